@@ -3,8 +3,8 @@
 #ifndef GT_REPORT_JAX_H
 #define GT_REPORT_JAX_H
 
-#include "analysis/jax/collectives.h"
-#include "analysis/jax/llama_stages.h"
+#include "analysis/jax/sheets.h"
+#include "analysis/jax/llama.h"
 #include "report/tables.h"
 #include "trace/jax/jax.h"
 

@@ -1,5 +1,5 @@
 /* Fuzzes the reader of GPU streams in Chrome traces, and the stages of a language model made from them. */
-#include "analysis/jax/llama_stages.h"
+#include "analysis/jax/llama.h"
 #include "input/chrome/chrome.h"
 #include "quiet.h"
 

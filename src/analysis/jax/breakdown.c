@@ -1,18 +1,18 @@
-/* Events that the timeline counts as computation, summed.
+/* gpu_events_averages, gpu_events_categorized_mean and xla_grouped: how was the time of the GPUs spent?
+ *
+ * The latter two sum up the events that the timeline counts as computation.
  *
  *     count            events
- *     time ms          their time, also where they ran at the same time
+ *     time ms          sum of their durations, even if they ran at the same time
  *     time ms per gpu  time ms / number of GPUs
- *     percent          of categorized: of the computation_time of all GPUs; of xla_grouped: of the time of
- * all uncategorized events
+ *     percent          gpu_events_categorized_mean: of the computation_time of all GPUs;
+ *                      xla_grouped: of the time of all uncategorized events
  *
- * A class is told by the kernel's name, else by that of its op. Short names are names without digits and
- * without underscores at the end. overlapped_comm = total_comm_time - exposed_comm_time. */
-#include "analysis/jax/breakdown.h"
+ * The class comes from the kernel's name, or else from the name of its op. xla_grouped shortens names
+ * (short_name). overlapped_comm = total_comm_time - exposed_comm_time. */
+#include "analysis/jax/kernels.h"
+
 #include "analysis/sheet_parts.h"
-#include "analysis/jax/class.h"
-#include "analysis/jax/timeline.h"
-#include "base/buffer.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
@@ -27,7 +27,7 @@ static const char UNCATEGORIZED[] = "Uncategorized Events";
 enum { NAME, COUNT, TIME, TIME_PER_GPU, PERCENT };
 
 typedef struct total {
-    uint32_t name; /* text */
+    uint32_t name; /* string id */
     int64_t count;
     double time_us;
 } total;
@@ -35,28 +35,29 @@ typedef struct total {
 typedef struct total_list {
     total *items;
     size_t count, capacity;
-    uint32_t *place_of; /* by text; UINT32_MAX: not there */
-    size_t place_count;
+    uint32_t *index_of; /* by string id; UINT32_MAX: not in the list */
+    size_t index_count;
 } total_list;
 
 /* ---- totals by name ---- */
 
+/* The total of a name, added if it is new. */
 static total *total_of(total_list *list, uint32_t name)
 {
-    while (list->place_count <= name) {
-        size_t before = list->place_count, after = before ? before * 2 : 256;
-        list->place_of = gt_realloc(list->place_of, after * sizeof *list->place_of);
-        memset(list->place_of + before, 0xff, (after - before) * sizeof *list->place_of);
-        list->place_count = after;
+    while (list->index_count <= name) {
+        size_t before = list->index_count, after = before ? before * 2 : 256;
+        list->index_of = gt_realloc(list->index_of, after * sizeof *list->index_of);
+        memset(list->index_of + before, 0xff, (after - before) * sizeof *list->index_of);
+        list->index_count = after;
     }
-    if (list->place_of[name] == UINT32_MAX) {
-        list->place_of[name] = (uint32_t)list->count;
+    if (list->index_of[name] == UINT32_MAX) {
+        list->index_of[name] = (uint32_t)list->count;
         GT_PUSH(list->items, list->count, list->capacity, ((total){.name = name}));
     }
-    return &list->items[list->place_of[name]];
+    return &list->items[list->index_of[name]];
 }
 
-static void add(total_list *list, uint32_t name, int64_t count, double time_us)
+static void add_to_total(total_list *list, uint32_t name, int64_t count, double time_us)
 {
     total *t = total_of(list, name);
     t->count += count;
@@ -66,7 +67,7 @@ static void add(total_list *list, uint32_t name, int64_t count, double time_us)
 static void free_totals(total_list *list)
 {
     gt_free(list->items);
-    gt_free(list->place_of);
+    gt_free(list->index_of);
 }
 
 static int by_name(const void *left, const void *right, void *strings)
@@ -99,26 +100,21 @@ static gt_table *make_table(gt_sheet sheet, gt_col key, const total_list *list, 
     return table;
 }
 
-static uint32_t short_name(gt_interner *strings, uint32_t name, gt_buffer *text)
+/* The name without underscores at its end and without digits. */
+static uint32_t short_name(gt_interner *strings, uint32_t name)
 {
-    gt_str whole = gt_interner_get(strings, name);
-    size_t end = whole.len;
-    while (end && whole.bytes[end - 1] == '_') end--;
-    text->len = 0;
-    for (size_t i = 0; i < end; i++)
-        if (whole.bytes[i] < '0' || whole.bytes[i] > '9') gt_buffer_add(text, whole.bytes + i, 1);
-    return gt_interner_add(strings, text->bytes, text->len);
+    gt_str kept = gt_interner_get(strings, name);
+    while (kept.len && kept.bytes[kept.len - 1] == '_') kept.len--;
+    return gt_name_without_digits(strings, kept);
 }
 
 static gt_table *group_names(const total_list *names, double whole_us, double gpus, gt_interner *strings)
 {
     total_list grouped = {0};
-    gt_buffer text = {0};
     for (size_t i = 0; i < names->count; i++) {
         const total *t = &names->items[i];
-        add(&grouped, short_name(strings, t->name, &text), t->count, t->time_us);
+        add_to_total(&grouped, short_name(strings, t->name), t->count, t->time_us);
     }
-    gt_buffer_free(&text);
     if (grouped.count) qsort_r(grouped.items, grouped.count, sizeof *grouped.items, by_name, strings);
     gt_table *table =
         make_table(GT_SHEET_XLA_GROUPED, GT_COL_SHORT_NAME_GROUPED, &grouped, whole_us, gpus, strings);
@@ -130,41 +126,43 @@ static gt_table *group_names(const total_list *names, double whole_us, double gp
 
 static gt_jax_class class_of(const gt_jax *trace, size_t event)
 {
-    gt_jax_class class = gt_jax_class_of_text(gt_jax_name(trace, event));
+    gt_jax_class class = gt_jax_class_of_name(gt_jax_name(trace, event));
     if (class != GT_JAX_CLASS_XLA) return class;
-    return gt_jax_class_of_text(gt_interner_get(trace->strings, gt_jax_hlo_op(trace, event)));
+    return gt_jax_class_of_name(gt_interner_get(trace->strings, gt_jax_hlo_op(trace, event)));
 }
 
-/* Of events that follow one another, many have the same name and op. */
-typedef struct answer {
+/* What is known about events with the same name, op and line. Many events close to each other share them, so
+ * a small direct-mapped cache finds most of them. */
+typedef struct event_class {
     uint32_t name, op, line;
     bool is_computation, is_known;
     gt_jax_class class;
-} answer;
+} event_class;
 
 static void sum_up(const gt_jax *trace, total_list *classes, total_list *names)
 {
-    enum { ANSWERS = 1024 };
-    answer *answers = gt_alloc_zero(ANSWERS, sizeof *answers);
-    uint32_t texts[GT_JAX_CLASSES];
+    enum { CACHE_SIZE = 1024 };
+    event_class *cache = gt_alloc_zero(CACHE_SIZE, sizeof *cache);
+    uint32_t class_names[GT_JAX_CLASSES];
     for (size_t c = 0; c < GT_JAX_CLASSES; c++)
-        texts[c] = gt_interner_add_cstr(
+        class_names[c] = gt_interner_add_cstr(
             trace->strings, c == GT_JAX_CLASS_XLA ? UNCATEGORIZED : gt_jax_class_name((gt_jax_class)c));
-    add(classes, texts[GT_JAX_CLASS_XLA], 0, 0);
+    add_to_total(classes, class_names[GT_JAX_CLASS_XLA], 0, 0);
     for (size_t i = 0; i < trace->count; i++) {
-        answer *a = &answers[(trace->name[i] * 31 + trace->op[i]) % ANSWERS];
+        event_class *a = &cache[(trace->name[i] * 31 + trace->op[i]) % CACHE_SIZE];
         if (!a->is_known || a->name != trace->name[i] || a->op != trace->op[i] || a->line != trace->line[i])
-            *a = (answer){trace->name[i], trace->op[i],      trace->line[i], gt_jax_is_computation(trace, i),
-                          true,           class_of(trace, i)};
+            *a = (event_class){trace->name[i], trace->op[i],
+                               trace->line[i], gt_jax_is_computation(trace, i),
+                               true,           class_of(trace, i)};
         if (!a->is_computation) continue;
         double dur_us = gt_jax_dur_us(trace, i);
-        add(classes, texts[a->class], 1, dur_us);
-        if (a->class == GT_JAX_CLASS_XLA) add(names, trace->name[i], 1, dur_us);
+        add_to_total(classes, class_names[a->class], 1, dur_us);
+        if (a->class == GT_JAX_CLASS_XLA) add_to_total(names, trace->name[i], 1, dur_us);
     }
-    gt_free(answers);
+    gt_free(cache);
 }
 
-/* Between total_time and total_comm_time. */
+/* Adds overlapped_comm before total_comm_time. */
 static void add_overlap(gt_table *averages)
 {
     double ms[3] = {0};

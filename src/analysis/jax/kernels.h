@@ -1,38 +1,54 @@
-/* Sheet kernel_launchers of a JAX profile: every kernel with its class, its op's shapes and its launch; and
- * the table of kernels that other sheets are made from. */
+/* What the sheets of JAX profiles share about kernels: their classes, the strings of their ops, the
+ * statistics of groups of them, and which events count in a timeline. */
 #ifndef GT_ANALYSIS_JAX_KERNELS_H
 #define GT_ANALYSIS_JAX_KERNELS_H
 
-#include "analysis/jax/class.h"
-#include "table/table.h"
-#include "trace/jax/jax.h"
+#include "analysis/jax/sheets.h"
+#include "table/operations.h"
 
-/* The kernels of a profile, in the order of their ids. */
-typedef struct gt_jax_kernels {
-    const gt_jax *trace; /* borrowed */
-    size_t *events;
-    uint8_t *classes; /* gt_jax_class */
-    size_t count;
-    gt_arena arena;
-    struct gt_jax_details *details; /* of each record, and behind them of none: what cells say of it */
-} gt_jax_kernels;
+/* ---- classes (kernels.c) ---- */
 
-gt_jax_kernels gt_jax_kernels_find(const gt_jax *trace);
-void gt_jax_kernels_free(gt_jax_kernels *kernels);
+/* The class by parts of one name; GT_JAX_CLASS_XLA if none occurs in it. */
+gt_jax_class gt_jax_class_of_name(gt_str name);
+/* The class of a kernel from the classes of its own name and its op's name: that of the op if there is one,
+ * unless the kernel's own name says attention. */
+gt_jax_class gt_jax_class_combine(gt_jax_class kernel, gt_jax_class op);
+gt_jax_class gt_jax_class_of(gt_str kernel, gt_str hlo_op);
 
-/* Texts that the cells of a kernel's op are made of. */
+/* Classifies every different name of the events once, or only the names of kernels. The result is by string
+ * id; other strings have no valid entry. The caller frees it. */
+typedef uint8_t gt_jax_classifier(gt_str name);
+uint8_t *gt_jax_classify_names(const gt_jax *trace, bool only_kernels, gt_jax_classifier *classify);
+
+/* ---- strings of a kernel's op (kernels.c) ---- */
+
+/* Made once per record. */
 typedef struct gt_jax_details {
     bool is_known;
-    uint32_t dims, types, concrete; /* text ids */
+    uint32_t dims, types, concrete; /* string ids of Input Dims, Input type, Concrete Inputs */
     gt_str rest;                    /* of kernel_details: ", 'custom_call_target': ... 'metadata': ..." */
 } gt_jax_details;
 const gt_jax_details *gt_jax_details_of(gt_jax_kernels *kernels, size_t kernel);
 
-/* The sheet. With keywords, only kernels whose record has one of them in its metadata. The column "kernel" of
- * the table (the number of the kernel) is for the sheets made from it; who writes the sheet drops it. */
-gt_table *gt_jax_kernel_launchers(gt_jax_kernels *kernels, const char *const *keywords, size_t keyword_count);
+/* ---- statistics of groups (summaries.c) ---- */
 
-/* Sheet df_xla_perf: the rows of class Uncategorized Events/XLA, and the bytes of their operands. */
-gt_table *gt_jax_xla_perf(gt_jax_kernels *kernels, const gt_table *launchers);
+/* Adds a STRING column to a table with one row per group, whose cells describe the kernels of the group:
+ *
+ *     [{'name': 'gemm', ..., 'count': 2, 'total_duration_us': 50.0, 'mean_duration_us': 25.0, ...}]
+ *
+ * Totals and means are numpy's (pairwise sums), the standard deviation is divided by n. `rest` gives the part
+ * between name and count for the first row of a group; NULL: nothing. Returns the index of the column. */
+typedef gt_str gt_jax_rest(void *context, size_t row);
+size_t gt_jax_add_kernel_stats(gt_table *table, gt_col column, const gt_groups *groups, const uint32_t *names,
+                               const double *dur_us, gt_jax_rest *rest, void *context);
+
+/* ---- events of the timeline (timeline.c) ---- */
+
+/* Whether the event is on a stream of work: the stream's name begins with "Stream #". */
+bool gt_jax_is_stream(const gt_jax *trace, size_t event);
+/* Whether the timeline counts the event as computation, not as a copy or communication. */
+bool gt_jax_is_computation(const gt_jax *trace, size_t event);
+/* Whether the name of a kernel contains nccl, rccl or cross_device_reduce, in any case. */
+bool gt_jax_is_communication(gt_str name);
 
 #endif

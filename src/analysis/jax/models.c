@@ -1,12 +1,11 @@
-/* The models: library calls to shapes to numbers.
+/* Models of JAX ops: from the library call to shapes, and from shapes to flops and bytes.
  *
- * Attention is read as batch, tokens, heads, width, and as not causal. Of convolutions the filter's shape is
- * taken without its two channel dimensions, as users of these sheets know it. */
+ * Attention has the dimensions batch, tokens, heads, width and is taken as not causal. The filter shape of a
+ * convolution is taken without its two channel dimensions, as TraceLens does. */
 #include "analysis/jax/models.h"
-#include "base/number.h"
-#include "analysis/jax/gemm.h"
-#include "analysis/jax/operands.h"
+
 #include "base/length.h"
+#include "base/number.h"
 #include "compat/python_repr.h"
 #include "model/model.h"
 
@@ -15,7 +14,7 @@
 static const struct {
     const char *call;
     gt_jax_model model;
-    gt_jax_class class; /* that the kernel must have; GT_JAX_CLASSES: any */
+    gt_jax_class class; /* the kernel must be of this class; GT_JAX_CLASSES: any */
 } calls[] = {
     {"matmul", GT_JAX_MODEL_GEMM, GT_JAX_CLASS_GEMM},
     {"cublas", GT_JAX_MODEL_GEMM, GT_JAX_CLASS_GEMM},
@@ -29,8 +28,8 @@ static const struct {
 static const struct {
     const char *type;
     int bytes;
-    const char *simulated; /* of products */
-    const char *torch;     /* of attention */
+    const char *simulated; /* the name in op_gemm */
+    const char *torch;     /* the name in the attention sheets */
 } types[] = {
     {"f32", 4, "fp32", "float"},
     {"f16", 2, "fp16", "c10::half"},
@@ -65,7 +64,8 @@ static bool is_attention(gt_jax_model model)
 
 enum { ATTENTION_INPUTS = 3 };
 
-static uint32_t take_text(const gt_jax *trace, gt_buffer *text)
+/* Interns the buffer and empties it. */
+static uint32_t take_string(const gt_jax *trace, gt_buffer *text)
 {
     uint32_t id = gt_interner_add(trace->strings, text->bytes, text->len);
     text->len = 0;
@@ -88,25 +88,25 @@ gt_jax_arguments gt_jax_arguments_of(const gt_jax *trace, const gt_hlo_record *r
         gt_jax_add_dims(&text, &tensors.items[i]);
     }
     gt_buffer_add_cstr(&text, end);
-    arguments.dims = take_text(trace, &text);
+    arguments.dims = take_string(trace, &text);
     gt_buffer_add_cstr(&text, "(");
     for (size_t i = 0; i < count; i++) {
         if (i) gt_buffer_add_cstr(&text, ", ");
         gt_python_add_repr(&text, tensors.items[i].type);
     }
     gt_buffer_add_cstr(&text, end);
-    arguments.types = take_text(trace, &text);
+    arguments.types = take_string(trace, &text);
     if (attention && tensors.count > ATTENTION_INPUTS) {
         gt_buffer_add_cstr(&text, "(");
         gt_jax_add_dims(&text, &tensors.items[ATTENTION_INPUTS]);
         gt_buffer_add_cstr(&text, ",)");
-        arguments.concrete = take_text(trace, &text);
+        arguments.concrete = take_string(trace, &text);
     }
     gt_buffer_free(&text);
     return arguments;
 }
 
-/* ---- exact arithmetic ---- */
+/* ---- exact arithmetic: sums of products in 128 bits ---- */
 
 typedef __int128 wide;
 
@@ -151,7 +151,7 @@ typedef struct evaluation {
     gt_error *error;
 } evaluation;
 
-static void add(evaluation *e, const char *name, gt_value value)
+static void add_parameter(evaluation *e, const char *name, gt_value value)
 {
     e->parameters[e->result->parameter_count++] = (gt_parameter){name, value};
 }
@@ -168,9 +168,9 @@ static gt_value tuple_of(evaluation *e, const int64_t *dims, size_t count)
     return gt_value_tuple(e->arena, items, count);
 }
 
-static bool finish(evaluation *e, const sum *flops, const sum *bytes)
+static bool finish_result(evaluation *e, const sum *flops, const sum *bytes)
 {
-    if (flops->overflowed || bytes->overflowed) return gt_fail(e->error, "its sizes are too large");
+    if (flops->overflowed || bytes->overflowed) return gt_fail(e->error, "sizes overflow");
     e->result->outcome = GT_MODEL_VALUE;
     e->result->flops = (double)flops->value;
     e->result->bytes = (double)bytes->value;
@@ -184,7 +184,7 @@ static size_t type_index(gt_str type)
     return TYPE_UNKNOWN;
 }
 
-/* ---- products ---- */
+/* ---- matrix products ---- */
 
 static bool evaluate_gemm(evaluation *e)
 {
@@ -192,15 +192,16 @@ static bool evaluate_gemm(evaluation *e)
     gt_value transpose[2];
     if (!gt_jax_gemm_of(e->trace, e->record, &g, e->error)) return false;
     size_t type = type_index(g.type);
-    if (type == TYPE_UNKNOWN) return gt_fail(e->error, "its type is not known");
-    add(e, "B", gt_value_int(g.batch));
-    add(e, "M", gt_value_int(g.m));
-    add(e, "N", gt_value_int(g.n));
-    add(e, "K", gt_value_int(g.k));
-    add(e, "bias", gt_value_bool(g.beta));
-    add(e, "dtype_A_B", pair(e, types[type].type, types[type].type));
-    add(e, "simulation_dtype", gt_value_cstr(types[type].simulated));
-    if (gt_gemm_transpose(e->kernel, transpose)) add(e, "transpose", gt_value_tuple(e->arena, transpose, 2));
+    if (type == TYPE_UNKNOWN) return gt_fail(e->error, "unknown data type");
+    add_parameter(e, "B", gt_value_int(g.batch));
+    add_parameter(e, "M", gt_value_int(g.m));
+    add_parameter(e, "N", gt_value_int(g.n));
+    add_parameter(e, "K", gt_value_int(g.k));
+    add_parameter(e, "bias", gt_value_bool(g.beta));
+    add_parameter(e, "dtype_A_B", pair(e, types[type].type, types[type].type));
+    add_parameter(e, "simulation_dtype", gt_value_cstr(types[type].simulated));
+    if (gt_gemm_transpose(e->kernel, transpose))
+        add_parameter(e, "transpose", gt_value_tuple(e->arena, transpose, 2));
     sum flops = {0}, bytes = {0};
     int size = types[type].bytes;
     add_product(&flops, PRODUCT(&flops, 2, g.batch, g.m, g.n, g.k));
@@ -209,7 +210,7 @@ static bool evaluate_gemm(evaluation *e)
     add_product(&bytes, PRODUCT(&bytes, size, g.batch, g.k, g.n));
     add_product(&bytes, PRODUCT(&bytes, size, g.batch, g.m, g.n));
     if (g.beta) add_product(&bytes, PRODUCT(&bytes, size, g.batch, g.n));
-    return finish(e, &flops, &bytes);
+    return finish_result(e, &flops, &bytes);
 }
 
 /* ---- attention ---- */
@@ -242,26 +243,26 @@ static bool evaluate_attention(evaluation *e, bool backward)
     gt_jax_tensors t = gt_jax_operands_of(e->trace, e->record, e->arena);
     for (size_t i = 0; i < ATTENTION_INPUTS; i++)
         if (i >= t.count || t.items[i].dim_count != 4)
-            return gt_fail(e->error, "its queries, keys and values are not three tensors of four dimensions");
+            return gt_fail(e->error, "queries, keys and values are not three 4-dimensional tensors");
     const int64_t *q = t.items[0].dims, *k = t.items[1].dims, *v = t.items[2].dims;
     size_t type = type_index(t.items[0].type), type_k = type_index(t.items[1].type);
-    if (type == TYPE_UNKNOWN || type_k == TYPE_UNKNOWN) return gt_fail(e->error, "its type is not known");
-    if (!k[2]) return gt_fail(e->error, "it has no heads");
+    if (type == TYPE_UNKNOWN || type_k == TYPE_UNKNOWN) return gt_fail(e->error, "unknown data type");
+    if (!k[2]) return gt_fail(e->error, "no heads");
     attention a = {q[0], q[1], q[2], k[1], k[2], q[3], v[3], types[type].bytes};
     static const char *const names[] = {"B", "N_Q", "H_Q", "N_KV", "H_KV", "d_h_qk", "d_h_v"};
     const int64_t values[] = {q[0], q[1], q[2], k[1], k[2], q[3], v[3]};
-    for (size_t i = 0; i < GT_LENGTH(names); i++) add(e, names[i], gt_value_int(values[i]));
+    for (size_t i = 0; i < GT_LENGTH(names); i++) add_parameter(e, names[i], gt_value_int(values[i]));
     gt_value bias =
         t.count > ATTENTION_INPUTS ? tuple_of(e, t.items[3].dims, t.items[3].dim_count) : gt_value_none;
-    add(e, "bias", gt_value_tuple(e->arena, &bias, t.count > ATTENTION_INPUTS));
-    add(e, "dtype_A_B", pair(e, types[type].torch, types[type_k].torch));
-    add(e, "causal", gt_value_bool(false));
-    add(e, "flash_impl", gt_value_bool(true));
-    add(e, "fused", gt_value_bool(true));
-    add(e, "bytes_per_element", gt_value_int(types[type].bytes));
+    add_parameter(e, "bias", gt_value_tuple(e->arena, &bias, t.count > ATTENTION_INPUTS));
+    add_parameter(e, "dtype_A_B", pair(e, types[type].torch, types[type_k].torch));
+    add_parameter(e, "causal", gt_value_bool(false));
+    add_parameter(e, "flash_impl", gt_value_bool(true));
+    add_parameter(e, "fused", gt_value_bool(true));
+    add_parameter(e, "bytes_per_element", gt_value_int(types[type].bytes));
     sum flops = {0}, bytes = {0};
     (backward ? count_attention_bwd : count_attention)(&a, &flops, &bytes);
-    return finish(e, &flops, &bytes);
+    return finish_result(e, &flops, &bytes);
 }
 
 /* ---- convolutions ---- */
@@ -292,8 +293,7 @@ static void count_conv_bwd(const conv *c, sum *flops, sum *bytes)
 {
     const gt_jax_tensor *out = c->out;
     count_conv_flops(c, flops);
-    /* With its first two dimensions swapped, the output's others are its first and those from the third on.
-     */
+    /* The output with its first two dimensions swapped, without the new first one. */
     wide swapped = PRODUCT(flops, out->dims[0], volume(flops, out->dims + 2, out->dim_count - 2));
     add_product(flops, PRODUCT(flops, c->filters, 2, swapped));
     add_product(bytes, PRODUCT(bytes, c->size, 2, c->outs));
@@ -309,23 +309,23 @@ static bool evaluate_conv(evaluation *e, bool backward)
     gt_jax_tensor out;
     if (t.count < 2 ||
         !gt_jax_tensor_of(gt_interner_get(e->trace->strings, e->record->output), e->arena, &out))
-        return gt_fail(e->error, "its shapes are not known");
+        return gt_fail(e->error, "unknown shapes");
     const gt_jax_tensor *in = &t.items[0], *channels = backward ? &out : &t.items[1];
     size_t type = type_index(in->type);
-    if (type == TYPE_UNKNOWN) return gt_fail(e->error, "its type is not known");
+    if (type == TYPE_UNKNOWN) return gt_fail(e->error, "unknown data type");
     if (in->dim_count < 3 || in->dim_count > 5 || channels->dim_count < 2 || out.dim_count < 2)
-        return gt_fail(e->error, "it is no convolution over one to three dimensions");
+        return gt_fail(e->error, "not a convolution over 1 to 3 dimensions");
     const int64_t *filter = channels->dims + 2;
     size_t filter_dims = channels->dim_count - 2, inner = filter_dims ? 1 : 0;
     bool bias = t.count == 3;
     int size = types[type].bytes;
-    add(e, "convNd", gt_value_cstr(conv_names[in->dim_count - 3]));
-    add(e, "input_shape", tuple_of(e, in->dims, in->dim_count));
-    add(e, "filter_shape", tuple_of(e, filter, filter_dims));
-    add(e, "output_shape", tuple_of(e, out.dims, out.dim_count));
-    add(e, "bias", gt_value_bool(bias));
-    add(e, "bytes_per_element", gt_value_int(size));
-    add(e, "transposed_conv", gt_value_bool(false));
+    add_parameter(e, "convNd", gt_value_cstr(conv_names[in->dim_count - 3]));
+    add_parameter(e, "input_shape", tuple_of(e, in->dims, in->dim_count));
+    add_parameter(e, "filter_shape", tuple_of(e, filter, filter_dims));
+    add_parameter(e, "output_shape", tuple_of(e, out.dims, out.dim_count));
+    add_parameter(e, "bias", gt_value_bool(bias));
+    add_parameter(e, "bytes_per_element", gt_value_int(size));
+    add_parameter(e, "transposed_conv", gt_value_bool(false));
 
     sum flops = {0}, bytes = {0};
     conv c = {.ins = volume(&flops, in->dims, in->dim_count),
@@ -336,7 +336,7 @@ static bool evaluate_conv(evaluation *e, bool backward)
               .size = size,
               .bias = bias};
     (backward ? count_conv_bwd : count_conv)(&c, &flops, &bytes);
-    return finish(e, &flops, &bytes);
+    return finish_result(e, &flops, &bytes);
 }
 
 bool gt_jax_evaluate(const gt_jax *trace, gt_jax_model model, const gt_hlo_record *record, gt_str kernel,
@@ -348,7 +348,7 @@ bool gt_jax_evaluate(const gt_jax *trace, gt_jax_model model, const gt_hlo_recor
     result->parameters = parameters;
     switch (model) {
     case GT_JAX_MODEL_NONE:
-        return gt_fail(error, "it has no model");
+        return gt_fail(error, "no model");
     case GT_JAX_MODEL_GEMM:
         return evaluate_gemm(&e);
     case GT_JAX_MODEL_ATTENTION:

@@ -1,19 +1,21 @@
-/* Kernels of a class one by one with their rates, then those with the same name and parameters as one row.
- * Each kernel of an op is charged the whole op. */
-#include "analysis/jax/op_sheets.h"
-#include "analysis/jax/kernel_stats.h"
+/* Sheets op_gemm, op_fa_bwd, ...: how much did the kernels of a class have to do, and how fast did they do
+ * it?
+ *
+ * First one row per kernel with its rates, then kernels with the same name and parameters are grouped. If an
+ * op has several kernels, each of them counts as having done the whole op. */
+#include "analysis/jax/kernels.h"
+
 #include "analysis/jax/models.h"
 #include "base/length.h"
-#include "compat/python_repr.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "compat/python_repr.h"
 #include "model/model.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const gt_sheet sheet_names[GT_JAX_CLASSES] = {
@@ -73,7 +75,7 @@ static const gt_aggregate measures[] = {
 };
 static const gt_sort_key longest_first[] = {{GT_COL_KERNEL_TIME_US_SUM, true}, {GT_COL_UID_FIRST, false}};
 
-/* ---- kernels with a model that understands them ---- */
+/* ---- kernels whose model understands their op ---- */
 
 typedef struct modelled {
     size_t kernel;
@@ -84,20 +86,20 @@ typedef struct modelled_list {
     modelled *items;
     size_t count, capacity;
     size_t failed; /* kernels whose model does not understand their op */
-    gt_error why;  /* of the first of them */
+    gt_error why;  /* the reason for the first of them */
     size_t first_failed;
 } modelled_list;
 
-/* Results, each computed once: by record and kernel name. */
+/* Results are computed once per record and kernel name. */
 typedef struct known_result {
-    bool is_sound;
+    bool is_valid;
     gt_model_result result;
 } known_result;
 
 typedef struct result_list {
     known_result *items;
     size_t count, capacity;
-    gt_map of; /* record, name */
+    gt_map index; /* (record, name) to item */
 } result_list;
 
 static const known_result *evaluate(const gt_jax_kernels *k, size_t kernel, gt_jax_model model,
@@ -106,19 +108,19 @@ static const known_result *evaluate(const gt_jax_kernels *k, size_t kernel, gt_j
     const gt_jax *trace = k->trace;
     size_t event = k->events[kernel];
     const gt_hlo_record *record = gt_jax_record(trace, event);
-    uint32_t *place = gt_map_put(&known->of, (uint64_t)(record - trace->records), trace->name[event]);
-    if (*place != GT_MAP_NONE) return &known->items[*place];
+    uint32_t *item = gt_map_put(&known->index, (uint64_t)(record - trace->records), trace->name[event]);
+    if (*item != GT_MAP_NONE) return &known->items[*item];
     gt_error error = {""};
     known_result result;
-    result.is_sound =
+    result.is_valid =
         gt_jax_evaluate(trace, model, record, gt_jax_name(trace, event), arena, &result.result, &error);
-    if (!result.is_sound && !list->failed) {
+    if (!result.is_valid && !list->failed) {
         list->why = error;
         list->first_failed = kernel;
     }
-    *place = (uint32_t)known->count;
+    *item = (uint32_t)known->count;
     GT_PUSH(known->items, known->count, known->capacity, result);
-    return &known->items[*place];
+    return &known->items[*item];
 }
 
 static modelled_list find_modelled(gt_jax_kernels *k, gt_jax_class class, gt_arena *arena)
@@ -130,22 +132,23 @@ static modelled_list find_modelled(gt_jax_kernels *k, gt_jax_class class, gt_are
         gt_jax_model model = gt_jax_model_of(k->trace, gt_jax_record(k->trace, k->events[i]), class);
         if (model == GT_JAX_MODEL_NONE) continue;
         const known_result *result = evaluate(k, i, model, &known, &list, arena);
-        if (result->is_sound)
+        if (result->is_valid)
             GT_PUSH(list.items, list.count, list.capacity, ((modelled){i, result->result}));
         else
             list.failed++;
     }
     gt_free(known.items);
-    gt_map_free(&known.of);
+    gt_map_free(&known.index);
     return list;
 }
 
-static void warn_of_failures(const gt_jax_kernels *k, gt_jax_class class, const modelled_list *list)
+static void warn_about_failures(const gt_jax_kernels *k, gt_jax_class class, const modelled_list *list)
 {
     if (!list->failed) return;
     gt_str op = gt_interner_get(k->trace->strings, gt_jax_hlo_op(k->trace, k->events[list->first_failed]));
-    gt_warn("%zu kernels of class %s are not in %s: the model does not understand their ops (%.100s: %s)",
-            list->failed, gt_jax_class_name(class), sheet_names[class].name, op.bytes, list->why.text);
+    gt_warn(
+        "%s: %zu kernels of class %s omitted because the model does not understand their ops (%.100s: %s)",
+        sheet_names[class].name, list->failed, gt_jax_class_name(class), op.bytes, list->why.text);
 }
 
 /* ---- parameters ---- */
@@ -162,7 +165,7 @@ static size_t param_index(const param_list *params, const char *name)
     return i;
 }
 
-/* All that some kernel has a value of, in the order first seen. */
+/* All parameters that have a value for at least one kernel, in the order of their first appearance. */
 static param_list list_params(const modelled_list *list)
 {
     param_list params = {.count = 0};
@@ -192,7 +195,7 @@ static void set_params(gt_table *table, size_t row, const param_list *params, co
     }
 }
 
-/* ---- the table of kernels ---- */
+/* ---- the sheet ---- */
 
 static void set_row(gt_table *table, size_t row, gt_jax_kernels *k, const modelled *m)
 {
@@ -216,6 +219,7 @@ static void set_row(gt_table *table, size_t row, gt_jax_kernels *k, const modell
     gt_table_set_int(table, UID, row, (int64_t)gt_jax_uid(trace, event));
 }
 
+/* One row per kernel, before grouping. */
 static gt_table *make_rows(gt_jax_kernels *k, const modelled_list *list, const param_list *params)
 {
     gt_table *table = gt_table_new(GT_SHEET_UNNAMED, k->trace->strings);
@@ -235,6 +239,7 @@ static gt_table *make_rows(gt_jax_kernels *k, const modelled_list *list, const p
     return table;
 }
 
+/* Groups the rows by name and parameters. */
 static gt_table *make_sheet(const gt_table *rows, size_t param_count)
 {
     gt_col keys[1 + GT_MODEL_MAX_PARAMETERS] = {GT_COL_NAME};
@@ -242,12 +247,10 @@ static gt_table *make_sheet(const gt_table *rows, size_t param_count)
     const gt_group_options as_seen = {.keep_nulls = true};
     gt_table *sheet = gt_table_group(rows, keys, 1 + param_count, measures, GT_LENGTH(measures), as_seen);
     gt_groups groups = gt_groups_find(rows, keys, 1 + param_count, as_seen);
-    uint32_t *cells = gt_jax_kernel_stats(&groups, rows->columns[NAME].texts, rows->columns[TIME].floats,
-                                          rows->strings, NULL, NULL);
-    size_t details = gt_table_add_zeroed(sheet, GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS, GT_TYPE_STRING);
-    memcpy(sheet->columns[details].texts, cells, groups.count * sizeof *cells);
+    size_t details =
+        gt_jax_add_kernel_stats(sheet, GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS, &groups,
+                                rows->columns[NAME].texts, rows->columns[TIME].floats, NULL, NULL);
     gt_table_move_column(sheet, details, gt_table_find(sheet, GT_COL_THREAD_NAME_FIRST) + 1);
-    gt_free(cells);
     gt_groups_free(&groups);
     gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
     return sheet;
@@ -259,7 +262,7 @@ gt_table *gt_jax_op_sheet(gt_jax_kernels *k, gt_jax_class class)
     gt_arena arena = {0};
     gt_table *sheet = NULL;
     modelled_list list = find_modelled(k, class, &arena);
-    warn_of_failures(k, class, &list);
+    warn_about_failures(k, class, &list);
     if (list.count) {
         param_list params = list_params(&list);
         gt_table *rows = make_rows(k, &list, &params);

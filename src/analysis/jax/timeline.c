@@ -1,17 +1,20 @@
-/* Times in which at least one event of a bucket ran, GPU by GPU:
+/* gpu_timeline and gpu_events_averages: how much of the time was each GPU busy, and with what?
  *
- *     computation_time     what is neither of the others
+ * A time is the length of the union of the events of a bucket (computation, communication, copies), per GPU:
+ *
+ *     computation_time     events that are neither communication nor copies
  *     exposed_comm_time    communication without computation at the same time
- *     exposed_memcpy_time  copies and memsets without computation and without communication
- *     busy_time            any of them
+ *     exposed_memcpy_time  copies and memsets without computation or communication at the same time
+ *     busy_time            all events
  *     idle_time            total_time - busy_time
  *     total_time           from the first start to the last end
- *     total_comm_time      communication, whatever else ran
- *     total_memcpy_time    copies and memsets, whatever else ran */
-#include "analysis/jax/timeline.h"
+ *     total_comm_time      communication, with or without other events
+ *     total_memcpy_time    copies and memsets, with or without other events */
+#include "analysis/jax/kernels.h"
+
 #include "analysis/sheet_parts.h"
-#include "compat/python_set.h"
 #include "base/length.h"
+#include "compat/python_set.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "trace/intervals.h"
@@ -39,24 +42,24 @@ static const char *const part_names[PARTS] = {
     "idle_time",        "total_time",        "total_comm_time",     "total_memcpy_time",
 };
 
-static const char *const copy_beginnings[] = {"copy", "memcpy", "memset"};
-static const char *const communication_words[] = {"nccl", "rccl", "cross_device_reduce"};
+static const char *const copy_prefixes[] = {"copy", "memcpy", "memset"};
+static const char *const communication_parts[] = {"nccl", "rccl", "cross_device_reduce"};
 
 /* ---- buckets ---- */
 
 bool gt_jax_is_communication(gt_str name)
 {
     for (size_t at = 0; at < name.len; at++)
-        for (size_t i = 0; i < GT_LENGTH(communication_words); i++)
-            if (gt_str_starts_with_nocase((gt_str){name.bytes + at, name.len - at}, communication_words[i]))
+        for (size_t i = 0; i < GT_LENGTH(communication_parts); i++)
+            if (gt_str_starts_with_nocase((gt_str){name.bytes + at, name.len - at}, communication_parts[i]))
                 return true;
     return false;
 }
 
 static bucket bucket_of(gt_str name)
 {
-    for (size_t i = 0; i < GT_LENGTH(copy_beginnings); i++)
-        if (gt_str_starts_with_nocase(name, copy_beginnings[i])) return MEMCPY;
+    for (size_t i = 0; i < GT_LENGTH(copy_prefixes); i++)
+        if (gt_str_starts_with_nocase(name, copy_prefixes[i])) return MEMCPY;
     return gt_jax_is_communication(name) ? COMMUNICATION : COMPUTATION;
 }
 
@@ -129,7 +132,7 @@ static int by_slot(const void *left, const void *right)
     return (a->slot > b->slot) - (a->slot < b->slot);
 }
 
-/* GPUs with streams, in the order in which Python goes through a set of their pids. */
+/* GPUs with streams, in the order in which Python iterates over a set of their pids. */
 static size_t order_gpus(const gt_jax *trace, size_t *order)
 {
     size_t count = 0;
@@ -152,16 +155,9 @@ static size_t order_gpus(const gt_jax *trace, size_t *order)
     return count;
 }
 
-static uint8_t *bucket_names(const gt_jax *trace)
+static uint8_t classify_bucket(gt_str name)
 {
-    enum { NOT_ASKED = 0xff };
-    size_t names = gt_interner_count(trace->strings);
-    uint8_t *buckets = gt_alloc(names);
-    memset(buckets, NOT_ASKED, names);
-    for (size_t i = 0; i < trace->count; i++)
-        if (buckets[trace->name[i]] == NOT_ASKED)
-            buckets[trace->name[i]] = (uint8_t)bucket_of(gt_jax_name(trace, i));
-    return buckets;
+    return (uint8_t)bucket_of(name);
 }
 
 gt_jax_timeline gt_jax_timeline_make(const gt_jax *trace, uint32_t last_pid)
@@ -170,7 +166,7 @@ gt_jax_timeline gt_jax_timeline_make(const gt_jax *trace, uint32_t last_pid)
     gt_table_rename(timeline.averages, GT_SHEET_GPU_EVENTS_AVERAGES);
     size_t pid_column = gt_table_add_column(timeline.by_gpu, GT_COL_GPU_PID, GT_TYPE_INT);
     size_t *order = gt_alloc((trace->gpu_count + 1) * sizeof *order), count = order_gpus(trace, order);
-    uint8_t *buckets = bucket_names(trace);
+    uint8_t *buckets = gt_jax_classify_names(trace, false, classify_bucket);
     double sums[PARTS] = {0};
     size_t averaged = 0;
     for (size_t g = 0; g < count; g++) {

@@ -1,23 +1,21 @@
-/* Sizes come from the record of the library call, as in the sheet op_gemm; the metrics are of each kernel
- * alone.
+/* gemms and gemms_detailed: which matrix products does the training step contain, and how fast did they run?
  *
- *     GFLOPS           Batch * (2 M N K + M N with an addend) / 1e9
- *     Data Moved (MB)  Batch * bytes of the type * (M K + K N + M N + N with an addend) / 2**20
- *     TFLOPS/s, TB/s   of the kernel's time; FLOPS/Byte: of both
+ * Sizes come from the record of the library call, as in op_gemm; the rates are those of each kernel.
+ *
+ *     GFLOPS           Batch * (2 M N K, + M N with a bias) / 1e9
+ *     Data Moved (MB)  Batch * bytes of the type * (M K + K N + M N, + N with a bias) / 2**20
+ *     TFLOPS/s, TB/s   divided by the kernel's time; FLOPS/Byte: their quotient
  *     param: Op B      the batch; param: B is always 1 */
-#include "analysis/jax/products.h"
-#include "analysis/jax/class.h"
-#include "analysis/jax/gemm.h"
+#include "analysis/jax/kernels.h"
+
 #include "analysis/jax/models.h"
-#include "analysis/jax/timeline.h"
 #include "base/length.h"
-#include "compat/python_repr.h"
 #include "base/log.h"
+#include "compat/python_repr.h"
 #include "model/model.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_GPU_PID = 1 };
@@ -39,8 +37,8 @@ gt_table *gt_jax_gemms(const gt_jax *trace)
         gt_jax_gemm gemm;
         if (!gt_jax_gemm_of(trace, &trace->products[i].record, &gemm, &error)) {
             if (!unknown++)
-                gt_warn("%s is not in the sheet of products: %s",
-                        gt_interner_get(trace->strings, trace->products[i].op).bytes, error.text);
+                gt_warn("gemms: %s omitted: %s", gt_interner_get(trace->strings, trace->products[i].op).bytes,
+                        error.text);
             continue;
         }
         gt_str op = gt_interner_get(trace->strings, trace->products[i].op);
@@ -57,7 +55,7 @@ gt_table *gt_jax_gemms(const gt_jax *trace)
         gt_table_set_string(table, TYPE, row,
                             gt_interner_add(trace->strings, gemm.type.bytes, gemm.type.len));
     }
-    if (unknown > 1) gt_warn("%zu more products are not in it", unknown - 1);
+    if (unknown > 1) gt_warn("gemms: %zu more products omitted", unknown - 1);
     gt_buffer_free(&name);
     return table;
 }
@@ -105,16 +103,17 @@ static const gt_column_head columns[COLUMNS] = {
     [TRANSPOSE] = {GT_COL_PARAM_TRANSPOSE, GT_TYPE_STRING},
 };
 
-typedef struct sheet {
+typedef struct gemm_sheet {
     const gt_jax *trace;
     gt_table *table;
-    gt_arena arena; /* of what the model says of one kernel */
+    gt_arena arena; /* the result of the model for one kernel */
     gt_buffer text;
-    uint32_t *product_of; /* by the text of an op's name; UINT32_MAX: none */
+    uint32_t *product_of; /* by string id of an op's name: its product; UINT32_MAX: none */
     bool has_transpose;
-} sheet;
+} gemm_sheet;
 
-static void set_param(sheet *s, size_t column, size_t row, const gt_model_result *result, const char *name)
+static void set_param(gemm_sheet *s, size_t column, size_t row, const gt_model_result *result,
+                      const char *name)
 {
     for (size_t i = 0; i < result->parameter_count; i++) {
         if (strcmp(result->parameters[i].name, name) != 0) continue;
@@ -125,7 +124,7 @@ static void set_param(sheet *s, size_t column, size_t row, const gt_model_result
     }
 }
 
-static void add_row(sheet *s, size_t event, const gt_jax_product *product)
+static void add_row(gemm_sheet *s, size_t event, const gt_jax_product *product)
 {
     const gt_jax *trace = s->trace;
     gt_error error;
@@ -134,7 +133,7 @@ static void add_row(sheet *s, size_t event, const gt_jax_product *product)
     if (!gt_jax_gemm_of(trace, &product->record, &gemm, &error) ||
         !gt_jax_evaluate(trace, GT_JAX_MODEL_GEMM, &product->record, gt_jax_name(trace, event), &s->arena,
                          &result, &error))
-        return; /* the sheet of products has warned of it */
+        return; /* gt_jax_gemms has warned about it */
     double dur_us = gt_jax_dur_us(trace, event);
     gt_metrics metrics = gt_metrics_of(&result, dur_us, NULL);
     gt_value transpose[2];
@@ -158,18 +157,18 @@ static void add_row(sheet *s, size_t event, const gt_jax_product *product)
     gt_arena_free(&s->arena);
 }
 
-static void index_products(sheet *s)
+static void index_products(gemm_sheet *s)
 {
-    size_t texts = gt_interner_count(s->trace->strings);
-    s->product_of = gt_alloc(texts * sizeof *s->product_of);
-    for (size_t i = 0; i < texts; i++) s->product_of[i] = UINT32_MAX;
+    size_t string_count = gt_interner_count(s->trace->strings);
+    s->product_of = gt_alloc(string_count * sizeof *s->product_of);
+    for (size_t i = 0; i < string_count; i++) s->product_of[i] = UINT32_MAX;
     for (size_t i = 0; i < s->trace->product_count; i++)
         s->product_of[s->trace->products[i].op] = (uint32_t)i;
 }
 
 gt_table *gt_jax_gemms_detailed(const gt_jax *trace)
 {
-    sheet s = {.trace = trace, .table = gt_table_new(GT_SHEET_GEMMS_DETAILED, trace->strings)};
+    gemm_sheet s = {.trace = trace, .table = gt_table_new(GT_SHEET_GEMMS_DETAILED, trace->strings)};
     gt_table_add_columns(s.table, columns, COLUMNS);
     index_products(&s);
     for (size_t g = 0; g < trace->gpu_count && trace->product_count; g++) {
@@ -177,7 +176,7 @@ gt_table *gt_jax_gemms_detailed(const gt_jax *trace)
         for (size_t i = trace->gpus[g].begin; i < trace->gpus[g].end; i++) {
             uint32_t product = s.product_of[gt_jax_hlo_op(trace, i)];
             if (product == UINT32_MAX || !gt_jax_is_stream(trace, i)) continue;
-            if (gt_jax_class_of_text(gt_jax_name(trace, i)) == GT_JAX_CLASS_GEMM)
+            if (gt_jax_class_of_name(gt_jax_name(trace, i)) == GT_JAX_CLASS_GEMM)
                 add_row(&s, i, &trace->products[product]);
         }
     }

@@ -1,12 +1,14 @@
-/* Stages by words in the path of an op, else in the name of the kernel; the first row that fits decides.
+/* A language model on one GPU stream: how long does each stage of a layer take?
  *
- * An elementwise product that belongs to no stage and begins between the two matrix products of the MLP is
- * its gate.
+ * The stage of an event comes from parts of its op's path or of its kernel's name; the first row of the table
+ * that fits counts. An elementwise product without a stage that starts between the two matrix products of the
+ * MLP is the gate of the MLP (swiglu_elementwise).
  *
- *     a layer's time   all events from its normalisation on to the next layer's, or to the end of the token
- *     a stage's time   the sum of its events over the number of layers
- *     a token's time   the sum of its layers, on average over tokens that have them all */
-#include "analysis/jax/llama_stages.h"
+ *     time of a layer   all events from its normalization to the next layer's, or to the end of the token
+ *     time of a stage   the sum of its events / the number of layers
+ *     time of a token   the sum of its layers; the mean over the tokens that have all layers */
+#include "analysis/jax/llama.h"
+
 #include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -46,9 +48,9 @@ static const char MLP_IN[] = "/mlp/in/dot_general", MLP_OUT[] = "/mlp/out/dot_ge
                   PRODUCT[] = "loop_multiply_fusion";
 
 static const struct {
-    const char *in_name, *in_path; /* one of them; names in any case */
+    const char *in_name, *in_path; /* one of the two; names are compared in any case */
     stage stage;
-} words[] = {
+} stage_parts[] = {
     {"postgsu", NULL, POST_GSU},
     {NULL, "/norm_attn/", NORM_ATTN},
     {NULL, "/norm_mlp/", NORM_MLP},
@@ -67,27 +69,27 @@ static const struct {
     {"fmha_fwd", NULL, ATTN_CORE},
 };
 
-/* ---- texts ---- */
+/* ---- names and paths ---- */
 
-static const char *text(const gt_gpu_stream *stream, uint32_t id)
+static const char *string_of(const gt_gpu_stream *stream, uint32_t id)
 {
     return gt_interner_get(stream->strings, id).bytes;
 }
 
 static stage stage_of(const gt_gpu_stream *stream, const gt_stream_event *event)
 {
-    const char *name = text(stream, event->name), *path = text(stream, event->path);
-    for (size_t i = 0; i < GT_LENGTH(words); i++)
-        if (words[i].in_name ? strcasestr(name, words[i].in_name) != NULL
-                             : strstr(path, words[i].in_path) != NULL)
-            return words[i].stage;
+    const char *name = string_of(stream, event->name), *path = string_of(stream, event->path);
+    for (size_t i = 0; i < GT_LENGTH(stage_parts); i++)
+        if (stage_parts[i].in_name ? strcasestr(name, stage_parts[i].in_name) != NULL
+                                   : strstr(path, stage_parts[i].in_path) != NULL)
+            return stage_parts[i].stage;
     return OTHER;
 }
 
 static bool is_product(const gt_gpu_stream *stream, const gt_stream_event *event)
 {
-    return strncmp(text(stream, event->name), PRODUCT, strlen(PRODUCT)) == 0 ||
-           strcasestr(text(stream, event->hlo_op), PRODUCT);
+    return strncmp(string_of(stream, event->name), PRODUCT, strlen(PRODUCT)) == 0 ||
+           strcasestr(string_of(stream, event->hlo_op), PRODUCT);
 }
 
 static const char *read_digits(const char *at, int64_t *number)
@@ -99,21 +101,21 @@ static const char *read_digits(const char *at, int64_t *number)
     return at > begin ? at : NULL;
 }
 
-/* The block in ".../Transformer/block_3/..."; -1 for none. */
+/* The number of the block in ".../Transformer/block_3/..."; -1: none. */
 static int64_t block_of(const char *path)
 {
     static const char key[] = "/Transformer/block_";
     int64_t block;
     while ((path = strstr(path, key))) {
         path += strlen(key);
-        const char *behind = read_digits(path, &block);
-        if (behind && *behind == '/') return block;
+        const char *end = read_digits(path, &block);
+        if (end && *end == '/') return block;
     }
     return -1;
 }
 
-/* The number behind a word, in any case; -1 for none. */
-static int64_t number_behind(const char *name, const char *word)
+/* The number after a word, in any case; -1: none. */
+static int64_t number_after(const char *name, const char *word)
 {
     int64_t number;
     while ((name = strcasestr(name, word))) {
@@ -123,7 +125,7 @@ static int64_t number_behind(const char *name, const char *word)
     return -1;
 }
 
-/* The last number before "u," in the list behind "Kernel_traits<"; -1 for none. */
+/* The last number before "u," in the list after "Kernel_traits<"; -1: none. */
 static int64_t width_in(const char *name)
 {
     static const char key[] = "Kernel_traits<";
@@ -147,10 +149,10 @@ static void infer_sizes(const gt_gpu_stream *stream, gt_llama_summary *s)
 {
     s->d_model = s->head_dim = s->post_gsu = -1;
     for (size_t i = 0; i < stream->count; i++) {
-        const char *name = text(stream, stream->items[i].name);
+        const char *name = string_of(stream, stream->items[i].name);
         if (s->d_model < 0 && strstr(name, "ln_fwd_tuned_kernel")) s->d_model = width_in(name);
-        if (s->head_dim < 0) s->head_dim = number_behind(name, "hd");
-        if (s->post_gsu < 0) s->post_gsu = number_behind(name, "PostGSU");
+        if (s->head_dim < 0) s->head_dim = number_after(name, "hd");
+        if (s->post_gsu < 0) s->post_gsu = number_after(name, "PostGSU");
     }
 }
 
@@ -165,24 +167,24 @@ static time_list find_tokens(const gt_gpu_stream *stream, const char *mark)
 {
     time_list tokens = {0};
     for (size_t i = 0; i < stream->count; i++) {
-        const char *path = text(stream, stream->items[i].path);
+        const char *path = string_of(stream, stream->items[i].path);
         if (strstr(path, "/Transformer/block_0/norm_attn/") && strstr(path, mark))
             GT_PUSH(tokens.items, tokens.count, tokens.capacity, stream->items[i].start_us);
     }
     return tokens;
 }
 
-/* When each block of a token begins: places of events, by block. */
+/* The index of the first event of each block of a token. */
 static gt_map find_blocks(const gt_gpu_stream *stream, double begin_us, double end_us)
 {
     gt_map blocks = {0};
     for (size_t i = gt_gpu_stream_from(stream, begin_us);
          i < stream->count && stream->items[i].start_us < end_us; i++) {
-        const char *path = text(stream, stream->items[i].path);
+        const char *path = string_of(stream, stream->items[i].path);
         int64_t block = strstr(path, "/norm_attn/") ? block_of(path) : -1;
         if (block < 0) continue;
-        uint32_t *place = gt_map_put(&blocks, (uint64_t)block, 0);
-        if (*place == GT_MAP_NONE) *place = (uint32_t)i;
+        uint32_t *first = gt_map_put(&blocks, (uint64_t)block, 0);
+        if (*first == GT_MAP_NONE) *first = (uint32_t)i;
     }
     return blocks;
 }
@@ -195,7 +197,7 @@ static bool has_layers(const gt_map *blocks, gt_llama_range layers)
     return true;
 }
 
-/* Adds a layer's events to the stages; its time. */
+/* Adds the events of a layer to the stages and returns their total time. */
 static double add_layer(const gt_gpu_stream *stream, double begin_us, double end_us,
                         double stage_us[GT_LLAMA_STAGES])
 {
@@ -204,8 +206,8 @@ static double add_layer(const gt_gpu_stream *stream, double begin_us, double end
     double sum = 0;
     for (size_t i = begin; i < end; i++) {
         const gt_stream_event *e = &stream->items[i];
-        if (!in && strstr(text(stream, e->path), MLP_IN)) in = e;
-        if (!out && strstr(text(stream, e->path), MLP_OUT)) out = e;
+        if (!in && strstr(string_of(stream, e->path), MLP_IN)) in = e;
+        if (!out && strstr(string_of(stream, e->path), MLP_OUT)) out = e;
     }
     for (size_t i = begin; i < end; i++) {
         const gt_stream_event *e = &stream->items[i];
@@ -219,7 +221,7 @@ static double add_layer(const gt_gpu_stream *stream, double begin_us, double end
     return sum;
 }
 
-static void note(gt_llama_summary *s, int64_t token, size_t blocks)
+static void note_incomplete(gt_llama_summary *s, int64_t token, size_t blocks)
 {
     char line[96];
     snprintf(line, sizeof line, "token %" PRId64 ": incomplete blocks (have %zu); skipped in stage avg\n",
@@ -247,7 +249,7 @@ static bool measure_layers(const gt_gpu_stream *stream, const time_list *tokens,
             }
             token_count++;
         } else {
-            note(s, t, blocks.count);
+            note_incomplete(s, t, blocks.count);
         }
         gt_map_free(&blocks);
     }
@@ -261,7 +263,7 @@ static bool measure_layers(const gt_gpu_stream *stream, const time_list *tokens,
 
 /* ---- totals ---- */
 
-/* An event and its name. */
+/* An event with its name or path. */
 typedef struct named_event {
     uint32_t name;
     size_t place;
@@ -279,7 +281,7 @@ static bool is_before(const gt_llama_total *a, const gt_llama_total *b)
     return a->total_us != b->total_us ? a->total_us > b->total_us : a->first < b->first;
 }
 
-/* Keeps the longest totals, in order. */
+/* Inserts a total into the list of the `most` longest totals. */
 static void keep_total(gt_llama_total *best, size_t *count, size_t most, gt_llama_total total)
 {
     size_t at = *count;
