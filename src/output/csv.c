@@ -1,12 +1,13 @@
-/* What does pandas write for this cell? Numbers as Python's repr, nothing for a null, True and False, lists
- * as Python literals; a field in quotes only where it holds a comma, a quote or a line break. One difference:
- * bytes that are no UTF-8 become U+FFFD, because readers of the file would refuse them. */
-#include "output/csv.h"
+/* Tables as CSV, byte for byte as pandas' to_csv(index=False) writes them: numbers as Python's repr, nothing
+ * for a null, True and False, lists as Python literals, and a field in quotes only if it contains a comma, a
+ * quote or a line break. One difference: bytes that are not UTF-8 become U+FFFD because readers would reject
+ * the file. */
+#include "output/file.h"
 
 #include "base/memory.h"
 #include "base/number.h"
 #include "compat/python_repr.h"
-#include "output/names.h"
+#include "output/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ enum { FILE_NAME_CHARS = 200 };
 
 /* ---- text ---- */
 
-/* One bit in each byte of `chunk` that equals `byte`; exact as to whether there is any. */
+/* Not 0 exactly if a byte of `chunk` equals `byte`. */
 static uint64_t bytes_equal(uint64_t chunk, unsigned char byte)
 {
     uint64_t ones = 0x0101010101010101u;
@@ -29,7 +30,7 @@ static bool is_plain_byte(unsigned char byte)
     return byte != ',' && byte != '"' && byte != '\n' && byte != '\r' && byte < 0x80;
 }
 
-/* ASCII with nothing in it that asks for quotes. */
+/* Whether the text is ASCII and needs no quotes. */
 static bool is_plain(const char *bytes, size_t len)
 {
     uint64_t chunk;
@@ -43,7 +44,7 @@ static bool is_plain(const char *bytes, size_t len)
     return len == 0;
 }
 
-static bool asks_for_quotes(gt_str text)
+static bool needs_quotes(gt_str text)
 {
     for (size_t i = 0; i < text.len; i++)
         if (text.bytes[i] == ',' || text.bytes[i] == '"' || text.bytes[i] == '\n' || text.bytes[i] == '\r')
@@ -73,7 +74,7 @@ static void write_text(gt_file *file, gt_str text)
     }
     gt_buffer repaired = {0};
     text = gt_utf8_repair(text, &repaired);
-    if (asks_for_quotes(text)) {
+    if (needs_quotes(text)) {
         write_quoted(file, text);
     } else {
         gt_file_write(file, text.bytes, text.len);
@@ -129,9 +130,9 @@ void gt_csv_write_lines(gt_file *file, const gt_table *table, const char *line_e
         const char *name = table->columns[c].name;
         write_text(file, (gt_str){name, strlen(name)});
     }
-    /* An only field that is empty is written "", so that its line is not taken for an empty one. */
-    bool alone = table->column_count == 1;
-    if (alone && !*table->columns[0].name) gt_file_write(file, "\"\"", 2);
+    /* A single empty field is written as "", so that the line is not taken for an empty line. */
+    bool is_single = table->column_count == 1;
+    if (is_single && !*table->columns[0].name) gt_file_write(file, "\"\"", 2);
     gt_file_write(file, line_end, end_len);
 
     if (table->column_count == 0) return;
@@ -140,7 +141,7 @@ void gt_csv_write_lines(gt_file *file, const gt_table *table, const char *line_e
             if (c > 0) gt_file_put(file, ',');
             write_cell(file, table, &table->columns[c], row);
         }
-        if (alone && is_empty(table, &table->columns[0], row)) gt_file_write(file, "\"\"", 2);
+        if (is_single && is_empty(table, &table->columns[0], row)) gt_file_write(file, "\"\"", 2);
         gt_file_write(file, line_end, end_len);
     }
 }
@@ -171,10 +172,11 @@ bool gt_output_csvs(gt_output *output, const char *dir, gt_table *const *tables,
 {
     if (!*dir) dir = ".";
     if (!gt_output_add_folder(output, dir, error)) return false;
-    gt_names names = {0};
+    gt_name_set names = {0};
     bool ok = true;
     for (size_t i = 0; i < count && ok; i++)
-        ok = write_one(output, dir, gt_names_add(&names, tables[i]->name, FILE_NAME_CHARS), tables[i], error);
-    gt_names_free(&names);
+        ok = write_one(output, dir, gt_name_set_add(&names, tables[i]->name, FILE_NAME_CHARS), tables[i],
+                       error);
+    gt_name_set_free(&names);
     return ok;
 }

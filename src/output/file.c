@@ -1,13 +1,36 @@
-/* Buffered writing; the first failure is kept until the file is closed. */
+/* Buffered files and the temporary store; the first failure is kept until the file is closed or sealed. */
 #include "output/file.h"
 
 #include "base/guard.h"
+#include "base/memory.h"
+#include "os/paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+enum { APPEND = -1 };
+
+/* Writes everything, at the offset or at the current position. Returns 0 or errno. */
+static int write_fully(int descriptor, off_t offset, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t written =
+            offset == APPEND ? write(descriptor, bytes, len) : pwrite(descriptor, bytes, len, offset);
+        if (written == 0) return ENOSPC;
+        if (written < 0 && errno != EINTR) return errno;
+        if (written < 0) continue;
+        bytes += written;
+        len -= (size_t)written;
+        if (offset != APPEND) offset += written;
+    }
+    return 0;
+}
+
+/* ---- buffered files ---- */
 
 static void close_descriptor(void *file)
 {
@@ -27,19 +50,9 @@ bool gt_file_open(gt_file *file, gt_output *output, const char *path, gt_error *
     return true;
 }
 
-static void write_through(gt_file *file, const char *bytes, size_t len)
+static void write_through(gt_file *file, const void *bytes, size_t len)
 {
-    while (len > 0 && !file->failure) {
-        ssize_t written = write(file->descriptor, bytes, len);
-        if (written > 0) {
-            bytes += written;
-            len -= (size_t)written;
-        } else if (written == 0) {
-            file->failure = ENOSPC;
-        } else if (errno != EINTR) {
-            file->failure = errno;
-        }
-    }
+    if (!file->failure) file->failure = write_fully(file->descriptor, APPEND, bytes, len);
 }
 
 void gt_file_flush(gt_file *file)
@@ -59,6 +72,12 @@ void gt_file_write(gt_file *file, const void *bytes, size_t len)
     file->used += len;
 }
 
+void gt_file_overwrite(gt_file *file, uint64_t offset, const void *bytes, size_t len)
+{
+    gt_file_flush(file);
+    if (!file->failure) file->failure = write_fully(file->descriptor, (off_t)offset, bytes, len);
+}
+
 bool gt_file_close(gt_file *file, gt_error *error)
 {
     gt_file_flush(file);
@@ -76,4 +95,114 @@ bool gt_output_whole_file(gt_output *output, const char *path, gt_str text, gt_e
     if (!gt_file_open(&file, output, path, error)) return false;
     gt_file_write(&file, text.bytes, text.len);
     return gt_file_close(&file, error);
+}
+
+/* ---- the temporary store: each record after its length, four bytes ---- */
+
+enum {
+    STORE_BUFFER = 256 * 1024,
+    READS_PER_RELEASE = 4096, /* after that many reads, the pages they touched are released */
+};
+
+struct gt_temp_store {
+    char *path; /* of the document, for error messages */
+    int descriptor, failure;
+    uint64_t size;
+    size_t used;
+    char *buffer;
+    const uint8_t *map;
+    unsigned reads;
+};
+
+static int open_unnamed(const char *path)
+{
+    char *folder = gt_path_folder(path);
+    int descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (descriptor < 0) { /* not every file system has O_TMPFILE */
+        char *name = gt_format("%s/.gputally-XXXXXX", folder);
+        descriptor = mkostemp(name, O_CLOEXEC);
+        if (descriptor >= 0) unlink(name);
+        gt_free(name);
+    }
+    gt_free(folder);
+    return descriptor;
+}
+
+gt_temp_store *gt_temp_store_open(const char *path, gt_error *error)
+{
+    int descriptor = open_unnamed(path);
+    if (descriptor < 0) {
+        gt_fail_writing(error, path, errno);
+        return NULL;
+    }
+    gt_temp_store *store = gt_alloc_zero(1, sizeof *store);
+    store->path = gt_strdup(path);
+    store->descriptor = descriptor;
+    store->buffer = gt_alloc(STORE_BUFFER);
+    return store;
+}
+
+static void write_to_store(gt_temp_store *store, const void *bytes, size_t len)
+{
+    if (!store->failure) store->failure = write_fully(store->descriptor, APPEND, bytes, len);
+}
+
+static void add_bytes(gt_temp_store *store, const void *bytes, size_t len)
+{
+    if (len > STORE_BUFFER - store->used) {
+        write_to_store(store, store->buffer, store->used);
+        store->used = 0;
+    }
+    if (len > STORE_BUFFER) {
+        write_to_store(store, bytes, len);
+    } else if (len) {
+        memcpy(store->buffer + store->used, bytes, len);
+        store->used += len;
+    }
+    store->size += len;
+}
+
+uint64_t gt_temp_store_add(gt_temp_store *store, const void *bytes, size_t len)
+{
+    uint64_t position = store->size;
+    uint32_t length = (uint32_t)len;
+    if (len > UINT32_MAX) {
+        if (!store->failure) store->failure = EFBIG;
+        length = 0;
+    }
+    add_bytes(store, &length, sizeof length);
+    add_bytes(store, bytes, length);
+    return position;
+}
+
+bool gt_temp_store_seal(gt_temp_store *store, gt_error *error)
+{
+    write_to_store(store, store->buffer, store->used);
+    if (store->failure) return gt_fail_writing(error, store->path, store->failure);
+    if (!store->size) return true;
+    void *map = mmap(NULL, store->size, PROT_READ, MAP_SHARED, store->descriptor, 0);
+    if (map == MAP_FAILED) return gt_fail_writing(error, store->path, errno);
+    store->map = map;
+    return true;
+}
+
+gt_str gt_temp_store_read(gt_temp_store *store, uint64_t position)
+{
+    uint32_t len;
+    if (++store->reads == READS_PER_RELEASE) {
+        madvise((void *)(uintptr_t)store->map, store->size, MADV_DONTNEED);
+        store->reads = 0;
+    }
+    memcpy(&len, store->map + position, sizeof len);
+    return (gt_str){(const char *)store->map + position + sizeof len, len};
+}
+
+void gt_temp_store_close(gt_temp_store *store)
+{
+    if (!store) return;
+    if (store->map) munmap((void *)(uintptr_t)store->map, store->size);
+    close(store->descriptor);
+    gt_free(store->buffer);
+    gt_free(store->path);
+    gt_free(store);
 }

@@ -1,11 +1,18 @@
-/* One file of a report, written through a buffer.
+/* The kinds of file that writers fill: a buffered file, a long text that several threads produce, and a
+ * temporary store without a name.
  *
- * Writes do not report failures: the first one is kept, later writes do nothing, and gt_file_close returns
- * it. */
+ * Writes do not report failures: the first one is kept, later writes do nothing, and closing the file
+ * (sealing the store) returns it. */
 #ifndef GT_OUTPUT_FILE_H
 #define GT_OUTPUT_FILE_H
 
+#include "base/buffer.h"
 #include "output/output.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- one file of a report, written through a buffer ---- */
 
 enum { GT_FILE_BUFFER = 256 * 1024 };
 
@@ -21,6 +28,8 @@ typedef struct gt_file {
 bool gt_file_open(gt_file *file, gt_output *output, const char *path, gt_error *error);
 void gt_file_flush(gt_file *file);
 void gt_file_write(gt_file *file, const void *bytes, size_t len);
+/* Overwrites bytes that were written before, at `offset` from the start of the file. */
+void gt_file_overwrite(gt_file *file, uint64_t offset, const void *bytes, size_t len);
 /* Writes the rest and closes the file. The file is closed and its memory freed even if this fails. */
 bool gt_file_close(gt_file *file, gt_error *error);
 
@@ -40,5 +49,46 @@ static inline void gt_file_put(gt_file *file, char byte)
     *gt_file_room(file, 1) = byte;
     file->used++;
 }
+
+/* ---- a long text, produced and compressed by several threads ----
+ *
+ * The text is added in pieces. A thread of the file produces a piece and compresses it; pieces are written in
+ * the order in which they were added. The file is compressed with gzip if its name ends in ".gz". The result
+ * is one ordinary gzip member: each piece is deflated on its own and ends at a byte boundary. Memory is a few
+ * pieces per thread, however long the text is. */
+
+typedef struct gt_text_file gt_text_file;
+
+typedef struct gt_text_file_job {
+    /* Adds the text of a piece. Called on any thread. */
+    void (*make)(void *piece, gt_buffer *text);
+    /* Called when the text is complete, in order, on the caller's thread; returns whether to write it. */
+    bool (*take)(void *piece);
+} gt_text_file_job;
+
+/* The output's commit gives the file its final name. NULL on failure. */
+gt_text_file *gt_text_file_open(gt_output *output, const char *path, unsigned threads, gt_error *error);
+void gt_text_file_add(gt_text_file *file, const gt_text_file_job *job, void *piece);
+void gt_text_file_finish_pieces(gt_text_file *file); /* returns when all pieces added so far are written */
+void gt_text_file_write(gt_text_file *file, gt_str text); /* copies the text */
+/* Writes the rest and frees the file, even if this fails. */
+bool gt_text_file_close(gt_text_file *file, gt_error *error);
+
+/* ---- a temporary store: records are added one after another and later read in any order ----
+ *
+ * The file has no name and disappears with the program. It is read through a mapping whose pages are released
+ * regularly, so memory stays small however large the store is. */
+
+typedef struct gt_temp_store gt_temp_store;
+
+/* Creates the store in the folder of `path`, which must exist. NULL on failure. */
+gt_temp_store *gt_temp_store_open(const char *path, gt_error *error);
+/* Adds a record; returns its position. */
+uint64_t gt_temp_store_add(gt_temp_store *store, const void *bytes, size_t len);
+/* Ends adding; from now on records can be read. */
+bool gt_temp_store_seal(gt_temp_store *store, gt_error *error);
+/* A record, valid until the next one is read. */
+gt_str gt_temp_store_read(gt_temp_store *store, uint64_t position);
+void gt_temp_store_close(gt_temp_store *store); /* NULL does nothing */
 
 #endif

@@ -1,6 +1,8 @@
-/* Every cell is printed once to find the widths, and once more to write it. */
-#include "output/markdown.h"
+/* Tables as Markdown, formatted like Python's tabulate in its "pipe" format. Every cell is printed twice: to
+ * find the column widths, and to write it. */
+#include "output/output.h"
 
+#include "base/buffer.h"
 #include "base/memory.h"
 #include "compat/python_repr.h"
 
@@ -14,7 +16,7 @@ enum { HEADER_PADDING = 2 };
 
 typedef struct layout {
     size_t width;
-    int decimals; /* the most behind a point; -1 where no number has any */
+    int decimals; /* the largest number of characters after a point; -1: no number has a point */
     bool is_number;
 } layout;
 
@@ -46,7 +48,7 @@ static gt_str print_cell(gt_buffer *scratch, const gt_table *table, const gt_col
     return gt_buffer_str(scratch);
 }
 
-/* Characters behind the point, or behind the 'e' where there is no point; -1 for whole numbers. */
+/* Characters after the point, or after the 'e' if there is no point; -1 for whole numbers. */
 static int decimals_of(gt_str number)
 {
     const char *point = memchr(number.bytes, '.', number.len);
@@ -54,7 +56,7 @@ static int decimals_of(gt_str number)
     return point ? (int)(number.bytes + number.len - point) - 1 : -1;
 }
 
-static layout lay_out(const gt_table *table, const gt_column *column, size_t rows, gt_buffer *scratch)
+static layout find_layout(const gt_table *table, const gt_column *column, size_t rows, gt_buffer *scratch)
 {
     gt_str header = {column->name, strlen(column->name)};
     layout l = {.decimals = -1, .is_number = column->type == GT_TYPE_INT || column->type == GT_TYPE_FLOAT};
@@ -71,13 +73,13 @@ static layout lay_out(const gt_table *table, const gt_column *column, size_t row
     return l;
 }
 
-static void add_cell(gt_buffer *out, const layout *l, gt_str cell, size_t behind)
+static void add_cell(gt_buffer *out, const layout *l, gt_str cell, size_t padding)
 {
-    size_t width = code_points(cell) + behind, space = l->width > width ? l->width - width : 0;
+    size_t width = code_points(cell) + padding, space = l->width > width ? l->width - width : 0;
     gt_buffer_add_cstr(out, " ");
     if (l->is_number) gt_buffer_add_spaces(out, space);
     gt_buffer_add(out, cell.bytes, cell.len);
-    gt_buffer_add_spaces(out, l->is_number ? behind : space);
+    gt_buffer_add_spaces(out, l->is_number ? padding : space);
     gt_buffer_add_cstr(out, " |");
 }
 
@@ -97,7 +99,7 @@ void gt_markdown_add(gt_buffer *out, const gt_table *table, size_t rows_max)
     gt_buffer_add_cstr(out, "|");
     for (size_t c = 0; c < table->column_count; c++) {
         const char *name = table->columns[c].name;
-        layouts[c] = lay_out(table, &table->columns[c], rows, &scratch);
+        layouts[c] = find_layout(table, &table->columns[c], rows, &scratch);
         add_cell(out, &layouts[c], (gt_str){name, strlen(name)}, 0);
     }
     gt_buffer_add_cstr(out, "\n|");
@@ -106,8 +108,8 @@ void gt_markdown_add(gt_buffer *out, const gt_table *table, size_t rows_max)
         gt_buffer_add_cstr(out, "\n|");
         for (size_t c = 0; c < table->column_count; c++) {
             gt_str cell = print_cell(&scratch, table, &table->columns[c], row);
-            size_t behind = layouts[c].is_number ? (size_t)(layouts[c].decimals - decimals_of(cell)) : 0;
-            add_cell(out, &layouts[c], cell, behind);
+            size_t padding = layouts[c].is_number ? (size_t)(layouts[c].decimals - decimals_of(cell)) : 0;
+            add_cell(out, &layouts[c], cell, padding);
         }
     }
     gt_free(layouts);

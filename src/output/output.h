@@ -12,6 +12,7 @@
 #ifndef GT_OUTPUT_OUTPUT_H
 #define GT_OUTPUT_OUTPUT_H
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "table/table.h"
 
@@ -31,14 +32,6 @@ bool gt_output_xlsx(gt_output *output, const char *path, gt_table *const *tables
 bool gt_output_sqlite(gt_output *output, const char *path, gt_table *const *tables, size_t count,
                       gt_error *error);
 
-/* Creates an empty file that the commit will rename to `path`, and gives its name, which lives as long as the
- * output; for writers that open files by name. NULL on failure. Missing folders are made. */
-const char *gt_output_add_file(gt_output *output, const char *path, gt_error *error);
-bool gt_output_add_folder(gt_output *output, const char *path, gt_error *error);
-
-/* "cannot write report.xlsx: No space left on device" */
-bool gt_fail_writing(gt_error *error, const char *path, int error_number);
-
 /* Gives every file its final name, or none: after a failure, the files that existed before are unchanged. */
 bool gt_output_commit(gt_output *output, gt_error *error);
 
@@ -48,6 +41,19 @@ const char *gt_output_file_path(const gt_output *output, size_t index);
 
 /* Removes what was not committed and frees the output. NULL does nothing. */
 void gt_output_free(gt_output *output);
+
+/* ---- tables inside other documents ---- */
+
+struct gt_file;
+
+/* Writes the table as CSV, as gt_output_csvs does for a whole folder. */
+void gt_csv_write(struct gt_file *file, const gt_table *table);
+/* The same with another line ending: "\r\n", as in Python's csv module. */
+void gt_csv_write_lines(struct gt_file *file, const gt_table *table, const char *line_end);
+
+/* Adds the header, the rule and the first `rows_max` rows as a Markdown table, without a newline after the
+ * last line. Numbers are right-aligned at their points, with six digits of a FLOAT; text is left-aligned. */
+void gt_markdown_add(gt_buffer *out, const gt_table *table, size_t rows_max);
 
 /* ---- for writers ---- */
 

@@ -1,15 +1,97 @@
-/* Tables as one SQLite file: a table a sheet, INTEGER, REAL and TEXT columns, lists as their Python literal.
+/* SQLite files, and tables written as one: one SQL table per sheet, INTEGER, REAL and TEXT columns, lists as
+ * Python literals.
  *
- * A sheet without columns has no table, since SQL knows none. */
-#include "output/database.h"
+ * The file has a temporary name until the output is committed, so it needs no journal. A sheet without
+ * columns gets no table because SQL has no such tables. */
+#include "output/sqlite.h"
 
+#include "base/guard.h"
 #include "base/memory.h"
 #include "compat/python_repr.h"
-#include "output/names.h"
+#include "output/text.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/* ---- the file ---- */
+
+bool gt_database_fail(const gt_database *database, gt_error *error)
+{
+    int number = sqlite3_system_errno(database->handle);
+    if (number) return gt_fail_writing(error, database->path, number);
+    return gt_fail(error, "cannot write %s: %s", database->path, sqlite3_errmsg(database->handle));
+}
+
+bool gt_database_run(gt_database *database, const char *sql, gt_error *error)
+{
+    return sqlite3_exec(database->handle, sql, NULL, NULL, NULL) == SQLITE_OK ||
+           gt_database_fail(database, error);
+}
+
+static int close_database(gt_database *database)
+{
+    gt_guard_remove(database);
+    return sqlite3_close(database->handle);
+}
+
+static void clean_up(void *database)
+{
+    close_database(database);
+}
+
+bool gt_database_begin(gt_database *database, gt_output *output, const char *path, gt_error *error)
+{
+    const char *temporary = gt_output_add_file(output, path, error);
+    if (!temporary) return false;
+    *database = (gt_database){.path = path};
+    int opened = sqlite3_open_v2(temporary, &database->handle, SQLITE_OPEN_READWRITE, NULL);
+    gt_guard_add(clean_up, database);
+    bool ok = opened == SQLITE_OK || gt_database_fail(database, error);
+    ok = ok && gt_database_run(database,
+                               "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
+                               "PRAGMA locking_mode = EXCLUSIVE; BEGIN",
+                               error);
+    if (!ok) close_database(database);
+    return ok;
+}
+
+bool gt_database_end(gt_database *database, bool ok, gt_error *error)
+{
+    ok = ok && gt_database_run(database, "COMMIT", error);
+    if (close_database(database) != SQLITE_OK && ok)
+        ok = gt_fail(error, "cannot write %s: not closed", database->path);
+    return ok;
+}
+
+static void finalize(void *statement)
+{
+    sqlite3_finalize(statement);
+}
+
+sqlite3_stmt *gt_database_prepare(gt_database *database, const char *sql, gt_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    if (sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL) != SQLITE_OK)
+        gt_database_fail(database, error);
+    if (statement) gt_guard_add(finalize, statement);
+    return statement;
+}
+
+void gt_database_finish(sqlite3_stmt *statement)
+{
+    gt_guard_remove(statement);
+    sqlite3_finalize(statement);
+}
+
+bool gt_database_step(gt_database *database, sqlite3_stmt *statement, gt_error *error)
+{
+    if (sqlite3_step(statement) != SQLITE_DONE) return gt_database_fail(database, error);
+    sqlite3_reset(statement);
+    return true;
+}
+
+/* ---- tables ---- */
 
 enum { NAME_CHARS = 1000 };
 
@@ -20,7 +102,7 @@ static const char *const column_types[] = {
 
 typedef struct writer {
     gt_database database;
-    gt_names table_names;
+    gt_name_set table_names;
     gt_buffer sql, scratch;
 } writer;
 
@@ -36,18 +118,18 @@ static void add_quoted_name(gt_buffer *sql, const char *name)
 
 static bool create_table(writer *to, const gt_table *table, const char *name, gt_error *error)
 {
-    gt_names column_names = {0};
+    gt_name_set column_names = {0};
     to->sql.len = 0;
     gt_buffer_add_cstr(&to->sql, "CREATE TABLE ");
     add_quoted_name(&to->sql, name);
     for (size_t c = 0; c < table->column_count; c++) {
         gt_buffer_add_cstr(&to->sql, c == 0 ? " (" : ", ");
-        add_quoted_name(&to->sql, gt_names_add(&column_names, table->columns[c].name, NAME_CHARS));
+        add_quoted_name(&to->sql, gt_name_set_add(&column_names, table->columns[c].name, NAME_CHARS));
         gt_buffer_add_cstr(&to->sql, " ");
         gt_buffer_add_cstr(&to->sql, column_types[table->columns[c].type]);
     }
     gt_buffer_add_cstr(&to->sql, ")");
-    gt_names_free(&column_names);
+    gt_name_set_free(&column_names);
     return gt_database_run(&to->database, gt_buffer_str(&to->sql).bytes, error);
 }
 
@@ -107,7 +189,7 @@ static bool write_table(writer *to, const gt_table *table, gt_error *error)
     if (table->column_count == 0) return true;
     bool reserved = strncasecmp(table->name, "sqlite_", 7) == 0;
     char *wanted = gt_format("%s%s", reserved ? "_" : "", table->name);
-    const char *name = gt_names_add(&to->table_names, wanted, NAME_CHARS);
+    const char *name = gt_name_set_add(&to->table_names, wanted, NAME_CHARS);
     gt_free(wanted);
     if (!create_table(to, table, name, error)) return false;
     sqlite3_stmt *insert = prepare_insert(to, table, name, error);
@@ -124,7 +206,7 @@ bool gt_output_sqlite(gt_output *output, const char *path, gt_table *const *tabl
     bool ok = true;
     for (size_t i = 0; i < count && ok; i++) ok = write_table(&to, tables[i], error);
     ok = gt_database_end(&to.database, ok, error);
-    gt_names_free(&to.table_names);
+    gt_name_set_free(&to.table_names);
     gt_buffer_free(&to.sql);
     gt_buffer_free(&to.scratch);
     return ok;

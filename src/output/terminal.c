@@ -1,11 +1,9 @@
-/* What does a person see at the end of a run? Bars with figures behind them, and the first rows of a table,
- * in lines that fit the terminal. Every text is first made into what will stand there, then columns are given
- * their widths, then lines are printed. */
+/* The summary at the end of a run: bars with numbers, and the first rows of a table, in lines that fit the
+ * terminal. All texts are prepared first, then the columns get their widths, then the lines are printed. */
 #include "output/terminal.h"
 
 #include "base/length.h"
 #include "base/memory.h"
-#include "output/display.h"
 #include "compat/python_repr.h"
 
 #include <math.h>
@@ -14,11 +12,120 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { MIN_WIDTH = 40, USUAL_WIDTH = 100, GAP = 2, LONGEST_BAR = 50, SHORTEST_BAR = 8, SHORTEST_TEXT = 12 };
+/* ---- display width ---- */
+
+typedef struct range {
+    uint32_t first, last;
+} range;
+
+/* Marks that are drawn on the character before them. */
+static const range combining[] = {
+    {0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x0610, 0x061A}, {0x064B, 0x065F},
+    {0x0900, 0x0902}, {0x093A, 0x093A}, {0x093C, 0x093C}, {0x0941, 0x0948}, {0x094D, 0x094D},
+    {0x0E31, 0x0E31}, {0x0E34, 0x0E3A}, {0x0E47, 0x0E4E}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF},
+    {0x20D0, 0x20FF}, {0x3099, 0x309A}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}, {0xE0100, 0xE01EF},
+};
+
+/* East Asian characters and emoji. */
+static const range wide[] = {
+    {0x1100, 0x115F},   {0x231A, 0x231B},   {0x23E9, 0x23EC},   {0x2614, 0x2615}, {0x26A1, 0x26A1},
+    {0x2705, 0x2705},   {0x274C, 0x274C},   {0x2B50, 0x2B50},   {0x2E80, 0x303E}, {0x3041, 0x33FF},
+    {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xA000, 0xA4CF},   {0xA960, 0xA97F}, {0xAC00, 0xD7A3},
+    {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF01, 0xFF60},   {0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F},
+    {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD},
+};
+
+static bool is_in_ranges(uint32_t code_point, const range *ranges, size_t count)
+{
+    for (size_t i = 0; i < count && ranges[i].first <= code_point; i++)
+        if (code_point <= ranges[i].last) return true;
+    return false;
+}
+
+static size_t cells_of(uint32_t code_point)
+{
+    if (code_point < 0x0300) return 1;
+    if (is_in_ranges(code_point, combining, GT_LENGTH(combining))) return 0;
+    return is_in_ranges(code_point, wide, GT_LENGTH(wide)) ? 2 : 1;
+}
+
+void gt_display_add(gt_buffer *buffer, gt_str text, bool utf8)
+{
+    const char *place = text.bytes, *end = text.bytes + text.len;
+    while (place < end) {
+        uint32_t code_point = gt_utf8_next(&place, end);
+        if (!gt_is_printable(code_point)) {
+            gt_python_add_escape(buffer, code_point);
+        } else if (code_point < 0x80 || utf8) {
+            gt_buffer_add_code_point(buffer, code_point);
+        } else {
+            gt_buffer_add_cstr(buffer, "?");
+        }
+    }
+}
+
+size_t gt_display_width(gt_str text)
+{
+    size_t width = 0;
+    const char *place = text.bytes, *end = text.bytes + text.len;
+    while (place < end) width += cells_of(gt_utf8_next(&place, end));
+    return width;
+}
+
+/* The end of the first `width` cells; combining marks stay with their character. */
+static const char *after_cells(gt_str text, size_t width)
+{
+    const char *place = text.bytes, *end = text.bytes + text.len;
+    size_t used = 0;
+    while (place < end) {
+        const char *next = place;
+        used += cells_of(gt_utf8_next(&next, end));
+        if (used > width) break;
+        place = next;
+    }
+    return place;
+}
+
+/* The start of the last `width` cells, or of one less before a wide character; never at a combining mark. */
+static const char *before_last_cells(gt_str text, size_t width)
+{
+    size_t left = gt_display_width(text);
+    const char *place = text.bytes, *end = text.bytes + text.len;
+    while (place < end) {
+        const char *next = place;
+        size_t cells = cells_of(gt_utf8_next(&next, end));
+        if (left <= width && cells > 0) break;
+        left -= cells;
+        place = next;
+    }
+    return place;
+}
+
+void gt_display_add_cut(gt_buffer *buffer, gt_str text, size_t width, bool utf8)
+{
+    if (gt_display_width(text) <= width) {
+        gt_buffer_add(buffer, text.bytes, text.len);
+        return;
+    }
+    const char *mark = utf8 ? "…" : "...";
+    size_t mark_width = utf8 ? 1 : 3;
+    if (width <= mark_width) {
+        gt_buffer_add(buffer, text.bytes, (size_t)(after_cells(text, width) - text.bytes));
+        return;
+    }
+    size_t kept = width - mark_width;
+    const char *head_end = after_cells(text, kept - kept / 2);
+    const char *tail = before_last_cells(text, kept / 2);
+    gt_buffer_add(buffer, text.bytes, (size_t)(head_end - text.bytes));
+    gt_buffer_add_cstr(buffer, mark);
+    gt_buffer_add(buffer, tail, (size_t)(text.bytes + text.len - tail));
+}
+
+enum { MIN_WIDTH = 40, DEFAULT_WIDTH = 100, GAP = 2, BAR_MAX = 50, BAR_MIN = 8, TEXT_MIN = 12 };
 
 static const char bold[] = "\033[1m", cyan[] = "\033[36m", plain[] = "\033[0m";
 
-/* ---- what the stream allows ---- */
+/* ---- properties of the stream ---- */
 
 static bool locale_is_utf8(void)
 {
@@ -37,7 +144,7 @@ static size_t stream_width(int descriptor)
         return size.ws_col;
     const char *columns = getenv("COLUMNS");
     long width = columns ? strtol(columns, NULL, 10) : 0;
-    return width > 0 && width < 10000 ? (size_t)width : USUAL_WIDTH;
+    return width > 0 && width < 10000 ? (size_t)width : DEFAULT_WIDTH;
 }
 
 gt_terminal gt_terminal_for(FILE *file)
@@ -93,7 +200,7 @@ static void add_colour(gt_buffer *line, const gt_terminal *terminal, const char 
     if (terminal->colour) gt_buffer_add_cstr(line, colour);
 }
 
-/* Prints the line without the spaces at its end, and empties it. */
+/* Prints the line without trailing spaces and clears it. */
 static void print_line(const gt_terminal *terminal, gt_buffer *line)
 {
     while (line->len > 0 && line->bytes[line->len - 1] == ' ') line->len--;
@@ -121,12 +228,12 @@ void gt_terminal_heading(const gt_terminal *terminal, const char *text)
 
 /* ---- bars ---- */
 
-/* A bar of `width` cells, 100 percent filling it: eighths of a cell in UTF-8, at least one for what is not
- * nothing. */
+/* A bar of `width` cells, filled at 100 percent. With UTF-8 its resolution is an eighth of a cell, and a
+ * percentage above 0 shows at least that. */
 static void add_bar(gt_buffer *line, const gt_terminal *terminal, double percent, size_t width)
 {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    double share = percent > 100 ? 1 : percent > 0 ? percent / 100 : 0; /* NaN is none */
+    double share = percent > 100 ? 1 : percent > 0 ? percent / 100 : 0; /* NaN: no bar */
     size_t steps = terminal->utf8 ? 8 : 1;
     size_t filled = (size_t)(share * (double)(width * steps) + 0.5);
     if (filled == 0 && share > 0 && terminal->utf8) filled = 1;
@@ -138,7 +245,7 @@ static void add_bar(gt_buffer *line, const gt_terminal *terminal, double percent
     gt_buffer_add_spaces(line, width - cells - (rest > 0));
 }
 
-/* The texts of one line of bars. */
+/* The texts of one bar. */
 typedef struct bar_texts {
     gt_buffer label, value, percent;
 } bar_texts;
@@ -160,7 +267,7 @@ static bar_texts make_bar_texts(const gt_terminal *terminal, const gt_bar *bar, 
     return texts;
 }
 
-static void grow_to(size_t *width, gt_buffer *text)
+static void widen_to(size_t *width, gt_buffer *text)
 {
     size_t needed = gt_display_width(gt_buffer_str(text));
     if (needed > *width) *width = needed;
@@ -177,17 +284,16 @@ void gt_terminal_bars(const gt_terminal *terminal, const gt_bar *bars, size_t co
     size_t label = 0, value = 0, percent = 0;
     for (size_t i = 0; i < count; i++) {
         texts[i] = make_bar_texts(terminal, &bars[i], unit, decimals);
-        grow_to(&label, &texts[i].label);
-        grow_to(&value, &texts[i].value);
-        grow_to(&percent, &texts[i].percent);
+        widen_to(&label, &texts[i].label);
+        widen_to(&value, &texts[i].value);
+        widen_to(&percent, &texts[i].percent);
     }
     size_t width = width_of(terminal);
     size_t fixed = value + percent + 3 * GAP;
-    size_t most_label =
-        width > fixed + SHORTEST_BAR + SHORTEST_TEXT ? width - fixed - SHORTEST_BAR : SHORTEST_TEXT;
-    if (label > most_label) label = most_label;
+    size_t label_max = width > fixed + BAR_MIN + TEXT_MIN ? width - fixed - BAR_MIN : TEXT_MIN;
+    if (label > label_max) label = label_max;
     size_t bar = width > fixed + label ? width - fixed - label : 0;
-    if (bar > LONGEST_BAR) bar = LONGEST_BAR;
+    if (bar > BAR_MAX) bar = BAR_MAX;
 
     gt_buffer line = {0}, cut = {0};
     for (size_t i = 0; i < count; i++) {
@@ -209,7 +315,7 @@ void gt_terminal_bars(const gt_terminal *terminal, const gt_bar *bars, size_t co
 
 /* ---- rows of a table ---- */
 
-/* A column as it will be printed: texts[0] is the header. */
+/* A column ready to print: texts[0] is the header. */
 typedef struct shown {
     gt_buffer *texts;
     size_t width;
@@ -264,12 +370,12 @@ static shown make_shown(const gt_terminal *terminal, const gt_table *table, cons
     gt_display_add(&made.texts[0], text_of(wanted->header ? wanted->header : column->name), terminal->utf8);
     for (size_t row = 0; row < rows; row++)
         add_cell(&made.texts[row + 1], terminal, table, column, row, wanted);
-    for (size_t i = 0; i <= rows; i++) grow_to(&made.width, &made.texts[i]);
+    for (size_t i = 0; i <= rows; i++) widen_to(&made.width, &made.texts[i]);
     return made;
 }
 
-/* Takes cells from the widest text columns, then columns from the end, until a line fits. Returns the columns
- * left. */
+/* Narrows the widest text columns, then drops columns from the end, until a line fits. Returns the number of
+ * columns that remain. */
 static size_t fit(shown *columns, size_t count, size_t width)
 {
     size_t total = count > 0 ? GAP * (count - 1) : 0;
@@ -277,7 +383,7 @@ static size_t fit(shown *columns, size_t count, size_t width)
     while (total > width) {
         shown *widest = NULL;
         for (size_t i = 0; i < count; i++)
-            if (!columns[i].is_number && columns[i].width > SHORTEST_TEXT &&
+            if (!columns[i].is_number && columns[i].width > TEXT_MIN &&
                 (!widest || columns[i].width > widest->width))
                 widest = &columns[i];
         if (widest) {

@@ -1,10 +1,11 @@
-/* Figures and tables for people, as text in a given width.
+/* Numbers and tables for people, as text in a given width.
  *
- * Everything goes to terminal->file and depends on nothing but the arguments, so that the text is the same
- * wherever it is made; gt_terminal_for says what a real stream allows. */
+ * Everything is printed to terminal->file and depends only on the arguments, so the text is the same on every
+ * machine; gt_terminal_for describes a real stream. */
 #ifndef GT_OUTPUT_TERMINAL_H
 #define GT_OUTPUT_TERMINAL_H
 
+#include "base/buffer.h"
 #include "table/table.h"
 
 #include <stdbool.h>
@@ -13,37 +14,49 @@
 
 typedef struct gt_terminal {
     FILE *file;
-    size_t width; /* in character cells; lines are no longer (a width below 40 counts as 40) */
-    bool utf8;    /* block characters and '…'; else '#' and "..." */
-    bool colour;  /* bold headings, coloured bars */
+    size_t width; /* of the longest line, in character cells; at least 40 is used */
+    bool utf8;    /* use block characters and '…' instead of '#' and "..." */
+    bool colour;  /* use bold headings and coloured bars */
 } gt_terminal;
 
 /* Width: the terminal's, else $COLUMNS, else 100. UTF-8: by the locale's variables. Colour: a terminal,
  * $NO_COLOR unset or empty, $TERM not "dumb". */
 gt_terminal gt_terminal_for(FILE *file);
 
-/* A heading on a line of its own. */
+/* Prints a heading on its own line. */
 void gt_terminal_heading(const gt_terminal *terminal, const char *text);
 
 typedef struct gt_bar {
     const char *label;
     double value;
-    double percent; /* the bar's length: 100 fills it; NaN draws none */
+    double percent; /* length of the bar; 100 fills it, NaN draws none */
 } gt_bar;
 
-/* One line a bar: "busy_time  ████▌      12.345 ms   45.2%". `unit` may be NULL or "". */
+/* Prints one line per bar: "busy_time  ████▌      12.345 ms   45.2%". `unit` may be NULL or "". */
 void gt_terminal_bars(const gt_terminal *terminal, const gt_bar *bars, size_t count, const char *unit);
 
 typedef struct gt_terminal_column {
-    gt_col column;      /* the table's column; one that the table has not is left out */
-    const char *header; /* what stands above it; NULL for the column's own name */
-    int decimals;       /* of a FLOAT; below 0 numbers are shown exactly and without thousands separators */
+    gt_col column;      /* skipped if the table does not have it */
+    const char *header; /* NULL: the name of the column */
+    int decimals;       /* of a FLOAT; negative: exact numbers without thousands separators */
     const char *suffix; /* after each number ("%"); may be NULL */
 } gt_terminal_column;
 
-/* The first `max_rows` rows under a line of headers: numbers right, text left, long text cut in the middle.
- */
+/* Prints the first `max_rows` rows below a line of headers: numbers right-aligned, text left-aligned, long
+ * text shortened in the middle. */
 void gt_terminal_rows(const gt_terminal *terminal, const gt_table *table, const gt_terminal_column *columns,
                       size_t column_count, size_t max_rows);
+
+/* ---- display width ---- */
+
+/* Adds the text with control and invisible characters as escapes; without UTF-8, every other non-ASCII
+ * character becomes '?'. */
+void gt_display_add(gt_buffer *buffer, gt_str text, bool utf8);
+
+/* Character cells that a text of gt_display_add takes: two for wide characters, none for combining ones. */
+size_t gt_display_width(gt_str text);
+
+/* Adds the text in at most `width` cells; the middle of a longer one is replaced by "…" (or "..."). */
+void gt_display_add_cut(gt_buffer *buffer, gt_str text, size_t width, bool utf8);
 
 #endif

@@ -1,10 +1,12 @@
-/* Slots go round in a ring: the caller puts pieces into them, threads make and compress the texts, and before
- * a slot is used again, the caller writes what came of it. While it waits, the caller makes texts too, so
- * nobody depends on threads that the machine may not have given. */
-#include "output/text_file.h"
+/* Long texts produced by several threads (gt_text_file of file.h).
+ *
+ * The slots form a ring: the caller puts pieces into them, threads produce and compress the texts, and the
+ * caller writes the result of a slot before it reuses it. While the caller waits, it produces texts too, so
+ * everything also works if no thread could be started. */
+#include "output/file.h"
+
 #include "base/guard.h"
 #include "base/memory.h"
-#include "output/file.h"
 
 #include <libdeflate.h>
 #include <pthread.h>
@@ -14,16 +16,16 @@
 
 enum {
     LEVEL = 1,
-    MOST_THREADS = 64,
-    MOST_AT_ONCE = 1 << 30, /* zlib counts bytes in 32 bits */
-    RAW_DEFLATE = -15,      /* zlib's way to ask for a window of 2^15 without a header */
+    THREADS_MAX = 64,
+    INPUT_MAX = 1 << 30, /* zlib counts bytes in 32 bits */
+    RAW_DEFLATE = -15,   /* for zlib: a window of 2^15 and no header */
     MEMORY_LEVEL = 8,
 };
 
 typedef struct slot {
-    const gt_text_file_job *work;
+    const gt_text_file_job *job;
     void *piece;
-    bool made;
+    bool is_made;
     gt_buffer text, packed;
     uint32_t crc;
 } slot;
@@ -33,16 +35,16 @@ struct gt_text_file {
     bool gzip;
     uint32_t crc;
     uint64_t len;
-    z_stream deflater; /* the caller's */
+    z_stream deflater; /* of the caller's thread */
 
-    pthread_mutex_t lock; /* for all below; but a slot is its maker's until it is made */
+    pthread_mutex_t lock; /* for all fields below; a slot belongs to its thread until its text is made */
     pthread_cond_t added, made;
     slot *slots;
     size_t slot_count;
-    uint64_t adding, making,
-        writing; /* the next piece of each, from the first on; piece n is in slot n % slot_count */
+    /* The number of the next piece to add, make and write; piece n is in slot n % slot_count. */
+    uint64_t adding, making, writing;
     bool closing;
-    pthread_t threads[MOST_THREADS];
+    pthread_t threads[THREADS_MAX];
     unsigned thread_count;
 };
 
@@ -55,11 +57,11 @@ static void begin_deflater(z_stream *deflater)
         gt_raise("out of memory");
 }
 
-/* Adds the text to `packed`, deflated up to a byte's end; the last block of all is deflate's `finish`. */
+/* Adds the deflated text to `packed`, up to a byte boundary; `finish` is deflate's flush mode. */
 static void deflate_text(z_stream *deflater, gt_str text, int finish, gt_buffer *packed)
 {
     do {
-        size_t part = text.len < MOST_AT_ONCE ? text.len : MOST_AT_ONCE;
+        size_t part = text.len < INPUT_MAX ? text.len : INPUT_MAX;
         deflateReset(deflater);
         deflater->next_in = (Bytef *)(uintptr_t)text.bytes;
         deflater->avail_in = (uInt)part;
@@ -78,14 +80,14 @@ static void deflate_text(z_stream *deflater, gt_str text, int finish, gt_buffer 
 static void make_text(const gt_text_file *file, slot *s, z_stream *deflater)
 {
     s->text.len = s->packed.len = 0;
-    s->work->make(s->piece, &s->text);
+    s->job->make(s->piece, &s->text);
     if (!file->gzip || !s->text.len) return;
     gt_str text = {s->text.bytes, s->text.len};
     deflate_text(deflater, text, Z_SYNC_FLUSH, &s->packed);
     s->crc = libdeflate_crc32(0, text.bytes, text.len);
 }
 
-/* Makes the next text that nobody has begun. Called with the lock held. False where there is none. */
+/* Produces the next text that no thread has started. Called with the lock held. False if there is none. */
 static bool make_next(gt_text_file *file, z_stream *deflater)
 {
     if (file->making == file->adding) return false;
@@ -93,12 +95,12 @@ static bool make_next(gt_text_file *file, z_stream *deflater)
     pthread_mutex_unlock(&file->lock);
     make_text(file, s, deflater);
     pthread_mutex_lock(&file->lock);
-    s->made = true;
+    s->is_made = true;
     pthread_cond_signal(&file->made);
     return true;
 }
 
-static void *work(void *context)
+static void *run_thread(void *context)
 {
     gt_text_file *file = context;
     z_stream deflater;
@@ -116,36 +118,36 @@ static void *work(void *context)
 
 static void write_slot(gt_text_file *file, slot *s)
 {
-    if (!s->work->take(s->piece) || !s->text.len) return;
+    if (!s->job->take(s->piece) || !s->text.len) return;
     const gt_buffer *bytes = file->gzip ? &s->packed : &s->text;
     gt_file_write(&file->file, bytes->bytes, bytes->len);
     if (file->gzip) file->crc = (uint32_t)crc32_combine(file->crc, s->crc, (z_off_t)s->text.len);
     file->len += s->text.len;
 }
 
-/* Writes pieces until at most `left` are on their way. */
+/* Writes pieces until at most `left` are not written. */
 static void write_pieces(gt_text_file *file, uint64_t left)
 {
     pthread_mutex_lock(&file->lock);
     while (file->adding - file->writing > left) {
         slot *s = &file->slots[file->writing % file->slot_count];
-        while (!s->made)
+        while (!s->is_made)
             if (!make_next(file, &file->deflater)) pthread_cond_wait(&file->made, &file->lock);
         pthread_mutex_unlock(&file->lock);
         write_slot(file, s);
         pthread_mutex_lock(&file->lock);
-        s->made = false;
+        s->is_made = false;
         file->writing++;
     }
     pthread_mutex_unlock(&file->lock);
 }
 
-void gt_text_file_add(gt_text_file *file, const gt_text_file_job *of, void *piece)
+void gt_text_file_add(gt_text_file *file, const gt_text_file_job *job, void *piece)
 {
     write_pieces(file, file->slot_count - 1);
     pthread_mutex_lock(&file->lock);
     slot *s = &file->slots[file->adding++ % file->slot_count];
-    s->work = of;
+    s->job = job;
     s->piece = piece;
     pthread_cond_signal(&file->added);
     pthread_mutex_unlock(&file->lock);
@@ -160,7 +162,7 @@ void gt_text_file_finish_pieces(gt_text_file *file)
 
 gt_text_file *gt_text_file_open(gt_output *output, const char *path, unsigned threads, gt_error *error)
 {
-    static const uint8_t gzip_header[] = {0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3}; /* no name, no time, of Unix */
+    static const uint8_t gzip_header[] = {0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3}; /* no name, no time, Unix */
     gt_text_file *file = gt_alloc_zero(1, sizeof *file);
     size_t len = strlen(path);
     if (!gt_file_open(&file->file, output, path, error)) {
@@ -169,7 +171,7 @@ gt_text_file *gt_text_file_open(gt_output *output, const char *path, unsigned th
     }
     file->gzip = len >= 3 && strcmp(path + len - 3, ".gz") == 0;
     if (file->gzip) gt_file_write(&file->file, gzip_header, sizeof gzip_header);
-    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    if (threads > THREADS_MAX) threads = THREADS_MAX;
     file->slot_count = (size_t)threads + 2;
     file->slots = gt_alloc_zero(file->slot_count, sizeof *file->slots);
     begin_deflater(&file->deflater);
@@ -177,7 +179,7 @@ gt_text_file *gt_text_file_open(gt_output *output, const char *path, unsigned th
     pthread_cond_init(&file->added, NULL);
     pthread_cond_init(&file->made, NULL);
     while (file->thread_count + 1 < threads &&
-           pthread_create(&file->threads[file->thread_count], NULL, work, file) == 0)
+           pthread_create(&file->threads[file->thread_count], NULL, run_thread, file) == 0)
         file->thread_count++;
     return file;
 }

@@ -4,7 +4,7 @@
 #include "analysis/rocprof/genesis.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "output/markdown.h"
+#include "output/output.h"
 #include "report/pftrace.h"
 #include "report/rocprof.h"
 #include "schema/columns.h"

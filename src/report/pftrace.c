@@ -6,7 +6,7 @@
 
 #include "analysis/pftrace/sheets.h"
 #include "base/memory.h"
-#include "output/markdown.h"
+#include "output/output.h"
 #include "compat/number.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "os/paths.h"
-#include "output/text_file.h"
+#include "output/file.h"
 #include "sweep/layout.h"
 #include "transform/fuse_event.h"
 

@@ -12,7 +12,7 @@
 #include "base/map.h"
 #include "base/progress.h"
 #include "input/rocprof/readers.h"
-#include "output/trace/rocpd_rows.h"
+#include "output/trace/rocpd.h"
 
 #include <inttypes.h>
 #include <stdio.h>

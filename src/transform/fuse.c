@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "json/scan.h"
-#include "output/text_file.h"
+#include "output/file.h"
 #include "transform/fuse_event.h"
 
 #include <inttypes.h>

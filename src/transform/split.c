@@ -12,8 +12,6 @@
 #include "json/string.h"
 #include "os/paths.h"
 #include "output/file.h"
-#include "output/temp_store.h"
-#include "output/text_file.h"
 
 #include <inttypes.h>
 #include <math.h>

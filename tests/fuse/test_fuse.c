@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "stream/stream.h"
-#include "output/text_file.h"
+#include "output/file.h"
 #include "transform/fuse.h"
 #include "transform/fuse_event.h"
 

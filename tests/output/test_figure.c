@@ -7,9 +7,7 @@
 #include <cmocka.h>
 
 #include "base/length.h"
-#include "output/figure/axes.h"
-#include "output/figure/plots.h"
-#include "output/figure/ticks.h"
+#include "output/figure/figure.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -180,7 +178,7 @@ static void a_figure_may_be_too_large(void **state)
     gt_error error;
     assert_null(gt_figure_new(40, 6, 1200, &error));
     assert_string_equal(error.text,
-                        "a figure of 48000 x 7200 pixels cannot be drawn: more than 32000 a side");
+                        "cannot draw a figure of 48000 x 7200 pixels: at most 32000 per side");
 }
 
 static void colours_of_the_scale(void **state)

@@ -1,7 +1,7 @@
 /* CSV cells compared with the output of CPython 3.11's csv module and repr, which pandas uses, for the same
  * values. */
-#include "output/csv.h"
-#include "output/names.h"
+#include "output/output.h"
+#include "output/text.h"
 #include "output_tables.h"
 
 #include <math.h>
@@ -259,13 +259,13 @@ static void each_table_has_a_file(void **state)
 static void names_are_truncated_by_characters_and_stay_unique(void **state)
 {
     (void)state;
-    gt_names names = {0};
-    assert_string_equal(gt_names_add(&names, "µµµµµ", 4), "µµµµ");
-    assert_string_equal(gt_names_add(&names, "µµµµµ", 4), "µµ_2");
-    assert_string_equal(gt_names_add(&names, "Abc", 31), "Abc");
-    assert_string_equal(gt_names_add(&names, "aBC", 31), "aBC_2");
-    assert_string_equal(gt_names_add(&names, "abc_2", 31), "abc_2_2");
-    gt_names_free(&names);
+    gt_name_set names = {0};
+    assert_string_equal(gt_name_set_add(&names, "µµµµµ", 4), "µµµµ");
+    assert_string_equal(gt_name_set_add(&names, "µµµµµ", 4), "µµ_2");
+    assert_string_equal(gt_name_set_add(&names, "Abc", 31), "Abc");
+    assert_string_equal(gt_name_set_add(&names, "aBC", 31), "aBC_2");
+    assert_string_equal(gt_name_set_add(&names, "abc_2", 31), "abc_2_2");
+    gt_name_set_free(&names);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

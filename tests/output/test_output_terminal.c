@@ -1,5 +1,4 @@
 /* Exact text of bars and rows in a given width; expected lines are written by hand. */
-#include "output/display.h"
 #include "output/terminal.h"
 #include "output_help.h"
 

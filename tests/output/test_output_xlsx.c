@@ -1,7 +1,7 @@
 /* The workbook's parts, decompressed with zlib, compared with what the file format requires; Excel's limits;
  * full disks. The look in a spreadsheet program is not tested here. */
 #include "output/file.h"
-#include "output/xlsx/look.h"
+#include "output/xlsx/xlsx.h"
 #include "output_tables.h"
 
 #include <fcntl.h>
@@ -192,7 +192,7 @@ static void long_strings_are_truncated_with_a_warning(void **state)
     gt_table_set_string(table, 0, 2, gt_interner_add(strings, wide, 4 * FITS));
 
     char *warnings = write_book(in_scratch("book.xlsx"), &table, 1);
-    expect_in(warnings, "sheet long of the workbook has 2 cells cut: Excel allows 32767 characters\n");
+    expect_in(warnings, "sheet long: 2 cells truncated in the workbook (Excel allows 32767 characters)\n");
     char *sheet = unpack(in_scratch("book.xlsx"), "xl/worksheets/sheet1.xml");
     char *first = strstr(sheet, "<t>xxx"), *second = strstr(first + 1, "<t>xxx"),
          *third = strstr(sheet, "<t>\U0001F600");
@@ -215,7 +215,7 @@ static void excess_rows_are_dropped_with_a_warning(void **state)
     gt_table_add_rows(table, 1048576 + 2);
     for (size_t row = 0; row < table->row_count; row++) table->columns[0].ints[row] = (int64_t)row;
     char *warnings = write_book(in_scratch("book.xlsx"), &table, 1);
-    expect_in(warnings, "sheet many of the workbook lacks the last 3 rows: Excel allows 1048576\n");
+    expect_in(warnings, "sheet many: last 3 rows omitted from the workbook (Excel allows 1048576)\n");
     char *sheet = unpack(in_scratch("book.xlsx"), "xl/worksheets/sheet1.xml");
     char *tail = sheet + strlen(sheet) - 1000;
     expect_in(tail, "<row r=\"1048576\"");
@@ -246,7 +246,7 @@ static void sheet_names_are_made_legal_and_unique(void **state)
     gt_table *tables[CASES];
     for (int i = 0; i < CASES; i++) tables[i] = gt_table_new(gt_sheet_named(cases[i].name), strings);
     char *warnings = write_book(in_scratch("book.xlsx"), tables, CASES);
-    expect_in(warnings, "sheet 'quoted' is called _quoted_ in the workbook");
+    expect_in(warnings, "sheet 'quoted' is named _quoted_ in the workbook");
     expect_not_in(warnings, "sheet kernel_summary ");
     char *book = unpack(in_scratch("book.xlsx"), "xl/workbook.xml");
     char *place = book;
@@ -338,14 +338,14 @@ static void a_full_disk_leaves_nothing(void **state)
 
 /* ---- formatting ---- */
 
-static gt_xlsx_look look_of_floats(const char *name, double a, double b)
+static gt_xlsx_format look_of_floats(const char *name, double a, double b)
 {
     gt_table *table = gt_table_new(GT_SHEET("look"), strings);
     gt_table_add_column(table, gt_col_named(name), GT_TYPE_FLOAT);
     gt_table_add_rows(table, 3);
     gt_table_set_float(table, 0, 0, a);
     gt_table_set_float(table, 0, 1, b);
-    gt_xlsx_look look = gt_xlsx_look_of(table, 0, 3);
+    gt_xlsx_format look = gt_xlsx_column_format(table, 0, 3);
     gt_table_free(table);
     return look;
 }
@@ -398,11 +398,11 @@ static void columns_are_as_wide_as_their_content(void **state)
     gt_table_add_column(table, GT_COL("name"), GT_TYPE_STRING);
     gt_table_add_rows(table, 2);
     gt_table_set_cstr(table, 0, 0, "µµµµµµµµµµ");
-    assert_true(gt_xlsx_look_of(table, 0, 2).width == 11);
+    assert_true(gt_xlsx_column_format(table, 0, 2).width == 11);
     char text[500] = {0};
     memset(text, 'x', sizeof text - 1);
     gt_table_set_cstr(table, 0, 1, text);
-    assert_true(gt_xlsx_look_of(table, 0, 2).width == 60);
+    assert_true(gt_xlsx_column_format(table, 0, 2).width == 60);
     gt_table_free(table);
 }
 

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "output/trace/lanes.h"
-#include "output/temp_store.h"
+#include "output/trace/timeline_format.h"
+#include "output/file.h"
 #include "output/trace/timeline.h"
 #include "trace/store.h"
 

@@ -1,7 +1,7 @@
 /* Parts of the pftrace reports compared with simple implementations: overlap, exact statistics, classes,
  * Markdown. */
 #include "analysis/pftrace/events.h"
-#include "output/markdown.h"
+#include "output/output.h"
 #include "trace/events.h"
 
 #include <setjmp.h>

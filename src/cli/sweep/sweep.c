@@ -8,7 +8,7 @@
 #include "base/threads.h"
 #include "cli/common.h"
 #include "os/paths.h"
-#include "output/csv.h"
+#include "output/output.h"
 #include "output/file.h"
 
 #include <stdio.h>

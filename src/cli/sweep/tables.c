@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "cli/common.h"
 #include "os/paths.h"
-#include "output/csv.h"
+#include "output/output.h"
 #include "output/terminal.h"
 #include "report/summary.h"
 #include "schema/columns.h"

@@ -1,9 +1,60 @@
-/* Lays out and draws the frame of a plot; see axes.h. The margins depend on the ticks and the ticks on the
- * room that the margins leave, so the layout is done twice: the second time with the margins of the first. */
-#include "output/figure/axes.h"
-#include "output/figure/ticks.h"
+/* The frame of a plot: finds the ticks, then the layout, then draws. The margins depend on the ticks, and the
+ * ticks depend on the room that the margins leave, so the layout is done twice, the second time with the
+ * margins of the first. */
+#include "output/figure/figure.h"
+
+#include "base/length.h"
 
 #include <math.h>
+#include <stdio.h>
+
+/* ---- ticks at round numbers: tries steps from small to large until the ticks are few enough ---- */
+
+static const double ROUND_STEPS[] = {1, 2, 2.5, 5, 10};
+static const double PLAIN_MAX = 1e9; /* larger numbers are printed with an exponent */
+enum { DECIMALS_MAX = 9 };
+
+/* Multiples of the step in low .. high; one slightly outside an end counts as on it. */
+static gt_ticks ticks_with_step(double low, double high, double step)
+{
+    double tolerance = 1e-9, first = ceil(low / step - tolerance), last = floor(high / step + tolerance);
+    return (gt_ticks){
+        .first = first * step, .step = step, .count = last < first ? 0 : (size_t)(last - first) + 1};
+}
+
+gt_ticks gt_ticks_of(double low, double high, size_t most)
+{
+    double range = high - low;
+    if (!(range > 0) || !isfinite(range) || most == 0) return (gt_ticks){0};
+    double exponent = floor(log10(range / (double)most));
+    gt_ticks ticks = {0};
+    for (size_t i = 0; i < 2 * GT_LENGTH(ROUND_STEPS); i++) {
+        size_t round = i % GT_LENGTH(ROUND_STEPS);
+        double power = exponent + (round == i ? 0 : 1);
+        double step = power < 0 ? ROUND_STEPS[round] / pow(10, -power) : ROUND_STEPS[round] * pow(10, power);
+        if (!(step > 0) || !(fabs(low) / step < 1e15) || !(fabs(high) / step < 1e15)) continue;
+        ticks = ticks_with_step(low, high, step);
+        double decimals = -power + (ROUND_STEPS[round] == 2.5) - (ROUND_STEPS[round] == 10);
+        ticks.decimals = decimals > 0 ? (int)decimals : 0;
+        if (ticks.count <= most) return ticks;
+    }
+    return (gt_ticks){0};
+}
+
+double gt_tick_value(const gt_ticks *ticks, size_t index)
+{
+    double value = ticks->first + (double)index * ticks->step;
+    return fabs(value) < ticks->step / 1e6 ? 0 : value; /* not -0 or 1e-17 */
+}
+
+void gt_tick_text(const gt_ticks *ticks, size_t index, char text[GT_TICK_TEXT])
+{
+    double value = gt_tick_value(ticks, index);
+    if (fabs(value) < PLAIN_MAX && ticks->decimals <= DECIMALS_MAX)
+        snprintf(text, GT_TICK_TEXT, "%.*f", ticks->decimals, value);
+    else
+        snprintf(text, GT_TICK_TEXT, "%.6g", value);
+}
 
 #define TEXT_COLOUR 0x262626
 #define LINE_COLOUR 0xcccccc
@@ -19,8 +70,7 @@ static const gt_stroke GRID_STROKE = {{LINE_COLOUR, 0.3}, 1, false};
 /* Distances in points. */
 static const double PAD = 8, TITLE_PAD = 16, OUTER_PAD = 7;
 static const double SMALLEST_TICK_FONT = 11;
-static const double LINES_PER_TICK =
-    2.4; /* of the y axis: lines of text from one tick to the next, at least */
+static const double LINES_PER_TICK = 2.4; /* of the y axis: minimum distance of two ticks, in lines of text */
 
 void gt_axis_range_add(gt_axis_range *range, double value)
 {
@@ -43,7 +93,7 @@ gt_place gt_axes_place(const gt_axes *axes, double x, double y)
                       axes->lower_right.y - up * (axes->lower_right.y - axes->upper_left.y)};
 }
 
-/* ---- ticks ---- */
+/* ---- labels of the axes ---- */
 
 static gt_ticks y_ticks(const gt_axes *axes)
 {
@@ -66,7 +116,7 @@ static double widest_label(const gt_axes *axes, const gt_axes_text *text, gt_fon
     return widest;
 }
 
-/* The x labels in the largest font in which none touches the next; upwards where that would be too small. */
+/* The x labels in the largest font in which no two touch; turned upwards if that font would be too small. */
 static x_labels fit_x_labels(const gt_axes *axes, const gt_axes_text *text)
 {
     x_labels labels = {.font = GT_TICK_FONT};
@@ -85,7 +135,7 @@ static x_labels fit_x_labels(const gt_axes *axes, const gt_axes_text *text)
 
 static void draw_x_ticks(const gt_axes *axes, const gt_axes_text *text, const x_labels *labels)
 {
-    double free_from = -INFINITY; /* labels may begin here */
+    double free_from = -INFINITY; /* the next label may start here */
     for (size_t i = 0; i < text->x_tick_count; i++) {
         gt_place foot = gt_axes_place(axes, text->x_ticks[i].at, axes->y.low);
         if (!text->only_horizontal_grid)
@@ -128,8 +178,8 @@ static double widest_y_tick(const gt_axes *axes)
     return widest;
 }
 
-/* Moves the frame inwards from the panel's corners, by what the texts around it need. */
-static void lay_out(gt_axes *axes, gt_place upper_left, gt_place lower_right, const gt_axes_text *text)
+/* Moves the frame inwards from the corners of the panel to make room for the texts. */
+static void find_layout(gt_axes *axes, gt_place upper_left, gt_place lower_right, const gt_axes_text *text)
 {
     axes->upper_left = upper_left;
     axes->lower_right = lower_right;
@@ -140,7 +190,7 @@ static void lay_out(gt_axes *axes, gt_place upper_left, gt_place lower_right, co
         double tick_height = labels.upwards ? labels.widest : gt_figure_text_height(labels.font);
         double bottom = PAD + tick_height + PAD + gt_figure_text_height(GT_LABEL_FONT) + OUTER_PAD;
         double right = OUTER_PAD + PAD;
-        if (text->x_tick_count && !labels.upwards) { /* the last label may reach beyond the frame */
+        if (text->x_tick_count && !labels.upwards) { /* the last label may extend beyond the frame */
             gt_place last = gt_axes_place(axes, text->x_ticks[text->x_tick_count - 1].at, axes->y.low);
             right = fmax(right, OUTER_PAD + labels.widest / 2 - (axes->lower_right.x - last.x));
         }
@@ -153,7 +203,7 @@ gt_axes gt_axes_draw(gt_figure *figure, gt_place upper_left, gt_place lower_righ
                      gt_axis_range y, const gt_axes_text *text)
 {
     gt_axes axes = {.figure = figure, .x = x, .y = y};
-    lay_out(&axes, upper_left, lower_right, text);
+    find_layout(&axes, upper_left, lower_right, text);
     gt_ticks ticks = y_ticks(&axes);
     x_labels labels = fit_x_labels(&axes, text);
     draw_x_ticks(&axes, text, &labels);

@@ -1,17 +1,104 @@
-/* Pictures by Cairo; see figure.h. */
+/* Pictures, drawn by Cairo.
+ *
+ * Cairo is loaded when the first figure is drawn: linking it, and the fifteen libraries that it needs, would
+ * double the start time of every command. */
 #include "output/figure/figure.h"
-#include "base/memory.h"
+
 #include "base/buffer.h"
-#include "output/figure/cairo_library.h"
+#include "base/memory.h"
 #include "output/file.h"
 
+#include <cairo.h>
+#include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- loading Cairo ---- */
+
+/* The functions that are used, without the prefix "cairo_". */
+#define GT_CAIRO_FUNCTIONS(F)                                                                                \
+    F(image_surface_create)                                                                                  \
+    F(surface_destroy)                                                                                       \
+    F(surface_write_to_png_stream)                                                                           \
+    F(status_to_string)                                                                                      \
+    F(create)                                                                                                \
+    F(destroy)                                                                                               \
+    F(status)                                                                                                \
+    F(save)                                                                                                  \
+    F(restore)                                                                                               \
+    F(scale)                                                                                                 \
+    F(translate)                                                                                             \
+    F(rotate)                                                                                                \
+    F(set_source_rgba)                                                                                       \
+    F(set_line_width)                                                                                        \
+    F(set_line_join)                                                                                         \
+    F(set_dash)                                                                                              \
+    F(new_path)                                                                                              \
+    F(new_sub_path)                                                                                          \
+    F(move_to)                                                                                               \
+    F(line_to)                                                                                               \
+    F(close_path)                                                                                            \
+    F(rectangle)                                                                                             \
+    F(arc)                                                                                                   \
+    F(fill_preserve)                                                                                         \
+    F(stroke)                                                                                                \
+    F(paint)                                                                                                 \
+    F(select_font_face)                                                                                      \
+    F(set_font_size)                                                                                         \
+    F(text_extents)                                                                                          \
+    F(show_text)
+
+typedef struct gt_cairo {
+#define GT_CAIRO_FUNCTION(name) __typeof__(cairo_##name) *name;
+    GT_CAIRO_FUNCTIONS(GT_CAIRO_FUNCTION)
+#undef GT_CAIRO_FUNCTION
+} gt_cairo;
+
+static const char LIBRARY[] = "libcairo.so.2";
+
+static gt_cairo functions;
+static gt_error load_failure;
+static bool is_loaded;
+
+static bool find_function(void *library, const char *name, void *function)
+{
+    void *found = dlsym(library, name);
+    if (!found) return gt_fail(&load_failure, "cannot draw figures: %s has no %s", LIBRARY, name);
+    memcpy(function, &found, sizeof found);
+    return true;
+}
+
+static void load_once(void)
+{
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        gt_fail(&load_failure, "cannot draw figures without Cairo (Debian package libcairo2): %.800s",
+                dlerror());
+        return;
+    }
+#define GT_FIND(name) &&find_function(library, "cairo_" #name, &functions.name)
+    is_loaded = true GT_CAIRO_FUNCTIONS(GT_FIND);
+#undef GT_FIND
+}
+
+/* NULL if Cairo is not installed. */
+static const gt_cairo *load_cairo(gt_error *error)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load_once);
+    if (is_loaded) return &functions;
+    *error = load_failure;
+    return NULL;
+}
+
+/* ---- pictures ---- */
+
 static const double POINTS_PER_INCH = 72;
-static const double ASCENT = 0.76, LINE_HEIGHT = 1.0; /* of the font's size: capitals and what hangs below */
-enum { MOST_PIXELS_A_SIDE = 32000 };                  /* Cairo's own limit is 32767 */
+static const double ASCENT = 0.76,
+                    LINE_HEIGHT = 1.0; /* as shares of the font size; the line includes descenders */
+enum { SIDE_MAX = 32000 };             /* pixels; Cairo's own limit is 32767 */
 
 struct gt_figure {
     const gt_cairo *cairo;
@@ -22,13 +109,13 @@ struct gt_figure {
 
 gt_figure *gt_figure_new(double width_inches, double height_inches, int64_t dots_per_inch, gt_error *error)
 {
-    const gt_cairo *cairo = gt_cairo_load(error);
+    const gt_cairo *cairo = load_cairo(error);
     if (!cairo) return NULL;
     double scale = (double)dots_per_inch, width = ceil(width_inches * scale),
            height = ceil(height_inches * scale);
-    if (!(width <= MOST_PIXELS_A_SIDE && height <= MOST_PIXELS_A_SIDE)) {
-        gt_fail(error, "a figure of %.0f x %.0f pixels cannot be drawn: more than %d a side", width, height,
-                MOST_PIXELS_A_SIDE);
+    if (!(width <= SIDE_MAX && height <= SIDE_MAX)) {
+        gt_fail(error, "cannot draw a figure of %.0f x %.0f pixels: at most %d per side", width, height,
+                SIDE_MAX);
         return NULL;
     }
     gt_figure *figure = gt_alloc_zero(1, sizeof *figure);
@@ -66,7 +153,7 @@ double gt_figure_height(const gt_figure *figure)
 static cairo_status_t write_bytes(void *file, const unsigned char *bytes, unsigned len)
 {
     gt_file_write(file, bytes, len);
-    return CAIRO_STATUS_SUCCESS; /* the file keeps its failure */
+    return CAIRO_STATUS_SUCCESS; /* the file keeps the failure */
 }
 
 bool gt_figure_write_png(gt_figure *figure, gt_output *output, const char *path, gt_error *error)
@@ -92,10 +179,10 @@ static void set_paint(gt_figure *figure, gt_paint paint)
                                    paint.alpha);
 }
 
-/* Paints the path that is there and forgets it. */
+/* Paints the current path and clears it. */
 static void paint_path(gt_figure *figure, gt_paint fill, gt_stroke edge)
 {
-    static const double dashes[] = {3.7, 1.6}; /* times the line's width */
+    static const double dashes[] = {3.7, 1.6}; /* multiples of the line width */
     const gt_cairo *cairo = figure->cairo;
     cairo_t *context = figure->context;
     if (fill.alpha > 0) {
@@ -158,11 +245,11 @@ static void set_font(gt_figure *figure, gt_font font)
     figure->cairo->set_font_size(figure->context, font.size);
 }
 
-/* Cairo gives up on a picture at the first byte that is not UTF-8. */
+/* Cairo stops drawing at the first byte that is not UTF-8. */
 static const char *repaired(const char *text, gt_buffer *scratch)
 {
-    gt_str sound = gt_utf8_repair((gt_str){text, strlen(text)}, scratch);
-    return sound.bytes == text ? text : gt_buffer_str(scratch).bytes;
+    gt_str valid = gt_utf8_repair((gt_str){text, strlen(text)}, scratch);
+    return valid.bytes == text ? text : gt_buffer_str(scratch).bytes;
 }
 
 double gt_figure_text_width(gt_figure *figure, const char *text, gt_font font)
@@ -184,7 +271,7 @@ void gt_figure_text(gt_figure *figure, gt_place place, const char *text, gt_font
 {
     const gt_cairo *cairo = figure->cairo;
     gt_buffer scratch = {0};
-    double width = gt_figure_text_width(figure, text, font); /* sets the font, too */
+    double width = gt_figure_text_width(figure, text, font); /* also sets the font */
     cairo->save(figure->context);
     cairo->translate(figure->context, place.x, place.y);
     if (anchor.upwards) cairo->rotate(figure->context, -M_PI / 2);

@@ -1,27 +1,31 @@
-/* A picture with text, lines and areas, written as PNG: what plots are drawn on.
+/* Figures: a picture with text, lines and areas, the frame of a plot, and what is plotted in it; written as
+ * PNG.
  *
- * Places are in points (1/72 inch) from the upper left corner, so that a picture looks the same at every
- * resolution. Drawing does not report failure: writing tells. */
+ * Positions are in points (1/72 inch) from the upper left corner, so that a picture looks the same at every
+ * resolution. Drawing does not report failures: writing does. */
 #ifndef GT_OUTPUT_FIGURE_FIGURE_H
 #define GT_OUTPUT_FIGURE_FIGURE_H
 
 #include "output/output.h"
+#include "table/stats.h"
+
+/* ---- pictures ---- */
 
 typedef struct gt_figure gt_figure;
 
 enum { GT_FIGURE_DPI_MIN = 20, GT_FIGURE_DPI_MAX = 1200 };
 
-/* A white picture. NULL where it is too large or this machine cannot draw. */
+/* A white picture. NULL if it is too large or Cairo is not installed. */
 gt_figure *gt_figure_new(double width_inches, double height_inches, int64_t dots_per_inch, gt_error *error);
-void gt_figure_free(gt_figure *figure); /* NULL is fine */
+void gt_figure_free(gt_figure *figure); /* NULL does nothing */
 double gt_figure_width(const gt_figure *figure);
 double gt_figure_height(const gt_figure *figure);
-/* Adds the file to the output, whose commit gives it its name. */
+/* Adds the file to the output; the output's commit gives it its final name. */
 bool gt_figure_write_png(gt_figure *figure, gt_output *output, const char *path, gt_error *error);
 
 typedef struct gt_paint {
     uint32_t colour; /* 0xRRGGBB */
-    double alpha;    /* 1: nothing shines through; 0: not painted */
+    double alpha;    /* 1: opaque; 0: not painted */
 } gt_paint;
 
 typedef struct gt_stroke {
@@ -46,15 +50,98 @@ typedef struct gt_font {
     gt_paint paint;
 } gt_font;
 
-/* Where a text stands: the share of its width, and of its height from the top, that lies before the place. */
+/* The point of a text that is placed, as a share of its width and, from the top, of its height. */
 typedef struct gt_anchor {
-    double x, y;  /* 0: begins there; 0.5: in the middle; 1: ends there */
-    bool upwards; /* turned to be read from below; x is still along the text */
+    double x, y;  /* 0: start; 0.5: middle; 1: end */
+    bool upwards; /* rotated to be read from below; x is still along the text */
 } gt_anchor;
 
 double gt_figure_text_width(gt_figure *figure, const char *text, gt_font font);
-/* A line's height depends on the font only, so that texts beside each other stand on one line. */
+/* The height depends only on the font, so that adjacent texts have the same baseline. */
 double gt_figure_text_height(gt_font font);
 void gt_figure_text(gt_figure *figure, gt_place place, const char *text, gt_font font, gt_anchor anchor);
+
+/* ---- ticks: round numbers (1, 2, 2.5 or 5 times a power of ten apart), as many as fit ---- */
+
+typedef struct gt_ticks {
+    double first, step;
+    size_t count;
+    int decimals; /* needed to distinguish two ticks */
+} gt_ticks;
+
+/* At most `most` ticks in low .. high; none if that is not a range. */
+gt_ticks gt_ticks_of(double low, double high, size_t most);
+double gt_tick_value(const gt_ticks *ticks, size_t index);
+enum { GT_TICK_TEXT = 48 };
+void gt_tick_text(const gt_ticks *ticks, size_t index, char text[GT_TICK_TEXT]);
+
+/* ---- the frame of a plot: a rectangle with ticks, grid, labels and title ----
+ *
+ * The room for texts is measured, so that none is cut off. Labels of the x axis that would touch become
+ * smaller, then are turned upwards, then every other one is omitted. */
+
+typedef struct gt_axis_range {
+    double low, high;
+} gt_axis_range; /* {INFINITY, -INFINITY} is empty */
+
+void gt_axis_range_add(gt_axis_range *range, double value);
+/* The range extended by 5 % on each side; a range without width gets some. */
+gt_axis_range gt_axis_range_widened(gt_axis_range range);
+
+typedef struct gt_x_tick {
+    double at;
+    const char *label;
+} gt_x_tick;
+
+typedef struct gt_axes_text {
+    const char *title, *x_label, *y_label;
+    const gt_x_tick *x_ticks; /* ascending; the y axis has ticks at round numbers */
+    size_t x_tick_count;
+    bool only_horizontal_grid;
+} gt_axes_text;
+
+typedef struct gt_axes {
+    gt_figure *figure;
+    gt_place upper_left, lower_right; /* of the frame */
+    gt_axis_range x, y;
+} gt_axes;
+
+/* The fonts and lines that all plots share. */
+extern const gt_font GT_FIGURE_TITLE_FONT, GT_TITLE_FONT, GT_LABEL_FONT, GT_TICK_FONT, GT_LEGEND_FONT;
+extern const gt_stroke GT_FRAME_STROKE;
+
+/* Draws a frame with its texts in the rectangle between two corners. */
+gt_axes gt_axes_draw(gt_figure *figure, gt_place upper_left, gt_place lower_right, gt_axis_range x,
+                     gt_axis_range y, const gt_axes_text *text);
+/* The position of a data point. */
+gt_place gt_axes_place(const gt_axes *axes, double x, double y);
+
+/* ---- inside the frame: boxes, violins, lines with markers, and the legend ---- */
+
+/* A box half a unit wide at x, with whiskers, outliers as circles, the median as a line and the mean as a
+ * dashed line. */
+void gt_plot_box(const gt_axes *axes, double x, const gt_box *box, gt_paint fill);
+/* A violin half a unit wide at x, with lines for minimum, maximum, mean and median. */
+void gt_plot_violin(const gt_axes *axes, double x, const gt_density *density, gt_paint fill);
+
+typedef enum gt_marker { GT_MARKER_CIRCLE, GT_MARKER_SQUARE } gt_marker;
+
+typedef struct gt_series {
+    const char *name;
+    const gt_place *points; /* in units of the axes; a y of NaN interrupts the line */
+    size_t count;
+    uint32_t colour;
+    gt_marker marker;
+} gt_series;
+
+void gt_plot_series(const gt_axes *axes, const gt_series *series);
+/* Draws the legend in the corner of the frame where it hides the fewest points. Of very many series, it shows
+ * the first ones. */
+void gt_plot_legend(const gt_axes *axes, const gt_series *series, size_t count);
+
+/* The n-th of ten colours that are easy to distinguish; after ten they repeat. */
+uint32_t gt_series_colour(size_t index);
+/* A colour scale from dark violet (0) over green to yellow (1). */
+uint32_t gt_scale_colour(double share);
 
 #endif

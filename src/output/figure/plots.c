@@ -1,5 +1,6 @@
-/* Draws boxes, violins, lines and legends; see plots.h. */
-#include "output/figure/plots.h"
+/* Boxes, violins, lines and legends inside the frame of a plot. */
+#include "output/figure/figure.h"
+
 #include "base/length.h"
 #include "base/memory.h"
 
@@ -18,16 +19,17 @@ static const gt_paint NO_FILL = {0, 0}, LEGEND_FILL = {0xffffff, 0.8};
 static const double BOX_HALF = 0.25, CAP_HALF = 0.125, VIOLIN_HALF = 0.25;
 /* In points. */
 static const double OUTLIER_RADIUS = 4, MARKER_RADIUS = 5, SERIES_WIDTH = 2;
-static const double ROOM_FOR_USUAL =
-    12; /* half a box or violin: with less, its lines and circles are smaller */
+static const double FULL_SIZE_ROOM =
+    12; /* for half a box or violin; with less, lines and circles are smaller */
 static const double LEGEND_PAD = 7, LEGEND_HANDLE = 28, LEGEND_GAP = 9, LEGEND_LINE = 1.35;
-enum { LEGEND_ROWS = 12, LEGEND_MOST = 24, LEGEND_TEXT = 128, SAMPLES_A_SEGMENT = 16 };
+enum { LEGEND_ROWS = 12, LEGEND_MAX = 24, LEGEND_TEXT = 128, SAMPLES_PER_SEGMENT = 16 };
 
-/* A stroke or radius for something `half` units wide on either side: thinner where that is little. */
-static double slender(const gt_axes *axes, double half, double usual, double least)
+/* The stroke width or radius for a shape `half` units wide on either side; smaller if there is little room.
+ */
+static double scaled_size(const gt_axes *axes, double half, double usual, double least)
 {
     double room = gt_axes_place(axes, half, axes->y.low).x - gt_axes_place(axes, 0, axes->y.low).x;
-    return fmin(usual, fmax(least, room * usual / ROOM_FOR_USUAL));
+    return fmin(usual, fmax(least, room * usual / FULL_SIZE_ROOM));
 }
 
 static void draw_line(const gt_axes *axes, double x0, double y0, double x1, double y1, gt_stroke stroke)
@@ -45,7 +47,7 @@ void gt_plot_box(const gt_axes *axes, double x, const gt_box *box, gt_paint fill
     draw_line(axes, x - CAP_HALF, high, x + CAP_HALF, high, BOX_EDGE);
     gt_figure_rectangle(axes->figure, gt_axes_place(axes, x - BOX_HALF, box->third_quartile),
                         gt_axes_place(axes, x + BOX_HALF, box->first_quartile), fill, BOX_EDGE);
-    double radius = slender(axes, BOX_HALF, OUTLIER_RADIUS, 1.5);
+    double radius = scaled_size(axes, BOX_HALF, OUTLIER_RADIUS, 1.5);
     for (size_t i = 0; i < box->outlier_count; i++)
         gt_figure_circle(axes->figure, gt_axes_place(axes, x, box->outliers[i]), radius, NO_FILL, BOX_EDGE);
     draw_line(axes, x - BOX_HALF, box->median, x + BOX_HALF, box->median, MEDIAN_STROKE);
@@ -56,7 +58,7 @@ void gt_plot_violin(const gt_axes *axes, double x, const gt_density *density, gt
 {
     enum { POINTS = GT_DENSITY_POINTS };
     gt_stroke stroke = VIOLIN_STROKE;
-    stroke.width = slender(axes, VIOLIN_HALF, stroke.width, 0.4);
+    stroke.width = scaled_size(axes, VIOLIN_HALF, stroke.width, 0.4);
     if (density->highest > 0) {
         gt_place outline[2 * POINTS];
         for (size_t i = 0; i < POINTS; i++) {
@@ -110,7 +112,7 @@ typedef struct legend {
     gt_place size;
     double column_width, line;
     size_t rows, shown;
-    char more[LEGEND_TEXT]; /* the last entry where series are left out */
+    char more[LEGEND_TEXT]; /* the last entry if not all series are shown */
 } legend;
 
 static const char *entry_text(const legend *l, const gt_series *series, size_t index)
@@ -120,7 +122,7 @@ static const char *entry_text(const legend *l, const gt_series *series, size_t i
 
 static legend measure_legend(const gt_axes *axes, const gt_series *series, size_t count)
 {
-    legend l = {.shown = count > LEGEND_MOST ? LEGEND_MOST - 1 : count};
+    legend l = {.shown = count > LEGEND_MAX ? LEGEND_MAX - 1 : count};
     if (l.shown < count) snprintf(l.more, sizeof l.more, "and %zu more", count - l.shown);
     size_t entries = l.shown + (l.shown < count);
     double widest = 0;
@@ -142,7 +144,7 @@ static bool inside(gt_place at, gt_place corner, gt_place size)
            at.y < corner.y + size.y + margin;
 }
 
-/* How much of the lines a rectangle would hide, in samples along them. */
+/* How much of the lines a rectangle would hide: number of samples along them. */
 static size_t hidden_by(const gt_axes *axes, const gt_series *series, size_t count, gt_place corner,
                         gt_place size)
 {
@@ -154,8 +156,8 @@ static size_t hidden_by(const gt_axes *axes, const gt_series *series, size_t cou
             const gt_place *before = i && !isnan(point[-1].y) ? point - 1 : point;
             gt_place to = gt_axes_place(axes, point->x, point->y);
             gt_place from = gt_axes_place(axes, before->x, before->y);
-            for (int k = 1; k <= SAMPLES_A_SEGMENT; k++) {
-                double share = (double)k / SAMPLES_A_SEGMENT;
+            for (int k = 1; k <= SAMPLES_PER_SEGMENT; k++) {
+                double share = (double)k / SAMPLES_PER_SEGMENT;
                 gt_place at = {from.x + (to.x - from.x) * share, from.y + (to.y - from.y) * share};
                 hidden += inside(at, corner, size);
             }

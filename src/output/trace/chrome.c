@@ -1,6 +1,6 @@
-/* Chrome's trace format, JSON: {"traceEvents": [...]}, as chrome://tracing, ui.perfetto.dev and most scripts
- * read it. A slice is one complete event ("ph": "X"); times are microseconds with three decimals. A lane is a
- * thread of its own, since viewers drop slices of one thread that overlap. */
+/* Chrome's trace format, JSON: {"traceEvents": [...]}, as read by chrome://tracing, ui.perfetto.dev and most
+ * scripts. A slice is one complete event ("ph": "X"); times are microseconds with three decimals. Each lane
+ * is a separate thread because viewers drop overlapping slices of one thread. */
 #include "output/trace/timeline_format.h"
 
 #include "json/string.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_MADE_UP_TID = 100000000 }; /* above all that Linux gives, below what reports leave out */
+enum { FIRST_FREE_TID = 100000000 }; /* above the thread ids of Linux, below those that reports skip */
 
 /* ---- JSON ---- */
 
@@ -28,7 +28,7 @@ static void add_text_id(gt_timeline *t, gt_buffer *out, uint32_t text)
     gt_json_string_add(out, gt_interner_get(t->strings, text), &t->part);
 }
 
-/* JSON knows no infinities and no NaN. */
+/* JSON has no infinities and no NaN. */
 static void add_double(gt_buffer *out, double value)
 {
     if (isfinite(value))
@@ -37,7 +37,7 @@ static void add_double(gt_buffer *out, double value)
         gt_buffer_add_cstr(out, isnan(value) ? "null" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
 }
 
-/* Nanoseconds, never negative, as microseconds. */
+/* Adds nanoseconds, which are not negative, as microseconds. */
 static void add_time(gt_buffer *out, int64_t ns)
 {
     char *to = gt_buffer_reserve(out, GT_NUMBER_MAX + 4);
@@ -49,7 +49,7 @@ static void add_time(gt_buffer *out, int64_t ns)
     out->len += len + 4;
 }
 
-/* ---- what is said of an event ---- */
+/* ---- the body of an event ---- */
 
 static void begin(gt_timeline *t, uint32_t category, uint32_t name)
 {
@@ -120,7 +120,7 @@ static void end(gt_timeline *t)
 
 /* ---- the file ---- */
 
-/* Writes t->packet as one event and empties it. */
+/* Writes t->packet as one event and clears it. */
 static void write_event(gt_timeline *t)
 {
     gt_timeline_put(t, t->written_one ? ",\n" : "\n", t->written_one ? 2 : 1);
@@ -153,14 +153,14 @@ static void write_head(gt_timeline *t)
     for (size_t i = 0; i < t->track_count; i++)
         if (t->tracks[i].tid != GT_NO_TID)
             *gt_map_put(&t->tids, (uint64_t)t->processes[t->tracks[i].process].pid,
-                        (uint64_t)t->tracks[i].tid) = FIRST_MADE_UP_TID;
+                        (uint64_t)t->tracks[i].tid) = FIRST_FREE_TID;
 }
 
-/* A number that no thread of the process has; where to look is remembered under the number of no thread. */
-static uint64_t make_up_tid(gt_timeline *t, uint64_t pid)
+/* A thread id that the process does not use; the last one is kept under GT_NO_TID. */
+static uint64_t unused_tid(gt_timeline *t, uint64_t pid)
 {
     uint32_t *last = gt_map_put(&t->tids, pid, (uint64_t)GT_NO_TID);
-    uint32_t tid = *last == GT_MAP_NONE ? FIRST_MADE_UP_TID : *last + 1;
+    uint32_t tid = *last == GT_MAP_NONE ? FIRST_FREE_TID : *last + 1;
     while (gt_map_get(&t->tids, pid, tid) != GT_MAP_NONE) tid++;
     *gt_map_put(&t->tids, pid, (uint64_t)GT_NO_TID) = tid;
     return tid;
@@ -171,7 +171,7 @@ static void describe(gt_timeline *t, uint32_t track, size_t lane)
     gt_timeline_track_row *row = &t->tracks[track];
     int64_t pid = t->processes[row->process].pid;
     bool keeps_number = lane == 0 && row->tid != GT_NO_TID;
-    row->lanes[lane].id = keeps_number ? (uint64_t)row->tid : make_up_tid(t, (uint64_t)pid);
+    row->lanes[lane].id = keeps_number ? (uint64_t)row->tid : unused_tid(t, (uint64_t)pid);
     if (row->name && row->form != GT_FORM_COUNTER)
         write_meta(t, "thread_name", pid, (int64_t)row->lanes[lane].id, row->name);
 }

@@ -1,6 +1,6 @@
-/* Perfetto protobuf (.pftrace) as ui.perfetto.dev and trace_processor read it: one sequence of packets, names
- * interned at its beginning, a begin and an end for each slice, lanes as tracks below the one they belong to.
- * Tracks of one name and one parent are drawn as one by the viewer. */
+/* Perfetto protobuf (.pftrace), as read by ui.perfetto.dev and trace_processor: one sequence of packets,
+ * names interned at its start, a begin and an end packet per slice, lanes as child tracks of their track. The
+ * viewer draws tracks with the same name and parent as one. */
 #include "output/trace/timeline_format.h"
 
 #include "base/memory.h"
@@ -12,7 +12,7 @@
 
 enum { ONLY_SEQUENCE = 1, VARINT_MAX = 10 };
 
-/* The tables of interned texts; a text's number is its id, in each table that has it. */
+/* The tables of interned strings; a string has the same id in each table. */
 enum { ROLE_CATEGORY, ROLE_NAME, ROLE_KEY, ROLE_WORD, ROLES };
 static const unsigned interned_fields[ROLES] = {
     [ROLE_CATEGORY] = GT_PF_INTERNED_CATEGORIES,
@@ -21,7 +21,7 @@ static const unsigned interned_fields[ROLES] = {
     [ROLE_WORD] = GT_PF_INTERNED_NOTE_STRINGS,
 };
 
-/* ---- the wire ---- */
+/* ---- protobuf encoding ---- */
 
 static uint8_t *varint(uint8_t *out, uint64_t value)
 {
@@ -49,28 +49,28 @@ static uint8_t *room(gt_buffer *buffer, size_t need)
     return (uint8_t *)gt_buffer_reserve(buffer, need);
 }
 
-static void took(gt_buffer *buffer, const uint8_t *end)
+static void advance_to(gt_buffer *buffer, const uint8_t *end)
 {
     buffer->len = (size_t)((const char *)end - buffer->bytes);
 }
 
 static void put_int(gt_buffer *buffer, unsigned number, uint64_t value)
 {
-    took(buffer, int_field(room(buffer, FIELD_MAX), number, value));
+    advance_to(buffer, int_field(room(buffer, FIELD_MAX), number, value));
 }
 
 static void put_fixed(gt_buffer *buffer, unsigned number, uint64_t value)
 {
-    took(buffer, fixed_field(room(buffer, FIELD_MAX), number, value));
+    advance_to(buffer, fixed_field(room(buffer, FIELD_MAX), number, value));
 }
 
 static void put_bytes(gt_buffer *buffer, unsigned number, const void *bytes, size_t len)
 {
-    took(buffer, varint(varint(room(buffer, FIELD_MAX), number << 3 | GT_WIRE_BYTES), len));
+    advance_to(buffer, varint(varint(room(buffer, FIELD_MAX), number << 3 | GT_WIRE_BYTES), len));
     if (len) gt_buffer_add(buffer, bytes, len);
 }
 
-/* Text from a trace may be any bytes; protobuf wants UTF-8. */
+/* Strings of a trace may have any bytes; protobuf requires UTF-8. */
 static void put_text(gt_buffer *buffer, unsigned number, gt_str text, gt_buffer *scratch)
 {
     text = gt_utf8_repair(text, scratch);
@@ -84,7 +84,7 @@ static uint64_t bits(double value)
     return bits;
 }
 
-/* ---- what is said of an event ---- */
+/* ---- the body of an event ---- */
 
 static uint32_t intern(gt_timeline *t, uint32_t text, unsigned role)
 {
@@ -105,7 +105,7 @@ static void begin(gt_timeline *t, uint32_t category, uint32_t name)
 
 static void flow(gt_timeline *t, uint64_t number, bool arrives)
 {
-    (void)arrives; /* the order of time tells */
+    (void)arrives; /* the viewer uses the order of time */
     put_fixed(&t->body, GT_PF_EVENT_FLOW, number);
 }
 
@@ -114,7 +114,7 @@ static void value(gt_timeline *t, double number)
     put_fixed(&t->body, GT_PF_EVENT_DOUBLE_VALUE, bits(number));
 }
 
-/* An annotation whose value is a number: short, so that its length is one byte. */
+/* An annotation whose value is a number; it is short, so its length takes one byte. */
 static void put_note(gt_timeline *t, uint32_t key, unsigned field, uint64_t number)
 {
     uint8_t *out = room(&t->body, 3 * FIELD_MAX);
@@ -123,7 +123,7 @@ static void put_note(gt_timeline *t, uint32_t key, unsigned field, uint64_t numb
     out = int_field(out, GT_PF_NOTE_NAME_IID, intern(t, key, ROLE_KEY));
     out = field == GT_PF_NOTE_DOUBLE ? fixed_field(out, field, number) : int_field(out, field, number);
     *length = (uint8_t)(out - length - 1);
-    took(&t->body, out);
+    advance_to(&t->body, out);
 }
 
 static void put_long_note(gt_timeline *t, uint32_t key, unsigned field, gt_str text)
@@ -135,7 +135,7 @@ static void put_long_note(gt_timeline *t, uint32_t key, unsigned field, gt_str t
     uint8_t *out = room(&t->body, FIELD_MAX + len);
     out = varint(varint(out, GT_PF_EVENT_NOTE << 3 | GT_WIRE_BYTES), len + text.len);
     memcpy(out, head, len);
-    took(&t->body, out + len);
+    advance_to(&t->body, out + len);
     if (text.len) gt_buffer_add(&t->body, text.bytes, text.len);
 }
 
@@ -168,7 +168,7 @@ static void add_note(gt_timeline *t, uint32_t key, gt_timeline_note note)
 
 /* ---- packets ---- */
 
-/* Writes t->packet as one packet and empties it. */
+/* Writes t->packet as one packet and clears it. */
 static void write_packet(gt_timeline *t)
 {
     uint8_t head[FIELD_MAX],
@@ -178,7 +178,7 @@ static void write_packet(gt_timeline *t)
     t->packet.len = 0;
 }
 
-/* A permutation of the 64-bit numbers, so that different numbers stay different. */
+/* A permutation of the 64-bit numbers: different numbers stay different. */
 static uint64_t scatter(uint64_t number)
 {
     number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9u;
@@ -233,11 +233,11 @@ static void write_process(gt_timeline *t, uint32_t process)
 
 static void write_head(gt_timeline *t)
 {
-    enum { TEXTS_A_PACKET = 1024 };
+    enum { STRINGS_PER_PACKET = 1024 };
     uint32_t count = (uint32_t)t->role_count, flags = GT_PF_STATE_CLEARED | GT_PF_NEEDS_STATE;
     uint32_t first = 0;
     do {
-        uint32_t last = count - first < TEXTS_A_PACKET ? count : first + TEXTS_A_PACKET;
+        uint32_t last = count - first < STRINGS_PER_PACKET ? count : first + STRINGS_PER_PACKET;
         write_interned(t, first, last, flags);
         flags = GT_PF_NEEDS_STATE;
         first = last;
@@ -255,8 +255,8 @@ static void describe_thread(gt_timeline *t, const gt_timeline_track_row *row, gt
     gt_buffer_free(&inner);
 }
 
-/* The first lane of a track with a thread's number is that thread; further ones stand below it. Those of
- * other tracks stand beside each other. */
+/* The first lane of a track with a thread id is that thread, and further lanes are its children. The lanes of
+ * other tracks are siblings. */
 static void describe(gt_timeline *t, uint32_t track, size_t lane)
 {
     gt_timeline_track_row *row = &t->tracks[track];
@@ -283,7 +283,7 @@ static void describe(gt_timeline *t, uint32_t track, size_t lane)
     gt_buffer_free(&described);
 }
 
-/* A packet of a track event: its own few fields, then the body as it was said. */
+/* A packet of a track event: a few fields, then the body. */
 static void write_event(gt_timeline *t, uint64_t uuid, unsigned type, int64_t time_ns, gt_str body)
 {
     uint8_t head[2 * FIELD_MAX], *head_end = int_field(head, GT_PF_EVENT_TYPE, type);
@@ -295,7 +295,7 @@ static void write_event(gt_timeline *t, uint64_t uuid, unsigned type, int64_t ti
     out = int_field(out, GT_PF_PACKET_SEQUENCE_FLAGS, GT_PF_NEEDS_STATE);
     out = varint(varint(out, GT_PF_PACKET_TRACK_EVENT << 3 | GT_WIRE_BYTES), head_len + body.len);
     memcpy(out, head, head_len);
-    took(&t->packet, out + head_len);
+    advance_to(&t->packet, out + head_len);
     gt_buffer_add(&t->packet, body.bytes, body.len);
     write_packet(t);
 }

@@ -1,13 +1,94 @@
-/* Gathers events, then puts them in order: by start, of those that start together the longest first, so that
- * a slice comes after those around it. See timeline.h. */
+/* Collects events, then sorts them by start and, for equal starts, longest first, so that a slice comes after
+ * the slices around it. See timeline.h. */
 #include "output/trace/timeline_format.h"
 
 #include "base/memory.h"
 #include "base/progress.h"
-#include "output/file.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- lanes ----
+ *
+ * A slice gets the first lane where it fits. For nested slices, a few lanes are tried one after another, each
+ * with a stack of its open slices. Slices that fit none of them go to lanes without nesting; the first free
+ * one is found in a tree that stores the smallest end below each node. So no input makes this slow. */
+
+enum { NESTED_LANES = 8 };
+
+typedef struct gt_lane {
+    int64_t *ends; /* ends of the open slices, outermost first */
+    size_t count, capacity;
+} gt_lane;
+
+static bool fits_lane(gt_lane *lane, int64_t start, int64_t end)
+{
+    while (lane->count && lane->ends[lane->count - 1] <= start) lane->count--;
+    return !lane->count || end <= lane->ends[lane->count - 1];
+}
+
+static size_t place_nested(gt_lanes *lanes, int64_t start, int64_t end)
+{
+    size_t at = 0;
+    while (at < lanes->nested_count && !fits_lane(&lanes->nested[at], start, end)) at++;
+    if (at == NESTED_LANES) return SIZE_MAX;
+    if (at == lanes->nested_count)
+        GT_PUSH(lanes->nested, lanes->nested_count, lanes->nested_capacity, (gt_lane){0});
+    gt_lane *lane = &lanes->nested[at];
+    GT_PUSH(lane->ends, lane->count, lane->capacity, end);
+    return at;
+}
+
+/* Nodes 1 .. leaves - 1 are inner nodes; the children of node n are 2n and 2n + 1. The end of an unused lane
+ * is INT64_MIN. */
+static void set_end(gt_lanes *lanes, size_t lane, int64_t end)
+{
+    size_t node = lanes->leaves + lane;
+    lanes->ends[node] = end;
+    for (node /= 2; node; node /= 2) {
+        int64_t left = lanes->ends[2 * node], right = lanes->ends[2 * node + 1];
+        lanes->ends[node] = left < right ? left : right;
+    }
+}
+
+static void add_leaves(gt_lanes *lanes)
+{
+    gt_lanes bigger = *lanes;
+    bigger.leaves = lanes->leaves ? lanes->leaves * 2 : 4;
+    bigger.ends = gt_alloc(2 * bigger.leaves * sizeof *bigger.ends);
+    for (size_t i = 0; i < 2 * bigger.leaves; i++) bigger.ends[i] = INT64_MIN;
+    for (size_t i = 0; i < lanes->count; i++) set_end(&bigger, i, lanes->ends[lanes->leaves + i]);
+    gt_free(lanes->ends);
+    *lanes = bigger;
+}
+
+static size_t place_flat(gt_lanes *lanes, int64_t start, int64_t end)
+{
+    if (!lanes->leaves || lanes->ends[1] > start) add_leaves(lanes);
+    size_t node = 1;
+    while (node < lanes->leaves) node = 2 * node + (lanes->ends[2 * node] > start);
+    size_t lane = node - lanes->leaves;
+    if (lane == lanes->count) lanes->count++;
+    set_end(lanes, lane, end);
+    return lane;
+}
+
+size_t gt_lanes_place(gt_lanes *lanes, int64_t start, int64_t end)
+{
+    size_t lane = lanes->nests ? place_nested(lanes, start, end) : SIZE_MAX;
+    if (lane != SIZE_MAX) return lane;
+    return (lanes->nests ? NESTED_LANES : 0) + place_flat(lanes, start, end);
+}
+
+void gt_lanes_free(gt_lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->nested_count; i++) gt_free(lanes->nested[i].ends);
+    gt_free(lanes->nested);
+    gt_free(lanes->ends);
+    *lanes = (gt_lanes){0};
+}
+
+/* ---- creation ---- */
 
 static const gt_timeline_writer *const writers[] = {
     [GT_TIMELINE_PERFETTO] = &gt_timeline_perfetto,
@@ -21,8 +102,8 @@ gt_timeline *gt_timeline_new(gt_output *output, const char *path, gt_timeline_fo
     t->writer = writers[format];
     t->strings = gt_interner_new();
     t->file = gt_text_file_open(output, path, threads, error);
-    if (t->file) t->spool = gt_temp_store_open(path, error);
-    if (t->spool) return t;
+    if (t->file) t->store = gt_temp_store_open(path, error);
+    if (t->store) return t;
     gt_timeline_drop(t);
     return NULL;
 }
@@ -34,14 +115,14 @@ gt_interner *gt_timeline_strings(const gt_timeline *t)
 
 /* ---- processes and tracks ---- */
 
-static uint32_t text_id(gt_timeline *t, gt_str text)
+static uint32_t intern(gt_timeline *t, gt_str text)
 {
     return text.len ? gt_interner_add(t->strings, text.bytes, text.len) : GT_STR_NONE;
 }
 
 uint32_t gt_timeline_process(gt_timeline *t, int64_t pid, gt_str name)
 {
-    gt_timeline_process_row row = {.pid = pid, .name = text_id(t, name)};
+    gt_timeline_process_row row = {.pid = pid, .name = intern(t, name)};
     GT_PUSH(t->processes, t->process_count, t->process_capacity, row);
     return (uint32_t)t->process_count - 1;
 }
@@ -49,7 +130,7 @@ uint32_t gt_timeline_process(gt_timeline *t, int64_t pid, gt_str name)
 uint32_t gt_timeline_track(gt_timeline *t, uint32_t process, gt_track_ask ask)
 {
     gt_timeline_track_row row = {.process = process,
-                                 .name = text_id(t, ask.name),
+                                 .name = intern(t, ask.name),
                                  .form = ask.form,
                                  .tid = ask.tid,
                                  .places = {.nests = ask.form == GT_FORM_THREAD}};
@@ -59,29 +140,29 @@ uint32_t gt_timeline_track(gt_timeline *t, uint32_t process, gt_track_ask ask)
 
 void gt_timeline_name_process(gt_timeline *t, uint32_t process, gt_str name)
 {
-    t->processes[process].name = text_id(t, name);
+    t->processes[process].name = intern(t, name);
 }
 
 void gt_timeline_label_process(gt_timeline *t, uint32_t process, gt_str label)
 {
-    t->processes[process].label = text_id(t, label);
+    t->processes[process].label = intern(t, label);
 }
 
 void gt_timeline_name_track(gt_timeline *t, uint32_t track, gt_str name)
 {
-    t->tracks[track].name = text_id(t, name);
+    t->tracks[track].name = intern(t, name);
 }
 
 /* ---- events ---- */
 
-/* What viewers can draw: nothing before time 0, nothing that ends before it starts. */
-static void mend_times(gt_timeline *t)
+/* Viewers cannot draw events before time 0, or events that end before they start. */
+static void clamp_times(gt_timeline *t)
 {
     gt_timeline_entry *e = &t->entry;
-    bool odd = e->start_ns < 0 || e->end_ns < e->start_ns;
+    bool is_invalid = e->start_ns < 0 || e->end_ns < e->start_ns;
     if (e->start_ns < 0) e->start_ns = 0;
     if (e->end_ns < e->start_ns) e->end_ns = e->start_ns;
-    t->totals.mended += odd;
+    t->totals.mended += is_invalid;
 }
 
 void gt_timeline_begin(gt_timeline *t, gt_timeline_kind kind, uint32_t track, int64_t start_ns,
@@ -91,7 +172,7 @@ void gt_timeline_begin(gt_timeline *t, gt_timeline_kind kind, uint32_t track, in
                                    .end_ns = kind == GT_TIMELINE_SLICE ? end_ns : start_ns,
                                    .track = track,
                                    .kind = kind};
-    mend_times(t);
+    clamp_times(t);
     t->body.len = 0;
     t->writer->begin(t, category, name);
 }
@@ -144,7 +225,7 @@ void gt_timeline_note_json(gt_timeline *t, uint32_t key, gt_str value)
 size_t gt_timeline_end(gt_timeline *t)
 {
     if (t->writer->end) t->writer->end(t);
-    t->entry.place = gt_temp_store_add(t->spool, t->body.bytes, t->body.len);
+    t->entry.position = gt_temp_store_add(t->store, t->body.bytes, t->body.len);
     GT_PUSH(t->entries, t->entry_count, t->entry_capacity, t->entry);
     return t->entry_count - 1;
 }
@@ -164,7 +245,7 @@ void gt_timeline_arrow(gt_timeline *t, uint32_t track, int64_t time_ns, uint64_t
     GT_PUSH(t->arrows, t->arrow_count, t->arrow_capacity, row);
 }
 
-/* ---- in order ---- */
+/* ---- sorting ---- */
 
 static bool comes_before(const gt_timeline_entry *a, const gt_timeline_entry *b)
 {
@@ -172,7 +253,7 @@ static bool comes_before(const gt_timeline_entry *a, const gt_timeline_entry *b)
     return a->end_ns > b->end_ns;
 }
 
-/* Merges two neighbouring stretches of numbers of events; what is in order already is copied whole. */
+/* Merges two adjacent sorted ranges of event indices; if they are already in order, they are copied. */
 static void merge(const gt_timeline_entry *entries, const uint32_t *from, uint32_t *to, size_t begin,
                   size_t middle, size_t end)
 {
@@ -184,8 +265,8 @@ static void merge(const gt_timeline_entry *entries, const uint32_t *from, uint32
     memcpy(to + out + (middle - a), from + b, (end - b) * sizeof *to);
 }
 
-/* Numbers of events in order. A merge sort by turns between two arrays: events that come before each other in
- * neither way keep their order, and traces, which are nearly sorted, take few comparisons. */
+/* Sorts the event indices: a bottom-up merge sort between two arrays. It is stable, and traces, which are
+ * nearly sorted, need few comparisons. */
 static void sort_entries(gt_timeline *t)
 {
     size_t count = t->entry_count;
@@ -211,7 +292,7 @@ static int by_owner(const void *a, const void *b)
     return x->flow < y->flow ? -1 : x->flow > y->flow;
 }
 
-/* Finds each arrow's slice, the last in order of those that start there, and puts arrows in order of these.
+/* Finds the slice of each arrow, which is the last of those that start there, and sorts the arrows by slice.
  */
 static void place_arrows(gt_timeline *t)
 {
@@ -222,7 +303,8 @@ static void place_arrows(gt_timeline *t)
         uint32_t at = gt_map_get(&t->arrow_places, e->track, (uint64_t)e->start_ns);
         if (at != GT_MAP_NONE) t->arrows[at].owner = i;
     }
-    for (size_t i = t->arrow_count; i-- > 0;) { /* the last said of a place has the slice; it hands it on */
+    for (size_t i = t->arrow_count;
+         i-- > 0;) { /* the latest arrow of a position has the slice; the others get it from there */
         const gt_timeline_arrow_row *arrow = &t->arrows[i];
         if (arrow->next != GT_MAP_NONE) t->arrows[arrow->next].owner = arrow->owner;
         t->totals.loose += arrow->owner == SIZE_MAX;
@@ -260,7 +342,7 @@ static size_t lane_of(gt_timeline *t, const gt_timeline_entry *e)
     return lane;
 }
 
-/* Ends the slices on a lane that end before the next one begins, or all of them. */
+/* Ends the slices on a lane that end before this time. */
 static void end_slices(gt_timeline *t, uint32_t track, size_t lane_number, int64_t before_ns)
 {
     gt_timeline_lane *lane = &t->tracks[track].lanes[lane_number];
@@ -268,24 +350,24 @@ static void end_slices(gt_timeline *t, uint32_t track, size_t lane_number, int64
         t->writer->write_end(t, track, lane_number, lane->open[--lane->open_count]);
 }
 
-/* What was said of an event, and the arrows that were said apart from it. */
-static gt_str body_of(gt_timeline *t, size_t place)
+/* The body of an event, with the arrows that were given separately. */
+static gt_str body_of(gt_timeline *t, size_t index)
 {
-    gt_str body = gt_temp_store_read(t->spool, t->entries[t->order[place]].place);
-    if (t->next_arrow == t->arrow_count || t->arrows[t->next_arrow].owner != place) return body;
+    gt_str body = gt_temp_store_read(t->store, t->entries[t->order[index]].position);
+    if (t->next_arrow == t->arrow_count || t->arrows[t->next_arrow].owner != index) return body;
     t->body.len = 0;
     gt_buffer_add(&t->body, body.bytes, body.len);
-    for (; t->next_arrow < t->arrow_count && t->arrows[t->next_arrow].owner == place; t->next_arrow++)
+    for (; t->next_arrow < t->arrow_count && t->arrows[t->next_arrow].owner == index; t->next_arrow++)
         t->writer->flow(t, t->arrows[t->next_arrow].flow, t->arrows[t->next_arrow].arrives);
     return (gt_str){t->body.bytes, t->body.len};
 }
 
-static void write_entry(gt_timeline *t, size_t place)
+static void write_entry(gt_timeline *t, size_t index)
 {
-    const gt_timeline_entry *e = &t->entries[t->order[place]];
+    const gt_timeline_entry *e = &t->entries[t->order[index]];
     size_t lane_number = lane_of(t, e);
     if (t->writer->write_end) end_slices(t, e->track, lane_number, e->start_ns);
-    t->writer->write(t, e, lane_number, body_of(t, place));
+    t->writer->write(t, e, lane_number, body_of(t, index));
     if (!t->writer->write_end || e->kind != GT_TIMELINE_SLICE) return;
     gt_timeline_lane *lane = &t->tracks[e->track].lanes[lane_number];
     GT_PUSH(lane->open, lane->open_count, lane->open_capacity, e->end_ns);
@@ -300,7 +382,7 @@ static void end_all_slices(gt_timeline *t)
 
 bool gt_timeline_finish(gt_timeline *t, gt_timeline_totals *totals, gt_error *error)
 {
-    bool ok = gt_temp_store_seal(t->spool, error);
+    bool ok = gt_temp_store_seal(t->store, error);
     if (ok && t->entry_count > UINT32_MAX) ok = gt_fail(error, "more than %u events", UINT32_MAX);
     if (ok) {
         sort_entries(t);
@@ -328,7 +410,7 @@ void gt_timeline_drop(gt_timeline *t)
 {
     gt_error ignored;
     if (t->file) gt_text_file_close(t->file, &ignored);
-    gt_temp_store_close(t->spool);
+    gt_temp_store_close(t->store);
     for (size_t i = 0; i < t->track_count; i++) {
         for (size_t lane = 0; lane < t->tracks[i].lane_count; lane++) gt_free(t->tracks[i].lanes[lane].open);
         gt_free(t->tracks[i].lanes);

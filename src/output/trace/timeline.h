@@ -1,4 +1,4 @@
-/* A trace for a viewer: slices, marks and counters on tracks of processes, written as Perfetto protobuf or as
+/* A trace for a viewer: slices, marks and counters on tracks of processes, written as Perfetto protobuf or
  * Chrome JSON.
  *
  *     gt_timeline *timeline = gt_timeline_new(output, path, GT_TIMELINE_PERFETTO, threads, &error);
@@ -9,9 +9,9 @@
  *     gt_timeline_end(timeline);
  *     bool written = gt_timeline_finish(timeline, &totals, &error);
  *
- * Events may come in any order. What is said of each is set aside on disk until the end, when all are put in
- * order of time and slices that overlap are given lanes of their own; memory is a few dozen bytes an event.
- * Categories, names and keys are ids in gt_timeline_strings. */
+ * Events may come in any order. Their contents are stored on disk until the end, when all events are sorted
+ * by time and overlapping slices get separate lanes; memory is a few dozen bytes per event. Categories, names
+ * and keys are ids in gt_timeline_strings. */
 #ifndef GT_OUTPUT_TRACE_TIMELINE_H
 #define GT_OUTPUT_TRACE_TIMELINE_H
 
@@ -22,26 +22,26 @@ typedef enum gt_timeline_format { GT_TIMELINE_PERFETTO, GT_TIMELINE_CHROME } gt_
 
 typedef enum gt_timeline_kind {
     GT_TIMELINE_SLICE,
-    GT_TIMELINE_MARK,  /* a moment: its end does not count */
-    GT_TIMELINE_VALUE, /* of a counter; said with gt_timeline_value */
+    GT_TIMELINE_MARK,  /* an instant; its end is ignored */
+    GT_TIMELINE_VALUE, /* of a counter; set by gt_timeline_value */
 } gt_timeline_kind;
 
 typedef enum gt_track_form {
     GT_FORM_THREAD,  /* of an operating system; slices nest */
     GT_FORM_QUEUE,   /* of a GPU; slices do not nest */
-    GT_FORM_COUNTER, /* holds values */
+    GT_FORM_COUNTER, /* has values instead of slices */
 } gt_track_form;
 
 typedef struct gt_track_ask {
     gt_track_form form;
-    int64_t tid; /* of threads, and of queues that have a number to be kept; GT_NO_TID: none */
+    int64_t tid; /* of threads, and of queues whose number is to be kept; GT_NO_TID: none */
     gt_str name;
 } gt_track_ask;
 #define GT_NO_TID INT64_MIN
 
 typedef struct gt_timeline gt_timeline;
 
-/* NULL where the file cannot be made. */
+/* NULL if the file cannot be created. */
 gt_timeline *gt_timeline_new(gt_output *output, const char *path, gt_timeline_format format, unsigned threads,
                              gt_error *error);
 gt_interner *gt_timeline_strings(const gt_timeline *timeline);
@@ -53,10 +53,12 @@ void gt_timeline_name_process(gt_timeline *timeline, uint32_t process, gt_str na
 void gt_timeline_label_process(gt_timeline *timeline, uint32_t process, gt_str label);
 void gt_timeline_name_track(gt_timeline *timeline, uint32_t track, gt_str name);
 
-/* One event: begin, any notes, end. A slice that ends before it starts is drawn without length. */
+/* One event: begin, any notes (arguments), end. A slice that ends before it starts is drawn with zero length.
+ */
 void gt_timeline_begin(gt_timeline *timeline, gt_timeline_kind kind, uint32_t track, int64_t start_ns,
                        int64_t end_ns, uint32_t category, uint32_t name);
-/* The event is one end of an arrow; all events of one number are joined. Before the notes. */
+/* Makes the event one end of a flow arrow; all events with the same number are connected. Call it before the
+ * notes. */
 void gt_timeline_flow(gt_timeline *timeline, uint64_t flow, bool arrives);
 void gt_timeline_value(gt_timeline *timeline, double value);
 void gt_timeline_note_int(gt_timeline *timeline, uint32_t key, int64_t value);
@@ -65,27 +67,27 @@ void gt_timeline_note_double(gt_timeline *timeline, uint32_t key, double value);
 void gt_timeline_note_bool(gt_timeline *timeline, uint32_t key, bool value);
 void gt_timeline_note_string(gt_timeline *timeline, uint32_t key, gt_str value);
 void gt_timeline_note_literal(gt_timeline *timeline, uint32_t key,
-                              uint32_t value);                                 /* a text that comes often */
+                              uint32_t value); /* a string that occurs often */
 void gt_timeline_note_json(gt_timeline *timeline, uint32_t key, gt_str value); /* any JSON value */
-size_t gt_timeline_end(gt_timeline *timeline);                                 /* the event's number */
-/* A slice's end that becomes known late. */
+size_t gt_timeline_end(gt_timeline *timeline); /* returns the number of the event */
+/* Sets the end of a slice that becomes known late. */
 void gt_timeline_set_end(gt_timeline *timeline, size_t number, int64_t end_ns);
-/* As gt_timeline_flow, of the innermost slice that starts on the track at that time; it may be said before or
- * after the slice. */
+/* Like gt_timeline_flow, for the innermost slice that starts on the track at this time; may be called before
+ * or after the slice is added. */
 void gt_timeline_arrow(gt_timeline *timeline, uint32_t track, int64_t time_ns, uint64_t flow, bool arrives);
 
 typedef struct gt_timeline_totals {
     size_t events, tracks; /* tracks as drawn */
-    size_t extra_tracks;   /* of them, those for slices that overlap others */
-    size_t moved;          /* slices on them */
-    size_t loose;          /* arrows that begin or end where no slice does: left out */
-    size_t mended;         /* slices whose end is before their start, or that start before time 0 */
+    size_t extra_tracks;   /* tracks for slices that overlap others */
+    size_t moved;          /* slices on these tracks */
+    size_t loose;          /* arrow ends without a slice: dropped */
+    size_t mended;         /* slices that end before they start or start before time 0 */
 } gt_timeline_totals;
 
-/* Writes everything and frees the timeline, also when it fails. gt_output_commit then gives the file its
- * name. */
+/* Writes everything and frees the timeline, even if this fails. gt_output_commit then gives the file its
+ * final name. */
 bool gt_timeline_finish(gt_timeline *timeline, gt_timeline_totals *totals, gt_error *error);
-/* Frees a timeline that is not to be finished. */
+/* Frees a timeline without writing it. */
 void gt_timeline_drop(gt_timeline *timeline);
 
 #endif

@@ -1,7 +1,9 @@
-/* What may a workbook's cell hold? XML forbids most control characters and Excel has its own escape for them,
- * _x001B_; so a text that looks like that escape is escaped itself. Excel stops at 32,767 characters. */
-#include "output/xlsx/text.h"
-#include "output/entity.h"
+/* The text that a cell of a workbook can contain. XML forbids most control characters, and Excel has its own
+ * escape for them, _x001B_, so a text that looks like such an escape is escaped itself. Excel allows at most
+ * 32,767 characters. */
+#include "output/xlsx/xlsx.h"
+
+#include "output/text.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -11,7 +13,7 @@ static const char cut_mark[] = " ... (cut)";
 
 /* ---- what Excel accepts ---- */
 
-/* Most texts need nothing done: printable ASCII of a length that fits, without Excel's own escape "_x". */
+/* Most texts can be written unchanged: printable ASCII that is not too long, without Excel's escape "_x". */
 static bool is_plain(gt_str text)
 {
     if (text.len > GT_EXCEL_CELL_CHARS) return false;
@@ -23,7 +25,7 @@ static bool is_plain(gt_str text)
     return true;
 }
 
-/* Does "_x001B_" stand here, which Excel would take for an escape? */
+/* Whether the text continues with "_x001B_", which Excel would take for an escape. */
 static bool looks_escaped(const char *place, const char *end)
 {
     if (end - place < 7 || place[0] != '_' || place[1] != 'x' || place[6] != '_') return false;
@@ -46,7 +48,7 @@ static void add_escape(gt_buffer *out, uint32_t code_point)
     gt_buffer_add_cstr(out, escape);
 }
 
-static gt_str made_acceptable(gt_str text, gt_buffer *out, bool *cut)
+static gt_str make_acceptable(gt_str text, gt_buffer *out, bool *cut)
 {
     size_t room = GT_EXCEL_CELL_CHARS, used = 0, fits_with_mark = 0;
     const char *place = text.bytes, *end = text.bytes + text.len;
@@ -74,7 +76,7 @@ static gt_str made_acceptable(gt_str text, gt_buffer *out, bool *cut)
 
 gt_str gt_xlsx_acceptable(gt_str text, gt_buffer *scratch, bool *cut)
 {
-    return is_plain(text) ? text : made_acceptable(text, scratch, cut);
+    return is_plain(text) ? text : make_acceptable(text, scratch, cut);
 }
 
 void gt_xlsx_legal_name(const char *name, gt_buffer *legal)
@@ -96,7 +98,7 @@ void gt_xlsx_write_escaped(gt_zip *zip, gt_str text)
 {
     size_t from = 0;
     for (size_t i = 0; i < text.len; i++) {
-        const char *escaped = gt_entity(text.bytes[i]);
+        const char *escaped = gt_xml_entity(text.bytes[i]);
         if (!escaped) continue;
         gt_zip_write(zip, text.bytes + from, i - from);
         gt_zip_add(zip, escaped);

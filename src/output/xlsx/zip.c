@@ -1,26 +1,24 @@
-/* Zip as PKWARE's APPNOTE lays it out: each part behind a header that is filled in once its sizes are known,
- * then a directory. ISA-L deflates at its level 1: a workbook of 528,000 cells takes 0.07 s, where
- * libxlsxwriter with zlib at level 6 took 1.05 s, and is 40 % larger. minizip, the library for archives, has
- * zlib only. */
-#include "output/xlsx/zip.h"
+/* Zip archives as specified in PKWARE's APPNOTE: each part after a header that is completed when its sizes
+ * are known, then a directory. ISA-L deflates at level 1: a workbook of 528,000 cells takes 0.07 s
+ * (libxlsxwriter with zlib at level 6: 1.05 s) and is 40 % larger. The archive library minizip supports only
+ * zlib. */
+#include "output/xlsx/xlsx.h"
 
 #include "base/memory.h"
 
-#include <errno.h>
 #include <isa-l/igzip_lib.h>
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { LOCAL_HEADER = 30, DIRECTORY_HEADER = 46, HUGE_EXTRA = 20, DEFLATED = 8 };
-enum { VERSION = 20, VERSION_HUGE = 45 }; /* what a reader must understand: 2.0, 4.5 */
-enum { FIRST_DAY = 1 << 5 | 1 };          /* 1 January 1980: archives of the same sheets are the same bytes */
-#define NOT_HERE UINT32_MAX               /* the size stands in the extra field */
+enum { VERSION = 20, VERSION_HUGE = 45 }; /* of the format that a reader needs: 2.0, 4.5 */
+enum { FIRST_DAY = 1 << 5 | 1 };          /* 1 January 1980, so that the same sheets give the same bytes */
+#define NOT_HERE UINT32_MAX               /* the size is in the extra field */
 
 typedef struct gt_zip_part {
     char *name;
-    uint64_t at, whole, packed; /* where its header stands; sizes */
+    uint64_t at, whole, packed; /* offset of its header; sizes */
     uint32_t checksum;
     bool huge;
 } gt_zip_part;
@@ -49,8 +47,8 @@ static uint64_t in_header(const gt_zip_part *part, uint64_t size)
     return part->huge ? NOT_HERE : size;
 }
 
-/* What both kinds of header say alike, from the version to the length of the name. */
-static char *put_facts(char *to, const gt_zip_part *part)
+/* The fields that both kinds of header have, from the version to the length of the name. */
+static char *put_common_fields(char *to, const gt_zip_part *part)
 {
     to = put(to, part->huge ? VERSION_HUGE : VERSION, 2);
     to = put(to, 0, 2); /* no flags */
@@ -65,7 +63,7 @@ static char *put_facts(char *to, const gt_zip_part *part)
 
 static char *put_huge_sizes(char *to, const gt_zip_part *part)
 {
-    to = put(to, 1, 2); /* the kind of extra field */
+    to = put(to, 1, 2); /* kind of the extra field */
     to = put(to, 16, 2);
     to = put(to, part->whole, 8);
     return put(to, part->packed, 8);
@@ -77,8 +75,8 @@ static void write_out(gt_zip *zip, const void *bytes, size_t len)
     zip->size += len;
 }
 
-/* Writes over what stands at `at`, be it in the file's buffer or in the file. */
-static void write_over(gt_zip *zip, uint64_t at, const char *bytes, size_t len)
+/* Overwrites bytes at `at`, which are in the buffer of the file or already in the file. */
+static void overwrite(gt_zip *zip, uint64_t at, const char *bytes, size_t len)
 {
     gt_file *file = zip->file;
     uint64_t flushed = zip->size - file->used;
@@ -86,22 +84,14 @@ static void write_over(gt_zip *zip, uint64_t at, const char *bytes, size_t len)
         memcpy(file->buffer + (at - flushed), bytes, len);
         return;
     }
-    gt_file_flush(file);
-    while (len > 0 && !file->failure) {
-        ssize_t written = pwrite(file->descriptor, bytes, len, (off_t)at);
-        if (written > 0) {
-            bytes += written, at += (uint64_t)written, len -= (size_t)written;
-        } else if (written == 0 || errno != EINTR) {
-            file->failure = written == 0 ? ENOSPC : errno;
-        }
-    }
+    gt_file_overwrite(file, at, bytes, len);
 }
 
-/* The header without the name: so it is as long before the sizes are known as after. */
+/* The header without the name; its length does not depend on the sizes. */
 static size_t local_header(char *to, const gt_zip_part *part)
 {
     char *end = put(to, 0x04034B50, 4);
-    end = put_facts(end, part);
+    end = put_common_fields(end, part);
     end = put(end, part->huge ? HUGE_EXTRA : 0, 2);
     return (size_t)(end - to);
 }
@@ -114,13 +104,13 @@ static void write_local_header(gt_zip *zip, const gt_zip_part *part)
     if (part->huge) write_out(zip, header, (size_t)(put_huge_sizes(header, part) - header));
 }
 
-static void fill_in_local_header(gt_zip *zip, const gt_zip_part *part)
+static void complete_local_header(gt_zip *zip, const gt_zip_part *part)
 {
     char header[LOCAL_HEADER + HUGE_EXTRA];
-    write_over(zip, part->at, header, local_header(header, part));
+    overwrite(zip, part->at, header, local_header(header, part));
     if (part->huge)
-        write_over(zip, part->at + LOCAL_HEADER + strlen(part->name), header,
-                   (size_t)(put_huge_sizes(header, part) - header));
+        overwrite(zip, part->at + LOCAL_HEADER + strlen(part->name), header,
+                  (size_t)(put_huge_sizes(header, part) - header));
 }
 
 /* ---- parts ---- */
@@ -157,7 +147,7 @@ static void end_part(gt_zip *zip)
 {
     if (zip->count == 0) return;
     deflate_buffer(zip, true);
-    fill_in_local_header(zip, &zip->parts[zip->count - 1]);
+    complete_local_header(zip, &zip->parts[zip->count - 1]);
 }
 
 void gt_zip_begin_part(gt_zip *zip, const char *name, bool huge)
@@ -194,22 +184,22 @@ void gt_zip_add(gt_zip *zip, const char *text)
 
 static void write_directory_entry(gt_zip *zip, const gt_zip_part *part)
 {
-    bool far = part->at >= NOT_HERE;
-    size_t extra = (part->huge ? (size_t)HUGE_EXTRA : far ? 4u : 0u) + (far ? 8u : 0u);
+    bool is_far = part->at >= NOT_HERE; /* beyond 4 GiB */
+    size_t extra = (part->huge ? (size_t)HUGE_EXTRA : is_far ? 4u : 0u) + (is_far ? 8u : 0u);
     char entry[DIRECTORY_HEADER + HUGE_EXTRA + 8];
     char *end = put(entry, 0x02014B50, 4);
-    end = put(end, part->huge || far ? VERSION_HUGE : VERSION, 2); /* made by */
-    end = put_facts(end, part);
+    end = put(end, part->huge || is_far ? VERSION_HUGE : VERSION, 2); /* made by */
+    end = put_common_fields(end, part);
     end = put(end, extra, 2);
     end = put(put(end, 0, 2 + 2 + 2), 0, 4); /* no comment, on the first disk, no attributes */
-    end = put(end, far ? NOT_HERE : part->at, 4);
+    end = put(end, is_far ? NOT_HERE : part->at, 4);
     write_out(zip, entry, (size_t)(end - entry));
     write_out(zip, part->name, strlen(part->name));
     if (extra == 0) return;
     end = put(entry, 1, 2);
     end = put(end, extra - 4, 2);
     if (part->huge) end = put(put(end, part->whole, 8), part->packed, 8);
-    if (far) end = put(end, part->at, 8);
+    if (is_far) end = put(end, part->at, 8);
     write_out(zip, entry, (size_t)(end - entry));
 }
 
@@ -219,8 +209,8 @@ static void write_directory(gt_zip *zip)
     for (size_t i = 0; i < zip->count; i++) write_directory_entry(zip, &zip->parts[i]);
     uint64_t len = zip->size - at, count = zip->count;
     char record[56 + 20 + 22], *end = record;
-    bool far = at >= NOT_HERE || count >= UINT16_MAX;
-    if (far) {
+    bool is_far = at >= NOT_HERE || count >= UINT16_MAX;
+    if (is_far) {
         end = put(end, 0x06064B50, 4);
         end = put(end, 56 - 12, 8);
         end = put(put(end, VERSION_HUGE, 2), VERSION_HUGE, 2);
@@ -230,10 +220,10 @@ static void write_directory(gt_zip *zip)
         end = put(end, 0x07064B50, 4);
         end = put(put(put(end, 0, 4), zip->size, 8), 1, 4);
     }
-    uint64_t shown = far ? UINT16_MAX : count;
+    uint64_t shown = is_far ? UINT16_MAX : count;
     end = put(put(end, 0x06054B50, 4), 0, 4);
     end = put(put(end, shown, 2), shown, 2);
-    end = put(put(end, far ? NOT_HERE : len, 4), far ? NOT_HERE : at, 4);
+    end = put(put(end, is_far ? NOT_HERE : len, 4), is_far ? NOT_HERE : at, 4);
     end = put(end, 0, 2);
     write_out(zip, record, (size_t)(end - record));
 }

@@ -4,7 +4,7 @@
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "output/html.h"
+#include "output/text.h"
 #include "sweep/gemm/gemm.h"
 
 #include <limits.h>

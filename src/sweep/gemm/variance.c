@@ -3,7 +3,7 @@
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "output/figure/plots.h"
+#include "output/figure/figure.h"
 #include "schema/columns.h"
 #include "table/stats.h"
 

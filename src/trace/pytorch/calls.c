@@ -151,7 +151,7 @@ gt_row_list gt_calls_cpu_roots(const gt_calls *c)
 static gt_map find_autograd(const gt_linked_view *trace, const int64_t *sequences)
 {
     gt_map found = {0};
-    uint8_t *is_autograd = gt_names_with_prefix(trace->strings, "autograd::engine::evaluate_function:");
+    uint8_t *is_autograd = gt_name_set_with_prefix(trace->strings, "autograd::engine::evaluate_function:");
     for (uint32_t row = 0; is_autograd && row < trace->recorded; row++) {
         if (sequences[row] == GT_EVENT_NONE || !is_autograd[trace->name[row]]) continue;
         uint32_t *first = gt_map_put(&found, (uint64_t)sequences[row], 0);

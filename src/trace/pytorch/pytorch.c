@@ -226,7 +226,7 @@ gt_track_names gt_event_track(const gt_event_view *events, uint32_t row)
 
 /* ---- questions about many events ---- */
 
-uint8_t *gt_names_with_prefix(const gt_interner *strings, const char *prefix)
+uint8_t *gt_name_set_with_prefix(const gt_interner *strings, const char *prefix)
 {
     uint8_t *found = NULL;
     size_t len = strlen(prefix);
@@ -292,7 +292,7 @@ static uint32_t annotation_of(const gt_event_view *trace, const annotations *a, 
 
 uint32_t *gt_annotations_find(const gt_event_view *trace, const char *prefix)
 {
-    uint8_t *wanted = gt_names_with_prefix(trace->strings, prefix);
+    uint8_t *wanted = gt_name_set_with_prefix(trace->strings, prefix);
     if (!wanted) return NULL;
     uint32_t *found = gt_alloc_zero(trace->count, sizeof *found);
     uint32_t none = gt_interner_add_cstr(trace->strings, "NA");

@@ -61,7 +61,7 @@ static inline gt_str gt_state_name(const gt_pytorch_state *state, uint32_t row)
 
 /* By string id: 1 if the string starts with `prefix`; NULL if none does. The caller frees it. A trace has far
  * fewer names than events, so looking at names first is cheaper. */
-uint8_t *gt_names_with_prefix(const gt_interner *strings, const char *prefix);
+uint8_t *gt_name_set_with_prefix(const gt_interner *strings, const char *prefix);
 
 /* Fills cpu_op_above and launch_op of a host event from those of its parent, which must be filled. */
 void gt_state_inherit(gt_pytorch_state *state, uint32_t row);

@@ -453,7 +453,7 @@ static uint32_t strip_number(gt_interner *strings, uint32_t name)
 void gt_tree_strip_sglang_numbers(gt_pytorch_linked *linked)
 {
     gt_pytorch_state *trace = linked->state;
-    uint8_t *wanted = gt_names_with_prefix(trace->strings, SGLANG_PREFIX);
+    uint8_t *wanted = gt_name_set_with_prefix(trace->strings, SGLANG_PREFIX);
     if (!wanted) return;
     uint32_t names = gt_interner_count(trace->strings);
     uint32_t *first = earliest_events(trace, wanted, names);

@@ -1,18 +1,22 @@
-/* The schema as two tables of facts: columns of tables, and what views select. Rows are always joined by id
- * and guid, and with LEFT JOIN, so that none vanishes because something about it is not known. */
-#include "output/trace/rocpd_schema.h"
+/* The schema of rocpd as data (columns of tables, SELECTs of views), and the insertion of rows.
+ *
+ * Views always join rows by id and guid, with LEFT JOIN, so that no row is lost because something about it is
+ * unknown. Rows are inserted with one prepared statement per table and set, created for the first row. */
+#include "output/trace/rocpd.h"
 
+#include "base/buffer.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "base/buffer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- schema ---- */
+
 #define JSON(name) name " TEXT NOT NULL DEFAULT '{}'"
 
 static const struct {
-    const char *name, *columns; /* behind id and guid */
+    const char *name, *columns; /* after id and guid */
 } tables[] = {
     {"rocpd_string", "string TEXT NOT NULL"},
     {"rocpd_info_node", "hash INTEGER, machine_id TEXT, system_name TEXT, hostname TEXT, release TEXT, "
@@ -69,8 +73,8 @@ static const struct {
 };
 enum { TABLES = GT_LENGTH(tables) };
 
-/* What stands for what in the views below: the row that a view shows is X, and what belongs to it is joined
- * under a letter or two. */
+/* Abbreviations in the views below: X is the row that a view shows; rows that belong to it are joined under
+ * an alias of one or two letters. */
 #define JOIN(table, alias, id)                                                                               \
     "LEFT JOIN " table " " alias " ON " alias ".id = " id " AND " alias ".guid = X.guid"
 #define AGENT(alias, prefix)                                                                                 \
@@ -79,8 +83,8 @@ enum { TABLES = GT_LENGTH(tables) };
           "agent_type"
 
 static const struct {
-    const char *word, *means;
-} words[] = {
+    const char *name, *text;
+} abbreviations[] = {
     {"$SPAN", "X.start, X.\"end\", X.\"end\" - X.start AS duration"},
     {"$STACK", "E.stack_id, E.parent_stack_id, E.correlation_id AS corr_id"},
     {"$NODE", "N.id AS nid, N.machine_id, N.system_name, N.hostname, N.release AS system_release, "
@@ -117,7 +121,7 @@ static const struct {
                 "SUM(duration) / 1000.0 / COUNT(*) AS average"}, /* microseconds */
 };
 
-enum { WORDS = GT_LENGTH(words) };
+enum { ABBREVIATIONS = GT_LENGTH(abbreviations) };
 
 static const struct {
     const char *name, *select;
@@ -240,7 +244,7 @@ static const struct {
      "JOIN (SELECT MAX(\"end\") - MIN(start) AS WallTime FROM $gpu_spans) W $join_agent"},
 };
 
-/* Adds the text with its words replaced by what they mean, and theirs by what those mean. */
+/* Adds the text with its abbreviations expanded, recursively. */
 static void add_expanded(gt_buffer *sql, const char *text)
 {
     while (*text) {
@@ -249,16 +253,19 @@ static void add_expanded(gt_buffer *sql, const char *text)
         text += plain;
         size_t len =
             *text ? 1 + strspn(text + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_") : 0;
-        while (i < WORDS && !(strlen(words[i].word) == len && memcmp(words[i].word, text, len) == 0)) i++;
-        if (i < WORDS)
-            add_expanded(sql, words[i].means);
+        while (i < ABBREVIATIONS &&
+               !(strlen(abbreviations[i].name) == len && memcmp(abbreviations[i].name, text, len) == 0))
+            i++;
+        if (i < ABBREVIATIONS)
+            add_expanded(sql, abbreviations[i].text);
         else
             gt_buffer_add(sql, text, len); /* a path into JSON, or the end */
         text += len;
     }
 }
 
-void gt_rocpd_suffix(char suffix[GT_ROCPD_GUID + 2], const char *guid)
+/* The suffix of the tables of a set: "_" and the guid with "_" for "-". */
+static void set_suffix(char suffix[GT_ROCPD_GUID + 2], const char *guid)
 {
     suffix[0] = '_';
     for (size_t i = 0; i < GT_ROCPD_GUID; i++) suffix[i + 1] = guid[i] == '-' ? '_' : guid[i];
@@ -275,7 +282,7 @@ static bool run_and_free(gt_database *database, char *sql, gt_error *error)
 bool gt_rocpd_create_set(gt_database *database, const char *guid, gt_error *error)
 {
     char suffix[GT_ROCPD_GUID + 2];
-    gt_rocpd_suffix(suffix, guid);
+    set_suffix(suffix, guid);
     bool ok = run_and_free(
         database,
         gt_format(
@@ -301,7 +308,7 @@ static bool create_union(gt_database *database, const char *name, const char *co
     gt_buffer_add_cstr(&sql, name);
     for (size_t i = 0; i < count; i++) {
         char suffix[GT_ROCPD_GUID + 2];
-        gt_rocpd_suffix(suffix, guids[i]);
+        set_suffix(suffix, guids[i]);
         gt_buffer_add_cstr(&sql, i == 0 ? " AS SELECT * FROM " : " UNION ALL SELECT * FROM ");
         gt_buffer_add_cstr(&sql, name);
         gt_buffer_add_cstr(&sql, suffix);
@@ -327,4 +334,83 @@ bool gt_rocpd_create_views(gt_database *database, const char *const *guids, size
     }
     gt_buffer_free(&sql);
     return ok;
+}
+
+/* ---- rows ---- */
+
+/* The columns that are filled; the others keep their defaults. */
+static const struct {
+    const char *name, *columns;
+} filled[GT_ROCPD_TABLES] = {
+    [GT_ROCPD_STRINGS] = {"rocpd_string", "id, string"},
+    [GT_ROCPD_NODES] = {"rocpd_info_node", "id, hash, machine_id, hostname"},
+    [GT_ROCPD_PROCESSES] = {"rocpd_info_process", "id, nid, ppid, pid, init, fini, start, \"end\", command"},
+    [GT_ROCPD_THREADS] = {"rocpd_info_thread", "id, nid, pid, tid"},
+    [GT_ROCPD_AGENTS] = {"rocpd_info_agent",
+                         "id, nid, pid, type, absolute_index, logical_index, type_index, name, "
+                         "model_name, vendor_name, product_name, extdata"},
+    [GT_ROCPD_QUEUES] = {"rocpd_info_queue", "id, nid, pid, name"},
+    [GT_ROCPD_STREAMS] = {"rocpd_info_stream", "id, nid, pid, name"},
+    [GT_ROCPD_COUNTERS] = {"rocpd_info_pmc", "id, nid, pid, agent_id, target_arch, name, symbol, value_type"},
+    [GT_ROCPD_KERNELS] =
+        {"rocpd_info_kernel_symbol",
+         "id, nid, pid, code_object_id, kernel_name, display_name, group_segment_size, sgpr_count, "
+         "arch_vgpr_count, accum_vgpr_count, extdata"},
+    [GT_ROCPD_EVENTS] = {"rocpd_event", "id, category_id, stack_id, parent_stack_id, correlation_id"},
+    [GT_ROCPD_VALUES] = {"rocpd_pmc_event", "event_id, pmc_id, value"},
+    [GT_ROCPD_REGIONS] = {"rocpd_region", "nid, pid, tid, start, \"end\", name_id, event_id"},
+    [GT_ROCPD_DISPATCHES] =
+        {"rocpd_kernel_dispatch",
+         "nid, pid, tid, agent_id, kernel_id, dispatch_id, queue_id, stream_id, start, \"end\", "
+         "private_segment_size, group_segment_size, workgroup_size_x, workgroup_size_y, "
+         "workgroup_size_z, grid_size_x, grid_size_y, grid_size_z, region_name_id, event_id"},
+    [GT_ROCPD_COPIES] = {"rocpd_memory_copy",
+                         "nid, pid, tid, start, \"end\", name_id, dst_agent_id, src_agent_id, size, "
+                         "stream_id, region_name_id, event_id"},
+};
+
+static bool prepare(gt_rocpd_rows *rows, gt_rocpd_set *set, gt_rocpd_table table)
+{
+    char suffix[GT_ROCPD_GUID + 2];
+    set_suffix(suffix, set->guid);
+    gt_buffer sql = {0};
+    gt_buffer_add_cstr(&sql, "INSERT INTO ");
+    gt_buffer_add_cstr(&sql, filled[table].name);
+    gt_buffer_add_cstr(&sql, suffix);
+    gt_buffer_add_cstr(&sql, " (");
+    gt_buffer_add_cstr(&sql, filled[table].columns);
+    gt_buffer_add_cstr(&sql, ") VALUES (?");
+    for (const char *at = filled[table].columns; (at = strchr(at, ',')); at++) gt_buffer_add_cstr(&sql, ",?");
+    gt_buffer_add_cstr(&sql, ")");
+    set->inserts[table] = gt_database_prepare(&rows->database, gt_buffer_str(&sql).bytes, rows->error);
+    gt_buffer_free(&sql);
+    return set->inserts[table] != NULL;
+}
+
+static int bind(gt_rocpd_rows *rows, sqlite3_stmt *statement, int parameter, const gt_rocpd_value *v)
+{
+    if (v->kind == GT_ROCPD_INT) return sqlite3_bind_int64(statement, parameter, v->integer);
+    if (v->kind == GT_ROCPD_REAL) return sqlite3_bind_double(statement, parameter, v->real);
+    if (v->kind == GT_ROCPD_NONE) return sqlite3_bind_null(statement, parameter);
+    gt_str repaired = gt_utf8_repair(v->text, &rows->scratch);
+    return sqlite3_bind_text64(statement, parameter, repaired.bytes, repaired.len, SQLITE_TRANSIENT,
+                               SQLITE_UTF8);
+}
+
+void gt_rocpd_insert(gt_rocpd_rows *rows, gt_rocpd_set *set, gt_rocpd_table table,
+                     const gt_rocpd_value *values, size_t count)
+{
+    if (rows->failed || (!set->inserts[table] && !prepare(rows, set, table))) {
+        rows->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < count && !rows->failed; i++)
+        if (bind(rows, set->inserts[table], (int)i + 1, &values[i]) != SQLITE_OK)
+            rows->failed = !gt_database_fail(&rows->database, rows->error);
+    if (!rows->failed) rows->failed = !gt_database_step(&rows->database, set->inserts[table], rows->error);
+}
+
+void gt_rocpd_set_free(gt_rocpd_set *set)
+{
+    for (int table = 0; table < GT_ROCPD_TABLES; table++) gt_database_finish(set->inserts[table]);
 }

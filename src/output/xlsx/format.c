@@ -1,7 +1,7 @@
-/* Is this column an amount, a share or a label that happens to be a number? Its name's words say: amounts get
- * thousands separators, percentages two decimals, ids plain digits. How many decimals and how wide, its
- * values say. Formats change what is shown, never what is stored. */
-#include "output/xlsx/look.h"
+/* Number format and width of a column. The words of its name decide whether it is an amount, a percentage or
+ * an id: amounts get thousands separators, percentages two decimals, ids plain digits. Its values decide the
+ * number of decimals and the width. Formats change what is shown, never what is stored. */
+#include "output/xlsx/xlsx.h"
 
 #include "base/length.h"
 #include "compat/python_repr.h"
@@ -12,23 +12,23 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MIN_WIDTH = 8, MAX_WIDTH = 60, FILTER_BUTTON = 3, LONGEST_WORD = 24 };
+enum { MIN_WIDTH = 8, MAX_WIDTH = 60, FILTER_BUTTON = 3, WORD_MAX = 24 };
 
-/* A name that holds one of these is a share of 100. */
+/* A name that contains one of these is a percentage. */
 static const char *const percent_marks[] = {"%", "percent", "pct"};
 
-/* A name whose last word is one of these numbers things and does not count them. */
-static const char *const label_words[] = {"id",     "agent",  "uid",       "pid",  "tid",    "rank",
-                                          "stream", "thread", "device",    "node", "handle", "queue",
-                                          "index",  "ts",     "timestamp", "group"};
-/* Words behind which that last word may stand. */
+/* A name whose last word is one of these is an id, not an amount. */
+static const char *const id_words[] = {"id",     "agent",  "uid",       "pid",  "tid",    "rank",
+                                       "stream", "thread", "device",    "node", "handle", "queue",
+                                       "index",  "ts",     "timestamp", "group"};
+/* Words that may follow that word. */
 static const char *const statistic_words[] = {"first", "last", "min", "max"};
 
 enum { COUNT_OF_PERCENT_MARKS = GT_LENGTH(percent_marks) };
-enum { COUNT_OF_LABEL_WORDS = GT_LENGTH(label_words) };
+enum { COUNT_OF_ID_WORDS = GT_LENGTH(id_words) };
 enum { COUNT_OF_STATISTIC_WORDS = GT_LENGTH(statistic_words) };
 
-/* ---- what the name says ---- */
+/* ---- by name ---- */
 
 static bool is_percentage(const char *name)
 {
@@ -44,7 +44,7 @@ static bool is_one_of(const char *word, size_t len, const char *const *words, si
     return false;
 }
 
-/* The last word that ends before `end`: letters only, other characters part words. */
+/* The last word before `end`; words consist of letters, other characters separate them. */
 static const char *word_before(const char *name, const char *end, size_t *len)
 {
     while (end > name && !isalpha((unsigned char)end[-1])) end--;
@@ -54,22 +54,22 @@ static const char *word_before(const char *name, const char *end, size_t *len)
     return start;
 }
 
-static bool is_label(const char *name)
+static bool is_id(const char *name)
 {
     size_t len;
     const char *word = word_before(name, name + strlen(name), &len);
     if (is_one_of(word, len, statistic_words, COUNT_OF_STATISTIC_WORDS)) word = word_before(name, word, &len);
-    return is_one_of(word, len, label_words, COUNT_OF_LABEL_WORDS);
+    return is_one_of(word, len, id_words, COUNT_OF_ID_WORDS);
 }
 
-/* ---- what the values say ---- */
+/* ---- by values ---- */
 
 typedef struct extent {
-    double largest; /* of the finite absolute values */
+    double largest; /* finite absolute value */
     bool all_whole, any_negative;
 } extent;
 
-static extent extent_of(const gt_column *column, size_t rows)
+static extent find_extent(const gt_column *column, size_t rows)
 {
     extent found = {.all_whole = true};
     for (size_t row = 0; row < rows; row++) {
@@ -86,14 +86,14 @@ static extent extent_of(const gt_column *column, size_t rows)
 static const char *number_format(const char *name, const extent *values)
 {
     if (is_percentage(name)) return "0.00";
-    if (is_label(name)) return values->all_whole ? "0" : "0.000";
+    if (is_id(name)) return values->all_whole ? "0" : "0.000";
     if (values->all_whole) return "#,##0";
     if (values->largest >= 1000) return "#,##0.00";
     return values->largest >= 0.01 ? "#,##0.000" : NULL;
 }
 
-/* Characters that the largest value takes in the format. */
-static size_t shown_width(const char *format, const extent *values)
+/* Number of characters of the largest value in this format. */
+static size_t formatted_width(const char *format, const extent *values)
 {
     if (!format) return 12;
     size_t digits = values->largest < 1 ? 1 : (size_t)floor(log10(values->largest)) + 1;
@@ -130,7 +130,7 @@ static size_t widest_text(const gt_table *table, const gt_column *column, size_t
     return widest;
 }
 
-/* ---- the name above the column ---- */
+/* ---- the header ---- */
 
 static size_t longest_word(const char *name)
 {
@@ -146,7 +146,7 @@ static size_t longest_word(const char *name)
 
 size_t gt_xlsx_header_lines(const char *name, double width)
 {
-    size_t room = width > 3 ? (size_t)width - 2 : 1; /* bold letters are a little wider */
+    size_t room = width > 3 ? (size_t)width - 2 : 1; /* bold characters are slightly wider */
     size_t lines = 1, used = 0;
     while (*name) {
         size_t len = strcspn(name, " ");
@@ -156,7 +156,7 @@ size_t gt_xlsx_header_lines(const char *name, double width)
             used = 0;
         }
         used += (used > 0) + word;
-        while (used > room) { /* a long word is broken anywhere */
+        while (used > room) { /* a long word is broken at any character */
             lines++;
             used -= room;
         }
@@ -165,29 +165,29 @@ size_t gt_xlsx_header_lines(const char *name, double width)
     return lines;
 }
 
-/* Wide enough for the name on two lines. */
+/* A width for the name on two lines. */
 static size_t header_width(const char *name)
 {
     size_t word = longest_word(name);
-    if (word > LONGEST_WORD) word = LONGEST_WORD;
+    if (word > WORD_MAX) word = WORD_MAX;
     size_t half = (char_count((gt_str){name, strlen(name)}) + 1) / 2;
     return (word > half ? word : half) + FILTER_BUTTON;
 }
 
-gt_xlsx_look gt_xlsx_look_of(const gt_table *table, size_t column, size_t rows)
+gt_xlsx_format gt_xlsx_column_format(const gt_table *table, size_t column, size_t rows)
 {
     const gt_column *cells = &table->columns[column];
-    gt_xlsx_look look = {0};
+    gt_xlsx_format format = {0};
     size_t width = MIN_WIDTH;
     if (cells->type == GT_TYPE_INT || cells->type == GT_TYPE_FLOAT) {
-        extent values = extent_of(cells, rows);
-        look.number_format = number_format(cells->name, &values);
-        width = shown_width(look.number_format, &values) + 1;
+        extent values = find_extent(cells, rows);
+        format.number_format = number_format(cells->name, &values);
+        width = formatted_width(format.number_format, &values) + 1;
     } else if (cells->type != GT_TYPE_BOOL) {
         width = widest_text(table, cells, rows) + 1;
     }
     size_t header = header_width(cells->name);
     if (width < header) width = header;
-    look.width = (double)(width < MIN_WIDTH ? MIN_WIDTH : width > MAX_WIDTH ? MAX_WIDTH : width);
-    return look;
+    format.width = (double)(width < MIN_WIDTH ? MIN_WIDTH : width > MAX_WIDTH ? MAX_WIDTH : width);
+    return format;
 }

@@ -1,9 +1,26 @@
-/* Rows of a rocpd database, table by table: a value for each column that is filled. */
-#ifndef GT_OUTPUT_TRACE_ROCPD_ROWS_H
-#define GT_OUTPUT_TRACE_ROCPD_ROWS_H
+/* Writes rocpd, the database of rocprofv3, in version 3 of its schema.
+ *
+ * Each process has a set of tables whose names end in its guid. A view without that suffix combines all sets,
+ * and further views (kernels, memory_copies, top_kernels, ...) answer common questions. */
+#ifndef GT_OUTPUT_TRACE_ROCPD_H
+#define GT_OUTPUT_TRACE_ROCPD_H
 
 #include "base/buffer.h"
-#include "output/trace/rocpd_schema.h"
+#include "output/sqlite.h"
+
+/* ---- schema ---- */
+
+enum {
+    GT_ROCPD_GUID = 36, /* length of a guid: 8-4-4-4-12 hexadecimal digits */
+    GT_ROCPD_SETS = 400 /* maximum; SQLite cannot combine more tables in one view */
+};
+
+/* Creates the tables of one set. */
+bool gt_rocpd_create_set(gt_database *database, const char *guid, gt_error *error);
+/* Creates the views over all sets. */
+bool gt_rocpd_create_views(gt_database *database, const char *const *guids, size_t count, gt_error *error);
+
+/* ---- rows ---- */
 
 typedef enum gt_rocpd_table {
     GT_ROCPD_STRINGS,
@@ -32,7 +49,7 @@ typedef struct gt_rocpd_value {
 
 typedef struct gt_rocpd_rows {
     gt_database database;
-    bool failed; /* from then on nothing is written */
+    bool failed; /* nothing is written after a failure */
     gt_error *error;
     gt_buffer scratch;
 } gt_rocpd_rows;
@@ -43,7 +60,7 @@ typedef struct gt_rocpd_set {
     sqlite3_stmt *inserts[GT_ROCPD_TABLES];
 } gt_rocpd_set;
 
-/* Adds a row; `values` are in the order of the table's columns. */
+/* Adds a row; `values` are in the order of the columns that are filled. */
 void gt_rocpd_insert(gt_rocpd_rows *rows, gt_rocpd_set *set, gt_rocpd_table table,
                      const gt_rocpd_value *values, size_t count);
 void gt_rocpd_set_free(gt_rocpd_set *set);

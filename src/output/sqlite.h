@@ -1,6 +1,6 @@
-/* An SQLite file being written: completely, or removed with its output. */
-#ifndef GT_OUTPUT_DATABASE_H
-#define GT_OUTPUT_DATABASE_H
+/* An SQLite file that belongs to an output: written completely, or removed with it. */
+#ifndef GT_OUTPUT_SQLITE_H
+#define GT_OUTPUT_SQLITE_H
 
 #include "output/output.h"
 
@@ -11,8 +11,8 @@ typedef struct gt_database {
     const char *path; /* the final name, for messages; not owned */
 } gt_database;
 
-/* Creates the file and begins its one transaction. If this fails, there is nothing to close. The database must
- * stay where it is. */
+/* Creates the file and begins its one transaction. If this fails, there is nothing to close. The database
+ * must stay where it is. */
 bool gt_database_begin(gt_database *database, gt_output *output, const char *path, gt_error *error);
 /* Commits the transaction if `ok`, and closes the file. False if `ok` is false or one of these fails. */
 bool gt_database_end(gt_database *database, bool ok, gt_error *error);

@@ -1,0 +1,122 @@
+/* The parts of the Excel writer: zip archive, cell text, column formats, sheets. Internal; reports call
+ * gt_output_xlsx of output/output.h. */
+#ifndef GT_OUTPUT_XLSX_XLSX_H
+#define GT_OUTPUT_XLSX_XLSX_H
+
+#include "base/buffer.h"
+#include "output/file.h"
+#include "table/table.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- a zip archive, written and deflated part by part ----
+ *
+ * Memory use does not depend on the length of a part. Failures are kept in the file and returned when it is
+ * closed. */
+
+enum { GT_ZIP_BUFFER = 128 * 1024 };
+
+typedef struct gt_zip {
+    char *buffer; /* bytes of the part that are not deflated yet */
+    size_t used;
+    gt_file *file;
+    struct gt_zip_deflate *deflate;
+    struct gt_zip_part *parts;
+    size_t count, capacity;
+    uint64_t size; /* bytes of the archive so far */
+} gt_zip;
+
+/* The file must be empty and outlive the archive. */
+void gt_zip_begin(gt_zip *zip, gt_file *file);
+
+/* Ends the current part and begins the next. The name is copied. Only a part begun as `huge` may reach 4 GiB;
+ * old programs cannot read such parts. */
+void gt_zip_begin_part(gt_zip *zip, const char *name, bool huge);
+void gt_zip_write(gt_zip *zip, const void *bytes, size_t len);
+void gt_zip_add(gt_zip *zip, const char *text);
+
+/* Ends the last part, writes the directory and frees the memory of the archive. False if a part that was not
+ * begun as huge reached 4 GiB. */
+bool gt_zip_end(gt_zip *zip);
+
+/* Room for `need` bytes, at most GT_ZIP_BUFFER; the caller adds the number of bytes it wrote to zip->used. */
+void gt_zip_flush(gt_zip *zip);
+static inline char *gt_zip_room(gt_zip *zip, size_t need)
+{
+    if (GT_ZIP_BUFFER - zip->used < need) gt_zip_flush(zip);
+    return zip->buffer + zip->used;
+}
+
+/* ---- text that a workbook can contain ---- */
+
+enum { GT_EXCEL_CELL_CHARS = 32767, GT_EXCEL_NAME_CHARS = 31 };
+
+/* A copy without characters that XML forbids, in at most GT_EXCEL_CELL_CHARS of Excel's (UTF-16) characters,
+ * with everything escaped that Excel would take for an escape; `text` itself if nothing has to change. Sets
+ * *cut if the text was too long. */
+gt_str gt_xlsx_acceptable(gt_str text, gt_buffer *scratch, bool *cut);
+
+/* Writes acceptable text as the content of an element or attribute. */
+void gt_xlsx_write_escaped(gt_zip *zip, gt_str text);
+
+/* "<is><t>text</t></is>", the content of a text cell. */
+void gt_xlsx_write_inline(gt_zip *zip, gt_str text);
+
+/* A name that Excel allows for a sheet: no []:*?/\ or control characters, no apostrophe, not empty, not
+ * "History". It may still be too long. */
+void gt_xlsx_legal_name(const char *name, gt_buffer *legal);
+
+/* ---- number format and width of a column ---- */
+
+typedef struct gt_xlsx_format {
+    const char *number_format; /* NULL: Excel's default */
+    double width;              /* in characters */
+} gt_xlsx_format;
+
+/* Derived from the name of the column and its first `rows` rows. */
+gt_xlsx_format gt_xlsx_column_format(const gt_table *table, size_t column, size_t rows);
+
+/* Number of lines of the column's name in bold, wrapped at spaces to this width. */
+size_t gt_xlsx_header_lines(const char *name, double width);
+
+/* ---- one table as a sheet ---- */
+
+enum {
+    GT_EXCEL_ROWS = 1048576, /* including the header */
+    GT_EXCEL_COLUMNS = 16384,
+};
+
+/* The styles that cells refer to by number; number formats follow them. */
+enum { GT_STYLE_NONE, GT_STYLE_NUMBER_HEADER, GT_STYLE_TEXT_HEADER, GT_STYLE_TEXT, GT_STYLE_NUMBERS };
+
+/* The number formats of gt_xlsx_column_format, in the order of their styles. Ids below 164 are built into
+ * Excel.
+ */
+typedef struct gt_number_format {
+    const char *code;
+    int id;
+} gt_number_format;
+extern const gt_number_format gt_number_formats[];
+extern const size_t gt_number_format_count;
+
+/* What fits into the sheet, and what is omitted. */
+typedef struct gt_xlsx_fit {
+    size_t rows, columns;
+    size_t header_rows; /* 1, or 3 if columns have a common heading: such a sheet has merged cells and no
+                           filter */
+    size_t cut_cells, omitted_rows, omitted_columns;
+    double width;      /* in characters */
+    bool fits_on_page; /* printed one page wide; otherwise on several pages, each with the first column */
+} gt_xlsx_fit;
+
+/* Writes the XML of the sheet to the current part. */
+gt_xlsx_fit gt_xlsx_write_sheet(gt_zip *zip, const gt_table *table);
+
+/* Prints the name of a cell: "AB12", or with dollars "$AB$12"; rows and columns count from 0. Returns the
+ * length.
+ */
+enum { GT_CELL_NAME_MAX = 16 };
+size_t gt_xlsx_cell_name(char *out, size_t row, size_t column, bool dollars);
+
+#endif
