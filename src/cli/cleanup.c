@@ -1,5 +1,5 @@
-/* The library leaves signals alone; what happens to them is decided here. */
-#include "cli/cleanup.h"
+/* Signal handlers that remove unfinished output files. The library itself never touches signals. */
+#include "cli/command.h"
 #include "base/length.h"
 #include "output/output.h"
 
@@ -17,7 +17,7 @@ static sigset_t signal_set(void)
     return set;
 }
 
-/* Cleans up, and lets the signal do what it does without a handler. */
+/* Cleans up and raises the signal again with its default action. */
 static void remove_on_signal(int number)
 {
     int saved = errno;
@@ -33,7 +33,7 @@ static bool has_default_action(int number)
     return sigaction(number, NULL, &old) == 0 && old.sa_handler == SIG_DFL;
 }
 
-/* In exit(), too, the signals are blocked: the handler must not wait for a lock that its own thread holds. */
+/* The signals are blocked here as well: the handler must not wait for a lock that its own thread holds. */
 static void remove_at_exit(void)
 {
     sigset_t set = signal_set();

@@ -1,9 +1,11 @@
-/* The table of gputally's commands. */
+/* The table of commands, their help texts, and the exit codes. */
 #ifndef GT_CLI_COMMAND_H
 #define GT_CLI_COMMAND_H
 
 #include "cli/journal.h"
 #include "cli/options.h"
+
+#include <stdio.h>
 
 typedef enum gt_exit {
     GT_EXIT_DONE = 0,
@@ -12,7 +14,7 @@ typedef enum gt_exit {
     GT_EXIT_GATE = 3,          /* the work is done, and a --fail_if condition was met */
     GT_EXIT_RUN = 3,           /* of `run`: the command failed */
     GT_EXIT_CONTEXT = 4,       /* of `run`: the context or an argument is invalid */
-    GT_EXIT_INTERRUPTED = 130, /* by a signal, after the child processes were stopped */
+    GT_EXIT_INTERRUPTED = 130, /* by a signal; the child processes were stopped */
 } gt_exit;
 
 typedef struct gt_call gt_call;
@@ -57,5 +59,22 @@ const gt_old_program *gt_old_program_of(const gt_command *command);
 
 /* Prints "PROGRAM: error: MESSAGE" on standard error; returns GT_EXIT_USAGE. */
 gt_exit gt_usage_error(const char *program, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- help ---- */
+
+void gt_help_program(FILE *out, size_t width);
+void gt_help_command(FILE *out, size_t width, const gt_command *command, const char *program);
+
+/* Prints the sections of the man page about commands and options, in roff. The build adds the parts written
+ * by hand (docs/man). */
+void gt_manual_print(FILE *out);
+
+/* ---- cleanup ---- */
+
+/* Makes the program remove unfinished output files if it ends early, by a signal or by exit(). To be called
+ * once, at the start of main. Handlers are installed when the first output is created, for SIGINT, SIGTERM
+ * and SIGHUP, unless the calling program ignores them or a handler is already installed. SIGXFSZ is ignored
+ * from then on: past a file-size limit, writes fail with EFBIG. */
+void gt_cleanup_install(void);
 
 #endif

@@ -3,9 +3,6 @@
 #include "cli/command.h"
 #include "cli/commands/commands.h"
 #include "base/length.h"
-#include "cli/commands/jax.h"
-#include "cli/commands/pytorch.h"
-#include "cli/commands/rocprof.h"
 #include "cli/sweep/sweep.h"
 
 #include <stdarg.h>

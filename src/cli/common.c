@@ -1,11 +1,19 @@
-/* The options of every command, and what they set. */
+/* Options of every command, and the documents of a report: names like those of TraceLens, written all
+ * together or not at all. */
 #include "cli/common.h"
+
 #include "base/length.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/progress.h"
 #include "base/threads.h"
+#include "cli/journal.h"
+#include "os/paths.h"
+#include "output/file.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const gt_option output_options[] = {
     {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL,
@@ -53,4 +61,228 @@ bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *er
     *options = (gt_read_options){.threads = threads->given ? (unsigned)threads->number : gt_threads_default(),
                                  .strict = gt_arguments_flag(arguments, "strict")};
     return true;
+}
+
+/* ---- --extra, and the options that have an effect only with it ---- */
+
+static const gt_option extra_options[] = {
+    {"extra", GT_OPTION_FLAG, NULL, NULL,
+     "add the analyses of HolisticTraceAnalysis per rank: the sheets temporal_breakdown, comm_comp_overlap, "
+     "idle_time_breakdown, idle_interval_stats, queue_length_summary, launch_stats_summary"},
+    {"extra_kernel_delay_us", GT_OPTION_INT, "N", "30",
+     "count gaps shorter than N microseconds between kernels launched in time as kernel_wait"},
+    {"extra_max_queue_length", GT_OPTION_INT, "N", "1024", "treat a queue of N launches as full"},
+    {"extra_last_step", GT_OPTION_FLAG, NULL, NULL,
+     "include the last of several profiler steps, which is often incomplete"},
+    {"extra_exact_times", GT_OPTION_FLAG, NULL, NULL,
+     "keep fractions of microseconds (without it, starts are rounded up and ends down)"},
+};
+const gt_option_group gt_extra_group = {"Idle time, queues, overlap and launches", extra_options,
+                                        GT_LENGTH(extra_options)};
+
+bool gt_extra_wanted(const gt_arguments *arguments, gt_hta_options *options)
+{
+    *options = (gt_hta_options){
+        .exact_times = gt_arguments_flag(arguments, "extra_exact_times"),
+        .include_last_step = gt_arguments_flag(arguments, "extra_last_step"),
+        .kernel_delay_us = gt_arguments_int(arguments, "extra_kernel_delay_us"),
+        .max_queue_length = gt_arguments_int(arguments, "extra_max_queue_length"),
+    };
+    return gt_arguments_flag(arguments, "extra");
+}
+
+/* ---- GPU ---- */
+
+gt_exit gt_gpu_options_check(const gt_call *call)
+{
+    if (!gt_arguments_string(&call->arguments, "gpu_arch_json_path") ||
+        !gt_arguments_string(&call->arguments, "gpu_arch_platform"))
+        return GT_EXIT_DONE;
+    return gt_usage_error(call->program,
+                          "argument --gpu_arch_platform: not allowed with argument --gpu_arch_json_path");
+}
+
+/* ---- destinations ---- */
+
+#define REPORT_SUFFIX "_perf_report.xlsx"
+
+static bool ends_with(const char *text, size_t len, const char *end)
+{
+    size_t end_len = strlen(end);
+    return len > end_len && memcmp(text + len - end_len, end, end_len) == 0;
+}
+
+/* Length of the part of a file name that identifies the run: "908_results.json" gives 3, "t.json.gz" 1,
+ * "t" 1. */
+static size_t stem_length(const char *name)
+{
+    size_t len = strlen(name);
+    static const char *const results[] = {"_results.json", "_results.db", "_results.pftrace"};
+    for (size_t i = 0; i < GT_LENGTH(results); i++)
+        if (ends_with(name, len, results[i])) return len - strlen(results[i]);
+    for (size_t at = len; at-- > 1;) /* the last ".json", whatever follows */
+        if (strncmp(name + at, ".json", 5) == 0) return at;
+    if (ends_with(name, len, ".gz")) len -= 3;
+    if (ends_with(name, len, ".zst")) len -= 4;
+    if (ends_with(name, len, ".xplane.pb")) return len - strlen(".xplane.pb");
+    for (size_t at = len; at-- > 1;)
+        if (name[at] == '.') return at;
+    return len;
+}
+
+/* For a folder: next to it, with its name. */
+static char *xlsx_of_folder(const char *folder)
+{
+    char *whole = realpath(folder, NULL);
+    char *xlsx = gt_format("%s" REPORT_SUFFIX, whole ? whole : folder);
+    gt_free(whole);
+    return xlsx;
+}
+
+char *gt_default_xlsx_path(const char *trace_path)
+{
+    if (strcmp(trace_path, "-") == 0) return gt_strdup("stdin" REPORT_SUFFIX);
+    if (gt_path_is_folder(trace_path)) return xlsx_of_folder(trace_path);
+    const char *name = gt_path_name(trace_path);
+    return gt_format("%.*s%.*s" REPORT_SUFFIX, (int)(name - trace_path), trace_path, (int)stem_length(name),
+                     name);
+}
+
+char *gt_default_path(const char *trace_path, const char *ending)
+{
+    static const char *const suffixes[] = {".pftrace", ".json", NULL};
+    if (strcmp(trace_path, "-") == 0) return gt_format("stdin%s", ending);
+    const char *name = gt_path_name(trace_path);
+    size_t len = strlen(name);
+    if (ends_with(name, len, ".gz")) len -= 3;
+    if (ends_with(name, len, ".zst")) len -= 4;
+    size_t stem = len;
+    for (size_t i = 0; suffixes[i]; i++)
+        if (ends_with(name, len, suffixes[i])) stem = len - strlen(suffixes[i]);
+    for (size_t at = len; stem == len && at-- > 1;)
+        if (name[at] == '.') stem = at;
+    return gt_format("%.*s%.*s%s", (int)(name - trace_path), trace_path, (int)stem, name, ending);
+}
+
+static char *folder_of_trace(const char *csvs_dir, const char *trace_path)
+{
+    char *xlsx = gt_default_xlsx_path(trace_path);
+    const char *name = gt_path_name(xlsx);
+    size_t dir_len = strlen(csvs_dir);
+    char *folder = gt_format("%s%s%.*s", csvs_dir, csvs_dir[dir_len - 1] == '/' ? "" : "/",
+                             (int)(strlen(name) - strlen(REPORT_SUFFIX)), name);
+    gt_free(xlsx);
+    return folder;
+}
+
+bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, const char *trace_path,
+                            size_t traces, gt_error *error)
+{
+    *destinations = (gt_destinations){0};
+    const char *xlsx = gt_arguments_string(&call->arguments, "output_xlsx_path");
+    const char *csvs = gt_arguments_string(&call->arguments, "output_csvs_dir");
+    const char *db = gt_arguments_string(&call->arguments, "output_db");
+    if (traces > 1 && (xlsx || db))
+        return gt_fail(error,
+                       "argument --%s: one output file for %zu traces; use --output_csvs_dir, which creates "
+                       "a folder per trace",
+                       xlsx ? "output_xlsx_path" : "output_db", traces);
+    if (csvs) destinations->csvs_dir = traces > 1 ? folder_of_trace(csvs, trace_path) : gt_strdup(csvs);
+    if (db) destinations->db_path = gt_strdup(db);
+    bool only_csvs = csvs && call->by_old_name && !gt_old_program_of(call->command)->writes_both;
+    if (xlsx && !only_csvs)
+        destinations->xlsx_path = gt_strdup(xlsx);
+    else if (!csvs && !db)
+        destinations->xlsx_path = call->arguments.syntax->report_ending
+                                      ? gt_default_path(trace_path, call->arguments.syntax->report_ending)
+                                      : gt_default_xlsx_path(trace_path);
+    return true;
+}
+
+gt_destinations gt_destinations_named(const gt_arguments *arguments)
+{
+    const char *xlsx = gt_arguments_string(arguments, "output_xlsx_path");
+    const char *csvs = gt_arguments_string(arguments, "output_csvs_dir");
+    const char *db = gt_arguments_string(arguments, "output_db");
+    return (gt_destinations){.xlsx_path = xlsx ? gt_strdup(xlsx) : NULL,
+                             .csvs_dir = csvs ? gt_strdup(csvs) : NULL,
+                             .db_path = db ? gt_strdup(db) : NULL};
+}
+
+void gt_destinations_free(gt_destinations *destinations)
+{
+    gt_free(destinations->xlsx_path);
+    gt_free(destinations->csvs_dir);
+    gt_free(destinations->db_path);
+    *destinations = (gt_destinations){0};
+}
+
+const char *gt_destinations_clash(const gt_destinations *a, const gt_destinations *b)
+{
+    if (a->xlsx_path && b->xlsx_path && strcmp(a->xlsx_path, b->xlsx_path) == 0) return a->xlsx_path;
+    if (a->csvs_dir && b->csvs_dir && strcmp(a->csvs_dir, b->csvs_dir) == 0) return a->csvs_dir;
+    return NULL;
+}
+
+bool gt_check_not_input(const char *output_path, const char *trace_path, gt_error *error)
+{
+    return !gt_path_is_same_file(output_path, trace_path) ||
+           gt_fail(error, "%s: output path is the input trace", output_path);
+}
+
+static bool write_csvs(gt_output *output, const char *dir, const gt_table_list *tables, gt_error *error)
+{
+    gt_journal_info("Writing CSV files to: %s", dir);
+    if (!gt_output_csvs(output, dir, tables->items, tables->count, error)) return false;
+    for (size_t i = 0; i < tables->count; i++)
+        gt_journal_info("  - %s.csv (%zu rows)", tables->items[i]->name, tables->items[i]->row_count);
+    return true;
+}
+
+static bool write_xlsx(gt_output *output, const char *path, const gt_table_list *tables, gt_error *error)
+{
+    gt_journal_info("Writing Excel file to: %s", path);
+    if (!gt_output_xlsx(output, path, tables->items, tables->count, error)) return false;
+    for (size_t i = 0; i < tables->count; i++)
+        gt_journal_info("  - Sheet '%s' (%zu rows)", tables->items[i]->name, tables->items[i]->row_count);
+    return true;
+}
+
+/* Prints the written files, in the plain form of the journal. */
+static void print_written(const gt_destinations *to, const gt_table_list *tables)
+{
+    const char *dir = to->csvs_dir;
+    for (size_t i = 0; dir && i < tables->count; i++)
+        gt_journal_print("DataFrame '%s' written to %s%s%s.csv", tables->items[i]->name, dir,
+                         ends_with(dir, strlen(dir), "/") ? "" : "/", tables->items[i]->name);
+    if (to->xlsx_path) gt_journal_print("DataFrames successfully written to %s", to->xlsx_path);
+}
+
+static bool write_text(gt_output *output, const char *path, gt_str text, gt_error *error)
+{
+    gt_journal_info("Writing Markdown to: %s", path);
+    return gt_output_whole_file(output, path, text, error);
+}
+
+gt_output *gt_destinations_write(const gt_destinations *to, const char *trace_path,
+                                 const gt_table_list *tables, gt_error *error)
+{
+    if (!gt_check_not_input(to->xlsx_path, trace_path, error) ||
+        !gt_check_not_input(to->db_path, trace_path, error) ||
+        !gt_check_not_input(to->text_path, trace_path, error))
+        return NULL;
+    gt_output *output = gt_output_new();
+    bool written =
+        (!to->csvs_dir || write_csvs(output, to->csvs_dir, tables, error)) &&
+        (!to->xlsx_path || write_xlsx(output, to->xlsx_path, tables, error)) &&
+        (!to->db_path || gt_output_sqlite(output, to->db_path, tables->items, tables->count, error)) &&
+        (!to->text_path || write_text(output, to->text_path, to->text, error)) &&
+        gt_output_commit(output, error);
+    if (!written) {
+        gt_output_free(output);
+        return NULL;
+    }
+    if (to->xlsx_path) gt_journal_info("Successfully written to %s", to->xlsx_path);
+    print_written(to, tables);
+    return output;
 }

@@ -1,16 +1,63 @@
-/* The options that mean the same in every command. */
+/* Options that mean the same in every command, and the documents that a command writes. */
 #ifndef GT_CLI_COMMON_H
 #define GT_CLI_COMMON_H
 
+#include "analysis/hta/hta.h"
 #include "cli/command.h"
 #include "input/options.h"
+#include "output/output.h"
+#include "report/tables.h"
 
-extern const gt_option_group gt_output_group; /* where the report goes */
-extern const gt_option_group gt_common_group; /* how the work is done and what is said of it */
-/* The study of short kernels, in every report that has one. */
-extern const gt_option_group gt_short_kernel_group;
+/* ---- options ---- */
 
-/* Puts --quiet, --no_progress, --threads and --strict into effect. False where one has no sense. */
+extern const gt_option_group gt_output_group;       /* --output_xlsx_path, --output_csvs_dir, --output_db */
+extern const gt_option_group gt_common_group;       /* threads, strictness, messages */
+extern const gt_option_group gt_short_kernel_group; /* the study of short kernels */
+
+/* Applies --quiet, --no_progress, --threads and --strict. False if one has an invalid value. */
 bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *error);
+
+/* The sheets of --extra and their options. */
+extern const gt_option_group gt_extra_group;
+/* Whether these sheets are requested; sets their options. */
+bool gt_extra_wanted(const gt_arguments *arguments, gt_hta_options *options);
+
+/* Prints a usage error and returns GT_EXIT_USAGE if a GPU is named in two ways. */
+gt_exit gt_gpu_options_check(const gt_call *call);
+
+/* ---- destinations: the requested documents and their names ---- */
+
+typedef struct gt_destinations {
+    char *xlsx_path, *csvs_dir, *db_path; /* owned; NULL: not requested */
+    const char *text_path;                /* a separate text document; not owned */
+    gt_str text;
+} gt_destinations;
+
+/* The default name of the workbook: "908_results.json" gives "908_perf_report.xlsx", "t.json" and
+ * "t.json.gz" give "t_perf_report.xlsx", standard input ("-") gives "stdin_perf_report.xlsx" in the
+ * current folder. The caller frees it. */
+char *gt_default_xlsx_path(const char *trace_path);
+/* The same with another ending, which replaces only the last extension: "t_results.pftrace" and
+ * "_report.md" give "t_results_report.md". */
+char *gt_default_path(const char *trace_path, const char *ending);
+
+/* Chooses the documents by the output options. Of several traces (`traces` > 1), each gets its own
+ * workbook next to it or its own folder of CSV files; one named file for all of them is an error. */
+bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, const char *trace_path,
+                            size_t traces, gt_error *error);
+/* The documents named by --output_xlsx_path, --output_csvs_dir and --output_db. */
+gt_destinations gt_destinations_named(const gt_arguments *arguments);
+void gt_destinations_free(gt_destinations *destinations);
+
+/* The path that both would write to, or NULL. */
+const char *gt_destinations_clash(const gt_destinations *a, const gt_destinations *b);
+
+/* Fails if the output would replace the trace that it is made from. output_path may be NULL. */
+bool gt_check_not_input(const char *output_path, const char *trace_path, gt_error *error);
+
+/* Writes all documents, or none. The returned output has the names of the files; the caller frees it. NULL
+ * on failure. */
+gt_output *gt_destinations_write(const gt_destinations *destinations, const char *trace_path,
+                                 const gt_table_list *tables, gt_error *error);
 
 #endif

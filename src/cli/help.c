@@ -1,14 +1,19 @@
-/* Help texts: two columns, wrapped to the width of the terminal. A command's help starts with its main
- * options; all others follow in their groups. */
-#include "cli/help.h"
+/* Help texts and the man page, from the table of commands and the tables of options.
+ *
+ * Help has two columns, wrapped to the width of the terminal. A command's help starts with its main options;
+ * all others follow in their groups. In the man page, a group of options that several commands share is
+ * described once, and the common options have their own section. */
+#include "cli/command.h"
+
+#include "cli/common.h"
 
 #include <string.h>
 
-enum { NAME_COLUMN = 2, NARROWEST = 50, WIDEST = 110 };
+enum { NAME_COLUMN = 2, WIDTH_MIN = 50, WIDTH_MAX = 110 };
 
 static size_t clamp_width(size_t width)
 {
-    return width < NARROWEST ? NARROWEST : width > WIDEST ? WIDEST : width;
+    return width < WIDTH_MIN ? WIDTH_MIN : width > WIDTH_MAX ? WIDTH_MAX : width;
 }
 
 /* Prints a text from column `at` on and wraps it to `width`; further lines are indented. */
@@ -47,11 +52,11 @@ static void print_row(FILE *out, const char *name, const char *text, size_t inde
 /* "--output PATH, -o" */
 static void option_label(char *out, size_t size, const gt_syntax *syntax, const gt_option *option)
 {
-    char letter = gt_syntax_short_option(syntax, option->name), behind[] = {',', ' ', '-', letter, 0};
+    char letter = gt_syntax_short_option(syntax, option->name), suffix[] = {',', ' ', '-', letter, 0};
     bool maybe = option->kind == GT_OPTION_MAYBE;
     const char *before = maybe ? "[=" : option->metavar ? " " : "";
     snprintf(out, size, "--%s%s%s%s%s", option->name, before, option->metavar ? option->metavar : "",
-             maybe ? "]" : "", letter ? behind : "");
+             maybe ? "]" : "", letter ? suffix : "");
 }
 
 void gt_help_program(FILE *out, size_t width)
@@ -134,4 +139,94 @@ void gt_help_command(FILE *out, size_t width, const gt_command *command, const c
         print_option(out, syntax, gt_syntax_option(syntax, syntax->main_options[i]), width);
     for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && syntax->groups[g]; g++)
         print_group(out, syntax, syntax->groups[g], width);
+}
+
+/* ---- the man page, in roff ---- */
+
+static void print_roff(FILE *out, const char *text)
+{
+    if (*text == '.' || *text == '\'') fputs("\\&", out);
+    for (; *text; text++) {
+        if (*text == '-' || *text == '\\') fputc('\\', out);
+        fputc(*text == '\\' ? 'e' : *text, out);
+    }
+}
+
+static void print_manual_option(FILE *out, const gt_syntax *syntax, const gt_option *option)
+{
+    fputs(".TP\n.B", out);
+    fputs(option->metavar ? "I \\-\\-" : " \\-\\-", out);
+    print_roff(out, option->name);
+    char letter = gt_syntax_short_option(syntax, option->name);
+    if (option->kind == GT_OPTION_MAYBE)
+        fprintf(out, " \"[=%s]\"", option->metavar);
+    else if (option->metavar)
+        fprintf(out, " \" %s\"", option->metavar);
+    if (letter) fprintf(out, option->metavar ? " \", \\-%c\"" : ", \\-%c", letter);
+    fputc('\n', out);
+    print_roff(out, option->help);
+    if (option->initial) {
+        fputs(" (default: ", out);
+        print_roff(out, option->initial);
+        fputc(')', out);
+    }
+    fputs(".\n", out);
+}
+
+enum { GROUPS_MAX = 256 };
+
+/* Whether the group has been described before; marks it as described. */
+static bool is_described(const gt_option_group *group)
+{
+    static const gt_option_group *described[GROUPS_MAX];
+    static size_t count;
+    for (size_t i = 0; i < count; i++)
+        if (described[i] == group) return true;
+    if (count < GROUPS_MAX) described[count++] = group;
+    return false;
+}
+
+static void print_manual_group(FILE *out, const gt_syntax *syntax, const gt_option_group *group)
+{
+    bool again = is_described(group);
+    fputs(".PP\n", out);
+    print_roff(out, group->title);
+    fputs(again ? ": as above.\n" : ":\n", out);
+    for (size_t i = 0; i < group->count && !again; i++) print_manual_option(out, syntax, &group->options[i]);
+}
+
+static void print_manual_options(FILE *out, const gt_syntax *syntax)
+{
+    for (size_t i = 0; i < GT_MAIN_OPTIONS_MAX && syntax->main_options[i]; i++) {
+        fputs(i ? ", \\-\\-" : ".PP\nMain options: \\-\\-", out);
+        print_roff(out, syntax->main_options[i]);
+    }
+    if (syntax->main_options[0]) fputs(".\n", out);
+    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && syntax->groups[g]; g++)
+        if (syntax->groups[g] != &gt_common_group) print_manual_group(out, syntax, syntax->groups[g]);
+}
+
+static void print_manual_command(FILE *out, const gt_command *command, const char *within)
+{
+    const gt_command *step = gt_command_steps(command);
+    fprintf(out, ".SS \"gputally %s%s%s\" ", within, *within ? " " : "", command->name);
+    fprintf(out, step ? "STEP [options]\n" : "[options] %s\n", step ? "" : command->syntax->files);
+    print_roff(out, command->description);
+    fputc('\n', out);
+    if (command->old_name) {
+        fputs("Replaces\n.BR ", out);
+        print_roff(out, command->old_name);
+        fputs(" .\n", out);
+    }
+    if (!step) print_manual_options(out, command->syntax);
+    for (; step && step->name; step++) print_manual_command(out, step, command->name);
+}
+
+void gt_manual_print(FILE *out)
+{
+    fputs(".SH COMMANDS\n", out);
+    for (size_t i = 0; i < gt_command_count; i++) print_manual_command(out, &gt_commands[i], "");
+    fputs(".SH COMMON OPTIONS\n", out);
+    for (size_t i = 0; i < gt_common_group.count; i++)
+        print_manual_option(out, gt_commands[0].syntax, &gt_common_group.options[i]);
 }

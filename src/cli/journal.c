@@ -1,4 +1,5 @@
-/* Lines on standard output, with a time in the log form; messages of the library become lines, too. */
+/* Lines on standard output, with a timestamp in the log form; messages of the library are printed as lines
+ * too. */
 #include "cli/journal.h"
 #include "base/length.h"
 #include "base/log.h"

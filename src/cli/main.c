@@ -1,10 +1,7 @@
 /* The gputally program: finds the command, by the name it was called by or by its first argument, and runs
  * it. */
 #include "base/length.h"
-#include "cli/cleanup.h"
 #include "cli/command.h"
-#include "cli/help.h"
-#include "cli/suggest.h"
 #include "output/terminal.h"
 #include "os/paths.h"
 
@@ -32,18 +29,24 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
     return status;
 }
 
+/* `what` is "command" or "step"; `commands` are the ones that exist. */
+static gt_exit unknown_name(const char *program, const char *what, const char *word,
+                            const gt_command *commands, size_t command_count)
+{
+    const char *names[64] = {"help"};
+    size_t count = 1;
+    for (size_t i = 0; i < command_count && count < GT_LENGTH(names); i++) names[count++] = commands[i].name;
+    const char *nearest = gt_nearest(word, names, count);
+    return nearest ? gt_usage_error(program, "unknown %s '%s' (did you mean %s?)", what, word, nearest)
+                   : gt_usage_error(program, "unknown %s '%s'", what, word);
+}
+
 static gt_exit unknown_command(const char *word)
 {
     if (access(word, F_OK) == 0)
-        return gt_usage_error(
-            "gputally", "'%s' is a file, not a command; to get its report: gputally report %s", word, word);
-    const char *names[64] = {"help"};
-    size_t count = 1;
-    for (size_t i = 0; i < gt_command_count && count < GT_LENGTH(names); i++)
-        names[count++] = gt_commands[i].name;
-    const char *nearest = gt_nearest(word, names, count);
-    return nearest ? gt_usage_error("gputally", "unknown command '%s' (did you mean %s?)", word, nearest)
-                   : gt_usage_error("gputally", "unknown command '%s'", word);
+        return gt_usage_error("gputally", "'%s' is a file, not a command; did you mean 'gputally report %s'?",
+                              word, word);
+    return unknown_name("gputally", "command", word, gt_commands, gt_command_count);
 }
 
 static bool asks_for_help(const char *word)
@@ -51,18 +54,7 @@ static bool asks_for_help(const char *word)
     return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static gt_exit unknown_step(const gt_command *steps, const char *program, const char *word)
-{
-    const char *names[64] = {"help"};
-    size_t count = 1;
-    for (const gt_command *step = steps; step->name && count < GT_LENGTH(names); step++)
-        names[count++] = step->name;
-    const char *nearest = gt_nearest(word, names, count);
-    return nearest ? gt_usage_error(program, "unknown step '%s' (did you mean %s?)", word, nearest)
-                   : gt_usage_error(program, "unknown step '%s'", word);
-}
-
-/* The first word is the step. */
+/* Runs the step that the first argument names. */
 static gt_exit run_steps(const gt_command *command, int argc, char **argv)
 {
     char program[64];
@@ -76,7 +68,7 @@ static gt_exit run_steps(const gt_command *command, int argc, char **argv)
     const char *word = argv[help ? 1 : 0];
     const gt_command *steps = gt_command_steps(command), *step = steps;
     while (step->name && strcmp(step->name, word) != 0) step++;
-    if (!step->name) return unknown_step(steps, program, word);
+    if (!step->name) return unknown_name(program, "step", word, steps, (size_t)(step - steps));
     char step_program[96];
     snprintf(step_program, sizeof step_program, "%s %s", program, step->name);
     return help ? run_command(step, step_program, false, 1, (char *[]){(char[]){"--help"}})
@@ -116,13 +108,13 @@ static gt_exit run_gputally(int argc, char **argv)
         return GT_EXIT_DONE;
     }
     if (word[0] == '-')
-        return gt_usage_error("gputally", "a command comes first: gputally COMMAND [options], not %s", word);
+        return gt_usage_error("gputally", "expected a command before %s: gputally COMMAND [options]", word);
     return run_named(word, argc - 2, argv + 2);
 }
 
-/* Columns come and go: what they take is kept for the next ones and not given back to the system in between,
- * which would cost a page fault for every 4 KiB of them. The largest are apart, so that they can grow in
- * place. */
+/* Columns are allocated and freed all the time. Freed memory is kept for the next ones, because returning it
+ * to the system would cost a page fault per 4 KiB. The largest blocks are mapped separately, so that they can
+ * grow in place. */
 static void keep_freed_memory(void)
 {
 #ifdef __GLIBC__

@@ -1,15 +1,65 @@
-/* Option parser: one pass over the arguments; names are looked up in the tables of the groups. */
+/* The option parser: one pass over the arguments; names are looked up in the tables of the groups. */
 #include "cli/options.h"
+
 #include "base/guard.h"
 #include "base/memory.h"
-#include "cli/suggest.h"
 #include "compat/number.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- similar names: edit distance with neighbour swaps (optimal string alignment), three rows at a time
+ * ---- */
+
+enum { LETTERS = 64 };
+
+static bool same_letter(char a, char b)
+{
+    return a == b || ((a == '-' || a == '_') && (b == '-' || b == '_'));
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+size_t gt_edit_distance(const char *a, const char *b)
+{
+    size_t a_len = strnlen(a, LETTERS - 1), b_len = strnlen(b, LETTERS - 1);
+    size_t rows[3][LETTERS]; /* row i: distances of the first i characters of a to each prefix of b */
+    for (size_t j = 0; j <= b_len; j++) rows[0][j] = j;
+    for (size_t i = 1; i <= a_len; i++) {
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *two_above = rows[(i + 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= b_len; j++) {
+            size_t best = above[j - 1] + !same_letter(a[i - 1], b[j - 1]);
+            best = smaller(best, smaller(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]))
+                best = smaller(best, two_above[j - 2] + 1);
+            row[j] = best;
+        }
+    }
+    return rows[a_len % 3][b_len];
+}
+
+const char *gt_nearest(const char *word, const char *const *names, size_t count)
+{
+    const char *nearest = NULL;
+    size_t best = strlen(word) / 3 + 2; /* one more than the largest distance that counts */
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = gt_edit_distance(word, names[i]);
+        if (distance >= best || distance >= strlen(names[i])) continue;
+        best = distance;
+        nearest = names[i];
+    }
+    return nearest;
+}
+
+/* ---- the parser ---- */
 
 enum { NOT_FOUND = GT_OPTIONS_MAX, AMBIGUOUS };
 
@@ -32,7 +82,7 @@ static size_t collect_options(const gt_syntax *syntax, const gt_option *options[
 }
 
 /* Whether the `len` characters at `typed` are a prefix of `name`. */
-static bool begins(const char *name, const char *typed, size_t len)
+static bool is_prefix(const char *name, const char *typed, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         if (name[i] != typed[i] && !(name[i] == '_' && typed[i] == '-')) return false;
@@ -44,7 +94,7 @@ static bool ambiguous(const parser *p, const char *typed, size_t len)
     char list[512] = "";
     for (size_t i = 0; i < p->option_count; i++) {
         size_t used = strlen(list);
-        if (begins(p->options[i]->name, typed, len))
+        if (is_prefix(p->options[i]->name, typed, len))
             snprintf(list + used, sizeof list - used, "%s--%s", used ? ", " : "", p->options[i]->name);
     }
     return gt_fail(p->error, "ambiguous option: --%.*s could match %s", (int)len, typed, list);
@@ -65,13 +115,14 @@ static size_t find_option(const parser *p, const char *typed, size_t len)
 {
     size_t found = NOT_FOUND;
     for (size_t i = 0; i < p->option_count; i++) {
-        if (!begins(p->options[i]->name, typed, len)) continue;
+        if (!is_prefix(p->options[i]->name, typed, len)) continue;
         if (p->options[i]->name[len] == 0) return i;
         found = found == NOT_FOUND ? i : AMBIGUOUS;
     }
     if (found != NOT_FOUND || !len) return len ? found : NOT_FOUND;
     for (const gt_option_alias *alias = p->arguments->syntax->aliases; alias && alias->old_name; alias++)
-        if (begins(alias->old_name, typed, len)) return find_option(p, alias->option, strlen(alias->option));
+        if (is_prefix(alias->old_name, typed, len))
+            return find_option(p, alias->option, strlen(alias->option));
     return NOT_FOUND;
 }
 
@@ -129,7 +180,8 @@ static bool take_option(parser *p, const char *word)
     const char *typed = word + 2, *equals = strchr(typed, '=');
     size_t len = equals ? (size_t)(equals - typed) : strlen(typed);
     size_t index = find_option(p, typed, len);
-    if (index == NOT_FOUND && len && begins("help", typed, len) && !equals) return p->arguments->help = true;
+    if (index == NOT_FOUND && len && is_prefix("help", typed, len) && !equals)
+        return p->arguments->help = true;
     if (index == NOT_FOUND) return unknown(p, word, len);
     if (index == AMBIGUOUS) return ambiguous(p, typed, len);
 
@@ -154,7 +206,7 @@ static const char *option_of_letter(const gt_syntax *syntax, char wanted)
     return NULL;
 }
 
-static bool begins_with_letter(const parser *p, const char *word)
+static bool is_short_option(const parser *p, const char *word)
 {
     return word[0] == '-' && word[1] && option_of_letter(p->arguments->syntax, word[1]);
 }
@@ -193,7 +245,7 @@ static bool take_words(parser *p)
             p->arguments->help = true;
         else if (!options_ended && strncmp(word, "--", 2) == 0) {
             if (!take_option(p, word)) return false;
-        } else if (!options_ended && begins_with_letter(p, word)) {
+        } else if (!options_ended && is_short_option(p, word)) {
             if (!take_letters(p, word)) return false;
         } else if (!options_ended && looks_like_option(word))
             return gt_fail(p->error, "unrecognized arguments: %.200s", word);
@@ -251,7 +303,7 @@ const gt_option_value *gt_arguments_value(const gt_arguments *arguments, const c
     size_t count = collect_options(arguments->syntax, options);
     for (size_t i = 0; i < count; i++)
         if (strcmp(options[i]->name, name) == 0) return &arguments->values[i];
-    gt_raise_internal("the command has no option --%s", name);
+    gt_raise_internal("no option --%s", name);
 }
 
 bool gt_arguments_flag(const gt_arguments *arguments, const char *name)

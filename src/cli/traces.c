@@ -1,5 +1,6 @@
 /* One report per trace. All output paths are chosen before the first trace is read. */
 #include "cli/traces.h"
+
 #include "base/guard.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -160,9 +161,9 @@ gt_exit gt_each_trace(const gt_call *call, const char *const *paths, size_t coun
     gt_error error;
     gt_read_options read;
     gt_destinations *destinations = gt_alloc_zero(count, sizeof *destinations);
-    bool sound =
+    bool valid =
         gt_common_apply(call, &read, &error) && choose_destinations(call, paths, count, destinations, &error);
-    gt_exit status = sound ? make_all(call, paths, count, &read, destinations, make)
+    gt_exit status = valid ? make_all(call, paths, count, &read, destinations, make)
                            : gt_usage_error(call->program, "%s", error.text);
     for (size_t i = 0; i < count; i++) gt_destinations_free(&destinations[i]);
     gt_free(destinations);

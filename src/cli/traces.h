@@ -1,15 +1,15 @@
-/* What every command that makes reports of traces has in common: the common options, the paths of the
- * outputs, and the messages when a trace fails. */
+/* What all commands that write reports on traces share: the common options, the output paths, and the
+ * messages if a trace fails. */
 #ifndef GT_CLI_TRACES_H
 #define GT_CLI_TRACES_H
 
 #include "cli/command.h"
-#include "cli/destinations.h"
+#include "cli/common.h"
 #include "input/options.h"
 #include "report/report.h"
 #include "stream/stream.h"
 
-/* One trace that a report is made of. */
+/* One trace to report on. */
 typedef struct gt_trace_call {
     const gt_call *call;
     const char *path;  /* as given; "-" is standard input */
@@ -37,7 +37,7 @@ typedef struct gt_report_hooks {
 bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const gt_report_hooks *hooks,
                           gt_error *error);
 
-/* For commands with reports of their own: whether to print a summary, and the last lines of it. */
+/* For commands that write other reports: whether to print a summary, and its last lines. */
 bool gt_trace_is_shown(const gt_trace_call *trace);
 void gt_trace_show_files(const gt_output *output);
 

@@ -9,11 +9,8 @@
 #include <cmocka.h>
 
 #include "cli/commands/commands.h"
-#include "cli/destinations.h"
+#include "cli/common.h"
 #include "cli/options.h"
-#include "cli/commands/pytorch.h"
-#include "cli/commands/rocprof.h"
-#include "cli/suggest.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -173,7 +173,7 @@ def test_output_of_the_old_names(binary):
                 named = "--output_csvs_dir out"
             r = folder.sh(f"TraceLens_generate_perf_report_{kind} {options} {named}")
             lines = r.stdout.splitlines()
-            said = re.sub(r"gputally: warning: sheet .* is called .*\n", "", r.stderr)
+            said = re.sub(r"gputally: warning: sheet .* is named .*\n", "", r.stderr)
             assert r.returncode == 0 and said == "" and lines[:2] == [line.format(python) for line in tree], r
             csvs = [re.fullmatch(r"DataFrame '(.*)' written to out/\1\.csv", line) for line in lines[2:]]
             sheets = sorted(os.listdir(folder.file("out"))) if "out" in written else []

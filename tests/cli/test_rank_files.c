@@ -13,9 +13,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "cli/inputs/path_pattern.h"
-#include "cli/inputs/rank_files.h"
-#include "cli/inputs/rank_regex.h"
+#include "cli/inputs/inputs.h"
 
 #define USUAL "rank[\\[\\-_/]?(?P<rank>\\d+)"
 

@@ -1,5 +1,5 @@
 /* A report's files appear together or not at all, whatever ends the program. */
-#include "cli/cleanup.h"
+#include "cli/command.h"
 #include "output/file.h"
 #include "output_help.h"
 

@@ -6,8 +6,7 @@
 #include "base/memory.h"
 #include "batch/node_replay.h"
 #include "cli/common.h"
-#include "cli/destinations.h"
-#include "cli/inputs/batch_files.h"
+#include "cli/inputs/inputs.h"
 #include "cli/traces.h"
 #include "os/clock.h"
 #include "os/paths.h"
@@ -170,7 +169,7 @@ static void make_tables(const batch *b, gt_batch_ranks *ranks, gt_table_list *ta
     print_line(b, "Elapsed time: %.2f seconds.", gt_clock_now_s() - start);
 }
 
-static bool spares_the_traces(const gt_destinations *to, const gt_batch_folder *folder, gt_error *error)
+static bool check_not_traces(const gt_destinations *to, const gt_batch_folder *folder, gt_error *error)
 {
     for (size_t i = 0; i < folder->count; i++)
         if (!gt_check_not_input(to->xlsx_path, folder->files[i], error) ||
@@ -184,7 +183,7 @@ static bool make_report(const batch *b, const gt_batch_folder *folder, const gt_
 {
     gt_batch_ranks ranks;
     double start = gt_clock_now_s();
-    if (!spares_the_traces(to, folder, error)) return false;
+    if (!check_not_traces(to, folder, error)) return false;
     print_line(b, "Parallel processing traces");
     if (!gt_batch_ranks_read(&ranks, folder->files, folder->ranks, folder->count,
                              gt_arguments_flag(&b->call->arguments, "all_kernels"), &b->read, error))
@@ -243,7 +242,7 @@ static gt_exit make_all(batch *b)
     return status;
 }
 
-/* One file cannot hold the reports of several folders. */
+/* One file cannot contain the reports of several folders. */
 static bool has_one_folder(const batch *b)
 {
     if (b->files.count < 2 || !gt_arguments_string(&b->call->arguments, "output_xlsx_path")) return true;

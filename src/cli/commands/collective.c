@@ -1,13 +1,10 @@
-/* `gputally collective`: finds the trace of each rank, reads them all, makes the sheets, writes them, shows a
- * summary. */
+/* `gputally collective`: one report on the collectives of all ranks, from one trace per rank. */
 #include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/common.h"
-#include "cli/destinations.h"
-#include "cli/inputs/extra.h"
-#include "cli/inputs/rank_options.h"
+#include "cli/inputs/inputs.h"
 #include "cli/traces.h"
 #include "output/terminal.h"
 #include "report/collective.h"
@@ -49,10 +46,9 @@ static const gt_option_group output_group = {"Output", output_options, GT_LENGTH
 
 static const gt_option unused_options[] = {
     {"use_multiprocessing", GT_OPTION_FLAG, NULL, NULL,
-     "accept the flag, which has no effect: ranks are always read in parallel"},
+     "read ranks in parallel; has no effect (they always are)"},
     {"max_workers", GT_OPTION_INT, "N", NULL, "use N threads; --threads is preferred"},
-    {"detailed_analysis", GT_OPTION_FLAG, NULL, NULL,
-     "accept the flag, which has no effect: all sheets are always written"},
+    {"detailed_analysis", GT_OPTION_FLAG, NULL, NULL, "write all sheets; has no effect (they always are)"},
 };
 static const gt_option_group unused_group = {"Accepted for compatibility", unused_options,
                                              GT_LENGTH(unused_options)};
@@ -91,8 +87,8 @@ static bool read_options(const gt_call *call, gt_rank_search *search, gt_collect
     const gt_option_value *world_size = gt_arguments_value(arguments, "world_size");
     const gt_option_value *gpus = gt_arguments_value(arguments, "gpus_per_node");
     if (!world_size->given) return gt_fail(error, "world_size must be provided");
-    if (world_size->number < 1 || world_size->number > GT_MOST_RANKS)
-        return gt_fail(error, "--world_size must be from 1 to %d, got %" PRId64, GT_MOST_RANKS,
+    if (world_size->number < 1 || world_size->number > GT_RANKS_MAX)
+        return gt_fail(error, "--world_size must be between 1 and %d, got %" PRId64, GT_RANKS_MAX,
                        world_size->number);
     if (gpus->given && gpus->number < 1)
         return gt_fail(error, "--gpus_per_node must be a positive integer, got %" PRId64, gpus->number);
@@ -122,7 +118,7 @@ static gt_destinations choose_destinations(const gt_call *call, const char *fold
     return to;
 }
 
-/* ---- what the old program says on standard output ---- */
+/* ---- standard output of the TraceLens program ---- */
 
 static void print_old_steps(const gt_collective_options *options, bool detected)
 {
@@ -146,19 +142,19 @@ static void print_old_files(const gt_destinations *to, const gt_table_list *tabl
                to->xlsx_path);
 }
 
-/* ---- the work ---- */
+/* ---- the report ---- */
 
-/* Names every rank that could not be read. */
+/* Reports every rank that could not be read. */
 static bool accept_problems(const gt_rank_traces *traces, const gt_rank_files *files, bool allowed,
                             gt_error *error)
 {
     size_t damaged = 0;
     for (size_t rank = 0; rank < traces->rank_count; rank++) {
         if (!traces->problems[rank] || !files->paths[rank])
-            continue; /* those without a file have been named */
+            continue; /* ranks without a file were reported before */
         damaged++;
         if (allowed)
-            gt_warn("%s: left out", traces->problems[rank]);
+            gt_warn("%s: skipped", traces->problems[rank]);
         else if (damaged == 1)
             gt_fail(error, "%s", traces->problems[rank]);
         else
@@ -166,7 +162,7 @@ static bool accept_problems(const gt_rank_traces *traces, const gt_rank_files *f
     }
     if (!allowed && damaged) {
         gt_error first = *error;
-        return gt_fail(error, "%.900s; --allow_missing_ranks goes on without such ranks", first.text);
+        return gt_fail(error, "%.900s; use --allow_missing_ranks to continue without such ranks", first.text);
     }
     if (traces->bad_count == traces->rank_count) return gt_fail(error, "no rank could be read");
     if (!traces->rows->row_count) return gt_fail(error, "No NCCL collective events found in the trace data.");
@@ -183,7 +179,7 @@ static void show(const gt_rank_traces *traces, size_t collectives, const gt_tabl
     gt_trace_show_files(output);
 }
 
-/* Those with rows go behind the other sheets. */
+/* Sheets with rows are added after the other sheets. */
 static void add_extra(gt_table_list *tables, gt_table_list *extra)
 {
     for (size_t i = 0; i < extra->count; i++) {
@@ -204,7 +200,7 @@ static bool make_report(const gt_call *call, gt_rank_traces *traces, const gt_ra
     gt_table_list tables = {0};
     gt_output *output = NULL;
     gt_table *rows = traces->rows;
-    traces->rows = NULL; /* it becomes a sheet */
+    traces->rows = NULL; /* it is now a sheet */
     if (as_old) print_old_steps(options, detected);
     if (gt_collective_tables(rows, options, &tables, error)) {
         add_extra(&tables, &traces->extra);

@@ -1,32 +1,49 @@
-/* The commands: command-line syntax and run function of each. Commands whose options or report are used by
- * another command have a header of their own: pytorch.h, rocprof.h, jax.h; the steps of `sweep` are in
- * cli/sweep/sweep.h. */
+/* The commands: command-line syntax and run function of each. The steps of `sweep` are in cli/sweep/sweep.h.
+ */
 #ifndef GT_CLI_COMMANDS_COMMANDS_H
 #define GT_CLI_COMMANDS_COMMANDS_H
 
 #include "cli/command.h"
+#include "cli/traces.h"
 
-extern const gt_syntax gt_report_syntax, gt_collective_syntax, gt_batch_syntax, gt_genesis_syntax,
-    gt_jax_analysis_syntax, gt_jax_collective_syntax, gt_pftrace_api_syntax, gt_pftrace_activity_syntax,
-    gt_pftrace_copy_syntax, gt_compare_syntax, gt_diff_syntax, gt_jax_llama_syntax, gt_convert_syntax,
-    gt_fuse_syntax, gt_split_syntax, gt_run_syntax, gt_model_syntax;
+extern const gt_syntax gt_batch_syntax, gt_collective_syntax, gt_compare_syntax, gt_convert_syntax,
+    gt_diff_syntax, gt_fuse_syntax, gt_genesis_syntax, gt_jax_syntax, gt_jax_analysis_syntax,
+    gt_jax_collective_syntax, gt_jax_llama_syntax, gt_model_syntax, gt_pftrace_activity_syntax,
+    gt_pftrace_api_syntax, gt_pftrace_copy_syntax, gt_pytorch_syntax, gt_report_syntax, gt_rocprof_syntax,
+    gt_run_syntax, gt_split_syntax;
 
-gt_exit gt_cmd_report(const gt_call *call);
-gt_exit gt_cmd_collective(const gt_call *call);
 gt_exit gt_cmd_batch(const gt_call *call);
+gt_exit gt_cmd_collective(const gt_call *call);
+gt_exit gt_cmd_compare(const gt_call *call);
+gt_exit gt_cmd_convert(const gt_call *call);
+gt_exit gt_cmd_diff(const gt_call *call);
+gt_exit gt_cmd_fuse(const gt_call *call);
 gt_exit gt_cmd_genesis(const gt_call *call);
+gt_exit gt_cmd_jax(const gt_call *call);
 gt_exit gt_cmd_jax_analysis(const gt_call *call);
 gt_exit gt_cmd_jax_collective(const gt_call *call);
-gt_exit gt_cmd_pftrace_hip_api(const gt_call *call);
-gt_exit gt_cmd_pftrace_hip_activity(const gt_call *call);
-gt_exit gt_cmd_pftrace_memory_copy(const gt_call *call);
-gt_exit gt_cmd_compare(const gt_call *call);
-gt_exit gt_cmd_diff(const gt_call *call);
 gt_exit gt_cmd_jax_llama(const gt_call *call);
-gt_exit gt_cmd_convert(const gt_call *call);
-gt_exit gt_cmd_fuse(const gt_call *call);
-gt_exit gt_cmd_split(const gt_call *call);
-gt_exit gt_cmd_run(const gt_call *call);
 gt_exit gt_cmd_model(const gt_call *call);
+gt_exit gt_cmd_pftrace_hip_activity(const gt_call *call);
+gt_exit gt_cmd_pftrace_hip_api(const gt_call *call);
+gt_exit gt_cmd_pftrace_memory_copy(const gt_call *call);
+gt_exit gt_cmd_pytorch(const gt_call *call);
+gt_exit gt_cmd_report(const gt_call *call);
+gt_exit gt_cmd_rocprof(const gt_call *call);
+gt_exit gt_cmd_run(const gt_call *call);
+gt_exit gt_cmd_split(const gt_call *call);
+
+/* ---- used by several commands ---- */
+
+/* Options of one report, for commands that write this report among others. */
+extern const gt_option_group gt_pytorch_sheets_group, gt_pytorch_roofline_group, gt_pytorch_comparison_group,
+    gt_pytorch_phases_group, gt_pytorch_unused_group, gt_rocprof_group, gt_jax_group;
+extern const gt_option_alias gt_pytorch_aliases[];
+
+gt_report_maker gt_pytorch_report, gt_rocprof_report, gt_jax_report;
+
+/* Prints a usage error and returns GT_EXIT_USAGE if options of the PyTorch report have invalid values or
+ * exclude each other. */
+gt_exit gt_pytorch_check(const gt_call *call);
 
 #endif

@@ -1,10 +1,8 @@
-/* `gputally compare`: opens the reports, compares their sheets, writes the result, holds it against
- * --fail_if. */
+/* `gputally compare`: compares the sheets of reports, and checks the --fail_if conditions. */
 #include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
-#include "cli/destinations.h"
 #include "report/compare.h"
 #include "os/paths.h"
 #include "schema/sheets.h"
@@ -48,7 +46,7 @@ const gt_syntax gt_compare_syntax = {
 typedef struct comparison {
     const gt_call *call;
     gt_compare_report *reports;
-    char **own_tags; /* of reports without a name given */
+    char **own_tags; /* derived from the paths, without --names */
     size_t count;
     gt_compare_options options;
     const char **groups;
@@ -57,7 +55,7 @@ typedef struct comparison {
 
 /* ---- the command line ---- */
 
-/* The last part of a path without its ending: "runs/mi300.xlsx" and "runs/mi300/" give "mi300". */
+/* The file name without its extension: "runs/mi300.xlsx" and "runs/mi300/" give "mi300". */
 static char *tag_of(const char *path)
 {
     size_t len = strlen(path);
@@ -85,7 +83,7 @@ static bool choose_tags(comparison *c, gt_error *error)
         c->reports[i].tag = names->given ? names->texts[i] : c->own_tags[i];
         for (size_t j = 0; j < i; j++)
             if (!strcmp(c->reports[i].tag, c->reports[j].tag))
-                return gt_fail(error, "two reports are called '%.200s': give each its name with --names",
+                return gt_fail(error, "two reports are named '%.200s'; set names with --names",
                                c->reports[i].tag);
     }
     return true;
@@ -133,7 +131,7 @@ static bool parse_gates(comparison *c, gt_error *error)
     return true;
 }
 
-/* ---- the outputs ---- */
+/* ---- outputs ---- */
 
 static gt_destinations destinations_of(const gt_call *call)
 {
@@ -146,18 +144,17 @@ static gt_destinations destinations_of(const gt_call *call)
                              .db_path = db ? gt_strdup(db) : NULL};
 }
 
-static bool spares_the_reports(const comparison *c, const gt_destinations *to, gt_error *error)
+static bool check_not_reports(const comparison *c, const gt_destinations *to, gt_error *error)
 {
     const char *outputs[] = {to->xlsx_path, to->csvs_dir, to->db_path};
     for (size_t i = 0; i < c->count; i++)
         for (size_t o = 0; o < GT_LENGTH(outputs); o++)
             if (gt_path_is_same_file(outputs[o], c->reports[i].path))
-                return gt_fail(error, "%s: this is one of the reports; the comparison needs another name",
-                               outputs[o]);
+                return gt_fail(error, "%s: output path is one of the input reports", outputs[o]);
     return true;
 }
 
-/* What the Python tool prints. */
+/* The lines that TraceLens prints. */
 static void print_old_lines(const gt_destinations *to, const gt_table_list *tables)
 {
     for (size_t i = 0; to->csvs_dir && i < tables->count; i++)
@@ -171,7 +168,7 @@ static void print_old_lines(const gt_destinations *to, const gt_table_list *tabl
     }
 }
 
-/* What met a condition is shown whatever else is: a gate that fails must say why. */
+/* Conditions that were met are always printed: a failure must be explained. */
 static void show(const comparison *c, const gt_destinations *to, const gt_table_list *tables,
                  const gt_output *output)
 {
@@ -190,7 +187,7 @@ static void show(const comparison *c, const gt_destinations *to, const gt_table_
         printf("wrote %s\n", gt_output_file_path(output, i));
 }
 
-/* ---- the work ---- */
+/* ---- comparison ---- */
 
 static bool open_reports(comparison *c, gt_error *error)
 {
@@ -203,7 +200,7 @@ static gt_exit compare(comparison *c, gt_interner *strings, gt_table_list *table
 {
     gt_destinations to = destinations_of(c->call);
     gt_output *output = NULL;
-    if (open_reports(c, error) && spares_the_reports(c, &to, error) &&
+    if (open_reports(c, error) && check_not_reports(c, &to, error) &&
         gt_compare_tables(c->reports, c->count, &c->options, strings, tables, error))
         output = gt_destinations_write(&to, c->reports[0].path, tables, error);
     gt_exit status = GT_EXIT_FAILED;

@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/common.h"
-#include "cli/destinations.h"
 #include "cli/traces.h"
 #include "input/detect.h"
 #include "input/rocprof/rocprof.h"

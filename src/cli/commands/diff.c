@@ -1,11 +1,9 @@
-/* `gputally diff`: reads two PyTorch traces, merges their call trees, writes what differs, shows a summary.
- */
+/* `gputally diff`: merges the call trees of two PyTorch traces and writes the differences. */
 #include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "cli/common.h"
-#include "cli/destinations.h"
 #include "cli/traces.h"
 #include "input/chrome/kineto.h"
 #include "output/terminal.h"
@@ -41,7 +39,7 @@ const gt_syntax gt_diff_syntax = {
     .output_option = "output_dir",
 };
 
-/* ---- the outputs ---- */
+/* ---- outputs ---- */
 
 static bool write_all(const gt_diff *diff, gt_output *output, const gt_arguments *arguments, gt_error *error)
 {
@@ -66,7 +64,7 @@ static void show(const gt_diff *diff, const gt_output *output)
     gt_trace_show_files(output);
 }
 
-/* ---- the work ---- */
+/* ---- comparison ---- */
 
 static bool report(const gt_call *call, gt_pytorch_linked *const traces[2], gt_error *error)
 {
@@ -86,27 +84,28 @@ static bool report(const gt_call *call, gt_pytorch_linked *const traces[2], gt_e
 static bool has_ops(const gt_event_view *trace, const char *path, gt_error *error)
 {
     if (!trace->gpu_only) return true;
-    return gt_fail(error, "%s: a trace without ops cannot be compared with another", gt_trace_title(path));
+    return gt_fail(error, "%s: no CPU ops; the diff needs the host side of both traces",
+                   gt_trace_title(path));
 }
 
 static bool read_and_report(const gt_call *call, const gt_read_options *read, gt_error *error)
 {
     gt_kineto_options keep = {.python_functions = gt_arguments_flag(&call->arguments, "add_python_func")};
     gt_pytorch_linked *traces[2] = {NULL, NULL};
-    bool sound = true;
-    for (size_t i = 0; sound && i < 2; i++) {
+    bool valid = true;
+    for (size_t i = 0; valid && i < 2; i++) {
         gt_pytorch_read *events = gt_kineto_read(call->arguments.files[i], keep, read, error);
-        sound = events && has_ops(gt_pytorch_read_view(events), call->arguments.files[i], error);
-        if (sound)
+        valid = events && has_ops(gt_pytorch_read_view(events), call->arguments.files[i], error);
+        if (valid)
             traces[i] = gt_pytorch_link(gt_pytorch_build_tree(events));
         else
             gt_pytorch_read_free(events);
     }
     gt_progress_end();
-    sound = sound && report(call, traces, error);
+    valid = valid && report(call, traces, error);
     gt_pytorch_linked_free(traces[0]);
     gt_pytorch_linked_free(traces[1]);
-    return sound;
+    return valid;
 }
 
 gt_exit gt_cmd_diff(const gt_call *call)
@@ -114,7 +113,7 @@ gt_exit gt_cmd_diff(const gt_call *call)
     gt_error error = {""};
     gt_read_options read;
     if (call->arguments.file_count != 2)
-        return gt_usage_error(call->program, "two traces are needed: TRACE1 TRACE2");
+        return gt_usage_error(call->program, "two arguments are required: TRACE1 TRACE2");
     if (!gt_common_apply(call, &read, &error)) return gt_usage_error(call->program, "%s", error.text);
     if (strcmp(call->arguments.files[0], "-") == 0 && strcmp(call->arguments.files[1], "-") == 0)
         return gt_usage_error(call->program, "only one of the traces can be standard input");

@@ -5,8 +5,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "cli/common.h"
-#include "cli/destinations.h"
-#include "cli/inputs/rank_options.h"
+#include "cli/inputs/inputs.h"
 #include "cli/traces.h"
 #include "os/paths.h"
 #include "transform/fuse.h"
@@ -45,7 +44,7 @@ const gt_syntax gt_fuse_syntax = {
     .groups = {&input_group, &event_group, &output_group, &gt_common_group},
     .main_options = {"output", "trace_dir", "trace_glob", "world_size", "align_times"},
     .files = "[FILE...]",
-    .files_max = GT_MOST_RANKS,
+    .files_max = GT_RANKS_MAX,
     .output_option = "output",
 };
 
@@ -63,8 +62,8 @@ static bool check_files(const gt_call *call, gt_error *error)
     if (len > 4 && strcmp(output + len - 4, ".zst") == 0)
         return gt_fail(error, "argument --output: %s: trace viewers read gzip (.gz) and plain JSON, not zstd",
                        output);
-    if (world_size->given && (world_size->number < 1 || world_size->number > GT_MOST_RANKS))
-        return gt_fail(error, "argument --world_size: must be between 1 and %d, got %" PRId64, GT_MOST_RANKS,
+    if (world_size->given && (world_size->number < 1 || world_size->number > GT_RANKS_MAX))
+        return gt_fail(error, "argument --world_size: must be between 1 and %d, got %" PRId64, GT_RANKS_MAX,
                        world_size->number);
     if (world_size->given && arguments->file_count && world_size->number != (int64_t)arguments->file_count)
         return gt_fail(error, "argument --world_size: %" PRId64 " ranks, but %zu traces", world_size->number,

@@ -1,10 +1,9 @@
-/* `gputally genesis`: finds the files of a capture, makes the sheets and the summary, writes them. */
+/* `gputally genesis`: the report on a simulation, from the files of its capture. */
 #include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/memory.h"
-#include "cli/inputs/capture.h"
+#include "cli/inputs/inputs.h"
 #include "cli/common.h"
-#include "cli/destinations.h"
 #include "cli/journal.h"
 #include "cli/traces.h"
 #include "input/chrome/chrome.h"
@@ -47,8 +46,9 @@ static const gt_option output_options[] = {
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 static const gt_option unused_options[] = {
-    {"traceconv", GT_OPTION_STRING, "PATH", NULL, "accept the path of a converter, which is not needed"},
-    {"keep_work", GT_OPTION_FLAG, NULL, NULL, "accept the flag; there are no temporary files to keep"},
+    {"traceconv", GT_OPTION_STRING, "PATH", NULL,
+     "set the path of traceconv; has no effect (no converter is needed)"},
+    {"keep_work", GT_OPTION_FLAG, NULL, NULL, "keep temporary files; has no effect (there are none)"},
 };
 static const gt_option_group unused_group = {"Accepted for compatibility, no effect", unused_options,
                                              GT_LENGTH(unused_options)};
@@ -63,7 +63,7 @@ const gt_syntax gt_genesis_syntax = {
 
 /* ---- options ---- */
 
-/* A number of some unit in nanoseconds; false where it is none. */
+/* A number in the given unit, as nanoseconds; false if it is not a number. */
 static bool parse_ns(const char *text, double unit_ns, int64_t *ns)
 {
     char *end;

@@ -1,5 +1,6 @@
-/* `gputally jax`: the options of the report of a JAX profile. */
-#include "cli/commands/jax.h"
+/* `gputally jax`: the report on a JAX profile. */
+#include "cli/commands/commands.h"
+
 #include "base/length.h"
 #include "base/log.h"
 #include "cli/common.h"
@@ -58,8 +59,7 @@ static void check_simulator(const gt_trace_call *trace, const gt_report *report)
         (gt_arguments_string(arguments, "gpu_arch_json_path") ||
          gt_arguments_string(arguments, "gpu_arch_platform")) &&
         gt_table_list_find(&report->tables, GT_SHEET_OP_GEMM))
-        gt_warn(
-            "enable_origami is set but there is no 'origami' simulator: the sheets have no simulated times");
+        gt_warn("--enable_origami: no simulator available; no simulated times");
 }
 
 bool gt_jax_report(const gt_trace_call *trace, gt_error *error)
@@ -68,17 +68,17 @@ bool gt_jax_report(const gt_trace_call *trace, gt_error *error)
     return gt_trace_make_report(trace, GT_TRACE_JAX, &hooks, error);
 }
 
-/* The GPU changes no sheet; one that cannot be is still an error. */
-static bool gpu_is_sound(const gt_arguments *arguments, gt_error *error)
+/* No sheet depends on the GPU, but an invalid one is an error. */
+static bool check_gpu(const gt_arguments *arguments, gt_error *error)
 {
     gt_arena arena = {0};
     gt_gpu_arch own;
     const gt_gpu_arch *chosen;
-    bool sound = gt_gpu_arch_choose(gt_arguments_string(arguments, "gpu_arch_platform"),
+    bool valid = gt_gpu_arch_choose(gt_arguments_string(arguments, "gpu_arch_platform"),
                                     gt_arguments_string(arguments, "gpu_arch_json_path"), &arena, &own,
                                     &chosen, error);
     gt_arena_free(&arena);
-    return sound;
+    return valid;
 }
 
 gt_exit gt_cmd_jax(const gt_call *call)
@@ -87,11 +87,8 @@ gt_exit gt_cmd_jax(const gt_call *call)
     gt_error error;
     gt_profile_list profiles = {0};
     gt_exit status = GT_EXIT_FAILED;
-    if (gt_arguments_string(arguments, "gpu_arch_json_path") &&
-        gt_arguments_string(arguments, "gpu_arch_platform"))
-        return gt_usage_error(call->program,
-                              "argument --gpu_arch_platform: not allowed with argument --gpu_arch_json_path");
-    if (gpu_is_sound(arguments, &error) &&
+    if (gt_gpu_options_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
+    if (check_gpu(arguments, &error) &&
         gt_profiles_find(&profiles, gt_arguments_value(arguments, "profile_path")->text, &error))
         status = gt_each_trace(call, (const char *const *)profiles.paths, profiles.count, gt_jax_report);
     else

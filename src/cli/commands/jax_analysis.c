@@ -1,5 +1,4 @@
-/* `gputally jax-analysis`: reads an XPlane profile, makes the tables of the analysis report, writes each of
- * them into files of its own, shows them. */
+/* `gputally jax-analysis`: a short report on an XPlane profile, each sheet in its own file. */
 #include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/memory.h"
@@ -41,8 +40,8 @@ static const gt_option output_options[] = {
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 static const gt_option unused_options[] = {
-    {"num_cus", GT_OPTION_STRING, "N", "304", "accept a number of compute units; no sheet depends on it"},
-    {"name", GT_OPTION_STRING, "GPU", "mi300x", "accept the name of a GPU; no sheet depends on it"},
+    {"num_cus", GT_OPTION_STRING, "N", "304", "set the number of compute units; has no effect"},
+    {"name", GT_OPTION_STRING, "GPU", "mi300x", "set the name of the GPU; has no effect"},
 };
 static const gt_option_group unused_group = {"Accepted for compatibility, no effect", unused_options,
                                              GT_LENGTH(unused_options)};
@@ -182,7 +181,7 @@ gt_exit gt_cmd_jax_analysis(const gt_call *call)
     bool found =
         gt_profiles_find(&profiles, gt_arguments_value(arguments, "profile_xplane_pb_path")->text, &error);
     if (found && profiles.count > 1)
-        found = gt_fail(&error, "this run has %zu profiles, one a host; name one of them, such as %.300s",
+        found = gt_fail(&error, "this run has %zu profiles, one per host; choose one, such as %.300s",
                         profiles.count, profiles.paths[0]);
     if (found)
         status = gt_each_trace(call, (const char *const *)profiles.paths, profiles.count, make_report);

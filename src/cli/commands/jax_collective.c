@@ -1,12 +1,11 @@
-/* `gputally jax-collective`: finds the profile and the XLA dump of each node, reads them, makes the sheets,
- * writes them, shows a summary. */
+/* `gputally jax-collective`: one report on the collectives of a JAX run, from the profile and the XLA dump of
+ * each node. */
 #include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "cli/common.h"
-#include "cli/destinations.h"
-#include "cli/inputs/path_pattern.h"
+#include "cli/inputs/inputs.h"
 #include "cli/traces.h"
 #include "input/xla/xplane.h"
 #include "os/paths.h"
@@ -46,9 +45,9 @@ const gt_syntax gt_jax_collective_syntax = {
     .files_max = SIZE_MAX,
 };
 
-/* ---- which files ---- */
+/* ---- input files ---- */
 
-/* One profile and one dump a node. */
+/* One profile and one dump per node. */
 typedef struct nodes {
     gt_path_list profiles, dumps;
 } nodes;
@@ -74,7 +73,7 @@ static size_t common_length(const char *a, const char *b)
     return len;
 }
 
-/* Of all dumps in the folder, that which shares most of its path with the profile. */
+/* The dump in the folder whose path has the longest common prefix with the profile. */
 static bool choose_dumps(nodes *n, const char *folder, gt_error *error)
 {
     gt_path_list found = {0};
@@ -104,7 +103,7 @@ static bool find_nodes(const gt_arguments *arguments, nodes *n, gt_error *error)
         find_below(&n->profiles, folder, "**/*.xplane.pb");
         find_below(&n->profiles, folder, "**/*.xplane.pb.gz");
         if (!n->profiles.count)
-            return gt_fail(error, "%s: there are no JAX profiles (*.xplane.pb) in this folder", folder);
+            return gt_fail(error, "%s: no JAX profiles (*.xplane.pb) in this folder", folder);
     }
     if (!dumps->text_count) return choose_dumps(n, folder, error);
     for (size_t i = 0; i < n->profiles.count; i++)
@@ -125,7 +124,7 @@ static bool check_options(const gt_arguments *arguments, gt_error *error)
         return gt_fail(error, "argument --xla_dumps: %zu dumps for %zu profiles", dumps->text_count,
                        arguments->file_count);
     if (gpus->number < 1 || gpus->number > GPUS_MAX)
-        return gt_fail(error, "argument --gpus_per_node: must be from 1 to %d, not %" PRId64, GPUS_MAX,
+        return gt_fail(error, "argument --gpus_per_node: must be between 1 and %d, got %" PRId64, GPUS_MAX,
                        gpus->number);
     return true;
 }
@@ -143,7 +142,7 @@ static gt_destinations choose_destinations(const gt_arguments *arguments, const 
     return to;
 }
 
-/* ---- the work ---- */
+/* ---- the report ---- */
 
 /* "run/host.xplane.pb.gz" gives "host". The caller frees it. */
 static char *host_of(const char *path)
@@ -192,16 +191,16 @@ static bool make_report(const gt_call *call, const nodes *n, const gt_read_optio
     gt_jax_collectives *collectives =
         gt_jax_collectives_new(gt_arguments_int(&call->arguments, "gpus_per_node"));
     gt_xla *programs = gt_alloc_zero(n->profiles.count, sizeof *programs);
-    bool sound = true;
-    for (size_t i = 0; sound && i < n->profiles.count; i++)
-        sound = gt_xla_dump_read(&programs[i], n->dumps.items[i], gt_jax_collectives_strings(collectives),
+    bool valid = true;
+    for (size_t i = 0; valid && i < n->profiles.count; i++)
+        valid = gt_xla_dump_read(&programs[i], n->dumps.items[i], gt_jax_collectives_strings(collectives),
                                  error) &&
                 add_node(collectives, (int64_t)i, n->profiles.items[i], &programs[i], read, error);
-    sound = sound && write_report(call, collectives, n->profiles.items[0], error);
+    valid = valid && write_report(call, collectives, n->profiles.items[0], error);
     for (size_t i = 0; i < n->profiles.count; i++) gt_xla_free(&programs[i]);
     gt_free(programs);
     gt_jax_collectives_free(collectives);
-    return sound;
+    return valid;
 }
 
 gt_exit gt_cmd_jax_collective(const gt_call *call)

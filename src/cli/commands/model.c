@@ -4,7 +4,7 @@
 #include "base/length.h"
 #include "json/string.h"
 #include "compat/python_repr.h"
-#include "cli/suggest.h"
+#include "cli/options.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/family.h"

@@ -1,4 +1,5 @@
-/* The three pftrace commands: one reads the trace, each makes its own sheets. */
+/* The three commands for pftrace files: they read the trace in the same way, and each writes its own sheets.
+ */
 #include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/memory.h"
@@ -19,7 +20,8 @@ static const gt_option input_options[] = {
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option unused_options[] = {
-    {"traceconv", GT_OPTION_STRING, "PATH", NULL, "accept the path of a converter, which is not needed"},
+    {"traceconv", GT_OPTION_STRING, "PATH", NULL,
+     "set the path of traceconv; has no effect (no converter is needed)"},
 };
 static const gt_option_group unused_group = {"Accepted for compatibility, no effect", unused_options,
                                              GT_LENGTH(unused_options)};
@@ -96,7 +98,7 @@ const gt_syntax gt_pftrace_copy_syntax = {
     .report_ending = "_pftrace_memory_copy_report.xlsx",
 };
 
-/* Makes the sheets of one of the reports, and its Markdown where `markdown` is not NULL. */
+/* Makes the sheets of one report, and its Markdown if `markdown` is not NULL. */
 typedef bool sheet_maker(const gt_trace_call *call, const gt_chrome *trace, gt_table_list *tables,
                          gt_buffer *markdown, gt_error *error);
 
@@ -153,7 +155,7 @@ static bool make_activity_sheets(const gt_trace_call *call, const gt_chrome *tra
     return true;
 }
 
-/* Called by its old name it says what the Python tool says of agents with names. */
+/* Called by its old name, the command treats named agents like TraceLens. */
 static bool make_copy_sheets(const gt_trace_call *call, const gt_chrome *trace, gt_table_list *tables,
                              gt_buffer *markdown, gt_error *error)
 {
@@ -251,7 +253,7 @@ gt_exit gt_cmd_pftrace_hip_api(const gt_call *call)
     return run(call, api_report);
 }
 
-/* Options that take one of a few words. */
+/* Options with a fixed set of values. */
 static const struct {
     const char *option;
     const char *words[4];

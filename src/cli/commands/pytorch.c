@@ -1,11 +1,14 @@
-/* `gputally pytorch`: the options of the report of a PyTorch trace. */
-#include "cli/commands/pytorch.h"
+/* `gputally pytorch`: the report on a PyTorch trace. */
+#include "cli/commands/commands.h"
+
+#include "analysis/phases/phases.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "cli/common.h"
-#include "cli/inputs/extra.h"
 #include "cli/journal.h"
-#include "cli/inputs/phase_options.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static const gt_option input_options[] = {
     {"profile_json_path", GT_OPTION_STRING, "FILE", NULL, "read this trace (same as FILE)"},
@@ -77,12 +80,13 @@ const gt_option_group gt_pytorch_phases_group = {"PyTorch inference phases", pyt
 
 static const gt_option pytorch_unused_options[] = {
     {"inductor_cache_dir", GT_OPTION_STRING, "DIR", NULL,
-     "accept a Triton cache folder; Triton kernels are read from the trace alone"},
+     "use a Triton cache folder; has no effect (Triton kernels are read from the trace)"},
     {"generate_plots", GT_OPTION_FLAG, NULL, NULL,
-     "accept the request for plots of the phases; none are drawn"},
-    {"disable_plots", GT_OPTION_FLAG, NULL, NULL, "accept that no plots are drawn; none are"},
-    {"plot_format", GT_OPTION_STRING, "FORMAT", NULL, "accept png, pdf or svg; no plots are drawn"},
-    {"plot_dpi", GT_OPTION_INT, "N", NULL, "accept a resolution; no plots are drawn"},
+     "draw plots of the phases; has no effect (none are drawn)"},
+    {"disable_plots", GT_OPTION_FLAG, NULL, NULL, "do not draw plots; has no effect (none are drawn)"},
+    {"plot_format", GT_OPTION_STRING, "FORMAT", NULL,
+     "set the format of plots: png, pdf or svg; has no effect"},
+    {"plot_dpi", GT_OPTION_INT, "N", NULL, "set the resolution of plots; has no effect"},
 };
 const gt_option_group gt_pytorch_unused_group = {"Accepted for compatibility, no effect",
                                                  pytorch_unused_options, GT_LENGTH(pytorch_unused_options)};
@@ -101,14 +105,54 @@ const gt_syntax gt_pytorch_syntax = {
     .files_max = 1,
 };
 
+/* ---- checks ---- */
+
+static const char *const plot_formats[] = {"png", "pdf", "svg"};
+enum { PLOT_FORMATS = GT_LENGTH(plot_formats) };
+
+static const char *method_name(size_t i)
+{
+    return gt_phase_method_name((gt_phase_method)i);
+}
+
+static const char *plot_format(size_t i)
+{
+    return plot_formats[i];
+}
+
+/* The index of the choice; `count` if it is none of them. */
+static size_t choice_of(const char *text, const char *(*choice)(size_t), size_t count)
+{
+    size_t i = 0;
+    while (i < count && (!text || strcmp(text, choice(i)) != 0)) i++;
+    return i;
+}
+
+static gt_exit check_choice(const gt_call *call, const char *option, const char *(*choice)(size_t),
+                            size_t count)
+{
+    const char *text = gt_arguments_value(&call->arguments, option)->text;
+    if (!text || choice_of(text, choice, count) < count) return GT_EXIT_DONE;
+    char list[256] = "";
+    for (size_t i = 0, used = 0; i < count && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", choice(i));
+    return gt_usage_error(call->program, "argument --%s: invalid choice: '%.200s' (choose from %s)", option,
+                          text, list);
+}
+
+static gt_exit check_phase_options(const gt_call *call)
+{
+    gt_exit checked = check_choice(call, "phase_detection_method", method_name, GT_PHASE_METHODS);
+    return checked == GT_EXIT_DONE ? check_choice(call, "plot_format", plot_format, PLOT_FORMATS) : checked;
+}
+
 gt_exit gt_pytorch_check(const gt_call *call)
 {
-    if (gt_arguments_string(&call->arguments, "gpu_arch_json_path") &&
-        gt_arguments_string(&call->arguments, "gpu_arch_platform"))
-        return gt_usage_error(call->program,
-                              "argument --gpu_arch_platform: not allowed with argument --gpu_arch_json_path");
-    return gt_phase_options_check(call);
+    if (gt_gpu_options_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
+    return check_phase_options(call);
 }
+
+/* ---- the report ---- */
 
 static void note_tree(const gt_report *report)
 {
@@ -121,8 +165,7 @@ bool gt_pytorch_report(const gt_trace_call *trace, gt_error *error)
 {
     static const gt_report_hooks hooks = {.was_read = note_tree};
     if (gt_arguments_flag(&trace->call->arguments, "enable_origami"))
-        gt_warn("--enable-origami: this program is built without the Origami library, so there are no "
-                "simulated times");
+        gt_warn("--enable_origami: built without Origami; no simulated times");
     return gt_trace_make_report(trace, GT_TRACE_PYTORCH, &hooks, error);
 }
 

@@ -1,15 +1,11 @@
-/* `gputally report`: detects the format of each trace and makes the matching report. */
+/* `gputally report`: detects the format of each trace and writes the matching report. */
 #include "cli/commands/commands.h"
+
 #include "cli/common.h"
-#include "cli/inputs/extra.h"
-#include "cli/commands/jax.h"
-#include "cli/commands/pytorch.h"
-#include "cli/commands/rocprof.h"
-#include "cli/traces.h"
 
 #include <stdio.h>
 
-/* Options of one kind of report are ignored by the others; those that several have mean the same in each. */
+/* Options of one kind of report are ignored by the others; shared options mean the same in each. */
 const gt_syntax gt_report_syntax = {
     .groups = {&gt_pytorch_sheets_group, &gt_pytorch_phases_group, &gt_pytorch_roofline_group,
                &gt_pytorch_comparison_group, &gt_extra_group, &gt_rocprof_group, &gt_jax_group,
@@ -22,7 +18,7 @@ const gt_syntax gt_report_syntax = {
     .folders = true,
 };
 
-static bool make_fitting_report(const gt_trace_call *trace, gt_error *error)
+static bool make_matching_report(const gt_trace_call *trace, gt_error *error)
 {
     static gt_report_maker *const makers[] = {[GT_TRACE_ROCPROF] = gt_rocprof_report,
                                               [GT_TRACE_PYTORCH] = gt_pytorch_report,
@@ -42,7 +38,7 @@ gt_exit gt_cmd_report(const gt_call *call)
     for (size_t i = 0; found && i < call->arguments.file_count; i++)
         found = gt_report_find_traces(&traces, call->arguments.files[i], &error);
     if (found)
-        status = gt_each_trace(call, (const char *const *)traces.paths, traces.count, make_fitting_report);
+        status = gt_each_trace(call, (const char *const *)traces.paths, traces.count, make_matching_report);
     else
         fprintf(stderr, "gputally: %s\n", error.text);
     gt_profiles_free(&traces);

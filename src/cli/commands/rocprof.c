@@ -1,10 +1,9 @@
-/* `gputally rocprof`: the options of the report of a rocprofv3 run, and the log of the program that it
- * replaces. */
-#include "cli/commands/rocprof.h"
+/* `gputally rocprof`: the report on a rocprofv3 run, and the log lines of the TraceLens program. */
+#include "cli/commands/commands.h"
+
 #include "base/length.h"
 #include "cli/common.h"
 #include "cli/journal.h"
-#include "cli/traces.h"
 
 #include <inttypes.h>
 

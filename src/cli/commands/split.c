@@ -3,7 +3,6 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
-#include "cli/destinations.h"
 #include "cli/traces.h"
 #include "transform/split.h"
 

@@ -1,8 +1,7 @@
-/* Walks the tree below the base once; sorting brings the files of a folder together, in order of rank. */
-#include "cli/inputs/batch_files.h"
+/* The traces of batch reports: one walk of the tree below the base, then a sort by folder and rank. */
+#include "cli/inputs/inputs.h"
+
 #include "base/memory.h"
-#include "cli/inputs/path_pattern.h"
-#include "cli/inputs/rank_regex.h"
 #include "os/paths.h"
 
 #include <stdlib.h>
@@ -68,13 +67,13 @@ static bool find_files(const gt_batch_search *search, const gt_rank_regex *regex
                        size_t *without_rank, gt_error *error)
 {
     found_files found = {0};
-    bool sound = true;
+    bool valid = true;
     char *pattern = gt_format("**/*.%s", search->extension);
     gt_path_list paths = gt_path_pattern_find_below(search->base, pattern);
-    for (size_t i = 0; i < paths.count && sound; i++) {
+    for (size_t i = 0; i < paths.count && valid; i++) {
         int64_t rank;
         if (!is_wanted(paths.items[i], search)) continue;
-        sound = gt_rank_regex_find(regex, gt_path_name(paths.items[i]), &rank, error);
+        valid = gt_rank_regex_find(regex, gt_path_name(paths.items[i]), &rank, error);
         *without_rank += rank < 0;
         if (rank < 0) continue;
         char *folder = gt_path_folder(paths.items[i]);
@@ -85,9 +84,9 @@ static bool find_files(const gt_batch_search *search, const gt_rank_regex *regex
     gt_path_list_free(&paths);
     gt_free(pattern);
     if (found.count) qsort(found.items, found.count, sizeof *found.items, by_folder_rank_and_path);
-    if (!sound) free_found(&found);
+    if (!valid) free_found(&found);
     *out = found;
-    return sound;
+    return valid;
 }
 
 /* ---- folders ---- */
@@ -113,13 +112,13 @@ bool gt_batch_files_find(gt_batch_files *files, const gt_batch_search *search, g
     gt_rank_regex regex;
     char *expression = gt_format("%s(?P<rank>[0-9]+)", search->rank_pattern);
     found_files found;
-    bool sound = gt_rank_regex_compile(&regex, expression, "rank_pattern", error);
-    if (sound) {
-        sound = find_files(search, &regex, &found, &files->without_rank, error);
+    bool valid = gt_rank_regex_compile(&regex, expression, "rank_pattern", error);
+    if (valid) {
+        valid = find_files(search, &regex, &found, &files->without_rank, error);
         gt_rank_regex_free(&regex);
     }
     gt_free(expression);
-    if (!sound) return false;
+    if (!valid) return false;
     char *base = absolute(search->base);
     for (size_t first = 0, next; first < found.count; first = next) {
         for (next = first + 1; next < found.count; next++)

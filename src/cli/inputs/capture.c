@@ -1,5 +1,7 @@
-/* Finds files by the endings of their names, and reads a few values of the manifest and one of the log. */
-#include "cli/inputs/capture.h"
+/* The capture of a simulation: finds files by their suffixes, and reads a few values of the manifest and one
+ * of the log. */
+#include "cli/inputs/inputs.h"
+
 #include "compat/python_literal.h"
 #include "base/length.h"
 #include "base/memory.h"
@@ -19,7 +21,7 @@ static bool is_file(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-static int with_ending(const char *name, const char *ending)
+static bool has_suffix(const char *name, const char *ending)
 {
     size_t len = strlen(name), size = strlen(ending);
     return len > size && strcmp(name + len - size, ending) == 0;
@@ -31,7 +33,7 @@ static char *find_in(const char *folder, const char *ending)
     DIR *dir = opendir(folder);
     char *best = NULL;
     for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (with_ending(entry->d_name, ending) && (!best || strcmp(entry->d_name, best) < 0)) {
+        if (has_suffix(entry->d_name, ending) && (!best || strcmp(entry->d_name, best) < 0)) {
             gt_free(best);
             best = gt_strdup(entry->d_name);
         }
@@ -48,7 +50,7 @@ static char *find_first(const char *const *folders, const char *ending)
 }
 
 /* PREFIX_kernel_trace.csv as PREFIX_hip_api_trace.csv; NULL if there is no such file. */
-static char *beside(const char *kernels_csv, const char *ending)
+static char *sibling_file(const char *kernels_csv, const char *ending)
 {
     size_t prefix = strlen(kernels_csv) - strlen("_kernel_trace.csv");
     char *path = gt_format("%.*s%s", (int)prefix, kernels_csv, ending);
@@ -145,8 +147,8 @@ bool gt_capture_find(gt_capture *c, const char *folder, gt_error *error)
     c->kernels_csv = is_file(usual) ? gt_strdup(usual) : find_first(folders, "_kernel_trace.csv");
     c->json = find_first(folders, "_results.json");
     c->pftrace = find_first(folders, "_results.pftrace");
-    if (c->kernels_csv) c->hip_csv = beside(c->kernels_csv, "_hip_api_trace.csv");
-    if (c->kernels_csv) c->hsa_csv = beside(c->kernels_csv, "_hsa_api_trace.csv");
+    if (c->kernels_csv) c->hip_csv = sibling_file(c->kernels_csv, "_hip_api_trace.csv");
+    if (c->kernels_csv) c->hsa_csv = sibling_file(c->kernels_csv, "_hsa_api_trace.csv");
     gt_free(usual);
     gt_free(inner);
     bool read = true;

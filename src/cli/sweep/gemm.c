@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "cli/common.h"
-#include "cli/destinations.h"
 #include "input/sheets/sheets.h"
 #include "os/paths.h"
 #include "output/figure/figure.h"

@@ -3,8 +3,7 @@
 #include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
-#include "cli/destinations.h"
-#include "cli/inputs/rank_files.h"
+#include "cli/inputs/inputs.h"
 #include "cli/sweep/sweep.h"
 #include "os/paths.h"
 #include "sweep/layout.h"
@@ -61,15 +60,15 @@ gt_exit gt_cmd_sweep_merge(const gt_call *call)
     if (!gt_sweep_begin_reading(call, NULL, &read)) return GT_EXIT_USAGE;
     if (!gt_arguments_string(&call->arguments, "output"))
         return gt_usage_error(call->program, "argument --output: needs a file name");
-    if (given->given && (given->number < 1 || given->number > GT_MOST_RANKS))
-        return gt_usage_error(call->program, "argument --num_ranks: must be between 1 and %d", GT_MOST_RANKS);
+    if (given->given && (given->number < 1 || given->number > GT_RANKS_MAX))
+        return gt_usage_error(call->program, "argument --num_ranks: must be between 1 and %d", GT_RANKS_MAX);
     const char *folder = call->arguments.files[0];
     if (!gt_path_is_folder(folder)) {
         gt_fail(&error, "directory not found: %s", folder);
         return gt_sweep_failed(&error);
     }
     gt_merge_traces traces = gt_merge_find_traces(folder, gt_arguments_string(&call->arguments, "trace_name"),
-                                                  given->given ? (size_t)given->number : 0, GT_MOST_RANKS);
+                                                  given->given ? (size_t)given->number : 0, GT_RANKS_MAX);
     bool merged = merge(call, &traces, read.threads, &error);
     gt_merge_traces_free(&traces);
     return merged ? GT_EXIT_DONE : gt_sweep_failed(&error);

@@ -1,5 +1,4 @@
-/* `gputally jax-llama-compare`: reads two Chrome traces of the same language model, writes a Markdown report.
- */
+/* `gputally jax-llama-compare`: a Markdown report on two Chrome traces of the same language model. */
 #include "cli/commands/commands.h"
 #include "base/length.h"
 #include "base/memory.h"
@@ -35,7 +34,7 @@ const gt_syntax gt_jax_llama_syntax = {
     .output_option = "out",
 };
 
-/* What the path of the op that begins a token holds. */
+/* Part of the path of the op that starts a token. */
 static const char ROCM_MARK[] = "te_layernorm_forward", CUDA_MARK[] = "te_norm_forward_ffi";
 
 /* ---- options ---- */
@@ -55,12 +54,12 @@ static bool read_range(const gt_arguments *arguments, const char *name, gt_llama
                        gt_error *error)
 {
     const char *given = gt_arguments_value(arguments, name)->text, *at = given;
-    bool sound = read_bound(&at, &range->first) && *at++ == ':' && read_bound(&at, &range->last) && !*at;
-    if (!sound) return gt_fail(error, "Bad range '%.200s', use a:b inclusive.", given);
+    bool valid = read_bound(&at, &range->first) && *at++ == ':' && read_bound(&at, &range->last) && !*at;
+    if (!valid) return gt_fail(error, "Bad range '%.200s', use a:b inclusive.", given);
     return range->last >= range->first || gt_fail(error, "Bad range '%.200s': end < start.", given);
 }
 
-/* ---- the work ---- */
+/* ---- comparison ---- */
 
 static bool summarise(const gt_call *call, const char *option, const char *mark, const gt_read_options *read,
                       gt_llama_pair *pair, gt_interner *strings, gt_llama_summary *summary, gt_error *error)
@@ -69,26 +68,22 @@ static bool summarise(const gt_call *call, const char *option, const char *mark,
     gt_stream *file = gt_stream_open(path, error);
     gt_gpu_stream stream = {0};
     if (!file) return false;
-    bool sound =
+    bool valid =
         gt_chrome_stream_read(file, gt_arguments_int(&call->arguments, "gpu"), strings, read, &stream, error);
-    if (sound && !gt_llama_summarise(&stream, mark, pair->tokens, pair->layers, summary, error)) {
+    if (valid && !gt_llama_summarise(&stream, mark, pair->tokens, pair->layers, summary, error)) {
         gt_error_prefix(error, path);
-        sound = false;
+        valid = false;
     }
     gt_gpu_stream_free(&stream);
     gt_stream_close(file);
-    return sound;
+    return valid;
 }
 
 static bool write_report(const char *path, const gt_buffer *report, gt_error *error)
 {
     gt_output *output = gt_output_new();
-    gt_file file;
-    bool written = gt_file_open(&file, output, path, error);
-    if (written) {
-        gt_file_write(&file, report->bytes, report->len);
-        written = gt_file_close(&file, error) && gt_output_commit(output, error);
-    }
+    bool written = gt_output_whole_file(output, path, (gt_str){report->bytes, report->len}, error) &&
+                   gt_output_commit(output, error);
     gt_output_free(output);
     return written;
 }

@@ -1,11 +1,11 @@
-/* Three ways to find the files of all ranks, and the messages about missing ones. */
-#include "cli/inputs/rank_files.h"
+/* The trace of each rank: three ways to find the files, the options that choose between them, and the
+ * messages about missing files. */
+#include "cli/inputs/inputs.h"
+
+#include "base/buffer.h"
 #include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/buffer.h"
-#include "cli/inputs/path_pattern.h"
-#include "cli/inputs/rank_regex.h"
 #include "os/paths.h"
 
 #include <stdlib.h>
@@ -13,13 +13,59 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* ---- --rank_regex: the group with the rank, and its digits ---- */
+
+/* "argument --rank_regex: 'rank(': missing ), unterminated subpattern at position 4" */
+static bool fail_regex(const gt_rank_regex *regex, const gt_error *why, gt_error *error)
+{
+    return gt_fail(error, "argument --%s: '%.200s': %.200s", regex->option, regex->text, why->text);
+}
+
+bool gt_rank_regex_compile(gt_rank_regex *regex, const char *python, const char *option, gt_error *error)
+{
+    gt_error why;
+    *regex = (gt_rank_regex){.option = option, .text = python};
+    if (!gt_python_regex_compile(&regex->python, python, &why)) return fail_regex(regex, &why, error);
+    regex->group = gt_python_regex_group(&regex->python, "rank");
+    if (!regex->group) regex->group = 1;
+    if (regex->python.group_count) return true;
+    gt_python_regex_free(&regex->python);
+    gt_fail(&why, "no group for the rank number");
+    return fail_regex(regex, &why, error);
+}
+
+void gt_rank_regex_free(gt_rank_regex *regex)
+{
+    gt_python_regex_free(&regex->python);
+}
+
+/* ASCII digits, like Python's int(); -1 for anything else. */
+static int64_t number_of(gt_str digits)
+{
+    int64_t number = digits.len ? 0 : -1;
+    for (size_t i = 0; i < digits.len && number >= 0; i++)
+        number =
+            gt_is_digit(digits.bytes[i]) && number < INT32_MAX ? number * 10 + (digits.bytes[i] - '0') : -1;
+    return number;
+}
+
+bool gt_rank_regex_find(const gt_rank_regex *regex, const char *text, int64_t *rank, gt_error *error)
+{
+    gt_python_match match = {0};
+    gt_error why;
+    bool searched = gt_python_regex_search(&regex->python, (gt_str){text, strlen(text)}, &match, &why);
+    *rank = searched && match.found ? number_of(match.groups[regex->group]) : -1;
+    gt_python_match_free(&match);
+    return searched || fail_regex(regex, &why, error);
+}
+
 static bool exists(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0;
 }
 
-static void make_room(gt_rank_files *files, size_t count)
+static void set_count(gt_rank_files *files, size_t count)
 {
     gt_free(files->paths);
     files->count = count;
@@ -98,9 +144,9 @@ static char *expected_path(const gt_rank_search *search, size_t rank)
 static size_t count_by_name(const gt_rank_search *search)
 {
     size_t rank = 0;
-    for (bool there = true; there && rank < GT_MOST_RANKS; rank += there) {
+    for (bool found = true; found && rank < GT_RANKS_MAX; rank += found) {
         char *path = expected_path(search, rank);
-        there = exists(path);
+        found = exists(path);
         gt_free(path);
     }
     return rank ? rank : 1; /* so that the message names the missing rank 0 */
@@ -112,7 +158,7 @@ static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_
     if (search->pattern && (!star || strchr(star + 1, '*')))
         return gt_fail(error,
                        "trace_pattern must contain exactly one '*' character as a placeholder for rank id");
-    if (!search->world_size) make_room(files, count_by_name(search));
+    if (!search->world_size) set_count(files, count_by_name(search));
     for (size_t rank = 0; rank < files->count; rank++) {
         char *path = expected_path(search, rank);
         if (exists(path)) {
@@ -137,7 +183,7 @@ static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_
     return true;
 }
 
-/* ---- search ---- */
+/* ---- glob ---- */
 
 /* The rank of each path; -1 if the path has none. */
 static bool find_ranks(const gt_path_list *paths, const gt_rank_regex *regex, int64_t *ranks, gt_error *error)
@@ -150,21 +196,21 @@ static bool find_ranks(const gt_path_list *paths, const gt_rank_regex *regex, in
     return true;
 }
 
-static size_t count_by_search(const int64_t *ranks, size_t path_count)
+static size_t count_by_glob(const int64_t *ranks, size_t path_count)
 {
     int64_t count = 1;
     for (size_t i = 0; i < path_count; i++)
-        if (ranks[i] >= count && ranks[i] < GT_MOST_RANKS) count = ranks[i] + 1;
+        if (ranks[i] >= count && ranks[i] < GT_RANKS_MAX) count = ranks[i] + 1;
     return (size_t)count;
 }
 
 /* Assigns each path to its rank. Returns the number of paths that have a rank. */
-static size_t give_out(gt_rank_files *files, const gt_path_list *paths, const int64_t *ranks)
+static size_t assign_ranks(gt_rank_files *files, const gt_path_list *paths, const int64_t *ranks)
 {
-    size_t telling = 0, beyond = 0;
+    size_t with_rank = 0, beyond = 0;
     for (size_t i = 0; i < paths->count; i++) {
         int64_t rank = ranks[i];
-        telling += rank >= 0;
+        with_rank += rank >= 0;
         if (rank < 0) continue;
         if ((uint64_t)rank >= files->count)
             beyond++;
@@ -174,7 +220,7 @@ static size_t give_out(gt_rank_files *files, const gt_path_list *paths, const in
             files->paths[rank] = gt_strdup(paths->items[i]);
     }
     if (beyond) gt_warn("ignoring %zu files of ranks %zu and above", beyond, files->count);
-    return telling;
+    return with_rank;
 }
 
 static void list_missing(gt_buffer *out, const gt_rank_files *files)
@@ -203,7 +249,7 @@ static bool check_missing(const gt_rank_files *files, bool allowed, gt_error *er
     return complete || allowed;
 }
 
-static bool find_by_search(gt_rank_files *files, const gt_rank_search *search, gt_error *error)
+static bool find_by_glob(gt_rank_files *files, const gt_rank_search *search, gt_error *error)
 {
     gt_rank_regex regex;
     if (!gt_rank_regex_compile(&regex, search->rank_regex, "rank_regex", error)) return false;
@@ -211,8 +257,8 @@ static bool find_by_search(gt_rank_files *files, const gt_rank_search *search, g
     int64_t *ranks = gt_alloc_zero(paths.count, sizeof *ranks);
     bool found = paths.count || gt_fail(error, "No files matched --trace_glob: %s", search->glob);
     found = found && find_ranks(&paths, &regex, ranks, error);
-    if (!search->world_size) make_room(files, count_by_search(ranks, paths.count));
-    if (found && !give_out(files, &paths, ranks))
+    if (!search->world_size) set_count(files, count_by_glob(ranks, paths.count));
+    if (found && !assign_ranks(files, &paths, ranks))
         found = gt_fail(error, "--trace_glob matched %zu file(s), but none matched --rank_regex '%.300s'",
                         paths.count, search->rank_regex);
     found = found && check_missing(files, search->allow_missing, error);
@@ -226,8 +272,8 @@ static bool find_by_search(gt_rank_files *files, const gt_rank_search *search, g
 bool gt_rank_files_find(gt_rank_files *files, const gt_rank_search *search, gt_error *error)
 {
     *files = (gt_rank_files){0};
-    make_room(files, search->world_size);
-    bool found = search->glob ? find_by_search(files, search, error) : find_by_name(files, search, error);
+    set_count(files, search->world_size);
+    bool found = search->glob ? find_by_glob(files, search, error) : find_by_name(files, search, error);
     if (!found) gt_rank_files_free(files);
     return found;
 }
@@ -238,4 +284,34 @@ void gt_rank_files_free(gt_rank_files *files)
     gt_free(files->paths);
     gt_free(files->common_folder);
     *files = (gt_rank_files){0};
+}
+
+/* ---- options ---- */
+
+gt_exit gt_rank_options_check(const gt_call *call, const char *none_given)
+{
+    static const char *const ways[] = {"trace_dir", "trace_pattern", "trace_glob"};
+    const gt_arguments *arguments = &call->arguments;
+    const char *given = NULL;
+    for (size_t i = 0; i < GT_LENGTH(ways); i++) {
+        if (!gt_arguments_value(arguments, ways[i])->given) continue;
+        if (given || arguments->file_count)
+            return gt_usage_error(call->program, "argument --%s: not allowed with %s%s", ways[i],
+                                  given ? "argument --" : "FILE arguments", given ? given : "");
+        given = ways[i];
+    }
+    if (given || arguments->file_count) return GT_EXIT_DONE;
+    return gt_usage_error(call->program, "%s", none_given);
+}
+
+gt_rank_search gt_rank_options_read(const gt_arguments *arguments)
+{
+    return (gt_rank_search){
+        .folder = gt_arguments_value(arguments, "trace_dir")->text,
+        .pattern = gt_arguments_value(arguments, "trace_pattern")->text,
+        .glob = gt_arguments_value(arguments, "trace_glob")->text,
+        .rank_regex = gt_arguments_value(arguments, "rank_regex")->text,
+        .world_size = (size_t)gt_arguments_value(arguments, "world_size")->number,
+        .allow_missing = gt_arguments_flag(arguments, "allow_missing_ranks"),
+    };
 }

@@ -1,5 +1,6 @@
-/* Matches the pattern part by part; a folder is read only if a part contains a wildcard. */
-#include "cli/inputs/path_pattern.h"
+/* Path patterns: matched part by part; a folder is read only if a part contains a wildcard. */
+#include "cli/inputs/inputs.h"
+
 #include "base/memory.h"
 
 #include <dirent.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_FOLDERS_DEEP = 256 };
+enum { DEPTH_MAX = 256 };
 
 /* The folders that ** has descended into, so that a link to one of them is not followed forever. */
 typedef struct folder {
@@ -19,7 +20,7 @@ typedef struct folder {
     unsigned depth;
 } folder;
 
-static bool has_magic(const char *name, size_t len)
+static bool has_wildcard(const char *name, size_t len)
 {
     return memchr(name, '*', len) || memchr(name, '?', len) || memchr(name, '[', len);
 }
@@ -39,7 +40,7 @@ static char *join(const char *folder_path, const char *name, size_t len)
 static void expand(gt_path_list *found, const char *path, const char *pattern);
 
 /* Continues below a path, or records it at the end of the pattern. */
-static void go_on(gt_path_list *found, char *path, const char *rest)
+static void match_rest(gt_path_list *found, char *path, const char *rest)
 {
     struct stat status;
     if (stat(path, &status) == 0) {
@@ -67,7 +68,7 @@ static void expand_all(gt_path_list *found, const char *path, const char *rest, 
     if (stat(here, &status) != 0 || was_visited(above, &status)) return;
     folder now = {above, status.st_dev, status.st_ino, above ? above->depth + 1 : 0};
     if (*rest) expand(found, path, rest);
-    DIR *names = now.depth < MOST_FOLDERS_DEEP ? opendir(here) : NULL;
+    DIR *names = now.depth < DEPTH_MAX ? opendir(here) : NULL;
     for (struct dirent *entry; names && (entry = readdir(names));) {
         if (entry->d_name[0] == '.') continue;
         char *below = join(path, entry->d_name, strlen(entry->d_name));
@@ -82,15 +83,15 @@ static void expand_all(gt_path_list *found, const char *path, const char *rest, 
     if (names) closedir(names);
 }
 
-static void expand_magic(gt_path_list *found, const char *path, const char *name, size_t len,
-                         const char *rest)
+static void expand_wildcard(gt_path_list *found, const char *path, const char *name, size_t len,
+                            const char *rest)
 {
     char *wanted = gt_format("%.*s", (int)len, name);
     DIR *names = opendir(*path ? path : ".");
     for (struct dirent *entry; names && (entry = readdir(names));) {
         if (entry->d_name[0] == '.' && wanted[0] != '.') continue;
         if (fnmatch(wanted, entry->d_name, FNM_NOESCAPE) != 0) continue;
-        go_on(found, join(path, entry->d_name, strlen(entry->d_name)), rest);
+        match_rest(found, join(path, entry->d_name, strlen(entry->d_name)), rest);
     }
     if (names) closedir(names);
     gt_free(wanted);
@@ -103,10 +104,10 @@ static void expand(gt_path_list *found, const char *path, const char *pattern)
     if (is_all(pattern)) {
         while (is_all(rest)) rest += 2 + strspn(rest + 2, "/"); /* already visited */
         expand_all(found, path, rest, NULL);
-    } else if (has_magic(pattern, len))
-        expand_magic(found, path, pattern, len, rest);
+    } else if (has_wildcard(pattern, len))
+        expand_wildcard(found, path, pattern, len, rest);
     else
-        go_on(found, join(path, pattern, len), rest);
+        match_rest(found, join(path, pattern, len), rest);
 }
 
 static int compare(const void *a, const void *b)
@@ -115,7 +116,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* Sorts, and removes duplicates. */
-static void settle(gt_path_list *found)
+static void sort_unique(gt_path_list *found)
 {
     if (found->count) qsort(found->items, found->count, sizeof *found->items, compare);
     size_t kept = 0;
@@ -133,7 +134,7 @@ gt_path_list gt_path_pattern_find(const char *pattern)
     gt_path_list found = {0};
     size_t slashes = strspn(pattern, "/");
     if (pattern[slashes]) expand(&found, slashes ? "/" : "", pattern + slashes);
-    settle(&found);
+    sort_unique(&found);
     return found;
 }
 
@@ -141,7 +142,7 @@ gt_path_list gt_path_pattern_find_below(const char *folder_path, const char *pat
 {
     gt_path_list found = {0};
     expand(&found, folder_path, pattern);
-    settle(&found);
+    sort_unique(&found);
     return found;
 }
 

@@ -1,0 +1,133 @@
+/* How commands find their input files: by pattern, by rank, by folder, and in the capture of a simulation. */
+#ifndef GT_CLI_INPUTS_INPUTS_H
+#define GT_CLI_INPUTS_INPUTS_H
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "compat/python_regex.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- path patterns with *, ?, [] and ** (any number of folders), like Python's glob ---- */
+
+typedef struct gt_path_list {
+    char **items; /* owned, like each of them */
+    size_t count, capacity;
+} gt_path_list;
+
+/* All matching paths, sorted by bytes, without duplicates. Names that start with '.' match only patterns
+ * that do. */
+gt_path_list gt_path_pattern_find(const char *pattern);
+/* The same below a folder, whose own name is used literally. */
+gt_path_list gt_path_pattern_find_below(const char *folder, const char *pattern);
+void gt_path_list_free(gt_path_list *paths);
+
+/* ---- ranks in paths: --rank_regex, a Python regular expression ---- */
+
+typedef struct gt_rank_regex {
+    gt_python_regex python;
+    size_t group;       /* with the number: the group named "rank", else the first one */
+    const char *option; /* for messages; with `text` it must outlive the expression */
+    const char *text;
+} gt_rank_regex;
+
+bool gt_rank_regex_compile(gt_rank_regex *regex, const char *python, const char *option, gt_error *error);
+void gt_rank_regex_free(gt_rank_regex *regex);
+
+/* The rank in the text; -1 if there is none. False if the expression takes too many steps on this text. */
+bool gt_rank_regex_find(const gt_rank_regex *regex, const char *text, int64_t *rank, gt_error *error);
+
+/* ---- the trace of each rank: in a folder, by a pattern with the rank number, or by a glob ---- */
+
+enum { GT_RANKS_MAX = 1000000 };
+
+/* Exactly one of the first three is given. */
+typedef struct gt_rank_search {
+    const char *folder;  /* contains rank0_trace.json, rank1_trace.json, ... */
+    const char *pattern; /* with '*' in place of the rank number */
+    const char *glob;    /* any files; rank_regex finds the rank in their paths */
+    const char *rank_regex;
+    size_t world_size; /* 0: as many ranks as there are files */
+    bool allow_missing;
+} gt_rank_search;
+
+typedef struct gt_rank_files {
+    char **paths; /* by rank; NULL: the rank has no file */
+    size_t count;
+    char *common_folder; /* the deepest folder that contains all of them: the default place of a report */
+} gt_rank_files;
+
+/* A rank without a file is an error unless ranks may be missing. Warns about two files of one rank; the
+ * first one by name is used. */
+bool gt_rank_files_find(gt_rank_files *files, const gt_rank_search *search, gt_error *error);
+void gt_rank_files_free(gt_rank_files *files);
+
+/* The options that name the traces, as rows of an option table. Commands differ in what they do without
+ * --world_size or if a trace is missing. */
+#define GT_RANK_OPTIONS(world_size_help, allow_missing_help)                                                 \
+    {"trace_dir", GT_OPTION_STRING, "DIR", NULL, "read DIR/rank0_trace.json, DIR/rank1_trace.json, ..."},    \
+        {"trace_pattern", GT_OPTION_STRING, "PATH", NULL,                                                    \
+         "read the traces at PATH, with one '*' in place of the rank number"},                               \
+        {"trace_glob", GT_OPTION_STRING, "PATTERN", NULL,                                                    \
+         "read the traces that match PATTERN ('**' matches folders); --rank_regex extracts the rank"},       \
+        {"world_size", GT_OPTION_INT, "N", NULL, world_size_help},                                           \
+        {"rank_regex", GT_OPTION_STRING, "REGEX", "rank[\\[\\-_/]?(?P<rank>\\d+)",                           \
+         "find the rank in the file name, or else in the path (Python syntax)"},                             \
+    {                                                                                                        \
+        "allow_missing_ranks", GT_OPTION_FLAG, NULL, NULL, allow_missing_help                                \
+    }
+
+/* Prints a usage error and returns GT_EXIT_USAGE if traces are named in two ways or, if `none_given` is
+ * the message for that case, in none. FILE arguments are one of the ways. */
+gt_exit gt_rank_options_check(const gt_call *call, const char *none_given);
+gt_rank_search gt_rank_options_read(const gt_arguments *arguments);
+
+/* ---- the traces of batch reports: all below a folder, grouped by folder and ordered by rank ---- */
+
+typedef struct gt_batch_search {
+    const char *base;         /* used literally, not as a pattern */
+    const char *extension;    /* "json" or "gz" */
+    const char *rank_pattern; /* a regular expression for the text before the rank's digits in a file name */
+    const char *const *filters; /* strings that a path must contain, all of them */
+    size_t filter_count;
+} gt_batch_search;
+
+/* One folder: its traces by rank, those of one rank by name. */
+typedef struct gt_batch_folder {
+    char *path;     /* absolute */
+    char *relative; /* relative to the base; "" for the base itself */
+    char **files;   /* paths */
+    int64_t *ranks;
+    size_t count;
+} gt_batch_folder;
+
+typedef struct gt_batch_files {
+    gt_batch_folder *folders; /* in byte order of their paths */
+    size_t count, capacity;
+    size_t without_rank; /* files without a rank in their names, which are skipped */
+} gt_batch_files;
+
+/* Returns false if the rank pattern is not a valid regular expression. */
+bool gt_batch_files_find(gt_batch_files *files, const gt_batch_search *search, gt_error *error);
+void gt_batch_files_free(gt_batch_files *files);
+
+/* ---- the capture of a simulation: a folder with rocprofv3 files, a manifest and the log of the program ----
+ */
+
+typedef struct gt_capture {
+    char *folder;                       /* as given */
+    char *kernels_csv, *json, *pftrace; /* paths; NULL: none */
+    char *hip_csv, *hsa_csv;            /* next to kernels_csv */
+    bool has_manifest;
+    char *title, *environments, *steps, *precision; /* of the manifest, as Python prints them */
+    double wall_time_s;                             /* from run.log; negative: unknown */
+} gt_capture;
+
+/* Looks for files in FOLDER/kernel_trace, if it is a folder, then in FOLDER; the first one by name is
+ * used. Returns false if the folder or its manifest cannot be read. */
+bool gt_capture_find(gt_capture *capture, const char *folder, gt_error *error);
+void gt_capture_free(gt_capture *capture);
+
+#endif
