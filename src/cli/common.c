@@ -16,13 +16,7 @@
 #include <string.h>
 
 static const gt_option output_options[] = {
-    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL,
-     "write an Excel workbook to PATH (default without any output option: next to the trace, "
-     "908_results.json gives 908_perf_report.xlsx)"},
-    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file per sheet into DIR"},
-    {"output_db", GT_OPTION_STRING, "PATH", NULL,
-     "write an SQLite database with one table per sheet to PATH"},
-};
+    GT_OUTPUT_OPTIONS("next to the trace, 908_results.json gives 908_perf_report.xlsx")};
 
 static const gt_option common_options[] = {
     {"threads", GT_OPTION_INT, "N", NULL, "use N threads (default: one per core)"},

@@ -10,6 +10,17 @@
 
 /* ---- options ---- */
 
+/* The options that name the documents, as rows of an option table; `default_workbook` is the text for help.
+ */
+#define GT_OUTPUT_OPTIONS(default_workbook)                                                                  \
+    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL,                                                     \
+     "write an Excel workbook to PATH (default without any output option: " default_workbook ")"},           \
+        {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file per sheet into DIR"},         \
+    {                                                                                                        \
+        "output_db", GT_OPTION_STRING, "PATH", NULL,                                                         \
+            "write an SQLite database with one table per sheet to PATH"                                      \
+    }
+
 extern const gt_option_group gt_output_group;       /* --output_xlsx_path, --output_csvs_dir, --output_db */
 extern const gt_option_group gt_common_group;       /* threads, strictness, messages */
 extern const gt_option_group gt_short_kernel_group; /* the study of short kernels */

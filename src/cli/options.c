@@ -259,7 +259,7 @@ static bool take_words(parser *p)
 
 /* A file without an option name becomes the value of the file option, if there is one. At least one file is
  * required unless the syntax says "[FILE...]". */
-static bool settle_files(parser *p)
+static bool check_files(parser *p)
 {
     gt_arguments *a = p->arguments;
     const char *name = a->syntax->file_option;
@@ -287,7 +287,7 @@ bool gt_arguments_parse(gt_arguments *arguments, const gt_syntax *syntax, int ar
         if (!set_value(&p, i, p.options[i]->initial)) return false;
         arguments->values[i].given = false;
     }
-    return take_words(&p) && (arguments->help || settle_files(&p));
+    return take_words(&p) && (arguments->help || check_files(&p));
 }
 
 void gt_arguments_free(gt_arguments *arguments)

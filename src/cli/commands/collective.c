@@ -35,13 +35,7 @@ static const gt_option report_options[] = {
 static const gt_option_group report_group = {"Sheets", report_options, GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
-    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL,
-     "write an Excel workbook to PATH (default without any output option: nccl_analysis_report.xlsx in the "
-     "folder of the traces)"},
-    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file per sheet into DIR"},
-    {"output_db", GT_OPTION_STRING, "PATH", NULL,
-     "write an SQLite database with one table per sheet to PATH"},
-};
+    GT_OUTPUT_OPTIONS("nccl_analysis_report.xlsx in the folder of the traces")};
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 static const gt_option unused_options[] = {

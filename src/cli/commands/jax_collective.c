@@ -29,13 +29,7 @@ static const gt_option input_options[] = {
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option output_options[] = {
-    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL,
-     "write an Excel workbook to PATH (default without any output option: jax_collective_report.xlsx in "
-     "--traces_dir, or else next to the first FILE)"},
-    {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file per sheet into DIR"},
-    {"output_db", GT_OPTION_STRING, "PATH", NULL,
-     "write an SQLite database with one table per sheet to PATH"},
-};
+    GT_OUTPUT_OPTIONS("jax_collective_report.xlsx in --traces_dir, or else next to the first FILE")};
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_jax_collective_syntax = {
