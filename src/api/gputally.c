@@ -397,7 +397,7 @@ static void format_cell(void *context)
     gt_buffer cell = {0};
     gt_str formatted = string_of(call->table, call->column, call->row);
     if (call->column->type != GT_TYPE_STRING && !gt_column_is_null(call->column, call->row)) {
-        gt_literal_add(&cell, call->column, call->row, call->table->strings);
+        gt_python_add_cell(&cell, call->column, call->row, call->table->strings);
         formatted = gt_buffer_str(&cell);
     }
     if (call->size) {

@@ -1,7 +1,6 @@
 /* Buffers and UTF-8; see buffer.h. */
 #include "base/buffer.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 

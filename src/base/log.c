@@ -2,7 +2,7 @@
  * and drawn again after it. Messages of a guarded call go to that call's handler and touch none of this. */
 #include "base/log.h"
 #include "base/guard.h"
-#include "base/length.h"
+#include "base/memory.h"
 
 #include <pthread.h>
 #include <stdarg.h>

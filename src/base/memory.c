@@ -1,6 +1,5 @@
 /* Allocation that cannot fail from the caller's view, the heaps that track it, growable arrays and arenas. */
 #include "base/memory.h"
-#include "base/length.h"
 #include "base/raise.h"
 
 #include <pthread.h>

@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How many elements an array has. */
+#define GT_LENGTH(array) (sizeof(array) / sizeof *(array))
+
 void *gt_alloc(size_t size); /* uninitialised; not NULL for size 0 either */
 void *gt_alloc_zero(size_t count, size_t size);
 void *gt_realloc(void *old, size_t size); /* if there is no memory, `old` stays as it is */

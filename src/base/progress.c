@@ -1,7 +1,7 @@
 /* The progress line: a thread wakes up a few times per second, reads the counters and draws. It is started
  * only if there is a terminal to draw on. */
 #include "base/progress.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/log.h"
 
 #include <pthread.h>

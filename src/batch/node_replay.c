@@ -1,7 +1,6 @@
 /* Node replay: runs the ops that take most of the time of a group again, one at a time, with PyTorch and
  * with the benchmark program of the library. */
 #include "batch/node_replay.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "os/child.h"

@@ -1,6 +1,6 @@
 /* Signal handlers that remove unfinished output files. The library itself never touches signals. */
 #include "cli/command.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "output/output.h"
 
 #include <errno.h>

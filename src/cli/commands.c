@@ -2,7 +2,7 @@
  * and its run function. */
 #include "cli/command.h"
 #include "cli/commands/commands.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "cli/sweep/sweep.h"
 
 #include <stdarg.h>

@@ -2,7 +2,6 @@
  * together or not at all. */
 #include "cli/common.h"
 
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -255,7 +254,7 @@ static void print_written(const gt_destinations *to, const gt_table_list *tables
 static bool write_text(gt_output *output, const char *path, gt_str text, gt_error *error)
 {
     gt_journal_info("Writing Markdown to: %s", path);
-    return gt_output_whole_file(output, path, text, error);
+    return gt_output_write_file(output, path, text, error);
 }
 
 gt_output *gt_destinations_write(const gt_destinations *to, const char *trace_path,

@@ -1,7 +1,7 @@
 /* Lines on standard output, with a timestamp in the log form; messages of the library are printed as lines
  * too. */
 #include "cli/journal.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/log.h"
 #include "os/clock.h"
 

@@ -1,6 +1,6 @@
 /* The gputally program: finds the command, by the name it was called by or by its first argument, and runs
  * it. */
-#include "base/length.h"
+#include "base/memory.h"
 #include "cli/command.h"
 #include "output/terminal.h"
 #include "os/paths.h"

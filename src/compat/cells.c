@@ -1,7 +1,6 @@
 /* Makes a table of the cells of a sheet, by the rules in cells.h: cells are sorted by column, then the type
  * of each column is derived from its cells, then the column is filled. */
 #include "compat/cells.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "compat/number.h"

@@ -5,7 +5,6 @@
  * it, which is how trailing commas disappear. */
 #include "compat/python_literal.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 #include "compat/python_repr.h"
 #include "json/string.h"

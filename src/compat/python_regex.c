@@ -10,7 +10,6 @@
  */
 #include "compat/python_regex.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8

@@ -2,7 +2,7 @@
  * are is a table of Unicode, unprintable.inc. Lists and tuples print their elements by repr. */
 #include "compat/python_repr.h"
 
-#include "base/length.h"
+#include "base/memory.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -88,13 +88,13 @@ static void add_list(gt_buffer *buffer, const gt_column *column, size_t row, con
     gt_buffer_add(buffer, column->items_as_tuple ? "(" : "[", 1);
     for (size_t i = first; i < end; i++) {
         if (i > first) gt_buffer_add(buffer, ", ", 2);
-        gt_literal_add(buffer, column->items, i, strings);
+        gt_python_add_cell(buffer, column->items, i, strings);
     }
     if (column->items_as_tuple && end - first == 1) gt_buffer_add(buffer, ",", 1);
     gt_buffer_add(buffer, column->items_as_tuple ? ")" : "]", 1);
 }
 
-void gt_literal_add(gt_buffer *buffer, const gt_column *column, size_t row, const gt_interner *strings)
+void gt_python_add_cell(gt_buffer *buffer, const gt_column *column, size_t row, const gt_interner *strings)
 {
     if (column->type == GT_TYPE_FLOAT) {
         gt_buffer_add_double(buffer, column->floats[row]);
@@ -133,13 +133,13 @@ static void print_items(gt_buffer *buffer, const gt_value *value)
     gt_buffer_add(buffer, &around[0], 1);
     for (uint32_t i = 0; i < value->count; i++) {
         if (i) gt_buffer_add_cstr(buffer, is_dict && i % 2 ? ": " : ", ");
-        gt_value_print_inside(buffer, &value->items[i]);
+        gt_python_add_value_repr(buffer, &value->items[i]);
     }
     if (value->type == GT_VALUE_TUPLE && value->count == 1) gt_buffer_add(buffer, ",", 1);
     gt_buffer_add(buffer, &around[1], 1);
 }
 
-void gt_value_print_inside(gt_buffer *buffer, const gt_value *value)
+void gt_python_add_value_repr(gt_buffer *buffer, const gt_value *value)
 {
     switch (value->type) {
     case GT_VALUE_MISSING:
@@ -167,10 +167,10 @@ void gt_value_print_inside(gt_buffer *buffer, const gt_value *value)
     }
 }
 
-void gt_value_print(gt_buffer *buffer, const gt_value *value)
+void gt_python_add_value(gt_buffer *buffer, const gt_value *value)
 {
     if (value->type == GT_VALUE_STRING)
         gt_buffer_add(buffer, value->text.bytes, value->text.len);
     else
-        gt_value_print_inside(buffer, value);
+        gt_python_add_value_repr(buffer, value);
 }

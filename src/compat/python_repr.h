@@ -16,11 +16,11 @@ bool gt_is_printable(uint32_t code_point);
 void gt_python_add_escape(gt_buffer *buffer, uint32_t code_point);
 
 /* Adds the cell as repr prints it: 1, 2.5, 'text', True, [1, 2], (1,), None for a null; a NaN is nan. */
-void gt_literal_add(gt_buffer *buffer, const gt_column *column, size_t row, const gt_interner *strings);
+void gt_python_add_cell(gt_buffer *buffer, const gt_column *column, size_t row, const gt_interner *strings);
 
 /* Adds the value as str() gives it: a string as it is, but quoted inside of lists. */
-void gt_value_print(gt_buffer *buffer, const gt_value *value);
+void gt_python_add_value(gt_buffer *buffer, const gt_value *value);
 /* As repr() does: as it looks inside of a list. */
-void gt_value_print_inside(gt_buffer *buffer, const gt_value *value);
+void gt_python_add_value_repr(gt_buffer *buffer, const gt_value *value);
 
 #endif

@@ -2,7 +2,6 @@
  * user's code, so every value is checked before it is used. */
 #include "extension/extension.h"
 
-#include "base/length.h"
 #include "compat/python_repr.h"
 #include "base/memory.h"
 #include "trace/pytorch/calls.h"
@@ -15,7 +14,7 @@
 typedef struct reply_reader {
     gt_pytorch_linked *trace;
     const gt_linked_view *view; /* of the trace */
-    gt_extension_answer *answer;
+    gt_extension_reply *answer;
     gt_error *error;
     size_t events, rows;      /* before anything was added */
     size_t added;             /* number of new events */
@@ -262,7 +261,7 @@ static void set_cell(gt_table *sheet, size_t column, size_t row, const gt_value 
         break;
     default:
         text->len = 0;
-        gt_value_print(text, cell);
+        gt_python_add_value(text, cell);
         gt_table_set_string(sheet, column, row, gt_interner_add(sheet->strings, text->bytes, text->len));
     }
 }
@@ -323,7 +322,7 @@ static bool has_parts(const gt_value *document)
     return true;
 }
 
-bool gt_extension_apply(gt_pytorch_linked *trace, gt_str text, gt_extension_answer *answer, gt_error *error)
+bool gt_extension_apply(gt_pytorch_linked *trace, gt_str text, gt_extension_reply *answer, gt_error *error)
 {
     gt_arena arena = {0};
     const gt_value *document = gt_value_parse(&arena, text), *reason = gt_value_get(document, "error");

@@ -9,7 +9,6 @@
 #include "extension/extension.h"
 
 #include "base/guard.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "json/string.h"
@@ -292,8 +291,8 @@ static void close_temporary(FILE *file)
     fclose(file);
 }
 
-bool gt_extension_run(gt_pytorch_linked *trace, const gt_extension_source *source,
-                      gt_extension_answer *answer, gt_error *error)
+bool gt_extension_run(gt_pytorch_linked *trace, const gt_extension_source *source, gt_extension_reply *answer,
+                      gt_error *error)
 {
     const char *python = source->python ? source->python : "python3";
     FILE *request = tmpfile(), *reply = tmpfile();

@@ -26,18 +26,18 @@ typedef struct gt_extension_source {
 } gt_extension_source;
 
 /* What the extension returned, apart from its changes of the call tree. */
-typedef struct gt_extension_answer {
+typedef struct gt_extension_reply {
     gt_extension *extension; /* freed by the caller; an argument of the analyses */
     gt_table **sheets;       /* additional sheets, owned by the caller; strings are those of the trace */
     size_t sheet_count, sheet_capacity;
     size_t added; /* number of new ops */
-} gt_extension_answer;
+} gt_extension_reply;
 
 /* Runs the extension and applies its reply. After a failure, the trace can only be freed. */
-bool gt_extension_run(gt_pytorch_linked *trace, const gt_extension_source *source,
-                      gt_extension_answer *answer, gt_error *error);
+bool gt_extension_run(gt_pytorch_linked *trace, const gt_extension_source *source, gt_extension_reply *answer,
+                      gt_error *error);
 
 /* Applies a reply, which is a whole JSON document, to the trace: the second half of gt_extension_run. */
-bool gt_extension_apply(gt_pytorch_linked *trace, gt_str reply, gt_extension_answer *answer, gt_error *error);
+bool gt_extension_apply(gt_pytorch_linked *trace, gt_str reply, gt_extension_reply *answer, gt_error *error);
 
 #endif

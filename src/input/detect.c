@@ -1,7 +1,7 @@
 /* Format detection: binary formats by their first bytes, JSON formats by the keys of the outermost object,
  * CSV files of rocprofv3 by their column names. */
 #include "input/detect.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "input/perfetto/perfetto.h"
 #include "input/rocprof/readers.h"
 #include "input/xla/xplane.h"

@@ -2,7 +2,7 @@
  * result: an integer below 2^53 divided once by a power of ten is rounded only once. */
 #include "json/number.h"
 
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/number.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "json/values.h"
 
 #include "json/string.h"
-#include "base/length.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

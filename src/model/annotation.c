@@ -8,7 +8,7 @@
  * The start of a name decides which of them it is. Tests: tests/json/test_values.c. */
 #include "model/family.h"
 
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/number.h"
 
 #include <ctype.h>

@@ -8,7 +8,7 @@
  * does not specify the 16-bit rate, that of fp32 is used. */
 #include "model/arch.h"
 
-#include "base/length.h"
+#include "base/memory.h"
 #include "os/paths.h"
 #include "base/buffer.h"
 #include "json/values.h"

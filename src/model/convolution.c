@@ -3,7 +3,7 @@
  * Each element of the output (of the input, if transposed) takes 2 |w[1:]| flops; w[1] is already the number
  * of channels of one group. Bytes: input, weight, bias and output once. The backward pass computes the
  * gradients of input, weight and bias. */
-#include "base/length.h"
+#include "base/memory.h"
 #include "model/family.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * Flops: 2 M K N. Bytes: (M K + G K N) e_in + M N e_out, or the sum over the groups if each has its own K and
  * N. A trace contains either whole shapes (X: M x K, W: G x K x N) or a pair of shapes per group. */
-#include "base/length.h"
+#include "base/memory.h"
 #include "model/family.h"
 
 #include <stdlib.h>

@@ -248,7 +248,7 @@ void gt_model_print_parameters(gt_buffer *buffer, const gt_model_result *result)
         gt_buffer_add_cstr(buffer, i ? ", " : "{");
         gt_python_add_repr(buffer, (gt_str){name, strlen(name)});
         gt_buffer_add_cstr(buffer, ": ");
-        gt_value_print_inside(buffer, &result->parameters[i].value);
+        gt_python_add_value_repr(buffer, &result->parameters[i].value);
     }
     gt_buffer_add_cstr(buffer, "}");
 }

@@ -1,7 +1,7 @@
 /* Looks up an op by name: one hash table of the rows of all families, filled at the first look-up.
  *
  * To add a family, declare its rows in family.h and list them in `families`. */
-#include "base/length.h"
+#include "base/memory.h"
 #include "model/family.h"
 
 #include <pthread.h>

@@ -4,7 +4,7 @@
  * triton_poi_fused__unsafe_view_mul_2 is split into _unsafe_view and mul, with the op names of
  * aten_names.inc. Each op costs a number of flops per element (`costs`). The bytes are those of the tensors.
  */
-#include "base/length.h"
+#include "base/memory.h"
 #include "model/family.h"
 
 #include <stdlib.h>

@@ -71,7 +71,7 @@ char *gt_path_sibling(const char *path, const char *name)
     return gt_format("%.*s%s", (int)gt_path_folder_len(path), path, name);
 }
 
-char *gt_replace_extension(const char *path, const char *extension)
+char *gt_path_replace_extension(const char *path, const char *extension)
 {
     const char *name = gt_path_name(path), *point = strrchr(name, '.');
     size_t len = point && point > name ? (size_t)(point - path) : strlen(path);

@@ -21,8 +21,8 @@ char *gt_path_folder(const char *path);      /* "a" of "a/b", "/" of "/a", "." o
 bool gt_path_is_named(const char *path,
                       const char *name); /* whether the last part, without '/' at the end, is that */
 char *gt_path_sibling(const char *path, const char *name); /* another name in the same folder */
-char *gt_replace_extension(const char *path,
-                           const char *extension); /* "a.csv" to "a.html"; added if there is none */
+char *gt_path_replace_extension(const char *path,
+                                const char *extension); /* "a.csv" to "a.html"; added if there is none */
 
 /* ---- the file system ---- */
 

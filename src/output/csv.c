@@ -87,7 +87,7 @@ static void write_text(gt_file *file, gt_str text)
 static void write_list(gt_file *file, const gt_table *table, const gt_column *column, size_t row)
 {
     gt_buffer literal = {0};
-    gt_literal_add(&literal, column, row, table->strings);
+    gt_python_add_cell(&literal, column, row, table->strings);
     write_text(file, gt_buffer_str(&literal));
     gt_buffer_free(&literal);
 }

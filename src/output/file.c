@@ -89,7 +89,7 @@ bool gt_file_close(gt_file *file, gt_error *error)
     return ok;
 }
 
-bool gt_output_whole_file(gt_output *output, const char *path, gt_str text, gt_error *error)
+bool gt_output_write_file(gt_output *output, const char *path, gt_str text, gt_error *error)
 {
     gt_file file = {0};
     if (!gt_file_open(&file, output, path, error)) return false;

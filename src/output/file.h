@@ -34,7 +34,7 @@ void gt_file_overwrite(gt_file *file, uint64_t offset, const void *bytes, size_t
 bool gt_file_close(gt_file *file, gt_error *error);
 
 /* Opens, writes and closes a file. */
-bool gt_output_whole_file(gt_output *output, const char *path, gt_str text, gt_error *error);
+bool gt_output_write_file(gt_output *output, const char *path, gt_str text, gt_error *error);
 
 /* Room for `need` bytes, at most GT_FILE_BUFFER; the caller adds the number of bytes it wrote to file->used.
  */

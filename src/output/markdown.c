@@ -43,7 +43,7 @@ static gt_str print_cell(gt_buffer *scratch, const gt_table *table, const gt_col
         snprintf(number, sizeof number, "%g", column->floats[row]);
         gt_buffer_add_cstr(scratch, isnan(column->floats[row]) ? "nan" : number);
     } else if (!gt_column_is_null(column, row)) {
-        gt_literal_add(scratch, column, row, table->strings);
+        gt_python_add_cell(scratch, column, row, table->strings);
     }
     return gt_buffer_str(scratch);
 }

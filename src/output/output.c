@@ -6,7 +6,7 @@
  * A program may want the same to happen when it ends early. It asks for a list of all outputs with
  * gt_output_watch; the library does not. The list has a lock that a signal handler can take: its holder has
  * blocked the signals in question, so the handler never waits for its own thread. */
-#include "base/length.h"
+#include "base/memory.h"
 #include "output/output.h"
 
 #include "base/guard.h"

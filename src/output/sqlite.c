@@ -167,7 +167,7 @@ static int bind_cell(writer *to, sqlite3_stmt *insert, const gt_table *table, si
     }
     case GT_TYPE_LIST:
         to->scratch.len = 0;
-        gt_literal_add(&to->scratch, column, row, table->strings);
+        gt_python_add_cell(&to->scratch, column, row, table->strings);
         return bind_text(insert, parameter, gt_buffer_str(&to->scratch));
     }
     return SQLITE_MISUSE;

@@ -2,7 +2,6 @@
  * terminal. All texts are prepared first, then the columns get their widths, then the lines are printed. */
 #include "output/terminal.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 #include "compat/python_repr.h"
 
@@ -353,7 +352,7 @@ static void add_cell(gt_buffer *out, const gt_terminal *terminal, const gt_table
         gt_display_add(out, gt_interner_get(table->strings, column->texts[row]), terminal->utf8);
         break;
     case GT_TYPE_LIST:
-        gt_literal_add(&literal, column, row, table->strings);
+        gt_python_add_cell(&literal, column, row, table->strings);
         gt_display_add(out, gt_buffer_str(&literal), terminal->utf8);
         gt_buffer_free(&literal);
         break;

@@ -28,7 +28,7 @@ void gt_html_add_text(gt_buffer *page, const char *text)
     gt_buffer_free(&scratch);
 }
 
-void gt_html_add_address(gt_buffer *page, const char *path)
+void gt_html_add_url(gt_buffer *page, const char *path)
 {
     for (; *path; path++) {
         unsigned char byte = (unsigned char)*path;

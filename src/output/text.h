@@ -28,7 +28,7 @@ static inline const char *gt_xml_entity(char byte)
  * become U+FFFD. */
 void gt_html_add_text(gt_buffer *page, const char *text);
 /* Adds a path as a URL: bytes that have a meaning in a URL are percent-encoded. */
-void gt_html_add_address(gt_buffer *page, const char *path);
+void gt_html_add_url(gt_buffer *page, const char *path);
 void gt_html_add_base64(gt_buffer *page, const void *bytes, size_t len);
 
 /* Names of files, sheets, SQL tables or columns that differ in more than case. */

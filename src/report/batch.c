@@ -3,7 +3,7 @@
 
 #include "analysis/collective/sheets.h"
 #include "base/guard.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/log.h"
 #include "report/collective.h"
 #include "schema/columns.h"
@@ -129,15 +129,15 @@ void gt_batch_collective_tables(gt_batch_ranks *ranks, gt_table_list *tables)
     gt_collective_matches matches = gt_collective_match(rows);
     gt_collective_sync sync;
     size_t disagreeing;
-    if (!gt_collective_sync_find(&sync, &matches, by_order_alone, GT_MISMATCH_KEPT, &error))
+    if (!gt_collective_sync_find(&sync, &matches, by_order_alone, GT_MISMATCH_KEEP, &error))
         gt_raise_internal("%s", error.text); /* mismatches are kept */
     warn_of_mismatches(sync.disagreeing, &error);
     gt_table *narrow = gt_collective_sync_table(&sync, false);
     gt_table *summary = gt_collective_sync_summary(narrow, &mean);
     bool wide = gt_collective_has_room(GT_SHEET_NCCL_IMPLICIT_SYNC_CAT_DETAILED, sync.count, matches.ranks,
-                                       GT_SYNC_COLUMNS_A_RANK);
+                                       GT_SYNC_COLUMNS_PER_RANK);
     gt_table *detailed = gt_collective_sync_table(&sync, wide);
-    gt_table *all2allv = gt_collective_all2allv(&matches, false, GT_MISMATCH_KEPT, &disagreeing, &error);
+    gt_table *all2allv = gt_collective_all2allv(&matches, false, GT_MISMATCH_KEEP, &disagreeing, &error);
     warn_of_mismatches(disagreeing, &error);
     gt_collective_sync_free(&sync);
     gt_collective_matches_free(&matches);

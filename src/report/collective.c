@@ -2,7 +2,6 @@
  * the workbook. */
 #include "report/collective.h"
 #include "analysis/collective/sheets.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "report/summary.h"
@@ -24,7 +23,7 @@ typedef struct sheets {
 
 static gt_mismatch mismatch_of(const gt_collective_options *options)
 {
-    return options->leave_out_mismatches ? GT_MISMATCH_LEFT_OUT : GT_MISMATCH_FAILS;
+    return options->leave_out_mismatches ? GT_MISMATCH_SKIP : GT_MISMATCH_FAIL;
 }
 
 bool gt_collective_has_room(gt_sheet sheet, size_t rows, int64_t ranks, int64_t columns)
@@ -47,7 +46,7 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
     if (!gt_collective_sync_find(&sync, matches, by_order_alone, mismatch_of(options), error)) return false;
     say_left_out(sync.disagreeing);
     bool wide = gt_collective_has_room(GT_SHEET_NCCL_IMPLICIT_SYNC, sync.count, matches->ranks,
-                                       GT_SYNC_COLUMNS_A_RANK);
+                                       GT_SYNC_COLUMNS_PER_RANK);
     gt_table *narrow = gt_collective_sync_table(&sync, false); /* the summary needs no per-rank columns */
     s->sync_summary = gt_collective_sync_summary(narrow, &options->aggregations);
     gt_table_free(narrow);

@@ -48,7 +48,7 @@ bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, 
 
 /* If ranks communicate in many small groups, a sheet with columns per rank is mostly empty: false, and a
  * warning, if it would be too large. */
-enum { GT_SYNC_COLUMNS_A_RANK = 3 };
+enum { GT_SYNC_COLUMNS_PER_RANK = 3 };
 bool gt_collective_has_room(gt_sheet sheet, size_t rows, int64_t ranks, int64_t columns);
 
 void gt_collective_print_summary(FILE *out, const gt_table_list *tables, int width, bool utf8);

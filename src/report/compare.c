@@ -1,7 +1,6 @@
 /* The comparison of reports: the table `rules` states how each sheet is compared; by it sheets are read,
  * merged and split. */
 #include "report/compare.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "report/summary.h"
@@ -397,7 +396,8 @@ static bool gates_spoke(const work *w, gt_error *error)
         if (!gate->rows_checked)
             return gt_fail(error, "--fail_if '%.300s': sheet %.100s has no row '%.300s'", gate->condition,
                            gate->sheet, gate->row);
-        if (!gate->values_checked) gt_warn("--fail_if '%s': no row has a value in both reports", gate->condition);
+        if (!gate->values_checked)
+            gt_warn("--fail_if '%s': no row has a value in both reports", gate->condition);
     }
     return true;
 }

@@ -2,7 +2,6 @@
 #include "report/diff.h"
 
 #include "analysis/diff/diff.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "report/diff_text.h"
@@ -29,7 +28,7 @@ static void keep_tables(gt_diff *d, gt_diff_stats *stats)
         gt_info("No GPU events found in either trace");
         return;
     }
-    gt_diff_summary summary = gt_diff_summarise(stats);
+    gt_diff_summary summary = gt_diff_summarize(stats);
     d->differences = gt_diff_differences(stats);
     d->identical = stats->identical;
     gt_table_list_add(&d->tables, gt_diff_stats_sheet(stats));

@@ -2,7 +2,6 @@
 #include "report/genesis.h"
 
 #include "analysis/rocprof/genesis.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "output/output.h"
 #include "report/pftrace.h"

@@ -3,7 +3,7 @@
 #include "report/jax.h"
 
 #include "analysis/jax/sheets.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/log.h"
 #include "report/summary.h"
 #include "schema/columns.h"

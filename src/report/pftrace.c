@@ -1,6 +1,5 @@
 /* The pftrace reports. */
 #include "report/pftrace.h"
-#include "base/length.h"
 #include "json/string.h"
 #include "report/summary.h"
 

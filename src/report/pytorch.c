@@ -6,7 +6,7 @@
 #include "analysis/pytorch/launchers.h"
 #include "analysis/pytorch/sheets.h"
 #include "analysis/phases/phases.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/log.h"
 #include "report/summary.h"
 #include "schema/columns.h"
@@ -303,7 +303,7 @@ static void use_old_names(gt_table_list *tables)
 }
 
 static bool run_extension(gt_pytorch_linked *trace, const gt_extension_source *source,
-                          gt_extension_answer *answer, gt_error *error)
+                          gt_extension_reply *answer, gt_error *error)
 {
     if (!gt_extension_run(trace, source, answer, error)) return false;
     gt_info("extension %s: %zu ops added, %zu sheets", source->file, answer->added, answer->sheet_count);
@@ -311,7 +311,7 @@ static bool run_extension(gt_pytorch_linked *trace, const gt_extension_source *s
 }
 
 /* The sheets of an extension come last; a sheet with the name of another one replaces it. */
-static void add_extension_sheets(gt_extension_answer *answer, gt_table_list *tables)
+static void add_extension_sheets(gt_extension_reply *answer, gt_table_list *tables)
 {
     for (size_t i = 0; i < answer->sheet_count; i++) {
         size_t at = 0;
@@ -326,7 +326,7 @@ static void add_extension_sheets(gt_extension_answer *answer, gt_table_list *tab
     answer->sheet_count = 0;
 }
 
-static void free_answer(gt_extension_answer *answer)
+static void free_answer(gt_extension_reply *answer)
 {
     for (size_t i = 0; i < answer->sheet_count; i++) gt_table_free(answer->sheets[i]);
     gt_free(answer->sheets);
@@ -337,7 +337,7 @@ bool gt_pytorch_tables(gt_pytorch_linked *trace, const gt_pytorch_options *optio
                        gt_error *error)
 {
     gt_table_list made = {0};
-    gt_extension_answer answer = {0};
+    gt_extension_reply answer = {0};
     const gt_linked_view *view = gt_pytorch_view(trace);
     if (options->pseudo_ops) {
         gt_pseudo_ops_add(trace);
@@ -347,7 +347,7 @@ bool gt_pytorch_tables(gt_pytorch_linked *trace, const gt_pytorch_options *optio
     bool all = (!options->extension || run_extension(trace, options->extension, &answer, error)) &&
                add_sheets(view, answer.extension, options, &made, error);
     if (all && options->extra) add_extra_sheets(&view->events, &options->extra_options, &made);
-    if (options->seed_names) use_old_names(&made);
+    if (options->legacy_names) use_old_names(&made);
     if (all) add_extension_sheets(&answer, &made);
     free_answer(&answer);
     for (size_t i = 0; all && i < made.count; i++) gt_table_list_add(tables, made.items[i]);

@@ -49,7 +49,7 @@ typedef struct gt_pytorch_options {
     /* A second trace, read with the same options, for diff_stats; may be NULL. */
     gt_pytorch_linked *comparison;
     const gt_extension_source *extension; /* a Python extension to run; may be NULL */
-    bool seed_names; /* the old names ops_all, short_kernels_histogram, short_kernels_all_details */
+    bool legacy_names; /* the old names ops_all, short_kernels_histogram, short_kernels_all_details */
 } gt_pytorch_options;
 
 gt_pytorch_options gt_pytorch_options_default(void);

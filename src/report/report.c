@@ -1,6 +1,5 @@
 /* Formats, kinds of reports and options: three tables, and what is done with their rows. */
 #include "report/report.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "input/chrome/kineto.h"
 #include "input/rocprof/rocprof.h"
@@ -93,8 +92,8 @@ static const struct {
     {"include_first_occurrence_time", FLAG, AT(pytorch.first_occurrence), 0},
     {"include_call_stack", FLAG, AT(pytorch.call_stack), 0},
     {"enable_pseudo_ops", FLAG, AT(pytorch.pseudo_ops), 0},
-    {"legacy_sheet_names", FLAG, AT(pytorch.seed_names), 0},
-    {"seed_sheet_names", FLAG, AT(pytorch.seed_names), 0}, /* its old name */
+    {"legacy_sheet_names", FLAG, AT(pytorch.legacy_names), 0},
+    {"seed_sheet_names", FLAG, AT(pytorch.legacy_names), 0}, /* its old name */
     {"gpu_arch_json_path", STRING, AT(gpu_arch_json_path), 0},
     {"gpu_arch_platform", STRING, AT(gpu_arch_platform), 0},
     {"python_path", STRING, AT(pytorch.python_path), 0},

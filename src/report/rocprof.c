@@ -1,6 +1,5 @@
 /* The rocprofv3 report, in the order of its sheets, and its terminal summary. */
 #include "report/rocprof.h"
-#include "base/length.h"
 #include "report/summary.h"
 
 #include "analysis/rocprof/sheets.h"

@@ -1,8 +1,8 @@
 /* The names of all columns, each spelled once: GT_COL_TIME_MS is the handle of "time ms".
  *
- * The name of a handle is that of the column in capitals: (%) is PCT, (µs) is US, / is PER. If two names differ
- * only in case or punctuation, the handle of the less common one also names its sheet, or ends in TITLE if the
- * name is capitalized ("count" and "Count"). */
+ * The name of a handle is that of the column in capitals: (%) is PCT, (µs) is US, / is PER. If two names
+ * differ only in case or punctuation, the handle of the less common one also names its sheet, or ends in
+ * TITLE if the name is capitalized ("count" and "Count"). */
 #ifndef GT_SCHEMA_COLUMNS_H
 #define GT_SCHEMA_COLUMNS_H
 

@@ -1,7 +1,6 @@
 /* Folders are read one at a time, in byte order of names, so that the same sweep always gives the same
  * traces. */
 #include "sweep/layout.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"

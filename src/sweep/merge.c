@@ -2,7 +2,6 @@
  * events, the second copies the events. */
 #include "sweep/merge.h"
 #include "base/buffer.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"

@@ -3,7 +3,6 @@
 #include "sweep/report.h"
 #include "analysis/collective/sheets.h"
 #include "base/guard.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"

@@ -1,7 +1,7 @@
 /* Names of collectives, as the frameworks and the kernels write them. */
 #include "trace/collective_names.h"
 
-#include "base/length.h"
+#include "base/memory.h"
 
 #include <string.h>
 #include <strings.h>

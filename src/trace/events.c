@@ -1,7 +1,6 @@
 /* Column types of the event stores, and whole columns as arrays. */
 #include "trace/events.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 #include "json/string.h"
 

@@ -280,7 +280,7 @@ void gt_store_writer_add(gt_store_writer *w, uint64_t present, const gt_store_ce
     if (w->rows == SEGMENT_ROWS) close_segment(w);
 }
 
-void gt_store_writer_pass(gt_store_writer *w)
+void gt_store_writer_skip(gt_store_writer *w)
 {
     w->piece->records++;
 }

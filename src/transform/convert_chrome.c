@@ -2,7 +2,6 @@
  * arguments. */
 #include "transform/convert.h"
 #include "base/buffer.h"
-#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -91,33 +90,33 @@ static void note_number(gt_timeline *timeline, uint32_t key, gt_str word)
     gt_json_number number;
     uint64_t large;
     if (!gt_json_parse_number(word, &number))
-        gt_timeline_note_json(timeline, key, word);
+        gt_timeline_arg_json(timeline, key, word);
     else if (number.is_int)
-        gt_timeline_note_int(timeline, key, number.integer);
+        gt_timeline_arg_int(timeline, key, number.integer);
     else if (is_unsigned(word, &large))
-        gt_timeline_note_uint(timeline, key, large);
+        gt_timeline_arg_uint(timeline, key, large);
     else
-        gt_timeline_note_double(timeline, key, number.real);
+        gt_timeline_arg_double(timeline, key, number.real);
 }
 
 static void raw_note(gt_timeline *timeline, uint32_t key, gt_str value, gt_buffer *room)
 {
     switch (value.bytes[0]) {
     case '"':
-        gt_timeline_note_string(timeline, key, raw_decode(value, room));
+        gt_timeline_arg_string(timeline, key, raw_decode(value, room));
         break;
     case '{':
     case '[':
         room->len = 0;
         gt_json_add_compact(room, value);
-        gt_timeline_note_json(timeline, key, (gt_str){room->bytes, room->len});
+        gt_timeline_arg_json(timeline, key, (gt_str){room->bytes, room->len});
         break;
     case 't':
     case 'f':
-        gt_timeline_note_bool(timeline, key, value.bytes[0] == 't');
+        gt_timeline_arg_bool(timeline, key, value.bytes[0] == 't');
         break;
     case 'n':
-        gt_timeline_note_json(timeline, key, value);
+        gt_timeline_arg_json(timeline, key, value);
         break;
     default:
         note_number(timeline, key, value);
@@ -214,7 +213,7 @@ static uint32_t track_of(conversion *c)
     uint32_t *found = gt_map_put(&c->tracks, process, gt_interner_add(c->strings, value.bytes, value.len));
     if (*found == GT_MAP_NONE) {
         int64_t tid = number_of(c, value, GT_NO_TID + 1, INT64_MAX, &name);
-        *found = gt_timeline_track(c->timeline, process, (gt_track_ask){GT_FORM_THREAD, tid, name});
+        *found = gt_timeline_track(c->timeline, process, (gt_track_spec){GT_FORM_THREAD, tid, name});
     }
     return *found;
 }
@@ -345,7 +344,7 @@ static void add_value(conversion *c, uint32_t key, gt_str value)
     uint32_t *track = gt_map_put(&c->counters, process, called);
     if (*track == GT_MAP_NONE)
         *track = gt_timeline_track(c->timeline, process,
-                                   (gt_track_ask){GT_FORM_COUNTER, GT_NO_TID, {both, strlen(both)}});
+                                   (gt_track_spec){GT_FORM_COUNTER, GT_NO_TID, {both, strlen(both)}});
     gt_timeline_begin(c->timeline, GT_TIMELINE_VALUE, *track, time, time, text_id(c, raw(c, CATEGORY)),
                       event_name);
     gt_timeline_value(c->timeline, number.real);
@@ -468,8 +467,8 @@ static void add_properties(conversion *c)
     gt_buffer_add_cstr(&c->about, "}");
     uint32_t process =
         gt_timeline_process(c->timeline, FIRST_MADE_UP_NUMBER + c->made_up++, (gt_str){"trace", 5});
-    uint32_t track =
-        gt_timeline_track(c->timeline, process, (gt_track_ask){GT_FORM_QUEUE, GT_NO_TID, {"properties", 10}});
+    uint32_t track = gt_timeline_track(c->timeline, process,
+                                       (gt_track_spec){GT_FORM_QUEUE, GT_NO_TID, {"properties", 10}});
     gt_timeline_begin(c->timeline, GT_TIMELINE_MARK, track, c->first_ns, c->first_ns,
                       gt_interner_add_cstr(c->strings, "__metadata"),
                       gt_interner_add_cstr(c->strings, "trace properties"));

@@ -8,7 +8,6 @@
 #include "base/memory.h"
 
 #include "json/string.h"
-#include "base/length.h"
 #include "base/map.h"
 #include "base/progress.h"
 #include "input/rocprof/readers.h"

@@ -152,10 +152,10 @@ static void note_agent_row(gt_timeline *timeline, const gt_rocprof *run, const g
         uint32_t agent_key = gt_interner_add_cstr(strings, gt_agent_info_names[i]);
         if (gt_agent_columns[column].type == GT_STORE_STRING) {
             if (cells[column].text != GT_STR_NONE)
-                gt_timeline_note_string(timeline, agent_key,
-                                        gt_interner_get(run->strings, (uint32_t)cells[column].text));
+                gt_timeline_arg_string(timeline, agent_key,
+                                       gt_interner_get(run->strings, (uint32_t)cells[column].text));
         } else if (cells[column].integer != GT_AGENT_ABSENT) {
-            gt_timeline_note_int(timeline, agent_key, cells[column].integer);
+            gt_timeline_arg_int(timeline, agent_key, cells[column].integer);
         }
     }
 }
@@ -254,7 +254,7 @@ static uint32_t thread_track(conversion *c, int64_t process, int64_t tid)
     if (*found == GT_MAP_NONE) {
         char name[48];
         snprintf(name, sizeof name, "THREAD (%" PRId64 ")", tid);
-        gt_track_ask ask = {GT_FORM_THREAD, tid, {name, strlen(name)}};
+        gt_track_spec ask = {GT_FORM_THREAD, tid, {name, strlen(name)}};
         *found = gt_timeline_track(c->timeline, c->processes[process], ask);
     }
     return *found;
@@ -268,7 +268,7 @@ static uint32_t queue_track(conversion *c, uint32_t agent, int64_t stream)
         const agent_row *on = &c->agents.rows[agent];
         gt_str label = gt_interner_get(c->strings, on->label);
         snprintf(name, sizeof name, "STREAM [\" %" PRId64 " \"] %.*s", stream, (int)label.len, label.bytes);
-        gt_track_ask ask = {GT_FORM_QUEUE, GT_NO_TID, {name, strlen(name)}};
+        gt_track_spec ask = {GT_FORM_QUEUE, GT_NO_TID, {name, strlen(name)}};
         *found = gt_timeline_track(c->timeline, c->processes[on->process], ask);
     }
     return *found;
@@ -278,12 +278,12 @@ static uint32_t queue_track(conversion *c, uint32_t agent, int64_t stream)
 
 static void note(conversion *c, rocprof_key k, int64_t value)
 {
-    gt_timeline_note_int(c->timeline, c->keys[k], value);
+    gt_timeline_arg_int(c->timeline, c->keys[k], value);
 }
 
 static void note_word(conversion *c, rocprof_key k, uint32_t text)
 {
-    if (text) gt_timeline_note_literal(c->timeline, c->keys[k], text);
+    if (text) gt_timeline_arg_interned(c->timeline, c->keys[k], text);
 }
 
 static void note_agent(conversion *c, uint32_t agent, rocprof_key label, rocprof_key id)
@@ -445,7 +445,7 @@ static void note_counters(conversion *c, int64_t process, int64_t dispatch)
     if (!c->run->counters) return;
     uint32_t at = gt_map_get(&c->counters, (uint64_t)process, (uint64_t)dispatch);
     for (; at != GT_MAP_NONE; at = c->next_counter[at])
-        gt_timeline_note_double(c->timeline, move_text(c, c->counter_names[at]), c->counter_values[at]);
+        gt_timeline_arg_double(c->timeline, move_text(c, c->counter_names[at]), c->counter_values[at]);
 }
 
 /* ---- dispatches ---- */
@@ -492,7 +492,7 @@ static void note_dispatch(conversion *c, const gt_store_cell *cells, uint32_t ag
     note_axes(c, KEY_BLOCK_X, cells + GT_DISPATCH_BLOCK_X);
     note_axes(c, KEY_GRID_X, cells + GT_DISPATCH_GRID_X);
     if (gt_kernel_short_name(name).len != name.len)
-        gt_timeline_note_string(c->timeline, c->keys[KEY_KERNEL_NAME], name);
+        gt_timeline_arg_string(c->timeline, c->keys[KEY_KERNEL_NAME], name);
 }
 
 static void add_dispatches(conversion *c)
@@ -524,7 +524,7 @@ static void add_dispatches(conversion *c)
 static void add_session(conversion *c, size_t process, const gt_rocprof_process *about)
 {
     if (!about->init_ns && !about->fini_ns) return;
-    gt_track_ask ask = {GT_FORM_QUEUE, GT_NO_TID, {"PROFILED RUN", 12}};
+    gt_track_spec ask = {GT_FORM_QUEUE, GT_NO_TID, {"PROFILED RUN", 12}};
     uint32_t track = gt_timeline_track(c->timeline, c->processes[process], ask);
     gt_timeline_begin(c->timeline, GT_TIMELINE_SLICE, track, about->init_ns, about->fini_ns,
                       word(c, "session"), word(c, "profiled run"));
@@ -564,7 +564,7 @@ static void add_agents(conversion *c)
         int64_t process = process_of(c, cells[GT_AGENT_PROCESS].integer);
         if (!tracks[process])
             tracks[process] = 1 + gt_timeline_track(c->timeline, c->processes[process],
-                                                    (gt_track_ask){GT_FORM_QUEUE, GT_NO_TID, {"AGENTS", 6}});
+                                                    (gt_track_spec){GT_FORM_QUEUE, GT_NO_TID, {"AGENTS", 6}});
         uint32_t agent = agent_of(c, process, cells[GT_AGENT_ID].integer);
         gt_timeline_begin(c->timeline, GT_TIMELINE_MARK, tracks[process] - 1, time_ns, time_ns, category,
                           c->agents.rows[agent].label);

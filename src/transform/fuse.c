@@ -1,7 +1,6 @@
 /* Merges the traces of several ranks into one: first computes how far the ids and times of each rank are
  * shifted, then copies the events. */
 #include "transform/fuse.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"

@@ -1,6 +1,6 @@
 /* Reads a trace event by event, and writes single events with other ids, names and times. */
 #include "transform/fuse_event.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/progress.h"
 #include "json/number.h"
 #include "json/scan.h"

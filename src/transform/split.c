@@ -2,7 +2,6 @@
  * their text aside, and writes the files and their description. */
 #include "transform/split.h"
 #include "analysis/serving/serving.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"

@@ -1,6 +1,6 @@
 /* The batch report of small ranks: its sheets, the columns of parameters, and ranks that cannot be read.
  * Expected cells are computed by hand. */
-#include "base/length.h"
+#include "base/memory.h"
 #include "output_help.h"
 #include "report/batch.h"
 

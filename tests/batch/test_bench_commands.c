@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/length.h"
+#include "base/memory.h"
 #include "batch/bench_commands.h"
 
 #include <math.h>

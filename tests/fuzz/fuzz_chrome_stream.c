@@ -14,12 +14,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gt_gpu_stream events = {0};
     gt_llama_summary summary = {0};
     gt_stream *stream = gt_stream_memory(data + 1, size - 1, data[0] & 2 ? 1 + data[0] : 0, &error);
-    bool read = gt_chrome_stream_read(stream, 0, strings, &options, &events, &error);
+    bool read = gt_gpu_stream_read(stream, 0, strings, &options, &events, &error);
     if (!read && !error.text[0]) abort(); /* a failure without a message */
     for (size_t i = 1; read && i < events.count; i++)
         if (events.items[i].start_us < events.items[i - 1].start_us) abort();
     if (read)
-        gt_llama_summarise(&events, "norm", (gt_llama_range){0, 3}, (gt_llama_range){0, data[0] & 3},
+        gt_llama_summarize(&events, "norm", (gt_llama_range){0, 3}, (gt_llama_range){0, data[0] & 3},
                            &summary, &error);
     gt_llama_summary_free(&summary);
     gt_gpu_stream_free(&events);

@@ -35,7 +35,7 @@ static void convert(const uint8_t *data, size_t size, gt_timeline_format format)
     gt_timeline *timeline = gt_timeline_new(output, path, format, 1, &error);
     if (!timeline) abort();
     if (!gt_convert_chrome(stream, timeline, &(gt_read_options){0}, &read, &error))
-        gt_timeline_drop(timeline);
+        gt_timeline_free(timeline);
     else if (!gt_timeline_finish(timeline, &totals, &error))
         abort();
     gt_output_free(output); /* without a commit, no file stays */

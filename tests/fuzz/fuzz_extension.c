@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gt_stream_close(stream);
     if (!events) abort();
     gt_pytorch_linked *trace = gt_pytorch_link(gt_pytorch_build_tree(events));
-    gt_extension_answer answer = {0};
+    gt_extension_reply answer = {0};
     if (gt_extension_apply(trace, (gt_str){(const char *)data, size}, &answer, &error)) {
         make_sheets(gt_pytorch_view(trace), answer.extension);
     } else if (!error.text[0]) {

@@ -21,7 +21,7 @@ static void assert_prints(const char *json, const char *expected)
 {
     gt_arena arena = {0};
     gt_buffer buffer = {0};
-    gt_value_print(&buffer, gt_value_parse(&arena, text_of(json)));
+    gt_python_add_value(&buffer, gt_value_parse(&arena, text_of(json)));
     assert_string_equal(gt_buffer_str(&buffer).bytes, expected);
     gt_buffer_free(&buffer);
     gt_arena_free(&arena);
@@ -62,11 +62,11 @@ static void test_tuples(void **state)
     gt_value one[] = {gt_value_cstr("x")}, none = gt_value_tuple(&arena, NULL, 0);
     gt_value nest[] = {gt_value_tuple(&arena, one, 1), none, gt_value_float(2)};
     gt_value tuple = gt_value_tuple(&arena, nest, 3);
-    gt_value_print(&buffer, &tuple);
+    gt_python_add_value(&buffer, &tuple);
     assert_string_equal(gt_buffer_str(&buffer).bytes, "(('x',), (), 2.0)");
     buffer.len = 0;
     gt_value outer = gt_value_as_tuple(gt_value_parse(&arena, text_of("[[1],2]")));
-    gt_value_print(&buffer, &outer);
+    gt_python_add_value(&buffer, &outer);
     assert_string_equal(gt_buffer_str(&buffer).bytes, "([1], 2)");
     gt_buffer_free(&buffer);
     gt_arena_free(&arena);
@@ -212,7 +212,7 @@ static void test_gemm_kernels(void **state)
         if (!known) continue;
         gt_buffer buffer = {0};
         gt_value both = gt_value_tuple(&arena, transpose, 2);
-        gt_value_print(&buffer, &both);
+        gt_python_add_value(&buffer, &both);
         assert_string_equal(gt_buffer_str(&buffer).bytes, cases[i].transpose);
         gt_buffer_free(&buffer);
     }

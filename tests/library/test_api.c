@@ -199,8 +199,8 @@ static void invalid_pytorch_options_are_errors(void **state)
 static void reports_a_jax_profile(void **state)
 {
     (void)state;
-    gputally_report *report = gputally_report_make(GT_TESTS "/fixtures/jax/products.xplane.pb.gz",
-                                                   NULL, error, sizeof error);
+    gputally_report *report =
+        gputally_report_make(GT_TESTS "/fixtures/jax/products.xplane.pb.gz", NULL, error, sizeof error);
     assert_non_null(report);
     assert_int_equal(gputally_report_kind(report), GPUTALLY_JAX);
     assert_string_equal(gputally_sheet_name(gputally_report_sheet(report, 0)), "gpu_timeline");

@@ -96,7 +96,7 @@ static void print_parameter(gt_buffer *buffer, const gt_model_result *result, co
 {
     for (size_t i = 0; i < result->parameter_count; i++)
         if (strcmp(result->parameters[i].name, name) == 0)
-            gt_value_print(buffer, &result->parameters[i].value);
+            gt_python_add_value(buffer, &result->parameters[i].value);
 }
 
 /* The value of the result for an expectation of the file; compared as text. */

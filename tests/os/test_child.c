@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "os/child.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/buffer.h"
 
 #include <errno.h>

@@ -34,9 +34,9 @@ static void paths_have_parts(void **state)
     expect(gt_path_folder("/c"), "/");
     expect(gt_path_sibling("a/b/c.csv", "d"), "a/b/d");
     expect(gt_path_sibling("c.csv", "d"), "d");
-    expect(gt_replace_extension("a.b/c.csv", "_x.csv"), "a.b/c_x.csv");
-    expect(gt_replace_extension("a.b/c", ".csv"), "a.b/c.csv");
-    expect(gt_replace_extension("a/.hidden", ".csv"), "a/.hidden.csv");
+    expect(gt_path_replace_extension("a.b/c.csv", "_x.csv"), "a.b/c_x.csv");
+    expect(gt_path_replace_extension("a.b/c", ".csv"), "a.b/c.csv");
+    expect(gt_path_replace_extension("a/.hidden", ".csv"), "a/.hidden.csv");
 }
 
 static void files_are_asked_about(void **state)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/length.h"
+#include "base/memory.h"
 #include "output/figure/figure.h"
 
 #include <math.h>
@@ -110,11 +110,11 @@ static void numbers_have_the_right_decimals(void **state)
     (void)state;
     gt_figure *figure = new_figure(10, 5, 50);
     gt_x_tick ticks[] = {{0, "a"}, {1, "b"}};
-    gt_axes axes = gt_axes_draw(figure, (gt_place){0, 0}, (gt_place){720, 360}, (gt_axis_range){-0.5, 1.5},
+    gt_axes axes = gt_axes_draw(figure, (gt_point){0, 0}, (gt_point){720, 360}, (gt_axis_range){-0.5, 1.5},
                                 (gt_axis_range){10, 20}, &(gt_axes_text){"title", "x", "y", ticks, 2, false});
     assert_true(axes.upper_left.x > 20 && axes.lower_right.x < 720 && axes.lower_right.x > 500);
     assert_true(axes.upper_left.y > 16 && axes.lower_right.y < 330 && axes.lower_right.y > 200);
-    gt_place low = gt_axes_place(&axes, -0.5, 10), middle = gt_axes_place(&axes, 0.5, 15);
+    gt_point low = gt_axes_place(&axes, -0.5, 10), middle = gt_axes_place(&axes, 0.5, 15);
     assert_true(low.x == axes.upper_left.x && low.y == axes.lower_right.y);
     assert_true(fabs(middle.x - (axes.upper_left.x + axes.lower_right.x) / 2) < 1e-9);
     assert_true(fabs(middle.y - (axes.upper_left.y + axes.lower_right.y) / 2) < 1e-9);
@@ -128,10 +128,10 @@ static void many_labels_need_more_height(void **state)
     gt_x_tick ticks[500];
     for (size_t i = 0; i < GT_LENGTH(ticks); i++) ticks[i] = (gt_x_tick){(double)i, "Rank 123"};
     gt_axes_text text = {"title", "x", "y", ticks, 2, false};
-    gt_axes few = gt_axes_draw(figure, (gt_place){0, 0}, (gt_place){720, 360}, (gt_axis_range){0, 2},
+    gt_axes few = gt_axes_draw(figure, (gt_point){0, 0}, (gt_point){720, 360}, (gt_axis_range){0, 2},
                                (gt_axis_range){0, 1}, &text);
     text.x_tick_count = GT_LENGTH(ticks);
-    gt_axes many = gt_axes_draw(figure, (gt_place){0, 0}, (gt_place){720, 360}, (gt_axis_range){0, 500},
+    gt_axes many = gt_axes_draw(figure, (gt_point){0, 0}, (gt_point){720, 360}, (gt_axis_range){0, 500},
                                 (gt_axis_range){0, 1}, &text);
     assert_true(many.lower_right.y < few.lower_right.y - 20);
     gt_figure_free(figure);
@@ -145,9 +145,9 @@ static void a_figure_becomes_a_png(void **state)
     snprintf(path, sizeof path, "%s/a.png", folder);
     gt_error error;
     gt_figure *figure = new_figure(2, 1.5, 100);
-    gt_place points[] = {{0, 1}, {1, NAN}, {2, 3}};
+    gt_point points[] = {{0, 1}, {1, NAN}, {2, 3}};
     gt_axes axes =
-        gt_axes_draw(figure, (gt_place){0, 0}, (gt_place){144, 108}, (gt_axis_range){0, 2},
+        gt_axes_draw(figure, (gt_point){0, 0}, (gt_point){144, 108}, (gt_axis_range){0, 2},
                      (gt_axis_range){0, 4}, &(gt_axes_text){"\xc3\xa9\xff", "x", "y", NULL, 0, false});
     gt_series series[30];
     for (size_t i = 0; i < GT_LENGTH(series); i++)
@@ -177,8 +177,7 @@ static void a_figure_may_be_too_large(void **state)
     (void)state;
     gt_error error;
     assert_null(gt_figure_new(40, 6, 1200, &error));
-    assert_string_equal(error.text,
-                        "cannot draw a figure of 48000 x 7200 pixels: at most 32000 per side");
+    assert_string_equal(error.text, "cannot draw a figure of 48000 x 7200 pixels: at most 32000 per side");
 }
 
 static void colours_of_the_scale(void **state)

@@ -174,18 +174,18 @@ static char *small_timeline(gt_timeline_format format, size_t *len, gt_timeline_
     assert_non_null(t);
     gt_interner *strings = gt_timeline_strings(t);
     uint32_t process = gt_timeline_process(t, 5, text("p\"1"));
-    uint32_t thread = gt_timeline_track(t, process, (gt_track_ask){GT_FORM_THREAD, 6, text("main")});
+    uint32_t thread = gt_timeline_track(t, process, (gt_track_spec){GT_FORM_THREAD, 6, text("main")});
     uint32_t counter =
-        gt_timeline_track(t, process, (gt_track_ask){GT_FORM_COUNTER, GT_NO_TID, text("load")});
+        gt_timeline_track(t, process, (gt_track_spec){GT_FORM_COUNTER, GT_NO_TID, text("load")});
     uint32_t cat = gt_interner_add_cstr(strings, "c"), key = gt_interner_add_cstr(strings, "k");
     gt_timeline_begin(t, GT_TIMELINE_SLICE, thread, 1500, 1600, cat, gt_interner_add_cstr(strings, "inner"));
-    gt_timeline_note_json(t, key, text("[1,[]]"));
+    gt_timeline_arg_json(t, key, text("[1,[]]"));
     gt_timeline_end(t);
     gt_timeline_begin(t, GT_TIMELINE_SLICE, thread, 1000, 2001, cat, gt_interner_add_cstr(strings, "outer"));
-    gt_timeline_note_int(t, key, -3);
+    gt_timeline_arg_int(t, key, -3);
     gt_timeline_end(t);
     gt_timeline_begin(t, GT_TIMELINE_MARK, thread, 1700, 0, cat, gt_interner_add_cstr(strings, "mark"));
-    gt_timeline_note_bool(t, key, true);
+    gt_timeline_arg_bool(t, key, true);
     gt_timeline_end(t);
     gt_timeline_begin(t, GT_TIMELINE_VALUE, counter, 1800, 0, cat, gt_interner_add_cstr(strings, "load"));
     gt_timeline_value(t, 0.5);

@@ -1,7 +1,7 @@
 /* Group-by: small tables computed by hand, large random ones compared with loops over all pairs of rows and
  * groups. */
 #include "test_table_strings.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "table/operations.h"
 #include "table/stats.h"
 

@@ -182,12 +182,12 @@ static void annotations_contain_events_in_time(void **state)
     cpu(&t, "other", 1012, 2);
     gt_pytorch_linked *linked = read_trace(&t, false);
     const gt_linked_view *trace = gt_pytorch_view(linked);
-    uint32_t *found = gt_annotations_find(&trace->events, "attention");
+    uint32_t *found = gt_events_find_annotations(&trace->events, "attention");
     assert_string_equal(gt_interner_get(trace->strings, found[row_named(trace, "attention")]).bytes, "step");
     assert_string_equal(
         gt_interner_get(trace->strings, found[row_named(trace, "attention_at_the_end")]).bytes, "NA");
     assert_int_equal(found[row_named(trace, "other")], GT_STR_NONE);
-    assert_null(gt_annotations_find(&trace->events, "nothing begins so"));
+    assert_null(gt_events_find_annotations(&trace->events, "nothing begins so"));
     free(found);
     gt_pytorch_linked_free(linked);
 }

@@ -15,7 +15,6 @@
 #include "analysis/batch/batch.h"
 
 #include "analysis/pytorch/event_columns.h"
-#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "compat/python_literal.h"

@@ -30,7 +30,6 @@
 
 #include "analysis/sheet_parts.h"
 #include "analysis/pytorch/sheets.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "compat/python_repr.h"
 #include "schema/columns.h"

@@ -20,7 +20,6 @@
 
 #include "analysis/pytorch/op_rows.h"
 #include "base/guard.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -63,7 +62,7 @@ static uint32_t text_of(gt_interner *strings, const gt_value *value, gt_buffer *
     if (!letter) return GT_STR_NONE;
     spare->len = 0;
     gt_buffer_add(spare, &letter, 1);
-    gt_value_print(spare, value);
+    gt_python_add_value(spare, value);
     return gt_interner_add(strings, spare->bytes, spare->len);
 }
 

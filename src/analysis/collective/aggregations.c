@@ -1,7 +1,7 @@
 /* Aggregations that the user names as in pandas (--agg_metrics), and lists of aggregates built from them. */
 #include "analysis/collective/internal.h"
 
-#include "base/length.h"
+#include "base/memory.h"
 
 #include <stdio.h>
 #include <string.h>

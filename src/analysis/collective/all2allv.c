@@ -6,7 +6,6 @@
 #include "analysis/collective/internal.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"

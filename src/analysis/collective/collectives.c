@@ -11,7 +11,6 @@
 #include "analysis/collective/internal.h"
 
 #include "analysis/pytorch/event_columns.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "compat/python_literal.h"
 #include "schema/columns.h"

@@ -127,8 +127,8 @@ bool gt_collective_check(const gt_collective_matches *matches, size_t collective
 {
     bool agree = ranks_agree(matches, collective, columns, column_count, show_values, error);
     *disagreeing += !agree;
-    *keep = agree || mismatch == GT_MISMATCH_KEPT;
-    return agree || mismatch != GT_MISMATCH_FAILS;
+    *keep = agree || mismatch == GT_MISMATCH_KEEP;
+    return agree || mismatch != GT_MISMATCH_FAIL;
 }
 
 /* ---- rows and columns of sheets ---- */

@@ -75,7 +75,7 @@ gt_collective_type gt_collective_match_type(const gt_collective_matches *matches
 
 /* What to do with collectives whose ranks disagree on name, group or size: fail, skip them, or keep them as
  * the first rank describes them. */
-typedef enum gt_mismatch { GT_MISMATCH_FAILS, GT_MISMATCH_LEFT_OUT, GT_MISMATCH_KEPT } gt_mismatch;
+typedef enum gt_mismatch { GT_MISMATCH_FAIL, GT_MISMATCH_SKIP, GT_MISMATCH_KEEP } gt_mismatch;
 
 /* ---- aggregations that the user asks for (--agg_metrics mean max) ---- */
 

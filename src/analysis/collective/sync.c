@@ -18,7 +18,6 @@
  * Times are INT if the trace has them as integers. */
 #include "analysis/collective/internal.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "schema/columns.h"

@@ -2,7 +2,6 @@
  * sheets. */
 #include "analysis/compare/compare.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 #include "base/buffer.h"
 #include "schema/columns.h"

@@ -19,7 +19,6 @@
  * prefix the table is that of the rest, while inside the prefix costs are the difference of the lengths. */
 #include "analysis/diff/internal.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

@@ -146,7 +146,7 @@ typedef struct gt_diff_summary {
 } gt_diff_summary;
 
 /* `stats` must have rows of both traces. */
-gt_diff_summary gt_diff_summarise(const gt_diff_stats *stats);
+gt_diff_summary gt_diff_summarize(const gt_diff_stats *stats);
 
 /* ---- overview ---- */
 

@@ -5,7 +5,6 @@
 #include "analysis/diff/internal.h"
 
 #include "base/buffer.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "schema/columns.h"

@@ -11,7 +11,6 @@
  * the alignment had already paired come first, then calls in order. */
 #include "analysis/diff/internal.h"
 
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "trace/rows.h"

@@ -20,7 +20,6 @@
  *        by name, then by a looser name without function and folder. */
 #include "analysis/diff/internal.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 #include "trace/rows.h"
 

@@ -9,7 +9,6 @@
 #include "analysis/diff/internal.h"
 
 #include "base/buffer.h"
-#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -495,7 +494,7 @@ static void drop_second(gt_table *table)
     gt_free(drop);
 }
 
-gt_diff_summary gt_diff_summarise(const gt_diff_stats *stats)
+gt_diff_summary gt_diff_summarize(const gt_diff_stats *stats)
 {
     gt_diff_summary s = {.table = group_rows(stats->table)};
     sort_rows(s.table);

@@ -6,7 +6,6 @@
  * incomplete. */
 #include "analysis/hta/hta.h"
 
-#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "schema/columns.h"

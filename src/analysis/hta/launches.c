@@ -19,7 +19,6 @@
  *     launch_delay_outliers  delays of more than 100 µs */
 #include "analysis/hta/hta.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"

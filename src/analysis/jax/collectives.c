@@ -19,7 +19,7 @@
  * slices of all its collectives. */
 #include "analysis/jax/kernels.h"
 
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "schema/columns.h"

@@ -9,7 +9,7 @@
 #include "analysis/jax/kernels.h"
 
 #include "analysis/jax/models.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/log.h"
 #include "compat/python_repr.h"
 #include "model/model.h"
@@ -118,7 +118,7 @@ static void set_param(gemm_sheet *s, size_t column, size_t row, const gt_model_r
     for (size_t i = 0; i < result->parameter_count; i++) {
         if (strcmp(result->parameters[i].name, name) != 0) continue;
         s->text.len = 0;
-        gt_value_print(&s->text, &result->parameters[i].value);
+        gt_python_add_value(&s->text, &result->parameters[i].value);
         gt_table_set_string(s->table, column, row,
                             gt_interner_add(s->trace->strings, s->text.bytes, s->text.len));
     }

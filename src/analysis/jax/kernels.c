@@ -2,7 +2,7 @@
 #include "analysis/jax/kernels.h"
 
 #include "analysis/jax/models.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/log.h"
 #include "compat/python_repr.h"
 #include "schema/columns.h"

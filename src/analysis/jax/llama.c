@@ -9,7 +9,6 @@
  *     time of a token   the sum of its layers; the mean over the tokens that have all layers */
 #include "analysis/jax/llama.h"
 
-#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "table/stats.h"
@@ -318,7 +317,7 @@ static void find_totals(const gt_gpu_stream *stream, bool by_path, gt_llama_tota
     gt_free(events);
 }
 
-bool gt_llama_summarise(const gt_gpu_stream *stream, const char *token_mark, gt_llama_range tokens,
+bool gt_llama_summarize(const gt_gpu_stream *stream, const char *token_mark, gt_llama_range tokens,
                         gt_llama_range layers, gt_llama_summary *s, gt_error *error)
 {
     *s = (gt_llama_summary){0};

@@ -37,7 +37,7 @@ typedef struct gt_llama_summary {
 
 /* `token_mark` must also occur in the path of an op that begins a token. False and an error if no token has
  * all layers. */
-bool gt_llama_summarise(const gt_gpu_stream *stream, const char *token_mark, gt_llama_range tokens,
+bool gt_llama_summarize(const gt_gpu_stream *stream, const char *token_mark, gt_llama_range tokens,
                         gt_llama_range layers, gt_llama_summary *summary, gt_error *error);
 void gt_llama_summary_free(gt_llama_summary *summary);
 

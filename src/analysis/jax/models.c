@@ -4,7 +4,7 @@
  * convolution is taken without its two channel dimensions, as TraceLens does. */
 #include "analysis/jax/models.h"
 
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "compat/python_repr.h"
 #include "model/model.h"

@@ -6,7 +6,7 @@
 #include "analysis/jax/kernels.h"
 
 #include "analysis/jax/models.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "compat/python_repr.h"
@@ -189,7 +189,7 @@ static void set_params(gt_table *table, size_t row, const param_list *params, co
         size_t index = param_index(params, result->parameters[p].name);
         if (index == params->count) continue;
         text->len = 0;
-        gt_value_print(text, &result->parameters[p].value);
+        gt_python_add_value(text, &result->parameters[p].value);
         gt_table_set_string(table, COLUMNS + index, row,
                             gt_interner_add(table->strings, text->bytes, text->len));
     }

@@ -15,7 +15,6 @@
 #include "analysis/jax/models.h"
 
 #include "base/buffer.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "json/values.h"
 

@@ -4,7 +4,6 @@
 #include "analysis/jax/kernels.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "compat/python_repr.h"
 #include "schema/columns.h"

@@ -13,7 +13,7 @@
 #include "analysis/jax/kernels.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "compat/python_set.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"

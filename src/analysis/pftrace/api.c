@@ -15,7 +15,6 @@
  * QCount that of calls with a kernel. */
 #include "analysis/pftrace/sheets.h"
 
-#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "schema/columns.h"

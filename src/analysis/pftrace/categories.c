@@ -8,7 +8,6 @@
 #include "analysis/pftrace/sheets.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"

@@ -1,7 +1,6 @@
 /* memory_copy_by_copy_bytes: copies by size and direction. The name of the event says the direction. */
 #include "analysis/pftrace/sheets.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"

@@ -1,7 +1,6 @@
 /* Times, agents, and lists of what ran on each GPU. */
 #include "analysis/pftrace/events.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 #include "trace/pytorch/pytorch.h"
 

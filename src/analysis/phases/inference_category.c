@@ -7,7 +7,6 @@
 #include "analysis/phases/phases.h"
 
 #include "base/keywords.h"
-#include "base/length.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

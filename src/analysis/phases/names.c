@@ -7,7 +7,6 @@
 
 #include "base/buffer.h"
 #include "base/keywords.h"
-#include "base/length.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

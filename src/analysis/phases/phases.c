@@ -8,7 +8,6 @@
  * hundred decode steps, an op that occurs rarely is prefill. */
 #include "analysis/phases/phases.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 #include "model/model.h"
 #include "table/stats.h"

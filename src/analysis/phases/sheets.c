@@ -19,7 +19,6 @@
 #include "analysis/sheet_parts.h"
 #include "analysis/pytorch/sheets.h"
 #include "base/buffer.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"

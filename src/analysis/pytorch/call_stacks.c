@@ -8,7 +8,6 @@
  * makes node 3 the stack ['train.py(10): main', 'nn.Module: Linear', 'aten::addmm']. */
 #include "analysis/pytorch/unified_details.h"
 
-#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "compat/python_repr.h"

@@ -1,7 +1,6 @@
 /* Op categories: first the registry of op names, then rules on prefixes and parts of names. */
 #include "analysis/pytorch/op_category.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 
 #include <stdbool.h>

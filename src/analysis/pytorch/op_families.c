@@ -13,7 +13,6 @@
 #include "analysis/pytorch/sheets.h"
 
 #include "analysis/pytorch/op_rows.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -118,7 +117,7 @@ static uint32_t cell_text(op_params *p, const parameter_column *column, const gt
     bool as_float = !(column->holds & OTHERS) && (column->holds & FLOATS || column->values < p->count);
     gt_value number = gt_value_float((double)value->integer);
     spare->len = 0;
-    gt_value_print(spare, as_float && kind == INTEGERS ? &number : value);
+    gt_python_add_value(spare, as_float && kind == INTEGERS ? &number : value);
     gt_str text = gt_buffer_str(spare);
     return gt_interner_add(p->table->strings, text.bytes, text.len);
 }

@@ -1,7 +1,6 @@
 /* Groups of ops with the same keys, and statistics of their kernels. */
 #include "analysis/pytorch/op_groups.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "compat/number.h"

@@ -1,7 +1,6 @@
 /* Ops as rows of a table: names, arguments, overlap, and the figures of their models as columns. */
 #include "analysis/pytorch/op_rows.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"

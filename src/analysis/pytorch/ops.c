@@ -11,7 +11,6 @@
 
 #include "analysis/sheet_parts.h"
 #include "analysis/pytorch/op_category.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "compat/python_literal.h"
 #include "schema/columns.h"

@@ -15,7 +15,6 @@
 #include "analysis/sheet_parts.h"
 #include "analysis/pytorch/op_groups.h"
 #include "analysis/pytorch/overlap.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"

@@ -12,7 +12,6 @@
  * keeps the running kernels in a set that behaves like Python's. */
 #include "analysis/pytorch/overlap.h"
 
-#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "compat/number.h"

@@ -34,7 +34,7 @@ gt_perf *gt_perf_new(const gt_linked_view *trace, const gt_launchers *launchers,
     p->models = gt_models_new(trace->strings);
     p->extension = options.extension;
     gt_models_reserve(p->models, gt_extension_number(p->extension, 0));
-    p->annotations = gt_annotations_find(&trace->events, ANNOTATED);
+    p->annotations = gt_events_find_annotations(&trace->events, ANNOTATED);
     for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++)
         p->arguments[i] = gt_store_string_ids(trace->store, argument_columns[i]);
     p->sequences = gt_store_ints(trace->store, GT_EVENT_SEQUENCE);

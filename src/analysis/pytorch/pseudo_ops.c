@@ -9,7 +9,6 @@
 #include "analysis/pytorch/sheets.h"
 
 #include "base/guard.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "compat/python_regex.h"
 #include "json/string.h"

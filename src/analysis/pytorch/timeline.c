@@ -15,7 +15,6 @@
 #include "analysis/pytorch/sheets.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "schema/columns.h"

@@ -16,7 +16,6 @@
 #include "analysis/pytorch/op_category.h"
 #include "analysis/pytorch/op_rows.h"
 #include "analysis/pytorch/unified_details.h"
-#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "schema/columns.h"

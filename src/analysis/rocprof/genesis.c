@@ -2,7 +2,6 @@
 #include "analysis/rocprof/genesis.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"

@@ -6,7 +6,6 @@
 #include "analysis/rocprof/sheets.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"

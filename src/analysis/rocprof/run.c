@@ -3,7 +3,6 @@
 #include "analysis/rocprof/sheets.h"
 
 #include "analysis/sheet_parts.h"
-#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "schema/columns.h"

@@ -6,7 +6,6 @@
 #include "analysis/serving/serving.h"
 
 #include "compat/python_set.h"
-#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "trace/events.h"

@@ -2,7 +2,6 @@
  * The lines on standard output are those of the replaced program, because scripts look for them. */
 #include "cli/commands/commands.h"
 #include "base/buffer.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "batch/node_replay.h"
 #include "cli/common.h"

@@ -1,6 +1,5 @@
 /* `gputally collective`: one report on the collectives of all ranks, from one trace per rank. */
 #include "cli/commands/commands.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/common.h"

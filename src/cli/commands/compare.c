@@ -1,6 +1,5 @@
 /* `gputally compare`: compares the sheets of reports, and checks the --fail_if conditions. */
 #include "cli/commands/commands.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "report/compare.h"

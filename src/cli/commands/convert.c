@@ -1,6 +1,5 @@
 /* `gputally convert`: reads a trace of any format and writes it in the format of the output's extension. */
 #include "cli/commands/commands.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/common.h"
@@ -140,7 +139,7 @@ static bool write_chrome(conversion *c, gt_stream *stream, gt_output *output, gt
     if (!timeline) return false;
     if (gt_convert_chrome(stream, timeline, &c->read, &c->chrome, error))
         return gt_timeline_finish(timeline, &c->totals, error);
-    gt_timeline_drop(timeline);
+    gt_timeline_free(timeline);
     return false;
 }
 

@@ -1,6 +1,5 @@
 /* `gputally diff`: merges the call trees of two PyTorch traces and writes the differences. */
 #include "cli/commands/commands.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "cli/common.h"

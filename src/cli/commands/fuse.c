@@ -1,6 +1,5 @@
 /* `gputally fuse`: finds the trace of each rank and merges them into one for a trace viewer. */
 #include "cli/commands/commands.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"

@@ -1,6 +1,5 @@
 /* `gputally genesis`: the report on a simulation, from the files of its capture. */
 #include "cli/commands/commands.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "cli/inputs/inputs.h"
 #include "cli/common.h"

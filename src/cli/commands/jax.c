@@ -1,7 +1,7 @@
 /* `gputally jax`: the report on a JAX profile. */
 #include "cli/commands/commands.h"
 
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/log.h"
 #include "cli/common.h"
 #include "cli/journal.h"

@@ -1,6 +1,5 @@
 /* `gputally jax-analysis`: a short report on an XPlane profile, each sheet in its own file. */
 #include "cli/commands/commands.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "input/xla/profiles.h"

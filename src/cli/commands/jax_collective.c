@@ -1,7 +1,6 @@
 /* `gputally jax-collective`: one report on the collectives of a JAX run, from the profile and the XLA dump of
  * each node. */
 #include "cli/commands/commands.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "cli/common.h"

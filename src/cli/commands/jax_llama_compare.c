@@ -1,6 +1,5 @@
 /* `gputally jax-llama-compare`: a Markdown report on two Chrome traces of the same language model. */
 #include "cli/commands/commands.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "input/chrome/chrome.h"
@@ -69,8 +68,8 @@ static bool summarise(const gt_call *call, const char *option, const char *mark,
     gt_gpu_stream stream = {0};
     if (!file) return false;
     bool valid =
-        gt_chrome_stream_read(file, gt_arguments_int(&call->arguments, "gpu"), strings, read, &stream, error);
-    if (valid && !gt_llama_summarise(&stream, mark, pair->tokens, pair->layers, summary, error)) {
+        gt_gpu_stream_read(file, gt_arguments_int(&call->arguments, "gpu"), strings, read, &stream, error);
+    if (valid && !gt_llama_summarize(&stream, mark, pair->tokens, pair->layers, summary, error)) {
         gt_error_prefix(error, path);
         valid = false;
     }
@@ -82,7 +81,7 @@ static bool summarise(const gt_call *call, const char *option, const char *mark,
 static bool write_report(const char *path, const gt_buffer *report, gt_error *error)
 {
     gt_output *output = gt_output_new();
-    bool written = gt_output_whole_file(output, path, (gt_str){report->bytes, report->len}, error) &&
+    bool written = gt_output_write_file(output, path, (gt_str){report->bytes, report->len}, error) &&
                    gt_output_commit(output, error);
     gt_output_free(output);
     return written;

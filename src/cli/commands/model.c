@@ -1,7 +1,6 @@
 /* `gputally model`: evaluates the model of an op for arguments from the command line instead of a trace, and
  * prints its result and the minimum time of the op on a GPU. */
 #include "cli/commands/commands.h"
-#include "base/length.h"
 #include "json/string.h"
 #include "compat/python_repr.h"
 #include "cli/options.h"
@@ -258,7 +257,7 @@ static void print_result(const gt_model *model, const gt_model_result *result)
     print_line("category", model->category);
     for (size_t i = 0; i < result->parameter_count; i++) {
         gt_buffer value = {0};
-        gt_value_print(&value, &result->parameters[i].value);
+        gt_python_add_value(&value, &result->parameters[i].value);
         print_line(result->parameters[i].name, gt_buffer_str(&value).bytes);
         gt_buffer_free(&value);
     }

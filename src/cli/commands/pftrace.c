@@ -1,7 +1,6 @@
 /* The three commands for pftrace files: they read the trace in the same way, and each writes its own sheets.
  */
 #include "cli/commands/commands.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/journal.h"

@@ -2,7 +2,7 @@
 #include "cli/commands/commands.h"
 
 #include "analysis/phases/phases.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/log.h"
 #include "cli/common.h"
 #include "cli/journal.h"

@@ -1,7 +1,7 @@
 /* `gputally rocprof`: the report on a rocprofv3 run, and the log lines of the TraceLens program. */
 #include "cli/commands/commands.h"
 
-#include "base/length.h"
+#include "base/memory.h"
 #include "cli/common.h"
 #include "cli/journal.h"
 

@@ -1,7 +1,7 @@
 /* `gputally run`: reads the options and the context, makes the plan, prints it or executes it, and writes the
  * reports on the traces of the run. */
 #include "cli/commands/commands.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/log.h"
 #include "cli/common.h"
 #include "os/paths.h"
@@ -490,7 +490,7 @@ static gt_exit write_kubernetes(const gt_call *call, gt_plan *plan, const char *
         context_error(&error);
     } else {
         gt_output *output = gt_output_new();
-        bool written = gt_output_whole_file(output, objects.path, gt_buffer_str(&objects.text), &error) &&
+        bool written = gt_output_write_file(output, objects.path, gt_buffer_str(&objects.text), &error) &&
                        gt_output_commit(output, &error);
         gt_output_free(output);
         status = written ? GT_EXIT_DONE : GT_EXIT_FAILED;

@@ -1,6 +1,5 @@
 /* `gputally split`: extracts steps of an inference server's trace. */
 #include "cli/commands/commands.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/traces.h"

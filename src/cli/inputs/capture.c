@@ -3,7 +3,6 @@
 #include "cli/inputs/inputs.h"
 
 #include "compat/python_literal.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "input/json/record.h"
 #include "os/paths.h"

@@ -3,7 +3,6 @@
 #include "cli/inputs/inputs.h"
 
 #include "base/buffer.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "os/paths.h"

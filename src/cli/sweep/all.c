@@ -1,5 +1,4 @@
 /* `gputally sweep all`: runs the steps one after another, each as if it were called on its own. */
-#include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/sweep/sweep.h"
@@ -124,7 +123,7 @@ static void name_places(const gt_call *call, char **places)
     places[ANALYSIS] = gt_format("%s/" GT_SWEEP_ANALYSIS, root);
     places[ROWS] =
         gt_format("%s/" GT_SWEEP_ANALYSIS "/top%lld_gemm_kernels_time_variance.csv", here ? here : root, top);
-    places[STAMPED] = gt_replace_extension(places[ROWS], "_with_timestamps.csv");
+    places[STAMPED] = gt_path_replace_extension(places[ROWS], "_with_timestamps.csv");
     gt_free(here);
 }
 

@@ -1,7 +1,6 @@
 /* `gputally sweep compare`: compares two runs. `gputally sweep html`: writes a page with the plots of several
  * sweeps. */
 #include "cli/sweep/sweep.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "os/paths.h"

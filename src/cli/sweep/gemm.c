@@ -1,7 +1,6 @@
 /* The steps about GEMMs whose kernel times vary: `gputally sweep top`, `yaml`, `plot`, `timestamps`,
  * `overlap`. */
 #include "cli/sweep/sweep.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "cli/common.h"
@@ -162,7 +161,7 @@ static bool make_yaml(const gt_call *call, const gt_table *table, bool exact, gt
     gt_kernel_patterns patterns;
     gt_kernel_patterns_make(&patterns, &table->columns[column], table->row_count, table->strings, exact);
     char *yaml_path = given ? gt_strdup(given) : gt_path_sibling(csv_path, "rocprof_top5_kernels.yaml");
-    char *list_path = gt_replace_extension(yaml_path, "_kernel_list.txt");
+    char *list_path = gt_path_replace_extension(yaml_path, "_kernel_list.txt");
     bool made = patterns.count ? write_job_files(&patterns, csv_path, yaml_path, list_path, error)
                                : gt_fail(error, "%s: no kernel names", csv_path);
     if (made && !gt_sweep_is_quiet(call)) {
@@ -324,7 +323,7 @@ static gt_exit add_to_rows(const gt_call *call, const char *folder_option, const
     const char *given = gt_arguments_string(&call->arguments, "output_csv");
     const char *folder = gt_arguments_value(&call->arguments, folder_option)->text;
     bool lossless = gt_arguments_flag(&call->arguments, "lossless");
-    char *stem = gt_replace_extension(path, "");
+    char *stem = gt_path_replace_extension(path, "");
     size_t stem_len = strlen(stem), old_len = strlen(old_ending);
     if (stem_len > old_len && strcmp(stem + stem_len - old_len, old_ending) == 0)
         stem[stem_len - old_len] = 0;

@@ -1,6 +1,5 @@
 /* `gputally sweep merge`: finds the trace of each rank in a folder and merges their GPU events into one
  * trace. */
-#include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/inputs/inputs.h"

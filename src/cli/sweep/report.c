@@ -1,5 +1,4 @@
 /* `gputally sweep report`: finds the traces of a sweep, writes all reports and prints a summary. */
-#include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/sweep/sweep.h"

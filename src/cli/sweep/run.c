@@ -1,5 +1,4 @@
 /* `gputally sweep run`: reads the axes and the command, and runs it at each point of the grid. */
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/sweep/sweep.h"

@@ -1,7 +1,6 @@
 /* The table of steps, and the functions that they share. To add a step, add a row here and its functions
  * in this folder. */
 #include "cli/sweep/sweep.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -164,7 +163,7 @@ bool gt_sweep_write_texts(const char *const *paths, const gt_str *texts, size_t 
     gt_output *output = gt_output_new();
     bool written = true;
     for (size_t i = 0; i < count && written; i++)
-        written = gt_output_whole_file(output, paths[i], texts[i], error);
+        written = gt_output_write_file(output, paths[i], texts[i], error);
     written = written && gt_output_commit(output, error);
     gt_output_free(output);
     return written;

@@ -1,7 +1,6 @@
 /* `gputally sweep timeline`, `sweep comms` and `sweep counters`: sheets of all settings of a sweep, combined.
  */
 #include "cli/sweep/sweep.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "os/paths.h"

@@ -4,7 +4,7 @@
  * Each reader keeps what one kind of report needs:
  *
  *     gt_chrome_read          rocprofv3's traces, for the pftrace reports; also Perfetto's format (chrome.c)
- *     gt_chrome_stream_read   the busiest stream of one GPU in a JAX trace (gpu_stream.c)
+ *     gt_gpu_stream_read   the busiest stream of one GPU in a JAX trace (gpu_stream.c)
  *     gt_plain_events_read    the time and place of every event, for `gputally split` (events.c)
  *     gt_chrome_read_events   the fields that a gt_record_format lists (events.c)
  *
@@ -25,8 +25,8 @@ gt_plain_events *gt_plain_events_read(gt_stream *stream, const gt_read_options *
 
 /* The GPU is the process "/device:GPU:<gpu>", or else the first with that in its name. Its busiest stream is
  * the thread with the largest sum of durations. Strings are added to `strings`, which must outlive `out`. */
-bool gt_chrome_stream_read(gt_stream *stream, int64_t gpu, gt_interner *strings,
-                           const gt_read_options *options, gt_gpu_stream *out, gt_error *error);
+bool gt_gpu_stream_read(gt_stream *stream, int64_t gpu, gt_interner *strings, const gt_read_options *options,
+                        gt_gpu_stream *out, gt_error *error);
 
 /* Reads the events into `store`, and those that format->aside selects into `aside`, which may be NULL.
  * `missing` is the message if the document has no list of events: "not a PyTorch trace (no 'traceEvents')".

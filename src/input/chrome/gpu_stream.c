@@ -149,8 +149,8 @@ static void select_stream(reader *r, int64_t pid, gt_gpu_stream *out)
     gt_free(gpu_events);
 }
 
-bool gt_chrome_stream_read(gt_stream *stream, int64_t gpu, gt_interner *strings,
-                           const gt_read_options *options, gt_gpu_stream *out, gt_error *error)
+bool gt_gpu_stream_read(gt_stream *stream, int64_t gpu, gt_interner *strings, const gt_read_options *options,
+                        gt_gpu_stream *out, gt_error *error)
 {
     reader r = {.strings = strings,
                 .complete = gt_interner_add_cstr(strings, "X"),

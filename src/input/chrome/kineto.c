@@ -7,7 +7,6 @@
  * Every event gets a kind (trace/events.h), which its category and phase determine. Events of no known kind
  * are skipped early, by their category alone, so that most of a trace is never parsed in detail. */
 #include "input/chrome/kineto.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
@@ -214,7 +213,7 @@ static void read_slice(perfetto_reader *r, const gt_perfetto_event *event)
     else if (event->type == GT_PERFETTO_BEGIN)
         gt_slices_begin(r->slices, event->track, event->time_ns, row);
     if (!wanted) {
-        gt_store_writer_pass(r->rows);
+        gt_store_writer_skip(r->rows);
         return;
     }
     r->row_count++;

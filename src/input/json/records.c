@@ -56,13 +56,13 @@ static void keep_record(worker *w)
     const gt_record *record = &w->record;
     bool aside = w->aside && !record->dropped && w->format->aside(record);
     if (record->dropped || aside)
-        gt_store_writer_pass(w->writer);
+        gt_store_writer_skip(w->writer);
     else
         gt_store_writer_add(w->writer, record->present, record->cells);
     if (aside)
         gt_store_writer_add(w->aside, record->present, record->cells);
     else if (w->aside)
-        gt_store_writer_pass(w->aside);
+        gt_store_writer_skip(w->aside);
 }
 
 /* Reads the record at the cursor into the worker's stores. */

@@ -1,6 +1,5 @@
 /* Track events: one pass over the fields of an event. */
 #include "input/perfetto/packets.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "trace/perfetto_fields.h"
 

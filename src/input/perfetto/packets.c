@@ -3,7 +3,7 @@
  */
 #include "input/perfetto/packets.h"
 #include "base/guard.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/progress.h"
 #include "trace/perfetto_fields.h"
 

@@ -4,7 +4,6 @@
  * The names that an event refers to may come after the event in the same packet. So a packet is read in three
  * steps: collect its fields, apply names, defaults, clocks and tracks to the state, then read the event. */
 #include "input/perfetto/perfetto.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "input/perfetto/packets.h"

@@ -2,7 +2,7 @@
  * grouped by the prefixes of their names. */
 #include "input/rocprof/rocprof.h"
 #include "base/guard.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/map.h"
 #include "base/buffer.h"
 #include "os/paths.h"

@@ -6,7 +6,6 @@
  */
 #include "input/rocprof/readers.h"
 #include "base/buffer.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"

@@ -1,7 +1,7 @@
 /* Opens a rocpd database without trusting it, and runs plain SELECTs on its tables. */
 #include "input/rocprof/rocpd_tables.h"
 #include "base/guard.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/buffer.h"
 
 #include <stdio.h>

@@ -3,7 +3,6 @@
  * number. A sheet is parsed only when it is asked for. Limits on cells and strings bound the memory, whatever
  * a part contains. */
 #include "compat/cells.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "base/buffer.h"
 #include "input/sheets/sheets.h"

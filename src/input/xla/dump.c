@@ -7,7 +7,7 @@
  * those of its output. In each tensor the dimension in `dimensions` is divided by the number of ranks of the
  * first group. */
 #include "input/xla/xplane.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/buffer.h"
 #include "stream/stream.h"
 

@@ -6,7 +6,7 @@
  * instructions "all-gather-start*", sorted by name. Example: ops all-gather.7 and all-gather.12 are the first
  * and the second start. */
 #include "input/xla/plane.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/log.h"
 #include "input/xla/hlo.h"
 

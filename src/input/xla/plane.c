@@ -2,7 +2,7 @@
  * of stats), and the values that refer to them by number. */
 #include "input/xla/plane.h"
 #include "base/buffer.h"
-#include "base/length.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * newest is the last by name. */
 #include "input/xla/profiles.h"
 #include "base/guard.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "os/paths.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* The reader of XPlane profiles: lists the planes, reads the launches of the host and the events of the GPUs,
  * looks up the ops of the events in the compiled modules, and stores all of it as the columns of a gt_jax. */
 #include "input/xla/xplane.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/log.h"
 #include "input/xla/plane.h"
 #include "trace/jax/jax.h"

@@ -3,7 +3,7 @@
  * margins of the first. */
 #include "output/figure/figure.h"
 
-#include "base/length.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -85,11 +85,11 @@ gt_axis_range gt_axis_range_widened(gt_axis_range range)
     return (gt_axis_range){range.low - more, range.high + more};
 }
 
-gt_place gt_axes_place(const gt_axes *axes, double x, double y)
+gt_point gt_axes_place(const gt_axes *axes, double x, double y)
 {
     double right = (x - axes->x.low) / (axes->x.high - axes->x.low);
     double up = (y - axes->y.low) / (axes->y.high - axes->y.low);
-    return (gt_place){axes->upper_left.x + right * (axes->lower_right.x - axes->upper_left.x),
+    return (gt_point){axes->upper_left.x + right * (axes->lower_right.x - axes->upper_left.x),
                       axes->lower_right.y - up * (axes->lower_right.y - axes->upper_left.y)};
 }
 
@@ -137,9 +137,9 @@ static void draw_x_ticks(const gt_axes *axes, const gt_axes_text *text, const x_
 {
     double free_from = -INFINITY; /* the next label may start here */
     for (size_t i = 0; i < text->x_tick_count; i++) {
-        gt_place foot = gt_axes_place(axes, text->x_ticks[i].at, axes->y.low);
+        gt_point foot = gt_axes_place(axes, text->x_ticks[i].at, axes->y.low);
         if (!text->only_horizontal_grid)
-            gt_figure_line(axes->figure, (gt_place[]){foot, {foot.x, axes->upper_left.y}}, 2, GRID_STROKE);
+            gt_figure_line(axes->figure, (gt_point[]){foot, {foot.x, axes->upper_left.y}}, 2, GRID_STROKE);
         double half =
             (labels->upwards ? gt_figure_text_height(labels->font)
                              : gt_figure_text_width(axes->figure, text->x_ticks[i].label, labels->font)) /
@@ -147,7 +147,7 @@ static void draw_x_ticks(const gt_axes *axes, const gt_axes_text *text, const x_
         if (foot.x - half < free_from) continue;
         free_from = foot.x + half;
         gt_anchor anchor = labels->upwards ? (gt_anchor){1, 0.5, true} : (gt_anchor){0.5, 0, false};
-        gt_figure_text(axes->figure, (gt_place){foot.x, foot.y + PAD}, text->x_ticks[i].label, labels->font,
+        gt_figure_text(axes->figure, (gt_point){foot.x, foot.y + PAD}, text->x_ticks[i].label, labels->font,
                        anchor);
     }
 }
@@ -157,9 +157,9 @@ static void draw_y_ticks(const gt_axes *axes, const gt_ticks *ticks)
     for (size_t i = 0; i < ticks->count; i++) {
         char label[GT_TICK_TEXT];
         gt_tick_text(ticks, i, label);
-        gt_place foot = gt_axes_place(axes, axes->x.low, gt_tick_value(ticks, i));
-        gt_figure_line(axes->figure, (gt_place[]){foot, {axes->lower_right.x, foot.y}}, 2, GRID_STROKE);
-        gt_figure_text(axes->figure, (gt_place){foot.x - PAD, foot.y}, label, GT_TICK_FONT,
+        gt_point foot = gt_axes_place(axes, axes->x.low, gt_tick_value(ticks, i));
+        gt_figure_line(axes->figure, (gt_point[]){foot, {axes->lower_right.x, foot.y}}, 2, GRID_STROKE);
+        gt_figure_text(axes->figure, (gt_point){foot.x - PAD, foot.y}, label, GT_TICK_FONT,
                        (gt_anchor){1, 0.45, false});
     }
 }
@@ -179,7 +179,7 @@ static double widest_y_tick(const gt_axes *axes)
 }
 
 /* Moves the frame inwards from the corners of the panel to make room for the texts. */
-static void find_layout(gt_axes *axes, gt_place upper_left, gt_place lower_right, const gt_axes_text *text)
+static void find_layout(gt_axes *axes, gt_point upper_left, gt_point lower_right, const gt_axes_text *text)
 {
     axes->upper_left = upper_left;
     axes->lower_right = lower_right;
@@ -191,15 +191,15 @@ static void find_layout(gt_axes *axes, gt_place upper_left, gt_place lower_right
         double bottom = PAD + tick_height + PAD + gt_figure_text_height(GT_LABEL_FONT) + OUTER_PAD;
         double right = OUTER_PAD + PAD;
         if (text->x_tick_count && !labels.upwards) { /* the last label may extend beyond the frame */
-            gt_place last = gt_axes_place(axes, text->x_ticks[text->x_tick_count - 1].at, axes->y.low);
+            gt_point last = gt_axes_place(axes, text->x_ticks[text->x_tick_count - 1].at, axes->y.low);
             right = fmax(right, OUTER_PAD + labels.widest / 2 - (axes->lower_right.x - last.x));
         }
-        axes->upper_left = (gt_place){upper_left.x + left, upper_left.y + top};
-        axes->lower_right = (gt_place){lower_right.x - right, lower_right.y - bottom};
+        axes->upper_left = (gt_point){upper_left.x + left, upper_left.y + top};
+        axes->lower_right = (gt_point){lower_right.x - right, lower_right.y - bottom};
     }
 }
 
-gt_axes gt_axes_draw(gt_figure *figure, gt_place upper_left, gt_place lower_right, gt_axis_range x,
+gt_axes gt_axes_draw(gt_figure *figure, gt_point upper_left, gt_point lower_right, gt_axis_range x,
                      gt_axis_range y, const gt_axes_text *text)
 {
     gt_axes axes = {.figure = figure, .x = x, .y = y};
@@ -212,11 +212,11 @@ gt_axes gt_axes_draw(gt_figure *figure, gt_place upper_left, gt_place lower_righ
 
     double middle_x = (axes.upper_left.x + axes.lower_right.x) / 2,
            middle_y = (axes.upper_left.y + axes.lower_right.y) / 2;
-    gt_figure_text(figure, (gt_place){middle_x, axes.upper_left.y - TITLE_PAD}, text->title, GT_TITLE_FONT,
+    gt_figure_text(figure, (gt_point){middle_x, axes.upper_left.y - TITLE_PAD}, text->title, GT_TITLE_FONT,
                    (gt_anchor){0.5, 1, false});
-    gt_figure_text(figure, (gt_place){middle_x, lower_right.y - OUTER_PAD}, text->x_label, GT_LABEL_FONT,
+    gt_figure_text(figure, (gt_point){middle_x, lower_right.y - OUTER_PAD}, text->x_label, GT_LABEL_FONT,
                    (gt_anchor){0.5, 1, false});
-    gt_figure_text(figure, (gt_place){upper_left.x + OUTER_PAD, middle_y}, text->y_label, GT_LABEL_FONT,
+    gt_figure_text(figure, (gt_point){upper_left.x + OUTER_PAD, middle_y}, text->y_label, GT_LABEL_FONT,
                    (gt_anchor){0.5, 0, true});
     return axes;
 }

@@ -199,7 +199,7 @@ static void paint_path(gt_figure *figure, gt_paint fill, gt_stroke edge)
     cairo->new_path(context);
 }
 
-static void add_path(gt_figure *figure, const gt_place *places, size_t count)
+static void add_path(gt_figure *figure, const gt_point *places, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (i)
@@ -209,27 +209,27 @@ static void add_path(gt_figure *figure, const gt_place *places, size_t count)
     }
 }
 
-void gt_figure_line(gt_figure *figure, const gt_place *places, size_t count, gt_stroke stroke)
+void gt_figure_line(gt_figure *figure, const gt_point *places, size_t count, gt_stroke stroke)
 {
     add_path(figure, places, count);
     paint_path(figure, (gt_paint){0}, stroke);
 }
 
-void gt_figure_area(gt_figure *figure, const gt_place *places, size_t count, gt_paint fill, gt_stroke edge)
+void gt_figure_area(gt_figure *figure, const gt_point *places, size_t count, gt_paint fill, gt_stroke edge)
 {
     add_path(figure, places, count);
     figure->cairo->close_path(figure->context);
     paint_path(figure, fill, edge);
 }
 
-void gt_figure_rectangle(gt_figure *figure, gt_place corner, gt_place opposite, gt_paint fill, gt_stroke edge)
+void gt_figure_rectangle(gt_figure *figure, gt_point corner, gt_point opposite, gt_paint fill, gt_stroke edge)
 {
     figure->cairo->rectangle(figure->context, corner.x, corner.y, opposite.x - corner.x,
                              opposite.y - corner.y);
     paint_path(figure, fill, edge);
 }
 
-void gt_figure_circle(gt_figure *figure, gt_place centre, double radius, gt_paint fill, gt_stroke edge)
+void gt_figure_circle(gt_figure *figure, gt_point centre, double radius, gt_paint fill, gt_stroke edge)
 {
     figure->cairo->new_sub_path(figure->context);
     figure->cairo->arc(figure->context, centre.x, centre.y, radius, 0, 2 * M_PI);
@@ -267,7 +267,7 @@ double gt_figure_text_height(gt_font font)
     return font.size * LINE_HEIGHT;
 }
 
-void gt_figure_text(gt_figure *figure, gt_place place, const char *text, gt_font font, gt_anchor anchor)
+void gt_figure_text(gt_figure *figure, gt_point place, const char *text, gt_font font, gt_anchor anchor)
 {
     const gt_cairo *cairo = figure->cairo;
     gt_buffer scratch = {0};

@@ -34,15 +34,15 @@ typedef struct gt_stroke {
     bool dashed;
 } gt_stroke;
 
-typedef struct gt_place {
+typedef struct gt_point {
     double x, y;
-} gt_place;
+} gt_point;
 
-void gt_figure_line(gt_figure *figure, const gt_place *places, size_t count, gt_stroke stroke);
-void gt_figure_area(gt_figure *figure, const gt_place *places, size_t count, gt_paint fill, gt_stroke edge);
-void gt_figure_rectangle(gt_figure *figure, gt_place corner, gt_place opposite, gt_paint fill,
+void gt_figure_line(gt_figure *figure, const gt_point *places, size_t count, gt_stroke stroke);
+void gt_figure_area(gt_figure *figure, const gt_point *places, size_t count, gt_paint fill, gt_stroke edge);
+void gt_figure_rectangle(gt_figure *figure, gt_point corner, gt_point opposite, gt_paint fill,
                          gt_stroke edge);
-void gt_figure_circle(gt_figure *figure, gt_place centre, double radius, gt_paint fill, gt_stroke edge);
+void gt_figure_circle(gt_figure *figure, gt_point centre, double radius, gt_paint fill, gt_stroke edge);
 
 typedef struct gt_font {
     double size; /* in points */
@@ -59,7 +59,7 @@ typedef struct gt_anchor {
 double gt_figure_text_width(gt_figure *figure, const char *text, gt_font font);
 /* The height depends only on the font, so that adjacent texts have the same baseline. */
 double gt_figure_text_height(gt_font font);
-void gt_figure_text(gt_figure *figure, gt_place place, const char *text, gt_font font, gt_anchor anchor);
+void gt_figure_text(gt_figure *figure, gt_point place, const char *text, gt_font font, gt_anchor anchor);
 
 /* ---- ticks: round numbers (1, 2, 2.5 or 5 times a power of ten apart), as many as fit ---- */
 
@@ -102,7 +102,7 @@ typedef struct gt_axes_text {
 
 typedef struct gt_axes {
     gt_figure *figure;
-    gt_place upper_left, lower_right; /* of the frame */
+    gt_point upper_left, lower_right; /* of the frame */
     gt_axis_range x, y;
 } gt_axes;
 
@@ -111,10 +111,10 @@ extern const gt_font GT_FIGURE_TITLE_FONT, GT_TITLE_FONT, GT_LABEL_FONT, GT_TICK
 extern const gt_stroke GT_FRAME_STROKE;
 
 /* Draws a frame with its texts in the rectangle between two corners. */
-gt_axes gt_axes_draw(gt_figure *figure, gt_place upper_left, gt_place lower_right, gt_axis_range x,
+gt_axes gt_axes_draw(gt_figure *figure, gt_point upper_left, gt_point lower_right, gt_axis_range x,
                      gt_axis_range y, const gt_axes_text *text);
 /* The position of a data point. */
-gt_place gt_axes_place(const gt_axes *axes, double x, double y);
+gt_point gt_axes_place(const gt_axes *axes, double x, double y);
 
 /* ---- inside the frame: boxes, violins, lines with markers, and the legend ---- */
 
@@ -128,7 +128,7 @@ typedef enum gt_marker { GT_MARKER_CIRCLE, GT_MARKER_SQUARE } gt_marker;
 
 typedef struct gt_series {
     const char *name;
-    const gt_place *points; /* in units of the axes; a y of NaN interrupts the line */
+    const gt_point *points; /* in units of the axes; a y of NaN interrupts the line */
     size_t count;
     uint32_t colour;
     gt_marker marker;

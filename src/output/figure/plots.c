@@ -1,7 +1,6 @@
 /* Boxes, violins, lines and legends inside the frame of a plot. */
 #include "output/figure/figure.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -34,7 +33,7 @@ static double scaled_size(const gt_axes *axes, double half, double usual, double
 
 static void draw_line(const gt_axes *axes, double x0, double y0, double x1, double y1, gt_stroke stroke)
 {
-    gt_place ends[] = {gt_axes_place(axes, x0, y0), gt_axes_place(axes, x1, y1)};
+    gt_point ends[] = {gt_axes_place(axes, x0, y0), gt_axes_place(axes, x1, y1)};
     gt_figure_line(axes->figure, ends, 2, stroke);
 }
 
@@ -60,7 +59,7 @@ void gt_plot_violin(const gt_axes *axes, double x, const gt_density *density, gt
     gt_stroke stroke = VIOLIN_STROKE;
     stroke.width = scaled_size(axes, VIOLIN_HALF, stroke.width, 0.4);
     if (density->highest > 0) {
-        gt_place outline[2 * POINTS];
+        gt_point outline[2 * POINTS];
         for (size_t i = 0; i < POINTS; i++) {
             double half = VIOLIN_HALF * density->density[i] / density->highest;
             outline[i] = gt_axes_place(axes, x - half, density->at[i]);
@@ -78,10 +77,10 @@ void gt_plot_violin(const gt_axes *axes, double x, const gt_density *density, gt
 
 /* ---- lines ---- */
 
-static void draw_marker(gt_figure *figure, gt_place at, const gt_series *series)
+static void draw_marker(gt_figure *figure, gt_point at, const gt_series *series)
 {
     gt_paint fill = {series->colour, 1};
-    gt_place corner = {at.x - MARKER_RADIUS, at.y - MARKER_RADIUS},
+    gt_point corner = {at.x - MARKER_RADIUS, at.y - MARKER_RADIUS},
              opposite = {at.x + MARKER_RADIUS, at.y + MARKER_RADIUS};
     if (series->marker == GT_MARKER_SQUARE)
         gt_figure_rectangle(figure, corner, opposite, fill, NO_EDGE);
@@ -92,7 +91,7 @@ static void draw_marker(gt_figure *figure, gt_place at, const gt_series *series)
 void gt_plot_series(const gt_axes *axes, const gt_series *series)
 {
     gt_stroke stroke = {{series->colour, 1}, SERIES_WIDTH, false};
-    gt_place *places = gt_alloc(series->count * sizeof *places);
+    gt_point *places = gt_alloc(series->count * sizeof *places);
     size_t run = 0;
     for (size_t i = 0; i <= series->count; i++) {
         if (i < series->count && !isnan(series->points[i].y)) {
@@ -109,7 +108,7 @@ void gt_plot_series(const gt_axes *axes, const gt_series *series)
 /* ---- legend ---- */
 
 typedef struct legend {
-    gt_place size;
+    gt_point size;
     double column_width, line;
     size_t rows, shown;
     char more[LEGEND_TEXT]; /* the last entry if not all series are shown */
@@ -132,12 +131,12 @@ static legend measure_legend(const gt_axes *axes, const gt_series *series, size_
     l.line = gt_figure_text_height(GT_LEGEND_FONT) * LEGEND_LINE;
     l.column_width = LEGEND_HANDLE + LEGEND_GAP + widest + 2 * LEGEND_GAP;
     size_t columns = (entries + l.rows - 1) / l.rows;
-    l.size = (gt_place){l.column_width * (double)columns + 2 * LEGEND_PAD - 2 * LEGEND_GAP,
+    l.size = (gt_point){l.column_width * (double)columns + 2 * LEGEND_PAD - 2 * LEGEND_GAP,
                         l.line * (double)l.rows + 2 * LEGEND_PAD};
     return l;
 }
 
-static bool inside(gt_place at, gt_place corner, gt_place size)
+static bool inside(gt_point at, gt_point corner, gt_point size)
 {
     double margin = MARKER_RADIUS;
     return at.x > corner.x - margin && at.x < corner.x + size.x + margin && at.y > corner.y - margin &&
@@ -145,31 +144,31 @@ static bool inside(gt_place at, gt_place corner, gt_place size)
 }
 
 /* How much of the lines a rectangle would hide: number of samples along them. */
-static size_t hidden_by(const gt_axes *axes, const gt_series *series, size_t count, gt_place corner,
-                        gt_place size)
+static size_t hidden_by(const gt_axes *axes, const gt_series *series, size_t count, gt_point corner,
+                        gt_point size)
 {
     size_t hidden = 0;
     for (size_t s = 0; s < count; s++)
         for (size_t i = 0; i < series[s].count; i++) {
-            const gt_place *point = &series[s].points[i];
+            const gt_point *point = &series[s].points[i];
             if (isnan(point->y)) continue;
-            const gt_place *before = i && !isnan(point[-1].y) ? point - 1 : point;
-            gt_place to = gt_axes_place(axes, point->x, point->y);
-            gt_place from = gt_axes_place(axes, before->x, before->y);
+            const gt_point *before = i && !isnan(point[-1].y) ? point - 1 : point;
+            gt_point to = gt_axes_place(axes, point->x, point->y);
+            gt_point from = gt_axes_place(axes, before->x, before->y);
             for (int k = 1; k <= SAMPLES_PER_SEGMENT; k++) {
                 double share = (double)k / SAMPLES_PER_SEGMENT;
-                gt_place at = {from.x + (to.x - from.x) * share, from.y + (to.y - from.y) * share};
+                gt_point at = {from.x + (to.x - from.x) * share, from.y + (to.y - from.y) * share};
                 hidden += inside(at, corner, size);
             }
         }
     return hidden;
 }
 
-static gt_place choose_corner(const gt_axes *axes, const gt_series *series, size_t count, gt_place size)
+static gt_point choose_corner(const gt_axes *axes, const gt_series *series, size_t count, gt_point size)
 {
     double left = axes->upper_left.x + LEGEND_PAD, right = axes->lower_right.x - LEGEND_PAD - size.x;
     double top = axes->upper_left.y + LEGEND_PAD, bottom = axes->lower_right.y - LEGEND_PAD - size.y;
-    gt_place corners[] = {{right, top}, {left, top}, {left, bottom}, {right, bottom}}, best = corners[0];
+    gt_point corners[] = {{right, top}, {left, top}, {left, bottom}, {right, bottom}}, best = corners[0];
     size_t least = SIZE_MAX;
     for (size_t i = 0; i < GT_LENGTH(corners); i++) {
         size_t hidden = hidden_by(axes, series, count, corners[i], size);
@@ -180,17 +179,17 @@ static gt_place choose_corner(const gt_axes *axes, const gt_series *series, size
     return best;
 }
 
-static void draw_entry(const gt_axes *axes, const legend *l, gt_place corner, const gt_series *series,
+static void draw_entry(const gt_axes *axes, const legend *l, gt_point corner, const gt_series *series,
                        size_t index)
 {
-    gt_place at = {corner.x + LEGEND_PAD + l->column_width * (double)(index / l->rows),
+    gt_point at = {corner.x + LEGEND_PAD + l->column_width * (double)(index / l->rows),
                    corner.y + LEGEND_PAD + l->line * ((double)(index % l->rows) + 0.5)};
     if (index < l->shown) {
-        gt_place ends[] = {at, {at.x + LEGEND_HANDLE, at.y}};
+        gt_point ends[] = {at, {at.x + LEGEND_HANDLE, at.y}};
         gt_figure_line(axes->figure, ends, 2, (gt_stroke){{series[index].colour, 1}, SERIES_WIDTH, false});
-        draw_marker(axes->figure, (gt_place){at.x + LEGEND_HANDLE / 2, at.y}, &series[index]);
+        draw_marker(axes->figure, (gt_point){at.x + LEGEND_HANDLE / 2, at.y}, &series[index]);
     }
-    gt_figure_text(axes->figure, (gt_place){at.x + LEGEND_HANDLE + LEGEND_GAP, at.y},
+    gt_figure_text(axes->figure, (gt_point){at.x + LEGEND_HANDLE + LEGEND_GAP, at.y},
                    entry_text(l, series, index), GT_LEGEND_FONT, (gt_anchor){0, 0.45, false});
 }
 
@@ -198,8 +197,8 @@ void gt_plot_legend(const gt_axes *axes, const gt_series *series, size_t count)
 {
     if (!count) return;
     legend l = measure_legend(axes, series, count);
-    gt_place corner = choose_corner(axes, series, count, l.size);
-    gt_figure_rectangle(axes->figure, corner, (gt_place){corner.x + l.size.x, corner.y + l.size.y},
+    gt_point corner = choose_corner(axes, series, count, l.size);
+    gt_figure_rectangle(axes->figure, corner, (gt_point){corner.x + l.size.x, corner.y + l.size.y},
                         LEGEND_FILL, GT_FRAME_STROKE);
     for (size_t i = 0; i < l.shown + (l.shown < count); i++) draw_entry(axes, &l, corner, series, i);
 }

@@ -5,7 +5,6 @@
 #include "output/trace/rocpd.h"
 
 #include "base/buffer.h"
-#include "base/length.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

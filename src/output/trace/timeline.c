@@ -104,7 +104,7 @@ gt_timeline *gt_timeline_new(gt_output *output, const char *path, gt_timeline_fo
     t->file = gt_text_file_open(output, path, threads, error);
     if (t->file) t->store = gt_temp_store_open(path, error);
     if (t->store) return t;
-    gt_timeline_drop(t);
+    gt_timeline_free(t);
     return NULL;
 }
 
@@ -127,7 +127,7 @@ uint32_t gt_timeline_process(gt_timeline *t, int64_t pid, gt_str name)
     return (uint32_t)t->process_count - 1;
 }
 
-uint32_t gt_timeline_track(gt_timeline *t, uint32_t process, gt_track_ask ask)
+uint32_t gt_timeline_track(gt_timeline *t, uint32_t process, gt_track_spec ask)
 {
     gt_timeline_track_row row = {.process = process,
                                  .name = intern(t, ask.name),
@@ -187,37 +187,37 @@ void gt_timeline_value(gt_timeline *t, double value)
     t->writer->value(t, value);
 }
 
-void gt_timeline_note_int(gt_timeline *t, uint32_t key, int64_t value)
+void gt_timeline_arg_int(gt_timeline *t, uint32_t key, int64_t value)
 {
     t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_INT, .integer = value});
 }
 
-void gt_timeline_note_uint(gt_timeline *t, uint32_t key, uint64_t value)
+void gt_timeline_arg_uint(gt_timeline *t, uint32_t key, uint64_t value)
 {
     t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_UINT, .natural = value});
 }
 
-void gt_timeline_note_double(gt_timeline *t, uint32_t key, double value)
+void gt_timeline_arg_double(gt_timeline *t, uint32_t key, double value)
 {
     t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_DOUBLE, .real = value});
 }
 
-void gt_timeline_note_bool(gt_timeline *t, uint32_t key, bool value)
+void gt_timeline_arg_bool(gt_timeline *t, uint32_t key, bool value)
 {
     t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_BOOL, .yes = value});
 }
 
-void gt_timeline_note_string(gt_timeline *t, uint32_t key, gt_str value)
+void gt_timeline_arg_string(gt_timeline *t, uint32_t key, gt_str value)
 {
     t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_STRING, .text = value});
 }
 
-void gt_timeline_note_literal(gt_timeline *t, uint32_t key, uint32_t value)
+void gt_timeline_arg_interned(gt_timeline *t, uint32_t key, uint32_t value)
 {
     t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_LITERAL, .word = value});
 }
 
-void gt_timeline_note_json(gt_timeline *t, uint32_t key, gt_str value)
+void gt_timeline_arg_json(gt_timeline *t, uint32_t key, gt_str value)
 {
     t->writer->note(t, key, (gt_timeline_note){GT_TIMELINE_NOTE_JSON, .text = value});
 }
@@ -402,11 +402,11 @@ bool gt_timeline_finish(gt_timeline *t, gt_timeline_totals *totals, gt_error *er
         ok = gt_text_file_close(t->file, error);
         t->file = NULL;
     }
-    gt_timeline_drop(t);
+    gt_timeline_free(t);
     return ok;
 }
 
-void gt_timeline_drop(gt_timeline *t)
+void gt_timeline_free(gt_timeline *t)
 {
     gt_error ignored;
     if (t->file) gt_text_file_close(t->file, &ignored);

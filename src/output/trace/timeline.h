@@ -3,9 +3,9 @@
  *
  *     gt_timeline *timeline = gt_timeline_new(output, path, GT_TIMELINE_PERFETTO, threads, &error);
  *     uint32_t process = gt_timeline_process(timeline, pid, name);
- *     uint32_t track = gt_timeline_track(timeline, process, (gt_track_ask){...});
+ *     uint32_t track = gt_timeline_track(timeline, process, (gt_track_spec){...});
  *     gt_timeline_begin(timeline, GT_TIMELINE_SLICE, track, start_ns, end_ns, category, name);
- *     gt_timeline_note_int(timeline, key, 7);
+ *     gt_timeline_arg_int(timeline, key, 7);
  *     gt_timeline_end(timeline);
  *     bool written = gt_timeline_finish(timeline, &totals, &error);
  *
@@ -32,11 +32,11 @@ typedef enum gt_track_form {
     GT_FORM_COUNTER, /* has values instead of slices */
 } gt_track_form;
 
-typedef struct gt_track_ask {
+typedef struct gt_track_spec {
     gt_track_form form;
     int64_t tid; /* of threads, and of queues whose number is to be kept; GT_NO_TID: none */
     gt_str name;
-} gt_track_ask;
+} gt_track_spec;
 #define GT_NO_TID INT64_MIN
 
 typedef struct gt_timeline gt_timeline;
@@ -47,7 +47,7 @@ gt_timeline *gt_timeline_new(gt_output *output, const char *path, gt_timeline_fo
 gt_interner *gt_timeline_strings(const gt_timeline *timeline);
 
 uint32_t gt_timeline_process(gt_timeline *timeline, int64_t pid, gt_str name);
-uint32_t gt_timeline_track(gt_timeline *timeline, uint32_t process, gt_track_ask ask);
+uint32_t gt_timeline_track(gt_timeline *timeline, uint32_t process, gt_track_spec ask);
 /* Names may become known late. */
 void gt_timeline_name_process(gt_timeline *timeline, uint32_t process, gt_str name);
 void gt_timeline_label_process(gt_timeline *timeline, uint32_t process, gt_str label);
@@ -61,14 +61,14 @@ void gt_timeline_begin(gt_timeline *timeline, gt_timeline_kind kind, uint32_t tr
  * notes. */
 void gt_timeline_flow(gt_timeline *timeline, uint64_t flow, bool arrives);
 void gt_timeline_value(gt_timeline *timeline, double value);
-void gt_timeline_note_int(gt_timeline *timeline, uint32_t key, int64_t value);
-void gt_timeline_note_uint(gt_timeline *timeline, uint32_t key, uint64_t value);
-void gt_timeline_note_double(gt_timeline *timeline, uint32_t key, double value);
-void gt_timeline_note_bool(gt_timeline *timeline, uint32_t key, bool value);
-void gt_timeline_note_string(gt_timeline *timeline, uint32_t key, gt_str value);
-void gt_timeline_note_literal(gt_timeline *timeline, uint32_t key,
-                              uint32_t value); /* a string that occurs often */
-void gt_timeline_note_json(gt_timeline *timeline, uint32_t key, gt_str value); /* any JSON value */
+void gt_timeline_arg_int(gt_timeline *timeline, uint32_t key, int64_t value);
+void gt_timeline_arg_uint(gt_timeline *timeline, uint32_t key, uint64_t value);
+void gt_timeline_arg_double(gt_timeline *timeline, uint32_t key, double value);
+void gt_timeline_arg_bool(gt_timeline *timeline, uint32_t key, bool value);
+void gt_timeline_arg_string(gt_timeline *timeline, uint32_t key, gt_str value);
+void gt_timeline_arg_interned(gt_timeline *timeline, uint32_t key,
+                              uint32_t value);                                /* a string that occurs often */
+void gt_timeline_arg_json(gt_timeline *timeline, uint32_t key, gt_str value); /* any JSON value */
 size_t gt_timeline_end(gt_timeline *timeline); /* returns the number of the event */
 /* Sets the end of a slice that becomes known late. */
 void gt_timeline_set_end(gt_timeline *timeline, size_t number, int64_t end_ns);
@@ -88,6 +88,6 @@ typedef struct gt_timeline_totals {
  * final name. */
 bool gt_timeline_finish(gt_timeline *timeline, gt_timeline_totals *totals, gt_error *error);
 /* Frees a timeline without writing it. */
-void gt_timeline_drop(gt_timeline *timeline);
+void gt_timeline_free(gt_timeline *timeline);
 
 #endif

@@ -3,7 +3,7 @@
  * number of decimals and the width. Formats change what is shown, never what is stored. */
 #include "output/xlsx/xlsx.h"
 
-#include "base/length.h"
+#include "base/memory.h"
 #include "compat/python_repr.h"
 
 #include <ctype.h>
@@ -120,7 +120,7 @@ static size_t widest_text(const gt_table *table, const gt_column *column, size_t
             text = gt_interner_get(table->strings, column->texts[row]);
         } else {
             literal.len = 0;
-            gt_literal_add(&literal, column, row, table->strings);
+            gt_python_add_cell(&literal, column, row, table->strings);
             text = gt_buffer_str(&literal);
         }
         size_t width = char_count(text);

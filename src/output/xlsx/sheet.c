@@ -2,7 +2,6 @@
  * digits in suitable formats. Text is always written as text: it never becomes a formula or a link. */
 #include "output/xlsx/xlsx.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "compat/python_repr.h"
@@ -180,7 +179,7 @@ static void write_cell(sheet *s, size_t row, size_t c)
         return;
     case GT_TYPE_LIST:
         s->literal.len = 0;
-        gt_literal_add(&s->literal, column, row, s->table->strings);
+        gt_python_add_cell(&s->literal, column, row, s->table->strings);
         write_text(s, c, gt_buffer_str(&s->literal), text_style);
         return;
     }

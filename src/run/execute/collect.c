@@ -1,7 +1,6 @@
 /* Collects the files that the profiler wrote into the output folder. */
 #include "run/execute/execute.h"
 #include "base/buffer.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "input/rocprof/rocprof.h"
@@ -291,7 +290,7 @@ static void write_histogram(const char *folder, gt_arg_list *written, gt_arena *
     gt_error error;
     gt_histogram_print(&histogram, &text);
     gt_output *output = gt_output_new();
-    if (gt_output_whole_file(output, path, gt_buffer_str(&text), &error) && gt_output_commit(output, &error))
+    if (gt_output_write_file(output, path, gt_buffer_str(&text), &error) && gt_output_commit(output, &error))
         gt_arg_list_add(arena, written, path);
     else
         gt_warn("%s", error.text);

@@ -1,7 +1,6 @@
 /* Converts rocprofv3 output of other formats to rocprofv3's CSV files. Tables here list the columns of
  * each file: their name, and where the value comes from. */
 #include "run/execute/execute.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "input/rocprof/rocprof.h"

@@ -1,7 +1,6 @@
 /* Executes a plan: the actions before and after the command, a description of the machine, and the command
  * itself under its tools. */
 #include "run/execute/execute.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "os/child.h"
@@ -329,7 +328,7 @@ static bool write_counters(const gt_profiler *profiler, gt_error *error)
     gt_buffer text = {0};
     gt_counter_file_add(profiler->counter_file, &text);
     gt_output *output = gt_output_new();
-    bool sound = gt_output_whole_file(output, profiler->counter_path, gt_buffer_str(&text), error) &&
+    bool sound = gt_output_write_file(output, profiler->counter_path, gt_buffer_str(&text), error) &&
                  gt_output_commit(output, error);
     gt_output_free(output);
     gt_buffer_free(&text);

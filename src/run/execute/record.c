@@ -1,7 +1,7 @@
 /* The record of a run: performance numbers found in the log, the run record, and the summary workbook. */
 #include "run/execute/execute.h"
 #include "analysis/rocprof/sheets.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "compat/python_regex.h"
 #include "input/sheets/sheets.h"
 #include "os/clock.h"
@@ -204,7 +204,7 @@ bool gt_record_write(const gt_plan *plan, const gt_outcome *outcome, const char 
     gt_buffer_add_cstr(&w.text, "\n");
     gt_output *output = gt_output_new();
     bool sound =
-        gt_output_whole_file(output, path, gt_buffer_str(&w.text), error) && gt_output_commit(output, error);
+        gt_output_write_file(output, path, gt_buffer_str(&w.text), error) && gt_output_commit(output, error);
     gt_output_free(output);
     gt_json_writer_free(&w);
     return sound;

@@ -1,7 +1,6 @@
 /* The context of a run: settings with the rules of Python, contexts from files and literals, and the
  * shipped configs. */
 #include "run/plan/context.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "compat/python_literal.h"
 #include "compat/python_repr.h"
@@ -184,7 +183,7 @@ const char *gt_settings_print(gt_arena *arena, const gt_value *value)
 {
     if (value->type == GT_VALUE_STRING) return value->text.bytes;
     gt_buffer buffer = {0};
-    gt_value_print(&buffer, value);
+    gt_python_add_value(&buffer, value);
     const char *text = gt_arena_bytes(arena, buffer.bytes, buffer.len);
     gt_buffer_free(&buffer);
     return text;
@@ -461,7 +460,7 @@ const char *gt_config_find(const char *path)
 static bool write_config(gt_output *output, const char *folder, const gt_config *config, gt_error *error)
 {
     char *path = gt_format("%s/%s.json", folder, config->name);
-    bool sound = gt_output_whole_file(output, path, (gt_str){config->json, strlen(config->json)}, error);
+    bool sound = gt_output_write_file(output, path, (gt_str){config->json, strlen(config->json)}, error);
     gt_free(path);
     return sound;
 }

@@ -1,7 +1,6 @@
 /* The docker command: options by vendor, GPUs as devices, variables one by one. None of them passes
  * through a shell. */
 #include "run/plan/plan.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "os/child.h"
 #include "os/paths.h"

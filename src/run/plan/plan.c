@@ -1,6 +1,6 @@
 /* Computes the plan of a run from the context, and prints it as JSON. */
 #include "run/plan/plan.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "os/clock.h"
 #include "os/paths.h"
 

@@ -2,7 +2,7 @@
  * paths and without options that it does not know; the legacy rocprof gets those that it has an equivalent
  * for. */
 #include "run/plan/plan.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "os/paths.h"
 
 #include <stdarg.h>

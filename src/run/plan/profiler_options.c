@@ -1,6 +1,6 @@
 /* Options of rocprofv3 in a tool's cmd, and its lists of hardware counters. */
 #include "run/plan/plan.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "os/paths.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* Stages that replace scripts of madengine. Like the scripts, they are configured by environment
  * variables. */
 #include "run/plan/plan.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "os/paths.h"
 
 #include <ctype.h>

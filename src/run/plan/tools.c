@@ -1,6 +1,6 @@
 /* The built-in tools, and the stack of tools that a context requests. */
 #include "run/plan/plan.h"
-#include "base/length.h"
+#include "base/memory.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Sensors from the management libraries of ROCm and NVIDIA, which are loaded at run time if they are
  * installed. */
 #include "run/sensors/sensors.h"
-#include "base/length.h"
+#include "base/memory.h"
 
 #include <dlfcn.h>
 #include <math.h>

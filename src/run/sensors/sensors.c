@@ -1,6 +1,5 @@
 /* Finds the GPUs and reads their power and memory from sysfs, or from a file in tests. */
 #include "run/sensors/sensors.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "os/paths.h"

@@ -1,6 +1,6 @@
 /* One row per launcher, and the variables that it needs. */
 #include "run/targets/targets.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "os/shell_words.h"
 
 #include <inttypes.h>

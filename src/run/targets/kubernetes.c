@@ -1,7 +1,7 @@
 /* Writes the objects line by line. Every value from a context is a quoted string, which is valid in both
  * JSON and YAML. */
 #include "run/targets/targets.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "json/string.h"
 #include "os/paths.h"
 #include "run/plan/context.h"

@@ -1,6 +1,6 @@
 /* SLURM: writes the job script, submits it and waits for the job. */
 #include "run/targets/targets.h"
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/log.h"
 #include "os/child.h"
 #include "os/paths.h"
@@ -267,8 +267,8 @@ bool gt_slurm_write(const gt_plan *plan, const gt_slurm *slurm, gt_error *error)
     gt_buffer_add_cstr(&json.text, "\n");
     gt_output *output = gt_output_new();
     gt_buffer script = slurm->text;
-    bool sound = gt_output_whole_file(output, slurm->script, gt_buffer_str(&script), error) &&
-                 gt_output_whole_file(output, slurm->context_path, gt_buffer_str(&json.text), error) &&
+    bool sound = gt_output_write_file(output, slurm->script, gt_buffer_str(&script), error) &&
+                 gt_output_write_file(output, slurm->context_path, gt_buffer_str(&json.text), error) &&
                  gt_output_commit(output, error);
     gt_output_free(output);
     gt_json_writer_free(&json);
@@ -428,7 +428,7 @@ static bool summarise(const gt_plan *plan, const gt_slurm *slurm, const char *jo
     gt_error error;
     gt_output *output = gt_output_new();
     const char *path = gt_path_join(arena, folder, "results_summary.json");
-    if (gt_output_whole_file(output, path, gt_buffer_str(&s.json.text), &error) &&
+    if (gt_output_write_file(output, path, gt_buffer_str(&s.json.text), &error) &&
         gt_output_commit(output, &error))
         gt_info("%s", path);
     else

@@ -1,6 +1,5 @@
 /* Compares the summary sheets of two collective reports. */
 #include "sweep/compare/compare.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"

@@ -1,6 +1,5 @@
 /* `sweep compare`: finds the reports of two runs and puts the sheets of the comparison together. */
 #include "sweep/compare/compare.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "os/paths.h"

@@ -1,7 +1,6 @@
 /* Writes the page section by section. Headings, classes and order are those of the Python script's page,
  * so that scripts that look for them still work. */
 #include "sweep/compare/compare.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "output/text.h"
@@ -190,7 +189,7 @@ static void add_data_file(gt_buffer *page, const gt_compared_sweep *sweep, size_
     gt_buffer_add_cstr(page, "<li>");
     if (link) {
         gt_buffer_add_cstr(page, "<a href=\"");
-        gt_html_add_address(page, link);
+        gt_html_add_url(page, link);
         gt_buffer_add_cstr(page, "\">");
     }
     gt_html_add_text(page, DATA_FILES[file].name);

@@ -1,7 +1,6 @@
 /* Compares the sheets gpu_timeline of two runs. */
 #include "sweep/compare/compare.h"
 #include "base/guard.h"
-#include "base/length.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "compat/number.h"

@@ -1,7 +1,6 @@
 /* `sweep yaml`: names are shortened to the part that is stable between builds of a library, made unique,
  * sorted, escaped and joined. */
 #include "sweep/gemm/gemm.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "table/operations.h"
 

@@ -2,7 +2,6 @@
  * are added in milliseconds like the Python script does, so that the last digits are equal. */
 #include "sweep/gemm/gemm.h"
 #include "base/buffer.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"

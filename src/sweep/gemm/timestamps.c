@@ -1,7 +1,6 @@
 /* `sweep timestamps`: finds the shortest and the longest instance of each GEMM kernel in the traces. Also
  * contains the access to rows of the CSV file, which `sweep overlap` shares. */
 #include "sweep/gemm/gemm.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"

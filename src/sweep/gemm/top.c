@@ -2,7 +2,6 @@
  * of the reports and sorted again. */
 #include "sweep/gemm/gemm.h"
 #include "base/guard.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"

@@ -1,6 +1,5 @@
 /* `sweep plot`: groups the time differences by threads, channels and rank, and draws five plots. */
 #include "sweep/gemm/gemm.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "output/figure/figure.h"
@@ -297,7 +296,7 @@ static bool draw_boxes(const gt_variance_rows *rows, gt_variance_key by, const c
     if (!figure) return false;
     tick_labels labels = label_groups(groups, k->box_label);
     gt_axes axes = gt_axes_draw(
-        figure, (gt_place){0, 0}, (gt_place){gt_figure_width(figure), gt_figure_height(figure)},
+        figure, (gt_point){0, 0}, (gt_point){gt_figure_width(figure), gt_figure_height(figure)},
         range_of_groups(groups), range_of_values(rows),
         &(gt_axes_text){k->box_title, k->box_x_label, Y_LABEL, labels.ticks, groups->count, false});
     for (size_t i = 0; i < groups->count; i++) {
@@ -318,8 +317,8 @@ static void draw_violin_panel(gt_figure *figure, const gt_variance_rows *rows, g
     double width = gt_figure_width(figure) / GT_VARIANCE_KEYS;
     tick_labels labels = label_groups(groups, k->violin_label);
     gt_axes axes = gt_axes_draw(
-        figure, (gt_place){width * (double)by, top},
-        (gt_place){width * (double)(by + 1), gt_figure_height(figure)}, range_of_groups(groups),
+        figure, (gt_point){width * (double)by, top},
+        (gt_point){width * (double)(by + 1), gt_figure_height(figure)}, range_of_groups(groups),
         range_of_values(rows),
         &(gt_axes_text){k->violin_title, k->violin_x_label, Y_LABEL, labels.ticks, groups->count, true});
     for (size_t i = 0; i < groups->count; i++) {
@@ -335,7 +334,7 @@ static bool draw_violins(const gt_variance_rows *rows, const char *folder, int64
     gt_figure *figure = gt_figure_new(20, 6, dots_per_inch, error);
     if (!figure) return false;
     double pad = 8, title_height = gt_figure_text_height(GT_FIGURE_TITLE_FONT);
-    gt_figure_text(figure, (gt_place){gt_figure_width(figure) / 2, pad},
+    gt_figure_text(figure, (gt_point){gt_figure_width(figure) / 2, pad},
                    "GEMM Kernel Time Variance Distribution", GT_FIGURE_TITLE_FONT,
                    (gt_anchor){0.5, 0, false});
     for (gt_variance_key by = 0; by < GT_VARIANCE_KEYS; by++)
@@ -348,7 +347,7 @@ static bool draw_violins(const gt_variance_rows *rows, const char *folder, int64
 typedef struct interaction {
     int64_t *channels;
     size_t channel_count;
-    gt_place *points; /* of all series, one after the other */
+    gt_point *points; /* of all series, one after the other */
     gt_series *series;
     char (*names)[32];
     size_t series_count;
@@ -378,11 +377,11 @@ static void fill_series(interaction *in, size_t index, const gt_variance_rows *r
 {
     const gt_variance_groups *channels = &rows->by[GT_BY_CHANNELS];
     int64_t threads = rows->by[GT_BY_THREADS].items[index].key;
-    gt_place *points = in->points + index * in->channel_count;
+    gt_point *points = in->points + index * in->channel_count;
     means += index * channels->count;
     for (size_t c = 0; c < in->channel_count; c++) {
         double mean = as_reference ? mean_of(channels, means, in->channels[c]) : means[c];
-        points[c] = (gt_place){(double)in->channels[c], isnan(mean) && as_reference ? 0 : mean};
+        points[c] = (gt_point){(double)in->channels[c], isnan(mean) && as_reference ? 0 : mean};
         gt_axis_range_add(&in->x, points[c].x);
         gt_axis_range_add(&in->y, points[c].y); /* NaN is skipped */
     }
@@ -418,8 +417,8 @@ static bool draw_interaction(const gt_variance_rows *rows, const char *folder, i
     char(*texts)[32] = gt_alloc(in.channel_count * sizeof *texts);
     for (size_t c = 0; c < in.channel_count; c++)
         ticks[c] = (gt_x_tick){(double)in.channels[c], print_key(texts[c], "%" PRId64 "ch", in.channels[c])};
-    gt_axes axes = gt_axes_draw(figure, (gt_place){0, 0},
-                                (gt_place){gt_figure_width(figure), gt_figure_height(figure)}, in.x, in.y,
+    gt_axes axes = gt_axes_draw(figure, (gt_point){0, 0},
+                                (gt_point){gt_figure_width(figure), gt_figure_height(figure)}, in.x, in.y,
                                 &(gt_axes_text){"Thread-Channel Interaction: Mean Variance", "Channel Count",
                                                 "Mean Time Difference (us)", ticks, in.channel_count, false});
     for (size_t t = 0; t < in.series_count; t++) gt_plot_series(&axes, &in.series[t]);

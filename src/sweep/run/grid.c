@@ -1,7 +1,6 @@
 /* Parses axes from option values and enumerates the points of the grid. */
 #include "sweep/run/run.h"
 #include "base/buffer.h"
-#include "base/length.h"
 #include "base/memory.h"
 
 #include <ctype.h>

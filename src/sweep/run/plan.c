@@ -2,7 +2,6 @@
  */
 #include "sweep/run/run.h"
 #include "base/buffer.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "os/paths.h"
 #include "output/file.h"
@@ -277,7 +276,7 @@ bool gt_rocprof_jobs_write(const char *folder, gt_error *error)
     bool written = true;
     for (size_t i = 0; i < GT_ROCPROF_JOBS && written; i++) {
         char *path = gt_format("%s/%s", folder, gt_rocprof_job_names[i]);
-        written = gt_output_whole_file(output, path, (gt_str){JOBS[i], strlen(JOBS[i])}, error);
+        written = gt_output_write_file(output, path, (gt_str){JOBS[i], strlen(JOBS[i])}, error);
         gt_free(path);
     }
     written = written && gt_output_commit(output, error);

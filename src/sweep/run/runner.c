@@ -1,7 +1,6 @@
 /* The loop over the points of a sweep. Lines of the log that scripts look for are those of the reference
  * script. */
 #include "sweep/run/run.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "os/child.h"
 #include "os/clock.h"
@@ -144,7 +143,7 @@ static bool write_whole(const char *path, gt_buffer *text, gt_error *error)
 {
     gt_output *output = gt_output_new();
     bool written =
-        gt_output_whole_file(output, path, gt_buffer_str(text), error) && gt_output_commit(output, error);
+        gt_output_write_file(output, path, gt_buffer_str(text), error) && gt_output_commit(output, error);
     gt_output_free(output);
     gt_buffer_free(text);
     return written;

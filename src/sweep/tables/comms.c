@@ -1,7 +1,6 @@
 /* `sweep comms`: rows are collected in the order of the files, then sorted by operation and setting.
  * Columns have the type that pandas gives them: integer if all files have integers. */
 #include "sweep/tables/tables.h"
-#include "base/length.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "schema/columns.h"

@@ -2,7 +2,6 @@
  * settings. */
 #include "sweep/tables/tables.h"
 #include "base/guard.h"
-#include "base/length.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "schema/columns.h"

@@ -6,7 +6,7 @@
  * c. This file builds the lines event by event, as the viewer does, and only counts their events. */
 #include "trace/jax/jax.h"
 
-#include "base/length.h"
+#include "base/memory.h"
 #include "base/buffer.h"
 
 #include <inttypes.h>

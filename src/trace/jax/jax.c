@@ -1,7 +1,7 @@
 /* The events of a JAX profile: their order, their kinds, and questions about one of them. */
 #include "trace/jax/jax.h"
 
-#include "base/length.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
  * processes and threads. Also the ownership of all stages, and questions that need only events. */
 #include "trace/pytorch/state.h"
 
-#include "base/length.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -290,7 +289,7 @@ static uint32_t annotation_of(const gt_event_view *trace, const annotations *a, 
     return around ? trace->name[a->rows[low]] : none;
 }
 
-uint32_t *gt_annotations_find(const gt_event_view *trace, const char *prefix)
+uint32_t *gt_events_find_annotations(const gt_event_view *trace, const char *prefix)
 {
     uint8_t *wanted = gt_name_set_with_prefix(trace->strings, prefix);
     if (!wanted) return NULL;

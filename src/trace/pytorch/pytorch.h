@@ -183,6 +183,6 @@ gt_busy gt_busy_time(const gt_event_view *events, const uint32_t *rows, size_t c
  * row, the name of the annotation that started first among those that start at or before the event and end
  * after it, or "NA" if there is none; GT_STR_NONE for other events. The caller frees it; NULL if no event has
  * such a name. */
-uint32_t *gt_annotations_find(const gt_event_view *events, const char *prefix);
+uint32_t *gt_events_find_annotations(const gt_event_view *events, const char *prefix);
 
 #endif

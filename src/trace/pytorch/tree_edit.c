@@ -10,7 +10,6 @@
  *     c [2,3)  d [3,4)           b: c               n: b    b: c       b [2,4)  c [3,4)  d [4,5) */
 #include "trace/pytorch/tree_edit.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 #include "trace/pytorch/state.h"
 #include "trace/pytorch/calls.h"

@@ -1,7 +1,6 @@
 /* A rocprofv3 run: column types, writers, durations, and merging one run into another. */
 #include "trace/rocprof/rocprof.h"
 
-#include "base/length.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
