@@ -7,6 +7,7 @@ on whether Docker, SLURM, ROCm and the like are installed.
 import argparse
 import atexit
 import csv
+import io
 import os
 import re
 import resource
@@ -105,9 +106,15 @@ def run(command, stdin_bytes=None, file_size_limit=None, cwd=None, env=None):
 
 
 def read_csv(path):
-    """(headings, rows) as text. A sheet without columns is one line end."""
+    """(headings, rows) as text. A sheet without columns is one line end.
+
+    The csv module of Python 3.10 and older rejects NUL characters, so they are replaced while it reads.
+    """
     with open(path, newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(file))
+        text = file.read()
+    stand_in = next(chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
+    lines = io.StringIO(text.replace("\0", stand_in), newline="")
+    rows = [[cell.replace(stand_in, "\0") for cell in row] for row in csv.reader(lines)]
     return rows[0], rows[1:]
 
 
