@@ -6,6 +6,7 @@
  * workers then fails in its own frame, until the outermost one ends the call. */
 #include "base/guard.h"
 
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -32,7 +33,8 @@ typedef struct cleanup {
 
 struct gt_guard {
     gt_guard_options options;
-    const frame *root; /* of the call itself */
+    const frame *root;      /* of the call itself */
+    locale_t locale_before; /* of the caller's thread */
     atomic_bool failed;
     pthread_mutex_t lock; /* for all below */
     gt_error error;       /* of the first failure */
@@ -147,6 +149,13 @@ static void leave_cleanups(frame *f)
     pthread_mutex_unlock(&guard->lock);
 }
 
+/* Makes this thread use the C locale, whatever the program has set: in others, strtod and printf may have
+ * another decimal point. glibc and musl give it without allocating. Returns the locale before. */
+static locale_t use_c_locale(void)
+{
+    return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+}
+
 /* `f` is the caller's, so that no variable of this function has to survive the jump. */
 static bool run_in_frame(frame *f, void (*body)(void *context), void *context)
 {
@@ -168,7 +177,10 @@ bool gt_guard_attempt(gt_guard *guard, void (*body)(void *context), void *contex
         return true;
     }
     frame f = {.guard = guard, .outer = current};
-    return run_in_frame(&f, body, context);
+    locale_t before = use_c_locale();
+    bool whole = run_in_frame(&f, body, context);
+    uselocale(before);
+    return whole;
 }
 
 bool gt_guard_run(const gt_guard_options *options, void (*body)(void *context), void *context,
@@ -180,6 +192,7 @@ bool gt_guard_run(const gt_guard_options *options, void (*body)(void *context), 
     pthread_mutex_init(&guard.warning_lock, NULL);
     frame f = {.guard = &guard, .outer = current};
     guard.root = &f;
+    guard.locale_before = use_c_locale();
     bool whole = run_in_frame(&f, body, context);
     if (atomic_load(&guard.failed)) whole = false;
     if (!whole) {
@@ -187,6 +200,7 @@ bool gt_guard_run(const gt_guard_options *options, void (*body)(void *context), 
         if (!options->keep_heap) gt_heap_clear(options->heap);
     }
     free(guard.cleanups);
+    uselocale(guard.locale_before);
     pthread_mutex_destroy(&guard.warning_lock);
     pthread_mutex_destroy(&guard.lock);
     return whole;
@@ -279,7 +293,9 @@ bool gt_guard_warn(const char *text)
     gt_guard *guard = current->guard;
     if (!guard->options.warning) return true;
     pthread_mutex_lock(&guard->warning_lock);
+    locale_t ours = uselocale(guard->locale_before);
     guard->options.warning(guard->options.warning_context, text);
+    uselocale(ours);
     pthread_mutex_unlock(&guard->warning_lock);
     return true;
 }

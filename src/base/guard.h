@@ -9,8 +9,9 @@
  *   begins, longjmp where it fails.
  * - Without a guard (the command line), the sentence goes to standard error and the program ends.
  *
- * A guard belongs to one call and is inherited by the threads that the call starts (base/threads.h). Rules
- * for code that may run under a guard:
+ * A guard belongs to one call and is inherited by the threads that the call starts (base/threads.h). The call
+ * runs in the C locale, the handler of its warnings in that of the caller. Rules for code that may run under
+ * a guard:
  *
  * - Memory comes from gt_alloc and its relatives and goes back with gt_free. Memory that libc allocated is
  *   handed over with gt_adopt.

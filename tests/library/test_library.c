@@ -883,6 +883,71 @@ static void a_memory_limit_is_an_error(void **state)
     }
 }
 
+/* ---- what the program has set for itself ---- */
+
+/* A German locale, whose decimal point is a comma; made here, because few machines have one. */
+static bool use_german(void)
+{
+    char command[512];
+    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", folder);
+    if (system(command) != 0) return false;
+    setenv("LOCPATH", folder, 1);
+    bool set = setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
+    unsetenv("LOCPATH");
+    return set;
+}
+
+static void print_half(void *context, const char *text)
+{
+    (void)text;
+    snprintf(context, 8, "%.1f", 0.5);
+}
+
+static gputally_report *make_with(const char *trace, const char *name, const char *value, char *half,
+                                  char error[GPUTALLY_ERROR_SIZE])
+{
+    gputally_options *options = gputally_options_new();
+    gputally_options_on_warning(options, half ? print_half : NULL, half);
+    bool set = gputally_options_set(options, name, value, error, GPUTALLY_ERROR_SIZE);
+    gputally_report *report =
+        set ? gputally_report_make(in_folder(trace), options, error, GPUTALLY_ERROR_SIZE) : NULL;
+    gputally_options_free(options);
+    return report;
+}
+
+static void the_decimal_point_is_a_point(void **state)
+{
+    (void)state;
+    static const char gpu[] = "{\"name\":\"X\",\"mem_bw_gbps\":5300.5,"
+                              "\"max_achievable_tflops\":{\"matrix_bf16\":708.5}}";
+    char error[GPUTALLY_ERROR_SIZE], half[2][8] = {"", ""};
+    uint64_t hashes[2];
+    char *workbooks[2];
+    size_t lens[2];
+    write_bytes(in_folder("gpu.json"), gpu, strlen(gpu));
+    for (int german = 0; german < 2; german++) {
+        if (german && !use_german()) skip();
+        process_state *before = take_state();
+        gputally_report *report =
+            make_with("pytorch.json", "gpu_arch_json_path", in_folder("gpu.json"), NULL, error);
+        if (!report) fail_msg("%s", error);
+        hashes[german] = hash_report(report);
+        assert_true(gputally_report_write_xlsx(report, in_folder("locale.xlsx"), error, sizeof error));
+        gputally_report_free(report);
+        gputally_report_free(make_with("cut.json", "strict", "false", half[german], error));
+        expect_state(before);
+        workbooks[german] = read_bytes(in_folder("locale.xlsx"), &lens[german]);
+    }
+    setlocale(LC_ALL, "");
+    assert_true(hashes[0] == hashes[1]);
+    assert_int_equal(lens[0], lens[1]);
+    assert_memory_equal(workbooks[0], workbooks[1], lens[0]);
+    assert_string_equal(half[0], "0.5");
+    assert_string_equal(half[1], "0,5"); /* the handler is the program's */
+    free(workbooks[0]);
+    free(workbooks[1]);
+}
+
 /* ---- every allocation fails once ---- */
 
 enum { SAMPLE = 150, LARGE_SAMPLE = 25 };
@@ -963,6 +1028,7 @@ int main(void)
         TEST(four_threads_do_not_disturb_each_other),
         TEST(handlers_may_call_the_library),
         TEST(a_full_disk_is_an_error),
+        TEST(the_decimal_point_is_a_point),
         TEST(every_allocation_may_fail),
         TEST(every_allocation_may_fail_in_any_thread),
     };
