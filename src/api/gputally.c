@@ -105,6 +105,41 @@ void gputally_options_on_warning(gputally_options *options, gputally_warning_han
     options->warning_context = context;
 }
 
+/* ---- file-size limits ---- */
+
+/* Past a file-size limit the kernel sends SIGXFSZ to the thread that writes, which ends the process by
+ * default. It is blocked in this thread, and one that a write caused is taken away again, so that nobody gets
+ * it; the write then fails with EFBIG. */
+typedef struct blocked_signal {
+    sigset_t before;
+    bool was_pending;
+} blocked_signal;
+
+static sigset_t file_size_signal(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGXFSZ);
+    return set;
+}
+
+static blocked_signal block_file_size_signal(void)
+{
+    blocked_signal blocked;
+    sigset_t set = file_size_signal(), pending;
+    sigpending(&pending);
+    blocked.was_pending = sigismember(&pending, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &set, &blocked.before);
+    return blocked;
+}
+
+static void unblock_file_size_signal(const blocked_signal *blocked)
+{
+    sigset_t set = file_size_signal();
+    if (!blocked->was_pending) sigtimedwait(&set, NULL, &(struct timespec){0});
+    pthread_sigmask(SIG_SETMASK, &blocked->before, NULL);
+}
+
 /* ---- making reports ---- */
 
 typedef struct make_call {
@@ -165,7 +200,9 @@ gputally_report *gputally_report_make(const char *trace_path, const gputally_opt
                       .report = &report->report};
     gt_guard_options guard = {
         .heap = heap, .warning = report->warning, .warning_context = report->warning_context};
+    blocked_signal blocked = block_file_size_signal(); /* an extension is asked through temporary files */
     bool whole = gt_guard_run(&guard, make_report, &call, &call.error);
+    unblock_file_size_signal(&blocked);
     if (whole && call.is_made) return report;
     give_error(call.error.text, error, error_size);
     if (whole) {
@@ -219,39 +256,6 @@ static void write_tables(void *context)
         call->write(output, call->path, call->tables->items, call->tables->count, &call->error) &&
         gt_output_commit(output, &call->error);
     gt_output_free(output);
-}
-
-/* Past a file-size limit the kernel sends SIGXFSZ to the thread that writes, which ends the process by
- * default. It is blocked in this thread, and one that a write caused is taken away again, so that nobody gets
- * it; the write then fails with EFBIG. */
-typedef struct blocked_signal {
-    sigset_t before;
-    bool was_pending;
-} blocked_signal;
-
-static sigset_t file_size_signal(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGXFSZ);
-    return set;
-}
-
-static blocked_signal block_file_size_signal(void)
-{
-    blocked_signal blocked;
-    sigset_t set = file_size_signal(), pending;
-    sigpending(&pending);
-    blocked.was_pending = sigismember(&pending, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &set, &blocked.before);
-    return blocked;
-}
-
-static void unblock_file_size_signal(const blocked_signal *blocked)
-{
-    sigset_t set = file_size_signal();
-    if (!blocked->was_pending) sigtimedwait(&set, NULL, &(struct timespec){0});
-    pthread_sigmask(SIG_SETMASK, &blocked->before, NULL);
 }
 
 static bool write_document(const gputally_report *report, write_function *write, const char *path,

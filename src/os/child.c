@@ -438,7 +438,8 @@ int gt_child_spawn(const char *const *argv, const char *folder, const int *descr
 
 bool gt_child_wait(pid_t child, int *status)
 {
+    *status = 0;
     while (waitpid(child, status, 0) < 0)
-        if (errno != EINTR) return false;
+        if (errno != EINTR) return errno == ECHILD;
     return true;
 }

@@ -54,7 +54,8 @@ bool gt_child_run(const gt_child_setup *setup, gt_child_result *result, gt_error
  * nothing else of ours. Signals are left alone. 0, or what errno would be. */
 int gt_child_spawn(const char *const *argv, const char *folder, const int *descriptors, size_t count,
                    pid_t *child);
-/* Waits for it to end. The status as waitpid gives it; false sets errno. */
+/* Waits for it to end. The status as waitpid gives it, or 0 if somebody else has taken it: a program that
+ * uses the library may ignore SIGCHLD or wait for all its children. False sets errno. */
 bool gt_child_wait(pid_t child, int *status);
 
 #endif

@@ -948,6 +948,65 @@ static void the_decimal_point_is_a_point(void **state)
     free(workbooks[1]);
 }
 
+static void make_with_extension(void)
+{
+    char error[GPUTALLY_ERROR_SIZE] = "";
+    gputally_report *report =
+        make_with("pytorch.json", "extension_file", in_folder("extension.py"), NULL, error);
+    EXPECT(report);
+    const gputally_sheet *sheet = gputally_report_find_sheet(report, "ops_summary");
+    char category[32];
+    gputally_sheet_format(sheet, gputally_sheet_find_column(sheet, "Categories"), 0, category,
+                          sizeof category);
+    EXPECT(strcmp(category, "['mine']") == 0);
+    gputally_report_free(report);
+}
+
+static void make_with_wrong_extension(void)
+{
+    char error[GPUTALLY_ERROR_SIZE] = "";
+    fclose(stderr); /* its traceback */
+    EXPECT(!make_with("pytorch.json", "extension_file", in_folder("wrong.py"), NULL, error));
+    EXPECT(*error);
+}
+
+static void make_with_extension_past_limit(void)
+{
+    char error[GPUTALLY_ERROR_SIZE] = "";
+    struct rlimit limits;
+    getrlimit(RLIMIT_FSIZE, &limits);
+    limits.rlim_cur = 100;
+    setrlimit(RLIMIT_FSIZE, &limits);
+    EXPECT(!make_with("pytorch.json", "extension_file", in_folder("extension.py"), NULL, error));
+    EXPECT(strstr(error, "File too large"));
+}
+
+static void make_with_extension_ignoring_children(void)
+{
+    signal(SIGCHLD, SIG_IGN);
+    make_with_extension();
+}
+
+static void make_with_wrong_extension_ignoring_children(void)
+{
+    signal(SIGCHLD, SIG_IGN);
+    make_with_wrong_extension();
+}
+
+static void extensions_run_in_any_program(void **state)
+{
+    (void)state;
+    static const char extension[] = "op_category_extension = {'aten::mm': 'mine'}";
+    if (system("python3 -c pass") != 0) skip();
+    write_bytes(in_folder("extension.py"), extension, strlen(extension));
+    write_bytes(in_folder("wrong.py"), "raise ValueError", strlen("raise ValueError"));
+    assert_int_equal(run_in_child(make_with_extension), 0);
+    assert_int_equal(run_in_child(make_with_wrong_extension), 0);
+    assert_int_equal(run_in_child(make_with_extension_past_limit), 0);
+    assert_int_equal(run_in_child(make_with_extension_ignoring_children), 0);
+    assert_int_equal(run_in_child(make_with_wrong_extension_ignoring_children), 0);
+}
+
 /* ---- every allocation fails once ---- */
 
 enum { SAMPLE = 150, LARGE_SAMPLE = 25 };
@@ -1029,6 +1088,7 @@ int main(void)
         TEST(handlers_may_call_the_library),
         TEST(a_full_disk_is_an_error),
         TEST(the_decimal_point_is_a_point),
+        TEST(extensions_run_in_any_program),
         TEST(every_allocation_may_fail),
         TEST(every_allocation_may_fail_in_any_thread),
     };
