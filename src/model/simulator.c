@@ -6,6 +6,7 @@
 #include "os/child.h"
 #include "os/paths.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -84,8 +85,8 @@ static void read_all(int file, gt_buffer *text)
 {
     char part[4096];
     ssize_t got;
-    while ((got = read(file, part, sizeof part)) > 0)
-        if (text->len < MAX_OUTPUT_BYTES) gt_buffer_add(text, part, (size_t)got);
+    while ((got = read(file, part, sizeof part)) > 0 || (got < 0 && errno == EINTR))
+        if (got > 0 && text->len < MAX_OUTPUT_BYTES) gt_buffer_add(text, part, (size_t)got);
 }
 
 static size_t count_digits(const char *text)

@@ -35,6 +35,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -1007,6 +1008,53 @@ static void extensions_run_in_any_program(void **state)
     assert_int_equal(run_in_child(make_with_wrong_extension_ignoring_children), 0);
 }
 
+/* ---- signals of the program ---- */
+
+static pthread_t handling_thread;
+static volatile sig_atomic_t signals_here, signals_elsewhere;
+
+static void count_signal(int number)
+{
+    (void)number;
+    if (pthread_equal(pthread_self(), handling_thread))
+        signals_here++;
+    else
+        signals_elsewhere++;
+}
+
+static void every_us(long us)
+{
+    struct itimerval timer = {{0, us}, {0, us}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* The simulator's output is read while signals arrive: without SA_RESTART, read fails with EINTR. */
+static void simulate_among_signals(void)
+{
+    static const char script[] = "sleep 0.1\necho Time=12.5\n";
+    char error[GPUTALLY_ERROR_SIZE] = "";
+    write_bytes(in_folder("simulator.sh"), script, strlen(script));
+    setenv("GEMM_SIMULATOR_PATH", in_folder("simulator.sh"), 1);
+    struct sigaction action = {.sa_handler = count_signal};
+    sigaction(SIGALRM, &action, NULL);
+    gputally_options *options = gputally_options_new();
+    EXPECT(gputally_options_set(options, "gpu_arch_platform", "MI300X", error, sizeof error));
+    EXPECT(gputally_options_set(options, "python_path", "/bin/sh", error, sizeof error));
+    every_us(10000);
+    gputally_report *report = gputally_report_make(in_folder("pytorch.json"), options, error, sizeof error);
+    every_us(0);
+    EXPECT(report);
+    EXPECT(gputally_report_find_sheet(report, "GEMM"));
+    gputally_report_free(report);
+    gputally_options_free(options);
+}
+
+static void signals_do_not_interrupt_a_simulation(void **state)
+{
+    (void)state;
+    assert_int_equal(run_in_child(simulate_among_signals), 0);
+}
+
 /* ---- every allocation fails once ---- */
 
 enum { SAMPLE = 150, LARGE_SAMPLE = 25 };
@@ -1089,6 +1137,7 @@ int main(void)
         TEST(a_full_disk_is_an_error),
         TEST(the_decimal_point_is_a_point),
         TEST(extensions_run_in_any_program),
+        TEST(signals_do_not_interrupt_a_simulation),
         TEST(every_allocation_may_fail),
         TEST(every_allocation_may_fail_in_any_thread),
     };
