@@ -2,9 +2,10 @@
  */
 #include "base/threads.h"
 #include "base/guard.h"
+#include "base/length.h"
 
-#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -103,6 +104,20 @@ unsigned gt_threads_default(void)
     return quota && quota < cores ? quota : cores;
 }
 
+/* Not those that a fault of the thread itself causes: blocked, they would end the process without the handler
+ * that it may have for them. */
+int gt_thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
+{
+    static const int faults[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+    sigset_t others, before;
+    sigfillset(&others);
+    for (size_t i = 0; i < GT_LENGTH(faults); i++) sigdelset(&others, faults[i]);
+    pthread_sigmask(SIG_BLOCK, &others, &before);
+    int failure = pthread_create(thread, NULL, run, context);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failure;
+}
+
 typedef struct job {
     pthread_t thread;
     bool started;
@@ -133,7 +148,7 @@ void gt_threads_run(unsigned n, void (*work)(void *context, unsigned index), voi
     job *jobs = gt_alloc_zero(n, sizeof *jobs);
     for (unsigned i = 0; i < n; i++) {
         jobs[i] = (job){.index = i, .work = work, .context = context, .guard = gt_guard_current()};
-        jobs[i].started = i > 0 && pthread_create(&jobs[i].thread, NULL, run_thread, &jobs[i]) == 0;
+        jobs[i].started = i > 0 && gt_thread_start(&jobs[i].thread, run_thread, &jobs[i]) == 0;
     }
     bool whole = true;
     for (unsigned i = 0; i < n && whole; i++)

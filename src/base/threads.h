@@ -2,7 +2,12 @@
 #ifndef GT_BASE_THREADS_H
 #define GT_BASE_THREADS_H
 
+#include <pthread.h>
 #include <stddef.h>
+
+/* pthread_create, for every thread of ours: signals that are sent to the process are blocked in it, so that
+ * handlers run in the threads of the program that they belong to. */
+int gt_thread_start(pthread_t *thread, void *(*run)(void *context), void *context);
 
 /* The cores that this process may use, at least 1: limited by its affinity and by the CPU quota of its
  * control group. */

@@ -2,6 +2,7 @@
  * itself, because it has nothing else to do at that point; so a small file needs no thread. */
 #include "stream/readahead.h"
 #include "base/guard.h"
+#include "base/threads.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -98,7 +99,7 @@ bool gt_readahead_next(gt_readahead *a, uint8_t **block, size_t *len, gt_error *
 {
     if (a->alone && !a->ended) {
         fill_slot(a);
-        if (!a->ended) a->alone = pthread_create(&a->thread, NULL, run_thread, a) != 0;
+        if (!a->ended) a->alone = gt_thread_start(&a->thread, run_thread, a) != 0;
     }
     pthread_mutex_lock(&a->lock);
     while (a->filled == a->given && !a->ended) pthread_cond_wait(&a->changed, &a->lock);

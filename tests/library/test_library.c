@@ -1055,6 +1055,44 @@ static void signals_do_not_interrupt_a_simulation(void **state)
     assert_int_equal(run_in_child(simulate_among_signals), 0);
 }
 
+static void *make_among_signals(void *context)
+{
+    char *error = context;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    handling_thread = pthread_self();
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    for (int i = 0; i < 20; i++) gputally_report_free(make(&large_cases[i % 3], NULL, NULL, error));
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    return NULL;
+}
+
+/* One thread of the program takes the signals; the library's do not. */
+static void handle_in_one_thread(void)
+{
+    char error[GPUTALLY_ERROR_SIZE] = "";
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
+    sigaction(SIGALRM, &action, NULL);
+    pthread_t thread;
+    every_us(200);
+    EXPECT(pthread_create(&thread, NULL, make_among_signals, error) == 0);
+    pthread_join(thread, NULL);
+    every_us(0);
+    EXPECT(signals_here > 10);
+    EXPECT(!signals_elsewhere);
+}
+
+static void handlers_run_in_threads_of_the_program(void **state)
+{
+    (void)state;
+    assert_int_equal(run_in_child(handle_in_one_thread), 0);
+}
+
 /* ---- every allocation fails once ---- */
 
 enum { SAMPLE = 150, LARGE_SAMPLE = 25 };
@@ -1138,6 +1176,7 @@ int main(void)
         TEST(the_decimal_point_is_a_point),
         TEST(extensions_run_in_any_program),
         TEST(signals_do_not_interrupt_a_simulation),
+        TEST(handlers_run_in_threads_of_the_program),
         TEST(every_allocation_may_fail),
         TEST(every_allocation_may_fail_in_any_thread),
     };
