@@ -257,18 +257,27 @@ gt_value gt_read_literal(gt_reader *r, const gt_value *v)
 
 typedef bool item_parser(gt_str text, gt_value *out);
 
-/* A tuple of the parts between commas. */
+static size_t count_items(gt_str text)
+{
+    size_t count = 1;
+    const char *end = text.bytes + text.len;
+    for (const char *at = text.bytes; (at = memchr(at, ',', (size_t)(end - at))); at++) count++;
+    return count;
+}
+
+/* The parts of a text between commas. They are not collected on the stack, which may be small in a thread of
+ * a program that uses the library. */
 static bool parse_items(gt_reader *r, gt_str text, item_parser *parse, gt_value *out)
 {
-    gt_value items[MAX_ITEMS];
-    size_t count = 0;
+    size_t count = count_items(text);
+    if (count > MAX_ITEMS) return false;
+    gt_value *items = gt_arena_alloc(r->arena, count * sizeof *items);
     const char *place = text.bytes, *end = place + text.len;
-    for (bool more = true; more; count++) {
+    for (size_t i = 0; i < count; i++) {
         const char *comma = memchr(place, ',', (size_t)(end - place));
-        gt_str part = {place, (size_t)((comma ? comma : end) - place)};
-        if (count == MAX_ITEMS || !parse(trim(part), &items[count])) return false;
-        more = comma != NULL;
-        if (more) place = comma + 1;
+        const char *part_end = comma ? comma : end;
+        if (!parse(trim((gt_str){place, (size_t)(part_end - place)}), &items[i])) return false;
+        place = part_end + 1;
     }
     *out = gt_value_tuple(r->arena, items, count);
     return true;

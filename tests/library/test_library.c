@@ -1093,6 +1093,59 @@ static void handlers_run_in_threads_of_the_program(void **state)
     assert_int_equal(run_in_child(handle_in_one_thread), 0);
 }
 
+/* ---- little stack ---- */
+
+enum { THREAD_STACK = 256 << 10, LITTLE_STACK = 64 << 10 }; /* not every machine allows less */
+
+static uint64_t hash_in_thread;
+
+static __attribute__((noinline)) void *make_with_little_stack(void *context)
+{
+    volatile char used[THREAD_STACK - LITTLE_STACK];
+    used[0] = 0;
+    char error[GPUTALLY_ERROR_SIZE] = "";
+    gputally_report *report = make(context, NULL, NULL, error);
+    EXPECT(report);
+    hash_in_thread = hash_report(report);
+    EXPECT(gputally_report_write_csvs(report, in_folder("out/little"), error, sizeof error));
+    EXPECT(gputally_report_write_xlsx(report, in_folder("out/little.xlsx"), error, sizeof error));
+    EXPECT(gputally_report_write_sqlite(report, in_folder("out/little.db"), error, sizeof error));
+    gputally_report_free(report);
+    return (void *)(uintptr_t)used[0];
+}
+
+static const report_case *little_case;
+
+static void use_little_stack(void)
+{
+    char error[GPUTALLY_ERROR_SIZE] = "";
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    EXPECT(pthread_attr_setstacksize(&attributes, THREAD_STACK) == 0);
+    pthread_t thread;
+    EXPECT(pthread_create(&thread, &attributes, make_with_little_stack, (void *)(uintptr_t)little_case) == 0);
+    pthread_join(thread, NULL);
+    EXPECT(hash_in_thread);
+}
+
+static void a_small_stack_is_enough(void **state)
+{
+    (void)state;
+    if (!CAN_FAIL_ALLOCATIONS) skip(); /* sanitizers need more */
+    size_t len;
+    char *trace = read_bytes(GT_TEST_SOURCE "/examples/transformer_training.json.gz", &len);
+    write_bytes(in_folder("training.json.gz"), trace, len);
+    free(trace);
+    static const report_case training = {"training.json.gz", GPUTALLY_PYTORCH, "1"};
+    for (size_t i = 0; i <= LENGTH(cases); i++) {
+        little_case = i < LENGTH(cases) ? &cases[i] : &training;
+        assert_int_equal(run_in_child(use_little_stack), 0);
+    }
+    char command[256];
+    snprintf(command, sizeof command, "rm -rf %s/little*", in_folder("out"));
+    assert_int_equal(system(command), 0);
+}
+
 /* ---- every allocation fails once ---- */
 
 enum { SAMPLE = 150, LARGE_SAMPLE = 25 };
@@ -1177,6 +1230,7 @@ int main(void)
         TEST(extensions_run_in_any_program),
         TEST(signals_do_not_interrupt_a_simulation),
         TEST(handlers_run_in_threads_of_the_program),
+        TEST(a_small_stack_is_enough),
         TEST(every_allocation_may_fail),
         TEST(every_allocation_may_fail_in_any_thread),
     };
