@@ -16,6 +16,7 @@
 #include "trace/pytorch/calls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -284,6 +285,16 @@ static bool read_reply(FILE *file, gt_buffer *text, gt_error *error)
     return !ferror(file) || gt_fail(error, "cannot read the extension's reply: %s", strerror(errno));
 }
 
+/* tmpfile, but not for other programs that are started meanwhile. */
+static FILE *open_temporary(void)
+{
+    FILE *file = tmpfile();
+    if (!file) return NULL;
+    fcntl(fileno(file), F_SETFD, FD_CLOEXEC);
+    gt_guard_add(gt_close_file, file);
+    return file;
+}
+
 static void close_temporary(FILE *file)
 {
     if (!file) return;
@@ -295,9 +306,7 @@ bool gt_extension_run(gt_pytorch_linked *trace, const gt_extension_source *sourc
                       gt_error *error)
 {
     const char *python = source->python ? source->python : "python3";
-    FILE *request = tmpfile(), *reply = tmpfile();
-    if (request) gt_guard_add(gt_close_file, request);
-    if (reply) gt_guard_add(gt_close_file, reply);
+    FILE *request = open_temporary(), *reply = open_temporary();
     gt_buffer text = {0};
     pid_t child;
     bool done = request && reply;

@@ -963,6 +963,16 @@ static void make_with_extension(void)
     gputally_report_free(report);
 }
 
+/* The interpreter gets the question as 3 and a place for the answer as 4; 5 is the folder that it lists. All
+ * others would be ours: the program's own are closed there. */
+static void make_with_extension_listing_files(void)
+{
+    char error[GPUTALLY_ERROR_SIZE] = "";
+    for (int i = 3; i < 1024; i++)
+        if (fcntl(i, F_GETFD) >= 0) fcntl(i, F_SETFD, FD_CLOEXEC);
+    EXPECT(make_with("pytorch.json", "extension_file", in_folder("files.py"), NULL, error));
+}
+
 static void make_with_wrong_extension(void)
 {
     char error[GPUTALLY_ERROR_SIZE] = "";
@@ -997,11 +1007,14 @@ static void make_with_wrong_extension_ignoring_children(void)
 static void extensions_run_in_any_program(void **state)
 {
     (void)state;
-    static const char extension[] = "op_category_extension = {'aten::mm': 'mine'}";
+    static const char extension[] = "op_category_extension = {'aten::mm': 'mine'}",
+                      files[] = "import os\nassert set(os.listdir('/proc/self/fd')) <= set('012345')";
     if (system("python3 -c pass") != 0) skip();
     write_bytes(in_folder("extension.py"), extension, strlen(extension));
+    write_bytes(in_folder("files.py"), files, strlen(files));
     write_bytes(in_folder("wrong.py"), "raise ValueError", strlen("raise ValueError"));
     assert_int_equal(run_in_child(make_with_extension), 0);
+    assert_int_equal(run_in_child(make_with_extension_listing_files), 0);
     assert_int_equal(run_in_child(make_with_wrong_extension), 0);
     assert_int_equal(run_in_child(make_with_extension_past_limit), 0);
     assert_int_equal(run_in_child(make_with_extension_ignoring_children), 0);
