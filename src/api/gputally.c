@@ -30,6 +30,7 @@ struct gputally_options {
 
 struct gputally_report {
     gt_heap *heap;
+    char *trace_path;
     gt_report report; /* its options refer to strings of the caller, and are not used once it is made */
     gt_warning_handler *warning;
     void *warning_context;
@@ -186,13 +187,16 @@ gputally_report *gputally_report_make(const char *trace_path, const gputally_opt
 {
     gputally_report *report = calloc(1, sizeof *report);
     gt_heap *heap = gt_heap_new();
-    if (!report || !heap) {
+    char *path = strdup(trace_path);
+    if (!report || !heap || !path) {
         gt_free(report);
         gt_heap_free(heap);
+        free(path);
         give_error(no_memory, error, error_size);
         return NULL;
     }
     report->heap = heap;
+    report->trace_path = path;
     report->warning = options ? options->warning : NULL;
     report->warning_context = options ? options->warning_context : NULL;
     make_call call = {.path = trace_path,
@@ -209,6 +213,7 @@ gputally_report *gputally_report_make(const char *trace_path, const gputally_opt
         gputally_report_free(report);
     } else {
         gt_heap_free(heap);
+        free(path);
         gt_free(report);
     }
     return NULL;
@@ -224,6 +229,7 @@ void gputally_report_free(gputally_report *report)
     if (!report) return;
     gt_guard_run(&(gt_guard_options){.heap = report->heap}, free_report, &report->report, NULL);
     gt_heap_free(report->heap);
+    free(report->trace_path);
     gt_free(report);
 }
 
@@ -242,6 +248,7 @@ typedef bool write_function(gt_output *output, const char *path, gt_table *const
 
 typedef struct write_call {
     const gt_table_list *tables;
+    const char *trace_path;
     write_function *write;
     const char *path;
     bool is_written;
@@ -253,6 +260,8 @@ static void write_tables(void *context)
     write_call *call = context;
     gt_output *output = gt_output_new();
     call->is_written =
+        (!gt_path_is_same_file(call->path, call->trace_path) ||
+         gt_fail(&call->error, "%s: output path is the input trace", call->path)) &&
         call->write(output, call->path, call->tables->items, call->tables->count, &call->error) &&
         gt_output_commit(output, &call->error);
     gt_output_free(output);
@@ -263,7 +272,8 @@ static bool write_document(const gputally_report *report, write_function *write,
 {
     gt_heap *heap = gt_heap_new();
     if (!heap) return give_error(no_memory, error, error_size);
-    write_call call = {.tables = &report->report.tables, .write = write, .path = path};
+    write_call call = {
+        .tables = &report->report.tables, .trace_path = report->trace_path, .write = write, .path = path};
     gt_guard_options guard = {
         .heap = heap, .warning = report->warning, .warning_context = report->warning_context};
     blocked_signal blocked = block_file_size_signal();

@@ -2,7 +2,7 @@
  */
 #include "base/threads.h"
 #include "base/guard.h"
-#include "base/length.h"
+#include "base/memory.h"
 
 #include <sched.h>
 #include <signal.h>

@@ -281,6 +281,28 @@ static void writes_every_document(void **state)
     assert_int_equal(rmdir(folder), 0); /* no other file is left */
 }
 
+/* The trace is a copy of the fixture, so that a failure cannot overwrite the fixture itself. */
+static void never_overwrites_its_input(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/gputally-api-XXXXXX", path[64], command[512];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/trace.json", folder);
+    snprintf(command, sizeof command, "cp '%s' '%s'", TRACE, path);
+    assert_int_equal(system(command), 0);
+    gputally_report *report = gputally_report_make(path, NULL, error, sizeof error);
+    assert_non_null(report);
+    assert_false(gputally_report_write_xlsx(report, path, error, sizeof error));
+    assert_non_null(strstr(error, "output path is the input trace"));
+    assert_false(gputally_report_write_sqlite(report, path, error, sizeof error));
+    gputally_report_free(report);
+    report = gputally_report_make(path, NULL, error, sizeof error); /* the trace is still there */
+    assert_non_null(report);
+    gputally_report_free(report);
+    unlink(path);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static char warned[1024];
 
 static void keep_warning(void *context, const char *text)
@@ -313,6 +335,7 @@ int main(void)
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(says_what_went_wrong),
         cmocka_unit_test(writes_every_document),
+        cmocka_unit_test(never_overwrites_its_input),
         cmocka_unit_test(warnings_go_to_the_handler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

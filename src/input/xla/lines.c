@@ -11,7 +11,7 @@ enum {
     LINE_EVENT = 4 << 3 | GT_WIRE_BYTES, /* of an XLine */
 };
 
-int64_t xline_start_ps(const xline *line, int64_t offset_ps)
+int64_t gt_xline_start_ps(const xline *line, int64_t offset_ps)
 {
     int64_t sum;
     if (!__builtin_mul_overflow(line->timestamp_ns, 1000, &sum) &&
@@ -48,7 +48,7 @@ static const uint8_t *read_odd_field(xplane *plane, const uint8_t *at, const uin
     if (field.number == 2) event->offset_ps = gt_proto_int(&field);
     if (field.number == 3) event->dur_ps = gt_proto_int(&field);
     if (field.number == 4 && field.wire == GT_WIRE_BYTES &&
-        !xplane_add_stat(plane, &event->attributes, field.bytes, field.bytes + field.value))
+        !gt_xplane_add_stat(plane, &event->attributes, field.bytes, field.bytes + field.value))
         return NULL;
     return proto.at;
 }
@@ -75,14 +75,14 @@ static bool read_event(xplane *plane, const uint8_t *at, const uint8_t *end, xev
             at = gt_varint(at + 1, limit, &value);
             if (!at || at > end || value > (uint64_t)(end - at)) return false;
             if (!xplane_skips_stat(plane, at, at + value) &&
-                !xplane_add_stat(plane, &event->attributes, at, at + value))
+                !gt_xplane_add_stat(plane, &event->attributes, at, at + value))
                 return false;
             at += value;
             break;
         default:
             at = read_odd_field(plane, at, end, event, &kind);
         }
-    if (at != end || !(event->kind = xplane_kind(plane, (int64_t)kind))) return false;
+    if (at != end || !(event->kind = gt_xplane_kind(plane, (int64_t)kind))) return false;
     if (event->kind->has_attributes) inherit(&event->attributes, &event->kind->attributes);
     if (event->dur_ps < 1) event->dur_ps = 1; /* as in trace viewers */
     return true;
@@ -182,12 +182,12 @@ static bool visit_line(xplane *plane, xfile *file, xrange rest, const xvisitor *
     return true;
 }
 
-bool xplane_visit(xplane *plane, xfile *file, const xvisitor *visitor)
+bool gt_xplane_visit(xplane *plane, xfile *file, const xvisitor *visitor)
 {
     xrange rest = plane->range;
     bool damaged = false;
     xfield field;
-    while (xfile_next(file, &rest, &field, &damaged))
+    while (gt_xfile_next(file, &rest, &field, &damaged))
         if (field.number == 3 && !visit_line(plane, file, field.body, visitor)) return false;
     return !damaged;
 }

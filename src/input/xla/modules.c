@@ -79,12 +79,12 @@ static bool list_modules(modules *list, xplane *plane)
     for (size_t i = 0; i < plane->kind_count; i++) {
         xevent_kind *kind = &plane->kinds[i];
         gt_str proto;
-        if (!xplane_read_kind(plane, list->file, kind)) {
+        if (!gt_xplane_read_kind(plane, list->file, kind)) {
             if (list->file->failed) return false;
             continue;
         }
         if (kind->hlo_proto.begin == kind->hlo_proto.end) continue;
-        if (!xfile_show(list->file, kind->hlo_proto, &proto)) return false;
+        if (!gt_xfile_show(list->file, kind->hlo_proto, &proto)) return false;
         gt_str name = gt_hlo_module_name(proto);
         module entry = {
             .program_id = kind->attributes.has_program ? kind->attributes.program_id : (uint64_t)kind->id,
@@ -105,7 +105,7 @@ static const gt_hlo *read_module(modules *list, uint32_t place)
     gt_str proto;
     if (m->is_read) return m->hlo;
     m->is_read = true;
-    if (!xfile_copy(list->file, m->proto, &m->arena, &proto)) return NULL;
+    if (!gt_xfile_copy(list->file, m->proto, &m->arena, &proto)) return NULL;
     if (!(m->hlo = gt_hlo_read(proto, &error)))
         gt_warn("%.*s: %s; its ops have no compiler information",
                 (int)(m->name.len < 200 ? m->name.len : 200), m->name.bytes, error.text);
@@ -330,10 +330,10 @@ static void free_modules(modules *list)
     gt_interner_free(list->names);
 }
 
-bool xplane_read_modules(xplane *metadata, xfile *file, const char *products_of, gt_jax *trace)
+bool gt_xplane_read_modules(xplane *metadata, xfile *file, const char *products_of, gt_jax *trace)
 {
     modules list = {.trace = trace, .file = file, .names = gt_interner_new()};
-    bool sound = xplane_open(metadata, file, trace->strings, false) && list_modules(&list, metadata);
+    bool sound = gt_xplane_open(metadata, file, trace->strings, false) && list_modules(&list, metadata);
     if (sound) read_ops(&list);
     if (sound && products_of) read_products(&list, products_of);
     free_modules(&list);

@@ -48,7 +48,7 @@ static bool next_any(xfile *file, xrange *message, xfield *field, bool *damaged)
     return false;
 }
 
-bool xfile_next(xfile *file, xrange *message, xfield *field, bool *damaged)
+bool gt_xfile_next(xfile *file, xrange *message, xfield *field, bool *damaged)
 {
     if (message->begin >= message->end) return false;
     gt_str head;
@@ -73,15 +73,15 @@ bool xfile_next(xfile *file, xrange *message, xfield *field, bool *damaged)
     return true;
 }
 
-bool xfile_show(xfile *file, xrange range, gt_str *bytes)
+bool gt_xfile_show(xfile *file, xrange range, gt_str *bytes)
 {
     const uint64_t len = range.end - range.begin;
     return len <= SIZE_MAX && show(file, range, (size_t)len, bytes) && bytes->len == len;
 }
 
-bool xfile_copy(xfile *file, xrange range, gt_arena *arena, gt_str *bytes)
+bool gt_xfile_copy(xfile *file, xrange range, gt_arena *arena, gt_str *bytes)
 {
-    if (!xfile_show(file, range, bytes)) return false;
+    if (!gt_xfile_show(file, range, bytes)) return false;
     bytes->bytes = gt_arena_bytes(arena, bytes->bytes, bytes->len);
     return true;
 }
@@ -157,14 +157,14 @@ static void index_free(xindex *index)
 
 /* ---- opening ---- */
 
-bool xplane_peek(xplane *plane, xfile *file, xrange range)
+bool gt_xplane_peek(xplane *plane, xfile *file, xrange range)
 {
     *plane = (xplane){.range = range, .name = {"", 0}};
     bool damaged = false;
     xfield field;
-    while (xfile_next(file, &range, &field, &damaged)) {
+    while (gt_xfile_next(file, &range, &field, &damaged)) {
         if (field.number == 1) plane->id = field.value;
-        if (field.number == 2 && !xfile_copy(file, field.body, &plane->arena, &plane->name)) return false;
+        if (field.number == 2 && !gt_xfile_copy(file, field.body, &plane->arena, &plane->name)) return false;
         if (field.number == 3) plane->has_lines = true;
     }
     return !damaged;
@@ -177,7 +177,7 @@ static bool read_entry(xfile *file, xrange entry, int64_t *key, xrange *value)
     xfield field;
     *key = 0;
     *value = (xrange){entry.end, entry.end};
-    while (xfile_next(file, &entry, &field, &damaged)) {
+    while (gt_xfile_next(file, &entry, &field, &damaged)) {
         if (field.number == 1) *key = field.value;
         if (field.number == 2 && field.wire == GT_WIRE_BYTES) *value = field.body;
     }
@@ -190,8 +190,8 @@ static bool read_name(xplane *plane, xfile *file, xrange message, gt_str *name)
     bool damaged = false;
     xfield field;
     *name = (gt_str){"", 0};
-    while (xfile_next(file, &message, &field, &damaged))
-        if (field.number == 2 && !xfile_copy(file, field.body, &plane->arena, name)) return false;
+    while (gt_xfile_next(file, &message, &field, &damaged))
+        if (field.number == 2 && !gt_xfile_copy(file, field.body, &plane->arena, name)) return false;
     return !damaged;
 }
 
@@ -221,7 +221,7 @@ static bool add_kind(xplane *plane, xfile *file, xrange entry, bool is_held)
 {
     xevent_kind kind = {0};
     if (plane->kind_count == GT_MAP_NONE || !read_entry(file, entry, &kind.id, &kind.range) ||
-        (is_held && !xfile_copy(file, kind.range, &plane->arena, &kind.message)))
+        (is_held && !gt_xfile_copy(file, kind.range, &plane->arena, &kind.message)))
         return false;
     index_put(&plane->kind_index, kind.id, (uint32_t)plane->kind_count);
     GT_PUSH(plane->kinds, plane->kind_count, plane->kind_capacity, kind);
@@ -238,13 +238,13 @@ static void update_roles(xplane *plane)
             index->dense[id] == GT_MAP_NONE ? XSTAT_OTHER : (uint8_t)plane->stats[index->dense[id]].role;
 }
 
-bool xplane_open(xplane *plane, xfile *file, gt_interner *strings, bool holds_kinds)
+bool gt_xplane_open(xplane *plane, xfile *file, gt_interner *strings, bool holds_kinds)
 {
     plane->strings = strings;
     xrange rest = plane->range;
     bool damaged = false;
     xfield field;
-    while (xfile_next(file, &rest, &field, &damaged)) {
+    while (gt_xfile_next(file, &rest, &field, &damaged)) {
         if (field.number == 4 && !add_kind(plane, file, field.body, holds_kinds)) return false;
         if (field.number == 5 && !add_stat_name(plane, file, field.body)) return false;
     }
@@ -252,7 +252,7 @@ bool xplane_open(xplane *plane, xfile *file, gt_interner *strings, bool holds_ki
     return !damaged;
 }
 
-void xplane_skip_stats(xplane *plane, const xstat_role *skipped, size_t count)
+void gt_xplane_skip_stats(xplane *plane, const xstat_role *skipped, size_t count)
 {
     for (size_t i = 0; i < plane->stat_count; i++)
         for (size_t j = 0; j < count; j++)
@@ -260,7 +260,7 @@ void xplane_skip_stats(xplane *plane, const xstat_role *skipped, size_t count)
     update_roles(plane);
 }
 
-void xplane_close(xplane *plane)
+void gt_xplane_close(xplane *plane)
 {
     gt_free(plane->stats);
     gt_free(plane->kinds);
@@ -376,7 +376,7 @@ static uint64_t number_in(gt_proto proto)
     return 0;
 }
 
-bool xplane_add_stat(xplane *plane, xattributes *a, const uint8_t *at, const uint8_t *end)
+bool gt_xplane_add_stat(xplane *plane, xattributes *a, const uint8_t *at, const uint8_t *end)
 {
     uint64_t id = 0;
     const uint8_t *after = NULL;
@@ -457,7 +457,7 @@ static bool read_kind(xplane *plane, xevent_kind *kind, gt_str message, uint64_t
         if (field.number != 5) continue;
         kind->has_attributes = true;
         const uint8_t *stat = (const uint8_t *)body.bytes;
-        if (!xplane_add_stat(plane, &kind->attributes, stat, stat + body.len)) return false;
+        if (!gt_xplane_add_stat(plane, &kind->attributes, stat, stat + body.len)) return false;
         find_proto(plane, body, &module);
     }
     if (module.len) {
@@ -469,13 +469,13 @@ static bool read_kind(xplane *plane, xevent_kind *kind, gt_str message, uint64_t
     return !proto.damaged;
 }
 
-bool xplane_read_kind(xplane *plane, xfile *file, xevent_kind *kind)
+bool gt_xplane_read_kind(xplane *plane, xfile *file, xevent_kind *kind)
 {
     gt_str message;
-    return xfile_show(file, kind->range, &message) && read_kind(plane, kind, message, kind->range.begin);
+    return gt_xfile_show(file, kind->range, &message) && read_kind(plane, kind, message, kind->range.begin);
 }
 
-const xevent_kind *xplane_kind(xplane *plane, int64_t id)
+const xevent_kind *gt_xplane_kind(xplane *plane, int64_t id)
 {
     static const xevent_kind unknown = {.is_read = true, .name = GT_STR_EMPTY};
     uint32_t place = index_get(&plane->kind_index, id);

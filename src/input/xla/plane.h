@@ -36,12 +36,12 @@ typedef struct xfield {
 
 /* Reads the next field and moves message->begin after it. False at the end, and with *damaged set if the
  * message is damaged or the file cannot be read. */
-bool xfile_next(xfile *file, xrange *message, xfield *field, bool *damaged);
+bool gt_xfile_next(xfile *file, xrange *message, xfield *field, bool *damaged);
 
 /* The bytes of a range, valid until the next call of any of these functions ... */
-bool xfile_show(xfile *file, xrange range, gt_str *bytes);
+bool gt_xfile_show(xfile *file, xrange range, gt_str *bytes);
 /* ... or copied into an arena. */
-bool xfile_copy(xfile *file, xrange range, gt_arena *arena, gt_str *bytes);
+bool gt_xfile_copy(xfile *file, xrange range, gt_arena *arena, gt_str *bytes);
 
 /* ---- one plane: the names that its events refer to by number, and the stats of events ---- */
 
@@ -112,18 +112,18 @@ typedef struct xplane {
 } xplane;
 
 /* Reads only name and id. False if the message is damaged. */
-bool xplane_peek(xplane *plane, xfile *file, xrange range);
+bool gt_xplane_peek(xplane *plane, xfile *file, xrange range);
 /* Reads the names of stats and the kinds of events. `holds_kinds`: also copies the messages of the kinds, for
- * xplane_kind. False if the message is damaged. */
-bool xplane_open(xplane *plane, xfile *file, gt_interner *strings, bool holds_kinds);
+ * gt_xplane_kind. False if the message is damaged. */
+bool gt_xplane_open(xplane *plane, xfile *file, gt_interner *strings, bool holds_kinds);
 /* Skips the stats of these roles from now on. */
-void xplane_skip_stats(xplane *plane, const xstat_role *roles, size_t count);
-void xplane_close(xplane *plane);
+void gt_xplane_skip_stats(xplane *plane, const xstat_role *roles, size_t count);
+void gt_xplane_close(xplane *plane);
 
 /* The kind with this number; one with an empty name if the plane has none. NULL if it is damaged. */
-const xevent_kind *xplane_kind(xplane *plane, int64_t id);
+const xevent_kind *gt_xplane_kind(xplane *plane, int64_t id);
 /* Reads a kind whose message the plane does not hold. False if it is damaged. */
-bool xplane_read_kind(xplane *plane, xfile *file, xevent_kind *kind);
+bool gt_xplane_read_kind(xplane *plane, xfile *file, xevent_kind *kind);
 
 /* Whether the XStat in [at, end) can be skipped. Decided by its first two bytes, which usually have the
  * number of its name. */
@@ -136,7 +136,7 @@ static inline bool xplane_skips_stat(const xplane *plane, const uint8_t *at, con
 /* Adds the XStat in [at, end) to the attributes. Up to GT_WINDOW_PAD bytes after it may be read. False if it
  * is damaged.
  */
-bool xplane_add_stat(xplane *plane, xattributes *attributes, const uint8_t *at, const uint8_t *end);
+bool gt_xplane_add_stat(xplane *plane, xattributes *attributes, const uint8_t *at, const uint8_t *end);
 
 /* ---- the lines of a plane ---- */
 
@@ -162,16 +162,16 @@ typedef struct xvisitor {
 
 /* Passes the events and lines of an open plane to the visitor, in the order of the file. False if the plane
  * is damaged or cannot be read. */
-bool xplane_visit(xplane *plane, xfile *file, const xvisitor *visitor);
+bool gt_xplane_visit(xplane *plane, xfile *file, const xvisitor *visitor);
 
 /* The start of an event in picoseconds; saturated if it does not fit, which happens in no real profile. */
-int64_t xline_start_ps(const xline *line, int64_t offset_ps);
+int64_t gt_xline_start_ps(const xline *line, int64_t offset_ps);
 
 /* ---- compiled modules (modules.c) ---- */
 
 /* Sets the records and sources of trace->ops from the plane "/host:metadata", and trace->products from the
  * module whose name starts with `products_of`, unless that is NULL. Only modules that ops refer to are read;
  * a damaged module is skipped with a warning. False if the plane itself is damaged or cannot be read. */
-bool xplane_read_modules(xplane *metadata, xfile *file, const char *products_of, gt_jax *trace);
+bool gt_xplane_read_modules(xplane *metadata, xfile *file, const char *products_of, gt_jax *trace);
 
 #endif

@@ -52,7 +52,7 @@ static void end_call_line(void *context, const xline *line)
     call_list *list = context;
     if (line->is_skipped) list->count = list->line_begin;
     for (size_t i = list->line_begin; i < list->count; i++) {
-        list->items[i].start_ps = xline_start_ps(line, list->items[i].start_ps);
+        list->items[i].start_ps = gt_xline_start_ps(line, list->items[i].start_ps);
         list->items[i].tid = line->tid;
     }
     list->line_begin = list->count;
@@ -109,10 +109,10 @@ static bool read_launches(launch_times *l, xplane *host, xfile *file)
                                          XSTAT_KERNEL_DETAILS, XSTAT_TF_OP,      XSTAT_HLO_PROTO};
     gt_interner *unused = gt_interner_new(); /* no sheet has the names of host events */
     call_list calls = {0};
-    bool sound = xplane_open(host, file, unused, true);
+    bool sound = gt_xplane_open(host, file, unused, true);
     if (sound && host->has_role[XSTAT_CORRELATION]) {
-        xplane_skip_stats(host, skipped, GT_LENGTH(skipped));
-        sound = xplane_visit(host, file, &(xvisitor){&calls, add_call, end_call_line}) &&
+        gt_xplane_skip_stats(host, skipped, GT_LENGTH(skipped));
+        sound = gt_xplane_visit(host, file, &(xvisitor){&calls, add_call, end_call_line}) &&
                 calls.count < GT_MAP_NONE;
     }
     if (sound) index_calls(l, &calls);
@@ -196,7 +196,7 @@ static void add_plane(reader *r, xplane plane)
     } else if (gt_str_equals(plane.name, "/host:__ScopeRangeCallStack__")) {
         is_used = keep_first(&r->scopes, &r->has_scopes, &plane);
     }
-    if (!is_used) xplane_close(&plane);
+    if (!is_used) gt_xplane_close(&plane);
 }
 
 static int by_pid(const void *left, const void *right)
@@ -213,11 +213,11 @@ static bool list_planes(reader *r, bool strict)
     bool is_truncated = false;
     xfield field;
     size_t planes = 0;
-    while (xfile_next(&r->file, &space, &field, &is_truncated)) {
+    while (gt_xfile_next(&r->file, &space, &field, &is_truncated)) {
         if (field.number != 1) continue;
         xplane plane;
-        bool is_sound = xplane_peek(&plane, &r->file, field.body);
-        if (!is_sound) xplane_close(&plane);
+        bool is_sound = gt_xplane_peek(&plane, &r->file, field.body);
+        if (!is_sound) gt_xplane_close(&plane);
         if (!is_sound && r->file.failed) return false;
         if (!is_sound)
             return gt_fail(r->error, "%s: plane %zu is damaged; not an XPlane profile, or truncated", r->path,
@@ -287,7 +287,8 @@ static void end_line(void *context, const xline *l)
     size_t first = r->line_begin;
     if (l->is_skipped) trace->count = first;
     if (trace->count == first) return;
-    for (size_t i = first; i < trace->count; i++) trace->start_ps[i] = xline_start_ps(l, trace->start_ps[i]);
+    for (size_t i = first; i < trace->count; i++)
+        trace->start_ps[i] = gt_xline_start_ps(l, trace->start_ps[i]);
     gt_jax_line line = {
         .gpu = (uint32_t)trace->gpu_count - 1,
         .tid = l->tid,
@@ -315,9 +316,9 @@ static bool read_gpu(reader *r, xplane *plane, bool has_followers)
                 ((gt_jax_gpu){.pid = pid,
                               .plane = gt_interner_add(trace->strings, plane->name.bytes, plane->name.len),
                               .begin = trace->count}));
-    bool sound = xplane_open(plane, &r->file, trace->strings, true);
-    if (sound && !has_followers) xplane_skip_stats(plane, viewer_roles, GT_LENGTH(viewer_roles));
-    sound = sound && xplane_visit(plane, &r->file, &(xvisitor){r, add_event, end_line});
+    bool sound = gt_xplane_open(plane, &r->file, trace->strings, true);
+    if (sound && !has_followers) gt_xplane_skip_stats(plane, viewer_roles, GT_LENGTH(viewer_roles));
+    sound = sound && gt_xplane_visit(plane, &r->file, &(xvisitor){r, add_event, end_line});
     if (!sound) fail_damaged(r, plane);
     gt_jax_gpu *gpu = &trace->gpus[trace->gpu_count - 1];
     gpu->end = trace->count;
@@ -333,10 +334,10 @@ static bool read_scopes(reader *r)
     bool is_damaged = false;
     xfield field;
     gt_jax_scopes *scopes = &r->scope_parents;
-    while (xfile_next(&r->file, &plane, &field, &is_damaged)) {
+    while (gt_xfile_next(&r->file, &plane, &field, &is_damaged)) {
         gt_str bytes;
         if (field.number != 6) continue;
-        if (!xfile_show(&r->file, field.body, &bytes)) return fail_damaged(r, &r->scopes);
+        if (!gt_xfile_show(&r->file, field.body, &bytes)) return fail_damaged(r, &r->scopes);
         gt_proto stat = gt_proto_begin(bytes);
         gt_proto_field part;
         int64_t child = 0, parent = 0;
@@ -379,7 +380,7 @@ static bool read_gpus(reader *r)
 {
     for (size_t i = 0; i < r->gpus.count; i++) {
         bool sound = read_gpu(r, &r->gpus.items[i], i + 1 < r->gpus.count);
-        xplane_close(&r->gpus.items[i]);
+        gt_xplane_close(&r->gpus.items[i]);
         if (!sound) return false;
     }
     return true;
@@ -389,9 +390,9 @@ static bool read_space(reader *r, bool strict)
 {
     if (!list_planes(r, strict)) return false;
     if (r->has_host && !read_launches(&r->launches, &r->host, &r->file)) return fail_damaged(r, &r->host);
-    xplane_close(&r->host);
+    gt_xplane_close(&r->host);
     if ((r->has_scopes && !read_scopes(r)) || !read_gpus(r)) return false;
-    if (r->has_metadata && !xplane_read_modules(&r->metadata, &r->file, r->products_of, r->trace))
+    if (r->has_metadata && !gt_xplane_read_modules(&r->metadata, &r->file, r->products_of, r->trace))
         return fail_damaged(r, &r->metadata);
     gt_jax_sort_events(r->trace);
     number_events(r);
@@ -401,11 +402,11 @@ static bool read_space(reader *r, bool strict)
 
 static void free_reader(reader *r)
 {
-    for (size_t i = 0; i < r->gpus.count; i++) xplane_close(&r->gpus.items[i]);
+    for (size_t i = 0; i < r->gpus.count; i++) gt_xplane_close(&r->gpus.items[i]);
     gt_free(r->gpus.items);
-    xplane_close(&r->host);
-    xplane_close(&r->metadata);
-    xplane_close(&r->scopes);
+    gt_xplane_close(&r->host);
+    gt_xplane_close(&r->metadata);
+    gt_xplane_close(&r->scopes);
     free_launches(&r->launches);
     gt_map_free(&r->op_of);
     gt_free(r->scope_parents.ids);
