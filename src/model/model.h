@@ -104,7 +104,7 @@ typedef struct gt_model_event {
 
 typedef enum gt_model_outcome {
     GT_MODEL_VALUE,
-    GT_MODEL_FAIL, /* arguments are missing, or the model does not understand them */
+    GT_MODEL_FAIL, /* arguments are missing, or the model does not support them */
     GT_MODEL_SKIP, /* the op is to be omitted from the sheet */
 } gt_model_outcome;
 
@@ -201,7 +201,7 @@ void gt_simulator_free(gt_simulator *simulator);
 
 /* Sets the time of an op in microseconds; NaN if there is none, as for other families than GEMM and SDPA.
  * False if the simulator gave no result for a GEMM: the op then counts as one that its model does not
- * understand. */
+ * support. */
 bool gt_simulator_time(gt_simulator *simulator, const gt_model *model, const gt_model_result *result,
                        bool backward, double *simulated_us);
 

@@ -34,7 +34,7 @@ bool gt_collective_has_room(gt_sheet sheet, size_t rows, int64_t ranks, int64_t 
     return false;
 }
 
-static void say_left_out(size_t count)
+static void warn_skipped(size_t count)
 {
     if (count) gt_warn("collectives skipped because their ranks disagree: %zu", count);
 }
@@ -44,7 +44,7 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
 {
     gt_collective_sync sync;
     if (!gt_collective_sync_find(&sync, matches, by_order_alone, mismatch_of(options), error)) return false;
-    say_left_out(sync.disagreeing);
+    warn_skipped(sync.disagreeing);
     bool wide = gt_collective_has_room(GT_SHEET_NCCL_IMPLICIT_SYNC, sync.count, matches->ranks,
                                        GT_SYNC_COLUMNS_PER_RANK);
     gt_table *narrow = gt_collective_sync_table(&sync, false); /* the summary needs no per-rank columns */
@@ -59,14 +59,14 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
 static bool make_all2allv(sheets *s, const gt_collective_matches *matches,
                           const gt_collective_options *options, gt_error *error)
 {
-    size_t left_out = 0, count = 0;
+    size_t skipped = 0, count = 0;
     for (size_t i = 0; i < matches->count; i++)
         count += gt_collective_match_type(matches, i) == GT_COLLECTIVE_ALLTOALLV;
     bool wide =
         gt_collective_has_room(GT_SHEET_NCCL_ALL2ALLV, count, matches->ranks, ALL2ALLV_COLUMNS_A_RANK);
-    s->all2allv = gt_collective_all2allv(matches, wide, mismatch_of(options), &left_out, error);
+    s->all2allv = gt_collective_all2allv(matches, wide, mismatch_of(options), &skipped, error);
     if (!s->all2allv) return false;
-    say_left_out(left_out);
+    warn_skipped(skipped);
     s->all2allv_summary = gt_collective_all2allv_summary(s->all2allv, &options->aggregations);
     if (options->heatmap) s->heatmap = gt_collective_all2allv_heatmap(s->events, options->world_size);
     return true;
@@ -138,7 +138,7 @@ static void print_collectives(const gt_terminal *terminal, const gt_table *summa
         {GT_COL_DTYPE, NULL, 0, NULL},
         {GT_COL_COLLECTIVE_NAME, "collective", 0, NULL},
     };
-    gt_terminal_heading(terminal, "Collectives by time, waiting left out");
+    gt_terminal_heading(terminal, "Collectives by time, without waiting");
     gt_summary_rows(terminal, summary, columns, GT_LENGTH(columns), ROWS_SHOWN);
 }
 

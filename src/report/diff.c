@@ -1,4 +1,6 @@
-/* The diff: its files and its terminal summary. */
+/* The diff of two traces: builds the tables, writes its files (diff.h lists them), prints the terminal
+ * summary.
+ */
 #include "report/diff.h"
 
 #include "analysis/diff/diff.h"
@@ -85,7 +87,7 @@ static bool write_tree(const gt_diff *d, gt_output *output, const char *dir, gt_
     if (!open) return false;
     size_t too_deep = gt_diff_write_tree(&file, d->tree, d->prune_non_gpu);
     if (too_deep)
-        gt_warn("merged_tree_output.txt ends at calls that are %d deep; %zu go on below", GT_DIFF_DEPTH_MAX,
+        gt_warn("merged_tree_output.txt: calls deeper than %d omitted, below %zu calls", GT_DIFF_DEPTH_MAX,
                 too_deep);
     return gt_file_close(&file, error);
 }

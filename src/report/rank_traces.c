@@ -27,7 +27,7 @@ typedef struct job {
     gt_table_list *extra_tables; /* by rank, until all previous ranks are done */
     bool *is_done;               /* by rank */
     size_t appended;             /* number of ranks whose extra tables are appended */
-    int64_t *said;               /* by rank: the rank number in the trace */
+    int64_t *rank_in_trace;      /* by rank: the rank number in the trace */
     size_t next;
     pthread_mutex_t lock;
 } job;
@@ -62,7 +62,7 @@ static void keep(job *j, size_t rank, const gt_rank_events *events, gt_table *ta
     j->extra_tables[rank] = *extra;
     gt_table_use_strings(table, j->traces->strings);
     j->tables[rank] = table;
-    j->said[rank] = events->rank;
+    j->rank_in_trace[rank] = events->rank;
     j->traces->events += events->events;
     if (rank == 0) j->traces->devices = events->devices;
 }
@@ -141,13 +141,13 @@ static void compare_ranks(const job *j)
 {
     size_t differing = 0, first = 0;
     for (size_t rank = j->traces->rank_count; rank-- > 0;) {
-        if (j->said[rank] == GT_EVENT_NONE || j->said[rank] == (int64_t)rank) continue;
+        if (j->rank_in_trace[rank] == GT_EVENT_NONE || j->rank_in_trace[rank] == (int64_t)rank) continue;
         differing++;
         first = rank;
     }
     if (differing)
-        gt_warn("%s, taken as rank %zu, says that it is of rank %lld%s; the file names decide",
-                j->paths[first], first, (long long)j->said[first],
+        gt_warn("%s: rank %zu by its file name, but rank %lld in the trace%s; using the file names",
+                j->paths[first], first, (long long)j->rank_in_trace[first],
                 differing > 1 ? ", and others differ too" : "");
 }
 
@@ -174,8 +174,8 @@ void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank
     j.tables = gt_alloc_zero(rank_count, sizeof *j.tables);
     j.extra_tables = gt_alloc_zero(rank_count, sizeof *j.extra_tables);
     j.is_done = gt_alloc_zero(rank_count, sizeof *j.is_done);
-    j.said = gt_alloc(rank_count * sizeof *j.said);
-    for (size_t rank = 0; rank < rank_count; rank++) j.said[rank] = GT_EVENT_NONE;
+    j.rank_in_trace = gt_alloc(rank_count * sizeof *j.rank_in_trace);
+    for (size_t rank = 0; rank < rank_count; rank++) j.rank_in_trace[rank] = GT_EVENT_NONE;
     pthread_mutex_init(&j.lock, NULL);
     char title[64];
     snprintf(title, sizeof title, "%zu ranks", rank_count);
@@ -188,7 +188,7 @@ void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank
     gt_free(j.tables);
     gt_free(j.extra_tables);
     gt_free(j.is_done);
-    gt_free(j.said);
+    gt_free(j.rank_in_trace);
 }
 
 void gt_rank_traces_free(gt_rank_traces *traces)

@@ -294,7 +294,7 @@ static void recomputed_ops_are_separate(void **state)
     end_case(&c);
 }
 
-static void expect_left_out(const char *args, const char *warning)
+static void expect_omitted(const char *args, const char *warning)
 {
     trace_text t = new_trace();
     op_on(&t, 1, "aten::mm", 1000, 50, args);
@@ -314,11 +314,10 @@ static void expect_left_out(const char *args, const char *warning)
 static void ops_that_models_cannot_handle_are_omitted(void **state)
 {
     (void)state;
-    expect_left_out(
-        "\"Input Dims\":[[4,8]],\"Input type\":[\"float\"]",
-        "1 of 2 ops are not in the sheets of their families: their models do not understand their "
-        "arguments");
-    expect_left_out(
+    expect_omitted("\"Input Dims\":[[4,8]],\"Input type\":[\"float\"]",
+                   "1 of 2 ops are not in the sheets of their families: their models do not support their "
+                   "arguments");
+    expect_omitted(
         "", "1 of 2 ops are not in the sheets of their families: the trace does not have the shapes of "
             "their inputs (record_shapes=True)");
 }

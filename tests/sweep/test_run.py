@@ -168,7 +168,7 @@ def check_command(sweep):
                      "3", "--config", "{x}", "--", sys.executable, "-c", script, "{output_dir}",
                      "{threads}/{channels}/{nproc}/{config}/{tp}", "{{}} ${HOME}", "*", "--help", "-o")
     # ${HOME} contains an unknown placeholder {HOME}
-    problems = expect("exit code", done.code, 2) + within("sentence", done.stderr, "unknown placeholder '{HOME}' in '{{}} ${HOME}'")
+    problems = expect("exit code", done.code, 2) + within("message", done.stderr, "unknown placeholder '{HOME}' in '{{}} ${HOME}'")
     problems += expect("files", sweep.files(), [])
     done = sweep.run("-c", "28", "-t", "256,512", "-o", "o ut", "--delay", "0", "--axis", "batch=1,b 2", "--axis", "tp=4", "--axis-env",
                      "batch=BATCH", "--axis-dir", "tp=%s-way", "--axis-env", "channels=NCHANNELS", "--env",
@@ -299,15 +299,15 @@ def check_job_files(sweep):
                              "    advanced_thread_trace: false")
 
 
-def check_usage(sweep, options, code, sentence):
+def check_usage(sweep, options, code, message):
     done = sweep.run(*options)
-    return expect("exit code", done.code, code) + expect("files", sweep.files(), []) + within("sentence", done.stderr, sentence)
+    return expect("exit code", done.code, code) + expect("files", sweep.files(), []) + within("message", done.stderr, message)
 
 
 def check_root_is_a_file(sweep):
     open(os.path.join(sweep.folder, "out"), "w").close()
     done = sweep.run("-o", "out")
-    return expect("exit code", done.code, 1) + within("sentence", done.stderr, "gputally: cannot create folder out")
+    return expect("exit code", done.code, 1) + within("message", done.stderr, "gputally: cannot create folder out")
 
 
 def check_default_root(sweep):
@@ -318,9 +318,9 @@ def check_default_root(sweep):
 
 
 USAGE = [
-    (["-c", "28,x"], 2, "argument: channels: 'x' is not an integer"),
-    (["-c", "28,"], 2, "argument: channels: '' is not an integer"),
-    (["-t", "256,256"], 2, "argument: threads: '256' is given twice"),
+    (["-c", "28,x"], 2, "argument --channels: 'x' is not an integer"),
+    (["-c", "28,"], 2, "argument --channels: '' is not an integer"),
+    (["-t", "256,256"], 2, "argument --threads: '256' is given twice"),
     (["--axis", "a"], 2, "argument --axis: 'a' is not NAME=value,value"),
     (["--axis", "config=1"], 2, "argument --axis: config is a reserved name"),
     (["--axis", "a=x/y"], 2, "argument --axis: a: 'x/y' cannot be part of a folder name"),
@@ -355,7 +355,7 @@ CASES = [
     Case("job files", check_job_files),
     Case("root is a file", check_root_is_a_file),
     Case("default root", check_default_root),
-] + [Case("usage: " + " ".join(options)[:60], check_usage, options, code, sentence) for options, code, sentence in USAGE]
+] + [Case("usage: " + " ".join(options)[:60], check_usage, options, code, message) for options, code, message in USAGE]
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ typedef enum gt_batch_group {
 } gt_batch_group;
 
 typedef struct gt_batch_ops {
-    gt_table *rows;          /* owned; one per op that its model understands; NULL: no rank has any */
+    gt_table *rows;          /* owned; one per op that its model supports; NULL: no rank has any */
     gt_kernel_lists kernels; /* one list per row */
     size_t found;            /* ops of the group, understood or not */
 } gt_batch_ops;              /* {0} is empty */

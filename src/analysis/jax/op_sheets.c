@@ -75,7 +75,7 @@ static const gt_aggregate measures[] = {
 };
 static const gt_sort_key longest_first[] = {{GT_COL_KERNEL_TIME_US_SUM, true}, {GT_COL_UID_FIRST, false}};
 
-/* ---- kernels whose model understands their op ---- */
+/* ---- kernels whose model supports their op ---- */
 
 typedef struct modelled {
     size_t kernel;
@@ -85,7 +85,7 @@ typedef struct modelled {
 typedef struct modelled_list {
     modelled *items;
     size_t count, capacity;
-    size_t failed; /* kernels whose model does not understand their op */
+    size_t failed; /* kernels whose model does not support their op */
     gt_error why;  /* the reason for the first of them */
     size_t first_failed;
 } modelled_list;
@@ -146,9 +146,8 @@ static void warn_about_failures(const gt_jax_kernels *k, gt_jax_class class, con
 {
     if (!list->failed) return;
     gt_str op = gt_interner_get(k->trace->strings, gt_jax_hlo_op(k->trace, k->events[list->first_failed]));
-    gt_warn(
-        "%s: %zu kernels of class %s omitted because the model does not understand their ops (%.100s: %s)",
-        sheet_names[class].name, list->failed, gt_jax_class_name(class), op.bytes, list->why.text);
+    gt_warn("%s: %zu kernels of class %s omitted because the model does not support their ops (%.100s: %s)",
+            sheet_names[class].name, list->failed, gt_jax_class_name(class), op.bytes, list->why.text);
 }
 
 /* ---- parameters ---- */

@@ -87,7 +87,7 @@ gt_table *gt_jax_xla_summary(const gt_table *xla_perf);
 /* ---- op_gemm, op_fa_bwd, op_fa_fwd, op_fa_v3, op_conv, op_te ---- */
 
 /* How much did the kernels of a class have to compute and move, and how fast were they? NULL if there is no
- * such sheet, or no kernel of the class has a model that understands its op. Warns about kernels that are
+ * such sheet, or no kernel of the class has a model that supports its op. Warns about kernels that are
  * omitted. */
 gt_table *gt_jax_op_sheet(gt_jax_kernels *kernels, gt_jax_class class);
 

@@ -221,7 +221,7 @@ static const char FORWARD_ONLY[] = "vllm::unified_attention_with_output";
 
 /* ---- the ops of a family ---- */
 
-/* Ops whose arguments their models do not understand. */
+/* Ops whose arguments their models do not support. */
 typedef struct not_modelled {
     size_t count, without_shapes;
 } not_modelled;
@@ -492,7 +492,7 @@ static void warn(not_modelled left, size_t ops)
 {
     const char *why = left.without_shapes == left.count
                           ? "the trace does not have the shapes of their inputs (record_shapes=True)"
-                          : "their models do not understand their arguments";
+                          : "their models do not support their arguments";
     if (left.count)
         gt_warn("%zu of %zu ops are not in the sheets of their families: %s", left.count, ops, why);
 }

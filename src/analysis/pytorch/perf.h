@@ -15,7 +15,7 @@ enum { GT_PERF_DIMS, GT_PERF_TYPES, GT_PERF_STRIDES, GT_PERF_CONCRETE, GT_PERF_A
 /* The figures of one op: the result of its model, the time of its kernels, and what follows from both. */
 typedef struct gt_op_metrics {
     const gt_model_result
-        *result; /* NULL: no model, or it does not understand the op; then only `busy` is valid */
+        *result; /* NULL: no model, or it does not support the op; then only `busy` is valid */
     gt_busy busy;
     gt_metrics figures;
 } gt_op_metrics;

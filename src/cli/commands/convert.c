@@ -150,7 +150,7 @@ static bool convert_stream(conversion *c, gt_stream *stream, gt_output *output, 
     if (format == GT_FORMAT_KINETO_JSON) return write_chrome(c, stream, output, error);
     if (gt_rocprof_reads(format))
         return write_rocprof(c, gt_rocprof_read(stream, c->in, &c->read, error), output, error);
-    return gt_fail(error, "%s: cannot convert %s", gt_trace_title(c->in), gt_format_name(format));
+    return gt_fail(error, "%s: unsupported input: %s", gt_trace_title(c->in), gt_format_name(format));
 }
 
 static bool convert(conversion *c, gt_output *output, gt_error *error)

@@ -324,7 +324,7 @@ static gt_exit show(const gt_call *call, gt_models *models, const gt_model_event
         gt_model_evaluate(models, model, event, gt_arguments_flag(&call->arguments, "backward"));
     if (result->outcome != GT_MODEL_VALUE) {
         fprintf(stderr,
-                "%s: error: the model of %s does not understand these arguments; docs/models.md lists those "
+                "%s: error: the model of %s does not support these arguments; docs/models.md lists those "
                 "that it "
                 "reads\n",
                 call->program, model->name);

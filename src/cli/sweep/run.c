@@ -91,7 +91,8 @@ static bool make_grid(const gt_call *call, gt_sweep_grid *grid, gt_error *error)
     const gt_arguments *arguments = &call->arguments;
     if (!gt_sweep_grid_begin(grid, gt_arguments_value(arguments, "threads")->text,
                              gt_arguments_value(arguments, "channels")->text, error)) {
-        gt_error_prefix(error, "argument");
+        gt_error reason = *error; /* "threads: ..." */
+        gt_fail(error, "argument --%.1000s", reason.text);
         return false;
     }
     return set_each(call, "axis", grid, gt_sweep_grid_add_axis, error) &&
