@@ -62,7 +62,7 @@ enum {
     GT_PLAIN_START, /* microseconds; NaN if the event has none, as the duration */
     GT_PLAIN_DURATION,
     GT_PLAIN_INTEGRAL, /* GT_INTEGRAL_* bits */
-    GT_PLAIN_FLOW,     /* the id of an arrow */
+    GT_PLAIN_FLOW,     /* the id of a flow event */
     GT_PLAIN_CORRELATION,
     GT_PLAIN_COLUMNS
 };

@@ -40,12 +40,12 @@ int main(int argc, char **argv)
     } else {
         gt_interner *strings = gt_interner_new();
         gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
-        gt_store *arrows = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
-        if (!gt_kineto_read_stores(stream, (gt_kineto_options){.every_event = true}, &options, store, arrows,
-                                   &error))
+        gt_store *flow_events = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
+        if (!gt_kineto_read_stores(stream, (gt_kineto_options){.every_event = true}, &options, store,
+                                   flow_events, &error))
             return fprintf(stderr, "%s\n", error.text), 1;
         events = gt_store_records(store);
-        bytes = gt_store_bytes(store) + gt_store_bytes(arrows);
+        bytes = gt_store_bytes(store) + gt_store_bytes(flow_events);
     }
     double ms = now_ms() - begin;
     struct rusage usage;

@@ -1,8 +1,8 @@
 /* The events that belong to steps.
  *
- * Events with a duration are sorted by thread and start, and GPU events and arrows are grouped by the id that
- * they share with a launch, both once. Then finding the events of a step takes time proportional to their
- * number. */
+ * Events with a duration are sorted by thread and start, and GPU events and flow events are grouped by the id
+ * that they share with a launch, both once. Then finding the events of a step takes time proportional to
+ * their number. */
 #include "analysis/serving/serving.h"
 
 #include "compat/python_set.h"
@@ -22,7 +22,7 @@ struct gt_step_finder {
     uint32_t *lasting;       /* events with a start and a duration, by thread, then start */
     gt_map threads;          /* from (process, thread) to its number n; its events are ... */
     size_t *thread_end;      /* ... lasting[thread_end[n - 1]] to lasting[thread_end[n] - 1] */
-    uint32_t *joined;        /* GPU events and arrows, grouped by the id t of their launch: ... */
+    uint32_t *joined;        /* GPU events and flow events, grouped by the id t of their launch: ... */
     size_t *joined_end;      /* ... joined[joined_end[t - 1]] to joined[joined_end[t] - 1] */
     uint8_t *is_gpu;         /* by event */
     gt_row_list timeless;    /* events without a time */
@@ -213,7 +213,7 @@ typedef struct span {
     double first_us, last_us;
 } span;
 
-/* Takes the GPU events and arrows with the id of a launch. */
+/* Takes the GPU events and flow events with the id of a launch. */
 static void take_joined(gt_step_finder *f, gt_step_events *found, uint32_t id, span *gpu)
 {
     const gt_plain_events *e = f->events;

@@ -53,7 +53,7 @@ static const gt_field fields[GT_EVENT_COLUMNS] = {
 
 static const struct {
     gt_str category;
-    gt_event_kind kind; /* of flow arrows: the start; the phase tells starts from ends */
+    gt_event_kind kind; /* of flow events: the start; the phase distinguishes starts from ends */
 } categories[] = {
     {{"python_function", 15}, GT_KIND_PYTHON},
     {{"cpu_op", 6}, GT_KIND_CPU_OP},
@@ -138,8 +138,8 @@ static bool is_unused_or_python(const gt_record *record, gt_record_reader *reade
     return kind == GT_KIND_OTHER || kind == GT_KIND_PYTHON;
 }
 
-/* Flow arrows are as many as launches and are no longer needed once the launches are linked: they get a store
- * of their own, which is freed then. */
+/* There are as many flow events as launches, and they are no longer needed once the launches are linked: they
+ * get a store of their own, which is freed then. */
 static bool is_arrow(const gt_record *record)
 {
     int64_t kind = record->cells[GT_EVENT_KIND].integer;
@@ -155,7 +155,7 @@ typedef struct perfetto_reader {
     gt_perfetto_records *records;
     gt_interner *strings;
     gt_kineto_options keep;
-    gt_store_writer *rows, *arrows;
+    gt_store_writer *rows, *flow_events;
     gt_slices *slices;
     gt_record record;
     uint8_t *kinds; /* by string id of a category: 1 + gt_event_kind; 0: not looked up yet */
@@ -185,7 +185,7 @@ static bool is_wanted(const perfetto_reader *r, gt_event_kind kind)
 
 #define BIT(column) (UINT64_C(1) << (column))
 
-/* Flow ids become arrows: from calls of the host, to what runs on the GPU. */
+/* Flow ids become flow events: from calls of the host, to what runs on the GPU. */
 static void add_arrows(perfetto_reader *r, const gt_perfetto_event *event, gt_event_kind kind)
 {
     bool starts = kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
@@ -196,7 +196,7 @@ static void add_arrows(perfetto_reader *r, const gt_perfetto_event *event, gt_ev
     cells[GT_EVENT_KIND].integer = starts ? GT_KIND_FLOW_START : GT_KIND_FLOW_END;
     for (size_t i = 0; i < event->flow_count; i++) {
         cells[GT_EVENT_FLOW].integer = (int64_t)event->flows[i];
-        gt_store_writer_add(r->arrows,
+        gt_store_writer_add(r->flow_events,
                             BIT(GT_EVENT_KIND) | BIT(GT_EVENT_PROCESS) | BIT(GT_EVENT_THREAD) |
                                 BIT(GT_EVENT_START) | BIT(GT_EVENT_FLOW),
                             cells);
@@ -266,7 +266,7 @@ static void add_track_names(perfetto_reader *r)
 }
 
 bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
-                             gt_store *store, gt_store *arrows, gt_error *error)
+                             gt_store *store, gt_store *flow_events, gt_error *error)
 {
     perfetto_reader *r = gt_alloc_zero(1, sizeof *r);
     gt_perfetto_event event;
@@ -275,7 +275,7 @@ bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt
     r->records = gt_perfetto_records_new(r->trace, fields, GT_EVENT_COLUMNS);
     r->keep = keep;
     r->rows = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
-    r->arrows = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
+    r->flow_events = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
     r->slices = gt_slices_new();
     if (!options->is_part) gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     while (gt_perfetto_next(r->trace, &event)) {
@@ -287,12 +287,12 @@ bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt
     if (!options->is_part) gt_progress_end();
     add_track_names(r);
     gt_store_append(store, gt_store_writer_take(r->rows));
-    gt_store_append(arrows, gt_store_writer_take(r->arrows));
+    gt_store_append(flow_events, gt_store_writer_take(r->flow_events));
     gt_perfetto_fill_durations(store, GT_EVENT_DURATION, r->slices);
     bool read = gt_perfetto_accept(r->trace, gt_store_records(store), "events", options, error);
     gt_slices_free(r->slices);
     gt_store_writer_free(r->rows);
-    gt_store_writer_free(r->arrows);
+    gt_store_writer_free(r->flow_events);
     gt_perfetto_records_free(r->records);
     gt_perfetto_free(r->trace);
     gt_free(r->kinds);
@@ -303,16 +303,16 @@ bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt
 /* ---- entry points ---- */
 
 bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
-                           gt_store *store, gt_store *arrows, gt_error *error)
+                           gt_store *store, gt_store *flow_events, gt_error *error)
 {
     gt_trace_format kind;
     if (!gt_detect(stream, &kind, error)) return false;
     if (kind == GT_FORMAT_PERFETTO)
-        return gt_kineto_read_perfetto(stream, keep, options, store, arrows, error);
+        return gt_kineto_read_perfetto(stream, keep, options, store, flow_events, error);
     gt_record_format format = {"event", fields, gt_event_columns, GT_EVENT_COLUMNS, set_kind, NULL, is_arrow};
     if (!keep.every_event) format.unwanted = keep.python_functions ? is_unused : is_unused_or_python;
-    return gt_chrome_read_events(stream, &format, store, arrows, "not a PyTorch trace (no 'traceEvents')",
-                                 options, error);
+    return gt_chrome_read_events(stream, &format, store, flow_events,
+                                 "not a PyTorch trace (no 'traceEvents')", options, error);
 }
 
 gt_pytorch_read *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep,
@@ -320,11 +320,11 @@ gt_pytorch_read *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep
 {
     gt_interner *strings = gt_interner_new();
     gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
-    gt_store *arrows = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
-    if (gt_kineto_read_stores(stream, keep, options, store, arrows, error))
-        return gt_pytorch_new(store, arrows, strings, keep.python_functions || keep.every_event);
+    gt_store *flow_events = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
+    if (gt_kineto_read_stores(stream, keep, options, store, flow_events, error))
+        return gt_pytorch_new(store, flow_events, strings, keep.python_functions || keep.every_event);
     gt_store_free(store);
-    gt_store_free(arrows);
+    gt_store_free(flow_events);
     gt_interner_free(strings);
     return NULL;
 }

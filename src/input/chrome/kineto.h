@@ -26,13 +26,13 @@ gt_pytorch_read *gt_kineto_read(const char *path, gt_kineto_options keep, const 
                                 gt_error *error);
 gt_pytorch_read *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep,
                                        const gt_read_options *options, gt_error *error);
-/* Reads into two empty stores of gt_event_columns: flow arrows, and all other events. */
+/* Reads into two empty stores of gt_event_columns: flow events, and all other events. */
 bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
-                           gt_store *store, gt_store *arrows, gt_error *error);
+                           gt_store *store, gt_store *flow_events, gt_error *error);
 
 /* The same without detecting the format, for a trace in Perfetto's. */
 bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
-                             gt_store *store, gt_store *arrows, gt_error *error);
+                             gt_store *store, gt_store *flow_events, gt_error *error);
 
 /* ---- the profiler that wrote a Perfetto trace ---- */
 

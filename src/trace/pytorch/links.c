@@ -1,15 +1,15 @@
 /* Launches: which runtime call launched which GPU event. Also which events a checkpoint computes again.
  *
  * A runtime call and the GPU event that it launches share an id (correlation or external id). Several GPU
- * events may share it, so an arrow (ac2g flow) with the same id says which one is meant: it leads from the
- * call to the process and thread of the GPU event, that is, to its device and stream:
+ * events may share it, so a pair of flow events (category ac2g) with the same id selects one of them: it
+ * leads from the call to the process and thread of the GPU event, that is, to its device and stream:
  *
  *     hipLaunchKernel  correlation 7
- *     arrow            id 7, from pid 100 tid 100 to pid 0 tid 3
+ *     flow events      id 7, from pid 100 tid 100 to pid 0 tid 3
  *     kernel           correlation 7, pid 0 tid 3             <- launched by the call
  *     kernel           correlation 7, pid 0 tid 5             <- not linked
  *
- * Graph launches have no arrows: they launch all GPU events with their id. */
+ * Graph launches have no flow events: they launch all GPU events with their id. */
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -58,13 +58,13 @@ static gt_id_table new_table(const int64_t *ids, const uint8_t *kinds, size_t ro
 enum { MAX_CHAIN = 64 }; /* longest list of GPU events with one id that find_gpu_event searches */
 
 typedef struct lookup {
-    gt_id_table arrow_starts; /* from a flow id to the last arrow with it */
-    gt_id_table arrow_ends;
-    uint64_t *arrow_tracks; /* by arrow: process and thread */
-    gt_id_table first_gpu;  /* from an id to its first GPU row ... */
-    uint32_t *next_gpu;     /* ... and from each of its rows to the next */
-    gt_map by_track;        /* from (process and thread, id) to the last GPU row; only if long_chains */
-    bool long_chains;       /* an id has more than MAX_CHAIN GPU rows */
+    gt_id_table flow_starts; /* from a flow id to the last flow start with it */
+    gt_id_table flow_ends;
+    uint64_t *flow_tracks; /* by flow event: process and thread */
+    gt_id_table first_gpu; /* from an id to its first GPU row ... */
+    uint32_t *next_gpu;    /* ... and from each of its rows to the next */
+    gt_map by_track;       /* from (process and thread, id) to the last GPU row; only if long_chains */
+    bool long_chains;      /* an id has more than MAX_CHAIN GPU rows */
 } lookup;
 
 static uint64_t track_key(uint32_t process, uint32_t thread)
@@ -77,22 +77,22 @@ static uint64_t track_of(const gt_pytorch_state *trace, uint32_t row)
     return track_key(trace->process[row], trace->thread[row]);
 }
 
-static void index_arrows(const gt_pytorch_state *trace, lookup *l)
+static void index_flows(const gt_pytorch_state *trace, lookup *l)
 {
-    size_t count = gt_store_count(trace->arrows);
-    int64_t *flows = gt_store_ints(trace->arrows, GT_EVENT_FLOW),
-            *wide = gt_store_ints(trace->arrows, GT_EVENT_KIND);
-    uint32_t *processes = gt_store_string_ids(trace->arrows, GT_EVENT_PROCESS);
-    uint32_t *threads = gt_store_string_ids(trace->arrows, GT_EVENT_THREAD);
+    size_t count = gt_store_count(trace->flow_events);
+    int64_t *flows = gt_store_ints(trace->flow_events, GT_EVENT_FLOW),
+            *wide = gt_store_ints(trace->flow_events, GT_EVENT_KIND);
+    uint32_t *processes = gt_store_string_ids(trace->flow_events, GT_EVENT_PROCESS);
+    uint32_t *threads = gt_store_string_ids(trace->flow_events, GT_EVENT_THREAD);
     uint8_t *kinds = gt_alloc(count);
-    l->arrow_tracks = gt_alloc(count * sizeof *l->arrow_tracks);
+    l->flow_tracks = gt_alloc(count * sizeof *l->flow_tracks);
     for (size_t i = 0; i < count; i++) kinds[i] = (uint8_t)wide[i];
-    l->arrow_starts = new_table(flows, kinds, count, GT_KIND_FLOW_START, GT_KIND_FLOW_START);
-    l->arrow_ends = new_table(flows, kinds, count, GT_KIND_FLOW_END, GT_KIND_FLOW_END);
+    l->flow_starts = new_table(flows, kinds, count, GT_KIND_FLOW_START, GT_KIND_FLOW_START);
+    l->flow_ends = new_table(flows, kinds, count, GT_KIND_FLOW_END, GT_KIND_FLOW_END);
     for (uint32_t i = 0; i < count; i++) {
-        l->arrow_tracks[i] = track_key(processes[i], threads[i]);
+        l->flow_tracks[i] = track_key(processes[i], threads[i]);
         if (flows[i] != GT_EVENT_NONE)
-            *gt_id_put(kinds[i] == GT_KIND_FLOW_START ? &l->arrow_starts : &l->arrow_ends, flows[i]) = i;
+            *gt_id_put(kinds[i] == GT_KIND_FLOW_START ? &l->flow_starts : &l->flow_ends, flows[i]) = i;
     }
     gt_free(flows);
     gt_free(wide);
@@ -125,11 +125,11 @@ static void index_tracks(const gt_pytorch_state *trace, const int64_t *ids, look
 
 static void free_lookup(lookup *l)
 {
-    gt_id_table_free(&l->arrow_starts);
-    gt_id_table_free(&l->arrow_ends);
+    gt_id_table_free(&l->flow_starts);
+    gt_id_table_free(&l->flow_ends);
     gt_id_table_free(&l->first_gpu);
     gt_map_free(&l->by_track);
-    gt_free(l->arrow_tracks);
+    gt_free(l->flow_tracks);
     gt_free(l->next_gpu);
 }
 
@@ -163,12 +163,12 @@ static uint32_t find_gpu_event(const gt_pytorch_state *trace, const int64_t *ids
     return l->long_chains ? gt_map_get(&l->by_track, track, (uint64_t)id) : found;
 }
 
-/* The GPU event at the end of the arrow with this id, GT_NO_EVENT if there is none. */
-static uint32_t follow_arrow(const gt_pytorch_state *trace, const int64_t *ids, lookup *l, int64_t id)
+/* The GPU event at the end of the flow with this id, GT_NO_EVENT if there is none. */
+static uint32_t follow_flow(const gt_pytorch_state *trace, const int64_t *ids, lookup *l, int64_t id)
 {
-    uint32_t end = gt_id_get(&l->arrow_ends, id);
-    if (end == GT_NO_EVENT || gt_id_get(&l->arrow_starts, id) == GT_NO_EVENT) return GT_NO_EVENT;
-    return find_gpu_event(trace, ids, l, id, l->arrow_tracks[end]);
+    uint32_t end = gt_id_get(&l->flow_ends, id);
+    if (end == GT_NO_EVENT || gt_id_get(&l->flow_starts, id) == GT_NO_EVENT) return GT_NO_EVENT;
+    return find_gpu_event(trace, ids, l, id, l->flow_tracks[end]);
 }
 
 /* Links all GPU events with the id to a graph launch. Graph launches with the same id share their GPU events,
@@ -190,22 +190,24 @@ gt_pytorch_linked *gt_pytorch_link(gt_pytorch_tree *tree)
     int64_t *ids = link_ids(trace);
     lookup l = {0};
     size_t capacity = 0, not_linked = 0;
-    index_arrows(trace, &l);
+    index_flows(trace, &l);
     index_gpu_events(trace, ids, &l);
     for (uint32_t row = 0; row < trace->count; row++) {
         if (!is_runtime(trace->kind[row]) || ids[row] == GT_EVENT_NONE) continue;
         if (is_graph_launch(gt_state_name(trace, row))) {
             not_linked += !link_graph(trace, &l, &capacity, row, ids[row]);
         } else {
-            uint32_t gpu = follow_arrow(trace, ids, &l, ids[row]);
+            uint32_t gpu = follow_flow(trace, ids, &l, ids[row]);
             if (gpu != GT_NO_EVENT) link(trace, &capacity, row, gpu);
         }
     }
-    if (not_linked) gt_warn("%zu graph launches have the ids of others and are not linked", not_linked);
+    if (not_linked)
+        gt_warn("%zu graph launches that share an id with earlier ones are not linked (limit: %d links)",
+                not_linked, SHARED_LINKS_MAX);
     free_lookup(&l);
     gt_free(ids);
-    gt_store_free(trace->arrows);
-    trace->arrows = NULL;
+    gt_store_free(trace->flow_events);
+    trace->flow_events = NULL;
     gt_state_publish(trace);
     gt_pytorch_linked *linked = gt_alloc(sizeof *linked);
     linked->state = trace;

@@ -80,12 +80,12 @@ static struct gt_tracks *read_tracks(gt_pytorch_state *trace)
 
 /* ---- stages ---- */
 
-gt_pytorch_read *gt_pytorch_new(gt_store *store, gt_store *arrows, gt_interner *strings, bool has_python)
+gt_pytorch_read *gt_pytorch_new(gt_store *store, gt_store *flow_events, gt_interner *strings, bool has_python)
 {
     gt_pytorch_state *state = gt_alloc_zero(1, sizeof *state);
     state->strings = strings;
     state->store = store;
-    state->arrows = arrows;
+    state->flow_events = flow_events;
     state->count = state->recorded = gt_store_count(store);
     state->uid_count = gt_store_records(store);
     state->has_python = has_python;
@@ -158,7 +158,7 @@ static void state_free(gt_pytorch_state *state)
     gt_free(state->tracks->items);
     gt_free(state->tracks);
     gt_store_free(state->store);
-    gt_store_free(state->arrows);
+    gt_store_free(state->flow_events);
     gt_interner_free(state->strings);
     gt_free(state);
 }

@@ -36,7 +36,7 @@ typedef enum gt_event_kind {
     GT_KIND_KERNEL,
     GT_KIND_MEMCPY,
     GT_KIND_MEMSET,
-    GT_KIND_FLOW_START, /* ac2g arrow from a launch ... (in the store of arrows, not among the rows) */
+    GT_KIND_FLOW_START, /* ac2g flow from a launch ... (in the store of flow events, not among the rows) */
     GT_KIND_FLOW_END,   /* ... to the GPU event that it launched */
     GT_KIND_ANNOTATION,
     GT_KIND_METADATA,
@@ -130,9 +130,10 @@ typedef struct gt_pytorch_tree gt_pytorch_tree;
 typedef struct gt_pytorch_linked gt_pytorch_linked;
 
 /* Unpacks the columns that every analysis uses. Takes ownership of both stores and the strings: `store` has
- * the events, `arrows` the ac2g arrows (both have gt_event_columns). Events without a start or a duration
- * become GT_KIND_OTHER, with a warning. */
-gt_pytorch_read *gt_pytorch_new(gt_store *store, gt_store *arrows, gt_interner *strings, bool has_python);
+ * the events, `flow_events` the ac2g flow events (both have gt_event_columns). Events without a start or a
+ * duration become GT_KIND_OTHER, with a warning. */
+gt_pytorch_read *gt_pytorch_new(gt_store *store, gt_store *flow_events, gt_interner *strings,
+                                bool has_python);
 /* Builds the call tree. Consumes `read`. */
 gt_pytorch_tree *gt_pytorch_build_tree(gt_pytorch_read *read);
 /* Links launches and GPU events. Consumes `tree`. */

@@ -14,7 +14,7 @@ typedef struct gt_pytorch_state {
     /* From gt_pytorch_new on. */
     gt_interner *strings;
     gt_store *store;
-    gt_store *arrows; /* freed by gt_pytorch_link, which alone uses it; then NULL */
+    gt_store *flow_events; /* freed by gt_pytorch_link, which alone uses it; then NULL */
     struct gt_tracks *tracks;
     size_t count, recorded, uid_count;
     bool has_python, gpu_only;
