@@ -1,4 +1,4 @@
-# Finds the libraries that gputally uses. pkg-config is asked first where it is installed, because it knows libraries
+# Finds the libraries that gputally uses. pkg-config is tried first if it is installed, because it finds libraries
 # in unusual places; libraries without a .pc file (libdeflate and ISA-L before Debian 12, for example) are found by
 # their header and file name.
 #

@@ -8,7 +8,7 @@
  *     gputally_report_write_csvs(report, "sheets", error, sizeof error);
  *     gputally_report_free(report);
  *
- * Errors. A function that can fail returns NULL or false and writes one sentence, without a full stop, to
+ * Errors. A function that can fail returns NULL or false and writes one message, without a full stop, to
  * `error`: at most `error_size` bytes with its NUL. `error` may be NULL. On success it is unchanged. Running
  * out of memory is such an error, too; after any error the library can still be used.
  *

@@ -41,10 +41,10 @@ const char *gputally_version(void)
     return GT_VERSION;
 }
 
-/* Copies the sentence to the caller's buffer. Returns false. */
-static bool give_error(const char *sentence, char *error, size_t error_size)
+/* Copies the message to the caller's buffer. Returns false. */
+static bool give_error(const char *message, char *error, size_t error_size)
 {
-    if (error && error_size) snprintf(error, error_size, "%s", sentence);
+    if (error && error_size) snprintf(error, error_size, "%s", message);
     return false;
 }
 

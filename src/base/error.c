@@ -1,4 +1,4 @@
-/* Error sentences, formatted where the failure is found. */
+/* Error messages, formatted where the failure is found. */
 #include "base/error.h"
 
 #include <stdarg.h>

@@ -85,15 +85,15 @@ static _Noreturn void unwind(void)
     longjmp(f->begin, 1);
 }
 
-static _Noreturn void fail(const char *sentence, int exit_status)
+static _Noreturn void fail(const char *message, int exit_status)
 {
     if (!current) {
-        fprintf(stderr, "gputally: %s\n", sentence);
+        fprintf(stderr, "gputally: %s\n", message);
         exit(exit_status);
     }
     gt_guard *guard = current->guard;
     pthread_mutex_lock(&guard->lock);
-    if (!atomic_load(&guard->failed)) gt_fail(&guard->error, "%s", sentence);
+    if (!atomic_load(&guard->failed)) gt_fail(&guard->error, "%s", message);
     atomic_store(&guard->failed, true);
     pthread_mutex_unlock(&guard->lock);
     unwind();

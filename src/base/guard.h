@@ -1,13 +1,13 @@
 /* Failures that no function returns: running out of memory, and internal errors (bugs).
  *
  * Ordinary failures are passed up as gt_error. These two are different, because any call may run into them:
- * every allocation can fail. gt_raise() ends the work in hand instead of returning.
+ * every allocation can fail. gt_raise() ends the current call instead of returning.
  *
  * - In a guarded call (every function of the public interface, see api/), the call ends with an error. All
  *   that it acquired is released: memory is tracked by a gt_heap, everything else (descriptors, threads,
  *   database handles, temporary files) by gt_guard_add. The technique is PostgreSQL's: setjmp where the call
  *   begins, longjmp where it fails.
- * - Without a guard (the command line), the sentence goes to standard error and the program ends.
+ * - Without a guard (the command line), the message goes to standard error and the program ends.
  *
  * A guard belongs to one call and is inherited by the threads that the call starts (base/threads.h). The call
  * runs in the C locale, the handler of its warnings in that of the caller. Rules for code that may run under
@@ -49,7 +49,7 @@ typedef struct gt_guard_options {
 } gt_guard_options;
 
 /* Calls body(context) under a new guard. True if it returned; then memory that it did not free stays in the
- * heap. False if gt_raise ended it: the error has the sentence, registered resources are released and the
+ * heap. False if gt_raise ended it: the error has the message, registered resources are released and the
  * heap is empty, unless keep_heap is set. Guarded calls may be nested, for example when a warning handler
  * makes one. */
 bool gt_guard_run(const gt_guard_options *options, void (*body)(void *context), void *context,

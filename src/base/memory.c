@@ -15,9 +15,9 @@
 
 /* ---- heaps: sets of the blocks that are in use ----
  *
- * A set beside malloc's own memory, and not a header before each block: so a block is the same with and
- * without a heap, and whoever has one may free it without knowing whether a heap tracks it. Blocks are few
- * and large, since arenas and columns hold the small things; the cost of the set does not show in a report's
+ * A set separate from malloc's own memory instead of a header before each block: a block is the same with and
+ * without a heap, and its owner may free it without knowing whether a heap tracks it. Blocks are few
+ * and large, since arenas and columns hold the small objects; the cost of the set does not show in a report's
  * time. The set is split so that threads seldom wait for each other. */
 
 enum { SHARDS = 16, FIRST_SLOTS = 32 };
@@ -148,8 +148,8 @@ static void track_moved(void *block)
     add(shard_of(block), block, false);
 }
 
-/* Takes a block out of the set, before it is freed: from then on another thread may get it. Blocks behind it
- * move up so that a search still finds them. */
+/* Takes a block out of the set, before it is freed: from then on another thread may get it. The blocks
+ * after it move up so that a search still finds them. */
 static bool untrack(const void *block)
 {
     shard *s = shard_of(block);

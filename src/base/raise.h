@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* Ends the guarded call, or without a guard the program, with this sentence. */
+/* Ends the guarded call, or without a guard the program, with this message. */
 _Noreturn void gt_raise(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void gt_raise_out_of_memory(size_t bytes); /* "out of memory: cannot allocate N bytes" */
 /* "internal error: ...": for what only a bug can cause. The program ends with GT_EXIT_INTERNAL. */

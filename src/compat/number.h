@@ -13,7 +13,7 @@ typedef enum gt_python_parsed { GT_PYTHON_PARSED, GT_PYTHON_INVALID, GT_PYTHON_T
 
 /* As int(): white space around, a sign, digits with single '_' between them. TOO_LARGE beyond 128 bits. */
 gt_python_parsed gt_python_parse_int(gt_str text, __int128 *value);
-/* As float(), but for '_' between digits: decimal numbers, inf and nan, white space around. */
+/* As float(), except for '_' between digits: decimal numbers, inf and nan, white space around. */
 bool gt_python_parse_float(gt_str text, double *value);
 
 /* round(value, 2): the decimal digits of the exact value decide. */

@@ -295,25 +295,25 @@ static bool take_text(reader *r)
 {
     gt_buffer text = {0}, scratch = {0};
     char quote = *r->at++;
-    bool sound = true;
-    while (sound && r->at < r->end && *r->at != quote) {
+    bool ok = true;
+    while (ok && r->at < r->end && *r->at != quote) {
         if (*r->at == '\\') {
             r->at++;
-            sound = take_escape(r, &text);
+            ok = take_escape(r, &text);
         } else if (*r->at == '\n') {
-            sound = fail(r, "unterminated string");
+            ok = fail(r, "unterminated string");
         } else {
             gt_buffer_add(&text, r->at++, 1);
         }
     }
-    if (sound && r->at == r->end) sound = fail(r, "unterminated string");
-    if (sound) {
+    if (ok && r->at == r->end) ok = fail(r, "unterminated string");
+    if (ok) {
         r->at++;
         gt_json_string_add(r->json, gt_buffer_str(&text), &scratch);
     }
     gt_buffer_free(&text);
     gt_buffer_free(&scratch);
-    return sound;
+    return ok;
 }
 
 static bool take_word(reader *r)

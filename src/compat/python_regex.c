@@ -168,7 +168,7 @@ static size_t take_digits(translation *t, unsigned base, size_t most, uint32_t *
     return count;
 }
 
-/* Fails with the escape from `begin` to the cursor in the sentence: "incomplete escape \x1". */
+/* Fails with the escape from `begin` to the cursor in the message: "incomplete escape \x1". */
 static bool fail_escape(const translation *t, const char *begin, const char *what, const char *rest)
 {
     char text[96];
@@ -382,12 +382,12 @@ static bool take_name(translation *t, char close, gt_str *name)
 
 static bool check_name(const translation *t, gt_str name)
 {
-    bool sound = !gt_is_digit(name.bytes[0]);
-    for (size_t i = 0; i < name.len; i++) sound = sound && is_word_byte(name.bytes[i]);
+    bool ok = !gt_is_digit(name.bytes[0]);
+    for (size_t i = 0; i < name.len; i++) ok = ok && is_word_byte(name.bytes[i]);
     char what[96];
     snprintf(what, sizeof what, "bad character in group name '%.*s'", (int)(name.len > 48 ? 48 : name.len),
              name.bytes);
-    return sound || fail_at(t, name.bytes, what);
+    return ok || fail_at(t, name.bytes, what);
 }
 
 /* The group of that name; 0 if there is none yet. */
@@ -795,8 +795,8 @@ static bool compile(gt_python_regex *regex, translation *t)
 bool gt_python_regex_compile(gt_python_regex *regex, const char *python, gt_error *error)
 {
     gt_buffer scratch = {0};
-    gt_str sound = gt_utf8_repair((gt_str){python, strlen(python)}, &scratch);
-    translation t = {.begin = sound.bytes, .at = sound.bytes, .end = sound.bytes + sound.len, .error = error};
+    gt_str valid = gt_utf8_repair((gt_str){python, strlen(python)}, &scratch);
+    translation t = {.begin = valid.bytes, .at = valid.bytes, .end = valid.bytes + valid.len, .error = error};
     *regex = (gt_python_regex){0};
     bool compiled = compile(regex, &t);
     if (compiled) {

@@ -1,4 +1,4 @@
-/* The one place that words the message about a truncated file. */
+/* Decides what a truncated file means, a warning or an error, and words the message for all readers. */
 #include "input/options.h"
 #include "base/log.h"
 

@@ -78,7 +78,7 @@ bool gt_json_next_element(gt_json *json);
 /* Scalars. The string's bytes are raw (see string.h) and valid until the next call. */
 bool gt_json_string(gt_json *json, gt_str *raw);
 bool gt_json_read_number(gt_json *json, gt_json_number *number);
-bool gt_json_literal(gt_json *json); /* true, false or null, as gt_json_peek told */
+bool gt_json_literal(gt_json *json); /* true, false or null, as gt_json_peek returned */
 
 /* Skips any value, checking its grammar. */
 bool gt_json_skip(gt_json *json);
@@ -100,7 +100,7 @@ static inline void gt_json_clear_mark(gt_json *json)
  * False at the end of the input (json->failed is not set) and if reading failed. */
 bool gt_json_more(gt_json *json);
 
-/* Fails the reader with a sentence that ends with the offset: "... at byte N". */
+/* Fails the reader with a message that ends with the offset: "... at byte N". */
 bool gt_json_fail(gt_json *json, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -241,10 +241,10 @@ const gt_value *gt_value_parse(gt_arena *arena, gt_str json)
 {
     parser p = {.place = json.bytes, .end = json.bytes + json.len, .arena = arena};
     gt_value value;
-    bool sound = parse_value(&p, 0, &value) && look(&p) == 0 && p.place == p.end;
+    bool ok = parse_value(&p, 0, &value) && look(&p) == 0 && p.place == p.end;
     gt_free(p.open);
     gt_buffer_free(&p.scratch);
-    return sound ? keep_items(arena, &value, 1) : &gt_value_missing;
+    return ok ? keep_items(arena, &value, 1) : &gt_value_missing;
 }
 
 /* ---- interned values ---- */

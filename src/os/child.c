@@ -145,11 +145,11 @@ static bool start(watch *w, const struct sigaction old[WATCHED + 1], gt_error *e
         (source){.descriptor = out[0], .shown_at = silent ? -1 : STDOUT_FILENO, .stream = GT_CHILD_STDOUT};
     w->sources[1] =
         (source){.descriptor = err[0], .shown_at = silent ? -1 : STDERR_FILENO, .stream = GT_CHILD_STDERR};
-    ssize_t told;
-    while ((told = read(failures[0], &failure, sizeof failure)) < 0 && errno == EINTR) {
+    ssize_t received;
+    while ((received = read(failures[0], &failure, sizeof failure)) < 0 && errno == EINTR) {
     }
     close(failures[0]);
-    if (told <= 0) return true;
+    if (received <= 0) return true;
     while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR) {
     }
     return cannot_start(w->setup, w->result, failure, error);

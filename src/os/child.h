@@ -45,7 +45,7 @@ typedef struct gt_child_result {
     double seconds;  /* from start to end */
 } gt_child_result;
 
-/* False if the command could not be started: the sentence says why, and exit_code is 127 if it was not found,
+/* False if the command could not be started: the message says why, and exit_code is 127 if it was not found,
  * otherwise 126. True if it ran, whatever its exit code. */
 bool gt_child_run(const gt_child_setup *setup, gt_child_result *result, gt_error *error);
 

@@ -1,4 +1,4 @@
-/* Local time with microseconds. */
+/* Local time as text, with microseconds, and the monotonic clock. */
 #include "os/clock.h"
 
 #include <stdio.h>

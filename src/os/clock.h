@@ -12,7 +12,7 @@ void gt_clock_print(char text[GT_CLOCK_TEXT], struct timespec at);
 /* Local time in a format of strftime; empty if it does not fit. */
 void gt_clock_format(char *text, size_t size, const char *format, time_t at);
 
-/* Seconds of a clock that is never set: for durations. */
+/* Seconds of a monotonic clock, for durations. */
 double gt_clock_now_s(void);
 
 #endif

@@ -109,20 +109,20 @@ const char *gt_path_search(gt_arena *arena, const char *program, const char *fol
 bool gt_path_make_folder(const char *path, gt_error *error)
 {
     char *part = gt_strdup(path);
-    bool sound = true;
-    for (char *at = part + 1; sound; at++) {
+    bool ok = true;
+    for (char *at = part + 1; ok; at++) {
         if (*at && *at != '/') continue;
         char was = *at;
         *at = 0;
         struct stat status;
         if (mkdir(part, 0777) != 0 &&
             !(errno == EEXIST && stat(part, &status) == 0 && S_ISDIR(status.st_mode)))
-            sound = gt_fail(error, "cannot create folder %s: %s", part, strerror(errno));
+            ok = gt_fail(error, "cannot create folder %s: %s", part, strerror(errno));
         *at = was;
         if (!was) break;
     }
     gt_free(part);
-    return sound;
+    return ok;
 }
 
 bool gt_path_is_folder(const char *path)
@@ -160,14 +160,14 @@ bool gt_read_small_file(const char *path, size_t most, gt_buffer *text, gt_error
     errno = 0;
     while (text->len - before <= most && (got = fread(gt_buffer_reserve(text, 4096), 1, 4096, file)) > 0)
         text->len += got;
-    bool sound = !ferror(file);
-    if (!sound)
+    bool ok = !ferror(file);
+    if (!ok)
         gt_fail(error, "%s: %s", path, strerror(errno));
     else if (text->len - before > most)
-        sound = gt_fail(error, "%s: larger than %zu bytes", path, most);
+        ok = gt_fail(error, "%s: larger than %zu bytes", path, most);
     gt_guard_remove(file);
     fclose(file);
-    return sound;
+    return ok;
 }
 
 static int by_text(const void *a, const void *b)

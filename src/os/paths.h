@@ -49,7 +49,7 @@ gt_folder_list gt_list_folder(const char *folder);
 void gt_folder_list_free(gt_folder_list *names);
 
 /* Adds the bytes of a file that is read whole: settings and lists, not traces. False if it cannot be read or
- * has more than `most` bytes; the sentence begins with the path. */
+ * has more than `most` bytes; the message begins with the path. */
 bool gt_read_small_file(const char *path, size_t most, gt_buffer *text, gt_error *error);
 
 #endif

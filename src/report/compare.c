@@ -330,15 +330,15 @@ static bool compare_sources(work *w, sources *s, const rule *how, gt_error *erro
     gt_merged *merged = gt_compare_merge(how->sheet, s->items, s->count, &by, error);
     if (!merged) return false;
     if (how->is_sorted) gt_merged_sort(merged, 0, how->differences[0]);
-    bool sound = check_gates(w, merged, &by, how, error);
-    if (sound && how->is_split) {
+    bool ok = check_gates(w, merged, &by, how, error);
+    if (ok && how->is_split) {
         add_splits(w, merged, how, result);
-    } else if (sound) {
+    } else if (ok) {
         gt_table_list_add(w->tables, merged->table);
         merged->table = NULL;
     }
     gt_merged_free(merged);
-    return sound;
+    return ok;
 }
 
 /* Reads the sheet of every report, the baseline first; without the baseline's, none is kept. */
@@ -353,16 +353,16 @@ static bool compare_sheet(work *w, const rule *how, bool *found, gt_error *error
 {
     sources s = {.items = gt_alloc_zero(w->report_count, sizeof *s.items),
                  .tables = gt_alloc_zero(w->report_count, sizeof *s.tables)};
-    bool sound = read_sources(w, &s, how, error);
+    bool ok = read_sources(w, &s, how, error);
     *found = *found || s.count > 0;
-    if (sound && s.count > 1) {
+    if (ok && s.count > 1) {
         if (how->param_keys && any_is_empty(&s))
             gt_info("Skipping roofline sheet '%s' because one of the reports is empty.", how->sheet.name);
         else
-            sound = compare_sources(w, &s, how, error);
+            ok = compare_sources(w, &s, how, error);
     }
     sources_free(&s);
-    return sound;
+    return ok;
 }
 
 /* ---- all sheets ---- */
@@ -386,7 +386,7 @@ static bool compare_group(work *w, const char *group, gt_error *error)
 }
 
 /* A gate that applies to nothing would always pass. */
-static bool gates_spoke(const work *w, gt_error *error)
+static bool check_gates_applied(const work *w, gt_error *error)
 {
     for (size_t i = 0; i < w->options->gate_count; i++) {
         const gt_gate *gate = &w->options->gates[i];
@@ -409,19 +409,18 @@ bool gt_compare_tables(const gt_compare_report *reports, size_t count, const gt_
         .reports = reports, .report_count = count, .options = options, .strings = strings, .tables = tables};
     w.sheets_met = gt_alloc_zero(options->gate_count, sizeof *w.sheets_met);
     if (options->gate_count) w.met = gt_gate_table(strings);
-    bool sound = true;
-    for (size_t i = 0; groups[i] && sound; i++)
+    bool ok = true;
+    for (size_t i = 0; groups[i] && ok; i++)
         if (!options->group_count || is_asked_for(options, groups[i]))
-            sound = compare_group(&w, groups[i], error);
-    sound = sound && gates_spoke(&w, error);
-    if (sound && !tables->count)
-        sound = gt_fail(error, "the reports have no sheet in common that can be compared");
-    if (sound && w.met)
+            ok = compare_group(&w, groups[i], error);
+    ok = ok && check_gates_applied(&w, error);
+    if (ok && !tables->count) ok = gt_fail(error, "the reports have no sheet in common that can be compared");
+    if (ok && w.met)
         gt_table_list_add(tables, w.met);
     else
         gt_table_free(w.met);
     gt_free(w.sheets_met);
-    return sound;
+    return ok;
 }
 
 /* ---- terminal summary ---- */

@@ -26,9 +26,9 @@ typedef struct gt_compare_options {
     size_t gate_count;
 } gt_compare_options;
 
-/* Adds the result sheets in order, with text ids of `strings`; with gates also "fail_if", the rows that met a
- * condition. reports[0] is the baseline. Sheets that a report lacks are skipped with gt_info; it is an error
- * if nothing is left to compare or a gate applies to nothing. */
+/* Adds the result sheets in order, with string ids of `strings`; with gates also "fail_if", the rows that met
+ * a condition. reports[0] is the baseline. Sheets that a report lacks are skipped with gt_info; it is an
+ * error if nothing is left to compare or a gate applies to nothing. */
 bool gt_compare_tables(const gt_compare_report *reports, size_t count, const gt_compare_options *options,
                        gt_interner *strings, gt_table_list *tables, gt_error *error);
 

@@ -1,4 +1,5 @@
-/* The text files of a diff. */
+/* The text files of a diff: merged_tree_output.txt, one line per call with box-drawing prefixes, and the JSON
+ * maps from ops to kernels. */
 #include "report/diff_text.h"
 
 #include "base/memory.h"
@@ -42,7 +43,7 @@ typedef struct tree_writer {
     size_t *lengths;  /* ... and its length at each depth */
     size_t length_count, length_capacity;
     gt_buffer scratch;
-    size_t left_out;
+    size_t too_deep;
 } tree_writer;
 
 static void write_name(tree_writer *w, const gt_diff_node *node, size_t side)
@@ -103,7 +104,7 @@ static void write_call(tree_writer *w, pending call)
 {
     const gt_diff_node *node = &w->tree->nodes[call.node];
     if (call.depth >= GT_DIFF_DEPTH_MAX) {
-        w->left_out++;
+        w->too_deep++;
         return;
     }
     w->prefix.len = call.depth ? w->lengths[call.depth - 1] : 0;
@@ -137,7 +138,7 @@ size_t gt_diff_write_tree(gt_file *file, const gt_diff_tree *tree, bool prune_no
     gt_free(w.lengths);
     gt_buffer_free(&w.prefix);
     gt_buffer_free(&w.scratch);
-    return w.left_out;
+    return w.too_deep;
 }
 
 /* ---- JSON ---- */

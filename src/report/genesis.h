@@ -23,7 +23,7 @@ typedef struct gt_genesis_capture {
     const char *title, *environments, *steps, *precision;
 } gt_genesis_capture;
 
-/* Adds the sheets that have rows; `pftrace` may be NULL. Text ids are those of run->strings, or of
+/* Adds the sheets that have rows; `pftrace` may be NULL. String ids are those of run->strings, or of
  * pftrace->strings. */
 bool gt_genesis_tables(gt_rocprof *run, const gt_chrome *pftrace, const gt_genesis_options *options,
                        gt_table_list *tables, gt_steady_state *steady, gt_error *error);

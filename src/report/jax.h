@@ -1,4 +1,4 @@
-/* The reports of JAX profiles. Text ids of the tables are those of trace->strings: the tables must be freed
+/* The reports of JAX profiles. String ids of the tables are those of trace->strings: the tables must be freed
  * before the trace. */
 #ifndef GT_REPORT_JAX_H
 #define GT_REPORT_JAX_H

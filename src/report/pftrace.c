@@ -1,4 +1,5 @@
-/* The pftrace reports. */
+/* The three pftrace reports: their tables, the Markdown of the activity report, and the terminal
+ * summary. */
 #include "report/pftrace.h"
 #include "json/string.h"
 #include "report/summary.h"

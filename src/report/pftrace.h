@@ -1,6 +1,6 @@
 /* The reports of a rocprofv3 pftrace: their sheets, Markdown and terminal summary.
  *
- * Text ids of the tables are those of trace->strings: the tables must be freed before the trace. */
+ * String ids of the tables are those of trace->strings: the tables must be freed before the trace. */
 #ifndef GT_REPORT_PFTRACE_H
 #define GT_REPORT_PFTRACE_H
 

@@ -29,9 +29,8 @@ gt_rocprof_options gt_rocprof_options_default(void);
 /* What must be read (GT_WANT_...) for the sheets of these options. */
 unsigned gt_rocprof_options_wanted(const gt_rocprof_options *options);
 
-/* Adds the sheets to `tables`, whose text ids are those of run->strings: the tables must be freed before the
- * run. On failure nothing is added. Warns if the run has no kernels or the file has several
- * processes. */
+/* Adds the sheets to `tables`, whose string ids are those of run->strings: the tables must be freed before
+ * the run. On failure nothing is added. Warns if the run has no kernels or the file has several processes. */
 bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_table_list *tables,
                        gt_error *error);
 

@@ -1,4 +1,4 @@
-/* Lists of tables. */
+/* The list of a report's tables: adding in order, finding by sheet, writing them as one workbook. */
 #include "report/tables.h"
 
 #include "base/memory.h"

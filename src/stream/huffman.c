@@ -1,5 +1,5 @@
 /* Building the tables: codes in order of length, the table doubled at each length; codes that are longer than
- * its index share second tables behind it. */
+ * its index share second tables after it. */
 #include "stream/huffman.h"
 
 #include <string.h>

@@ -32,7 +32,7 @@ enum {
     GT_CODE_LENGTH_TABLE_BITS = 7,
     GT_LITLEN_TABLE_BITS = 10,
     GT_DISTANCE_TABLE_BITS = 9,
-    /* A table for n bits and, behind it, those for longer codes. One of these with 2^k entries serves at
+    /* A table for n bits, followed by the tables for longer codes. One of these with 2^k entries serves at
      * least k + 1 symbols, k being at most 15 - n: 286 symbols need no more than 32 entries for each 6 of
      * them, 30 distances no more than 64 for each 7. */
     GT_LITLEN_TABLE_SIZE = (1 << GT_LITLEN_TABLE_BITS) + (286 / 6 + 1) * 32,

@@ -61,7 +61,7 @@ static bool invalid(inflate_state *state, const char *why)
     return stop(state, GT_INFLATE_INVALID);
 }
 
-/* At least 56 bits while the input lasts; those behind its end are zero and not counted. */
+/* At least 56 bits while the input lasts; those past its end are zero and not counted. */
 static inline void fill_bits(bit_reader *r)
 {
     for (; r->count < 56 && r->in < r->in_end; r->count += 8) r->bits |= (uint64_t)*r->in++ << r->count;
@@ -228,7 +228,7 @@ static inline uint32_t next_entry(bit_reader *r, const uint32_t *litlen)
     return entry;
 }
 
-/* The value of a length or distance: its base and the extra bits behind its code. */
+/* The value of a length or distance: its base and the extra bits after its code. */
 static inline uint32_t take_value(bit_reader *r, uint32_t entry)
 {
     uint64_t bits = r->bits & ((1ull << (uint8_t)entry) - 1);

@@ -1,4 +1,4 @@
-/* Three buffers go round between the unpacking thread and the reader. The reader unpacks the first block
+/* Three buffers circulate between the unpacking thread and the reader. The reader unpacks the first block
  * itself, because it has nothing else to do at that point; so a small file needs no thread. */
 #include "stream/readahead.h"
 #include "base/guard.h"

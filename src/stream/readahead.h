@@ -1,6 +1,6 @@
 /* Read-ahead: blocks of text are unpacked on a thread of their own, ahead of the reader.
  *
- * Three buffers go round. While the reader works on block n (and may still hold block n - 1, whose tail it
+ * Three buffers circulate. While the reader works on block n (and may still hold block n - 1, whose tail it
  * wants to keep), the thread fills block n + 1; it waits only if the reader is slower, the reader only if the
  * thread is. */
 #ifndef GT_STREAM_READAHEAD_H

@@ -189,8 +189,8 @@ static bool add_reports(gt_setting_reports *reports, const char *analysis, const
     gt_folder_list names = gt_list_folder(folder);
     int64_t threads;
     bool numbered = number_without(thread_config, "thread", &threads);
-    bool sound = true;
-    for (size_t i = 0; i < names.count && sound; i++) {
+    bool ok = true;
+    for (size_t i = 0; i < names.count && ok; i++) {
         gt_setting_report report = {0};
         bool ours = kind == GT_REPORTS_OF_RANKS ? parse_rank_report(names.items[i], &report)
                                                 : parse_collective_report(names.items[i], &report);
@@ -203,14 +203,14 @@ static bool add_reports(gt_setting_reports *reports, const char *analysis, const
             continue;
         }
         if (ours)
-            sound = gt_fail(error, "%s/%s: no thread number in the name", analysis, thread_config);
+            ok = gt_fail(error, "%s/%s: no thread number in the name", analysis, thread_config);
         else if (report.channel_config)
             gt_warn("%s/%s: skipped, no channel number or rank in the name", folder, names.items[i]);
         free_report(&report);
     }
     gt_folder_list_free(&names);
     gt_free(folder);
-    return sound;
+    return ok;
 }
 
 static int by_place(const void *a, const void *b)
@@ -230,25 +230,25 @@ bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, gt_r
     if (!gt_path_is_folder(root)) return gt_fail(error, "Sweep directory does not exist: %s", root);
     char *analysis = gt_format("%s/" GT_SWEEP_ANALYSIS, root);
     gt_folder_list names = gt_list_folder(analysis);
-    bool sound = true, any = false;
-    for (size_t i = 0; i < names.count && sound; i++) {
+    bool ok = true, any = false;
+    for (size_t i = 0; i < names.count && ok; i++) {
         char *path = gt_format("%s/%s", analysis, names.items[i]);
         bool is_threads = strstr(names.items[i], "thread") && gt_path_is_folder(path);
         any = any || is_threads;
-        if (is_threads) sound = add_reports(reports, analysis, names.items[i], kind, error);
+        if (is_threads) ok = add_reports(reports, analysis, names.items[i], kind, error);
         gt_free(path);
     }
-    if (sound && !gt_path_is_folder(analysis))
-        sound = gt_fail(error, "no folder " GT_SWEEP_ANALYSIS " in %s", root);
-    if (sound && !any) sound = gt_fail(error, "no *thread directories in %s", analysis);
-    if (sound && !reports->count)
-        sound = gt_fail(error, "no %s reports in %s",
-                        kind == GT_REPORTS_OF_RANKS ? "individual" : "collective", analysis);
-    if (sound && kind == GT_REPORTS_OF_RANKS)
+    if (ok && !gt_path_is_folder(analysis))
+        ok = gt_fail(error, "no folder " GT_SWEEP_ANALYSIS " in %s", root);
+    if (ok && !any) ok = gt_fail(error, "no *thread directories in %s", analysis);
+    if (ok && !reports->count)
+        ok = gt_fail(error, "no %s reports in %s", kind == GT_REPORTS_OF_RANKS ? "individual" : "collective",
+                     analysis);
+    if (ok && kind == GT_REPORTS_OF_RANKS)
         qsort(reports->items, reports->count, sizeof *reports->items, by_place);
     gt_folder_list_free(&names);
     gt_free(analysis);
-    return sound;
+    return ok;
 }
 
 typedef struct job {

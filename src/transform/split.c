@@ -348,17 +348,17 @@ static void add_range(splitting *s, gt_step_range range)
 /* The expected share of steps with prefill for the given load, and the number of steps that represents it. */
 static gt_window_request window_request(const gt_split_options *o)
 {
-    gt_window_request wish = {o->window_steps, NAN};
-    if (!o->requests || isnan(o->output_tokens) || isnan(o->token_ratio)) return wish;
+    gt_window_request request = {o->window_steps, NAN};
+    if (!o->requests || isnan(o->output_tokens) || isnan(o->token_ratio)) return request;
     double ratio = o->token_ratio < 0 ? 0 : o->token_ratio > 1 ? 1 : o->token_ratio;
-    wish.share_of_prefill = (double)o->requests * 2 / (o->output_tokens * (1 + ratio));
-    double least = ceil(1 / wish.share_of_prefill);
-    if ((double)wish.steps < least && least < 1e9) {
+    request.share_of_prefill = (double)o->requests * 2 / (o->output_tokens * (1 + ratio));
+    double least = ceil(1 / request.share_of_prefill);
+    if ((double)request.steps < least && least < 1e9) {
         gt_info("%.4f of the steps have prefill; %.0f steps are needed to represent that, not %zu",
-                wish.share_of_prefill, least, wish.steps);
-        wish.steps = (size_t)least;
+                request.share_of_prefill, least, request.steps);
+        request.steps = (size_t)least;
     }
-    return wish;
+    return request;
 }
 
 static void add_windows(splitting *s, gt_step_range working, const gt_step_range *regions,

@@ -244,7 +244,7 @@ CHECKS = [
 ]
 
 
-# ---- self-test: one small tree per check, sound at first and then broken ----
+# ---- self-test: one small tree per check, valid at first and then broken ----
 
 def guarded(path, body):
     guard = "GT_" + re.sub(r"[^A-Z0-9]", "_", path.upper())
@@ -323,7 +323,7 @@ def self_test():
             problems = check(root)
             passed, failed = passed + (not problems), failed + bool(problems)
             if problems:
-                print(f"failed: {title}: the sound tree has {problems}")
+                print(f"failed: {title}: the valid tree has {problems}")
     for title, changes, check in BROKEN:
         with tempfile.TemporaryDirectory() as root:
             write_tree(root, {**sound_tree(), **changes})

@@ -31,7 +31,7 @@ def run(command, **environment):
 
 
 class Tree:
-    """The installed tree, and a folder for programs beside it."""
+    """The installed tree, and a folder next to it for programs."""
 
     def __init__(self, build, folder):
         self.build = build

@@ -39,14 +39,14 @@ static bool parse(gt_arguments *arguments, char *line, gt_error *error)
     gt_error name##_error = {""};                                                                            \
     if (!parse(&name, name##_line, &name##_error)) fail_msg("refused: %s", name##_error.text)
 
-static void refuses(const char *line, const char *sentence)
+static void refuses(const char *line, const char *message)
 {
     char copy[256];
     strcpy(copy, line);
     gt_arguments arguments;
     gt_error error = {""};
     if (parse(&arguments, copy, &error)) fail_msg("accepted: %s", line);
-    assert_string_equal(error.text, sentence);
+    assert_string_equal(error.text, message);
     gt_arguments_free(&arguments);
 }
 

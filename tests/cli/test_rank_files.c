@@ -81,7 +81,7 @@ static void unusable_expressions(void **state)
     }
 }
 
-/* Neither a hang nor a wrong rank: the sentence names option, expression and text. */
+/* Neither a hang nor a wrong rank: the message names option, expression and text. */
 static void endless_expressions(void **state)
 {
     (void)state;

@@ -49,16 +49,16 @@ static bool compare(const char *const *names, size_t count, gt_compare_options o
 {
     gt_compare_report reports[4] = {{0}};
     char tags[4][64];
-    bool sound = true;
+    bool ok = true;
     gt_table_list_free(&results);
-    for (size_t i = 0; i < count && sound; i++) {
+    for (size_t i = 0; i < count && ok; i++) {
         snprintf(tags[i], sizeof tags[i], "%.*s", (int)strcspn(names[i], "."), names[i]);
         reports[i] = (gt_compare_report){tags[i], in_scratch(names[i]), NULL};
-        sound = (reports[i].sheets = gt_perf_sheets_open(reports[i].path, error)) != NULL;
+        ok = (reports[i].sheets = gt_perf_sheets_open(reports[i].path, error)) != NULL;
     }
-    sound = sound && gt_compare_tables(reports, count, &options, strings, &results, error);
+    ok = ok && gt_compare_tables(reports, count, &options, strings, &results, error);
     for (size_t i = 0; i < count; i++) gt_perf_sheets_close(reports[i].sheets);
-    return sound;
+    return ok;
 }
 
 static void compare_two(const char *base, const char *variant)
@@ -419,7 +419,7 @@ static void conditions_are_read(void **state)
 static const struct {
     const char *condition;
     int met;
-    const char *sentence;
+    const char *message;
 } outcomes[] = {
     {"gpu_timeline.total_time > 24.9%", 1, NULL},
     {"gpu_timeline.total_time > 25%", 0, NULL},
@@ -448,12 +448,12 @@ static void the_gate_finds_what_crossed(void **state)
         gt_error error = {""};
         gt_gate gate;
         assert_true(gt_gate_parse(&gate, outcomes[i].condition, &error));
-        bool sound = compare(names, 2, (gt_compare_options){.gates = &gate, .gate_count = 1}, &error);
-        const gt_table *met = sound ? gt_table_list_find(&results, GT_SHEET("fail_if")) : NULL;
+        bool ok = compare(names, 2, (gt_compare_options){.gates = &gate, .gate_count = 1}, &error);
+        const gt_table *met = ok ? gt_table_list_find(&results, GT_SHEET("fail_if")) : NULL;
         int count = met ? (int)met->row_count : -1;
         if (count != outcomes[i].met)
             fail_msg("%s: %d rows, not %d", outcomes[i].condition, count, outcomes[i].met);
-        if (!sound && !strstr(error.text, outcomes[i].sentence)) fail_msg("%s", error.text);
+        if (!ok && !strstr(error.text, outcomes[i].message)) fail_msg("%s", error.text);
         gt_gate_free(&gate);
     }
     assert_non_null(strstr(notes, "'ops_summary.aten::add > 0': no row has a value in both reports"));

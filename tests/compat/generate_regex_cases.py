@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes regex_cases.txt: what CPython's re module (3.11 or later) says of many expressions and texts.
+"""Writes regex_cases.txt: what CPython's re module (3.11 or later) returns for many expressions and texts.
 
     tests/compat/generate_regex_cases.py >tests/compat/regex_cases.txt
 

@@ -14,7 +14,7 @@
 #include "compat/python_regex.h"
 #include "json/values.h"
 
-/* Expressions that Python takes and PCRE2 cannot: each is refused with a sentence. */
+/* Expressions that Python takes and PCRE2 cannot: each is refused with a message. */
 static const char *const unsupported[] = {
     "(?<=(a)\\1)b", /* a reference inside of a look-behind */
 };

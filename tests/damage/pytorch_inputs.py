@@ -242,19 +242,19 @@ def traces_that_made_no_report():
 
 
 def times_that_cannot_be():
-    sound = cpu("a", 0, 500) + launch("k", 10, 5, 1000, 9, 7)
+    valid = cpu("a", 0, 500) + launch("k", 10, 5, 1000, 9, 7)
     for dur in (-1, -1e9, -0.0, 0, 1e-9, 1e15, 1e300, 1.7e308):
         for what in ("kernel", "cpu_op", "cuda_runtime"):
-            changed = [{**e, "dur": dur} if e.get("cat") == what else e for e in sound]
+            changed = [{**e, "dur": dur} if e.get("cat") == what else e for e in valid]
             yield Case(f"{what} of duration {dur}", document(changed, launch("m", 20, 5, 2000, 9, 8)), "read", exactly(2))
     for ts in (-1, -1e15, 0, 1e15, 2**53 + 1, 2**63, 1.7e308):
-        changed = [{**e, "ts": ts} if e.get("cat") == "kernel" else e for e in sound]
+        changed = [{**e, "ts": ts} if e.get("cat") == "kernel" else e for e in valid]
         yield Case(f"kernel at {ts}", document(changed, launch("m", 20, 5, 2000, 9, 8)), "read", exactly(2))
     for word in (b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-1e999", b'"5"', b"null", b"true"):
         for key in (b'"ts":1000', b'"dur":9'):
-            data = document(sound, launch("m", 20, 5, 2000, 19, 8)).replace(key, key.split(b":")[0] + b":" + word)
+            data = document(valid, launch("m", 20, 5, 2000, 19, 8)).replace(key, key.split(b":")[0] + b":" + word)
             yield Case(f"kernel with {key.decode()} = {word.decode()}", data, "end")
-    together = [{**e, "ts": 5} for e in sound] * 50
+    together = [{**e, "ts": 5} for e in valid] * 50
     yield Case("everything at one time", document(together), "read", exactly(50))
     yield Case("everything at one time, no durations", document([{**e, "dur": 0} for e in together]), "read", exactly(50))
 

@@ -263,7 +263,7 @@ def no_traces(text, rng):
         "random": rng.randbytes(50_000),
         "PNG": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0\0\0\1\0\x08\6\0\0\0" + rng.randbytes(3000),
         "ELF": b"\x7fELF\2\1\1\0" + b"\0" * 8 + rng.randbytes(4000),
-        "text": b"To whom it may concern:\nthis is no trace.\n" * 50,
+        "text": b"To whom it may concern:\nthis is not a trace.\n" * 50,
         "CSV": b'"Kind","Agent_Id","Kernel_Name"\n"KERNEL_DISPATCH",1,"gemm"\n',
         "HTML": b"<!doctype html><title>404</title>",
         "XLSX": zip_bytes(),
@@ -333,7 +333,7 @@ def other_files(trace, rng):
 def sound_files(trace):
     """The trace compressed in every supported way, under names without a meaning."""
     text, count, half = trace.data, len(trace.ends), len(trace.data) // 2
-    sound = {
+    valid = {
         "plain": text,
         "newlines at the end": text + b"\n \r\n\t",
         "gzip": gzip.compress(text),
@@ -349,10 +349,10 @@ def sound_files(trace):
         "gzip Huffman only": gzip_with(text, zlib.Z_HUFFMAN_ONLY),
     }
     if shutil.which("zstd"):
-        sound["zstd"] = zstd(text)
-        sound["zstd of two frames"] = zstd(text[:half]) + zstd(text[half:])
-        sound["zstd with a skippable frame"] = b"\x50\x2a\x4d\x18\4\0\0\0abcd" + zstd(text)
-    for name, data in sound.items():
+        valid["zstd"] = zstd(text)
+        valid["zstd of two frames"] = zstd(text[:half]) + zstd(text[half:])
+        valid["zstd with a skippable frame"] = b"\x50\x2a\x4d\x18\4\0\0\0abcd" + zstd(text)
+    for name, data in valid.items():
         for i in range(2):
             yield Case(f"{name}, {i + 1} threads", data, "pass", exactly(count), thread_choice(i))
         yield Case(f"{name}, standard input", data, "pass", exactly(count), stdin=True)

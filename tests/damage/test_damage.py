@@ -109,8 +109,8 @@ def rocprof_disagreements(case, outcome, out):
         return []  # valid JSON, but not a valid trace
     if outcome.code == 1:  # gputally decides which fractions and large numbers are errors
         fields = [field for d in run.dispatches for field in (*d[1:5], *d.grid, *d.block, d.agent, d.thread)]
-        sound = all(type(field) is int and abs(field) < 2**62 for field in fields) and not holds_fractions(document)
-        return [f"refused: {outcome.stderr.strip()[:200]}"] if sound else []
+        valid = all(type(field) is int and abs(field) < 2**62 for field in fields) and not holds_fractions(document)
+        return [f"refused: {outcome.stderr.strip()[:200]}"] if valid else []
     found, extra = rocprof_reports.read_csvs(out, expected, EXTRA_FILES)
     return extra + rocprof_reports.compare(expected, found, rocprof_reports.same_csv_cell)
 

@@ -127,7 +127,7 @@ static void changed_lists(void **state)
     gt_aligner_free(&aligner);
 }
 
-/* So many columns that they are computed in blocks: over 2^20 words. */
+/* Enough columns to be computed in blocks: over 2^20 words. */
 static void blocks(void **state)
 {
     (void)state;

@@ -69,12 +69,12 @@ def multipliers(lists):
     return key, {field: 10 ** (math.ceil(math.log10(most + 1)) + 1) for field, most in largest.items()}
 
 
-def expected(lists, left_out=("Trace", "python_function"), all_ranks=False):
+def expected(lists, dropped=("Trace", "python_function"), all_ranks=False):
     key, by_field = multipliers(lists if all_ranks else lists[:1])
     out, processes = [], {}
     for rank, events in enumerate(lists):
         for event in events:
-            if event.get("ph") == "M" and event.get("name") in REPLACED or event.get("cat") in left_out:
+            if event.get("ph") == "M" and event.get("name") in REPLACED or event.get("cat") in dropped:
                 continue
             event = dict(event)
             args = event["args"] = dict(event.get("args") or {})
@@ -276,9 +276,9 @@ def cases(binary):
     yield Case("five ranks, gzip", synthetic(binary, 2, 5, packed=True))
     for seed in range(10, 22):
         yield Case(f"synthetic, seed {seed}", synthetic(binary, seed, 3, ("--threads", str(seed % 4 + 1))))
-    yield Case("python functions kept", synthetic(binary, 3, 2, ("--include_pyfunc",), left_out=("Trace",)))
+    yield Case("python functions kept", synthetic(binary, 3, 2, ("--include_pyfunc",), dropped=("Trace",)))
     yield Case("other categories dropped", synthetic(binary, 3, 2, ("--leave_out", "kernel", "cpu_op", "--"),
-                                                    left_out=("kernel", "cpu_op")))
+                                                    dropped=("kernel", "cpu_op")))
     yield Case("ids of all ranks", synthetic(binary, 4, 3, ("--ids_of_all_ranks",), all_ranks=True))
     yield Case("plain output", synthetic(binary, 5, 2, ("-o", "x.json"), output="x.json"))
     yield Case("many blocks", synthetic(binary, 6, 40, ("--threads", "3")))

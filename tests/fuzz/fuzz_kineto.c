@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* The tree is sound: parents open before their children, subtrees nest. */
+/* The tree is consistent: parents open before their children, subtrees nest. */
 static void check_tree(const gt_linked_view *trace)
 {
     for (uint32_t row = 0; row < trace->count; row++) {
@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gt_stream_close(stream);
     read_parts(data + 1, size - 1, block, &options);
     if (!events) {
-        if (!error.text[0]) abort(); /* a failure without a sentence */
+        if (!error.text[0]) abort(); /* a failure without a message */
         return 0;
     }
     gt_pytorch_linked *trace = gt_pytorch_link(gt_pytorch_build_tree(events));

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gt_python_match match = {0};
     gt_error error = {{0}};
     if (!gt_python_regex_compile(&regex, pattern, &error)) {
-        if (!error.text[0]) abort(); /* a failure without a sentence */
+        if (!error.text[0]) abort(); /* a failure without a message */
         return 0;
     }
     bool searched = gt_python_regex_search(&regex, text, &match, &error);

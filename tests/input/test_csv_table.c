@@ -17,11 +17,11 @@ static void expect_csv(const char *text, const char *expected)
     gt_table_free(table);
 }
 
-static void expect_refusal(const char *text, const char *sentence)
+static void expect_refusal(const char *text, const char *message)
 {
     gt_error error = {""};
     assert_null(gt_csv_table((gt_str){text, strlen(text)}, GT_SHEET("t"), strings, &error));
-    assert_string_equal(error.text, sentence);
+    assert_string_equal(error.text, message);
 }
 
 static void columns_have_the_types_of_pandas(void **state)

@@ -179,11 +179,11 @@ static void check_memory(bytes data, size_t block, keep_rule *rule, bytes text, 
     assert_text(&r, text, damage);
 }
 
-static void assert_fails(bytes data, const char *sentence)
+static void assert_fails(bytes data, const char *message)
 {
     reading r = read_memory(data, 0, keep_nothing);
     assert_true(r.failed);
-    assert_string_equal(r.error.text, sentence);
+    assert_string_equal(r.error.text, message);
     free(r.text.at);
 }
 
@@ -384,17 +384,17 @@ static void truncated_anywhere(void **state)
 static void invalid_data_is_an_error(void **state)
 {
     (void)state;
-    char sentence[200];
+    char message[200];
     bytes text = make_text(2000000), data = gzip(text);
     data.at[data.len - 8] ^= 1;
-    snprintf(sentence, sizeof sentence,
+    snprintf(message, sizeof message,
              "memory: the gzip data is invalid at byte %zu: the checksum does not match", data.len - 8);
-    assert_fails(data, sentence);
+    assert_fails(data, message);
     data.at[data.len - 8] ^= 1;
     data.at[data.len - 4] ^= 1;
-    snprintf(sentence, sizeof sentence,
+    snprintf(message, sizeof message,
              "memory: the gzip data is invalid at byte %zu: the length does not match", data.len - 8);
-    assert_fails(data, sentence);
+    assert_fails(data, message);
     data.at[10] |= 6; /* an undefined block type */
     assert_fails(data, "memory: the gzip data is invalid at byte 11: there is no such kind of block");
     free(data.at);
@@ -567,16 +567,16 @@ static void closing_early(void **state)
 static void cannot_be_opened(void **state)
 {
     (void)state;
-    char path[200], sentence[300];
+    char path[200], message[300];
     gt_error error;
     snprintf(path, sizeof path, "%s/missing", folder);
     assert_null(gt_stream_open(path, &error));
-    snprintf(sentence, sizeof sentence, "cannot open %s: No such file or directory", path);
-    assert_string_equal(error.text, sentence);
+    snprintf(message, sizeof message, "cannot open %s: No such file or directory", path);
+    assert_string_equal(error.text, message);
 
     assert_null(gt_stream_open(folder, &error));
-    snprintf(sentence, sizeof sentence, "%s is a folder, not a file", folder);
-    assert_string_equal(error.text, sentence);
+    snprintf(message, sizeof message, "%s is a folder, not a file", folder);
+    assert_string_equal(error.text, message);
 
     /* It can be opened, but its first page cannot be read. */
     assert_null(gt_stream_open("/proc/self/mem", &error));
@@ -587,8 +587,8 @@ static void cannot_be_opened(void **state)
     const char *unreadable = write_file(text);
     chmod(unreadable, 0);
     assert_null(gt_stream_open(unreadable, &error));
-    snprintf(sentence, sizeof sentence, "cannot open %s: Permission denied", unreadable);
-    assert_string_equal(error.text, sentence);
+    snprintf(message, sizeof message, "cannot open %s: Permission denied", unreadable);
+    assert_string_equal(error.text, message);
     unlink(unreadable);
     free(text.at);
 }

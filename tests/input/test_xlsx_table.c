@@ -72,11 +72,11 @@ static void expect_sheet(const char *sheet, const char *shared, const char *expe
     }
 }
 
-static void expect_refusal(const char *sheet, const char *shared, const char *part_of_sentence)
+static void expect_refusal(const char *sheet, const char *shared, const char *part_of_message)
 {
     gt_error error = {""};
     assert_null(read_book(make_book(RELATIONS, sheet, shared), &error));
-    if (!strstr(error.text, part_of_sentence)) fail_msg("'%s' is not in '%s'", part_of_sentence, error.text);
+    if (!strstr(error.text, part_of_message)) fail_msg("'%s' is not in '%s'", part_of_message, error.text);
 }
 
 static void strings_are_shared_or_inline(void **state)

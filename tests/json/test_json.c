@@ -54,7 +54,7 @@ static void decode(const char *p, const char *end, bytes *out)
     }
 }
 
-/* Whether the reader accepts the text as one complete document, given to it in blocks of so many bytes (0:
+/* Whether the reader accepts the text as one complete document, given to it in blocks of this many bytes (0:
  * one block). */
 static bool accepts(const void *text, size_t len, size_t block)
 {
@@ -233,14 +233,14 @@ static void a_document_is_read_token_by_token(void **unused)
 
 /* ---- errors ---- */
 
-static void assert_fails(const char *text, bool truncated, const char *sentence)
+static void assert_fails(const char *text, bool truncated, const char *message)
 {
     for (size_t block = 0; block < 9; block++) {
         gt_stream *stream;
         gt_json json = begin(text, &stream, block);
         assert_false(gt_json_skip(&json) && gt_json_finish(&json));
         assert_int_equal(json.truncated, truncated);
-        assert_string_equal(json.error.text, sentence);
+        assert_string_equal(json.error.text, message);
         gt_stream_close(stream);
     }
 }

@@ -80,7 +80,7 @@ static void assert_written(write_function *write, const char *text, const char *
     gt_buffer_free(&scratch);
 }
 
-/* Expected: Python's json.dumps(text, ensure_ascii=False), but for the long escapes of the first. */
+/* Expected: Python's json.dumps(text, ensure_ascii=False), except for the long escapes of the first. */
 static void text_is_written_with_escapes(void **state)
 {
     (void)state;

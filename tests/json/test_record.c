@@ -504,10 +504,10 @@ static void an_invalid_record_is_reported(void **unused)
         gt_json_begin(&json, stream, 0);
         assert_false(gt_records_read(&json, &format, store, &options));
         assert_int_equal(gt_store_count(store), 70000);
-        char sentence[200];
-        snprintf(sentence, sizeof sentence, "expected ':' but found '1' at byte %zu, in record 70001",
+        char message[200];
+        snprintf(message, sizeof message, "expected ':' but found '1' at byte %zu, in record 70001",
                  (size_t)(bad + 9 - t.items));
-        assert_string_equal(json.error.text, sentence);
+        assert_string_equal(json.error.text, message);
         assert_false(json.truncated);
         bad[7] = ':';
         gt_store_free(store);

@@ -7,7 +7,7 @@
  *
  * Running out of memory is tested as SQLite does it: malloc and its relatives are replaced here, and
  * allocation number N fails, for N = 1, 2, 3, ... (a sample of them if there are many), once alone and once
- * with all that follow. Each call must fail with a sentence or give the same report as without the failure,
+ * with all that follow. Each call must fail with a message or give the same report as without the failure,
  * must leave no memory behind, and the next call must succeed. This covers the allocations of SQLite, zlib,
  * zstd and libc, too.
  *
@@ -519,7 +519,7 @@ static const char *const all_sheets[][2] = {
     {"micro_idle_thresh_us", "5"},
 };
 
-/* Makes the report with options that are set here; NULL and a sentence if anything fails. */
+/* Makes the report with options that are set here; NULL and a message if anything fails. */
 static gputally_report *make(const report_case *c, gputally_warning_handler *handler, void *context,
                              char error[GPUTALLY_ERROR_SIZE])
 {
@@ -557,7 +557,7 @@ static uint64_t hash_report(const gputally_report *report)
     return hash ? hash : 1;
 }
 
-/* Makes the report and writes it in each way. The hash of the report, 0 and a sentence on failure. */
+/* Makes the report and writes it in each way. The hash of the report, 0 and a message on failure. */
 static uint64_t make_and_write(const report_case *c, const char *out, char error[GPUTALLY_ERROR_SIZE])
 {
     char path[512];
@@ -576,8 +576,8 @@ static uint64_t make_and_write(const report_case *c, const char *out, char error
     return written ? hash : 0;
 }
 
-/* One sentence: something, on one line, without a full stop. */
-static void expect_sentence(const char *error)
+/* One message: something, on one line, without a full stop. */
+static void expect_message(const char *error)
 {
     size_t len = strlen(error);
     assert_true(len > 5 && len < GPUTALLY_ERROR_SIZE - 1);
@@ -629,7 +629,7 @@ static void formats_agree(void **state)
     }
 }
 
-static void errors_are_sentences(void **state)
+static void errors_are_messages(void **state)
 {
     (void)state;
     char error[GPUTALLY_ERROR_SIZE];
@@ -641,15 +641,15 @@ static void errors_are_sentences(void **state)
     write_bytes(in_folder("empty"), "", 0);
     for (size_t i = 0; i < LENGTH(wrong); i++) {
         assert_null(gputally_report_make(in_folder(wrong[i][0]), NULL, error, sizeof error));
-        expect_sentence(error);
+        expect_message(error);
         if (!strstr(error, wrong[i][1])) fail_msg("%s", error);
     }
     gputally_report *report = make(&cases[0], NULL, NULL, error);
     assert_non_null(report);
     assert_false(gputally_report_write_xlsx(report, "/dev/full", error, sizeof error));
-    expect_sentence(error);
+    expect_message(error);
     assert_false(gputally_report_write_sqlite(report, "/proc/x/y.db", error, sizeof error));
-    expect_sentence(error);
+    expect_message(error);
     gputally_report_free(report);
     expect_state(before);
 }
@@ -1173,7 +1173,7 @@ static bool fail_at(const report_case *c, long number, bool onwards, uint64_t ex
     let_succeed();
     stop_counting();
     bool reached = atomic_load(&failed_count) > 0;
-    if (!hash) expect_sentence(error);
+    if (!hash) expect_message(error);
     if (!hash && !reached) fail_msg("%s: %s", c->trace, error);
     if (hash && hash != expected) fail_msg("%s: another report when allocation %ld fails", c->trace, number);
     if (block_count)
@@ -1235,7 +1235,7 @@ int main(void)
         TEST(a_memory_limit_is_an_error),
         TEST(takes_every_kind_of_trace),
         TEST(formats_agree),
-        TEST(errors_are_sentences),
+        TEST(errors_are_messages),
         TEST(four_threads_do_not_disturb_each_other),
         TEST(handlers_may_call_the_library),
         TEST(a_full_disk_is_an_error),

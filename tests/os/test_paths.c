@@ -22,7 +22,7 @@ static void expect(char *found, const char *expected)
     free(found);
 }
 
-/* As basename and dirname of POSIX have them, but for '/' at the end. */
+/* As POSIX basename and dirname, except for '/' at the end. */
 static void paths_have_parts(void **state)
 {
     (void)state;

@@ -46,7 +46,7 @@ static const case_of_ticks cases[] = {
     {5, 5, 4, ""},
     {7, 3, 4, ""},
     {NAN, 3, 4, ""},
-    {-1e308, 1e308, 4, ""}, /* the difference is no number */
+    {-1e308, 1e308, 4, ""}, /* the difference overflows */
     {0, 10, 0, ""},
 };
 

@@ -90,7 +90,7 @@ static void fields_are_quoted_only_if_necessary(void **state)
         "it's",
         "back\\slash",
         "\"",
-        "a long text that has its comma, far behind",
+        "a long text that has its comma, near the end",
         "12345678,",
         "void f<int, 4>(float*)",
         "<script>alert(1)</script>",
@@ -102,7 +102,7 @@ static void fields_are_quoted_only_if_necessary(void **state)
                "text,x\n"
                "with space,1\n\"a,b\",1\n\"say \"\"hi\"\"\",1\n\"two\nlines\",1\n\"carriage\rreturn\",1\n"
                "µs ✓ 日本,1\nit's,1\nback\\slash,1\n\"\"\"\",1\n"
-               "\"a long text that has its comma, far behind\",1\n\"12345678,\",1\n"
+               "\"a long text that has its comma, near the end\",1\n\"12345678,\",1\n"
                "\"void f<int, 4>(float*)\",1\n<script>alert(1)</script>,1\n=1+1,1\n lead,1\n# hash,1\n");
 }
 

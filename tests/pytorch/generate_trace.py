@@ -68,7 +68,7 @@ ARGUMENTS = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs")
 
 
 class Options(NamedTuple):
-    events: int = 5000  # at least so many
+    events: int = 5000  # at least this many
     streams: int = 2
     threads: int = 2  # with their own forward passes
     layers: int = 3

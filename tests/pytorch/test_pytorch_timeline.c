@@ -155,13 +155,13 @@ static void kernels_without_a_launch_count_on_request(void **unused)
                          "total_comm_time,0.0,0.0\ntotal_memcpy_time,0.0,0.0\n");
 }
 
-static void expect_failure(trace_text *t, gt_pytorch_timeline_options options, const char *sentence)
+static void expect_failure(trace_text *t, gt_pytorch_timeline_options options, const char *message)
 {
     gt_error error;
     gt_pytorch_linked *linked = read_trace(t, false);
     const gt_linked_view *trace = gt_pytorch_view(linked);
     assert_null(gt_pytorch_gpu_timeline(trace, options, &error));
-    assert_string_equal(error.text, sentence);
+    assert_string_equal(error.text, message);
     gt_pytorch_linked_free(linked);
 }
 

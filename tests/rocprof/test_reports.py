@@ -273,8 +273,8 @@ def differences(sheet, expected, found, same):
     return []
 
 
-def compare(expected, found, same, without_columns_left_out=False):
-    wanted = {name: sheet for name, sheet in expected.items() if sheet[0] or not without_columns_left_out}
+def compare(expected, found, same, skip_sheets_without_columns=False):
+    wanted = {name: sheet for name, sheet in expected.items() if sheet[0] or not skip_sheets_without_columns}
     if list(found) != list(wanted):
         return [f"sheets are {list(found)}"]
     return [trouble for name in wanted for trouble in differences(name, wanted[name], found[name], same)]
@@ -314,7 +314,7 @@ def check_case(binary, case, folder):
     found, wrong = read_csvs(os.path.join(folder, "csv"), expected)
     problems += [f"csv: {t}" for t in wrong + compare(expected, found, same_csv_cell)]
     found, wrong = read_sqlite(os.path.join(folder, "report.db"))
-    problems += [f"sqlite: {t}" for t in wrong or compare(expected, found, same_value, without_columns_left_out=True)]
+    problems += [f"sqlite: {t}" for t in wrong or compare(expected, found, same_value, skip_sheets_without_columns=True)]
     if case.xlsx:
         found, wrong = read_xlsx(os.path.join(folder, "report.xlsx"))
         problems += [f"xlsx: {t}" for t in wrong or compare(expected, found, same_xlsx_value)]

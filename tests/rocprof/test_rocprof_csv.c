@@ -117,11 +117,11 @@ static void a_truncated_file_gives_its_complete_rows(void **state)
     gt_log_to(NULL);
 }
 
-static void expect_refusal(const char *text, const char *sentence)
+static void expect_refusal(const char *text, const char *message)
 {
     gt_error error = {""};
     assert_null(read_text(text, 0, false, &error));
-    if (!strstr(error.text, sentence)) fail_msg("says: %s", error.text);
+    if (!strstr(error.text, message)) fail_msg("says: %s", error.text);
 }
 
 static void invalid_rows_are_rejected_with_their_number(void **state)

@@ -112,11 +112,11 @@ static void passes_are_lines_with_pmc(void **state)
     size_t in_comments;
     assert_int_equal(gt_counter_passes((gt_str){text, sizeof text - 1}, &in_comments), 3);
     assert_int_equal(in_comments, 1);
-    gt_buffer nowhere = {0}, only_old = {0};
-    gt_counters_unknown((gt_str){text, sizeof text - 1}, &nowhere, &only_old);
-    assert_string_equal(gt_buffer_str(&nowhere).bytes, "L2CacheMiss");
+    gt_buffer unavailable = {0}, only_old = {0};
+    gt_counters_unknown((gt_str){text, sizeof text - 1}, &unavailable, &only_old);
+    assert_string_equal(gt_buffer_str(&unavailable).bytes, "L2CacheMiss");
     assert_string_equal(gt_buffer_str(&only_old).bytes, "L2CacheHit");
-    gt_buffer_free(&nowhere);
+    gt_buffer_free(&unavailable);
     gt_buffer_free(&only_old);
 }
 

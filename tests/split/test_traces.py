@@ -215,7 +215,7 @@ def name_by_mix(label, steps, base):
             f"_bs{mix['avg_bs']}_conc{mix['avg_conc']}_{base}.json.gz")
 
 
-class Wish(NamedTuple):
+class Request(NamedTuple):
     single: bool = False
     steady: bool = False
     divide: bool = False
@@ -227,16 +227,16 @@ class Wish(NamedTuple):
                  "--num-steps", str(self.steps)] + (["-i", "{}:{}".format(*self.range)] if self.range else []))
 
 
-def expected_parts(roots, steps, wish, base):
+def expected_parts(roots, steps, request, base):
     """(index, file, numbers of steps) of each file."""
-    begin, end = (wish.range[0], min(wish.range[1], len(steps))) if wish.range else (0, len(steps))
-    if wish.single:
+    begin, end = (request.range[0], min(request.range[1], len(steps))) if request.range else (0, len(steps))
+    if request.single:
         for i in range(begin, end):
             tail = re.sub(r"[/( ]", "_", re.sub(r"[):]", "", roots[i]["name"]))
             yield i, f"{base}_annotation_iteration_{i}_{tail}.json.gz", [i]
     working = steps[begin:end]
-    regions = [(0, end - begin)] if wish.range else regions_of(working, wish.steps)
-    if wish.divide:
+    regions = [(0, end - begin)] if request.range else regions_of(working, request.steps)
+    if request.divide:
         phased = [(begin + i, "prefilldecodemix" if working[i].context else "decode_only") for b, e in regions for i in range(b, e)
                   if working[i].context or working[i].generation]
         chunks, numbers = [], collections.Counter()
@@ -250,10 +250,10 @@ def expected_parts(roots, steps, wish, base):
             label = f"{phase}_chunk{numbers[phase]}_steps{len(rows)}_bs{mix['avg_bs']}_conc{mix['avg_conc']}"
             numbers[phase] += 1
             yield 0, f"{phase}/" + name_by_mix(label, chunk, base), rows
-    elif wish.steady:
-        for label, (b, e) in windows_of(working, regions, wish.steps):
+    elif request.steady:
+        for label, (b, e) in windows_of(working, regions, request.steps):
             yield 0, name_by_mix(label, working[b:e], base), list(range(begin + b, begin + e))
-    elif wish.range and not wish.single:
+    elif request.range and not request.single:
         yield 0, name_by_mix(f"iterations_{begin}_{end}", working, base), list(range(begin, end))
 
 
@@ -281,18 +281,18 @@ def check_details(folder, parts, steps, facts):
     return problems + ([] if len(rows) == len(details) else ["rows of execution_details.csv"])
 
 
-def check_split(seed, wish):
+def check_split(seed, request):
     def check(binary, folder):
         document = some_trace(seed)
         packed = seed % 2
         name = "my.pt.trace.json" + (".gz" if packed else "")
         with (gzip.open if packed else open)(os.path.join(folder, name), "wt", encoding="utf-8") as file:
             json.dump(document, file, indent=seed % 4 or None)
-        done = harness.run([binary, "split", name, "-o", "out", *wish.options()], cwd=folder)
+        done = harness.run([binary, "split", name, "-o", "out", *request.options()], cwd=folder)
         roots, steps = steps_in(document["traceEvents"])
-        if wish.range and wish.range[0] >= len(steps):
+        if request.range and request.range[0] >= len(steps):
             return [] if done.code == 1 and "none at or after" in done.stderr else [f"exit code {done.code}: {done.stderr}"]
-        parts = list(expected_parts(roots, steps, wish, "my"))
+        parts = list(expected_parts(roots, steps, request, "my"))
         facts = [belonging(document["traceEvents"], [roots[i] for i in rows]) for _, _, rows in parts]
         problems = done.problems() + ([done.stderr] if done.code else [])
         if problems:
@@ -375,10 +375,10 @@ def check_full_disk(binary, folder):
 
 
 def cases():
-    wishes = [Wish(single=True), Wish(steady=True), Wish(steady=True, steps=4), Wish(divide=True, steps=8), Wish(range=(2, 9)),
-              Wish(single=True, steady=True, range=(0, 100), steps=5), Wish(single=True, divide=True, range=(1, 30)), Wish(steady=True, divide=True, steps=1), Wish()]
+    requests = [Request(single=True), Request(steady=True), Request(steady=True, steps=4), Request(divide=True, steps=8), Request(range=(2, 9)),
+              Request(single=True, steady=True, range=(0, 100), steps=5), Request(single=True, divide=True, range=(1, 30)), Request(steady=True, divide=True, steps=1), Request()]
     for seed in range(36):
-        yield Case(f"trace {seed}", check_split(seed, wishes[seed % len(wishes)]))
+        yield Case(f"trace {seed}", check_split(seed, requests[seed % len(requests)]))
     yield Case("an expected share of prefill", check_mixture)
     yield Case("a report of steps", check_report)
     yield Case("wrong input", check_wrong)

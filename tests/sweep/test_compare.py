@@ -124,13 +124,13 @@ def check_collectives(binary, folder):
     return problems + near("b", changes[3], ["b", "f", 10, 4, 0, -4, 100, 0, 0, 1, 1, 0, 0, 3, 3, 0, 1])
 
 
-def check_failure(binary, folder, options, code, sentence):
+def check_failure(binary, folder, options, code, message):
     write_run(os.path.join(folder, "x"), {0: [["busy", 6, 60]]})
     os.makedirs(os.path.join(folder, "empty"))
     write_workbook(os.path.join(folder, "odd/tracelens_analysis/individual_reports/perf_rank0.xlsx"), other=[["a"], [1]])
     before = files_under(folder)
     done, problems = compare(binary, folder, *options, code=code)
-    return problems + ([] if sentence in done.stderr else [f"said {done.stderr!r}"]) + same("files", files_under(folder), before)
+    return problems + ([] if message in done.stderr else [f"said {done.stderr!r}"]) + same("files", files_under(folder), before)
 
 
 def check_damaged(binary, folder):

@@ -141,11 +141,11 @@ def check_three(binary, folder):
     return problems + expect("alts", [alt for alt, _ in page.pictures], [f"{alt} Sweep {i}" for alt in ALTS for i in (1, 2, 3)])
 
 
-def check_failure(binary, folder, options, code, sentence):
+def check_failure(binary, folder, options, code, message):
     os.makedirs(os.path.join(folder, "a"))
     done = run([binary, "sweep", "html", *options], cwd=folder)
     return expect("exit code", done.code, code) + expect("files", files_under(folder), []) + (
-        [] if sentence in done.stderr else [f"said {done.stderr!r}"])
+        [] if message in done.stderr else [f"said {done.stderr!r}"])
 
 
 CASES = [

@@ -209,11 +209,11 @@ def check_names(binary, folder):
     return problems + done.problems() + compare(os.path.join(folder, "m.json"), expected({0: step}, 1))
 
 
-def check_failure(binary, folder, options, code, sentence):
+def check_failure(binary, folder, options, code, message):
     write_rank(os.path.join(folder, "t"), 0, sweep_rank(0))
     done = merge(binary, folder, *options)
     left = files_under(folder)
-    return ([] if done.code == code else [f"exit code {done.code}"]) + ([] if sentence in done.stderr else [done.stderr]) + (
+    return ([] if done.code == code else [f"exit code {done.code}"]) + ([] if message in done.stderr else [done.stderr]) + (
         [f"left {left}"] if left != ["t/rank0/trace_step19.json"] else [])
 
 

@@ -206,14 +206,14 @@ def check_skipped_rows(binary, folder):
         [] if "  28ch: mean=2.00us, median=2.00us, max=3.00us, n=2" in done.stdout else [done.stdout])
 
 
-def check_failure(binary, folder, text, sentence):
+def check_failure(binary, folder, text, message):
     if text is not None:
         with open(os.path.join(folder, "top.csv"), "w", encoding="utf-8") as file:
             file.write(text)
     done = run([binary, "sweep", "plot", "--csv-path", "top.csv"], cwd=folder)
     left = files_under(folder)
     return ([] if done.code == 1 else [f"exit code {done.code}"]) + (
-        [] if sentence in done.stderr else [f"said {done.stderr!r}"]) + ([f"left {left}"] if left not in ([], ["top.csv"]) else [])
+        [] if message in done.stderr else [f"said {done.stderr!r}"]) + ([f"left {left}"] if left not in ([], ["top.csv"]) else [])
 
 
 def check_full_disk(binary, folder):

@@ -27,7 +27,7 @@ static uint64_t random64(void)
     return state * 0x2545F4914F6CDD1Du;
 }
 
-/* Values that need about so many bits; every style occurs in some segment. */
+/* Values that need about this many bits; every style occurs in some segment. */
 static int64_t number_of_bits(unsigned bits)
 {
     if (bits == 0) return 42;

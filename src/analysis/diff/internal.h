@@ -53,13 +53,13 @@ bool gt_align(gt_aligner *aligner, const uint32_t *first, size_t first_count, co
 
 typedef struct gt_diff_rematch gt_diff_rematch;
 gt_diff_rematch *gt_diff_rematch_new(gt_diff_side *first, gt_diff_side *second);
-void gt_diff_rematch_free(gt_diff_rematch *twins);
+void gt_diff_rematch_free(gt_diff_rematch *rematch);
 
 /* Changes the alignment of two lists of events: if a matched name occurs several times in a list, its calls
  * are paired again, those that do the same first. As many are paired as the shorter list has. If this finds
  * better pairs, entries of other names stay in order at the front; new matches, deletions and insertions
  * follow, each in order. */
-void gt_diff_rematch_pair(gt_diff_rematch *twins, const uint32_t *first, size_t first_count,
+void gt_diff_rematch_pair(gt_diff_rematch *rematch, const uint32_t *first, size_t first_count,
                           const uint32_t *second, size_t second_count, gt_diff_ops *ops);
 
 /* ---- strings for the sheets (side.c) ---- */

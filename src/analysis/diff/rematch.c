@@ -1,6 +1,6 @@
 /* Rematching calls that have the same name.
  *
- * An alignment by name cannot tell repeated calls apart. If one trace runs the blocks A B A and the other B
+ * An alignment by name cannot distinguish repeated calls. If one trace runs the blocks A B A and the other B
  * A, all of them named "forward", the alignment pairs them in order, and A is compared with B. This file
  * pairs calls of the same name by what they do instead.
  *

@@ -19,7 +19,7 @@
 typedef struct gt_hta_options {
     bool exact_times; /* false: round times with fractions to whole microseconds, starts up and ends down */
     bool include_last_step;  /* false: ignore GPU events launched in the last of several profiler steps, which
-                                is often  incomplete */
+                                is often incomplete */
     int64_t kernel_delay_us; /* an interval shorter than this between kernels that were launched in time is
                                 kernel_wait */
     int64_t max_queue_length; /* a queue with this many entries is full */

@@ -90,8 +90,8 @@ void gt_pftrace_keep_long(gt_pftrace_list *list, int64_t min_ns);
 /* ---- overlap (categories.c) ---- */
 
 /* For how long did communication run at the same time as computation, in nanoseconds? The overlaps of all
- * pairs are added up, so time in which two kernels run beside one communication counts twice. For each
- * communication, the first kernel that ends after it is the last one that counts:
+ * pairs are added up, so time in which two kernels run at the same time as one communication counts twice.
+ * For each communication, the first kernel that ends after it is the last one that counts:
  *
  *     communication      [--------------]
  *     kernel 1        [-----]                    counts from the start of the communication

@@ -352,10 +352,10 @@ static gt_phase only_one(bool prefill, bool decode)
     return prefill ? GT_PHASE_PREFILL : GT_PHASE_DECODE;
 }
 
-gt_phase gt_phase_by_gemm_names(const gt_phase_text *text, bool *told)
+gt_phase gt_phase_by_gemm_names(const gt_phase_text *text, bool *found)
 {
     bool prefill = has(text, GEMM_PREFILL), decode = has(text, GEMM_DECODE);
-    *told = prefill || decode;
+    *found = prefill || decode;
     return only_one(prefill, decode);
 }
 

@@ -46,8 +46,8 @@ void gt_phase_text_add(gt_phase_text *text, gt_phase_names *names, uint32_t kern
 /* The answers of several methods. */
 gt_phase
 gt_phase_by_names(const gt_phase_text *text); /* lengths, then words of prefill before words of decode */
-/* *told: a word was found. If words of both phases were found, the result is MIXED. */
-gt_phase gt_phase_by_gemm_names(const gt_phase_text *text, bool *told);
+/* *found: a word was found. If words of both phases were found, the result is MIXED. */
+gt_phase gt_phase_by_gemm_names(const gt_phase_text *text, bool *found);
 gt_phase gt_phase_explicit_vote(const gt_phase_text *text);
 gt_phase gt_phase_paged_vote(const gt_phase_text *text);
 

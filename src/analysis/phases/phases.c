@@ -213,9 +213,9 @@ static gt_phase by_attention(gt_phases *p, const subject *op)
 static gt_phase by_gemm_params(gt_phases *p, const subject *op)
 {
     gt_phase_text text = text_of(p, op);
-    bool told;
-    gt_phase phase = gt_phase_by_gemm_names(&text, &told);
-    return told ? phase : by_rows(p, op);
+    bool found;
+    gt_phase phase = gt_phase_by_gemm_names(&text, &found);
+    return found ? phase : by_rows(p, op);
 }
 
 typedef gt_phase method(gt_phases *p, const subject *op);

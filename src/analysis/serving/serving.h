@@ -78,7 +78,7 @@ typedef struct gt_window_request {
 
 /* A window of the longest region; empty if no step is of the kind. */
 gt_step_range gt_steady_window(const gt_serving_step *steps, const gt_step_range *regions,
-                               size_t region_count, gt_window_kind kind, gt_window_request wish);
+                               size_t region_count, gt_window_kind kind, gt_window_request request);
 
 /* ---- events of steps ---- */
 
@@ -106,9 +106,9 @@ typedef struct gt_step_events {
     double gpu_busy_us; /* sum of the durations of GPU events */
     bool is_integral;   /* all times were written as integers */
 } gt_step_events;
-/* The events that belong to steps: what the step's own thread did during the step, the arrows from there, and
- * the GPU events launched there, whenever these ran. Events without a time, which name processes and threads,
- * belong to all steps. */
+/* The events that belong to steps: what the step's own thread did during the step, the flow events from
+ * there, and the GPU events launched there, whenever these ran. Events without a time, which name processes
+ * and threads, belong to all steps. */
 gt_step_events gt_step_finder_find(gt_step_finder *finder, const gt_step_span *steps, size_t count);
 
 #endif

@@ -390,17 +390,18 @@ static gt_step_range longest_run(const gt_serving_step *steps, gt_step_range in,
 
 /* The window whose share of steps with prefill is closest to the wanted one; among equals the one with the
  * most requests, then the first. Windows without prefill are chosen only if there is no other. */
-static gt_step_range mixed_window(const gt_serving_step *steps, gt_step_range in, gt_window_request wish)
+static gt_step_range mixed_window(const gt_serving_step *steps, gt_step_range in, gt_window_request request)
 {
-    size_t parts = wish.steps / 2 < 10 ? wish.steps / 2 : 10, stride = wish.steps / (parts ? parts : 1);
-    size_t size = length(in) < wish.steps ? length(in) : wish.steps;
+    size_t parts = request.steps / 2 < 10 ? request.steps / 2 : 10,
+           stride = request.steps / (parts ? parts : 1);
+    size_t size = length(in) < request.steps ? length(in) : request.steps;
     gt_step_range best = {in.begin, in.begin + size};
     double best_distance = INFINITY, best_requests = -INFINITY;
     bool best_has_prefill = false;
     for (size_t begin = in.begin; begin + size <= in.end; begin += stride ? stride : 1) {
         gt_step_range range = {begin, begin + size};
         size_t prefill = count_prefill(steps, range);
-        double requests = 0, distance = fabs(share(prefill, size) - wish.share_of_prefill);
+        double requests = 0, distance = fabs(share(prefill, size) - request.share_of_prefill);
         for (size_t i = range.begin; i < range.end; i++) requests += (double)gt_step_requests(&steps[i]);
         bool better = prefill > 0 && !best_has_prefill;
         if ((prefill > 0) == best_has_prefill)
@@ -417,12 +418,12 @@ static gt_step_range mixed_window(const gt_serving_step *steps, gt_step_range in
 }
 
 gt_step_range gt_steady_window(const gt_serving_step *steps, const gt_step_range *found, size_t count,
-                               gt_window_kind kind, gt_window_request wish)
+                               gt_window_kind kind, gt_window_request request)
 {
     gt_step_range largest = count ? found[0] : (gt_step_range){0, 0};
     for (size_t i = 1; i < count; i++)
         if (length(found[i]) > length(largest)) largest = found[i];
-    if (kind != GT_WINDOW_MIXED) return longest_run(steps, largest, kind == GT_WINDOW_DECODE, wish.steps);
-    if (isnan(wish.share_of_prefill)) wish.share_of_prefill = share_of_all(steps, found, count);
-    return mixed_window(steps, largest, wish);
+    if (kind != GT_WINDOW_MIXED) return longest_run(steps, largest, kind == GT_WINDOW_DECODE, request.steps);
+    if (isnan(request.share_of_prefill)) request.share_of_prefill = share_of_all(steps, found, count);
+    return mixed_window(steps, largest, request);
 }

@@ -1,8 +1,9 @@
 /* The reader of rocprofv3's traces for the pftrace reports, in Chrome's JSON or Perfetto's protobuf format.
  *
- * One table of fields serves both formats. To read one more argument, add a column to trace/chrome.h and a
- * row to `fields`. Profilers spell some arguments differently ("corr_id", "correlation_id", "CorrId"): every
- * spelling is read as a field of its own, and the first one with a value goes into the column.
+ * One table of fields serves both formats. To read one more argument, add a column GT_CHROME_* to
+ * trace/events.h and a row to `fields`. Profilers spell some arguments differently ("corr_id",
+ * "correlation_id", "CorrId"): every spelling is read as a field of its own, and the first one with a value
+ * goes into the column.
  *
  * Events of a JSON file keep the order of the file. Events of a Perfetto trace get the order that Perfetto's
  * own conversion to JSON has: slices on threads by start time, then slices on other tracks by start time. */

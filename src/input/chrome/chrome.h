@@ -4,7 +4,7 @@
  * Each reader keeps what one kind of report needs:
  *
  *     gt_chrome_read          rocprofv3's traces, for the pftrace reports; also Perfetto's format (chrome.c)
- *     gt_gpu_stream_read   the busiest stream of one GPU in a JAX trace (gpu_stream.c)
+ *     gt_gpu_stream_read      the busiest stream of one GPU in a JAX trace (gpu_stream.c)
  *     gt_plain_events_read    the time and place of every event, for `gputally split` (events.c)
  *     gt_chrome_read_events   the fields that a gt_record_format lists (events.c)
  *

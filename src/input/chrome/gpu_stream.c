@@ -34,7 +34,7 @@ typedef struct process {
 
 typedef struct reader {
     gt_interner *strings;
-    uint32_t complete, metadata, process_name; /* strings that tell the kinds of events apart */
+    uint32_t complete, metadata, process_name; /* strings that distinguish the kinds of events */
     timed_event *events;
     size_t count, capacity;
     process *processes;
@@ -163,18 +163,18 @@ bool gt_gpu_stream_read(gt_stream *stream, int64_t gpu, gt_interner *strings, co
     gt_json_begin(&json, stream, 0);
     bool read = gt_chrome_visit(&json, &(gt_chrome_visitor){&r, read_events, NULL}, &found);
     gt_progress_end();
-    bool sound = gt_chrome_accept(&json, read, found, r.count, "not a Chrome trace (no 'traceEvents')",
-                                  options, error);
-    if (sound && !find_pid(&r, gpu, &pid))
-        sound = gt_fail(error, "%s: no process /device:GPU:%" PRId64 " in this trace", gt_stream_path(stream),
-                        gpu);
-    if (sound) select_stream(&r, pid, out);
-    if (sound && !out->count) {
+    bool ok = gt_chrome_accept(&json, read, found, r.count, "not a Chrome trace (no 'traceEvents')", options,
+                               error);
+    if (ok && !find_pid(&r, gpu, &pid))
+        ok = gt_fail(error, "%s: no process /device:GPU:%" PRId64 " in this trace", gt_stream_path(stream),
+                     gpu);
+    if (ok) select_stream(&r, pid, out);
+    if (ok && !out->count) {
         gt_gpu_stream_free(out);
-        sound = gt_fail(error, "%s: no events on /device:GPU:%" PRId64, gt_stream_path(stream), gpu);
+        ok = gt_fail(error, "%s: no events on /device:GPU:%" PRId64, gt_stream_path(stream), gpu);
     }
     gt_free(r.events);
     gt_free(r.processes);
     gt_map_free(&r.process_of);
-    return sound;
+    return ok;
 }

@@ -118,8 +118,8 @@ static edge *new_edge(gt_learned *learned, size_t len, const effect *effects, si
 /* Puts the edge first; if there are too many, the last one is dropped. */
 static void put_edge(node *from, edge *e)
 {
-    size_t behind = from->edge_count < MAX_EDGES ? from->edge_count++ : MAX_EDGES - 1;
-    memmove(from->edges + 1, from->edges, behind * sizeof *from->edges);
+    size_t moved = from->edge_count < MAX_EDGES ? from->edge_count++ : MAX_EDGES - 1;
+    memmove(from->edges + 1, from->edges, moved * sizeof *from->edges);
     from->edges[0] = e;
 }
 
@@ -179,22 +179,22 @@ void gt_learned_add(gt_learned *learned, const uint8_t *text, size_t len, const 
 }
 
 /* The value between two edges has stayed the same for long: joins the edges before and after it into one. */
-static void fold(gt_learned *learned, node *from, const edge *before, const edge *behind, gt_str value_text,
+static void fold(gt_learned *learned, node *from, const edge *before, const edge *after, gt_str value_text,
                  effect value)
 {
-    size_t len = before->len + value_text.len + behind->len;
-    size_t count = before->effect_count + behind->effect_count;
+    size_t len = before->len + value_text.len + after->len;
+    size_t count = before->effect_count + after->effect_count;
     if (len > MAX_FOLDED_TEXT || count >= GT_RECORD_MAX_FIELDS || learned->nodes >= MAX_NODES) return;
     effect effects[GT_RECORD_MAX_FIELDS];
     memcpy(effects, before->effects, before->effect_count * sizeof *effects);
     count = before->effect_count;
     if (before->to->field >= 0) effects[count++] = value;
-    memcpy(effects + count, behind->effects, behind->effect_count * sizeof *effects);
-    count += behind->effect_count;
-    edge *e = new_edge(learned, len, effects, count, behind->to);
+    memcpy(effects + count, after->effects, after->effect_count * sizeof *effects);
+    count += after->effect_count;
+    edge *e = new_edge(learned, len, effects, count, after->to);
     memcpy(e->text, before->text, before->len);
     memcpy(e->text + before->len, value_text.bytes, value_text.len);
-    memcpy(e->text + before->len + value_text.len, behind->text, behind->len);
+    memcpy(e->text + before->len + value_text.len, after->text, after->len);
     e->folded = true;
     put_edge(from, e);
     learned->nodes++;

@@ -273,8 +273,8 @@ static bool read_track(gt_perfetto *p, gt_str bytes)
     gt_proto_field field;
     gt_perfetto_track read = {.described = true};
     uint32_t name = GT_STR_NONE;
-    bool sound = true;
-    while (sound && gt_proto_next(&message, &field)) switch (field.number) {
+    bool ok = true;
+    while (ok && gt_proto_next(&message, &field)) switch (field.number) {
         case GT_PF_TRACK_UUID:
             read.uuid = (uint64_t)gt_proto_int(&field);
             break;
@@ -286,17 +286,17 @@ static bool read_track(gt_perfetto *p, gt_str bytes)
             name = gt_perfetto_intern(p, gt_proto_bytes(&field));
             break;
         case GT_PF_TRACK_PROCESS:
-            if (read.kind != GT_TRACK_THREAD) sound = read_owner(p, &read, gt_proto_message(&field), false);
+            if (read.kind != GT_TRACK_THREAD) ok = read_owner(p, &read, gt_proto_message(&field), false);
             break;
         case GT_PF_TRACK_THREAD:
-            sound = read_owner(p, &read, gt_proto_message(&field), true);
+            ok = read_owner(p, &read, gt_proto_message(&field), true);
             break;
         case GT_PF_TRACK_COUNTER:
             read.kind = GT_TRACK_COUNTER;
             break;
         }
     if (name && !read.name) read.name = name;
-    if (message.damaged || !sound) return false;
+    if (message.damaged || !ok) return false;
     uint32_t track = gt_tracks_find(&p->tracks, read.uuid, 0);
     p->tracks.items[track] = read;
     return true;

@@ -62,7 +62,7 @@ typedef struct gt_perfetto gt_perfetto;
 gt_perfetto *gt_perfetto_new(gt_stream *stream, gt_interner *strings);
 void gt_perfetto_free(gt_perfetto *trace);
 
-/* Reads the next event; false at the end or on failure, which gt_perfetto_accept tells apart. */
+/* Reads the next event; false at the end or on failure, which gt_perfetto_accept distinguishes. */
 bool gt_perfetto_next(gt_perfetto *trace, gt_perfetto_event *event);
 
 gt_interner *gt_perfetto_strings(const gt_perfetto *trace);

@@ -176,15 +176,14 @@ bool gt_rocpd_open(gt_rocpd *rocpd, const char *path, gt_error *error)
     gt_guard_add(close_rocpd, rocpd);
     gt_free(uri);
     if (opened == SQLITE_OK) restrict_database(rocpd->database);
-    bool sound = opened == SQLITE_OK ? find_sets(rocpd, error) : fail(rocpd, error);
-    if (sound && !rocpd->suffix_count)
-        sound =
-            has_table(rocpd, "rocpd_op")
-                ? gt_fail(error, "%s: rocmProfileData database, unsupported (rocprofv3's rocpd is supported)",
-                          path)
-                : gt_fail(error, "%s: no rocpd tables; not a rocprofv3 database, or incomplete", path);
-    if (!sound) gt_rocpd_close(rocpd);
-    return sound;
+    bool ok = opened == SQLITE_OK ? find_sets(rocpd, error) : fail(rocpd, error);
+    if (ok && !rocpd->suffix_count)
+        ok = has_table(rocpd, "rocpd_op")
+                 ? gt_fail(error,
+                           "%s: rocmProfileData database, unsupported (rocprofv3's rocpd is supported)", path)
+                 : gt_fail(error, "%s: no rocpd tables; not a rocprofv3 database, or incomplete", path);
+    if (!ok) gt_rocpd_close(rocpd);
+    return ok;
 }
 
 /* A guarded call that fails does not finalize its statements, which would keep the database open. */

@@ -195,15 +195,15 @@ static bool parse_file(reading *r, unzFile file)
     char *piece = gt_alloc(PIECE_BYTES);
     uint64_t total = 0;
     int len;
-    bool sound;
+    bool ok;
     do {
         len = unzReadCurrentFile(file, piece, PIECE_BYTES);
         total += len > 0 ? (uint64_t)len : 0;
-        sound = len >= 0 ? parse_piece(r, piece, (size_t)len, total)
-                         : gt_fail(r->error, "damaged compressed data");
-    } while (sound && len > 0);
+        ok = len >= 0 ? parse_piece(r, piece, (size_t)len, total)
+                      : gt_fail(r->error, "damaged compressed data");
+    } while (ok && len > 0);
     gt_free(piece);
-    return sound;
+    return ok;
 }
 
 bool gt_archive_read(gt_archive *archive, const char *part, const gt_xml_reader *reader, gt_error *error)
@@ -217,10 +217,10 @@ bool gt_archive_read(gt_archive *archive, const char *part, const gt_xml_reader 
     XML_SetElementHandler(r.parser, on_begin, on_end);
     XML_SetCharacterDataHandler(r.parser, on_text);
     XML_SetStartDoctypeDeclHandler(r.parser, on_doctype);
-    bool sound = parse_file(&r, archive->zip);
+    bool ok = parse_file(&r, archive->zip);
     XML_ParserFree(r.parser);
     int closed = unzCloseCurrentFile(archive->zip); /* checks the checksum */
-    if (sound && closed != UNZ_OK) sound = gt_fail(error, "checksum mismatch");
-    if (!sound) gt_error_prefix(error, part);
-    return sound;
+    if (ok && closed != UNZ_OK) ok = gt_fail(error, "checksum mismatch");
+    if (!ok) gt_error_prefix(error, part);
+    return ok;
 }

@@ -101,18 +101,18 @@ static size_t read_braces(gt_str text, size_t ranks_each, gt_arena *arena, group
 {
     numbers ranks = {0};
     size_t at = 0, total = 0;
-    bool sound = text.len && text.bytes[0] == '{';
+    bool ok = text.len && text.bytes[0] == '{';
     do {
         at++;
         ranks.count = 0;
-        sound = sound && read_list(text, &at, '{', '}', &ranks) && (!ranks_each || ranks.count == ranks_each);
-        sound = sound && (total += ranks.count) <= RANKS_MAX;
-        if (sound)
+        ok = ok && read_list(text, &at, '{', '}', &ranks) && (!ranks_each || ranks.count == ranks_each);
+        ok = ok && (total += ranks.count) <= RANKS_MAX;
+        if (ok)
             GT_PUSH(groups->items, groups->count, groups->capacity,
                     keep_group(arena, ranks.items, ranks.count));
-    } while (sound && at < text.len && text.bytes[at] == ',');
+    } while (ok && at < text.len && text.bytes[at] == ',');
     gt_free(ranks.items);
-    if (sound && at < text.len && text.bytes[at] == '}') return at + 1;
+    if (ok && at < text.len && text.bytes[at] == '}') return at + 1;
     groups->count = 0;
     return 0;
 }
@@ -131,10 +131,10 @@ static size_t read_iota(gt_str text, gt_arena *arena, group_list *groups)
 {
     numbers dims = {0}, shape = {0};
     size_t at = 0;
-    bool sound = read_list(text, &at, '[', ']', &dims) && gt_str_starts_with(from(text, at), "<=");
+    bool ok = read_list(text, &at, '[', ']', &dims) && gt_str_starts_with(from(text, at), "<=");
     at += 2;
-    sound = sound && read_list(text, &at, '[', ']', &shape);
-    int64_t total = sound ? product(&dims) : -1;
+    ok = ok && read_list(text, &at, '[', ']', &shape);
+    int64_t total = ok ? product(&dims) : -1;
     if (total > 0 && total == product(&shape)) {
         int64_t rows = dims.count > 1 ? dims.items[0] : 1, ranks_each = total / rows;
         int64_t *ranks = gt_arena_alloc(arena, (size_t)total * sizeof *ranks);
@@ -145,7 +145,7 @@ static size_t read_iota(gt_str text, gt_arena *arena, group_list *groups)
     }
     gt_free(dims.items);
     gt_free(shape.items);
-    return sound ? at : 0;
+    return ok ? at : 0;
 }
 
 /* The first text after `key` that is a list of groups. */
@@ -367,8 +367,8 @@ bool gt_xla_dump_read(gt_xla *program, const char *path, gt_interner *strings, g
     if (!stream) return false;
     const uint8_t *block, *keep = NULL;
     size_t len, kept = 0;
-    bool sound;
-    while ((sound = gt_stream_next(stream, keep, kept, &block, &len, error)) && len > kept) {
+    bool ok;
+    while ((ok = gt_stream_next(stream, keep, kept, &block, &len, error)) && len > kept) {
         gt_str rest = {(const char *)block, len};
         for (const char *end; (end = memchr(rest.bytes, '\n', rest.len));) {
             gt_xla_dump_add_line(program, (gt_str){rest.bytes, (size_t)(end - rest.bytes)});
@@ -377,10 +377,10 @@ bool gt_xla_dump_read(gt_xla *program, const char *path, gt_interner *strings, g
         keep = (const uint8_t *)rest.bytes;
         kept = rest.len;
     }
-    if (sound) gt_xla_dump_add_line(program, (gt_str){(const char *)block, len});
-    const char *damage = sound ? gt_stream_damage(stream) : NULL;
-    if (damage) sound = gt_fail(error, "%s: %s", path, damage);
+    if (ok) gt_xla_dump_add_line(program, (gt_str){(const char *)block, len});
+    const char *damage = ok ? gt_stream_damage(stream) : NULL;
+    if (damage) ok = gt_fail(error, "%s: %s", path, damage);
     gt_stream_close(stream);
-    if (!sound) gt_xla_free(program);
-    return sound;
+    if (!ok) gt_xla_free(program);
+    return ok;
 }

@@ -107,10 +107,10 @@ gt_hlo *gt_hlo_read(gt_str hlo_proto, gt_error *error)
     module->names = gt_interner_new();
     gt_proto proto = gt_proto_begin(hlo_proto);
     gt_proto_field field;
-    bool sound = true;
-    while (sound && gt_proto_next(&proto, &field))
-        if (field.number == 1) sound = index_module(module, gt_proto_message(&field));
-    if (sound && !proto.damaged) return module;
+    bool ok = true;
+    while (ok && gt_proto_next(&proto, &field))
+        if (field.number == 1) ok = index_module(module, gt_proto_message(&field));
+    if (ok && !proto.damaged) return module;
     gt_hlo_free(module);
     gt_fail(error, "damaged compiled module");
     return NULL;

@@ -333,9 +333,9 @@ static void free_modules(modules *list)
 bool gt_xplane_read_modules(xplane *metadata, xfile *file, const char *products_of, gt_jax *trace)
 {
     modules list = {.trace = trace, .file = file, .names = gt_interner_new()};
-    bool sound = gt_xplane_open(metadata, file, trace->strings, false) && list_modules(&list, metadata);
-    if (sound) read_ops(&list);
-    if (sound && products_of) read_products(&list, products_of);
+    bool ok = gt_xplane_open(metadata, file, trace->strings, false) && list_modules(&list, metadata);
+    if (ok) read_ops(&list);
+    if (ok && products_of) read_products(&list, products_of);
     free_modules(&list);
-    return sound && !file->failed;
+    return ok && !file->failed;
 }

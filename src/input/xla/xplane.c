@@ -109,16 +109,16 @@ static bool read_launches(launch_times *l, xplane *host, xfile *file)
                                          XSTAT_KERNEL_DETAILS, XSTAT_TF_OP,      XSTAT_HLO_PROTO};
     gt_interner *unused = gt_interner_new(); /* no sheet has the names of host events */
     call_list calls = {0};
-    bool sound = gt_xplane_open(host, file, unused, true);
-    if (sound && host->has_role[XSTAT_CORRELATION]) {
+    bool ok = gt_xplane_open(host, file, unused, true);
+    if (ok && host->has_role[XSTAT_CORRELATION]) {
         gt_xplane_skip_stats(host, skipped, GT_LENGTH(skipped));
-        sound = gt_xplane_visit(host, file, &(xvisitor){&calls, add_call, end_call_line}) &&
-                calls.count < GT_MAP_NONE;
+        ok = gt_xplane_visit(host, file, &(xvisitor){&calls, add_call, end_call_line}) &&
+             calls.count < GT_MAP_NONE;
     }
-    if (sound) index_calls(l, &calls);
+    if (ok) index_calls(l, &calls);
     gt_free(calls.items);
     gt_interner_free(unused);
-    return sound;
+    return ok;
 }
 
 static void free_launches(launch_times *l)
@@ -316,14 +316,14 @@ static bool read_gpu(reader *r, xplane *plane, bool has_followers)
                 ((gt_jax_gpu){.pid = pid,
                               .plane = gt_interner_add(trace->strings, plane->name.bytes, plane->name.len),
                               .begin = trace->count}));
-    bool sound = gt_xplane_open(plane, &r->file, trace->strings, true);
-    if (sound && !has_followers) gt_xplane_skip_stats(plane, viewer_roles, GT_LENGTH(viewer_roles));
-    sound = sound && gt_xplane_visit(plane, &r->file, &(xvisitor){r, add_event, end_line});
-    if (!sound) fail_damaged(r, plane);
+    bool ok = gt_xplane_open(plane, &r->file, trace->strings, true);
+    if (ok && !has_followers) gt_xplane_skip_stats(plane, viewer_roles, GT_LENGTH(viewer_roles));
+    ok = ok && gt_xplane_visit(plane, &r->file, &(xvisitor){r, add_event, end_line});
+    if (!ok) fail_damaged(r, plane);
     gt_jax_gpu *gpu = &trace->gpus[trace->gpu_count - 1];
     gpu->end = trace->count;
     if (gpu->begin == gpu->end) trace->gpu_count--;
-    return sound;
+    return ok;
 }
 
 /* ---- event ids ---- */
@@ -379,9 +379,9 @@ static void number_events(reader *r)
 static bool read_gpus(reader *r)
 {
     for (size_t i = 0; i < r->gpus.count; i++) {
-        bool sound = read_gpu(r, &r->gpus.items[i], i + 1 < r->gpus.count);
+        bool ok = read_gpu(r, &r->gpus.items[i], i + 1 < r->gpus.count);
         gt_xplane_close(&r->gpus.items[i]);
-        if (!sound) return false;
+        if (!ok) return false;
     }
     return true;
 }
@@ -427,10 +427,10 @@ gt_jax *gt_xplane_read_with_products(gt_stream *stream, const char *module, cons
                 .trace = gt_jax_new(),
                 .products_of = module,
                 .error = error};
-    bool sound =
+    bool ok =
         gt_window_open(&r.file.window, stream, options->strict, error) && read_space(&r, options->strict);
     free_reader(&r);
-    if (sound) return r.trace;
+    if (ok) return r.trace;
     gt_jax_free(r.trace);
     return NULL;
 }

@@ -122,10 +122,11 @@ static void add_rows(merge *m, const char *path)
     char *line = NULL;
     size_t room = 0;
     ssize_t len = in ? getline(&line, &room, in) : -1;
-    bool alike = len > 0 &&
-                 (!m->header || ((size_t)len == m->header_len && memcmp(line, m->header, (size_t)len) == 0));
-    if (len > 0 && !alike) gt_warn("%s: skipped; columns differ from the previous files", path);
-    if (alike && !m->header) {
+    bool same_columns =
+        len > 0 &&
+        (!m->header || ((size_t)len == m->header_len && memcmp(line, m->header, (size_t)len) == 0));
+    if (len > 0 && !same_columns) gt_warn("%s: skipped; columns differ from the previous files", path);
+    if (same_columns && !m->header) {
         m->header = gt_alloc((size_t)len);
         memcpy(m->header, line, (size_t)len);
         m->header_len = (size_t)len;
@@ -134,7 +135,7 @@ static void add_rows(merge *m, const char *path)
     static char block[1 << 16];
     size_t got;
     char last = '\n';
-    while (alike && (got = fread(block, 1, sizeof block, in)) > 0) {
+    while (same_columns && (got = fread(block, 1, sizeof block, in)) > 0) {
         gt_file_write(&m->out, block, got);
         last = block[got - 1];
     }
@@ -147,12 +148,12 @@ static bool merge_csv_files(const char *const *paths, size_t count, const char *
 {
     gt_output *output = gt_output_new();
     merge m = {0};
-    bool sound = gt_file_open(&m.out, output, to, error);
-    for (size_t i = 0; sound && i < count; i++) add_rows(&m, paths[i]);
-    sound = sound && gt_file_close(&m.out, error) && gt_output_commit(output, error);
+    bool ok = gt_file_open(&m.out, output, to, error);
+    for (size_t i = 0; ok && i < count; i++) add_rows(&m, paths[i]);
+    ok = ok && gt_file_close(&m.out, error) && gt_output_commit(output, error);
     gt_output_free(output);
     gt_free(m.header);
-    return sound;
+    return ok;
 }
 
 /* ---- instruction histogram ---- */

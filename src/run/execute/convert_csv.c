@@ -171,14 +171,13 @@ bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, gt_arg_
     for (size_t i = 0; i < GT_LENGTH(all); i++)
         if (all[i]->row_count) tables[count++] = all[i];
     gt_output *output = gt_output_new();
-    bool sound =
-        !count || (gt_output_csvs(output, to, tables, count, error) && gt_output_commit(output, error));
-    for (size_t i = 0; sound && i < gt_output_file_count(output); i++)
+    bool ok = !count || (gt_output_csvs(output, to, tables, count, error) && gt_output_commit(output, error));
+    for (size_t i = 0; ok && i < gt_output_file_count(output); i++)
         gt_arg_list_add(arena, written, gt_output_file_path(output, i));
     gt_output_free(output);
     for (size_t i = 0; i < GT_LENGTH(all); i++) gt_table_free(all[i]);
     gt_free(dispatches.kernels);
     gt_free(copies.directions);
     gt_rocprof_free(run);
-    return sound;
+    return ok;
 }

@@ -126,13 +126,12 @@ static bool write_snapshot(const gt_plan *plan, gt_error *error)
     add_gpus(&s);
     add_variables(&s);
     gt_output *output = gt_output_new();
-    bool sound =
-        gt_output_csvs(output, plan->output_dir, &s.table, 1, error) && gt_output_commit(output, error);
+    bool ok = gt_output_csvs(output, plan->output_dir, &s.table, 1, error) && gt_output_commit(output, error);
     gt_output_free(output);
     gt_table_free(s.table);
     gt_interner_free(strings);
     gt_free(name);
-    return sound;
+    return ok;
 }
 
 /* ---- actions before and after the command ---- */
@@ -180,13 +179,12 @@ static bool run_script(const gt_plan *plan, const gt_action *action, gt_error *e
                             .log_append = true,
                             .timeout_s = script_timeout_s};
     gt_child_result result;
-    bool sound = gt_child_run(&setup, &result, error);
-    if (sound && result.timed_out)
-        sound = gt_fail(error, "%s: timed out after %g s", action->path, script_timeout_s);
-    if (sound && result.exit_code)
-        sound = gt_fail(error, "%s: exit status %d", action->path, result.exit_code);
+    bool ok = gt_child_run(&setup, &result, error);
+    if (ok && result.timed_out)
+        ok = gt_fail(error, "%s: timed out after %g s", action->path, script_timeout_s);
+    if (ok && result.exit_code) ok = gt_fail(error, "%s: exit status %d", action->path, result.exit_code);
     gt_buffer_free(&line);
-    return sound;
+    return ok;
 }
 
 /* TheRock's ROCm comes as a Python package, or as a folder with its own manifest. */
@@ -328,11 +326,11 @@ static bool write_counters(const gt_profiler *profiler, gt_error *error)
     gt_buffer text = {0};
     gt_counter_file_add(profiler->counter_file, &text);
     gt_output *output = gt_output_new();
-    bool sound = gt_output_write_file(output, profiler->counter_path, gt_buffer_str(&text), error) &&
-                 gt_output_commit(output, error);
+    bool ok = gt_output_write_file(output, profiler->counter_path, gt_buffer_str(&text), error) &&
+              gt_output_commit(output, error);
     gt_output_free(output);
     gt_buffer_free(&text);
-    return sound;
+    return ok;
 }
 
 static bool prepare(run *r)
@@ -361,11 +359,11 @@ static void print_messages(const gt_plan *plan)
 
 static bool do_actions(run *r, const gt_action *actions, size_t count, bool all)
 {
-    bool sound = true;
+    bool ok = true;
     gt_error error;
-    for (size_t i = 0; i < count && (sound || all); i++)
-        if (!do_action(r->plan, &actions[i], &error)) sound = failed(r, error.text);
-    return sound;
+    for (size_t i = 0; i < count && (ok || all); i++)
+        if (!do_action(r->plan, &actions[i], &error)) ok = failed(r, error.text);
+    return ok;
 }
 
 /* ---- the command ---- */

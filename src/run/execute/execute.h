@@ -24,7 +24,7 @@ typedef struct gt_outcome {
     bool failed;   /* for any reason */
     bool timed_out;
     int interrupted;                  /* the signal; 0: none */
-    const char *reason;               /* why it failed; NULL: the exit code tells */
+    const char *reason;               /* why it failed; NULL: see the exit code */
     const char *performance, *metric; /* as printed by the command; NULL: none */
     gt_arg_list files;                /* absolute paths of the files that the run wrote */
 } gt_outcome;

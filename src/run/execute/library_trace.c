@@ -202,14 +202,14 @@ bool gt_library_trace_write(const gt_library_trace *trace, const char *path, con
     add_text(&beginning, value_or(model, ""));
     gt_output *output = gt_output_new();
     gt_file file = {0};
-    bool sound = gt_file_open(&file, output, path, error);
-    if (sound) {
+    bool ok = gt_file_open(&file, output, path, error);
+    if (ok) {
         gt_file_write(&file, header, sizeof header - 1);
         for (size_t i = 0; i < GT_LENGTH(libraries); i++)
             write_rows(&file, &trace->counts[i], gt_buffer_str(&beginning).bytes, libraries[i].library);
-        sound = gt_file_close(&file, error) && gt_output_commit(output, error);
+        ok = gt_file_close(&file, error) && gt_output_commit(output, error);
     }
     gt_output_free(output);
     gt_buffer_free(&beginning);
-    return sound;
+    return ok;
 }

@@ -203,11 +203,11 @@ bool gt_record_write(const gt_plan *plan, const gt_outcome *outcome, const char 
     gt_json_close(&w, '}');
     gt_buffer_add_cstr(&w.text, "\n");
     gt_output *output = gt_output_new();
-    bool sound =
+    bool ok =
         gt_output_write_file(output, path, gt_buffer_str(&w.text), error) && gt_output_commit(output, error);
     gt_output_free(output);
     gt_json_writer_free(&w);
-    return sound;
+    return ok;
 }
 
 /* ---- summary workbook ---- */
@@ -242,20 +242,20 @@ bool gt_run_summary_write(const gt_plan *plan, const char **path, gt_error *erro
 {
     gt_interner *strings = gt_interner_new();
     gt_table_list tables = {0};
-    bool sound = true;
+    bool ok = true;
     *path = NULL;
-    for (size_t i = 0; sound && i < plan->sampler_count; i++)
-        sound = add_samples(&tables, strings, &plan->samplers[i], error);
-    if (sound && plan->library_modes.count && access(plan->library_file, F_OK) == 0)
-        sound = add_calls(&tables, strings, plan->library_file, error);
-    if (sound && tables.count) {
+    for (size_t i = 0; ok && i < plan->sampler_count; i++)
+        ok = add_samples(&tables, strings, &plan->samplers[i], error);
+    if (ok && plan->library_modes.count && access(plan->library_file, F_OK) == 0)
+        ok = add_calls(&tables, strings, plan->library_file, error);
+    if (ok && tables.count) {
         *path = gt_arena_format(plan->arena, "%s/%s_run_summary.xlsx", plan->output_dir, plan->name);
         gt_output *output = gt_output_new();
-        sound = gt_output_xlsx(output, *path, tables.items, tables.count, error) &&
-                gt_output_commit(output, error);
+        ok = gt_output_xlsx(output, *path, tables.items, tables.count, error) &&
+             gt_output_commit(output, error);
         gt_output_free(output);
     }
     gt_table_list_free(&tables);
     gt_interner_free(strings);
-    return sound;
+    return ok;
 }

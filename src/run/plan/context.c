@@ -460,18 +460,18 @@ const char *gt_config_find(const char *path)
 static bool write_config(gt_output *output, const char *folder, const gt_config *config, gt_error *error)
 {
     char *path = gt_format("%s/%s.json", folder, config->name);
-    bool sound = gt_output_write_file(output, path, (gt_str){config->json, strlen(config->json)}, error);
+    bool ok = gt_output_write_file(output, path, (gt_str){config->json, strlen(config->json)}, error);
     gt_free(path);
-    return sound;
+    return ok;
 }
 
 bool gt_configs_write(const char *folder, gt_error *error)
 {
     gt_output *output = gt_output_new();
-    bool sound = true;
-    for (size_t i = 0; sound && i < gt_config_count; i++)
-        sound = write_config(output, folder, &gt_configs[i], error);
-    sound = sound && gt_output_commit(output, error);
+    bool ok = true;
+    for (size_t i = 0; ok && i < gt_config_count; i++)
+        ok = write_config(output, folder, &gt_configs[i], error);
+    ok = ok && gt_output_commit(output, error);
     gt_output_free(output);
-    return sound;
+    return ok;
 }

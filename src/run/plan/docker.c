@@ -120,7 +120,7 @@ static bool choose_gpus(const char *docker_gpus, int64_t wanted, size_t there, s
 {
     bool all = !docker_gpus || strcmp(docker_gpus, "all") == 0;
     bool *named = gt_alloc_zero(there + 1, sizeof *named);
-    bool sound = all || mark_gpus(docker_gpus, there, named, error);
+    bool ok = all || mark_gpus(docker_gpus, there, named, error);
     size_t available = 0;
     *count = 0;
     for (size_t i = 0; i < there; i++) {
@@ -129,11 +129,11 @@ static bool choose_gpus(const char *docker_gpus, int64_t wanted, size_t there, s
         if (wanted < 0 || (int64_t)*count < wanted) chosen[(*count)++] = i;
     }
     gt_free(named);
-    if (sound && wanted > (int64_t)available)
+    if (ok && wanted > (int64_t)available)
         return gt_fail(error,
                        "Too many gpus requested(%" PRId64 "). System has %zu gpus. Context has %zu gpus.",
                        wanted, there, available);
-    return sound;
+    return ok;
 }
 
 static void add_amd_gpus(builder *b, const gt_gpu_list *gpus, const size_t *chosen, size_t count)

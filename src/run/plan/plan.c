@@ -91,11 +91,11 @@ static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_ar
                                .tool = piece->tool ? piece->tool : "encapsulate_script",
                                .own_cmd = piece->own_cmd,
                                .in_container = plan->image};
-    bool sound = gt_stage_is_rtl(words)   ? gt_stage_plan_rtl(plan, profiler)
-                 : gt_stage_is_rpd(words) ? gt_stage_plan_rpd(plan, words, profiler)
-                                          : gt_profiler_plan(plan->arena, words, &place, profiler,
-                                                             &plan->notes, &plan->warnings, error);
-    if (!sound) return false;
+    bool ok = gt_stage_is_rtl(words)   ? gt_stage_plan_rtl(plan, profiler)
+              : gt_stage_is_rpd(words) ? gt_stage_plan_rpd(plan, words, profiler)
+                                       : gt_profiler_plan(plan->arena, words, &place, profiler, &plan->notes,
+                                                          &plan->warnings, error);
+    if (!ok) return false;
     plan->pieces[plan->piece_count++] = (gt_plan_piece){.profiler = profiler};
     if (plan->profiler == &plan->none) plan->profiler = profiler;
     return true;

@@ -61,9 +61,9 @@ void gt_counter_file_add(const gt_counter_file *file, gt_buffer *text);
  * count, too; *in_comments is their number, and rocprofv3 1.0 runs them without counters. */
 size_t gt_counter_passes(gt_str text, size_t *in_comments);
 
-/* Appends, separated by ", ", the counters of a text file that no GPU has to `nowhere`, and those that only
- * gfx90a and older GPUs have to `only_old`; as of rocprofiler-sdk 1.0. */
-void gt_counters_unknown(gt_str text, gt_buffer *nowhere, gt_buffer *only_old);
+/* Appends, separated by ", ", the counters of a text file that no GPU has to `unavailable`, and those that
+ * only gfx90a and older GPUs have to `only_old`; as of rocprofiler-sdk 1.0. */
+void gt_counters_unknown(gt_str text, gt_buffer *unavailable, gt_buffer *only_old);
 
 /* ---- options of rocprofv3 (profiler_options.c) ---- */
 
@@ -89,7 +89,7 @@ typedef struct gt_profiler_options {
     size_t count;
 } gt_profiler_options;
 
-/* Parses options of rocprofv3. A word that belongs to no option becomes an option of kind UNKNOWN. */
+/* Parses options of rocprofv3. An argument that belongs to no option becomes one of kind GT_TAKES_UNKNOWN. */
 gt_profiler_options gt_profiler_options_parse(gt_arena *arena, const char *const *words, size_t count);
 
 /* The last option with this long name, or NULL. */
@@ -133,7 +133,7 @@ typedef struct gt_profiler_place {
     bool in_container; /* the program is part of an image, not of this machine */
 } gt_profiler_place;
 
-/* Makes the profiler from the words of a cmd: "bash .../rocprof_wrapper.sh [options] [--] [words]" or
+/* Makes the profiler from the arguments of a cmd: "bash .../rocprof_wrapper.sh [options] [--] [words]" or
  * "rocprofv3
  * ...". Appends changes to the notes and problems to the warnings. Returns false if the words are invalid. */
 bool gt_profiler_plan(gt_arena *arena, const gt_arg_list *words, const gt_profiler_place *place,
@@ -235,9 +235,9 @@ void gt_plan_write(const gt_plan *plan, gt_json_writer *w);
 
 /* ---- Docker (docker.c) ---- */
 
-/* The words of "docker run ... IMAGE bash -c LINE", for the plan's line and variables. The container mounts
- * the work folder and the output folder at their own paths. Returns false if the context requests GPUs that
- * this machine does not have. */
+/* The arguments of "docker run ... IMAGE bash -c LINE", for the plan's line and variables. The container
+ * mounts the work folder and the output folder at their own paths. Returns false if the context requests GPUs
+ * that this machine does not have. */
 bool gt_docker_make(const gt_plan *plan, const char *image, gt_arg_list *words, gt_error *error);
 
 /* Removes a container that the command left behind. */

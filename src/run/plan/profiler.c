@@ -130,15 +130,15 @@ static void resolve_output_file(planner *p)
 
 static void note_counters(planner *p, gt_str text)
 {
-    gt_buffer nowhere = {0}, only_old = {0};
-    gt_counters_unknown(text, &nowhere, &only_old);
-    if (nowhere.len)
+    gt_buffer unavailable = {0}, only_old = {0};
+    gt_counters_unknown(text, &unavailable, &only_old);
+    if (unavailable.len)
         add_message(p->arena, p->notes, "no GPU has these counters; their passes give no values: %s",
-                    gt_buffer_str(&nowhere).bytes);
+                    gt_buffer_str(&unavailable).bytes);
     if (only_old.len)
         add_message(p->arena, p->notes, "only on gfx90a and older, not on gfx942 and gfx950: %s",
                     gt_buffer_str(&only_old).bytes);
-    gt_buffer_free(&nowhere);
+    gt_buffer_free(&unavailable);
     gt_buffer_free(&only_old);
 }
 
@@ -196,7 +196,7 @@ static bool resolve_input(planner *p)
     const gt_counter_file *file = access(path, F_OK) != 0 ? gt_counter_file_find(path) : NULL;
     gt_buffer text = {0};
     gt_error reason;
-    bool sound = true;
+    bool ok = true;
     if (file) {
         gt_counter_file_add(file, &text);
         p->profiler->counter_file = file;
@@ -204,14 +204,13 @@ static bool resolve_input(planner *p)
             gt_path_join(p->arena, gt_path_join(p->arena, p->profiler->output_dir, "counters"), file->name);
         p->profiler->counter_path = path;
     } else {
-        sound =
-            gt_read_small_file(path, COUNTER_FILE_MAX_BYTES, &text, &reason) ||
-            gt_fail(p->error, "tool %.200s: cannot read its counters: %.700s", p->place->tool, reason.text);
+        ok = gt_read_small_file(path, COUNTER_FILE_MAX_BYTES, &text, &reason) ||
+             gt_fail(p->error, "tool %.200s: cannot read its counters: %.700s", p->place->tool, reason.text);
     }
-    if (sound) count_passes(p, path, gt_buffer_str(&text));
+    if (ok) count_passes(p, path, gt_buffer_str(&text));
     option->values[0] = path;
     gt_buffer_free(&text);
-    return sound;
+    return ok;
 }
 
 static void choose_formats(planner *p)

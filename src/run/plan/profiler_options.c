@@ -27,8 +27,8 @@ static const gt_counter_file files[] = {
     {"instruction_mix.txt", "SQ_INSTS_VALU SQ_INSTS_SALU SQ_INSTS_VMEM_RD SQ_INSTS_VMEM_WR SQ_WAIT_INST_ANY"},
 };
 
-static const char *const nowhere_names[] = {"L2CacheMiss", "L2CacheHitRate", "TCP_TCC_ATOMIC_REQ_sum",
-                                            "SQ_WAIT_INST_VALU"};
+static const char *const unavailable_names[] = {"L2CacheMiss", "L2CacheHitRate", "TCP_TCC_ATOMIC_REQ_sum",
+                                                "SQ_WAIT_INST_VALU"};
 static const char *const old_names[] = {"L2CacheHit", "TCC_EA_RDREQ_32B_sum", "TCC_EA_WRREQ_64B_sum",
                                         "TCC_EA_RDREQ_LEVEL_sum", "TCC_EA_WRREQ_LEVEL_sum"};
 
@@ -85,7 +85,7 @@ static void add_if_named(gt_str word, const char *const *names, size_t count, gt
     }
 }
 
-void gt_counters_unknown(gt_str text, gt_buffer *nowhere, gt_buffer *only_old)
+void gt_counters_unknown(gt_str text, gt_buffer *unavailable, gt_buffer *only_old)
 {
     const char *end = text.bytes + text.len;
     for (const char *at = text.bytes; at < end;) {
@@ -96,7 +96,7 @@ void gt_counters_unknown(gt_str text, gt_buffer *nowhere, gt_buffer *only_old)
             continue;
         }
         gt_str word = {begin, (size_t)(at - begin)};
-        add_if_named(word, nowhere_names, GT_LENGTH(nowhere_names), nowhere);
+        add_if_named(word, unavailable_names, GT_LENGTH(unavailable_names), unavailable);
         add_if_named(word, old_names, GT_LENGTH(old_names), only_old);
     }
 }

@@ -168,12 +168,12 @@ static bool own_tool(const gt_value *entry, const char *name, tool_entry *tool, 
                          .env = env,
                          .pre = gt_value_get(entry, "pre_scripts"),
                          .post = gt_value_get(entry, "post_scripts")};
-    bool sound = entry->type == GT_VALUE_DICT &&
-                 (cmd->type == GT_VALUE_STRING || cmd->type == GT_VALUE_MISSING) &&
-                 (env->type == GT_VALUE_DICT || env->type == GT_VALUE_MISSING) &&
-                 (gt_value_is_list(tool->pre) || tool->pre->type == GT_VALUE_MISSING) &&
-                 (gt_value_is_list(tool->post) || tool->post->type == GT_VALUE_MISSING);
-    return sound ||
+    bool ok = entry->type == GT_VALUE_DICT &&
+              (cmd->type == GT_VALUE_STRING || cmd->type == GT_VALUE_MISSING) &&
+              (env->type == GT_VALUE_DICT || env->type == GT_VALUE_MISSING) &&
+              (gt_value_is_list(tool->pre) || tool->pre->type == GT_VALUE_MISSING) &&
+              (gt_value_is_list(tool->post) || tool->post->type == GT_VALUE_MISSING);
+    return ok ||
            gt_fail(
                error,
                "tool %.200s of the tools file: must be an object with cmd (a string), env_vars (an object), "
@@ -331,13 +331,13 @@ bool gt_stack_build(gt_arena *arena, const gt_value *context, const gt_value *mo
                         .post = gt_value_get(context, "post_scripts"),
                         .env = gt_settings_update(arena, &gt_value_missing, &gt_value_missing)};
     stack->pieces = gt_arena_alloc(arena, (tools->count + 1) * sizeof *stack->pieces);
-    bool sound =
+    bool ok =
         check_scripts(&b, &stack->pre, "pre_scripts") && check_scripts(&b, &stack->post, "post_scripts");
     gt_buffer_add_cstr(&b.wrap, own ? own : "");
     if (own && *own) stack->pieces[stack->piece_count++] = (gt_stack_piece){.cmd = own, .own_cmd = true};
-    for (uint32_t i = 0; sound && i < tools->count; i++) sound = add_tool(&b, &tools->items[i], more_tools);
+    for (uint32_t i = 0; ok && i < tools->count; i++) ok = add_tool(&b, &tools->items[i], more_tools);
     outermost_first(stack);
     stack->wrap = gt_arena_bytes(arena, b.wrap.bytes, b.wrap.len);
     gt_buffer_free(&b.wrap);
-    return sound;
+    return ok;
 }

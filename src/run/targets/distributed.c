@@ -1,4 +1,5 @@
-/* One row per launcher, and the variables that it needs. */
+/* Launchers of distributed programs (torchrun, deepspeed, vllm, ...): one row per launcher, and the
+ * environment variables that a job script exports for it. */
 #include "run/targets/targets.h"
 #include "base/memory.h"
 #include "os/shell_words.h"

@@ -254,7 +254,7 @@ static bool make_script(writer *w, const char *const *options, size_t count, gt_
     gt_buffer_add_cstr(&script,
                        gt_arena_format(w->plan->arena, "export MASTER_ADDR=%s MASTER_PORT=%" PRId64 "\n",
                                        address, w->distributed.port));
-    bool sound = gt_distributed_export(&w->distributed, w->settings, &script, error);
+    bool ok = gt_distributed_export(&w->distributed, w->settings, &script, error);
     gt_buffer_add_cstr(
         &script,
         "exec gputally run --target local --no_docker --additional_context_file /config/context.json "
@@ -264,7 +264,7 @@ static bool make_script(writer *w, const char *const *options, size_t count, gt_
     gt_buffer_add_cstr(&script, w->plan->command_line);
     w->script = gt_arena_bytes(w->plan->arena, script.bytes, script.len);
     gt_buffer_free(&script);
-    return sound;
+    return ok;
 }
 
 /* Names of objects: lower-case letters, digits and '-'. */
@@ -318,13 +318,13 @@ bool gt_kubernetes_make(const gt_plan *plan, const char *image, const char *cons
             error,
             "launcher deepspeed on several nodes needs a host list, which Kubernetes does not provide");
     out->path = gt_path_join(plan->arena, plan->output_dir, gt_path_name(named(&w, ".yaml")));
-    bool sound = make_script(&w, run_options, run_option_count, error);
-    if (sound) {
+    bool ok = make_script(&w, run_options, run_option_count, error);
+    if (ok) {
         put_claim(&w);
-        sound = put_config(&w, error);
+        ok = put_config(&w, error);
         if (nodes > 1) put_service(&w);
         put_job(&w);
     }
     gt_buffer_free(&w.scratch);
-    return sound;
+    return ok;
 }

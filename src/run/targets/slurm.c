@@ -194,7 +194,7 @@ static bool add_task(writer *w)
     gt_buffer_add_cstr(&task, "export MIOPEN_USER_DB_PATH=");
     gt_shell_quote(&task, database ? database : "/tmp/.miopen");
     gt_buffer_add_cstr(&task, "/node_$SLURM_PROCID\n");
-    bool sound = gt_distributed_export(&w->launcher, w->settings, &task, w->error);
+    bool ok = gt_distributed_export(&w->launcher, w->settings, &task, w->error);
     gt_buffer_add_cstr(&task, "exec ");
     gt_shell_quote(&task, w->request->gputally);
     gt_buffer_add_cstr(&task, " run --target local --additional_context_file ");
@@ -212,7 +212,7 @@ static bool add_task(writer *w)
     gt_shell_quote(&w->out->text, gt_buffer_str(&task).bytes);
     add(w, "\n");
     gt_buffer_free(&task);
-    return sound;
+    return ok;
 }
 
 static const gt_value *merge_defaults(gt_arena *arena, const gt_value *below, const char *json)
@@ -267,12 +267,12 @@ bool gt_slurm_write(const gt_plan *plan, const gt_slurm *slurm, gt_error *error)
     gt_buffer_add_cstr(&json.text, "\n");
     gt_output *output = gt_output_new();
     gt_buffer script = slurm->text;
-    bool sound = gt_output_write_file(output, slurm->script, gt_buffer_str(&script), error) &&
-                 gt_output_write_file(output, slurm->context_path, gt_buffer_str(&json.text), error) &&
-                 gt_output_commit(output, error);
+    bool ok = gt_output_write_file(output, slurm->script, gt_buffer_str(&script), error) &&
+              gt_output_write_file(output, slurm->context_path, gt_buffer_str(&json.text), error) &&
+              gt_output_commit(output, error);
     gt_output_free(output);
     gt_json_writer_free(&json);
-    return sound &&
+    return ok &&
            (chmod(slurm->script, 0755) == 0 || gt_fail(error, "%s: cannot make executable", slurm->script));
 }
 

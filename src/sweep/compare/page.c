@@ -111,10 +111,10 @@ static bool read_png(const char *path, gt_buffer *bytes)
     bytes->len = 0;
     FILE *file = fopen(path, "rb");
     if (!file) return false;
-    bool sound = read_file(file, bytes) && bytes->len > strlen(signature) &&
-                 memcmp(bytes->bytes, signature, strlen(signature)) == 0;
+    bool ok = read_file(file, bytes) && bytes->len > strlen(signature) &&
+              memcmp(bytes->bytes, signature, strlen(signature)) == 0;
     fclose(file);
-    return sound;
+    return ok;
 }
 
 /* ---- sections ---- */

@@ -99,18 +99,18 @@ bool gt_run_plan_check(const gt_run_plan *plan, gt_error *error)
     gt_buffer out = {0};
     size_t count;
     const char *const *words = command_of(plan, &count);
-    bool sound = true;
-    for (size_t i = 0; i < count && sound; i++) sound = fill_in(plan, 0, &made, words[i], &out, error);
-    for (size_t i = 0; i < plan->environment_count && sound; i++) {
+    bool ok = true;
+    for (size_t i = 0; i < count && ok; i++) ok = fill_in(plan, 0, &made, words[i], &out, error);
+    for (size_t i = 0; i < plan->environment_count && ok; i++) {
         const char *variable = plan->environment[i];
-        sound = is_variable(variable, true) ? fill_in(plan, 0, &made, variable, &out, error)
-                                            : gt_fail(error, "'%.200s' is not NAME=value", variable);
+        ok = is_variable(variable, true) ? fill_in(plan, 0, &made, variable, &out, error)
+                                         : gt_fail(error, "'%.200s' is not NAME=value", variable);
     }
-    for (size_t i = 0; i < plan->unset_count && sound; i++)
+    for (size_t i = 0; i < plan->unset_count && ok; i++)
         if (!is_variable(plan->unset[i], false))
-            sound = gt_fail(error, "'%.200s' is not a valid variable name", plan->unset[i]);
+            ok = gt_fail(error, "'%.200s' is not a valid variable name", plan->unset[i]);
     gt_buffer_free(&out);
-    return sound;
+    return ok;
 }
 
 /* Terminates the list with NULL. */

@@ -1,4 +1,5 @@
-/* Writes the summary and sweep.json. */
+/* The record of a sweep: the summary as text for people, and sweep.json for programs. Both list every point
+ * with its status, also those that did not run. */
 #include "sweep/run/run.h"
 #include "base/memory.h"
 #include "json/writer.h"

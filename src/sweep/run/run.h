@@ -56,7 +56,7 @@ char *gt_sweep_grid_folder(const gt_sweep_grid *grid, size_t point, const char *
 
 /* ---- command of a point ----
  *
- * In the words of the command and in values of variables, {threads}, {channels}, the names of other axes,
+ * In the arguments of the command and in values of variables, {threads}, {channels}, the names of other axes,
  * {output_dir}, {profiler_dir}, {config} and {nproc} are replaced with their values at the point; {{ is a
  * literal brace. */
 
@@ -64,7 +64,7 @@ typedef struct gt_run_plan {
     gt_sweep_grid grid;
     const char *root; /* folder of the sweep, as given */
     const char *const
-        *command; /* words with placeholders; NULL: torchrun train.py like the reference script */
+        *command; /* arguments with placeholders; NULL: torchrun train.py like the reference script */
     size_t command_count;
     const char *config;
     int64_t nproc;

@@ -253,8 +253,8 @@ static void skip_point(runner *r, size_t index)
 
 static bool run_points(runner *r, gt_error *error)
 {
-    bool sound = true, waits = false;
-    for (size_t i = 0; i < r->points && sound && !caught; i++) {
+    bool ok = true, waits = false;
+    for (size_t i = 0; i < r->points && ok && !caught; i++) {
         gt_run_point point = gt_run_point_make(r->plan, i);
         if (r->options->skip_existing && gt_path_is_folder(point.folder)) {
             skip_point(r, i);
@@ -263,13 +263,13 @@ static bool run_points(runner *r, gt_error *error)
                 log_line(r, "Waiting %" PRId64 " seconds before next run...", r->options->delay_s);
                 wait_seconds(r->options->delay_s);
             }
-            if (!caught) sound = run_point(r, i, &point, error);
+            if (!caught) ok = run_point(r, i, &point, error);
             waits = true;
             if (r->outcomes[i].status == GT_RUN_INTERRUPTED && !caught) caught = SIGINT;
         }
         gt_run_point_free(&point);
     }
-    return sound && write_record(r, true, error);
+    return ok && write_record(r, true, error);
 }
 
 static bool finish(runner *r, gt_error *error)
@@ -293,13 +293,13 @@ static bool open_log(runner *r, gt_error *error)
     return r->log || gt_fail_writing(error, r->log_path, errno);
 }
 
-static bool close_log(runner *r, bool sound, gt_error *error)
+static bool close_log(runner *r, bool ok, gt_error *error)
 {
-    if (!r->log) return sound;
+    if (!r->log) return ok;
     bool failed = ferror(r->log);
     failed = fclose(r->log) != 0 || failed;
-    if (sound && failed) return gt_fail(error, "cannot write %s", r->log_path);
-    return sound;
+    if (ok && failed) return gt_fail(error, "cannot write %s", r->log_path);
+    return ok;
 }
 
 bool gt_runner_run(const gt_run_plan *plan, const gt_runner_options *options, gt_runner_result *result,
@@ -318,16 +318,16 @@ bool gt_runner_run(const gt_run_plan *plan, const gt_runner_options *options, gt
 
     struct sigaction old[GT_LENGTH(WATCHED)];
     watch_signals(old);
-    bool sound = open_log(&r, error);
-    if (sound) log_beginning(&r);
-    sound = sound && run_points(&r, error) && finish(&r, error);
-    sound = close_log(&r, sound, error);
+    bool ok = open_log(&r, error);
+    if (ok) log_beginning(&r);
+    ok = ok && run_points(&r, error) && finish(&r, error);
+    ok = close_log(&r, ok, error);
     restore_signals(old);
     gt_free(r.outcomes);
     gt_free(r.log_path);
     gt_free(r.summary_path);
     gt_free(r.record_path);
-    return sound;
+    return ok;
 }
 
 /* Prints "env -u NAME A=1 command word": the equivalent shell command of the point. */

@@ -174,14 +174,14 @@ static void order_columns(gt_table *all)
 gt_table *gt_sweep_comms_table(const gt_setting_reports *reports, gt_interner *strings, gt_error *error)
 {
     gt_table *all = NULL;
-    bool sound = true;
-    for (size_t i = 0; i < reports->count && sound; i++) {
+    bool ok = true;
+    for (size_t i = 0; i < reports->count && ok; i++) {
         if (!reports->items[i].table) continue;
         gt_table *rows = rows_of_report(&reports->items[i], error);
-        sound = rows != NULL;
+        ok = rows != NULL;
         if (all && rows) {
             unify_types(all, rows);
-            sound = gt_table_append(all, rows, error);
+            ok = gt_table_append(all, rows, error);
             gt_table_free(rows);
         } else if (rows) {
             all = rows;
@@ -189,8 +189,8 @@ gt_table *gt_sweep_comms_table(const gt_setting_reports *reports, gt_interner *s
             gt_table_use_strings(all, strings);
         }
     }
-    if (sound && (!all || !all->row_count)) sound = gt_fail(error, "No data was loaded");
-    if (sound && add_operations(all, error)) {
+    if (ok && (!all || !all->row_count)) ok = gt_fail(error, "No data was loaded");
+    if (ok && add_operations(all, error)) {
         order_columns(all);
         return all;
     }

@@ -96,13 +96,13 @@ bool gt_sweep_counter_tables(const gt_sweep *sweep, const gt_read_options *read,
     gt_threads_each(sweep->count, read->threads, read_setting, &j);
     pthread_mutex_destroy(&j.lock);
     gt_table *all = gt_table_new(GT_SHEET_ALL_DATA, strings);
-    bool sound = true;
+    bool ok = true;
     for (size_t i = 0; i < sweep->count; i++) {
-        if (j.tables[i] && sound) sound = gt_table_append_outer(all, j.tables[i], error);
+        if (j.tables[i] && ok) ok = gt_table_append_outer(all, j.tables[i], error);
         gt_table_free(j.tables[i]);
     }
     gt_free(j.tables);
     gt_table_list_add(tables, all);
-    if (sound && !all->row_count) sound = gt_fail(error, "no setting has counters");
-    return sound && add_pivots(all, tables, error);
+    if (ok && !all->row_count) ok = gt_fail(error, "no setting has counters");
+    return ok && add_pivots(all, tables, error);
 }

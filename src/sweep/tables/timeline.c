@@ -36,12 +36,12 @@ gt_table *gt_timeline_rows(const gt_setting_report *report)
     if (!report->table) return NULL;
     gt_table *rows = gt_table_copy(report->table);
     gt_table_select(rows, source_columns, SOURCE_COLUMNS);
-    bool sound = rows->column_count == SOURCE_COLUMNS && rows->columns[TYPE].type == GT_TYPE_STRING;
-    for (size_t c = TIME; sound && c < SOURCE_COLUMNS; c++) {
-        sound = rows->columns[c].type == GT_TYPE_INT || rows->columns[c].type == GT_TYPE_FLOAT;
-        if (sound && rows->columns[c].type == GT_TYPE_INT) gt_table_make_float(rows, c);
+    bool ok = rows->column_count == SOURCE_COLUMNS && rows->columns[TYPE].type == GT_TYPE_STRING;
+    for (size_t c = TIME; ok && c < SOURCE_COLUMNS; c++) {
+        ok = rows->columns[c].type == GT_TYPE_INT || rows->columns[c].type == GT_TYPE_FLOAT;
+        if (ok && rows->columns[c].type == GT_TYPE_INT) gt_table_make_float(rows, c);
     }
-    if (sound) return rows;
+    if (ok) return rows;
     gt_warn("%s: skipped, sheet gpu_timeline has no type, time ms or percent", report->path);
     gt_table_free(rows);
     return NULL;

@@ -1,4 +1,4 @@
-/* A JAX profile: what ran on the GPUs, as columns, and what the compiler says about each op.
+/* A JAX profile: what ran on the GPUs, as columns, and what the compiler recorded about each op.
  *
  * Events are in the order of their ids: by GPU, then thread, then start, then longest first. */
 #ifndef GT_TRACE_JAX_JAX_H
