@@ -139,7 +139,7 @@ static void make_current(frame *f)
 }
 
 /* What a part registered and did not release belongs to the part around it. */
-static void leave_cleanups(frame *f)
+static void pass_cleanups_up(frame *f)
 {
     gt_guard *guard = f->guard;
     const frame *heir = f->outer && f->outer->guard == guard ? f->outer : guard->root;
@@ -165,7 +165,7 @@ static bool run_in_frame(frame *f, void (*body)(void *context), void *context)
         return false;
     }
     body(context);
-    leave_cleanups(f);
+    pass_cleanups_up(f);
     make_current(f->outer);
     return true;
 }

@@ -95,7 +95,7 @@ size_t gt_print_int(char *out, int64_t value)
 /* ---- the format of repr ---- */
 
 /* 0.000ddd, ddd.ddd, ddd000.0, or d.ddde-07. `point` digits are before the decimal point. */
-static size_t lay_out(char *out, decimal number)
+static size_t print_decimal(char *out, decimal number)
 {
     char *p = out;
     int count = digit_count(number.digits);
@@ -235,7 +235,7 @@ size_t gt_print_double(char *out, double value)
         number =
             shortest(fraction, (normal ? stored_exponent : 1) - 1075, stored == 0 && stored_exponent > 1);
     }
-    return (size_t)(p - out) + lay_out(p, without_trailing_zeros(number));
+    return (size_t)(p - out) + print_decimal(p, without_trailing_zeros(number));
 }
 
 double gt_read_double(gt_str text)

@@ -197,25 +197,25 @@ static bool take_option(parser *p, const char *word)
     return take_values(p, index, equals ? equals + 1 : NULL);
 }
 
-/* The option with this letter, or NULL. */
-static const char *option_of_letter(const gt_syntax *syntax, char wanted)
+/* The long name of a short option, or NULL. */
+static const char *find_short_option(const gt_syntax *syntax, char wanted)
 {
     if (wanted == 'o' && syntax->output_option) return syntax->output_option;
-    for (const gt_short_option *letter = syntax->letters; letter && letter->letter; letter++)
+    for (const gt_short_option *letter = syntax->short_options; letter && letter->letter; letter++)
         if (letter->letter == wanted) return letter->option;
     return NULL;
 }
 
 static bool is_short_option(const parser *p, const char *word)
 {
-    return word[0] == '-' && word[1] && option_of_letter(p->arguments->syntax, word[1]);
+    return word[0] == '-' && word[1] && find_short_option(p->arguments->syntax, word[1]);
 }
 
 /* "-o PATH", "-oPATH" or "-o=PATH"; flags: "-rd" */
-static bool take_letters(parser *p, const char *word)
+static bool take_short_options(parser *p, const char *word)
 {
     for (const char *at = word + 1; *at; at++) {
-        const char *name = option_of_letter(p->arguments->syntax, *at);
+        const char *name = find_short_option(p->arguments->syntax, *at);
         if (!name) return gt_fail(p->error, "unrecognized arguments: %.200s", word);
         size_t index = find_option(p, name, strlen(name));
         if (p->options[index]->kind != GT_OPTION_FLAG)
@@ -246,7 +246,7 @@ static bool take_words(parser *p)
         else if (!options_ended && strncmp(word, "--", 2) == 0) {
             if (!take_option(p, word)) return false;
         } else if (!options_ended && is_short_option(p, word)) {
-            if (!take_letters(p, word)) return false;
+            if (!take_short_options(p, word)) return false;
         } else if (!options_ended && looks_like_option(word))
             return gt_fail(p->error, "unrecognized arguments: %.200s", word);
         else if (!take_file(p, word))
@@ -325,7 +325,7 @@ const char *gt_arguments_string(const gt_arguments *arguments, const char *name)
 char gt_syntax_short_option(const gt_syntax *syntax, const char *name)
 {
     if (syntax->output_option && strcmp(syntax->output_option, name) == 0) return 'o';
-    for (const gt_short_option *letter = syntax->letters; letter && letter->letter; letter++)
+    for (const gt_short_option *letter = syntax->short_options; letter && letter->letter; letter++)
         if (strcmp(letter->option, name) == 0) return letter->letter;
     return 0;
 }

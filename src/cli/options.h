@@ -58,11 +58,11 @@ typedef struct gt_syntax {
     const char *files;       /* as shown in help: "FILE", "FILE...", "[FILE...]"; "": no files */
     const char *file_option; /* the option that a file is the value of; NULL: files are separate arguments */
     size_t files_max;
-    bool folders;                   /* a file may be a folder; gt_trace_call.stream is NULL then */
-    const char *output_option;      /* the option with the letter -o; NULL: none */
-    const gt_short_option *letters; /* ends with {0}; NULL: only -o */
-    bool is_command;                /* the files are a command: options end at its first word */
-    const char *report_ending;      /* suffix of the default workbook name; NULL: "_perf_report.xlsx" */
+    bool folders;                         /* a file may be a folder; gt_trace_call.stream is NULL then */
+    const char *output_option;            /* the option whose short form is -o; NULL: none */
+    const gt_short_option *short_options; /* ends with {0}; NULL: only -o */
+    bool is_command;                      /* the files are a command: options end at its first word */
+    const char *report_ending;            /* suffix of the default workbook name; NULL: "_perf_report.xlsx" */
 } gt_syntax;
 
 typedef struct gt_option_value {
@@ -93,7 +93,7 @@ bool gt_arguments_flag(const gt_arguments *arguments, const char *name);
 int64_t gt_arguments_int(const gt_arguments *arguments, const char *name);
 const char *gt_arguments_string(const gt_arguments *arguments, const char *name); /* NULL if empty */
 
-/* The letter of an option, or 0. */
+/* The letter of the short form of an option, or 0. */
 char gt_syntax_short_option(const gt_syntax *syntax, const char *name);
 
 /* The option with this name, or NULL. */

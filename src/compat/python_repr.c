@@ -52,7 +52,7 @@ void gt_python_add_escape(gt_buffer *buffer, uint32_t code_point)
     gt_buffer_add_cstr(buffer, escape);
 }
 
-static bool means_itself(char c, char quote)
+static bool is_unescaped(char c, char quote)
 {
     return c >= 0x20 && c < 0x7F && c != quote && c != '\\';
 }
@@ -65,7 +65,7 @@ void gt_python_add_repr(gt_buffer *buffer, gt_str text)
     const char *place = text.bytes, *end = text.bytes + text.len;
     for (;;) {
         const char *plain = place;
-        while (place < end && means_itself(*place, quote)) place++;
+        while (place < end && is_unescaped(*place, quote)) place++;
         gt_buffer_add(buffer, plain, (size_t)(place - plain));
         if (place == end) break;
         uint32_t code_point = gt_utf8_next(&place, end);

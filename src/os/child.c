@@ -85,8 +85,8 @@ static void restore_signals(const struct sigaction old[WATCHED + 1])
 /* ---- starting ---- */
 
 /* In the child: never returns. A failure is reported through `failures` as errno. */
-static void become(const gt_child_setup *setup, const int out[2], int failures,
-                   const struct sigaction old[WATCHED + 1])
+static void exec_command(const gt_child_setup *setup, const int out[2], int failures,
+                         const struct sigaction old[WATCHED + 1])
 {
     setpgid(0, 0);
     restore_signals(old);
@@ -136,7 +136,7 @@ static bool start(watch *w, const struct sigaction old[WATCHED + 1], gt_error *e
         close_pair(out), close_pair(err), close_pair(failures);
         return cannot_start(w->setup, w->result, failure, error);
     }
-    if (w->pid == 0) become(w->setup, (int[]){out[1], merge ? out[1] : err[1]}, failures[1], old);
+    if (w->pid == 0) exec_command(w->setup, (int[]){out[1], merge ? out[1] : err[1]}, failures[1], old);
     setpgid(w->pid, w->pid);
     close(out[1]), close(failures[1]);
     if (!merge) close(err[1]);

@@ -11,25 +11,26 @@
 
 #include <stdlib.h>
 
-static void say(FILE *out, const char *line)
+static void print_line(FILE *out, const char *line)
 {
     if (out) fprintf(out, "%s\n", line);
 }
 
-/* Turns the rows of a part into a sheet; without rows it prints a line and returns NULL. */
-static void add_or_say(gt_table_list *tables, gt_table *sheet, FILE *out, const char *line)
+/* Adds a sheet that has rows. Frees one without rows and prints `line` instead, if given. Takes ownership of
+ * the sheet. */
+static void add_or_print(gt_table_list *tables, gt_table *sheet, FILE *out, const char *line)
 {
     if (sheet->row_count) {
         gt_table_list_add(tables, sheet);
     } else {
-        if (line) say(out, line);
+        if (line) print_line(out, line);
         gt_table_free(sheet);
     }
 }
 
 /* ---- groups of ops ---- */
 
-static void say_missing(const gt_batch_ranks *ranks, gt_batch_group group, FILE *out)
+static void print_missing(const gt_batch_ranks *ranks, gt_batch_group group, FILE *out)
 {
     const char *name = gt_batch_group_sheet(group).name;
     for (size_t place = 0; out && place < ranks->count; place++)
@@ -48,7 +49,7 @@ static void say_missing(const gt_batch_ranks *ranks, gt_batch_group group, FILE 
 static void add_groups(gt_batch_ranks *ranks, FILE *out, gt_table_list *tables)
 {
     for (gt_batch_group group = 0; group < GT_BATCH_GROUPS; group++) {
-        say_missing(ranks, group, out);
+        print_missing(ranks, group, out);
         gt_table *sheet = gt_batch_ops_sheet(&ranks->ops[group], group, &ranks->arguments[group]);
         if (sheet) gt_table_list_add(tables, sheet);
         gt_batch_ops_free(&ranks->ops[group]);
@@ -81,10 +82,11 @@ void gt_batch_tables(gt_batch_ranks *ranks, FILE *out, gt_table_list *tables)
     gt_table_list_add(tables, timelines);
     gt_table_list_add(tables, ranks->parts[GT_BATCH_COUNTS]);
     ranks->parts[GT_BATCH_COUNTS] = NULL; /* `tables` owns it now */
-    add_or_say(tables, gt_batch_unlinked(ranks->parts[GT_BATCH_UNLINKED]), out,
-               "No unlinked kernel events found.");
-    add_or_say(tables, gt_batch_short_ops(ranks->parts[GT_BATCH_SHORT_OPS]), out, "No short CPU ops found.");
-    add_or_say(tables, gt_batch_calls(ranks->parts[GT_BATCH_CALLS]), out, NULL);
+    add_or_print(tables, gt_batch_unlinked(ranks->parts[GT_BATCH_UNLINKED]), out,
+                 "No unlinked kernel events found.");
+    add_or_print(tables, gt_batch_short_ops(ranks->parts[GT_BATCH_SHORT_OPS]), out,
+                 "No short CPU ops found.");
+    add_or_print(tables, gt_batch_calls(ranks->parts[GT_BATCH_CALLS]), out, NULL);
     add_breakdown(tables, launchers, timelines);
 }
 
@@ -107,7 +109,7 @@ static const gt_col all2allv_columns[] = {
 static void add_named(gt_table_list *tables, gt_table *table, gt_sheet name)
 {
     gt_table_rename(table, name);
-    add_or_say(tables, table, NULL, NULL);
+    add_or_print(tables, table, NULL, NULL);
 }
 
 static void warn_of_mismatches(size_t count, const gt_error *error)

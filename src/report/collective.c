@@ -81,7 +81,7 @@ static void add_nodes(const sheets *s, const gt_collective_options *options)
 }
 
 /* Adds a sheet, or frees it if it has no rows and is optional. */
-static void hand_over(gt_table_list *list, gt_table *table, bool needed)
+static void add_or_free(gt_table_list *list, gt_table *table, bool needed)
 {
     if (table && (needed || table->row_count))
         gt_table_list_add(list, table);
@@ -115,14 +115,14 @@ bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, 
         return false;
     }
     if (options->gpus_per_node) add_nodes(&s, options);
-    hand_over(tables, s.sync_summary, true);
-    hand_over(tables, s.long_summary, true);
-    hand_over(tables, s.all2allv_summary, false);
-    hand_over(tables, s.heatmap, false);
-    hand_over(tables, s.events, true);
-    hand_over(tables, s.sync, true);
-    hand_over(tables, s.all2allv, false);
-    hand_over(tables, s.stragglers, false);
+    add_or_free(tables, s.sync_summary, true);
+    add_or_free(tables, s.long_summary, true);
+    add_or_free(tables, s.all2allv_summary, false);
+    add_or_free(tables, s.heatmap, false);
+    add_or_free(tables, s.events, true);
+    add_or_free(tables, s.sync, true);
+    add_or_free(tables, s.all2allv, false);
+    add_or_free(tables, s.stragglers, false);
     return true;
 }
 

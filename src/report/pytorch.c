@@ -45,16 +45,16 @@ enum { PHASES_SHOWN = GT_LENGTH(phases_shown) };
 
 static const char making_op_sheets[] = "Generating inference phase kernel launcher summaries...";
 
-static void say_no_ops(const char *phase)
+static void print_no_ops(const char *phase)
 {
     gt_info("⚠ No %s phase operations found in launchers", phase);
 }
 
 /* For a trace without ops. */
-static void say_no_phase_ops(void)
+static void print_no_phase_ops(void)
 {
     gt_info("%s", making_op_sheets);
-    for (size_t i = 0; i < PHASES_SHOWN; i++) say_no_ops(phases_shown[i].name);
+    for (size_t i = 0; i < PHASES_SHOWN; i++) print_no_ops(phases_shown[i].name);
 }
 
 /* ops_summary_prefill and ops_summary_decode. */
@@ -70,7 +70,7 @@ static void add_phase_op_sheets(const gt_linked_view *trace, const gt_launchers 
                     sheet->row_count);
             gt_table_list_add(tables, sheet);
         } else {
-            say_no_ops(phases_shown[i].name);
+            print_no_ops(phases_shown[i].name);
             gt_table_free(sheet);
         }
     }
@@ -241,7 +241,7 @@ static bool add_sheets(const gt_linked_view *trace, gt_extension *extension,
     gt_phases *phases = NULL;
     if (options->phases)
         phases = gt_phases_find(trace, trace->gpu_only ? NULL : &launchers, options->phase_options);
-    if (phases && trace->gpu_only) say_no_phase_ops();
+    if (phases && trace->gpu_only) print_no_phase_ops();
     bool made =
         (trace->gpu_only || add_host_sheets(trace, &launchers, extension, phases, options, tables, error)) &&
         add_kernel_sheets(trace, &launchers, extension, phases, total_ms, options, tables, error);

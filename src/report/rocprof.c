@@ -33,14 +33,13 @@ unsigned gt_rocprof_options_wanted(const gt_rocprof_options *options)
 
 /* ---- sheets ---- */
 
-static void warn_of_oddities(const gt_rocprof *run, const gt_table *kernels, bool from_stats)
+static void warn_about_input(const gt_rocprof *run, const gt_table *kernels, bool from_stats)
 {
     if (run->processes > 1 && run->process_count <= 1)
         gt_warn("%zu processes in the trace; the report covers the first one (PID %" PRId64 ")",
                 run->processes, run->pid);
     if (from_stats)
-        gt_warn(
-            "only statistics of kernels are there: the sheets have neither times of dispatches nor medians");
+        gt_warn("kernel statistics without a kernel trace: no timeline, no dispatches, no medians");
     else if (!kernels->row_count)
         gt_warn("No kernel events found in rocprof data");
     size_t backwards = 0;
@@ -125,7 +124,7 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
     gt_table *kernels = gt_rocprof_kernel_times(run, error);
     if (!kernels) return false;
     gt_table *stats = kernels->row_count ? NULL : gt_rocprof_stats_by_name(run, GT_STATS_KERNELS);
-    warn_of_oddities(run, kernels, stats != NULL);
+    warn_about_input(run, kernels, stats != NULL);
 
     gt_table_list later_sheets = {0};
     if ((options->short_kernel_study && !add_short_kernels(kernels, options, &later_sheets, error)) ||

@@ -328,7 +328,7 @@ def check_stats(check):
                                  ["hipGetLastError", "16", "0.00127", "0.079375", "", "0.096295985", "0.05", "0.44"],
                                  ["hipOnce", "1", "3e-05", "0.03", "", "", "0.03", "0.03"]],
                 [row[:8] for row in sheets["hip_api_summary"][1]])
-    check.equal("stats: a warning", True, "only statistics of kernels" in done.stderr)
+    check.equal("stats: a warning", True, "kernel statistics without a kernel trace" in done.stderr)
     run = maker.make_run(dispatches=20)
     maker.write_csv(run[0], os.path.join(folder, "7"))
     sheets, _ = check.report("stats_beside", os.path.join(check.folder, "stats"))

@@ -151,7 +151,7 @@ static uint32_t uid_of(const sweep *s, uint32_t kernel)
     return s->trace->uid[s->rows[kernel]];
 }
 
-static void meet_partners(sweep *s, uint32_t kernel)
+static void pair_with_running(sweep *s, uint32_t kernel)
 {
     uint32_t own = s->stream_of[kernel];
     s->met_count = 0;
@@ -181,7 +181,7 @@ static bool sweep_over(sweep *s, const uint32_t *by_start, const uint32_t *by_en
         for (; ending < count && s->end_us[by_end[ending]] - now_us < least_us; ending++)
             if (is_long_enough(s, by_end[ending])) stop_waiting(s, by_end[ending]);
         if (is_long_enough(s, kernel)) {
-            meet_partners(s, kernel);
+            pair_with_running(s, kernel);
             start_waiting(s, kernel);
         }
         if (s->pair_count > PAIRS_MAX) return false;

@@ -48,7 +48,7 @@ static const gt_option output_options[] = {
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
-static const gt_short_option letters[] = {
+static const gt_short_option short_options[] = {
     {'b', "base_dir"}, {'p', "rank_pattern"}, {'e', "extension"},   {'f', "filters"},
     {'d', "dry_run"},  {'a', "all_kernels"},  {'r', "node_replay"}, {0}};
 
@@ -58,7 +58,7 @@ const gt_syntax gt_batch_syntax = {
     .files = "",
     .files_max = 0,
     .output_option = "output_xlsx_path",
-    .letters = letters,
+    .short_options = short_options,
 };
 
 /* What the reports of all folders share. */

@@ -37,7 +37,7 @@ const gt_syntax gt_rocprof_syntax = {
     .folders = true,
 };
 
-static void note_what_was_read(const gt_rocprof *run)
+static void log_input(const gt_rocprof *run)
 {
     gt_journal_info("Extracting kernel events...");
     gt_journal_info("  Found %zu kernel dispatches", gt_store_count(run->dispatches));
@@ -49,7 +49,7 @@ static void note_what_was_read(const gt_rocprof *run)
                     gt_interner_get(run->strings, run->hostname).bytes);
 }
 
-static void note_what_is_made(const gt_rocprof_options *wanted)
+static void log_sheets(const gt_rocprof_options *wanted)
 {
     gt_journal_info("Generating performance analysis...");
     gt_journal_info("  - GPU timeline");
@@ -62,10 +62,10 @@ static void note_what_is_made(const gt_rocprof_options *wanted)
         gt_journal_info("  - Short kernels (threshold: %" PRId64 " µs)", wanted->short_threshold_us);
 }
 
-static void note_reading(const gt_report *report)
+static void log_report(const gt_report *report)
 {
-    note_what_was_read(report->trace.rocprof);
-    note_what_is_made(&report->options.rocprof);
+    log_input(report->trace.rocprof);
+    log_sheets(&report->options.rocprof);
 }
 
 static void note_failure(const gt_error *error)
@@ -75,7 +75,7 @@ static void note_failure(const gt_error *error)
 
 bool gt_rocprof_report(const gt_trace_call *trace, gt_error *error)
 {
-    static const gt_report_hooks hooks = {.read_failed = note_failure, .was_read = note_reading};
+    static const gt_report_hooks hooks = {.read_failed = note_failure, .was_read = log_report};
     gt_journal_info("Loading rocprofv3 data from: %s", trace->path);
     return gt_trace_make_report(trace, GT_TRACE_ROCPROF, &hooks, error);
 }

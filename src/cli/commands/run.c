@@ -273,7 +273,7 @@ static const gt_option unsupported_options[] = {
 static const gt_option_group unsupported_group = {"Unsupported madengine options (usage error)",
                                                   unsupported_options, GT_LENGTH(unsupported_options)};
 
-static const gt_short_option letters[] = {
+static const gt_short_option short_options[] = {
     {'f', "additional_context_file"},
     {'c', "additional_context"},
     {'s', "summary_output"},
@@ -291,7 +291,7 @@ const gt_syntax gt_run_syntax = {
     .main_options = {"additional_context_file", "tools", "output_dir", "report", "list_tools"},
     .files = "[--] COMMAND [ARG...]",
     .files_max = SIZE_MAX,
-    .letters = letters,
+    .short_options = short_options,
     .is_command = true,
 };
 

@@ -39,7 +39,7 @@ static const gt_option output_options[] = {
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
-static const gt_short_option letters[] = {{'i', "iterations"}, {0}};
+static const gt_short_option short_options[] = {{'i', "iterations"}, {0}};
 
 const gt_syntax gt_split_syntax = {
     .groups = {&step_group, &window_group, &output_group, &gt_common_group},
@@ -48,7 +48,7 @@ const gt_syntax gt_split_syntax = {
     .files = "FILE",
     .files_max = 1,
     .output_option = "output_dir",
-    .letters = letters,
+    .short_options = short_options,
 };
 
 static bool read_count(const char **text, size_t *count)

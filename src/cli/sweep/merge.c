@@ -24,7 +24,7 @@ static const gt_option merge_options[] = {
 };
 static const gt_option_group merge_group = {"Merging", merge_options, GT_LENGTH(merge_options)};
 
-static const gt_short_option letters[] = {{'n', "num_ranks"}, {0}};
+static const gt_short_option short_options[] = {{'n', "num_ranks"}, {0}};
 
 const gt_syntax gt_sweep_merge_syntax = {
     .groups = {&merge_group, &gt_common_group},
@@ -32,7 +32,7 @@ const gt_syntax gt_sweep_merge_syntax = {
     .files = "DIR",
     .files_max = 1,
     .output_option = "output",
-    .letters = letters,
+    .short_options = short_options,
 };
 
 static bool merge(const gt_call *call, const gt_merge_traces *traces, unsigned threads, gt_error *error)

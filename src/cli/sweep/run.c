@@ -53,9 +53,10 @@ static const gt_option run_options[] = {
 };
 static const gt_option_group run_group = {"Runs", run_options, GT_LENGTH(run_options)};
 
-static const gt_short_option letters[] = {{'c', "channels"},      {'t', "threads"},      {'f', "config"},
-                                          {'p', "nproc"},         {'r', "rocprof"},      {'m', "stats"},
-                                          {'s', "skip_existing"}, {'n', "no_aggregate"}, {0}};
+static const gt_short_option short_options[] = {
+    {'c', "channels"},      {'t', "threads"},      {'f', "config"},
+    {'p', "nproc"},         {'r', "rocprof"},      {'m', "stats"},
+    {'s', "skip_existing"}, {'n', "no_aggregate"}, {0}};
 
 const gt_syntax gt_sweep_run_syntax = {
     .groups = {&grid_group, &command_group, &run_group, &gt_sweep_plain_group},
@@ -63,7 +64,7 @@ const gt_syntax gt_sweep_run_syntax = {
     .files = "[-- COMMAND...]",
     .files_max = SIZE_MAX,
     .output_option = "output_dir",
-    .letters = letters,
+    .short_options = short_options,
     .is_command = true,
 };
 

@@ -186,7 +186,7 @@ static bool is_wanted(const perfetto_reader *r, gt_event_kind kind)
 #define BIT(column) (UINT64_C(1) << (column))
 
 /* Flow ids become flow events: from calls of the host, to what runs on the GPU. */
-static void add_arrows(perfetto_reader *r, const gt_perfetto_event *event, gt_event_kind kind)
+static void add_flow_events(perfetto_reader *r, const gt_perfetto_event *event, gt_event_kind kind)
 {
     bool starts = kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
     bool ends = kind == GT_KIND_KERNEL || kind == GT_KIND_MEMCPY || kind == GT_KIND_MEMSET;
@@ -225,7 +225,7 @@ static void read_slice(perfetto_reader *r, const gt_perfetto_event *event)
     present &= ~(BIT(GT_EVENT_CATEGORY) | BIT(GT_EVENT_PHASE) | BIT(GT_EVENT_DURATION) | BIT(GT_EVENT_FLOW) |
                  BIT(GT_EVENT_META_NAME) | BIT(GT_EVENT_META_LABELS));
     gt_store_writer_add(r->rows, present, r->record.cells);
-    add_arrows(r, event, kind);
+    add_flow_events(r, event, kind);
 }
 
 static uint32_t intern_number(perfetto_reader *r, int64_t number)

@@ -158,8 +158,8 @@ static bool mistyped_integer(gt_record_reader *reader, gt_record *record, int fi
 }
 
 /* Skips a value that is not wanted, or that is wanted but has the wrong type (field >= 0). */
-static bool pass_over(gt_record_reader *reader, gt_json *json, gt_record *record, gt_json_type type,
-                      int field)
+static bool skip_value(gt_record_reader *reader, gt_json *json, gt_record *record, gt_json_type type,
+                       int field)
 {
     gt_step step = {.op = GT_STEP_CONSTANT, .field = field, .mistyped = field >= 0, .begin = place(json)};
     if (!gt_json_skip(json)) return false;
@@ -268,7 +268,7 @@ static bool read_field(gt_record_reader *reader, gt_json *json, gt_record *recor
 {
     gt_json_type type = gt_json_peek(json);
     gt_field_kind kind = reader->fields[field].kind;
-    if (type == GT_JSON_NULL) return pass_over(reader, json, record, type, -1);
+    if (type == GT_JSON_NULL) return skip_value(reader, json, record, type, -1);
     if (kind == GT_FIELD_JSON) return read_json_field(reader, json, record, field);
     if (type == GT_JSON_STRING) return read_string_field(reader, json, record, field);
     if (type == GT_JSON_NUMBER && (kind == GT_FIELD_INT || kind == GT_FIELD_TIME))
@@ -279,7 +279,7 @@ static bool read_field(gt_record_reader *reader, gt_json *json, gt_record *recor
         set_value(reader, json, record, step);
         return true;
     }
-    return type != GT_JSON_NONE && pass_over(reader, json, record, type, field);
+    return type != GT_JSON_NONE && skip_value(reader, json, record, type, field);
 }
 
 /* Keys with escapes are rare; only then the key is decoded. */
@@ -307,7 +307,7 @@ static bool read_object(gt_record_reader *reader, gt_json *json, gt_record *reco
                 read = read_object(reader, json, record, child);
             } else {
                 if (child) record->not_object = true;
-                read = type != GT_JSON_NONE && pass_over(reader, json, record, type, -1);
+                read = type != GT_JSON_NONE && skip_value(reader, json, record, type, -1);
             }
         }
         if (!read) return false;
@@ -352,7 +352,7 @@ static size_t decided_at(const gt_record_reader *reader)
     return at < reader->step_count && reader->steps[at].depth > 1 ? GT_NOT_DECIDED : at;
 }
 
-static void teach(gt_record_reader *reader, const gt_json *json, const gt_record *record)
+static void learn_record(gt_record_reader *reader, const gt_json *json, const gt_record *record)
 {
     if (record->not_object || reader->step_count > MAX_STEPS) return;
     gt_learned_add(reader->learned, record->text, (size_t)(json->at - record->text), reader->steps,
@@ -390,6 +390,6 @@ bool gt_record_read(gt_record_reader *reader, gt_json *json, gt_record *record)
     reader->misses++;
     if (!read_general(reader, json, record)) return false;
     record->dropped = reader->unwanted && reader->unwanted(record, reader);
-    if (!resting) teach(reader, json, record);
+    if (!resting) learn_record(reader, json, record);
     return true;
 }
