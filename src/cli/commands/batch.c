@@ -92,6 +92,8 @@ static void add_filters(gt_buffer *out, const batch *b, const char *between)
     }
 }
 
+/* FOLDER/<name of the folder>_<filters>_performance_report.xlsx, as the replaced program names it; a filter
+ * may contain '/', a file name may not. The caller frees it. */
 static char *default_xlsx(const batch *b, const gt_batch_folder *folder)
 {
     gt_buffer filters = {0};
@@ -105,6 +107,8 @@ static char *default_xlsx(const batch *b, const gt_batch_folder *folder)
     return path;
 }
 
+/* With several folders of traces, CSV files go into a subfolder each, so that reports do not overwrite each
+ * other. */
 static gt_destinations choose_destinations(const batch *b, const gt_batch_folder *folder)
 {
     const gt_arguments *arguments = &b->call->arguments;

@@ -1,4 +1,4 @@
-/* `gputally jax`: the report on a JAX profile. */
+/* `gputally jax`: the report on a JAX profile; of a folder, one report per host. */
 #include "cli/commands/commands.h"
 
 #include "base/memory.h"

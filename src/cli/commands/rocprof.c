@@ -37,6 +37,7 @@ const gt_syntax gt_rocprof_syntax = {
     .folders = true,
 };
 
+/* Lines of the TraceLens program, printed only under its name (cli/journal.h). */
 static void log_input(const gt_rocprof *run)
 {
     gt_journal_info("Extracting kernel events...");

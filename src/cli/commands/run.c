@@ -312,6 +312,8 @@ static gt_exit list_tools(void)
     return GT_EXIT_DONE;
 }
 
+/* A usage error if an option of madengine is given that gputally knows but does not support; otherwise
+ * GT_EXIT_DONE. */
 static gt_exit refuse_unsupported(const gt_call *call)
 {
     for (size_t i = 0; i < GT_LENGTH(unsupported_options); i++)
@@ -349,6 +351,8 @@ static const char *target_of(const gt_value *context, const char *wanted)
     return deploy ? deploy : "local";
 }
 
+/* Collects what the plan depends on: options, context and tools file. Strings are in the arena or are those
+ * of the arguments. */
 static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *request, gt_error *error)
 {
     const gt_arguments *a = &call->arguments;
@@ -384,6 +388,8 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
     return true;
 }
 
+/* A usage error if the target is unknown; otherwise GT_EXIT_DONE. The target may come from the context, so
+ * the option parser cannot check it. */
 static gt_exit refuse_target(const gt_call *call, const char *target)
 {
     static const char *const targets[] = {"local", "slurm", "k8s"};
@@ -411,6 +417,8 @@ static void write_record(const gt_plan *plan, const gt_outcome *outcome, const c
     if (!gt_record_write(plan, outcome, path, &error)) gt_warn("%s", error.text);
 }
 
+/* Runs the plan, then writes the reports and the record: also if the command failed, because what it recorded
+ * until then is useful. */
 static gt_exit execute_plan(const gt_call *call, gt_plan *plan)
 {
     const char *summary = gt_arguments_string(&call->arguments, "summary_output");
@@ -447,6 +455,7 @@ static void node_options(const gt_call *call, gt_plan *plan, gt_arg_list *words)
     gt_arg_list_add(plan->arena, words, "--no_progress");
 }
 
+/* The nodes start this program by its absolute path, which must exist on all of them. */
 static gt_exit run_on_slurm(const gt_call *call, gt_plan *plan)
 {
     gt_arg_list words = {0};

@@ -1,5 +1,6 @@
-/* Writes the objects line by line. Every value from a context is a quoted string, which is valid in both
- * JSON and YAML. */
+/* Kubernetes: makes the YAML file with the objects of a run (targets.h lists them), line by line. gputally
+ * does not submit it. Every value from a context is written as a quoted JSON string, which is valid YAML too,
+ * so a value cannot change the structure of the file. */
 #include "run/targets/targets.h"
 #include "base/memory.h"
 #include "json/string.h"
@@ -14,6 +15,8 @@
 
 enum { CONFIG_MAX_BYTES = 1000000, NAME_MAX_LETTERS = 50 };
 
+/* Defaults under the settings of the context, as in madengine: for every job, then for one or several GPUs,
+ * then for several nodes. A later object overrides an earlier one. */
 static const char defaults[] = "{\"k8s\": {\"namespace\": \"default\", \"image_pull_policy\": \"Always\", "
                                "\"backoff_limit\": 3, \"results_size\": \"10Gi\"}, "
                                "\"env_vars\": {\"OMP_NUM_THREADS\": \"8\"}}";

@@ -1,4 +1,9 @@
-/* SLURM: writes the job script, submits it and waits for the job. */
+/* SLURM: writes the job script, submits it with sbatch and waits for the job.
+ *
+ * The script starts `gputally run --target local` once per node, so that each node profiles its own part and
+ * writes its own record; gt_slurm_run combines the records. Values from a context are quoted for the shell;
+ * those of #SBATCH directives must not contain control characters, because a line break would end the
+ * directive. */
 #include "run/targets/targets.h"
 #include "base/memory.h"
 #include "base/log.h"
@@ -18,6 +23,8 @@
 
 /* ---- job script ---- */
 
+/* Defaults under the settings of the context, as in madengine: for every job, then for one or several nodes.
+ */
 static const char defaults[] =
     "{\"slurm\": {\"partition\": \"amd-rccl\", \"nodes\": 1, \"gpus_per_node\": 8, \"time\": \"24:00:00\", "
     "\"output_dir\": \"./slurm_results\", \"exclusive\": true, \"modules\": []}, "
