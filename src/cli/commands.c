@@ -1,5 +1,5 @@
-/* The table of commands. To add a command, add a row here and a file in cli/commands that defines its syntax
- * and its run function. */
+/* The table of commands. To add a command, add a row here, a file in cli/commands that defines its syntax and
+ * its run function, and their declarations in cli/commands/commands.h. */
 #include "cli/command.h"
 #include "cli/commands/commands.h"
 #include "base/memory.h"

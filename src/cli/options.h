@@ -52,9 +52,9 @@ typedef struct gt_option_alias {
 /* The command line of a command: groups of options, and arguments without an option name ("files"). */
 typedef struct gt_syntax {
     const gt_option_group *groups[GT_OPTION_GROUPS_MAX]; /* NULL after the last */
-    const char
-        *main_options[GT_MAIN_OPTIONS_MAX]; /* the options that help shows first; NULL after the last */
-    const gt_option_alias *aliases;         /* ends with {0}; NULL: none */
+    const char *main_options[GT_MAIN_OPTIONS_MAX]; /* the options that help shows first, at least one; NULL
+                                                      after the last */
+    const gt_option_alias *aliases;                /* ends with {0}; NULL: none */
     const char *files;       /* as shown in help: "FILE", "FILE...", "[FILE...]"; "": no files */
     const char *file_option; /* the option that a file is the value of; NULL: files are separate arguments */
     size_t files_max;

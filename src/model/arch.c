@@ -2,7 +2,9 @@
  *
  * To add a GPU, add a row to the table below, sorted by name, with a comment that names the source of its
  * figures. Then add a column to the table in docs/models.md and the name to the list in
- * tests/model/cli_cases.txt. test_known_gpus in tests/model/test_models.c checks all rows.
+ * tests/model/cli_cases.txt. test_known_gpus in tests/model/test_models.c checks the order of the rows and
+ * that the figures are plausible for a data-centre GPU; for a smaller one, lower its limits. Nothing compares
+ * docs/models.md with the table.
  *
  * Figures are without sparsity. Vector units mostly compute 16-bit numbers as 32-bit ones, so if a vendor
  * does not specify the 16-bit rate, that of fp32 is used. */

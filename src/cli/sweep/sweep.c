@@ -1,5 +1,5 @@
-/* The table of steps, and the functions that they share. To add a step, add a row here and its functions
- * in this folder. */
+/* The table of steps, and the functions that they share. To add a step, add a row here, in the usual order of
+ * the steps, its syntax and function in a file of this folder, and their declarations in sweep.h. */
 #include "cli/sweep/sweep.h"
 #include "base/log.h"
 #include "base/memory.h"

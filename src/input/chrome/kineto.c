@@ -1,8 +1,8 @@
 /* The reader of PyTorch profiler traces: which fields of an event are read, and which events are kept.
  *
  * One table of fields serves both formats, because PyTorch's Perfetto traces hold the arguments of the Chrome
- * trace as annotations of the same names. To read one more argument, add a column to trace/events.h and a row
- * to `fields`.
+ * trace as annotations of the same names. To read one more argument, add a column to trace/events.h, its type
+ * to gt_event_columns in trace/events.c, and a row to `fields`.
  *
  * Every event gets a kind (trace/events.h), which its category and phase determine. Events of no known kind
  * are skipped early, by their category alone, so that most of a trace is never parsed in detail. */

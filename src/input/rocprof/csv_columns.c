@@ -1,9 +1,10 @@
 /* The columns of rocprofv3's CSV files: one table per kind of file, one row per column name.
  *
  * To read one more field: add its column name, how it is read, and the column of the store
- * (trace/rocprof/rocprof.h) that it fills to the table of its kind below. Nothing else is needed if the value
- * is stored as it is. A value that needs further work gets a SLOT_ in csv.h instead, and the add_ function of
- * its kind in csv.c uses it.
+ * that it fills to the table of its kind below. Nothing else is needed if the store has that column and the
+ * value is stored as it is. A new column is a value of the enum in trace/rocprof/rocprof.h and a row in
+ * trace/rocprof/rocprof.c; readers of other formats leave it absent until they fill it. A value that needs
+ * further work gets a SLOT_ in csv.h instead, and the add_ function of its kind in csv.c uses it.
  *
  * To read one more kind of file: a value of gt_csv_kind (readers.h), an entry of `kinds` with its columns,
  * and an add_ function in csv.c. */

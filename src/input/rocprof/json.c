@@ -1,9 +1,10 @@
 /* The reader of rocprofv3's JSON files.
  *
  * One table of fields per kind of record says which values are read; to read one more, add a column to
- * trace/rocprof/rocprof.h and a row to the table. The rest is the way down to the arrays of records. Keys may
- * come in any order, and of a repeated key the last value counts. What no sheet uses (code objects,
- * configuration) is skipped. json_extra.c reads what only the extra sheets need. */
+ * trace/rocprof/rocprof.h, its type to rocprof.c there, and a row to the table. A column without a row or
+ * with the path NULL is not read. The rest is the way down to the arrays of records. Keys may come in any
+ * order, and of a repeated key the last value counts. What no sheet uses (code objects, configuration) is
+ * skipped. json_extra.c reads what only the extra sheets need. */
 #include "input/rocprof/readers.h"
 #include "base/log.h"
 #include "base/memory.h"

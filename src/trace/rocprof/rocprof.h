@@ -162,7 +162,7 @@ enum {
 /* Column names of agent_info.csv, from GT_AGENT_INFO on: gt_agent_info_names[column - GT_AGENT_INFO]. */
 extern const char *const gt_agent_info_names[GT_AGENT_INFO_COLUMNS];
 
-/* Types of the columns. Absent values are 0, except for a grid and a block of 1 x 1 x 1 and no kernel id. */
+/* Types of the columns, and the values of absent cells. Every column of the enums above needs a row. */
 extern const gt_store_column gt_dispatch_columns[GT_DISPATCH_COLUMNS];
 extern const gt_store_column gt_copy_columns[GT_COPY_COLUMNS];
 extern const gt_store_column gt_call_columns[GT_CALL_COLUMNS];
