@@ -68,11 +68,12 @@ static atomic_bool failing_onwards; /* all after it fail, too */
 static atomic_long failed_count;
 
 enum { BLOCKS = 1 << 18 };
-static atomic_flag blocks_lock = ATOMIC_FLAG_INIT;
 static void *blocks[BLOCKS]; /* in use and allocated while counting; linear probing */
 static size_t block_count;
 
 #if CAN_FAIL_ALLOCATIONS
+static atomic_flag blocks_lock = ATOMIC_FLAG_INIT;
+
 /* Blocks of two functions of libc are not followed: what pthread_create allocates belongs to a stack, which
  * libc keeps for the next thread; and regcomp does not free everything when it fails. */
 static _Thread_local bool is_in_libc;
