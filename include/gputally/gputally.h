@@ -40,7 +40,7 @@ extern "C" {
 #define GPUTALLY_API
 #endif
 
-#define GPUTALLY_ERROR_SIZE 1024 /* large enough for every error */
+#define GPUTALLY_ERROR_SIZE 1024 /* enough for every error but one about a very long path, which is cut */
 
 GPUTALLY_API const char *gputally_version(void); /* "0.1.0" */
 

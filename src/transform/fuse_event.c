@@ -1,5 +1,6 @@
 /* Reads a trace event by event, and writes single events with other ids, names and times. */
 #include "transform/fuse_event.h"
+#include "input/chrome/chrome.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "json/number.h"
@@ -69,7 +70,7 @@ bool gt_fuse_walk_trace(gt_fuse_walk *w, const char *path, bool (*record)(gt_fus
         *error = w->json.error;
         gt_error_prefix(error, path);
     } else if (!w->found) {
-        whole = gt_fail(error, "%s: not a PyTorch trace (no 'traceEvents')", path);
+        whole = gt_fail(error, "%s: " GT_NOT_PYTORCH, path);
     } else if (gt_stream_damage(stream) && !w->has_stopped) {
         whole = gt_fail(error, "%s: %s", path, gt_stream_damage(stream));
     }

@@ -29,8 +29,8 @@ bool gt_gpu_stream_read(gt_stream *stream, int64_t gpu, gt_interner *strings, co
                         gt_gpu_stream *out, gt_error *error);
 
 /* Reads the events into `store`, and those that format->aside selects into `aside`, which may be NULL.
- * `missing` is the message if the document has no list of events: "not a PyTorch trace (no 'traceEvents')".
- */
+ * `missing` is the message if the document has no list of events. */
+#define GT_NOT_PYTORCH "not a PyTorch trace (no 'traceEvents')"
 bool gt_chrome_read_events(gt_stream *stream, const gt_record_format *format, gt_store *store,
                            gt_store *aside, const char *missing, const gt_read_options *options,
                            gt_error *error);

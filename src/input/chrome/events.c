@@ -117,8 +117,7 @@ gt_plain_events *gt_plain_events_read(gt_stream *stream, const gt_read_options *
                                      .check = set_integral};
     gt_interner *strings = gt_interner_new();
     gt_store *store = gt_store_new(plain_columns, GT_PLAIN_COLUMNS, strings);
-    if (gt_chrome_read_events(stream, &format, store, NULL, "not a PyTorch trace (no 'traceEvents')", options,
-                              error))
+    if (gt_chrome_read_events(stream, &format, store, NULL, GT_NOT_PYTORCH, options, error))
         return gt_plain_events_new(store, strings);
     gt_store_free(store);
     gt_interner_free(strings);

@@ -311,8 +311,7 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
         return gt_kineto_read_perfetto(stream, keep, options, store, flow_events, error);
     gt_record_format format = {"event", fields, gt_event_columns, GT_EVENT_COLUMNS, set_kind, NULL, is_arrow};
     if (!keep.every_event) format.unwanted = keep.python_functions ? is_unused : is_unused_or_python;
-    return gt_chrome_read_events(stream, &format, store, flow_events,
-                                 "not a PyTorch trace (no 'traceEvents')", options, error);
+    return gt_chrome_read_events(stream, &format, store, flow_events, GT_NOT_PYTORCH, options, error);
 }
 
 gt_pytorch_read *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep,

@@ -13,8 +13,6 @@
 #include <string.h>
 #include <strings.h>
 
-static const char NOT_PYTORCH[] = "not a PyTorch trace (no 'traceEvents')";
-
 /* ---- collectives ---- */
 
 /* The columns are those of all events; columns that are not listed here stay empty and take no memory. */
@@ -158,7 +156,8 @@ gt_rank_events *gt_kineto_read_collectives(gt_stream *stream, unsigned threads, 
     gt_json_begin(&json, stream, 0);
     bool read = gt_chrome_visit(&json, &(gt_chrome_visitor){&r, read_collectives, read_rank_member}, &found);
     events->events = gt_store_records(events->store);
-    if (gt_chrome_accept(&json, read, found, events->events, NOT_PYTORCH, &r.options, error)) return events;
+    if (gt_chrome_accept(&json, read, found, events->events, GT_NOT_PYTORCH, &r.options, error))
+        return events;
     gt_rank_events_free(events);
     return NULL;
 }
@@ -261,7 +260,7 @@ gt_kernel_list *gt_kineto_read_kernels_stream(gt_stream *stream, const gt_read_o
     gt_kernel_list *list = gt_alloc_zero(1, sizeof *list);
     list->strings = gt_interner_new();
     gt_store *store = gt_store_new(kernel_columns, FIELDS, list->strings);
-    bool read = gt_chrome_read_events(stream, &kernel_format, store, NULL, NOT_PYTORCH, options, error);
+    bool read = gt_chrome_read_events(stream, &kernel_format, store, NULL, GT_NOT_PYTORCH, options, error);
     if (read) find_extremes(list, store);
     gt_store_free(store);
     if (read) return list;
