@@ -34,6 +34,14 @@ static const gt_option short_kernel_options[] = {
      "set the number of bins of short_kernel_histogram"},
 };
 
+static const gt_option extra_sheets_options[] = {
+    {"no_extra_sheets", GT_OPTION_FLAG, NULL, NULL,
+     "omit sheets that TraceLens does not have, such as those of API calls, memory copies, counters, agents "
+     "and processes"},
+};
+
+const gt_option_group gt_extra_sheets_group = {"Extra sheets", extra_sheets_options,
+                                               GT_LENGTH(extra_sheets_options)};
 const gt_option_group gt_short_kernel_group = {"Short kernels", short_kernel_options,
                                                GT_LENGTH(short_kernel_options)};
 const gt_option_group gt_output_group = {"Output", output_options, GT_LENGTH(output_options)};

@@ -23,6 +23,7 @@
 
 extern const gt_option_group gt_output_group;       /* --output_xlsx_path, --output_csvs_dir, --output_db */
 extern const gt_option_group gt_common_group;       /* threads, strictness, messages */
+extern const gt_option_group gt_extra_sheets_group; /* the sheets that TraceLens does not have */
 extern const gt_option_group gt_short_kernel_group; /* the study of short kernels */
 
 /* Applies --quiet, --no_progress, --threads and --strict. False if one has an invalid value. */

@@ -34,7 +34,7 @@ typedef struct gt_option_group {
     size_t count;
 } gt_option_group;
 
-enum { GT_OPTION_GROUPS_MAX = 12, GT_OPTIONS_MAX = 64, GT_MAIN_OPTIONS_MAX = 5 };
+enum { GT_OPTION_GROUPS_MAX = 16, GT_OPTIONS_MAX = 96, GT_MAIN_OPTIONS_MAX = 5 };
 
 /* A one-letter option: -t for --tags. Its value may follow directly or after "=", and flags may be combined:
  * -tVALUE, -t=VALUE, -rd. */
@@ -62,6 +62,7 @@ typedef struct gt_syntax {
     const char *output_option;            /* the option whose short form is -o; NULL: none */
     const gt_short_option *short_options; /* ends with {0}; NULL: only -o */
     bool is_command;                      /* the files are a command: options end at its first word */
+    bool best_defaults;                   /* gt_report_options_best, not those of the reference */
     const char *report_ending;            /* suffix of the default workbook name; NULL: "_perf_report.xlsx" */
 } gt_syntax;
 

@@ -53,12 +53,13 @@ void gt_trace_show_files(const gt_output *output)
 
 static void set_option(gt_report_options *options, const gt_option *option, const gt_option_value *value)
 {
+    if (!value->given) return; /* defaults are those of the report */
     char number[32];
     gt_error error = {""};
     bool valid = true;
     snprintf(number, sizeof number, "%" PRId64, value->number);
     if (option->kind == GT_OPTION_FLAG)
-        valid = !value->given || gt_report_options_set(options, option->name, "true", &error);
+        valid = gt_report_options_set(options, option->name, "true", &error);
     else if (option->kind == GT_OPTION_INT)
         valid = !value->text || gt_report_options_set(options, option->name, number, &error);
     else if (option->kind == GT_OPTION_STRING)
@@ -72,13 +73,15 @@ static gt_report_options report_options(const gt_trace_call *trace)
 {
     const gt_arguments *arguments = &trace->call->arguments;
     const gt_option_group *const *groups = arguments->syntax->groups;
-    gt_report_options options = gt_report_options_default();
+    gt_report_options options =
+        arguments->syntax->best_defaults ? gt_report_options_best() : gt_report_options_default();
     size_t index = 0;
     for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && groups[g]; g++)
         for (size_t i = 0; i < groups[g]->count; i++, index++)
             if (gt_report_option_exists(groups[g]->options[i].name))
                 set_option(&options, &groups[g]->options[i], &arguments->values[index]);
-    if (trace->call->by_old_name) options.rocprof.extra_sheets = false; /* that program has none of them */
+    if (trace->call->by_old_name) /* these programs have none of them */
+        options.rocprof.extra_sheets = options.pytorch.extra_sheets = false;
     options.read = *trace->read;
     return options;
 }

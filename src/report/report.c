@@ -72,11 +72,11 @@ static const struct {
     {"short_kernel_study", FLAG, AT(rocprof.short_kernel_study), AT(pytorch.short_kernel_study)},
     {"short_kernel_threshold_us", INT, AT(rocprof.short_threshold_us), AT(pytorch.short_threshold_us)},
     {"short_kernel_histogram_bins", INT, AT(rocprof.short_bins), AT(pytorch.short_bins)},
+    {"no_extra_sheets", NEGATED_FLAG, AT(rocprof.extra_sheets), AT(pytorch.extra_sheets)},
     /* rocprofv3 */
     {"disable_kernel_summary", NEGATED_FLAG, AT(rocprof.kernel_summary), 0},
     {"kernel_details", FLAG, AT(rocprof.kernel_details), 0},
     {"topk_kernels", SPECIAL, 0, 0},
-    {"no_extra_sheets", NEGATED_FLAG, AT(rocprof.extra_sheets), 0},
     {"all_processes", FLAG, AT(all_processes), 0},
     /* PyTorch */
     {"include_unlinked_kernels", FLAG, AT(pytorch.include_unlinked_kernels), 0},
@@ -118,7 +118,14 @@ gt_report_options gt_report_options_default(void)
     gt_report_options options = {.rocprof = gt_rocprof_options_default(),
                                  .pytorch = gt_pytorch_options_default()};
     options.rocprof.extra_sheets = true;
+    options.pytorch.extra_sheets = true;
     options.pytorch.extra_options = gt_hta_options_default();
+    return options;
+}
+
+gt_report_options gt_report_options_best(void)
+{
+    gt_report_options options = gt_report_options_default();
     return options;
 }
 

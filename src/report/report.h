@@ -35,7 +35,11 @@ typedef struct gt_report_options {
     size_t keyword_capacity; /* of jax.keywords, which gt_report_options_free frees */
 } gt_report_options;
 
+/* Those of `gputally pytorch`, `rocprof` and `jax`, and of the public interface: the reference's defaults,
+ * with our extra sheets. */
 gt_report_options gt_report_options_default(void);
+/* Those of `gputally report`: what shows most of a trace, also where the reference's defaults differ. */
+gt_report_options gt_report_options_best(void);
 void gt_report_options_free(gt_report_options *options);
 
 /* Whether reports have an option of this name: that of the command line, without the dashes. Options that

@@ -9,13 +9,15 @@
 const gt_syntax gt_report_syntax = {
     .groups = {&gt_pytorch_sheets_group, &gt_pytorch_phases_group, &gt_pytorch_roofline_group,
                &gt_pytorch_comparison_group, &gt_extra_group, &gt_rocprof_group, &gt_jax_group,
-               &gt_short_kernel_group, &gt_output_group, &gt_pytorch_unused_group, &gt_common_group},
+               &gt_short_kernel_group, &gt_extra_sheets_group, &gt_output_group, &gt_pytorch_unused_group,
+               &gt_common_group},
     .main_options = {"output_xlsx_path", "output_csvs_dir", "output_db", "enable_kernel_summary",
                      "short_kernel_study"},
     .aliases = gt_pytorch_aliases,
     .files = "FILE...",
     .files_max = SIZE_MAX,
     .folders = true,
+    .best_defaults = true,
 };
 
 static bool make_matching_report(const gt_trace_call *trace, gt_error *error)

@@ -20,15 +20,14 @@ static const gt_option report_options[] = {
     {"topk_kernels", GT_OPTION_INT, "K", NULL, "keep only the K longest dispatches in kernel_details"},
     {"disable_kernel_summary", GT_OPTION_FLAG, NULL, NULL,
      "omit the sheets kernel_summary and kernel_summary_by_category"},
-    {"no_extra_sheets", GT_OPTION_FLAG, NULL, NULL,
-     "omit sheets that TraceLens does not have: API calls, memory copies, counters, agents, processes"},
     {"all_processes", GT_OPTION_FLAG, NULL, NULL,
      "read all processes of a JSON file, not only the first (other formats: always all)"},
 };
 const gt_option_group gt_rocprof_group = {"rocprofv3 sheets", report_options, GT_LENGTH(report_options)};
 
 const gt_syntax gt_rocprof_syntax = {
-    .groups = {&input_group, &gt_rocprof_group, &gt_short_kernel_group, &gt_output_group, &gt_common_group},
+    .groups = {&input_group, &gt_rocprof_group, &gt_short_kernel_group, &gt_extra_sheets_group,
+               &gt_output_group, &gt_common_group},
     .main_options = {"output_xlsx_path", "output_csvs_dir", "kernel_details", "topk_kernels",
                      "short_kernel_study"},
     .files = "FILE",
