@@ -2,6 +2,7 @@
  * in numpy's order (pairwise), so that percentages are equal to pandas' to the last bit. */
 #include "analysis/sheet_parts.h"
 
+#include "base/guard.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -81,6 +82,25 @@ void gt_gpu_timeline_add(gt_table *timeline, const char *type, double time_us, d
     gt_table_set_cstr(timeline, TYPE, row, type);
     gt_table_set_float(timeline, TIME_MS, row, time_us / 1000.0);
     gt_table_set_float(timeline, PERCENT, row, percent);
+}
+
+gt_table *gt_gpu_timeline_by_device_new(gt_interner *strings)
+{
+    gt_table *by_device = gt_gpu_timeline_new(strings);
+    gt_table_rename(by_device, GT_SHEET_GPU_TIMELINE_BY_DEVICE);
+    gt_table_move_column(by_device, gt_table_add_column(by_device, GT_COL_DEVICE, GT_TYPE_INT), 0);
+    return by_device;
+}
+
+size_t gt_gpu_timeline_add_device(gt_table *by_device, int64_t device, const gt_table *timeline)
+{
+    size_t first = by_device->row_count;
+    gt_error error;
+    if (!gt_table_append_outer(by_device, timeline, &error)) gt_raise_internal("%s", error.text);
+    size_t column = gt_table_find(by_device, GT_COL_DEVICE);
+    for (size_t row = first; row < by_device->row_count; row++)
+        gt_table_set_int(by_device, column, row, device);
+    return first;
 }
 
 /* ---- short_kernel_histogram ---- */

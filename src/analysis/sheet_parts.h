@@ -29,6 +29,13 @@ void gt_table_add_percentages(gt_table *table, size_t column);
 gt_table *gt_gpu_timeline_new(gt_interner *strings);
 void gt_gpu_timeline_add(gt_table *timeline, const char *type, double time_us, double percent);
 
+/* gpu_timeline_by_device without rows: the column device, then those of gpu_timeline. A report that needs
+ * more than the device's number to tell devices apart, such as a rank, inserts columns after it. */
+gt_table *gt_gpu_timeline_by_device_new(gt_interner *strings);
+/* Adds the rows of one device's timeline, which may have further columns; the sheet then has them, too. Cells
+ * of columns that only the sheet has are null. Returns the index of the first row added. */
+size_t gt_gpu_timeline_add_device(gt_table *by_device, int64_t device, const gt_table *timeline);
+
 /* ---- short_kernel_histogram ---- */
 
 enum { GT_HISTOGRAM_BINS_MAX = 10 * 1000 * 1000 };

@@ -3,6 +3,8 @@
 #include "base/memory.h"
 #include "schema/columns.h"
 
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, gt_col label, gt_col time,
@@ -26,6 +28,104 @@ void gt_summary_timeline(const gt_terminal *terminal, const gt_table *timeline)
     gt_terminal_heading(terminal, "GPU timeline");
     gt_summary_bars(terminal, timeline, GT_COL_TYPE, GT_COL_TIME_MS, GT_COL_PERCENT);
 }
+
+void gt_summary_timeline_of_devices(const gt_terminal *terminal, const gt_table *timeline,
+                                    size_t device_count)
+{
+    char heading[96];
+    snprintf(heading, sizeof heading, "GPU timeline of %zu devices together (busy: at least one of them is)",
+             device_count);
+    gt_terminal_heading(terminal, heading);
+    gt_summary_bars(terminal, timeline, GT_COL_TYPE, GT_COL_TIME_MS, GT_COL_PERCENT);
+}
+
+/* ---- devices ---- */
+
+enum { DEVICES_SHOWN = 16 };
+
+/* Rows of gpu_timeline_by_device that become columns; PyTorch and rocprofv3 have different ones. */
+static const struct {
+    const char *type, *header;
+} device_shares[] = {
+    {"busy_time", "busy"},
+    {"computation_time", "compute"},
+    {"kernel", "kernels"},
+    {"exposed_comm_time", "comm"},
+    {"exposed_memcpy_time", "copy"},
+    {"memory", "copies"},
+    {"idle_time", "idle"},
+    {"idle", "idle"},
+    {"micro_idle_time", "micro idle"},
+    {"macro_idle_time", "macro idle"},
+};
+
+/* Whether two rows belong to the same timeline: all columns but those of the timeline itself are equal. */
+static bool is_same_timeline(const gt_table *by_device, size_t a, size_t b)
+{
+    for (size_t i = 0; i < by_device->column_count; i++) {
+        const gt_column *column = &by_device->columns[i];
+        if (gt_column_is_null(column, a) != gt_column_is_null(column, b)) return false;
+        if (gt_column_is_null(column, a)) continue;
+        if (column->type == GT_TYPE_INT && column->ints[a] != column->ints[b]) return false;
+        if (column->type == GT_TYPE_BOOL && column->bools[a] != column->bools[b]) return false;
+        if (column->type == GT_TYPE_STRING && !gt_column_is(column, GT_COL_TYPE) &&
+            column->texts[a] != column->texts[b])
+            return false;
+    }
+    return true;
+}
+
+/* One row per timeline: the columns that identify it, then the shares and the total. */
+static gt_table *device_lines(const gt_table *by_device)
+{
+    uint32_t *first = gt_alloc(by_device->row_count * sizeof *first);
+    size_t count = 0;
+    for (size_t row = 0; row < by_device->row_count; row++)
+        if (!row || !is_same_timeline(by_device, row - 1, row)) first[count++] = (uint32_t)row;
+    gt_table *lines = gt_table_copy_rows(by_device, first, count);
+    const gt_column *types = gt_table_column(by_device, GT_COL_TYPE),
+                    *times_ms = gt_table_column(by_device, GT_COL_TIME_MS),
+                    *percents = gt_table_column(by_device, GT_COL_PERCENT);
+    for (size_t line = 0; line < count; line++) {
+        size_t end = line + 1 < count ? first[line + 1] : by_device->row_count;
+        for (size_t row = first[line]; row < end; row++) {
+            gt_str type = gt_interner_get(by_device->strings, types->texts[row]);
+            if (gt_str_equals(type, "total_time"))
+                gt_table_set_float(lines, gt_table_find(lines, GT_COL_TIME_MS), line, times_ms->floats[row]);
+            for (size_t i = 0; i < GT_LENGTH(device_shares); i++) {
+                if (!gt_str_equals(type, device_shares[i].type)) continue;
+                gt_col share = gt_col_named(device_shares[i].header);
+                if (gt_table_find(lines, share) == SIZE_MAX) gt_table_add_column(lines, share, GT_TYPE_FLOAT);
+                gt_table_set_float(lines, gt_table_find(lines, share), line, percents->floats[row]);
+            }
+        }
+    }
+    gt_free(first);
+    return lines;
+}
+
+void gt_summary_devices(const gt_terminal *terminal, const gt_table *by_device)
+{
+    gt_table *lines = device_lines(by_device);
+    gt_terminal_column *columns = gt_alloc(lines->column_count * sizeof *columns);
+    size_t count = 0;
+    for (size_t i = 0; i < lines->column_count; i++) {
+        const gt_column *column = &lines->columns[i];
+        if (gt_column_is(column, GT_COL_TYPE) || gt_column_is(column, GT_COL_PERCENT)) continue;
+        gt_terminal_column shown = {gt_col_named(column->name), NULL, 1, "%"};
+        if (gt_column_is(column, GT_COL_TIME_MS))
+            shown = (gt_terminal_column){GT_COL_TIME_MS, "total ms", 3, NULL};
+        else if (column->type != GT_TYPE_FLOAT)
+            shown = (gt_terminal_column){gt_col_named(column->name), NULL, -1, NULL};
+        columns[count++] = shown;
+    }
+    gt_terminal_heading(terminal, "GPU timeline by device");
+    gt_summary_rows(terminal, lines, columns, count, DEVICES_SHOWN);
+    gt_free(columns);
+    gt_table_free(lines);
+}
+
+/* ---- parts ---- */
 
 void gt_summary_parts(const gt_terminal *terminal, const gt_table_list *tables, const gt_summary_part *parts,
                       size_t count)

@@ -11,6 +11,13 @@ void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, gt_col 
 
 /* The sheet gpu_timeline as bars. */
 void gt_summary_timeline(const gt_terminal *terminal, const gt_table *timeline);
+/* The same for a trace of several devices, whose times are those in which any of them ran: the heading says
+ * so. */
+void gt_summary_timeline_of_devices(const gt_terminal *terminal, const gt_table *timeline,
+                                    size_t device_count);
+
+/* The sheet gpu_timeline_by_device as one line per device: what share of its time was it busy and idle? */
+void gt_summary_devices(const gt_terminal *terminal, const gt_table *by_device);
 
 /* One part of a summary: a sheet and how to print it. */
 typedef struct gt_summary_part {

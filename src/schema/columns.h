@@ -24,6 +24,7 @@
 #define GT_COL_CUMULATIVE_PERCENTAGE_PCT             GT_COL("Cumulative Percentage (%)")
 #define GT_COL_DATA_MOVED_MB                         GT_COL("Data Moved (MB)")
 #define GT_COL_DATA_MOVED_MB_FIRST                   GT_COL("Data Moved (MB)_first")
+#define GT_COL_DEVICE                                GT_COL("device")
 #define GT_COL_DTYPE                                 GT_COL("dtype")
 #define GT_COL_DUR                                   GT_COL("dur")
 #define GT_COL_DURATION_US                           GT_COL("duration_us")

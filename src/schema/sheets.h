@@ -11,6 +11,7 @@
 #define GT_SHEET_COPIES                     GT_SHEET("copies")
 #define GT_SHEET_COUNTERS                   GT_SHEET("counters")
 #define GT_SHEET_GPU_TIMELINE               GT_SHEET("gpu_timeline")
+#define GT_SHEET_GPU_TIMELINE_BY_DEVICE     GT_SHEET("gpu_timeline_by_device")
 #define GT_SHEET_KERNELS                    GT_SHEET("kernels")
 #define GT_SHEET_KERNEL_LAUNCHERS           GT_SHEET("kernel_launchers")
 #define GT_SHEET_KERNEL_SUMMARY             GT_SHEET("kernel_summary")
