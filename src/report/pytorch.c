@@ -220,19 +220,33 @@ static void mark_recompute(gt_pytorch_linked *trace)
     gt_info("Recompute detection: found %zu recompute_fn regions, marked %zu events", regions, marked);
 }
 
+/* gpu_timeline and gpu_timeline_by_device. NULL if the trace has no GPU events to count. */
+static const gt_table *add_timelines(const gt_linked_view *trace, const gt_pytorch_options *options,
+                                     gt_table_list *tables, gt_error *error)
+{
+    const gt_pytorch_timeline_options wanted = {
+        .include_unlinked = options->include_unlinked_kernels,
+        .split_idle = options->split_idle,
+        .micro_idle_max_us = options->micro_idle_us,
+        .split_recompute = options->detect_recompute,
+    };
+    gt_table *timeline = gt_pytorch_gpu_timeline(trace, wanted, error);
+    if (!timeline) return NULL;
+    gt_table_list_add(tables, timeline);
+    if (options->extra_sheets) {
+        gt_devices devices = gt_devices_find(&trace->events);
+        gt_table *by_device = gt_pytorch_gpu_timeline_by_device(trace, &devices, wanted);
+        if (by_device) gt_table_list_add(tables, by_device);
+        gt_devices_free(&devices);
+    }
+    return timeline;
+}
+
 static bool add_sheets(const gt_linked_view *trace, gt_extension *extension,
                        const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
 {
-    gt_table *timeline = gt_pytorch_gpu_timeline(trace,
-                                                 (gt_pytorch_timeline_options){
-                                                     .include_unlinked = options->include_unlinked_kernels,
-                                                     .split_idle = options->split_idle,
-                                                     .micro_idle_max_us = options->micro_idle_us,
-                                                     .split_recompute = options->detect_recompute,
-                                                 },
-                                                 error);
+    const gt_table *timeline = add_timelines(trace, options, tables, error);
     if (!timeline) return false;
-    gt_table_list_add(tables, timeline);
     if (trace->gpu_only)
         gt_info("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline "
                 "and kernel summary.");
@@ -402,11 +416,40 @@ static void print_kernels(const gt_terminal *terminal, const gt_table *kernels)
     gt_summary_rows(terminal, kernels, columns, GT_LENGTH(columns), ROWS_SHOWN);
 }
 
-void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *linked, const gt_table_list *tables,
-                              int width, bool utf8)
+/* The number of devices whose events the timeline counts. */
+static size_t count_devices(const gt_linked_view *trace, bool include_unlinked)
+{
+    gt_devices devices = gt_devices_find(&trace->events);
+    uint8_t *counted = gt_alloc_zero(devices.count, 1);
+    size_t count = 0;
+    for (size_t row = 0; row < trace->count && devices.count > 1; row++) {
+        uint32_t device = devices.of_row[row];
+        if (device == GT_NO_DEVICE || counted[device]) continue;
+        if (!include_unlinked && trace->parent[row] == GT_NO_EVENT) continue;
+        counted[device] = 1;
+        count++;
+    }
+    gt_free(counted);
+    gt_devices_free(&devices);
+    return count;
+}
+
+static void print_timeline(const gt_terminal *terminal, const gt_linked_view *trace,
+                           const gt_pytorch_options *options, const gt_table *timeline)
+{
+    size_t devices = count_devices(trace, options->include_unlinked_kernels);
+    fputc('\n', terminal->file);
+    if (devices > 1)
+        gt_summary_timeline_of_devices(terminal, timeline, devices);
+    else
+        gt_summary_timeline(terminal, timeline);
+}
+
+void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *linked, const gt_pytorch_options *options,
+                              const gt_table_list *tables, int width, bool utf8)
 {
     static const gt_summary_part parts[] = {
-        {GT_SHEET_GPU_TIMELINE, gt_summary_timeline},
+        {GT_SHEET_GPU_TIMELINE_BY_DEVICE, gt_summary_devices},
         {GT_SHEET_OPS_SUMMARY_BY_CATEGORY, print_categories},
         {GT_SHEET_OPS_SUMMARY, print_ops},
         {GT_SHEET_OPS_SUMMARY_PREFILL, print_prefill},
@@ -424,5 +467,7 @@ void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *linked, const 
     terminal.utf8 = utf8;
     fprintf(out, "%zu events: %zu ops, %zu kernels, %zu launches linked\n", trace->uid_count, ops, kernels,
             trace->link_count);
+    const gt_table *timeline = gt_table_list_find(tables, GT_SHEET_GPU_TIMELINE);
+    if (timeline && timeline->row_count) print_timeline(&terminal, trace, options, timeline);
     gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
 }

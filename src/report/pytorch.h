@@ -1,11 +1,12 @@
 /* The report of a PyTorch trace: its sheets in order, and the terminal summary.
  *
- * Sheets: gpu_timeline, ops_summary_by_category, ops_summary, ops_unique_args, ops_unique_args_kl_overlap,
- * unified_perf_summary, diff_stats, unified_perf_summary_kl_overlap, ops_summary_prefill, ops_summary_decode,
- * those of op families (GEMM, SDPA_fwd, ...), kernel_summary, kernel_summary_prefill, kernel_summary_decode,
- * short_kernel_histogram, short_kernels_summary, coll_analysis, and the extra sheets (gt_extra_tables).
- * Sheets that the options exclude and sheets without rows (except the timeline and the two of short kernels)
- * are omitted. A trace without cpu_ops has only the timeline and the kernel sheets. */
+ * Sheets: gpu_timeline, gpu_timeline_by_device, ops_summary_by_category, ops_summary, ops_unique_args,
+ * ops_unique_args_kl_overlap, unified_perf_summary, diff_stats, unified_perf_summary_kl_overlap,
+ * ops_summary_prefill, ops_summary_decode, those of op families (GEMM, SDPA_fwd, ...), kernel_summary,
+ * kernel_summary_prefill, kernel_summary_decode, short_kernel_histogram, short_kernels_summary,
+ * coll_analysis, and the extra sheets (gt_extra_tables). Sheets that the options exclude and sheets without
+ * rows (except the timeline and the two of short kernels) are omitted. A trace without cpu_ops has only the
+ * timeline and the kernel sheets. */
 #ifndef GT_REPORT_PYTORCH_H
 #define GT_REPORT_PYTORCH_H
 
@@ -63,9 +64,9 @@ bool gt_pytorch_needs_python(const gt_pytorch_options *options);
 bool gt_pytorch_tables(gt_pytorch_linked *trace, const gt_pytorch_options *options, gt_table_list *tables,
                        gt_error *error);
 
-/* A short view of the report for people. */
-void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *trace, const gt_table_list *tables,
-                              int width, bool utf8);
+/* A short view of the report for people; `options` are those that the tables were made with. */
+void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *trace, const gt_pytorch_options *options,
+                              const gt_table_list *tables, int width, bool utf8);
 
 /* ---- extra sheets (--extra) ----
  * The analyses of HolisticTraceAnalysis for one rank: temporal_breakdown, comm_comp_overlap,

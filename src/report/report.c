@@ -348,7 +348,8 @@ static void print_rocprof(FILE *out, const gt_report *report, int width, bool ut
 
 static void print_pytorch(FILE *out, const gt_report *report, int width, bool utf8)
 {
-    gt_pytorch_print_summary(out, report->trace.pytorch, &report->tables, width, utf8);
+    gt_pytorch_print_summary(out, report->trace.pytorch, &report->options.pytorch, &report->tables, width,
+                             utf8);
 }
 
 static void print_jax(FILE *out, const gt_report *report, int width, bool utf8)

@@ -86,18 +86,17 @@ static gt_table *device_lines(const gt_table *by_device)
     const gt_column *types = gt_table_column(by_device, GT_COL_TYPE),
                     *times_ms = gt_table_column(by_device, GT_COL_TIME_MS),
                     *percents = gt_table_column(by_device, GT_COL_PERCENT);
-    for (size_t line = 0; line < count; line++) {
-        size_t end = line + 1 < count ? first[line + 1] : by_device->row_count;
-        for (size_t row = first[line]; row < end; row++) {
+    size_t total = gt_table_find(lines, GT_COL_TIME_MS);
+    for (size_t i = 0; i < GT_LENGTH(device_shares); i++) {
+        size_t share = SIZE_MAX, line = 0;
+        for (size_t row = 0; row < by_device->row_count; row++) {
             gt_str type = gt_interner_get(by_device->strings, types->texts[row]);
-            if (gt_str_equals(type, "total_time"))
-                gt_table_set_float(lines, gt_table_find(lines, GT_COL_TIME_MS), line, times_ms->floats[row]);
-            for (size_t i = 0; i < GT_LENGTH(device_shares); i++) {
-                if (!gt_str_equals(type, device_shares[i].type)) continue;
-                gt_col share = gt_col_named(device_shares[i].header);
-                if (gt_table_find(lines, share) == SIZE_MAX) gt_table_add_column(lines, share, GT_TYPE_FLOAT);
-                gt_table_set_float(lines, gt_table_find(lines, share), line, percents->floats[row]);
-            }
+            line += line + 1 < count && first[line + 1] == row;
+            if (gt_str_equals(type, "total_time")) lines->columns[total].floats[line] = times_ms->floats[row];
+            if (!gt_str_equals(type, device_shares[i].type)) continue;
+            if (share == SIZE_MAX)
+                share = gt_table_add_column(lines, gt_col_named(device_shares[i].header), GT_TYPE_FLOAT);
+            gt_table_set_float(lines, share, line, percents->floats[row]);
         }
     }
     gt_free(first);

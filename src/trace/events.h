@@ -27,6 +27,8 @@ enum {
     GT_EVENT_EXTERNAL_ID,
     GT_EVENT_CORRELATION,
     GT_EVENT_STREAM,
+    GT_EVENT_DEVICE, /* JSON */
+    GT_EVENT_RANK,   /* of traces that `gputally fuse` made */
     GT_EVENT_SEQUENCE,
     GT_EVENT_INPUT_DIMS,
     GT_EVENT_INPUT_TYPES,

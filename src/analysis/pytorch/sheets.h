@@ -1,6 +1,6 @@
 /* All sheets of a PyTorch report:
  *
- *     gpu_timeline                                      timeline.c
+ *     gpu_timeline, gpu_timeline_by_device              timeline.c
  *     kernel_summary                                    kernels.c
  *     short_kernel_histogram, short_kernels_summary     kernels.c
  *     ops_summary_by_category, ops_summary              ops.c
@@ -14,6 +14,7 @@
 #ifndef GT_ANALYSIS_PYTORCH_SHEETS_H
 #define GT_ANALYSIS_PYTORCH_SHEETS_H
 
+#include "analysis/pytorch/devices.h"
 #include "analysis/pytorch/extension.h"
 #include "analysis/pytorch/launchers.h"
 #include "analysis/pytorch/overlap.h"
@@ -44,6 +45,10 @@ typedef struct gt_pytorch_timeline_options {
  * no GPU events to count. */
 gt_table *gt_pytorch_gpu_timeline(const gt_linked_view *trace, gt_pytorch_timeline_options options,
                                   gt_error *error);
+
+/* The same per device. NULL if fewer than two devices have events to count. */
+gt_table *gt_pytorch_gpu_timeline_by_device(const gt_linked_view *trace, const gt_devices *devices,
+                                            gt_pytorch_timeline_options options);
 
 /* The first total_time of a timeline, of which other sheets show percentages. */
 double gt_pytorch_total_time_ms(const gt_table *timeline);

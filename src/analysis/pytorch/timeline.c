@@ -1,4 +1,5 @@
-/* Sheet gpu_timeline: for how long did at least one event of each bucket run?
+/* Sheet gpu_timeline: for how long did at least one event of each bucket run? And gpu_timeline_by_device: the
+ * same for the events of each device.
  *
  *     computation_time     kernels and memsets that are neither of the others
  *     exposed_comm_time    communication without computation at the same time
@@ -11,18 +12,25 @@
  *     total_comm_time      communication, whatever else ran
  *     total_memcpy_time    copies, whatever else ran
  *
- * time ms = microseconds / 1000; percent = time / total_time * 100, empty if total_time is 0. */
+ * time ms = microseconds / 1000; percent = time / total_time * 100, empty if total_time is 0.
+ *
+ * Per device, total_time goes from the first start to the last end on this device, so the rows of a device
+ * are the gpu_timeline of a trace that holds only its events. Before them, the columns device and, where the
+ * number does not identify the device, rank and pid (devices.h). */
 #include "analysis/pytorch/sheets.h"
 
 #include "analysis/sheet_parts.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "schema/columns.h"
+#include "schema/sheets.h"
 #include "trace/intervals.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { DEVICES_MAX = 1 << 16 }; /* a trace with more is damaged; 2^16 devices have half a million rows */
 
 typedef enum bucket { UNKNOWN, COMPUTATION, COMMUNICATION, MEMCPY, BUCKETS } bucket;
 
@@ -60,26 +68,40 @@ typedef struct selection {
 
 static bool is_selected(const gt_linked_view *trace, size_t row, selection events)
 {
-    if (!gt_kind_is_gpu(trace->kind[row])) return false;
     if (!events.include_unlinked && trace->parent[row] == GT_NO_EVENT) return false;
     return !events.by_recompute || (trace->recompute && trace->recompute[row]) == events.recompute;
 }
 
-/* Fills the merged intervals of each bucket and returns the number of events. */
-static size_t collect(const gt_linked_view *trace, selection events, gt_intervals running[BUCKETS])
+/* The bucket of each name, found when it is first needed. */
+typedef struct bucket_cache {
+    uint8_t *buckets;
+} bucket_cache;
+
+static bucket bucket_of(const gt_linked_view *trace, bucket_cache *known, uint32_t row)
 {
-    uint8_t *of_name = gt_alloc_zero(gt_interner_count(trace->strings), 1); /* bucket of a kernel's name */
+    if (trace->kind[row] == GT_KIND_MEMCPY) return MEMCPY;
+    uint8_t *found = &known->buckets[trace->name[row]];
+    if (*found == UNKNOWN) *found = (uint8_t)bucket_of_name(gt_event_name(&trace->events, row));
+    return *found;
+}
+
+/* GPU events, in file order: the rows of a trace or of one device. */
+typedef struct gpu_events {
+    const uint32_t *rows;
+    size_t count;
+} gpu_events;
+
+/* Fills the merged intervals of each bucket and returns the number of events. */
+static size_t collect(const gt_linked_view *trace, bucket_cache *known, gpu_events all, selection events,
+                      gt_intervals running[BUCKETS])
+{
     size_t count = 0;
-    for (size_t row = 0; row < trace->count; row++) {
+    for (size_t i = 0; i < all.count; i++) {
+        uint32_t row = all.rows[i];
         if (!is_selected(trace, row, events)) continue;
-        uint32_t name = trace->name[row];
-        if (trace->kind[row] != GT_KIND_MEMCPY && of_name[name] == UNKNOWN)
-            of_name[name] = (uint8_t)bucket_of_name(gt_interner_get(trace->strings, name));
-        bucket in = trace->kind[row] == GT_KIND_MEMCPY ? MEMCPY : of_name[name];
-        gt_intervals_add(&running[in], trace->start_us[row], trace->end_us[row]);
+        gt_intervals_add(&running[bucket_of(trace, known, row)], trace->start_us[row], trace->end_us[row]);
         count++;
     }
-    gt_free(of_name);
     for (size_t in = COMPUTATION; in < BUCKETS; in++) gt_intervals_merge(&running[in]);
     return count;
 }
@@ -149,11 +171,11 @@ static void add_times(gt_table *timeline, const times *t, bool split_idle)
     }
 }
 
-static void add_timeline(gt_table *timeline, const gt_linked_view *trace, selection events,
-                         const gt_pytorch_timeline_options *options)
+static void add_timeline(gt_table *timeline, const gt_linked_view *trace, bucket_cache *known, gpu_events all,
+                         selection events, const gt_pytorch_timeline_options *options)
 {
     gt_intervals running[BUCKETS] = {0};
-    if (collect(trace, events, running)) {
+    if (collect(trace, known, all, events, running)) {
         times t = measure(running, (double)options->micro_idle_max_us);
         warn_if_incomplete(&t);
         size_t first = timeline->row_count;
@@ -162,6 +184,21 @@ static void add_timeline(gt_table *timeline, const gt_linked_view *trace, select
             gt_table_set_bool(timeline, gt_table_find(timeline, GT_COL_IS_RECOMPUTE), row, events.recompute);
     }
     for (size_t in = 0; in < BUCKETS; in++) gt_intervals_free(&running[in]);
+}
+
+/* Without rows if no event is selected. */
+static gt_table *make_timeline(const gt_linked_view *trace, bucket_cache *known, gpu_events all,
+                               const gt_pytorch_timeline_options *options)
+{
+    gt_table *timeline = gt_gpu_timeline_new(trace->strings);
+    selection events = {options->include_unlinked, options->split_recompute, false};
+    if (options->split_recompute) gt_table_add_column(timeline, GT_COL_IS_RECOMPUTE, GT_TYPE_BOOL);
+    add_timeline(timeline, trace, known, all, events, options);
+    if (options->split_recompute) {
+        events.recompute = true;
+        add_timeline(timeline, trace, known, all, events, options);
+    }
+    return timeline;
 }
 
 static void fail_without_events(const gt_linked_view *trace, gt_error *error)
@@ -180,17 +217,64 @@ static void fail_without_events(const gt_linked_view *trace, gt_error *error)
 gt_table *gt_pytorch_gpu_timeline(const gt_linked_view *trace, gt_pytorch_timeline_options options,
                                   gt_error *error)
 {
-    gt_table *timeline = gt_gpu_timeline_new(trace->strings);
-    selection events = {options.include_unlinked, options.split_recompute, false};
-    if (options.split_recompute) gt_table_add_column(timeline, GT_COL_IS_RECOMPUTE, GT_TYPE_BOOL);
-    add_timeline(timeline, trace, events, &options);
-    if (options.split_recompute) {
-        events.recompute = true;
-        add_timeline(timeline, trace, events, &options);
-    }
+    bucket_cache known = {gt_alloc_zero(gt_interner_count(trace->strings), 1)};
+    uint32_t *rows = NULL;
+    size_t count = 0, capacity = 0;
+    for (uint32_t row = 0; row < trace->count; row++)
+        if (gt_kind_is_gpu(trace->kind[row])) GT_PUSH(rows, count, capacity, row);
+    gt_table *timeline = make_timeline(trace, &known, (gpu_events){rows, count}, &options);
+    gt_free(rows);
+    gt_free(known.buckets);
     if (timeline->row_count) return timeline;
     gt_table_free(timeline);
     fail_without_events(trace, error);
+    return NULL;
+}
+
+/* ---- by device ---- */
+
+/* The rows of the GPU events in order of their devices; those of device d are begins[d] to begins[d + 1]. The
+ * caller frees both. */
+static uint32_t *rows_by_device(const gt_linked_view *trace, const gt_devices *devices, size_t **begins)
+{
+    size_t *next = gt_alloc_zero(devices->count + 2, sizeof *next); /* one ahead while the rows are counted */
+    for (size_t row = 0; row < trace->count; row++)
+        if (devices->of_row[row] != GT_NO_DEVICE) next[devices->of_row[row] + 2]++;
+    for (size_t d = 1; d < devices->count + 2; d++) next[d] += next[d - 1];
+    uint32_t *rows = gt_alloc(next[devices->count + 1] * sizeof *rows);
+    for (uint32_t row = 0; row < trace->count; row++)
+        if (devices->of_row[row] != GT_NO_DEVICE) rows[next[devices->of_row[row] + 1]++] = row;
+    *begins = next;
+    return rows;
+}
+
+gt_table *gt_pytorch_gpu_timeline_by_device(const gt_linked_view *trace, const gt_devices *devices,
+                                            gt_pytorch_timeline_options options)
+{
+    if (devices->count < 2) return NULL;
+    if (devices->count > DEVICES_MAX) {
+        gt_warn("%s omitted: the trace has %zu devices (limit: %d)", GT_SHEET_GPU_TIMELINE_BY_DEVICE.name,
+                devices->count, DEVICES_MAX);
+        return NULL;
+    }
+    bucket_cache known = {gt_alloc_zero(gt_interner_count(trace->strings), 1)};
+    size_t *begins, with_events = 0;
+    uint32_t *rows = rows_by_device(trace, devices, &begins);
+    gt_table *by_device = gt_gpu_timeline_by_device_new(trace->strings);
+    gt_devices_add_columns(devices, by_device, 1);
+    for (size_t d = 0; d < devices->count; d++) {
+        gpu_events all = {rows + begins[d], begins[d + 1] - begins[d]};
+        gt_table *timeline = make_timeline(trace, &known, all, &options);
+        size_t first = gt_gpu_timeline_add_device(by_device, 0, timeline);
+        gt_devices_fill(devices, d, by_device, first, by_device->row_count);
+        with_events += timeline->row_count > 0;
+        gt_table_free(timeline);
+    }
+    gt_free(begins);
+    gt_free(rows);
+    gt_free(known.buckets);
+    if (with_events > 1) return by_device;
+    gt_table_free(by_device);
     return NULL;
 }
 
