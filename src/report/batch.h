@@ -10,6 +10,7 @@
 #define GT_REPORT_BATCH_H
 
 #include "analysis/batch/batch.h"
+#include "analysis/pytorch/sheets.h"
 #include "input/options.h"
 #include "report/tables.h"
 
@@ -42,6 +43,7 @@ typedef struct gt_batch_ranks {
     gt_table_list kernels;                /* kernels_<rank>, if requested */
     bool gpu_only;                        /* no rank has ops */
     size_t events;                        /* in all files */
+    gt_unlinked unlinked;                 /* of the ranks whose timeline does not count these events */
 } gt_batch_ranks;
 
 /* paths[i] is the trace of rank numbers[i]. False if a trace cannot be read; then there is nothing to free.

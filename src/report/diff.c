@@ -4,6 +4,7 @@
 #include "report/diff.h"
 
 #include "analysis/diff/diff.h"
+#include "analysis/pytorch/sheets.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "report/diff_text.h"
@@ -40,11 +41,22 @@ static void keep_tables(gt_diff *d, gt_diff_stats *stats)
     d->maps[2] = summary.op_maps[1];
 }
 
+static void warn_about_unlinked(const gt_linked_view *trace, const char *title)
+{
+    gt_unlinked unlinked = gt_pytorch_find_unlinked(trace);
+    char text[GT_UNLINKED_TEXT_MAX];
+    if (!gt_unlinked_any(unlinked)) return;
+    gt_unlinked_describe(unlinked, text);
+    gt_warn("%s: %s; it is not compared", title, text);
+}
+
 gt_diff *gt_diff_new(const gt_linked_view *first, const gt_linked_view *second,
                      const gt_diff_options *options, gt_error *error)
 {
     gt_diff_tree *tree = gt_diff_tree_new(first, second, error);
     if (!tree) return NULL;
+    warn_about_unlinked(first, "trace1");
+    warn_about_unlinked(second, "trace2");
     gt_diff *d = gt_alloc_zero(1, sizeof *d);
     *d = (gt_diff){.tree = tree,
                    .events = {first->uid_count, second->uid_count},

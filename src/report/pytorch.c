@@ -220,6 +220,31 @@ static void mark_recompute(gt_pytorch_linked *trace)
     gt_info("Recompute detection: found %zu recompute_fn regions, marked %zu events", regions, marked);
 }
 
+/* Says how much the timeline and the comparison do not count. If it counts everything, the terminal summary
+ * says that the sheets of ops do not. */
+static void warn_about_unlinked(const gt_linked_view *trace, const gt_pytorch_options *options)
+{
+    char text[GT_UNLINKED_TEXT_MAX];
+    if (options->comparison) {
+        gt_unlinked second = gt_pytorch_find_unlinked(gt_pytorch_view(options->comparison));
+        gt_unlinked_describe(second, text);
+        if (gt_unlinked_any(second)) gt_warn("second trace: %s; it is not compared", text);
+    }
+    gt_unlinked unlinked = gt_pytorch_find_unlinked(trace);
+    if (options->include_unlinked_kernels || !gt_unlinked_any(unlinked)) return;
+    gt_unlinked_describe(unlinked, text);
+    gt_warn("%s; --include_unlinked_kernels includes it in gpu_timeline", text);
+}
+
+static void print_unlinked(FILE *out, const gt_linked_view *trace, const gt_pytorch_options *options)
+{
+    gt_unlinked unlinked = gt_pytorch_find_unlinked(trace);
+    if (!options->include_unlinked_kernels || !gt_unlinked_any(unlinked)) return;
+    char text[GT_UNLINKED_TEXT_MAX];
+    gt_unlinked_describe(unlinked, text);
+    fprintf(out, "%s; it is included in gpu_timeline, but in no op sheet\n", text);
+}
+
 /* gpu_timeline and gpu_timeline_by_device. NULL if the trace has no GPU events to count. */
 static const gt_table *add_timelines(const gt_linked_view *trace, const gt_pytorch_options *options,
                                      gt_table_list *tables, gt_error *error)
@@ -247,6 +272,7 @@ static bool add_sheets(const gt_linked_view *trace, gt_extension *extension,
 {
     const gt_table *timeline = add_timelines(trace, options, tables, error);
     if (!timeline) return false;
+    warn_about_unlinked(trace, options);
     if (trace->gpu_only)
         gt_info("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline "
                 "and kernel summary.");
@@ -467,6 +493,7 @@ void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *linked, const 
     terminal.utf8 = utf8;
     fprintf(out, "%zu events: %zu ops, %zu kernels, %zu launches linked\n", trace->uid_count, ops, kernels,
             trace->link_count);
+    print_unlinked(out, trace, options);
     const gt_table *timeline = gt_table_list_find(tables, GT_SHEET_GPU_TIMELINE);
     if (timeline && timeline->row_count) print_timeline(&terminal, trace, options, timeline);
     gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));

@@ -80,6 +80,7 @@ static const struct {
     {"all_processes", FLAG, AT(all_processes), 0},
     /* PyTorch */
     {"include_unlinked_kernels", FLAG, AT(pytorch.include_unlinked_kernels), 0},
+    {"linked_kernels_only", NEGATED_FLAG, AT(pytorch.include_unlinked_kernels), 0},
     {"micro_idle_thresh_us", SPECIAL, 0, 0},
     {"enable_kernel_summary", FLAG, AT(pytorch.kernel_summary), 0},
     {"topk_short_kernels", LIMIT, AT(pytorch.topk_short_kernels), 0},
@@ -126,6 +127,7 @@ gt_report_options gt_report_options_default(void)
 gt_report_options gt_report_options_best(void)
 {
     gt_report_options options = gt_report_options_default();
+    options.pytorch.include_unlinked_kernels = true;
     return options;
 }
 

@@ -26,7 +26,8 @@ SORTED = {"ops_summary_by_category": (("op category", "is_recompute"), "total_di
           "ops_summary": (("name", "is_recompute"), "total_direct_kernel_time_sum"),
           "kernel_summary": (("Parent op category", "Parent cpu_op", "Kernel name", "Kernel stream"), "Kernel duration (µs)_sum")}
 CUMULATIVE = "Cumulative Percentage (%)"
-WARNINGS = re.compile(r"gputally: warning: \d+ of \d+ ops are not in the sheets of their families: .*\n|")  # the only warnings allowed
+# the only warnings allowed
+WARNINGS = re.compile(r"(gputally: warning: (\d+ of \d+ ops are not in the sheets of their families|GPU time not attributed to an op): .*\n)*")
 
 
 class Case(NamedTuple):

@@ -1,6 +1,6 @@
 /* All sheets of a PyTorch report:
  *
- *     gpu_timeline, gpu_timeline_by_device              timeline.c
+ *     gpu_timeline, gpu_timeline_by_device              timeline.c, with unlinked.c
  *     kernel_summary                                    kernels.c
  *     short_kernel_histogram, short_kernels_summary     kernels.c
  *     ops_summary_by_category, ops_summary              ops.c
@@ -52,6 +52,24 @@ gt_table *gt_pytorch_gpu_timeline_by_device(const gt_linked_view *trace, const g
 
 /* The first total_time of a timeline, of which other sheets show percentages. */
 double gt_pytorch_total_time_ms(const gt_table *timeline);
+
+/* ---- GPU time that no op sheet counts ---- */
+
+/* GPU events without a known launch: kernel_summary and memory_copies have them, gpu_timeline only if
+ * requested, and no sheet of ops does. Times are sums of durations. */
+typedef struct gt_unlinked {
+    size_t kernels, others; /* others: copies and memsets */
+    double time_us;
+    double all_us; /* of all GPU events, linked or not */
+} gt_unlinked;
+
+gt_unlinked gt_pytorch_find_unlinked(const gt_linked_view *trace);
+void gt_unlinked_add(gt_unlinked *sum, gt_unlinked more);
+bool gt_unlinked_any(gt_unlinked unlinked);
+/* "GPU time not attributed to an op: 13.319 of 43.063 ms (30.9%), 463 kernels without a launch in the trace".
+ */
+enum { GT_UNLINKED_TEXT_MAX = 256 };
+void gt_unlinked_describe(gt_unlinked unlinked, char text[GT_UNLINKED_TEXT_MAX]);
 
 /* ---- kernel_summary ---- */
 

@@ -24,7 +24,7 @@ static const gt_option pytorch_sheets_options[] = {
     {"group_by_num_kernels", GT_OPTION_FLAG, NULL, NULL,
      "group ops also by the number of kernels they launched"},
     {"include_unlinked_kernels", GT_OPTION_FLAG, NULL, NULL,
-     "include GPU events without a launch in the timeline"},
+     "include GPU events without a launch in the timeline (the default of `gputally report`)"},
     {"include_overlap_info", GT_OPTION_FLAG, NULL, NULL,
      "add the *_kl_overlap sheets: kernels that ran at the same time on other streams"},
     {"include_first_occurrence_time", GT_OPTION_FLAG, NULL, NULL,
