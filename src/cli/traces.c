@@ -81,7 +81,8 @@ static gt_report_options report_options(const gt_trace_call *trace)
             if (gt_report_option_exists(groups[g]->options[i].name))
                 set_option(&options, &groups[g]->options[i], &arguments->values[index]);
     if (trace->call->by_old_name) /* these programs have none of them */
-        options.rocprof.extra_sheets = options.pytorch.extra_sheets = false;
+        options.rocprof.extra_sheets = options.pytorch.extra_sheets =
+            options.pytorch.gpu_only_kernel_summary = false;
     options.read = *trace->read;
     return options;
 }

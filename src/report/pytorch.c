@@ -113,8 +113,9 @@ static bool add_kernel_sheets(const gt_linked_view *trace, const gt_launchers *l
 {
     gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace, extension);
     bool made = true;
-    if (options->kernel_summary) add_if_any(tables, gt_pytorch_kernel_summary(&kernels, launchers, total_ms));
-    if (options->kernel_summary && phases) add_phase_kernel_sheets(&kernels, launchers, phases, tables);
+    bool summary = options->kernel_summary || (trace->gpu_only && options->gpu_only_kernel_summary);
+    if (summary) add_if_any(tables, gt_pytorch_kernel_summary(&kernels, launchers, total_ms));
+    if (summary && phases) add_phase_kernel_sheets(&kernels, launchers, phases, tables);
     if (options->short_kernel_study) {
         const gt_pytorch_short_options study = {.threshold_us = options->short_threshold_us,
                                                 .bins = options->short_bins,

@@ -32,6 +32,7 @@ typedef struct gt_pytorch_options {
     int64_t micro_idle_us;
     bool coll_analysis;
     bool kernel_summary;
+    bool gpu_only_kernel_summary; /* also without kernel_summary, if the trace has no ops */
     bool short_kernel_study;
     int64_t short_threshold_us, short_bins;
     gt_row_limit topk_short_kernels, topk_ops, topk_roofline_ops;

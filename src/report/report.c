@@ -120,6 +120,7 @@ gt_report_options gt_report_options_default(void)
                                  .pytorch = gt_pytorch_options_default()};
     options.rocprof.extra_sheets = true;
     options.pytorch.extra_sheets = true;
+    options.pytorch.gpu_only_kernel_summary = true;
     options.pytorch.extra_options = gt_hta_options_default();
     return options;
 }
