@@ -23,6 +23,12 @@ static const gt_option common_options[] = {
      "fail on a damaged or truncated trace instead of reporting its readable part"},
     {"quiet", GT_OPTION_FLAG, NULL, NULL, "print only warnings and errors"},
     {"no_progress", GT_OPTION_FLAG, NULL, NULL, "do not show a progress line"},
+    {"version", GT_OPTION_FLAG, NULL, NULL, "print the version, and exit"},
+};
+
+static const gt_option messages_options[] = {
+    {"quiet", GT_OPTION_FLAG, NULL, NULL, "print only warnings and errors"},
+    {"version", GT_OPTION_FLAG, NULL, NULL, "print the version, and exit"},
 };
 
 static const gt_option short_kernel_options[] = {
@@ -46,6 +52,8 @@ const gt_option_group gt_short_kernel_group = {"Short kernels", short_kernel_opt
                                                GT_LENGTH(short_kernel_options)};
 const gt_option_group gt_output_group = {"Output", output_options, GT_LENGTH(output_options)};
 const gt_option_group gt_common_group = {"Common options", common_options, GT_LENGTH(common_options)};
+
+const gt_option_group gt_messages_group = {"Common options", messages_options, GT_LENGTH(messages_options)};
 
 enum { THREADS_MAX = 1024 };
 

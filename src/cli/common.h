@@ -21,8 +21,9 @@
             "write an SQLite database with one table per sheet to PATH"                                      \
     }
 
-extern const gt_option_group gt_output_group;       /* --output_xlsx_path, --output_csvs_dir, --output_db */
-extern const gt_option_group gt_common_group;       /* threads, strictness, messages */
+extern const gt_option_group gt_output_group;   /* --output_xlsx_path, --output_csvs_dir, --output_db */
+extern const gt_option_group gt_common_group;   /* threads, strictness, messages */
+extern const gt_option_group gt_messages_group; /* of commands that read no trace: only --quiet, --version */
 extern const gt_option_group gt_extra_sheets_group; /* the sheets that TraceLens does not have */
 extern const gt_option_group gt_short_kernel_group; /* the study of short kernels */
 

@@ -75,7 +75,7 @@ void gt_help_program(FILE *out, size_t width)
     }
     fprintf(out, "\n  gputally report FILE      most users need only this\n"
                  "  gputally help COMMAND     describe a command and its options\n"
-                 "  gputally --version        print the version\n\n");
+                 "  gputally --version, -V    print the version\n\n");
     print_wrapped(out,
                   "Options may be spelled with '_' or '-', as --option VALUE or --option=VALUE, and may be "
                   "abbreviated to an unambiguous prefix.",
@@ -130,7 +130,7 @@ void gt_help_command(FILE *out, size_t width, const gt_command *command, const c
         return;
     }
     const gt_syntax *syntax = command->syntax;
-    fprintf(out, "Usage: %s [options] %s\n\n", program, syntax->files);
+    fprintf(out, "Usage: %s [options]%s%s\n\n", program, syntax->files[0] ? " " : "", syntax->files);
     print_wrapped(out, command->description, 0, 0, width);
     if (command->old_name && strcmp(command->old_name, program) != 0)
         fprintf(out, "\nReplaces %s.\n", command->old_name);
@@ -210,7 +210,8 @@ static void print_manual_command(FILE *out, const gt_command *command, const cha
 {
     const gt_command *step = gt_command_steps(command);
     fprintf(out, ".SS \"gputally %s%s%s\" ", within, *within ? " " : "", command->name);
-    fprintf(out, step ? "STEP [options]\n" : "[options] %s\n", step ? "" : command->syntax->files);
+    const char *files = step ? "" : command->syntax->files;
+    fprintf(out, "%s[options]%s%s\n", step ? "STEP " : "", files[0] ? " " : "", files);
     print_roff(out, command->description);
     fputc('\n', out);
     if (command->old_name) {

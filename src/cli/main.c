@@ -13,6 +13,11 @@
 #endif
 #include <unistd.h>
 
+static void print_version(void)
+{
+    printf("gputally %s\n", GT_VERSION);
+}
+
 static gt_exit run_command(const gt_command *command, const char *program, bool by_old_name, int argc,
                            char **argv)
 {
@@ -21,6 +26,8 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
     gt_exit status = GT_EXIT_DONE;
     if (!gt_arguments_parse(&call.arguments, command->syntax, argc, argv, &error))
         status = gt_usage_error(program, "%s", error.text);
+    else if (call.arguments.version)
+        print_version();
     else if (call.arguments.help)
         gt_help_command(stdout, gt_terminal_for(stdout).width, command, program);
     else
@@ -54,6 +61,11 @@ static bool asks_for_help(const char *word)
     return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+static bool asks_for_version(const char *word)
+{
+    return strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0;
+}
+
 /* Runs the step that the first argument names. */
 static gt_exit run_steps(const gt_command *command, int argc, char **argv)
 {
@@ -64,6 +76,10 @@ static gt_exit run_steps(const gt_command *command, int argc, char **argv)
         FILE *out = help ? stdout : stderr;
         gt_help_command(out, gt_terminal_for(out).width, command, program);
         return help ? GT_EXIT_DONE : GT_EXIT_USAGE;
+    }
+    if (asks_for_version(argv[0])) {
+        print_version();
+        return GT_EXIT_DONE;
     }
     const char *word = argv[help ? 1 : 0];
     const gt_command *steps = gt_command_steps(command), *step = steps;
@@ -103,8 +119,8 @@ static gt_exit run_gputally(int argc, char **argv)
         gt_help_program(stdout, gt_terminal_for(stdout).width);
         return GT_EXIT_DONE;
     }
-    if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0) {
-        printf("gputally %s\n", GT_VERSION);
+    if (asks_for_version(word) || strcmp(word, "version") == 0) {
+        print_version();
         return GT_EXIT_DONE;
     }
     if (word[0] == '-')

@@ -175,6 +175,12 @@ static bool take_values(parser *p, size_t index, const char *first)
     return true;
 }
 
+static void set_flag(parser *p, size_t index)
+{
+    p->arguments->values[index].given = true;
+    if (strcmp(p->options[index]->name, "version") == 0) p->arguments->version = true;
+}
+
 static bool take_option(parser *p, const char *word)
 {
     const char *typed = word + 2, *equals = strchr(typed, '=');
@@ -190,17 +196,22 @@ static bool take_option(parser *p, const char *word)
         if (equals)
             return gt_fail(p->error, "argument --%s: ignored explicit argument '%.200s'", option->name,
                            equals + 1);
-        p->arguments->values[index].given = true;
+        set_flag(p, index);
         return true;
     }
     if (option->kind == GT_OPTION_MAYBE && !equals) return p->arguments->values[index].given = true;
     return take_values(p, index, equals ? equals + 1 : NULL);
 }
 
+/* Short options that mean the same in every command; -o is a name that the command chooses. */
+static const gt_short_option common_short_options[] = {{'q', "quiet"}, {'V', "version"}, {0}};
+
 /* The long name of a short option, or NULL. */
 static const char *find_short_option(const gt_syntax *syntax, char wanted)
 {
     if (wanted == 'o' && syntax->output_option) return syntax->output_option;
+    for (const gt_short_option *letter = common_short_options; letter->letter; letter++)
+        if (letter->letter == wanted && gt_syntax_option(syntax, letter->option)) return letter->option;
     for (const gt_short_option *letter = syntax->short_options; letter && letter->letter; letter++)
         if (letter->letter == wanted) return letter->option;
     return NULL;
@@ -220,7 +231,7 @@ static bool take_short_options(parser *p, const char *word)
         size_t index = find_option(p, name, strlen(name));
         if (p->options[index]->kind != GT_OPTION_FLAG)
             return take_values(p, index, !at[1] ? NULL : at[1] == '=' ? at + 2 : at + 1);
-        p->arguments->values[index].given = true;
+        set_flag(p, index);
     }
     return true;
 }
@@ -237,7 +248,7 @@ static bool take_file(parser *p, const char *word)
 static bool take_words(parser *p)
 {
     bool options_ended = false;
-    while (p->next < p->word_count && !p->arguments->help) {
+    while (p->next < p->word_count && !p->arguments->help && !p->arguments->version) {
         const char *word = p->words[p->next++];
         if (!options_ended && strcmp(word, "--") == 0)
             options_ended = true;
@@ -287,7 +298,7 @@ bool gt_arguments_parse(gt_arguments *arguments, const gt_syntax *syntax, int ar
         if (!set_value(&p, i, p.options[i]->initial)) return false;
         arguments->values[i].given = false;
     }
-    return take_words(&p) && (arguments->help || check_files(&p));
+    return take_words(&p) && (arguments->help || arguments->version || check_files(&p));
 }
 
 void gt_arguments_free(gt_arguments *arguments)
@@ -326,6 +337,8 @@ char gt_syntax_short_option(const gt_syntax *syntax, const char *name)
 {
     if (syntax->output_option && strcmp(syntax->output_option, name) == 0) return 'o';
     for (const gt_short_option *letter = syntax->short_options; letter && letter->letter; letter++)
+        if (strcmp(letter->option, name) == 0) return letter->letter;
+    for (const gt_short_option *letter = common_short_options; letter->letter; letter++)
         if (strcmp(letter->option, name) == 0) return letter->letter;
     return 0;
 }

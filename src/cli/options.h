@@ -59,8 +59,8 @@ typedef struct gt_syntax {
     const char *file_option; /* the option that a file is the value of; NULL: files are separate arguments */
     size_t files_max;
     bool folders;                         /* a file may be a folder; gt_trace_call.stream is NULL then */
-    const char *output_option;            /* the option whose short form is -o; NULL: none */
-    const gt_short_option *short_options; /* ends with {0}; NULL: only -o */
+    const char *output_option;            /* the option whose short form is -o */
+    const gt_short_option *short_options; /* ends with {0}; NULL: only -o, -q and -V */
     bool is_command;                      /* the files are a command: options end at its first word */
     bool best_defaults;                   /* gt_report_options_best, not those of the reference */
     const char *report_ending;            /* suffix of the default workbook name; NULL: "_perf_report.xlsx" */
@@ -79,7 +79,8 @@ typedef struct gt_arguments {
     gt_option_value values[GT_OPTIONS_MAX]; /* in the order of the groups */
     const char **files;
     size_t file_count, file_capacity;
-    bool help; /* --help or -h was given; parsing stopped there */
+    bool help;    /* --help or -h was given; parsing stopped there */
+    bool version; /* --version or -V; likewise */
 } gt_arguments;
 
 /* Parses argv[0 .. argc-1], without the names of program and command. Returns false on a usage error; the

@@ -528,12 +528,12 @@ static void free_job(job *j)
     gt_free(j->analysis);
 }
 
-bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const gt_sweep_report_options *options,
-                           gt_sweep_totals *totals, gt_error *error)
+bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const char *folder,
+                           const gt_sweep_report_options *options, gt_sweep_totals *totals, gt_error *error)
 {
     *totals = (gt_sweep_totals){.of_config = gt_alloc_zero(sweep->count, sizeof *totals->of_config)};
     job j = {.sweep = sweep, .options = options, .totals = totals};
-    j.analysis = gt_format("%s/" GT_SWEEP_ANALYSIS, root);
+    j.analysis = gt_strdup(folder);
     j.settings = gt_alloc_zero(sweep->count, sizeof *j.settings);
     add_tasks(&j);
     gt_output *folders = gt_output_new(); /* removed again if no report is written into them */

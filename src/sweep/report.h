@@ -31,10 +31,10 @@ typedef struct gt_sweep_totals {
     size_t failed; /* files that could not be written; each gave a warning */
 } gt_sweep_totals;
 
-/* Writes all files; a failure does not stop the others. Returns false, without having written anything, if
- * the folders cannot be created or there is no trace. */
-bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const gt_sweep_report_options *options,
-                           gt_sweep_totals *totals, gt_error *error);
+/* Writes all files into the folder, usually ROOT/tracelens_analysis; a failure does not stop the others.
+ * Returns false, without having written anything, if the folders cannot be created or there is no trace. */
+bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const char *folder,
+                           const gt_sweep_report_options *options, gt_sweep_totals *totals, gt_error *error);
 void gt_sweep_totals_free(gt_sweep_totals *totals);
 
 #endif

@@ -223,12 +223,11 @@ static int by_place(const void *a, const void *b)
     return strcmp(x->file, y->file);
 }
 
-bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, gt_report_kind kind,
-                             gt_error *error)
+bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, const char *analysis,
+                             gt_report_kind kind, gt_error *error)
 {
     *reports = (gt_setting_reports){0};
     if (!gt_path_is_folder(root)) return gt_fail(error, "Sweep directory does not exist: %s", root);
-    char *analysis = gt_format("%s/" GT_SWEEP_ANALYSIS, root);
     gt_folder_list names = gt_list_folder(analysis);
     bool ok = true, any = false;
     for (size_t i = 0; i < names.count && ok; i++) {
@@ -239,7 +238,7 @@ bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, gt_r
         gt_free(path);
     }
     if (ok && !gt_path_is_folder(analysis))
-        ok = gt_fail(error, "no folder " GT_SWEEP_ANALYSIS " in %s", root);
+        ok = gt_fail(error, "no folder %s in %s", gt_path_name(analysis), root);
     if (ok && !any) ok = gt_fail(error, "no *thread directories in %s", analysis);
     if (ok && !reports->count)
         ok = gt_fail(error, "no %s reports in %s", kind == GT_REPORTS_OF_RANKS ? "individual" : "collective",
@@ -247,7 +246,6 @@ bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, gt_r
     if (ok && kind == GT_REPORTS_OF_RANKS)
         qsort(reports->items, reports->count, sizeof *reports->items, by_place);
     gt_folder_list_free(&names);
-    gt_free(analysis);
     return ok;
 }
 

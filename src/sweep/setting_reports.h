@@ -32,10 +32,10 @@ typedef enum gt_report_kind {
                             */
 } gt_report_kind;
 
-/* Finds the reports under SWEEP/tracelens_analysis. Fails if there are none or if the name of a folder has no
- * number. */
-bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, gt_report_kind kind,
-                             gt_error *error);
+/* Finds the reports in the folder `analysis`, usually ROOT/tracelens_analysis. Fails if there are none or if
+ * the name of a folder has no number. */
+bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, const char *analysis,
+                             gt_report_kind kind, gt_error *error);
 /* Reads a sheet of each report, several at a time. Warns about reports that have no such sheet or are
  * unreadable. */
 void gt_setting_reports_read(gt_setting_reports *reports, gt_sheet sheet, gt_interner *strings,

@@ -267,7 +267,8 @@ static void accepts_short_options(void **state)
         gt_arguments_free(&a);
     }
     assert_int_equal(gt_syntax_short_option(&gt_batch_syntax, "output_xlsx_path"), 'o');
-    assert_int_equal(gt_syntax_short_option(&gt_batch_syntax, "quiet"), 0);
+    assert_int_equal(gt_syntax_short_option(&gt_batch_syntax, "quiet"), 'q');
+    assert_int_equal(gt_syntax_short_option(&gt_batch_syntax, "threads"), 0);
 }
 
 /* ---- the tables of options ---- */

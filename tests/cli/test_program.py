@@ -187,21 +187,61 @@ def test_output_of_the_old_names(binary):
             assert (r.returncode, r.stdout, r.stderr) == (1, "", "gputally: Input file not found: none.xplane.pb\n"), r
 
 
+def all_commands(folder, man=None):
+    """The names of all commands; steps, such as "sweep yaml", instead of the commands that have some."""
+    commands = re.findall(r"^  ([a-z_-]+)  ", folder.sh("gputally --help").stdout, re.M)
+    assert "report" in commands and "rocprof" in commands, commands
+    for command in list(commands):
+        steps = folder.sh(f"gputally {command} --help").stdout.partition("\nSteps, ")[2].split("\n\n")[0]
+        if not steps:
+            continue
+        commands.remove(command)
+        commands += [f"{command} {step}" for step in re.findall(r"^  ([a-z-]+)  ", steps, re.M)]
+        assert man is None or f'\n.SS "gputally {command}" STEP' in man, command
+    assert "sweep yaml" in commands, commands
+    return commands
+
+
+def test_short_options_of_every_command(binary):
+    """-V, -q and -o exist everywhere; -V needs no other argument and reads nothing. Usage lines have no trailing blank."""
+    with Folder(binary) as folder:
+        version = folder.sh("gputally --version").stdout
+        for line in ("gputally -V", "gputally sweep -V", f"{OLD_NAME} -V"):
+            assert folder.sh(line).stdout == version, line
+        for command in all_commands(folder):
+            for line in (f"gputally {command} -V", f"gputally {command} -qV", f"gputally {command} --version nothing.json"):
+                r = folder.sh(line)
+                assert (r.returncode, r.stdout, r.stderr) == (0, version, ""), (line, r)
+            shown = folder.sh(f"gputally {command} --help").stdout
+            assert not re.search(r"^Usage:.* $", shown, re.M), (command, shown.splitlines()[0])
+            for letter, names in (("V", "version"), ("q", "quiet"), ("o", r"\w+ [A-Z]+")):
+                assert len(re.findall(rf"^  --{names}, -{letter}\b", shown, re.M)) == 1, (command, letter)
+        assert folder.names() == [], folder.names()
+
+
+def test_output_and_quiet_of_other_commands(binary):
+    """-o of commands that write no report, and -q of one that only prints."""
+    with Folder(binary) as folder:
+        printed = folder.sh("gputally model aten::mm --shapes 4x8,8x2")
+        assert printed.returncode == 0 and "flops                128\n" in printed.stdout, printed  # 2 * 4 * 8 * 2
+        r = folder.sh("gputally model aten::mm --shapes 4x8,8x2 -q")
+        assert (r.returncode, r.stdout, r.stderr) == (0, "", ""), r
+        r = folder.sh("gputally model aten::mm --shapes 4x8,8x2 -o m.txt")
+        assert (r.returncode, r.stdout) == (0, "wrote m.txt\n"), r
+        assert open(folder.file("m.txt"), encoding="utf-8").read() == printed.stdout
+        r = folder.sh("gputally convert tiny_results.json a.pftrace -q && gputally convert tiny_results.json -q -o b.pftrace && cmp a.pftrace b.pftrace")
+        assert (r.returncode, r.stdout, r.stderr) == (0, "", ""), r
+        r = folder.sh("gputally convert tiny_results.json c.pftrace -o d.pftrace")
+        assert r.returncode == 2 and "two arguments are required: IN OUT" in r.stderr, r
+        assert folder.names() == ["a.pftrace", "b.pftrace", "m.txt"], folder.names()
+
+
 def test_options_are_described_everywhere(binary):
     """The man page and the completion know every option of every command, and no others."""
     man = open(os.path.join(os.path.dirname(binary), "gputally.1"), encoding="utf-8").read().replace("\\-", "-")
     with Folder(binary) as folder:
-        commands = re.findall(r"^  ([a-z_-]+)  ", folder.sh("gputally --help").stdout, re.M)
-        assert "report" in commands and "rocprof" in commands, commands
+        commands = all_commands(folder, man)
         described = set()
-        for command in list(commands):
-            steps = folder.sh(f"gputally {command} --help").stdout.partition("\nSteps, ")[2].split("\n\n")[0]
-            if not steps:
-                continue
-            commands.remove(command)
-            commands += [f"{command} {step}" for step in re.findall(r"^  ([a-z-]+)  ", steps, re.M)]
-            assert f'\n.SS "gputally {command}" STEP' in man, command
-        assert "sweep yaml" in commands, commands
         for command in commands:
             options = set(re.findall(r"^  (--[A-Za-z_]+)", folder.sh(f"gputally {command} --help").stdout, re.M))
             described |= options

@@ -385,6 +385,13 @@ def check_all_is_its_steps(s):
     s.same("steps left", [line for line in done.stdout.splitlines() if line.startswith("== ")],
            ["== report", "== top", "== timeline", "== comms"])
     s.same("quiet", s.run("all", "t", "--quiet", "--dpi", "40").stdout, "")
+    shutil.rmtree(s.path("t/tracelens_analysis"))
+    s.run("all", "t", "-q", "--top-k", "1", "--dpi", "40", "-o", "elsewhere")
+    s.same("files of -o", sorted(files_under(s.path("elsewhere"))), sorted(ours))
+    s.same("nothing in the sweep", os.path.exists(s.path("t/tracelens_analysis")), False)
+    for name in steps:
+        if not name.startswith("rocprof_top5"):
+            s.same(f"-o: {name}", open(s.path("elsewhere", name), "rb").read() == steps[name], True)
     s.holds("no sweep", s.run("all", "none", code=1).stderr, "Directory not found: none")
 
 

@@ -51,6 +51,7 @@ const gt_syntax gt_collective_syntax = {
     .main_options = {"trace_dir", "trace_glob", "world_size", "output_xlsx_path", "gpus_per_node"},
     .files = "",
     .files_max = 0,
+    .output_option = "output_xlsx_path",
 };
 
 /* ---- options ---- */

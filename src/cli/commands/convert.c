@@ -39,13 +39,18 @@ static const gt_option convert_options[] = {
      "set the output format, if the extension of OUT does not determine it: pftrace (Perfetto), json "
      "(Chrome) or db (SQLite with rocpd's views)"},
 };
+static const gt_option output_options[] = {
+    {"output", GT_OPTION_STRING, "FILE", NULL, "write the converted trace to FILE (same as OUT)"},
+};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 static const gt_option_group convert_group = {"Conversion", convert_options, GT_LENGTH(convert_options)};
 
 const gt_syntax gt_convert_syntax = {
-    .groups = {&convert_group, &gt_common_group},
-    .main_options = {"to", "threads", "strict", "quiet", "no_progress"},
+    .groups = {&convert_group, &output_group, &gt_common_group},
+    .main_options = {"to", "output", "threads", "strict", "quiet"},
     .files = "IN OUT",
     .files_max = 2,
+    .output_option = "output",
 };
 
 typedef struct conversion {
@@ -97,10 +102,11 @@ static gt_exit choose_target(conversion *c)
 static gt_exit check(conversion *c, gt_error *error)
 {
     const gt_arguments *arguments = &c->call->arguments;
-    if (arguments->file_count != 2)
+    const gt_option_value *output = gt_arguments_value(arguments, "output");
+    if (arguments->file_count + output->given != 2)
         return gt_usage_error(c->call->program, "two arguments are required: IN OUT");
     c->in = arguments->files[0];
-    c->out = arguments->files[1];
+    c->out = output->given ? output->text : arguments->files[1];
     if (strcmp(c->out, "-") == 0)
         return gt_usage_error(c->call->program, "OUT must be a file, not standard output");
     if (!gt_common_apply(c->call, &c->read, error) || !gt_check_not_input(c->out, c->in, error))

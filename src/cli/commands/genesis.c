@@ -58,6 +58,7 @@ const gt_syntax gt_genesis_syntax = {
     .files = "[DIR]",
     .files_max = 1,
     .folders = true,
+    .output_option = "output_dir",
 };
 
 /* ---- options ---- */

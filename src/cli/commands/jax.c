@@ -42,6 +42,7 @@ const gt_syntax gt_jax_syntax = {
     .files = "FILE",
     .file_option = "profile_path",
     .files_max = 1,
+    .output_option = "output_xlsx_path",
 };
 
 static void note_tree(const gt_report *report)

@@ -52,6 +52,7 @@ const gt_syntax gt_jax_analysis_syntax = {
     .files = "FILE",
     .file_option = "profile_xplane_pb_path",
     .files_max = 1,
+    .output_option = "output_xlsx_path",
 };
 
 /* ---- formats ---- */

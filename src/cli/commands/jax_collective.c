@@ -36,6 +36,7 @@ const gt_syntax gt_jax_collective_syntax = {
     .main_options = {"traces_dir", "xla_dumps", "gpus_per_node", "output_xlsx_path", "output_csvs_dir"},
     .files = "[FILE...]",
     .files_max = SIZE_MAX,
+    .output_option = "output_xlsx_path",
 };
 
 /* ---- input files ---- */

@@ -3,10 +3,12 @@
 #include "cli/commands/commands.h"
 #include "json/string.h"
 #include "compat/python_repr.h"
-#include "cli/options.h"
+#include "cli/common.h"
+#include "base/buffer.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/family.h"
+#include "output/file.h"
 #include "trace/events.h"
 
 #include <math.h>
@@ -43,11 +45,17 @@ static const gt_option gpu_options[] = {
 };
 static const gt_option_group gpu_group = {"GPU", gpu_options, GT_LENGTH(gpu_options)};
 
+static const gt_option output_options[] = {
+    {"output", GT_OPTION_STRING, "FILE", NULL, "write the text to FILE instead of standard output"},
+};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
+
 const gt_syntax gt_model_syntax = {
-    .groups = {&model_group, &gpu_group},
+    .groups = {&model_group, &gpu_group, &output_group, &gt_messages_group},
     .main_options = {"shapes", "dtype", "gpu", "concrete", "backward"},
     .files = "OP",
     .files_max = 1,
+    .output_option = "output",
 };
 
 /* ---- arguments ---- */
@@ -218,23 +226,25 @@ static bool read_event(const gt_call *call, gt_interner *strings, gt_model_event
 
 /* ---- output ---- */
 
-static void print_line(const char *name, const char *value)
+static void print_line(gt_buffer *out, const char *name, const char *value)
 {
-    printf("%-20s %s\n", name, value);
+    char *line = gt_format("%-20s %s\n", name, value);
+    gt_buffer_add_cstr(out, line);
+    gt_free(line);
 }
 
 /* Integers of any size without a fraction; other numbers as Python prints them. */
-static void print_number(const char *name, double value)
+static void print_number(gt_buffer *out, const char *name, double value)
 {
     char text[400];
     if (value == floor(value) && fabs(value) < 1e300)
         snprintf(text, sizeof text, "%.0f", value);
     else
         text[gt_print_double(text, value)] = 0;
-    print_line(name, isnan(value) ? "unknown" : text);
+    print_line(out, name, isnan(value) ? "unknown" : text);
 }
 
-static void print_min_time(const gt_model_result *result, const gt_gpu_arch *arch)
+static void print_min_time(gt_buffer *out, const gt_model_result *result, const gt_gpu_arch *arch)
 {
     gt_min_time min = gt_min_time_of(result, arch);
     bool knows_compute = !isnan(min.compute_us), knows_memory = !isnan(min.memory_us);
@@ -247,36 +257,35 @@ static void print_min_time(const gt_model_result *result, const gt_gpu_arch *arc
                  knows_memory ? min.memory_us : min.compute_us, knows_memory ? "memory" : "compute");
     else
         snprintf(text, sizeof text, "unknown");
-    print_line(arch->name, text);
+    print_line(out, arch->name, text);
 }
 
-static void print_result(const gt_model *model, const gt_model_result *result)
+static void print_result(gt_buffer *out, const gt_model *model, const gt_model_result *result)
 {
     gt_metrics metrics = gt_metrics_of(result, 0, NULL);
-    print_line("op", model->name);
-    print_line("category", model->category);
+    print_line(out, "op", model->name);
+    print_line(out, "category", model->category);
     for (size_t i = 0; i < result->parameter_count; i++) {
         gt_buffer value = {0};
         gt_python_add_value(&value, &result->parameters[i].value);
-        print_line(result->parameters[i].name, gt_buffer_str(&value).bytes);
+        print_line(out, result->parameters[i].name, gt_buffer_str(&value).bytes);
         gt_buffer_free(&value);
     }
-    print_number("flops", result->flops);
-    print_number("bytes", result->bytes);
-    print_number("flops/byte", metrics.flops_per_byte);
-    print_line("compute spec", result->compute_spec[0] ? result->compute_spec : "unknown");
+    print_number(out, "flops", result->flops);
+    print_number(out, "bytes", result->bytes);
+    print_number(out, "flops/byte", metrics.flops_per_byte);
+    print_line(out, "compute spec", result->compute_spec[0] ? result->compute_spec : "unknown");
 }
 
-static gt_exit list_ops(void)
+static void list_ops(gt_buffer *out)
 {
     size_t count;
     const gt_model *const *ops = gt_op_list(&count);
     for (gt_op_family family = GT_FAMILY_NONE + 1; family < GT_FAMILY_COUNT; family++)
         for (size_t i = 0; i < count; i++)
             if (ops[i]->evaluate && ops[i]->family == family)
-                print_line(gt_op_family_name(family), ops[i]->name);
-    print_line("", "triton_poi_..., triton_red_..., triton_per_...");
-    return GT_EXIT_DONE;
+                print_line(out, gt_op_family_name(family), ops[i]->name);
+    print_line(out, "", "triton_poi_..., triton_red_..., triton_per_...");
 }
 
 /* ---- the command ---- */
@@ -316,7 +325,7 @@ static bool choose_gpus(const gt_call *call, gt_arena *arena, gt_gpu_arch *own, 
 }
 
 static gt_exit show(const gt_call *call, gt_models *models, const gt_model_event *event,
-                    const gt_gpu_arch *gpus, size_t gpu_count)
+                    const gt_gpu_arch *gpus, size_t gpu_count, gt_buffer *out)
 {
     const gt_model *model = gt_model_find(models, event);
     if (!model) return no_model(call, call->arguments.files[0]);
@@ -330,14 +339,31 @@ static gt_exit show(const gt_call *call, gt_models *models, const gt_model_event
                 call->program, model->name);
         return GT_EXIT_FAILED;
     }
-    print_result(model, result);
-    for (size_t i = 0; i < gpu_count; i++) print_min_time(result, &gpus[i]);
+    print_result(out, model, result);
+    for (size_t i = 0; i < gpu_count; i++) print_min_time(out, result, &gpus[i]);
     return GT_EXIT_DONE;
 }
 
-gt_exit gt_cmd_model(const gt_call *call)
+static gt_exit write_text(const gt_call *call, gt_buffer *text)
 {
-    if (strcmp(call->arguments.files[0], "list") == 0) return list_ops();
+    const char *path = gt_arguments_string(&call->arguments, "output");
+    bool quiet = gt_arguments_flag(&call->arguments, "quiet");
+    if (!path) {
+        if (!quiet) fputs(gt_buffer_str(text).bytes, stdout);
+        return GT_EXIT_DONE;
+    }
+    gt_error error;
+    gt_output *output = gt_output_new();
+    bool written =
+        gt_output_write_file(output, path, gt_buffer_str(text), &error) && gt_output_commit(output, &error);
+    gt_output_free(output);
+    if (written && !quiet) printf("wrote %s\n", path);
+    if (!written) fprintf(stderr, "gputally: %s\n", error.text);
+    return written ? GT_EXIT_DONE : GT_EXIT_FAILED;
+}
+
+static gt_exit model_op(const gt_call *call, gt_buffer *out)
+{
     if (gt_arguments_string(&call->arguments, "gpu") &&
         gt_arguments_string(&call->arguments, "gpu_arch_json_path"))
         return gt_usage_error(call->program,
@@ -357,10 +383,23 @@ gt_exit gt_cmd_model(const gt_call *call)
         gt_models *models = gt_models_new(strings);
         status = GT_EXIT_FAILED;
         if (choose_gpus(call, &arena, &own, &gpus, &gpu_count))
-            status = show(call, models, &event, gpus, gpu_count);
+            status = show(call, models, &event, gpus, gpu_count, out);
         gt_models_free(models);
     }
     gt_arena_free(&arena);
     gt_interner_free(strings);
+    return status;
+}
+
+gt_exit gt_cmd_model(const gt_call *call)
+{
+    gt_buffer text = {0};
+    gt_exit status = GT_EXIT_DONE;
+    if (strcmp(call->arguments.files[0], "list") == 0)
+        list_ops(&text);
+    else
+        status = model_op(call, &text);
+    if (status == GT_EXIT_DONE) status = write_text(call, &text);
+    gt_buffer_free(&text);
     return status;
 }

@@ -76,6 +76,7 @@ const gt_syntax gt_pftrace_api_syntax = {
     .files = "FILE",
     .file_option = "trace_path",
     .files_max = 1,
+    .output_option = "output_xlsx_path",
     .report_ending = "_pftrace_hip_api_report.xlsx",
 };
 const gt_syntax gt_pftrace_activity_syntax = {
@@ -86,6 +87,7 @@ const gt_syntax gt_pftrace_activity_syntax = {
     .files = "FILE",
     .file_option = "trace_path",
     .files_max = 1,
+    .output_option = "output_xlsx_path",
     .report_ending = "_pftrace_activity_report.xlsx",
 };
 const gt_syntax gt_pftrace_copy_syntax = {
@@ -94,6 +96,7 @@ const gt_syntax gt_pftrace_copy_syntax = {
     .files = "FILE",
     .file_option = "trace_path",
     .files_max = 1,
+    .output_option = "output_xlsx_path",
     .report_ending = "_pftrace_memory_copy_report.xlsx",
 };
 

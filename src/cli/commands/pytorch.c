@@ -104,6 +104,7 @@ const gt_syntax gt_pytorch_syntax = {
     .files = "FILE",
     .file_option = "profile_json_path",
     .files_max = 1,
+    .output_option = "output_xlsx_path",
 };
 
 /* ---- checks ---- */

@@ -24,6 +24,7 @@ const gt_syntax gt_report_syntax = {
     .files = "FILE...",
     .files_max = SIZE_MAX,
     .folders = true,
+    .output_option = "output_xlsx_path",
     .best_defaults = true,
 };
 

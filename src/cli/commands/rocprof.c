@@ -34,6 +34,7 @@ const gt_syntax gt_rocprof_syntax = {
     .file_option = "profile_json_path",
     .files_max = 1,
     .folders = true,
+    .output_option = "output_xlsx_path",
 };
 
 /* Lines of the TraceLens program, printed only under its name (cli/journal.h). */

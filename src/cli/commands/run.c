@@ -282,7 +282,6 @@ static const gt_short_option short_options[] = {
     {'t', "tags"},
     {'m', "manifest_file"},
     {'r', "registry"},
-    {'o', "output"},
     {0},
 };
 
@@ -291,6 +290,7 @@ const gt_syntax gt_run_syntax = {
     .main_options = {"additional_context_file", "tools", "output_dir", "report", "list_tools"},
     .files = "[--] COMMAND [ARG...]",
     .files_max = SIZE_MAX,
+    .output_option = "output_dir",
     .short_options = short_options,
     .is_command = true,
 };

@@ -7,8 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const gt_option all_options[] = {
+    {"output_dir", GT_OPTION_STRING, "DIR", NULL,
+     "write all files into DIR (default: tracelens_analysis in SWEEP)"},
     {"top_k", GT_OPTION_INT, "K", "5", "keep K rows per report in `top`; CSV file names start with top<K>"},
     {"rocprof", GT_OPTION_FLAG, NULL, NULL,
      "analyse rocprofv3 traces instead of torch.profiler traces: steps report, timeline and counters"},
@@ -25,6 +28,7 @@ const gt_syntax gt_sweep_all_syntax = {
     .files = "SWEEP",
     .files_max = 1,
     .folders = true,
+    .output_option = "output_dir",
 };
 
 /* Files and folders that steps pass on. */
@@ -36,20 +40,25 @@ static const struct {
     struct {
         const char *option; /* NULL: the place is an argument without option */
         place value;
-    } places[2];
+    } places[3];
     const char *options[2];
     bool is_traced, is_rocprof; /* for traces of torch.profiler, of rocprofv3 */
     bool needs_rows;            /* reads the output of `top` */
 } chain[] = {
-    {"report", {{NULL, ROOT}}, {"rank_order", "report_layout"}, true, true, false},
+    {"report",
+     {{NULL, ROOT}, {"--output_dir", ANALYSIS}},
+     {"rank_order", "report_layout"},
+     true,
+     true,
+     false},
     {"top", {{"--base_path", ANALYSIS}, {"--output_file", ROWS}}, {"top_k"}, true, false, false},
     {"yaml", {{"--input_csv", ROWS}}, {NULL}, true, false, true},
     {"plot", {{"--csv_path", ROWS}}, {"dpi"}, true, false, true},
     {"timestamps", {{"--input_csv", ROWS}, {"--base_path", ROOT}}, {NULL}, true, false, true},
     {"overlap", {{"--input_csv", STAMPED}, {"--tracelens_path", ANALYSIS}}, {NULL}, true, false, true},
-    {"timeline", {{"--sweep_dir", ROOT}}, {"geo_mean"}, true, true, false},
-    {"comms", {{"--sweep_dir", ROOT}}, {NULL}, true, false, false},
-    {"counters", {{"--sweep_dir", ROOT}}, {NULL}, false, true, false},
+    {"timeline", {{"--sweep_dir", ROOT}, {"--tracelens_path", ANALYSIS}}, {"geo_mean"}, true, true, false},
+    {"comms", {{"--sweep_dir", ROOT}, {"--tracelens_path", ANALYSIS}}, {NULL}, true, false, false},
+    {"counters", {{"--sweep_dir", ROOT}, {"--output_dir", ANALYSIS}}, {NULL}, false, true, false},
 };
 
 typedef struct words {
@@ -114,15 +123,27 @@ static gt_exit run_step(const gt_call *call, size_t index, char *const *places)
     return status;
 }
 
+/* The folder of all files as an absolute path: `top` takes names relative to its folder. It need not exist
+ * yet. */
+static char *absolute_analysis(const gt_call *call, const char *root)
+{
+    const char *given = gt_arguments_string(&call->arguments, "output_dir");
+    char *here = given ? getcwd(NULL, 0) : realpath(root, NULL);
+    char *whole = !given            ? gt_format("%s/" GT_SWEEP_ANALYSIS, here ? here : root)
+                  : given[0] == '/' ? gt_strdup(given)
+                                    : gt_format("%s/%s", here ? here : ".", given);
+    gt_free(here);
+    return whole;
+}
+
 static void name_places(const gt_call *call, char **places)
 {
     const char *root = call->arguments.files[0];
     long long top = (long long)gt_arguments_int(&call->arguments, "top_k");
-    char *here = realpath(root, NULL); /* `top` takes names relative to its folder, or absolute paths */
     places[ROOT] = gt_strdup(root);
-    places[ANALYSIS] = gt_format("%s/" GT_SWEEP_ANALYSIS, root);
-    places[ROWS] =
-        gt_format("%s/" GT_SWEEP_ANALYSIS "/top%lld_gemm_kernels_time_variance.csv", here ? here : root, top);
+    places[ANALYSIS] = gt_sweep_analysis_folder(call, "output_dir", root);
+    char *here = absolute_analysis(call, root);
+    places[ROWS] = gt_format("%s/top%lld_gemm_kernels_time_variance.csv", here, top);
     places[STAMPED] = gt_path_replace_extension(places[ROWS], "_with_timestamps.csv");
     gt_free(here);
 }

@@ -42,6 +42,7 @@ const gt_syntax gt_sweep_top_syntax = {
     .main_options = {"base_path", "top_k", "output_file", "threads", "channels"},
     .files = "",
     .files_max = 0,
+    .output_option = "output_file",
 };
 
 static bool parse_numbers(const gt_call *call, const char *option, gt_number_list *into, gt_error *error)
@@ -135,6 +136,7 @@ const gt_syntax gt_sweep_yaml_syntax = {
     .main_options = {"input_csv", "output_yaml", "match"},
     .files = "",
     .files_max = 0,
+    .output_option = "output_yaml",
 };
 
 static bool write_job_files(const gt_kernel_patterns *patterns, const char *csv_path, const char *yaml_path,
@@ -288,6 +290,7 @@ const gt_syntax gt_sweep_timestamps_syntax = {
     .main_options = {"input_csv", "base_path", "output_csv", "tolerance", "exact_name"},
     .files = "",
     .files_max = 0,
+    .output_option = "output_csv",
 };
 
 static const gt_option overlap_options[] = {
@@ -307,6 +310,7 @@ const gt_syntax gt_sweep_overlap_syntax = {
     .main_options = {"input_csv", "tracelens_path", "output_csv", "lossless"},
     .files = "",
     .files_max = 0,
+    .output_option = "output_csv",
 };
 
 /* Adds columns to the table and prints a summary; the error does not name the file. */

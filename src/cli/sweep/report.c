@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 static const gt_option report_options[] = {
+    {"output_dir", GT_OPTION_STRING, "DIR", NULL,
+     "write the reports into DIR (default: tracelens_analysis in SWEEP)"},
     {"rocprof", GT_OPTION_FLAG, NULL, NULL,
      "report rocprofv3 traces (rocprof_traces) instead of torch.profiler traces (torch_profiler); no "
      "collective reports"},
@@ -27,6 +29,7 @@ const gt_syntax gt_sweep_report_syntax = {
     .files = "SWEEP",
     .files_max = 1,
     .folders = true,
+    .output_option = "output_dir",
 };
 
 /* Whether the option has the first (0) or the second (1) value; otherwise prints a usage error and returns
@@ -41,7 +44,7 @@ static int choice(const gt_call *call, const char *option, const char *first, co
     return -1;
 }
 
-static void show(const gt_sweep *sweep, const gt_sweep_totals *totals, const char *root, bool rocprof)
+static void show(const gt_sweep *sweep, const gt_sweep_totals *totals, const char *folder, bool rocprof)
 {
     for (size_t i = 0; i < sweep->count;) {
         const char *threads = sweep->configs[i].threads;
@@ -54,7 +57,7 @@ static void show(const gt_sweep *sweep, const gt_sweep_totals *totals, const cha
         if (!rocprof) printf(", %zu collective reports", collective);
         putchar('\n');
     }
-    printf("Comparisons across threads: %zu\n\nwrote %s/" GT_SWEEP_ANALYSIS "\n", totals->comparisons, root);
+    printf("Comparisons across threads: %zu\n\nwrote %s\n", totals->comparisons, folder);
 }
 
 static bool make_reports(const gt_call *call, const char *root, const gt_sweep_report_options *options,
@@ -62,15 +65,18 @@ static bool make_reports(const gt_call *call, const char *root, const gt_sweep_r
 {
     gt_sweep sweep = {0};
     gt_sweep_totals totals = {0};
+    char *folder = gt_sweep_analysis_folder(call, "output_dir", root);
+    bool elsewhere = gt_arguments_string(&call->arguments, "output_dir") != NULL;
     bool made = gt_path_is_folder(root) || gt_fail(error, "Directory not found: %s", root);
-    made = made &&
-           (access(root, W_OK) == 0 || gt_fail(error, "No write permission for sweep directory: %s", root));
+    made = made && (elsewhere || access(root, W_OK) == 0 ||
+                    gt_fail(error, "No write permission for sweep directory: %s", root));
     made = made && gt_sweep_open(&sweep, root, error) &&
-           gt_sweep_make_reports(&sweep, root, options, &totals, error);
-    if (made && !gt_sweep_is_quiet(call)) show(&sweep, &totals, root, options->rocprof);
+           gt_sweep_make_reports(&sweep, root, folder, options, &totals, error);
+    if (made && !gt_sweep_is_quiet(call)) show(&sweep, &totals, folder, options->rocprof);
     if (made && totals.failed) made = gt_fail(error, "%zu reports could not be written", totals.failed);
     gt_sweep_totals_free(&totals);
     gt_sweep_free(&sweep);
+    gt_free(folder);
     return made;
 }
 

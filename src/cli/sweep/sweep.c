@@ -103,6 +103,7 @@ const gt_command gt_sweep_steps[] = {
 static const gt_option plain_options[] = {
     {"quiet", GT_OPTION_FLAG, NULL, NULL, "print only warnings and errors"},
     {"no_progress", GT_OPTION_FLAG, NULL, NULL, "do not show a progress line"},
+    {"version", GT_OPTION_FLAG, NULL, NULL, "print the version, and exit"},
 };
 const gt_option_group gt_sweep_plain_group = {"Common options", plain_options, GT_LENGTH(plain_options)};
 
@@ -151,6 +152,12 @@ bool gt_sweep_open_input(const gt_call *call, const char *const *required)
 {
     gt_read_options read;
     return gt_sweep_begin_reading(call, required, &read);
+}
+
+char *gt_sweep_analysis_folder(const gt_call *call, const char *option, const char *root)
+{
+    const char *given = gt_arguments_string(&call->arguments, option);
+    return given ? gt_strdup(given) : gt_format("%s/" GT_SWEEP_ANALYSIS, root);
 }
 
 bool gt_sweep_is_quiet(const gt_call *call)

@@ -48,6 +48,9 @@ bool gt_sweep_open_input(const gt_call *call, const char *const *required);
 /* The same for steps that read traces. */
 bool gt_sweep_begin_reading(const gt_call *call, const char *const *required, gt_read_options *read);
 bool gt_sweep_is_quiet(const gt_call *call);
+/* The folder that an option names; without the option, the folder of all analyses of the sweep. The caller
+ * frees it. */
+char *gt_sweep_analysis_folder(const gt_call *call, const char *option, const char *root);
 
 /* Writes a table as CSV with this line end. */
 bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *line_end, gt_error *error);

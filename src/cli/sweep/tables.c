@@ -18,26 +18,36 @@
 static const gt_option timeline_options[] = {
     {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "read the reports of this sweep folder (required)"},
     {"geo_mean", GT_OPTION_FLAG, NULL, NULL, "use geometric instead of arithmetic means over ranks"},
+    {"tracelens_path", GT_OPTION_STRING, "DIR", NULL,
+     "read the reports in DIR (default: tracelens_analysis in --sweep_dir)"},
+    {"output_dir", GT_OPTION_STRING, "DIR", NULL,
+     "write the workbook into DIR (default: folder of the reports)"},
 };
 static const gt_option_group timeline_group = {"Timeline", timeline_options, GT_LENGTH(timeline_options)};
 
 const gt_syntax gt_sweep_timeline_syntax = {
     .groups = {&timeline_group, &gt_common_group},
-    .main_options = {"sweep_dir", "geo_mean"},
+    .main_options = {"sweep_dir", "output_dir", "geo_mean"},
     .files = "",
     .files_max = 0,
+    .output_option = "output_dir",
 };
 
 static const gt_option comms_options[] = {
     {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "read the reports of this sweep folder (required)"},
+    {"tracelens_path", GT_OPTION_STRING, "DIR", NULL,
+     "read the reports in DIR (default: tracelens_analysis in --sweep_dir)"},
+    {"output_dir", GT_OPTION_STRING, "DIR", NULL,
+     "write the files into DIR (default: folder of the reports)"},
 };
 static const gt_option_group comms_group = {"Collectives", comms_options, GT_LENGTH(comms_options)};
 
 const gt_syntax gt_sweep_comms_syntax = {
     .groups = {&comms_group, &gt_common_group},
-    .main_options = {"sweep_dir"},
+    .main_options = {"sweep_dir", "output_dir"},
     .files = "",
     .files_max = 0,
+    .output_option = "output_dir",
 };
 
 /* ---- timeline ---- */
@@ -69,15 +79,13 @@ static void show_timeline(const gt_table *all)
     show_type(all, "idle_time");
 }
 
-static bool make_timeline(const gt_call *call, const gt_setting_reports *reports, gt_interner *strings,
-                          gt_error *error)
+static bool make_timeline(const gt_call *call, const gt_setting_reports *reports, const char *folder,
+                          gt_interner *strings, gt_error *error)
 {
     (void)strings;
     bool geometric = gt_arguments_flag(&call->arguments, "geo_mean");
     gt_table_list tables = {0};
-    char *path =
-        gt_format("%s/" GT_SWEEP_ANALYSIS "/gpu_timeline_all_configs_%s.xlsx",
-                  gt_arguments_value(&call->arguments, "sweep_dir")->text, geometric ? "geomean" : "mean");
+    char *path = gt_format("%s/gpu_timeline_all_configs_%s.xlsx", folder, geometric ? "geomean" : "mean");
     bool made = gt_sweep_timeline_tables(reports, geometric, &tables, error) &&
                 gt_table_list_write(&tables, path, error);
     if (made && !gt_sweep_is_quiet(call)) {
@@ -130,15 +138,14 @@ static void show_best(const gt_comms_operations *operations)
     }
 }
 
-static bool make_comms(const gt_call *call, const gt_setting_reports *reports, gt_interner *strings,
-                       gt_error *error)
+static bool make_comms(const gt_call *call, const gt_setting_reports *reports, const char *folder,
+                       gt_interner *strings, gt_error *error)
 {
     gt_table *all = gt_sweep_comms_table(reports, strings, error);
     if (!all) return false;
     gt_table_list tables = {0};
     gt_table_list_add(&tables, all);
-    char *stem = gt_format("%s/" GT_SWEEP_ANALYSIS "/nccl_master_all_configs",
-                           gt_arguments_value(&call->arguments, "sweep_dir")->text);
+    char *stem = gt_format("%s/nccl_master_all_configs", folder);
     bool made = gt_sweep_write_both(&tables, stem, error);
     if (made && !gt_sweep_is_quiet(call)) {
         gt_comms_operations operations = gt_sweep_comms_operations(all);
@@ -155,8 +162,8 @@ static bool make_comms(const gt_call *call, const gt_setting_reports *reports, g
 
 /* ---- reading the reports ---- */
 
-typedef bool make_tables(const gt_call *call, const gt_setting_reports *reports, gt_interner *strings,
-                         gt_error *error);
+typedef bool make_tables(const gt_call *call, const gt_setting_reports *reports, const char *folder,
+                         gt_interner *strings, gt_error *error);
 
 static gt_exit run_on_reports(const gt_call *call, gt_report_kind kind, gt_sheet sheet, make_tables *make)
 {
@@ -165,12 +172,15 @@ static gt_exit run_on_reports(const gt_call *call, gt_report_kind kind, gt_sheet
     if (!gt_sweep_begin_reading(call, (const char *[]){"sweep_dir", NULL}, &read)) return GT_EXIT_USAGE;
     gt_interner *strings = gt_interner_new();
     gt_setting_reports reports;
-    bool made = gt_setting_reports_find(&reports, gt_arguments_value(&call->arguments, "sweep_dir")->text,
-                                        kind, &error);
+    const char *root = gt_arguments_value(&call->arguments, "sweep_dir")->text,
+               *output_dir = gt_arguments_string(&call->arguments, "output_dir");
+    char *analysis = gt_sweep_analysis_folder(call, "tracelens_path", root);
+    bool made = gt_setting_reports_find(&reports, root, analysis, kind, &error);
     if (made) {
         gt_setting_reports_read(&reports, sheet, strings, read.threads);
-        made = make(call, &reports, strings, &error);
+        made = make(call, &reports, output_dir ? output_dir : analysis, strings, &error);
     }
+    gt_free(analysis);
     gt_setting_reports_free(&reports);
     gt_interner_free(strings);
     return made ? GT_EXIT_DONE : gt_sweep_failed(&error);
@@ -188,14 +198,17 @@ gt_exit gt_cmd_sweep_comms(const gt_call *call)
 
 static const gt_option counters_options[] = {
     {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "read the rocprofv3 traces of this sweep folder (required)"},
+    {"output_dir", GT_OPTION_STRING, "DIR", NULL,
+     "write the files into DIR (default: tracelens_analysis in --sweep_dir)"},
 };
 static const gt_option_group counters_group = {"Counters", counters_options, GT_LENGTH(counters_options)};
 
 const gt_syntax gt_sweep_counters_syntax = {
     .groups = {&counters_group, &gt_common_group},
-    .main_options = {"sweep_dir"},
+    .main_options = {"sweep_dir", "output_dir"},
     .files = "",
     .files_max = 0,
+    .output_option = "output_dir",
 };
 
 static bool make_counters(const gt_call *call, const char *root, const gt_read_options *read,
@@ -203,7 +216,8 @@ static bool make_counters(const gt_call *call, const char *root, const gt_read_o
 {
     gt_sweep sweep = {0};
     gt_table_list tables = {0};
-    char *stem = gt_format("%s/" GT_SWEEP_ANALYSIS "/counters_all_configs", root);
+    char *folder = gt_sweep_analysis_folder(call, "output_dir", root);
+    char *stem = gt_format("%s/counters_all_configs", folder);
     bool made = (gt_path_is_folder(root) || gt_fail(error, "Sweep directory does not exist: %s", root)) &&
                 gt_sweep_open(&sweep, root, error) &&
                 gt_sweep_counter_tables(&sweep, read, strings, &tables, error) &&
@@ -212,6 +226,7 @@ static bool make_counters(const gt_call *call, const char *root, const gt_read_o
         printf("%zu rows, %zu counters\n\nwrote %s.xlsx\nwrote %s.csv\n", tables.items[0]->row_count,
                tables.count - 1, stem, stem);
     gt_free(stem);
+    gt_free(folder);
     gt_table_list_free(&tables);
     gt_sweep_free(&sweep);
     return made;
