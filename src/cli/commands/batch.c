@@ -227,25 +227,43 @@ static bool make_folder(const batch *b, const gt_batch_folder *folder, gt_exit *
     return dry || !exists;
 }
 
+/* The replaced program succeeds without a report; under our name this is an error. */
+static gt_exit found_nothing(const batch *b)
+{
+    if (b->call->by_old_name) {
+        print_line(b,
+                   "==================== No %s files found, check filters and filepaths ====================",
+                   b->search.extension);
+        return GT_EXIT_DONE;
+    }
+    gt_buffer filters = {0};
+    add_filters(&filters, b, ", ");
+    if (!gt_path_is_folder(b->search.base))
+        fprintf(stderr, "gputally: %s: no such folder\n", b->search.base);
+    else
+        fprintf(stderr,
+                "gputally: %s: no *.%s file has %s in its path and a rank in its name; see --extension, "
+                "--filters "
+                "and --rank_pattern\n",
+                b->search.base, b->search.extension, gt_buffer_str(&filters).bytes);
+    gt_buffer_free(&filters);
+    return GT_EXIT_FAILED;
+}
+
 static gt_exit make_all(batch *b)
 {
     gt_exit status = GT_EXIT_DONE;
     for (size_t i = 0; i < b->files.without_rank; i++)
         print_line(
             b, "==================== Failed to extract rank number from trace filename ====================");
-    if (!b->files.count) {
-        print_line(b,
-                   "==================== No %s files found, check filters and filepaths ====================",
-                   b->search.extension);
-        return status;
-    }
+    if (!b->files.count) return found_nothing(b);
     if (b->replays) b->tools = gt_replay_tools_find(b->out);
     for (size_t i = 0; i < b->files.count; i++)
         if (!make_folder(b, &b->files.folders[i], &status)) break;
     return status;
 }
 
-/* One file cannot contain the reports of several folders. */
+/* One file cannot contain the reports of several folders. The replaced program ends without an error. */
 static bool has_one_folder(const batch *b)
 {
     if (b->files.count < 2 || !gt_arguments_string(&b->call->arguments, "output_xlsx_path")) return true;
@@ -256,11 +274,24 @@ static bool has_one_folder(const batch *b)
     return false;
 }
 
+/* The option that names one file for all reports, if that is a usage error; otherwise NULL. */
+static const char *only_one_file(const batch *b)
+{
+    const gt_arguments *arguments = &b->call->arguments;
+    if (gt_arguments_string(arguments, "output_db")) return "output_db";
+    return !b->call->by_old_name && gt_arguments_string(arguments, "output_xlsx_path") ? "output_xlsx_path"
+                                                                                       : NULL;
+}
+
 static gt_exit search_and_make(batch *b)
 {
     gt_error error;
     gt_exit status = GT_EXIT_DONE;
     if (strcmp(b->search.extension, "json") != 0 && strcmp(b->search.extension, "gz") != 0) {
+        if (!b->call->by_old_name)
+            return gt_usage_error(b->call->program,
+                                  "argument --extension: invalid choice: '%.200s' (choose from json, gz)",
+                                  b->search.extension);
         print_line(
             b, "==================== Invalid extension %s, json and gz are supported ====================",
             b->search.extension);
@@ -268,11 +299,12 @@ static gt_exit search_and_make(batch *b)
     }
     if (!gt_batch_files_find(&b->files, &b->search, &error))
         return gt_usage_error(b->call->program, "%s", error.text);
-    if (b->files.count > 1 && gt_arguments_string(&b->call->arguments, "output_db"))
+    const char *one_file = only_one_file(b);
+    if (b->files.count > 1 && one_file)
         status = gt_usage_error(b->call->program,
-                                "argument --output_db: one output file for %zu folders of traces; use "
+                                "argument --%s: one output file for %zu folders of traces; use "
                                 "--output_csvs_dir, which creates a folder per report",
-                                b->files.count);
+                                one_file, b->files.count);
     else if (has_one_folder(b))
         status = make_all(b);
     gt_batch_files_free(&b->files);
