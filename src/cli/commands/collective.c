@@ -14,7 +14,7 @@
 #include <string.h>
 
 static const gt_option input_options[] = {
-    GT_RANK_OPTIONS("set the number of ranks (required)",
+    GT_RANK_OPTIONS("set the number of ranks (default: up to the last rank with a trace)",
                     "warn about ranks whose trace is missing or damaged and analyse the others"),
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
@@ -80,15 +80,14 @@ static bool read_options(const gt_call *call, gt_rank_search *search, gt_collect
     const gt_arguments *arguments = &call->arguments;
     const gt_option_value *world_size = gt_arguments_value(arguments, "world_size");
     const gt_option_value *gpus = gt_arguments_value(arguments, "gpus_per_node");
-    if (!world_size->given) return gt_fail(error, "world_size must be provided");
-    if (world_size->number < 1 || world_size->number > GT_RANKS_MAX)
+    if (!world_size->given && call->by_old_name) return gt_fail(error, "world_size must be provided");
+    if (world_size->given && (world_size->number < 1 || world_size->number > GT_RANKS_MAX))
         return gt_fail(error, "--world_size must be between 1 and %d, got %" PRId64, GT_RANKS_MAX,
                        world_size->number);
     if (gpus->given && gpus->number < 1)
         return gt_fail(error, "--gpus_per_node must be a positive integer, got %" PRId64, gpus->number);
     *search = gt_rank_options_read(arguments);
     *options = (gt_collective_options){
-        .world_size = world_size->number,
         .gpus_per_node = gpus->given ? gpus->number : 0,
         .heatmap = gt_arguments_flag(arguments, "all2allv_heatmap"),
         .leave_out_mismatches = gt_arguments_flag(arguments, "leave_out_mismatches"),
@@ -167,7 +166,8 @@ static void show(const gt_rank_traces *traces, size_t collectives, const gt_tabl
                  const gt_output *output)
 {
     gt_terminal terminal = gt_terminal_for(stdout);
-    printf("%zu ranks, %zu events, %zu collectives\n", traces->rank_count - traces->bad_count, traces->events,
+    size_t ranks = traces->rank_count - traces->bad_count;
+    printf("%zu rank%s, %zu events, %zu collectives\n", ranks, ranks == 1 ? "" : "s", traces->events,
            collectives);
     gt_collective_print_summary(stdout, tables, (int)terminal.width, terminal.utf8);
     gt_trace_show_files(output);
@@ -223,6 +223,7 @@ static bool read_and_report(const gt_call *call, const gt_rank_files *files, gt_
     gt_rank_traces_read(&traces, files->paths, files->count, extra_wanted ? &extra : NULL, threads);
     bool detected = !options->gpus_per_node && traces.devices;
     if (detected) options->gpus_per_node = (int64_t)traces.devices;
+    options->world_size = (int64_t)files->count;
     bool made = accept_problems(&traces, files, allowed, error) &&
                 make_report(call, &traces, files, options, detected, error);
     gt_rank_traces_free(&traces);

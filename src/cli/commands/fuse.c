@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 
 static const gt_option input_options[] = {
-    GT_RANK_OPTIONS("set the number of ranks (default: number of traces)",
+    GT_RANK_OPTIONS("set the number of ranks (default: up to the last rank with a trace)",
                     "warn about ranks whose trace is missing or damaged and continue; a damaged trace is "
                     "kept up to the damage"),
 };

@@ -49,7 +49,7 @@ typedef struct gt_rank_search {
     const char *pattern; /* with '*' in place of the rank number */
     const char *glob;    /* any files; rank_regex finds the rank in their paths */
     const char *rank_regex;
-    size_t world_size; /* 0: as many ranks as there are files */
+    size_t world_size; /* 0: up to the last rank with a file */
     bool allow_missing;
 } gt_rank_search;
 

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "os/paths.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -139,16 +140,42 @@ static char *expected_path(const gt_rank_search *search, size_t rank)
     return search->folder ? in_folder(search->folder, rank) : by_pattern(search->pattern, rank);
 }
 
-/* Ranks from 0 up to the first one without a file. */
+/* The rank of a name that consists of the prefix, a number as gt_format prints it, and something that begins
+ * with the suffix; -1 otherwise. */
+static int64_t rank_of_name(const char *name, gt_str prefix, gt_str suffix)
+{
+    if (strncmp(name, prefix.bytes, prefix.len) != 0) return -1;
+    const char *digits = name + prefix.len;
+    size_t count = strspn(digits, "0123456789");
+    if (strncmp(digits + count, suffix.bytes, suffix.len) != 0 || (digits[0] == '0' && count > 1)) return -1;
+    int64_t rank = number_of((gt_str){digits, count});
+    return rank < GT_RANKS_MAX ? rank : -1;
+}
+
+/* One more than the largest rank with a file. A rank without one below it is missing: a count that stopped
+ * there would drop the others silently. */
 static size_t count_by_name(const gt_rank_search *search)
 {
-    size_t rank = 0;
-    for (bool found = true; found && rank < GT_RANKS_MAX; rank += found) {
-        char *path = expected_path(search, rank);
-        found = exists(path);
+    const char *pattern = search->folder ? "rank*_trace.json" : search->pattern;
+    const char *star = strchr(pattern, '*'), *name = star;
+    while (name > pattern && name[-1] != '/') name--;
+    char *folder = search->folder    ? gt_strdup(search->folder)
+                   : name == pattern ? gt_strdup(".")
+                                     : gt_format("%.*s", (int)(name - pattern), pattern);
+    gt_str prefix = {name, (size_t)(star - name)}, suffix = {star + 1, strcspn(star + 1, "/")};
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    int64_t count = 1; /* without any file, so that the message names the missing rank 0 */
+    while (dir && (entry = readdir(dir))) {
+        int64_t rank = rank_of_name(entry->d_name, prefix, suffix);
+        if (rank < count) continue;
+        char *path = expected_path(search, (size_t)rank);
+        if (exists(path)) count = rank + 1;
         gt_free(path);
     }
-    return rank ? rank : 1; /* so that the message names the missing rank 0 */
+    if (dir) closedir(dir);
+    gt_free(folder);
+    return (size_t)count;
 }
 
 static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_error *error)
