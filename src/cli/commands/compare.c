@@ -2,8 +2,11 @@
 #include "cli/commands/commands.h"
 #include "base/memory.h"
 #include "cli/common.h"
-#include "report/compare.h"
+#include "input/detect.h"
+#include "input/rocprof/rocprof.h"
 #include "os/paths.h"
+#include "os/shell_words.h"
+#include "report/compare.h"
 #include "schema/sheets.h"
 
 #include <stdio.h>
@@ -186,6 +189,71 @@ static void show(const comparison *c, const gt_destinations *to, const gt_table_
         printf("wrote %s\n", gt_output_file_path(output, i));
 }
 
+/* ---- traces given instead of reports ---- */
+
+/* Whether the path is a trace that `gputally report` reads. SQLite files are not among them: a report may be
+ * one, too. */
+static bool is_trace(const char *path, bool *is_pytorch)
+{
+    gt_error error;
+    gt_trace_format format = GT_FORMAT_UNKNOWN;
+    *is_pytorch = false;
+    if (gt_path_is_folder(path)) {
+        char *sheet = gt_format("%s/%s.csv", path, GT_SHEET_GPU_TIMELINE.name);
+        bool is_report = gt_path_is_file(sheet);
+        gt_free(sheet);
+        return !is_report && gt_rocprof_is_folder(path);
+    }
+    gt_stream *stream = gt_path_is_file(path) ? gt_stream_open(path, &error) : NULL;
+    bool known = stream && gt_detect(stream, &format, &error);
+    gt_stream_close(stream);
+    *is_pytorch = format == GT_FORMAT_KINETO_JSON;
+    return known && (*is_pytorch || format == GT_FORMAT_ROCPROF_JSON || format == GT_FORMAT_ROCPROF_CSV ||
+                     format == GT_FORMAT_XPLANE || format == GT_FORMAT_PERFETTO);
+}
+
+/* Adds the commands that do what was asked: `diff` for two PyTorch traces, otherwise reports first. */
+static void add_commands(gt_buffer *line, const comparison *c, const bool *traces, bool diff)
+{
+    const char *const begin = diff ? "gputally diff" : "gputally report";
+    gt_buffer_add_cstr(line, begin);
+    for (size_t i = 0; i < c->count; i++) {
+        if (!traces[i]) continue;
+        gt_buffer_add_cstr(line, " ");
+        gt_shell_quote(line, c->reports[i].path);
+    }
+    if (diff) return;
+    gt_buffer_add_cstr(line, " && gputally compare");
+    for (size_t i = 0; i < c->count; i++) {
+        char *report = traces[i] ? gt_default_xlsx_path(c->reports[i].path) : gt_strdup(c->reports[i].path);
+        gt_buffer_add_cstr(line, " ");
+        gt_shell_quote(line, report);
+        gt_free(report);
+    }
+}
+
+/* Fails with the commands to type if one of the files is a trace. */
+static bool check_no_traces(const comparison *c, gt_error *error)
+{
+    bool *traces = gt_alloc_zero(c->count, sizeof *traces);
+    size_t first = c->count, pytorch = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        bool is_pytorch;
+        traces[i] = is_trace(c->reports[i].path, &is_pytorch);
+        pytorch += is_pytorch;
+        if (traces[i] && first == c->count) first = i;
+    }
+    if (first < c->count) {
+        gt_buffer line = {0};
+        add_commands(&line, c, traces, pytorch == 2 && c->count == 2);
+        gt_fail(error, "%s: a trace, not a report; use %s", c->reports[first].path,
+                gt_buffer_str(&line).bytes);
+        gt_buffer_free(&line);
+    }
+    gt_free(traces);
+    return first == c->count;
+}
+
 /* ---- comparison ---- */
 
 static bool open_reports(comparison *c, gt_error *error)
@@ -199,7 +267,7 @@ static gt_exit compare(comparison *c, gt_interner *strings, gt_table_list *table
 {
     gt_destinations to = destinations_of(c->call);
     gt_output *output = NULL;
-    if (open_reports(c, error) && check_not_reports(c, &to, error) &&
+    if (check_no_traces(c, error) && open_reports(c, error) && check_not_reports(c, &to, error) &&
         gt_compare_tables(c->reports, c->count, &c->options, strings, tables, error))
         output = gt_destinations_write(&to, c->reports[0].path, tables, error);
     gt_exit status = GT_EXIT_FAILED;
