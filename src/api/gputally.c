@@ -169,6 +169,7 @@ static bool read_and_make(make_call *call, const char *path, gt_error *error)
                 gt_report_read(call->report, kind, stream, path, &call->options, error) &&
                 gt_report_make_tables(call->report, error);
     gt_stream_close(stream);
+    if (made) gt_report_options_warn(&call->options, 1u << kind, "");
     return made;
 }
 

@@ -104,7 +104,8 @@ const gt_command gt_commands[] = {
      "compare reports, and fail on regressions (--fail_if)", &gt_compare_syntax, gt_cmd_compare,
      "Puts the sheets of two or more reports side by side, with the difference of each report from the first "
      "one, the baseline. A REPORT is an Excel workbook or a folder of CSV files, written by gputally or "
-     "TraceLens; `gputally diff` compares traces. With --fail_if, the exit status is 3 if a change is larger than allowed.",
+     "TraceLens; `gputally diff` compares traces. With --fail_if, the exit status is 3 if a change is larger "
+     "than allowed.",
      COMPARISONS},
     {"diff", NULL, "compare the call trees and kernels of two PyTorch traces", &gt_diff_syntax, gt_cmd_diff,
      "Merges the call trees of two torch.profiler traces, for example of the same model on two GPUs, and "

@@ -17,19 +17,39 @@
 static const gt_option output_options[] = {
     GT_OUTPUT_OPTIONS("next to the trace, 908_results.json gives 908_perf_report.xlsx")};
 
+#define THREADS_OPTION "threads", GT_OPTION_INT, "N", NULL, "use N threads (default: one per core)"
+#define STRICT_OPTION                                                                                        \
+    "strict", GT_OPTION_FLAG, NULL, NULL,                                                                    \
+        "fail on a damaged or truncated trace instead of reporting its readable part"
+#define NO_PROGRESS_OPTION "no_progress", GT_OPTION_FLAG, NULL, NULL, "do not show a progress line"
+#define MESSAGE_OPTIONS                                                                                      \
+    {"quiet", GT_OPTION_FLAG, NULL, NULL, "print only warnings and errors"},                                 \
+    {                                                                                                        \
+        "version", GT_OPTION_FLAG, NULL, NULL, "print the version, and exit"                                 \
+    }
+
 static const gt_option common_options[] = {
-    {"threads", GT_OPTION_INT, "N", NULL, "use N threads (default: one per core)"},
-    {"strict", GT_OPTION_FLAG, NULL, NULL,
-     "fail on a damaged or truncated trace instead of reporting its readable part"},
-    {"quiet", GT_OPTION_FLAG, NULL, NULL, "print only warnings and errors"},
-    {"no_progress", GT_OPTION_FLAG, NULL, NULL, "do not show a progress line"},
-    {"version", GT_OPTION_FLAG, NULL, NULL, "print the version, and exit"},
+    {THREADS_OPTION},
+    {STRICT_OPTION},
+    {NO_PROGRESS_OPTION},
+    MESSAGE_OPTIONS,
 };
 
-static const gt_option messages_options[] = {
-    {"quiet", GT_OPTION_FLAG, NULL, NULL, "print only warnings and errors"},
-    {"version", GT_OPTION_FLAG, NULL, NULL, "print the version, and exit"},
+static const gt_option whole_files_options[] = {
+    {THREADS_OPTION},
+    {STRICT_OPTION, .unused = "a damaged file is never read in part here"},
+    {NO_PROGRESS_OPTION},
+    MESSAGE_OPTIONS,
 };
+
+static const gt_option sheets_options[] = {
+    {THREADS_OPTION, .unused = "no trace is read"},
+    {STRICT_OPTION, .unused = "no trace is read"},
+    {NO_PROGRESS_OPTION, .unused = "no trace is read"},
+    MESSAGE_OPTIONS,
+};
+
+static const gt_option messages_options[] = {MESSAGE_OPTIONS};
 
 static const gt_option short_kernel_options[] = {
     {"short_kernel_study", GT_OPTION_FLAG, NULL, NULL,
@@ -48,11 +68,14 @@ static const gt_option extra_sheets_options[] = {
 
 const gt_option_group gt_extra_sheets_group = {"Extra sheets", extra_sheets_options,
                                                GT_LENGTH(extra_sheets_options)};
-const gt_option_group gt_short_kernel_group = {"Short kernels", short_kernel_options,
-                                               GT_LENGTH(short_kernel_options)};
+const gt_option_group gt_short_kernel_group = {
+    "Short kernels", short_kernel_options, GT_LENGTH(short_kernel_options), .needs = "short_kernel_study"};
 const gt_option_group gt_output_group = {"Output", output_options, GT_LENGTH(output_options)};
 const gt_option_group gt_common_group = {"Common options", common_options, GT_LENGTH(common_options)};
 
+const gt_option_group gt_whole_files_group = {"Common options", whole_files_options,
+                                              GT_LENGTH(whole_files_options)};
+const gt_option_group gt_sheets_group = {"Common options", sheets_options, GT_LENGTH(sheets_options)};
 const gt_option_group gt_messages_group = {"Common options", messages_options, GT_LENGTH(messages_options)};
 
 enum { THREADS_MAX = 1024 };
@@ -87,7 +110,7 @@ static const gt_option extra_options[] = {
      "keep fractions of microseconds (without it, starts are rounded up and ends down)"},
 };
 const gt_option_group gt_extra_group = {"Idle time, queues, overlap and launches", extra_options,
-                                        GT_LENGTH(extra_options)};
+                                        GT_LENGTH(extra_options), .needs = "extra"};
 
 bool gt_extra_wanted(const gt_arguments *arguments, gt_hta_options *options)
 {

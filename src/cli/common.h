@@ -10,20 +10,31 @@
 
 /* ---- options ---- */
 
+/* Marks of options that name a workbook or a database. A database may have any name but that of another kind
+ * of document. */
+#define GT_WORKBOOK_ENDING  ".xlsx"
+#define GT_DATABASE_ENDINGS "!.xlsx,.csv,.json,.gz,.pdf"
+
 /* The options that name the documents, as rows of an option table; `default_workbook` is the text for help.
  */
 #define GT_OUTPUT_OPTIONS(default_workbook)                                                                  \
-    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL,                                                     \
-     "write an Excel workbook to PATH (default without any output option: " default_workbook ")"},           \
+    {"output_xlsx_path",                                                                                     \
+     GT_OPTION_STRING,                                                                                       \
+     "PATH",                                                                                                 \
+     NULL,                                                                                                   \
+     "write an Excel workbook to PATH (default without any output option: " default_workbook ")",            \
+     .ending = GT_WORKBOOK_ENDING},                                                                          \
         {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file per sheet into DIR"},         \
     {                                                                                                        \
         "output_db", GT_OPTION_STRING, "PATH", NULL,                                                         \
-            "write an SQLite database with one table per sheet to PATH"                                      \
+            "write an SQLite database with one table per sheet to PATH", .ending = GT_DATABASE_ENDINGS       \
     }
 
-extern const gt_option_group gt_output_group;   /* --output_xlsx_path, --output_csvs_dir, --output_db */
-extern const gt_option_group gt_common_group;   /* threads, strictness, messages */
-extern const gt_option_group gt_messages_group; /* of commands that read no trace: only --quiet, --version */
+extern const gt_option_group gt_output_group; /* --output_xlsx_path, --output_csvs_dir, --output_db */
+extern const gt_option_group gt_common_group; /* threads, strictness, messages */
+/* The same options for commands that read damaged files never or completely, that read only sheets, and that
+ * read no file: those without an effect are accepted and not shown. */
+extern const gt_option_group gt_whole_files_group, gt_sheets_group, gt_messages_group;
 extern const gt_option_group gt_extra_sheets_group; /* the sheets that TraceLens does not have */
 extern const gt_option_group gt_short_kernel_group; /* the study of short kernels */
 

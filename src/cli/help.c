@@ -115,7 +115,7 @@ static void print_group(FILE *out, const gt_syntax *syntax, const gt_option_grou
 {
     bool any = false;
     for (size_t i = 0; i < group->count; i++) {
-        if (gt_syntax_is_main(syntax, &group->options[i])) continue;
+        if (group->options[i].unused || gt_syntax_is_main(syntax, &group->options[i])) continue;
         if (!any) fprintf(out, "\n%s:\n", group->title);
         any = true;
         print_option(out, syntax, &group->options[i], width);
@@ -188,11 +188,14 @@ static bool is_described(const gt_option_group *group)
 
 static void print_manual_group(FILE *out, const gt_syntax *syntax, const gt_option_group *group)
 {
-    bool again = is_described(group);
+    bool again = is_described(group), any = false;
+    for (size_t i = 0; i < group->count; i++) any = any || !group->options[i].unused;
+    if (!any) return;
     fputs(".PP\n", out);
     print_roff(out, group->title);
     fputs(again ? ": as above.\n" : ":\n", out);
-    for (size_t i = 0; i < group->count && !again; i++) print_manual_option(out, syntax, &group->options[i]);
+    for (size_t i = 0; i < group->count && !again; i++)
+        if (!group->options[i].unused) print_manual_option(out, syntax, &group->options[i]);
 }
 
 static void print_manual_options(FILE *out, const gt_syntax *syntax)

@@ -1,7 +1,9 @@
 /* The gputally program: finds the command, by the name it was called by or by its first argument, and runs
  * it. */
+#include "base/log.h"
 #include "base/memory.h"
 #include "cli/command.h"
+#include "cli/effects.h"
 #include "output/terminal.h"
 #include "os/paths.h"
 
@@ -30,8 +32,13 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
         print_version();
     else if (call.arguments.help)
         gt_help_command(stdout, gt_terminal_for(stdout).width, command, program);
-    else
+    else if (!gt_check_endings(&call, &error))
+        status = gt_usage_error(program, "%s", error.text);
+    else {
         status = command->run(&call);
+        gt_log_to(NULL); /* also for old names, whose log goes to standard output */
+        if (status != GT_EXIT_USAGE) gt_warn_without_effect(&call.arguments);
+    }
     gt_arguments_free(&call.arguments);
     return status;
 }

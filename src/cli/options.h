@@ -26,12 +26,16 @@ typedef struct gt_option {
     const char *metavar; /* name of the value in help texts; NULL for flags */
     const char *initial; /* the default, as typed on the command line; NULL: none */
     const char *help;    /* starts with a verb, without full stop and default */
+    const char *needs;   /* what it needs to have an effect, as in cli/effects.c; NULL: nothing */
+    const char *unused;  /* why it never has an effect: help does not show it; NULL: it has */
+    const char *ending;  /* what a file name must end in: ".xlsx"; must not: "!.csv,.json"; NULL: any */
 } gt_option;
 
 typedef struct gt_option_group {
     const char *title; /* heading in help texts */
     const gt_option *options;
     size_t count;
+    const char *needs; /* of all options of the group except those that it names; NULL: nothing */
 } gt_option_group;
 
 enum { GT_OPTION_GROUPS_MAX = 16, GT_OPTIONS_MAX = 96, GT_MAIN_OPTIONS_MAX = 5 };

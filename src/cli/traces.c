@@ -69,21 +69,20 @@ static void set_option(gt_report_options *options, const gt_option *option, cons
     if (!valid) gt_raise_internal("option %s", error.text); /* the command has checked the values */
 }
 
-static gt_report_options report_options(const gt_trace_call *trace)
+static gt_report_options report_options(const gt_call *call)
 {
-    const gt_arguments *arguments = &trace->call->arguments;
+    const gt_arguments *arguments = &call->arguments;
     const gt_option_group *const *groups = arguments->syntax->groups;
     gt_report_options options =
         arguments->syntax->best_defaults ? gt_report_options_best() : gt_report_options_default();
     size_t index = 0;
     for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && groups[g]; g++)
         for (size_t i = 0; i < groups[g]->count; i++, index++)
-            if (gt_report_option_exists(groups[g]->options[i].name))
+            if (!groups[g]->options[i].unused && gt_report_option_exists(groups[g]->options[i].name))
                 set_option(&options, &groups[g]->options[i], &arguments->values[index]);
-    if (trace->call->by_old_name) /* these programs have none of them */
+    if (call->by_old_name) /* these programs have none of them */
         options.rocprof.extra_sheets = options.pytorch.extra_sheets =
             options.pytorch.gpu_only_kernel_summary = false;
-    options.read = *trace->read;
     return options;
 }
 
@@ -97,8 +96,10 @@ static void show_report(const gt_report *report, const gt_output *output)
 bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const gt_report_hooks *hooks,
                           gt_error *error)
 {
-    gt_report_options options = report_options(trace);
+    gt_report_options options = report_options(trace->call);
     gt_report report;
+    options.read = *trace->read;
+    *trace->kinds |= 1u << kind;
     gt_output *output = NULL;
     bool made = gt_report_read(&report, kind, trace->stream, trace->path, &options, error);
     if (!made && hooks->read_failed) hooks->read_failed(error);
@@ -150,13 +151,17 @@ static gt_exit make_all(const gt_call *call, const char *const *paths, size_t co
 {
     bool quiet = gt_arguments_flag(&call->arguments, "quiet");
     gt_exit status = GT_EXIT_DONE;
+    unsigned kinds = 0;
     if (call->by_old_name) gt_journal_start(gt_old_program_of(call->command)->form, quiet);
     for (size_t i = 0; i < count; i++) {
         gt_trace_call trace = {
-            .call = call, .path = paths[i], .read = read, .destinations = &destinations[i]};
+            .call = call, .path = paths[i], .read = read, .destinations = &destinations[i], .kinds = &kinds};
         if (!make_one(&trace, make)) status = GT_EXIT_FAILED;
         if (i + 1 < count && !quiet) putchar('\n');
     }
+    gt_report_options options = report_options(call);
+    gt_report_options_warn(&options, kinds, "--");
+    gt_report_options_free(&options);
     return status;
 }
 

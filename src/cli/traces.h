@@ -16,6 +16,7 @@ typedef struct gt_trace_call {
     gt_stream *stream; /* NULL if the path is a folder, which only commands that accept folders get */
     const gt_read_options *read;
     const gt_destinations *destinations;
+    unsigned *kinds; /* of the traces so far: a set of 1 << gt_trace_kind */
 } gt_trace_call;
 
 /* Makes the report of one trace, writes it and prints a summary. */

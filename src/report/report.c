@@ -1,11 +1,13 @@
 /* Formats, kinds of reports and options: three tables, and what is done with their rows. */
 #include "report/report.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "input/chrome/kineto.h"
 #include "input/rocprof/rocprof.h"
 #include "input/xla/xplane.h"
 #include "os/paths.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -61,56 +63,68 @@ typedef enum option_type {
 
 #define AT(field) offsetof(gt_report_options, field)
 
+enum {
+    ROCPROF = 1u << GT_TRACE_ROCPROF,
+    PYTORCH = 1u << GT_TRACE_PYTORCH,
+    JAX = 1u << GT_TRACE_JAX,
+    ANY = ROCPROF | PYTORCH | JAX,
+};
+
 static const struct {
     const char *name;
     option_type type;
     size_t at, also; /* fields that it sets; `also` is 0 if there is only one */
+    unsigned kinds;  /* of reports that it has an effect on */
 } known_options[] = {
-    {"threads", SPECIAL, 0, 0},
-    {"strict", FLAG, AT(read.strict), 0},
+    {"threads", SPECIAL, 0, 0, ANY},
+    {"strict", FLAG, AT(read.strict), 0, ANY},
     /* rocprofv3 and PyTorch */
-    {"short_kernel_study", FLAG, AT(rocprof.short_kernel_study), AT(pytorch.short_kernel_study)},
-    {"short_kernel_threshold_us", INT, AT(rocprof.short_threshold_us), AT(pytorch.short_threshold_us)},
-    {"short_kernel_histogram_bins", INT, AT(rocprof.short_bins), AT(pytorch.short_bins)},
-    {"no_extra_sheets", NEGATED_FLAG, AT(rocprof.extra_sheets), AT(pytorch.extra_sheets)},
+    {"short_kernel_study", FLAG, AT(rocprof.short_kernel_study), AT(pytorch.short_kernel_study),
+     ROCPROF | PYTORCH},
+    {"short_kernel_threshold_us", INT, AT(rocprof.short_threshold_us), AT(pytorch.short_threshold_us),
+     ROCPROF | PYTORCH},
+    {"short_kernel_histogram_bins", INT, AT(rocprof.short_bins), AT(pytorch.short_bins), ROCPROF | PYTORCH},
+    {"no_extra_sheets", NEGATED_FLAG, AT(rocprof.extra_sheets), AT(pytorch.extra_sheets), ROCPROF | PYTORCH},
     /* rocprofv3 */
-    {"disable_kernel_summary", NEGATED_FLAG, AT(rocprof.kernel_summary), 0},
-    {"kernel_details", FLAG, AT(rocprof.kernel_details), 0},
-    {"topk_kernels", SPECIAL, 0, 0},
-    {"all_processes", FLAG, AT(all_processes), 0},
+    {"disable_kernel_summary", NEGATED_FLAG, AT(rocprof.kernel_summary), 0, ROCPROF},
+    {"kernel_details", FLAG, AT(rocprof.kernel_details), 0, ROCPROF},
+    {"topk_kernels", SPECIAL, 0, 0, ROCPROF},
+    {"all_processes", FLAG, AT(all_processes), 0, ROCPROF},
     /* PyTorch */
-    {"include_unlinked_kernels", FLAG, AT(pytorch.include_unlinked_kernels), 0},
-    {"linked_kernels_only", NEGATED_FLAG, AT(pytorch.include_unlinked_kernels), 0},
-    {"micro_idle_thresh_us", SPECIAL, 0, 0},
-    {"enable_kernel_summary", FLAG, AT(pytorch.kernel_summary), 0},
-    {"topk_short_kernels", LIMIT, AT(pytorch.topk_short_kernels), 0},
-    {"disable_coll_analysis", NEGATED_FLAG, AT(pytorch.coll_analysis), 0},
-    {"topk_ops", LIMIT, AT(pytorch.topk_ops), 0},
-    {"topk_roofline_ops", LIMIT, AT(pytorch.topk_roofline_ops), 0},
-    {"group_by_num_kernels", FLAG, AT(pytorch.group_by_num_kernels), 0},
-    {"include_overlap_info", FLAG, AT(pytorch.overlap_info), 0},
-    {"detect_recompute", FLAG, AT(pytorch.detect_recompute), 0},
-    {"include_first_occurrence_time", FLAG, AT(pytorch.first_occurrence), 0},
-    {"include_call_stack", FLAG, AT(pytorch.call_stack), 0},
-    {"enable_pseudo_ops", FLAG, AT(pytorch.pseudo_ops), 0},
-    {"legacy_sheet_names", FLAG, AT(pytorch.legacy_names), 0},
-    {"seed_sheet_names", FLAG, AT(pytorch.legacy_names), 0}, /* its old name */
-    {"gpu_arch_json_path", STRING, AT(gpu_arch_json_path), 0},
-    {"gpu_arch_platform", STRING, AT(gpu_arch_platform), 0},
-    {"python_path", STRING, AT(pytorch.python_path), 0},
-    {"comparison_json_path", STRING, AT(comparison_json_path), 0},
-    {"extension_file", STRING, AT(extension_file), 0},
-    {"inference_phase_analysis", FLAG, AT(pytorch.phases), 0},
-    {"phase_detection_method", SPECIAL, 0, 0},
-    {"decode_threshold", INT, AT(pytorch.phase_options.decode_threshold), 0},
-    {"extra", FLAG, AT(pytorch.extra), 0},
-    {"extra_kernel_delay_us", INT, AT(pytorch.extra_options.kernel_delay_us), 0},
-    {"extra_max_queue_length", INT, AT(pytorch.extra_options.max_queue_length), 0},
-    {"extra_last_step", FLAG, AT(pytorch.extra_options.include_last_step), 0},
-    {"extra_exact_times", FLAG, AT(pytorch.extra_options.exact_times), 0},
+    {"include_unlinked_kernels", FLAG, AT(pytorch.include_unlinked_kernels), 0, PYTORCH},
+    {"linked_kernels_only", NEGATED_FLAG, AT(pytorch.include_unlinked_kernels), 0, PYTORCH},
+    {"micro_idle_thresh_us", SPECIAL, 0, 0, PYTORCH},
+    {"enable_kernel_summary", FLAG, AT(pytorch.kernel_summary), 0, PYTORCH},
+    {"topk_short_kernels", LIMIT, AT(pytorch.topk_short_kernels), 0, PYTORCH},
+    {"disable_coll_analysis", NEGATED_FLAG, AT(pytorch.coll_analysis), 0, PYTORCH},
+    {"topk_ops", LIMIT, AT(pytorch.topk_ops), 0, PYTORCH},
+    {"topk_roofline_ops", LIMIT, AT(pytorch.topk_roofline_ops), 0, PYTORCH},
+    {"group_by_num_kernels", FLAG, AT(pytorch.group_by_num_kernels), 0, PYTORCH},
+    {"include_overlap_info", FLAG, AT(pytorch.overlap_info), 0, PYTORCH},
+    {"detect_recompute", FLAG, AT(pytorch.detect_recompute), 0, PYTORCH},
+    {"include_first_occurrence_time", FLAG, AT(pytorch.first_occurrence), 0, PYTORCH},
+    {"include_call_stack", FLAG, AT(pytorch.call_stack), 0, PYTORCH},
+    {"enable_pseudo_ops", FLAG, AT(pytorch.pseudo_ops), 0, PYTORCH},
+    {"legacy_sheet_names", FLAG, AT(pytorch.legacy_names), 0, PYTORCH},
+    {"seed_sheet_names", FLAG, AT(pytorch.legacy_names), 0, PYTORCH}, /* its old name */
+    {"gpu_arch_json_path", STRING, AT(gpu_arch_json_path), 0, PYTORCH},
+    {"gpu_arch_platform", STRING, AT(gpu_arch_platform), 0, PYTORCH},
+    {"python_path", STRING, AT(pytorch.python_path), 0, PYTORCH},
+    {"comparison_json_path", STRING, AT(comparison_json_path), 0, PYTORCH},
+    {"extension_file", STRING, AT(extension_file), 0, PYTORCH},
+    {"inference_phase_analysis", FLAG, AT(pytorch.phases), 0, PYTORCH},
+    {"phase_detection_method", SPECIAL, 0, 0, PYTORCH},
+    {"decode_threshold", INT, AT(pytorch.phase_options.decode_threshold), 0, PYTORCH},
+    {"extra", FLAG, AT(pytorch.extra), 0, PYTORCH},
+    {"extra_kernel_delay_us", INT, AT(pytorch.extra_options.kernel_delay_us), 0, PYTORCH},
+    {"extra_max_queue_length", INT, AT(pytorch.extra_options.max_queue_length), 0, PYTORCH},
+    {"extra_last_step", FLAG, AT(pytorch.extra_options.include_last_step), 0, PYTORCH},
+    {"extra_exact_times", FLAG, AT(pytorch.extra_options.exact_times), 0, PYTORCH},
     /* JAX */
-    {"kernel_metadata_keyword_filters", SPECIAL, 0, 0},
+    {"kernel_metadata_keyword_filters", SPECIAL, 0, 0, JAX},
 };
+
+static_assert(GT_LENGTH(known_options) <= GT_REPORT_OPTIONS_MAX, "gt_report_options.is_set is too small");
 
 enum { THREADS_MAX = 1024 };
 
@@ -238,7 +252,22 @@ bool gt_report_options_set(gt_report_options *options, const char *name, const c
     bool valid = type == SPECIAL ? set_special(options, name, value)
                                  : set_field(fields + known_options[i].at, type, value);
     if (valid && known_options[i].also) set_field(fields + known_options[i].also, type, value);
+    if (valid) options->is_set[i] = true;
     return valid || gt_fail(error, "%s: invalid value '%.200s'", name, value);
+}
+
+void gt_report_options_warn(const gt_report_options *options, unsigned kinds, const char *dashes)
+{
+    static const char *const names[] = {
+        [GT_TRACE_ROCPROF] = "rocprofv3", [GT_TRACE_PYTORCH] = "PyTorch", [GT_TRACE_JAX] = "JAX"};
+    char list[64] = "";
+    for (size_t kind = 0; kind < GT_LENGTH(names); kind++)
+        if (kinds & 1u << kind)
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? " and " : "",
+                     names[kind]);
+    for (size_t i = 0; kinds && i < GT_LENGTH(known_options); i++)
+        if (options->is_set[i] && !(known_options[i].kinds & kinds))
+            gt_warn("%s%s has no effect on %s traces", dashes, known_options[i].name, list);
 }
 
 bool gt_report_options_check(const gt_report_options *options, gt_error *error)

@@ -22,6 +22,8 @@
 
 typedef enum gt_trace_kind { GT_TRACE_ROCPROF, GT_TRACE_PYTORCH, GT_TRACE_JAX } gt_trace_kind;
 
+enum { GT_REPORT_OPTIONS_MAX = 96 };
+
 /* The options of all kinds of reports. Strings are not owned. */
 typedef struct gt_report_options {
     gt_read_options read; /* threads and strict; the rest depends on the report */
@@ -32,7 +34,8 @@ typedef struct gt_report_options {
     const char *comparison_json_path;                   /* a second PyTorch trace */
     const char *extension_file;
     gt_jax_options jax;
-    size_t keyword_capacity; /* of jax.keywords, which gt_report_options_free frees */
+    size_t keyword_capacity;            /* of jax.keywords, which gt_report_options_free frees */
+    bool is_set[GT_REPORT_OPTIONS_MAX]; /* by gt_report_options_set, in the order of the table of options */
 } gt_report_options;
 
 /* Those of `gputally pytorch`, `rocprof` and `jax`, and of the public interface: the reference's defaults,
@@ -49,6 +52,9 @@ bool gt_report_option_exists(const char *name);
  * string, where "" means none. Of an option that takes a list, each call adds one item. False if there is no
  * such option or the value is invalid. */
 bool gt_report_options_set(gt_report_options *options, const char *name, const char *value, gt_error *error);
+/* Warns about options that were set and have no effect on any of these kinds of traces, a set of
+ * 1 << gt_trace_kind. `dashes` is put before their names: "--" for the command line. */
+void gt_report_options_warn(const gt_report_options *options, unsigned kinds, const char *dashes);
 /* False if options exclude each other. */
 bool gt_report_options_check(const gt_report_options *options, gt_error *error);
 

@@ -322,6 +322,53 @@ static void check_help_lines(const gt_command *command)
         }
 }
 
+/* Whether any command has the option. */
+static bool is_option(const char *name, size_t len)
+{
+    for (size_t i = 0; i < gt_command_count; i++) {
+        const gt_command *one[2] = {&gt_commands[i]}, *step = gt_command_steps(&gt_commands[i]);
+        char text[64];
+        snprintf(text, sizeof text, "%.*s", (int)len, name);
+        if (!step && gt_syntax_option(one[0]->syntax, text)) return true;
+        for (; step && step->name; step++)
+            if (gt_syntax_option(step->syntax, text)) return true;
+    }
+    return false;
+}
+
+static void check_condition(const gt_command *command, const char *needs)
+{
+    for (const char *at = needs; at && *at;) {
+        at += *at == '!';
+        size_t len = strcspn(at, ",&"), name = strcspn(at, ",&=");
+        if (*at != '$' && !is_option(at, name))
+            fail_msg("%s: '%s' names no option: '%.*s'", command->name, needs, (int)name, at);
+        at += len + (at[len] != 0);
+    }
+}
+
+static void check_marks(const gt_command *command)
+{
+    const gt_syntax *syntax = command->syntax;
+    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && syntax->groups[g]; g++) {
+        check_condition(command, syntax->groups[g]->needs);
+        for (size_t i = 0; i < syntax->groups[g]->count; i++) {
+            const gt_option *option = &syntax->groups[g]->options[i];
+            check_condition(command, option->needs);
+            if (option->unused && gt_syntax_is_main(syntax, option))
+                fail_msg("%s --%s: a main option without effect", command->name, option->name);
+        }
+    }
+    if (!syntax->output_option || !gt_syntax_option(syntax, syntax->output_option))
+        fail_msg("%s: no output option", command->name);
+}
+
+static void marks_name_options(void **state)
+{
+    (void)state;
+    each_syntax(check_marks);
+}
+
 static void help_lines_start_with_a_verb(void **state)
 {
     (void)state;
@@ -365,6 +412,7 @@ int main(void)
         cmocka_unit_test(accepts_short_options),
         cmocka_unit_test(main_options_are_options_of_the_command),
         cmocka_unit_test(help_lines_start_with_a_verb),
+        cmocka_unit_test(marks_name_options),
         cmocka_unit_test(a_former_name_still_works_and_is_not_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,22 +29,26 @@ static const gt_option input_options[] = {
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option report_options[] = {
-    {"all_kernels", GT_OPTION_FLAG, NULL, NULL, "add a sheet of all kernels per rank, kernels_<rank>"},
+    {"all_kernels", GT_OPTION_FLAG, NULL, NULL, "add a sheet of all kernels per rank, kernels_<rank>",
+     .needs = "!dry_run"},
     {"node_replay", GT_OPTION_FLAG, NULL, NULL,
      "rerun the GEMMs and convolutions that make up 99 % of their group's time with PyTorch, hipblaslt-bench "
      "and MIOpenDriver; add the sheets gemm_node_replay and conv_node_replay, and write the commands next to "
-     "the traces"},
+     "the traces",
+     .needs = "!dry_run"},
 };
 static const gt_option_group report_group = {"Sheets", report_options, GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
     {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL,
      "write the workbook to PATH, if only one folder contains traces (default without any output option: "
-     "<folder>_<filters>_performance_report.xlsx in that folder)"},
+     "<folder>_<filters>_performance_report.xlsx in that folder)",
+     .ending = GT_WORKBOOK_ENDING},
     {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL,
      "write one CSV file per sheet into DIR; for several folders of traces, into one subfolder each"},
     {"output_db", GT_OPTION_STRING, "PATH", NULL,
-     "write an SQLite database with one table per sheet, if only one folder contains traces"},
+     "write an SQLite database with one table per sheet, if only one folder contains traces",
+     .ending = GT_DATABASE_ENDINGS},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 

@@ -38,16 +38,18 @@ static const gt_option output_options[] = {
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 static const gt_option unused_options[] = {
-    {"use_multiprocessing", GT_OPTION_FLAG, NULL, NULL,
-     "read ranks in parallel; has no effect (they always are)"},
-    {"max_workers", GT_OPTION_INT, "N", NULL, "use N threads; --threads is preferred"},
-    {"detailed_analysis", GT_OPTION_FLAG, NULL, NULL, "write all sheets; has no effect (they always are)"},
+    {"use_multiprocessing", GT_OPTION_FLAG, NULL, NULL, "read ranks in parallel",
+     .unused = "ranks are always read in parallel"},
+    {"max_workers", GT_OPTION_INT, "N", NULL, "use N threads; --threads is preferred", .needs = "!threads"},
+    {"detailed_analysis", GT_OPTION_FLAG, NULL, NULL, "write all sheets",
+     .unused = "all sheets are always written"},
 };
 static const gt_option_group unused_group = {"Accepted for compatibility", unused_options,
                                              GT_LENGTH(unused_options)};
 
 const gt_syntax gt_collective_syntax = {
-    .groups = {&input_group, &report_group, &gt_extra_group, &output_group, &unused_group, &gt_common_group},
+    .groups = {&input_group, &report_group, &gt_extra_group, &output_group, &unused_group,
+               &gt_whole_files_group},
     .main_options = {"trace_dir", "trace_glob", "world_size", "output_xlsx_path", "gpus_per_node"},
     .files = "",
     .files_max = 0,

@@ -30,15 +30,16 @@ static const gt_option_group compare_group = {"Comparison", compare_options, GT_
 
 static const gt_option output_options[] = {
     {"output", GT_OPTION_STRING, "PATH", NULL,
-     "write an Excel workbook to PATH (default without any output option: " DEFAULT_WORKBOOK ")"},
+     "write an Excel workbook to PATH (default without any output option: " DEFAULT_WORKBOOK ")",
+     .ending = GT_WORKBOOK_ENDING},
     {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file per sheet into DIR"},
-    {"output_db", GT_OPTION_STRING, "PATH", NULL,
-     "write an SQLite database with one table per sheet to PATH"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with one table per sheet to PATH",
+     .ending = GT_DATABASE_ENDINGS},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_compare_syntax = {
-    .groups = {&compare_group, &output_group, &gt_common_group},
+    .groups = {&compare_group, &output_group, &gt_sheets_group},
     .main_options = {"output", "output_csvs_dir", "fail_if", "sheets", "names"},
     .files = "REPORT REPORT...",
     .files_max = 10000,

@@ -25,8 +25,10 @@ static const gt_option_group diff_group = {"Diff", diff_options, GT_LENGTH(diff_
 
 static const gt_option output_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", DEFAULT_FOLDER, "write the files into DIR"},
-    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL, "also write the sheets to an Excel workbook"},
-    {"output_db", GT_OPTION_STRING, "PATH", NULL, "also write the sheets to an SQLite database"},
+    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL, "also write the sheets to an Excel workbook",
+     .ending = GT_WORKBOOK_ENDING},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL, "also write the sheets to an SQLite database",
+     .ending = GT_DATABASE_ENDINGS},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 

@@ -23,7 +23,8 @@ static const gt_option input_options[] = {
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option event_options[] = {
-    {"include_pyfunc", GT_OPTION_FLAG, NULL, NULL, "keep python_function events (dropped by default)"},
+    {"include_pyfunc", GT_OPTION_FLAG, NULL, NULL, "keep python_function events (dropped by default)",
+     .needs = "!leave_out"},
     {"leave_out", GT_OPTION_STRINGS, "CATEGORY...", NULL,
      "drop events of these categories (instead of Trace and python_function)"},
     {"ids_of_all_ranks", GT_OPTION_FLAG, NULL, NULL,

@@ -40,14 +40,16 @@ static const gt_option output_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", "analysis_output",
      "write genesis_perf_report.xlsx and genesis_summary.md into DIR"},
     {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "also write one CSV file per sheet into DIR"},
-    {"output_db", GT_OPTION_STRING, "PATH", NULL, "also write an SQLite database with one table per sheet"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL, "also write an SQLite database with one table per sheet",
+     .ending = GT_DATABASE_ENDINGS},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 static const gt_option unused_options[] = {
-    {"traceconv", GT_OPTION_STRING, "PATH", NULL,
-     "set the path of traceconv; has no effect (no converter is needed)"},
-    {"keep_work", GT_OPTION_FLAG, NULL, NULL, "keep temporary files; has no effect (there are none)"},
+    {"traceconv", GT_OPTION_STRING, "PATH", NULL, "set the path of traceconv",
+     .unused = "no converter is needed"},
+    {"keep_work", GT_OPTION_FLAG, NULL, NULL, "keep temporary files",
+     .unused = "there are no temporary files"},
 };
 static const gt_option_group unused_group = {"Accepted for compatibility, no effect", unused_options,
                                              GT_LENGTH(unused_options)};

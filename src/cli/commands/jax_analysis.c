@@ -24,23 +24,26 @@ static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(in
 static const gt_option report_options[] = {
     {"output_path", GT_OPTION_STRING, "DIR", NULL, "write each sheet to its own file in DIR"},
     {"output_filename", GT_OPTION_STRING, "NAME", "trace_analysis_results",
-     "start these file names with NAME; \"_gemms\" and so on is appended"},
+     "start these file names with NAME; \"_gemms\" and so on is appended", .needs = "output_path"},
     {"output_table_formats", GT_OPTION_STRINGS, "FORMAT...", ".xlsx .csv",
-     "write these files as .xlsx, .csv or both"},
+     "write these files as .xlsx, .csv or both", .needs = "output_path"},
 };
 static const gt_option_group report_group = {"Analysis", report_options, GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
-    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL, "write all sheets to one Excel workbook"},
+    {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL, "write all sheets to one Excel workbook",
+     .ending = GT_WORKBOOK_ENDING},
     {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file per sheet into DIR"},
-    {"output_db", GT_OPTION_STRING, "PATH", NULL,
-     "write an SQLite database with one table per sheet to PATH"},
+    {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with one table per sheet to PATH",
+     .ending = GT_DATABASE_ENDINGS},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 static const gt_option unused_options[] = {
-    {"num_cus", GT_OPTION_STRING, "N", "304", "set the number of compute units; has no effect"},
-    {"name", GT_OPTION_STRING, "GPU", "mi300x", "set the name of the GPU; has no effect"},
+    {"num_cus", GT_OPTION_STRING, "N", "304", "set the number of compute units",
+     .unused = "no sheet depends on the GPU"},
+    {"name", GT_OPTION_STRING, "GPU", "mi300x", "set the name of the GPU",
+     .unused = "no sheet depends on the GPU"},
 };
 static const gt_option_group unused_group = {"Accepted for compatibility, no effect", unused_options,
                                              GT_LENGTH(unused_options)};

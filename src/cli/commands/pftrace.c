@@ -19,8 +19,8 @@ static const gt_option input_options[] = {
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option unused_options[] = {
-    {"traceconv", GT_OPTION_STRING, "PATH", NULL,
-     "set the path of traceconv; has no effect (no converter is needed)"},
+    {"traceconv", GT_OPTION_STRING, "PATH", NULL, "set the path of traceconv",
+     .unused = "no converter is needed"},
 };
 static const gt_option_group unused_group = {"Accepted for compatibility, no effect", unused_options,
                                              GT_LENGTH(unused_options)};
@@ -47,13 +47,15 @@ static const gt_option activity_options[] = {
     {"no_kernel_summary", GT_OPTION_FLAG, NULL, NULL, "omit the sheet kernel_summary"},
     {"no_hip_summary", GT_OPTION_FLAG, NULL, NULL, "omit the sheet hip_summary"},
     {"kernel_summary_include_rccl", GT_OPTION_FLAG, NULL, NULL,
-     "include communication kernels in kernel_summary"},
+     "include communication kernels in kernel_summary", .needs = "!no_kernel_summary"},
     {"kernel_summary_baseline", GT_OPTION_STRING, "WHAT", "total",
-     "set the base of the percentages in kernel_summary: total, or compute (without communication)"},
+     "set the base of the percentages in kernel_summary: total, or compute (without communication)",
+     .needs = "!no_kernel_summary"},
     {"kernel_summary_group", GT_OPTION_STRING, "WHAT", "config",
-     "group kernel_summary by config (name, grid, block and registers) or by name"},
+     "group kernel_summary by config (name, grid, block and registers) or by name",
+     .needs = "!no_kernel_summary"},
     {"hip_summary_group", GT_OPTION_STRING, "WHAT", "name",
-     "group hip_summary by name, name+stream, name+op or name+stream+op"},
+     "group hip_summary by name, name+stream, name+op or name+stream+op", .needs = "!no_hip_summary"},
     {"top_xla", GT_OPTION_INT, "N", "30", "set the number of rows of xla_top"},
 };
 static const gt_option_group activity_group = {"Sheets", activity_options, GT_LENGTH(activity_options)};
@@ -61,11 +63,14 @@ static const gt_option_group activity_group = {"Sheets", activity_options, GT_LE
 static const gt_option markdown_options[] = {
     {"output_md_path", GT_OPTION_STRING, "PATH", NULL, "also write a Markdown report to PATH"},
     {"write_md", GT_OPTION_FLAG, NULL, NULL,
-     "also write a Markdown report next to the trace: t.pftrace gives t_report.md"},
+     "also write a Markdown report next to the trace: t.pftrace gives t_report.md",
+     .needs = "!output_md_path"},
     {"kernel_summary_top", GT_OPTION_INT, "N", "200",
-     "set the number of kernel_summary rows in the Markdown report"},
+     "set the number of kernel_summary rows in the Markdown report",
+     .needs = "output_md_path,write_md&!no_kernel_summary"},
     {"hip_summary_top", GT_OPTION_INT, "N", "200",
-     "set the number of hip_summary rows in the Markdown report"},
+     "set the number of hip_summary rows in the Markdown report",
+     .needs = "output_md_path,write_md&!no_hip_summary"},
 };
 static const gt_option_group markdown_group = {"Markdown", markdown_options, GT_LENGTH(markdown_options)};
 

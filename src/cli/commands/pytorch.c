@@ -19,7 +19,8 @@ static const gt_option pytorch_sheets_options[] = {
     {"enable_kernel_summary", GT_OPTION_FLAG, NULL, NULL, "add the sheet kernel_summary"},
     {"topk_ops", GT_OPTION_INT, "N", NULL, "keep only the first N rows of ops_unique_args"},
     {"topk_roofline_ops", GT_OPTION_INT, "N", NULL, "keep only the first N rows of each category sheet"},
-    {"topk_short_kernels", GT_OPTION_INT, "N", NULL, "keep only the first N rows of short_kernels_summary"},
+    {"topk_short_kernels", GT_OPTION_INT, "N", NULL, "keep only the first N rows of short_kernels_summary",
+     .needs = "short_kernel_study"},
     {"disable_coll_analysis", GT_OPTION_FLAG, NULL, NULL, "omit the sheet coll_analysis"},
     {"group_by_num_kernels", GT_OPTION_FLAG, NULL, NULL,
      "group ops also by the number of kernels they launched"},
@@ -49,9 +50,10 @@ static const gt_option pytorch_roofline_options[] = {
      "read the GPU's peak rates from FILE and add roofline columns"},
     {"python_path", GT_OPTION_STRING, "PATH", NULL,
      "run the GEMM simulator at GEMM_SIMULATOR_PATH with this Python and add simulated times; also the "
-     "Python of --extension_file"},
-    {"enable_origami", GT_OPTION_FLAG, NULL, NULL,
-     "warn that simulated times are unavailable (Origami is not built in)"},
+     "Python of --extension_file",
+     .needs = "$GEMM_SIMULATOR_PATH,extension_file"},
+    {"enable_origami", GT_OPTION_FLAG, NULL, NULL, "add the times of GEMMs that Origami simulates",
+     .unused = "built without Origami, so there are no simulated times"},
 };
 const gt_option_group gt_pytorch_roofline_group = {
     "PyTorch roofline and simulation", pytorch_roofline_options, GT_LENGTH(pytorch_roofline_options)};
@@ -73,14 +75,16 @@ static const gt_option pytorch_phases_options[] = {
      "detect phases by hybrid, kernel_names, operation_frequency, framework_apis, attention_patterns, "
      "gemm_params or union"},
     {"decode_threshold", GT_OPTION_INT, "N", "10",
-     "treat GEMMs with M above N as prefill (gemm_params, union)"},
+     "treat GEMMs with M above N as prefill (gemm_params, union)",
+     .needs = "phase_detection_method=gemm_params,phase_detection_method=union"},
 };
 const gt_option_group gt_pytorch_phases_group = {"PyTorch inference phases", pytorch_phases_options,
-                                                 GT_LENGTH(pytorch_phases_options)};
+                                                 GT_LENGTH(pytorch_phases_options),
+                                                 .needs = "inference_phase_analysis"};
 
 static const gt_option pytorch_unused_options[] = {
-    {"inductor_cache_dir", GT_OPTION_STRING, "DIR", NULL,
-     "use a Triton cache folder; has no effect (Triton kernels are read from the trace)"},
+    {"inductor_cache_dir", GT_OPTION_STRING, "DIR", NULL, "use a Triton cache folder",
+     .unused = "Triton kernels are read from the trace"},
     {"generate_plots", GT_OPTION_FLAG, NULL, NULL,
      "draw plots of the phases; has no effect (none are drawn)"},
     {"disable_plots", GT_OPTION_FLAG, NULL, NULL, "do not draw plots; has no effect (none are drawn)"},
@@ -166,8 +170,6 @@ static void note_tree(const gt_report *report)
 bool gt_pytorch_report(const gt_trace_call *trace, gt_error *error)
 {
     static const gt_report_hooks hooks = {.was_read = note_tree};
-    if (gt_arguments_flag(&trace->call->arguments, "enable_origami"))
-        gt_warn("--enable_origami: built without Origami; no simulated times");
     return gt_trace_make_report(trace, GT_TRACE_PYTORCH, &hooks, error);
 }
 

@@ -17,7 +17,8 @@ static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(in
 static const gt_option report_options[] = {
     {"kernel_details", GT_OPTION_FLAG, NULL, NULL,
      "add the sheet kernel_details: every dispatch with its grid and block sizes"},
-    {"topk_kernels", GT_OPTION_INT, "K", NULL, "keep only the K longest dispatches in kernel_details"},
+    {"topk_kernels", GT_OPTION_INT, "K", NULL, "keep only the K longest dispatches in kernel_details",
+     .needs = "kernel_details"},
     {"disable_kernel_summary", GT_OPTION_FLAG, NULL, NULL,
      "omit the sheets kernel_summary and kernel_summary_by_category"},
     {"all_processes", GT_OPTION_FLAG, NULL, NULL,

@@ -70,11 +70,12 @@ static void make_report(reporter *r, const char *command_name, const char *trace
     const gt_command *command = gt_command_find(command_name);
     const gt_option_value *threads = gt_arguments_value(&r->call->arguments, "threads");
     static char output[] = "--output_xlsx_path", quiet[] = "--quiet", no_progress[] = "--no_progress",
-                cores[] = "--threads";
+                strict[] = "--strict", cores[] = "--threads";
     char *words[8] = {(char *)trace, output, (char *)workbook};
     int count = 3;
     if (gt_arguments_flag(&r->call->arguments, "quiet")) words[count++] = quiet;
     if (gt_arguments_flag(&r->call->arguments, "no_progress")) words[count++] = no_progress;
+    if (gt_arguments_flag(&r->call->arguments, "strict")) words[count++] = strict;
     if (threads->given) {
         words[count++] = cores;
         words[count++] = (char *)threads->text;
@@ -232,10 +233,12 @@ static const gt_option run_options[] = {
      "stop the command after SECONDS; -1: 7200 seconds, 0: no limit"},
     {"dry_run", GT_OPTION_FLAG, NULL, NULL, "print the plan as JSON, and exit"},
     {"verbose", GT_OPTION_FLAG, NULL, NULL, "print the command line"},
-    {"live_output", GT_OPTION_FLAG, NULL, NULL, "show the command's output (default)"},
+    {"live_output", GT_OPTION_FLAG, NULL, NULL, "show the command's output",
+     .unused = "the command's output is always shown"},
     {"summary_output", GT_OPTION_STRING, "FILE", NULL, "also write the run record to FILE"},
     {"sys_env_details", GT_OPTION_FLAG, NULL, NULL,
-     "write NAME_env.csv, a description of this machine (default)"},
+     "write NAME_env.csv, a description of this machine, even if the context says not to",
+     .needs = "!no_sys_env_details"},
     {"no_sys_env_details", GT_OPTION_FLAG, NULL, NULL, "do not write NAME_env.csv"},
 };
 static const gt_option_group run_group = {"Run", run_options, GT_LENGTH(run_options)};
@@ -384,7 +387,8 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
                                  .target = target_of(context, gt_arguments_string(a, "target")),
                                  .output_dir = gt_arguments_string(a, "output_dir"),
                                  .timeout_s = timeout == -1 ? 7200 : (double)timeout,
-                                 .snapshot = !gt_arguments_flag(a, "no_sys_env_details")};
+                                 .snapshot = !gt_arguments_flag(a, "no_sys_env_details"),
+                                 .always_snapshot = gt_arguments_flag(a, "sys_env_details")};
     return true;
 }
 
@@ -450,8 +454,10 @@ static void node_options(const gt_call *call, gt_plan *plan, gt_arg_list *words)
         gt_arg_list_add(plan->arena, words, "--tools_config");
         gt_arg_list_add(plan->arena, words, gt_path_absolute(plan->arena, plan->workdir, tools_file));
     }
-    if (gt_arguments_flag(a, "no_sys_env_details"))
-        gt_arg_list_add(plan->arena, words, "--no_sys_env_details");
+    static const char *const flags[] = {"no_sys_env_details", "sys_env_details", "strict"};
+    for (size_t i = 0; i < GT_LENGTH(flags); i++)
+        if (gt_arguments_flag(a, flags[i]))
+            gt_arg_list_add(plan->arena, words, gt_arena_format(plan->arena, "--%s", flags[i]));
     gt_arg_list_add(plan->arena, words, "--no_progress");
 }
 

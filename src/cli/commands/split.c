@@ -28,11 +28,13 @@ static const gt_option window_options[] = {
     {"CONC", GT_OPTION_INT, "N", NULL, "expect N concurrent requests; warns if the trace differs"},
     {"OSL", GT_OPTION_STRING, "TOKENS", NULL,
      "set the maximum output tokens per request; with --CONC and --R, gives the expected share of steps with "
-     "prefill"},
+     "prefill",
+     .needs = "CONC&R"},
     {"R", GT_OPTION_STRING, "RATIO", NULL,
-     "expect requests to generate R * OSL to OSL tokens; between 0 and 1"},
+     "expect requests to generate R * OSL to OSL tokens; between 0 and 1", .needs = "CONC&OSL"},
 };
-static const gt_option_group window_group = {"Steady state", window_options, GT_LENGTH(window_options)};
+static const gt_option_group window_group = {"Steady state", window_options, GT_LENGTH(window_options),
+                                             .needs = "find_steady_state"};
 
 static const gt_option output_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", NULL, "write the traces into DIR (created if missing; required)"},

@@ -73,8 +73,12 @@ void gt_rank_files_free(gt_rank_files *files);
         {"trace_glob", GT_OPTION_STRING, "PATTERN", NULL,                                                    \
          "read the traces that match PATTERN ('**' matches folders); --rank_regex extracts the rank"},       \
         {"world_size", GT_OPTION_INT, "N", NULL, world_size_help},                                           \
-        {"rank_regex", GT_OPTION_STRING, "REGEX", "rank[\\[\\-_/]?(?P<rank>\\d+)",                           \
-         "find the rank in the file name, or else in the path (Python syntax)"},                             \
+        {"rank_regex",                                                                                       \
+         GT_OPTION_STRING,                                                                                   \
+         "REGEX",                                                                                            \
+         "rank[\\[\\-_/]?(?P<rank>\\d+)",                                                                    \
+         "find the rank in the file name, or else in the path (Python syntax)",                              \
+         .needs = "trace_glob"},                                                                             \
     {                                                                                                        \
         "allow_missing_ranks", GT_OPTION_FLAG, NULL, NULL, allow_missing_help                                \
     }

@@ -12,12 +12,15 @@
 static const gt_option all_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", NULL,
      "write all files into DIR (default: tracelens_analysis in SWEEP)"},
-    {"top_k", GT_OPTION_INT, "K", "5", "keep K rows per report in `top`; CSV file names start with top<K>"},
+    {"top_k", GT_OPTION_INT, "K", "5", "keep K rows per report in `top`; CSV file names start with top<K>",
+     .needs = "!rocprof"},
     {"rocprof", GT_OPTION_FLAG, NULL, NULL,
      "analyse rocprofv3 traces instead of torch.profiler traces: steps report, timeline and counters"},
-    {"rank_order", GT_OPTION_STRING, "HOW", NULL, "pass --rank_order to `gputally sweep report`"},
-    {"report_layout", GT_OPTION_STRING, "NAME", NULL, "pass --report_layout to `gputally sweep report`"},
-    {"dpi", GT_OPTION_INT, "N", NULL, "pass --dpi to `gputally sweep plot`"},
+    {"rank_order", GT_OPTION_STRING, "HOW", NULL, "pass --rank_order to `gputally sweep report`",
+     .needs = "rocprof"},
+    {"report_layout", GT_OPTION_STRING, "NAME", NULL, "pass --report_layout to `gputally sweep report`",
+     .needs = "!rocprof"},
+    {"dpi", GT_OPTION_INT, "N", NULL, "pass --dpi to `gputally sweep plot`", .needs = "!rocprof"},
     {"geo_mean", GT_OPTION_FLAG, NULL, NULL, "pass --geo_mean to `gputally sweep timeline`"},
 };
 static const gt_option_group all_group = {"Steps", all_options, GT_LENGTH(all_options)};
@@ -87,11 +90,11 @@ static const gt_command *find_step(const char *name)
     return NULL;
 }
 
-static bool takes_common_options(const gt_command *step)
+/* Whether the step has the option, and for what it means in `all`: --threads of some is a setting. */
+static bool takes(const gt_command *step, const char *name)
 {
-    for (size_t i = 0; i < GT_OPTION_GROUPS_MAX; i++)
-        if (step->syntax->groups[i] == &gt_common_group) return true;
-    return false;
+    const gt_option *option = gt_syntax_option(step->syntax, name);
+    return option && !option->unused && gt_syntax_option(step->syntax, "strict");
 }
 
 static gt_exit run_step(const gt_call *call, size_t index, char *const *places)
@@ -107,8 +110,8 @@ static gt_exit run_step(const gt_call *call, size_t index, char *const *places)
     }
     for (size_t i = 0; i < GT_LENGTH(chain[index].options); i++)
         if (chain[index].options[i]) add_option(&line, call, chain[index].options[i]);
-    for (size_t i = 0; i < GT_LENGTH(common) && takes_common_options(step); i++)
-        add_option(&line, call, common[i]);
+    for (size_t i = 0; i < GT_LENGTH(common); i++)
+        if (takes(step, common[i])) add_option(&line, call, common[i]);
     for (size_t i = 0; i < GT_LENGTH(always); i++) add_option(&line, call, always[i]);
     if (index == 0) add_option(&line, call, "rocprof");
     char program[64];

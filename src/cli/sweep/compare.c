@@ -33,7 +33,7 @@ static const gt_option compare_options[] = {
 static const gt_option_group compare_group = {"Runs", compare_options, GT_LENGTH(compare_options)};
 
 const gt_syntax gt_sweep_compare_syntax = {
-    .groups = {&compare_group, &gt_common_group},
+    .groups = {&compare_group, &gt_whole_files_group},
     .main_options = {"baseline", "test", "output", "baseline_label", "test_label"},
     .files = "",
     .files_max = 0,
@@ -108,10 +108,10 @@ static const gt_option html_options[] = {
     {"sweep1", GT_OPTION_STRING, "DIR", NULL,
      "show the first sweep; its plots are in DIR/tracelens_analysis/plots"},
     {"sweep2", GT_OPTION_STRING, "DIR", NULL, "show the second sweep"},
-    {"label1", GT_OPTION_STRING, "TEXT", NULL,
-     "name the first sweep TEXT on the page (default: folder name)"},
+    {"label1", GT_OPTION_STRING, "TEXT", NULL, "name the first sweep TEXT on the page (default: folder name)",
+     .needs = "sweep1"},
     {"label2", GT_OPTION_STRING, "TEXT", NULL,
-     "name the second sweep TEXT on the page (default: folder name)"},
+     "name the second sweep TEXT on the page (default: folder name)", .needs = "sweep2"},
     {"sweep", GT_OPTION_STRINGS, "DIR[=LABEL]", NULL,
      "show a further sweep, or all sweeps instead of --sweep1 and --sweep2"},
     {"output", GT_OPTION_STRING, "FILE", "sweep_comparison_report.html", "write the page to FILE"},
@@ -119,7 +119,7 @@ static const gt_option html_options[] = {
 static const gt_option_group html_group = {"Sweeps", html_options, GT_LENGTH(html_options)};
 
 const gt_syntax gt_sweep_html_syntax = {
-    .groups = {&html_group, &gt_common_group},
+    .groups = {&html_group, &gt_sheets_group},
     .main_options = {"sweep1", "sweep2", "label1", "label2", "output"},
     .files = "",
     .files_max = 0,

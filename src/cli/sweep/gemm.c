@@ -132,7 +132,7 @@ static const gt_option yaml_options[] = {
 static const gt_option_group yaml_group = {"Job file", yaml_options, GT_LENGTH(yaml_options)};
 
 const gt_syntax gt_sweep_yaml_syntax = {
-    .groups = {&yaml_group, &gt_common_group},
+    .groups = {&yaml_group, &gt_sheets_group},
     .main_options = {"input_csv", "output_yaml", "match"},
     .files = "",
     .files_max = 0,
@@ -214,7 +214,7 @@ static const gt_option plot_options[] = {
 static const gt_option_group plot_group = {"Plots", plot_options, GT_LENGTH(plot_options)};
 
 const gt_syntax gt_sweep_plot_syntax = {
-    .groups = {&plot_group, &gt_common_group},
+    .groups = {&plot_group, &gt_sheets_group},
     .main_options = {"csv_path", "output_dir", "dpi", "compat"},
     .files = "",
     .files_max = 0,
@@ -306,7 +306,7 @@ static const gt_option overlap_options[] = {
 static const gt_option_group overlap_group = {"Overlap", overlap_options, GT_LENGTH(overlap_options)};
 
 const gt_syntax gt_sweep_overlap_syntax = {
-    .groups = {&overlap_group, &gt_common_group},
+    .groups = {&overlap_group, &gt_whole_files_group},
     .main_options = {"input_csv", "tracelens_path", "output_csv", "lossless"},
     .files = "",
     .files_max = 0,

@@ -27,7 +27,7 @@ static const gt_option_group merge_group = {"Merging", merge_options, GT_LENGTH(
 static const gt_short_option short_options[] = {{'n', "num_ranks"}, {0}};
 
 const gt_syntax gt_sweep_merge_syntax = {
-    .groups = {&merge_group, &gt_common_group},
+    .groups = {&merge_group, &gt_whole_files_group},
     .main_options = {"output", "num_ranks", "trace_name", "compat"},
     .files = "DIR",
     .files_max = 1,

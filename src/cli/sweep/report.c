@@ -16,10 +16,12 @@ static const gt_option report_options[] = {
      "report rocprofv3 traces (rocprof_traces) instead of torch.profiler traces (torch_profiler); no "
      "collective reports"},
     {"rank_order", GT_OPTION_STRING, "HOW", "path",
-     "assign rocprofv3 processes to ranks by path (byte order of the paths) or pid (order of process ids)"},
+     "assign rocprofv3 processes to ranks by path (byte order of the paths) or pid (order of process ids)",
+     .needs = "rocprof"},
     {"report_layout", GT_OPTION_STRING, "NAME", "head",
      "choose the columns of the sheet GEMM: head, or 2025.12 for scripts that expect the column positions of "
-     "that version"},
+     "that version",
+     .needs = "!rocprof"},
 };
 static const gt_option_group report_group = {"Reports", report_options, GT_LENGTH(report_options)};
 

@@ -18,9 +18,9 @@ static const gt_option grid_options[] = {
     {"axis", GT_OPTION_EACH, "NAME=LIST", NULL,
      "add a setting and its values; its folders enclose those of threads, so that each is a sweep"},
     {"axis_env", GT_OPTION_EACH, "NAME=VARIABLE", NULL,
-     "set the environment variable for the value of an axis"},
+     "set the environment variable for the value of an axis", .needs = "axis"},
     {"axis_dir", GT_OPTION_EACH, "NAME=FORMAT", NULL,
-     "name the folders of an axis, with %s for the value (default: NAME_%s)"},
+     "name the folders of an axis, with %s for the value (default: NAME_%s)", .needs = "axis"},
 };
 static const gt_option_group grid_group = {"Grid", grid_options, GT_LENGTH(grid_options)};
 
@@ -33,8 +33,10 @@ static const gt_option command_options[] = {
      "run the command under rocprofv3, traces in {output_dir}/rocprof_traces"},
     {"rocprof_input", GT_OPTION_STRING, "FILE", NULL,
      "pass a job file to rocprofv3, such as those of --write_job_files or of `gputally sweep yaml`; needs "
-     "--rocprof"},
-    {"stats", GT_OPTION_FLAG, NULL, NULL, "pass --stats to rocprofv3 (ignored with --rocprof_input)"},
+     "--rocprof",
+     .needs = "rocprof"},
+    {"stats", GT_OPTION_FLAG, NULL, NULL, "pass --stats to rocprofv3 (ignored with --rocprof_input)",
+     .needs = "rocprof&!rocprof_input"},
     {"write_job_files", GT_OPTION_STRING, "DIR", NULL,
      "write the shipped job files rocprof_cu_only.yaml and rocprof_input.yaml into DIR, and exit"},
 };
@@ -140,15 +142,6 @@ static bool make_plan(const gt_call *call, const char *root, gt_run_plan *plan, 
            gt_run_plan_check(plan, error);
 }
 
-static void warn_of_ignored(const gt_call *call, const gt_run_plan *plan)
-{
-    if (plan->rocprof_input && plan->stats)
-        gt_warn("--stats is ignored with --rocprof_input: the job file defines what is recorded");
-    if (!plan->rocprof && gt_arguments_string(&call->arguments, "rocprof_input"))
-        gt_warn("--rocprof_input is ignored without --rocprof");
-    if (!plan->rocprof && plan->stats) gt_warn("--stats is ignored without --rocprof");
-}
-
 /* Checks before the first run what would make every run fail. */
 static bool can_start(const gt_run_plan *plan, gt_error *error)
 {
@@ -176,7 +169,6 @@ static gt_exit run(const gt_call *call, const gt_run_plan *plan)
     };
     gt_runner_result result;
     gt_error error;
-    warn_of_ignored(call, plan);
     if (gt_arguments_flag(arguments, "dry_run")) {
         gt_runner_print(plan, &options);
         return GT_EXIT_DONE;

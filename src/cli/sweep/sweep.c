@@ -113,16 +113,9 @@ gt_exit gt_sweep_failed(const gt_error *error)
     return GT_EXIT_FAILED;
 }
 
-static bool has_group(const gt_syntax *syntax, const gt_option_group *group)
-{
-    for (size_t i = 0; i < GT_OPTION_GROUPS_MAX; i++)
-        if (syntax->groups[i] == group) return true;
-    return false;
-}
-
 static bool apply(const gt_call *call, gt_read_options *read, gt_error *error)
 {
-    if (has_group(call->arguments.syntax, &gt_common_group)) return gt_common_apply(call, read, error);
+    if (gt_syntax_option(call->arguments.syntax, "strict")) return gt_common_apply(call, read, error);
     bool quiet = gt_sweep_is_quiet(call);
     gt_log_quiet(quiet);
     gt_progress_enable(!quiet && !gt_arguments_flag(&call->arguments, "no_progress"));

@@ -26,7 +26,7 @@ static const gt_option timeline_options[] = {
 static const gt_option_group timeline_group = {"Timeline", timeline_options, GT_LENGTH(timeline_options)};
 
 const gt_syntax gt_sweep_timeline_syntax = {
-    .groups = {&timeline_group, &gt_common_group},
+    .groups = {&timeline_group, &gt_whole_files_group},
     .main_options = {"sweep_dir", "output_dir", "geo_mean"},
     .files = "",
     .files_max = 0,
@@ -43,7 +43,7 @@ static const gt_option comms_options[] = {
 static const gt_option_group comms_group = {"Collectives", comms_options, GT_LENGTH(comms_options)};
 
 const gt_syntax gt_sweep_comms_syntax = {
-    .groups = {&comms_group, &gt_common_group},
+    .groups = {&comms_group, &gt_whole_files_group},
     .main_options = {"sweep_dir", "output_dir"},
     .files = "",
     .files_max = 0,

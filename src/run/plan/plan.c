@@ -166,8 +166,9 @@ static void add_snapshot(gt_plan *plan)
 
 static bool wants_snapshot(const gt_plan_request *request)
 {
-    return request->snapshot && gt_settings_is_true(request->context, "gen_sys_env_details", true) &&
-           gt_settings_is_true(request->context, "generate_sys_env_details", true);
+    return request->snapshot && (request->always_snapshot ||
+                                 (gt_settings_is_true(request->context, "gen_sys_env_details", true) &&
+                                  gt_settings_is_true(request->context, "generate_sys_env_details", true)));
 }
 
 static void list_outputs(gt_plan *plan)

@@ -221,7 +221,8 @@ typedef struct gt_plan_request {
     const char *target;
     const char *output_dir; /* as typed */
     double timeout_s;
-    bool snapshot; /* write a description of the machine */
+    bool snapshot;        /* write a description of the machine, unless the context says not to */
+    bool always_snapshot; /* even then */
 } gt_plan_request;
 
 /* Returns false if the context is invalid. */

@@ -1,0 +1,145 @@
+/* Conditions of options ("needs" in the tables) are short expressions, for example:
+ *
+ *     extra                             --extra is given
+ *     output_md_path,write_md           one of them is given
+ *     rocprof&!rocprof_input            --rocprof is given, and --rocprof_input is not
+ *     phase_detection_method=union      the option has this value, given or by default
+ *     $GEMM_SIMULATOR_PATH              the environment variable is set
+ *
+ * '&' joins conditions that must all be met; ',' joins alternatives of one condition. An option that the
+ * command does not have is ignored, because groups of options are shared between commands. */
+#include "cli/effects.h"
+
+#include "base/buffer.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "os/paths.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- options without an effect ---- */
+
+typedef struct term {
+    bool negated, is_variable;
+    char name[64], value[64]; /* value "": any */
+} term;
+
+/* Reads the term at *at and moves to the separator after it. */
+static term next_term(const char **at)
+{
+    term t = {0};
+    size_t len = strcspn(*at, ",&");
+    const char *begin = *at, *end = begin + len;
+    t.negated = begin < end && *begin == '!';
+    t.is_variable = begin < end && *begin == '$';
+    begin += t.negated || t.is_variable;
+    const char *equals = memchr(begin, '=', (size_t)(end - begin));
+    snprintf(t.name, sizeof t.name, "%.*s", (int)((equals ? equals : end) - begin), begin);
+    if (equals) snprintf(t.value, sizeof t.value, "%.*s", (int)(end - equals - 1), equals + 1);
+    *at = end;
+    return t;
+}
+
+static bool is_met(const gt_arguments *arguments, const term *t)
+{
+    if (t->is_variable) return getenv(t->name) != NULL;
+    const gt_option_value *value = gt_arguments_value(arguments, t->name);
+    bool met = t->value[0] ? value->text && strcmp(value->text, t->value) == 0 : value->given;
+    return met != t->negated;
+}
+
+static void add_alternative(gt_buffer *out, const term *t)
+{
+    const char *before = out->len ? " or " : t->negated ? "with " : "without ";
+    char *text = t->is_variable ? gt_format("%s$%s", before, t->name)
+                                : gt_format("%s--%s%s%s", before, t->name, t->value[0] ? " " : "", t->value);
+    gt_buffer_add_cstr(out, text);
+    gt_free(text);
+}
+
+/* The first condition that is not met, in words: "without --extra"; nothing if all are met. `own` is an
+ * option that does not need itself. */
+static void find_unmet(const gt_arguments *arguments, const char *needs, const char *own, gt_buffer *unmet)
+{
+    for (const char *at = needs; at && *at && !unmet->len; at += *at == '&') {
+        bool met = false, any = false;
+        for (;; at++) {
+            term t = next_term(&at);
+            bool exists = t.is_variable || gt_syntax_option(arguments->syntax, t.name);
+            any = any || exists;
+            met = met || strcmp(t.name, own) == 0 || (exists && is_met(arguments, &t));
+            if (exists) add_alternative(unmet, &t);
+            if (*at != ',') break;
+        }
+        if (met || !any) unmet->len = 0;
+    }
+}
+
+static void check_option(const gt_arguments *arguments, const gt_option_group *group, const gt_option *option)
+{
+    if (option->unused) {
+        gt_warn("--%s has no effect: %s", option->name, option->unused);
+        return;
+    }
+    gt_buffer unmet = {0};
+    find_unmet(arguments, group->needs, option->name, &unmet);
+    if (!unmet.len) find_unmet(arguments, option->needs, option->name, &unmet);
+    if (unmet.len) gt_warn("--%s has no effect %s", option->name, gt_buffer_str(&unmet).bytes);
+    gt_buffer_free(&unmet);
+}
+
+void gt_warn_without_effect(const gt_arguments *arguments)
+{
+    const gt_option_group *const *groups = arguments->syntax->groups;
+    size_t index = 0;
+    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && groups[g]; g++)
+        for (size_t i = 0; i < groups[g]->count; i++, index++)
+            if (arguments->values[index].given) check_option(arguments, groups[g], &groups[g]->options[i]);
+}
+
+/* ---- endings of file names ---- */
+
+static bool has_ending(const char *path, const char *ending)
+{
+    size_t len = strlen(path), end = strlen(ending);
+    return len >= end && strcasecmp(path + len - end, ending) == 0;
+}
+
+static bool is_accepted(const char *path, const char *ending, bool by_old_name)
+{
+    if (has_ending(path, ending)) return true;
+    return by_old_name && (has_ending(path, ".xlsm") || !strchr(gt_path_name(path), '.'));
+}
+
+static bool is_listed(const char *path, const char *endings)
+{
+    for (const char *at = endings; *at; at += *at == ',') {
+        char ending[16];
+        size_t len = strcspn(at, ",");
+        snprintf(ending, sizeof ending, "%.*s", (int)len, at);
+        if (has_ending(path, ending)) return true;
+        at += len;
+    }
+    return false;
+}
+
+bool gt_check_endings(const gt_call *call, gt_error *error)
+{
+    const gt_option_group *const *groups = call->arguments.syntax->groups;
+    size_t index = 0;
+    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && groups[g]; g++)
+        for (size_t i = 0; i < groups[g]->count; i++, index++) {
+            const gt_option *option = &groups[g]->options[i];
+            const char *path = call->arguments.values[index].text;
+            if (!option->ending || !call->arguments.values[index].given || !path || !*path) continue;
+            if (option->ending[0] != '!' && !is_accepted(path, option->ending, call->by_old_name))
+                return gt_fail(error, "argument --%s: %.300s: the name must end in %s", option->name, path,
+                               option->ending);
+            if (option->ending[0] == '!' && is_listed(path, option->ending + 1))
+                return gt_fail(error, "argument --%s: %.300s: not the name of an SQLite database; use .db",
+                               option->name, path);
+        }
+    return true;
+}

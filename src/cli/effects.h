@@ -1,0 +1,16 @@
+/* Marks of the option tables that are checked after parsing: options without an effect, and file names with
+ * the wrong ending. */
+#ifndef GT_CLI_EFFECTS_H
+#define GT_CLI_EFFECTS_H
+
+#include "cli/command.h"
+
+/* Warns, in one line each, about given options that have no effect: those marked `unused`, and those whose
+ * `needs` are not met. */
+void gt_warn_without_effect(const gt_arguments *arguments);
+
+/* False if a file name does not have the `ending` of its option. The old programs also accept ".xlsm" and
+ * names without an ending, as openpyxl does. */
+bool gt_check_endings(const gt_call *call, gt_error *error);
+
+#endif
