@@ -46,7 +46,7 @@ GPUTALLY_API const char *gputally_version(void); /* "0.1.0" */
 
 /* ---- options ---- */
 
-/* Options of reports. Those that a kind of report does not have are ignored by it. */
+/* Options of reports. One that has no effect on the kind of a trace gives a warning. */
 typedef struct gputally_options gputally_options;
 
 /* The defaults of the command line. NULL if there is no memory. */
@@ -57,7 +57,7 @@ GPUTALLY_API void gputally_options_free(gputally_options *options); /* NULL does
  * ...
  * (`gputally help report` lists them). Values: "true" or "false" for an option without an argument, else its
  * argument; an option that takes several arguments is set once for each. Name and value are copied. False if
- * reports have no such option or the value is invalid. */
+ * reports have no such option or the value is invalid or NULL. */
 GPUTALLY_API bool gputally_options_set(gputally_options *options, const char *name, const char *value,
                                        char *error, size_t error_size);
 
@@ -98,7 +98,8 @@ GPUTALLY_API bool gputally_report_write_sqlite(const gputally_report *report, co
 
 /* ---- sheets ---- */
 
-/* The sheets, in the order of the workbook. They belong to the report. */
+/* The sheets, in the order of the workbook. They belong to the report. A NULL report has none; a NULL sheet,
+ * such as one that was not found, has no rows and no columns. */
 typedef struct gputally_sheet gputally_sheet;
 GPUTALLY_API size_t gputally_report_sheet_count(const gputally_report *report);
 GPUTALLY_API const gputally_sheet *gputally_report_sheet(const gputally_report *report,

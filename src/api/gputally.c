@@ -94,6 +94,13 @@ static void set_option(void *context)
 bool gputally_options_set(gputally_options *options, const char *name, const char *value, char *error,
                           size_t error_size)
 {
+    if (!options || !name)
+        return give_error(options ? "option name is NULL" : "options are NULL", error, error_size);
+    if (!value) {
+        gt_error null_value;
+        gt_fail(&null_value, "%.200s: value is NULL", name);
+        return give_error(null_value.text, error, error_size);
+    }
     set_call call = {.options = &options->report, .name = name, .value = value};
     gt_guard_options guard = {.heap = options->heap, .keep_heap = true};
     bool whole = gt_guard_run(&guard, set_option, &call, &call.error);
@@ -102,6 +109,7 @@ bool gputally_options_set(gputally_options *options, const char *name, const cha
 
 void gputally_options_on_warning(gputally_options *options, gputally_warning_handler *handler, void *context)
 {
+    if (!options) return;
     options->warning = handler;
     options->warning_context = context;
 }
@@ -186,6 +194,10 @@ static void make_report(void *context)
 gputally_report *gputally_report_make(const char *trace_path, const gputally_options *options, char *error,
                                       size_t error_size)
 {
+    if (!trace_path) {
+        give_error("trace path is NULL", error, error_size);
+        return NULL;
+    }
     gputally_report *report = calloc(1, sizeof *report);
     gt_heap *heap = gt_heap_new();
     char *path = strdup(trace_path);
@@ -271,6 +283,8 @@ static void write_tables(void *context)
 static bool write_document(const gputally_report *report, write_function *write, const char *path,
                            char *error, size_t error_size)
 {
+    if (!report || !path)
+        return give_error(report ? "output path is NULL" : "report is NULL", error, error_size);
     gt_heap *heap = gt_heap_new();
     if (!heap) return give_error(no_memory, error, error_size);
     write_call call = {
@@ -317,33 +331,33 @@ static const gputally_sheet *sheet_of(const gt_table *table)
 
 size_t gputally_report_sheet_count(const gputally_report *report)
 {
-    return report->report.tables.count;
+    return report ? report->report.tables.count : 0;
 }
 
 const gputally_sheet *gputally_report_sheet(const gputally_report *report, size_t index)
 {
-    const gt_table_list *tables = &report->report.tables;
-    return index < tables->count ? sheet_of(tables->items[index]) : NULL;
+    return index < gputally_report_sheet_count(report) ? sheet_of(report->report.tables.items[index]) : NULL;
 }
 
 const gputally_sheet *gputally_report_find_sheet(const gputally_report *report, const char *name)
 {
+    if (!report || !name) return NULL;
     return sheet_of(gt_table_list_find(&report->report.tables, gt_sheet_named(name)));
 }
 
 const char *gputally_sheet_name(const gputally_sheet *sheet)
 {
-    return table_of(sheet)->name;
+    return sheet ? table_of(sheet)->name : "";
 }
 
 size_t gputally_sheet_row_count(const gputally_sheet *sheet)
 {
-    return table_of(sheet)->row_count;
+    return sheet ? table_of(sheet)->row_count : 0;
 }
 
 size_t gputally_sheet_column_count(const gputally_sheet *sheet)
 {
-    return table_of(sheet)->column_count;
+    return sheet ? table_of(sheet)->column_count : 0;
 }
 
 const char *gputally_sheet_column_name(const gputally_sheet *sheet, size_t column)
@@ -363,7 +377,7 @@ gputally_type gputally_sheet_column_type(const gputally_sheet *sheet, size_t col
 
 size_t gputally_sheet_find_column(const gputally_sheet *sheet, const char *name)
 {
-    return gt_table_find(table_of(sheet), gt_col_named(name));
+    return sheet && name ? gt_table_find(table_of(sheet), gt_col_named(name)) : SIZE_MAX;
 }
 
 bool gputally_sheet_is_null(const gputally_sheet *sheet, size_t column, size_t row)

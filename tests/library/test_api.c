@@ -38,6 +38,60 @@ static void version_is_the_programs(void **state)
     assert_string_equal(gputally_version(), "0.1.0");
 }
 
+static void null_arguments_are_errors(void **state)
+{
+    (void)state;
+    gputally_options *options = gputally_options_new();
+    assert_false(gputally_options_set(options, NULL, "1", error, sizeof error));
+    assert_string_equal(error, "option name is NULL");
+    assert_false(gputally_options_set(options, "topk_kernels", NULL, error, sizeof error));
+    assert_string_equal(error, "topk_kernels: value is NULL");
+    assert_false(gputally_options_set(options, "gpu_arch_platform", NULL, NULL, 0));
+    assert_false(gputally_options_set(NULL, "topk_kernels", "1", error, sizeof error));
+    gputally_options_on_warning(NULL, NULL, NULL);
+    assert_null(gputally_report_make(NULL, options, error, sizeof error));
+    assert_string_equal(error, "trace path is NULL");
+    gputally_options_free(options);
+
+    gputally_report *report = gputally_report_make(TRACE, NULL, error, sizeof error);
+    assert_non_null(report);
+    assert_false(gputally_report_write_csvs(report, NULL, error, sizeof error));
+    assert_string_equal(error, "output path is NULL");
+    assert_false(gputally_report_write_xlsx(report, NULL, error, sizeof error));
+    assert_false(gputally_report_write_sqlite(NULL, "x.db", error, sizeof error));
+    assert_string_equal(error, "report is NULL");
+    assert_null(gputally_report_find_sheet(report, NULL));
+    assert_true(gputally_sheet_find_column(gputally_report_sheet(report, 0), NULL) == SIZE_MAX);
+    assert_null(gputally_report_find_sheet(NULL, "gpu_timeline"));
+    assert_int_equal(gputally_report_sheet_count(NULL), 0);
+    assert_null(gputally_report_sheet(NULL, 0));
+    assert_int_equal(gputally_sheet_row_count(gputally_report_find_sheet(report, "none")), 0);
+    assert_int_equal(gputally_sheet_column_count(NULL), 0);
+    assert_string_equal(gputally_sheet_name(NULL), "");
+    gputally_report_free(report);
+}
+
+static void collect(void *context, const char *text)
+{
+    strncat(context, text, 400);
+    strcat(context, "\n");
+}
+
+/* The library warns about options of another kind of report, and only about those that were set. */
+static void options_without_effect_are_warned_about(void **state)
+{
+    (void)state;
+    char warnings[2048] = "";
+    gputally_options *options =
+        OPTIONS("enable_kernel_summary", "true", "kernel_details", "true", "threads", "1");
+    gputally_options_on_warning(options, collect, warnings);
+    gputally_report *report = gputally_report_make(TRACE, options, error, sizeof error);
+    gputally_options_free(options);
+    assert_non_null(report);
+    gputally_report_free(report);
+    assert_string_equal(warnings, "enable_kernel_summary has no effect on rocprofv3 traces\n");
+}
+
 static void gives_the_sheets_and_their_cells(void **state)
 {
     (void)state;
@@ -327,6 +381,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(version_is_the_programs),
+        cmocka_unit_test(null_arguments_are_errors),
+        cmocka_unit_test(options_without_effect_are_warned_about),
         cmocka_unit_test(gives_the_sheets_and_their_cells),
         cmocka_unit_test(makes_the_requested_sheets),
         cmocka_unit_test(reports_a_pytorch_trace),
