@@ -123,7 +123,8 @@ GPUTALLY_API gputally_type gputally_sheet_column_type(const gputally_sheet *shee
 GPUTALLY_API size_t gputally_sheet_find_column(const gputally_sheet *sheet,
                                                const char *name); /* or SIZE_MAX */
 
-/* Cells; `column` and `row` must exist. A null cell has no value: it reads as 0, NaN or "". */
+/* Cells; `column` and `row` must exist. A null cell has no value: it reads as 0, NaN or "". A column whose
+ * values have several types is a STRING column; its numbers can be read as numbers too. */
 GPUTALLY_API bool gputally_sheet_is_null(const gputally_sheet *sheet, size_t column, size_t row);
 GPUTALLY_API int64_t gputally_sheet_int(const gputally_sheet *sheet, size_t column,
                                         size_t row); /* INT, BOOL; else 0 */

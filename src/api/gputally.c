@@ -372,7 +372,10 @@ gputally_type gputally_sheet_column_type(const gputally_sheet *sheet, size_t col
                                           [GT_TYPE_STRING] = GPUTALLY_STRING,
                                           [GT_TYPE_BOOL] = GPUTALLY_BOOL,
                                           [GT_TYPE_LIST] = GPUTALLY_LIST};
-    return types[table_of(sheet)->columns[column].type];
+    const gt_table *table = table_of(sheet);
+    gt_type type;
+    return gt_column_value_type(&table->columns[column], table->row_count, &type) ? types[type]
+                                                                                  : GPUTALLY_STRING;
 }
 
 size_t gputally_sheet_find_column(const gputally_sheet *sheet, const char *name)
@@ -382,21 +385,19 @@ size_t gputally_sheet_find_column(const gputally_sheet *sheet, const char *name)
 
 bool gputally_sheet_is_null(const gputally_sheet *sheet, size_t column, size_t row)
 {
-    return gt_column_is_null(&table_of(sheet)->columns[column], row);
+    return gt_table_cell(table_of(sheet), column, row).is_null;
 }
 
 int64_t gputally_sheet_int(const gputally_sheet *sheet, size_t column, size_t row)
 {
-    const gt_column *c = &table_of(sheet)->columns[column];
-    if (gt_column_is_null(c, row)) return 0;
-    return c->type == GT_TYPE_INT ? c->ints[row] : c->type == GT_TYPE_BOOL ? c->bools[row] : 0;
+    return gt_table_cell(table_of(sheet), column, row).integer;
 }
 
 double gputally_sheet_float(const gputally_sheet *sheet, size_t column, size_t row)
 {
-    const gt_column *c = &table_of(sheet)->columns[column];
-    if (gt_column_is_null(c, row) || c->type == GT_TYPE_STRING || c->type == GT_TYPE_LIST) return NAN;
-    return c->type == GT_TYPE_FLOAT ? c->floats[row] : (double)gputally_sheet_int(sheet, column, row);
+    gt_cell cell = gt_table_cell(table_of(sheet), column, row);
+    bool is_number = !cell.is_null && cell.type != GT_TYPE_STRING && cell.type != GT_TYPE_LIST;
+    return is_number ? cell.number : (double)NAN;
 }
 
 static gt_str string_of(const gt_table *table, const gt_column *column, size_t row)
@@ -407,7 +408,9 @@ static gt_str string_of(const gt_table *table, const gt_column *column, size_t r
 
 const char *gputally_sheet_string(const gputally_sheet *sheet, size_t column, size_t row, size_t *length)
 {
-    gt_str string = string_of(table_of(sheet), &table_of(sheet)->columns[column], row);
+    gt_str string = {"", 0};
+    if (!gputally_sheet_is_null(sheet, column, row))
+        string = string_of(table_of(sheet), &table_of(sheet)->columns[column], row);
     if (length) *length = string.len;
     return string.bytes;
 }

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -173,4 +174,29 @@ void gt_python_add_value(gt_buffer *buffer, const gt_value *value)
         gt_buffer_add(buffer, value->text.bytes, value->text.len);
     else
         gt_python_add_value_repr(buffer, value);
+}
+
+gt_shown gt_python_shown(const gt_value *value)
+{
+    switch (value->type) {
+    case GT_VALUE_MISSING:
+    case GT_VALUE_NONE:
+        return GT_SHOWN_NULL;
+    case GT_VALUE_INT:
+        return GT_SHOWN_INT;
+    case GT_VALUE_FLOAT:
+        return isnan(value->number) ? GT_SHOWN_NULL : GT_SHOWN_FLOAT;
+    case GT_VALUE_BOOL:
+        return GT_SHOWN_BOOL;
+    default:
+        return GT_SHOWN_STRING;
+    }
+}
+
+void gt_python_set_cell(gt_table *table, size_t column, size_t row, const gt_value *value, gt_buffer *spare)
+{
+    spare->len = 0;
+    gt_python_add_value(spare, value);
+    gt_table_set_shown(table, column, row, gt_interner_add(table->strings, spare->bytes, spare->len),
+                       gt_python_shown(value));
 }

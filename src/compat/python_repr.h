@@ -23,4 +23,9 @@ void gt_python_add_value(gt_buffer *buffer, const gt_value *value);
 /* As repr() does: as it looks inside of a list. */
 void gt_python_add_value_repr(gt_buffer *buffer, const gt_value *value);
 
+/* What the string of gt_python_add_value shows. Integers that do not fit 64 bits count as strings. */
+gt_shown gt_python_shown(const gt_value *value);
+/* Sets a cell of a STRING column to the string of gt_python_add_value, and what it shows. */
+void gt_python_set_cell(gt_table *table, size_t column, size_t row, const gt_value *value, gt_buffer *spare);
+
 #endif

@@ -233,15 +233,17 @@ static void add_result(reply_reader *a, gt_arena *arena, const gt_value *entry)
 /* ---- sheets ---- */
 
 /* The narrowest type for all values of a column. As in pandas, a column of integers with nulls has floats. */
-static gt_type type_of_column(const gt_value *cells)
+static gt_type type_of_column(const gt_value *cells, bool *widened)
 {
-    bool ints = true, numbers = true, bools = true;
+    bool ints = true, numbers = true, bools = true, floats = false;
     for (uint32_t i = 0; i < cells->count; i++) {
         gt_value_type type = cells->items[i].type;
         ints = ints && type == GT_VALUE_INT;
         numbers = numbers && (type == GT_VALUE_INT || type == GT_VALUE_FLOAT || type == GT_VALUE_NONE);
         bools = bools && type == GT_VALUE_BOOL;
+        floats = floats || type == GT_VALUE_FLOAT;
     }
+    *widened = numbers && !ints && !floats;
     if (!cells->count) return GT_TYPE_STRING;
     return bools ? GT_TYPE_BOOL : ints ? GT_TYPE_INT : numbers ? GT_TYPE_FLOAT : GT_TYPE_STRING;
 }
@@ -260,9 +262,7 @@ static void set_cell(gt_table *sheet, size_t column, size_t row, const gt_value 
         gt_table_set_bool(sheet, column, row, cell->boolean);
         break;
     default:
-        text->len = 0;
-        gt_python_add_value(text, cell);
-        gt_table_set_string(sheet, column, row, gt_interner_add(sheet->strings, text->bytes, text->len));
+        gt_python_set_cell(sheet, column, row, cell, text);
     }
 }
 
@@ -286,8 +286,10 @@ static void add_sheet(reply_reader *a, const gt_value *entry)
     for (uint32_t c = 0; c < columns->count; c++) {
         text.len = 0;
         gt_buffer_add(&text, titles->items[c].text.bytes, titles->items[c].text.len);
-        gt_table_add_column(sheet, gt_col_named(gt_buffer_str(&text).bytes),
-                            type_of_column(&columns->items[c]));
+        bool widened;
+        gt_type type = type_of_column(&columns->items[c], &widened);
+        gt_table_add_column(sheet, gt_col_named(gt_buffer_str(&text).bytes), type);
+        sheet->columns[c].widened = widened;
     }
     for (uint32_t row = 0; row < rows; row++) {
         gt_table_add_row(sheet);

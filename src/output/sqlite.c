@@ -1,5 +1,8 @@
-/* SQLite files, and tables written as one: one SQL table per sheet, INTEGER, REAL and TEXT columns, lists as
- * Python literals.
+/* SQLite files, and tables written as one: one SQL table per sheet, lists as Python literals.
+ *
+ * Values have their own types: INTEGER, REAL, TEXT, and NULL for cells without a value. A column is declared
+ * with the type of its values. One with values of several types is declared without a type, because SQLite
+ * would convert the values to it: a TEXT column turns 64 into '64', an INTEGER column turns '64' into 64.
  *
  * The file has a temporary name until the output is committed, so it needs no journal. A sheet without
  * columns gets no table because SQL has no such tables. */
@@ -125,8 +128,10 @@ static bool create_table(writer *to, const gt_table *table, const char *name, gt
     for (size_t c = 0; c < table->column_count; c++) {
         gt_buffer_add_cstr(&to->sql, c == 0 ? " (" : ", ");
         add_quoted_name(&to->sql, gt_name_set_add(&column_names, table->columns[c].name, NAME_CHARS));
+        gt_type type;
+        if (!gt_column_value_type(&table->columns[c], table->row_count, &type)) continue;
         gt_buffer_add_cstr(&to->sql, " ");
-        gt_buffer_add_cstr(&to->sql, column_types[table->columns[c].type]);
+        gt_buffer_add_cstr(&to->sql, column_types[type]);
     }
     gt_buffer_add_cstr(&to->sql, ")");
     gt_name_set_free(&column_names);
@@ -151,23 +156,20 @@ static int bind_text(sqlite3_stmt *insert, int parameter, gt_str text)
 
 static int bind_cell(writer *to, sqlite3_stmt *insert, const gt_table *table, size_t c, size_t row)
 {
-    const gt_column *column = &table->columns[c];
     int parameter = (int)c + 1;
-    if (gt_column_is_null(column, row)) return sqlite3_bind_null(insert, parameter);
-    switch (column->type) {
+    gt_cell cell = gt_table_cell(table, c, row);
+    if (cell.is_null) return sqlite3_bind_null(insert, parameter);
+    switch (cell.type) {
     case GT_TYPE_INT:
-        return sqlite3_bind_int64(insert, parameter, column->ints[row]);
-    case GT_TYPE_FLOAT:
-        return sqlite3_bind_double(insert, parameter, column->floats[row]);
     case GT_TYPE_BOOL:
-        return sqlite3_bind_int(insert, parameter, column->bools[row] != 0);
-    case GT_TYPE_STRING: {
-        gt_str text = gt_interner_get(table->strings, column->texts[row]);
-        return bind_text(insert, parameter, gt_utf8_repair(text, &to->scratch));
-    }
+        return sqlite3_bind_int64(insert, parameter, cell.integer);
+    case GT_TYPE_FLOAT:
+        return sqlite3_bind_double(insert, parameter, cell.number);
+    case GT_TYPE_STRING:
+        return bind_text(insert, parameter, gt_utf8_repair(cell.text, &to->scratch));
     case GT_TYPE_LIST:
         to->scratch.len = 0;
-        gt_python_add_cell(&to->scratch, column, row, table->strings);
+        gt_python_add_cell(&to->scratch, &table->columns[c], row, table->strings);
         return bind_text(insert, parameter, gt_buffer_str(&to->scratch));
     }
     return SQLITE_MISUSE;

@@ -24,6 +24,7 @@ void gt_column_free(gt_column *column)
     gt_free(column->items);
     gt_free(column->ints); /* or whichever array of the union is used */
     gt_free(column->nulls);
+    gt_free(column->shown);
     gt_free(column->name);
     gt_free(column->over);
     gt_free(column->under);
@@ -34,15 +35,26 @@ void gt_column_reserve(gt_column *column, size_t cells)
     size_t before = column->capacity;
     if (cells <= before) return;
     column->ints = gt_grow(column->ints, &column->capacity, cells, cell_bytes[column->type]);
-    if (!column->nulls) return;
-    column->nulls = gt_realloc(column->nulls, column->capacity);
-    memset(column->nulls + before, 0, column->capacity - before);
+    if (column->nulls) {
+        column->nulls = gt_realloc(column->nulls, column->capacity);
+        memset(column->nulls + before, 0, column->capacity - before);
+    }
+    if (column->shown) {
+        column->shown = gt_realloc(column->shown, column->capacity);
+        memset(column->shown + before, GT_SHOWN_STRING, column->capacity - before);
+    }
 }
 
 static uint8_t *null_marks(gt_column *column)
 {
     if (!column->nulls) column->nulls = gt_alloc_zero(column->capacity, 1);
     return column->nulls;
+}
+
+uint8_t *gt_column_shown(gt_column *column)
+{
+    if (!column->shown) column->shown = gt_alloc_zero(column->capacity, 1);
+    return column->shown;
 }
 
 bool gt_column_is_null(const gt_column *column, size_t row)
@@ -208,6 +220,7 @@ gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t c
     gt_column taken;
     gt_column_init(&taken, column->name, column->type);
     taken.items_as_tuple = column->items_as_tuple;
+    taken.widened = column->widened;
     if (column->over) taken.over = gt_strdup(column->over);
     if (column->under) taken.under = gt_strdup(column->under);
     if (count) {
@@ -233,6 +246,8 @@ gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t c
     }
     if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_STRING)
         take_nulls(&taken, column, rows, count);
+    for (size_t i = 0; column->shown && i < count; i++)
+        if (rows[i] != GT_NO_ROW) gt_column_shown(&taken)[i] = column->shown[rows[i]];
     return taken;
 }
 
@@ -263,6 +278,11 @@ void gt_column_append(gt_column *column, size_t rows, const gt_column *more, siz
     else
         memcpy((char *)column->ints + rows * bytes, more->ints, more_rows * bytes);
     if (more->nulls) memcpy(null_marks(column) + rows, more->nulls, more_rows);
+    if (more->shown)
+        memcpy(gt_column_shown(column) + rows, more->shown, more_rows);
+    else if (column->shown)
+        memset(column->shown + rows, GT_SHOWN_STRING, more_rows);
+    column->widened = more->widened && (column->widened || !rows);
 }
 
 /* ---- LIST cells ---- */

@@ -3,6 +3,7 @@
 #include "table/column.h"
 #include "base/guard.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,12 +140,18 @@ void gt_table_make_float(gt_table *table, size_t column)
     gt_column_make_float(&table->columns[column], table->row_count);
 }
 
+static void widen(gt_column *column, size_t row_count)
+{
+    gt_column_make_float(column, row_count);
+    column->widened = true;
+}
+
 void gt_table_widen_ints(gt_table *table)
 {
     for (size_t c = 0; c < table->column_count; c++) {
         gt_column *column = &table->columns[c];
         if (column->type == GT_TYPE_INT && gt_column_has_nulls(column, table->row_count))
-            gt_column_make_float(column, table->row_count);
+            widen(column, table->row_count);
     }
 }
 
@@ -198,6 +205,13 @@ void gt_table_set_string(gt_table *table, size_t column, size_t row, uint32_t id
 {
     GT_CHECK(table->columns[column].type == GT_TYPE_STRING);
     table->columns[column].texts[row] = id;
+    if (table->columns[column].shown) table->columns[column].shown[row] = GT_SHOWN_STRING;
+}
+
+void gt_table_set_shown(gt_table *table, size_t column, size_t row, uint32_t id, gt_shown shown)
+{
+    gt_table_set_string(table, column, row, id);
+    if (shown != GT_SHOWN_STRING) gt_column_shown(&table->columns[column])[row] = (uint8_t)shown;
 }
 
 void gt_table_set_cstr(gt_table *table, size_t column, size_t row, const char *text)
@@ -216,6 +230,80 @@ void gt_table_set_bool(gt_table *table, size_t column, size_t row, bool value)
 void gt_table_set_null(gt_table *table, size_t column, size_t row)
 {
     gt_column_set_null(&table->columns[column], row);
+}
+
+/* ---- values of cells ---- */
+
+static const gt_type shown_types[] = {[GT_SHOWN_STRING] = GT_TYPE_STRING,
+                                      [GT_SHOWN_INT] = GT_TYPE_INT,
+                                      [GT_SHOWN_FLOAT] = GT_TYPE_FLOAT,
+                                      [GT_SHOWN_BOOL] = GT_TYPE_BOOL};
+
+/* An integer that is a double; as a float if it has a fraction or does not fit. */
+static gt_cell whole_number(double number)
+{
+    bool fits = number >= -0x1p63 && number < 0x1p63 && number == (double)(int64_t)number;
+    return (gt_cell){
+        .type = fits ? GT_TYPE_INT : GT_TYPE_FLOAT, .integer = fits ? (int64_t)number : 0, .number = number};
+}
+
+static gt_cell integer_cell(gt_type type, int64_t integer)
+{
+    return (gt_cell){.type = type, .integer = integer, .number = (double)integer};
+}
+
+static gt_cell shown_cell(gt_str text, gt_shown shown)
+{
+    switch (shown) {
+    case GT_SHOWN_INT:
+        if (strpbrk(text.bytes, ".e")) return whole_number(gt_read_double(text));
+        return integer_cell(GT_TYPE_INT, strtoll(text.bytes, NULL, 10));
+    case GT_SHOWN_FLOAT:
+        return (gt_cell){.type = GT_TYPE_FLOAT, .number = gt_read_double(text)};
+    case GT_SHOWN_BOOL:
+        return integer_cell(GT_TYPE_BOOL, gt_str_equals(text, "True"));
+    case GT_SHOWN_NULL:
+        return (gt_cell){.is_null = true, .type = GT_TYPE_STRING};
+    case GT_SHOWN_STRING:
+        break;
+    }
+    return (gt_cell){.type = GT_TYPE_STRING, .text = text};
+}
+
+gt_cell gt_table_cell(const gt_table *table, size_t column, size_t row)
+{
+    const gt_column *cells = &table->columns[column];
+    if (gt_column_is_null(cells, row)) return (gt_cell){.is_null = true, .type = cells->type};
+    switch (cells->type) {
+    case GT_TYPE_INT:
+        return integer_cell(GT_TYPE_INT, cells->ints[row]);
+    case GT_TYPE_BOOL:
+        return integer_cell(GT_TYPE_BOOL, cells->bools[row] != 0);
+    case GT_TYPE_FLOAT:
+        if (cells->widened) return whole_number(cells->floats[row]);
+        return (gt_cell){.type = GT_TYPE_FLOAT, .number = cells->floats[row]};
+    case GT_TYPE_STRING:
+        return shown_cell(gt_interner_get(table->strings, cells->texts[row]),
+                          cells->shown ? (gt_shown)cells->shown[row] : GT_SHOWN_STRING);
+    case GT_TYPE_LIST:
+        break;
+    }
+    return (gt_cell){.type = GT_TYPE_LIST};
+}
+
+bool gt_column_value_type(const gt_column *column, size_t row_count, gt_type *type)
+{
+    *type = column->type == GT_TYPE_FLOAT && column->widened ? GT_TYPE_INT : column->type;
+    if (!column->shown) return true;
+    gt_shown all = GT_SHOWN_NULL;
+    for (size_t row = 0; row < row_count; row++) {
+        gt_shown shown = (gt_shown)column->shown[row];
+        if (shown == GT_SHOWN_NULL || gt_column_is_null(column, row)) continue;
+        if (all != GT_SHOWN_NULL && shown != all) return false;
+        all = shown;
+    }
+    if (all != GT_SHOWN_NULL) *type = shown_types[all];
+    return true;
 }
 
 /* ---- selecting and appending rows ---- */
@@ -324,9 +412,9 @@ static bool match_columns(const gt_table *table, gt_table *more, gt_error *error
 static void append_column(gt_table *table, size_t c, gt_table *more)
 {
     if (table->columns[c].type == GT_TYPE_FLOAT && more->columns[c].type == GT_TYPE_INT)
-        gt_table_make_float(more, c);
+        widen(&more->columns[c], more->row_count);
     if (table->columns[c].type == GT_TYPE_INT && more->columns[c].type == GT_TYPE_FLOAT)
-        gt_table_make_float(table, c);
+        widen(&table->columns[c], table->row_count);
     gt_column_append(&table->columns[c], table->row_count, &more->columns[c], more->row_count);
 }
 
@@ -349,11 +437,18 @@ void gt_table_append_same(gt_table *table, const gt_table *more)
     if (!gt_table_append(table, more, &error)) gt_raise_internal("%s", error.text);
 }
 
+/* Adds a column of nulls. */
+static void add_column_like(gt_table *table, const gt_column *other)
+{
+    size_t added = gt_table_add_column(table, gt_col_named(other->name), other->type);
+    table->columns[added].widened = other->widened;
+}
+
 static void add_columns_of(gt_table *table, const gt_table *other)
 {
     for (size_t c = 0; c < other->column_count; c++)
         if (gt_table_find(table, gt_col_named(other->columns[c].name)) == SIZE_MAX)
-            gt_table_add_column(table, gt_col_named(other->columns[c].name), other->columns[c].type);
+            add_column_like(table, &other->columns[c]);
 }
 
 bool gt_table_append_outer(gt_table *table, const gt_table *more, gt_error *error)

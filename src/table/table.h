@@ -22,6 +22,17 @@ typedef enum gt_type {
     GT_TYPE_LIST, /* each cell is a range of rows of `items` */
 } gt_type;
 
+/* What a string shows. Some sheets print the values of a column in a form that depends on all of them (an
+ * integer as 64.0 because another row has no value), or mix numbers and strings. Their cells are the printed
+ * strings, which CSV files have; this tells databases and workbooks what was printed. */
+typedef enum gt_shown {
+    GT_SHOWN_STRING,
+    GT_SHOWN_INT,
+    GT_SHOWN_FLOAT,
+    GT_SHOWN_BOOL,
+    GT_SHOWN_NULL
+} gt_shown;
+
 typedef struct gt_column {
     char *name;
     gt_type type;
@@ -35,8 +46,10 @@ typedef struct gt_column {
     };
     uint8_t *nulls; /* INT, BOOL and LIST: one byte per row, 1 if null; NULL as long as no cell is null.
                      * The array may exist without any 1: use gt_column_has_nulls */
+    uint8_t *shown; /* STRING: one gt_shown per row; NULL if all cells are strings */
     struct gt_column *items; /* LIST: the elements of all cells, any type */
     bool items_as_tuple;     /* LIST: printed as (1, 2) instead of [1, 2] */
+    bool widened;            /* FLOAT: the values are integers, see gt_table_widen_ints */
     bool hidden;             /* a workbook has the column but hides it */
     char *over, *under;      /* workbook headings instead of the name (gt_table_set_headings); may be NULL */
     size_t list_cells;       /* LIST being filled: number of cells begun so far; later cells are null */
@@ -121,6 +134,8 @@ void gt_table_set_int(gt_table *table, size_t column, size_t row, int64_t value)
 void gt_table_set_float(gt_table *table, size_t column, size_t row, double value);
 void gt_table_set_string(gt_table *table, size_t column, size_t row, uint32_t id);
 void gt_table_set_cstr(gt_table *table, size_t column, size_t row, const char *text);
+/* A string that shows a value of another type, such as "64.0" for the integer 64. */
+void gt_table_set_shown(gt_table *table, size_t column, size_t row, uint32_t id, gt_shown shown);
 void gt_table_set_bool(gt_table *table, size_t column, size_t row, bool value);
 void gt_table_set_null(gt_table *table, size_t column, size_t row);
 
@@ -133,6 +148,19 @@ bool gt_column_is(const gt_column *column, gt_col name); /* whether the column h
 size_t gt_table_find(const gt_table *table, gt_col name);
 /* A column that the program itself added: if it is missing, that is an internal error. */
 gt_column *gt_table_column(const gt_table *table, gt_col name);
+
+/* The value of a cell, for writers whose cells have types: that of the column, or what its string shows.
+ * LISTs are returned without elements. */
+typedef struct gt_cell {
+    bool is_null;
+    gt_type type;
+    int64_t integer; /* INT, BOOL */
+    double number;   /* FLOAT, and INT as a float */
+    gt_str text;     /* STRING */
+} gt_cell;
+gt_cell gt_table_cell(const gt_table *table, size_t column, size_t row);
+/* The type of all values of a column. False if they have several types (only possible in a STRING column). */
+bool gt_column_value_type(const gt_column *column, size_t row_count, gt_type *type);
 
 /* LIST cells. A new LIST column has INT elements; gt_list_of sets another type and returns the column of the
  * elements: gt_list_of(gt_list_of(&table->columns[c], GT_TYPE_LIST), GT_TYPE_INT) makes a column of lists of
@@ -162,7 +190,8 @@ void gt_table_move_column(gt_table *table, size_t from, size_t to); /* `to` is t
 void gt_table_select(gt_table *table, const gt_col *names, size_t count);
 /* Converts an INT or BOOL column to FLOAT; null becomes NaN. */
 void gt_table_make_float(gt_table *table, size_t column);
-/* Converts every INT column that has a null to FLOAT, as pandas does. */
+/* Converts every INT column that has a null to FLOAT, as pandas does. The columns are marked as `widened`:
+ * their values are still integers. */
 void gt_table_widen_ints(gt_table *table);
 
 /* Rows. A row list may contain a row several times; GT_NO_ROW gives a row of nulls. */

@@ -216,6 +216,14 @@ static void reports_a_pytorch_trace(void **state)
     /* 112 bytes at 5300 GB/s take longer than 128 flops at 708 TFLOP/s */
     assert_true(fabs(float_at(gemm, "Roofline Time (µs)_first", 0) - 112 / 5300e3) < 1e-12);
     assert_non_null(gputally_report_find_sheet(report, "kernel_summary"));
+    size_t m = gputally_sheet_find_column(gemm, "param: M"),
+           bias = gputally_sheet_find_column(gemm, "param: bias");
+    assert_int_equal(gputally_sheet_column_type(gemm, m), GPUTALLY_INT);
+    assert_int_equal(gputally_sheet_int(gemm, m, 0), 4); /* of 4x8 and 8x2 */
+    assert_true(gputally_sheet_float(gemm, m, 0) == 4.0);
+    assert_string_equal(gputally_sheet_string(gemm, m, 0, NULL), "4");
+    assert_int_equal(gputally_sheet_column_type(gemm, bias), GPUTALLY_BOOL);
+    assert_int_equal(gputally_sheet_int(gemm, bias, 0), 0);
 
     const gputally_sheet *ops = gputally_report_find_sheet(report, "ops_summary");
     size_t categories =

@@ -1,4 +1,5 @@
 /* The SQLite file is read back with SQLite; a full disk gives one message and leaves no file. */
+#include "base/memory.h"
 #include "output/file.h"
 #include "output_tables.h"
 
@@ -71,6 +72,47 @@ static void every_kind_of_cell(void **state)
     assert_int_equal(entries(in_scratch("made")), 1);
 }
 
+/* Strings that show numbers are numbers; a column with several types has none, so that SQLite converts no
+ * value. */
+static void values_keep_their_types(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *texts[3];
+        gt_shown shown[3];
+    } columns[] = {
+        {{"64", "7.0", NULL}, {GT_SHOWN_INT, GT_SHOWN_INT, GT_SHOWN_STRING}},
+        {{"64.0", "nan", "0.5"}, {GT_SHOWN_FLOAT, GT_SHOWN_NULL, GT_SHOWN_FLOAT}},
+        {{"64", "64", "2.0"}, {GT_SHOWN_INT, GT_SHOWN_STRING, GT_SHOWN_FLOAT}},
+        {{"True", "[]", "False"}, {GT_SHOWN_BOOL, GT_SHOWN_STRING, GT_SHOWN_BOOL}},
+        {{"64", "1e5", "0"}, {GT_SHOWN_STRING, GT_SHOWN_STRING, GT_SHOWN_STRING}},
+        {{"nan", NULL, "None"}, {GT_SHOWN_NULL, GT_SHOWN_STRING, GT_SHOWN_NULL}},
+    };
+    gt_table *table = gt_table_new(GT_SHEET("types"), strings);
+    gt_table_add_rows(table, 3);
+    for (size_t c = 0; c < GT_LENGTH(columns); c++) {
+        char name[2] = {(char)('a' + c), 0};
+        gt_table_add_column(table, gt_col_named(name), GT_TYPE_STRING);
+        for (size_t row = 0; row < 3; row++)
+            if (columns[c].texts[row])
+                gt_table_set_shown(table, c, row, gt_interner_add_cstr(strings, columns[c].texts[row]),
+                                   columns[c].shown[row]);
+    }
+    gt_table_add_column(table, GT_COL("g"), GT_TYPE_INT);
+    gt_table_set_int(table, 6, 1, 9007199254740992);
+    gt_table_widen_ints(table);
+    write_and_commit(in_scratch("report.db"), &table, 1);
+    gt_table_free(table);
+    expect_query(in_scratch("report.db"), "SELECT name, type FROM pragma_table_info('types')",
+                 "a|INTEGER\nb|REAL\nc|\nd|\ne|TEXT\nf|TEXT\ng|INTEGER\n");
+    expect_query(in_scratch("report.db"),
+                 "SELECT quote(a), quote(b), typeof(b), quote(c), typeof(c), quote(d), quote(e), quote(f), "
+                 "quote(g) FROM types",
+                 "64|64.0|real|64|integer|1|'64'|NULL|NULL\n"
+                 "7|NULL|null|'64'|text|'[]'|'1e5'|NULL|9007199254740992\n"
+                 "NULL|0.5|real|2.0|real|0|'0'|NULL|NULL\n");
+}
+
 static void every_table_in_its_order(void **state)
 {
     (void)state;
@@ -128,9 +170,8 @@ static void a_full_disk_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_kind_of_cell),
-        TEST(every_table_in_its_order),
-        TEST(an_empty_report_is_a_database),
+        TEST(every_kind_of_cell),         TEST(values_keep_their_types),
+        TEST(every_table_in_its_order),   TEST(an_empty_report_is_a_database),
         TEST(a_full_disk_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -327,6 +327,76 @@ static void tables_with_other_columns_can_be_merged(void **state)
     gt_table_free(table);
 }
 
+static gt_cell expect_cell(const gt_table *table, size_t row, gt_type type)
+{
+    gt_cell cell = gt_table_cell(table, 0, row);
+    assert_false(cell.is_null);
+    assert_int_equal(cell.type, type);
+    return cell;
+}
+
+static gt_table *shown_table(const char *first, gt_shown shown)
+{
+    gt_table *table = read_table(strings, "value:text\nx\ny\n");
+    gt_table_set_shown(table, 0, 0, gt_interner_add_cstr(strings, first), shown);
+    return table;
+}
+
+/* What a string shows stays with its row when rows are picked, appended and added. */
+static void shown_values_follow_their_rows(void **state)
+{
+    (void)state;
+    gt_table *table = shown_table("64.0", GT_SHOWN_INT), *more = shown_table("2.5", GT_SHOWN_FLOAT);
+    gt_table *plain = read_table(strings, "value:text\n64\n");
+    gt_error error;
+    assert_true(gt_table_append(table, more, &error)); /* 64 x 2.5 y */
+    assert_true(gt_table_append(table, plain, &error));
+    assert_true(gt_table_append(plain, table, &error));
+    gt_table_take(table, (uint32_t[]){4, GT_NO_ROW, 3, 2, 0}, 5);
+    assert_string_equal(expect_cell(table, 0, GT_TYPE_STRING).text.bytes, "64");
+    assert_true(gt_table_cell(table, 0, 1).is_null);
+    assert_string_equal(expect_cell(table, 2, GT_TYPE_STRING).text.bytes, "y");
+    assert_true(expect_cell(table, 3, GT_TYPE_FLOAT).number == 2.5);
+    assert_int_equal(expect_cell(table, 4, GT_TYPE_INT).integer, 64);
+    for (int i = 0; i < 100; i++) gt_table_add_row(table);
+    gt_table_set_cstr(table, 0, 80, "64");
+    gt_table_set_cstr(table, 0, 4, "64");
+    expect_cell(table, 80, GT_TYPE_STRING);
+    expect_cell(table, 4, GT_TYPE_STRING);
+    expect_cell(plain, 0, GT_TYPE_STRING);
+    expect_cell(plain, 1, GT_TYPE_INT);
+    expect_cell(plain, 5, GT_TYPE_STRING);
+    gt_table_free(table);
+    gt_table_free(more);
+    gt_table_free(plain);
+}
+
+static void widened_integers_are_integers(void **state)
+{
+    (void)state;
+    gt_table *table = read_table(strings, "i:int\n1\n-\n"), *ints = read_table(strings, "i:int\n5\n"),
+             *floats = read_table(strings, "i:float\n2\n");
+    gt_error error;
+    gt_type type;
+    gt_table_widen_ints(table);
+    assert_int_equal(table->columns[0].type, GT_TYPE_FLOAT);
+    assert_true(gt_table_append(table, ints, &error));
+    assert_true(gt_column_value_type(&table->columns[0], 3, &type));
+    assert_int_equal(type, GT_TYPE_INT);
+    assert_int_equal(expect_cell(table, 2, GT_TYPE_INT).integer, 5);
+    assert_true(gt_table_cell(table, 0, 1).is_null);
+    table->columns[0].floats[0] = 1e300;
+    expect_cell(table, 0, GT_TYPE_FLOAT); /* does not fit */
+    assert_true(gt_table_append(table, floats, &error));
+    assert_true(gt_column_value_type(&table->columns[0], 4, &type));
+    assert_int_equal(type, GT_TYPE_FLOAT);
+    assert_true(gt_table_append(ints, floats, &error));
+    expect_cell(ints, 0, GT_TYPE_FLOAT);
+    gt_table_free(table);
+    gt_table_free(ints);
+    gt_table_free(floats);
+}
+
 static void strings_move_to_another_intern_table(void **state)
 {
     (void)state;
@@ -386,6 +456,8 @@ int main(void)
         cmocka_unit_test(tables_are_appended),
         cmocka_unit_test(tables_with_different_columns_are_not_appended),
         cmocka_unit_test(tables_with_other_columns_can_be_merged),
+        cmocka_unit_test(shown_values_follow_their_rows),
+        cmocka_unit_test(widened_integers_are_integers),
         cmocka_unit_test(strings_move_to_another_intern_table),
         cmocka_unit_test(empty_tables_work),
     };

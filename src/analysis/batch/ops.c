@@ -117,7 +117,7 @@ static bool is_parameter(const gt_column *column)
     return strncmp(column->name, GT_PARAM_PREFIX, strlen(GT_PARAM_PREFIX)) == 0;
 }
 
-static gt_type type_of(const gt_table *table, const gt_column *column)
+static gt_type type_of(const gt_table *table, const gt_column *column, bool *widened)
 {
     bool has[256] = {0};
     for (size_t row = 0; row < table->row_count; row++)
@@ -125,7 +125,22 @@ static gt_type type_of(const gt_table *table, const gt_column *column)
     if (has[IS_TEXT] || (has[IS_BOOL] && (has[IS_INT] || has[IS_FLOAT]))) return GT_TYPE_STRING;
     if (has[IS_BOOL]) return GT_TYPE_BOOL;
     if (has[IS_INT] && !has[IS_FLOAT] && !has[0]) return GT_TYPE_INT;
+    *widened = has[IS_INT] && !has[IS_FLOAT];
     return has[IS_INT] || has[IS_FLOAT] ? GT_TYPE_FLOAT : GT_TYPE_STRING;
+}
+
+static gt_shown shown_by(char letter)
+{
+    switch (letter) {
+    case IS_INT:
+        return GT_SHOWN_INT;
+    case IS_FLOAT:
+        return GT_SHOWN_FLOAT;
+    case IS_BOOL:
+        return GT_SHOWN_BOOL;
+    default:
+        return GT_SHOWN_STRING;
+    }
 }
 
 static void settle_cell(gt_table *table, size_t column, size_t row, gt_str text)
@@ -142,14 +157,17 @@ static void settle_cell(gt_table *table, size_t column, size_t row, gt_str text)
         gt_table_set_bool(table, column, row, value[0] == 'T');
         return;
     default:
-        gt_table_set_string(table, column, row, gt_interner_add(table->strings, value, text.len - 1));
+        gt_table_set_shown(table, column, row, gt_interner_add(table->strings, value, text.len - 1),
+                           shown_by(text.bytes[0]));
     }
 }
 
 static void settle_column(gt_table *table, size_t column)
 {
-    size_t settled = gt_table_add_column(table, gt_col_named(table->columns[column].name),
-                                         type_of(table, &table->columns[column]));
+    bool widened = false;
+    gt_type type = type_of(table, &table->columns[column], &widened);
+    size_t settled = gt_table_add_column(table, gt_col_named(table->columns[column].name), type);
+    table->columns[settled].widened = widened;
     for (size_t row = 0; row < table->row_count; row++) {
         uint32_t text = table->columns[column].texts[row];
         if (text != GT_STR_NONE) settle_cell(table, settled, row, gt_interner_get(table->strings, text));

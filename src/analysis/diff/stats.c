@@ -253,7 +253,10 @@ static void add_common_calls(const walker *w, gt_table *table)
     for (size_t i = 0; i < w->row_count; i++)
         if (w->groups[w->rows[i].group].node != GT_NO_EVENT)
             gt_table_set_int(table, ids, i, w->groups[w->rows[i].group].node);
-    if (gt_column_has_nulls(&table->columns[ids], table->row_count)) gt_table_make_float(table, ids);
+    if (gt_column_has_nulls(&table->columns[ids], table->row_count)) {
+        gt_table_make_float(table, ids);
+        table->columns[ids].widened = true;
+    }
     int64_t *uids = gt_table_add_array(table, GT_COL_GPU_OP_UID, GT_TYPE_INT)->ints;
     for (size_t i = 0; i < w->row_count; i++)
         uids[i] = w->merged->sides[w->rows[i].side]->trace->uid[w->rows[i].gpu];

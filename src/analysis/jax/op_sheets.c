@@ -183,14 +183,13 @@ static param_list list_params(const modelled_list *list)
 static void set_params(gt_table *table, size_t row, const param_list *params, const gt_model_result *result,
                        gt_buffer *text)
 {
-    for (size_t p = 0; p < params->count; p++) gt_table_set_cstr(table, COLUMNS + p, row, "nan");
+    uint32_t missing = gt_interner_add_cstr(table->strings, "nan");
+    for (size_t p = 0; p < params->count; p++)
+        gt_table_set_shown(table, COLUMNS + p, row, missing, GT_SHOWN_NULL);
     for (size_t p = 0; p < result->parameter_count; p++) {
         size_t index = param_index(params, result->parameters[p].name);
         if (index == params->count) continue;
-        text->len = 0;
-        gt_python_add_value(text, &result->parameters[p].value);
-        gt_table_set_string(table, COLUMNS + index, row,
-                            gt_interner_add(table->strings, text->bytes, text->len));
+        gt_python_set_cell(table, COLUMNS + index, row, &result->parameters[p].value, text);
     }
 }
 

@@ -38,7 +38,7 @@ typedef struct parameter_column {
 /* Parameters of ops as columns of a sheet: `param: M`, `param: bias`, one per parameter that any op of the
  * sheet has, in the order first seen. Cells are strings whose form depends on the whole column, as in pandas:
  * integers are printed as floats if a row lacks the parameter or has a float. So values are collected first,
- * and printed when all are known. */
+ * and printed when all are known. Each string is marked with the type of its value (gt_shown). */
 typedef struct op_params {
     gt_map places; /* from a result id to an index in results */
     const gt_model_result **results;
@@ -109,17 +109,16 @@ static void op_params_add(op_params *p, uint32_t name, const gt_model_result *re
     }
 }
 
-static uint32_t cell_text(op_params *p, const parameter_column *column, const gt_value *value,
-                          gt_buffer *spare)
+static void set_cell(op_params *p, size_t index, size_t row, const parameter_column *column,
+                     const gt_value *value, gt_buffer *spare)
 {
     unsigned kind = kind_of(value);
-    if (kind == GAPS) return GT_STR_NONE;
-    bool as_float = !(column->holds & OTHERS) && (column->holds & FLOATS || column->values < p->count);
+    if (kind == GAPS) return;
+    bool has_floats = column->holds & FLOATS, has_others = column->holds & OTHERS;
+    bool as_float = kind == INTEGERS && !has_others && (has_floats || column->values < p->count);
     gt_value number = gt_value_float((double)value->integer);
-    spare->len = 0;
-    gt_python_add_value(spare, as_float && kind == INTEGERS ? &number : value);
-    gt_str text = gt_buffer_str(spare);
-    return gt_interner_add(p->table->strings, text.bytes, text.len);
+    gt_python_set_cell(p->table, index, row, as_float ? &number : value, spare);
+    if (as_float && !has_floats) p->table->columns[index].shown[row] = GT_SHOWN_INT;
 }
 
 static void add_column(op_params *p, const parameter_column *column, gt_buffer *spare)
@@ -128,8 +127,7 @@ static void add_column(op_params *p, const parameter_column *column, gt_buffer *
     size_t index = gt_table_add_zeroed(p->table, gt_col_named(name), GT_TYPE_STRING);
     gt_free(name);
     for (size_t i = 0; i < p->count; i++)
-        p->table->columns[index].texts[i] =
-            cell_text(p, column, gt_model_parameter(p->results[i], column->name), spare);
+        set_cell(p, index, i, column, gt_model_parameter(p->results[i], column->name), spare);
 }
 
 /* Makes results with the same cells one row. */
@@ -304,8 +302,10 @@ static void add_params(gt_table *sheet, const gt_table *params)
     for (size_t c = 0; c < params->column_count; c++) {
         size_t index = gt_table_add_zeroed(sheet, gt_col_named(params->columns[c].name), GT_TYPE_STRING);
         const int64_t *row_of = gt_table_column(sheet, GT_COL_PARAMS)->ints;
+        const gt_column *column = &params->columns[c];
         for (size_t row = 0; row < sheet->row_count; row++)
-            sheet->columns[index].texts[row] = params->columns[c].texts[row_of[row]];
+            gt_table_set_shown(sheet, index, row, column->texts[row_of[row]],
+                               column->shown ? (gt_shown)column->shown[row_of[row]] : GT_SHOWN_STRING);
     }
 }
 

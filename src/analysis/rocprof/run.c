@@ -10,7 +10,10 @@
 #include "table/operations.h"
 #include "trace/intervals.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- gpu_timeline ----
  *
@@ -83,6 +86,20 @@ static bool is_first_of_host(const gt_rocprof *run, int64_t process)
     return true;
 }
 
+/* Hive ids are 64-bit numbers without sign, kept as strings because the store has none. */
+static bool is_hive_id(size_t column)
+{
+    return strcmp(gt_agent_info_names[column], "Hive_Id") == 0;
+}
+
+static bool fits_int64(const gt_rocprof *run, uint32_t id)
+{
+    gt_str text = gt_interner_get(run->strings, id);
+    bool is_number = text.len && strspn(text.bytes, "0123456789") == text.len;
+    errno = 0;
+    return is_number && strtoll(text.bytes, NULL, 10) >= 0 && errno == 0;
+}
+
 gt_table *gt_rocprof_agent_info(gt_rocprof *run)
 {
     size_t count = run->agents ? gt_store_count(run->agents) : 0;
@@ -94,7 +111,10 @@ gt_table *gt_rocprof_agent_info(gt_rocprof *run)
         if (gt_agent_columns[column].type == GT_STORE_STRING) {
             size_t at = gt_table_add_column(sheet, gt_col_named(gt_agent_info_names[c]), GT_TYPE_STRING);
             uint32_t *ids = gt_store_string_ids(run->agents, column);
-            for (size_t row = 0; row < count; row++) sheet->columns[at].texts[row] = ids[row];
+            for (size_t row = 0; row < count; row++)
+                gt_table_set_shown(sheet, at, row, ids[row],
+                                   is_hive_id(c) && fits_int64(run, ids[row]) ? GT_SHOWN_INT
+                                                                              : GT_SHOWN_STRING);
             gt_free(ids);
             continue;
         }

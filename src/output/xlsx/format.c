@@ -69,13 +69,13 @@ typedef struct extent {
     bool all_whole, any_negative;
 } extent;
 
-static extent find_extent(const gt_column *column, size_t rows)
+static extent find_extent(const gt_table *table, size_t column, size_t rows)
 {
     extent found = {.all_whole = true};
     for (size_t row = 0; row < rows; row++) {
-        if (gt_column_is_null(column, row)) continue;
-        double value = gt_column_number(column, row);
-        if (!isfinite(value)) continue;
+        gt_cell cell = gt_table_cell(table, column, row);
+        if (cell.is_null || !isfinite(cell.number)) continue;
+        double value = cell.number;
         if (fabs(value) > found.largest) found.largest = fabs(value);
         if (value < 0) found.any_negative = true;
         if (value != floor(value)) found.all_whole = false;
@@ -179,11 +179,13 @@ gt_xlsx_format gt_xlsx_column_format(const gt_table *table, size_t column, size_
     const gt_column *cells = &table->columns[column];
     gt_xlsx_format format = {0};
     size_t width = MIN_WIDTH;
-    if (cells->type == GT_TYPE_INT || cells->type == GT_TYPE_FLOAT) {
-        extent values = find_extent(cells, rows);
+    gt_type type;
+    bool uniform = gt_column_value_type(cells, table->row_count, &type);
+    if (uniform && (type == GT_TYPE_INT || type == GT_TYPE_FLOAT)) {
+        extent values = find_extent(table, column, rows);
         format.number_format = number_format(cells->name, &values);
         width = formatted_width(format.number_format, &values) + 1;
-    } else if (cells->type != GT_TYPE_BOOL) {
+    } else if (!uniform || type != GT_TYPE_BOOL) {
         width = widest_text(table, cells, rows) + 1;
     }
     size_t header = header_width(cells->name);

@@ -65,9 +65,11 @@ static int style_of(const char *number_format)
     return GT_STYLE_NONE;
 }
 
-static bool is_text_column(const gt_column *column)
+static bool is_text_column(const gt_table *table, const gt_column *column)
 {
-    return column->type == GT_TYPE_STRING || column->type == GT_TYPE_LIST;
+    gt_type type;
+    bool uniform = gt_column_value_type(column, table->row_count, &type);
+    return !uniform || type == GT_TYPE_STRING || type == GT_TYPE_LIST;
 }
 
 static void find_formats(sheet *s)
@@ -164,15 +166,16 @@ static void write_cell(sheet *s, size_t row, size_t c)
     const gt_column *column = &s->table->columns[c];
     int text_style = c > 0 ? GT_STYLE_TEXT : GT_STYLE_NONE;
     if (gt_column_is_null(column, row)) return;
-    switch (column->type) {
+    gt_cell cell = gt_table_cell(s->table, c, row);
+    switch (cell.type) {
     case GT_TYPE_INT:
-        write_int(s, c, column->ints[row]);
+        write_int(s, c, cell.integer);
         return;
     case GT_TYPE_FLOAT:
-        write_float(s, c, column->floats[row]);
+        write_float(s, c, cell.number);
         return;
     case GT_TYPE_BOOL:
-        write_bool(s, c, column->bools[row]);
+        write_bool(s, c, cell.integer != 0);
         return;
     case GT_TYPE_STRING:
         write_text(s, c, gt_interner_get(s->table->strings, column->texts[row]), text_style);
@@ -209,7 +212,7 @@ static void write_names(sheet *s)
         const gt_column *column = &s->table->columns[c];
         if (!*column->name) continue; /* no cell, like pandas */
         write_text(s, c, (gt_str){column->name, strlen(column->name)},
-                   is_text_column(column) && c > 0 ? GT_STYLE_TEXT_HEADER : GT_STYLE_NUMBER_HEADER);
+                   is_text_column(s->table, column) && c > 0 ? GT_STYLE_TEXT_HEADER : GT_STYLE_NUMBER_HEADER);
     }
     gt_zip_add(s->zip, "</row>");
 }
