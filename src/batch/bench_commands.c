@@ -184,7 +184,7 @@ typedef struct convolution {
     int64_t batch, channels, outputs;
     int64_t input[MOST_DIMENSIONS], filter[MOST_DIMENSIONS];
     int64_t stride[MOST_DIMENSIONS], padding[MOST_DIMENSIONS], dilation[MOST_DIMENSIONS];
-    bool transposed, input_last, filter_last; /* _last: channels are contiguous in memory */
+    bool transposed, input_last, filter_last; /* _last: the layout is channels-last */
     int64_t groups;
 } convolution;
 
@@ -214,11 +214,33 @@ static bool is_true(const gt_value *concrete, int place)
            (value->type == GT_VALUE_BOOL && value->boolean);
 }
 
+/* Whether the strides grow in this order of the dimensions, without overlap. Dimensions of size 1 are
+ * ignored: their strides address nothing, and frameworks write any number there. */
+static bool has_order(const gt_value *dims, const gt_value *strides, const uint32_t *order)
+{
+    int64_t least = 1;
+    for (uint32_t i = 0; i < dims->count; i++) {
+        const gt_value *size = gt_value_at(dims, (int)order[i]),
+                       *stride = gt_value_at(strides, (int)order[i]);
+        if (size->type != GT_VALUE_INT || stride->type != GT_VALUE_INT || size->integer < 1) return false;
+        if (size->integer == 1) continue;
+        if (stride->integer < least || __builtin_mul_overflow(stride->integer, size->integer, &least))
+            return false;
+    }
+    return true;
+}
+
+/* A tensor of batch, channels and up to three spatial dimensions. One that is contiguous too, such as the
+ * weights (128, 256, 1, 1) with strides (256, 1, 1, 1), is not channels-last. */
 static bool has_channels_last(const gt_value *dims, const gt_value *strides)
 {
-    const gt_value *channels = gt_value_at(dims, 1), *step = gt_value_at(strides, 1);
-    return channels->type == GT_VALUE_INT && channels->integer > 1 && step->type == GT_VALUE_INT &&
-           step->integer == 1;
+    uint32_t contiguous[2 + MOST_DIMENSIONS], last[2 + MOST_DIMENSIONS], rank = dims->count;
+    if (!gt_value_is_list(dims) || rank < 3 || rank > GT_LENGTH(last)) return false;
+    for (uint32_t i = 0; i < rank; i++) contiguous[i] = rank - 1 - i;
+    last[0] = 1; /* channels, then width to depth, then the batch */
+    for (uint32_t i = 1; i < rank - 1; i++) last[i] = rank - i;
+    last[rank - 1] = 0;
+    return has_order(dims, strides, last) && !has_order(dims, strides, contiguous);
 }
 
 static bool read_sizes(const gt_value *dims, const gt_value *strides, convolution *c, size_t *given)

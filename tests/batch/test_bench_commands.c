@@ -12,6 +12,7 @@
 #include "batch/bench_commands.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static gt_str text(const char *bytes)
 {
@@ -150,6 +151,72 @@ static void writes_convolutions(void **state)
         "-F 1 -t 1");
 }
 
+/* The layout options of a convolution; input and weight are "[sizes]" and "[strides]". */
+static const char *layouts(const char *sizes, const char *strides, bool transposed)
+{
+    static char found[200];
+    char dims[200], steps[200], concrete[200];
+    snprintf(dims, sizeof dims, "[%s]", sizes);
+    snprintf(steps, sizeof steps, "[%s]", strides);
+    snprintf(concrete, sizeof concrete, "[\"\",\"\",\"\",\"[1]\",\"[0]\",\"[1]\",\"%s\",\"[0]\",\"1\"]",
+             transposed ? "True" : "False");
+    const char *made = command(GT_BENCH_MIOPEN, "aten::convolution", dims, TYPES("float"), steps, concrete);
+    assert_string_not_equal(made, "");
+    found[0] = 0;
+    for (const char *option = strstr(made, "_layout"); option; option = strstr(option + 1, "_layout")) {
+        char name[8], layout[8];
+        const char *start = option;
+        while (start[-1] != '-') start--;
+        assert_int_equal(sscanf(start, "%7[a-z]_layout %7s", name, layout), 2);
+        strcat(strcat(strcat(strcat(found, *found ? " " : ""), name), "="), layout);
+    }
+    return found;
+}
+
+/* Strides as torch gives them: contiguous(), contiguous(memory_format=torch.channels_last), or slices. */
+static void layouts_are_read_from_strides(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sizes, *strides, *expected;
+    } cases[] = {
+        /* contiguous */
+        {"[8,256,14,14],[128,256,1,1]", "[50176,196,14,1],[256,1,1,1]", ""},
+        {"[8,256,1,1],[128,256,1,1]", "[256,1,1,1],[256,1,1,1]", ""},
+        {"[8,1,14,14],[16,1,3,3]", "[196,196,14,1],[9,9,3,1]", ""},
+        {"[8,64,100],[32,64,1]", "[6400,100,1],[64,1,1]", ""},
+        {"[2,8,4,6,6],[16,8,1,1,1]", "[1152,144,36,6,1],[8,1,1,1,1]", ""},
+        {"[1,8,1,14],[16,8,1,3]", "[112,14,14,1],[24,3,3,1]", ""},
+        /* both contiguous and channels-last, whatever the strides of sizes 1 */
+        {"[8,256,14,14],[128,256,1,1]", "[50176,196,14,1],[256,1,256,256]", ""},
+        {"[8,1,14,14],[16,1,3,3]", "[196,1,14,1],[9,1,3,1]", ""},
+        {"[1,1,1,1],[1,1,1,1]", "[1,1,1,1],[7,1,5,3]", ""},
+        /* channels-last */
+        {"[8,256,14,14],[128,256,3,3]", "[50176,1,3584,256],[2304,1,768,256]", "in=NHWC fil=NHWC out=NHWC"},
+        {"[8,256,14,14],[128,256,1,1]", "[50176,1,3584,256],[256,1,256,256]", "in=NHWC out=NHWC"},
+        {"[8,256,14,14],[128,256,3,3]", "[50176,196,14,1],[2304,1,768,256]", "fil=NHWC out=NHWC"},
+        {"[8,256,1,14],[128,256,1,3]", "[3584,1,3584,256],[768,1,768,256]", "in=NHWC fil=NHWC out=NHWC"},
+        {"[1,256,14,14],[1,256,3,3]", "[1,1,3584,256],[5,1,768,256]", "in=NHWC fil=NHWC out=NHWC"},
+        {"[8,64,100],[32,64,3]", "[6400,1,64],[192,1,64]", "in=NHWC fil=NHWC out=NHWC"},
+        {"[2,8,4,6,6],[16,8,3,3,3]", "[1152,1,288,48,8],[216,1,72,24,8]", "in=NDHWC fil=NDHWC out=NDHWC"},
+        {"[2,8,1,6,6],[16,8,1,1,1]", "[288,1,288,48,8],[8,1,8,8,8]", "in=NDHWC out=NDHWC"},
+        /* slices: half of the channels, of the rows; other orders; overlapping; unknown */
+        {"[8,128,14,14],[16,128,3,3]", "[50176,1,3584,256],[1152,9,3,1]", "in=NHWC out=NHWC"},
+        {"[8,128,14,14],[16,128,3,3]", "[50176,2,3584,256],[1152,9,3,1]", "in=NHWC out=NHWC"},
+        {"[8,128,14,14],[16,128,3,3]", "[50176,196,28,2],[1152,9,3,1]", ""},
+        {"[8,256,14,14],[16,256,3,3]", "[1,1568,112,8],[2304,9,3,1]", ""},
+        {"[8,256,14,14],[16,256,3,3]", "[50176,1,256,3584],[2304,9,3,1]", ""},
+        {"[8,256,14,14],[16,256,3,3]", "[0,1,0,0],[2304,9,3,1]", ""},
+        {"[8,256,14,14],[16,256,3,3]", "[50176,1,3584],[]", ""},
+    };
+    for (size_t i = 0; i < GT_LENGTH(cases); i++)
+        assert_string_equal(layouts(cases[i].sizes, cases[i].strides, false), cases[i].expected);
+    /* weights of transposed convolutions: inputs, outputs, height, width */
+    assert_string_equal(layouts("[8,256,14,14],[256,128,1,1]", "[50176,196,14,1],[128,1,1,1]", true), "");
+    assert_string_equal(layouts("[8,256,14,14],[256,128,2,2]", "[50176,1,3584,256],[512,1,256,128]", true),
+                        "in=NHWC fil=NHWC out=NHWC");
+}
+
 static void gives_no_command_for_invalid_convolutions(void **state)
 {
     (void)state;
@@ -258,6 +325,7 @@ int main(void)
         cmocka_unit_test(unusual_strides_count_as_copied),
         cmocka_unit_test(gives_no_command_for_invalid_products),
         cmocka_unit_test(writes_convolutions),
+        cmocka_unit_test(layouts_are_read_from_strides),
         cmocka_unit_test(gives_no_command_for_invalid_convolutions),
         cmocka_unit_test(edits_what_hipblaslt_logs),
         cmocka_unit_test(edits_what_miopen_logs),
