@@ -62,8 +62,9 @@ static void set_backward(gt_reader *r, const convolution *c, bool bias, int size
     gt_int input_gradient = GT_PRODUCT(r, 2, size_from(r, c->weight, 1), computed);
     gt_int weight_gradient = GT_PRODUCT(r, 2, positions, weight);
     gt_set_flops(r, GT_SUM(r, input_gradient, weight_gradient, bias ? out : 0));
-    gt_int bias_bytes =
-        bias ? GT_SUM(r, out, c->output[1]) : 0; /* one byte per element, regardless of the type */
+    gt_int bias_bytes = bias ? GT_SUM(r, out, c->output[1]) : 0; /* one byte per element, as in TraceLens */
+    if (r->exact)
+        bias_bytes = GT_PRODUCT(r, size, bias ? c->output[1] : 0); /* the output is counted already */
     if (size) gt_set_bytes(r, GT_SUM(r, GT_PRODUCT(r, 2, size, GT_SUM(r, in, weight, out)), bias_bytes));
 }
 
@@ -102,6 +103,8 @@ static void read_output(gt_reader *r, convolution *c)
     if (!gt_require(r, c->input->count >= 3 && c->input->count <= MAX_RANK)) return;
     c->output[0] = gt_shape_dim(r, c->input, 0);
     c->output[1] = gt_shape_dim(r, c->weight, gt_value_is_empty(&c->transposed) ? 0 : 1);
+    if (r->exact && !gt_value_is_empty(&c->transposed))
+        c->output[1] = GT_PRODUCT(r, c->output[1], c->groups.integer); /* the weight has those of one group */
     for (int i = 0; i < c->spatial; i++) c->output[i + 2] = output_dim(r, c, i);
 }
 
@@ -158,7 +161,7 @@ static void read_aten(gt_reader *r, convolution *c)
     read_tensors(r, c, 0);
     gt_read_stride_pair(r, 0, 1, c->strides);
     read_window(r, c, 3);
-    c->bias = gt_value_bool(r->dims->count == 3);
+    c->bias = gt_value_bool(r->exact ? gt_has_dims(r, 2) : r->dims->count == 3);
 }
 
 static void read_aten_backward(gt_reader *r, convolution *c)
@@ -167,6 +170,14 @@ static void read_aten_backward(gt_reader *r, convolution *c)
     gt_read_stride_pair(r, 1, 2, c->strides);
     read_window(r, c, 4);
     const gt_value *bias = gt_dims_or_missing(r, 3);
+    if (r->exact) {
+        /* The sizes of the bias are a list of integers, not a tensor. */
+        const gt_value *sizes = gt_concrete_or_missing(r, 3);
+        bool absent = gt_value_is_empty(sizes) || gt_value_equals_cstr(sizes, "None") ||
+                      gt_value_equals_cstr(sizes, "[]");
+        c->bias = gt_value_bool(gt_has_dims(r, 3) || !absent);
+        return;
+    }
     c->bias = bias->type == GT_VALUE_MISSING ? gt_value_bool(false)
               : gt_value_is_empty(bias)      ? *bias
                                              : gt_value_bool(true);

@@ -31,6 +31,7 @@ struct gt_reader {
     const gt_model_event *event;
     gt_str name;
     bool backward;   /* evaluate the op's backward pass */
+    bool exact;      /* gt_models_be_exact */
     gt_arena *arena; /* for values used in parameters */
     gt_models *models;
     gt_model_outcome outcome;

@@ -56,6 +56,7 @@ bool gt_gemm_transpose(gt_str name, gt_value transpose[2])
 typedef struct gemm {
     gt_int B, M, N, K;
     bool bias;
+    gt_int bias_elements; /* of all batches; 0: N per batch */
     gt_value strides[2];
     gt_value dtypes[4];
     size_t dtype_count;
@@ -97,7 +98,7 @@ static void count_elements(gt_reader *r, const gemm *g, gt_int elements[4])
     elements[0] = GT_PRODUCT(r, g->M, g->K);
     elements[1] = GT_PRODUCT(r, g->K, g->N);
     elements[2] = GT_PRODUCT(r, g->M, g->N);
-    elements[3] = g->bias ? g->N : 0;
+    elements[3] = g->bias && !g->bias_elements ? g->N : 0;
 }
 
 static void set_usual_bytes(gt_reader *r, const gemm *g)
@@ -114,7 +115,8 @@ static void set_usual_bytes(gt_reader *r, const gemm *g)
         real_sum += (double)elements[i] * sizes[i];
     }
     if (whole)
-        gt_set_bytes(r, GT_PRODUCT(r, g->B, sum));
+        gt_set_bytes(
+            r, GT_SUM(r, GT_PRODUCT(r, g->B, sum), GT_PRODUCT(r, g->bias_elements, (gt_int)g->bias_bytes)));
     else
         gt_set_bytes_real(r, (double)g->B * real_sum); /* half bytes */
 }
@@ -175,21 +177,38 @@ static void read_mm(gt_reader *r, gemm *g)
     read_plain(r, g, 0);
 }
 
+/* The bias is any tensor that can be broadcast to the output. */
+static void read_bias(gt_reader *r, gemm *g, int i)
+{
+    g->bias = !r->exact || gt_has_dims(r, i);
+    if (r->exact && g->bias) g->bias_elements = gt_read_size(r, i);
+}
+
 static void read_addmm(gt_reader *r, gemm *g)
 {
     read_plain(r, g, 1);
-    g->bias = true;
+    read_bias(r, g, 0);
+}
+
+/* D[2], D[3] are scales, D[4] is the bias; or D[2] if there is nothing else and it has N elements. */
+static bool scaled_mm_has_bias(gt_reader *r, const gemm *g)
+{
+    if (!r->exact) return r->dims->count == 3;
+    const gt_value *third = gt_dims_or_missing(r, 2);
+    bool alone = r->dims->count == 3 && gt_value_is_list(third) && third->count == 1;
+    return gt_has_dims(r, 4) || (alone && gt_shape_dim(r, third, 0) == g->N);
 }
 
 /* 8-bit inputs have a 16-bit output. */
 static void read_scaled_mm(gt_reader *r, gemm *g)
 {
     read_plain(r, g, 0);
-    g->bias = r->dims->count == 3;
+    g->bias = scaled_mm_has_bias(r, g);
     gt_require_type_bytes(r, &g->dtypes[1]);
     int a = gt_require_type_bytes(r, &g->dtypes[0]);
     int out = a == 1 ? 2 : a == 2 || a == 4 ? a : 0;
-    set_sizes(g, a, a, a, out);
+    int bias = r->exact ? gt_type_bytes_or(gt_value_at(r->types, gt_has_dims(r, 4) ? 4 : 2), out) : a;
+    set_sizes(g, a, a, bias, out);
 }
 
 static void read_te_pseudo_mm(gt_reader *r, gemm *g)
@@ -219,7 +238,7 @@ static void read_bmm(gt_reader *r, gemm *g)
 static void read_baddbmm(gt_reader *r, gemm *g)
 {
     read_batched(r, g, 1);
-    g->bias = true;
+    read_bias(r, g, 0);
 }
 
 /* The first two arguments that are matrices; the weight is N x K. */
@@ -248,7 +267,7 @@ static void read_te_gemm(gt_reader *r, gemm *g)
     g->M = gt_read_dim(r, 0, transposed_a ? 0 : 1);
     g->K = gt_read_dim(r, 0, transposed_a ? 1 : 0);
     g->N = gt_read_dim(r, 5, transposed_w ? 1 : 0);
-    g->bias = !gt_value_equals_cstr(gt_read_concrete(r, 14), "");
+    g->bias = r->exact ? gt_has_dims(r, 14) : !gt_value_equals_cstr(gt_read_concrete(r, 14), "");
     gt_read_stride_pair(r, 0, 5, g->strides);
     set_dtypes(g, gt_read_type(r, 0), gt_read_type(r, 5));
     add_dtype(g, gt_read_type(r, 10));

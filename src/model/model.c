@@ -28,6 +28,7 @@ struct gt_models {
     gt_model_result **results; /* by node */
     size_t node_count, node_capacity;
     uint32_t result_count;
+    bool exact;
     gt_map sequences; /* (name, Sequence number) to remembered arguments */
     remembered *remembered;
     size_t remembered_count, remembered_capacity;
@@ -55,6 +56,11 @@ void gt_models_free(gt_models *models)
     gt_free(models->results);
     gt_free(models->remembered);
     gt_free(models);
+}
+
+void gt_models_be_exact(gt_models *models)
+{
+    models->exact = true;
 }
 
 uint32_t gt_models_reserve(gt_models *models, uint32_t count)
@@ -176,6 +182,7 @@ static gt_model_result *evaluate(gt_models *models, const gt_model *model, const
                    .name = gt_interner_get(models->strings, event->name),
                    .extra = gt_values_get(models->values, event->extra),
                    .backward = backward,
+                   .exact = models->exact,
                    .arena = &models->arena,
                    .models = models,
                    .unit = model->unit,

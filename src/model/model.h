@@ -130,6 +130,10 @@ typedef struct gt_model_result {
 typedef struct gt_models gt_models;
 gt_models *gt_models_new(const gt_interner *strings); /* borrows the interner, which may still grow */
 void gt_models_free(gt_models *models);
+/* Reads arguments as the ops define them, where TraceLens does not: an optional tensor that is [] is absent,
+ * a reduction over some axes has more than one output element, a bias has the elements of its tensor. Reports
+ * do not use this, because their figures are those of TraceLens. To be called before the first evaluation. */
+void gt_models_be_exact(gt_models *models);
 
 /* The model of an op; NULL if there is none. Triton kernels have one only if their arguments can be read. */
 const gt_model *gt_model_find(gt_models *models, const gt_model_event *event);

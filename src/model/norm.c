@@ -25,18 +25,26 @@ typedef struct sizes {
 
 /* ---- arguments ---- */
 
-/* Whether D[i], an optional tensor, is not null. FAIL if it is absent. */
+/* Whether D[i], an optional tensor, is not null. FAIL if it is absent. Exact: whether there is a tensor. */
 static bool is_not_null(gt_reader *r, int i)
 {
+    if (r->exact) return gt_has_dims(r, i);
     const gt_value *dims = gt_dims_or_missing(r, i);
     gt_require(r, dims->type != GT_VALUE_MISSING);
     return dims->type != GT_VALUE_NONE;
 }
 
-/* Whether C[i] is not empty: "False" counts as true. */
+/* Whether C[i] is not empty: "False" counts as true. Exact: whether it is true. */
 static bool is_not_empty(gt_reader *r, int i)
 {
+    if (r->exact) return gt_parse_bool(gt_read_concrete(r, i));
     return !gt_value_is_empty(gt_read_concrete(r, i));
+}
+
+/* Whether there is a tensor; `usual` if arguments are read as in TraceLens. */
+static bool has_tensor(gt_reader *r, int i, bool usual)
+{
+    return r->exact ? gt_has_dims(r, i) : usual;
 }
 
 /* The product of the sizes in C[i], such as "[16, 768]". */
@@ -152,11 +160,12 @@ static void set_backward_cost(gt_reader *r, const norm *n)
 static void batch_norm(gt_reader *r, const void *variant)
 {
     (void)variant;
-    set_forward_cost(r, &(norm){.input = 0,
-                                .channels = gt_read_dim(r, 0, 1),
-                                .has_bias = true,
-                                .is_affine = is_not_null(r, 2),
-                                .is_training = is_not_empty(r, 5)});
+    set_forward_cost(r,
+                     &(norm){.input = 0,
+                             .channels = gt_read_dim(r, 0, 1),
+                             .has_bias = has_tensor(r, 2, true),
+                             .is_affine = is_not_null(r, r->exact ? 1 : 2), /* 1 is the weight, 2 the bias */
+                             .is_training = is_not_empty(r, 5)});
 }
 
 static void batch_norm_backward(gt_reader *r, const void *variant)
@@ -208,10 +217,12 @@ static void layer_norm_backward(gt_reader *r, const void *variant)
 static void group_norm(gt_reader *r, const void *variant)
 {
     (void)variant;
+    /* group_norm has the number of groups before the weight, native_group_norm after the bias. */
+    int weight = r->exact && gt_str_contains(r->name, "native_") ? 1 : 2;
     set_forward_cost(r, &(norm){.input = 0,
                                 .channels = gt_read_dim(r, 0, 1),
-                                .has_bias = true,
-                                .is_affine = is_not_null(r, 2),
+                                .has_bias = has_tensor(r, weight + 1, true),
+                                .is_affine = is_not_null(r, weight),
                                 .is_training = true});
 }
 
@@ -224,7 +235,7 @@ static void group_norm_backward(gt_reader *r, const void *variant)
                                  .channels = channels,
                                  .channels_per_group = groups > 0 ? (double)channels / (double)groups : 0,
                                  .has_bias = true,
-                                 .is_affine = is_not_null(r, 5),
+                                 .is_affine = is_not_null(r, r->exact ? 4 : 5), /* 4 is the weight */
                                  .is_training = true,
                                  .output_mask = read_mask(r, 9)});
 }

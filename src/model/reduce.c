@@ -26,6 +26,48 @@ static bool is_axes(const gt_value *v)
     return true;
 }
 
+/* Where the ops have their axes: after the order of a norm, otherwise after the input. */
+static const struct {
+    const char *name;
+    int axes;
+} places[] = {{"norm", 2}, {"", 1}};
+
+/* An argument as a value: traces have "[1]", the command line also [1]. */
+static const gt_value *argument(gt_reader *r, int i)
+{
+    const gt_value *given = gt_concrete_or_missing(r, i);
+    if (given->type != GT_VALUE_STRING || !given->text.len) return given;
+    const gt_value *parsed = gt_value_parse(r->arena, given->text);
+    return parsed->type == GT_VALUE_MISSING ? given : parsed;
+}
+
+/* NULL: all. Whether the reduced axes are kept with size 1 does not change the number of elements. */
+static const gt_value *read_exact_axes(gt_reader *r)
+{
+    size_t op = 0;
+    while (!gt_str_contains(r->name, places[op].name)) op++;
+    const gt_value *axes = argument(r, places[op].axes);
+    return is_axes(axes) ? axes : NULL;
+}
+
+/* The elements of the output; axes that the shape does not have are an error, as in PyTorch. */
+static gt_int exact_output_size(gt_reader *r, const gt_value *shape, const gt_value *axes)
+{
+    if (!axes || (gt_value_is_list(axes) && !axes->count)) return 1;
+    bool reduced[MAX_AXES] = {0};
+    int64_t rank = shape->count;
+    gt_int size = 1;
+    if (!gt_require(r, rank <= MAX_AXES)) return 0;
+    for (uint32_t i = 0; i < (gt_value_is_list(axes) ? axes->count : 1); i++) {
+        int64_t axis = gt_value_is_list(axes) ? axes->items[i].integer : axes->integer;
+        if (!gt_require(r, axis >= -rank && axis < rank)) return 0;
+        reduced[axis < 0 ? axis + rank : axis] = true;
+    }
+    for (int i = 0; i < rank; i++)
+        if (!reduced[i]) size = GT_PRODUCT(r, size, gt_shape_dim(r, shape, i));
+    return size;
+}
+
 static reduction read_reduction(gt_reader *r)
 {
     reduction found = {0};
@@ -107,8 +149,10 @@ static void reduce(gt_reader *r, const void *variant)
     const gt_value *shape = gt_read_dims(r, 0), *in = gt_type_or(r, 0, &gt_value_none),
                    *out = gt_value_at(gt_extra_or_missing(r, "Output type"), 0);
     bool is_running = name_has(r, "cumsum") || name_has(r, "cumprod");
-    gt_int size_in = gt_shape_size(r, shape),
-           size_out = is_running ? size_in : output_size(r, shape, read_reduction(r));
+    gt_int size_in = gt_shape_size(r, shape), size_out = is_running ? size_in
+                                                         : r->exact
+                                                             ? exact_output_size(r, shape, read_exact_axes(r))
+                                                             : output_size(r, shape, read_reduction(r));
     if (out->type == GT_VALUE_MISSING) out = &gt_value_none;
     gt_add_int(r, "num_input_elems", size_in);
     gt_add_int(r, "num_output_elems", size_out);

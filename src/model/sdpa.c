@@ -258,7 +258,9 @@ static void evaluate(gt_reader *r, const void *data)
     else
         set_flops(r, &s, backward, v->flash);
     bool sized = v->sized_by_dtype && !r->backward;
-    set_bytes(r, &s, backward, sized ? gt_require_type_bytes(r, gt_read_type(r, 0)) : 2);
+    int size = sized ? gt_require_type_bytes(r, gt_read_type(r, 0)) : 2;
+    if (r->exact) size = gt_type_bytes_or(gt_value_at(r->types, v->query), 2);
+    set_bytes(r, &s, backward, size);
     add_shapes(r, &s);
     if (v->strides) add_strides(r, v);
     if (v->layout != EVOFORMER) gt_add_value(r, "dropout", s.dropout);

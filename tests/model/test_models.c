@@ -19,18 +19,21 @@ enum { MAX_KERNELS = 8, MAX_EXPECTED = 64 };
 
 typedef struct setting {
     gt_interner *strings;
-    gt_models *models;
+    gt_models *models, *exact; /* as in reports, as in gputally model */
 } setting;
 
 static setting begin(void)
 {
     gt_interner *strings = gt_interner_new();
-    return (setting){strings, gt_models_new(strings)};
+    setting s = {strings, gt_models_new(strings), gt_models_new(strings)};
+    gt_models_be_exact(s.exact);
+    return s;
 }
 
 static void end(setting *s)
 {
     gt_models_free(s->models);
+    gt_models_free(s->exact);
     gt_interner_free(s->strings);
 }
 
@@ -44,7 +47,7 @@ typedef struct expectation {
 typedef struct model_case {
     gt_model_event event;
     uint32_t kernels[MAX_KERNELS];
-    bool backward;
+    bool backward, exact;
     expectation expected[MAX_EXPECTED];
     int expected_count;
 } model_case;
@@ -80,6 +83,8 @@ static void take_line(setting *s, model_case *c, char *text, int line)
         c->event.sequence = strtoll(value, NULL, 10);
     else if (strcmp(key, "backward") == 0)
         c->backward = true;
+    else if (strcmp(key, "exact") == 0)
+        c->exact = true;
     else if (strcmp(key, "kernel") == 0)
         c->kernels[c->event.kernel_count++] = gt_interner_add_cstr(s->strings, value);
     else
@@ -133,9 +138,9 @@ static int check_case(setting *s, model_case *c)
 {
     int wrong = 0;
     c->event.kernels = c->kernels;
-    const gt_model *model = gt_model_find(s->models, &c->event);
-    const gt_model_result *result =
-        model ? gt_model_evaluate(s->models, model, &c->event, c->backward) : NULL;
+    gt_models *models = c->exact ? s->exact : s->models;
+    const gt_model *model = gt_model_find(models, &c->event);
+    const gt_model_result *result = model ? gt_model_evaluate(models, model, &c->event, c->backward) : NULL;
     for (int i = 0; i < c->expected_count; i++) {
         expectation *e = &c->expected[i];
         gt_buffer actual = {0};
@@ -250,6 +255,7 @@ static void test_hostile_arguments(void **state)
                 event.strides = hostile_text(&s, i + j);
                 event.concrete = hostile_text(&s, i * 3 + j);
                 check_sound(gt_model_evaluate(s.models, models[m], &event, (i + j) % 2));
+                check_sound(gt_model_evaluate(s.exact, models[m], &event, (i + j) % 2));
             }
     }
     end(&s);

@@ -19,8 +19,9 @@
 
 static const gt_option model_options[] = {
     {"shapes", GT_OPTION_STRING, "SHAPES", NULL,
-     "set the shapes of the arguments in order: 4096x1024,1024x512 (a dash for a non-tensor), or as in a "
-     "trace: [[4096,1024],[1024,512]]"},
+     "set the shapes of the arguments in order: 4096x1024,1024x512 (- or None for a non-tensor or no "
+     "tensor), "
+     "or as in a trace: [[4096,1024],[1024,512]]"},
     {"dtype", GT_OPTION_STRING, "TYPES", "bf16",
      "set the types: bf16, fp16, fp32, fp64, fp8, fp4, int8, uint8, int32, int64 or a type name from a "
      "trace; one for all arguments, or a comma-separated list"},
@@ -69,11 +70,17 @@ static const struct {
     {"int64", "long int"},
 };
 
-/* "4096x1024" as [4096,1024]; "-" as []. */
+/* An argument that is not a tensor, or an optional tensor that is not given. */
+static bool is_absent(const char *text, size_t len)
+{
+    return !len || (len == 1 && *text == '-') || (len == 4 && strncasecmp(text, "None", 4) == 0);
+}
+
+/* "4096x1024" as [4096,1024]; "-", "None" and "" as []. */
 static bool add_shape(gt_buffer *json, const char *text, size_t len)
 {
     bool after_digit = false;
-    if (len == 1 && *text == '-') {
+    if (is_absent(text, len)) {
         gt_buffer_add_cstr(json, "[]");
         return true;
     }
@@ -96,10 +103,13 @@ static bool shapes_to_json(const char *text, gt_buffer *json)
     }
     gt_buffer_add_cstr(json, "[");
     for (bool more = true; more;) {
+        text += strspn(text, " ");
         size_t len = strcspn(text, ", ;");
         if (!add_shape(json, text, len)) return false;
-        more = text[len] != 0;
-        text += len + more;
+        text += len;
+        text += strspn(text, " ");
+        more = *text != 0;
+        text += *text == ',' || *text == ';';
         if (more) gt_buffer_add_cstr(json, ",");
     }
     gt_buffer_add_cstr(json, "]");
@@ -115,6 +125,7 @@ static void add_quoted(gt_buffer *json, const char *text, size_t len)
 
 static void add_dtype(gt_buffer *json, const char *name, size_t len)
 {
+    if (is_absent(name, len)) len = 0;
     for (size_t i = 0; i < GT_LENGTH(dtypes); i++)
         if (strlen(dtypes[i].name) == len && strncasecmp(dtypes[i].name, name, len) == 0) {
             name = dtypes[i].trace_name;
@@ -381,6 +392,7 @@ static gt_exit model_op(const gt_call *call, gt_buffer *out)
         event.kernels = &kernel_id;
         event.kernel_count = kernel != NULL;
         gt_models *models = gt_models_new(strings);
+        gt_models_be_exact(models);
         status = GT_EXIT_FAILED;
         if (choose_gpus(call, &arena, &own, &gpus, &gpu_count))
             status = show(call, models, &event, gpus, gpu_count, out);
