@@ -315,9 +315,11 @@ static size_t add_counters(conversion *c)
     gt_store_cell d[GT_COUNTER_COLUMNS];
     gt_store_scan *scan = gt_store_scan_new(c->run->counters);
     while (gt_store_scan_next(scan, d) && !c->rows.failed) {
-        set *s = set_of(c, d[GT_COUNTER_PROCESS].integer);
+        int64_t process = d[GT_COUNTER_PROCESS].integer;
+        set *s = set_of(c, process);
         uint32_t event = gt_map_get(&s->dispatch_events, (uint64_t)d[GT_COUNTER_DISPATCH].integer, 0);
-        if (event == GT_MAP_NONE) {
+        bool has_process = process >= 0 && (uint64_t)process < c->set_count; /* not in a later pass only */
+        if (event == GT_MAP_NONE || !has_process) {
             dropped++;
             continue;
         }

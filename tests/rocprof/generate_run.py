@@ -217,10 +217,14 @@ def process_json(process):
     }
 
 
-def write_json(run, path, indent=None):
+def write_document(processes, path, indent=None):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"rocprofiler-sdk-tool": [process_json(p) for p in run]}, file, indent=indent, ensure_ascii=False)
+        json.dump({"rocprofiler-sdk-tool": processes}, file, indent=indent, ensure_ascii=False)
+
+
+def write_json(run, path, indent=None):
+    write_document([process_json(p) for p in run], path, indent)
 
 
 # ---- CSV ----
@@ -398,6 +402,7 @@ class Rocpd:
         if os.path.exists(path):
             os.remove(path)
         self.db, self.newer = sqlite3.connect(path), newer
+        self.db.execute("PRAGMA synchronous = OFF")  # a test needs no file that survives a power failure
 
     def add_tables(self, process, with_views=True):
         suffix = "_" + guid_of(process).replace("-", "_")

@@ -188,7 +188,8 @@ gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations)
  *     name, Count     the kernel, and how many of its dispatches have counters
  *     COUNTER         the mean over the dispatches for which the counter was collected; the value of one
  *                     dispatch is the sum over the hardware's instances. Empty if the counter was not
- *                     collected for this kernel */
+ *                     collected for this kernel. The reader has already joined counter passes
+ *                     (input/rocprof/passes.c) */
 
 /* The counter records as a table: name, process, dispatch, counter, value. */
 static gt_table *counter_records(gt_rocprof *run)

@@ -28,7 +28,7 @@ typedef struct csv_kernel {
 typedef struct csv_row {
     gt_rocprof_writers *writers;
     gt_rocprof *run;
-    const gt_csv_source *source;
+    gt_csv_source *source;
     const char *path;
     gt_csv_kind kind;
     bool doubled; /* quotes in quoted fields are doubled, as Python's csv module writes them */
@@ -43,9 +43,7 @@ typedef struct csv_row {
     size_t known_count, known_capacity;
     int64_t last_pid, process; /* of the previous row */
     uint32_t last_guid;
-    gt_map processes;         /* (pid, guid) to process */
     gt_map counted;           /* dispatches that already have a counter */
-    bool source_named;        /* the source's process has a pid */
     uint32_t interned[SLOTS]; /* string ids of the previous row, by slot */
 
     size_t row;                     /* its number; the header is row 1 */
@@ -101,13 +99,14 @@ static int64_t find_process(csv_row *r)
     if (pid == r->last_pid && guid == r->last_guid) return r->process;
     r->last_pid = pid;
     r->last_guid = guid;
-    uint32_t *found = gt_map_put(&r->processes, guid ? 0 : (uint64_t)pid, guid);
+    uint32_t *found = gt_map_put(&r->source->processes, guid ? 0 : (uint64_t)pid, guid);
     if (*found == GT_MAP_NONE) {
         gt_rocprof_process *source = &r->run->process[r->source->process];
-        bool is_source = (pid == -1 && !guid) || pid == source->pid || (!r->source_named && source->pid == 0);
+        bool is_source =
+            (pid == -1 && !guid) || pid == source->pid || (!r->source->is_named && source->pid == 0);
         if (is_source) {
             if (pid > 0) source->pid = pid;
-            r->source_named = true;
+            if (pid > 0 || guid) r->source->is_named = true;
             *found = (uint32_t)r->source->process;
         } else {
             gt_rocprof_process other = *source;
@@ -115,6 +114,8 @@ static int64_t find_process(csv_row *r)
             *found = (uint32_t)gt_rocprof_add_process(r->run, other);
         }
     }
+    gt_rocprof_process *process = &r->run->process[*found];
+    if (pid > 0 && !process->pid) process->pid = pid; /* known by its guid so far */
     return r->process = *found;
 }
 
@@ -173,6 +174,8 @@ static void write_counter(csv_row *r, int64_t process, int64_t kernel_id, uint64
     cells[GT_COUNTER_KERNEL_ID].integer = kernel_id;
     cells[GT_COUNTER_NAME].text = name;
     cells[GT_COUNTER_VALUE].time = value;
+    cells[GT_COUNTER_AGENT].integer =
+        r->present >> GT_DISPATCH_AGENT & 1 ? r->cells[GT_DISPATCH_AGENT].integer : -1;
     gt_store_writer_add(r->writers->counters, (UINT64_C(1) << GT_COUNTER_COLUMNS) - 1, cells);
 }
 
@@ -519,7 +522,6 @@ static void free_reader(csv_row *r)
 {
     gt_interner_free(r->raw);
     gt_free(r->known);
-    gt_map_free(&r->processes);
     gt_map_free(&r->counted);
     gt_arena_free(&r->arena);
     gt_buffer_free(&r->unescaped);
@@ -527,7 +529,7 @@ static void free_reader(csv_row *r)
     gt_free(r);
 }
 
-bool gt_rocprof_csv_read(gt_rocprof_writers *writers, gt_stream *stream, const gt_csv_source *source,
+bool gt_rocprof_csv_read(gt_rocprof_writers *writers, gt_stream *stream, gt_csv_source *source,
                          const gt_read_options *options, gt_error *error)
 {
     csv_row *r = gt_alloc_zero(1, sizeof *r);

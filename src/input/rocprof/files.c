@@ -111,6 +111,26 @@ unsigned gt_rocprof_pass_of(const char *folder)
     return isdigit((unsigned char)*digits) ? (unsigned)strtoul(digits, NULL, 10) : 0;
 }
 
+/* A path without its first part that names a counter pass: "out/host" for "out/pass_2/host". */
+static char *without_pass(const char *folder)
+{
+    gt_buffer path = {0};
+    bool dropped = false;
+    for (const char *part = folder; *part;) {
+        size_t len = strcspn(part, "/");
+        char *name = gt_format("%.*s", (int)len, part);
+        bool is_pass = !dropped && gt_rocprof_pass_of(name);
+        gt_free(name);
+        len += part[len] == '/';
+        if (!is_pass) gt_buffer_add(&path, part, len);
+        dropped = dropped || is_pass;
+        part += len;
+    }
+    while (path.len > 1 && path.bytes[path.len - 1] == '/') path.len--;
+    gt_buffer_add(&path, "", 1);
+    return path.bytes;
+}
+
 static gt_rocprof_file_group *group_of(gt_rocprof_files *files, const char *folder, const char *name,
                                        unsigned pass)
 {
@@ -123,7 +143,7 @@ static gt_rocprof_file_group *group_of(gt_rocprof_files *files, const char *fold
         } else if (files->count - i > 64) {
             break;
         }
-    gt_rocprof_file_group group = {.prefix = prefix, .pass = pass};
+    gt_rocprof_file_group group = {.prefix = prefix, .pass = pass, .place = without_pass(folder)};
     char *end;
     long long pid = strtoll(name, &end, 10);
     if (len && isdigit((unsigned char)name[0]) && end == name + len && pid > 0) {
@@ -227,6 +247,7 @@ static void free_group(gt_rocprof_file_group *group)
     gt_free(group->files);
     gt_free(group->prefix);
     gt_free(group->host);
+    gt_free(group->place);
 }
 
 /* Drops groups without a prefix if other groups have a process id: they were merged from those. */

@@ -117,7 +117,7 @@ typedef struct kind {
 } kind;
 
 typedef struct counter_value {
-    int64_t dispatch_id, kernel_id;
+    int64_t dispatch_id, kernel_id, agent;
     uint64_t counter; /* its id */
     double value;
 } counter_value;
@@ -139,7 +139,8 @@ struct gt_rocprof_extra {
 static const gt_field value_fields[] = {{"counter_id/handle", GT_FIELD_INT, false},
                                         {"value", GT_FIELD_TIME, false}};
 static const gt_field dispatch_fields[] = {{"dispatch_info/kernel_id", GT_FIELD_INT, false},
-                                           {"dispatch_info/dispatch_id", GT_FIELD_INT, false}};
+                                           {"dispatch_info/dispatch_id", GT_FIELD_INT, false},
+                                           {"dispatch_info/agent_id/handle", GT_FIELD_INT, false}};
 
 gt_rocprof_extra *gt_rocprof_extra_new(gt_rocprof *run, const gt_read_options *options)
 {
@@ -147,7 +148,7 @@ gt_rocprof_extra *gt_rocprof_extra_new(gt_rocprof *run, const gt_read_options *o
     extra->run = run;
     extra->options = options;
     extra->value_reader = gt_record_reader_new(value_fields, 2, run->strings);
-    extra->dispatch_reader = gt_record_reader_new(dispatch_fields, 2, run->strings);
+    extra->dispatch_reader = gt_record_reader_new(dispatch_fields, 3, run->strings);
     if (run->agents) extra->agents = gt_store_writer_new(gt_agent_columns, GT_AGENT_COLUMNS, run->strings);
     return extra;
 }
@@ -293,6 +294,7 @@ static bool read_values(gt_rocprof_extra *extra, gt_json *json)
         if (!gt_record_read(extra->value_reader, json, &record)) return false;
         if ((record.present & 3) != 3) continue;
         counter_value value = {.kernel_id = GT_NO_KERNEL_ID,
+                               .agent = -1,
                                .counter = (uint64_t)record.cells[0].integer,
                                .value = record.cells[1].time};
         GT_PUSH(extra->values, extra->value_count, extra->value_capacity, value);
@@ -317,6 +319,7 @@ static bool read_collection(gt_rocprof_extra *extra, gt_json *json)
     for (size_t i = first; i < extra->value_count; i++) {
         if (record.present & 1) extra->values[i].kernel_id = record.cells[0].integer;
         if (record.present & 2) extra->values[i].dispatch_id = record.cells[1].integer;
+        if (record.present & 4) extra->values[i].agent = record.cells[2].integer;
     }
     return !json->failed;
 }
@@ -406,6 +409,7 @@ static void finish_counters(gt_rocprof_extra *extra, gt_store_writer *writer)
         cells[GT_COUNTER_KERNEL_ID].integer = value->kernel_id;
         cells[GT_COUNTER_NAME].text = name;
         cells[GT_COUNTER_VALUE].time = sum;
+        cells[GT_COUNTER_AGENT].integer = value->agent;
         gt_store_writer_add(writer, (UINT64_C(1) << GT_COUNTER_COLUMNS) - 1, cells);
     }
 }

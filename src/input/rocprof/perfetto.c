@@ -217,7 +217,8 @@ typedef struct reading {
     gt_map processes;                                       /* by pid */
     gt_perfetto_event pending;                              /* a slice whose end is not read yet */
     uint8_t pending_kind;                                   /* 0: there is none */
-    int64_t dispatches;                                     /* so far */
+    int64_t *dispatches;                                    /* so far, by process of the run */
+    size_t dispatch_processes;                              /* the size of `dispatches` */
     int64_t dispatch_process, dispatch_id, dispatch_kernel; /* of the last one, for its counters */
     struct {
         uint32_t name;
@@ -394,6 +395,7 @@ static void add_counters(reading *r)
         set(&to, GT_COUNTER_PROCESS, r->dispatch_process);
         set(&to, GT_COUNTER_DISPATCH, r->dispatch_id);
         set(&to, GT_COUNTER_KERNEL_ID, r->dispatch_kernel);
+        copy_agent(r, &to, GT_COUNTER_AGENT, AGENT, AGENT_ID);
         to.cells[GT_COUNTER_NAME].text = copy_string(r, r->counters[i].name);
         to.cells[GT_COUNTER_VALUE].time = r->counters[i].value;
         to.present |= UINT64_C(1) << GT_COUNTER_NAME | UINT64_C(1) << GT_COUNTER_VALUE;
@@ -402,12 +404,25 @@ static void add_counters(reading *r)
     }
 }
 
+/* The number of the next dispatch of a process, from 1: rocprofv3 does not write dispatch ids into its
+ * traces, and counts them per process elsewhere. */
+static int64_t next_dispatch(reading *r, int64_t process)
+{
+    if ((size_t)process >= r->dispatch_processes) {
+        size_t needed = ((size_t)process + 1) * 2;
+        r->dispatches = gt_realloc(r->dispatches, needed * sizeof *r->dispatches);
+        memset(r->dispatches + r->dispatch_processes, 0,
+               (needed - r->dispatch_processes) * sizeof *r->dispatches);
+        r->dispatch_processes = needed;
+    }
+    return ++r->dispatches[process];
+}
+
 static void add_dispatch(reading *r, int64_t begin_ns, int64_t end_ns)
 {
     row to = {.present = 0};
-    r->dispatches++;
     r->dispatch_process = process_of(r);
-    r->dispatch_id = int_of(r, DISPATCH, r->dispatches);
+    r->dispatch_id = int_of(r, DISPATCH, next_dispatch(r, r->dispatch_process));
     r->dispatch_kernel = kernel_of(r);
     set(&to, GT_DISPATCH_KERNEL_ID, r->dispatch_kernel);
     set(&to, GT_DISPATCH_START, begin_ns);
@@ -608,6 +623,7 @@ bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, co
     gt_free(r->kinds);
     gt_free(r->kernels);
     gt_free(r->counters);
+    gt_free(r->dispatches);
     gt_free(r);
     return read;
 }

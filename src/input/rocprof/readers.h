@@ -48,12 +48,14 @@ const char *gt_rocprof_csv_kind_name(gt_csv_kind kind);
 
 typedef struct gt_csv_source {
     int64_t process;            /* index in the run */
+    gt_map processes;           /* (pid, guid) to process, of all files of the source; the caller frees it */
+    bool is_named;              /* a row had the pid or guid of `process` */
     bool kernels_from_counters; /* also make dispatches of the counters' rows: for runs without a kernel trace
                                  */
 } gt_csv_source;
 /* Reads one file of a process into the run. Counters are read only if they are wanted or
  * kernels_from_counters is set. */
-bool gt_rocprof_csv_read(gt_rocprof_writers *writers, gt_stream *stream, const gt_csv_source *source,
+bool gt_rocprof_csv_read(gt_rocprof_writers *writers, gt_stream *stream, gt_csv_source *source,
                          const gt_read_options *options, gt_error *error);
 
 /* ---- rocpd databases, the default output since ROCm 7: an SQLite file with a set of tables per process ----
@@ -70,6 +72,20 @@ bool gt_rocpd_read(gt_rocprof_writers *writers, const char *path, gt_error *erro
 /* Adds all processes of a trace to the run. */
 bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, const gt_read_options *options,
                               gt_error *error);
+
+/* ---- counter passes (passes.c) ---- */
+
+/* Adds the counters of later passes to a run whose first pass is read. `run` must outlive it. */
+typedef struct gt_rocprof_passes gt_rocprof_passes;
+gt_rocprof_passes *gt_rocprof_passes_new(gt_rocprof *run);
+void gt_rocprof_passes_free(gt_rocprof_passes *passes); /* accepts NULL */
+/* Adds the counters of a pass; `number` is for messages. Warns if processes or dispatches cannot be matched
+ * for certain. */
+void gt_rocprof_passes_join(gt_rocprof_passes *passes, gt_rocprof_writers *writers, gt_rocprof *pass,
+                            unsigned number);
+/* Replaces the values of counters that several passes collected by their mean. `ends` has the number of rows
+ * of the run's counters after each pass. */
+void gt_rocprof_average_passes(gt_rocprof *run, const size_t *ends, size_t count);
 
 /* ---- agents (CPUs and GPUs): the JSON in `agents` of JSON files and in the column extdata of rocpd ---- */
 

@@ -28,7 +28,7 @@ typedef struct reading {
     int64_t *thread_ids;
     size_t thread_count, thread_capacity;
     struct counted {
-        int64_t process, dispatch_id, kernel_id;
+        int64_t process, dispatch_id, kernel_id, agent;
     } * counted;
     size_t counted_count, counted_capacity;
     size_t first_process; /* of this database */
@@ -299,7 +299,8 @@ static void add_dispatch(reading *r, uint32_t guid, sqlite3_stmt *rows)
         (uint32_t)r->counted_count;
     struct counted counted = {cells[GT_DISPATCH_PROCESS].integer,
                               present >> GT_DISPATCH_ID & 1 ? cells[GT_DISPATCH_ID].integer : 0,
-                              cells[GT_DISPATCH_KERNEL_ID].integer};
+                              cells[GT_DISPATCH_KERNEL_ID].integer,
+                              present >> GT_DISPATCH_AGENT & 1 ? cells[GT_DISPATCH_AGENT].integer : -1};
     GT_PUSH(r->counted, r->counted_count, r->counted_capacity, counted);
 }
 
@@ -388,6 +389,7 @@ static void write_counters(reading *r, const sums *all)
         cells[GT_COUNTER_KERNEL_ID].integer = of->kernel_id;
         cells[GT_COUNTER_NAME].text = all->items[i].name;
         cells[GT_COUNTER_VALUE].time = all->items[i].value;
+        cells[GT_COUNTER_AGENT].integer = of->agent;
         gt_store_writer_add(r->writers->counters, (UINT64_C(1) << GT_COUNTER_COLUMNS) - 1, cells);
     }
 }

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "input/rocprof/readers.h"
+#include "os/paths.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,9 @@ static gt_rocprof *read_csv(gt_stream *stream, const gt_read_options *options, g
     gt_rocprof_writers writers = gt_rocprof_write(gt_rocprof_new_wanted(options->wanted));
     gt_csv_source source = {.process = gt_rocprof_add_process(writers.run, (gt_rocprof_process){0}),
                             .kernels_from_counters = true};
-    return finish(&writers, gt_rocprof_csv_read(&writers, stream, &source, options, error));
+    bool read = gt_rocprof_csv_read(&writers, stream, &source, options, error);
+    gt_map_free(&source.processes);
+    return finish(&writers, read);
 }
 
 static gt_rocprof *read_database(const char *path, const gt_read_options *options, gt_error *error)
@@ -139,13 +142,14 @@ static bool read_csv_group(gt_rocprof_writers *writers, const gt_rocprof_file_gr
     if (group->host) process.hostname = gt_interner_add_cstr(run->strings, group->host);
     gt_csv_source source = {.process = gt_rocprof_add_process(run, process),
                             .kernels_from_counters = !has_kind(group, GT_CSV_KERNELS)};
-    for (size_t i = 0; i < group->count; i++) {
+    bool read = true;
+    for (size_t i = 0; read && i < group->count; i++) {
         gt_stream *stream = gt_stream_open(group->files[i].path, error);
-        bool read = stream && gt_rocprof_csv_read(writers, stream, &source, options, error);
+        read = stream && gt_rocprof_csv_read(writers, stream, &source, options, error);
         gt_stream_close(stream);
-        if (!read) return false;
     }
-    return true;
+    gt_map_free(&source.processes);
+    return read;
 }
 
 static bool read_json_file(gt_rocprof_writers *writers, const char *path, const gt_read_options *options,
@@ -166,8 +170,8 @@ static bool read_perfetto_file(gt_rocprof_writers *writers, const char *path, co
     return read;
 }
 
-static bool read_group(gt_rocprof_writers *writers, const gt_rocprof_file_group *group,
-                       const gt_read_options *options, gt_error *error)
+static bool read_group_files(gt_rocprof_writers *writers, const gt_rocprof_file_group *group,
+                             const gt_read_options *options, gt_error *error)
 {
     if (group->files[0].format == GT_FORMAT_ROCPROF_CSV)
         return read_csv_group(writers, group, options, error);
@@ -182,30 +186,100 @@ static bool read_group(gt_rocprof_writers *writers, const gt_rocprof_file_group 
     return true;
 }
 
-/* A later pass ran the same program again: only its counters are used. */
-static bool read_later_pass(gt_rocprof_writers *writers, const gt_rocprof_file_group *group,
+/* Also notes where the files of the processes are. */
+static bool read_group(gt_rocprof_writers *writers, const gt_rocprof_file_group *group,
+                       const gt_read_options *options, gt_error *error)
+{
+    gt_rocprof *run = writers->run;
+    size_t first = run->process_count;
+    if (!read_group_files(writers, group, options, error)) return false;
+    for (size_t i = first; i < run->process_count; i++) {
+        run->process[i].place = gt_interner_add_cstr(run->strings, group->place);
+        run->process[i].label =
+            group->pid ? GT_STR_NONE : gt_interner_add_cstr(run->strings, gt_path_name(group->prefix));
+    }
+    return true;
+}
+
+/* ---- counter passes ---- */
+
+/* The groups of one pass. */
+typedef struct pass {
+    const gt_rocprof_file_group *groups;
+    size_t count;
+} pass;
+
+static bool read_pass(gt_rocprof_writers *writers, const pass *p, const gt_read_options *options,
+                      gt_error *error)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (!read_group(writers, &p->groups[i], options, error)) return false;
+    return true;
+}
+
+/* A later pass ran the same program again: only its counters are used. Its processes have other ids, so they
+ * are read together and then matched with those of the run. */
+static bool read_later_pass(gt_rocprof_passes *passes, gt_rocprof_writers *writers, const pass *p,
                             const gt_read_options *options, gt_error *error)
 {
-    if (!writers->counters) return true;
     gt_read_options counters_only = *options;
-    counters_only.wanted = GT_WANT_COUNTERS;
-    gt_rocprof_writers pass = gt_rocprof_write(gt_rocprof_new_wanted(counters_only.wanted));
-    bool read = read_group(&pass, group, &counters_only, error);
-    gt_rocprof_write_end(&pass);
-    if (read) gt_rocprof_merge_counters(writers, pass.run);
-    gt_rocprof_free(pass.run);
+    counters_only.wanted =
+        GT_WANT_COUNTERS | GT_WANT_AGENTS | (options->wanted & (unsigned)GT_WANT_ALL_PROCESSES);
+    gt_rocprof_writers later = gt_rocprof_write(gt_rocprof_new_wanted(counters_only.wanted));
+    bool read = read_pass(&later, p, &counters_only, error);
+    gt_rocprof_write_end(&later);
+    if (read) gt_rocprof_passes_join(passes, writers, later.run, p->groups[0].pass);
+    gt_rocprof_free(later.run);
+    return read;
+}
+
+/* Whether what was read so far can be the run to which later passes add their counters: not if there are only
+ * statistics or a list of agents outside the folders of the passes. */
+static bool has_run(const gt_rocprof *run)
+{
+    return gt_store_count(run->dispatches) || (run->counters && gt_store_count(run->counters));
+}
+
+/* The groups from `first` on that belong to its pass. */
+static pass pass_at(const gt_rocprof_files *files, size_t first)
+{
+    pass p = {.groups = &files->groups[first]};
+    while (first + p.count < files->count && p.groups[p.count].pass == p.groups[0].pass) p.count++;
+    return p;
+}
+
+static bool read_later_passes(gt_rocprof_writers *writers, const gt_rocprof_files *files, size_t first,
+                              const gt_read_options *options, gt_error *error)
+{
+    gt_rocprof *run = writers->run;
+    gt_rocprof_passes *passes = gt_rocprof_passes_new(run);
+    size_t *ends = NULL, count = 0, capacity = 0; /* rows of counters after each pass */
+    GT_PUSH(ends, count, capacity, gt_store_count(run->counters));
+    bool read = true;
+    while (read && first < files->count) {
+        pass p = pass_at(files, first);
+        first += p.count;
+        read = read_later_pass(passes, writers, &p, options, error);
+        gt_rocprof_write_flush(writers);
+        GT_PUSH(ends, count, capacity, gt_store_count(run->counters));
+    }
+    if (read) gt_rocprof_average_passes(run, ends, count);
+    gt_rocprof_passes_free(passes);
+    gt_free(ends);
     return read;
 }
 
 static bool read_files(gt_rocprof_writers *writers, const gt_rocprof_files *files,
                        const gt_read_options *options, gt_error *error)
 {
-    for (size_t i = 0; i < files->count; i++) {
-        const gt_rocprof_file_group *group = &files->groups[i];
-        bool later = group->pass > files->groups[0].pass && files->groups[0].pass > 0;
-        if (!(later ? read_later_pass : read_group)(writers, group, options, error)) return false;
+    size_t at = 0;
+    while (at < files->count && !has_run(writers->run)) {
+        pass p = pass_at(files, at);
+        at += p.count;
+        if (!read_pass(writers, &p, options, error)) return false;
+        gt_rocprof_write_flush(writers);
     }
-    return true;
+    return at == files->count || !writers->counters || read_later_passes(writers, files, at, options, error);
 }
 
 gt_rocprof *gt_rocprof_read_folder(const char *folder, const gt_read_options *options, gt_error *error)
@@ -222,8 +296,12 @@ gt_rocprof *gt_rocprof_read_folder(const char *folder, const gt_read_options *op
         files.groups[0].files[0].format == GT_FORMAT_ROCPROF_JSON) {
         run = gt_rocprof_read_json(files.groups[0].files[0].path, options, error);
     } else {
-        gt_rocprof_writers writers = gt_rocprof_write(gt_rocprof_new_wanted(options->wanted));
-        run = finish(&writers, read_files(&writers, &files, options, error));
+        gt_read_options all = *options;
+        bool has_passes = files.groups[files.count - 1].pass != files.groups[0].pass;
+        if (has_passes && all.wanted & GT_WANT_COUNTERS) /* what tells processes apart */
+            all.wanted |= GT_WANT_AGENTS | GT_WANT_DISPATCH_PROCESSES;
+        gt_rocprof_writers writers = gt_rocprof_write(gt_rocprof_new_wanted(all.wanted));
+        run = finish(&writers, read_files(&writers, &files, &all, error));
     }
     gt_rocprof_files_free(&files);
     return run;

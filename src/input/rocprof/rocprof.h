@@ -1,8 +1,9 @@
 /* The output of rocprofv3 as one run: a file of any of its formats (JSON, CSV, rocpd database, Perfetto), or
  * a folder.
  *
- * rocprof.c chooses the reader per file, files.c finds the files of a folder, readers.h declares the reader
- * per format. On failure the result is NULL with an error that names the file. */
+ * rocprof.c chooses the reader per file, files.c finds the files of a folder, passes.c joins counter passes,
+ * readers.h declares the reader per format. On failure the result is NULL with an error that names the file.
+ */
 #ifndef GT_INPUT_ROCPROF_ROCPROF_H
 #define GT_INPUT_ROCPROF_ROCPROF_H
 
@@ -18,7 +19,7 @@ bool gt_rocprof_reads(gt_trace_format format);
 gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_options *options,
                             gt_error *error);
 /* Reads a folder; every process in it becomes a process of the run. If there are counter passes, dispatches
- * come from the first pass, and each pass adds its counters. */
+ * come from the first pass, and each pass adds its counters (passes.c). */
 gt_rocprof *gt_rocprof_read_folder(const char *folder, const gt_read_options *options, gt_error *error);
 /* Whether a folder contains any rocprofv3 file. */
 bool gt_rocprof_is_folder(const char *folder);
@@ -40,6 +41,7 @@ typedef struct gt_rocprof_file_group {
     unsigned pass; /* number of the counter pass; 0: none */
     int64_t pid;   /* from the file names; 0: unknown */
     char *host;    /* the folder's name if the file names start with a process id; else NULL */
+    char *place;   /* the folder, without that of the pass: the same in all passes */
     gt_rocprof_file *files;
     size_t count, capacity;
 } gt_rocprof_file_group;

@@ -196,6 +196,8 @@ void gt_rocprof_forget_unused_names(gt_rocprof *run)
     for (size_t i = 0; i < run->process_count; i++) {
         run->process[i].hostname = move_text(strings, run->strings, run->process[i].hostname);
         run->process[i].command = move_text(strings, run->strings, run->process[i].command);
+        run->process[i].place = move_text(strings, run->strings, run->process[i].place);
+        run->process[i].label = move_text(strings, run->strings, run->process[i].label);
     }
     if (run->agents) move_agents(run, strings);
     gt_interner_free(run->strings);

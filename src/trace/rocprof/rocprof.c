@@ -54,6 +54,7 @@ const gt_store_column gt_counter_columns[GT_COUNTER_COLUMNS] = {
     [GT_COUNTER_KERNEL_ID] = {GT_STORE_INT, GT_NO_KERNEL_ID},
     [GT_COUNTER_NAME] = {GT_STORE_STRING, 0},
     [GT_COUNTER_VALUE] = {GT_STORE_TIME, 0},
+    [GT_COUNTER_AGENT] = {GT_STORE_INT, -1},
 };
 
 const gt_store_column gt_stats_columns[GT_STATS_COLUMNS] = {
@@ -503,11 +504,22 @@ static merge begin(gt_rocprof_writers *writers, gt_rocprof *other, int64_t first
     return m;
 }
 
-void gt_rocprof_merge_counters(gt_rocprof_writers *writers, gt_rocprof *other)
+void gt_rocprof_merge_counters(gt_rocprof_writers *writers, gt_rocprof *other, const int64_t *processes,
+                               const int64_t *dispatches)
 {
     merge m = begin(writers, other, 0);
-    move_store(&m, other->counters, GT_COUNTER_COLUMNS, writers->counters, gt_counter_columns,
-               GT_COUNTER_COLUMNS);
+    size_t count = gt_store_count(other->counters);
+    gt_store_cell *cells[GT_COUNTER_COLUMNS];
+    for (size_t c = 0; c < GT_COUNTER_COLUMNS; c++)
+        cells[c] = column_cells(&m, other->counters, gt_counter_columns, c);
+    for (size_t i = 0; i < count; i++) {
+        gt_store_cell row[GT_COUNTER_COLUMNS];
+        for (size_t c = 0; c < GT_COUNTER_COLUMNS; c++) row[c] = cells[c][i];
+        row[GT_COUNTER_PROCESS].integer = processes[i];
+        row[GT_COUNTER_DISPATCH].integer = dispatches[i];
+        gt_store_writer_add(writers->counters, (UINT64_C(1) << GT_COUNTER_COLUMNS) - 1, row);
+    }
+    for (size_t c = 0; c < GT_COUNTER_COLUMNS; c++) gt_free(cells[c]);
     gt_free(m.texts);
 }
 
@@ -519,6 +531,8 @@ void gt_rocprof_merge(gt_rocprof_writers *writers, gt_rocprof *other)
         gt_rocprof_process process = other->process[i];
         process.hostname = text_of(&m, process.hostname);
         process.command = text_of(&m, process.command);
+        process.place = text_of(&m, process.place);
+        process.label = text_of(&m, process.label);
         gt_rocprof_add_process(run, process);
     }
     if (!other->process_count)

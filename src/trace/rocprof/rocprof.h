@@ -124,6 +124,7 @@ enum {
     GT_COUNTER_KERNEL_ID, /* known even if the dispatch itself was not traced */
     GT_COUNTER_NAME,      /* STRING */
     GT_COUNTER_VALUE,     /* TIME, that is, a double */
+    GT_COUNTER_AGENT,     /* as GT_DISPATCH_AGENT; -1 if the format does not say */
     GT_COUNTER_COLUMNS
 };
 
@@ -174,6 +175,8 @@ extern const gt_store_column gt_agent_columns[GT_AGENT_COLUMNS];
 typedef struct gt_rocprof_process {
     int64_t pid;
     uint32_t hostname, command; /* string ids; GT_STR_NONE if the format does not say */
+    uint32_t place, label; /* string ids: the folder of its files without the counter pass, and the prefix
+                              of their names if it is not a process id; GT_STR_NONE of a single file */
     int64_t init_ns, fini_ns;
 } gt_rocprof_process;
 
@@ -227,8 +230,10 @@ void gt_rocprof_write_end(gt_rocprof_writers *writers);
 /* Adds another run to one that is being written. Its processes come after those of the run; kernels with the
  * same name and resources become one. Columns that the other run does not have (GT_WANT_...) are absent. */
 void gt_rocprof_merge(gt_rocprof_writers *writers, gt_rocprof *other);
-/* Adds only the counters of another run: another pass with the same processes in the same order. */
-void gt_rocprof_merge_counters(gt_rocprof_writers *writers, gt_rocprof *other);
+/* Adds only the counters of another run, a later counter pass. `processes` and `dispatches` say, for each row
+ * of its counters, which dispatch of this run it is about. */
+void gt_rocprof_merge_counters(gt_rocprof_writers *writers, gt_rocprof *other, const int64_t *processes,
+                               const int64_t *dispatches);
 
 /* The resources that every dispatch of a kernel uses; -1 if unknown. Kernels with the same name but other
  * resources are different kernels. */

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Counter passes of several processes, in every format of rocprofv3: counters_by_kernel compared with the raw files.
+
+    python3 -m tests.rocprof.test_passes --bin build/gputally [--only TEXT]
+
+generate_passes.py writes the files; raw_counters.py computes the sheet from them, with exact fractions.
+"""
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+
+from tests.common import harness
+from tests.rocprof import generate_passes, generate_run, raw_counters
+
+FORMATS = ("csv", "json", "rocpd", "pftrace")
+SHORT_NAMES = {k.formatted: k.truncated for k in generate_run.KERNELS}
+
+
+class Test:
+    def __init__(self, options, folder):
+        self.binary, self.only, self.folder, self.tally = os.path.abspath(options.bin), options.only or "", folder, harness.Tally()
+
+    def wants(self, name):
+        return self.only in name
+
+    def make(self, name, kind, traces=True, **about):
+        folder = os.path.join(self.folder, name, "run")
+        shutil.rmtree(folder, ignore_errors=True)
+        passes = generate_passes.Passes(**about)
+        passes.write(folder, kind, traces)
+        return folder, passes
+
+    def run(self, name, *words):
+        done = harness.run([self.binary, *words])
+        problems = done.problems() + ([f"exit {done.code}: {done.stderr}"] if done.code else [])
+        self.tally.add(f"{name}: runs", problems)
+        return done
+
+    def sheet(self, name, folder):
+        """(counters_by_kernel, standard error)"""
+        out = os.path.join(self.folder, name, "out")
+        done = self.run(name, "rocprof", folder, "--output_csvs_dir", out)
+        path = os.path.join(out, "counters_by_kernel.csv")
+        return (harness.read_csv(path) if os.path.exists(path) else ([], [])), done.stderr
+
+    def compare(self, name, got, expected, columns=0):
+        """`columns`: those before the kernel's name."""
+        heads, rows = got
+        counters = sorted({counter for _, means in expected.values() for counter in means})
+        problems = [] if heads[columns + 1:] == ["Count", *counters] else [f"columns {heads}"]
+        found = {row[columns]: row[columns + 1:] for row in rows}
+        if sorted(found) != sorted(expected):
+            problems.append(f"kernels {sorted(found)}, expected {sorted(expected)}")
+        for kernel, (count, means) in ({} if problems else expected).items():
+            if int(found[kernel][0]) != count:
+                problems.append(f"{kernel}: Count {found[kernel][0]}, expected {count}")
+            for counter, cell in zip(counters, found[kernel][1:]):
+                value = means.get(counter)
+                right = cell == "" if value is None else abs(float(cell) - float(value)) <= 1e-12 * float(value)
+                if not right:
+                    problems.append(f"{kernel}, {counter}: {cell}, expected {value and float(value)}")
+        self.tally.add(name, problems[:5])
+
+    def check(self, name, kind, warnings=(), by_order=False, traces=True, **about):
+        if not self.wants(name):
+            return
+        folder, passes = self.make(name, kind, traces, **about)
+        got, stderr = self.sheet(name, folder)
+        self.compare(f"{name}: counters_by_kernel", got,
+                     raw_counters.sheet(folder, passes.ranks, SHORT_NAMES, by_order))
+        lines = [line for line in stderr.splitlines() if "counter pass" in line]
+        missing = [f"no warning {text!r}" for text in warnings if not any(text in line for line in lines)]
+        other = [f"warning {line!r}" for line in lines if not any(text in line for text in warnings)]
+        self.tally.add(f"{name}: warnings", missing + other)
+
+
+def check_sizes(t):
+    """1 to 8 processes, each with a GPU of its own, and 1 to 4 passes; some counters in one pass, one in all."""
+    for kind in FORMATS:
+        for ranks, passes in ((1, 1), (1, 2), (1, 4), (2, 2), (2, 3), (3, 4), (8, 1), (8, 2), (8, 3)):
+            t.check(f"{kind} {ranks} processes {passes} passes", kind, ranks=ranks, passes=passes)
+        t.check(f"{kind} other kernels per process", kind, ranks=4, passes=2, other_kernels=True)
+        if kind in ("csv", "json"):
+            t.check(f"{kind} counters alone", kind, ranks=8, passes=3, traces=False)
+
+
+def check_doubtful(t):
+    """What cannot be matched for certain is said in one sentence per pass, and no counter is multiplied."""
+    for kind in FORMATS:
+        t.check(f"{kind} one GPU", kind, ranks=4, passes=2, same_gpu=True,
+                warnings=["pass 2: 4 of 4 processes cannot be told apart"])
+        t.check(f"{kind} one GPU, other kernels", kind, ranks=4, passes=2, same_gpu=True, other_kernels=True)
+        t.check(f"{kind} a pass lacks a process", kind, ranks=4, passes=3, without={(2, 1)},
+                warnings=["pass 2: no counters of 1 of the 4 processes"])
+        t.check(f"{kind} the first pass lacks a process", kind, ranks=4, passes=3, without={(1, 2)}, other_kernels=True,
+                warnings=["pass 2: 1 of 4 processes are not in the first pass"])
+        t.check(f"{kind} another order", kind, ranks=4, passes=2, shuffled={(2, 1), (2, 3)}, by_order=True,
+                warnings=["pass 2: kernels of 2 processes ran in another order"])
+
+
+def check_beside_trace(t):
+    """A kernel trace next to the folders of the passes: its dispatches count once."""
+    name = "beside"
+    if not t.wants(name):
+        return
+    folder, passes = t.make(name, "csv", ranks=2, passes=2)
+    for process in passes.runs[1][1]:
+        generate_run.write_csv(process, os.path.join(folder, generate_run.HOST, str(process.pid + 90000)), only=("kernel_trace",))
+    got, _ = t.sheet(name, folder)
+    t.compare(f"{name}: counters_by_kernel", got, raw_counters.sheet(folder, passes.ranks, SHORT_NAMES))
+    rows = harness.read_csv(os.path.join(t.folder, name, "out", "kernel_summary.csv"))[1]
+    t.tally.add(f"{name}: dispatches", [] if sum(int(row[1]) for row in rows) == 24 else [f"{rows}"])
+
+
+def check_user_names(t):
+    """With prefixes that contain the rank, the file names match the processes, even on one GPU."""
+    name = "prefixes"
+    if not t.wants(name):
+        return
+    folder, passes = t.make(name, "csv", ranks=3, passes=2, same_gpu=True)
+    for root, _, files in os.walk(folder):
+        for file in files:
+            pid, rest = file.split("_", 1)
+            number = int(os.path.basename(os.path.dirname(root)).split("_")[1])
+            os.rename(os.path.join(root, file), os.path.join(root, f"rank{passes.ranks[(number, int(pid))]}_{rest}"))
+    got, stderr = t.sheet(name, folder)
+    t.compare(f"{name}: counters_by_kernel", got, raw_counters.sheet(folder, passes.ranks, SHORT_NAMES))
+    t.tally.add(f"{name}: no doubt", ["warning"] if "counter pass" in stderr else [])
+
+
+def check_convert(t):
+    """Converted to one file, the counters are still those of the right dispatches."""
+    for to in ("pftrace", "db"):
+        name = f"convert to {to}"
+        if not t.wants(name):
+            continue
+        folder, passes = t.make(name, "json", ranks=4, passes=3, other_kernels=True)
+        out = os.path.join(t.folder, name, f"all.{to}")
+        t.run(name, "convert", folder, out)
+        got, _ = t.sheet(name, out)
+        t.compare(f"{name}: counters_by_kernel", got, raw_counters.sheet(folder, passes.ranks, SHORT_NAMES))
+
+
+def check_sweep(t):
+    name = "sweep"
+    if not t.wants(name):
+        return
+    for kind in FORMATS:
+        sweep = os.path.join(t.folder, name, kind)
+        folder = os.path.join(sweep, "256thread", "nccl_28channels", "rocprof_traces")
+        passes = generate_passes.Passes(ranks=8, passes=3)
+        passes.write(folder, kind)
+        t.run(f"{name} {kind}", "sweep", "counters", "--sweep-dir", sweep)
+        names = {long: long for long in SHORT_NAMES} if kind == "csv" else SHORT_NAMES
+        t.compare(f"{name} {kind}: counters",
+                  harness.read_csv(os.path.join(sweep, "tracelens_analysis", "counters_all_configs.csv")),
+                  raw_counters.sheet(folder, passes.ranks, names), columns=5)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", default="build/gputally")
+    parser.add_argument("--only")
+    parser.add_argument("--keep", help="keep the files in this folder")
+    options = parser.parse_args()
+    folder = options.keep or tempfile.mkdtemp(prefix="gputally-passes-")
+    test = Test(options, folder)
+    try:
+        for part in (check_sizes, check_doubtful, check_beside_trace, check_user_names, check_convert, check_sweep):
+            part(test)
+    finally:
+        if not options.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    print(f"{test.tally.passed} passed, {test.tally.failed} failed")
+    return 1 if test.tally.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
