@@ -76,12 +76,22 @@ gt_table *gt_gpu_timeline_new(gt_interner *strings)
     return timeline;
 }
 
-void gt_gpu_timeline_add(gt_table *timeline, const char *type, double time_us, double percent)
+static void add_ms(gt_table *timeline, const char *type, double time_ms, double percent)
 {
     size_t row = gt_table_add_row(timeline);
     gt_table_set_cstr(timeline, TYPE, row, type);
-    gt_table_set_float(timeline, TIME_MS, row, time_us / 1000.0);
+    gt_table_set_float(timeline, TIME_MS, row, time_ms);
     gt_table_set_float(timeline, PERCENT, row, percent);
+}
+
+void gt_gpu_timeline_add(gt_table *timeline, const char *type, double time_us, double percent)
+{
+    add_ms(timeline, type, time_us / 1e3, percent);
+}
+
+void gt_gpu_timeline_add_ns(gt_table *timeline, const char *type, double time_ns, double percent)
+{
+    add_ms(timeline, type, time_ns / 1e6, percent);
 }
 
 gt_table *gt_gpu_timeline_by_device_new(gt_interner *strings)

@@ -28,6 +28,8 @@ void gt_table_add_percentages(gt_table *table, size_t column);
 /* The sheet without rows, with the columns type, time ms and percent. */
 gt_table *gt_gpu_timeline_new(gt_interner *strings);
 void gt_gpu_timeline_add(gt_table *timeline, const char *type, double time_us, double percent);
+/* The same for a time in nanoseconds. */
+void gt_gpu_timeline_add_ns(gt_table *timeline, const char *type, double time_ns, double percent);
 
 /* gpu_timeline_by_device without rows: the column device, then those of gpu_timeline. A report that needs
  * more than the device's number to tell devices apart, such as a rank, inserts columns after it. */

@@ -192,9 +192,8 @@ gt_table *gt_steady_state_timeline(const gt_steady_state *state, gt_interner *st
                 {"busy_time", state->busy_ns},
                 {"idle", idle}};
     gt_table *timeline = gt_gpu_timeline_new(strings);
-    for (size_t i = 0; i < GT_LENGTH(rows); i++) {
-        gt_gpu_timeline_add(timeline, rows[i].type, 0, 100.0 * (double)rows[i].ns / (double)total);
-        gt_table_column(timeline, GT_COL_TIME_MS)->floats[i] = (double)rows[i].ns / 1e6;
-    }
+    for (size_t i = 0; i < GT_LENGTH(rows); i++)
+        gt_gpu_timeline_add_ns(timeline, rows[i].type, (double)rows[i].ns,
+                               100.0 * (double)rows[i].ns / (double)total);
     return timeline;
 }

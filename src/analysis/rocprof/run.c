@@ -1,5 +1,5 @@
-/* Sheets about a rocprofv3 run as a whole: was the GPU busy, on which hardware did the run take place, what
- * did its processes do, and what did the hardware count? */
+/* Sheets about a rocprofv3 run as a whole: on which hardware did it take place, what did its processes do,
+ * and what did the hardware count? */
 #include "analysis/rocprof/sheets.h"
 
 #include "analysis/sheet_parts.h"
@@ -8,70 +8,10 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
-#include "trace/intervals.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- gpu_timeline ----
- *
- * All times are computed in microseconds as doubles; a timestamp is its nanoseconds / 1000.0.
- *
- *     total_time  fini_time - init_time of the process
- *     kernel      time in which at least one kernel ran, on any GPU and stream
- *     memory      time in which at least one memory copy ran
- *     busy_time   time in which at least one kernel or copy ran
- *     idle        total_time - busy_time, at least 0
- *
- * time ms = microseconds / 1000.0; percent = time / total_time * 100.0, or 0 if total_time is not above 0. */
-
-/* The times in which at least one event of the store ran, in microseconds. */
-static gt_intervals running_times(const gt_store *events, size_t start_column, size_t end_column)
-{
-    size_t count = gt_store_count(events);
-    int64_t *starts = gt_store_ints(events, start_column), *ends = gt_store_ints(events, end_column);
-    gt_intervals list = {0};
-    gt_intervals_reserve(&list, count);
-    for (size_t i = 0; i < count; i++)
-        gt_intervals_add(&list, (double)starts[i] / 1000.0, (double)ends[i] / 1000.0);
-    gt_free(starts);
-    gt_free(ends);
-    gt_intervals_merge(&list);
-    return list;
-}
-
-gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run)
-{
-    gt_table *timeline = gt_gpu_timeline_new(run->strings);
-    if (!gt_store_count(run->dispatches)) return timeline;
-
-    gt_intervals kernels = running_times(run->dispatches, GT_DISPATCH_START, GT_DISPATCH_END);
-    gt_intervals copies = running_times(run->copies, GT_COPY_START, GT_COPY_END);
-    gt_intervals both = gt_intervals_union(&kernels, &copies);
-
-    double total_us = (double)run->fini_ns / 1000.0 - (double)run->init_ns / 1000.0;
-    double busy_us = gt_intervals_length(&both);
-    const struct {
-        const char *type;
-        double time_us;
-    } parts[] = {
-        {"kernel", gt_intervals_length(&kernels)},
-        {"memory", gt_intervals_length(&copies)},
-        {"busy_time", busy_us},
-        {"idle", fmax(0.0, total_us - busy_us)},
-    };
-    gt_gpu_timeline_add(timeline, "total_time", total_us, 100.0);
-    for (size_t i = 0; i < GT_LENGTH(parts); i++) {
-        double percent = total_us > 0 ? parts[i].time_us / total_us * 100.0 : 0.0;
-        gt_gpu_timeline_add(timeline, parts[i].type, parts[i].time_us, percent);
-    }
-    gt_intervals_free(&kernels);
-    gt_intervals_free(&copies);
-    gt_intervals_free(&both);
-    return timeline;
-}
 
 /* ---- agent_info ----
  *
@@ -173,7 +113,7 @@ gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations)
         gt_table_set_float(sheet, 4, row, (double)totals[i] / 1e6);
         gt_table_set_float(sheet, 5, row, all > 0 ? (double)totals[i] / (double)all * 100.0 : 0.0);
         if (process->fini_ns > process->init_ns)
-            gt_table_set_float(sheet, 6, row, ((double)process->fini_ns - (double)process->init_ns) / 1e6);
+            gt_table_set_float(sheet, 6, row, (double)((__int128)process->fini_ns - process->init_ns) / 1e6);
     }
     gt_free(processes);
     gt_free(counts);

@@ -1,6 +1,6 @@
 /* All sheets of a rocprofv3 report:
  *
- *     gpu_timeline                                      run.c
+ *     gpu_timeline                                      timeline.c
  *     agent_info, process_summary                       run.c
  *     counters_by_kernel                                run.c
  *     kernel_summary, kernel_summary_by_category        kernels.c

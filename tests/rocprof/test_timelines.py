@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Timelines in every format of rocprofv3, compared with sums of integer nanoseconds over the raw files.
+
+    python3 -m tests.rocprof.test_timelines --bin build/gputally [--only TEXT]
+
+Timestamps are those of a clock that counts from 1970: as a double in microseconds, such a time is a multiple of 0.25.
+"""
+import argparse
+import os
+import random
+import shutil
+import sys
+import tempfile
+from fractions import Fraction
+
+from tests.common import harness
+from tests.rocprof import generate_run, raw_times
+
+FORMATS = ("csv", "json", "rocpd", "pftrace")
+START_NS = 1_789_000_000_123_456_789
+
+
+class Test:
+    def __init__(self, options, folder):
+        self.binary, self.only, self.folder, self.tally = os.path.abspath(options.bin), options.only or "", folder, harness.Tally()
+
+    def sheets(self, name, path, *options):
+        out = os.path.join(self.folder, name, "out")
+        done = harness.run([self.binary, "rocprof", path, "--output_csvs_dir", out, *options])
+        self.tally.add(f"{name}: runs", done.problems() + ([f"exit {done.code}: {done.stderr}"] if done.code else []))
+        return {file[:-4]: harness.read_csv(os.path.join(out, file)) for file in sorted(os.listdir(out))}, done
+
+    def equal(self, name, expected, got):
+        self.tally.add(name, [] if expected == got else [f"expected {expected!r}, got {got!r}"])
+
+
+def cells(rows, total):
+    """Rows of [..., type, ns] as those of a sheet. Times are exact to the last bit, percentages to the last but one."""
+    return [[*row[:-1], row[-1] / 1e6, Fraction(100 * row[-1], total)] for row in rows]
+
+
+def timeline_problems(headings, sheet, expected):
+    if sheet[0] != headings:
+        return [f"columns {sheet[0]}, expected {headings}"]
+    if len(sheet[1]) != len(expected):
+        return [f"{len(sheet[1])} rows, expected {len(expected)}"]
+    problems = []
+    for got, row in zip(sheet[1], expected):
+        if got[:-2] != [str(cell) for cell in row[:-2]]:
+            problems.append(f"row {got}, expected {row}")
+        elif float(got[-2]) != row[-2] or abs(float(got[-1]) - float(row[-1])) > 4e-16 * float(row[-1]):
+            problems.append(f"{got[:-2]}: {got[-2:]}, expected {row[-2]!r}, {float(row[-1])!r}")
+    return problems
+
+
+def write(run, folder, kind):
+    generate_run.write_all(run, folder, (kind,))
+    return os.path.join(folder, kind)
+
+
+def make_run(processes=1, dispatches=60, seed=1, gpus=None):
+    """Short kernels and copies at times with all digits. `gpus`: those of each process."""
+    rng = random.Random(seed)
+    run = []
+    for p in range(processes):
+        process = generate_run.make_process(rng, 500 + 13 * p, dispatches, START_NS + 7919 * p, False, True)
+        if gpus:
+            mine = gpus[p]
+            process.agents = tuple((node, "CPU" if node < 2 else "GPU", "demo") for node in range(10))
+            process.dispatches = [d._replace(agent=mine[i % len(mine)]) for i, d in enumerate(process.dispatches)]
+            process.copies = [c._replace(source=mine[0] if c.direction in (3, 4) else 0,
+                                         destination=mine[-1] if c.direction in (2, 4) else 1) for c in process.copies]
+        run.append(process)
+    return run
+
+
+def check_exact(t):
+    for kind in FORMATS:
+        for processes in (1, 3):
+            name = f"exact {kind} {processes}"
+            if t.only not in name:
+                continue
+            folder = write(make_run(processes), os.path.join(t.folder, name), kind)
+            raw = raw_times.read(folder)
+            sheets, _ = t.sheets(name, folder)
+            t.tally.add(f"{name}: gpu_timeline", timeline_problems(
+                ["type", "time ms", "percent"], sheets["gpu_timeline"], cells(raw_times.gpu_timeline(raw), raw_times.total_ns(raw))))
+            if processes > 1:
+                check_processes(t, name, raw, sheets["process_summary"])
+
+
+def check_processes(t, name, raw, sheet):
+    column = [sheet[0].index(c) for c in ("pid", "Count", "Total Kernel Time (ms)", "total_time ms")]
+    expected = []
+    for pid in sorted({k.pid for k in raw.kernels}):
+        mine = [k for k in raw.kernels if k.pid == pid]
+        window = raw.windows.get(pid)
+        expected.append([pid, len(mine), sum(k.end - k.start for k in mine) / 1e6,
+                         (window[1] - window[0]) / 1e6 if window else None])
+    got = [[int(row[column[0]]), int(row[column[1]]), float(row[column[2]]), float(row[column[3]]) if row[column[3]] else None]
+           for row in sheet[1]]
+    t.equal(f"{name}: process_summary", expected, got)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", default="build/gputally")
+    parser.add_argument("--only")
+    parser.add_argument("--keep", help="keep the files in this folder")
+    options = parser.parse_args()
+    folder = options.keep or tempfile.mkdtemp(prefix="gputally-timelines-")
+    test = Test(options, folder)
+    try:
+        for part in (check_exact,):
+            part(test)
+    finally:
+        if not options.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    print(f"{test.tally.passed} passed, {test.tally.failed} failed")
+    return 1 if test.tally.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
