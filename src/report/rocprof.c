@@ -135,6 +135,7 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
         return false;
     }
     gt_table_list_add(tables, gt_rocprof_gpu_timeline(run));
+    if (options->extra_sheets) add_if_there(tables, gt_rocprof_gpu_timeline_by_device(run));
     if (options->kernel_summary) add_summaries(kernels, stats, tables);
     gt_table_free(stats);
     if (options->kernel_details) {
@@ -149,6 +150,19 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
 }
 
 /* ---- terminal summary ---- */
+
+/* The rows of one device in gpu_timeline_by_device are those of gpu_timeline. */
+static void print_timeline(const gt_terminal *terminal, const gt_table_list *tables)
+{
+    const gt_table *timeline = gt_table_list_find(tables, GT_SHEET_GPU_TIMELINE);
+    const gt_table *by_device = gt_table_list_find(tables, GT_SHEET_GPU_TIMELINE_BY_DEVICE);
+    if (!timeline || !timeline->row_count) return;
+    fputc('\n', terminal->file);
+    if (by_device)
+        gt_summary_timeline_of_devices(terminal, timeline, by_device->row_count / timeline->row_count);
+    else
+        gt_summary_timeline(terminal, timeline);
+}
 
 static void print_categories(const gt_terminal *terminal, const gt_table *categories)
 {
@@ -208,7 +222,7 @@ void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_l
                               bool utf8)
 {
     static const gt_summary_part parts[] = {
-        {GT_SHEET_GPU_TIMELINE, gt_summary_timeline},
+        {GT_SHEET_GPU_TIMELINE_BY_DEVICE, gt_summary_devices},
         {GT_SHEET_KERNEL_SUMMARY_BY_CATEGORY, print_categories},
         {GT_SHEET_KERNEL_SUMMARY, print_kernels},
         {GT_SHEET_SHORT_KERNELS_SUMMARY, print_short_kernels},
@@ -223,6 +237,7 @@ void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_l
         fprintf(out, "%zu processes\n", run->process_count);
     else
         fprintf(out, "PID %" PRId64 "\n", run->pid);
+    print_timeline(&terminal, tables);
     gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
     if (run->wanted & GT_WANT_CALLS) print_missing(out, tables);
 }

@@ -1,7 +1,7 @@
 /* The report of a rocprofv3 run.
  *
- * Sheets: gpu_timeline, kernel_summary, kernel_summary_by_category, kernel_details, short_kernels_summary,
- * short_kernel_histogram; then the extra sheets hip_api_summary, hsa_api_summary and those of other APIs,
+ * Sheets: gpu_timeline, gpu_timeline_by_device (an extra sheet), kernel_summary, kernel_summary_by_category,
+ * kernel_details, short_kernels_summary, short_kernel_histogram; then the extra sheets hip_api_summary, hsa_api_summary and those of other APIs,
  * memory_copy_summary, counters_by_kernel, agent_info, process_summary. Sheets that the options exclude and
  * extra sheets without data are omitted. */
 #ifndef GT_REPORT_ROCPROF_H

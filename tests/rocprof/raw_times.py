@@ -3,6 +3,7 @@ timelines. All sums are integers of nanoseconds.
 
     run = raw_times.read(folder)         # all files of a run, in one format
     raw_times.gpu_timeline(run)          # [[type, ns], ...]
+    raw_times.by_device(run)             # [[device, type, ns], ...], or with the host after the device
 """
 import csv
 import json
@@ -15,6 +16,7 @@ from tests.perfetto import reader
 
 
 class Span(NamedTuple):
+    host: str
     pid: int
     start: int
     end: int
@@ -36,7 +38,7 @@ def gpus_of(direction, source, destination):
     return tuple(dict.fromkeys(found + ([destination] if direction.endswith("TO_DEVICE") else [])))
 
 
-def from_json(run, path):
+def from_json(run, host, path):
     with open(path, encoding="utf-8") as file:
         processes = json.load(file)["rocprofiler-sdk-tool"]
     for process in processes:
@@ -45,27 +47,27 @@ def from_json(run, path):
         nodes = {agent["id"]["handle"]: agent["logical_node_id"] for agent in process["agents"]}
         kinds = process["strings"]["buffer_records"]
         for record in process["buffer_records"]["kernel_dispatch"]:
-            run.kernels.append(Span(pid, record["start_timestamp"], record["end_timestamp"],
+            run.kernels.append(Span(host, pid, record["start_timestamp"], record["end_timestamp"],
                                     (nodes[record["dispatch_info"]["agent_id"]["handle"]],)))
         for record in process["buffer_records"]["memory_copy"]:
             direction = kinds[record["kind"]]["operations"][record["operation"]]
             ends = [nodes[record[key]["handle"]] for key in ("src_agent_id", "dst_agent_id")]
-            run.copies.append(Span(pid, record["start_timestamp"], record["end_timestamp"], gpus_of(direction, *ends)))
+            run.copies.append(Span(host, pid, record["start_timestamp"], record["end_timestamp"], gpus_of(direction, *ends)))
 
 
-def from_csv(run, path):
+def from_csv(run, host, path):
     pid, kind = re.match(r"(\d+)_(kernel|memory_copy)_trace", os.path.basename(path)).groups()
     with open(path, encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             times = int(row["Start_Timestamp"]), int(row["End_Timestamp"])
             if kind == "kernel":
-                run.kernels.append(Span(int(pid), *times, (last_number(row["Agent_Id"]),)))
+                run.kernels.append(Span(host, int(pid), *times, (last_number(row["Agent_Id"]),)))
             else:
                 ends = last_number(row["Source_Agent_Id"]), last_number(row["Destination_Agent_Id"])
-                run.copies.append(Span(int(pid), *times, gpus_of(row["Direction"], *ends)))
+                run.copies.append(Span(host, int(pid), *times, gpus_of(row["Direction"], *ends)))
 
 
-def from_rocpd(run, path):
+def from_rocpd(run, host, path):
     database = sqlite3.connect(path)
     suffixes = [name[len("rocpd_kernel_dispatch"):] for (name,) in
                 database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'rocpd_kernel_dispatch%'")]
@@ -74,15 +76,15 @@ def from_rocpd(run, path):
         run.windows.update({pid: (init, fini) for pid, init, fini in ask("SELECT pid, init, fini FROM rocpd_info_process")})
         nodes = dict(ask("SELECT id, logical_index FROM rocpd_info_agent"))
         for pid, start, end, agent in ask('SELECT pid, start, "end", agent_id FROM rocpd_kernel_dispatch'):
-            run.kernels.append(Span(pid, start, end, (nodes[agent],)))
+            run.kernels.append(Span(host, pid, start, end, (nodes[agent],)))
         for pid, start, end, name, source, destination in ask(
                 'SELECT c.pid, c.start, c."end", s.string, c.src_agent_id, c.dst_agent_id FROM rocpd_memory_copy c '
                 'JOIN rocpd_string s ON s.id = c.name_id'):
-            run.copies.append(Span(pid, start, end, gpus_of(name, nodes[source], nodes[destination])))
+            run.copies.append(Span(host, pid, start, end, gpus_of(name, nodes[source], nodes[destination])))
     database.close()
 
 
-def from_pftrace(run, path):
+def from_pftrace(run, host, path):
     with open(path, "rb") as file:
         packets = [reader.fields(packet) for _, packet in reader.fields(file.read())]
     texts, pid = {}, int(re.match(r"\d+", os.path.basename(path)).group())
@@ -101,10 +103,10 @@ def from_pftrace(run, path):
             notes[texts[(3, note[1])]] = note[6].decode() if 6 in note else note.get(3)
         times = notes["begin_ns"], notes["end_ns"]
         if category == "kernel_dispatch":
-            run.kernels.append(Span(pid, *times, (last_number(notes["agent"]),)))
+            run.kernels.append(Span(host, pid, *times, (last_number(notes["agent"]),)))
         else:
             ends = last_number(notes["src_agent"]), last_number(notes["dst_agent"])
-            run.copies.append(Span(pid, *times, gpus_of(texts[(2, first[10])], *ends)))
+            run.copies.append(Span(host, pid, *times, gpus_of(texts[(2, first[10])], *ends)))
 
 
 READERS = {"_results.json": from_json, "_kernel_trace.csv": from_csv, "_memory_copy_trace.csv": from_csv,
@@ -117,7 +119,7 @@ def read(folder):
         for name in sorted(files):
             for ending, add in READERS.items():
                 if name.endswith(ending):
-                    add(run, os.path.join(root, name))
+                    add(run, os.path.basename(root), os.path.join(root, name))
     return run
 
 
@@ -148,3 +150,14 @@ def timeline(kernels, copies, total):
 
 def gpu_timeline(run):
     return timeline(run.kernels, run.copies, total_ns(run))
+
+
+def by_device(run):
+    """Devices in order of host and node; the host is a column if there are several."""
+    total, rows = total_ns(run), []
+    devices = sorted({(s.host, gpu) for s in run.kernels + run.copies for gpu in s.gpus})
+    for host, gpu in devices:
+        mine = lambda spans: [s for s in spans if s.host == host and gpu in s.gpus]
+        name = [gpu, host] if len({h for h, _ in devices}) > 1 else [gpu]
+        rows += [[*name, *row] for row in timeline(mine(run.kernels), mine(run.copies), total)]
+    return rows

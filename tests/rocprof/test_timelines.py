@@ -14,7 +14,7 @@ import tempfile
 from fractions import Fraction
 
 from tests.common import harness
-from tests.rocprof import generate_run, raw_times
+from tests.rocprof import generate_passes, generate_run, raw_times
 
 FORMATS = ("csv", "json", "rocpd", "pftrace")
 START_NS = 1_789_000_000_123_456_789
@@ -102,6 +102,63 @@ def check_processes(t, name, raw, sheet):
     t.equal(f"{name}: process_summary", expected, got)
 
 
+def check_devices(t):
+    """Processes with a GPU each, with several, with shared ones; on one host and on two."""
+    cases = {"one process": [(2, 3)], "one GPU each": [(2,), (3,), (4,), (5,)], "shared": [(2, 3), (3, 4)], "eight": [(g,) for g in
+             range(2, 10)]}
+    for kind in FORMATS:
+        for label, gpus in cases.items():
+            for hosts in (1, 2):
+                name = f"devices {kind}, {label}, {hosts} hosts"
+                if t.only not in name:
+                    continue
+                check_hosts(t, name, kind, gpus, hosts)
+
+
+def check_hosts(t, name, kind, gpus, hosts):
+    folder, run = os.path.join(t.folder, name, "run"), make_run(len(gpus) * hosts, 30, 5, gpus * hosts)
+    for i, process in enumerate(run):
+        prefix = os.path.join(folder, f"node-{i // len(gpus)}", str(process.pid))
+        write_process(process, prefix, kind)
+    raw = raw_times.read(folder)
+    sheets, done = t.sheets(name, folder)
+    heads = ["device", *(["hostname"] if hosts > 1 else []), "type", "time ms", "percent"]
+    t.tally.add(f"{name}: gpu_timeline_by_device", timeline_problems(
+        heads, sheets.get("gpu_timeline_by_device", ([], [])), cells(raw_times.by_device(raw), raw_times.total_ns(raw))))
+    t.tally.add(f"{name}: gpu_timeline", timeline_problems(
+        heads[-3:], sheets["gpu_timeline"], cells(raw_times.gpu_timeline(raw), raw_times.total_ns(raw))))
+    count = len({(s.host, g) for s in raw.kernels for g in s.gpus})
+    t.equal(f"{name}: summary", True, f"GPU timeline of {count} devices together" in done.stdout
+            and "GPU timeline by device" in done.stdout)
+
+
+def write_process(process, prefix, kind):
+    host, generate_run.HOST = generate_run.HOST, os.path.basename(os.path.dirname(prefix))
+    try:
+        if kind == "csv":
+            generate_run.write_csv(process, prefix)
+        elif kind == "rocpd":
+            generate_run.write_rocpd([process], prefix + "_results.db")
+        elif kind == "pftrace":
+            generate_run.write_pftrace(process, prefix + "_results.pftrace")
+        else:
+            document = generate_run.process_json(process)
+            generate_passes.add_offset(document, process.pid * 37)
+            generate_run.write_document([document], prefix + "_results.json")
+    finally:
+        generate_run.HOST = host
+
+
+def check_not_written(t):
+    """One GPU, no extra sheets, no kernels: no sheet."""
+    for name, gpus, options in (("one GPU", [(4,)], ()), ("no extra sheets", [(2, 3)], ("--no_extra_sheets",))):
+        if t.only not in name:
+            continue
+        folder = write(make_run(1, 20, 2, gpus), os.path.join(t.folder, name), "csv")
+        sheets, done = t.sheets(name, folder, *options)
+        t.equal(f"{name}: no gpu_timeline_by_device", False, "gpu_timeline_by_device" in sheets or "devices" in done.stdout)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default="build/gputally")
@@ -111,7 +168,7 @@ def main():
     folder = options.keep or tempfile.mkdtemp(prefix="gputally-timelines-")
     test = Test(options, folder)
     try:
-        for part in (check_exact,):
+        for part in (check_exact, check_devices, check_not_written):
             part(test)
     finally:
         if not options.keep:

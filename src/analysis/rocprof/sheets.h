@@ -1,6 +1,6 @@
 /* All sheets of a rocprofv3 report:
  *
- *     gpu_timeline                                      timeline.c
+ *     gpu_timeline, gpu_timeline_by_device              timeline.c
  *     agent_info, process_summary                       run.c
  *     counters_by_kernel                                run.c
  *     kernel_summary, kernel_summary_by_category        kernels.c
@@ -27,6 +27,8 @@
 /* How much of the time was the GPU busy, and with what? Rows: total_time, kernel, memory, busy_time, idle; no
  * rows if the run has no kernels. */
 gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run);
+/* The same for each GPU. NULL if the run has no kernels or only one GPU. */
+gt_table *gt_rocprof_gpu_timeline_by_device(const gt_rocprof *run);
 
 /* The CPUs and GPUs of each host. NULL if the run has no agents. */
 gt_table *gt_rocprof_agent_info(gt_rocprof *run);

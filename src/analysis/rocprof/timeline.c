@@ -1,4 +1,4 @@
-/* Sheet gpu_timeline: was the GPU busy, and with what?
+/* Sheet gpu_timeline: was the GPU busy, and with what? And gpu_timeline_by_device: the same per GPU.
  *
  *     total_time  fini_time - init_time of the process
  *     kernel      time in which at least one kernel ran, on any GPU and stream
@@ -13,11 +13,17 @@
 #include "analysis/rocprof/sheets.h"
 
 #include "analysis/sheet_parts.h"
+#include "base/log.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "schema/columns.h"
+#include "schema/sheets.h"
 #include "table/operations.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+enum { DEVICES_MAX = 1 << 16 }; /* a run with more is damaged */
 
 /* ---- times in which something ran ---- */
 
@@ -123,4 +129,242 @@ gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run)
     free_spans(&kernels);
     free_spans(&copies);
     return timeline;
+}
+
+/* ---- gpu_timeline_by_device ----
+ *
+ *     device    the GPU's Logical_Node_Id, as in agent_info
+ *     hostname  only if the run has GPUs of several hosts
+ *
+ * and the columns of gpu_timeline, whose total_time is that of the run. A copy belongs to the GPUs at its
+ * ends: one between two GPUs counts for both.
+ *
+ * Records refer to agents by numbers that may differ between processes (JSON), so a GPU is identified by its
+ * host and its node id. If the run does not list its agents, the number itself is the node id: it is in the
+ * formats without such a list. */
+
+typedef struct device {
+    uint32_t host;
+    int64_t node;
+} device;
+
+/* One kernel or copy on one device. */
+typedef struct use {
+    int64_t start, end;
+    uint32_t device;
+} use;
+
+typedef struct uses {
+    use *items;
+    size_t count, capacity;
+} uses;
+
+typedef struct devices {
+    const gt_rocprof *run;
+    device *items;
+    size_t count, capacity;
+    gt_map places; /* (host, node) to device */
+    gt_map agents; /* (process, number) to a row of the run's agents */
+    int64_t *nodes;
+    uint32_t *types; /* both by row of the run's agents */
+    uses kernels, copies;
+} devices;
+
+static void list_agents(devices *d)
+{
+    const gt_store *agents = d->run->agents;
+    size_t count = agents ? gt_store_count(agents) : 0;
+    if (!count) return;
+    int64_t *processes = gt_store_ints(agents, GT_AGENT_PROCESS), *ids = gt_store_ints(agents, GT_AGENT_ID);
+    d->nodes = gt_store_ints(agents, GT_AGENT_LOGICAL_NODE_ID);
+    d->types = gt_store_string_ids(agents, GT_AGENT_TYPE);
+    for (size_t i = 0; i < count; i++)
+        *gt_map_put(&d->agents, (uint64_t)processes[i], (uint64_t)ids[i]) = (uint32_t)i;
+    gt_free(processes);
+    gt_free(ids);
+}
+
+/* The row of an agent, GT_MAP_NONE if the run does not list it. */
+static uint32_t agent_row(const devices *d, int64_t process, int64_t agent)
+{
+    return d->agents.count ? gt_map_get(&d->agents, (uint64_t)process, (uint64_t)agent) : GT_MAP_NONE;
+}
+
+static uint32_t device_of(devices *d, int64_t process, int64_t agent)
+{
+    const gt_rocprof *run = d->run;
+    uint32_t row = agent_row(d, process, agent);
+    bool is_process = process >= 0 && (size_t)process < run->process_count;
+    device found = {is_process ? run->process[process].hostname : run->hostname,
+                    row != GT_MAP_NONE && d->nodes[row] != GT_AGENT_ABSENT ? d->nodes[row] : agent};
+    uint32_t *place = gt_map_put(&d->places, found.host, (uint64_t)found.node);
+    if (*place == GT_MAP_NONE) {
+        *place = (uint32_t)d->count;
+        GT_PUSH(d->items, d->count, d->capacity, found);
+    }
+    return *place;
+}
+
+static void add_use(uses *list, int64_t start, int64_t end, uint32_t number)
+{
+    use next = {start, end, number};
+    GT_PUSH(list->items, list->count, list->capacity, next);
+}
+
+static void add_kernels(devices *d)
+{
+    const gt_store *dispatches = d->run->dispatches;
+    bool has_process = gt_dispatch_width(d->run->wanted) > GT_DISPATCH_PROCESS;
+    spans all = spans_of(dispatches, GT_DISPATCH_START, GT_DISPATCH_END);
+    int64_t *agents = gt_store_ints(dispatches, GT_DISPATCH_AGENT);
+    int64_t *processes = has_process ? gt_store_ints(dispatches, GT_DISPATCH_PROCESS) : NULL;
+    for (size_t i = 0; i < all.count; i++)
+        add_use(&d->kernels, all.starts[i], all.ends[i],
+                device_of(d, processes ? processes[i] : 0, agents[i]));
+    gt_free(agents);
+    gt_free(processes);
+    free_spans(&all);
+}
+
+/* Whether an end of a copy is a GPU: by the type of the agent, or else by the direction of the copy. */
+static bool is_gpu(const devices *d, int64_t process, int64_t agent, bool by_direction)
+{
+    if (agent < 0) return false;
+    uint32_t row = agent_row(d, process, agent);
+    gt_str type = gt_interner_get(d->run->strings, row == GT_MAP_NONE ? GT_STR_NONE : d->types[row]);
+    if (gt_str_equals(type, "GPU")) return true;
+    return by_direction && !gt_str_equals(type, "CPU");
+}
+
+static void add_copy(devices *d, const gt_store_cell *cells)
+{
+    int64_t process = cells[GT_COPY_PROCESS].integer, direction = cells[GT_COPY_DIRECTION].integer;
+    int64_t start = cells[GT_COPY_START].integer, end = cells[GT_COPY_END].integer;
+    int64_t from = cells[GT_COPY_SOURCE].integer, to = cells[GT_COPY_DESTINATION].integer;
+    bool to_gpu = direction == GT_COPY_HOST_TO_DEVICE || direction == GT_COPY_DEVICE_TO_DEVICE;
+    bool from_gpu = direction == GT_COPY_DEVICE_TO_HOST || direction == GT_COPY_DEVICE_TO_DEVICE;
+    uint32_t first = GT_MAP_NONE;
+    if (is_gpu(d, process, from, from_gpu)) {
+        first = device_of(d, process, from);
+        add_use(&d->copies, start, end, first);
+    }
+    if (is_gpu(d, process, to, to_gpu)) {
+        uint32_t second = device_of(d, process, to);
+        if (second != first) add_use(&d->copies, start, end, second);
+    }
+}
+
+static void add_copies(devices *d)
+{
+    if (!(d->run->wanted & GT_WANT_COPY_DETAILS)) return;
+    gt_store_cell cells[GT_COPY_COLUMNS];
+    gt_store_scan *scan = gt_store_scan_new(d->run->copies);
+    while (gt_store_scan_next(scan, cells)) add_copy(d, cells);
+    gt_store_scan_free(scan);
+}
+
+/* The uses of all devices, those of device i from begins[i] to begins[i + 1]. */
+static spans group_uses(const uses *list, size_t device_count, size_t **begins)
+{
+    spans grouped = {gt_alloc((list->count + 1) * sizeof *grouped.starts),
+                     gt_alloc((list->count + 1) * sizeof *grouped.ends), list->count};
+    size_t *next = gt_alloc_zero(device_count + 2, sizeof *next);
+    for (size_t i = 0; i < list->count; i++) next[list->items[i].device + 2]++;
+    for (size_t i = 1; i < device_count + 2; i++) next[i] += next[i - 1];
+    for (size_t i = 0; i < list->count; i++) {
+        size_t at = next[list->items[i].device + 1]++;
+        grouped.starts[at] = list->items[i].start;
+        grouped.ends[at] = list->items[i].end;
+    }
+    *begins = next;
+    return grouped;
+}
+
+static spans part_of(const spans *all, const size_t *begins, size_t number)
+{
+    return (spans){all->starts + begins[number], all->ends + begins[number],
+                   begins[number + 1] - begins[number]};
+}
+
+/* By host, in the order of the processes, and node. */
+static uint32_t *sort_devices(const devices *d)
+{
+    int64_t *nodes = gt_alloc((d->count + 1) * sizeof *nodes),
+            *hosts = gt_alloc((d->count + 1) * sizeof *hosts);
+    gt_map first = {0};
+    for (size_t i = 0; i < d->run->process_count; i++) {
+        uint32_t *place = gt_map_put(&first, d->run->process[i].hostname, 0);
+        if (*place == GT_MAP_NONE) *place = (uint32_t)i;
+    }
+    for (size_t i = 0; i < d->count; i++) {
+        nodes[i] = d->items[i].node;
+        hosts[i] = first.count ? (int64_t)gt_map_get(&first, d->items[i].host, 0) : 0;
+    }
+    uint32_t *order = gt_order_new(d->count);
+    gt_order_by_ints(order, d->count, nodes, NULL, false);
+    gt_order_by_ints(order, d->count, hosts, NULL, false);
+    gt_map_free(&first);
+    gt_free(nodes);
+    gt_free(hosts);
+    return order;
+}
+
+static bool has_several_hosts(const devices *d)
+{
+    for (size_t i = 1; i < d->count; i++)
+        if (d->items[i].host != d->items[0].host) return true;
+    return false;
+}
+
+static gt_table *make_by_device(const devices *d)
+{
+    const gt_rocprof *run = d->run;
+    size_t *kernel_begins, *copy_begins, hostname = 0;
+    spans kernels = group_uses(&d->kernels, d->count, &kernel_begins);
+    spans copies = group_uses(&d->copies, d->count, &copy_begins);
+    gt_table *sheet = gt_gpu_timeline_by_device_new(run->strings);
+    if (has_several_hosts(d)) {
+        hostname = 1;
+        gt_table_move_column(sheet, gt_table_add_column(sheet, GT_COL_HOSTNAME, GT_TYPE_STRING), hostname);
+    }
+    uint32_t *order = sort_devices(d);
+    for (size_t i = 0; i < d->count; i++) {
+        const device *of = &d->items[order[i]];
+        spans mine = part_of(&kernels, kernel_begins, order[i]),
+              copied = part_of(&copies, copy_begins, order[i]);
+        gt_table *timeline = make_timeline(run->strings, &mine, &copied, (wide)run->fini_ns - run->init_ns);
+        size_t row = gt_gpu_timeline_add_device(sheet, of->node, timeline);
+        for (; hostname && row < sheet->row_count; row++) gt_table_set_string(sheet, hostname, row, of->host);
+        gt_table_free(timeline);
+    }
+    gt_free(order);
+    gt_free(kernel_begins);
+    gt_free(copy_begins);
+    free_spans(&kernels);
+    free_spans(&copies);
+    return sheet;
+}
+
+gt_table *gt_rocprof_gpu_timeline_by_device(const gt_rocprof *run)
+{
+    devices d = {.run = run};
+    gt_table *sheet = NULL;
+    list_agents(&d);
+    if (gt_store_count(run->dispatches)) {
+        add_kernels(&d);
+        add_copies(&d);
+    }
+    if (d.count > DEVICES_MAX)
+        gt_warn("%s omitted: the run has %zu devices (limit: %d)", GT_SHEET_GPU_TIMELINE_BY_DEVICE.name,
+                d.count, DEVICES_MAX);
+    else if (d.count > 1)
+        sheet = make_by_device(&d);
+    gt_map_free(&d.places);
+    gt_map_free(&d.agents);
+    gt_free(d.items);
+    gt_free(d.nodes);
+    gt_free(d.types);
+    gt_free(d.kernels.items);
+    gt_free(d.copies.items);
+    return sheet;
 }

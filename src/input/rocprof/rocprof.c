@@ -186,7 +186,7 @@ static bool read_group_files(gt_rocprof_writers *writers, const gt_rocprof_file_
     return true;
 }
 
-/* Also notes where the files of the processes are. */
+/* Also notes where the files of the processes are, and the host if the format does not say it. */
 static bool read_group(gt_rocprof_writers *writers, const gt_rocprof_file_group *group,
                        const gt_read_options *options, gt_error *error)
 {
@@ -194,6 +194,8 @@ static bool read_group(gt_rocprof_writers *writers, const gt_rocprof_file_group 
     size_t first = run->process_count;
     if (!read_group_files(writers, group, options, error)) return false;
     for (size_t i = first; i < run->process_count; i++) {
+        if (!run->process[i].hostname && group->host)
+            run->process[i].hostname = gt_interner_add_cstr(run->strings, group->host);
         run->process[i].place = gt_interner_add_cstr(run->strings, group->place);
         run->process[i].label =
             group->pid ? GT_STR_NONE : gt_interner_add_cstr(run->strings, gt_path_name(group->prefix));
