@@ -106,8 +106,11 @@ static const gt_option extra_options[] = {
     {"extra_max_queue_length", GT_OPTION_INT, "N", "1024", "treat a queue of N launches as full"},
     {"extra_last_step", GT_OPTION_FLAG, NULL, NULL,
      "include the last of several profiler steps, which is often incomplete"},
-    {"extra_exact_times", GT_OPTION_FLAG, NULL, NULL,
-     "keep fractions of microseconds (without it, starts are rounded up and ends down)"},
+    {"extra_hta_times", GT_OPTION_FLAG, NULL, NULL,
+     "use the times and types of HolisticTraceAnalysis: starts rounded up and ends down to whole "
+     "microseconds, types by name"},
+    {"extra_exact_times", GT_OPTION_FLAG, NULL, NULL, "keep fractions of microseconds",
+     .unused = "fractions of microseconds are kept without --extra_hta_times"},
 };
 const gt_option_group gt_extra_group = {"Idle time, queues, overlap and launches", extra_options,
                                         GT_LENGTH(extra_options), .needs = "extra"};
@@ -115,7 +118,7 @@ const gt_option_group gt_extra_group = {"Idle time, queues, overlap and launches
 bool gt_extra_wanted(const gt_arguments *arguments, gt_hta_options *options)
 {
     *options = (gt_hta_options){
-        .exact_times = gt_arguments_flag(arguments, "extra_exact_times"),
+        .hta_times = gt_arguments_flag(arguments, "extra_hta_times"),
         .include_last_step = gt_arguments_flag(arguments, "extra_last_step"),
         .kernel_delay_us = gt_arguments_int(arguments, "extra_kernel_delay_us"),
         .max_queue_length = gt_arguments_int(arguments, "extra_max_queue_length"),

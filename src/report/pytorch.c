@@ -304,6 +304,9 @@ void gt_extra_tables(const gt_event_view *trace, int64_t rank, const gt_hta_opti
     };
     gt_hta_events events = gt_hta_events_find(trace, options);
     for (size_t i = 0; i < GT_LENGTH(sheets); i++) gt_table_list_add(tables, sheets[i](&events, rank));
+    if (events.without_last_step)
+        gt_info("the sheets of --extra do not include the last profiler step, which is often incomplete; "
+                "--extra_last_step includes it");
     gt_hta_events_free(&events);
 }
 

@@ -119,7 +119,9 @@ static const struct {
     {"extra_kernel_delay_us", INT, AT(pytorch.extra_options.kernel_delay_us), 0, PYTORCH},
     {"extra_max_queue_length", INT, AT(pytorch.extra_options.max_queue_length), 0, PYTORCH},
     {"extra_last_step", FLAG, AT(pytorch.extra_options.include_last_step), 0, PYTORCH},
-    {"extra_exact_times", FLAG, AT(pytorch.extra_options.exact_times), 0, PYTORCH},
+    {"extra_hta_times", FLAG, AT(pytorch.extra_options.hta_times), 0, PYTORCH},
+    {"extra_exact_times", NEGATED_FLAG, AT(pytorch.extra_options.hta_times), 0,
+     PYTORCH}, /* the default now */
     /* JAX */
     {"kernel_metadata_keyword_filters", SPECIAL, 0, 0, JAX},
 };

@@ -26,7 +26,7 @@ static gt_pytorch_options choose(unsigned bits)
     options.split_idle = bits & 4096;
     options.extra = bits & 8192;
     options.extra_options = gt_hta_options_default();
-    options.extra_options.exact_times = bits & 16384;
+    options.extra_options.hta_times = bits & 16384;
     options.extra_options.include_last_step = bits & 32768;
     options.phases = bits & 2;
     options.phase_options.method = (gt_phase_method)(bits % GT_PHASE_METHODS);

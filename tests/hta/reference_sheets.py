@@ -1,7 +1,8 @@
 """Reference model of the sheets of --extra, from their definitions: one loop after the other over the events of the JSON.
 
-They are what HolisticTraceAnalysis computes, with communication recognised by the names of NCCL and RCCL kernels. All
-functions take the prepared events of one rank (prepare) and return rows as lists of cells."""
+They are what HolisticTraceAnalysis computes, with communication recognised by the names of NCCL and RCCL kernels; times
+and types are those of the trace and of gpu_timeline, or with hta_times those of HTA. All functions take the prepared events
+of one rank (prepare) and return rows as lists of cells."""
 import gzip
 import json
 import math
@@ -15,6 +16,9 @@ HOST_CATEGORIES = ("cpu_op", "cuda_runtime", "cuda_driver", "Operator", "Runtime
 LAUNCHES = ("cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cuLaunchKernelEx", "cudaMemcpyAsync",
             "cudaMemsetAsync", "hipLaunchKernel", "hipExtModuleLaunchKernel", "hipMemcpyAsync", "hipMemsetAsync",
             "hipMemcpyWithStream")
+RUNTIME_CATEGORIES = ("cuda_runtime", "cuda_driver", "Runtime")
+COPIES = re.compile(r"(MEMORY_COPY_(HOST_TO_DEVICE|DEVICE_TO_HOST|DEVICE_TO_DEVICE)|__amd_rocclr_copyBuffer(Rect)?(Aligned)?)"
+                    r"(\.kd)?")
 NOT_COMPUTATION = re.compile(r"(^nccl)|(.*Memcpy)|(.*Memset)|(.*dma)|(^.*Sync)|(^Stream Wait Event)|(cuda.*LaunchKernel)"
                              r"|(^runFunction)|(^hip)|(^job_exe)|(^packet)|(^pe_exe)|(^cpum_exe_subgraph)|(^hccl)"
                              r"|(^collective_subgraph_execution)", re.S)
@@ -32,7 +36,14 @@ def is_int(value):
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def kernel_type(name):
+def timeline_type(name, category):
+    """The types of gpu_timeline."""
+    if category in ("gpu_memcpy", "Memcpy") or COPIES.fullmatch(name):
+        return "MEMORY"
+    return "COMMUNICATION" if COMMUNICATION.search(name) else "COMPUTATION"
+
+
+def hta_type(name):
     if COMMUNICATION.search(name):
         return "COMMUNICATION"
     if MEMORY.match(name):
@@ -40,8 +51,8 @@ def kernel_type(name):
     return "OTHER" if NOT_COMPUTATION.match(name) else "COMPUTATION"
 
 
-def prepare(events, exact_times=False, last_step=False):
-    """Events as dicts of name, cat, start, end, dur, stream, correlation."""
+def prepare(events, hta_times=False, last_step=False):
+    """Events as dicts of name, cat, start, end, dur, stream, correlation, gpu (whether it is a GPU event), type."""
     found = []
     for event in events:
         category, args = event.get("cat"), event.get("args") or {}
@@ -53,7 +64,11 @@ def prepare(events, exact_times=False, last_step=False):
         found.append({"name": event.get("name", ""), "cat": category, "start": event["ts"], "dur": event["dur"],
                       "end": event["ts"] + event["dur"], "stream": args["stream"] if is_int(args.get("stream")) else -1,
                       "correlation": args.get("correlation", -1)})
-    if not exact_times and any(isinstance(e["start"], float) for e in found):
+        new = found[-1]
+        new["gpu"] = category in GPU_CATEGORIES + ("cuda_sync",) and new["stream"] != -1 if hta_times else \
+            category in GPU_CATEGORIES
+        new["type"] = hta_type(new["name"]) if hta_times else timeline_type(new["name"], category)
+    if hta_times and any(isinstance(e["start"], float) for e in found):
         for e in found:
             e["start"], e["end"] = math.ceil(e["start"]), math.floor(e["end"])
             e["dur"] = e["end"] - e["start"]
@@ -68,21 +83,33 @@ def without_last_step(events):
     if len(first) < 2:
         return events
     limit = max(first.values())
-    host = [e for e in events if e["stream"] == -1 and e["start"] < limit]
-    launched = {e["correlation"] for e in host if e["correlation"] != -1}
-    return host + [e for e in events if e["stream"] != -1 and e["correlation"] in launched]
+    host = [e for e in events if not e["gpu"] and e["start"] < limit]
+    launched = {e["correlation"] for e in host if e["correlation"] != -1 and e["cat"] in RUNTIME_CATEGORIES}
+    return host + [e for e in events if e["gpu"] and e["correlation"] in launched]
 
 
 def kernels_of(events):
-    return [e for e in events if e["stream"] != -1]
+    return [e for e in events if e["gpu"]]
 
 
 def launch_of(events):
-    """correlation -> the first host event that has it."""
+    """(correlation, category of a GPU event) -> its launch: the first of the calls that start such events; if there is none,
+    the first of those that start anything on a GPU; if there is none either, the first call."""
+    def starts(name):
+        name = name.lower()
+        if "graph" in name and "graphlaunch" not in name:
+            return None
+        return next((cat for part, cat in (("launch", "kernel"), ("memcpy", "gpu_memcpy"), ("memset", "gpu_memset"))
+                     if part in name), None)
+
     found = {}
-    for e in events:
-        if e["stream"] == -1 and e["correlation"] != -1:
-            found.setdefault(e["correlation"], e)
+    for category in GPU_CATEGORIES + ("cuda_sync",):
+        modern = {"Kernel": "kernel", "Memcpy": "gpu_memcpy", "Memset": "gpu_memset", "cuda_sync": "kernel"}.get(category, category)
+        calls = [e for e in events if e["cat"] in RUNTIME_CATEGORIES and not e["gpu"] and e["correlation"] != -1]
+        for wanted in (lambda s: s == modern, lambda s: s is not None, lambda s: True):
+            for e in calls:
+                if wanted(starts(e["name"])):
+                    found.setdefault((e["correlation"], category), e)
     return found
 
 
@@ -101,7 +128,7 @@ def total(intervals):
 
 
 def of_type(kernels, kind):
-    return merged([(k["start"], k["end"]) for k in kernels if kernel_type(k["name"]) == kind])
+    return merged([(k["start"], k["end"]) for k in kernels if k["type"] == kind])
 
 
 def percent(part, whole):
@@ -137,12 +164,12 @@ def idle_intervals(events, kernel_delay_us=30):
     """(stream, category) -> intervals, NaN for the first kernel of a stream."""
     launches, by_stream, out = launch_of(events), {}, {}
     for kernel in kernels_of(events):
-        if kernel["cat"] in GPU_CATEGORIES:
+        if kernel["cat"] in GPU_CATEGORIES and kernel["stream"] != -1:
             by_stream.setdefault(kernel["stream"], []).append(kernel)
     for stream, kernels in by_stream.items():
         previous_end = None
         for kernel in sorted(kernels, key=lambda k: k["start"]):
-            launch, interval, category = launches.get(kernel["correlation"]), NAN, "other"
+            launch, interval, category = launches.get((kernel["correlation"], kernel["cat"])), NAN, "other"
             if previous_end is not None:
                 interval = kernel["start"] - previous_end
                 if launch and launch["start"] > previous_end:
@@ -188,7 +215,7 @@ def launched_pairs(events):
     """(launch, GPU event) of the calls that add to a stream's queue."""
     launches, out = launch_of(events), []
     for kernel in kernels_of(events):
-        launch = launches.get(kernel["correlation"])
+        launch = launches.get((kernel["correlation"], kernel["cat"]))
         if launch and launch["name"] in LAUNCHES:
             out.append((launch, kernel))
     return out
@@ -198,6 +225,8 @@ def queue_series(events):
     """stream -> [(time, length)]."""
     changes = {}
     for launch, kernel in launched_pairs(events):
+        if kernel["stream"] == -1:
+            continue
         changes.setdefault(kernel["stream"], []).extend([(launch["start"], 1), (kernel["start"], -1)])
     series = {}
     for stream, steps in changes.items():

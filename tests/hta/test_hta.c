@@ -78,17 +78,79 @@ static void a_full_queue_is_timed(void **state)
                        "3,20,2,0.5,0.7071067811865476,0.0,0.25,0.5,0.75,1.0,0,0.0\n");
 }
 
-static void fractions_are_truncated_by_default(void **state)
+static void fractions_are_kept_unless_hta_times_are_wanted(void **state)
 {
     (void)state;
-    gt_hta_options exact = {.exact_times = true};
+    gt_hta_options hta = {.hta_times = true};
     for (int round = 0; round < 2; round++) {
         trace_text t = new_trace();
         gpu(&t, "kernel", "gemm", 10.25, 4.5, 1, 7);  /* 11 to 14 */
         gpu(&t, "kernel", "gemm", 20.5, 10.25, 2, 7); /* 21 to 30 */
-        expect_sheet(t, round ? &exact : NULL, gt_hta_temporal_breakdown,
-                     round ? TEMPORAL "3,5.75,14.75,0.0,20.5,28.05,71.95,0.0\n"
-                           : TEMPORAL "3,7,12,0,19,36.84,63.16,0.0\n");
+        expect_sheet(t, round ? &hta : NULL, gt_hta_temporal_breakdown,
+                     round ? TEMPORAL "3,7,12,0,19,36.84,63.16,0.0\n"
+                           : TEMPORAL "3,5.75,14.75,0.0,20.5,28.05,71.95,0.0\n");
+    }
+}
+
+/* torch.compile writes a stream to the arguments of its Triton ops, which run on the host. */
+static void host_ops_with_a_stream_are_not_gpu_events(void **state)
+{
+    (void)state;
+    gt_hta_options hta = {.hta_times = true};
+    for (int round = 0; round < 2; round++) {
+        trace_text t = new_trace();
+        host(&t, "cpu_op", "triton_poi_fused_add_0", 100, 50, "\"stream\": 0");
+        call(&t, "cuda_driver", "cuLaunchKernel", 110, 10, 1);
+        gpu(&t, "kernel", "triton_poi_fused_add_0", 200, 15, 1, 7);
+        gpu(&t, "kernel", "triton_poi_fused_add_0", 285, 15, 2, 7);
+        expect_sheet(t, round ? &hta : NULL, gt_hta_temporal_breakdown,
+                     TEMPORAL "3,70,30,0,100,70.0,30.0,0.0\n");
+    }
+}
+
+/* A stream that waits does no work, and gpu_timeline does not count it either; HTA does. */
+static void synchronizations_are_work_only_for_hta(void **state)
+{
+    (void)state;
+    gt_hta_options hta = {.hta_times = true};
+    for (int round = 0; round < 2; round++) {
+        trace_text t = new_trace();
+        gpu(&t, "kernel", "gemm", 0, 25, 1, 7);
+        gpu(&t, "cuda_sync", "Stream Wait Event", 25, 50, 2, 7);
+        gpu(&t, "kernel", "gemm", 75, 25, 3, 7);
+        expect_sheet(t, round ? &hta : NULL, gt_hta_temporal_breakdown,
+                     round ? TEMPORAL "3,0,50,50,100,0.0,50.0,50.0\n"
+                           : TEMPORAL "3,50,50,0,100,50.0,50.0,0.0\n");
+    }
+}
+
+/* ROCm 7 gives one correlation id to two calls. */
+static void the_launch_is_the_call_that_launches(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"hipArray3DCreate", "hipGraphAddMemsetNode", "hipStreamSynchronize"};
+    for (size_t round = 0; round < 2 * GT_LENGTH(others); round++) {
+        trace_text t = new_trace();
+        if (round % 2) call(&t, "cuda_runtime", others[round / 2], 10, 90, 45);
+        call(&t, "cuda_runtime", "hipMemsetAsync", 20, 5, 45);
+        if (!(round % 2)) call(&t, "cuda_runtime", others[round / 2], 10, 90, 45);
+        gpu(&t, "gpu_memset", "Memset (Device)", 125, 30, 45, 3);
+        expect_sheet(t, NULL, gt_hta_queue_length_summary,
+                     QUEUE "3,3,2,0.5,0.7071067811865476,0.0,0.25,0.5,0.75,1.0,0,0.0\n");
+        t = new_trace();
+        if (round % 2) call(&t, "cuda_runtime", others[round / 2], 10, 90, 45);
+        call(&t, "cuda_runtime", "hipMemsetAsync", 20, 5, 45);
+        call(&t, "cuda_runtime", "hipLaunchKernel", 30, 5, 45);
+        if (!(round % 2)) call(&t, "cuda_runtime", others[round / 2], 10, 90, 45);
+        gpu(&t, "gpu_memset", "Memset (Device)", 125, 30, 45, 3);
+        gpu(&t, "kernel", "fill", 135, 20, 45, 3);
+        expect_sheet(t, NULL, gt_hta_launch_stats_summary,
+                     "rank,launch,count,cpu_duration_sum,cpu_duration_mean,cpu_duration_median,"
+                     "cpu_duration_max,gpu_duration_sum,gpu_duration_mean,gpu_duration_median,"
+                     "gpu_duration_max,launch_delay_sum,launch_delay_mean,launch_delay_median,"
+                     "launch_delay_max,short_gpu_kernels,runtime_outliers,launch_delay_outliers\n"
+                     "3,hipLaunchKernel,1,5,5.0,5.0,5,20,20.0,20.0,20,100,100.0,100.0,100,0,0,0\n"
+                     "3,hipMemsetAsync,1,5,5.0,5.0,5,30,30.0,30.0,30,100,100.0,100.0,100,0,0,0\n");
     }
 }
 
@@ -146,7 +208,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(check_case_as_specified),
         cmocka_unit_test(a_full_queue_is_timed),
-        cmocka_unit_test(fractions_are_truncated_by_default),
+        cmocka_unit_test(fractions_are_kept_unless_hta_times_are_wanted),
+        cmocka_unit_test(host_ops_with_a_stream_are_not_gpu_events),
+        cmocka_unit_test(synchronizations_are_work_only_for_hta),
+        cmocka_unit_test(the_launch_is_the_call_that_launches),
         cmocka_unit_test(rccl_is_communication),
         cmocka_unit_test(the_last_of_several_steps_is_ignored),
         cmocka_unit_test(a_trace_without_gpu_events_gives_no_rows),

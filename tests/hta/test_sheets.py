@@ -18,9 +18,9 @@ from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, ROOT, Case, read_
 
 NAMES = ["gemm", "void at::native::elementwise<1>", "ncclDevKernel_AllReduce", "void rcclGenericKernel<1>", "hipKernel",
          "Memcpy HtoD (Pageable -> Device)", "Memset (Device)", "dma_copy", "softmax_dma", "cross_device_reduce_1stage",
-         "cudaFooLaunchKernel", "job_exe_1", "Stream Wait Event", "some Sync thing"]
+         "cudaFooLaunchKernel", "job_exe_1", "Stream Wait Event", "some Sync thing", "__amd_rocclr_copyBuffer.kd"]
 CALLS = ["cudaLaunchKernel", "cudaLaunchKernelExC", "hipLaunchKernel", "cudaMemcpyAsync", "cudaGraphLaunch",
-         "cuLaunchKernel", "hipMemsetAsync", "cudaStreamSynchronize"]
+         "cuLaunchKernel", "hipMemsetAsync", "cudaStreamSynchronize", "hipArray3DCreate", "cudaGraphAddMemcpyNode"]
 
 
 def differs(cell, value):
@@ -56,7 +56,7 @@ def compare(folder, wanted):
 
 def sheets_of(ranks, **options):
     wanted = {sheet: [] for sheet in reference_sheets.SHEETS}
-    preparing = {key: options[key] for key in ("exact_times", "last_step") if key in options}
+    preparing = {key: options[key] for key in ("hta_times", "last_step") if key in options}
     for rank, events in enumerate(ranks):
         prepared = reference_sheets.prepare(events, **preparing)
         for sheet, (_, make) in reference_sheets.SHEETS.items():
@@ -96,7 +96,8 @@ def make_trace(seed, whole):
                            "pid": 1, "tid": 1, "ts": call, "dur": number(0, 70), "args": {"correlation": correlation}})
         if made.random() < 0.2:
             events.append({"ph": "X", "cat": made.choice(["cpu_op", "python_function", "Trace", "overhead"]),
-                           "name": "x", "pid": 1, "tid": 1, "ts": call, "dur": number(0, 20000)})
+                           "name": "x", "pid": 1, "tid": 1, "ts": call, "dur": number(0, 20000),
+                           "args": {"stream": 0} if made.random() < 0.3 else {}})
     events.append({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": number(0, 50), "dur": number(1, 9)})
     events.append({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": number(0, 5), "dur": 1})
     made.shuffle(events)
@@ -123,6 +124,28 @@ def of_synthetic(binary, seed, arguments=(), **options):
     return check
 
 
+def agrees_with_timeline(binary, path, seed=None):
+    """temporal_breakdown and gpu_timeline of one report say the same of the same events: all GPU events, all steps."""
+    def check(folder):
+        trace = path or os.path.join(folder, "trace.json")
+        if path is None:
+            with open(trace, "w") as file:
+                json.dump({"traceEvents": make_trace(seed, whole=seed % 2)}, file)
+        done = run([binary, "pytorch", trace, "--extra", "--extra_last_step", "--quiet", "--include_unlinked_kernels",
+                    "--output_csvs_dir", "out"], cwd=folder)
+        if done.problems() or done.code:
+            return done.problems() + [done.stderr]
+        _, rows = read_csv(os.path.join(folder, "out", "gpu_timeline.csv"))
+        timeline = {kind: float(ms) * 1e3 for kind, ms, _ in rows}
+        _, (row,) = read_csv(os.path.join(folder, "out", "temporal_breakdown.csv"))
+        idle, compute, other, whole = (float(cell) for cell in row[1:5])
+        wanted = {"idle_time": idle, "computation_time": compute, "total_time": whole, "busy_time": compute + other}
+        problems = [f"gpu_timeline says {timeline[kind]} µs of {kind}, temporal_breakdown {value}"
+                    for kind, value in wanted.items() if abs(timeline[kind] - value) > 1e-6 * max(1, whole)]
+        return problems + ([f"negative time: {row}"] if min(idle, compute, other) < -1e-3 else [])
+    return check
+
+
 def of_ranks(binary, traces, threads):
     """All ranks in one collective report: the rows of one rank follow those of the one before."""
     def check(folder):
@@ -144,19 +167,25 @@ def cases(binary):
     fixtures = sorted(glob.glob(os.path.join(FIXTURES, "pytorch", "*.json.gz")))
     for path in fixtures + [os.path.join(ROOT, "examples", "transformer_training.json.gz")]:
         yield Case(os.path.basename(path), of_trace(binary, path))
-        yield Case(os.path.basename(path) + ", exact times, all steps", of_trace(
-            binary, path, ("--extra_exact_times", "--extra_last_step"), exact_times=True, last_step=True))
+        yield Case(os.path.basename(path) + ", HTA, all steps", of_trace(
+            binary, path, ("--extra_hta_times", "--extra_last_step"), hta_times=True, last_step=True))
+        yield Case(os.path.basename(path) + ", compared with gpu_timeline", agrees_with_timeline(binary, path))
     for seed in range(40):
         yield Case(f"synthetic, seed {seed}", of_synthetic(binary, seed))
     for seed in range(40, 60):
         yield Case(f"synthetic with options, seed {seed}", of_synthetic(
-            binary, seed, ("--extra_exact_times", "--extra_kernel_delay_us", "5", "--extra_max_queue_length", "3"),
-            exact_times=True, delay=5, limit=3))
+            binary, seed, ("--extra_hta_times", "--extra_kernel_delay_us", "5", "--extra_max_queue_length", "3"),
+            hta_times=True, delay=5, limit=3))
+    for seed in range(60, 70):
+        yield Case(f"synthetic compared with gpu_timeline, seed {seed}", agrees_with_timeline(binary, None, seed))
     for threads in (1, 3):
         yield Case(f"ranks, {threads} threads", of_ranks(binary, None, threads))
     traces = sorted(glob.glob(os.path.join(CONFORMANCE_TRACES, "h*__*.json.gz")) + glob.glob(os.path.join(CONFORMANCE_TRACES, "mi*__*.json.gz")))
     for path in traces:
-        yield Case(os.path.basename(path), of_trace(binary, path))
+        yield Case(os.path.basename(path) + ", HTA", of_trace(binary, path, ("--extra_hta_times",), hta_times=True))
+    for path in sorted(glob.glob(os.path.join(CONFORMANCE_TRACES, "*.json.gz"))):
+        if "rocprof" not in path:
+            yield Case(os.path.basename(path) + ", compared with gpu_timeline", agrees_with_timeline(binary, path))
     ranks4 = sorted(glob.glob(os.path.join(CONFORMANCE_TRACES, "ranks4", "rank*_trace.json.gz")))
     if ranks4:
         yield Case("four real ranks", of_ranks(binary, ranks4, 2))

@@ -3,7 +3,7 @@
  *
  * temporal_breakdown:
  *
- *     kernel_time(us)       from the first start to the last end of any event on a stream
+ *     kernel_time(us)       from the first start to the last end of GPU events
  *     idle_time(us)         kernel_time - time in which anything ran
  *     compute_time(us)      time in which computation ran
  *     non_compute_time(us)  kernel_time - compute_time - idle_time

@@ -1,22 +1,23 @@
-/* Which GPU events ran on which stream, what launched them, and of what type are they?
+/* Which GPU events ran, on which stream, what launched them, and of what type are they?
  *
- * A GPU event, here, is an event with a stream. Its launch is the first host event with the same correlation
- * id. As in HolisticTraceAnalysis, times with fractions are rounded to whole microseconds, and if the trace
- * has several profiler steps, GPU events launched in the last one are ignored, because that step is often
- * incomplete. */
+ * A GPU event is a kernel, a copy or a memset, as its category says. Host ops may have a stream too
+ * (torch.compile writes one for its Triton ops), so a stream tells nothing. Its launch is the call with the
+ * same correlation id that can launch it. Types are those of gpu_timeline. If the trace has several profiler
+ * steps, GPU events launched in the last one are ignored, because that step is often incomplete.
+ *
+ * With hta_times, times and types are those of HolisticTraceAnalysis; see gt_hta_options. */
 #include "analysis/hta/hta.h"
 
 #include "base/map.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "table/stats.h"
+#include "trace/pytorch/gpu_events.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { NO_STREAM = -1 };
 
 /* Calls that add an entry to a stream's queue. */
 static const char *const queueing_calls[] = {
@@ -25,7 +26,7 @@ static const char *const queueing_calls[] = {
     "hipMemcpyAsync",   "hipMemsetAsync",      "hipMemcpyWithStream",
 };
 
-/* Types by name, checked after the names of collectives; if no row fits, the type is computation. */
+/* HTA's types by name, checked after the names of collectives; if no row fits, the type is computation. */
 static const struct {
     const char *text;
     bool anywhere; /* false: at the start of the name */
@@ -47,7 +48,7 @@ gt_hta_options gt_hta_options_default(void)
     return (gt_hta_options){.kernel_delay_us = 30, .max_queue_length = 1024};
 }
 
-static gt_hta_type type_of(gt_str name)
+static gt_hta_type hta_type_of(gt_str name)
 {
     if (gt_is_communication(name)) return GT_HTA_COMMUNICATION;
     for (size_t i = 0; i < GT_LENGTH(type_names); i++) {
@@ -58,6 +59,14 @@ static gt_hta_type type_of(gt_str name)
     if (gt_str_starts_with(name, "cuda") && memmem(name.bytes + 4, name.len - 4, "LaunchKernel", 12))
         return GT_HTA_OTHER;
     return GT_HTA_COMPUTATION;
+}
+
+static gt_hta_type type_of(uint8_t kind, gt_str name)
+{
+    static const gt_hta_type types[GT_GPU_TYPES] = {[GT_GPU_COMPUTATION] = GT_HTA_COMPUTATION,
+                                                    [GT_GPU_COMMUNICATION] = GT_HTA_COMMUNICATION,
+                                                    [GT_GPU_MEMCPY] = GT_HTA_MEMORY};
+    return types[gt_gpu_type_of(kind, name)];
 }
 
 static bool is_queueing(gt_str name)
@@ -73,8 +82,9 @@ typedef struct source {
     const gt_event_view *trace;
     int64_t *correlation; /* by row */
     uint32_t *stream;     /* by row: JSON */
-    uint8_t *types;       /* by name: 1 + gt_hta_type; 0: not computed yet */
-    bool rounds;          /* to whole microseconds */
+    uint8_t *types;       /* by name: 1 + gt_hta_type of kernels and memsets; 0: not computed yet */
+    bool hta_times;
+    bool rounds; /* to whole microseconds */
 } source;
 
 /* Whether an event is used here. Python functions, which other sheets may need, are not. */
@@ -89,9 +99,16 @@ static int64_t stream_of(const source *s, size_t row)
     gt_str text = gt_interner_get(s->trace->strings, s->stream[row]);
     char *end;
     errno = 0;
-    if (!text.len || !strchr("-0123456789", text.bytes[0])) return NO_STREAM;
+    if (!text.len || !strchr("-0123456789", text.bytes[0])) return GT_HTA_NO_STREAM;
     int64_t stream = strtoll(text.bytes, &end, 10);
-    return end == text.bytes + text.len && !errno ? stream : NO_STREAM;
+    return end == text.bytes + text.len && !errno ? stream : GT_HTA_NO_STREAM;
+}
+
+static bool is_gpu_event(const source *s, size_t row)
+{
+    uint8_t kind = s->trace->kind[row];
+    if (!s->hta_times) return gt_kind_is_gpu(kind);
+    return (gt_kind_is_gpu(kind) || kind == GT_KIND_SYNC) && stream_of(s, row) != GT_HTA_NO_STREAM;
 }
 
 static gt_hta_span span_of(const source *s, size_t row)
@@ -154,9 +171,9 @@ static double last_step_start(const source *s)
 /* ---- launches ---- */
 
 typedef struct launches {
-    gt_map rows;       /* from a correlation id to its first host event */
+    gt_launch_calls calls; /* by correlation id */
     double before_us;  /* host events must start before this; infinity: all are used, and GPU events without a
-                          launch  too */
+                          launch too */
     gt_hta_span range; /* of all events used */
 } launches;
 
@@ -171,36 +188,40 @@ static void find_launches(launches *l, const source *s, bool include_last_step)
     *l = (launches){.before_us = include_last_step ? INFINITY : last_step_start(s),
                     .range = {INFINITY, -INFINITY, 0}};
     for (size_t row = 0; row < s->trace->recorded; row++) {
-        if (!counts(s, row) || stream_of(s, row) != NO_STREAM) continue;
+        if (!counts(s, row) || is_gpu_event(s, row)) continue;
         gt_hta_span span = span_of(s, row);
         if (!(span.start_us < l->before_us)) continue;
         widen(&l->range, span);
-        if (s->correlation[row] == GT_EVENT_NONE) continue;
-        uint32_t *place = gt_map_put(&l->rows, (uint64_t)s->correlation[row], 0);
-        if (*place == GT_MAP_NONE) *place = (uint32_t)row;
+        uint8_t kind = s->trace->kind[row];
+        if ((kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER) && s->correlation[row] != GT_EVENT_NONE)
+            gt_launch_calls_add(&l->calls, s->correlation[row], (uint32_t)row,
+                                gt_event_name(s->trace, (uint32_t)row));
     }
 }
 
-/* The row of its launch; GT_MAP_NONE if there is none. */
+/* The row of its launch; GT_NO_EVENT if there is none. */
 static uint32_t launch_of(const launches *l, const source *s, size_t row)
 {
     int64_t correlation = s->correlation[row];
-    return correlation == GT_EVENT_NONE ? GT_MAP_NONE : gt_map_get(&l->rows, (uint64_t)correlation, 0);
+    return correlation == GT_EVENT_NONE ? GT_NO_EVENT
+                                        : gt_launch_calls_find(&l->calls, correlation, s->trace->kind[row]);
 }
 
 static gt_hta_type known_type(const source *s, size_t row)
 {
-    uint8_t *known = &s->types[s->trace->name[row]];
-    if (!*known) *known = (uint8_t)(1 + type_of(gt_event_name(s->trace, (uint32_t)row)));
+    gt_str name = gt_event_name(s->trace, (uint32_t)row);
+    uint8_t *known = &s->types[s->trace->name[row]], kind = s->trace->kind[row];
+    if (!s->hta_times && kind == GT_KIND_MEMCPY) return type_of(kind, name);
+    if (!*known) *known = (uint8_t)(1 + (s->hta_times ? hta_type_of(name) : type_of(kind, name)));
     return (gt_hta_type)(*known - 1);
 }
 
-static gt_hta_kernel kernel_of(const source *s, size_t row, int64_t stream, uint32_t launch)
+static gt_hta_kernel kernel_of(const source *s, size_t row, uint32_t launch)
 {
-    gt_hta_kernel kernel = {.at = span_of(s, row), .stream = stream};
+    gt_hta_kernel kernel = {.at = span_of(s, row), .stream = stream_of(s, row)};
     kernel.type = (uint8_t)known_type(s, row);
     kernel.is_work = gt_kind_is_gpu(s->trace->kind[row]);
-    if (launch == GT_MAP_NONE) return kernel;
+    if (launch == GT_NO_EVENT) return kernel;
     kernel.has_launch = true;
     kernel.launch = span_of(s, launch);
     kernel.launch_name = s->trace->name[launch];
@@ -211,27 +232,27 @@ static gt_hta_kernel kernel_of(const source *s, size_t row, int64_t stream, uint
 gt_hta_events gt_hta_events_find(const gt_event_view *trace, const gt_hta_options *options)
 {
     gt_hta_events events = {.strings = trace->strings, .options = *options};
-    source s = {.trace = trace};
+    source s = {.trace = trace, .hta_times = options->hta_times};
     bool all_integers;
     size_t capacity = 0;
     s.correlation = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
     s.stream = gt_store_string_ids(trace->store, GT_EVENT_STREAM);
     s.types = gt_alloc_zero(gt_interner_count(trace->strings), sizeof *s.types);
-    s.rounds = has_fractions(&s, &all_integers) && !options->exact_times;
+    s.rounds = has_fractions(&s, &all_integers) && options->hta_times;
     events.whole = s.rounds || all_integers;
     launches l;
     find_launches(&l, &s, options->include_last_step);
+    events.without_last_step = l.before_us < INFINITY;
     for (size_t row = 0; row < trace->recorded; row++) {
-        int64_t stream = counts(&s, row) ? stream_of(&s, row) : NO_STREAM;
-        if (stream == NO_STREAM) continue;
+        if (!counts(&s, row) || !is_gpu_event(&s, row)) continue;
         uint32_t launch = launch_of(&l, &s, row);
-        if (launch == GT_MAP_NONE && l.before_us < INFINITY) continue;
-        gt_hta_kernel kernel = kernel_of(&s, row, stream, launch);
+        if (launch == GT_NO_EVENT && events.without_last_step) continue;
+        gt_hta_kernel kernel = kernel_of(&s, row, launch);
         widen(&l.range, kernel.at);
         GT_PUSH(events.kernels, events.count, capacity, kernel);
     }
     if (l.range.end_us > l.range.start_us) events.span_us = l.range.end_us - l.range.start_us;
-    gt_map_free(&l.rows);
+    gt_launch_calls_free(&l.calls);
     gt_free(s.correlation);
     gt_free(s.stream);
     gt_free(s.types);
@@ -274,11 +295,14 @@ static int by_stream(const void *a, const void *b)
 
 gt_hta_streams gt_hta_streams_find(const gt_hta_events *events)
 {
-    size_t count = events->count, number_capacity = 0, end_capacity = 0, ends = 0;
-    entry *entries = gt_alloc(count * sizeof *entries);
-    gt_hta_streams streams = {.places = gt_alloc(count * sizeof *streams.places)};
-    for (size_t i = 0; i < count; i++)
-        entries[i] = (entry){events->kernels[i].stream, events->kernels[i].at.start_us, (uint32_t)i};
+    size_t count = 0, number_capacity = 0, end_capacity = 0, ends = 0;
+    entry *entries = gt_alloc(events->count * sizeof *entries);
+    gt_hta_streams streams = {.places = gt_alloc(events->count * sizeof *streams.places)};
+    for (size_t i = 0; i < events->count; i++) {
+        const gt_hta_kernel *kernel = &events->kernels[i];
+        if (kernel->stream != GT_HTA_NO_STREAM)
+            entries[count++] = (entry){kernel->stream, kernel->at.start_us, (uint32_t)i};
+    }
     if (count) qsort(entries, count, sizeof *entries, by_stream);
     for (size_t i = 0; i < count; i++) {
         streams.places[i] = entries[i].place;

@@ -17,7 +17,9 @@
 #include "trace/pytorch/pytorch.h"
 
 typedef struct gt_hta_options {
-    bool exact_times; /* false: round times with fractions to whole microseconds, starts up and ends down */
+    bool hta_times;          /* count as HolisticTraceAnalysis does: times with fractions are rounded to whole
+                                microseconds, starts up and ends down; types come from HTA's table of names;
+                                synchronizations on a stream are GPU events, and GPU events without a stream are not */
     bool include_last_step;  /* false: ignore GPU events launched in the last of several profiler steps, which
                                 is often incomplete */
     int64_t kernel_delay_us; /* an interval shorter than this between kernels that were launched in time is
@@ -34,17 +36,20 @@ typedef enum gt_hta_type {
     GT_HTA_OTHER
 } gt_hta_type;
 
+enum { GT_HTA_NO_STREAM = -1 };
+
 typedef struct gt_hta_span {
     double start_us, end_us;
     double dur_us; /* as recorded, or end - start after rounding */
 } gt_hta_span;
 
-/* An event on a stream. */
+/* A GPU event. */
 typedef struct gt_hta_kernel {
     gt_hta_span at;
-    int64_t stream;
-    uint8_t type;    /* gt_hta_type */
-    bool is_work;    /* a kernel, copy or memset, not a synchronization */
+    int64_t
+        stream;   /* GT_HTA_NO_STREAM: the trace has no integer here; then the sheets per stream ignore it */
+    uint8_t type; /* gt_hta_type */
+    bool is_work; /* a kernel, copy or memset, not a synchronization */
     bool is_queued;  /* launched by a call that uses the stream's queue */
     bool has_launch; /* the trace has the call; then ... */
     gt_hta_span launch;
@@ -56,11 +61,13 @@ typedef struct gt_hta_events {
     gt_hta_options options;
     gt_hta_kernel *kernels; /* in file order */
     size_t count;
-    bool whole;     /* all times are whole microseconds */
-    double span_us; /* from the first start to the last end of any event */
+    bool whole;             /* all times are whole microseconds */
+    bool without_last_step; /* the trace has several profiler steps, and the last one is ignored */
+    double span_us;         /* from the first start to the last end of any event */
 } gt_hta_events;
 
-/* Needs neither tree nor links: calls and GPU events are matched by their correlation ids. */
+/* Needs neither tree nor links: calls and GPU events are matched by their correlation ids
+ * (gt_launch_calls). */
 gt_hta_events gt_hta_events_find(const gt_event_view *trace, const gt_hta_options *options);
 void gt_hta_events_free(gt_hta_events *events);
 
@@ -76,7 +83,8 @@ double gt_hta_hundredths(double value); /* rounds to 0.01 */
 /* Sets a time, as an integer if the column is INT. */
 void gt_hta_set_time(gt_table *table, size_t column, size_t row, double value_us);
 
-/* Kernels grouped by stream: those of stream i are places[ends[i - 1]] to places[ends[i] - 1]. */
+/* Kernels that have a stream, grouped by it: those of stream i are places[ends[i - 1]] to places[ends[i] -
+ * 1]. */
 typedef struct gt_hta_streams {
     int64_t *numbers; /* ascending */
     size_t *ends;

@@ -25,6 +25,7 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "trace/intervals.h"
+#include "trace/pytorch/gpu_events.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,28 +35,11 @@ enum { DEVICES_MAX = 1 << 16 }; /* a trace with more is damaged; 2^16 devices ha
 
 typedef enum bucket { UNKNOWN, COMPUTATION, COMMUNICATION, MEMCPY, BUCKETS } bucket;
 
-/* Copies that ROCm up to 7.1 records as kernels, with or without ".kd" at the end. */
-static const char *const copies_named_as_kernels[] = {
-    "MEMORY_COPY_HOST_TO_DEVICE",         "MEMORY_COPY_DEVICE_TO_HOST",
-    "MEMORY_COPY_DEVICE_TO_DEVICE",       "__amd_rocclr_copyBuffer",
-    "__amd_rocclr_copyBufferRect",        "__amd_rocclr_copyBufferAligned",
-    "__amd_rocclr_copyBufferRectAligned",
-};
-
-static bool is_copy(gt_str name)
+static bucket bucket_of_event(const gt_linked_view *trace, uint32_t row)
 {
-    if (name.len > 3 && memcmp(name.bytes + name.len - 3, ".kd", 3) == 0) name.len -= 3;
-    for (size_t i = 0; i < GT_LENGTH(copies_named_as_kernels); i++) {
-        const char *copy = copies_named_as_kernels[i];
-        if (gt_str_equals(name, copy)) return true;
-    }
-    return false;
-}
-
-static bucket bucket_of_name(gt_str name)
-{
-    if (is_copy(name)) return MEMCPY;
-    return gt_is_communication(name) ? COMMUNICATION : COMPUTATION;
+    static const bucket buckets[GT_GPU_TYPES] = {
+        [GT_GPU_COMPUTATION] = COMPUTATION, [GT_GPU_COMMUNICATION] = COMMUNICATION, [GT_GPU_MEMCPY] = MEMCPY};
+    return buckets[gt_gpu_type_of(trace->kind[row], gt_event_name(&trace->events, row))];
 }
 
 /* ---- times ---- */
@@ -81,7 +65,7 @@ static bucket bucket_of(const gt_linked_view *trace, bucket_cache *known, uint32
 {
     if (trace->kind[row] == GT_KIND_MEMCPY) return MEMCPY;
     uint8_t *found = &known->buckets[trace->name[row]];
-    if (*found == UNKNOWN) *found = (uint8_t)bucket_of_name(gt_event_name(&trace->events, row));
+    if (*found == UNKNOWN) *found = (uint8_t)bucket_of_event(trace, row);
     return *found;
 }
 

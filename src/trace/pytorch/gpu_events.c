@@ -1,0 +1,84 @@
+/* What a GPU event does, and which of several calls launched it. */
+#include "trace/pytorch/gpu_events.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+/* ---- types ---- */
+
+/* Copies that ROCm up to 7.1 records as kernels, with or without ".kd" at the end. */
+static const char *const copies_named_as_kernels[] = {
+    "MEMORY_COPY_HOST_TO_DEVICE",         "MEMORY_COPY_DEVICE_TO_HOST",
+    "MEMORY_COPY_DEVICE_TO_DEVICE",       "__amd_rocclr_copyBuffer",
+    "__amd_rocclr_copyBufferRect",        "__amd_rocclr_copyBufferAligned",
+    "__amd_rocclr_copyBufferRectAligned",
+};
+
+static bool is_copy(gt_str name)
+{
+    if (name.len > 3 && memcmp(name.bytes + name.len - 3, ".kd", 3) == 0) name.len -= 3;
+    for (size_t i = 0; i < GT_LENGTH(copies_named_as_kernels); i++) {
+        const char *copy = copies_named_as_kernels[i];
+        if (gt_str_equals(name, copy)) return true;
+    }
+    return false;
+}
+
+gt_gpu_type gt_gpu_type_of(uint8_t kind, gt_str name)
+{
+    if (kind == GT_KIND_MEMCPY || is_copy(name)) return GT_GPU_MEMCPY;
+    return gt_is_communication(name) ? GT_GPU_COMMUNICATION : GT_GPU_COMPUTATION;
+}
+
+/* ---- launches ---- */
+
+/* Part of a call's name, in any case, and the kind of GPU event that such calls start. */
+static const struct {
+    const char *part;
+    gt_event_kind kind;
+} launching[] = {
+    {"launch", GT_KIND_KERNEL},
+    {"memcpy", GT_KIND_MEMCPY},
+    {"memset", GT_KIND_MEMSET},
+};
+
+int gt_launch_fit(gt_str call, uint8_t gpu_kind)
+{
+    /* cudaGraphAddMemcpyNode and the like only describe a graph; cudaGraphLaunch starts it. */
+    if (gt_str_contains(call, "Graph") && !gt_str_contains(call, "GraphLaunch")) return 0;
+    for (size_t i = 0; i < GT_LENGTH(launching); i++)
+        if (gt_str_contains_nocase(call, launching[i].part)) return launching[i].kind == gpu_kind ? 2 : 1;
+    return 0;
+}
+
+void gt_launch_calls_add(gt_launch_calls *calls, int64_t id, uint32_t row, gt_str name)
+{
+    uint32_t *place = gt_map_put(&calls->places, (uint64_t)id, 0);
+    if (*place == GT_MAP_NONE) {
+        *place = (uint32_t)calls->count;
+        struct gt_launch_candidates none = {.fits = {-1, -1, -1}};
+        GT_PUSH(calls->items, calls->count, calls->capacity, none);
+    }
+    struct gt_launch_candidates *best = &calls->items[*place];
+    for (uint8_t i = 0; i < GT_GPU_KINDS; i++) {
+        int fit = gt_launch_fit(name, (uint8_t)(GT_KIND_KERNEL + i));
+        if (fit <= best->fits[i]) continue;
+        best->rows[i] = row;
+        best->fits[i] = (int8_t)fit;
+    }
+}
+
+uint32_t gt_launch_calls_find(const gt_launch_calls *calls, int64_t id, uint8_t gpu_kind)
+{
+    uint32_t place = gt_map_get(&calls->places, (uint64_t)id, 0);
+    if (place == GT_MAP_NONE) return GT_NO_EVENT;
+    return calls->items[place].rows[gt_kind_is_gpu(gpu_kind) ? gpu_kind - GT_KIND_KERNEL : 0];
+}
+
+void gt_launch_calls_free(gt_launch_calls *calls)
+{
+    gt_map_free(&calls->places);
+    gt_free(calls->items);
+    *calls = (gt_launch_calls){0};
+}

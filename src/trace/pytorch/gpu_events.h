@@ -1,0 +1,46 @@
+/* What a GPU event does, and which of several calls launched it. */
+#ifndef GT_TRACE_PYTORCH_GPU_EVENTS_H
+#define GT_TRACE_PYTORCH_GPU_EVENTS_H
+
+#include "base/map.h"
+#include "trace/pytorch/pytorch.h"
+
+/* ---- types ---- */
+
+/* The types of gpu_timeline. A memset is computation. */
+typedef enum gt_gpu_type {
+    GT_GPU_COMPUTATION,
+    GT_GPU_COMMUNICATION,
+    GT_GPU_MEMCPY,
+    GT_GPU_TYPES
+} gt_gpu_type;
+
+/* The type of an event of this kind, which must be that of a GPU event, and name. */
+gt_gpu_type gt_gpu_type_of(uint8_t kind, gt_str name);
+
+/* ---- launches ---- */
+
+/* How well a call explains a GPU event of this kind that has its correlation id: 0 if a call of this name
+ * starts nothing on a GPU (hipArray3DCreate), 1 if it does, 2 if it starts this kind (hipMemsetAsync for a
+ * memset). */
+int gt_launch_fit(gt_str call, uint8_t gpu_kind);
+
+/* Finds the call that launched a GPU event by their common id. Profilers may give one id to several calls;
+ * then it is the first of those that fit best. {0} is empty. */
+enum { GT_GPU_KINDS = GT_KIND_MEMSET - GT_KIND_KERNEL + 1 };
+typedef struct gt_launch_calls {
+    gt_map places; /* from an id to an index into items */
+    struct gt_launch_candidates {
+        uint32_t rows[GT_GPU_KINDS]; /* the best call for each kind of GPU event */
+        int8_t fits[GT_GPU_KINDS];   /* its gt_launch_fit */
+    } * items;
+    size_t count, capacity;
+} gt_launch_calls;
+
+/* Adds a runtime or driver call. Calls must be added in file order. */
+void gt_launch_calls_add(gt_launch_calls *calls, int64_t id, uint32_t row, gt_str name);
+/* The row of the call, GT_NO_EVENT if there is none. */
+uint32_t gt_launch_calls_find(const gt_launch_calls *calls, int64_t id, uint8_t gpu_kind);
+void gt_launch_calls_free(gt_launch_calls *calls);
+
+#endif
