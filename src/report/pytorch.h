@@ -28,7 +28,8 @@ typedef struct gt_row_limit {
 
 typedef struct gt_pytorch_options {
     bool include_unlinked_kernels;
-    bool split_idle; /* into micro and macro idle, at micro_idle_us */
+    bool only_launching_calls; /* gt_pytorch_drop_shared_launches */
+    bool split_idle;           /* into micro and macro idle, at micro_idle_us */
     int64_t micro_idle_us;
     bool coll_analysis;
     bool kernel_summary;

@@ -145,6 +145,7 @@ gt_report_options gt_report_options_best(void)
 {
     gt_report_options options = gt_report_options_default();
     options.pytorch.include_unlinked_kernels = true;
+    options.pytorch.only_launching_calls = true;
     return options;
 }
 
@@ -307,6 +308,8 @@ static bool read_comparison(gt_report *report, gt_kineto_options keep, gt_error 
                        gt_trace_title(path));
     }
     report->options.pytorch.comparison = gt_pytorch_link(gt_pytorch_build_tree(events));
+    if (report->options.pytorch.only_launching_calls)
+        gt_pytorch_drop_shared_launches(report->options.pytorch.comparison);
     return true;
 }
 
@@ -331,6 +334,7 @@ static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path,
         return false;
     }
     report->trace.pytorch = gt_pytorch_link(gt_pytorch_build_tree(events));
+    if (options->pytorch.only_launching_calls) gt_pytorch_drop_shared_launches(report->trace.pytorch);
     return true;
 }
 

@@ -187,6 +187,33 @@ static void gpu_events_without_a_flow_event_are_not_linked(void **unused)
     gt_pytorch_linked_free(linked);
 }
 
+/* ROCm 7 gives one id to hipArray3DCreate and hipMemsetAsync. As in TraceLens, both are linked, and the last
+ * one counts, until gt_pytorch_drop_shared_launches drops the link of the call that launches nothing. */
+static void calls_that_launch_nothing_can_be_unlinked(void **unused)
+{
+    (void)unused;
+    for (int last = 0; last < 2; last++) {
+        text t = begin();
+        cpu(&t, "aten::zero_", 1000, 100), cpu(&t, "aten::empty", 2000, 100);
+        launch(&t, "k", 1080, 5, 1200, 10, 7);
+        if (!last) call(&t, "cuda_runtime", "hipArray3DCreate", 2020, 5, 45);
+        call(&t, "cuda_runtime", "hipMemsetAsync", 1010, 5, 45);
+        if (last) call(&t, "cuda_runtime", "hipArray3DCreate", 2020, 5, 45);
+        gpu(&t, "gpu_memset", "Memset (Device)", 2300, 30, 45, 3), arrow(&t, 45, 3);
+        gt_pytorch_linked *linked = read_trace(&t, false);
+        const gt_linked_view *trace = gt_pytorch_view(linked);
+        assert_int_equal(trace->link_count, 3);
+        assert_int_equal(gt_pytorch_drop_shared_launches(linked), 1);
+        assert_int_equal(trace->link_count, 2);
+        for (uint32_t row = 0; row < trace->count; row++)
+            if (trace->kind[row] == GT_KIND_MEMSET)
+                assert_string_equal(gt_event_name(&trace->events, trace->parent[row]).bytes,
+                                    "hipMemsetAsync");
+        assert_int_equal(gt_pytorch_drop_shared_launches(linked), 0);
+        gt_pytorch_linked_free(linked);
+    }
+}
+
 /* A trace can be freed at every stage, and the view of its events is there from the first one on. */
 static void each_stage_owns_the_trace(void **unused)
 {
@@ -316,6 +343,7 @@ int main(void)
         cmocka_unit_test(execute_ops_are_skipped),
         cmocka_unit_test(communication_counts_in_subtrees_but_is_no_launcher),
         cmocka_unit_test(gpu_events_without_a_flow_event_are_not_linked),
+        cmocka_unit_test(calls_that_launch_nothing_can_be_unlinked),
         cmocka_unit_test(uids_are_positions_in_the_file),
         cmocka_unit_test(recompute_marks_everything_below),
         cmocka_unit_test(each_stage_owns_the_trace),

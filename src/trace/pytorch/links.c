@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "trace/rows.h"
+#include "trace/pytorch/gpu_events.h"
 #include "trace/pytorch/state.h"
 
 #include <stdlib.h>
@@ -212,6 +213,44 @@ gt_pytorch_linked *gt_pytorch_link(gt_pytorch_tree *tree)
     gt_pytorch_linked *linked = gt_alloc(sizeof *linked);
     linked->state = trace;
     return linked;
+}
+
+/* ---- ids that several calls share ---- */
+
+/* How well a link explains its GPU event; see gt_launch_fit. */
+static int fit_of(const gt_pytorch_state *trace, size_t link)
+{
+    return gt_launch_fit(gt_state_name(trace, trace->link_runtime[link]), trace->kind[trace->link_gpu[link]]);
+}
+
+size_t gt_pytorch_drop_shared_launches(gt_pytorch_linked *linked)
+{
+    gt_pytorch_state *trace = linked->state;
+    size_t kept = 0, count = trace->link_count;
+    uint8_t *linked_before = gt_alloc_zero(trace->count, 1), *best = NULL; /* by row; best: 1 + fit */
+    for (size_t i = 0; i < count; i++) {
+        uint32_t gpu = trace->link_gpu[i];
+        if (linked_before[gpu] && !best) best = gt_alloc_zero(trace->count, 1);
+        linked_before[gpu] = 1;
+    }
+    gt_free(linked_before);
+    if (!best) return 0;
+    for (size_t i = 0; i < count; i++) {
+        uint8_t *of = &best[trace->link_gpu[i]], fit = (uint8_t)(1 + fit_of(trace, i));
+        if (fit > *of) *of = fit;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t runtime = trace->link_runtime[i], gpu = trace->link_gpu[i];
+        bool launches = fit_of(trace, i) > 0;
+        if (!launches && best[gpu] > 1) continue;
+        trace->link_runtime[kept] = runtime;
+        trace->link_gpu[kept++] = gpu;
+        trace->parent[gpu] = runtime;
+    }
+    trace->link_count = kept;
+    gt_free(best);
+    gt_state_publish(trace);
+    return count - kept;
 }
 
 /* ---- recompute ---- */
