@@ -126,6 +126,47 @@ bool gt_extra_wanted(const gt_arguments *arguments, gt_hta_options *options)
     return gt_arguments_flag(arguments, "extra");
 }
 
+/* ---- communication kernels ---- */
+
+static const gt_option communication_options[] = {
+    {"comm_kernels", GT_OPTION_STRING, "SET", NULL,
+     "count as communication: tracelens (NCCL, RCCL and cross_device_reduce) or all (also DeepEP, NVSHMEM, "
+     "MSCCL++, symmetric memory, custom all-reduce, ...; default of gputally report)"},
+    {"comm_kernel_regex", GT_OPTION_EACH, "REGEX", NULL,
+     "count kernels whose name matches this Python regular expression as communication, too; repeatable"},
+};
+const gt_option_group gt_communication_group = {"Communication kernels", communication_options,
+                                                GT_LENGTH(communication_options)};
+
+gt_exit gt_communication_check(const gt_call *call)
+{
+    const gt_option_value *set = gt_arguments_value(&call->arguments, "comm_kernels");
+    const gt_option_value *regexes = gt_arguments_value(&call->arguments, "comm_kernel_regex");
+    gt_error error;
+    if (set->text && strcmp(set->text, "all") != 0 && strcmp(set->text, "tracelens") != 0)
+        return gt_usage_error(
+            call->program, "argument --comm_kernels: invalid choice: '%.200s' (choose from tracelens, all)",
+            set->text);
+    for (size_t i = 0; i < regexes->text_count; i++)
+        if (!gt_comm_regex_check(regexes->texts[i], &error))
+            return gt_usage_error(call->program,
+                                  "argument --comm_kernel_regex: invalid regular expression '%.200s': %s",
+                                  regexes->texts[i], error.text);
+    return GT_EXIT_DONE;
+}
+
+gt_comm_kernels *gt_communication_wanted(const gt_arguments *arguments)
+{
+    const gt_option_value *set = gt_arguments_value(arguments, "comm_kernels");
+    const gt_option_value *regexes = gt_arguments_value(arguments, "comm_kernel_regex");
+    bool all = set->text && strcmp(set->text, "all") == 0;
+    gt_error ignored; /* gt_communication_check has checked them */
+    if (!all && !regexes->text_count) return NULL;
+    gt_comm_kernels *comm = gt_comm_kernels_new(GT_COMM_TRACELENS | (all ? GT_COMM_OTHERS : 0));
+    for (size_t i = 0; i < regexes->text_count; i++) gt_comm_kernels_add(comm, regexes->texts[i], &ignored);
+    return comm;
+}
+
 /* ---- GPU ---- */
 
 gt_exit gt_gpu_options_check(const gt_call *call)

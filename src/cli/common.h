@@ -41,6 +41,13 @@ extern const gt_option_group gt_short_kernel_group; /* the study of short kernel
 /* Applies --quiet, --no_progress, --threads and --strict. False if one has an invalid value. */
 bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *error);
 
+/* Which kernels are communication: --comm_kernels, --comm_kernel_regex. */
+extern const gt_option_group gt_communication_group;
+/* Prints a usage error and returns GT_EXIT_USAGE if one of them is invalid. */
+gt_exit gt_communication_check(const gt_call *call);
+/* The kernels that they select; NULL: those of TraceLens. The caller frees it. */
+gt_comm_kernels *gt_communication_wanted(const gt_arguments *arguments);
+
 /* The sheets of --extra and their options. */
 extern const gt_option_group gt_extra_group;
 /* Whether these sheets are requested; sets their options. */

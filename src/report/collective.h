@@ -25,10 +25,11 @@ typedef struct gt_rank_traces {
     size_t devices;      /* number of GPUs in the first rank's trace; 0 if unknown */
 } gt_rank_traces;
 
-/* paths[rank] is NULL if the rank has no file: then problems[rank] is "rank N: no trace". If `extra` is not
+/* paths[rank] is NULL if the rank has no file: then problems[rank] is "rank N: no trace". `comm` says which
+ * kernels are collectives (NULL: those of TraceLens). If `extra` is not
  * NULL, each trace is read a second time, completely, for the sheets of gt_extra_tables. */
 void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank_count,
-                         const gt_hta_options *extra, unsigned threads);
+                         const gt_comm_kernels *comm, const gt_hta_options *extra, unsigned threads);
 void gt_rank_traces_free(gt_rank_traces *traces);
 
 /* ---- the sheets ---- */

@@ -330,6 +330,48 @@ static void add_extra_sheets(const gt_event_view *trace, const gt_hta_options *o
     gt_free(extra.items);
 }
 
+/* ---- communication kernels ---- */
+
+/* How much time which family of communication kernels took: what the report counts as communication, or what
+ * it does not count but `others` does. */
+static gt_comm_uses find_communication(const gt_linked_view *trace, const gt_comm_kernels *others)
+{
+    gt_comm_uses uses = {0};
+    size_t names = gt_interner_count(trace->strings);
+    const char **families = gt_alloc_zero(names, sizeof *families);
+    uint8_t *known = gt_alloc_zero(names, 1);
+    for (uint32_t row = 0; row < trace->count; row++) {
+        if (trace->kind[row] != GT_KIND_KERNEL) continue;
+        uint32_t name = trace->name[row];
+        if (!known[name]) {
+            gt_str text = gt_interner_get(trace->strings, name);
+            families[name] = gt_comm_family(trace->communication, text);
+            if (others) families[name] = families[name] ? NULL : gt_comm_family(others, text);
+            known[name] = 1;
+        }
+        if (families[name]) gt_comm_uses_add(&uses, families[name], 1, trace->dur_us[row] / 1000.0);
+    }
+    gt_free(families);
+    gt_free(known);
+    return uses;
+}
+
+static void hint_at_communication(const gt_linked_view *trace)
+{
+    gt_comm_kernels *others = gt_comm_kernels_new(GT_COMM_OTHERS);
+    gt_comm_uses uses = find_communication(trace, others);
+    if (uses.count) {
+        char *text = gt_comm_uses_text(&uses);
+        gt_warn(
+            "kernels that look like communication are counted as computation: %s; --comm_kernels all, the "
+            "default of gputally report, counts them as communication",
+            text);
+        gt_free(text);
+    }
+    gt_comm_uses_free(&uses);
+    gt_comm_kernels_free(others);
+}
+
 /* ---- the whole report ---- */
 
 /* Three sheets had other names in older versions. */
@@ -390,6 +432,7 @@ bool gt_pytorch_tables(gt_pytorch_linked *trace, const gt_pytorch_options *optio
     if (options->detect_recompute) mark_recompute(trace);
     bool all = (!options->extension || run_extension(trace, options->extension, &answer, error)) &&
                add_sheets(view, answer.extension, options, &made, error);
+    if (all && options->hint_communication) hint_at_communication(view);
     if (all && options->extra) add_extra_sheets(&view->events, &options->extra_options, &made);
     if (options->legacy_names) use_old_names(&made);
     if (all) add_extension_sheets(&answer, &made);
@@ -497,6 +540,13 @@ void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *linked, const 
     terminal.utf8 = utf8;
     fprintf(out, "%zu events: %zu ops, %zu kernels, %zu launches linked\n", trace->uid_count, ops, kernels,
             trace->link_count);
+    gt_comm_uses uses = find_communication(trace, NULL);
+    if (uses.count) {
+        char *text = gt_comm_uses_text(&uses);
+        fprintf(out, "communication: %s\n", text);
+        gt_free(text);
+    }
+    gt_comm_uses_free(&uses);
     print_unlinked(out, trace, options);
     const gt_table *timeline = gt_table_list_find(tables, GT_SHEET_GPU_TIMELINE);
     if (timeline && timeline->row_count) print_timeline(&terminal, trace, options, timeline);

@@ -21,6 +21,7 @@ enum { ROWS_TO_TRIM = 65536 };
 typedef struct job {
     gt_rank_traces *traces;
     char *const *paths;
+    const gt_comm_kernels *comm;
     const gt_hta_options *extra; /* NULL: not requested */
     unsigned threads_per_rank;
     gt_table **tables;           /* by rank */
@@ -32,11 +33,12 @@ typedef struct job {
     pthread_mutex_t lock;
 } job;
 
-static gt_rank_events *read_file(const char *path, unsigned threads, gt_error *error)
+static gt_rank_events *read_file(const char *path, const gt_comm_kernels *comm, unsigned threads,
+                                 gt_error *error)
 {
     gt_stream *stream = gt_stream_open(path, error);
     if (!stream) return NULL;
-    gt_rank_events *events = gt_kineto_read_collectives(stream, threads, error);
+    gt_rank_events *events = gt_kineto_read_collectives(stream, comm, threads, error);
     gt_stream_close(stream);
     return events;
 }
@@ -49,6 +51,7 @@ static bool make_extra(const job *j, size_t rank, gt_table_list *tables, gt_inte
     const gt_read_options options = {.threads = j->threads_per_rank, .strict = true, .is_part = true};
     gt_pytorch_read *trace = gt_kineto_read(j->paths[rank], (gt_kineto_options){0}, &options, error);
     if (!trace) return false;
+    gt_pytorch_read_use_communication(trace, j->comm);
     gt_extra_tables(gt_pytorch_read_view(trace), (int64_t)rank, j->extra, tables);
     for (size_t i = 0; i < tables->count; i++) gt_table_use_strings(tables->items[i], strings);
     gt_pytorch_read_free(trace);
@@ -80,7 +83,8 @@ static void append_extra(job *j, size_t rank)
 static void read_rank(job *j, size_t rank)
 {
     gt_error error = {"no trace"};
-    gt_rank_events *events = j->paths[rank] ? read_file(j->paths[rank], j->threads_per_rank, &error) : NULL;
+    gt_rank_events *events =
+        j->paths[rank] ? read_file(j->paths[rank], j->comm, j->threads_per_rank, &error) : NULL;
     gt_interner *own = gt_interner_new();
     gt_table_list extra = {0};
     if (events && j->extra && !make_extra(j, rank, &extra, own, &error)) {
@@ -161,7 +165,7 @@ static uint64_t bytes_of(char *const *paths, size_t count)
 }
 
 void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank_count,
-                         const gt_hta_options *extra, unsigned threads)
+                         const gt_comm_kernels *comm, const gt_hta_options *extra, unsigned threads)
 {
     *traces = (gt_rank_traces){.strings = gt_interner_new(), .rank_count = rank_count};
     traces->problems = gt_alloc_zero(rank_count, sizeof *traces->problems);
@@ -169,6 +173,7 @@ void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank
     size_t at_once = rank_count < threads ? rank_count : threads;
     job j = {.traces = traces,
              .paths = paths,
+             .comm = comm,
              .extra = extra,
              .threads_per_rank = at_once ? threads / (unsigned)at_once : 1};
     j.tables = gt_alloc_zero(rank_count, sizeof *j.tables);

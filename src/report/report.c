@@ -2,6 +2,7 @@
 #include "report/report.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/raise.h"
 #include "input/chrome/kineto.h"
 #include "input/rocprof/rocprof.h"
 #include "input/xla/xplane.h"
@@ -85,6 +86,8 @@ static const struct {
      ROCPROF | PYTORCH},
     {"short_kernel_histogram_bins", INT, AT(rocprof.short_bins), AT(pytorch.short_bins), ROCPROF | PYTORCH},
     {"no_extra_sheets", NEGATED_FLAG, AT(rocprof.extra_sheets), AT(pytorch.extra_sheets), ROCPROF | PYTORCH},
+    {"comm_kernels", SPECIAL, 0, 0, ROCPROF | PYTORCH},
+    {"comm_kernel_regex", SPECIAL, 0, 0, ROCPROF | PYTORCH},
     /* rocprofv3 */
     {"disable_kernel_summary", NEGATED_FLAG, AT(rocprof.kernel_summary), 0, ROCPROF},
     {"kernel_details", FLAG, AT(rocprof.kernel_details), 0, ROCPROF},
@@ -146,12 +149,14 @@ gt_report_options gt_report_options_best(void)
     gt_report_options options = gt_report_options_default();
     options.pytorch.include_unlinked_kernels = true;
     options.pytorch.only_launching_calls = true;
+    options.all_comm_kernels = true;
     return options;
 }
 
 void gt_report_options_free(gt_report_options *options)
 {
     gt_free((void *)(uintptr_t)options->jax.keywords);
+    gt_free(options->comm_regexes);
     *options = (gt_report_options){0};
 }
 
@@ -199,12 +204,28 @@ static bool add_keyword(gt_report_options *options, const char *value)
     return true;
 }
 
+static bool set_comm_kernels(gt_report_options *options, const char *value)
+{
+    options->all_comm_kernels = strcmp(value, "all") == 0;
+    return options->all_comm_kernels || strcmp(value, "tracelens") == 0;
+}
+
+static bool add_comm_regex(gt_report_options *options, const char *value)
+{
+    gt_error ignored;
+    if (!gt_comm_regex_check(value, &ignored)) return false;
+    GT_PUSH(options->comm_regexes, options->comm_regex_count, options->comm_regex_capacity, value);
+    return true;
+}
+
 /* Options that are more than the value of one field. */
 static bool set_special(gt_report_options *options, const char *name, const char *value)
 {
     int64_t number;
     if (strcmp(name, "phase_detection_method") == 0) return set_phase_method(options, value);
     if (strcmp(name, "kernel_metadata_keyword_filters") == 0) return add_keyword(options, value);
+    if (strcmp(name, "comm_kernels") == 0) return set_comm_kernels(options, value);
+    if (strcmp(name, "comm_kernel_regex") == 0) return add_comm_regex(options, value);
     if (!parse_int(value, &number)) return false;
     if (strcmp(name, "threads") == 0) {
         if (number < 1 || number > THREADS_MAX) return false;
@@ -279,6 +300,22 @@ bool gt_report_options_check(const gt_report_options *options, gt_error *error)
            gt_fail(error, "gpu_arch_platform: not allowed with gpu_arch_json_path");
 }
 
+/* ---- communication kernels ---- */
+
+/* The table, and the expressions; NULL if only the names of TraceLens count. `tracelens` is 0 if other rules
+ * of the report find these names. */
+static gt_comm_kernels *communication_of(const gt_report_options *options, unsigned tracelens)
+{
+    gt_error error;
+    if (!options->all_comm_kernels && !options->comm_regex_count) return NULL;
+    gt_comm_kernels *comm =
+        gt_comm_kernels_new(options->all_comm_kernels ? GT_COMM_TRACELENS | GT_COMM_OTHERS : tracelens);
+    for (size_t i = 0; i < options->comm_regex_count; i++)
+        if (!gt_comm_kernels_add(comm, options->comm_regexes[i], &error))
+            gt_raise_internal("comm_kernel_regex: %s", error.text); /* checked when it was set */
+    return comm;
+}
+
 /* ---- reading ---- */
 
 static bool read_rocprof(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
@@ -288,7 +325,10 @@ static bool read_rocprof(gt_report *report, gt_stream *stream, const char *path,
     if (report->options.all_processes) read->wanted |= GT_WANT_ALL_PROCESSES;
     report->trace.rocprof =
         stream ? gt_rocprof_read(stream, path, read, error) : gt_rocprof_read_folder(path, read, error);
-    return report->trace.rocprof != NULL;
+    if (!report->trace.rocprof) return false;
+    report->communication = communication_of(&report->options, 0);
+    report->trace.rocprof->communication = report->communication;
+    return true;
 }
 
 const char *gt_trace_title(const char *path)
@@ -335,6 +375,10 @@ static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path,
     }
     report->trace.pytorch = gt_pytorch_link(gt_pytorch_build_tree(events));
     if (options->pytorch.only_launching_calls) gt_pytorch_drop_shared_launches(report->trace.pytorch);
+    report->communication = communication_of(options, GT_COMM_TRACELENS);
+    gt_pytorch_use_communication(report->trace.pytorch, report->communication);
+    if (options->pytorch.comparison)
+        gt_pytorch_use_communication(options->pytorch.comparison, report->communication);
     return true;
 }
 
@@ -349,11 +393,13 @@ static bool read_jax(gt_report *report, gt_stream *stream, const char *path, gt_
 
 static bool make_rocprof_tables(gt_report *report, gt_error *error)
 {
+    report->options.rocprof.hint_communication = !report->options.all_comm_kernels;
     return gt_rocprof_tables(report->trace.rocprof, &report->options.rocprof, &report->tables, error);
 }
 
 static bool make_pytorch_tables(gt_report *report, gt_error *error)
 {
+    report->options.pytorch.hint_communication = !report->options.all_comm_kernels;
     return gt_pytorch_tables(report->trace.pytorch, &report->options.pytorch, &report->tables, error);
 }
 
@@ -424,6 +470,7 @@ void gt_report_free(gt_report *report)
 {
     gt_table_list_free(&report->tables);
     kinds[report->kind].free(report);
+    gt_comm_kernels_free(report->communication);
     *report = (gt_report){.kind = report->kind};
 }
 

@@ -19,6 +19,7 @@
 #include "report/jax.h"
 #include "report/pytorch.h"
 #include "report/rocprof.h"
+#include "trace/communication.h"
 
 typedef enum gt_trace_kind { GT_TRACE_ROCPROF, GT_TRACE_PYTORCH, GT_TRACE_JAX } gt_trace_kind;
 
@@ -33,6 +34,10 @@ typedef struct gt_report_options {
     const char *gpu_arch_platform, *gpu_arch_json_path; /* at most one of them */
     const char *comparison_json_path;                   /* a second PyTorch trace */
     const char *extension_file;
+    /* Kernels that count as communication, in addition to those of TraceLens. */
+    bool all_comm_kernels;     /* those of the wider table (trace/communication.h) */
+    const char **comm_regexes; /* of the user; gt_report_options_free frees the list */
+    size_t comm_regex_count, comm_regex_capacity;
     gt_jax_options jax;
     size_t keyword_capacity;            /* of jax.keywords, which gt_report_options_free frees */
     bool is_set[GT_REPORT_OPTIONS_MAX]; /* by gt_report_options_set, in the order of the table of options */
@@ -70,6 +75,7 @@ typedef struct gt_report {
     } trace;
     gt_table_list tables;
     gt_report_options options;
+    gt_comm_kernels *communication; /* the trace refers to it; NULL: as in TraceLens */
     /* PyTorch reports only; options.pytorch refers to these */
     gt_extension_source extension;
     gt_arena arena;

@@ -55,11 +55,29 @@ static size_t details_kept(const gt_rocprof_options *options, size_t count)
     return options->limit_details ? gt_pandas_head(count, options->topk_kernels) : count;
 }
 
+static void hint_at_communication(const gt_table *by_name)
+{
+    gt_comm_kernels *others = gt_comm_kernels_new(GT_COMM_OTHERS);
+    gt_comm_uses uses = gt_kernels_communication(by_name, others, false);
+    if (uses.count) {
+        char *text = gt_comm_uses_text(&uses);
+        gt_warn("kernels that look like communication are in other categories than COMM: %s; --comm_kernels "
+                "all, the default of gputally report, moves them there",
+                text);
+        gt_free(text);
+    }
+    gt_comm_uses_free(&uses);
+    gt_comm_kernels_free(others);
+}
+
 /* `stats`: the kernels by name if the run has no dispatches; otherwise NULL. */
-static void add_summaries(const gt_table *kernels, const gt_table *stats, gt_table_list *tables)
+static void add_summaries(const gt_rocprof *run, const gt_rocprof_options *options, const gt_table *kernels,
+                          const gt_table *stats, gt_table_list *tables)
 {
     gt_table *by_name = stats ? gt_table_copy(stats) : gt_kernels_by_name(kernels);
     if (stats) gt_kernels_add_categories(by_name);
+    if (run->communication) gt_kernels_mark_communication(by_name, run->communication);
+    if (options->hint_communication) hint_at_communication(by_name);
     gt_table_list_add(tables, gt_kernel_summary(by_name));
     gt_table_list_add(tables, gt_kernel_summary_by_category(by_name));
     gt_table_free(by_name);
@@ -136,7 +154,7 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
     }
     gt_table_list_add(tables, gt_rocprof_gpu_timeline(run));
     if (options->extra_sheets) add_if_there(tables, gt_rocprof_gpu_timeline_by_device(run));
-    if (options->kernel_summary) add_summaries(kernels, stats, tables);
+    if (options->kernel_summary) add_summaries(run, options, kernels, stats, tables);
     gt_table_free(stats);
     if (options->kernel_details) {
         gt_rocprof_kernel_details(run, kernels, details_kept(options, kernels->row_count));
@@ -203,6 +221,29 @@ static void print_short_kernels(const gt_terminal *terminal, const gt_table *sum
             count, summary->row_count, percent);
 }
 
+/* One line with the kernels of the category COMM. */
+static void print_communication(FILE *out, const gt_rocprof *run, const gt_table *summary)
+{
+    const uint32_t *names = gt_table_column(summary, GT_COL_NAME)->texts;
+    const uint32_t *categories = gt_table_column(summary, GT_COL_CATEGORY)->texts;
+    const int64_t *counts = gt_table_column(summary, GT_COL_COUNT_TITLE)->ints;
+    const double *totals_ms = gt_table_column(summary, GT_COL_TOTAL_KERNEL_TIME_MS)->floats;
+    gt_comm_uses uses = {0};
+    for (size_t row = 0; row < summary->row_count; row++) {
+        if (!gt_str_equals(gt_interner_get(summary->strings, categories[row]), "COMM")) continue;
+        gt_str name = gt_interner_get(summary->strings, names[row]);
+        const char *family = gt_comm_family(run->communication, name);
+        if (!family) family = gt_comm_family(NULL, name);
+        if (family) gt_comm_uses_add(&uses, family, (size_t)counts[row], totals_ms[row]);
+    }
+    if (uses.count) {
+        char *text = gt_comm_uses_text(&uses);
+        fprintf(out, "communication: %s\n", text);
+        gt_free(text);
+    }
+    gt_comm_uses_free(&uses);
+}
+
 /* One line that lists the extra sheets without data. */
 static void print_missing(FILE *out, const gt_table_list *tables)
 {
@@ -237,6 +278,8 @@ void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_l
         fprintf(out, "%zu processes\n", run->process_count);
     else
         fprintf(out, "PID %" PRId64 "\n", run->pid);
+    const gt_table *summary = gt_table_list_find(tables, GT_SHEET_KERNEL_SUMMARY);
+    if (summary && summary->row_count) print_communication(out, run, summary);
     print_timeline(&terminal, tables);
     gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
     if (run->wanted & GT_WANT_CALLS) print_missing(out, tables);

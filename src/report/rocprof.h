@@ -19,9 +19,10 @@ typedef struct gt_rocprof_options {
     bool short_kernel_study; /* short_kernels_summary and short_kernel_histogram */
     int64_t short_threshold_us;
     int64_t short_bins;
-    bool extra_sheets;    /* sheets that TraceLens does not have, from the data that was read */
-    bool limit_details;   /* whether topk_kernels applies */
-    int64_t topk_kernels; /* rows of kernel_details to keep; negative: all but the last ones */
+    bool hint_communication; /* warn about communication kernels that are not in the category COMM */
+    bool extra_sheets;       /* sheets that TraceLens does not have, from the data that was read */
+    bool limit_details;      /* whether topk_kernels applies */
+    int64_t topk_kernels;    /* rows of kernel_details to keep; negative: all but the last ones */
 } gt_rocprof_options;
 
 gt_rocprof_options gt_rocprof_options_default(void);

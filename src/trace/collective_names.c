@@ -4,7 +4,6 @@
 #include "base/memory.h"
 
 #include <string.h>
-#include <strings.h>
 
 static const struct {
     const char *name;
@@ -44,23 +43,4 @@ const char *gt_collective_of_kernel(gt_str kernel)
     for (size_t i = 0; i < GT_LENGTH(kernels); i++)
         if (gt_str_contains_nocase(kernel, kernels[i].part)) return kernels[i].collective;
     return NULL;
-}
-
-/* One pass finds all three words: it stops only at a c, and checks the letters next to it. */
-bool gt_is_communication(gt_str name)
-{
-    static const char reduce[] = "cross_device_reduce";
-    const char *bytes = name.bytes;
-    for (size_t i = 0; i + 2 < name.len; i++) {
-        if ((bytes[i] | 32) != 'c') continue;
-        char next = bytes[i + 1] | 32;
-        if (next == 'c' && (bytes[i + 2] | 32) == 'l' && i > 0) {
-            char before = bytes[i - 1] | 32;
-            if (before == 'n' || before == 'r') return true;
-        }
-        if (next == 'r' && name.len - i >= sizeof reduce - 1 &&
-            strncasecmp(bytes + i, reduce, sizeof reduce - 1) == 0)
-            return true;
-    }
-    return false;
 }

@@ -1,4 +1,4 @@
-/* Names of collectives: which kind of exchange a name stands for, and which kernels are collectives. */
+/* Names of collectives: which kind of exchange a name stands for. */
 #ifndef GT_TRACE_COLLECTIVE_NAMES_H
 #define GT_TRACE_COLLECTIVE_NAMES_H
 
@@ -17,9 +17,5 @@ gt_collective_type gt_collective_type_of(const char *collective);
 
 /* The collective that a kernel's name implies; NULL if it implies none. */
 const char *gt_collective_of_kernel(gt_str kernel);
-
-/* Whether a kernel's name is that of a collective: it contains rccl, nccl or cross_device_reduce, in any
- * case. */
-bool gt_is_communication(gt_str name);
 
 #endif

@@ -65,7 +65,7 @@ static gt_table *rows_of(run *r)
         trace_text *t = &r->ranks[rank];
         GT_PUSH(t->items, t->count, t->capacity, ']');
         gt_stream *stream = gt_stream_memory(t->items, t->count, 0, &r->error);
-        gt_rank_events *events = gt_kineto_read_collectives(stream, 1, &r->error);
+        gt_rank_events *events = gt_kineto_read_collectives(stream, NULL, 1, &r->error);
         if (!events) fail_msg("%s", r->error.text);
         gt_table *of_rank = gt_collectives_of_store(events->store, (int64_t)rank);
         gt_table_use_strings(of_rank, r->strings);
@@ -520,7 +520,7 @@ static void only_linked_communication_kernels_are_read(void **state)
         "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"x::Cross_Device_Reduce_1stage\",\"ts\":4,\"dur\":2.5,"
         "\"args\":{\"correlation\":1}}]}";
     gt_stream *stream = gt_stream_memory(text, sizeof text - 1, 0, &error);
-    gt_rank_events *events = gt_kineto_read_collectives(stream, 1, &error);
+    gt_rank_events *events = gt_kineto_read_collectives(stream, NULL, 1, &error);
     assert_non_null(events);
     assert_int_equal(events->events, 5);
     assert_int_equal(events->devices, 2);
@@ -551,7 +551,7 @@ static void damaged_traces_are_rejected(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         gt_error error = {""};
         gt_stream *stream = gt_stream_memory(texts[i], strlen(texts[i]), 0, &error);
-        gt_rank_events *events = gt_kineto_read_collectives(stream, 1, &error);
+        gt_rank_events *events = gt_kineto_read_collectives(stream, NULL, 1, &error);
         if (events) fail_msg("read: %s", texts[i]);
         assert_true(strlen(error.text) > 10);
         gt_stream_close(stream);

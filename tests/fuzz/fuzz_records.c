@@ -34,7 +34,7 @@ typedef struct outcome {
 
 static outcome read_array(const uint8_t *data, size_t size, size_t block)
 {
-    static const gt_record_format format = {"event", fields, columns, FIELDS, NULL, NULL, NULL};
+    static const gt_record_format format = {"event", fields, columns, FIELDS, NULL, NULL, NULL, NULL};
     gt_error error;
     gt_read_options options = {.threads = 1};
     outcome o = {.strings = gt_interner_new()};

@@ -371,7 +371,7 @@ typedef struct columns_read {
 
 static columns_read read_array(const text *t, size_t block, unsigned threads)
 {
-    static const gt_record_format format = {"record", fields, columns, FIELDS, NULL, NULL, NULL};
+    static const gt_record_format format = {"record", fields, columns, FIELDS, NULL, NULL, NULL, NULL};
     gt_error error;
     columns_read r = {.strings = gt_interner_new()};
     gt_stream *stream = gt_stream_memory(t->items, t->count, block, &error);
@@ -485,7 +485,7 @@ static void nested_arrays_that_look_like_records(void **unused)
 static void an_invalid_record_is_reported(void **unused)
 {
     (void)unused;
-    static const gt_record_format format = {"record", fields, columns, FIELDS, NULL, NULL, NULL};
+    static const gt_record_format format = {"record", fields, columns, FIELDS, NULL, NULL, NULL, NULL};
     text t = {0};
     put(&t, "[");
     for (int i = 0; i < 100000; i++)

@@ -111,7 +111,7 @@ static uint32_t *find_kernels(const gt_event_view *trace, size_t *count)
     for (uint32_t row = 0; row < trace->count; row++) {
         if (trace->kind[row] != GT_KIND_KERNEL) continue;
         uint8_t *is = &is_communication[trace->name[row]];
-        if (!*is) *is = gt_is_communication(gt_event_name(trace, row)) ? 2 : 1;
+        if (!*is) *is = gt_event_communicates(trace, row) ? 2 : 1;
         if (*is == 2) GT_PUSH(rows, *count, capacity, row);
     }
     gt_free(is_communication);

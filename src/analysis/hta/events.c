@@ -48,9 +48,10 @@ gt_hta_options gt_hta_options_default(void)
     return (gt_hta_options){.kernel_delay_us = 30, .max_queue_length = 1024};
 }
 
-static gt_hta_type hta_type_of(gt_str name)
+static gt_hta_type hta_type_of(const gt_event_view *trace, uint32_t row)
 {
-    if (gt_is_communication(name)) return GT_HTA_COMMUNICATION;
+    gt_str name = gt_event_name(trace, row);
+    if (gt_event_communicates(trace, row)) return GT_HTA_COMMUNICATION;
     for (size_t i = 0; i < GT_LENGTH(type_names); i++) {
         const char *text = type_names[i].text;
         if (type_names[i].anywhere ? gt_str_contains(name, text) : gt_str_starts_with(name, text))
@@ -61,12 +62,12 @@ static gt_hta_type hta_type_of(gt_str name)
     return GT_HTA_COMPUTATION;
 }
 
-static gt_hta_type type_of(uint8_t kind, gt_str name)
+static gt_hta_type type_of(const gt_event_view *trace, uint32_t row)
 {
     static const gt_hta_type types[GT_GPU_TYPES] = {[GT_GPU_COMPUTATION] = GT_HTA_COMPUTATION,
                                                     [GT_GPU_COMMUNICATION] = GT_HTA_COMMUNICATION,
                                                     [GT_GPU_MEMCPY] = GT_HTA_MEMORY};
-    return types[gt_gpu_type_of(kind, name)];
+    return types[gt_gpu_type_of(trace, row)];
 }
 
 static bool is_queueing(gt_str name)
@@ -209,10 +210,10 @@ static uint32_t launch_of(const launches *l, const source *s, size_t row)
 
 static gt_hta_type known_type(const source *s, size_t row)
 {
-    gt_str name = gt_event_name(s->trace, (uint32_t)row);
-    uint8_t *known = &s->types[s->trace->name[row]], kind = s->trace->kind[row];
-    if (!s->hta_times && kind == GT_KIND_MEMCPY) return type_of(kind, name);
-    if (!*known) *known = (uint8_t)(1 + (s->hta_times ? hta_type_of(name) : type_of(kind, name)));
+    gt_hta_type (*find)(const gt_event_view *, uint32_t) = s->hta_times ? hta_type_of : type_of;
+    uint8_t *known = &s->types[s->trace->name[row]];
+    if (!s->hta_times && s->trace->kind[row] == GT_KIND_MEMCPY) return GT_HTA_MEMORY;
+    if (!*known) *known = (uint8_t)(1 + find(s->trace, (uint32_t)row));
     return (gt_hta_type)(*known - 1);
 }
 

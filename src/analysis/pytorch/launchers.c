@@ -26,7 +26,7 @@ typedef struct name_cache {
 static bool is_communication(name_cache *cache, const gt_linked_view *trace, uint32_t row)
 {
     uint8_t *known = &cache->known[trace->name[row]];
-    if (!*known) *known = gt_is_communication(gt_event_name(&trace->events, row)) ? 2 : 1;
+    if (!*known) *known = gt_event_communicates(&trace->events, row) ? 2 : 1;
     return *known == 2;
 }
 

@@ -158,7 +158,7 @@ uint32_t gt_perf_first_kernel(const gt_perf *p, uint32_t row)
 bool gt_perf_communicates(gt_perf *p, uint32_t gpu_row)
 {
     uint8_t *known = &p->communicates[p->trace->name[gpu_row]];
-    if (!*known) *known = gt_is_communication(gt_event_name(&p->trace->events, gpu_row)) ? 2 : 1;
+    if (!*known) *known = gt_event_communicates(&p->trace->events, gpu_row) ? 2 : 1;
     return *known == 2;
 }
 

@@ -39,7 +39,7 @@ static bucket bucket_of_event(const gt_linked_view *trace, uint32_t row)
 {
     static const bucket buckets[GT_GPU_TYPES] = {
         [GT_GPU_COMPUTATION] = COMPUTATION, [GT_GPU_COMMUNICATION] = COMMUNICATION, [GT_GPU_MEMCPY] = MEMCPY};
-    return buckets[gt_gpu_type_of(trace->kind[row], gt_event_name(&trace->events, row))];
+    return buckets[gt_gpu_type_of(&trace->events, row)];
 }
 
 /* ---- times ---- */

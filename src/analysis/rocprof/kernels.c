@@ -140,6 +140,31 @@ void gt_kernels_add_categories(gt_table *names)
     }
 }
 
+void gt_kernels_mark_communication(gt_table *by_name, const gt_comm_kernels *comm)
+{
+    const uint32_t *names = gt_table_column(by_name, GT_COL_NAME)->texts;
+    size_t category = gt_table_find(by_name, GT_COL_CATEGORY);
+    for (size_t row = 0; row < by_name->row_count; row++)
+        if (gt_comm_family(comm, gt_interner_get(by_name->strings, names[row])))
+            gt_table_set_cstr(by_name, category, row, "COMM");
+}
+
+gt_comm_uses gt_kernels_communication(const gt_table *by_name, const gt_comm_kernels *comm, bool counted)
+{
+    gt_comm_uses uses = {0};
+    const uint32_t *names = gt_table_column(by_name, GT_COL_NAME)->texts;
+    const uint32_t *categories = gt_table_column(by_name, GT_COL_CATEGORY)->texts;
+    const int64_t *counts = gt_table_column(by_name, GT_COL_COUNT_TITLE)->ints;
+    const int64_t *totals_ns = gt_table_column(by_name, GT_COL_TOTAL_NS)->ints;
+    for (size_t row = 0; row < by_name->row_count; row++) {
+        gt_str category = gt_interner_get(by_name->strings, categories[row]);
+        if (gt_str_equals(category, "COMM") != counted) continue;
+        const char *family = gt_comm_family(comm, gt_interner_get(by_name->strings, names[row]));
+        if (family) gt_comm_uses_add(&uses, family, (size_t)counts[row], (double)totals_ns[row] / 1e6);
+    }
+    return uses;
+}
+
 gt_table *gt_kernels_by_name(const gt_table *kernels)
 {
     static const gt_col keys[] = {GT_COL_NAME};

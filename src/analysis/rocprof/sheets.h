@@ -58,6 +58,11 @@ const char *gt_kernel_category(gt_str name);
 gt_table *gt_kernels_by_name(const gt_table *kernels);
 /* Adds the last column of that table, Category, to a table by name from gt_rocprof_stats_by_name. */
 void gt_kernels_add_categories(gt_table *by_name);
+/* Changes the category of kernels that gt_comm_family knows to COMM. */
+void gt_kernels_mark_communication(gt_table *by_name, const gt_comm_kernels *comm);
+/* How much time the kernels of these families took that are (or are not) in the category COMM. The columns of
+ * the table are those of gt_kernels_by_name. */
+gt_comm_uses gt_kernels_communication(const gt_table *by_name, const gt_comm_kernels *comm, bool counted);
 
 /* Which kernels, and which categories of kernels, took the time? The largest total first, equal totals in
  * order of the name. */

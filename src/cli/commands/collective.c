@@ -48,8 +48,8 @@ static const gt_option_group unused_group = {"Accepted for compatibility", unuse
                                              GT_LENGTH(unused_options)};
 
 const gt_syntax gt_collective_syntax = {
-    .groups = {&input_group, &report_group, &gt_extra_group, &output_group, &unused_group,
-               &gt_whole_files_group},
+    .groups = {&input_group, &report_group, &gt_communication_group, &gt_extra_group, &output_group,
+               &unused_group, &gt_whole_files_group},
     .main_options = {"trace_dir", "trace_glob", "world_size", "output_xlsx_path", "gpus_per_node"},
     .files = "",
     .files_max = 0,
@@ -222,13 +222,15 @@ static bool read_and_report(const gt_call *call, const gt_rank_files *files, gt_
     gt_rank_traces traces;
     gt_hta_options extra;
     bool extra_wanted = gt_extra_wanted(&call->arguments, &extra);
-    gt_rank_traces_read(&traces, files->paths, files->count, extra_wanted ? &extra : NULL, threads);
+    gt_comm_kernels *comm = gt_communication_wanted(&call->arguments);
+    gt_rank_traces_read(&traces, files->paths, files->count, comm, extra_wanted ? &extra : NULL, threads);
     bool detected = !options->gpus_per_node && traces.devices;
     if (detected) options->gpus_per_node = (int64_t)traces.devices;
     options->world_size = (int64_t)files->count;
     bool made = accept_problems(&traces, files, allowed, error) &&
                 make_report(call, &traces, files, options, detected, error);
     gt_rank_traces_free(&traces);
+    gt_comm_kernels_free(comm);
     return made;
 }
 
@@ -237,6 +239,7 @@ gt_exit gt_cmd_collective(const gt_call *call)
     static const char none_given[] =
         "one of the arguments --trace_dir --trace_pattern --trace_glob is required";
     if (gt_rank_options_check(call, none_given) != GT_EXIT_DONE) return GT_EXIT_USAGE;
+    if (gt_communication_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     gt_error error;
     gt_read_options read;
     if (!gt_common_apply(call, &read, &error)) return gt_usage_error(call->program, "%s", error.text);

@@ -99,9 +99,9 @@ const gt_option_alias gt_pytorch_aliases[] = {{"seed_sheet_names", "legacy_sheet
 
 const gt_syntax gt_pytorch_syntax = {
     .groups = {&input_group, &gt_pytorch_sheets_group, &gt_pytorch_roofline_group,
-               &gt_pytorch_comparison_group, &gt_pytorch_phases_group, &gt_extra_group,
-               &gt_short_kernel_group, &gt_extra_sheets_group, &gt_output_group, &gt_pytorch_unused_group,
-               &gt_common_group},
+               &gt_pytorch_comparison_group, &gt_pytorch_phases_group, &gt_communication_group,
+               &gt_extra_group, &gt_short_kernel_group, &gt_extra_sheets_group, &gt_output_group,
+               &gt_pytorch_unused_group, &gt_common_group},
     .main_options = {"output_xlsx_path", "output_csvs_dir", "enable_kernel_summary", "short_kernel_study",
                      "gpu_arch_platform"},
     .aliases = gt_pytorch_aliases,
@@ -155,6 +155,7 @@ static gt_exit check_phase_options(const gt_call *call)
 gt_exit gt_pytorch_check(const gt_call *call)
 {
     if (gt_gpu_options_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
+    if (gt_communication_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     return check_phase_options(call);
 }
 

@@ -27,8 +27,8 @@ static const gt_option report_options[] = {
 const gt_option_group gt_rocprof_group = {"rocprofv3 sheets", report_options, GT_LENGTH(report_options)};
 
 const gt_syntax gt_rocprof_syntax = {
-    .groups = {&input_group, &gt_rocprof_group, &gt_short_kernel_group, &gt_extra_sheets_group,
-               &gt_output_group, &gt_common_group},
+    .groups = {&input_group, &gt_rocprof_group, &gt_communication_group, &gt_short_kernel_group,
+               &gt_extra_sheets_group, &gt_output_group, &gt_common_group},
     .main_options = {"output_xlsx_path", "output_csvs_dir", "kernel_details", "topk_kernels",
                      "short_kernel_study"},
     .files = "FILE",
@@ -84,6 +84,7 @@ bool gt_rocprof_report(const gt_trace_call *trace, gt_error *error)
 
 gt_exit gt_cmd_rocprof(const gt_call *call)
 {
+    if (gt_communication_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     const char *trace_path = gt_arguments_value(&call->arguments, "profile_json_path")->text;
     return gt_each_trace(call, &trace_path, 1, gt_rocprof_report);
 }

@@ -311,7 +311,8 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
     if (!gt_detect(stream, &kind, error)) return false;
     if (kind == GT_FORMAT_PERFETTO)
         return gt_kineto_read_perfetto(stream, keep, options, store, flow_events, error);
-    gt_record_format format = {"event", fields, gt_event_columns, GT_EVENT_COLUMNS, set_kind, NULL, is_arrow};
+    gt_record_format format = {"event",  fields, gt_event_columns, GT_EVENT_COLUMNS,
+                               set_kind, NULL,   is_arrow,         NULL};
     if (!keep.every_event) format.unwanted = keep.python_functions ? is_unused : is_unused_or_python;
     return gt_chrome_read_events(stream, &format, store, flow_events, GT_NOT_PYTORCH, options, error);
 }

@@ -56,10 +56,13 @@ typedef struct gt_rank_events {
     int64_t rank;         /* from the trace's distributedInfo; GT_EVENT_NONE if it has none */
 } gt_rank_events;
 
-/* Kernel names are not kept: GT_EVENT_COLLECTIVE is the argument "Collective name" or is derived from the
+/* `comm` says which kernels are collectives (NULL: those of TraceLens).
+ *
+ * Kernel names are not kept: GT_EVENT_COLLECTIVE is the argument "Collective name" or is derived from the
  * kernel's name. A truncated file is always an error: collectives are matched across ranks by their order,
  * and half a file would be matched wrongly. Advances a progress line that the caller has begun. */
-gt_rank_events *gt_kineto_read_collectives(gt_stream *stream, unsigned threads, gt_error *error);
+gt_rank_events *gt_kineto_read_collectives(gt_stream *stream, const gt_comm_kernels *comm, unsigned threads,
+                                           gt_error *error);
 void gt_rank_events_free(gt_rank_events *events);
 
 /* The number of GPUs in the trace's deviceProperties if these come before the events, as PyTorch writes them;

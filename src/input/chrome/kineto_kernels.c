@@ -4,9 +4,11 @@
  * Events of other categories are skipped without parsing their members, and strings that the kept kernels do
  * not use are never interned. So the collectives of a thousand ranks fit into memory. */
 #include "input/chrome/kineto.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "input/chrome/chrome.h"
 #include "trace/collective_names.h"
+#include "trace/communication.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -73,10 +75,42 @@ static const char *check_times(gt_record *record)
     return NULL;
 }
 
+/* A small cache, in the reader's scratch memory, because regular expressions are slow and a trace has few
+ * kernel names: the decision for a name, by its length, its ends and a hash. */
+typedef struct known_name {
+    uint64_t hash;
+    uint32_t len;
+    bool known, communicates;
+} known_name;
+
+enum { KNOWN_NAMES = 64 };
+_Static_assert(KNOWN_NAMES * sizeof(known_name) <= GT_RECORD_SCRATCH, "the known names must fit");
+
+static uint64_t hash_of(gt_str name)
+{
+    uint64_t hash = gt_map_seed();
+    for (size_t i = 0; i < name.len; i++) {
+        hash = (hash ^ (uint8_t)name.bytes[i]) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+static bool is_collective(gt_str name, gt_record_reader *reader)
+{
+    const gt_comm_kernels *comm = gt_record_context(reader);
+    if (!comm) return gt_is_communication(name);
+    uint64_t hash = hash_of(name);
+    known_name *known = (known_name *)gt_record_scratch(reader) + hash % KNOWN_NAMES;
+    if (!known->known || known->hash != hash || known->len != (uint32_t)name.len)
+        *known = (known_name){hash, (uint32_t)name.len, true, gt_comm_family(comm, name) != NULL};
+    return known->communicates;
+}
+
 static const char *check_collective(gt_record *record, gt_record_reader *reader)
 {
     gt_str name = name_of(record, reader);
-    record->dropped = !((record->present | record->mistyped) & links) || !gt_is_communication(name);
+    record->dropped = !((record->present | record->mistyped) & links) || !is_collective(name, reader);
     if (record->dropped) return NULL;
     const char *problem = check_times(record);
     if (problem) return problem;
@@ -94,7 +128,8 @@ static const char *check_collective(gt_record *record, gt_record_reader *reader)
 }
 
 static const gt_record_format collective_format = {
-    "event", collective_fields, gt_event_columns, GT_EVENT_COLUMNS, check_collective, is_not_kernel, NULL};
+    "event", collective_fields, gt_event_columns, GT_EVENT_COLUMNS, check_collective, is_not_kernel, NULL,
+    NULL};
 
 static bool count_devices(gt_json *json, size_t *devices)
 {
@@ -128,13 +163,16 @@ static bool read_rank(gt_json *json, gt_rank_events *into)
 
 typedef struct rank_reader {
     gt_rank_events *events;
+    const gt_comm_kernels *comm;
     gt_read_options options;
 } rank_reader;
 
 static bool read_collectives(void *context, gt_json *json)
 {
     const rank_reader *r = context;
-    return gt_records_read(json, &collective_format, r->events->store, &r->options);
+    gt_record_format format = collective_format;
+    format.context = r->comm;
+    return gt_records_read(json, &format, r->events->store, &r->options);
 }
 
 static bool read_rank_member(void *context, gt_json *json, gt_str key)
@@ -144,14 +182,15 @@ static bool read_rank_member(void *context, gt_json *json, gt_str key)
     return gt_str_equals(key, "distributedInfo") ? read_rank(json, r->events) : gt_json_skip(json);
 }
 
-gt_rank_events *gt_kineto_read_collectives(gt_stream *stream, unsigned threads, gt_error *error)
+gt_rank_events *gt_kineto_read_collectives(gt_stream *stream, const gt_comm_kernels *comm, unsigned threads,
+                                           gt_error *error)
 {
     gt_rank_events *events = gt_alloc_zero(1, sizeof *events);
     events->strings = gt_interner_new();
     events->store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, events->strings);
     events->rank = GT_EVENT_NONE;
     bool found = false;
-    rank_reader r = {events, {.threads = threads, .strict = true}};
+    rank_reader r = {events, comm, {.threads = threads, .strict = true}};
     gt_json json;
     gt_json_begin(&json, stream, 0);
     bool read = gt_chrome_visit(&json, &(gt_chrome_visitor){&r, read_collectives, read_rank_member}, &found);
@@ -218,8 +257,8 @@ static const char *check_kernel(gt_record *record, gt_record_reader *reader)
     return NULL;
 }
 
-static const gt_record_format kernel_format = {
-    "event", kernel_fields, kernel_columns, FIELDS, check_kernel, is_other_category, NULL};
+static const gt_record_format kernel_format = {"event",      kernel_fields,     kernel_columns, FIELDS,
+                                               check_kernel, is_other_category, NULL,           NULL};
 
 static void update(gt_kernel_extremes *extremes, const gt_kernel_instance *instance, bool first)
 {

@@ -27,6 +27,7 @@ typedef struct key_node {
 
 struct gt_record_reader {
     _Alignas(8) uint8_t scratch[GT_RECORD_SCRATCH];
+    const void *context;
     gt_interner *meanings;
     const gt_field *fields;
     size_t field_count;
@@ -110,6 +111,16 @@ gt_interner *gt_record_strings(const gt_record_reader *reader)
 void *gt_record_scratch(gt_record_reader *reader)
 {
     return reader->scratch;
+}
+
+void gt_record_set_context(gt_record_reader *reader, const void *context)
+{
+    reader->context = context;
+}
+
+const void *gt_record_context(const gt_record_reader *reader)
+{
+    return reader->context;
 }
 
 gt_str gt_record_view(const gt_record *record, size_t field)

@@ -75,6 +75,10 @@ gt_interner *gt_record_strings(const gt_record_reader *reader);
 enum { GT_RECORD_SCRATCH = 1024 };
 void *gt_record_scratch(gt_record_reader *reader);
 
+/* What the format's check needs to know, if anything; not owned. */
+void gt_record_set_context(gt_record_reader *reader, const void *context);
+const void *gt_record_context(const gt_record_reader *reader);
+
 /* How many records had to be parsed in full: for tests and benchmarks. */
 uint64_t gt_record_reader_misses(const gt_record_reader *reader);
 

@@ -39,6 +39,7 @@ static void worker_begin(worker *w, const gt_record_format *format, gt_interner 
     *w = (worker){.format = format, .strings = strings};
     w->reader = gt_record_reader_new(format->fields, format->count, strings);
     gt_record_reader_drop(w->reader, format->unwanted);
+    gt_record_set_context(w->reader, format->context);
     w->writer = gt_store_writer_new(format->columns, format->count, strings);
     if (format->aside) w->aside = gt_store_writer_new(format->columns, format->count, strings);
 }

@@ -22,6 +22,7 @@ typedef struct gt_record_format {
     gt_record_unwanted *unwanted; /* records that are counted but not stored; may be NULL */
     bool (*aside)(
         const gt_record *record); /* records, after `check`, that go into a store of their own; may be NULL */
+    const void *context;          /* for `check`: gt_record_context; may be NULL */
 } gt_record_format;
 
 /* Reads the array at the cursor. False if the JSON is invalid; everything read before that is in the store.

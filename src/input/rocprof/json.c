@@ -139,19 +139,27 @@ static const gt_record_format dispatch_format = {"kernel dispatch",
                                                  GT_DISPATCH_BASIC_COLUMNS,
                                                  check_dispatch,
                                                  NULL,
+                                                 NULL,
                                                  NULL};
 static const gt_record_format copy_format = {
-    "memory copy", copy_fields, gt_copy_columns, GT_COPY_BASIC_COLUMNS, check_copy, NULL, NULL};
+    "memory copy", copy_fields, gt_copy_columns, GT_COPY_BASIC_COLUMNS, check_copy, NULL, NULL, NULL};
 static const gt_record_format symbol_format = {
-    "kernel symbol", symbol_fields, symbol_columns, SYMBOL_BASIC_COLUMNS, check_symbol, NULL, NULL};
+    "kernel symbol", symbol_fields, symbol_columns, SYMBOL_BASIC_COLUMNS, check_symbol, NULL, NULL, NULL};
 /* The same with all columns. */
-static const gt_record_format detailed_dispatch_format = {
-    "kernel dispatch", dispatch_fields, gt_dispatch_columns, GT_DISPATCH_COLUMNS, check_dispatch, NULL, NULL};
+static const gt_record_format detailed_dispatch_format = {"kernel dispatch",
+                                                          dispatch_fields,
+                                                          gt_dispatch_columns,
+                                                          GT_DISPATCH_COLUMNS,
+                                                          check_dispatch,
+                                                          NULL,
+                                                          NULL,
+                                                          NULL};
 static const gt_record_format detailed_copy_format = {
-    "memory copy", copy_fields, gt_copy_columns, GT_COPY_COLUMNS, check_copy, NULL, NULL};
+    "memory copy", copy_fields, gt_copy_columns, GT_COPY_COLUMNS, check_copy, NULL, NULL, NULL};
 static const gt_record_format detailed_symbol_format = {
-    "kernel symbol", symbol_fields, symbol_columns, SYMBOL_COLUMNS, check_symbol, NULL, NULL};
-static const gt_record_format api_format = {"API call", NULL, NULL, 0, NULL, NULL, NULL}; /* counted only */
+    "kernel symbol", symbol_fields, symbol_columns, SYMBOL_COLUMNS, check_symbol, NULL, NULL, NULL};
+static const gt_record_format api_format = {"API call", NULL, NULL, 0,
+                                            NULL,       NULL, NULL, NULL}; /* counted only */
 
 typedef struct reading {
     gt_json json;

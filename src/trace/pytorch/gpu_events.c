@@ -25,10 +25,10 @@ static bool is_copy(gt_str name)
     return false;
 }
 
-gt_gpu_type gt_gpu_type_of(uint8_t kind, gt_str name)
+gt_gpu_type gt_gpu_type_of(const gt_event_view *trace, uint32_t row)
 {
-    if (kind == GT_KIND_MEMCPY || is_copy(name)) return GT_GPU_MEMCPY;
-    return gt_is_communication(name) ? GT_GPU_COMMUNICATION : GT_GPU_COMPUTATION;
+    if (trace->kind[row] == GT_KIND_MEMCPY || is_copy(gt_event_name(trace, row))) return GT_GPU_MEMCPY;
+    return gt_event_communicates(trace, row) ? GT_GPU_COMMUNICATION : GT_GPU_COMPUTATION;
 }
 
 /* ---- launches ---- */

@@ -15,8 +15,8 @@ typedef enum gt_gpu_type {
     GT_GPU_TYPES
 } gt_gpu_type;
 
-/* The type of an event of this kind, which must be that of a GPU event, and name. */
-gt_gpu_type gt_gpu_type_of(uint8_t kind, gt_str name);
+/* The type of a GPU event. Except for copies, it depends on the name alone: cache it by name. */
+gt_gpu_type gt_gpu_type_of(const gt_event_view *trace, uint32_t row);
 
 /* ---- launches ---- */
 

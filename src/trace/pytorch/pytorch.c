@@ -115,6 +115,7 @@ void gt_state_publish(gt_pytorch_state *state)
                 .strings = state->strings,
                 .store = state->store,
                 .tracks = state->tracks,
+                .communication = state->communication,
                 .count = state->count,
                 .recorded = state->recorded,
                 .uid_count = state->uid_count,
@@ -144,6 +145,18 @@ void gt_state_publish(gt_pytorch_state *state)
         .late_roots = state->late_roots,
         .late_root_count = state->late_root_count,
     };
+}
+
+void gt_pytorch_read_use_communication(gt_pytorch_read *read, const gt_comm_kernels *comm)
+{
+    read->state->communication = comm;
+    gt_state_publish(read->state);
+}
+
+void gt_pytorch_use_communication(gt_pytorch_linked *trace, const gt_comm_kernels *comm)
+{
+    trace->state->communication = comm;
+    gt_state_publish(trace->state);
 }
 
 static void state_free(gt_pytorch_state *state)

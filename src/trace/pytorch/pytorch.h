@@ -24,6 +24,7 @@
 
 #include "base/error.h"
 #include "trace/collective_names.h"
+#include "trace/communication.h"
 #include "trace/events.h"
 #include "trace/intervals.h"
 
@@ -76,11 +77,13 @@ static inline bool gt_kind_is_host(uint8_t kind)
  *     end_us      start_us + dur_us, added as TraceLens adds them
  *     integral    GT_INTEGRAL_* bits: which times were written as integers
  *     process     string id of the value's JSON, so that 7 and "7" differ; as thread
+ *     communication  which kernels are communication (gt_comm_family); NULL: those of TraceLens
  *     extra       string id of rare arguments of appended rows, a JSON object; NULL: no row has any */
 #define GT_EVENT_VIEW_FIELDS                                                                                 \
     gt_interner *strings;                                                                                    \
     const gt_store *store;                                                                                   \
     const struct gt_tracks *tracks;                                                                          \
+    const gt_comm_kernels *communication;                                                                    \
     size_t count, recorded, uid_count;                                                                       \
     bool has_python, gpu_only;                                                                               \
     const uint32_t *uid;                                                                                     \
@@ -154,6 +157,10 @@ void gt_pytorch_linked_free(gt_pytorch_linked *trace);
 const gt_event_view *gt_pytorch_read_view(const gt_pytorch_read *read);
 const gt_linked_view *gt_pytorch_view(const gt_pytorch_linked *trace);
 
+/* Sets which kernels are communication; `comm` must outlive the trace, and may be NULL. */
+void gt_pytorch_read_use_communication(gt_pytorch_read *read, const gt_comm_kernels *comm);
+void gt_pytorch_use_communication(gt_pytorch_linked *trace, const gt_comm_kernels *comm);
+
 /* Marks events that run below a checkpoint's recompute function, and the GPU events that they launch. Finds
  * nothing unless the trace was read with python functions. Sets *regions to the number of recompute functions
  * and *marked to the number of events below each, summed up. */
@@ -162,6 +169,14 @@ void gt_pytorch_mark_recompute(gt_pytorch_linked *trace, size_t *regions, size_t
 /* ---- questions about one event ---- */
 
 gt_str gt_event_name(const gt_event_view *events, uint32_t row);
+
+/* Whether the event's name is that of communication. Not fast: cache it by name. */
+static inline bool gt_event_communicates(const gt_event_view *events, uint32_t row)
+{
+    gt_str name = gt_interner_get(events->strings, events->name[row]);
+    return events->communication ? gt_comm_family(events->communication, name) != NULL
+                                 : gt_is_communication(name);
+}
 
 /* process_name, process_labels (of the process's thread 0) and thread_name of a row, as string ids; "Unknown"
  * if the trace does not say. */

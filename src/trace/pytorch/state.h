@@ -16,6 +16,7 @@ typedef struct gt_pytorch_state {
     gt_store *store;
     gt_store *flow_events; /* freed by gt_pytorch_link, which alone uses it; then NULL */
     struct gt_tracks *tracks;
+    const gt_comm_kernels *communication;
     size_t count, recorded, uid_count;
     bool has_python, gpu_only;
     uint32_t *uid;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "trace/communication.h"
 #include "trace/store.h"
 
 /* What to read in addition to the basic columns: bits of gt_read_options.wanted and of gt_rocprof.wanted. */
@@ -197,6 +198,8 @@ typedef struct gt_rocprof {
     gt_rocprof_process *process; /* those read; may be empty without GT_WANT_DISPATCH_DETAILS */
     size_t process_count, process_capacity;
     struct gt_kernel_names *kernel_names;
+    const gt_comm_kernels *communication; /* kernels that are communication, whatever their name suggests; not
+                                             owned; NULL: none */
 } gt_rocprof;
 
 /* An empty run of one process on host "unknown", with stores for what is wanted (default: the basic columns).

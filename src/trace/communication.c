@@ -1,0 +1,224 @@
+/* The table of communication kernels.
+ *
+ * Names are matched as a whole only where they are telling: a compute kernel may also reduce, gather,
+ * dispatch or combine. Most expressions therefore begin with OWN, which skips "void" and the namespaces, so
+ * that they see the function's own name and neither its template arguments nor its parameters. TorchInductor
+ * names its kernels after the ops that it fused (triton_poi_fused_add_all_reduce_0); OWN expressions do not
+ * match them because none begins with triton. */
+#include "trace/communication.h"
+
+#include "base/buffer.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/raise.h"
+#include "compat/python_regex.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define OWN "^(?:void )?(?:(?:\\w+|\\(anonymous namespace\\))::)*"
+
+/* The families are groups of one expression: their own groups must not capture. */
+static const struct {
+    const char *family, *regex;
+} others[] = {
+    /* github.com/deepseek-ai/DeepEP, also as ported by UCCL; deep_ep::layout only counts tokens */
+    {"DeepEP", "^(?:void )?(?:deep_ep|uccl)::(?:\\w+::)*(?:intranode|internode|internode_ll|elastic)::"
+               "|^_ZN\\d+deep_ep(?:\\d+legacy)?\\d+(?:intranode|internode|internode_ll|elastic)\\d"
+               "|^(?:void )?hybrid_ep::"},
+    /* github.com/ROCm/mori */
+    {"MORI", OWN "(?:mori_)?Ep(?:Dispatch|Combine)\\w+|^(?:void )?mori::(?:collective|shmem|cco)::"},
+    /* github.com/ppl-ai/pplx-garden */
+    {"pplx-garden", OWN "a2a_(?:dispatch|combine)_(?:send|recv)_kernel"},
+    /* kernels of the host library, and of PyTorch's extension */
+    {"NVSHMEM",
+     OWN "nvshmem[ix]?_\\w+|^_Z\\d+nvshmem|^(?:void )?c10d::nvshmem_extension::"
+         "|" OWN "(?:barrier|sync|alltoall|broadcast|fcollect|rdxn|reducescatter)_on_stream_kernel"},
+    {"rocSHMEM", OWN "rocshmem\\w*_\\w+|^(?:void )?rocshmem::"},
+    /* github.com/microsoft/mscclpp: also the types of its channels, which only its kernels take */
+    {"MSCCL++", "(?i:msccl)"},
+    /* github.com/uxlfoundation/oneCCL: OpenCL and SYCL kernels */
+    {"oneCCL", "(?i:\\boneccl)|^(?:typeinfo name for )?(?:\\w+::)*"
+               "(?:(?:Allreduce|Allgatherv?|Reduce_?[Ss]catter|Alltoallv?)\\w*[Kk]ernel\\w*"
+               "|(?:allreduce|allgatherv?|alltoallv?|reduce_scatter|reduce_read_write)_kernel_\\w*"
+               "(?:int|float)\\d+_\\w+)"},
+    /* github.com/pytorch/gloo: gloo/cuda.cu */
+    {"Gloo", OWN "_Kernel_\\w+_cuda(?:Sum|Product|Min|Max)\\b"},
+    /* github.com/pytorch/pytorch: torch/csrc/distributed/c10d/symm_mem */
+    {"symmetric memory", "^(?:void )?c10d::(?:symmetric_memory|intra_node_comm)::"
+                         "|" OWN "(?:multimem_\\w*(?:reduce|gather|scatter|broadcast)\\w*"
+                         "|(?:one|two)_shot_\\w*reduce\\w*|(?:put|wait)_signal_kernel\\b)"},
+    /* vLLM, SGLang and AITER: kernels that take the signals of all ranks, and their names */
+    {"custom all-reduce", "\\b(?:vllm|sglang|aiter)::RankSignals\\b|^(?:void )?(?:\\w+::)*quickreduce::"
+                          "|" OWN "(?:cross_device_\\w+|allreduce_prototype_\\w+|custom_all_reduce\\w*"
+                          "|mnnvl_lamport_\\w+|minimax_reduce_\\w*lamport\\w*|inkling_\\w*all_reduce\\w*)"
+                          "|^(?:void )?aiter::(?:allgather|reduce_scatter|ag_gfx|ar_gfx|ar_ll|rs_gfx"
+                          "|allReduceQuant)\\w*"},
+    /* github.com/NVIDIA/TensorRT-LLM and github.com/flashinfer-ai/flashinfer */
+    {"TensorRT-LLM", OWN "(?:\\w*(?i:(?:one|two)_?shot_?all_?reduce)\\w*"
+                         "|(?:moe\\w+_)?allreduce_fusion_kernel\\w*"
+                         "|moeA2A(?:Dispatch|Combine)\\w*|moeAllToAll\\w*)"},
+    /* github.com/NVIDIA/TransformerEngine: comm_gemm_overlap/userbuffers */
+    {"userbuffers", OWN "k?userbuffers_\\w+"},
+    /* kernels that are named after a collective, whoever wrote them */
+    {"other collectives",
+     OWN "(?!\\w*(?i:gemm|matmul))_?(?:all_?reduce|all_?gatherv?|reduce_?scatter|all_?to_?allv?)"
+         "(?:_\\w*)?_kernel\\w*"
+         "|" OWN "(?!\\w*(?i:gemm|matmul))(?:All[Rr]educe|AllGather|ReduceScatter|AllToAll)\\w*Kernel\\w*"},
+};
+
+/* One pass finds all three words: it stops only at a c, and checks the letters next to it. */
+bool gt_is_communication(gt_str name)
+{
+    static const char reduce[] = "cross_device_reduce";
+    const char *bytes = name.bytes;
+    for (size_t i = 0; i + 2 < name.len; i++) {
+        if ((bytes[i] | 32) != 'c') continue;
+        char next = bytes[i + 1] | 32;
+        if (next == 'c' && (bytes[i + 2] | 32) == 'l' && i > 0) {
+            char before = bytes[i - 1] | 32;
+            if (before == 'n' || before == 'r') return true;
+        }
+        if (next == 'r' && name.len - i >= sizeof reduce - 1 &&
+            strncasecmp(bytes + i, reduce, sizeof reduce - 1) == 0)
+            return true;
+    }
+    return false;
+}
+
+struct gt_comm_kernels {
+    bool tracelens, others;
+    gt_python_regex table; /* of `others`: one group per family, so that a name is searched once */
+    struct own {
+        const char *text;
+        gt_python_regex regex;
+    } * own; /* the user's expressions */
+    size_t own_count, own_capacity;
+    atomic_bool gave_up; /* a warning has been printed */
+};
+
+static void compile_table(gt_python_regex *table)
+{
+    gt_buffer text = {0};
+    gt_error error;
+    for (size_t i = 0; i < GT_LENGTH(others); i++) {
+        gt_buffer_add_cstr(&text, i ? "|(" : "(");
+        gt_buffer_add_cstr(&text, others[i].regex);
+        gt_buffer_add_cstr(&text, ")");
+    }
+    gt_buffer_add(&text, "", 1);
+    if (!gt_python_regex_compile(table, text.bytes, &error))
+        gt_raise_internal("communication kernels: %s", error.text);
+    gt_buffer_free(&text);
+}
+
+gt_comm_kernels *gt_comm_kernels_new(unsigned sets)
+{
+    gt_comm_kernels *comm = gt_alloc_zero(1, sizeof *comm);
+    comm->tracelens = sets & GT_COMM_TRACELENS;
+    comm->others = sets & GT_COMM_OTHERS;
+    if (comm->others) compile_table(&comm->table);
+    return comm;
+}
+
+void gt_comm_kernels_free(gt_comm_kernels *comm)
+{
+    if (!comm) return;
+    if (comm->others) gt_python_regex_free(&comm->table);
+    for (size_t i = 0; i < comm->own_count; i++) gt_python_regex_free(&comm->own[i].regex);
+    gt_free(comm->own);
+    gt_free(comm);
+}
+
+bool gt_comm_kernels_add(gt_comm_kernels *comm, const char *regex, gt_error *error)
+{
+    struct own own = {.text = regex};
+    if (!gt_python_regex_compile(&own.regex, regex, error)) return false;
+    GT_PUSH(comm->own, comm->own_count, comm->own_capacity, own);
+    return true;
+}
+
+bool gt_comm_regex_check(const char *regex, gt_error *error)
+{
+    gt_python_regex compiled;
+    if (!gt_python_regex_compile(&compiled, regex, error)) return false;
+    gt_python_regex_free(&compiled);
+    return true;
+}
+
+static bool matches(gt_comm_kernels *comm, const gt_python_regex *regex, const char *text, gt_str name,
+                    gt_python_match *match)
+{
+    gt_error error;
+    if (gt_python_regex_search(regex, name, match, &error)) return match->found;
+    if (!atomic_exchange(&comm->gave_up, true))
+        gt_warn("%s: %s; such kernels are not counted as communication", text, error.text);
+    return false;
+}
+
+static const char *search(gt_comm_kernels *comm, gt_str name)
+{
+    gt_python_match match = {0};
+    const char *family = NULL;
+    for (size_t i = 0; i < comm->own_count && !family; i++)
+        if (matches(comm, &comm->own[i].regex, comm->own[i].text, name, &match)) family = comm->own[i].text;
+    if (!family && comm->others && matches(comm, &comm->table, "communication kernels", name, &match)) {
+        size_t i = 0;
+        while (i + 1 < GT_LENGTH(others) && !match.groups[i + 1].bytes) i++;
+        family = others[i].family;
+    }
+    gt_python_match_free(&match);
+    return family;
+}
+
+const char *gt_comm_family(const gt_comm_kernels *comm, gt_str name)
+{
+    if (!comm || comm->tracelens) {
+        if (gt_is_communication(name)) {
+            bool custom = !gt_str_contains_nocase(name, "nccl") && !gt_str_contains_nocase(name, "rccl");
+            return custom ? "custom all-reduce" : "NCCL or RCCL";
+        }
+    }
+    return comm ? search((gt_comm_kernels *)(uintptr_t)comm, name) : NULL;
+}
+
+/* ---- how much of it there is ---- */
+
+void gt_comm_uses_add(gt_comm_uses *uses, const char *family, size_t kernels, double ms)
+{
+    size_t i = 0;
+    while (i < uses->count && strcmp(uses->items[i].family, family) != 0) i++;
+    if (i == uses->count) GT_PUSH(uses->items, uses->count, uses->capacity, ((gt_comm_use){family, 0, 0}));
+    uses->items[i].kernels += kernels;
+    uses->items[i].ms += ms;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const gt_comm_use *one = a, *other = b;
+    if (one->ms != other->ms) return one->ms > other->ms ? -1 : 1;
+    return strcmp(one->family, other->family);
+}
+
+char *gt_comm_uses_text(gt_comm_uses *uses)
+{
+    gt_buffer text = {0};
+    if (uses->count) qsort(uses->items, uses->count, sizeof *uses->items, by_time);
+    for (size_t i = 0; i < uses->count; i++) {
+        const gt_comm_use *use = &uses->items[i];
+        char *part = gt_format("%s%.200s (%zu %s, %.3f ms)", i ? ", " : "", use->family, use->kernels,
+                               use->kernels == 1 ? "kernel" : "kernels", use->ms);
+        gt_buffer_add_cstr(&text, part);
+        gt_free(part);
+    }
+    gt_buffer_add(&text, "", 1);
+    return text.bytes;
+}
+
+void gt_comm_uses_free(gt_comm_uses *uses)
+{
+    gt_free(uses->items);
+    *uses = (gt_comm_uses){0};
+}
