@@ -136,6 +136,7 @@ void gt_batch_collective_tables(gt_batch_ranks *ranks, gt_table_list *tables)
     gt_error error = {0};
     gt_aggregations mean = {0};
     if (!gt_aggregations_add(&mean, "mean", &error)) gt_raise_internal("%s", error.text);
+    gt_collectives_align(rows, ranks->bases, ranks->count);
     bool by_order_alone = gt_collectives_number(rows);
     gt_collective_matches matches = gt_collective_match(rows);
     gt_collective_sync sync;

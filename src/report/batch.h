@@ -40,6 +40,7 @@ typedef struct gt_batch_ranks {
     gt_table *arguments[GT_BATCH_GROUPS]; /* owned; of the sheet's rows (gt_batch_ops_sheet); NULL until the
                                              sheet is made */
     gt_table **timelines;                 /* owned; by position, NULL if the rank has no GPU events */
+    gt_base_time *bases;                  /* owned; by position */
     gt_table_list kernels;                /* kernels_<rank>, if requested */
     bool gpu_only;                        /* no rank has ops */
     size_t events;                        /* in all files */

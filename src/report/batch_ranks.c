@@ -127,6 +127,7 @@ static void keep(job *j, size_t place, const gt_linked_view *trace, rank_rows *r
 {
     gt_batch_ranks *ranks = j->ranks;
     use_strings(rows, ranks->timelines[place], ranks->strings);
+    ranks->bases[place] = gt_store_base_time(trace->store);
     ranks->events += trace->uid_count;
     ranks->gpu_only &= trace->gpu_only;
     j->rows[place] = *rows;
@@ -185,6 +186,7 @@ bool gt_batch_ranks_read(gt_batch_ranks *ranks, char *const *paths, const int64_
     *ranks =
         (gt_batch_ranks){.strings = gt_interner_new(), .count = count, .numbers = numbers, .gpu_only = true};
     ranks->timelines = gt_alloc_zero(count, sizeof *ranks->timelines);
+    ranks->bases = gt_alloc_zero(count, sizeof *ranks->bases);
     for (size_t i = 0; i < GT_BATCH_GROUPS; i++)
         ranks->ops_found[i] = gt_alloc_zero(count, sizeof *ranks->ops_found[i]);
     unsigned threads = options->threads ? options->threads : 1;
@@ -222,6 +224,7 @@ void gt_batch_ranks_free(gt_batch_ranks *ranks)
     }
     for (size_t i = 0; i < ranks->count; i++) gt_table_free(ranks->timelines[i]);
     gt_free(ranks->timelines);
+    gt_free(ranks->bases);
     gt_table_list_free(&ranks->kernels);
     gt_interner_free(ranks->strings);
     *ranks = (gt_batch_ranks){0};

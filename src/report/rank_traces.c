@@ -29,6 +29,7 @@ typedef struct job {
     bool *is_done;               /* by rank */
     size_t appended;             /* number of ranks whose extra tables are appended */
     int64_t *rank_in_trace;      /* by rank: the rank number in the trace */
+    gt_base_time *bases;         /* by rank */
     size_t next;
     pthread_mutex_t lock;
 } job;
@@ -66,6 +67,7 @@ static void keep(job *j, size_t rank, const gt_rank_events *events, gt_table *ta
     gt_table_use_strings(table, j->traces->strings);
     j->tables[rank] = table;
     j->rank_in_trace[rank] = events->rank;
+    j->bases[rank] = gt_store_base_time(events->store);
     j->traces->events += events->events;
     if (rank == 0) j->traces->devices = events->devices;
 }
@@ -179,6 +181,7 @@ void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank
     j.tables = gt_alloc_zero(rank_count, sizeof *j.tables);
     j.extra_tables = gt_alloc_zero(rank_count, sizeof *j.extra_tables);
     j.is_done = gt_alloc_zero(rank_count, sizeof *j.is_done);
+    j.bases = gt_alloc_zero(rank_count, sizeof *j.bases);
     j.rank_in_trace = gt_alloc(rank_count * sizeof *j.rank_in_trace);
     for (size_t rank = 0; rank < rank_count; rank++) j.rank_in_trace[rank] = GT_EVENT_NONE;
     pthread_mutex_init(&j.lock, NULL);
@@ -190,10 +193,12 @@ void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank
     pthread_mutex_destroy(&j.lock);
     compare_ranks(&j);
     traces->rows = join(j.tables, rank_count, traces->strings);
+    gt_collectives_align(traces->rows, j.bases, rank_count);
     gt_free(j.tables);
     gt_free(j.extra_tables);
     gt_free(j.is_done);
     gt_free(j.rank_in_trace);
+    gt_free(j.bases);
 }
 
 void gt_rank_traces_free(gt_rank_traces *traces)

@@ -13,6 +13,7 @@
 #define GT_COL_BUS_BW_GB_PER_S_MEAN                  GT_COL("bus bw (GB/s)_mean")
 #define GT_COL_CATEGORIES                            GT_COL("Categories")
 #define GT_COL_CATEGORY                              GT_COL("Category")
+#define GT_COL_CLOCK_OFFSET_US                       GT_COL("clock_offset_us")
 #define GT_COL_COLLECTIVE_ID                         GT_COL("collective_id")
 #define GT_COL_COLLECTIVE_NAME                       GT_COL("Collective name")
 #define GT_COL_COMPUTE_SPEC                          GT_COL("Compute Spec")

@@ -175,6 +175,7 @@ struct gt_store {
     gt_store_piece all;
     adopted *adopted;
     size_t adopted_count, adopted_capacity;
+    gt_base_time base_time;
 };
 
 struct gt_store_writer {
@@ -370,6 +371,16 @@ void gt_store_adopt_strings(gt_store *store, const gt_interner *strings)
 size_t gt_store_count(const gt_store *store)
 {
     return store->all.rows;
+}
+
+void gt_store_set_base_time(gt_store *store, int64_t ns)
+{
+    store->base_time = (gt_base_time){true, ns};
+}
+
+gt_base_time gt_store_base_time(const gt_store *store)
+{
+    return store->base_time;
 }
 
 size_t gt_store_records(const gt_store *store)

@@ -73,6 +73,14 @@ void gt_store_adopt_strings(gt_store *store, const gt_interner *strings);
 
 size_t gt_store_count(const gt_store *store);   /* events added */
 size_t gt_store_records(const gt_store *store); /* events added and skipped */
+
+/* What the times of a trace count from, if it says: baseTimeNanoseconds. */
+typedef struct gt_base_time {
+    bool known;
+    int64_t ns; /* since 1970 */
+} gt_base_time;
+void gt_store_set_base_time(gt_store *store, int64_t ns);
+gt_base_time gt_store_base_time(const gt_store *store);
 gt_interner *gt_store_strings(const gt_store *store);
 /* Replaces the strings. Only for a store without string cells. */
 void gt_store_use_strings(gt_store *store, gt_interner *strings);

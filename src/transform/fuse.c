@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "json/scan.h"
 #include "output/file.h"
+#include "trace/store.h"
 #include "transform/fuse_event.h"
 
 #include <inttypes.h>
@@ -90,13 +91,7 @@ static void plan_ids(fuse_plan *p, const id_range *range)
     }
 }
 
-/* The clock of the times of a trace. */
-typedef struct base_time {
-    bool known;
-    int64_t ns;
-} base_time;
-
-static void plan_times(fuse_plan *p, char *const *paths, const base_time *bases, size_t first,
+static void plan_times(fuse_plan *p, char *const *paths, const gt_base_time *bases, size_t first,
                        size_t rank_count)
 {
     p->shift_ns = gt_alloc_zero(rank_count, sizeof *p->shift_ns);
@@ -118,7 +113,7 @@ static bool make_plan(fuse_plan *p, char *const *paths, size_t rank_count, const
     id_range range = {0};
     size_t first = 0;
     bool planned = true;
-    base_time *bases = gt_alloc_zero(rank_count, sizeof *bases);
+    gt_base_time *bases = gt_alloc_zero(rank_count, sizeof *bases);
     *p = (fuse_plan){0};
     while (!paths[first]) first++;
     for (size_t rank = first; rank < rank_count && planned; rank++) {
@@ -129,7 +124,7 @@ static bool make_plan(fuse_plan *p, char *const *paths, size_t rank_count, const
         planned = gt_fuse_walk_trace(&w, paths[rank], note_ids_of_record, counts ? &range : &unused, error) ||
                   options->keep_damaged;
         if (!planned) gt_fuse_name_rank(error, rank);
-        bases[rank] = (base_time){w.has_base_time, w.base_time_ns};
+        bases[rank] = (gt_base_time){w.has_base_time, w.base_time_ns};
         if (!options->ids_of_all_ranks && !options->align_times) break;
     }
     plan_ids(p, &range);
@@ -204,9 +199,12 @@ typedef struct copier {
     size_t idle_count, idle_capacity;
     process_list processes;
 
-    size_t taken_rank;      /* of the batch finished last */
-    uint64_t taken_events;  /* of that rank */
-    bool taken_rank_failed; /* the rest of that rank is dropped */
+    gt_base_time first_base; /* of the first rank that has one; noted if times are not aligned */
+    size_t first_base_rank, other_clocks, other_clock; /* ranks with another base: how many, the first one */
+    int64_t other_clock_ns;                            /* its difference */
+    size_t taken_rank;                                 /* of the batch finished last */
+    uint64_t taken_events;                             /* of that rank */
+    bool taken_rank_failed;                            /* the rest of that rank is dropped */
     gt_error error;
     bool has_stopped;
     gt_fuse_result *result;
@@ -385,6 +383,28 @@ static bool gather_record(gt_fuse_walk *w)
     return true;
 }
 
+static void note_base_time(copier *c, size_t rank, int64_t base_ns)
+{
+    int64_t difference_ns;
+    if (!c->first_base.known) {
+        c->first_base = (gt_base_time){true, base_ns};
+        c->first_base_rank = rank;
+    } else if (base_ns != c->first_base.ns && !c->other_clocks++) {
+        c->other_clock = rank;
+        c->other_clock_ns =
+            __builtin_sub_overflow(base_ns, c->first_base.ns, &difference_ns) ? INT64_MAX : difference_ns;
+    }
+}
+
+static void warn_of_clocks(const copier *c)
+{
+    if (c->other_clocks)
+        gt_warn("rank %zu%s: baseTimeNanoseconds differs from that of rank %zu by %.6f s, so its events are "
+                "shifted in the fused trace; --align_times aligns them",
+                c->other_clock, c->other_clocks > 1 ? " and others" : "", c->first_base_rank,
+                (double)c->other_clock_ns / 1e9);
+}
+
 /* Failures in the events of a rank are known when its batches are finished, possibly only when the next
  * rank is read. */
 static void copy_rank(copier *c, size_t rank)
@@ -394,6 +414,7 @@ static void copy_rank(copier *c, size_t rank)
     bool whole = gt_fuse_walk_trace(&w, c->paths[rank], gather_record, c, &error);
     submit_batch(c);
     c->result->ranks += whole || w.events;
+    if (!c->options->align_times && w.has_base_time) note_base_time(c, rank, w.base_time_ns);
     if (whole) return;
     gt_text_file_finish_pieces(c->file);
     start_rank(c, rank);
@@ -466,6 +487,7 @@ static bool copy_all(copier *c, const fuse_plan *p, size_t rank_count, gt_error 
         *error = c->error;
         return false;
     }
+    warn_of_clocks(c);
     write_processes(c);
     gt_text_file_write(c->file, end);
     return true;

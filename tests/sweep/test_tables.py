@@ -511,6 +511,13 @@ def check_odd_overlap(s):
     write_csv(s, "threads,channel,rank,kernel_name,kernel_time_max_us,max_duration_timestamp_ms", "256,28,1,K,100,2.0", name="plain.csv")
     s.run("overlap", "--input-csv", "plain.csv", "--tracelens-path", "s", "--quiet")
     s.same("the report's duration", s.csv("plain_with_collective_overlap.csv")[0]["overlapping_collective_count"], "1")
+    other_clock = [row + [-5e6 if row[2] == 1 else 0] for row in rows((1, "allreduce", 2000 - 5e6, 100), (0, "allreduce", 2000, 40))]
+    other_clock[0][-1] = "clock_offset_us"  # the report has moved rank 1 to the clock of rank 0
+    write_workbook(s.path(folder, "collective_70ch.xlsx"), nccl_long=other_clock)
+    write_csv(s, "threads,channel,rank,kernel_name,kernel_time_max_us,max_duration_timestamp_ms", "256,70,1,K,100,2.0", "256,70,0,K,100,2.0",
+              name="clocks.csv")
+    s.run("overlap", "--input-csv", "clocks.csv", "--tracelens-path", "s", "--quiet")
+    s.same("times of the trace", [row["overlapping_collective_count"] for row in s.csv("clocks_with_collective_overlap.csv")], ["1", "1"])
 
 
 # ---- timeline and comms: unusual reports ----

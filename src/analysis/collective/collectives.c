@@ -342,7 +342,11 @@ bool gt_collectives_number(gt_table *rows)
     name_groups(rows, by_order_alone);
     number_in_groups(rows, by_order_alone);
     gt_table_widen_ints(rows);
-    gt_table_select(rows, long_columns, GT_LENGTH(long_columns));
+    gt_col columns[GT_LENGTH(long_columns) + 1];
+    size_t count = GT_LENGTH(long_columns);
+    for (size_t i = 0; i < count; i++) columns[i] = long_columns[i];
+    if (gt_table_find(rows, GT_COL_CLOCK_OFFSET_US) != SIZE_MAX) columns[count++] = GT_COL_CLOCK_OFFSET_US;
+    gt_table_select(rows, columns, count);
     return by_order_alone;
 }
 

@@ -2,6 +2,7 @@
  *
  *     nccl_long, nccl_summary_long                      collectives.c
  *     coll_analysis (of one trace)                      collectives.c
+ *     clock_offset_us (of nccl_long)                    clocks.c
  *     nccl_implicit_sync, nccl_summary_implicit_sync    sync.c
  *     straggler_summary                                 stragglers.c
  *     nccl_all2allv, nccl_summary_all2allv              all2allv.c
@@ -11,6 +12,7 @@
  * rank's trace has one kernel for it; the sheets put the kernels of all ranks together:
  *
  *     rows = gt_collectives_of_rank(trace, 0);          one row per kernel; append other ranks' rows
+ *     gt_collectives_align(rows, bases, rank_count);    times of all ranks on one clock
  *     in_order = gt_collectives_number(rows);           nccl_long: kernels of one collective share an id
  *     matches = gt_collective_match(rows);              the kernels of each collective, one per rank
  *     gt_collective_sync_find(&sync, &matches, ...);    those in which ranks wait for each other
@@ -43,6 +45,13 @@
 gt_table *gt_collectives_of_rank(const gt_event_view *trace, int64_t rank);
 /* The same for a store that contains only those kernels. */
 gt_table *gt_collectives_of_store(const gt_store *store, int64_t rank);
+
+/* Moves the times of all ranks to one clock, that of the first rank with a base time. The times of a trace
+ * count from its base time, so ranks with different ones cannot be compared as they are. bases[rank] is that
+ * of a rank. If a rank was moved, the column clock_offset_us says by how much: ts - clock_offset_us is the
+ * time in the trace. Warns about ranks that cannot be moved because they have no base time. Must come before
+ * gt_collectives_number. */
+void gt_collectives_align(gt_table *rows, const gt_base_time *bases, size_t rank_count);
 
 /* Turns the rows of all ranks, in order of ranks, into nccl_long: names the groups, numbers the collectives
  * in them, and gives the columns their types and order. True if collectives can be matched by their order

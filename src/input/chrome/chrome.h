@@ -44,6 +44,10 @@ typedef struct gt_chrome_visitor {
     bool (*member)(void *context, gt_json *json, gt_str key); /* any other member; NULL: skip them */
 } gt_chrome_visitor;
 
+/* A function for `member`, or for it to call: notes baseTimeNanoseconds in the store and skips other members.
+ */
+bool gt_chrome_read_base_time(gt_json *json, gt_str key, gt_store *store);
+
 /* Reads the whole document. *found says whether it has a list of events. False if the JSON is damaged or
  * truncated, or a function of the visitor failed. */
 bool gt_chrome_visit(gt_json *json, const gt_chrome_visitor *visitor, bool *found);

@@ -45,6 +45,16 @@ bool gt_chrome_accept(const gt_json *json, bool read, bool found, size_t events,
     return true;
 }
 
+bool gt_chrome_read_base_time(gt_json *json, gt_str key, gt_store *store)
+{
+    gt_json_number number;
+    if (!gt_str_equals(key, "baseTimeNanoseconds") || gt_json_peek(json) != GT_JSON_NUMBER)
+        return gt_json_skip(json);
+    if (!gt_json_read_number(json, &number)) return false;
+    if (number.is_int) gt_store_set_base_time(store, number.integer);
+    return true;
+}
+
 /* ---- events into a store ---- */
 
 typedef struct event_stores {
@@ -60,6 +70,12 @@ static bool read_events(void *context, gt_json *json)
                      : gt_records_read(json, to->format, to->store, to->options);
 }
 
+static bool read_member(void *context, gt_json *json, gt_str key)
+{
+    const event_stores *to = context;
+    return gt_chrome_read_base_time(json, key, to->store);
+}
+
 bool gt_chrome_read_events(gt_stream *stream, const gt_record_format *format, gt_store *store,
                            gt_store *aside, const char *missing, const gt_read_options *options,
                            gt_error *error)
@@ -69,7 +85,7 @@ bool gt_chrome_read_events(gt_stream *stream, const gt_record_format *format, gt
     event_stores to = {format, store, aside, options};
     if (!options->is_part) gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     gt_json_begin(&json, stream, 0);
-    bool read = gt_chrome_visit(&json, &(gt_chrome_visitor){&to, read_events, NULL}, &found);
+    bool read = gt_chrome_visit(&json, &(gt_chrome_visitor){&to, read_events, read_member}, &found);
     if (!options->is_part) gt_progress_end();
     return gt_chrome_accept(&json, read, found, gt_store_records(store), missing, options, error);
 }

@@ -179,7 +179,8 @@ static bool read_rank_member(void *context, gt_json *json, gt_str key)
 {
     const rank_reader *r = context;
     if (gt_str_equals(key, "deviceProperties")) return count_devices(json, &r->events->devices);
-    return gt_str_equals(key, "distributedInfo") ? read_rank(json, r->events) : gt_json_skip(json);
+    return gt_str_equals(key, "distributedInfo") ? read_rank(json, r->events)
+                                                 : gt_chrome_read_base_time(json, key, r->events->store);
 }
 
 gt_rank_events *gt_kineto_read_collectives(gt_stream *stream, const gt_comm_kernels *comm, unsigned threads,

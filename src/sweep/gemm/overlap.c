@@ -78,9 +78,12 @@ static void take_sheet(setting *s, const gt_report_grid *sheet, gt_interner *str
         if (columns[i] == UINT32_MAX) columns[i] = wanted[i].place;
         if (columns[i] >= grid->columns) return;
     }
+    /* The report may have moved a rank to the clock of another one; GEMMs have the times of the trace. */
+    uint32_t offset = gt_report_grid_find(sheet, GT_COL_CLOCK_OFFSET_US);
     for (uint32_t row = 1; row < grid->rows; row++) {
         double rank = gt_sheet_cell_as_number(gt_sheet_grid_at(grid, row, columns[RANK]));
         double start_us = gt_sheet_cell_as_number(gt_sheet_grid_at(grid, row, columns[START]));
+        if (offset != UINT32_MAX) start_us -= gt_sheet_cell_as_number(gt_sheet_grid_at(grid, row, offset));
         double dur_us = gt_sheet_cell_as_number(gt_sheet_grid_at(grid, row, columns[DURATION]));
         if (!(rank >= 0 && rank <= INT32_MAX) || isnan(start_us) || isnan(dur_us) || start_us == 0 ||
             dur_us == 0)

@@ -1,0 +1,110 @@
+/* Are the times of several ranks on one clock?
+ *
+ * The times of a PyTorch trace are microseconds since its baseTimeNanoseconds, which may differ between
+ * ranks:
+ *
+ *     rank 0   base 1,751,410,836 s   a collective starts at ts 7,000,000
+ *     rank 1   base 1,751,410,831 s   the same one starts at ts 12,000,010, that is 10 us later
+ *
+ * Absolute times in double microseconds would be exact to a quarter of a microsecond only. So times are moved
+ * by the difference of the bases, which is an integer of nanoseconds. Traces from before baseTimeNanoseconds
+ * have times since 1970: their base is 0. */
+#include "analysis/collective/sheets.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "schema/columns.h"
+
+#include <math.h>
+
+#define EPOCH_LIKE_US 1e14 /* 1973: a trace whose times are above this counts from 1970 */
+
+static double start_at(const gt_column *starts, size_t row)
+{
+    return starts->type == GT_TYPE_INT ? (double)starts->ints[row] : starts->floats[row];
+}
+
+/* The earliest start of each rank; infinity if it has no rows. The caller frees it. */
+static double *earliest_starts(const gt_table *rows, size_t rank_count)
+{
+    const int64_t *ranks = gt_table_column(rows, GT_COL_RANK)->ints;
+    const gt_column *starts = gt_table_column(rows, GT_COL_TS);
+    double *earliest = gt_alloc(rank_count * sizeof *earliest);
+    for (size_t rank = 0; rank < rank_count; rank++) earliest[rank] = (double)INFINITY;
+    for (size_t row = 0; row < rows->row_count; row++) {
+        double start = start_at(starts, row), *of = &earliest[ranks[row]];
+        if (start < *of) *of = start;
+    }
+    return earliest;
+}
+
+/* How far each rank is moved. The caller frees it; NULL if no rank is. */
+static int64_t *find_offsets(const gt_table *rows, const gt_base_time *bases, size_t rank_count)
+{
+    size_t first = 0, unknown = 0, first_unknown = 0;
+    while (first < rank_count && !bases[first].known) first++;
+    if (first == rank_count) return NULL;
+    int64_t *offsets_ns = gt_alloc_zero(rank_count, sizeof *offsets_ns);
+    double *earliest = earliest_starts(rows, rank_count);
+    bool any = false;
+    for (size_t rank = 0; rank < rank_count; rank++) {
+        if (isinf(earliest[rank])) continue;
+        bool since_1970 = !bases[rank].known && earliest[rank] > EPOCH_LIKE_US;
+        int64_t base_ns = since_1970 ? 0 : bases[rank].ns;
+        if ((!bases[rank].known && !since_1970) ||
+            __builtin_sub_overflow(base_ns, bases[first].ns, &offsets_ns[rank])) {
+            offsets_ns[rank] = 0;
+            if (!unknown++) first_unknown = rank;
+        }
+        any |= offsets_ns[rank] != 0;
+    }
+    gt_free(earliest);
+    if (unknown)
+        gt_warn(
+            "rank %zu%s: no usable baseTimeNanoseconds; times are compared as if they were on the clock of "
+            "rank %zu",
+            first_unknown, unknown > 1 ? " and others" : "", first);
+    if (any) return offsets_ns;
+    gt_free(offsets_ns);
+    return NULL;
+}
+
+static bool all_whole(const int64_t *offsets_ns, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (offsets_ns[i] % 1000) return false;
+    return true;
+}
+
+static void make_float(gt_column *column, size_t rows)
+{
+    double *floats = gt_alloc(rows * sizeof *floats);
+    for (size_t row = 0; row < rows; row++) floats[row] = (double)column->ints[row];
+    gt_free(column->ints);
+    column->floats = floats;
+    column->type = GT_TYPE_FLOAT;
+}
+
+void gt_collectives_align(gt_table *rows, const gt_base_time *bases, size_t rank_count)
+{
+    if (!rows->row_count) return;
+    int64_t *offsets_ns = find_offsets(rows, bases, rank_count);
+    if (!offsets_ns) return;
+    const int64_t *ranks = gt_table_column(rows, GT_COL_RANK)->ints;
+    bool whole = all_whole(offsets_ns, rank_count);
+    size_t offset = gt_table_add_column(rows, GT_COL_CLOCK_OFFSET_US, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    gt_column *starts = &rows->columns[gt_table_find(rows, GT_COL_TS)];
+    if (!whole && starts->type == GT_TYPE_INT) make_float(starts, rows->row_count);
+    for (size_t row = 0; row < rows->row_count; row++) {
+        int64_t ns = offsets_ns[ranks[row]];
+        if (whole)
+            gt_table_set_int(rows, offset, row, ns / 1000);
+        else
+            gt_table_set_float(rows, offset, row, (double)ns / 1000.0);
+        if (starts->type == GT_TYPE_INT)
+            starts->ints[row] += ns / 1000;
+        else if (ns)
+            starts->floats[row] += (double)(ns / 1000) + (double)(ns % 1000) / 1000.0;
+    }
+    gt_free(offsets_ns);
+}
