@@ -14,7 +14,7 @@ typedef struct gt_genesis_options {
     bool kernel_details, short_kernel_study;
     bool steady_state; /* timeline of the steady state only; otherwise of the whole run */
     int64_t gap_ns, fallback_ns;
-    bool named_agents_unknown; /* gt_pftrace_memory_copies: only_numbers */
+    bool named_agents_unknown; /* gt_pftrace_memory_copies: as_tracelens */
 } gt_genesis_options;
 
 /* The description of the capture in the summary; strings are printed as they are. */

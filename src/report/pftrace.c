@@ -5,6 +5,7 @@
 #include "report/summary.h"
 
 #include "analysis/pftrace/sheets.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "output/output.h"
 #include "compat/number.h"
@@ -38,9 +39,20 @@ bool gt_pftrace_api_tables(const gt_chrome *trace, const gt_pftrace_api_options 
     return table != NULL;
 }
 
-void gt_pftrace_copy_tables(const gt_chrome *trace, bool only_numbers, gt_table_list *tables)
+void gt_pftrace_copy_tables(const gt_chrome *trace, bool as_tracelens, gt_table_list *tables)
 {
-    gt_table_list_add(tables, gt_pftrace_memory_copies(trace, only_numbers));
+    gt_table *copies = gt_pftrace_memory_copies(trace, as_tracelens);
+    gt_table_list_add(tables, copies);
+    if (gt_pftrace_has_pytorch_copies(trace)) {
+        static const char more[] =
+            "`gputally pytorch` shows their times, bandwidths and ops in memory_copies";
+        if (as_tracelens)
+            gt_warn("the copies of a PyTorch trace are not counted; %s", more);
+        else
+            gt_info("copies of a PyTorch trace: %s", more);
+    } else if (!copies->row_count && !as_tracelens) {
+        gt_warn("the trace has no memory copies");
+    }
 }
 
 /* ---- activity: its Markdown ---- */

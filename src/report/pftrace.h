@@ -33,7 +33,7 @@ bool gt_pftrace_api_tables(const gt_chrome *trace, const gt_pftrace_api_options 
 void gt_pftrace_activity_tables(const gt_chrome *trace, const gt_pftrace_activity_options *options,
                                 gt_table_list *tables, gt_buffer *markdown);
 /* memory_copy_by_copy_bytes */
-void gt_pftrace_copy_tables(const gt_chrome *trace, bool only_numbers, gt_table_list *tables);
+void gt_pftrace_copy_tables(const gt_chrome *trace, bool as_tracelens, gt_table_list *tables);
 
 void gt_pftrace_print_summary(FILE *out, const gt_chrome *trace, const gt_table_list *tables);
 

@@ -108,14 +108,16 @@ static void add_if_any(gt_table_list *tables, gt_table *table)
 }
 
 static bool add_kernel_sheets(const gt_linked_view *trace, const gt_launchers *launchers,
-                              gt_extension *extension, gt_phases *phases, double total_ms,
-                              const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
+                              const gt_devices *devices, gt_extension *extension, gt_phases *phases,
+                              double total_ms, const gt_pytorch_options *options, gt_table_list *tables,
+                              gt_error *error)
 {
     gt_pytorch_kernels kernels = gt_pytorch_kernels_find(trace, extension);
     bool made = true;
     bool summary = options->kernel_summary || (trace->gpu_only && options->gpu_only_kernel_summary);
     if (summary) add_if_any(tables, gt_pytorch_kernel_summary(&kernels, launchers, total_ms));
     if (summary && phases) add_phase_kernel_sheets(&kernels, launchers, phases, tables);
+    if (devices) add_if_any(tables, gt_pytorch_memory_copies(trace, devices));
     if (options->short_kernel_study) {
         const gt_pytorch_short_options study = {.threshold_us = options->short_threshold_us,
                                                 .bins = options->short_bins,
@@ -247,8 +249,9 @@ static void print_unlinked(FILE *out, const gt_linked_view *trace, const gt_pyto
 }
 
 /* gpu_timeline and gpu_timeline_by_device. NULL if the trace has no GPU events to count. */
-static const gt_table *add_timelines(const gt_linked_view *trace, const gt_pytorch_options *options,
-                                     gt_table_list *tables, gt_error *error)
+static const gt_table *add_timelines(const gt_linked_view *trace, const gt_devices *devices,
+                                     const gt_pytorch_options *options, gt_table_list *tables,
+                                     gt_error *error)
 {
     const gt_pytorch_timeline_options wanted = {
         .include_unlinked = options->include_unlinked_kernels,
@@ -259,19 +262,16 @@ static const gt_table *add_timelines(const gt_linked_view *trace, const gt_pytor
     gt_table *timeline = gt_pytorch_gpu_timeline(trace, wanted, error);
     if (!timeline) return NULL;
     gt_table_list_add(tables, timeline);
-    if (options->extra_sheets) {
-        gt_devices devices = gt_devices_find(&trace->events);
-        gt_table *by_device = gt_pytorch_gpu_timeline_by_device(trace, &devices, wanted);
-        if (by_device) gt_table_list_add(tables, by_device);
-        gt_devices_free(&devices);
-    }
+    gt_table *by_device = devices ? gt_pytorch_gpu_timeline_by_device(trace, devices, wanted) : NULL;
+    if (by_device) gt_table_list_add(tables, by_device);
     return timeline;
 }
 
-static bool add_sheets(const gt_linked_view *trace, gt_extension *extension,
+/* `devices` is NULL without extra sheets. */
+static bool add_sheets(const gt_linked_view *trace, const gt_devices *devices, gt_extension *extension,
                        const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
 {
-    const gt_table *timeline = add_timelines(trace, options, tables, error);
+    const gt_table *timeline = add_timelines(trace, devices, options, tables, error);
     if (!timeline) return false;
     warn_about_unlinked(trace, options);
     if (trace->gpu_only)
@@ -285,7 +285,7 @@ static bool add_sheets(const gt_linked_view *trace, gt_extension *extension,
     if (phases && trace->gpu_only) print_no_phase_ops();
     bool made =
         (trace->gpu_only || add_host_sheets(trace, &launchers, extension, phases, options, tables, error)) &&
-        add_kernel_sheets(trace, &launchers, extension, phases, total_ms, options, tables, error);
+        add_kernel_sheets(trace, &launchers, devices, extension, phases, total_ms, options, tables, error);
     gt_phases_free(phases);
     gt_launchers_free(&launchers);
     if (made && options->coll_analysis && !trace->gpu_only)
@@ -430,8 +430,12 @@ bool gt_pytorch_tables(gt_pytorch_linked *trace, const gt_pytorch_options *optio
         if (options->comparison && !view->gpu_only) gt_pseudo_ops_add(options->comparison);
     }
     if (options->detect_recompute) mark_recompute(trace);
-    bool all = (!options->extension || run_extension(trace, options->extension, &answer, error)) &&
-               add_sheets(view, answer.extension, options, &made, error);
+    bool all = !options->extension || run_extension(trace, options->extension, &answer, error);
+    gt_devices devices = {0};
+    if (all && options->extra_sheets) devices = gt_devices_find(&view->events);
+    all = all &&
+          add_sheets(view, options->extra_sheets ? &devices : NULL, answer.extension, options, &made, error);
+    gt_devices_free(&devices);
     if (all && options->hint_communication) hint_at_communication(view);
     if (all && options->extra) add_extra_sheets(&view->events, &options->extra_options, &made);
     if (options->legacy_names) use_old_names(&made);

@@ -3,10 +3,10 @@
  * Sheets: gpu_timeline, gpu_timeline_by_device, ops_summary_by_category, ops_summary, ops_unique_args,
  * ops_unique_args_kl_overlap, unified_perf_summary, diff_stats, unified_perf_summary_kl_overlap,
  * ops_summary_prefill, ops_summary_decode, those of op families (GEMM, SDPA_fwd, ...), kernel_summary,
- * kernel_summary_prefill, kernel_summary_decode, short_kernel_histogram, short_kernels_summary,
- * coll_analysis, and the extra sheets (gt_extra_tables). Sheets that the options exclude and sheets without
- * rows (except the timeline and the two of short kernels) are omitted. A trace without cpu_ops has only the
- * timeline and the kernel sheets. */
+ * kernel_summary_prefill, kernel_summary_decode, memory_copies, short_kernel_histogram,
+ * short_kernels_summary, coll_analysis, and the extra sheets (gt_extra_tables). Sheets that the options
+ * exclude and sheets without rows (except the timeline and the two of short kernels) are omitted. A trace
+ * without cpu_ops has only the timeline and the kernel sheets. */
 #ifndef GT_REPORT_PYTORCH_H
 #define GT_REPORT_PYTORCH_H
 

@@ -10,7 +10,10 @@
 
 /* ---- Several reports ---- */
 
+#define GT_COL_BANDWIDTH_GB_PER_S                    GT_COL("Bandwidth (GB/s)")
 #define GT_COL_BUS_BW_GB_PER_S_MEAN                  GT_COL("bus bw (GB/s)_mean")
+#define GT_COL_BYTES                                 GT_COL("bytes")
+#define GT_COL_BYTES_KNOWN                           GT_COL("bytes known")
 #define GT_COL_CATEGORIES                            GT_COL("Categories")
 #define GT_COL_CATEGORY                              GT_COL("Category")
 #define GT_COL_CLOCK_OFFSET_US                       GT_COL("clock_offset_us")
@@ -26,6 +29,7 @@
 #define GT_COL_DATA_MOVED_MB                         GT_COL("Data Moved (MB)")
 #define GT_COL_DATA_MOVED_MB_FIRST                   GT_COL("Data Moved (MB)_first")
 #define GT_COL_DEVICE                                GT_COL("device")
+#define GT_COL_DIRECTION                             GT_COL("direction")
 #define GT_COL_DTYPE                                 GT_COL("dtype")
 #define GT_COL_DUR                                   GT_COL("dur")
 #define GT_COL_DURATION_US                           GT_COL("duration_us")
@@ -157,6 +161,8 @@
 #define GT_COL_KERNEL_DURATION_US_MEAN    GT_COL("Kernel duration (µs)_mean")
 #define GT_COL_KERNEL_DURATION_US_MIN     GT_COL("Kernel duration (µs)_min")
 #define GT_COL_KERNEL_DURATION_US_SUM     GT_COL("Kernel duration (µs)_sum")
+#define GT_COL_KIND                       GT_COL("kind")
+#define GT_COL_KNOWN_DUR                  GT_COL("known dur")
 #define GT_COL_MEAN_DURATION_US           GT_COL("mean_duration_us")
 #define GT_COL_NUM_KERNELS                GT_COL("num_kernels")
 #define GT_COL_ORIGAMI_TB_PER_S           GT_COL("Origami TB/s")
@@ -169,6 +175,7 @@
 #define GT_COL_ORIGAMI_TFLOPS_PER_S_FIRST GT_COL("Origami TFLOPS/s_first")
 #define GT_COL_ORIGAMI_TIME_US            GT_COL("Origami Time (µs)")
 #define GT_COL_ORIGAMI_TIME_US_FIRST      GT_COL("Origami Time (µs)_first")
+#define GT_COL_OUTERMOST_CPU_OP           GT_COL("Outermost cpu_op")
 #define GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARIZE_KERNEL_STATS                                            \
     GT_COL("overlapping_kernels_details__summarize_kernel_stats")
 #define GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARY GT_COL("overlapping_kernels_details_summary")
@@ -386,14 +393,11 @@
 /* ---- rocprofv3 reports ---- */
 
 #define GT_COL_AGENT_ID              GT_COL("agent_id")
-#define GT_COL_BANDWIDTH_GB_PER_S    GT_COL("Bandwidth (GB/s)")
 #define GT_COL_BIN_END               GT_COL("bin_end")
 #define GT_COL_BIN_START             GT_COL("bin_start")
 #define GT_COL_BLOCK_X               GT_COL("block_x")
 #define GT_COL_BLOCK_Y               GT_COL("block_y")
 #define GT_COL_BLOCK_Z               GT_COL("block_z")
-#define GT_COL_BYTES                 GT_COL("bytes")
-#define GT_COL_BYTES_KNOWN           GT_COL("bytes known")
 #define GT_COL_COUNTED               GT_COL("counted")
 #define GT_COL_COUNTER               GT_COL("counter")
 #define GT_COL_DISPATCH              GT_COL("dispatch")
@@ -445,7 +449,6 @@
 #define GT_COL_CATEGORY_TOTAL_TIME_MS      GT_COL("Total time (ms)")
 #define GT_COL_COPY_BYTES                  GT_COL("copy_bytes")
 #define GT_COL_DEVID                       GT_COL("DevId")
-#define GT_COL_DIRECTION                   GT_COL("direction")
 #define GT_COL_FRACTION_OF_COMPUTE_RUNTIME GT_COL("Fraction of compute runtime")
 #define GT_COL_FRACTION_OF_TOTAL_RUNTIME   GT_COL("Fraction of total runtime")
 #define GT_COL_FRACTION_OF_XLA             GT_COL("Fraction of XLA")

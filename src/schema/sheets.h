@@ -28,6 +28,7 @@
 
 #define GT_SHEET_KERNEL_SUMMARY_DECODE           GT_SHEET("kernel_summary_decode")
 #define GT_SHEET_KERNEL_SUMMARY_PREFILL          GT_SHEET("kernel_summary_prefill")
+#define GT_SHEET_MEMORY_COPIES                   GT_SHEET("memory_copies")
 #define GT_SHEET_OPS                             GT_SHEET("ops")
 #define GT_SHEET_OPS_ALL                         GT_SHEET("ops_all")
 #define GT_SHEET_OPS_SUMMARY                     GT_SHEET("ops_summary")

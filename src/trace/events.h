@@ -29,6 +29,7 @@ enum {
     GT_EVENT_STREAM,
     GT_EVENT_DEVICE, /* JSON */
     GT_EVENT_RANK,   /* of traces that `gputally fuse` made */
+    GT_EVENT_BYTES,  /* of copies and memsets */
     GT_EVENT_SEQUENCE,
     GT_EVENT_INPUT_DIMS,
     GT_EVENT_INPUT_TYPES,
@@ -114,6 +115,8 @@ enum {
     GT_CHROME_COPY_BYTES,
     GT_CHROME_SOURCE, /* STRING: the value's JSON */
     GT_CHROME_DESTINATION,
+    GT_CHROME_BYTES, /* of copies in PyTorch traces, as the device */
+    GT_CHROME_PYTORCH_DEVICE,
     GT_CHROME_COLUMNS
 };
 #define GT_CHROME_NONE INT64_MIN

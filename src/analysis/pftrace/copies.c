@@ -1,10 +1,16 @@
-/* memory_copy_by_copy_bytes: copies by size and direction. The name of the event says the direction. */
+/* memory_copy_by_copy_bytes: copies by size and direction. The name of the event says the direction.
+ *
+ * PyTorch traces can have the same format, and other names for the same things: category gpu_memcpy, names
+ * like "Memcpy HtoD (Pinned -> Device)", args.bytes and args.device. Their copies are counted too, also those
+ * whose size is not known. */
 #include "analysis/pftrace/sheets.h"
 
+#include "base/buffer.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
+#include "trace/copy_names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +40,12 @@ static bool is_copy(gt_str category)
     return gt_str_equals_nocase(strip(category), "memory_copy");
 }
 
+/* In traces of PyTorch 1.8 to 1.11, and of later versions. */
+static bool is_pytorch_copy(gt_str category)
+{
+    return gt_str_equals(category, "Memcpy") || gt_str_equals(category, "gpu_memcpy");
+}
+
 static void print_agent(char *out, size_t size, gt_str json, bool only_numbers)
 {
     int64_t number = gt_chrome_agent_number(json, only_numbers);
@@ -59,7 +71,25 @@ static uint32_t direction_of(gt_interner *strings, gt_str name, gt_str source, g
     return gt_interner_add_cstr(strings, "other");
 }
 
-gt_table *gt_pftrace_memory_copies(const gt_chrome *trace, bool only_numbers)
+/* "h2d (GPU 0)", as above; the device is that on which PyTorch recorded the copy. */
+static uint32_t direction_of_pytorch(gt_interner *strings, gt_str name, gt_str device)
+{
+    gt_copy_name read = gt_copy_name_read(name);
+    char gpu[24];
+    print_agent(gpu, sizeof gpu, device, false);
+    char *text = NULL;
+    if (strcmp(read.direction, "HtoD") == 0)
+        text = gt_format("h2d (GPU %s)", gpu);
+    else if (strcmp(read.direction, "DtoH") == 0)
+        text = gt_format("d2h (GPU %s)", gpu);
+    else if (strcmp(read.direction, "DtoD") == 0)
+        text = gt_format("d2d (GPU %s -> GPU %s)", gpu, gpu);
+    uint32_t id = gt_interner_add_cstr(strings, text ? text : "other");
+    gt_free(text);
+    return id;
+}
+
+gt_table *gt_pftrace_memory_copies(const gt_chrome *trace, bool as_tracelens)
 {
     static const gt_col keys[] = {GT_COL_COPY_BYTES, GT_COL_DIRECTION};
     static const gt_aggregate counted[] = {{GT_NO_COL, GT_GROUP_SIZE, GT_COL_COUNT}};
@@ -67,28 +97,47 @@ gt_table *gt_pftrace_memory_copies(const gt_chrome *trace, bool only_numbers)
     gt_table *copies = gt_table_new(GT_SHEET_COPIES, strings);
     gt_table_add_column(copies, GT_COL_COPY_BYTES, GT_TYPE_INT);
     gt_table_add_column(copies, GT_COL_DIRECTION, GT_TYPE_STRING);
-    int64_t *bytes = gt_chrome_ints(trace, GT_CHROME_COPY_BYTES);
+    int64_t *bytes = gt_chrome_ints(trace, GT_CHROME_COPY_BYTES),
+            *pytorch_bytes = gt_chrome_ints(trace, GT_CHROME_BYTES);
     uint32_t *categories = gt_chrome_strings(trace, GT_CHROME_CATEGORY),
              *names = gt_chrome_strings(trace, GT_CHROME_NAME);
     uint32_t *sources = gt_chrome_strings(trace, GT_CHROME_SOURCE);
-    uint32_t *destinations = gt_chrome_strings(trace, GT_CHROME_DESTINATION);
+    uint32_t *destinations = gt_chrome_strings(trace, GT_CHROME_DESTINATION),
+             *devices = gt_chrome_strings(trace, GT_CHROME_PYTORCH_DEVICE);
     for (size_t i = 0; i < trace->count; i++) {
-        if (bytes[i] == GT_CHROME_NONE || !is_copy(gt_interner_get(strings, categories[i]))) continue;
+        gt_str category = gt_interner_get(strings, categories[i]), name = gt_interner_get(strings, names[i]);
+        uint32_t direction = GT_STR_NONE;
+        if (bytes[i] != GT_CHROME_NONE && is_copy(category))
+            direction = direction_of(strings, name, gt_interner_get(strings, sources[i]),
+                                     gt_interner_get(strings, destinations[i]), as_tracelens);
+        else if (!as_tracelens && is_pytorch_copy(category))
+            direction = direction_of_pytorch(strings, name, gt_interner_get(strings, devices[i]));
+        if (direction == GT_STR_NONE) continue;
+        int64_t size = is_copy(category) ? bytes[i] : pytorch_bytes[i];
         size_t row = gt_table_add_row(copies);
-        gt_table_set_int(copies, 0, row, bytes[i]);
-        gt_table_set_string(copies, 1, row,
-                            direction_of(strings, gt_interner_get(strings, names[i]),
-                                         gt_interner_get(strings, sources[i]),
-                                         gt_interner_get(strings, destinations[i]), only_numbers));
+        if (size != GT_CHROME_NONE) gt_table_set_int(copies, 0, row, size);
+        gt_table_set_string(copies, 1, row, direction);
     }
     gt_free(bytes);
+    gt_free(pytorch_bytes);
+    gt_free(devices);
     gt_free(categories);
     gt_free(names);
     gt_free(sources);
     gt_free(destinations);
     gt_table *table = gt_table_group(copies, keys, GT_LENGTH(keys), counted, GT_LENGTH(counted),
-                                     (gt_group_options){.sorted = true});
+                                     (gt_group_options){.sorted = true, .keep_nulls = true});
     gt_table_rename(table, GT_SHEET_MEMORY_COPY_BY_COPY_BYTES);
     gt_table_free(copies);
     return table;
+}
+
+bool gt_pftrace_has_pytorch_copies(const gt_chrome *trace)
+{
+    uint32_t *categories = gt_chrome_strings(trace, GT_CHROME_CATEGORY);
+    bool found = false;
+    for (size_t i = 0; i < trace->count && !found; i++)
+        found = is_pytorch_copy(gt_interner_get(trace->strings, categories[i]));
+    gt_free(categories);
+    return found;
 }

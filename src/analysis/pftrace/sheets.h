@@ -68,8 +68,11 @@ gt_table *gt_pftrace_api_kernel_summary(const gt_chrome *trace, const gt_pftrace
 /* ---- memory_copy_by_copy_bytes ---- */
 
 /* How many memory copies of each size went in which direction? Columns copy_bytes, direction and count, in
- * ascending order of the first two; it has them even without rows. A GPU is shown by its agent's number; with
- * `only_numbers`, an agent that has a name such as "Agent-2" is shown as "?", as TraceLens does. */
-gt_table *gt_pftrace_memory_copies(const gt_chrome *trace, bool only_numbers);
+ * ascending order of the first two; it has them even without rows. A GPU is shown by its agent's number.
+ * Copies of PyTorch traces are counted too; copy_bytes is null if their size is not known. With
+ * `as_tracelens`, they are not counted, and an agent that has a name such as "Agent-2" is shown as "?". */
+gt_table *gt_pftrace_memory_copies(const gt_chrome *trace, bool as_tracelens);
+/* Whether a PyTorch trace has copies. */
+bool gt_pftrace_has_pytorch_copies(const gt_chrome *trace);
 
 #endif

@@ -2,6 +2,7 @@
  *
  *     gpu_timeline, gpu_timeline_by_device              timeline.c, with unlinked.c
  *     kernel_summary                                    kernels.c
+ *     memory_copies                                     copies.c
  *     short_kernel_histogram, short_kernels_summary     kernels.c
  *     ops_summary_by_category, ops_summary              ops.c
  *     ops_unique_args, ops_unique_args_kl_overlap       ops_unique_args.c
@@ -95,6 +96,12 @@ gt_table *gt_pytorch_kernel_summary(const gt_pytorch_kernels *kernels, const gt_
 /* The same without the share of the total time. `kernels` may be a part of the trace's kernels. */
 gt_table *gt_pytorch_kernel_shares(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
                                    gt_sheet sheet);
+
+/* ---- memory_copies ---- */
+
+/* Which memory was copied where, by which op, and how fast? All copies, with or without a known launch, the
+ * longest time first. No rows if there are none. */
+gt_table *gt_pytorch_memory_copies(const gt_linked_view *trace, const gt_devices *devices);
 
 /* ---- short kernels ---- */
 

@@ -34,6 +34,7 @@ static const gt_field fields[GT_EVENT_COLUMNS] = {
     [GT_EVENT_STREAM] = {"args/stream", GT_FIELD_JSON, false},
     [GT_EVENT_DEVICE] = {"args/device", GT_FIELD_JSON, false},
     [GT_EVENT_RANK] = {"args/rank", GT_FIELD_INT, false},
+    [GT_EVENT_BYTES] = {"args/bytes", GT_FIELD_INT, false},
     [GT_EVENT_SEQUENCE] = {"args/Sequence number", GT_FIELD_INT, false},
     [GT_EVENT_INPUT_DIMS] = {"args/Input Dims", GT_FIELD_JSON, false},
     [GT_EVENT_INPUT_TYPES] = {"args/Input type", GT_FIELD_JSON, false},

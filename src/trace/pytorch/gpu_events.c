@@ -2,32 +2,13 @@
 #include "trace/pytorch/gpu_events.h"
 
 #include "base/memory.h"
-
-#include <string.h>
+#include "trace/copy_names.h"
 
 /* ---- types ---- */
 
-/* Copies that ROCm up to 7.1 records as kernels, with or without ".kd" at the end. */
-static const char *const copies_named_as_kernels[] = {
-    "MEMORY_COPY_HOST_TO_DEVICE",         "MEMORY_COPY_DEVICE_TO_HOST",
-    "MEMORY_COPY_DEVICE_TO_DEVICE",       "__amd_rocclr_copyBuffer",
-    "__amd_rocclr_copyBufferRect",        "__amd_rocclr_copyBufferAligned",
-    "__amd_rocclr_copyBufferRectAligned",
-};
-
-static bool is_copy(gt_str name)
-{
-    if (name.len > 3 && memcmp(name.bytes + name.len - 3, ".kd", 3) == 0) name.len -= 3;
-    for (size_t i = 0; i < GT_LENGTH(copies_named_as_kernels); i++) {
-        const char *copy = copies_named_as_kernels[i];
-        if (gt_str_equals(name, copy)) return true;
-    }
-    return false;
-}
-
 gt_gpu_type gt_gpu_type_of(const gt_event_view *trace, uint32_t row)
 {
-    if (trace->kind[row] == GT_KIND_MEMCPY || is_copy(gt_event_name(trace, row))) return GT_GPU_MEMCPY;
+    if (trace->kind[row] == GT_KIND_MEMCPY || gt_is_copy_kernel(gt_event_name(trace, row))) return GT_GPU_MEMCPY;
     return gt_event_communicates(trace, row) ? GT_GPU_COMMUNICATION : GT_GPU_COMPUTATION;
 }
 
