@@ -31,6 +31,22 @@ bool gt_require(gt_reader *r, bool condition)
     return condition;
 }
 
+/* The same for a condition on an element of a list of arguments. If the event does not have the list at all,
+ * this is noted as the reason: then the trace is incomplete, not the model. */
+static bool require_argument(gt_reader *r, const gt_value *list, bool condition)
+{
+    if (!condition && r->outcome == GT_MODEL_VALUE && list->type == GT_VALUE_MISSING)
+        r->lacks_arguments = true;
+    return gt_require(r, condition);
+}
+
+/* For strings in Concrete Inputs: a MISSING value may come from a missing list. */
+static bool require_concrete(gt_reader *r, const gt_value *v, bool condition)
+{
+    return v->type == GT_VALUE_MISSING ? require_argument(r, r->concrete, condition)
+                                       : gt_require(r, condition);
+}
+
 /* ---- arguments ---- */
 
 const gt_value *gt_dims_or_missing(gt_reader *r, int i)
@@ -77,7 +93,7 @@ gt_int gt_read_size(gt_reader *r, int i)
 const gt_value *gt_read_type(gt_reader *r, int i)
 {
     const gt_value *type = gt_value_at(r->types, i);
-    return gt_require(r, type->type != GT_VALUE_MISSING) ? type : &gt_value_none;
+    return require_argument(r, r->types, type->type != GT_VALUE_MISSING) ? type : &gt_value_none;
 }
 
 const gt_value *gt_nonempty_type_or(gt_reader *r, int i, const gt_value *fallback)
@@ -95,7 +111,8 @@ const gt_value *gt_type_or(gt_reader *r, int i, const gt_value *fallback)
 gt_value gt_read_stride(gt_reader *r, int i)
 {
     const gt_value *stride = gt_value_at(r->strides, i);
-    return gt_require(r, gt_value_is_list(stride)) ? gt_value_as_tuple(stride) : gt_value_none;
+    return require_argument(r, r->strides, gt_value_is_list(stride)) ? gt_value_as_tuple(stride)
+                                                                     : gt_value_none;
 }
 
 void gt_read_stride_pair(gt_reader *r, int i, int j, gt_value strides[2])
@@ -127,7 +144,7 @@ const gt_value *gt_concrete_or_missing(gt_reader *r, int i)
 const gt_value *gt_read_concrete(gt_reader *r, int i)
 {
     const gt_value *concrete = gt_value_at(r->concrete, i);
-    gt_require(r, concrete->type != GT_VALUE_MISSING);
+    require_argument(r, r->concrete, concrete->type != GT_VALUE_MISSING);
     return concrete;
 }
 
@@ -171,7 +188,7 @@ bool gt_parse_int(const gt_value *v, gt_int *out)
 gt_int gt_read_int(gt_reader *r, const gt_value *v)
 {
     gt_int value = 0;
-    gt_require(r, gt_parse_int(v, &value));
+    require_concrete(r, v, gt_parse_int(v, &value));
     return value;
 }
 
@@ -203,7 +220,7 @@ double gt_optional_float(const gt_value *v)
 double gt_read_float(gt_reader *r, const gt_value *v)
 {
     double value = 0;
-    gt_require(r, parse_float(v, &value));
+    require_concrete(r, v, parse_float(v, &value));
     return value;
 }
 
@@ -249,7 +266,7 @@ static bool parse_literal(gt_str text, gt_value *out)
 gt_value gt_read_literal(gt_reader *r, const gt_value *v)
 {
     gt_value value = gt_value_none;
-    gt_require(r, v->type == GT_VALUE_STRING && parse_literal(trim(v->text), &value));
+    require_concrete(r, v, v->type == GT_VALUE_STRING && parse_literal(trim(v->text), &value));
     return value;
 }
 
@@ -287,7 +304,7 @@ gt_value gt_read_tuple(gt_reader *r, const gt_value *v)
 {
     gt_str text = text_or_empty(v);
     gt_value tuple = {.type = GT_VALUE_TUPLE};
-    if (!gt_require(r, text.len >= 2)) return tuple;
+    if (!require_concrete(r, v, text.len >= 2)) return tuple;
     gt_str inside = {text.bytes + 1, text.len - 2};
     gt_require(r, parse_items(r, inside, parse_int_item, &tuple));
     return tuple;
@@ -302,7 +319,8 @@ gt_value gt_read_list(gt_reader *r, const gt_value *v)
 {
     gt_str text = trim(text_or_empty(v));
     gt_value list = {.type = GT_VALUE_LIST};
-    if (!gt_require(r, text.len >= 2 && text.bytes[0] == '[' && text.bytes[text.len - 1] == ']')) return list;
+    if (!require_concrete(r, v, text.len >= 2 && text.bytes[0] == '[' && text.bytes[text.len - 1] == ']'))
+        return list;
     gt_str inside = trim((gt_str){text.bytes + 1, text.len - 2});
     if (!inside.len) return list;
     gt_require(r, parse_items(r, inside, parse_int_or_bool, &list));

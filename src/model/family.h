@@ -35,6 +35,7 @@ struct gt_reader {
     gt_arena *arena; /* for values used in parameters */
     gt_models *models;
     gt_model_outcome outcome;
+    bool lacks_arguments; /* it failed because a whole list of arguments is MISSING */
     double flops, bytes;
     const char *unit, *precision; /* unit starts as the row's */
     gt_parameter parameters[GT_MODEL_MAX_PARAMETERS];

@@ -115,12 +115,13 @@ typedef struct gt_parameter {
 
 enum { GT_MODEL_MAX_PARAMETERS = 28, GT_COMPUTE_SPEC_MAX = 32 };
 
-/* If the outcome is not VALUE, only `outcome` and `id` are set. */
+/* If the outcome is not VALUE, only `outcome`, `lacks_arguments` and `id` are set. */
 typedef struct gt_model_result {
     gt_model_outcome outcome;
-    uint32_t id;  /* unique within the gt_models, counted from 0: an index for the caller's caches */
-    double flops; /* computed exactly and rounded once if all terms are integers */
-    double bytes; /* the same; NaN: unknown */
+    bool lacks_arguments; /* FAIL because the event has no types, strides or concrete inputs at all */
+    uint32_t id;          /* unique within the gt_models, counted from 0: an index for the caller's caches */
+    double flops;         /* computed exactly and rounded once if all terms are integers */
+    double bytes;         /* the same; NaN: unknown */
     char compute_spec[GT_COMPUTE_SPEC_MAX]; /* "matrix_bf16"; "" if unit or precision is unknown */
     const gt_parameter *parameters;         /* in the model's order */
     size_t parameter_count;

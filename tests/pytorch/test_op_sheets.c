@@ -311,6 +311,19 @@ static void expect_omitted(const char *args, const char *warning)
     end_case(&c);
 }
 
+static void expect_warning(trace_text *t, const char *warning)
+{
+    launch_from(t, 1, "k", 1010, 1500, 5, 7);
+    perf_case c = begin_case(read_trace(t, false), false, NULL);
+    gt_log_to(keep_warning);
+    last_warning[0] = 0;
+    gt_op_sheets sheets = sheets_of(&c);
+    gt_log_to(NULL);
+    assert_string_equal(last_warning, warning);
+    free_sheets(&sheets);
+    end_case(&c);
+}
+
 static void ops_that_models_cannot_handle_are_omitted(void **state)
 {
     (void)state;
@@ -322,9 +335,40 @@ static void ops_that_models_cannot_handle_are_omitted(void **state)
             "their inputs (record_shapes=True)");
 }
 
+/* Old versions of PyTorch record shapes, but neither strides nor concrete inputs. */
+static void missing_arguments_are_named(void **state)
+{
+    (void)state;
+    static const char shapes[] =
+        "\"Input Dims\":[[1,8,32,32],[16,8,3,3],[16],[],[],[],[],[],[]],\"Input type\":[\"float\",\"float\","
+        "\"float\",\"ScalarList\",\"ScalarList\",\"ScalarList\",\"Scalar\",\"ScalarList\",\"Scalar\"]";
+    static const char strides[] = ",\"Input Strides\":[[8192,1024,32,1],[72,9,3,1],[1],[],[],[],[],[],[]]";
+    trace_text t = new_trace();
+    char with_strides[600];
+    snprintf(with_strides, sizeof with_strides, "%s%s", shapes, strides);
+    op_on(&t, 1, "aten::convolution", 1000, 50, shapes);
+    op_on(&t, 1, "aten::convolution", 1100, 50, with_strides);
+    op_on(&t, 1, "aten::add_", 1200, 50, "\"Input Dims\":[[4],[4]],\"Input type\":[\"float\",\"float\"]");
+    expect_warning(&t,
+                   "3 of 3 ops are not in the sheets of their families: the trace does not have their Input "
+                   "Strides (2) and Concrete Inputs (3), which newer versions of PyTorch record");
+
+    t = new_trace();
+    op_on(&t, 1, "aten::convolution", 1000, 50, with_strides);
+    op_on(&t, 1, "aten::mm", 1100, 50, "");
+    op_on(&t, 1, "aten::mm", 1200, 50, "\"Input Dims\":[[4,8]],\"Input type\":[\"float\"]");
+    op_on(&t, 1, "aten::mm", 1300, 50, MM(4, 2, 8));
+    expect_warning(
+        &t, "3 of 4 ops are not in the sheets of their families: 1 because the trace does not have the "
+            "shapes of their inputs (record_shapes=True); 1 because the trace does not have their "
+            "Concrete Inputs (1), which newer versions of PyTorch record; 1 because their models do not "
+            "support their arguments");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(missing_arguments_are_named),
         cmocka_unit_test(equal_ops_are_one_row),
         cmocka_unit_test(rates_are_measured),
         cmocka_unit_test(a_row_limit_applies_to_each_sheet),

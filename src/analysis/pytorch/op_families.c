@@ -219,10 +219,22 @@ static const char FORWARD_ONLY[] = "vllm::unified_attention_with_output";
 
 /* ---- the ops of a family ---- */
 
-/* Ops whose arguments their models do not support. */
+/* Ops without a result of their models. `incomplete` ops have shapes, but lack lists of arguments that their
+ * models need; without[i] of these have no list i. */
 typedef struct not_modelled {
-    size_t count, without_shapes;
+    size_t count, without_shapes, incomplete;
+    size_t without[GT_PERF_ARGUMENTS];
 } not_modelled;
+
+static void count_not_modelled(not_modelled *left, const gt_perf *p, uint32_t row, bool lacks_arguments)
+{
+    bool has_shapes = p->arguments[GT_PERF_DIMS][row] != GT_STR_NONE;
+    left->count++;
+    left->without_shapes += !has_shapes;
+    if (!has_shapes || !lacks_arguments) return;
+    left->incomplete++;
+    for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++) left->without[i] += p->arguments[i][row] == GT_STR_NONE;
+}
 
 typedef struct family_ops {
     gt_op_rows ops;
@@ -239,10 +251,7 @@ static void add_op(family_ops *f, gt_perf *p, uint32_t row, bool backward)
     if (!model) return;
     gt_op_metrics metrics;
     gt_model_outcome outcome = gt_perf_measure(p, model, row, name, backward, &metrics);
-    if (outcome == GT_MODEL_FAIL) {
-        f->not_modelled.count++;
-        f->not_modelled.without_shapes += p->arguments[GT_PERF_DIMS][row] == GT_STR_NONE;
-    }
+    if (outcome == GT_MODEL_FAIL) count_not_modelled(&f->not_modelled, p, row, metrics.lacks_arguments);
     if (outcome != GT_MODEL_VALUE) return;
     gt_op_rows_push(&f->ops, (gt_op_row){row, name, p->trace->uid[row], metrics});
     for (size_t i = 0; i < p->kernels.count; i++)
@@ -488,13 +497,48 @@ static gt_row_list *find_families(const gt_perf *p)
     return families;
 }
 
-static void warn(not_modelled left, size_t ops)
+/* Adds "; 12 because ", or nothing if there is only one reason. */
+static void begin_reason(gt_buffer *text, size_t count, size_t all)
 {
-    const char *why = left.without_shapes == left.count
-                          ? "the trace does not have the shapes of their inputs (record_shapes=True)"
-                          : "their models do not support their arguments";
-    if (left.count)
-        gt_warn("%zu of %zu ops are not in the sheets of their families: %s", left.count, ops, why);
+    if (!count || count == all) return;
+    char *start = gt_format("%s%zu because ", text->len ? "; " : "", count);
+    gt_buffer_add_cstr(text, start);
+    gt_free(start);
+}
+
+static void add_missing_lists(gt_buffer *text, const not_modelled *left)
+{
+    static const char *const names[GT_PERF_ARGUMENTS] = {
+        [GT_PERF_TYPES] = "Input type",
+        [GT_PERF_STRIDES] = "Input Strides",
+        [GT_PERF_CONCRETE] = "Concrete Inputs",
+    };
+    const char *between = "the trace does not have their ";
+    for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++) {
+        if (!left->without[i] || !names[i]) continue;
+        char *name = gt_format("%s%s (%zu)", between, names[i], left->without[i]);
+        gt_buffer_add_cstr(text, name);
+        gt_free(name);
+        between = " and ";
+    }
+    gt_buffer_add_cstr(text, ", which newer versions of PyTorch record");
+}
+
+static void warn(const not_modelled *left, size_t ops)
+{
+    if (!left->count) return;
+    size_t unsupported = left->count - left->without_shapes - left->incomplete;
+    gt_buffer why = {0};
+    begin_reason(&why, left->without_shapes, left->count);
+    if (left->without_shapes)
+        gt_buffer_add_cstr(&why, "the trace does not have the shapes of their inputs (record_shapes=True)");
+    begin_reason(&why, left->incomplete, left->count);
+    if (left->incomplete) add_missing_lists(&why, left);
+    begin_reason(&why, unsupported, left->count);
+    if (unsupported) gt_buffer_add_cstr(&why, "their models do not support their arguments");
+    gt_warn("%zu of %zu ops are not in the sheets of their families: %s", left->count, ops,
+            gt_buffer_str(&why).bytes);
+    gt_buffer_free(&why);
 }
 
 gt_op_sheets gt_op_sheets_make(gt_perf *p, gt_op_sheets_options options)
@@ -508,11 +552,13 @@ gt_op_sheets gt_op_sheets_make(gt_perf *p, gt_op_sheets_options options)
             not_modelled left = add_family(&sheets, p, family, &families[family], &options);
             all.count += left.count;
             all.without_shapes += left.without_shapes;
+            all.incomplete += left.incomplete;
+            for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++) all.without[i] += left.without[i];
         }
         ops += families[family].count;
         gt_free(families[family].items);
     }
     gt_free(families);
-    warn(all, ops);
+    warn(&all, ops);
     return sheets;
 }

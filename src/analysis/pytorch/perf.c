@@ -136,6 +136,7 @@ gt_model_outcome gt_perf_measure(gt_perf *p, const gt_model *model, uint32_t row
     double simulated_us = NAN;
     find_kernels(p, row, backward);
     const gt_model_result *result = evaluate(p, model, row, name, backward);
+    *metrics = (gt_op_metrics){.lacks_arguments = result && result->lacks_arguments};
     if (!result) return GT_MODEL_FAIL;
     if (result->outcome != GT_MODEL_VALUE) return result->outcome;
     bool simulates = p->simulator && !(model->uses & GT_USES_EXTENSION);

@@ -18,6 +18,8 @@ typedef struct gt_op_metrics {
         *result; /* NULL: no model, or it does not support the op; then only `busy` is valid */
     gt_busy busy;
     gt_metrics figures;
+    bool
+        lacks_arguments; /* no result, because the trace has no types, strides or concrete inputs of the op */
 } gt_op_metrics;
 
 typedef struct gt_perf {
