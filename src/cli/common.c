@@ -62,8 +62,9 @@ static const gt_option short_kernel_options[] = {
 
 static const gt_option extra_sheets_options[] = {
     {"no_extra_sheets", GT_OPTION_FLAG, NULL, NULL,
-     "omit sheets that TraceLens does not have, such as those of API calls, memory copies, counters, agents "
-     "and processes"},
+     "omit sheets that TraceLens does not have, such as those of devices, API calls, memory copies, "
+     "counters, "
+     "agents and processes"},
 };
 
 const gt_option_group gt_extra_sheets_group = {"Extra sheets", extra_sheets_options,
