@@ -101,7 +101,7 @@ static void put_arch(request_writer *w, const gt_gpu_arch *arch)
     fputs(",\"memory_gb\":", w->file);
     put_number(w, arch->memory_gb);
     fputs(",\"max_achievable_tflops\":{", w->file);
-    for (size_t i = 0; i < arch->peak_count; i++) {
+    for (size_t i = 0; i < arch->peaks_count; i++) {
         if (i) fputc(',', w->file);
         put_cstr(w, arch->peaks[i].spec);
         fputc(':', w->file);

@@ -1,13 +1,20 @@
 /* GPUs: a table of the vendors' figures, and a reader for users' files.
  *
- * To add a GPU, add a row to the table below, sorted by name, with a comment that names the source of its
- * figures. Then add a column to the table in docs/models.md and the name to the list in
- * tests/model/cli_cases.txt. test_known_gpus in tests/model/test_models.c checks the order of the rows and
- * that the figures are plausible for a data-centre GPU; for a smaller one, lower its limits. Nothing compares
- * docs/models.md with the table.
+ * A GPU has a set of peak rates and, where they are known, a set of achievable rates, which well-tuned
+ * programs reach. Each figure has its source. TraceLens mixes both kinds for two GPUs; its figures are a
+ * third set.
  *
- * Figures are without sparsity. Vector units mostly compute 16-bit numbers as 32-bit ones, so if a vendor
- * does not specify the 16-bit rate, that of fp32 is used. */
+ * To add a GPU, add a row to the table below, sorted by name. Then add a row to the table in
+ * docs/models.md, the name to the list in tests/model/cli_cases.txt and the figures, typed from the vendor's
+ * document, to tests/model/test_gpus.c, which compares them with the table. Nothing compares docs/models.md
+ * with the table.
+ *
+ * Rules for figures: TFLOP/s without sparsity; a figure that the vendor gives only with sparsity is halved.
+ * What the vendor does not publish is left out, with two exceptions. Vector units mostly compute 16-bit
+ * numbers as 32-bit ones, so if the 16-bit rate is not specified, that of fp32 is used. Where a GPU has no
+ * matrix units for a type, products of matrices run on the vector units and have their rate. matrix_fp32 is
+ * TF32 on NVIDIA's GPUs from Ampere on. 16- and 8-bit matrix rates are those with 32-bit accumulation, which
+ * frameworks use; on GeForce cards they are half of the rates with 16-bit accumulation. */
 #include "model/arch.h"
 
 #include "base/memory.h"
@@ -15,101 +22,340 @@
 #include "base/buffer.h"
 #include "json/values.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
-#define PEAKS(...)                                                                                           \
-    .peaks = (const gt_peak[]){__VA_ARGS__},                                                                 \
-    .peak_count = sizeof((const gt_peak[]){__VA_ARGS__}) / sizeof(gt_peak)
+/* ---- sources ----
+ *
+ * "As copied" means that the document itself could not be opened, only a copy of its figures on another page.
+ * "Not checked" means that no copy was found either. */
+
+#define A100_SHEET                                                                                           \
+    "NVIDIA A100 Tensor Core GPU data sheet, as quoted by NVIDIA in TensorRT-LLM (cluster_info.py)"
+#define A100_PAPER "NVIDIA A100 Tensor Core GPU Architecture white paper (2020), as copied"
+#define H100_PCIE_COLUMN                                                                                     \
+    "NVIDIA H100 Tensor Core GPU Architecture white paper (2022), column H100 PCIe; not checked"
+#define TWICE_FP32 "twice fp32: NVIDIA's white papers of Volta and Turing, as copied"
+#define A10_SHEET                                                                                            \
+    "NVIDIA A10 Tensor Core GPU data sheet (2021); fp32 and memory as copied, the rest not checked"
+#define B200_SHEET                                                                                           \
+    "NVIDIA Blackwell data sheet (2025), HGX B200, a single GPU, as copied; halved where with sparsity"
+#define H100_SHEET                                                                                           \
+    "NVIDIA H100 Tensor Core GPU data sheet, as quoted by NVIDIA in TensorRT-LLM (cluster_info.py)"
+#define H100_PAPER "NVIDIA H100 Tensor Core GPU Architecture white paper (2022), as copied"
+#define H200_SHEET                                                                                           \
+    "NVIDIA H200 Tensor Core GPU data sheet (2023), as quoted by NVIDIA in TensorRT-LLM; units as in H100"
+#define L4_SHEET "NVIDIA L4 Tensor Core GPU data sheet (2023), as copied; halved where with sparsity"
+#define L40S_SHEET                                                                                           \
+    "NVIDIA L40S data sheet (2023), as copied: https://www.mullet.se/product.html?product_id=355414"
+#define T4_SHEET   "NVIDIA T4 Tensor Core GPU data sheet (2019), as copied"
+#define V100_SHEET "NVIDIA V100 Tensor Core GPU data sheet (2020), as copied"
+#define GA102_PAPER                                                                                          \
+    "NVIDIA Ampere GA102 GPU Architecture white paper (2021), RTX 3090, as copied; with 32-bit "             \
+    "accumulation half of the 16-bit rate"
+#define ADA_PAPER "NVIDIA Ada GPU Architecture white paper (2022), table of RTX 4090, as copied"
+#define RTX_BW_PAPER                                                                                         \
+    "NVIDIA RTX Blackwell GPU Architecture white paper (2025), RTX 5090, as copied; with 32-bit "            \
+    "accumulation half of the 16-bit rate"
+#define RTX_PRO_PAPER                                                                                        \
+    "NVIDIA RTX Blackwell PRO GPU Architecture white paper (2025), RTX PRO 6000 Workstation Edition, as "    \
+    "copied"
+#define CDNA2_NOTES "AMD matrix cores (AMD lab notes, 2022): flops per clock and unit; 220 units at 1.7 GHz"
+#define MI300X_PAGE                                                                                          \
+    "AMD Instinct MI300X data sheet (2023), as copied; rates per clock and unit in "                         \
+    "https://rocm.docs.amd.com/en/latest/conceptual/gpu-arch/mi300.html"
+#define MI325X_PAGE "AMD Instinct MI325X data sheet (2024), as copied: the units and clock of MI300X"
+#define MAF_BLOG                                                                                             \
+    "https://rocm.blogs.amd.com/software-tools-optimization/measuring-max-achievable-flops-part2/"           \
+    "README.html, as quoted by TraceLens"
+#define CDNA4_BLOG                                                                                           \
+    "Matrix Core Programming on AMD CDNA3 and CDNA4 architecture (AMD, 2025): cycles per instruction, 1024 " \
+    "matrix cores, 2.2 GHz (MI350X) or 2.4 GHz (MI355X)"
+#define CDNA4_VECTOR                                                                                         \
+    "256 compute units, 256 flops (fp32) or 128 (fp64) per clock as in CDNA 3, 2.2 or 2.4 GHz"
+#define CDNA4_LAUNCH "press reports of AMD's launch (June 2025), because no other source could be opened"
+#define RX7900_PAGE  "AMD Radeon RX 7900 XTX product page, as copied"
+#define W7900_PAGE   "AMD Radeon PRO W7900 data sheet (2023); memory as copied, the rest not checked"
+#define RDNA3_WMMA                                                                                           \
+    "How to accelerate AI applications on RDNA 3 using WMMA (AMD GPUOpen, 2023): 512 flops per clock and "   \
+    "unit for fp16, bf16 and int8, not checked"
+#define TRACELENS  "https://github.com/AMD-AGI/TraceLens"
+#define ON_VECTORS "no matrix units for this type: the rate of the vector units"
+#define LIKE_FP32  "not specified: the rate of fp32"
+#define FP64_RATIO "1/64 of fp32, as the architecture's white paper says"
+
+#define LIST(field, ...)                                                                                     \
+    .field = (const gt_peak[]){__VA_ARGS__},                                                                 \
+    .field##_count = sizeof((const gt_peak[]){__VA_ARGS__}) / sizeof(gt_peak)
+#define PEAKS(...)         LIST(peaks, __VA_ARGS__)
+#define ACHIEVABLE(...)    LIST(achievable, __VA_ARGS__)
+#define TRACELENS_HAS(...) LIST(tracelens, __VA_ARGS__)
+#define ALSO(...)                                                                                            \
+    .aliases = (const char *const[])                                                                         \
+    {                                                                                                        \
+        __VA_ARGS__, NULL                                                                                    \
+    }
 
 static const gt_gpu_arch archs[] = {
-    /* The comments name the vendor's document. "As copied" means that the document itself could not be
-     * opened, only a copy of its table on another page. */
-    /* NVIDIA A100 80GB SXM. Memory, TF32 (as matrix_fp32), 16-bit and int8 matrices: "NVIDIA A100 Tensor Core
-     * GPU" data sheet, as quoted by NVIDIA in TensorRT-LLM (auto_parallel/cluster_info.py). The rest: table
-     * in "NVIDIA A100 Tensor Core GPU Architecture" white paper (2020), as copied. */
+    {.name = "A10",
+     .mem_bw_gbps = 600,
+     .memory_gb = 24,
+     .memory_source = A10_SHEET,
+     PEAKS({"matrix_fp32", 62.5, A10_SHEET}, {"matrix_fp16", 125, A10_SHEET}, {"matrix_bf16", 125, A10_SHEET},
+           {"matrix_int8", 250, A10_SHEET}, {"vector_fp32", 31.2, A10_SHEET},
+           {"vector_fp16", 31.2, LIKE_FP32}, {"vector_bf16", 31.2, LIKE_FP32})},
+    /* 80 GB, SXM. */
     {.name = "A100",
+     ALSO("A100 SXM", "A100 SXM4", "A100 80GB", "A100 SXM 80GB", "A100 SXM4 80GB"),
      .mem_bw_gbps = 2039,
      .memory_gb = 80,
-     PEAKS({"matrix_fp64", 19.5}, {"matrix_fp32", 156}, {"matrix_fp16", 312}, {"matrix_bf16", 312},
-           {"matrix_int8", 624}, {"vector_fp64", 9.7}, {"vector_fp32", 19.5}, {"vector_fp16", 78},
-           {"vector_bf16", 39})},
-    /* NVIDIA B200 in HGX: "NVIDIA Blackwell" data sheet (2025), column HGX B200 of a single GPU, as copied.
-     * Except for fp64, its matrix figures are with sparsity; they are halved here. matrix_fp32 is TF32. */
+     .memory_source = A100_SHEET,
+     PEAKS({"matrix_fp64", 19.5, A100_PAPER}, {"matrix_fp32", 156, A100_SHEET},
+           {"matrix_fp16", 312, A100_SHEET}, {"matrix_bf16", 312, A100_SHEET},
+           {"matrix_int8", 624, A100_SHEET}, {"vector_fp64", 9.7, A100_PAPER},
+           {"vector_fp32", 19.5, A100_PAPER}, {"vector_fp16", 78, A100_PAPER},
+           {"vector_bf16", 39, A100_PAPER})},
+    {.name = "A100_40GB",
+     ALSO("A100 SXM 40GB", "A100 SXM4 40GB", "A100 PCIe 40GB"),
+     .mem_bw_gbps = 1555,
+     .memory_gb = 40,
+     .memory_source = A100_PAPER,
+     PEAKS({"matrix_fp64", 19.5, A100_PAPER}, {"matrix_fp32", 156, A100_SHEET},
+           {"matrix_fp16", 312, A100_SHEET}, {"matrix_bf16", 312, A100_SHEET},
+           {"matrix_int8", 624, A100_SHEET}, {"vector_fp64", 9.7, A100_PAPER},
+           {"vector_fp32", 19.5, A100_PAPER}, {"vector_fp16", 78, A100_PAPER},
+           {"vector_bf16", 39, A100_PAPER})},
+    /* 80 GB, PCIe. */
+    {.name = "A100_PCIE",
+     ALSO("A100 80GB PCIe", "A100 PCIe 80GB"),
+     .mem_bw_gbps = 1935,
+     .memory_gb = 80,
+     .memory_source = "NVIDIA A100 Tensor Core GPU data sheet (2022), as copied",
+     PEAKS({"matrix_fp64", 19.5, A100_PAPER}, {"matrix_fp32", 156, A100_SHEET},
+           {"matrix_fp16", 312, A100_SHEET}, {"matrix_bf16", 312, A100_SHEET},
+           {"matrix_int8", 624, A100_SHEET}, {"vector_fp64", 9.7, A100_PAPER},
+           {"vector_fp32", 19.5, A100_PAPER}, {"vector_fp16", 78, A100_PAPER},
+           {"vector_bf16", 39, A100_PAPER})},
     {.name = "B200",
+     ALSO("B200 SXM", "HGX B200"),
      .mem_bw_gbps = 7700,
      .memory_gb = 180,
-     PEAKS({"matrix_fp64", 37}, {"matrix_fp32", 1100}, {"matrix_fp16", 2250}, {"matrix_bf16", 2250},
-           {"matrix_fp8", 4500}, {"matrix_fp4", 9000}, {"matrix_int8", 4500}, {"vector_fp64", 37},
-           {"vector_fp32", 75}, {"vector_fp16", 75}, {"vector_bf16", 75})},
-    /* NVIDIA H100 SXM. Memory: "NVIDIA H100 Tensor Core GPU" data sheet, as quoted by NVIDIA in
-     * TensorRT-LLM, with matrix figures rounded to 495, 989 and 1979. With decimals: "NVIDIA H100 Tensor Core
-     * GPU Architecture" white paper (2022), as copied. matrix_fp32 is TF32. */
+     .memory_source = B200_SHEET,
+     PEAKS({"matrix_fp64", 37, B200_SHEET}, {"matrix_fp32", 1100, B200_SHEET},
+           {"matrix_fp16", 2250, B200_SHEET}, {"matrix_bf16", 2250, B200_SHEET},
+           {"matrix_fp8", 4500, B200_SHEET}, {"matrix_fp4", 9000, B200_SHEET},
+           {"matrix_int8", 4500, B200_SHEET}, {"vector_fp64", 37, B200_SHEET},
+           {"vector_fp32", 75, B200_SHEET}, {"vector_fp16", 75, LIKE_FP32}, {"vector_bf16", 75, LIKE_FP32})},
+    /* SXM. */
     {.name = "H100",
+     ALSO("H100 SXM", "H100 SXM5", "H100 80GB", "H100 80GB HBM3", "H100 SXM5 80GB"),
      .mem_bw_gbps = 3350,
      .memory_gb = 80,
-     PEAKS({"matrix_fp64", 66.9}, {"matrix_fp32", 494.7}, {"matrix_fp16", 989.4}, {"matrix_bf16", 989.4},
-           {"matrix_fp8", 1978.9}, {"matrix_int8", 1978.9}, {"vector_fp64", 33.5}, {"vector_fp32", 66.9},
-           {"vector_fp16", 133.8}, {"vector_bf16", 133.8})},
-    /* NVIDIA H200 SXM. Memory: "NVIDIA H200 Tensor Core GPU" data sheet (2023), as quoted by NVIDIA in
-     * TensorRT-LLM; its 1979 and 3958 with sparsity and 67 are those of H100, which has the same units. */
+     .memory_source = H100_SHEET,
+     PEAKS({"matrix_fp64", 66.9, H100_PAPER}, {"matrix_fp32", 494.7, H100_PAPER},
+           {"matrix_fp16", 989.4, H100_PAPER}, {"matrix_bf16", 989.4, H100_PAPER},
+           {"matrix_fp8", 1978.9, H100_PAPER}, {"matrix_int8", 1978.9, H100_PAPER},
+           {"vector_fp64", 33.5, H100_PAPER}, {"vector_fp32", 66.9, H100_PAPER},
+           {"vector_fp16", 133.8, H100_PAPER}, {"vector_bf16", 133.8, H100_PAPER})},
+    {.name = "H100_PCIE",
+     ALSO("H100 80GB PCIe", "H100 PCIe 80GB"),
+     .mem_bw_gbps = 2039,
+     .memory_gb = 80,
+     .memory_source = H100_PCIE_COLUMN,
+     PEAKS({"matrix_fp64", 51.2, H100_PCIE_COLUMN}, {"matrix_fp32", 378, H100_PCIE_COLUMN},
+           {"matrix_fp16", 756, H100_PCIE_COLUMN}, {"matrix_bf16", 756, H100_PCIE_COLUMN},
+           {"matrix_fp8", 1513, H100_PCIE_COLUMN}, {"matrix_int8", 1513, H100_PCIE_COLUMN},
+           {"vector_fp64", 25.6, H100_PCIE_COLUMN}, {"vector_fp32", 51.2, H100_PCIE_COLUMN},
+           {"vector_fp16", 102.4, H100_PCIE_COLUMN}, {"vector_bf16", 102.4, H100_PCIE_COLUMN})},
+    /* SXM. Its data sheet has 67, 1979 and 3958 with sparsity: the figures of H100, which has the same units.
+     */
     {.name = "H200",
+     ALSO("H200 SXM", "H200 SXM5", "H200 141GB HBM3e"),
      .mem_bw_gbps = 4800,
      .memory_gb = 141,
-     PEAKS({"matrix_fp64", 66.9}, {"matrix_fp32", 494.7}, {"matrix_fp16", 989.4}, {"matrix_bf16", 989.4},
-           {"matrix_fp8", 1978.9}, {"matrix_int8", 1978.9}, {"vector_fp64", 33.5}, {"vector_fp32", 66.9},
-           {"vector_fp16", 133.8}, {"vector_bf16", 133.8})},
-    /* AMD Instinct MI250X, the module: flops per clock and compute unit in "AMD matrix cores" (AMD lab notes,
-     * 2022), times 220 units (ROCm documentation, "GPU hardware specifications", as are the 128 GB) at 1.7
-     * GHz (given there for MI250, which has the same clock). This gives the 47.9, 95.7 and 383.0 of AMD's
-     * data sheet, as copied. Memory: 1638.4 GB/s per die, "Finite difference method - Laplacian part 1" (AMD
-     * lab notes). In a trace, each of its two dies is a device: MI250X_GCD. */
+     .memory_source = H200_SHEET,
+     PEAKS({"matrix_fp64", 66.9, H100_PAPER}, {"matrix_fp32", 494.7, H100_PAPER},
+           {"matrix_fp16", 989.4, H100_PAPER}, {"matrix_bf16", 989.4, H100_PAPER},
+           {"matrix_fp8", 1978.9, H100_PAPER}, {"matrix_int8", 1978.9, H100_PAPER},
+           {"vector_fp64", 33.5, H100_PAPER}, {"vector_fp32", 66.9, H100_PAPER},
+           {"vector_fp16", 133.8, H100_PAPER}, {"vector_bf16", 133.8, H100_PAPER})},
+    {.name = "L4",
+     .mem_bw_gbps = 300,
+     .memory_gb = 24,
+     .memory_source = L4_SHEET,
+     PEAKS({"matrix_fp32", 60, L4_SHEET}, {"matrix_fp16", 121, L4_SHEET}, {"matrix_bf16", 121, L4_SHEET},
+           {"matrix_fp8", 242.5, L4_SHEET}, {"matrix_int8", 242.5, L4_SHEET}, {"vector_fp32", 30.3, L4_SHEET},
+           {"vector_fp16", 30.3, LIKE_FP32}, {"vector_bf16", 30.3, LIKE_FP32})},
+    {.name = "L40S",
+     .mem_bw_gbps = 864,
+     .memory_gb = 48,
+     .memory_source = L40S_SHEET,
+     PEAKS({"matrix_fp32", 183, L40S_SHEET}, {"matrix_fp16", 362.05, L40S_SHEET},
+           {"matrix_bf16", 362.05, L40S_SHEET}, {"matrix_fp8", 733, L40S_SHEET},
+           {"matrix_int8", 733, "NVIDIA L40S product page, as copied"}, {"vector_fp32", 91.6, L40S_SHEET},
+           {"vector_fp16", 91.6, LIKE_FP32}, {"vector_bf16", 91.6, LIKE_FP32})},
+    /* The module. In a trace, each of its two dies is a device: MI250X_GCD. */
     {.name = "MI250X",
      .mem_bw_gbps = 3276.8,
      .memory_gb = 128,
-     PEAKS({"matrix_fp64", 95.7}, {"matrix_fp32", 95.7}, {"matrix_fp16", 383}, {"matrix_bf16", 383},
-           {"matrix_int8", 383}, {"vector_fp64", 47.9}, {"vector_fp32", 47.9}, {"vector_fp16", 47.9},
-           {"vector_bf16", 47.9})},
-    /* One of the two dies: half of every figure. */
+     .memory_source = "1638.4 GB/s per die: Finite difference method - Laplacian part 1 (AMD lab notes); "
+                      "ROCm documentation, GPU hardware specifications",
+     PEAKS({"matrix_fp64", 95.7, CDNA2_NOTES}, {"matrix_fp32", 95.7, CDNA2_NOTES},
+           {"matrix_fp16", 383, CDNA2_NOTES}, {"matrix_bf16", 383, CDNA2_NOTES},
+           {"matrix_int8", 383, CDNA2_NOTES}, {"vector_fp64", 47.9, CDNA2_NOTES},
+           {"vector_fp32", 47.9, CDNA2_NOTES}, {"vector_fp16", 47.9, LIKE_FP32},
+           {"vector_bf16", 47.9, LIKE_FP32})},
+    /* One of the two dies: half of every figure. Drivers call each die MI250X / MI250. */
     {.name = "MI250X_GCD",
+     ALSO("MI250X/MI250"),
      .mem_bw_gbps = 1638.4,
      .memory_gb = 64,
-     PEAKS({"matrix_fp64", 47.85}, {"matrix_fp32", 47.85}, {"matrix_fp16", 191.5}, {"matrix_bf16", 191.5},
-           {"matrix_int8", 191.5}, {"vector_fp64", 23.95}, {"vector_fp32", 23.95}, {"vector_fp16", 23.95},
-           {"vector_bf16", 23.95})},
-    /* AMD Instinct MI300X and MI325X: the figures of TraceLens, so that results are comparable: rates
-     * measured for GEMMs (matrix units, 16 and 8 bits; AMD's blog "Understanding Peak, Max-Achievable &
-     * Delivered FLOPs", 2025), the rest from AMD's product pages. */
+     .memory_source = "1638.4 GB/s per die: Finite difference method - Laplacian part 1 (AMD lab notes); "
+                      "ROCm documentation, GPU hardware specifications",
+     PEAKS({"matrix_fp64", 47.85, CDNA2_NOTES}, {"matrix_fp32", 47.85, CDNA2_NOTES},
+           {"matrix_fp16", 191.5, CDNA2_NOTES}, {"matrix_bf16", 191.5, CDNA2_NOTES},
+           {"matrix_int8", 191.5, CDNA2_NOTES}, {"vector_fp64", 23.95, CDNA2_NOTES},
+           {"vector_fp32", 23.95, CDNA2_NOTES}, {"vector_fp16", 23.95, LIKE_FP32},
+           {"vector_bf16", 23.95, LIKE_FP32})},
     {.name = "MI300X",
      .mem_bw_gbps = 5300,
      .memory_gb = 192,
-     PEAKS({"matrix_fp16", 654}, {"matrix_bf16", 708}, {"matrix_fp32", 163}, {"matrix_fp64", 81},
-           {"matrix_fp8", 1273}, {"matrix_int8", 2600}, {"vector_fp16", 163}, {"vector_bf16", 163},
-           {"vector_fp32", 81}, {"vector_fp64", 40})},
+     .memory_source = MI300X_PAGE,
+     PEAKS({"matrix_fp64", 163.4, MI300X_PAGE}, {"matrix_fp32", 163.4, MI300X_PAGE},
+           {"matrix_fp16", 1307.4, MI300X_PAGE}, {"matrix_bf16", 1307.4, MI300X_PAGE},
+           {"matrix_fp8", 2614.9, MI300X_PAGE}, {"matrix_int8", 2614.9, MI300X_PAGE},
+           {"vector_fp64", 81.7, MI300X_PAGE}, {"vector_fp32", 163.4, MI300X_PAGE},
+           {"vector_fp16", 163.4, LIKE_FP32}, {"vector_bf16", 163.4, LIKE_FP32}),
+     ACHIEVABLE({"matrix_fp16", 654, MAF_BLOG}, {"matrix_bf16", 708, MAF_BLOG},
+                {"matrix_fp8", 1273, MAF_BLOG}),
+     TRACELENS_HAS({"matrix_fp16", 654, TRACELENS}, {"matrix_bf16", 708, TRACELENS},
+                   {"matrix_fp32", 163, TRACELENS}, {"matrix_fp64", 81, TRACELENS},
+                   {"matrix_fp8", 1273, TRACELENS}, {"matrix_int8", 2600, TRACELENS},
+                   {"vector_fp16", 163, TRACELENS}, {"vector_bf16", 163, TRACELENS},
+                   {"vector_fp32", 81, TRACELENS}, {"vector_fp64", 40, TRACELENS})},
     {.name = "MI325X",
      .mem_bw_gbps = 6000,
      .memory_gb = 256,
-     PEAKS({"matrix_fp16", 794}, {"matrix_bf16", 843}, {"matrix_fp32", 194}, {"matrix_fp64", 97},
-           {"matrix_fp8", 1519}, {"matrix_int8", 3094}, {"vector_fp16", 194}, {"vector_bf16", 194},
-           {"vector_fp32", 97}, {"vector_fp64", 48})},
-    /* AMD Instinct MI350X and MI355X. Matrices: "Matrix Core Programming on AMD CDNA3 and CDNA4 architecture"
-     * (AMD, 2025) has 78.6, 157.3, 2.5 P, 5 P and 10 P for MI355X and the formula for their decimals: cycles
-     * per instruction, four matrix cores in each of 256 compute units, 2.4 GHz. MI350X: the same at 2.2 GHz.
-     * Units and memory size: ROCm documentation, "AMD GPU specifications". Vectors: 256 flops (fp32)
-     * and 128 (fp64) per clock and unit, from the ROCm documentation of CDNA 3. Clocks, 8 TB/s and int8 at
-     * the rate of fp8: press reports of AMD's launch, because no other source could be opened. */
+     .memory_source = MI325X_PAGE,
+     PEAKS({"matrix_fp64", 163.4, MI325X_PAGE}, {"matrix_fp32", 163.4, MI325X_PAGE},
+           {"matrix_fp16", 1307.4, MI325X_PAGE}, {"matrix_bf16", 1307.4, MI325X_PAGE},
+           {"matrix_fp8", 2614.9, MI325X_PAGE}, {"matrix_int8", 2614.9, MI325X_PAGE},
+           {"vector_fp64", 81.7, MI325X_PAGE}, {"vector_fp32", 163.4, MI325X_PAGE},
+           {"vector_fp16", 163.4, LIKE_FP32}, {"vector_bf16", 163.4, LIKE_FP32}),
+     ACHIEVABLE({"matrix_fp16", 794, MAF_BLOG}, {"matrix_bf16", 843, MAF_BLOG},
+                {"matrix_fp8", 1519, MAF_BLOG}),
+     TRACELENS_HAS({"matrix_fp16", 794, TRACELENS}, {"matrix_bf16", 843, TRACELENS},
+                   {"matrix_fp32", 194, TRACELENS}, {"matrix_fp64", 97, TRACELENS},
+                   {"matrix_fp8", 1519, TRACELENS}, {"matrix_int8", 3094, TRACELENS},
+                   {"vector_fp16", 194, TRACELENS}, {"vector_bf16", 194, TRACELENS},
+                   {"vector_fp32", 97, TRACELENS}, {"vector_fp64", 48, TRACELENS})},
     {.name = "MI350X",
      .mem_bw_gbps = 8000,
      .memory_gb = 288,
-     PEAKS({"matrix_fp64", 72.1}, {"matrix_fp32", 144.2}, {"matrix_fp16", 2306.9}, {"matrix_bf16", 2306.9},
-           {"matrix_fp8", 4613.7}, {"matrix_fp4", 9227.5}, {"matrix_int8", 4613.7}, {"vector_fp64", 72.1},
-           {"vector_fp32", 144.2}, {"vector_fp16", 144.2}, {"vector_bf16", 144.2})},
+     .memory_source = CDNA4_LAUNCH,
+     PEAKS({"matrix_fp64", 72.1, CDNA4_BLOG}, {"matrix_fp32", 144.2, CDNA4_BLOG},
+           {"matrix_fp16", 2306.9, CDNA4_BLOG}, {"matrix_bf16", 2306.9, CDNA4_BLOG},
+           {"matrix_fp8", 4613.7, CDNA4_BLOG}, {"matrix_fp4", 9227.5, CDNA4_BLOG},
+           {"matrix_int8", 4613.7, CDNA4_LAUNCH}, {"vector_fp64", 72.1, CDNA4_VECTOR},
+           {"vector_fp32", 144.2, CDNA4_VECTOR}, {"vector_fp16", 144.2, LIKE_FP32},
+           {"vector_bf16", 144.2, LIKE_FP32})},
     {.name = "MI355X",
      .mem_bw_gbps = 8000,
      .memory_gb = 288,
-     PEAKS({"matrix_fp64", 78.6}, {"matrix_fp32", 157.3}, {"matrix_fp16", 2516.6}, {"matrix_bf16", 2516.6},
-           {"matrix_fp8", 5033.2}, {"matrix_fp4", 10066.3}, {"matrix_int8", 5033.2}, {"vector_fp64", 78.6},
-           {"vector_fp32", 157.3}, {"vector_fp16", 157.3}, {"vector_bf16", 157.3})},
+     .memory_source = CDNA4_LAUNCH,
+     PEAKS({"matrix_fp64", 78.6, CDNA4_BLOG}, {"matrix_fp32", 157.3, CDNA4_BLOG},
+           {"matrix_fp16", 2516.6, CDNA4_BLOG}, {"matrix_bf16", 2516.6, CDNA4_BLOG},
+           {"matrix_fp8", 5033.2, CDNA4_BLOG}, {"matrix_fp4", 10066.3, CDNA4_BLOG},
+           {"matrix_int8", 5033.2, CDNA4_LAUNCH}, {"vector_fp64", 78.6, CDNA4_VECTOR},
+           {"vector_fp32", 157.3, CDNA4_VECTOR}, {"vector_fp16", 157.3, LIKE_FP32},
+           {"vector_bf16", 157.3, LIKE_FP32})},
+    /* 16-bit rates with 16-bit accumulation: 142. */
+    {.name = "RTX_3090",
+     ALSO("3090"),
+     .mem_bw_gbps = 936,
+     .memory_gb = 24,
+     .memory_source = GA102_PAPER,
+     PEAKS({"matrix_fp64", 0.556, ON_VECTORS}, {"matrix_fp32", 35.6, GA102_PAPER},
+           {"matrix_fp16", 71, GA102_PAPER}, {"matrix_bf16", 71, GA102_PAPER},
+           {"matrix_int8", 284, GA102_PAPER}, {"vector_fp64", 0.556, FP64_RATIO},
+           {"vector_fp32", 35.6, GA102_PAPER}, {"vector_fp16", 35.6, GA102_PAPER},
+           {"vector_bf16", 35.6, GA102_PAPER})},
+    /* fp16 and fp8 rates with 16-bit accumulation: 330.3 and 660.6. */
+    {.name = "RTX_4090",
+     ALSO("4090"),
+     .mem_bw_gbps = 1008,
+     .memory_gb = 24,
+     .memory_source = ADA_PAPER,
+     PEAKS({"matrix_fp64", 1.29, ON_VECTORS}, {"matrix_fp32", 82.6, ADA_PAPER},
+           {"matrix_fp16", 165.2, ADA_PAPER}, {"matrix_bf16", 165.2, ADA_PAPER},
+           {"matrix_fp8", 330.3, ADA_PAPER}, {"matrix_int8", 660.6, ADA_PAPER},
+           {"vector_fp64", 1.29, FP64_RATIO}, {"vector_fp32", 82.6, ADA_PAPER},
+           {"vector_fp16", 82.6, ADA_PAPER}, {"vector_bf16", 82.6, ADA_PAPER})},
+    /* fp16 and fp8 rates with 16-bit accumulation: 419 and 838. */
+    {.name = "RTX_5090",
+     ALSO("5090"),
+     .mem_bw_gbps = 1792,
+     .memory_gb = 32,
+     .memory_source = RTX_BW_PAPER,
+     PEAKS({"matrix_fp64", 1.64, ON_VECTORS}, {"matrix_fp32", 104.8, RTX_BW_PAPER},
+           {"matrix_fp16", 209.5, RTX_BW_PAPER}, {"matrix_bf16", 209.5, RTX_BW_PAPER},
+           {"matrix_fp8", 419, RTX_BW_PAPER}, {"matrix_fp4", 1676, RTX_BW_PAPER},
+           {"matrix_int8", 838, RTX_BW_PAPER}, {"vector_fp64", 1.64, FP64_RATIO},
+           {"vector_fp32", 104.8, RTX_BW_PAPER}, {"vector_fp16", 104.8, RTX_BW_PAPER},
+           {"vector_bf16", 104.8, RTX_BW_PAPER})},
+    /* Workstation Edition; the Max-Q and Server Editions are slower. */
+    {.name = "RTX_PRO_6000",
+     ALSO("RTX PRO 6000 Blackwell", "RTX PRO 6000 Blackwell Workstation Edition"),
+     .mem_bw_gbps = 1792,
+     .memory_gb = 96,
+     .memory_source = RTX_PRO_PAPER,
+     PEAKS({"matrix_fp32", 251.9, RTX_PRO_PAPER}, {"matrix_fp16", 503.8, RTX_PRO_PAPER},
+           {"matrix_bf16", 503.8, RTX_PRO_PAPER}, {"matrix_fp8", 1007.6, RTX_PRO_PAPER},
+           {"matrix_fp4", 2015.2, RTX_PRO_PAPER}, {"matrix_int8", 1007.6, RTX_PRO_PAPER},
+           {"vector_fp32", 126, RTX_PRO_PAPER}, {"vector_fp16", 126, RTX_PRO_PAPER},
+           {"vector_bf16", 126, RTX_PRO_PAPER})},
+    {.name = "RX_7900_XTX",
+     ALSO("7900 XTX"),
+     .mem_bw_gbps = 960,
+     .memory_gb = 24,
+     .memory_source = RX7900_PAGE,
+     PEAKS({"matrix_fp32", 61.4, ON_VECTORS}, {"matrix_fp16", 122.8, RX7900_PAGE},
+           {"matrix_bf16", 122.8, RDNA3_WMMA}, {"matrix_int8", 122.8, RDNA3_WMMA},
+           {"vector_fp32", 61.4, RX7900_PAGE}, {"vector_fp16", 122.8, RX7900_PAGE},
+           {"vector_bf16", 61.4, LIKE_FP32})},
+    /* Product briefs give 320 GB/s. */
+    {.name = "T4",
+     .mem_bw_gbps = 300,
+     .memory_gb = 16,
+     .memory_source = T4_SHEET,
+     PEAKS({"matrix_fp32", 8.1, ON_VECTORS}, {"matrix_fp16", 65, T4_SHEET}, {"matrix_int8", 130, T4_SHEET},
+           {"vector_fp32", 8.1, T4_SHEET}, {"vector_fp16", 16.2, TWICE_FP32})},
+    /* SXM2; there is one with 16 GB too. */
+    {.name = "V100",
+     ALSO("V100 SXM2", "V100 SXM2 32GB", "V100 SXM2 16GB", "V100 SXM3 32GB"),
+     .mem_bw_gbps = 900,
+     .memory_gb = 32,
+     .memory_source = V100_SHEET,
+     PEAKS({"matrix_fp64", 7.8, ON_VECTORS}, {"matrix_fp32", 15.7, ON_VECTORS},
+           {"matrix_fp16", 125, V100_SHEET}, {"vector_fp64", 7.8, V100_SHEET},
+           {"vector_fp32", 15.7, V100_SHEET}, {"vector_fp16", 31.4, TWICE_FP32})},
+    {.name = "V100_PCIE",
+     ALSO("V100 PCIe 16GB", "V100 PCIe 32GB"),
+     .mem_bw_gbps = 900,
+     .memory_gb = 32,
+     .memory_source = V100_SHEET,
+     PEAKS({"matrix_fp64", 7, ON_VECTORS}, {"matrix_fp32", 14, ON_VECTORS}, {"matrix_fp16", 112, V100_SHEET},
+           {"vector_fp64", 7, V100_SHEET}, {"vector_fp32", 14, V100_SHEET}, {"vector_fp16", 28, TWICE_FP32})},
+    {.name = "W7900",
+     ALSO("PRO W7900"),
+     .mem_bw_gbps = 864,
+     .memory_gb = 48,
+     .memory_source = W7900_PAGE,
+     PEAKS({"matrix_fp32", 61.3, ON_VECTORS}, {"matrix_fp16", 122.6, W7900_PAGE},
+           {"matrix_bf16", 122.6, RDNA3_WMMA}, {"matrix_int8", 122.6, RDNA3_WMMA},
+           {"vector_fp32", 61.3, W7900_PAGE}, {"vector_fp16", 122.6, W7900_PAGE},
+           {"vector_bf16", 61.3, LIKE_FP32})},
 };
 
 const gt_gpu_arch *gt_gpu_archs(size_t *count)
@@ -118,25 +364,130 @@ const gt_gpu_arch *gt_gpu_archs(size_t *count)
     return archs;
 }
 
+/* ---- names ---- */
+
+enum { KEY_MAX = 64 };
+
+static size_t strip(char *key, size_t len, const char *word, bool at_end)
+{
+    size_t word_len = strlen(word);
+    if (len < word_len || memcmp(at_end ? key + len - word_len : key, word, word_len) != 0) return len;
+    if (!at_end) memmove(key, key + word_len, len - word_len);
+    return len - word_len;
+}
+
+/* Lower-case letters and digits without vendors, brands and form factors: "rtx4090" for "NVIDIA GeForce RTX
+ * 4090", "rtx_4090" and "RTX-4090"; "mi300x" for "AMD Instinct MI300X OAM". "" if it is too long. */
+static void make_key(const char *name, char key[KEY_MAX])
+{
+    static const char *const first[] = {"nvidia", "amd",   "geforce", "radeon",
+                                        "tm",     "tesla", "quadro",  "instinct"};
+    static const char *const last[] = {"gpu", "graphics", "accelerator", "oam", "vf"};
+    size_t len = 0, before;
+    for (; *name && len < KEY_MAX - 1; name++)
+        if (isalnum((unsigned char)*name)) key[len++] = (char)tolower((unsigned char)*name);
+    if (*name) len = 0;
+    do {
+        before = len;
+        for (size_t i = 0; i < GT_LENGTH(first); i++) len = strip(key, len, first[i], false);
+        for (size_t i = 0; i < GT_LENGTH(last); i++) len = strip(key, len, last[i], true);
+    } while (len < before);
+    key[len] = 0;
+}
+
+static bool has_key(const char *name, const char *key)
+{
+    char own[KEY_MAX];
+    make_key(name, own);
+    return strcmp(own, key) == 0;
+}
+
+const gt_gpu_arch *gt_gpu_arch_match(const char *name)
+{
+    char key[KEY_MAX];
+    make_key(name, key);
+    for (size_t i = 0; *key && i < GT_LENGTH(archs); i++) {
+        if (has_key(archs[i].name, key)) return &archs[i];
+        for (const char *const *alias = archs[i].aliases; alias && *alias; alias++)
+            if (has_key(*alias, key)) return &archs[i];
+    }
+    return NULL;
+}
+
 const gt_gpu_arch *gt_gpu_arch_find(const char *name, gt_error *error)
 {
+    const gt_gpu_arch *found = gt_gpu_arch_match(name);
+    if (found) return found;
     gt_buffer known = {0};
     for (size_t i = 0; i < GT_LENGTH(archs); i++) {
-        if (strcmp(archs[i].name, name) == 0) {
-            gt_buffer_free(&known);
-            return &archs[i];
-        }
         gt_buffer_add_cstr(&known, i ? ", " : "");
         gt_buffer_add_cstr(&known, archs[i].name);
     }
-    gt_fail(error, "unknown GPU '%s'; known GPUs: %s", name, gt_buffer_str(&known).bytes);
+    gt_fail(error, "unknown GPU '%.200s'; known GPUs: %s", name, gt_buffer_str(&known).bytes);
     gt_buffer_free(&known);
     return NULL;
 }
 
+/* ---- sets of figures ---- */
+
+static const char *const set_names[GT_PEAK_SETS] = {
+    [GT_PEAKS_PEAK] = "peak", [GT_PEAKS_ACHIEVABLE] = "achievable", [GT_PEAKS_TRACELENS] = "tracelens"};
+
+const char *gt_peak_set_name(gt_peak_set set)
+{
+    return set_names[set];
+}
+
+bool gt_peak_set_parse(const char *name, gt_peak_set *set)
+{
+    for (int i = 0; i < GT_PEAK_SETS; i++)
+        if (strcmp(set_names[i], name) == 0) {
+            *set = (gt_peak_set)i;
+            return true;
+        }
+    return false;
+}
+
+bool gt_gpu_arch_use(const gt_gpu_arch *gpu, gt_peak_set set, gt_arena *arena, gt_gpu_arch *used,
+                     gt_error *error)
+{
+    const gt_peak *own = set == GT_PEAKS_ACHIEVABLE ? gpu->achievable : gpu->tracelens;
+    size_t own_count = set == GT_PEAKS_PEAK         ? 0
+                       : set == GT_PEAKS_ACHIEVABLE ? gpu->achievable_count
+                                                    : gpu->tracelens_count;
+    if (set == GT_PEAKS_ACHIEVABLE && !own_count)
+        return gt_fail(error, "no achievable rates are known for %s, only peak rates", gpu->name);
+    *used = *gpu;
+    used->set = own_count ? set : GT_PEAKS_PEAK;
+    if (!own_count) return true;
+    gt_peak *peaks = gt_arena_alloc(arena, (gpu->peaks_count + own_count) * sizeof *peaks);
+    memcpy(peaks, own, own_count * sizeof *peaks);
+    memcpy(peaks + own_count, gpu->peaks, gpu->peaks_count * sizeof *peaks);
+    used->peaks = peaks; /* of two figures of one spec, the first counts */
+    used->peaks_count = own_count;
+    for (size_t i = 0; i < gpu->peaks_count; i++)
+        if (isnan(gt_gpu_arch_peak(used, gpu->peaks[i].spec))) peaks[used->peaks_count++] = gpu->peaks[i];
+    return true;
+}
+
+void gt_gpu_arch_describe(const gt_gpu_arch *arch, gt_buffer *out)
+{
+    static const char *const kinds[GT_PEAK_SETS] = {[GT_PEAKS_PEAK] = "peak rates",
+                                                    [GT_PEAKS_ACHIEVABLE] = "achievable rates of ",
+                                                    [GT_PEAKS_TRACELENS] = "rates of TraceLens"};
+    gt_buffer_add_cstr(out, arch->name);
+    gt_buffer_add_cstr(out, ", ");
+    gt_buffer_add_cstr(out, arch->memory_source ? kinds[arch->set] : "rates of the given file");
+    for (size_t i = 0; arch->set == GT_PEAKS_ACHIEVABLE && i < arch->achievable_count; i++) {
+        gt_buffer_add_cstr(out, i ? ", " : "");
+        gt_buffer_add_cstr(out, arch->achievable[i].spec);
+    }
+    if (arch->set == GT_PEAKS_ACHIEVABLE) gt_buffer_add_cstr(out, "; peak rates of the rest");
+}
+
 double gt_gpu_arch_peak(const gt_gpu_arch *arch, const char *spec)
 {
-    for (size_t i = 0; i < arch->peak_count; i++)
+    for (size_t i = 0; i < arch->peaks_count; i++)
         if (strcmp(arch->peaks[i].spec, spec) == 0) return arch->peaks[i].tflops;
     return (double)NAN;
 }
@@ -177,7 +528,8 @@ bool gt_gpu_arch_parse(gt_str json, gt_arena *arena, gt_gpu_arch *arch, gt_error
     if (peaks->type != GT_VALUE_DICT) return true;
     gt_peak *found = gt_arena_alloc(arena, peaks->count / 2 * sizeof *found);
     for (uint32_t i = peaks->count; i >= 2; i -= 2) /* backwards: of two equal names, the last counts */
-        found[arch->peak_count++] = (gt_peak){peaks->items[i - 2].text.bytes, rate_of(&peaks->items[i - 1])};
+        found[arch->peaks_count++] =
+            (gt_peak){.spec = peaks->items[i - 2].text.bytes, .tflops = rate_of(&peaks->items[i - 1])};
     arch->peaks = found;
     return true;
 }
@@ -194,14 +546,12 @@ bool gt_gpu_arch_read(const char *path, gt_arena *arena, gt_gpu_arch *arch, gt_e
     return valid;
 }
 
-bool gt_gpu_arch_choose(const char *name, const char *path, gt_arena *arena, gt_gpu_arch *own,
-                        const gt_gpu_arch **chosen, gt_error *error)
+bool gt_gpu_arch_choose(const char *name, const char *path, gt_peak_set set, gt_arena *arena,
+                        gt_gpu_arch *own, const gt_gpu_arch **chosen, gt_error *error)
 {
-    *chosen = NULL;
-    if (path) {
-        *chosen = own;
-        return gt_gpu_arch_read(path, arena, own, error);
-    }
-    if (name) *chosen = gt_gpu_arch_find(name, error);
-    return !name || *chosen;
+    *chosen = name || path ? own : NULL;
+    if (path) return gt_gpu_arch_read(path, arena, own, error);
+    if (!name) return true;
+    const gt_gpu_arch *found = gt_gpu_arch_find(name, error);
+    return found && gt_gpu_arch_use(found, set, arena, own, error);
 }

@@ -522,6 +522,15 @@ static void print_timeline(const gt_terminal *terminal, const gt_linked_view *tr
         gt_summary_timeline(terminal, timeline);
 }
 
+static void print_gpu(FILE *out, const gt_gpu_arch *gpu)
+{
+    if (!gpu) return;
+    gt_buffer text = {0};
+    gt_gpu_arch_describe(gpu, &text);
+    fprintf(out, "roofline: %s\n", gt_buffer_str(&text).bytes);
+    gt_buffer_free(&text);
+}
+
 void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *linked, const gt_pytorch_options *options,
                               const gt_table_list *tables, int width, bool utf8)
 {
@@ -552,6 +561,7 @@ void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *linked, const 
     }
     gt_comm_uses_free(&uses);
     print_unlinked(out, trace, options);
+    print_gpu(out, options->gpu_arch);
     const gt_table *timeline = gt_table_list_find(tables, GT_SHEET_GPU_TIMELINE);
     if (timeline && timeline->row_count) print_timeline(&terminal, trace, options, timeline);
     gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));

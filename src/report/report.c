@@ -112,6 +112,7 @@ static const struct {
     {"seed_sheet_names", FLAG, AT(pytorch.legacy_names), 0, PYTORCH}, /* its old name */
     {"gpu_arch_json_path", STRING, AT(gpu_arch_json_path), 0, PYTORCH},
     {"gpu_arch_platform", STRING, AT(gpu_arch_platform), 0, PYTORCH},
+    {"gpu_peaks", SPECIAL, 0, 0, PYTORCH},
     {"python_path", STRING, AT(pytorch.python_path), 0, PYTORCH},
     {"comparison_json_path", STRING, AT(comparison_json_path), 0, PYTORCH},
     {"extension_file", STRING, AT(extension_file), 0, PYTORCH},
@@ -140,6 +141,7 @@ gt_report_options gt_report_options_default(void)
     options.rocprof.extra_sheets = true;
     options.pytorch.extra_sheets = true;
     options.pytorch.gpu_only_kernel_summary = true;
+    options.gpu_peaks = GT_PEAKS_TRACELENS;
     options.pytorch.extra_options = gt_hta_options_default();
     return options;
 }
@@ -150,6 +152,7 @@ gt_report_options gt_report_options_best(void)
     options.pytorch.include_unlinked_kernels = true;
     options.pytorch.only_launching_calls = true;
     options.all_comm_kernels = true;
+    options.gpu_peaks = GT_PEAKS_PEAK;
     return options;
 }
 
@@ -222,6 +225,7 @@ static bool add_comm_regex(gt_report_options *options, const char *value)
 static bool set_special(gt_report_options *options, const char *name, const char *value)
 {
     int64_t number;
+    if (strcmp(name, "gpu_peaks") == 0) return gt_peak_set_parse(value, &options->gpu_peaks);
     if (strcmp(name, "phase_detection_method") == 0) return set_phase_method(options, value);
     if (strcmp(name, "kernel_metadata_keyword_filters") == 0) return add_keyword(options, value);
     if (strcmp(name, "comm_kernels") == 0) return set_comm_kernels(options, value);
@@ -358,8 +362,8 @@ static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path,
     gt_report_options *options = &report->options;
     if (options->extension_file && strcmp(path, "-") == 0)
         return gt_fail(error, "extension_file: the extension reads the trace too, so it must be a file");
-    if (!gt_gpu_arch_choose(options->gpu_arch_platform, options->gpu_arch_json_path, &report->arena,
-                            &report->gpu_arch, &options->pytorch.gpu_arch, error))
+    if (!gt_gpu_arch_choose(options->gpu_arch_platform, options->gpu_arch_json_path, options->gpu_peaks,
+                            &report->arena, &report->gpu_arch, &options->pytorch.gpu_arch, error))
         return false;
     report->extension = (gt_extension_source){.file = options->extension_file,
                                               .trace_path = path,

@@ -32,6 +32,7 @@ typedef struct gt_report_options {
     bool all_processes; /* of a rocprofv3 JSON file */
     gt_pytorch_options pytorch;
     const char *gpu_arch_platform, *gpu_arch_json_path; /* at most one of them */
+    gt_peak_set gpu_peaks;                              /* of gpu_arch_platform */
     const char *comparison_json_path;                   /* a second PyTorch trace */
     const char *extension_file;
     /* Kernels that count as communication, in addition to those of TraceLens. */

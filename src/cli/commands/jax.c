@@ -67,8 +67,8 @@ static bool check_gpu(const gt_arguments *arguments, gt_error *error)
     gt_gpu_arch own;
     const gt_gpu_arch *chosen;
     bool valid = gt_gpu_arch_choose(gt_arguments_string(arguments, "gpu_arch_platform"),
-                                    gt_arguments_string(arguments, "gpu_arch_json_path"), &arena, &own,
-                                    &chosen, error);
+                                    gt_arguments_string(arguments, "gpu_arch_json_path"), GT_PEAKS_PEAK,
+                                    &arena, &own, &chosen, error);
     gt_arena_free(&arena);
     return valid;
 }

@@ -41,6 +41,9 @@ static const gt_option_group model_group = {"Other arguments of the op", model_o
 static const gt_option gpu_options[] = {
     {"gpu", GT_OPTION_STRING, "NAME", NULL,
      "print the minimum time on this GPU, such as MI300X, or on all built-in GPUs: all"},
+    {"gpu_peaks", GT_OPTION_STRING, "SET", "peak",
+     "use these rates of built-in GPUs: peak, achievable (by well-tuned GEMMs, where known) or tracelens",
+     .needs = "gpu"},
     {"gpu_arch_json_path", GT_OPTION_STRING, "FILE", NULL,
      "print the minimum time on the GPU described in FILE"},
 };
@@ -315,28 +318,50 @@ static gt_exit no_model(const gt_call *call, const char *op)
                           call->program);
 }
 
-/* The GPUs given on the command line; none is allowed. */
-static bool choose_gpus(const gt_call *call, gt_arena *arena, gt_gpu_arch *own, const gt_gpu_arch **gpus,
-                        size_t *count)
+enum { GPUS_MAX = 64 };
+
+/* The GPUs given on the command line, with the rates of a set; none is allowed. `all` skips those that have
+ * no such rates. */
+typedef struct gpu_list {
+    gt_gpu_arch items[GPUS_MAX];
+    size_t count;
+} gpu_list;
+
+static bool choose_gpus(const gt_call *call, gt_peak_set set, gt_arena *arena, gpu_list *gpus)
 {
     const char *name = gt_arguments_string(&call->arguments, "gpu");
     const char *path = gt_arguments_string(&call->arguments, "gpu_arch_json_path");
+    const gt_gpu_arch *chosen;
     gt_error error;
-    *count = 0;
-    if (name && strcmp(name, "all") == 0) {
-        *gpus = gt_gpu_archs(count);
+    if (name && strcasecmp(name, "all") == 0) {
+        size_t count;
+        const gt_gpu_arch *all = gt_gpu_archs(&count);
+        for (size_t i = 0; i < count && gpus->count < GPUS_MAX; i++)
+            gpus->count += gt_gpu_arch_use(&all[i], set, arena, &gpus->items[gpus->count], &error);
         return true;
     }
-    if (gt_gpu_arch_choose(name, path, arena, own, gpus, &error)) {
-        *count = *gpus != NULL;
+    if (gt_gpu_arch_choose(name, path, set, arena, &gpus->items[0], &chosen, &error)) {
+        gpus->count = chosen != NULL;
         return true;
     }
     fprintf(stderr, "%s: error: %s\n", call->program, error.text);
     return false;
 }
 
-static gt_exit show(const gt_call *call, gt_models *models, const gt_model_event *event,
-                    const gt_gpu_arch *gpus, size_t gpu_count, gt_buffer *out)
+/* Which rates the times were computed with. */
+static void print_rates(gt_buffer *out, const gpu_list *gpus, gt_peak_set set)
+{
+    gt_buffer text = {0};
+    if (gpus->count == 1)
+        gt_gpu_arch_describe(&gpus->items[0], &text);
+    else
+        gt_buffer_add_cstr(&text, gt_peak_set_name(set));
+    if (gpus->count) print_line(out, "rates", gt_buffer_str(&text).bytes);
+    gt_buffer_free(&text);
+}
+
+static gt_exit show(const gt_call *call, gt_models *models, const gt_model_event *event, const gpu_list *gpus,
+                    gt_peak_set set, gt_buffer *out)
 {
     const gt_model *model = gt_model_find(models, event);
     if (!model) return no_model(call, call->arguments.files[0]);
@@ -351,7 +376,8 @@ static gt_exit show(const gt_call *call, gt_models *models, const gt_model_event
         return GT_EXIT_FAILED;
     }
     print_result(out, model, result);
-    for (size_t i = 0; i < gpu_count; i++) print_min_time(out, result, &gpus[i]);
+    for (size_t i = 0; i < gpus->count; i++) print_min_time(out, result, &gpus->items[i]);
+    print_rates(out, gpus, set);
     return GT_EXIT_DONE;
 }
 
@@ -379,11 +405,16 @@ static gt_exit model_op(const gt_call *call, gt_buffer *out)
         gt_arguments_string(&call->arguments, "gpu_arch_json_path"))
         return gt_usage_error(call->program,
                               "argument --gpu_arch_json_path: not allowed with argument --gpu");
+    gt_peak_set set;
+    const char *set_name = gt_arguments_string(&call->arguments, "gpu_peaks");
+    if (!gt_peak_set_parse(set_name, &set))
+        return gt_usage_error(call->program,
+                              "argument --gpu_peaks: invalid choice: '%.200s' (choose from peak, achievable, "
+                              "tracelens)",
+                              set_name);
     gt_interner *strings = gt_interner_new();
     gt_arena arena = {0};
-    gt_gpu_arch own;
-    const gt_gpu_arch *gpus = NULL;
-    size_t gpu_count;
+    gpu_list *gpus = gt_alloc_zero(1, sizeof *gpus);
     gt_model_event event = {0};
     gt_exit status = GT_EXIT_USAGE;
     if (read_event(call, strings, &event)) {
@@ -394,10 +425,10 @@ static gt_exit model_op(const gt_call *call, gt_buffer *out)
         gt_models *models = gt_models_new(strings);
         gt_models_be_exact(models);
         status = GT_EXIT_FAILED;
-        if (choose_gpus(call, &arena, &own, &gpus, &gpu_count))
-            status = show(call, models, &event, gpus, gpu_count, out);
+        if (choose_gpus(call, set, &arena, gpus)) status = show(call, models, &event, gpus, set, out);
         gt_models_free(models);
     }
+    gt_free(gpus);
     gt_arena_free(&arena);
     gt_interner_free(strings);
     return status;

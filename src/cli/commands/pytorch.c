@@ -46,6 +46,10 @@ const gt_option_group gt_pytorch_sheets_group = {"PyTorch sheets", pytorch_sheet
 static const gt_option pytorch_roofline_options[] = {
     {"gpu_arch_platform", GT_OPTION_STRING, "NAME", NULL,
      "add roofline columns for a built-in GPU, such as MI300X"},
+    {"gpu_peaks", GT_OPTION_STRING, "SET", NULL,
+     "use these rates of the built-in GPU: peak, achievable (by well-tuned GEMMs, where known) or tracelens "
+     "(default: peak for report, tracelens for pytorch)",
+     .needs = "gpu_arch_platform"},
     {"gpu_arch_json_path", GT_OPTION_STRING, "FILE", NULL,
      "read the GPU's peak rates from FILE and add roofline columns"},
     {"python_path", GT_OPTION_STRING, "PATH", NULL,
@@ -121,6 +125,11 @@ static const char *method_name(size_t i)
     return gt_phase_method_name((gt_phase_method)i);
 }
 
+static const char *peak_set(size_t i)
+{
+    return gt_peak_set_name((gt_peak_set)i);
+}
+
 static const char *plot_format(size_t i)
 {
     return plot_formats[i];
@@ -156,6 +165,7 @@ gt_exit gt_pytorch_check(const gt_call *call)
 {
     if (gt_gpu_options_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     if (gt_communication_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
+    if (check_choice(call, "gpu_peaks", peak_set, GT_PEAK_SETS) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     return check_phase_options(call);
 }
 
