@@ -5,6 +5,7 @@
  * and then jumps to its beginning. A frame in a worker thread ends there; the thread that waits for the
  * workers then fails in its own frame, until the outermost one ends the call. */
 #include "base/guard.h"
+#include "base/repeats.h"
 
 #include <locale.h>
 #include <setjmp.h>
@@ -41,6 +42,7 @@ struct gt_guard {
     cleanup *cleanups;    /* oldest first */
     size_t cleanup_count, cleanup_capacity;
     pthread_mutex_t warning_lock; /* held while the handler runs */
+    gt_repeats *repeats;          /* warnings so far; with warning_lock */
 };
 
 static _Thread_local frame *current GT_THREAD_LOCAL;
@@ -183,6 +185,15 @@ bool gt_guard_attempt(gt_guard *guard, void (*body)(void *context), void *contex
     return whole;
 }
 
+static void pass_warning(void *context, bool warning, const char *text)
+{
+    (void)warning;
+    gt_guard *guard = context;
+    locale_t ours = uselocale(guard->locale_before);
+    guard->options.warning(guard->options.warning_context, text);
+    uselocale(ours);
+}
+
 bool gt_guard_run(const gt_guard_options *options, void (*body)(void *context), void *context,
                   gt_error *error)
 {
@@ -193,8 +204,11 @@ bool gt_guard_run(const gt_guard_options *options, void (*body)(void *context), 
     frame f = {.guard = &guard, .outer = current};
     guard.root = &f;
     guard.locale_before = use_c_locale();
+    const char *about = gt_log_about(NULL); /* a call that fails does not restore it */
     bool whole = run_in_frame(&f, body, context);
     if (atomic_load(&guard.failed)) whole = false;
+    gt_log_about(about);
+    gt_repeats_end(&guard.repeats, pass_warning, &guard);
     if (!whole) {
         if (error) *error = guard.error;
         if (!options->keep_heap) gt_heap_clear(options->heap);
@@ -287,15 +301,13 @@ void gt_unlock(pthread_mutex_t *mutex)
     pthread_mutex_unlock(mutex);
 }
 
-bool gt_guard_warn(const char *text)
+bool gt_guard_warn(const char *text, const char *file, bool loose)
 {
     if (!current) return false;
     gt_guard *guard = current->guard;
     if (!guard->options.warning) return true;
     pthread_mutex_lock(&guard->warning_lock);
-    locale_t ours = uselocale(guard->locale_before);
-    guard->options.warning(guard->options.warning_context, text);
-    uselocale(ours);
+    if (gt_repeats_add(&guard->repeats, true, text, file, loose)) pass_warning(guard, true, text);
     pthread_mutex_unlock(&guard->warning_lock);
     return true;
 }

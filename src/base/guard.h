@@ -87,7 +87,8 @@ void gt_guard_check(void);
 void gt_lock(pthread_mutex_t *mutex);
 void gt_unlock(pthread_mutex_t *mutex);
 
-/* Hands a warning to the handler of the guarded call. False without a guard. */
-bool gt_guard_warn(const char *text);
+/* Hands a warning to the handler of the guarded call, or counts it if it is repeated; the arguments are those
+ * of gt_repeats_add. False without a guard. */
+bool gt_guard_warn(const char *text, const char *file, bool loose);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/guard.h"
 #include "base/memory.h"
+#include "base/repeats.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -18,32 +19,7 @@ static char status[512]; /* the line at the bottom; "" for none */
 enum { MESSAGE_MAX = 8192 };
 #define ERASE_LINE "\r\033[K"
 
-/* Messages printed since gt_log_once; once the list is full, others are printed every time. */
-static struct {
-    bool on;
-    size_t count;
-    struct {
-        char *text;
-        bool warning;
-        size_t more;
-    } printed[64];
-} once;
-
-/* Whether the message was printed before. */
-static bool is_known(bool warning, const char *text)
-{
-    for (size_t i = 0; i < once.count; i++)
-        if (once.printed[i].warning == warning && strcmp(once.printed[i].text, text) == 0) {
-            once.printed[i].more++;
-            return true;
-        }
-    if (once.count < GT_LENGTH(once.printed)) {
-        once.printed[once.count].text = gt_strdup(text);
-        once.printed[once.count].warning = warning;
-        once.printed[once.count++].more = 0;
-    }
-    return false;
-}
+static gt_repeats *repeats; /* warnings printed so far */
 
 static void print_text(bool warning, const char *text)
 {
@@ -55,24 +31,18 @@ static void print_text(bool warning, const char *text)
     if (status[0]) fputs(status, stderr);
 }
 
-static void print_line(bool warning, const char *format, va_list args)
+/* Prints a warning, or passes it to the guarded call. Its file is named if the text does not do so. */
+static void warn(bool loose, const char *format, va_list args)
 {
-    char text[MESSAGE_MAX];
+    char text[MESSAGE_MAX], named[2 * MESSAGE_MAX];
+    const char *about = gt_log_file();
     vsnprintf(text, sizeof text, format, args);
-    if (!once.on || !is_known(warning, text)) print_text(warning, text);
-}
-
-void gt_log_once(bool on)
-{
+    bool names_file = !about || strstr(text, about);
+    if (!names_file) snprintf(named, sizeof named, "%s: %s", about, text);
+    const char *shown = names_file ? text : named;
+    if (gt_guard_warn(shown, about, loose)) return;
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < once.count; i++) {
-        char text[MESSAGE_MAX + 64];
-        snprintf(text, sizeof text, "%zu more times: %s", once.printed[i].more, once.printed[i].text);
-        if (once.printed[i].more) print_text(once.printed[i].warning, text);
-        gt_free(once.printed[i].text);
-    }
-    once.count = 0;
-    once.on = on;
+    if (gt_repeats_add(&repeats, true, shown, about, loose)) print_text(true, shown);
     pthread_mutex_unlock(&lock);
 }
 
@@ -80,27 +50,42 @@ void gt_warn(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    if (gt_guard_current()) {
-        char text[MESSAGE_MAX];
-        vsnprintf(text, sizeof text, format, args);
-        gt_guard_warn(text);
-    } else {
-        pthread_mutex_lock(&lock);
-        print_line(true, format, args);
-        pthread_mutex_unlock(&lock);
-    }
+    warn(false, format, args);
     va_end(args);
+}
+
+void gt_hint(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    warn(true, format, args);
+    va_end(args);
+}
+
+static void print_repeated(void *context, bool warning, const char *text)
+{
+    (void)context;
+    print_text(warning, text);
+}
+
+void gt_log_end_repeats(void)
+{
+    pthread_mutex_lock(&lock);
+    gt_repeats_end(&repeats, print_repeated, NULL);
+    pthread_mutex_unlock(&lock);
 }
 
 void gt_info(const char *format, ...)
 {
     if (gt_guard_current()) return;
+    char text[MESSAGE_MAX];
     va_list args;
     va_start(args, format);
-    pthread_mutex_lock(&lock);
-    if (!be_quiet) print_line(false, format, args);
-    pthread_mutex_unlock(&lock);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    pthread_mutex_lock(&lock);
+    if (!be_quiet && gt_repeats_add(&repeats, false, text, gt_log_file(), false)) print_text(false, text);
+    pthread_mutex_unlock(&lock);
 }
 
 void gt_log_to(gt_log_handler *handler)

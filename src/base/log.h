@@ -6,20 +6,25 @@
 #ifndef GT_BASE_LOG_H
 #define GT_BASE_LOG_H
 
+#include "base/repeats.h" /* gt_log_about */
+
 #include <stdbool.h>
 
-/* "gputally: warning: ..."; does not collide with a progress line. May be called from any thread. */
+/* "gputally: warning: ..."; does not collide with a progress line. May be called from any thread. A warning
+ * that was given before, also about another file, is only counted; see base/repeats.h. */
 void gt_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* "gputally: ..."; not shown with --quiet. */
+/* The same for a hint, such as how to record a better trace: also counted if only its numbers differ. */
+void gt_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* "gputally: ..."; not shown with --quiet. Repeated ones are counted, too. */
 void gt_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- for the command line ---- */
 
 void gt_log_quiet(bool quiet); /* --quiet: drop information; warnings are still shown */
 
-/* For work on many files: after `true`, a message that was printed before is only counted, and `false` prints
- * how often it was repeated. */
-void gt_log_once(bool once);
+/* Prints how often messages were repeated, and forgets them. A guarded call does this by itself at its end.
+ */
+void gt_log_end_repeats(void);
 
 /* Passes every message to `handler` instead of standard error, one at a time; NULL restores standard error.
  */

@@ -3,6 +3,7 @@
 #include "base/threads.h"
 #include "base/guard.h"
 #include "base/memory.h"
+#include "base/repeats.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -124,7 +125,8 @@ typedef struct job {
     unsigned index;
     void (*work)(void *context, unsigned index);
     void *context;
-    gt_guard *guard; /* of the caller; NULL: none */
+    gt_guard *guard;   /* of the caller; NULL: none */
+    const char *about; /* of the caller: see gt_log_about */
 } job;
 
 static void do_job(void *argument)
@@ -136,6 +138,7 @@ static void do_job(void *argument)
 static void *run_thread(void *argument)
 {
     job *j = argument;
+    gt_log_about(j->about);
     gt_guard_attempt(j->guard, do_job, j);
     return NULL;
 }
@@ -147,7 +150,11 @@ void gt_threads_run(unsigned n, void (*work)(void *context, unsigned index), voi
     if (n == 0) return;
     job *jobs = gt_alloc_zero(n, sizeof *jobs);
     for (unsigned i = 0; i < n; i++) {
-        jobs[i] = (job){.index = i, .work = work, .context = context, .guard = gt_guard_current()};
+        jobs[i] = (job){.index = i,
+                        .work = work,
+                        .context = context,
+                        .guard = gt_guard_current(),
+                        .about = gt_log_file()};
         jobs[i].started = i > 0 && gt_thread_start(&jobs[i].thread, run_thread, &jobs[i]) == 0;
     }
     bool whole = true;

@@ -36,6 +36,7 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
         status = gt_usage_error(program, "%s", error.text);
     else {
         status = command->run(&call);
+        gt_log_end_repeats();
         gt_log_to(NULL); /* also for old names, whose log goes to standard output */
         if (status != GT_EXIT_USAGE) gt_warn_without_effect(&call.arguments);
     }

@@ -2,6 +2,7 @@
 #include "cli/traces.h"
 
 #include "base/guard.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "cli/common.h"
@@ -86,9 +87,10 @@ static gt_report_options report_options(const gt_call *call)
     return options;
 }
 
-static void show_report(const gt_report *report, const gt_output *output)
+static void show_report(const gt_report *report, bool is_one_of_several, const gt_output *output)
 {
     gt_terminal terminal = gt_terminal_for(stdout);
+    if (is_one_of_several) printf("%s\n", report->title);
     gt_report_print_summary(stdout, report, (int)terminal.width, terminal.utf8);
     gt_trace_show_files(output);
 }
@@ -107,7 +109,7 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     made = made && gt_report_make_tables(&report, error);
     if (made && hooks->was_made) hooks->was_made(trace, &report);
     if (made) output = gt_destinations_write(trace->destinations, trace->path, &report.tables, error);
-    if (output && gt_trace_is_shown(trace)) show_report(&report, output);
+    if (output && gt_trace_is_shown(trace)) show_report(&report, trace->is_one_of_several, output);
     made = output != NULL;
     gt_output_free(output);
     gt_report_free(&report);
@@ -154,9 +156,15 @@ static gt_exit make_all(const gt_call *call, const char *const *paths, size_t co
     unsigned kinds = 0;
     if (call->by_old_name) gt_journal_start(gt_old_program_of(call->command)->form, quiet);
     for (size_t i = 0; i < count; i++) {
-        gt_trace_call trace = {
-            .call = call, .path = paths[i], .read = read, .destinations = &destinations[i], .kinds = &kinds};
+        gt_trace_call trace = {.is_one_of_several = count > 1,
+                               .call = call,
+                               .path = paths[i],
+                               .read = read,
+                               .destinations = &destinations[i],
+                               .kinds = &kinds};
+        const char *about = gt_log_about(count > 1 ? gt_trace_title(paths[i]) : NULL);
         if (!make_one(&trace, make)) status = GT_EXIT_FAILED;
+        gt_log_about(about);
         if (i + 1 < count && !quiet) putchar('\n');
     }
     gt_report_options options = report_options(call);

@@ -12,8 +12,9 @@
 /* One trace to report on. */
 typedef struct gt_trace_call {
     const gt_call *call;
-    const char *path;  /* as given; "-" is standard input */
-    gt_stream *stream; /* NULL if the path is a folder, which only commands that accept folders get */
+    const char *path;       /* as given; "-" is standard input */
+    bool is_one_of_several; /* so its summary needs its name */
+    gt_stream *stream;      /* NULL if the path is a folder, which only commands that accept folders get */
     const gt_read_options *read;
     const gt_destinations *destinations;
     unsigned *kinds; /* of the traces so far: a set of 1 << gt_trace_kind */

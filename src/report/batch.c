@@ -2,6 +2,7 @@
 #include "report/batch.h"
 
 #include "analysis/collective/sheets.h"
+#include "base/buffer.h"
 #include "base/guard.h"
 #include "base/memory.h"
 #include "base/log.h"
@@ -30,10 +31,29 @@ static void add_or_print(gt_table_list *tables, gt_table *sheet, FILE *out, cons
 
 /* ---- groups of ops ---- */
 
+/* One line for all ranks and groups: in which ranks a group has no ops with shapes. */
+static void print_without_shapes(const gt_batch_ranks *ranks, FILE *out)
+{
+    gt_buffer groups = {0};
+    for (gt_batch_group group = 0; group < GT_BATCH_GROUPS; group++) {
+        size_t count = 0;
+        for (size_t place = 0; place < ranks->count; place++) count += !ranks->ops_found[group][place];
+        char *part =
+            gt_format("%s%s (%zu of %zu rank%s)", groups.len ? ", " : "", gt_batch_group_sheet(group).name,
+                      count, ranks->count, ranks->count == 1 ? "" : "s");
+        if (count) gt_buffer_add_cstr(&groups, part);
+        gt_free(part);
+    }
+    if (groups.len)
+        fprintf(out, "No performance metrics of these groups: %s; ensure profiler has record_shapes=True\n",
+                gt_buffer_str(&groups).bytes);
+    gt_buffer_free(&groups);
+}
+
 static void print_missing(const gt_batch_ranks *ranks, gt_batch_group group, FILE *out)
 {
     const char *name = gt_batch_group_sheet(group).name;
-    for (size_t place = 0; out && place < ranks->count; place++)
+    for (size_t place = 0; out && ranks->line_per_rank && place < ranks->count; place++)
         if (!ranks->ops_found[group][place])
             fprintf(
                 out,
@@ -48,6 +68,7 @@ static void print_missing(const gt_batch_ranks *ranks, gt_batch_group group, FIL
 
 static void add_groups(gt_batch_ranks *ranks, FILE *out, gt_table_list *tables)
 {
+    if (out && !ranks->line_per_rank) print_without_shapes(ranks, out);
     for (gt_batch_group group = 0; group < GT_BATCH_GROUPS; group++) {
         print_missing(ranks, group, out);
         gt_table *sheet = gt_batch_ops_sheet(&ranks->ops[group], group, &ranks->arguments[group]);

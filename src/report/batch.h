@@ -45,6 +45,7 @@ typedef struct gt_batch_ranks {
     bool gpu_only;                        /* no rank has ops */
     size_t events;                        /* in all files */
     gt_unlinked unlinked;                 /* of the ranks whose timeline does not count these events */
+    bool line_per_rank; /* print a line for each rank without ops of a group, not one for all of them */
 } gt_batch_ranks;
 
 /* paths[i] is the trace of rank numbers[i]. False if a trace cannot be read; then there is nothing to free.

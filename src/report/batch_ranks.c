@@ -167,7 +167,9 @@ static void work(void *context, unsigned index)
         size_t place = j->next++;
         pthread_mutex_unlock(&j->lock);
         if (!goes_on || place >= j->ranks->count) return;
+        const char *about = gt_log_about(j->ranks->count > 1 ? j->paths[place] : NULL);
         read_rank(j, place);
+        gt_log_about(about);
     }
 }
 

@@ -115,7 +115,9 @@ static void work(void *context, unsigned index)
         size_t rank = j->next++;
         pthread_mutex_unlock(&j->lock);
         if (rank >= j->traces->rank_count) return;
+        const char *about = gt_log_about(j->traces->rank_count > 1 ? j->paths[rank] : NULL);
         read_rank(j, rank);
+        gt_log_about(about);
     }
 }
 

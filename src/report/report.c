@@ -344,17 +344,20 @@ static bool read_comparison(gt_report *report, gt_kineto_options keep, gt_error 
 {
     const char *path = report->options.comparison_json_path;
     if (!path) return true;
+    const char *about = gt_log_about(gt_trace_title(path));
     gt_pytorch_read *events = gt_kineto_read(path, keep, &report->options.read, error);
-    if (!events) return false;
-    if (gt_pytorch_read_view(events)->gpu_only) {
+    bool usable = events && !gt_pytorch_read_view(events)->gpu_only;
+    if (usable) {
+        report->options.pytorch.comparison = gt_pytorch_link(gt_pytorch_build_tree(events));
+        if (report->options.pytorch.only_launching_calls)
+            gt_pytorch_drop_shared_launches(report->options.pytorch.comparison);
+    } else if (events) {
         gt_pytorch_read_free(events);
-        return gt_fail(error, "%s: no CPU ops; the comparison needs the host side of both traces",
-                       gt_trace_title(path));
+        gt_fail(error, "%s: no CPU ops; the comparison needs the host side of both traces",
+                gt_trace_title(path));
     }
-    report->options.pytorch.comparison = gt_pytorch_link(gt_pytorch_build_tree(events));
-    if (report->options.pytorch.only_launching_calls)
-        gt_pytorch_drop_shared_launches(report->options.pytorch.comparison);
-    return true;
+    gt_log_about(about);
+    return usable;
 }
 
 static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path, gt_error *error)

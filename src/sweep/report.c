@@ -421,7 +421,9 @@ static void read_traces_worker(void *context, unsigned index)
     (void)index;
     job *j = context;
     for (const task *t; (t = take_task(j));) {
+        const char *about = gt_log_about(t->trace->path);
         bool made = j->options->rocprof ? do_rocprof(j, t) : do_torch(j, t);
+        gt_log_about(about);
         if (finish_task(j, t, made)) finish_setting(j, t->config);
     }
 }
@@ -541,10 +543,8 @@ bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const char *
     if (made) {
         pthread_mutex_init(&j.lock, NULL);
         pthread_cond_init(&j.finished_one, NULL);
-        gt_log_once(true);
         read_all(&j);
         compare_all(&j);
-        gt_log_once(false);
         pthread_cond_destroy(&j.finished_one);
         pthread_mutex_destroy(&j.lock);
     }

@@ -277,7 +277,12 @@ def check_the_same_warning_comes_once(s):
             json.dump(trace, file)
     lines = s.run("report", "s").stderr.splitlines()
     s.same("number of messages", len(lines), 2)
-    s.same("the second counts the first", lines[-1], lines[0].replace("warning: ", "warning: 7 more times: "))
+    begin, file, text = lines[0].split(": ", 3)[1:]
+    s.same("the first names its file", (begin, file.endswith(".json")), ("warning", True))
+    s.same("the second counts the others", lines[-1], f"gputally: warning: 7 more files: {text}")
+    lines = s.run("top", "--base-path", "s/tracelens_analysis", code=1).stderr.splitlines()
+    s.same("reports without GEMMs, once with a count", [line.split(" in ")[0] for line in lines],
+           ["gputally: warning: GEMM sheet not found", "gputally: No data extracted!", "gputally: warning: 7 more files: GEMM sheet not found"])
 
 
 def check_old_layout(s):

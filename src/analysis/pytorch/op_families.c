@@ -536,7 +536,7 @@ static void warn(const not_modelled *left, size_t ops)
     if (left->incomplete) add_missing_lists(&why, left);
     begin_reason(&why, unsupported, left->count);
     if (unsupported) gt_buffer_add_cstr(&why, "their models do not support their arguments");
-    gt_warn("%zu of %zu ops are not in the sheets of their families: %s", left->count, ops,
+    gt_hint("%zu of %zu ops are not in the sheets of their families: %s", left->count, ops,
             gt_buffer_str(&why).bytes);
     gt_buffer_free(&why);
 }

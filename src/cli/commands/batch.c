@@ -167,6 +167,7 @@ static void make_tables(const batch *b, gt_batch_ranks *ranks, gt_table_list *ta
 {
     double start = gt_clock_now_s();
     print_line(b, "Processing dataframes");
+    ranks->line_per_rank = b->call->by_old_name;
     gt_batch_tables(ranks, b->out, tables);
     print_line(b, "Elapsed time for processing dataframes: %.2f seconds.", gt_clock_now_s() - start);
     if (ranks->count == 1) return;

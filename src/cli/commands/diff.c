@@ -1,5 +1,6 @@
 /* `gputally diff`: merges the call trees of two PyTorch traces and writes the differences. */
 #include "cli/commands/commands.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "cli/common.h"
@@ -95,12 +96,14 @@ static bool read_and_report(const gt_call *call, const gt_read_options *read, gt
     gt_pytorch_linked *traces[2] = {NULL, NULL};
     bool valid = true;
     for (size_t i = 0; valid && i < 2; i++) {
+        const char *about = gt_log_about(gt_trace_title(call->arguments.files[i]));
         gt_pytorch_read *events = gt_kineto_read(call->arguments.files[i], keep, read, error);
         valid = events && has_ops(gt_pytorch_read_view(events), call->arguments.files[i], error);
         if (valid)
             traces[i] = gt_pytorch_link(gt_pytorch_build_tree(events));
         else
             gt_pytorch_read_free(events);
+        gt_log_about(about);
     }
     gt_progress_end();
     valid = valid && report(call, traces, error);

@@ -1,6 +1,7 @@
 /* `gputally jax-collective`: one report on the collectives of a JAX run, from the profile and the XLA dump of
  * each node. */
 #include "cli/commands/commands.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "cli/common.h"
@@ -186,10 +187,13 @@ static bool make_report(const gt_call *call, const nodes *n, const gt_read_optio
         gt_jax_collectives_new(gt_arguments_int(&call->arguments, "gpus_per_node"));
     gt_xla *programs = gt_alloc_zero(n->profiles.count, sizeof *programs);
     bool valid = true;
-    for (size_t i = 0; valid && i < n->profiles.count; i++)
+    for (size_t i = 0; valid && i < n->profiles.count; i++) {
+        const char *about = gt_log_about(n->profiles.count > 1 ? n->profiles.items[i] : NULL);
         valid = gt_xla_dump_read(&programs[i], n->dumps.items[i], gt_jax_collectives_strings(collectives),
                                  error) &&
                 add_node(collectives, (int64_t)i, n->profiles.items[i], &programs[i], read, error);
+        gt_log_about(about);
+    }
     valid = valid && write_report(call, collectives, n->profiles.items[0], error);
     for (size_t i = 0; i < n->profiles.count; i++) gt_xla_free(&programs[i]);
     gt_free(programs);

@@ -181,6 +181,7 @@ static void read_report(void *context, size_t index)
     char *path = gt_format("%s/%" PRId64 "thread/individual_reports/perf_%" PRId64 "ch_rank%" PRId64 ".xlsx",
                            j->analysis, t->threads, t->channels, t->rank);
     gt_sheet_found found = GT_SHEET_BROKEN;
+    const char *about = gt_log_about(path);
     if (!gt_path_is_file(path)) {
         gt_warn("File not found: %s", path);
     } else {
@@ -195,6 +196,7 @@ static void read_report(void *context, size_t index)
             take_sheet(j, t, &s, strings);
         gt_report_grid_close(&grid);
     }
+    gt_log_about(about);
     pthread_mutex_lock(&j->lock);
     if (t->table) gt_table_use_strings(t->table, j->strings);
     j->files += found == GT_SHEET_READ;
