@@ -215,18 +215,41 @@ static void fill_column(gt_table *table, size_t column, const gt_sheet_cell *cel
 
 /* ---- the table ---- */
 
-static void add_column(gt_table *table, const char *wanted, const gt_sheet_cell *cells,
-                       gt_cell_parsing reading)
+/* The names of the columns so far. */
+typedef struct taken_names {
+    gt_interner *strings;
+    size_t *next; /* by string id: the number to try for the next column of this name; 0: the name is free */
+    size_t count, capacity;
+} taken_names;
+
+static size_t *next_number(taken_names *taken, const char *name)
 {
+    uint32_t id = gt_interner_add_cstr(taken->strings, name);
+    while (taken->count <= id) GT_PUSH(taken->next, taken->count, taken->capacity, 0);
+    return &taken->next[id];
+}
+
+/* The name for a column: the wanted one if no column has it, else with the first free number. The numbers
+ * that were taken once are not tried again, so that n columns with the same name take time in proportion to
+ * n. The caller frees it. */
+static char *free_name(taken_names *taken, const char *wanted)
+{
+    size_t number = *next_number(taken, wanted);
     char *name = gt_strdup(wanted);
-    for (size_t number = 1; gt_table_find(table, gt_col_named(name)) != SIZE_MAX; number++) {
+    while (*next_number(taken, name)) {
         gt_free(name);
-        name = gt_format("%s.%zu", wanted, number);
+        name = gt_format("%s.%zu", wanted, number++);
     }
+    *next_number(taken, name) = 1;
+    if (number) *next_number(taken, wanted) = number;
+    return name;
+}
+
+static void add_column(gt_table *table, const char *name, const gt_sheet_cell *cells, gt_cell_parsing reading)
+{
     fill_column(table,
                 gt_table_add_zeroed(table, gt_col_named(name), type_of(cells, table->row_count, reading)),
                 cells, reading);
-    gt_free(name);
 }
 
 static char *header_name(const gt_sheet_cell *header, uint32_t column, gt_interner *strings)
@@ -273,14 +296,18 @@ gt_table *gt_sheet_cells_table(const gt_sheet_cells *cells, gt_sheet name, gt_in
     uint32_t *by_column = gt_alloc(cells->count * sizeof *by_column);
     size_t *ends = sort_by_column(cells, by_column);
     gt_sheet_cell *column = gt_alloc(cells->rows * sizeof *column);
+    taken_names taken = {.strings = gt_interner_new()};
     for (uint32_t c = 0; c < cells->columns; c++) {
         memset(column, 0, cells->rows * sizeof *column);
         for (size_t i = c ? ends[c - 1] : 0; i < ends[c]; i++)
             column[cells->items[by_column[i]].row] = cells->items[by_column[i]].cell;
-        char *column_name = header_name(&column[0], c, strings);
+        char *wanted = header_name(&column[0], c, strings), *column_name = free_name(&taken, wanted);
         add_column(table, column_name, column + 1, cells->reading);
         gt_free(column_name);
+        gt_free(wanted);
     }
+    gt_interner_free(taken.strings);
+    gt_free(taken.next);
     gt_free(column);
     gt_free(ends);
     gt_free(by_column);

@@ -258,13 +258,19 @@ static void collect_keys(sources *s, const rule *how)
 {
     for (size_t i = 0; i < NAMES_MAX && how->keys[i].name; i++)
         GT_PUSH(s->keys, s->key_count, s->key_capacity, how->keys[i]);
+    if (!how->param_keys) return;
     size_t fixed = s->key_count;
-    for (size_t c = 0; how->param_keys && c < s->tables[0]->column_count; c++) {
+    gt_column_index *indices = gt_alloc(s->count * sizeof *indices);
+    for (size_t i = 0; i < s->count; i++) indices[i] = gt_column_index_new(s->tables[i]);
+    for (size_t c = 0; c < s->tables[0]->column_count; c++) {
         gt_col name = gt_col_named(s->tables[0]->columns[c].name);
         bool common = !strncmp(name.name, "param:", strlen("param:"));
-        for (size_t i = 1; i < s->count; i++) common = common && has_column(s->tables[i], name);
+        for (size_t i = 1; i < s->count; i++)
+            common = common && gt_column_index_find(&indices[i], name) != SIZE_MAX;
         if (common) GT_PUSH(s->keys, s->key_count, s->key_capacity, name);
     }
+    for (size_t i = 0; i < s->count; i++) gt_column_index_free(&indices[i]);
+    gt_free(indices);
     qsort(s->keys + fixed, s->key_count - fixed, sizeof *s->keys, by_name);
 }
 

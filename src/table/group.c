@@ -329,7 +329,7 @@ gt_groups gt_groups_find(const gt_table *table, const gt_col *names, size_t key_
     if (table->row_count >= GT_NO_ROW) gt_raise_internal("table '%s' has too many rows", table->name);
     key *keys = gt_alloc_zero(key_count, sizeof *keys);
     for (size_t k = 0; k < key_count; k++) {
-        keys[k].column = gt_table_column(table, names[k]);
+        keys[k].column = gt_table_column_near(table, names[k], k);
         prepare_key(&keys[k], table->strings, table->row_count);
     }
     gt_groups groups = number_rows(keys, key_count, table->row_count, options.keep_nulls);
@@ -590,7 +590,7 @@ gt_table *gt_table_group(const gt_table *table, const gt_col *keys, size_t key_c
     j.result = gt_table_new(gt_sheet_named(table->name), table->strings);
     for (size_t k = 0; k < key_count; k++) {
         gt_column column =
-            gt_column_take(gt_table_column(table, keys[k]), j.groups.first_row, j.groups.count);
+            gt_column_take(gt_table_column_near(table, keys[k], k), j.groups.first_row, j.groups.count);
         GT_PUSH(j.result->columns, j.result->column_count, j.result->column_capacity, column);
     }
     j.result->row_count = j.groups.count;

@@ -56,7 +56,8 @@ static gt_table *copy_keys(const gt_table *table, const gt_join *join)
     gt_table *keys = gt_table_new(gt_sheet_named(table->name), table->strings);
     uint32_t *rows = gt_order_new(table->row_count);
     for (size_t k = 0; k < join->key_count; k++) {
-        gt_column column = gt_column_take(gt_table_column(table, join->keys[k]), rows, table->row_count);
+        gt_column column =
+            gt_column_take(gt_table_column_near(table, join->keys[k], k), rows, table->row_count);
         GT_PUSH(keys->columns, keys->column_count, keys->column_capacity, column);
     }
     keys->row_count = table->row_count;
@@ -129,19 +130,12 @@ static void pair_rows(work *w)
     }
 }
 
-static bool is_key(const gt_join *join, const gt_column *column)
-{
-    for (size_t k = 0; k < join->key_count; k++)
-        if (gt_column_is(column, join->keys[k])) return true;
-    return false;
-}
-
 /* Adds the rows of a column to the result, with the suffix if `other` has a column of that name. */
 static void add_column(gt_table *result, const gt_column *column, const uint32_t *rows, size_t count,
-                       const gt_table *other, const char *suffix)
+                       const gt_column_index *other, const char *suffix)
 {
     gt_column taken = gt_column_take(column, rows, count);
-    if (other && gt_table_find(other, gt_col_named(column->name)) != SIZE_MAX) {
+    if (other && gt_column_index_find(other, gt_col_named(column->name)) != SIZE_MAX) {
         gt_free(taken.name);
         taken.name = gt_format("%s%s", column->name, suffix);
     }
@@ -151,19 +145,24 @@ static void add_column(gt_table *result, const gt_column *column, const uint32_t
 static gt_table *make_result(const work *w, const gt_table *left, const gt_table *right, const gt_join *join)
 {
     gt_table *result = gt_table_new(gt_sheet_named(left->name), left->strings);
+    gt_column_index in_keys = gt_column_index_new(w->keys), in_left = gt_column_index_new(left),
+                    in_right = gt_column_index_new(right);
     for (size_t c = 0; c < left->column_count; c++) {
         const gt_column *column = &left->columns[c];
-        if (is_key(join, column))
-            add_column(result, gt_table_column(w->keys, gt_col_named(column->name)), w->key_rows, w->count,
-                       NULL, NULL);
+        size_t key = gt_column_index_find(&in_keys, gt_col_named(column->name));
+        if (key != SIZE_MAX)
+            add_column(result, &w->keys->columns[key], w->key_rows, w->count, NULL, NULL);
         else
-            add_column(result, column, w->left_rows, w->count, right,
+            add_column(result, column, w->left_rows, w->count, &in_right,
                        join->left_suffix ? join->left_suffix : "_x");
     }
     for (size_t c = 0; c < right->column_count; c++)
-        if (!is_key(join, &right->columns[c]))
-            add_column(result, &right->columns[c], w->right_rows, w->count, left,
+        if (gt_column_index_find(&in_keys, gt_col_named(right->columns[c].name)) == SIZE_MAX)
+            add_column(result, &right->columns[c], w->right_rows, w->count, &in_left,
                        join->right_suffix ? join->right_suffix : "_y");
+    gt_column_index_free(&in_keys);
+    gt_column_index_free(&in_left);
+    gt_column_index_free(&in_right);
     result->row_count = w->count;
     return result;
 }

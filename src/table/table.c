@@ -84,6 +84,41 @@ gt_column *gt_table_column(const gt_table *table, gt_col name)
     return &table->columns[column];
 }
 
+gt_column *gt_table_column_near(const gt_table *table, gt_col name, size_t index)
+{
+    if (index < table->column_count && gt_column_is(&table->columns[index], name))
+        return &table->columns[index];
+    return gt_table_column(table, name);
+}
+
+gt_column_index gt_column_index_new(const gt_table *table)
+{
+    gt_column_index index = {gt_interner_new(), NULL};
+    size_t capacity = 0;
+    for (size_t c = 0; c < table->column_count; c++) {
+        uint32_t known = gt_interner_count(index.names);
+        uint32_t id = gt_interner_add_cstr(index.names, table->columns[c].name);
+        index.columns = gt_grow(index.columns, &capacity, gt_interner_count(index.names), sizeof(size_t));
+        if (!c) index.columns[GT_STR_NONE] = index.columns[GT_STR_EMPTY] = SIZE_MAX;
+        bool is_new = id >= known || (id == GT_STR_EMPTY && index.columns[id] == SIZE_MAX);
+        if (is_new) index.columns[id] = c;
+    }
+    return index;
+}
+
+size_t gt_column_index_find(const gt_column_index *index, gt_col name)
+{
+    uint32_t id = gt_interner_find(index->names, name.name, strlen(name.name));
+    return id == GT_STR_NONE || !index->columns ? SIZE_MAX : index->columns[id];
+}
+
+void gt_column_index_free(gt_column_index *index)
+{
+    gt_interner_free(index->names);
+    gt_free(index->columns);
+    *index = (gt_column_index){0};
+}
+
 void gt_table_drop_column(gt_table *table, size_t column)
 {
     gt_table_move_column(table, column, table->column_count - 1);
@@ -133,6 +168,24 @@ void gt_table_select(gt_table *table, const gt_col *names, size_t count)
         if (column < table->column_count) gt_table_move_column(table, column, kept++);
     }
     while (table->column_count > kept) gt_table_drop_column(table, table->column_count - 1);
+}
+
+void gt_table_arrange(gt_table *table, const size_t *columns, size_t count)
+{
+    gt_column *arranged = gt_alloc(table->column_count * sizeof *arranged);
+    uint8_t *kept = gt_alloc_zero(table->column_count, 1);
+    for (size_t i = 0; i < count; i++) {
+        GT_CHECK(columns[i] < table->column_count && !kept[columns[i]]);
+        arranged[i] = table->columns[columns[i]];
+        kept[columns[i]] = 1;
+    }
+    for (size_t c = 0; c < table->column_count; c++)
+        if (!kept[c]) gt_column_free(&table->columns[c]);
+    gt_free(kept);
+    gt_free(table->columns);
+    table->columns = arranged;
+    table->column_capacity = table->column_count;
+    table->column_count = count;
 }
 
 void gt_table_make_float(gt_table *table, size_t column)

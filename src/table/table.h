@@ -148,6 +148,19 @@ bool gt_column_is(const gt_column *column, gt_col name); /* whether the column h
 size_t gt_table_find(const gt_table *table, gt_col name);
 /* A column that the program itself added: if it is missing, that is an internal error. */
 gt_column *gt_table_column(const gt_table *table, gt_col name);
+/* The same, but looks at the column with this index first. For a loop over many columns that are probably in
+ * the order of their names. */
+gt_column *gt_table_column_near(const gt_table *table, gt_col name, size_t index);
+
+/* The columns of a table by name, so that finding one takes the same time in a table with any number of
+ * columns. Does not follow later changes of the table. */
+typedef struct gt_column_index {
+    gt_interner *names;
+    size_t *columns; /* by string id of the name: its first column; SIZE_MAX: none */
+} gt_column_index;
+gt_column_index gt_column_index_new(const gt_table *table);
+size_t gt_column_index_find(const gt_column_index *index, gt_col name); /* SIZE_MAX: none */
+void gt_column_index_free(gt_column_index *index);
 
 /* The value of a cell, for writers whose cells have types: that of the column, or what its string shows.
  * LISTs are returned without elements. */
@@ -188,6 +201,8 @@ void gt_table_set_headings(gt_table *table, size_t column, const char *over, con
 void gt_table_move_column(gt_table *table, size_t from, size_t to); /* `to` is the new index */
 /* Keeps the named columns, in this order, and drops the others. Names that the table lacks are ignored. */
 void gt_table_select(gt_table *table, const gt_col *names, size_t count);
+/* Keeps the columns with these indices, each given once, in this order, and drops the others. */
+void gt_table_arrange(gt_table *table, const size_t *columns, size_t count);
 /* Converts an INT or BOOL column to FLOAT; null becomes NaN. */
 void gt_table_make_float(gt_table *table, size_t column);
 /* Converts every INT column that has a null to FLOAT, as pandas does. The columns are marked as `widened`:

@@ -44,8 +44,10 @@ static void convert_to_string(gt_table *table, size_t column)
     size_t made = gt_table_add_column(table, gt_col_named(name), GT_TYPE_STRING);
     for (size_t row = 0; row < table->row_count; row++)
         gt_table_set_string(table, made, row, cell_as_string(table->strings, &table->columns[column], row));
-    gt_table_drop_column(table, column);
-    gt_table_move_column(table, made - 1, column);
+    gt_column before = table->columns[column];
+    table->columns[column] = table->columns[made];
+    table->columns[made] = before;
+    gt_table_drop_column(table, made);
     gt_free(name);
 }
 
@@ -68,8 +70,19 @@ static void align_key(gt_table *const *tables, size_t count, size_t key)
 static gt_table *tagged_copy(const gt_compared *report, const gt_compare_rule *rule)
 {
     gt_table *table = gt_table_copy(report->table);
-    for (size_t k = 0; k < rule->key_count; k++)
-        gt_table_move_column(table, gt_table_find(table, rule->keys[k]), k);
+    gt_column_index index = gt_column_index_new(table);
+    size_t *order = gt_alloc(table->column_count * sizeof *order), count = 0;
+    uint8_t *is_key = gt_alloc_zero(table->column_count, 1);
+    for (size_t k = 0; k < rule->key_count; k++) {
+        order[count] = gt_column_index_find(&index, rule->keys[k]);
+        is_key[order[count++]] = 1;
+    }
+    for (size_t c = 0; c < table->column_count; c++)
+        if (!is_key[c]) order[count++] = c;
+    gt_table_arrange(table, order, count);
+    gt_column_index_free(&index);
+    gt_free(is_key);
+    gt_free(order);
     for (size_t c = rule->key_count; c < table->column_count; c++) {
         char *name = gt_format("%s::%s", report->tag, table->columns[c].name);
         gt_table_rename_column(table, c, gt_col_named(name));
@@ -257,10 +270,13 @@ gt_table *gt_compare_split(const gt_merged *merged, gt_sheet name, gt_split_kind
     gt_table_rename(table, name);
     keep_rows(table, merged, kind, variant, column);
     sort_descending(table, merged->tags[kind == GT_SPLIT_ONLY_VARIANT ? variant : 0], column);
-    for (size_t c = table->column_count; c-- > 0;)
-        if (!keeps_report(kind, merged->report_of_column[c], variant) ||
-            is_all_null(&table->columns[c], table->row_count))
-            gt_table_drop_column(table, c);
+    size_t *kept = gt_alloc(table->column_count * sizeof *kept), count = 0;
+    for (size_t c = 0; c < table->column_count; c++)
+        if (keeps_report(kind, merged->report_of_column[c], variant) &&
+            !is_all_null(&table->columns[c], table->row_count))
+            kept[count++] = c;
+    gt_table_arrange(table, kept, count);
+    gt_free(kept);
     gt_table_widen_ints(table);
     return table;
 }
