@@ -5,7 +5,9 @@
  *
  *     node 1: (0, "train.py(10): main")    node 2: (1, "nn.Module: Linear")    node 3: (2, "aten::addmm")
  *
- * makes node 3 the stack ['train.py(10): main', 'nn.Module: Linear', 'aten::addmm']. */
+ * makes node 3 the stack ['train.py(10): main', 'nn.Module: Linear', 'aten::addmm']. The innermost FRAMES_MAX
+ * frames of a stack are shown: more than that is a broken trace or endless recursion, where printing all
+ * frames of all stacks would take quadratic time. */
 #include "analysis/pytorch/unified_details.h"
 
 #include "base/map.h"
@@ -124,9 +126,10 @@ struct gt_call_stacks {
     node *nodes; /* nodes[0] has no frames */
     size_t count, capacity;
     gt_map places;       /* from (outer, frame) to a node */
-    gt_map of_text;      /* from a printed stack to its node */
     uint32_t *of_number; /* by preorder number: the event's node; GT_NO_EVENT: not computed yet */
-    uint32_t *frames;    /* by name: its frame; GT_STR_NONE: not computed yet */
+    uint32_t *below_row; /* by preorder number: the event below which below_stack is its node */
+    uint32_t *below_stack;
+    uint32_t *frames; /* by name: its frame; GT_STR_NONE: not computed yet */
     size_t name_count;
     gt_row_list path; /* scratch */
     gt_buffer buffer;
@@ -139,6 +142,8 @@ gt_call_stacks *gt_call_stacks_new(const gt_calls *calls)
     s->trace = calls->trace;
     s->of_number = gt_alloc(s->trace->numbered * sizeof *s->of_number);
     memset(s->of_number, 0xFF, s->trace->numbered * sizeof *s->of_number);
+    s->below_row = gt_no_events(s->trace->numbered);
+    s->below_stack = gt_alloc(s->trace->numbered * sizeof *s->below_stack);
     s->name_count = gt_interner_count(s->trace->strings);
     s->frames = gt_alloc_zero(s->name_count, sizeof *s->frames);
     GT_PUSH(s->nodes, s->count, s->capacity, (node){0});
@@ -150,8 +155,9 @@ void gt_call_stacks_free(gt_call_stacks *s)
     if (!s) return;
     gt_free(s->nodes);
     gt_map_free(&s->places);
-    gt_map_free(&s->of_text);
     gt_free(s->of_number);
+    gt_free(s->below_row);
+    gt_free(s->below_stack);
     gt_free(s->frames);
     gt_free(s->path.items);
     gt_buffer_free(&s->buffer);
@@ -220,18 +226,38 @@ uint32_t gt_call_stack_of(gt_call_stacks *s, uint32_t row, uint32_t root)
 uint32_t gt_call_stack_to_kernel(gt_call_stacks *s, uint32_t stack, uint32_t row, uint32_t kernel)
 {
     s->path.count = 0;
-    for (uint32_t r = s->trace->parent[kernel]; r != row && r != GT_NO_EVENT; r = s->trace->parent[r])
+    for (uint32_t r = s->trace->parent[kernel]; r != row && r != GT_NO_EVENT; r = s->trace->parent[r]) {
+        uint32_t number = s->trace->preorder[r];
+        if (number != GT_NO_EVENT && s->below_row[number] == row) { /* found for an earlier kernel */
+            stack = s->below_stack[number];
+            break;
+        }
         GT_PUSH(s->path.items, s->path.count, s->path.capacity, r);
-    for (size_t i = s->path.count; i-- > 0;) stack = push_frame(s, stack, s->path.items[i]);
+    }
+    for (size_t i = s->path.count; i-- > 0;) {
+        uint32_t number = s->trace->preorder[s->path.items[i]];
+        stack = push_frame(s, stack, s->path.items[i]);
+        if (number == GT_NO_EVENT) continue;
+        s->below_row[number] = row;
+        s->below_stack[number] = stack;
+    }
     return stack;
 }
 
 /* ---- printing ---- */
 
-/* Writes the frames of a stack, outermost first, to `frames`, which has room for nodes[stack].depth. */
+enum { FRAMES_MAX = 1000 };
+
+static size_t shown_frames(const gt_call_stacks *s, uint32_t stack)
+{
+    return s->nodes[stack].depth < FRAMES_MAX ? s->nodes[stack].depth : FRAMES_MAX;
+}
+
+/* Writes the shown frames of a stack, outermost first, to `frames`. */
 static void list_frames(const gt_call_stacks *s, uint32_t stack, uint32_t *frames)
 {
-    for (; stack; stack = s->nodes[stack].outer) frames[s->nodes[stack].depth - 1] = s->nodes[stack].frame;
+    for (size_t left = shown_frames(s, stack); left; stack = s->nodes[stack].outer)
+        frames[--left] = s->nodes[stack].frame;
 }
 
 static void print_list(gt_call_stacks *s, const uint32_t *texts, size_t count)
@@ -245,14 +271,14 @@ static void print_list(gt_call_stacks *s, const uint32_t *texts, size_t count)
 uint32_t gt_call_stack_text(gt_call_stacks *s, uint32_t stack)
 {
     if (s->nodes[stack].text == GT_STR_NONE) {
-        uint32_t *frames = gt_alloc(s->nodes[stack].depth * sizeof *frames);
+        size_t count = shown_frames(s, stack);
+        uint32_t *frames = gt_alloc(count * sizeof *frames);
         list_frames(s, stack, frames);
         s->buffer.len = 0;
         gt_buffer_add_cstr(&s->buffer, "[");
-        print_list(s, frames, s->nodes[stack].depth);
+        print_list(s, frames, count);
         gt_buffer_add_cstr(&s->buffer, "]");
         s->nodes[stack].text = gt_interner_add(s->trace->strings, s->buffer.bytes, s->buffer.len);
-        *gt_map_put(&s->of_text, s->nodes[stack].text, 0) = stack;
         gt_free(frames);
     }
     return s->nodes[stack].text;
@@ -276,8 +302,8 @@ static chains list_chains(const gt_call_stacks *s, const gt_kernel_detail *kerne
 {
     chains c = {.ends = gt_alloc(count * sizeof *c.ends), .count = count};
     for (size_t i = 0; i < count; i++) {
-        uint32_t stack = kernels[i].call_stack ? gt_map_get(&s->of_text, kernels[i].call_stack, 0) : 0;
-        size_t depth = s->nodes[stack].depth, begin = c.texts.count;
+        uint32_t stack = kernels[i].call_stack ? kernels[i].call_stack - 1 : 0;
+        size_t depth = shown_frames(s, stack), begin = c.texts.count;
         c.texts.items = gt_grow(c.texts.items, &c.texts.capacity, begin + depth + 1, sizeof *c.texts.items);
         list_frames(s, stack, c.texts.items + begin);
         c.texts.items[begin + depth] = kernels[i].name;

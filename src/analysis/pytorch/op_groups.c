@@ -92,8 +92,9 @@ static void add_summary(gt_buffer *out, const gt_kernel_stats *s, const measured
     gt_buffer_add_cstr(out, "{'name': ");
     gt_python_add_repr(out, m->name);
     add_stream(out, s, m->kernel->stream);
-    if (m->kernel->call_stack != GT_STR_NONE && !s->hide_call_stacks) {
-        gt_str stack = gt_interner_get(s->strings, m->kernel->call_stack);
+    if (m->kernel->call_stack && !s->hide_call_stacks) {
+        gt_str stack =
+            gt_interner_get(s->strings, s->printer.text(s->printer.stacks, m->kernel->call_stack - 1));
         gt_buffer_add_cstr(out, ", 'call_stack': ");
         gt_buffer_add(out, stack.bytes, stack.len);
     }
@@ -286,6 +287,7 @@ void gt_op_groups_describe(const gt_op_groups *a, gt_table *sheet, const gt_kern
     size_t truncs = gt_table_add_zeroed(sheet, trunc, GT_TYPE_STRING);
     const int64_t *group_of = gt_table_column(sheet, GT_COL_GROUP)->ints;
     gt_kernel_stats stats = {.strings = sheet->strings,
+                             .printer = observe ? observe->printer : (gt_stack_printer){0},
                              .hide_call_stacks = observe && observe->hide_call_stacks,
                              .plain = observe && observe->plain};
     for (size_t row = 0; row < sheet->row_count; row++) {

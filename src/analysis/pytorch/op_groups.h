@@ -35,13 +35,20 @@ typedef struct gt_kernel_detail {
     uint32_t stream;     /* string id of its JSON; GT_STR_NONE: None */
     double dur_us;       /* never NaN */
     double overlap_pct;  /* NaN: not shown */
-    uint32_t call_stack; /* string id of a Python list; GT_STR_NONE: not shown */
+    uint32_t call_stack; /* number of its stack (unified_details.h) + 1; 0: not shown */
     bool integral;       /* the duration was written as an integer */
 } gt_kernel_detail;
 
+/* Prints call stacks: the string id of the Python list of a stack. */
+typedef struct gt_stack_printer {
+    uint32_t (*text)(void *stacks, uint32_t stack);
+    void *stacks;
+} gt_stack_printer;
+
 typedef struct gt_kernel_stats {
     gt_interner *strings;
-    bool hide_call_stacks; /* do not show them in the cells */
+    gt_stack_printer printer; /* of the kernels that have a call stack */
+    bool hide_call_stacks;    /* do not show them in the cells */
     bool plain; /* keep the order of the lists, and show only count, total, mean and standard deviation */
     gt_kernel_detail *pattern; /* the first list; `integral` of all lists. After gt_kernel_stats_take: the
                                 * kernels shown, in the order of the cells */
@@ -101,6 +108,7 @@ gt_table *gt_op_groups_measure(const gt_op_groups *groups, const gt_aggregate *m
 
 /* Adds the cells of gt_kernel_stats_take for the rows that the sheet still has. */
 typedef struct gt_op_groups_observe {
+    gt_stack_printer printer;     /* as in gt_kernel_stats */
     bool hide_call_stacks, plain; /* as in gt_kernel_stats */
     void (*shown)(void *context, size_t row,
                   const gt_kernel_stats *stats); /* called after each row; may be NULL */

@@ -25,7 +25,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAIRS_MAX ((size_t)1 << 27)
+/* The pairs that are listed: on s streams, n kernels that do not overlap on their own stream have at most
+ * (s - 1) * n pairs, so this is enough for 65 busy streams, and for more if there are few kernels. Without a
+ * limit, n kernels that all run at the same time would take quadratic time and memory. */
+enum { PAIRS_PER_KERNEL = 64, PAIRS_ALWAYS = 1 << 18 };
 static const double least_us = 1.0; /* shorter overlaps are regarded as clock noise */
 
 /* Kernels are numbered; NONE ends a list. */
@@ -168,6 +171,11 @@ static void pair_with_running(sweep *s, uint32_t kernel)
         GT_PUSH(s->pairs, s->pair_count, s->pair_capacity, ((pair){kernel, s->met[i].kernel}));
 }
 
+static size_t pairs_max(const sweep *s)
+{
+    return PAIRS_ALWAYS + PAIRS_PER_KERNEL * s->count;
+}
+
 /* Pairs the given kernels, sorted by start and by end. Returns false if there are too many pairs. */
 static bool sweep_over(sweep *s, const uint32_t *by_start, const uint32_t *by_end, size_t count)
 {
@@ -184,7 +192,7 @@ static bool sweep_over(sweep *s, const uint32_t *by_start, const uint32_t *by_en
             pair_with_running(s, kernel);
             start_waiting(s, kernel);
         }
-        if (s->pair_count > PAIRS_MAX) return false;
+        if (s->pair_count > pairs_max(s)) return false;
         gt_python_set_add(&s->running, uid_of(s, kernel));
     }
     for (; ending < count; ending++)
@@ -276,7 +284,9 @@ gt_overlaps *gt_overlaps_find(const gt_linked_view *trace, bool include_unlinked
     if (sweep_all(&s))
         overlaps = finish(&s);
     else
-        gt_fail(error, "more than %zu pairs of kernels overlap: too many to list", PAIRS_MAX);
+        gt_fail(error,
+                "more than %zu pairs of %zu kernels overlap: too many to list; omit --include_overlap_info",
+                pairs_max(&s), s.count);
     gt_python_set_free(&s.running);
     void *arrays[] = {s.rows,   s.start_us, s.end_us,         s.stream_of, s.next,
                       s.before, s.streams,  s.active_streams, s.met,       s.pairs};

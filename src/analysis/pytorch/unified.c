@@ -129,8 +129,7 @@ static void add_kernels(builder *b, const gt_unified_event *event)
     for (size_t i = 0; i < b->gpu.count; i++) {
         gt_kernel_detail kernel = gt_perf_detail(b->perf, b->gpu.items[i]);
         if (stacks)
-            kernel.call_stack = gt_call_stack_text(
-                stacks, gt_call_stack_to_kernel(stacks, stack, event->row, b->gpu.items[i]));
+            kernel.call_stack = gt_call_stack_to_kernel(stacks, stack, event->row, b->gpu.items[i]) + 1;
         gt_kernel_lists_push(lists, kernel);
         GT_PUSH(b->unified->gpu.items, b->unified->gpu.count, b->unified->gpu.capacity, b->gpu.items[i]);
     }
@@ -293,6 +292,11 @@ typedef struct stack_columns {
     size_t entry_point, full;
 } stack_columns;
 
+static uint32_t print_stack(void *stacks, uint32_t stack)
+{
+    return gt_call_stack_text(stacks, stack);
+}
+
 static void add_stacks(void *context, size_t row, const gt_kernel_stats *stats)
 {
     const stack_columns *c = context;
@@ -308,12 +312,14 @@ gt_table *gt_unified_summary(gt_unified *u)
     gt_table *sheet = measure_groups(&groups, false);
     gt_table_rename(sheet, GT_SHEET_UNIFIED_PERF_SUMMARY);
     gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
-    gt_op_groups_observe observe = {0};
+    gt_op_groups_observe observe = {.printer = {print_stack, u->stacks}};
     stack_columns columns = {.stacks = u->stacks, .sheet = sheet};
     if (u->stacks && u->stack_columns) {
         columns.entry_point = gt_table_add_zeroed(sheet, GT_COL_ENTRY_POINT, GT_TYPE_STRING);
         columns.full = gt_table_add_zeroed(sheet, GT_COL_CALL_STACK_FULL, GT_TYPE_STRING);
-        observe = (gt_op_groups_observe){.hide_call_stacks = true, .shown = add_stacks, .context = &columns};
+        observe.hide_call_stacks = true;
+        observe.shown = add_stacks;
+        observe.context = &columns;
     }
     gt_op_groups_describe(&groups, sheet, &u->ops.kernels, GT_COL_KERNEL_DETAILS_SUMMARY,
                           GT_COL_TRUNC_KERNEL_DETAILS, &observe);
@@ -331,7 +337,8 @@ gt_table *gt_unified_summary_with_overlap(gt_unified *u)
     gt_op_groups_sort(sheet, &groups, GT_COL_OVERLAPPING_KERNEL_NAMES, GT_COL_KERNEL_TIME_US_SUM,
                       GT_COL_EX_UID);
     gt_op_groups_describe(&groups, sheet, &u->ops.kernels, GT_COL_KERNEL_DETAILS_SUMMARY,
-                          GT_COL_TRUNC_KERNEL_DETAILS, NULL);
+                          GT_COL_TRUNC_KERNEL_DETAILS,
+                          &(gt_op_groups_observe){.printer = {print_stack, u->stacks}});
     gt_op_groups_describe(&groups, sheet, &u->ops.overlapping, GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARY,
                           GT_COL_TRUNC_OVERLAPPING_KERNELS_DETAILS, NULL);
     gt_op_groups_round_overlap(sheet);

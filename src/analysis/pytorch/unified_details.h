@@ -43,7 +43,8 @@ uint32_t gt_call_stack_of(gt_call_stacks *stacks, uint32_t row, uint32_t root);
 /* The stack of a kernel: the stack of the event `row` that it belongs to, and the calls between that and the
  * kernel. */
 uint32_t gt_call_stack_to_kernel(gt_call_stacks *stacks, uint32_t stack, uint32_t row, uint32_t kernel);
-/* A stack as a Python list: a string id, which gt_call_stack_paths_of maps back to the stack. */
+/* A stack as a Python list of its innermost 1,000 frames: a string id. Stacks are printed when a cell shows
+ * them, because the stacks of n nested calls have n * n / 2 frames, and most cells show the first of many. */
 uint32_t gt_call_stack_text(gt_call_stacks *stacks, uint32_t stack);
 
 /* The stacks of several kernels as one list, and the user's function in it that called the op. String ids. */
