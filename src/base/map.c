@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 static uint64_t seed;
@@ -47,9 +48,23 @@ static void grow(gt_map *map)
     *map = bigger;
 }
 
+#ifdef GT_MOVE_ARRAYS
+/* Each call moves the entries of a small map, so that pointers kept from the call before are found. */
+static void move_entries(gt_map *map)
+{
+    gt_map_entry *moved = gt_alloc(map->capacity * sizeof *moved);
+    memcpy(moved, map->entries, map->capacity * sizeof *moved);
+    gt_free(map->entries);
+    map->entries = moved;
+}
+#endif
+
 uint32_t *gt_map_put(gt_map *map, uint64_t a, uint64_t b)
 {
     if (map->count * 3 >= map->capacity * 2) grow(map);
+#ifdef GT_MOVE_ARRAYS
+    if (map->capacity <= 64) move_entries(map);
+#endif
     gt_map_entry *entry = find(map, a, b);
     if (!entry->used) {
         *entry = (gt_map_entry){a, b, GT_MAP_NONE, true};

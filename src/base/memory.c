@@ -233,6 +233,9 @@ void *gt_grow(void *items, size_t *capacity, size_t need, size_t item_size)
 {
     if (need <= *capacity) return items;
     size_t wanted = *capacity + *capacity / 2 + 8;
+#ifdef GT_MOVE_ARRAYS
+    if (need < 64) wanted = need; /* each appended item moves the array, so that old pointers are found */
+#endif
     if (wanted < need) wanted = need;
     size_t bytes;
     if (__builtin_mul_overflow(wanted, item_size, &bytes)) gt_raise_out_of_memory(SIZE_MAX);

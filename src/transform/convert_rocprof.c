@@ -388,7 +388,10 @@ static uint32_t gpu_of_copy(conversion *c, int64_t process, const gt_store_cell 
 {
     int64_t source = cells[GT_COPY_SOURCE].integer, destination = cells[GT_COPY_DESTINATION].integer;
     bool to_host = cells[GT_COPY_DIRECTION].integer == GT_COPY_DEVICE_TO_HOST;
-    if (destination >= 0 && c->agents.rows[agent_of(c, process, destination)].is_cpu) to_host = true;
+    if (destination >= 0) {
+        uint32_t agent = agent_of(c, process, destination); /* may move c->agents.rows */
+        to_host |= c->agents.rows[agent].is_cpu;
+    }
     int64_t chosen = to_host && source >= 0 ? source : destination;
     return agent_of(c, process, chosen < 0 ? 0 : chosen);
 }

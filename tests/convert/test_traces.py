@@ -521,6 +521,43 @@ def check_other_inputs(binary, folder):
     return problems + [trouble for source in found for trouble in compare(source, found[source], expected)]
 
 
+def check_unlisted_agents(binary, folder):
+    """CSV files without agent_info: every agent becomes known by the first record that names it, most of them by a copy."""
+    agents, run = range(1, 41), os.path.join(folder, "run")
+    os.mkdir(run)
+    names = {"h": "MEMORY_COPY_DEVICE_TO_HOST", "d": "MEMORY_COPY_HOST_TO_DEVICE"}
+    copies = [(kind, 100 * agent, 100 * agent + 50) + ((agent, 0) if kind == "h" else (0, agent)) for agent in agents for kind in "dh"]
+    maker.write_rows(os.path.join(run, "1_kernel_trace.csv"), ["Kind", "Agent_Id", "Kernel_Name", "Dispatch_Id", "Start_Timestamp",
+                     "End_Timestamp"], [["KERNEL_DISPATCH", agent, "k", agent, 10, 20] for agent in agents])
+    maker.write_rows(os.path.join(run, "1_memory_copy_trace.csv"), ["Kind", "Direction", "Source_Agent_Id", "Destination_Agent_Id",
+                     "Correlation_Id", "Start_Timestamp", "End_Timestamp"],
+                     [["MEMORY_COPY", names[kind], source, to, 0, begin, end] for kind, begin, end, source, to in copies])
+    problems = convert(binary, folder, "run", "out.json")[1] + convert(binary, folder, "run", "out.pftrace")[1]
+    if problems:
+        return problems
+    events = [e for e in json.loads(read(folder, "out.json"))["traceEvents"]]
+    tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e.get("name") == "thread_name"}
+    found = collections.Counter((e["name"], e["args"]["begin_ns"], tracks[e["pid"], e["tid"]].split("Agent-")[1].split()[0])
+                                for e in events if e.get("cat") == "memory_copy")
+    expected = collections.Counter((names[kind], begin, str(source or to)) for kind, begin, _, source, to in copies)
+    return compare("copies by GPU", found, expected)
+
+
+def check_fuzz_seeds(binary, folder):
+    """The CSV seeds of the fuzz targets, alone: each is converted or refused with a message."""
+    problems = []
+    seeds = os.path.join(harness.ROOT, "tests", "fuzz", "corpus", "rocprof_csv")
+    for name in sorted(os.listdir(seeds)):
+        with open(os.path.join(seeds, name), "rb") as file, open(os.path.join(folder, name + ".csv"), "wb") as to:
+            to.write(file.read()[1:])
+        for target in ("out.json", "out.pftrace"):
+            done = harness.run([binary, "convert", name + ".csv", target], cwd=folder)
+            problems += [f"{name}: {problem}" for problem in done.problems()]
+            if os.path.exists(os.path.join(folder, target)):
+                os.remove(os.path.join(folder, target))
+    return problems
+
+
 # ---- Chrome traces, PyTorch's among them ----
 
 
@@ -689,6 +726,8 @@ def cases():
     yield Case("positions of records, by hand", check_places_by_hand)
     yield Case("records in any order, two files", check_order_over_files)
     yield Case("CSV files and rocprofv3's database", check_other_inputs)
+    yield Case("CSV files without agents", check_unlisted_agents)
+    yield Case("CSV seeds of the fuzz targets", check_fuzz_seeds)
     yield Case("a Chrome trace", check_chrome_input(CHROME_BY_HAND))
     yield Case("a Chrome trace, by hand", check_chrome_by_hand)
     yield Case("begin, end and counter events", check_begin_and_end)
