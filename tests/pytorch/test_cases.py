@@ -21,7 +21,7 @@ shorthand, one list each, in file order after three metadata events, so that the
     "text": ["…"]                    substrings of the file
     null                             the sheet is not written
 
-A run with "says" must print a warning with this text; any other warning is a failure.
+A run with "says" must print a warning with each of these texts (one text or a list); any other warning is a failure.
 """
 import argparse
 import csv
@@ -125,8 +125,10 @@ def check_run(binary, run):
     with tempfile.TemporaryDirectory(prefix="gputally-test-") as folder:
         out, outcome = report(binary, run, folder)
         problems = outcome.problems() + ([f"exit {outcome.code}: {outcome.stderr[:300]}"] if outcome.code else [])
-        said = "says" in run and run["says"] in outcome.stderr and outcome.stderr.count("\n") == 1
-        if problems or (not said if "says" in run else outcome.stderr):
+        expected = run.get("says", [])
+        expected = [expected] if isinstance(expected, str) else expected
+        said = all(text in outcome.stderr for text in expected) and outcome.stderr.count("\n") == len(expected)
+        if problems or not said:
             return problems + [f"says {outcome.stderr[:200]!r}"]
         return [t for sheet, expected in run["expect"].items() for t in sheet_problems(sheet, expected, out)]
 
