@@ -116,10 +116,10 @@ static void round_floats(gt_table *table)
     }
 }
 
-bool gt_jax_analysis_tables(const gt_jax *trace, gt_table_list *tables, gt_error *error)
+bool gt_jax_analysis_tables(const gt_jax *trace, bool shares, gt_table_list *tables, gt_error *error)
 {
     if (!trace->count) return gt_fail(error, "nothing in this profile ran on a GPU");
-    gt_jax_breakdown breakdown = gt_jax_breakdown_make(trace);
+    gt_jax_breakdown breakdown = gt_jax_breakdown_make(trace, shares);
     gt_table_list_add(tables, breakdown.averages);
     gt_table_list_add(tables, breakdown.categorized);
     gt_table_list_add(tables, breakdown.xla_grouped);

@@ -31,8 +31,8 @@ void gt_jax_print_summary(FILE *out, const gt_jax *trace, const gt_table_list *t
 
 #define GT_JAX_ANALYSIS_MODULE "jit_train_step" /* the module whose matrix products are listed */
 
-/* Fails if nothing ran on a GPU. */
-bool gt_jax_analysis_tables(const gt_jax *trace, gt_table_list *tables, gt_error *error);
+/* `shares` adds a column that TraceLens does not have. Fails if nothing ran on a GPU. */
+bool gt_jax_analysis_tables(const gt_jax *trace, bool shares, gt_table_list *tables, gt_error *error);
 
 /* ---- collectives ----
  * Sheets: collective_events, collective_groups, collective_bandwidths, collective_types. */

@@ -130,9 +130,16 @@ static void add_kernels(const gt_chrome *trace, const gt_pftrace_activity_option
         .by_name = options->by_name,
         .merge_names = options->merge_kernels,
     };
-    for (size_t gpu = 0; gpu < work->agents.count; gpu++)
+    int64_t communication_ns = 0;
+    for (size_t gpu = 0; gpu < work->agents.count; gpu++) {
+        communication_ns += totals[gpu].ns[GT_PFTRACE_RCCL];
         kernels.baseline_ns +=
             totals[gpu].compute_ns + (options->of_compute ? 0 : totals[gpu].ns[GT_PFTRACE_RCCL]);
+    }
+    if (!options->include_rccl && !options->of_compute && communication_ns > 0 && kernels.baseline_ns > 0)
+        gt_warn("kernel_summary does not list communication kernels, which took %.1f%% of the GPU time; "
+                "--kernel_summary_include_rccl lists them",
+                (double)communication_ns / (double)kernels.baseline_ns * 100);
     gt_table_list_add(tables, gt_pftrace_kernel_summary(trace, work, &kernels));
 }
 

@@ -529,6 +529,7 @@
 #define GT_COL_PARAM_OP_B                 GT_COL("param: Op B")
 #define GT_COL_PARAM_SIMULATION_DTYPE     GT_COL("param: simulation_dtype")
 #define GT_COL_PARTICIPANTS_IN_DATA       GT_COL("participants_in_data")
+#define GT_COL_PERCENT_OF_KERNEL_TIME     GT_COL("percent of kernel time")
 #define GT_COL_REPLICA_GROUPS             GT_COL("replica_groups")
 #define GT_COL_REPLICA_STRING             GT_COL("replica_string")
 #define GT_COL_SHORT_NAME_GROUPED         GT_COL("short_name_grouped")

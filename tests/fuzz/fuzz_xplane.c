@@ -23,7 +23,7 @@ static void make_others(const gt_jax *trace)
         "metadata={scheduling_name=\"all-gather.1\"}";
     gt_error error = {{0}};
     gt_table_list tables = {0};
-    if (!gt_jax_analysis_tables(trace, &tables, &error) && !error.text[0]) abort();
+    if (!gt_jax_analysis_tables(trace, true, &tables, &error) && !error.text[0]) abort();
     gt_table_list_free(&tables);
     gt_jax_collectives *collectives = gt_jax_collectives_new(8);
     gt_xla program = {.strings = gt_jax_collectives_strings(collectives)};

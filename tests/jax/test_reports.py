@@ -147,6 +147,8 @@ def check_analysis(binary, folder):
     assert {name: int(row["count"]) for name, row in classes.items()} == {"GEMM": 4, "Uncategorized Events": 3}, classes
     gemm = classes["GEMM"]  # the fourth by its op: loop_fusion_7 of gemm.1
     assert [gemm["time ms"], gemm["time ms per gpu"], gemm["percent"]] == ["0.06", "0.03", str(round(62 / 78 * 100, 2))], gemm
+    assert {name: row["percent of kernel time"] for name, row in classes.items()} == {
+        "GEMM": str(round(62 / 78 * 100, 2)), "Uncategorized Events": str(round(16 / 78 * 100, 2))}, classes
     grouped = cells("xla_grouped")
     assert [(row["short_name_grouped"], row["count"], row["percent"]) for row in grouped] == [
         ("loop_fusion_", "2", "87.5"), ("loop_fusion", "1", "12.5")], grouped
@@ -164,6 +166,27 @@ def check_analysis(binary, folder):
     assert detailed[1]["param: transpose"] == "(True, False)" and detailed[0]["param: stride_A"] == ""
     run(binary, "jax-analysis", profile, "--output_csvs_dir", os.path.join(folder, "all"), "--quiet")
     assert sorted(os.listdir(os.path.join(folder, "all")))[0] == "gemms.csv"
+
+
+def check_shares(binary, folder):
+    """Kernels of two streams at the same time: computation lasts 100 us, the kernels 109."""
+    kernels = ["Cijk_Alik_Bljk_BBS_BH_MT128x128x64", "loop_fusion_7", "FmhaFwd_x"]
+    profile = write(os.path.join(folder, "host.xplane.pb"), plane(0, "/device:GPU:0", [
+        (7, "Stream #7(Compute)", [event(1, 0, 60000, 1), event(2, 60000, 40000, 2)]),
+        (8, "Stream #8(Compute)", [event(3, 10000, 9000, 3)])], kernels))
+    old = os.path.join(folder, "TraceLens_generate_perf_report_jax_analysis")
+    os.symlink(os.path.abspath(binary), old)
+    for program in ([binary, "jax-analysis"], [old]):
+        out = os.path.join(folder, program[-1].rsplit("/")[-1] + "_out")
+        run(*program, "--profile_xplane_pb_path", profile, "--output_path", out, "--output_table_formats", ".csv")
+        rows = table(os.path.join(out, "trace_analysis_results_gpu_events_categorized_mean.csv"))
+        assert [(row["name"], row["percent"]) for row in rows] == [("GEMM", "60.0"), ("Uncategorized Events", "40.0"),
+                                                                   ("FA FWD", "9.0")], rows
+        shares = [row.get("percent of kernel time") for row in rows]
+        wanted = [str(round(us / 109 * 100, 2)) for us in (60, 40, 9)] if len(program) > 1 else [None] * 3
+        assert shares == wanted, shares
+        grouped = table(os.path.join(out, "trace_analysis_results_xla_grouped.csv"))
+        assert sum(float(row["percent"]) for row in grouped) == 100, grouped
 
 
 FIXTURE = os.path.join(harness.FIXTURES, "jax", "streams.xplane.pb.gz")
@@ -331,7 +354,7 @@ def check_llama(binary, folder):
     assert "Bad range '8:1': end < start." in run(binary, *call, "--tokens", "8:1", code=1).stderr
 
 
-CHECKS = [check_analysis, check_real_analysis, check_folders, check_collectives, check_llama]
+CHECKS = [check_analysis, check_shares, check_real_analysis, check_folders, check_collectives, check_llama]
 
 
 def run_check(check, binary):

@@ -69,7 +69,13 @@ class Tool:
                               capture_output=True, text=True)
         if done.returncode:
             print(done.stdout, done.stderr)
+        self.printed = done.stdout + done.stderr
         return out if done.returncode == 0 else None
+
+    def messages(self, *arguments, **options):
+        """What the program prints; under its old name, warnings are lines of its log on standard output."""
+        self.run(*arguments, **options)
+        return self.printed
 
     def forms(self, name, events, protobuf=True):
         """The trace in each format, as (format, path)."""
@@ -144,7 +150,7 @@ def check_case(tool):
             "10000.0,10000.0,10000,10000,0.0,hipMemcpyAsync,MEMORY_COPY_HOST_TO_DEVICE" % thread]
         check("C7 all calls " + form, sorted(rows) == sorted(wanted), rows)
 
-        out = tool.run("hip-activity", path)
+        out = tool.run("hip-activity", path, "--kernel_summary_exclude_rccl")
         summary = {(r[0], r[1]): r[2:] for r in read(out, "category_summary")[1]}
         check("C8 gemm " + form, summary["0", "gemm"][:2] == ["0.088", "2.0"], summary["0", "gemm"])
         check("C8 xla " + form, summary["1", "xla"][0] == "0.04")
@@ -265,6 +271,35 @@ def check_synthetic(tool):
                         sheets.memory_copies(e, only_numbers=old))
 
 
+def check_shares(tool):
+    """Two GPUs, 5 % of their time in kernels other than RCCL's."""
+    events = [kernel("fusion", 1, 0, 20000, "Agent-1", 1), kernel("Cijk_gemm", 2, 30000, 60000, "Agent-2", 1),
+              kernel("ncclKernel_AllReduce", 3, 100000, 570000, "Agent-1", 1),
+              kernel("void rcclGenericKernel<1>", 4, 100000, 580000, "Agent-2", 1),
+              kernel("fusion", 5, 0, 4000, "Agent-1", 1)]  # shorter than --min_event_ns
+    for form, path in tool.forms("shares", events):
+        def shares(*options, old=False):
+            header, rows = read(tool.run("hip-activity", path, *options, old=old), "kernel_summary")
+            return [float(row[header.index("Time %")]) for row in rows]
+        check("all kernels " + form, shares() == [48, 47, 3, 2], shares())
+        check("of computation " + form, shares("--kernel_summary_baseline=compute") == [60, 40])
+        check("without communication " + form, shares("--kernel_summary_exclude_rccl") == [3, 2])
+        check("old name " + form, shares(old=True) == [3, 2])
+        check("old name, all kernels " + form, shares("--kernel_summary_include_rccl", old=True) == [48, 47, 3, 2])
+        header, rows = read(tool.run("hip-activity", path), "category_summary")
+        for gpu in ("0", "1", "Avg"):
+            of = {row[1]: row for row in rows if row[0] == gpu}
+            names = [name for name in of if not name.endswith(("_comm", "_total", "rccl"))]
+            compute, total = (header.index("Fraction of %s runtime" % what) for what in ("compute", "total"))
+            sums = [sum(float(of[name][compute]) for name in names),
+                    sum(float(of[name][total]) for name in names + ["rccl"])]
+            check("fractions of GPU %s %s" % (gpu, form), all(math.isclose(x, 1) for x in sums), sums)
+    for old, options, expected in ((False, [], False), (False, ["--kernel_summary_exclude_rccl"], True), (True, [], True),
+                                   (False, ["--kernel_summary_baseline=compute"], False)):
+        printed = tool.messages("hip-activity", path, *options, old=old)
+        check("warning %s %s" % (old, options), ("communication kernels, which took 95.0% of the GPU time" in printed) == expected, printed)
+
+
 def check_overlap(tool):
     """Check case C9 as a trace: 120 ns of overlap, although the communication lasts only 80."""
     events = [kernel("fusion", 1, 0, 100, "Agent-1", 1), kernel("fusion", 2, 50, 150, "Agent-1", 1),
@@ -318,7 +353,7 @@ def main():
     parser.add_argument("--bin", required=True)
     tool = Tool(parser.parse_args().bin)
     try:
-        for case in (check_case, check_copies, check_times, check_overlap, check_synthetic, check_markdown):
+        for case in (check_case, check_copies, check_times, check_overlap, check_shares, check_synthetic, check_markdown):
             case(tool)
     finally:
         shutil.rmtree(tool.folder)

@@ -5,8 +5,10 @@
  *     count            events
  *     time ms          sum of their durations, even if they ran at the same time
  *     time ms per gpu  time ms / number of GPUs
- *     percent          gpu_events_categorized_mean: of the computation_time of all GPUs;
+ *     percent          gpu_events_categorized_mean: of the computation_time of all GPUs, in which time counts
+ *                      once even if several events ran, so the sum may be above 100;
  *                      xla_grouped: of the time of all uncategorized events
+ *     percent of kernel time  gpu_events_categorized_mean only, on request: of the time ms of all classes
  *
  * The class comes from the kernel's name, or else from the name of its op. xla_grouped shortens names
  * (short_name). overlapped_comm = total_comm_time - exposed_comm_time. */
@@ -98,6 +100,18 @@ static gt_table *make_table(gt_sheet sheet, gt_col key, const total_list *list, 
     }
     gt_table_sort(table, &(gt_sort_key){GT_COL_PERCENT, true}, 1);
     return table;
+}
+
+/* Shares that add up to 100. */
+static void add_shares(gt_table *classes)
+{
+    const double *times_ms = classes->columns[TIME].floats;
+    double whole_ms = 0;
+    for (size_t row = 0; row < classes->row_count; row++) whole_ms += times_ms[row];
+    size_t share = gt_table_add_column(classes, GT_COL_PERCENT_OF_KERNEL_TIME, GT_TYPE_FLOAT);
+    for (size_t row = 0; row < classes->row_count; row++)
+        gt_table_set_float(classes, share, row,
+                           whole_ms > 0 ? classes->columns[TIME].floats[row] / whole_ms * 100 : (double)NAN);
 }
 
 /* The name without underscores at its end and without digits. */
@@ -198,7 +212,7 @@ static double computation_us(const gt_table *by_gpu)
     return sum;
 }
 
-gt_jax_breakdown gt_jax_breakdown_make(const gt_jax *trace)
+gt_jax_breakdown gt_jax_breakdown_make(const gt_jax *trace, bool shares)
 {
     gt_jax_timeline timeline = gt_jax_timeline_make(trace, LAST_GPU_PID);
     total_list classes = {0}, names = {0};
@@ -212,6 +226,7 @@ gt_jax_breakdown gt_jax_breakdown_make(const gt_jax *trace)
                                   computation_us(timeline.by_gpu), gpus, trace->strings),
         .xla_grouped = group_names(&names, uncategorized_us, gpus, trace->strings),
     };
+    if (shares) add_shares(breakdown.categorized);
     add_overlap(breakdown.averages);
     gt_table_free(timeline.by_gpu);
     free_totals(&classes);

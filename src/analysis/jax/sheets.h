@@ -95,13 +95,14 @@ gt_table *gt_jax_op_sheet(gt_jax_kernels *kernels, gt_jax_class class);
 
 typedef struct gt_jax_breakdown {
     gt_table *averages;    /* gpu_events_averages: type, time ms, percent */
-    gt_table *categorized; /* gpu_events_categorized_mean: name, count, time ms, time ms per gpu, percent */
+    gt_table *categorized; /* gpu_events_categorized_mean: name, count, time ms, time ms per gpu, percent; on
+                              request percent of kernel time */
     gt_table *xla_grouped; /* xla_grouped: short_name_grouped and the same figures */
 } gt_jax_breakdown;
 
 /* How was the time of the GPUs spent, by kind of activity, by class of kernel, and by names of kernels
- * without a class? */
-gt_jax_breakdown gt_jax_breakdown_make(const gt_jax *trace);
+ * without a class? `shares` adds a column that TraceLens does not have. */
+gt_jax_breakdown gt_jax_breakdown_make(const gt_jax *trace, bool shares);
 
 /* gemms: which matrix products does the training step contain? One row for each of trace->products whose
  * record has its sizes; warns about the others. */

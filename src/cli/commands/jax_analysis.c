@@ -125,7 +125,7 @@ static void print_times(const gt_terminal *terminal, const gt_table *table)
 static void print_classes(const gt_terminal *terminal, const gt_table *table)
 {
     gt_terminal_heading(terminal, "Computation by class");
-    gt_summary_bars(terminal, table, GT_COL_NAME, GT_COL_TIME_MS, GT_COL_PERCENT);
+    gt_summary_bars(terminal, table, GT_COL_NAME, GT_COL_TIME_MS, GT_COL_PERCENT_OF_KERNEL_TIME);
 }
 
 static void show(const gt_table_list *tables, const gt_output *output)
@@ -147,7 +147,7 @@ static bool make_report(const gt_trace_call *call, gt_error *error)
     if (!trace) return false;
     gt_table_list tables = {0};
     gt_output *output = NULL;
-    if (!gt_jax_analysis_tables(trace, &tables, error))
+    if (!gt_jax_analysis_tables(trace, !call->call->by_old_name, &tables, error))
         gt_error_prefix(error, gt_trace_title(call->path));
     else
         output = write_tables(call, &tables, error);

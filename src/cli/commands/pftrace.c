@@ -47,7 +47,10 @@ static const gt_option activity_options[] = {
     {"no_kernel_summary", GT_OPTION_FLAG, NULL, NULL, "omit the sheet kernel_summary"},
     {"no_hip_summary", GT_OPTION_FLAG, NULL, NULL, "omit the sheet hip_summary"},
     {"kernel_summary_include_rccl", GT_OPTION_FLAG, NULL, NULL,
-     "include communication kernels in kernel_summary", .needs = "!no_kernel_summary"},
+     "include communication kernels in kernel_summary (default unless --kernel_summary_baseline is compute)",
+     .needs = "!no_kernel_summary&!kernel_summary_exclude_rccl"},
+    {"kernel_summary_exclude_rccl", GT_OPTION_FLAG, NULL, NULL,
+     "omit communication kernels from kernel_summary, as TraceLens does", .needs = "!no_kernel_summary"},
     {"kernel_summary_baseline", GT_OPTION_STRING, "WHAT", "total",
      "set the base of the percentages in kernel_summary: total, or compute (without communication)",
      .needs = "!no_kernel_summary"},
@@ -142,6 +145,8 @@ static bool make_activity_sheets(const gt_trace_call *call, const gt_chrome *tra
     (void)error;
     const gt_arguments *arguments = &call->call->arguments;
     const char *group = gt_arguments_string(arguments, "hip_summary_group");
+    bool of_compute = strcmp(gt_arguments_string(arguments, "kernel_summary_baseline"), "compute") == 0;
+    bool by_default = !of_compute && !call->call->by_old_name;
     gt_pftrace_activity_options options = {
         .merge_kernels = gt_arguments_flag(arguments, "merge_kernels"),
         .min_tid = gt_arguments_int(arguments, "min_tid"),
@@ -149,8 +154,9 @@ static bool make_activity_sheets(const gt_trace_call *call, const gt_chrome *tra
         .min_event_ns = gt_arguments_int(arguments, "min_event_ns"),
         .kernel_summary = !gt_arguments_flag(arguments, "no_kernel_summary"),
         .hip_summary = !gt_arguments_flag(arguments, "no_hip_summary"),
-        .include_rccl = gt_arguments_flag(arguments, "kernel_summary_include_rccl"),
-        .of_compute = strcmp(gt_arguments_string(arguments, "kernel_summary_baseline"), "compute") == 0,
+        .include_rccl = !gt_arguments_flag(arguments, "kernel_summary_exclude_rccl") &&
+                        (by_default || gt_arguments_flag(arguments, "kernel_summary_include_rccl")),
+        .of_compute = of_compute,
         .by_name = strcmp(gt_arguments_string(arguments, "kernel_summary_group"), "name") == 0,
         .by_stream = strstr(group, "+stream") != NULL,
         .by_operation = strstr(group, "+op") != NULL,
