@@ -148,14 +148,14 @@ def check_rocprof(sweep):
     traces = "-d out/256thread/nccl_28channels/rocprof_traces"
     log = ("out", "256thread", "nccl_28channels", "run_output.log")
     problems = expect("with a job file", sweep.text(*log), f"rocprofv3: -i in.yaml {traces} {tail}")
-    problems += within("warning", done.stderr, "--stats is ignored with --rocprof_input")
+    problems += within("warning", done.stderr, "--stats has no effect with --rocprof_input")
     problems += [] if os.path.isdir(os.path.join(sweep.folder, "out/256thread/nccl_28channels/rocprof_traces")) else ["no folder"]
     sweep.run(*common, "-m")
     problems += expect("with -m", sweep.text(*log), f"rocprofv3: --kernel-trace --stats {traces} --output-format json csv {tail}")
     sweep.run(*common)
     problems += expect("alone", sweep.text(*log), f"rocprofv3: --kernel-trace {traces} --output-format json csv {tail}")
     done = sweep.run("-c", "28", "-t", "256", "-o", "plain", "--rocprof-input", "in.yaml", "--stats")
-    problems += within("warning", done.stderr, "--rocprof_input is ignored without --rocprof", "--stats is ignored without --rocprof")
+    problems += within("warning", done.stderr, "--rocprof_input has no effect without --rocprof", "--stats has no effect without --rocprof")
     return problems + ([] if "rocprofv3" not in sweep.text("plain", *log[1:]) else ["ran rocprofv3"])
 
 
