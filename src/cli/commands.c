@@ -16,7 +16,10 @@ static const char REPORTS[] = "Reports", COMPARISONS[] = "Comparisons", TRACES[]
 const gt_command gt_commands[] = {
     {"report", NULL, "detect the format and write the report", &gt_report_syntax, gt_cmd_report,
      "Detects the format of each FILE from its contents and writes the matching report, one per FILE. FILE "
-     "may be compressed with gzip or zstd; \"-\" is standard input.",
+     "may be compressed with gzip or zstd, or be a folder; \"-\" is standard input. Of a folder with PyTorch "
+     "traces, each trace gets a report; if they are one per rank, there is also a report on the collectives "
+     "of "
+     "all ranks.",
      REPORTS},
     {"pytorch", "TraceLens_generate_perf_report_pytorch", "report on a PyTorch trace: timeline, ops, kernels",
      &gt_pytorch_syntax, gt_cmd_pytorch,

@@ -253,7 +253,7 @@ static char *folder_of_trace(const char *csvs_dir, const char *trace_path)
 }
 
 bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, const char *trace_path,
-                            size_t traces, gt_error *error)
+                            const char *label, size_t traces, gt_error *error)
 {
     *destinations = (gt_destinations){0};
     const char *xlsx = gt_arguments_string(&call->arguments, "output_xlsx_path");
@@ -264,7 +264,10 @@ bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, 
                        "argument --%s: one output file for %zu traces; use --output_csvs_dir, which creates "
                        "a folder per trace",
                        xlsx ? "output_xlsx_path" : "output_db", traces);
-    if (csvs) destinations->csvs_dir = traces > 1 ? folder_of_trace(csvs, trace_path) : gt_strdup(csvs);
+    if (csvs)
+        destinations->csvs_dir = traces == 1 ? gt_strdup(csvs)
+                                 : label     ? gt_format("%s/%s", csvs, label)
+                                             : folder_of_trace(csvs, trace_path);
     if (db) destinations->db_path = gt_strdup(db);
     bool only_csvs = csvs && call->by_old_name && !gt_old_program_of(call->command)->writes_both;
     if (xlsx && !only_csvs)

@@ -73,9 +73,11 @@ char *gt_default_xlsx_path(const char *trace_path);
 char *gt_default_path(const char *trace_path, const char *ending);
 
 /* Chooses the documents by the output options. Of several traces (`traces` > 1), each gets its own
- * workbook next to it or its own folder of CSV files; one named file for all of them is an error. */
+ * workbook next to it or its own folder of CSV files, named `label`, or after the
+ * trace if that is NULL; one named
+ * file for all of them is an error. */
 bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, const char *trace_path,
-                            size_t traces, gt_error *error);
+                            const char *label, size_t traces, gt_error *error);
 /* The documents named by --output_xlsx_path, --output_csvs_dir and --output_db. */
 gt_destinations gt_destinations_named(const gt_arguments *arguments);
 void gt_destinations_free(gt_destinations *destinations);

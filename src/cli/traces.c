@@ -17,16 +17,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool choose_destinations(const gt_call *call, const char *const *paths, size_t count,
+static bool choose_destinations(const gt_call *call, const gt_trace_item *items, size_t count,
                                 gt_destinations *destinations, gt_error *error)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!gt_destinations_choose(&destinations[i], call, paths[i], count, error)) return false;
+        if (!gt_destinations_choose(&destinations[i], call, items[i].path, items[i].label, count, error))
+            return false;
         for (size_t j = 0; j < i; j++) {
             const char *place = gt_destinations_clash(&destinations[i], &destinations[j]);
             if (place)
                 return gt_fail(error, "reports of %.300s and %.300s have the same output path %.300s",
-                               paths[j], paths[i], place);
+                               items[j].path, items[i].path, place);
         }
     }
     return true;
@@ -87,10 +88,23 @@ static gt_report_options report_options(const gt_call *call)
     return options;
 }
 
-static void show_report(const gt_report *report, bool is_one_of_several, const gt_output *output)
+/* "rank 3: total 12.345 ms, computation 31.2 %, ...; wrote t_perf_report.xlsx" */
+static void show_rank(const gt_trace_call *trace, const gt_report *report, const gt_output *output)
 {
+    printf("rank %" PRId64 ": ", trace->rank);
+    gt_report_print_line(stdout, report);
+    const char *place = trace->destinations->csvs_dir;
+    if (gt_output_file_count(output)) printf("; wrote %s\n", place ? place : gt_output_file_path(output, 0));
+}
+
+static void show_report(const gt_trace_call *trace, const gt_report *report, const gt_output *output)
+{
+    if (trace->rank >= 0) {
+        show_rank(trace, report, output);
+        return;
+    }
     gt_terminal terminal = gt_terminal_for(stdout);
-    if (is_one_of_several) printf("%s\n", report->title);
+    if (trace->is_one_of_several) printf("%s\n", report->title);
     gt_report_print_summary(stdout, report, (int)terminal.width, terminal.utf8);
     gt_trace_show_files(output);
 }
@@ -109,7 +123,7 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     made = made && gt_report_make_tables(&report, error);
     if (made && hooks->was_made) hooks->was_made(trace, &report);
     if (made) output = gt_destinations_write(trace->destinations, trace->path, &report.tables, error);
-    if (output && gt_trace_is_shown(trace)) show_report(&report, trace->is_one_of_several, output);
+    if (output && gt_trace_is_shown(trace)) show_report(trace, &report, output);
     made = output != NULL;
     gt_output_free(output);
     gt_report_free(&report);
@@ -147,7 +161,7 @@ static bool make_one(gt_trace_call *trace, gt_report_maker *make)
     return false;
 }
 
-static gt_exit make_all(const gt_call *call, const char *const *paths, size_t count,
+static gt_exit make_all(const gt_call *call, const gt_trace_item *items, size_t count,
                         const gt_read_options *read, const gt_destinations *destinations,
                         gt_report_maker *make)
 {
@@ -158,14 +172,15 @@ static gt_exit make_all(const gt_call *call, const char *const *paths, size_t co
     for (size_t i = 0; i < count; i++) {
         gt_trace_call trace = {.is_one_of_several = count > 1,
                                .call = call,
-                               .path = paths[i],
+                               .path = items[i].path,
+                               .rank = items[i].rank,
                                .read = read,
                                .destinations = &destinations[i],
                                .kinds = &kinds};
-        const char *about = gt_log_about(count > 1 ? gt_trace_title(paths[i]) : NULL);
+        const char *about = gt_log_about(count > 1 ? gt_trace_title(items[i].path) : NULL);
         if (!make_one(&trace, make)) status = GT_EXIT_FAILED;
         gt_log_about(about);
-        if (i + 1 < count && !quiet) putchar('\n');
+        if (i + 1 < count && !quiet && items[i].rank < 0) putchar('\n');
     }
     gt_report_options options = report_options(call);
     gt_report_options_warn(&options, kinds, "--");
@@ -173,16 +188,25 @@ static gt_exit make_all(const gt_call *call, const char *const *paths, size_t co
     return status;
 }
 
-gt_exit gt_each_trace(const gt_call *call, const char *const *paths, size_t count, gt_report_maker *make)
+gt_exit gt_each_item(const gt_call *call, const gt_trace_item *items, size_t count, gt_report_maker *make)
 {
     gt_error error;
     gt_read_options read;
     gt_destinations *destinations = gt_alloc_zero(count, sizeof *destinations);
     bool valid =
-        gt_common_apply(call, &read, &error) && choose_destinations(call, paths, count, destinations, &error);
-    gt_exit status = valid ? make_all(call, paths, count, &read, destinations, make)
+        gt_common_apply(call, &read, &error) && choose_destinations(call, items, count, destinations, &error);
+    gt_exit status = valid ? make_all(call, items, count, &read, destinations, make)
                            : gt_usage_error(call->program, "%s", error.text);
     for (size_t i = 0; i < count; i++) gt_destinations_free(&destinations[i]);
     gt_free(destinations);
+    return status;
+}
+
+gt_exit gt_each_trace(const gt_call *call, const char *const *paths, size_t count, gt_report_maker *make)
+{
+    gt_trace_item *items = gt_alloc(count * sizeof *items);
+    for (size_t i = 0; i < count; i++) items[i] = (gt_trace_item){paths[i], -1, NULL};
+    gt_exit status = gt_each_item(call, items, count, make);
+    gt_free(items);
     return status;
 }

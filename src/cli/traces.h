@@ -14,6 +14,7 @@ typedef struct gt_trace_call {
     const gt_call *call;
     const char *path;       /* as given; "-" is standard input */
     bool is_one_of_several; /* so its summary needs its name */
+    int64_t rank;           /* -1: none */
     gt_stream *stream;      /* NULL if the path is a folder, which only commands that accept folders get */
     const gt_read_options *read;
     const gt_destinations *destinations;
@@ -23,7 +24,17 @@ typedef struct gt_trace_call {
 /* Makes the report of one trace, writes it and prints a summary. */
 typedef bool gt_report_maker(const gt_trace_call *trace, gt_error *error);
 
-/* Makes one report per trace. A trace that fails does not stop the others. */
+/* A trace of a command. */
+typedef struct gt_trace_item {
+    const char *path;
+    int64_t rank; /* of a folder with one trace per rank; -1: none */
+    char *label;  /* names its folder of CSV files; NULL: the trace does */
+} gt_trace_item;
+
+/* Makes one report per trace. A trace that fails does not stop the others. Traces with a rank get one line
+ * instead of a summary. */
+gt_exit gt_each_item(const gt_call *call, const gt_trace_item *items, size_t count, gt_report_maker *make);
+/* The same for traces without ranks. */
 gt_exit gt_each_trace(const gt_call *call, const char *const *trace_paths, size_t count,
                       gt_report_maker *make);
 

@@ -7,6 +7,8 @@
 #include "input/rocprof/rocprof.h"
 #include "input/xla/xplane.h"
 #include "os/paths.h"
+#include "report/summary.h"
+#include "schema/sheets.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -484,4 +486,24 @@ void gt_report_free(gt_report *report)
 void gt_report_print_summary(FILE *out, const gt_report *report, int width, bool utf8)
 {
     kinds[report->kind].print_summary(out, report, width, utf8);
+}
+
+void gt_report_print_line(FILE *out, const gt_report *report)
+{
+    static const struct {
+        const char *type, *shown;
+    } parts[] = {{"computation_time", "computation"},
+                 {"exposed_comm_time", "exposed communication"},
+                 {"exposed_memcpy_time", "exposed copies"},
+                 {"idle_time", "idle"}};
+    const gt_table *timeline = gt_table_list_find(&report->tables, GT_SHEET_GPU_TIMELINE);
+    double total_ms, ms, percent;
+    if (!timeline || !gt_summary_timeline_cell(timeline, "total_time", &total_ms, &percent)) {
+        fputs("no timeline", out);
+        return;
+    }
+    fprintf(out, "total %.3f ms", total_ms);
+    for (size_t i = 0; i < GT_LENGTH(parts); i++)
+        if (gt_summary_timeline_cell(timeline, parts[i].type, &ms, &percent))
+            fprintf(out, ", %s %.1f %%", parts[i].shown, percent);
 }

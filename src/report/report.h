@@ -102,6 +102,8 @@ void gt_report_free(gt_report *report);
 /* The trace's name in messages: its path, or "standard input" for "-". */
 const char *gt_trace_title(const char *trace_path);
 
+/* The timeline of the report in one line, without a line end: "total 12.345 ms, computation 31.2 %, ...". */
+void gt_report_print_line(FILE *out, const gt_report *report);
 /* A short view of the report for people. */
 void gt_report_print_summary(FILE *out, const gt_report *report, int width, bool utf8);
 

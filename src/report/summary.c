@@ -39,6 +39,20 @@ void gt_summary_timeline_of_devices(const gt_terminal *terminal, const gt_table 
     gt_summary_bars(terminal, timeline, GT_COL_TYPE, GT_COL_TIME_MS, GT_COL_PERCENT);
 }
 
+bool gt_summary_timeline_cell(const gt_table *timeline, const char *type, double *ms, double *percent)
+{
+    const gt_column *types = gt_table_column(timeline, GT_COL_TYPE), *times, *percents;
+    times = gt_table_column(timeline, GT_COL_TIME_MS);
+    percents = gt_table_column(timeline, GT_COL_PERCENT);
+    for (size_t row = 0; row < timeline->row_count; row++) {
+        if (!gt_str_equals(gt_interner_get(timeline->strings, types->texts[row]), type)) continue;
+        *ms = times->floats[row];
+        *percent = percents->type == GT_TYPE_FLOAT ? percents->floats[row] : 0.0;
+        return true;
+    }
+    return false;
+}
+
 /* ---- devices ---- */
 
 enum { DEVICES_SHOWN = 16 };

@@ -20,6 +20,9 @@ void gt_summary_timeline_of_devices(const gt_terminal *terminal, const gt_table 
 void gt_summary_devices(const gt_terminal *terminal, const gt_table *by_device);
 
 /* One part of a summary: a sheet and how to print it. */
+/* The time and percent of one type of gpu_timeline. False if it has no such row. */
+bool gt_summary_timeline_cell(const gt_table *timeline, const char *type, double *ms, double *percent);
+
 typedef struct gt_summary_part {
     gt_sheet sheet;
     void (*print)(const gt_terminal *terminal, const gt_table *table);

@@ -207,7 +207,7 @@ static void check_destinations(const char *line, const char *old_name, size_t tr
     assert_true(!old_name || call.command);
     assert_true(parse(&call.arguments, copy, &error));
     gt_destinations to;
-    if (gt_destinations_choose(&to, &call, "d/908_results.json", traces, &error))
+    if (gt_destinations_choose(&to, &call, "d/908_results.json", NULL, traces, &error))
         snprintf(got, sizeof got, "%s %s %s", to.xlsx_path ? to.xlsx_path : ".",
                  to.csvs_dir ? to.csvs_dir : ".", to.db_path ? to.db_path : ".");
     else

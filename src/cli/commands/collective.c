@@ -34,7 +34,7 @@ static const gt_option report_options[] = {
 static const gt_option_group report_group = {"Sheets", report_options, GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
-    GT_OUTPUT_OPTIONS("nccl_analysis_report.xlsx in the folder of the traces")};
+    GT_OUTPUT_OPTIONS(GT_COLLECTIVE_WORKBOOK " in the folder of the traces")};
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 static const gt_option unused_options[] = {
@@ -109,7 +109,7 @@ static gt_destinations choose_destinations(const gt_call *call, const char *fold
     gt_destinations to = gt_destinations_named(&call->arguments);
     if (!to.xlsx_path && !to.csvs_dir && !to.db_path)
         to.xlsx_path =
-            gt_format("%s%snccl_analysis_report.xlsx", folder, folder[strlen(folder) - 1] == '/' ? "" : "/");
+            gt_format("%s%s" GT_COLLECTIVE_WORKBOOK, folder, folder[strlen(folder) - 1] == '/' ? "" : "/");
     return to;
 }
 
@@ -139,6 +139,8 @@ static void print_old_files(const gt_destinations *to, const gt_table_list *tabl
 
 /* ---- the report ---- */
 
+static const char no_collectives[] = "No NCCL collective events found in the trace data.";
+
 /* Reports every rank that could not be read. */
 static bool accept_problems(const gt_rank_traces *traces, const gt_rank_files *files, bool allowed,
                             gt_error *error)
@@ -160,7 +162,7 @@ static bool accept_problems(const gt_rank_traces *traces, const gt_rank_files *f
         return gt_fail(error, "%.900s; use --allow_missing_ranks to continue without such ranks", first.text);
     }
     if (traces->bad_count == traces->rank_count) return gt_fail(error, "no rank could be read");
-    if (!traces->rows->row_count) return gt_fail(error, "No NCCL collective events found in the trace data.");
+    if (!traces->rows->row_count) return gt_fail(error, "%s", no_collectives);
     return true;
 }
 
@@ -187,50 +189,99 @@ static void add_extra(gt_table_list *tables, gt_table_list *extra)
     extra->count = 0; /* they have a new owner */
 }
 
-static bool make_report(const gt_call *call, gt_rank_traces *traces, const gt_rank_files *files,
-                        const gt_collective_options *options, bool detected, gt_error *error)
+/* What to report, and where to. */
+typedef struct request {
+    const gt_arguments *arguments; /* for the kernels that count as communication */
+    const gt_rank_files *files;
+    gt_collective_options options;
+    const gt_hta_options *extra; /* NULL: not requested */
+    const gt_destinations *to;
+    unsigned threads;
+    bool allow_missing;
+    bool quiet, as_old; /* prints nothing; prints the lines of the TraceLens program */
+} request;
+
+static bool make_report(request *r, gt_rank_traces *traces, bool detected, gt_error *error)
 {
-    bool quiet = gt_arguments_flag(&call->arguments, "quiet"), as_old = call->by_old_name && !quiet;
     size_t collectives = traces->rows->row_count;
-    gt_destinations to = choose_destinations(call, files->common_folder);
     gt_table_list tables = {0};
     gt_output *output = NULL;
     gt_table *rows = traces->rows;
     traces->rows = NULL; /* it is now a sheet */
-    if (as_old) print_old_steps(options, detected);
-    if (gt_collective_tables(rows, options, &tables, error)) {
+    if (r->as_old) print_old_steps(&r->options, detected);
+    if (gt_collective_tables(rows, &r->options, &tables, error)) {
         add_extra(&tables, &traces->extra);
         size_t first = 0;
-        while (!files->paths[first]) first++; /* one rank was read, so one has a file */
-        output = gt_destinations_write(&to, files->paths[first], &tables, error);
+        while (!r->files->paths[first]) first++; /* one rank was read, so one has a file */
+        output = gt_destinations_write(r->to, r->files->paths[first], &tables, error);
     }
-    if (output && as_old)
-        print_old_files(&to, &tables);
-    else if (output && !quiet)
+    if (output && r->as_old)
+        print_old_files(r->to, &tables);
+    else if (output && !r->quiet)
         show(traces, collectives, &tables, output);
     bool made = output != NULL;
     gt_output_free(output);
     gt_table_list_free(&tables);
-    gt_destinations_free(&to);
     return made;
 }
 
-static bool read_and_report(const gt_call *call, const gt_rank_files *files, gt_collective_options *options,
-                            unsigned threads, gt_error *error)
+static bool read_and_report(request *r, gt_error *error)
 {
-    bool allowed = gt_arguments_flag(&call->arguments, "allow_missing_ranks");
     gt_rank_traces traces;
-    gt_hta_options extra;
-    bool extra_wanted = gt_extra_wanted(&call->arguments, &extra);
-    gt_comm_kernels *comm = gt_communication_wanted(&call->arguments);
-    gt_rank_traces_read(&traces, files->paths, files->count, comm, extra_wanted ? &extra : NULL, threads);
-    bool detected = !options->gpus_per_node && traces.devices;
-    if (detected) options->gpus_per_node = (int64_t)traces.devices;
-    options->world_size = (int64_t)files->count;
-    bool made = accept_problems(&traces, files, allowed, error) &&
-                make_report(call, &traces, files, options, detected, error);
+    gt_comm_kernels *comm = gt_communication_wanted(r->arguments);
+    gt_rank_traces_read(&traces, r->files->paths, r->files->count, comm, r->extra, r->threads);
+    bool detected = !r->options.gpus_per_node && traces.devices;
+    if (detected) r->options.gpus_per_node = (int64_t)traces.devices;
+    r->options.world_size = (int64_t)r->files->count;
+    bool made = accept_problems(&traces, r->files, r->allow_missing, error) &&
+                make_report(r, &traces, detected, error);
     gt_rank_traces_free(&traces);
     gt_comm_kernels_free(comm);
+    return made;
+}
+
+gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, const gt_destinations *to,
+                               unsigned threads)
+{
+    static const char *const aggregations[] = {"mean", "median", "min", "max"};
+    request r = {.arguments = &call->arguments,
+                 .files = files,
+                 .options = {.leave_out_mismatches = true},
+                 .to = to,
+                 .threads = threads,
+                 .allow_missing = true,
+                 .quiet = gt_arguments_flag(&call->arguments, "quiet")};
+    gt_error error = {""};
+    for (size_t i = 0; i < GT_LENGTH(aggregations); i++)
+        gt_aggregations_add(&r.options.aggregations, aggregations[i], &error);
+    if (read_and_report(&r, &error)) return GT_EXIT_DONE;
+    if (strcmp(error.text, no_collectives) == 0) {
+        gt_info("%s: no collectives in the traces, so no collective report", files->common_folder);
+        return GT_EXIT_DONE;
+    }
+    fprintf(stderr, "gputally: %s: no collective report: %s\n", files->common_folder, error.text);
+    return GT_EXIT_FAILED;
+}
+
+static bool report_as_asked(const gt_call *call, const gt_rank_files *files,
+                            const gt_collective_options *options, const gt_read_options *read,
+                            gt_error *error)
+{
+    const gt_arguments *arguments = &call->arguments;
+    gt_hta_options extra;
+    bool extra_wanted = gt_extra_wanted(arguments, &extra), quiet = gt_arguments_flag(arguments, "quiet");
+    gt_destinations to = choose_destinations(call, files->common_folder);
+    request r = {.arguments = arguments,
+                 .files = files,
+                 .options = *options,
+                 .extra = extra_wanted ? &extra : NULL,
+                 .to = &to,
+                 .threads = threads_of(arguments, read),
+                 .allow_missing = gt_arguments_flag(arguments, "allow_missing_ranks"),
+                 .quiet = quiet,
+                 .as_old = call->by_old_name && !quiet};
+    bool made = read_and_report(&r, error);
+    gt_destinations_free(&to);
     return made;
 }
 
@@ -248,7 +299,7 @@ gt_exit gt_cmd_collective(const gt_call *call)
     gt_rank_files files = {0};
     bool made = read_options(call, &search, &options, &error) &&
                 gt_rank_files_find(&files, &search, &error) &&
-                read_and_report(call, &files, &options, threads_of(&call->arguments, &read), &error);
+                report_as_asked(call, &files, &options, &read, &error);
     gt_rank_files_free(&files);
     if (made) return GT_EXIT_DONE;
     fprintf(stderr, "gputally: %s\n", error.text);

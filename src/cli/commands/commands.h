@@ -4,6 +4,7 @@
 #define GT_CLI_COMMANDS_COMMANDS_H
 
 #include "cli/command.h"
+#include "cli/inputs/inputs.h"
 #include "cli/traces.h"
 
 extern const gt_syntax gt_batch_syntax, gt_collective_syntax, gt_compare_syntax, gt_convert_syntax,
@@ -41,6 +42,13 @@ extern const gt_option_group gt_pytorch_sheets_group, gt_pytorch_roofline_group,
 extern const gt_option_alias gt_pytorch_aliases[];
 
 gt_report_maker gt_pytorch_report, gt_rocprof_report, gt_jax_report;
+
+#define GT_COLLECTIVE_WORKBOOK "nccl_analysis_report.xlsx" /* its default name */
+
+/* Writes the collective report of these ranks with the default options and prints its summary. Ranks that are
+ * missing, damaged or disagree give a warning. Without collectives there is no report, which is no error. */
+gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, const gt_destinations *to,
+                               unsigned threads);
 
 /* Prints a usage error and returns GT_EXIT_USAGE if options of the PyTorch report have invalid values or
  * exclude each other. */

@@ -1,10 +1,20 @@
-/* `gputally report`: detects the format of each trace and writes the matching report. */
+/* `gputally report`: detects the format of each trace and writes the matching report. Of a folder: the report
+ * of the rocprofv3 run or the JAX profiles in it, or else of each PyTorch trace; if these are one per rank,
+ * also the report on their collectives. */
 #include "cli/commands/commands.h"
 
 #include "base/memory.h"
+#include "base/buffer.h"
+#include "base/log.h"
+#include "base/memory.h"
 #include "cli/common.h"
+#include "cli/inputs/inputs.h"
+#include "input/rocprof/rocprof.h"
+#include "os/paths.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const gt_option report_options[] = {
     {"linked_kernels_only", GT_OPTION_FLAG, NULL, NULL,
@@ -12,7 +22,7 @@ static const gt_option report_options[] = {
 };
 static const gt_option_group report_group = {"PyTorch timeline", report_options, GT_LENGTH(report_options)};
 
-/* Options of one kind of report are ignored by the others; shared options mean the same in each. */
+/* Options of one kind of report have no effect on the others; shared options mean the same in each. */
 const gt_syntax gt_report_syntax = {
     .groups = {&gt_pytorch_sheets_group, &report_group, &gt_pytorch_phases_group, &gt_pytorch_roofline_group,
                &gt_pytorch_comparison_group, &gt_communication_group, &gt_extra_group, &gt_rocprof_group,
@@ -38,6 +48,158 @@ static bool make_matching_report(const gt_trace_call *trace, gt_error *error)
     return makers[kind](trace, error);
 }
 
+/* ---- files and folders ---- */
+
+typedef struct inputs {
+    gt_trace_item *items; /* the paths belong to the others */
+    size_t count, capacity;
+    gt_profile_list profiles;
+    struct folder {
+        const char *path;
+        gt_trace_folder traces;
+    } * folders; /* with PyTorch traces */
+    size_t folder_count, folder_capacity;
+} inputs;
+
+static void add_item(inputs *in, const char *path, int64_t rank)
+{
+    gt_trace_item item = {path, rank, NULL};
+    GT_PUSH(in->items, in->count, in->capacity, item);
+}
+
+/* Adds the file itself, the run of a rocprofv3 folder, or the JAX profiles of a folder. */
+static bool add_profiles(inputs *in, const char *path, gt_error *error)
+{
+    size_t first = in->profiles.count;
+    if (!gt_report_find_traces(&in->profiles, path, error)) return false;
+    for (size_t i = first; i < in->profiles.count; i++) add_item(in, in->profiles.paths[i], -1);
+    return true;
+}
+
+/* A JAX profile has a Chrome trace of its own next to it, so only a rocprofv3 folder can be mixed up. */
+static void warn_of_others(const char *path)
+{
+    gt_trace_folder others;
+    if (!gt_rocprof_is_folder(path)) return;
+    gt_trace_folder_find(&others, path, false);
+    if (others.count)
+        gt_warn(
+            "%s: the report covers the rocprofv3 files; for its %zu PyTorch traces use gputally report %s%s",
+            path, others.count, others.paths[0], others.count > 1 ? " ..." : "");
+    gt_trace_folder_free(&others);
+}
+
+static bool add_folder(inputs *in, const char *path, gt_error *error)
+{
+    if (add_profiles(in, path, error)) {
+        warn_of_others(path);
+        return true;
+    }
+    struct folder folder = {.path = path};
+    gt_trace_folder_find(&folder.traces, path, true);
+    const gt_trace_folder *found = &folder.traces;
+    for (size_t i = 0; i < found->count; i++)
+        add_item(in, found->paths[i], found->are_ranks ? found->ranks[i] : -1);
+    GT_PUSH(in->folders, in->folder_count, in->folder_capacity, folder);
+    return found->count ||
+           gt_fail(error, "%s: no rocprofv3 files, JAX profile or PyTorch traces in this folder", path);
+}
+
+/* The last name of a path: "runs/a/" gives "a". */
+static char *folder_name(const char *path)
+{
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/') len--;
+    size_t begin = len;
+    while (begin > 0 && path[begin - 1] != '/') begin--;
+    return gt_format("%.*s", (int)(len - begin), path + begin);
+}
+
+/* Names the CSV folders of ranks: rank0, or a_rank0 if there are several folders. */
+static void label_ranks(inputs *in)
+{
+    for (size_t f = 0, at = 0; f < in->folder_count; f++) {
+        const gt_trace_folder *traces = &in->folders[f].traces;
+        char *name = in->folder_count > 1 ? folder_name(in->folders[f].path) : NULL;
+        for (size_t i = 0; traces->are_ranks && i < traces->count; i++) {
+            while (in->items[at].path != traces->paths[i]) at++; /* both in the order of the arguments */
+            in->items[at].label =
+                gt_format("%s%srank%" PRId64, name ? name : "", name ? "_" : "", traces->ranks[i]);
+        }
+        gt_free(name);
+    }
+}
+
+static void free_inputs(inputs *in)
+{
+    for (size_t i = 0; i < in->count; i++) gt_free(in->items[i].label);
+    for (size_t i = 0; i < in->folder_count; i++) gt_trace_folder_free(&in->folders[i].traces);
+    gt_free(in->folders);
+    gt_free(in->items);
+    gt_profiles_free(&in->profiles);
+}
+
+/* ---- the collectives of a folder ---- */
+
+/* nccl_analysis_report.xlsx in the folder, or the CSV files in their own folder beside those of the ranks. */
+static gt_destinations collective_destinations(const gt_call *call, const char *folder, size_t folder_count)
+{
+    const char *csvs = gt_arguments_string(&call->arguments, "output_csvs_dir");
+    if (!csvs)
+        return (gt_destinations){.xlsx_path = gt_format("%s%s" GT_COLLECTIVE_WORKBOOK, folder,
+                                                        folder[strlen(folder) - 1] == '/' ? "" : "/")};
+    char *name = folder_count > 1 ? folder_name(folder) : NULL;
+    gt_destinations to = {.csvs_dir =
+                              gt_format("%s/%s%scollective", csvs, name ? name : "", name ? "_" : "")};
+    gt_free(name);
+    return to;
+}
+
+static void warn_of_missing(const gt_rank_files *files)
+{
+    gt_buffer missing = {0};
+    size_t count = 0;
+    for (size_t rank = 0; rank < files->count; rank++) {
+        if (files->paths[rank] || count++ >= 20) continue;
+        char *number = gt_format("%s%zu", missing.len ? ", " : "", rank);
+        gt_buffer_add_cstr(&missing, number);
+        gt_free(number);
+    }
+    if (count)
+        gt_warn("%s: no trace for rank%s %s%s", files->common_folder, count > 1 ? "s" : "",
+                gt_buffer_str(&missing).bytes, count > 20 ? ", ..." : "");
+    gt_buffer_free(&missing);
+}
+
+static gt_exit report_collectives(const gt_call *call, const struct folder *folder, size_t folder_count,
+                                  unsigned threads)
+{
+    gt_rank_files files = gt_trace_folder_ranks(&folder->traces, folder->path);
+    gt_destinations to = collective_destinations(call, folder->path, folder_count);
+    warn_of_missing(&files);
+    if (!gt_arguments_flag(&call->arguments, "quiet")) putchar('\n');
+    gt_exit status = gt_collective_of_ranks(call, &files, &to, threads);
+    gt_destinations_free(&to);
+    gt_rank_files_free(&files);
+    return status;
+}
+
+static gt_exit report_folders(const gt_call *call, const inputs *in, unsigned threads)
+{
+    gt_exit worst = GT_EXIT_DONE;
+    for (size_t i = 0; i < in->folder_count; i++) {
+        const gt_trace_folder *traces = &in->folders[i].traces;
+        gt_exit status = GT_EXIT_DONE;
+        if (traces->are_ranks)
+            status = report_collectives(call, &in->folders[i], in->folder_count, threads);
+        else if (traces->why_not)
+            gt_warn("%s: no collective report, because the traces are not one per rank: %s",
+                    in->folders[i].path, traces->why_not);
+        if (status > worst) worst = status;
+    }
+    return worst;
+}
+
 gt_exit gt_cmd_report(const gt_call *call)
 {
     if (gt_pytorch_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
@@ -46,15 +208,23 @@ gt_exit gt_cmd_report(const gt_call *call)
         return gt_usage_error(call->program, "argument --linked_kernels_only: not allowed with argument "
                                              "--include_unlinked_kernels");
     gt_error error;
-    gt_profile_list traces = {0};
+    gt_read_options read; /* applied before files are searched, for --quiet */
+    if (!gt_common_apply(call, &read, &error)) return gt_usage_error(call->program, "%s", error.text);
+    inputs in = {0};
     gt_exit status = GT_EXIT_FAILED;
     bool found = true;
-    for (size_t i = 0; found && i < call->arguments.file_count; i++)
-        found = gt_report_find_traces(&traces, call->arguments.files[i], &error);
-    if (found)
-        status = gt_each_trace(call, (const char *const *)traces.paths, traces.count, make_matching_report);
-    else
+    for (size_t i = 0; found && i < call->arguments.file_count; i++) {
+        const char *path = call->arguments.files[i];
+        found = gt_path_is_folder(path) ? add_folder(&in, path, &error) : add_profiles(&in, path, &error);
+    }
+    if (found) {
+        label_ranks(&in);
+        status = gt_each_item(call, in.items, in.count, make_matching_report);
+        gt_exit folders = status == GT_EXIT_USAGE ? GT_EXIT_DONE : report_folders(call, &in, read.threads);
+        if (folders > status) status = folders;
+    } else {
         fprintf(stderr, "gputally: %s\n", error.text);
-    gt_profiles_free(&traces);
+    }
+    free_inputs(&in);
     return status;
 }

@@ -88,6 +88,22 @@ void gt_rank_files_free(gt_rank_files *files);
 gt_exit gt_rank_options_check(const gt_call *call, const char *none_given);
 gt_rank_search gt_rank_options_read(const gt_arguments *arguments);
 
+/* ---- the PyTorch traces of a folder ---- */
+
+typedef struct gt_trace_folder {
+    char **paths; /* by rank, or else in byte order */
+    size_t count, capacity;
+    int64_t *ranks; /* of the paths, if are_ranks */
+    bool are_ranks; /* several traces, each of another rank */
+    char *why_not;  /* in words: what does not fit; NULL if are_ranks or with less than two traces */
+} gt_trace_folder;
+
+/* Finds the traces in the folder; if it has none and `also_below`, those in the folders in it. */
+void gt_trace_folder_find(gt_trace_folder *found, const char *folder, bool also_below);
+void gt_trace_folder_free(gt_trace_folder *found);
+/* The traces by rank, if are_ranks; ranks without a trace have no path. */
+gt_rank_files gt_trace_folder_ranks(const gt_trace_folder *found, const char *folder);
+
 /* ---- the traces of batch reports: all below a folder, grouped by folder and ordered by rank ---- */
 
 typedef struct gt_batch_search {

@@ -68,6 +68,8 @@ void gt_rank_events_free(gt_rank_events *events);
 /* The number of GPUs in the trace's deviceProperties if these come before the events, as PyTorch writes them;
  * else 0. Reads only up to there. */
 size_t gt_kineto_count_devices(gt_stream *stream);
+/* The rank in the trace's distributedInfo, likewise; else GT_EVENT_NONE. */
+int64_t gt_kineto_find_rank(gt_stream *stream);
 
 /* ---- the shortest and longest instance per kernel ---- */
 

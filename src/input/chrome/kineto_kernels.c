@@ -143,7 +143,7 @@ static bool count_devices(gt_json *json, size_t *devices)
     return !json->failed;
 }
 
-static bool read_rank(gt_json *json, gt_rank_events *into)
+static bool read_rank(gt_json *json, int64_t *rank)
 {
     gt_str key;
     if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
@@ -156,7 +156,7 @@ static bool read_rank(gt_json *json, gt_rank_events *into)
             continue;
         }
         if (!gt_json_read_number(json, &number)) return false;
-        if (number.is_int) into->rank = number.integer;
+        if (number.is_int) *rank = number.integer;
     }
     return !json->failed;
 }
@@ -179,7 +179,7 @@ static bool read_rank_member(void *context, gt_json *json, gt_str key)
 {
     const rank_reader *r = context;
     if (gt_str_equals(key, "deviceProperties")) return count_devices(json, &r->events->devices);
-    return gt_str_equals(key, "distributedInfo") ? read_rank(json, r->events)
+    return gt_str_equals(key, "distributedInfo") ? read_rank(json, &r->events->rank)
                                                  : gt_chrome_read_base_time(json, key, r->events->store);
 }
 
@@ -210,18 +210,33 @@ void gt_rank_events_free(gt_rank_events *events)
     gt_free(events);
 }
 
+/* Whether the trace has the member before its events; then the reader is at its value. */
+static bool find_before_events(gt_json *json, gt_stream *stream, const char *name)
+{
+    gt_str key;
+    gt_json_begin(json, stream, 0);
+    if (gt_json_peek(json) != GT_JSON_OBJECT || !gt_json_enter_object(json)) return false;
+    while (gt_json_next_key(json, &key) && !gt_str_equals(key, "traceEvents")) {
+        if (gt_str_equals(key, name)) return true;
+        if (!gt_json_skip(json)) return false;
+    }
+    return false;
+}
+
 size_t gt_kineto_count_devices(gt_stream *stream)
 {
     gt_json json;
-    gt_str key;
     size_t devices = 0;
-    gt_json_begin(&json, stream, 0);
-    if (gt_json_peek(&json) != GT_JSON_OBJECT || !gt_json_enter_object(&json)) return 0;
-    while (gt_json_next_key(&json, &key) && !gt_str_equals(key, "traceEvents")) {
-        if (gt_str_equals(key, "deviceProperties")) return count_devices(&json, &devices) ? devices : 0;
-        if (!gt_json_skip(&json)) return 0;
-    }
-    return 0;
+    bool found = find_before_events(&json, stream, "deviceProperties") && count_devices(&json, &devices);
+    return found ? devices : 0;
+}
+
+int64_t gt_kineto_find_rank(gt_stream *stream)
+{
+    gt_json json;
+    int64_t rank = GT_EVENT_NONE;
+    bool found = find_before_events(&json, stream, "distributedInfo") && read_rank(&json, &rank);
+    return found ? rank : GT_EVENT_NONE;
 }
 
 /* ---- the shortest and longest instance per kernel ---- */

@@ -1,0 +1,203 @@
+/* The PyTorch traces of a folder, and whether they are one trace per rank.
+ *
+ * Files count by their names (*.json, *.json.gz, *.json.zst) and their contents, so that reports in the same
+ * folder are never taken for traces. If the folder itself has no trace, the folders in it are searched:
+ * run/rank0/trace.json. The rank is in the file name or the path below the folder, or else in the trace,
+ * where PyTorch writes it before the events. */
+#include "cli/inputs/inputs.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "input/chrome/kineto.h"
+#include "input/detect.h"
+#include "os/paths.h"
+#include "stream/stream.h"
+#include "trace/events.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { DEPTH_MAX = 4, FOLDERS_MAX = 10000 };
+
+static const char rank_in_name[] = "rank[\\[\\-_/]?(?P<rank>\\d+)";
+
+/* Length of the name without ".gz" or ".zst" if it is that of a JSON file; otherwise 0. */
+static size_t json_length(const char *name)
+{
+    static const char *const packed[] = {".gz", ".zst", ""};
+    size_t len = strlen(name);
+    for (size_t i = 0; i < GT_LENGTH(packed); i++) {
+        size_t end = strlen(packed[i]);
+        if (len <= end || strcmp(name + len - end, packed[i]) != 0) continue;
+        size_t rest = len - end;
+        return rest > strlen(".json") && strncmp(name + rest - 5, ".json", 5) == 0 ? rest : 0;
+    }
+    return 0;
+}
+
+/* A pipe or device is never opened: that could wait for ever. */
+static bool is_pytorch(const char *path)
+{
+    gt_error error;
+    struct stat status;
+    gt_trace_format format = GT_FORMAT_UNKNOWN;
+    bool is_regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    gt_stream *stream = is_regular ? gt_stream_open(path, &error) : NULL;
+    bool known = stream && gt_detect(stream, &format, &error);
+    gt_stream_close(stream);
+    return known && format == GT_FORMAT_KINETO_JSON;
+}
+
+/* The default names of what `fuse` and `sweep merge` write: all ranks in one trace. */
+static bool is_merged(const char *name)
+{
+    static const char *const names[] = {"merged_trace.json", "merged_gpu_trace_enhanced.json"};
+    for (size_t i = 0; i < GT_LENGTH(names); i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0) return true;
+    return false;
+}
+
+/* Adds the traces directly in the folder. Of "t.json" and "t.json.gz", the first in byte order is taken. */
+static void add_traces(gt_trace_folder *found, const char *folder)
+{
+    gt_folder_list names = gt_list_folder(folder);
+    const char *taken = NULL; /* the name before, if it is a trace */
+    for (size_t i = 0; i < names.count; i++) {
+        size_t len = json_length(names.items[i]);
+        if (!len) continue;
+        char *path =
+            gt_format("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", names.items[i]);
+        bool is_copy = taken && json_length(taken) == len && strncmp(taken, names.items[i], len) == 0;
+        if (is_merged(names.items[i])) {
+            gt_info("%s: skipped, because its name is that of a merged trace", path);
+            gt_free(path);
+        } else if (is_copy) {
+            gt_warn("%s: skipped, because %s is the same trace", path, taken);
+            gt_free(path);
+        } else if (is_pytorch(path)) {
+            GT_PUSH(found->paths, found->count, found->capacity, path);
+            taken = names.items[i];
+        } else {
+            gt_free(path);
+        }
+    }
+    gt_folder_list_free(&names);
+}
+
+/* Adds the traces in the folder or, if it has none, in the folders in it, at most `depth` levels deeper. */
+static void search(gt_trace_folder *found, const char *folder, int depth, size_t *folders)
+{
+    if (++*folders > FOLDERS_MAX) return;
+    size_t before = found->count;
+    add_traces(found, folder);
+    if (found->count > before || depth == 0) return;
+    gt_folder_list names = gt_list_folder(folder);
+    for (size_t i = 0; i < names.count; i++) {
+        char *path =
+            gt_format("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", names.items[i]);
+        if (gt_path_is_folder(path)) search(found, path, depth - 1, folders);
+        gt_free(path);
+    }
+    gt_folder_list_free(&names);
+}
+
+/* ---- ranks ---- */
+
+static int64_t rank_in_trace(const char *path)
+{
+    gt_error error;
+    gt_stream *stream = gt_stream_open(path, &error);
+    int64_t rank = stream ? gt_kineto_find_rank(stream) : GT_EVENT_NONE;
+    gt_stream_close(stream);
+    return rank;
+}
+
+static void find_in_names(gt_trace_folder *found, const char *folder)
+{
+    gt_error error;
+    gt_rank_regex regex;
+    size_t skip = strlen(folder);
+    if (!gt_rank_regex_compile(&regex, rank_in_name, "rank_regex", &error)) return;
+    for (size_t i = 0; i < found->count; i++) {
+        if (!gt_rank_regex_find(&regex, gt_path_name(found->paths[i]), &found->ranks[i], &error))
+            found->ranks[i] = -1;
+        if (found->ranks[i] < 0 &&
+            !gt_rank_regex_find(&regex, found->paths[i] + skip, &found->ranks[i], &error))
+            found->ranks[i] = -1;
+    }
+    gt_rank_regex_free(&regex);
+}
+
+typedef struct ranked {
+    int64_t rank;
+    size_t index;
+} ranked;
+
+static int by_rank(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Whether each trace has its own rank; then the traces are put in the order of the ranks. Otherwise `why_not`
+ * says in words what is wrong. */
+static bool order_by_rank(gt_trace_folder *found)
+{
+    ranked *order = gt_alloc(found->count * sizeof *order);
+    gt_free(found->why_not);
+    found->why_not = NULL;
+    for (size_t i = 0; i < found->count; i++) {
+        order[i] = (ranked){found->ranks[i], i};
+        bool usable = found->ranks[i] >= 0 && found->ranks[i] < GT_RANKS_MAX;
+        if (!usable && !found->why_not) found->why_not = gt_format("%s has no rank", found->paths[i]);
+    }
+    qsort(order, found->count, sizeof *order, by_rank);
+    for (size_t i = 1; i < found->count && !found->why_not; i++)
+        if (order[i].rank == order[i - 1].rank)
+            found->why_not = gt_format("%s and %s are both of rank %lld", found->paths[order[i - 1].index],
+                                       found->paths[order[i].index], (long long)order[i].rank);
+    if (!found->why_not) {
+        char **paths = gt_alloc(found->count * sizeof *paths);
+        for (size_t i = 0; i < found->count; i++) {
+            paths[i] = found->paths[order[i].index];
+            found->ranks[i] = order[i].rank;
+        }
+        memcpy(found->paths, paths, found->count * sizeof *paths);
+        gt_free(paths);
+    }
+    gt_free(order);
+    return !found->why_not;
+}
+
+void gt_trace_folder_find(gt_trace_folder *found, const char *folder, bool also_below)
+{
+    size_t folders = 0;
+    *found = (gt_trace_folder){0};
+    search(found, folder, also_below ? DEPTH_MAX : 0, &folders);
+    found->ranks = gt_alloc(found->count * sizeof *found->ranks);
+    find_in_names(found, folder);
+    found->are_ranks = found->count > 1 && order_by_rank(found);
+    if (found->count < 2 || found->are_ranks) return;
+    for (size_t i = 0; i < found->count; i++) found->ranks[i] = rank_in_trace(found->paths[i]);
+    found->are_ranks = order_by_rank(found);
+}
+
+void gt_trace_folder_free(gt_trace_folder *found)
+{
+    for (size_t i = 0; i < found->count; i++) gt_free(found->paths[i]);
+    gt_free(found->paths);
+    gt_free(found->ranks);
+    gt_free(found->why_not);
+    *found = (gt_trace_folder){0};
+}
+
+gt_rank_files gt_trace_folder_ranks(const gt_trace_folder *found, const char *folder)
+{
+    gt_rank_files files = {.count = (size_t)found->ranks[found->count - 1] + 1,
+                           .common_folder = gt_strdup(folder)};
+    files.paths = gt_alloc_zero(files.count, sizeof *files.paths);
+    for (size_t i = 0; i < found->count; i++) files.paths[found->ranks[i]] = gt_strdup(found->paths[i]);
+    return files;
+}

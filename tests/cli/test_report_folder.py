@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""`gputally report FOLDER` on PyTorch traces: which files are taken, which of them are ranks, and what is written where.
+
+    python3 -m tests.cli.test_report_folder --bin build/gputally [TEXT]      only tests with TEXT in their name
+"""
+import gzip
+import json
+import os
+import shutil
+import sys
+
+from tests.cli.folder import Folder
+from tests.common import harness
+from tests.common.harness import FIXTURES
+
+COLLECTIVES = 4
+
+
+def events(rank, ranks, collectives=COLLECTIVES):
+    """One GEMM of 30 µs and, 10 + rank µs after its start, one all-reduce of 10 µs per step of 100 µs."""
+    found = []
+    for i in range(4):
+        at, ids = 1000 + 100 * i, {"External id": i + 1}
+        found += [
+            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": at, "dur": 20,
+             "args": {**ids, "Input Dims": [[4, 8], [8, 2]], "Input type": ["float", "float"],
+                      "Input Strides": [[8, 1], [2, 1]], "Concrete Inputs": ["", ""]}},
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": at + 2, "dur": 3,
+             "args": {**ids, "correlation": 10 + i}},
+            {"ph": "s", "id": 10 + i, "cat": "ac2g", "name": "ac2g", "pid": 1, "tid": 1, "ts": at + 2},
+            {"ph": "f", "id": 10 + i, "cat": "ac2g", "name": "ac2g", "pid": 0, "tid": 7, "ts": at + 10, "bp": "e"},
+            {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": at + 10, "dur": 30,
+             "args": {**ids, "stream": 7, "correlation": 10 + i}}]
+        if i < collectives:
+            found.append({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 9,
+                          "ts": at + 20 + rank, "dur": 10,
+                          "args": {"stream": 9, "correlation": 50 + i, "Collective name": "allreduce",
+                                   "In msg nelems": 100, "Out msg nelems": 100, "dtype": "Float", "Group size": ranks,
+                                   "Process Group Name": "0", "Process Group Ranks": str(list(range(ranks)))}})
+    return found
+
+
+def write(folder, name, rank, ranks=2, info=True, **more):
+    path = folder.file(name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    trace = {"schemaVersion": 1, "deviceProperties": [{}, {}]}
+    if info:
+        trace["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": ranks}
+    trace["traceEvents"] = events(rank, ranks, **more)
+    with (gzip.open if name.endswith(".gz") else open)(path, "wt") as file:
+        json.dump(trace, file)
+
+
+def report(folder, words, code=0, err=""):
+    """Runs `gputally report` and checks what it says on standard error; returns standard output."""
+    r = folder.sh(f"gputally report {words}")
+    assert r.returncode == code, r
+    assert r.stderr == "".join(f"gputally: {line}\n" for line in err.splitlines()), r.stderr
+    return r.stdout
+
+
+def stragglers(folder, path):
+    rows = folder.rows(path)
+    return [(row[rows[0].index("rank")], row[rows[0].index("times_arrived_last")]) for row in rows[1:]]
+
+
+def same_files(folder, a, b):
+    names = sorted(os.listdir(folder.file(a)))
+    assert names and names == sorted(os.listdir(folder.file(b))), (a, b)
+    for name in names:
+        assert folder.rows(f"{a}/{name}") == folder.rows(f"{b}/{name}"), (a, b, name)
+
+
+def test_one_trace_per_rank(binary):
+    """A report per rank and that of their collectives: the same sheets as those of the single commands."""
+    with Folder(binary) as folder:
+        for rank in range(3):
+            write(folder, f"run/rank{rank}_trace.json", rank, 3)
+        out = report(folder, "run").splitlines()
+        for rank in range(3):  # from 10 µs to 340 µs; GEMMs 120 µs; all-reduces are hidden behind them
+            assert out[rank].startswith(f"rank {rank}: total 0.330 ms, computation 36.4 %, exposed communication 0.0 %"), out
+            assert out[rank].endswith(f"; wrote run/rank{rank}_trace_perf_report.xlsx"), out
+        assert "3 ranks, 72 events, 12 collectives" in out and out[-1] == "wrote run/nccl_analysis_report.xlsx", out
+        before = folder.names()
+        assert before == ["run/nccl_analysis_report.xlsx"] + sorted(
+            f"run/rank{rank}_trace{end}" for rank in range(3) for end in (".json", "_perf_report.xlsx")), before
+        report(folder, "run -q")
+        assert folder.names() == before, "a second run takes the reports for traces"
+        report(folder, "run -q --output_csvs_dir out")
+        assert sorted(os.listdir(folder.file("out"))) == ["collective", "rank0", "rank1", "rank2"]
+        r = folder.sh("gputally collective --trace_dir run -q --output_csvs_dir all; gputally report run/rank1_trace.json -q --output_csvs_dir one")
+        assert r.returncode == 0 and r.stderr == "", r
+        same_files(folder, "out/collective", "all")
+        same_files(folder, "out/rank1", "one")
+        assert stragglers(folder, "out/collective/straggler_summary.csv") == [("2", "4"), ("1", "0"), ("0", "0")]
+        r = folder.sh("gputally report run -o one.xlsx")
+        assert r.returncode == 2 and "one output file for 3 traces; use --output_csvs_dir" in r.stderr, r
+
+
+def test_folders_of_ranks(binary):
+    """rank<R>/trace.json.gz: the names are equal, so folders of CSV files are named by rank; also inside the run."""
+    with Folder(binary) as folder:
+        for rank in (0, 1, 10):
+            write(folder, f"run/rank_{rank}/trace.json.gz", rank, 11)
+        for _ in range(2):
+            report(folder, "run/ -q --output_csvs_dir run", err="warning: run/: no trace for ranks 2, 3, 4, 5, 6, 7, 8, 9")
+            found = [name for name in folder.names() if name.endswith("gpu_timeline.csv")]
+            assert found == [f"run/rank{rank}/gpu_timeline.csv" for rank in (0, 1, 10)], found
+            assert len(folder.rows("run/collective/nccl_long.csv")) == 1 + 3 * COLLECTIVES
+        report(folder, "run -q", err="warning: run: no trace for ranks 2, 3, 4, 5, 6, 7, 8, 9")
+        found = [name for name in folder.names() if name.endswith(".xlsx")]
+        assert found == ["run/nccl_analysis_report.xlsx"] + [f"run/rank_{rank}/trace_perf_report.xlsx" for rank in (0, 1, 10)], found
+
+
+def test_ranks_in_the_traces(binary):
+    """Names without a rank, as TensorBoard's handler writes them: PyTorch writes the rank into the trace."""
+    with Folder(binary) as folder:
+        for rank, name in ((1, "a"), (0, "b")):
+            write(folder, f"run/host_{name}.1700.pt.trace.json.gz", rank)
+        out = report(folder, "run --output_csvs_dir out").splitlines()
+        assert [line[:7] for line in out[:2]] == ["rank 0:", "rank 1:"], out
+        assert stragglers(folder, "out/collective/straggler_summary.csv") == [("1", "4"), ("0", "0")]
+        os.remove(folder.file("run/host_a.1700.pt.trace.json.gz"))
+        write(folder, "run/host_c.1700.pt.trace.json.gz", 1, info=False)
+        out = report(folder, "run", err="warning: run: no collective report, because the traces are not one per rank: "
+                     "run/host_c.1700.pt.trace.json.gz has no rank")
+        assert "wrote run/host_b.1700.pt.trace_perf_report.xlsx" in out and "rank 0" not in out, out
+        assert out.startswith("run/host_b.1700.pt.trace.json.gz\n"), out
+
+
+def test_several_runs(binary):
+    """Two traces of one rank are not one run: a report each, and a sentence that says why there is no other."""
+    with Folder(binary) as folder:
+        for step in (10, 20):
+            for rank in (0, 1):
+                write(folder, f"run/rank{rank}_step{step}.json", rank)
+        report(folder, "run -q", err="warning: run: no collective report, because the traces are not one per rank: "
+               "run/rank0_step10.json and run/rank0_step20.json are both of rank 0")
+        assert len([name for name in folder.names() if name.endswith("_perf_report.xlsx")]) == 4, folder.names()
+        assert not os.path.exists(folder.file("run/nccl_analysis_report.xlsx"))
+
+
+def test_one_trace_and_none(binary):
+    with Folder(binary) as folder:
+        write(folder, "run/rank3.json", 3)
+        out = report(folder, "run -o own.xlsx")
+        assert out.endswith("wrote own.xlsx\n") and "GPU timeline" in out and "rank" not in out.splitlines()[0], out
+        assert folder.names() == ["own.xlsx", "run/rank3.json"], folder.names()
+        os.makedirs(folder.file("empty/below"))
+        with open(folder.file("empty/notes.json"), "w") as file:
+            file.write('{"notes": 1}')
+        report(folder, "empty", 1, "empty: no rocprofv3 files, JAX profile or PyTorch traces in this folder")
+
+
+def test_other_files_are_left_alone(binary):
+    """Copies, merged traces, pipes, hidden files and reports beside the traces."""
+    with Folder(binary) as folder:
+        for rank in (0, 1):
+            write(folder, f"run/rank{rank}.json", rank)
+        write(folder, "run/rank1.json.gz", 1)
+        write(folder, "run/.rank2.json", 2)
+        write(folder, "run/older/rank0.json", 0)
+        os.mkfifo(folder.file("run/rank3.json"))  # never opened
+        with open(folder.file("run/rank4.json"), "w") as file:
+            file.write("[1, 2, 3")
+        assert folder.sh("cd run && ../gputally fuse rank0.json rank1.json -q").returncode == 0
+        report(folder, "run -q --output_csvs_dir out", err="warning: run/rank1.json.gz: skipped, because rank1.json is the same trace")
+        assert sorted(os.listdir(folder.file("out"))) == ["collective", "rank0", "rank1"]
+
+
+def test_mixed_formats(binary):
+    with Folder(binary) as folder:
+        os.mkdir(folder.file("run"))
+        shutil.copy(folder.file("tiny_results.json"), folder.file("run/1_results.json"))
+        write(folder, "run/rank0.json", 0)
+        write(folder, "run/rank1.json", 1)
+        report(folder, "run -q -o r.xlsx", err="warning: run: the report covers the rocprofv3 files; for its 2 PyTorch traces use "
+               "gputally report run/rank0.json ...")
+        os.makedirs(folder.file("jax/plugins/profile/1"))
+        shutil.copy(f"{FIXTURES}/jax/matmul.xplane.pb.gz", folder.file("jax/plugins/profile/1/host.xplane.pb"))
+        write(folder, "jax/plugins/profile/1/host.trace.json.gz", 0)
+        report(folder, "jax -q --output_csvs_dir j")
+        assert os.path.exists(folder.file("r.xlsx")) and os.path.exists(folder.file("j/kernel_launchers_summary.csv"))
+
+
+def test_ranks_that_fail(binary):
+    """A damaged rank has the report of its readable part and is not in the collective report; without collectives there is none."""
+    with Folder(binary) as folder:
+        for rank in range(3):
+            write(folder, f"run/rank{rank}.json", rank, 3)
+        with open(folder.file("run/rank1.json"), "r+") as file:
+            file.truncate(3000)
+        r = folder.sh("gputally report run -q --output_csvs_dir out")
+        assert r.returncode == 0, r
+        assert "run/rank1.json: truncated" in r.stderr and "rank 1: run/rank1.json" in r.stderr, r.stderr
+        rows = folder.rows("out/collective/nccl_long.csv")
+        assert {row[rows[0].index("rank")] for row in rows[1:]} == {"0", "2"}, rows
+        assert os.path.exists(folder.file("out/rank1/gpu_timeline.csv"))
+        r = folder.sh("gputally report run -q --strict --output_csvs_dir strict")
+        assert r.returncode == 1 and sorted(os.listdir(folder.file("strict"))) == ["collective", "rank0", "rank2"], r
+        for rank in range(2):
+            write(folder, f"none/rank{rank}.json", rank, collectives=0)
+        report(folder, "none -q")
+        out = report(folder, "none", err="none: no collectives in the traces, so no collective report")
+        assert out.count("\n") == 3, out
+        assert not os.path.exists(folder.file("none/nccl_analysis_report.xlsx"))
+
+
+def test_two_folders_and_a_file(binary):
+    with Folder(binary) as folder:
+        for run in ("a", "b"):
+            for rank in (0, 1):
+                write(folder, f"{run}/rank{rank}.json", rank)
+        report(folder, "a b tiny_results.json -q")
+        written = [name for name in folder.names() if name.endswith(".xlsx")]
+        assert written == ["a/nccl_analysis_report.xlsx", "a/rank0_perf_report.xlsx", "a/rank1_perf_report.xlsx",
+                           "b/nccl_analysis_report.xlsx", "b/rank0_perf_report.xlsx", "b/rank1_perf_report.xlsx",
+                           "tiny_perf_report.xlsx"], written
+        r = folder.sh("gputally report a b -q --output_csvs_dir out")
+        assert r.returncode == 0, r
+        assert sorted(os.listdir(folder.file("out"))) == [
+            "a_collective", "a_rank0", "a_rank1", "b_collective", "b_rank0", "b_rank1"], os.listdir(folder.file("out"))
+
+
+if __name__ == "__main__":
+    sys.exit(harness.run_test_functions(__doc__, globals()))
