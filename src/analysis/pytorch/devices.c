@@ -80,7 +80,7 @@ static void sort_devices(gt_devices *devices, const gt_event_view *events)
             (before && before->rank == device.rank && before->number == device.number))
             devices->need_process = true;
     }
-    for (size_t row = 0; row < events->count; row++)
+    for (size_t row = 0; row < events->count && devices->count > 1; row++)
         if (devices->of_row[row] != GT_NO_DEVICE) devices->of_row[row] = places[devices->of_row[row]];
     gt_free(entries);
     gt_free(places);
