@@ -283,6 +283,9 @@ static bool add_sheets(const gt_linked_view *trace, const gt_devices *devices, g
     if (options->phases)
         phases = gt_phases_find(trace, trace->gpu_only ? NULL : &launchers, options->phase_options);
     if (phases && trace->gpu_only) print_no_phase_ops();
+    size_t steps = 0;
+    if (phases) gt_phases_steps(phases, &steps);
+    if (steps && options->extra_sheets) add_if_any(tables, gt_phase_steps_sheet(trace, phases));
     bool made =
         (trace->gpu_only || add_host_sheets(trace, &launchers, extension, phases, options, tables, error)) &&
         add_kernel_sheets(trace, &launchers, devices, extension, phases, total_ms, options, tables, error);
@@ -469,6 +472,36 @@ static void print_ops(const gt_terminal *terminal, const gt_table *ops)
     gt_summary_rows(terminal, ops, op_columns, GT_LENGTH(op_columns), ROWS_SHOWN);
 }
 
+/* The GPU time of each phase, and what the phases were found by. */
+static void print_phases(const gt_terminal *terminal, const gt_table *steps)
+{
+    static const char *const phases[] = {"prefill", "decode"};
+    gt_terminal_heading(terminal, "Phases of inference, by steps");
+    const gt_column *counted = gt_table_column(steps, GT_COL_COUNTED_AS);
+    const gt_column *shown = gt_table_column(steps, GT_COL_PHASE);
+    const gt_column *times = gt_table_column(steps, GT_COL_GPU_TIME_US);
+    double unknown_us = 0;
+    for (size_t p = 0; p <= GT_LENGTH(phases); p++) {
+        size_t count = 0, mixed = 0;
+        double us = 0;
+        for (size_t row = 0; row < steps->row_count; row++) {
+            gt_str phase = gt_interner_get(steps->strings, counted->texts[row]);
+            if (p < GT_LENGTH(phases) ? !gt_str_equals(phase, phases[p]) : phase.len > 0) continue;
+            mixed += gt_str_equals(gt_interner_get(steps->strings, shown->texts[row]), "mixed");
+            us += times->floats[row];
+            count++;
+        }
+        if (p == GT_LENGTH(phases)) {
+            unknown_us = us;
+            break;
+        }
+        fprintf(terminal->file, "  %-8s %6zu steps (%zu mixed), %.3f ms of GPU time\n", phases[p], count,
+                mixed, us / 1000);
+    }
+    if (unknown_us > 0)
+        fprintf(terminal->file, "  unknown or outside all steps: %.3f ms of GPU time\n", unknown_us / 1000);
+}
+
 static void print_prefill(const gt_terminal *terminal, const gt_table *ops)
 {
     gt_terminal_heading(terminal, "Ops of prefill by kernel time");
@@ -538,6 +571,7 @@ void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *linked, const 
         {GT_SHEET_GPU_TIMELINE_BY_DEVICE, gt_summary_devices},
         {GT_SHEET_OPS_SUMMARY_BY_CATEGORY, print_categories},
         {GT_SHEET_OPS_SUMMARY, print_ops},
+        {GT_SHEET_INFERENCE_PHASES, print_phases},
         {GT_SHEET_OPS_SUMMARY_PREFILL, print_prefill},
         {GT_SHEET_OPS_SUMMARY_DECODE, print_decode},
         {GT_SHEET_KERNEL_SUMMARY, print_kernels},

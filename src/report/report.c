@@ -155,6 +155,7 @@ gt_report_options gt_report_options_best(void)
     options.pytorch.only_launching_calls = true;
     options.all_comm_kernels = true;
     options.gpu_peaks = GT_PEAKS_PEAK;
+    options.pytorch.phase_options.method = GT_PHASES_AUTO;
     return options;
 }
 

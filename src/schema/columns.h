@@ -269,8 +269,19 @@
 
 /* ---- Inference phases ---- */
 
+#define GT_COL_COUNTED_AS        GT_COL("counted_as")
+#define GT_COL_DECODE_TOKENS     GT_COL("decode_tokens")
+#define GT_COL_EVIDENCE          GT_COL("evidence")
+#define GT_COL_GPU_EVENTS        GT_COL("gpu_events")
+#define GT_COL_GPU_TIME_US       GT_COL("gpu_time_us")
 #define GT_COL_KERNEL_CATEGORIES GT_COL("Kernel categories")
 #define GT_COL_LAUNCHER          GT_COL("launcher")
+#define GT_COL_METHOD            GT_COL("method")
+#define GT_COL_PHASE             GT_COL("phase")
+#define GT_COL_PREFILL_TOKENS    GT_COL("prefill_tokens")
+#define GT_COL_STEP              GT_COL("step")
+#define GT_COL_STEP_BATCH_SIZE   GT_COL("batch_size")
+#define GT_COL_STEP_START_US     GT_COL("start_us")
 
 /* ---- Collectives of many ranks ---- */
 

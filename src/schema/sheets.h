@@ -26,6 +26,7 @@
 
 /* ---- PyTorch reports: ops, kernels, call trees ---- */
 
+#define GT_SHEET_INFERENCE_PHASES                GT_SHEET("inference_phases")
 #define GT_SHEET_KERNEL_SUMMARY_DECODE           GT_SHEET("kernel_summary_decode")
 #define GT_SHEET_KERNEL_SUMMARY_PREFILL          GT_SHEET("kernel_summary_prefill")
 #define GT_SHEET_MEMORY_COPIES                   GT_SHEET("memory_copies")

@@ -5,11 +5,12 @@
  * lengths in names (names.c), the number of rows of an input, the query length of attention, and how often an
  * op occurs. For example a GEMM with M = 2048 is prefill, because it works on all tokens of a prompt at once;
  * the same GEMM with M = 1 is decode, because it works on the newest token. And with one prefill and a
- * hundred decode steps, an op that occurs rarely is prefill. */
+ * hundred decode steps, an op that occurs rarely is prefill. The method auto judges steps instead of ops
+ * (auto.c). */
 #include "analysis/phases/phases.h"
 
+#include "analysis/phases/state.h"
 #include "base/memory.h"
-#include "model/model.h"
 #include "table/stats.h"
 
 #include <math.h>
@@ -24,6 +25,7 @@ static const char *const method_names[GT_PHASE_METHODS] = {
     [GT_PHASES_OPERATION_FREQUENCY] = "operation_frequency",
     [GT_PHASES_GEMM_PARAMS] = "gemm_params",
     [GT_PHASES_UNION] = "union",
+    [GT_PHASES_AUTO] = "auto",
 };
 
 const char *gt_phase_method_name(gt_phase_method method)
@@ -47,79 +49,64 @@ static const frequency_rule union_frequency = {0.3, 0.7, GT_PHASE_MIXED};
 
 enum { UNION_VOTES_MIN = 2 };
 
-enum { DIMS, TYPES, STRIDES, CONCRETE, ARGUMENTS };
-
-static const size_t argument_columns[ARGUMENTS] = {
-    [DIMS] = GT_EVENT_INPUT_DIMS,
-    [TYPES] = GT_EVENT_INPUT_TYPES,
-    [STRIDES] = GT_EVENT_INPUT_STRIDES,
-    [CONCRETE] = GT_EVENT_CONCRETE_INPUTS,
+static const size_t argument_columns[GT_CLUE_ARGUMENTS] = {
+    [GT_CLUE_DIMS] = GT_EVENT_INPUT_DIMS,
+    [GT_CLUE_TYPES] = GT_EVENT_INPUT_TYPES,
+    [GT_CLUE_STRIDES] = GT_EVENT_INPUT_STRIDES,
+    [GT_CLUE_CONCRETE] = GT_EVENT_CONCRETE_INPUTS,
 };
 
-struct gt_phases {
-    const gt_linked_view *trace;
-    const gt_launchers *launchers; /* NULL: none */
-    gt_phase_options options;
-    gt_phase_names *names;
-    uint8_t *of_launcher;
-    /* Frequencies, computed when first needed: */
-    uint32_t *counts;           /* by name: number of launchers */
-    double rare_max, often_min; /* counts below the first are rare, counts above the second frequent */
-    gt_phase between;
-    /* Shapes and query lengths, loaded when first needed: */
-    uint32_t *arguments[ARGUMENTS]; /* by row: JSON */
-    gt_values *values;
-    gt_models *models;
-};
-
-/* The op, or the kernel, whose phase is wanted. */
-typedef struct subject {
-    uint32_t row;            /* GT_NO_EVENT: a kernel without an op */
-    uint32_t name;           /* GT_STR_EMPTY for a kernel without an op */
-    const uint32_t *kernels; /* rows */
-    size_t kernel_count;
-} subject;
+typedef gt_phase_subject subject;
 
 /* ---- shapes and query lengths ---- */
 
-static void load_arguments(gt_phases *p)
+void gt_phases_load_arguments(gt_phases *p)
 {
     if (p->values) return;
-    for (size_t i = 0; i < ARGUMENTS; i++)
+    for (size_t i = 0; i < GT_CLUE_ARGUMENTS; i++)
         p->arguments[i] = gt_store_string_ids(p->trace->store, argument_columns[i]);
     p->values = gt_values_new(p->trace->strings);
     p->models = gt_models_new(p->trace->strings);
 }
 
-/* A parameter of the op's model if that is of this family and category; otherwise NaN. */
-static double model_parameter(gt_phases *p, const subject *op, gt_op_family family, const char *category,
-                              const char *parameter)
+bool gt_phases_parameters(gt_phases *p, const gt_phase_subject *op, gt_op_family family, const char *category,
+                          const char *const *names, double *values, size_t count)
 {
     gt_model_event event = {
         .name = op->name,
-        .dims = p->arguments[DIMS][op->row],
-        .types = p->arguments[TYPES][op->row],
-        .strides = p->arguments[STRIDES][op->row],
-        .concrete = p->arguments[CONCRETE][op->row],
+        .dims = p->arguments[GT_CLUE_DIMS][op->row],
+        .types = p->arguments[GT_CLUE_TYPES][op->row],
+        .strides = p->arguments[GT_CLUE_STRIDES][op->row],
+        .concrete = p->arguments[GT_CLUE_CONCRETE][op->row],
         .extra = p->trace->extra ? p->trace->extra[op->row] : GT_STR_NONE,
         .sequence = GT_EVENT_NONE,
     };
+    for (size_t n = 0; n < count; n++) values[n] = (double)NAN;
     const gt_model *model = gt_model_find(p->models, &event);
-    if (!model || model->family != family || strcmp(model->category, category) != 0) return (double)NAN;
+    if (!model || model->family != family || strcmp(model->category, category) != 0) return false;
     const gt_model_result *result = gt_model_evaluate(p->models, model, &event, false);
-    if (result->outcome != GT_MODEL_VALUE) return (double)NAN;
+    if (result->outcome != GT_MODEL_VALUE) return false;
     for (size_t i = 0; i < result->parameter_count; i++)
-        if (strcmp(result->parameters[i].name, parameter) == 0 &&
-            result->parameters[i].value.type == GT_VALUE_INT)
-            return (double)result->parameters[i].value.integer;
-    return (double)NAN;
+        for (size_t n = 0; n < count; n++)
+            if (strcmp(result->parameters[i].name, names[n]) == 0 &&
+                result->parameters[i].value.type == GT_VALUE_INT)
+                values[n] = (double)result->parameters[i].value.integer;
+    return true;
+}
+
+static double model_parameter(gt_phases *p, const subject *op, gt_op_family family, const char *category,
+                              const char *parameter)
+{
+    double value;
+    gt_phases_parameters(p, op, family, category, &parameter, &value, 1);
+    return value;
 }
 
 /* The first dimension of the first input, truncated to an integer; NaN if there are fewer than two inputs or
  * it is not above 0. */
 static double first_dimension(gt_phases *p, uint32_t row)
 {
-    const gt_value *dims = gt_values_get(p->values, p->arguments[DIMS][row]);
+    const gt_value *dims = gt_values_get(p->values, p->arguments[GT_CLUE_DIMS][row]);
     if (!gt_value_is_list(dims) || dims->count < 2 || !gt_value_is_list(&dims->items[0])) return (double)NAN;
     const gt_value *size = gt_value_at(&dims->items[0], 0);
     double number = size->type == GT_VALUE_INT     ? (double)size->integer
@@ -132,7 +119,7 @@ static double first_dimension(gt_phases *p, uint32_t row)
 static gt_phase by_rows(gt_phases *p, const subject *op)
 {
     if (op->row == GT_NO_EVENT) return GT_PHASE_MIXED;
-    load_arguments(p);
+    gt_phases_load_arguments(p);
     double rows = (double)NAN;
     if (!p->options.as_reference) rows = model_parameter(p, op, GT_FAMILY_GEMM, "GEMM", "M");
     if (isnan(rows)) rows = first_dimension(p, op->row);
@@ -143,7 +130,7 @@ static gt_phase by_rows(gt_phases *p, const subject *op)
 static gt_phase by_query_length(gt_phases *p, const subject *op)
 {
     if (op->row == GT_NO_EVENT) return GT_PHASE_MIXED;
-    load_arguments(p);
+    gt_phases_load_arguments(p);
     double queries = model_parameter(p, op, GT_FAMILY_SDPA, "SDPA_fwd", "N_Q");
     if (isnan(queries)) return GT_PHASE_MIXED;
     return queries > (double)DECODE_QUERIES_MAX ? GT_PHASE_PREFILL : GT_PHASE_DECODE;
@@ -183,7 +170,7 @@ static gt_phase by_frequency(gt_phases *p, const subject *op)
 
 /* ---- the methods ---- */
 
-static gt_phase_text text_of(gt_phases *p, const subject *op)
+gt_phase_text gt_phases_text(gt_phases *p, const subject *op)
 {
     gt_phase_text text = gt_phase_text_begin(p->names, op->name);
     for (size_t i = 0; i < op->kernel_count; i++)
@@ -193,7 +180,7 @@ static gt_phase_text text_of(gt_phases *p, const subject *op)
 
 static gt_phase by_kernel_names(gt_phases *p, const subject *op)
 {
-    gt_phase_text text = text_of(p, op);
+    gt_phase_text text = gt_phases_text(p, op);
     return gt_phase_by_names(&text);
 }
 
@@ -212,7 +199,7 @@ static gt_phase by_attention(gt_phases *p, const subject *op)
 
 static gt_phase by_gemm_params(gt_phases *p, const subject *op)
 {
-    gt_phase_text text = text_of(p, op);
+    gt_phase_text text = gt_phases_text(p, op);
     bool found;
     gt_phase phase = gt_phase_by_gemm_names(&text, &found);
     return found ? phase : by_rows(p, op);
@@ -232,7 +219,7 @@ static gt_phase by_first_answer(gt_phases *p, const subject *op)
 /* A weighted vote; the frequency decides if there are too few votes or as many for both. */
 static gt_phase by_union(gt_phases *p, const subject *op)
 {
-    gt_phase_text text = text_of(p, op);
+    gt_phase_text text = gt_phases_text(p, op);
     gt_phase_op clues = gt_phase_names_op(p->names, op->name);
     const struct {
         gt_phase phase;
@@ -262,6 +249,13 @@ static method *const methods[GT_PHASE_METHODS] = {
 
 /* ---- launchers and kernels ---- */
 
+gt_phase_subject gt_phases_subject(const gt_phases *p, size_t launcher)
+{
+    const gt_launcher *found = &p->launchers->items[launcher];
+    return (gt_phase_subject){found->row, p->trace->name[found->row], p->launchers->kernels + found->first,
+                              found->count};
+}
+
 gt_phases *gt_phases_find(const gt_linked_view *trace, const gt_launchers *launchers,
                           gt_phase_options options)
 {
@@ -270,14 +264,14 @@ gt_phases *gt_phases_find(const gt_linked_view *trace, const gt_launchers *launc
     p->launchers = launchers;
     p->options = options;
     p->names = gt_phase_names_new(trace->strings);
+    if (options.method == GT_PHASES_AUTO && !launchers) gt_phases_find_steps(p);
     if (!launchers) return p;
-    p->of_launcher = gt_alloc(launchers->count);
-    for (size_t i = 0; i < launchers->count; i++) {
-        const gt_launcher *launcher = &launchers->items[i];
-        subject op = {launcher->row, trace->name[launcher->row], launchers->kernels + launcher->first,
-                      launcher->count};
+    p->of_launcher = gt_alloc_zero(launchers->count, 1);
+    for (size_t i = 0; i < launchers->count && options.method != GT_PHASES_AUTO; i++) {
+        subject op = gt_phases_subject(p, i);
         p->of_launcher[i] = (uint8_t)methods[options.method](p, &op);
     }
+    if (options.method == GT_PHASES_AUTO) gt_phases_find_steps(p);
     return p;
 }
 
@@ -287,15 +281,28 @@ void gt_phases_free(gt_phases *p)
     gt_phase_names_free(p->names);
     gt_free(p->of_launcher);
     gt_free(p->counts);
-    for (size_t i = 0; i < ARGUMENTS; i++) gt_free(p->arguments[i]);
+    for (size_t i = 0; i < GT_CLUE_ARGUMENTS; i++) gt_free(p->arguments[i]);
     gt_values_free(p->values);
     gt_models_free(p->models);
+    gt_free(p->steps);
+    gt_free(p->step_of_gpu);
     gt_free(p);
 }
 
 gt_phase gt_phases_of_launcher(const gt_phases *p, size_t launcher)
 {
     return (gt_phase)p->of_launcher[launcher];
+}
+
+const gt_phase_step *gt_phases_steps(const gt_phases *p, size_t *count)
+{
+    *count = p->step_count;
+    return p->steps;
+}
+
+gt_phase_evidence gt_phases_evidence_of_launcher(const gt_phases *p, size_t launcher)
+{
+    return p->steps[p->step_of_gpu[gt_phases_subject(p, launcher).kernels[0]]].evidence;
 }
 
 uint8_t *gt_phases_of_kernels(gt_phases *p)
@@ -311,6 +318,10 @@ uint8_t *gt_phases_of_kernels(gt_phases *p)
     }
     for (uint32_t row = 0; row < trace->count; row++) {
         if (phases[row] != NO_LAUNCHER) continue;
+        if (p->options.method == GT_PHASES_AUTO) {
+            phases[row] = (uint8_t)gt_phases_of_lone_event(p, row);
+            continue;
+        }
         subject alone = {GT_NO_EVENT, GT_STR_EMPTY, &row, 1};
         phases[row] = (uint8_t)(trace->kind[row] == GT_KIND_KERNEL ? methods[p->options.method](p, &alone)
                                                                    : GT_PHASE_MIXED);

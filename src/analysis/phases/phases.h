@@ -2,7 +2,8 @@
  * each op and kernel belong to, and which ops and kernels took the time of each phase?
  *
  *     ops_summary_prefill, ops_summary_decode          sheets.c
- *     kernel_summary_prefill, kernel_summary_decode    sheets.c */
+ *     kernel_summary_prefill, kernel_summary_decode    sheets.c
+ *     inference_phases                                 sheets.c, of the method auto */
 #ifndef GT_ANALYSIS_PHASES_PHASES_H
 #define GT_ANALYSIS_PHASES_PHASES_H
 
@@ -19,6 +20,7 @@ typedef enum gt_phase_method {
     GT_PHASES_OPERATION_FREQUENCY, /* rare ops are prefill, all others decode */
     GT_PHASES_GEMM_PARAMS,         /* M of a matrix product, rows of the first input of other ops */
     GT_PHASES_UNION,               /* a weighted vote of these */
+    GT_PHASES_AUTO,                /* what steps say, not single ops (auto.c) */
     GT_PHASE_METHODS
 } gt_phase_method;
 
@@ -27,7 +29,7 @@ const char *gt_phase_method_name(gt_phase_method method);
 
 typedef struct gt_phase_options {
     gt_phase_method method;
-    int64_t decode_threshold; /* for gemm_params and union: M above this is prefill */
+    int64_t decode_threshold; /* for gemm_params, union and auto: M above this is prefill */
     /* Do as TraceLens does, not as its documentation says: attention_patterns uses only names with attention,
      * attn or sdpa and no query lengths, and M is always the first dimension of the first input. */
     bool as_reference;
@@ -46,6 +48,33 @@ gt_phase gt_phases_of_launcher(const gt_phases *phases, size_t launcher);
  * only. The caller frees it. */
 uint8_t *gt_phases_of_kernels(gt_phases *phases);
 
+/* ---- steps, of the method auto ---- */
+
+/* What the phase of a step was found by, the strongest first. */
+typedef enum gt_phase_evidence {
+    GT_EVIDENCE_NONE,
+    GT_EVIDENCE_ANNOTATION,     /* of the host */
+    GT_EVIDENCE_GPU_ANNOTATION, /* of the GPU; used if the process has none of the host */
+    GT_EVIDENCE_QUERIES,        /* query lengths of attention, or sequence lengths of an embedding */
+    GT_EVIDENCE_GEMMS,          /* M of the GEMMs, compared with the batch size or the threshold */
+    GT_EVIDENCE_NAMES,
+} gt_phase_evidence;
+
+typedef struct gt_phase_step {
+    uint32_t name; /* string id; GT_STR_NONE: not annotated */
+    double start_us, end_us;
+    bool is_mixed;  /* has prefill and decode */
+    gt_phase phase; /* what its ops count for; of a mixed step the phase with more tokens */
+    gt_phase_evidence evidence;
+    int64_t batch_size, prefill_tokens, decode_tokens; /* -1: unknown */
+    size_t gpu_events;
+    double gpu_us; /* sum of their durations */
+} gt_phase_step;
+
+/* By start; the last one stands for all GPU events that are in no step. None for other methods. */
+const gt_phase_step *gt_phases_steps(const gt_phases *phases, size_t *count);
+gt_phase_evidence gt_phases_evidence_of_launcher(const gt_phases *phases, size_t launcher);
+
 /* ---- sheets ---- */
 
 /* ops_summary of the launchers of one phase: the largest sum first, equal sums as first seen. No rows if no
@@ -57,6 +86,9 @@ gt_table *gt_phase_ops_summary(const gt_linked_view *trace, const gt_launchers *
  * result of gt_phases_of_kernels. */
 gt_table *gt_phase_kernel_summary(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
                                   const uint8_t *kernel_phases, gt_phase phase, gt_sheet sheet);
+
+/* One row per step of the method auto; GPU events outside all steps are the last row, if there are any. */
+gt_table *gt_phase_steps_sheet(const gt_linked_view *trace, const gt_phases *phases);
 
 /* ---- categories of kernels (inference_category.c) ---- */
 

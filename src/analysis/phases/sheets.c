@@ -13,7 +13,23 @@
  * kernel_summary_prefill and kernel_summary_decode: the kernels of one phase by op category, op, name and
  * stream, with the columns of kernel_summary (analysis/pytorch/kernels.c), and
  *
- *     Percent of kernels time (%)    sum / durations of the phase's kernels * 100 */
+ *     Percent of kernels time (%)    sum / durations of the phase's kernels * 100
+ *
+ * ops_summary_prefill and ops_summary_decode of the method auto have one column more:
+ *
+ *     evidence                       what the phases of the launchers were found by, the strongest first
+ *
+ * inference_phases: the steps of the method auto:
+ *
+ *     step                           number, by start; empty for GPU events outside all steps
+ *     name                           of its annotation; empty: inferred
+ *     start_us, duration_us          of its annotation, or from the first launch to the end of the last
+ *     phase                          prefill, decode, mixed, or empty: unknown
+ *     counted_as                     the phase that its ops count for
+ *     method, evidence               "auto", and what the phase was found by
+ *     batch_size                     requests
+ *     prefill_tokens, decode_tokens  tokens
+ *     gpu_events, gpu_time_us        launched in it: number, and sum of durations */
 #include "analysis/phases/phases.h"
 
 #include "analysis/sheet_parts.h"
@@ -43,6 +59,7 @@ static const gt_col columns[] = {
     GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
     GT_COL_PERCENTAGE_PCT,
     GT_COL_CUMULATIVE_PERCENTAGE_PCT,
+    GT_COL_EVIDENCE, /* of the method auto only */
 };
 
 static void add_once(gt_row_list *list, uint32_t text)
@@ -122,6 +139,49 @@ static gt_table *launchers_of(const gt_linked_view *trace, const gt_launchers *l
     return table;
 }
 
+/* ---- evidence of the method auto ---- */
+
+static const char *const evidence_names[] = {
+    [GT_EVIDENCE_NONE] = "",
+    [GT_EVIDENCE_ANNOTATION] = "step annotations",
+    [GT_EVIDENCE_GPU_ANNOTATION] = "step annotations of the GPU",
+    [GT_EVIDENCE_QUERIES] = "query lengths",
+    [GT_EVIDENCE_GEMMS] = "GEMM sizes",
+    [GT_EVIDENCE_NAMES] = "names",
+};
+
+/* The kinds of evidence whose bits are set, the strongest first. */
+static void print_evidence(gt_buffer *out, uint8_t bits)
+{
+    out->len = 0;
+    for (size_t i = GT_EVIDENCE_ANNOTATION; i < GT_LENGTH(evidence_names); i++) {
+        if (!(bits >> i & 1)) continue;
+        if (out->len) gt_buffer_add_cstr(out, ", ");
+        gt_buffer_add_cstr(out, evidence_names[i]);
+    }
+}
+
+static void add_evidence(gt_table *sheet, const gt_linked_view *trace, const gt_launchers *launchers,
+                         const gt_phases *phases, gt_phase phase)
+{
+    uint8_t *bits = gt_alloc_zero(gt_interner_count(trace->strings), 1); /* by name */
+    size_t names = gt_interner_count(trace->strings);
+    for (size_t i = 0; i < launchers->count; i++)
+        if (gt_phases_of_launcher(phases, i) == phase)
+            bits[trace->name[launchers->items[i].row]] |=
+                (uint8_t)(1U << gt_phases_evidence_of_launcher(phases, i));
+    size_t column = gt_table_add_column(sheet, GT_COL_EVIDENCE, GT_TYPE_STRING);
+    const uint32_t *name_of = gt_table_column(sheet, GT_COL_NAME)->texts;
+    gt_buffer text = {0};
+    for (size_t row = 0; row < sheet->row_count; row++) {
+        print_evidence(&text, name_of[row] < names ? bits[name_of[row]] : 0);
+        gt_table_set_string(sheet, column, row,
+                            gt_interner_add(trace->strings, text.bytes ? text.bytes : "", text.len));
+    }
+    gt_buffer_free(&text);
+    gt_free(bits);
+}
+
 gt_table *gt_phase_ops_summary(const gt_linked_view *trace, const gt_launchers *launchers,
                                const gt_phases *phases, gt_phase phase, gt_sheet sheet)
 {
@@ -137,6 +197,9 @@ gt_table *gt_phase_ops_summary(const gt_linked_view *trace, const gt_launchers *
                                                       GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS));
     gt_table_make_float(summary, gt_table_find(summary, GT_COL_PERCENTAGE_PCT));
     gt_table_make_float(summary, gt_table_find(summary, GT_COL_CUMULATIVE_PERCENTAGE_PCT));
+    size_t steps;
+    gt_phases_steps(phases, &steps);
+    if (steps) add_evidence(summary, trace, launchers, phases, phase);
     gt_table_select(summary, columns, GT_LENGTH(columns));
     return summary;
 }
@@ -158,4 +221,84 @@ gt_table *gt_phase_kernel_summary(const gt_pytorch_kernels *kernels, const gt_la
     gt_table *summary = gt_pytorch_kernel_shares(&part, launchers, sheet);
     gt_pytorch_kernels_free(&part);
     return summary;
+}
+
+/* ---- steps ---- */
+
+static const gt_column_head step_columns[] = {
+    {GT_COL_STEP, GT_TYPE_INT},
+    {GT_COL_NAME, GT_TYPE_STRING},
+    {GT_COL_STEP_START_US, GT_TYPE_FLOAT},
+    {GT_COL_DURATION_US, GT_TYPE_FLOAT},
+    {GT_COL_PHASE, GT_TYPE_STRING},
+    {GT_COL_COUNTED_AS, GT_TYPE_STRING},
+    {GT_COL_METHOD, GT_TYPE_STRING},
+    {GT_COL_EVIDENCE, GT_TYPE_STRING},
+    {GT_COL_STEP_BATCH_SIZE, GT_TYPE_INT},
+    {GT_COL_PREFILL_TOKENS, GT_TYPE_INT},
+    {GT_COL_DECODE_TOKENS, GT_TYPE_INT},
+    {GT_COL_GPU_EVENTS, GT_TYPE_INT},
+    {GT_COL_GPU_TIME_US, GT_TYPE_FLOAT},
+};
+enum {
+    STEP,
+    STEP_NAME,
+    START,
+    DURATION,
+    PHASE,
+    COUNTED_AS,
+    METHOD,
+    EVIDENCE,
+    BATCH,
+    PREFILL,
+    DECODE,
+    EVENTS,
+    TIME
+};
+
+static const char *phase_name(gt_phase phase)
+{
+    return phase == GT_PHASE_PREFILL ? "prefill" : phase == GT_PHASE_DECODE ? "decode" : NULL;
+}
+
+static void set_text(gt_table *sheet, size_t column, size_t row, const char *text)
+{
+    if (text && *text) gt_table_set_cstr(sheet, column, row, text);
+}
+
+static void set_count(gt_table *sheet, size_t column, size_t row, int64_t count)
+{
+    if (count >= 0) gt_table_set_int(sheet, column, row, count);
+}
+
+static void add_step(gt_table *sheet, const gt_phase_step *step, size_t number, bool is_outside)
+{
+    size_t row = gt_table_add_row(sheet);
+    if (!is_outside) {
+        gt_table_set_int(sheet, STEP, row, (int64_t)number);
+        gt_table_set_float(sheet, START, row, step->start_us);
+        gt_table_set_float(sheet, DURATION, row, step->end_us - step->start_us);
+        set_text(sheet, METHOD, row, gt_phase_method_name(GT_PHASES_AUTO));
+    }
+    if (step->name != GT_STR_NONE) gt_table_set_string(sheet, STEP_NAME, row, step->name);
+    if (is_outside) set_text(sheet, STEP_NAME, row, "outside all steps");
+    set_text(sheet, PHASE, row, step->is_mixed ? "mixed" : phase_name(step->phase));
+    set_text(sheet, COUNTED_AS, row, phase_name(step->phase));
+    set_text(sheet, EVIDENCE, row, evidence_names[step->evidence]);
+    set_count(sheet, BATCH, row, step->batch_size);
+    set_count(sheet, PREFILL, row, step->prefill_tokens);
+    set_count(sheet, DECODE, row, step->decode_tokens);
+    gt_table_set_int(sheet, EVENTS, row, (int64_t)step->gpu_events);
+    gt_table_set_float(sheet, TIME, row, step->gpu_us);
+}
+
+gt_table *gt_phase_steps_sheet(const gt_linked_view *trace, const gt_phases *phases)
+{
+    gt_table *sheet = gt_table_new(GT_SHEET_INFERENCE_PHASES, trace->strings);
+    gt_table_add_columns(sheet, step_columns, GT_LENGTH(step_columns));
+    size_t count;
+    const gt_phase_step *steps = gt_phases_steps(phases, &count);
+    for (size_t i = 0; i < count; i++)
+        if (i + 1 < count || steps[i].gpu_events) add_step(sheet, &steps[i], i, i + 1 == count);
+    return sheet;
 }

@@ -31,6 +31,11 @@ gt_step_name gt_step_name_kind(gt_str name);
 /* What the name says; for any other name, a step of one request that generates one token. */
 gt_serving_step gt_serving_step_of(gt_str name);
 
+/* The phase that a name tells. GT_STEP_OTHER: a step without prefill and decode, such as one of a diffusion
+ * model or one without requests, or a name whose numbers cannot be read. */
+typedef enum gt_step_phase { GT_STEP_OTHER, GT_STEP_PREFILL, GT_STEP_DECODE, GT_STEP_MIXED } gt_step_phase;
+gt_step_phase gt_step_phase_of(gt_str name);
+
 static inline int64_t gt_step_requests(const gt_serving_step *step)
 {
     return step->context_requests + step->generation_requests;

@@ -272,6 +272,24 @@ gt_serving_step gt_serving_step_of(gt_str name)
     return step;
 }
 
+gt_step_phase gt_step_phase_of(gt_str name)
+{
+    gt_serving_step step;
+    reader r = {name.bytes, name.bytes + name.len}, body = r;
+    mode found;
+    bool is_sglang = read_mode(&body, &found), has_sums = false;
+    step = (gt_serving_step){0};
+    bool is_read = read_vllm(r, &step) || (step = (gt_serving_step){0}, read_short_vllm(r, &step)) ||
+                   (step = (gt_serving_step){0}, read_sglang(r, &step)) ||
+                   (step = (gt_serving_step){0}, read_short_sglang(r, &step)) ||
+                   (step = (gt_serving_step){0}, read_atom(r, &step, &has_sums));
+    if (!is_read) return GT_STEP_OTHER;
+    /* SGLang's short form does not say how many requests of a mixed step are in which phase. */
+    if (is_sglang && found == MIXED && step.generation_requests == 0) return GT_STEP_MIXED;
+    if (gt_step_has_context(&step)) return step.generation_requests > 0 ? GT_STEP_MIXED : GT_STEP_PREFILL;
+    return step.generation_requests > 0 ? GT_STEP_DECODE : GT_STEP_OTHER;
+}
+
 gt_step_mix gt_step_mix_of(const gt_serving_step *steps, size_t count)
 {
     gt_step_mix mix = {0};

@@ -71,20 +71,29 @@ static const gt_option pytorch_comparison_options[] = {
 const gt_option_group gt_pytorch_comparison_group = {
     "PyTorch comparison and extensions", pytorch_comparison_options, GT_LENGTH(pytorch_comparison_options)};
 
-static const gt_option pytorch_phases_options[] = {
-    {"inference_phase_analysis", GT_OPTION_FLAG, NULL, NULL,
-     "add the sheets ops_summary_prefill and ops_summary_decode; with --enable_kernel_summary also "
-     "kernel_summary_prefill and kernel_summary_decode"},
-    {"phase_detection_method", GT_OPTION_STRING, "NAME", "hybrid",
-     "detect phases by hybrid, kernel_names, operation_frequency, framework_apis, attention_patterns, "
-     "gemm_params or union"},
-    {"decode_threshold", GT_OPTION_INT, "N", "10",
-     "treat GEMMs with M above N as prefill (gemm_params, union)",
-     .needs = "phase_detection_method=gemm_params,phase_detection_method=union"},
-};
+#define PHASE_OPTIONS(default_method)                                                                        \
+    {"inference_phase_analysis", GT_OPTION_FLAG, NULL, NULL,                                                 \
+     "add the sheets ops_summary_prefill and ops_summary_decode; with --enable_kernel_summary also "         \
+     "kernel_summary_prefill and kernel_summary_decode; with the method auto also inference_phases"},        \
+        {"phase_detection_method", GT_OPTION_STRING, "NAME", default_method,                                 \
+         "detect phases by hybrid, kernel_names, operation_frequency, framework_apis, attention_patterns, "  \
+         "gemm_params, union, or auto: step annotations of vLLM, SGLang and ATOM, then query lengths and "   \
+         "GEMM sizes of each step, then names"},                                                             \
+    {                                                                                                        \
+        "decode_threshold", GT_OPTION_INT, "N", "10",                                                        \
+            "treat GEMMs with M above N as prefill (gemm_params, union; auto if the batch size is unknown)", \
+            .needs = "phase_detection_method=gemm_params,phase_detection_method=union,"                      \
+                     "phase_detection_method=auto"                                                           \
+    }
+
+static const gt_option pytorch_phases_options[] = {PHASE_OPTIONS("hybrid")};
+static const gt_option report_phases_options[] = {PHASE_OPTIONS("auto")};
 const gt_option_group gt_pytorch_phases_group = {"PyTorch inference phases", pytorch_phases_options,
                                                  GT_LENGTH(pytorch_phases_options),
                                                  .needs = "inference_phase_analysis"};
+const gt_option_group gt_report_phases_group = {"PyTorch inference phases", report_phases_options,
+                                                GT_LENGTH(report_phases_options),
+                                                .needs = "inference_phase_analysis"};
 
 static const gt_option pytorch_unused_options[] = {
     {"inductor_cache_dir", GT_OPTION_STRING, "DIR", NULL, "use a Triton cache folder",
