@@ -357,6 +357,7 @@ gt_output *gt_destinations_write(const gt_destinations *to, const char *trace_pa
         (!to->xlsx_path || write_xlsx(output, to->xlsx_path, tables, error)) &&
         (!to->db_path || gt_output_sqlite(output, to->db_path, tables->items, tables->count, error)) &&
         (!to->text_path || write_text(output, to->text_path, to->text, error)) &&
+        (!to->write_more || to->write_more(to->more_context, tables, output, error)) &&
         gt_output_commit(output, error);
     if (!written) {
         gt_output_free(output);

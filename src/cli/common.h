@@ -58,10 +58,16 @@ gt_exit gt_gpu_options_check(const gt_call *call);
 
 /* ---- destinations: the requested documents and their names ---- */
 
+/* Writes files in addition to the documents. */
+typedef bool gt_write_more(const void *context, const gt_table_list *tables, gt_output *output,
+                           gt_error *error);
+
 typedef struct gt_destinations {
     char *xlsx_path, *csvs_dir, *db_path; /* owned; NULL: not requested */
     const char *text_path;                /* a separate text document; not owned */
     gt_str text;
+    gt_write_more *write_more; /* NULL: nothing */
+    const void *more_context;
 } gt_destinations;
 
 /* The default name of the workbook: "908_results.json" gives "908_perf_report.xlsx", "t.json" and

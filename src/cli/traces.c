@@ -122,7 +122,10 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     if (made && hooks->was_read) hooks->was_read(&report);
     made = made && gt_report_make_tables(&report, error);
     if (made && hooks->was_made) hooks->was_made(trace, &report);
-    if (made) output = gt_destinations_write(trace->destinations, trace->path, &report.tables, error);
+    gt_destinations to = *trace->destinations;
+    to.write_more = hooks->write_more;
+    to.more_context = trace;
+    if (made) output = gt_destinations_write(&to, trace->path, &report.tables, error);
     if (output && gt_trace_is_shown(trace)) show_report(trace, &report, output);
     made = output != NULL;
     gt_output_free(output);

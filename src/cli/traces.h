@@ -43,6 +43,7 @@ typedef struct gt_report_hooks {
     void (*read_failed)(const gt_error *error);
     void (*was_read)(const gt_report *report);
     void (*was_made)(const gt_trace_call *trace, const gt_report *report); /* the sheets, not yet written */
+    gt_write_more *write_more; /* its context is the gt_trace_call */
 } gt_report_hooks;
 
 /* Makes a report of this kind with the options of the command line, which must be valid, writes it and prints

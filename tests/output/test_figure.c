@@ -156,7 +156,7 @@ static void a_figure_becomes_a_png(void **state)
     for (size_t i = 0; i < GT_LENGTH(series); i++) gt_plot_series(&axes, &series[i]);
     gt_plot_legend(&axes, series, GT_LENGTH(series));
     gt_output *output = gt_output_new();
-    assert_true(gt_figure_write_png(figure, output, path, &error) && gt_output_commit(output, &error));
+    assert_true(gt_figure_write(figure, output, path, &error) && gt_output_commit(output, &error));
     gt_output_free(output);
     gt_figure_free(figure);
 

@@ -6,6 +6,9 @@
 #include "base/log.h"
 #include "cli/common.h"
 #include "cli/journal.h"
+#include "os/paths.h"
+#include "output/figure/figure.h"
+#include "report/phase_plots.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,15 +98,24 @@ const gt_option_group gt_report_phases_group = {"PyTorch inference phases", repo
                                                 GT_LENGTH(report_phases_options),
                                                 .needs = "inference_phase_analysis"};
 
+static const gt_option pytorch_plots_options[] = {
+    {"generate_plots", GT_OPTION_FLAG, NULL, NULL,
+     "draw plots of the phases into the folder inference_plots of --output_csvs_dir, or next to the workbook "
+     "or database (NAME_inference_plots)"},
+    {"plot_format", GT_OPTION_STRING, "FORMAT", "png", "write plots as png, pdf or svg",
+     .needs = "generate_plots"},
+    {"plot_dpi", GT_OPTION_INT, "N", "300", "draw N dots per inch (png)",
+     .needs = "generate_plots&plot_format=png"},
+    {"disable_plots", GT_OPTION_FLAG, NULL, NULL, "draw no plots, also with --generate_plots",
+     .needs = "generate_plots"},
+};
+const gt_option_group gt_pytorch_plots_group = {"Plots of PyTorch inference phases", pytorch_plots_options,
+                                                GT_LENGTH(pytorch_plots_options),
+                                                .needs = "inference_phase_analysis"};
+
 static const gt_option pytorch_unused_options[] = {
     {"inductor_cache_dir", GT_OPTION_STRING, "DIR", NULL, "use a Triton cache folder",
      .unused = "Triton kernels are read from the trace"},
-    {"generate_plots", GT_OPTION_FLAG, NULL, NULL,
-     "draw plots of the phases; has no effect (none are drawn)"},
-    {"disable_plots", GT_OPTION_FLAG, NULL, NULL, "do not draw plots; has no effect (none are drawn)"},
-    {"plot_format", GT_OPTION_STRING, "FORMAT", NULL,
-     "set the format of plots: png, pdf or svg; has no effect"},
-    {"plot_dpi", GT_OPTION_INT, "N", NULL, "set the resolution of plots; has no effect"},
 };
 const gt_option_group gt_pytorch_unused_group = {"Accepted for compatibility, no effect",
                                                  pytorch_unused_options, GT_LENGTH(pytorch_unused_options)};
@@ -112,9 +124,9 @@ const gt_option_alias gt_pytorch_aliases[] = {{"seed_sheet_names", "legacy_sheet
 
 const gt_syntax gt_pytorch_syntax = {
     .groups = {&input_group, &gt_pytorch_sheets_group, &gt_pytorch_roofline_group,
-               &gt_pytorch_comparison_group, &gt_pytorch_phases_group, &gt_communication_group,
-               &gt_extra_group, &gt_short_kernel_group, &gt_extra_sheets_group, &gt_output_group,
-               &gt_pytorch_unused_group, &gt_common_group},
+               &gt_pytorch_comparison_group, &gt_pytorch_phases_group, &gt_pytorch_plots_group,
+               &gt_communication_group, &gt_extra_group, &gt_short_kernel_group, &gt_extra_sheets_group,
+               &gt_output_group, &gt_pytorch_unused_group, &gt_common_group},
     .main_options = {"output_xlsx_path", "output_csvs_dir", "enable_kernel_summary", "short_kernel_study",
                      "gpu_arch_platform"},
     .aliases = gt_pytorch_aliases,
@@ -125,9 +137,6 @@ const gt_syntax gt_pytorch_syntax = {
 };
 
 /* ---- checks ---- */
-
-static const char *const plot_formats[] = {"png", "pdf", "svg"};
-enum { PLOT_FORMATS = GT_LENGTH(plot_formats) };
 
 static const char *method_name(size_t i)
 {
@@ -141,7 +150,7 @@ static const char *peak_set(size_t i)
 
 static const char *plot_format(size_t i)
 {
-    return plot_formats[i];
+    return gt_figure_format_name((gt_figure_format)i);
 }
 
 /* The index of the choice; `count` if it is none of them. */
@@ -167,7 +176,12 @@ static gt_exit check_choice(const gt_call *call, const char *option, const char 
 static gt_exit check_phase_options(const gt_call *call)
 {
     gt_exit checked = check_choice(call, "phase_detection_method", method_name, GT_PHASE_METHODS);
-    return checked == GT_EXIT_DONE ? check_choice(call, "plot_format", plot_format, PLOT_FORMATS) : checked;
+    if (checked == GT_EXIT_DONE) checked = check_choice(call, "plot_format", plot_format, GT_FIGURE_FORMATS);
+    int64_t dpi = gt_arguments_int(&call->arguments, "plot_dpi");
+    if (checked == GT_EXIT_DONE && (dpi < GT_FIGURE_DPI_MIN || dpi > GT_FIGURE_DPI_MAX))
+        return gt_usage_error(call->program, "argument --plot_dpi: must be between %d and %d",
+                              GT_FIGURE_DPI_MIN, GT_FIGURE_DPI_MAX);
+    return checked;
 }
 
 gt_exit gt_pytorch_check(const gt_call *call)
@@ -187,9 +201,35 @@ static void note_tree(const gt_report *report)
     gt_journal_print("Building CPU op tree with add_python_func=%s", with_python);
 }
 
+/* The folder of the plots, where TraceLens writes them. The caller frees it. */
+static char *plots_folder(const gt_destinations *to)
+{
+    if (to->csvs_dir)
+        return gt_format("%s%sinference_plots", to->csvs_dir,
+                         to->csvs_dir[strlen(to->csvs_dir) - 1] == '/' ? "" : "/");
+    const char *path = to->xlsx_path ? to->xlsx_path : to->db_path, *name = gt_path_name(path);
+    const char *dot = strrchr(name, '.');
+    return gt_format("%.*s_inference_plots", dot ? (int)(dot - path) : (int)strlen(path), path);
+}
+
+static bool draw_plots(const void *context, const gt_table_list *tables, gt_output *output, gt_error *error)
+{
+    const gt_trace_call *trace = context;
+    const gt_arguments *arguments = &trace->call->arguments;
+    if (!gt_arguments_flag(arguments, "inference_phase_analysis") ||
+        !gt_arguments_flag(arguments, "generate_plots") || gt_arguments_flag(arguments, "disable_plots"))
+        return true;
+    size_t format = choice_of(gt_arguments_string(arguments, "plot_format"), plot_format, GT_FIGURE_FORMATS);
+    char *folder = plots_folder(trace->destinations);
+    bool drawn = gt_phase_plots_draw(tables, folder, (gt_figure_format)format,
+                                     gt_arguments_int(arguments, "plot_dpi"), output, error);
+    gt_free(folder);
+    return drawn;
+}
+
 bool gt_pytorch_report(const gt_trace_call *trace, gt_error *error)
 {
-    static const gt_report_hooks hooks = {.was_read = note_tree};
+    static const gt_report_hooks hooks = {.was_read = note_tree, .write_more = draw_plots};
     return gt_trace_make_report(trace, GT_TRACE_PYTORCH, &hooks, error);
 }
 

@@ -8,6 +8,8 @@
 #include "base/memory.h"
 #include "output/file.h"
 
+#include <cairo-pdf.h>
+#include <cairo-svg.h>
 #include <cairo.h>
 #include <dlfcn.h>
 #include <math.h>
@@ -20,6 +22,10 @@
 /* The functions that are used, without the prefix "cairo_". */
 #define GT_CAIRO_FUNCTIONS(F)                                                                                \
     F(image_surface_create)                                                                                  \
+    F(pdf_surface_create_for_stream)                                                                         \
+    F(svg_surface_create_for_stream)                                                                         \
+    F(surface_finish)                                                                                        \
+    F(surface_status)                                                                                        \
     F(surface_destroy)                                                                                       \
     F(surface_write_to_png_stream)                                                                           \
     F(status_to_string)                                                                                      \
@@ -102,17 +108,50 @@ enum { SIDE_MAX = 32000 };             /* pixels; Cairo's own limit is 32767 */
 
 struct gt_figure {
     const gt_cairo *cairo;
+    gt_figure_format format;
+    gt_buffer document; /* what Cairo has written of a PDF or SVG */
     cairo_surface_t *surface;
     cairo_t *context;
     double width, height;
 };
 
+const char *gt_figure_format_name(gt_figure_format format)
+{
+    static const char *const names[GT_FIGURE_FORMATS] = {
+        [GT_FIGURE_PNG] = "png", [GT_FIGURE_PDF] = "pdf", [GT_FIGURE_SVG] = "svg"};
+    return names[format];
+}
+
+static cairo_status_t keep_bytes(void *document, const unsigned char *bytes, unsigned len)
+{
+    gt_buffer_add(document, bytes, len);
+    return CAIRO_STATUS_SUCCESS;
+}
+
+static cairo_surface_t *new_surface(gt_figure *figure, double width, double height)
+{
+    const gt_cairo *cairo = figure->cairo;
+    if (figure->format == GT_FIGURE_PDF)
+        return cairo->pdf_surface_create_for_stream(keep_bytes, &figure->document, figure->width,
+                                                    figure->height);
+    if (figure->format == GT_FIGURE_SVG)
+        return cairo->svg_surface_create_for_stream(keep_bytes, &figure->document, figure->width,
+                                                    figure->height);
+    return cairo->image_surface_create(CAIRO_FORMAT_RGB24, (int)width, (int)height);
+}
+
 gt_figure *gt_figure_new(double width_inches, double height_inches, int64_t dots_per_inch, gt_error *error)
+{
+    return gt_figure_new_as(GT_FIGURE_PNG, width_inches, height_inches, dots_per_inch, error);
+}
+
+gt_figure *gt_figure_new_as(gt_figure_format format, double width_inches, double height_inches,
+                            int64_t dots_per_inch, gt_error *error)
 {
     const gt_cairo *cairo = load_cairo(error);
     if (!cairo) return NULL;
-    double scale = (double)dots_per_inch, width = ceil(width_inches * scale),
-           height = ceil(height_inches * scale);
+    double scale = format == GT_FIGURE_PNG ? (double)dots_per_inch : POINTS_PER_INCH,
+           width = ceil(width_inches * scale), height = ceil(height_inches * scale);
     if (!(width <= SIDE_MAX && height <= SIDE_MAX)) {
         gt_fail(error, "cannot draw a figure of %.0f x %.0f pixels: at most %d per side", width, height,
                 SIDE_MAX);
@@ -120,8 +159,12 @@ gt_figure *gt_figure_new(double width_inches, double height_inches, int64_t dots
     }
     gt_figure *figure = gt_alloc_zero(1, sizeof *figure);
     *figure = (gt_figure){
-        .cairo = cairo, .width = width_inches * POINTS_PER_INCH, .height = height_inches * POINTS_PER_INCH};
-    figure->surface = cairo->image_surface_create(CAIRO_FORMAT_RGB24, (int)width, (int)height);
+        .cairo = cairo,
+        .format = format,
+        .width = width_inches * POINTS_PER_INCH,
+        .height = height_inches * POINTS_PER_INCH,
+    };
+    figure->surface = new_surface(figure, width, height);
     figure->context = cairo->create(figure->surface);
     cairo->scale(figure->context, scale / POINTS_PER_INCH, scale / POINTS_PER_INCH);
     cairo->set_source_rgba(figure->context, 1, 1, 1, 1);
@@ -135,6 +178,7 @@ void gt_figure_free(gt_figure *figure)
     if (!figure) return;
     figure->cairo->destroy(figure->context);
     figure->cairo->surface_destroy(figure->surface);
+    gt_buffer_free(&figure->document);
     gt_free(figure);
 }
 
@@ -156,14 +200,19 @@ static cairo_status_t write_bytes(void *file, const unsigned char *bytes, unsign
     return CAIRO_STATUS_SUCCESS; /* the file keeps the failure */
 }
 
-bool gt_figure_write_png(gt_figure *figure, gt_output *output, const char *path, gt_error *error)
+bool gt_figure_write(gt_figure *figure, gt_output *output, const char *path, gt_error *error)
 {
     const gt_cairo *cairo = figure->cairo;
     gt_file file;
     if (!gt_file_open(&file, output, path, error)) return false;
     cairo_status_t status = cairo->status(figure->context);
-    if (status == CAIRO_STATUS_SUCCESS)
+    if (status == CAIRO_STATUS_SUCCESS && figure->format == GT_FIGURE_PNG) {
         status = cairo->surface_write_to_png_stream(figure->surface, write_bytes, &file);
+    } else if (status == CAIRO_STATUS_SUCCESS) {
+        cairo->surface_finish(figure->surface);
+        status = cairo->surface_status(figure->surface);
+        gt_file_write(&file, figure->document.bytes, figure->document.len);
+    }
     bool written = gt_file_close(&file, error);
     if (status != CAIRO_STATUS_SUCCESS)
         return gt_fail(error, "cannot draw %s: %s", path, cairo->status_to_string(status));

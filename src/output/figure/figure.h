@@ -1,5 +1,5 @@
 /* Figures: a picture with text, lines and areas, the frame of a plot, and what is plotted in it; written as
- * PNG.
+ * PNG, PDF or SVG.
  *
  * Positions are in points (1/72 inch) from the upper left corner, so that a picture looks the same at every
  * resolution. Drawing does not report failures: writing does. */
@@ -15,13 +15,26 @@ typedef struct gt_figure gt_figure;
 
 enum { GT_FIGURE_DPI_MIN = 20, GT_FIGURE_DPI_MAX = 1200 };
 
-/* A white picture. NULL if it is too large or Cairo is not installed. */
+typedef enum gt_figure_format {
+    GT_FIGURE_PNG,
+    GT_FIGURE_PDF,
+    GT_FIGURE_SVG,
+    GT_FIGURE_FORMATS
+} gt_figure_format;
+/* "png", "pdf", "svg": also the extension of the file. */
+const char *gt_figure_format_name(gt_figure_format format);
+
+/* A white picture. PDF and SVG have no resolution. NULL if it is too large or Cairo is not installed. */
+gt_figure *gt_figure_new_as(gt_figure_format format, double width_inches, double height_inches,
+                            int64_t dots_per_inch, gt_error *error);
+/* The same as PNG. */
 gt_figure *gt_figure_new(double width_inches, double height_inches, int64_t dots_per_inch, gt_error *error);
 void gt_figure_free(gt_figure *figure); /* NULL does nothing */
 double gt_figure_width(const gt_figure *figure);
 double gt_figure_height(const gt_figure *figure);
-/* Adds the file to the output; the output's commit gives it its final name. */
-bool gt_figure_write_png(gt_figure *figure, gt_output *output, const char *path, gt_error *error);
+/* Adds the file to the output; the output's commit gives it its final name. Nothing can be drawn afterwards.
+ */
+bool gt_figure_write(gt_figure *figure, gt_output *output, const char *path, gt_error *error);
 
 typedef struct gt_paint {
     uint32_t colour; /* 0xRRGGBB */

@@ -279,7 +279,7 @@ static bool write_figure(gt_figure *figure, const char *folder, size_t file, gt_
                          gt_error *error)
 {
     char *path = gt_format("%s/%s", folder, gt_variance_plot_files[file]);
-    bool written = gt_figure_write_png(figure, output, path, error);
+    bool written = gt_figure_write(figure, output, path, error);
     gt_figure_free(figure);
     gt_free(path);
     return written;

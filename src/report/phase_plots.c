@@ -1,0 +1,398 @@
+/* Drawing the plots of phases. Most are lists of horizontal bars, one panel per phase, because names of ops
+ * are long and have room only beside their bars. */
+#include "report/phase_plots.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PREFILL, DECODE, PHASES };
+
+static const struct {
+    const char *title, *name; /* name: in the sheet inference_phases */
+    gt_sheet sheet;
+    uint32_t colour;
+} phases[PHASES] = {
+    {"Prefill", "prefill", GT_SHEET_OPS_SUMMARY_PREFILL, 0x2e86ab},
+    {"Decode", "decode", GT_SHEET_OPS_SUMMARY_DECODE, 0xe07a3f},
+};
+static const uint32_t UNKNOWN_COLOUR = 0x9a9a9a;
+
+enum { BARS_MAX = 10 };
+
+/* In inches and points. */
+static const double FIGURE_WIDTH = 14, FIGURE_HEIGHT = 6, OVERVIEW_HEIGHT = 2.4;
+static const double MARGIN = 18, HEADING = 44, NAME_SHARE = 0.36, VALUE_ROOM = 120;
+static const double BAR_HEIGHT_MAX = 26, BAR_SHARE = 0.7;
+
+typedef struct plots {
+    const gt_table *ops[PHASES]; /* NULL: the phase has no ops */
+    const gt_table *steps;       /* NULL: none */
+    const char *folder;
+    gt_figure_format format;
+    int64_t dots_per_inch;
+    gt_output *output;
+} plots;
+
+typedef struct bar {
+    char *name; /* owned */
+    double value;
+    char *text; /* owned: the value for people */
+    uint32_t colour;
+} bar;
+
+typedef struct bars {
+    bar *items;
+    size_t count, capacity;
+} bars;
+
+static void bars_free(bars *b)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        gt_free(b->items[i].name);
+        gt_free(b->items[i].text);
+    }
+    gt_free(b->items);
+}
+
+static void add_bar(bars *b, gt_str name, double value, char *text)
+{
+    bar one = {.name = gt_format("%.*s", (int)(name.len < 1000 ? name.len : 1000), name.bytes),
+               .value = value,
+               .text = text};
+    GT_PUSH(b->items, b->count, b->capacity, one);
+}
+
+/* ---- panels ---- */
+
+/* Cuts a name to the room that it has, at a character. */
+static void fit_name(gt_figure *figure, char *name, gt_font font, double room)
+{
+    size_t len = strlen(name);
+    if (gt_figure_text_width(figure, name, font) <= room) return;
+    while (len > 3 && gt_figure_text_width(figure, name, font) > room) {
+        len--;
+        while (len > 3 && ((unsigned char)name[len] & 0xC0) == 0x80) len--; /* inside a character */
+        if (len < 3) break;
+        name[len] = 0;
+        memcpy(name + len - 3, "...", 3);
+    }
+}
+
+static void draw_bars(gt_figure *figure, gt_point corner, gt_point opposite, const char *title, bars *b)
+{
+    static const gt_font font = {11, false, {0x262626, 1}};
+    double width = opposite.x - corner.x - 2 * MARGIN, names = width * NAME_SHARE, most = 0;
+    double left = corner.x + MARGIN + names, room = width - names - VALUE_ROOM;
+    gt_figure_text(figure, (gt_point){(corner.x + opposite.x) / 2, corner.y + MARGIN}, title, GT_TITLE_FONT,
+                   (gt_anchor){0.5, 0, false});
+    if (!b->count)
+        gt_figure_text(figure, (gt_point){(corner.x + opposite.x) / 2, (corner.y + opposite.y) / 2}, "none",
+                       font, (gt_anchor){0.5, 0.5, false});
+    for (size_t i = 0; i < b->count; i++) most = fmax(most, b->items[i].value);
+    double height = opposite.y - corner.y - HEADING - MARGIN;
+    double pitch = fmin(BAR_HEIGHT_MAX / BAR_SHARE, height / (double)(b->count ? b->count : 1));
+    for (size_t i = 0; i < b->count; i++) {
+        double top = corner.y + HEADING + MARGIN / 2 + pitch * (double)i,
+               middle = top + pitch * BAR_SHARE / 2;
+        double length = most > 0 ? room * b->items[i].value / most : 0;
+        fit_name(figure, b->items[i].name, font, names - 8);
+        gt_figure_text(figure, (gt_point){left - 6, middle}, b->items[i].name, font,
+                       (gt_anchor){1, 0.45, false});
+        gt_figure_rectangle(figure, (gt_point){left, top},
+                            (gt_point){left + fmax(length, 0.5), top + pitch * BAR_SHARE},
+                            (gt_paint){b->items[i].colour, 0.85}, (gt_stroke){0});
+        gt_figure_text(figure, (gt_point){left + length + 6, middle}, b->items[i].text, font,
+                       (gt_anchor){0, 0.45, false});
+    }
+}
+
+static gt_figure *new_figure(const plots *p, double height, const char *title, gt_error *error)
+{
+    gt_figure *figure = gt_figure_new_as(p->format, FIGURE_WIDTH, height, p->dots_per_inch, error);
+    if (figure)
+        gt_figure_text(figure, (gt_point){gt_figure_width(figure) / 2, MARGIN / 2}, title,
+                       GT_FIGURE_TITLE_FONT, (gt_anchor){0.5, 0, false});
+    return figure;
+}
+
+static bool write(const plots *p, gt_figure *figure, const char *name, gt_error *error)
+{
+    char *path = gt_format("%s/%s.%s", p->folder, name, gt_figure_format_name(p->format));
+    bool written = gt_figure_write(figure, p->output, path, error);
+    gt_figure_free(figure);
+    gt_free(path);
+    return written;
+}
+
+/* ---- values ---- */
+
+static double value_at(const gt_table *table, gt_col column, size_t row)
+{
+    return gt_column_number(gt_table_column(table, column), row);
+}
+
+static double sum_of(const gt_table *table, gt_col column)
+{
+    double sum = 0;
+    for (size_t row = 0; table && row < table->row_count; row++) sum += value_at(table, column, row);
+    return sum;
+}
+
+static gt_str text_at(const gt_table *table, gt_col column, size_t row)
+{
+    return gt_interner_get(table->strings, gt_table_column(table, column)->texts[row]);
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const bar *a = left, *b = right;
+    if (a->value != b->value) return a->value > b->value ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+/* Keeps the largest. */
+static void keep_largest(bars *b)
+{
+    if (b->count) qsort(b->items, b->count, sizeof *b->items, by_value);
+    while (b->count > BARS_MAX) {
+        gt_free(b->items[--b->count].name);
+        gt_free(b->items[b->count].text);
+    }
+}
+
+typedef bars collector(const gt_table *ops);
+
+static bars by_time(const gt_table *ops)
+{
+    bars b = {0};
+    for (size_t row = 0; row < ops->row_count; row++) {
+        double ms = value_at(ops, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS, row);
+        add_bar(&b, text_at(ops, GT_COL_NAME, row), ms,
+                gt_format("%.3g ms (%.1f %%)", ms, value_at(ops, GT_COL_PERCENTAGE_PCT, row)));
+    }
+    return b;
+}
+
+static bars by_count(const gt_table *ops)
+{
+    bars b = {0};
+    for (size_t row = 0; row < ops->row_count; row++) {
+        double count = value_at(ops, GT_COL_COUNT_TITLE, row);
+        add_bar(&b, text_at(ops, GT_COL_NAME, row), count, gt_format("%.0f", count));
+    }
+    return b;
+}
+
+static bars by_category(const gt_table *ops)
+{
+    bars b = {0};
+    gt_interner *names = gt_interner_new();
+    double all = sum_of(ops, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS);
+    for (size_t row = 0; row < ops->row_count; row++) {
+        gt_str name = text_at(ops, GT_COL_KERNEL_CATEGORIES, row);
+        if (!name.len) name = (gt_str){"(none)", strlen("(none)")};
+        uint32_t id = gt_interner_add(names, name.bytes, name.len) - (GT_STR_EMPTY + 1);
+        if (id == b.count) add_bar(&b, name, 0, NULL);
+        b.items[id].value += value_at(ops, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS, row);
+    }
+    for (size_t i = 0; i < b.count; i++)
+        b.items[i].text =
+            gt_format("%.3g ms (%.1f %%)", b.items[i].value, all > 0 ? 100 * b.items[i].value / all : 0.0);
+    gt_interner_free(names);
+    return b;
+}
+
+/* ---- the plots ---- */
+
+static bool draw_panels(const plots *p, const char *name, const char *title, const char *what,
+                        collector *collect, gt_error *error)
+{
+    gt_figure *figure = new_figure(p, FIGURE_HEIGHT, title, error);
+    if (!figure) return false;
+    double width = gt_figure_width(figure), height = gt_figure_height(figure);
+    for (size_t i = 0; i < PHASES; i++) {
+        bars b = p->ops[i] ? collect(p->ops[i]) : (bars){0};
+        char *heading = gt_format("%s: %s", phases[i].title, what);
+        keep_largest(&b);
+        for (size_t k = 0; k < b.count; k++) b.items[k].colour = phases[i].colour;
+        draw_bars(figure, (gt_point){width / PHASES * (double)i, MARGIN},
+                  (gt_point){width / PHASES * (double)(i + 1), height}, heading, &b);
+        gt_free(heading);
+        bars_free(&b);
+    }
+    return write(p, figure, name, error);
+}
+
+static bool draw_overview(const plots *p, gt_error *error)
+{
+    gt_figure *figure = new_figure(p, OVERVIEW_HEIGHT, "Phases of inference", error);
+    if (!figure) return false;
+    enum { PANELS = 3 };
+    static const char *const titles[PANELS] = {"Kernel time", "Launches", "Op names"};
+    double width = gt_figure_width(figure), height = gt_figure_height(figure);
+    double all_ms = sum_of(p->ops[PREFILL], GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS) +
+                    sum_of(p->ops[DECODE], GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS);
+    for (size_t panel = 0; panel < PANELS; panel++) {
+        bars b = {0};
+        for (size_t i = 0; i < PHASES; i++) {
+            double ms = sum_of(p->ops[i], GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS);
+            double counts[PANELS] = {ms, sum_of(p->ops[i], GT_COL_COUNT_TITLE),
+                                     p->ops[i] ? (double)p->ops[i]->row_count : 0};
+            char *text = panel ? gt_format("%.0f", counts[panel])
+                               : gt_format("%.3g ms (%.1f %%)", ms, all_ms > 0 ? 100 * ms / all_ms : 0.0);
+            add_bar(&b, (gt_str){phases[i].title, strlen(phases[i].title)}, counts[panel], text);
+            b.items[i].colour = phases[i].colour;
+        }
+        draw_bars(figure, (gt_point){width / PANELS * (double)panel, MARGIN},
+                  (gt_point){width / PANELS * (double)(panel + 1), height}, titles[panel], &b);
+        bars_free(&b);
+    }
+    return write(p, figure, "phase_overview", error);
+}
+
+static bool draw_distributions(const plots *p, gt_error *error)
+{
+    gt_figure *figure = new_figure(p, FIGURE_HEIGHT, "Distribution of kernel times", error);
+    if (!figure) return false;
+    gt_x_tick ticks[PHASES];
+    gt_axis_range range = {INFINITY, -INFINITY};
+    double *values[PHASES] = {0};
+    for (size_t i = 0; i < PHASES; i++) {
+        size_t count = p->ops[i] ? p->ops[i]->row_count : 0;
+        ticks[i] = (gt_x_tick){(double)i + 1, phases[i].title};
+        values[i] = gt_alloc(count * sizeof *values[i]);
+        for (size_t row = 0; row < count; row++) {
+            values[i][row] = value_at(p->ops[i], GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM, row) /
+                             value_at(p->ops[i], GT_COL_COUNT_TITLE, row);
+            gt_axis_range_add(&range, values[i][row]);
+        }
+    }
+    const gt_axes_text text = {.title = "Mean kernel time per launch of each op",
+                               .x_label = "",
+                               .y_label = "microseconds",
+                               .x_ticks = ticks,
+                               .x_tick_count = PHASES,
+                               .only_horizontal_grid = true};
+    gt_axes axes =
+        gt_axes_draw(figure, (gt_point){MARGIN, 2 * MARGIN},
+                     (gt_point){gt_figure_width(figure) - MARGIN, gt_figure_height(figure) - MARGIN},
+                     (gt_axis_range){0.5, PHASES + 0.5}, gt_axis_range_widened(range), &text);
+    for (size_t i = 0; i < PHASES; i++) {
+        if (p->ops[i] && p->ops[i]->row_count) {
+            gt_box box = gt_box_of(values[i], p->ops[i]->row_count);
+            gt_plot_box(&axes, (double)i + 1, &box, (gt_paint){phases[i].colour, 0.6});
+            gt_box_free(&box);
+        }
+        gt_free(values[i]);
+    }
+    return write(p, figure, "time_distributions", error);
+}
+
+static uint32_t step_colour(const gt_table *steps, size_t row)
+{
+    gt_str phase = text_at(steps, GT_COL_COUNTED_AS, row);
+    for (size_t i = 0; i < PHASES; i++)
+        if (gt_str_equals(phase, phases[i].name)) return phases[i].colour;
+    return UNKNOWN_COLOUR;
+}
+
+/* One bar per step. Of very many steps, each pixel column shows the longest. */
+static void draw_step_bars(const gt_axes *axes, const gt_table *steps, size_t count)
+{
+    enum { COLUMNS_MAX = 1200 };
+    size_t columns = count < COLUMNS_MAX ? count : COLUMNS_MAX;
+    for (size_t c = 0; c < columns; c++) {
+        size_t begin = c * count / columns, end = (c + 1) * count / columns, longest = begin;
+        for (size_t row = begin; row < end; row++)
+            if (value_at(steps, GT_COL_GPU_TIME_US, row) > value_at(steps, GT_COL_GPU_TIME_US, longest))
+                longest = row;
+        gt_point foot = gt_axes_place(axes, (double)begin - 0.4, 0);
+        gt_point top =
+            gt_axes_place(axes, (double)end - 0.6, value_at(steps, GT_COL_GPU_TIME_US, longest) / 1000);
+        gt_figure_rectangle(axes->figure, foot, top, (gt_paint){step_colour(steps, longest), 0.9},
+                            (gt_stroke){0});
+    }
+}
+
+static void draw_step_legend(gt_figure *figure)
+{
+    static const gt_font font = {12, false, {0x262626, 1}};
+    double x = gt_figure_width(figure) - 4 * MARGIN, y = MARGIN;
+    for (size_t i = PHASES + 1; i-- > 0;) {
+        const char *name = i < PHASES ? phases[i].title : "unknown";
+        double width = gt_figure_text_width(figure, name, font);
+        gt_figure_text(figure, (gt_point){x, y}, name, font, (gt_anchor){1, 0.45, false});
+        gt_figure_rectangle(figure, (gt_point){x - width - 18, y - 5}, (gt_point){x - width - 6, y + 6},
+                            (gt_paint){i < PHASES ? phases[i].colour : UNKNOWN_COLOUR, 0.9}, (gt_stroke){0});
+        x -= width + 34;
+    }
+}
+
+static bool draw_steps(const plots *p, gt_error *error)
+{
+    const gt_table *steps = p->steps;
+    size_t count = steps->row_count;
+    while (count && gt_column_is_null(gt_table_column(steps, GT_COL_STEP), count - 1)) count--; /* outside */
+    if (!count) return true;
+    gt_figure *figure = new_figure(p, FIGURE_HEIGHT, "Steps", error);
+    if (!figure) return false;
+    gt_axis_range range = {0, 0};
+    for (size_t row = 0; row < count; row++)
+        gt_axis_range_add(&range, value_at(steps, GT_COL_GPU_TIME_US, row) / 1000);
+    if (range.high == 0) range.high = 1;
+    range.high *= 1.05;
+    gt_ticks places = gt_ticks_of(0, (double)count - 1, 12);
+    gt_x_tick ticks[12] = {{0, "0"}};
+    char labels[12][GT_TICK_TEXT];
+    size_t tick_count = 0;
+    for (size_t i = 0; i < places.count && i < GT_LENGTH(ticks); i++) {
+        double at = gt_tick_value(&places, i);
+        if (at != trunc(at)) continue;
+        snprintf(labels[tick_count], sizeof labels[tick_count], "%.0f", at);
+        ticks[tick_count] = (gt_x_tick){at, labels[tick_count]};
+        tick_count++;
+    }
+    const gt_axes_text text = {.title = "GPU time of each step",
+                               .x_label = "step",
+                               .y_label = "milliseconds",
+                               .x_ticks = ticks,
+                               .x_tick_count = tick_count ? tick_count : 1,
+                               .only_horizontal_grid = true};
+    gt_axes axes =
+        gt_axes_draw(figure, (gt_point){MARGIN, 2 * MARGIN},
+                     (gt_point){gt_figure_width(figure) - MARGIN, gt_figure_height(figure) - MARGIN},
+                     (gt_axis_range){-0.6, (double)count - 0.4}, range, &text);
+    draw_step_bars(&axes, steps, count);
+    draw_step_legend(figure);
+    return write(p, figure, "phase_steps", error);
+}
+
+bool gt_phase_plots_draw(const gt_table_list *tables, const char *folder, gt_figure_format format,
+                         int64_t dots_per_inch, gt_output *output, gt_error *error)
+{
+    plots p = {.steps = gt_table_list_find(tables, GT_SHEET_INFERENCE_PHASES),
+               .folder = folder,
+               .format = format,
+               .dots_per_inch = dots_per_inch,
+               .output = output};
+    for (size_t i = 0; i < PHASES; i++) p.ops[i] = gt_table_list_find(tables, phases[i].sheet);
+    if (!p.ops[PREFILL] && !p.ops[DECODE]) {
+        gt_warn("--generate_plots: no op has a phase; nothing to draw");
+        return true;
+    }
+    return draw_overview(&p, error) &&
+           draw_panels(&p, "performance_bottlenecks", "Ops with the most kernel time", "kernel time", by_time,
+                       error) &&
+           draw_panels(&p, "operation_frequencies", "Ops with the most launches", "launches", by_count,
+                       error) &&
+           draw_panels(&p, "detailed_breakdowns", "Kernel time by kernel categories", "kernel time",
+                       by_category, error) &&
+           draw_distributions(&p, error) && (!p.steps || draw_steps(&p, error));
+}
