@@ -342,7 +342,7 @@ const gputally_sheet *gputally_report_sheet(const gputally_report *report, size_
 const gputally_sheet *gputally_report_find_sheet(const gputally_report *report, const char *name)
 {
     if (!report || !name) return NULL;
-    return sheet_of(gt_table_list_find(&report->report.tables, gt_sheet_named(name)));
+    return sheet_of(gt_table_list_find_any(&report->report.tables, gt_sheet_named(name)));
 }
 
 const char *gputally_sheet_name(const gputally_sheet *sheet)

@@ -11,6 +11,7 @@
 #include "schema/columns.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -136,13 +137,18 @@ static const char **join_environment(const char *const *more)
     return all;
 }
 
-static replay_run run_program(const char *const *argv, const char *const *environment)
+static replay_run run_program(const char *const *argv, const char *const *environment, int64_t timeout_s)
 {
     replay_run run = {0};
     gt_error error;
     const char **all = environment ? join_environment(environment) : NULL;
-    const gt_child_setup setup = {
-        .argv = argv, .environment = all, .silent = true, .line = keep_line, .line_context = &run};
+    const gt_child_setup setup = {.argv = argv,
+                                  .environment = all,
+                                  .silent = true,
+                                  .timeout_s = (double)timeout_s,
+                                  .grace_s = 2,
+                                  .line = keep_line,
+                                  .line_context = &run};
     gt_child_result result;
     gt_child_run(&setup, &result, &error); /* if it cannot be started, the exit code shows it */
     gt_free(all);
@@ -151,6 +157,8 @@ static replay_run run_program(const char *const *argv, const char *const *enviro
         raise(result.interrupted);
     }
     run.exit_code = result.exit_code;
+    if (result.timed_out)
+        gt_warn("%s: not finished after %" PRId64 " s and ended (--replay_timeout)", argv[0], timeout_s);
     return run;
 }
 
@@ -162,35 +170,44 @@ static void free_replay_run(replay_run *run)
 
 /* ---- PyTorch ---- */
 
-static bool torch_is_installed(void)
+/* Isolated: modules beside the traces are not imported. */
+static const char ISOLATED[] = "-Ic";
+
+static bool torch_is_installed(int64_t timeout_s)
 {
-    const char *const argv[] = {"python3", "-c", "import torch", NULL};
-    replay_run run = run_program(argv, NULL);
+    char *program = gt_format("%simport torch\n", gt_python_prelude);
+    const char *const argv[] = {"python3", ISOLATED, program, NULL};
+    replay_run run = run_program(argv, NULL, timeout_s);
+    gt_free(program);
     free_replay_run(&run);
     return run.exit_code == 0;
 }
 
-static replay_run run_script(const char *mode, const gt_bench_op *op, const char *const *environment)
+static replay_run run_script(const gt_node_replay *replay, const char *mode, const gt_bench_op *op,
+                             const char *const *environment)
 {
+    char *program = gt_format("%s%s", gt_python_prelude, script);
     const char *const argv[] = {
-        "python3",          "-c", script, mode, op->name, op->dims.bytes, op->types.bytes, op->strides.bytes,
-        op->concrete.bytes, NULL};
-    return run_program(argv, environment);
+        "python3",         ISOLATED,           program, mode, op->name, op->dims.bytes, op->types.bytes,
+        op->strides.bytes, op->concrete.bytes, NULL};
+    replay_run run = run_program(argv, environment, replay->timeout_s);
+    gt_free(program);
+    return run;
 }
 
-static replay_run log_with_torch(const gt_bench_op *op, gt_bench bench, const char *log_path)
+static replay_run log_with_torch(const gt_node_replay *replay, const gt_bench_op *op, const char *log_path)
 {
     char *path = gt_format("HIPBLASLT_LOG_FILE=%s", log_path);
     const char *const hipblaslt[] = {"HIPBLASLT_LOG_MASK=32", path, NULL};
     const char *const miopen[] = {"MIOPEN_ENABLE_LOGGING_CMD=1", NULL};
-    replay_run run = run_script("log", op, bench == GT_BENCH_HIPBLASLT ? hipblaslt : miopen);
+    replay_run run = run_script(replay, "log", op, replay->bench == GT_BENCH_HIPBLASLT ? hipblaslt : miopen);
     gt_free(path);
     return run;
 }
 
-static replay_run time_with_torch(const gt_bench_op *op)
+static replay_run time_with_torch(const gt_node_replay *replay, const gt_bench_op *op)
 {
-    return run_script("time", op, NULL);
+    return run_script(replay, "time", op, NULL);
 }
 
 /* ---- the sheet ---- */
@@ -214,13 +231,13 @@ static bool report_missing(bool found, const char *label, FILE *out)
     return found;
 }
 
-gt_replay_tools gt_replay_tools_find(FILE *out)
+gt_replay_tools gt_replay_tools_find(FILE *out, int64_t timeout_s)
 {
     gt_replay_tools tools = {0};
     report_missing(is_in_path("amd-smi"), "ROCm platform", out);
     tools.hipblaslt = report_missing(is_in_path("hipblaslt-bench"), "hipblaslt-bench", out);
     tools.miopen = report_missing(is_in_path("MIOpenDriver"), "MIOpenDriver", out);
-    tools.torch = report_missing(torch_is_installed(), "PyTorch (python3 -c 'import torch')", out);
+    tools.torch = report_missing(torch_is_installed(timeout_s), "PyTorch (python3 -c 'import torch')", out);
     return tools;
 }
 
@@ -331,7 +348,7 @@ static void log_command(const gt_node_replay *replay, const gt_bench_op *op, con
     char *log_path = gt_format("%s.part", path);
     gt_buffer log = {0};
     unlink(log_path); /* the library would append to it */
-    replay_run run = log_with_torch(op, replay->bench, log_path);
+    replay_run run = log_with_torch(replay, op, log_path);
     if (run.exit_code != 0) print_torch_failure(replay, op, &run);
     if (replay->bench == GT_BENCH_HIPBLASLT) read_log(log_path, &log);
     gt_bench_edit_log(replay->bench,
@@ -377,7 +394,7 @@ static double run_bench(const gt_node_replay *replay, const char *line, const gt
     if (words->count < 2 || strcmp(words->items[0], program) != 0) return (double)NAN;
     const char **argv = gt_alloc_zero(words->count + 1, sizeof *argv);
     memcpy(argv, words->items, words->count * sizeof *argv);
-    replay_run run = run_program(argv, NULL);
+    replay_run run = run_program(argv, NULL, replay->timeout_s);
     gt_free(argv);
     double time_us = (double)NAN;
     if (run.exit_code != 0)
@@ -406,7 +423,7 @@ static double bench_time(const gt_node_replay *replay, gt_str commands)
 
 static double replay_time(const gt_node_replay *replay, const gt_bench_op *op)
 {
-    replay_run run = time_with_torch(op);
+    replay_run run = time_with_torch(replay, op);
     char *end;
     const char *text = gt_buffer_str(&run.output).bytes;
     double time_us = strtod(text, &end);

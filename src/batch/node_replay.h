@@ -14,8 +14,9 @@ typedef struct gt_replay_tools {
     bool hipblaslt, miopen, torch;
 } gt_replay_tools;
 
-/* Finds the programs, and prints the missing ones to `out` unless it is NULL. */
-gt_replay_tools gt_replay_tools_find(FILE *out);
+/* Finds the programs, and prints the missing ones to `out` unless it is NULL. Each program that is run for
+ * this is ended after timeout_s (0: never). */
+gt_replay_tools gt_replay_tools_find(FILE *out, int64_t timeout_s);
 
 typedef struct gt_node_replay {
     gt_bench bench;            /* hipBLASLt for the group gemm, MIOpen for conv */
@@ -24,7 +25,8 @@ typedef struct gt_node_replay {
     const gt_table *arguments; /* of its rows: dims, types, strides, concrete inputs as JSON strings */
     const char *folder;        /* gets hipblaslt-bench-<i>.log or miopen-driver-<i>.log: one command per op */
     gt_replay_tools tools;
-    FILE *out; /* NULL: print nothing */
+    int64_t timeout_s; /* of each program that is run; 0: none */
+    FILE *out;         /* NULL: print nothing */
 } gt_node_replay;
 
 /* The sheet <group>_node_replay. Cells of steps that cannot be run are empty. Returns NULL if a command

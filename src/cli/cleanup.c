@@ -1,13 +1,16 @@
-/* Signal handlers that remove unfinished output files. The library itself never touches signals. */
+/* Signal handlers that remove unfinished output files and end the programs that were started. The library
+ * itself never touches signals. */
 #include "cli/command.h"
 #include "base/memory.h"
+#include "os/child.h"
 #include "output/output.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 
-static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 static sigset_t signal_set(void)
 {
@@ -21,6 +24,7 @@ static sigset_t signal_set(void)
 static void remove_on_signal(int number)
 {
     int saved = errno;
+    gt_child_end_all();
     gt_output_remove_unfinished();
     signal(number, SIG_DFL);
     raise(number);
@@ -41,7 +45,7 @@ static void remove_at_exit(void)
     gt_output_remove_unfinished();
 }
 
-static void install_handlers(void)
+static void install_once(void)
 {
     atexit(remove_at_exit);
     struct sigaction action = {.sa_handler = remove_on_signal, .sa_mask = signal_set()};
@@ -50,8 +54,15 @@ static void install_handlers(void)
     if (has_default_action(SIGXFSZ)) signal(SIGXFSZ, SIG_IGN);
 }
 
+static void install_handlers(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, install_once);
+}
+
 void gt_cleanup_install(void)
 {
+    gt_child_before_first(install_handlers);
     gt_output_watcher watcher = {.signals = ending_signals,
                                  .signal_count = GT_LENGTH(ending_signals),
                                  .first_output = install_handlers};

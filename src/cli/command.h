@@ -71,10 +71,11 @@ void gt_manual_print(FILE *out);
 
 /* ---- cleanup ---- */
 
-/* Makes the program remove unfinished output files if it ends early, by a signal or by exit(). To be called
- * once, at the start of main. Handlers are installed when the first output is created, for SIGINT, SIGTERM
- * and SIGHUP, unless the calling program ignores them or a handler is already installed. SIGXFSZ is ignored
- * from then on: past a file-size limit, writes fail with EFBIG. */
+/* Makes the program remove unfinished output files if it ends early, by a signal or by exit(), and end an
+ * extension that is running. To be called once, at the start of main. Handlers are installed when the first
+ * output is created or the first program is started, for SIGINT, SIGTERM, SIGHUP and SIGQUIT, unless the
+ * calling program ignores them or a handler is already installed. SIGXFSZ is ignored from then on: past a
+ * file-size limit, writes fail with EFBIG. */
 void gt_cleanup_install(void);
 
 #endif

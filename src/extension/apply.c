@@ -270,7 +270,8 @@ static void add_sheet(reply_reader *a, const gt_value *entry)
 {
     const gt_value *name = gt_value_at(entry, 0), *titles = gt_value_at(entry, 1),
                    *columns = gt_value_at(entry, 2);
-    bool fits = name->type == GT_VALUE_STRING && name->text.len && gt_value_is_list(titles) &&
+    bool fits = name->type == GT_VALUE_STRING && name->text.len &&
+                !memchr(name->text.bytes, 0, name->text.len) && gt_value_is_list(titles) &&
                 gt_value_is_list(columns) && titles->count == columns->count;
     uint32_t rows = fits && columns->count ? columns->items[0].count : 0;
     for (uint32_t c = 0; fits && c < columns->count; c++)
@@ -339,14 +340,14 @@ bool gt_extension_apply(gt_pytorch_linked *trace, gt_str text, gt_extension_repl
     if (reason->type == GT_VALUE_STRING && reason->text.len) {
         gt_fail(error, "%.*s", (int)reason->text.len, reason->text.bytes);
     } else if (!has_parts(document)) {
-        gt_fail(error, "incomplete reply from the extension");
+        gt_fail(error, "it ended without a complete reply");
     } else {
         a.row_of = gt_alloc(view->uid_count * sizeof *a.row_of);
         memset(a.row_of, 0xFF, view->uid_count * sizeof *a.row_of);
         for (uint32_t row = 0; row < view->count; row++) a.row_of[view->uid[row]] = row;
         answer->extension = gt_extension_new(view->strings);
         done = apply_all(&a, &arena, document);
-        if (a.invalid_part) gt_fail(error, "invalid reply from the extension, part \"%s\"", a.invalid_part);
+        if (a.invalid_part) gt_fail(error, "invalid reply, part \"%s\"", a.invalid_part);
         gt_free(a.row_of);
     }
     gt_arena_free(&arena);

@@ -2,7 +2,8 @@
  *
  * Python gets its program (models.py, then run.py; both are embedded in gputally) on the command line, the
  * request as file descriptor 3 and a file for the reply as file descriptor 4. The extension's output goes to
- * standard error.
+ * standard error. Python runs isolated: modules are not searched for in the current folder. Its process group
+ * ends when it has replied, when its time is over, and when gputally ends.
  *
  * Request and reply are JSON documents; run.py describes them. Events are identified by their position in the
  * trace (uid), because the extension reads the trace itself. */
@@ -22,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -255,26 +257,40 @@ static void write_request(FILE *file, const gt_linked_view *trace, const gt_exte
 
 /* ---- the process ---- */
 
-static bool start(const char *python, int request, int reply, pid_t *child, gt_error *error)
+/* A reply is held in memory several times; one that is larger than this is refused. */
+static const off_t REPLY_MAX_BYTES = (off_t)1 << 30;
+
+static bool start(const char *python, const char *title, int request, int reply, gt_spawned *child,
+                  gt_error *error)
 {
-    const char *arguments[] = {python, "-c", gt_extension_program, NULL};
+    char *program = gt_format("%s%s", gt_python_prelude, gt_extension_program);
+    const char *arguments[] = {python, "-Ic", program, NULL};
     const int descriptors[] = {-1, STDERR_FILENO, STDERR_FILENO, request, reply};
-    int failed = gt_child_spawn(arguments, NULL, descriptors, GT_LENGTH(descriptors), child);
+    int failed = gt_child_spawn(arguments, NULL, descriptors, GT_LENGTH(descriptors), title, child);
+    gt_free(program);
     return !failed || gt_fail(error, "%s: %s; extensions need Python 3 (set its path with --python_path)",
                               python, strerror(failed));
 }
 
-static bool wait_for(pid_t child, const char *python, gt_error *error)
+static bool wait_for(gt_spawned *child, const char *python, int64_t timeout_s, gt_error *error)
 {
-    int status;
-    if (!gt_child_wait(child, &status)) return gt_fail(error, "%s: %s", python, strerror(errno));
-    if (WIFSIGNALED(status)) return gt_fail(error, "%s: terminated by signal %d", python, WTERMSIG(status));
-    if (WEXITSTATUS(status)) return gt_fail(error, "%s: exited with status %d", python, WEXITSTATUS(status));
+    gt_spawn_end end = gt_child_finish(child, (double)timeout_s, -1, NULL, 0);
+    if (end.timed_out)
+        return gt_fail(error, "not finished after %" PRId64 " s and ended (--extension_timeout)", timeout_s);
+    if (WIFSIGNALED(end.status))
+        return gt_fail(error, "%s was terminated by signal %d (%s)", python, WTERMSIG(end.status),
+                       strsignal(WTERMSIG(end.status)));
+    if (WEXITSTATUS(end.status))
+        return gt_fail(error, "%s exited with status %d", python, WEXITSTATUS(end.status));
     return true;
 }
 
 static bool read_reply(FILE *file, gt_buffer *text, gt_error *error)
 {
+    struct stat about;
+    if (fstat(fileno(file), &about) == 0 && about.st_size > REPLY_MAX_BYTES)
+        return gt_fail(error, "its reply has %jd bytes; the limit is %jd", (intmax_t)about.st_size,
+                       (intmax_t)REPLY_MAX_BYTES);
     rewind(file);
     size_t got;
     do {
@@ -282,7 +298,7 @@ static bool read_reply(FILE *file, gt_buffer *text, gt_error *error)
         got = fread(room, 1, 1 << 16, file);
         text->len += got;
     } while (got);
-    return !ferror(file) || gt_fail(error, "cannot read the extension's reply: %s", strerror(errno));
+    return !ferror(file) || gt_fail(error, "cannot read its reply: %s", strerror(errno));
 }
 
 /* tmpfile, but not for other programs that are started meanwhile. */
@@ -302,13 +318,22 @@ static void close_temporary(FILE *file)
     fclose(file);
 }
 
+/* Every message names the extension. One that tells the line has the file's place as well: "line 3: ..." */
+static void name_extension(const gt_extension_source *source, gt_error *error)
+{
+    bool has_line = error && strncmp(error->text, "line ", 5) == 0;
+    char *prefixed = gt_format("%s%s%s", source->file, has_line ? ", " : ": ", error ? error->text : "");
+    gt_fail(error, "%s", prefixed);
+    gt_free(prefixed);
+}
+
 bool gt_extension_run(gt_pytorch_linked *trace, const gt_extension_source *source, gt_extension_reply *answer,
                       gt_error *error)
 {
     const char *python = source->python ? source->python : "python3";
     FILE *request = open_temporary(), *reply = open_temporary();
     gt_buffer text = {0};
-    pid_t child;
+    gt_spawned child;
     bool done = request && reply;
     if (!done) gt_fail(error, "cannot create a temporary file: %s", strerror(errno));
     if (done) {
@@ -317,9 +342,10 @@ bool gt_extension_run(gt_pytorch_linked *trace, const gt_extension_source *sourc
         if (!done) gt_fail(error, "cannot write a temporary file: %s", strerror(errno));
         rewind(request);
     }
-    done = done && start(python, fileno(request), fileno(reply), &child, error) &&
-           wait_for(child, python, error) && read_reply(reply, &text, error) &&
+    done = done && start(python, source->file, fileno(request), fileno(reply), &child, error) &&
+           wait_for(&child, python, source->timeout_s, error) && read_reply(reply, &text, error) &&
            gt_extension_apply(trace, gt_buffer_str(&text), answer, error);
+    if (!done) name_extension(source, error);
     close_temporary(request);
     close_temporary(reply);
     gt_buffer_free(&text);

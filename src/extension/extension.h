@@ -23,6 +23,7 @@ typedef struct gt_extension_source {
     const char *trace_path;  /* the file of the trace: JSON, plain or gzip */
     const char *python;      /* the interpreter; NULL: "python3" */
     const gt_gpu_arch *arch; /* NULL: unknown */
+    int64_t timeout_s;       /* how long it may run; 0: any time */
 } gt_extension_source;
 
 /* What the extension returned, apart from its changes of the call tree. */
@@ -33,7 +34,8 @@ typedef struct gt_extension_reply {
     size_t added; /* number of new ops */
 } gt_extension_reply;
 
-/* Runs the extension and applies its reply. After a failure, the trace can only be freed. */
+/* Runs the extension and applies its reply. After a failure, whose message names the extension's file, the
+ * trace can only be freed. */
 bool gt_extension_run(gt_pytorch_linked *trace, const gt_extension_source *source, gt_extension_reply *answer,
                       gt_error *error);
 

@@ -18,7 +18,7 @@
 #     parents    [event, parent or null], ...     results    [event, backward, flops, bytes, spec, parameters], ...
 #     children   [event, [children]], ...         categories [op, category], ...
 #     names      [event, name], ...               tables     additional sheets: [name, titles, columns], ...
-#     error      the error message, instead of all of these
+#     error      the error message, instead of all of these; gputally puts the extension's file before it
 import collections
 import gzip
 import importlib.util
@@ -243,7 +243,7 @@ def provide_package():
 def load(path):
     spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
     if spec is None or not os.path.isfile(path):
-        raise Failure(f"{path}: no such Python file")
+        raise Failure("no such Python file")
     extension = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(extension)
     return extension
@@ -354,6 +354,8 @@ def evaluate(tree, model, event, backward, request):
     units = instance.get_maf_type() if hasattr(instance, "get_maf_type") else None
     precision = instance.get_compute_precision() if hasattr(instance, "get_compute_precision") else None
     spec = f"{units}_{precision}" if None not in (units, precision) else ""
+    if not math.isfinite(float(flops)):
+        raise ValueError(f"flops are {flops}")
     return [float(flops), number(size), spec, [[str(k), to_json(v)] for k, v in instance.param_details.items()]]
 
 
@@ -441,22 +443,35 @@ def run_extension(request):
     return reply
 
 
+def reply_or_error(request):
+    """The reply; on failure one with the reason, and the last line of the extension on the way to it."""
+    try:
+        return json.dumps(run_extension(request), ensure_ascii=True, allow_nan=False)
+    except Failure as failure:
+        reason = str(failure)
+    except BaseException as error:  # also sys.exit and KeyboardInterrupt
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == request["extension"]]
+        where = f"line {frames[-1].lineno}: " if frames else ""
+        said = " ".join(str(error).split())
+        reason = f"{where}{type(error).__name__}" + (f": {said}" if said else "")
+    return json.dumps({"error": reason[:800] + ("..." if len(reason) > 800 else "")})
+
+
 def main():
     warnings.simplefilter("default")
-    sys.path.insert(0, os.getcwd())
+    process = os.getpid()
     with os.fdopen(3, "r", encoding="utf-8", errors="surrogateescape") as file:
         request = json.load(file)
-    try:
-        reply = run_extension(request)
-    except Failure as failure:
-        reply = {"error": str(failure)}
-    except Exception as error:
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == request["extension"]]
-        where = f", line {frames[-1].lineno}" if frames else ""
-        reply = {"error": f"{request['extension']}{where}: {type(error).__name__}: {error}"}
-    sys.stdout.flush()
+    reply = reply_or_error(request)
+    if os.getpid() != process:  # a fork that the extension did not end
+        os._exit(0)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):
+            pass  # the extension has closed or replaced it
     with os.fdopen(4, "w", encoding="utf-8", errors="replace") as file:
-        json.dump(reply, file, ensure_ascii=True, allow_nan=False)
+        file.write(reply)
 
 
 main()

@@ -200,8 +200,9 @@ void gt_metrics_add_simulation(gt_metrics *metrics, const gt_model_result *resul
 typedef struct gt_simulator gt_simulator;
 
 /* NULL if no simulator is set or `arch` is NULL. `python` is the interpreter; NULL: "python". Both arguments
- * must outlive the simulator. */
-gt_simulator *gt_simulator_new(const gt_gpu_arch *arch, const char *python);
+ * must outlive the simulator. A run that takes longer than timeout_s (0: any time) is ended, and no other is
+ * started. */
+gt_simulator *gt_simulator_new(const gt_gpu_arch *arch, const char *python, int64_t timeout_s);
 void gt_simulator_free(gt_simulator *simulator);
 
 /* Sets the time of an op in microseconds; NaN if there is none, as for other families than GEMM and SDPA.

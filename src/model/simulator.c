@@ -1,15 +1,15 @@
 /* Simulated times: runs the user's GEMM simulator (model.h says how) and computes the time of attention from
  * the GEMMs of its tiles. Each command line runs only once. */
 #include "base/guard.h"
+#include "base/log.h"
 #include "base/number.h"
 #include "model/family.h"
 #include "os/child.h"
 #include "os/paths.h"
 
-#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,17 +20,20 @@ struct gt_simulator {
     const gt_gpu_arch *arch;
     const char *python;
     char *folder, *script; /* of the simulator; script NULL: it does not exist */
+    int64_t timeout_s;     /* of one run; 0: none */
+    bool gave_up;          /* a run took longer */
     gt_interner *commands; /* command lines that were run */
     double *times_us;      /* the times that they printed, by their ids; NaN: none; 0: not run yet */
     size_t times_count;
 };
 
-gt_simulator *gt_simulator_new(const gt_gpu_arch *arch, const char *python)
+gt_simulator *gt_simulator_new(const gt_gpu_arch *arch, const char *python, int64_t timeout_s)
 {
     const char *path = getenv("GEMM_SIMULATOR_PATH");
     if (!path || !arch) return NULL;
     gt_simulator *s = gt_alloc_zero(1, sizeof *s);
     s->arch = arch;
+    s->timeout_s = timeout_s;
     s->python = python ? python : "python";
     s->folder = gt_path_folder(path);
     s->script = access(path, F_OK) == 0 ? gt_strdup(gt_path_name(path)) : NULL;
@@ -50,43 +53,33 @@ void gt_simulator_free(gt_simulator *s)
 
 /* ---- running ---- */
 
-/* Starts the command in the simulator's folder and connects its output to a pipe; -1 on failure. */
-static pid_t start(const gt_simulator *s, char *const *arguments, int *output)
-{
-    int ends[2];
-    pid_t child = -1;
-    if (pipe2(ends, O_CLOEXEC) != 0) return -1;
-    const int descriptors[] = {-1, ends[1], -1};
-    if (gt_child_spawn((const char *const *)arguments, s->folder, descriptors, 3, &child) != 0) child = -1;
-    close(ends[1]);
-    if (child == -1)
-        close(ends[0]);
-    else
-        *output = ends[0];
-    return child;
-}
-
 typedef struct running {
-    pid_t child;
+    gt_spawned child;
     int output; /* of the child */
 } running;
+
+/* Starts the command in the simulator's folder and connects its output to a pipe. */
+static bool start(const gt_simulator *s, char *const *arguments, running *r)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    const int descriptors[] = {-1, ends[1], -1};
+    bool started =
+        gt_child_spawn((const char *const *)arguments, s->folder, descriptors, 3, s->script, &r->child) == 0;
+    close(ends[1]);
+    if (started)
+        r->output = ends[0];
+    else
+        close(ends[0]);
+    return started;
+}
 
 /* Called if an error is raised while the simulator runs. */
 static void stop(void *context)
 {
-    const running *r = context;
+    running *r = context;
     close(r->output);
-    kill(r->child, SIGKILL);
-    int ignored;
-    gt_child_wait(r->child, &ignored);
-}
-
-static void read_all(int file, gt_buffer *text)
-{
-    char part[4096];
-    ssize_t got;
-    while ((got = read(file, part, sizeof part)) > 0 || (got < 0 && errno == EINTR))
-        if (got > 0 && text->len < MAX_OUTPUT_BYTES) gt_buffer_add(text, part, (size_t)got);
+    gt_child_abandon(&r->child);
 }
 
 static size_t count_digits(const char *text)
@@ -104,18 +97,21 @@ static double printed_time(const char *output)
     return (double)NAN;
 }
 
-static double run(const gt_simulator *s, char *const *arguments)
+static double run(gt_simulator *s, char *const *arguments)
 {
-    running r = {.output = -1};
-    r.child = start(s, arguments, &r.output);
-    if (r.child == -1) return (double)NAN;
+    running r;
+    if (!start(s, arguments, &r)) return (double)NAN;
     gt_guard_add(stop, &r);
     gt_buffer output = {0};
-    read_all(r.output, &output);
+    gt_spawn_end end = gt_child_finish(&r.child, (double)s->timeout_s, r.output, &output, MAX_OUTPUT_BYTES);
     gt_guard_remove(&r);
     close(r.output);
-    int ignored;
-    gt_child_wait(r.child, &ignored);
+    if (end.timed_out) {
+        gt_warn("%s: the GEMM simulator has not finished after %" PRId64
+                " s and was ended (--extension_timeout); it is not run again",
+                s->script, s->timeout_s);
+        s->gave_up = true;
+    }
     double time_us = printed_time(gt_buffer_str(&output).bytes);
     gt_buffer_free(&output);
     return time_us;
@@ -187,7 +183,7 @@ static double *time_slot(gt_simulator *s, const command_line *line)
 /* NaN if the simulator gives no result. */
 static double simulate(gt_simulator *s, const simulated_gemm *g)
 {
-    if (!s->script || !g->precision || !s->arch->name[0]) return (double)NAN;
+    if (!s->script || s->gave_up || !g->precision || !s->arch->name[0]) return (double)NAN;
     command_line line = {0};
     write_command(s, g, &line);
     double *time_us = time_slot(s, &line);

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -403,43 +402,4 @@ bool gt_child_run(const gt_child_setup *setup, gt_child_result *result, gt_error
     }
     if (w.log >= 0) close(w.log);
     return started;
-}
-
-/* ---- plain spawning ---- */
-
-int gt_child_spawn(const char *const *argv, const char *folder, const int *descriptors, size_t count,
-                   pid_t *child)
-{
-    enum { MOST = 8, ABOVE = 16 };
-    int copies[MOST], failure = count > MOST ? EINVAL : 0;
-    size_t made = 0;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    if (folder) posix_spawn_file_actions_addchdir_np(&actions, folder);
-    /* Copied to high numbers first: a descriptor may have the number that another one gets. */
-    for (; made < count && !failure; made++) {
-        copies[made] = descriptors[made] < 0 ? -1 : fcntl(descriptors[made], F_DUPFD_CLOEXEC, ABOVE);
-        if (descriptors[made] >= 0 && copies[made] < 0) failure = errno;
-    }
-    for (int i = 0; i < (int)made; i++) {
-        if (copies[i] >= 0)
-            posix_spawn_file_actions_adddup2(&actions, copies[i], i);
-        else
-            posix_spawn_file_actions_addopen(&actions, i, "/dev/null",
-                                             i == STDIN_FILENO ? O_RDONLY : O_WRONLY, 0);
-    }
-    if (!failure)
-        failure = posix_spawnp(child, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    for (size_t i = 0; i < made; i++)
-        if (copies[i] >= 0) close(copies[i]);
-    return failure;
-}
-
-bool gt_child_wait(pid_t child, int *status)
-{
-    *status = 0;
-    while (waitpid(child, status, 0) < 0)
-        if (errno != EINTR) return errno == ECHILD;
-    return true;
 }

@@ -7,10 +7,11 @@
  * Only one such command can run at a time, and only the command line may use it, because it installs signal
  * handlers while the command runs.
  *
- * gt_child_spawn only starts a program. */
+ * gt_child_spawn and gt_child_finish (spawn.c) are for the library: they leave signals alone. */
 #ifndef GT_OS_CHILD_H
 #define GT_OS_CHILD_H
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/interner.h"
 
@@ -49,13 +50,45 @@ typedef struct gt_child_result {
  * otherwise 126. True if it ran, whatever its exit code. */
 bool gt_child_run(const gt_child_setup *setup, gt_child_result *result, gt_error *error);
 
+/* ---- without signal handlers, for the library ---- */
+
+typedef struct gt_spawned {
+    pid_t pid;    /* also the number of its process group */
+    int lifeline; /* when the last copy of this descriptor is closed, the kernel ends the group */
+} gt_spawned;
+
 /* Starts a program that is looked up in PATH, in the current folder if `folder` is NULL, and returns at once.
  * It gets descriptors[0] as standard input, [1] as standard output and so on, /dev/null in place of -1, and
- * nothing else of ours. Signals are left alone. 0, or what errno would be. */
+ * after these one that only has to stay open (the lifeline), nothing else of ours. Its process group is new
+ * and ends with this program, however this one ends. `title` says what runs, for gt_child_end_all. 0, or what
+ * errno would be. */
 int gt_child_spawn(const char *const *argv, const char *folder, const int *descriptors, size_t count,
-                   pid_t *child);
-/* Waits for it to end. The status as waitpid gives it, or 0 if somebody else has taken it: a program that
- * uses the library may ignore SIGCHLD or wait for all its children. False sets errno. */
-bool gt_child_wait(pid_t child, int *status);
+                   const char *title, gt_spawned *child);
+
+typedef struct gt_spawn_end {
+    int status; /* as waitpid gives it; 0 if somebody else has taken it: a program that uses the library may
+                   ignore SIGCHLD or wait for all its children */
+    bool timed_out; /* it was ended after timeout_s */
+} gt_spawn_end;
+
+/* Waits for it to end, at most timeout_s seconds (0: any time), and ends what is left of its process group.
+ * Bytes that arrive at the descriptor `output` (-1: none) are appended to `kept` up to `most`; later ones are
+ * dropped. */
+gt_spawn_end gt_child_finish(gt_spawned *child, double timeout_s, int output, gt_buffer *kept, size_t most);
+/* Ends the process group at once. */
+void gt_child_abandon(gt_spawned *child);
+
+/* For the command line's signal handlers: ends the process groups of all programs that were started and not
+ * waited for, and says so on standard error. Async-signal-safe. */
+void gt_child_end_all(void);
+/* Has `called` called before the first program is started. */
+void gt_child_before_first(void (*called)(void));
+
+/* ---- Python ---- */
+
+/* The beginning of programs for `python -I -c`. Isolated mode keeps the current folder and the folder of a
+ * script from being searched for modules; this makes what the user has set up available again, after the
+ * standard library: absolute folders of PYTHONPATH and the user's own site-packages. */
+extern const char gt_python_prelude[];
 
 #endif

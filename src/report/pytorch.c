@@ -20,6 +20,7 @@ enum { ROWS_SHOWN = 10 };
 gt_pytorch_options gt_pytorch_options_default(void)
 {
     return (gt_pytorch_options){.coll_analysis = true,
+                                .python_timeout_s = 600,
                                 .short_threshold_us = 10,
                                 .short_bins = 100,
                                 .phase_options.decode_threshold = 10};
@@ -182,9 +183,11 @@ static bool add_performance_sheets(const gt_linked_view *trace, const gt_launche
                                    const gt_overlaps *overlaps, const gt_pytorch_options *options,
                                    gt_table_list *tables, gt_error *error)
 {
-    gt_perf *perf = gt_perf_new(
-        trace, launchers, overlaps,
-        (gt_perf_options){.gpu = options->gpu_arch, .python = options->python_path, .extension = extension});
+    gt_perf *perf = gt_perf_new(trace, launchers, overlaps,
+                                (gt_perf_options){.gpu = options->gpu_arch,
+                                                  .python = options->python_path,
+                                                  .python_timeout_s = options->python_timeout_s,
+                                                  .extension = extension});
     gt_op_sheets families = gt_op_sheets_make(perf, (gt_op_sheets_options){
                                                         .by_num_kernels = options->group_by_num_kernels,
                                                         .limited = options->topk_roofline_ops.given,
@@ -399,15 +402,34 @@ static bool run_extension(gt_pytorch_linked *trace, const gt_extension_source *s
     return true;
 }
 
-/* The sheets of an extension come last; a sheet with the name of another one replaces it. */
+/* Whether a sheet of an extension has all columns of the sheet that it replaces, with the same types. Whole
+ * numbers become floats where the other sheet has floats. */
+static bool has_columns_of(gt_table *sheet, const gt_table *replaced)
+{
+    for (size_t c = 0; c < replaced->column_count; c++) {
+        gt_type type = replaced->columns[c].type;
+        size_t found = gt_table_find(sheet, gt_col_named(replaced->columns[c].name));
+        if (found == SIZE_MAX) return false;
+        if (type == GT_TYPE_FLOAT && sheet->columns[found].type == GT_TYPE_INT)
+            gt_table_make_float(sheet, found);
+        if (sheet->columns[found].type != type) return false;
+    }
+    return true;
+}
+
+/* The sheets of an extension come last; a sheet with the name of another one replaces it. What reads sheets
+ * by name, such as the summary, may rely on their columns, so it does not get sheets with other ones. */
 static void add_extension_sheets(gt_extension_reply *answer, gt_table_list *tables)
 {
     for (size_t i = 0; i < answer->sheet_count; i++) {
         size_t at = 0;
         while (at < tables->count && strcmp(tables->items[at]->name, answer->sheets[i]->name) != 0) at++;
         if (at == tables->count) {
+            answer->sheets[i]->is_foreign = true;
             gt_table_list_add(tables, answer->sheets[i]);
         } else {
+            answer->sheets[i]->is_foreign =
+                tables->items[at]->is_foreign || !has_columns_of(answer->sheets[i], tables->items[at]);
             gt_table_free(tables->items[at]);
             tables->items[at] = answer->sheets[i];
         }

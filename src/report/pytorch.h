@@ -48,6 +48,7 @@ typedef struct gt_pytorch_options {
     gt_phase_options phase_options;
     const gt_gpu_arch *gpu_arch; /* for roofline columns; may be NULL */
     const char *python_path;     /* runs a GEMM simulator; NULL: "python" */
+    int64_t python_timeout_s;    /* of the extension, and of one run of the simulator; 0: none */
     bool extra_sheets;           /* sheets that TraceLens does not have */
     bool extra;                  /* the sheets of gt_extra_tables, as rank 0 */
     gt_hta_options extra_options;

@@ -118,6 +118,7 @@ static const struct {
     {"python_path", STRING, AT(pytorch.python_path), 0, PYTORCH},
     {"comparison_json_path", STRING, AT(comparison_json_path), 0, PYTORCH},
     {"extension_file", STRING, AT(extension_file), 0, PYTORCH},
+    {"extension_timeout", SPECIAL, 0, 0, PYTORCH},
     {"inference_phase_analysis", FLAG, AT(pytorch.phases), 0, PYTORCH},
     {"phase_detection_method", SPECIAL, 0, 0, PYTORCH},
     {"decode_threshold", INT, AT(pytorch.phase_options.decode_threshold), 0, PYTORCH},
@@ -237,6 +238,9 @@ static bool set_special(gt_report_options *options, const char *name, const char
     if (strcmp(name, "threads") == 0) {
         if (number < 1 || number > THREADS_MAX) return false;
         options->read.threads = (unsigned)number;
+    } else if (strcmp(name, "extension_timeout") == 0) {
+        if (number < 0) return false;
+        options->pytorch.python_timeout_s = number;
     } else if (strcmp(name, "topk_kernels") == 0) {
         options->rocprof.limit_details = true;
         options->rocprof.topk_kernels = number;
@@ -303,8 +307,9 @@ void gt_report_options_warn(const gt_report_options *options, unsigned kinds, co
 
 bool gt_report_options_check(const gt_report_options *options, gt_error *error)
 {
-    return !options->gpu_arch_json_path || !options->gpu_arch_platform ||
-           gt_fail(error, "gpu_arch_platform: not allowed with gpu_arch_json_path");
+    if (options->gpu_arch_json_path && options->gpu_arch_platform)
+        return gt_fail(error, "gpu_arch_platform: not allowed with gpu_arch_json_path");
+    return true;
 }
 
 /* ---- communication kernels ---- */
@@ -374,7 +379,8 @@ static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path,
     report->extension = (gt_extension_source){.file = options->extension_file,
                                               .trace_path = path,
                                               .python = options->pytorch.python_path,
-                                              .arch = options->pytorch.gpu_arch};
+                                              .arch = options->pytorch.gpu_arch,
+                                              .timeout_s = options->pytorch.python_timeout_s};
     if (options->extension_file) options->pytorch.extension = &report->extension;
     gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(&options->pytorch)};
     gt_pytorch_read *events = gt_kineto_read_stream(stream, keep, &options->read, error);

@@ -10,7 +10,8 @@
 void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, gt_col label, gt_col time,
                      gt_col percent)
 {
-    const gt_column *labels = gt_table_column(table, label), *times = gt_table_column(table, time);
+    const gt_column *labels = gt_table_column_of(table, label, GT_TYPE_STRING);
+    const gt_column *times = gt_table_column_of(table, time, GT_TYPE_FLOAT);
     const gt_column *percents = gt_table_column(table, percent);
     gt_bar *bars = gt_alloc(table->row_count * sizeof *bars);
     for (size_t row = 0; row < table->row_count; row++)

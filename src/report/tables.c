@@ -20,11 +20,17 @@ void gt_table_list_insert_after(gt_table_list *list, gt_sheet name, gt_table *ta
     list->items[place] = table;
 }
 
-const gt_table *gt_table_list_find(const gt_table_list *list, gt_sheet name)
+const gt_table *gt_table_list_find_any(const gt_table_list *list, gt_sheet name)
 {
     for (size_t i = 0; i < list->count; i++)
         if (gt_table_is(list->items[i], name)) return list->items[i];
     return NULL;
+}
+
+const gt_table *gt_table_list_find(const gt_table_list *list, gt_sheet name)
+{
+    const gt_table *found = gt_table_list_find_any(list, name);
+    return found && !found->is_foreign ? found : NULL;
 }
 
 void gt_table_list_free(gt_table_list *list)

@@ -119,6 +119,14 @@ void gt_column_index_free(gt_column_index *index)
     *index = (gt_column_index){0};
 }
 
+gt_column *gt_table_column_of(const gt_table *table, gt_col name, gt_type type)
+{
+    gt_column *column = gt_table_column(table, name);
+    if (column->type != type)
+        gt_raise_internal("column '%s' of table '%s' has another type", name.name, table->name);
+    return column;
+}
+
 void gt_table_drop_column(gt_table *table, size_t column)
 {
     gt_table_move_column(table, column, table->column_count - 1);

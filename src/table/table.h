@@ -108,6 +108,7 @@ typedef struct gt_table {
     gt_column *columns;
     size_t column_count, column_capacity;
     size_t row_count; /* of every column */
+    bool is_foreign;  /* not made by the program: may have other columns and types than its name suggests */
 } gt_table;
 
 gt_table *gt_table_new(gt_sheet sheet, gt_interner *strings);
@@ -174,6 +175,9 @@ typedef struct gt_cell {
 gt_cell gt_table_cell(const gt_table *table, size_t column, size_t row);
 /* The type of all values of a column. False if they have several types (only possible in a STRING column). */
 bool gt_column_value_type(const gt_column *column, size_t row_count, gt_type *type);
+
+/* The same, for callers that use its array: another type is an internal error, too. */
+gt_column *gt_table_column_of(const gt_table *table, gt_col name, gt_type type);
 
 /* LIST cells. A new LIST column has INT elements; gt_list_of sets another type and returns the column of the
  * elements: gt_list_of(gt_list_of(&table->columns[c], GT_TYPE_LIST), GT_TYPE_INT) makes a column of lists of

@@ -431,7 +431,7 @@ def replay_with_tools(binary):
         stand_in(folder, "amd-smi", "")
         stand_in(folder, "hipblaslt-bench", f"echo \"$@\" >> bench_arguments\n/bin/cat <<'END'\n{BENCH_OUTPUT}END\n")
         stand_in(folder, "MIOpenDriver", f"echo \"$@\" >> driver_arguments\n/bin/cat <<'END'\n{MIOPEN_OUTPUT}END\n")
-        # The arguments are: -c SCRIPT MODE OP DIMS TYPES STRIDES CONCRETE. It logs nothing, so commands come from shapes.
+        # The arguments are: -Ic SCRIPT MODE OP DIMS TYPES STRIDES CONCRETE. It logs nothing, so commands come from shapes.
         stand_in(folder, "python3", "[ \"$3\" = time ] && echo 120\n[ \"$3\" = time ] && echo \"$4 $5 $6 $7 $8\" >> ops\nexit 0\n")
         done = run_replay(binary, folder)
         if done.code or "Dependency" in done.stdout:
@@ -526,6 +526,41 @@ def replay_that_fails(binary):
     return check
 
 
+def replay_beside_modules(binary):
+    """Modules beside the traces and in the current folder are not imported; torch comes from PYTHONPATH, after the library."""
+    def check(folder):
+        put(folder, "t/t_rank_0.json", trace_of_ops([("aten::mm", MM, 90)]))
+        stolen = "open(%r, 'a').write(__file__)\n" % os.path.join(folder, "stolen")
+        for name in ("json", "ast", "torch", "site", "os"):
+            put(folder, name + ".py", stolen.encode())
+            put(folder, f"t/{name}.py", stolen.encode())
+        put(folder, "modules/torch.py", b"import sys\nprint('imported', file=open('seen', 'w'))\nsys.exit(1 if len(sys.argv) > 1 else 0)\n")
+        put(folder, "modules/json.py", stolen.encode())
+        for path, imported in ((":", False), (".", False), (os.path.join(folder, "modules"), True)):
+            done = run(["/usr/bin/env", "PYTHONPATH=" + path, binary, "batch", "-b", "t", "-r", "--output_csvs_dir", "out"], cwd=folder)
+            if done.code or os.path.exists(os.path.join(folder, "stolen")):
+                return [f"PYTHONPATH={path}: exit {done.code}, stolen: {os.path.exists(os.path.join(folder, 'stolen'))}: {done.stderr}"]
+            if os.path.exists(os.path.join(folder, "seen")) != imported:
+                return [f"PYTHONPATH={path}: torch was {'not ' * imported}imported"]
+        return []
+    return check
+
+
+def replay_without_end(binary):
+    """A torch that never answers is ended, with a warning; the report is written."""
+    def check(folder):
+        put(folder, "t/t_rank_0.json", trace_of_ops([("aten::mm", MM, 90)]))
+        put(folder, "modules/torch.py", b"import time, sys\nwhile len(sys.argv) > 1: time.sleep(9)\n")
+        done = run(["/usr/bin/env", "PYTHONPATH=" + os.path.join(folder, "modules"), binary, "batch", "-b", "t", "-r", "--replay_timeout", "1",
+                    "--output_csvs_dir", "out"], cwd=folder)
+        problems = [] if done.code == 0 else [f"exit {done.code}: {done.stderr}"]
+        if "python3: not finished after 1 s and ended (--replay_timeout)" not in done.stderr:
+            problems.append(done.stderr)
+        gemm, = sheet_of(folder, "gemm_node_replay")
+        return problems + expect(gemm, {"gemm no.": 0, "Avg. replay time (us)": None})
+    return check
+
+
 def cases(binary):
     yield Case("two ranks with collectives", two_ranks_with_collectives(binary))
     yield Case("ranks that disagree", two_ranks_with_collectives(binary, mismatch=True))
@@ -537,6 +572,8 @@ def cases(binary):
     yield Case("replay from logs", replay_with_log(binary))
     yield Case("replay without tools", replay_without_tools(binary))
     yield Case("replay that fails", replay_that_fails(binary))
+    yield Case("replay beside modules", replay_beside_modules(binary))
+    yield Case("replay without end", replay_without_end(binary))
     for name, options, ranks, arguments in (
             ("plain", {}, (0,), ()), ("three ranks, threads", {"collectives": True}, (0, 2, 10), ("--threads", "3")),
             ("one thread", {"collectives": True, "odd_events": True}, (1, 3), ("--threads", "1")),

@@ -8,7 +8,10 @@ agree with gputally's own models of the same ops.
 """
 import json
 import os
+import signal
+import subprocess
 import sys
+import time
 
 from tests.common import harness
 from tests.common.harness import Case
@@ -326,9 +329,207 @@ WRONG = [
      "    a, b = (tree.get_UID2event(tree.name2event_uids[n][0]) for n in ('aten::add', 'aten::addmm'))\n"
      "    a['children'].append(b['UID'])\n", ["child of two events"]),
     ("a missing parent", "def tree_postprocess_extension(tree):\n    tree.events[0]['parent'] = 12345\n",
-     ["invalid reply from the extension, part \"parents\""]),
-    ("an exit", "import os\nos._exit(7)\n", ["python3: exited with status 7"]),
+     ["my_extension.py: invalid reply, part \"parents\""]),
+    ("an exit", "import os\nos._exit(7)\n", ["my_extension.py: python3 exited with status 7"]),
+    ("an exit without a status", "import os\nos._exit(0)\n", ["my_extension.py: it ended without a complete reply"]),
+    ("sys.exit", "import sys\n\nsys.exit(3)\n", ["my_extension.py, line 3: SystemExit: 3"]),
+    ("an interrupt", "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n",
+     ["my_extension.py, line", "KeyboardInterrupt"]),
+    ("a signal", "import os\nos.kill(os.getpid(), 9)\n", ["my_extension.py: python3 was terminated by signal 9 (Killed)"]),
+    ("an error of several lines", "raise ValueError('one\\n  two')\n", ["my_extension.py, line 1: ValueError: one two"]),
+    ("closed descriptors", "import os\nos.closerange(0, 64)\n", ["my_extension.py: python3 exited with status"]),
+    ("sheets that are not a dict", "def get_additional_dataframes_extension(tree):\n    return [1]\n",
+     ["my_extension.py: AttributeError"]),
+    ("a sheet name with a NUL", "class T:\n    columns = []\ndef get_additional_dataframes_extension(tree):\n"
+     "    return {'\\0a': T()}\n", ["my_extension.py: invalid reply, part \"tables\""]),
+    ("an event that is not a dict", "def tree_postprocess_extension(tree):\n    tree.events.append(7)\n", ["my_extension.py: AttributeError"]),
+    ("a name that is a number", "def tree_postprocess_extension(tree):\n"
+     "    tree.events.append({'UID': len(tree.events), 'cat': 'cpu_op', 'name': 7})\n", ["my_extension.py: invalid reply, part \"added\""]),
 ]
+
+# ---- sheets with other columns than gputally's ----
+
+SHAPES = {
+    "numbers for names": "Table(type=[1, 2], **{'time ms': [4e9, 7], 'percent': ['a', 'b']})",
+    "no columns": "Table()",
+    "no rows": "Table(type=[], **{'time ms': [], 'percent': []})",
+    "other columns": "Table(**{'name': [1], 'op category': [2**40]})",
+    "huge numbers": "Table(type=[2**62], name=[2**62], **{'op category': [2**62], 'Kernel name': [2**62], 'time ms': ['x']})",
+    "numbers beyond 64 bits": "Table(type=[2**70, 1], name=[-2**70, 1], **{'op category': [10**400, 1]})",
+    "nulls": "Table(type=[None], name=[None], **{'op category': [None], 'time ms': [None], 'percent': [None]})",
+    "booleans": "Table(type=[True], name=[False], **{'op category': [True], 'total_direct_kernel_time_ms': [True]})",
+    "lists": "Table(type=[[1]], name=[{1: 2}], **{'op category': [(1,)], 'time ms': [object]})",
+    "the same column twice": "Twice(type=['a'])",
+    "infinite numbers": "Table(type=['a'], **{'time ms': [float('inf')], 'percent': [float('nan')]})",
+}
+SHEETS = ("gpu_timeline", "ops_summary_by_category", "ops_summary", "ops_summary_prefill", "ops_summary_decode", "kernel_summary",
+          "ops_unique_args", "unified_perf_summary", "coll_analysis", "GEMM", "an/other\x1b[31m sheet", "x" * 300, ".", "CON")
+
+
+def check_shape(shape):
+    """Whatever an extension puts in place of sheets that the summary shows, the report is whole."""
+    def check(binary, folder):
+        extension = TABLES.split("def get_additional")[0] + f"""
+class Twice(Table):
+    def __init__(self, **columns):
+        super().__init__(**columns)
+        self.columns = self.columns * 2
+
+def get_additional_dataframes_extension(tree):
+    return {{name: {SHAPES[shape]} for name in {SHEETS!r}}}
+"""
+        problems = []
+        for options in ((), ("--enable_kernel_summary", "--inference_phase_analysis"), ("--legacy_sheet_names",)):
+            for name, text in (("trace.json", json.dumps(trace())), ("my_extension.py", extension)):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
+                    out.write(text)
+            done = harness.run([binary, "pytorch", "trace.json", "--output_csvs_dir", "sheets", "--output_xlsx_path", "out.xlsx",
+                                "--output_db", "out.db", "--extension_file", "my_extension.py", *options], cwd=folder)
+            problems += done.problems() + compare("exit code", done.code, 0) + ([done.stderr] if done.code else [])
+            if not done.code and len(os.listdir(os.path.join(folder, "sheets"))) < len(SHEETS):
+                problems.append("sheets are missing")
+            if not done.code and not all(os.path.exists(os.path.join(folder, f)) for f in ("out.xlsx", "out.db")):
+                problems.append("a file is missing")
+        return problems
+    return check
+
+
+def check_same_columns(binary, folder):
+    """A sheet with the columns of the one that it replaces is shown in its place; whole numbers may be whole."""
+    done = run(binary, folder, TABLES.split("def get_additional")[0] + """
+def get_additional_dataframes_extension(tree):
+    return {"gpu_timeline": Table(type=["my_row"], **{"time ms": [3], "percent": [50]})}
+""")
+    loud = harness.run([binary, "pytorch", "trace.json", "--output_csvs_dir", "sheets", "--extension_file", "my_extension.py"], cwd=folder)
+    return done.problems() + loud.problems() + ([] if "my_row" in loud.stdout else [f"not in the summary: {loud.stdout}"])
+
+
+# ---- extensions that do not end ----
+
+LOOP = "import os, sys\nprint('started', os.getpid(), os.getpgrp(), flush=True)\n"
+
+
+def is_alive(pid):
+    """Whether a process runs; one that has ended but was not waited for does not."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+def start_endless(binary, folder, extension, *options):
+    """The running program, and the numbers of the extension's processes."""
+    for name, text in (("trace.json", json.dumps(trace())), ("my_extension.py", extension)):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
+            out.write(text)
+    child = subprocess.Popen([binary, "pytorch", "trace.json", "--output_csvs_dir", "sheets", "--extension_file", "my_extension.py",
+                              *options], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    line = child.stderr.readline()
+    while line and not line.startswith("started"):
+        line = child.stderr.readline()
+    return child, [int(word) for word in line.split()[1:]]
+
+
+ENDLESS = {
+    "a loop": LOOP + "while True: pass\n",
+    "a loop that catches everything": LOOP + "while True:\n    try:\n        while True: pass\n    except BaseException: pass\n",
+    "ignored signals": "import signal, time\nfor s in (2, 15, 1): signal.signal(s, signal.SIG_IGN)\n" + LOOP + "time.sleep(3600)\n",
+    "a fork": "import os, time\nchild = os.fork()\nif child == 0: time.sleep(3600)\nprint('started', os.getpid(), child, flush=True)\n"
+              "while True: pass\n",
+}
+
+
+def check_signal(extension, number):
+    """A signal to gputally ends the extension's processes and names the extension."""
+    def check(binary, folder):
+        child, processes = start_endless(binary, folder, extension)
+        problems = [] if processes and is_alive(processes[0]) else ["the extension did not start"]
+        child.send_signal(number)
+        stderr = child.communicate(timeout=harness.WALL_SECONDS)[1]
+        problems += compare("ended by", child.returncode, -number)
+        problems += [f"process {p} is left" for p in processes if not wait_until(lambda: not is_alive(p))]
+        if number != signal.SIGKILL:
+            problems += compare("stderr", stderr, "gputally: my_extension.py: interrupted\n")
+        return problems + compare("files", os.path.exists(os.path.join(folder, "sheets")), False)
+    return check
+
+
+def check_timeout(extension):
+    def check(binary, folder):
+        child, processes = start_endless(binary, folder, extension, "--extension_timeout", "1")
+        stderr = child.communicate(timeout=harness.WALL_SECONDS)[1]
+        problems = compare("exit code", child.returncode, 1)
+        problems += compare("stderr", stderr, "gputally: trace.json: my_extension.py: not finished after 1 s and ended (--extension_timeout)\n")
+        problems += [f"process {p} is left" for p in processes if not wait_until(lambda: not is_alive(p))]
+        return problems + compare("files", os.path.exists(os.path.join(folder, "sheets")), False)
+    return check
+
+
+def check_left_behind(binary, folder):
+    """A process that the extension leaves behind in its group ends with it, and the report is written."""
+    done = run(binary, folder, "import os, time\nchild = os.fork()\nif child == 0:\n    time.sleep(3600)\nprint(child, file=open('pid', 'w'))\n")
+    with open(os.path.join(folder, "pid"), encoding="utf-8") as file:
+        pid = int(file.read())
+    return done.problems() + ([] if wait_until(lambda: not is_alive(pid)) else ["it is left"]) + compare(
+        "launchers", len(sheet(folder, "ops_summary")), 3)
+
+
+def check_two_returns(binary, folder):
+    """A fork that returns from the extension, too, does not reply a second time."""
+    done = run(binary, folder, "import os\ndef tree_postprocess_extension(tree):\n    if os.fork(): os.wait()\n")
+    return done.problems() + compare("launchers", len(sheet(folder, "ops_summary") or []), 3)
+
+
+def check_output(binary, folder):
+    """Much output of an extension goes to standard error; none of it reaches standard output."""
+    done = run(binary, folder, "import os, sys\nprint('x' * 3000000)\nos.write(1, b'y' * 100000)\nsys.stdout.close()\n")
+    return done.problems() + compare("stdout", done.stdout, "") + compare("stderr", len(done.stderr), 3100001)
+
+
+def check_time_limits(binary, folder):
+    problems = []
+    done = run(binary, folder, "", "--extension_timeout", "0")
+    problems += done.problems() + compare("without a limit", done.code, 0)
+    for value, code in (("-1", 2), ("x", 2)):
+        problems += compare(value, run(binary, folder, "", "--extension_timeout", value).code, code)
+    return problems
+
+
+# ---- modules beside the files ----
+
+STOLEN = "import os\nopen(os.path.join(os.environ['STOLEN'], 'stolen'), 'a').write(__file__ + chr(10))\n"
+
+
+def check_modules(binary, folder):
+    """Modules of the current folder, of the trace's folder and of the extension's folder are not imported, also not through
+    relative entries of PYTHONPATH. Absolute entries are searched, after the standard library."""
+    problems = []
+    places = {name: os.path.join(folder, name) for name in ("here", "traces", "extensions", "path")}
+    for name, place in places.items():
+        os.mkdir(place)
+        for module in ("json", "os", "pandas", "math", "sitecustomize", "usercustomize", "collections", "my_module"):
+            with open(os.path.join(place, module + ".py"), "w", encoding="utf-8") as out:
+                out.write(STOLEN if module != "my_module" else f"place = {name!r}\n")
+    with open(os.path.join(places["traces"], "trace.json"), "w", encoding="utf-8") as out:
+        json.dump(trace(), out)
+    for number, (path, expected) in enumerate((("", "none"), (":", "none"), (".", "none"), ("../traces", "none"), (places["path"], "path"))):
+        with open(os.path.join(places["extensions"], f"extension{number}.py"), "w", encoding="utf-8") as out:
+            out.write("import json, os, math, collections\ntry:\n    from my_module import place\nexcept ImportError:\n    place = 'none'\n"
+                      f"assert place == {expected!r}, place\n")
+        env = {**os.environ, "PYTHONPATH": path, "STOLEN": folder}
+        done = harness.run([binary, "pytorch", "../traces/trace.json", "--output_csvs_dir", "../sheets", "--quiet", "--extension_file",
+                            f"../extensions/extension{number}.py"], cwd=places["here"], env=env)
+        problems += [f"PYTHONPATH={path!r}: {text}" for text in done.problems() + compare("stderr", done.stderr, "")]
+    stolen = os.path.join(folder, "stolen")
+    return problems + ([open(stolen, encoding="utf-8").read()] if os.path.exists(stolen) else [])
 
 
 def check_wrong(extension, words):
@@ -374,6 +575,18 @@ def cases():
     yield Case("missing files and interpreters", check_places)
     for name, extension, words in WRONG:
         yield Case("wrong: " + name, check_wrong(extension, words))
+    for name in SHAPES:
+        yield Case("sheets with other columns: " + name, check_shape(name))
+    yield Case("a sheet with the same columns", check_same_columns)
+    for name, extension in ENDLESS.items():
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
+            yield Case(f"endless: {name}, {number.name}", check_signal(extension, number))
+        yield Case(f"endless: {name}, time limit", check_timeout(extension))
+    yield Case("a process left behind", check_left_behind)
+    yield Case("a fork that returns", check_two_returns)
+    yield Case("much output", check_output)
+    yield Case("time limits", check_time_limits)
+    yield Case("modules beside the files", check_modules)
 
 
 def check_nothing(binary, folder):

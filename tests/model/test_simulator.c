@@ -52,7 +52,7 @@ static setting begin(void)
     fclose(file);
     setenv("GEMM_SIMULATOR_PATH", path, 1);
     s.models = gt_models_new(s.strings);
-    s.simulator = gt_simulator_new(&arch, "/bin/sh");
+    s.simulator = gt_simulator_new(&arch, "/bin/sh", 0);
     assert_non_null(s.simulator);
     return s;
 }
@@ -138,11 +138,11 @@ static void test_no_script(void **state)
     double us;
     gt_simulator_free(s.simulator);
     setenv("GEMM_SIMULATOR_PATH", "/no/such/script", 1);
-    s.simulator = gt_simulator_new(&arch, NULL);
+    s.simulator = gt_simulator_new(&arch, NULL, 0);
     assert_false(simulate(&s, "aten::mm", "[[10,20],[20,30]]", "[\"float\",\"float\"]", "[]", false, &us));
-    assert_null(gt_simulator_new(NULL, NULL));
+    assert_null(gt_simulator_new(NULL, NULL, 0));
     unsetenv("GEMM_SIMULATOR_PATH");
-    assert_null(gt_simulator_new(&arch, NULL));
+    assert_null(gt_simulator_new(&arch, NULL, 0));
     end(&s);
 }
 
@@ -187,11 +187,52 @@ static void test_rates(void **state)
     assert_near(m.pct_simulated, 20);
 }
 
+/* A process that has ended may wait for its parent for some time. */
+static bool is_running(int pid)
+{
+    char path[64], state = 'X';
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    bool known = fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
+    fclose(file);
+    return known && state != 'Z' && state != 'X';
+}
+
+/* A run that takes too long is ended with all that it started, and there is no second one. */
+static void test_time_limit(void **state)
+{
+    (void)state;
+    setting s = begin();
+    char path[128];
+    double time_us;
+    in_folder(&s, "simulate.sh", path);
+    FILE *file = fopen(path, "w");
+    fputs("sleep 1000 &\necho $! >>log\nsleep 1000\n", file);
+    fclose(file);
+    gt_simulator_free(s.simulator);
+    s.simulator = gt_simulator_new(&arch, "/bin/sh", 1);
+    for (int i = 0; i < 2; i++) {
+        const char *dims = i ? "[[2,3],[3,5]]" : "[[2,3],[3,4]]";
+        assert_false(simulate(&s, "aten::mm", dims, "[\"float\",\"float\"]", "[\"\",\"\"]", false, &time_us));
+    }
+    in_folder(&s, "log", path);
+    file = fopen(path, "r");
+    int runs = 0, left = 0;
+    for (int number; fscanf(file, "%d", &number) == 1; runs++) left = number;
+    fclose(file);
+    assert_int_equal(runs, 1);
+    bool runs_on = true;
+    for (int i = 0; i < 500 && (runs_on = is_running(left)); i++) usleep(20000);
+    assert_false(runs_on);
+    end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),      cmocka_unit_test(test_no_answer), cmocka_unit_test(test_no_script),
-        cmocka_unit_test(test_attention), cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_attention), cmocka_unit_test(test_rates),     cmocka_unit_test(test_time_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,25 +85,25 @@ static void files_are_asked_about(void **state)
 static void programs_get_their_descriptors(void **state)
 {
     (void)state;
-    int ends[2], input[2], status;
-    char printed[64] = "";
-    pid_t child;
+    int ends[2], input[2];
+    gt_spawned child;
+    gt_buffer printed = {0};
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(pipe(input), 0);
     assert_int_equal(write(input[1], "in", 2), 2);
     close(input[1]);
     static const char *const argv[] = {"sh", "-c", "cat <&3; pwd; cat; echo lost >&2; exit 7", NULL};
-    assert_int_equal(gt_child_spawn(argv, "/usr", (int[]){-1, ends[1], -1, input[0]}, 4, &child), 0);
+    assert_int_equal(gt_child_spawn(argv, "/usr", (int[]){-1, ends[1], -1, input[0]}, 4, "sh", &child), 0);
     close(ends[1]);
     close(input[0]);
-    size_t len = 0;
-    for (ssize_t got; (got = read(ends[0], printed + len, sizeof printed - 1 - len)) > 0;) len += (size_t)got;
+    gt_spawn_end end = gt_child_finish(&child, 0, ends[0], &printed, 5);
     close(ends[0]);
-    assert_true(gt_child_wait(child, &status));
-    assert_int_equal(WEXITSTATUS(status), 7);
-    assert_string_equal(printed, "in/usr\n");
+    assert_int_equal(WEXITSTATUS(end.status), 7);
+    assert_false(end.timed_out);
+    assert_string_equal(gt_buffer_str(&printed).bytes, "in/us"); /* the rest is dropped */
+    gt_buffer_free(&printed);
     static const char *const missing[] = {"gputally-no-such-program", NULL};
-    assert_int_equal(gt_child_spawn(missing, NULL, (int[]){-1, -1, -1}, 3, &child), ENOENT);
+    assert_int_equal(gt_child_spawn(missing, NULL, (int[]){-1, -1, -1}, 3, "none", &child), ENOENT);
 }
 
 int main(void)

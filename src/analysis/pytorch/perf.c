@@ -25,7 +25,7 @@ gt_perf *gt_perf_new(const gt_linked_view *trace, const gt_launchers *launchers,
     gt_perf *p = gt_alloc_zero(1, sizeof *p);
     p->arch = options.gpu;
     p->asked_launcher = GT_NO_EVENT;
-    p->simulator = gt_simulator_new(options.gpu, options.python);
+    p->simulator = gt_simulator_new(options.gpu, options.python, options.python_timeout_s);
     p->trace = trace;
     p->launchers = launchers;
     p->overlaps = overlaps;

@@ -47,9 +47,10 @@ typedef struct gt_perf {
 } gt_perf;
 
 typedef struct gt_perf_options {
-    const gt_gpu_arch *gpu;  /* NULL: not known */
-    const char *python;      /* interpreter that runs the GEMM simulator; NULL: "python" */
-    gt_extension *extension; /* NULL: none */
+    const gt_gpu_arch *gpu;   /* NULL: not known */
+    const char *python;       /* interpreter that runs the GEMM simulator; NULL: "python" */
+    int64_t python_timeout_s; /* of one run of the simulator; 0: none */
+    gt_extension *extension;  /* NULL: none */
 } gt_perf_options;
 
 /* Borrows all of its arguments; `overlaps` may be NULL. */

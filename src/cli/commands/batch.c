@@ -36,6 +36,8 @@ static const gt_option report_options[] = {
      "and MIOpenDriver; add the sheets gemm_node_replay and conv_node_replay, and write the commands next to "
      "the traces",
      .needs = "!dry_run"},
+    {"replay_timeout", GT_OPTION_INT, "SECONDS", "600",
+     "stop a program of --node_replay after SECONDS; 0: never", .needs = "node_replay"},
 };
 static const gt_option_group report_group = {"Sheets", report_options, GT_LENGTH(report_options)};
 
@@ -74,6 +76,7 @@ typedef struct batch {
     FILE *out; /* NULL: --quiet */
     bool replays;
     gt_replay_tools tools; /* if it does */
+    int64_t replay_timeout_s;
 } batch;
 
 static void print_line(const batch *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -157,6 +160,7 @@ static bool add_replay(const batch *b, const char *folder, gt_batch_group group,
                                    .arguments = ranks->arguments[group],
                                    .folder = folder,
                                    .tools = b->tools,
+                                   .timeout_s = b->replay_timeout_s,
                                    .out = b->out};
     gt_table *results = gt_node_replay_run(&replay, error);
     if (results) gt_table_list_insert_after(tables, name, results);
@@ -262,7 +266,7 @@ static gt_exit make_all(batch *b)
         print_line(
             b, "==================== Failed to extract rank number from trace filename ====================");
     if (!b->files.count) return found_nothing(b);
-    if (b->replays) b->tools = gt_replay_tools_find(b->out);
+    if (b->replays) b->tools = gt_replay_tools_find(b->out, b->replay_timeout_s);
     for (size_t i = 0; i < b->files.count; i++)
         if (!make_folder(b, &b->files.folders[i], &status)) break;
     return status;
@@ -326,6 +330,9 @@ gt_exit gt_cmd_batch(const gt_call *call)
         return gt_usage_error(call->program, "the following arguments are required: -b");
     if (!gt_common_apply(call, &b.read, &error)) return gt_usage_error(call->program, "%s", error.text);
     b.replays = gt_arguments_flag(arguments, "node_replay") && !gt_arguments_flag(arguments, "dry_run");
+    b.replay_timeout_s = gt_arguments_int(arguments, "replay_timeout");
+    if (b.replay_timeout_s < 0)
+        return gt_usage_error(call->program, "argument --replay_timeout: must not be negative");
     b.search = (gt_batch_search){
         .base = gt_arguments_value(arguments, "base_dir")->text,
         .extension = gt_arguments_value(arguments, "extension")->text,

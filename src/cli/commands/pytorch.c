@@ -70,6 +70,9 @@ static const gt_option pytorch_comparison_options[] = {
      "compare with a second trace: add the sheet diff_stats and columns in unified_perf_summary"},
     {"extension_file", GT_OPTION_STRING, "FILE", NULL,
      "load your own ops, models, categories or sheets from a Python file (docs/extensions.md)"},
+    {"extension_timeout", GT_OPTION_INT, "SECONDS", "600",
+     "stop the extension, or a run of the GEMM simulator, after SECONDS; 0: never",
+     .needs = "extension_file,$GEMM_SIMULATOR_PATH"},
 };
 const gt_option_group gt_pytorch_comparison_group = {
     "PyTorch comparison and extensions", pytorch_comparison_options, GT_LENGTH(pytorch_comparison_options)};
@@ -189,6 +192,8 @@ gt_exit gt_pytorch_check(const gt_call *call)
     if (gt_gpu_options_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     if (gt_communication_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     if (check_choice(call, "gpu_peaks", peak_set, GT_PEAK_SETS) != GT_EXIT_DONE) return GT_EXIT_USAGE;
+    if (gt_arguments_int(&call->arguments, "extension_timeout") < 0)
+        return gt_usage_error(call->program, "argument --extension_timeout: must not be negative");
     return check_phase_options(call);
 }
 
