@@ -264,6 +264,7 @@ typedef struct write_call {
     const char *trace_path;
     write_function *write;
     const char *path;
+    bool csv_safe;
     bool is_written;
     gt_error error;
 } write_call;
@@ -272,6 +273,7 @@ static void write_tables(void *context)
 {
     write_call *call = context;
     gt_output *output = gt_output_new();
+    gt_output_set_csv_safe(output, call->csv_safe);
     call->is_written =
         (!gt_path_is_same_file(call->path, call->trace_path) ||
          gt_fail(&call->error, "%s: output path is the input trace", call->path)) &&
@@ -287,8 +289,11 @@ static bool write_document(const gputally_report *report, write_function *write,
         return give_error(report ? "output path is NULL" : "report is NULL", error, error_size);
     gt_heap *heap = gt_heap_new();
     if (!heap) return give_error(no_memory, error, error_size);
-    write_call call = {
-        .tables = &report->report.tables, .trace_path = report->trace_path, .write = write, .path = path};
+    write_call call = {.tables = &report->report.tables,
+                       .trace_path = report->trace_path,
+                       .write = write,
+                       .path = path,
+                       .csv_safe = report->report.options.csv_safe};
     gt_guard_options guard = {
         .heap = heap, .warning = report->warning, .warning_context = report->warning_context};
     blocked_signal blocked = block_file_size_signal();

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/guard.h"
 #include "base/memory.h"
+#include "base/printing.h"
 #include "base/repeats.h"
 
 #include <pthread.h>
@@ -23,7 +24,7 @@ static gt_repeats *repeats; /* warnings printed so far */
 
 static void print_text(bool warning, const char *text)
 {
-    if (status[0]) fputs(ERASE_LINE, stderr);
+    if (status[0]) gt_print_raw(stderr, ERASE_LINE, strlen(ERASE_LINE));
     if (handle)
         handle(warning, text);
     else
@@ -105,7 +106,7 @@ void gt_log_quiet(bool quiet)
 void gt_log_status(const char *text)
 {
     pthread_mutex_lock(&lock);
-    if (status[0]) fputs(ERASE_LINE, stderr);
+    if (status[0]) gt_print_raw(stderr, ERASE_LINE, strlen(ERASE_LINE));
     status[0] = 0;
     if (text) {
         snprintf(status, sizeof status, "%s", text);

@@ -89,6 +89,8 @@ bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *er
         return gt_fail(error, "argument --threads: must be between 1 and %d, got %" PRId64, THREADS_MAX,
                        threads->number);
     bool quiet = gt_arguments_flag(arguments, "quiet");
+    if (gt_syntax_option(arguments->syntax, "csv_safe"))
+        gt_output_default_csv_safe(gt_arguments_flag(arguments, "csv_safe"));
     gt_log_quiet(quiet);
     gt_progress_enable(!quiet && !gt_arguments_flag(arguments, "no_progress"));
     *options = (gt_read_options){.threads = threads->given ? (unsigned)threads->number : gt_threads_default(),

@@ -2,6 +2,7 @@
  * it. */
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/printing.h"
 #include "cli/command.h"
 #include "cli/effects.h"
 #include "output/terminal.h"
@@ -151,6 +152,7 @@ static void keep_freed_memory(void)
 int main(int argc, char **argv)
 {
     keep_freed_memory();
+    gt_print_escaped();
     gt_cleanup_install();
     const char *called_as = argc ? gt_path_name(argv[0]) : "";
     const gt_command *command = gt_command_find_by_old_name(called_as);

@@ -145,11 +145,25 @@ bool gt_json_string_read(const char **place, const char *end, gt_buffer *scratch
 
 static const char hex_digits[] = "0123456789abcdef";
 
+/* The character at the beginning if it is DEL, a control character of U+0080 to U+009F or a line break of
+ * Unicode; 0 otherwise. JSON allows them in strings, but YAML and JavaScript do not, and other readers take
+ * U+0085, U+2028 and U+2029 for line ends. */
+static unsigned special_code(const char *bytes, size_t len)
+{
+    const unsigned char *at = (const unsigned char *)bytes;
+    if (at[0] == 0x7F) return 0x7F;
+    if (len >= 2 && at[0] == 0xC2 && at[1] < 0xA0) return at[1];
+    if (len >= 3 && at[0] == 0xE2 && at[1] == 0x80 && (at[2] == 0xA8 || at[2] == 0xA9))
+        return 0x2000u + (at[2] & 0x3Fu);
+    return 0;
+}
+
 /* short_escapes: the letter of the short escape by byte, 0 for none. */
 static void add_string(gt_buffer *out, gt_str text, gt_buffer *scratch, const char short_escapes[0x20])
 {
     text = gt_utf8_repair(text, scratch);
-    char *to = gt_buffer_reserve(out, 6 * text.len + 2), *begin = to;
+    char *to = gt_buffer_reserve(out, 6 * text.len + 3), *begin = to;
+    unsigned special;
     *to++ = '"';
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.bytes[i];
@@ -159,6 +173,10 @@ static void add_string(gt_buffer *out, gt_str text, gt_buffer *scratch, const ch
         } else if (c < 0x20 && short_escapes[c]) {
             *to++ = '\\';
             *to++ = short_escapes[c];
+        } else if (c >= 0x7F && (c > 0x7F || !short_escapes['\n']) &&
+                   (special = special_code(text.bytes + i, text.len - i))) {
+            to += snprintf(to, 7, "\\u%04x", special);
+            i += special < 0x80 ? 0 : special < 0x800 ? 1 : 2;
         } else if (c < 0x20) {
             memcpy(to, "\\u00", 4);
             to[4] = hex_digits[c >> 4];

@@ -1,6 +1,7 @@
 /* Paths as strings, and the few questions to the file system that go with them. */
 #include "os/paths.h"
 #include "base/guard.h"
+#include "base/log.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -137,6 +138,18 @@ bool gt_path_is_file(const char *path)
     return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
+bool gt_path_may_open(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) return true; /* opening it tells why */
+    if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return true;
+    gt_warn("%s: skipped, because it is a %s and not a file", path,
+            S_ISFIFO(status.st_mode)   ? "FIFO"
+            : S_ISSOCK(status.st_mode) ? "socket"
+                                       : "device");
+    return false;
+}
+
 uint64_t gt_path_bytes(const char *path)
 {
     struct stat status;
@@ -175,12 +188,23 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Most entries are known to be files or folders from the folder itself. */
+static bool may_list(const char *folder, const struct dirent *entry)
+{
+    if (entry->d_name[0] == '.') return false;
+    if (entry->d_type == DT_REG || entry->d_type == DT_DIR) return true;
+    char *path = gt_format("%s/%s", folder, entry->d_name);
+    bool may = gt_path_may_open(path);
+    gt_free(path);
+    return may;
+}
+
 gt_folder_list gt_list_folder(const char *folder)
 {
     gt_folder_list names = {0};
     DIR *dir = opendir(folder);
     for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (entry->d_name[0] != '.')
+        if (may_list(folder, entry))
             GT_PUSH(names.items, names.count, names.capacity, gt_strdup(entry->d_name));
     if (dir) closedir(dir);
     if (names.count) qsort(names.items, names.count, sizeof *names.items, by_text);

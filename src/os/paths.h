@@ -31,7 +31,10 @@ char *gt_path_replace_extension(const char *path,
 const char *gt_path_search(gt_arena *arena, const char *program, const char *folders);
 
 bool gt_path_is_folder(const char *path);
-bool gt_path_is_file(const char *path);   /* it exists and is not a folder */
+bool gt_path_is_file(const char *path); /* it exists and is not a folder */
+/* Whether something that was found in a folder, not named by the user, may be opened: FIFOs, sockets and
+ * devices, which may block or never end, may not. They are named in a warning. */
+bool gt_path_may_open(const char *path);
 uint64_t gt_path_bytes(const char *path); /* the size of a file; 0 if there is none */
 bool gt_path_is_same_file(const char *a,
                           const char *b); /* also through links; false if one is NULL or missing */
@@ -39,8 +42,8 @@ bool gt_path_is_same_file(const char *a,
 /* Makes a folder and the missing ones above it. */
 bool gt_path_make_folder(const char *path, gt_error *error);
 
-/* Names of the files and folders in a folder in byte order, without hidden ones; empty if it cannot be read.
- */
+/* Names of the files and folders in a folder in byte order, without hidden ones and without what
+ * gt_path_may_open rejects; empty if it cannot be read. */
 typedef struct gt_folder_list {
     char **items;
     size_t count, capacity;

@@ -1,7 +1,7 @@
 /* Tables as CSV, byte for byte as pandas' to_csv(index=False) writes them: numbers as Python's repr, nothing
  * for a null, True and False, lists as Python literals, and a field in quotes only if it contains a comma, a
- * quote or a line break. One difference: bytes that are not UTF-8 become U+FFFD because readers would reject
- * the file. */
+ * quote or a line break. Differences: bytes that are not UTF-8 become U+FFFD because readers would reject the
+ * file, and with --csv_safe text that a spreadsheet would take for a formula begins with '. */
 #include "output/file.h"
 
 #include "base/memory.h"
@@ -66,8 +66,34 @@ static void write_quoted(gt_file *file, gt_str text)
     gt_file_put(file, '"');
 }
 
+/* Text that a spreadsheet would compute. */
+static bool looks_like_formula(gt_str text)
+{
+    if (!text.len || !memchr("=+-@\t\r\n", text.bytes[0], 7)) return false;
+    size_t digits = 0;
+    for (size_t i = 1; i < text.len; i++) {
+        if (!strchr("0123456789.eE+-", text.bytes[i]) || !text.bytes[i]) return true;
+        digits += text.bytes[i] >= '0' && text.bytes[i] <= '9';
+    }
+    if (!digits || text.bytes[0] == '=' || text.bytes[0] == '@') return true;
+    char number[GT_NUMBER_MAX + 1], *end;
+    if (text.len > GT_NUMBER_MAX) return true;
+    memcpy(number, text.bytes, text.len);
+    number[text.len] = 0;
+    strtod(number, &end);
+    return *end != 0;
+}
+
 static void write_text(gt_file *file, gt_str text)
 {
+    if (file->csv_safe && looks_like_formula(text)) {
+        gt_buffer marked = {0};
+        gt_buffer_add_cstr(&marked, "'");
+        gt_buffer_add(&marked, text.bytes, text.len);
+        write_text(file, gt_buffer_str(&marked)); /* no longer looks like one */
+        gt_buffer_free(&marked);
+        return;
+    }
     if (is_plain(text.bytes, text.len)) {
         gt_file_write(file, text.bytes, text.len);
         return;

@@ -43,7 +43,7 @@ bool gt_file_open(gt_file *file, gt_output *output, const char *path, gt_error *
     if (!temporary) return false;
     int descriptor = open(temporary, O_WRONLY | O_CLOEXEC);
     if (descriptor < 0) return gt_fail_writing(error, path, errno);
-    *file = (gt_file){.descriptor = descriptor};
+    *file = (gt_file){.descriptor = descriptor, .csv_safe = gt_output_is_csv_safe(output)};
     gt_guard_add(close_descriptor, file);
     file->path = gt_strdup(path);
     file->buffer = gt_alloc(GT_FILE_BUFFER);

@@ -22,6 +22,7 @@ typedef struct gt_file {
     int failure; /* errno of the first failed write, or 0 */
     size_t used;
     char *buffer;
+    bool csv_safe; /* of the output */
 } gt_file;
 
 /* The file must stay where it is until it is closed. */

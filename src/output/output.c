@@ -7,6 +7,7 @@
  * gt_output_watch; the library does not. The list has a lock that a signal handler can take: its holder has
  * blocked the signals in question, so the handler never waits for its own thread. */
 #include "base/memory.h"
+#include "output/leftovers.h"
 #include "output/output.h"
 
 #include "base/guard.h"
@@ -22,6 +23,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { NAME_MAX_BYTES = 200 }; /* of a document's name in its temporary name */
 
 /* Something created on disk that is removed unless it is committed. */
 typedef struct created {
@@ -42,6 +45,8 @@ struct gt_output {
     size_t document_count, document_capacity;
     size_t committed_count; /* documents that have their final names */
     created *newest;
+    gt_leftovers leftovers; /* in the folder of the document added last */
+    bool csv_safe;
     pid_t owner; /* a forked child does not clean up */
     bool is_listed;
     gt_output *next; /* on the list */
@@ -84,6 +89,23 @@ static void remove_created(const gt_output *output)
     }
 }
 
+static bool csv_safe_by_default;
+
+void gt_output_default_csv_safe(bool safe)
+{
+    csv_safe_by_default = safe;
+}
+
+void gt_output_set_csv_safe(gt_output *output, bool safe)
+{
+    output->csv_safe = safe;
+}
+
+bool gt_output_is_csv_safe(const gt_output *output)
+{
+    return output->csv_safe;
+}
+
 void gt_output_watch(const gt_output_watcher *watcher)
 {
     sigemptyset(&watched_signals);
@@ -115,6 +137,7 @@ gt_output *gt_output_new(void)
     gt_output *output = gt_alloc_zero(1, sizeof *output);
     output->owner = getpid();
     output->is_listed = is_watched;
+    output->csv_safe = csv_safe_by_default;
     if (is_watched) {
         pthread_once(&started, start_watching);
         sigset_t before;
@@ -156,6 +179,7 @@ void gt_output_free(gt_output *output)
         gt_free(output->documents[i].temporary);
     }
     gt_free(output->documents);
+    gt_leftovers_free(&output->leftovers);
     gt_free(output);
 }
 
@@ -272,11 +296,12 @@ static char *create_temporary(gt_output *output, const char *target, mode_t mode
     char *folder = gt_path_folder(target);
     char *temporary = NULL;
     int failure = EEXIST;
+    gt_leftovers_remove(&output->leftovers, folder, name, NAME_MAX_BYTES);
     for (int attempt = 0; failure == EEXIST && attempt < 1000; attempt++) {
         gt_free(temporary);
         char number[16] = "";
         if (attempt > 0) snprintf(number, sizeof number, "-%d", attempt);
-        temporary = gt_format("%s/.%.200s.tmp-%d%s", folder, name, (int)getpid(), number);
+        temporary = gt_format("%s/.%.*s.tmp-%d%s", folder, NAME_MAX_BYTES, name, (int)getpid(), number);
         failure = create(output, temporary, false, mode);
     }
     gt_free(folder);

@@ -23,6 +23,13 @@ typedef struct gt_output gt_output;
 
 gt_output *gt_output_new(void);
 
+/* Whether CSV files are written for spreadsheets, which compute text that begins like a formula: text that
+ * begins with = + - @, a tab or a line break and is not a number gets a ' before it. Off by default. */
+void gt_output_set_csv_safe(gt_output *output, bool safe);
+bool gt_output_is_csv_safe(const gt_output *output);
+/* The same for all outputs that are made from now on; for the command line. */
+void gt_output_default_csv_safe(bool safe);
+
 /* Each writes the tables in their order; any number of these may be called, in any order. Missing folders are
  * created. After a failure, the output can only be freed. Files in a CSV folder are named "<table>.csv". */
 bool gt_output_csvs(gt_output *output, const char *dir, gt_table *const *tables, size_t count,

@@ -3,6 +3,7 @@
 #include "output/terminal.h"
 
 #include "base/memory.h"
+#include "base/printing.h"
 #include "compat/python_repr.h"
 
 #include <math.h>
@@ -148,7 +149,7 @@ static size_t stream_width(int descriptor)
 
 gt_terminal gt_terminal_for(FILE *file)
 {
-    int descriptor = fileno(file);
+    int descriptor = gt_print_descriptor(file);
     const char *no_colour = getenv("NO_COLOR");
     const char *kind = getenv("TERM");
     return (gt_terminal){
@@ -204,7 +205,10 @@ static void print_line(const gt_terminal *terminal, gt_buffer *line)
 {
     while (line->len > 0 && line->bytes[line->len - 1] == ' ') line->len--;
     gt_buffer_add(line, "\n", 1);
-    fwrite(line->bytes, 1, line->len, terminal->file);
+    if (terminal->colour)
+        gt_print_raw(terminal->file, line->bytes, line->len); /* its texts are escaped already */
+    else
+        fwrite(line->bytes, 1, line->len, terminal->file);
     line->len = 0;
 }
 

@@ -81,6 +81,7 @@ static const struct {
 } known_options[] = {
     {"threads", SPECIAL, 0, 0, ANY},
     {"strict", FLAG, AT(read.strict), 0, ANY},
+    {"csv_safe", FLAG, AT(csv_safe), 0, ANY},
     /* rocprofv3 and PyTorch */
     {"short_kernel_study", FLAG, AT(rocprof.short_kernel_study), AT(pytorch.short_kernel_study),
      ROCPROF | PYTORCH},

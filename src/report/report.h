@@ -28,6 +28,7 @@ enum { GT_REPORT_OPTIONS_MAX = 96 };
 /* The options of all kinds of reports. Strings are not owned. */
 typedef struct gt_report_options {
     gt_read_options read; /* threads and strict; the rest depends on the report */
+    bool csv_safe;        /* see gt_output_set_csv_safe; for the public interface */
     gt_rocprof_options rocprof;
     bool all_processes; /* of a rocprofv3 JSON file */
     gt_pytorch_options pytorch;

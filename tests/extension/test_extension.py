@@ -386,6 +386,7 @@ def get_additional_dataframes_extension(tree):
             done = harness.run([binary, "pytorch", "trace.json", "--output_csvs_dir", "sheets", "--output_xlsx_path", "out.xlsx",
                                 "--output_db", "out.db", "--extension_file", "my_extension.py", *options], cwd=folder)
             problems += done.problems() + compare("exit code", done.code, 0) + ([done.stderr] if done.code else [])
+            problems += compare("an escape on the terminal", "\x1b" in done.stderr + done.stdout, False)
             if not done.code and len(os.listdir(os.path.join(folder, "sheets"))) < len(SHEETS):
                 problems.append("sheets are missing")
             if not done.code and not all(os.path.exists(os.path.join(folder, f)) for f in ("out.xlsx", "out.db")):

@@ -85,7 +85,10 @@ static void text_is_written_with_escapes(void **state)
 {
     (void)state;
     assert_written(gt_json_string_add, "a\"b\\c\n\t\x01\xC3\xA9/\x7F",
-                   "\"a\\\"b\\\\c\\u000a\\u0009\\u0001\xC3\xA9/\x7F\"");
+                   "\"a\\\"b\\\\c\\u000a\\u0009\\u0001\xC3\xA9/\\u007f\"");
+    assert_written(gt_json_string_add, "\xC2\x85\xC2\x9F\xC2\xA0\xE2\x80\xA7\xE2\x80\xA8\xE2\x80\xA9",
+                   "\"\\u0085\\u009f\xC2\xA0\xE2\x80\xA7\\u2028\\u2029\"");
+    assert_written(gt_json_string_add_short, "\xC2\x85\xE2\x80\xA8", "\"\\u0085\\u2028\"");
     assert_written(gt_json_string_add_short, "a\"b\\c\n\r\t\b\f\v\x01\xC3\xA9/\x7F",
                    "\"a\\\"b\\\\c\\n\\r\\t\\b\\f\\u000b\\u0001\xC3\xA9/\x7F\"");
     assert_written(gt_json_string_add, "\xFFq", "\"\xEF\xBF\xBDq\"");

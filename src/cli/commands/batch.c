@@ -48,6 +48,7 @@ static const gt_option output_options[] = {
      .ending = GT_WORKBOOK_ENDING},
     {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL,
      "write one CSV file per sheet into DIR; for several folders of traces, into one subfolder each"},
+    {"csv_safe", GT_OPTION_FLAG, NULL, NULL, GT_CSV_SAFE_HELP, .needs = "output_csvs_dir"},
     {"output_db", GT_OPTION_STRING, "PATH", NULL,
      "write an SQLite database with one table per sheet, if only one folder contains traces",
      .ending = GT_DATABASE_ENDINGS},

@@ -26,6 +26,7 @@ static const gt_option_group diff_group = {"Diff", diff_options, GT_LENGTH(diff_
 
 static const gt_option output_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", DEFAULT_FOLDER, "write the files into DIR"},
+    {"csv_safe", GT_OPTION_FLAG, NULL, NULL, GT_CSV_SAFE_HELP},
     {"output_xlsx_path", GT_OPTION_STRING, "PATH", NULL, "also write the sheets to an Excel workbook",
      .ending = GT_WORKBOOK_ENDING},
     {"output_db", GT_OPTION_STRING, "PATH", NULL, "also write the sheets to an SQLite database",

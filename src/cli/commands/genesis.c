@@ -40,6 +40,7 @@ static const gt_option output_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", "analysis_output",
      "write genesis_perf_report.xlsx and genesis_summary.md into DIR"},
     {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "also write one CSV file per sheet into DIR"},
+    {"csv_safe", GT_OPTION_FLAG, NULL, NULL, GT_CSV_SAFE_HELP, .needs = "output_csvs_dir"},
     {"output_db", GT_OPTION_STRING, "PATH", NULL, "also write an SQLite database with one table per sheet",
      .ending = GT_DATABASE_ENDINGS},
 };

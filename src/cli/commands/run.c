@@ -157,6 +157,13 @@ static bool ends_with(const char *name, const char *ending)
     return len > end && strcmp(name + len - end, ending) == 0;
 }
 
+static bool is_own_trace(const char *path)
+{
+    for (size_t i = 0; i < GT_LENGTH(own_traces); i++)
+        if (ends_with(path, own_traces[i].ending)) return true;
+    return false;
+}
+
 static void report_own_trace(reporter *r, const char *path)
 {
     for (size_t i = 0; i < GT_LENGTH(own_traces); i++) {
@@ -178,6 +185,9 @@ static void find_own_traces(reporter *r, const char *folder, int depth)
         if (entry->d_name[0] == '.' || lstat(path, &status) != 0) continue;
         if (S_ISDIR(status.st_mode) && depth < DEPTH_MAX)
             find_own_traces(r, path, depth + 1);
+        else if (!S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode) && is_own_trace(path) &&
+                 !gt_path_may_open(path))
+            continue;
         else if (S_ISREG(status.st_mode) && status.st_mtim.tv_sec >= r->outcome->begin.tv_sec)
             report_own_trace(r, path);
     }

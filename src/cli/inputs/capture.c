@@ -32,14 +32,17 @@ static char *find_in(const char *folder, const char *ending)
     DIR *dir = opendir(folder);
     char *best = NULL;
     for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (has_suffix(entry->d_name, ending) && (!best || strcmp(entry->d_name, best) < 0)) {
-            gt_free(best);
-            best = gt_strdup(entry->d_name);
+        if (has_suffix(entry->d_name, ending) && (!best || strcmp(entry->d_name, gt_path_name(best)) < 0)) {
+            char *path = gt_format("%s/%s", folder, entry->d_name);
+            if (gt_path_may_open(path)) {
+                gt_free(best);
+                best = path;
+            } else {
+                gt_free(path);
+            }
         }
     if (dir) closedir(dir);
-    char *path = best ? gt_format("%s/%s", folder, best) : NULL;
-    gt_free(best);
-    return path;
+    return best;
 }
 
 static char *find_first(const char *const *folders, const char *ending)
@@ -107,7 +110,7 @@ static bool read_manifest(gt_capture *c, const char *path, gt_error *error)
 /* The first "wall_time=3.98s". */
 static double read_wall_time(const char *path)
 {
-    FILE *log = fopen(path, "r");
+    FILE *log = gt_path_may_open(path) ? fopen(path, "r") : NULL;
     char *line = NULL;
     size_t size = 0;
     double seconds = -1;

@@ -2,6 +2,7 @@
 #include "cli/inputs/inputs.h"
 
 #include "base/memory.h"
+#include "os/paths.h"
 
 #include <dirent.h>
 #include <fnmatch.h>
@@ -75,7 +76,7 @@ static void expand_all(gt_path_list *found, const char *path, const char *rest, 
         struct stat kind;
         bool is_folder = stat(below, &kind) == 0 && S_ISDIR(kind.st_mode);
         if (is_folder) expand_all(found, below, rest, &now);
-        if (!*rest && !is_folder)
+        if (!*rest && !is_folder && gt_path_may_open(below))
             GT_PUSH(found->items, found->count, found->capacity, below);
         else
             gt_free(below);
@@ -91,7 +92,11 @@ static void expand_wildcard(gt_path_list *found, const char *path, const char *n
     for (struct dirent *entry; names && (entry = readdir(names));) {
         if (entry->d_name[0] == '.' && wanted[0] != '.') continue;
         if (fnmatch(wanted, entry->d_name, FNM_NOESCAPE) != 0) continue;
-        match_rest(found, join(path, entry->d_name, strlen(entry->d_name)), rest);
+        char *matched = join(path, entry->d_name, strlen(entry->d_name));
+        if (gt_path_may_open(matched))
+            match_rest(found, matched, rest);
+        else
+            gt_free(matched);
     }
     if (names) closedir(names);
     gt_free(wanted);

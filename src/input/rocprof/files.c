@@ -199,8 +199,8 @@ static void search_entry(search *s, const char *folder, const char *name, unsign
     bool known = name[0] != '.' && stat(path, &status) == 0;
     if (known && want_folders && S_ISDIR(status.st_mode) && depth < MAX_DEPTH)
         search_folder(s, path, pass ? pass : gt_rocprof_pass_of(path), depth + 1);
-    if (known && !want_folders && S_ISREG(status.st_mode) && stem_length(name) &&
-        s->files->count < MAX_FILES) {
+    bool wanted = known && !want_folders && !S_ISDIR(status.st_mode) && stem_length(name);
+    if (wanted && gt_path_may_open(path) && s->files->count < MAX_FILES) {
         uint32_t *place = gt_map_put(&s->seen, (uint64_t)status.st_dev, (uint64_t)status.st_ino);
         if (*place == GT_MAP_NONE) add_file(s->files, folder, name, pass);
         *place = 0;

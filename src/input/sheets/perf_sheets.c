@@ -2,6 +2,7 @@
  * its name. */
 #include "input/sheets/sheets.h"
 #include "base/memory.h"
+#include "os/paths.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ bool gt_perf_sheets_has(const gt_perf_sheets *sheets, gt_sheet name)
 {
     if (sheets->book) return find_sheet(sheets->book, name) != SIZE_MAX;
     char *path = csv_path(sheets, name);
-    bool found = access(path, F_OK) == 0;
+    bool found = access(path, F_OK) == 0 && gt_path_may_open(path);
     gt_free(path);
     return found;
 }

@@ -42,9 +42,14 @@ static void add_entries(gt_profile_list *list, const char *folder, bool (*is_wan
     if (!dir && errno == ENOMEM) gt_raise("out of memory");
     if (!dir) return;
     gt_guard_add(close_folder, dir);
-    for (struct dirent *entry; (entry = readdir(dir));)
-        if (is_wanted(entry->d_name))
-            GT_PUSH(list->paths, list->count, list->capacity, gt_format("%s/%s", folder, entry->d_name));
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (!is_wanted(entry->d_name)) continue;
+        char *path = gt_format("%s/%s", folder, entry->d_name);
+        if (is_wanted != is_profile || gt_path_may_open(path))
+            GT_PUSH(list->paths, list->count, list->capacity, path);
+        else
+            gt_free(path);
+    }
     gt_guard_remove(dir);
     closedir(dir);
     if (list->count > first) qsort(list->paths + first, list->count - first, sizeof *list->paths, by_name);

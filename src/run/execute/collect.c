@@ -78,6 +78,8 @@ static void walk(gt_arena *arena, found_files *files, const char *folder, found_
             walk(arena, files, path, file, depth + 1);
         } else if (S_ISREG(status.st_mode)) {
             add_file(arena, files, file);
+        } else if (!S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode)) {
+            gt_path_may_open(path); /* names it in a warning */
         }
     }
     if (dir) closedir(dir);

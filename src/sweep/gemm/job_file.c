@@ -59,12 +59,25 @@ static gt_str shortened(gt_str name)
 
 /* ---- regular expression ---- */
 
-/* A control character is not allowed in the job file; '.' matches in its place. */
+/* The number of bytes of a character that YAML does not allow or takes for a line break: control characters,
+ * U+0085, U+2028, U+2029. 0 for others. */
+static size_t unwanted_bytes(const char *text, size_t len)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    if (at[0] < ' ' || at[0] == 0x7F) return 1;
+    if (len >= 2 && at[0] == 0xC2 && at[1] < 0xA0) return 2;
+    return len >= 3 && at[0] == 0xE2 && at[1] == 0x80 && (at[2] == 0xA8 || at[2] == 0xA9) ? 3 : 0;
+}
+
+/* In place of each byte of a character that the job file may not contain, '.' matches it: the expressions of
+ * rocprofv3 match bytes. */
 static void add_escaped(gt_buffer *regex, gt_str name)
 {
+    size_t unwanted = 0;
     for (size_t i = 0; i < name.len; i++) {
         char byte = name.bytes[i];
-        if ((unsigned char)byte < ' ')
+        if (!unwanted) unwanted = unwanted_bytes(name.bytes + i, name.len - i);
+        if (unwanted && unwanted--)
             byte = '.';
         else if (strchr(special_bytes, byte))
             gt_buffer_add(regex, "\\", 1);
@@ -139,7 +152,11 @@ static void add_number(gt_buffer *out, size_t number)
 /* In a comment, which a line break would end. */
 static void add_on_one_line(gt_buffer *out, const char *text)
 {
-    for (; *text; text++) gt_buffer_add(out, (unsigned char)*text < ' ' ? " " : text, 1);
+    for (size_t left = strlen(text), bytes; left; text += bytes, left -= bytes) {
+        bool wanted = !(bytes = unwanted_bytes(text, left));
+        bytes += wanted;
+        gt_buffer_add(out, wanted ? text : " ", 1);
+    }
 }
 
 static void add_quoted(gt_buffer *yaml, gt_str text)

@@ -2,6 +2,7 @@
  * script. */
 #include "sweep/run/run.h"
 #include "base/memory.h"
+#include "base/printing.h"
 #include "os/child.h"
 #include "os/clock.h"
 #include "os/paths.h"
@@ -64,14 +65,16 @@ static void wait_seconds(int64_t seconds)
 
 typedef enum tone { PLAIN, GREEN, YELLOW, RED } tone;
 static const char *const TONES[] = {"", "\033[0;32m", "\033[1;33m", "\033[0;31m"};
+static const char RESET[] = "\033[0m";
 
 /* Prints a line on the terminal, in colour, and in the log. */
 static void put_line(runner *r, tone t, const char *text)
 {
-    if (!r->options->quiet && r->colour && t)
-        printf("%s%s\033[0m\n", TONES[t], text);
-    else if (!r->options->quiet)
-        printf("%s\n", text);
+    bool colour = !r->options->quiet && r->colour && t;
+    if (colour) gt_print_raw(stdout, TONES[t], strlen(TONES[t]));
+    if (!r->options->quiet) fputs(text, stdout);
+    if (colour) gt_print_raw(stdout, RESET, strlen(RESET));
+    if (!r->options->quiet) putchar('\n');
     fflush(stdout);
     fprintf(r->log, "%s\n", text);
     fflush(r->log);

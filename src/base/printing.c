@@ -1,0 +1,150 @@
+/* The streams pass their bytes through a small decoder. A character may be split between two writes, so its
+ * first bytes are kept until the rest arrives. */
+#include "base/printing.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OUT_BYTES = 4096, ESCAPE_MAX = 16 };
+
+typedef struct filter {
+    int descriptor;
+    bool is_raw; /* bytes pass unchanged */
+    uint8_t begun[4];
+    size_t begun_len; /* bytes of an incomplete character */
+} filter;
+
+static filter filters[2];
+static FILE *streams[2]; /* NULL: not replaced */
+
+static bool write_out(int descriptor, const char *bytes, size_t len)
+{
+    while (len) {
+        ssize_t n = write(descriptor, bytes, len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        bytes += n, len -= (size_t)n;
+    }
+    return true;
+}
+
+/* The length of the character that begins with this byte; 0 if none does. */
+static size_t length_of(uint8_t lead)
+{
+    return lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+}
+
+static uint32_t code_of(const uint8_t *bytes, size_t len)
+{
+    uint32_t code = len == 1   ? bytes[0]
+                    : len == 2 ? bytes[0] & 0x1Fu
+                    : len == 3 ? bytes[0] & 0x0Fu
+                               : bytes[0] & 7u;
+    for (size_t i = 1; i < len; i++) code = code << 6 | (bytes[i] & 0x3Fu);
+    return code;
+}
+
+/* Control characters, and those that break lines or change the direction of text. */
+static bool is_escaped(uint32_t code)
+{
+    if (code < 0x20) return code != '\n' && code != '\t';
+    return (code >= 0x7F && code < 0xA0) || code == 0x200E || code == 0x200F || code == 0x061C ||
+           (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
+
+static size_t add_character(char *out, const uint8_t *bytes, size_t len)
+{
+    uint32_t code = code_of(bytes, len);
+    if (is_escaped(code))
+        return (size_t)snprintf(out, ESCAPE_MAX, code < 0x100 ? "\\x%02x" : "\\u%04x", code);
+    memcpy(out, bytes, len);
+    return len;
+}
+
+/* Decodes one byte more; returns the number of bytes to print. */
+static size_t take_byte(filter *f, uint8_t byte, char *out)
+{
+    size_t made = 0;
+    if (f->begun_len && (byte & 0xC0) != 0x80) { /* the character before is incomplete */
+        for (size_t i = 0; i < f->begun_len; i++)
+            made += (size_t)snprintf(out + made, ESCAPE_MAX, "\\x%02x", f->begun[i]);
+        f->begun_len = 0;
+    }
+    if (!f->begun_len && !length_of(byte))
+        return made + (size_t)snprintf(out + made, ESCAPE_MAX, "\\x%02x", byte);
+    f->begun[f->begun_len++] = byte;
+    if (f->begun_len < length_of(f->begun[0])) return made;
+    made += add_character(out + made, f->begun, f->begun_len);
+    f->begun_len = 0;
+    return made;
+}
+
+static ssize_t write_filtered(void *context, const char *bytes, size_t len)
+{
+    filter *f = context;
+    char out[OUT_BYTES];
+    size_t used = 0;
+    bool ok = true;
+    if (f->is_raw) return write_out(f->descriptor, bytes, len) ? (ssize_t)len : 0;
+    for (size_t i = 0; i < len && ok; i++) {
+        used += take_byte(f, (uint8_t)bytes[i], out + used);
+        if (used <= OUT_BYTES - 5 * ESCAPE_MAX && i + 1 < len) continue;
+        ok = write_out(f->descriptor, out, used);
+        used = 0;
+    }
+    return ok ? (ssize_t)len : 0;
+}
+
+#ifdef __GLIBC__
+static FILE *replace(int descriptor, int mode)
+{
+    static const cookie_io_functions_t functions = {.write = write_filtered};
+    filters[descriptor - 1] = (filter){.descriptor = descriptor};
+    FILE *file = fopencookie(&filters[descriptor - 1], "w", functions);
+    if (file) setvbuf(file, NULL, mode, BUFSIZ);
+    return streams[descriptor - 1] = file;
+}
+#endif
+
+void gt_print_escaped(void)
+{
+#ifdef __GLIBC__
+    FILE *out = replace(STDOUT_FILENO, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
+    FILE *errors = replace(STDERR_FILENO, _IOLBF);
+    if (out) stdout = out;
+    if (errors) stderr = errors;
+#endif
+}
+
+static filter *filter_of(FILE *file)
+{
+    for (int i = 0; i < 2; i++)
+        if (streams[i] && streams[i] == file) return &filters[i];
+    return NULL;
+}
+
+void gt_print_raw(FILE *file, const char *bytes, size_t len)
+{
+    filter *f = filter_of(file);
+    flockfile(file);
+    if (f) {
+        fflush(file);
+        f->is_raw = true;
+    }
+    fwrite(bytes, 1, len, file);
+    if (f) {
+        fflush(file);
+        f->is_raw = false;
+    }
+    funlockfile(file);
+}
+
+int gt_print_descriptor(FILE *file)
+{
+    const filter *f = filter_of(file);
+    return f ? f->descriptor : fileno(file);
+}

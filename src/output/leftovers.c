@@ -1,0 +1,118 @@
+/* Hidden files that a program killed while it wrote a report has left: ".NAME.tmp-PID", or with another
+ * number,
+ * ".NAME.tmp-PID-1". They are removed when a file called NAME is written to the same folder again.
+ *
+ * A file is removed only if its name is exactly of this form, it is an ordinary file of the same user, and no
+ * process PID exists. On a file system of several machines the process may run on another one, so files there
+ * stay for a day. */
+#include "output/leftovers.h"
+#include "base/guard.h"
+#include "base/memory.h"
+#include "os/paths.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DAY_S = 24 * 60 * 60, LEFTOVERS_MAX = 10000 };
+static const char MARK[] = ".tmp-";
+
+/* A number without leading zeros; moves after it. 0 if there is none. */
+static long take_number(const char **text)
+{
+    if (**text < '1' || **text > '9') return 0;
+    char *end;
+    errno = 0;
+    long number = strtol(*text, &end, 10);
+    *text = end;
+    return errno || number > INT_MAX ? 0 : number;
+}
+
+/* The process in the name of a hidden file; 0 if it is not one of ours. *len is the length of NAME. */
+static pid_t process_of(const char *hidden, size_t *len)
+{
+    if (hidden[0] != '.') return 0;
+    const char *mark = NULL;
+    for (const char *at = hidden + 1; (at = strstr(at, MARK)); at++) mark = at;
+    if (!mark || mark == hidden + 1) return 0;
+    *len = (size_t)(mark - hidden) - 1;
+    const char *at = mark + strlen(MARK);
+    long process = take_number(&at);
+    bool numbered = *at == '-';
+    if (numbered) at++;
+    if (numbered && !take_number(&at)) return 0;
+    return *at ? 0 : (pid_t)process;
+}
+
+static bool is_shared(const char *folder)
+{
+    static const uint32_t kinds[] = {
+        0x00006969, 0x0000517B, 0xFF534D42, 0xFE534D42, /* NFS, SMB */
+        0x0BD00BD0, 0x47504653, 0x00C36400, 0x5346414F, /* Lustre, GPFS, Ceph, AFS */
+        0x19830326, 0x65735546, 0x01021997, 0xAAD7AAEA, /* BeeGFS, FUSE, 9P, PanFS */
+    };
+    struct statfs about;
+    if (statfs(folder, &about) != 0) return true;
+    for (size_t i = 0; i < GT_LENGTH(kinds); i++)
+        if ((uint32_t)about.f_type == kinds[i]) return true;
+    return false;
+}
+
+static bool may_remove(const char *path, pid_t process, bool is_shared_folder)
+{
+    struct stat status;
+    if (kill(process, 0) == 0 || errno != ESRCH || lstat(path, &status) != 0) return false;
+    if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || status.st_nlink != 1) return false;
+    return !is_shared_folder || status.st_mtim.tv_sec + DAY_S < time(NULL);
+}
+
+static void close_folder(void *dir)
+{
+    closedir(dir);
+}
+
+static void list(gt_leftovers *leftovers, const char *folder)
+{
+    gt_leftovers_free(leftovers);
+    leftovers->folder = gt_strdup(folder);
+    DIR *dir = opendir(folder);
+    if (!dir) return;
+    gt_guard_add(close_folder, dir);
+    for (struct dirent *entry; leftovers->count < LEFTOVERS_MAX && (entry = readdir(dir));) {
+        size_t len;
+        if (process_of(entry->d_name, &len))
+            GT_PUSH(leftovers->names, leftovers->count, leftovers->capacity, gt_strdup(entry->d_name));
+    }
+    gt_guard_remove(dir);
+    closedir(dir);
+    leftovers->is_shared = leftovers->count && is_shared(folder);
+}
+
+void gt_leftovers_remove(gt_leftovers *leftovers, const char *folder, const char *name, size_t name_max)
+{
+    if (!leftovers->folder || strcmp(leftovers->folder, folder) != 0) list(leftovers, folder);
+    size_t name_len = strnlen(name, name_max);
+    for (size_t i = 0; i < leftovers->count; i++) {
+        size_t len;
+        pid_t process = process_of(leftovers->names[i], &len);
+        if (len != name_len || memcmp(leftovers->names[i] + 1, name, len) != 0) continue;
+        char *path = gt_format("%s/%s", folder, leftovers->names[i]);
+        if (may_remove(path, process, leftovers->is_shared)) unlink(path);
+        gt_free(path);
+    }
+}
+
+void gt_leftovers_free(gt_leftovers *leftovers)
+{
+    for (size_t i = 0; i < leftovers->count; i++) gt_free(leftovers->names[i]);
+    gt_free(leftovers->names);
+    gt_free(leftovers->folder);
+    *leftovers = (gt_leftovers){0};
+}
