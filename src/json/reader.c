@@ -50,10 +50,16 @@ bool gt_json_fail(gt_json *json, const char *format, ...)
     return gt_fail(&json->error, "%s at byte %llu", text, (unsigned long long)gt_json_offset(json));
 }
 
+static bool too_large(gt_json *json)
+{
+    return gt_json_fail(json, "a value is larger than %d MiB", GT_JSON_MAX_VALUE >> 20);
+}
+
 bool gt_json_more(gt_json *json)
 {
     if (json->failed || json->last_block) return false;
     const uint8_t *keep = json->mark ? json->mark : json->at;
+    if (json->end - keep > GT_JSON_MAX_VALUE) return too_large(json);
     size_t keep_len = (size_t)(json->end - keep), at = (size_t)(json->at - keep), len;
     uint64_t offset = json->block_offset + (uint64_t)(keep - json->block);
     const uint8_t *text;
@@ -181,6 +187,7 @@ static bool read_string(gt_json *json, gt_str *raw)
     json->escaped = close == json->end || *close == '\\';
     while (json->escaped) {
         close = gt_scan_string(json->at + 1, json->end);
+        if (close - json->at > GT_JSON_MAX_VALUE) return too_large(json);
         if (close < json->end) break;
         if (!gt_json_more(json)) return ended(json);
     }

@@ -1,5 +1,6 @@
 /* A pull reader for JSON text of any size: the caller asks for the next key, value or element, and the reader
- * fetches more text from its stream when needed. No tree is built; memory is one block of the stream. For
+ * fetches more text from its stream when needed. No tree is built; memory is one block of the stream, or one
+ * value of at most GT_JSON_MAX_VALUE bytes. For
  * example, to add up the numbers of [1, 2, 3]:
  *
  *     gt_json_enter_array(&json);
@@ -24,7 +25,12 @@
 #include "json/number.h"
 #include "stream/stream.h"
 
-enum { GT_JSON_MAX_DEPTH = 1024 };
+enum {
+    GT_JSON_MAX_DEPTH = 1024,
+    /* Of a string, key or number, and of a value that is kept in one piece (gt_json_set_mark). Compressed
+     * input of a few kilobytes may contain one of gigabytes. */
+    GT_JSON_MAX_VALUE = 64 << 20,
+};
 
 typedef enum gt_json_type {
     GT_JSON_NONE, /* nothing could be read */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 64 };
+enum { MAX_DEPTH = 64, MAX_BYTES = 16 << 20 };
 
 const gt_value gt_value_missing = {.type = GT_VALUE_MISSING}, gt_value_none = {.type = GT_VALUE_NONE};
 
@@ -280,7 +280,8 @@ const gt_value *gt_values_get(gt_values *values, uint32_t text)
         memset(values->known + values->count, 0, (count - values->count) * sizeof *values->known);
         values->count = count;
     }
+    gt_str json = gt_interner_get(values->strings, text);
     if (!values->known[text])
-        values->known[text] = gt_value_parse(&values->arena, gt_interner_get(values->strings, text));
+        values->known[text] = json.len > MAX_BYTES ? &gt_value_missing : gt_value_parse(&values->arena, json);
     return values->known[text];
 }

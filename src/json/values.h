@@ -62,6 +62,7 @@ const gt_value *gt_value_parse(gt_arena *arena, gt_str json);
 typedef struct gt_values gt_values;
 gt_values *gt_values_new(const gt_interner *strings);
 void gt_values_free(gt_values *values);
-const gt_value *gt_values_get(gt_values *values, uint32_t text); /* MISSING for GT_STR_NONE */
+/* MISSING for GT_STR_NONE, and for texts of more than 16 MiB, whose values would need a gigabyte. */
+const gt_value *gt_values_get(gt_values *values, uint32_t text);
 
 #endif

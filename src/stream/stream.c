@@ -12,6 +12,7 @@
 #include "stream/stream.h"
 #include "stream/readahead.h"
 #include "base/guard.h"
+#include "base/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -199,6 +200,22 @@ bool gt_stream_next(gt_stream *stream, const uint8_t *keep, size_t keep_len, con
     write_pad(block + block_len);
     *text = block - keep_len;
     *len = keep_len + block_len;
+    return true;
+}
+
+bool gt_stream_read_all(gt_stream *stream, gt_buffer *text, gt_error *error)
+{
+    const uint8_t *block;
+    size_t len;
+    do {
+        if (!gt_stream_next(stream, NULL, 0, &block, &len, error)) return false;
+        gt_buffer_add(text, block, len);
+        gt_progress_add(len, 0);
+        if (stream->ahead && text->len > GT_STREAM_HELD_BYTES &&
+            text->len / GT_STREAM_HELD_RATIO > gt_stream_consumed(stream))
+            return gt_fail(error, "inflates to more than %d MiB and %d times its size",
+                           GT_STREAM_HELD_BYTES >> 20, GT_STREAM_HELD_RATIO);
+    } while (len);
     return true;
 }
 

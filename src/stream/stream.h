@@ -7,6 +7,7 @@
 #ifndef GT_STREAM_STREAM_H
 #define GT_STREAM_STREAM_H
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 #include <stddef.h>
@@ -40,6 +41,12 @@ void gt_stream_close(gt_stream *stream);
  * failed (not if the input is truncated: see gt_stream_damage). */
 bool gt_stream_next(gt_stream *stream, const uint8_t *keep, size_t keep_len, const uint8_t **text,
                     size_t *len, gt_error *error);
+
+/* Adds all that is left to the buffer, for formats that are not read from beginning to end. Compressed input
+ * may inflate to GT_STREAM_HELD_BYTES, or to GT_STREAM_HELD_RATIO times its size: a file of a few kilobytes
+ * may contain gigabytes. False if it is larger, or if reading failed. */
+enum { GT_STREAM_HELD_BYTES = 256 << 20, GT_STREAM_HELD_RATIO = 100 };
+bool gt_stream_read_all(gt_stream *stream, gt_buffer *text, gt_error *error);
 
 /* The first block without taking it: gt_stream_next gives it again. Only before the first gt_stream_next. */
 bool gt_stream_peek(gt_stream *stream, const uint8_t **text, size_t *len, gt_error *error);

@@ -9,13 +9,10 @@
 
 static bool hold_all(gt_window *w, gt_stream *stream, bool strict, gt_error *error)
 {
-    const uint8_t *block;
-    size_t len;
-    do {
-        if (!gt_stream_next(stream, NULL, 0, &block, &len, error)) return false;
-        gt_buffer_add(&w->held, block, len);
-        gt_progress_add(len, 0);
-    } while (len);
+    if (!gt_stream_read_all(stream, &w->held, error)) {
+        gt_error_prefix(error, gt_stream_path(stream));
+        return false;
+    }
     const char *damage = gt_stream_damage(stream);
     if (damage && strict) return gt_fail(error, "%s: %s", gt_stream_path(stream), damage);
     if (damage) gt_warn("%s: %s", gt_stream_path(stream), damage);

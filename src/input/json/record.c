@@ -322,7 +322,8 @@ static bool read_object(gt_record_reader *reader, gt_json *json, gt_record *reco
             }
         }
         if (!read) return false;
-        if (json->at - json->mark > UINT32_MAX) return gt_json_fail(json, "a record is larger than 4 GiB");
+        if (json->at - json->mark > GT_JSON_MAX_VALUE)
+            return gt_json_fail(json, "a record is larger than %d MiB", GT_JSON_MAX_VALUE >> 20);
     }
     return !json->failed;
 }

@@ -117,12 +117,7 @@ gt_table *gt_csv_table(gt_str text, gt_sheet name, gt_interner *strings, gt_erro
 
 static bool read_all(gt_stream *stream, gt_buffer *text, gt_error *error)
 {
-    const uint8_t *block;
-    size_t len;
-    do {
-        if (!gt_stream_next(stream, NULL, 0, &block, &len, error)) return false;
-        gt_buffer_add(text, block, len);
-    } while (len);
+    if (!gt_stream_read_all(stream, text, error)) return false;
     const char *damage = gt_stream_damage(stream);
     return !damage || gt_fail(error, "%s", damage);
 }

@@ -360,6 +360,8 @@ void gt_xla_dump_add_line(gt_xla *program, gt_str line)
     gt_xla_add(program, &collective);
 }
 
+enum { LINE_MAX_BYTES = 64 << 20 };
+
 bool gt_xla_dump_read(gt_xla *program, const char *path, gt_interner *strings, gt_error *error)
 {
     *program = (gt_xla){.strings = strings};
@@ -376,6 +378,10 @@ bool gt_xla_dump_read(gt_xla *program, const char *path, gt_interner *strings, g
         }
         keep = (const uint8_t *)rest.bytes;
         kept = rest.len;
+        if (kept > LINE_MAX_BYTES) {
+            ok = gt_fail(error, "%s: a line is longer than %d MiB", path, LINE_MAX_BYTES >> 20);
+            break;
+        }
     }
     if (ok) gt_xla_dump_add_line(program, (gt_str){(const char *)block, len});
     const char *damage = ok ? gt_stream_damage(stream) : NULL;
