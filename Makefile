@@ -19,13 +19,13 @@ BUILD      = JOBS=$(JOBS) scripts/build
 RUN        = scripts/with-deps
 
 .DEFAULT_GOAL := build
-.PHONY: help build deps report test asan fuzz bench install format clean distclean
+.PHONY: help build deps report test asan fuzz fuzz-coverage bench install format clean distclean
 # Prerequisites are made in the order given, also with -j: first packages, then the build.
 .NOTPARALLEL:
 
 help: ## print this list
 	@echo "Usage: make [target] [NAME=value ...]"
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 
 build: ## build the optimised program, build/gputally (the default)
 	@$(BUILD) build -DCMAKE_BUILD_TYPE=Release -DGPUTALLY_WERROR=$(WERROR) product
@@ -50,7 +50,13 @@ asan: deps ## run the unit and command-line tests under AddressSanitizer and UBS
 fuzz: GROUP = build fuzz
 fuzz: deps ## run the fuzz targets, each for SECONDS=n (default 60)
 	@CC=clang $(BUILD) build-fuzz -DGPUTALLY_FUZZ=ON -DGPUTALLY_TESTS=OFF -DGPUTALLY_WERROR=$(WERROR) fuzz_targets
-	@$(RUN) scripts/fuzz build-fuzz $(SECONDS)
+	@$(RUN) scripts/fuzz build-fuzz $(SECONDS) $(JOBS)
+
+fuzz-coverage: GROUP = build fuzz coverage
+fuzz-coverage: SECONDS = 2
+fuzz-coverage: deps ## print the lines that the fuzz targets run, with SECONDS=n of fuzzing each (default 2); fails below 80 %
+	@CC=clang $(BUILD) build-coverage -DGPUTALLY_FUZZ=ON -DGPUTALLY_COVERAGE=ON -DGPUTALLY_TESTS=OFF -DGPUTALLY_WERROR=$(WERROR) fuzz_targets
+	@$(RUN) scripts/fuzz-coverage build-coverage $(SECONDS) $(JOBS)
 
 bench: GROUP = build bench
 bench: deps ## run the benchmarks: our time divided by that of a simdjson pass over the same file
@@ -65,7 +71,7 @@ format: deps ## format the C code according to .clang-format
 	@find src include tests -name '*.[ch]' -print0 | $(RUN) xargs -0 clang-format -i
 
 clean: ## remove what was built, except packages unpacked under build/deps
-	@rm -rf build-asan build-fuzz build-bench build-x86-64
+	@rm -rf build-asan build-fuzz build-coverage build-bench build-x86-64
 	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +
 
 distclean: clean ## remove the unpacked packages as well

@@ -91,4 +91,5 @@ def main():
                 f.write(option + json.dumps(make(), separators=(",", ":")).encode())
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Fuzzing: every command that reads files is in a fuzz target, and every target has seeds.
+
+    python3 -m tests.architecture.test_fuzz
+"""
+import glob
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FUZZ = os.path.join(ROOT, "tests", "fuzz")
+# They start programs; fuzz_context reads what they are told to do. The steps of `sweep all` are fuzzed one by one.
+NOT_FUZZED = {"run", "sweep", "sweep run", "sweep all"}
+NO_SEEDS = {"regex"}  # begins with its dictionary
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def names_in(path):
+    """The names of the rows of a table of commands."""
+    return re.findall(r'^ +\{"([\w-]+)", (?:NULL|"[\w.]+"),', read(os.path.join(ROOT, path)), re.MULTILINE)
+
+
+def test_every_command_is_fuzzed():
+    commands = set(names_in("src/cli/commands.c")) | {"sweep " + name for name in names_in("src/cli/sweep/sweep.c")}
+    assert len(commands) > 30, f"found only {sorted(commands)}"
+    fuzzed = set()
+    for path in glob.glob(os.path.join(FUZZ, "fuzz_command_*.c")):
+        fuzzed |= set(re.findall(r'"([^"]+)"', re.search(r"commands\[\] = \{(.*?)\}", read(path), re.DOTALL).group(1)))
+    assert commands - fuzzed == NOT_FUZZED, f"not fuzzed: {sorted(commands - fuzzed - NOT_FUZZED)}; fuzzed: {sorted(fuzzed & NOT_FUZZED)}"
+    assert fuzzed <= commands, f"unknown: {sorted(fuzzed - commands)}"
+
+
+def test_every_target_has_seeds():
+    targets = {os.path.basename(path)[len("fuzz_"):-2] for path in glob.glob(os.path.join(FUZZ, "fuzz_*.c"))}
+    seeded = {name for name in os.listdir(os.path.join(FUZZ, "corpus")) if os.listdir(os.path.join(FUZZ, "corpus", name))}
+    assert targets - seeded == NO_SEEDS, f"without seeds: {sorted(targets - seeded - NO_SEEDS)}"
+    assert seeded <= targets, f"seeds of no target: {sorted(seeded - targets)}"
+
+
+def test_coverage_rules_name_what_exists():
+    for line in read(os.path.join(FUZZ, "coverage.txt")).splitlines():
+        word, _, rest = line.partition(" ")
+        if word in ("folder", "except"):
+            name = rest.split()[0]
+            assert os.path.exists(os.path.join(ROOT, name)), f"{name} does not exist"
+        if word == "except":
+            assert len(rest.split()) > 4, f"no reason: {line}"
+
+
+def main():
+    failed = 0
+    tests = [(name, function) for name, function in globals().items() if name.startswith("test_")]
+    for name, function in tests:
+        try:
+            function()
+        except AssertionError as problem:
+            print(f"FAIL {name}: {problem}")
+            failed += 1
+    print(f"{len(tests) - failed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

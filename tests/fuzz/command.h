@@ -1,0 +1,177 @@
+/* For targets that run a command of the program as main does, on files made from the input (input_files.h).
+ * The target defines `commands` before it includes this: the names of the commands that may run, and ends the
+ * list with NULL. A step is named "sweep top", and an old name ("TraceLens_...") runs if the command may.
+ *
+ * Files lie in a temporary folder, which is the current one while the command runs; words that name other
+ * places are rejected, and so are options that start programs. To keep what fails, run the target with an
+ * absolute path as -artifact_prefix, as scripts/fuzz does.
+ *
+ * A command that fails must say why, and leave no temporary files. With GPUTALLY_FUZZ_PRINT in the
+ * environment, what the command prints is shown. */
+#ifndef GT_FUZZ_COMMAND_H
+#define GT_FUZZ_COMMAND_H
+
+#include "base/log.h"
+#include "cli/common.h"
+#include "input_files.h"
+#include "mutate_text.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <unistd.h>
+
+static char work_folder[64];
+static int old_folder;
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+    (void)status, (void)type;
+    if (place->level > 0) remove(path);
+    return 0;
+}
+
+static int find_temporary_file(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+    (void)status, (void)type;
+    return strstr(path + place->base, ".tmp-") != NULL;
+}
+
+static void remove_work_folder(void)
+{
+    rmdir(work_folder);
+}
+
+/* Cairo's font library keeps what it allocates for its settings. */
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libfontconfig";
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    snprintf(work_folder, sizeof work_folder, "%s/gputally-fuzz-XXXXXX",
+             access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+    old_folder = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int nothing = open("/dev/null", O_RDONLY);
+    if (!mkdtemp(work_folder) || old_folder < 0 || nothing < 0 || dup2(nothing, STDIN_FILENO) < 0) abort();
+    close(nothing);
+    atexit(remove_work_folder);
+    unsetenv("HOME");
+    unsetenv("PATH");
+    return 0;
+}
+
+static bool may_run(const char *name)
+{
+    for (const char *const *command = commands; *command; command++)
+        if (strcmp(*command, name) == 0) return true;
+    return false;
+}
+
+/* The command that the words name; *used counts them. NULL: none, or one that may not run. */
+static const gt_command *find_command(const command_input *input, bool *by_old_name, int *used)
+{
+    if (!input->count) return NULL;
+    const gt_command *command = gt_command_find(input->words[0]);
+    *by_old_name = !command;
+    *used = 1;
+    if (!command) command = gt_command_find_by_old_name(input->words[0]);
+    if (!command) return NULL;
+    const gt_command *step = gt_command_steps(command);
+    if (!step) return may_run(command->name) ? command : NULL;
+    char name[96];
+    while (input->count > 1 && step->name && strcmp(step->name, input->words[1]) != 0) step++;
+    snprintf(name, sizeof name, "%s %s", command->name, step->name ? step->name : "");
+    *used = 2;
+    return input->count > 1 && step->name && may_run(name) ? step : NULL;
+}
+
+static bool is_harmless_value(const gt_option_value *value)
+{
+    for (size_t i = 0; i < value->text_count; i++)
+        if (value->texts[i][0] == '/' || strstr(value->texts[i], "..")) return false;
+    return !value->text || (value->text[0] != '/' && !strstr(value->text, ".."));
+}
+
+/* No option starts a program, and every path stays in the folder. */
+static bool is_harmless(const gt_arguments *arguments)
+{
+    static const char *const programs[] = {"enable_origami", "extension_file", "node_replay", "python_path",
+                                           "traceconv"};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (gt_syntax_option(arguments->syntax, programs[i]) &&
+            gt_arguments_value(arguments, programs[i])->given)
+            return false;
+    for (size_t i = 0; i < arguments->file_count; i++)
+        if (!is_inside(arguments->files[i])) return false;
+    for (size_t i = 0; i < GT_OPTIONS_MAX; i++)
+        if (!is_harmless_value(&arguments->values[i])) return false;
+    return true;
+}
+
+static bool has_group(const gt_syntax *syntax, const gt_option_group *group)
+{
+    for (size_t i = 0; i < GT_OPTION_GROUPS_MAX; i++)
+        if (syntax->groups[i] == group) return true;
+    return false;
+}
+
+static gt_exit run_command(const gt_command *command, bool by_old_name, command_input *input, int used)
+{
+    char program[64];
+    snprintf(program, sizeof program, "gputally %s", command->name);
+    gt_call call = {
+        .command = command, .program = by_old_name ? command->old_name : program, .by_old_name = by_old_name};
+    gt_error error;
+    gt_exit status = GT_EXIT_DONE;
+    if (has_group(command->syntax, &gt_common_group)) { /* the fuzzer sees only its own thread */
+        input->words[input->count++] = strdup("--threads");
+        input->words[input->count++] = strdup("1");
+    }
+    if (!gt_arguments_parse(&call.arguments, command->syntax, input->count - used, input->words + used,
+                            &error))
+        status = gt_usage_error(program, "%s", error.text);
+    else if (!call.arguments.help && is_harmless(&call.arguments))
+        status = command->run(&call);
+    gt_arguments_free(&call.arguments);
+    return status;
+}
+
+/* Runs a command with everything that it prints in memory: the fuzzer and the sanitizers use the descriptors.
+ */
+static void run_and_check(const gt_command *command, bool by_old_name, command_input *input, int used)
+{
+    bool has_temporary = nftw(".", find_temporary_file, 16, FTW_PHYS) != 0; /* from the input itself */
+    FILE *usual_output = stdout, *usual_errors = stderr;
+    char *text = NULL;
+    size_t len = 0;
+    gt_log_once(false);
+    gt_log_quiet(false);
+    gt_log_to(NULL);
+    stdout = stderr = open_memstream(&text, &len);
+    gt_exit status = run_command(command, by_old_name, input, used);
+    fclose(stderr);
+    stdout = usual_output;
+    stderr = usual_errors;
+    if ((status == GT_EXIT_FAILED || status == GT_EXIT_USAGE) && !len) abort();
+    if (!has_temporary && nftw(".", find_temporary_file, 16, FTW_PHYS) != 0) abort();
+    if (getenv("GPUTALLY_FUZZ_PRINT")) fprintf(stderr, "%sexit status %d\n", text, (int)status);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (chdir(work_folder) != 0) abort();
+    command_input input = unpack_input((gt_str){(const char *)data, size});
+    bool by_old_name;
+    int used;
+    const gt_command *command = find_command(&input, &by_old_name, &used);
+    if (command) run_and_check(command, by_old_name, &input, used);
+    free_input(&input);
+    nftw(".", remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    if (fchdir(old_folder) != 0) abort();
+    return 0;
+}
+
+#endif

@@ -1,0 +1,3 @@
+/* Fuzzes `gputally model`. */
+static const char *const commands[] = {"model", 0};
+#include "command.h"

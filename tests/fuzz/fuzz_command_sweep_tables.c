@@ -1,0 +1,3 @@
+/* Fuzzes the steps of `gputally sweep` that make reports and tables from folders of settings. */
+static const char *const commands[] = {"sweep report", "sweep timeline", "sweep comms", "sweep counters", 0};
+#include "command.h"
