@@ -64,6 +64,12 @@ void gt_journal_start(gt_journal_form form, bool quiet)
     gt_log_to(form == GT_JOURNAL_LOG ? log_message : print_message);
 }
 
+void gt_journal_end(void)
+{
+    kept = false;
+    gt_log_to(NULL);
+}
+
 bool gt_journal_is_kept(void)
 {
     return kept;

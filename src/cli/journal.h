@@ -14,6 +14,7 @@ typedef enum gt_journal_form {
 /* Starts printing lines; with `quiet`, only warnings and errors. */
 void gt_journal_start(gt_journal_form form, bool quiet);
 bool gt_journal_is_kept(void);
+void gt_journal_end(void); /* for programs that run several commands, such as tests */
 
 void gt_journal_print(const char *format, ...) __attribute__((format(printf, 1, 2))); /* in the plain form */
 void gt_journal_info(const char *format, ...) __attribute__((format(printf, 1, 2)));  /* in the log form */

@@ -6,6 +6,9 @@
  * places are rejected, and so are options that start programs. To keep what fails, run the target with an
  * absolute path as -artifact_prefix, as scripts/fuzz does.
  *
+ * A target that defines STAND_INS, the names of programs, allows those options: each of the programs is then
+ * a stand-in that prints the file `reply` of the input.
+ *
  * A command that fails must say why, and leave no temporary files. With GPUTALLY_FUZZ_PRINT in the
  * environment, what the command prints is shown. */
 #ifndef GT_FUZZ_COMMAND_H
@@ -41,6 +44,38 @@ static void remove_work_folder(void)
     rmdir(work_folder);
 }
 
+#ifdef STAND_INS
+static char program_folder[64];
+
+static void remove_program_folder(void)
+{
+    nftw(program_folder, remove_entry, 4, FTW_DEPTH | FTW_PHYS);
+    rmdir(program_folder);
+}
+
+/* Extensions reply on descriptor 4, and other programs on standard output; there, descriptor 4 may be the
+ * fuzzer's. */
+static void make_programs(void)
+{
+    static const char *const names[] = STAND_INS;
+    char path[128];
+    snprintf(program_folder, sizeof program_folder, "/tmp/gputally-fuzz-programs-XXXXXX");
+    if (!mkdtemp(program_folder)) abort();
+    atexit(remove_program_folder);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", program_folder, names[i]);
+        FILE *file = fopen(path, "w");
+        if (!file) abort();
+        fprintf(file, "#!/bin/sh\nexec /bin/cat %s/reply 2>/dev/null%s\n", work_folder,
+                strncmp(names[i], "extension", 9) == 0 ? " >&4" : "");
+        fclose(file);
+        chmod(path, 0755);
+    }
+    setenv("PATH", program_folder, 1);
+    setenv("GEMM_SIMULATOR_PATH", path, 1);
+}
+#endif
+
 /* Cairo's font library keeps what it allocates for its settings. */
 const char *__lsan_default_suppressions(void)
 {
@@ -59,6 +94,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     atexit(remove_work_folder);
     unsetenv("HOME");
     unsetenv("PATH");
+#ifdef STAND_INS
+    make_programs();
+#endif
     return 0;
 }
 
@@ -94,15 +132,27 @@ static bool is_harmless_value(const gt_option_value *value)
     return !value->text || (value->text[0] != '/' && !strstr(value->text, ".."));
 }
 
-/* No option starts a program, and every path stays in the folder. */
-static bool is_harmless(const gt_arguments *arguments)
+static bool has_group(const gt_syntax *syntax, const gt_option_group *group)
 {
+    for (size_t i = 0; i < GT_OPTION_GROUPS_MAX; i++)
+        if (syntax->groups[i] == group) return true;
+    return false;
+}
+
+/* No program is started, every path stays in the folder, and there are not many threads. */
+static bool is_harmless(const gt_command *command, const gt_arguments *arguments)
+{
+    if (strcmp(command->name, "run") == 0 && !gt_arguments_flag(arguments, "dry_run")) return false;
+    if (has_group(command->syntax, &gt_common_group) && gt_arguments_int(arguments, "threads") > 4)
+        return false;
+#ifndef STAND_INS
     static const char *const programs[] = {"enable_origami", "extension_file", "node_replay", "python_path",
                                            "traceconv"};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if (gt_syntax_option(arguments->syntax, programs[i]) &&
             gt_arguments_value(arguments, programs[i])->given)
             return false;
+#endif
     for (size_t i = 0; i < arguments->file_count; i++)
         if (!is_inside(arguments->files[i])) return false;
     for (size_t i = 0; i < GT_OPTIONS_MAX; i++)
@@ -110,10 +160,10 @@ static bool is_harmless(const gt_arguments *arguments)
     return true;
 }
 
-static bool has_group(const gt_syntax *syntax, const gt_option_group *group)
+static bool has_word(const command_input *input, const char *word)
 {
-    for (size_t i = 0; i < GT_OPTION_GROUPS_MAX; i++)
-        if (syntax->groups[i] == group) return true;
+    for (int i = 0; i < input->count; i++)
+        if (strcmp(input->words[i], word) == 0) return true;
     return false;
 }
 
@@ -125,14 +175,15 @@ static gt_exit run_command(const gt_command *command, bool by_old_name, command_
         .command = command, .program = by_old_name ? command->old_name : program, .by_old_name = by_old_name};
     gt_error error;
     gt_exit status = GT_EXIT_DONE;
-    if (has_group(command->syntax, &gt_common_group)) { /* the fuzzer sees only its own thread */
+    if (has_group(command->syntax, &gt_common_group) &&
+        !has_word(input, "--threads")) { /* one is fastest here */
         input->words[input->count++] = strdup("--threads");
         input->words[input->count++] = strdup("1");
     }
     if (!gt_arguments_parse(&call.arguments, command->syntax, input->count - used, input->words + used,
                             &error))
         status = gt_usage_error(program, "%s", error.text);
-    else if (!call.arguments.help && is_harmless(&call.arguments))
+    else if (!call.arguments.help && is_harmless(command, &call.arguments))
         status = command->run(&call);
     gt_arguments_free(&call.arguments);
     return status;
@@ -146,9 +197,9 @@ static void run_and_check(const gt_command *command, bool by_old_name, command_i
     FILE *usual_output = stdout, *usual_errors = stderr;
     char *text = NULL;
     size_t len = 0;
+    gt_journal_end();
     gt_log_once(false);
     gt_log_quiet(false);
-    gt_log_to(NULL);
     stdout = stderr = open_memstream(&text, &len);
     gt_exit status = run_command(command, by_old_name, input, used);
     fclose(stderr);

@@ -1,11 +1,26 @@
 /* Fuzzes the reader of contexts, JSON or Python literals, and their plans: an accepted context gives an error
- * or a plan whose command line a shell can split. */
+ * or a plan whose command line a shell can split; and the files for clusters that are made from a plan. */
 #include "base/log.h"
 #include "run/plan/context.h"
 #include "run/plan/plan.h"
+#include "run/targets/targets.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static void make_files(const gt_plan *plan)
+{
+    static const char *const options[] = {"--name", "it's"};
+    gt_error error = {0};
+    gt_slurm slurm;
+    gt_slurm_request request = {plan, "gputally", options, 2};
+    if (!gt_slurm_make(&request, &slurm, &error) && !error.text[0]) abort();
+    gt_buffer_free(&slurm.text);
+    gt_kubernetes objects;
+    error = (gt_error){0};
+    if (!gt_kubernetes_make(plan, "image", options, 2, &objects, &error) && !error.text[0]) abort();
+    gt_buffer_free(&objects.text);
+}
 
 static void ignore(bool warning, const char *text)
 {
@@ -36,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!gt_settings_parse(&arena, gt_buffer_str(&w.text), &error) && !strstr(error.text, "more than"))
             abort();
         gt_json_writer_free(&w);
+        make_files(&plan);
     }
     gt_arena_free(&arena);
     return 0;

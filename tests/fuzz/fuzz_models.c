@@ -38,7 +38,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gt_interner *strings = gt_interner_new();
     gt_models *models = gt_models_new(strings);
     gt_model_event event = {.sequence = 1};
-    bool backward = data[0] & 1;
     const gt_model *model = rows[data[0] % count];
     event.name = next_line(strings, &data, &size);
     event.dims = next_line(strings, &data, &size);
@@ -52,7 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     event.kernel_count = 1;
     const gt_model *found = gt_model_find(models, &event);
     if (found) model = found;
-    if (model->evaluate) check(gt_model_evaluate(models, model, &event, backward));
+    for (int backward = 0; backward < 2 && model->evaluate; backward++)
+        check(gt_model_evaluate(models, model, &event, backward));
     gt_models_free(models);
     gt_interner_free(strings);
     return 0;

@@ -8,6 +8,7 @@ ones wrote. A target keeps the seeds that reach new code; record_seeds.py adds t
 """
 import argparse
 import glob
+import gzip
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ import tempfile
 from tests.common import harness
 from tests.fuzz import make_pytorch_corpus as traces
 from tests.fuzz import record_seeds
+from tests.jax import generate_xplane
 from tests.jax import test_reports as jax_reports
 from tests.phases import test_methods as phases
 from tests.pytorch import test_cases as pytorch_cases
@@ -26,6 +28,7 @@ from tests.rocprof import generate_run
 from tests.sweep import generate_sweep
 
 OUT = ["--output_csvs_dir", "out"]
+PROGRAM = ""  # set by run()
 
 
 def write(path, data):
@@ -54,7 +57,7 @@ def rocprof():
         yield ["rocprof", source, "--all_processes", "--output_db", "out.db"]
         for out in ("out.pftrace", "out.json", "out.db", "out.json.gz"):
             yield ["convert", source, out]
-        yield ["report", source, *OUT]
+        yield ["report", source, "--threads", "2", *OUT]
     for name in glob.glob("csv/node-a/*.csv") + glob.glob("old/*.csv") + glob.glob("converted/*.csv"):
         yield ["rocprof", name, *details, *OUT]
         yield ["convert", name, "out.pftrace"]
@@ -109,7 +112,7 @@ def pytorch():
         write("t.json", make())
         yield ["pytorch", "t.json", *make_all_options()]
         yield ["pytorch", "t.json", "--topk_ops", "2", "--topk_roofline_ops", "1", "--output_db", "out.db"]
-        yield ["report", "t.json"]
+        yield ["report", "t.json", "--threads", "3"]
     write("u.json", traces.gemms())
     yield ["pytorch", "t.json", "--comparison_json_path", "u.json", *OUT]
     write("arch.json", {"name": "X", "mem_bw_gbps": 5300, "max_achievable_tflops": {"matrix_bf16": 700, "matrix_fp16": 650}})
@@ -216,28 +219,209 @@ def sweep_of_rocprof():
     yield ["sweep", "counters", "--sweep_dir", "s"]
 
 
+def packed(value):
+    """The numbers of a repeated field, packed or not."""
+    if isinstance(value, int):
+        return [value]
+    numbers, at = [], 0
+    while at < len(value):
+        number, at = generate_xplane.varint(value, at)
+        numbers.append(number)
+    return numbers
+
+
+def edit(data, path, change):
+    """A message with every part at a path of field numbers changed."""
+    if not path:
+        return change(data)
+    return b"".join(generate_xplane.counted(number, edit(value, path[1:], change)) if number == path[0] and isinstance(value, bytes) else raw
+                    for number, value, raw in generate_xplane.fields(data))
+
+
+def small_profile(data):
+    """A JAX profile whose compiled modules have only the instructions of the ops that ran, and their operands."""
+    used = b"".join(value for number, value, _ in generate_xplane.fields(data) if number == 1 and b"/device:GPU" in value[:200])
+
+    def shorten(computation):
+        fields = list(generate_xplane.fields(computation))
+        root = generate_xplane.first(computation, 6, 0)
+        found = [(generate_xplane.first(v, 35, 0), generate_xplane.first(v, 1, b""), [o for n, w, _ in generate_xplane.fields(v) if n == 36
+                 for o in packed(w)]) for number, v, _ in fields if number == 2]
+        kept = {root} | {i for i, name, _ in found if name in used}
+        kept |= {o for i, _, operands in found if i in kept for o in operands}
+        return b"".join(raw for number, v, raw in fields if number != 2 or generate_xplane.first(v, 35, 0) in kept)
+
+    return edit(data, (1, 4, 2, 5, 6, 1, 3), shorten)
+
+
+DETAILS, GROUP, SCOPE, PROGRAM_ID, TF_OP = 20, 21, 22, 23, 24
+jax_reports.STATS.update({DETAILS: "kernel_details", GROUP: "group_id", SCOPE: "scope_range_id", PROGRAM_ID: "program_id", TF_OP: "tf_op"})
+
+
+def described(kind, start_ns, correlation, op, number):
+    """An event with everything that a viewer makes lines of."""
+    r = jax_reports
+    stats = r.counted(4, r.number(1, DETAILS) + r.text(5, "regs:32")) + r.counted(4, r.number(1, GROUP) + r.number(4, number % 3))
+    stats += r.counted(4, r.number(1, SCOPE) + r.number(4, number)) + r.counted(4, r.number(1, PROGRAM_ID) + r.number(3, 100))
+    if not op:
+        stats += r.counted(4, r.number(1, TF_OP) + r.text(5, f"a/b{number}/dot_general:Einsum"))
+    event = r.event(kind, start_ns, 500, correlation, op)
+    body = next(value for _, value, _ in generate_xplane.fields(event))
+    if number % 2:  # fields in another order, and one that we do not know
+        body = b"".join(raw for _, _, raw in reversed(list(generate_xplane.fields(body)))) + r.number(19, 5)
+    return r.counted(4, body + stats)
+
+
+def products_profile():
+    """Calls of convolutions and attention, with and without bias, forward and backward."""
+    r = jax_reports
+    odd_layout = r.number(2, r.F32) + r.number(3, 4) + r.counted(5, r.number(1, 0) + r.number(7, 4) + r.number(8, 5))
+    tensors = [r.shape(r.BF16, 2, 16, 8, 64), r.shape(r.BF16, 2, 32, 4, 64), r.shape(r.F32, 8, 3, 16, 16), r.shape(r.F32, 4, 3, 3, 3),
+               odd_layout, r.shape(r.F32, 8, 4, 14, 14)]
+    instructions = [r.instruction(i, f"p{i}", "parameter", form) for i, form in enumerate(tensors, 1)]
+    calls = [("attn", "te_fused_attn_forward_ffi", tensors[0], (1, 2, 2)), ("attn_bias", "te_fused_attn_forward_ffi", tensors[0], (1, 2, 2, 5)),
+             ("attn_bwd", "te_fused_attn_backward_ffi", tensors[0], (1, 2, 2)), ("conv", "__cudnn$convForward", tensors[5], (3, 4)),
+             ("conv_bias", "__cudnn$convBiasActivationForward", tensors[5], (3, 4, 5)),
+             ("conv_bwd", "__cudnn$convBackwardInput", tensors[2], (6, 4)), ("conv_bwd2", "__cudnn$convBackwardFilter", tensors[3], (3, 6)),
+             ("conv_pair", "__cudnn$convForward", r.pair(tensors[5], r.shape(r.S8, 64)), (3, 4)), ("fp8", "__cublas$lt$matmul$f8", tensors[2], (3, 3))]
+    for id, (name, target, form, operands) in enumerate(calls, 10):
+        instructions.append(r.instruction(id, name + ".1", "custom-call", form, operands, target, '{"x":1}'))
+    # without metadata, and with a word by which such instructions are still recorded
+    bare = r.text(1, "kernel_cublas") + r.text(2, "fusion") + r.counted(3, tensors[2]) + r.number(35, 40) + r.number(36, 3)
+    described_op = r.text(1, "dot.5") + r.text(2, "dot") + r.counted(3, tensors[2]) + r.number(35, 41) + r.counted(
+        7, r.text(1, "dot") + r.text(2, "jit(f)/layer/dot") + r.text(3, "/a/model.py") + r.number(4, 12))
+    many = r.instruction(30, "all-gather-start.1", "all-gather-start", r.pair(tensors[0], tensors[1]), tuple(range(1, 7)))
+    done = r.instruction(31, "all-gather-done.1", "all-gather-done", tensors[1], (30,))
+    step = r.module("jit_train_step", [*instructions, r.counted(2, bare), r.counted(2, described_op), many, done], 31, schedule=(1, 2, 3, 10))
+    events = [described(1 if "conv" in name else 2, 1000 * i, i, name + ".1", i) for i, (name, _, _, _) in enumerate(calls, 1)]
+    events += [described(2, 80000, 80, "dot.5", 4), described(2, 81000, 81, None, 5), described(2, 82000, 82, "kernel_cublas", 5)]
+    events += [r.event(3, 90000, 100, 90, "all-gather.1"), r.event(3, 91000, 100, 91, "all-gather.7"), r.event(3, 92000, 100, 92, "all-gather-done.1")]
+    return r.plane(0, "/host:metadata", protos=[("jit_train_step(100)", step)]) + b"".join(
+        r.plane(i, f"/device:GPU:{i}", [(7, "Stream #7(Compute)", events)], ["cudnn_convolve_sgemm", "k", "ncclDevKernel_AllGather"])
+        for i in range(2))
+
+
+def retargeted(data, target):
+    """A small profile whose calls of convolutions are calls of something else, on two GPUs."""
+    def change(instruction):
+        fields = list(generate_xplane.fields(instruction))
+        if not any(number == 28 and b"conv" in value for number, value, _ in fields):
+            return instruction
+        last = [o for number, value, _ in fields if number == 36 for o in packed(value)][-1]
+        return (b"".join(raw for number, _, raw in fields if number != 28) + generate_xplane.counted(28, target.encode()) +
+                2 * (generate_xplane.encode(36 << 3) + generate_xplane.encode(last)))
+
+    gpu = next(value for number, value, _ in generate_xplane.fields(data) if number == 1 and b"/device:GPU:0" in value[:200])
+    return (edit(data, (1, 4, 2, 5, 6, 1, 3, 2), change) +
+            generate_xplane.counted(1, gpu.replace(b"/device:GPU:0", b"/device:GPU:1") + jax_reports.number(1, 77)))
+
+
 def jax():
     write("a.xplane.pb", jax_reports.training_profile())
     write("b.xplane.pb", jax_reports.collective_profile(0))
-    for name in ("a", "b"):
+    write("c.xplane.pb", products_profile())
+    names = ["a", "b", "c"]
+    for path in sorted(glob.glob(os.path.join(harness.FIXTURES, "jax", "*.xplane.pb.gz"))):
+        names.append(os.path.basename(path).split(".")[0])
+        with gzip.open(path) as f:
+            write(names[-1] + ".xplane.pb", small_profile(f.read()))
+    with open("convolution.xplane.pb", "rb") as f:
+        convolution = f.read()
+    for number, target in enumerate(("te_fused_attn_forward_ffi", "te_fused_attn_backward_ffi", "__cudnn$convBackwardInput",
+                                     "__cublas$lt$matmul$f8")):
+        names.append(f"call{number}")
+        write(names[-1] + ".xplane.pb", retargeted(convolution, target))
+    for name in names:
         yield ["jax", name + ".xplane.pb", *OUT]
+        yield ["jax", name + ".xplane.pb", *OUT, "--kernel_metadata_keyword_filters", "jit"]
         yield ["jax-analysis", name + ".xplane.pb", *OUT]
-    for name in ("products", "streams", "matmul"):
-        shutil.copy(os.path.join(harness.FIXTURES, "jax", name + ".xplane.pb.gz"), name + ".xplane.pb.gz")
-        yield ["jax", name + ".xplane.pb.gz", *OUT, "--kernel_metadata_keyword_filters", "jit"]
-        yield ["jax-analysis", name + ".xplane.pb.gz", *OUT]
+        yield ["report", name + ".xplane.pb", *OUT]
 
 
-SCENARIOS = (rocprof, genesis, pytorch, phase_methods, collective, sweep, sweep_of_rocprof, jax)
+def compare():
+    """Reports whose ops differ, with few sheets each, as folders and as workbooks."""
+    for side, make in (("a", traces.gemms), ("b", traces.mixture), ("c", traces.experts)):
+        write(side + ".json", make() + traces.gemms()[:5])
+        subprocess.run([PROGRAM, "pytorch", side + ".json", "--quiet", "--output_csvs_dir", side, "--output_xlsx_path", side + ".xlsx",
+                        "--enable_kernel_summary"], check=True)
+    groups = (("ops_unique_args", "ops_summary"), ("GEMM", "SDPA_fwd", "MoE_fused"), ("gpu_timeline", "kernel_summary", "ops_summary_by_category"),
+              ("unified_perf_summary",), ("ops_all", "coll_analysis"))
+    for group in groups:
+        for side in "abc":
+            os.makedirs("x/" + side, exist_ok=True)
+            for name in group:
+                if os.path.exists(f"{side}/{name}.csv"):
+                    shutil.copy(f"{side}/{name}.csv", "x/" + side)
+            keep = {name: rows for name, rows in generate_sweep.read_workbook(side + ".xlsx").items() if name in group}
+            generate_sweep.write_workbook(f"x/{side}.xlsx", **(keep or {"empty": [["a"], [1]]}))
+        yield ["compare", "x/a", "x/b", *OUT]
+        yield ["compare", "x/a.xlsx", "x/b.xlsx", "x/c", "--names", "p", "q", "r", "-o", "out.xlsx"]
+        yield ["compare", "x/b", "x/a", "--fail_if", "gpu_timeline.busy_time>5%", *OUT]
+        shutil.rmtree("x")
+
+
+def programs():
+    """The reply is that of the program which the command starts; the target prints it."""
+    write("t.json", traces.gemms())
+    write("e.py", "")
+    for path in sorted(glob.glob(os.path.join(record_seeds.HERE, "corpus", "extension", "*"))):
+        with open(path, "rb") as f:
+            write("reply", f.read())
+        yield ["pytorch", "t.json", "--extension_file", "e.py", "--python_path", "extension-python", *OUT]
+    write("u.json", traces.mixture())
+    yield ["pytorch", "u.json", "--extension_file", "e.py", "--python_path", "extension-python", "--enable_pseudo_ops",
+           "--gpu_arch_platform", "MI300X", *OUT]
+    write("u.json", traces.experts() + traces.functions() + traces.attention())
+    yield ["pytorch", "u.json", "--extension_file", "e.py", "--python_path", "extension-python", "--enable_pseudo_ops",
+           "--gpu_arch_platform", "MI300X", *OUT]
+    write("a.json", traces.attention())
+    flash = traces.attention()
+    flash[0]["name"] = "flash_attn::_flash_attn_forward"
+    write("flash.json", flash)
+    for reply in ("Time=12.5\n", "Time=x Time=1.\n", ""):
+        write("reply", reply)
+        for trace in ("t.json", "a.json", "flash.json"):
+            yield ["pytorch", trace, "--enable_origami", "--gpu_arch_platform", "MI300X", *OUT]
+    write("b/rank_0.json", traces.gemms() + [traces.op("aten::convolution", 900, 50, [[1, 3, 8, 8], [4, 3, 3, 3], [4]], ["float"] * 3,
+                                                       ["", "", "", "[1, 1]", "[0, 0]", "[1, 1]", "False", "[0, 0]", "1"]),
+                                             *traces.launch("conv_kernel", 910, 1000, 90, 9)])
+    for reply in ("1234.5\n", "hipblaslt-Gflops,us\nN,N,1,0,1,4,2,8,1,8,1,0,8,8,1,1,0.5,0.25\n",
+                  "MIOpen Forward Conv. Algorithm: 1\nGPU Kernel Time Forward Conv. Elapsed: 0.05 ms (average)\n", "us: 12.5\n"):
+        write("reply", reply)
+        yield ["batch", "--base_dir", "b", "--node_replay", *OUT]
+
+
+def run_plans():
+    write("c.json", {"tools": [{"name": "rocprofv3_compute"}], "gpu_vendor": "AMD", "docker_gpus": "0,2-3", "env_vars": {"A": "1"},
+                     "slurm": {"nodes": 2, "gpus_per_node": 4, "partition": "p"}, "distributed": {"launcher": "torchrun", "nnodes": 2},
+                     "docker_env_vars": {"B": "2"}, "docker_mounts": {"data": "data"}, "k8s": {"namespace": "n", "gpu_count": 2}})
+    write("t.json", [{"name": "mine", "cmd": "rocprofv3 --hip-trace -- "}])
+    for more in ([], ["--target", "slurm"], ["--target", "k8s"], ["--docker=image"], ["--tools_config", "t.json"]):
+        yield ["run", "--dry_run", "-f", "c.json", *more, "--", "train", "--x", "it's"]
+    for name in ("rocprofv3_lightweight", "none"):
+        yield ["run", "--dry_run", "-f", name, "--", "train"]
+    yield ["run", "--dry_run", "-c", "{'tools': [{'name': 'miopen_trace'}, {'name': 'gpu_info_power_profiler'}]}", "--", "train"]
+    yield ["sweep", "run", "--dry_run", "--channels", "28,42", "--threads", "256,512", "--axis", "batch=1,2", "--axis_env", "batch=BATCH",
+           "--axis_dir", "batch=b%s", "--env", "A=x{threads}", "--env", "NCCL_MAX_NCHANNELS=3", "--unset", "HSA_ENABLE_SDMA", "-o", "o",
+           "--", "train", "{batch}", "{{"]
+    yield ["sweep", "run", "--dry_run", "--rocprof", "--stats", "--config", "c.yaml", "--nproc", "4", "-o", "o"]
+    yield ["sweep", "run", "--dry_run", "--rocprof", "--rocprof_input", "c.json", "--timeout", "3", "-o", "o"]
+    for wrong in (["--axis", "nproc=1"], ["--axis", "x"], ["--axis", "x=1,1"], ["--axis_env", "y=Z"], ["--axis_dir", "threads=a/%s"],
+                  ["--env", "1=2"], ["--unset", "a=b"], ["--threads", "a"], ["--", "{other}"]):
+        yield ["sweep", "run", "--dry_run", *wrong]
+
+
+SCENARIOS = (rocprof, genesis, pytorch, phase_methods, collective, sweep, sweep_of_rocprof, jax, compare, programs, run_plans)
 
 
 def run(scenario, program, store):
-    home = os.getcwd()
+    global PROGRAM
+    PROGRAM, home = program, os.getcwd()
     with tempfile.TemporaryDirectory(prefix="gputally-scenario-") as folder:
         os.chdir(folder)
         try:
             for line in scenario():
-                record_seeds.record(store, line, also=["both"] if line[:2] == ["sweep", "compare"] else [])
+                record_seeds.record(store, line, also=["both"] if line[:2] == ["sweep", "compare"] else glob.glob("reply"))
                 done = subprocess.run([program, *line, "--quiet"], capture_output=True, text=True)
                 if done.returncode:
                     print(f"{' '.join(line)}: {done.stderr.strip()}")

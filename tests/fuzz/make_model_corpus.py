@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Writes the seeds of the model fuzz target from tests/model/model_cases.txt: one per kind of op.
+"""Writes the seeds of the model fuzz target from tests/model/model_cases.txt: one per op, and others if they have other arguments.
 
-    python3 -m tests.fuzz.make_model_corpus        writes tests/fuzz/corpus/models/
+    python3 -m tests.fuzz.make_model_corpus --fuzz_dir build-fuzz       adds to tests/fuzz/corpus/models/ what reaches new code
 """
+import argparse
 import os
-import re
+
+from tests.fuzz import record_seeds
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KEYS = ("op", "dims", "types", "strides", "concrete", "extra", "annotation", "kernel")
@@ -23,16 +25,11 @@ def cases():
 
 
 def main():
-    folder = os.path.join(HERE, "corpus", "models")
-    os.makedirs(folder, exist_ok=True)
-    written = set()
-    for facts in cases():
-        name = re.sub(r"\W+", "_", facts["op"])[:40]
-        if name in written:
-            continue
-        written.add(name)
-        with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
-            f.write("\n".join(facts.get(key, "") for key in KEYS))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--fuzz_dir", required=True)
+    options = parser.parse_args()
+    seeds = {"\n".join(facts.get(key, "") for key in KEYS).encode() for facts in cases()}
+    record_seeds.add_seeds(options.fuzz_dir, os.path.join(HERE, "corpus"), {"fuzz_models": seeds})
 
 
 if __name__ == "__main__":

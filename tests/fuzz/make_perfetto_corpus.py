@@ -8,7 +8,7 @@ The first byte of each seed chooses options and the block size; see the target.
 import os
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-from tests.perfetto.writer import Writer, data, number
+from tests.perfetto.writer import Writer, data, double, number
 from tests.perfetto.test_reports import CASE, synthetic
 from tests.perfetto.writer import rocprof
 
@@ -60,6 +60,20 @@ def legacy():
     return trace.bytes()
 
 
+def nested():
+    """Annotations of the older nested form, and values of all kinds."""
+    item = lambda body: data(4, body)
+    trace = Writer(plain=True)
+    track = trace.track("t", trace.process(1))
+    dictionary = number(1, 1) + data(2, "k") + data(3, number(5, 7)) + data(2, "l") + data(3, data(8, "text")) + data(3, number(7, 1))
+    array = number(1, 2) + item(double(6, 0.5)) + item(number(1, 1)) + item(dictionary) + item(b"")
+    notes = [data(8, dictionary), data(8, array), data(8, number(5, 3)), number(7, 255), number(4, -5), double(5, float("inf")), number(2, 1),
+             data(11, data(10, "x") + double(5, float("nan"))), data(12, b""), data(6, "text")]
+    trace.event(track, 1, 10, "kernel_dispatch", "n", {}, extra=b"".join(data(4, data(10, f"n{i}") + note) for i, note in enumerate(notes)))
+    trace.event(track, 2, 20)
+    return trace.bytes()
+
+
 def main():
     write("rocprof", rocprof(CASE).bytes())
     write("rocprof_plain", rocprof(CASE, plain=True).bytes(), 4)
@@ -68,6 +82,7 @@ def main():
     write("pytorch", pytorch())
     write("converted", converted())
     write("legacy", legacy(), 1)
+    write("nested", nested())
     trace = Writer()
     track = trace.track("t", trace.process(1))
     trace.event(track, 1, 10, "c", "n", {"deep": {"a": [1, -2, 0.5, {"b": "x", "c": True}]}, "agent": "Agent-1"})

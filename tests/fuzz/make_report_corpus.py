@@ -38,6 +38,10 @@ PARTS = {
 }
 
 write("csv", "types", "i,f,b,t\n1,1.5,True,x\n-2,,False,nan\n")
+write("csv", "samples", "time,GPU 0,GPU 1\n2025-01-31 12:00:00.5,100.5,N/A\n2025-01-31 12:00:01,99,3\nx,,1\n")
+write("csv", "pivot_float", "i,c,v\n1,1.5,3\n1,2.5,\n2,1.5,4\n3,,4\n")
+write("csv", "pivot_bool", "i,c,v\na,True,3\na,False,7\nb,True,4\n")
+write("csv", "pivot_twice", "i,c,v\na,b,3\na,b,7\n")
 write("csv", "quotes", '"a,b","c""d"\r\n"line\nbreak",inf\n')
 write("csv", "odd", "\ufeffa,a,\n1\n\n2,3,4\r")
 write("csv", "numbers", "v\n9223372036854775808\n5e-324\n+.5\n-Infinity\n")

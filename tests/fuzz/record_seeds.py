@@ -20,7 +20,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-SIZE_MAX = 24 << 10  # of a seed
+SIZE_MAX = 32 << 10  # of a seed
 FILES_MAX = 60
 
 
@@ -153,7 +153,7 @@ def targets(folder):
     for path in sorted(glob.glob(os.path.join(folder, "fuzz_command_*.c"))):
         with open(path) as f:
             text = f.read()
-        names = text[text.index("{"):text.index("}")].split('"')[1::2]
+        names = text[text.index("commands[]"):].split("}")[0].split('"')[1::2]
         for name in names:
             found.setdefault(name, []).append(os.path.basename(path)[:-2])
     return found
@@ -184,7 +184,7 @@ def add_seeds(fuzz_dir, corpus, seeds):
             for number, seed in enumerate(sorted(found, key=len)):
                 with open(os.path.join(new, f"{number}"), "wb") as f:
                     f.write(seed)
-            done = subprocess.run([os.path.abspath(os.path.join(fuzz_dir, target)), "-merge=1", "-use_counters=0", "-timeout=60",
+            done = subprocess.run([os.path.abspath(os.path.join(fuzz_dir, target)), "-set_cover_merge=1", "-use_counters=0", "-timeout=60",
                                    "-rss_limit_mb=4096", "-artifact_prefix=" + os.path.abspath(fuzz_dir) + "/failures/",
                                    os.path.abspath(folder), new], capture_output=True, text=True, errors="replace",
                                   env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
@@ -217,7 +217,7 @@ def read_calls(store):
         files = {k: base64.b64decode(v) for k, v in call["files"].items()}
         for target in by_command.get(command_of(call["words"], old_names), []):
             seed = seed_of(call["words"], files)
-            if len(seed) <= SIZE_MAX:
+            if len(seed) <= SIZE_MAX and target.endswith("_programs") == ("reply" in files):
                 seeds.setdefault(target, set()).add(seed)
     return seeds
 

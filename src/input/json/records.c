@@ -9,8 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Fuzz targets are built with a smaller value, so that small files are read by several threads too. */
+#ifndef GT_RECORDS_CHUNK_BYTES
+#define GT_RECORDS_CHUNK_BYTES (2 * 1024 * 1024)
+#endif
+
 enum {
-    CHUNK_BYTES = 2 * 1024 * 1024,
+    CHUNK_BYTES = GT_RECORDS_CHUNK_BYTES,
     MIN_PARALLEL_BYTES = 2 * CHUNK_BYTES, /* a smaller file is not worth a second thread */
     MAX_SEPARATOR = 64,                   /* most bytes between two records that are remembered */
     MAX_JOINT = 256,                      /* most bytes between two records that are searched for */
