@@ -378,10 +378,13 @@ def programs():
     flash = traces.attention()
     flash[0]["name"] = "flash_attn::_flash_attn_forward"
     write("flash.json", flash)
+    write("arch.json", {"name": "X", "mem_bw_gbps": 5300, "num_cus": 304, "gemm_units_per_cu": 4, "freq_mhz": 2100, "l1_bw_gbps": 9000,
+                        "l1_bw_gbps_per_cu": 64, "max_achievable_tflops": {"matrix_bf16": 700}})
     for reply in ("Time=12.5\n", "Time=x Time=1.\n", ""):
         write("reply", reply)
         for trace in ("t.json", "a.json", "flash.json"):
             yield ["pytorch", trace, "--enable_origami", "--gpu_arch_platform", "MI300X", *OUT]
+            yield ["pytorch", trace, "--enable_origami", "--gpu_arch_json_path", "arch.json", *OUT]
     write("b/rank_0.json", traces.gemms() + [traces.op("aten::convolution", 900, 50, [[1, 3, 8, 8], [4, 3, 3, 3], [4]], ["float"] * 3,
                                                        ["", "", "", "[1, 1]", "[0, 0]", "[1, 1]", "False", "[0, 0]", "1"]),
                                              *traces.launch("conv_kernel", 910, 1000, 90, 9)])
