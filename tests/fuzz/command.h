@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "cli/common.h"
+#include "cli/effects.h"
 #include "input_files.h"
 #include "mutate_text.h"
 
@@ -139,12 +140,13 @@ static bool has_group(const gt_syntax *syntax, const gt_option_group *group)
     return false;
 }
 
-/* No program is started, every path stays in the folder, and there are not many threads. */
+/* No program is started, every path stays in the folder, and threads and pixels are few. */
 static bool is_harmless(const gt_command *command, const gt_arguments *arguments)
 {
     if (strcmp(command->name, "run") == 0 && !gt_arguments_flag(arguments, "dry_run")) return false;
     if (has_group(command->syntax, &gt_common_group) && gt_arguments_int(arguments, "threads") > 4)
         return false;
+    if (gt_syntax_option(command->syntax, "dpi") && gt_arguments_int(arguments, "dpi") > 50) return false;
 #ifndef STAND_INS
     static const char *const programs[] = {"enable_origami", "extension_file", "node_replay", "python_path",
                                            "traceconv"};
@@ -160,11 +162,13 @@ static bool is_harmless(const gt_command *command, const gt_arguments *arguments
     return true;
 }
 
-static bool has_word(const command_input *input, const char *word)
+/* Adds an option that the input does not have. */
+static void add_option(command_input *input, const char *name, const char *value)
 {
     for (int i = 0; i < input->count; i++)
-        if (strcmp(input->words[i], word) == 0) return true;
-    return false;
+        if (strcmp(input->words[i], name) == 0) return;
+    input->words[input->count++] = strdup(name);
+    input->words[input->count++] = strdup(value);
 }
 
 static gt_exit run_command(const gt_command *command, bool by_old_name, command_input *input, int used)
@@ -175,16 +179,18 @@ static gt_exit run_command(const gt_command *command, bool by_old_name, command_
         .command = command, .program = by_old_name ? command->old_name : program, .by_old_name = by_old_name};
     gt_error error;
     gt_exit status = GT_EXIT_DONE;
-    if (has_group(command->syntax, &gt_common_group) &&
-        !has_word(input, "--threads")) { /* one is fastest here */
-        input->words[input->count++] = strdup("--threads");
-        input->words[input->count++] = strdup("1");
-    }
+    if (has_group(command->syntax, &gt_common_group)) add_option(input, "--threads", "1"); /* fastest here */
+    if (gt_syntax_option(command->syntax, "dpi")) add_option(input, "--dpi", "20");
     if (!gt_arguments_parse(&call.arguments, command->syntax, input->count - used, input->words + used,
                             &error))
         status = gt_usage_error(program, "%s", error.text);
-    else if (!call.arguments.help && is_harmless(command, &call.arguments))
+    else if (!gt_check_endings(&call, &error))
+        status = gt_usage_error(program, "%s", error.text);
+    else if (!call.arguments.help && !call.arguments.version && is_harmless(command, &call.arguments)) {
         status = command->run(&call);
+        gt_warn_without_effect(&call.arguments);
+    }
+    gt_log_end_repeats();
     gt_arguments_free(&call.arguments);
     return status;
 }
@@ -198,7 +204,6 @@ static void run_and_check(const gt_command *command, bool by_old_name, command_i
     char *text = NULL;
     size_t len = 0;
     gt_journal_end();
-    gt_log_once(false);
     gt_log_quiet(false);
     stdout = stderr = open_memstream(&text, &len);
     gt_exit status = run_command(command, by_old_name, input, used);
