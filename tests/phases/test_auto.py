@@ -16,7 +16,7 @@ import re
 import sys
 import tempfile
 
-from tests.common import harness
+from tests.common import harness, scaling
 from tests.phases.generate_serving import Server, write
 
 GPU = ("kernel", "gpu_memcpy", "gpu_memset")
@@ -417,6 +417,37 @@ def check_real(binary, folder, name):
     return problems
 
 
+def check_growth(binary, folder, make):
+    """Many steps, nested or of the same name, with and without annotations: time in proportion to the trace."""
+    def command_for(n):
+        server = Server(11)
+        make(server, n)
+        path = os.path.join(folder, f"trace{n}.json")
+        write(path, server)
+        return [binary, "report", path, "--inference_phase_analysis", "--quiet", "--output_csvs_dir", os.path.join(folder, "out")]
+
+    return scaling.growth_problems(command_for, 2000)
+
+
+def same_names(server, n):
+    for _ in range(n):
+        server.step("execute_context_0(0)_generation_8(8)", lambda: server.op("my::op", "k", 3), gpu=True)
+
+
+def nested_steps(server, n):
+    for i in range(n):
+        server.now += 1
+        server.add("user_annotation", f"execute_context_0(0)_generation_{i}({i})", server.now, 10 * n)
+    for _ in range(n):
+        server.op("my::op", "k", 3)
+
+
+def passes(server, n):
+    for i in range(n):
+        server.op("aten::embedding", "embed", 1, [[100, 8], [2, 1 + i]])
+        server.op("aten::mm", "gemm", 2, [[2 + 2 * i, 8], [8, 8]])
+
+
 REAL = ("inference__sglang_prefilldecode__sglang_Qwen3-8B_prefilldecode", "inference__vllm_decode_full__graph_execution",
         "inference__vllm_prefilldecode_piecewise__graph_execution")
 CASES = [harness.Case(f"annotations of {form}", check_annotated, form) for form in MAKERS]
@@ -425,6 +456,7 @@ CASES += [harness.Case("annotations of the GPU", lambda binary, folder: check_an
           harness.Case("trace without a host", check_gpu_only), harness.Case("kinds of annotations", check_tiers),
           harness.Case("query lengths", check_queries), harness.Case("short prompt", check_short_prompt),
           harness.Case("GEMM sizes", check_gemms), harness.Case("names", check_names), harness.Case("defaults", check_defaults)]
+CASES += [harness.Case(f"time for {make.__name__.replace('_', ' ')}", check_growth, make) for make in (same_names, nested_steps, passes)]
 CASES += [harness.Case(name, check_real, name) for name in REAL]
 
 if __name__ == "__main__":
