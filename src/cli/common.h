@@ -27,7 +27,7 @@
      "write an Excel workbook to PATH (default without any output option: " default_workbook ")",            \
      .ending = GT_WORKBOOK_ENDING},                                                                          \
         {"output_csvs_dir", GT_OPTION_STRING, "DIR", NULL, "write one CSV file per sheet into DIR"},         \
-        {"csv_safe", GT_OPTION_FLAG, NULL, NULL, GT_CSV_SAFE_HELP, .needs = "output_csvs_dir"},                                          \
+        {"csv_safe", GT_OPTION_FLAG, NULL, NULL, GT_CSV_SAFE_HELP, .needs = "output_csvs_dir"},              \
     {                                                                                                        \
         "output_db", GT_OPTION_STRING, "PATH", NULL,                                                         \
             "write an SQLite database with one table per sheet to PATH", .ending = GT_DATABASE_ENDINGS       \

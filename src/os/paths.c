@@ -138,11 +138,16 @@ bool gt_path_is_file(const char *path)
     return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
+static bool is_special(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 bool gt_path_may_open(const char *path)
 {
     struct stat status;
-    if (stat(path, &status) != 0) return true; /* opening it tells why */
-    if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return true;
+    if (!is_special(path) || stat(path, &status) != 0) return true; /* opening a missing one tells why */
     gt_warn("%s: skipped, because it is a %s and not a file", path,
             S_ISFIFO(status.st_mode)   ? "FIFO"
             : S_ISSOCK(status.st_mode) ? "socket"
@@ -188,13 +193,15 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Most entries are known to be files or folders from the folder itself. */
+/* Most entries are known to be files or folders from the folder itself. Names without an ending are not those
+ * of traces and reports, and not worth a warning. */
 static bool may_list(const char *folder, const struct dirent *entry)
 {
     if (entry->d_name[0] == '.') return false;
     if (entry->d_type == DT_REG || entry->d_type == DT_DIR) return true;
-    char *path = gt_format("%s/%s", folder, entry->d_name);
-    bool may = gt_path_may_open(path);
+    size_t len = strlen(folder);
+    char *path = gt_format("%s%s%s", folder, len && folder[len - 1] == '/' ? "" : "/", entry->d_name);
+    bool may = strchr(entry->d_name, '.') ? gt_path_may_open(path) : !is_special(path);
     gt_free(path);
     return may;
 }
