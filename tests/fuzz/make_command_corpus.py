@@ -107,6 +107,31 @@ def make_all_options():
             "--include_first_occurrence_time", "--inference_phase_analysis", *OUT]
 
 
+def on_devices(*devices):
+    """One op and one kernel per device; a device is (process, number, rank), each of which may be absent."""
+    events = []
+    for i, (process, number, rank) in enumerate(devices):
+        events.append(traces.op("aten::mm", 1000 * i + 100, 50, [[4, 8], [8, 2]], ["float", "float"]))
+        launch = traces.launch(("k", "ncclDevKernel_AllReduce")[i % 2], 1000 * i + 110, 1000 * i + 120, 9, i + 1)
+        launch[1]["pid"] = process
+        launch[1]["args"].update({key: value for key, value in (("device", number), ("rank", rank)) if value is not None})
+        events += launch
+        events.append({"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "pid": process, "tid": 9, "ts": 1000 * i + 130, "dur": 4,
+                       "args": {**launch[1]["args"], "bytes": 4096, "correlation": 900 + i}})
+    return events
+
+
+def devices():
+    for chosen in (((0, 0, None), (1, 1, None)), ((0, 0, None), (7, 0, None), (8, None, None)), (("a", 0, None), ("b", 0, None)),
+                   ((0, 0, 0), (1, 0, 1), (1, 1, 1), (2, None, None)), ((-3, 0, None), (12345678901234567890, 0, None))):
+        write("t.json", on_devices(*chosen))
+        yield ["pytorch", "t.json", *OUT]
+        yield ["report", "t.json", *OUT]
+        write("u.json", on_devices(*reversed(chosen)))
+        subprocess.run([PROGRAM, "fuse", "t.json", "u.json", "-o", "fused.json", "--quiet"], check=True)
+        yield ["report", "fused.json", *OUT]
+
+
 def pytorch():
     for make in (traces.attention, traces.gemms, traces.python, traces.experts, traces.functions, traces.mixture):
         write("t.json", make())
@@ -414,7 +439,7 @@ def run_plans():
         yield ["sweep", "run", "--dry_run", *wrong]
 
 
-SCENARIOS = (rocprof, genesis, pytorch, phase_methods, collective, sweep, sweep_of_rocprof, jax, compare, programs, run_plans)
+SCENARIOS = (rocprof, genesis, devices, pytorch, phase_methods, collective, sweep, sweep_of_rocprof, jax, compare, programs, run_plans)
 
 
 def run(scenario, program, store):

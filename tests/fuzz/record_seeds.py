@@ -187,7 +187,7 @@ def add_seeds(fuzz_dir, corpus, seeds):
             done = subprocess.run([os.path.abspath(os.path.join(fuzz_dir, target)), "-set_cover_merge=1", "-use_counters=0", "-timeout=60",
                                    "-rss_limit_mb=4096", "-artifact_prefix=" + os.path.abspath(fuzz_dir) + "/failures/",
                                    os.path.abspath(folder), new], capture_output=True, text=True, errors="replace",
-                                  env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+                                  env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "LLVM_PROFILE_FILE": "/dev/null"})
         if done.returncode:
             print(done.stderr[-2000:])
         print(f"{target}: {len(found)} recorded, {len(os.listdir(folder)) - before} added", flush=True)
