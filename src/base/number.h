@@ -30,4 +30,10 @@ static inline bool gt_multiply(__int128 a, __int128 b, __int128 *out)
     return true;
 }
 
+/* The form of a noun for a count: gt_noun(1, "copy", "copies") is "copy". */
+static inline const char *gt_noun(uint64_t count, const char *one, const char *more)
+{
+    return count == 1 ? one : more;
+}
+
 #endif

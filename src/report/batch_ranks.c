@@ -7,6 +7,7 @@
 #include "base/guard.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/progress.h"
 #include "base/threads.h"
 #include "input/chrome/kineto.h"
@@ -203,7 +204,7 @@ bool gt_batch_ranks_read(gt_batch_ranks *ranks, char *const *paths, const int64_
              .failed = count};
     pthread_mutex_init(&j.lock, NULL);
     char title[64];
-    snprintf(title, sizeof title, "%zu ranks", count);
+    snprintf(title, sizeof title, "%zu %s", count, gt_noun(count, "rank", "ranks"));
     gt_progress_begin(title, bytes_of(paths, count));
     gt_threads_run(at_once, work, &j);
     gt_progress_end();

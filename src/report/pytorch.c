@@ -7,6 +7,7 @@
 #include "analysis/pytorch/sheets.h"
 #include "analysis/phases/phases.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/log.h"
 #include "report/summary.h"
 #include "schema/columns.h"
@@ -607,8 +608,10 @@ void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *linked, const 
     gt_terminal terminal = gt_terminal_for(out);
     terminal.width = width > 0 ? (size_t)width : 0;
     terminal.utf8 = utf8;
-    fprintf(out, "%zu events: %zu ops, %zu kernels, %zu launches linked\n", trace->uid_count, ops, kernels,
-            trace->link_count);
+    fprintf(out, "%zu %s: %zu %s, %zu %s, %zu %s linked\n", trace->uid_count,
+            gt_noun(trace->uid_count, "event", "events"), ops, gt_noun(ops, "op", "ops"), kernels,
+            gt_noun(kernels, "kernel", "kernels"), trace->link_count,
+            gt_noun(trace->link_count, "launch", "launches"));
     gt_comm_uses uses = find_communication(trace, NULL);
     if (uses.count) {
         char *text = gt_comm_uses_text(&uses);

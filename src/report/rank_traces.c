@@ -5,6 +5,7 @@
 #include "base/guard.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/progress.h"
 #include "base/threads.h"
 #include "input/chrome/kineto.h"
@@ -188,7 +189,7 @@ void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank
     for (size_t rank = 0; rank < rank_count; rank++) j.rank_in_trace[rank] = GT_EVENT_NONE;
     pthread_mutex_init(&j.lock, NULL);
     char title[64];
-    snprintf(title, sizeof title, "%zu ranks", rank_count);
+    snprintf(title, sizeof title, "%zu %s", rank_count, gt_noun(rank_count, "rank", "ranks"));
     gt_progress_begin(title, (extra ? 2 : 1) * bytes_of(paths, rank_count));
     if (at_once) gt_threads_run((unsigned)at_once, work, &j);
     gt_progress_end();

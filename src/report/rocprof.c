@@ -6,6 +6,7 @@
 #include "analysis/sheet_parts.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "output/terminal.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -272,8 +273,10 @@ void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_l
     terminal.width = width > 0 ? (size_t)width : 0;
     terminal.utf8 = utf8;
 
-    fprintf(out, "%zu kernel dispatches, %zu memory copies, %" PRIu64 " API calls; ",
-            gt_store_count(run->dispatches), gt_store_count(run->copies), run->api_calls);
+    size_t dispatches = gt_store_count(run->dispatches), copies = gt_store_count(run->copies);
+    fprintf(out, "%zu kernel %s, %zu memory %s, %" PRIu64 " API %s; ", dispatches,
+            gt_noun(dispatches, "dispatch", "dispatches"), copies, gt_noun(copies, "copy", "copies"),
+            run->api_calls, gt_noun(run->api_calls, "call", "calls"));
     if (run->process_count > 1)
         fprintf(out, "%zu processes\n", run->process_count);
     else

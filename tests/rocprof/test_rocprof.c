@@ -474,7 +474,7 @@ static void the_terminal_shows_where_the_time_went(void **state)
     gt_rocprof *run = tiny_run();
     gt_table_list tables = sheets_of(run, all_sheets());
     char *text = summary_text(run, &tables, 100, false);
-    assert_line_with(text, "6 kernel dispatches", "1 memory copies");
+    assert_line_with(text, "6 kernel dispatches", "1 memory copy");
     assert_line_with(text, "busy_time ", " 31.0%");
     assert_line_with(text, "COMM ", " 68.9%");
     assert_line_with(text, "68.9%", "ncclDevKernel");

@@ -2,6 +2,7 @@
 #include "cli/commands/commands.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "cli/common.h"
 #include "cli/inputs/inputs.h"
 #include "cli/traces.h"
@@ -171,8 +172,9 @@ static void show(const gt_rank_traces *traces, size_t collectives, const gt_tabl
 {
     gt_terminal terminal = gt_terminal_for(stdout);
     size_t ranks = traces->rank_count - traces->bad_count;
-    printf("%zu rank%s, %zu events, %zu collectives\n", ranks, ranks == 1 ? "" : "s", traces->events,
-           collectives);
+    printf("%zu %s, %zu %s, %zu %s\n", ranks, gt_noun(ranks, "rank", "ranks"), traces->events,
+           gt_noun(traces->events, "event", "events"), collectives,
+           gt_noun(collectives, "collective", "collectives"));
     gt_collective_print_summary(stdout, tables, (int)terminal.width, terminal.utf8);
     gt_trace_show_files(output);
 }

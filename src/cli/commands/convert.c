@@ -2,6 +2,7 @@
 #include "cli/commands/commands.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "cli/common.h"
 #include "cli/traces.h"
 #include "input/detect.h"
@@ -181,7 +182,8 @@ static void show(const conversion *c)
         printf("%zu dispatches, %zu copies, %zu calls, %zu counter values", c->rows.dispatches,
                c->rows.copies, c->rows.calls, c->rows.values);
     } else {
-        printf("%zu events on %zu tracks", c->totals.events, c->totals.tracks);
+        printf("%zu %s on %zu %s", c->totals.events, gt_noun(c->totals.events, "event", "events"),
+               c->totals.tracks, gt_noun(c->totals.tracks, "track", "tracks"));
         if (c->totals.extra_tracks)
             printf(" (%zu of them for %zu overlapping slices)", c->totals.extra_tracks, c->totals.moved);
     }

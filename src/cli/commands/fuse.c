@@ -2,6 +2,7 @@
 #include "cli/commands/commands.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/progress.h"
 #include "cli/common.h"
 #include "cli/inputs/inputs.h"
@@ -148,8 +149,10 @@ static bool check_not_inputs(const char *output, const gt_rank_files *files, gt_
 
 static void show(const gt_fuse_result *result, const gt_output *output)
 {
-    printf("%zu ranks, %" PRIu64 " events read, %" PRIu64 " written; %zu processes\n", result->ranks,
-           result->events_read, result->events_written, result->processes);
+    printf("%zu %s, %" PRIu64 " %s read, %" PRIu64 " written; %zu %s\n", result->ranks,
+           gt_noun(result->ranks, "rank", "ranks"), result->events_read,
+           gt_noun(result->events_read, "event", "events"), result->events_written, result->processes,
+           gt_noun(result->processes, "process", "processes"));
     gt_trace_show_files(output);
 }
 
@@ -159,7 +162,7 @@ static bool fuse(const gt_call *call, const gt_rank_files *files, const gt_fuse_
     const char *path = gt_arguments_string(&call->arguments, "output");
     if (!check_not_inputs(path, files, error)) return false;
     char title[64];
-    snprintf(title, sizeof title, "%zu ranks", files->count);
+    snprintf(title, sizeof title, "%zu %s", files->count, gt_noun(files->count, "rank", "ranks"));
     uint64_t passes = options->ids_of_all_ranks || options->align_times ? 2 : 1;
     gt_progress_begin(title, passes * bytes_of(files));
     gt_fuse_result result;

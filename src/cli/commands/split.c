@@ -1,6 +1,7 @@
 /* `gputally split`: extracts steps of an inference server's trace. */
 #include "cli/commands/commands.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "cli/common.h"
 #include "cli/traces.h"
 #include "transform/split.h"
@@ -114,7 +115,8 @@ static bool read_options(const gt_call *call, gt_split_options *options, gt_erro
 
 static void show(const gt_split_result *result, const gt_output *output, const char *dir)
 {
-    printf("%zu events, %zu steps\n", result->events, result->steps);
+    printf("%zu %s, %zu %s\n", result->events, gt_noun(result->events, "event", "events"), result->steps,
+           gt_noun(result->steps, "step", "steps"));
     if (!result->files)
         printf("nothing to do; use --store-single-iteration, --find-steady-state, --divide-phases or -i "
                "10:20\n");
