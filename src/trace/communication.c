@@ -69,6 +69,73 @@ static const struct {
          "|" OWN "(?!\\w*(?i:gemm|matmul))(?:All[Rr]educe|AllGather|ReduceScatter|AllToAll)\\w*Kernel\\w*"},
 };
 
+/* The expressions take 100 microseconds per name, and hardly any kernel matches. So they are tried only on
+ * names that contain one of these words, in any case; every name that an expression matches contains one.
+ * Sorted. */
+static const char *const hints[] = {
+    "_on_stream_kernel",
+    "_shot_",
+    "a2a_",
+    "ag_gfx",
+    "all_gather",
+    "all_reduce",
+    "all_to",
+    "allgather",
+    "allreduce",
+    "allto",
+    "ar_gfx",
+    "ar_ll",
+    "ccl",
+    "cross_device_",
+    "cudamax",
+    "cudamin",
+    "cudaproduct",
+    "cudasum",
+    "deep_ep",
+    "epcombine",
+    "epdispatch",
+    "hybrid_ep",
+    "intra_node_comm",
+    "lamport",
+    "moea2a",
+    "mori::",
+    "multimem_",
+    "quickreduce",
+    "ranksignals",
+    "reduce_read_write",
+    "reduce_scatter",
+    "reducescatter",
+    "rs_gfx",
+    "shmem",
+    "signal_kernel",
+    "symmetric_memory",
+    "userbuffers",
+};
+
+/* By letter: the first hint that begins with it; GT_LENGTH(hints) if none does. */
+static void index_hints(uint8_t first[256])
+{
+    memset(first, GT_LENGTH(hints), 256);
+    for (size_t i = GT_LENGTH(hints); i-- > 0;) {
+        uint8_t letter = (uint8_t)hints[i][0];
+        first[letter] = (uint8_t)i;
+        if (letter >= 'a' && letter <= 'z') first[letter - 32] = (uint8_t)i;
+    }
+}
+
+static bool has_hint(const uint8_t first[256], gt_str name)
+{
+    for (size_t at = 0; at < name.len; at++) {
+        size_t i = first[(uint8_t)name.bytes[at]];
+        if (i == GT_LENGTH(hints)) continue;
+        for (char letter = hints[i][0]; i < GT_LENGTH(hints) && hints[i][0] == letter; i++) {
+            size_t len = strlen(hints[i]);
+            if (len <= name.len - at && strncasecmp(name.bytes + at, hints[i], len) == 0) return true;
+        }
+    }
+    return false;
+}
+
 /* One pass finds all three words: it stops only at a c, and checks the letters next to it. */
 bool gt_is_communication(gt_str name)
 {
@@ -90,7 +157,8 @@ bool gt_is_communication(gt_str name)
 
 struct gt_comm_kernels {
     bool tracelens, others;
-    gt_python_regex table; /* of `others`: one group per family, so that a name is searched once */
+    uint8_t first_hint[256]; /* index_hints */
+    gt_python_regex table;   /* of `others`: one group per family, so that a name is searched once */
     struct own {
         const char *text;
         gt_python_regex regex;
@@ -120,6 +188,7 @@ gt_comm_kernels *gt_comm_kernels_new(unsigned sets)
     comm->tracelens = sets & GT_COMM_TRACELENS;
     comm->others = sets & GT_COMM_OTHERS;
     if (comm->others) compile_table(&comm->table);
+    index_hints(comm->first_hint);
     return comm;
 }
 
@@ -164,7 +233,8 @@ static const char *search(gt_comm_kernels *comm, gt_str name)
     const char *family = NULL;
     for (size_t i = 0; i < comm->own_count && !family; i++)
         if (matches(comm, &comm->own[i].regex, comm->own[i].text, name, &match)) family = comm->own[i].text;
-    if (!family && comm->others && matches(comm, &comm->table, "communication kernels", name, &match)) {
+    if (!family && comm->others && has_hint(comm->first_hint, name) &&
+        matches(comm, &comm->table, "communication kernels", name, &match)) {
         size_t i = 0;
         while (i + 1 < GT_LENGTH(others) && !match.groups[i + 1].bytes) i++;
         family = others[i].family;
