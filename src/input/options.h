@@ -17,6 +17,7 @@ typedef struct gt_read_options {
     bool is_part;     /* the file is one of many: the caller draws the progress line */
     unsigned wanted;  /* of a rocprofv3 run, what a plain report does not need: GT_WANT_ bits */
     bool long_names;  /* of a rocprofv3 CSV file: keep kernel names as they are, without shortening them */
+    bool full_names;  /* of any rocprofv3 format: the full names of kernels, as in its CSV files */
 } gt_read_options;
 
 /* Warns that a file is truncated: "t.json: truncated: read 12 events up to byte 4096". `damage` is the

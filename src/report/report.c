@@ -96,6 +96,7 @@ static const struct {
     {"kernel_details", FLAG, AT(rocprof.kernel_details), 0, ROCPROF},
     {"topk_kernels", SPECIAL, 0, 0, ROCPROF},
     {"all_processes", FLAG, AT(all_processes), 0, ROCPROF},
+    {"full_kernel_names", FLAG, AT(rocprof.full_names), 0, ROCPROF},
     /* PyTorch */
     {"include_unlinked_kernels", FLAG, AT(pytorch.include_unlinked_kernels), 0, PYTORCH},
     {"linked_kernels_only", NEGATED_FLAG, AT(pytorch.include_unlinked_kernels), 0, PYTORCH},
@@ -336,11 +337,17 @@ static bool read_rocprof(gt_report *report, gt_stream *stream, const char *path,
     gt_read_options *read = &report->options.read;
     read->wanted = gt_rocprof_options_wanted(&report->options.rocprof);
     if (report->options.all_processes) read->wanted |= GT_WANT_ALL_PROCESSES;
-    report->trace.rocprof =
+    read->full_names = report->options.rocprof.full_names;
+    gt_rocprof *run =
         stream ? gt_rocprof_read(stream, path, read, error) : gt_rocprof_read_folder(path, read, error);
-    if (!report->trace.rocprof) return false;
+    report->trace.rocprof = run;
+    if (!run) return false;
+    if (run->full_to_short.count > run->short_names.count)
+        gt_warn("%zu kernels have only %zu different short names, and those with the same one share a row; "
+                "--full_kernel_names keeps them apart",
+                run->full_to_short.count, run->short_names.count);
     report->communication = communication_of(&report->options, 0);
-    report->trace.rocprof->communication = report->communication;
+    run->communication = report->communication;
     return true;
 }
 

@@ -76,7 +76,7 @@ static void add_summaries(const gt_rocprof *run, const gt_rocprof_options *optio
                           const gt_table *stats, gt_table_list *tables)
 {
     gt_table *by_name = stats ? gt_table_copy(stats) : gt_kernels_by_name(kernels);
-    if (stats) gt_kernels_add_categories(by_name);
+    gt_kernels_add_categories(by_name, options->full_names);
     if (run->communication) gt_kernels_mark_communication(by_name, run->communication);
     if (options->hint_communication) hint_at_communication(by_name);
     gt_table_list_add(tables, gt_kernel_summary(by_name));

@@ -1,9 +1,9 @@
 /* The report of a rocprofv3 run.
  *
  * Sheets: gpu_timeline, gpu_timeline_by_device (an extra sheet), kernel_summary, kernel_summary_by_category,
- * kernel_details, short_kernels_summary, short_kernel_histogram; then the extra sheets hip_api_summary, hsa_api_summary and those of other APIs,
- * memory_copy_summary, counters_by_kernel, agent_info, process_summary. Sheets that the options exclude and
- * extra sheets without data are omitted. */
+ * kernel_details, short_kernels_summary, short_kernel_histogram; then the extra sheets hip_api_summary,
+ * hsa_api_summary and those of other APIs, memory_copy_summary, counters_by_kernel, agent_info,
+ * process_summary. Sheets that the options exclude and extra sheets without data are omitted. */
 #ifndef GT_REPORT_ROCPROF_H
 #define GT_REPORT_ROCPROF_H
 
@@ -21,6 +21,7 @@ typedef struct gt_rocprof_options {
     int64_t short_bins;
     bool hint_communication; /* warn about communication kernels that are not in the category COMM */
     bool extra_sheets;       /* sheets that TraceLens does not have, from the data that was read */
+    bool full_names;         /* the run has full kernel names; categories come from the short ones in them */
     bool limit_details;      /* whether topk_kernels applies */
     int64_t topk_kernels;    /* rows of kernel_details to keep; negative: all but the last ones */
 } gt_rocprof_options;

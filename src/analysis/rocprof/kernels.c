@@ -130,12 +130,13 @@ static const gt_col category_columns[] = {
 
 static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_NS, true}};
 
-void gt_kernels_add_categories(gt_table *names)
+void gt_kernels_add_categories(gt_table *names, bool full_names)
 {
     size_t name = gt_table_find(names, GT_COL_NAME);
     size_t category = gt_table_add_column(names, GT_COL_CATEGORY, GT_TYPE_STRING);
     for (size_t row = 0; row < names->row_count; row++) {
         gt_str text = gt_interner_get(names->strings, names->columns[name].texts[row]);
+        if (full_names) text = gt_kernel_short_name(text);
         gt_table_set_cstr(names, category, row, gt_kernel_category(text));
     }
 }
@@ -168,10 +169,8 @@ gt_comm_uses gt_kernels_communication(const gt_table *by_name, const gt_comm_ker
 gt_table *gt_kernels_by_name(const gt_table *kernels)
 {
     static const gt_col keys[] = {GT_COL_NAME};
-    gt_table *names = gt_table_group(kernels, keys, GT_LENGTH(keys), name_aggregates,
-                                     GT_LENGTH(name_aggregates), (gt_group_options){.sorted = true});
-    gt_kernels_add_categories(names);
-    return names;
+    return gt_table_group(kernels, keys, GT_LENGTH(keys), name_aggregates, GT_LENGTH(name_aggregates),
+                          (gt_group_options){.sorted = true});
 }
 
 gt_table *gt_kernel_summary(const gt_table *by_name)

@@ -54,10 +54,11 @@ gt_table *gt_rocprof_kernel_times(gt_rocprof *run, gt_error *error);
  * runs that record no ops. */
 const char *gt_kernel_category(gt_str name);
 
-/* The kernel times grouped by name, ascending by name: the input of both summaries. */
+/* The kernel times grouped by name, ascending by name: with categories, the input of both summaries. */
 gt_table *gt_kernels_by_name(const gt_table *kernels);
-/* Adds the last column of that table, Category, to a table by name from gt_rocprof_stats_by_name. */
-void gt_kernels_add_categories(gt_table *by_name);
+/* Adds the last column, Category, to that table or to one from gt_rocprof_stats_by_name. If the names are
+ * full ones, categories are those of the short names, so that arguments of templates do not decide. */
+void gt_kernels_add_categories(gt_table *by_name, bool full_names);
 /* Changes the category of kernels that gt_comm_family knows to COMM. */
 void gt_kernels_mark_communication(gt_table *by_name, const gt_comm_kernels *comm);
 /* How much time the kernels of these families took that are (or are not) in the category COMM. The columns of

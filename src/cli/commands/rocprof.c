@@ -23,6 +23,9 @@ static const gt_option report_options[] = {
      "omit the sheets kernel_summary and kernel_summary_by_category"},
     {"all_processes", GT_OPTION_FLAG, NULL, NULL,
      "read all processes of a JSON file, not only the first (other formats: always all)"},
+    {"full_kernel_names", GT_OPTION_FLAG, NULL, NULL,
+     "show the full names of kernels, with arguments and template parameters, so that kernels with the same "
+     "short name get rows of their own"},
 };
 const gt_option_group gt_rocprof_group = {"rocprofv3 sheets", report_options, GT_LENGTH(report_options)};
 

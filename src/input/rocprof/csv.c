@@ -52,7 +52,8 @@ typedef struct csv_row {
     gt_str texts[SLOTS];            /* other strings */
     double wide[GT_CSV_MAX_FIELDS]; /* by column */
     gt_error *error;
-    bool long_names; /* as in gt_read_options */
+    bool long_names; /* as in gt_read_options; also set by full_names */
+    bool full_names;
 } csv_row;
 
 /* ---- strings ---- */
@@ -140,7 +141,11 @@ static int64_t find_kernel(csv_row *r)
         gt_str whole = unescape(r, name);
         known->text = gt_interner_add(r->run->strings, whole.bytes, whole.len);
     }
-    if (!known->text) known->text = gt_kernel_name_of_displayed(r->run->strings, unescape(r, name));
+    if (!known->text) {
+        gt_str whole = unescape(r, name);
+        known->text = gt_kernel_name_of_displayed(r->run->strings, whole);
+        gt_kernel_names_note(r->run, known->text, gt_kernel_name_hash(whole));
+    }
     known->use = use;
     return known->kernel_id = gt_kernel_names_add(r->run, known->text, use);
 }
@@ -249,9 +254,11 @@ static void add_stats(csv_row *r)
     gt_str name = unescape(r, r->texts[SLOT_NAME]);
     gt_interner *strings = r->run->strings;
     set(r, GT_STATS_OF, subject);
-    r->cells[GT_STATS_NAME].text = subject == GT_STATS_KERNELS
+    r->cells[GT_STATS_NAME].text = subject == GT_STATS_KERNELS && !r->full_names
                                        ? gt_kernel_name_of_displayed(strings, name)
                                        : gt_interner_add(strings, name.bytes, name.len);
+    if (subject == GT_STATS_KERNELS && !r->full_names)
+        gt_kernel_names_note(r->run, (uint32_t)r->cells[GT_STATS_NAME].text, gt_kernel_name_hash(name));
     r->present |= UINT64_C(1) << GT_STATS_NAME;
     gt_rocprof_write_stats(r->writers, columns_of(r, GT_STATS_COLUMNS), r->cells);
 }
@@ -542,7 +549,8 @@ bool gt_rocprof_csv_read(gt_rocprof_writers *writers, gt_stream *stream, gt_csv_
     r->last_pid = INT64_MIN;
     r->process = source->process;
     gt_progress_begin(r->path, gt_stream_size(stream));
-    r->long_names = options->long_names;
+    r->long_names = options->long_names || options->full_names;
+    r->full_names = options->full_names;
     bool read = read_blocks(r, stream, options);
     gt_progress_end();
     if (!read) gt_error_prefix(error, r->path);

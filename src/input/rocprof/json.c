@@ -54,6 +54,7 @@ enum {
     SYMBOL_FORMATTED,
     SYMBOL_NAME,
     SYMBOL_CHOSEN,
+    SYMBOL_FULL, /* hash of the full name; 0: none */
     SYMBOL_BASIC_COLUMNS,
     SYMBOL_VGPRS = SYMBOL_BASIC_COLUMNS, /* only with GT_WANT_DISPATCH_DETAILS */
     SYMBOL_ACCUM_VGPRS,
@@ -68,6 +69,7 @@ static const gt_field symbol_fields[SYMBOL_COLUMNS] = {
     [SYMBOL_FORMATTED] = {"formatted_kernel_name", GT_FIELD_VIEW, false},
     [SYMBOL_NAME] = {"kernel_name", GT_FIELD_VIEW, false},
     [SYMBOL_CHOSEN] = {NULL, GT_FIELD_STRING, false},
+    [SYMBOL_FULL] = {NULL, GT_FIELD_INT, false},
     [SYMBOL_VGPRS] = {"arch_vgpr_count", GT_FIELD_INT, false},
     [SYMBOL_ACCUM_VGPRS] = {"accum_vgpr_count", GT_FIELD_INT, false},
     [SYMBOL_SGPRS] = {"sgpr_count", GT_FIELD_INT, false},
@@ -77,9 +79,9 @@ static const gt_field symbol_fields[SYMBOL_COLUMNS] = {
 static const gt_store_column symbol_columns[SYMBOL_COLUMNS] = {
     [SYMBOL_ID] = {GT_STORE_INT, 0},           [SYMBOL_TRUNCATED] = {GT_STORE_STRING, 0},
     [SYMBOL_FORMATTED] = {GT_STORE_STRING, 0}, [SYMBOL_NAME] = {GT_STORE_STRING, 0},
-    [SYMBOL_CHOSEN] = {GT_STORE_STRING, 0},    [SYMBOL_VGPRS] = {GT_STORE_INT, -1},
-    [SYMBOL_ACCUM_VGPRS] = {GT_STORE_INT, -1}, [SYMBOL_SGPRS] = {GT_STORE_INT, -1},
-    [SYMBOL_LDS] = {GT_STORE_INT, -1},
+    [SYMBOL_CHOSEN] = {GT_STORE_STRING, 0},    [SYMBOL_FULL] = {GT_STORE_INT, 0},
+    [SYMBOL_VGPRS] = {GT_STORE_INT, -1},       [SYMBOL_ACCUM_VGPRS] = {GT_STORE_INT, -1},
+    [SYMBOL_SGPRS] = {GT_STORE_INT, -1},       [SYMBOL_LDS] = {GT_STORE_INT, -1},
 };
 
 enum { PROCESS_ID, PROCESS_INIT, PROCESS_FINI, PROCESS_HOST, PROCESS_FIELDS };
@@ -114,16 +116,20 @@ static const char *check_copy(gt_record *record, gt_record_reader *reader)
     return check_types(record, copy_fields, GT_COPY_BASIC_COLUMNS);
 }
 
-/* Chooses the kernel's name: the first of truncated, formatted and full name that is not empty. Only that one
- * is kept; the long forms are most of the file. */
-static const char *check_symbol(gt_record *record, gt_record_reader *reader)
+/* Keeps only the first of three forms of the kernel's name that is not empty; the long forms are most of the
+ * file. */
+static const char *choose_name(gt_record *record, gt_record_reader *reader, const int forms[3])
 {
-    static const int forms[] = {SYMBOL_TRUNCATED, SYMBOL_FORMATTED, SYMBOL_NAME};
     if (record->not_object) return "not an object";
     if (!(record->present >> SYMBOL_ID & 1)) return "kernel symbol without an integer 'kernel_id'";
     gt_str chosen = {"", 0};
     for (size_t i = 0; i < 3 && !chosen.len; i++) chosen = gt_record_view(record, (size_t)forms[i]);
     bool named = chosen.len || record->present >> SYMBOL_NAME & 1;
+    gt_str full = gt_record_view(record, SYMBOL_FORMATTED);
+    if (full.len) {
+        record->cells[SYMBOL_FULL].integer = (int64_t)gt_kernel_name_hash(full);
+        record->present |= UINT64_C(1) << SYMBOL_FULL;
+    }
     record->present &=
         ~(UINT64_C(1) << SYMBOL_TRUNCATED | UINT64_C(1) << SYMBOL_FORMATTED | UINT64_C(1) << SYMBOL_NAME);
     if (!named) return NULL;
@@ -131,6 +137,18 @@ static const char *check_symbol(gt_record *record, gt_record_reader *reader)
     if (!record->cells[SYMBOL_CHOSEN].text) return "invalid escape in a kernel name";
     record->present |= UINT64_C(1) << SYMBOL_CHOSEN;
     return NULL;
+}
+
+static const char *check_symbol(gt_record *record, gt_record_reader *reader)
+{
+    static const int forms[] = {SYMBOL_TRUNCATED, SYMBOL_FORMATTED, SYMBOL_NAME};
+    return choose_name(record, reader, forms);
+}
+
+static const char *check_full_symbol(gt_record *record, gt_record_reader *reader)
+{
+    static const int forms[] = {SYMBOL_FORMATTED, SYMBOL_NAME, SYMBOL_TRUNCATED};
+    return choose_name(record, reader, forms);
 }
 
 static const gt_record_format dispatch_format = {"kernel dispatch",
@@ -184,32 +202,35 @@ static int32_t register_count(int64_t value)
     return value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
 }
 
-static void set_uses(gt_rocprof *run, const gt_store *symbols, const int64_t *ids, const uint32_t *names)
+/* `columns` by column of symbols, from SYMBOL_VGPRS on. */
+static gt_kernel_use use_of(int64_t *const *columns, size_t i)
 {
-    int64_t *columns[SYMBOL_COLUMNS];
-    for (size_t c = SYMBOL_VGPRS; c < SYMBOL_COLUMNS; c++) columns[c] = gt_store_ints(symbols, c);
-    for (size_t i = 0; i < gt_store_count(symbols); i++) {
-        gt_kernel_use use = {
-            register_count(columns[SYMBOL_VGPRS][i]), register_count(columns[SYMBOL_ACCUM_VGPRS][i]),
-            register_count(columns[SYMBOL_SGPRS][i]), register_count(columns[SYMBOL_LDS][i])};
-        gt_kernel_names_set_use(run, ids[i], names[i], use);
-    }
-    for (size_t c = SYMBOL_VGPRS; c < SYMBOL_COLUMNS; c++) gt_free(columns[c]);
+    return (gt_kernel_use){register_count(columns[SYMBOL_VGPRS][i]),
+                           register_count(columns[SYMBOL_ACCUM_VGPRS][i]),
+                           register_count(columns[SYMBOL_SGPRS][i]), register_count(columns[SYMBOL_LDS][i])};
 }
 
 static bool read_symbols(reading *r)
 {
     gt_store *symbols = NULL;
     bool detailed = r->run->wanted & GT_WANT_DISPATCH_DETAILS;
-    bool read = read_store(r, detailed ? &detailed_symbol_format : &symbol_format, &symbols);
+    gt_record_format format = detailed ? detailed_symbol_format : symbol_format;
+    if (r->options->full_names) format.check = check_full_symbol;
+    bool read = read_store(r, &format, &symbols);
     size_t count = gt_store_count(symbols);
     int64_t *ids = gt_store_ints(symbols, SYMBOL_ID);
+    int64_t *full_names = gt_store_ints(symbols, SYMBOL_FULL);
     uint32_t *names = gt_store_string_ids(symbols, SYMBOL_CHOSEN);
-    if (detailed)
-        set_uses(r->run, symbols, ids, names);
-    else
-        for (size_t i = 0; i < count; i++) gt_kernel_names_set(r->run, ids[i], names[i]);
+    int64_t *columns[SYMBOL_COLUMNS] = {0};
+    for (size_t c = SYMBOL_VGPRS; detailed && c < SYMBOL_COLUMNS; c++) columns[c] = gt_store_ints(symbols, c);
+    for (size_t i = 0; i < count; i++) {
+        gt_kernel_names_set_use(r->run, ids[i], names[i],
+                                detailed ? use_of(columns, i) : GT_KERNEL_USE_UNKNOWN);
+        gt_kernel_names_set_full(r->run, ids[i], (uint64_t)full_names[i]);
+    }
+    for (size_t c = SYMBOL_VGPRS; c < SYMBOL_COLUMNS; c++) gt_free(columns[c]);
     gt_free(ids);
+    gt_free(full_names);
     gt_free(names);
     gt_store_free(symbols);
     return read;
@@ -418,6 +439,8 @@ gt_rocprof *gt_rocprof_read_stream(gt_stream *stream, const gt_read_options *opt
     gt_rocprof *run = NULL;
     if (accept(&r, read, gt_stream_path(stream), error)) {
         gt_rocprof_forget_unused_names(r.run);
+        for (size_t i = 0; !options->full_names && i <= r.more_count; i++)
+            gt_kernel_names_note_dispatched(i ? r.more[i - 1] : r.run);
         run = join_processes(&r);
     } else {
         gt_rocprof_free(r.run);

@@ -229,6 +229,7 @@ typedef struct reading {
         row_order dispatches, copies, calls, counters;
     } order;
     agent_reader *agents;
+    bool full_names; /* as in gt_read_options */
     size_t kept, timeless;
 } reading;
 
@@ -290,10 +291,24 @@ static uint32_t copy_string(reading *r, uint32_t text)
     return text == GT_STR_NONE ? GT_STR_NONE : gt_interner_add(r->run->strings, copied.bytes, copied.len);
 }
 
-/* Adds the short name of a kernel to the run's strings. */
-static uint32_t short_name(reading *r, uint32_t text)
+/* Adds the name of a kernel to the run's strings: the short one, or the one that CSV files have. */
+static uint32_t name_of_kernel(reading *r, uint32_t text)
 {
-    gt_str name = gt_kernel_short_name(gt_interner_get(r->texts, text));
+    static const char *const endings[] = {" [clone .kd]", ".kd"};
+    gt_str name = gt_interner_get(r->texts, text);
+    uint64_t full_name = gt_kernel_name_hash(name);
+    if (!r->full_names) {
+        name = gt_kernel_short_name(name);
+        uint32_t id = gt_interner_add(r->run->strings, name.bytes, name.len);
+        gt_kernel_names_note(r->run, id, full_name);
+        return id;
+    }
+    for (size_t i = 0; i < GT_LENGTH(endings); i++) {
+        size_t len = strlen(endings[i]);
+        if (name.len <= len || memcmp(name.bytes + name.len - len, endings[i], len) != 0) continue;
+        name.len -= len;
+        break;
+    }
     return gt_interner_add(r->run->strings, name.bytes, name.len);
 }
 
@@ -340,7 +355,7 @@ static int64_t kernel_of(reading *r)
     grow_by_string(r, text);
     if (from == NAME && r->kernels[text].is_known && memcmp(&r->kernels[text].use, &use, sizeof use) == 0)
         return r->kernels[text].id;
-    uint32_t name = from == NAME ? short_name(r, text) : copy_string(r, text);
+    uint32_t name = from == NAME ? name_of_kernel(r, text) : copy_string(r, text);
     int64_t id = gt_kernel_names_add(r->run, name, use);
     if (from == NAME) {
         r->kernels[text].id = id;
@@ -606,6 +621,7 @@ bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, co
     r->writers = writers;
     r->run = writers->run;
     r->texts = gt_interner_new();
+    r->full_names = options->full_names;
     r->trace = gt_perfetto_new(stream, r->texts);
     r->records = gt_perfetto_records_new(r->trace, fields, FIELDS);
     r->agents = agent_reader_new(r->trace);

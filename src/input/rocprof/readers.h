@@ -65,7 +65,8 @@ bool gt_rocprof_csv_read(gt_rocprof_writers *writers, gt_stream *stream, gt_csv_
  * same columns. */
 
 /* Adds all processes of a database to the run. A damaged or incomplete database is an error. */
-bool gt_rocpd_read(gt_rocprof_writers *writers, const char *path, gt_error *error);
+bool gt_rocpd_read(gt_rocprof_writers *writers, const char *path, const gt_read_options *options,
+                   gt_error *error);
 
 /* ---- Perfetto: kernels, copies and API calls are slices with annotations ---- */
 

@@ -22,11 +22,18 @@ typedef struct reading {
     gt_map threads;    /* to an index in thread_ids */
     gt_map nodes;      /* to the string id of the hostname */
     gt_map processes;  /* to a process of the run */
-    gt_map kernels;    /* to a kernel id of the run */
+    gt_map kernels;    /* to an index in symbols */
     gt_map dispatches; /* (guid, event id) to an index in counted; only if counters are wanted */
     gt_map counters;   /* (guid, id) to the counter's name */
     int64_t *thread_ids;
     size_t thread_count, thread_capacity;
+    struct symbol {
+        int64_t kernel_id;   /* of the run */
+        uint32_t short_name; /* GT_STR_NONE: not noted, or noted already (gt_kernel_names_note) */
+        uint64_t full_name;
+    } * symbols;
+    size_t symbol_count, symbol_capacity;
+    bool full_names;
     struct counted {
         int64_t process, dispatch_id, kernel_id, agent;
     } * counted;
@@ -180,6 +187,7 @@ static const gt_field symbol_fields[] = {{"truncated_kernel_name", GT_FIELD_STRI
 static uint32_t symbol_name(reading *r, sqlite3_stmt *rows)
 {
     gt_record record;
+    if (r->full_names && gt_rocpd_string(rows, 2).len) return intern(r, gt_rocpd_string(rows, 2));
     if (read_json(r, r->symbol_reader, gt_rocpd_string(rows, 4), &record) && record.present & 1 &&
         record.cells[0].text > GT_STR_EMPTY)
         return (uint32_t)record.cells[0].text;
@@ -194,12 +202,24 @@ static int32_t register_count(sqlite3_stmt *rows, int column)
     return is_null(rows, column) || value < 0 || value > INT32_MAX ? -1 : (int32_t)value;
 }
 
+static void add_kernel(reading *r, uint32_t guid, sqlite3_stmt *rows, int column, struct symbol symbol)
+{
+    *gt_map_put(&r->kernels, guid, (uint64_t)sqlite3_column_int64(rows, column)) = (uint32_t)r->symbol_count;
+    GT_PUSH(r->symbols, r->symbol_count, r->symbol_capacity, symbol);
+}
+
 static void add_symbol(reading *r, uint32_t guid, sqlite3_stmt *rows)
 {
     gt_kernel_use use = {register_count(rows, 5), register_count(rows, 6), register_count(rows, 7),
                          register_count(rows, 8)};
-    *gt_map_put(&r->kernels, guid, (uint64_t)sqlite3_column_int64(rows, 1)) =
-        (uint32_t)gt_kernel_names_add(r->run, symbol_name(r, rows), use);
+    uint32_t name = symbol_name(r, rows);
+    gt_str full = gt_rocpd_string(rows, 2);
+    struct symbol symbol = {gt_kernel_names_add(r->run, name, use), GT_STR_NONE, 0};
+    if (full.len && !r->full_names) {
+        symbol.short_name = name;
+        symbol.full_name = gt_kernel_name_hash(full);
+    }
+    add_kernel(r, guid, rows, 1, symbol);
 }
 
 static void add_agent(reading *r, uint32_t guid, sqlite3_stmt *rows)
@@ -264,15 +284,20 @@ static int64_t process_of(reading *r, uint32_t guid, sqlite3_stmt *rows, int col
 static int64_t kernel_of(reading *r, uint32_t guid, sqlite3_stmt *rows, int column)
 {
     if (is_null(rows, column)) return GT_NO_KERNEL_ID;
-    uint32_t kernel = find(&r->kernels, guid, rows, column);
-    if (kernel != GT_MAP_NONE) return kernel;
+    uint32_t place = find(&r->kernels, guid, rows, column);
+    if (place != GT_MAP_NONE) {
+        struct symbol *symbol = &r->symbols[place];
+        if (symbol->short_name) gt_kernel_names_note(r->run, symbol->short_name, symbol->full_name);
+        symbol->short_name = GT_STR_NONE;
+        return symbol->kernel_id;
+    }
     char name[32 + GT_NUMBER_MAX] = "unknown_kernel_";
     size_t len = strlen(name);
     len += gt_print_int(name + len, sqlite3_column_int64(rows, column));
-    kernel = (uint32_t)gt_kernel_names_add(r->run, gt_interner_add(r->run->strings, name, len),
-                                           GT_KERNEL_USE_UNKNOWN);
-    *gt_map_put(&r->kernels, guid, (uint64_t)sqlite3_column_int64(rows, column)) = kernel;
-    return kernel;
+    uint32_t text = gt_interner_add(r->run->strings, name, len);
+    struct symbol unknown = {gt_kernel_names_add(r->run, text, GT_KERNEL_USE_UNKNOWN), GT_STR_NONE, 0};
+    add_kernel(r, guid, rows, column, unknown);
+    return unknown.kernel_id;
 }
 
 /* The columns of dispatches, from column 1 on, that are stored as they are. */
@@ -445,6 +470,7 @@ static void free_reading(reading *r)
     for (size_t i = 0; i < GT_LENGTH(maps); i++) gt_map_free(maps[i]);
     gt_free(r->thread_ids);
     gt_free(r->counted);
+    gt_free(r->symbols);
     gt_free(r->last_guid);
     gt_record_reader_free(r->symbol_reader);
     gt_record_reader_free(r->agent_reader);
@@ -454,9 +480,10 @@ static void free_reading(reading *r)
     gt_rocpd_close(&r->rocpd);
 }
 
-bool gt_rocpd_read(gt_rocprof_writers *writers, const char *path, gt_error *error)
+bool gt_rocpd_read(gt_rocprof_writers *writers, const char *path, const gt_read_options *options,
+                   gt_error *error)
 {
-    reading r = {.writers = writers, .run = writers->run, .error = error};
+    reading r = {.writers = writers, .run = writers->run, .full_names = options->full_names, .error = error};
     r.first_process = r.run->process_count;
     if (!gt_rocpd_open(&r.rocpd, path, error)) return false;
     r.guids = gt_interner_new();

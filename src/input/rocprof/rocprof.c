@@ -93,7 +93,7 @@ static gt_rocprof *read_csv(gt_stream *stream, const gt_read_options *options, g
 static gt_rocprof *read_database(const char *path, const gt_read_options *options, gt_error *error)
 {
     gt_rocprof_writers writers = gt_rocprof_write(gt_rocprof_new_wanted(options->wanted));
-    return finish(&writers, gt_rocpd_read(&writers, path, error));
+    return finish(&writers, gt_rocpd_read(&writers, path, options, error));
 }
 
 static gt_rocprof *read_perfetto(gt_stream *stream, const gt_read_options *options, gt_error *error)
@@ -178,7 +178,7 @@ static bool read_group_files(gt_rocprof_writers *writers, const gt_rocprof_file_
     for (size_t i = 0; i < group->count; i++) {
         const char *path = group->files[i].path;
         gt_trace_format format = group->files[i].format;
-        bool read = format == GT_FORMAT_SQLITE     ? gt_rocpd_read(writers, path, error)
+        bool read = format == GT_FORMAT_SQLITE     ? gt_rocpd_read(writers, path, options, error)
                     : format == GT_FORMAT_PERFETTO ? read_perfetto_file(writers, path, options, error)
                                                    : read_json_file(writers, path, options, error);
         if (!read) return false;

@@ -16,6 +16,7 @@ typedef struct kernel_name {
     size_t order; /* in the file */
     uint32_t text;
     gt_kernel_use use;
+    uint64_t full; /* hash of the full name; 0: unknown */
 } kernel_name;
 
 struct gt_kernel_names {
@@ -52,6 +53,37 @@ void gt_kernel_names_set_use(gt_rocprof *run, int64_t kernel_id, uint32_t text, 
 void gt_kernel_names_set(gt_rocprof *run, int64_t kernel_id, uint32_t text)
 {
     gt_kernel_names_set_use(run, kernel_id, text, GT_KERNEL_USE_UNKNOWN);
+}
+
+uint64_t gt_kernel_name_hash(gt_str full_name)
+{
+    uint64_t hash = full_name.len + 1;
+    size_t at = 0;
+    for (; at + 8 <= full_name.len; at += 8) {
+        uint64_t word;
+        memcpy(&word, full_name.bytes + at, 8);
+        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
+    }
+    for (; at < full_name.len; at++)
+        hash = (hash ^ (uint8_t)full_name.bytes[at]) * UINT64_C(0x9E3779B97F4A7C15);
+    hash ^= hash >> 29;
+    return hash ? hash : 1;
+}
+
+void gt_kernel_names_note(gt_rocprof *run, uint32_t short_name, uint64_t full_name)
+{
+    *gt_map_put(&run->full_to_short, short_name, full_name) = 0;
+    *gt_map_put(&run->short_names, short_name, 0) = 0;
+}
+
+/* Of the name that was set last. */
+void gt_kernel_names_set_full(gt_rocprof *run, int64_t kernel_id, uint64_t full_name)
+{
+    struct gt_kernel_names *names = run->kernel_names;
+    if (!names || !names->count) return;
+    kernel_name *last = &names->items[names->count - 1];
+    if (last->kernel_id == kernel_id) last->full = full_name;
 }
 
 static uint64_t pair(int32_t a, int32_t b)
@@ -206,6 +238,18 @@ void gt_rocprof_forget_unused_names(gt_rocprof *run)
     gt_store_use_strings(run->copies, strings);
     if (run->calls) gt_store_use_strings(run->calls, strings);
     if (run->counters) gt_store_use_strings(run->counters, strings);
+}
+
+void gt_kernel_names_note_dispatched(gt_rocprof *run)
+{
+    struct gt_kernel_names *names = run->kernel_names;
+    if (!names) return;
+    sort_names(names);
+    uint8_t *used = names_in_use(run);
+    for (size_t i = 0; i < names->count; i++)
+        if (used[i] && names->items[i].full && names->items[i].text != GT_STR_NONE)
+            gt_kernel_names_note(run, names->items[i].text, names->items[i].full);
+    gt_free(used);
 }
 
 static uint32_t unknown_name(gt_interner *strings, int64_t kernel_id)

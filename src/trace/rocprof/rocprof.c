@@ -391,6 +391,8 @@ void gt_rocprof_free(gt_rocprof *run)
     gt_store_free(run->agents);
     gt_store_free(run->stats);
     gt_kernel_names_free(run->kernel_names);
+    gt_map_free(&run->full_to_short);
+    gt_map_free(&run->short_names);
     gt_free(run->process);
     gt_interner_free(run->strings);
     gt_free(run);
@@ -549,6 +551,10 @@ void gt_rocprof_merge(gt_rocprof_writers *writers, gt_rocprof *other)
     move_store(&m, other->counters, GT_COUNTER_COLUMNS, writers->counters, gt_counter_columns,
                GT_COUNTER_COLUMNS);
     move_store(&m, other->agents, GT_AGENT_COLUMNS, writers->agents, gt_agent_columns, GT_AGENT_COLUMNS);
+    for (size_t i = 0; i < other->full_to_short.capacity; i++) {
+        const gt_map_entry *noted = &other->full_to_short.entries[i];
+        if (noted->used) gt_kernel_names_note(run, text_of(&m, (uint32_t)noted->a), noted->b);
+    }
     run->api_calls += other->api_calls;
     gt_free(m.texts);
 }

@@ -200,6 +200,9 @@ typedef struct gt_rocprof {
     struct gt_kernel_names *kernel_names;
     const gt_comm_kernels *communication; /* kernels that are communication, whatever their name suggests; not
                                              owned; NULL: none */
+    gt_map
+        full_to_short;  /* (short name, hash of the full name) of the kernels that ran, if names are short */
+    gt_map short_names; /* short name of the kernels that ran */
 } gt_rocprof;
 
 /* An empty run of one process on host "unknown", with stores for what is wanted (default: the basic columns).
@@ -253,6 +256,13 @@ void gt_kernel_names_set_use(gt_rocprof *run, int64_t kernel_id, uint32_t text, 
 /* For formats that name the kernel in each record: the id of this name and these resources, a new one if
  * needed. Do not use it together with the two functions above in one run. */
 int64_t gt_kernel_names_add(gt_rocprof *run, uint32_t text, gt_kernel_use use);
+/* For runs with short names: notes the full name of a kernel that ran, so that the report can say how many
+ * kernels share a name. A reader that knows all kernels, whether they ran or not, uses the other two: one
+ * sets the hash of the full name, the other notes the kernels of all dispatches. */
+void gt_kernel_names_note(gt_rocprof *run, uint32_t short_name, uint64_t full_name);
+void gt_kernel_names_set_full(gt_rocprof *run, int64_t kernel_id, uint64_t full_name);
+void gt_kernel_names_note_dispatched(gt_rocprof *run);
+uint64_t gt_kernel_name_hash(gt_str full_name);
 void gt_kernel_names_free(struct gt_kernel_names *names);
 /* The resources of a kernel; all unknown if none were given. */
 gt_kernel_use gt_rocprof_kernel_use(gt_rocprof *run, int64_t kernel_id);
