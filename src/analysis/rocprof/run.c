@@ -18,12 +18,20 @@
  * The columns are those of rocprofv3's own agent_info.csv. */
 
 /* All processes of a host list the same agents, so only those of its first process are shown. */
-static bool is_first_of_host(const gt_rocprof *run, int64_t process)
+static bool is_first_of_host(const gt_rocprof *run, const gt_map *first_of_host, int64_t process)
 {
     if (process <= 0 || (size_t)process >= run->process_count) return process == 0;
-    for (int64_t i = 0; i < process; i++)
-        if (run->process[i].hostname == run->process[process].hostname) return false;
-    return true;
+    return gt_map_get(first_of_host, run->process[process].hostname, 0) == (uint32_t)process;
+}
+
+static gt_map find_first_of_hosts(const gt_rocprof *run)
+{
+    gt_map first = {0};
+    for (size_t i = 0; i < run->process_count; i++) {
+        uint32_t *place = gt_map_put(&first, run->process[i].hostname, 0);
+        if (*place == GT_MAP_NONE) *place = (uint32_t)i;
+    }
+    return first;
 }
 
 /* Hive ids are 64-bit numbers without sign, kept as strings because the store has none. */
@@ -66,7 +74,10 @@ gt_table *gt_rocprof_agent_info(gt_rocprof *run)
     }
     int64_t *processes = gt_store_ints(run->agents, GT_AGENT_PROCESS);
     uint8_t *keep = gt_alloc_zero(count, 1);
-    for (size_t row = 0; row < count; row++) keep[row] = is_first_of_host(run, processes[row]);
+    gt_map first_of_host = find_first_of_hosts(run);
+    for (size_t row = 0; row < count; row++)
+        keep[row] = is_first_of_host(run, &first_of_host, processes[row]);
+    gt_map_free(&first_of_host);
     gt_table_keep(sheet, keep);
     gt_free(keep);
     gt_free(processes);

@@ -135,17 +135,21 @@ static void restrict_database(sqlite3 *database)
     check_memory(database);
 }
 
-static bool find_sets(gt_rocpd *rocpd, gt_error *error)
+/* Lists the plain tables and the sets. The list is read once: looking up each table of each set in the
+ * schema would take quadratic time. */
+static bool find_tables(gt_rocpd *rocpd, gt_error *error)
 {
-    static const char sql[] =
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 21) = '" ANCHOR
-        "' AND upper(substr(sql, 1, 14)) <> 'CREATE VIRTUAL' ORDER BY rowid";
+    static const char sql[] = "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 6) = "
+                              "'rocpd_' AND upper(substr(sql, 1, 14)) <> 'CREATE VIRTUAL' ORDER BY rowid";
     sqlite3_stmt *rows = prepare(rocpd, sql);
     bool failed = !rows && !fail(rocpd, error);
-    while (!failed && rocpd->suffix_count < MAX_SETS && gt_rocpd_next(rocpd, rows, &failed, error)) {
+    rocpd->tables = gt_interner_new();
+    while (!failed && gt_rocpd_next(rocpd, rows, &failed, error)) {
         gt_str name = gt_rocpd_string(rows, 0);
-        GT_PUSH(rocpd->suffixes, rocpd->suffix_count, rocpd->suffix_capacity,
-                gt_strdup(name.bytes + strlen(ANCHOR)));
+        gt_interner_add(rocpd->tables, name.bytes, name.len);
+        if (gt_str_starts_with(name, ANCHOR) && rocpd->suffix_count < MAX_SETS)
+            GT_PUSH(rocpd->suffixes, rocpd->suffix_count, rocpd->suffix_capacity,
+                    gt_strdup(name.bytes + strlen(ANCHOR)));
     }
     gt_rocpd_end_rows(rows);
     return !failed;
@@ -153,12 +157,7 @@ static bool find_sets(gt_rocpd *rocpd, gt_error *error)
 
 static bool has_table(const gt_rocpd *rocpd, const char *name)
 {
-    sqlite3_stmt *rows = prepare(rocpd, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1");
-    bool found = rows && sqlite3_bind_text(rows, 1, name, -1, SQLITE_TRANSIENT) == SQLITE_OK &&
-                 sqlite3_step(rows) == SQLITE_ROW;
-    if (!found) check_memory(rocpd->database);
-    gt_rocpd_end_rows(rows);
-    return found;
+    return gt_interner_find(rocpd->tables, name, strlen(name)) != GT_STR_NONE;
 }
 
 static void close_rocpd(void *rocpd)
@@ -176,7 +175,7 @@ bool gt_rocpd_open(gt_rocpd *rocpd, const char *path, gt_error *error)
     gt_guard_add(close_rocpd, rocpd);
     gt_free(uri);
     if (opened == SQLITE_OK) restrict_database(rocpd->database);
-    bool ok = opened == SQLITE_OK ? find_sets(rocpd, error) : fail(rocpd, error);
+    bool ok = opened == SQLITE_OK ? find_tables(rocpd, error) : fail(rocpd, error);
     if (ok && !rocpd->suffix_count)
         ok = has_table(rocpd, "rocpd_op")
                  ? gt_fail(error,
@@ -193,6 +192,7 @@ void gt_rocpd_close(gt_rocpd *rocpd)
     sqlite3_close(rocpd->database);
     for (size_t i = 0; i < rocpd->suffix_count; i++) gt_free(rocpd->suffixes[i]);
     gt_free(rocpd->suffixes);
+    gt_interner_free(rocpd->tables);
     *rocpd = (gt_rocpd){0};
 }
 
@@ -210,25 +210,31 @@ static void add_name(gt_buffer *sql, const char *name, const char *suffix)
 }
 
 /* The names of a table's columns, each between spaces: " id guid "; a single space if there is no such table.
- */
-static char *column_list(const gt_rocpd *rocpd, size_t set, const char *table)
+ * `unique_id`, unless it is NULL: whether the column id alone is the primary key. */
+static char *column_list(const gt_rocpd *rocpd, size_t set, const char *table, bool *unique_id)
 {
     gt_buffer list = {0};
     char *name = gt_format("%s%s", table, rocpd->suffixes[set]);
+    size_t keys = 0;
+    bool id_is_key = false;
     gt_buffer_add_cstr(&list, " ");
     if (has_table(rocpd, name)) {
-        sqlite3_stmt *rows = prepare(rocpd, "SELECT name FROM pragma_table_info(?1)");
+        sqlite3_stmt *rows = prepare(rocpd, "SELECT name, pk FROM pragma_table_info(?1)");
         if (rows && sqlite3_bind_text(rows, 1, name, -1, SQLITE_TRANSIENT) == SQLITE_OK)
             while (sqlite3_step(rows) == SQLITE_ROW) {
                 gt_str column = gt_rocpd_string(rows, 0);
                 gt_buffer_add(&list, column.bytes, column.len);
                 gt_buffer_add_cstr(&list, " ");
+                bool is_key = sqlite3_column_int(rows, 1) > 0;
+                keys += is_key;
+                id_is_key = id_is_key || (is_key && gt_str_equals_nocase(column, "id"));
             }
         check_memory(rocpd->database);
         gt_rocpd_end_rows(rows);
     }
     gt_free(name);
     gt_buffer_add(&list, "", 1);
+    if (unique_id) *unique_id = id_is_key && keys == 1;
     return list.bytes;
 }
 
@@ -252,11 +258,25 @@ static void add_column(gt_buffer *sql, const char *column, const char *own, cons
     add_name(sql, name, "");
 }
 
+/* Adds the other table of a join. If its ids may repeat, one row per id is taken, so that the result never
+ * has more rows than the first table. */
+static void add_join(gt_buffer *sql, const gt_rocpd *rocpd, size_t set, const gt_rocpd_query *query,
+                     bool unique_id, bool by_guid)
+{
+    gt_buffer_add_cstr(sql, unique_id ? " LEFT JOIN " : " LEFT JOIN (SELECT * FROM ");
+    add_name(sql, query->join, rocpd->suffixes[set]);
+    if (!unique_id) gt_buffer_add_cstr(sql, by_guid ? " GROUP BY id, guid)" : " GROUP BY id)");
+    gt_buffer_add_cstr(sql, " j ON j.id = t.");
+    add_name(sql, query->join_by, "");
+    if (by_guid) gt_buffer_add_cstr(sql, " AND j.guid = t.guid");
+}
+
 sqlite3_stmt *gt_rocpd_rows(const gt_rocpd *rocpd, size_t set, const gt_rocpd_query *query, bool *missing,
                             gt_error *error)
 {
-    char *own = column_list(rocpd, set, query->table);
-    char *joined = query->join ? column_list(rocpd, set, query->join) : gt_strdup(" ");
+    bool unique_id = false;
+    char *own = column_list(rocpd, set, query->table, NULL);
+    char *joined = query->join ? column_list(rocpd, set, query->join, &unique_id) : gt_strdup(" ");
     bool joins = lists(joined, "id") && lists(own, query->join_by);
     sqlite3_stmt *rows = NULL;
     *missing = own[1] == 0;
@@ -270,13 +290,7 @@ sqlite3_stmt *gt_rocpd_rows(const gt_rocpd *rocpd, size_t set, const gt_rocpd_qu
         gt_buffer_add_cstr(&sql, " FROM ");
         add_name(&sql, query->table, rocpd->suffixes[set]);
         gt_buffer_add_cstr(&sql, " t");
-        if (joins) {
-            gt_buffer_add_cstr(&sql, " LEFT JOIN ");
-            add_name(&sql, query->join, rocpd->suffixes[set]);
-            gt_buffer_add_cstr(&sql, " j ON j.id = t.");
-            add_name(&sql, query->join_by, "");
-            if (lists(own, "guid") && lists(joined, "guid")) gt_buffer_add_cstr(&sql, " AND j.guid = t.guid");
-        }
+        if (joins) add_join(&sql, rocpd, set, query, unique_id, lists(own, "guid") && lists(joined, "guid"));
         gt_buffer_add(&sql, "", 1);
         rows = prepare(rocpd, sql.bytes);
         if (!rows) fail(rocpd, error);

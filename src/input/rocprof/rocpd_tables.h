@@ -13,6 +13,7 @@ typedef struct gt_rocpd {
     const char *path;
     char **suffixes; /* "_0190a4…": one per set of tables; "" if the names have none */
     size_t suffix_count, suffix_capacity;
+    gt_interner *tables; /* names of the plain tables */
 } gt_rocpd;
 
 /* Opens the file and finds the sets. Fails if it is damaged, incomplete or not a rocpd database. */
@@ -20,7 +21,8 @@ bool gt_rocpd_open(gt_rocpd *rocpd, const char *path, gt_error *error);
 void gt_rocpd_close(gt_rocpd *rocpd);
 
 /* A query of one table of a set: the given columns in this order, NULL for those that the table does not
- * have. A `join` adds the columns of one row of another table, found by its id. */
+ * have. A `join` adds the columns of one row of another table, found by its id; if several rows have the id,
+ * of one of them. */
 typedef struct gt_rocpd_query {
     const char *table;
     const char *const *columns;
