@@ -8,7 +8,8 @@
 
 gt_gpu_type gt_gpu_type_of(const gt_event_view *trace, uint32_t row)
 {
-    if (trace->kind[row] == GT_KIND_MEMCPY || gt_is_copy_kernel(gt_event_name(trace, row))) return GT_GPU_MEMCPY;
+    if (trace->kind[row] == GT_KIND_MEMCPY || gt_is_copy_kernel(gt_event_name(trace, row)))
+        return GT_GPU_MEMCPY;
     return gt_event_communicates(trace, row) ? GT_GPU_COMMUNICATION : GT_GPU_COMPUTATION;
 }
 
