@@ -55,6 +55,16 @@ void gt_warn(const char *format, ...)
     va_end(args);
 }
 
+void gt_warn_once(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *about = gt_log_about(""); /* it names its file itself */
+    warn(false, format, args);
+    gt_log_about(about);
+    va_end(args);
+}
+
 void gt_hint(const char *format, ...)
 {
     va_list args;

@@ -13,6 +13,8 @@
 /* "gputally: warning: ..."; does not collide with a progress line. May be called from any thread. A warning
  * that was given before, also about another file, is only counted; see base/repeats.h. */
 void gt_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same for a warning that says all the first time: repeated ones are dropped. */
+void gt_warn_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same for a hint, such as how to record a better trace: also counted if only its numbers differ. */
 void gt_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "gputally: ..."; not shown with --quiet. Repeated ones are counted, too. */

@@ -69,7 +69,7 @@ bool gt_repeats_add(gt_repeats **list, bool warning, const char *text, const cha
     for (; r->slots[slot]; slot = (slot + 1) % SLOTS) {
         entry *e = &r->entries[r->slots[slot] - 1];
         if (e->warning != warning || e->loose != loose || !is_same(e->text, key, loose)) continue;
-        e->more++;
+        e->more += !file || *file; /* "": dropped */
         free(key);
         return false;
     }

@@ -11,7 +11,8 @@
 
 typedef struct gt_repeats gt_repeats; /* NULL is the empty list */
 
-/* Whether the message must be printed; otherwise it is counted. `file` may be NULL. */
+/* Whether the message must be printed; otherwise it is counted. `file` may be NULL; if it is "", a
+ * repeated message is dropped instead of counted. */
 bool gt_repeats_add(gt_repeats **list, bool warning, const char *text, const char *file, bool loose);
 
 /* Prints "7 more files: ..." or "7 more times: ..." for each message that was repeated, in the order of their

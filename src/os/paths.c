@@ -148,10 +148,10 @@ bool gt_path_may_open(const char *path)
 {
     struct stat status;
     if (!is_special(path) || stat(path, &status) != 0) return true; /* opening a missing one tells why */
-    gt_warn("%s: skipped, because it is a %s and not a file", path,
-            S_ISFIFO(status.st_mode)   ? "FIFO"
-            : S_ISSOCK(status.st_mode) ? "socket"
-                                       : "device");
+    gt_warn_once("%s: skipped, because it is a %s and not a file", path,
+                 S_ISFIFO(status.st_mode)   ? "FIFO"
+                 : S_ISSOCK(status.st_mode) ? "socket"
+                                            : "device");
     return false;
 }
 

@@ -106,6 +106,19 @@ static void files_of_threads(void **state)
     assert_non_null(strstr(printed, "W 3 more files: of the caller's file\n"));
 }
 
+static void warns_once(void **state)
+{
+    (void)state;
+    printed[0] = 0;
+    gt_log_to(take_log);
+    gt_log_about("all.json");
+    for (int i = 0; i < 6; i++) gt_warn_once("pipe%d: skipped", i % 2);
+    gt_log_about(NULL);
+    gt_log_end_repeats();
+    gt_log_to(NULL);
+    assert_string_equal(printed, "W pipe0: skipped\nW pipe1: skipped\n");
+}
+
 static void warn_and_fail(void *context)
 {
     gt_warn("cut");
@@ -141,6 +154,7 @@ int main(void)
         cmocka_unit_test(counts_what_differs_only_in_the_file),
         cmocka_unit_test(many_messages),
         cmocka_unit_test(files_of_threads),
+        cmocka_unit_test(warns_once),
         cmocka_unit_test(guarded_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

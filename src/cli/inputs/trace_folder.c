@@ -14,9 +14,9 @@
 #include "stream/stream.h"
 #include "trace/events.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { DEPTH_MAX = 4, FOLDERS_MAX = 10000 };
 
@@ -36,17 +36,35 @@ static size_t json_length(const char *name)
     return 0;
 }
 
-/* A pipe or device is never opened: that could wait for ever. */
 static bool is_pytorch(const char *path)
 {
     gt_error error;
-    struct stat status;
     gt_trace_format format = GT_FORMAT_UNKNOWN;
-    bool is_regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
-    gt_stream *stream = is_regular ? gt_stream_open(path, &error) : NULL;
+    gt_stream *stream = gt_path_is_file(path) && gt_path_may_open(path) ? gt_stream_open(path, &error) : NULL;
     bool known = stream && gt_detect(stream, &format, &error);
     gt_stream_close(stream);
     return known && format == GT_FORMAT_KINETO_JSON;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* In byte order. Not gt_list_folder, which warns about every pipe and device, also those with other names. */
+static gt_folder_list list_json_and_folders(const char *folder)
+{
+    gt_folder_list names = {0};
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        bool may_be_folder =
+            entry->d_type == DT_DIR || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN;
+        if (entry->d_name[0] != '.' && (may_be_folder || json_length(entry->d_name)))
+            GT_PUSH(names.items, names.count, names.capacity, gt_strdup(entry->d_name));
+    }
+    if (dir) closedir(dir);
+    if (names.count) qsort(names.items, names.count, sizeof *names.items, by_name);
+    return names;
 }
 
 /* The default names of what `fuse` and `sweep merge` write: all ranks in one trace. */
@@ -61,7 +79,7 @@ static bool is_merged(const char *name)
 /* Adds the traces directly in the folder. Of "t.json" and "t.json.gz", the first in byte order is taken. */
 static void add_traces(gt_trace_folder *found, const char *folder)
 {
-    gt_folder_list names = gt_list_folder(folder);
+    gt_folder_list names = list_json_and_folders(folder);
     const char *taken = NULL; /* the name before, if it is a trace */
     for (size_t i = 0; i < names.count; i++) {
         size_t len = json_length(names.items[i]);
@@ -92,7 +110,7 @@ static void search(gt_trace_folder *found, const char *folder, int depth, size_t
     size_t before = found->count;
     add_traces(found, folder);
     if (found->count > before || depth == 0) return;
-    gt_folder_list names = gt_list_folder(folder);
+    gt_folder_list names = list_json_and_folders(folder);
     for (size_t i = 0; i < names.count; i++) {
         char *path =
             gt_format("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", names.items[i]);
