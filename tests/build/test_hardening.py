@@ -121,6 +121,11 @@ def outputs(binary):
     return [binary] + ([library] if os.path.exists(library) else [])
 
 
+def test_setting_is_recorded(binary):
+    """The other tests rely on it."""
+    assert setting(binary, "GPUTALLY_HARDENING") in ("ON", "OFF")
+
+
 def test_program_is_position_independent(binary):
     require(binary)
     elf = read(binary)
