@@ -292,9 +292,8 @@ def deep_trees():
     yield Case(f"{ops} nested ops, each with a launch", document(nested, launches), "read", exactly(ops))
     wide = [e for i in range(20_000) for e in launch(f"k{i}", 10 + i / 100, 0.001, 90_000 + 10 * i, 5, i, i % 50)]
     yield Case("20,000 different kernels of one op", document(cpu("a", 0, 900), wide), "read", exactly(20_000))
-    piled = [e for i in range(1500) for e in launch("k", 10 + i / 100, 0.001, 90_000 + i, 5000, i, i)]
-    yield Case("1,500 streams at the same time", document(cpu("a", 0, 900), piled), "read", exactly(1500))
-
+    piled = [e for i in range(500) for e in launch("k", 10 + i / 100, 0.001, 90_000 + i, 5000, i, i)]
+    yield Case("500 streams at the same time", document(cpu("a", 0, 900), piled), "read", exactly(500))
 
 
 

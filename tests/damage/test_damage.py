@@ -65,7 +65,8 @@ def failure_problems(outcome, path, out):
 
 # Sheets that need certain records, which a damaged trace may have lost.
 EXTRA_FILES = {f"{sheet}.csv" for sheet in ("hip_api_summary", "hsa_api_summary", "marker_api_summary", "rccl_api_summary",
-                                            "memory_copy_summary", "counters_by_kernel", "agent_info")}
+                                            "memory_copy_summary", "counters_by_kernel", "agent_info",
+                                            "gpu_timeline_by_device")}
 
 
 def rocprof_sheet_problems(out, rows):
