@@ -49,15 +49,17 @@ static const struct {
     /* github.com/pytorch/pytorch: torch/csrc/distributed/c10d/symm_mem */
     {"symmetric memory", "^(?:void )?c10d::(?:symmetric_memory|intra_node_comm)::"
                          "|" OWN "(?:multimem_\\w*(?:reduce|gather|scatter|broadcast)\\w*"
-                         "|(?:one|two)_shot_\\w*reduce\\w*|(?:put|wait)_signal_kernel\\b)"},
+                         "|(?:one|two)_shot_\\w*(?:all_?reduce|reduce_?scatter)\\w*"
+                         "|(?:put|wait)_signal_kernel\\b)|^_ZN4c10d16symmetric_memory"},
     /* vLLM, SGLang and AITER: kernels that take the signals of all ranks, and their names */
-    {"custom all-reduce", "\\b(?:vllm|sglang|aiter)::RankSignals\\b|^(?:void )?(?:\\w+::)*quickreduce::"
-                          "|" OWN "(?:cross_device_\\w+|allreduce_prototype_\\w+|custom_all_reduce\\w*"
-                          "|mnnvl_lamport_\\w+|minimax_reduce_\\w*lamport\\w*|inkling_\\w*all_reduce\\w*)"
-                          "|^(?:void )?aiter::(?:allgather|reduce_scatter|ag_gfx|ar_gfx|ar_ll|rs_gfx"
-                          "|allReduceQuant)\\w*"},
+    {"custom all-reduce",
+     "\\b(?:vllm|sglang|aiter)::RankSignals\\b|^(?:void )?(?:\\w+::)*quickreduce::|^_ZN11quickreduce"
+     "|" OWN "(?:cross_device_\\w+|allreduce_prototype_\\w+|custom_all_reduce\\w*"
+     "|mnnvl_lamport_\\w+|minimax_reduce_\\w*lamport\\w*|inkling_\\w*all_reduce\\w*)"
+     "|^(?:void )?aiter::(?:allgather|reduce_scatter|ag_gfx|ar_gfx|ar_ll|rs_gfx"
+     "|allReduceQuant)\\w*"},
     /* github.com/NVIDIA/TensorRT-LLM and github.com/flashinfer-ai/flashinfer */
-    {"TensorRT-LLM", OWN "(?:\\w*(?i:(?:one|two)_?shot_?all_?reduce)\\w*"
+    {"TensorRT-LLM", OWN "(?:(?i:(?:one|two)shot_?all_?reduce)\\w*"
                          "|(?:moe\\w+_)?allreduce_fusion_kernel\\w*"
                          "|moeA2A(?:Dispatch|Combine)\\w*|moeAllToAll\\w*)"},
     /* github.com/NVIDIA/TransformerEngine: comm_gemm_overlap/userbuffers */
@@ -66,7 +68,9 @@ static const struct {
     {"other collectives",
      OWN "(?!\\w*(?i:gemm|matmul))_?(?:all_?reduce|all_?gatherv?|reduce_?scatter|all_?to_?allv?)"
          "(?:_\\w*)?_kernel\\w*"
-         "|" OWN "(?!\\w*(?i:gemm|matmul))(?:All[Rr]educe|AllGather|ReduceScatter|AllToAll)\\w*Kernel\\w*"},
+         "|" OWN "(?!\\w*(?i:gemm|matmul))(?:All[Rr]educe|AllGather|ReduceScatter|AllToAll)\\w*Kernel\\w*"
+         "|" OWN "(?!\\w*(?i:gemm|matmul|block|warp))\\w+_"
+         "(?:all_?reduce|all_?gather|reduce_?scatter|all_?to_?all)_kernel\\b"},
 };
 
 /* The expressions take 100 microseconds per name, and hardly any kernel matches. So they are tried only on

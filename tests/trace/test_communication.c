@@ -69,6 +69,12 @@ static const struct {
     {"other collectives", "_all_gather_kernel"},
     {"other collectives", "void sp_collective::reduce_scatter_pull_kernel<8>(float*)"},
     {"other collectives", "AllReduceKernelImpl"},
+    {"other collectives", "amd_all_reduce_kernel"},
+    {"other collectives", "void p2p_allreduce_kernel<float>(float*)"},
+    {"other collectives", "triton_one_shot_all_reduce_kernel"},
+    {"symmetric memory", "one_shot_all_reduce_kernel"},
+    {"symmetric memory", "_ZN4c10d16symmetric_memory14barrier_kernelEPPjiiim"},
+    {"custom all-reduce", "_ZN11quickreduce27allreduce_prototype_twoshotEv"},
 };
 
 static const char *const computation[] = {
@@ -102,6 +108,9 @@ static const char *const computation[] = {
     "signal_filter_kernel",
     "void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_64x1_tn_align8>(Params)",
     "barrier_free_softmax_kernel",
+    "one_shot_softmax_reduce",
+    "two_shot_topk_reduce",
+    "block_all_reduce_kernel",
 };
 
 static void the_table_knows_the_libraries(void **state)
