@@ -4,6 +4,7 @@ They are what HolisticTraceAnalysis computes, with communication recognised by t
 and types are those of the trace and of gpu_timeline, or with hta_times those of HTA. All functions take the prepared events
 of one rank (prepare) and return rows as lists of cells."""
 import gzip
+import itertools
 import json
 import math
 import re
@@ -160,29 +161,30 @@ def comm_comp_overlap(events, rank=0):
     return [[rank, percent(both, total(communication))]]
 
 
-def idle_intervals(events, kernel_delay_us=30):
-    """(stream, category) -> intervals, NaN for the first kernel of a stream."""
+def idle_intervals(events, kernel_delay_us=30, hta_times=False):
+    """(stream, category) -> intervals, NaN for the first kernel of a stream. HTA's begin at the end of the previous kernel
+    and may be negative; ours begin when nothing runs any more."""
     launches, by_stream, out = launch_of(events), {}, {}
     for kernel in kernels_of(events):
         if kernel["cat"] in GPU_CATEGORIES and kernel["stream"] != -1:
             by_stream.setdefault(kernel["stream"], []).append(kernel)
     for stream, kernels in by_stream.items():
-        previous_end = None
-        for kernel in sorted(kernels, key=lambda k: k["start"]):
-            launch, interval, category = launches.get((kernel["correlation"], kernel["cat"])), NAN, "other"
-            if previous_end is not None:
-                interval = kernel["start"] - previous_end
-                if launch and launch["start"] > previous_end:
-                    category = "host_wait"
-                elif interval < kernel_delay_us:
-                    category = "kernel_wait"
+        kernels.sort(key=lambda k: k["start"])
+        out[stream, "other"] = [NAN]
+        latest = list(itertools.accumulate((k["end"] for k in kernels), max))
+        for place, kernel in enumerate(kernels[1:], 1):
+            idle_from = kernels[place - 1]["end"] if hta_times else latest[place - 1]
+            launch, interval = launches.get((kernel["correlation"], kernel["cat"])), kernel["start"] - idle_from
+            if interval <= 0 and not hta_times:
+                continue
+            category = "host_wait" if launch and launch["start"] > idle_from else \
+                "kernel_wait" if interval < kernel_delay_us else "other"
             out.setdefault((stream, category), []).append(interval)
-            previous_end = kernel["end"]
     return out
 
 
-def idle_time_breakdown(events, rank=0, kernel_delay_us=30):
-    intervals = idle_intervals(events, kernel_delay_us)
+def idle_time_breakdown(events, rank=0, kernel_delay_us=30, hta_times=False):
+    intervals = idle_intervals(events, kernel_delay_us, hta_times)
     sums = {key: math.fsum(v for v in values if not math.isnan(v)) for key, values in intervals.items()}
     whole = {stream: sum(v for (s, _), v in sums.items() if s == stream) for stream, _ in sums}
     return [[rank, stream, category, round2(value), round2(value / whole[stream]) if whole[stream] else NAN]
@@ -206,9 +208,9 @@ def described(values):
             values[-1]]
 
 
-def idle_interval_stats(events, rank=0, kernel_delay_us=30):
+def idle_interval_stats(events, rank=0, kernel_delay_us=30, hta_times=False):
     return [[rank, stream, category] + [value if index == 0 else round2(value) for index, value in enumerate(described(values))]
-            for (stream, category), values in sorted(idle_intervals(events, kernel_delay_us).items())]
+            for (stream, category), values in sorted(idle_intervals(events, kernel_delay_us, hta_times).items())]
 
 
 def launched_pairs(events):

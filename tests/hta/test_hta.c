@@ -43,7 +43,8 @@ static void expect_sheet(trace_text t, const gt_hta_options *options,
     "rank,idle_time(us),compute_time(us),non_compute_time(us),kernel_time(us),idle_time_pctg,compute_time_"  \
     "pctg,"                                                                                                  \
     "non_compute_time_pctg\n"
-#define IDLE "rank,stream,idle_category,idle_time,idle_time_ratio\n"
+#define IDLE      "rank,stream,idle_category,idle_time,idle_time_ratio\n"
+#define INTERVALS "rank,stream,idle_category,count,mean,std,min,25%,50%,75%,max\n"
 #define QUEUE                                                                                                \
     "rank,stream,count,mean,std,min,25%,50%,75%,max,duration_at_max_queue_length,"                           \
     "relative_duration_at_max_queue_length\n"
@@ -89,6 +90,36 @@ static void fractions_are_kept_unless_hta_times_are_wanted(void **state)
         expect_sheet(t, round ? &hta : NULL, gt_hta_temporal_breakdown,
                      round ? TEMPORAL "3,7,12,0,19,36.84,63.16,0.0\n"
                            : TEMPORAL "3,5.75,14.75,0.0,20.5,28.05,71.95,0.0\n");
+    }
+}
+
+/* Kernels of one stream overlap with programmatic dependent launch. The second ends before the first does,
+ * the fifth begins at the latest end so far, and only before the fourth and the last is the stream idle. */
+static void overlapping_kernels_give_no_negative_idle_time(void **state)
+{
+    (void)state;
+    static const int starts[] = {100, 120, 180, 220, 240, 310}, ends[] = {200, 150, 210, 240, 260, 320};
+    gt_hta_options hta = gt_hta_options_default();
+    hta.hta_times = true;
+    for (int round = 0; round < 4; round++) {
+        trace_text t = new_trace();
+        for (int i = 0; i < 6; i++) {
+            call(&t, "cuda_runtime", "cudaLaunchKernel", i == 5 ? 270 : i, 1, i + 1);
+            gpu(&t, "kernel", "gemm", starts[i], ends[i] - starts[i], i + 1, 7);
+        }
+        if (round < 2)
+            expect_sheet(
+                t, round ? &hta : NULL, gt_hta_idle_time_breakdown,
+                round ? IDLE "3,7,host_wait,50.0,5.0\n3,7,kernel_wait,-70.0,-7.0\n3,7,other,30.0,3.0\n"
+                      : IDLE "3,7,host_wait,50.0,0.83\n3,7,kernel_wait,10.0,0.17\n3,7,other,0.0,0.0\n");
+        else
+            expect_sheet(t, round == 3 ? &hta : NULL, gt_hta_idle_interval_stats,
+                         round == 3 ? INTERVALS "3,7,host_wait,1,50.0,,50.0,50.0,50.0,50.0,50.0\n"
+                                                "3,7,kernel_wait,3,-23.33,49.33,-80.0,-40.0,0.0,5.0,10.0\n"
+                                                "3,7,other,1,30.0,,30.0,30.0,30.0,30.0,30.0\n"
+                                    : INTERVALS "3,7,host_wait,1,50.0,,50.0,50.0,50.0,50.0,50.0\n"
+                                                "3,7,kernel_wait,1,10.0,,10.0,10.0,10.0,10.0,10.0\n"
+                                                "3,7,other,0,,,,,,,\n");
     }
 }
 
@@ -209,6 +240,7 @@ int main(void)
         cmocka_unit_test(check_case_as_specified),
         cmocka_unit_test(a_full_queue_is_timed),
         cmocka_unit_test(fractions_are_kept_unless_hta_times_are_wanted),
+        cmocka_unit_test(overlapping_kernels_give_no_negative_idle_time),
         cmocka_unit_test(host_ops_with_a_stream_are_not_gpu_events),
         cmocka_unit_test(synchronizations_are_work_only_for_hta),
         cmocka_unit_test(the_launch_is_the_call_that_launches),

@@ -60,8 +60,9 @@ def sheets_of(ranks, **options):
     for rank, events in enumerate(ranks):
         prepared = reference_sheets.prepare(events, **preparing)
         for sheet, (_, make) in reference_sheets.SHEETS.items():
-            more = {"limit": options["limit"]} if sheet == "queue_length_summary" and "limit" in options else \
-                {"kernel_delay_us": options["delay"]} if sheet.startswith("idle") and "delay" in options else {}
+            more = {"limit": options["limit"]} if sheet == "queue_length_summary" and "limit" in options else {}
+            if sheet.startswith("idle"):
+                more = {"hta_times": options.get("hta_times", False), "kernel_delay_us": options.get("delay", 30)}
             wanted[sheet] += make(prepared, rank, **more)
     return wanted
 

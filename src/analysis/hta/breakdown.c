@@ -14,8 +14,10 @@
  *     comp_comm_overlap_pctg  100 * time in which communication and computation ran / time in which
  *                             communication ran, two decimals; empty if there was no communication
  *
- * idle_time_breakdown and idle_interval_stats: the time from the end of a kernel, copy or memset to the start
- * of the next one on its stream is
+ * idle_time_breakdown and idle_interval_stats: a stream is idle from the latest end so far of a kernel, copy
+ * or memset to the start of the next one. Kernels of one stream may overlap (programmatic dependent launch);
+ * then it is not idle between them. HTA takes the end of the previous kernel instead, so its intervals may be
+ * negative, and too long after a short kernel that ran during a long one. An interval is
  *
  *     host_wait    if the launch of the next one began after that end: the host was late
  *     kernel_wait  otherwise, if it is shorter than the usual delay between two kernels
@@ -100,10 +102,10 @@ typedef struct category {
     size_t count, capacity;
 } category;
 
-static int category_of(const gt_hta_kernel *kernel, double previous_end_us, int64_t kernel_delay_us)
+static int category_of(const gt_hta_kernel *kernel, double idle_from_us, int64_t kernel_delay_us)
 {
-    if (kernel->has_launch && kernel->launch.start_us > previous_end_us) return HOST_WAIT;
-    return kernel->at.start_us - previous_end_us < (double)kernel_delay_us ? KERNEL_WAIT : OTHER;
+    if (kernel->has_launch && kernel->launch.start_us > idle_from_us) return HOST_WAIT;
+    return kernel->at.start_us - idle_from_us < (double)kernel_delay_us ? KERNEL_WAIT : OTHER;
 }
 
 /* Sorts the intervals of one stream into categories, which must be empty. Returns false if it has no kernel.
@@ -111,18 +113,20 @@ static int category_of(const gt_hta_kernel *kernel, double previous_end_us, int6
 static bool sort_intervals(const gt_hta_events *events, const uint32_t *places, size_t count,
                            category *categories)
 {
-    bool any = false;
-    double previous_end_us = 0;
+    bool any = false, as_hta = events->options.hta_times;
+    double idle_from_us = -INFINITY;
     for (size_t i = 0; i < count; i++) {
         const gt_hta_kernel *kernel = &events->kernels[places[i]];
         if (!kernel->is_work) continue;
-        category *c = &categories[OTHER];
-        if (any) {
-            c = &categories[category_of(kernel, previous_end_us, events->options.kernel_delay_us)];
-            GT_PUSH(c->intervals_us, c->count, c->capacity, kernel->at.start_us - previous_end_us);
+        double idle_us = kernel->at.start_us - idle_from_us;
+        if (!any) {
+            categories[OTHER].seen = any = true;
+        } else if (as_hta || idle_us > 0) {
+            category *c = &categories[category_of(kernel, idle_from_us, events->options.kernel_delay_us)];
+            GT_PUSH(c->intervals_us, c->count, c->capacity, idle_us);
+            c->seen = true;
         }
-        c->seen = any = true;
-        previous_end_us = kernel->at.end_us;
+        idle_from_us = as_hta ? kernel->at.end_us : fmax(idle_from_us, kernel->at.end_us);
     }
     return any;
 }

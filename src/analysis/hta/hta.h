@@ -19,7 +19,9 @@
 typedef struct gt_hta_options {
     bool hta_times;          /* count as HolisticTraceAnalysis does: times with fractions are rounded to whole
                                 microseconds, starts up and ends down; types come from HTA's table of names;
-                                synchronizations on a stream are GPU events, and GPU events without a stream are not */
+                                synchronizations on a stream are GPU events, and GPU events without a stream are
+                                not; idle intervals begin at the end of the previous kernel, also if an earlier
+                                one still runs */
     bool include_last_step;  /* false: ignore GPU events launched in the last of several profiler steps, which
                                 is often incomplete */
     int64_t kernel_delay_us; /* an interval shorter than this between kernels that were launched in time is
