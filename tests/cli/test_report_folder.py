@@ -161,12 +161,40 @@ def test_other_files_are_left_alone(binary):
         write(folder, "run/.rank2.json", 2)
         write(folder, "run/older/rank0.json", 0)
         os.mkfifo(folder.file("run/rank3.json"))  # never opened
-        with open(folder.file("run/rank4.json"), "w") as file:
-            file.write("[1, 2, 3")
+        for name, text in (("rank0_config.json", '{"steps": 4}'), ("notes.json", "notes")):
+            with open(folder.file(f"run/{name}"), "w") as file:
+                file.write(text)
         assert folder.sh("cd run && ../gputally fuse rank0.json rank1.json -q").returncode == 0
         report(folder, "run -q --output_csvs_dir out", err="warning: run/rank3.json: skipped, because it is a FIFO and not a file\n"
                "warning: run/rank1.json.gz: skipped, because rank1.json is the same trace")
         assert sorted(os.listdir(folder.file("out"))) == ["collective", "rank0", "rank1"]
+
+
+def test_unreadable_ranks(binary):
+    """A rank whose file is empty or garbage is named, the others are reported, and the command fails."""
+    def warning(path, reason):
+        return f"warning: {path}: {reason}; this trace is not in the report"
+
+    cases = [(b"", "empty file"), (b" \n", "empty file"), (b"garbage", "not a PyTorch trace: unknown format"),
+             (b'{"schemaVersion": 1, "dev', "not a PyTorch trace: JSON file without a known trace"), (b"[]", "not a PyTorch trace: JSON file without a known trace")]
+    for name, bad in (("rank{}_trace.json", 3), ("rank{}.json", 1), ("rank_{}/steps.json", 3), ("host_{}.17.pt.trace.json", 3)):
+        with Folder(binary) as folder:
+            for rank in range(4):
+                write(folder, "run/" + name.format(rank), rank, 4)
+            for text, reason in cases:
+                path = "run/" + name.format(bad)
+                with open(folder.file(path), "wb") as file:
+                    file.write(text)
+                r = folder.sh("gputally report run --output_csvs_dir out")
+                assert r.returncode == 1 and "3 ranks, 72 events, 12 collectives" in r.stdout, r
+                assert "gputally: " + warning(path, reason) + "\n" in r.stderr, r.stderr
+    with Folder(binary) as folder:
+        write(folder, "run/rank0.json", 0, 1)
+        os.symlink("nowhere", folder.file("run/rank1.json.gz"))
+        report(folder, "run -q", 1, "warning: cannot open run/rank1.json.gz: No such file or directory; this trace is not in the report")
+        os.remove(folder.file("run/rank0.json"))
+        report(folder, "run -q", 1, "warning: cannot open run/rank1.json.gz: No such file or directory; this trace is not in the report\n"
+               "run: no rocprofv3 files, JAX profile or PyTorch traces in this folder")
 
 
 def test_mixed_formats(binary):

@@ -89,6 +89,12 @@ static void warn_of_others(const char *path)
     gt_trace_folder_free(&others);
 }
 
+static void warn_of_unreadable(const gt_trace_folder *found)
+{
+    for (size_t i = 0; i < found->unreadable_count; i++)
+        gt_warn("%s; this trace is not in the report", found->unreadable[i].problem);
+}
+
 static bool add_folder(inputs *in, const char *path, gt_error *error)
 {
     if (add_profiles(in, path, error)) {
@@ -100,6 +106,7 @@ static bool add_folder(inputs *in, const char *path, gt_error *error)
     const gt_trace_folder *found = &folder.traces;
     for (size_t i = 0; i < found->count; i++)
         add_item(in, found->paths[i], found->are_ranks ? found->ranks[i] : -1);
+    warn_of_unreadable(found);
     GT_PUSH(in->folders, in->folder_count, in->folder_capacity, folder);
     return found->count ||
            gt_fail(error, "%s: no rocprofv3 files, JAX profile or PyTorch traces in this folder", path);
@@ -189,12 +196,14 @@ static gt_exit report_folders(const gt_call *call, const inputs *in, unsigned th
     gt_exit worst = GT_EXIT_DONE;
     for (size_t i = 0; i < in->folder_count; i++) {
         const gt_trace_folder *traces = &in->folders[i].traces;
-        gt_exit status = GT_EXIT_DONE;
+        gt_exit status = traces->unreadable_count ? GT_EXIT_FAILED : GT_EXIT_DONE;
+        gt_exit collectives = GT_EXIT_DONE;
         if (traces->are_ranks)
-            status = report_collectives(call, &in->folders[i], in->folder_count, threads);
+            collectives = report_collectives(call, &in->folders[i], in->folder_count, threads);
         else if (traces->why_not)
             gt_warn("%s: no collective report, because the traces are not one per rank: %s",
                     in->folders[i].path, traces->why_not);
+        if (collectives > status) status = collectives;
         if (status > worst) worst = status;
     }
     return worst;

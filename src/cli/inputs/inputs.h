@@ -90,12 +90,21 @@ gt_rank_search gt_rank_options_read(const gt_arguments *arguments);
 
 /* ---- the PyTorch traces of a folder ---- */
 
+/* A file that is a trace by its name but not by its content. */
+typedef struct gt_unreadable_trace {
+    char *path;
+    char *problem; /* "run/rank3_trace.json: empty file" */
+    bool is_json;  /* it may belong to something else, such as rank3_config.json */
+} gt_unreadable_trace;
+
 typedef struct gt_trace_folder {
     char **paths; /* by rank, or else in byte order */
     size_t count, capacity;
     int64_t *ranks; /* of the paths, if are_ranks */
     bool are_ranks; /* several traces, each of another rank */
     char *why_not;  /* in words: what does not fit; NULL if are_ranks or with less than two traces */
+    gt_unreadable_trace *unreadable; /* in the order of the search */
+    size_t unreadable_count, unreadable_capacity;
 } gt_trace_folder;
 
 /* Finds the traces in the folder; if it has none and `also_below`, those in the folders in it. */

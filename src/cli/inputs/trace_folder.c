@@ -3,7 +3,12 @@
  * Files count by their names (*.json, *.json.gz, *.json.zst) and their contents, so that reports in the same
  * folder are never taken for traces. If the folder itself has no trace, the folders in it are searched:
  * run/rank0/trace.json. The rank is in the file name or the path below the folder, or else in the trace,
- * where PyTorch writes it before the events. */
+ * where PyTorch writes it before the events.
+ *
+ * A file with the name of a trace that cannot be read as one, for example because the disk was full, must not
+ * vanish from a report on all ranks. Such a name has a rank or ends in "trace.json". Valid JSON of another
+ * kind counts only if its name differs from that of a trace in nothing but numbers, or ends in "trace.json".
+ */
 #include "cli/inputs/inputs.h"
 
 #include "base/log.h"
@@ -36,14 +41,13 @@ static size_t json_length(const char *name)
     return 0;
 }
 
-static bool is_pytorch(const char *path)
+/* False with the reason if the file cannot be read. */
+static bool detect_file(const char *path, gt_trace_format *format, gt_error *error)
 {
-    gt_error error;
-    gt_trace_format format = GT_FORMAT_UNKNOWN;
-    gt_stream *stream = gt_path_is_file(path) && gt_path_may_open(path) ? gt_stream_open(path, &error) : NULL;
-    bool known = stream && gt_detect(stream, &format, &error);
+    gt_stream *stream = gt_stream_open(path, error);
+    bool detected = stream && gt_detect(stream, format, error);
     gt_stream_close(stream);
-    return known && format == GT_FORMAT_KINETO_JSON;
+    return detected;
 }
 
 static int by_name(const void *a, const void *b)
@@ -76,8 +80,106 @@ static bool is_merged(const char *name)
     return false;
 }
 
+/* ---- files that only look like traces ---- */
+
+static bool has_rank(const char *text)
+{
+    for (const char *at = text; (at = strstr(at, "rank")); at += 4) {
+        const char *digits = at + 4;
+        if (*digits && strchr("[-_/", *digits)) digits++;
+        if (gt_is_digit(*digits)) return true;
+    }
+    return false;
+}
+
+static bool ends_in_trace(const char *name)
+{
+    static const char ending[] = "trace.json";
+    size_t len = json_length(name), end = strlen(ending);
+    return len >= end && strncmp(name + len - end, ending, end) == 0;
+}
+
+/* Takes ownership of the path. */
+static void keep_unreadable(gt_trace_folder *found, char *path, const char *problem, bool is_json)
+{
+    gt_unreadable_trace file = {path, gt_strdup(problem), is_json};
+    GT_PUSH(found->unreadable, found->unreadable_count, found->unreadable_capacity, file);
+}
+
+/* The file name with '#' in place of each number. */
+static char *shape_of(const char *path)
+{
+    char *shape = gt_strdup(gt_path_name(path));
+    size_t len = 0;
+    for (const char *at = shape; *at; at++) {
+        bool goes_on = gt_is_digit(*at) && len && shape[len - 1] == '#';
+        if (!goes_on) shape[len++] = gt_is_digit(*at) ? '#' : *at;
+    }
+    shape[len] = 0;
+    return shape;
+}
+
+static bool is_unlike_traces(const gt_unreadable_trace *file, char *const *shapes, size_t count)
+{
+    if (!file->is_json || ends_in_trace(gt_path_name(file->path))) return false;
+    char *shape = shape_of(file->path);
+    bool found = count && bsearch(&shape, shapes, count, sizeof *shapes, by_name);
+    gt_free(shape);
+    return !found;
+}
+
+/* Drops JSON files that are not named like the traces. */
+static void drop_other_json(gt_trace_folder *found)
+{
+    if (!found->unreadable_count) return;
+    char **shapes = gt_alloc(found->count * sizeof *shapes);
+    for (size_t i = 0; i < found->count; i++) shapes[i] = shape_of(found->paths[i]);
+    if (found->count) qsort(shapes, found->count, sizeof *shapes, by_name);
+    size_t kept = 0;
+    for (size_t i = 0; i < found->unreadable_count; i++) {
+        gt_unreadable_trace file = found->unreadable[i];
+        if (is_unlike_traces(&file, shapes, found->count)) {
+            gt_free(file.path);
+            gt_free(file.problem);
+        } else {
+            found->unreadable[kept++] = file;
+        }
+    }
+    found->unreadable_count = kept;
+    for (size_t i = 0; i < found->count; i++) gt_free(shapes[i]);
+    gt_free(shapes);
+}
+
+/* ---- search ---- */
+
+/* Adds the file as a trace or, if only its name is that of a trace, as unreadable. Takes ownership of the
+ * path; `base` is the length of the folder that is searched. */
+static bool add_file(gt_trace_folder *found, char *path, size_t base)
+{
+    gt_error error;
+    gt_trace_format format = GT_FORMAT_UNKNOWN;
+    bool may_open = !gt_path_is_folder(path) && gt_path_may_open(path);
+    bool detected = may_open && detect_file(path, &format, &error);
+    if (detected && format == GT_FORMAT_KINETO_JSON) {
+        GT_PUSH(found->paths, found->count, found->capacity, path);
+        return true;
+    }
+    bool looks_like_trace = ends_in_trace(gt_path_name(path)) || has_rank(path + base);
+    bool is_other_json = format == GT_FORMAT_OTHER_JSON;
+    bool is_known = detected && !is_other_json && format != GT_FORMAT_UNKNOWN && format != GT_FORMAT_EMPTY;
+    if (!may_open || is_known || !looks_like_trace) {
+        gt_free(path);
+        return false;
+    }
+    if (detected)
+        gt_fail(&error, "%s: %s%s", path,
+                format == GT_FORMAT_EMPTY ? "" : "not a PyTorch trace: ", gt_format_name(format));
+    keep_unreadable(found, path, error.text, is_other_json);
+    return false;
+}
+
 /* Adds the traces directly in the folder. Of "t.json" and "t.json.gz", the first in byte order is taken. */
-static void add_traces(gt_trace_folder *found, const char *folder)
+static void add_traces(gt_trace_folder *found, const char *folder, size_t base)
 {
     gt_folder_list names = list_json_and_folders(folder);
     const char *taken = NULL; /* the name before, if it is a trace */
@@ -93,28 +195,25 @@ static void add_traces(gt_trace_folder *found, const char *folder)
         } else if (is_copy) {
             gt_warn("%s: skipped, because %s is the same trace", path, taken);
             gt_free(path);
-        } else if (is_pytorch(path)) {
-            GT_PUSH(found->paths, found->count, found->capacity, path);
+        } else if (add_file(found, path, base)) {
             taken = names.items[i];
-        } else {
-            gt_free(path);
         }
     }
     gt_folder_list_free(&names);
 }
 
 /* Adds the traces in the folder or, if it has none, in the folders in it, at most `depth` levels deeper. */
-static void search(gt_trace_folder *found, const char *folder, int depth, size_t *folders)
+static void search(gt_trace_folder *found, const char *folder, size_t base, int depth, size_t *folders)
 {
     if (++*folders > FOLDERS_MAX) return;
     size_t before = found->count;
-    add_traces(found, folder);
+    add_traces(found, folder, base);
     if (found->count > before || depth == 0) return;
     gt_folder_list names = list_json_and_folders(folder);
     for (size_t i = 0; i < names.count; i++) {
         char *path =
             gt_format("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", names.items[i]);
-        if (gt_path_is_folder(path)) search(found, path, depth - 1, folders);
+        if (gt_path_is_folder(path)) search(found, path, base, depth - 1, folders);
         gt_free(path);
     }
     gt_folder_list_free(&names);
@@ -193,7 +292,8 @@ void gt_trace_folder_find(gt_trace_folder *found, const char *folder, bool also_
 {
     size_t folders = 0;
     *found = (gt_trace_folder){0};
-    search(found, folder, also_below ? DEPTH_MAX : 0, &folders);
+    search(found, folder, strlen(folder), also_below ? DEPTH_MAX : 0, &folders);
+    drop_other_json(found);
     found->ranks = gt_alloc(found->count * sizeof *found->ranks);
     find_in_names(found, folder);
     found->are_ranks = found->count > 1 && order_by_rank(found);
@@ -205,6 +305,11 @@ void gt_trace_folder_find(gt_trace_folder *found, const char *folder, bool also_
 void gt_trace_folder_free(gt_trace_folder *found)
 {
     for (size_t i = 0; i < found->count; i++) gt_free(found->paths[i]);
+    for (size_t i = 0; i < found->unreadable_count; i++) {
+        gt_free(found->unreadable[i].path);
+        gt_free(found->unreadable[i].problem);
+    }
+    gt_free(found->unreadable);
     gt_free(found->paths);
     gt_free(found->ranks);
     gt_free(found->why_not);
