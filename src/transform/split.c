@@ -147,7 +147,7 @@ __attribute__((format(printf, 2, 3))) static void print(gt_buffer *out, const ch
 static void print_time(gt_buffer *out, double us, bool is_integral)
 {
     char text[GT_NUMBER_MAX];
-    if (is_integral)
+    if (is_integral && fabs(us) < 0x1p53)
         gt_buffer_add(out, text, gt_print_int(text, (int64_t)us));
     else
         gt_buffer_add(out, text, gt_print_double(text, us));

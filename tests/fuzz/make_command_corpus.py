@@ -155,6 +155,28 @@ def pytorch():
         yield ["pytorch", "f.json.gz", *make_all_options()]
 
 
+def extremes():
+    """Times and numbers of requests that are the largest integers."""
+    largest = 9223372036854775807
+    steps = []
+    for i in range(3):
+        name = f"execute_{i}_context_{largest}(sq8sk9sqsq64sqsk72)_generation_{largest}(sq1sk9sqsq1sqsk9)"
+        steps += [{"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": 1000 * i, "dur": 900},
+                  {"ph": "X", "cat": "gpu_user_annotation", "name": name, "pid": 0, "tid": 7, "ts": 1000 * i, "dur": 900},
+                  *traces.launch("k", 1000 * i + 10, 1000 * i + 20, largest, i + 1)]
+    write("t.json", steps)
+    yield ["split", "t.json", "-o", "out", "--store-single-iteration"]
+    yield ["split", "t.json", "-o", "out", "--find-steady-state", "--num-steps", "1"]
+    for rank in range(2):
+        trace = rank_trace(rank, range(2))
+        for event in trace["traceEvents"]:
+            event["ts"], event["dur"] = int(event["ts"]), largest
+        write(f"r/rank{rank}_trace.json", trace)
+        write(f"b/rank_{rank}.json", trace)
+    yield ["collective", "--trace_dir", "r", "--world_size", "2", *OUT]
+    yield ["batch", "--base_dir", "b", "--filters", "rank_", "--all_kernels", *OUT]
+
+
 def phase_methods():
     for seed in range(3):
         trace = phases.synthetic(seed)
@@ -439,7 +461,7 @@ def run_plans():
         yield ["sweep", "run", "--dry_run", *wrong]
 
 
-SCENARIOS = (rocprof, genesis, devices, pytorch, phase_methods, collective, sweep, sweep_of_rocprof, jax, compare, programs, run_plans)
+SCENARIOS = (rocprof, genesis, devices, extremes, pytorch, phase_methods, collective, sweep, sweep_of_rocprof, jax, compare, programs, run_plans)
 
 
 def run(scenario, program, store):

@@ -169,7 +169,8 @@ static void add_times(gt_table *table, gt_col name, const gt_store *store, size_
     int64_t *integral = gt_store_ints(store, GT_EVENT_INTEGRAL);
     double *times = gt_store_times(store, event_column);
     bool whole = true;
-    for (size_t i = 0; i < table->row_count && whole; i++) whole = integral[row_at(rows, i)] & integral_bit;
+    for (size_t i = 0; i < table->row_count && whole; i++)
+        whole = (integral[row_at(rows, i)] & integral_bit) && fabs(times[row_at(rows, i)]) < 0x1p53;
     size_t added = gt_table_add_zeroed(table, name, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
     for (size_t i = 0; i < table->row_count; i++) {
         double time = times[row_at(rows, i)];
