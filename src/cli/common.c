@@ -102,7 +102,8 @@ bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *er
 
 static const gt_option extra_options[] = {
     {"extra", GT_OPTION_FLAG, NULL, NULL,
-     "add the analyses of HolisticTraceAnalysis per rank: the sheets temporal_breakdown, comm_comp_overlap, "
+     "add the analyses of HolisticTraceAnalysis per rank and device: the sheets temporal_breakdown, "
+     "comm_comp_overlap, "
      "idle_time_breakdown, idle_interval_stats, queue_length_summary, launch_stats_summary"},
     {"extra_kernel_delay_us", GT_OPTION_INT, "N", "30",
      "count gaps shorter than N microseconds between kernels launched in time as kernel_wait"},
@@ -111,7 +112,7 @@ static const gt_option extra_options[] = {
      "include the last of several profiler steps, which is often incomplete"},
     {"extra_hta_times", GT_OPTION_FLAG, NULL, NULL,
      "use the times and types of HolisticTraceAnalysis: starts rounded up and ends down to whole "
-     "microseconds, types by name"},
+     "microseconds, types by name, negative idle time where kernels overlap, all devices as one"},
     {"extra_exact_times", GT_OPTION_FLAG, NULL, NULL, "keep fractions of microseconds",
      .unused = "fractions of microseconds are kept without --extra_hta_times"},
 };

@@ -21,13 +21,13 @@ typedef struct gt_rank_traces {
     char **problems;     /* by rank: why it could not be read, else NULL */
     size_t bad_count;    /* ranks with a problem */
     size_t events;       /* in all files */
-    gt_table_list extra; /* owned; the sheets of gt_extra_tables for these ranks, if requested */
+    gt_table_list extra; /* owned; the sheets of extra_sheets.h for these ranks, if requested */
     size_t devices;      /* number of GPUs in the first rank's trace; 0 if unknown */
 } gt_rank_traces;
 
 /* paths[rank] is NULL if the rank has no file: then problems[rank] is "rank N: no trace". `comm` says which
  * kernels are collectives (NULL: those of TraceLens). If `extra` is not
- * NULL, each trace is read a second time, completely, for the sheets of gt_extra_tables. */
+ * NULL, each trace is read a second time, completely, for the sheets of extra_sheets.h. */
 void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank_count,
                          const gt_comm_kernels *comm, const gt_hta_options *extra, unsigned threads);
 void gt_rank_traces_free(gt_rank_traces *traces);

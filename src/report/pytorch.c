@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/log.h"
+#include "report/extra_sheets.h"
 #include "report/summary.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -302,37 +303,11 @@ static bool add_sheets(const gt_linked_view *trace, const gt_devices *devices, g
 
 /* ---- extra sheets ---- */
 
-void gt_extra_tables(const gt_event_view *trace, int64_t rank, const gt_hta_options *options,
-                     gt_table_list *tables)
-{
-    static gt_table *(*const sheets[])(const gt_hta_events *, int64_t) = {
-        gt_hta_temporal_breakdown,  gt_hta_comm_comp_overlap,    gt_hta_idle_time_breakdown,
-        gt_hta_idle_interval_stats, gt_hta_queue_length_summary, gt_hta_launch_stats_summary,
-    };
-    gt_hta_events events = gt_hta_events_find(trace, options);
-    for (size_t i = 0; i < GT_LENGTH(sheets); i++) gt_table_list_add(tables, sheets[i](&events, rank));
-    if (events.without_last_step)
-        gt_info("the sheets of --extra do not include the last profiler step, which is often incomplete; "
-                "--extra_last_step includes it");
-    gt_hta_events_free(&events);
-}
-
-void gt_extra_append(gt_table_list *tables, gt_table_list *of_rank)
-{
-    if (!tables->count) {
-        gt_table_list empty = *tables;
-        *tables = *of_rank;
-        *of_rank = empty;
-        return;
-    }
-    for (size_t i = 0; i < of_rank->count; i++) gt_table_append_same(tables->items[i], of_rank->items[i]);
-    gt_table_list_free(of_rank);
-}
-
 static void add_extra_sheets(const gt_event_view *trace, const gt_hta_options *options, gt_table_list *tables)
 {
-    gt_table_list extra = {0};
-    gt_extra_tables(trace, 0, options, &extra);
+    gt_extra_sheets sheets;
+    gt_extra_make(trace, 0, options, &sheets);
+    gt_table_list extra = gt_extra_finish(&sheets);
     for (size_t i = 0; i < extra.count; i++) add_if_any(tables, extra.items[i]);
     gt_free(extra.items);
 }

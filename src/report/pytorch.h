@@ -4,7 +4,7 @@
  * ops_unique_args_kl_overlap, unified_perf_summary, diff_stats, unified_perf_summary_kl_overlap,
  * ops_summary_prefill, ops_summary_decode, those of op families (GEMM, SDPA_fwd, ...), kernel_summary,
  * kernel_summary_prefill, kernel_summary_decode, memory_copies, short_kernel_histogram,
- * short_kernels_summary, coll_analysis, and the extra sheets (gt_extra_tables). Sheets that the options
+ * short_kernels_summary, coll_analysis, and the extra sheets (extra_sheets.h). Sheets that the options
  * exclude and sheets without rows (except the timeline and the two of short kernels) are omitted. A trace
  * without cpu_ops has only the timeline and the kernel sheets. */
 #ifndef GT_REPORT_PYTORCH_H
@@ -50,7 +50,7 @@ typedef struct gt_pytorch_options {
     const char *python_path;     /* runs a GEMM simulator; NULL: "python" */
     int64_t python_timeout_s;    /* of the extension, and of one run of the simulator; 0: none */
     bool extra_sheets;           /* sheets that TraceLens does not have */
-    bool extra;                  /* the sheets of gt_extra_tables, as rank 0 */
+    bool extra;                  /* the sheets of extra_sheets.h, as rank 0 */
     gt_hta_options extra_options;
     /* A second trace, read with the same options, for diff_stats; may be NULL. */
     gt_pytorch_linked *comparison;
@@ -71,15 +71,5 @@ bool gt_pytorch_tables(gt_pytorch_linked *trace, const gt_pytorch_options *optio
 /* A short view of the report for people; `options` are those that the tables were made with. */
 void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *trace, const gt_pytorch_options *options,
                               const gt_table_list *tables, int width, bool utf8);
-
-/* ---- extra sheets (--extra) ----
- * The analyses of HolisticTraceAnalysis for one rank: temporal_breakdown, comm_comp_overlap,
- * idle_time_breakdown, idle_interval_stats, queue_length_summary, launch_stats_summary. */
-
-/* Adds all of them, also those without rows. */
-void gt_extra_tables(const gt_event_view *trace, int64_t rank, const gt_hta_options *options,
-                     gt_table_list *tables);
-/* Appends the rows of a later rank's sheets and frees these. `tables` is empty or from gt_extra_tables. */
-void gt_extra_append(gt_table_list *tables, gt_table_list *of_rank);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/threads.h"
 #include "input/chrome/kineto.h"
 #include "os/paths.h"
-#include "report/pytorch.h"
+#include "report/extra_sheets.h"
 #include "schema/sheets.h"
 
 #include <pthread.h>
@@ -25,12 +25,13 @@ typedef struct job {
     const gt_comm_kernels *comm;
     const gt_hta_options *extra; /* NULL: not requested */
     unsigned threads_per_rank;
-    gt_table **tables;           /* by rank */
-    gt_table_list *extra_tables; /* by rank, until all previous ranks are done */
-    bool *is_done;               /* by rank */
-    size_t appended;             /* number of ranks whose extra tables are appended */
-    int64_t *rank_in_trace;      /* by rank: the rank number in the trace */
-    gt_base_time *bases;         /* by rank */
+    gt_table **tables;            /* by rank */
+    gt_extra_sheets *extra_of;    /* by rank, until all previous ranks are done */
+    gt_extra_sheets extra_sheets; /* of those that are appended */
+    bool *is_done;                /* by rank */
+    size_t appended;              /* number of ranks whose extra tables are appended */
+    int64_t *rank_in_trace;       /* by rank: the rank number in the trace */
+    gt_base_time *bases;          /* by rank */
     size_t next;
     pthread_mutex_t lock;
 } job;
@@ -47,24 +48,25 @@ static gt_rank_events *read_file(const char *path, const gt_comm_kernels *comm, 
 
 /* The sheets that need more than collectives. The trace is freed before this returns, so the tables get their
  * own interner. */
-static bool make_extra(const job *j, size_t rank, gt_table_list *tables, gt_interner *strings,
+static bool make_extra(const job *j, size_t rank, gt_extra_sheets *sheets, gt_interner *strings,
                        gt_error *error)
 {
     const gt_read_options options = {.threads = j->threads_per_rank, .strict = true, .is_part = true};
     gt_pytorch_read *trace = gt_kineto_read(j->paths[rank], (gt_kineto_options){0}, &options, error);
     if (!trace) return false;
     gt_pytorch_read_use_communication(trace, j->comm);
-    gt_extra_tables(gt_pytorch_read_view(trace), (int64_t)rank, j->extra, tables);
-    for (size_t i = 0; i < tables->count; i++) gt_table_use_strings(tables->items[i], strings);
+    gt_extra_make(gt_pytorch_read_view(trace), (int64_t)rank, j->extra, sheets);
+    for (size_t i = 0; i < sheets->tables.count; i++) gt_table_use_strings(sheets->tables.items[i], strings);
     gt_pytorch_read_free(trace);
     return true;
 }
 
 /* Called with the lock held: the strings are shared. */
-static void keep(job *j, size_t rank, const gt_rank_events *events, gt_table *table, gt_table_list *extra)
+static void keep(job *j, size_t rank, const gt_rank_events *events, gt_table *table, gt_extra_sheets *extra)
 {
-    for (size_t i = 0; i < extra->count; i++) gt_table_use_strings(extra->items[i], j->traces->strings);
-    j->extra_tables[rank] = *extra;
+    for (size_t i = 0; i < extra->tables.count; i++)
+        gt_table_use_strings(extra->tables.items[i], j->traces->strings);
+    j->extra_of[rank] = *extra;
     gt_table_use_strings(table, j->traces->strings);
     j->tables[rank] = table;
     j->rank_in_trace[rank] = events->rank;
@@ -79,8 +81,7 @@ static void append_extra(job *j, size_t rank)
 {
     j->is_done[rank] = true;
     for (; j->appended < j->traces->rank_count && j->is_done[j->appended]; j->appended++)
-        if (j->extra_tables[j->appended].count)
-            gt_extra_append(&j->traces->extra, &j->extra_tables[j->appended]);
+        gt_extra_append(&j->extra_sheets, &j->extra_of[j->appended]);
 }
 
 static void read_rank(job *j, size_t rank)
@@ -89,7 +90,7 @@ static void read_rank(job *j, size_t rank)
     gt_rank_events *events =
         j->paths[rank] ? read_file(j->paths[rank], j->comm, j->threads_per_rank, &error) : NULL;
     gt_interner *own = gt_interner_new();
-    gt_table_list extra = {0};
+    gt_extra_sheets extra = {0};
     if (events && j->extra && !make_extra(j, rank, &extra, own, &error)) {
         gt_rank_events_free(events);
         events = NULL;
@@ -182,7 +183,7 @@ void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank
              .extra = extra,
              .threads_per_rank = at_once ? threads / (unsigned)at_once : 1};
     j.tables = gt_alloc_zero(rank_count, sizeof *j.tables);
-    j.extra_tables = gt_alloc_zero(rank_count, sizeof *j.extra_tables);
+    j.extra_of = gt_alloc_zero(rank_count, sizeof *j.extra_of);
     j.is_done = gt_alloc_zero(rank_count, sizeof *j.is_done);
     j.bases = gt_alloc_zero(rank_count, sizeof *j.bases);
     j.rank_in_trace = gt_alloc(rank_count * sizeof *j.rank_in_trace);
@@ -198,7 +199,8 @@ void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank
     traces->rows = join(j.tables, rank_count, traces->strings);
     gt_collectives_align(traces->rows, j.bases, rank_count);
     gt_free(j.tables);
-    gt_free(j.extra_tables);
+    traces->extra = gt_extra_finish(&j.extra_sheets);
+    gt_free(j.extra_of);
     gt_free(j.is_done);
     gt_free(j.rank_in_trace);
     gt_free(j.bases);

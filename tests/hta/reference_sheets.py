@@ -53,7 +53,8 @@ def hta_type(name):
 
 
 def prepare(events, hta_times=False, last_step=False):
-    """Events as dicts of name, cat, start, end, dur, stream, correlation, gpu (whether it is a GPU event), type."""
+    """Events as dicts of name, cat, start, end, dur, stream, correlation, gpu (whether it is a GPU event), type, source (the
+    event in the trace)."""
     found = []
     for event in events:
         category, args = event.get("cat"), event.get("args") or {}
@@ -62,7 +63,7 @@ def prepare(events, hta_times=False, last_step=False):
             continue
         if category not in GPU_CATEGORIES + HOST_CATEGORIES + ("cuda_sync",) and "user_annotation" not in category:
             continue
-        found.append({"name": event.get("name", ""), "cat": category, "start": event["ts"], "dur": event["dur"],
+        found.append({"source": event, "name": event.get("name", ""), "cat": category, "start": event["ts"], "dur": event["dur"],
                       "end": event["ts"] + event["dur"], "stream": args["stream"] if is_int(args.get("stream")) else -1,
                       "correlation": args.get("correlation", -1)})
         new = found[-1]
@@ -74,6 +75,39 @@ def prepare(events, hta_times=False, last_step=False):
             e["start"], e["end"] = math.ceil(e["start"]), math.floor(e["end"])
             e["dur"] = e["end"] - e["start"]
     return found if last_step else without_last_step(found)
+
+
+def devices_of(events):
+    """id of a GPU event -> (rank, device, pid): where it ran. The device is the one that it names, else the first that an
+    event of its process names, else the process. The rank counts only if all GPU events have one."""
+    gpu = [e for e in events if e.get("cat") in GPU_CATEGORIES and "ts" in e and "dur" in e]
+    args = lambda e: e.get("args") or {}
+    with_ranks, named, found = all("rank" in args(e) for e in gpu), {}, {}
+    for e in gpu:
+        if "device" in args(e):
+            named.setdefault((args(e).get("rank") if with_ranks else None, e.get("pid")), args(e)["device"])
+    for e in gpu:
+        rank, pid = args(e).get("rank") if with_ranks else None, e.get("pid")
+        number = args(e).get("device", named.get((rank, pid), pid))
+        digits = re.search(r"\d+$", str(number))
+        found[id(e)] = rank, int(digits[0]) if digits else None, pid
+    return found
+
+
+def sets_of_rows(events, prepared, position):
+    """([(rank, device, pid, events)], whether there are several devices): the events of each set of rows. All host events
+    belong to each set. pid is None where rank and device identify the device. Devices that have no number are in file order."""
+    owner = devices_of(events)
+    order = lambda key: (key[0] or 0, key[1] is None, key[1] or 0, key[2] if isinstance(key[2], int) else -1)
+    devices = sorted(dict.fromkeys(owner.values()), key=order)
+    if len(devices) < 2:
+        return [(position, devices[0][1] if devices else None, None, prepared)], False
+    unclear = len({key[:2] for key in devices}) < len(devices) or any(key[1] is None for key in devices)
+    sets = []
+    for key in devices:
+        own = [e for e in prepared if not e["gpu"] or owner[id(e["source"])] == key]
+        sets.append((position if key[0] is None else key[0], key[1], key[2] if unclear else None, own))
+    return sets, True
 
 
 def without_last_step(events):
@@ -240,8 +274,10 @@ def queue_series(events):
     return series
 
 
-def queue_length_summary(events, rank=0, limit=1024):
-    span = max(e["end"] for e in events) - min(e["start"] for e in events) if events else 0
+def queue_length_summary(events, rank=0, limit=1024, trace=None):
+    """trace: all events, where `events` are those of one device."""
+    trace = trace or events
+    span = max(e["end"] for e in trace) - min(e["start"] for e in trace) if trace else 0
     rows = []
     for stream, series in sorted(queue_series(events).items()):
         full = sum(b[0] - a[0] for a, b in zip(series, series[1:]) if a[1] >= limit)

@@ -2,7 +2,7 @@
 #include "pytorch_trace.h"
 
 #include "analysis/hta/hta.h"
-#include "report/pytorch.h"
+#include "report/extra_sheets.h"
 
 /* H1: four kernels on stream 7 and a collective on stream 20 that overlaps the first two. */
 static trace_text check_case(void)
@@ -226,8 +226,9 @@ static void a_trace_without_gpu_events_gives_no_rows(void **state)
     gt_hta_options options = gt_hta_options_default();
     gt_pytorch_linked *linked = read_trace(&t, false);
     const gt_linked_view *trace = gt_pytorch_view(linked);
-    gt_table_list tables = {0};
-    gt_extra_tables(&trace->events, 0, &options, &tables);
+    gt_extra_sheets sheets;
+    gt_extra_make(&trace->events, 0, &options, &sheets);
+    gt_table_list tables = gt_extra_finish(&sheets);
     assert_int_equal(tables.count, 6);
     for (size_t i = 0; i < tables.count; i++) assert_int_equal(tables.items[i]->row_count, 0);
     gt_table_list_free(&tables);

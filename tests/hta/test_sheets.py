@@ -34,10 +34,11 @@ def differs(cell, value):
     return not math.isclose(float(cell), value, rel_tol=1e-9, abs_tol=1e-9)
 
 
-def compare(folder, wanted):
-    """wanted: sheet -> rows of all ranks."""
+def compare(folder, wanted, identity=()):
+    """wanted: sheet -> rows of all ranks. identity: columns after rank that identify a device."""
     problems = []
     for sheet, (headings, _) in reference_sheets.SHEETS.items():
+        headings = headings[:1] + list(identity) + headings[1:]
         path = os.path.join(folder, sheet + ".csv")
         if not os.path.exists(path):
             if wanted[sheet]:
@@ -55,16 +56,28 @@ def compare(folder, wanted):
 
 
 def sheets_of(ranks, **options):
+    """(sheet -> rows of all ranks, columns that identify a device)"""
     wanted = {sheet: [] for sheet in reference_sheets.SHEETS}
+    sets, several = [], False
     preparing = {key: options[key] for key in ("hta_times", "last_step") if key in options}
     for rank, events in enumerate(ranks):
         prepared = reference_sheets.prepare(events, **preparing)
+        if options.get("hta_times"):
+            sets.append((rank, None, None, prepared, prepared))
+            continue
+        of_trace, more_devices = reference_sheets.sets_of_rows(events, prepared, rank)
+        sets += [(*one, prepared) for one in of_trace]
+        several |= more_devices
+    identity = ["device"] * several + ["pid"] * any(pid is not None for _, _, pid, _, _ in sets)
+    for rank, device, pid, prepared, trace in sets:
+        cells = {"device": math.nan if device is None else device, "pid": math.nan if pid is None else pid}
         for sheet, (_, make) in reference_sheets.SHEETS.items():
-            more = {"limit": options["limit"]} if sheet == "queue_length_summary" and "limit" in options else {}
+            more = {"limit": options.get("limit", 1024), "trace": trace} if sheet == "queue_length_summary" else {}
             if sheet.startswith("idle"):
                 more = {"hta_times": options.get("hta_times", False), "kernel_delay_us": options.get("delay", 30)}
-            wanted[sheet] += make(prepared, rank, **more)
-    return wanted
+            wanted[sheet] += [row[:1] + [cells[column] for column in identity] + row[1:]
+                              for row in make(prepared, rank, **more)]
+    return wanted, identity
 
 
 def make_trace(seed, whole):
@@ -105,6 +118,59 @@ def make_trace(seed, whole):
     return events
 
 
+def device_and_process(event, device):
+    event["pid"] = event["args"]["device"] = device
+
+
+def device_alone(event, device):
+    event["args"]["device"] = device
+
+
+def process_alone(event, device):
+    event["pid"] = 5 + device
+
+
+def named_process(event, device):
+    event["pid"] = f"GPU {device}"
+
+
+def process_without_number(event, device):
+    event["pid"] = "abc"[device]
+
+
+def device_of_process(event, device):
+    event["pid"], event["args"]["device"] = 40 + device, 0
+
+
+def rank_of_fused(event, device):
+    event["pid"], event["args"]["device"], event["args"]["rank"] = 40 + device, 0, 2 + device
+
+
+PLACES = [device_and_process, device_alone, process_alone, named_process, process_without_number, device_of_process,
+          rank_of_fused]
+
+
+def spread(events, place, seed):
+    """Moves the GPU events to three devices. One in ten has no device, as some memsets."""
+    made = random.Random(seed)
+    for event in events:
+        if event["cat"] in reference_sheets.GPU_CATEGORIES + ("cuda_sync",):
+            event.setdefault("args", {})
+            place(event, made.randrange(3))
+            if place is device_and_process and made.random() < 0.1:
+                del event["args"]["device"]
+    return events
+
+
+def of_devices(binary, place, seed, arguments=(), **options):
+    def check(folder):
+        path = os.path.join(folder, "trace.json")
+        with open(path, "w") as file:
+            json.dump({"traceEvents": spread(make_trace(seed, whole=seed % 2), place, seed)}, file)
+        return of_trace(binary, path, arguments, **options)(folder)
+    return check
+
+
 def of_trace(binary, path, arguments=(), **options):
     def check(folder):
         done = run([binary, "pytorch", path, "--extra", "--quiet", "--include_unlinked_kernels", "--output_csvs_dir",
@@ -112,7 +178,7 @@ def of_trace(binary, path, arguments=(), **options):
                    cwd=folder)
         if done.problems() or done.code:
             return done.problems() + [done.stderr]
-        return compare(os.path.join(folder, "out"), sheets_of([reference_sheets.load(path)], **options))
+        return compare(os.path.join(folder, "out"), *sheets_of([reference_sheets.load(path)], **options))
     return check
 
 
@@ -147,20 +213,23 @@ def agrees_with_timeline(binary, path, seed=None):
     return check
 
 
-def of_ranks(binary, traces, threads):
-    """All ranks in one collective report: the rows of one rank follow those of the one before."""
+def of_ranks(binary, traces, threads, places=()):
+    """All ranks in one collective report: the rows of one rank follow those of the one before. places: rank -> how its GPU
+    events are spread over devices."""
     def check(folder):
         ranks = [reference_sheets.load(path) for path in traces] if traces else \
-            [make_trace(100 + rank, whole=rank != 1) + [{"ph": "X", "cat": "kernel", "name": "ncclKernel", "ts": 5, "dur": 5,
-                                                         "args": {"correlation": 1, "stream": 3}}] for rank in range(5)]
+            [make_trace(100 + rank, whole=rank != 1) + [{"ph": "X", "cat": "kernel", "name": "ncclKernel", "ts": 5, "dur": 5, "pid": 0,
+                                                         "tid": 3, "args": {"correlation": 1, "stream": 3}}] for rank in range(5)]
         for rank, events in enumerate(ranks):
+            if rank in places:
+                spread(events, places[rank], rank)
             with open(os.path.join(folder, f"rank{rank}_trace.json"), "w") as file:
                 json.dump({"traceEvents": events}, file)
         done = run([binary, "collective", "--trace_dir", ".", "--world_size", str(len(ranks)), "--extra", "--quiet",
                     "--leave_out_mismatches", "--threads", str(threads), "--output_csvs_dir", "out"], cwd=folder)
         if done.problems() or done.code:
             return done.problems() + [done.stderr]
-        return compare(os.path.join(folder, "out"), sheets_of(ranks))
+        return compare(os.path.join(folder, "out"), *sheets_of(ranks))
     return check
 
 
@@ -181,6 +250,16 @@ def cases(binary):
         yield Case(f"synthetic compared with gpu_timeline, seed {seed}", agrees_with_timeline(binary, None, seed))
     for threads in (1, 3):
         yield Case(f"ranks, {threads} threads", of_ranks(binary, None, threads))
+    for place in PLACES:
+        for seed in range(70, 74):
+            yield Case(f"several devices, {place.__name__}, seed {seed}", of_devices(binary, place, seed))
+        yield Case(f"several devices, {place.__name__}, HTA", of_devices(binary, place, 74, ("--extra_hta_times",),
+                                                                         hta_times=True))
+    yield Case("ranks, one with several devices", of_ranks(binary, None, 3, {2: device_and_process}))
+    yield Case("ranks, some with pids", of_ranks(binary, None, 2, {1: device_of_process, 2: device_and_process,
+                                                                   4: process_without_number}))
+    yield Case("ranks, some with pids, text first", of_ranks(binary, None, 2, {0: process_without_number,
+                                                                               3: device_of_process}))
     traces = sorted(glob.glob(os.path.join(CONFORMANCE_TRACES, "h*__*.json.gz")) + glob.glob(os.path.join(CONFORMANCE_TRACES, "mi*__*.json.gz")))
     for path in traces:
         yield Case(os.path.basename(path) + ", HTA", of_trace(binary, path, ("--extra_hta_times",), hta_times=True))

@@ -219,7 +219,7 @@ static gt_hta_type known_type(const source *s, size_t row)
 
 static gt_hta_kernel kernel_of(const source *s, size_t row, uint32_t launch)
 {
-    gt_hta_kernel kernel = {.at = span_of(s, row), .stream = stream_of(s, row)};
+    gt_hta_kernel kernel = {.at = span_of(s, row), .row = (uint32_t)row, .stream = stream_of(s, row)};
     kernel.type = (uint8_t)known_type(s, row);
     kernel.is_work = gt_kind_is_gpu(s->trace->kind[row]);
     if (launch == GT_NO_EVENT) return kernel;
@@ -264,6 +264,22 @@ void gt_hta_events_free(gt_hta_events *events)
 {
     gt_free(events->kernels);
     *events = (gt_hta_events){0};
+}
+
+void gt_hta_events_group(gt_hta_events *events, const uint32_t *group_of, size_t groups, size_t *begins)
+{
+    for (size_t g = 0; g <= groups; g++) begins[g] = 0;
+    for (size_t i = 0; i < events->count; i++) begins[group_of[events->kernels[i].row] + 1]++;
+    for (size_t g = 0; g < groups; g++) begins[g + 1] += begins[g];
+    if (groups < 2) return;
+    gt_hta_kernel *grouped = gt_alloc(events->count * sizeof *grouped);
+    size_t *next = gt_alloc(groups * sizeof *next);
+    for (size_t g = 0; g < groups; g++) next[g] = begins[g];
+    for (size_t i = 0; i < events->count; i++)
+        grouped[next[group_of[events->kernels[i].row]]++] = events->kernels[i];
+    gt_free(next);
+    gt_free(events->kernels);
+    events->kernels = grouped;
 }
 
 /* ---- intervals, streams and statistics ---- */

@@ -48,6 +48,7 @@ typedef struct gt_hta_span {
 /* A GPU event. */
 typedef struct gt_hta_kernel {
     gt_hta_span at;
+    uint32_t row; /* of the trace */
     int64_t
         stream;   /* GT_HTA_NO_STREAM: the trace has no integer here; then the sheets per stream ignore it */
     uint8_t type; /* gt_hta_type */
@@ -61,7 +62,7 @@ typedef struct gt_hta_kernel {
 typedef struct gt_hta_events {
     gt_interner *strings; /* the trace's */
     gt_hta_options options;
-    gt_hta_kernel *kernels; /* in file order */
+    gt_hta_kernel *kernels; /* in file order until gt_hta_events_group */
     size_t count;
     bool whole;             /* all times are whole microseconds */
     bool without_last_step; /* the trace has several profiler steps, and the last one is ignored */
@@ -72,6 +73,9 @@ typedef struct gt_hta_events {
  * (gt_launch_calls). */
 gt_hta_events gt_hta_events_find(const gt_event_view *trace, const gt_hta_options *options);
 void gt_hta_events_free(gt_hta_events *events);
+/* Groups the kernels: those of group g, in file order, are then kernels[begins[g]] to kernels[begins[g + 1] -
+ * 1]. `group_of` is by row of the trace; `begins` has groups + 1 entries. */
+void gt_hta_events_group(gt_hta_events *events, const uint32_t *group_of, size_t groups, size_t *begins);
 
 /* When kernels of a type, or of any type, ran. Merged; the caller frees it. */
 enum { GT_HTA_ANY_TYPE = GT_HTA_OTHER + 1 };

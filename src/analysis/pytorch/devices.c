@@ -174,7 +174,7 @@ void gt_devices_free(gt_devices *devices)
 
 void gt_devices_add_columns(const gt_devices *devices, gt_table *table, size_t position)
 {
-    if (devices->have_ranks)
+    if (devices->have_ranks && gt_table_find(table, GT_COL_RANK) == SIZE_MAX)
         gt_table_move_column(table, gt_table_add_column(table, GT_COL_RANK, GT_TYPE_INT), position++);
     if (!devices->need_process) return;
     bool integers = true;

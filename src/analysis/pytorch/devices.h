@@ -11,6 +11,9 @@
 #include "table/table.h"
 #include "trace/pytorch/pytorch.h"
 
+/* A trace with more is damaged; the sheets with rows per device are omitted then. */
+enum { GT_DEVICES_MAX = 1 << 16 };
+
 #define GT_NO_DEVICE         UINT32_MAX
 #define GT_DEVICE_UNNUMBERED INT64_MIN
 
@@ -32,8 +35,8 @@ typedef struct gt_devices {
 gt_devices gt_devices_find(const gt_event_view *events);
 void gt_devices_free(gt_devices *devices);
 
-/* Inserts the columns that identify a device besides its number, rank and pid, if they are needed, at this
- * position. The cells are null. */
+/* Inserts the columns that identify a device besides its number, rank and pid, if they are needed and the
+ * table lacks them, at this position. The cells are null. */
 void gt_devices_add_columns(const gt_devices *devices, gt_table *table, size_t position);
 /* Fills device, rank and pid in a range of rows. */
 void gt_devices_fill(const gt_devices *devices, size_t device, gt_table *table, size_t first_row,

@@ -31,8 +31,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES_MAX = 1 << 16 }; /* a trace with more is damaged; 2^16 devices have half a million rows */
-
 typedef enum bucket { UNKNOWN, COMPUTATION, COMMUNICATION, MEMCPY, BUCKETS } bucket;
 
 static bucket bucket_of_event(const gt_linked_view *trace, uint32_t row)
@@ -236,9 +234,9 @@ gt_table *gt_pytorch_gpu_timeline_by_device(const gt_linked_view *trace, const g
                                             gt_pytorch_timeline_options options)
 {
     if (devices->count < 2) return NULL;
-    if (devices->count > DEVICES_MAX) {
+    if (devices->count > GT_DEVICES_MAX) {
         gt_warn("%s omitted: the trace has %zu devices (limit: %d)", GT_SHEET_GPU_TIMELINE_BY_DEVICE.name,
-                devices->count, DEVICES_MAX);
+                devices->count, GT_DEVICES_MAX);
         return NULL;
     }
     bucket_cache known = {gt_alloc_zero(gt_interner_count(trace->strings), 1)};
