@@ -185,6 +185,43 @@ static void the_launch_is_the_call_that_launches(void **state)
     }
 }
 
+/* Traces without correlation ids have external ids. A trace of copies has no call that says that it launches.
+ */
+static void launches_are_found_by_the_ids_of_the_ops(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *call, *category, *id, *other;
+        bool found;
+    } cases[] = {
+        {"cudaLaunchKernel", "kernel", "External id", "flow", true},
+        {"cudaLaunchKernel", "kernel", "correlation", "External id", true},
+        {"cudaMemcpyAsync", "gpu_memcpy", "External id", "flow", true},
+        {"cudaMemcpyAsync", "gpu_memcpy", "correlation", "External id", true},
+        {"cudaLaunchKernel", "kernel", "External id", "flow", false}, /* HTA does not know them */
+    };
+    for (size_t i = 0; i < 2 * GT_LENGTH(cases); i++) {
+        gt_hta_options options = gt_hta_options_default();
+        options.hta_times = !cases[i / 2].found;
+        trace_text t = new_trace();
+        for (int k = 0; k < 2; k++) {
+            char args[100];
+            snprintf(args, sizeof args, "\"%s\":%d,\"%s\":7", cases[i / 2].id, 10 + k, cases[i / 2].other);
+            host(&t, "cuda_runtime", cases[i / 2].call, 500 * k, 3, args);
+            add_event(&t,
+                      "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":20,"
+                      "\"args\":{\"stream\":7,\"%s\":%d,\"%s\":7}}",
+                      cases[i / 2].category, 500 * k + 10, cases[i / 2].id, 10 + k, cases[i / 2].other);
+        }
+        const char *queue =
+            cases[i / 2].found ? QUEUE "3,7,4,0.5,0.5773502691896257,0.0,0.0,0.5,1.0,1.0,0,0.0\n" : QUEUE;
+        const char *idle = cases[i / 2].found ? IDLE "3,7,host_wait,480.0,1.0\n3,7,other,0.0,0.0\n"
+                                              : IDLE "3,7,other,480.0,1.0\n";
+        expect_sheet(t, &options, i % 2 ? gt_hta_idle_time_breakdown : gt_hta_queue_length_summary,
+                     i % 2 ? idle : queue);
+    }
+}
+
 static void rccl_is_communication(void **state)
 {
     (void)state;
@@ -245,6 +282,7 @@ int main(void)
         cmocka_unit_test(host_ops_with_a_stream_are_not_gpu_events),
         cmocka_unit_test(synchronizations_are_work_only_for_hta),
         cmocka_unit_test(the_launch_is_the_call_that_launches),
+        cmocka_unit_test(launches_are_found_by_the_ids_of_the_ops),
         cmocka_unit_test(rccl_is_communication),
         cmocka_unit_test(the_last_of_several_steps_is_ignored),
         cmocka_unit_test(a_trace_without_gpu_events_gives_no_rows),

@@ -191,6 +191,22 @@ def of_synthetic(binary, seed, arguments=(), **options):
     return check
 
 
+def by_external_id(binary, seed):
+    """The sheets of a trace with external ids are those of the same trace with correlation ids."""
+    def check(folder):
+        path, events = os.path.join(folder, "trace.json"), make_trace(seed, whole=seed % 2)
+        named = [{**e, "args": {{"correlation": "External id"}.get(key, key): value for key, value in e.get("args", {}).items()}}
+                 for e in events]
+        with open(path, "w") as file:
+            json.dump({"traceEvents": named}, file)
+        done = run([binary, "pytorch", path, "--extra", "--quiet", "--include_unlinked_kernels", "--output_csvs_dir", "out"],
+                   cwd=folder)
+        if done.problems() or done.code:
+            return done.problems() + [done.stderr]
+        return compare(os.path.join(folder, "out"), *sheets_of([events]))
+    return check
+
+
 def agrees_with_timeline(binary, path, seed=None):
     """temporal_breakdown and gpu_timeline of one report say the same of the same events: all GPU events, all steps."""
     def check(folder):
@@ -246,6 +262,8 @@ def cases(binary):
         yield Case(f"synthetic with options, seed {seed}", of_synthetic(
             binary, seed, ("--extra_hta_times", "--extra_kernel_delay_us", "5", "--extra_max_queue_length", "3"),
             hta_times=True, delay=5, limit=3))
+    for seed in range(80, 88):
+        yield Case(f"synthetic, external ids, seed {seed}", by_external_id(binary, seed))
     for seed in range(60, 70):
         yield Case(f"synthetic compared with gpu_timeline, seed {seed}", agrees_with_timeline(binary, None, seed))
     for threads in (1, 3):

@@ -2,8 +2,9 @@
  *
  * A GPU event is a kernel, a copy or a memset, as its category says. Host ops may have a stream too
  * (torch.compile writes one for its Triton ops), so a stream tells nothing. Its launch is the call with the
- * same correlation id that can launch it. Types are those of gpu_timeline. If the trace has several profiler
- * steps, GPU events launched in the last one are ignored, because that step is often incomplete.
+ * same correlation id, or external id in traces linked by these, that can launch it. Types are those of
+ * gpu_timeline. If the trace has several profiler steps, GPU events launched in the last one are ignored,
+ * because that step is often incomplete.
  *
  * With hta_times, times and types are those of HolisticTraceAnalysis; see gt_hta_options. */
 #include "analysis/hta/hta.h"
@@ -81,9 +82,9 @@ static bool is_queueing(gt_str name)
 
 typedef struct source {
     const gt_event_view *trace;
-    int64_t *correlation; /* by row */
-    uint32_t *stream;     /* by row: JSON */
-    uint8_t *types;       /* by name: 1 + gt_hta_type of kernels and memsets; 0: not computed yet */
+    int64_t *ids;     /* by row: what calls and their GPU events share */
+    uint32_t *stream; /* by row: JSON */
+    uint8_t *types;   /* by name: 1 + gt_hta_type of kernels and memsets; 0: not computed yet */
     bool hta_times;
     bool rounds; /* to whole microseconds */
 } source;
@@ -171,8 +172,23 @@ static double last_step_start(const source *s)
 
 /* ---- launches ---- */
 
+/* The ids that ops are linked by (links.c). If no call says that it launches, as in a trace of copies, they
+ * are the correlation ids if any call has one. HTA knows only these. */
+static int64_t *find_ids(const gt_event_view *trace, bool hta_times)
+{
+    int64_t *correlations = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
+    uint32_t first = gt_first_launch(trace);
+    bool usable = hta_times || (first != GT_NO_EVENT && correlations[first] != GT_EVENT_NONE);
+    for (size_t row = 0; row < trace->recorded && first == GT_NO_EVENT && !usable; row++)
+        usable = (trace->kind[row] == GT_KIND_RUNTIME || trace->kind[row] == GT_KIND_DRIVER) &&
+                 correlations[row] != GT_EVENT_NONE;
+    if (usable) return correlations;
+    gt_free(correlations);
+    return gt_store_ints(trace->store, GT_EVENT_EXTERNAL_ID);
+}
+
 typedef struct launches {
-    gt_launch_calls calls; /* by correlation id */
+    gt_launch_calls calls; /* by id */
     double before_us;  /* host events must start before this; infinity: all are used, and GPU events without a
                           launch too */
     gt_hta_span range; /* of all events used */
@@ -194,8 +210,8 @@ static void find_launches(launches *l, const source *s, bool include_last_step)
         if (!(span.start_us < l->before_us)) continue;
         widen(&l->range, span);
         uint8_t kind = s->trace->kind[row];
-        if ((kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER) && s->correlation[row] != GT_EVENT_NONE)
-            gt_launch_calls_add(&l->calls, s->correlation[row], (uint32_t)row,
+        if ((kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER) && s->ids[row] != GT_EVENT_NONE)
+            gt_launch_calls_add(&l->calls, s->ids[row], (uint32_t)row,
                                 gt_event_name(s->trace, (uint32_t)row));
     }
 }
@@ -203,9 +219,8 @@ static void find_launches(launches *l, const source *s, bool include_last_step)
 /* The row of its launch; GT_NO_EVENT if there is none. */
 static uint32_t launch_of(const launches *l, const source *s, size_t row)
 {
-    int64_t correlation = s->correlation[row];
-    return correlation == GT_EVENT_NONE ? GT_NO_EVENT
-                                        : gt_launch_calls_find(&l->calls, correlation, s->trace->kind[row]);
+    int64_t id = s->ids[row];
+    return id == GT_EVENT_NONE ? GT_NO_EVENT : gt_launch_calls_find(&l->calls, id, s->trace->kind[row]);
 }
 
 static gt_hta_type known_type(const source *s, size_t row)
@@ -236,7 +251,7 @@ gt_hta_events gt_hta_events_find(const gt_event_view *trace, const gt_hta_option
     source s = {.trace = trace, .hta_times = options->hta_times};
     bool all_integers;
     size_t capacity = 0;
-    s.correlation = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
+    s.ids = find_ids(trace, options->hta_times);
     s.stream = gt_store_string_ids(trace->store, GT_EVENT_STREAM);
     s.types = gt_alloc_zero(gt_interner_count(trace->strings), sizeof *s.types);
     s.rounds = has_fractions(&s, &all_integers) && options->hta_times;
@@ -254,7 +269,7 @@ gt_hta_events gt_hta_events_find(const gt_event_view *trace, const gt_hta_option
     }
     if (l.range.end_us > l.range.start_us) events.span_us = l.range.end_us - l.range.start_us;
     gt_launch_calls_free(&l.calls);
-    gt_free(s.correlation);
+    gt_free(s.ids);
     gt_free(s.stream);
     gt_free(s.types);
     return events;

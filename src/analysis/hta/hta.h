@@ -69,7 +69,7 @@ typedef struct gt_hta_events {
     double span_us;         /* from the first start to the last end of any event */
 } gt_hta_events;
 
-/* Needs neither tree nor links: calls and GPU events are matched by their correlation ids
+/* Needs neither tree nor links: calls and GPU events are matched by the ids that they share
  * (gt_launch_calls). */
 gt_hta_events gt_hta_events_find(const gt_event_view *trace, const gt_hta_options *options);
 void gt_hta_events_free(gt_hta_events *events);

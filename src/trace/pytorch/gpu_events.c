@@ -34,6 +34,15 @@ int gt_launch_fit(gt_str call, uint8_t gpu_kind)
     return 0;
 }
 
+uint32_t gt_first_launch(const gt_event_view *trace)
+{
+    for (uint32_t row = 0; row < trace->recorded; row++)
+        if ((trace->kind[row] == GT_KIND_RUNTIME || trace->kind[row] == GT_KIND_DRIVER) &&
+            gt_str_contains_nocase(gt_event_name(trace, row), "launch"))
+            return row;
+    return GT_NO_EVENT;
+}
+
 void gt_launch_calls_add(gt_launch_calls *calls, int64_t id, uint32_t row, gt_str name)
 {
     uint32_t *place = gt_map_put(&calls->places, (uint64_t)id, 0);

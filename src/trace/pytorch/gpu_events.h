@@ -25,6 +25,10 @@ gt_gpu_type gt_gpu_type_of(const gt_event_view *trace, uint32_t row);
  * memset). */
 int gt_launch_fit(gt_str call, uint8_t gpu_kind);
 
+/* The first runtime or driver call whose name says that it launches something, in any case; GT_NO_EVENT if
+ * there is none. If it has a correlation id, calls and GPU events share these ids, else external ids. */
+uint32_t gt_first_launch(const gt_event_view *trace);
+
 /* Finds the call that launched a GPU event by their common id. Profilers may give one id to several calls;
  * then it is the first of those that fit best. {0} is empty. */
 enum { GT_GPU_KINDS = GT_KIND_MEMSET - GT_KIND_KERNEL + 1 };

@@ -31,13 +31,8 @@ static bool is_runtime(uint8_t kind)
 static int64_t *link_ids(const gt_pytorch_state *trace)
 {
     int64_t *correlations = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
-    for (size_t row = 0; row < trace->count; row++) {
-        if (!is_runtime(trace->kind[row]) ||
-            !gt_str_contains_nocase(gt_state_name(trace, (uint32_t)row), "launch"))
-            continue;
-        if (correlations[row] != GT_EVENT_NONE) return correlations;
-        break;
-    }
+    uint32_t first = gt_first_launch(&trace->view.events);
+    if (first != GT_NO_EVENT && correlations[first] != GT_EVENT_NONE) return correlations;
     gt_free(correlations);
     return gt_store_ints(trace->store, GT_EVENT_EXTERNAL_ID);
 }
