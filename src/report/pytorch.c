@@ -279,9 +279,11 @@ static bool add_sheets(const gt_linked_view *trace, const gt_devices *devices, g
     const gt_table *timeline = add_timelines(trace, devices, options, tables, error);
     if (!timeline) return false;
     warn_about_unlinked(trace, options);
-    if (trace->gpu_only)
+    if (trace->gpu_only && options->tracelens_messages)
         gt_info("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline "
                 "and kernel summary.");
+    else if (trace->gpu_only)
+        gt_info("the trace has no CPU ops; the sheets that need them are omitted");
     double total_ms = gt_pytorch_total_time_ms(timeline);
     gt_launchers launchers = gt_launchers_find(trace);
     gt_phases *phases = NULL;

@@ -49,6 +49,7 @@ typedef struct gt_pytorch_options {
     const gt_gpu_arch *gpu_arch; /* for roofline columns; may be NULL */
     const char *python_path;     /* runs a GEMM simulator; NULL: "python" */
     int64_t python_timeout_s;    /* of the extension, and of one run of the simulator; 0: none */
+    bool tracelens_messages;     /* in its words, also where they do not fit what is written */
     bool extra_sheets;           /* sheets that TraceLens does not have */
     bool extra;                  /* the sheets of extra_sheets.h, as rank 0 */
     gt_hta_options extra_options;
