@@ -28,9 +28,9 @@ typedef struct gt_row_limit {
 
 typedef struct gt_pytorch_options {
     bool include_unlinked_kernels;
-    bool only_launching_calls; /* gt_pytorch_drop_shared_launches */
-    bool hint_communication;   /* warn about kernels that look like communication but do not count as it */
-    bool split_idle;           /* into micro and macro idle, at micro_idle_us */
+    bool correct_launches;   /* gt_pytorch_correct_launches */
+    bool hint_communication; /* warn about kernels that look like communication but do not count as it */
+    bool split_idle;         /* into micro and macro idle, at micro_idle_us */
     int64_t micro_idle_us;
     bool coll_analysis;
     bool kernel_summary;

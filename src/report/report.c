@@ -155,7 +155,7 @@ gt_report_options gt_report_options_best(void)
 {
     gt_report_options options = gt_report_options_default();
     options.pytorch.include_unlinked_kernels = true;
-    options.pytorch.only_launching_calls = true;
+    options.pytorch.correct_launches = true;
     options.all_comm_kernels = true;
     options.gpu_peaks = GT_PEAKS_PEAK;
     options.pytorch.phase_options.method = GT_PHASES_AUTO;
@@ -365,8 +365,8 @@ static bool read_comparison(gt_report *report, gt_kineto_options keep, gt_error 
     bool usable = events && !gt_pytorch_read_view(events)->gpu_only;
     if (usable) {
         report->options.pytorch.comparison = gt_pytorch_link(gt_pytorch_build_tree(events));
-        if (report->options.pytorch.only_launching_calls)
-            gt_pytorch_drop_shared_launches(report->options.pytorch.comparison);
+        if (report->options.pytorch.correct_launches)
+            gt_pytorch_correct_launches(report->options.pytorch.comparison);
     } else if (events) {
         gt_pytorch_read_free(events);
         gt_fail(error, "%s: no CPU ops; the comparison needs the host side of both traces",
@@ -398,7 +398,7 @@ static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path,
         return false;
     }
     report->trace.pytorch = gt_pytorch_link(gt_pytorch_build_tree(events));
-    if (options->pytorch.only_launching_calls) gt_pytorch_drop_shared_launches(report->trace.pytorch);
+    if (options->pytorch.correct_launches) gt_pytorch_correct_launches(report->trace.pytorch);
     report->communication = communication_of(options, GT_COMM_TRACELENS);
     gt_pytorch_use_communication(report->trace.pytorch, report->communication);
     if (options->pytorch.comparison)

@@ -188,7 +188,7 @@ static void gpu_events_without_a_flow_event_are_not_linked(void **unused)
 }
 
 /* ROCm 7 gives one id to hipArray3DCreate and hipMemsetAsync. As in TraceLens, both are linked, and the last
- * one counts, until gt_pytorch_drop_shared_launches drops the link of the call that launches nothing. */
+ * one counts, until gt_pytorch_correct_launches drops the link of the call that launches nothing. */
 static void calls_that_launch_nothing_can_be_unlinked(void **unused)
 {
     (void)unused;
@@ -203,15 +203,41 @@ static void calls_that_launch_nothing_can_be_unlinked(void **unused)
         gt_pytorch_linked *linked = read_trace(&t, false);
         const gt_linked_view *trace = gt_pytorch_view(linked);
         assert_int_equal(trace->link_count, 3);
-        assert_int_equal(gt_pytorch_drop_shared_launches(linked), 1);
+        gt_pytorch_correct_launches(linked);
         assert_int_equal(trace->link_count, 2);
         for (uint32_t row = 0; row < trace->count; row++)
             if (trace->kind[row] == GT_KIND_MEMSET)
                 assert_string_equal(gt_event_name(&trace->events, trace->parent[row]).bytes,
                                     "hipMemsetAsync");
-        assert_int_equal(gt_pytorch_drop_shared_launches(linked), 0);
+        gt_pytorch_correct_launches(linked);
+        assert_int_equal(trace->link_count, 2);
         gt_pytorch_linked_free(linked);
     }
+}
+
+/* Neither call has a flow event, and the second one launches two kernels. All are linked, in order of the
+ * calls, except for the kernel whose call is not in the trace. */
+static void launches_without_flow_events_can_be_linked(void **unused)
+{
+    (void)unused;
+    text t = begin();
+    cpu(&t, "op", 1000, 100), gpu(&t, "kernel", "first", 1300, 10, 8, 0);
+    launch(&t, "k", 1010, 5, 1200, 10, 7);
+    call(&t, "cuda_runtime", "hipLaunchKernel", 1020, 5, 8);
+    gpu(&t, "kernel", "second", 1320, 10, 8, 0), gpu(&t, "kernel", "lost", 1340, 10, 9, 0);
+    call(&t, "cuda_runtime", "hipMemsetAsync", 1030, 5, 10);
+    gpu(&t, "gpu_memset", "Memset (Device)", 1360, 10, 10, 0);
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    const char *expected[] = {"k", "first", "second", "Memset (Device)"};
+    assert_int_equal(trace->link_count, 1);
+    gt_pytorch_correct_launches(linked);
+    assert_int_equal(trace->link_count, 4);
+    for (size_t i = 0; i < trace->link_count; i++) {
+        assert_string_equal(gt_event_name(&trace->events, trace->link_gpu[i]).bytes, expected[i]);
+        assert_int_equal(trace->parent[trace->link_gpu[i]], trace->link_runtime[i]);
+    }
+    gt_pytorch_linked_free(linked);
 }
 
 /* A trace can be freed at every stage, and the view of its events is there from the first one on. */
@@ -344,6 +370,7 @@ int main(void)
         cmocka_unit_test(communication_counts_in_subtrees_but_is_no_launcher),
         cmocka_unit_test(gpu_events_without_a_flow_event_are_not_linked),
         cmocka_unit_test(calls_that_launch_nothing_can_be_unlinked),
+        cmocka_unit_test(launches_without_flow_events_can_be_linked),
         cmocka_unit_test(uids_are_positions_in_the_file),
         cmocka_unit_test(recompute_marks_everything_below),
         cmocka_unit_test(each_stage_owns_the_trace),

@@ -211,7 +211,7 @@ static void find_launches(launches *l, const source *s, bool include_last_step)
         widen(&l->range, span);
         uint8_t kind = s->trace->kind[row];
         if ((kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER) && s->ids[row] != GT_EVENT_NONE)
-            gt_launch_calls_add(&l->calls, s->ids[row], (uint32_t)row,
+            gt_launch_calls_add(&l->calls, s->ids[row], 0, (uint32_t)row,
                                 gt_event_name(s->trace, (uint32_t)row));
     }
 }
@@ -220,7 +220,7 @@ static void find_launches(launches *l, const source *s, bool include_last_step)
 static uint32_t launch_of(const launches *l, const source *s, size_t row)
 {
     int64_t id = s->ids[row];
-    return id == GT_EVENT_NONE ? GT_NO_EVENT : gt_launch_calls_find(&l->calls, id, s->trace->kind[row]);
+    return id == GT_EVENT_NONE ? GT_NO_EVENT : gt_launch_calls_find(&l->calls, id, 0, s->trace->kind[row]);
 }
 
 static gt_hta_type known_type(const source *s, size_t row)

@@ -43,9 +43,9 @@ uint32_t gt_first_launch(const gt_event_view *trace)
     return GT_NO_EVENT;
 }
 
-void gt_launch_calls_add(gt_launch_calls *calls, int64_t id, uint32_t row, gt_str name)
+void gt_launch_calls_add(gt_launch_calls *calls, int64_t id, uint64_t group, uint32_t row, gt_str name)
 {
-    uint32_t *place = gt_map_put(&calls->places, (uint64_t)id, 0);
+    uint32_t *place = gt_map_put(&calls->places, (uint64_t)id, group);
     if (*place == GT_MAP_NONE) {
         *place = (uint32_t)calls->count;
         struct gt_launch_candidates none = {.fits = {-1, -1, -1}};
@@ -60,9 +60,9 @@ void gt_launch_calls_add(gt_launch_calls *calls, int64_t id, uint32_t row, gt_st
     }
 }
 
-uint32_t gt_launch_calls_find(const gt_launch_calls *calls, int64_t id, uint8_t gpu_kind)
+uint32_t gt_launch_calls_find(const gt_launch_calls *calls, int64_t id, uint64_t group, uint8_t gpu_kind)
 {
-    uint32_t place = gt_map_get(&calls->places, (uint64_t)id, 0);
+    uint32_t place = gt_map_get(&calls->places, (uint64_t)id, group);
     if (place == GT_MAP_NONE) return GT_NO_EVENT;
     return calls->items[place].rows[gt_kind_is_gpu(gpu_kind) ? gpu_kind - GT_KIND_KERNEL : 0];
 }

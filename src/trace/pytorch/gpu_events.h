@@ -30,10 +30,11 @@ int gt_launch_fit(gt_str call, uint8_t gpu_kind);
 uint32_t gt_first_launch(const gt_event_view *trace);
 
 /* Finds the call that launched a GPU event by their common id. Profilers may give one id to several calls;
- * then it is the first of those that fit best. {0} is empty. */
+ * then it is the first of those that fit best. Ids of different groups, such as processes, have nothing in
+ * common. {0} is empty. */
 enum { GT_GPU_KINDS = GT_KIND_MEMSET - GT_KIND_KERNEL + 1 };
 typedef struct gt_launch_calls {
-    gt_map places; /* from an id to an index into items */
+    gt_map places; /* from id and group to an index into items */
     struct gt_launch_candidates {
         uint32_t rows[GT_GPU_KINDS]; /* the best call for each kind of GPU event */
         int8_t fits[GT_GPU_KINDS];   /* its gt_launch_fit */
@@ -42,9 +43,9 @@ typedef struct gt_launch_calls {
 } gt_launch_calls;
 
 /* Adds a runtime or driver call. Calls must be added in file order. */
-void gt_launch_calls_add(gt_launch_calls *calls, int64_t id, uint32_t row, gt_str name);
+void gt_launch_calls_add(gt_launch_calls *calls, int64_t id, uint64_t group, uint32_t row, gt_str name);
 /* The row of the call, GT_NO_EVENT if there is none. */
-uint32_t gt_launch_calls_find(const gt_launch_calls *calls, int64_t id, uint8_t gpu_kind);
+uint32_t gt_launch_calls_find(const gt_launch_calls *calls, int64_t id, uint64_t group, uint8_t gpu_kind);
 void gt_launch_calls_free(gt_launch_calls *calls);
 
 #endif

@@ -9,7 +9,9 @@
  *     kernel           correlation 7, pid 0 tid 3             <- launched by the call
  *     kernel           correlation 7, pid 0 tid 5             <- not linked
  *
- * Graph launches have no flow events: they launch all GPU events with their id. */
+ * Graph launches have no flow events: they launch all GPU events with their id.
+ *
+ * These are the rules of TraceLens; launches.c links what they miss. */
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -73,7 +75,32 @@ static uint64_t track_of(const gt_pytorch_state *trace, uint32_t row)
     return track_key(trace->process[row], trace->thread[row]);
 }
 
-static void index_flows(const gt_pytorch_state *trace, lookup *l)
+/* Notes which process launches the GPU events of which other one. In the file, each start of a flow is
+ * followed by its end, even if processes use the same ids. One process needs no notes. */
+static void note_owners(gt_pytorch_state *trace, const uint8_t *kinds, const int64_t *flows,
+                        const uint32_t *processes, size_t count)
+{
+    gt_map starts = {0}; /* from a flow id to the process of its last start */
+    uint32_t first = GT_STR_NONE;
+    bool several = false;
+    for (size_t i = 0; i < count && !several; i++) {
+        if (kinds[i] != GT_KIND_FLOW_START) continue;
+        several = first != GT_STR_NONE && processes[i] != first;
+        first = processes[i];
+    }
+    for (size_t i = 0; i < count && several; i++) {
+        if (flows[i] == GT_EVENT_NONE) continue;
+        if (kinds[i] == GT_KIND_FLOW_START) {
+            *gt_map_put(&starts, (uint64_t)flows[i], 0) = processes[i];
+            continue;
+        }
+        uint32_t from = gt_map_get(&starts, (uint64_t)flows[i], 0);
+        if (from != GT_MAP_NONE) gt_owners_note(&trace->owners, processes[i], from);
+    }
+    gt_map_free(&starts);
+}
+
+static void index_flows(gt_pytorch_state *trace, lookup *l)
 {
     size_t count = gt_store_count(trace->flow_events);
     int64_t *flows = gt_store_ints(trace->flow_events, GT_EVENT_FLOW),
@@ -90,6 +117,7 @@ static void index_flows(const gt_pytorch_state *trace, lookup *l)
         if (flows[i] != GT_EVENT_NONE)
             *gt_id_put(kinds[i] == GT_KIND_FLOW_START ? &l->flow_starts : &l->flow_ends, flows[i]) = i;
     }
+    note_owners(trace, kinds, flows, processes, count);
     gt_free(flows);
     gt_free(wide);
     gt_free(processes);
@@ -208,44 +236,6 @@ gt_pytorch_linked *gt_pytorch_link(gt_pytorch_tree *tree)
     gt_pytorch_linked *linked = gt_alloc(sizeof *linked);
     linked->state = trace;
     return linked;
-}
-
-/* ---- ids that several calls share ---- */
-
-/* How well a link explains its GPU event; see gt_launch_fit. */
-static int fit_of(const gt_pytorch_state *trace, size_t link)
-{
-    return gt_launch_fit(gt_state_name(trace, trace->link_runtime[link]), trace->kind[trace->link_gpu[link]]);
-}
-
-size_t gt_pytorch_drop_shared_launches(gt_pytorch_linked *linked)
-{
-    gt_pytorch_state *trace = linked->state;
-    size_t kept = 0, count = trace->link_count;
-    uint8_t *linked_before = gt_alloc_zero(trace->count, 1), *best = NULL; /* by row; best: 1 + fit */
-    for (size_t i = 0; i < count; i++) {
-        uint32_t gpu = trace->link_gpu[i];
-        if (linked_before[gpu] && !best) best = gt_alloc_zero(trace->count, 1);
-        linked_before[gpu] = 1;
-    }
-    gt_free(linked_before);
-    if (!best) return 0;
-    for (size_t i = 0; i < count; i++) {
-        uint8_t *of = &best[trace->link_gpu[i]], fit = (uint8_t)(1 + fit_of(trace, i));
-        if (fit > *of) *of = fit;
-    }
-    for (size_t i = 0; i < count; i++) {
-        uint32_t runtime = trace->link_runtime[i], gpu = trace->link_gpu[i];
-        bool launches = fit_of(trace, i) > 0;
-        if (!launches && best[gpu] > 1) continue;
-        trace->link_runtime[kept] = runtime;
-        trace->link_gpu[kept++] = gpu;
-        trace->parent[gpu] = runtime;
-    }
-    trace->link_count = kept;
-    gt_free(best);
-    gt_state_publish(trace);
-    return count - kept;
 }
 
 /* ---- recompute ---- */

@@ -167,6 +167,7 @@ static void state_free(gt_pytorch_state *state)
                       state->cpu_op_above, state->launch_op, state->recompute, state->link_runtime,
                       state->link_gpu,     state->extra,     state->late_roots};
     for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
+    gt_map_free(&state->owners);
     gt_map_free(&state->tracks->names);
     gt_free(state->tracks->items);
     gt_free(state->tracks);

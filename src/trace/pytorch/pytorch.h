@@ -139,13 +139,11 @@ gt_pytorch_read *gt_pytorch_new(gt_store *store, gt_store *flow_events, gt_inter
                                 bool has_python);
 /* Builds the call tree. Consumes `read`. */
 gt_pytorch_tree *gt_pytorch_build_tree(gt_pytorch_read *read);
-/* Links launches and GPU events. Consumes `tree`. */
+/* Links launches and GPU events by the rules of TraceLens. Consumes `tree`. */
 gt_pytorch_linked *gt_pytorch_link(gt_pytorch_tree *tree);
-/* If a GPU event is linked to several calls that share its id (ROCm 7 writes the same id for hipArray3DCreate
- * and hipMemsetAsync), drops the links of calls that launch nothing. TraceLens keeps them: ops then list the
- * GPU event twice, and the last call in the file counts as its launch. Returns the number of dropped links.
+/* Corrects the links where the rules of TraceLens, which gt_pytorch_link follows, are wrong; see launches.c.
  */
-size_t gt_pytorch_drop_shared_launches(gt_pytorch_linked *trace);
+void gt_pytorch_correct_launches(gt_pytorch_linked *trace);
 
 /* These accept NULL. */
 void gt_pytorch_read_free(gt_pytorch_read *read);

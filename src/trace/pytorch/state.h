@@ -5,6 +5,7 @@
 #ifndef GT_TRACE_PYTORCH_STATE_H
 #define GT_TRACE_PYTORCH_STATE_H
 
+#include "base/map.h"
 #include "trace/pytorch/pytorch.h"
 
 /* Fields have the meaning of those with the same name in gt_event_view and gt_linked_view. */
@@ -36,6 +37,7 @@ typedef struct gt_pytorch_state {
     /* From gt_pytorch_link on. */
     uint32_t *link_runtime, *link_gpu;
     size_t link_count;
+    gt_map owners; /* see gt_owners_note */
     uint8_t *recompute;
     uint32_t *late_roots;
     size_t late_root_count;
@@ -58,6 +60,15 @@ void gt_state_publish(gt_pytorch_state *state);
 static inline gt_str gt_state_name(const gt_pytorch_state *state, uint32_t row)
 {
     return gt_interner_get(state->strings, state->name[row]);
+}
+
+/* Notes that calls of the process `host` launch GPU events of the process `gpu` (in most traces a device).
+ * Both are string ids. GT_NO_OWNER: several processes do. */
+enum { GT_NO_OWNER = GT_STR_NONE };
+static inline void gt_owners_note(gt_map *owners, uint32_t gpu, uint32_t host)
+{
+    uint32_t *owner = gt_map_put(owners, gpu, 0);
+    *owner = *owner == GT_MAP_NONE || *owner == host ? host : GT_NO_OWNER;
 }
 
 /* By string id: 1 if the string starts with `prefix`; NULL if none does. The caller frees it. A trace has far
