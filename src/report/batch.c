@@ -92,17 +92,17 @@ static void add_breakdown(gt_table_list *tables, const gt_table *launchers, cons
     gt_buffer_free(&others);
 }
 
-static void warn_about_unlinked(gt_unlinked unlinked)
+static void warn_about_unlinked(const gt_left_out *left_out)
 {
-    char text[GT_UNLINKED_TEXT_MAX];
-    if (!gt_unlinked_any(unlinked)) return;
-    gt_unlinked_describe(unlinked, text);
+    char text[GT_LEFT_OUT_TEXT_MAX];
+    if (!gt_gpu_share_any(left_out->unlinked)) return;
+    gt_unlinked_describe(left_out, text);
     gt_warn("%s; gpu_timelines and kernel_launchers do not count it, `gputally report` of a rank does", text);
 }
 
 void gt_batch_tables(gt_batch_ranks *ranks, FILE *out, gt_table_list *tables)
 {
-    warn_about_unlinked(ranks->unlinked);
+    warn_about_unlinked(&ranks->left_out);
     for (size_t i = 0; i < ranks->kernels.count; i++) gt_table_list_add(tables, ranks->kernels.items[i]);
     ranks->kernels.count = 0; /* `tables` owns them now */
     add_groups(ranks, out, tables);

@@ -44,7 +44,7 @@ typedef struct gt_batch_ranks {
     gt_table_list kernels;                /* kernels_<rank>, if requested */
     bool gpu_only;                        /* no rank has ops */
     size_t events;                        /* in all files */
-    gt_unlinked unlinked;                 /* of the ranks whose timeline does not count these events */
+    gt_left_out left_out;                 /* of the ranks whose timeline does not count these events */
     bool line_per_rank; /* print a line for each rank without ops of a group, not one for all of them */
 } gt_batch_ranks;
 

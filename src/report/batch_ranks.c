@@ -24,7 +24,7 @@ typedef struct rank_rows {
     gt_table *parts[GT_BATCH_PARTS];
     gt_batch_ops ops[GT_BATCH_GROUPS];
     gt_table *kernels; /* NULL: not requested */
-    gt_unlinked unlinked;
+    gt_left_out left_out;
     bool is_done;
 } rank_rows;
 
@@ -44,12 +44,12 @@ typedef struct job {
 /* ---- one rank ---- */
 
 /* If no GPU event is linked to a launch, the timeline includes all GPU events. */
-static gt_table *make_timeline(const gt_linked_view *trace, const char *path, gt_unlinked *unlinked)
+static gt_table *make_timeline(const gt_linked_view *trace, const char *path, gt_left_out *left_out)
 {
     gt_error error;
     gt_pytorch_timeline_options options = {0};
     gt_table *timeline = gt_pytorch_gpu_timeline(trace, options, &error);
-    if (timeline) *unlinked = gt_pytorch_find_unlinked(trace);
+    if (timeline) *left_out = gt_pytorch_find_left_out(trace);
     if (timeline) return timeline;
     options.include_unlinked = true;
     timeline = gt_pytorch_gpu_timeline(trace, options, &error);
@@ -80,7 +80,7 @@ static void make_rows(const job *j, size_t place, const gt_linked_view *trace, r
     rows->parts[GT_BATCH_SHORT_OPS] = gt_batch_short_ops_of_rank(&kernels);
     rows->parts[GT_BATCH_CALLS] = gt_batch_calls_of_rank(&trace->events, number);
     rows->parts[GT_BATCH_COLLECTIVES] = gt_collectives_of_rank(&trace->events, (int64_t)place);
-    j->ranks->timelines[place] = make_timeline(trace, j->paths[place], &rows->unlinked);
+    j->ranks->timelines[place] = make_timeline(trace, j->paths[place], &rows->left_out);
     if (j->all_kernels) rows->kernels = gt_batch_kernels_of_rank(&kernels, number);
     gt_pytorch_kernels_free(&kernels);
     gt_launchers_free(&launchers);
@@ -112,7 +112,7 @@ static void append_rank(gt_batch_ranks *ranks, size_t place, rank_rows *rows)
         gt_batch_ops_append(&ranks->ops[i], &rows->ops[i]);
     }
     if (rows->kernels) gt_table_list_add(&ranks->kernels, rows->kernels);
-    gt_unlinked_add(&ranks->unlinked, rows->unlinked);
+    gt_left_out_add(&ranks->left_out, rows->left_out);
     *rows = (rank_rows){.is_done = true};
 }
 

@@ -43,10 +43,10 @@ static void keep_tables(gt_diff *d, gt_diff_stats *stats)
 
 static void warn_about_unlinked(const gt_linked_view *trace, const char *title)
 {
-    gt_unlinked unlinked = gt_pytorch_find_unlinked(trace);
-    char text[GT_UNLINKED_TEXT_MAX];
-    if (!gt_unlinked_any(unlinked)) return;
-    gt_unlinked_describe(unlinked, text);
+    gt_left_out left_out = gt_pytorch_find_left_out(trace);
+    char text[GT_LEFT_OUT_TEXT_MAX];
+    if (!gt_gpu_share_any(left_out.unlinked)) return;
+    gt_unlinked_describe(&left_out, text);
     gt_warn("%s: %s; it is not compared", title, text);
 }
 

@@ -228,29 +228,38 @@ static void mark_recompute(gt_pytorch_linked *trace)
     gt_info("Recompute detection: found %zu recompute_fn regions, marked %zu events", regions, marked);
 }
 
-/* Says how much the timeline and the comparison do not count. If it counts everything, the terminal summary
- * says that the sheets of ops do not. */
-static void warn_about_unlinked(const gt_linked_view *trace, const gt_pytorch_options *options)
+/* `gputally report` includes GPU events without a launch unless it is told not to. */
+static const char *how_to_include_unlinked(const gt_pytorch_options *options)
 {
-    char text[GT_UNLINKED_TEXT_MAX];
-    if (options->comparison) {
-        gt_unlinked second = gt_pytorch_find_unlinked(gt_pytorch_view(options->comparison));
-        gt_unlinked_describe(second, text);
-        if (gt_unlinked_any(second)) gt_warn("second trace: %s; it is not compared", text);
-    }
-    gt_unlinked unlinked = gt_pytorch_find_unlinked(trace);
-    if (options->include_unlinked_kernels || !gt_unlinked_any(unlinked)) return;
-    gt_unlinked_describe(unlinked, text);
-    gt_warn("%s; --include_unlinked_kernels includes it in gpu_timeline", text);
+    return options->correct_launches ? "omit --linked_kernels_only" : "use --include_unlinked_kernels";
 }
 
-static void print_unlinked(FILE *out, const gt_linked_view *trace, const gt_pytorch_options *options)
+/* Says what the timeline and the comparison do not count. If the timeline counts everything, the terminal
+ * summary says what the sheets of ops do not. */
+static void warn_about_unlinked(const gt_linked_view *trace, const gt_pytorch_options *options)
 {
-    gt_unlinked unlinked = gt_pytorch_find_unlinked(trace);
-    if (!options->include_unlinked_kernels || !gt_unlinked_any(unlinked)) return;
-    char text[GT_UNLINKED_TEXT_MAX];
-    gt_unlinked_describe(unlinked, text);
-    fprintf(out, "%s; it is included in gpu_timeline, but in no op sheet\n", text);
+    char text[GT_LEFT_OUT_TEXT_MAX];
+    if (options->comparison) {
+        gt_left_out second = gt_pytorch_find_left_out(gt_pytorch_view(options->comparison));
+        gt_unlinked_describe(&second, text);
+        if (gt_gpu_share_any(second.unlinked)) gt_warn("second trace: %s; it is not compared", text);
+    }
+    if (options->include_unlinked_kernels) return;
+    gt_left_out left_out = gt_pytorch_find_left_out(trace);
+    if (!gt_gpu_share_any(left_out.unlinked)) return;
+    gt_left_out_describe(&left_out, text);
+    gt_warn("%s; %s to include what is not linked in gpu_timeline", text, how_to_include_unlinked(options));
+}
+
+/* Unless a warning has said it. */
+static void print_left_out(FILE *out, const gt_linked_view *trace, const gt_pytorch_options *options)
+{
+    gt_left_out left_out = gt_pytorch_find_left_out(trace);
+    if (!gt_left_out_any(&left_out)) return;
+    if (!options->include_unlinked_kernels && gt_gpu_share_any(left_out.unlinked)) return;
+    char text[GT_LEFT_OUT_TEXT_MAX];
+    gt_left_out_describe(&left_out, text);
+    fprintf(out, "%s; gpu_timeline includes it\n", text);
 }
 
 /* gpu_timeline and gpu_timeline_by_device. NULL if the trace has no GPU events to count. */
@@ -260,6 +269,7 @@ static const gt_table *add_timelines(const gt_linked_view *trace, const gt_devic
 {
     const gt_pytorch_timeline_options wanted = {
         .include_unlinked = options->include_unlinked_kernels,
+        .how_to_include = how_to_include_unlinked(options),
         .split_idle = options->split_idle,
         .micro_idle_max_us = options->micro_idle_us,
         .split_recompute = options->detect_recompute,
@@ -596,7 +606,7 @@ void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *linked, const 
         gt_free(text);
     }
     gt_comm_uses_free(&uses);
-    print_unlinked(out, trace, options);
+    print_left_out(out, trace, options);
     print_gpu(out, options->gpu_arch);
     const gt_table *timeline = gt_table_list_find(tables, GT_SHEET_GPU_TIMELINE);
     if (timeline && timeline->row_count) print_timeline(&terminal, trace, options, timeline);

@@ -36,10 +36,11 @@ size_t gt_pseudo_ops_add(gt_pytorch_linked *trace);
 /* ---- gpu_timeline ---- */
 
 typedef struct gt_pytorch_timeline_options {
-    bool include_unlinked;     /* count GPU events without a known launch */
-    bool split_idle;           /* show micro_idle_time and macro_idle_time instead of idle_time */
-    int64_t micro_idle_max_us; /* idle intervals shorter than this are micro idle */
-    bool split_recompute;      /* one timeline without and one with recomputed events only */
+    bool include_unlinked;      /* count GPU events without a known launch */
+    const char *how_to_include; /* what counts them, for an error message; NULL: --include_unlinked_kernels */
+    bool split_idle;            /* show micro_idle_time and macro_idle_time instead of idle_time */
+    int64_t micro_idle_max_us;  /* idle intervals shorter than this are micro idle */
+    bool split_recompute;       /* one timeline without and one with recomputed events only */
 } gt_pytorch_timeline_options;
 
 /* How much of the time did the GPU compute, communicate, copy, or do nothing? NULL and an error if there are
@@ -56,21 +57,35 @@ double gt_pytorch_total_time_ms(const gt_table *timeline);
 
 /* ---- GPU time that no op sheet counts ---- */
 
-/* GPU events without a known launch: kernel_summary and memory_copies have them, gpu_timeline only if
- * requested, and no sheet of ops does. Times are sums of durations. */
-typedef struct gt_unlinked {
+/* Some GPU events, and the sum of their durations. */
+typedef struct gt_gpu_share {
     size_t kernels, others; /* others: copies and memsets */
     double time_us;
-    double all_us; /* of all GPU events, linked or not */
-} gt_unlinked;
+} gt_gpu_share;
 
-gt_unlinked gt_pytorch_find_unlinked(const gt_linked_view *trace);
-void gt_unlinked_add(gt_unlinked *sum, gt_unlinked more);
-bool gt_unlinked_any(gt_unlinked unlinked);
-/* "GPU time not attributed to an op: 13.319 of 43.063 ms (30.9%), 463 kernels without a launch in the trace".
- */
-enum { GT_UNLINKED_TEXT_MAX = 256 };
-void gt_unlinked_describe(gt_unlinked unlinked, char text[GT_UNLINKED_TEXT_MAX]);
+/* The GPU events that are in no sheet of ops. All other GPU events count in ops_summary: for the op that
+ * launched them, else for the call that did. */
+typedef struct gt_left_out {
+    gt_gpu_share unlinked; /* without a known launch; gpu_timeline has them only if requested */
+    gt_gpu_share communication;
+    gt_gpu_share outside; /* launched in a trace without ops, which has no op sheets */
+    double all_us;        /* of all GPU events */
+} gt_left_out;
+
+gt_left_out gt_pytorch_find_left_out(const gt_linked_view *trace);
+void gt_left_out_add(gt_left_out *sum, gt_left_out more);
+static inline bool gt_gpu_share_any(gt_gpu_share share)
+{
+    return share.kernels || share.others;
+}
+bool gt_left_out_any(const gt_left_out *left_out);
+
+enum { GT_LEFT_OUT_TEXT_MAX = 512 };
+/* "GPU time not linked to a launch: 13.319 of 43.063 ms (30.9%), 463 kernels". */
+void gt_unlinked_describe(const gt_left_out *left_out, char text[GT_LEFT_OUT_TEXT_MAX]);
+/* "GPU time in no op sheet: 14.319 of 43.063 ms (33.3%): 13.319 ms in 463 kernels not linked to a launch,
+ * 1.000 ms in 17 communication kernels". */
+void gt_left_out_describe(const gt_left_out *left_out, char text[GT_LEFT_OUT_TEXT_MAX]);
 
 /* ---- kernel_summary ---- */
 

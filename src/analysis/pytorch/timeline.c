@@ -22,6 +22,7 @@
 #include "analysis/sheet_parts.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "trace/intervals.h"
@@ -183,15 +184,18 @@ static gt_table *make_timeline(const gt_linked_view *trace, bucket_cache *known,
     return timeline;
 }
 
-static void fail_without_events(const gt_linked_view *trace, gt_error *error)
+static void fail_without_events(const gt_linked_view *trace, const char *how_to_include, gt_error *error)
 {
     size_t unlinked = 0;
     for (size_t row = 0; row < trace->count; row++) unlinked += gt_kind_is_gpu(trace->kind[row]);
     if (unlinked)
-        gt_fail(error,
-                "No GPU events found in the trace that are linked to a launch; %zu are not linked, and "
-                "--include_unlinked_kernels counts them",
-                unlinked);
+        gt_fail(
+            error,
+            "No GPU events found in the trace that are linked to a launch; %zu %s not linked; %s to include "
+            "%s",
+            unlinked, gt_noun(unlinked, "is", "are"),
+            how_to_include ? how_to_include : "use --include_unlinked_kernels",
+            gt_noun(unlinked, "it", "them"));
     else
         gt_fail(error, "No GPU events found in the trace");
 }
@@ -209,7 +213,7 @@ gt_table *gt_pytorch_gpu_timeline(const gt_linked_view *trace, gt_pytorch_timeli
     gt_free(known.buckets);
     if (timeline->row_count) return timeline;
     gt_table_free(timeline);
-    fail_without_events(trace, error);
+    fail_without_events(trace, options.how_to_include, error);
     return NULL;
 }
 

@@ -1,47 +1,114 @@
-/* GPU events without a launch: how much of the GPU time do the sheets of ops not count?
+/* GPU events that are in no sheet of ops: how much of the GPU time do these sheets not count?
  *
  * A profiler that starts in the middle of a program records kernels whose launches it did not see, and loses
- * launches when its buffers are full. A report that says nothing about them looks complete. */
+ * launches when its buffers are full. Communication is left out on purpose, as in TraceLens. A report that
+ * says nothing about them looks complete. */
 #include "analysis/pytorch/sheets.h"
+
+#include "base/memory.h"
+#include "base/number.h"
 
 #include <stdio.h>
 
-gt_unlinked gt_pytorch_find_unlinked(const gt_linked_view *trace)
+static void count_event(gt_gpu_share *share, const gt_linked_view *trace, size_t row)
 {
-    gt_unlinked found = {0};
-    for (size_t row = 0; row < trace->count; row++) {
+    *(trace->kind[row] == GT_KIND_KERNEL ? &share->kernels : &share->others) += 1;
+    share->time_us += trace->dur_us[row];
+}
+
+gt_left_out gt_pytorch_find_left_out(const gt_linked_view *trace)
+{
+    gt_left_out found = {0};
+    uint8_t *known =
+        gt_alloc_zero(gt_interner_count(trace->strings), 1); /* by name: 1 other, 2 communication */
+    for (uint32_t row = 0; row < trace->count; row++) {
         if (!gt_kind_is_gpu(trace->kind[row])) continue;
         found.all_us += trace->dur_us[row];
-        if (trace->parent[row] != GT_NO_EVENT) continue;
-        found.time_us += trace->dur_us[row];
-        *(trace->kind[row] == GT_KIND_KERNEL ? &found.kernels : &found.others) += 1;
+        uint8_t *type = &known[trace->name[row]];
+        if (!*type) *type = gt_event_communicates(&trace->events, row) ? 2 : 1;
+        if (trace->parent[row] == GT_NO_EVENT)
+            count_event(&found.unlinked, trace, row);
+        else if (*type == 2)
+            count_event(&found.communication, trace, row);
+        else if (trace->gpu_only)
+            count_event(&found.outside, trace, row);
     }
+    gt_free(known);
     return found;
 }
 
-void gt_unlinked_add(gt_unlinked *sum, gt_unlinked more)
+static void add_share(gt_gpu_share *sum, gt_gpu_share more)
 {
     sum->kernels += more.kernels;
     sum->others += more.others;
     sum->time_us += more.time_us;
+}
+
+void gt_left_out_add(gt_left_out *sum, gt_left_out more)
+{
+    add_share(&sum->unlinked, more.unlinked);
+    add_share(&sum->communication, more.communication);
+    add_share(&sum->outside, more.outside);
     sum->all_us += more.all_us;
 }
 
-bool gt_unlinked_any(gt_unlinked unlinked)
+bool gt_left_out_any(const gt_left_out *left_out)
 {
-    return unlinked.kernels || unlinked.others;
+    return gt_gpu_share_any(left_out->unlinked) || gt_gpu_share_any(left_out->communication) ||
+           gt_gpu_share_any(left_out->outside);
 }
 
-void gt_unlinked_describe(gt_unlinked unlinked, char text[GT_UNLINKED_TEXT_MAX])
+/* ---- text ---- */
+
+enum { COUNTS_MAX = 96 };
+
+/* "463 kernels and 1 copy or memset"; `what` stands before "kernels". */
+static void describe_counts(gt_gpu_share share, const char *what, char text[COUNTS_MAX])
 {
-    double share = unlinked.all_us > 0 ? unlinked.time_us / unlinked.all_us * 100.0 : 0.0;
-    char kernels[48] = "", others[64] = "";
-    if (unlinked.kernels || !unlinked.others)
-        snprintf(kernels, sizeof kernels, "%zu kernel%s", unlinked.kernels, unlinked.kernels == 1 ? "" : "s");
-    if (unlinked.others)
-        snprintf(others, sizeof others, "%s%zu cop%s or memset%s", unlinked.kernels ? " and " : "",
-                 unlinked.others, unlinked.others == 1 ? "y" : "ies", unlinked.others == 1 ? "" : "s");
-    snprintf(text, GT_UNLINKED_TEXT_MAX,
-             "GPU time not attributed to an op: %.3f of %.3f ms (%.1f%%), %s%s without a launch in the trace",
-             unlinked.time_us / 1e3, unlinked.all_us / 1e3, share, kernels, others);
+    size_t length = 0;
+    if (share.kernels || !share.others)
+        length = (size_t)snprintf(text, COUNTS_MAX, "%zu %s%s", share.kernels, what,
+                                  gt_noun(share.kernels, "kernel", "kernels"));
+    if (share.others)
+        snprintf(text + length, COUNTS_MAX - length, "%s%zu %s", share.kernels ? " and " : "", share.others,
+                 gt_noun(share.others, "copy or memset", "copies or memsets"));
+}
+
+static double percent(double part_us, double all_us)
+{
+    return all_us > 0 ? part_us / all_us * 100.0 : 0.0;
+}
+
+void gt_unlinked_describe(const gt_left_out *left_out, char text[GT_LEFT_OUT_TEXT_MAX])
+{
+    char counts[COUNTS_MAX];
+    double time_us = left_out->unlinked.time_us;
+    describe_counts(left_out->unlinked, "", counts);
+    snprintf(text, GT_LEFT_OUT_TEXT_MAX, "GPU time not linked to a launch: %.3f of %.3f ms (%.1f%%), %s",
+             time_us / 1e3, left_out->all_us / 1e3, percent(time_us, left_out->all_us), counts);
+}
+
+void gt_left_out_describe(const gt_left_out *left_out, char text[GT_LEFT_OUT_TEXT_MAX])
+{
+    const struct {
+        gt_gpu_share share;
+        const char *before, *after;
+    } parts[] = {
+        {left_out->unlinked, "", " not linked to a launch"},
+        {left_out->communication, "communication ", ""},
+        {left_out->outside, "", " launched outside any op"},
+    };
+    double time_us = left_out->unlinked.time_us + left_out->communication.time_us + left_out->outside.time_us;
+    size_t length =
+        (size_t)snprintf(text, GT_LEFT_OUT_TEXT_MAX, "GPU time in no op sheet: %.3f of %.3f ms (%.1f%%)",
+                         time_us / 1e3, left_out->all_us / 1e3, percent(time_us, left_out->all_us));
+    const char *separator = ": ";
+    for (size_t i = 0; i < GT_LENGTH(parts) && length < GT_LEFT_OUT_TEXT_MAX; i++) {
+        if (!gt_gpu_share_any(parts[i].share)) continue;
+        char counts[COUNTS_MAX];
+        describe_counts(parts[i].share, parts[i].before, counts);
+        length += (size_t)snprintf(text + length, GT_LEFT_OUT_TEXT_MAX - length, "%s%.3f ms in %s%s",
+                                   separator, parts[i].share.time_us / 1e3, counts, parts[i].after);
+        separator = ", ";
+    }
 }
