@@ -7,6 +7,7 @@
 #include "analysis/pytorch/sheets.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "report/diff_text.h"
 #include "report/summary.h"
 #include "schema/columns.h"
@@ -163,8 +164,9 @@ void gt_diff_print_summary(FILE *out, const gt_diff *d, int width, bool utf8)
     gt_terminal terminal = gt_terminal_for(out);
     terminal.width = width > 0 ? (size_t)width : 0;
     terminal.utf8 = utf8;
-    fprintf(out, "%zu and %zu events; %zu calls in both traces, %zu only in trace1, %zu only in trace2\n",
-            d->events[0], d->events[1], both, alone[0], alone[1]);
+    fprintf(out, "%zu and %zu %s; %zu %s in both traces, %zu only in trace1, %zu only in trace2\n",
+            d->events[0], d->events[1], gt_noun(d->events[1], "event", "events"), both,
+            gt_noun(both, "call", "calls"), alone[0], alone[1]);
     if (d->identical) fputs("the traces do the same in the same time\n", out);
     fputc('\n', out);
     print_parts(&terminal, d->parts);

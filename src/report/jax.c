@@ -4,6 +4,7 @@
 
 #include "analysis/jax/sheets.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/log.h"
 #include "report/summary.h"
 #include "schema/columns.h"
@@ -99,7 +100,8 @@ void gt_jax_print_summary(FILE *out, const gt_jax *trace, const gt_table_list *t
     gt_terminal terminal = gt_terminal_for(out);
     terminal.width = width > 0 ? (size_t)width : 0;
     terminal.utf8 = utf8;
-    fprintf(out, "%zu GPUs, %zu kernels, %zu of them with their launch\n", trace->gpu_count, kernels,
+    fprintf(out, "%zu %s, %zu %s, %zu of them with their launch\n", trace->gpu_count,
+            gt_noun(trace->gpu_count, "GPU", "GPUs"), kernels, gt_noun(kernels, "kernel", "kernels"),
             launched);
     gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
 }

@@ -7,6 +7,7 @@
 #include "analysis/pftrace/sheets.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "output/output.h"
 #include "compat/number.h"
 #include "schema/columns.h"
@@ -237,6 +238,7 @@ void gt_pftrace_print_summary(FILE *out, const gt_chrome *trace, const gt_table_
         {GT_SHEET_MEMORY_COPY_BY_COPY_BYTES, print_copies},
     };
     gt_terminal terminal = gt_terminal_for(out);
-    fprintf(out, "%zu events\n", gt_store_records(trace->store));
+    size_t events = gt_store_records(trace->store);
+    fprintf(out, "%zu %s\n", events, gt_noun(events, "event", "events"));
     gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
 }

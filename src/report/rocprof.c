@@ -218,8 +218,9 @@ static void print_short_kernels(const gt_terminal *terminal, const gt_table *sum
         count += counts->ints[row];
         percent += percents->type == GT_TYPE_FLOAT ? percents->floats[row] : 0.0;
     }
-    fprintf(terminal->file, "short kernels: %" PRId64 " dispatches of %zu names, %.1f%% of the kernel time\n",
-            count, summary->row_count, percent);
+    fprintf(terminal->file, "short kernels: %" PRId64 " %s of %zu %s, %.1f%% of the kernel time\n", count,
+            gt_noun((uint64_t)count, "dispatch", "dispatches"), summary->row_count,
+            gt_noun(summary->row_count, "name", "names"), percent);
 }
 
 /* One line with the kernels of the category COMM. */

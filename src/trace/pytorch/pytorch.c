@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "trace/rows.h"
 
 #include <math.h>
@@ -31,7 +32,9 @@ static void check_times(gt_pytorch_state *trace)
             untimed++;
         }
     }
-    if (untimed) gt_warn("%zu events without a start or a duration are ignored", untimed);
+    if (untimed)
+        gt_warn("%zu %s without a start or a duration %s ignored", untimed,
+                gt_noun(untimed, "event", "events"), gt_noun(untimed, "is", "are"));
 }
 
 static uint8_t *bytes_of(const gt_store *store, size_t column)
