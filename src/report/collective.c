@@ -7,6 +7,7 @@
 #include "report/summary.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
+#include "table/operations.h"
 
 enum {
     ROWS_SHOWN = 10,
@@ -19,6 +20,7 @@ enum {
 typedef struct sheets {
     gt_table *sync_summary, *long_summary, *all2allv_summary, *heatmap, *events, *sync, *all2allv,
         *stragglers;
+    gt_table *shared_stragglers; /* not a sheet */
 } sheets;
 
 static gt_mismatch mismatch_of(const gt_collective_options *options)
@@ -39,6 +41,24 @@ static void warn_skipped(size_t count)
     if (count) gt_warn("collectives skipped because their ranks disagree: %zu", count);
 }
 
+/* straggler_summary of the collectives that several ranks have; usually all. */
+static gt_table *find_shared_stragglers(const gt_collective_sync *sync, const gt_table *of_all)
+{
+    const size_t *begins = sync->matches->begins;
+    gt_collective_sync shared = {.matches = sync->matches};
+    shared.collectives = gt_alloc(sync->count * sizeof *shared.collectives);
+    for (size_t i = 0; i < sync->count; i++) {
+        uint32_t collective = sync->collectives[i];
+        if (begins[collective + 1] - begins[collective] > 1) shared.collectives[shared.count++] = collective;
+    }
+    uint32_t *rows = gt_order_new(of_all->row_count);
+    gt_table *stragglers = shared.count < sync->count ? gt_collective_stragglers(&shared)
+                                                      : gt_table_copy_rows(of_all, rows, of_all->row_count);
+    gt_free(rows);
+    gt_collective_sync_free(&shared);
+    return stragglers;
+}
+
 static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_order_alone,
                       const gt_collective_options *options, gt_error *error)
 {
@@ -52,6 +72,7 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
     gt_table_free(narrow);
     s->sync = gt_collective_sync_table(&sync, wide);
     s->stragglers = gt_collective_stragglers(&sync);
+    s->shared_stragglers = find_shared_stragglers(&sync, s->stragglers);
     gt_collective_sync_free(&sync);
     return true;
 }
@@ -92,15 +113,16 @@ static void add_or_free(gt_table_list *list, gt_table *table, bool needed)
 static void free_sheets(const sheets *s)
 {
     gt_table_list list = {0};
-    gt_table *const all[] = {s->sync_summary, s->long_summary, s->all2allv_summary, s->heatmap,
-                             s->events,       s->sync,         s->all2allv,         s->stragglers};
+    gt_table *const all[] = {s->sync_summary, s->long_summary, s->all2allv_summary,
+                             s->heatmap,      s->events,       s->sync,
+                             s->all2allv,     s->stragglers,   s->shared_stragglers};
     for (size_t i = 0; i < GT_LENGTH(all); i++)
         if (all[i]) gt_table_list_add(&list, all[i]);
     gt_table_list_free(&list);
 }
 
 bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, gt_table_list *tables,
-                          gt_error *error)
+                          gt_table **stragglers, gt_error *error)
 {
     sheets s = {.events = rows};
     bool by_order_alone = gt_collectives_number(rows);
@@ -123,6 +145,10 @@ bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, 
     add_or_free(tables, s.sync, true);
     add_or_free(tables, s.all2allv, false);
     add_or_free(tables, s.stragglers, false);
+    if (stragglers)
+        *stragglers = s.shared_stragglers;
+    else
+        gt_table_free(s.shared_stragglers);
     return true;
 }
 
@@ -155,14 +181,15 @@ static void print_stragglers(const gt_terminal *terminal, const gt_table *stragg
     gt_summary_rows(terminal, stragglers, columns, GT_LENGTH(columns), ROWS_SHOWN);
 }
 
-void gt_collective_print_summary(FILE *out, const gt_table_list *tables, int width, bool utf8)
+void gt_collective_print_summary(FILE *out, const gt_table_list *tables, const gt_table *stragglers,
+                                 int width, bool utf8)
 {
-    static const gt_summary_part parts[] = {
-        {GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC, print_collectives},
-        {GT_SHEET_STRAGGLER_SUMMARY, print_stragglers},
-    };
+    static const gt_summary_part parts[] = {{GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC, print_collectives}};
     gt_terminal terminal = gt_terminal_for(out);
     terminal.width = width > 0 ? (size_t)width : 0;
     terminal.utf8 = utf8;
     gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
+    if (!stragglers->row_count) return;
+    fputc('\n', out);
+    print_stragglers(&terminal, stragglers);
 }

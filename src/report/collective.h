@@ -23,6 +23,7 @@ typedef struct gt_rank_traces {
     size_t events;       /* in all files */
     gt_table_list extra; /* owned; the sheets of extra_sheets.h for these ranks, if requested */
     size_t devices;      /* number of GPUs in the first rank's trace; 0 if unknown */
+    int64_t world_size;  /* the number of ranks that ran, by the traces; 0 if they do not say */
 } gt_rank_traces;
 
 /* paths[rank] is NULL if the rank has no file: then problems[rank] is "rank N: no trace". `comm` says which
@@ -43,15 +44,21 @@ typedef struct gt_collective_options {
 } gt_collective_options;
 
 /* Adds the sheets made from the rows of all ranks; the rows become the sheet nccl_long. The tables must be
- * freed before the rows' strings. On failure nothing is added; the rows are freed in any case. */
+ * freed before the rows' strings. On failure nothing is added; the rows are freed in any case.
+ *
+ * A collective of which only one rank has a kernel counts in straggler_summary, as in TraceLens, although
+ * that rank neither waited nor came last. If `stragglers` is not NULL, it gets that sheet without such
+ * collectives for the terminal, which the caller frees; without others it has no rows. */
 bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, gt_table_list *tables,
-                          gt_error *error);
+                          gt_table **stragglers, gt_error *error);
 
 /* If ranks communicate in many small groups, a sheet with columns per rank is mostly empty: false, and a
  * warning, if it would be too large. */
 enum { GT_SYNC_COLUMNS_PER_RANK = 3 };
 bool gt_collective_has_room(gt_sheet sheet, size_t rows, int64_t ranks, int64_t columns);
 
-void gt_collective_print_summary(FILE *out, const gt_table_list *tables, int width, bool utf8);
+/* `stragglers` is that of gt_collective_tables. */
+void gt_collective_print_summary(FILE *out, const gt_table_list *tables, const gt_table *stragglers,
+                                 int width, bool utf8);
 
 #endif

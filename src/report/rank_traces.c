@@ -69,7 +69,10 @@ static void keep(job *j, size_t rank, const gt_rank_events *events, gt_table *ta
     j->extra_of[rank] = *extra;
     gt_table_use_strings(table, j->traces->strings);
     j->tables[rank] = table;
-    j->rank_in_trace[rank] = events->rank;
+    j->rank_in_trace[rank] = events->distributed.rank;
+    int64_t world_size = events->distributed.world_size;
+    if (world_size > j->traces->world_size && world_size <= GT_COLLECTIVE_RANKS_MAX)
+        j->traces->world_size = world_size;
     j->bases[rank] = gt_store_base_time(events->store);
     j->traces->events += events->events;
     if (rank == 0) j->traces->devices = events->devices;
@@ -161,6 +164,16 @@ static void compare_ranks(const job *j)
                 differing > 1 ? ", and others differ too" : "");
 }
 
+/* Before the rows become nccl_long. */
+static void check_completeness(gt_rank_traces *traces)
+{
+    if (!traces->world_size) traces->world_size = gt_collectives_ranks_named(traces->rows);
+    bool *have_trace = gt_alloc_zero(traces->rank_count, sizeof *have_trace);
+    for (size_t rank = 0; rank < traces->rank_count; rank++) have_trace[rank] = !traces->problems[rank];
+    gt_collectives_warn_uneven(traces->rows, have_trace, traces->rank_count);
+    gt_free(have_trace);
+}
+
 static uint64_t bytes_of(char *const *paths, size_t count)
 {
     uint64_t bytes = 0;
@@ -198,6 +211,7 @@ void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank
     compare_ranks(&j);
     traces->rows = join(j.tables, rank_count, traces->strings);
     gt_collectives_align(traces->rows, j.bases, rank_count);
+    check_completeness(traces);
     gt_free(j.tables);
     traces->extra = gt_extra_finish(&j.extra_sheets);
     gt_free(j.extra_of);

@@ -348,8 +348,8 @@ static bool report_collectives(const job *j, size_t index, gt_table *rows, gt_er
     gt_table_list tables = {0};
     char *path = gt_format("%s/%s/collective_reports/collective_%sch.xlsx", j->analysis, config->threads,
                            config->channels);
-    bool made =
-        gt_collective_tables(rows, &options, &tables, error) && gt_table_list_write(&tables, path, error);
+    bool made = gt_collective_tables(rows, &options, &tables, NULL, error) &&
+                gt_table_list_write(&tables, path, error);
     gt_free(path);
     gt_table_list_free(&tables);
     return made;

@@ -59,6 +59,12 @@ def report(folder, words, code=0, err=""):
     return r.stdout
 
 
+def missing_ranks(where, ran, traces, ranks):
+    one = "," not in ranks
+    return (f"warning: {where}: {ran} ranks ran, traces of {traces}: rank{'' if one else 's'} {ranks} {'is' if one else 'are'} missing; "
+            f"waiting for {'it' if one else 'them'} is not counted as waiting")
+
+
 def stragglers(folder, path):
     rows = folder.rows(path)
     return [(row[rows[0].index("rank")], row[rows[0].index("times_arrived_last")]) for row in rows[1:]]
@@ -103,11 +109,11 @@ def test_folders_of_ranks(binary):
         for rank in (0, 1, 10):
             write(folder, f"run/rank_{rank}/trace.json.gz", rank, 11)
         for _ in range(2):
-            report(folder, "run/ -q --output_csvs_dir run", err="warning: run/: no trace for ranks 2, 3, 4, 5, 6, 7, 8, 9")
+            report(folder, "run/ -q --output_csvs_dir run", err=missing_ranks("run/", 11, 3, "2, 3, 4, 5, 6, 7, 8, 9"))
             found = [name for name in folder.names() if name.endswith("gpu_timeline.csv")]
             assert found == [f"run/rank{rank}/gpu_timeline.csv" for rank in (0, 1, 10)], found
             assert len(folder.rows("run/collective/nccl_long.csv")) == 1 + 3 * COLLECTIVES
-        report(folder, "run -q", err="warning: run: no trace for ranks 2, 3, 4, 5, 6, 7, 8, 9")
+        report(folder, "run -q", err=missing_ranks("run", 11, 3, "2, 3, 4, 5, 6, 7, 8, 9"))
         found = [name for name in folder.names() if name.endswith(".xlsx")]
         assert found == ["run/nccl_analysis_report.xlsx"] + [f"run/rank_{rank}/trace_perf_report.xlsx" for rank in (0, 1, 10)], found
 
@@ -143,7 +149,7 @@ def test_several_runs(binary):
 def test_one_trace_and_none(binary):
     with Folder(binary) as folder:
         write(folder, "run/rank3.json", 3)
-        out = report(folder, "run -o own.xlsx")
+        out = report(folder, "run -o own.xlsx", err="warning: run: 2 ranks ran, but the only trace is run/rank3.json; no collective report")
         assert out.endswith("wrote own.xlsx\n") and "GPU timeline" in out and "rank" not in out.splitlines()[0], out
         assert folder.names() == ["own.xlsx", "run/rank3.json"], folder.names()
         os.makedirs(folder.file("empty/below"))
@@ -195,6 +201,72 @@ def test_unreadable_ranks(binary):
         os.remove(folder.file("run/rank0.json"))
         report(folder, "run -q", 1, "warning: cannot open run/rank1.json.gz: No such file or directory; this trace is not in the report\n"
                "run: no rocprofv3 files, JAX profile or PyTorch traces in this folder")
+
+
+def test_missing_last_rank(binary):
+    """The traces say how many ranks ran: in distributedInfo, or else in the process groups of their collectives."""
+    for info in (True, False):
+        with Folder(binary) as folder:
+            for rank in range(3):
+                write(folder, f"run/rank{rank}_trace.json", rank, 4, info=info)
+            err = missing_ranks("run", 4, 3, "3")
+            report(folder, "run -q", err=err)
+            r = folder.sh("gputally collective --trace_dir run -q -o a.xlsx")
+            assert r.returncode == 0 and r.stderr == f"gputally: {err}\n", r
+            r = folder.sh("gputally collective --trace_glob 'run/*.json' -q -o a.xlsx")
+            assert r.returncode == 0 and "4 ranks ran, traces of 3: rank 3 is missing" in r.stderr, r
+            r = folder.sh("gputally collective --trace_dir run -q --world_size 3 -o a.xlsx")
+            assert r.returncode == 0 and r.stderr == "", r
+            for size, unread in ((2, "the trace of rank 2 is"), (1, "the traces of ranks 1, 2 are")):
+                r = folder.sh(f"gputally collective --trace_dir run -q --world_size {size} -o a.xlsx")
+                assert r.returncode == 0 and r.stderr == f"gputally: warning: --world_size {size}: {unread} not read\n", r
+            os.remove(folder.file("run/rank1_trace.json"))
+            report(folder, "run -q", err=missing_ranks("run", 4, 2, "1, 3"))
+
+
+def uneven(counts):
+    return (f"warning: process group 0: different numbers of collectives: {counts}; "
+            "they are matched by their order, so waiting times may be wrong")
+
+
+def test_different_numbers_of_collectives(binary):
+    """Collectives are matched by position, which is wrong if a rank has fewer; those of one rank alone do not count as last."""
+    with Folder(binary) as folder:
+        write(folder, "run/rank0_trace.json", 0)
+        write(folder, "run/rank1_trace.json", 1, collectives=3)
+        report(folder, "run -q", err=uneven("rank 0 has 4, rank 1 has 3"))
+        r = folder.sh("gputally collective --trace_dir run --output_csvs_dir out")
+        assert r.returncode == 0 and r.stderr == "gputally: " + uneven("rank 0 has 4, rank 1 has 3") + "\n", r
+        lines = [line.split()[:3] for line in r.stdout.splitlines()]
+        assert ["1", "100.0%", "3"] in lines and ["0", "0.0%", "0"] in lines, r.stdout
+        assert stragglers(folder, "out/straggler_summary.csv") == [("1", "3"), ("0", "1")], "the sheet is that of TraceLens"
+        write(folder, "run/rank1_trace.json", 1, collectives=0)
+        report(folder, "run -q", err=uneven("rank 0 has 4, rank 1 has 0"))
+        out = folder.sh("gputally collective --trace_dir run -o a.xlsx").stdout
+        assert "Collectives by time" in out and "Ranks that the others wait for" not in out, out
+        for rank in range(1, 12):
+            write(folder, f"run/rank{rank}_trace.json", rank, 12, collectives=4 - (rank == 7))
+        write(folder, "run/rank0_trace.json", 0, 12)
+        report(folder, "run -q", err=uneven("ranks 0, 1, 2, 3, 4, 5, 6, 8 and 3 more have 4, rank 7 has 3"))
+
+
+def test_other_groups_may_differ(binary):
+    """Each rank has its own process group, and only one of them sends: nobody waits, so no warning."""
+    with Folder(binary) as folder:
+        for rank in range(2):
+            found = events(rank, 2, collectives=2)
+            for event in found:
+                if "Process Group Name" in event.get("args", {}) and rank == 1:
+                    event["args"].update({"Process Group Name": "1", "Process Group Ranks": "[1]", "Group size": 1})
+            found += [{**event, "ts": event["ts"] + 5, "args": {**event["args"], "Process Group Name": "2", "Process Group Ranks": "[0, 1]",
+                       "Collective name": "send"}} for event in found if rank == 0 and "Collective name" in event.get("args", {})]
+            for event in found:
+                if event.get("args", {}).get("Process Group Name") == "0":
+                    event["args"].update({"Process Group Ranks": "[0]", "Group size": 1})
+            os.makedirs(folder.file("run"), exist_ok=True)
+            with open(folder.file(f"run/rank{rank}.json"), "w") as file:
+                json.dump({"traceEvents": found}, file)
+        report(folder, "run -q")
 
 
 def test_mixed_formats(binary):

@@ -84,7 +84,8 @@ static gt_table *rows_of(run *r)
 
 static void make(run *r)
 {
-    if (!gt_collective_tables(rows_of(r), &r->options, &r->tables, &r->error)) fail_msg("%s", r->error.text);
+    if (!gt_collective_tables(rows_of(r), &r->options, &r->tables, NULL, &r->error))
+        fail_msg("%s", r->error.text);
 }
 
 static void end(run *r)
@@ -313,7 +314,7 @@ static void ranks_that_disagree(void **state)
                 (collective){.name = "allreduce", .dtype = "Float", .in = 10, .out = 10});
         }
         gt_log_to(keep_warning);
-        bool made = gt_collective_tables(rows_of(&r), &r.options, &r.tables, &r.error);
+        bool made = gt_collective_tables(rows_of(&r), &r.options, &r.tables, NULL, &r.error);
         gt_log_to(NULL);
         assert_int_equal(made, leave_out);
         if (made) {
@@ -476,7 +477,7 @@ static void streams_of_an_exchange_must_agree(void **state)
     for (int rank = 0; rank < 2; rank++)
         add(&r, (size_t)rank, 0, 5,
             (collective){.name = "all_to_allv", .dtype = "Float", .in = 1, .out = 1, .stream = 6 + rank});
-    assert_false(gt_collective_tables(rows_of(&r), &r.options, &r.tables, &r.error));
+    assert_false(gt_collective_tables(rows_of(&r), &r.options, &r.tables, NULL, &r.error));
     assert_string_equal(r.error.text, "Metadata mismatch in 'stream' for collective 0_0");
     end(&r);
 }
@@ -508,7 +509,8 @@ static void only_linked_communication_kernels_are_read(void **state)
     (void)state;
     gt_error error;
     const char text[] =
-        "{\"deviceProperties\":[{\"id\":0},{\"id\":1}],\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":3},"
+        "{\"deviceProperties\":[{\"id\":0},{\"id\":1}],\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":3,"
+        "\"world_size\":8},"
         "\"traceEvents\":["
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"nccl:all_reduce\",\"ts\":1,\"dur\":2,\"args\":{"
         "\"External id\":1}},"
@@ -524,7 +526,8 @@ static void only_linked_communication_kernels_are_read(void **state)
     assert_non_null(events);
     assert_int_equal(events->events, 5);
     assert_int_equal(events->devices, 2);
-    assert_int_equal(events->rank, 3);
+    assert_int_equal(events->distributed.rank, 3);
+    assert_int_equal(events->distributed.world_size, 8);
     gt_table *table = gt_collectives_of_store(events->store, 9);
     gt_table_select(table, (gt_col[]){GT_COL("rank"), GT_COL("ts"), GT_COL("dur"), GT_COL("Collective name")},
                     4);

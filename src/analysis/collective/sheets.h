@@ -3,6 +3,7 @@
  *     nccl_long, nccl_summary_long                      collectives.c
  *     coll_analysis (of one trace)                      collectives.c
  *     clock_offset_us (of nccl_long)                    clocks.c
+ *     which ranks ran, and have equal numbers of them   ranks.c
  *     nccl_implicit_sync, nccl_summary_implicit_sync    sync.c
  *     straggler_summary                                 stragglers.c
  *     nccl_all2allv, nccl_summary_all2allv              all2allv.c
@@ -27,7 +28,7 @@
  *     collective_id         tp_0        tp_1         tp_2
  *
  * This goes wrong if a trace lacks kernels at its beginning. Then the ranks usually disagree on the name or
- * the size of a collective, and gt_mismatch says what to do.
+ * the size of a collective, and gt_mismatch says what to do; gt_collectives_warn_uneven finds the others.
  *
  * A function returns its sheet as a table that the caller frees. A sheet without rows has no columns. */
 #ifndef GT_ANALYSIS_COLLECTIVE_SHEETS_H
@@ -52,6 +53,15 @@ gt_table *gt_collectives_of_store(const gt_store *store, int64_t rank);
  * time in the trace. Warns about ranks that cannot be moved because they have no base time. Must come before
  * gt_collectives_number. */
 void gt_collectives_align(gt_table *rows, const gt_base_time *bases, size_t rank_count);
+
+/* The number of ranks that ran, as far as the kernels name them: the largest process group and the highest
+ * rank in one; 0 if they name none. Must come before gt_collectives_number, as the next one. */
+enum { GT_COLLECTIVE_RANKS_MAX = 1000000 }; /* larger numbers are damage */
+int64_t gt_collectives_ranks_named(const gt_table *rows);
+
+/* Warns once if the ranks of a process group have different numbers of kernels in it. have_trace[rank]:
+ * the rank's trace was read, so that it has none if it has no rows. */
+void gt_collectives_warn_uneven(const gt_table *rows, const bool *have_trace, size_t rank_count);
 
 /* Turns the rows of all ranks, in order of ranks, into nccl_long: names the groups, numbers the collectives
  * in them, and gives the columns their types and order. True if collectives can be matched by their order

@@ -15,8 +15,9 @@
 #include <string.h>
 
 static const gt_option input_options[] = {
-    GT_RANK_OPTIONS("set the number of ranks (default: up to the last rank with a trace)",
-                    "warn about ranks whose trace is missing or damaged and analyse the others"),
+    GT_RANK_OPTIONS(
+        "set the number of ranks (default: up to the last rank with a trace; warns if more ranks ran)",
+        "warn about ranks whose trace is missing or damaged and analyse the others"),
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
@@ -168,14 +169,14 @@ static bool accept_problems(const gt_rank_traces *traces, const gt_rank_files *f
 }
 
 static void show(const gt_rank_traces *traces, size_t collectives, const gt_table_list *tables,
-                 const gt_output *output)
+                 const gt_table *stragglers, const gt_output *output)
 {
     gt_terminal terminal = gt_terminal_for(stdout);
     size_t ranks = traces->rank_count - traces->bad_count;
     printf("%zu %s, %zu %s, %zu %s\n", ranks, gt_noun(ranks, "rank", "ranks"), traces->events,
            gt_noun(traces->events, "event", "events"), collectives,
            gt_noun(collectives, "collective", "collectives"));
-    gt_collective_print_summary(stdout, tables, (int)terminal.width, terminal.utf8);
+    gt_collective_print_summary(stdout, tables, stragglers, (int)terminal.width, terminal.utf8);
     gt_trace_show_files(output);
 }
 
@@ -200,6 +201,7 @@ typedef struct request {
     const gt_destinations *to;
     unsigned threads;
     bool allow_missing;
+    bool world_size_given, gaps_reported;
     bool quiet, as_old; /* prints nothing; prints the lines of the TraceLens program */
 } request;
 
@@ -211,7 +213,8 @@ static bool make_report(request *r, gt_rank_traces *traces, bool detected, gt_er
     gt_table *rows = traces->rows;
     traces->rows = NULL; /* it is now a sheet */
     if (r->as_old) print_old_steps(&r->options, detected);
-    if (gt_collective_tables(rows, &r->options, &tables, error)) {
+    gt_table *stragglers = NULL;
+    if (gt_collective_tables(rows, &r->options, &tables, &stragglers, error)) {
         add_extra(&tables, &traces->extra);
         size_t first = 0;
         while (!r->files->paths[first]) first++; /* one rank was read, so one has a file */
@@ -220,11 +223,21 @@ static bool make_report(request *r, gt_rank_traces *traces, bool detected, gt_er
     if (output && r->as_old)
         print_old_files(r->to, &tables);
     else if (output && !r->quiet)
-        show(traces, collectives, &tables, output);
+        show(traces, collectives, &tables, stragglers, output);
     bool made = output != NULL;
     gt_output_free(output);
+    gt_table_free(stragglers);
     gt_table_list_free(&tables);
     return made;
+}
+
+/* With --world_size, the user has decided how many ranks there are. In `gputally collective`, missing ranks
+ * below the last one with a trace were reported before. */
+static void warn_of_missing(const request *r, const gt_rank_traces *traces)
+{
+    size_t world_size = (size_t)traces->world_size;
+    if (r->world_size_given || (r->gaps_reported && world_size <= r->files->count)) return;
+    gt_rank_files_warn_missing(r->files, r->files->common_folder, world_size);
 }
 
 static bool read_and_report(request *r, gt_error *error)
@@ -235,6 +248,7 @@ static bool read_and_report(request *r, gt_error *error)
     bool detected = !r->options.gpus_per_node && traces.devices;
     if (detected) r->options.gpus_per_node = (int64_t)traces.devices;
     r->options.world_size = (int64_t)r->files->count;
+    warn_of_missing(r, &traces);
     bool made = accept_problems(&traces, r->files, r->allow_missing, error) &&
                 make_report(r, &traces, detected, error);
     gt_rank_traces_free(&traces);
@@ -280,6 +294,8 @@ static bool report_as_asked(const gt_call *call, const gt_rank_files *files,
                  .to = &to,
                  .threads = threads_of(arguments, read),
                  .allow_missing = gt_arguments_flag(arguments, "allow_missing_ranks"),
+                 .world_size_given = gt_arguments_value(arguments, "world_size")->given,
+                 .gaps_reported = true,
                  .quiet = quiet,
                  .as_old = call->by_old_name && !quiet};
     bool made = read_and_report(&r, error);

@@ -162,28 +162,11 @@ static gt_destinations collective_destinations(const gt_call *call, const char *
     return to;
 }
 
-static void warn_of_missing(const gt_rank_files *files)
-{
-    gt_buffer missing = {0};
-    size_t count = 0;
-    for (size_t rank = 0; rank < files->count; rank++) {
-        if (files->paths[rank] || count++ >= 20) continue;
-        char *number = gt_format("%s%zu", missing.len ? ", " : "", rank);
-        gt_buffer_add_cstr(&missing, number);
-        gt_free(number);
-    }
-    if (count)
-        gt_warn("%s: no trace for rank%s %s%s", files->common_folder, count > 1 ? "s" : "",
-                gt_buffer_str(&missing).bytes, count > 20 ? ", ..." : "");
-    gt_buffer_free(&missing);
-}
-
 static gt_exit report_collectives(const gt_call *call, const struct folder *folder, size_t folder_count,
                                   unsigned threads)
 {
     gt_rank_files files = gt_trace_folder_ranks(&folder->traces, folder->path);
     gt_destinations to = collective_destinations(call, folder->path, folder_count);
-    warn_of_missing(&files);
     if (!gt_arguments_flag(&call->arguments, "quiet")) putchar('\n');
     gt_exit status = gt_collective_of_ranks(call, &files, &to, threads);
     gt_destinations_free(&to);
@@ -200,6 +183,8 @@ static gt_exit report_folders(const gt_call *call, const inputs *in, unsigned th
         gt_exit collectives = GT_EXIT_DONE;
         if (traces->are_ranks)
             collectives = report_collectives(call, &in->folders[i], in->folder_count, threads);
+        else if (traces->count == 1)
+            gt_trace_folder_warn_alone(traces, in->folders[i].path);
         else if (traces->why_not)
             gt_warn("%s: no collective report, because the traces are not one per rank: %s",
                     in->folders[i].path, traces->why_not);

@@ -64,6 +64,10 @@ typedef struct gt_rank_files {
 bool gt_rank_files_find(gt_rank_files *files, const gt_rank_search *search, gt_error *error);
 void gt_rank_files_free(gt_rank_files *files);
 
+/* Warns about the ranks below `world_size` and those below the last one with a file that have none;
+ * `world_size` is 0 if it is unknown. `where` begins the message. */
+void gt_rank_files_warn_missing(const gt_rank_files *files, const char *where, size_t world_size);
+
 /* The options that name the traces, as rows of an option table. Commands differ in what they do without
  * --world_size or if a trace is missing. */
 #define GT_RANK_OPTIONS(world_size_help, allow_missing_help)                                                 \
@@ -110,6 +114,8 @@ typedef struct gt_trace_folder {
 /* Finds the traces in the folder; if it has none and `also_below`, those in the folders in it. */
 void gt_trace_folder_find(gt_trace_folder *found, const char *folder, bool also_below);
 void gt_trace_folder_free(gt_trace_folder *found);
+/* Warns if other ranks ran than that of the only trace. */
+void gt_trace_folder_warn_alone(const gt_trace_folder *found, const char *folder);
 /* The traces by rank, if are_ranks; ranks without a trace have no path. */
 gt_rank_files gt_trace_folder_ranks(const gt_trace_folder *found, const char *folder);
 

@@ -178,13 +178,34 @@ static size_t count_by_name(const gt_rank_search *search)
     return (size_t)count;
 }
 
+/* Files of ranks that --world_size excludes. */
+static void warn_of_unread(const gt_rank_search *search, size_t begin, size_t end)
+{
+    enum { RANKS_SHOWN = 20 };
+    gt_buffer ranks = {0};
+    size_t count = 0;
+    for (size_t rank = begin; rank < end; rank++) {
+        char *path = expected_path(search, rank);
+        char *number = gt_format("%s%zu", ranks.len ? ", " : "", rank);
+        if (exists(path) && count++ < RANKS_SHOWN) gt_buffer_add_cstr(&ranks, number);
+        gt_free(number);
+        gt_free(path);
+    }
+    gt_warn("--world_size %zu: the trace%s of rank%s %s%s %s not read", begin, count > 1 ? "s" : "",
+            count > 1 ? "s" : "", gt_buffer_str(&ranks).bytes, count > RANKS_SHOWN ? ", ..." : "",
+            count > 1 ? "are" : "is");
+    gt_buffer_free(&ranks);
+}
+
 static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_error *error)
 {
     const char *star = search->pattern ? strchr(search->pattern, '*') : NULL;
     if (search->pattern && (!star || strchr(star + 1, '*')))
         return gt_fail(error,
                        "trace_pattern must contain exactly one '*' character as a placeholder for rank id");
-    if (!search->world_size) set_count(files, count_by_name(search));
+    size_t named = count_by_name(search);
+    if (!search->world_size) set_count(files, named);
+    if (named > files->count) warn_of_unread(search, files->count, named);
     for (size_t rank = 0; rank < files->count; rank++) {
         char *path = expected_path(search, rank);
         if (exists(path)) {
@@ -310,6 +331,28 @@ void gt_rank_files_free(gt_rank_files *files)
     gt_free(files->paths);
     gt_free(files->common_folder);
     *files = (gt_rank_files){0};
+}
+
+void gt_rank_files_warn_missing(const gt_rank_files *files, const char *where, size_t world_size)
+{
+    enum { RANKS_SHOWN = 20 };
+    size_t ran = files->count > world_size ? files->count : world_size, missing = 0;
+    gt_buffer list = {0};
+    for (size_t rank = 0; rank < ran; rank++) {
+        if ((rank < files->count && files->paths[rank]) || missing++ >= RANKS_SHOWN) continue;
+        char *number = gt_format("%s%zu", list.len ? ", " : "", rank);
+        gt_buffer_add_cstr(&list, number);
+        gt_free(number);
+    }
+    const char *ranks = gt_buffer_str(&list).bytes, *more = missing > RANKS_SHOWN ? ", ..." : "";
+    if (missing && world_size)
+        gt_warn(
+            "%s: %zu ranks ran, traces of %zu: %s %s%s %s missing; waiting for %s is not counted as waiting",
+            where, ran, ran - missing, missing > 1 ? "ranks" : "rank", ranks, more,
+            missing > 1 ? "are" : "is", missing > 1 ? "them" : "it");
+    else if (missing)
+        gt_warn("%s: no trace for %s %s%s", where, missing > 1 ? "ranks" : "rank", ranks, more);
+    gt_buffer_free(&list);
 }
 
 /* ---- options ---- */

@@ -225,7 +225,7 @@ static int64_t rank_in_trace(const char *path)
 {
     gt_error error;
     gt_stream *stream = gt_stream_open(path, &error);
-    int64_t rank = stream ? gt_kineto_find_rank(stream) : GT_EVENT_NONE;
+    int64_t rank = stream ? gt_kineto_find_distributed(stream).rank : GT_EVENT_NONE;
     gt_stream_close(stream);
     return rank;
 }
@@ -314,6 +314,18 @@ void gt_trace_folder_free(gt_trace_folder *found)
     gt_free(found->ranks);
     gt_free(found->why_not);
     *found = (gt_trace_folder){0};
+}
+
+void gt_trace_folder_warn_alone(const gt_trace_folder *found, const char *folder)
+{
+    gt_error error;
+    gt_stream *stream = found->count == 1 ? gt_stream_open(found->paths[0], &error) : NULL;
+    if (!stream) return;
+    gt_distributed_info info = gt_kineto_find_distributed(stream);
+    gt_stream_close(stream);
+    if (info.world_size > 1 && info.world_size <= GT_RANKS_MAX)
+        gt_warn("%s: %lld ranks ran, but the only trace is %s; no collective report", folder,
+                (long long)info.world_size, found->paths[0]);
 }
 
 gt_rank_files gt_trace_folder_ranks(const gt_trace_folder *found, const char *folder)

@@ -48,12 +48,18 @@ bool gt_perfetto_find_origin(gt_stream *stream, gt_perfetto_origin *origin, gt_e
 
 /* ---- collectives ---- */
 
+/* The trace's distributedInfo; members that it does not have are GT_EVENT_NONE. */
+typedef struct gt_distributed_info {
+    int64_t rank;
+    int64_t world_size; /* the number of ranks that ran */
+} gt_distributed_info;
+
 typedef struct gt_rank_events {
     gt_interner *strings; /* owned */
     gt_store *store;      /* gt_event_columns; one row per communication kernel with a link to the host */
     size_t events;        /* in the file, kept or not */
     size_t devices;       /* in the trace's deviceProperties; 0 if it has none */
-    int64_t rank;         /* from the trace's distributedInfo; GT_EVENT_NONE if it has none */
+    gt_distributed_info distributed;
 } gt_rank_events;
 
 /* `comm` says which kernels are collectives (NULL: those of TraceLens).
@@ -68,8 +74,8 @@ void gt_rank_events_free(gt_rank_events *events);
 /* The number of GPUs in the trace's deviceProperties if these come before the events, as PyTorch writes them;
  * else 0. Reads only up to there. */
 size_t gt_kineto_count_devices(gt_stream *stream);
-/* The rank in the trace's distributedInfo, likewise; else GT_EVENT_NONE. */
-int64_t gt_kineto_find_rank(gt_stream *stream);
+/* The trace's distributedInfo, likewise. */
+gt_distributed_info gt_kineto_find_distributed(gt_stream *stream);
 
 /* ---- the shortest and longest instance per kernel ---- */
 

@@ -143,20 +143,22 @@ static bool count_devices(gt_json *json, size_t *devices)
     return !json->failed;
 }
 
-static bool read_rank(gt_json *json, int64_t *rank)
+static bool read_distributed(gt_json *json, gt_distributed_info *info)
 {
     gt_str key;
     if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
         gt_json_number number;
-        bool wanted = gt_str_equals(key, "rank");
+        int64_t *wanted = gt_str_equals(key, "rank")         ? &info->rank
+                          : gt_str_equals(key, "world_size") ? &info->world_size
+                                                             : NULL;
         if (!wanted || gt_json_peek(json) != GT_JSON_NUMBER) {
             if (!gt_json_skip(json)) return false;
             continue;
         }
         if (!gt_json_read_number(json, &number)) return false;
-        if (number.is_int) *rank = number.integer;
+        if (number.is_int) *wanted = number.integer;
     }
     return !json->failed;
 }
@@ -179,7 +181,7 @@ static bool read_rank_member(void *context, gt_json *json, gt_str key)
 {
     const rank_reader *r = context;
     if (gt_str_equals(key, "deviceProperties")) return count_devices(json, &r->events->devices);
-    return gt_str_equals(key, "distributedInfo") ? read_rank(json, &r->events->rank)
+    return gt_str_equals(key, "distributedInfo") ? read_distributed(json, &r->events->distributed)
                                                  : gt_chrome_read_base_time(json, key, r->events->store);
 }
 
@@ -189,7 +191,7 @@ gt_rank_events *gt_kineto_read_collectives(gt_stream *stream, const gt_comm_kern
     gt_rank_events *events = gt_alloc_zero(1, sizeof *events);
     events->strings = gt_interner_new();
     events->store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, events->strings);
-    events->rank = GT_EVENT_NONE;
+    events->distributed = (gt_distributed_info){GT_EVENT_NONE, GT_EVENT_NONE};
     bool found = false;
     rank_reader r = {events, comm, {.threads = threads, .strict = true}};
     gt_json json;
@@ -231,12 +233,12 @@ size_t gt_kineto_count_devices(gt_stream *stream)
     return found ? devices : 0;
 }
 
-int64_t gt_kineto_find_rank(gt_stream *stream)
+gt_distributed_info gt_kineto_find_distributed(gt_stream *stream)
 {
     gt_json json;
-    int64_t rank = GT_EVENT_NONE;
-    bool found = find_before_events(&json, stream, "distributedInfo") && read_rank(&json, &rank);
-    return found ? rank : GT_EVENT_NONE;
+    gt_distributed_info none = {GT_EVENT_NONE, GT_EVENT_NONE}, info = none;
+    bool found = find_before_events(&json, stream, "distributedInfo") && read_distributed(&json, &info);
+    return found ? info : none;
 }
 
 /* ---- the shortest and longest instance per kernel ---- */
