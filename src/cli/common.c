@@ -228,6 +228,13 @@ char *gt_default_xlsx_path(const char *trace_path)
                      name);
 }
 
+char *gt_trace_stem(const char *trace_path)
+{
+    char *xlsx = gt_default_xlsx_path(trace_path);
+    xlsx[strlen(xlsx) - strlen(REPORT_SUFFIX)] = 0;
+    return xlsx;
+}
+
 char *gt_default_path(const char *trace_path, const char *ending)
 {
     static const char *const suffixes[] = {".pftrace", ".json", NULL};
@@ -246,12 +253,10 @@ char *gt_default_path(const char *trace_path, const char *ending)
 
 static char *folder_of_trace(const char *csvs_dir, const char *trace_path)
 {
-    char *xlsx = gt_default_xlsx_path(trace_path);
-    const char *name = gt_path_name(xlsx);
-    size_t dir_len = strlen(csvs_dir);
-    char *folder = gt_format("%s%s%.*s", csvs_dir, csvs_dir[dir_len - 1] == '/' ? "" : "/",
-                             (int)(strlen(name) - strlen(REPORT_SUFFIX)), name);
-    gt_free(xlsx);
+    char *stem = gt_trace_stem(trace_path);
+    char *folder =
+        gt_format("%s%s%s", csvs_dir, csvs_dir[strlen(csvs_dir) - 1] == '/' ? "" : "/", gt_path_name(stem));
+    gt_free(stem);
     return folder;
 }
 

@@ -77,6 +77,8 @@ typedef struct gt_destinations {
  * "t.json.gz" give "t_perf_report.xlsx", standard input ("-") gives "stdin_perf_report.xlsx" in the
  * current folder. The caller frees it. */
 char *gt_default_xlsx_path(const char *trace_path);
+/* That path without "_perf_report.xlsx". */
+char *gt_trace_stem(const char *trace_path);
 /* The same with another ending, which replaces only the last extension: "t_results.pftrace" and
  * "_report.md" give "t_results_report.md". */
 char *gt_default_path(const char *trace_path, const char *ending);

@@ -146,6 +146,25 @@ def test_several_runs(binary):
         assert not os.path.exists(folder.file("run/nccl_analysis_report.xlsx"))
 
 
+def test_equal_names_in_several_folders(binary):
+    """Two runs below one folder: folders of CSV files are named by the path of the trace, with the same sheets."""
+    with Folder(binary) as folder:
+        for node in "AB":
+            for rank in (0, 1):
+                write(folder, f"run/node{node}/rank{rank}.json.gz", rank)
+        err = ("warning: {0}: no collective report, because the traces are not one per rank: "
+               "{0}/nodeA/rank0.json.gz and {0}/nodeB/rank0.json.gz are both of rank 0")
+        report(folder, "run -q --output_csvs_dir out", err=err.format("run"))
+        found = [name for name in folder.names() if name.endswith("gpu_timeline.csv")]
+        assert found == [f"out/node{node}/rank{rank}/gpu_timeline.csv" for node in "AB" for rank in (0, 1)], found
+        report(folder, "run/nodeB/rank1.json.gz -q --output_csvs_dir one")
+        same_files(folder, "out/nodeB/rank1", "one")
+        shutil.copytree(folder.file("run"), folder.file("again"))
+        report(folder, "run again -q --output_csvs_dir both", err=err.format("run") + "\n" + err.format("again"))
+        found = [name for name in folder.names() if name.startswith("both") and name.endswith("gpu_timeline.csv")]
+        assert found == [f"both/{run}/node{node}/rank{rank}/gpu_timeline.csv" for run in ("again", "run") for node in "AB" for rank in (0, 1)], found
+
+
 def test_one_trace_and_none(binary):
     with Folder(binary) as folder:
         write(folder, "run/rank3.json", 3)

@@ -3,8 +3,6 @@
  * also the report on their collectives. */
 #include "cli/commands/commands.h"
 
-#include "base/memory.h"
-#include "base/buffer.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/common.h"
@@ -14,6 +12,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const gt_option report_options[] = {
@@ -137,6 +136,52 @@ static void label_ranks(inputs *in)
     }
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Whether two traces without a label would get the same folder of CSV files. */
+static bool names_clash(const inputs *in)
+{
+    char **stems = gt_alloc(in->count * sizeof *stems);
+    const char **names = gt_alloc(in->count * sizeof *names);
+    size_t count = 0;
+    for (size_t i = 0; i < in->count; i++) {
+        if (in->items[i].label) continue;
+        stems[count] = gt_trace_stem(in->items[i].path);
+        names[count] = gt_path_name(stems[count]);
+        count++;
+    }
+    if (count) qsort(names, count, sizeof *names, by_text);
+    bool clash = false;
+    for (size_t i = 1; i < count; i++) clash |= strcmp(names[i - 1], names[i]) == 0;
+    for (size_t i = 0; i < count; i++) gt_free(stems[i]);
+    gt_free(names);
+    gt_free(stems);
+    return clash;
+}
+
+/* Names the CSV folders of traces that are not one per rank and have the same names: by the path below the
+ * folder, such as node1/rank0, after the name of the folder if there are several. */
+static void label_by_path(inputs *in)
+{
+    if (!names_clash(in)) return;
+    for (size_t f = 0, at = 0; f < in->folder_count; f++) {
+        const gt_trace_folder *traces = &in->folders[f].traces;
+        char *name = in->folder_count > 1 ? folder_name(in->folders[f].path) : NULL;
+        for (size_t i = 0; !traces->are_ranks && i < traces->count; i++) {
+            while (in->items[at].path != traces->paths[i]) at++; /* both in the order of the arguments */
+            char *stem = gt_trace_stem(traces->paths[i]);
+            const char *below = stem + strlen(in->folders[f].path);
+            while (*below == '/') below++;
+            in->items[at].label = gt_format("%s%s%s", name ? name : "", name ? "/" : "", below);
+            gt_free(stem);
+        }
+        gt_free(name);
+    }
+}
+
 static void free_inputs(inputs *in)
 {
     for (size_t i = 0; i < in->count; i++) gt_free(in->items[i].label);
@@ -213,6 +258,7 @@ gt_exit gt_cmd_report(const gt_call *call)
     }
     if (found) {
         label_ranks(&in);
+        label_by_path(&in);
         status = gt_each_item(call, in.items, in.count, make_matching_report);
         gt_exit folders = status == GT_EXIT_USAGE ? GT_EXIT_DONE : report_folders(call, &in, read.threads);
         if (folders > status) status = folders;
