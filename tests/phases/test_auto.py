@@ -326,24 +326,115 @@ def check_short_prompt(binary, folder):
     return outcome.problems() + expect_phases(sheets, ["prefill"], "query lengths")
 
 
-def check_gemms(binary, folder):
-    """Passes without attention arguments: M is compared with the rows of the logits, or with the threshold."""
+def forward(server, tokens, logits, vocabulary=32000, few=None, words="my::attn", layers=2):
+    """One pass with packed ids, so that only GEMMs tell: logits is the number of rows of the last GEMM. few: (queries, keys)."""
+    def body():
+        server.op("aten::embedding", "embed_kernel", 2, [[vocabulary, 64], [tokens]], types=["c10::BFloat16", "long int"])
+        for _ in range(layers):
+            server.layer(tokens, attention=words)
+            if few:
+                attention(server, 1, 4, *few)
+        if logits:
+            server.op("aten::mm", "head_kernel", 4, [[logits, 64], [64, vocabulary]])
+    return body
+
+
+def steps_of(binary, folder, passes, *options, shuffle=False):
+    """[(phase, counted as, evidence, batch, prefill tokens, decode tokens)] of passes: bodies, or (annotation, body)."""
     server = Server(8)
-    for tokens, requests in ((512, 16), (16, 16)):
-        def body():
-            server.op("aten::embedding", "embed_kernel", 2, [[1000, 64], [tokens]], types=["c10::BFloat16", "long int"])
-            server.layer(tokens)
-            server.op("aten::mm", "head_kernel", 4, [[requests, 64], [64, 32000]])
-        server.step(None, body)
+    for one in passes(server):
+        server.step(*(one if isinstance(one, tuple) else (None, one)))
+    if shuffle:
+        server.random.shuffle(server.events)
     path = os.path.join(folder, "trace.json")
     write(path, server)
+    outcome, sheets = report(binary, path, folder, *options)
+    return outcome.problems(), [tuple(row[key] for key in ("phase", "counted_as", "evidence", "batch_size", "prefill_tokens", "decode_tokens"))
+                                for row in sheets.get("inference_phases", []) if row["step"]]
+
+
+def compare_passes(binary, folder, passes, expected, *options, **how):
+    problems, found = steps_of(binary, folder, passes, *options, **how)
+    return problems + ([] if found == expected else [f"steps {found} instead of {expected}"])
+
+
+SIZES = "GEMM sizes"
+
+
+def prefill(tokens, batch, evidence=SIZES):
+    return ("prefill", "prefill", evidence, str(batch), str(tokens), "0")
+
+
+def decode(batch, evidence=SIZES, tokens=None):
+    return ("decode", "decode", evidence, str(batch), "0", str(tokens or batch))
+
+
+def guessed(rows, threshold):
+    phase, how = ("prefill", "above") if rows > threshold else ("decode", "at most")
+    return (phase, phase, f"guess: M = {rows} is {how} --decode_threshold {threshold}", "", "", "")
+
+
+def check_logits(binary, folder):
+    """A step with fewer rows of logits than tokens reads prompts; then a step with as many is decode, in any order."""
+    cases = [([(512, 1), (32, 32), (32, 32), (32, 32)], [prefill(512, 1), decode(32), decode(32), decode(32)]),
+             ([(200, 200), (7, 1), (200, 200)], [decode(200), prefill(7, 1), decode(200)]),
+             ([(900, 3), (1, 1)], [prefill(900, 3), decode(1)])]
     problems = []
-    for options, expected in (((), ["prefill", "prefill"]), (("--decode_threshold", "64"), ["prefill", "decode"])):
-        # 16 rows everywhere: whether these are 16 requests or a prompt of 16 tokens is decided by the threshold
-        outcome, sheets = report(binary, path, folder, *options)
-        problems += outcome.problems() + expect_phases(sheets, expected, "GEMM sizes")
-        if sheets["inference_phases"][0]["batch_size"] != "16":
-            problems.append("the batch size is not that of the logits")
+    for passes, expected in cases:
+        for how in ({}, {"shuffle": True}):
+            problems += compare_passes(binary, folder, lambda server: [forward(server, *one) for one in passes], expected, **how)
+    # few columns: the logits are then only the last GEMM
+    problems += compare_passes(binary, folder, lambda server: [forward(server, 512, 4, 100), forward(server, 16, 16, 100)],
+                               [prefill(512, 4), decode(16)])
+    # another model of the trace says nothing about this one
+    problems += compare_passes(binary, folder, lambda server: [forward(server, 512, 1, 5000), forward(server, 32, 32, 7000)],
+                               [prefill(512, 1), guessed(32, 10)])
+    # annotated steps are examples, too
+    problems += compare_passes(binary, folder, lambda server: [("step[EXTEND bs=1 toks=512]", forward(server, 512, 1)), forward(server, 32, 32)],
+                               [prefill(512, 1, "step annotations"), decode(32)])
+    return problems
+
+
+def check_mixed_logits(binary, folder):
+    """Fewer than two tokens per request: some requests have one token and some have more, and how many is unknown."""
+    return compare_passes(binary, folder, lambda server: [forward(server, 36, 33), forward(server, 50, 30), forward(server, 66, 33)],
+                          [("mixed", "decode", SIZES, "33", "", ""), ("mixed", "prefill", SIZES, "30", "", ""), prefill(66, 33)])
+
+
+def check_guesses(binary, folder):
+    """As many rows of logits as tokens in all steps: only the threshold is left, unless names say it, and no numbers are known."""
+    same = lambda server: [forward(server, rows, rows) for rows in (32, 32, 5, 1)]
+    problems = compare_passes(binary, folder, same, [guessed(32, 10), guessed(32, 10), guessed(5, 10), decode(1)])
+    problems += compare_passes(binary, folder, same, [guessed(32, 64), guessed(32, 64), guessed(5, 64), decode(1)], "--decode_threshold", "64")
+    problems += compare_passes(binary, folder, lambda server: [forward(server, 32, 0)], [guessed(32, 10)])
+    named = ("decode", "decode", "names", "", "0", "32")
+    problems += compare_passes(binary, folder, lambda server: [forward(server, 32, 32, words="my::attn_decode")], [named])
+    steps_of(binary, folder, lambda server: [forward(server, 32, 32)])
+    _, sheets = report(binary, os.path.join(folder, "trace.json"), folder)
+    evidence = {row["evidence"] for row in sheets["ops_summary_prefill"]}
+    return problems + ([] if evidence == {"guess by --decode_threshold"} else [f"evidence of ops {evidence}"])
+
+
+def check_few_queries(binary, folder):
+    """Two to ten queries over more keys: a short prompt in a cache of fixed size, or drafts."""
+    queries = "query lengths"
+    one = lambda keys: (1, 1, 32000, (1, keys))
+    cases = [
+        # only the logits of the last token: a prompt
+        ([(5, 1, 32000, (5, 256)), one(256), one(256)], [prefill(5, 1), decode(1, queries), decode(1, queries)]),
+        # the logits of all tokens, though the model computes only those of the last one of a prompt: drafts
+        ([(40, 1, 32000, (40, 256)), (4, 4, 32000, (4, 256))], [prefill(40, 1, queries), decode(1, SIZES, 4)]),
+        # the logits say nothing: the steps around it do
+        ([(5, 5, 32000, (5, 256)), one(256), (3, 3, 32000, (3, 256)), one(256)],
+         [prefill(5, 1, queries), decode(1, queries), prefill(3, 1, queries), decode(1, queries)]),
+        ([one(40), (4, 4, 32000, (4, 44)), (4, 4, 32000, (4, 47))], [decode(1, queries), decode(1, queries, 4), decode(1, queries, 4)]),
+        ([(4, 4, 32000, (4, 44)), (4, 4, 32000, (4, 47))], [decode(1, queries, 4)] * 2),
+        # nothing says it
+        ([(5, 5, 32000, (5, 256))], [guessed(5, 10)[:3] + ("1", "", "")]),
+    ]
+    problems = []
+    for passes, expected in cases:
+        problems += compare_passes(binary, folder, lambda server: [forward(server, *what) for what in passes], expected)
     return problems
 
 
@@ -455,7 +546,8 @@ CASES += [harness.Case("annotations of the GPU", lambda binary, folder: check_an
           harness.Case("annotations of both", lambda binary, folder: check_annotated(binary, folder, "SGLang", gpu=True)),
           harness.Case("trace without a host", check_gpu_only), harness.Case("kinds of annotations", check_tiers),
           harness.Case("query lengths", check_queries), harness.Case("short prompt", check_short_prompt),
-          harness.Case("GEMM sizes", check_gemms), harness.Case("names", check_names), harness.Case("defaults", check_defaults)]
+          harness.Case("rows of logits", check_logits), harness.Case("mixed steps by logits", check_mixed_logits),
+          harness.Case("guesses", check_guesses), harness.Case("few queries", check_few_queries), harness.Case("names", check_names), harness.Case("defaults", check_defaults)]
 CASES += [harness.Case(f"time for {make.__name__.replace('_', ' ')}", check_growth, make) for make in (same_names, nested_steps, passes)]
 CASES += [harness.Case(name, check_real, name) for name in REAL]
 

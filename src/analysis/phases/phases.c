@@ -300,6 +300,11 @@ const gt_phase_step *gt_phases_steps(const gt_phases *p, size_t *count)
     return p->steps;
 }
 
+int64_t gt_phases_decode_threshold(const gt_phases *p)
+{
+    return p->options.decode_threshold;
+}
+
 gt_phase_evidence gt_phases_evidence_of_launcher(const gt_phases *p, size_t launcher)
 {
     return p->steps[p->step_of_gpu[gt_phases_subject(p, launcher).kernels[0]]].evidence;

@@ -56,8 +56,9 @@ typedef enum gt_phase_evidence {
     GT_EVIDENCE_ANNOTATION,     /* of the host */
     GT_EVIDENCE_GPU_ANNOTATION, /* of the GPU; used if the process has none of the host */
     GT_EVIDENCE_QUERIES,        /* query lengths of attention, or sequence lengths of an embedding */
-    GT_EVIDENCE_GEMMS,          /* M of the GEMMs, compared with the batch size or the threshold */
+    GT_EVIDENCE_GEMMS,          /* M of the GEMMs, compared with the batch size or the rows of the logits */
     GT_EVIDENCE_NAMES,
+    GT_EVIDENCE_GUESS, /* M of the GEMMs, compared with the threshold */
 } gt_phase_evidence;
 
 typedef struct gt_phase_step {
@@ -66,6 +67,7 @@ typedef struct gt_phase_step {
     bool is_mixed;  /* has prefill and decode */
     gt_phase phase; /* what its ops count for; of a mixed step the phase with more tokens */
     gt_phase_evidence evidence;
+    int64_t guess_rows;                                /* of a guess: M */
     int64_t batch_size, prefill_tokens, decode_tokens; /* -1: unknown */
     size_t gpu_events;
     double gpu_us; /* sum of their durations */
@@ -73,6 +75,7 @@ typedef struct gt_phase_step {
 
 /* By start; the last one stands for all GPU events that are in no step. None for other methods. */
 const gt_phase_step *gt_phases_steps(const gt_phases *phases, size_t *count);
+int64_t gt_phases_decode_threshold(const gt_phases *phases);
 gt_phase_evidence gt_phases_evidence_of_launcher(const gt_phases *phases, size_t launcher);
 
 /* ---- sheets ---- */

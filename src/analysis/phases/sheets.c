@@ -40,6 +40,7 @@
 #include "schema/sheets.h"
 #include "table/operations.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,6 +149,7 @@ static const char *const evidence_names[] = {
     [GT_EVIDENCE_QUERIES] = "query lengths",
     [GT_EVIDENCE_GEMMS] = "GEMM sizes",
     [GT_EVIDENCE_NAMES] = "names",
+    [GT_EVIDENCE_GUESS] = "guess by --decode_threshold",
 };
 
 /* The kinds of evidence whose bits are set, the strongest first. */
@@ -271,7 +273,20 @@ static void set_count(gt_table *sheet, size_t column, size_t row, int64_t count)
     if (count >= 0) gt_table_set_int(sheet, column, row, count);
 }
 
-static void add_step(gt_table *sheet, const gt_phase_step *step, size_t number, bool is_outside)
+static void set_evidence(gt_table *sheet, size_t row, const gt_phase_step *step, int64_t threshold)
+{
+    if (step->evidence != GT_EVIDENCE_GUESS) {
+        set_text(sheet, EVIDENCE, row, evidence_names[step->evidence]);
+        return;
+    }
+    char *text = gt_format("guess: M = %" PRId64 " is %s --decode_threshold %" PRId64, step->guess_rows,
+                           step->guess_rows > threshold ? "above" : "at most", threshold);
+    set_text(sheet, EVIDENCE, row, text);
+    gt_free(text);
+}
+
+static void add_step(gt_table *sheet, const gt_phase_step *step, size_t number, bool is_outside,
+                     int64_t threshold)
 {
     size_t row = gt_table_add_row(sheet);
     if (!is_outside) {
@@ -284,7 +299,7 @@ static void add_step(gt_table *sheet, const gt_phase_step *step, size_t number, 
     if (is_outside) set_text(sheet, STEP_NAME, row, "outside all steps");
     set_text(sheet, PHASE, row, step->is_mixed ? "mixed" : phase_name(step->phase));
     set_text(sheet, COUNTED_AS, row, phase_name(step->phase));
-    set_text(sheet, EVIDENCE, row, evidence_names[step->evidence]);
+    set_evidence(sheet, row, step, threshold);
     set_count(sheet, BATCH, row, step->batch_size);
     set_count(sheet, PREFILL, row, step->prefill_tokens);
     set_count(sheet, DECODE, row, step->decode_tokens);
@@ -299,6 +314,7 @@ gt_table *gt_phase_steps_sheet(const gt_linked_view *trace, const gt_phases *pha
     size_t count;
     const gt_phase_step *steps = gt_phases_steps(phases, &count);
     for (size_t i = 0; i < count; i++)
-        if (i + 1 < count || steps[i].gpu_events) add_step(sheet, &steps[i], i, i + 1 == count);
+        if (i + 1 < count || steps[i].gpu_events)
+            add_step(sheet, &steps[i], i, i + 1 == count, gt_phases_decode_threshold(phases));
     return sheet;
 }

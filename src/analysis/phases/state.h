@@ -1,5 +1,5 @@
 /* Internals of the phases of inference, shared by the methods: phases.c has those that judge each op on its
- * own, auto.c the one that judges steps. */
+ * own, auto.c and infer.c the one that judges steps. */
 #ifndef GT_ANALYSIS_PHASES_STATE_H
 #define GT_ANALYSIS_PHASES_STATE_H
 
@@ -50,6 +50,8 @@ bool gt_phases_parameters(gt_phases *p, const gt_phase_subject *op, gt_op_family
 
 /* Finds the steps, the step of each GPU event, and the phase of each launcher. */
 void gt_phases_find_steps(gt_phases *p);
+/* Adds inferred steps for the launchers without an annotated one (infer.c), and finds the phases of all. */
+void gt_phases_infer_steps(gt_phases *p);
 /* The phase of a GPU event that has no launcher. */
 gt_phase gt_phases_of_lone_event(gt_phases *p, uint32_t row);
 
