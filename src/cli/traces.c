@@ -82,11 +82,10 @@ static gt_report_options report_options(const gt_call *call)
         for (size_t i = 0; i < groups[g]->count; i++, index++)
             if (!groups[g]->options[i].unused && gt_report_option_exists(groups[g]->options[i].name))
                 set_option(&options, &groups[g]->options[i], &arguments->values[index]);
-    if (call->by_old_name) { /* these programs have none of them */
+    if (call->by_old_name) /* these programs have none of them */
         options.rocprof.extra_sheets = options.pytorch.extra_sheets =
             options.pytorch.gpu_only_kernel_summary = false;
-        options.pytorch.tracelens_messages = true;
-    }
+    options.pytorch.reference_messages = call->by_old_name;
     return options;
 }
 

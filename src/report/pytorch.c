@@ -33,70 +33,103 @@ bool gt_pytorch_needs_python(const gt_pytorch_options *options)
     return options->detect_recompute || options->call_stack;
 }
 
-/* ---- inference phases ----
- * Scripts parse these lines, which are those of TraceLens. */
+/* ---- inference phases ---- */
 
 static const struct {
     gt_phase phase;
-    const char *name;
+    const char *name, *reference_name;
     gt_sheet op_sheet, kernel_sheet;
 } phases_shown[] = {
-    {GT_PHASE_PREFILL, "Prefill", GT_SHEET_OPS_SUMMARY_PREFILL, GT_SHEET_KERNEL_SUMMARY_PREFILL},
-    {GT_PHASE_DECODE, "Decode", GT_SHEET_OPS_SUMMARY_DECODE, GT_SHEET_KERNEL_SUMMARY_DECODE},
+    {GT_PHASE_PREFILL, "prefill", "Prefill", GT_SHEET_OPS_SUMMARY_PREFILL, GT_SHEET_KERNEL_SUMMARY_PREFILL},
+    {GT_PHASE_DECODE, "decode", "Decode", GT_SHEET_OPS_SUMMARY_DECODE, GT_SHEET_KERNEL_SUMMARY_DECODE},
 };
 enum { PHASES_SHOWN = GT_LENGTH(phases_shown) };
 
-static const char making_op_sheets[] = "Generating inference phase kernel launcher summaries...";
-
-static void print_no_ops(const char *phase)
+static void say_making(const gt_pytorch_options *options, const char *sheets)
 {
-    gt_info("⚠ No %s phase operations found in launchers", phase);
+    if (options->reference_messages) gt_info("Generating inference phase %s...", sheets);
+}
+
+static void say_no_ops(const gt_pytorch_options *options, size_t phase)
+{
+    if (options->reference_messages)
+        gt_info("⚠ No %s phase operations found in launchers", phases_shown[phase].reference_name);
+    else
+        gt_info("no op belongs to %s, so there is no sheet %s", phases_shown[phase].name,
+                phases_shown[phase].op_sheet.name);
 }
 
 /* For a trace without ops. */
-static void print_no_phase_ops(void)
+static void say_no_phase_ops(const gt_pytorch_options *options)
 {
-    gt_info("%s", making_op_sheets);
-    for (size_t i = 0; i < PHASES_SHOWN; i++) print_no_ops(phases_shown[i].name);
+    say_making(options, "kernel launcher summaries");
+    if (options->reference_messages)
+        for (size_t i = 0; i < PHASES_SHOWN; i++) say_no_ops(options, i);
+    else
+        gt_info("the trace has no ops, so there are no sheets ops_summary_prefill and ops_summary_decode");
 }
 
 /* ops_summary_prefill and ops_summary_decode. */
 static void add_phase_op_sheets(const gt_linked_view *trace, const gt_launchers *launchers,
-                                const gt_phases *phases, gt_table_list *tables)
+                                const gt_phases *phases, const gt_pytorch_options *options,
+                                gt_table_list *tables)
 {
-    gt_info("%s", making_op_sheets);
+    say_making(options, "kernel launcher summaries");
     for (size_t i = 0; i < PHASES_SHOWN; i++) {
         gt_table *sheet =
             gt_phase_ops_summary(trace, launchers, phases, phases_shown[i].phase, phases_shown[i].op_sheet);
-        if (sheet->row_count) {
-            gt_info("✓ Generated %s launcher summary with %zu operations", phases_shown[i].name,
-                    sheet->row_count);
-            gt_table_list_add(tables, sheet);
-        } else {
-            print_no_ops(phases_shown[i].name);
+        if (!sheet->row_count) {
+            say_no_ops(options, i);
             gt_table_free(sheet);
+            continue;
         }
+        if (options->reference_messages)
+            gt_info("✓ Generated %s launcher summary with %zu operations", phases_shown[i].reference_name,
+                    sheet->row_count);
+        gt_table_list_add(tables, sheet);
     }
+}
+
+static void say_no_kernels(const gt_pytorch_options *options, size_t phase)
+{
+    if (options->reference_messages)
+        gt_info("⚠ No %s phase kernels found", phases_shown[phase].reference_name);
+    else
+        gt_info("no kernel belongs to %s, so there is no sheet %s", phases_shown[phase].name,
+                phases_shown[phase].kernel_sheet.name);
 }
 
 /* kernel_summary_prefill and kernel_summary_decode. */
 static void add_phase_kernel_sheets(const gt_pytorch_kernels *kernels, const gt_launchers *launchers,
-                                    gt_phases *phases, gt_table_list *tables)
+                                    gt_phases *phases, const gt_pytorch_options *options,
+                                    gt_table_list *tables)
 {
-    gt_info("Generating inference phase kernel summaries...");
+    say_making(options, "kernel summaries");
     uint8_t *kernel_phases = gt_phases_of_kernels(phases);
     for (size_t i = 0; i < PHASES_SHOWN; i++) {
         gt_table *sheet = gt_phase_kernel_summary(kernels, launchers, kernel_phases, phases_shown[i].phase,
                                                   phases_shown[i].kernel_sheet);
-        if (sheet->row_count) {
-            gt_info("✓ Generated %s kernel summary with %zu groups", phases_shown[i].name, sheet->row_count);
-            gt_table_list_add(tables, sheet);
-        } else {
-            gt_info("⚠ No %s phase kernels found", phases_shown[i].name);
+        if (!sheet->row_count) {
+            say_no_kernels(options, i);
             gt_table_free(sheet);
+            continue;
         }
+        if (options->reference_messages)
+            gt_info("✓ Generated %s kernel summary with %zu groups", phases_shown[i].reference_name,
+                    sheet->row_count);
+        gt_table_list_add(tables, sheet);
     }
     gt_free(kernel_phases);
+}
+
+static void warn_about_training(const gt_linked_view *trace)
+{
+    uint32_t sign = gt_phases_sign_of_training(trace);
+    if (sign == GT_STR_NONE) return;
+    gt_str name = gt_interner_get(trace->strings, sign);
+    gt_warn("the trace looks like training, because it has %.*s; prefill and decode exist only in "
+            "inference, so the phases mean nothing",
+            (int)(name.len < 100 ? name.len : 100), name.bytes);
 }
 
 /* ---- sheets ---- */
@@ -119,7 +152,7 @@ static bool add_kernel_sheets(const gt_linked_view *trace, const gt_launchers *l
     bool made = true;
     bool summary = options->kernel_summary || (trace->gpu_only && options->gpu_only_kernel_summary);
     if (summary) add_if_any(tables, gt_pytorch_kernel_summary(&kernels, launchers, total_ms));
-    if (summary && phases) add_phase_kernel_sheets(&kernels, launchers, phases, tables);
+    if (summary && phases) add_phase_kernel_sheets(&kernels, launchers, phases, options, tables);
     if (devices) add_if_any(tables, gt_pytorch_memory_copies(trace, devices));
     if (options->short_kernel_study) {
         const gt_pytorch_short_options study = {.threshold_us = options->short_threshold_us,
@@ -196,7 +229,7 @@ static bool add_performance_sheets(const gt_linked_view *trace, const gt_launche
                                                         .rows = options->topk_roofline_ops.rows,
                                                     });
     bool made = add_unified_sheets(perf, options, tables, error);
-    if (phases) add_phase_op_sheets(trace, launchers, phases, tables);
+    if (phases) add_phase_op_sheets(trace, launchers, phases, options, tables);
     for (size_t i = 0; i < families.count; i++) gt_table_list_add(tables, families.items[i]);
     gt_free(families.items);
     gt_perf_free(perf);
@@ -289,7 +322,7 @@ static bool add_sheets(const gt_linked_view *trace, const gt_devices *devices, g
     const gt_table *timeline = add_timelines(trace, devices, options, tables, error);
     if (!timeline) return false;
     warn_about_unlinked(trace, options);
-    if (trace->gpu_only && options->tracelens_messages)
+    if (trace->gpu_only && options->reference_messages)
         gt_info("Detected GPU-only trace. Skipping CPU-dependent analysis and generating only GPU timeline "
                 "and kernel summary.");
     else if (trace->gpu_only)
@@ -299,7 +332,8 @@ static bool add_sheets(const gt_linked_view *trace, const gt_devices *devices, g
     gt_phases *phases = NULL;
     if (options->phases)
         phases = gt_phases_find(trace, trace->gpu_only ? NULL : &launchers, options->phase_options);
-    if (phases && trace->gpu_only) print_no_phase_ops();
+    if (phases && !options->reference_messages) warn_about_training(trace);
+    if (phases && trace->gpu_only) say_no_phase_ops(options);
     size_t steps = 0;
     if (phases) gt_phases_steps(phases, &steps);
     if (steps && options->extra_sheets) add_if_any(tables, gt_phase_steps_sheet(trace, phases));
@@ -482,32 +516,44 @@ static void print_ops(const gt_terminal *terminal, const gt_table *ops)
     gt_summary_rows(terminal, ops, op_columns, GT_LENGTH(op_columns), ROWS_SHOWN);
 }
 
-/* The GPU time of each phase, and what the phases were found by. */
+/* The steps that count for a phase. */
+typedef struct steps_shown {
+    size_t count, mixed, guessed;
+    double us;
+} steps_shown;
+
+static steps_shown steps_of_phase(const gt_table *steps, const char *phase)
+{
+    steps_shown shown = {0};
+    const gt_column *counted = gt_table_column(steps, GT_COL_COUNTED_AS);
+    const gt_column *phases = gt_table_column(steps, GT_COL_PHASE);
+    const gt_column *evidence = gt_table_column(steps, GT_COL_EVIDENCE);
+    const gt_column *times = gt_table_column(steps, GT_COL_GPU_TIME_US);
+    for (size_t row = 0; row < steps->row_count; row++) {
+        if (!gt_str_equals(gt_interner_get(steps->strings, counted->texts[row]), phase)) continue;
+        shown.count++;
+        shown.mixed += gt_str_equals(gt_interner_get(steps->strings, phases->texts[row]), "mixed");
+        shown.guessed += gt_str_starts_with(gt_interner_get(steps->strings, evidence->texts[row]), "guess");
+        shown.us += times->floats[row];
+    }
+    return shown;
+}
+
+/* The steps and the GPU time of each phase: "3 steps (1 mixed, 2 guessed), 0.360 ms of GPU time". */
 static void print_phases(const gt_terminal *terminal, const gt_table *steps)
 {
     static const char *const phases[] = {"prefill", "decode"};
     gt_terminal_heading(terminal, "Phases of inference, by steps");
-    const gt_column *counted = gt_table_column(steps, GT_COL_COUNTED_AS);
-    const gt_column *shown = gt_table_column(steps, GT_COL_PHASE);
-    const gt_column *times = gt_table_column(steps, GT_COL_GPU_TIME_US);
-    double unknown_us = 0;
-    for (size_t p = 0; p <= GT_LENGTH(phases); p++) {
-        size_t count = 0, mixed = 0;
-        double us = 0;
-        for (size_t row = 0; row < steps->row_count; row++) {
-            gt_str phase = gt_interner_get(steps->strings, counted->texts[row]);
-            if (p < GT_LENGTH(phases) ? !gt_str_equals(phase, phases[p]) : phase.len > 0) continue;
-            mixed += gt_str_equals(gt_interner_get(steps->strings, shown->texts[row]), "mixed");
-            us += times->floats[row];
-            count++;
-        }
-        if (p == GT_LENGTH(phases)) {
-            unknown_us = us;
-            break;
-        }
-        fprintf(terminal->file, "  %-8s %6zu steps (%zu mixed), %.3f ms of GPU time\n", phases[p], count,
-                mixed, us / 1000);
+    for (size_t p = 0; p < GT_LENGTH(phases); p++) {
+        steps_shown shown = steps_of_phase(steps, phases[p]);
+        fprintf(terminal->file, "  %-8s %6zu %s", phases[p], shown.count,
+                shown.count == 1 ? "step" : "steps");
+        if (shown.mixed) fprintf(terminal->file, " (%zu mixed", shown.mixed);
+        if (shown.guessed) fprintf(terminal->file, "%s%zu guessed", shown.mixed ? ", " : " (", shown.guessed);
+        fprintf(terminal->file, "%s, %.3f ms of GPU time\n", shown.mixed || shown.guessed ? ")" : "",
+                shown.us / 1000);
     }
+    double unknown_us = steps_of_phase(steps, "").us;
     if (unknown_us > 0)
         fprintf(terminal->file, "  unknown or outside all steps: %.3f ms of GPU time\n", unknown_us / 1000);
 }

@@ -49,14 +49,14 @@ typedef struct gt_pytorch_options {
     const gt_gpu_arch *gpu_arch; /* for roofline columns; may be NULL */
     const char *python_path;     /* runs a GEMM simulator; NULL: "python" */
     int64_t python_timeout_s;    /* of the extension, and of one run of the simulator; 0: none */
-    bool tracelens_messages;     /* in its words, also where they do not fit what is written */
     bool extra_sheets;           /* sheets that TraceLens does not have */
     bool extra;                  /* the sheets of extra_sheets.h, as rank 0 */
     gt_hta_options extra_options;
     /* A second trace, read with the same options, for diff_stats; may be NULL. */
     gt_pytorch_linked *comparison;
     const gt_extension_source *extension; /* a Python extension to run; may be NULL */
-    bool legacy_names; /* the old names ops_all, short_kernels_histogram, short_kernels_all_details */
+    bool reference_messages; /* the words of TraceLens, also where they do not fit what is written */
+    bool legacy_names;       /* the old names ops_all, short_kernels_histogram, short_kernels_all_details */
 } gt_pytorch_options;
 
 gt_pytorch_options gt_pytorch_options_default(void);

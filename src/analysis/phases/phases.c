@@ -247,6 +247,40 @@ static method *const methods[GT_PHASE_METHODS] = {
     [GT_PHASES_UNION] = by_union,
 };
 
+/* ---- training ---- */
+
+static bool ends_with(gt_str name, const char *end)
+{
+    size_t len = strlen(end);
+    return name.len >= len && memcmp(name.bytes + name.len - len, end, len) == 0;
+}
+
+/* "Optimizer.step#AdamW.step", "autograd::engine::evaluate_function: MmBackward0", "MmBackward0",
+ * "aten::convolution_backward" */
+static bool is_of_training(gt_str name)
+{
+    if (gt_str_starts_with(name, "Optimizer.step") ||
+        gt_str_starts_with(name, "autograd::engine::evaluate_function"))
+        return true;
+    while (name.len && name.bytes[name.len - 1] >= '0' && name.bytes[name.len - 1] <= '9') name.len--;
+    return ends_with(name, "Backward") || ends_with(name, "_backward");
+}
+
+uint32_t gt_phases_sign_of_training(const gt_linked_view *trace)
+{
+    uint8_t *known = gt_alloc_zero(gt_interner_count(trace->strings), 1); /* by name: it is not */
+    uint32_t sign = GT_STR_NONE;
+    for (uint32_t row = 0; row < trace->count && sign == GT_STR_NONE; row++) {
+        uint32_t name = trace->name[row];
+        if ((trace->kind[row] != GT_KIND_CPU_OP && trace->kind[row] != GT_KIND_ANNOTATION) || known[name])
+            continue;
+        known[name] = 1;
+        if (is_of_training(gt_interner_get(trace->strings, name))) sign = name;
+    }
+    gt_free(known);
+    return sign;
+}
+
 /* ---- launchers and kernels ---- */
 
 gt_phase_subject gt_phases_subject(const gt_phases *p, size_t launcher)

@@ -48,6 +48,10 @@ gt_phase gt_phases_of_launcher(const gt_phases *phases, size_t launcher);
  * only. The caller frees it. */
 uint8_t *gt_phases_of_kernels(gt_phases *phases);
 
+/* The name of an event that only training has, of the backward pass or of an optimizer; GT_STR_NONE: no such
+ * event. */
+uint32_t gt_phases_sign_of_training(const gt_linked_view *trace);
+
 /* ---- steps, of the method auto ---- */
 
 /* What the phase of a step was found by, the strongest first. */
