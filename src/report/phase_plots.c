@@ -2,7 +2,9 @@
  * are long and have room only beside their bars. */
 #include "report/phase_plots.h"
 
+#include "analysis/phases/phases.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -15,25 +17,42 @@
 enum { PREFILL, DECODE, PHASES };
 
 static const struct {
-    const char *title, *name; /* name: in the sheet inference_phases */
-    gt_sheet sheet;
+    const char *title;
+    gt_sheet ops, kernels;
     uint32_t colour;
 } phases[PHASES] = {
-    {"Prefill", "prefill", GT_SHEET_OPS_SUMMARY_PREFILL, 0x2e86ab},
-    {"Decode", "decode", GT_SHEET_OPS_SUMMARY_DECODE, 0xe07a3f},
+    {"Prefill", GT_SHEET_OPS_SUMMARY_PREFILL, GT_SHEET_KERNEL_SUMMARY_PREFILL, 0x2e86ab},
+    {"Decode", GT_SHEET_OPS_SUMMARY_DECODE, GT_SHEET_KERNEL_SUMMARY_DECODE, 0xe07a3f},
 };
-static const uint32_t UNKNOWN_COLOUR = 0x9a9a9a;
+
+/* Phases of steps, as in the sheet inference_phases. */
+static const struct {
+    const char *title, *name;
+    uint32_t colour;
+} step_phases[] = {
+    {"Prefill", "prefill", 0x2e86ab},
+    {"Decode", "decode", 0xe07a3f},
+    {"Mixed", "mixed", 0x8e5ea2},
+    {"Unknown", "", 0x9a9a9a},
+};
+enum { STEP_PHASES = GT_LENGTH(step_phases), STEP_UNKNOWN = STEP_PHASES - 1 };
+
+static const uint32_t REST_COLOUR = 0x9a9a9a;
 
 enum { BARS_MAX = 10 };
 
 /* In inches and points. */
 static const double FIGURE_WIDTH = 14, FIGURE_HEIGHT = 6, OVERVIEW_HEIGHT = 2.4;
-static const double MARGIN = 18, HEADING = 44, NAME_SHARE = 0.36, VALUE_ROOM = 120;
+static const double MARGIN = 18, HEADING = 44, VALUE_ROOM = 120;
+static const double BARS_SHARE_MIN = 0.25;   /* of the room for names and bars */
+static const double EMPTY_PANEL_SHARE = 0.2; /* of the width, if the other phase has ops */
 static const double BAR_HEIGHT_MAX = 26, BAR_SHARE = 0.7;
 
 typedef struct plots {
-    const gt_table *ops[PHASES]; /* NULL: the phase has no ops */
-    const gt_table *steps;       /* NULL: none */
+    const gt_table *ops[PHASES];     /* NULL: the phase has no ops */
+    const gt_table *kernels[PHASES]; /* NULL: none */
+    const gt_table *all_ops;         /* of all phases and of none; NULL: none */
+    const gt_table *steps;           /* NULL: none */
     const char *folder;
     gt_figure_format format;
     int64_t dots_per_inch;
@@ -85,10 +104,20 @@ static void fit_name(gt_figure *figure, char *name, gt_font font, double room)
     }
 }
 
+/* Room for the names: as much as they need, if the bars keep their share. */
+static double room_for_names(gt_figure *figure, const bars *b, gt_font font, double room)
+{
+    double widest = 0;
+    for (size_t i = 0; i < b->count; i++)
+        widest = fmax(widest, gt_figure_text_width(figure, b->items[i].name, font));
+    return fmin(widest + 8, room * (1 - BARS_SHARE_MIN));
+}
+
 static void draw_bars(gt_figure *figure, gt_point corner, gt_point opposite, const char *title, bars *b)
 {
     static const gt_font font = {11, false, {0x262626, 1}};
-    double width = opposite.x - corner.x - 2 * MARGIN, names = width * NAME_SHARE, most = 0;
+    double width = opposite.x - corner.x - 2 * MARGIN, most = 0;
+    double names = room_for_names(figure, b, font, width - VALUE_ROOM);
     double left = corner.x + MARGIN + names, room = width - names - VALUE_ROOM;
     gt_figure_text(figure, (gt_point){(corner.x + opposite.x) / 2, corner.y + MARGIN}, title, GT_TITLE_FONT,
                    (gt_anchor){0.5, 0, false});
@@ -167,11 +196,12 @@ static void keep_largest(bars *b)
     }
 }
 
-typedef bars collector(const gt_table *ops);
+typedef bars collector(const plots *p, size_t phase);
 
-static bars by_time(const gt_table *ops)
+static bars by_time(const plots *p, size_t phase)
 {
     bars b = {0};
+    const gt_table *ops = p->ops[phase];
     for (size_t row = 0; row < ops->row_count; row++) {
         double ms = value_at(ops, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS, row);
         add_bar(&b, text_at(ops, GT_COL_NAME, row), ms,
@@ -180,9 +210,10 @@ static bars by_time(const gt_table *ops)
     return b;
 }
 
-static bars by_count(const gt_table *ops)
+static bars by_count(const plots *p, size_t phase)
 {
     bars b = {0};
+    const gt_table *ops = p->ops[phase];
     for (size_t row = 0; row < ops->row_count; row++) {
         double count = value_at(ops, GT_COL_COUNT_TITLE, row);
         add_bar(&b, text_at(ops, GT_COL_NAME, row), count, gt_format("%.0f", count));
@@ -190,23 +221,52 @@ static bars by_count(const gt_table *ops)
     return b;
 }
 
-static bars by_category(const gt_table *ops)
+/* Sums of times by category. */
+typedef struct category_sums {
+    bars found;
+    gt_interner *names;
+    double all_ms;
+} category_sums;
+
+static void add_category(category_sums *sums, gt_str name, double ms)
 {
-    bars b = {0};
-    gt_interner *names = gt_interner_new();
-    double all = sum_of(ops, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS);
-    for (size_t row = 0; row < ops->row_count; row++) {
-        gt_str name = text_at(ops, GT_COL_KERNEL_CATEGORIES, row);
-        if (!name.len) name = (gt_str){"(none)", strlen("(none)")};
-        uint32_t id = gt_interner_add(names, name.bytes, name.len) - (GT_STR_EMPTY + 1);
-        if (id == b.count) add_bar(&b, name, 0, NULL);
-        b.items[id].value += value_at(ops, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS, row);
+    if (!name.len) name = (gt_str){"(none)", strlen("(none)")};
+    uint32_t id = gt_interner_add(sums->names, name.bytes, name.len) - (GT_STR_EMPTY + 1);
+    if (id == sums->found.count) add_bar(&sums->found, name, 0, NULL);
+    sums->found.items[id].value += ms;
+    sums->all_ms += ms;
+}
+
+static void add_categories_of_kernels(category_sums *sums, const gt_table *kernels)
+{
+    gt_inference_categories *categories = gt_inference_categories_new();
+    for (size_t row = 0; row < kernels->row_count; row++) {
+        const char *name = gt_inference_category(categories, text_at(kernels, GT_COL_KERNEL_NAME, row));
+        add_category(sums, (gt_str){name, strlen(name)},
+                     value_at(kernels, GT_COL_KERNEL_DURATION_US_SUM, row) / 1000);
     }
-    for (size_t i = 0; i < b.count; i++)
-        b.items[i].text =
-            gt_format("%.3g ms (%.1f %%)", b.items[i].value, all > 0 ? 100 * b.items[i].value / all : 0.0);
-    gt_interner_free(names);
-    return b;
+    gt_inference_categories_free(categories);
+}
+
+/* Of each kernel if the report has kernel sheets. The sheets of ops have only the categories of all kernels
+ * of an op together. */
+static bars by_category(const plots *p, size_t phase)
+{
+    category_sums sums = {.names = gt_interner_new()};
+    const gt_table *ops = p->ops[phase];
+    if (p->kernels[phase])
+        add_categories_of_kernels(&sums, p->kernels[phase]);
+    else
+        for (size_t row = 0; row < ops->row_count; row++)
+            add_category(&sums, text_at(ops, GT_COL_KERNEL_CATEGORIES, row),
+                         value_at(ops, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS, row));
+    for (size_t i = 0; i < sums.found.count; i++) {
+        bar *one = &sums.found.items[i];
+        one->text = gt_format("%.3g ms (%.1f %%)", one->value,
+                              sums.all_ms > 0 ? 100 * one->value / sums.all_ms : 0.0);
+    }
+    gt_interner_free(sums.names);
+    return sums.found;
 }
 
 /* ---- the plots ---- */
@@ -217,41 +277,92 @@ static bool draw_panels(const plots *p, const char *name, const char *title, con
     gt_figure *figure = new_figure(p, FIGURE_HEIGHT, title, error);
     if (!figure) return false;
     double width = gt_figure_width(figure), height = gt_figure_height(figure);
+    double left = 0;
     for (size_t i = 0; i < PHASES; i++) {
-        bars b = p->ops[i] ? collect(p->ops[i]) : (bars){0};
+        bars b = p->ops[i] ? collect(p, i) : (bars){0};
+        double share = !p->ops[i]                ? EMPTY_PANEL_SHARE
+                       : !p->ops[PHASES - 1 - i] ? 1 - EMPTY_PANEL_SHARE
+                                                 : 1.0 / PHASES;
         char *heading = gt_format("%s: %s", phases[i].title, what);
         keep_largest(&b);
         for (size_t k = 0; k < b.count; k++) b.items[k].colour = phases[i].colour;
-        draw_bars(figure, (gt_point){width / PHASES * (double)i, MARGIN},
-                  (gt_point){width / PHASES * (double)(i + 1), height}, heading, &b);
+        draw_bars(figure, (gt_point){left, MARGIN}, (gt_point){left + width * share, height}, heading, &b);
+        left += width * share;
         gt_free(heading);
         bars_free(&b);
     }
     return write(p, figure, name, error);
 }
 
+enum { TIME, LAUNCHES, NAMES, TOTALS };
+
+typedef struct totals {
+    double values[TOTALS];
+} totals;
+
+static totals totals_of(const gt_table *ops)
+{
+    return (totals){{sum_of(ops, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS), sum_of(ops, GT_COL_COUNT_TITLE),
+                     ops ? (double)ops->row_count : 0}};
+}
+
+static void add_launches(gt_map *launches, const gt_table *ops, int64_t sign)
+{
+    const gt_column *names = ops ? gt_table_column(ops, GT_COL_NAME) : NULL;
+    for (size_t row = 0; ops && row < ops->row_count; row++) {
+        uint32_t *count = gt_map_put(launches, names->texts[row], 0);
+        if (*count == GT_MAP_NONE) *count = 0;
+        *count += (uint32_t)(sign * (int64_t)value_at(ops, GT_COL_COUNT_TITLE, row));
+    }
+}
+
+/* What the ops without a phase have; all 0 if that is unknown. */
+static totals totals_of_rest(const plots *p)
+{
+    totals rest = {0};
+    if (!p->all_ops) return rest;
+    gt_map launches = {0}; /* by op name: those without a phase */
+    add_launches(&launches, p->all_ops, 1);
+    for (size_t i = 0; i < PHASES; i++) add_launches(&launches, p->ops[i], -1);
+    const gt_column *names = gt_table_column(p->all_ops, GT_COL_NAME);
+    for (size_t row = 0; row < p->all_ops->row_count; row++) {
+        uint32_t *count = gt_map_put(&launches, names->texts[row], 0);
+        rest.values[LAUNCHES] += *count;
+        rest.values[NAMES] += *count > 0;
+        *count = 0; /* a name may have several rows */
+    }
+    gt_map_free(&launches);
+    if (rest.values[LAUNCHES] > 0)
+        rest.values[TIME] = fmax(0, sum_of(p->all_ops, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS) -
+                                        sum_of(p->ops[PREFILL], GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS) -
+                                        sum_of(p->ops[DECODE], GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS));
+    return rest;
+}
+
 static bool draw_overview(const plots *p, gt_error *error)
 {
     gt_figure *figure = new_figure(p, OVERVIEW_HEIGHT, "Phases of inference", error);
     if (!figure) return false;
-    enum { PANELS = 3 };
-    static const char *const titles[PANELS] = {"Kernel time", "Launches", "Op names"};
-    double width = gt_figure_width(figure), height = gt_figure_height(figure);
-    double all_ms = sum_of(p->ops[PREFILL], GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS) +
-                    sum_of(p->ops[DECODE], GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS);
-    for (size_t panel = 0; panel < PANELS; panel++) {
+    static const char *const titles[TOTALS] = {"Kernel time", "Launches", "Op names"};
+    double width = gt_figure_width(figure), height = gt_figure_height(figure), all_ms = 0;
+    totals of[PHASES + 1];
+    for (size_t i = 0; i < PHASES; i++) of[i] = totals_of(p->ops[i]);
+    of[PHASES] = totals_of_rest(p);
+    size_t shown = of[PHASES].values[LAUNCHES] > 0 ? PHASES + 1 : PHASES;
+    for (size_t i = 0; i < shown; i++) all_ms += of[i].values[TIME];
+    for (size_t panel = 0; panel < TOTALS; panel++) {
         bars b = {0};
-        for (size_t i = 0; i < PHASES; i++) {
-            double ms = sum_of(p->ops[i], GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS);
-            double counts[PANELS] = {ms, sum_of(p->ops[i], GT_COL_COUNT_TITLE),
-                                     p->ops[i] ? (double)p->ops[i]->row_count : 0};
-            char *text = panel ? gt_format("%.0f", counts[panel])
-                               : gt_format("%.3g ms (%.1f %%)", ms, all_ms > 0 ? 100 * ms / all_ms : 0.0);
-            add_bar(&b, (gt_str){phases[i].title, strlen(phases[i].title)}, counts[panel], text);
-            b.items[i].colour = phases[i].colour;
+        for (size_t i = 0; i < shown; i++) {
+            const char *name = i < PHASES ? phases[i].title : "No phase";
+            double value = of[i].values[panel];
+            char *text = panel != TIME
+                             ? gt_format("%.0f", value)
+                             : gt_format("%.3g ms (%.1f %%)", value, all_ms > 0 ? 100 * value / all_ms : 0.0);
+            add_bar(&b, (gt_str){name, strlen(name)}, value, text);
+            b.items[i].colour = i < PHASES ? phases[i].colour : REST_COLOUR;
         }
-        draw_bars(figure, (gt_point){width / PANELS * (double)panel, MARGIN},
-                  (gt_point){width / PANELS * (double)(panel + 1), height}, titles[panel], &b);
+        draw_bars(figure, (gt_point){width / TOTALS * (double)panel, MARGIN},
+                  (gt_point){width / TOTALS * (double)(panel + 1), height}, titles[panel], &b);
         bars_free(&b);
     }
     return write(p, figure, "phase_overview", error);
@@ -295,12 +406,12 @@ static bool draw_distributions(const plots *p, gt_error *error)
     return write(p, figure, "time_distributions", error);
 }
 
-static uint32_t step_colour(const gt_table *steps, size_t row)
+static size_t step_phase(const gt_table *steps, size_t row)
 {
-    gt_str phase = text_at(steps, GT_COL_COUNTED_AS, row);
-    for (size_t i = 0; i < PHASES; i++)
-        if (gt_str_equals(phase, phases[i].name)) return phases[i].colour;
-    return UNKNOWN_COLOUR;
+    gt_str phase = text_at(steps, GT_COL_PHASE, row);
+    size_t i = 0;
+    while (i < STEP_UNKNOWN && !gt_str_equals(phase, step_phases[i].name)) i++;
+    return i;
 }
 
 /* One bar per step. Of very many steps, each pixel column shows the longest. */
@@ -316,21 +427,24 @@ static void draw_step_bars(const gt_axes *axes, const gt_table *steps, size_t co
         gt_point foot = gt_axes_place(axes, (double)begin - 0.4, 0);
         gt_point top =
             gt_axes_place(axes, (double)end - 0.6, value_at(steps, GT_COL_GPU_TIME_US, longest) / 1000);
-        gt_figure_rectangle(axes->figure, foot, top, (gt_paint){step_colour(steps, longest), 0.9},
-                            (gt_stroke){0});
+        gt_figure_rectangle(axes->figure, foot, top,
+                            (gt_paint){step_phases[step_phase(steps, longest)].colour, 0.9}, (gt_stroke){0});
     }
 }
 
-static void draw_step_legend(gt_figure *figure)
+/* The phases that occur. */
+static void draw_step_legend(gt_figure *figure, const gt_table *steps, size_t count)
 {
     static const gt_font font = {12, false, {0x262626, 1}};
     double x = gt_figure_width(figure) - 4 * MARGIN, y = MARGIN;
-    for (size_t i = PHASES + 1; i-- > 0;) {
-        const char *name = i < PHASES ? phases[i].title : "unknown";
-        double width = gt_figure_text_width(figure, name, font);
-        gt_figure_text(figure, (gt_point){x, y}, name, font, (gt_anchor){1, 0.45, false});
+    bool occurs[STEP_PHASES] = {0};
+    for (size_t row = 0; row < count; row++) occurs[step_phase(steps, row)] = true;
+    for (size_t i = STEP_PHASES; i-- > 0;) {
+        if (!occurs[i]) continue;
+        double width = gt_figure_text_width(figure, step_phases[i].title, font);
+        gt_figure_text(figure, (gt_point){x, y}, step_phases[i].title, font, (gt_anchor){1, 0.45, false});
         gt_figure_rectangle(figure, (gt_point){x - width - 18, y - 5}, (gt_point){x - width - 6, y + 6},
-                            (gt_paint){i < PHASES ? phases[i].colour : UNKNOWN_COLOUR, 0.9}, (gt_stroke){0});
+                            (gt_paint){step_phases[i].colour, 0.9}, (gt_stroke){0});
         x -= width + 34;
     }
 }
@@ -370,19 +484,23 @@ static bool draw_steps(const plots *p, gt_error *error)
                      (gt_point){gt_figure_width(figure) - MARGIN, gt_figure_height(figure) - MARGIN},
                      (gt_axis_range){-0.6, (double)count - 0.4}, range, &text);
     draw_step_bars(&axes, steps, count);
-    draw_step_legend(figure);
+    draw_step_legend(figure, steps, count);
     return write(p, figure, "phase_steps", error);
 }
 
 bool gt_phase_plots_draw(const gt_table_list *tables, const char *folder, gt_figure_format format,
                          int64_t dots_per_inch, gt_output *output, gt_error *error)
 {
-    plots p = {.steps = gt_table_list_find(tables, GT_SHEET_INFERENCE_PHASES),
+    plots p = {.all_ops = gt_table_list_find(tables, GT_SHEET_OPS_SUMMARY),
+               .steps = gt_table_list_find(tables, GT_SHEET_INFERENCE_PHASES),
                .folder = folder,
                .format = format,
                .dots_per_inch = dots_per_inch,
                .output = output};
-    for (size_t i = 0; i < PHASES; i++) p.ops[i] = gt_table_list_find(tables, phases[i].sheet);
+    for (size_t i = 0; i < PHASES; i++) {
+        p.ops[i] = gt_table_list_find(tables, phases[i].ops);
+        p.kernels[i] = gt_table_list_find(tables, phases[i].kernels);
+    }
     if (!p.ops[PREFILL] && !p.ops[DECODE]) {
         gt_warn("--generate_plots: no op has a phase; nothing to draw");
         return true;

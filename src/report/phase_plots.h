@@ -1,9 +1,9 @@
 /* Plots of the phases of inference, from the sheets of a PyTorch report:
  *
- *     phase_overview             kernel time, launches and op names of each phase
+ *     phase_overview             kernel time, launches and op names of each phase, and of ops without one
  *     performance_bottlenecks    the ops with the most kernel time, per phase
  *     operation_frequencies      the ops with the most launches, per phase
- *     detailed_breakdowns        kernel time by kernel categories, per phase
+ *     detailed_breakdowns        kernel time by categories of kernels, per phase
  *     time_distributions         mean kernel time per launch of each op: a box per phase
  *     phase_steps                GPU time of each step, by its phase; of the method auto */
 #ifndef GT_REPORT_PHASE_PLOTS_H

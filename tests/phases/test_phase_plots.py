@@ -14,8 +14,10 @@ from tests.sweep.test_plots import Png
 
 NAMES = ["detailed_breakdowns", "operation_frequencies", "performance_bottlenecks", "phase_overview", "time_distributions"]
 PREFILL, DECODE = (0x2e, 0x86, 0xab), (0xe0, 0x7a, 0x3f)
+MIXED, GREY = (0x8e, 0x5e, 0xa2), (0x9a, 0x9a, 0x9a)
 PREFILL_STEP = "execute_context_1(64)_generation_0(0)"
 DECODE_STEP = "execute_context_0(0)_generation_8(8)"
+MIXED_STEP = "execute_context_1(64)_generation_8(8)"
 
 
 def make_trace(folder):
@@ -33,12 +35,15 @@ def run(binary, folder, *options, command="report"):
 
 
 def row_lengths(picture, colour, left, right):
-    """Numbers of pixels of bars in this colour (on white, 15 to 10 % transparent) per line of the picture, in [left, right)."""
+    """The longest run of pixels in this colour (on white, 15 to 10 % transparent) per line of the picture, in [left, right)."""
     lengths = []
     for y in range(picture.height):
-        count = sum(all(abs(a - (255 + (b - 255) * 0.85)) < 12 for a, b in zip(picture.at(x, y), colour))
-                    for x in range(left, right))
-        lengths.append(count)
+        longest = run_length = 0
+        for x in range(left, right):
+            is_bar = all(abs(a - (255 + (b - 255) * 0.85)) < 12 for a, b in zip(picture.at(x, y), colour))
+            run_length = run_length + 1 if is_bar else 0
+            longest = max(longest, run_length)
+        lengths.append(longest)
     return lengths
 
 
@@ -65,6 +70,94 @@ def check_steps(binary, folder):
                        for y in range(60, picture.height)) for x in range(picture.width)]
         heights.append(max(columns))
     return [] if heights[1] and abs(heights[0] / heights[1] - 3) < 0.1 else [f"heights {heights}"]
+
+
+def draw(binary, folder, make, name, *options):
+    """A plot of a trace whose events make(server) adds."""
+    server = Server(1)
+    make(server)
+    path, out = os.path.join(folder, "made.json"), tempfile.mkdtemp(dir=folder)
+    write(path, server)
+    outcome = harness.run([binary, "report", path, "--inference_phase_analysis", "--generate_plots", "--plot_dpi", "72",
+                           "--output_csvs_dir", out, *options])
+    return outcome.problems(), Png(os.path.join(out, "inference_plots", name + ".png"))
+
+
+def column_heights(picture, colour):
+    """Numbers of pixels of bars of steps in this colour per column."""
+    return [sum(all(abs(a - (255 + (b - 255) * 0.9)) < 10 for a, b in zip(picture.at(x, y), colour)) for y in range(60, picture.height))
+            for x in range(picture.width)]
+
+
+def check_step_phases(binary, folder):
+    """Mixed steps and steps without a phase have their own colours: 100, 200, 300 and 400 us."""
+    def make(server):
+        for number, step in enumerate((PREFILL_STEP, DECODE_STEP, MIXED_STEP, "execute_diffusion_1_64x64")):
+            server.step(step, lambda: server.op("my::gemm", "k", 100 * (number + 1)))
+
+    problems, picture = draw(binary, folder, make, "phase_steps")
+    heights = [max(column_heights(picture, colour)) for colour in (PREFILL, DECODE, MIXED, GREY)]
+    if any(abs(height / max(1, heights[0]) - number) > 0.1 for number, height in enumerate(heights, 1)):
+        problems.append(f"heights {heights}")
+    return problems
+
+
+def check_rest(binary, folder):
+    """Ops without a phase have a bar in the overview: 300 us in 2 launches, as long as 3 times the prefill."""
+    def make(server):
+        server.step(PREFILL_STEP, lambda: server.op("my::gemm", "k", 100))
+        server.step("execute_diffusion_1_64x64", lambda: server.op("my::gemm", "k", 100))
+        server.op("my::other", "k", 200)
+
+    problems, picture = draw(binary, folder, make, "phase_overview")
+    third = picture.width // 3
+    for panel, expected in ((0, 3), (1, 2), (2, 2)):
+        bars = [max(row_lengths(picture, colour, panel * third, (panel + 1) * third)) for colour in (GREY, PREFILL)]
+        if not bars[1] or abs(bars[0] / bars[1] - expected) > 0.1:
+            problems.append(f"panel {panel}: bars of {bars} pixels, not {expected}:1")
+    everything, picture = draw(binary, folder, lambda server: server.step(PREFILL_STEP, lambda: server.op("my::gemm", "k", 9)), "phase_overview")
+    return problems + everything + (["a bar for no ops"] if max(row_lengths(picture, GREY, 0, picture.width)) > 20 else [])
+
+
+def bars_of(picture, colour, right):
+    """Lengths of the bars in this colour, from the top, left of a column."""
+    lengths = [0] + row_lengths(picture, colour, 0, right)
+    return [max(lengths[i:i + 5]) for i in range(1, len(lengths)) if lengths[i] > 3 and lengths[i - 1] <= 3]
+
+
+def check_categories(binary, folder):
+    """A graph launch with kernels of two categories: with kernel sheets each kernel counts for its own, 90 and 30 us."""
+    def make(server):
+        server.step(PREFILL_STEP, lambda: server.launch("cudaGraphLaunch", [("nvjet_kernel", 90), ("softmax_kernel", 30)]))
+        server.step(DECODE_STEP, lambda: server.op("my::gemm", "k", 100))
+
+    problems, picture = draw(binary, folder, make, "detailed_breakdowns", "--enable_kernel_summary")
+    bars = bars_of(picture, PREFILL, picture.width // 2)
+    if len(bars) != 2 or abs(bars[0] / bars[1] - 3) > 0.1:
+        problems.append(f"bars of {bars} pixels, not 3:1")
+    problems_of_ops, picture = draw(binary, folder, make, "detailed_breakdowns")
+    together = bars_of(picture, PREFILL, picture.width // 2)
+    return problems + problems_of_ops + ([] if len(together) == 1 else [f"bars {together} without kernel sheets"])
+
+
+def check_names(binary, folder):
+    """A name of 36 characters is not cut: it is twice as wide as one of 18."""
+    def make(server):
+        def prefill():
+            server.op("a" * 36, "k", 100)
+            server.op("a" * 18, "k", 100)
+        server.step(PREFILL_STEP, prefill)
+        server.step(DECODE_STEP, lambda: server.op("a", "k", 100))
+
+    problems, picture = draw(binary, folder, make, "performance_bottlenecks")
+    widths = []
+    for top in range(60, 140):
+        dark = [x for x in range(picture.width // 2) if max(picture.at(x, top)) < 130]
+        bar = [x for x in range(picture.width // 2) if all(abs(a - (255 + (b - 255) * 0.85)) < 12 for a, b in zip(picture.at(x, top), PREFILL))]
+        if bar and dark and dark[0] < bar[0]:
+            widths.append(bar[0] - dark[0])
+    ratio = max(widths, default=0) / max(1, min(widths, default=0))
+    return problems + ([] if 1.8 < ratio < 2.2 else [f"names of {widths} pixels"])
 
 
 def check_formats(binary, folder):
@@ -133,7 +226,10 @@ def check_full_disk(binary, folder):
     return [] if outcome.code == 1 and not left else [f"exit code {outcome.code}, left {left}"]
 
 
-CASES = [harness.Case("lengths of bars", check_overview), harness.Case("steps", check_steps), harness.Case("formats", check_formats),
+CASES = [harness.Case("lengths of bars", check_overview), harness.Case("steps", check_steps),
+         harness.Case("phases of steps", check_step_phases), harness.Case("ops without a phase", check_rest),
+         harness.Case("categories", check_categories), harness.Case("long names", check_names),
+         harness.Case("formats", check_formats),
          harness.Case("places", check_places), harness.Case("refusals", check_refusals), harness.Case("full disk", check_full_disk)]
 
 if __name__ == "__main__":
