@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/threads.h"
+#include "cli/earlier_sheets.h"
 #include "cli/journal.h"
 #include "os/paths.h"
 #include "output/file.h"
@@ -263,7 +264,7 @@ static char *folder_of_trace(const char *csvs_dir, const char *trace_path)
 bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, const char *trace_path,
                             const char *label, size_t traces, gt_error *error)
 {
-    *destinations = (gt_destinations){0};
+    *destinations = (gt_destinations){.warn_of_earlier = !call->by_old_name};
     const char *xlsx = gt_arguments_string(&call->arguments, "output_xlsx_path");
     const char *csvs = gt_arguments_string(&call->arguments, "output_csvs_dir");
     const char *db = gt_arguments_string(&call->arguments, "output_db");
@@ -373,5 +374,6 @@ gt_output *gt_destinations_write(const gt_destinations *to, const char *trace_pa
     }
     if (to->xlsx_path) gt_journal_info("Successfully written to %s", to->xlsx_path);
     print_written(to, tables);
+    if (to->csvs_dir && to->warn_of_earlier) gt_warn_of_earlier_sheets(to->csvs_dir, output);
     return output;
 }

@@ -280,5 +280,34 @@ def test_completion(binary):
             got = set(folder.sh(complete.format(ROOT, words, at)).stdout.split())
             assert got == expected, (words, got)
 
+
+def test_sheets_of_an_earlier_report(binary):
+    """CSV files that the report into the same folder does not replace are named; other files are not, and all of them stay."""
+    inputs = [(f"{FIXTURES}/pytorch/{name}.json.gz", "--extra --short_kernel_study --enable_kernel_summary --detect_recompute")
+              for name in ("collectives", "copies", "inference", "streams", "training", "known_shapes")]
+    inputs += [(f"{FIXTURES}/jax/{name}.xplane.pb.gz", "") for name in ("products", "attention")]
+    for trace, options in inputs:
+        with Folder(binary) as folder:
+            r = folder.sh(f"gputally report -q {trace} {options} --output_csvs_dir out")
+            assert r.returncode == 0 and "earlier" not in r.stderr, r
+            before = set(os.listdir(folder.file("out")))
+            for name in ("notes.csv", "gpu_timeline.txt", "my_kernel_summary.csv"):
+                open(folder.file(f"out/{name}"), "w").close()
+            r = folder.sh("gputally report -q tiny_results.json --output_csvs_dir other; gputally report -q tiny_results.json --output_csvs_dir out")
+            left = sorted(before - set(os.listdir(folder.file("other"))))
+            assert left and r.stderr == ("gputally: warning: out: has sheets of an earlier report, which are not part of this one: "
+                                         + ", ".join(left) + "\n"), (trace, r.stderr, left)
+            assert before <= set(os.listdir(folder.file("out")))
+            r = folder.sh(f"{OLD_NAME} --profile_json_path tiny_results.json --output_csvs_dir out")
+            assert r.returncode == 0 and r.stderr == "", r
+    with Folder(binary) as folder:
+        r = folder.sh(f"gputally report -q tiny_results.json --short_kernel_study --kernel_details --output_csvs_dir out; "
+                      f"ls out > names; gputally report -q {FIXTURES}/pytorch/gpu_only.json.gz --output_csvs_dir out; gputally report -q "
+                      f"{FIXTURES}/pytorch/gpu_only.json.gz --output_csvs_dir other")
+        left = set(open(folder.file("names")).read().split()) - set(os.listdir(folder.file("other")))
+        line = next(line for line in r.stderr.splitlines() if "earlier report" in line)
+        assert left and line.endswith(": " + ", ".join(sorted(left))), (line, left)
+
+
 if __name__ == "__main__":
     sys.exit(harness.run_test_functions(__doc__, globals()))

@@ -109,6 +109,7 @@ static unsigned threads_of(const gt_arguments *arguments, const gt_read_options 
 static gt_destinations choose_destinations(const gt_call *call, const char *folder)
 {
     gt_destinations to = gt_destinations_named(&call->arguments);
+    to.warn_of_earlier = !call->by_old_name;
     if (!to.xlsx_path && !to.csvs_dir && !to.db_path)
         to.xlsx_path =
             gt_format("%s%s" GT_COLLECTIVE_WORKBOOK, folder, folder[strlen(folder) - 1] == '/' ? "" : "/");

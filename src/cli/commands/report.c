@@ -201,8 +201,8 @@ static gt_destinations collective_destinations(const gt_call *call, const char *
         return (gt_destinations){.xlsx_path = gt_format("%s%s" GT_COLLECTIVE_WORKBOOK, folder,
                                                         folder[strlen(folder) - 1] == '/' ? "" : "/")};
     char *name = folder_count > 1 ? folder_name(folder) : NULL;
-    gt_destinations to = {.csvs_dir =
-                              gt_format("%s/%s%scollective", csvs, name ? name : "", name ? "_" : "")};
+    gt_destinations to = {.csvs_dir = gt_format("%s/%s%scollective", csvs, name ? name : "", name ? "_" : ""),
+                          .warn_of_earlier = true};
     gt_free(name);
     return to;
 }

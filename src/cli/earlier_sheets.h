@@ -1,0 +1,11 @@
+/* CSV files that an earlier report has left in the folder of a report. */
+#ifndef GT_CLI_EARLIER_SHEETS_H
+#define GT_CLI_EARLIER_SHEETS_H
+
+#include "output/output.h"
+
+/* Warns in one line about the files in the folder that have the name of a sheet and are not in the output,
+ * which has been written. They stay. */
+void gt_warn_of_earlier_sheets(const char *folder, const gt_output *output);
+
+#endif
