@@ -140,13 +140,19 @@ static bool has_group(const gt_syntax *syntax, const gt_option_group *group)
     return false;
 }
 
+static const char *const resolutions[] = {"dpi", "plot_dpi"};
+
 /* No program is started, every path stays in the folder, and threads and pixels are few. */
 static bool is_harmless(const gt_command *command, const gt_arguments *arguments)
 {
     if (strcmp(command->name, "run") == 0 && !gt_arguments_flag(arguments, "dry_run")) return false;
     if (has_group(command->syntax, &gt_common_group) && gt_arguments_int(arguments, "threads") > 4)
         return false;
-    if (gt_syntax_option(command->syntax, "dpi") && gt_arguments_int(arguments, "dpi") > 50) return false;
+    for (size_t i = 0; i < sizeof resolutions / sizeof *resolutions; i++) {
+        if (!gt_syntax_option(command->syntax, resolutions[i])) continue;
+        const gt_option_value *dots = gt_arguments_value(arguments, resolutions[i]);
+        if (dots->given && dots->number > 50) return false;
+    }
 #ifndef STAND_INS
     static const char *const programs[] = {"enable_origami", "extension_file", "node_replay", "python_path",
                                            "traceconv"};
@@ -162,11 +168,17 @@ static bool is_harmless(const gt_command *command, const gt_arguments *arguments
     return true;
 }
 
+static bool has_word(const command_input *input, const char *word)
+{
+    for (int i = 0; i < input->count; i++)
+        if (strcmp(input->words[i], word) == 0) return true;
+    return false;
+}
+
 /* Adds an option that the input does not have. */
 static void add_option(command_input *input, const char *name, const char *value)
 {
-    for (int i = 0; i < input->count; i++)
-        if (strcmp(input->words[i], name) == 0) return;
+    if (has_word(input, name)) return;
     input->words[input->count++] = strdup(name);
     input->words[input->count++] = strdup(value);
 }
@@ -181,6 +193,7 @@ static gt_exit run_command(const gt_command *command, bool by_old_name, command_
     gt_exit status = GT_EXIT_DONE;
     if (has_group(command->syntax, &gt_common_group)) add_option(input, "--threads", "1"); /* fastest here */
     if (gt_syntax_option(command->syntax, "dpi")) add_option(input, "--dpi", "20");
+    if (has_word(input, "--generate_plots")) add_option(input, "--plot_dpi", "20");
     if (!gt_arguments_parse(&call.arguments, command->syntax, input->count - used, input->words + used,
                             &error))
         status = gt_usage_error(program, "%s", error.text);

@@ -330,7 +330,7 @@ static command_input unpack_input(gt_str rest)
     command_input input = {.count = 0};
     const char *at = rest.len ? memmem(rest.bytes, rest.len, mark, sizeof mark - 1) : NULL;
     gt_str words = {rest.bytes, at ? (size_t)(at - rest.bytes) : rest.len};
-    while (words.len && input.count < WORDS_MAX - 4) {
+    while (words.len && input.count < WORDS_MAX - 6) {
         gt_str word = take_until(&words, '\n');
         input.words[input.count++] = strndup(word.bytes, word.len);
     }

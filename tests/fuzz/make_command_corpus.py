@@ -182,7 +182,10 @@ def phase_methods():
         trace = phases.synthetic(seed)
         trace["traceEvents" if isinstance(trace, dict) else slice(None)] = (trace["traceEvents"] if isinstance(trace, dict) else trace)[:110]
         write("t.json", trace)
-        for method in ("hybrid", "kernel_names", "operation_frequency", "framework_apis", "attention_patterns", "gemm_params", "union"):
+        for form in ("png", "svg", "pdf"):
+            yield ["pytorch", "t.json", "--inference_phase_analysis", "--enable_kernel_summary", "--generate_plots", "--plot_format", form,
+                   "--plot_dpi", "20", "--output_xlsx_path", "out/r.xlsx"]
+        for method in ("auto", "hybrid", "kernel_names", "operation_frequency", "framework_apis", "attention_patterns", "gemm_params", "union"):
             yield ["pytorch", "t.json", "--inference_phase_analysis", "--enable_kernel_summary", "--phase_detection_method", method, *OUT]
 
 
