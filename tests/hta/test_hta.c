@@ -255,6 +255,41 @@ static void the_last_of_several_steps_is_ignored(void **state)
     expect_sheet(steps(3), &all, gt_hta_temporal_breakdown, TEMPORAL "3,4200,400,0,4600,91.3,8.7,0.0\n");
 }
 
+/* The clocks of the ranks in a fused trace may differ: all of rank 1 is after the last step of rank 0. Rank 2
+ * has one step, so it is complete. */
+static void the_last_step_is_that_of_the_rank(void **state)
+{
+    (void)state;
+    trace_text t = new_trace();
+    for (int rank = 0; rank < 3; rank++) {
+        for (int i = 0; i < (rank == 2 ? 1 : 3); i++) {
+            int start = 100000 * rank + 1000 * i, id = 10 * rank + i;
+            char args[64], name[32];
+            snprintf(args, sizeof args, "\"correlation\":%d,\"rank\":%d", id, rank);
+            snprintf(name, sizeof name, "ProfilerStep#%d", 7 + i);
+            host(&t, "user_annotation", name, start, 900, args);
+            host(&t, "cuda_runtime", "hipLaunchKernel", start + 100, 5, args);
+            add_event(&t,
+                      "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":%d,\"tid\":7,\"ts\":%d,"
+                      "\"dur\":%d,\"args\":{\"stream\":7,\"device\":0,%s}}",
+                      rank, start + 500, 100 + 10 * rank, args);
+        }
+    }
+    gt_hta_options options = gt_hta_options_default();
+    gt_pytorch_linked *linked = read_trace(&t, false);
+    gt_extra_sheets sheets;
+    gt_extra_make(&gt_pytorch_view(linked)->events, 0, &options, &sheets);
+    gt_table_list tables = gt_extra_finish(&sheets);
+    expect_csv(
+        tables.items[0],
+        "rank,device,idle_time(us),compute_time(us),non_compute_time(us),kernel_time(us),idle_time_pctg,"
+        "compute_time_pctg,non_compute_time_pctg\n"
+        "0,0,900,200,0,1100,81.82,18.18,0.0\n1,0,890,220,0,1110,80.18,19.82,0.0\n"
+        "2,0,0,120,0,120,0.0,100.0,0.0\n");
+    gt_table_list_free(&tables);
+    gt_pytorch_linked_free(linked);
+}
+
 static void a_trace_without_gpu_events_gives_no_rows(void **state)
 {
     (void)state;
@@ -285,6 +320,7 @@ int main(void)
         cmocka_unit_test(launches_are_found_by_the_ids_of_the_ops),
         cmocka_unit_test(rccl_is_communication),
         cmocka_unit_test(the_last_of_several_steps_is_ignored),
+        cmocka_unit_test(the_last_step_is_that_of_the_rank),
         cmocka_unit_test(a_trace_without_gpu_events_gives_no_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

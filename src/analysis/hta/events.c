@@ -3,8 +3,8 @@
  * A GPU event is a kernel, a copy or a memset, as its category says. Host ops may have a stream too
  * (torch.compile writes one for its Triton ops), so a stream tells nothing. Its launch is the call with the
  * same correlation id, or external id in traces linked by these, that can launch it. Types are those of
- * gpu_timeline. If the trace has several profiler steps, GPU events launched in the last one are ignored,
- * because that step is often incomplete.
+ * gpu_timeline. If the trace has several profiler steps, GPU events launched in the last one of their rank
+ * are ignored, because that step is often incomplete.
  *
  * With hta_times, times and types are those of HolisticTraceAnalysis; see gt_hta_options. */
 #include "analysis/hta/hta.h"
@@ -85,6 +85,7 @@ typedef struct source {
     int64_t *ids;     /* by row: what calls and their GPU events share */
     uint32_t *stream; /* by row: JSON */
     uint8_t *types;   /* by name: 1 + gt_hta_type of kernels and memsets; 0: not computed yet */
+    int64_t *ranks;   /* by row; NULL: the trace is one rank's */
     bool hta_times;
     bool rounds; /* to whole microseconds */
 } source;
@@ -146,28 +147,86 @@ static bool is_step(gt_str name)
     return at < name.len && name.bytes[at] >= '0' && name.bytes[at] <= '9';
 }
 
-/* When the last of several steps began on the host; infinity if there is at most one. A step may also have an
- * annotation on the GPU, which begins later. */
-static double last_step_start(const source *s)
+static bool is_step_row(const source *s, size_t row)
 {
+    return s->trace->kind[row] == GT_KIND_ANNOTATION && counts(s, row) &&
+           is_step(gt_event_name(s->trace, (uint32_t)row));
+}
+
+/* By row, if the trace holds several ranks (`gputally fuse`), whose clocks may differ: then all GPU events,
+ * calls and steps have a rank. Else NULL. */
+static int64_t *find_ranks(const source *s)
+{
+    int64_t *ranks = gt_store_ints(s->trace->store, GT_EVENT_RANK);
+    for (size_t row = 0; row < s->trace->recorded; row++) {
+        uint8_t kind = s->trace->kind[row];
+        if (ranks[row] != GT_EVENT_NONE) continue;
+        if (!gt_kind_is_gpu(kind) && kind != GT_KIND_RUNTIME && kind != GT_KIND_DRIVER &&
+            !is_step_row(s, row))
+            continue;
+        gt_free(ranks);
+        return NULL;
+    }
+    return ranks;
+}
+
+static int64_t rank_of(const source *s, size_t row)
+{
+    return s->ranks ? s->ranks[row] : GT_EVENT_NONE;
+}
+
+/* When the last of several steps began on the host, per rank. {0}: all steps are included. */
+typedef struct last_steps {
+    gt_map places;     /* from a rank to an index into starts */
+    double *starts_us; /* infinity if there is only one step */
+    size_t count, capacity;
+} last_steps;
+
+/* A step may also have an annotation on the GPU, which begins later. */
+static last_steps find_last_steps(const source *s)
+{
+    typedef struct step {
+        int64_t rank;
+        double start_us;
+    } step;
+    last_steps last = {0};
     gt_map places = {0};
-    double *starts = NULL, last = -INFINITY;
+    step *steps = NULL;
     size_t count = 0, capacity = 0;
     for (size_t row = 0; row < s->trace->recorded; row++) {
-        if (s->trace->kind[row] != GT_KIND_ANNOTATION || !counts(s, row)) continue;
-        if (!is_step(gt_event_name(s->trace, (uint32_t)row))) continue;
+        if (!is_step_row(s, row)) continue;
         double start_us = span_of(s, row).start_us;
-        uint32_t *place = gt_map_put(&places, s->trace->name[row], 0);
+        uint32_t *place = gt_map_put(&places, s->trace->name[row], (uint64_t)rank_of(s, row));
         if (*place == GT_MAP_NONE) {
             *place = (uint32_t)count;
-            GT_PUSH(starts, count, capacity, start_us);
+            GT_PUSH(steps, count, capacity, ((step){rank_of(s, row), start_us}));
         }
-        starts[*place] = fmin(starts[*place], start_us);
+        steps[*place].start_us = fmin(steps[*place].start_us, start_us);
     }
-    for (size_t i = 0; i < count; i++) last = fmax(last, starts[i]);
+    double *greatest = gt_alloc(count * sizeof *greatest); /* by index into starts */
+    for (size_t i = 0; i < count; i++) {
+        uint32_t *place = gt_map_put(&last.places, (uint64_t)steps[i].rank, 0);
+        if (*place == GT_MAP_NONE) {
+            *place = (uint32_t)last.count;
+            greatest[last.count] = steps[i].start_us;
+            GT_PUSH(last.starts_us, last.count, last.capacity, INFINITY);
+        } else {
+            last.starts_us[*place] = greatest[*place] = fmax(greatest[*place], steps[i].start_us);
+        }
+    }
+    gt_free(greatest);
     gt_map_free(&places);
-    gt_free(starts);
-    return count >= 2 ? last : INFINITY;
+    gt_free(steps);
+    return last;
+}
+
+/* When the last step of the event's rank began; infinity if all its steps are included. */
+static double last_step_start(const last_steps *last, const source *s, size_t row)
+{
+    if (!last->count) return INFINITY;
+    if (!s->ranks) return last->starts_us[0];
+    uint32_t place = gt_map_get(&last->places, (uint64_t)s->ranks[row], 0);
+    return place == GT_MAP_NONE ? INFINITY : last->starts_us[place];
 }
 
 /* ---- launches ---- */
@@ -189,8 +248,8 @@ static int64_t *find_ids(const gt_event_view *trace, bool hta_times)
 
 typedef struct launches {
     gt_launch_calls calls; /* by id */
-    double before_us;  /* host events must start before this; infinity: all are used, and GPU events without a
-                          launch too */
+    last_steps last;   /* host events must start before it. If it is infinity, GPU events without a launch are
+                          used too */
     gt_hta_span range; /* of all events used */
 } launches;
 
@@ -202,12 +261,12 @@ static void widen(gt_hta_span *range, gt_hta_span by)
 
 static void find_launches(launches *l, const source *s, bool include_last_step)
 {
-    *l = (launches){.before_us = include_last_step ? INFINITY : last_step_start(s),
-                    .range = {INFINITY, -INFINITY, 0}};
+    *l = (launches){.range = {INFINITY, -INFINITY, 0}};
+    if (!include_last_step) l->last = find_last_steps(s);
     for (size_t row = 0; row < s->trace->recorded; row++) {
         if (!counts(s, row) || is_gpu_event(s, row)) continue;
         gt_hta_span span = span_of(s, row);
-        if (!(span.start_us < l->before_us)) continue;
+        if (!(span.start_us < last_step_start(&l->last, s, row))) continue;
         widen(&l->range, span);
         uint8_t kind = s->trace->kind[row];
         if ((kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER) && s->ids[row] != GT_EVENT_NONE)
@@ -256,20 +315,24 @@ gt_hta_events gt_hta_events_find(const gt_event_view *trace, const gt_hta_option
     s.types = gt_alloc_zero(gt_interner_count(trace->strings), sizeof *s.types);
     s.rounds = has_fractions(&s, &all_integers) && options->hta_times;
     events.whole = s.rounds || all_integers;
+    if (!options->hta_times) s.ranks = find_ranks(&s);
     launches l;
     find_launches(&l, &s, options->include_last_step);
-    events.without_last_step = l.before_us < INFINITY;
+    for (size_t i = 0; i < l.last.count; i++) events.without_last_step |= l.last.starts_us[i] < INFINITY;
     for (size_t row = 0; row < trace->recorded; row++) {
         if (!counts(&s, row) || !is_gpu_event(&s, row)) continue;
         uint32_t launch = launch_of(&l, &s, row);
-        if (launch == GT_NO_EVENT && events.without_last_step) continue;
+        if (launch == GT_NO_EVENT && last_step_start(&l.last, &s, row) < INFINITY) continue;
         gt_hta_kernel kernel = kernel_of(&s, row, launch);
         widen(&l.range, kernel.at);
         GT_PUSH(events.kernels, events.count, capacity, kernel);
     }
     if (l.range.end_us > l.range.start_us) events.span_us = l.range.end_us - l.range.start_us;
     gt_launch_calls_free(&l.calls);
+    gt_map_free(&l.last.places);
+    gt_free(l.last.starts_us);
     gt_free(s.ids);
+    gt_free(s.ranks);
     gt_free(s.stream);
     gt_free(s.types);
     return events;
