@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "cli/earlier_sheets.h"
 #include "cli/journal.h"
+#include "model/arch.h"
 #include "os/paths.h"
 #include "output/file.h"
 
@@ -56,9 +57,9 @@ static const gt_option short_kernel_options[] = {
     {"short_kernel_study", GT_OPTION_FLAG, NULL, NULL,
      "add the sheets short_kernels_summary and short_kernel_histogram"},
     {"short_kernel_threshold_us", GT_OPTION_INT, "N", "10",
-     "treat kernels shorter than N microseconds as short"},
+     "treat kernels shorter than N microseconds as short", .minimum = "0"},
     {"short_kernel_histogram_bins", GT_OPTION_INT, "N", "100",
-     "set the number of bins of short_kernel_histogram"},
+     "set the number of bins of short_kernel_histogram", .minimum = "1"},
 };
 
 static const gt_option extra_sheets_options[] = {
@@ -107,8 +108,10 @@ static const gt_option extra_options[] = {
      "comm_comp_overlap, "
      "idle_time_breakdown, idle_interval_stats, queue_length_summary, launch_stats_summary"},
     {"extra_kernel_delay_us", GT_OPTION_INT, "N", "30",
-     "count gaps shorter than N microseconds between kernels launched in time as kernel_wait"},
-    {"extra_max_queue_length", GT_OPTION_INT, "N", "1024", "treat a queue of N launches as full"},
+     "count gaps shorter than N microseconds between kernels launched in time as kernel_wait",
+     .minimum = "0"},
+    {"extra_max_queue_length", GT_OPTION_INT, "N", "1024", "treat a queue of N launches as full",
+     .minimum = "1"},
     {"extra_last_step", GT_OPTION_FLAG, NULL, NULL,
      "include the last of several profiler steps, which is often incomplete"},
     {"extra_hta_times", GT_OPTION_FLAG, NULL, NULL,
@@ -176,9 +179,13 @@ gt_comm_kernels *gt_communication_wanted(const gt_arguments *arguments)
 
 gt_exit gt_gpu_options_check(const gt_call *call)
 {
-    if (!gt_arguments_string(&call->arguments, "gpu_arch_json_path") ||
-        !gt_arguments_string(&call->arguments, "gpu_arch_platform"))
-        return GT_EXIT_DONE;
+    const char *gpu = gt_arguments_string(&call->arguments, "gpu_arch_platform");
+    gt_error error;
+    if (!gpu) return GT_EXIT_DONE;
+    if (!gt_arguments_string(&call->arguments, "gpu_arch_json_path")) {
+        if (call->by_old_name || gt_gpu_arch_find(gpu, &error)) return GT_EXIT_DONE;
+        return gt_usage_error(call->program, "argument --gpu_arch_platform: %s", error.text);
+    }
     return gt_usage_error(call->program,
                           "argument --gpu_arch_platform: not allowed with argument --gpu_arch_json_path");
 }

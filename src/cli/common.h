@@ -56,7 +56,8 @@ extern const gt_option_group gt_extra_group;
 /* Whether these sheets are requested; sets their options. */
 bool gt_extra_wanted(const gt_arguments *arguments, gt_hta_options *options);
 
-/* Prints a usage error and returns GT_EXIT_USAGE if a GPU is named in two ways. */
+/* Prints a usage error and returns GT_EXIT_USAGE if a GPU is named in two ways or, except under an old name,
+ * is unknown. */
 gt_exit gt_gpu_options_check(const gt_call *call);
 
 /* ---- destinations: the requested documents and their names ---- */

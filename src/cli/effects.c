@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "os/paths.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -140,6 +141,24 @@ bool gt_check_endings(const gt_call *call, gt_error *error)
             if (option->ending[0] == '!' && is_listed(path, option->ending + 1))
                 return gt_fail(error, "argument --%s: %.300s: not the name of an SQLite database; use .db",
                                option->name, path);
+        }
+    return true;
+}
+
+/* ---- numbers ---- */
+
+bool gt_check_minimums(const gt_call *call, gt_error *error)
+{
+    const gt_option_group *const *groups = call->arguments.syntax->groups;
+    size_t index = 0;
+    if (call->by_old_name) return true;
+    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && groups[g]; g++)
+        for (size_t i = 0; i < groups[g]->count; i++, index++) {
+            const gt_option *option = &groups[g]->options[i];
+            const gt_option_value *value = &call->arguments.values[index];
+            if (!option->minimum || !value->given || value->number >= atoll(option->minimum)) continue;
+            return gt_fail(error, "argument --%s: must be at least %s, got %" PRId64, option->name,
+                           option->minimum, value->number);
         }
     return true;
 }

@@ -33,7 +33,7 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
         print_version();
     else if (call.arguments.help)
         gt_help_command(stdout, gt_terminal_for(stdout).width, command, program);
-    else if (!gt_check_endings(&call, &error))
+    else if (!gt_check_endings(&call, &error) || !gt_check_minimums(&call, &error))
         status = gt_usage_error(program, "%s", error.text);
     else {
         status = command->run(&call);
@@ -122,6 +122,11 @@ static gt_exit run_gputally(int argc, char **argv)
         gt_manual_print(stdout);
         return GT_EXIT_DONE;
     }
+    if (wants_help && argc > 2 && asks_for_version(argv[2])) {
+        print_version();
+        return GT_EXIT_DONE;
+    }
+    if (wants_help && argc > 2 && asks_for_help(argv[2])) argc = 2;
     if (wants_help && argc > 2)
         return run_named(argv[2], argc > 3 ? 2 : 1, (char *[]){(char[]){"--help"}, argv[argc > 3 ? 3 : 2]});
     if (wants_help) {

@@ -29,6 +29,7 @@ typedef struct gt_option {
     const char *needs;   /* what it needs to have an effect, as in cli/effects.c; NULL: nothing */
     const char *unused;  /* why it never has an effect: help does not show it; NULL: it has */
     const char *ending;  /* what a file name must end in: ".xlsx"; must not: "!.csv,.json"; NULL: any */
+    const char *minimum; /* the smallest valid number; not checked under an old name; NULL: none */
 } gt_option;
 
 typedef struct gt_option_group {

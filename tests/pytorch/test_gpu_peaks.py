@@ -91,7 +91,7 @@ def test_sets_and_names_that_do_not_exist(binary):
     done = make_report(binary, "report", "--gpu_peaks", "achievable", gpu="H100")[1]
     assert done.code == 1 and "no achievable rates are known for H100" in done.stderr, done
     done = make_report(binary, "report", gpu="MI1")[1]
-    assert done.code == 1 and "unknown GPU 'MI1'; known GPUs: A10, A100, " in done.stderr, done
+    assert done.code == 2 and "argument --gpu_arch_platform: unknown GPU 'MI1'; known GPUs: A10, A100, " in done.stderr, done
 
 
 if __name__ == "__main__":

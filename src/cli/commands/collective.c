@@ -316,8 +316,9 @@ gt_exit gt_cmd_collective(const gt_call *call)
     gt_rank_search search;
     gt_collective_options options;
     gt_rank_files files = {0};
-    bool made = read_options(call, &search, &options, &error) &&
-                gt_rank_files_find(&files, &search, &error) &&
+    bool valid = read_options(call, &search, &options, &error);
+    if (!valid && !call->by_old_name) return gt_usage_error(call->program, "%s", error.text);
+    bool made = valid && gt_rank_files_find(&files, &search, &error) &&
                 report_as_asked(call, &files, &options, &read, &error);
     gt_rank_files_free(&files);
     if (made) return GT_EXIT_DONE;

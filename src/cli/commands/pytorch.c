@@ -39,7 +39,8 @@ static const gt_option pytorch_sheets_options[] = {
     {"enable_pseudo_ops", GT_OPTION_FLAG, NULL, NULL,
      "recognise fused ops of inference frameworks by their kernel names"},
     {"micro_idle_thresh_us", GT_OPTION_INT, "N", NULL,
-     "split idle_time into micro_idle_time (gaps shorter than N microseconds) and macro_idle_time"},
+     "split idle_time into micro_idle_time (gaps shorter than N microseconds) and macro_idle_time",
+     .minimum = "0"},
     {"legacy_sheet_names", GT_OPTION_FLAG, NULL, NULL,
      "use the old names of three sheets: ops_all, short_kernels_histogram, short_kernels_all_details"},
 };
