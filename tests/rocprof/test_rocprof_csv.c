@@ -39,7 +39,7 @@ static gt_rocprof *read_text(const char *text, size_t block, bool strict, gt_err
     gt_csv_source source = {.process = gt_rocprof_add_process(writers.run, (gt_rocprof_process){0}),
                             .kernels_from_counters = true};
     bool read = gt_rocprof_csv_read(&writers, stream, &source, &options, error);
-    gt_map_free(&source.processes);
+    gt_csv_source_free(&source);
     gt_rocprof_write_end(&writers);
     gt_stream_close(stream);
     if (read) return writers.run;

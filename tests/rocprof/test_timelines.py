@@ -8,6 +8,7 @@ Timestamps are those of a clock that counts from 1970: as a double in microsecon
 import argparse
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -149,6 +150,36 @@ def write_process(process, prefix, kind):
         generate_run.HOST = host
 
 
+def check_type_relative(t):
+    """With --agent-index type-relative, agents are "GPU 1" and "CPU 0"; their list may be in any order."""
+    name = "type-relative"
+    if t.only not in name:
+        return
+    gpus = [(2, 5), (5, 9)]
+    folder = write(make_run(2, 30, 7, gpus), os.path.join(t.folder, name), "csv")
+    raw = raw_times.read(folder)
+    for root, _, files in os.walk(folder):
+        for file in files:
+            rename_agents(os.path.join(root, file))
+    sheets, _ = t.sheets(name, folder, "--kernel_details")
+    t.tally.add(f"{name}: gpu_timeline_by_device", timeline_problems(
+        ["device", "type", "time ms", "percent"], sheets.get("gpu_timeline_by_device", ([], [])),
+        cells(raw_times.by_device(raw), raw_times.total_ns(raw))))
+    heads, rows = sheets["kernel_details"]
+    t.equal(f"{name}: agent_id", {"2", "5", "9"}, {row[heads.index("agent_id")] for row in rows})
+
+
+def rename_agents(path):
+    """In the list of agents only the order of rows changes."""
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().splitlines(keepends=True)
+    if path.endswith("_agent_info.csv"):
+        lines[1:] = reversed(lines[1:])
+    lines = [re.sub(r"\bAgent (\d+)", lambda m: f"CPU {m[1]}" if int(m[1]) < 2 else f"GPU {int(m[1]) - 2}", line) for line in lines]
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(lines)
+
+
 def check_not_written(t):
     """One GPU, no extra sheets, no kernels: no sheet."""
     for name, gpus, options in (("one GPU", [(4,)], ()), ("no extra sheets", [(2, 3)], ("--no_extra_sheets",))):
@@ -168,7 +199,7 @@ def main():
     folder = options.keep or tempfile.mkdtemp(prefix="gputally-timelines-")
     test = Test(options, folder)
     try:
-        for part in (check_exact, check_devices, check_not_written):
+        for part in (check_exact, check_devices, check_type_relative, check_not_written):
             part(test)
     finally:
         if not options.keep:

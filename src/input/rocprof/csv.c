@@ -150,6 +150,48 @@ static int64_t find_kernel(csv_row *r)
     return known->kernel_id = gt_kernel_names_add(r->run, known->text, use);
 }
 
+/* ---- agents ---- */
+
+void gt_csv_source_free(gt_csv_source *source)
+{
+    gt_map_free(&source->processes);
+    gt_free(source->cpus.nodes);
+    gt_free(source->gpus.nodes);
+}
+
+/* NULL for other types. */
+static gt_csv_agents *agents_of_type(gt_csv_source *source, gt_str type)
+{
+    return gt_str_equals(type, "GPU") ? &source->gpus : gt_str_equals(type, "CPU") ? &source->cpus : NULL;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void sort_agents(gt_csv_agents *agents)
+{
+    size_t kept = 0;
+    if (agents->count) qsort(agents->nodes, agents->count, sizeof *agents->nodes, by_value);
+    for (size_t i = 0; i < agents->count; i++)
+        if (!kept || agents->nodes[kept - 1] != agents->nodes[i]) agents->nodes[kept++] = agents->nodes[i];
+    agents->count = kept;
+    agents->is_sorted = true;
+}
+
+/* From the number in a label to the Logical_Node_Id: "Agent 3" has it, but "GPU 1", as rocprofv3 writes with
+ * --agent-index type-relative, is the second GPU. Without a list of agents it stays 1. */
+static int64_t agent_node(gt_csv_source *source, gt_str label, int64_t number)
+{
+    if (label.len < 3 || (label.bytes[0] != 'G' && label.bytes[0] != 'C')) return number;
+    gt_csv_agents *agents = agents_of_type(source, (gt_str){label.bytes, 3});
+    if (!agents) return number;
+    if (!agents->is_sorted) sort_agents(agents);
+    return number >= 0 && (uint64_t)number < agents->count ? agents->nodes[number] : number;
+}
+
 /* ---- records: one add_ function per kind of file ---- */
 
 static void set(csv_row *r, int slot, int64_t value)
@@ -226,10 +268,17 @@ static void add_copy(csv_row *r)
 
 static void add_agent(csv_row *r)
 {
+    bool has_node = r->present >> GT_AGENT_LOGICAL_NODE_ID & 1, has_type = r->present >> GT_AGENT_TYPE & 1;
+    int64_t node = has_node ? r->cells[GT_AGENT_LOGICAL_NODE_ID].integer : 0;
+    gt_str type =
+        gt_interner_get(r->run->strings, has_type ? (uint32_t)r->cells[GT_AGENT_TYPE].text : GT_STR_NONE);
+    gt_csv_agents *same_type = agents_of_type(r->source, type);
+    if (has_node && same_type) {
+        GT_PUSH(same_type->nodes, same_type->count, same_type->capacity, node);
+        same_type->is_sorted = false;
+    }
     if (!r->writers->agents) return;
-    /* Other files refer to agents by this number ("Agent 3"). */
-    set(r, GT_AGENT_ID,
-        r->present >> GT_AGENT_LOGICAL_NODE_ID & 1 ? r->cells[GT_AGENT_LOGICAL_NODE_ID].integer : 0);
+    set(r, GT_AGENT_ID, node); /* other files refer to agents by this number ("Agent 3") */
     set(r, GT_AGENT_PROCESS, r->source->process);
     gt_store_writer_add(r->writers->agents, columns_of(r, GT_AGENT_COLUMNS), r->cells);
 }
@@ -375,7 +424,7 @@ static bool set_field(csv_row *r, size_t column, gt_str text)
         break;
     case GT_CSV_AGENT:
         if (!to_trailing_int(text, &integer)) return bad_field(r, column, text, "the number of an agent");
-        r->cells[s->slot].integer = integer;
+        r->cells[s->slot].integer = agent_node(r->source, text, integer);
         break;
     case GT_CSV_REAL:
         if (!to_real(text, &r->cells[s->slot].time)) return bad_field(r, column, text, "a number");

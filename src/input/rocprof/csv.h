@@ -85,7 +85,7 @@ enum { GT_CSV_MAX_FIELDS = 512 };
 typedef enum gt_csv_field {
     GT_CSV_SKIP,
     GT_CSV_INT,
-    GT_CSV_AGENT, /* "Agent 3", "GPU 0" or 3: the number at the end */
+    GT_CSV_AGENT, /* "Agent 3", "GPU 0" or 3: a Logical_Node_Id */
     GT_CSV_REAL,
     GT_CSV_STRING,   /* a view into the row */
     GT_CSV_INTERNED, /* a string that is stored as it is */

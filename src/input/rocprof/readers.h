@@ -46,13 +46,23 @@ gt_csv_kind gt_rocprof_csv_kind(gt_str first_block);
 /* For messages: "kernel trace". */
 const char *gt_rocprof_csv_kind_name(gt_csv_kind kind);
 
+/* The agents of one type in a list of agents. */
+typedef struct gt_csv_agents {
+    int64_t *nodes; /* Logical_Node_Id; ascending and without repetitions if is_sorted */
+    size_t count, capacity;
+    bool is_sorted;
+} gt_csv_agents;
+
+/* The files of one process; its list of agents is read before the others. */
 typedef struct gt_csv_source {
     int64_t process;            /* index in the run */
-    gt_map processes;           /* (pid, guid) to process, of all files of the source; the caller frees it */
+    gt_map processes;           /* (pid, guid) to process, of all files of the source */
     bool is_named;              /* a row had the pid or guid of `process` */
     bool kernels_from_counters; /* also make dispatches of the counters' rows: for runs without a kernel trace
                                  */
+    gt_csv_agents cpus, gpus;
 } gt_csv_source;
+void gt_csv_source_free(gt_csv_source *source);
 /* Reads one file of a process into the run. Counters are read only if they are wanted or
  * kernels_from_counters is set. */
 bool gt_rocprof_csv_read(gt_rocprof_writers *writers, gt_stream *stream, gt_csv_source *source,

@@ -86,7 +86,7 @@ static gt_rocprof *read_csv(gt_stream *stream, const gt_read_options *options, g
     gt_csv_source source = {.process = gt_rocprof_add_process(writers.run, (gt_rocprof_process){0}),
                             .kernels_from_counters = true};
     bool read = gt_rocprof_csv_read(&writers, stream, &source, options, error);
-    gt_map_free(&source.processes);
+    gt_csv_source_free(&source);
     return finish(&writers, read);
 }
 
@@ -148,7 +148,7 @@ static bool read_csv_group(gt_rocprof_writers *writers, const gt_rocprof_file_gr
         read = stream && gt_rocprof_csv_read(writers, stream, &source, options, error);
         gt_stream_close(stream);
     }
-    gt_map_free(&source.processes);
+    gt_csv_source_free(&source);
     return read;
 }
 
