@@ -27,6 +27,12 @@ class Run:
     def __init__(self):
         self.kernels, self.copies, self.windows = [], [], {}  # windows: pid -> (init, fini)
 
+    def of_host(self, host):
+        mine = Run()
+        mine.kernels, mine.copies = ([s for s in spans if s.host == host] for spans in (self.kernels, self.copies))
+        mine.windows = {s.pid: self.windows[s.pid] for s in mine.kernels + mine.copies if s.pid in self.windows}
+        return mine
+
 
 def last_number(text):
     return int(re.search(r"\d+$", str(text)).group())
@@ -153,11 +159,11 @@ def gpu_timeline(run):
 
 
 def by_device(run):
-    """Devices in order of host and node; the host is a column if there are several."""
-    total, rows = total_ns(run), []
+    """Devices in order of host and node; the host is a column if there are several. Hosts have clocks of their own."""
+    rows = []
     devices = sorted({(s.host, gpu) for s in run.kernels + run.copies for gpu in s.gpus})
     for host, gpu in devices:
         mine = lambda spans: [s for s in spans if s.host == host and gpu in s.gpus]
         name = [gpu, host] if len({h for h, _ in devices}) > 1 else [gpu]
-        rows += [[*name, *row] for row in timeline(mine(run.kernels), mine(run.copies), total)]
+        rows += [[*name, *row] for row in timeline(mine(run.kernels), mine(run.copies), total_ns(run.of_host(host)))]
     return rows

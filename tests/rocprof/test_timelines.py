@@ -35,9 +35,13 @@ class Test:
         self.tally.add(name, [] if expected == got else [f"expected {expected!r}, got {got!r}"])
 
 
-def cells(rows, total):
+def cells(rows):
     """Rows of [..., type, ns] as those of a sheet. Times are exact to the last bit, percentages to the last but one."""
-    return [[*row[:-1], row[-1] / 1e6, Fraction(100 * row[-1], total)] for row in rows]
+    made, total = [], 0
+    for row in rows:
+        total = row[-1] if row[-2] == "total_time" else total
+        made.append([*row[:-1], row[-1] / 1e6, Fraction(100 * row[-1], total)])
+    return made
 
 
 def timeline_problems(headings, sheet, expected):
@@ -85,7 +89,7 @@ def check_exact(t):
             raw = raw_times.read(folder)
             sheets, _ = t.sheets(name, folder)
             t.tally.add(f"{name}: gpu_timeline", timeline_problems(
-                ["type", "time ms", "percent"], sheets["gpu_timeline"], cells(raw_times.gpu_timeline(raw), raw_times.total_ns(raw))))
+                ["type", "time ms", "percent"], sheets["gpu_timeline"], cells(raw_times.gpu_timeline(raw))))
             if processes > 1:
                 check_processes(t, name, raw, sheets["process_summary"])
 
@@ -125,9 +129,9 @@ def check_hosts(t, name, kind, gpus, hosts):
     sheets, done = t.sheets(name, folder)
     heads = ["device", *(["hostname"] if hosts > 1 else []), "type", "time ms", "percent"]
     t.tally.add(f"{name}: gpu_timeline_by_device", timeline_problems(
-        heads, sheets.get("gpu_timeline_by_device", ([], [])), cells(raw_times.by_device(raw), raw_times.total_ns(raw))))
+        heads, sheets.get("gpu_timeline_by_device", ([], [])), cells(raw_times.by_device(raw))))
     t.tally.add(f"{name}: gpu_timeline", timeline_problems(
-        heads[-3:], sheets["gpu_timeline"], cells(raw_times.gpu_timeline(raw), raw_times.total_ns(raw))))
+        heads[-3:], sheets["gpu_timeline"], cells(raw_times.gpu_timeline(raw))))
     count = len({(s.host, g) for s in raw.kernels for g in s.gpus})
     t.equal(f"{name}: summary", True, f"GPU timeline of {count} devices together" in done.stdout
             and "GPU timeline by device" in done.stdout)
@@ -150,6 +154,34 @@ def write_process(process, prefix, kind):
         generate_run.HOST = host
 
 
+def check_clocks(t):
+    """Two hosts with clocks that count from different times: each device has the time of its own host."""
+    for kind in FORMATS:
+        for label, shift in (("far apart", 85 * 86400 * 10**9), ("overlapping", 50_000)):
+            name = f"clocks {kind}, {label}"
+            if t.only not in name:
+                continue
+            folder, run = os.path.join(t.folder, name, "run"), make_run(4, 30, 11, [(2,), (3,)] * 2)
+            for i, process in enumerate(run):
+                shift_times(process, shift if i > 1 else 0)
+                write_process(process, os.path.join(folder, f"node-{i // 2}", str(process.pid)), kind)
+            raw = raw_times.read(folder)
+            sheets, done = t.sheets(name, folder)
+            t.tally.add(f"{name}: gpu_timeline_by_device", timeline_problems(
+                ["device", "hostname", "type", "time ms", "percent"], sheets.get("gpu_timeline_by_device", ([], [])),
+                cells(raw_times.by_device(raw))))
+            t.tally.add(f"{name}: gpu_timeline", timeline_problems(
+                ["type", "time ms", "percent"], sheets["gpu_timeline"], cells(raw_times.gpu_timeline(raw))))
+            t.equal(f"{name}: warning", label == "far apart", "clocks of different hosts are not comparable" in done.stderr)
+
+
+def shift_times(process, by):
+    later = lambda record: record._replace(start=record.start + by, end=record.end + by)
+    process.dispatches, process.copies = [later(d) for d in process.dispatches], [later(c) for c in process.copies]
+    process.calls = [later(c) for c in process.calls]
+    process.init, process.fini = process.init + by, process.fini + by
+
+
 def check_type_relative(t):
     """With --agent-index type-relative, agents are "GPU 1" and "CPU 0"; their list may be in any order."""
     name = "type-relative"
@@ -164,7 +196,7 @@ def check_type_relative(t):
     sheets, _ = t.sheets(name, folder, "--kernel_details")
     t.tally.add(f"{name}: gpu_timeline_by_device", timeline_problems(
         ["device", "type", "time ms", "percent"], sheets.get("gpu_timeline_by_device", ([], [])),
-        cells(raw_times.by_device(raw), raw_times.total_ns(raw))))
+        cells(raw_times.by_device(raw))))
     heads, rows = sheets["kernel_details"]
     t.equal(f"{name}: agent_id", {"2", "5", "9"}, {row[heads.index("agent_id")] for row in rows})
 
@@ -199,7 +231,7 @@ def main():
     folder = options.keep or tempfile.mkdtemp(prefix="gputally-timelines-")
     test = Test(options, folder)
     try:
-        for part in (check_exact, check_devices, check_type_relative, check_not_written):
+        for part in (check_exact, check_devices, check_clocks, check_type_relative, check_not_written):
             part(test)
     finally:
         if not options.keep:

@@ -120,6 +120,122 @@ static spans spans_of(const gt_store *events, size_t start_column, size_t end_co
                    gt_store_count(events)};
 }
 
+/* ---- the time of each host ----
+ *
+ * rocprofv3 records the time since the start of the machine, so times of different hosts cannot be compared.
+ */
+
+/* From the first start to the last end of a host's processes; if not all of them have these times, of their
+ * kernels and copies. */
+typedef struct host_time {
+    uint32_t host;
+    bool is_recorded; /* all its processes have times */
+    int64_t first, last;
+} host_time;
+
+typedef struct host_times {
+    host_time *items;
+    size_t count, capacity;
+    gt_map places; /* host to item */
+} host_times;
+
+static uint32_t host_of(const gt_rocprof *run, int64_t process)
+{
+    bool is_process = process >= 0 && (size_t)process < run->process_count;
+    return is_process ? run->process[process].hostname : run->hostname;
+}
+
+static host_time *time_of_host(host_times *times, uint32_t host)
+{
+    uint32_t *place = gt_map_put(&times->places, host, 0);
+    if (*place == GT_MAP_NONE) {
+        *place = (uint32_t)times->count;
+        GT_PUSH(times->items, times->count, times->capacity, ((host_time){host, true, INT64_MAX, INT64_MIN}));
+    }
+    return &times->items[*place];
+}
+
+static void extend_time(host_time *time, int64_t start, int64_t end)
+{
+    time->first = start < time->first ? start : time->first;
+    time->last = end > time->last ? end : time->last;
+}
+
+static void extend_by_events(host_times *times, const gt_rocprof *run, const gt_store *events,
+                             const size_t columns[3])
+{
+    spans all = spans_of(events, columns[0], columns[1]);
+    int64_t *processes = gt_store_ints(events, columns[2]);
+    for (size_t i = 0; i < all.count; i++) {
+        host_time *time = time_of_host(times, host_of(run, processes[i]));
+        if (!time->is_recorded) extend_time(time, all.starts[i], all.ends[i]);
+    }
+    gt_free(processes);
+    free_spans(&all);
+}
+
+/* No items if the run has only one host, or does not say which process a kernel belongs to. */
+static host_times find_host_times(const gt_rocprof *run)
+{
+    host_times times = {0};
+    bool all_recorded = true, has_process = gt_dispatch_width(run->wanted) > GT_DISPATCH_PROCESS;
+    for (size_t i = 0; i < run->process_count; i++) {
+        const gt_rocprof_process *process = &run->process[i];
+        host_time *time = time_of_host(&times, process->hostname);
+        time->is_recorded = time->is_recorded && process->fini_ns > process->init_ns;
+        all_recorded = all_recorded && time->is_recorded;
+    }
+    if (times.count < 2 || (!all_recorded && !has_process)) {
+        times.count = 0;
+        return times;
+    }
+    for (size_t i = 0; i < run->process_count; i++) {
+        host_time *time = time_of_host(&times, run->process[i].hostname);
+        if (time->is_recorded) extend_time(time, run->process[i].init_ns, run->process[i].fini_ns);
+    }
+    if (!all_recorded) {
+        extend_by_events(&times, run, run->dispatches,
+                         (const size_t[]){GT_DISPATCH_START, GT_DISPATCH_END, GT_DISPATCH_PROCESS});
+        if (run->wanted & GT_WANT_COPY_DETAILS)
+            extend_by_events(&times, run, run->copies,
+                             (const size_t[]){GT_COPY_START, GT_COPY_END, GT_COPY_PROCESS});
+    }
+    return times;
+}
+
+static void free_host_times(host_times *times)
+{
+    gt_free(times->items);
+    gt_map_free(&times->places);
+}
+
+/* The time of a device on this host: that of the run if there is only one host. */
+static wide total_of_host(const host_times *times, const gt_rocprof *run, uint32_t host)
+{
+    uint32_t place = times->count ? gt_map_get(&times->places, host, 0) : GT_MAP_NONE;
+    const host_time *time = place == GT_MAP_NONE ? NULL : &times->items[place];
+    if (!time || time->first > time->last) return (wide)run->fini_ns - run->init_ns;
+    return (wide)time->last - time->first;
+}
+
+/* Hosts of one run work at the same time, so times that do not overlap are those of different clocks. */
+static void warn_of_clocks(const gt_rocprof *run)
+{
+    host_times times = find_host_times(run);
+    int64_t latest_start = INT64_MIN, earliest_end = INT64_MAX;
+    for (size_t i = 0; i < times.count; i++) {
+        const host_time *time = &times.items[i];
+        if (time->first > time->last) continue;
+        latest_start = time->first > latest_start ? time->first : latest_start;
+        earliest_end = time->last < earliest_end ? time->last : earliest_end;
+    }
+    if (latest_start > earliest_end)
+        gt_warn("the times of the %zu hosts do not overlap: clocks of different hosts are not comparable, so "
+                "total_time and idle in %s mean nothing",
+                times.count, GT_SHEET_GPU_TIMELINE.name);
+    free_host_times(&times);
+}
+
 gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run)
 {
     if (!gt_store_count(run->dispatches)) return gt_gpu_timeline_new(run->strings);
@@ -128,6 +244,7 @@ gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run)
     gt_table *timeline = make_timeline(run->strings, &kernels, &copies, (wide)run->fini_ns - run->init_ns);
     free_spans(&kernels);
     free_spans(&copies);
+    warn_of_clocks(run);
     return timeline;
 }
 
@@ -136,8 +253,8 @@ gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run)
  *     device    the GPU's Logical_Node_Id, as in agent_info
  *     hostname  only if the run has GPUs of several hosts
  *
- * and the columns of gpu_timeline, whose total_time is that of the run. A copy belongs to the GPUs at its
- * ends: one between two GPUs counts for both.
+ * and the columns of gpu_timeline, whose total_time is that of the host, or of the run if there is only one
+ * host. A copy belongs to the GPUs at its ends: one between two GPUs counts for both.
  *
  * Records refer to agents by numbers that may differ between processes (JSON), so a GPU is identified by its
  * host and its node id. If the run does not list its agents, the number itself is the node id: it is in the
@@ -194,8 +311,7 @@ static uint32_t device_of(devices *d, int64_t process, int64_t agent)
 {
     const gt_rocprof *run = d->run;
     uint32_t row = agent_row(d, process, agent);
-    bool is_process = process >= 0 && (size_t)process < run->process_count;
-    device found = {is_process ? run->process[process].hostname : run->hostname,
+    device found = {host_of(run, process),
                     row != GT_MAP_NONE && d->nodes[row] != GT_AGENT_ABSENT ? d->nodes[row] : agent};
     uint32_t *place = gt_map_put(&d->places, found.host, (uint64_t)found.node);
     if (*place == GT_MAP_NONE) {
@@ -327,16 +443,19 @@ static gt_table *make_by_device(const devices *d)
         hostname = 1;
         gt_table_move_column(sheet, gt_table_add_column(sheet, GT_COL_HOSTNAME, GT_TYPE_STRING), hostname);
     }
+    host_times times = find_host_times(run);
     uint32_t *order = sort_devices(d);
     for (size_t i = 0; i < d->count; i++) {
         const device *of = &d->items[order[i]];
         spans mine = part_of(&kernels, kernel_begins, order[i]),
               copied = part_of(&copies, copy_begins, order[i]);
-        gt_table *timeline = make_timeline(run->strings, &mine, &copied, (wide)run->fini_ns - run->init_ns);
+        gt_table *timeline =
+            make_timeline(run->strings, &mine, &copied, total_of_host(&times, run, of->host));
         size_t row = gt_gpu_timeline_add_device(sheet, of->node, timeline);
         for (; hostname && row < sheet->row_count; row++) gt_table_set_string(sheet, hostname, row, of->host);
         gt_table_free(timeline);
     }
+    free_host_times(&times);
     gt_free(order);
     gt_free(kernel_begins);
     gt_free(copy_begins);
