@@ -2,7 +2,7 @@
  *
  * Each element of the output (of the input, if transposed) takes 2 |w[1:]| flops; w[1] is already the number
  * of channels of one group. Bytes: input, weight, bias and output once. The backward pass computes the
- * gradients of input, weight and bias. */
+ * gradients of input, weight and bias; gputally model leaves out those that the output mask excludes. */
 #include "base/memory.h"
 #include "model/family.h"
 
@@ -17,8 +17,9 @@ typedef struct convolution {
     gt_value stride, padding, dilation, output_padding;
     gt_value transposed;
     gt_value groups;
-    int spatial;             /* number of spatial dimensions */
-    gt_int output[MAX_RANK]; /* shape: spatial + 2 dims */
+    bool no_input_gradient, no_weight_gradient; /* of the backward pass */
+    int spatial;                                /* number of spatial dimensions */
+    gt_int output[MAX_RANK];                    /* shape: spatial + 2 dims */
 } convolution;
 
 typedef struct variant {
@@ -61,11 +62,15 @@ static void set_backward(gt_reader *r, const convolution *c, bool bias, int size
                                   : GT_PRODUCT(r, c->output[0], output_size(r, c, 2));
     gt_int input_gradient = GT_PRODUCT(r, 2, size_from(r, c->weight, 1), computed);
     gt_int weight_gradient = GT_PRODUCT(r, 2, positions, weight);
-    gt_set_flops(r, GT_SUM(r, input_gradient, weight_gradient, bias ? out : 0));
+    int gradients = !c->no_input_gradient + !c->no_weight_gradient;
+    gt_set_flops(r, GT_SUM(r, c->no_input_gradient ? 0 : input_gradient,
+                           c->no_weight_gradient ? 0 : weight_gradient, bias ? out : 0));
     gt_int bias_bytes = bias ? GT_SUM(r, out, c->output[1]) : 0; /* one byte per element, as in TraceLens */
-    if (r->exact)
-        bias_bytes = GT_PRODUCT(r, size, bias ? c->output[1] : 0); /* the output is counted already */
-    if (size) gt_set_bytes(r, GT_SUM(r, GT_PRODUCT(r, 2, size, GT_SUM(r, in, weight, out)), bias_bytes));
+    if (r->exact) /* the output is counted already, unless it is read for the bias alone */
+        bias_bytes = GT_PRODUCT(r, size, bias ? GT_SUM(r, c->output[1], gradients ? 0 : out) : 0);
+    /* Each gradient reads two of the three and writes the third. */
+    if (size)
+        gt_set_bytes(r, GT_SUM(r, GT_PRODUCT(r, gradients, size, GT_SUM(r, in, weight, out)), bias_bytes));
 }
 
 /* ---- shape of the output ---- */
@@ -164,6 +169,31 @@ static void read_aten(gt_reader *r, convolution *c)
     c->bias = gt_value_bool(r->exact ? gt_has_dims(r, 2) : r->dims->count == 3);
 }
 
+/* The sizes of the bias are a list of integers, not a tensor. PyTorch passes [0] if there is no bias. */
+static bool has_bias_sizes(gt_reader *r)
+{
+    if (gt_has_dims(r, 3)) return true;
+    const gt_value *text = gt_concrete_or_missing(r, 3);
+    if (gt_value_is_empty(text) || gt_value_equals_cstr(text, "None")) return false;
+    gt_value sizes = gt_read_list(r, text);
+    return sizes.count && !(sizes.items[0].type == GT_VALUE_INT && sizes.items[0].integer == 0);
+}
+
+/* Which gradients are computed: of input, weight and bias. An empty list if this is not recorded. */
+static gt_value read_output_mask(gt_reader *r)
+{
+    const gt_value *text = gt_concrete_or_missing(r, 10);
+    if (gt_value_is_empty(text)) return (gt_value){.type = GT_VALUE_LIST};
+    gt_value mask = gt_read_list(r, text);
+    gt_require(r, mask.count == 3);
+    return mask;
+}
+
+static bool is_excluded(const gt_value *mask, int i)
+{
+    return (int)mask->count > i && gt_value_is_empty(&mask->items[i]);
+}
+
 static void read_aten_backward(gt_reader *r, convolution *c)
 {
     read_tensors(r, c, 1);
@@ -171,11 +201,10 @@ static void read_aten_backward(gt_reader *r, convolution *c)
     read_window(r, c, 4);
     const gt_value *bias = gt_dims_or_missing(r, 3);
     if (r->exact) {
-        /* The sizes of the bias are a list of integers, not a tensor. */
-        const gt_value *sizes = gt_concrete_or_missing(r, 3);
-        bool absent = gt_value_is_empty(sizes) || gt_value_equals_cstr(sizes, "None") ||
-                      gt_value_equals_cstr(sizes, "[]");
-        c->bias = gt_value_bool(gt_has_dims(r, 3) || !absent);
+        const gt_value mask = read_output_mask(r);
+        c->no_input_gradient = is_excluded(&mask, 0);
+        c->no_weight_gradient = is_excluded(&mask, 1);
+        c->bias = gt_value_bool(has_bias_sizes(r) && !is_excluded(&mask, 2));
         return;
     }
     c->bias = bias->type == GT_VALUE_MISSING ? gt_value_bool(false)
