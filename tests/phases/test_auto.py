@@ -415,6 +415,23 @@ def check_guesses(binary, folder):
     return problems + ([] if evidence == {"guess by --decode_threshold"} else [f"evidence of ops {evidence}"])
 
 
+def check_absurd_sizes(binary, folder):
+    """Sizes and products of sizes that fit no integer."""
+    huge = 2 ** 63 - 1
+
+    def passes(server):
+        def ids():
+            server.op("aten::embedding", "embed_kernel", 2, [[100, 64], [huge, huge]], types=["c10::BFloat16", "long int"])
+        def sizes(rows, columns):
+            return lambda: (server.op("aten::embedding", "embed_kernel", 2),
+                            server.op("aten::mm", "k", 9, [[rows, 64], [64, 64]]), server.op("aten::mm", "k", 2, [[1, 64], [64, columns]]))
+        return [ids, sizes(huge, huge), sizes(5, 2 ** 70), sizes(5, 0), sizes(5, -3), lambda: server.op("aten::mm", "k", 9, [[huge, 64], [64, 64]])]
+
+    problems, found = steps_of(binary, folder, passes)
+    numbers = [number for step in found for number in step[3:] if number]
+    return problems + ([] if numbers and all(int(number) < 9e18 for number in numbers) else [f"numbers {numbers}"])
+
+
 def check_few_queries(binary, folder):
     """Two to ten queries over more keys: a short prompt in a cache of fixed size, or drafts."""
     queries = "query lengths"
@@ -547,7 +564,8 @@ CASES += [harness.Case("annotations of the GPU", lambda binary, folder: check_an
           harness.Case("trace without a host", check_gpu_only), harness.Case("kinds of annotations", check_tiers),
           harness.Case("query lengths", check_queries), harness.Case("short prompt", check_short_prompt),
           harness.Case("rows of logits", check_logits), harness.Case("mixed steps by logits", check_mixed_logits),
-          harness.Case("guesses", check_guesses), harness.Case("few queries", check_few_queries), harness.Case("names", check_names), harness.Case("defaults", check_defaults)]
+          harness.Case("guesses", check_guesses), harness.Case("few queries", check_few_queries),
+          harness.Case("absurd sizes", check_absurd_sizes), harness.Case("names", check_names), harness.Case("defaults", check_defaults)]
 CASES += [harness.Case(f"time for {make.__name__.replace('_', ' ')}", check_growth, make) for make in (same_names, nested_steps, passes)]
 CASES += [harness.Case(name, check_real, name) for name in REAL]
 

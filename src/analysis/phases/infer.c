@@ -32,6 +32,9 @@ enum { LEVELS_MAX = 4 };
 /* Sequences of at most this many queries may be drafts of speculative decoding. */
 static const double DRAFT_QUERIES_MAX = 10;
 
+/* Sizes in a trace may be wrong: this and more is no number of tokens or rows. */
+static const double TOO_LARGE = 9e18;
+
 /* ---- clues ---- */
 
 /* What one op says about its step. */
@@ -269,12 +272,13 @@ static const logits *sliced_logits(const inferred *item)
 static void learn(inference *in, const inferred *item)
 {
     const logits *sliced = sliced_logits(item);
-    if (sliced) *gt_map_put(&in->slicing, (uint64_t)sliced->columns, 0) = 1;
+    if (sliced && sliced->columns > 0) *gt_map_put(&in->slicing, (uint64_t)sliced->columns, 0) = 1;
 }
 
 static bool is_slicing(const inference *in, const logits *one, double rows)
 {
-    return one->rows == rows && gt_map_get(&in->slicing, (uint64_t)one->columns, 0) != GT_MAP_NONE;
+    return one->rows == rows && one->columns > 0 &&
+           gt_map_get(&in->slicing, (uint64_t)one->columns, 0) != GT_MAP_NONE;
 }
 
 /* The step computes logits for each token, though the model computes them only for the last ones. */
@@ -330,12 +334,17 @@ static gt_phase by_size(const gt_phases *p, double rows, double batch)
     return rows > most ? GT_PHASE_PREFILL : GT_PHASE_DECODE;
 }
 
+static int64_t to_count(double number)
+{
+    return number < TOO_LARGE ? (int64_t)number : -1;
+}
+
 static void set_numbers(gt_phase_step *step, double batch, double tokens)
 {
-    if (!isnan(batch)) step->batch_size = (int64_t)batch;
+    if (!isnan(batch)) step->batch_size = to_count(batch);
     if (isnan(tokens) || step->phase == GT_PHASE_MIXED || step->is_mixed) return;
-    step->prefill_tokens = step->phase == GT_PHASE_PREFILL ? (int64_t)tokens : 0;
-    step->decode_tokens = step->phase == GT_PHASE_DECODE ? (int64_t)tokens : 0;
+    step->prefill_tokens = step->phase == GT_PHASE_PREFILL ? to_count(tokens) : 0;
+    step->decode_tokens = step->phase == GT_PHASE_DECODE ? to_count(tokens) : 0;
 }
 
 static void decide(gt_phase_step *step, gt_phase phase, gt_phase_evidence evidence)
@@ -366,7 +375,7 @@ static void judge_sliced(gt_phase_step *step, inferred *item, double requests)
 static void guess(const gt_phases *p, gt_phase_step *step, double rows)
 {
     decide(step, by_size(p, rows, (double)NAN), GT_EVIDENCE_GUESS);
-    step->guess_rows = (int64_t)rows;
+    step->guess_rows = rows < TOO_LARGE ? (int64_t)rows : INT64_MAX;
 }
 
 /* What the steps around it say about a few queries over more keys. */
