@@ -67,6 +67,22 @@ class Passes:
         finally:
             maker.COUNTERS, maker.GPUS = kept
 
+    def write_together(self, folder, per_file):
+        """JSON files with several processes each."""
+        kept = maker.COUNTERS, maker.GPUS
+        maker.GPUS = self.gpus
+        try:
+            for number, (maker.COUNTERS, run) in self.runs.items():
+                place = os.path.join(folder, f"pass_{number}", HOST)
+                os.makedirs(place, exist_ok=True)
+                for at in range(0, len(run), per_file):
+                    documents = [maker.process_json(process) for process in run[at:at + per_file]]
+                    for process, document in zip(run[at:], documents):
+                        add_offset(document, 1000 + process.pid * 31 % 60000)
+                    maker.write_document(documents, os.path.join(place, f"{run[at].pid}_results.json"))
+        finally:
+            maker.COUNTERS, maker.GPUS = kept
+
     def write_process(self, process, prefix, kind, traces):
         if kind == "csv":
             maker.write_csv(process, prefix,

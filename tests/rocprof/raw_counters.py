@@ -79,22 +79,22 @@ READERS = {"_counter_collection.csv": from_csv, "_results.json": from_json, "_re
            "_results.pftrace": from_pftrace}
 
 
-def measurements(folder):
-    """(pass, pid, dispatch, kernel, counter, value) of all files below the folder."""
+def measurements(folder, skip=()):
+    """(pass, pid, dispatch, kernel, counter, value) of all files below the folder but those to skip."""
     for root, _, files in os.walk(folder):
         found = re.search(r"(?:pass|pmc)_(\d+)", root)
         for name in sorted(files):
             for ending, read in READERS.items():
-                if name.endswith(ending):
+                if name.endswith(ending) and os.path.join(root, name) not in skip:
                     for row in read(os.path.join(root, name)):
                         yield (int(found.group(1)) if found else 0, *row)
 
 
-def sheet(folder, rank_of, short_names, by_order=False):
+def sheet(folder, rank_of, short_names, by_order=False, skip=()):
     """{kernel: (Count, {counter: mean})}. `by_order`: the n-th dispatch of a kernel is the same in all passes, whatever its
     id."""
     in_pass = defaultdict(Fraction)
-    for number, pid, dispatch, kernel, counter, value in measurements(folder):
+    for number, pid, dispatch, kernel, counter, value in measurements(folder, skip):
         in_pass[(number, rank_of[(number, pid)], dispatch, short_names[kernel], counter)] += value
     ids = defaultdict(set)
     for number, rank, dispatch, kernel, _ in in_pass:

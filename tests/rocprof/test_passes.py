@@ -130,6 +130,49 @@ def check_user_names(t):
     t.tally.add(f"{name}: no doubt", ["warning"] if "counter pass" in stderr else [])
 
 
+def check_together(t):
+    """JSON files with several processes: all are read, without an option, of one file or more, with or without passes."""
+    for ranks, passes, per_file in ((6, 1, 3), (6, 2, 3), (3, 1, 3), (3, 2, 3), (5, 3, 2)):
+        name = f"{ranks} processes, {per_file} per file, {passes} passes"
+        if not t.wants(name):
+            continue
+        folder = os.path.join(t.folder, name, "run")
+        made = generate_passes.Passes(ranks=ranks, passes=passes)
+        made.write_together(folder, per_file)
+        got, stderr = t.sheet(name, folder)
+        t.compare(f"{name}: counters_by_kernel", got, raw_counters.sheet(folder, made.ranks, SHORT_NAMES))
+        path = os.path.join(t.folder, name, "out", "process_summary.csv")
+        rows = harness.read_csv(path)[1] if os.path.exists(path) else []
+        t.tally.add(f"{name}: process_summary", [] if len(rows) == ranks else [f"{len(rows)} rows"])
+        t.tally.add(f"{name}: no doubt", [stderr] if "counter pass" in stderr else [])
+
+
+def check_unrecognised(t):
+    """A file with a name of rocprofv3 but without its contents is named, and an error with --strict; other files are not."""
+    header = b'"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Disp'
+    cut = b'{\n  "rocprofiler-sdk'
+    for file, data in (("200_results.json", b""), ("201_results.json", cut), ("202_results.db", b""), ("203_results.pftrace", b""),
+                       ("204_kernel_trace.csv", header), ("205_counter_collection.csv", b"\0" * 300), ("results.json", cut),
+                       ("206_results.json.gz", b"\x1f\x8b\x08"), ("rank0_kernel_stats.csv", b"")):
+        name = f"unrecognised {file}"
+        if not t.wants(name):
+            continue
+        folder, passes = t.make(name, "csv", ranks=2, passes=1)
+        damaged = os.path.join(folder, "pass_1", generate_run.HOST, file)
+        for other, text in ((damaged, data), (os.path.join(folder, "notes.json"), b"{}"), (os.path.join(folder, "list.csv"), b"")):
+            with open(other, "wb") as out:
+                out.write(text)
+        got, stderr = t.sheet(name, folder)
+        t.compare(f"{name}: the other files are read", got,
+                  raw_counters.sheet(folder, passes.ranks, SHORT_NAMES, skip={damaged}))
+        lines = [line for line in stderr.splitlines() if "not read" in line]
+        right = len(lines) == 1 and damaged in lines[0] and "warning" in lines[0]
+        t.tally.add(f"{name}: one warning", [] if right else [f"{stderr!r}"])
+        done = harness.run([t.binary, "rocprof", folder, "--strict", "--output_csvs_dir", os.path.join(t.folder, name, "strict")])
+        t.tally.add(f"{name}: an error with --strict",
+                    done.problems() + ([] if done.code == 1 and damaged in done.stderr else [f"exit {done.code}: {done.stderr}"]))
+
+
 def check_convert(t):
     """Converted to one file, the counters are still those of the right dispatches."""
     for to in ("pftrace", "db"):
@@ -168,7 +211,8 @@ def main():
     folder = options.keep or tempfile.mkdtemp(prefix="gputally-passes-")
     test = Test(options, folder)
     try:
-        for part in (check_sizes, check_doubtful, check_beside_trace, check_user_names, check_convert, check_sweep):
+        for part in (check_sizes, check_doubtful, check_beside_trace, check_user_names, check_together, check_unrecognised,
+                     check_convert, check_sweep):
             part(test)
     finally:
         if not options.keep:

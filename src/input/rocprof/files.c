@@ -72,16 +72,24 @@ static size_t stem_length(const char *name)
     return 0;
 }
 
-size_t gt_rocprof_prefix_length(const char *name)
+/* Whether the name has one of the kinds after `*prefix` bytes and "_", or is one. */
+static bool has_kind(const char *name, size_t *prefix)
 {
     size_t len = stem_length(name);
     for (size_t i = 0; i < GT_LENGTH(kinds); i++) {
         if (!ends_with(name, len, kinds[i])) continue;
         size_t rest = len - strlen(kinds[i]);
-        if (rest == 0) return 0;
-        if (name[rest - 1] == '_') return rest - 1;
+        if (rest && name[rest - 1] != '_') continue;
+        *prefix = rest ? rest - 1 : 0;
+        return true;
     }
-    return len;
+    return false;
+}
+
+size_t gt_rocprof_prefix_length(const char *name)
+{
+    size_t prefix;
+    return has_kind(name, &prefix) ? prefix : stem_length(name);
 }
 
 /* ---- search ---- */
@@ -93,14 +101,29 @@ static bool is_rocprof(gt_trace_format format)
     return false;
 }
 
-static gt_trace_format format_of(const char *path)
+/* GT_FORMATS with an error if the file cannot be read. */
+static gt_trace_format format_of(const char *path, gt_error *error)
 {
-    gt_error ignored;
-    gt_trace_format format = GT_FORMAT_UNKNOWN;
-    gt_stream *stream = gt_stream_open(path, &ignored);
-    if (stream && !gt_detect(stream, &format, &ignored)) format = GT_FORMAT_UNKNOWN;
+    gt_trace_format format = GT_FORMATS;
+    gt_stream *stream = gt_stream_open(path, error);
+    if (!stream || !gt_detect(stream, &format, error)) format = GT_FORMATS;
     gt_stream_close(stream);
     return format;
+}
+
+/* Notes a file that is not read although its name is one of rocprofv3's. Traces of other programs may have
+ * such names too. */
+static void note_unrecognised(gt_rocprof_files *files, const char *name, const char *path,
+                              gt_trace_format format, const gt_error *error)
+{
+    size_t prefix;
+    bool is_damaged = format == GT_FORMATS || format == GT_FORMAT_UNKNOWN || format == GT_FORMAT_EMPTY ||
+                      format == GT_FORMAT_OTHER_JSON;
+    if (!is_damaged || !has_kind(name, &prefix)) return;
+    char *problem = format == GT_FORMATS        ? gt_strdup(error->text)
+                    : format == GT_FORMAT_EMPTY ? gt_format("%s: empty file", path)
+                                                : gt_format("%s: damaged, or not of rocprofv3", path);
+    GT_PUSH(files->unrecognised, files->unrecognised_count, files->unrecognised_capacity, problem);
 }
 
 unsigned gt_rocprof_pass_of(const char *folder)
@@ -157,8 +180,10 @@ static gt_rocprof_file_group *group_of(gt_rocprof_files *files, const char *fold
 static void add_file(gt_rocprof_files *files, const char *folder, const char *name, unsigned pass)
 {
     char *path = gt_format("%s/%s", folder, name);
-    gt_trace_format format = format_of(path);
+    gt_error error;
+    gt_trace_format format = format_of(path, &error);
     if (!is_rocprof(format)) {
+        note_unrecognised(files, name, path, format, &error);
         gt_free(path);
         return;
     }
@@ -294,6 +319,8 @@ bool gt_rocprof_files_find(gt_rocprof_files *files, const char *folder, gt_error
 void gt_rocprof_files_free(gt_rocprof_files *files)
 {
     for (size_t g = 0; g < files->count; g++) free_group(&files->groups[g]);
+    for (size_t i = 0; i < files->unrecognised_count; i++) gt_free(files->unrecognised[i]);
+    gt_free(files->unrecognised);
     gt_free(files->groups);
     *files = (gt_rocprof_files){0};
 }

@@ -225,8 +225,7 @@ static bool read_later_pass(gt_rocprof_passes *passes, gt_rocprof_writers *write
                             const gt_read_options *options, gt_error *error)
 {
     gt_read_options counters_only = *options;
-    counters_only.wanted =
-        GT_WANT_COUNTERS | GT_WANT_AGENTS | (options->wanted & (unsigned)GT_WANT_ALL_PROCESSES);
+    counters_only.wanted = GT_WANT_COUNTERS | GT_WANT_AGENTS | GT_WANT_ALL_PROCESSES;
     gt_rocprof_writers later = gt_rocprof_write(gt_rocprof_new_wanted(counters_only.wanted));
     bool read = read_pass(&later, p, &counters_only, error);
     gt_rocprof_write_end(&later);
@@ -284,11 +283,30 @@ static bool read_files(gt_rocprof_writers *writers, const gt_rocprof_files *file
     return at == files->count || !writers->counters || read_later_passes(writers, files, at, options, error);
 }
 
+/* Warns about files that have a name of rocprofv3 but are damaged; false with an error if that is not
+ * allowed.
+ */
+static bool report_unrecognised(const gt_rocprof_files *files, const gt_read_options *options,
+                                gt_error *error)
+{
+    for (size_t i = 0; i < files->unrecognised_count; i++) {
+        if (options->strict) return gt_fail(error, "%s", files->unrecognised[i]);
+        gt_warn("%s; the file is not read", files->unrecognised[i]);
+    }
+    return true;
+}
+
 gt_rocprof *gt_rocprof_read_folder(const char *folder, const gt_read_options *options, gt_error *error)
 {
     gt_rocprof_files files;
     gt_rocprof *run = NULL;
+    gt_read_options all = *options;
+    all.wanted |= GT_WANT_ALL_PROCESSES;
     if (!gt_rocprof_files_find(&files, folder, error)) {
+        gt_rocprof_files_free(&files);
+        return NULL;
+    }
+    if (!report_unrecognised(&files, options, error)) {
         gt_rocprof_files_free(&files);
         return NULL;
     }
@@ -296,9 +314,8 @@ gt_rocprof *gt_rocprof_read_folder(const char *folder, const gt_read_options *op
         gt_info("%s: skipped %zu files with the same run in another format", folder, files.skipped);
     if (files.count == 1 && files.groups[0].count == 1 &&
         files.groups[0].files[0].format == GT_FORMAT_ROCPROF_JSON) {
-        run = gt_rocprof_read_json(files.groups[0].files[0].path, options, error);
+        run = gt_rocprof_read_json(files.groups[0].files[0].path, &all, error);
     } else {
-        gt_read_options all = *options;
         bool has_passes = files.groups[files.count - 1].pass != files.groups[0].pass;
         if (has_passes && all.wanted & GT_WANT_COUNTERS) /* what tells processes apart */
             all.wanted |= GT_WANT_AGENTS | GT_WANT_DISPATCH_PROCESSES;

@@ -18,8 +18,9 @@ bool gt_rocprof_reads(gt_trace_format format);
 /* Reads one file, from a stream at its beginning. */
 gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_options *options,
                             gt_error *error);
-/* Reads a folder; every process in it becomes a process of the run. If there are counter passes, dispatches
- * come from the first pass, and each pass adds its counters (passes.c). */
+/* Reads a folder; every process in it becomes a process of the run, also each of a JSON file with several. A
+ * file with a name of rocprofv3 that cannot be recognised is a warning, and an error with `strict`. If there
+ * are counter passes, dispatches come from the first pass, and each pass adds its counters (passes.c). */
 gt_rocprof *gt_rocprof_read_folder(const char *folder, const gt_read_options *options, gt_error *error);
 /* Whether a folder contains any rocprofv3 file. */
 bool gt_rocprof_is_folder(const char *folder);
@@ -49,7 +50,9 @@ typedef struct gt_rocprof_file_group {
 typedef struct gt_rocprof_files {
     gt_rocprof_file_group *groups; /* sorted by pass, then by name */
     size_t count, capacity;
-    size_t skipped; /* files with the same data in another format */
+    size_t skipped;      /* files with the same data in another format */
+    char **unrecognised; /* a message for each file that has a name of rocprofv3 but not its contents */
+    size_t unrecognised_count, unrecognised_capacity;
 } gt_rocprof_files;
 
 /* Searches the folder and its sub-folders, a few levels deep. A file with two names (a link) counts once, in
