@@ -419,6 +419,8 @@
 #define GT_COL_GRID_Y                GT_COL("grid_y")
 #define GT_COL_GRID_Z                GT_COL("grid_z")
 #define GT_COL_HOSTNAME              GT_COL("hostname")
+#define GT_COL_AGENT_GPU_ID          GT_COL("Gpu_Id")
+#define GT_COL_AGENT_LOCATION_ID     GT_COL("Location_Id")
 #define GT_COL_MAX_KERNEL_TIME_US    GT_COL("Max Kernel Time (µs)")
 #define GT_COL_MAX_NS                GT_COL("max_ns")
 #define GT_COL_MAX_TIME_US           GT_COL("Max Time (µs)")

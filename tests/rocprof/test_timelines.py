@@ -6,10 +6,13 @@
 Timestamps are those of a clock that counts from 1970: as a double in microseconds, such a time is a multiple of 0.25.
 """
 import argparse
+import contextlib
+import json
 import os
 import random
 import re
 import shutil
+import sqlite3
 import sys
 import tempfile
 from fractions import Fraction
@@ -182,6 +185,57 @@ def shift_times(process, by):
     process.init, process.fini = process.init + by, process.fini + by
 
 
+def check_containers(t):
+    """Each process sees only its own GPU, as node 2; the third process sees that of the first one."""
+    for kind in ("csv", "json", "rocpd"):
+        for label, ids in (("Gpu_Id", [(5000, 256), (5001, 256), (5000, 256)]), ("Location_Id", [(7, 256), (7, 512), (7, 256)])):
+            name = f"containers {kind}, {label}"
+            if t.only not in name:
+                continue
+            folder, run = os.path.join(t.folder, name, "run"), make_run(3, 30, 13, [(2,)] * 3)
+            for process, (gpu, location) in zip(run, ids):
+                process.agents = process.agents[:3]
+                prefix = os.path.join(folder, "node-0", str(process.pid))
+                write_process(process, prefix, kind)
+                set_ids(prefix, kind, gpu, location)
+            raw, expected = raw_times.read(folder), []
+            for gpu in ids[:2]:
+                pids = [process.pid for process, other in zip(run, ids) if other == gpu]
+                kernels, copies = ([s for s in spans if s.pid in pids and 2 in s.gpus] for spans in (raw.kernels, raw.copies))
+                expected += [[2, *gpu, *row] for row in raw_times.timeline(kernels, copies, raw_times.total_ns(raw))]
+            sheets, _ = t.sheets(name, folder)
+            t.tally.add(f"{name}: gpu_timeline_by_device", timeline_problems(
+                ["device", "Gpu_Id", "Location_Id", "type", "time ms", "percent"], sheets.get("gpu_timeline_by_device", ([], [])),
+                cells(expected)))
+            heads, rows = sheets["agent_info"]
+            columns = [heads.index(c) for c in ("Logical_Node_Id", "Gpu_Id", "Location_Id")]
+            t.equal(f"{name}: agent_info", ["0", "1", *(["2", str(g), str(p)] for g, p in ids[:2])],
+                    [[row[c] for c in columns] if row[columns[0]] == "2" else row[columns[0]] for row in rows])
+
+
+def set_ids(prefix, kind, gpu, location):
+    """Gives the only GPU of a process its ids."""
+    if kind == "csv":
+        heads, rows = harness.read_csv(prefix + "_agent_info.csv")
+        for row in rows:
+            if row[heads.index("Agent_Type")] == "GPU":
+                row[heads.index("Gpu_Id")], row[heads.index("Location_Id")] = gpu, location
+        generate_run.write_rows(prefix + "_agent_info.csv", heads, rows)
+    elif kind == "json":
+        with open(prefix + "_results.json", encoding="utf-8") as file:
+            document = json.load(file)
+        document["rocprofiler-sdk-tool"][0]["agents"][2].update(gpu_id=gpu, location_id=location)
+        with open(prefix + "_results.json", "w", encoding="utf-8") as file:
+            json.dump(document, file)
+    else:
+        with contextlib.closing(sqlite3.connect(prefix + "_results.db")) as database:
+            table, = (name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+                      if name.startswith("rocpd_info_agent"))
+            database.execute(f"UPDATE \"{table}\" SET extdata = json_set(extdata, '$.gpu_id', ?, '$.location_id', ?) "
+                             "WHERE type = 'GPU'", (gpu, location))
+            database.commit()
+
+
 def check_type_relative(t):
     """With --agent-index type-relative, agents are "GPU 1" and "CPU 0"; their list may be in any order."""
     name = "type-relative"
@@ -231,7 +285,7 @@ def main():
     folder = options.keep or tempfile.mkdtemp(prefix="gputally-timelines-")
     test = Test(options, folder)
     try:
-        for part in (check_exact, check_devices, check_clocks, check_type_relative, check_not_written):
+        for part in (check_exact, check_devices, check_clocks, check_containers, check_type_relative, check_not_written):
             part(test)
     finally:
         if not options.keep:

@@ -2,6 +2,7 @@
  * and what did the hardware count? */
 #include "analysis/rocprof/sheets.h"
 
+#include "analysis/rocprof/agents.h"
 #include "analysis/sheet_parts.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -17,21 +18,25 @@
  *
  * The columns are those of rocprofv3's own agent_info.csv. */
 
-/* All processes of a host list the same agents, so only those of its first process are shown. */
-static bool is_first_of_host(const gt_rocprof *run, const gt_map *first_of_host, int64_t process)
+/* The processes of a host list the same agents, so that an agent is shown once per host: as its first process
+ * lists it. */
+static uint8_t *find_shown(const gt_rocprof *run)
 {
-    if (process <= 0 || (size_t)process >= run->process_count) return process == 0;
-    return gt_map_get(first_of_host, run->process[process].hostname, 0) == (uint32_t)process;
-}
-
-static gt_map find_first_of_hosts(const gt_rocprof *run)
-{
-    gt_map first = {0};
-    for (size_t i = 0; i < run->process_count; i++) {
-        uint32_t *place = gt_map_put(&first, run->process[i].hostname, 0);
-        if (*place == GT_MAP_NONE) *place = (uint32_t)i;
+    gt_agent_list agents = gt_agent_list_new(run);
+    uint8_t *shown = gt_alloc_zero(agents.count, 1);
+    gt_map nodes = {0}, listed_by = {0};
+    for (size_t row = 0; row < agents.count; row++) {
+        uint32_t *node =
+            gt_map_put(&nodes, gt_rocprof_host_of(run, agents.processes[row]), (uint64_t)agents.nodes[row]);
+        if (*node == GT_MAP_NONE) *node = (uint32_t)nodes.count;
+        uint32_t *first = gt_map_put(&listed_by, *node, agents.gpus[row]);
+        if (*first == GT_MAP_NONE) *first = (uint32_t)row;
+        shown[row] = agents.processes[*first] == agents.processes[row];
     }
-    return first;
+    gt_map_free(&nodes);
+    gt_map_free(&listed_by);
+    gt_agent_list_free(&agents);
+    return shown;
 }
 
 /* Hive ids are 64-bit numbers without sign, kept as strings because the store has none. */
@@ -72,15 +77,9 @@ gt_table *gt_rocprof_agent_info(gt_rocprof *run)
             if (ints[row] != GT_AGENT_ABSENT) gt_table_set_int(sheet, at, row, ints[row]);
         gt_free(ints);
     }
-    int64_t *processes = gt_store_ints(run->agents, GT_AGENT_PROCESS);
-    uint8_t *keep = gt_alloc_zero(count, 1);
-    gt_map first_of_host = find_first_of_hosts(run);
-    for (size_t row = 0; row < count; row++)
-        keep[row] = is_first_of_host(run, &first_of_host, processes[row]);
-    gt_map_free(&first_of_host);
+    uint8_t *keep = find_shown(run);
     gt_table_keep(sheet, keep);
     gt_free(keep);
-    gt_free(processes);
     return sheet;
 }
 

@@ -12,6 +12,7 @@
  * double of microseconds would be a multiple of 0.25. */
 #include "analysis/rocprof/sheets.h"
 
+#include "analysis/rocprof/agents.h"
 #include "analysis/sheet_parts.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -139,12 +140,6 @@ typedef struct host_times {
     gt_map places; /* host to item */
 } host_times;
 
-static uint32_t host_of(const gt_rocprof *run, int64_t process)
-{
-    bool is_process = process >= 0 && (size_t)process < run->process_count;
-    return is_process ? run->process[process].hostname : run->hostname;
-}
-
 static host_time *time_of_host(host_times *times, uint32_t host)
 {
     uint32_t *place = gt_map_put(&times->places, host, 0);
@@ -167,7 +162,7 @@ static void extend_by_events(host_times *times, const gt_rocprof *run, const gt_
     spans all = spans_of(events, columns[0], columns[1]);
     int64_t *processes = gt_store_ints(events, columns[2]);
     for (size_t i = 0; i < all.count; i++) {
-        host_time *time = time_of_host(times, host_of(run, processes[i]));
+        host_time *time = time_of_host(times, gt_rocprof_host_of(run, processes[i]));
         if (!time->is_recorded) extend_time(time, all.starts[i], all.ends[i]);
     }
     gt_free(processes);
@@ -252,17 +247,19 @@ gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run)
  *
  *     device    the GPU's Logical_Node_Id, as in agent_info
  *     hostname  only if the run has GPUs of several hosts
+ *     Gpu_Id, Location_Id  as in agent_info; only if GPUs of a host have the same Logical_Node_Id
  *
  * and the columns of gpu_timeline, whose total_time is that of the host, or of the run if there is only one
  * host. A copy belongs to the GPUs at its ends: one between two GPUs counts for both.
  *
  * Records refer to agents by numbers that may differ between processes (JSON), so a GPU is identified by its
- * host and its node id. If the run does not list its agents, the number itself is the node id: it is in the
- * formats without such a list. */
+ * host, its node id and the ids that do not depend on the process (agents.h). If the run does not list its
+ * agents, the number itself is the node id: it is in the formats without such a list. */
 
 typedef struct device {
     uint32_t host;
     int64_t node;
+    uint32_t row; /* of the run's agents; GT_MAP_NONE if they do not include it */
 } device;
 
 /* One kernel or copy on one device. */
@@ -280,40 +277,25 @@ typedef struct devices {
     const gt_rocprof *run;
     device *items;
     size_t count, capacity;
-    gt_map places; /* (host, node) to device */
-    gt_map agents; /* (process, number) to a row of the run's agents */
-    int64_t *nodes;
-    uint32_t *types; /* both by row of the run's agents */
+    gt_map gpus;   /* (host, number in gt_agent_list.gpus) to a number of its own */
+    gt_map places; /* (that number, node) to device */
+    gt_agent_list agents;
     uses kernels, copies;
 } devices;
 
-static void list_agents(devices *d)
-{
-    const gt_store *agents = d->run->agents;
-    size_t count = agents ? gt_store_count(agents) : 0;
-    if (!count) return;
-    int64_t *processes = gt_store_ints(agents, GT_AGENT_PROCESS), *ids = gt_store_ints(agents, GT_AGENT_ID);
-    d->nodes = gt_store_ints(agents, GT_AGENT_LOGICAL_NODE_ID);
-    d->types = gt_store_string_ids(agents, GT_AGENT_TYPE);
-    for (size_t i = 0; i < count; i++)
-        *gt_map_put(&d->agents, (uint64_t)processes[i], (uint64_t)ids[i]) = (uint32_t)i;
-    gt_free(processes);
-    gt_free(ids);
-}
-
-/* The row of an agent, GT_MAP_NONE if the run does not list it. */
-static uint32_t agent_row(const devices *d, int64_t process, int64_t agent)
-{
-    return d->agents.count ? gt_map_get(&d->agents, (uint64_t)process, (uint64_t)agent) : GT_MAP_NONE;
-}
-
-static uint32_t device_of(devices *d, int64_t process, int64_t agent)
+static uint32_t device_of(devices *d, int64_t process, int64_t number)
 {
     const gt_rocprof *run = d->run;
-    uint32_t row = agent_row(d, process, agent);
-    device found = {host_of(run, process),
-                    row != GT_MAP_NONE && d->nodes[row] != GT_AGENT_ABSENT ? d->nodes[row] : agent};
-    uint32_t *place = gt_map_put(&d->places, found.host, (uint64_t)found.node);
+    const gt_agent_list *agents = &d->agents;
+    uint32_t row = gt_agent_list_find(agents, process, number);
+    bool has_node = row != GT_MAP_NONE && agents->nodes[row] != GT_AGENT_ABSENT;
+    device found = {gt_rocprof_host_of(run, process), has_node ? agents->nodes[row] : number, row};
+    if (row == GT_MAP_NONE && agents->count) /* another process of the host may list it */
+        found.row = gt_map_get(&agents->firsts, found.host, (uint64_t)found.node);
+    uint32_t gpu = found.row == GT_MAP_NONE ? 0 : agents->gpus[found.row];
+    uint32_t *host_and_gpu = gt_map_put(&d->gpus, found.host, gpu);
+    if (*host_and_gpu == GT_MAP_NONE) *host_and_gpu = (uint32_t)d->gpus.count;
+    uint32_t *place = gt_map_put(&d->places, *host_and_gpu, (uint64_t)found.node);
     if (*place == GT_MAP_NONE) {
         *place = (uint32_t)d->count;
         GT_PUSH(d->items, d->count, d->capacity, found);
@@ -346,8 +328,8 @@ static void add_kernels(devices *d)
 static bool is_gpu(const devices *d, int64_t process, int64_t agent, bool by_direction)
 {
     if (agent < 0) return false;
-    uint32_t row = agent_row(d, process, agent);
-    gt_str type = gt_interner_get(d->run->strings, row == GT_MAP_NONE ? GT_STR_NONE : d->types[row]);
+    uint32_t row = gt_agent_list_find(&d->agents, process, agent);
+    gt_str type = gt_interner_get(d->run->strings, row == GT_MAP_NONE ? GT_STR_NONE : d->agents.types[row]);
     if (gt_str_equals(type, "GPU")) return true;
     return by_direction && !gt_str_equals(type, "CPU");
 }
@@ -432,10 +414,37 @@ static bool has_several_hosts(const devices *d)
     return false;
 }
 
+/* Whether host and node do not tell all devices apart. */
+static bool has_equal_nodes(const devices *d)
+{
+    gt_map seen = {0};
+    for (size_t i = 0; i < d->count; i++)
+        *gt_map_put(&seen, d->items[i].host, (uint64_t)d->items[i].node) = 0;
+    bool has = seen.count < d->count;
+    gt_map_free(&seen);
+    return has;
+}
+
+/* The columns that tell GPUs with the same node apart: Gpu_Id, and Location_Id after it. */
+static size_t add_id_columns(gt_table *sheet, size_t at)
+{
+    gt_table_move_column(sheet, gt_table_add_column(sheet, GT_COL_AGENT_GPU_ID, GT_TYPE_INT), at);
+    gt_table_move_column(sheet, gt_table_add_column(sheet, GT_COL_AGENT_LOCATION_ID, GT_TYPE_INT), at + 1);
+    return at;
+}
+
+static void set_ids(const devices *d, const device *of, gt_table *sheet, size_t column, size_t row)
+{
+    if (of->row == GT_MAP_NONE) return;
+    int64_t ids[] = {d->agents.gpu_ids[of->row], d->agents.locations[of->row]};
+    for (size_t i = 0; i < GT_LENGTH(ids); i++)
+        if (ids[i] != GT_AGENT_ABSENT) gt_table_set_int(sheet, column + i, row, ids[i]);
+}
+
 static gt_table *make_by_device(const devices *d)
 {
     const gt_rocprof *run = d->run;
-    size_t *kernel_begins, *copy_begins, hostname = 0;
+    size_t *kernel_begins, *copy_begins, hostname = 0, ids = 0;
     spans kernels = group_uses(&d->kernels, d->count, &kernel_begins);
     spans copies = group_uses(&d->copies, d->count, &copy_begins);
     gt_table *sheet = gt_gpu_timeline_by_device_new(run->strings);
@@ -443,6 +452,7 @@ static gt_table *make_by_device(const devices *d)
         hostname = 1;
         gt_table_move_column(sheet, gt_table_add_column(sheet, GT_COL_HOSTNAME, GT_TYPE_STRING), hostname);
     }
+    if (has_equal_nodes(d)) ids = add_id_columns(sheet, hostname + 1);
     host_times times = find_host_times(run);
     uint32_t *order = sort_devices(d);
     for (size_t i = 0; i < d->count; i++) {
@@ -452,7 +462,10 @@ static gt_table *make_by_device(const devices *d)
         gt_table *timeline =
             make_timeline(run->strings, &mine, &copied, total_of_host(&times, run, of->host));
         size_t row = gt_gpu_timeline_add_device(sheet, of->node, timeline);
-        for (; hostname && row < sheet->row_count; row++) gt_table_set_string(sheet, hostname, row, of->host);
+        for (; row < sheet->row_count; row++) {
+            if (hostname) gt_table_set_string(sheet, hostname, row, of->host);
+            if (ids) set_ids(d, of, sheet, ids, row);
+        }
         gt_table_free(timeline);
     }
     free_host_times(&times);
@@ -466,9 +479,8 @@ static gt_table *make_by_device(const devices *d)
 
 gt_table *gt_rocprof_gpu_timeline_by_device(const gt_rocprof *run)
 {
-    devices d = {.run = run};
+    devices d = {.run = run, .agents = gt_agent_list_new(run)};
     gt_table *sheet = NULL;
-    list_agents(&d);
     if (gt_store_count(run->dispatches)) {
         add_kernels(&d);
         add_copies(&d);
@@ -478,11 +490,10 @@ gt_table *gt_rocprof_gpu_timeline_by_device(const gt_rocprof *run)
                 d.count, DEVICES_MAX);
     else if (d.count > 1)
         sheet = make_by_device(&d);
+    gt_map_free(&d.gpus);
     gt_map_free(&d.places);
-    gt_map_free(&d.agents);
+    gt_agent_list_free(&d.agents);
     gt_free(d.items);
-    gt_free(d.nodes);
-    gt_free(d.types);
     gt_free(d.kernels.items);
     gt_free(d.copies.items);
     return sheet;
