@@ -1,5 +1,5 @@
-/* Lines on standard output, with a timestamp in the log form; messages of the library are printed as lines
- * too. */
+/* Lines on standard output, with a timestamp in the log form; messages of the library that TraceLens prints
+ * are such lines too, the others go to standard error. */
 #include "cli/journal.h"
 #include "base/memory.h"
 #include "base/log.h"
@@ -32,28 +32,35 @@ __attribute__((format(printf, 2, 3))) static void print_at(const char *level, co
     va_end(args);
 }
 
-static void log_message(bool warning, const char *text)
+/* Only library messages that start like this are printed by TraceLens, to standard output; the others are
+ * gputally's own and go to standard error. */
+static bool is_known(gt_journal_form form, const char *text)
 {
-    print_at(warning ? "WARNING" : "INFO", "%s", text);
-}
-
-/* Only library messages that start like this are printed by TraceLens; the others are not shown. */
-static bool is_known(const char *text)
-{
-    static const char *const begins[] = {"Detected GPU-only trace.",
-                                         "Recompute detection:", "Generating inference phase ",
-                                         "✓ Generated ", "⚠ No "};
-    for (size_t i = 0; i < GT_LENGTH(begins); i++)
-        if (strncmp(text, begins[i], strlen(begins[i])) == 0) return true;
+    static const struct {
+        gt_journal_form form;
+        const char *begin;
+    } known[] = {
+        {GT_JOURNAL_LOG, "No kernel events found in rocprof data"},
+        {GT_JOURNAL_LOG, "No kernels found with duration < "},
+        {GT_JOURNAL_PLAIN, "Detected GPU-only trace."},
+        {GT_JOURNAL_PLAIN, "Recompute detection:"},
+        {GT_JOURNAL_PLAIN, "Generating inference phase "},
+        {GT_JOURNAL_PLAIN, "✓ Generated "},
+        {GT_JOURNAL_PLAIN, "⚠ No "},
+    };
+    for (size_t i = 0; i < GT_LENGTH(known); i++)
+        if (known[i].form == form && strncmp(text, known[i].begin, strlen(known[i].begin)) == 0) return true;
     return false;
 }
 
 static void print_message(bool warning, const char *text)
 {
-    if (!warning && is_known(text))
-        puts(text);
-    else
+    if (!is_known(kept_form, text))
         fprintf(stderr, "gputally: %s%s\n", warning ? "warning: " : "", text);
+    else if (kept_form == GT_JOURNAL_LOG)
+        print_at(warning ? "WARNING" : "INFO", "%s", text);
+    else
+        puts(text);
 }
 
 void gt_journal_start(gt_journal_form form, bool quiet)
@@ -61,7 +68,7 @@ void gt_journal_start(gt_journal_form form, bool quiet)
     kept = true;
     kept_form = form;
     only_problems = quiet;
-    gt_log_to(form == GT_JOURNAL_LOG ? log_message : print_message);
+    gt_log_to(print_message);
 }
 
 void gt_journal_end(void)

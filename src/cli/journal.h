@@ -8,7 +8,8 @@
 
 typedef enum gt_journal_form {
     GT_JOURNAL_PLAIN, /* lines as they are; warnings and errors go to standard error as usual */
-    GT_JOURNAL_LOG,   /* "[2025-12-09 07:09:39,123] {gputally} INFO - text", also for warnings and errors */
+    GT_JOURNAL_LOG,   /* "[2025-12-09 07:09:39,123] {gputally} INFO - text", also for TraceLens' warnings and
+                         errors */
 } gt_journal_form;
 
 /* Starts printing lines; with `quiet`, only warnings and errors. */
