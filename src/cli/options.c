@@ -148,10 +148,11 @@ static bool set_value(parser *p, size_t index, const char *text)
     return true;
 }
 
-/* Whether an argument looks like an option and so cannot be a value; "-" and negative numbers do not. */
+/* Whether an argument looks like an option and so cannot be a value; "-", lists that start with it, such as
+ * "-,8x16", and negative numbers do not. */
 static bool looks_like_option(const char *word)
 {
-    if (word[0] != '-' || word[1] == 0 || strchr(word, ' ')) return false;
+    if (word[0] != '-' || strchr(",;", word[1]) || strchr(word, ' ')) return false;
     char *end;
     strtod(word, &end);
     return *end != 0;

@@ -161,11 +161,21 @@ static void read_window(gt_reader *r, convolution *c, int first)
     c->groups = int_value(r, gt_read_concrete(r, first + 5));
 }
 
+/* The weight has the channels of the input, those of one group unless it is transposed. */
+static void require_same_channels(gt_reader *r, const convolution *c)
+{
+    bool transposed = !gt_value_is_empty(&c->transposed);
+    gt_int channels = gt_shape_dim(r, c->weight, transposed ? 0 : 1);
+    if (!transposed) channels = GT_PRODUCT(r, channels, c->groups.integer);
+    gt_require_fit(r, c->input->count == c->weight->count && gt_shape_dim(r, c->input, 1) == channels);
+}
+
 static void read_aten(gt_reader *r, convolution *c)
 {
     read_tensors(r, c, 0);
     gt_read_stride_pair(r, 0, 1, c->strides);
     read_window(r, c, 3);
+    if (r->exact) require_same_channels(r, c);
     c->bias = gt_value_bool(r->exact ? gt_has_dims(r, 2) : r->dims->count == 3);
 }
 
@@ -199,6 +209,7 @@ static void read_aten_backward(gt_reader *r, convolution *c)
     read_tensors(r, c, 1);
     gt_read_stride_pair(r, 1, 2, c->strides);
     read_window(r, c, 4);
+    if (r->exact) require_same_channels(r, c);
     const gt_value *bias = gt_dims_or_missing(r, 3);
     if (r->exact) {
         const gt_value mask = read_output_mask(r);

@@ -238,16 +238,31 @@ static int result_bytes(const operand *in1, const operand *in2, const operand *o
     return both_tensors && bytes2 > bytes1 ? bytes2 : bytes1;
 }
 
+/* An argument that is not a tensor; a tensor without axes has a type. Reports count it as a tensor. */
+static bool is_number(gt_reader *r, const operand *in)
+{
+    return r->exact && !in->shape->count &&
+           (gt_value_is_empty(in->type) || gt_value_equals_cstr(in->type, "Scalar"));
+}
+
 static void add_binary(gt_reader *r, const operand *in1, const operand *in2, const operand *out)
 {
     gt_int size1 = gt_shape_size(r, in1->shape), size2 = gt_shape_size(r, in2->shape),
            size_out = broadcast_size(r, in1->shape, in2->shape);
     int bytes1 = gt_type_bytes(in1->type), bytes2 = gt_type_bytes(in2->type),
         bytes_out = result_bytes(in1, in2, out);
+    const operand *tensor = in1;
+    if (is_number(r, in1) !=
+        is_number(r, in2)) { /* it moves no bytes, and the result has the tensor's type */
+        tensor = is_number(r, in1) ? in2 : in1;
+        bytes1 = bytes2 = gt_type_bytes(tensor->type);
+        if (out->type->type == GT_VALUE_NONE) bytes_out = bytes1;
+        *(tensor == in1 ? &size2 : &size1) = 0;
+    }
     gt_add_tuple(r, "shape_in1", in1->shape);
     gt_add_tuple(r, "shape_in2", in2->shape);
     add_types_and_strides(r, in1, in2, out);
-    gt_set_precision(r, gt_type_precision(in1->type));
+    gt_set_precision(r, gt_type_precision(tensor->type));
     gt_set_flops(r, size_out);
     if (bytes1 && bytes2 && bytes_out)
         gt_set_bytes(r, GT_SUM(r, GT_PRODUCT(r, size1, bytes1), GT_PRODUCT(r, size2, bytes2),

@@ -31,6 +31,12 @@ bool gt_require(gt_reader *r, bool condition)
     return condition;
 }
 
+void gt_require_fit(gt_reader *r, bool condition)
+{
+    if (!condition && r->outcome == GT_MODEL_VALUE) r->misfits = true;
+    gt_require(r, condition);
+}
+
 /* The same for a condition on an element of a list of arguments. If the event does not have the list at all,
  * this is noted as the reason: then the trace is incomplete, not the model. */
 static bool require_argument(gt_reader *r, const gt_value *list, bool condition)
@@ -75,6 +81,17 @@ gt_int gt_shape_dim(gt_reader *r, const gt_value *shape, int j)
 gt_int gt_read_dim(gt_reader *r, int i, int j)
 {
     return gt_shape_dim(r, gt_read_dims(r, i), j);
+}
+
+bool gt_can_broadcast(gt_reader *r, int i, const gt_int *shape, int rank)
+{
+    const gt_value *dims = gt_read_dims(r, i);
+    if ((int)dims->count > rank) return false;
+    for (int j = 1; j <= (int)dims->count; j++) {
+        gt_int dim = gt_shape_dim(r, dims, -j);
+        if (dim != 1 && dim != shape[rank - j]) return false;
+    }
+    return true;
 }
 
 gt_int gt_shape_size(gt_reader *r, const gt_value *shape)

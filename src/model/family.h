@@ -36,6 +36,7 @@ struct gt_reader {
     gt_models *models;
     gt_model_outcome outcome;
     bool lacks_arguments; /* it failed because a whole list of arguments is MISSING */
+    bool misfits;         /* it failed because the shapes do not fit together */
     double flops, bytes;
     const char *unit, *precision; /* unit starts as the row's */
     gt_parameter parameters[GT_MODEL_MAX_PARAMETERS];
@@ -47,6 +48,11 @@ struct gt_reader {
 void gt_read_fail(gt_reader *r);
 void gt_read_skip(gt_reader *r);
 bool gt_require(gt_reader *r, bool condition); /* FAIL if it is false; returns the condition */
+/* The same for shapes that must fit together, with that as the reason. Only if `exact`: reports do not
+ * check them. */
+void gt_require_fit(gt_reader *r, bool condition);
+/* Whether D[i] can be broadcast to the shape. */
+bool gt_can_broadcast(gt_reader *r, int i, const gt_int *shape, int rank);
 
 /* ---- arguments ---- */
 

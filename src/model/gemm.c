@@ -172,22 +172,35 @@ static void read_plain(gt_reader *r, gemm *g, int first)
     read_one_type(r, g, first);
 }
 
+/* The inputs are matrices with the same K. Not for all ops, because some weights are N x K or packed. */
+static void require_same_k(gt_reader *r, int first)
+{
+    if (!r->exact) return;
+    gt_require_fit(r, gt_read_dims(r, first)->count == 2 && gt_read_dims(r, first + 1)->count == 2 &&
+                          gt_read_dim(r, first, 1) == gt_read_dim(r, first + 1, 0));
+}
+
 static void read_mm(gt_reader *r, gemm *g)
 {
     read_plain(r, g, 0);
+    require_same_k(r, 0);
 }
 
-/* The bias is any tensor that can be broadcast to the output. */
-static void read_bias(gt_reader *r, gemm *g, int i)
+/* The bias is any tensor that can be broadcast to the output, which has `rank` axes. */
+static void read_bias(gt_reader *r, gemm *g, int i, int rank)
 {
+    const gt_int output[3] = {g->B, g->M, g->N};
     g->bias = !r->exact || gt_has_dims(r, i);
-    if (r->exact && g->bias) g->bias_elements = gt_read_size(r, i);
+    if (!r->exact || !g->bias) return;
+    g->bias_elements = gt_read_size(r, i);
+    gt_require_fit(r, gt_can_broadcast(r, i, output + 3 - rank, rank));
 }
 
 static void read_addmm(gt_reader *r, gemm *g)
 {
     read_plain(r, g, 1);
-    read_bias(r, g, 0);
+    require_same_k(r, 1);
+    read_bias(r, g, 0, 2);
 }
 
 /* D[2], D[3] are scales, D[4] is the bias; or D[2] if there is nothing else and it has N elements. */
@@ -203,6 +216,7 @@ static bool scaled_mm_has_bias(gt_reader *r, const gemm *g)
 static void read_scaled_mm(gt_reader *r, gemm *g)
 {
     read_plain(r, g, 0);
+    if (gt_str_equals(r->name, "aten::_scaled_mm")) require_same_k(r, 0);
     g->bias = scaled_mm_has_bias(r, g);
     gt_require_type_bytes(r, &g->dtypes[1]);
     int a = gt_require_type_bytes(r, &g->dtypes[0]);
@@ -227,6 +241,8 @@ static void read_batched(gt_reader *r, gemm *g, int first)
     g->M = gt_read_dim(r, first, 1);
     g->K = gt_read_dim(r, first, 2);
     g->N = gt_read_dim(r, first + 1, 2);
+    if (r->exact)
+        gt_require_fit(r, g->B == gt_read_dim(r, first + 1, 0) && g->K == gt_read_dim(r, first + 1, 1));
     read_one_type(r, g, first);
 }
 
@@ -238,7 +254,7 @@ static void read_bmm(gt_reader *r, gemm *g)
 static void read_baddbmm(gt_reader *r, gemm *g)
 {
     read_batched(r, g, 1);
-    read_bias(r, g, 0);
+    read_bias(r, g, 0, 3);
 }
 
 /* The first two arguments that are matrices; the weight is N x K. */

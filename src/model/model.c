@@ -164,8 +164,10 @@ static void write_compute_spec(const gt_reader *r, char spec[GT_COMPUTE_SPEC_MAX
 static gt_model_result *save_result(gt_models *models, const gt_reader *r)
 {
     gt_model_result *result = gt_arena_alloc(&models->arena, sizeof *result);
-    *result = (gt_model_result){
-        .outcome = r->outcome, .lacks_arguments = r->lacks_arguments, .id = models->result_count++};
+    *result = (gt_model_result){.outcome = r->outcome,
+                                .lacks_arguments = r->lacks_arguments,
+                                .misfits = r->misfits,
+                                .id = models->result_count++};
     if (r->outcome != GT_MODEL_VALUE) return result;
     result->flops = r->flops;
     result->bytes = r->bytes;

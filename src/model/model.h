@@ -115,10 +115,11 @@ typedef struct gt_parameter {
 
 enum { GT_MODEL_MAX_PARAMETERS = 28, GT_COMPUTE_SPEC_MAX = 32 };
 
-/* If the outcome is not VALUE, only `outcome`, `lacks_arguments` and `id` are set. */
+/* If the outcome is not VALUE, only `outcome`, `lacks_arguments`, `misfits` and `id` are set. */
 typedef struct gt_model_result {
     gt_model_outcome outcome;
     bool lacks_arguments; /* FAIL because the event has no types, strides or concrete inputs at all */
+    bool misfits;         /* FAIL because the shapes do not fit together; only if the models are exact */
     uint32_t id;          /* unique within the gt_models, counted from 0: an index for the caller's caches */
     double flops;         /* computed exactly and rounded once if all terms are integers */
     double bytes;         /* the same; NaN: unknown */

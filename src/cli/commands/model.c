@@ -367,6 +367,10 @@ static gt_exit show(const gt_call *call, gt_models *models, const gt_model_event
     if (!model) return no_model(call, call->arguments.files[0]);
     const gt_model_result *result =
         gt_model_evaluate(models, model, event, gt_arguments_flag(&call->arguments, "backward"));
+    if (result->misfits) {
+        fprintf(stderr, "%s: error: the shapes of %s do not fit together\n", call->program, model->name);
+        return GT_EXIT_FAILED;
+    }
     if (result->outcome != GT_MODEL_VALUE) {
         fprintf(stderr,
                 "%s: error: the model of %s does not support these arguments; docs/models.md lists those "
@@ -405,6 +409,8 @@ static gt_exit model_op(const gt_call *call, gt_buffer *out)
         gt_arguments_string(&call->arguments, "gpu_arch_json_path"))
         return gt_usage_error(call->program,
                               "argument --gpu_arch_json_path: not allowed with argument --gpu");
+    if (gt_arguments_value(&call->arguments, "gpu")->given && !gt_arguments_string(&call->arguments, "gpu"))
+        return gt_usage_error(call->program, "argument --gpu: the name is empty");
     gt_peak_set set;
     const char *set_name = gt_arguments_string(&call->arguments, "gpu_peaks");
     if (!gt_peak_set_parse(set_name, &set))
