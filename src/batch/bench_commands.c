@@ -91,9 +91,21 @@ typedef struct product {
     matrix a, b;
     int64_t result_stride; /* stride between the matrices of a batch */
     bool bias;             /* a vector that is added */
-    bool adds;             /* a matrix that is added */
+    double beta;           /* factor of a matrix that is added; 0: none */
     size_t bias_type;
 } product;
+
+/* The factor of the added tensor, argument 3, which the trace stores as "1" or "0."; 1 if it is unknown. */
+static double beta_of(const gt_bench_op *op, gt_arena *arena)
+{
+    const gt_value *value = gt_value_at(gt_value_parse(arena, op->concrete), 3);
+    char text[32] = "", *end;
+    if (value->type == GT_VALUE_INT) return (double)value->integer;
+    if (value->type != GT_VALUE_STRING || value->text.len >= sizeof text) return 1;
+    memcpy(text, value->text.bytes, value->text.len);
+    double beta = strtod(text, &end);
+    return end > text && !*end && isfinite(beta) ? beta : 1;
+}
 
 static bool read_product(const gt_bench_op *op, gt_arena *arena, product *p)
 {
@@ -109,8 +121,9 @@ static bool read_product(const gt_bench_op *op, gt_arena *arena, product *p)
     p->b.type = type_of(gt_value_at(names, ops[kind].b));
     if (ops[kind].c >= 0) {
         const gt_value *added = gt_value_at(dims, ops[kind].c);
-        p->bias = gt_value_is_list(added) && added->count == 1;
-        p->adds = !p->bias;
+        double beta = beta_of(op, arena);
+        p->bias = gt_value_is_list(added) && added->count == 1 && beta == 1;
+        p->beta = p->bias ? 0 : beta;
         p->bias_type = type_of(gt_value_at(names, ops[kind].c));
     }
     return p->a.type != NO_TYPE && p->b.type != NO_TYPE && p->a.columns == p->b.rows &&
@@ -131,7 +144,7 @@ static void write_command(const product *p, gt_buffer *out)
         out, " --stride_a %lld --stride_b %lld --stride_c %lld --stride_d %lld",
         batched ? (long long)first->batch_stride : 0, batched ? (long long)second->batch_stride : 0,
         batched ? (long long)p->result_stride : 0, batched ? (long long)p->result_stride : 0);
-    gt_buffer_add_format(out, " --alpha 1.000000 --beta %d.000000", p->adds);
+    gt_buffer_add_format(out, " --alpha 1.000000 --beta %f", p->beta);
     gt_buffer_add_format(out, " --transA %c --transB %c", first->transposed ? 'T' : 'N',
                          second->transposed ? 'T' : 'N');
     gt_buffer_add_format(out, " --batch_count %lld --scaleA %d --scaleB %d",
@@ -184,6 +197,7 @@ typedef struct convolution {
     int64_t batch, channels, outputs;
     int64_t input[MOST_DIMENSIONS], filter[MOST_DIMENSIONS];
     int64_t stride[MOST_DIMENSIONS], padding[MOST_DIMENSIONS], dilation[MOST_DIMENSIONS];
+    int64_t output_padding[MOST_DIMENSIONS];  /* of a transposed convolution */
     bool transposed, input_last, filter_last; /* _last: the layout is channels-last */
     int64_t groups;
 } convolution;
@@ -257,7 +271,8 @@ static bool read_sizes(const gt_value *dims, const gt_value *strides, convolutio
     }
     c->batch = input->items[0].integer;
     c->channels = input->items[1].integer;
-    c->outputs = outer[c->transposed ? 1 : 0];
+    c->outputs = outer[0];
+    if (c->transposed && __builtin_mul_overflow(outer[1], c->groups, &c->outputs)) return false;
     c->input_last = has_channels_last(input, gt_value_at(strides, INPUT));
     c->filter_last = has_channels_last(weight, gt_value_at(strides, WEIGHT));
     return read_conv_numbers(input, 2, *given, c->input) && weight->count == input->count &&
@@ -278,7 +293,10 @@ static bool read_convolution(const gt_bench_op *op, gt_arena *arena, convolution
     c->transposed = is_true(concrete, TRANSPOSED);
     const gt_value *groups = argument(arena, concrete, GROUPS);
     c->groups = groups->type == GT_VALUE_INT ? groups->integer : 0;
+    const gt_value *output_padding = argument(arena, concrete, OUTPUT_PADDING);
     return c->base && c->groups > 0 && read_sizes(dims, strides, c, &given) &&
+           (!c->transposed || !gt_value_is_list(output_padding) || !output_padding->count ||
+            read_conv_numbers(output_padding, 0, given, c->output_padding)) &&
            read_conv_numbers(argument(arena, concrete, STRIDE), 0, given, c->stride) &&
            read_conv_numbers(argument(arena, concrete, PADDING), 0, given, c->padding) &&
            read_conv_numbers(argument(arena, concrete, DILATION), 0, given, c->dilation);
@@ -293,10 +311,11 @@ static void add_sizes(gt_buffer *out, const convolution *c, const int64_t *sizes
 
 static void write_conv_command(const convolution *c, gt_buffer *out)
 {
-    static const char *const input[] = {"--in_d", "-H", "-W"}, *const filter[] = {"--fil_d", "-y", "-x"},
-                             *const padding[] = {"--pad_d", "-p", "-q"},
-                             *const stride[] = {"--conv_stride_d", "-u", "-v"},
-                             *const dilation[] = {"--dilation_d", "-l", "-j"};
+    static const char *const
+        input[] = {"--in_d", "-H", "-W"},
+        *const filter[] = {"--fil_d", "-y", "-x"}, *const padding[] = {"--pad_d", "-p", "-q"},
+        *const stride[] = {"--conv_stride_d", "-u", "-v"}, *const dilation[] = {"--dilation_d", "-l", "-j"},
+        *const output_padding[] = {"--trans_output_pad_d", "--trans_output_pad_h", "--trans_output_pad_w"};
     const char *layout = c->dimensions == 3 ? "NDHWC" : "NHWC";
     gt_buffer_add_format(out, "MIOpenDriver %s -n %lld -c %lld", c->base, (long long)c->batch,
                          (long long)c->channels);
@@ -306,6 +325,8 @@ static void write_conv_command(const convolution *c, gt_buffer *out)
     add_sizes(out, c, c->padding, padding);
     add_sizes(out, c, c->stride, stride);
     add_sizes(out, c, c->dilation, dilation);
+    if (c->output_padding[0] || c->output_padding[1] || c->output_padding[2])
+        add_sizes(out, c, c->output_padding, output_padding);
     if (c->dimensions == 3) gt_buffer_add_cstr(out, " --spatial_dim 3");
     if (c->input_last) gt_buffer_add_format(out, " --in_layout %s", layout);
     if (c->filter_last) gt_buffer_add_format(out, " --fil_layout %s", layout);

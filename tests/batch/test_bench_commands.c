@@ -61,6 +61,43 @@ static void swaps_the_operands_of_a_product(void **state)
                               "--print_kernel_info");
 }
 
+/* With a factor of 0 nothing is added; a vector with a factor other than 1 is added like a matrix. */
+static void knows_the_factor_of_what_is_added(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op, *dims, *strides, *factor, *beta;
+        bool bias;
+    } cases[] = {
+        {"aten::baddbmm", "[[4,3,7],[4,3,5],[4,5,7],[],[]]", "[[21,7,1],[15,5,1],[35,7,1],[],[]]", "0",
+         " --beta 0.000000 ", false},
+        {"aten::baddbmm", "[[4,3,7],[4,3,5],[4,5,7],[],[]]", "[[21,7,1],[15,5,1],[35,7,1],[],[]]", "0.",
+         " --beta 0.000000 ", false},
+        {"aten::baddbmm", "[[4,3,7],[4,3,5],[4,5,7],[],[]]", "[[21,7,1],[15,5,1],[35,7,1],[],[]]", "0.5",
+         " --beta 0.500000 ", false},
+        {"aten::baddbmm", "[[4,3,7],[4,3,5],[4,5,7],[],[]]", "[[21,7,1],[15,5,1],[35,7,1],[],[]]", "",
+         " --beta 1.000000 ", false},
+        {"aten::addmm", "[[7],[3,5],[5,7],[],[]]", "[[1],[5,1],[7,1],[],[]]", "0", " --beta 0.000000 ",
+         false},
+        {"aten::addmm", "[[7],[3,5],[5,7],[],[]]", "[[1],[5,1],[7,1],[],[]]", "1.", " --beta 0.000000 ",
+         true},
+        {"aten::addmm", "[[7],[3,5],[5,7],[],[]]", "[[1],[5,1],[7,1],[],[]]", "2", " --beta 2.000000 ",
+         false},
+    };
+    for (size_t i = 0; i < GT_LENGTH(cases); i++) {
+        char concrete[100];
+        snprintf(concrete, sizeof concrete, "[\"\",\"\",\"\",\"%s\",\"1\"]", cases[i].factor);
+        const char *line =
+            command(GT_BENCH_HIPBLASLT, cases[i].op, cases[i].dims,
+                    "[\"float\",\"float\",\"float\",\"Scalar\",\"Scalar\"]", cases[i].strides, concrete);
+        has(line, cases[i].beta);
+        if (cases[i].bias)
+            has(line, " --bias_vector ");
+        else
+            has_not(line, "bias_vector");
+    }
+}
+
 static void knows_batches_biases_and_types(void **state)
 {
     (void)state;
@@ -143,6 +180,18 @@ static void writes_convolutions(void **state)
         "--conv_stride_d 2 -u 2 -v 2 --dilation_d 1 -l 1 -j 1 --spatial_dim 3 --in_layout NDHWC --out_layout "
         "NDHWC -m conv "
         "-g 2 -F 1 -t 1");
+    /* transposed: the weight has the outputs of one of two groups; one more row and column of output */
+    assert_string_equal(
+        command(GT_BENCH_MIOPEN, "aten::convolution", "[[2,16,8,8],[16,4,3,3]]", TYPES("c10::BFloat16"),
+                "[[1024,64,8,1],[36,9,3,1]]",
+                "[\"\",\"\",\"\",\"[2, 2]\",\"[1, 1]\",\"[1, 1]\",\"True\",\"[1, 1]\",\"2\"]"),
+        "MIOpenDriver convbfp16 -n 2 -c 16 -H 8 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -l 1 -j 1 "
+        "--trans_output_pad_h 1 --trans_output_pad_w 1 -m trans -g 2 -F 1 -t 1");
+    assert_string_equal(
+        command(GT_BENCH_MIOPEN, "aten::convolution", "[[2,8,100],[8,12,5]]", TYPES("float"),
+                "[[800,100,1],[60,5,1]]", "[\"\",\"\",\"\",\"[3]\",\"[2]\",\"[1]\",\"True\",\"[2]\",\"1\"]"),
+        "MIOpenDriver conv -n 2 -c 8 -H 1 -W 100 -k 12 -y 1 -x 5 -p 0 -q 2 -u 1 -v 3 -l 1 -j 1 "
+        "--trans_output_pad_h 0 --trans_output_pad_w 2 -m trans -g 1 -F 1 -t 1");
     /* one dimension, transposed */
     assert_string_equal(
         command(GT_BENCH_MIOPEN, "aten::convolution", "[[2,8,100],[8,12,5]]", TYPES("float"),
@@ -322,6 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(swaps_the_operands_of_a_product),
         cmocka_unit_test(knows_batches_biases_and_types),
+        cmocka_unit_test(knows_the_factor_of_what_is_added),
         cmocka_unit_test(unusual_strides_count_as_copied),
         cmocka_unit_test(gives_no_command_for_invalid_products),
         cmocka_unit_test(writes_convolutions),
