@@ -410,12 +410,29 @@ def cell(value):
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
+def column_of(sheet, table, column):
+    values = table[column]
+    if not hasattr(values, "tolist") and list(table.columns).count(column) > 1:  # pandas gives a table of all of them
+        raise Failure(f"sheet {sheet!r}: two columns are named {column!r}")
+    values = values.tolist()
+    if not isinstance(values, list):
+        raise Failure(f"sheet {sheet!r}: column {column!r} is not a list of values, but {type(values).__name__}")
+    return [cell(value) for value in values]
+
+
+def sheet_of(name, table):
+    columns = [column_of(name, table, column) for column in table.columns]
+    for title, column in zip(table.columns, columns):
+        if len(column) != len(columns[0]):
+            raise Failure(f"sheet {name!r}: the columns {table.columns[0]!r} and {title!r} have different lengths: "
+                          f"{len(columns[0])} and {len(column)}")
+    return [str(name), [str(title) for title in table.columns], columns]
+
+
 def tables_of(extension, tree):
     make = getattr(extension, "get_additional_dataframes_extension", None)
     tables = make(tree) if make else {}
-    return [[str(name), [str(c) for c in table.columns],
-             [[cell(value) for value in table[column].tolist()] for column in table.columns]]
-            for name, table in (tables or {}).items()]
+    return [sheet_of(name, table) for name, table in (tables or {}).items()]
 
 
 def run_extension(request):

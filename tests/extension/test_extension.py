@@ -310,6 +310,8 @@ def check_same_models(binary, folder):
 
 # ---- errors ----
 
+COLUMN = "class C(list):\n    def tolist(self):\n        return list(self)\n"
+
 WRONG = [
     ("an undefined name", "nonsense\n", ["my_extension.py, line 1: NameError: name 'nonsense' is not defined"]),
     ("a syntax error", "def (\n", ["my_extension.py", "SyntaxError"]),
@@ -342,6 +344,18 @@ WRONG = [
      ["my_extension.py: AttributeError"]),
     ("a sheet name with a NUL", "class T:\n    columns = []\ndef get_additional_dataframes_extension(tree):\n"
      "    return {'\\0a': T()}\n", ["my_extension.py: invalid reply, part \"tables\""]),
+    ("columns of different lengths", COLUMN + "class T:\n    columns = ['a', 'b']\n"
+     "    def __getitem__(self, name):\n        return C([1, 2, 3] if name == 'a' else [1])\n"
+     "def get_additional_dataframes_extension(tree):\n    return {'mine': T()}\n",
+     ["my_extension.py: sheet 'mine': the columns 'a' and 'b' have different lengths: 3 and 1"]),
+    ("columns with the same name", "class T:\n    columns = ['a', 'a']\n"
+     "    def __getitem__(self, name):\n        return [[1], [2]]\n"
+     "def get_additional_dataframes_extension(tree):\n    return {'mine': T()}\n",
+     ["my_extension.py: sheet 'mine': two columns are named 'a'"]),
+    ("a column that is a number", "class V:\n    def tolist(self):\n        return 7\n"
+     "class T:\n    columns = ['a']\n    def __getitem__(self, name):\n        return V()\n"
+     "def get_additional_dataframes_extension(tree):\n    return {'mine': T()}\n",
+     ["my_extension.py: sheet 'mine': column 'a' is not a list of values, but int"]),
     ("an event that is not a dict", "def tree_postprocess_extension(tree):\n    tree.events.append(7)\n", ["my_extension.py: AttributeError"]),
     ("a name that is a number", "def tree_postprocess_extension(tree):\n"
      "    tree.events.append({'UID': len(tree.events), 'cat': 'cpu_op', 'name': 7})\n", ["my_extension.py: invalid reply, part \"added\""]),
