@@ -523,15 +523,28 @@ static void add_dispatches(conversion *c)
 
 /* ---- timeline ---- */
 
-/* The profiled time, which is longer than the time from the first to the last event. */
-static void add_session(conversion *c, size_t process, const gt_rocprof_process *about)
+/* The start of the run, as far as it is known. */
+static int64_t first_time(const conversion *c)
 {
-    if (!about->init_ns && !about->fini_ns) return;
+    int64_t *starts = gt_store_ints(c->run->dispatches, GT_DISPATCH_START), first = c->run->init_ns;
+    for (size_t i = 0; i < gt_store_count(c->run->dispatches); i++)
+        if (!first || starts[i] < first) first = starts[i];
+    gt_free(starts);
+    return first;
+}
+
+/* The profiled time, which is longer than the time from the first to the last event, and what is known about
+ * the process. Formats without that time may still have its host: then it is a mark. */
+static void add_session(conversion *c, size_t process, const gt_rocprof_process *about, int64_t mark_ns)
+{
+    bool has_time = about->init_ns || about->fini_ns;
+    if (!has_time && !about->hostname && !about->command) return;
     gt_track_spec ask = {GT_FORM_QUEUE, GT_NO_TID, {"PROFILED RUN", 12}};
     uint32_t track = gt_timeline_track(c->timeline, c->processes[process], ask);
-    gt_timeline_begin(c->timeline, GT_TIMELINE_SLICE, track, about->init_ns, about->fini_ns,
-                      word(c, "session"), word(c, "profiled run"));
-    note_times(c, about->init_ns, about->fini_ns);
+    int64_t start = has_time ? about->init_ns : mark_ns;
+    gt_timeline_begin(c->timeline, has_time ? GT_TIMELINE_SLICE : GT_TIMELINE_MARK, track, start,
+                      has_time ? about->fini_ns : start, word(c, "session"), word(c, "profiled run"));
+    if (has_time) note_times(c, about->init_ns, about->fini_ns);
     note(c, KEY_PID, about->pid);
     note_word(c, KEY_HOST, move_text(c, about->hostname));
     note_word(c, KEY_COMMAND, move_text(c, about->command));
@@ -542,17 +555,8 @@ static void add_sessions(conversion *c)
 {
     gt_rocprof_process only = only_process(c->run);
     const gt_rocprof_process *processes = c->run->process_count ? c->run->process : &only;
-    for (size_t i = 0; i < c->process_count; i++) add_session(c, i, &processes[i]);
-}
-
-/* The start of the run, as far as it is known. */
-static int64_t first_time(const conversion *c)
-{
-    int64_t *starts = gt_store_ints(c->run->dispatches, GT_DISPATCH_START), first = c->run->init_ns;
-    for (size_t i = 0; i < gt_store_count(c->run->dispatches); i++)
-        if (!first || starts[i] < first) first = starts[i];
-    gt_free(starts);
-    return first;
+    int64_t mark_ns = first_time(c);
+    for (size_t i = 0; i < c->process_count; i++) add_session(c, i, &processes[i], mark_ns);
 }
 
 /* One mark per agent, with all its properties. */

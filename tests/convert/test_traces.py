@@ -521,6 +521,20 @@ def check_other_inputs(binary, folder):
     return problems + [trouble for source in found for trouble in compare(source, found[source], expected)]
 
 
+def check_csv_hosts(binary, folder):
+    """CSV files have no profiled time, but the host is in their path: the GPUs of two hosts stay apart."""
+    for number, process in enumerate(maker.make_run(processes=4, dispatches=40)):
+        maker.write_csv(process, os.path.join(folder, "run", f"node-{number // 2}", str(process.pid)))
+    original, problems = sheets_of(binary, folder, "run", "original"), []
+    hosts = {row.split(",")[1] for row in original["gpu_timeline_by_device.csv"].decode().splitlines()[1:]}
+    if hosts != {"node-0", "node-1"}:
+        problems.append(f"hosts of the original: {hosts}")
+    for target in ("out.pftrace", "out.db"):
+        problems += convert(binary, folder, "run", target)[1]
+        problems += same_report(target, original, sheets_of(binary, folder, target, "from_" + target))
+    return problems
+
+
 def check_unlisted_agents(binary, folder):
     """CSV files without agent_info: every agent becomes known by the first record that names it, most of them by a copy."""
     agents, run = range(1, 41), os.path.join(folder, "run")
@@ -726,6 +740,7 @@ def cases():
     yield Case("positions of records, by hand", check_places_by_hand)
     yield Case("records in any order, two files", check_order_over_files)
     yield Case("CSV files and rocprofv3's database", check_other_inputs)
+    yield Case("CSV files of two hosts", check_csv_hosts)
     yield Case("CSV files without agents", check_unlisted_agents)
     yield Case("CSV seeds of the fuzz targets", check_fuzz_seeds)
     yield Case("a Chrome trace", check_chrome_input(CHROME_BY_HAND))

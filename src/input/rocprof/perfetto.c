@@ -193,7 +193,7 @@ typedef enum slice_kind {
     SLICE_OTHER = 1,
     SLICE_DISPATCH,
     SLICE_COPY,
-    SLICE_SESSION, /* the profiled time, in files of `gputally convert` */
+    SLICE_SESSION, /* the profiled time, in files of `gputally convert`; an instant if it is unknown */
     SLICE_AGENT,   /* an agent, in files of `gputally convert`: an instant */
     SLICE_CALL,    /* this and the following: one per domain */
 } slice_kind;
@@ -500,15 +500,20 @@ static void add_call(reading *r, gt_call_domain domain, int64_t begin_ns, int64_
     note_position(r, &r->order.calls);
 }
 
-static void add_session(reading *r, int64_t begin_ns, int64_t end_ns)
+static gt_rocprof_process *describe_process(reading *r)
 {
-    int64_t place = process_of(r);
-    gt_rocprof_process *process = &r->run->process[place];
+    gt_rocprof_process *process = &r->run->process[process_of(r)];
     process->pid = int_of(r, SESSION_PID, process->pid);
-    process->init_ns = begin_ns;
-    process->fini_ns = end_ns;
     if (has(r, HOST)) process->hostname = copy_string(r, (uint32_t)r->record.cells[HOST].text);
     if (has(r, COMMAND)) process->command = copy_string(r, (uint32_t)r->record.cells[COMMAND].text);
+    return process;
+}
+
+static void add_session(reading *r, int64_t begin_ns, int64_t end_ns)
+{
+    gt_rocprof_process *process = describe_process(r);
+    process->init_ns = begin_ns;
+    process->fini_ns = end_ns;
 }
 
 static void add_record(reading *r, uint8_t kind, int64_t begin_ns, int64_t end_ns)
@@ -547,10 +552,18 @@ static void end_pending(reading *r, const gt_perfetto_event *event)
     r->pending_kind = 0;
 }
 
-static void read_agent(reading *r, const gt_perfetto_event *event)
+/* An agent, or a process whose profiled time is unknown. */
+static void read_mark(reading *r, const gt_perfetto_event *event)
 {
-    if (kind_of(r, event->category) != SLICE_AGENT) return;
+    uint8_t kind = kind_of(r, event->category);
+    if (kind != SLICE_AGENT && kind != SLICE_SESSION) return;
     if (!r->kept++) add_processes(r);
+    if (kind == SLICE_SESSION) {
+        gt_perfetto_record_head(r->records, event, &r->record);
+        gt_perfetto_record_args(r->records, event, &r->record, NULL, NULL);
+        describe_process(r);
+        return;
+    }
     add_agent(r->agents, event, process_of_pid(r, gt_perfetto_pid(r->trace, event->track)), r->writers);
 }
 
@@ -588,7 +601,7 @@ static bool read_all(reading *r, const char *path, const gt_read_options *option
     while (gt_perfetto_next(r->trace, &event)) {
         if (r->pending_kind) end_pending(r, &event);
         if (event.type == GT_PERFETTO_BEGIN || event.type == GT_PERFETTO_COMPLETE) read_slice(r, &event);
-        if (event.type == GT_PERFETTO_INSTANT) read_agent(r, &event);
+        if (event.type == GT_PERFETTO_INSTANT) read_mark(r, &event);
     }
     if (r->pending_kind) end_pending(r, NULL);
     if (!gt_perfetto_accept(r->trace, r->kept, "kernels, copies and calls", options, error)) return false;
