@@ -260,6 +260,31 @@ def check_passes(check):
     check.tally.add("passes: counters", counters_problems(sheets["counters_by_kernel"], run))
 
 
+def check_counters_only(check):
+    """Counters without a kernel trace: the dispatches are those of the counters, in JSON as in CSV files."""
+    run = maker.make_run(dispatches=40, seed=9, processes=2)
+    folders = {name: os.path.join(check.folder, "counters_only", name) for name in ("whole", "json", "csv")}
+    for process in run:
+        process.dispatches = [d for d in process.dispatches if d.counters]
+        document = maker.process_json(process)
+        maker.write_document([document], os.path.join(folders["whole"], maker.HOST, f"{process.pid}_results.json"))
+        del document["buffer_records"]["kernel_dispatch"]
+        records = document["callback_records"]["counter_collection"]
+        records += json.loads(json.dumps(records[:3]))  # of one dispatch, several records
+        for record in records[-3:]:
+            record["records"] = record["records"][:1]
+        maker.write_document([document], os.path.join(folders["json"], maker.HOST, f"{process.pid}_results.json"))
+        prefix = os.path.join(folders["csv"], maker.HOST, str(process.pid))
+        maker.write_csv(process, prefix, only=("agent_info", "memory_copy_trace", "counter_collection"))
+    whole, got, csv = (check.report("counters_only_" + name, folder)[0] for name, folder in folders.items())
+    check.same("counters only, JSON", whole, got, ("gpu_timeline", "gpu_timeline_by_device", "kernel_summary",
+                                                   "kernel_summary_by_category", "process_summary"))
+    check.same("counters only, JSON as CSV", csv, got, ("kernel_summary", "kernel_summary_by_category"))
+    check.same("counters only, JSON: details", whole, got, ("kernel_details",), ("stream", "correlation_id"))
+    drop_in, _ = check.report("counters_only_drop_in", folders["json"], "--no_extra_sheets")
+    check.equal("counters only, JSON without extra sheets: kernels", [], drop_in["kernel_summary"][1])
+
+
 def check_pftrace(check):
     run = maker.make_run(dispatches=120, flat=True)
     folder = os.path.join(check.folder, "flat")
@@ -411,6 +436,7 @@ def main():
         check_processes(check)
         check_side_by_side(check, run)
         check_passes(check)
+        check_counters_only(check)
         check_pftrace(check)
         check_docs_rows(check)
         check_stats(check)

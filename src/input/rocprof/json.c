@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const gt_field dispatch_fields[GT_DISPATCH_COLUMNS] = {
+const gt_field gt_dispatch_fields[GT_DISPATCH_COLUMNS] = {
     [GT_DISPATCH_KERNEL_ID] = {"dispatch_info/kernel_id", GT_FIELD_INT, false},
     [GT_DISPATCH_START] = {"start_timestamp", GT_FIELD_INT, false},
     [GT_DISPATCH_END] = {"end_timestamp", GT_FIELD_INT, false},
@@ -107,7 +107,7 @@ static const char *check_types(const gt_record *record, const gt_field *fields, 
 static const char *check_dispatch(gt_record *record, gt_record_reader *reader)
 {
     (void)reader;
-    return check_types(record, dispatch_fields, GT_DISPATCH_BASIC_COLUMNS);
+    return check_types(record, gt_dispatch_fields, GT_DISPATCH_BASIC_COLUMNS);
 }
 
 static const char *check_copy(gt_record *record, gt_record_reader *reader)
@@ -152,7 +152,7 @@ static const char *check_full_symbol(gt_record *record, gt_record_reader *reader
 }
 
 static const gt_record_format dispatch_format = {"kernel dispatch",
-                                                 dispatch_fields,
+                                                 gt_dispatch_fields,
                                                  gt_dispatch_columns,
                                                  GT_DISPATCH_BASIC_COLUMNS,
                                                  check_dispatch,
@@ -165,7 +165,7 @@ static const gt_record_format symbol_format = {
     "kernel symbol", symbol_fields, symbol_columns, SYMBOL_BASIC_COLUMNS, check_symbol, NULL, NULL, NULL};
 /* The same with all columns. */
 static const gt_record_format detailed_dispatch_format = {"kernel dispatch",
-                                                          dispatch_fields,
+                                                          gt_dispatch_fields,
                                                           gt_dispatch_columns,
                                                           GT_DISPATCH_COLUMNS,
                                                           check_dispatch,

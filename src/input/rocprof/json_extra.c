@@ -132,23 +132,21 @@ struct gt_rocprof_extra {
     gt_map counter_names; /* a counter's id to its name */
     counter_value *values;
     size_t value_count, value_capacity;
+    gt_store_writer *dispatches; /* of the counters; NULL if there are none */
+    gt_map counted;              /* their ids */
     gt_store_writer *agents;
     gt_record_reader *value_reader, *dispatch_reader;
 };
 
 static const gt_field value_fields[] = {{"counter_id/handle", GT_FIELD_INT, false},
                                         {"value", GT_FIELD_TIME, false}};
-static const gt_field dispatch_fields[] = {{"dispatch_info/kernel_id", GT_FIELD_INT, false},
-                                           {"dispatch_info/dispatch_id", GT_FIELD_INT, false},
-                                           {"dispatch_info/agent_id/handle", GT_FIELD_INT, false}};
-
 gt_rocprof_extra *gt_rocprof_extra_new(gt_rocprof *run, const gt_read_options *options)
 {
     gt_rocprof_extra *extra = gt_alloc_zero(1, sizeof *extra);
     extra->run = run;
     extra->options = options;
     extra->value_reader = gt_record_reader_new(value_fields, 2, run->strings);
-    extra->dispatch_reader = gt_record_reader_new(dispatch_fields, 3, run->strings);
+    extra->dispatch_reader = gt_record_reader_new(gt_dispatch_fields, GT_DISPATCH_COLUMNS, run->strings);
     if (run->agents) extra->agents = gt_store_writer_new(gt_agent_columns, GT_AGENT_COLUMNS, run->strings);
     return extra;
 }
@@ -162,6 +160,8 @@ void gt_rocprof_extra_free(gt_rocprof_extra *extra)
     gt_free(extra->values);
     gt_map_free(&extra->messages);
     gt_map_free(&extra->counter_names);
+    gt_store_writer_free(extra->dispatches);
+    gt_map_free(&extra->counted);
     gt_store_writer_free(extra->agents);
     gt_record_reader_free(extra->value_reader);
     gt_record_reader_free(extra->dispatch_reader);
@@ -302,25 +302,68 @@ static bool read_values(gt_rocprof_extra *extra, gt_json *json)
     return !json->failed;
 }
 
+static void forget_collections(gt_rocprof_extra *extra)
+{
+    extra->value_count = 0;
+    gt_store_writer_free(extra->dispatches);
+    extra->dispatches = NULL;
+    gt_map_free(&extra->counted);
+    extra->counted = (gt_map){0};
+}
+
+/* Once, even if its counters are in several records. */
+static void add_counted_dispatch(gt_rocprof_extra *extra, const gt_record *record)
+{
+    size_t width = gt_dispatch_width(extra->run->wanted);
+    int64_t id = record->present >> GT_DISPATCH_ID & 1 ? record->cells[GT_DISPATCH_ID].integer : 0;
+    uint32_t *seen = gt_map_put(&extra->counted, (uint64_t)id, 0);
+    if (*seen != GT_MAP_NONE) return;
+    *seen = 0;
+    if (!extra->dispatches)
+        extra->dispatches = gt_store_writer_new(gt_dispatch_columns, width, extra->run->strings);
+    gt_store_writer_add(extra->dispatches, record->present & ((UINT64_C(1) << width) - 1), record->cells);
+}
+
+/* The thread is beside dispatch_data; anything but an integer is ignored. */
+static bool read_thread(gt_json *json, int64_t *thread, bool *has_thread)
+{
+    gt_json_number number;
+    if (gt_json_peek(json) != GT_JSON_NUMBER) return gt_json_skip(json);
+    if (!gt_json_read_number(json, &number)) return false;
+    *has_thread = number.is_int;
+    *thread = number.integer;
+    return true;
+}
+
 static bool read_collection(gt_rocprof_extra *extra, gt_json *json)
 {
     if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
     size_t first = extra->value_count;
     gt_record record = {0};
     gt_str key;
+    int64_t thread = 0;
+    bool has_thread = false;
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
         bool read = gt_str_equals(key, "dispatch_data")
                         ? gt_record_read(extra->dispatch_reader, json, &record)
-                    : gt_str_equals(key, "records") ? read_values(extra, json)
-                                                    : gt_json_skip(json);
+                    : gt_str_equals(key, "thread_id") ? read_thread(json, &thread, &has_thread)
+                    : gt_str_equals(key, "records")   ? read_values(extra, json)
+                                                      : gt_json_skip(json);
         if (!read) return false;
     }
-    for (size_t i = first; i < extra->value_count; i++) {
-        if (record.present & 1) extra->values[i].kernel_id = record.cells[0].integer;
-        if (record.present & 2) extra->values[i].dispatch_id = record.cells[1].integer;
-        if (record.present & 4) extra->values[i].agent = record.cells[2].integer;
+    if (has_thread) {
+        record.cells[GT_DISPATCH_THREAD].integer = thread;
+        record.present |= UINT64_C(1) << GT_DISPATCH_THREAD;
     }
+    for (size_t i = first; i < extra->value_count; i++) {
+        counter_value *value = &extra->values[i];
+        if (record.present >> GT_DISPATCH_KERNEL_ID & 1)
+            value->kernel_id = record.cells[GT_DISPATCH_KERNEL_ID].integer;
+        if (record.present >> GT_DISPATCH_ID & 1) value->dispatch_id = record.cells[GT_DISPATCH_ID].integer;
+        if (record.present >> GT_DISPATCH_AGENT & 1) value->agent = record.cells[GT_DISPATCH_AGENT].integer;
+    }
+    if (extra->value_count > first) add_counted_dispatch(extra, &record);
     return !json->failed;
 }
 
@@ -334,7 +377,7 @@ bool gt_rocprof_extra_callback_records(gt_rocprof_extra *extra, gt_json *json)
             if (!gt_json_skip(json)) return false;
             continue;
         }
-        extra->value_count = 0;
+        forget_collections(extra);
         if (!gt_json_enter_array(json)) return false;
         while (gt_json_next_element(json))
             if (!read_collection(extra, json)) return false;
@@ -475,5 +518,7 @@ void gt_rocprof_extra_finish(gt_rocprof_extra *extra)
         gt_store_writer_free(writer);
     }
     if (run->agents) gt_store_append(run->agents, gt_store_writer_take(extra->agents));
+    if (extra->dispatches && !gt_store_count(run->dispatches))
+        gt_store_append(run->dispatches, gt_store_writer_take(extra->dispatches));
     finish_copies(extra);
 }

@@ -107,6 +107,10 @@ extern const gt_field gt_agent_fields[GT_AGENT_FIELDS];
 /* Replaces the number of the agent's type by its name. */
 void gt_agent_complete(gt_record *record, gt_record_reader *reader);
 
+/* ---- dispatches: the fields of a JSON record, one per column of gt_dispatch_columns ---- */
+
+extern const gt_field gt_dispatch_fields[GT_DISPATCH_COLUMNS];
+
 /* ---- the parts of the JSON that only the extra sheets need: API calls, counters, agents ----
  *
  * Their records refer to tables of names that may come before or after them, so they are joined at the end.
@@ -126,7 +130,8 @@ bool gt_rocprof_extra_callback_records(gt_rocprof_extra *extra, gt_json *json); 
 bool gt_rocprof_extra_agents(gt_rocprof_extra *extra, gt_json *json);           /* "agents" */
 
 /* Call it at the end of the process: adds calls, counters and agents to the run, and replaces the operation
- * numbers of copies by gt_copy_direction. */
+ * numbers of copies by gt_copy_direction. If the process has counters but no kernel trace, its dispatches are
+ * those of the counters, as in CSV files. */
 void gt_rocprof_extra_finish(gt_rocprof_extra *extra);
 
 #endif
