@@ -18,10 +18,11 @@ ORDER = ("SQ_WAVES", "SQ_BUSY_CU_CYCLES", "SQ_INSTS_VALU", "TCC_HIT")  # one per
 
 class Passes:
     """`same_gpu`: all ranks use one GPU. `repeat`: EVERY_PASS is collected too. `without`: {(pass, rank)} that did not run.
-    `shuffled`: {(pass, rank)} whose kernels run in another order. `kernels` makes ranks run other kernels."""
+    `shuffled`: {(pass, rank)} whose kernels run in another order. `other_kernels` makes ranks run other kernels.
+    `nan`: {(pass, dispatch, counter's place)} whose last hardware instance has no number."""
 
     def __init__(self, ranks=8, passes=3, dispatches=12, seed=3, same_gpu=False, repeat=True, without=(), shuffled=(),
-                 other_kernels=False):
+                 other_kernels=False, nan=()):
         self.count, self.ranks, self.values = passes, {}, {}
         self.runs = {}
         for number in range(1, passes + 1):
@@ -37,6 +38,8 @@ class Passes:
                     continue
                 process = self.process(number, rank, pids[rank], dispatches, names, seed, 2 if same_gpu else 2 + rank,
                                        other_kernels, (number, rank) in shuffled)
+                for _, dispatch, place in (item for item in nan if item[0] == number):
+                    process.dispatches[dispatch].counters[place][-1] = float("nan")
                 self.ranks[(number, process.pid)] = rank
                 run.append(process)
             self.runs[number] = (names, run)

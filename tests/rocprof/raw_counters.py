@@ -3,7 +3,8 @@
     sheet = raw_counters.sheet(folder, rank_of, names)
 
 `rank_of[(pass, pid)]` identifies the processes. The value of a counter in one dispatch and pass is the sum over the hardware's
-instances, that of a dispatch the mean over the passes that collected it, that of a kernel the mean over its dispatches.
+instances, that of a dispatch the mean over the passes that collected it, that of a kernel the mean over its dispatches. A sum
+with an instance that is not a number is no value.
 """
 import csv
 import json
@@ -17,12 +18,17 @@ from fractions import Fraction
 from tests.perfetto import reader
 
 
+def exact(value):
+    """A fraction; None for what is not a number: NaN in CSV and JSON, NULL in rocpd."""
+    return None if value is None or "nan" in str(value).lower() else Fraction(value)
+
+
 def from_csv(path):
     """rocprofv3 does not escape quotes, but these names have none."""
     with open(path, encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             yield (int(row["Process_Id"]), int(row["Dispatch_Id"]), row["Kernel_Name"], row["Counter_Name"],
-                   Fraction(row["Counter_Value"]))
+                   exact(row["Counter_Value"]))
 
 
 def from_json(path):
@@ -35,7 +41,7 @@ def from_json(path):
             info = record["dispatch_data"]["dispatch_info"]
             for value in record["records"]:
                 yield (process["metadata"]["pid"], info["dispatch_id"], symbols[info["kernel_id"]],
-                       counters[value["counter_id"]["handle"]], Fraction(value["value"]))
+                       counters[value["counter_id"]["handle"]], exact(value["value"]))
 
 
 def from_rocpd(path):
@@ -48,7 +54,7 @@ def from_rocpd(path):
                 f'JOIN "rocpd_kernel_dispatch{suffix}" d ON d.event_id = e.event_id '
                 f'JOIN "rocpd_info_kernel_symbol{suffix}" s ON s.id = d.kernel_id '
                 f'JOIN "rocpd_info_pmc{suffix}" i ON i.id = e.pmc_id'):
-            yield pid, dispatch, kernel, counter, Fraction(value)
+            yield pid, dispatch, kernel, counter, exact(value)
     database.close()
 
 
@@ -72,7 +78,7 @@ def from_pftrace(path):
         kernel = texts[(2, first[10])].replace(" [clone .kd]", "").removesuffix(".kd")
         for note in (dict(reader.fields(value)) for field, value in event if field == 4):
             if 5 in note:
-                yield pid, number, kernel, texts[(3, note[1])], Fraction(struct.unpack("<d", note[5])[0])
+                yield pid, number, kernel, texts[(3, note[1])], exact(struct.unpack("<d", note[5])[0])
 
 
 READERS = {"_counter_collection.csv": from_csv, "_results.json": from_json, "_results.db": from_rocpd,
@@ -93,9 +99,12 @@ def measurements(folder, skip=()):
 def sheet(folder, rank_of, short_names, by_order=False, skip=()):
     """{kernel: (Count, {counter: mean})}. `by_order`: the n-th dispatch of a kernel is the same in all passes, whatever its
     id."""
-    in_pass = defaultdict(Fraction)
+    in_pass, unknown = defaultdict(Fraction), set()
     for number, pid, dispatch, kernel, counter, value in measurements(folder, skip):
-        in_pass[(number, rank_of[(number, pid)], dispatch, short_names[kernel], counter)] += value
+        key = (number, rank_of[(number, pid)], dispatch, short_names[kernel], counter)
+        if value is None:
+            unknown.add(key)
+        in_pass[key] += value or 0
     ids = defaultdict(set)
     for number, rank, dispatch, kernel, _ in in_pass:
         ids[(number, rank, kernel)].add(dispatch)
@@ -103,7 +112,8 @@ def sheet(folder, rank_of, short_names, by_order=False, skip=()):
     of_dispatch = defaultdict(list)
     for (number, rank, dispatch, kernel, counter), value in in_pass.items():
         which = nth[((number, rank, kernel), dispatch)] if by_order else dispatch
-        of_dispatch[(kernel, counter, rank, which)].append(value)
+        if (number, rank, dispatch, kernel, counter) not in unknown:
+            of_dispatch[(kernel, counter, rank, which)].append(value)
     of_kernel, dispatches = defaultdict(list), defaultdict(set)
     for (kernel, counter, rank, which), values in of_dispatch.items():
         of_kernel[(kernel, counter)].append(sum(values) / len(values))

@@ -100,6 +100,26 @@ def check_doubtful(t):
                 warnings=["pass 2: kernels of 2 processes ran in another order"])
 
 
+def check_nan(t):
+    """A value that is not a number is none: the mean is over the dispatches and passes that have one."""
+    for kind in FORMATS:
+        t.check(f"{kind} nan", kind, ranks=2, passes=1, nan={(1, 0, 0), (1, 5, 1), (1, 7, 0), (1, 7, 1)})
+        t.check(f"{kind} nan in passes", kind, ranks=2, passes=3, nan={(1, 2, 1), (2, 3, 1), (3, 3, 0), (1, 4, 0), (3, 4, 1)})
+    for text in ("nan", "-nan", "NaN", "-nan(ind)"):
+        name = f"csv {text}"
+        if not t.wants(name):
+            continue
+        folder, passes = t.make(name, "csv", ranks=1, passes=2, nan={(2, 3, 1), (1, 5, 0)})
+        for root, _, files in os.walk(folder):
+            for path in (os.path.join(root, file) for file in files if file.endswith("counter_collection.csv")):
+                with open(path, encoding="utf-8") as file:
+                    rows = file.read()
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(rows.replace(",nan,", f",{text},"))
+        t.compare(f"{name}: counters_by_kernel", t.sheet(name, folder)[0],
+                  raw_counters.sheet(folder, passes.ranks, SHORT_NAMES))
+
+
 def check_beside_trace(t):
     """A kernel trace next to the folders of the passes: its dispatches count once."""
     name = "beside"
@@ -211,8 +231,8 @@ def main():
     folder = options.keep or tempfile.mkdtemp(prefix="gputally-passes-")
     test = Test(options, folder)
     try:
-        for part in (check_sizes, check_doubtful, check_beside_trace, check_user_names, check_together, check_unrecognised,
-                     check_convert, check_sweep):
+        for part in (check_sizes, check_doubtful, check_nan, check_beside_trace, check_user_names, check_together,
+                     check_unrecognised, check_convert, check_sweep):
             part(test)
     finally:
         if not options.keep:

@@ -12,6 +12,7 @@
 #include "json/number.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -416,6 +417,7 @@ static bool set_field(csv_row *r, size_t column, gt_str text)
 {
     const gt_csv_step *s = &r->plan[column];
     int64_t integer;
+    if (s->kind == GT_CSV_WIDE && !text.len) r->wide[column] = (double)NAN; /* no value */
     if (s->kind == GT_CSV_SKIP || !text.len) return true;
     switch (s->kind) {
     case GT_CSV_INT:

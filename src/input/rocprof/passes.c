@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "base/raise.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -514,13 +515,23 @@ void gt_rocprof_passes_join(gt_rocprof_passes *passes, gt_rocprof_writers *write
 
 /* ---- counters of several passes ---- */
 
-/* A counter of a dispatch. */
+/* A counter of a dispatch. A pass in which the value of any hardware instance is not a number has no value.
+ */
 typedef struct value {
     size_t row;      /* its first one */
     size_t pass;     /* the last one */
-    size_t passes;   /* that have it */
+    size_t passes;   /* that have a value, among those before this pass; after add_values among all */
     double sum, all; /* over the rows of this pass, and over all passes before */
 } value;
+
+static void end_pass(value *v)
+{
+    if (!isnan(v->sum)) {
+        v->all += v->sum;
+        v->passes++;
+    }
+    v->sum = 0;
+}
 
 static size_t add_values(const gt_store *counters, const size_t *ends, value **values)
 {
@@ -537,17 +548,14 @@ static size_t add_values(const gt_store *counters, const size_t *ends, value **v
         uint32_t *place = gt_map_put(&places, *dispatch, names[i]);
         if (*place == GT_MAP_NONE) {
             *place = (uint32_t)count;
-            GT_PUSH(*values, count, capacity, ((value){.row = i, .pass = pass, .passes = 1}));
+            GT_PUSH(*values, count, capacity, ((value){.row = i, .pass = pass}));
         }
         value *v = &(*values)[*place];
-        if (v->pass != pass) {
-            v->all += v->sum;
-            v->sum = 0;
-            v->pass = pass;
-            v->passes++;
-        }
+        if (v->pass != pass) end_pass(v);
+        v->pass = pass;
         v->sum += numbers[i];
     }
+    for (size_t i = 0; i < count; i++) end_pass(&(*values)[i]);
     gt_free(processes);
     gt_free(dispatches);
     gt_free(names);
@@ -557,19 +565,32 @@ static size_t add_values(const gt_store *counters, const size_t *ends, value **v
     return count;
 }
 
+static bool has_nan(const gt_store *counters)
+{
+    size_t count = gt_store_count(counters);
+    double *numbers = gt_store_times(counters, GT_COUNTER_VALUE);
+    bool found = false;
+    for (size_t i = 0; i < count && !found; i++) found = isnan(numbers[i]);
+    gt_free(numbers);
+    return found;
+}
+
 void gt_rocprof_average_passes(gt_rocprof *run, const size_t *ends, size_t count)
 {
-    if (count < 2 || !gt_store_count(run->counters)) return;
+    if (!run->counters || !gt_store_count(run->counters)) return;
+    bool change = has_nan(run->counters);
+    if (count < 2 && !change) return;
     value *values = NULL;
-    size_t value_count = add_values(run->counters, ends, &values), repeated = 0;
-    for (size_t i = 0; i < value_count; i++) repeated += values[i].passes > 1;
-    if (repeated) {
+    size_t value_count = add_values(run->counters, ends, &values);
+    for (size_t i = 0; i < value_count; i++) change = change || values[i].passes > 1;
+    if (change) {
         gt_store *averaged = gt_store_new(gt_counter_columns, GT_COUNTER_COLUMNS, run->strings);
         gt_store_writer *writer = gt_store_writer_new(gt_counter_columns, GT_COUNTER_COLUMNS, run->strings);
         for (size_t i = 0; i < value_count; i++) {
+            if (!values[i].passes) continue;
             gt_store_cell cells[GT_COUNTER_COLUMNS];
             gt_store_get(run->counters, values[i].row, cells);
-            cells[GT_COUNTER_VALUE].time = (values[i].all + values[i].sum) / (double)values[i].passes;
+            cells[GT_COUNTER_VALUE].time = values[i].all / (double)values[i].passes;
             gt_store_writer_add(writer, (UINT64_C(1) << GT_COUNTER_COLUMNS) - 1, cells);
         }
         gt_store_append(averaged, gt_store_writer_take(writer));

@@ -94,8 +94,8 @@ void gt_rocprof_passes_free(gt_rocprof_passes *passes); /* accepts NULL */
  * for certain. */
 void gt_rocprof_passes_join(gt_rocprof_passes *passes, gt_rocprof_writers *writers, gt_rocprof *pass,
                             unsigned number);
-/* Replaces the values of counters that several passes collected by their mean. `ends` has the number of rows
- * of the run's counters after each pass. */
+/* Replaces the values of counters that several passes collected by their mean, and removes those that are not
+ * a number. `ends` has the number of rows of the run's counters after each pass. */
 void gt_rocprof_average_passes(gt_rocprof *run, const size_t *ends, size_t count);
 
 /* ---- agents (CPUs and GPUs): the JSON in `agents` of JSON files and in the column extdata of rocpd ---- */

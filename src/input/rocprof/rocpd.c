@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "input/rocprof/rocpd_tables.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -429,7 +430,8 @@ static void add_value(reading *r, sums *all, uint32_t guid, sqlite3_stmt *rows)
         *place = (uint32_t)all->count;
         GT_PUSH(all->items, all->count, all->capacity, first);
     }
-    all->items[*place].value += sqlite3_column_double(rows, 3);
+    /* SQLite stores what is not a number as NULL. */
+    all->items[*place].value += is_null(rows, 3) ? (double)NAN : sqlite3_column_double(rows, 3);
 }
 
 static const table counter_name_table = {{"rocpd_info_pmc", COLUMNS("guid", "id", "name"), NULL, NULL},

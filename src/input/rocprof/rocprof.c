@@ -102,8 +102,8 @@ static gt_rocprof *read_perfetto(gt_stream *stream, const gt_read_options *optio
     return finish(&writers, gt_rocprof_read_perfetto(&writers, stream, options, error));
 }
 
-gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_options *options,
-                            gt_error *error)
+static gt_rocprof *read_format(gt_stream *stream, const char *path, const gt_read_options *options,
+                               gt_error *error)
 {
     gt_trace_format format;
     if (!gt_detect(stream, &format, error)) return NULL;
@@ -115,6 +115,20 @@ gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_o
     if (format == GT_FORMAT_ROCPROF_CSV) return read_csv(stream, options, error);
     if (format == GT_FORMAT_PERFETTO) return read_perfetto(stream, options, error);
     return gt_rocprof_read_stream(stream, options, error);
+}
+
+/* A counter value that is not a number is none. */
+static gt_rocprof *without_nan(gt_rocprof *run)
+{
+    size_t end = run && run->counters ? gt_store_count(run->counters) : 0;
+    if (end) gt_rocprof_average_passes(run, &end, 1);
+    return run;
+}
+
+gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_options *options,
+                            gt_error *error)
+{
+    return without_nan(read_format(stream, path, options, error));
 }
 
 /* ---- a folder ---- */
@@ -323,7 +337,7 @@ gt_rocprof *gt_rocprof_read_folder(const char *folder, const gt_read_options *op
         run = finish(&writers, read_files(&writers, &files, &all, error));
     }
     gt_rocprof_files_free(&files);
-    return run;
+    return without_nan(run);
 }
 
 bool gt_rocprof_is_folder(const char *folder)
