@@ -19,12 +19,16 @@ ORDER = ("SQ_WAVES", "SQ_BUSY_CU_CYCLES", "SQ_INSTS_VALU", "TCC_HIT")  # one per
 class Passes:
     """`same_gpu`: all ranks use one GPU. `repeat`: EVERY_PASS is collected too. `without`: {(pass, rank)} that did not run.
     `shuffled`: {(pass, rank)} whose kernels run in another order. `other_kernels` makes ranks run other kernels.
-    `nan`: {(pass, dispatch, counter's place)} whose last hardware instance has no number."""
+    `nan`: {(pass, dispatch, counter's place)} whose last hardware instance has no number.
+    `counted`: the places in KERNELS of the kernels that have counters; each process then runs kernel 0, which must not be one
+    of them, once more: last, or first in the passes of `shifted`. `second_gpu`: kernels without counters run on another GPU.
+    `flat`: the files are in the folder of the pass, not in one of the host."""
 
     def __init__(self, ranks=8, passes=3, dispatches=12, seed=3, same_gpu=False, repeat=True, without=(), shuffled=(),
-                 other_kernels=False, nan=()):
+                 other_kernels=False, nan=(), counted=None, shifted=(), second_gpu=False, flat=False):
         self.count, self.ranks, self.values = passes, {}, {}
-        self.runs = {}
+        self.rank_count = ranks
+        self.runs, self.counted, self.shifted, self.second_gpu, self.flat = {}, counted, shifted, second_gpu, flat
         for number in range(1, passes + 1):
             order = list(range(ranks))
             random.Random(seed + number).shuffle(order)
@@ -43,18 +47,23 @@ class Passes:
                 self.ranks[(number, process.pid)] = rank
                 run.append(process)
             self.runs[number] = (names, run)
-        self.gpus = tuple(range(2, 2 + ranks))
+        self.gpus = tuple(range(2, 2 + ranks * (2 if second_gpu else 1)))
 
     def process(self, number, rank, pid, dispatches, names, seed, gpu, other_kernels, shuffled):
         rng = random.Random(f"{seed} {rank if other_kernels else 0} kernels")
         kernels = [rng.randrange(len(maker.KERNELS)) for _ in range(dispatches)]
         if shuffled:
             kernels.reverse()
+        if self.counted:
+            kernels = [0] + kernels if number in self.shifted else kernels + [0]
+            dispatches += 1
         values = random.Random(f"{seed} {number} {rank} values")
         process = maker.make_process(random.Random(f"{seed} {rank}"), pid, dispatches, 10**12 * number, False, True)
         process.agents = tuple((node, "CPU" if node < 2 else "GPU", "demo") for node in range(2 + 8))
-        process.dispatches = [d._replace(kernel=kernels[i], agent=gpu, counters=tuple(
-            [float(values.randrange(1, 5000)) for _ in range(maker.INSTANCES)] for _ in names))
+        with_counters = [not self.counted or kernel in self.counted for kernel in kernels]
+        other_gpu = gpu + self.rank_count if self.second_gpu else gpu
+        process.dispatches = [d._replace(kernel=kernels[i], agent=gpu if with_counters[i] else other_gpu, counters=tuple(
+            [float(values.randrange(1, 5000)) for _ in range(maker.INSTANCES)] for _ in names if with_counters[i]))
             for i, d in enumerate(process.dispatches)]
         return process
 
@@ -65,7 +74,7 @@ class Passes:
         try:
             for number, (maker.COUNTERS, run) in self.runs.items():
                 for process in run:
-                    prefix = os.path.join(folder, f"pass_{number}", HOST, str(process.pid))
+                    prefix = os.path.join(folder, f"pass_{number}", "" if self.flat else HOST, str(process.pid))
                     self.write_process(process, prefix, kind, traces)
         finally:
             maker.COUNTERS, maker.GPUS = kept

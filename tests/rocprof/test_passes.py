@@ -120,6 +120,40 @@ def check_nan(t):
                   raw_counters.sheet(folder, passes.ranks, SHORT_NAMES))
 
 
+def check_filtered(t):
+    """Counters of some kernels only: the others shift the dispatch ids, and may run on other GPUs."""
+    counted = range(1, len(generate_run.KERNELS))
+    for kind in FORMATS:
+        for traces in (True, False) if kind in ("csv", "json") else (True,):
+            name = f"{kind} filter{'' if traces else ' without trace'}"
+            for ranks in (1, 3):
+                t.check(f"{name}, {ranks} processes", kind, ranks=ranks, passes=3, counted=counted, traces=traces)
+                t.check(f"{name}, {ranks} processes, shifted", kind, ranks=ranks, passes=2, counted=counted, shifted={2},
+                        by_order=True, traces=traces, warnings=["matched per kernel name"])
+            t.check(f"{name}, one GPU, shifted", kind, ranks=3, passes=2, counted=counted, shifted={2}, by_order=True,
+                    same_gpu=True, other_kernels=True, traces=traces,
+                    warnings=["matched per kernel name"])
+            t.check(f"{name}, second GPU, shifted", kind, ranks=3, passes=2, counted=counted, shifted={2}, second_gpu=True,
+                    by_order=True, traces=traces, warnings=["matched per kernel name"])
+            t.check(f"{name}, one kernel, shifted", kind, ranks=3, passes=3, counted={1}, shifted={2}, dispatches=24, by_order=True,
+                    traces=traces, warnings=["matched per kernel name"])
+        t.check(f"{kind} each pass lacks another process", kind, ranks=2, passes=2, without={(1, 1), (2, 0)}, other_kernels=True,
+                warnings=["1 of 1 processes are not in the first pass", "no counters of 1 of the 1 processes"])
+
+
+def check_flat(t):
+    """Files in the folder of the pass itself: it is no host."""
+    for kind in FORMATS:
+        t.check(f"{kind} flat", kind, ranks=4, passes=2, flat=True)
+        t.check(f"{kind} flat, another order", kind, ranks=4, passes=2, flat=True, shuffled={(2, 1), (2, 3)}, by_order=True,
+                warnings=["pass 2: kernels of 2 processes ran in another order"])
+        path = os.path.join(t.folder, f"{kind} flat", "out", "process_summary.csv")
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            t.tally.add(f"{kind} flat: the pass is not the host", [text] if "pass_" in text else [])
+
+
 def check_beside_trace(t):
     """A kernel trace next to the folders of the passes: its dispatches count once."""
     name = "beside"
@@ -231,7 +265,7 @@ def main():
     folder = options.keep or tempfile.mkdtemp(prefix="gputally-passes-")
     test = Test(options, folder)
     try:
-        for part in (check_sizes, check_doubtful, check_nan, check_beside_trace, check_user_names, check_together,
+        for part in (check_sizes, check_doubtful, check_nan, check_filtered, check_flat, check_beside_trace, check_user_names, check_together,
                      check_unrecognised, check_convert, check_sweep):
             part(test)
     finally:

@@ -171,7 +171,7 @@ static gt_rocprof_file_group *group_of(gt_rocprof_files *files, const char *fold
     long long pid = strtoll(name, &end, 10);
     if (len && isdigit((unsigned char)name[0]) && end == name + len && pid > 0) {
         group.pid = pid;
-        group.host = gt_strdup(gt_path_name(folder));
+        if (!gt_rocprof_pass_of(folder)) group.host = gt_strdup(gt_path_name(folder));
     }
     GT_PUSH(files->groups, files->count, files->capacity, group);
     return &files->groups[files->count - 1];

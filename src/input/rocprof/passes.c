@@ -11,7 +11,8 @@
  * processes of a pass are matched with those of the run first, by what stays the same when a program runs
  * again: the folder without the pass, the prefix of the file names, the host, the GPUs that the process used
  * and the kernels that it ran. Then a dispatch id means the same in both, unless the kernels ran in another
- * order: then the n-th dispatch of a kernel is matched with the n-th of that kernel.
+ * order or have other ids, because more or fewer kernels that are not counted ran before them: then the n-th
+ * dispatch of a kernel is matched with the n-th of that kernel.
  *
  * The number of a GPU in JSON files has an offset that is another one in each process, so GPUs are compared
  * by their logical node ids. */
@@ -19,6 +20,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/raise.h"
+#include "os/paths.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -173,22 +175,33 @@ static bool is_compared(const facts *f, const fact *item)
 /* ---- matching of processes ---- */
 
 /* What can be compared. */
-enum { PLACE = 1, LABEL = 2, HOST = 4, GPUS = 8, KERNELS = 16, PID = 32 };
-enum { TRAITS = 6 };
+enum { PLACE = 1, LABEL = 2, HOST = 4, GPUS = 8, KERNELS = 16, PID = 32, NAMES = 64 };
+enum { TRAITS = 7 };
 
-/* Which traits must be equal, the most certain first. */
-static const unsigned tiers[] = {
-    PLACE | LABEL | HOST | GPUS | KERNELS | PID,
-    PLACE | LABEL | HOST | GPUS | KERNELS,
-    PLACE | LABEL | HOST | GPUS,
-    PLACE | LABEL | HOST | KERNELS,
-    PLACE | HOST | GPUS | KERNELS,
-    PLACE | HOST | GPUS,
-    PLACE | HOST | KERNELS,
-    PLACE | LABEL | HOST,
-    PLACE | HOST,
-    GPUS | KERNELS,
-    KERNELS,
+/* Which traits must be equal, the most certain first. Where a process is does not identify it: other GPUs and
+ * other kernels are another process. But the user's prefix of its files does (`is_labelled`), and a process
+ * whose counted kernels are not known can only be found by its place (`is_uncounted`). */
+typedef struct tier_rule {
+    unsigned traits;
+    bool is_labelled, is_uncounted;
+} tier_rule;
+
+static const tier_rule tiers[] = {
+    {PLACE | LABEL | HOST | GPUS | KERNELS | PID, false, false},
+    {PLACE | LABEL | HOST | GPUS | KERNELS, false, false},
+    {PLACE | LABEL | HOST | GPUS | NAMES, false, false},
+    {PLACE | LABEL | HOST | GPUS, false, false},
+    {PLACE | LABEL | HOST | KERNELS, false, false},
+    {PLACE | LABEL | HOST | NAMES, false, false},
+    {PLACE | HOST | GPUS | KERNELS, false, false},
+    {PLACE | HOST | GPUS | NAMES, false, false},
+    {PLACE | HOST | GPUS, false, false},
+    {PLACE | HOST | KERNELS, false, false},
+    {PLACE | HOST | NAMES, false, false},
+    {PLACE | LABEL | HOST, true, false},
+    {PLACE | HOST, false, true},
+    {GPUS | KERNELS, false, false},
+    {KERNELS, false, false},
 };
 
 typedef struct traits {
@@ -210,12 +223,13 @@ static int by_value(const void *a, const void *b)
 /* A hash of the set of GPUs that a process used. */
 static uint64_t hash_gpus(const facts *f, size_t process)
 {
-    size_t first = f->first[process], end = f->first[process + 1];
+    size_t first = f->first[process], end = f->first[process + 1], count = 0;
     int64_t *agents = gt_alloc((end - first + 1) * sizeof *agents);
     uint64_t hash = 1;
-    for (size_t i = first; i < end; i++) agents[i - first] = f->items[i].agent;
-    if (end > first) qsort(agents, end - first, sizeof *agents, by_value);
-    for (size_t i = 0; i < end - first; i++)
+    for (size_t i = first; i < end; i++)
+        if (is_compared(f, &f->items[i])) agents[count++] = f->items[i].agent;
+    if (count) qsort(agents, count, sizeof *agents, by_value);
+    for (size_t i = 0; i < count; i++)
         if (!i || agents[i] != agents[i - 1]) hash = mix(hash, (uint64_t)agents[i]);
     gt_free(agents);
     return hash;
@@ -231,6 +245,25 @@ static uint64_t hash_kernels(const facts *f, size_t process)
     return hash;
 }
 
+/* The same for any order and any dispatch ids. */
+static uint64_t hash_names(const facts *f, size_t process)
+{
+    uint64_t hash = 3;
+    for (size_t i = f->first[process]; i < f->first[process + 1]; i++)
+        if (is_compared(f, &f->items[i])) hash += mix(3, f->items[i].name);
+    return hash;
+}
+
+/* The host that the files say; GT_STR_NONE if it is just the name of their folder, which is a trait already.
+ */
+static uint32_t host_of(gt_rocprof *run, const gt_rocprof_process *process)
+{
+    if (process->hostname == GT_STR_NONE || process->place == GT_STR_NONE) return process->hostname;
+    const char *folder = gt_path_name(gt_interner_get(run->strings, process->place).bytes);
+    return gt_str_equals(gt_interner_get(run->strings, process->hostname), folder) ? GT_STR_NONE
+                                                                                   : process->hostname;
+}
+
 /* The caller frees them. */
 static traits *traits_of(const facts *f, gt_rocprof *run, gt_interner *strings)
 {
@@ -238,8 +271,8 @@ static traits *traits_of(const facts *f, gt_rocprof *run, gt_interner *strings)
     for (size_t i = 0; i < f->process_count; i++) {
         const gt_rocprof_process *process = &run->process[i];
         all[i] = (traits){{own_string(strings, run, process->place), own_string(strings, run, process->label),
-                           own_string(strings, run, process->hostname), hash_gpus(f, i), hash_kernels(f, i),
-                           (uint64_t)process->pid}};
+                           own_string(strings, run, host_of(run, process)), hash_gpus(f, i),
+                           hash_kernels(f, i), (uint64_t)process->pid, hash_names(f, i)}};
     }
     return all;
 }
@@ -274,10 +307,18 @@ typedef struct alike {
     size_t next;            /* of the run that is not taken, or SIZE_MAX; `after` links to the next one */
 } alike;
 
+/* Whether a process of the run can be matched in this tier. */
+static bool may_match(const matching *m, const tier_rule *by, size_t process)
+{
+    bool is_labelled = m->run_traits[process].hash[1] != GT_STR_NONE;
+    return (!by->is_labelled || is_labelled) && (!by->is_uncounted || !m->run->counted[process]);
+}
+
 /* Matches processes that are alike in the traits of a tier. If several are, they are matched in the order of
  * the files, which is that of their process ids; such a match is not sure. */
-static void match_tier(matching *m, unsigned tier)
+static void match_tier(matching *m, const tier_rule *by)
 {
+    unsigned tier = by->traits;
     size_t runs = m->run->process_count, passes = m->pass->process_count, count = 0, capacity = 0;
     gt_map keys = {0};
     alike *groups = NULL;
@@ -290,7 +331,7 @@ static void match_tier(matching *m, unsigned tier)
         }
         alike *group = &groups[*place];
         group->of_run++;
-        if (m->taken[i]) continue;
+        if (m->taken[i] || !may_match(m, by, i)) continue;
         after[i] = group->next;
         group->next = i;
     }
@@ -337,7 +378,7 @@ static void match_processes(matching *m)
         m->counted += m->pass->counted[i] > 0;
     }
     size_t first = has_same_pids(m) ? 0 : 1; /* only the first tier has the process ids */
-    for (size_t t = first; t < GT_LENGTH(tiers) && m->matched < m->counted; t++) match_tier(m, tiers[t]);
+    for (size_t t = first; t < GT_LENGTH(tiers) && m->matched < m->counted; t++) match_tier(m, &tiers[t]);
 }
 
 /* ---- matching of dispatches ---- */
@@ -352,6 +393,44 @@ static bool has_other_order(const matching *m, size_t process)
         if (place != GT_MAP_NONE && m->run->items[place].name != item->name) return true;
     }
     return false;
+}
+
+/* Whether dispatches of a kernel have other ids in the pass than in the run: some that only the pass has, and
+ * some that only the run has. Kernels that are not counted and not traced cause that, if their number or
+ * place differs. If only one of both has more dispatches, the ids mean the same. */
+static bool has_other_ids(const matching *m, size_t process)
+{
+    typedef struct use {
+        size_t of_run, of_pass, of_both;
+    } use;
+    int64_t of = m->process_of[process];
+    gt_map names = {0};
+    use *uses = NULL;
+    size_t count = 0, capacity = 0;
+    bool other = false;
+    for (size_t i = m->run->first[of]; i < m->run->first[of + 1]; i++) {
+        const fact *item = &m->run->items[i];
+        if (!is_compared(m->run, item)) continue;
+        uint32_t *place = gt_map_put(&names, item->name, 0);
+        if (*place == GT_MAP_NONE) {
+            *place = (uint32_t)count;
+            GT_PUSH(uses, count, capacity, ((use){0, 0, 0}));
+        }
+        uses[*place].of_run++;
+    }
+    for (size_t i = m->pass->first[process]; count && i < m->pass->first[process + 1]; i++) {
+        const fact *item = &m->pass->items[i];
+        uint32_t place = gt_map_get(&names, item->name, 0);
+        if (place == GT_MAP_NONE) continue;
+        uint32_t same = gt_map_get(&m->run->places, (uint64_t)of, (uint64_t)item->dispatch);
+        uses[place].of_pass++;
+        uses[place].of_both += same != GT_MAP_NONE && is_compared(m->run, &m->run->items[same]);
+    }
+    for (size_t i = 0; i < count; i++)
+        other = other || (uses[i].of_both < uses[i].of_pass && uses[i].of_both < uses[i].of_run);
+    gt_map_free(&names);
+    gt_free(uses);
+    return other;
 }
 
 /* The dispatches of a process by kernel name: the n-th of each name. `seen` counts per name. */
@@ -389,14 +468,16 @@ static void match_by_name(const matching *m, size_t process, int64_t *ids)
 }
 
 /* The ids of the run for all dispatches of the pass; the caller frees them. */
-static int64_t *match_dispatches(const matching *m, size_t *reordered)
+static int64_t *match_dispatches(const matching *m, size_t *reordered, size_t *renumbered)
 {
     int64_t *ids = gt_alloc((m->pass->count + 1) * sizeof *ids);
     for (size_t i = 0; i < m->pass->count; i++) ids[i] = m->pass->items[i].dispatch;
     for (size_t p = 0; p < m->pass->process_count; p++) {
-        if (m->process_of[p] == NOT_MATCHED || !has_other_order(m, p)) continue;
+        if (m->process_of[p] == NOT_MATCHED) continue;
+        bool other_order = has_other_order(m, p);
+        if (!other_order && !has_other_ids(m, p)) continue;
         match_by_name(m, p, ids);
-        *reordered += 1;
+        *(other_order ? reordered : renumbered) += 1;
     }
     return ids;
 }
@@ -462,7 +543,7 @@ static void write_counters(const matching *m, gt_rocprof_writers *writers, gt_ro
     gt_free(dispatches);
 }
 
-static void warn_about(const matching *m, unsigned number, size_t reordered)
+static void warn_about(const matching *m, unsigned number, size_t reordered, size_t renumbered)
 {
     size_t with_counters = 0, lacking = 0;
     for (size_t i = 0; i < m->run->process_count; i++) {
@@ -486,6 +567,11 @@ static void warn_about(const matching *m, unsigned number, size_t reordered)
             "counter pass %u: kernels of %zu processes ran in another order than in the first pass; their "
             "dispatches are matched per kernel name",
             number, reordered);
+    if (renumbered)
+        gt_warn(
+            "counter pass %u: dispatches of %zu processes have other ids than in the first pass; they are "
+            "matched per kernel name",
+            number, renumbered);
 }
 
 void gt_rocprof_passes_join(gt_rocprof_passes *passes, gt_rocprof_writers *writers, gt_rocprof *pass,
@@ -501,9 +587,9 @@ void gt_rocprof_passes_join(gt_rocprof_passes *passes, gt_rocprof_writers *write
                   .process_of = gt_alloc((of_pass.process_count + 1) * sizeof *m.process_of),
                   .taken = gt_alloc_zero(passes->facts.process_count + 1, sizeof *m.taken)};
     match_processes(&m);
-    size_t reordered = 0;
-    int64_t *ids = match_dispatches(&m, &reordered);
-    warn_about(&m, number, reordered);
+    size_t reordered = 0, renumbered = 0;
+    int64_t *ids = match_dispatches(&m, &reordered, &renumbered);
+    warn_about(&m, number, reordered, renumbered);
     add_unmatched(passes, &m);
     write_counters(&m, writers, pass, ids);
     gt_free(ids);

@@ -41,8 +41,9 @@ typedef struct gt_rocprof_file_group {
     char *prefix;  /* folder and common prefix of the file names */
     unsigned pass; /* number of the counter pass; 0: none */
     int64_t pid;   /* from the file names; 0: unknown */
-    char *host;    /* the folder's name if the file names start with a process id; else NULL */
-    char *place;   /* the folder, without that of the pass: the same in all passes */
+    char *host;  /* the folder's name if the file names start with a process id and it is not that of a pass;
+                    else NULL */
+    char *place; /* the folder, without that of the pass: the same in all passes */
     gt_rocprof_file *files;
     size_t count, capacity;
 } gt_rocprof_file_group;
