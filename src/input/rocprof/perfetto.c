@@ -502,7 +502,8 @@ static void add_call(reading *r, gt_call_domain domain, int64_t begin_ns, int64_
 
 static gt_rocprof_process *describe_process(reading *r)
 {
-    gt_rocprof_process *process = &r->run->process[process_of(r)];
+    int64_t place = process_of(r); /* may move r->run->process */
+    gt_rocprof_process *process = &r->run->process[place];
     process->pid = int_of(r, SESSION_PID, process->pid);
     if (has(r, HOST)) process->hostname = copy_string(r, (uint32_t)r->record.cells[HOST].text);
     if (has(r, COMMAND)) process->command = copy_string(r, (uint32_t)r->record.cells[COMMAND].text);
