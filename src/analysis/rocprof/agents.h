@@ -13,8 +13,8 @@ typedef struct gt_agent_list {
     int64_t *gpu_ids, *locations;
     uint32_t *types; /* string ids */
     uint32_t *gpus;  /* A process may see only some of its host's GPUs, and Logical_Node_Id counts those it
-                        sees.  GPUs of a host with the same node are different ones if this number differs; 0 if
-                        the  files do not tell. */
+                        sees.  GPUs of a host with the same node are different ones if this number differs; 0
+                        if  the  files do not tell. */
     gt_map rows;     /* (process, number in its records) */
     gt_map firsts;   /* (host, node) to the first row with it */
 } gt_agent_list;

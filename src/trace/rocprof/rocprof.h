@@ -151,7 +151,7 @@ enum {
     GT_AGENT_INFO,    /* the first column of agent_info.csv: Node_Id */
     GT_AGENT_NODE_ID = GT_AGENT_INFO,
     GT_AGENT_LOGICAL_NODE_ID,
-    GT_AGENT_TYPE, /* STRING: CPU, GPU, ... */
+    GT_AGENT_TYPE,                             /* STRING: CPU, GPU, ... */
     GT_AGENT_LOCATION_ID = GT_AGENT_INFO + 23, /* on the PCI bus, in its domain */
     GT_AGENT_DOMAIN,
     GT_AGENT_GPU_ID = GT_AGENT_INFO + 42, /* of the driver; unique on a host */
