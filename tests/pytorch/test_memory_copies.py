@@ -205,8 +205,8 @@ def check_old_names(binary, folder):
         problems += outcome.problems()
         if sheet == "memory_copies":
             problems += ["memory_copies is written"] if os.path.exists(os.path.join(out, sheet + ".csv")) else []
-        elif harness.read_csv(os.path.join(out, sheet + ".csv"))[1] or "the copies of a PyTorch trace are not counted" not in outcome.stdout:
-            problems.append(f"{name} says {outcome.stdout[:200]!r}")
+        elif harness.read_csv(os.path.join(out, sheet + ".csv"))[1] or "the copies of a PyTorch trace are not counted" not in outcome.stderr:
+            problems.append(f"{name} says {outcome.stderr[:200]!r}")
     return problems
 
 
