@@ -6,6 +6,7 @@
 #include "gputally/gputally.h"
 
 #include "base/guard.h"
+#include "base/team.h"
 #include "base/threads.h"
 #include "compat/python_repr.h"
 #include "os/paths.h"
@@ -181,14 +182,20 @@ static bool read_and_make(make_call *call, const char *path, gt_error *error)
     return made;
 }
 
-static void make_report(void *context)
+static void make_in_team(void *context)
 {
     make_call *call = context;
     gt_profile_list traces = {0};
-    if (!call->options.read.threads) call->options.read.threads = gt_threads_default();
     call->is_made =
         find_trace(&traces, call->path, &call->error) && read_and_make(call, traces.paths[0], &call->error);
     gt_profiles_free(&traces);
+}
+
+static void make_report(void *context)
+{
+    make_call *call = context;
+    if (!call->options.read.threads) call->options.read.threads = gt_threads_default();
+    gt_team_run(call->options.read.threads, make_in_team, call);
 }
 
 gputally_report *gputally_report_make(const char *trace_path, const gputally_options *options, char *error,
@@ -264,12 +271,13 @@ typedef struct write_call {
     const char *trace_path;
     write_function *write;
     const char *path;
+    unsigned threads;
     bool csv_safe;
     bool is_written;
     gt_error error;
 } write_call;
 
-static void write_tables(void *context)
+static void write_in_team(void *context)
 {
     write_call *call = context;
     gt_output *output = gt_output_new();
@@ -280,6 +288,11 @@ static void write_tables(void *context)
         call->write(output, call->path, call->tables->items, call->tables->count, &call->error) &&
         gt_output_commit(output, &call->error);
     gt_output_free(output);
+}
+
+static void write_tables(void *context)
+{
+    gt_team_run(((write_call *)context)->threads, write_in_team, context);
 }
 
 static bool write_document(const gputally_report *report, write_function *write, const char *path,
@@ -293,6 +306,7 @@ static bool write_document(const gputally_report *report, write_function *write,
                        .trace_path = report->trace_path,
                        .write = write,
                        .path = path,
+                       .threads = report->report.options.read.threads,
                        .csv_safe = report->report.options.csv_safe};
     gt_guard_options guard = {
         .heap = heap, .warning = report->warning, .warning_context = report->warning_context};

@@ -9,6 +9,8 @@
  * handlers run in the threads of the program that they belong to. */
 int gt_thread_start(pthread_t *thread, void *(*run)(void *context), void *context);
 
+enum { GT_THREADS_MAX = 1024 }; /* that a user may ask for */
+
 /* The cores that this process may use, at least 1: limited by its affinity and by the CPU quota of its
  * control group. */
 unsigned gt_threads_default(void);

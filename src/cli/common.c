@@ -81,14 +81,12 @@ const gt_option_group gt_whole_files_group = {"Common options", whole_files_opti
 const gt_option_group gt_sheets_group = {"Common options", sheets_options, GT_LENGTH(sheets_options)};
 const gt_option_group gt_messages_group = {"Common options", messages_options, GT_LENGTH(messages_options)};
 
-enum { THREADS_MAX = 1024 };
-
 bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *error)
 {
     const gt_arguments *arguments = &call->arguments;
     const gt_option_value *threads = gt_arguments_value(arguments, "threads");
-    if (threads->given && (threads->number < 1 || threads->number > THREADS_MAX))
-        return gt_fail(error, "argument --threads: must be between 1 and %d, got %" PRId64, THREADS_MAX,
+    if (threads->given && (threads->number < 1 || threads->number > GT_THREADS_MAX))
+        return gt_fail(error, "argument --threads: must be between 1 and %d, got %" PRId64, GT_THREADS_MAX,
                        threads->number);
     bool quiet = gt_arguments_flag(arguments, "quiet");
     if (gt_syntax_option(arguments->syntax, "csv_safe"))

@@ -3,6 +3,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/printing.h"
+#include "base/team.h"
+#include "base/threads.h"
 #include "cli/command.h"
 #include "cli/effects.h"
 #include "output/terminal.h"
@@ -21,6 +23,32 @@ static void print_version(void)
     printf("gputally %s\n", GT_VERSION);
 }
 
+/* How many threads the options ask for; 0: as many as there are cores. Numbers that make no sense are the
+ * command's to refuse. */
+static unsigned threads_of(const gt_arguments *arguments)
+{
+    static const char *const names[] = {"threads", "max_workers"}; /* the first one counts */
+    for (size_t i = 0; i < GT_LENGTH(names); i++) {
+        const gt_option *option = gt_syntax_option(arguments->syntax, names[i]);
+        if (!option || option->kind != GT_OPTION_INT) continue;
+        const gt_option_value *value = gt_arguments_value(arguments, names[i]);
+        if (value->given && value->number >= 1 && value->number <= GT_THREADS_MAX)
+            return (unsigned)value->number;
+    }
+    return 0;
+}
+
+typedef struct team_call {
+    const gt_call *call;
+    gt_exit status;
+} team_call;
+
+static void run_in_team(void *context)
+{
+    team_call *t = context;
+    t->status = t->call->command->run(t->call);
+}
+
 static gt_exit run_command(const gt_command *command, const char *program, bool by_old_name, int argc,
                            char **argv)
 {
@@ -36,7 +64,9 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
     else if (!gt_check_endings(&call, &error) || !gt_check_minimums(&call, &error))
         status = gt_usage_error(program, "%s", error.text);
     else {
-        status = command->run(&call);
+        team_call in_team = {.call = &call};
+        gt_team_run(threads_of(&call.arguments), run_in_team, &in_team);
+        status = in_team.status;
         gt_log_end_repeats();
         gt_log_to(NULL); /* also for old names, whose log goes to standard output */
         if (status != GT_EXIT_USAGE) gt_warn_without_effect(&call.arguments);

@@ -1,6 +1,7 @@
 /* Reads a trace into the event store and prints the time, the number of events and the memory: bench_reader
  * FILE [THREADS]. */
 #include "base/memory.h"
+#include "base/team.h"
 #include "input/detect.h"
 #include "input/chrome/kineto.h"
 #include "input/rocprof/rocprof.h"
@@ -18,18 +19,23 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-int main(int argc, char **argv)
+typedef struct reading {
+    const char *path;
+    unsigned threads;
+    int status;
+} reading;
+
+static int read_trace(const char *path, unsigned threads)
 {
-    if (argc < 2) return 2;
-    gt_read_options options = {.threads = argc > 2 ? (unsigned)atoi(argv[2]) : 1, .strict = true};
+    gt_read_options options = {.threads = threads, .strict = true};
     gt_error error;
     gt_trace_format format;
     double begin = now_ms();
-    gt_stream *stream = gt_stream_open(argv[1], &error);
+    gt_stream *stream = gt_stream_open(path, &error);
     if (!stream || !gt_detect(stream, &format, &error)) return fprintf(stderr, "%s\n", error.text), 1;
     size_t events = 0, bytes = 0;
     if (gt_rocprof_reads(format)) {
-        gt_rocprof *run = gt_rocprof_read(stream, argv[1], &options, &error);
+        gt_rocprof *run = gt_rocprof_read(stream, path, &options, &error);
         if (!run) return fprintf(stderr, "%s\n", error.text), 1;
         events = gt_store_count(run->dispatches);
         bytes = gt_store_bytes(run->dispatches);
@@ -53,4 +59,18 @@ int main(int argc, char **argv)
     printf("{\"ms\": %.3f, \"events\": %zu, \"store_bytes\": %zu, \"peak_kb\": %ld}\n", ms, events, bytes,
            usage.ru_maxrss);
     return 0;
+}
+
+static void read_in_team(void *context)
+{
+    reading *r = context;
+    r->status = read_trace(r->path, r->threads);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) return 2;
+    reading r = {argv[1], argc > 2 ? (unsigned)atoi(argv[2]) : 1, 0};
+    gt_team_run(r.threads, read_in_team, &r);
+    return r.status;
 }

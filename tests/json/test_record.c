@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "base/team.h"
 #include "input/json/records.h"
 #include "written_text.h"
 
@@ -369,6 +370,29 @@ typedef struct columns_read {
     gt_store *store;
 } columns_read;
 
+typedef struct records_call {
+    gt_json *json;
+    const gt_record_format *format;
+    gt_store *store;
+    unsigned threads;
+    bool read;
+} records_call;
+
+static void read_in_team(void *context)
+{
+    records_call *call = context;
+    gt_read_options options = {.threads = call->threads};
+    call->read = gt_records_read(call->json, call->format, call->store, &options);
+}
+
+/* gt_records_read with a team of threads. */
+static bool read_records(gt_json *json, const gt_record_format *format, gt_store *store, unsigned threads)
+{
+    records_call call = {json, format, store, threads, false};
+    gt_team_run(threads, read_in_team, &call);
+    return call.read;
+}
+
 static columns_read read_array(const text *t, size_t block, unsigned threads)
 {
     static const gt_record_format format = {"record", fields, columns, FIELDS, NULL, NULL, NULL, NULL};
@@ -378,11 +402,10 @@ static columns_read read_array(const text *t, size_t block, unsigned threads)
     gt_json json;
     gt_json_begin(&json, stream, 0);
     r.store = gt_store_new(columns, FIELDS, r.strings);
-    gt_read_options options = {.threads = threads};
     assert_true(gt_json_enter_object(&json));
     gt_str key;
     assert_true(gt_json_next_key(&json, &key));
-    assert_true(gt_records_read(&json, &format, r.store, &options));
+    assert_true(read_records(&json, &format, r.store, threads));
     assert_true(gt_json_next_key(&json, &key)); /* the rest of the document is read as usual */
     assert_true(key.len == 5 && memcmp(key.bytes, "after", 5) == 0);
     assert_true(gt_json_skip(&json));
@@ -494,7 +517,6 @@ static void an_invalid_record_is_reported(void **unused)
     for (unsigned threads = 1; threads <= 3; threads++) {
         gt_error error;
         gt_interner *strings = gt_interner_new();
-        gt_read_options options = {.threads = threads};
         /* Record 70,001 lacks a colon. */
         char *bad = memmem(t.items, whole, "\"count\": 170000", 15);
         bad[7] = ' ';
@@ -502,7 +524,7 @@ static void an_invalid_record_is_reported(void **unused)
         gt_store *store = gt_store_new(columns, FIELDS, strings);
         gt_json json;
         gt_json_begin(&json, stream, 0);
-        assert_false(gt_records_read(&json, &format, store, &options));
+        assert_false(read_records(&json, &format, store, threads));
         assert_int_equal(gt_store_count(store), 70000);
         char message[200];
         snprintf(message, sizeof message, "expected ':' but found '1' at byte %zu, in record 70001",
@@ -517,7 +539,7 @@ static void an_invalid_record_is_reported(void **unused)
         stream = gt_stream_memory(t.items, whole - 5, 0, &error);
         store = gt_store_new(columns, FIELDS, strings);
         gt_json_begin(&json, stream, 0);
-        assert_false(gt_records_read(&json, &format, store, &options));
+        assert_false(read_records(&json, &format, store, threads));
         assert_true(json.truncated);
         assert_int_equal(gt_store_count(store), 99999);
         gt_store_free(store);

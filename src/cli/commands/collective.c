@@ -2,6 +2,7 @@
 #include "cli/commands/commands.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "base/number.h"
 #include "cli/common.h"
 #include "cli/inputs/inputs.h"
@@ -103,7 +104,8 @@ static unsigned threads_of(const gt_arguments *arguments, const gt_read_options 
 {
     const gt_option_value *workers = gt_arguments_value(arguments, "max_workers");
     bool use = workers->given && !gt_arguments_value(arguments, "threads")->given;
-    return use && workers->number >= 1 && workers->number <= 1024 ? (unsigned)workers->number : read->threads;
+    return use && workers->number >= 1 && workers->number <= GT_THREADS_MAX ? (unsigned)workers->number
+                                                                            : read->threads;
 }
 
 static gt_destinations choose_destinations(const gt_call *call, const char *folder)

@@ -2,7 +2,7 @@
 #include "input/json/records.h"
 #include "base/guard.h"
 #include "base/progress.h"
-#include "base/threads.h"
+#include "base/team.h"
 #include "json/scan.h"
 
 #include <pthread.h>
@@ -242,12 +242,20 @@ static void commit_chunks(array_job *job, worker *w, gt_json *json, gt_stream *r
     }
 }
 
-static void work(void *context, unsigned index)
+/* Reads chunks as long as there are some. `index` is that of a worker, which one thread has at a time. */
+static void work(void *context, size_t index)
 {
     array_job *job = context;
     worker *w = &job->workers[index];
     gt_json json;
     gt_error error;
+    gt_lock(&job->lock);
+    if (job->stopped || job->next_chunk == job->chunk_count) { /* it came late */
+        gt_unlock(&job->lock);
+        return;
+    }
+    gt_unlock(&job->lock);
+    worker_begin(w, job->format, gt_interner_new());
     gt_stream *range = gt_stream_range(job->stream, job->begin, &error);
     gt_lock(&job->lock);
     while (range && !job->stopped && job->next_chunk < job->chunk_count) {
@@ -282,9 +290,9 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, gt_stor
     job.chunks = gt_alloc_zero(job.chunk_count, sizeof *job.chunks);
     job.workers = gt_alloc_zero(threads, sizeof *job.workers);
     pthread_mutex_init(&job.lock, NULL);
-    for (unsigned i = 0; i < threads; i++) worker_begin(&job.workers[i], format, gt_interner_new());
-    gt_threads_run(threads, work, &job);
+    gt_parallel_each(threads, work, &job);
     for (unsigned i = 0; i < threads; i++) {
+        if (!job.workers[i].strings) continue;
         gt_store_adopt_strings(store, job.workers[i].strings);
         if (aside) gt_store_adopt_strings(aside, job.workers[i].strings);
         gt_interner_free(job.workers[i].strings);
@@ -319,7 +327,7 @@ static void show_progress(const gt_json *json, uint64_t *shown, uint64_t records
 
 static bool worth_more_threads(const gt_json *json, unsigned threads)
 {
-    return threads > 1 && gt_stream_seekable(json->stream) &&
+    return threads > 1 && gt_team_threads() > 1 && gt_stream_seekable(json->stream) &&
            gt_stream_size(json->stream) > gt_json_offset(json) + MIN_PARALLEL_BYTES;
 }
 
