@@ -32,6 +32,13 @@ void gt_parallel_each(size_t count, void (*work)(void *context, size_t index), v
  * ranges depend on count and grain alone. */
 void gt_parallel_ranges(size_t count, size_t grain, void (*work)(void *context, size_t begin, size_t end),
                         void *context);
+/* The grain to write: GT_GRAIN(4096). Sanitizer and fuzz builds use a small one, so that small inputs are
+ * shared, too. */
+#ifdef GT_SMALL_GRAINS
+#define GT_GRAIN(items) ((items) < 8 ? (items) : 8)
+#else
+#define GT_GRAIN(items) (items)
+#endif
 /* How many ranges these are; the range that begins at `begin` is number begin / grain. */
 static inline size_t gt_range_count(size_t count, size_t grain)
 {

@@ -118,9 +118,11 @@ static void print(double total_ms)
     qsort(places, place_count, sizeof *places, by_span);
     for (size_t i = 0; i < place_count && i < SHOWN; i++)
         fprintf(stderr, "  %s %6zx: %6zu times, span %8.2f ms, work %8.2f ms\n",
-                places[i].pause ? "before loops of" : "loops of       ",
-                (size_t)((const char *)places[i].work - &__executable_start), places[i].times,
-                places[i].span_ms, places[i].work_ms);
+                !places[i].work   ? "after the last "
+                : places[i].pause ? "before loops of"
+                                  : "loops of       ",
+                places[i].work ? (size_t)((const char *)places[i].work - &__executable_start) : 0,
+                places[i].times, places[i].span_ms, places[i].work_ms);
 }
 
 void gt_team_run(unsigned threads, void (*body)(void *context), void *context)
