@@ -65,7 +65,6 @@ static gt_new_row new_row(reply_reader *a, const gt_value *event)
                       .strides = intern(a, gt_value_at(inputs, 2)),
                       .concrete = intern(a, gt_value_at(inputs, 3)),
                       .sequence = sequence->type == GT_VALUE_INT ? sequence->integer : GT_EVENT_NONE};
-    row.end_us = row.start_us + row.dur_us;
     if (start->type == GT_VALUE_INT) row.integral |= GT_INTEGRAL_START;
     if (dur->type == GT_VALUE_INT) row.integral |= GT_INTEGRAL_DURATION;
     if (row.name == GT_STR_NONE) reject(a, "added");

@@ -142,9 +142,9 @@ static gt_python_set *overlapping_sets(const gt_linked_view *trace, const int *s
     size_t count = 0;
     for (uint32_t row = 0; row < trace->count; row++) {
         assert_int_equal(trace->uid[row], row);
-        if (trace->end_us[row] <= trace->start_us[row]) continue;
+        if (gt_event_end_us(&trace->events, row) <= trace->start_us[row]) continue;
         points[count++] = (point){trace->start_us[row], 1, row};
-        points[count++] = (point){trace->end_us[row], 0, row};
+        points[count++] = (point){gt_event_end_us(&trace->events, row), 0, row};
     }
     qsort(points, count, sizeof *points, by_time);
     for (size_t i = 0; i < count; i++) {
@@ -158,7 +158,9 @@ static gt_python_set *overlapping_sets(const gt_linked_view *trace, const int *s
             uint32_t other = (uint32_t)(running.slots[slot] - 2);
             if (streams[row] >= 0 && streams[row] == streams[other]) continue;
             double start = fmax(trace->start_us[row], trace->start_us[other]);
-            if (fmin(trace->end_us[row], trace->end_us[other]) - start < 1.0) continue;
+            if (fmin(gt_event_end_us(&trace->events, row), gt_event_end_us(&trace->events, other)) - start <
+                1.0)
+                continue;
             gt_python_set_add(&sets[row], other);
             gt_python_set_add(&sets[other], row);
         }

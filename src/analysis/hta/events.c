@@ -94,7 +94,7 @@ typedef struct source {
 static bool counts(const source *s, size_t row)
 {
     return s->trace->kind[row] != GT_KIND_PYTHON && s->trace->kind[row] != GT_KIND_OTHER &&
-           isfinite(s->trace->start_us[row]) && isfinite(s->trace->end_us[row]);
+           isfinite(s->trace->start_us[row]) && isfinite(gt_event_end_us(s->trace, row));
 }
 
 static int64_t stream_of(const source *s, size_t row)
@@ -116,7 +116,7 @@ static bool is_gpu_event(const source *s, size_t row)
 
 static gt_hta_span span_of(const source *s, size_t row)
 {
-    gt_hta_span span = {s->trace->start_us[row], s->trace->end_us[row], s->trace->dur_us[row]};
+    gt_hta_span span = {s->trace->start_us[row], gt_event_end_us(s->trace, row), s->trace->dur_us[row]};
     if (!s->rounds) return span;
     double start_us = ceil(span.start_us), end_us = floor(span.end_us);
     return (gt_hta_span){start_us, end_us, end_us - start_us};

@@ -172,9 +172,10 @@ static gt_phase_step annotated_step(const gt_linked_view *trace, uint32_t row, b
     gt_str name = gt_event_name(&trace->events, row);
     gt_serving_step said = gt_serving_step_of(name);
     gt_step_phase phase = gt_step_phase_of(name);
+    double end_us = gt_event_end_us(&trace->events, row);
     gt_phase_step step = {.name = trace->name[row],
                           .start_us = trace->start_us[row],
-                          .end_us = isnan(trace->end_us[row]) ? trace->start_us[row] : trace->end_us[row],
+                          .end_us = isnan(end_us) ? trace->start_us[row] : end_us,
                           .is_mixed = phase == GT_STEP_MIXED,
                           .evidence = on_gpu ? GT_EVIDENCE_GPU_ANNOTATION : GT_EVIDENCE_ANNOTATION,
                           .batch_size = -1,

@@ -254,7 +254,8 @@ static void infer_steps(inference *in)
             *open = new_inferred(in, trace->start_us[call], *open);
         in->of_launcher[i] = *open;
         gt_phase_step *step = &p->steps[in->items[*open].step];
-        step->end_us = trace->end_us[call] > step->end_us ? trace->end_us[call] : step->end_us;
+        double end_us = gt_event_end_us(&trace->events, call);
+        step->end_us = end_us > step->end_us ? end_us : step->end_us;
         add_clues(in, *open, c, trace->start_us[call], p->launchers->items[i].direct_us);
         for (size_t k = 0; k < op.kernel_count; k++) p->step_of_gpu[op.kernels[k]] = in->items[*open].step;
     }

@@ -69,7 +69,7 @@ typedef struct sweep {
 static bool is_compared(const gt_linked_view *trace, bool include_unlinked, uint32_t row)
 {
     return gt_kind_is_gpu(trace->kind[row]) && (include_unlinked || trace->parent[row] != GT_NO_EVENT) &&
-           trace->end_us[row] > trace->start_us[row];
+           gt_event_end_us(&trace->events, row) > trace->start_us[row];
 }
 
 static void number_kernels(sweep *s, bool include_unlinked)
@@ -81,7 +81,7 @@ static void number_kernels(sweep *s, bool include_unlinked)
     s->end_us = gt_alloc(s->count * sizeof *s->end_us);
     for (size_t i = 0; i < s->count; i++) {
         s->start_us[i] = trace->start_us[s->rows[i]];
-        s->end_us[i] = trace->end_us[s->rows[i]];
+        s->end_us[i] = gt_event_end_us(&trace->events, s->rows[i]);
     }
 }
 
@@ -363,7 +363,7 @@ static double add_kernel(gt_op_overlap_reader *r, uint32_t row, double busy_us)
     for (size_t i = 0; i < count; i++) {
         uint32_t partner = partners[i];
         double start_us = fmax(trace->start_us[row], trace->start_us[partner]);
-        double end_us = fmin(trace->end_us[row], trace->end_us[partner]);
+        double end_us = fmin(gt_event_end_us(&trace->events, row), gt_event_end_us(&trace->events, partner));
         sums *s = sums_of(r, partner);
         s->dur_us += trace->dur_us[partner];
         s->overlap_pct += busy_us > 0 ? gt_python_round2((end_us - start_us) / busy_us) : 0.0;

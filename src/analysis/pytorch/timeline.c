@@ -82,7 +82,8 @@ static size_t collect(const gt_linked_view *trace, bucket_cache *known, gpu_even
     for (size_t i = 0; i < all.count; i++) {
         uint32_t row = all.rows[i];
         if (!is_selected(trace, row, events)) continue;
-        gt_intervals_add(&running[bucket_of(trace, known, row)], trace->start_us[row], trace->end_us[row]);
+        gt_intervals_add(&running[bucket_of(trace, known, row)], trace->start_us[row],
+                         gt_event_end_us(&trace->events, row));
         count++;
     }
     for (size_t in = COMPUTATION; in < BUCKETS; in++) gt_intervals_merge(&running[in]);

@@ -25,9 +25,8 @@ static void check_times(gt_pytorch_state *trace)
 {
     size_t untimed = 0;
     for (size_t row = 0; row < trace->count; row++) {
-        trace->end_us[row] = trace->start_us[row] + trace->dur_us[row];
         if ((gt_kind_is_host(trace->kind[row]) || gt_kind_is_gpu(trace->kind[row])) &&
-            !isfinite(trace->end_us[row])) {
+            !isfinite(trace->start_us[row] + trace->dur_us[row])) {
             trace->kind[row] = GT_KIND_OTHER;
             untimed++;
         }
@@ -98,7 +97,6 @@ gt_pytorch_read *gt_pytorch_new(gt_store *store, gt_store *flow_events, gt_inter
     state->name = gt_store_string_ids(store, GT_EVENT_NAME);
     state->start_us = gt_store_times(store, GT_EVENT_START);
     state->dur_us = gt_store_times(store, GT_EVENT_DURATION);
-    state->end_us = gt_alloc(state->count * sizeof *state->end_us);
     state->process = gt_store_string_ids(store, GT_EVENT_PROCESS);
     state->thread = gt_store_string_ids(store, GT_EVENT_THREAD);
     check_times(state);
@@ -129,7 +127,6 @@ void gt_state_publish(gt_pytorch_state *state)
                 .name = state->name,
                 .start_us = state->start_us,
                 .dur_us = state->dur_us,
-                .end_us = state->end_us,
                 .integral = state->integral,
                 .process = state->process,
                 .thread = state->thread,
@@ -164,11 +161,11 @@ void gt_pytorch_use_communication(gt_pytorch_linked *trace, const gt_comm_kernel
 
 static void state_free(gt_pytorch_state *state)
 {
-    void *arrays[] = {state->uid,          state->kind,      state->name,      state->start_us,
-                      state->dur_us,       state->end_us,    state->integral,  state->process,
-                      state->thread,       state->parent,    state->preorder,  state->subtree_end,
-                      state->cpu_op_above, state->launch_op, state->recompute, state->link_runtime,
-                      state->link_gpu,     state->extra,     state->late_roots};
+    void *arrays[] = {state->uid,       state->kind,      state->name,         state->start_us,
+                      state->dur_us,    state->integral,  state->process,      state->thread,
+                      state->parent,    state->preorder,  state->subtree_end,  state->cpu_op_above,
+                      state->launch_op, state->recompute, state->link_runtime, state->link_gpu,
+                      state->extra,     state->late_roots};
     for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
     gt_map_free(&state->owners);
     gt_map_free(&state->tracks->names);
@@ -262,7 +259,7 @@ gt_busy gt_busy_time(const gt_event_view *events, const uint32_t *rows, size_t c
     uint8_t written = both;
     spare->count = 0;
     for (size_t i = 0; i < count; i++) {
-        gt_intervals_add(spare, events->start_us[rows[i]], events->end_us[rows[i]]);
+        gt_intervals_add(spare, events->start_us[rows[i]], gt_event_end_us(events, rows[i]));
         written &= events->integral[rows[i]];
     }
     if (count > 1) gt_intervals_merge(spare);
@@ -281,12 +278,12 @@ static annotations list_annotations(const gt_event_view *trace)
 {
     annotations a = {0};
     for (uint32_t row = 0; row < trace->count; row++)
-        if (trace->kind[row] == GT_KIND_ANNOTATION && isfinite(trace->end_us[row]))
+        if (trace->kind[row] == GT_KIND_ANNOTATION && isfinite(gt_event_end_us(trace, row)))
             GT_PUSH(a.rows, a.count, a.capacity, row);
     gt_order_rows(a.rows, a.count, trace->start_us);
     a.latest_end_us = gt_alloc(a.count * sizeof *a.latest_end_us);
     for (size_t i = 0; i < a.count; i++) {
-        double end_us = trace->end_us[a.rows[i]];
+        double end_us = gt_event_end_us(trace, a.rows[i]);
         a.latest_end_us[i] = i && a.latest_end_us[i - 1] > end_us ? a.latest_end_us[i - 1] : end_us;
     }
     return a;
@@ -295,9 +292,10 @@ static annotations list_annotations(const gt_event_view *trace)
 static uint32_t annotation_of(const gt_event_view *trace, const annotations *a, uint32_t row, uint32_t none)
 {
     size_t low = 0, high = a->count;
+    double end_us = gt_event_end_us(trace, row);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (a->latest_end_us[middle] <= trace->end_us[row])
+        if (a->latest_end_us[middle] <= end_us)
             low = middle + 1;
         else
             high = middle;

@@ -73,8 +73,7 @@ static inline bool gt_kind_is_host(uint8_t kind)
  *     uid         position in the file; appended rows continue the count
  *     kind        gt_event_kind
  *     name        string id
- *     start_us    NaN if the event has none, as dur_us
- *     end_us      start_us + dur_us, added as TraceLens adds them
+ *     start_us    NaN if the event has none, as dur_us; the end is gt_event_end_us
  *     integral    GT_INTEGRAL_* bits: which times were written as integers
  *     process     string id of the value's JSON, so that 7 and "7" differ; as thread
  *     communication  which kernels are communication (gt_comm_family); NULL: those of TraceLens
@@ -89,7 +88,7 @@ static inline bool gt_kind_is_host(uint8_t kind)
     const uint32_t *uid;                                                                                     \
     const uint8_t *kind;                                                                                     \
     const uint32_t *name;                                                                                    \
-    const double *start_us, *dur_us, *end_us;                                                                \
+    const double *start_us, *dur_us;                                                                         \
     const uint8_t *integral;                                                                                 \
     const uint32_t *process, *thread;                                                                        \
     const uint32_t *extra;
@@ -167,6 +166,12 @@ void gt_pytorch_mark_recompute(gt_pytorch_linked *trace, size_t *regions, size_t
 /* ---- questions about one event ---- */
 
 gt_str gt_event_name(const gt_event_view *events, uint32_t row);
+
+/* NaN if the event has no start or no duration. Added as TraceLens adds them. */
+static inline double gt_event_end_us(const gt_event_view *events, size_t row)
+{
+    return events->start_us[row] + events->dur_us[row];
+}
 
 /* Whether the event's name is that of communication. Not fast: cache it by name. */
 static inline bool gt_event_communicates(const gt_event_view *events, uint32_t row)

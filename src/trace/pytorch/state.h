@@ -23,7 +23,7 @@ typedef struct gt_pytorch_state {
     uint32_t *uid;
     uint8_t *kind;
     uint32_t *name;
-    double *start_us, *dur_us, *end_us;
+    double *start_us, *dur_us;
     uint8_t *integral;
     uint32_t *process, *thread;
     uint32_t *extra;

@@ -73,6 +73,11 @@ typedef struct open_events {
     uint32_t next_number;
 } open_events;
 
+static double end_of(const gt_pytorch_state *trace, uint32_t row)
+{
+    return trace->start_us[row] + trace->dur_us[row];
+}
+
 static void close_top(gt_pytorch_state *trace, open_events *open)
 {
     trace->subtree_end[open->rows[--open->count]] = open->next_number;
@@ -113,10 +118,10 @@ static void build_thread(gt_pytorch_state *trace, const uint32_t *rows, size_t c
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t row = rows[i];
-        double start = trace->start_us[row], end = trace->end_us[row];
-        while (open->count && start >= trace->end_us[open->rows[open->count - 1]]) close_top(trace, open);
-        if (open->count && end > trace->end_us[open->rows[open->count - 1]]) {
-            double overlap = trace->end_us[open->rows[open->count - 1]] - start;
+        double start = trace->start_us[row], end = end_of(trace, row);
+        while (open->count && start >= end_of(trace, open->rows[open->count - 1])) close_top(trace, open);
+        if (open->count && end > end_of(trace, open->rows[open->count - 1])) {
+            double overlap = end_of(trace, open->rows[open->count - 1]) - start;
             if (!(overlap < MAX_OVERLAP_US && open->count >= 2))
                 continue; /* overlaps without being inside: not in the tree */
             close_top(trace, open);

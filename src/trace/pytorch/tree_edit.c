@@ -150,7 +150,7 @@ static void resize_arrays(gt_pytorch_state *trace, size_t count)
                         &trace->thread,      &trace->parent,       &trace->preorder,
                         &trace->subtree_end, &trace->cpu_op_above, &trace->launch_op};
     for (size_t i = 0; i < GT_LENGTH(ids); i++) *ids[i] = resize(*ids[i], count, sizeof **ids[i]);
-    double **times[] = {&trace->start_us, &trace->dur_us, &trace->end_us};
+    double **times[] = {&trace->start_us, &trace->dur_us};
     for (size_t i = 0; i < GT_LENGTH(times); i++) *times[i] = resize(*times[i], count, sizeof **times[i]);
     trace->kind = resize(trace->kind, count, 1);
     trace->integral = resize(trace->integral, count, 1);
@@ -177,7 +177,6 @@ static void append_rows(gt_pytorch_state *trace, const gt_new_row *rows, size_t 
         trace->thread[row] = rows[i].thread;
         trace->start_us[row] = rows[i].start_us;
         trace->dur_us[row] = rows[i].dur_us;
-        trace->end_us[row] = rows[i].end_us;
         trace->integral[row] = rows[i].integral;
         trace->extra[row] = rows[i].extra;
         trace->parent[row] = trace->preorder[row] = trace->subtree_end[row] = GT_NO_EVENT;
@@ -254,7 +253,6 @@ static void add_new_ops(gt_tree_edit *e)
             .thread = trace->thread[of],
             .start_us = timed ? trace->start_us[of] : (double)NAN,
             .dur_us = timed ? trace->dur_us[of] : (double)NAN,
-            .end_us = timed ? trace->end_us[of] : (double)NAN,
             .integral = timed ? trace->integral[of] : 0,
             .dims = columns[0][like],
             .types = columns[1][like],

@@ -49,7 +49,7 @@ size_t gt_tree_edit_finish(gt_tree_edit *edit);
 /* A cpu_op to append. */
 typedef struct gt_new_row {
     uint32_t name, process, thread;          /* string ids */
-    double start_us, dur_us, end_us;         /* NaN: none */
+    double start_us, dur_us;                 /* NaN: none */
     uint8_t integral;                        /* GT_INTEGRAL_* */
     uint32_t dims, types, strides, concrete; /* string ids */
     int64_t sequence;                        /* GT_EVENT_NONE: none */
