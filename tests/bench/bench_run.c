@@ -1,6 +1,6 @@
-/* Runs a command once and prints wall time, peak memory and exit code.
+/* Runs a command once and prints wall time, CPU time, peak memory and exit code.
  *
- *     bench_run COMMAND [ARGUMENT…]      prints "milliseconds M peak_kb K code C" after the command's
+ *     bench_run COMMAND [ARGUMENT…]      prints "milliseconds M cpu C peak_kb K code X" after the command's
  * output
  *
  * A process inherits the peak memory of its parent; this one is small, so that the value is the
@@ -25,6 +25,11 @@ static _Noreturn void become(char **command)
     _exit(127);
 }
 
+static double ms_of(struct timeval t)
+{
+    return (double)t.tv_sec * 1e3 + (double)t.tv_usec / 1e3;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) return fputs("usage: bench_run COMMAND [ARGUMENT...]\n", stderr), 2;
@@ -35,7 +40,8 @@ int main(int argc, char **argv)
     struct rusage usage;
     if (child < 0 || wait4(child, &status, 0, &usage) != child) return perror("bench_run"), 1;
     double end = now_ms();
-    printf("milliseconds %.3f peak_kb %ld code %d\n", end - begin, usage.ru_maxrss,
+    printf("milliseconds %.3f cpu %.3f peak_kb %ld code %d\n", end - begin,
+           ms_of(usage.ru_utime) + ms_of(usage.ru_stime), usage.ru_maxrss,
            WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
     return 0;
 }
