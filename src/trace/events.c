@@ -62,10 +62,7 @@ gt_plain_events *gt_plain_events_new(gt_store *store, gt_interner *strings)
     e->correlation = gt_store_string_ids(store, GT_PLAIN_CORRELATION);
     e->start_us = gt_store_times(store, GT_PLAIN_START);
     e->dur_us = gt_store_times(store, GT_PLAIN_DURATION);
-    int64_t *integral = gt_store_ints(store, GT_PLAIN_INTEGRAL);
-    e->integral = gt_alloc(e->count);
-    for (size_t i = 0; i < e->count; i++) e->integral[i] = (uint8_t)integral[i];
-    gt_free(integral);
+    e->integral = gt_store_small_ints(store, GT_PLAIN_INTEGRAL);
     gt_store_free(store);
     return e;
 }

@@ -7,9 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sorts rows by times[row], ascending. The sort is stable; NaN comes first. Traces are nearly sorted, and
- * runs that are in order are only merged, so sorted rows cost one pass. */
+/* How many rows one thread of the team takes at a time in loops over all rows. */
+#ifndef GT_ROWS_GRAIN
+#define GT_ROWS_GRAIN 16384
+#endif
+
+/* Sorts rows by times[row], ascending, on all threads of the team. The sort is stable; NaN comes first.
+ * Traces are nearly sorted, and runs that are in order are only merged, so sorted rows cost one pass. */
 void gt_order_rows(uint32_t *rows, size_t count, const double *times);
+/* The same with ranges of `grain` rows instead of GT_ROWS_GRAIN. */
+void gt_order_rows_by_ranges(uint32_t *rows, size_t count, const double *times, size_t grain);
 
 /* For qsort and bsearch: row numbers, ascending. */
 int gt_by_row(const void *left, const void *right);

@@ -5,6 +5,7 @@
 #include "trace/store.h"
 
 #include "base/memory.h"
+#include "base/team.h"
 #include "trace/rows.h"
 
 #include <math.h>
@@ -120,27 +121,58 @@ static void pack(const packed *p, const int64_t *cells, size_t rows, uint8_t *da
         PACK(uint64_t)
 }
 
-#define UNPACK(type)                                                                                         \
-    for (size_t i = 0; i < rows; i++) {                                                                      \
-        type v;                                                                                              \
-        memcpy(&v, in + i * sizeof v, sizeof v);                                                             \
-        out[i] = (int64_t)((uint64_t)p->base + v);                                                           \
+/* Runs a statement for each `row` of a packed column, with its `cell` as it was packed: thousandths stay
+ * thousandths. The loops are apart by width, and the statement says the type of the result, so that each of
+ * them is one pass without a copy in between. */
+#define EACH_CELL(p, data, rows, statement)                                                                  \
+    do {                                                                                                     \
+        const uint8_t *in_ = (data) + (p)->start;                                                            \
+        switch ((p)->width) {                                                                                \
+        case 0:                                                                                              \
+            for (size_t row = 0; row < (rows); row++) {                                                      \
+                const int64_t cell = (p)->base;                                                              \
+                statement;                                                                                   \
+            }                                                                                                \
+            break;                                                                                           \
+        case 1:                                                                                              \
+            EACH_OF_TYPE(uint8_t, p, rows, statement) break;                                                 \
+        case 2:                                                                                              \
+            EACH_OF_TYPE(uint16_t, p, rows, statement) break;                                                \
+        case 4:                                                                                              \
+            EACH_OF_TYPE(uint32_t, p, rows, statement) break;                                                \
+        default:                                                                                             \
+            EACH_OF_TYPE(uint64_t, p, rows, statement)                                                       \
+        }                                                                                                    \
+    } while (0)
+#define EACH_OF_TYPE(type, p, rows, statement)                                                               \
+    for (size_t row = 0; row < (rows); row++) {                                                              \
+        type v_;                                                                                             \
+        memcpy(&v_, in_ + row * sizeof v_, sizeof v_);                                                       \
+        const int64_t cell = (int64_t)((uint64_t)(p)->base + v_);                                            \
+        statement;                                                                                           \
     }
 
-/* Gives back the cells that were packed: thousandths stay thousandths. */
 static void unpack(const packed *p, const uint8_t *data, size_t rows, int64_t *out)
 {
-    const uint8_t *in = data + p->start;
-    if (p->width == 0)
-        for (size_t i = 0; i < rows; i++) out[i] = p->base;
-    else if (p->width == 1)
-        UNPACK(uint8_t)
-    else if (p->width == 2)
-        UNPACK(uint16_t)
-    else if (p->width == 4)
-        UNPACK(uint32_t)
+    EACH_CELL(p, data, rows, out[row] = cell);
+}
+
+static void unpack_times(const packed *p, const uint8_t *data, size_t rows, double *out)
+{
+    if (p->thousandths)
+        EACH_CELL(p, data, rows, out[row] = packed_time(p, cell));
     else
-        UNPACK(uint64_t)
+        EACH_CELL(p, data, rows, out[row] = bits_time(cell));
+}
+
+/* `ids` translates the ids; NULL: they stay as they are. */
+static void unpack_strings(const packed *p, const uint8_t *data, size_t rows, const uint32_t *ids,
+                           uint32_t *out)
+{
+    if (ids)
+        EACH_CELL(p, data, rows, out[row] = ids[cell]);
+    else
+        EACH_CELL(p, data, rows, out[row] = (uint32_t)cell);
 }
 
 /* ---- types ---- */
@@ -408,59 +440,144 @@ size_t gt_store_bytes(const gt_store *store)
     return bytes;
 }
 
+/* ---- whole columns ---- */
+
+/* Segments that one thread unpacks at a time, about 30,000 values. */
+#ifndef GT_STORE_GRAIN
+#define GT_STORE_GRAIN 16
+#endif
+
+/* A column, or the positions of the events, to unpack into an array of the type that the result needs. */
+typedef struct column_copy {
+    const gt_store *store;
+    size_t column;
+    void *out;
+} column_copy;
+
+static void *copy_column(const gt_store *store, size_t column, size_t item_size,
+                         void (*segments)(void *copy, size_t begin, size_t end))
+{
+    column_copy copy = {store, column, gt_alloc(store->all.rows * item_size)};
+    gt_parallel_ranges(store->all.count, GT_STORE_GRAIN, segments, &copy);
+    return copy.out;
+}
+
+static void copy_positions(void *context, size_t begin, size_t end)
+{
+    const column_copy *c = context;
+    for (size_t i = begin; i < end; i++) {
+        const segment *s = c->store->all.segments[i];
+        uint32_t *out = (uint32_t *)c->out + s->first_row;
+        EACH_CELL(&s->positions, s->data, s->rows,
+                  out[row] = (uint32_t)(s->first_position + (uint64_t)cell + row));
+    }
+}
+
+static void copy_ints(void *context, size_t begin, size_t end)
+{
+    const column_copy *c = context;
+    for (size_t i = begin; i < end; i++) {
+        const segment *s = c->store->all.segments[i];
+        unpack(&s->columns[c->column], s->data, s->rows, (int64_t *)c->out + s->first_row);
+    }
+}
+
+static void copy_small_ints(void *context, size_t begin, size_t end)
+{
+    const column_copy *c = context;
+    for (size_t i = begin; i < end; i++) {
+        const segment *s = c->store->all.segments[i];
+        uint8_t *out = (uint8_t *)c->out + s->first_row;
+        EACH_CELL(&s->columns[c->column], s->data, s->rows, out[row] = (uint8_t)cell);
+    }
+}
+
+static void copy_string_ids(void *context, size_t begin, size_t end)
+{
+    const column_copy *c = context;
+    for (size_t i = begin; i < end; i++) {
+        const segment *s = c->store->all.segments[i];
+        unpack_strings(&s->columns[c->column], s->data, s->rows, s->string_ids,
+                       (uint32_t *)c->out + s->first_row);
+    }
+}
+
+static void copy_times(void *context, size_t begin, size_t end)
+{
+    const column_copy *c = context;
+    for (size_t i = begin; i < end; i++) {
+        const segment *s = c->store->all.segments[i];
+        unpack_times(&s->columns[c->column], s->data, s->rows, (double *)c->out + s->first_row);
+    }
+}
+
 uint32_t *gt_store_row_order(const gt_store *store)
 {
-    uint32_t *positions = gt_alloc(store->all.rows * sizeof *positions), *next = positions;
-    int64_t cells[SEGMENT_ROWS];
-    for (size_t i = 0; i < store->all.count; i++) {
-        const segment *s = store->all.segments[i];
-        unpack(&s->positions, s->data, s->rows, cells);
-        for (size_t row = 0; row < s->rows; row++)
-            *next++ = (uint32_t)(s->first_position + (uint64_t)cells[row] + row);
-    }
-    return positions;
+    return copy_column(store, 0, sizeof(uint32_t), copy_positions);
 }
 
 int64_t *gt_store_ints(const gt_store *store, size_t column)
 {
-    int64_t *values = gt_alloc(store->all.rows * sizeof *values), *next = values;
-    for (size_t i = 0; i < store->all.count; i++) {
-        const segment *s = store->all.segments[i];
-        unpack(&s->columns[column], s->data, s->rows, next);
-        next += s->rows;
-    }
-    return values;
+    return copy_column(store, column, sizeof(int64_t), copy_ints);
+}
+
+uint8_t *gt_store_small_ints(const gt_store *store, size_t column)
+{
+    return copy_column(store, column, sizeof(uint8_t), copy_small_ints);
 }
 
 uint32_t *gt_store_string_ids(const gt_store *store, size_t column)
 {
-    uint32_t *ids = gt_alloc(store->all.rows * sizeof *ids), *next = ids;
-    int64_t cells[SEGMENT_ROWS];
-    for (size_t i = 0; i < store->all.count; i++) {
-        const segment *s = store->all.segments[i];
-        unpack(&s->columns[column], s->data, s->rows, cells);
-        for (size_t row = 0; row < s->rows; row++)
-            *next++ = s->string_ids ? s->string_ids[cells[row]] : (uint32_t)cells[row];
-    }
-    return ids;
+    return copy_column(store, column, sizeof(uint32_t), copy_string_ids);
 }
 
 double *gt_store_times(const gt_store *store, size_t column)
 {
-    double *times = gt_alloc(store->all.rows * sizeof *times), *next = times;
-    int64_t cells[SEGMENT_ROWS];
-    for (size_t i = 0; i < store->all.count; i++) {
-        const segment *s = store->all.segments[i];
-        const packed *p = &s->columns[column];
-        unpack(p, s->data, s->rows, cells);
-        for (size_t row = 0; row < s->rows; row++) {
-            if (!p->thousandths)
-                *next++ = bits_time(cells[row]);
-            else
-                *next++ = packed_time(p, cells[row]);
-        }
+    return copy_column(store, column, sizeof(double), copy_times);
+}
+
+/* ---- parts of columns ---- */
+
+static size_t segment_index(const gt_store *store, size_t row)
+{
+    size_t low = 0, high = store->all.count; /* the segment is in [low, high) */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (store->all.segments[middle]->first_row <= row)
+            low = middle;
+        else
+            high = middle;
     }
-    return times;
+    return low;
+}
+
+/* The column as if it began `rows` later. */
+static packed skip_rows(packed p, size_t rows)
+{
+    p.start += (uint32_t)(rows * p.width);
+    return p;
+}
+
+uint32_t gt_store_string_id(const gt_store *store, size_t column, size_t row)
+{
+    const segment *s = store->all.segments[segment_index(store, row)];
+    packed one = skip_rows(s->columns[column], row - s->first_row);
+    uint32_t id;
+    unpack_strings(&one, s->data, 1, s->string_ids, &id);
+    return id;
+}
+
+void gt_store_read_ints(const gt_store *store, size_t column, size_t begin, size_t end, int64_t *out)
+{
+    for (size_t i = segment_index(store, begin); begin < end; i++) {
+        const segment *s = store->all.segments[i];
+        size_t from = begin - s->first_row,
+               rows = (end < s->first_row + s->rows ? end - s->first_row : s->rows) - from;
+        packed part = skip_rows(s->columns[column], from);
+        unpack(&part, s->data, rows, out);
+        out += rows;
+        begin += rows;
+    }
 }
 
 /* ---- event by event ---- */
@@ -522,26 +639,11 @@ void gt_store_scan_free(gt_store_scan *scan)
 
 /* ---- one event ---- */
 
-static const segment *segment_of(const gt_store *store, size_t row)
-{
-    size_t low = 0, high = store->all.count; /* the segment is in [low, high) */
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (store->all.segments[middle]->first_row <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return store->all.segments[low];
-}
-
 void gt_store_get(const gt_store *store, size_t row, gt_store_cell *cells)
 {
-    const segment *s = segment_of(store, row);
-    size_t in_segment = row - s->first_row;
+    const segment *s = store->all.segments[segment_index(store, row)];
     for (size_t c = 0; c < store->column_count; c++) {
-        packed one = s->columns[c];
-        one.start += (uint32_t)(in_segment * one.width);
+        packed one = skip_rows(s->columns[c], row - s->first_row);
         unpack(&one, s->data, 1, &cells[c].integer);
         finish_cells(store, s, c, &cells[c].integer, 1);
     }

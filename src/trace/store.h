@@ -86,13 +86,19 @@ gt_interner *gt_store_strings(const gt_store *store);
 void gt_store_use_strings(gt_store *store, gt_interner *strings);
 size_t gt_store_bytes(const gt_store *store); /* memory used, for diagnostics */
 
-/* A whole column, one entry per event; the caller frees it. */
+/* A whole column, one entry per event; the caller frees it. Unpacked by all threads of the team. */
 int64_t *gt_store_ints(const gt_store *store, size_t column);
+uint8_t *gt_store_small_ints(const gt_store *store, size_t column); /* of values below 256 */
 uint32_t *gt_store_string_ids(const gt_store *store, size_t column);
 double *gt_store_times(const gt_store *store, size_t column);
 /* The position of each event among all events of the file, skipped ones included, from 0; the caller frees
  * it. */
 uint32_t *gt_store_row_order(const gt_store *store);
+/* The cell of one event in a STRING column. */
+uint32_t gt_store_string_id(const gt_store *store, size_t column, size_t row);
+/* The events [begin, end) of an INT column, for loops over ranges of events that need its values only once.
+ */
+void gt_store_read_ints(const gt_store *store, size_t column, size_t begin, size_t end, int64_t *out);
 
 /* All columns, event by event, without unpacking the whole store:
  *

@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "base/team.h"
 #include "trace/store.h"
 
 #include <math.h>
@@ -194,6 +195,83 @@ static void strings_of_several_writers_get_the_ids_of_the_store(void **unused)
     gt_interner_free(strings);
 }
 
+/* ---- on several threads ---- */
+
+enum { MANY = 70000 };
+
+static int64_t number_at(size_t row)
+{
+    return (int64_t)(row * 7919 % (row / 3000 % 2 ? 200 : 100000));
+}
+
+static gt_store *many_rows(gt_interner *strings)
+{
+    gt_store *store = gt_store_new(columns, COLUMNS, strings);
+    gt_store_writer *writer = gt_store_writer_new(columns, COLUMNS, strings);
+    for (size_t i = 0; i < MANY; i++) {
+        if (i % 5 == 0) gt_store_writer_skip(writer);
+        gt_store_cell cells[COLUMNS] = {
+            {.integer = number_at(i)}, {.text = 1 + i % 300}, {.time = (double)i / 8}};
+        gt_store_writer_add(writer, 7, cells);
+        if (i % 7001 == 0) gt_store_append(store, gt_store_writer_take(writer));
+    }
+    gt_store_append(store, gt_store_writer_take(writer));
+    gt_store_writer_free(writer);
+    return store;
+}
+
+static void read_columns(void *context)
+{
+    const gt_store *store = context;
+    int64_t *numbers = gt_store_ints(store, NUMBER);
+    uint8_t *small = gt_store_small_ints(store, NUMBER);
+    uint32_t *texts = gt_store_string_ids(store, TEXT), *places = gt_store_row_order(store);
+    double *times = gt_store_times(store, TIME);
+    for (size_t i = 0; i < MANY; i++) {
+        assert_int_equal(numbers[i], number_at(i));
+        assert_int_equal(small[i], number_at(i) & 0xFF);
+        assert_int_equal(texts[i], 1 + i % 300);
+        assert_int_equal(places[i], i + i / 5 + 1);
+        assert_true(times[i] == (double)i / 8);
+    }
+    gt_free(numbers);
+    gt_free(small);
+    gt_free(texts);
+    gt_free(places);
+    gt_free(times);
+}
+
+static void columns_are_the_same_on_any_number_of_threads(void **unused)
+{
+    (void)unused;
+    static const unsigned threads[] = {1, 2, 3, 8, 16};
+    gt_interner *strings = gt_interner_new();
+    gt_store *store = many_rows(strings);
+    for (size_t i = 0; i < GT_LENGTH(threads); i++) gt_team_run(threads[i], read_columns, store);
+    gt_store_free(store);
+    gt_interner_free(strings);
+}
+
+static void parts_of_columns_can_be_read(void **unused)
+{
+    (void)unused;
+    static const size_t borders[] = {0, 1, 2, 2047, 2048, 2049, 7001, 7002, 40000, MANY - 1, MANY};
+    gt_interner *strings = gt_interner_new();
+    gt_store *store = many_rows(strings);
+    int64_t *numbers = gt_alloc(MANY * sizeof *numbers);
+    for (size_t i = 0; i < GT_LENGTH(borders); i++)
+        for (size_t k = i; k < GT_LENGTH(borders); k++) {
+            gt_store_read_ints(store, NUMBER, borders[i], borders[k], numbers);
+            for (size_t row = borders[i]; row < borders[k]; row++)
+                assert_int_equal(numbers[row - borders[i]], number_at(row));
+            if (borders[i] < MANY)
+                assert_int_equal(gt_store_string_id(store, TEXT, borders[i]), 1 + borders[i] % 300);
+        }
+    gt_free(numbers);
+    gt_store_free(store);
+    gt_interner_free(strings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +279,8 @@ int main(void)
         cmocka_unit_test(a_writer_sorts_its_rows),
         cmocka_unit_test(constant_and_absent_columns_take_no_space),
         cmocka_unit_test(strings_of_several_writers_get_the_ids_of_the_store),
+        cmocka_unit_test(columns_are_the_same_on_any_number_of_threads),
+        cmocka_unit_test(parts_of_columns_can_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

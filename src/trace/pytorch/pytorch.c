@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/team.h"
 #include "trace/rows.h"
 
 #include <math.h>
@@ -20,30 +21,35 @@ struct gt_tracks {
     uint32_t unknown;
 };
 
-/* Host and GPU events must have a time. The few that do not are ignored by every analysis. */
-static void check_times(gt_pytorch_state *trace)
-{
-    size_t untimed = 0;
-    for (size_t row = 0; row < trace->count; row++) {
-        if ((gt_kind_is_host(trace->kind[row]) || gt_kind_is_gpu(trace->kind[row])) &&
-            !isfinite(trace->start_us[row] + trace->dur_us[row])) {
-            trace->kind[row] = GT_KIND_OTHER;
-            untimed++;
-        }
-    }
-    if (untimed)
-        gt_warn("%zu %s without a start or a duration %s ignored", untimed,
-                gt_noun(untimed, "event", "events"), gt_noun(untimed, "is", "are"));
-}
+/* What a range of rows tells about the trace. */
+typedef struct range_facts {
+    size_t untimed;
+    bool has_cpu_op;
+    gt_row_list metadata;
+} range_facts;
 
-static uint8_t *bytes_of(const gt_store *store, size_t column)
+typedef struct row_check {
+    gt_pytorch_state *trace;
+    range_facts *ranges;
+} row_check;
+
+/* Host and GPU events must have a time. The few that do not are ignored by every analysis. */
+static void check_range(void *context, size_t begin, size_t end)
 {
-    int64_t *values = gt_store_ints(store, column);
-    size_t count = gt_store_count(store);
-    uint8_t *bytes = gt_alloc(count);
-    for (size_t i = 0; i < count; i++) bytes[i] = (uint8_t)values[i];
-    gt_free(values);
-    return bytes;
+    row_check *c = context;
+    range_facts facts = {0};
+    uint8_t *kinds = c->trace->kind;
+    for (size_t row = begin; row < end; row++) {
+        if ((gt_kind_is_host(kinds[row]) || gt_kind_is_gpu(kinds[row])) &&
+            !isfinite(c->trace->start_us[row] + c->trace->dur_us[row])) {
+            kinds[row] = GT_KIND_OTHER;
+            facts.untimed++;
+        }
+        if (kinds[row] == GT_KIND_CPU_OP) facts.has_cpu_op = true;
+        if (kinds[row] == GT_KIND_METADATA)
+            GT_PUSH(facts.metadata.items, facts.metadata.count, facts.metadata.capacity, (uint32_t)row);
+    }
+    c->ranges[begin / GT_ROWS_GRAIN] = facts;
 }
 
 static gt_track_names *track_of(struct gt_tracks *tracks, uint32_t process, uint32_t thread)
@@ -57,27 +63,38 @@ static gt_track_names *track_of(struct gt_tracks *tracks, uint32_t process, uint
     return &tracks->items[*at];
 }
 
-/* Reads the metadata events. If several name the same thread, the last one wins. */
-static struct gt_tracks *read_tracks(gt_pytorch_state *trace)
+/* If several metadata events name the same thread, the last one wins. */
+static void read_track(gt_pytorch_state *trace, uint32_t row)
 {
-    struct gt_tracks *tracks = gt_alloc_zero(1, sizeof *tracks);
-    tracks->unknown = gt_interner_add_cstr(trace->strings, "Unknown");
-    uint32_t *names = NULL, *labels = NULL;
-    for (size_t row = 0; row < trace->count; row++) {
-        if (trace->kind[row] != GT_KIND_METADATA) continue;
-        if (!names) {
-            names = gt_store_string_ids(trace->store, GT_EVENT_META_NAME);
-            labels = gt_store_string_ids(trace->store, GT_EVENT_META_LABELS);
-        }
-        const char *what = gt_state_name(trace, (uint32_t)row).bytes;
-        gt_track_names *track = track_of(tracks, trace->process[row], trace->thread[row]);
-        if (strcmp(what, "process_name") == 0 && names[row]) track->process_name = names[row];
-        if (strcmp(what, "process_labels") == 0 && labels[row]) track->process_label = labels[row];
-        if (strcmp(what, "thread_name") == 0 && names[row]) track->thread_name = names[row];
+    const char *what = gt_state_name(trace, row).bytes;
+    uint32_t name = gt_store_string_id(trace->store, GT_EVENT_META_NAME, row);
+    uint32_t label = gt_store_string_id(trace->store, GT_EVENT_META_LABELS, row);
+    gt_track_names *track = track_of(trace->tracks, trace->process[row], trace->thread[row]);
+    if (strcmp(what, "process_name") == 0 && name) track->process_name = name;
+    if (strcmp(what, "process_labels") == 0 && label) track->process_label = label;
+    if (strcmp(what, "thread_name") == 0 && name) track->thread_name = name;
+}
+
+/* One look at all rows: whether they have times, whether there are cpu_ops, and the metadata events. */
+static void check_rows(gt_pytorch_state *trace)
+{
+    size_t range_count = gt_range_count(trace->count, GT_ROWS_GRAIN), untimed = 0;
+    row_check check = {trace, gt_alloc(range_count * sizeof *check.ranges)};
+    gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, check_range, &check);
+    trace->gpu_only = true;
+    trace->tracks = gt_alloc_zero(1, sizeof *trace->tracks);
+    trace->tracks->unknown = gt_interner_add_cstr(trace->strings, "Unknown");
+    for (size_t i = 0; i < range_count; i++) {
+        range_facts *facts = &check.ranges[i];
+        untimed += facts->untimed;
+        if (facts->has_cpu_op) trace->gpu_only = false;
+        for (size_t k = 0; k < facts->metadata.count; k++) read_track(trace, facts->metadata.items[k]);
+        gt_free(facts->metadata.items);
     }
-    gt_free(names);
-    gt_free(labels);
-    return tracks;
+    gt_free(check.ranges);
+    if (untimed)
+        gt_warn("%zu %s without a start or a duration %s ignored", untimed,
+                gt_noun(untimed, "event", "events"), gt_noun(untimed, "is", "are"));
 }
 
 /* ---- stages ---- */
@@ -92,16 +109,14 @@ gt_pytorch_read *gt_pytorch_new(gt_store *store, gt_store *flow_events, gt_inter
     state->uid_count = gt_store_records(store);
     state->has_python = has_python;
     state->uid = gt_store_row_order(store);
-    state->kind = bytes_of(store, GT_EVENT_KIND);
-    state->integral = bytes_of(store, GT_EVENT_INTEGRAL);
+    state->kind = gt_store_small_ints(store, GT_EVENT_KIND);
+    state->integral = gt_store_small_ints(store, GT_EVENT_INTEGRAL);
     state->name = gt_store_string_ids(store, GT_EVENT_NAME);
     state->start_us = gt_store_times(store, GT_EVENT_START);
     state->dur_us = gt_store_times(store, GT_EVENT_DURATION);
     state->process = gt_store_string_ids(store, GT_EVENT_PROCESS);
     state->thread = gt_store_string_ids(store, GT_EVENT_THREAD);
-    check_times(state);
-    state->gpu_only = !memchr(state->kind, GT_KIND_CPU_OP, state->count);
-    state->tracks = read_tracks(state);
+    check_rows(state);
     gt_state_publish(state);
     gt_pytorch_read *read = gt_alloc(sizeof *read);
     read->state = state;

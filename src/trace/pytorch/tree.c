@@ -1,9 +1,9 @@
 /* The host call tree: on each thread, the parent of an event is the innermost event that is open when it
  * starts.
  *
- * For each thread, one pass over its events in order of their starts, with a stack of the open events. An
- * event gets the next preorder number when it is pushed and its subtree_end when it is popped, so that later
- * questions about a subtree are questions about a range of numbers and need no walk:
+ * The events of each thread are put in order of their starts; nesting.c finds their parents. Events are
+ * numbered in preorder, so that later questions about a subtree are questions about a range of numbers and
+ * need no walk:
  *
  *     time ─────────────────────►      preorder  subtree_end
  *     [ a                        ]     a  0      4
@@ -12,81 +12,140 @@
  *                                      d  3      4 */
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "trace/rows.h"
-#include "trace/pytorch/state.h"
+#include "trace/pytorch/nesting.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Profilers round times, so that an event may seem to start inside the event that ends just before it. If
- * both overlap by less than this, the earlier event counts as ended. */
-static const double MAX_OVERLAP_US = 1.0;
+/* ---- rows by thread ----
+ *
+ * A counting sort. Each range of rows counts its host events by thread; these counts, in order of the ranges,
+ * tell where the rows of each range belong. Threads are in order of their first event in the file. */
 
-/* Rows of host events, grouped by thread, each group in file order. */
-typedef struct threads {
-    uint32_t *rows;
-    size_t *ends; /* by thread: index after its last row */
-    size_t count;
-} threads;
+typedef struct thread_part {
+    uint32_t process, thread;
+    uint32_t id;  /* of the thread */
+    size_t place; /* first the number of its rows in the range, then the index of the next one */
+} thread_part;
 
-static threads rows_by_thread(const gt_pytorch_state *trace)
+typedef struct range_threads {
+    gt_map ids; /* from process and thread to an index into parts */
+    thread_part *parts;
+    size_t count, capacity;
+} range_threads;
+
+typedef struct thread_sort {
+    gt_pytorch_state *trace;
+    range_threads *ranges;
+    gt_thread_rows *threads;
+} thread_sort;
+
+/* Neighbouring events are mostly of the same thread: `last` is the thread of the event before. */
+static thread_part *part_of(const gt_pytorch_state *trace, range_threads *r, uint32_t row, size_t *last)
+{
+    uint32_t process = trace->process[row], thread = trace->thread[row];
+    if (*last < r->count && r->parts[*last].process == process && r->parts[*last].thread == thread)
+        return &r->parts[*last];
+    uint32_t *index = gt_map_put(&r->ids, process, thread);
+    if (*index == GT_MAP_NONE) {
+        *index = (uint32_t)r->count;
+        GT_PUSH(r->parts, r->count, r->capacity, ((thread_part){.process = process, .thread = thread}));
+    }
+    *last = *index;
+    return &r->parts[*index];
+}
+
+static void fill_none(uint32_t *items, size_t begin, size_t end)
+{
+    memset(items + begin, 0xFF, (end - begin) * sizeof *items);
+}
+
+/* Also the first to write to the arrays of the tree, so that their memory is made ready by all threads. */
+static void count_threads(void *context, size_t begin, size_t end)
+{
+    thread_sort *s = context;
+    gt_pytorch_state *trace = s->trace;
+    range_threads *r = &s->ranges[begin / GT_ROWS_GRAIN];
+    uint32_t *arrays[] = {trace->parent, trace->preorder, trace->subtree_end, trace->cpu_op_above,
+                          trace->launch_op};
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) fill_none(arrays[i], begin, end);
+    size_t last = 0;
+    for (size_t row = begin; row < end; row++)
+        if (gt_kind_is_host(trace->kind[row])) part_of(trace, r, (uint32_t)row, &last)->place++;
+}
+
+/* Gives the rows of each range and thread their place. */
+static void place_parts(range_threads *ranges, size_t range_count, gt_thread_rows *t)
 {
     gt_map ids = {0};
-    threads t = {0};
-    size_t hosts = 0, capacity = 0;
-    uint32_t *thread_of = gt_alloc(trace->count * sizeof *thread_of);
-    uint32_t last = GT_NO_EVENT; /* the previous host event, mostly of the same thread */
-    for (uint32_t row = 0; row < trace->count; row++) {
-        if (!gt_kind_is_host(trace->kind[row])) continue;
-        if (last != GT_NO_EVENT && trace->process[row] == trace->process[last] &&
-            trace->thread[row] == trace->thread[last]) {
-            thread_of[row] = thread_of[last];
-        } else {
-            uint32_t *id = gt_map_put(&ids, trace->process[row], trace->thread[row]);
+    size_t capacity = 0;
+    for (size_t i = 0; i < range_count; i++)
+        for (size_t k = 0; k < ranges[i].count; k++) {
+            thread_part *part = &ranges[i].parts[k];
+            uint32_t *id = gt_map_put(&ids, part->process, part->thread);
             if (*id == GT_MAP_NONE) {
-                *id = (uint32_t)t.count;
-                GT_PUSH(t.ends, t.count, capacity, 0);
+                *id = (uint32_t)t->thread_count;
+                GT_PUSH(t->ends, t->thread_count, capacity, 0);
             }
-            thread_of[row] = *id;
+            part->id = *id;
+            t->ends[*id] += part->place;
         }
-        t.ends[thread_of[row]]++;
-        hosts++;
-        last = row;
+    for (size_t i = 0; i < t->thread_count; i++) { /* `ends` holds where each thread begins ... */
+        size_t rows = t->ends[i];
+        t->ends[i] = t->count;
+        t->count += rows;
     }
-    /* Counting sort: `ends` first holds where each thread begins, and becomes its end as rows are added. */
-    for (size_t i = 0, sum = 0; i < t.count; i++) {
-        size_t rows = t.ends[i];
-        t.ends[i] = sum;
-        sum += rows;
-    }
-    t.rows = gt_alloc(hosts * sizeof *t.rows);
-    for (size_t row = 0; row < trace->count; row++)
-        if (gt_kind_is_host(trace->kind[row])) t.rows[t.ends[thread_of[row]]++] = (uint32_t)row;
-    gt_free(thread_of);
+    for (size_t i = 0; i < range_count; i++) /* ... and becomes its end as its parts are placed */
+        for (size_t k = 0; k < ranges[i].count; k++) {
+            thread_part *part = &ranges[i].parts[k];
+            size_t rows = part->place;
+            part->place = t->ends[part->id];
+            t->ends[part->id] += rows;
+        }
     gt_map_free(&ids);
+}
+
+static void place_rows(void *context, size_t begin, size_t end)
+{
+    thread_sort *s = context;
+    range_threads *r = &s->ranges[begin / GT_ROWS_GRAIN];
+    size_t last = 0;
+    for (size_t row = begin; row < end; row++)
+        if (gt_kind_is_host(s->trace->kind[row]))
+            s->threads->rows[part_of(s->trace, r, (uint32_t)row, &last)->place++] = (uint32_t)row;
+    gt_map_free(&r->ids);
+    gt_free(r->parts);
+}
+
+static void order_thread(void *context, size_t index)
+{
+    const thread_sort *s = context;
+    size_t begin = index ? s->threads->ends[index - 1] : 0;
+    gt_order_rows(s->threads->rows + begin, s->threads->ends[index] - begin, s->trace->start_us);
+}
+
+static gt_thread_rows rows_by_thread(gt_pytorch_state *trace)
+{
+    gt_thread_rows t = {0};
+    size_t range_count = gt_range_count(trace->count, GT_ROWS_GRAIN);
+    thread_sort s = {trace, gt_alloc_zero(range_count, sizeof *s.ranges), &t};
+    gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, count_threads, &s);
+    place_parts(s.ranges, range_count, &t);
+    t.rows = gt_alloc(t.count * sizeof *t.rows);
+    gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, place_rows, &s);
+    gt_parallel_each(t.thread_count, order_thread, &s);
+    gt_free(s.ranges);
     return t;
 }
 
-typedef struct open_events {
-    uint32_t *rows;
-    size_t count, capacity;
-    uint32_t next_number;
-} open_events;
+/* ---- the tree ---- */
 
-static double end_of(const gt_pytorch_state *trace, uint32_t row)
+void gt_state_find_execute(gt_pytorch_state *trace)
 {
-    return trace->start_us[row] + trace->dur_us[row];
-}
-
-static void close_top(gt_pytorch_state *trace, open_events *open)
-{
-    trace->subtree_end[open->rows[--open->count]] = open->next_number;
-}
-
-static bool is_execute(const gt_pytorch_state *trace, uint32_t row)
-{
-    gt_str name = gt_state_name(trace, row);
-    return gt_str_equals(name, "execute");
+    uint32_t name = gt_interner_find(trace->strings, "execute", strlen("execute"));
+    trace->execute_name = name == GT_STR_NONE ? UINT32_MAX : name;
 }
 
 void gt_state_inherit(gt_pytorch_state *trace, uint32_t row)
@@ -98,58 +157,25 @@ void gt_state_inherit(gt_pytorch_state *trace, uint32_t row)
     }
     uint8_t kind = trace->kind[parent];
     trace->cpu_op_above[row] = kind == GT_KIND_CPU_OP ? parent : trace->cpu_op_above[parent];
-    if (kind == GT_KIND_PYTHON || (kind == GT_KIND_CPU_OP && is_execute(trace, parent)))
+    if (kind == GT_KIND_PYTHON || (kind == GT_KIND_CPU_OP && trace->name[parent] == trace->execute_name))
         trace->launch_op[row] = trace->launch_op[parent];
     else
         trace->launch_op[row] = kind == GT_KIND_CPU_OP ? parent : GT_NO_EVENT;
 }
 
-static void open_event(gt_pytorch_state *trace, open_events *open, uint32_t row)
-{
-    trace->preorder[row] = open->next_number++;
-    if (open->count) {
-        trace->parent[row] = open->rows[open->count - 1];
-        gt_state_inherit(trace, row);
-    }
-    GT_PUSH(open->rows, open->count, open->capacity, row);
-}
-
-static void build_thread(gt_pytorch_state *trace, const uint32_t *rows, size_t count, open_events *open)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint32_t row = rows[i];
-        double start = trace->start_us[row], end = end_of(trace, row);
-        while (open->count && start >= end_of(trace, open->rows[open->count - 1])) close_top(trace, open);
-        if (open->count && end > end_of(trace, open->rows[open->count - 1])) {
-            double overlap = end_of(trace, open->rows[open->count - 1]) - start;
-            if (!(overlap < MAX_OVERLAP_US && open->count >= 2))
-                continue; /* overlaps without being inside: not in the tree */
-            close_top(trace, open);
-        }
-        open_event(trace, open, row);
-    }
-    while (open->count) close_top(trace, open);
-}
-
 gt_pytorch_tree *gt_pytorch_build_tree(gt_pytorch_read *read)
 {
     gt_pytorch_state *trace = read->state;
+    uint32_t **arrays[] = {&trace->parent, &trace->preorder, &trace->subtree_end, &trace->cpu_op_above,
+                           &trace->launch_op};
     gt_free(read);
-    trace->parent = gt_no_events(trace->count);
-    trace->preorder = gt_no_events(trace->count);
-    trace->subtree_end = gt_no_events(trace->count);
-    trace->cpu_op_above = gt_no_events(trace->count);
-    trace->launch_op = gt_no_events(trace->count);
-    threads t = rows_by_thread(trace);
-    open_events open = {0};
-    for (size_t i = 0, begin = 0; i < t.count; begin = t.ends[i++]) {
-        gt_order_rows(t.rows + begin, t.ends[i] - begin, trace->start_us);
-        build_thread(trace, t.rows + begin, t.ends[i] - begin, &open);
-    }
-    trace->numbered = open.next_number;
-    gt_free(open.rows);
-    gt_free(t.rows);
-    gt_free(t.ends);
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++)
+        *arrays[i] = gt_alloc(trace->count * sizeof **arrays[i]); /* count_threads fills them */
+    gt_thread_rows threads = rows_by_thread(trace);
+    gt_state_find_execute(trace);
+    gt_state_nest(trace, &threads, GT_ROWS_GRAIN);
+    gt_free(threads.rows);
+    gt_free(threads.ends);
     gt_state_publish(trace);
     gt_pytorch_tree *tree = gt_alloc(sizeof *tree);
     tree->state = trace;

@@ -102,6 +102,7 @@ static void number_subtree(const lists *l, gt_pytorch_state *trace, uint32_t roo
 static void number_tree(const lists *l, gt_pytorch_state *trace)
 {
     uint32_t number = 0;
+    gt_state_find_execute(trace);
     memset(trace->preorder, 0xFF, trace->count * sizeof *trace->preorder);
     memset(trace->subtree_end, 0xFF, trace->count * sizeof *trace->subtree_end);
     for (size_t i = 0; i < l->roots.count; i++) number_subtree(l, trace, l->roots.items[i], &number);
