@@ -7,11 +7,13 @@
 #include "base/threads.h"
 #include "cli/command.h"
 #include "cli/effects.h"
+#include "json/scan_set.h"
 #include "output/terminal.h"
 #include "os/paths.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -184,11 +186,22 @@ static void keep_freed_memory(void)
 #endif
 }
 
+/* The instruction set of the JSON reader, for tests and measurements. */
+static bool choose_instructions(void)
+{
+    const char *name = getenv("GPUTALLY_SIMD");
+    gt_error error;
+    if (!name || !*name || gt_scan_set_use(name, &error)) return true;
+    gt_usage_error("gputally", "GPUTALLY_SIMD: %s", error.text);
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     keep_freed_memory();
     gt_print_escaped();
     gt_cleanup_install();
+    if (!choose_instructions()) return GT_EXIT_USAGE;
     const char *called_as = argc ? gt_path_name(argv[0]) : "";
     const gt_command *command = gt_command_find_by_old_name(called_as);
     gt_exit status = command ? run_command(command, command->old_name, true, argc - 1, argv + 1)

@@ -31,7 +31,7 @@ OPTIONAL = set()
 
 # Modules that are one unit: a public header and the private headers of its implementation.
 UNITS = [
-    ("input/json/learned", "input/json/record"),
+    ("input/json/learned", "input/json/learned_tree", "input/json/record"),
     ("input/perfetto/packets", "input/perfetto/perfetto"),
     ("model/family", "model/model"),
     ("table/column", "table/table"),

@@ -1,5 +1,6 @@
 /* The record reader: generated records with known values, in many layouts, with block boundaries in unusual
- * positions, through the learned path and the general one, with one thread and with several. */
+ * positions, through the learned path and the general one, with one thread and with several, with every
+ * instruction set that the processor has. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 #include "base/memory.h"
 #include "base/team.h"
 #include "input/json/records.h"
+#include "instruction_sets.h"
 #include "written_text.h"
 
 #include <math.h>
@@ -549,8 +551,9 @@ static void an_invalid_record_is_reported(void **unused)
     free(t.items);
 }
 
-int main(void)
+static int tests_of_set(gt_scan_set set)
 {
+    (void)set;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_read_as_they_were_written),
         cmocka_unit_test(repeated_layouts_are_learned),
@@ -561,4 +564,9 @@ int main(void)
         cmocka_unit_test(an_invalid_record_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    return run_per_set(argc, argv, tests_of_set);
 }

@@ -1,16 +1,19 @@
-/* The vectorised scanning loops compared with scalar reference loops: every offset, every length, random and
- * adversarial bytes. */
+/* The scanning loops of every instruction set that the processor has, compared with scalar reference loops:
+ * every offset, every length, random and adversarial bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "input/json/learned_tree.h"
+#include "instruction_sets.h"
 #include "json/scan.h"
 
 #include <stdlib.h>
 
 enum { TEXT = 320, ROUNDS = 3000 };
 
+static const gt_scan_loops *loops; /* of the set under test */
 static uint8_t buffer[64 + TEXT + GT_SCAN_PAD];
 static uint64_t state = 88172645463325252u;
 
@@ -43,11 +46,11 @@ static void fill(unsigned kind)
 
 static void compare_all(const uint8_t *p, const uint8_t *end)
 {
-    assert_ptr_equal(gt_scan_quote(p, end), gt_scan_quote_scalar(p, end));
-    assert_ptr_equal(gt_scan_string(p, end), gt_scan_string_scalar(p, end));
-    assert_ptr_equal(gt_scan_space(p, end), gt_scan_space_scalar(p, end));
-    assert_ptr_equal(gt_scan_container(p, end), gt_scan_container_scalar(p, end));
-    assert_ptr_equal(gt_scan_long_container(p, end), gt_scan_container_scalar(p, end));
+    assert_ptr_equal(loops->quote(p, end), gt_scan_quote_scalar(p, end));
+    assert_ptr_equal(loops->string(p, end), gt_scan_string_scalar(p, end));
+    assert_ptr_equal(loops->space(p, end), gt_scan_space_scalar(p, end));
+    assert_ptr_equal(loops->container(p, end), gt_scan_container_scalar(p, end));
+    assert_ptr_equal(loops->long_container(p, end), gt_scan_container_scalar(p, end));
 }
 
 static void scanners_agree_with_scalar_loops(void **unused)
@@ -78,13 +81,14 @@ static void comparison_detects_each_single_byte(void **unused)
     uint8_t other[sizeof buffer];
     fill(2);
     for (size_t from = 0; from < 17; from++)
-        for (size_t len = 0; len < 100; len++) {
+        for (size_t len = 0; len < 200; len += len < 70 ? 1 : 9) {
             memset(other, 0x5A, sizeof other); /* bytes after the string differ and must be ignored */
+            for (size_t i = 0; i < 16; i++) other[len + i] = (uint8_t)~buffer[from + len + i];
             memcpy(other, buffer + from, len);
-            assert_true(gt_scan_same(buffer + from, other, len));
+            assert_true(loops->same(buffer + from, other, len));
             for (size_t bad = 0; bad < len; bad++) {
                 other[bad] ^= 0x80;
-                assert_false(gt_scan_same(buffer + from, other, len));
+                assert_false(loops->same(buffer + from, other, len));
                 assert_false(gt_scan_same_scalar(buffer + from, other, len));
                 other[bad] ^= 0x80;
             }
@@ -95,18 +99,44 @@ static void known_positions(void **unused)
 {
     (void)unused;
     static const uint8_t text[128] = "abc\\\"def\"ghi]  ]x[\"]\"]";
-    assert_ptr_equal(gt_scan_quote(text, text + 60), text + 3);
-    assert_ptr_equal(gt_scan_string(text, text + 60), text + 8);
-    assert_ptr_equal(gt_scan_string(text, text + 5), text + 5); /* the escaped quote does not close */
-    assert_ptr_equal(gt_scan_string(text, text + 4), text + 4); /* the escape is split between blocks */
-    assert_ptr_equal(gt_scan_space(text + 13, text + 60), text + 15);
-    assert_ptr_equal(gt_scan_container(text + 9, text + 60), text + 13);
-    assert_ptr_equal(gt_scan_container(text + 18, text + 60),
+    assert_ptr_equal(loops->quote(text, text + 60), text + 3);
+    assert_ptr_equal(loops->string(text, text + 60), text + 8);
+    assert_ptr_equal(loops->string(text, text + 5), text + 5); /* the escaped quote does not close */
+    assert_ptr_equal(loops->string(text, text + 4), text + 4); /* the escape is split between blocks */
+    assert_ptr_equal(loops->space(text + 13, text + 60), text + 15);
+    assert_ptr_equal(loops->container(text + 9, text + 60), text + 13);
+    assert_ptr_equal(loops->container(text + 18, text + 60),
                      text + 22); /* the bracket in the string does not count */
-    assert_null(gt_scan_container(text + 18, text + 21));
+    assert_null(loops->container(text + 18, text + 21));
 }
 
-int main(void)
+static void bit_helpers(void **unused)
+{
+    (void)unused;
+    assert_int_equal(gt_bit_count(0), 0);
+    assert_int_equal(gt_bit_count(UINT64_MAX), 64);
+    for (unsigned i = 0; i < 64; i++) {
+        assert_int_equal(gt_bit_count(UINT64_C(1) << i), 1);
+        assert_int_equal(gt_bit_count(UINT64_MAX >> i), 64 - i);
+    }
+}
+
+static void chosen_set_is_usable(void **unused)
+{
+    (void)unused;
+    gt_error error;
+    gt_scan_set best = gt_scan_set_chosen();
+    assert_true(gt_scan_set_is_usable(best));
+    for (gt_scan_set set = best + 1; set < GT_SCAN_SETS; set++) assert_false(gt_scan_set_is_usable(set));
+    assert_true(gt_scan_set_use("scalar", &error));
+    assert_int_equal(gt_scan_set_chosen(), GT_SET_SCALAR);
+    assert_false(gt_scan_set_use("mmx", &error));
+    assert_non_null(strstr(error.text, "'mmx'"));
+    assert_int_equal(gt_scan_set_chosen(), GT_SET_SCALAR);
+    assert_true(gt_scan_set_use(gt_scan_set_name(best), &error));
+}
+
+static int tests_of_set(gt_scan_set set)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scanners_agree_with_scalar_loops),
@@ -114,5 +144,12 @@ int main(void)
         cmocka_unit_test(comparison_detects_each_single_byte),
         cmocka_unit_test(known_positions),
     };
+    loops = gt_learned_set_of(set)->scan;
     return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bit_helpers), cmocka_unit_test(chosen_set_is_usable)};
+    return cmocka_run_group_tests(tests, NULL, NULL) + run_per_set(argc, argv, tests_of_set);
 }

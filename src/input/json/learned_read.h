@@ -1,0 +1,248 @@
+/* Follows the tree of learned text. This file is the code of the learned_<set>.c files, each of which
+ * compiles it for one instruction set: every loop over bytes is inlined into it, so the set is chosen once
+ * per record and not in a loop. Besides the vectors, x86-64 gains from BMI2 (shifts by a variable amount) and
+ * from POPCNT.
+ *
+ * GT_LEARNED_SET is the name of the gt_learned_set that it defines. */
+#ifndef GT_INPUT_JSON_LEARNED_READ_H
+#define GT_INPUT_JSON_LEARNED_READ_H
+
+#include "input/json/learned_tree.h"
+#include "json/number.h"
+#include "json/scan.h"
+#include "json/string.h"
+
+#include <string.h>
+
+enum {
+    FOLD_AFTER = 24,     /* a value seen this often in a row counts as constant */
+    UNFOLD_AFTER = 1024, /* after failing this often in a row, it no longer does */
+};
+
+/* The closing quote of the string whose first byte is p, NULL if it is not closed or has an invalid escape.
+ */
+static inline const uint8_t *skip_string(const uint8_t *p, const uint8_t *end)
+{
+    const uint8_t *close = gt_scan_quote(p, end);
+    if (close < end && *close == '"') return close;
+    close = gt_scan_string(p, end);
+    if (close == end || gt_json_string_bad_escape((gt_str){(const char *)p, (size_t)(close - p)}))
+        return NULL;
+    return close;
+}
+
+/* The end of the container whose first byte after the bracket is p, NULL if it is invalid. */
+static const uint8_t *skip_container(const uint8_t *p, const gt_json *outer, unsigned depth)
+{
+    const uint8_t *close = gt_scan_container(p, outer->end);
+    if (!close) return NULL;
+    gt_json json;
+    gt_json_begin_str(&json, (gt_str){(const char *)p - 1, (size_t)(close - p) + 1});
+    json.depth = outer->depth + depth;
+    return gt_json_skip(&json) && gt_json_finish(&json) ? close : NULL;
+}
+
+/* The string or value at p as an interned string: the guessed successor first, then a lookup. NULL if it is
+ * invalid. */
+static inline const uint8_t *read_text(gt_learned *learned, gt_learned_node *n, const uint8_t *p,
+                                       const uint8_t *end, uint64_t *meaning)
+{
+    bool is_string = n->op == GT_STEP_TEXT;
+    gt_json_interner *intern = is_string ? learned->strings : learned->values;
+    uint32_t *guess = &n->guesses[learned->before % GT_LEARNED_GUESSES];
+    if (*guess) {
+        gt_str raw = gt_json_interner_raw(intern, *guess);
+        if (raw.len < (size_t)(end - p) && gt_scan_same(p, (const uint8_t *)raw.bytes, raw.len) &&
+            (is_string ? p[raw.len] == '"' : gt_scan_number_end(p + raw.len) == p + raw.len)) {
+            learned->before = *guess;
+            *meaning = gt_json_interner_decoded(intern, *guess);
+            return p + raw.len;
+        }
+    }
+    const uint8_t *close;
+    if (is_string)
+        close = gt_scan_string(p, end);
+    else if (*p == '"')
+        close = gt_scan_string(p + 1, end) + 1;
+    else if (*p == '[' || *p == '{')
+        close = gt_scan_container(p + 1, end);
+    else
+        close = gt_scan_number_end(p);
+    if (!close || close >= end) return NULL;
+    uint32_t id = gt_json_interner_add(intern, (gt_str){(const char *)p, (size_t)(close - p)});
+    if (!id) return NULL;
+    learned->before = *guess = id;
+    *meaning = gt_json_interner_decoded(intern, id);
+    return close;
+}
+
+static void set_cell(gt_record *record, int field, gt_store_cell cell)
+{
+    record->cells[field] = cell;
+    record->present |= UINT64_C(1) << field;
+}
+
+/* Distinguishes strings well enough to notice a value that never changes. */
+static int64_t fingerprint(const uint8_t *p, const uint8_t *end)
+{
+    uint64_t head;
+    memcpy(&head, p, 8);
+    return (int64_t)(head ^ ((uint64_t)(end - p) << 56));
+}
+
+/* Equal for equal values of a node, and almost never for different ones. */
+static inline int64_t fingerprint_of(const gt_learned_node *n, const uint8_t *value, const uint8_t *end,
+                                     const gt_store_cell *cell)
+{
+    return n->op == GT_STEP_INT || n->op == GT_STEP_JSON ? cell->integer : fingerprint(value, end);
+}
+
+/* Reads the value of a node into the record and `*read`; NULL if it has another form. */
+static inline const uint8_t *read_value(gt_learned *learned, gt_learned_node *n, const uint8_t *p,
+                                        const gt_json *json, gt_record *record, gt_store_cell *read)
+{
+    gt_store_cell cell = {0};
+    const uint8_t *end = json->end, *from = p;
+    switch (n->op) {
+    case GT_STEP_INT:
+        p = gt_scan_int(p, &cell.integer);
+        break;
+    case GT_STEP_TIME: {
+        bool integral = false;
+        p = gt_scan_time(p, &cell.time, &integral);
+        record->integral |= (uint64_t)integral << n->field;
+        break;
+    }
+    case GT_STEP_TEXT:
+    case GT_STEP_JSON:
+        p = read_text(learned, n, p, end, &cell.text);
+        break;
+    case GT_STEP_VIEW:
+        p = skip_string(p, end);
+        if (!p) return NULL;
+        record->views[n->field].begin = (uint32_t)(from - json->at);
+        record->views[n->field].len = (uint32_t)(p - from);
+        record->present |= UINT64_C(1) << n->field;
+        return p;
+    case GT_STEP_SKIP_STRING:
+        p = skip_string(p, end);
+        break;
+    case GT_STEP_SKIP_NUMBER:
+        p = gt_scan_number(p);
+        break;
+    case GT_STEP_SKIP_CONTAINER:
+        p = skip_container(p, json, n->depth);
+        break;
+    case GT_STEP_CONSTANT:
+        return NULL;
+    }
+    if (!p || p >= end) return NULL;
+    if (n->field >= 0) {
+        if (n->mistyped)
+            record->mistyped |= UINT64_C(1) << n->field;
+        else
+            set_cell(record, n->field, cell);
+    }
+    *read = cell;
+    return p;
+}
+
+static inline void apply(const gt_learned_edge *e, gt_record *record)
+{
+    for (size_t i = 0; i < e->effect_count; i++) {
+        const gt_learned_effect *f = &e->effects[i];
+        if (f->mistyped)
+            record->mistyped |= UINT64_C(1) << f->field;
+        else
+            set_cell(record, f->field, f->cell);
+    }
+}
+
+/* The end of the record, from the end of an edge on; NULL if it is not in the current block. The edge's text
+ * may end with the quote or bracket that opens the next value. */
+static const uint8_t *pass_rest(const gt_learned_edge *e, const uint8_t *p, const uint8_t *end)
+{
+    uint8_t last = e->text[e->len - 1];
+    if (last == '"') {
+        p = gt_scan_string(p, end);
+        if (p == end) return NULL;
+        p++;
+    } else if (last == '[' || last == '{') {
+        p = gt_scan_container(p, end);
+        if (!p) return NULL;
+    }
+    return gt_scan_long_container(p, end);
+}
+
+/* The edge that matches the text at p, NULL if none does. */
+static inline gt_learned_edge *follow(gt_learned_node *from, const uint8_t *p, const uint8_t *end)
+{
+    for (size_t i = 0; i < from->edge_count; i++) {
+        gt_learned_edge *e = from->edges[i];
+        if (e->len <= (size_t)(end - p) && gt_scan_same(p, e->text, e->len)) {
+            if (i) { /* moves one place to the front */
+                from->edges[i] = from->edges[i - 1];
+                from->edges[i - 1] = e;
+            }
+            e->misses = 0;
+            return e;
+        }
+        if (e->folded && ++e->misses > UNFOLD_AFTER) gt_learned_drop_edge(from, i--);
+    }
+    return NULL;
+}
+
+/* Counts how often the value after an edge stays the same. True when it should be folded. */
+static inline bool is_constant(gt_learned_edge *before, int64_t seen)
+{
+    if (before->last != seen) {
+        before->last = seen;
+        before->same = 0;
+    }
+    before->watch--;
+    if (++before->same < FOLD_AFTER) return false;
+    before->same = 0;
+    return true;
+}
+
+static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
+{
+    const uint8_t *p = json->at, *end = json->end;
+    gt_learned_node *from = NULL, *n = learned->root; /* from: the node before n */
+    gt_learned_edge *before = NULL;                   /* between the two */
+    const uint8_t *value = NULL;                      /* n's value */
+    gt_store_cell cell = {0};
+    for (;;) {
+        gt_learned_edge *e = follow(n, p, end);
+        if (!e) return false;
+        if (before && before->watch && is_constant(before, fingerprint_of(n, value, p, &cell))) {
+            gt_learned_effect constant = {(uint8_t)n->field, n->mistyped, cell};
+            gt_learned_fold(learned, from, before, e, (gt_str){(const char *)value, (size_t)(p - value)},
+                            constant);
+        }
+        p += e->len;
+        apply(e, record);
+        if (e->dropping) {
+            if (e->to && !(p = pass_rest(e, p, end))) return false;
+            record->dropped = true;
+            break;
+        }
+        if (!e->to) break;
+        from = n;
+        before = e;
+        n = e->to;
+        value = p;
+        p = read_value(learned, n, p, json, record, &cell);
+        if (!p) return false;
+    }
+    json->at = p;
+    json->first = false;
+    return true;
+}
+
+static const gt_scan_loops loops = {gt_scan_quote,     gt_scan_string,         gt_scan_space,
+                                    gt_scan_container, gt_scan_long_container, gt_scan_same};
+
+const gt_learned_set GT_LEARNED_SET = {read_record, &loops};
+
+#endif

@@ -1,0 +1,70 @@
+/* The tree of learned text in memory: what learned.c grows and learned_read.h follows. */
+#ifndef GT_INPUT_JSON_LEARNED_TREE_H
+#define GT_INPUT_JSON_LEARNED_TREE_H
+
+#include "base/memory.h"
+#include "input/json/learned.h"
+#include "json/scan_set.h"
+
+enum {
+    GT_LEARNED_EDGES = 12,    /* at a node */
+    GT_LEARNED_GUESSES = 256, /* remembered successors of strings at a node; a power of two */
+};
+
+typedef struct gt_learned_effect {
+    uint8_t field;
+    bool mistyped;
+    gt_store_cell cell;
+} gt_learned_effect;
+
+typedef struct gt_learned_edge {
+    uint8_t *text; /* padded to a multiple of 16 */
+    uint32_t len;
+    uint32_t effect_count;
+    gt_learned_effect *effects;
+    struct gt_learned_node *to; /* NULL at the record's end */
+    int64_t last;               /* the last value seen after this edge */
+    uint16_t same;              /* how often in a row it was the same */
+    uint16_t watch;             /* how many values are still to be watched */
+    uint16_t misses;            /* of a folded edge: failed comparisons since it last matched */
+    bool folded;
+    bool dropping; /* the record is not wanted, whatever follows */
+} gt_learned_edge;
+
+typedef struct gt_learned_node {
+    gt_step_op op;
+    int field;
+    unsigned depth;
+    bool mistyped;
+    uint8_t edge_count;
+    gt_learned_edge *edges[GT_LEARNED_EDGES];
+    uint32_t *guesses;
+} gt_learned_node;
+
+/* Reads records with one instruction set. */
+typedef struct gt_learned_set {
+    bool (*read)(gt_learned *learned, gt_json *json, gt_record *record); /* gt_learned_read */
+    const gt_scan_loops *scan; /* the loops that it reads with, for tests */
+} gt_learned_set;
+
+struct gt_learned {
+    const gt_learned_set *set;
+    gt_json_interner *strings, *values;
+    gt_arena arena;
+    gt_learned_node *root;
+    size_t nodes;
+    uint32_t before; /* the raw id of the last string */
+};
+
+/* In the learned_<set>.c files. */
+extern const gt_learned_set gt_learned_scalar, gt_learned_base, gt_learned_avx2, gt_learned_avx512,
+    gt_learned_sve2;
+/* NULL if the binary has no code for it. */
+const gt_learned_set *gt_learned_set_of(gt_scan_set set);
+
+/* The value between two edges has stayed the same for long: joins the edges before and after it into one. */
+void gt_learned_fold(gt_learned *learned, gt_learned_node *from, const gt_learned_edge *before,
+                     const gt_learned_edge *after, gt_str value_text, gt_learned_effect value);
+void gt_learned_drop_edge(gt_learned_node *from, size_t index);
+
+#endif
