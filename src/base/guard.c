@@ -204,10 +204,10 @@ bool gt_guard_run(const gt_guard_options *options, void (*body)(void *context), 
     frame f = {.guard = &guard, .outer = current};
     guard.root = &f;
     guard.locale_before = use_c_locale();
-    const char *about = gt_log_about(NULL); /* a call that fails does not restore it */
+    gt_log_scope log = gt_log_scope_use((gt_log_scope){0}); /* a call that fails does not restore it */
     bool whole = run_in_frame(&f, body, context);
     if (atomic_load(&guard.failed)) whole = false;
-    gt_log_about(about);
+    gt_log_scope_use(log);
     gt_repeats_end(&guard.repeats, pass_warning, &guard);
     if (!whole) {
         if (error) *error = guard.error;

@@ -32,19 +32,75 @@ static void print_text(bool warning, const char *text)
     if (status[0]) fputs(status, stderr);
 }
 
-/* Prints a warning, or passes it to the guarded call. Its file is named if the text does not do so. */
+/* ---- giving, and keeping ---- */
+
+typedef struct gt_log_message {
+    struct gt_log_message *next;
+    bool warning, loose;
+    char *file; /* NULL: none */
+    char text[];
+} gt_log_message;
+
+/* Gives a message, or counts it if it was given before; see gt_repeats_add. */
+static void give(bool warning, const char *text, const char *file, bool loose)
+{
+    if (warning && gt_guard_warn(text, file, loose)) return;
+    pthread_mutex_lock(&lock);
+    if ((warning || !be_quiet) && gt_repeats_add(&repeats, warning, text, file, loose))
+        print_text(warning, text);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Gives the message, or adds it to the record. Nothing is allocated while the lock is held. */
+static void give_or_keep(bool warning, const char *text, const char *file, bool loose)
+{
+    gt_log_record *record = gt_log_scope_current().record;
+    if (!record) {
+        give(warning, text, file, loose);
+        return;
+    }
+    size_t size = strlen(text) + 1;
+    gt_log_message *message = gt_alloc(sizeof *message + size);
+    *message = (gt_log_message){.warning = warning, .loose = loose, .file = file ? gt_strdup(file) : NULL};
+    memcpy(message->text, text, size);
+    pthread_mutex_lock(&lock);
+    *(record->last ? &record->last->next : &record->first) = message;
+    record->last = message;
+    pthread_mutex_unlock(&lock);
+}
+
+static void empty(gt_log_record *record, bool replay)
+{
+    for (gt_log_message *message = record->first, *next; message; message = next) {
+        next = message->next;
+        if (replay) give_or_keep(message->warning, message->text, message->file, message->loose);
+        gt_free(message->file);
+        gt_free(message);
+    }
+    *record = (gt_log_record){0};
+}
+
+void gt_log_replay(gt_log_record *record)
+{
+    empty(record, true);
+}
+
+void gt_log_forget(gt_log_record *record)
+{
+    empty(record, false);
+}
+
+/* ---- messages ---- */
+
+/* Its file is named if the text does not do so. */
 static void warn(bool loose, const char *format, va_list args)
 {
     char text[MESSAGE_MAX], named[2 * MESSAGE_MAX];
-    const char *about = gt_log_file();
+    const char *about = gt_log_scope_current().file;
     vsnprintf(text, sizeof text, format, args);
     bool names_file = !about || strstr(text, about);
     if (!names_file) snprintf(named, sizeof named, "%s: %s", about, text);
-    const char *shown = names_file ? text : named;
-    if (gt_guard_warn(shown, about, loose)) return;
-    pthread_mutex_lock(&lock);
-    if (gt_repeats_add(&repeats, true, shown, about, loose)) print_text(true, shown);
-    pthread_mutex_unlock(&lock);
+    give_or_keep(true, names_file ? text : named, about, loose);
 }
 
 void gt_warn(const char *format, ...)
@@ -94,9 +150,7 @@ void gt_info(const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    pthread_mutex_lock(&lock);
-    if (!be_quiet && gt_repeats_add(&repeats, false, text, gt_log_file(), false)) print_text(false, text);
-    pthread_mutex_unlock(&lock);
+    give_or_keep(false, text, gt_log_scope_current().file, false);
 }
 
 void gt_log_to(gt_log_handler *handler)

@@ -6,7 +6,7 @@
 #ifndef GT_BASE_LOG_H
 #define GT_BASE_LOG_H
 
-#include "base/repeats.h" /* gt_log_about */
+#include "base/repeats.h" /* gt_log_about, gt_log_keep */
 
 #include <stdbool.h>
 
@@ -19,6 +19,19 @@ void gt_warn_once(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void gt_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "gputally: ..."; not shown with --quiet. Repeated ones are counted, too. */
 void gt_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- messages that are given later ----
+ *
+ * Of several pieces of work that run side by side: kept until it is the piece's turn, so that the same
+ * messages come in the same order whatever piece is done first. gt_log_keep (base/repeats.h) says where. */
+
+typedef struct gt_log_record { /* begins empty, as {0} */
+    struct gt_log_message *first, *last;
+} gt_log_record;
+
+/* Gives the messages, each as if it came now, and empties the record. */
+void gt_log_replay(gt_log_record *record);
+void gt_log_forget(gt_log_record *record); /* empties the record */
 
 /* ---- for the command line ---- */
 

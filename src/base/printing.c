@@ -1,6 +1,8 @@
 /* The streams pass their bytes through a small decoder. A character may be split between two writes, so its
  * first bytes are kept until the rest arrives. */
 #include "base/printing.h"
+#include "base/memory.h"
+#include "base/raise.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -127,8 +129,56 @@ static filter *filter_of(FILE *file)
     return NULL;
 }
 
+/* ---- printing later ---- */
+
+static _Thread_local gt_kept_print *keeping GT_THREAD_LOCAL;
+
+void gt_print_keep(gt_kept_print *kept, FILE *to)
+{
+    *kept = (gt_kept_print){.to = to};
+    kept->file = open_memstream(&kept->bytes, &kept->len);
+    if (!kept->file) gt_raise("out of memory");
+    keeping = kept;
+}
+
+void gt_print_keep_end(gt_kept_print *kept)
+{
+    keeping = NULL;
+    bool whole = fclose(kept->file) == 0;
+    kept->file = NULL;
+    if (!whole) gt_raise("out of memory");
+}
+
+static void keep_raw(gt_kept_print *kept, const char *bytes, size_t len)
+{
+    fflush(kept->file); /* sets kept->len */
+    GT_PUSH(kept->raw, kept->raw_count, kept->raw_capacity, kept->len);
+    GT_PUSH(kept->raw, kept->raw_count, kept->raw_capacity, kept->len + len);
+    fwrite(bytes, 1, len, kept->file);
+}
+
+void gt_print_kept(gt_kept_print *kept)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < kept->raw_count; i += 2) {
+        fwrite(kept->bytes + at, 1, kept->raw[i] - at, kept->to);
+        gt_print_raw(kept->to, kept->bytes + kept->raw[i], kept->raw[i + 1] - kept->raw[i]);
+        at = kept->raw[i + 1];
+    }
+    if (kept->len > at) fwrite(kept->bytes + at, 1, kept->len - at, kept->to);
+    free(kept->bytes);
+    gt_free(kept->raw);
+    *kept = (gt_kept_print){0};
+}
+
+/* ---- what passes as it is ---- */
+
 void gt_print_raw(FILE *file, const char *bytes, size_t len)
 {
+    if (keeping && keeping->file == file) {
+        keep_raw(keeping, bytes, len);
+        return;
+    }
     filter *f = filter_of(file);
     flockfile(file);
     if (f) {
@@ -145,6 +195,7 @@ void gt_print_raw(FILE *file, const char *bytes, size_t len)
 
 int gt_print_descriptor(FILE *file)
 {
+    if (keeping && keeping->file == file) file = keeping->to;
     const filter *f = filter_of(file);
     return f ? f->descriptor : fileno(file);
 }

@@ -16,4 +16,22 @@ void gt_print_raw(FILE *file, const char *bytes, size_t len);
 /* The descriptor of a stream, also after gt_print_escaped. */
 int gt_print_descriptor(FILE *file);
 
+/* ---- printing later ---- */
+
+/* What is printed for a stream while it is not its turn yet, because others print before it. */
+typedef struct gt_kept_print {
+    FILE *file; /* takes the prints of the thread that began it; has the descriptor of the stream */
+    FILE *to;
+    char *bytes;
+    size_t len;
+    size_t *raw; /* begins and ends of what gt_print_raw printed */
+    size_t raw_count, raw_capacity;
+} gt_kept_print;
+
+/* One at a time per thread. The object must stay where it is until it is finished. */
+void gt_print_keep(gt_kept_print *kept, FILE *to);
+void gt_print_keep_end(gt_kept_print *kept); /* on the same thread: nothing more is printed */
+/* Prints what was kept, on any thread, and frees it. Does nothing if nothing was begun. */
+void gt_print_kept(gt_kept_print *kept);
+
 #endif

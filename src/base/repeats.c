@@ -98,18 +98,32 @@ void gt_repeats_end(gt_repeats **list, gt_repeats_printer *print, void *context)
     free(r);
 }
 
-/* ---- the file ---- */
+/* ---- the file, and the record ---- */
 
-static _Thread_local const char *file_of_thread GT_THREAD_LOCAL;
+static _Thread_local gt_log_scope current GT_THREAD_LOCAL;
 
-const char *gt_log_file(void)
+gt_log_scope gt_log_scope_current(void)
 {
-    return file_of_thread;
+    return current;
+}
+
+gt_log_scope gt_log_scope_use(gt_log_scope scope)
+{
+    gt_log_scope before = current;
+    current = scope;
+    return before;
 }
 
 const char *gt_log_about(const char *file)
 {
-    const char *before = file_of_thread;
-    file_of_thread = file;
+    const char *before = current.file;
+    current.file = file;
+    return before;
+}
+
+struct gt_log_record *gt_log_keep(struct gt_log_record *record)
+{
+    struct gt_log_record *before = current.record;
+    current.record = record;
     return before;
 }

@@ -20,12 +20,25 @@ bool gt_repeats_add(gt_repeats **list, bool warning, const char *text, const cha
 typedef void gt_repeats_printer(void *context, bool warning, const char *text);
 void gt_repeats_end(gt_repeats **list, gt_repeats_printer *print, void *context);
 
-/* ---- the file ---- */
+/* ---- what messages are about, and when they are given ----
+ *
+ * Both belong to a thread and to the loops that it shares with others (base/team.h, base/threads.h). They are
+ * here and not in base/log.h because guarded calls (base/guard.h) set them aside. */
 
-/* The file that messages of this thread, and of the threads that it starts with gt_threads_run, are about:
- * one of several. Messages that do not name it get its name. NULL: none. Returns the one before, to be
- * restored. The string must stay valid until then. */
+/* The file that messages are about: one of several. Messages that do not name it get its name. NULL: none.
+ * Returns the one before, to be restored. The string must stay valid until then. */
 const char *gt_log_about(const char *file);
-const char *gt_log_file(void); /* the current one */
+
+/* From now on keeps messages in the record (base/log.h); NULL: gives them at once. Returns the one before, to
+ * be restored. */
+struct gt_log_record *gt_log_keep(struct gt_log_record *record);
+
+/* Both, for those who start threads: a thread that helps another has its settings meanwhile. */
+typedef struct gt_log_scope {
+    const char *file;
+    struct gt_log_record *record;
+} gt_log_scope;
+gt_log_scope gt_log_scope_current(void);
+gt_log_scope gt_log_scope_use(gt_log_scope scope); /* returns the one before */
 
 #endif

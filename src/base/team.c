@@ -19,7 +19,7 @@ typedef struct loop {
     atomic_size_t next;
     unsigned helpers;   /* threads other than the caller's that work on it; with the team's lock */
     gt_guard *guard;    /* of the caller; NULL: none */
-    const char *about;  /* of the caller: see gt_log_about */
+    gt_log_scope log;   /* of the caller */
     struct loop *older; /* below it on the stack */
 } loop;
 
@@ -64,9 +64,9 @@ static void help(team *t, loop *l)
 {
     l->helpers++;
     pthread_mutex_unlock(&t->lock);
-    const char *about = gt_log_about(l->about);
+    gt_log_scope log = gt_log_scope_use(l->log);
     gt_guard_attempt(l->guard, take_indexes, l);
-    gt_log_about(about);
+    gt_log_scope_use(log);
     pthread_mutex_lock(&t->lock);
     if (--l->helpers == 0) pthread_cond_broadcast(&t->left);
 }
@@ -137,7 +137,7 @@ void gt_parallel_each(size_t count, void (*work)(void *context, size_t index), v
               .context = context,
               .count = count,
               .guard = gt_guard_current(),
-              .about = gt_log_file()};
+              .log = gt_log_scope_current()};
     atomic_init(&l.next, 0);
     push_loop(t, &l);
     gt_guard_attempt(l.guard, take_indexes, &l);

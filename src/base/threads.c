@@ -125,8 +125,8 @@ typedef struct job {
     unsigned index;
     void (*work)(void *context, unsigned index);
     void *context;
-    gt_guard *guard;   /* of the caller; NULL: none */
-    const char *about; /* of the caller: see gt_log_about */
+    gt_guard *guard;  /* of the caller; NULL: none */
+    gt_log_scope log; /* of the caller */
 } job;
 
 static void do_job(void *argument)
@@ -138,7 +138,7 @@ static void do_job(void *argument)
 static void *run_thread(void *argument)
 {
     job *j = argument;
-    gt_log_about(j->about);
+    gt_log_scope_use(j->log);
     gt_guard_attempt(j->guard, do_job, j);
     return NULL;
 }
@@ -154,7 +154,7 @@ void gt_threads_run(unsigned n, void (*work)(void *context, unsigned index), voi
                         .work = work,
                         .context = context,
                         .guard = gt_guard_current(),
-                        .about = gt_log_file()};
+                        .log = gt_log_scope_current()};
         jobs[i].started = i > 0 && gt_thread_start(&jobs[i].thread, run_thread, &jobs[i]) == 0;
     }
     bool whole = true;

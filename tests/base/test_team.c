@@ -176,7 +176,7 @@ static void all_threads_take_part(void **state)
 static void check_about(void *context, size_t index)
 {
     (void)index;
-    if (gt_log_file() != context) gt_raise("another file");
+    if (gt_log_scope_current().file != context) gt_raise("another file");
 }
 
 static void share_about(void *context)
