@@ -3,10 +3,13 @@
 
 #include "base/guard.h"
 #include "base/log.h"
+#include "base/many.h"
 #include "base/memory.h"
+#include "base/printing.h"
 #include "base/progress.h"
 #include "cli/common.h"
 #include "cli/journal.h"
+#include "input/files.h"
 #include "os/paths.h"
 #include "output/terminal.h"
 
@@ -44,11 +47,11 @@ bool gt_trace_is_shown(const gt_trace_call *trace)
     return !gt_journal_is_kept() && !gt_arguments_flag(&trace->call->arguments, "quiet");
 }
 
-void gt_trace_show_files(const gt_output *output)
+void gt_trace_show_files(FILE *out, const gt_output *output)
 {
-    putchar('\n');
+    fputc('\n', out);
     for (size_t i = 0; i < gt_output_file_count(output); i++)
-        printf("wrote %s\n", gt_output_file_path(output, i));
+        fprintf(out, "wrote %s\n", gt_output_file_path(output, i));
 }
 
 /* ---- the reports of report/report.h ---- */
@@ -92,10 +95,11 @@ static gt_report_options report_options(const gt_call *call)
 /* "rank 3: total 12.345 ms, computation 31.2 %, ...; wrote t_perf_report.xlsx" */
 static void show_rank(const gt_trace_call *trace, const gt_report *report, const gt_output *output)
 {
-    printf("rank %" PRId64 ": ", trace->rank);
-    gt_report_print_line(stdout, report);
+    fprintf(trace->out, "rank %" PRId64 ": ", trace->rank);
+    gt_report_print_line(trace->out, report);
     const char *place = trace->destinations->csvs_dir;
-    if (gt_output_file_count(output)) printf("; wrote %s\n", place ? place : gt_output_file_path(output, 0));
+    if (gt_output_file_count(output))
+        fprintf(trace->out, "; wrote %s\n", place ? place : gt_output_file_path(output, 0));
 }
 
 static void show_report(const gt_trace_call *trace, const gt_report *report, const gt_output *output)
@@ -104,10 +108,10 @@ static void show_report(const gt_trace_call *trace, const gt_report *report, con
         show_rank(trace, report, output);
         return;
     }
-    gt_terminal terminal = gt_terminal_for(stdout);
-    if (trace->is_one_of_several) printf("%s\n", report->title);
-    gt_report_print_summary(stdout, report, (int)terminal.width, terminal.utf8);
-    gt_trace_show_files(output);
+    gt_terminal terminal = gt_terminal_for(trace->out);
+    if (trace->is_one_of_several) fprintf(trace->out, "%s\n", report->title);
+    gt_report_print_summary(trace->out, report, (int)terminal.width, terminal.utf8);
+    gt_trace_show_files(trace->out, output);
 }
 
 bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const gt_report_hooks *hooks,
@@ -115,10 +119,15 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
 {
     gt_report_options options = report_options(trace->call);
     gt_report report;
+    gt_run_info run = {0};
     options.read = *trace->read;
+    if (trace->collectives) options.read.run = &run;
     *trace->kinds |= 1u << kind;
     gt_output *output = NULL;
     bool made = gt_report_read(&report, kind, trace->stream, trace->path, &options, error);
+    if (made && trace->collectives && kind == GT_TRACE_PYTORCH)
+        *trace->collectives =
+            gt_rank_collectives_of_trace(&gt_pytorch_view(report.trace.pytorch)->events, &run, trace->rank);
     if (!made && hooks->read_failed) hooks->read_failed(error);
     if (made && hooks->was_read) hooks->was_read(&report);
     made = made && gt_report_make_tables(&report, error);
@@ -137,79 +146,146 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
 
 /* ---- all traces of a command ---- */
 
+typedef struct result {
+    bool made;
+    const char *what; /* before the error, in the log of an old name */
+    gt_error error;
+    unsigned kinds;
+    gt_kept_print printed;
+} result;
+
+typedef struct job {
+    const gt_call *call;
+    gt_trace_item *items;
+    size_t count;
+    gt_read_options read;
+    const gt_destinations *destinations;
+    gt_report_maker *make;
+    bool quiet;
+    result *results;
+    gt_exit status;
+    unsigned kinds; /* of all traces */
+} job;
+
 static bool open_and_make(gt_trace_call *trace, gt_report_maker *make, gt_error *error)
 {
     if (trace->call->command->syntax->folders && gt_path_is_folder(trace->path)) return make(trace, error);
     trace->stream = gt_stream_open(trace->path, error);
     if (!trace->stream) return false;
     /* Readers begin their own line; this one is for the wait before, if a pipe is slow. */
-    gt_progress_begin(gt_stream_path(trace->stream), gt_stream_size(trace->stream));
+    bool alone = !trace->read->is_part;
+    if (alone) gt_progress_begin(gt_stream_path(trace->stream), gt_stream_size(trace->stream));
     bool made = make(trace, error);
-    gt_progress_end();
+    if (alone) gt_progress_end();
     gt_stream_close(trace->stream);
     return made;
 }
 
-static bool make_one(gt_trace_call *trace, gt_report_maker *make)
+static void make_one(gt_trace_call *trace, gt_report_maker *make, result *r)
 {
-    gt_error error = {""};
-    const char *what = "";
+    r->what = "";
     if (is_missing(trace->path)) {
-        gt_fail(&error, "Input file not found: %s", trace->path);
-    } else {
-        const char *failure = gt_old_program_of(trace->call->command)->failure;
-        if (open_and_make(trace, make, &error)) return true;
-        what = failure ? failure : "Error generating report: ";
+        gt_fail(&r->error, "Input file not found: %s", trace->path);
+        return;
     }
-    if (!gt_journal_error("%s%s", what, error.text)) fprintf(stderr, "gputally: %s\n", error.text);
-    return false;
+    r->made = open_and_make(trace, make, &r->error);
+    const char *failure = gt_old_program_of(trace->call->command)->failure;
+    r->what = failure ? failure : "Error generating report: ";
 }
 
-static gt_exit make_all(const gt_call *call, const gt_trace_item *items, size_t count,
-                        const gt_read_options *read, const gt_destinations *destinations,
-                        gt_report_maker *make)
+/* A single trace prints at once, also what the journal of an old name says. */
+static bool make_item(void *context, size_t index)
 {
-    bool quiet = gt_arguments_flag(&call->arguments, "quiet");
-    gt_exit status = GT_EXIT_DONE;
-    unsigned kinds = 0;
-    if (call->by_old_name) gt_journal_start(gt_old_program_of(call->command)->form, quiet);
-    for (size_t i = 0; i < count; i++) {
-        gt_trace_call trace = {.is_one_of_several = count > 1,
-                               .call = call,
-                               .path = items[i].path,
-                               .rank = items[i].rank,
-                               .read = read,
-                               .destinations = &destinations[i],
-                               .kinds = &kinds};
-        const char *about = gt_log_about(count > 1 ? gt_trace_title(items[i].path) : NULL);
-        if (!make_one(&trace, make)) status = GT_EXIT_FAILED;
-        gt_log_about(about);
-        if (i + 1 < count && !quiet && items[i].rank < 0) putchar('\n');
-    }
-    gt_report_options options = report_options(call);
-    gt_report_options_warn(&options, kinds, "--");
-    gt_report_options_free(&options);
-    return status;
+    job *j = context;
+    gt_trace_item *item = &j->items[index];
+    result *r = &j->results[index];
+    bool several = j->count > 1;
+    gt_trace_call trace = {.is_one_of_several = several,
+                           .call = j->call,
+                           .path = item->path,
+                           .rank = item->rank,
+                           .read = &j->read,
+                           .destinations = &j->destinations[index],
+                           .out = stdout,
+                           .kinds = &r->kinds,
+                           .collectives = item->rank >= 0 ? &item->collectives : NULL};
+    const char *about = gt_log_about(several ? gt_trace_title(item->path) : NULL);
+    if (several) gt_print_keep(&r->printed, stdout);
+    if (several) trace.out = r->printed.file;
+    make_one(&trace, j->make, r);
+    if (several) gt_print_keep_end(&r->printed);
+    gt_log_about(about);
+    return true;
 }
 
-gt_exit gt_each_item(const gt_call *call, const gt_trace_item *items, size_t count, gt_report_maker *make)
+static void show_item(void *context, size_t index)
+{
+    job *j = context;
+    result *r = &j->results[index];
+    gt_print_kept(&r->printed);
+    if (!r->made && !gt_journal_error("%s%s", r->what, r->error.text))
+        fprintf(stderr, "gputally: %s\n", r->error.text);
+    if (!r->made) j->status = GT_EXIT_FAILED;
+    j->kinds |= r->kinds;
+    if (index + 1 < j->count && !j->quiet && j->items[index].rank < 0) putchar('\n');
+}
+
+/* The journal of an old name has one line after the other, so its traces are read that way, too. */
+static void make_all(job *j)
+{
+    const char **paths = gt_alloc(j->count * sizeof *paths);
+    for (size_t i = 0; i < j->count; i++) paths[i] = j->items[i].path;
+    gt_file_sizes sizes = gt_file_sizes_find(paths, j->count);
+    bool one_by_one = j->count == 1 || j->call->by_old_name;
+    if (j->call->by_old_name) gt_journal_start(gt_old_program_of(j->call->command)->form, j->quiet);
+    for (size_t i = 0; one_by_one && i < j->count; i++) {
+        make_item(j, i);
+        show_item(j, i);
+    }
+    if (!one_by_one) {
+        j->read.is_part = true;
+        gt_files_progress(j->count, "trace", "traces", sizes.bytes);
+        gt_many_run(&(gt_many){.count = j->count,
+                               .sizes = sizes.memory,
+                               .limit = sizes.limit,
+                               .work = make_item,
+                               .finish = show_item,
+                               .context = j});
+        gt_progress_end();
+    }
+    gt_file_sizes_free(&sizes);
+    gt_free(paths);
+    gt_report_options options = report_options(j->call);
+    gt_report_options_warn(&options, j->kinds, "--");
+    gt_report_options_free(&options);
+}
+
+gt_exit gt_each_item(const gt_call *call, gt_trace_item *items, size_t count, gt_report_maker *make)
 {
     gt_error error;
-    gt_read_options read;
+    job j = {.call = call,
+             .items = items,
+             .count = count,
+             .make = make,
+             .quiet = gt_arguments_flag(&call->arguments, "quiet")};
     gt_destinations *destinations = gt_alloc_zero(count, sizeof *destinations);
-    bool valid =
-        gt_common_apply(call, &read, &error) && choose_destinations(call, items, count, destinations, &error);
-    gt_exit status = valid ? make_all(call, items, count, &read, destinations, make)
-                           : gt_usage_error(call->program, "%s", error.text);
+    j.destinations = destinations;
+    j.results = gt_alloc_zero(count, sizeof *j.results);
+    if (gt_common_apply(call, &j.read, &error) &&
+        choose_destinations(call, items, count, destinations, &error))
+        make_all(&j);
+    else
+        j.status = gt_usage_error(call->program, "%s", error.text);
     for (size_t i = 0; i < count; i++) gt_destinations_free(&destinations[i]);
     gt_free(destinations);
-    return status;
+    gt_free(j.results);
+    return j.status;
 }
 
 gt_exit gt_each_trace(const gt_call *call, const char *const *paths, size_t count, gt_report_maker *make)
 {
     gt_trace_item *items = gt_alloc(count * sizeof *items);
-    for (size_t i = 0; i < count; i++) items[i] = (gt_trace_item){paths[i], -1, NULL};
+    for (size_t i = 0; i < count; i++) items[i] = (gt_trace_item){.path = paths[i], .rank = -1};
     gt_exit status = gt_each_item(call, items, count, make);
     gt_free(items);
     return status;

@@ -6,8 +6,11 @@
 #include "cli/command.h"
 #include "cli/common.h"
 #include "input/options.h"
+#include "report/collective.h"
 #include "report/report.h"
 #include "stream/stream.h"
+
+#include <stdio.h>
 
 /* One trace to report on. */
 typedef struct gt_trace_call {
@@ -18,7 +21,9 @@ typedef struct gt_trace_call {
     gt_stream *stream;      /* NULL if the path is a folder, which only commands that accept folders get */
     const gt_read_options *read;
     const gt_destinations *destinations;
-    unsigned *kinds; /* of the traces so far: a set of 1 << gt_trace_kind */
+    FILE *out;                         /* for the summary */
+    unsigned *kinds;                   /* of the trace: a set of 1 << gt_trace_kind */
+    gt_rank_collectives **collectives; /* receives those of a PyTorch trace; NULL: not wanted */
 } gt_trace_call;
 
 /* Makes the report of one trace, writes it and prints a summary. */
@@ -27,13 +32,14 @@ typedef bool gt_report_maker(const gt_trace_call *trace, gt_error *error);
 /* A trace of a command. */
 typedef struct gt_trace_item {
     const char *path;
-    int64_t rank; /* of a folder with one trace per rank; -1: none */
-    char *label;  /* names its folder of CSV files; NULL: the trace does */
+    int64_t rank;                     /* of a folder with one trace per rank; -1: none */
+    char *label;                      /* names its folder of CSV files; NULL: the trace does */
+    gt_rank_collectives *collectives; /* of a trace with a rank, once it has been read; see collective.h */
 } gt_trace_item;
 
-/* Makes one report per trace. A trace that fails does not stop the others. Traces with a rank get one line
- * instead of a summary. */
-gt_exit gt_each_item(const gt_call *call, const gt_trace_item *items, size_t count, gt_report_maker *make);
+/* Makes one report per trace, several at the same time; what they print comes in the order of the traces. A
+ * trace that fails does not stop the others. Traces with a rank get one line instead of a summary. */
+gt_exit gt_each_item(const gt_call *call, gt_trace_item *items, size_t count, gt_report_maker *make);
 /* The same for traces without ranks. */
 gt_exit gt_each_trace(const gt_call *call, const char *const *trace_paths, size_t count,
                       gt_report_maker *make);
@@ -53,6 +59,6 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
 
 /* For commands that write other reports: whether to print a summary, and its last lines. */
 bool gt_trace_is_shown(const gt_trace_call *trace);
-void gt_trace_show_files(const gt_output *output);
+void gt_trace_show_files(FILE *out, const gt_output *output);
 
 #endif

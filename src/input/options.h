@@ -8,8 +8,22 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* A PyTorch trace's distributedInfo; members that it does not have are GT_EVENT_NONE. */
+typedef struct gt_distributed_info {
+    int64_t rank;
+    int64_t world_size; /* the number of ranks that ran */
+} gt_distributed_info;
+
+/* What a PyTorch trace says about its run outside its events. */
+typedef struct gt_run_info {
+    gt_distributed_info distributed;
+    size_t devices; /* in deviceProperties; 0 if it has none */
+    bool is_whole;  /* the trace was read to its end, and its file is not damaged */
+} gt_run_info;
 
 typedef struct gt_read_options {
     unsigned threads; /* the maximum number of threads that parse; 0 and 1: one thread */
@@ -18,6 +32,7 @@ typedef struct gt_read_options {
     unsigned wanted;  /* of a rocprofv3 run, what a plain report does not need: GT_WANT_ bits */
     bool long_names;  /* of a rocprofv3 CSV file: keep kernel names as they are, without shortening them */
     bool full_names;  /* of any rocprofv3 format: the full names of kernels, as in its CSV files */
+    gt_run_info *run; /* filled from a PyTorch trace in JSON; NULL: not wanted */
 } gt_read_options;
 
 /* Warns that a file is truncated: "t.json: truncated: read 12 events up to byte 4096". `damage` is the

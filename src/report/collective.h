@@ -8,6 +8,7 @@
 
 #include "analysis/collective/sheets.h"
 #include "analysis/hta/hta.h"
+#include "input/options.h"
 #include "report/tables.h"
 
 #include <stdio.h>
@@ -26,11 +27,34 @@ typedef struct gt_rank_traces {
     int64_t world_size;  /* the number of ranks that ran, by the traces; 0 if they do not say */
 } gt_rank_traces;
 
-/* paths[rank] is NULL if the rank has no file: then problems[rank] is "rank N: no trace". `comm` says which
- * kernels are collectives (NULL: those of TraceLens). If `extra` is not
- * NULL, each trace is read a second time, completely, for the sheets of extra_sheets.h. */
-void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank_count,
-                         const gt_comm_kernels *comm, const gt_hta_options *extra, unsigned threads);
+/* What is kept of one rank's trace. */
+typedef struct gt_rank_collectives {
+    gt_interner *strings; /* owned */
+    gt_table *rows;       /* owned; see gt_collectives_of_rank */
+    gt_base_time base;
+    gt_run_info run;
+    size_t events; /* in the file */
+} gt_rank_collectives;
+
+/* The collectives of a trace that was read for another report, before that report changes it; `run` is what
+ * options->run got. They are the same that gt_kineto_read_collectives finds. NULL if only that reader can
+ * say, because it rejects traces that others accept: those that are truncated, or have collectives without
+ * times or with links of another type. The caller frees the result. */
+gt_rank_collectives *gt_rank_collectives_of_trace(const gt_event_view *trace, const gt_run_info *run,
+                                                  int64_t rank);
+void gt_rank_collectives_free(gt_rank_collectives *collectives); /* NULL does nothing */
+
+typedef struct gt_rank_request {
+    char *const *paths; /* by rank; NULL if the rank has no file: then problems[rank] is "rank N: no trace" */
+    size_t rank_count;
+    gt_rank_collectives **ready; /* by rank, taken over: of traces that need not be read; NULL: none */
+    const gt_comm_kernels *comm; /* which kernels are collectives; NULL: those of TraceLens */
+    const gt_hta_options *extra; /* for the sheets of extra_sheets.h; NULL: not requested */
+    unsigned threads;
+} gt_rank_request;
+
+/* Reads each trace once; with `extra` completely. */
+void gt_rank_traces_read(gt_rank_traces *traces, const gt_rank_request *request);
 void gt_rank_traces_free(gt_rank_traces *traces);
 
 /* ---- the sheets ---- */

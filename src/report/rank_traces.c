@@ -1,129 +1,194 @@
-/* Reading the collectives of many ranks. Each thread takes the next rank, reads its trace, makes its rows and
- * frees its events. The rows of all ranks become one table at the end. */
+/* Reading the collectives of many ranks. Traces are read side by side (base/many.h): a thread reads one,
+ * makes its rows and frees its events. What is kept of a rank joins that of the others in the order of the
+ * ranks. */
 #include "report/collective.h"
 #include "analysis/collective/sheets.h"
 #include "base/guard.h"
 #include "base/log.h"
+#include "base/many.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
-#include "base/threads.h"
 #include "input/chrome/kineto.h"
-#include "os/paths.h"
+#include "input/files.h"
 #include "report/extra_sheets.h"
 #include "schema/sheets.h"
 
-#include <pthread.h>
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 
 enum { ROWS_TO_TRIM = 65536 };
 
-typedef struct job {
-    gt_rank_traces *traces;
-    char *const *paths;
-    const gt_comm_kernels *comm;
-    const gt_hta_options *extra; /* NULL: not requested */
-    unsigned threads_per_rank;
-    gt_table **tables;            /* by rank */
-    gt_extra_sheets *extra_of;    /* by rank, until all previous ranks are done */
-    gt_extra_sheets extra_sheets; /* of those that are appended */
-    bool *is_done;                /* by rank */
-    size_t appended;              /* number of ranks whose extra tables are appended */
-    int64_t *rank_in_trace;       /* by rank: the rank number in the trace */
-    gt_base_time *bases;          /* by rank */
-    size_t next;
-    pthread_mutex_t lock;
-} job;
+/* ---- one rank ---- */
 
-static gt_rank_events *read_file(const char *path, const gt_comm_kernels *comm, unsigned threads,
-                                 gt_error *error)
+/* Gives the rows strings of their own, so that the trace can be freed. */
+static gt_rank_collectives *new_collectives(gt_table *rows)
 {
-    gt_stream *stream = gt_stream_open(path, error);
-    if (!stream) return NULL;
-    gt_rank_events *events = gt_kineto_read_collectives(stream, comm, threads, error);
-    gt_stream_close(stream);
-    return events;
+    gt_rank_collectives *c = gt_alloc_zero(1, sizeof *c);
+    c->strings = gt_interner_new();
+    c->rows = rows;
+    gt_table_use_strings(rows, c->strings);
+    return c;
 }
 
-/* The sheets that need more than collectives. The trace is freed before this returns, so the tables get their
- * own interner. */
-static bool make_extra(const job *j, size_t rank, gt_extra_sheets *sheets, gt_interner *strings,
-                       gt_error *error)
+void gt_rank_collectives_free(gt_rank_collectives *collectives)
 {
-    const gt_read_options options = {.threads = j->threads_per_rank, .strict = true, .is_part = true};
-    gt_pytorch_read *trace = gt_kineto_read(j->paths[rank], (gt_kineto_options){0}, &options, error);
-    if (!trace) return false;
-    gt_pytorch_read_use_communication(trace, j->comm);
-    gt_extra_make(gt_pytorch_read_view(trace), (int64_t)rank, j->extra, sheets);
-    for (size_t i = 0; i < sheets->tables.count; i++) gt_table_use_strings(sheets->tables.items[i], strings);
-    gt_pytorch_read_free(trace);
+    if (!collectives) return;
+    gt_table_free(collectives->rows);
+    gt_interner_free(collectives->strings);
+    gt_free(collectives);
+}
+
+static gt_rank_collectives *read_file(const gt_rank_request *request, size_t rank, gt_error *error)
+{
+    gt_stream *stream = gt_stream_open(request->paths[rank], error);
+    if (!stream) return NULL;
+    gt_rank_events *events = gt_kineto_read_collectives(stream, request->comm, request->threads, error);
+    gt_stream_close(stream);
+    if (!events) return NULL;
+    gt_rank_collectives *c = new_collectives(gt_collectives_of_store(events->store, (int64_t)rank));
+    c->base = gt_store_base_time(events->store);
+    c->run = (gt_run_info){events->distributed, events->devices, true};
+    c->events = events->events;
+    gt_rank_events_free(events);
+    return c;
+}
+
+/* Communication kernels among the events; SIZE_MAX if an event has no time, since then it has no kind. */
+static size_t count_kernels(const gt_event_view *trace)
+{
+    uint8_t *is_communication = gt_alloc_zero(gt_interner_count(trace->strings), 1); /* 1 no, 2 yes */
+    size_t count = 0;
+    for (uint32_t row = 0; row < trace->count; row++) {
+        if (trace->kind[row] == GT_KIND_OTHER && !isfinite(gt_event_end_us(trace, row))) {
+            count = SIZE_MAX;
+            break;
+        }
+        if (trace->kind[row] != GT_KIND_KERNEL) continue;
+        uint8_t *is = &is_communication[trace->name[row]];
+        if (!*is) *is = gt_event_communicates(trace, row) ? 2 : 1;
+        count += *is == 2;
+    }
+    gt_free(is_communication);
+    return count;
+}
+
+gt_rank_collectives *gt_rank_collectives_of_trace(const gt_event_view *trace, const gt_run_info *run,
+                                                  int64_t rank)
+{
+    size_t count = run->is_whole ? count_kernels(trace) : SIZE_MAX;
+    if (count == SIZE_MAX) return NULL;
+    gt_table *rows = gt_collectives_of_rank(trace, rank);
+    if (rows->row_count != count) { /* it dropped kernels whose links are not integers */
+        gt_table_free(rows);
+        return NULL;
+    }
+    gt_rank_collectives *c = new_collectives(rows);
+    c->base = gt_store_base_time(trace->store);
+    c->run = *run;
+    c->events = trace->uid_count;
+    return c;
+}
+
+/* ---- all ranks ---- */
+
+typedef struct rank_state {
+    gt_rank_collectives *collectives; /* NULL: could not be read */
+    gt_interner *strings;             /* of the extra sheets */
+    gt_extra_sheets extra;
+    gt_error error;
+} rank_state;
+
+typedef struct job {
+    const gt_rank_request *request;
+    gt_rank_traces *traces;
+    rank_state *ranks;
+    gt_table **tables;            /* by rank */
+    gt_extra_sheets extra_sheets; /* of the ranks so far */
+    int64_t *rank_in_trace;       /* by rank: the rank number in the trace */
+    gt_base_time *bases;          /* by rank */
+} job;
+
+/* Reads the whole trace for the extra sheets, and takes the collectives from it. */
+static void read_whole(const job *j, size_t number)
+{
+    rank_state *r = &j->ranks[number];
+    gt_run_info run = {0};
+    const gt_read_options options = {
+        .threads = j->request->threads, .strict = true, .is_part = true, .run = &run};
+    gt_pytorch_read *trace =
+        gt_kineto_read(j->request->paths[number], (gt_kineto_options){0}, &options, &r->error);
+    if (trace) {
+        const gt_event_view *view = gt_pytorch_read_view(trace);
+        gt_pytorch_read_use_communication(trace, j->request->comm);
+        r->collectives = gt_rank_collectives_of_trace(view, &run, (int64_t)number);
+        r->strings = gt_interner_new();
+        gt_extra_make(view, (int64_t)number, j->request->extra, &r->extra);
+        for (size_t i = 0; i < r->extra.tables.count; i++)
+            gt_table_use_strings(r->extra.tables.items[i], r->strings);
+        gt_pytorch_read_free(trace);
+    }
+    if (r->collectives) return;
+    /* The reader of collectives decides whether the rank counts, and why not. */
+    gt_error error = {""};
+    gt_rank_collectives *collectives = read_file(j->request, number, &error);
+    if (trace)
+        r->collectives = collectives;
+    else
+        gt_rank_collectives_free(collectives);
+    if (!collectives) r->error = error;
+}
+
+static bool read_rank(void *context, size_t number)
+{
+    job *j = context;
+    rank_state *r = &j->ranks[number];
+    const char *path = j->request->paths[number];
+    const char *about = gt_log_about(j->request->rank_count > 1 ? path : NULL);
+    gt_fail(&r->error, "no trace");
+    if (j->request->ready) r->collectives = j->request->ready[number];
+    if (path && !r->collectives) {
+        if (j->request->extra)
+            read_whole(j, number);
+        else
+            r->collectives = read_file(j->request, number, &r->error);
+    }
+    gt_log_about(about);
     return true;
 }
 
-/* Called with the lock held: the strings are shared. */
-static void keep(job *j, size_t rank, const gt_rank_events *events, gt_table *table, gt_extra_sheets *extra)
+static void keep(job *j, size_t number, gt_rank_collectives *c)
 {
-    for (size_t i = 0; i < extra->tables.count; i++)
-        gt_table_use_strings(extra->tables.items[i], j->traces->strings);
-    j->extra_of[rank] = *extra;
-    gt_table_use_strings(table, j->traces->strings);
-    j->tables[rank] = table;
-    j->rank_in_trace[rank] = events->distributed.rank;
-    int64_t world_size = events->distributed.world_size;
-    if (world_size > j->traces->world_size && world_size <= GT_COLLECTIVE_RANKS_MAX)
-        j->traces->world_size = world_size;
-    j->bases[rank] = gt_store_base_time(events->store);
-    j->traces->events += events->events;
-    if (rank == 0) j->traces->devices = events->devices;
+    gt_rank_traces *traces = j->traces;
+    gt_table_use_strings(c->rows, traces->strings);
+    j->tables[number] = c->rows;
+    c->rows = NULL;
+    j->rank_in_trace[number] = c->run.distributed.rank;
+    int64_t world_size = c->run.distributed.world_size;
+    if (world_size > traces->world_size && world_size <= GT_COLLECTIVE_RANKS_MAX)
+        traces->world_size = world_size;
+    j->bases[number] = c->base;
+    traces->events += c->events;
+    if (number == 0) traces->devices = c->run.devices;
 }
 
-/* Called with the lock held. A table with a few rows is mostly overhead, so the sheets of a rank are appended
- * as soon as all previous ranks are done. */
-static void append_extra(job *j, size_t rank)
+/* A table with a few rows is mostly overhead, so the extra sheets of a rank are appended at once. */
+static void keep_rank(void *context, size_t number)
 {
-    j->is_done[rank] = true;
-    for (; j->appended < j->traces->rank_count && j->is_done[j->appended]; j->appended++)
-        gt_extra_append(&j->extra_sheets, &j->extra_of[j->appended]);
-}
-
-static void read_rank(job *j, size_t rank)
-{
-    gt_error error = {"no trace"};
-    gt_rank_events *events =
-        j->paths[rank] ? read_file(j->paths[rank], j->comm, j->threads_per_rank, &error) : NULL;
-    gt_interner *own = gt_interner_new();
-    gt_extra_sheets extra = {0};
-    if (events && j->extra && !make_extra(j, rank, &extra, own, &error)) {
-        gt_rank_events_free(events);
-        events = NULL;
-    }
-    gt_table *table = events ? gt_collectives_of_store(events->store, (int64_t)rank) : NULL;
-    pthread_mutex_lock(&j->lock);
-    if (events)
-        keep(j, rank, events, table, &extra);
-    else
-        j->traces->problems[rank] = gt_format("rank %zu: %s", rank, error.text);
-    j->traces->bad_count += !events;
-    append_extra(j, rank);
-    pthread_mutex_unlock(&j->lock);
-    gt_rank_events_free(events);
-    gt_interner_free(own);
-}
-
-static void work(void *context, unsigned index)
-{
-    (void)index;
     job *j = context;
-    for (;;) {
-        pthread_mutex_lock(&j->lock);
-        size_t rank = j->next++;
-        pthread_mutex_unlock(&j->lock);
-        if (rank >= j->traces->rank_count) return;
-        const char *about = gt_log_about(j->traces->rank_count > 1 ? j->paths[rank] : NULL);
-        read_rank(j, rank);
-        gt_log_about(about);
+    rank_state *r = &j->ranks[number];
+    if (r->collectives) {
+        keep(j, number, r->collectives);
+        for (size_t i = 0; i < r->extra.tables.count; i++)
+            gt_table_use_strings(r->extra.tables.items[i], j->traces->strings);
+        gt_extra_append(&j->extra_sheets, &r->extra);
+    } else {
+        j->traces->problems[number] = gt_format("rank %zu: %s", number, r->error.text);
+        j->traces->bad_count++;
+        gt_table_list_free(&r->extra.tables);
     }
+    gt_rank_collectives_free(r->collectives);
+    gt_interner_free(r->strings);
 }
 
 static gt_table *join(gt_table **tables, size_t count, gt_interner *strings)
@@ -160,7 +225,7 @@ static void compare_ranks(const job *j)
     }
     if (differing)
         gt_warn("%s: rank %zu by its file name, but rank %lld in the trace%s; using the file names",
-                j->paths[first], first, (long long)j->rank_in_trace[first],
+                j->request->paths[first], first, (long long)j->rank_in_trace[first],
                 differing > 1 ? ", and others differ too" : "");
 }
 
@@ -174,48 +239,40 @@ static void check_completeness(gt_rank_traces *traces)
     gt_free(have_trace);
 }
 
-static uint64_t bytes_of(char *const *paths, size_t count)
+static void read_all(job *j)
 {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (paths[i]) bytes += gt_path_bytes(paths[i]);
-    }
-    return bytes;
+    const gt_rank_request *request = j->request;
+    gt_file_sizes sizes = gt_file_sizes_find((const char *const *)request->paths, request->rank_count);
+    gt_files_progress(request->rank_count, "rank", "ranks", sizes.bytes);
+    gt_many_run(&(gt_many){.count = request->rank_count,
+                           .sizes = sizes.memory,
+                           .limit = request->extra ? sizes.limit : 0,
+                           .work = read_rank,
+                           .finish = keep_rank,
+                           .context = j});
+    gt_progress_end();
+    gt_file_sizes_free(&sizes);
 }
 
-void gt_rank_traces_read(gt_rank_traces *traces, char *const *paths, size_t rank_count,
-                         const gt_comm_kernels *comm, const gt_hta_options *extra, unsigned threads)
+void gt_rank_traces_read(gt_rank_traces *traces, const gt_rank_request *request)
 {
+    size_t rank_count = request->rank_count;
     *traces = (gt_rank_traces){.strings = gt_interner_new(), .rank_count = rank_count};
     traces->problems = gt_alloc_zero(rank_count, sizeof *traces->problems);
-    if (!threads) threads = 1;
-    size_t at_once = rank_count < threads ? rank_count : threads;
-    job j = {.traces = traces,
-             .paths = paths,
-             .comm = comm,
-             .extra = extra,
-             .threads_per_rank = at_once ? threads / (unsigned)at_once : 1};
+    job j = {.traces = traces, .request = request};
+    j.ranks = gt_alloc_zero(rank_count, sizeof *j.ranks);
     j.tables = gt_alloc_zero(rank_count, sizeof *j.tables);
-    j.extra_of = gt_alloc_zero(rank_count, sizeof *j.extra_of);
-    j.is_done = gt_alloc_zero(rank_count, sizeof *j.is_done);
     j.bases = gt_alloc_zero(rank_count, sizeof *j.bases);
     j.rank_in_trace = gt_alloc(rank_count * sizeof *j.rank_in_trace);
     for (size_t rank = 0; rank < rank_count; rank++) j.rank_in_trace[rank] = GT_EVENT_NONE;
-    pthread_mutex_init(&j.lock, NULL);
-    char title[64];
-    snprintf(title, sizeof title, "%zu %s", rank_count, gt_noun(rank_count, "rank", "ranks"));
-    gt_progress_begin(title, (extra ? 2 : 1) * bytes_of(paths, rank_count));
-    if (at_once) gt_threads_run((unsigned)at_once, work, &j);
-    gt_progress_end();
-    pthread_mutex_destroy(&j.lock);
+    read_all(&j);
     compare_ranks(&j);
     traces->rows = join(j.tables, rank_count, traces->strings);
     gt_collectives_align(traces->rows, j.bases, rank_count);
     check_completeness(traces);
-    gt_free(j.tables);
     traces->extra = gt_extra_finish(&j.extra_sheets);
-    gt_free(j.extra_of);
-    gt_free(j.is_done);
+    gt_free(j.ranks);
+    gt_free(j.tables);
     gt_free(j.rank_in_trace);
     gt_free(j.bases);
 }

@@ -361,7 +361,9 @@ static bool read_comparison(gt_report *report, gt_kineto_options keep, gt_error 
     const char *path = report->options.comparison_json_path;
     if (!path) return true;
     const char *about = gt_log_about(gt_trace_title(path));
-    gt_pytorch_read *events = gt_kineto_read(path, keep, &report->options.read, error);
+    gt_read_options read = report->options.read;
+    read.run = NULL; /* that of the other trace */
+    gt_pytorch_read *events = gt_kineto_read(path, keep, &read, error);
     bool usable = events && !gt_pytorch_read_view(events)->gpu_only;
     if (usable) {
         report->options.pytorch.comparison = gt_pytorch_link(gt_pytorch_build_tree(events));

@@ -326,6 +326,62 @@ def test_ranks_that_fail(binary):
         assert not os.path.exists(folder.file("none/nccl_analysis_report.xlsx"))
 
 
+def write_damaged(folder, ranks):
+    """One rank is huge; 2 and 4 are truncated, 5 has a collective without a duration, 6 one whose correlation id is a string,
+    and 9 is another rank by its own words, which come after the events."""
+    os.makedirs(folder.file("run"))
+    for rank in range(ranks):
+        found = events(rank, ranks) * (500 if rank == 7 else 1)
+        collectives = [event for event in found if event["name"].startswith("nccl")]
+        if rank == 5:
+            del collectives[1]["dur"]
+        if rank == 6:
+            collectives[2]["args"]["correlation"] = "52"
+        text = json.dumps({"schemaVersion": 1, "traceEvents": found, "deviceProperties": [{}] * 4,
+                           "distributedInfo": {"rank": 3 if rank == 9 else rank, "world_size": ranks}})
+        with open(folder.file(f"run/rank{rank}_trace.json"), "w") as file:
+            file.write(text[:text.rindex('"gemm"')] if rank in (2, 4) else text)
+
+
+def test_damaged_ranks_among_many(binary):
+    """Messages come in the order of the ranks, and results are the same, whatever rank is read first."""
+    cut = "the JSON text ends early at byte 3934, in event 23"
+    of_ranks = ["run/rank2_trace.json: truncated: read 22 events up to byte 3934",
+                "run/rank5_trace.json: 1 event without a start or a duration is ignored"]
+    of_all = ["run/rank9_trace.json: rank 9 by its file name, but rank 3 in the trace; using the file names",
+              "process group 0: different numbers of collectives: rank 7 has 2000, ranks 0, 1, 3, 6, 8, 9, 10, 11 have 4; "
+              "they are matched by their order, so waiting times may be wrong",
+              f"rank 2: run/rank2_trace.json: {cut}: skipped", f"rank 4: run/rank4_trace.json: {cut}: skipped",
+              "rank 5: run/rank5_trace.json: a collective has no 'ts' or no 'dur' at byte 2206, in event 12: skipped"]
+    with Folder(binary) as folder:
+        write_damaged(folder, 12)
+        first = None
+        for threads in (1, 2, 3, 8, 16):
+            err = "\n".join("warning: " + line for line in of_ranks + of_all +
+                            ["1 more file: truncated: read 22 events up to byte 3934"])
+            out = report(folder, f"run --threads {threads} --output_csvs_dir out", err=err)
+            lines = out.splitlines()
+            assert [line.split(":")[0] for line in lines[:12]] == [f"rank {rank}" for rank in range(12)], out
+            assert lines[13] == "9 ranks, 12192 events, 2032 collectives", out
+            rows = folder.rows("out/collective/nccl_long.csv")
+            assert [row[rows[0].index("node_id")] for row in rows[1:] if row[rows[0].index("rank")] == "11"] == ["2"] * 4, "4 GPUs per node"
+            files = {name: folder.rows(name) for name in folder.names() if name.startswith("out/")}
+            assert len([name for name in files if name.endswith("gpu_timeline.csv")]) == 12
+            first = first or (out, files)
+            assert (out, files) == first, threads
+            r = folder.sh(f"gputally collective --trace_dir run --allow_missing_ranks -q --threads {threads} --output_csvs_dir all")
+            assert r.stderr == "".join(f"gputally: warning: {line}\n" for line in of_all), r.stderr
+            same_files(folder, "out/collective", "all")
+            r = folder.sh(f"gputally report run/rank5_trace.json run/rank3_trace.json run/none.json run/rank7_trace.json --threads {threads} --output_csvs_dir several")
+            assert r.returncode == 1, r
+            assert r.stderr == f"gputally: warning: {of_ranks[1]}\ngputally: Input file not found: run/none.json\n", r.stderr
+            shown = [line for line in r.stdout.splitlines() if line.startswith("run/") or line.startswith("wrote several/rank3_trace/gpu_t")]
+            assert shown == ["run/rank5_trace.json", "run/rank3_trace.json", "wrote several/rank3_trace/gpu_timeline.csv", "run/rank7_trace.json"], shown
+            r = folder.sh(f"gputally batch -b run -f rank --rank_pattern rank -q --threads {threads} --output_csvs_dir batch --strict")
+            assert r.returncode == 1 and r.stderr == f"gputally: run/rank2_trace.json: {cut}\n", r.stderr
+            assert not os.path.exists(folder.file("batch"))
+
+
 def test_two_folders_and_a_file(binary):
     with Folder(binary) as folder:
         for run in ("a", "b"):

@@ -208,7 +208,7 @@ static bool make_report(const batch *b, const gt_batch_folder *folder, const gt_
     if (!b->replays || (add_replay(b, folder->path, GT_BATCH_GEMM, &ranks, &tables, error) &&
                         add_replay(b, folder->path, GT_BATCH_CONV, &ranks, &tables, error)))
         output = gt_destinations_write(to, folder->files[0], &tables, error);
-    if (output && b->out && !b->call->by_old_name) gt_trace_show_files(output);
+    if (output && b->out && !b->call->by_old_name) gt_trace_show_files(stdout, output);
     bool made = output != NULL;
     gt_output_free(output);
     gt_table_list_free(&tables);

@@ -180,7 +180,7 @@ static void show(const gt_rank_traces *traces, size_t collectives, const gt_tabl
            gt_noun(traces->events, "event", "events"), collectives,
            gt_noun(collectives, "collective", "collectives"));
     gt_collective_print_summary(stdout, tables, stragglers, (int)terminal.width, terminal.utf8);
-    gt_trace_show_files(output);
+    gt_trace_show_files(stdout, output);
 }
 
 /* Sheets with rows are added after the other sheets. */
@@ -200,6 +200,7 @@ typedef struct request {
     const gt_arguments *arguments; /* for the kernels that count as communication */
     const gt_rank_files *files;
     gt_collective_options options;
+    gt_rank_collectives **ready; /* see gt_rank_request; NULL: none */
     const gt_hta_options *extra; /* NULL: not requested */
     const gt_destinations *to;
     unsigned threads;
@@ -247,7 +248,12 @@ static bool read_and_report(request *r, gt_error *error)
 {
     gt_rank_traces traces;
     gt_comm_kernels *comm = gt_communication_wanted(r->arguments);
-    gt_rank_traces_read(&traces, r->files->paths, r->files->count, comm, r->extra, r->threads);
+    gt_rank_traces_read(&traces, &(gt_rank_request){.paths = r->files->paths,
+                                                    .rank_count = r->files->count,
+                                                    .ready = r->ready,
+                                                    .comm = comm,
+                                                    .extra = r->extra,
+                                                    .threads = r->threads});
     bool detected = !r->options.gpus_per_node && traces.devices;
     if (detected) r->options.gpus_per_node = (int64_t)traces.devices;
     r->options.world_size = (int64_t)r->files->count;
@@ -259,12 +265,13 @@ static bool read_and_report(request *r, gt_error *error)
     return made;
 }
 
-gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, const gt_destinations *to,
-                               unsigned threads)
+gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, gt_rank_collectives **ready,
+                               const gt_destinations *to, unsigned threads)
 {
     static const char *const aggregations[] = {"mean", "median", "min", "max"};
     request r = {.arguments = &call->arguments,
                  .files = files,
+                 .ready = ready,
                  .options = {.leave_out_mismatches = true},
                  .to = to,
                  .threads = threads,

@@ -47,9 +47,10 @@ gt_report_maker gt_pytorch_report, gt_rocprof_report, gt_jax_report;
 #define GT_COLLECTIVE_WORKBOOK "nccl_analysis_report.xlsx" /* its default name */
 
 /* Writes the collective report of these ranks with the default options and prints its summary. Ranks that are
- * missing, damaged or disagree give a warning. Without collectives there is no report, which is no error. */
-gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, const gt_destinations *to,
-                               unsigned threads);
+ * missing, damaged or disagree give a warning. Without collectives there is no report, which is no error.
+ * `ready` is that of gt_rank_request. */
+gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, gt_rank_collectives **ready,
+                               const gt_destinations *to, unsigned threads);
 
 /* Prints a usage error and returns GT_EXIT_USAGE if options of the PyTorch report have invalid values or
  * exclude each other. */

@@ -64,7 +64,7 @@ static void show(const gt_diff *diff, const gt_output *output)
 {
     gt_terminal terminal = gt_terminal_for(stdout);
     gt_diff_print_summary(stdout, diff, (int)terminal.width, terminal.utf8);
-    gt_trace_show_files(output);
+    gt_trace_show_files(stdout, output);
 }
 
 /* ---- comparison ---- */

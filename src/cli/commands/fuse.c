@@ -153,7 +153,7 @@ static void show(const gt_fuse_result *result, const gt_output *output)
            gt_noun(result->ranks, "rank", "ranks"), result->events_read,
            gt_noun(result->events_read, "event", "events"), result->events_written, result->processes,
            gt_noun(result->processes, "process", "processes"));
-    gt_trace_show_files(output);
+    gt_trace_show_files(stdout, output);
 }
 
 static bool fuse(const gt_call *call, const gt_rank_files *files, const gt_fuse_options *options,

@@ -146,7 +146,7 @@ static void show(const gt_call *call, const gt_rocprof *run, const gt_table_list
     }
     gt_terminal terminal = gt_terminal_for(stdout);
     gt_rocprof_print_summary(stdout, run, tables, (int)terminal.width, terminal.utf8);
-    gt_trace_show_files(output);
+    gt_trace_show_files(stdout, output);
 }
 
 static bool write_report(const gt_call *call, const gt_capture *capture, const gt_rocprof *run,

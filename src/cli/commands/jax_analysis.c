@@ -137,7 +137,7 @@ static void show(const gt_table_list *tables, const gt_output *output)
     };
     gt_terminal terminal = gt_terminal_for(stdout);
     gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
-    gt_trace_show_files(output);
+    gt_trace_show_files(stdout, output);
 }
 
 /* ---- the command ---- */

@@ -172,7 +172,7 @@ static bool write_report(const gt_call *call, gt_jax_collectives *collectives, c
     gt_output *output = gt_destinations_write(&to, first_profile, &tables, error);
     if (output && !gt_arguments_flag(&call->arguments, "quiet")) {
         gt_jax_collective_print_summary(stdout, &tables);
-        gt_trace_show_files(output);
+        gt_trace_show_files(stdout, output);
     }
     bool written = output != NULL;
     gt_output_free(output);

@@ -204,7 +204,7 @@ static bool make_and_write(const gt_trace_call *call, const gt_chrome *trace, sh
     }
     if (output && gt_trace_is_shown(call)) {
         gt_pftrace_print_summary(stdout, trace, &tables);
-        gt_trace_show_files(output);
+        gt_trace_show_files(stdout, output);
     }
     bool made = output != NULL;
     gt_output_free(output);

@@ -62,7 +62,7 @@ typedef struct inputs {
 
 static void add_item(inputs *in, const char *path, int64_t rank)
 {
-    gt_trace_item item = {path, rank, NULL};
+    gt_trace_item item = {.path = path, .rank = rank};
     GT_PUSH(in->items, in->count, in->capacity, item);
 }
 
@@ -184,7 +184,10 @@ static void label_by_path(inputs *in)
 
 static void free_inputs(inputs *in)
 {
-    for (size_t i = 0; i < in->count; i++) gt_free(in->items[i].label);
+    for (size_t i = 0; i < in->count; i++) {
+        gt_free(in->items[i].label);
+        gt_rank_collectives_free(in->items[i].collectives);
+    }
     for (size_t i = 0; i < in->folder_count; i++) gt_trace_folder_free(&in->folders[i].traces);
     gt_free(in->folders);
     gt_free(in->items);
@@ -207,19 +210,33 @@ static gt_destinations collective_destinations(const gt_call *call, const char *
     return to;
 }
 
-static gt_exit report_collectives(const gt_call *call, const struct folder *folder, size_t folder_count,
+/* The collectives that were found in the traces of a folder when their own reports were made, by rank. */
+static gt_rank_collectives **take_collectives(inputs *in, const gt_trace_folder *traces, size_t rank_count)
+{
+    gt_rank_collectives **ready = gt_alloc_zero(rank_count, sizeof *ready);
+    for (size_t i = 0, at = 0; i < traces->count; i++) {
+        while (in->items[at].path != traces->paths[i]) at++; /* both in the same order */
+        ready[traces->ranks[i]] = in->items[at].collectives;
+        in->items[at].collectives = NULL;
+    }
+    return ready;
+}
+
+static gt_exit report_collectives(const gt_call *call, inputs *in, const struct folder *folder,
                                   unsigned threads)
 {
     gt_rank_files files = gt_trace_folder_ranks(&folder->traces, folder->path);
-    gt_destinations to = collective_destinations(call, folder->path, folder_count);
+    gt_destinations to = collective_destinations(call, folder->path, in->folder_count);
+    gt_rank_collectives **ready = take_collectives(in, &folder->traces, files.count);
     if (!gt_arguments_flag(&call->arguments, "quiet")) putchar('\n');
-    gt_exit status = gt_collective_of_ranks(call, &files, &to, threads);
+    gt_exit status = gt_collective_of_ranks(call, &files, ready, &to, threads);
+    gt_free(ready);
     gt_destinations_free(&to);
     gt_rank_files_free(&files);
     return status;
 }
 
-static gt_exit report_folders(const gt_call *call, const inputs *in, unsigned threads)
+static gt_exit report_folders(const gt_call *call, inputs *in, unsigned threads)
 {
     gt_exit worst = GT_EXIT_DONE;
     for (size_t i = 0; i < in->folder_count; i++) {
@@ -227,7 +244,7 @@ static gt_exit report_folders(const gt_call *call, const inputs *in, unsigned th
         gt_exit status = traces->unreadable_count ? GT_EXIT_FAILED : GT_EXIT_DONE;
         gt_exit collectives = GT_EXIT_DONE;
         if (traces->are_ranks)
-            collectives = report_collectives(call, &in->folders[i], in->folder_count, threads);
+            collectives = report_collectives(call, in, &in->folders[i], threads);
         else if (traces->count == 1)
             gt_trace_folder_warn_alone(traces, in->folders[i].path);
         else if (traces->why_not)

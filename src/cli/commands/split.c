@@ -121,7 +121,7 @@ static void show(const gt_split_result *result, const gt_output *output, const c
         printf("nothing to do; use --store-single-iteration, --find-steady-state, --divide-phases or -i "
                "10:20\n");
     else
-        gt_trace_show_files(output);
+        gt_trace_show_files(stdout, output);
     printf("Done! Extracted %zu traces to %s\n", result->files, dir);
 }
 

@@ -48,6 +48,10 @@ typedef struct gt_chrome_visitor {
  */
 bool gt_chrome_read_base_time(gt_json *json, gt_str key, gt_store *store);
 
+/* The same for what options->run gets: deviceProperties, which is a list, and distributedInfo. */
+bool gt_chrome_count_devices(gt_json *json, size_t *devices);
+bool gt_chrome_read_distributed(gt_json *json, gt_distributed_info *info);
+
 /* Reads the whole document. *found says whether it has a list of events. False if the JSON is damaged or
  * truncated, or a function of the visitor failed. */
 bool gt_chrome_visit(gt_json *json, const gt_chrome_visitor *visitor, bool *found);

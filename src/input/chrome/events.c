@@ -55,6 +55,40 @@ bool gt_chrome_read_base_time(gt_json *json, gt_str key, gt_store *store)
     return true;
 }
 
+/* ---- what a trace says about its run ---- */
+
+bool gt_chrome_count_devices(gt_json *json, size_t *devices)
+{
+    if (gt_json_peek(json) != GT_JSON_ARRAY) return gt_json_skip(json);
+    if (!gt_json_enter_array(json)) return false;
+    *devices = 0;
+    while (gt_json_next_element(json)) {
+        if (!gt_json_skip(json)) return false;
+        ++*devices;
+    }
+    return !json->failed;
+}
+
+bool gt_chrome_read_distributed(gt_json *json, gt_distributed_info *info)
+{
+    gt_str key;
+    if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
+    if (!gt_json_enter_object(json)) return false;
+    while (gt_json_next_key(json, &key)) {
+        gt_json_number number;
+        int64_t *wanted = gt_str_equals(key, "rank")         ? &info->rank
+                          : gt_str_equals(key, "world_size") ? &info->world_size
+                                                             : NULL;
+        if (!wanted || gt_json_peek(json) != GT_JSON_NUMBER) {
+            if (!gt_json_skip(json)) return false;
+            continue;
+        }
+        if (!gt_json_read_number(json, &number)) return false;
+        if (number.is_int) *wanted = number.integer;
+    }
+    return !json->failed;
+}
+
 /* ---- events into a store ---- */
 
 typedef struct event_stores {
@@ -73,6 +107,10 @@ static bool read_events(void *context, gt_json *json)
 static bool read_member(void *context, gt_json *json, gt_str key)
 {
     const event_stores *to = context;
+    gt_run_info *run = to->options->run;
+    if (run && gt_str_equals(key, "deviceProperties")) return gt_chrome_count_devices(json, &run->devices);
+    if (run && gt_str_equals(key, "distributedInfo"))
+        return gt_chrome_read_distributed(json, &run->distributed);
     return gt_chrome_read_base_time(json, key, to->store);
 }
 
@@ -83,10 +121,12 @@ bool gt_chrome_read_events(gt_stream *stream, const gt_record_format *format, gt
     gt_json json;
     bool found = false;
     event_stores to = {format, store, aside, options};
+    if (options->run) *options->run = (gt_run_info){.distributed = {GT_EVENT_NONE, GT_EVENT_NONE}};
     if (!options->is_part) gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     gt_json_begin(&json, stream, 0);
     bool read = gt_chrome_visit(&json, &(gt_chrome_visitor){&to, read_events, read_member}, &found);
     if (!options->is_part) gt_progress_end();
+    if (options->run) options->run->is_whole = read && found && !gt_stream_damage(stream);
     return gt_chrome_accept(&json, read, found, gt_store_records(store), missing, options, error);
 }
 

@@ -48,12 +48,6 @@ bool gt_perfetto_find_origin(gt_stream *stream, gt_perfetto_origin *origin, gt_e
 
 /* ---- collectives ---- */
 
-/* The trace's distributedInfo; members that it does not have are GT_EVENT_NONE. */
-typedef struct gt_distributed_info {
-    int64_t rank;
-    int64_t world_size; /* the number of ranks that ran */
-} gt_distributed_info;
-
 typedef struct gt_rank_events {
     gt_interner *strings; /* owned */
     gt_store *store;      /* gt_event_columns; one row per communication kernel with a link to the host */

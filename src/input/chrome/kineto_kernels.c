@@ -131,38 +131,6 @@ static const gt_record_format collective_format = {
     "event", collective_fields, gt_event_columns, GT_EVENT_COLUMNS, check_collective, is_not_kernel, NULL,
     NULL};
 
-static bool count_devices(gt_json *json, size_t *devices)
-{
-    if (gt_json_peek(json) != GT_JSON_ARRAY) return gt_json_skip(json);
-    if (!gt_json_enter_array(json)) return false;
-    *devices = 0;
-    while (gt_json_next_element(json)) {
-        if (!gt_json_skip(json)) return false;
-        ++*devices;
-    }
-    return !json->failed;
-}
-
-static bool read_distributed(gt_json *json, gt_distributed_info *info)
-{
-    gt_str key;
-    if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
-    if (!gt_json_enter_object(json)) return false;
-    while (gt_json_next_key(json, &key)) {
-        gt_json_number number;
-        int64_t *wanted = gt_str_equals(key, "rank")         ? &info->rank
-                          : gt_str_equals(key, "world_size") ? &info->world_size
-                                                             : NULL;
-        if (!wanted || gt_json_peek(json) != GT_JSON_NUMBER) {
-            if (!gt_json_skip(json)) return false;
-            continue;
-        }
-        if (!gt_json_read_number(json, &number)) return false;
-        if (number.is_int) *wanted = number.integer;
-    }
-    return !json->failed;
-}
-
 typedef struct rank_reader {
     gt_rank_events *events;
     const gt_comm_kernels *comm;
@@ -180,8 +148,8 @@ static bool read_collectives(void *context, gt_json *json)
 static bool read_rank_member(void *context, gt_json *json, gt_str key)
 {
     const rank_reader *r = context;
-    if (gt_str_equals(key, "deviceProperties")) return count_devices(json, &r->events->devices);
-    return gt_str_equals(key, "distributedInfo") ? read_distributed(json, &r->events->distributed)
+    if (gt_str_equals(key, "deviceProperties")) return gt_chrome_count_devices(json, &r->events->devices);
+    return gt_str_equals(key, "distributedInfo") ? gt_chrome_read_distributed(json, &r->events->distributed)
                                                  : gt_chrome_read_base_time(json, key, r->events->store);
 }
 
@@ -229,7 +197,8 @@ size_t gt_kineto_count_devices(gt_stream *stream)
 {
     gt_json json;
     size_t devices = 0;
-    bool found = find_before_events(&json, stream, "deviceProperties") && count_devices(&json, &devices);
+    bool found =
+        find_before_events(&json, stream, "deviceProperties") && gt_chrome_count_devices(&json, &devices);
     return found ? devices : 0;
 }
 
@@ -237,7 +206,8 @@ gt_distributed_info gt_kineto_find_distributed(gt_stream *stream)
 {
     gt_json json;
     gt_distributed_info none = {GT_EVENT_NONE, GT_EVENT_NONE}, info = none;
-    bool found = find_before_events(&json, stream, "distributedInfo") && read_distributed(&json, &info);
+    bool found =
+        find_before_events(&json, stream, "distributedInfo") && gt_chrome_read_distributed(&json, &info);
     return found ? info : none;
 }
 
