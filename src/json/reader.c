@@ -319,6 +319,13 @@ bool gt_json_skip(gt_json *json)
         gt_json_type type = gt_json_peek(json);
         if (type == GT_JSON_NONE) return false;
         if (type == GT_JSON_OBJECT || type == GT_JSON_ARRAY) {
+            const uint8_t *after =
+                json->depth == outside ? gt_json_skip_text(json->at, json->end, outside) : NULL;
+            if (after) {
+                json->at = after;
+                json->first = false;
+                return true;
+            }
             if (!enter(json, type == GT_JSON_OBJECT ? '{' : '[', "a value")) return false;
             in_object[json->depth] = type == GT_JSON_OBJECT;
         } else if (!skip_scalar(json, type)) {

@@ -88,6 +88,10 @@ bool gt_json_literal(gt_json *json); /* true, false or null, as gt_json_peek ret
 
 /* Skips any value, checking its grammar. */
 bool gt_json_skip(gt_json *json);
+/* The byte after the object or array at p, inside of `depth` others. NULL if it is not valid, does not end
+ * before `end` or contains something unusual: gt_json_skip then finds out. GT_STREAM_PAD bytes after `end`
+ * must be readable. */
+const uint8_t *gt_json_skip_text(const uint8_t *p, const uint8_t *end, unsigned depth);
 /* After the document's value: true if only white space follows. */
 bool gt_json_finish(gt_json *json);
 

@@ -106,6 +106,49 @@ static void cases_are_accepted_and_refused_as_marked(void **unused)
     assert_int_equal(wrong, 0);
 }
 
+/* The bytes of the container at the beginning of the text that gt_json_skip_text skips; 0 if it refuses. */
+static size_t skipped(const char *text, unsigned depth)
+{
+    char padded[512 + GT_STREAM_PAD] = {0};
+    size_t len = strlen(text);
+    assert_true(len < 512);
+    memcpy(padded, text, len);
+    const uint8_t *begin = (const uint8_t *)padded;
+    const uint8_t *after = gt_json_skip_text(begin, begin + len, depth);
+    return after ? (size_t)(after - begin) : 0;
+}
+
+static void containers_in_memory_are_skipped_as_a_whole(void **unused)
+{
+    (void)unused;
+    static const char *const usual[] = {
+        "{}",
+        "[ ]",
+        "{\"internal\":1,\"external\":0}",
+        "[1, -2.5e+3, true, false, null,\n \"a]b\", {\"c\" : [[], {}]} ]",
+    };
+    for (size_t i = 0; i < GT_LENGTH(usual); i++) {
+        char followed[512];
+        snprintf(followed, sizeof followed, "%s,\"next\"", usual[i]);
+        assert_int_equal(skipped(usual[i], 0), strlen(usual[i]));
+        assert_int_equal(skipped(followed, 0), strlen(usual[i]));
+    }
+    static const char *const others[] = {
+        "[1",    "{\"a\"}",     "{\"a\":}", "[1,]", "{\"a\":1,}", "[1 2]", "[\"\\n\"]", "{\"a\\u0041\":1}",
+        "[NaN]", "[tru]",       "[1}",      "{,}",  "[01]",       "[\"a",  "[1.]",      "{1:2}",
+        "[-]",   "[truefalse]",
+    };
+    for (size_t i = 0; i < GT_LENGTH(others); i++) assert_int_equal(skipped(others[i], 0), 0);
+
+    char deep[257] = {0};
+    memset(deep, '[', 128);
+    memset(deep + 128, ']', 128);
+    assert_int_equal(skipped(deep, 0), 0); /* left to the pull reader */
+    assert_int_equal(skipped(deep + 64, 0), 128);
+    assert_int_equal(skipped("[[]]", GT_JSON_MAX_DEPTH - 2), 4);
+    assert_int_equal(skipped("[[]]", GT_JSON_MAX_DEPTH - 1), 0);
+}
+
 /* ---- values ---- */
 
 static gt_json begin(const char *text, gt_stream **stream, size_t block)
@@ -279,6 +322,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cases_are_accepted_and_refused_as_marked),
+        cmocka_unit_test(containers_in_memory_are_skipped_as_a_whole),
         cmocka_unit_test(strings_are_decoded_by_the_standard),
         cmocka_unit_test(numbers_have_the_values_of_strtod),
         cmocka_unit_test(a_document_is_read_token_by_token),

@@ -34,7 +34,9 @@ static inline const uint8_t *skip_string(const uint8_t *p, const uint8_t *end)
 /* The end of the container whose first byte after the bracket is p, NULL if it is invalid. */
 static const uint8_t *skip_container(const uint8_t *p, const gt_json *outer, unsigned depth)
 {
-    const uint8_t *close = gt_scan_container(p, outer->end);
+    const uint8_t *close = gt_json_skip_text(p - 1, outer->end, outer->depth + depth);
+    if (close) return close;
+    close = gt_scan_container(p, outer->end);
     if (!close) return NULL;
     gt_json json;
     gt_json_begin_str(&json, (gt_str){(const char *)p - 1, (size_t)(close - p) + 1});
