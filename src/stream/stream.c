@@ -99,6 +99,17 @@ void gt_stream_move(gt_stream *stream, uint64_t offset)
     stream->ended = false;
 }
 
+bool gt_stream_read_at(const gt_stream *plain, uint64_t offset, void *out, size_t len, size_t *got,
+                       gt_error *error)
+{
+    *got = 0;
+    if (!gt_stream_seekable(plain))
+        return gt_fail(error, "%s cannot be read in several places", gt_stream_path(plain));
+    gt_raw_input there;
+    gt_raw_input_share(&there, &plain->stored, offset);
+    return gt_raw_input_read(&there, out, len, got, error);
+}
+
 void gt_stream_close(gt_stream *stream)
 {
     if (!stream) return;

@@ -35,6 +35,11 @@ gt_stream *gt_stream_range(const gt_stream *plain, uint64_t begin, gt_error *err
 void gt_stream_move(gt_stream *stream, uint64_t offset);
 void gt_stream_close(gt_stream *stream);
 
+/* Copies up to `len` bytes at an offset of a seekable stream; *got is less only at the end of the input. The
+ * stream's own position and blocks stay as they are. */
+bool gt_stream_read_at(const gt_stream *plain, uint64_t offset, void *out, size_t len, size_t *got,
+                       gt_error *error);
+
 /* The next block. Its text begins with the `keep_len` bytes at `keep`, which must be in the last block: the
  * unfinished tail that the caller wants to see again in one piece with what follows. The last block becomes
  * invalid. At the end of the input, this and every later block holds only the kept bytes. False if reading

@@ -217,6 +217,7 @@ struct gt_store_writer {
     gt_store_piece *piece;
     size_t rows;        /* in the open segment */
     uint64_t present;   /* bit c: column c has a value in it */
+    uint64_t opened;    /* bit c: cells[c] exists */
     int64_t *positions; /* SEGMENT_ROWS */
     int64_t *cells[];   /* by column; SEGMENT_ROWS each; times as their bits */
 };
@@ -250,11 +251,18 @@ gt_store_writer *gt_store_writer_new(const gt_store_column *columns, size_t colu
     w->strings = strings;
     w->piece = gt_alloc_zero(1, sizeof *w->piece);
     w->positions = gt_alloc(SEGMENT_ROWS * sizeof *w->positions);
-    for (size_t c = 0; c < column_count; c++) {
+    return w;
+}
+
+/* Makes room for columns that get their first value: many columns of a format never have one. */
+static void open_columns(gt_store_writer *w, uint64_t columns)
+{
+    w->opened |= columns;
+    for (; columns; columns &= columns - 1) {
+        size_t c = (size_t)__builtin_ctzll(columns);
         w->cells[c] = gt_alloc(SEGMENT_ROWS * sizeof **w->cells);
         fill_absent(w, c, SEGMENT_ROWS);
     }
-    return w;
 }
 
 void gt_store_writer_free(gt_store_writer *w)
@@ -306,6 +314,7 @@ void gt_store_writer_add(gt_store_writer *w, uint64_t present, const gt_store_ce
     size_t row = w->rows++;
     w->positions[row] = (int64_t)(w->piece->records++ - row);
     w->present |= present;
+    if (present & ~w->opened) open_columns(w, present & ~w->opened);
     for (; present; present &= present - 1) {
         int c = __builtin_ctzll(present);
         w->cells[c][row] = cells[c].integer;

@@ -42,6 +42,7 @@ typedef struct gt_record {
         uint32_t begin, len; /* of VIEW fields: a range of raw bytes, relative to the record's first byte */
     } views[GT_RECORD_MAX_FIELDS];
     const uint8_t *text; /* the record's first byte; valid until the next record is read */
+    uint64_t offset;     /* its place in the (inflated) input; set by gt_records_read */
 } gt_record;
 
 /* The value of a STRING field; GT_STR_NONE if the record has none. */

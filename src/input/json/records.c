@@ -76,6 +76,7 @@ static bool read_record(worker *w, gt_json *json)
 {
     if (!gt_record_read(w->reader, json, &w->record)) return false;
     if (w->format->check && !w->record.dropped) {
+        w->record.offset = gt_json_offset(json) - (uint64_t)(json->at - w->record.text);
         const char *problem = w->format->check(&w->record, w->reader);
         if (problem) return gt_json_fail(json, "%s", problem);
     }

@@ -4,7 +4,7 @@
  * trace/rocprof/rocprof.h, its type to rocprof.c there, and a row to the table. A column without a row or
  * with the path NULL is not read. The rest is the way down to the arrays of records. Keys may come in any
  * order, and of a repeated key the last value counts. What no sheet uses (code objects, configuration) is
- * skipped. json_extra.c reads what only the extra sheets need. */
+ * skipped. json_symbols.c names the kernels, json_extra.c reads what only the extra sheets need. */
 #include "input/rocprof/readers.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -48,42 +48,6 @@ static const gt_field copy_fields[GT_COPY_COLUMNS] = {
     [GT_COPY_CORRELATION] = {"correlation_id/internal", GT_FIELD_INT, false},
 };
 
-enum {
-    SYMBOL_ID,
-    SYMBOL_TRUNCATED,
-    SYMBOL_FORMATTED,
-    SYMBOL_NAME,
-    SYMBOL_CHOSEN,
-    SYMBOL_FULL, /* hash of the full name; 0: none */
-    SYMBOL_BASIC_COLUMNS,
-    SYMBOL_VGPRS = SYMBOL_BASIC_COLUMNS, /* only with GT_WANT_DISPATCH_DETAILS */
-    SYMBOL_ACCUM_VGPRS,
-    SYMBOL_SGPRS,
-    SYMBOL_LDS,
-    SYMBOL_COLUMNS
-};
-
-static const gt_field symbol_fields[SYMBOL_COLUMNS] = {
-    [SYMBOL_ID] = {"kernel_id", GT_FIELD_INT, false},
-    [SYMBOL_TRUNCATED] = {"truncated_kernel_name", GT_FIELD_VIEW, false},
-    [SYMBOL_FORMATTED] = {"formatted_kernel_name", GT_FIELD_VIEW, false},
-    [SYMBOL_NAME] = {"kernel_name", GT_FIELD_VIEW, false},
-    [SYMBOL_CHOSEN] = {NULL, GT_FIELD_STRING, false},
-    [SYMBOL_FULL] = {NULL, GT_FIELD_INT, false},
-    [SYMBOL_VGPRS] = {"arch_vgpr_count", GT_FIELD_INT, false},
-    [SYMBOL_ACCUM_VGPRS] = {"accum_vgpr_count", GT_FIELD_INT, false},
-    [SYMBOL_SGPRS] = {"sgpr_count", GT_FIELD_INT, false},
-    [SYMBOL_LDS] = {"group_segment_size", GT_FIELD_INT, false},
-};
-
-static const gt_store_column symbol_columns[SYMBOL_COLUMNS] = {
-    [SYMBOL_ID] = {GT_STORE_INT, 0},           [SYMBOL_TRUNCATED] = {GT_STORE_STRING, 0},
-    [SYMBOL_FORMATTED] = {GT_STORE_STRING, 0}, [SYMBOL_NAME] = {GT_STORE_STRING, 0},
-    [SYMBOL_CHOSEN] = {GT_STORE_STRING, 0},    [SYMBOL_FULL] = {GT_STORE_INT, 0},
-    [SYMBOL_VGPRS] = {GT_STORE_INT, -1},       [SYMBOL_ACCUM_VGPRS] = {GT_STORE_INT, -1},
-    [SYMBOL_SGPRS] = {GT_STORE_INT, -1},       [SYMBOL_LDS] = {GT_STORE_INT, -1},
-};
-
 enum { PROCESS_ID, PROCESS_INIT, PROCESS_FINI, PROCESS_HOST, PROCESS_FIELDS };
 
 static const gt_field process_fields[PROCESS_FIELDS] = {
@@ -116,41 +80,6 @@ static const char *check_copy(gt_record *record, gt_record_reader *reader)
     return check_types(record, copy_fields, GT_COPY_BASIC_COLUMNS);
 }
 
-/* Keeps only the first of three forms of the kernel's name that is not empty; the long forms are most of the
- * file. */
-static const char *choose_name(gt_record *record, gt_record_reader *reader, const int forms[3])
-{
-    if (record->not_object) return "not an object";
-    if (!(record->present >> SYMBOL_ID & 1)) return "kernel symbol without an integer 'kernel_id'";
-    gt_str chosen = {"", 0};
-    for (size_t i = 0; i < 3 && !chosen.len; i++) chosen = gt_record_view(record, (size_t)forms[i]);
-    bool named = chosen.len || record->present >> SYMBOL_NAME & 1;
-    gt_str full = gt_record_view(record, SYMBOL_FORMATTED);
-    if (full.len) {
-        record->cells[SYMBOL_FULL].integer = (int64_t)gt_kernel_name_hash(full);
-        record->present |= UINT64_C(1) << SYMBOL_FULL;
-    }
-    record->present &=
-        ~(UINT64_C(1) << SYMBOL_TRUNCATED | UINT64_C(1) << SYMBOL_FORMATTED | UINT64_C(1) << SYMBOL_NAME);
-    if (!named) return NULL;
-    record->cells[SYMBOL_CHOSEN].text = gt_record_decode(reader, chosen);
-    if (!record->cells[SYMBOL_CHOSEN].text) return "invalid escape in a kernel name";
-    record->present |= UINT64_C(1) << SYMBOL_CHOSEN;
-    return NULL;
-}
-
-static const char *check_symbol(gt_record *record, gt_record_reader *reader)
-{
-    static const int forms[] = {SYMBOL_TRUNCATED, SYMBOL_FORMATTED, SYMBOL_NAME};
-    return choose_name(record, reader, forms);
-}
-
-static const char *check_full_symbol(gt_record *record, gt_record_reader *reader)
-{
-    static const int forms[] = {SYMBOL_FORMATTED, SYMBOL_NAME, SYMBOL_TRUNCATED};
-    return choose_name(record, reader, forms);
-}
-
 static const gt_record_format dispatch_format = {"kernel dispatch",
                                                  gt_dispatch_fields,
                                                  gt_dispatch_columns,
@@ -161,8 +90,6 @@ static const gt_record_format dispatch_format = {"kernel dispatch",
                                                  NULL};
 static const gt_record_format copy_format = {
     "memory copy", copy_fields, gt_copy_columns, GT_COPY_BASIC_COLUMNS, check_copy, NULL, NULL, NULL};
-static const gt_record_format symbol_format = {
-    "kernel symbol", symbol_fields, symbol_columns, SYMBOL_BASIC_COLUMNS, check_symbol, NULL, NULL, NULL};
 /* The same with all columns. */
 static const gt_record_format detailed_dispatch_format = {"kernel dispatch",
                                                           gt_dispatch_fields,
@@ -174,16 +101,15 @@ static const gt_record_format detailed_dispatch_format = {"kernel dispatch",
                                                           NULL};
 static const gt_record_format detailed_copy_format = {
     "memory copy", copy_fields, gt_copy_columns, GT_COPY_COLUMNS, check_copy, NULL, NULL, NULL};
-static const gt_record_format detailed_symbol_format = {
-    "kernel symbol", symbol_fields, symbol_columns, SYMBOL_COLUMNS, check_symbol, NULL, NULL, NULL};
 static const gt_record_format api_format = {"API call", NULL, NULL, 0,
                                             NULL,       NULL, NULL, NULL}; /* counted only */
 
 typedef struct reading {
     gt_json json;
     gt_rocprof *run;
-    gt_rocprof_extra *extra; /* NULL if it is not wanted */
-    gt_rocprof **more;       /* the runs of the other processes, if they are wanted */
+    gt_rocprof_symbols *symbols; /* of the current process */
+    gt_rocprof_extra *extra;     /* NULL if it is not wanted */
+    gt_rocprof **more;           /* the runs of the other processes, if they are wanted */
     size_t more_count, more_capacity;
     const gt_read_options *options;
     bool has_tool, has_process, has_buffer_records;
@@ -195,45 +121,6 @@ static bool read_store(reading *r, const gt_record_format *format, gt_store **st
     gt_store_free(*store);
     *store = gt_store_new(format->columns, format->count, r->run->strings);
     return gt_records_read(&r->json, format, *store, r->options);
-}
-
-static int32_t register_count(int64_t value)
-{
-    return value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
-}
-
-/* `columns` by column of symbols, from SYMBOL_VGPRS on. */
-static gt_kernel_use use_of(int64_t *const *columns, size_t i)
-{
-    return (gt_kernel_use){register_count(columns[SYMBOL_VGPRS][i]),
-                           register_count(columns[SYMBOL_ACCUM_VGPRS][i]),
-                           register_count(columns[SYMBOL_SGPRS][i]), register_count(columns[SYMBOL_LDS][i])};
-}
-
-static bool read_symbols(reading *r)
-{
-    gt_store *symbols = NULL;
-    bool detailed = r->run->wanted & GT_WANT_DISPATCH_DETAILS;
-    gt_record_format format = detailed ? detailed_symbol_format : symbol_format;
-    if (r->options->full_names) format.check = check_full_symbol;
-    bool read = read_store(r, &format, &symbols);
-    size_t count = gt_store_count(symbols);
-    int64_t *ids = gt_store_ints(symbols, SYMBOL_ID);
-    int64_t *full_names = gt_store_ints(symbols, SYMBOL_FULL);
-    uint32_t *names = gt_store_string_ids(symbols, SYMBOL_CHOSEN);
-    int64_t *columns[SYMBOL_COLUMNS] = {0};
-    for (size_t c = SYMBOL_VGPRS; detailed && c < SYMBOL_COLUMNS; c++) columns[c] = gt_store_ints(symbols, c);
-    for (size_t i = 0; i < count; i++) {
-        gt_kernel_names_set_use(r->run, ids[i], names[i],
-                                detailed ? use_of(columns, i) : GT_KERNEL_USE_UNKNOWN);
-        gt_kernel_names_set_full(r->run, ids[i], (uint64_t)full_names[i]);
-    }
-    for (size_t c = SYMBOL_VGPRS; c < SYMBOL_COLUMNS; c++) gt_free(columns[c]);
-    gt_free(ids);
-    gt_free(full_names);
-    gt_free(names);
-    gt_store_free(symbols);
-    return read;
 }
 
 /* The domain of the calls under a key of buffer_records; GT_CALL_DOMAINS if it is another key. */
@@ -307,7 +194,7 @@ static bool read_process_members(reading *r)
         if (gt_str_equals(key, "metadata"))
             read = read_metadata(r);
         else if (gt_str_equals(key, "kernel_symbols"))
-            read = read_symbols(r);
+            read = gt_rocprof_symbols_read(r->symbols, &r->json);
         else if (gt_str_equals(key, "buffer_records"))
             read = read_buffer_records(r);
         else if (r->extra && gt_str_equals(key, "strings"))
@@ -325,6 +212,15 @@ static bool read_process_members(reading *r)
     return !r->json.failed;
 }
 
+static bool name_kernels(reading *r)
+{
+    gt_error error;
+    bool named = gt_rocprof_symbols_finish(r->symbols, r->json.stream, &error);
+    gt_rocprof_symbols_free(r->symbols);
+    r->symbols = NULL;
+    return named || gt_json_fail(&r->json, "%s", error.text);
+}
+
 /* A truncated process is kept as far as it was read. */
 static bool read_process(reading *r)
 {
@@ -332,10 +228,12 @@ static bool read_process(reading *r)
     run->process_count = 0; /* of a repeated key the last value counts */
     if (run->wanted & ~(unsigned)(GT_WANT_ALL_PROCESSES | GT_WANT_DISPATCH_DETAILS))
         r->extra = gt_rocprof_extra_new(run, r->options);
+    r->symbols = gt_rocprof_symbols_new(run, r->options);
     bool read = read_process_members(r);
     if (r->extra) gt_rocprof_extra_finish(r->extra);
     gt_rocprof_extra_free(r->extra);
     r->extra = NULL;
+    read &= name_kernels(r);
     gt_rocprof_add_process(run, (gt_rocprof_process){.pid = run->pid,
                                                      .hostname = run->hostname,
                                                      .init_ns = run->init_ns,
@@ -438,7 +336,7 @@ gt_rocprof *gt_rocprof_read_stream(gt_stream *stream, const gt_read_options *opt
     gt_progress_end();
     gt_rocprof *run = NULL;
     if (accept(&r, read, gt_stream_path(stream), error)) {
-        gt_rocprof_forget_unused_names(r.run);
+        if (!gt_stream_seekable(stream)) gt_rocprof_forget_unused_names(r.run);
         for (size_t i = 0; !options->full_names && i <= r.more_count; i++)
             gt_kernel_names_note_dispatched(i ? r.more[i - 1] : r.run);
         run = join_processes(&r);

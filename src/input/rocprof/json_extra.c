@@ -132,22 +132,16 @@ struct gt_rocprof_extra {
     gt_map counter_names; /* a counter's id to its name */
     counter_value *values;
     size_t value_count, value_capacity;
-    gt_store_writer *dispatches; /* of the counters; NULL if there are none */
-    gt_map counted;              /* their ids */
-    gt_store_writer *agents;
-    gt_record_reader *value_reader, *dispatch_reader;
+    gt_store_writer *dispatches;                      /* of the counters; NULL if there are none */
+    gt_map counted;                                   /* their ids */
+    gt_record_reader *value_reader, *dispatch_reader; /* of the counters; NULL if there are none */
 };
 
-static const gt_field value_fields[] = {{"counter_id/handle", GT_FIELD_INT, false},
-                                        {"value", GT_FIELD_TIME, false}};
 gt_rocprof_extra *gt_rocprof_extra_new(gt_rocprof *run, const gt_read_options *options)
 {
     gt_rocprof_extra *extra = gt_alloc_zero(1, sizeof *extra);
     extra->run = run;
     extra->options = options;
-    extra->value_reader = gt_record_reader_new(value_fields, 2, run->strings);
-    extra->dispatch_reader = gt_record_reader_new(gt_dispatch_fields, GT_DISPATCH_COLUMNS, run->strings);
-    if (run->agents) extra->agents = gt_store_writer_new(gt_agent_columns, GT_AGENT_COLUMNS, run->strings);
     return extra;
 }
 
@@ -162,7 +156,6 @@ void gt_rocprof_extra_free(gt_rocprof_extra *extra)
     gt_map_free(&extra->counter_names);
     gt_store_writer_free(extra->dispatches);
     gt_map_free(&extra->counted);
-    gt_store_writer_free(extra->agents);
     gt_record_reader_free(extra->value_reader);
     gt_record_reader_free(extra->dispatch_reader);
     gt_free(extra);
@@ -269,16 +262,20 @@ bool gt_rocprof_extra_counter_names(gt_rocprof_extra *extra, gt_json *json)
 
 bool gt_rocprof_extra_agents(gt_rocprof_extra *extra, gt_json *json)
 {
-    if (!extra->agents || gt_json_peek(json) != GT_JSON_ARRAY) return gt_json_skip(json);
-    gt_record_reader *reader = gt_record_reader_new(gt_agent_fields, GT_AGENT_FIELDS, extra->run->strings);
+    gt_rocprof *run = extra->run;
+    if (!run->agents || gt_json_peek(json) != GT_JSON_ARRAY) return gt_json_skip(json);
+    gt_record_reader *reader = gt_record_reader_new(gt_agent_fields, GT_AGENT_FIELDS, run->strings);
+    gt_store_writer *writer = gt_store_writer_new(gt_agent_columns, GT_AGENT_COLUMNS, run->strings);
     bool read = gt_json_enter_array(json);
     while (read && gt_json_next_element(json)) {
         gt_record record;
         read = gt_record_read(reader, json, &record);
         if (!read || record.not_object) continue;
         gt_agent_complete(&record, reader);
-        gt_store_writer_add(extra->agents, record.present, record.cells);
+        gt_store_writer_add(writer, record.present, record.cells);
     }
+    gt_store_append(run->agents, gt_store_writer_take(writer));
+    gt_store_writer_free(writer);
     gt_record_reader_free(reader);
     return read && !json->failed;
 }
@@ -300,6 +297,15 @@ static bool read_values(gt_rocprof_extra *extra, gt_json *json)
         GT_PUSH(extra->values, extra->value_count, extra->value_capacity, value);
     }
     return !json->failed;
+}
+
+static void make_counter_readers(gt_rocprof_extra *extra)
+{
+    static const gt_field value_fields[] = {{"counter_id/handle", GT_FIELD_INT, false},
+                                            {"value", GT_FIELD_TIME, false}};
+    gt_interner *strings = extra->run->strings;
+    extra->value_reader = gt_record_reader_new(value_fields, 2, strings);
+    extra->dispatch_reader = gt_record_reader_new(gt_dispatch_fields, GT_DISPATCH_COLUMNS, strings);
 }
 
 static void forget_collections(gt_rocprof_extra *extra)
@@ -378,6 +384,7 @@ bool gt_rocprof_extra_callback_records(gt_rocprof_extra *extra, gt_json *json)
             continue;
         }
         forget_collections(extra);
+        if (!extra->value_reader) make_counter_readers(extra);
         if (!gt_json_enter_array(json)) return false;
         while (gt_json_next_element(json))
             if (!read_collection(extra, json)) return false;
@@ -501,23 +508,29 @@ static void finish_copies(gt_rocprof_extra *extra)
     for (size_t c = 0; c < GT_COPY_COLUMNS; c++) gt_free(columns[c]);
 }
 
+static bool has_calls(const gt_rocprof_extra *extra)
+{
+    for (size_t i = 0; i < GT_CALL_DOMAINS; i++)
+        if (extra->calls[i] && gt_store_count(extra->calls[i])) return true;
+    return false;
+}
+
 void gt_rocprof_extra_finish(gt_rocprof_extra *extra)
 {
     gt_rocprof *run = extra->run;
-    if (run->calls) {
+    if (run->calls && has_calls(extra)) {
         gt_store_writer *writer = gt_store_writer_new(gt_call_columns, GT_CALL_COLUMNS, run->strings);
         for (int domain = 0; domain < GT_CALL_DOMAINS; domain++)
             finish_calls(extra, (gt_call_domain)domain, writer);
         gt_store_append(run->calls, gt_store_writer_take(writer));
         gt_store_writer_free(writer);
     }
-    if (run->counters) {
+    if (run->counters && extra->value_count) {
         gt_store_writer *writer = gt_store_writer_new(gt_counter_columns, GT_COUNTER_COLUMNS, run->strings);
         finish_counters(extra, writer);
         gt_store_append(run->counters, gt_store_writer_take(writer));
         gt_store_writer_free(writer);
     }
-    if (run->agents) gt_store_append(run->agents, gt_store_writer_take(extra->agents));
     if (extra->dispatches && !gt_store_count(run->dispatches))
         gt_store_append(run->dispatches, gt_store_writer_take(extra->dispatches));
     finish_copies(extra);

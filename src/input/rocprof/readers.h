@@ -1,6 +1,6 @@
 /* The reader of each rocprofv3 format; rocprof.h chooses among them.
  *
- *     json.c, json_extra.c   *_results.json
+ *     json.c, json_symbols.c, json_extra.c   *_results.json
  *     csv.c, csv_columns.c   *_kernel_trace.csv, *_hip_api_trace.csv, ...
  *     rocpd.c                *_results.db
  *     perfetto.c             *_results.pftrace
@@ -110,6 +110,19 @@ void gt_agent_complete(gt_record *record, gt_record_reader *reader);
 /* ---- dispatches: the fields of a JSON record, one per column of gt_dispatch_columns ---- */
 
 extern const gt_field gt_dispatch_fields[GT_DISPATCH_COLUMNS];
+
+/* ---- the kernel symbols of the JSON (json_symbols.c) ---- */
+
+typedef struct gt_rocprof_symbols gt_rocprof_symbols;
+
+/* For one process of the file; `run` and `options` must outlive it. */
+gt_rocprof_symbols *gt_rocprof_symbols_new(gt_rocprof *run, const gt_read_options *options);
+void gt_rocprof_symbols_free(gt_rocprof_symbols *symbols); /* accepts NULL */
+/* Reads the value of "kernel_symbols" at the cursor; false if the JSON is damaged. */
+bool gt_rocprof_symbols_read(gt_rocprof_symbols *symbols, gt_json *json);
+/* Call it when all dispatches and counters of the process are in the run: names their kernels. False if the
+ * stream that the symbols came from cannot be read. */
+bool gt_rocprof_symbols_finish(gt_rocprof_symbols *symbols, const gt_stream *stream, gt_error *error);
 
 /* ---- the parts of the JSON that only the extra sheets need: API calls, counters, agents ----
  *
