@@ -197,8 +197,9 @@ static void put_links(request_writer *w)
     gt_gradients *gradients = gt_gradients_link(w->calls);
     bool first = true;
     for (uint32_t row = 0; row < trace->count; row++) {
-        if (gradients->backward_of[row] == GT_NO_EVENT) continue;
-        put_pair(w, first, row, gradients->backward_of[row]);
+        uint32_t function = gt_gradient_function(gradients, row);
+        if (function == GT_NO_EVENT) continue;
+        put_pair(w, first, row, function);
         first = false;
     }
     gt_gradients_free(gradients);

@@ -1,4 +1,4 @@
-/* Row numbers sorted by time, and row numbers found by id. */
+/* Row numbers: sorted by time, filtered, summed up. */
 #include "trace/rows.h"
 
 #include "base/memory.h"
@@ -168,58 +168,81 @@ int gt_by_row(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* ---- ids ---- */
+/* ---- lists and sums ---- */
 
-enum { MIN_IDS_PER_PAGE = 4 }; /* on average; below that, pages waste memory */
-#define NO_PAGE UINT64_MAX     /* not a page number: these are GT_ID_PAGE_BITS shorter */
+typedef struct row_filter {
+    bool (*wanted)(const void *context, size_t row);
+    const void *context;
+    size_t *places; /* by range: how many rows it has, then where they begin */
+    uint32_t *rows;
+} row_filter;
 
-gt_id_table gt_id_table_new(size_t count, size_t runs)
+static void count_wanted(void *context, size_t begin, size_t end)
 {
-    gt_id_table table = {.last_page = NO_PAGE, .last_place = GT_ID_NONE};
-    if (runs <= count / MIN_IDS_PER_PAGE + 1024) {
-        table.room = runs + 1; /* an upper bound; unused pages are never touched */
-        table.rows = gt_alloc(table.room * GT_ID_PAGE * sizeof *table.rows);
-    }
-    return table;
+    const row_filter *f = context;
+    size_t count = 0;
+    for (size_t row = begin; row < end; row++) count += f->wanted(f->context, row);
+    f->places[begin / GT_ROWS_GRAIN] = count;
 }
 
-static uint32_t new_page(gt_id_table *table)
+static void list_wanted(void *context, size_t begin, size_t end)
 {
-    if (table->pages == table->room) {
-        table->room += table->room / 2 + 1;
-        table->rows = gt_realloc(table->rows, table->room * GT_ID_PAGE * sizeof *table->rows);
-    }
-    memset(table->rows + table->pages * GT_ID_PAGE, 0xFF, GT_ID_PAGE * sizeof *table->rows);
-    return (uint32_t)table->pages++;
+    const row_filter *f = context;
+    uint32_t *next = f->rows + f->places[begin / GT_ROWS_GRAIN];
+    for (size_t row = begin; row < end; row++)
+        if (f->wanted(f->context, row)) *next++ = (uint32_t)row;
 }
 
-uint32_t *gt_id_put(gt_id_table *table, int64_t id)
+gt_row_list gt_rows_where(size_t count, bool (*wanted)(const void *context, size_t row), const void *context)
 {
-    if (!table->rows) return gt_map_put(&table->map, (uint64_t)id, 0);
-    uint64_t page = (uint64_t)id >> GT_ID_PAGE_BITS;
-    if (page != table->last_page || table->last_place == GT_ID_NONE) {
-        uint32_t *place = gt_map_put(&table->map, page, 0);
-        if (*place == GT_MAP_NONE) *place = new_page(table);
-        table->last_page = page;
-        table->last_place = *place;
+    size_t range_count = gt_range_count(count, GT_ROWS_GRAIN), sum = 0;
+    row_filter f = {wanted, context, gt_alloc(range_count * sizeof *f.places), NULL};
+    gt_parallel_ranges(count, GT_ROWS_GRAIN, count_wanted, &f);
+    for (size_t i = 0; i < range_count; i++) {
+        size_t here = f.places[i];
+        f.places[i] = sum;
+        sum += here;
     }
-    return &table->rows[(size_t)table->last_place * GT_ID_PAGE + ((uint64_t)id & (GT_ID_PAGE - 1))];
+    f.rows = gt_alloc(sum * sizeof *f.rows);
+    gt_parallel_ranges(count, GT_ROWS_GRAIN, list_wanted, &f);
+    gt_free(f.places);
+    return (gt_row_list){f.rows, sum, sum};
 }
 
-uint32_t gt_id_get(gt_id_table *table, int64_t id)
+typedef struct sums {
+    uint32_t *items, *ranges;
+} sums;
+
+static void sum_range(void *context, size_t begin, size_t end)
 {
-    if (!table->rows) return gt_map_get(&table->map, (uint64_t)id, 0);
-    uint64_t page = (uint64_t)id >> GT_ID_PAGE_BITS;
-    if (page != table->last_page) {
-        table->last_page = page;
-        table->last_place = gt_map_get(&table->map, page, 0);
-    }
-    if (table->last_place == GT_ID_NONE) return GT_ID_NONE;
-    return table->rows[(size_t)table->last_place * GT_ID_PAGE + ((uint64_t)id & (GT_ID_PAGE - 1))];
+    const sums *s = context;
+    uint32_t sum = 0;
+    for (size_t i = begin; i < end; i++) sum += s->items[i];
+    s->ranges[begin / GT_ROWS_GRAIN] = sum;
 }
 
-void gt_id_table_free(gt_id_table *table)
+static void write_sums(void *context, size_t begin, size_t end)
 {
-    gt_free(table->rows);
-    gt_map_free(&table->map);
+    const sums *s = context;
+    uint32_t sum = s->ranges[begin / GT_ROWS_GRAIN];
+    for (size_t i = begin; i < end; i++) {
+        uint32_t here = s->items[i];
+        s->items[i] = sum;
+        sum += here;
+    }
+}
+
+void gt_sums_before(uint32_t *items, size_t count)
+{
+    size_t range_count = gt_range_count(count, GT_ROWS_GRAIN);
+    sums s = {items, gt_alloc(range_count * sizeof *s.ranges)};
+    gt_parallel_ranges(count, GT_ROWS_GRAIN, sum_range, &s);
+    uint32_t sum = 0;
+    for (size_t i = 0; i < range_count; i++) {
+        uint32_t here = s.ranges[i];
+        s.ranges[i] = sum;
+        sum += here;
+    }
+    gt_parallel_ranges(count, GT_ROWS_GRAIN, write_sums, &s);
+    gt_free(s.ranges);
 }

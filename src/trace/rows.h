@@ -1,9 +1,8 @@
-/* Rows of a trace in order of a time, and found by an id that the profiler gave them. */
+/* Rows of a trace: in order of a time, and those with a property. */
 #ifndef GT_TRACE_ROWS_H
 #define GT_TRACE_ROWS_H
 
-#include "base/map.h"
-
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,40 +26,11 @@ typedef struct gt_row_list {
     size_t count, capacity;
 } gt_row_list;
 
-/* ---- a table from ids to rows ---- */
+/* The numbers below `count` for which `wanted` is true, ascending; it is called by all threads of the team.
+ */
+gt_row_list gt_rows_where(size_t count, bool (*wanted)(const void *context, size_t row), const void *context);
 
-/* Profilers count their ids up, so the ids of a trace form a few dense ranges, far from each other. The table
- * stores rows in pages of GT_ID_PAGE neighbouring ids and finds a page in a map by its number: then a run of
- * ids costs one map lookup, not one per id. Ids that are scattered, as in a broken trace, would leave most
- * pages with a single id; they go into the map directly. */
-enum { GT_ID_PAGE_BITS = 6, GT_ID_PAGE = 1 << GT_ID_PAGE_BITS };
-#define GT_ID_NONE UINT32_MAX
-
-typedef struct gt_id_table {
-    uint32_t *rows;      /* the pages; NULL if ids are too scattered for pages */
-    size_t pages, room;  /* used; allocated */
-    gt_map map;          /* from page numbers to indexes of pages, or without pages from ids to rows */
-    uint64_t last_page;  /* number of the page used last ... */
-    uint32_t last_place; /* ... and its index */
-} gt_id_table;
-
-/* A table for `count` ids. `runs` is the sum of gt_id_begins_page over all of them. */
-gt_id_table gt_id_table_new(size_t count, size_t runs);
-
-/* 1 if an id is on another page than the id before it, else 0. *page is the page of the id before (at first
- * UINT64_MAX) and becomes the page of this id. */
-static inline size_t gt_id_begins_page(int64_t id, uint64_t *page)
-{
-    uint64_t of = (uint64_t)id >> GT_ID_PAGE_BITS;
-    size_t begins = of != *page;
-    *page = of;
-    return begins;
-}
-
-/* Where the row of an id is stored, GT_ID_NONE if the id is new; valid until the next call. */
-uint32_t *gt_id_put(gt_id_table *table, int64_t id);
-/* The row of an id, GT_ID_NONE if there is none. Not const: the table remembers the page. */
-uint32_t gt_id_get(gt_id_table *table, int64_t id);
-void gt_id_table_free(gt_id_table *table);
+/* Replaces each item by the sum of all before it, on all threads of the team. */
+void gt_sums_before(uint32_t *items, size_t count);
 
 #endif

@@ -270,7 +270,7 @@ static bool is_one_of(gt_str name, const char *const *names, size_t count)
 
 static bool has_gradient(const gt_perf *p, uint32_t row)
 {
-    return p->gradients->backward_of[row] != GT_NO_EVENT &&
+    return gt_gradient_function(p->gradients, row) != GT_NO_EVENT &&
            strcmp(gt_event_name(&p->trace->events, row).bytes, FORWARD_ONLY) != 0;
 }
 

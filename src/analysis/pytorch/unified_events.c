@@ -106,6 +106,7 @@ static uint32_t sole_forward(search *s, uint32_t row)
 {
     const uint32_t *forward_of = s->perf->gradients->forward_of;
     uint32_t autograd = s->trace->parent[row];
+    if (!forward_of) return GT_NO_EVENT; /* the trace has no gradients */
     for (int i = 1; i < LEVELS_TO_AUTOGRAD && autograd != GT_NO_EVENT && forward_of[autograd] == GT_NO_EVENT;
          i++)
         autograd = s->trace->parent[autograd];

@@ -4,53 +4,167 @@
  * range of that array. */
 #include "trace/pytorch/calls.h"
 
-#include "base/map.h"
 #include "base/memory.h"
-#include "trace/pytorch/state.h"
+#include "base/team.h"
 #include "trace/rows.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void place_rows(gt_calls *c)
+/* ---- callers ----
+ *
+ * The caller of an event is the last event before it whose range of numbers it is in. Each range of numbers
+ * finds the callers that are in the same range. The others are among the events that are open when the range
+ * begins, a list that one thread carries from range to range. */
+
+typedef struct caller_range {
+    uint32_t *without; /* events whose caller is before the range */
+    size_t without_count, without_capacity;
+    uint32_t *open; /* events of the range that are open at its end, outermost first */
+    size_t open_count, open_capacity;
+    uint32_t around; /* the innermost event that is open when the range begins */
+} caller_range;
+
+typedef struct caller_search {
+    gt_calls *calls;
+    caller_range *ranges;
+} caller_search;
+
+static uint32_t end_of_number(const gt_calls *c, uint32_t number)
 {
-    const gt_linked_view *trace = c->trace;
-    c->row_of = gt_alloc(trace->numbered * sizeof *c->row_of);
-    c->caller = gt_alloc(trace->numbered * sizeof *c->caller);
-    for (uint32_t row = 0; row < trace->count; row++)
-        if (trace->preorder[row] != GT_NO_EVENT) c->row_of[trace->preorder[row]] = row;
-    /* A stack of open events without a stack: `caller` leads from each open event to the one around it. */
+    return c->trace->subtree_end[c->row_of[number]];
+}
+
+static void place_rows(void *context, size_t begin, size_t end)
+{
+    const gt_calls *c = context;
+    for (size_t row = begin; row < end; row++)
+        if (c->trace->preorder[row] != GT_NO_EVENT) c->row_of[c->trace->preorder[row]] = (uint32_t)row;
+}
+
+/* A stack of open events without a stack: `caller` leads from each open event to the one around it. */
+static void find_callers(void *context, size_t begin, size_t end)
+{
+    const caller_search *s = context;
+    gt_calls *c = s->calls;
+    caller_range *r = &s->ranges[begin / GT_ROWS_GRAIN];
     uint32_t open = GT_NO_EVENT;
-    for (uint32_t n = 0; n < trace->numbered; n++) {
-        while (open != GT_NO_EVENT && trace->subtree_end[c->row_of[open]] <= n) open = c->caller[open];
+    for (uint32_t n = (uint32_t)begin; n < end; n++) {
+        while (open != GT_NO_EVENT && end_of_number(c, open) <= n) open = c->caller[open];
+        if (open == GT_NO_EVENT) GT_PUSH(r->without, r->without_count, r->without_capacity, n);
         c->caller[n] = open;
         open = n;
     }
+    for (; open != GT_NO_EVENT; open = c->caller[open])
+        if (end_of_number(c, open) > end) GT_PUSH(r->open, r->open_count, r->open_capacity, open);
+    for (size_t i = 0; i < r->open_count / 2; i++) {
+        uint32_t other = r->open[i];
+        r->open[i] = r->open[r->open_count - 1 - i];
+        r->open[r->open_count - 1 - i] = other;
+    }
+}
+
+static void carry_open_events(caller_search *s, size_t range_count)
+{
+    gt_calls *c = s->calls;
+    uint32_t open = GT_NO_EVENT;
+    for (size_t i = 0; i < range_count; i++) {
+        caller_range *r = &s->ranges[i];
+        size_t end = (i + 1) * (size_t)GT_ROWS_GRAIN;
+        r->around = open;
+        while (open != GT_NO_EVENT && end_of_number(c, open) <= end) open = c->caller[open];
+        if (!r->open_count) continue;
+        c->caller[r->open[0]] = open; /* its caller is not in the range: that would be open, too */
+        open = r->open[r->open_count - 1];
+    }
+}
+
+static void find_callers_before(void *context, size_t begin, size_t end)
+{
+    const caller_search *s = context;
+    gt_calls *c = s->calls;
+    caller_range *r = &s->ranges[begin / GT_ROWS_GRAIN];
+    uint32_t open = r->around;
+    (void)end;
+    for (size_t i = 0; i < r->without_count; i++) {
+        uint32_t n = r->without[i];
+        while (open != GT_NO_EVENT && end_of_number(c, open) <= n) open = c->caller[open];
+        if (r->open_count && n == r->open[0]) continue; /* others read it now, and it has its caller */
+        c->caller[n] = open;
+    }
+    gt_free(r->without);
+    gt_free(r->open);
+}
+
+static void place_callers(gt_calls *c)
+{
+    size_t numbers = c->trace->numbered, range_count = gt_range_count(numbers, GT_ROWS_GRAIN);
+    caller_search s = {c, gt_alloc_zero(range_count, sizeof *s.ranges)};
+    c->row_of = gt_alloc(numbers * sizeof *c->row_of);
+    c->caller = gt_alloc(numbers * sizeof *c->caller);
+    gt_parallel_ranges(c->trace->count, GT_ROWS_GRAIN, place_rows, c);
+    gt_parallel_ranges(numbers, GT_ROWS_GRAIN, find_callers, &s);
+    carry_open_events(&s, range_count);
+    gt_parallel_ranges(numbers, GT_ROWS_GRAIN, find_callers_before, &s);
+    gt_free(s.ranges);
+}
+
+/* ---- launches by number ---- */
+
+/* The launches of one call are neighbours. Calls use(c, number, first, count) for the calls in the tree whose
+ * launches begin in a range. */
+static inline __attribute__((always_inline)) void each_call(gt_calls *c, size_t begin, size_t end,
+                                                            void (*use)(gt_calls *c, uint32_t number,
+                                                                        size_t first, size_t count))
+{
+    const uint32_t *calls = c->trace->link_runtime;
+    size_t links = c->trace->link_count;
+    while (begin && begin < end && calls[begin] == calls[begin - 1]) begin++;
+    for (size_t first = begin; first < end;) {
+        size_t next = first + 1;
+        while (next < links && calls[next] == calls[first]) next++;
+        uint32_t number = c->trace->preorder[calls[first]];
+        if (number != GT_NO_EVENT) use(c, number, first, next - first);
+        first = next;
+    }
+}
+
+static void note_count(gt_calls *c, uint32_t number, size_t first, size_t count)
+{
+    (void)first;
+    c->begin[number] = (uint32_t)count;
+}
+
+static void note_launches(gt_calls *c, uint32_t number, size_t first, size_t count)
+{
+    for (size_t i = 0; i < count; i++) c->links[c->begin[number] + i] = (uint32_t)(first + i);
+}
+
+static void count_launches(void *context, size_t begin, size_t end)
+{
+    each_call(context, begin, end, note_count);
+}
+
+static void list_launches(void *context, size_t begin, size_t end)
+{
+    each_call(context, begin, end, note_launches);
 }
 
 static void place_launches(gt_calls *c)
 {
-    const gt_linked_view *trace = c->trace;
-    size_t numbers = trace->numbered;
-    c->begin = gt_alloc_zero(numbers + 2, sizeof *c->begin);
-    c->links = gt_alloc(trace->link_count * sizeof *c->links);
-    for (size_t i = 0; i < trace->link_count; i++) {
-        uint32_t number = trace->preorder[trace->link_runtime[i]];
-        if (number != GT_NO_EVENT) c->begin[number + 2]++;
-    }
-    for (size_t n = 2; n < numbers + 2; n++) c->begin[n] += c->begin[n - 1];
-    for (uint32_t i = 0; i < trace->link_count; i++) {
-        uint32_t number = trace->preorder[trace->link_runtime[i]];
-        if (number != GT_NO_EVENT) c->links[c->begin[number + 1]++] = i;
-    }
+    size_t numbers = c->trace->numbered, links = c->trace->link_count;
+    c->begin = gt_alloc_zero(numbers + 1, sizeof *c->begin);
+    c->links = gt_alloc(links * sizeof *c->links);
+    gt_parallel_ranges(links, GT_ROWS_GRAIN, count_launches, c);
+    gt_sums_before(c->begin, numbers + 1);
+    gt_parallel_ranges(links, GT_ROWS_GRAIN, list_launches, c);
 }
 
 gt_calls *gt_calls_new(const gt_linked_view *trace)
 {
     gt_calls *c = gt_alloc_zero(1, sizeof *c);
     c->trace = trace;
-    place_rows(c);
+    place_callers(c);
     place_launches(c);
     return c;
 }
@@ -131,110 +245,19 @@ void gt_calls_add_gpu_events(const gt_calls *c, uint32_t row, gt_row_list *list)
         GT_PUSH(list->items, list->count, list->capacity, trace->link_gpu[i]);
 }
 
+static bool is_cpu_root(const void *context, size_t row)
+{
+    const gt_linked_view *trace = context;
+    return trace->kind[row] == GT_KIND_CPU_OP && trace->preorder[row] != GT_NO_EVENT &&
+           trace->cpu_op_above[row] == GT_NO_EVENT;
+}
+
 gt_row_list gt_calls_cpu_roots(const gt_calls *c)
 {
     const gt_linked_view *trace = c->trace;
-    gt_row_list roots = {0};
-    for (uint32_t row = 0; row < trace->recorded; row++)
-        if (trace->kind[row] == GT_KIND_CPU_OP && trace->preorder[row] != GT_NO_EVENT &&
-            trace->cpu_op_above[row] == GT_NO_EVENT)
-            GT_PUSH(roots.items, roots.count, roots.capacity, row);
+    gt_row_list roots = gt_rows_where(trace->recorded, is_cpu_root, trace);
     gt_order_rows(roots.items, roots.count, trace->start_us);
     for (size_t i = 0; i < trace->late_root_count; i++)
         GT_PUSH(roots.items, roots.count, roots.capacity, trace->late_roots[i]);
     return roots;
-}
-
-/* ---- gradients ---- */
-
-/* From a sequence number to its first autograd event. */
-static gt_map find_autograd(const gt_linked_view *trace, const int64_t *sequences)
-{
-    gt_map found = {0};
-    uint8_t *is_autograd = gt_name_set_with_prefix(trace->strings, "autograd::engine::evaluate_function:");
-    for (uint32_t row = 0; is_autograd && row < trace->recorded; row++) {
-        if (sequences[row] == GT_EVENT_NONE || !is_autograd[trace->name[row]]) continue;
-        uint32_t *first = gt_map_put(&found, (uint64_t)sequences[row], 0);
-        if (*first == GT_MAP_NONE) *first = row;
-    }
-    gt_free(is_autograd);
-    return found;
-}
-
-/* The forward op is the innermost event with the sequence number that is not on the autograd thread: the one
- * that starts last. */
-static void find_ops(gt_gradients *g, const int64_t *sequences, const gt_map *autograd)
-{
-    const gt_linked_view *trace = g->calls->trace;
-    for (uint32_t row = 0; row < trace->recorded; row++) {
-        if (sequences[row] == GT_EVENT_NONE) continue;
-        uint32_t function = gt_map_get(autograd, (uint64_t)sequences[row], 0);
-        if (function == GT_MAP_NONE || (trace->process[row] == trace->process[function] &&
-                                        trace->thread[row] == trace->thread[function]))
-            continue;
-        uint32_t *op = &g->forward_of[function];
-        double start_us = isnan(trace->start_us[row]) ? 0.0 : trace->start_us[row];
-        double best_us = *op == GT_NO_EVENT ? -1.0 : isnan(trace->start_us[*op]) ? 0.0 : trace->start_us[*op];
-        if (start_us > best_us) *op = row;
-    }
-}
-
-/* Fills backward_of, and lists the ops in preorder. */
-static void list_ops(gt_gradients *g)
-{
-    const gt_linked_view *trace = g->calls->trace;
-    size_t capacity = 0;
-    for (uint32_t row = 0; row < trace->count; row++)
-        if (g->forward_of[row] != GT_NO_EVENT) g->backward_of[g->forward_of[row]] = row;
-    for (uint32_t number = 0; number < trace->numbered; number++)
-        if (g->backward_of[g->calls->row_of[number]] != GT_NO_EVENT)
-            GT_PUSH(g->numbers, g->count, capacity, number);
-}
-
-gt_gradients *gt_gradients_link(const gt_calls *calls)
-{
-    const gt_linked_view *trace = calls->trace;
-    gt_gradients *g = gt_alloc_zero(1, sizeof *g);
-    g->calls = calls;
-    g->forward_of = gt_no_events(trace->count);
-    g->backward_of = gt_no_events(trace->count);
-    int64_t *sequences = gt_store_ints(trace->store, GT_EVENT_SEQUENCE);
-    gt_map autograd = find_autograd(trace, sequences);
-    if (autograd.count) {
-        find_ops(g, sequences, &autograd);
-        list_ops(g);
-    }
-    gt_map_free(&autograd);
-    gt_free(sequences);
-    return g;
-}
-
-void gt_gradients_free(gt_gradients *g)
-{
-    if (!g) return;
-    gt_free(g->forward_of);
-    gt_free(g->backward_of);
-    gt_free(g->numbers);
-    gt_free(g);
-}
-
-void gt_gradients_add_below(const gt_gradients *g, uint32_t row, gt_row_list *list)
-{
-    const gt_linked_view *trace = g->calls->trace;
-    uint32_t number = trace->preorder[row];
-    if (number == GT_NO_EVENT) {
-        if (g->backward_of[row] != GT_NO_EVENT)
-            GT_PUSH(list->items, list->count, list->capacity, g->backward_of[row]);
-        return;
-    }
-    size_t low = 0, high = g->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (g->numbers[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < g->count && g->numbers[low] < trace->subtree_end[row]; low++)
-        GT_PUSH(list->items, list->count, list->capacity, g->backward_of[g->calls->row_of[g->numbers[low]]]);
 }

@@ -15,6 +15,8 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/team.h"
+#include "trace/id_slots.h"
 #include "trace/rows.h"
 #include "trace/pytorch/gpu_events.h"
 #include "trace/pytorch/state.h"
@@ -22,216 +24,374 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARED_LINKS_MAX = 1 << 24 }; /* see link_graph */
+enum { SHARED_LINKS_MAX = 1 << 24 }; /* see link_in_order */
 
 static bool is_runtime(uint8_t kind)
 {
     return kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
 }
 
-/* The ids that calls and GPU events share: correlation ids if the first launch has one, else external ids. */
-static int64_t *link_ids(const gt_pytorch_state *trace)
+/* All is kept by the slot of an id that GPU events have. Where several events compete for a slot, the last
+ * one in the file wins, whichever thread sees it first. */
+typedef struct linker {
+    gt_pytorch_state *trace;
+    size_t id_column; /* of the ids that calls and GPU events share */
+    gt_id_slots slots;
+
+    uint32_t *flow_process, *flow_thread; /* string ids, by flow event */
+    uint8_t *has_start;                   /* 1: a flow with the id starts */
+    uint32_t *flow_end;                   /* the last end of a flow with the id, plus 1; 0: none */
+    uint32_t *target;                     /* the last GPU event where that flow ends, plus 1; 0: none */
+
+    uint32_t graph_names[2]; /* string ids; UINT32_MAX if no event has the name */
+    bool has_graphs;
+    uint8_t *is_graph; /* 1: a graph launch has the id */
+    uint32_t
+        *graph_begin; /* where the GPU events of the id begin in graph_rows; two entries more than slots */
+    uint32_t *graph_rows;
+
+    size_t *range_links; /* by range of rows: links of the calls in it, then in all before it */
+} linker;
+
+/* ---- ids of rows ---- */
+
+/* Correlation ids if the first launch has one, else external ids. */
+static size_t find_id_column(const gt_pytorch_state *trace)
 {
-    int64_t *correlations = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
     uint32_t first = gt_first_launch(&trace->view.events);
-    if (first != GT_NO_EVENT && correlations[first] != GT_EVENT_NONE) return correlations;
-    gt_free(correlations);
-    return gt_store_ints(trace->store, GT_EVENT_EXTERNAL_ID);
+    if (first == GT_NO_EVENT) return GT_EVENT_EXTERNAL_ID;
+    int64_t correlation;
+    gt_store_read_ints(trace->store, GT_EVENT_CORRELATION, first, first + 1, &correlation);
+    return correlation != GT_EVENT_NONE ? GT_EVENT_CORRELATION : GT_EVENT_EXTERNAL_ID;
 }
 
-/* A table for the ids of the rows whose kind is in [first, last]. */
-static gt_id_table new_table(const int64_t *ids, const uint8_t *kinds, size_t rows, uint8_t first,
-                             uint8_t last)
+/* Calls use(l, row, id, slot) for the rows of a range whose kind is wanted and whose id has a slot. */
+static inline __attribute__((always_inline)) void
+each_row(linker *l, size_t begin, size_t end, bool (*is_wanted)(uint8_t kind),
+         void (*use)(linker *l, uint32_t row, uint32_t slot, void *context), void *context)
 {
-    size_t count = 0, runs = 0;
-    uint64_t page = UINT64_MAX;
-    for (size_t row = 0; row < rows; row++) {
-        if (kinds[row] < first || kinds[row] > last || ids[row] == GT_EVENT_NONE) continue;
-        runs += gt_id_begins_page(ids[row], &page);
-        count++;
+    const gt_pytorch_state *trace = l->trace;
+    int64_t ids[GT_ID_BATCH];
+    for (size_t at = begin; at < end; at += GT_ID_BATCH) {
+        size_t stop = end - at < GT_ID_BATCH ? end : at + GT_ID_BATCH;
+        gt_store_read_ints(trace->store, l->id_column, at, stop, ids);
+        for (size_t row = at; row < stop; row++) {
+            if (!is_wanted(trace->kind[row]) || ids[row - at] == GT_EVENT_NONE) continue;
+            uint32_t slot = gt_id_slot(&l->slots, ids[row - at]);
+            if (slot != GT_NO_SLOT) use(l, (uint32_t)row, slot, context);
+        }
     }
-    return gt_id_table_new(count, runs);
 }
 
-enum { MAX_CHAIN = 64 }; /* longest list of GPU events with one id that find_gpu_event searches */
-
-typedef struct lookup {
-    gt_id_table flow_starts; /* from a flow id to the last flow start with it */
-    gt_id_table flow_ends;
-    uint64_t *flow_tracks; /* by flow event: process and thread */
-    gt_id_table first_gpu; /* from an id to its first GPU row ... */
-    uint32_t *next_gpu;    /* ... and from each of its rows to the next */
-    gt_map by_track;       /* from (process and thread, id) to the last GPU row; only if long_chains */
-    bool long_chains;      /* an id has more than MAX_CHAIN GPU rows */
-} lookup;
-
-static uint64_t track_key(uint32_t process, uint32_t thread)
+static size_t ids_of_gpu_events(const void *context, size_t begin, size_t end, int64_t *ids)
 {
-    return (uint64_t)process << 32 | thread;
+    const linker *l = context;
+    size_t count = 0;
+    gt_store_read_ints(l->trace->store, l->id_column, begin, end, ids);
+    for (size_t row = begin; row < end; row++)
+        if (gt_kind_is_gpu(l->trace->kind[row]) && ids[row - begin] != GT_EVENT_NONE)
+            ids[count++] = ids[row - begin];
+    return count;
 }
 
-static uint64_t track_of(const gt_pytorch_state *trace, uint32_t row)
+/* ---- flows ---- */
+
+static void index_flow_range(void *context, size_t begin, size_t end)
 {
-    return track_key(trace->process[row], trace->thread[row]);
+    linker *l = context;
+    const gt_store *store = l->trace->flow_events;
+    int64_t flows[GT_ID_BATCH], kinds[GT_ID_BATCH];
+    for (size_t at = begin; at < end; at += GT_ID_BATCH) {
+        size_t stop = end - at < GT_ID_BATCH ? end : at + GT_ID_BATCH;
+        gt_store_read_ints(store, GT_EVENT_FLOW, at, stop, flows);
+        gt_store_read_ints(store, GT_EVENT_KIND, at, stop, kinds);
+        for (size_t i = at; i < stop; i++) {
+            if (flows[i - at] == GT_EVENT_NONE) continue;
+            uint32_t slot = gt_id_slot(&l->slots, flows[i - at]);
+            if (slot == GT_NO_SLOT) continue;
+            if (kinds[i - at] == GT_KIND_FLOW_START)
+                __atomic_store_n(&l->has_start[slot], 1, __ATOMIC_RELAXED);
+            else
+                gt_keep_greatest(&l->flow_end[slot], (uint32_t)i + 1);
+        }
+    }
+}
+
+static void aim_at(linker *l, uint32_t row, uint32_t slot, void *context)
+{
+    (void)context;
+    if (!l->flow_end[slot] || !l->has_start[slot]) return;
+    uint32_t flow = l->flow_end[slot] - 1;
+    if (l->flow_process[flow] == l->trace->process[row] && l->flow_thread[flow] == l->trace->thread[row])
+        gt_keep_greatest(&l->target[slot], row + 1);
+}
+
+static void find_targets(void *context, size_t begin, size_t end)
+{
+    each_row(context, begin, end, gt_kind_is_gpu, aim_at, NULL);
+}
+
+static void index_flows(linker *l)
+{
+    gt_pytorch_state *trace = l->trace;
+    l->flow_process = gt_store_string_ids(trace->flow_events, GT_EVENT_PROCESS);
+    l->flow_thread = gt_store_string_ids(trace->flow_events, GT_EVENT_THREAD);
+    l->has_start = gt_alloc_zero(l->slots.count, sizeof *l->has_start);
+    l->flow_end = gt_alloc_zero(l->slots.count, sizeof *l->flow_end);
+    l->target = gt_alloc_zero(l->slots.count, sizeof *l->target);
+    gt_parallel_ranges(gt_store_count(trace->flow_events), GT_ROWS_GRAIN, index_flow_range, l);
+    gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, find_targets, l);
+}
+
+/* ---- owners ---- */
+
+static bool is_launched_by_several(const linker *l, const uint8_t *kinds, size_t count)
+{
+    uint32_t first = GT_STR_NONE;
+    for (size_t i = 0; i < count; i++) {
+        if (kinds[i] != GT_KIND_FLOW_START) continue;
+        if (first != GT_STR_NONE && l->flow_process[i] != first) return true;
+        first = l->flow_process[i];
+    }
+    return false;
 }
 
 /* Notes which process launches the GPU events of which other one. In the file, each start of a flow is
  * followed by its end, even if processes use the same ids. One process needs no notes. */
-static void note_owners(gt_pytorch_state *trace, const uint8_t *kinds, const int64_t *flows,
-                        const uint32_t *processes, size_t count)
+static void note_owners(linker *l)
 {
-    gt_map starts = {0}; /* from a flow id to the process of its last start */
-    uint32_t first = GT_STR_NONE;
-    bool several = false;
-    for (size_t i = 0; i < count && !several; i++) {
-        if (kinds[i] != GT_KIND_FLOW_START) continue;
-        several = first != GT_STR_NONE && processes[i] != first;
-        first = processes[i];
-    }
-    for (size_t i = 0; i < count && several; i++) {
-        if (flows[i] == GT_EVENT_NONE) continue;
-        if (kinds[i] == GT_KIND_FLOW_START) {
-            *gt_map_put(&starts, (uint64_t)flows[i], 0) = processes[i];
-            continue;
+    gt_store *store = l->trace->flow_events;
+    size_t count = gt_store_count(store);
+    uint8_t *kinds = gt_store_small_ints(store, GT_EVENT_KIND);
+    if (is_launched_by_several(l, kinds, count)) {
+        int64_t *flows = gt_store_ints(store, GT_EVENT_FLOW);
+        gt_map starts = {0}; /* from a flow id to the process of its last start */
+        for (size_t i = 0; i < count; i++) {
+            if (flows[i] == GT_EVENT_NONE) continue;
+            if (kinds[i] == GT_KIND_FLOW_START) {
+                *gt_map_put(&starts, (uint64_t)flows[i], 0) = l->flow_process[i];
+                continue;
+            }
+            uint32_t from = gt_map_get(&starts, (uint64_t)flows[i], 0);
+            if (from != GT_MAP_NONE) gt_owners_note(&l->trace->owners, l->flow_process[i], from);
         }
-        uint32_t from = gt_map_get(&starts, (uint64_t)flows[i], 0);
-        if (from != GT_MAP_NONE) gt_owners_note(&trace->owners, processes[i], from);
+        gt_map_free(&starts);
+        gt_free(flows);
     }
-    gt_map_free(&starts);
-}
-
-static void index_flows(gt_pytorch_state *trace, lookup *l)
-{
-    size_t count = gt_store_count(trace->flow_events);
-    int64_t *flows = gt_store_ints(trace->flow_events, GT_EVENT_FLOW),
-            *wide = gt_store_ints(trace->flow_events, GT_EVENT_KIND);
-    uint32_t *processes = gt_store_string_ids(trace->flow_events, GT_EVENT_PROCESS);
-    uint32_t *threads = gt_store_string_ids(trace->flow_events, GT_EVENT_THREAD);
-    uint8_t *kinds = gt_alloc(count);
-    l->flow_tracks = gt_alloc(count * sizeof *l->flow_tracks);
-    for (size_t i = 0; i < count; i++) kinds[i] = (uint8_t)wide[i];
-    l->flow_starts = new_table(flows, kinds, count, GT_KIND_FLOW_START, GT_KIND_FLOW_START);
-    l->flow_ends = new_table(flows, kinds, count, GT_KIND_FLOW_END, GT_KIND_FLOW_END);
-    for (uint32_t i = 0; i < count; i++) {
-        l->flow_tracks[i] = track_key(processes[i], threads[i]);
-        if (flows[i] != GT_EVENT_NONE)
-            *gt_id_put(kinds[i] == GT_KIND_FLOW_START ? &l->flow_starts : &l->flow_ends, flows[i]) = i;
-    }
-    note_owners(trace, kinds, flows, processes, count);
-    gt_free(flows);
-    gt_free(wide);
-    gt_free(processes);
-    gt_free(threads);
     gt_free(kinds);
 }
 
-/* Makes a list of the GPU rows of each id. Goes backwards through the rows, so that lists are in file order.
- */
-static void index_gpu_events(const gt_pytorch_state *trace, const int64_t *ids, lookup *l)
+/* ---- graph launches ---- */
+
+static bool is_graph_launch(const linker *l, uint32_t row)
 {
-    l->first_gpu = new_table(ids, trace->kind, trace->count, GT_KIND_KERNEL, GT_KIND_MEMSET);
-    l->next_gpu = gt_alloc(trace->count * sizeof *l->next_gpu);
-    for (uint32_t row = (uint32_t)trace->count; row-- > 0;) {
-        if (!gt_kind_is_gpu(trace->kind[row]) || ids[row] == GT_EVENT_NONE) continue;
-        uint32_t *first = gt_id_put(&l->first_gpu, ids[row]);
-        l->next_gpu[row] = *first;
-        *first = row;
+    uint32_t name = l->trace->name[row];
+    return name == l->graph_names[0] || name == l->graph_names[1];
+}
+
+static void note_graph(linker *l, uint32_t row, uint32_t slot, void *context)
+{
+    (void)context;
+    if (is_graph_launch(l, row)) __atomic_store_n(&l->is_graph[slot], 1, __ATOMIC_RELAXED);
+}
+
+static void note_graphs(void *context, size_t begin, size_t end)
+{
+    each_row(context, begin, end, is_runtime, note_graph, NULL);
+}
+
+static void count_graph_event(linker *l, uint32_t row, uint32_t slot, void *context)
+{
+    (void)row, (void)context;
+    if (l->is_graph[slot]) __atomic_fetch_add(&l->graph_begin[slot + 1], 1, __ATOMIC_RELAXED);
+}
+
+static void count_graph_events(void *context, size_t begin, size_t end)
+{
+    each_row(context, begin, end, gt_kind_is_gpu, count_graph_event, NULL);
+}
+
+/* While events are placed, graph_begin[slot + 1] is where the next one of the slot goes: first where they
+ * begin, at last where they end, which is where those of the next slot begin. */
+static void place_graph_event(linker *l, uint32_t row, uint32_t slot, void *context)
+{
+    (void)context;
+    if (l->is_graph[slot])
+        l->graph_rows[__atomic_fetch_add(&l->graph_begin[slot + 1], 1, __ATOMIC_RELAXED)] = row;
+}
+
+static void place_graph_events(void *context, size_t begin, size_t end)
+{
+    each_row(context, begin, end, gt_kind_is_gpu, place_graph_event, NULL);
+}
+
+/* Puts the events of each slot, which any thread has placed, in file order. */
+static void sort_graph_events(void *context, size_t begin, size_t end)
+{
+    const linker *l = context;
+    for (size_t slot = begin; slot < end; slot++) {
+        size_t count = l->graph_begin[slot + 1] - l->graph_begin[slot];
+        if (count > 1) qsort(l->graph_rows + l->graph_begin[slot], count, sizeof *l->graph_rows, gt_by_row);
     }
 }
 
-static void index_tracks(const gt_pytorch_state *trace, const int64_t *ids, lookup *l)
+/* Lists the GPU events of the ids that graph launches have. */
+static void index_graphs(linker *l)
 {
-    for (uint32_t row = 0; row < trace->count; row++)
-        if (gt_kind_is_gpu(trace->kind[row]) && ids[row] != GT_EVENT_NONE)
-            *gt_map_put(&l->by_track, track_of(trace, row), (uint64_t)ids[row]) = row;
-    l->long_chains = true;
-}
-
-static void free_lookup(lookup *l)
-{
-    gt_id_table_free(&l->flow_starts);
-    gt_id_table_free(&l->flow_ends);
-    gt_id_table_free(&l->first_gpu);
-    gt_map_free(&l->by_track);
-    gt_free(l->flow_tracks);
-    gt_free(l->next_gpu);
-}
-
-static void link(gt_pytorch_state *trace, size_t *capacity, uint32_t runtime, uint32_t gpu)
-{
-    size_t other = *capacity, count = trace->link_count;
-    GT_PUSH(trace->link_runtime, trace->link_count, *capacity, runtime);
-    GT_PUSH(trace->link_gpu, count, other, gpu);
-    trace->parent[gpu] = runtime;
-}
-
-static bool is_graph_launch(gt_str name)
-{
-    return strcmp(name.bytes, "cudaGraphLaunch") == 0 || strcmp(name.bytes, "hipGraphLaunch") == 0;
-}
-
-/* The last GPU event with this id on a track, GT_NO_EVENT if there is none. */
-static uint32_t find_gpu_event(const gt_pytorch_state *trace, const int64_t *ids, lookup *l, int64_t id,
-                               uint64_t track)
-{
-    uint32_t found = GT_NO_EVENT, steps = 0;
-    if (!l->long_chains) {
-        for (uint32_t gpu = gt_id_get(&l->first_gpu, id); gpu != GT_NO_EVENT; gpu = l->next_gpu[gpu]) {
-            if (track_of(trace, gpu) == track) found = gpu;
-            if (++steps > MAX_CHAIN) {
-                index_tracks(trace, ids, l);
-                break;
-            }
-        }
+    static const char *const names[] = {"cudaGraphLaunch", "hipGraphLaunch"};
+    for (size_t i = 0; i < GT_LENGTH(names); i++) {
+        uint32_t name = gt_interner_find(l->trace->strings, names[i], strlen(names[i]));
+        l->graph_names[i] = name == GT_STR_NONE ? UINT32_MAX : name;
+        l->has_graphs |= name != GT_STR_NONE;
     }
-    return l->long_chains ? gt_map_get(&l->by_track, track, (uint64_t)id) : found;
+    if (!l->has_graphs) return;
+    size_t rows = l->trace->count, slots = l->slots.count;
+    l->is_graph = gt_alloc_zero(slots, sizeof *l->is_graph);
+    l->graph_begin = gt_alloc_zero(slots + 2, sizeof *l->graph_begin);
+    gt_parallel_ranges(rows, GT_ROWS_GRAIN, note_graphs, l);
+    gt_parallel_ranges(rows, GT_ROWS_GRAIN, count_graph_events, l);
+    gt_sums_before(l->graph_begin, slots + 2);
+    l->graph_rows = gt_alloc(l->graph_begin[slots + 1] * sizeof *l->graph_rows);
+    gt_parallel_ranges(rows, GT_ROWS_GRAIN, place_graph_events, l);
+    gt_parallel_ranges(slots, GT_ROWS_GRAIN, sort_graph_events, l);
 }
 
-/* The GPU event at the end of the flow with this id, GT_NO_EVENT if there is none. */
-static uint32_t follow_flow(const gt_pytorch_state *trace, const int64_t *ids, lookup *l, int64_t id)
+/* ---- links ---- */
+
+/* The GPU events that a call launches: *count of them. */
+static const uint32_t *launched_by(const linker *l, uint32_t row, uint32_t slot, uint32_t *one, size_t *count)
 {
-    uint32_t end = gt_id_get(&l->flow_ends, id);
-    if (end == GT_NO_EVENT || gt_id_get(&l->flow_starts, id) == GT_NO_EVENT) return GT_NO_EVENT;
-    return find_gpu_event(trace, ids, l, id, l->flow_tracks[end]);
+    if (l->has_graphs && is_graph_launch(l, row)) {
+        *count = l->graph_begin[slot + 1] - l->graph_begin[slot];
+        return l->graph_rows + l->graph_begin[slot];
+    }
+    *count = l->target[slot] != 0;
+    *one = l->target[slot] - 1;
+    return one;
 }
 
-/* Links all GPU events with the id to a graph launch. Graph launches with the same id share their GPU events,
- * so a broken trace could have a quadratic number of links. Above SHARED_LINKS_MAX, GPU events that already
- * have a launch get no more: returns false. */
-static bool link_graph(gt_pytorch_state *trace, lookup *l, size_t *capacity, uint32_t row, int64_t id)
+static void count_link(linker *l, uint32_t row, uint32_t slot, void *context)
 {
-    uint32_t gpu = gt_id_get(&l->first_gpu, id);
-    if (gpu != GT_NO_EVENT && trace->parent[gpu] != GT_NO_EVENT && trace->link_count > SHARED_LINKS_MAX)
-        return false;
-    for (; gpu != GT_NO_EVENT; gpu = l->next_gpu[gpu]) link(trace, capacity, row, gpu);
-    return true;
+    uint32_t one;
+    size_t count;
+    launched_by(l, row, slot, &one, &count);
+    *(size_t *)context += count;
+}
+
+static void count_links(void *context, size_t begin, size_t end)
+{
+    linker *l = context;
+    size_t links = 0;
+    each_row(l, begin, end, is_runtime, count_link, &links);
+    l->range_links[begin / GT_ROWS_GRAIN] = links;
+}
+
+/* The parent of a GPU event is the last call that launches it. */
+static void set_parent(uint32_t *parent, uint32_t call)
+{
+    uint32_t old = __atomic_load_n(parent, __ATOMIC_RELAXED);
+    while ((old == GT_NO_EVENT || old < call) &&
+           !__atomic_compare_exchange_n(parent, &old, call, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+static void write_link(linker *l, uint32_t row, uint32_t slot, void *context)
+{
+    size_t *next = context, count;
+    uint32_t one;
+    const uint32_t *gpu = launched_by(l, row, slot, &one, &count);
+    for (size_t i = 0; i < count; i++) {
+        l->trace->link_runtime[*next] = row;
+        l->trace->link_gpu[(*next)++] = gpu[i];
+        set_parent(&l->trace->parent[gpu[i]], row);
+    }
+}
+
+static void write_links(void *context, size_t begin, size_t end)
+{
+    linker *l = context;
+    size_t next = l->range_links[begin / GT_ROWS_GRAIN];
+    each_row(l, begin, end, is_runtime, write_link, &next);
+}
+
+typedef struct limited_links {
+    size_t capacity, other_capacity, not_linked;
+} limited_links;
+
+static void link_limited(linker *l, uint32_t row, uint32_t slot, void *context)
+{
+    limited_links *limit = context;
+    gt_pytorch_state *trace = l->trace;
+    size_t count;
+    uint32_t one;
+    const uint32_t *gpu = launched_by(l, row, slot, &one, &count);
+    if (is_graph_launch(l, row) && count && trace->parent[gpu[0]] != GT_NO_EVENT &&
+        trace->link_count > SHARED_LINKS_MAX) {
+        limit->not_linked++;
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t other = trace->link_count;
+        GT_PUSH(trace->link_runtime, trace->link_count, limit->capacity, row);
+        GT_PUSH(trace->link_gpu, other, limit->other_capacity, gpu[i]);
+        trace->parent[gpu[i]] = row;
+    }
+}
+
+/* Graph launches with the same id share their GPU events, so a broken trace could have a quadratic number of
+ * links. Above SHARED_LINKS_MAX, GPU events that already have a launch get no more. */
+static void link_in_order(linker *l)
+{
+    limited_links limit = {0};
+    each_row(l, 0, l->trace->count, is_runtime, link_limited, &limit);
+    if (limit.not_linked)
+        gt_warn("%zu graph launches that share an id with earlier ones are not linked (limit: %d links)",
+                limit.not_linked, SHARED_LINKS_MAX);
+}
+
+static void make_links(linker *l)
+{
+    gt_pytorch_state *trace = l->trace;
+    size_t range_count = gt_range_count(trace->count, GT_ROWS_GRAIN), sum = 0;
+    l->range_links = gt_alloc(range_count * sizeof *l->range_links);
+    gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, count_links, l);
+    for (size_t i = 0; i < range_count; i++) {
+        size_t links = l->range_links[i];
+        l->range_links[i] = sum;
+        sum += links;
+    }
+    if (sum > SHARED_LINKS_MAX) {
+        link_in_order(l);
+    } else {
+        trace->link_count = sum;
+        trace->link_runtime = gt_alloc(sum * sizeof *trace->link_runtime);
+        trace->link_gpu = gt_alloc(sum * sizeof *trace->link_gpu);
+        gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, write_links, l);
+    }
+    gt_free(l->range_links);
 }
 
 gt_pytorch_linked *gt_pytorch_link(gt_pytorch_tree *tree)
 {
     gt_pytorch_state *trace = tree->state;
     gt_free(tree);
-    int64_t *ids = link_ids(trace);
-    lookup l = {0};
-    size_t capacity = 0, not_linked = 0;
-    index_flows(trace, &l);
-    index_gpu_events(trace, ids, &l);
-    for (uint32_t row = 0; row < trace->count; row++) {
-        if (!is_runtime(trace->kind[row]) || ids[row] == GT_EVENT_NONE) continue;
-        if (is_graph_launch(gt_state_name(trace, row))) {
-            not_linked += !link_graph(trace, &l, &capacity, row, ids[row]);
-        } else {
-            uint32_t gpu = follow_flow(trace, ids, &l, ids[row]);
-            if (gpu != GT_NO_EVENT) link(trace, &capacity, row, gpu);
-        }
-    }
-    if (not_linked)
-        gt_warn("%zu graph launches that share an id with earlier ones are not linked (limit: %d links)",
-                not_linked, SHARED_LINKS_MAX);
-    free_lookup(&l);
-    gt_free(ids);
+    linker l = {.trace = trace, .id_column = find_id_column(trace)};
+    l.slots = gt_id_slots_new(trace->count, ids_of_gpu_events, &l);
+    index_flows(&l);
+    note_owners(&l);
+    gt_free(l.flow_process);
+    gt_free(l.flow_thread);
+    gt_free(l.has_start);
+    gt_free(l.flow_end);
     gt_store_free(trace->flow_events);
     trace->flow_events = NULL;
+    index_graphs(&l);
+    make_links(&l);
+    gt_free(l.target);
+    gt_free(l.is_graph);
+    gt_free(l.graph_begin);
+    gt_free(l.graph_rows);
+    gt_id_slots_free(&l.slots);
     gt_state_publish(trace);
     gt_pytorch_linked *linked = gt_alloc(sizeof *linked);
     linked->state = trace;

@@ -1,0 +1,107 @@
+/* Slots of ids: each id has its own, whether ids are close together, in ranges far apart or scattered. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "base/team.h"
+#include "trace/id_slots.h"
+
+enum { IDS = 5000 };
+
+static int64_t id_in_one_range(size_t i)
+{
+    return 5559548 + 3 * (int64_t)i;
+}
+
+/* Several ranges of ids, as in merged traces; also negative ones. Neighbouring items are in other ranges. */
+static int64_t id_in_ranges(size_t i)
+{
+    return (int64_t)(i % 5) * INT64_C(1000000000007) - 77 + (int64_t)(i / 5);
+}
+
+static int64_t id_scattered(size_t i)
+{
+    return (int64_t)((uint64_t)i * UINT64_C(0x9E3779B97F4A7C15));
+}
+
+typedef struct id_source {
+    int64_t (*id)(size_t item);
+    gt_id_slots slots;
+} id_source;
+
+/* Every third item has no id. */
+static size_t ids_of(const void *context, size_t begin, size_t end, int64_t *ids)
+{
+    size_t count = 0;
+    assert_in_range(end - begin, 1, GT_ID_BATCH);
+    for (size_t i = begin; i < end; i++)
+        if (i % 3) ids[count++] = ((const id_source *)context)->id(i);
+    return count;
+}
+
+static void find_slots(void *context)
+{
+    id_source *source = context;
+    source->slots = gt_id_slots_new(IDS, ids_of, source);
+}
+
+static void expect_slots(int64_t (*id)(size_t), unsigned page_bits, size_t most)
+{
+    static const unsigned threads[] = {1, 2, 3, 8, 16};
+    uint32_t *first = gt_alloc(IDS * sizeof *first);
+    for (size_t t = 0; t < GT_LENGTH(threads); t++) {
+        id_source source = {.id = id};
+        gt_team_run(threads[t], find_slots, &source);
+        assert_int_equal(source.slots.page_bits, page_bits);
+        assert_true(source.slots.count <= most);
+        uint8_t *used = gt_alloc_zero(source.slots.count, 1);
+        for (size_t i = 0; i < IDS; i++) {
+            if (i % 3 == 0) continue;
+            uint32_t slot = gt_id_slot(&source.slots, id(i));
+            assert_true(slot < source.slots.count);
+            assert_false(used[slot]);
+            used[slot] = 1;
+            if (t == 0) first[i] = slot;
+            assert_int_equal(slot, first[i]); /* on any number of threads */
+        }
+        for (size_t i = 10 * IDS; i < 10 * IDS + 100; i++)
+            assert_int_equal(gt_id_slot(&source.slots, id(i)), GT_NO_SLOT);
+        gt_free(used);
+        gt_id_slots_free(&source.slots);
+    }
+    gt_free(first);
+}
+
+static void close_ids_share_pages(void **unused)
+{
+    (void)unused;
+    expect_slots(id_in_one_range, GT_ID_PAGE_BITS, 3 * IDS + 2 * GT_ID_PAGE);
+    expect_slots(id_in_ranges, GT_ID_PAGE_BITS, IDS + 10 * GT_ID_PAGE);
+}
+
+static void scattered_ids_have_pages_of_their_own(void **unused)
+{
+    (void)unused;
+    expect_slots(id_scattered, 0, IDS); /* 64 slots each would waste memory */
+}
+
+static void no_ids_have_no_slots(void **unused)
+{
+    (void)unused;
+    gt_id_slots slots = gt_id_slots_new(0, ids_of, NULL);
+    assert_int_equal(slots.count, 0);
+    assert_int_equal(gt_id_slot(&slots, 0), GT_NO_SLOT);
+    gt_id_slots_free(&slots);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(close_ids_share_pages),
+        cmocka_unit_test(scattered_ids_have_pages_of_their_own),
+        cmocka_unit_test(no_ids_have_no_slots),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
