@@ -6,6 +6,7 @@
 #include "compat/python_literal.h"
 
 #include "base/memory.h"
+#include "base/team.h"
 #include "compat/python_repr.h"
 #include "json/string.h"
 
@@ -219,6 +220,77 @@ uint32_t gt_python_literals_of(gt_python_literals *l, uint32_t json)
     if (json >= l->count) return convert(l, json);
     if (l->known[json] == GT_STR_NONE) l->known[json] = convert(l, json);
     return l->known[json];
+}
+
+#ifndef GT_LITERALS_GRAIN
+#define GT_LITERALS_GRAIN 8192 /* ids that one thread looks at */
+#define GT_LITERALS_TEXTS 512  /* texts that one thread converts */
+#endif
+
+typedef struct converting {
+    gt_python_literals *literals;
+    uint32_t *ids;
+    uint8_t *wanted;   /* by id: 1 if it must be converted */
+    uint32_t *new_ids; /* those */
+    size_t new_count;
+    gt_buffer *texts; /* by range of new_ids: their literals, one after the other */
+    size_t *ends;     /* by index of new_ids: the end of its literal */
+} converting;
+
+static void mark_new(void *context, size_t begin, size_t end)
+{
+    const converting *c = context;
+    for (size_t i = begin; i < end; i++)
+        if (c->ids[i] != GT_STR_NONE && c->literals->known[c->ids[i]] == GT_STR_NONE)
+            __atomic_store_n(&c->wanted[c->ids[i]], 1, __ATOMIC_RELAXED);
+}
+
+static void convert_texts(void *context, size_t begin, size_t end)
+{
+    const converting *c = context;
+    gt_buffer *texts = &c->texts[begin / GT_LITERALS_TEXTS];
+    for (size_t i = begin; i < end; i++) {
+        gt_python_add_json(texts, gt_interner_get(c->literals->strings, c->new_ids[i]), c->literals->form);
+        c->ends[i] = texts->len;
+    }
+}
+
+static void replace_ids(void *context, size_t begin, size_t end)
+{
+    const converting *c = context;
+    for (size_t i = begin; i < end; i++) c->ids[i] = c->literals->known[c->ids[i]];
+}
+
+/* Threads convert ranges of the new texts, which are then interned in order. */
+static void convert_new(converting *c)
+{
+    gt_python_literals *l = c->literals;
+    size_t ranges = gt_range_count(c->new_count, GT_LITERALS_TEXTS);
+    c->texts = gt_alloc_zero(ranges, sizeof *c->texts);
+    c->ends = gt_alloc(c->new_count * sizeof *c->ends);
+    gt_parallel_ranges(c->new_count, GT_LITERALS_TEXTS, convert_texts, c);
+    for (size_t i = 0; i < c->new_count; i++) {
+        const char *texts = c->texts[i / GT_LITERALS_TEXTS].bytes;
+        size_t begin = i % GT_LITERALS_TEXTS ? c->ends[i - 1] : 0;
+        l->known[c->new_ids[i]] = gt_interner_add(l->strings, texts ? texts + begin : "", c->ends[i] - begin);
+    }
+    for (size_t r = 0; r < ranges; r++) gt_buffer_free(&c->texts[r]);
+    gt_free(c->texts);
+    gt_free(c->ends);
+}
+
+void gt_python_literals_convert(gt_python_literals *l, uint32_t *ids, size_t count)
+{
+    converting c = {.literals = l, .ids = ids, .wanted = gt_alloc_zero(l->count, 1)};
+    gt_parallel_ranges(count, GT_LITERALS_GRAIN, mark_new, &c);
+    for (size_t id = 0; id < l->count; id++) c.new_count += c.wanted[id];
+    c.new_ids = gt_alloc(c.new_count * sizeof *c.new_ids);
+    for (uint32_t id = 0, at = 0; id < l->count; id++)
+        if (c.wanted[id]) c.new_ids[at++] = id;
+    convert_new(&c);
+    gt_parallel_ranges(count, GT_LITERALS_GRAIN, replace_ids, &c);
+    gt_free(c.new_ids);
+    gt_free(c.wanted);
 }
 
 void gt_python_literals_free(gt_python_literals *l)

@@ -271,6 +271,13 @@ void gt_values_free(gt_values *values)
     gt_free(values);
 }
 
+void gt_values_forget(gt_values *values)
+{
+    gt_free(values->known);
+    values->known = NULL;
+    values->count = 0;
+}
+
 const gt_value *gt_values_get(gt_values *values, uint32_t text)
 {
     if (text == GT_STR_NONE) return &gt_value_missing;

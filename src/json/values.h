@@ -64,5 +64,7 @@ gt_values *gt_values_new(const gt_interner *strings);
 void gt_values_free(gt_values *values);
 /* MISSING for GT_STR_NONE, and for texts of more than 16 MiB, whose values would need a gigabyte. */
 const gt_value *gt_values_get(gt_values *values, uint32_t text);
+/* Forgets which texts were parsed, which takes memory for every string of the interner. The values stay. */
+void gt_values_forget(gt_values *values);
 
 #endif

@@ -6,6 +6,8 @@
 #include "model/model.h"
 
 #include "base/map.h"
+#include "base/memory.h"
+#include "base/team.h"
 #include "compat/python_repr.h"
 #include "model/family.h"
 #include "trace/events.h"
@@ -23,7 +25,10 @@ struct gt_models {
     gt_values *values;
     gt_arena arena;
     const gt_model **by_name; /* by string id; NULL: not looked up yet; &no_model: none */
-    size_t name_count;
+    size_t name_count;        /* strings when this was created; models of later ones are not cached */
+    gt_models **helpers;      /* that evaluate for this one; they share by_name */
+    size_t helper_count, helper_capacity;
+    bool is_helper;
     gt_map trie;
     gt_model_result **results; /* by node */
     size_t node_count, node_capacity;
@@ -41,6 +46,8 @@ gt_models *gt_models_new(const gt_interner *strings)
     gt_models *models = gt_alloc_zero(1, sizeof *models);
     models->strings = strings;
     models->values = gt_values_new(strings);
+    models->name_count = gt_interner_count(strings);
+    models->by_name = gt_alloc_zero(models->name_count, sizeof *models->by_name);
     GT_PUSH(models->results, models->node_count, models->node_capacity, NULL); /* the root of the trie */
     return models;
 }
@@ -52,7 +59,9 @@ void gt_models_free(gt_models *models)
     gt_arena_free(&models->arena);
     gt_map_free(&models->trie);
     gt_map_free(&models->sequences);
-    gt_free(models->by_name);
+    if (!models->is_helper) gt_free(models->by_name);
+    for (size_t i = 0; i < models->helper_count; i++) gt_models_free(models->helpers[i]);
+    gt_free(models->helpers);
     gt_free(models->results);
     gt_free(models->remembered);
     gt_free(models);
@@ -69,26 +78,35 @@ uint32_t gt_models_reserve(gt_models *models, uint32_t count)
     return models->result_count - count;
 }
 
+uint32_t gt_models_result_count(const gt_models *models)
+{
+    return models->result_count;
+}
+
 /* ---- the model of an op ---- */
 
-static const gt_model *model_of_name(gt_models *models, uint32_t name)
+static const gt_model *look_up(gt_str name)
 {
-    if (name >= models->name_count) {
-        size_t count = gt_interner_count(models->strings);
-        models->by_name = gt_realloc(models->by_name, count * sizeof *models->by_name);
-        memset(models->by_name + models->name_count, 0,
-               (count - models->name_count) * sizeof *models->by_name);
-        models->name_count = count;
-    }
-    const gt_model **model = &models->by_name[name]; /* cached */
-    if (!*model) {
-        gt_str text = gt_interner_get(models->strings, name);
-        const gt_model *known = gt_op_find(text);
-        *model = known && known->evaluate              ? known
-                 : !known && gt_triton_is_kernel(text) ? &gt_triton_model
-                                                       : &no_model;
-    }
-    return *model;
+    const gt_model *known = gt_op_find(name);
+    if (known) return known->evaluate ? known : &no_model;
+    return gt_triton_is_kernel(name) ? &gt_triton_model : &no_model;
+}
+
+/* Threads that ask for a new name at the same time store the same. */
+static const gt_model *model_of_name(const gt_models *models, uint32_t name)
+{
+    gt_str text = gt_interner_get(models->strings, name);
+    if (name >= models->name_count) return look_up(text);
+    const gt_model **cached = &models->by_name[name], *model = __atomic_load_n(cached, __ATOMIC_RELAXED);
+    if (!model) __atomic_store_n(cached, model = look_up(text), __ATOMIC_RELAXED);
+    return model;
+}
+
+bool gt_model_name_decides(const gt_models *models, uint32_t name, const gt_model **model)
+{
+    *model = model_of_name(models, name);
+    if (*model == &no_model) *model = NULL;
+    return *model != &gt_triton_model;
 }
 
 const gt_model *gt_model_find(gt_models *models, const gt_model_event *event)
@@ -161,25 +179,31 @@ static void write_compute_spec(const gt_reader *r, char spec[GT_COMPUTE_SPEC_MAX
     memcpy(spec + unit_len + 1, r->precision, precision_len + 1);
 }
 
-static gt_model_result *save_result(gt_models *models, const gt_reader *r)
+/* A result with an id, to be filled. */
+static gt_model_result *new_result(gt_models *models)
 {
     gt_model_result *result = gt_arena_alloc(&models->arena, sizeof *result);
+    result->id = models->result_count++;
+    return result;
+}
+
+static void fill_result(gt_models *models, const gt_reader *r, gt_model_result *result)
+{
     *result = (gt_model_result){.outcome = r->outcome,
                                 .lacks_arguments = r->lacks_arguments,
                                 .misfits = r->misfits,
-                                .id = models->result_count++};
-    if (r->outcome != GT_MODEL_VALUE) return result;
+                                .id = result->id};
+    if (r->outcome != GT_MODEL_VALUE) return;
     result->flops = r->flops;
     result->bytes = r->bytes;
     write_compute_spec(r, result->compute_spec);
     size_t size = r->parameter_count * sizeof *r->parameters;
     result->parameters = memcpy(gt_arena_alloc(&models->arena, size), r->parameters, size);
     result->parameter_count = r->parameter_count;
-    return result;
 }
 
 static gt_model_result *evaluate(gt_models *models, const gt_model *model, const gt_model_event *event,
-                                 bool backward)
+                                 bool backward, gt_model_result *result)
 {
     gt_reader r = {.event = event,
                    .name = gt_interner_get(models->strings, event->name),
@@ -198,7 +222,8 @@ static gt_model_result *evaluate(gt_models *models, const gt_model *model, const
     else
         model->evaluate(&r, model->variant);
     gt_require(&r, isfinite(r.flops) && r.flops >= 0 && !isinf(r.bytes) && !(r.bytes < 0));
-    return save_result(models, &r);
+    fill_result(models, &r, result);
+    return result;
 }
 
 /* ---- the cache ---- */
@@ -232,13 +257,73 @@ static uint32_t node_of(gt_models *models, const gt_model *model, const gt_model
 const gt_model_result *gt_model_evaluate(gt_models *models, const gt_model *model,
                                          const gt_model_event *event, bool backward)
 {
-    if (model->uses & GT_USES_SEQUENCE) return evaluate(models, model, event, backward);
+    if (model->uses & GT_USES_SEQUENCE) return evaluate(models, model, event, backward, new_result(models));
     uint32_t node = node_of(models, model, event, backward);
-    if (!models->results[node]) {
-        gt_model_result *result = evaluate(models, model, event, backward);
-        models->results[node] = result;
-    }
+    if (!models->results[node])
+        models->results[node] = evaluate(models, model, event, backward, new_result(models));
     return models->results[node];
+}
+
+/* ---- many events ---- */
+
+enum { MIN_EVALUATIONS = 64, MOST_HELPERS = 64 };
+
+gt_models *gt_models_new_helper(gt_models *models)
+{
+    gt_models *helper = gt_alloc_zero(1, sizeof *helper);
+    helper->strings = models->strings;
+    helper->values = gt_values_new(models->strings);
+    helper->by_name = models->by_name;
+    helper->name_count = models->name_count;
+    helper->exact = models->exact;
+    helper->is_helper = true;
+    return helper;
+}
+
+typedef struct evaluation {
+    gt_model_result *result; /* to be filled */
+    const gt_model_call *call;
+} evaluation;
+
+typedef struct evaluating {
+    gt_models *models;
+    evaluation *items;
+    gt_models **helpers; /* by range */
+    size_t grain;
+} evaluating;
+
+static void evaluate_range(void *context, size_t begin, size_t end)
+{
+    evaluating *e = context;
+    gt_models *helper = gt_models_new_helper(e->models);
+    for (size_t i = begin; i < end; i++) {
+        const gt_model_call *call = e->items[i].call;
+        evaluate(helper, call->model, &call->event, call->backward, e->items[i].result);
+    }
+    gt_values_forget(helper->values);
+    e->helpers[begin / e->grain] = helper;
+}
+
+void gt_model_evaluate_many(gt_models *models, gt_model_call *calls, size_t count)
+{
+    evaluating e = {.models = models, .items = gt_alloc(count * sizeof *e.items)};
+    size_t new_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t node = node_of(models, calls[i].model, &calls[i].event, calls[i].backward);
+        if (!models->results[node]) {
+            models->results[node] = new_result(models);
+            e.items[new_count++] = (evaluation){models->results[node], &calls[i]};
+        }
+        calls[i].result = models->results[node];
+    }
+    e.grain = new_count / MOST_HELPERS + 1 < MIN_EVALUATIONS ? MIN_EVALUATIONS : new_count / MOST_HELPERS + 1;
+    size_t ranges = gt_range_count(new_count, e.grain);
+    models->helpers = gt_grow(models->helpers, &models->helper_capacity, models->helper_count + ranges,
+                              sizeof *models->helpers);
+    e.helpers = models->helpers + models->helper_count;
+    gt_parallel_ranges(new_count, e.grain, evaluate_range, &e);
+    models->helper_count += ranges;
+    gt_free(e.items);
 }
 
 /* ---- parameters ---- */

@@ -78,7 +78,8 @@ typedef struct gt_model {
 
 /* What a model reads in addition to the arguments. */
 enum {
-    GT_USES_KERNELS = 1,   /* the names of the op's kernels */
+    GT_USES_KERNELS = 1,   /* the names of the op's kernels: the first, and the first that gt_gemm_transpose
+                              understands; others need not be given */
     GT_USES_SEQUENCE = 2,  /* the Sequence number, and the arguments of earlier ops with the same number */
     GT_USES_EXTENSION = 4, /* a model of an extension, evaluated elsewhere (analysis/pytorch/extension.h) */
 };
@@ -144,8 +145,27 @@ const gt_model *gt_model_find(gt_models *models, const gt_model_event *event);
 const gt_model_result *gt_model_evaluate(gt_models *models, const gt_model *model,
                                          const gt_model_event *event, bool backward);
 
+/* The same for many events at once, on all threads. The models must not use GT_USES_SEQUENCE or
+ * GT_USES_EXTENSION. */
+typedef struct gt_model_call {
+    const gt_model *model;
+    gt_model_event event;
+    bool backward;
+    const gt_model_result *result; /* set by gt_model_evaluate_many */
+} gt_model_call;
+void gt_model_evaluate_many(gt_models *models, gt_model_call *calls, size_t count);
+
+/* Finds the model of an op by its name alone. Returns whether that is enough: if not, gt_model_find must look
+ * at the arguments as well. Unlike other functions, this may be called by several threads. */
+bool gt_model_name_decides(const gt_models *models, uint32_t name, const gt_model **model);
+/* For a thread of its own: finds the same models. To be freed before `models`. */
+gt_models *gt_models_new_helper(gt_models *models);
+
 /* Reserves `count` values of gt_model_result.id for results made elsewhere; returns the first. */
 uint32_t gt_models_reserve(gt_models *models, uint32_t count);
+
+/* One more than the highest gt_model_result.id so far. */
+uint32_t gt_models_result_count(const gt_models *models);
 
 /* A parameter by name; MISSING if the result has none of that name. */
 const gt_value *gt_model_parameter(const gt_model_result *result, const char *name);

@@ -184,7 +184,7 @@ static void add_op_sheets(gt_ops *ops, const gt_overlaps *overlaps, const gt_pyt
 }
 
 /* Compares the trace with a second one: adds columns to the unified sheet, and the sheet diff_stats. */
-static bool add_comparison(const gt_linked_view *trace, const gt_unified *unified, gt_table *summary,
+static bool add_comparison(const gt_linked_view *trace, gt_unified *unified, gt_table *summary,
                            const gt_pytorch_options *options, gt_table_list *tables, gt_error *error)
 {
     const char *debug = getenv("TRACELENS_DEBUG");

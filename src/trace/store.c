@@ -658,6 +658,45 @@ void gt_store_get(const gt_store *store, size_t row, gt_store_cell *cells)
     }
 }
 
+/* ---- some events ---- */
+
+/* The segment of a row; most rows are in the segment of the row before. */
+static const segment *segment_near(const gt_store *store, size_t row, const segment *before)
+{
+    bool inside = before && row >= before->first_row && row - before->first_row < before->rows;
+    return inside ? before : segment_of(store, row);
+}
+
+static int64_t cell_at(const segment *s, size_t column, size_t row)
+{
+    packed one = s->columns[column];
+    int64_t cell;
+    one.start += (uint32_t)((row - s->first_row) * one.width);
+    unpack(&one, s->data, 1, &cell);
+    return cell;
+}
+
+void gt_store_ints_at(const gt_store *store, size_t column, const uint32_t *rows, size_t count,
+                      int64_t *values)
+{
+    const segment *s = NULL;
+    for (size_t i = 0; i < count; i++) {
+        s = segment_near(store, rows[i], s);
+        values[i] = cell_at(s, column, rows[i]);
+    }
+}
+
+void gt_store_string_ids_at(const gt_store *store, size_t column, const uint32_t *rows, size_t count,
+                            uint32_t *values)
+{
+    const segment *s = NULL;
+    for (size_t i = 0; i < count; i++) {
+        s = segment_near(store, rows[i], s);
+        int64_t cell = cell_at(s, column, rows[i]);
+        values[i] = s->string_ids ? s->string_ids[cell] : (uint32_t)cell;
+    }
+}
+
 void gt_store_writer_sort(gt_store_writer *w, const double *keys)
 {
     gt_store *held = gt_store_new(w->columns, w->column_count, w->strings);

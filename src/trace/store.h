@@ -91,6 +91,12 @@ int64_t *gt_store_ints(const gt_store *store, size_t column);
 uint8_t *gt_store_small_ints(const gt_store *store, size_t column); /* of values below 256 */
 uint32_t *gt_store_string_ids(const gt_store *store, size_t column);
 double *gt_store_times(const gt_store *store, size_t column);
+/* The cells of some rows of a column: values[i] is that of rows[i]. Several threads may call these. Rows that
+ * ascend are found faster. */
+void gt_store_ints_at(const gt_store *store, size_t column, const uint32_t *rows, size_t count,
+                      int64_t *values);
+void gt_store_string_ids_at(const gt_store *store, size_t column, const uint32_t *rows, size_t count,
+                            uint32_t *values);
 /* The position of each event among all events of the file, skipped ones included, from 0; the caller frees
  * it. */
 uint32_t *gt_store_row_order(const gt_store *store);

@@ -359,7 +359,7 @@ static void add_op(finder *f, uint32_t row)
     GT_PUSH(f->non_copy_us, count, f->non_copy_capacity, non_copy_time(f));
     gt_op_rows_push(&f->rows, (gt_op_row){row, p->trace->name[row], p->trace->uid[row], metrics});
     for (size_t i = 0; i < p->kernels.count; i++)
-        gt_kernel_lists_push(&f->rows.kernels, gt_perf_detail(p, p->kernels.items[i]));
+        gt_kernel_lists_push(&f->rows.kernels, gt_kernel_detail_of(&p->trace->events, p->kernels.items[i]));
     gt_kernel_lists_close(&f->rows.kernels);
 }
 
@@ -377,10 +377,12 @@ static void add_non_copy_columns(gt_table *table, const finder *f)
 
 static void add_json(gt_table *table, const finder *f)
 {
-    for (size_t a = 0; a < GT_BATCH_ARGUMENTS; a++) {
-        size_t column = gt_table_add_zeroed(table, json_columns[a], GT_TYPE_STRING);
-        for (size_t i = 0; i < f->rows.count; i++)
-            table->columns[column].texts[i] = f->perf->arguments[json_arguments[a]][f->rows.items[i].row];
+    uint32_t *cells[GT_BATCH_ARGUMENTS], ids[GT_PERF_ARGUMENTS];
+    for (size_t a = 0; a < GT_BATCH_ARGUMENTS; a++)
+        cells[a] = gt_table_add_array(table, json_columns[a], GT_TYPE_STRING)->texts;
+    for (size_t i = 0; i < f->rows.count; i++) {
+        gt_perf_arguments(f->perf, &f->rows.items[i].row, 1, ids);
+        for (size_t a = 0; a < GT_BATCH_ARGUMENTS; a++) cells[a][i] = ids[json_arguments[a]];
     }
 }
 
@@ -422,10 +424,12 @@ void gt_batch_ops_of_rank(gt_perf *perf, gt_batch_ops ops[GT_BATCH_GROUPS])
     uint8_t *group_of_name = gt_alloc(names), unknown = UINT8_MAX;
     memset(group_of_name, unknown, names);
     for (uint32_t row = 0; row < trace->count; row++) {
-        if (perf->arguments[GT_PERF_DIMS][row] == GT_STR_NONE) continue;
         uint8_t *group = &group_of_name[trace->name[row]];
         if (*group == unknown) *group = (uint8_t)group_of(gt_event_name(&trace->events, row));
         if (*group == GT_BATCH_GROUPS) continue;
+        uint32_t arguments[GT_PERF_ARGUMENTS];
+        gt_perf_arguments(perf, &row, 1, arguments);
+        if (arguments[GT_PERF_DIMS] == GT_STR_NONE) continue;
         GT_PUSH(rows[*group].items, rows[*group].count, rows[*group].capacity, row);
     }
     gt_free(group_of_name);
@@ -518,8 +522,8 @@ gt_table *gt_batch_ops_sheet(gt_batch_ops *ops, gt_batch_group group, gt_table *
     gt_table *sheet = gt_op_groups_measure(&alike, measures, GT_LENGTH(measures));
     gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
     const gt_op_groups_observe watch = {.plain = true};
-    gt_op_groups_describe(&alike, sheet, &ops->kernels, GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS,
-                          GT_COL_TRUNC_KERNEL_DETAILS, &watch);
+    gt_op_groups_describe(&alike, sheet, &(gt_kernel_source){.lists = &ops->kernels},
+                          GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS, GT_COL_TRUNC_KERNEL_DETAILS, &watch);
     gt_op_groups_free(&alike);
     gt_free(keys);
     if (arguments) {

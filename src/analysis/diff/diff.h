@@ -175,6 +175,6 @@ gt_table *gt_diff_differences(const gt_diff_stats *stats);
  *
  * A row without a common call has empty cells; if no row has one, nothing is added. `stats` must have the
  * rows of both traces. */
-void gt_diff_add_columns(gt_table *sheet, const gt_unified *unified, const gt_diff_stats *stats);
+void gt_diff_add_columns(gt_table *sheet, gt_unified *unified, const gt_diff_stats *stats);
 
 #endif

@@ -198,7 +198,7 @@ static uint32_t key_of(const gt_table *table, size_t row, gt_interner *interned)
 }
 
 /* From a GPU event to the row of the sheet that counts it. */
-static gt_map rows_of_kernels(const gt_table *sheet, const gt_unified *unified)
+static gt_map rows_of_kernels(const gt_table *sheet, gt_unified *unified)
 {
     gt_unified_ops ops = gt_unified_ops_of(unified);
     gt_interner *interned = gt_interner_new();
@@ -315,7 +315,7 @@ static void fill_row(gt_table *sheet, size_t first, size_t row, collected *c)
     gt_table_set_float(sheet, first + SECOND_US, row, c->second_us);
 }
 
-void gt_diff_add_columns(gt_table *sheet, const gt_unified *unified, const gt_diff_stats *stats)
+void gt_diff_add_columns(gt_table *sheet, gt_unified *unified, const gt_diff_stats *stats)
 {
     if (!stats->table->row_count) return;
     gt_map row_of_kernel = rows_of_kernels(sheet, unified);

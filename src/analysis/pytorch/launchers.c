@@ -3,12 +3,17 @@
 #include "analysis/pytorch/launchers.h"
 
 #include "base/memory.h"
+#include "base/team.h"
 #include "trace/pytorch/calls.h"
-#include "trace/pytorch/pytorch.h"
+#include "trace/pytorch/gpu_ranges.h"
 #include "trace/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#ifndef GT_LAUNCHERS_GRAIN
+#define GT_LAUNCHERS_GRAIN 2048 /* launchers that one thread measures */
+#endif
 
 uint32_t gt_launcher_of(const gt_linked_view *trace, uint32_t gpu_row)
 {
@@ -97,24 +102,38 @@ static void sort_launchers(const gt_linked_view *trace, gt_launchers *l)
 
 /* ---- times ---- */
 
+typedef struct measuring {
+    const gt_linked_view *trace;
+    gt_launchers *launchers;
+    const gt_busy *below; /* by launcher */
+} measuring;
+
+static void measure_range(void *context, size_t begin, size_t end)
+{
+    const measuring *m = context;
+    gt_intervals spare = {0};
+    for (size_t i = begin; i < end; i++) {
+        gt_launcher *item = &m->launchers->items[i];
+        gt_busy direct =
+            gt_busy_time(&m->trace->events, m->launchers->kernels + item->first, item->count, &spare);
+        item->direct_us = direct.us;
+        item->direct_integral = direct.integral;
+        item->subtree_us = m->below[i].us;
+        item->subtree_integral = m->below[i].integral;
+    }
+    gt_intervals_free(&spare);
+}
+
 static void measure(const gt_linked_view *trace, gt_launchers *l)
 {
     gt_calls *calls = gt_calls_new(trace);
-    gt_intervals spare = {0};
-    gt_row_list below = {0};
-    for (size_t i = 0; i < l->count; i++) {
-        gt_launcher *item = &l->items[i];
-        gt_busy direct = gt_busy_time(&trace->events, l->kernels + item->first, item->count, &spare);
-        below.count = 0;
-        gt_calls_add_gpu_events(calls, item->row, &below);
-        gt_busy subtree = gt_busy_time(&trace->events, below.items, below.count, &spare);
-        item->direct_us = direct.us;
-        item->direct_integral = direct.integral;
-        item->subtree_us = subtree.us;
-        item->subtree_integral = subtree.integral;
-    }
-    gt_intervals_free(&spare);
-    gt_free(below.items);
+    uint32_t *rows = gt_alloc(l->count * sizeof *rows);
+    gt_busy *below = gt_alloc(l->count * sizeof *below);
+    for (size_t i = 0; i < l->count; i++) rows[i] = l->items[i].row;
+    gt_busy_below(calls, rows, l->count, below);
+    gt_parallel_ranges(l->count, GT_LAUNCHERS_GRAIN, measure_range, &(measuring){trace, l, below});
+    gt_free(rows);
+    gt_free(below);
     gt_calls_free(calls);
 }
 

@@ -2,9 +2,11 @@
 #include "analysis/pytorch/op_category.h"
 
 #include "base/memory.h"
+#include "base/team.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Prefixes of op names that are categories themselves. */
 static const char *const prefixes[] = {"triton", "record_param_comms"};
@@ -87,6 +89,83 @@ uint32_t gt_op_categories_of(gt_op_categories *c, uint32_t name, uint32_t first_
 {
     uint32_t category = ask(c, c->of_name, find_by_name, name);
     return category != BY_KERNEL ? category : ask(c, c->of_kernel, find_by_kernel, first_kernel);
+}
+
+/* ---- many ops ---- */
+
+#ifndef GT_CATEGORIES_GRAIN
+#define GT_CATEGORIES_GRAIN 4096 /* ops that one thread looks at */
+#endif
+
+/* Threads mark the texts whose categories are not known yet; then these are computed in the order of their
+ * ids, because that interns strings. */
+typedef struct asking {
+    gt_op_categories *categories;
+    const uint32_t *names, *first_kernels;
+    uint32_t *found;
+    uint8_t *wanted; /* by string id */
+    uint8_t later;   /* 1: some text is not cached */
+} asking;
+
+static void want(asking *a, const uint32_t *known, uint32_t text)
+{
+    if (text >= a->categories->count)
+        __atomic_store_n(&a->later, 1, __ATOMIC_RELAXED);
+    else if (known[text] == GT_STR_NONE)
+        __atomic_store_n(&a->wanted[text], 1, __ATOMIC_RELAXED);
+}
+
+static void want_names(void *context, size_t begin, size_t end)
+{
+    asking *a = context;
+    for (size_t i = begin; i < end; i++) want(a, a->categories->of_name, a->names[i]);
+}
+
+static bool kernel_decides(const asking *a, size_t i)
+{
+    const gt_op_categories *c = a->categories;
+    return a->names[i] < c->count && c->of_name[a->names[i]] == BY_KERNEL;
+}
+
+static void want_kernels(void *context, size_t begin, size_t end)
+{
+    asking *a = context;
+    for (size_t i = begin; i < end; i++)
+        if (kernel_decides(a, i)) want(a, a->categories->of_kernel, a->first_kernels[i]);
+}
+
+static void find_wanted(asking *a, uint32_t *known, uint32_t (*find)(gt_op_categories *, uint32_t))
+{
+    for (uint32_t text = 0; text < a->categories->count; text++)
+        if (a->wanted[text]) known[text] = find(a->categories, text);
+    memset(a->wanted, 0, a->categories->count);
+}
+
+static void fill_categories(void *context, size_t begin, size_t end)
+{
+    const asking *a = context;
+    const gt_op_categories *c = a->categories;
+    for (size_t i = begin; i < end; i++) {
+        uint32_t name = a->names[i], kernel = a->first_kernels[i];
+        if (!kernel_decides(a, i))
+            a->found[i] = name < c->count ? c->of_name[name] : GT_STR_NONE;
+        else
+            a->found[i] = kernel < c->count ? c->of_kernel[kernel] : GT_STR_NONE;
+    }
+}
+
+void gt_op_categories_of_all(gt_op_categories *c, const uint32_t *names, const uint32_t *first_kernels,
+                             size_t count, uint32_t *found)
+{
+    asking a = {c, names, first_kernels, found, gt_alloc_zero(c->count, 1), 0};
+    gt_parallel_ranges(count, GT_CATEGORIES_GRAIN, want_names, &a);
+    find_wanted(&a, c->of_name, find_by_name);
+    gt_parallel_ranges(count, GT_CATEGORIES_GRAIN, want_kernels, &a);
+    find_wanted(&a, c->of_kernel, find_by_kernel);
+    gt_parallel_ranges(count, GT_CATEGORIES_GRAIN, fill_categories, &a);
+    for (size_t i = 0; a.later && i < count; i++)
+        if (found[i] == GT_STR_NONE) found[i] = gt_op_categories_of(c, names[i], first_kernels[i]);
+    gt_free(a.wanted);
 }
 
 void gt_op_categories_free(gt_op_categories *c)

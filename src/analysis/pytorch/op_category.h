@@ -19,6 +19,9 @@ typedef struct gt_op_categories gt_op_categories;
 /* Borrows its arguments; `extension` may be NULL. */
 gt_op_categories *gt_op_categories_new(gt_interner *strings, const gt_extension *extension);
 uint32_t gt_op_categories_of(gt_op_categories *categories, uint32_t name, uint32_t first_kernel);
+/* The same for many ops, on all threads: found[i] is the category of names[i] with first_kernels[i]. */
+void gt_op_categories_of_all(gt_op_categories *categories, const uint32_t *names,
+                             const uint32_t *first_kernels, size_t count, uint32_t *found);
 void gt_op_categories_free(gt_op_categories *categories);
 
 #endif

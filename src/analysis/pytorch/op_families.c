@@ -14,8 +14,8 @@
 
 #include "analysis/pytorch/op_rows.h"
 #include "base/log.h"
-#include "base/map.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "compat/python_repr.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -24,6 +24,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifndef GT_FAMILY_GRAIN
+#define GT_FAMILY_GRAIN 16384 /* rows that one thread looks at */
+#endif
 
 /* ---- columns of parameters ---- */
 
@@ -40,7 +44,7 @@ typedef struct parameter_column {
  * integers are printed as floats if a row lacks the parameter or has a float. So values are collected first,
  * and printed when all are known. Each string is marked with the type of its value (gt_shown). */
 typedef struct op_params {
-    gt_map places; /* from a result id to an index in results */
+    uint32_t *place_of; /* by result id: index in results + 1; 0: not added */
     const gt_model_result **results;
     uint32_t *names;
     size_t count, capacity, name_capacity;
@@ -50,17 +54,18 @@ typedef struct op_params {
     uint32_t *row_of; /* by index in results: row of the table */
 } op_params;
 
-static op_params *op_params_new(gt_interner *strings)
+static op_params *op_params_new(const gt_perf *perf)
 {
     op_params *p = gt_alloc_zero(1, sizeof *p);
-    p->table = gt_table_new(GT_SHEET_PARAMETERS, strings);
+    p->place_of = gt_alloc_zero(gt_models_result_count(perf->models), sizeof *p->place_of);
+    p->table = gt_table_new(GT_SHEET_PARAMETERS, perf->trace->strings);
     return p;
 }
 
 static void op_params_free(op_params *p)
 {
     if (!p) return;
-    gt_map_free(&p->places);
+    gt_free(p->place_of);
     gt_free(p->results);
     gt_free(p->names);
     gt_free(p->columns);
@@ -95,9 +100,8 @@ static unsigned kind_of(const gt_value *value)
 /* Adds an op and the result of its model. Equal results are one. */
 static void op_params_add(op_params *p, uint32_t name, const gt_model_result *result)
 {
-    uint32_t *place = gt_map_put(&p->places, result->id, 0);
-    if (*place != GT_MAP_NONE) return;
-    *place = (uint32_t)p->count;
+    if (p->place_of[result->id]) return;
+    p->place_of[result->id] = (uint32_t)p->count + 1;
     size_t count = p->count;
     GT_PUSH(p->results, p->count, p->capacity, result);
     GT_PUSH(p->names, count, p->name_capacity, name);
@@ -165,7 +169,7 @@ static const gt_table *op_params_table(const op_params *p)
 /* The row of a result in that table. */
 static uint32_t op_params_row(const op_params *p, const gt_model_result *result)
 {
-    return p->row_of[gt_map_get(&p->places, result->id, 0)];
+    return p->row_of[p->place_of[result->id] - 1];
 }
 
 /* ---- measures and names ---- */
@@ -226,17 +230,9 @@ typedef struct not_modelled {
     size_t without[GT_PERF_ARGUMENTS];
 } not_modelled;
 
-static void count_not_modelled(not_modelled *left, const gt_perf *p, uint32_t row, bool lacks_arguments)
-{
-    bool has_shapes = p->arguments[GT_PERF_DIMS][row] != GT_STR_NONE;
-    left->count++;
-    left->without_shapes += !has_shapes;
-    if (!has_shapes || !lacks_arguments) return;
-    left->incomplete++;
-    for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++) left->without[i] += p->arguments[i][row] == GT_STR_NONE;
-}
-
 typedef struct family_ops {
+    gt_perf *perf;
+    bool backward;
     gt_op_rows ops;
     op_params *params;
     gt_table
@@ -244,21 +240,17 @@ typedef struct family_ops {
     not_modelled not_modelled;
 } family_ops;
 
-static void add_op(family_ops *f, gt_perf *p, uint32_t row, bool backward)
+static void count_not_modelled(family_ops *f, uint32_t row, bool lacks_arguments)
 {
-    uint32_t name = p->trace->name[row];
-    const gt_model *model = gt_perf_model(p, row, name);
-    if (!model) return;
-    gt_op_metrics metrics;
-    gt_model_outcome outcome = gt_perf_measure(p, model, row, name, backward, &metrics);
-    if (outcome == GT_MODEL_FAIL) count_not_modelled(&f->not_modelled, p, row, metrics.lacks_arguments);
-    if (outcome != GT_MODEL_VALUE) return;
-    gt_op_rows_push(&f->ops, (gt_op_row){row, name, p->trace->uid[row], metrics});
-    for (size_t i = 0; i < p->kernels.count; i++)
-        gt_kernel_lists_push(&f->ops.kernels, gt_perf_detail(p, p->kernels.items[i]));
-    gt_kernel_lists_close(&f->ops.kernels);
-    if (p->overlaps) gt_op_rows_set_overlap(&f->ops, gt_perf_overlap(p, row, NULL, 0));
-    op_params_add(f->params, name, metrics.result);
+    not_modelled *left = &f->not_modelled;
+    uint32_t ids[GT_PERF_ARGUMENTS];
+    gt_perf_arguments(f->perf, &row, 1, ids);
+    bool has_shapes = ids[GT_PERF_DIMS] != GT_STR_NONE;
+    left->count++;
+    left->without_shapes += !has_shapes;
+    if (!has_shapes || !lacks_arguments) return;
+    left->incomplete++;
+    for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++) left->without[i] += ids[i] == GT_STR_NONE;
 }
 
 static bool is_one_of(gt_str name, const char *const *names, size_t count)
@@ -274,26 +266,81 @@ static bool has_gradient(const gt_perf *p, uint32_t row)
            strcmp(gt_event_name(&p->trace->events, row).bytes, FORWARD_ONLY) != 0;
 }
 
-static void add_columns(family_ops *f)
+/* Keeps the ops whose models have a result. */
+static void keep_ops(family_ops *f, const gt_perf_item *items, const gt_op_metrics *metrics,
+                     const uint8_t *outcomes, size_t count)
 {
-    size_t params = gt_table_add_zeroed(f->table, GT_COL_PARAMS, GT_TYPE_INT);
-    size_t kernels = gt_table_add_zeroed(f->table, GT_COL_NUM_KERNELS, GT_TYPE_INT);
-    for (size_t i = 0; i < f->ops.count; i++) {
-        size_t begin = i ? f->ops.kernels.ends[i - 1] : 0;
-        f->table->columns[params].ints[i] = op_params_row(f->params, f->ops.items[i].metrics.result);
-        f->table->columns[kernels].ints[i] = (int64_t)(f->ops.kernels.ends[i] - begin);
+    gt_perf *p = f->perf;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) kept += outcomes[i] == GT_MODEL_VALUE;
+    f->ops.items = gt_grow(f->ops.items, &f->ops.capacity, kept, sizeof *f->ops.items);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = items[i].row;
+        if (items[i].model && outcomes[i] == GT_MODEL_FAIL)
+            count_not_modelled(f, row, metrics[i].lacks_arguments);
+        if (outcomes[i] != GT_MODEL_VALUE) continue;
+        gt_op_rows_push(&f->ops, (gt_op_row){row, items[i].name, p->trace->uid[row], metrics[i]});
+        if (p->overlaps) gt_op_rows_set_overlap(&f->ops, gt_perf_overlap(p, row, NULL, 0));
+        op_params_add(f->params, items[i].name, metrics[i].result);
+    }
+}
+
+static void measure_ops(family_ops *f, const gt_row_list *rows)
+{
+    gt_perf *p = f->perf;
+    gt_perf_item *items = gt_alloc(rows->count * sizeof *items);
+    size_t count = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        uint32_t row = rows->items[i], name = p->trace->name[row];
+        if (f->backward && !has_gradient(p, row)) continue;
+        items[count++] = (gt_perf_item){gt_perf_model(p, row, name), row, name, f->backward};
+    }
+    gt_op_metrics *metrics = gt_alloc(count * sizeof *metrics);
+    uint8_t *outcomes = gt_alloc(count);
+    gt_perf_measure_all(p, items, count, metrics, outcomes);
+    f->params = op_params_new(p);
+    keep_ops(f, items, metrics, outcomes, count);
+    gt_free(items);
+    gt_free(metrics);
+    gt_free(outcomes);
+}
+
+static void fill_columns(void *context, size_t begin, size_t end)
+{
+    const family_ops *f = context;
+    int64_t *params = gt_table_column(f->table, GT_COL_PARAMS)->ints;
+    int64_t *kernels = gt_table_column(f->table, GT_COL_NUM_KERNELS)->ints;
+    for (size_t i = begin; i < end; i++) {
+        params[i] = op_params_row(f->params, f->ops.items[i].metrics.result);
+        kernels[i] = f->ops.items[i].metrics.kernel_count;
     }
 }
 
 static family_ops find_ops(gt_perf *p, const gt_row_list *rows, bool backward)
 {
-    family_ops f = {.params = op_params_new(p->trace->strings)};
-    for (size_t i = 0; i < rows->count; i++)
-        if (!backward || has_gradient(p, rows->items[i])) add_op(&f, p, rows->items[i], backward);
+    family_ops f = {.perf = p, .backward = backward};
+    measure_ops(&f, rows);
     op_params_finish(f.params);
     f.table = gt_op_rows_table(&f.ops, p, GT_PYTHON_LISTS);
-    add_columns(&f);
+    gt_table_add_zeroed(f.table, GT_COL_PARAMS, GT_TYPE_INT);
+    gt_table_add_zeroed(f.table, GT_COL_NUM_KERNELS, GT_TYPE_INT);
+    gt_parallel_ranges(f.ops.count, GT_FAMILY_GRAIN, fill_columns, &f);
     return f;
+}
+
+/* The kernels of an op, for the statistics of its group. */
+static size_t count_kernels(const void *context, size_t op)
+{
+    const family_ops *f = context;
+    return f->ops.items[op].metrics.kernel_count;
+}
+
+static void add_kernels(const void *context, size_t op, gt_row_list *list)
+{
+    const family_ops *f = context;
+    gt_row_list functions = {0};
+    gt_perf_find_kernels(f->perf, f->ops.items[op].row, f->backward, &functions, list);
+    gt_free(functions.items);
 }
 
 static void family_ops_free(family_ops *f)
@@ -374,10 +421,13 @@ static gt_table *make_sheet(const family_ops *f, const gt_op_sheets_options *opt
                           GT_COL_UID_FIRST);
     else
         gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
-    gt_op_groups_describe(&groups, sheet, &f->ops.kernels, GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS,
+    const gt_kernel_source kernels = {
+        .count = count_kernels, .add = add_kernels, .context = f, .trace = &f->perf->trace->events};
+    gt_op_groups_describe(&groups, sheet, &kernels, GT_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS,
                           GT_COL_TRUNC_KERNEL_DETAILS, NULL);
     if (with_overlap) {
-        gt_op_groups_describe(&groups, sheet, &f->ops.overlapping,
+        const gt_kernel_source overlapping = {.lists = &f->ops.overlapping};
+        gt_op_groups_describe(&groups, sheet, &overlapping,
                               GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARIZE_KERNEL_STATS,
                               GT_COL_TRUNC_OVERLAPPING_KERNELS_DETAILS, NULL);
         gt_op_groups_round_overlap(sheet);
@@ -479,22 +529,67 @@ static size_t family_of(const gt_perf *p, uint32_t row)
     return model && model->evaluate ? model->family : GT_FAMILY_NONE;
 }
 
-/* The events of each family, in file order. */
+/* The events of each family, in file order. Threads count the events of ranges of rows, and then list them
+ * where those of earlier ranges end. */
+typedef struct finding {
+    const gt_perf *perf;
+    size_t family_count;
+    uint32_t *family_of_name; /* by name: its family + 1; 0: not looked up */
+    size_t *places;           /* by range and family: events, later the place of the next one */
+    gt_row_list *families;
+} finding;
+
+/* Threads that look up a new name at the same time store the same. */
+static size_t look_up_family(const finding *f, uint32_t row)
+{
+    uint32_t *cached = &f->family_of_name[f->perf->trace->name[row]];
+    uint32_t family = __atomic_load_n(cached, __ATOMIC_RELAXED);
+    if (!family) __atomic_store_n(cached, family = (uint32_t)family_of(f->perf, row) + 1, __ATOMIC_RELAXED);
+    return family - 1;
+}
+
+static void count_families(void *context, size_t begin, size_t end)
+{
+    const finding *f = context;
+    size_t *counts = f->places + begin / GT_FAMILY_GRAIN * f->family_count;
+    for (size_t row = begin; row < end; row++) counts[look_up_family(f, (uint32_t)row)]++;
+}
+
+static void list_families(void *context, size_t begin, size_t end)
+{
+    const finding *f = context;
+    size_t *places = f->places + begin / GT_FAMILY_GRAIN * f->family_count;
+    for (size_t row = begin; row < end; row++) {
+        size_t family = look_up_family(f, (uint32_t)row);
+        if (family != GT_FAMILY_NONE) f->families[family].items[places[family]++] = (uint32_t)row;
+    }
+}
+
 static gt_row_list *find_families(const gt_perf *p)
 {
     const gt_linked_view *trace = p->trace;
-    gt_row_list *families = gt_alloc_zero(gt_extension_family_count(p->extension), sizeof *families);
-    uint32_t names = gt_interner_count(trace->strings), unknown = UINT32_MAX;
-    uint32_t *family_of_name = gt_alloc(names * sizeof *family_of_name);
-    memset(family_of_name, 0xFF, names * sizeof *family_of_name);
-    for (uint32_t row = 0; row < trace->count; row++) {
-        uint32_t *family = &family_of_name[trace->name[row]];
-        if (*family == unknown) *family = (uint32_t)family_of(p, row);
-        gt_row_list *rows = &families[*family];
-        if (*family != GT_FAMILY_NONE) GT_PUSH(rows->items, rows->count, rows->capacity, row);
+    size_t ranges = gt_range_count(trace->count, GT_FAMILY_GRAIN),
+           count = gt_extension_family_count(p->extension);
+    finding f = {.perf = p,
+                 .family_count = count,
+                 .family_of_name = gt_alloc_zero(gt_interner_count(trace->strings), sizeof *f.family_of_name),
+                 .places = gt_alloc_zero(ranges * count, sizeof *f.places),
+                 .families = gt_alloc_zero(count, sizeof *f.families)};
+    gt_parallel_ranges(trace->count, GT_FAMILY_GRAIN, count_families, &f);
+    for (size_t family = 0; family < count; family++) {
+        size_t sum = 0;
+        for (size_t r = 0; r < ranges; r++) {
+            size_t own = f.places[r * count + family];
+            f.places[r * count + family] = sum;
+            sum += own;
+        }
+        if (family == GT_FAMILY_NONE) continue;
+        f.families[family] = (gt_row_list){gt_alloc(sum * sizeof(uint32_t)), sum, sum};
     }
-    gt_free(family_of_name);
-    return families;
+    gt_parallel_ranges(trace->count, GT_FAMILY_GRAIN, list_families, &f);
+    gt_free(f.family_of_name);
+    gt_free(f.places);
+    return f.families;
 }
 
 /* Adds "; 12 because ", or nothing if there is only one reason. */

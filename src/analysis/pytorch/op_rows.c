@@ -2,6 +2,7 @@
 #include "analysis/pytorch/op_rows.h"
 
 #include "base/memory.h"
+#include "base/team.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
@@ -31,62 +32,6 @@ static const struct {
     {GT_COL_PCT_ORIGAMI, SIMULATED, offsetof(gt_metrics, pct_simulated)},
 };
 
-static void add_number(gt_table *table, const gt_op_metrics *metrics, gt_col name, size_t offset)
-{
-    size_t column = gt_table_add_zeroed(table, name, GT_TYPE_FLOAT);
-    double *cells = table->columns[column].floats;
-    for (size_t row = 0; row < table->row_count; row++)
-        cells[row] = metrics[row].result ? *(const double *)((const char *)&metrics[row].figures + offset)
-                                         : (double)NAN;
-}
-
-/* Neighbouring rows mostly have the same string, so it is interned only if it changes. */
-static void add_texts(gt_table *table, const gt_op_metrics *metrics, gt_col name, bool bound)
-{
-    size_t column = gt_table_add_zeroed(table, name, GT_TYPE_STRING);
-    const char *before = NULL;
-    uint32_t id = GT_STR_NONE;
-    for (size_t row = 0; row < table->row_count; row++) {
-        const gt_op_metrics *m = &metrics[row];
-        const char *text = !m->result ? NULL
-                           : bound    ? gt_bound_name(m->figures.bound)
-                                      : m->result->compute_spec;
-        if (text && text != before) id = gt_interner_add_cstr(table->strings, before = text);
-        table->columns[column].texts[row] = text ? id : GT_STR_NONE;
-    }
-}
-
-static void add_kernel_time(gt_table *table, const gt_op_metrics *metrics)
-{
-    bool whole = true;
-    for (size_t row = 0; row < table->row_count; row++)
-        whole &= metrics[row].busy.integral && fabs(metrics[row].busy.us) < 0x1p53;
-    size_t index = gt_table_add_zeroed(table, GT_COL_KERNEL_TIME_US, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
-    gt_column *column = &table->columns[index];
-    for (size_t row = 0; row < table->row_count; row++) {
-        if (whole)
-            column->ints[row] = (int64_t)metrics[row].busy.us;
-        else
-            column->floats[row] = metrics[row].busy.us;
-    }
-}
-
-static void add_figures(gt_table *table, const gt_op_metrics *metrics)
-{
-    bool any[] = {[FIGURES] = false, [ROOFLINE] = false, [SIMULATED] = false};
-    for (size_t row = 0; row < table->row_count; row++) {
-        if (!metrics[row].result) continue;
-        any[FIGURES] = true;
-        any[ROOFLINE] |= metrics[row].figures.bound != GT_BOUND_UNKNOWN;
-        any[SIMULATED] |= !isnan(metrics[row].figures.simulated_us);
-    }
-    for (size_t i = 0; i < GT_LENGTH(numbers); i++)
-        if (any[numbers[i].group]) add_number(table, metrics, numbers[i].name, numbers[i].offset);
-    if (any[FIGURES]) add_texts(table, metrics, GT_COL_COMPUTE_SPEC, false);
-    if (any[ROOFLINE]) add_texts(table, metrics, GT_COL_ROOFLINE_BOUND, true);
-    add_kernel_time(table, metrics);
-}
-
 /* ---- rows ---- */
 
 void gt_op_rows_push(gt_op_rows *r, gt_op_row op)
@@ -115,75 +60,169 @@ void gt_op_rows_free(gt_op_rows *r)
 
 /* ---- columns ---- */
 
-static void add_names(gt_table *table, const gt_op_rows *r)
+#ifndef GT_OP_ROWS_GRAIN
+#define GT_OP_ROWS_GRAIN 2048 /* rows that one thread fills */
+#endif
+
+enum { TRACKS = 3 };
+
+static const gt_col track_columns[TRACKS] = {GT_COL_PROCESS_NAME, GT_COL_PROCESS_LABEL, GT_COL_THREAD_NAME};
+static const gt_col argument_columns[GT_PERF_ARGUMENTS] = {
+    [GT_PERF_DIMS] = GT_COL_INPUT_DIMS,
+    [GT_PERF_TYPES] = GT_COL_INPUT_TYPE,
+    [GT_PERF_STRIDES] = GT_COL_INPUT_STRIDES,
+    [GT_PERF_CONCRETE] = GT_COL_CONCRETE_INPUTS,
+};
+
+/* A table being filled: the arrays of its columns, NULL where it does not have the column. */
+typedef struct filling {
+    const gt_op_rows *ops;
+    const gt_perf *perf;
+    gt_table *table;
+    unsigned groups;   /* bit g: some op has figures of group g */
+    unsigned fraction; /* 1: a kernel time is not an integer */
+    uint32_t *names, *tracks[TRACKS], *arguments[GT_PERF_ARGUMENTS], *specs, *bounds;
+    int64_t *uids, *whole_times;
+    uint8_t *recompute;
+    double *numbers[GT_LENGTH(numbers)], *times;
+    uint32_t *spec_of; /* by id of a result: string id of its compute spec */
+    uint32_t bound_texts[3];
+} filling;
+
+/* Which columns are needed? */
+static void look_at_rows(void *context, size_t begin, size_t end)
 {
-    uint32_t *names = gt_table_add_array(table, GT_COL_NAME, GT_TYPE_STRING)->texts;
-    for (size_t i = 0; i < r->count; i++) names[i] = r->items[i].name;
-    int64_t *uids = gt_table_add_array(table, GT_COL_UID, GT_TYPE_INT)->ints;
-    for (size_t i = 0; i < r->count; i++) uids[i] = r->items[i].uid;
+    filling *f = context;
+    unsigned groups = 0, fraction = 0;
+    for (size_t i = begin; i < end; i++) {
+        const gt_op_metrics *m = &f->ops->items[i].metrics;
+        fraction |= !m->busy.integral || !(fabs(m->busy.us) < 0x1p53);
+        if (!m->result) continue;
+        groups |= 1 << FIGURES | (unsigned)!isnan(m->simulated_us) << SIMULATED;
+        if (f->perf->arch && gt_perf_figures(f->perf, m).bound != GT_BOUND_UNKNOWN) groups |= 1 << ROOFLINE;
+    }
+    __atomic_fetch_or(&f->groups, groups, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&f->fraction, fraction, __ATOMIC_RELAXED);
+}
+
+static void *add_array(filling *f, gt_col name, gt_type type)
+{
+    return gt_table_add_array(f->table, name, type)->ints;
+}
+
+static void add_columns(filling *f)
+{
+    f->names = add_array(f, GT_COL_NAME, GT_TYPE_STRING);
+    f->uids = add_array(f, GT_COL_UID, GT_TYPE_INT);
+    for (size_t i = 0; i < TRACKS; i++) f->tracks[i] = add_array(f, track_columns[i], GT_TYPE_STRING);
+    for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++)
+        f->arguments[i] = add_array(f, argument_columns[i], GT_TYPE_STRING);
+    if (f->perf->trace->recompute) f->recompute = add_array(f, GT_COL_IS_RECOMPUTE, GT_TYPE_BOOL);
+    if (f->perf->overlaps) {
+        uint32_t *names = add_array(f, GT_COL_OVERLAPPING_KERNEL_NAMES, GT_TYPE_STRING);
+        double *pct = add_array(f, GT_COL_OVERLAP_PCT, GT_TYPE_FLOAT);
+        for (size_t i = 0; i < f->ops->count; i++) names[i] = f->ops->overlapping_names[i];
+        for (size_t i = 0; i < f->ops->count; i++) pct[i] = f->ops->overlapping_pct[i];
+    }
+    for (size_t i = 0; i < GT_LENGTH(numbers); i++)
+        if (f->groups >> numbers[i].group & 1) f->numbers[i] = add_array(f, numbers[i].name, GT_TYPE_FLOAT);
+    if (f->groups >> FIGURES & 1) f->specs = add_array(f, GT_COL_COMPUTE_SPEC, GT_TYPE_STRING);
+    if (f->groups >> ROOFLINE & 1) f->bounds = add_array(f, GT_COL_ROOFLINE_BOUND, GT_TYPE_STRING);
+    if (f->fraction)
+        f->times = add_array(f, GT_COL_KERNEL_TIME_US, GT_TYPE_FLOAT);
+    else
+        f->whole_times = add_array(f, GT_COL_KERNEL_TIME_US, GT_TYPE_INT);
+}
+
+/* Interns the texts that threads fill in. */
+static void intern_texts(filling *f)
+{
+    gt_interner *strings = f->table->strings;
+    f->spec_of = gt_alloc_zero(gt_models_result_count(f->perf->models), sizeof *f->spec_of);
+    for (size_t i = 0; f->specs && i < f->ops->count; i++) {
+        const gt_model_result *result = f->ops->items[i].metrics.result;
+        if (result && !f->spec_of[result->id])
+            f->spec_of[result->id] = gt_interner_add_cstr(strings, result->compute_spec);
+    }
+    for (gt_bound b = GT_BOUND_UNKNOWN; f->bounds && b <= GT_BOUND_MEMORY; b++)
+        if (gt_bound_name(b)) f->bound_texts[b] = gt_interner_add_cstr(strings, gt_bound_name(b));
 }
 
 /* Names of process and thread. Most ops are on the same thread as the one before. */
-static void add_tracks(gt_table *table, const gt_op_rows *r, const gt_linked_view *trace)
+static void fill_tracks(const filling *f, size_t begin, size_t end)
 {
-    static const gt_col columns[] = {GT_COL_PROCESS_NAME, GT_COL_PROCESS_LABEL, GT_COL_THREAD_NAME};
-    size_t first = table->column_count;
-    for (size_t i = 0; i < 3; i++) gt_table_add_array(table, columns[i], GT_TYPE_STRING);
+    const gt_linked_view *trace = f->perf->trace;
+    const gt_op_row *ops = f->ops->items;
     gt_track_names track = {0};
-    for (size_t i = 0; i < r->count; i++) {
-        uint32_t row = r->items[i].row, before = i ? r->items[i - 1].row : row;
-        if (i == 0 || trace->process[row] != trace->process[before] ||
+    for (size_t i = begin; i < end; i++) {
+        uint32_t row = ops[i].row, before = i > begin ? ops[i - 1].row : row;
+        if (i == begin || trace->process[row] != trace->process[before] ||
             trace->thread[row] != trace->thread[before])
             track = gt_event_track(&trace->events, row);
-        table->columns[first].texts[i] = track.process_name;
-        table->columns[first + 1].texts[i] = track.process_label;
-        table->columns[first + 2].texts[i] = track.thread_name;
+        f->tracks[0][i] = track.process_name;
+        f->tracks[1][i] = track.process_label;
+        f->tracks[2][i] = track.thread_name;
     }
 }
 
-static void add_arguments(gt_table *table, const gt_op_rows *r, const gt_perf *perf, gt_python_form form)
+/* As JSON. */
+static void fill_arguments(const filling *f, size_t begin, size_t end)
 {
-    static const gt_col columns[GT_PERF_ARGUMENTS] = {
-        [GT_PERF_DIMS] = GT_COL_INPUT_DIMS,
-        [GT_PERF_TYPES] = GT_COL_INPUT_TYPE,
-        [GT_PERF_STRIDES] = GT_COL_INPUT_STRIDES,
-        [GT_PERF_CONCRETE] = GT_COL_CONCRETE_INPUTS,
-    };
-    gt_python_literals *literals = gt_python_literals_new(table->strings, form);
-    for (size_t a = 0; a < GT_PERF_ARGUMENTS; a++) {
-        uint32_t *cells = gt_table_add_array(table, columns[a], GT_TYPE_STRING)->texts;
-        for (size_t i = 0; i < r->count; i++)
-            cells[i] = gt_python_literals_of(literals, perf->arguments[a][r->items[i].row]);
+    enum { BLOCK = 128 };
+    uint32_t rows[BLOCK], ids[BLOCK * GT_PERF_ARGUMENTS];
+    for (; begin < end; begin += BLOCK) {
+        size_t count = end - begin < BLOCK ? end - begin : BLOCK;
+        for (size_t i = 0; i < count; i++) rows[i] = f->ops->items[begin + i].row;
+        gt_perf_arguments(f->perf, rows, count, ids);
+        for (size_t a = 0; a < GT_PERF_ARGUMENTS; a++)
+            for (size_t i = 0; i < count; i++) f->arguments[a][begin + i] = ids[i * GT_PERF_ARGUMENTS + a];
     }
-    gt_python_literals_free(literals);
 }
 
-static void add_marks(gt_table *table, const gt_op_rows *r, const gt_perf *perf)
+static void fill_figures(const filling *f, size_t i)
 {
-    const gt_linked_view *trace = perf->trace;
-    if (trace->recompute) {
-        uint8_t *cells = gt_table_add_array(table, GT_COL_IS_RECOMPUTE, GT_TYPE_BOOL)->bools;
-        for (size_t i = 0; i < r->count; i++) cells[i] = trace->recompute[r->items[i].row] != 0;
-    }
-    if (perf->overlaps) {
-        uint32_t *names = gt_table_add_array(table, GT_COL_OVERLAPPING_KERNEL_NAMES, GT_TYPE_STRING)->texts;
-        for (size_t i = 0; i < r->count; i++) names[i] = r->overlapping_names[i];
-        double *pct = gt_table_add_array(table, GT_COL_OVERLAP_PCT, GT_TYPE_FLOAT)->floats;
-        for (size_t i = 0; i < r->count; i++) pct[i] = r->overlapping_pct[i];
+    const gt_op_metrics *m = &f->ops->items[i].metrics;
+    gt_metrics figures = {0};
+    if (m->result) figures = gt_perf_figures(f->perf, m);
+    for (size_t n = 0; n < GT_LENGTH(numbers); n++)
+        if (f->numbers[n])
+            f->numbers[n][i] =
+                m->result ? *(const double *)((const char *)&figures + numbers[n].offset) : (double)NAN;
+    if (f->specs && m->result) f->specs[i] = f->spec_of[m->result->id];
+    if (f->bounds && m->result) f->bounds[i] = f->bound_texts[figures.bound];
+    if (f->times)
+        f->times[i] = m->busy.us;
+    else
+        f->whole_times[i] = (int64_t)m->busy.us;
+}
+
+static void fill_rows(void *context, size_t begin, size_t end)
+{
+    const filling *f = context;
+    const gt_linked_view *trace = f->perf->trace;
+    fill_tracks(f, begin, end);
+    fill_arguments(f, begin, end);
+    for (size_t i = begin; i < end; i++) {
+        const gt_op_row *op = &f->ops->items[i];
+        f->names[i] = op->name;
+        f->uids[i] = op->uid;
+        if (f->recompute) f->recompute[i] = trace->recompute[op->row] != 0;
+        fill_figures(f, i);
     }
 }
 
 gt_table *gt_op_rows_table(const gt_op_rows *r, const gt_perf *perf, gt_python_form form)
 {
-    gt_table *table = gt_table_new(GT_SHEET_OPS, perf->trace->strings);
-    gt_table_add_rows(table, r->count);
-    add_names(table, r);
-    add_tracks(table, r, perf->trace);
-    add_arguments(table, r, perf, form);
-    add_marks(table, r, perf);
-    gt_op_metrics *metrics = gt_alloc(r->count * sizeof *metrics);
-    for (size_t i = 0; i < r->count; i++) metrics[i] = r->items[i].metrics;
-    add_figures(table, metrics);
-    gt_free(metrics);
-    return table;
+    filling f = {.ops = r, .perf = perf, .table = gt_table_new(GT_SHEET_OPS, perf->trace->strings)};
+    gt_python_literals *literals = gt_python_literals_new(perf->trace->strings, form);
+    gt_table_add_rows(f.table, r->count);
+    gt_parallel_ranges(r->count, GT_OP_ROWS_GRAIN, look_at_rows, &f);
+    add_columns(&f);
+    intern_texts(&f);
+    gt_parallel_ranges(r->count, GT_OP_ROWS_GRAIN, fill_rows, &f);
+    for (size_t a = 0; a < GT_PERF_ARGUMENTS; a++)
+        gt_python_literals_convert(literals, f.arguments[a], r->count);
+    gt_python_literals_free(literals);
+    gt_free(f.spec_of);
+    return f.table;
 }

@@ -12,6 +12,7 @@
 #include "analysis/sheet_parts.h"
 #include "analysis/pytorch/op_category.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "compat/python_literal.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -22,77 +23,97 @@
 
 /* ---- the table of launchers ---- */
 
+#ifndef GT_OPS_GRAIN
+#define GT_OPS_GRAIN 2048 /* launchers that one thread looks at */
+#endif
+
+enum { TRACKS = 3, ARGUMENTS = 4 };
+
+static const gt_col track_columns[TRACKS] = {GT_COL_PROCESS_NAME, GT_COL_PROCESS_LABEL, GT_COL_THREAD_NAME};
 static const struct {
     size_t event_column;
     gt_col name;
-} arguments[] = {
+} arguments[ARGUMENTS] = {
     {GT_EVENT_INPUT_DIMS, GT_COL_INPUT_DIMS},
     {GT_EVENT_INPUT_TYPES, GT_COL_INPUT_TYPE},
     {GT_EVENT_INPUT_STRIDES, GT_COL_INPUT_STRIDES},
     {GT_EVENT_CONCRETE_INPUTS, GT_COL_CONCRETE_INPUTS},
 };
 
-static void add_names(gt_ops *ops)
-{
-    const gt_launchers *l = ops->launchers;
-    const uint32_t *names = ops->trace->name;
-    uint32_t *cells = gt_table_add_array(ops->table, GT_COL_NAME, GT_TYPE_STRING)->texts;
-    for (size_t i = 0; i < l->count; i++) cells[i] = names[l->items[i].row];
-    gt_op_categories *categories = gt_op_categories_new(ops->trace->strings, ops->extension);
-    cells = gt_table_add_array(ops->table, GT_COL_OP_CATEGORY, GT_TYPE_STRING)->texts;
-    for (size_t i = 0; i < l->count; i++)
-        cells[i] =
-            gt_op_categories_of(categories, names[l->items[i].row], names[l->kernels[l->items[i].first]]);
-    gt_op_categories_free(categories);
-}
+/* The arrays of the table's columns. */
+typedef struct filling {
+    const gt_linked_view *trace;
+    const gt_launchers *launchers;
+    uint32_t *rows; /* by launcher */
+    uint32_t *names, *first_kernels, *tracks[TRACKS], *arguments[ARGUMENTS];
+    int64_t *counts, *uids;
+    uint8_t *recompute; /* NULL: no column */
+} filling;
 
 /* Names of process and thread. Most launchers are on the same thread as the one before. */
-static void add_tracks(gt_ops *ops)
+static void fill_tracks(const filling *f, size_t begin, size_t end)
 {
-    static const gt_col columns[] = {GT_COL_PROCESS_NAME, GT_COL_PROCESS_LABEL, GT_COL_THREAD_NAME};
-    const gt_linked_view *trace = ops->trace;
-    size_t first = ops->table->column_count;
-    for (size_t i = 0; i < 3; i++) gt_table_add_array(ops->table, columns[i], GT_TYPE_STRING);
-    uint32_t *process_names = ops->table->columns[first].texts;
-    uint32_t *process_labels = ops->table->columns[first + 1].texts;
-    uint32_t *thread_names = ops->table->columns[first + 2].texts;
-    uint32_t before = GT_NO_EVENT;
+    const gt_linked_view *trace = f->trace;
     gt_track_names track = {0};
-    for (size_t i = 0; i < ops->launchers->count; i++) {
-        uint32_t row = ops->launchers->items[i].row;
-        if (before == GT_NO_EVENT || trace->process[row] != trace->process[before] ||
+    for (size_t i = begin; i < end; i++) {
+        uint32_t row = f->rows[i], before = i > begin ? f->rows[i - 1] : row;
+        if (i == begin || trace->process[row] != trace->process[before] ||
             trace->thread[row] != trace->thread[before])
             track = gt_event_track(&trace->events, row);
-        before = row;
-        process_names[i] = track.process_name;
-        process_labels[i] = track.process_label;
-        thread_names[i] = track.thread_name;
+        f->tracks[0][i] = track.process_name;
+        f->tracks[1][i] = track.process_label;
+        f->tracks[2][i] = track.thread_name;
     }
 }
 
-static void add_arguments(gt_ops *ops)
+static void fill_rows(void *context, size_t begin, size_t end)
 {
-    gt_python_literals *literals = gt_python_literals_new(ops->trace->strings, GT_PYTHON_TUPLES);
-    for (size_t a = 0; a < GT_LENGTH(arguments); a++) {
-        uint32_t *json = gt_store_string_ids(ops->trace->store, arguments[a].event_column);
-        uint32_t *cells = gt_table_add_array(ops->table, arguments[a].name, GT_TYPE_STRING)->texts;
-        for (size_t i = 0; i < ops->launchers->count; i++)
-            cells[i] = gt_python_literals_of(literals, json[ops->launchers->items[i].row]);
-        gt_free(json);
+    const filling *f = context;
+    const gt_linked_view *trace = f->trace;
+    for (size_t i = begin; i < end; i++) {
+        const gt_launcher *l = &f->launchers->items[i];
+        f->rows[i] = l->row;
+        f->names[i] = trace->name[l->row];
+        f->first_kernels[i] = trace->name[f->launchers->kernels[l->first]];
+        f->counts[i] = (int64_t)l->count;
+        f->uids[i] = trace->uid[l->row];
+        if (f->recompute) f->recompute[i] = trace->recompute[l->row] != 0;
     }
+    fill_tracks(f, begin, end);
+    for (size_t a = 0; a < ARGUMENTS; a++)
+        gt_store_string_ids_at(trace->store, arguments[a].event_column, f->rows + begin, end - begin,
+                               f->arguments[a] + begin);
+}
+
+static uint32_t *add_strings(gt_ops *ops, gt_col name)
+{
+    return gt_table_add_array(ops->table, name, GT_TYPE_STRING)->texts;
+}
+
+static void add_columns(gt_ops *ops)
+{
+    size_t count = ops->launchers->count;
+    gt_interner *strings = ops->trace->strings;
+    filling f = {.trace = ops->trace, .launchers = ops->launchers};
+    f.rows = gt_alloc(count * sizeof *f.rows);
+    f.first_kernels = gt_alloc(count * sizeof *f.first_kernels);
+    f.names = add_strings(ops, GT_COL_NAME);
+    uint32_t *found = add_strings(ops, GT_COL_OP_CATEGORY);
+    for (size_t i = 0; i < TRACKS; i++) f.tracks[i] = add_strings(ops, track_columns[i]);
+    for (size_t i = 0; i < ARGUMENTS; i++) f.arguments[i] = add_strings(ops, arguments[i].name);
+    f.counts = gt_table_add_array(ops->table, GT_COL_NUM_KERNELS, GT_TYPE_INT)->ints;
+    f.uids = gt_table_add_array(ops->table, GT_COL_UID, GT_TYPE_INT)->ints;
+    if (ops->trace->recompute)
+        f.recompute = gt_table_add_array(ops->table, GT_COL_IS_RECOMPUTE, GT_TYPE_BOOL)->bools;
+    gt_python_literals *literals = gt_python_literals_new(strings, GT_PYTHON_TUPLES);
+    gt_op_categories *categories = gt_op_categories_new(strings, ops->extension);
+    gt_parallel_ranges(count, GT_OPS_GRAIN, fill_rows, &f);
+    gt_op_categories_of_all(categories, f.names, f.first_kernels, count, found);
+    for (size_t a = 0; a < ARGUMENTS; a++) gt_python_literals_convert(literals, f.arguments[a], count);
+    gt_op_categories_free(categories);
     gt_python_literals_free(literals);
-}
-
-static void add_counts(gt_ops *ops)
-{
-    const gt_launchers *l = ops->launchers;
-    int64_t *counts = gt_table_add_array(ops->table, GT_COL_NUM_KERNELS, GT_TYPE_INT)->ints;
-    for (size_t i = 0; i < l->count; i++) counts[i] = (int64_t)l->items[i].count;
-    int64_t *uids = gt_table_add_array(ops->table, GT_COL_UID, GT_TYPE_INT)->ints;
-    for (size_t i = 0; i < l->count; i++) uids[i] = ops->trace->uid[l->items[i].row];
-    if (!ops->trace->recompute) return;
-    uint8_t *recompute = gt_table_add_array(ops->table, GT_COL_IS_RECOMPUTE, GT_TYPE_BOOL)->bools;
-    for (size_t i = 0; i < l->count; i++) recompute[i] = ops->trace->recompute[l->items[i].row] != 0;
+    gt_free(f.rows);
+    gt_free(f.first_kernels);
 }
 
 /* ---- times ---- */
@@ -150,13 +171,9 @@ gt_ops *gt_ops_new(const gt_linked_view *trace, const gt_launchers *launchers, c
     ops->trace = trace;
     ops->launchers = launchers;
     ops->extension = extension;
-    ops->streams = gt_store_string_ids(trace->store, GT_EVENT_STREAM);
     ops->table = gt_table_new(GT_SHEET_OPS, trace->strings);
     gt_table_add_rows(ops->table, launchers->count);
-    add_names(ops);
-    add_tracks(ops);
-    add_arguments(ops);
-    add_counts(ops);
+    add_columns(ops);
     add_times(ops->table, trace, launchers, GT_COL_TS, start_of);
     gt_table_add_direct_times(ops->table, trace, launchers);
     add_times(ops->table, trace, launchers, GT_COL_TOTAL_SUBTREE_KERNEL_TIME, subtree_of);
@@ -167,7 +184,6 @@ void gt_ops_free(gt_ops *ops)
 {
     if (!ops) return;
     gt_table_free(ops->table);
-    gt_free(ops->streams);
     gt_free(ops);
 }
 

@@ -88,25 +88,19 @@ static const gt_sort_key longest_first[] = {{GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM
 
 /* ---- kernels of each launcher ---- */
 
-static gt_kernel_lists list_kernels(const gt_ops *ops)
+static size_t count_kernels(const void *context, size_t op)
 {
-    const gt_linked_view *trace = ops->trace;
-    gt_kernel_lists lists = {0};
-    for (size_t i = 0; i < ops->launchers->count; i++) {
-        const gt_launcher *l = &ops->launchers->items[i];
-        for (size_t k = l->first; k < l->first + l->count; k++) {
-            uint32_t row = ops->launchers->kernels[k];
-            gt_kernel_lists_push(&lists, (gt_kernel_detail){
-                                             .name = trace->name[row],
-                                             .stream = ops->streams[row],
-                                             .dur_us = trace->dur_us[row],
-                                             .overlap_pct = NAN,
-                                             .integral = (trace->integral[row] & GT_INTEGRAL_DURATION) != 0,
-                                         });
-        }
-        gt_kernel_lists_close(&lists);
-    }
-    return lists;
+    const gt_launchers *l = context;
+    return l->items[op].count;
+}
+
+static void add_kernels(const void *context, size_t op, gt_row_list *list)
+{
+    const gt_launchers *l = context;
+    const gt_launcher *item = &l->items[op];
+    list->items = gt_grow(list->items, &list->capacity, list->count + item->count, sizeof *list->items);
+    memcpy(list->items + list->count, l->kernels + item->first, item->count * sizeof *list->items);
+    list->count += item->count;
 }
 
 /* The kernels that overlap them. Adds the columns overlapping_kernel_names and overlap_pct to the table of
@@ -182,7 +176,7 @@ static void arrange(gt_table *sheet, const gt_op_groups *groups, bool first_occu
 
 gt_table *gt_ops_unique_args(gt_ops *ops, gt_unique_args_options options)
 {
-    gt_kernel_lists kernels = list_kernels(ops), overlapping = {0};
+    gt_kernel_lists overlapping = {0};
     if (options.overlaps) overlapping = list_overlapping(ops, options.overlaps);
     gt_op_groups groups = find_groups(ops, options);
     gt_table *sheet = gt_op_groups_measure(&groups, measures, GT_LENGTH(measures));
@@ -191,14 +185,16 @@ gt_table *gt_ops_unique_args(gt_ops *ops, gt_unique_args_options options)
     make_relative(gt_table_column(sheet, GT_COL_FIRST_OCCURRENCE_TIME), sheet->row_count);
     gt_table_add_percentages(sheet, gt_table_find(sheet, GT_COL_TOTAL_DIRECT_KERNEL_TIME_SUM));
     if (options.topk != GT_ALL_OPS) gt_table_head(sheet, options.topk);
+    const gt_kernel_source kernels = {
+        .count = count_kernels, .add = add_kernels, .context = ops->launchers, .trace = &ops->trace->events};
     gt_op_groups_describe(&groups, sheet, &kernels, GT_COL_KERNEL_DETAILS_SUMMARY,
                           GT_COL_TRUNC_KERNEL_DETAILS, NULL);
     if (options.overlaps)
-        gt_op_groups_describe(&groups, sheet, &overlapping, GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARY,
+        gt_op_groups_describe(&groups, sheet, &(gt_kernel_source){.lists = &overlapping},
+                              GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARY,
                               GT_COL_TRUNC_OVERLAPPING_KERNELS_DETAILS, NULL);
     arrange(sheet, &groups, options.first_occurrence);
     gt_op_groups_free(&groups);
-    gt_kernel_lists_free(&kernels);
     if (options.overlaps) drop_overlapping(ops, &overlapping);
     return sheet;
 }

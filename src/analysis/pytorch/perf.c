@@ -2,7 +2,7 @@
 #include "analysis/pytorch/perf.h"
 
 #include "base/memory.h"
-#include "trace/pytorch/pytorch.h"
+#include "trace/pytorch/gpu_ranges.h"
 #include "trace/rows.h"
 
 #include <math.h>
@@ -18,6 +18,27 @@ static const size_t argument_columns[GT_PERF_ARGUMENTS] = {
 
 /* Ops whose models need the step of the program in which they ran. */
 static const char ANNOTATED[] = "vllm::unified_attention_with_output";
+
+static void place_launchers(gt_perf *p)
+{
+    const gt_launchers *l = p->launchers;
+    p->launcher_rows = gt_row_set_new(p->trace->count);
+    for (size_t i = 0; i < l->count; i++) gt_row_set_add(&p->launcher_rows, l->items[i].row);
+    p->launcher_at = gt_alloc(gt_row_set_finish(&p->launcher_rows) * sizeof *p->launcher_at);
+    for (size_t i = 0; i < l->count; i++)
+        p->launcher_at[gt_row_set_rank(&p->launcher_rows, l->items[i].row)] = (uint32_t)i;
+}
+
+static void place_gradients(gt_perf *p)
+{
+    const gt_gradients *g = p->gradients;
+    p->gradient_begins = gt_alloc((g->count + 1) * sizeof *p->gradient_begins);
+    p->gradient_begins[0] = 0;
+    for (size_t i = 0; i < g->count; i++)
+        p->gradient_begins[i + 1] =
+            p->gradient_begins[i] +
+            gt_calls_count_gpu_events(p->calls, g->backward_of[p->calls->row_of[g->numbers[i]]]);
+}
 
 gt_perf *gt_perf_new(const gt_linked_view *trace, const gt_launchers *launchers, const gt_overlaps *overlaps,
                      gt_perf_options options)
@@ -35,14 +56,10 @@ gt_perf *gt_perf_new(const gt_linked_view *trace, const gt_launchers *launchers,
     p->extension = options.extension;
     gt_models_reserve(p->models, gt_extension_number(p->extension, 0));
     p->annotations = gt_events_find_annotations(&trace->events, ANNOTATED);
-    for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++)
-        p->arguments[i] = gt_store_string_ids(trace->store, argument_columns[i]);
-    p->sequences = gt_store_ints(trace->store, GT_EVENT_SEQUENCE);
-    p->streams = gt_store_string_ids(trace->store, GT_EVENT_STREAM);
-    p->launcher_at = gt_alloc(trace->count * sizeof *p->launcher_at);
-    memset(p->launcher_at, 0xFF, trace->count * sizeof *p->launcher_at);
-    for (size_t i = 0; i < launchers->count; i++) p->launcher_at[launchers->items[i].row] = (uint32_t)i;
+    place_launchers(p);
+    place_gradients(p);
     p->communicates = gt_alloc_zero(gt_interner_count(trace->strings), 1);
+    p->layouts = gt_alloc_zero(gt_interner_count(trace->strings), 1);
     if (overlaps) p->overlap_reader = gt_op_overlap_reader_new(trace, overlaps);
     return p;
 }
@@ -54,12 +71,12 @@ void gt_perf_free(gt_perf *p)
     gt_gradients_free(p->gradients);
     gt_models_free(p->models);
     gt_simulator_free(p->simulator);
-    for (size_t i = 0; i < GT_PERF_ARGUMENTS; i++) gt_free(p->arguments[i]);
+    gt_free(p->gradient_begins);
     gt_free(p->annotations);
-    gt_free(p->sequences);
-    gt_free(p->streams);
+    gt_row_set_free(&p->launcher_rows);
     gt_free(p->launcher_at);
     gt_free(p->communicates);
+    gt_free(p->layouts);
     gt_op_overlap_reader_free(p->overlap_reader);
     gt_free(p->kernels.items);
     gt_free(p->names.items);
@@ -69,47 +86,81 @@ void gt_perf_free(gt_perf *p)
     gt_free(p);
 }
 
-/* ---- models ---- */
+/* ---- arguments and models ---- */
 
+void gt_perf_arguments(const gt_perf *p, const uint32_t *rows, size_t count, uint32_t *ids)
+{
+    enum { BLOCK = 256 };
+    uint32_t values[BLOCK];
+    for (size_t begin = 0; begin < count; begin += BLOCK) {
+        size_t n = count - begin < BLOCK ? count - begin : BLOCK;
+        for (size_t a = 0; a < GT_PERF_ARGUMENTS; a++) {
+            gt_store_string_ids_at(p->trace->store, argument_columns[a], rows + begin, n, values);
+            for (size_t i = 0; i < n; i++) ids[(begin + i) * GT_PERF_ARGUMENTS + a] = values[i];
+        }
+    }
+}
+
+/* Without its kernels. */
 static gt_model_event model_event(const gt_perf *p, uint32_t row, uint32_t name)
 {
+    uint32_t ids[GT_PERF_ARGUMENTS];
+    gt_perf_arguments(p, &row, 1, ids);
     return (gt_model_event){
         .name = name,
-        .dims = p->arguments[GT_PERF_DIMS][row],
-        .types = p->arguments[GT_PERF_TYPES][row],
-        .strides = p->arguments[GT_PERF_STRIDES][row],
-        .concrete = p->arguments[GT_PERF_CONCRETE][row],
+        .dims = ids[GT_PERF_DIMS],
+        .types = ids[GT_PERF_TYPES],
+        .strides = ids[GT_PERF_STRIDES],
+        .concrete = ids[GT_PERF_CONCRETE],
         .extra = p->trace->extra ? p->trace->extra[row] : GT_STR_NONE,
         .annotation = p->annotations ? p->annotations[row] : GT_STR_NONE,
-        .sequence = p->sequences[row],
-        .kernels = p->names.items,
-        .kernel_count = p->names.count,
+        .sequence = GT_EVENT_NONE,
     };
 }
 
 const gt_model *gt_perf_model(gt_perf *p, uint32_t row, uint32_t name)
 {
-    const gt_model *own = gt_extension_model(p->extension, name);
-    if (own) return own;
+    const gt_model *model = gt_extension_model(p->extension, name);
+    if (model || gt_model_name_decides(p->models, name, &model)) return model;
     gt_model_event event = model_event(p, row, name);
     return gt_model_find(p->models, &event);
 }
 
 /* ---- kernels ---- */
 
-/* Fills p->kernels with the GPU events of an event, or of its backward pass, by start. */
-static void find_kernels(gt_perf *p, uint32_t row, bool backward)
+size_t gt_perf_count_kernels(const gt_perf *p, uint32_t row, bool backward)
 {
-    p->kernels.count = 0;
-    if (backward) {
-        p->functions.count = 0;
-        gt_gradients_add_below(p->gradients, row, &p->functions);
-        for (size_t i = 0; i < p->functions.count; i++)
-            gt_calls_add_gpu_events(p->calls, p->functions.items[i], &p->kernels);
-    } else {
-        gt_calls_add_gpu_events(p->calls, row, &p->kernels);
+    if (!backward) return gt_calls_count_gpu_events(p->calls, row);
+    if (p->trace->preorder[row] == GT_NO_EVENT) {
+        uint32_t function = p->gradients->backward_of[row];
+        return function == GT_NO_EVENT ? 0 : gt_calls_count_gpu_events(p->calls, function);
     }
-    gt_order_rows(p->kernels.items, p->kernels.count, p->trace->start_us);
+    size_t begin, end;
+    gt_gradients_below(p->gradients, row, &begin, &end);
+    return p->gradient_begins[end] - p->gradient_begins[begin];
+}
+
+void gt_perf_find_kernels(const gt_perf *p, uint32_t row, bool backward, gt_row_list *functions,
+                          gt_row_list *kernels)
+{
+    kernels->count = 0;
+    if (backward) {
+        functions->count = 0;
+        gt_gradients_add_below(p->gradients, row, functions);
+        for (size_t i = 0; i < functions->count; i++)
+            gt_calls_add_gpu_events(p->calls, functions->items[i], kernels);
+    } else {
+        gt_calls_add_gpu_events(p->calls, row, kernels);
+    }
+    gt_order_rows(kernels->items, kernels->count, p->trace->start_us);
+}
+
+const gt_model_result *gt_perf_evaluate_in_order(gt_perf *p, const gt_model *model, uint32_t row,
+                                                 uint32_t name, bool backward)
+{
+    gt_model_event event = model_event(p, row, name);
+    gt_store_ints_at(p->trace->store, GT_EVENT_SEQUENCE, &row, 1, &event.sequence);
+    return gt_model_evaluate(p->models, model, &event, backward);
 }
 
 /* NULL if the model is an extension's and has no result for the event. */
@@ -117,59 +168,83 @@ static const gt_model_result *evaluate(gt_perf *p, const gt_model *model, uint32
                                        bool backward)
 {
     if (model->uses & GT_USES_EXTENSION) return gt_extension_result(p->extension, row, backward);
+    if (model->uses & GT_USES_SEQUENCE) return gt_perf_evaluate_in_order(p, model, row, name, backward);
     p->names.count = 0;
-    for (size_t i = 0; i < p->kernels.count; i++)
+    for (size_t i = 0; i < p->kernels.count && model->uses & GT_USES_KERNELS; i++)
         GT_PUSH(p->names.items, p->names.count, p->names.capacity, p->trace->name[p->kernels.items[i]]);
     gt_model_event event = model_event(p, row, name);
+    event.kernels = p->names.items;
+    event.kernel_count = p->names.count;
     return gt_model_evaluate(p->models, model, &event, backward);
 }
 
-gt_op_metrics gt_perf_measure_time(gt_perf *p, const gt_row_list *kernels)
+gt_model_outcome gt_perf_finish(gt_perf *p, const gt_model *model, const gt_model_result *result,
+                                bool backward, gt_op_metrics *metrics)
 {
-    return (gt_op_metrics){.busy =
-                               gt_busy_time(&p->trace->events, kernels->items, kernels->count, &p->spare)};
+    metrics->result = NULL;
+    metrics->simulated_us = (double)NAN;
+    metrics->lacks_arguments = result && result->lacks_arguments;
+    if (!result) return GT_MODEL_FAIL;
+    if (result->outcome != GT_MODEL_VALUE) return result->outcome;
+    bool simulates = p->simulator && !(model->uses & GT_USES_EXTENSION);
+    if (simulates && !gt_simulator_time(p->simulator, model, result, backward, &metrics->simulated_us))
+        return GT_MODEL_FAIL;
+    metrics->result = result;
+    return GT_MODEL_VALUE;
 }
 
 gt_model_outcome gt_perf_measure(gt_perf *p, const gt_model *model, uint32_t row, uint32_t name,
                                  bool backward, gt_op_metrics *metrics)
 {
-    double simulated_us = NAN;
-    find_kernels(p, row, backward);
-    const gt_model_result *result = evaluate(p, model, row, name, backward);
-    *metrics = (gt_op_metrics){.lacks_arguments = result && result->lacks_arguments};
-    if (!result) return GT_MODEL_FAIL;
-    if (result->outcome != GT_MODEL_VALUE) return result->outcome;
-    bool simulates = p->simulator && !(model->uses & GT_USES_EXTENSION);
-    if (simulates && !gt_simulator_time(p->simulator, model, result, backward, &simulated_us))
-        return GT_MODEL_FAIL;
-    *metrics = gt_perf_measure_time(p, &p->kernels);
-    metrics->result = result;
-    metrics->figures = gt_metrics_of(result, metrics->busy.us, p->arch);
-    gt_metrics_add_simulation(&metrics->figures, result, metrics->busy.us, simulated_us);
+    *metrics = (gt_op_metrics){0};
+    gt_perf_find_kernels(p, row, backward, &p->functions, &p->kernels);
+    gt_model_outcome outcome =
+        gt_perf_finish(p, model, evaluate(p, model, row, name, backward), backward, metrics);
+    if (outcome != GT_MODEL_VALUE) return outcome;
+    metrics->busy = gt_busy_time(&p->trace->events, p->kernels.items, p->kernels.count, &p->spare);
+    metrics->kernel_count = (uint32_t)p->kernels.count;
     return GT_MODEL_VALUE;
+}
+
+bool gt_perf_has_result(gt_perf *p, const gt_model *model, uint32_t row, bool backward)
+{
+    gt_op_metrics metrics;
+    p->kernels.count = 0;
+    if (model->uses & GT_USES_KERNELS) gt_perf_find_kernels(p, row, backward, &p->functions, &p->kernels);
+    const gt_model_result *result = evaluate(p, model, row, p->trace->name[row], backward);
+    return gt_perf_finish(p, model, result, backward, &metrics) == GT_MODEL_VALUE;
+}
+
+gt_metrics gt_perf_figures(const gt_perf *p, const gt_op_metrics *metrics)
+{
+    gt_metrics figures = gt_metrics_of(metrics->result, metrics->busy.us, p->arch);
+    gt_metrics_add_simulation(&figures, metrics->result, metrics->busy.us, metrics->simulated_us);
+    return figures;
+}
+
+static uint32_t launcher_of_row(const gt_perf *p, uint32_t row)
+{
+    uint32_t rank = gt_row_set_rank(&p->launcher_rows, row);
+    return rank == GT_NO_RANK ? GT_NO_EVENT : p->launcher_at[rank];
 }
 
 uint32_t gt_perf_first_kernel(const gt_perf *p, uint32_t row)
 {
-    uint32_t launcher = p->launcher_at[row];
+    uint32_t launcher = launcher_of_row(p, row);
     if (launcher == GT_NO_EVENT) return GT_STR_EMPTY;
     return p->trace->name[p->launchers->kernels[p->launchers->items[launcher].first]];
 }
 
-bool gt_perf_communicates(gt_perf *p, uint32_t gpu_row)
+/* Threads that check a new name at the same time store the same. */
+bool gt_perf_communicates(const gt_perf *p, uint32_t gpu_row)
 {
-    uint8_t *known = &p->communicates[p->trace->name[gpu_row]];
-    if (!*known) *known = gt_event_communicates(&p->trace->events, gpu_row) ? 2 : 1;
-    return *known == 2;
-}
-
-gt_kernel_detail gt_perf_detail(const gt_perf *p, uint32_t gpu_row)
-{
-    return (gt_kernel_detail){.name = p->trace->name[gpu_row],
-                              .stream = p->streams[gpu_row],
-                              .dur_us = p->trace->dur_us[gpu_row],
-                              .overlap_pct = NAN,
-                              .integral = (p->trace->integral[gpu_row] & GT_INTEGRAL_DURATION) != 0};
+    uint8_t *cached = &p->communicates[p->trace->name[gpu_row]];
+    uint8_t known = __atomic_load_n(cached, __ATOMIC_RELAXED);
+    if (!known) {
+        known = gt_event_communicates(&p->trace->events, gpu_row) ? 2 : 1;
+        __atomic_store_n(cached, known, __ATOMIC_RELAXED);
+    }
+    return known == 2;
 }
 
 /* ---- overlap ---- */
@@ -196,7 +271,8 @@ static gt_op_overlap launcher_overlap_once(gt_perf *p, uint32_t launcher)
 gt_op_overlap gt_perf_overlap(gt_perf *p, uint32_t row, const uint32_t *rows, size_t count)
 {
     gt_op_overlap overlap = {.overlap_pct = NAN};
-    if (p->launcher_at[row] != GT_NO_EVENT) overlap = launcher_overlap_once(p, p->launcher_at[row]);
+    uint32_t launcher = launcher_of_row(p, row);
+    if (launcher != GT_NO_EVENT) overlap = launcher_overlap_once(p, launcher);
     if (!isnan(overlap.overlap_pct) || !count) return overlap;
     if (p->asked_overlap.count)
         p->asked_launcher = GT_NO_EVENT; /* its kernels belong to the reader and are overwritten next */

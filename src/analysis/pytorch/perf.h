@@ -9,15 +9,17 @@
 #include "model/model.h"
 #include "trace/intervals.h"
 #include "trace/pytorch/calls.h"
+#include "trace/row_set.h"
 
 enum { GT_PERF_DIMS, GT_PERF_TYPES, GT_PERF_STRIDES, GT_PERF_CONCRETE, GT_PERF_ARGUMENTS };
 
-/* The figures of one op: the result of its model, the time of its kernels, and what follows from both. */
+/* What is known about one op: the result of its model and the time of its kernels. */
 typedef struct gt_op_metrics {
     const gt_model_result
         *result; /* NULL: no model, or it does not support the op; then only `busy` is valid */
     gt_busy busy;
-    gt_metrics figures;
+    double simulated_us; /* NaN: none */
+    uint32_t kernel_count;
     bool
         lacks_arguments; /* no result, because the trace has no types, strides or concrete inputs of the op */
 } gt_op_metrics;
@@ -30,14 +32,14 @@ typedef struct gt_perf {
     gt_simulator *simulator;     /* NULL: none */
     gt_calls *calls;
     gt_gradients *gradients;
+    size_t *gradient_begins; /* by index in gradients->numbers: GPU events of the gradients before it; one
+                                entry more */
     gt_models *models;
-    gt_extension *extension;                /* borrowed; NULL: none */
-    uint32_t *arguments[GT_PERF_ARGUMENTS]; /* by row: JSON */
-    uint32_t *annotations;                  /* by row; NULL: no event has one */
-    int64_t *sequences;                     /* by row */
-    uint32_t *streams;                      /* by row: JSON */
-    uint32_t *launcher_at; /* by row: index of the launcher that the row is; GT_NO_EVENT: none */
-    uint8_t *communicates; /* by name: 0 not checked, 1 no, 2 yes */
+    gt_extension *extension; /* borrowed; NULL: none */
+    uint32_t *annotations;   /* by row; NULL: no event has one */
+    gt_row_set launcher_rows;
+    uint32_t *launcher_at;           /* by rank in launcher_rows: index of the launcher */
+    uint8_t *communicates, *layouts; /* by name: 0 not checked, 1 no, 2 yes */
     gt_op_overlap_reader *overlap_reader;
     uint32_t asked_launcher; /* the launcher of the last overlap, and that overlap */
     gt_op_overlap asked_overlap;
@@ -61,17 +63,48 @@ void gt_perf_free(gt_perf *perf);
 /* The model for an event with the given name; NULL if there is none. */
 const gt_model *gt_perf_model(gt_perf *perf, uint32_t row, uint32_t name);
 
+/* The arguments of these events: ids[i * GT_PERF_ARGUMENTS + GT_PERF_DIMS] and so on are the JSON of rows[i].
+ * Several threads may call this. */
+void gt_perf_arguments(const gt_perf *perf, const uint32_t *rows, size_t count, uint32_t *ids);
+
 /* Evaluates the model for an event, or for its backward pass, and measures the kernels. perf->kernels has the
  * kernels afterwards. Fills `metrics` if the outcome is VALUE. */
 gt_model_outcome gt_perf_measure(gt_perf *perf, const gt_model *model, uint32_t row, uint32_t name,
                                  bool backward, gt_op_metrics *metrics);
-/* The figures of an op without a model, with these kernels. */
-gt_op_metrics gt_perf_measure_time(gt_perf *perf, const gt_row_list *kernels);
+
+/* Whether the outcome would be VALUE. */
+bool gt_perf_has_result(gt_perf *perf, const gt_model *model, uint32_t row, bool backward);
+
+/* gt_perf_measure for many events, on all threads (perf_measure.c). `busy` and `kernel_count` are set for
+ * every outcome. */
+typedef struct gt_perf_item {
+    const gt_model *model; /* NULL: none; the outcome is FAIL */
+    uint32_t row, name;
+    bool backward;
+} gt_perf_item;
+void gt_perf_measure_all(gt_perf *perf, const gt_perf_item *items, size_t count, gt_op_metrics *metrics,
+                         uint8_t *outcomes); /* gt_model_outcome */
+
+/* For perf_measure.c: evaluates a model that learns from earlier events (GT_USES_SEQUENCE); completes
+ * metrics, apart from the kernels, with the result of a model. */
+const gt_model_result *gt_perf_evaluate_in_order(gt_perf *perf, const gt_model *model, uint32_t row,
+                                                 uint32_t name, bool backward);
+gt_model_outcome gt_perf_finish(gt_perf *perf, const gt_model *model, const gt_model_result *result,
+                                bool backward, gt_op_metrics *metrics);
+
+/* What follows from the metrics of an op that has a result. */
+gt_metrics gt_perf_figures(const gt_perf *perf, const gt_op_metrics *metrics);
+
+/* The GPU events of an event, or of its backward pass: how many, and which, by start. Several threads may
+ * call these; `functions` is memory that the caller keeps from call to call. */
+size_t gt_perf_count_kernels(const gt_perf *perf, uint32_t row, bool backward);
+void gt_perf_find_kernels(const gt_perf *perf, uint32_t row, bool backward, gt_row_list *functions,
+                          gt_row_list *kernels);
 
 /* The name of the first kernel that an event launched itself; GT_STR_EMPTY if it launched none. */
 uint32_t gt_perf_first_kernel(const gt_perf *perf, uint32_t row);
-bool gt_perf_communicates(gt_perf *perf, uint32_t gpu_row);
-gt_kernel_detail gt_perf_detail(const gt_perf *perf, uint32_t gpu_row);
+/* Several threads may call this. */
+bool gt_perf_communicates(const gt_perf *perf, uint32_t gpu_row);
 
 /* The overlap of the kernels that an event launched itself; if there is none, that of `rows`, given in the
  * order of their launches. */

@@ -158,7 +158,6 @@ typedef struct gt_ops {
     const gt_launchers *launchers;
     const gt_extension *extension; /* NULL: none */
     gt_table *table;
-    uint32_t *streams; /* by event row: the JSON of a GPU event's stream */
 } gt_ops;
 
 /* Borrows its arguments. */
@@ -226,6 +225,6 @@ typedef struct gt_unified_ops {
     const uint32_t *gpu_rows; /* those of op i: gpu_rows[gpu_ends[i - 1]] to gpu_rows[gpu_ends[i] - 1] */
     const size_t *gpu_ends;
 } gt_unified_ops;
-gt_unified_ops gt_unified_ops_of(const gt_unified *unified);
+gt_unified_ops gt_unified_ops_of(gt_unified *unified);
 
 #endif

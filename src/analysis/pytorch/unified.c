@@ -16,11 +16,12 @@
 #include "analysis/pytorch/op_category.h"
 #include "analysis/pytorch/op_rows.h"
 #include "analysis/pytorch/unified_details.h"
-#include "base/map.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
+#include "trace/pytorch/gpu_ranges.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -78,118 +79,179 @@ static const gt_sort_key longest_first[] = {{GT_COL_KERNEL_TIME_US_SUM, true}, {
 struct gt_unified {
     gt_perf *perf;
     gt_op_rows ops;
-    gt_row_list gpu;        /* the events in ops.kernels */
+    uint32_t *kernel_of;    /* by op: the only GPU event of a synthetic op; else GT_NO_EVENT */
+    uint32_t *root_of;      /* by op: where the path to it began; NULL: there are no stacks */
     gt_table *table;        /* of the ops */
     gt_call_stacks *stacks; /* NULL: the trace has no python functions */
     bool stack_columns;
+    uint32_t *gpu_rows; /* of gt_unified_ops_of; NULL: not asked for yet */
+    size_t *gpu_ends;
 };
+
+#ifndef GT_UNIFIED_GRAIN
+#define GT_UNIFIED_GRAIN 2048 /* ops that one thread looks at */
+#endif
+
+/* ---- kernels ---- */
+
+/* The GPU events of an op, in order of their launches. */
+static size_t count_kernels(const void *context, size_t op)
+{
+    const gt_unified *u = context;
+    if (u->kernel_of[op] != GT_NO_EVENT) return 1;
+    return gt_calls_count_gpu_events(u->perf->calls, u->ops.items[op].row);
+}
+
+static void add_kernels(const void *context, size_t op, gt_row_list *list)
+{
+    const gt_unified *u = context;
+    if (u->kernel_of[op] == GT_NO_EVENT)
+        gt_calls_add_gpu_events(u->perf->calls, u->ops.items[op].row, list);
+    else
+        GT_PUSH(list->items, list->count, list->capacity, u->kernel_of[op]);
+}
+
+static gt_kernel_source kernels_of(const gt_unified *u)
+{
+    return (gt_kernel_source){
+        .count = count_kernels, .add = add_kernels, .context = u, .trace = &u->perf->trace->events};
+}
 
 /* ---- the ops ---- */
 
 typedef struct builder {
     gt_unified *unified;
     gt_perf *perf;
-    gt_unified_event *chosen; /* the events that are rows, in the order of unified->ops */
-    size_t count;
-    gt_row_list gpu; /* GPU events of the current event, in order of their launches */
+    gt_unified_events events;
+    gt_op_metrics *metrics;  /* by event */
+    uint8_t *outcomes;       /* by event */
+    uint32_t *first_kernels; /* by event: the name of the first kernel that it launched itself */
 } builder;
 
-static void list_gpu_events(builder *b, const gt_unified_event *event)
+/* The model of an event, or that of the op whose gradient it computes. */
+static gt_perf_item item_of(gt_perf *p, const gt_unified_event *event)
 {
-    b->gpu.count = 0;
-    if (event->kernel == GT_NO_EVENT)
-        gt_calls_add_gpu_events(b->perf->calls, event->row, &b->gpu);
-    else
-        GT_PUSH(b->gpu.items, b->gpu.count, b->gpu.capacity, event->kernel);
+    if (event->model || event->forward == GT_NO_EVENT)
+        return (gt_perf_item){event->model, event->row, event->name, false};
+    uint32_t name = p->trace->name[event->forward];
+    return (gt_perf_item){gt_perf_model(p, event->forward, name), event->forward, name, true};
 }
 
-/* Returns false if the op must not be in the sheet. */
-static bool measure(builder *b, const gt_unified_event *event, gt_op_metrics *metrics)
+/* The time of an event's own kernels, if its model has no result. */
+static void measure_failed(void *context, size_t begin, size_t end)
 {
-    gt_perf *p = b->perf;
-    uint32_t row = event->row, name = event->name;
-    const gt_model *model = event->model;
-    bool backward = !model && event->forward != GT_NO_EVENT;
-    if (backward) {
-        row = event->forward;
-        name = p->trace->name[row];
-        model = gt_perf_model(p, row, name);
+    const builder *b = context;
+    gt_row_list gpu = {0};
+    gt_intervals spare = {0};
+    for (size_t i = begin; i < end; i++) {
+        const gt_unified_event *event = &b->events.items[i];
+        bool measured = event->kernel == GT_NO_EVENT && (event->model || event->forward == GT_NO_EVENT);
+        if (b->outcomes[i] != GT_MODEL_FAIL || measured) continue;
+        gpu.count = 0;
+        if (event->kernel == GT_NO_EVENT)
+            gt_calls_add_gpu_events(b->perf->calls, event->row, &gpu);
+        else
+            GT_PUSH(gpu.items, gpu.count, gpu.capacity, event->kernel);
+        b->metrics[i].busy = gt_busy_time(&b->perf->trace->events, gpu.items, gpu.count, &spare);
     }
-    gt_model_outcome outcome =
-        model ? gt_perf_measure(p, model, row, name, backward, metrics) : GT_MODEL_FAIL;
-    if (outcome == GT_MODEL_FAIL) *metrics = gt_perf_measure_time(p, &b->gpu);
-    return outcome != GT_MODEL_SKIP;
+    gt_free(gpu.items);
+    gt_intervals_free(&spare);
 }
 
-static void add_kernels(builder *b, const gt_unified_event *event)
+static void measure(builder *b)
 {
-    gt_call_stacks *stacks = event->kernel == GT_NO_EVENT ? b->unified->stacks : NULL;
-    gt_kernel_lists *lists = &b->unified->ops.kernels;
-    uint32_t stack = stacks ? gt_call_stack_of(stacks, event->row, event->root) : 0;
-    for (size_t i = 0; i < b->gpu.count; i++) {
-        gt_kernel_detail kernel = gt_perf_detail(b->perf, b->gpu.items[i]);
-        if (stacks)
-            kernel.call_stack = gt_call_stack_to_kernel(stacks, stack, event->row, b->gpu.items[i]) + 1;
-        gt_kernel_lists_push(lists, kernel);
-        GT_PUSH(b->unified->gpu.items, b->unified->gpu.count, b->unified->gpu.capacity, b->gpu.items[i]);
+    size_t count = b->events.count;
+    gt_perf_item *items = gt_alloc(count * sizeof *items);
+    b->metrics = gt_alloc(count * sizeof *b->metrics);
+    b->outcomes = gt_alloc(count);
+    for (size_t i = 0; i < count; i++) items[i] = item_of(b->perf, &b->events.items[i]);
+    gt_perf_measure_all(b->perf, items, count, b->metrics, b->outcomes);
+    gt_free(items);
+    gt_parallel_ranges(count, GT_UNIFIED_GRAIN, measure_failed, b);
+}
+
+static void set_overlap(gt_unified *u, size_t op)
+{
+    gt_row_list gpu = {0};
+    add_kernels(u, op, &gpu);
+    gt_op_rows_set_overlap(&u->ops, gt_perf_overlap(u->perf, u->ops.items[op].row, gpu.items, gpu.count));
+    gt_free(gpu.items);
+}
+
+/* Drops the events whose models say so; the others become ops. */
+static void keep_ops(builder *b)
+{
+    gt_unified *u = b->unified;
+    size_t kept = 0;
+    for (size_t i = 0; i < b->events.count; i++)
+        if (b->outcomes[i] != GT_MODEL_SKIP) {
+            b->metrics[kept] = b->metrics[i];
+            b->events.items[kept++] = b->events.items[i];
+        }
+    b->events.count = kept;
+    u->ops.items = gt_grow(u->ops.items, &u->ops.capacity, kept, sizeof *u->ops.items);
+    u->kernel_of = gt_alloc(kept * sizeof *u->kernel_of);
+    if (u->stacks) u->root_of = gt_alloc(kept * sizeof *u->root_of);
+    for (size_t i = 0; i < kept; i++) {
+        const gt_unified_event *event = &b->events.items[i];
+        u->kernel_of[i] = event->kernel;
+        if (u->stacks) u->root_of[i] = event->root;
+        gt_op_rows_push(&u->ops, (gt_op_row){event->row, event->name, event->uid, b->metrics[i]});
+        if (b->perf->overlaps) set_overlap(u, i);
     }
-    gt_kernel_lists_close(lists);
-}
-
-static void add_op(builder *b, const gt_unified_event *event)
-{
-    gt_op_metrics metrics;
-    gt_op_rows *ops = &b->unified->ops;
-    list_gpu_events(b, event);
-    if (!measure(b, event, &metrics)) return;
-    gt_op_rows_push(ops, (gt_op_row){event->row, event->name, event->uid, metrics});
-    add_kernels(b, event);
-    if (b->perf->overlaps)
-        gt_op_rows_set_overlap(ops, gt_perf_overlap(b->perf, event->row, b->gpu.items, b->gpu.count));
-    b->chosen[b->count++] = *event;
 }
 
 /* ---- the table of ops ---- */
 
+static void list_first_kernels(void *context, size_t begin, size_t end)
+{
+    const builder *b = context;
+    for (size_t i = begin; i < end; i++) {
+        b->first_kernels[i] = gt_perf_first_kernel(b->perf, b->events.items[i].row);
+    }
+}
+
 /* An op without a model that computes the gradient of one op has that gradient's category. */
-static void add_categories(const builder *b, gt_table *table)
+static void add_categories(builder *b, gt_table *table)
 {
     gt_perf *p = b->perf;
     uint32_t *cells = gt_table_add_array(table, GT_COL_OP_CATEGORY, GT_TYPE_STRING)->texts;
+    const uint32_t *names = gt_table_column(table, GT_COL_NAME)->texts;
     gt_op_categories *categories = gt_op_categories_new(p->trace->strings, p->extension);
-    for (size_t i = 0; i < b->count; i++) {
-        const gt_unified_event *event = &b->chosen[i];
-        if (!event->model && event->forward != GT_NO_EVENT)
-            cells[i] = gt_interner_add_cstr(
-                p->trace->strings,
-                gt_perf_model(p, event->forward, p->trace->name[event->forward])->backward_category);
-        else
-            cells[i] = gt_op_categories_of(categories, event->name, gt_perf_first_kernel(p, event->row));
+    b->first_kernels = gt_alloc(b->events.count * sizeof *b->first_kernels);
+    gt_parallel_ranges(b->events.count, GT_UNIFIED_GRAIN, list_first_kernels, b);
+    gt_op_categories_of_all(categories, names, b->first_kernels, b->events.count, cells);
+    for (size_t i = 0; i < b->events.count; i++) {
+        const gt_unified_event *event = &b->events.items[i];
+        if (event->model || event->forward == GT_NO_EVENT) continue;
+        const gt_model *model = gt_perf_model(p, event->forward, p->trace->name[event->forward]);
+        cells[i] = gt_interner_add_cstr(p->trace->strings, model->backward_category);
     }
+    gt_free(b->first_kernels);
     gt_op_categories_free(categories);
 }
 
 static void add_models(const builder *b, gt_table *table)
 {
     uint8_t *has_model = gt_table_add_array(table, GT_COL_HAS_PERF_MODEL, GT_TYPE_BOOL)->bools;
-    for (size_t i = 0; i < b->count; i++)
-        has_model[i] = b->chosen[i].model || b->chosen[i].forward != GT_NO_EVENT;
+    for (size_t i = 0; i < b->events.count; i++)
+        has_model[i] = b->events.items[i].model || b->events.items[i].forward != GT_NO_EVENT;
     uint32_t *cells = gt_table_add_array(table, GT_COL_PERF_PARAMS, GT_TYPE_STRING)->texts;
-    gt_map known = {0}; /* from a result to its string */
+    uint32_t *text_of = /* by result id: its string; GT_STR_NONE: not printed yet */
+        gt_alloc_zero(gt_models_result_count(b->perf->models), sizeof *text_of);
     gt_buffer text = {0};
-    for (size_t i = 0; i < b->count; i++) {
+    for (size_t i = 0; i < b->events.count; i++) {
         const gt_model_result *result = b->unified->ops.items[i].metrics.result;
         if (!result || !result->parameter_count) continue;
-        uint32_t *id = gt_map_put(&known, result->id, 0);
-        if (*id == GT_MAP_NONE) {
+        if (text_of[result->id] == GT_STR_NONE) {
             text.len = 0;
             gt_model_print_parameters(&text, result);
-            *id = gt_interner_add(table->strings, text.bytes, text.len);
+            text_of[result->id] = gt_interner_add(table->strings, text.bytes, text.len);
         }
-        cells[i] = *id;
+        cells[i] = text_of[result->id];
     }
     gt_buffer_free(&text);
-    gt_map_free(&known);
+    gt_free(text_of);
 }
 
 /* INT if all durations were written as integers and none is missing. */
@@ -197,13 +259,13 @@ static void add_durations(const builder *b, gt_table *table)
 {
     const gt_linked_view *trace = b->perf->trace;
     bool whole = true;
-    for (size_t i = 0; i < b->count; i++) {
-        uint32_t row = b->chosen[i].row;
-        whole &= (trace->integral[row] & GT_INTEGRAL_DURATION) != 0 && fabs(trace->dur_us[row]) < 0x1p53;
+    for (size_t i = 0; i < b->events.count && whole; i++) {
+        uint32_t row = b->events.items[i].row;
+        whole = (trace->integral[row] & GT_INTEGRAL_DURATION) != 0 && fabs(trace->dur_us[row]) < 0x1p53;
     }
     gt_column *column = gt_table_add_array(table, GT_COL_DURATION_US, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
-    for (size_t i = 0; i < b->count; i++) {
-        double dur_us = trace->dur_us[b->chosen[i].row];
+    for (size_t i = 0; i < b->events.count; i++) {
+        double dur_us = trace->dur_us[b->events.items[i].row];
         if (whole)
             column->ints[i] = (int64_t)dur_us;
         else
@@ -217,16 +279,16 @@ gt_unified *gt_unified_new(gt_perf *perf, bool call_stacks)
     u->perf = perf;
     u->stack_columns = call_stacks;
     if (perf->trace->has_python) u->stacks = gt_call_stacks_new(perf->calls);
-    gt_unified_events events = gt_unified_events_find(perf);
-    builder b = {.unified = u, .perf = perf, .chosen = gt_alloc(events.count * sizeof *b.chosen)};
-    for (size_t i = 0; i < events.count; i++) add_op(&b, &events.items[i]);
+    builder b = {.unified = u, .perf = perf, .events = gt_unified_events_find(perf)};
+    measure(&b);
+    keep_ops(&b);
+    gt_free(b.metrics);
+    gt_free(b.outcomes);
     u->table = gt_op_rows_table(&u->ops, perf, GT_PYTHON_TUPLES);
     add_categories(&b, u->table);
     add_models(&b, u->table);
     add_durations(&b, u->table);
-    gt_free(b.chosen);
-    gt_free(b.gpu.items);
-    gt_unified_events_free(&events);
+    gt_unified_events_free(&b.events);
     return u;
 }
 
@@ -234,15 +296,27 @@ void gt_unified_free(gt_unified *u)
 {
     if (!u) return;
     gt_op_rows_free(&u->ops);
-    gt_free(u->gpu.items);
+    gt_free(u->kernel_of);
+    gt_free(u->root_of);
+    gt_free(u->gpu_rows);
+    gt_free(u->gpu_ends);
     gt_table_free(u->table);
     gt_call_stacks_free(u->stacks);
     gt_free(u);
 }
 
-gt_unified_ops gt_unified_ops_of(const gt_unified *u)
+gt_unified_ops gt_unified_ops_of(gt_unified *u)
 {
-    return (gt_unified_ops){u->table, u->gpu.items, u->ops.kernels.ends};
+    if (!u->gpu_ends) {
+        gt_row_list gpu = {0};
+        u->gpu_ends = gt_alloc(u->ops.count * sizeof *u->gpu_ends);
+        for (size_t op = 0; op < u->ops.count; op++) {
+            add_kernels(u, op, &gpu);
+            u->gpu_ends[op] = gpu.count;
+        }
+        u->gpu_rows = gpu.items;
+    }
+    return (gt_unified_ops){u->table, u->gpu_rows, u->gpu_ends};
 }
 
 /* ---- the sheets ---- */
@@ -292,9 +366,19 @@ typedef struct stack_columns {
     size_t entry_point, full;
 } stack_columns;
 
-static uint32_t print_stack(void *stacks, uint32_t stack)
+static uint32_t stack_of(void *unified, size_t op, uint32_t gpu_row)
 {
-    return gt_call_stack_text(stacks, stack);
+    gt_unified *u = unified;
+    uint32_t row = u->ops.items[op].row;
+    if (!u->stacks || u->kernel_of[op] != GT_NO_EVENT) return 0;
+    return gt_call_stack_to_kernel(u->stacks, gt_call_stack_of(u->stacks, row, u->root_of[op]), row,
+                                   gpu_row) +
+           1;
+}
+
+static uint32_t print_stack(void *unified, uint32_t stack)
+{
+    return gt_call_stack_text(((gt_unified *)unified)->stacks, stack);
 }
 
 static void add_stacks(void *context, size_t row, const gt_kernel_stats *stats)
@@ -312,7 +396,8 @@ gt_table *gt_unified_summary(gt_unified *u)
     gt_table *sheet = measure_groups(&groups, false);
     gt_table_rename(sheet, GT_SHEET_UNIFIED_PERF_SUMMARY);
     gt_table_sort(sheet, longest_first, GT_LENGTH(longest_first));
-    gt_op_groups_observe observe = {.printer = {print_stack, u->stacks}};
+    const gt_kernel_source kernels = kernels_of(u);
+    gt_op_groups_observe observe = {.printer = {stack_of, print_stack, u}};
     stack_columns columns = {.stacks = u->stacks, .sheet = sheet};
     if (u->stacks && u->stack_columns) {
         columns.entry_point = gt_table_add_zeroed(sheet, GT_COL_ENTRY_POINT, GT_TYPE_STRING);
@@ -321,7 +406,7 @@ gt_table *gt_unified_summary(gt_unified *u)
         observe.shown = add_stacks;
         observe.context = &columns;
     }
-    gt_op_groups_describe(&groups, sheet, &u->ops.kernels, GT_COL_KERNEL_DETAILS_SUMMARY,
+    gt_op_groups_describe(&groups, sheet, &kernels, GT_COL_KERNEL_DETAILS_SUMMARY,
                           GT_COL_TRUNC_KERNEL_DETAILS, &observe);
     gt_table_add_percentages(sheet, gt_table_find(sheet, GT_COL_KERNEL_TIME_US_SUM));
     arrange(sheet);
@@ -336,10 +421,11 @@ gt_table *gt_unified_summary_with_overlap(gt_unified *u)
     gt_table_rename(sheet, GT_SHEET_UNIFIED_PERF_SUMMARY_KL_OVERLAP);
     gt_op_groups_sort(sheet, &groups, GT_COL_OVERLAPPING_KERNEL_NAMES, GT_COL_KERNEL_TIME_US_SUM,
                       GT_COL_EX_UID);
-    gt_op_groups_describe(&groups, sheet, &u->ops.kernels, GT_COL_KERNEL_DETAILS_SUMMARY,
+    const gt_kernel_source kernels = kernels_of(u), overlapping = {.lists = &u->ops.overlapping};
+    gt_op_groups_describe(&groups, sheet, &kernels, GT_COL_KERNEL_DETAILS_SUMMARY,
                           GT_COL_TRUNC_KERNEL_DETAILS,
-                          &(gt_op_groups_observe){.printer = {print_stack, u->stacks}});
-    gt_op_groups_describe(&groups, sheet, &u->ops.overlapping, GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARY,
+                          &(gt_op_groups_observe){.printer = {stack_of, print_stack, u}});
+    gt_op_groups_describe(&groups, sheet, &overlapping, GT_COL_OVERLAPPING_KERNELS_DETAILS_SUMMARY,
                           GT_COL_TRUNC_OVERLAPPING_KERNELS_DETAILS, NULL);
     gt_op_groups_round_overlap(sheet);
     gt_table_add_percentages(sheet, gt_table_find(sheet, GT_COL_KERNEL_TIME_US_SUM));

@@ -96,9 +96,7 @@ static bool models_gradient(search *s, uint32_t forward)
 {
     const gt_model *model = model_of(s, forward);
     if (!model || !model->backward_category) return false;
-    gt_op_metrics metrics;
-    return gt_perf_measure(s->perf, model, forward, s->trace->name[forward], true, &metrics) ==
-           GT_MODEL_VALUE;
+    return gt_perf_has_result(s->perf, model, forward, true);
 }
 
 /* The forward op if the event is below an autograd event that computes the gradient of that op alone. */
