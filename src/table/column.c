@@ -1,5 +1,6 @@
 /* Columns: arrays of cells with null marks, copied by row lists, and the cells of LIST columns. */
 #include "table/column.h"
+#include "table/ranges.h"
 #include "base/guard.h"
 #include "base/memory.h"
 
@@ -186,46 +187,30 @@ void gt_column_truncate(gt_column *column, size_t rows, size_t kept)
 
 /* ---- copies by row list ---- */
 
+/* The copy of the cells of a column, in ranges that all threads share. */
+typedef struct taking {
+    const gt_column *column;
+    gt_column *taken;
+    const uint32_t *rows; /* NULL: the first ones */
+    size_t count;
+    bool have_nulls; /* with __atomic: some thread has seen one */
+} taking;
+
 #define TAKE(array, blank)                                                                                   \
-    for (size_t i = 0; i < count; i++)                                                                       \
-    taken.array[i] = rows[i] == GT_NO_ROW ? (blank) : column->array[rows[i]]
+    for (; i < end; i++) taken->array[i] = rows[i] == GT_NO_ROW ? (blank) : column->array[rows[i]]
 
-static void take_lists(gt_column *taken, const gt_column *column, const uint32_t *rows, size_t count)
+static void take_range(void *context, size_t range)
 {
-    uint32_t *items = NULL;
-    size_t item_count = 0, capacity = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (rows[i] != GT_NO_ROW && !gt_column_is_null(column, rows[i])) {
-            size_t begin = gt_list_begin_of(column, rows[i]), end = gt_list_end_of(column, rows[i]);
-            GT_CHECK(end < GT_NO_ROW);
-            items = gt_grow(items, &capacity, item_count + (end - begin), sizeof *items);
-            for (size_t item = begin; item < end; item++) items[item_count++] = (uint32_t)item;
-        }
-        taken->list_ends[i] = item_count;
-    }
-    taken->list_cells = count;
-    gt_column_free(taken->items);
-    *taken->items = gt_column_take(column->items, items, item_count);
-    gt_free(items);
-}
-
-static void take_nulls(gt_column *taken, const gt_column *column, const uint32_t *rows, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (rows[i] == GT_NO_ROW || (column->nulls && column->nulls[rows[i]])) null_marks(taken)[i] = 1;
-}
-
-gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t count)
-{
-    gt_column taken;
-    gt_column_init(&taken, column->name, column->type);
-    taken.items_as_tuple = column->items_as_tuple;
-    taken.widened = column->widened;
-    if (column->over) taken.over = gt_strdup(column->over);
-    if (column->under) taken.under = gt_strdup(column->under);
-    if (count) {
-        taken.ints = gt_alloc(count * cell_bytes[column->type]);
-        taken.capacity = count;
+    const taking *t = context;
+    const gt_column *column = t->column;
+    gt_column *taken = t->taken;
+    const uint32_t *rows = t->rows;
+    size_t i, end;
+    gt_table_range(t->count, range, &i, &end);
+    if (!rows) {
+        size_t bytes = cell_bytes[column->type];
+        memcpy((char *)taken->ints + i * bytes, (const char *)column->ints + i * bytes, (end - i) * bytes);
+        return;
     }
     switch (column->type) {
     case GT_TYPE_INT:
@@ -241,13 +226,97 @@ gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t c
         TAKE(bools, 0);
         break;
     case GT_TYPE_LIST:
-        take_lists(&taken, column, rows, count);
         break;
     }
-    if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_STRING)
-        take_nulls(&taken, column, rows, count);
-    for (size_t i = 0; column->shown && i < count; i++)
-        if (rows[i] != GT_NO_ROW) gt_column_shown(&taken)[i] = column->shown[rows[i]];
+}
+
+static uint32_t row_at(const uint32_t *rows, size_t i)
+{
+    return rows ? rows[i] : (uint32_t)i;
+}
+
+static void take_lists(gt_column *taken, const gt_column *column, const uint32_t *rows, size_t count)
+{
+    uint32_t *items = NULL;
+    size_t item_count = 0, capacity = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = row_at(rows, i);
+        if (row != GT_NO_ROW && !gt_column_is_null(column, row)) {
+            size_t begin = gt_list_begin_of(column, row), end = gt_list_end_of(column, row);
+            GT_CHECK(end < GT_NO_ROW);
+            items = gt_grow(items, &capacity, item_count + (end - begin), sizeof *items);
+            for (size_t item = begin; item < end; item++) items[item_count++] = (uint32_t)item;
+        }
+        taken->list_ends[i] = item_count;
+    }
+    taken->list_cells = count;
+    gt_column_free(taken->items);
+    *taken->items = gt_column_take(column->items, items, item_count);
+    gt_free(items);
+}
+
+static bool is_null_row(const taking *t, size_t i)
+{
+    uint32_t row = row_at(t->rows, i);
+    return row == GT_NO_ROW || (t->column->nulls && t->column->nulls[row]);
+}
+
+static void find_nulls(void *context, size_t range)
+{
+    taking *t = context;
+    size_t i, end;
+    gt_table_range(t->count, range, &i, &end);
+    while (i < end && !is_null_row(t, i)) i++;
+    if (i < end) __atomic_store_n(&t->have_nulls, true, __ATOMIC_RELAXED);
+}
+
+static void take_nulls(void *context, size_t range)
+{
+    const taking *t = context;
+    size_t i, end;
+    for (gt_table_range(t->count, range, &i, &end); i < end; i++) t->taken->nulls[i] = is_null_row(t, i);
+}
+
+static void take_shown(void *context, size_t range)
+{
+    const taking *t = context;
+    size_t i, end;
+    for (gt_table_range(t->count, range, &i, &end); i < end; i++) {
+        uint32_t row = row_at(t->rows, i);
+        if (row != GT_NO_ROW) t->taken->shown[i] = t->column->shown[row];
+    }
+}
+
+gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t count)
+{
+    gt_column taken;
+    gt_column_init(&taken, column->name, column->type);
+    taken.items_as_tuple = column->items_as_tuple;
+    taken.widened = column->widened;
+    if (column->over) taken.over = gt_strdup(column->over);
+    if (column->under) taken.under = gt_strdup(column->under);
+    if (count) {
+        taken.ints = gt_alloc(count * cell_bytes[column->type]);
+        taken.capacity = count;
+    }
+    GT_CHECK(count < GT_NO_ROW);
+    taking t = {.column = column, .taken = &taken, .rows = rows, .count = count};
+    size_t ranges = gt_table_range_count(count);
+    if (column->type == GT_TYPE_LIST)
+        take_lists(&taken, column, rows, count);
+    else
+        gt_parallel_each(ranges, take_range, &t);
+    if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_STRING) {
+        gt_parallel_each(ranges, find_nulls, &t);
+        if (t.have_nulls) {
+            taken.nulls = gt_alloc(count);
+            gt_parallel_each(ranges, take_nulls, &t);
+        }
+    }
+    if (column->shown && count) {
+        gt_column_shown(&taken);
+        gt_parallel_each(ranges, take_shown, &t);
+    }
     return taken;
 }
 
@@ -255,10 +324,7 @@ gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t c
 
 static void append_lists(gt_column *column, size_t rows, const gt_column *more, size_t more_rows)
 {
-    uint32_t *all = gt_alloc(more_rows * sizeof *all);
-    for (size_t row = 0; row < more_rows; row++) all[row] = (uint32_t)row;
-    gt_column packed = gt_column_take(more, all, more_rows); /* complete ends, items in row order */
-    gt_free(all);
+    gt_column packed = gt_column_take(more, NULL, more_rows); /* complete ends, items in row order */
     size_t items = settle_list_ends(column, rows);
     for (size_t row = 0; row < more_rows; row++)
         column->list_ends[rows + row] = items + packed.list_ends[row];

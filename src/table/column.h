@@ -17,7 +17,8 @@ void gt_column_fill_zero(gt_column *column, size_t from, size_t to); /* see gt_t
 
 uint8_t *gt_column_shown(gt_column *column); /* the array `shown`, which is made if there is none */
 
-/* A new column with the given rows of this one; GT_NO_ROW gives null. The name is copied. */
+/* A new column with the given rows of this one; GT_NO_ROW gives null. Without a list, the first `count` rows.
+ * The name is copied. */
 gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t count);
 /* Adds the cells of a column of the same type after the first `rows` cells. */
 void gt_column_append(gt_column *column, size_t rows, const gt_column *more, size_t more_rows);

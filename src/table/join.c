@@ -54,14 +54,12 @@ typedef struct work {
 static gt_table *copy_keys(const gt_table *table, const gt_join *join)
 {
     gt_table *keys = gt_table_new(gt_sheet_named(table->name), table->strings);
-    uint32_t *rows = gt_order_new(table->row_count);
     for (size_t k = 0; k < join->key_count; k++) {
         gt_column column =
-            gt_column_take(gt_table_column_near(table, join->keys[k], k), rows, table->row_count);
+            gt_column_take(gt_table_column_near(table, join->keys[k], k), NULL, table->row_count);
         GT_PUSH(keys->columns, keys->column_count, keys->column_capacity, column);
     }
     keys->row_count = table->row_count;
-    gt_free(rows);
     return keys;
 }
 

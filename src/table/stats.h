@@ -39,7 +39,13 @@ double gt_select(double *values, size_t count, size_t place);
 double gt_median_in_place(double *values, size_t count);
 
 /* ---- per group: values[row] belongs to group_of_row[row] ----
- * Rows whose group is not below group_count are skipped. `nulls` may be NULL. */
+ * Rows whose group is not below group_count are skipped. `nulls` may be NULL. All threads of the team share
+ * the work; each group is computed in the order of its rows. */
+
+/* The rows of each group, made once for several statistics. Borrows group_of_row. */
+typedef struct gt_divided_rows gt_divided_rows;
+gt_divided_rows *gt_divided_rows_new(const uint32_t *group_of_row, size_t row_count, size_t group_count);
+void gt_divided_rows_free(gt_divided_rows *rows);
 
 typedef struct gt_int_summary {
     int64_t count, sum;
@@ -53,12 +59,11 @@ typedef struct gt_float_summary {
 } gt_float_summary;
 
 /* False if a sum overflows: the sums are then invalid, and gt_group_wide_sums returns them as doubles. */
-bool gt_group_ints(const uint32_t *group_of_row, size_t row_count, const int64_t *values,
-                   const uint8_t *nulls, gt_int_summary *summaries, size_t group_count);
-void gt_group_wide_sums(const uint32_t *group_of_row, size_t row_count, const int64_t *values,
-                        const uint8_t *nulls, double *sums, size_t group_count);
-void gt_group_floats(const uint32_t *group_of_row, size_t row_count, const double *values,
-                     gt_float_summary *summaries, size_t group_count);
+bool gt_group_ints(const gt_divided_rows *rows, const int64_t *values, const uint8_t *nulls,
+                   gt_int_summary *summaries);
+void gt_group_wide_sums(const gt_divided_rows *rows, const int64_t *values, const uint8_t *nulls,
+                        double *sums);
+void gt_group_floats(const gt_divided_rows *rows, const double *values, gt_float_summary *summaries);
 
 /* Numbers of either type: `ints` with their null marks or NULL, or `floats`. */
 typedef struct gt_numbers {
@@ -67,10 +72,17 @@ typedef struct gt_numbers {
     const double *floats;
 } gt_numbers;
 
-void gt_group_stds(const uint32_t *group_of_row, size_t row_count, gt_numbers values, double *stds,
-                   size_t group_count);
-void gt_group_medians(const uint32_t *group_of_row, size_t row_count, gt_numbers values, double *medians,
-                      size_t group_count);
+void gt_group_stds(const gt_divided_rows *rows, gt_numbers values, double *stds);
+void gt_group_medians(const gt_divided_rows *rows, gt_numbers values, double *medians);
+
+/* The number of rows of each group, or only of those for which counts(context, row) is true. */
+void gt_group_sizes(const gt_divided_rows *rows, bool (*counts)(const void *context, size_t row),
+                    const void *context, int64_t *sizes);
+/* One row of each group: in row order, a row is picked instead of `before` (at first UINT32_MAX: none) if
+ * replaces(context, before, row). */
+void gt_group_pick(const gt_divided_rows *rows,
+                   bool (*replaces)(const void *context, uint32_t before, uint32_t row), const void *context,
+                   uint32_t *picked);
 
 /* ---- distributions ----
  * Values are finite; there is at least one. */

@@ -380,20 +380,9 @@ gt_table *gt_table_copy_rows(const gt_table *table, const uint32_t *rows, size_t
     return copy;
 }
 
-static uint32_t *all_rows(const gt_table *table)
-{
-    if (table->row_count >= GT_NO_ROW) gt_raise_internal("table '%s' has too many rows", table->name);
-    uint32_t *rows = gt_alloc(table->row_count * sizeof *rows);
-    for (size_t row = 0; row < table->row_count; row++) rows[row] = (uint32_t)row;
-    return rows;
-}
-
 gt_table *gt_table_copy(const gt_table *table)
 {
-    uint32_t *rows = all_rows(table);
-    gt_table *copy = gt_table_copy_rows(table, rows, table->row_count);
-    gt_free(rows);
-    return copy;
+    return gt_table_copy_rows(table, NULL, table->row_count);
 }
 
 void gt_table_take(gt_table *table, const uint32_t *rows, size_t count)
@@ -408,11 +397,14 @@ void gt_table_take(gt_table *table, const uint32_t *rows, size_t count)
 
 void gt_table_keep(gt_table *table, const uint8_t *keep)
 {
-    uint32_t *rows = all_rows(table);
-    size_t kept = 0;
-    for (size_t row = 0; row < table->row_count; row++)
+    if (table->row_count >= GT_NO_ROW) gt_raise_internal("table '%s' has too many rows", table->name);
+    size_t count = 0, kept = 0;
+    for (size_t row = 0; row < table->row_count; row++) count += keep[row] != 0;
+    if (count == table->row_count) return;
+    uint32_t *rows = gt_alloc(count * sizeof *rows);
+    for (size_t row = 0; kept < count; row++)
         if (keep[row]) rows[kept++] = (uint32_t)row;
-    if (kept < table->row_count) gt_table_take(table, rows, kept);
+    gt_table_take(table, rows, kept);
     gt_free(rows);
 }
 

@@ -216,6 +216,7 @@ void gt_table_widen_ints(gt_table *table);
 /* Rows. A row list may contain a row several times; GT_NO_ROW gives a row of nulls. */
 #define GT_NO_ROW UINT32_MAX
 gt_table *gt_table_copy(const gt_table *table);
+/* With NULL instead of a list: the first `count` rows. */
 gt_table *gt_table_copy_rows(const gt_table *table, const uint32_t *rows, size_t count);
 void gt_table_take(gt_table *table, const uint32_t *rows, size_t count); /* replaces the rows by these */
 void gt_table_keep(gt_table *table, const uint8_t *keep); /* keeps the rows with keep[row] != 0 */
