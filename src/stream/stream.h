@@ -15,7 +15,7 @@
 
 enum {
     GT_STREAM_PAD = 256,          /* readable bytes after each block: two '"', then zeros */
-    GT_STREAM_BLOCK = 512 * 1024, /* the usual size of a block */
+    GT_STREAM_BLOCK = 256 * 1024, /* the usual size of a block: stays in the cache with what is made of it */
 };
 
 typedef enum gt_compression { GT_PLAIN, GT_GZIP, GT_ZSTD } gt_compression;
