@@ -1,17 +1,17 @@
 /* Allocation that cannot fail from the caller's view, the heaps that track it, growable arrays and arenas. */
 #include "base/memory.h"
+#include "base/pages/pages.h"
 #include "base/raise.h"
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#ifdef __GLIBC__
 #include <malloc.h>
-#endif
 
 /* ---- heaps: sets of the blocks that are in use ----
  *
@@ -20,7 +20,7 @@
  * and large, since arenas and columns hold the small objects; the cost of the set does not show in a report's
  * time. The set is split so that threads seldom wait for each other. */
 
-enum { SHARDS = 16, FIRST_SLOTS = 32 };
+enum { SHARDS = 64, SHARD_BITS = 6, FIRST_SLOTS = 8 };
 
 typedef struct shard {
     pthread_mutex_t lock;
@@ -30,16 +30,32 @@ typedef struct shard {
 
 struct gt_heap {
     shard shards[SHARDS];
+    _Atomic(gt_pages *) pages; /* of its large blocks; NULL until there is one */
+    pthread_mutex_t pages_lock;
     void *first_slots[SHARDS][FIRST_SLOTS]; /* until a shard grows */
 };
 
 /* The heap that tracks what this thread allocates; NULL: none. */
 static _Thread_local gt_heap *heap GT_THREAD_LOCAL;
 
+/* The large blocks of a program, which has no heap; NULL: malloc has all blocks. */
+static gt_pages *program_pages;
+
+/* Frees a block of malloc or of a pool. */
+static void release(void *block)
+{
+    if (gt_pages_owns(block))
+        gt_pages_free(block);
+    else
+        free(block);
+}
+
 gt_heap *gt_heap_new(void)
 {
     gt_heap *h = calloc(1, sizeof *h);
-    for (size_t i = 0; h && i < SHARDS; i++) {
+    if (!h) return NULL;
+    pthread_mutex_init(&h->pages_lock, NULL);
+    for (size_t i = 0; i < SHARDS; i++) {
         pthread_mutex_init(&h->shards[i].lock, NULL);
         h->shards[i].slots = h->first_slots[i];
         h->shards[i].mask = FIRST_SLOTS - 1;
@@ -52,11 +68,18 @@ void gt_heap_clear(gt_heap *h)
     for (size_t i = 0; i < SHARDS; i++) {
         shard *s = &h->shards[i];
         for (size_t at = 0; at <= s->mask; at++) {
-            free(s->slots[at]);
+            release(s->slots[at]);
             s->slots[at] = NULL;
         }
         s->count = 0;
     }
+    gt_heap_rest(h);
+}
+
+void gt_heap_rest(gt_heap *h)
+{
+    gt_pages *pages = atomic_load(&h->pages);
+    if (pages) gt_pages_rest(pages);
 }
 
 void gt_heap_free(gt_heap *h)
@@ -67,6 +90,8 @@ void gt_heap_free(gt_heap *h)
         if (h->shards[i].slots != h->first_slots[i]) free(h->shards[i].slots);
         pthread_mutex_destroy(&h->shards[i].lock);
     }
+    gt_pages_destroy(atomic_load(&h->pages));
+    pthread_mutex_destroy(&h->pages_lock);
     free(h);
 }
 
@@ -91,7 +116,7 @@ static uint64_t hash_of(const void *block)
 
 static shard *shard_of(const void *block)
 {
-    return &heap->shards[hash_of(block) >> 60];
+    return &heap->shards[hash_of(block) >> (64 - SHARD_BITS)];
 }
 
 static size_t home_of(const shard *s, const void *block)
@@ -137,7 +162,7 @@ static bool add(shard *s, void *block, bool must_grow)
 static void track(void *block)
 {
     if (add(shard_of(block), block, true)) return;
-    free(block);
+    release(block);
     gt_raise_out_of_memory(sizeof block);
 }
 
@@ -172,36 +197,126 @@ static bool untrack(const void *block)
 
 /* ---- allocation ---- */
 
+/* AddressSanitizer finds overflows of malloc's blocks only. With a memory limit, pages are used there, too,
+ * so that the tests of limits test something. */
+#if defined __SANITIZE_ADDRESS__
+#define GT_PAGES_WITHOUT_LIMIT false
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+#define GT_PAGES_WITHOUT_LIMIT false
+#endif
+#endif
+#ifndef GT_PAGES_WITHOUT_LIMIT
+#define GT_PAGES_WITHOUT_LIMIT true
+#endif
+
+/* The pool of this guarded call, or without one of the program; NULL: there is none. */
+static gt_pages *current_pool(bool create)
+{
+    if (!heap) return program_pages;
+    gt_pages *pool = atomic_load_explicit(&heap->pages, memory_order_acquire);
+    if (pool || !create) return pool;
+    pthread_mutex_lock(&heap->pages_lock);
+    pool = atomic_load(&heap->pages);
+    if (!pool) atomic_store(&heap->pages, pool = gt_pages_new());
+    pthread_mutex_unlock(&heap->pages_lock);
+    return pool;
+}
+
+/* The pool of a block of this size; NULL: it is malloc's. */
+static gt_pages *pool_for(size_t size)
+{
+    gt_pages *pool = current_pool(size >= GT_LARGE_BYTES);
+    if (!pool || size < gt_pages_smallest(pool)) return NULL;
+    return GT_PAGES_WITHOUT_LIMIT || gt_pages_is_limited(pool) ? pool : NULL;
+}
+
+/* NULL if the block is malloc's, because of its size or because the pool has no memory, or if a memory limit
+ * forbids it; then the error has a text. */
+static void *try_large(gt_pages_request request, gt_error *error)
+{
+    gt_pages *pool = pool_for(request.bytes);
+    error->text[0] = 0;
+    return pool ? gt_pages_alloc(pool, request, error) : NULL;
+}
+
+static void *alloc_large(gt_pages_request request)
+{
+    if (!pool_for(request.bytes)) return NULL;
+    gt_error error;
+    void *p = try_large(request, &error);
+    if (!p && error.text[0]) gt_raise("%s", error.text);
+    return p;
+}
+
 void *gt_alloc(size_t size)
 {
-    void *p = malloc(size ? size : 1);
+    void *p = alloc_large((gt_pages_request){.bytes = size});
+    if (!p) p = malloc(size ? size : 1);
     if (!p) gt_raise_out_of_memory(size);
+    if (heap) track(p);
+    return p;
+}
+
+void *gt_alloc_cold(size_t size)
+{
+    void *p = alloc_large((gt_pages_request){.bytes = size, .cold = true});
+    if (!p) return gt_alloc(size);
     if (heap) track(p);
     return p;
 }
 
 void *gt_alloc_zero(size_t count, size_t size)
 {
-    void *p = calloc(count ? count : 1, size ? size : 1);
-    if (!p) gt_raise_out_of_memory(count * size);
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) gt_raise_out_of_memory(SIZE_MAX);
+    void *p = alloc_large((gt_pages_request){.bytes = bytes, .zero = true});
+    if (!p) p = calloc(count ? count : 1, size ? size : 1);
+    if (!p) gt_raise_out_of_memory(bytes);
     if (heap) track(p);
     return p;
 }
 
+/* Moves a block between malloc and a pool. NULL if there is no memory. */
+static void *move_block(void *old, size_t old_size, size_t size, gt_error *error)
+{
+    void *p = try_large((gt_pages_request){.bytes = size}, error);
+    if (!p && !error->text[0]) p = malloc(size);
+    if (!p) return NULL;
+    memcpy(p, old, old_size < size ? old_size : size);
+    release(old);
+    return p;
+}
+
+/* realloc for all blocks. An error with a text is why there is no memory. */
+static void *resize(void *old, size_t size, gt_error *error)
+{
+    error->text[0] = 0;
+    if (gt_pages_owns(old)) {
+        void *p = gt_pages_resize(old, size, error);
+        return p || error->text[0] ? p : move_block(old, gt_pages_size(old), size, error);
+    }
+    if (!pool_for(size)) return realloc(old, size);
+    return move_block(old, malloc_usable_size(old), size, error);
+}
+
 void *gt_realloc(void *old, size_t size)
 {
-    bool tracked = heap && old && untrack(old);
-    void *p = realloc(old, size ? size : 1);
+    if (!old) return gt_alloc(size);
+    gt_error error;
+    bool tracked = heap && untrack(old);
+    void *p = resize(old, size ? size : 1, &error);
     if (tracked) track_moved(p ? p : old);
+    if (!p && error.text[0]) gt_raise("%s", error.text);
     if (!p) gt_raise_out_of_memory(size);
-    if (heap && !old) track(p);
     return p;
 }
 
 void gt_free(void *block)
 {
-    if (heap && block) untrack(block);
-    free(block);
+    if (!block) return;
+    if (heap) untrack(block);
+    release(block);
 }
 
 void *gt_adopt(void *block)
@@ -244,6 +359,18 @@ void *gt_grow(void *items, size_t *capacity, size_t need, size_t item_size)
     return items;
 }
 
+bool gt_memory_use_pages(void)
+{
+    if (!program_pages) program_pages = gt_pages_new();
+    return program_pages != NULL;
+}
+
+void gt_memory_set_limit(const gt_pages_limits *limits)
+{
+    gt_pages *pool = current_pool(true);
+    if (pool) gt_pages_limit(pool, limits);
+}
+
 void gt_memory_trim(void)
 {
 #ifdef __GLIBC__
@@ -253,18 +380,29 @@ void gt_memory_trim(void)
 
 struct gt_arena_block {
     struct gt_arena_block *before;
+    size_t room;
     char data[];
 };
 
-enum { ARENA_BLOCK_BYTES = 64 * 1024, ARENA_SLACK = 64 };
+/* Each block is twice as large as the one before: those of a large arena can go to a temporary file. */
+enum { ARENA_BLOCK_MIN = 64 * 1024, ARENA_BLOCK_MAX = 1024 * 1024, ARENA_SLACK = 64 };
+
+static size_t next_arena_room(const gt_arena *arena)
+{
+    if (!arena->blocks) return ARENA_BLOCK_MIN;
+    size_t room = arena->blocks->room * 2;
+    return room < ARENA_BLOCK_MIN ? ARENA_BLOCK_MIN : room > ARENA_BLOCK_MAX ? ARENA_BLOCK_MAX : room;
+}
 
 void *gt_arena_alloc(gt_arena *arena, size_t size)
 {
     size = (size + 7) & ~(size_t)7;
     if (!arena->blocks || (size_t)(arena->end - arena->next) < size) {
-        size_t room = size > ARENA_BLOCK_BYTES ? size : ARENA_BLOCK_BYTES;
+        size_t room = next_arena_room(arena);
+        if (room < size) room = size;
         struct gt_arena_block *block = gt_alloc(sizeof *block + room + ARENA_SLACK);
         block->before = arena->blocks;
+        block->room = room;
         arena->blocks = block;
         arena->next = block->data;
         arena->end = block->data + room;

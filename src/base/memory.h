@@ -6,6 +6,9 @@
 #ifndef GT_BASE_MEMORY_H
 #define GT_BASE_MEMORY_H
 
+#include "base/pages/pages.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +17,8 @@
 
 void *gt_alloc(size_t size); /* uninitialised; not NULL for size 0 either */
 void *gt_alloc_zero(size_t count, size_t size);
+/* For memory that is written once and seldom read: with a memory limit, the first to leave memory. */
+void *gt_alloc_cold(size_t size);
 void *gt_realloc(void *old, size_t size); /* if there is no memory, `old` stays as it is */
 void gt_free(void *block);                /* also for blocks that malloc returned; NULL does nothing */
 char *gt_strdup(const char *text);
@@ -29,6 +34,7 @@ typedef struct gt_heap gt_heap;
 gt_heap *gt_heap_new(void);          /* NULL if there is no memory */
 void gt_heap_clear(gt_heap *heap);   /* frees all blocks */
 void gt_heap_free(gt_heap *heap);    /* the same, and the heap; NULL does nothing */
+void gt_heap_rest(gt_heap *heap);    /* at the end of a call: returns what is kept for reuse to the system */
 gt_heap *gt_heap_use(gt_heap *heap); /* tracks this thread's blocks from now on; returns the heap before */
 size_t gt_heap_count(const gt_heap *heap); /* blocks in use, for tests */
 
@@ -41,6 +47,12 @@ void *gt_grow(void *items, size_t *capacity, size_t need, size_t item_size);
         if ((count) == (capacity)) (items) = gt_grow((items), &(capacity), (count) + 1, sizeof *(items));    \
         (items)[(count)++] = (value);                                                                        \
     } while (0)
+
+/* For programs, once, before the first allocation: large blocks are pages (base/pages/pages.h) instead of
+ * malloc's. In guarded calls they always are. False if there is no memory. */
+bool gt_memory_use_pages(void);
+/* Limits the memory of this guarded call, or without one of the program, which uses pages then. */
+void gt_memory_set_limit(const gt_pages_limits *limits);
 
 /* Returns freed memory to the system, after a step that needed much for a short time. Does nothing in a
  * guarded call. */

@@ -175,10 +175,10 @@ static gt_exit run_gputally(int argc, char **argv)
 }
 
 /* Columns are allocated and freed all the time. Freed memory is kept for the next ones, because returning it
- * to the system would cost a page fault per 4 KiB. The largest blocks are mapped separately, so that they can
- * grow in place. */
+ * to the system would cost a page fault per 4 KiB. */
 static void keep_freed_memory(void)
 {
+    gt_memory_use_pages();
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, 16 << 20);
     mallopt(M_TRIM_THRESHOLD, 64 << 20);

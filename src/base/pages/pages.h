@@ -1,0 +1,72 @@
+/* Large blocks of memory: whole pages, straight from the system.
+ *
+ * Columns and tables are few and large. The page faults of fresh memory cost more than what is computed with
+ * it, so freed pages are kept and given out again, and larger pools use huge pages. A pool never keeps so
+ * much that the peak of the memory in use rises: before fresh pages would make a new peak, as many of the
+ * freed ones go back to the system.
+ *
+ * With a limit (gt_pages_limit), what does not fit is in a temporary file: see base/pages/spill.h. */
+#ifndef GT_BASE_PAGES_PAGES_H
+#define GT_BASE_PAGES_PAGES_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A smaller block is malloc's. */
+enum { GT_LARGE_BYTES = 256 * 1024 };
+
+typedef struct gt_pages gt_pages;
+
+gt_pages *gt_pages_new(void); /* NULL if there is no memory */
+/* All blocks of the pool must have been freed. NULL does nothing. */
+void gt_pages_destroy(gt_pages *pool);
+/* Returns freed pages to the system and ends the thread of the pool, if it has one. */
+void gt_pages_rest(gt_pages *pool);
+
+typedef struct gt_pages_request {
+    size_t bytes;
+    bool zero; /* all bytes are 0 */
+    bool cold; /* written once and seldom read: it goes to the temporary file first */
+} gt_pages_request;
+
+/* A block, aligned to 256 bytes. NULL if there is none: if the error has a text, the limit is why; otherwise
+ * the caller may try malloc. */
+void *gt_pages_alloc(gt_pages *pool, gt_pages_request request, gt_error *error);
+/* Changes the size of a block, which may move; NULL as above, and the block is as it was. */
+void *gt_pages_resize(void *block, size_t bytes, gt_error *error);
+void gt_pages_free(void *block);
+
+/* Whether a pool, whichever it is, gave out this block. Any thread may ask. */
+bool gt_pages_owns(const void *block);
+size_t gt_pages_size(const void *block); /* bytes that can be used */
+
+/* ---- limits ---- */
+
+typedef struct gt_pages_limits {
+    uint64_t bytes;     /* resident memory of the process, or with `added` of what the pool adds to it */
+    bool added;         /* for the library: the memory of the process before does not count */
+    bool promised;      /* the user asked for it: if it cannot be kept, allocations fail */
+    bool reclaim;       /* of a control group: written pages should be clean soon */
+    const char *folder; /* of the temporary file; NULL: gt_spill_folder() */
+    size_t smallest;    /* smaller blocks are malloc's; 0: GT_LARGE_BYTES. For tests */
+} gt_pages_limits;
+
+void gt_pages_limit(gt_pages *pool, const gt_pages_limits *limits);
+bool gt_pages_is_limited(const gt_pages *pool);
+size_t gt_pages_smallest(const gt_pages *pool);
+
+/* For tests. */
+typedef struct gt_pages_counts {
+    size_t used, kept; /* anonymous bytes of blocks, and of freed pages that are still there */
+    size_t peak;       /* the highest used + kept */
+    size_t in_file;    /* bytes of blocks in the temporary file */
+    size_t file_bytes; /* of the file */
+    size_t dropped;    /* bytes of the file that were taken out of resident memory so far */
+} gt_pages_counts;
+
+gt_pages_counts gt_pages_count(gt_pages *pool);
+
+#endif

@@ -1,0 +1,153 @@
+/* The temporary file: an unlinked file, mapped part by part. */
+#include "base/pages/spill.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { MEBIBYTE = 1024 * 1024 };
+
+void gt_spill_begin(gt_spill *spill, const char *folder)
+{
+    *spill = (gt_spill){.folder = folder, .descriptor = -1};
+}
+
+static bool is_writable_folder(const char *path)
+{
+    return access(path, W_OK | X_OK) == 0;
+}
+
+const char *gt_spill_folder(void)
+{
+    const char *chosen = getenv("TMPDIR");
+    if (chosen && *chosen) return chosen;
+    return is_writable_folder("/var/tmp") ? "/var/tmp" : "/tmp";
+}
+
+static const char *folder_of(const gt_spill *spill)
+{
+    return spill->folder ? spill->folder : gt_spill_folder();
+}
+
+static int open_without_name(const char *folder)
+{
+    int descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return descriptor;
+    char name[4096]; /* not every file system has O_TMPFILE */
+    int length = snprintf(name, sizeof name, "%s/gputally-XXXXXX", folder);
+    if (length < 0 || (size_t)length >= sizeof name) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    descriptor = mkostemp(name, O_CLOEXEC);
+    if (descriptor >= 0) unlink(name);
+    return descriptor;
+}
+
+/* Gives the file more disk space. Returns 0 or the errno. */
+static int extend(const gt_spill *spill, size_t bytes)
+{
+    struct rlimit limit;
+    uint64_t size = spill->size + bytes;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur)
+        return EFBIG; /* asking for more would be a signal */
+    int failed;
+    do failed = fallocate(spill->descriptor, 0, (off_t)spill->size, (off_t)bytes) == 0 ? 0 : errno;
+    while (failed == EINTR);
+    if (failed == EOPNOTSUPP) failed = posix_fallocate(spill->descriptor, (off_t)spill->size, (off_t)bytes);
+    return failed;
+}
+
+static char *fail(const gt_spill *spill, size_t bytes, int reason, gt_error *error)
+{
+    gt_fail(error,
+            "%.500s: cannot write %" PRIu64 " MiB of temporary data: %s; set TMPDIR to another folder, or "
+            "raise max_memory",
+            folder_of(spill), (spill->size + bytes) / MEBIBYTE, strerror(reason));
+    return NULL;
+}
+
+char *gt_spill_map(gt_spill *spill, size_t bytes, gt_error *error)
+{
+    if (spill->count == GT_SPILL_REGIONS) return fail(spill, bytes, EMFILE, error);
+    if (spill->descriptor < 0) spill->descriptor = open_without_name(folder_of(spill));
+    if (spill->descriptor < 0) return fail(spill, bytes, errno, error);
+    int failed = extend(spill, bytes);
+    if (failed) return fail(spill, bytes, failed, error);
+    char *begin =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, spill->descriptor, (off_t)spill->size);
+    if (begin == MAP_FAILED) return fail(spill, bytes, errno, error);
+    spill->regions[spill->count++] = (gt_spill_region){.begin = begin, .bytes = bytes, .offset = spill->size};
+    spill->size += bytes;
+    return begin;
+}
+
+const gt_spill_region *gt_spill_region_of(const gt_spill *spill, const void *address)
+{
+    const char *at = address;
+    for (size_t i = 0; i < spill->count; i++) {
+        const gt_spill_region *region = &spill->regions[i];
+        if (at >= region->begin && at < region->begin + region->bytes) return region;
+    }
+    return NULL;
+}
+
+bool gt_spill_discard(gt_spill *spill, char *begin, size_t bytes, bool *zeros)
+{
+    const gt_spill_region *region = gt_spill_region_of(spill, begin);
+    uint64_t offset = region->offset + (uint64_t)(begin - region->begin);
+    *zeros = fallocate(spill->descriptor, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+                       (off_t)bytes) == 0;
+    if (*zeros) return true;
+    bool untouched = errno == EOPNOTSUPP; /* tmpfs and others */
+    madvise(begin, bytes, MADV_DONTNEED);
+    return untouched;
+}
+
+void gt_spill_drop(gt_spill *spill, size_t bytes, bool write)
+{
+    while (bytes && spill->count) {
+        if (spill->hand >= spill->count) spill->hand = spill->hand_offset = 0;
+        const gt_spill_region *region = &spill->regions[spill->hand];
+        size_t rest = region->bytes - spill->hand_offset, now = bytes < rest ? bytes : rest;
+        madvise(region->begin + spill->hand_offset, now, MADV_DONTNEED);
+        if (write)
+            sync_file_range(spill->descriptor, (off_t)(region->offset + spill->hand_offset), (off_t)now,
+                            SYNC_FILE_RANGE_WRITE);
+        spill->hand_offset += now;
+        bytes -= now;
+        if (spill->hand_offset == region->bytes) {
+            spill->hand++;
+            spill->hand_offset = 0;
+        }
+    }
+}
+
+void gt_spill_end(gt_spill *spill)
+{
+    for (size_t i = 0; i < spill->count; i++) munmap(spill->regions[i].begin, spill->regions[i].bytes);
+    if (spill->descriptor >= 0) close(spill->descriptor);
+    gt_spill_begin(spill, spill->folder);
+}
+
+bool gt_resident_memory(uint64_t *anonymous, uint64_t *all)
+{
+    char text[256];
+    int descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t length = descriptor < 0 ? -1 : read(descriptor, text, sizeof text - 1);
+    if (descriptor >= 0) close(descriptor);
+    if (length <= 0) return false;
+    text[length] = 0;
+    unsigned long long pages, shared;
+    if (sscanf(text, "%*u %llu %llu", &pages, &shared) != 2) return false;
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    *all = pages * page;
+    *anonymous = (pages - shared) * page;
+    return true;
+}

@@ -1,0 +1,50 @@
+/* Slabs, with a count of their users. It is not in the slab itself: freeing must not touch memory that may be
+ * on the disk. */
+#include "base/slabs.h"
+#include "base/memory.h"
+
+#include <stdatomic.h>
+
+enum { SLAB_BYTES = 1024 * 1024 };
+
+struct gt_slab {
+    uint8_t *bytes;
+    size_t size;
+    atomic_size_t users; /* pieces, and the gt_slabs that has it open */
+};
+
+void gt_slab_release(gt_slab *slab)
+{
+    if (!slab || atomic_fetch_sub(&slab->users, 1) != 1) return;
+    gt_free(slab->bytes);
+    gt_free(slab);
+}
+
+static void open_slab(gt_slabs *slabs, size_t size)
+{
+    uint8_t *bytes = gt_alloc_cold(size);
+    gt_slab *slab = gt_alloc(sizeof *slab);
+    slab->bytes = bytes;
+    slab->size = size;
+    atomic_init(&slab->users, 1);
+    gt_slab_release(slabs->open);
+    *slabs = (gt_slabs){.open = slab};
+}
+
+uint8_t *gt_slabs_alloc(gt_slabs *slabs, size_t bytes, gt_slab **slab)
+{
+    if (!slabs->open || slabs->open->size - slabs->used < bytes)
+        open_slab(slabs, bytes > SLAB_BYTES ? bytes : SLAB_BYTES);
+    uint8_t *piece = slabs->open->bytes + slabs->used;
+    size_t used = slabs->used + (bytes + 7) / 8 * 8;
+    slabs->used = used < slabs->open->size ? used : slabs->open->size;
+    atomic_fetch_add(&slabs->open->users, 1);
+    *slab = slabs->open;
+    return piece;
+}
+
+void gt_slabs_close(gt_slabs *slabs)
+{
+    gt_slab_release(slabs->open);
+    *slabs = (gt_slabs){0};
+}
