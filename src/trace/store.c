@@ -5,6 +5,7 @@
 #include "trace/store.h"
 
 #include "base/memory.h"
+#include "base/slabs.h"
 #include "base/team.h"
 #include "trace/rows.h"
 
@@ -185,6 +186,7 @@ typedef struct segment {
     const gt_interner *strings; /* the interner of its string ids */
     const uint32_t *string_ids; /* from those ids to the store's; NULL if they are the same */
     uint8_t *data;              /* the packed columns, one after the other */
+    gt_slab *slab;              /* that data is in */
     uint32_t bytes;             /* of data */
     packed columns[];
 } segment;
@@ -208,6 +210,7 @@ struct gt_store {
     adopted *adopted;
     size_t adopted_count, adopted_capacity;
     gt_base_time base_time;
+    gt_slabs slabs; /* for columns that are filled late */
 };
 
 struct gt_store_writer {
@@ -215,6 +218,7 @@ struct gt_store_writer {
     size_t column_count;
     gt_interner *strings;
     gt_store_piece *piece;
+    gt_slabs slabs;     /* the data of segments */
     size_t rows;        /* in the open segment */
     uint64_t present;   /* bit c: column c has a value in it */
     uint64_t opened;    /* bit c: cells[c] exists */
@@ -269,6 +273,7 @@ void gt_store_writer_free(gt_store_writer *w)
 {
     if (!w) return;
     gt_store_piece_free(w->piece);
+    gt_slabs_close(&w->slabs);
     for (size_t c = 0; c < w->column_count; c++) gt_free(w->cells[c]);
     gt_free(w->positions);
     gt_free(w);
@@ -295,7 +300,7 @@ static void close_segment(gt_store_writer *w)
     s->positions = plan_packing(w->positions, w->rows, GT_STORE_INT);
     s->positions.start = bytes;
     s->bytes = bytes + (uint32_t)(s->positions.width * w->rows);
-    s->data = gt_alloc(s->bytes);
+    s->data = gt_slabs_alloc(&w->slabs, s->bytes, &s->slab);
     pack(&s->positions, w->positions, w->rows, s->data);
     for (size_t c = 0; c < w->column_count; c++) {
         if (!(w->present >> c & 1)) continue;
@@ -338,7 +343,7 @@ gt_store_piece *gt_store_writer_take(gt_store_writer *w)
 static void free_segments(gt_store_piece *piece)
 {
     for (size_t i = 0; i < piece->count; i++) {
-        gt_free(piece->segments[i]->data);
+        gt_slab_release(piece->segments[i]->slab);
         gt_free(piece->segments[i]);
     }
     gt_free(piece->segments);
@@ -372,6 +377,7 @@ void gt_store_free(gt_store *store)
 {
     if (!store) return;
     free_segments(&store->all);
+    gt_slabs_close(&store->slabs);
     for (size_t i = 0; i < store->adopted_count; i++) gt_free(store->adopted[i].ids);
     gt_free(store->adopted);
     gt_free(store->columns);
@@ -725,8 +731,12 @@ void gt_store_fill_times(gt_store *store, size_t column, const double *times)
         for (size_t row = 0; row < s->rows; row++) cells[row] = time_bits(*times++);
         *p = plan_packing(cells, s->rows, GT_STORE_TIME);
         p->start = s->bytes;
+        gt_slab *before = s->slab;
+        uint8_t *data = gt_slabs_alloc(&store->slabs, s->bytes + (uint32_t)p->width * s->rows, &s->slab);
+        memcpy(data, s->data, s->bytes);
+        gt_slab_release(before);
+        s->data = data;
         s->bytes += (uint32_t)p->width * s->rows;
-        s->data = gt_realloc(s->data, s->bytes);
         pack(p, cells, s->rows, s->data);
     }
 }
