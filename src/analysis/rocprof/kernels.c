@@ -7,29 +7,22 @@
 
 #include "analysis/sheet_parts.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
-
-#include <string.h>
 
 gt_table *gt_rocprof_kernel_times(gt_rocprof *run, gt_error *error)
 {
     int64_t *durations = gt_rocprof_dispatch_durations(run, error);
     if (!durations) return NULL;
-    uint32_t *names = gt_rocprof_dispatch_names(run);
-    size_t count = gt_store_count(run->dispatches);
-
     gt_table *kernels = gt_table_new(GT_SHEET_KERNELS, run->strings);
     gt_table_add_column(kernels, GT_COL_NAME, GT_TYPE_STRING);
     gt_table_add_column(kernels, GT_COL_DUR_NS, GT_TYPE_INT);
-    gt_table_add_rows(kernels, count);
-    if (count) {
-        memcpy(kernels->columns[GT_KERNEL_NAME].texts, names, count * sizeof *names);
-        memcpy(kernels->columns[GT_KERNEL_DUR_NS].ints, durations, count * sizeof *durations);
-    }
-    gt_free(names);
-    gt_free(durations);
+    kernels->columns[GT_KERNEL_NAME].texts = gt_rocprof_dispatch_names(run);
+    kernels->columns[GT_KERNEL_DUR_NS].ints = durations;
+    kernels->row_count = gt_store_count(run->dispatches);
+    for (size_t c = 0; c < GT_KERNEL_COLUMNS; c++) kernels->columns[c].capacity = kernels->row_count;
     return kernels;
 }
 
@@ -222,13 +215,26 @@ static const struct {
     {GT_COL_AGENT_ID, GT_DISPATCH_AGENT},  {GT_COL_THREAD_ID, GT_DISPATCH_THREAD},
 };
 
+/* A column of the store and the rows of the sheet, in its order. */
+typedef struct reordering {
+    const uint32_t *order;
+    const int64_t *values;
+    int64_t *cells;
+} reordering;
+
+static void reorder(void *context, size_t begin, size_t end)
+{
+    const reordering *r = context;
+    for (size_t row = begin; row < end; row++) r->cells[row] = r->values[r->order[row]];
+}
+
 static void add_recorded_column(gt_table *details, const gt_store *dispatches, const uint32_t *order,
                                 size_t which)
 {
     size_t column = gt_table_add_zeroed(details, recorded[which].name, GT_TYPE_INT);
-    int64_t *cells = details->columns[column].ints;
     int64_t *values = gt_store_ints(dispatches, recorded[which].column);
-    for (size_t row = 0; row < details->row_count; row++) cells[row] = values[order[row]];
+    reordering r = {order, values, details->columns[column].ints};
+    gt_parallel_ranges(details->row_count, GT_ROCPROF_ROWS, reorder, &r);
     gt_free(values);
 }
 
@@ -264,18 +270,47 @@ static const gt_aggregate short_aggregates[] = {
     {GT_COL_DUR_NS, GT_GROUP_MEAN, GT_COL_MEAN_NS},
 };
 
+/* The rows below the threshold: every range counts its own, and then knows where to put them. */
+typedef struct short_rows {
+    const int64_t *dur_ns;
+    __int128 threshold_ns;
+    size_t *counts; /* by range; then where its rows begin */
+    uint32_t *rows;
+} short_rows;
+
+static void count_short(void *context, size_t begin, size_t end)
+{
+    short_rows *job = context;
+    size_t count = 0;
+    for (size_t row = begin; row < end; row++) count += job->dur_ns[row] < job->threshold_ns;
+    job->counts[begin / GT_ROCPROF_ROWS] = count;
+}
+
+static void list_short(void *context, size_t begin, size_t end)
+{
+    short_rows *job = context;
+    size_t at = job->counts[begin / GT_ROCPROF_ROWS];
+    for (size_t row = begin; row < end; row++)
+        if (job->dur_ns[row] < job->threshold_ns) job->rows[at++] = (uint32_t)row;
+}
+
 gt_table *gt_short_kernels(const gt_table *kernels, int64_t threshold_us)
 {
-    __int128 threshold_ns = (__int128)threshold_us * 1000;
-    const int64_t *dur_ns = kernels->columns[GT_KERNEL_DUR_NS].ints;
-    uint32_t *rows = gt_alloc(kernels->row_count * sizeof *rows);
-    size_t count = 0;
-    for (size_t row = 0; row < kernels->row_count; row++) {
-        rows[count] = (uint32_t)row;
-        count += dur_ns[row] < threshold_ns;
+    size_t ranges = gt_range_count(kernels->row_count, GT_ROCPROF_ROWS), count = 0;
+    short_rows job = {.dur_ns = kernels->columns[GT_KERNEL_DUR_NS].ints,
+                      .threshold_ns = (__int128)threshold_us * 1000,
+                      .counts = gt_alloc(ranges * sizeof *job.counts)};
+    gt_parallel_ranges(kernels->row_count, GT_ROCPROF_ROWS, count_short, &job);
+    for (size_t r = 0; r < ranges; r++) {
+        size_t here = job.counts[r];
+        job.counts[r] = count;
+        count += here;
     }
-    gt_table *short_kernels = gt_table_copy_rows(kernels, rows, count);
-    gt_free(rows);
+    job.rows = gt_alloc(count * sizeof *job.rows);
+    gt_parallel_ranges(kernels->row_count, GT_ROCPROF_ROWS, list_short, &job);
+    gt_table *short_kernels = gt_table_copy_rows(kernels, job.rows, count);
+    gt_free(job.counts);
+    gt_free(job.rows);
     return short_kernels;
 }
 

@@ -13,10 +13,12 @@
 #include "analysis/rocprof/sheets.h"
 
 #include "analysis/rocprof/agents.h"
+#include "analysis/rocprof/spans.h"
 #include "analysis/sheet_parts.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
@@ -26,86 +28,19 @@
 
 enum { DEVICES_MAX = 1 << 16 }; /* a run with more is damaged */
 
-/* ---- times in which something ran ---- */
-
-typedef __int128 wide; /* of damaged records, even one duration may not fit an int64 */
-
-/* Kernels or copies, in any order. */
-typedef struct spans {
-    int64_t *starts, *ends;
-    size_t count;
-} spans;
-
-static void free_spans(spans *s)
-{
-    gt_free(s->starts);
-    gt_free(s->ends);
-    *s = (spans){0};
-}
-
-static bool is_sorted(const int64_t *values, size_t count)
-{
-    for (size_t i = 1; i < count; i++)
-        if (values[i] < values[i - 1]) return false;
-    return true;
-}
-
-/* The length of the union. A span that ends before it starts counts with its negative length, unless another
- * one covers its start. */
-static wide covered_ns(const spans *s)
-{
-    uint32_t *order = is_sorted(s->starts, s->count) ? NULL : gt_order_new(s->count);
-    if (order) gt_order_by_ints(order, s->count, s->starts, NULL, false);
-    wide length = 0;
-    int64_t begin = 0, end = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        size_t at = order ? order[i] : i;
-        if (i && s->starts[at] <= end) {
-            end = s->ends[at] > end ? s->ends[at] : end;
-            continue;
-        }
-        length += (wide)end - begin;
-        begin = s->starts[at];
-        end = s->ends[at];
-    }
-    gt_free(order);
-    return length + ((wide)end - begin);
-}
-
-static void copy_ints(int64_t *to, const int64_t *from, size_t count)
-{
-    if (count) memcpy(to, from, count * sizeof *to);
-}
-
-/* The length of the union of kernels and copies. */
-static wide busy_ns(const spans *kernels, const spans *copies)
-{
-    size_t first = kernels->count, count = first + copies->count;
-    spans both = {gt_alloc((count + 1) * sizeof *both.starts), gt_alloc((count + 1) * sizeof *both.ends),
-                  count};
-    copy_ints(both.starts, kernels->starts, first);
-    copy_ints(both.ends, kernels->ends, first);
-    copy_ints(both.starts + first, copies->starts, copies->count);
-    copy_ints(both.ends + first, copies->ends, copies->count);
-    wide length = covered_ns(&both);
-    free_spans(&both);
-    return length;
-}
-
 /* ---- sheets ---- */
 
-static gt_table *make_timeline(gt_interner *strings, const spans *kernels, const spans *copies, wide total)
+static gt_table *make_timeline(gt_interner *strings, const gt_activity *of, gt_wide_ns total)
 {
     gt_table *timeline = gt_gpu_timeline_new(strings);
-    wide busy = busy_ns(kernels, copies);
     const struct {
         const char *type;
-        wide ns;
+        gt_wide_ns ns;
     } parts[] = {
-        {"kernel", covered_ns(kernels)},
-        {"memory", covered_ns(copies)},
-        {"busy_time", busy},
-        {"idle", total > busy ? total - busy : 0},
+        {"kernel", of->kernel_ns},
+        {"memory", of->copy_ns},
+        {"busy_time", of->busy_ns},
+        {"idle", total > of->busy_ns ? total - of->busy_ns : 0},
     };
     gt_gpu_timeline_add_ns(timeline, "total_time", (double)total, 100.0);
     for (size_t i = 0; i < GT_LENGTH(parts); i++) {
@@ -113,12 +48,6 @@ static gt_table *make_timeline(gt_interner *strings, const spans *kernels, const
         gt_gpu_timeline_add_ns(timeline, parts[i].type, ns, total > 0 ? ns / (double)total * 100.0 : 0.0);
     }
     return timeline;
-}
-
-static spans spans_of(const gt_store *events, size_t start_column, size_t end_column)
-{
-    return (spans){gt_store_ints(events, start_column), gt_store_ints(events, end_column),
-                   gt_store_count(events)};
 }
 
 /* ---- the time of each host ----
@@ -159,14 +88,14 @@ static void extend_time(host_time *time, int64_t start, int64_t end)
 static void extend_by_events(host_times *times, const gt_rocprof *run, const gt_store *events,
                              const size_t columns[3])
 {
-    spans all = spans_of(events, columns[0], columns[1]);
+    gt_spans all = gt_spans_of(events, columns[0], columns[1]);
     int64_t *processes = gt_store_ints(events, columns[2]);
     for (size_t i = 0; i < all.count; i++) {
         host_time *time = time_of_host(times, gt_rocprof_host_of(run, processes[i]));
         if (!time->is_recorded) extend_time(time, all.starts[i], all.ends[i]);
     }
     gt_free(processes);
-    free_spans(&all);
+    gt_spans_free(&all);
 }
 
 /* No items if the run has only one host, or does not say which process a kernel belongs to. */
@@ -205,12 +134,12 @@ static void free_host_times(host_times *times)
 }
 
 /* The time of a device on this host: that of the run if there is only one host. */
-static wide total_of_host(const host_times *times, const gt_rocprof *run, uint32_t host)
+static gt_wide_ns total_of_host(const host_times *times, const gt_rocprof *run, uint32_t host)
 {
     uint32_t place = times->count ? gt_map_get(&times->places, host, 0) : GT_MAP_NONE;
     const host_time *time = place == GT_MAP_NONE ? NULL : &times->items[place];
-    if (!time || time->first > time->last) return (wide)run->fini_ns - run->init_ns;
-    return (wide)time->last - time->first;
+    if (!time || time->first > time->last) return (gt_wide_ns)run->fini_ns - run->init_ns;
+    return (gt_wide_ns)time->last - time->first;
 }
 
 /* Hosts of one run work at the same time, so times that do not overlap are those of different clocks. */
@@ -234,11 +163,12 @@ static void warn_of_clocks(const gt_rocprof *run)
 gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run)
 {
     if (!gt_store_count(run->dispatches)) return gt_gpu_timeline_new(run->strings);
-    spans kernels = spans_of(run->dispatches, GT_DISPATCH_START, GT_DISPATCH_END);
-    spans copies = spans_of(run->copies, GT_COPY_START, GT_COPY_END);
-    gt_table *timeline = make_timeline(run->strings, &kernels, &copies, (wide)run->fini_ns - run->init_ns);
-    free_spans(&kernels);
-    free_spans(&copies);
+    gt_activity all = {.kernels = gt_spans_of(run->dispatches, GT_DISPATCH_START, GT_DISPATCH_END),
+                       .copies = gt_spans_of(run->copies, GT_COPY_START, GT_COPY_END)};
+    gt_activity_measure(&all);
+    gt_table *timeline = make_timeline(run->strings, &all, (gt_wide_ns)run->fini_ns - run->init_ns);
+    gt_spans_free(&all.kernels);
+    gt_spans_free(&all.copies);
     warn_of_clocks(run);
     return timeline;
 }
@@ -262,7 +192,7 @@ typedef struct device {
     uint32_t row; /* of the run's agents; GT_MAP_NONE if they do not include it */
 } device;
 
-/* One kernel or copy on one device. */
+/* One copy on one device. */
 typedef struct use {
     int64_t start, end;
     uint32_t device;
@@ -280,7 +210,8 @@ typedef struct devices {
     gt_map gpus;   /* (host, number in gt_agent_list.gpus) to a number of its own */
     gt_map places; /* (that number, node) to device */
     gt_agent_list agents;
-    uses kernels, copies;
+    uint32_t *of_kernels; /* the device of each dispatch */
+    uses copies;
 } devices;
 
 static uint32_t device_of(devices *d, int64_t process, int64_t number)
@@ -309,19 +240,74 @@ static void add_use(uses *list, int64_t start, int64_t end, uint32_t number)
     GT_PUSH(list->items, list->count, list->capacity, next);
 }
 
+/* The agents that the dispatches of a range refer to, in the order in which they appear. */
+typedef struct agent_use {
+    int64_t process, number;
+    uint32_t device;
+} agent_use;
+
+typedef struct agent_uses {
+    agent_use *items;
+    size_t count, capacity;
+} agent_uses;
+
+typedef struct kernel_job {
+    const int64_t *processes; /* NULL: there is one process */
+    const int64_t *agents;
+    agent_uses *ranges;
+    uint32_t *of_kernels; /* first the index in the range's list, then the device */
+} kernel_job;
+
+static void list_agents(void *context, size_t begin, size_t end)
+{
+    kernel_job *job = context;
+    agent_uses *list = &job->ranges[begin / GT_ROCPROF_ROWS];
+    gt_map places = {0};
+    for (size_t i = begin; i < end; i++) {
+        int64_t process = job->processes ? job->processes[i] : 0, number = job->agents[i];
+        const agent_use *last = i > begin ? &list->items[job->of_kernels[i - 1]] : NULL;
+        if (last && last->process == process && last->number == number) {
+            job->of_kernels[i] = job->of_kernels[i - 1];
+            continue;
+        }
+        uint32_t *place = gt_map_put(&places, (uint64_t)process, (uint64_t)number);
+        if (*place == GT_MAP_NONE) {
+            *place = (uint32_t)list->count;
+            GT_PUSH(list->items, list->count, list->capacity, ((agent_use){process, number, 0}));
+        }
+        job->of_kernels[i] = *place;
+    }
+    gt_map_free(&places);
+}
+
+static void set_devices(void *context, size_t begin, size_t end)
+{
+    kernel_job *job = context;
+    const agent_uses *list = &job->ranges[begin / GT_ROCPROF_ROWS];
+    for (size_t i = begin; i < end; i++) job->of_kernels[i] = list->items[job->of_kernels[i]].device;
+}
+
+/* Finds the device of each dispatch. Devices are numbered in the order in which they appear. */
 static void add_kernels(devices *d)
 {
     const gt_store *dispatches = d->run->dispatches;
+    size_t count = gt_store_count(dispatches), ranges = gt_range_count(count, GT_ROCPROF_ROWS);
     bool has_process = gt_dispatch_width(d->run->wanted) > GT_DISPATCH_PROCESS;
-    spans all = spans_of(dispatches, GT_DISPATCH_START, GT_DISPATCH_END);
     int64_t *agents = gt_store_ints(dispatches, GT_DISPATCH_AGENT);
     int64_t *processes = has_process ? gt_store_ints(dispatches, GT_DISPATCH_PROCESS) : NULL;
-    for (size_t i = 0; i < all.count; i++)
-        add_use(&d->kernels, all.starts[i], all.ends[i],
-                device_of(d, processes ? processes[i] : 0, agents[i]));
+    d->of_kernels = gt_alloc(count * sizeof *d->of_kernels);
+    kernel_job job = {processes, agents, gt_alloc_zero(ranges, sizeof *job.ranges), d->of_kernels};
+    gt_parallel_ranges(count, GT_ROCPROF_ROWS, list_agents, &job);
+    for (size_t r = 0; r < ranges; r++)
+        for (size_t i = 0; i < job.ranges[r].count; i++) {
+            agent_use *of = &job.ranges[r].items[i];
+            of->device = device_of(d, of->process, of->number);
+        }
+    gt_parallel_ranges(count, GT_ROCPROF_ROWS, set_devices, &job);
+    for (size_t r = 0; r < ranges; r++) gt_free(job.ranges[r].items);
+    gt_free(job.ranges);
     gt_free(agents);
     gt_free(processes);
-    free_spans(&all);
 }
 
 /* Whether an end of a copy is a GPU: by the type of the agent, or else by the direction of the copy. */
@@ -361,11 +347,11 @@ static void add_copies(devices *d)
     gt_store_scan_free(scan);
 }
 
-/* The uses of all devices, those of device i from begins[i] to begins[i + 1]. */
-static spans group_uses(const uses *list, size_t device_count, size_t **begins)
+/* The copies of all devices, those of device i from begins[i] to begins[i + 1]. */
+static gt_spans group_copies(const uses *list, size_t device_count, size_t **begins)
 {
-    spans grouped = {gt_alloc((list->count + 1) * sizeof *grouped.starts),
-                     gt_alloc((list->count + 1) * sizeof *grouped.ends), list->count};
+    gt_spans grouped = {gt_alloc((list->count + 1) * sizeof *grouped.starts),
+                        gt_alloc((list->count + 1) * sizeof *grouped.ends), list->count};
     size_t *next = gt_alloc_zero(device_count + 2, sizeof *next);
     for (size_t i = 0; i < list->count; i++) next[list->items[i].device + 2]++;
     for (size_t i = 1; i < device_count + 2; i++) next[i] += next[i - 1];
@@ -378,10 +364,67 @@ static spans group_uses(const uses *list, size_t device_count, size_t **begins)
     return grouped;
 }
 
-static spans part_of(const spans *all, const size_t *begins, size_t number)
+/* Groups kernels by device: every range counts its kernels, and then knows where to put them. */
+typedef struct grouping {
+    const uint32_t *of_kernels;
+    gt_spans all, grouped;
+    size_t *next; /* by range and device */
+    size_t grain, device_count;
+} grouping;
+
+static void count_kernels(void *context, size_t begin, size_t end)
 {
-    return (spans){all->starts + begins[number], all->ends + begins[number],
-                   begins[number + 1] - begins[number]};
+    grouping *g = context;
+    size_t *counts = g->next + begin / g->grain * g->device_count;
+    for (size_t i = begin; i < end; i++) counts[g->of_kernels[i]]++;
+}
+
+static void put_kernels(void *context, size_t begin, size_t end)
+{
+    grouping *g = context;
+    size_t *next = g->next + begin / g->grain * g->device_count;
+    for (size_t i = begin; i < end; i++) {
+        size_t at = next[g->of_kernels[i]]++;
+        g->grouped.starts[at] = g->all.starts[i];
+        g->grouped.ends[at] = g->all.ends[i];
+    }
+}
+
+/* The same for kernels, in the order of the store. */
+static gt_spans group_kernels(const devices *d, size_t **begins)
+{
+    enum { COUNTS_MAX = 1 << 20 }; /* longer ranges if there are many devices */
+    const gt_store *dispatches = d->run->dispatches;
+    size_t count = gt_store_count(dispatches), grain = count / (COUNTS_MAX / (d->count + 1) + 1) + 1;
+    grouping g = {
+        .of_kernels = d->of_kernels,
+        .all = gt_spans_of(dispatches, GT_DISPATCH_START, GT_DISPATCH_END),
+        .grouped = {gt_alloc((count + 1) * sizeof(int64_t)), gt_alloc((count + 1) * sizeof(int64_t)), count},
+        .grain = grain > GT_ROCPROF_ROWS ? grain : GT_ROCPROF_ROWS,
+        .device_count = d->count};
+    size_t ranges = gt_range_count(count, g.grain), at = 0;
+    g.next = gt_alloc_zero(ranges * d->count, sizeof *g.next);
+    *begins = gt_alloc((d->count + 1) * sizeof **begins);
+    gt_parallel_ranges(count, g.grain, count_kernels, &g);
+    for (size_t i = 0; i < d->count; i++) {
+        (*begins)[i] = at;
+        for (size_t r = 0; r < ranges; r++) {
+            size_t here = g.next[r * d->count + i];
+            g.next[r * d->count + i] = at;
+            at += here;
+        }
+    }
+    (*begins)[d->count] = at;
+    gt_parallel_ranges(count, g.grain, put_kernels, &g);
+    gt_spans_free(&g.all);
+    gt_free(g.next);
+    return g.grouped;
+}
+
+static gt_spans part_of(const gt_spans *all, const size_t *begins, size_t number)
+{
+    return (gt_spans){all->starts + begins[number], all->ends + begins[number],
+                      begins[number + 1] - begins[number]};
 }
 
 /* By host, in the order of the processes, and node. */
@@ -441,12 +484,23 @@ static void set_ids(const devices *d, const device *of, gt_table *sheet, size_t 
         if (ids[i] != GT_AGENT_ABSENT) gt_table_set_int(sheet, column + i, row, ids[i]);
 }
 
+static void measure_device(void *context, size_t number)
+{
+    gt_activity *of_devices = context;
+    gt_activity_measure(&of_devices[number]);
+}
+
 static gt_table *make_by_device(const devices *d)
 {
     const gt_rocprof *run = d->run;
     size_t *kernel_begins, *copy_begins, hostname = 0, ids = 0;
-    spans kernels = group_uses(&d->kernels, d->count, &kernel_begins);
-    spans copies = group_uses(&d->copies, d->count, &copy_begins);
+    gt_spans kernels = group_kernels(d, &kernel_begins);
+    gt_spans copies = group_copies(&d->copies, d->count, &copy_begins);
+    gt_activity *of_devices = gt_alloc_zero(d->count, sizeof *of_devices);
+    for (size_t i = 0; i < d->count; i++)
+        of_devices[i] = (gt_activity){.kernels = part_of(&kernels, kernel_begins, i),
+                                      .copies = part_of(&copies, copy_begins, i)};
+    gt_parallel_each(d->count, measure_device, of_devices);
     gt_table *sheet = gt_gpu_timeline_by_device_new(run->strings);
     if (has_several_hosts(d)) {
         hostname = 1;
@@ -457,10 +511,8 @@ static gt_table *make_by_device(const devices *d)
     uint32_t *order = sort_devices(d);
     for (size_t i = 0; i < d->count; i++) {
         const device *of = &d->items[order[i]];
-        spans mine = part_of(&kernels, kernel_begins, order[i]),
-              copied = part_of(&copies, copy_begins, order[i]);
         gt_table *timeline =
-            make_timeline(run->strings, &mine, &copied, total_of_host(&times, run, of->host));
+            make_timeline(run->strings, &of_devices[order[i]], total_of_host(&times, run, of->host));
         size_t row = gt_gpu_timeline_add_device(sheet, of->node, timeline);
         for (; row < sheet->row_count; row++) {
             if (hostname) gt_table_set_string(sheet, hostname, row, of->host);
@@ -469,11 +521,12 @@ static gt_table *make_by_device(const devices *d)
         gt_table_free(timeline);
     }
     free_host_times(&times);
+    gt_free(of_devices);
     gt_free(order);
     gt_free(kernel_begins);
     gt_free(copy_begins);
-    free_spans(&kernels);
-    free_spans(&copies);
+    gt_spans_free(&kernels);
+    gt_spans_free(&copies);
     return sheet;
 }
 
@@ -494,7 +547,7 @@ gt_table *gt_rocprof_gpu_timeline_by_device(const gt_rocprof *run)
     gt_map_free(&d.places);
     gt_agent_list_free(&d.agents);
     gt_free(d.items);
-    gt_free(d.kernels.items);
+    gt_free(d.of_kernels);
     gt_free(d.copies.items);
     return sheet;
 }

@@ -13,11 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Test builds use a smaller value, so that small files are split too. */
-#ifndef GT_ROCPROF_ROWS
-#define GT_ROCPROF_ROWS 16384
-#endif
-
 enum { WINDOW = 16 * 1024 }; /* bytes read at once, for names that are close together */
 
 enum {

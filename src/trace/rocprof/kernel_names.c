@@ -1,12 +1,13 @@
 /* Kernel names: from kernel ids to names, and from long names to short ones.
  *
  * Names arrive as a list of (kernel id, name) in file order. Before the first lookup the list is sorted by id
- * and only the last name of each id is kept. Ids without gaps, the usual case, are then found by subtraction,
- * others by binary search. A hash map could be made slow by the choice of ids; this cannot. */
+ * and only the last name of each id is kept. Ids that are close together, the usual case, are then found in a
+ * table, others by binary search. A hash map could be made slow by the choice of ids; this cannot. */
 #include "trace/rocprof/rocprof.h"
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/team.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +23,18 @@ typedef struct kernel_name {
 struct gt_kernel_names {
     kernel_name *items;
     size_t count, capacity;
-    bool sorted; /* by id, one entry per id */
-    gt_map uses; /* from a gt_kernel_use to a number of its own */
-    gt_map ids;  /* from (name, number of its use) to the id from gt_kernel_names_add */
+    bool sorted;      /* by id, one entry per id */
+    uint32_t *places; /* by id, from the first one on: index + 1, or 0; NULL if the ids are too far apart */
+    size_t span;      /* of `places` */
+    gt_map uses;      /* from a gt_kernel_use to a number of its own */
+    gt_map ids;       /* from (name, number of its use) to the id from gt_kernel_names_add */
 };
 
 void gt_kernel_names_free(struct gt_kernel_names *names)
 {
     if (!names) return;
     gt_free(names->items);
+    gt_free(names->places);
     gt_map_free(&names->uses);
     gt_map_free(&names->ids);
     gt_free(names);
@@ -112,6 +116,22 @@ static int by_id_then_order(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
+/* A table of ids, unless it would be much larger than the list. */
+static void make_places(struct gt_kernel_names *names)
+{
+    enum { SPREAD = 16, SMALL = 64 * 1024 };
+    gt_free(names->places);
+    names->places = NULL;
+    if (!names->count) return;
+    int64_t first = names->items[0].kernel_id;
+    uint64_t span = (uint64_t)names->items[names->count - 1].kernel_id - (uint64_t)first;
+    if (span >= (uint64_t)names->count * SPREAD + SMALL || names->count >= UINT32_MAX) return;
+    names->span = (size_t)span + 1;
+    names->places = gt_alloc_zero(names->span, sizeof *names->places);
+    for (size_t i = 0; i < names->count; i++)
+        names->places[(uint64_t)names->items[i].kernel_id - (uint64_t)first] = (uint32_t)i + 1;
+}
+
 static void sort_names(struct gt_kernel_names *names)
 {
     if (names->sorted) return;
@@ -130,15 +150,17 @@ static void sort_names(struct gt_kernel_names *names)
     }
     names->count = kept;
     names->sorted = true;
+    make_places(names);
 }
 
-/* The index of an id among the names, or SIZE_MAX. If the ids have no gaps, the first guess is right. */
+/* The index of an id among the sorted names, or SIZE_MAX. */
 static size_t find_place(const struct gt_kernel_names *names, int64_t kernel_id)
 {
     if (!names || !names->count || kernel_id < names->items[0].kernel_id) return SIZE_MAX;
-    uint64_t guess = (uint64_t)kernel_id - (uint64_t)names->items[0].kernel_id;
-    if (guess < names->count && names->items[guess].kernel_id == kernel_id) return (size_t)guess;
-
+    if (names->places) {
+        uint64_t at = (uint64_t)kernel_id - (uint64_t)names->items[0].kernel_id;
+        return at < names->span && names->places[at] ? names->places[at] - 1 : SIZE_MAX;
+    }
     size_t low = 0, high = names->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -157,17 +179,33 @@ static uint32_t find_name(const struct gt_kernel_names *names, int64_t kernel_id
     return place == SIZE_MAX ? GT_STR_NONE : names->items[place].text;
 }
 
+/* Dispatches, of which each thread takes a range. */
+typedef struct dispatch_job {
+    const struct gt_kernel_names *names;
+    const int64_t *kernel_ids;
+    uint8_t *used;   /* of names_in_use: by name */
+    uint32_t *texts; /* of gt_rocprof_dispatch_names: by dispatch */
+} dispatch_job;
+
+static void mark_used(void *context, size_t begin, size_t end)
+{
+    const dispatch_job *job = context;
+    for (size_t i = begin; i < end; i++) {
+        if (i > begin && job->kernel_ids[i] == job->kernel_ids[i - 1]) continue;
+        size_t place = find_place(job->names, job->kernel_ids[i]);
+        if (place == SIZE_MAX || __atomic_load_n(&job->used[place], __ATOMIC_RELAXED)) continue;
+        __atomic_store_n(&job->used[place], 1, __ATOMIC_RELAXED);
+    }
+}
+
+/* Of the sorted names. */
 static uint8_t *names_in_use(const gt_rocprof *run)
 {
-    size_t count = gt_store_count(run->dispatches);
-    int64_t *kernel_ids = gt_store_ints(run->dispatches, GT_DISPATCH_KERNEL_ID);
-    uint8_t *used = gt_alloc_zero(run->kernel_names->count, 1);
-    for (size_t i = 0; i < count; i++) {
-        size_t place = find_place(run->kernel_names, kernel_ids[i]);
-        if (place != SIZE_MAX) used[place] = 1;
-    }
-    gt_free(kernel_ids);
-    return used;
+    dispatch_job job = {run->kernel_names, gt_store_ints(run->dispatches, GT_DISPATCH_KERNEL_ID),
+                        gt_alloc_zero(run->kernel_names->count, 1), NULL};
+    gt_parallel_ranges(gt_store_count(run->dispatches), GT_ROCPROF_ROWS, mark_used, &job);
+    gt_free((void *)job.kernel_ids);
+    return job.used;
 }
 
 static uint32_t move_text(gt_interner *to, const gt_interner *from, uint32_t id)
@@ -224,6 +262,7 @@ void gt_rocprof_forget_unused_names(gt_rocprof *run)
     names->count = kept;
     names->capacity = kept ? kept : 1;
     names->items = gt_realloc(names->items, names->capacity * sizeof *names->items);
+    make_places(names);
     run->hostname = move_text(strings, run->strings, run->hostname);
     for (size_t i = 0; i < run->process_count; i++) {
         run->process[i].hostname = move_text(strings, run->strings, run->process[i].hostname);
@@ -277,15 +316,33 @@ gt_kernel_use gt_rocprof_kernel_use(gt_rocprof *run, int64_t kernel_id)
     return place == SIZE_MAX ? GT_KERNEL_USE_UNKNOWN : run->kernel_names->items[place].use;
 }
 
+static void find_names(void *context, size_t begin, size_t end)
+{
+    const dispatch_job *job = context;
+    for (size_t i = begin; i < end; i++) {
+        int64_t id = job->kernel_ids[i];
+        job->texts[i] = i > begin && id == job->kernel_ids[i - 1] ? job->texts[i - 1]
+                        : id == GT_NO_KERNEL_ID                   ? GT_STR_NONE
+                                                                  : find_name(job->names, id);
+    }
+}
+
+/* The known names are looked up on all threads; then the unknown ones are made, which are few in any real
+ * run. */
 uint32_t *gt_rocprof_dispatch_names(gt_rocprof *run)
 {
     size_t count = gt_store_count(run->dispatches);
+    if (run->kernel_names) sort_names(run->kernel_names);
     uint32_t *texts = gt_alloc(count * sizeof *texts);
-    int64_t *kernel_ids = gt_store_ints(run->dispatches, GT_DISPATCH_KERNEL_ID);
+    dispatch_job job = {run->kernel_names, gt_store_ints(run->dispatches, GT_DISPATCH_KERNEL_ID), NULL,
+                        texts};
+    gt_parallel_ranges(count, GT_ROCPROF_ROWS, find_names, &job);
     for (size_t i = 0; i < count; i++)
-        texts[i] = i && kernel_ids[i] == kernel_ids[i - 1] ? texts[i - 1]
-                                                           : gt_rocprof_kernel_name(run, kernel_ids[i]);
-    gt_free(kernel_ids);
+        if (texts[i] == GT_STR_NONE)
+            texts[i] = i && job.kernel_ids[i] == job.kernel_ids[i - 1]
+                           ? texts[i - 1]
+                           : unknown_name(run->strings, job.kernel_ids[i]);
+    gt_free((void *)job.kernel_ids);
     return texts;
 }
 

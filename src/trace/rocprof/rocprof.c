@@ -2,6 +2,7 @@
 #include "trace/rocprof/rocprof.h"
 
 #include "base/memory.h"
+#include "base/team.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -343,8 +344,8 @@ void gt_rocprof_write_end(gt_rocprof_writers *w)
 
 /* ---- durations ---- */
 
-/* Turns ends into durations in place. Returns the index of the first record that overflows, or `count`. */
-static size_t subtract_starts(const int64_t *starts, int64_t *ends, size_t count)
+/* The index of the first record whose duration, or the sum up to it, does not fit 63 bits; or `count`. */
+static size_t find_overflow(const int64_t *starts, const int64_t *ends, size_t count)
 {
     uint64_t total = 0;
     for (size_t i = 0; i < count; i++) {
@@ -353,24 +354,61 @@ static size_t subtract_starts(const int64_t *starts, int64_t *ends, size_t count
         uint64_t size = duration < 0 ? 0 - (uint64_t)duration : (uint64_t)duration;
         if (size > INT64_MAX - total) return i;
         total += size;
-        ends[i] = duration;
     }
     return count;
+}
+
+/* Turns ends into durations in place, a range of records at a time. */
+typedef struct subtraction {
+    const int64_t *starts;
+    int64_t *ends;
+    uint64_t *totals; /* by range: the sum of the absolute durations, UINT64_MAX if it does not fit 63 bits */
+} subtraction;
+
+static void subtract_starts(void *context, size_t begin, size_t end)
+{
+    const subtraction *job = context;
+    uint64_t total = 0, too_large = 0;
+    for (size_t i = begin; i < end; i++) {
+        int64_t duration;
+        too_large |= __builtin_sub_overflow(job->ends[i], job->starts[i], &duration);
+        uint64_t size = duration < 0 ? 0 - (uint64_t)duration : (uint64_t)duration;
+        too_large |= size > INT64_MAX - total;
+        total = too_large ? 0 : total + size;
+        job->ends[i] = duration;
+    }
+    job->totals[begin / GT_ROCPROF_ROWS] = too_large ? UINT64_MAX : total;
+}
+
+static bool fits(const uint64_t *totals, size_t ranges)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < ranges; i++) {
+        if (totals[i] > INT64_MAX - total) return false;
+        total += totals[i];
+    }
+    return true;
 }
 
 int64_t *gt_rocprof_durations(const gt_store *store, size_t start_column, size_t end_column, const char *what,
                               gt_error *error)
 {
-    size_t count = gt_store_count(store);
+    size_t count = gt_store_count(store), ranges = gt_range_count(count, GT_ROCPROF_ROWS);
     int64_t *starts = gt_store_ints(store, start_column);
     int64_t *durations = gt_store_ints(store, end_column);
-    size_t bad = subtract_starts(starts, durations, count);
-    if (bad < count) {
-        gt_fail(error, "%s %zu: from %lld to %lld ns: total duration overflows 63 bits of nanoseconds", what,
-                bad + 1, (long long)starts[bad], (long long)durations[bad]);
+    uint64_t *totals = gt_alloc(ranges * sizeof *totals);
+    subtraction job = {starts, durations, totals};
+    gt_parallel_ranges(count, GT_ROCPROF_ROWS, subtract_starts, &job);
+    if (!fits(totals, ranges)) {
         gt_free(durations);
         durations = NULL;
+        int64_t *ends = gt_store_ints(store, end_column);
+        size_t bad = find_overflow(starts, ends, count);
+        gt_fail(error, "%s %zu: from %lld to %lld ns: total duration overflows 63 bits of nanoseconds", what,
+                bad + 1, (long long)starts[bad], (long long)ends[bad]);
+        gt_free(ends);
     }
+    gt_free(totals);
     gt_free(starts);
     return durations;
 }
