@@ -361,6 +361,45 @@ size_t gt_store_piece_records(const gt_store_piece *piece)
     return piece->records;
 }
 
+/* Packs a column of a segment again, at the end of its data if it needs more room than before. */
+static void repack(segment *s, packed *p, int64_t *cells, gt_store_type type, gt_slabs *slabs)
+{
+    uint32_t start = p->start, width = p->width;
+    *p = plan_packing(cells, s->rows, type);
+    p->start = start;
+    if (p->width > width) {
+        gt_slab *before = s->slab;
+        uint8_t *data = gt_slabs_alloc(slabs, s->bytes + (uint32_t)p->width * s->rows, &s->slab);
+        memcpy(data, s->data, s->bytes);
+        gt_slab_release(before);
+        s->data = data;
+        p->start = s->bytes;
+        s->bytes += (uint32_t)p->width * s->rows;
+    }
+    pack(p, cells, s->rows, s->data);
+}
+
+void gt_store_piece_replace(gt_store_piece *piece, size_t column, int64_t base, const int64_t *values,
+                            size_t count)
+{
+    int64_t cells[SEGMENT_ROWS];
+    gt_slabs slabs = {0};
+    for (size_t i = 0; i < piece->count; i++) {
+        segment *s = piece->segments[i];
+        packed *p = &s->columns[column];
+        bool changed = false;
+        unpack(p, s->data, s->rows, cells);
+        for (size_t row = 0; row < s->rows; row++) {
+            uint64_t number = (uint64_t)cells[row] - (uint64_t)base;
+            if (number >= count) continue;
+            cells[row] = values[number];
+            changed = true;
+        }
+        if (changed) repack(s, p, cells, GT_STORE_INT, &slabs);
+    }
+    gt_slabs_close(&slabs);
+}
+
 /* ---- the store ---- */
 
 gt_store *gt_store_new(const gt_store_column *columns, size_t column_count, gt_interner *strings)
@@ -729,14 +768,6 @@ void gt_store_fill_times(gt_store *store, size_t column, const double *times)
         segment *s = store->all.segments[i];
         packed *p = &s->columns[column];
         for (size_t row = 0; row < s->rows; row++) cells[row] = time_bits(*times++);
-        *p = plan_packing(cells, s->rows, GT_STORE_TIME);
-        p->start = s->bytes;
-        gt_slab *before = s->slab;
-        uint8_t *data = gt_slabs_alloc(&store->slabs, s->bytes + (uint32_t)p->width * s->rows, &s->slab);
-        memcpy(data, s->data, s->bytes);
-        gt_slab_release(before);
-        s->data = data;
-        s->bytes += (uint32_t)p->width * s->rows;
-        pack(p, cells, s->rows, s->data);
+        repack(s, p, cells, GT_STORE_TIME, &store->slabs);
     }
 }

@@ -63,6 +63,10 @@ typedef struct gt_store_piece gt_store_piece;
 gt_store_piece *gt_store_writer_take(gt_store_writer *writer);
 void gt_store_piece_free(gt_store_piece *piece);
 size_t gt_store_piece_records(const gt_store_piece *piece); /* added and skipped */
+/* Replaces values of an INT column that were not known while the piece was written: base + i becomes
+ * values[i], for i < count; others stay. */
+void gt_store_piece_replace(gt_store_piece *piece, size_t column, int64_t base, const int64_t *values,
+                            size_t count);
 /* Appends a piece, which then belongs to the store. If it was written with strings of its own, call
  * gt_store_adopt_strings for these strings once, after all their pieces are appended and before any column is
  * read. */

@@ -16,53 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ROW = 64 * 1024 * 1024 };
-
-/* A kernel, by its name as it is in the file. */
-typedef struct csv_kernel {
-    uint32_t text; /* string id of its short name; GT_STR_NONE: not seen yet */
-    gt_kernel_use use;
-    int64_t kernel_id;
-} csv_kernel;
-
-/* The current row, and what is kept from one row to the next. */
-typedef struct csv_row {
-    gt_rocprof_writers *writers;
-    gt_rocprof *run;
-    gt_csv_source *source;
-    const char *path;
-    gt_csv_kind kind;
-    bool doubled; /* quotes in quoted fields are doubled, as Python's csv module writes them */
-    gt_csv_step plan[GT_CSV_MAX_FIELDS];
-    gt_str names[GT_CSV_MAX_FIELDS]; /* of the columns, for messages; copies in `arena` */
-    gt_arena arena;
-    gt_buffer unescaped, repaired;
-    size_t columns;
-
-    gt_interner *raw; /* kernel names as they are in the file */
-    csv_kernel *known;
-    size_t known_count, known_capacity;
-    int64_t last_pid, process; /* of the previous row */
-    uint32_t last_guid;
-    gt_map counted;           /* dispatches that already have a counter */
-    uint32_t interned[SLOTS]; /* string ids of the previous row, by slot */
-
-    size_t row;                     /* its number; the header is row 1 */
-    uint64_t present;               /* one bit per slot that has a value */
-    gt_store_cell cells[SLOTS];     /* numbers and interned strings */
-    gt_str texts[SLOTS];            /* other strings */
-    double wide[GT_CSV_MAX_FIELDS]; /* by column */
-    gt_error *error;
-    bool long_names; /* as in gt_read_options; also set by full_names */
-    bool full_names;
-} csv_row;
-
 /* ---- strings ---- */
 
 /* The string that a field's bytes mean: doubled quotes become one, invalid UTF-8 is replaced. Valid until the
  * next call.
  */
-static gt_str unescape(csv_row *r, gt_str text)
+static gt_str unescape(gt_csv_row *r, gt_str text)
 {
     if (r->doubled && memmem(text.bytes, text.len, "\"\"", 2)) {
         r->unescaped.len = 0;
@@ -75,14 +34,14 @@ static gt_str unescape(csv_row *r, gt_str text)
     return gt_utf8_is_valid(text) ? text : gt_utf8_repair(text, &r->repaired);
 }
 
-static uint32_t intern_field(csv_row *r, int slot, gt_str text)
+static uint32_t intern_field(gt_csv_row *r, int slot, gt_str text)
 {
     text = unescape(r, text);
     return r->interned[slot] = gt_interner_add(r->run->strings, text.bytes, text.len);
 }
 
 /* The string id of a field; most are that of the previous row. */
-static inline uint32_t interned_field(csv_row *r, int slot, gt_str text)
+static inline uint32_t interned_field(gt_csv_row *r, int slot, gt_str text)
 {
     gt_str previous = gt_interner_get(r->run->strings, r->interned[slot]);
     if (r->interned[slot] && previous.len == text.len && memcmp(previous.bytes, text.bytes, text.len) == 0)
@@ -92,15 +51,8 @@ static inline uint32_t interned_field(csv_row *r, int slot, gt_str text)
 
 /* ---- processes and kernels ---- */
 
-/* The process of the row, by its pid or guid; rows without either belong to the process of the file. */
-static int64_t find_process(csv_row *r)
+int64_t gt_csv_process(gt_csv_row *r, int64_t pid, uint32_t guid)
 {
-    int64_t pid = r->present >> SLOT_PID & 1 ? r->cells[SLOT_PID].integer : -1;
-    uint32_t guid =
-        r->present >> SLOT_GUID & 1 ? interned_field(r, SLOT_GUID, r->texts[SLOT_GUID]) : GT_STR_NONE;
-    if (pid == r->last_pid && guid == r->last_guid) return r->process;
-    r->last_pid = pid;
-    r->last_guid = guid;
     uint32_t *found = gt_map_put(&r->source->processes, guid ? 0 : (uint64_t)pid, guid);
     if (*found == GT_MAP_NONE) {
         gt_rocprof_process *source = &r->run->process[r->source->process];
@@ -118,37 +70,69 @@ static int64_t find_process(csv_row *r)
     }
     gt_rocprof_process *process = &r->run->process[*found];
     if (pid > 0 && !process->pid) process->pid = pid; /* known by its guid so far */
-    return r->process = *found;
+    return *found;
 }
 
-static int32_t register_count(const csv_row *r, int slot)
+/* The process of the row, by its pid or guid; rows without either belong to the process of the file. */
+static int64_t find_process(gt_csv_row *r)
+{
+    int64_t pid = r->present >> SLOT_PID & 1 ? r->cells[SLOT_PID].integer : -1;
+    uint32_t guid =
+        r->present >> SLOT_GUID & 1 ? interned_field(r, SLOT_GUID, r->texts[SLOT_GUID]) : GT_STR_NONE;
+    if (pid == r->last_pid && guid == r->last_guid) return r->process;
+    r->last_pid = pid;
+    r->last_guid = guid;
+    return r->process = r->later ? gt_csv_later_process(r, pid, guid) : gt_csv_process(r, pid, guid);
+}
+
+static int32_t register_count(const gt_csv_row *r, int slot)
 {
     int64_t value = r->cells[slot].integer;
     return r->present >> slot & 1 && value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
 }
 
+int64_t gt_csv_kernel_id(gt_csv_row *r, gt_str name, uint32_t *text, gt_kernel_use use)
+{
+    if (*text == GT_STR_NONE) {
+        gt_str whole = unescape(r, name);
+        if (r->long_names) {
+            *text = gt_interner_add(r->run->strings, whole.bytes, whole.len);
+        } else {
+            *text = gt_kernel_name_of_displayed(r->run->strings, whole);
+            gt_kernel_names_note(r->run, *text, gt_kernel_name_hash(whole));
+        }
+    }
+    return gt_kernel_names_add(r->run, *text, use);
+}
+
+static bool same_use(const gt_kernel_use *a, const gt_kernel_use *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
 /* Names are looked up by their raw bytes: a file of a million rows has a few hundred of them. */
-static int64_t find_kernel(csv_row *r)
+static int64_t find_kernel(gt_csv_row *r)
 {
     if (!(r->present >> SLOT_NAME & 1)) return GT_NO_KERNEL_ID;
     gt_str name = r->texts[SLOT_NAME];
-    uint32_t raw = gt_interner_add(r->raw, name.bytes, name.len);
-    while (r->known_count <= raw) GT_PUSH(r->known, r->known_count, r->known_capacity, (csv_kernel){0});
     gt_kernel_use use = {register_count(r, SLOT_VGPRS), register_count(r, SLOT_ACCUM_VGPRS),
                          register_count(r, SLOT_SGPRS), -1};
-    csv_kernel *known = &r->known[raw];
-    if (known->text && memcmp(&known->use, &use, sizeof use) == 0) return known->kernel_id;
-    if (!known->text && r->long_names) {
-        gt_str whole = unescape(r, name);
-        known->text = gt_interner_add(r->run->strings, whole.bytes, whole.len);
+    if (r->seed) {
+        uint32_t raw = gt_interner_find(r->seed->raw, name.bytes, name.len);
+        if (raw && raw < r->seed->known_count && r->seed->known[raw].text &&
+            same_use(&r->seed->known[raw].use, &use))
+            return r->seed->known[raw].kernel_id;
     }
-    if (!known->text) {
-        gt_str whole = unescape(r, name);
-        known->text = gt_kernel_name_of_displayed(r->run->strings, whole);
-        gt_kernel_names_note(r->run, known->text, gt_kernel_name_hash(whole));
-    }
+    uint32_t raw = gt_interner_add(r->raw, name.bytes, name.len);
+    while (r->known_count <= raw) GT_PUSH(r->known, r->known_count, r->known_capacity, (gt_csv_kernel){0});
+    gt_csv_kernel *known = &r->known[raw];
+    if (known->text && same_use(&known->use, &use)) return known->kernel_id;
     known->use = use;
-    return known->kernel_id = gt_kernel_names_add(r->run, known->text, use);
+    if (r->later) {
+        known->text = raw; /* of this table, as long as it is not GT_STR_NONE */
+        return known->kernel_id = gt_csv_later_kernel(r, raw, use);
+    }
+    return known->kernel_id = gt_csv_kernel_id(r, name, &known->text, use);
 }
 
 /* ---- agents ---- */
@@ -182,6 +166,12 @@ static void sort_agents(gt_csv_agents *agents)
     agents->is_sorted = true;
 }
 
+void gt_csv_source_prepare(gt_csv_source *source)
+{
+    if (!source->cpus.is_sorted) sort_agents(&source->cpus);
+    if (!source->gpus.is_sorted) sort_agents(&source->gpus);
+}
+
 /* From the number in a label to the Logical_Node_Id: "Agent 3" has it, but "GPU 1", as rocprofv3 writes with
  * --agent-index type-relative, is the second GPU. Without a list of agents it stays 1. */
 static int64_t agent_node(gt_csv_source *source, gt_str label, int64_t number)
@@ -195,25 +185,25 @@ static int64_t agent_node(gt_csv_source *source, gt_str label, int64_t number)
 
 /* ---- records: one add_ function per kind of file ---- */
 
-static void set(csv_row *r, int slot, int64_t value)
+static void set(gt_csv_row *r, int slot, int64_t value)
 {
     r->cells[slot].integer = value;
     r->present |= UINT64_C(1) << slot;
 }
 
-static uint64_t columns_of(const csv_row *r, size_t count)
+static uint64_t columns_of(const gt_csv_row *r, size_t count)
 {
     return r->present & ((UINT64_C(1) << count) - 1);
 }
 
-static void add_dispatch(csv_row *r)
+static void add_dispatch(gt_csv_row *r)
 {
     set(r, GT_DISPATCH_PROCESS, find_process(r));
     set(r, GT_DISPATCH_KERNEL_ID, find_kernel(r));
     gt_rocprof_write_dispatch(r->writers, columns_of(r, GT_DISPATCH_COLUMNS), r->cells);
 }
 
-static void write_counter(csv_row *r, int64_t process, int64_t kernel_id, uint64_t name, double value)
+static void write_counter(gt_csv_row *r, int64_t process, int64_t kernel_id, uint64_t name, double value)
 {
     gt_store_cell cells[GT_COUNTER_COLUMNS];
     cells[GT_COUNTER_PROCESS].integer = process;
@@ -227,7 +217,7 @@ static void write_counter(csv_row *r, int64_t process, int64_t kernel_id, uint64
     gt_store_writer_add(r->writers->counters, (UINT64_C(1) << GT_COUNTER_COLUMNS) - 1, cells);
 }
 
-static void add_counter(csv_row *r)
+static void add_counter(gt_csv_row *r)
 {
     int64_t process = find_process(r), kernel_id = find_kernel(r);
     bool complete = r->present >> SLOT_COUNTER & 1 && r->present >> SLOT_VALUE & 1;
@@ -239,7 +229,7 @@ static void add_counter(csv_row *r)
     *seen = 1;
 }
 
-static void add_old_result(csv_row *r)
+static void add_old_result(gt_csv_row *r)
 {
     add_dispatch(r);
     for (size_t i = 0; r->writers->counters && i < r->columns; i++)
@@ -248,7 +238,7 @@ static void add_old_result(csv_row *r)
                           r->plan[i].counter, r->wide[i]);
 }
 
-static void add_call(csv_row *r)
+static void add_call(gt_csv_row *r)
 {
     gt_str kind = gt_interner_get(r->run->strings, (uint32_t)r->cells[GT_CALL_KIND].text);
     if (!(r->present >> GT_CALL_KIND & 1)) kind = (gt_str){"", 0};
@@ -259,7 +249,7 @@ static void add_call(csv_row *r)
     if (r->writers->calls) gt_store_writer_add(r->writers->calls, columns_of(r, GT_CALL_COLUMNS), r->cells);
 }
 
-static void add_copy(csv_row *r)
+static void add_copy(gt_csv_row *r)
 {
     if (r->present >> SLOT_DIRECTION & 1)
         set(r, GT_COPY_DIRECTION, gt_copy_direction_of(r->texts[SLOT_DIRECTION]));
@@ -267,7 +257,7 @@ static void add_copy(csv_row *r)
     gt_rocprof_write_copy(r->writers, columns_of(r, GT_COPY_COLUMNS), r->cells);
 }
 
-static void add_agent(csv_row *r)
+static void add_agent(gt_csv_row *r)
 {
     bool has_node = r->present >> GT_AGENT_LOGICAL_NODE_ID & 1, has_type = r->present >> GT_AGENT_TYPE & 1;
     int64_t node = has_node ? r->cells[GT_AGENT_LOGICAL_NODE_ID].integer : 0;
@@ -285,7 +275,7 @@ static void add_agent(csv_row *r)
 }
 
 /* Only the name of a statistics file says what it is about; without such a name, kernels are assumed. */
-static int64_t stats_subject(const csv_row *r)
+static int64_t stats_subject(const gt_csv_row *r)
 {
     const char *slash = strrchr(r->path, '/');
     const char *name = slash ? slash + 1 : r->path;
@@ -297,7 +287,7 @@ static int64_t stats_subject(const csv_row *r)
     return other ? GT_STATS_OTHER : GT_STATS_KERNELS;
 }
 
-static void add_stats(csv_row *r)
+static void add_stats(gt_csv_row *r)
 {
     int64_t subject = stats_subject(r);
     if (subject == GT_STATS_OTHER || !(r->present >> SLOT_NAME & 1)) return;
@@ -314,7 +304,7 @@ static void add_stats(csv_row *r)
 }
 
 /* NULL: kinds that are not read. */
-static void (*const add_row[GT_CSV_KINDS])(csv_row *row) = {
+static void (*const add_row[GT_CSV_KINDS])(gt_csv_row *row) = {
     [GT_CSV_KERNELS] = add_dispatch, [GT_CSV_COUNTERS] = add_counter, [GT_CSV_CALLS] = add_call,
     [GT_CSV_COPIES] = add_copy,      [GT_CSV_AGENTS] = add_agent,     [GT_CSV_OLD_RESULTS] = add_old_result,
     [GT_CSV_STATS] = add_stats,
@@ -322,7 +312,7 @@ static void (*const add_row[GT_CSV_KINDS])(csv_row *row) = {
 
 /* ---- the plan: one step per column ---- */
 
-static gt_csv_step plan_of(csv_row *r, gt_str name)
+static gt_csv_step plan_of(gt_csv_row *r, gt_str name)
 {
     gt_csv_step step = gt_csv_column(r->kind, name);
     if (step.kind == GT_CSV_WIDE) {
@@ -335,7 +325,7 @@ static gt_csv_step plan_of(csv_row *r, gt_str name)
 }
 
 /* Columns that the stores of this run do not have are skipped. */
-static bool is_kept(const csv_row *r, const gt_csv_step *s)
+static bool is_kept(const gt_csv_row *r, const gt_csv_step *s)
 {
     bool dispatch = r->kind == GT_CSV_KERNELS || r->kind == GT_CSV_COUNTERS || r->kind == GT_CSV_OLD_RESULTS;
     if (dispatch && !(r->run->wanted & GT_WANT_DISPATCH_DETAILS))
@@ -347,7 +337,7 @@ static bool is_kept(const csv_row *r, const gt_csv_step *s)
     return true;
 }
 
-static void make_plan(csv_row *r, const gt_csv_header *h)
+static void make_plan(gt_csv_row *r, const gt_csv_header *h)
 {
     r->columns = h->count;
     r->doubled = gt_str_equals_nocase(h->names[0], "Guid");
@@ -369,7 +359,7 @@ static int shown_length(gt_str text, size_t most)
     return (int)len;
 }
 
-static bool bad_field(csv_row *r, size_t column, gt_str text, const char *expected)
+static bool bad_field(gt_csv_row *r, size_t column, gt_str text, const char *expected)
 {
     gt_str name = r->names[column];
     return gt_fail(r->error, "row %zu: '%.*s' is '%.*s', expected %s", r->row, shown_length(name, 100),
@@ -413,7 +403,7 @@ static bool to_real(gt_str text, double *out)
 }
 
 /* Stores a field by its bytes. An empty field has no value. */
-static bool set_field(csv_row *r, size_t column, gt_str text)
+static bool set_field(gt_csv_row *r, size_t column, gt_str text)
 {
     const gt_csv_step *s = &r->plan[column];
     int64_t integer;
@@ -445,11 +435,10 @@ static bool set_field(csv_row *r, size_t column, gt_str text)
 
 /* ---- rows ---- */
 
-typedef enum row_end { ROW_COMPLETE, ROW_CUT, ROW_BAD } row_end;
-
 /* Reads a field that is not a plain number. Returns the byte after it, or NULL if the text ends before that.
  */
-static const uint8_t *general_field(csv_row *r, const uint8_t *p, const uint8_t *end, bool last, gt_str *text)
+static const uint8_t *general_field(gt_csv_row *r, const uint8_t *p, const uint8_t *end, bool last,
+                                    gt_str *text)
 {
     bool quoted = p < end && *p == '"';
     const uint8_t *begin = p + quoted;
@@ -463,7 +452,7 @@ static const uint8_t *general_field(csv_row *r, const uint8_t *p, const uint8_t 
 }
 
 /* Reads the row at *at and moves *at after it. `last`: the file ends at `end`. */
-static row_end read_row(csv_row *r, const uint8_t **at, const uint8_t *end, bool last)
+static gt_csv_end read_row(gt_csv_row *r, const uint8_t **at, const uint8_t *end, bool last)
 {
     const uint8_t *p = *at;
     r->present = 0;
@@ -480,8 +469,8 @@ static row_end read_row(csv_row *r, const uint8_t **at, const uint8_t *end, bool
         if (!after) {
             gt_str text;
             after = general_field(r, p, end, last, &text);
-            if (!after) return ROW_CUT;
-            if (!set_field(r, column, text)) return ROW_BAD;
+            if (!after) return GT_CSV_ROW_CUT;
+            if (!set_field(r, column, text)) return GT_CSV_ROW_BAD;
         }
         p = after;
         column++;
@@ -492,37 +481,38 @@ static row_end read_row(csv_row *r, const uint8_t **at, const uint8_t *end, bool
         }
         if (more) {
             gt_fail(r->error, "row %zu: more fields than the %zu in the first line", r->row, r->columns);
-            return ROW_BAD;
+            return GT_CSV_ROW_BAD;
         }
         if (column < r->columns) {
-            if (p == end) return ROW_CUT;
+            if (p == end) return GT_CSV_ROW_CUT;
             gt_fail(r->error, "row %zu: %zu fields, but the first line has %zu", r->row, column, r->columns);
-            return ROW_BAD;
+            return GT_CSV_ROW_BAD;
         }
         break;
     }
-    if (p == end && (!last || p[-1] == ',')) return ROW_CUT;
+    if (p == end && (!last || p[-1] == ',')) return GT_CSV_ROW_CUT;
     *at = gt_csv_after_line_end(p, end);
-    return ROW_COMPLETE;
+    return GT_CSV_ROW_COMPLETE;
 }
 
-/* Reads the complete rows of a block and moves *at after them. */
-static row_end read_rows(csv_row *r, const uint8_t **at, const uint8_t *end, bool last)
+gt_csv_end gt_csv_read_rows(gt_csv_row *r, const uint8_t **at, const uint8_t *end, bool last,
+                            const uint8_t *limit)
 {
     while (*at < end) {
         if (**at == '\n' || **at == '\r') {
             *at += 1;
             continue;
         }
-        row_end read = read_row(r, at, end, last);
-        if (read != ROW_COMPLETE) return read;
+        if (*at >= limit) break;
+        gt_csv_end read = read_row(r, at, end, last);
+        if (read != GT_CSV_ROW_COMPLETE) return read;
         add_row[r->kind](r);
         r->row++;
     }
-    return ROW_COMPLETE;
+    return GT_CSV_ROW_COMPLETE;
 }
 
-static bool accept_cut(csv_row *r, const char *damage, const gt_read_options *options)
+static bool accept_cut(gt_csv_row *r, const char *damage, const gt_read_options *options)
 {
     const char *why = damage ? damage : "incomplete last row";
     if (options->strict) return gt_fail(r->error, "truncated (%s) after %zu rows", why, r->row - 2);
@@ -531,7 +521,7 @@ static bool accept_cut(csv_row *r, const char *damage, const gt_read_options *op
 }
 
 /* Reads the first line if it is complete, and moves *at after it. */
-static bool read_header(csv_row *r, gt_str text, const uint8_t **at)
+static bool read_header(gt_csv_row *r, gt_str text, const uint8_t **at)
 {
     gt_csv_header h;
     if (!gt_csv_header_split(text, &h)) return false;
@@ -542,11 +532,12 @@ static bool read_header(csv_row *r, gt_str text, const uint8_t **at)
     return true;
 }
 
-static bool read_blocks(csv_row *r, gt_stream *stream, const gt_read_options *options)
+static bool read_blocks(gt_csv_row *r, gt_stream *stream, const gt_read_options *options)
 {
     const uint8_t *text = NULL, *at = NULL;
     size_t kept = 0;
-    bool has_header = false;
+    uint64_t offset = 0; /* of `at` in the file */
+    bool has_header = false, tried_chunks = false;
     for (;;) {
         size_t len;
         if (!gt_stream_next(stream, at, kept, &text, &len, r->error)) return false;
@@ -556,7 +547,8 @@ static bool read_blocks(csv_row *r, gt_stream *stream, const gt_read_options *op
         if (!has_header) {
             if (!read_header(r, (gt_str){(const char *)text, len}, &at)) {
                 kept = len;
-                if (last || kept > MAX_ROW) return gt_fail(r->error, "no column names in the first line");
+                if (last || kept > GT_CSV_MAX_ROW)
+                    return gt_fail(r->error, "no column names in the first line");
                 continue;
             }
             if (r->kind == GT_CSV_UNKNOWN) return gt_fail(r->error, "%s", gt_rocprof_csv_kind_name(r->kind));
@@ -564,19 +556,42 @@ static bool read_blocks(csv_row *r, gt_stream *stream, const gt_read_options *op
             has_header = true;
         }
         size_t rows = r->row;
-        row_end read = read_rows(r, &at, end, last);
-        if (read == ROW_BAD) return false;
+        gt_csv_end read = gt_csv_read_rows(r, &at, end, last, end);
+        if (read == GT_CSV_ROW_BAD) return false;
         gt_progress_add(len - kept, r->row - rows);
         kept = (size_t)(end - at);
+        offset += (uint64_t)(at - text);
         if (last) {
             const char *damage = gt_stream_damage(stream);
             return (!kept && !damage) || accept_cut(r, damage, options);
         }
-        if (kept > MAX_ROW) return gt_fail(r->error, "row %zu is longer than %d MB", r->row, MAX_ROW >> 20);
+        if (kept > GT_CSV_MAX_ROW)
+            return gt_fail(r->error, "row %zu is longer than %d MB", r->row, GT_CSV_MAX_ROW >> 20);
+        if (!tried_chunks && gt_csv_chunks_pay(r, stream, offset)) {
+            offset = gt_csv_read_chunks(r, stream, offset);
+            gt_stream_move(stream, offset);
+            at = NULL;
+            kept = 0;
+        }
+        tried_chunks = true;
     }
 }
 
-static void free_reader(csv_row *r)
+gt_csv_row *gt_csv_row_new(gt_rocprof_writers *writers, gt_csv_source *source, const gt_read_options *options)
+{
+    gt_csv_row *r = gt_alloc_zero(1, sizeof *r);
+    r->writers = writers;
+    r->run = writers->run;
+    r->source = source;
+    r->raw = gt_interner_new();
+    r->last_pid = INT64_MIN;
+    r->process = source->process;
+    r->long_names = options->long_names || options->full_names;
+    r->full_names = options->full_names;
+    return r;
+}
+
+void gt_csv_row_free(gt_csv_row *r)
 {
     gt_interner_free(r->raw);
     gt_free(r->known);
@@ -590,21 +605,13 @@ static void free_reader(csv_row *r)
 bool gt_rocprof_csv_read(gt_rocprof_writers *writers, gt_stream *stream, gt_csv_source *source,
                          const gt_read_options *options, gt_error *error)
 {
-    csv_row *r = gt_alloc_zero(1, sizeof *r);
-    r->writers = writers;
-    r->run = writers->run;
-    r->source = source;
+    gt_csv_row *r = gt_csv_row_new(writers, source, options);
     r->path = gt_stream_path(stream);
     r->error = error;
-    r->raw = gt_interner_new();
-    r->last_pid = INT64_MIN;
-    r->process = source->process;
     gt_progress_begin(r->path, gt_stream_size(stream));
-    r->long_names = options->long_names || options->full_names;
-    r->full_names = options->full_names;
     bool read = read_blocks(r, stream, options);
     gt_progress_end();
     if (!read) gt_error_prefix(error, r->path);
-    free_reader(r);
+    gt_csv_row_free(r);
     return read;
 }

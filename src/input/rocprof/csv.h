@@ -6,7 +6,9 @@
 #ifndef GT_INPUT_ROCPROF_CSV_H
 #define GT_INPUT_ROCPROF_CSV_H
 
-#include "base/interner.h"
+#include "base/buffer.h"
+#include "base/map.h"
+#include "base/memory.h"
 #include "input/rocprof/readers.h"
 #include "json/scan.h"
 
@@ -128,5 +130,81 @@ gt_csv_kind gt_csv_header_kind(const gt_csv_header *header);
 /* How a column is read; GT_CSV_SKIP if it is not needed. */
 gt_csv_step gt_csv_column(gt_csv_kind kind, gt_str name);
 const uint8_t *gt_csv_after_line_end(const uint8_t *at, const uint8_t *end);
+
+/* ---- rows (csv.c) ---- */
+
+enum { GT_CSV_MAX_ROW = 64 * 1024 * 1024 };
+
+/* A kernel, by its name as it is in the file. */
+typedef struct gt_csv_kernel {
+    uint32_t text; /* string id of its short name; GT_STR_NONE: not seen yet */
+    gt_kernel_use use;
+    int64_t kernel_id;
+} gt_csv_kernel;
+
+/* The current row, and what is kept from one row to the next. */
+typedef struct gt_csv_row {
+    gt_rocprof_writers *writers;
+    gt_rocprof *run;
+    const struct gt_csv_row *seed; /* of a chunk: the reader of the file, which does not change meanwhile */
+    struct gt_csv_later *later;    /* of a chunk: what the run gets to know after it; else NULL */
+    gt_csv_source *source;
+    const char *path;
+    gt_csv_kind kind;
+    bool doubled; /* quotes in quoted fields are doubled, as Python's csv module writes them */
+    gt_csv_step plan[GT_CSV_MAX_FIELDS];
+    gt_str names[GT_CSV_MAX_FIELDS]; /* of the columns, for messages; copies in `arena` */
+    gt_arena arena;
+    gt_buffer unescaped, repaired;
+    size_t columns;
+
+    gt_interner *raw; /* kernel names as they are in the file */
+    gt_csv_kernel *known;
+    size_t known_count, known_capacity;
+    int64_t last_pid, process; /* of the previous row */
+    uint32_t last_guid;
+    gt_map counted;           /* dispatches that already have a counter */
+    uint32_t interned[SLOTS]; /* string ids of the previous row, by slot */
+
+    size_t row;                     /* its number; the header is row 1 */
+    uint64_t present;               /* one bit per slot that has a value */
+    gt_store_cell cells[SLOTS];     /* numbers and interned strings */
+    gt_str texts[SLOTS];            /* other strings */
+    double wide[GT_CSV_MAX_FIELDS]; /* by column */
+    gt_error *error;
+    bool long_names; /* as in gt_read_options; also set by full_names */
+    bool full_names;
+} gt_csv_row;
+
+gt_csv_row *gt_csv_row_new(gt_rocprof_writers *writers, gt_csv_source *source,
+                           const gt_read_options *options);
+void gt_csv_row_free(gt_csv_row *row);
+
+/* How reading a row ended. CUT: the text ends in it. BAD: with an error. */
+typedef enum gt_csv_end { GT_CSV_ROW_COMPLETE, GT_CSV_ROW_CUT, GT_CSV_ROW_BAD } gt_csv_end;
+
+/* Reads the complete rows that begin before `limit`, and moves *at to the next one. `last`: the file ends at
+ * `end`. */
+gt_csv_end gt_csv_read_rows(gt_csv_row *row, const uint8_t **at, const uint8_t *end, bool last,
+                            const uint8_t *limit);
+/* The process of the run with this pid (-1: none) or guid, a new one if needed. */
+int64_t gt_csv_process(gt_csv_row *row, int64_t pid, uint32_t guid);
+/* The id in the run of a kernel by its name in the file. *text is the string id of its short name;
+ * GT_STR_NONE: not known yet. */
+int64_t gt_csv_kernel_id(gt_csv_row *row, gt_str name, uint32_t *text, gt_kernel_use use);
+/* From here on, several threads may look up agents. */
+void gt_csv_source_prepare(gt_csv_source *source);
+
+/* ---- one file on several threads (csv_chunks.c) ---- */
+
+/* Whether the rest of the file, from a row at `offset` on, is worth several threads. */
+bool gt_csv_chunks_pay(const gt_csv_row *row, const gt_stream *stream, uint64_t offset);
+/* Reads rows into the run of `row` and returns the offset of the first row that is not read: the end of the
+ * file, or a row before which something unusual comes. The caller reads on from there. */
+uint64_t gt_csv_read_chunks(gt_csv_row *row, const gt_stream *stream, uint64_t offset);
+
+/* For the rows of a chunk: numbers that stand for a process and a kernel until the chunk's turn. */
+int64_t gt_csv_later_process(gt_csv_row *row, int64_t pid, uint32_t guid);
+int64_t gt_csv_later_kernel(gt_csv_row *row, uint32_t raw, gt_kernel_use use);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "base/team.h"
 #include "trace/communication.h"
 #include "trace/store.h"
 
@@ -297,11 +298,8 @@ gt_str gt_kernel_short_name(gt_str name);
  * of names that are not C++; this adds it again. */
 uint32_t gt_kernel_name_of_displayed(gt_interner *strings, gt_str name);
 
-/* Rows of a run's stores that one thread works on at a time; the results do not depend on it. Test builds use
- * a smaller number, so that small runs are split too. */
-#ifndef GT_ROCPROF_ROWS
-#define GT_ROCPROF_ROWS 16384
-#endif
+/* Rows of a run's stores that one thread works on at a time; the results do not depend on it. */
+#define GT_ROCPROF_ROWS ((size_t)GT_GRAIN(16384))
 
 /* Accepts NULL. */
 void gt_rocprof_free(gt_rocprof *run);
