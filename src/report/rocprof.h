@@ -32,7 +32,9 @@ gt_rocprof_options gt_rocprof_options_default(void);
 unsigned gt_rocprof_options_wanted(const gt_rocprof_options *options);
 
 /* Adds the sheets to `tables`, whose string ids are those of run->strings: the tables must be freed before
- * the run. On failure nothing is added. Warns if the run has no kernels or the file has several processes. */
+ * the run. On failure nothing is added. Warns if the run has no kernels or the file has several processes.
+ * Call it once per run, after everything else that reads its dispatches: kernel_details may take their
+ * columns. */
 bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_table_list *tables,
                        gt_error *error);
 

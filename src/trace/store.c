@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/slabs.h"
+#include "base/raise.h"
 #include "base/team.h"
 #include "trace/rows.h"
 
@@ -211,6 +212,7 @@ struct gt_store {
     size_t adopted_count, adopted_capacity;
     gt_base_time base_time;
     gt_slabs slabs; /* for columns that are filled late */
+    bool is_taken; /* by gt_store_take_ints */
 };
 
 struct gt_store_writer {
@@ -511,6 +513,7 @@ typedef struct column_copy {
 static void *copy_column(const gt_store *store, size_t column, size_t item_size,
                          void (*segments)(void *copy, size_t begin, size_t end))
 {
+    if (store->is_taken) gt_raise_internal("a column of a store that was taken");
     column_copy copy = {store, column, gt_alloc(store->all.rows * item_size)};
     gt_parallel_ranges(store->all.count, GT_STORE_GRAIN, segments, &copy);
     return copy.out;
@@ -573,6 +576,42 @@ uint32_t *gt_store_row_order(const gt_store *store)
 int64_t *gt_store_ints(const gt_store *store, size_t column)
 {
     return copy_column(store, column, sizeof(int64_t), copy_ints);
+}
+
+/* Segments whose columns are moved out of the store. */
+typedef struct column_take {
+    gt_store *store;
+    size_t first; /* segment of this round */
+    const size_t *columns;
+    size_t count;
+    int64_t **arrays;
+} column_take;
+
+static void take_segments(void *context, size_t begin, size_t end)
+{
+    const column_take *take = context;
+    for (size_t i = take->first + begin; i < take->first + end; i++) {
+        segment *s = take->store->all.segments[i];
+        for (size_t c = 0; c < take->count; c++)
+            unpack(&s->columns[take->columns[c]], s->data, s->rows, take->arrays[c] + s->first_row);
+        gt_free(s->data);
+        s->data = NULL;
+    }
+}
+
+void gt_store_take_ints(gt_store *store, const size_t *columns, size_t count, int64_t **arrays)
+{
+    enum { ROUNDS = 8 }; /* after each, memory goes back to the system */
+    size_t segments = store->all.count, round = segments / ROUNDS + 1;
+    if (store->is_taken) gt_raise_internal("a column of a store that was taken");
+    store->is_taken = true;
+    for (size_t c = 0; c < count; c++) arrays[c] = gt_alloc(store->all.rows * sizeof **arrays);
+    for (size_t first = 0; first < segments; first += round) {
+        column_take take = {store, first, columns, count, arrays};
+        size_t left = segments - first;
+        gt_parallel_ranges(left < round ? left : round, GT_STORE_GRAIN, take_segments, &take);
+        gt_memory_trim();
+    }
 }
 
 uint8_t *gt_store_small_ints(const gt_store *store, size_t column)

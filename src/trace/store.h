@@ -101,6 +101,9 @@ void gt_store_ints_at(const gt_store *store, size_t column, const uint32_t *rows
                       int64_t *values);
 void gt_store_string_ids_at(const gt_store *store, size_t column, const uint32_t *rows, size_t count,
                             uint32_t *values);
+/* Several INT columns at once, as gt_store_ints would give each of them. Memory is given back on the way: the
+ * store has only its counts afterwards, and no column may be asked for. */
+void gt_store_take_ints(gt_store *store, const size_t *columns, size_t count, int64_t **arrays);
 /* The position of each event among all events of the file, skipped ones included, from 0; the caller frees
  * it. */
 uint32_t *gt_store_row_order(const gt_store *store);

@@ -201,8 +201,8 @@ gt_table *gt_kernel_summary_by_category(const gt_table *by_name)
  *     grid_x, _y, _z        in work-items, as recorded (not divided by the block)
  *     agent_id              the handle of the GPU
  *
- * The other columns are as rocprofv3 recorded them. Columns are unpacked and reordered one at a time, so that
- * memory holds little more than the sheet. */
+ * The other columns are as rocprofv3 recorded them. Each is reordered into the memory of the one before, so
+ * that memory holds little more than the sheet. */
 
 static const struct {
     gt_col name;
@@ -228,17 +228,50 @@ static void reorder(void *context, size_t begin, size_t end)
     for (size_t row = begin; row < end; row++) r->cells[row] = r->values[r->order[row]];
 }
 
-static void add_recorded_column(gt_table *details, const gt_store *dispatches, const uint32_t *order,
-                                size_t which)
+/* Adds the column with these cells, which then belong to the table. */
+static void add_column_of(gt_table *details, size_t which, int64_t *cells)
 {
-    size_t column = gt_table_add_zeroed(details, recorded[which].name, GT_TYPE_INT);
-    int64_t *values = gt_store_ints(dispatches, recorded[which].column);
-    reordering r = {order, values, details->columns[column].ints};
-    gt_parallel_ranges(details->row_count, GT_ROCPROF_ROWS, reorder, &r);
-    gt_free(values);
+    size_t rows = details->row_count;
+    details->row_count = 0; /* so that no cells are made for it */
+    size_t added = gt_table_add_column(details, recorded[which].name, GT_TYPE_INT);
+    details->row_count = rows;
+    gt_column *column = &details->columns[added];
+    gt_free(column->ints);
+    column->ints = cells;
+    column->capacity = rows;
 }
 
-void gt_rocprof_kernel_details(const gt_rocprof *run, gt_table *kernels, size_t rows_max)
+/* All rows: the columns are taken out of the run, and each then gives its place to the next one. */
+static void take_recorded_columns(gt_table *details, gt_store *dispatches, const uint32_t *order)
+{
+    size_t columns[GT_LENGTH(recorded)];
+    int64_t *arrays[GT_LENGTH(recorded)];
+    for (size_t i = 0; i < GT_LENGTH(recorded); i++) columns[i] = recorded[i].column;
+    gt_store_take_ints(dispatches, columns, GT_LENGTH(recorded), arrays);
+    int64_t *cells = gt_alloc(details->row_count * sizeof *cells);
+    for (size_t i = 0; i < GT_LENGTH(recorded); i++) {
+        reordering r = {order, arrays[i], cells};
+        gt_parallel_ranges(details->row_count, GT_ROCPROF_ROWS, reorder, &r);
+        add_column_of(details, i, cells);
+        cells = arrays[i];
+    }
+    gt_free(cells);
+}
+
+/* Some rows. */
+static void add_recorded_columns(gt_table *details, const gt_store *dispatches, const uint32_t *order)
+{
+    for (size_t i = 0; i < GT_LENGTH(recorded); i++) {
+        int64_t *values = gt_store_ints(dispatches, recorded[i].column);
+        int64_t *cells = gt_alloc(details->row_count * sizeof *cells);
+        reordering r = {order, values, cells};
+        gt_parallel_ranges(details->row_count, GT_ROCPROF_ROWS, reorder, &r);
+        add_column_of(details, i, cells);
+        gt_free(values);
+    }
+}
+
+void gt_rocprof_kernel_details(gt_rocprof *run, gt_table *kernels, size_t rows_max)
 {
     size_t count = kernels->row_count;
     gt_table_rename(kernels, GT_SHEET_KERNEL_DETAILS);
@@ -250,7 +283,10 @@ void gt_rocprof_kernel_details(const gt_rocprof *run, gt_table *kernels, size_t 
     gt_order_by_ints(order, count, kernels->columns[GT_KERNEL_DUR_NS].ints, NULL, true);
     gt_table_take(kernels, order, count < rows_max ? count : rows_max);
     gt_table_ns_to_us(kernels, GT_KERNEL_DUR_NS, GT_COL_KERNEL_DURATION_US);
-    for (size_t i = 0; i < GT_LENGTH(recorded); i++) add_recorded_column(kernels, run->dispatches, order, i);
+    if (count <= rows_max)
+        take_recorded_columns(kernels, run->dispatches, order);
+    else
+        add_recorded_columns(kernels, run->dispatches, order);
     gt_free(order);
 }
 

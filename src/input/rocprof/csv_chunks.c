@@ -18,12 +18,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Sanitizer and fuzz builds use a smaller value, so that small files are read by several threads too. */
-#ifdef GT_SMALL_GRAINS
-enum { CHUNK_BYTES = 256 };
-#else
-enum { CHUNK_BYTES = 2 * 1024 * 1024 };
+/* Debug and fuzz builds use a smaller value, so that small files are read by several threads too. */
+#ifndef GT_CSV_CHUNK_BYTES
+#define GT_CSV_CHUNK_BYTES (2 * 1024 * 1024)
 #endif
+
+enum { CHUNK_BYTES = GT_CSV_CHUNK_BYTES };
 
 /* Numbers from here on are those of a worker. The run's own are smaller: they count names and processes. */
 #define LATER_BASE (INT64_C(1) << 40)

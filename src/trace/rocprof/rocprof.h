@@ -299,7 +299,9 @@ gt_str gt_kernel_short_name(gt_str name);
 uint32_t gt_kernel_name_of_displayed(gt_interner *strings, gt_str name);
 
 /* Rows of a run's stores that one thread works on at a time; the results do not depend on it. */
-#define GT_ROCPROF_ROWS ((size_t)GT_GRAIN(16384))
+#ifndef GT_ROCPROF_ROWS
+#define GT_ROCPROF_ROWS GT_GRAIN(16384)
+#endif
 
 /* Accepts NULL. */
 void gt_rocprof_free(gt_rocprof *run);
