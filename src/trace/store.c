@@ -748,7 +748,7 @@ void gt_store_get(const gt_store *store, size_t row, gt_store_cell *cells)
 static const segment *segment_near(const gt_store *store, size_t row, const segment *before)
 {
     bool inside = before && row >= before->first_row && row - before->first_row < before->rows;
-    return inside ? before : segment_of(store, row);
+    return inside ? before : store->all.segments[segment_index(store, row)];
 }
 
 static int64_t cell_at(const segment *s, size_t column, size_t row)
