@@ -601,7 +601,7 @@ static void take_segments(void *context, size_t begin, size_t end)
 
 void gt_store_take_ints(gt_store *store, const size_t *columns, size_t count, int64_t **arrays)
 {
-    enum { ROUNDS = 8 }; /* after each, memory goes back to the system */
+    enum { ROUNDS = 4, GRAIN = 2 }; /* after each round, memory goes back to the system */
     size_t segments = store->all.count, round = segments / ROUNDS + 1;
     if (store->is_taken) gt_raise_internal("a column of a store that was taken");
     store->is_taken = true;
@@ -609,7 +609,7 @@ void gt_store_take_ints(gt_store *store, const size_t *columns, size_t count, in
     for (size_t first = 0; first < segments; first += round) {
         column_take take = {store, first, columns, count, arrays};
         size_t left = segments - first;
-        gt_parallel_ranges(left < round ? left : round, GT_STORE_GRAIN, take_segments, &take);
+        gt_parallel_ranges(left < round ? left : round, GRAIN, take_segments, &take);
         gt_memory_trim();
     }
 }

@@ -15,7 +15,7 @@ import struct
 from collections import defaultdict
 from fractions import Fraction
 
-from tests.perfetto import reader
+from tests.rocprof import raw_pftrace
 
 
 def exact(value):
@@ -61,24 +61,12 @@ def from_rocpd(path):
 def from_pftrace(path):
     """Kernels are begin events of the category kernel_dispatch, counters their annotations with a double. There are no
     dispatch ids: dispatches are numbered in the order of the file."""
-    with open(path, "rb") as file:
-        packets = [reader.fields(packet) for _, packet in reader.fields(file.read())]
-    texts, number = {}, 0
     pid = int(re.match(r"\d+", os.path.basename(path)).group())
-    for packet in packets:
-        parts = dict(packet)
-        for table, entry in reader.fields(parts.get(12, b"")):
-            entry = dict(reader.fields(entry))
-            texts[(table, entry[1])] = entry[2].decode()
-        event = reader.fields(parts.get(11, b""))
-        first = dict(event)
-        if first.get(9) != 1 or texts[(1, first[3])] != "kernel_dispatch":
-            continue
-        number += 1
-        kernel = texts[(2, first[10])].replace(" [clone .kd]", "").removesuffix(".kd")
-        for note in (dict(reader.fields(value)) for field, value in event if field == 4):
+    for number, (_, name, notes) in enumerate(raw_pftrace.begun(path, ("kernel_dispatch",)), 1):
+        kernel = name.replace(" [clone .kd]", "").removesuffix(".kd")
+        for counter, note in notes:
             if 5 in note:
-                yield pid, number, kernel, texts[(3, note[1])], exact(struct.unpack("<d", note[5])[0])
+                yield pid, number, kernel, counter, exact(struct.unpack("<d", note[5])[0])
 
 
 READERS = {"_counter_collection.csv": from_csv, "_results.json": from_json, "_results.db": from_rocpd,

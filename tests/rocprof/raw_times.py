@@ -12,7 +12,7 @@ import re
 import sqlite3
 from typing import NamedTuple
 
-from tests.perfetto import reader
+from tests.rocprof import raw_pftrace
 
 
 class Span(NamedTuple):
@@ -91,28 +91,15 @@ def from_rocpd(run, host, path):
 
 
 def from_pftrace(run, host, path):
-    with open(path, "rb") as file:
-        packets = [reader.fields(packet) for _, packet in reader.fields(file.read())]
-    texts, pid = {}, int(re.match(r"\d+", os.path.basename(path)).group())
-    for packet in packets:
-        parts = dict(packet)
-        for table, entry in reader.fields(parts.get(12, b"")):
-            entry = dict(reader.fields(entry))
-            texts[(table, entry[1])] = entry[2].decode()
-        event = reader.fields(parts.get(11, b""))
-        first = dict(event)
-        category = texts.get((1, first.get(3)))
-        if first.get(9) != 1 or category not in ("kernel_dispatch", "memory_copy"):
-            continue
-        notes = {}
-        for note in (dict(reader.fields(value)) for field, value in event if field == 4):
-            notes[texts[(3, note[1])]] = note[6].decode() if 6 in note else note.get(3)
+    pid = int(re.match(r"\d+", os.path.basename(path)).group())
+    for category, name, annotations in raw_pftrace.begun(path, ("kernel_dispatch", "memory_copy")):
+        notes = {key: note[6].decode() if 6 in note else note.get(3) for key, note in annotations}
         times = notes["begin_ns"], notes["end_ns"]
         if category == "kernel_dispatch":
             run.kernels.append(Span(host, pid, *times, (last_number(notes["agent"]),)))
         else:
             ends = last_number(notes["src_agent"]), last_number(notes["dst_agent"])
-            run.copies.append(Span(host, pid, *times, gpus_of(texts[(2, first[10])], *ends)))
+            run.copies.append(Span(host, pid, *times, gpus_of(name, *ends)))
 
 
 READERS = {"_results.json": from_json, "_kernel_trace.csv": from_csv, "_memory_copy_trace.csv": from_csv,

@@ -5,14 +5,13 @@
 
 84 kernels are instances of 27 templates, in every format of rocprofv3. Expected rows are computed from the generated run.
 """
-import argparse
 import os
 import random
 import shutil
 import sys
-import tempfile
 
 from tests.common import harness
+from tests.rocprof import checks
 from tests.rocprof import generate_run as maker
 
 FORMATS = ("csv", "json", "rocpd", "pftrace")
@@ -101,26 +100,19 @@ def check_stats(tally, binary, folder):
     tally.add("statistics: full names", [] if names == ["void f<int>(int*)", "void f<float>(float*)"] else [str(names)])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bin", default="build/gputally")
-    options = parser.parse_args()
-    binary, tally, folder = os.path.abspath(options.bin), harness.Tally(), tempfile.mkdtemp(prefix="gputally-names-")
-    try:
-        check_distinct(tally, binary, os.path.join(folder, "distinct"))
-        check_stats(tally, binary, os.path.join(folder, "stats"))
-        maker.KERNELS = make_kernels()
-        rng, run = random.Random(4), maker.make_run(dispatches=400, processes=2, seed=9, counted=False)
-        for process in run:  # one kernel never runs
-            process.dispatches = [d._replace(kernel=rng.randrange(1, len(maker.KERNELS))) for d in process.dispatches]
-        for kind in FORMATS:
-            maker.write_all(run, folder, (kind,))
-            check_format(tally, binary, folder, kind, run)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    print(f"{tally.passed} passed, {tally.failed} failed")
-    return 1 if tally.failed else 0
+def check_formats(test):
+    maker.KERNELS = make_kernels()
+    rng, run = random.Random(4), maker.make_run(dispatches=400, processes=2, seed=9, counted=False)
+    for process in run:  # one kernel never runs
+        process.dispatches = [d._replace(kernel=rng.randrange(1, len(maker.KERNELS))) for d in process.dispatches]
+    for kind in FORMATS:
+        maker.write_all(run, test.folder, (kind,))
+        check_format(test.tally, test.binary, test.folder, kind, run)
 
+
+PARTS = (lambda test: check_distinct(test.tally, test.binary, os.path.join(test.folder, "distinct")),
+         lambda test: check_stats(test.tally, test.binary, os.path.join(test.folder, "stats")),
+         check_formats)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(checks.run_parts(__doc__, PARTS))

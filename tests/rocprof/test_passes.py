@@ -5,26 +5,18 @@
 
 generate_passes.py writes the files; raw_counters.py computes the sheet from them, with exact fractions.
 """
-import argparse
 import os
 import shutil
 import sys
-import tempfile
 
 from tests.common import harness
-from tests.rocprof import generate_passes, generate_run, raw_counters
+from tests.rocprof import checks, generate_passes, generate_run, raw_counters
 
 FORMATS = ("csv", "json", "rocpd", "pftrace")
 SHORT_NAMES = {k.formatted: k.truncated for k in generate_run.KERNELS}
 
 
-class Test:
-    def __init__(self, options, folder):
-        self.binary, self.only, self.folder, self.tally = os.path.abspath(options.bin), options.only or "", folder, harness.Tally()
-
-    def wants(self, name):
-        return self.only in name
-
+class Test(checks.Checks):
     def make(self, name, kind, traces=True, **about):
         folder = os.path.join(self.folder, name, "run")
         shutil.rmtree(folder, ignore_errors=True)
@@ -256,24 +248,8 @@ def check_sweep(t):
                   raw_counters.sheet(folder, passes.ranks, names), columns=5)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bin", default="build/gputally")
-    parser.add_argument("--only")
-    parser.add_argument("--keep", help="keep the files in this folder")
-    options = parser.parse_args()
-    folder = options.keep or tempfile.mkdtemp(prefix="gputally-passes-")
-    test = Test(options, folder)
-    try:
-        for part in (check_sizes, check_doubtful, check_nan, check_filtered, check_flat, check_beside_trace, check_user_names, check_together,
-                     check_unrecognised, check_convert, check_sweep):
-            part(test)
-    finally:
-        if not options.keep:
-            shutil.rmtree(folder, ignore_errors=True)
-    print(f"{test.tally.passed} passed, {test.tally.failed} failed")
-    return 1 if test.tally.failed else 0
-
+PARTS = (check_sizes, check_doubtful, check_nan, check_filtered, check_flat, check_beside_trace, check_user_names, check_together,
+         check_unrecognised, check_convert, check_sweep)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(checks.run_parts(__doc__, PARTS, Test))

@@ -6,15 +6,13 @@
 Each case is made in two sizes, n and 4n. Linear work takes 4 times as long, quadratic work 16 times; at most 8 are allowed.
 User time of the process is measured, so that other load on the machine does not count.
 """
-import argparse
 import os
 import resource
-import shutil
 import sqlite3
 import sys
-import tempfile
 
 from tests.common import harness
+from tests.rocprof import checks
 
 GROWTH_MAX = 8
 SECONDS_FLOOR = 0.05  # shorter times are mostly those of starting the program
@@ -98,20 +96,15 @@ def check(tally, binary, folder, name, make, n):
     tally.add(f"{name}: growth", [] if growth <= GROWTH_MAX else [f"{times[0]:.2f} s and {times[1]:.2f} s: {growth:.1f} times"])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bin", default="build/gputally")
-    options = parser.parse_args()
-    binary, tally, folder = os.path.abspath(options.bin), harness.Tally(), tempfile.mkdtemp(prefix="gputally-rocpd-")
-    try:
-        check(tally, binary, folder, "repeated event ids", lambda path, n: repeated_ids(path, n, True), 1000)
-        check(tally, binary, folder, "repeated event ids without guid", lambda path, n: repeated_ids(path, n, False), 1000)
-        check(tally, binary, folder, "table sets", table_sets, 250)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    print(f"{tally.passed} passed, {tally.failed} failed")
-    return 1 if tally.failed else 0
+CASES = (("repeated event ids", lambda path, n: repeated_ids(path, n, True), 1000),
+         ("repeated event ids without guid", lambda path, n: repeated_ids(path, n, False), 1000),
+         ("table sets", table_sets, 250))
+
+
+def check_cases(test):
+    for name, write, n in CASES:
+        check(test.tally, test.binary, test.folder, name, write, n)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(checks.run_parts(__doc__, (check_cases,)))

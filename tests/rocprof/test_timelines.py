@@ -5,29 +5,23 @@
 
 Timestamps are those of a clock that counts from 1970: as a double in microseconds, such a time is a multiple of 0.25.
 """
-import argparse
 import contextlib
 import json
 import os
 import random
 import re
-import shutil
 import sqlite3
 import sys
-import tempfile
 from fractions import Fraction
 
 from tests.common import harness
-from tests.rocprof import generate_passes, generate_run, raw_times
+from tests.rocprof import checks, generate_passes, generate_run, raw_times
 
 FORMATS = ("csv", "json", "rocpd", "pftrace")
 START_NS = 1_789_000_000_123_456_789
 
 
-class Test:
-    def __init__(self, options, folder):
-        self.binary, self.only, self.folder, self.tally = os.path.abspath(options.bin), options.only or "", folder, harness.Tally()
-
+class Test(checks.Checks):
     def sheets(self, name, path, *options):
         out = os.path.join(self.folder, name, "out")
         done = harness.run([self.binary, "rocprof", path, "--output_csvs_dir", out, *options])
@@ -276,23 +270,7 @@ def check_not_written(t):
         t.equal(f"{name}: no gpu_timeline_by_device", False, "gpu_timeline_by_device" in sheets or "devices" in done.stdout)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bin", default="build/gputally")
-    parser.add_argument("--only")
-    parser.add_argument("--keep", help="keep the files in this folder")
-    options = parser.parse_args()
-    folder = options.keep or tempfile.mkdtemp(prefix="gputally-timelines-")
-    test = Test(options, folder)
-    try:
-        for part in (check_exact, check_devices, check_clocks, check_containers, check_type_relative, check_not_written):
-            part(test)
-    finally:
-        if not options.keep:
-            shutil.rmtree(folder, ignore_errors=True)
-    print(f"{test.tally.passed} passed, {test.tally.failed} failed")
-    return 1 if test.tally.failed else 0
-
+PARTS = (check_exact, check_devices, check_clocks, check_containers, check_type_relative, check_not_written)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(checks.run_parts(__doc__, PARTS, Test))

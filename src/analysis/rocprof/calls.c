@@ -16,6 +16,7 @@
 
 #include "analysis/sheet_parts.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
@@ -154,21 +155,49 @@ static gt_table *make_sheet(gt_table *names, gt_sheet sheet)
     return names;
 }
 
+/* The calls of one domain: every range counts its own, and then knows where to put them. */
+typedef struct domain_job {
+    int64_t domain;
+    const int64_t *domains, *durations;
+    const uint32_t *names;
+    uint32_t unknown; /* the name of calls without one */
+    size_t *counts;   /* by range; then where its calls begin */
+    uint32_t *names_out;
+    int64_t *durations_out;
+} domain_job;
+
+static void count_calls(void *context, size_t begin, size_t end)
+{
+    domain_job *job = context;
+    size_t count = 0;
+    for (size_t i = begin; i < end; i++) count += job->domains[i] == job->domain;
+    job->counts[begin / GT_ROCPROF_ROWS] = count;
+}
+
+static void put_calls(void *context, size_t begin, size_t end)
+{
+    domain_job *job = context;
+    size_t at = job->counts[begin / GT_ROCPROF_ROWS];
+    for (size_t i = begin; i < end; i++) {
+        if (job->domains[i] != job->domain) continue;
+        job->names_out[at] = job->names[i] ? job->names[i] : job->unknown;
+        job->durations_out[at++] = job->durations[i];
+    }
+}
+
 /* The records of the `count` calls of a domain: name and dur_ns. */
-static gt_table *call_records(gt_rocprof *run, gt_call_domain domain, const int64_t *domains, size_t count,
-                              const int64_t *durations)
+static gt_table *call_records(gt_rocprof *run, domain_job *job, size_t count)
 {
     uint32_t *names = gt_store_string_ids(run->calls, GT_CALL_NAME);
-    uint32_t unknown = gt_interner_add_cstr(run->strings, "unknown");
     gt_table *records = gt_table_new(GT_SHEET_CALLS, run->strings);
     gt_table_add_column(records, GT_COL_NAME, GT_TYPE_STRING);
     gt_table_add_column(records, GT_COL_DUR_NS, GT_TYPE_INT);
     gt_table_add_rows(records, count);
-    for (size_t i = 0, row = 0; row < count; i++) {
-        if (domains[i] != (int64_t)domain) continue;
-        records->columns[0].texts[row] = names[i] ? names[i] : unknown;
-        records->columns[1].ints[row++] = durations[i];
-    }
+    job->names = names;
+    job->unknown = gt_interner_add_cstr(run->strings, "unknown");
+    job->names_out = records->columns[0].texts;
+    job->durations_out = records->columns[1].ints;
+    gt_parallel_ranges(gt_store_count(run->calls), GT_ROCPROF_ROWS, put_calls, job);
     gt_free(names);
     return records;
 }
@@ -177,20 +206,29 @@ static gt_table *call_records(gt_rocprof *run, gt_call_domain domain, const int6
 static gt_table *calls_by_name(gt_rocprof *run, gt_call_domain domain, bool *failed, gt_error *error)
 {
     size_t count = run->calls ? gt_store_count(run->calls) : 0, kept = 0;
+    size_t ranges = gt_range_count(count, GT_ROCPROF_ROWS);
     if (!count) return NULL;
     int64_t *domains = gt_store_ints(run->calls, GT_CALL_DOMAIN);
-    for (size_t i = 0; i < count; i++) kept += domains[i] == (int64_t)domain;
+    domain_job job = {.domain = domain, .domains = domains, .counts = gt_alloc(ranges * sizeof *job.counts)};
+    gt_parallel_ranges(count, GT_ROCPROF_ROWS, count_calls, &job);
+    for (size_t r = 0; r < ranges; r++) {
+        size_t here = job.counts[r];
+        job.counts[r] = kept;
+        kept += here;
+    }
     gt_table *names = NULL;
     int64_t *durations =
         kept ? gt_rocprof_durations(run->calls, GT_CALL_START, GT_CALL_END, "API call", error) : NULL;
     *failed = kept && !durations;
     if (durations) {
-        gt_table *records = call_records(run, domain, domains, kept, durations);
+        job.durations = durations;
+        gt_table *records = call_records(run, &job, kept);
         names = group_by_name(records, CALL_AGGREGATES);
         gt_table_free(records);
     }
     gt_free(durations);
     gt_free(domains);
+    gt_free(job.counts);
     return names;
 }
 

@@ -5,6 +5,7 @@
  * end. */
 #include "input/rocprof/readers.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "input/json/records.h"
 #include "json/string.h"
 
@@ -413,30 +414,54 @@ static uint32_t find_message(const gt_rocprof_extra *extra, int64_t correlation)
     return text == GT_MAP_NONE ? GT_STR_NONE : text;
 }
 
-static void finish_calls(gt_rocprof_extra *extra, gt_call_domain domain, gt_store_writer *writer)
+/* The calls of a domain, of which each thread completes a range. */
+typedef struct call_job {
+    const gt_rocprof_extra *extra;
+    gt_call_domain domain;
+    const int64_t *columns[RAW_COLUMNS];
+    gt_store_piece **pieces; /* by range */
+} call_job;
+
+static void finish_range(void *context, size_t begin, size_t end)
 {
-    const gt_store *raw = extra->calls[domain];
-    size_t count = raw ? gt_store_count(raw) : 0;
-    if (!count) return;
-    int64_t *columns[RAW_COLUMNS];
-    for (size_t c = 0; c < RAW_COLUMNS; c++) columns[c] = gt_store_ints(raw, c);
-    for (size_t i = 0; i < count; i++) {
-        const kind *of = find_kind(extra, columns[RAW_KIND][i]);
-        uint32_t name = find_operation(of, columns[RAW_OPERATION][i]);
-        uint32_t message =
-            domain == GT_CALL_MARKER ? find_message(extra, columns[RAW_CORRELATION][i]) : GT_STR_NONE;
+    const call_job *job = context;
+    const gt_rocprof_extra *extra = job->extra;
+    gt_store_writer *writer = gt_store_writer_new(gt_call_columns, GT_CALL_COLUMNS, extra->run->strings);
+    for (size_t i = begin; i < end; i++) {
+        const kind *of = find_kind(extra, job->columns[RAW_KIND][i]);
+        uint32_t name = find_operation(of, job->columns[RAW_OPERATION][i]);
+        int64_t correlation = job->columns[RAW_CORRELATION][i];
+        uint32_t message = job->domain == GT_CALL_MARKER ? find_message(extra, correlation) : GT_STR_NONE;
         gt_store_cell cells[GT_CALL_COLUMNS];
-        cells[GT_CALL_DOMAIN].integer = domain;
+        cells[GT_CALL_DOMAIN].integer = job->domain;
         cells[GT_CALL_KIND].text = of ? of->name : GT_STR_NONE;
         cells[GT_CALL_NAME].text = message ? message : name;
-        cells[GT_CALL_START].integer = columns[RAW_START][i];
-        cells[GT_CALL_END].integer = columns[RAW_END][i];
+        cells[GT_CALL_START].integer = job->columns[RAW_START][i];
+        cells[GT_CALL_END].integer = job->columns[RAW_END][i];
         cells[GT_CALL_PROCESS].integer = 0;
-        cells[GT_CALL_THREAD].integer = columns[RAW_THREAD][i];
-        cells[GT_CALL_CORRELATION].integer = columns[RAW_CORRELATION][i];
-        cells[GT_CALL_STREAM].integer = columns[RAW_STREAM][i];
+        cells[GT_CALL_THREAD].integer = job->columns[RAW_THREAD][i];
+        cells[GT_CALL_CORRELATION].integer = correlation;
+        cells[GT_CALL_STREAM].integer = job->columns[RAW_STREAM][i];
         gt_store_writer_add(writer, (UINT64_C(1) << GT_CALL_COLUMNS) - 1, cells);
     }
+    job->pieces[begin / GT_ROCPROF_ROWS] = gt_store_writer_take(writer);
+    gt_store_writer_free(writer);
+}
+
+static void finish_calls(gt_rocprof_extra *extra, gt_call_domain domain)
+{
+    gt_store *raw = extra->calls[domain];
+    size_t count = raw ? gt_store_count(raw) : 0, ranges = gt_range_count(count, GT_ROCPROF_ROWS);
+    if (!count) return;
+    static const size_t all[] = {RAW_KIND,   RAW_OPERATION,   RAW_START, RAW_END,
+                                 RAW_THREAD, RAW_CORRELATION, RAW_STREAM};
+    int64_t *columns[RAW_COLUMNS];
+    gt_store_take_ints(raw, all, RAW_COLUMNS, columns);
+    call_job job = {.extra = extra, .domain = domain, .pieces = gt_alloc_zero(ranges, sizeof *job.pieces)};
+    for (size_t c = 0; c < RAW_COLUMNS; c++) job.columns[c] = columns[c];
+    gt_parallel_ranges(count, GT_ROCPROF_ROWS, finish_range, &job);
+    for (size_t i = 0; i < ranges; i++) gt_store_append(extra->run->calls, job.pieces[i]);
+    gt_free(job.pieces);
     for (size_t c = 0; c < RAW_COLUMNS; c++) gt_free(columns[c]);
     if (domain == GT_CALL_HIP || domain == GT_CALL_HSA) extra->run->api_calls += count;
 }
@@ -508,23 +533,11 @@ static void finish_copies(gt_rocprof_extra *extra)
     for (size_t c = 0; c < GT_COPY_COLUMNS; c++) gt_free(columns[c]);
 }
 
-static bool has_calls(const gt_rocprof_extra *extra)
-{
-    for (size_t i = 0; i < GT_CALL_DOMAINS; i++)
-        if (extra->calls[i] && gt_store_count(extra->calls[i])) return true;
-    return false;
-}
-
 void gt_rocprof_extra_finish(gt_rocprof_extra *extra)
 {
     gt_rocprof *run = extra->run;
-    if (run->calls && has_calls(extra)) {
-        gt_store_writer *writer = gt_store_writer_new(gt_call_columns, GT_CALL_COLUMNS, run->strings);
-        for (int domain = 0; domain < GT_CALL_DOMAINS; domain++)
-            finish_calls(extra, (gt_call_domain)domain, writer);
-        gt_store_append(run->calls, gt_store_writer_take(writer));
-        gt_store_writer_free(writer);
-    }
+    for (int domain = 0; run->calls && domain < GT_CALL_DOMAINS; domain++)
+        finish_calls(extra, (gt_call_domain)domain);
     if (run->counters && extra->value_count) {
         gt_store_writer *writer = gt_store_writer_new(gt_counter_columns, GT_COUNTER_COLUMNS, run->strings);
         finish_counters(extra, writer);

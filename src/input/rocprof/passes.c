@@ -66,15 +66,22 @@ static void add_fact(facts *f, gt_rocprof *run, gt_interner *strings, gt_map *na
     GT_PUSH(f->items, f->count, f->capacity, next);
 }
 
-static void add_counted(facts *f, gt_rocprof *run, gt_interner *strings, gt_map *names)
+/* The columns of a store that tell dispatches apart. */
+typedef struct fact_columns {
+    size_t process, dispatch, agent, kernel;
+} fact_columns;
+
+/* Adds the dispatches that a store mentions. `counted`: it is that of the counters. */
+static void add_facts(facts *f, gt_rocprof *run, gt_interner *strings, gt_map *names, const gt_store *store,
+                      const fact_columns *columns, bool counted)
 {
-    size_t count = gt_store_count(run->counters);
-    int64_t *processes = gt_store_ints(run->counters, GT_COUNTER_PROCESS);
-    int64_t *dispatches = gt_store_ints(run->counters, GT_COUNTER_DISPATCH);
-    int64_t *agents = gt_store_ints(run->counters, GT_COUNTER_AGENT);
-    int64_t *kernels = gt_store_ints(run->counters, GT_COUNTER_KERNEL_ID);
+    size_t count = gt_store_count(store);
+    int64_t *processes = gt_store_ints(store, columns->process);
+    int64_t *dispatches = gt_store_ints(store, columns->dispatch);
+    int64_t *agents = gt_store_ints(store, columns->agent);
+    int64_t *kernels = gt_store_ints(store, columns->kernel);
     for (size_t i = 0; i < count; i++) {
-        fact next = {processes[i], dispatches[i], agents[i], GT_STR_NONE, true};
+        fact next = {processes[i], dispatches[i], agents[i], GT_STR_NONE, counted};
         add_fact(f, run, strings, names, next, kernels[i]);
     }
     gt_free(processes);
@@ -83,23 +90,10 @@ static void add_counted(facts *f, gt_rocprof *run, gt_interner *strings, gt_map 
     gt_free(kernels);
 }
 
-static void add_dispatched(facts *f, gt_rocprof *run, gt_interner *strings, gt_map *names)
-{
-    if (gt_dispatch_width(run->wanted) <= GT_DISPATCH_PROCESS) return;
-    size_t count = gt_store_count(run->dispatches);
-    int64_t *processes = gt_store_ints(run->dispatches, GT_DISPATCH_PROCESS);
-    int64_t *dispatches = gt_store_ints(run->dispatches, GT_DISPATCH_ID);
-    int64_t *agents = gt_store_ints(run->dispatches, GT_DISPATCH_AGENT);
-    int64_t *kernels = gt_store_ints(run->dispatches, GT_DISPATCH_KERNEL_ID);
-    for (size_t i = 0; i < count; i++) {
-        fact next = {processes[i], dispatches[i], agents[i], GT_STR_NONE, false};
-        add_fact(f, run, strings, names, next, kernels[i]);
-    }
-    gt_free(processes);
-    gt_free(dispatches);
-    gt_free(agents);
-    gt_free(kernels);
-}
+static const fact_columns counter_facts = {GT_COUNTER_PROCESS, GT_COUNTER_DISPATCH, GT_COUNTER_AGENT,
+                                           GT_COUNTER_KERNEL_ID};
+static const fact_columns dispatch_facts = {GT_DISPATCH_PROCESS, GT_DISPATCH_ID, GT_DISPATCH_AGENT,
+                                            GT_DISPATCH_KERNEL_ID};
 
 static int by_dispatch(const void *a, const void *b)
 {
@@ -150,8 +144,9 @@ static facts facts_of(gt_rocprof *run, gt_interner *strings, bool dispatches)
 {
     facts f = {.process_count = run->process_count};
     gt_map names = {0};
-    add_counted(&f, run, strings, &names);
-    if (dispatches) add_dispatched(&f, run, strings, &names);
+    add_facts(&f, run, strings, &names, run->counters, &counter_facts, true);
+    if (dispatches && gt_dispatch_width(run->wanted) > GT_DISPATCH_PROCESS)
+        add_facts(&f, run, strings, &names, run->dispatches, &dispatch_facts, false);
     gt_map_free(&names);
     index_facts(&f);
     use_node_ids(&f, run);
