@@ -594,7 +594,8 @@ static void take_segments(void *context, size_t begin, size_t end)
         segment *s = take->store->all.segments[i];
         for (size_t c = 0; c < take->count; c++)
             unpack(&s->columns[take->columns[c]], s->data, s->rows, take->arrays[c] + s->first_row);
-        gt_free(s->data);
+        gt_slab_release(s->slab);
+        s->slab = NULL;
         s->data = NULL;
     }
 }
