@@ -799,7 +799,49 @@ void gt_store_writer_sort(gt_store_writer *w, const double *keys)
     gt_store_free(held);
 }
 
-/* ---- late columns ---- */
+/* ---- dropped and late columns ---- */
+
+typedef struct column_drop {
+    gt_store *store;
+    uint64_t columns;
+} column_drop;
+
+/* Moves the bytes of a column to a new place. */
+static void move_column(packed *p, const segment *s, uint8_t *data, uint32_t *bytes)
+{
+    uint32_t size = p->width * s->rows;
+    memcpy(data + *bytes, s->data + p->start, size);
+    p->start = *bytes;
+    *bytes += size;
+}
+
+static void drop_from_segments(void *context, size_t begin, size_t end)
+{
+    const column_drop *drop = context;
+    const gt_store *store = drop->store;
+    for (size_t i = begin; i < end; i++) {
+        segment *s = store->all.segments[i];
+        uint32_t bytes = 0, left = s->bytes;
+        for (size_t c = 0; c < store->column_count; c++)
+            if (drop->columns >> c & 1) left -= s->columns[c].width * s->rows;
+        uint8_t *data = gt_alloc(left);
+        for (size_t c = 0; c < store->column_count; c++)
+            if (drop->columns >> c & 1)
+                s->columns[c] = (packed){.base = absent_cell(&store->columns[c])};
+            else
+                move_column(&s->columns[c], s, data, &bytes);
+        move_column(&s->positions, s, data, &bytes);
+        gt_free(s->data);
+        s->data = data;
+        s->bytes = bytes;
+    }
+}
+
+void gt_store_drop_columns(gt_store *store, uint64_t columns)
+{
+    column_drop drop = {store, columns};
+    gt_parallel_ranges(store->all.count, GT_STORE_GRAIN, drop_from_segments, &drop);
+}
 
 void gt_store_fill_times(gt_store *store, size_t column, const double *times)
 {

@@ -127,6 +127,9 @@ void gt_store_scan_free(gt_store_scan *scan);
 /* The cells of one event, as a scan gives them. For access in another order than the store's. */
 void gt_store_get(const gt_store *store, size_t row, gt_store_cell *cells);
 
+/* Frees the values of columns, bit c for column c, that nobody will read again: they become absent. */
+void gt_store_drop_columns(gt_store *store, uint64_t columns);
+
 /* Sets all values of a TIME column that has none yet: for times that are known only after reading. `times`
  * has one entry per event. */
 void gt_store_fill_times(gt_store *store, size_t column, const double *times);

@@ -272,6 +272,31 @@ static void parts_of_columns_can_be_read(void **unused)
     gt_interner_free(strings);
 }
 
+static void dropped_columns_are_absent_and_free_their_memory(void **unused)
+{
+    (void)unused;
+    gt_interner *strings = gt_interner_new();
+    gt_store *store = many_rows(strings);
+    size_t before = gt_store_bytes(store);
+    gt_store_drop_columns(store, 1u << NUMBER | 1u << TEXT);
+    assert_true(gt_store_bytes(store) < before - MANY * 2); /* numbers take 1 or 4 bytes, texts 2 */
+    int64_t *numbers = gt_store_ints(store, NUMBER);
+    uint32_t *texts = gt_store_string_ids(store, TEXT), *places = gt_store_row_order(store);
+    double *times = gt_store_times(store, TIME);
+    for (size_t i = 0; i < MANY; i++) {
+        assert_int_equal(numbers[i], -5);
+        assert_int_equal(texts[i], GT_STR_NONE);
+        assert_int_equal(places[i], i + i / 5 + 1);
+        assert_true(times[i] == (double)i / 8);
+    }
+    gt_free(numbers);
+    gt_free(texts);
+    gt_free(places);
+    gt_free(times);
+    gt_store_free(store);
+    gt_interner_free(strings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +306,7 @@ int main(void)
         cmocka_unit_test(strings_of_several_writers_get_the_ids_of_the_store),
         cmocka_unit_test(columns_are_the_same_on_any_number_of_threads),
         cmocka_unit_test(parts_of_columns_can_be_read),
+        cmocka_unit_test(dropped_columns_are_absent_and_free_their_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,15 +159,13 @@ static void add_strings(gt_table *table, gt_col name, const gt_store *store, siz
 }
 
 /* As integers if the trace has all of them as integers. */
-static void add_times(gt_table *table, gt_col name, const gt_store *store, size_t event_column,
-                      int64_t integral_bit, const uint32_t *rows)
+static void add_times(gt_table *table, gt_col name, const double *times, const uint8_t *integral,
+                      uint8_t integral_bit, const uint32_t *rows)
 {
     if (!table->row_count) {
         gt_table_add_column(table, name, GT_TYPE_INT);
         return;
     }
-    int64_t *integral = gt_store_ints(store, GT_EVENT_INTEGRAL);
-    double *times = gt_store_times(store, event_column);
     bool whole = true;
     for (size_t i = 0; i < table->row_count && whole; i++)
         whole = (integral[row_at(rows, i)] & integral_bit) && fabs(times[row_at(rows, i)]) < 0x1p53;
@@ -179,8 +177,13 @@ static void add_times(gt_table *table, gt_col name, const gt_store *store, size_
         else
             table->columns[added].floats[i] = time;
     }
-    gt_free(times);
-    gt_free(integral);
+}
+
+static void add_both_times(gt_table *table, const double *start_us, const double *dur_us,
+                           const uint8_t *integral, const uint32_t *rows)
+{
+    add_times(table, GT_COL_TS, start_us, integral, GT_INTEGRAL_START, rows);
+    add_times(table, GT_COL_DUR, dur_us, integral, GT_INTEGRAL_DURATION, rows);
 }
 
 /* Kernels without a collective name get one from the kernel name, if it says what it does. */
@@ -218,7 +221,7 @@ static void add_sizes(gt_table *table)
     }
 }
 
-/* The columns that can be made from the store alone. */
+/* The columns that can be made from the store alone, except for the times. */
 static gt_table *table_from_store(const gt_store *store, const uint32_t *rows, size_t count, int64_t rank)
 {
     gt_table *table = gt_table_new(GT_SHEET_NCCL_LONG, gt_store_strings(store));
@@ -231,8 +234,6 @@ static gt_table *table_from_store(const gt_store *store, const uint32_t *rows, s
         else
             add_strings(table, metadata[i].name, store, metadata[i].event_column, rows);
     }
-    add_times(table, GT_COL_TS, store, GT_EVENT_START, GT_INTEGRAL_START, rows);
-    add_times(table, GT_COL_DUR, store, GT_EVENT_DURATION, GT_INTEGRAL_DURATION, rows);
     return table;
 }
 
@@ -241,6 +242,7 @@ gt_table *gt_collectives_of_rank(const gt_event_view *trace, int64_t rank)
     size_t count;
     uint32_t *rows = find_kernels(trace, &count);
     gt_table *table = table_from_store(trace->store, rows, count, rank);
+    add_both_times(table, trace->start_us, trace->dur_us, trace->integral, rows);
     name_collectives(table, trace, rows);
     add_sizes(table);
     gt_free(rows);
@@ -250,6 +252,13 @@ gt_table *gt_collectives_of_rank(const gt_event_view *trace, int64_t rank)
 gt_table *gt_collectives_of_store(const gt_store *store, int64_t rank)
 {
     gt_table *table = table_from_store(store, NULL, gt_store_count(store), rank);
+    double *start_us = gt_store_times(store, GT_EVENT_START),
+           *dur_us = gt_store_times(store, GT_EVENT_DURATION);
+    uint8_t *integral = gt_store_small_ints(store, GT_EVENT_INTEGRAL);
+    add_both_times(table, start_us, dur_us, integral, NULL);
+    gt_free(start_us);
+    gt_free(dur_us);
+    gt_free(integral);
     add_sizes(table);
     return table;
 }

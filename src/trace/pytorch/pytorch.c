@@ -99,6 +99,18 @@ static void check_rows(gt_pytorch_state *trace)
 
 /* ---- stages ---- */
 
+/* Columns of the store that all readers take from the arrays. */
+static const uint8_t unpacked_columns[] = {GT_EVENT_KIND,     GT_EVENT_NAME,      GT_EVENT_PROCESS,
+                                           GT_EVENT_THREAD,   GT_EVENT_START,     GT_EVENT_DURATION,
+                                           GT_EVENT_INTEGRAL, GT_EVENT_META_NAME, GT_EVENT_META_LABELS};
+
+static void drop_unpacked_columns(gt_store *store)
+{
+    uint64_t columns = 0;
+    for (size_t i = 0; i < GT_LENGTH(unpacked_columns); i++) columns |= UINT64_C(1) << unpacked_columns[i];
+    gt_store_drop_columns(store, columns);
+}
+
 gt_pytorch_read *gt_pytorch_new(gt_store *store, gt_store *flow_events, gt_interner *strings, bool has_python)
 {
     gt_pytorch_state *state = gt_alloc_zero(1, sizeof *state);
@@ -117,6 +129,7 @@ gt_pytorch_read *gt_pytorch_new(gt_store *store, gt_store *flow_events, gt_inter
     state->process = gt_store_string_ids(store, GT_EVENT_PROCESS);
     state->thread = gt_store_string_ids(store, GT_EVENT_THREAD);
     check_rows(state);
+    drop_unpacked_columns(store);
     gt_state_publish(state);
     gt_pytorch_read *read = gt_alloc(sizeof *read);
     read->state = state;

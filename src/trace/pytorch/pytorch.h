@@ -63,7 +63,8 @@ static inline bool gt_kind_is_host(uint8_t kind)
  * per row. Only `strings` may be changed through a view: analyses intern the text of their cells there.
  *
  *     strings     names and all other text; the owner is the trace
- *     store       the columns that few analyses need, such as input shapes; one entry per row
+ *     store       the columns that few analyses need, such as input shapes; one entry per row. Those of the
+ *                 arrays below are no longer in it
  *     tracks      names of processes and threads (gt_event_track)
  *     count       rows
  *     recorded    rows that come from the file; tree_edit.h appends others after them
