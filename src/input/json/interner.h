@@ -9,7 +9,23 @@
 
 #include "base/interner.h"
 
-typedef struct gt_json_interner gt_json_interner;
+/* Raw bytes, which stay at their address, and the id of the decoded string. */
+typedef struct gt_json_raw {
+    const char *bytes;
+    uint32_t len;
+    uint32_t decoded; /* GT_STR_NONE if it is not decoded yet, or invalid */
+} gt_json_raw;
+
+/* Everything but `items` belongs to interner.c. */
+typedef struct gt_json_interner {
+    gt_json_raw *items; /* by raw id */
+    size_t capacity;
+    int kind;
+    gt_interner *strings;
+    gt_interner *raws;
+    char *scratch;
+    size_t scratch_capacity;
+} gt_json_interner;
 
 typedef enum gt_json_interner_kind { GT_INTERN_STRINGS, GT_INTERN_VALUES } gt_json_interner_kind;
 
@@ -22,9 +38,11 @@ void gt_json_interner_free(gt_json_interner *intern);
  * readable. */
 uint32_t gt_json_interner_add(gt_json_interner *intern, gt_str raw);
 
-/* The raw bytes of a raw id, and the id of the decoded string. A value is decoded to its JSON text without
- * white space between tokens. */
-gt_str gt_json_interner_raw(const gt_json_interner *intern, uint32_t raw_id);
-uint32_t gt_json_interner_decoded(const gt_json_interner *intern, uint32_t raw_id);
+/* The id of the decoded string of a raw id. A value is decoded to its JSON text without white space between
+ * tokens. */
+static inline uint32_t gt_json_interner_decoded(const gt_json_interner *intern, uint32_t raw_id)
+{
+    return intern->items[raw_id].decoded;
+}
 
 #endif

@@ -44,22 +44,31 @@ static const uint8_t *skip_container(const uint8_t *p, const gt_json *outer, uns
     return gt_json_skip(&json) && gt_json_finish(&json) ? close : NULL;
 }
 
-/* The string or value at p as an interned string: the guessed successor first, then a lookup. NULL if it is
- * invalid. */
+/* Whether the text at p is the one with this raw id, with nothing of the value after it. */
+static inline bool is_text(const gt_json_raw *raw, bool is_string, const uint8_t *p, const uint8_t *end)
+{
+    return raw->len < (size_t)(end - p) && gt_scan_same(p, (const uint8_t *)raw->bytes, raw->len) &&
+           (is_string ? p[raw->len] == '"' : gt_scan_number_end(p + raw->len) == p + raw->len);
+}
+
+/* The string or value at p as an interned string: the two that followed the last string before are compared
+ * first, then it is looked up. NULL if it is invalid. */
 static inline const uint8_t *read_text(gt_learned *learned, gt_learned_node *n, const uint8_t *p,
                                        const uint8_t *end, uint64_t *meaning)
 {
     bool is_string = n->op == GT_STEP_TEXT;
     gt_json_interner *intern = is_string ? learned->strings : learned->values;
-    uint32_t *guess = &n->guesses[learned->before % GT_LEARNED_GUESSES];
-    if (*guess) {
-        gt_str raw = gt_json_interner_raw(intern, *guess);
-        if (raw.len < (size_t)(end - p) && gt_scan_same(p, (const uint8_t *)raw.bytes, raw.len) &&
-            (is_string ? p[raw.len] == '"' : gt_scan_number_end(p + raw.len) == p + raw.len)) {
-            learned->before = *guess;
-            *meaning = gt_json_interner_decoded(intern, *guess);
-            return p + raw.len;
+    uint32_t *guess = &n->guesses[learned->before % GT_LEARNED_GUESSES * 2];
+    for (int i = 0; i < 2 && guess[i]; i++) {
+        const gt_json_raw *raw = &intern->items[guess[i]];
+        if (!is_text(raw, is_string, p, end)) continue;
+        learned->before = guess[i];
+        if (i) {
+            guess[1] = guess[0];
+            guess[0] = learned->before;
         }
+        *meaning = raw->decoded;
+        return p + raw->len;
     }
     const uint8_t *close;
     if (is_string)
@@ -73,7 +82,8 @@ static inline const uint8_t *read_text(gt_learned *learned, gt_learned_node *n, 
     if (!close || close >= end) return NULL;
     uint32_t id = gt_json_interner_add(intern, (gt_str){(const char *)p, (size_t)(close - p)});
     if (!id) return NULL;
-    learned->before = *guess = id;
+    guess[1] = guess[0];
+    learned->before = guess[0] = id;
     *meaning = gt_json_interner_decoded(intern, id);
     return close;
 }

@@ -8,7 +8,7 @@
 
 enum {
     GT_LEARNED_EDGES = 12,    /* at a node */
-    GT_LEARNED_GUESSES = 256, /* remembered successors of strings at a node; a power of two */
+    GT_LEARNED_GUESSES = 128, /* strings at a node whose last two successors are remembered */
 };
 
 typedef struct gt_learned_effect {
@@ -38,7 +38,7 @@ typedef struct gt_learned_node {
     bool mistyped;
     uint8_t edge_count;
     gt_learned_edge *edges[GT_LEARNED_EDGES];
-    uint32_t *guesses;
+    uint32_t *guesses; /* 2 * GT_LEARNED_GUESSES raw ids */
 } gt_learned_node;
 
 /* Reads records with one instruction set. */
