@@ -38,7 +38,7 @@ static int larger_first(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Returns how many pieces may run at the same time: as many of the largest as fit into the limit. */
+/* Returns how many pieces may run at the same time because of the limit: as many of the largest as fit. */
 static size_t sort_pieces(const gt_many *many, size_t *order)
 {
     piece *pieces = gt_alloc(many->count * sizeof *pieces);
@@ -54,7 +54,7 @@ static size_t sort_pieces(const gt_many *many, size_t *order)
         together += pieces[i].size;
     }
     gt_free(pieces);
-    return at_once < many->count ? at_once : many->count;
+    return at_once;
 }
 
 /* ---- one piece ---- */

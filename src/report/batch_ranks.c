@@ -1,23 +1,17 @@
-/* Reading the ranks of a batch report. Each thread takes the next rank, reads its trace, makes its rows and
- * frees the trace. The rows are kept by rank until all previous ranks are done, and are then appended. */
+/* Reading the ranks of a batch report side by side (base/many.h). A thread reads a trace, makes its rows and
+ * frees the trace; the rows are appended in the order of the ranks. */
 #include "report/batch.h"
 
 #include "analysis/collective/sheets.h"
 #include "analysis/pytorch/sheets.h"
-#include "base/guard.h"
 #include "base/log.h"
+#include "base/many.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/progress.h"
-#include "base/threads.h"
 #include "input/chrome/kineto.h"
-#include "os/paths.h"
+#include "input/files.h"
 
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-
-enum { MOST_TRACES_AT_ONCE = 8 }; /* they need most of the memory */
 
 /* The rows of one rank, before they are appended. */
 typedef struct rank_rows {
@@ -25,7 +19,10 @@ typedef struct rank_rows {
     gt_batch_ops ops[GT_BATCH_GROUPS];
     gt_table *kernels; /* NULL: not requested */
     gt_left_out left_out;
-    bool is_done;
+    gt_interner *strings; /* of all of these and the timeline; owned */
+    size_t events;
+    bool gpu_only;
+    gt_error error; /* if the trace could not be read */
 } rank_rows;
 
 typedef struct job {
@@ -33,12 +30,7 @@ typedef struct job {
     char *const *paths;
     const gt_read_options *options;
     bool all_kernels;
-    unsigned threads_per_rank;
     rank_rows *rows; /* by position */
-    size_t next, appended;
-    gt_error error; /* of the first rank, by position, that could not be read */
-    size_t failed;  /* its position; the number of ranks if all could be read */
-    pthread_mutex_t lock;
 } job;
 
 /* ---- one rank ---- */
@@ -86,7 +78,6 @@ static void make_rows(const job *j, size_t place, const gt_linked_view *trace, r
     gt_launchers_free(&launchers);
 }
 
-/* Moves all strings, so that the trace can be freed. */
 static void use_strings(rank_rows *rows, gt_table *timeline, gt_interner *strings)
 {
     for (size_t i = 0; i < GT_BATCH_PARTS; i++) gt_table_use_strings(rows->parts[i], strings);
@@ -97,90 +88,66 @@ static void use_strings(rank_rows *rows, gt_table *timeline, gt_interner *string
 
 /* ---- append in order ---- */
 
-static void append_rank(gt_batch_ranks *ranks, size_t place, rank_rows *rows)
+static void free_rows(rank_rows *rows)
 {
+    for (size_t i = 0; i < GT_BATCH_PARTS; i++) gt_table_free(rows->parts[i]);
+    for (size_t i = 0; i < GT_BATCH_GROUPS; i++) gt_batch_ops_free(&rows->ops[i]);
+    gt_table_free(rows->kernels);
+    gt_interner_free(rows->strings);
+    *rows = (rank_rows){0};
+}
+
+static void append_rank(void *context, size_t place)
+{
+    job *j = context;
+    gt_batch_ranks *ranks = j->ranks;
+    rank_rows *rows = &j->rows[place];
+    use_strings(rows, ranks->timelines[place], ranks->strings);
+    ranks->events += rows->events;
+    ranks->gpu_only &= rows->gpu_only;
     for (size_t i = 0; i < GT_BATCH_PARTS; i++) {
-        if (!ranks->parts[i]) {
+        if (ranks->parts[i]) {
+            gt_table_append_same(ranks->parts[i], rows->parts[i]);
+        } else {
             ranks->parts[i] = rows->parts[i];
-            continue;
+            rows->parts[i] = NULL;
         }
-        gt_table_append_same(ranks->parts[i], rows->parts[i]);
-        gt_table_free(rows->parts[i]);
     }
     for (size_t i = 0; i < GT_BATCH_GROUPS; i++) {
         ranks->ops_found[i][place] = rows->ops[i].found;
         gt_batch_ops_append(&ranks->ops[i], &rows->ops[i]);
     }
     if (rows->kernels) gt_table_list_add(&ranks->kernels, rows->kernels);
+    rows->kernels = NULL;
     gt_left_out_add(&ranks->left_out, rows->left_out);
-    *rows = (rank_rows){.is_done = true};
-}
-
-static void free_rows(rank_rows *rows)
-{
-    for (size_t i = 0; i < GT_BATCH_PARTS; i++) gt_table_free(rows->parts[i]);
-    for (size_t i = 0; i < GT_BATCH_GROUPS; i++) gt_batch_ops_free(&rows->ops[i]);
-    gt_table_free(rows->kernels);
-}
-
-/* Called with the lock held: the strings are shared. */
-static void keep(job *j, size_t place, const gt_linked_view *trace, rank_rows *rows)
-{
-    gt_batch_ranks *ranks = j->ranks;
-    use_strings(rows, ranks->timelines[place], ranks->strings);
-    ranks->bases[place] = gt_store_base_time(trace->store);
-    ranks->events += trace->uid_count;
-    ranks->gpu_only &= trace->gpu_only;
-    j->rows[place] = *rows;
-    j->rows[place].is_done = true;
-    for (; j->appended < ranks->count && j->rows[j->appended].is_done; j->appended++)
-        append_rank(ranks, j->appended, &j->rows[j->appended]);
-}
-
-static void read_rank(job *j, size_t place)
-{
-    gt_error error;
-    gt_read_options options = *j->options;
-    options.threads = j->threads_per_rank;
-    options.is_part = true;
-    rank_rows rows = {0};
-    gt_pytorch_read *read = gt_kineto_read(j->paths[place], (gt_kineto_options){0}, &options, &error);
-    gt_pytorch_linked *trace = read ? gt_pytorch_link(gt_pytorch_build_tree(read)) : NULL;
-    if (trace) make_rows(j, place, gt_pytorch_view(trace), &rows);
-    pthread_mutex_lock(&j->lock);
-    if (trace) {
-        keep(j, place, gt_pytorch_view(trace), &rows);
-    } else if (place < j->failed) {
-        j->failed = place;
-        j->error = error;
-    }
-    pthread_mutex_unlock(&j->lock);
-    gt_pytorch_linked_free(trace);
-}
-
-static void work(void *context, unsigned index)
-{
-    (void)index;
-    job *j = context;
-    for (;;) {
-        pthread_mutex_lock(&j->lock);
-        bool goes_on = j->failed == j->ranks->count;
-        size_t place = j->next++;
-        pthread_mutex_unlock(&j->lock);
-        if (!goes_on || place >= j->ranks->count) return;
-        const char *about = gt_log_about(j->ranks->count > 1 ? j->paths[place] : NULL);
-        read_rank(j, place);
-        gt_log_about(about);
-    }
+    free_rows(rows);
 }
 
 /* ---- all ranks ---- */
 
-static uint64_t bytes_of(char *const *paths, size_t count)
+/* The rows get strings of their own, so that the trace can be freed. False if it cannot be read: then there
+ * is no report, and later ranks are not needed. */
+static bool read_rank(void *context, size_t place)
 {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < count; i++) bytes += gt_path_bytes(paths[i]);
-    return bytes;
+    const job *j = context;
+    rank_rows *rows = &j->rows[place];
+    gt_read_options options = *j->options;
+    options.is_part = true;
+    const char *about = gt_log_about(j->ranks->count > 1 ? j->paths[place] : NULL);
+    gt_pytorch_read *read = gt_kineto_read(j->paths[place], (gt_kineto_options){0}, &options, &rows->error);
+    gt_pytorch_linked *trace = read ? gt_pytorch_link(gt_pytorch_build_tree(read)) : NULL;
+    if (trace) {
+        const gt_linked_view *view = gt_pytorch_view(trace);
+        make_rows(j, place, view, rows);
+        rows->strings = gt_interner_new();
+        use_strings(rows, j->ranks->timelines[place], rows->strings);
+        rows->events = view->uid_count;
+        rows->gpu_only = view->gpu_only;
+        j->ranks->bases[place] = gt_store_base_time(view->store);
+    }
+    gt_pytorch_linked_free(trace);
+    gt_log_about(about);
+    return trace != NULL;
 }
 
 bool gt_batch_ranks_read(gt_batch_ranks *ranks, char *const *paths, const int64_t *numbers, size_t count,
@@ -192,27 +159,25 @@ bool gt_batch_ranks_read(gt_batch_ranks *ranks, char *const *paths, const int64_
     ranks->bases = gt_alloc_zero(count, sizeof *ranks->bases);
     for (size_t i = 0; i < GT_BATCH_GROUPS; i++)
         ranks->ops_found[i] = gt_alloc_zero(count, sizeof *ranks->ops_found[i]);
-    unsigned threads = options->threads ? options->threads : 1;
-    unsigned at_once = threads < MOST_TRACES_AT_ONCE ? threads : MOST_TRACES_AT_ONCE;
-    if (count < at_once) at_once = (unsigned)count;
     job j = {.ranks = ranks,
              .paths = paths,
              .options = options,
              .all_kernels = all_kernels,
-             .threads_per_rank = threads / at_once,
-             .rows = gt_alloc_zero(count, sizeof *j.rows),
-             .failed = count};
-    pthread_mutex_init(&j.lock, NULL);
-    char title[64];
-    snprintf(title, sizeof title, "%zu %s", count, gt_noun(count, "rank", "ranks"));
-    gt_progress_begin(title, bytes_of(paths, count));
-    gt_threads_run(at_once, work, &j);
+             .rows = gt_alloc_zero(count, sizeof *j.rows)};
+    gt_file_sizes sizes = gt_file_sizes_find((const char *const *)paths, count);
+    gt_files_progress(count, "rank", "ranks", sizes.bytes);
+    size_t failed = gt_many_run(&(gt_many){.count = count,
+                                           .sizes = sizes.memory,
+                                           .limit = sizes.limit,
+                                           .work = read_rank,
+                                           .finish = append_rank,
+                                           .context = &j});
     gt_progress_end();
-    pthread_mutex_destroy(&j.lock);
+    gt_file_sizes_free(&sizes);
+    if (failed < count) *error = j.rows[failed].error;
     for (size_t i = 0; i < count; i++) free_rows(&j.rows[i]);
     gt_free(j.rows);
-    if (j.failed == count) return true;
-    *error = j.error;
+    if (failed == count) return true;
     gt_batch_ranks_free(ranks);
     return false;
 }

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "input/chrome/kineto.h"
 #include "input/detect.h"
 #include "os/paths.h"
@@ -22,6 +23,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { DEPTH_MAX = 4, FOLDERS_MAX = 10000 };
 
@@ -41,13 +43,36 @@ static size_t json_length(const char *name)
     return 0;
 }
 
-/* False with the reason if the file cannot be read. */
-static bool detect_file(const char *path, gt_trace_format *format, gt_error *error)
+/* ---- formats ---- */
+
+/* A file that may be a trace. */
+typedef struct candidate {
+    char *path;
+    bool is_looked_at;
+    bool detected; /* otherwise the error says why not */
+    gt_trace_format format;
+    gt_error error;
+    gt_log_record messages;
+} candidate;
+
+static void detect(candidate *file)
 {
-    gt_stream *stream = gt_stream_open(path, error);
-    bool detected = stream && gt_detect(stream, format, error);
+    file->is_looked_at = true;
+    file->format = GT_FORMAT_UNKNOWN;
+    gt_stream *stream = gt_stream_open(file->path, &file->error);
+    file->detected = stream && gt_detect(stream, &file->format, &file->error);
     gt_stream_close(stream);
-    return detected;
+}
+
+/* Only regular files: others may block, and are opened only if their turn comes. */
+static void look_ahead(void *context, size_t index)
+{
+    candidate *file = (candidate *)context + index;
+    struct stat status;
+    if (!file->path || stat(file->path, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    gt_log_record *before = gt_log_keep(&file->messages);
+    detect(file);
+    gt_log_keep(before);
 }
 
 static int by_name(const void *a, const void *b)
@@ -152,14 +177,21 @@ static void drop_other_json(gt_trace_folder *found)
 
 /* ---- search ---- */
 
-/* Adds the file as a trace or, if only its name is that of a trace, as unreadable. Takes ownership of the
- * path; `base` is the length of the folder that is searched. */
-static bool add_file(gt_trace_folder *found, char *path, size_t base)
+/* Adds the file as a trace or, if only its name is that of a trace, as unreadable. Takes its path; `base` is
+ * the length of the folder that is searched. */
+static bool add_file(gt_trace_folder *found, candidate *file, size_t base)
 {
-    gt_error error;
-    gt_trace_format format = GT_FORMAT_UNKNOWN;
+    char *path = file->path;
+    file->path = NULL;
     bool may_open = !gt_path_is_folder(path) && gt_path_may_open(path);
-    bool detected = may_open && detect_file(path, &format, &error);
+    if (may_open && !file->is_looked_at) {
+        file->path = path;
+        detect(file);
+        file->path = NULL;
+    }
+    gt_log_replay(&file->messages);
+    bool detected = may_open && file->detected;
+    gt_trace_format format = detected ? file->format : GT_FORMAT_UNKNOWN;
     if (detected && format == GT_FORMAT_KINETO_JSON) {
         GT_PUSH(found->paths, found->count, found->capacity, path);
         return true;
@@ -172,33 +204,42 @@ static bool add_file(gt_trace_folder *found, char *path, size_t base)
         return false;
     }
     if (detected)
-        gt_fail(&error, "%s: %s%s", path,
+        gt_fail(&file->error, "%s: %s%s", path,
                 format == GT_FORMAT_EMPTY ? "" : "not a PyTorch trace: ", gt_format_name(format));
-    keep_unreadable(found, path, error.text, is_other_json);
+    keep_unreadable(found, path, file->error.text, is_other_json);
     return false;
+}
+
+static void add_candidates(gt_trace_folder *found, const gt_folder_list *names, candidate *files, size_t base)
+{
+    const char *taken = NULL; /* the name before, if it is a trace */
+    for (size_t i = 0; i < names->count; i++) {
+        size_t len = json_length(names->items[i]);
+        if (!len) continue;
+        bool is_copy = taken && json_length(taken) == len && strncmp(taken, names->items[i], len) == 0;
+        if (is_merged(names->items[i]))
+            gt_info("%s: skipped, because its name is that of a merged trace", files[i].path);
+        else if (is_copy)
+            gt_warn("%s: skipped, because %s is the same trace", files[i].path, taken);
+        else if (add_file(found, &files[i], base))
+            taken = names->items[i];
+        gt_free(files[i].path);
+        gt_log_forget(&files[i].messages);
+    }
 }
 
 /* Adds the traces directly in the folder. Of "t.json" and "t.json.gz", the first in byte order is taken. */
 static void add_traces(gt_trace_folder *found, const char *folder, size_t base)
 {
     gt_folder_list names = list_json_and_folders(folder);
-    const char *taken = NULL; /* the name before, if it is a trace */
-    for (size_t i = 0; i < names.count; i++) {
-        size_t len = json_length(names.items[i]);
-        if (!len) continue;
-        char *path =
-            gt_format("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", names.items[i]);
-        bool is_copy = taken && json_length(taken) == len && strncmp(taken, names.items[i], len) == 0;
-        if (is_merged(names.items[i])) {
-            gt_info("%s: skipped, because its name is that of a merged trace", path);
-            gt_free(path);
-        } else if (is_copy) {
-            gt_warn("%s: skipped, because %s is the same trace", path, taken);
-            gt_free(path);
-        } else if (add_file(found, path, base)) {
-            taken = names.items[i];
-        }
-    }
+    candidate *files = gt_alloc_zero(names.count, sizeof *files);
+    for (size_t i = 0; i < names.count; i++)
+        if (json_length(names.items[i]))
+            files[i].path =
+                gt_format("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", names.items[i]);
+    gt_parallel_each(names.count, look_ahead, files);
+    add_candidates(found, &names, files, base);
+    gt_free(files);
     gt_folder_list_free(&names);
 }
 
@@ -221,13 +262,13 @@ static void search(gt_trace_folder *found, const char *folder, size_t base, int 
 
 /* ---- ranks ---- */
 
-static int64_t rank_in_trace(const char *path)
+static void find_in_trace(void *context, size_t index)
 {
+    gt_trace_folder *found = context;
     gt_error error;
-    gt_stream *stream = gt_stream_open(path, &error);
-    int64_t rank = stream ? gt_kineto_find_distributed(stream).rank : GT_EVENT_NONE;
+    gt_stream *stream = gt_stream_open(found->paths[index], &error);
+    found->ranks[index] = stream ? gt_kineto_find_distributed(stream).rank : GT_EVENT_NONE;
     gt_stream_close(stream);
-    return rank;
 }
 
 static void find_in_names(gt_trace_folder *found, const char *folder)
@@ -298,7 +339,7 @@ void gt_trace_folder_find(gt_trace_folder *found, const char *folder, bool also_
     find_in_names(found, folder);
     found->are_ranks = found->count > 1 && order_by_rank(found);
     if (found->count < 2 || found->are_ranks) return;
-    for (size_t i = 0; i < found->count; i++) found->ranks[i] = rank_in_trace(found->paths[i]);
+    gt_parallel_each(found->count, find_in_trace, found);
     found->are_ranks = order_by_rank(found);
 }
 
