@@ -2,12 +2,12 @@
  * across thread settings. */
 #include "sweep/report.h"
 #include "analysis/collective/sheets.h"
-#include "base/guard.h"
 #include "base/log.h"
+#include "base/many.h"
 #include "base/memory.h"
 #include "base/progress.h"
-#include "base/threads.h"
 #include "input/chrome/kineto.h"
+#include "input/files.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 #include "output/file.h"
@@ -19,7 +19,7 @@
 #include "schema/sheets.h"
 
 #include <inttypes.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +38,7 @@ typedef struct comparison_counts {
 typedef struct comparison_task {
     const char *channels;
     int64_t rank;
+    bool made, failed;
 } comparison_task;
 
 typedef struct comparison_job {
@@ -47,7 +48,6 @@ typedef struct comparison_job {
     comparison_task *tasks;
     size_t count, capacity;
     comparison_counts done;
-    pthread_mutex_t lock;
 } comparison_job;
 
 static char *report_path(const char *analysis, const gt_sweep_config *config, int64_t rank)
@@ -90,10 +90,10 @@ static bool compare(const comparison_job *j, const comparison_task *t, gt_compar
     return made;
 }
 
-static void do_task(void *context, size_t index)
+static bool do_comparison(void *context, size_t index)
 {
     comparison_job *j = context;
-    const comparison_task *t = &j->tasks[index];
+    comparison_task *t = &j->tasks[index];
     gt_error error = {""};
     gt_compare_report *reports = gt_alloc_zero(j->sweep->count, sizeof *reports);
     size_t count = find_reports(j, t, reports);
@@ -107,10 +107,16 @@ static void do_task(void *context, size_t index)
         gt_free((char *)(uintptr_t)reports[i].path);
     }
     gt_free(reports);
-    pthread_mutex_lock(&j->lock);
-    j->done.made += made;
-    j->done.failed += count > 1 && !made;
-    pthread_mutex_unlock(&j->lock);
+    t->made = made;
+    t->failed = count > 1 && !made;
+    return true;
+}
+
+static void count_comparison(void *context, size_t index)
+{
+    comparison_job *j = context;
+    j->done.made += j->tasks[index].made;
+    j->done.failed += j->tasks[index].failed;
 }
 
 /* Channels in the order in which they first appear in the sweep. */
@@ -121,35 +127,29 @@ static void add_comparisons(comparison_job *j, const sweep_ranks *ranks)
         bool met = false;
         for (size_t k = 0; k < i && !met; k++) met = strcmp(j->sweep->configs[k].channels, channels) == 0;
         for (size_t r = 0; r < ranks->count && !met; r++) {
-            comparison_task t = {channels, ranks->items[r]};
+            comparison_task t = {.channels = channels, .rank = ranks->items[r]};
             GT_PUSH(j->tasks, j->count, j->capacity, t);
         }
     }
 }
 
 static comparison_counts compare_across_threads(const gt_sweep *sweep, const char *analysis,
-                                                const sweep_ranks *ranks, bool rocprof, unsigned threads)
+                                                const sweep_ranks *ranks, bool rocprof)
 {
     const char *const groups[] = {"gpu_timeline", rocprof ? "kernel_summary" : "ops_summary"};
     comparison_job j = {.sweep = sweep,
                         .analysis = analysis,
                         .options = {.groups = groups, .group_count = GT_LENGTH(groups)}};
     add_comparisons(&j, ranks);
-    pthread_mutex_init(&j.lock, NULL);
-    gt_threads_each(j.count, threads, do_task, &j);
-    pthread_mutex_destroy(&j.lock);
+    gt_many_run(
+        &(gt_many){.count = j.count, .work = do_comparison, .finish = count_comparison, .context = &j});
     gt_free(j.tasks);
     return j.done;
 }
 
 /* ---- reports ---- */
 
-enum {
-    SHORT_KERNEL_US = 50,
-    DETAILED_KERNELS = 100,
-    BYTES_A_PACKED_BYTE = 12, /* expansion of gzip and zstd traces, approximately */
-    MEMORY_SHARE = 2          /* share of the machine's memory: one half */
-};
+enum { SHORT_KERNEL_US = 50, DETAILED_KERNELS = 100 };
 
 /* Columns of the sheet GEMM that did not exist in 2025. */
 static const gt_col new_columns[] = {GT_COL_PROCESS_NAME_FIRST, GT_COL_PROCESS_LABEL_FIRST,
@@ -158,17 +158,20 @@ static const gt_col new_columns[] = {GT_COL_PROCESS_NAME_FIRST, GT_COL_PROCESS_L
 typedef struct task {
     size_t config;
     const gt_sweep_trace *trace;
-    uint64_t bytes;  /* of the file */
-    uint64_t memory; /* memory needed to read it, approximately */
+    bool made;
+    size_t failures;
+    gt_interner *strings; /* of its rows in the setting */
 } task;
 
 /* One setting while its traces are read. */
 typedef struct setting {
     gt_sweep_traces traces;
-    gt_table **rows; /* of collectives, one table per trace */
-    gt_interner *strings;
-    size_t left; /* traces not finished yet */
+    gt_table **rows;    /* of collectives, one table per trace */
+    size_t first;       /* task of its first trace; the others follow */
+    atomic_size_t left; /* traces not read yet */
     size_t devices;
+    bool has_collective, failed; /* the collective report was written, or could not be */
+    gt_log_record messages;      /* of the collective report */
 } setting;
 
 typedef struct job {
@@ -178,24 +181,17 @@ typedef struct job {
     gt_sweep_totals *totals;
     setting *settings;
     task *tasks;
-    size_t count, capacity, next;
-    unsigned threads_per_trace;
-    uint64_t memory, memory_used;
-    size_t active;
-    pthread_mutex_t lock;
-    pthread_cond_t finished_one;
+    size_t count, capacity;
 } job;
 
 /* ---- one trace ---- */
 
-static void fail_task(job *j, const task *t, const char *what, const gt_error *error)
+static void fail_task(const job *j, task *t, const char *what, const gt_error *error)
 {
     const gt_sweep_config *config = &j->sweep->configs[t->config];
     gt_warn("%s/%sch rank %" PRId64 ": %s: %s", config->threads, config->channels, t->trace->rank, what,
             error->text);
-    pthread_mutex_lock(&j->lock);
-    j->totals->failed++;
-    pthread_mutex_unlock(&j->lock);
+    t->failures++;
 }
 
 static bool write_report(const job *j, const task *t, const gt_table_list *tables, gt_error *error)
@@ -241,19 +237,11 @@ static size_t count_devices(const char *path)
     return devices;
 }
 
-/* The rows of a trace's collectives, with strings of the setting. Call with the lock held. */
-static void keep_rows(setting *s, const task *t, gt_table *rows, size_t devices)
-{
-    gt_table_use_strings(rows, s->strings);
-    s->rows[t->trace - s->traces.items] = rows;
-    if (t->trace == s->traces.items) s->devices = devices;
-}
-
 /* A truncated trace gets a report on its readable part, but is not part of the collective report, which
  * matches collectives by their order. */
-static gt_pytorch_linked *read_torch(job *j, const task *t, bool *whole)
+static gt_pytorch_linked *read_torch(const job *j, task *t, bool *whole)
 {
-    gt_read_options read = {.threads = j->threads_per_trace, .strict = true, .is_part = true};
+    gt_read_options read = {.threads = j->options->threads, .strict = true, .is_part = true};
     gt_error error = {""};
     gt_pytorch_read *trace = gt_kineto_read(t->trace->path, (gt_kineto_options){0}, &read, &error);
     *whole = trace != NULL;
@@ -267,7 +255,7 @@ static gt_pytorch_linked *read_torch(job *j, const task *t, bool *whole)
     return trace ? gt_pytorch_link(gt_pytorch_build_tree(trace)) : NULL;
 }
 
-static bool do_torch(job *j, const task *t)
+static bool do_torch(const job *j, task *t)
 {
     setting *s = &j->settings[t->config];
     gt_error error = {""};
@@ -278,10 +266,10 @@ static bool do_torch(job *j, const task *t)
     if (!made) fail_task(j, t, "no report", &error);
     if (whole) {
         gt_table *rows = gt_collectives_of_rank(&gt_pytorch_view(trace)->events, t->trace->rank);
-        size_t devices = t->trace == s->traces.items ? count_devices(t->trace->path) : 0;
-        pthread_mutex_lock(&j->lock);
-        keep_rows(s, t, rows, devices);
-        pthread_mutex_unlock(&j->lock);
+        t->strings = gt_interner_new();
+        gt_table_use_strings(rows, t->strings); /* so that the trace can be freed */
+        s->rows[t->trace - s->traces.items] = rows;
+        if (t->trace == s->traces.items) s->devices = count_devices(t->trace->path);
     }
     gt_pytorch_linked_free(trace);
     return made;
@@ -295,7 +283,7 @@ static bool report_rocprof(const job *j, const task *t, gt_error *error)
     options.short_threshold_us = SHORT_KERNEL_US;
     options.limit_details = true;
     options.topk_kernels = DETAILED_KERNELS;
-    gt_read_options read = {.threads = j->threads_per_trace,
+    gt_read_options read = {.threads = j->options->threads,
                             .strict = j->options->strict,
                             .is_part = true,
                             .wanted = gt_rocprof_options_wanted(&options)};
@@ -310,7 +298,7 @@ static bool report_rocprof(const job *j, const task *t, gt_error *error)
     return made;
 }
 
-static bool do_rocprof(job *j, const task *t)
+static bool do_rocprof(const job *j, task *t)
 {
     gt_error error = {""};
     bool made = report_rocprof(j, t, &error);
@@ -320,12 +308,13 @@ static bool do_rocprof(job *j, const task *t)
 
 /* ---- collective report of a setting ---- */
 
-static gt_table *join_rows(setting *s)
+static gt_table *join_rows(setting *s, gt_interner *strings)
 {
     gt_table *all = NULL;
     for (size_t i = 0; i < s->traces.count; i++) {
         gt_table *rows = s->rows[i];
         s->rows[i] = NULL;
+        if (rows) gt_table_use_strings(rows, strings);
         if (!all) {
             all = rows;
         } else if (rows) {
@@ -355,83 +344,61 @@ static bool report_collectives(const job *j, size_t index, gt_table *rows, gt_er
     return made;
 }
 
-static void finish_setting(job *j, size_t index)
+static void finish_setting(const job *j, size_t index)
 {
     setting *s = &j->settings[index];
     const gt_sweep_config *config = &j->sweep->configs[index];
     gt_error error = {""};
-    gt_table *rows = join_rows(s);
+    gt_interner *strings = gt_interner_new();
+    gt_table *rows = join_rows(s, strings);
     if (rows && rows->row_count) {
-        bool made = report_collectives(j, index, rows, &error);
-        if (!made)
+        s->has_collective = report_collectives(j, index, rows, &error);
+        s->failed = !s->has_collective;
+        if (s->failed)
             gt_warn("%s/%sch: no collective report: %s", config->threads, config->channels, error.text);
-        pthread_mutex_lock(&j->lock);
-        j->totals->of_config[index].collective = made;
-        j->totals->failed += !made;
-        pthread_mutex_unlock(&j->lock);
     } else {
         if (rows && !j->options->rocprof)
             gt_warn("%s/%sch: no collectives in the traces; no collective report", config->threads,
                     config->channels);
         gt_table_free(rows);
     }
-    gt_interner_free(s->strings);
-    s->strings = NULL;
+    gt_interner_free(strings);
+    for (size_t i = 0; i < s->traces.count; i++) {
+        gt_interner_free(j->tasks[s->first + i].strings);
+        j->tasks[s->first + i].strings = NULL;
+    }
 }
 
 /* ---- all traces ---- */
 
-/* The next task that fits into memory, or NULL if there are none left. One trace is always read, whatever
- * its size. */
-static const task *take_task(job *j)
+/* Whoever does the last trace of a setting also writes its collective report, whose messages follow those of
+ * all traces of the setting. */
+static bool do_trace(void *context, size_t index)
 {
-    pthread_mutex_lock(&j->lock);
-    const task *t = NULL;
-    while (j->next < j->count) {
-        t = &j->tasks[j->next];
-        if (!j->active || j->memory_used + t->memory <= j->memory) break;
-        pthread_cond_wait(&j->finished_one, &j->lock);
-    }
-    if (j->next < j->count) {
-        t = &j->tasks[j->next++];
-        j->active++;
-        j->memory_used += t->memory;
-    } else {
-        t = NULL;
-    }
-    pthread_mutex_unlock(&j->lock);
-    return t;
+    const job *j = context;
+    task *t = &j->tasks[index];
+    setting *s = &j->settings[t->config];
+    const char *about = gt_log_about(t->trace->path);
+    t->made = j->options->rocprof ? do_rocprof(j, t) : do_torch(j, t);
+    gt_log_about(about);
+    if (atomic_fetch_sub(&s->left, 1) > 1) return true;
+    gt_log_record *before = gt_log_keep(&s->messages);
+    finish_setting(j, t->config);
+    gt_log_keep(before);
+    return true;
 }
 
-/* Whether it was the last trace of its setting. */
-static bool finish_task(job *j, const task *t, bool made)
+static void count_trace(void *context, size_t index)
 {
-    pthread_mutex_lock(&j->lock);
-    j->active--;
-    j->memory_used -= t->memory;
-    j->totals->of_config[t->config].reports += made;
-    bool last = --j->settings[t->config].left == 0;
-    pthread_cond_broadcast(&j->finished_one);
-    pthread_mutex_unlock(&j->lock);
-    return last;
-}
-
-static void read_traces_worker(void *context, unsigned index)
-{
-    (void)index;
     job *j = context;
-    for (const task *t; (t = take_task(j));) {
-        const char *about = gt_log_about(t->trace->path);
-        bool made = j->options->rocprof ? do_rocprof(j, t) : do_torch(j, t);
-        gt_log_about(about);
-        if (finish_task(j, t, made)) finish_setting(j, t->config);
-    }
-}
-
-static bool is_packed(const char *path)
-{
-    const char *ending = strrchr(path, '.');
-    return ending && (strcmp(ending, ".gz") == 0 || strcmp(ending, ".zst") == 0);
+    const task *t = &j->tasks[index];
+    setting *s = &j->settings[t->config];
+    j->totals->of_config[t->config].reports += t->made;
+    j->totals->failed += t->failures;
+    if (index + 1 < s->first + s->traces.count) return;
+    gt_log_replay(&s->messages);
+    j->totals->of_config[t->config].collective = s->has_collective;
+    j->totals->failed += s->failed;
 }
 
 static void add_tasks(job *j)
@@ -442,14 +409,12 @@ static void add_tasks(job *j)
         s->traces = j->options->rocprof ? gt_sweep_rocprof_traces(config->folder, j->options->by_pid)
                                         : gt_sweep_torch_traces(config->folder);
         if (!s->traces.count) gt_warn("Skip %s/%sch - no traces", config->threads, config->channels);
-        s->left = s->traces.count;
+        atomic_init(&s->left, s->traces.count);
+        s->first = j->count;
         s->rows = gt_alloc_zero(s->traces.count, sizeof *s->rows);
-        s->strings = s->left ? gt_interner_new() : NULL;
         j->totals->of_config[i].traces = s->traces.count;
         for (size_t r = 0; r < s->traces.count; r++) {
             task t = {.config = i, .trace = &s->traces.items[r]};
-            t.bytes = gt_path_bytes(t.trace->path);
-            t.memory = is_packed(t.trace->path) ? t.bytes * BYTES_A_PACKED_BYTE : t.bytes;
             GT_PUSH(j->tasks, j->count, j->capacity, t);
         }
     }
@@ -457,17 +422,19 @@ static void add_tasks(job *j)
 
 static void read_all(job *j)
 {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < j->count; i++) bytes += j->tasks[i].bytes;
-    unsigned threads = j->options->threads ? j->options->threads : 1;
-    unsigned at_once = j->count < threads ? (unsigned)j->count : threads;
-    j->threads_per_trace = threads / at_once;
-    j->memory = gt_memory_limit() / MEMORY_SHARE;
-    char title[64];
-    snprintf(title, sizeof title, "%zu traces", j->count);
-    gt_progress_begin(title, bytes);
-    gt_threads_run(at_once, read_traces_worker, j);
+    const char **paths = gt_alloc(j->count * sizeof *paths);
+    for (size_t i = 0; i < j->count; i++) paths[i] = j->tasks[i].trace->path;
+    gt_file_sizes sizes = gt_file_sizes_find(paths, j->count);
+    gt_files_progress(j->count, "trace", "traces", sizes.bytes);
+    gt_many_run(&(gt_many){.count = j->count,
+                           .sizes = sizes.memory,
+                           .limit = sizes.limit,
+                           .work = do_trace,
+                           .finish = count_trace,
+                           .context = j});
     gt_progress_end();
+    gt_file_sizes_free(&sizes);
+    gt_free(paths);
 }
 
 /* ---- folders and totals ---- */
@@ -511,8 +478,7 @@ static sweep_ranks ranks_of(const job *j)
 static void compare_all(job *j)
 {
     sweep_ranks ranks = ranks_of(j);
-    comparison_counts done =
-        compare_across_threads(j->sweep, j->analysis, &ranks, j->options->rocprof, j->options->threads);
+    comparison_counts done = compare_across_threads(j->sweep, j->analysis, &ranks, j->options->rocprof);
     j->totals->comparisons = done.made;
     j->totals->failed += done.failed;
     gt_free(ranks.items);
@@ -523,7 +489,6 @@ static void free_job(job *j)
     for (size_t i = 0; i < j->sweep->count; i++) {
         gt_sweep_traces_free(&j->settings[i].traces);
         gt_free(j->settings[i].rows);
-        gt_interner_free(j->settings[i].strings);
     }
     gt_free(j->settings);
     gt_free(j->tasks);
@@ -541,12 +506,8 @@ bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const char *
     gt_output *folders = gt_output_new(); /* removed again if no report is written into them */
     bool made = (j.count || gt_fail(error, "no traces in %s", root)) && make_folders(&j, folders, error);
     if (made) {
-        pthread_mutex_init(&j.lock, NULL);
-        pthread_cond_init(&j.finished_one, NULL);
         read_all(&j);
         compare_all(&j);
-        pthread_cond_destroy(&j.finished_one);
-        pthread_mutex_destroy(&j.lock);
     }
     gt_output_free(folders);
     free_job(&j);

@@ -1,9 +1,9 @@
 /* Finds the reports of a sweep and reads their sheets. */
 #include "sweep/setting_reports.h"
 #include "base/log.h"
+#include "base/many.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/threads.h"
 #include "compat/number.h"
 #include "os/paths.h"
 #include "schema/columns.h"
@@ -11,7 +11,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,32 +252,35 @@ typedef struct job {
     gt_setting_reports *reports;
     gt_sheet sheet;
     gt_interner *strings;
-    pthread_mutex_t lock;
+    gt_interner **own; /* by report: the strings of its table until it is kept */
 } job;
 
-static void read_report(void *context, size_t index)
+static bool read_report(void *context, size_t index)
 {
     job *j = context;
     gt_setting_report *report = &j->reports->items[index];
     gt_error error = {""};
-    gt_interner *strings = gt_interner_new();
-    gt_table *table;
-    if (gt_read_report_table(report->path, j->sheet, strings, &table, &error) != GT_SHEET_READ)
+    j->own[index] = gt_interner_new();
+    if (gt_read_report_table(report->path, j->sheet, j->own[index], &report->table, &error) != GT_SHEET_READ)
         gt_warn("%s: skipped", error.text);
-    pthread_mutex_lock(&j->lock);
-    if (table) gt_table_use_strings(table, j->strings);
-    report->table = table;
-    pthread_mutex_unlock(&j->lock);
-    gt_interner_free(strings);
+    return true;
 }
 
-void gt_setting_reports_read(gt_setting_reports *reports, gt_sheet sheet, gt_interner *strings,
-                             unsigned threads)
+static void keep_report(void *context, size_t index)
+{
+    job *j = context;
+    gt_table *table = j->reports->items[index].table;
+    if (table) gt_table_use_strings(table, j->strings);
+    gt_interner_free(j->own[index]);
+}
+
+void gt_setting_reports_read(gt_setting_reports *reports, gt_sheet sheet, gt_interner *strings)
 {
     job j = {.reports = reports, .sheet = sheet, .strings = strings};
-    pthread_mutex_init(&j.lock, NULL);
-    gt_threads_each(reports->count, threads, read_report, &j);
-    pthread_mutex_destroy(&j.lock);
+    j.own = gt_alloc_zero(reports->count, sizeof *j.own);
+    gt_many_run(
+        &(gt_many){.count = reports->count, .work = read_report, .finish = keep_report, .context = &j});
+    gt_free(j.own);
 }
 
 void gt_setting_reports_free(gt_setting_reports *reports)

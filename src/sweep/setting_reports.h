@@ -38,8 +38,7 @@ bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, cons
                              gt_report_kind kind, gt_error *error);
 /* Reads a sheet of each report, several at a time. Warns about reports that have no such sheet or are
  * unreadable. */
-void gt_setting_reports_read(gt_setting_reports *reports, gt_sheet sheet, gt_interner *strings,
-                             unsigned threads);
+void gt_setting_reports_read(gt_setting_reports *reports, gt_sheet sheet, gt_interner *strings);
 void gt_setting_reports_free(gt_setting_reports *reports);
 
 /* The columns that identify a setting: full_config ("256thread_28ch"), threads_num, thread_config,

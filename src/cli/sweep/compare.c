@@ -90,7 +90,6 @@ gt_exit gt_cmd_sweep_compare(const gt_call *call)
         .baseline_label = gt_arguments_string(arguments, "baseline_label"),
         .test_label = gt_arguments_string(arguments, "test_label"),
         .geometric = gt_arguments_flag(arguments, "geo_mean"),
-        .threads = read.threads,
     };
     gt_interner *strings = gt_interner_new();
     gt_run_comparison comparison;

@@ -2,7 +2,6 @@
  * `overlap`. */
 #include "cli/sweep/sweep.h"
 #include "base/memory.h"
-#include "base/threads.h"
 #include "cli/common.h"
 #include "input/sheets/sheets.h"
 #include "os/paths.h"
@@ -100,8 +99,7 @@ gt_exit gt_cmd_sweep_top(const gt_call *call)
     gt_exit status = GT_EXIT_USAGE;
     if (!gt_sweep_open_input(call, (const char *[]){"base_path", NULL})) return status;
     const char *base = gt_arguments_value(&call->arguments, "base_path")->text;
-    gt_top_gemms_options options = {.top = gt_arguments_int(&call->arguments, "top_k"),
-                                    .workers = gt_threads_default()};
+    gt_top_gemms_options options = {.top = gt_arguments_int(&call->arguments, "top_k")};
     if (!parse_numbers(call, "threads", &options.threads, &error) ||
         !parse_numbers(call, "channels", &options.channels, &error) ||
         !parse_numbers(call, "ranks", &options.ranks, &error)) {
@@ -410,9 +408,10 @@ static void show_overlap(const gt_table *table, const gt_overlap_counts *counts)
 
 static bool add_overlap(const gt_call *call, const gt_read_options *read, gt_table *table, gt_error *error)
 {
+    (void)read;
     gt_overlap_counts counts;
     bool made = gt_sweep_add_overlap(table, gt_arguments_value(&call->arguments, "tracelens_path")->text,
-                                     read->threads, &counts, error);
+                                     &counts, error);
     if (made && !gt_sweep_is_quiet(call)) show_overlap(table, &counts);
     gt_free(counts.items);
     return made;

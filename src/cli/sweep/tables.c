@@ -177,7 +177,7 @@ static gt_exit run_on_reports(const gt_call *call, gt_report_kind kind, gt_sheet
     char *analysis = gt_sweep_analysis_folder(call, "tracelens_path", root);
     bool made = gt_setting_reports_find(&reports, root, analysis, kind, &error);
     if (made) {
-        gt_setting_reports_read(&reports, sheet, strings, read.threads);
+        gt_setting_reports_read(&reports, sheet, strings);
         made = make(call, &reports, output_dir ? output_dir : analysis, strings, &error);
     }
     gt_free(analysis);

@@ -176,7 +176,7 @@ static bool compare_runs(gt_run_comparison *c, const gt_run_comparison_options *
     gt_run_side sides[RUNS];
     for (size_t i = 0; i < RUNS; i++) {
         if (!find_reports(&runs[i], folders[i], error)) return false;
-        gt_setting_reports_read(&runs[i].ranks, GT_SHEET_GPU_TIMELINE, strings, options->threads);
+        gt_setting_reports_read(&runs[i].ranks, GT_SHEET_GPU_TIMELINE, strings);
         sides[i] = (gt_run_side){&runs[i].ranks, labels[i] ? labels[i] : runs[i].label};
     }
     if (strcmp(sides[BASELINE].label, sides[TEST].label) == 0) {

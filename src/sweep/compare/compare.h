@@ -22,7 +22,6 @@ typedef struct gt_run_comparison_options {
     const char *baseline, *test;             /* folders of the runs */
     const char *baseline_label, *test_label; /* NULL: "256thread_28ch", or the folder name */
     bool geometric;                          /* geometric means over ranks */
-    unsigned threads;
 } gt_run_comparison_options;
 
 /* The sheets of the three workbooks. */

@@ -24,7 +24,6 @@ typedef struct gt_number_list {
 typedef struct gt_top_gemms_options {
     gt_number_list threads, channels, ranks; /* the reports to read; empty: all that exist */
     int64_t top;                             /* rows to keep per report; negative: all except the last -top */
-    unsigned workers;
 } gt_top_gemms_options;
 
 typedef struct gt_top_gemms {
@@ -140,8 +139,7 @@ typedef struct gt_overlap_counts {
 
 /* Adds the columns. Warns about settings without a readable collective report; their rows have no overlap.
  * Fails if the table lacks a column. The caller frees counts->items. */
-bool gt_sweep_add_overlap(gt_table *table, const char *analysis, unsigned threads, gt_overlap_counts *counts,
-                          gt_error *error);
+bool gt_sweep_add_overlap(gt_table *table, const char *analysis, gt_overlap_counts *counts, gt_error *error);
 
 enum { GT_HIGH_OVERLAP_PERCENT = 50 };
 typedef struct gt_overlap_summary {

@@ -3,9 +3,9 @@
 #include "sweep/gemm/gemm.h"
 #include "base/buffer.h"
 #include "base/log.h"
+#include "base/many.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "base/threads.h"
 #include "os/paths.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -15,7 +15,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 typedef struct collective {
@@ -35,6 +34,8 @@ typedef struct setting {
     gt_map of_rank;         /* index in `ranks` */
     rank_list *ranks;
     size_t rank_count, rank_capacity;
+    gt_report_grid sheet; /* until it is kept */
+    bool is_read;
 } setting;
 
 typedef struct work {
@@ -43,9 +44,8 @@ typedef struct work {
     const char *analysis;
     setting *settings;
     size_t setting_count, setting_capacity;
-    gt_map setting_of;    /* (threads, channels) */
-    pthread_mutex_t lock; /* protects the strings of the table while settings are read */
-    gt_map counted;       /* name to index in counts */
+    gt_map setting_of; /* (threads, channels) */
+    gt_map counted;    /* name to index in counts */
     gt_overlap_counts *counts;
     size_t count_capacity;
 } work;
@@ -97,26 +97,29 @@ static void take_sheet(setting *s, const gt_report_grid *sheet, gt_interner *str
     }
 }
 
-static void read_setting(void *context, size_t index)
+static bool read_setting(void *context, size_t index)
 {
     work *w = context;
     setting *s = &w->settings[index];
     char *path = gt_format("%s/%" PRId64 "thread/collective_reports/collective_%" PRId64 "ch.xlsx",
                            w->analysis, s->run->threads, s->run->channels);
     gt_error error = {""};
-    gt_report_grid sheet = {0};
-    bool read = false;
     if (!gt_path_is_file(path))
         gt_warn("Collective report not found: %s", path);
-    else if (gt_read_report_grid(path, GT_SHEET_NCCL_LONG, &sheet, &error) != GT_SHEET_READ)
+    else if (gt_read_report_grid(path, GT_SHEET_NCCL_LONG, &s->sheet, &error) != GT_SHEET_READ)
         gt_warn("%s", error.text);
     else
-        read = true;
-    pthread_mutex_lock(&w->lock);
-    if (read) take_sheet(s, &sheet, w->table->strings);
-    pthread_mutex_unlock(&w->lock);
-    gt_report_grid_close(&sheet);
+        s->is_read = true;
     gt_free(path);
+    return true;
+}
+
+static void keep_setting(void *context, size_t index)
+{
+    work *w = context;
+    setting *s = &w->settings[index];
+    if (s->is_read) take_sheet(s, &s->sheet, w->table->strings);
+    gt_report_grid_close(&s->sheet);
 }
 
 static void free_setting(setting *s)
@@ -220,7 +223,7 @@ static bool instance_of(const work *w, size_t row, double *begin_ms, double *dur
 }
 
 /* Reads the settings that the rows need, several at a time. */
-static void read_settings(work *w, unsigned threads)
+static void read_settings(work *w)
 {
     double begin_ms, dur_us;
     for (size_t row = 0; row < w->table->row_count; row++) {
@@ -231,9 +234,8 @@ static void read_settings(work *w, unsigned threads)
         *place = (uint32_t)w->setting_count;
         GT_PUSH(w->settings, w->setting_count, w->setting_capacity, ((setting){.run = run}));
     }
-    pthread_mutex_init(&w->lock, NULL);
-    gt_threads_each(w->setting_count, threads, read_setting, w);
-    pthread_mutex_destroy(&w->lock);
+    gt_many_run(
+        &(gt_many){.count = w->setting_count, .work = read_setting, .finish = keep_setting, .context = w});
 }
 
 static void fill_rows(work *w, size_t first)
@@ -273,8 +275,7 @@ static void sort_counts(gt_overlap_counts *counts)
     gt_free(keys);
 }
 
-bool gt_sweep_add_overlap(gt_table *table, const char *analysis, unsigned threads, gt_overlap_counts *counts,
-                          gt_error *error)
+bool gt_sweep_add_overlap(gt_table *table, const char *analysis, gt_overlap_counts *counts, gt_error *error)
 {
     *counts = (gt_overlap_counts){0};
     work w = {.table = table, .analysis = analysis, .counts = counts};
@@ -283,7 +284,7 @@ bool gt_sweep_add_overlap(gt_table *table, const char *analysis, unsigned thread
         gt_gemm_rows_free(&w.rows);
         return gt_fail(error, "no column max_duration_timestamp_ms; run `gputally sweep timestamps` first");
     }
-    read_settings(&w, threads);
+    read_settings(&w);
     fill_rows(&w, gt_gemm_new_columns(table, new_columns, GT_LENGTH(new_columns)));
     sort_counts(counts);
     for (size_t i = 0; i < w.setting_count; i++) free_setting(&w.settings[i]);

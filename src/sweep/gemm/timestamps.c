@@ -2,12 +2,13 @@
  * contains the access to rows of the CSV file, which `sweep overlap` shares. */
 #include "sweep/gemm/gemm.h"
 #include "base/log.h"
+#include "base/many.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
-#include "base/threads.h"
 #include "input/chrome/kineto.h"
+#include "input/files.h"
 #include "schema/columns.h"
 #include "sweep/layout.h"
 #include "table/stats.h"
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- rows of the CSV file ---- */
 
@@ -111,39 +111,33 @@ typedef struct job {
     const gt_timestamps_options *options;
     trace *traces;
     size_t count;
-    unsigned threads_per_trace;
 } job;
 
 /* ---- reading ---- */
 
-static void read_trace(void *context, size_t index)
+static bool read_trace(void *context, size_t index)
 {
     job *j = context;
     trace *t = &j->traces[index];
     const gt_read_options read = {
-        .threads = j->threads_per_trace, .strict = j->options->strict, .is_part = true};
+        .threads = j->options->threads, .strict = j->options->strict, .is_part = true};
     gt_error error = {""};
     if (t->path) t->kernels = gt_kineto_read_kernels(t->path, &read, &error);
     if (t->path && !t->kernels) gt_warn("Error reading %s", error.text);
+    return true;
 }
 
 static void read_traces(job *j)
 {
-    uint64_t bytes = 0;
     size_t files = 0;
-    for (size_t i = 0; i < j->count; i++) {
-        struct stat status;
-        if (!j->traces[i].path || stat(j->traces[i].path, &status) != 0) continue;
-        bytes += (uint64_t)status.st_size;
-        files++;
-    }
-    unsigned threads = j->options->threads ? j->options->threads : 1;
-    char title[64];
-    snprintf(title, sizeof title, "%zu traces", files);
-    j->threads_per_trace = j->count && j->count < threads ? threads / (unsigned)j->count : 1;
-    gt_progress_begin(title, bytes);
-    gt_threads_each(j->count, threads, read_trace, j);
+    const char **paths = gt_alloc(j->count * sizeof *paths);
+    for (size_t i = 0; i < j->count; i++) files += (paths[i] = j->traces[i].path) != NULL;
+    gt_file_sizes sizes = gt_file_sizes_find(paths, j->count);
+    gt_files_progress(files, "trace", "traces", sizes.bytes);
+    gt_many_run(&(gt_many){.count = j->count, .sizes = sizes.memory, .work = read_trace, .context = j});
     gt_progress_end();
+    gt_file_sizes_free(&sizes);
+    gt_free(paths);
 }
 
 static void find_traces(job *j, const gt_gemm_rows *rows)

@@ -3,9 +3,9 @@
 #include "sweep/gemm/gemm.h"
 #include "base/guard.h"
 #include "base/log.h"
+#include "base/many.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/threads.h"
 #include "compat/number.h"
 #include "os/paths.h"
 #include "schema/columns.h"
@@ -17,7 +17,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +32,10 @@ static const gt_col own_columns[OWN_COLUMNS] = {GT_COL_THREADS,
 /* One report. */
 typedef struct task {
     int64_t threads, channels, rank;
-    gt_table *table; /* its first rows; NULL: none */
+    gt_table *table;      /* its first rows; NULL: none */
+    gt_interner *strings; /* of the table, until it is kept */
     double *difference;
+    bool is_read;
 } task;
 
 typedef struct job {
@@ -43,7 +44,6 @@ typedef struct job {
     gt_interner *strings;
     task *tasks;
     size_t count, files;
-    pthread_mutex_t lock;
 } job;
 
 /* ---- one sheet ---- */
@@ -170,7 +170,7 @@ static void take_sheet(job *j, task *t, sheet *s, gt_interner *strings)
     gt_free(s->difference);
 }
 
-static void read_report(void *context, size_t index)
+static bool read_report(void *context, size_t index)
 {
     job *j = context;
     task *t = &j->tasks[index];
@@ -197,12 +197,19 @@ static void read_report(void *context, size_t index)
         gt_report_grid_close(&grid);
     }
     gt_log_about(about);
-    pthread_mutex_lock(&j->lock);
-    if (t->table) gt_table_use_strings(t->table, j->strings);
-    j->files += found == GT_SHEET_READ;
-    pthread_mutex_unlock(&j->lock);
-    gt_interner_free(strings);
+    t->strings = strings;
+    t->is_read = found == GT_SHEET_READ;
     gt_free(path);
+    return true;
+}
+
+static void keep_report(void *context, size_t index)
+{
+    job *j = context;
+    task *t = &j->tasks[index];
+    if (t->table) gt_table_use_strings(t->table, j->strings);
+    j->files += t->is_read;
+    gt_interner_free(t->strings);
 }
 
 /* ---- all reports ---- */
@@ -312,9 +319,7 @@ gt_top_gemms gt_top_gemms_find(const char *analysis, gt_top_gemms_options *optio
                 j.tasks[j.count++] = (task){.threads = options->threads.items[t],
                                             .channels = options->channels.items[c],
                                             .rank = options->ranks.items[r]};
-    pthread_mutex_init(&j.lock, NULL);
-    gt_threads_each(j.count, options->workers, read_report, &j);
-    pthread_mutex_destroy(&j.lock);
+    gt_many_run(&(gt_many){.count = j.count, .work = read_report, .finish = keep_report, .context = &j});
     gt_top_gemms found = {.table = join_tables(&j), .files = j.files};
     sort_rows(&found, &j);
     if (found.table->row_count) {

@@ -1,10 +1,10 @@
-/* `sweep counters`: the folder of each setting is read as one run, with all its processes and counter
- * passes; one setting after the other. */
+/* `sweep counters`: the folder of each setting is read as one run, with all its processes and counter passes;
+ * the settings side by side. */
 #include "sweep/tables/tables.h"
 #include "analysis/rocprof/sheets.h"
 #include "base/log.h"
+#include "base/many.h"
 #include "base/memory.h"
-#include "base/threads.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 #include "schema/columns.h"
@@ -12,7 +12,6 @@
 #include "sweep/setting_reports.h"
 #include "table/operations.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 enum { OWN_COLUMNS = GT_SETTING_COLUMNS + 2 }; /* before the columns of counters */
@@ -21,8 +20,8 @@ typedef struct job {
     const gt_sweep *sweep;
     gt_read_options read;
     gt_interner *strings;
+    gt_interner **own; /* by setting: the strings of its table until it is kept */
     gt_table **tables; /* by setting; NULL: no counters */
-    pthread_mutex_t lock;
 } job;
 
 /* Adds the columns of the setting. */
@@ -39,7 +38,7 @@ static void name_setting(gt_table *table, const gt_sweep_config *config)
     gt_free(channels);
 }
 
-static void read_setting(void *context, size_t index)
+static bool read_setting(void *context, size_t index)
 {
     job *j = context;
     const gt_sweep_config *config = &j->sweep->configs[index];
@@ -55,12 +54,19 @@ static void read_setting(void *context, size_t index)
         gt_warn("%s: no counters", folder);
     }
     if (table) name_setting(table, config);
-    pthread_mutex_lock(&j->lock);
-    if (table) gt_table_use_strings(table, j->strings);
+    j->own[index] = gt_interner_new();
+    if (table) gt_table_use_strings(table, j->own[index]);
     j->tables[index] = table;
-    pthread_mutex_unlock(&j->lock);
     gt_rocprof_free(run);
     gt_free(folder);
+    return true;
+}
+
+static void keep_setting(void *context, size_t index)
+{
+    job *j = context;
+    if (j->tables[index]) gt_table_use_strings(j->tables[index], j->strings);
+    gt_interner_free(j->own[index]);
 }
 
 static bool add_pivots(const gt_table *all, gt_table_list *tables, gt_error *error)
@@ -88,13 +94,13 @@ bool gt_sweep_counter_tables(const gt_sweep *sweep, const gt_read_options *read,
 {
     job j = {.sweep = sweep, .read = *read, .strings = strings};
     j.read.wanted = GT_WANT_COUNTERS | GT_WANT_ALL_PROCESSES;
-    j.read.threads = read->threads > sweep->count ? read->threads / (unsigned)sweep->count : 1;
     j.read.is_part = true;
     j.read.long_names = true; /* names known from rocprofv3's CSV files */
     j.tables = gt_alloc_zero(sweep->count, sizeof *j.tables);
-    pthread_mutex_init(&j.lock, NULL);
-    gt_threads_each(sweep->count, read->threads, read_setting, &j);
-    pthread_mutex_destroy(&j.lock);
+    j.own = gt_alloc_zero(sweep->count, sizeof *j.own);
+    gt_many_run(
+        &(gt_many){.count = sweep->count, .work = read_setting, .finish = keep_setting, .context = &j});
+    gt_free(j.own);
     gt_table *all = gt_table_new(GT_SHEET_ALL_DATA, strings);
     bool ok = true;
     for (size_t i = 0; i < sweep->count; i++) {
