@@ -819,22 +819,25 @@ static void drop_from_segments(void *context, size_t begin, size_t end)
 {
     const column_drop *drop = context;
     const gt_store *store = drop->store;
+    gt_slabs slabs = {0};
     for (size_t i = begin; i < end; i++) {
         segment *s = store->all.segments[i];
         uint32_t bytes = 0, left = s->bytes;
         for (size_t c = 0; c < store->column_count; c++)
             if (drop->columns >> c & 1) left -= s->columns[c].width * s->rows;
-        uint8_t *data = gt_alloc(left);
+        gt_slab *before = s->slab;
+        uint8_t *data = gt_slabs_alloc(&slabs, left, &s->slab);
         for (size_t c = 0; c < store->column_count; c++)
             if (drop->columns >> c & 1)
                 s->columns[c] = (packed){.base = absent_cell(&store->columns[c])};
             else
                 move_column(&s->columns[c], s, data, &bytes);
         move_column(&s->positions, s, data, &bytes);
-        gt_free(s->data);
+        gt_slab_release(before);
         s->data = data;
         s->bytes = bytes;
     }
+    gt_slabs_close(&slabs);
 }
 
 void gt_store_drop_columns(gt_store *store, uint64_t columns)
