@@ -224,7 +224,9 @@ uint32_t gt_python_literals_of(gt_python_literals *l, uint32_t json)
 
 #ifndef GT_LITERALS_GRAIN
 #define GT_LITERALS_GRAIN 8192 /* ids that one thread looks at */
-#define GT_LITERALS_TEXTS 512  /* texts that one thread converts */
+#endif
+#ifndef GT_LITERALS_TEXTS
+#define GT_LITERALS_TEXTS 512 /* texts that one thread converts */
 #endif
 
 typedef struct converting {

@@ -266,7 +266,10 @@ const gt_model_result *gt_model_evaluate(gt_models *models, const gt_model *mode
 
 /* ---- many events ---- */
 
-enum { MIN_EVALUATIONS = 64, MOST_HELPERS = 64 };
+#ifndef GT_MODELS_GRAIN
+#define GT_MODELS_GRAIN 64 /* evaluations that one helper does, at least */
+#endif
+enum { MOST_HELPERS = 64 };
 
 gt_models *gt_models_new_helper(gt_models *models)
 {
@@ -316,7 +319,8 @@ void gt_model_evaluate_many(gt_models *models, gt_model_call *calls, size_t coun
         }
         calls[i].result = models->results[node];
     }
-    e.grain = new_count / MOST_HELPERS + 1 < MIN_EVALUATIONS ? MIN_EVALUATIONS : new_count / MOST_HELPERS + 1;
+    e.grain = new_count / MOST_HELPERS + 1;
+    if (e.grain < GT_MODELS_GRAIN) e.grain = GT_MODELS_GRAIN;
     size_t ranges = gt_range_count(new_count, e.grain);
     models->helpers = gt_grow(models->helpers, &models->helper_capacity, models->helper_count + ranges,
                               sizeof *models->helpers);

@@ -11,6 +11,11 @@
 #define GT_ROWS_GRAIN 16384
 #endif
 
+/* The same in loops over ops, each of which is more work than a row. */
+#ifndef GT_OPS_GRAIN
+#define GT_OPS_GRAIN 2048
+#endif
+
 /* Sorts rows by times[row], ascending, on all threads of the team. The sort is stable; NaN comes first.
  * Traces are nearly sorted, and runs that are in order are only merged, so sorted rows cost one pass. */
 void gt_order_rows(uint32_t *rows, size_t count, const double *times);

@@ -754,9 +754,8 @@ static const segment *segment_near(const gt_store *store, size_t row, const segm
 
 static int64_t cell_at(const segment *s, size_t column, size_t row)
 {
-    packed one = s->columns[column];
+    packed one = skip_rows(s->columns[column], row - s->first_row);
     int64_t cell;
-    one.start += (uint32_t)((row - s->first_row) * one.width);
     unpack(&one, s->data, 1, &cell);
     return cell;
 }

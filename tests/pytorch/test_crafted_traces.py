@@ -12,6 +12,8 @@ from tests.common import harness, scaling
 
 RECOMPUTE = "torch/utils/checkpoint.py(1): recompute_fn"
 FRAMES_MAX = 1000  # of a call stack
+SQUARE = {"Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"], "Input Strides": [[64, 1], [64, 1]],
+          "Concrete Inputs": ["", ""]}  # two matrices
 
 
 class Trace:
@@ -82,6 +84,36 @@ def pairs_after_a_crowd(trace, n):
             trace.launch(4 * (n + 3 * i + stream) + 1, 2e6 + 10 * i, 5, stream, op="aten::relu")
 
 
+def nested_ops(trace, n, op_of=lambda i: "aten::mm"):
+    """Ops inside each other, each with a kernel and a model; the kernels overlap the next ones in places."""
+    for i in range(n):
+        trace.add("cpu_op", op_of(i), 20 * i, 20 * (3 * n - i), **SQUARE)
+        trace.launch(20 * i + 5, *kernel_of_nested_op(i), 7)
+
+
+def nested_ops_of_different_names(trace, n):
+    nested_ops(trace, n, lambda i: f"my::op_{i}")
+
+
+def kernel_of_nested_op(i):
+    """(start, duration); every third one runs into the next, every seventh before the one before."""
+    return 10000 + 20 * i - (30 if i % 7 == 0 else 0), 30 if i % 3 == 0 else 8.5
+
+
+def check_nested_times(binary, folder):
+    """The kernel time below each of 300 nested ops, computed here by marking half microseconds."""
+    outcome, sheets = report(binary, folder, nested_ops_of_different_names, 300)
+    headings, rows = sheets["ops_unique_args"]
+    name, time = headings.index("name"), headings.index("total_subtree_kernel_time_sum")
+    found = {row[name]: float(row[time]) for row in rows}
+    marked, expected = set(), {}
+    for i in reversed(range(300)):
+        start, duration = kernel_of_nested_op(i)
+        marked.update(range(int(2 * start), int(2 * (start + duration))))
+        expected[f"my::op_{i}"] = len(marked) / 2
+    return outcome.problems() + ([] if found == expected else ["kernel times below nested ops differ"])
+
+
 def check_growth(binary, folder, make, option, n, expected_code):
     def command_for(size):
         path = os.path.join(folder, f"trace{size}.json")
@@ -145,6 +177,8 @@ CASES = [
     case("kernels that all overlap", all_at_once, "--include_overlap_info", 3000, 1),
     case("one kernel that overlaps all", one_long_kernel, "--include_overlap_info", 3000),
     case("overlaps after a crowd", pairs_after_a_crowd, "--include_overlap_info", 2000),
+    case("nested ops with kernels", nested_ops, "--enable_kernel_summary", 6000),
+    harness.Case("times below nested ops", check_nested_times),
     harness.Case("too many overlaps are refused", check_refusal),
     harness.Case("call stacks are limited", check_deep_stacks),
 ]

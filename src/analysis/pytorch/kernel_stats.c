@@ -8,6 +8,7 @@
 #include "compat/python_literal.h"
 #include "compat/python_repr.h"
 #include "table/stats.h"
+#include "trace/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -250,10 +251,6 @@ void gt_kernel_lists_free(gt_kernel_lists *l)
 
 /* ---- the lists of a group ---- */
 
-#ifndef GT_KERNEL_STATS_GRAIN
-#define GT_KERNEL_STATS_GRAIN 4096 /* ops whose kernels one thread lists */
-#endif
-
 static size_t length_of(const gt_kernel_source *from, size_t op)
 {
     if (!from->lists) return from->count(from->context, op);
@@ -303,7 +300,7 @@ static void count_lists(void *context, size_t begin, size_t end)
     collecting *c = context;
     size_t found = 0;
     for (size_t i = begin; i < end; i++) found += length_of(c->from, c->ops[i]) == c->stats->kernel_count;
-    c->begins[begin / GT_KERNEL_STATS_GRAIN + 1] = found;
+    c->begins[begin / GT_OPS_GRAIN + 1] = found;
 }
 
 /* Threads may find the same kernel's duration not integral; all of them write the same. */
@@ -317,7 +314,7 @@ static void copy_durations(void *context, size_t begin, size_t end)
 {
     collecting *c = context;
     const gt_kernel_source *from = c->from;
-    size_t list = c->begins[begin / GT_KERNEL_STATS_GRAIN], count = c->stats->kernel_count;
+    size_t list = c->begins[begin / GT_OPS_GRAIN], count = c->stats->kernel_count;
     gt_row_list rows = {0};
     for (size_t i = begin; i < end; i++) {
         if (length_of(from, c->ops[i]) != count) continue;
@@ -344,13 +341,13 @@ void gt_kernel_stats_collect(gt_kernel_stats *s, const gt_kernel_source *from, c
     while (first < count && !length_of(from, ops[first])) first++;
     if (first == count) return;
     set_pattern(s, from, ops[first], length_of(from, ops[first]));
-    size_t ranges = gt_range_count(count - first, GT_KERNEL_STATS_GRAIN);
+    size_t ranges = gt_range_count(count - first, GT_OPS_GRAIN);
     collecting c = {s, from, ops + first, gt_alloc_zero(ranges + 1, sizeof *c.begins)};
-    gt_parallel_ranges(count - first, GT_KERNEL_STATS_GRAIN, count_lists, &c);
+    gt_parallel_ranges(count - first, GT_OPS_GRAIN, count_lists, &c);
     for (size_t r = 0; r < ranges; r++) c.begins[r + 1] += c.begins[r];
     s->list_count = c.begins[ranges];
     s->dur_us = gt_grow(s->dur_us, &s->dur_capacity, s->list_count * s->kernel_count, sizeof *s->dur_us);
-    gt_parallel_ranges(count - first, GT_KERNEL_STATS_GRAIN, copy_durations, &c);
+    gt_parallel_ranges(count - first, GT_OPS_GRAIN, copy_durations, &c);
     gt_free(c.begins);
 }
 

@@ -11,10 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef GT_LAUNCHERS_GRAIN
-#define GT_LAUNCHERS_GRAIN 2048 /* launchers that one thread measures */
-#endif
-
 uint32_t gt_launcher_of(const gt_linked_view *trace, uint32_t gpu_row)
 {
     uint32_t runtime = trace->parent[gpu_row];
@@ -131,7 +127,7 @@ static void measure(const gt_linked_view *trace, gt_launchers *l)
     gt_busy *below = gt_alloc(l->count * sizeof *below);
     for (size_t i = 0; i < l->count; i++) rows[i] = l->items[i].row;
     gt_busy_below(calls, rows, l->count, below);
-    gt_parallel_ranges(l->count, GT_LAUNCHERS_GRAIN, measure_range, &(measuring){trace, l, below});
+    gt_parallel_ranges(l->count, GT_OPS_GRAIN, measure_range, &(measuring){trace, l, below});
     gt_free(rows);
     gt_free(below);
     gt_calls_free(calls);

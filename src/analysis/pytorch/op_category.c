@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/team.h"
+#include "trace/rows.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -93,10 +94,6 @@ uint32_t gt_op_categories_of(gt_op_categories *c, uint32_t name, uint32_t first_
 
 /* ---- many ops ---- */
 
-#ifndef GT_CATEGORIES_GRAIN
-#define GT_CATEGORIES_GRAIN 4096 /* ops that one thread looks at */
-#endif
-
 /* Threads mark the texts whose categories are not known yet; then these are computed in the order of their
  * ids, because that interns strings. */
 typedef struct asking {
@@ -158,11 +155,11 @@ void gt_op_categories_of_all(gt_op_categories *c, const uint32_t *names, const u
                              size_t count, uint32_t *found)
 {
     asking a = {c, names, first_kernels, found, gt_alloc_zero(c->count, 1), 0};
-    gt_parallel_ranges(count, GT_CATEGORIES_GRAIN, want_names, &a);
+    gt_parallel_ranges(count, GT_OPS_GRAIN, want_names, &a);
     find_wanted(&a, c->of_name, find_by_name);
-    gt_parallel_ranges(count, GT_CATEGORIES_GRAIN, want_kernels, &a);
+    gt_parallel_ranges(count, GT_OPS_GRAIN, want_kernels, &a);
     find_wanted(&a, c->of_kernel, find_by_kernel);
-    gt_parallel_ranges(count, GT_CATEGORIES_GRAIN, fill_categories, &a);
+    gt_parallel_ranges(count, GT_OPS_GRAIN, fill_categories, &a);
     for (size_t i = 0; a.later && i < count; i++)
         if (found[i] == GT_STR_NONE) found[i] = gt_op_categories_of(c, names[i], first_kernels[i]);
     gt_free(a.wanted);

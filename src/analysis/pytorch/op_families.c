@@ -20,14 +20,11 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
+#include "trace/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifndef GT_FAMILY_GRAIN
-#define GT_FAMILY_GRAIN 16384 /* rows that one thread looks at */
-#endif
 
 /* ---- columns of parameters ---- */
 
@@ -324,7 +321,7 @@ static family_ops find_ops(gt_perf *p, const gt_row_list *rows, bool backward)
     f.table = gt_op_rows_table(&f.ops, p, GT_PYTHON_LISTS);
     gt_table_add_zeroed(f.table, GT_COL_PARAMS, GT_TYPE_INT);
     gt_table_add_zeroed(f.table, GT_COL_NUM_KERNELS, GT_TYPE_INT);
-    gt_parallel_ranges(f.ops.count, GT_FAMILY_GRAIN, fill_columns, &f);
+    gt_parallel_ranges(f.ops.count, GT_ROWS_GRAIN, fill_columns, &f);
     return f;
 }
 
@@ -551,14 +548,14 @@ static size_t look_up_family(const finding *f, uint32_t row)
 static void count_families(void *context, size_t begin, size_t end)
 {
     const finding *f = context;
-    size_t *counts = f->places + begin / GT_FAMILY_GRAIN * f->family_count;
+    size_t *counts = f->places + begin / GT_ROWS_GRAIN * f->family_count;
     for (size_t row = begin; row < end; row++) counts[look_up_family(f, (uint32_t)row)]++;
 }
 
 static void list_families(void *context, size_t begin, size_t end)
 {
     const finding *f = context;
-    size_t *places = f->places + begin / GT_FAMILY_GRAIN * f->family_count;
+    size_t *places = f->places + begin / GT_ROWS_GRAIN * f->family_count;
     for (size_t row = begin; row < end; row++) {
         size_t family = look_up_family(f, (uint32_t)row);
         if (family != GT_FAMILY_NONE) f->families[family].items[places[family]++] = (uint32_t)row;
@@ -568,14 +565,14 @@ static void list_families(void *context, size_t begin, size_t end)
 static gt_row_list *find_families(const gt_perf *p)
 {
     const gt_linked_view *trace = p->trace;
-    size_t ranges = gt_range_count(trace->count, GT_FAMILY_GRAIN),
+    size_t ranges = gt_range_count(trace->count, GT_ROWS_GRAIN),
            count = gt_extension_family_count(p->extension);
     finding f = {.perf = p,
                  .family_count = count,
                  .family_of_name = gt_alloc_zero(gt_interner_count(trace->strings), sizeof *f.family_of_name),
                  .places = gt_alloc_zero(ranges * count, sizeof *f.places),
                  .families = gt_alloc_zero(count, sizeof *f.families)};
-    gt_parallel_ranges(trace->count, GT_FAMILY_GRAIN, count_families, &f);
+    gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, count_families, &f);
     for (size_t family = 0; family < count; family++) {
         size_t sum = 0;
         for (size_t r = 0; r < ranges; r++) {
@@ -586,7 +583,7 @@ static gt_row_list *find_families(const gt_perf *p)
         if (family == GT_FAMILY_NONE) continue;
         f.families[family] = (gt_row_list){gt_alloc(sum * sizeof(uint32_t)), sum, sum};
     }
-    gt_parallel_ranges(trace->count, GT_FAMILY_GRAIN, list_families, &f);
+    gt_parallel_ranges(trace->count, GT_ROWS_GRAIN, list_families, &f);
     gt_free(f.family_of_name);
     gt_free(f.places);
     return f.families;

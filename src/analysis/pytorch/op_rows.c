@@ -5,6 +5,7 @@
 #include "base/team.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
+#include "trace/rows.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -59,10 +60,6 @@ void gt_op_rows_free(gt_op_rows *r)
 }
 
 /* ---- columns ---- */
-
-#ifndef GT_OP_ROWS_GRAIN
-#define GT_OP_ROWS_GRAIN 2048 /* rows that one thread fills */
-#endif
 
 enum { TRACKS = 3 };
 
@@ -216,10 +213,10 @@ gt_table *gt_op_rows_table(const gt_op_rows *r, const gt_perf *perf, gt_python_f
     filling f = {.ops = r, .perf = perf, .table = gt_table_new(GT_SHEET_OPS, perf->trace->strings)};
     gt_python_literals *literals = gt_python_literals_new(perf->trace->strings, form);
     gt_table_add_rows(f.table, r->count);
-    gt_parallel_ranges(r->count, GT_OP_ROWS_GRAIN, look_at_rows, &f);
+    gt_parallel_ranges(r->count, GT_OPS_GRAIN, look_at_rows, &f);
     add_columns(&f);
     intern_texts(&f);
-    gt_parallel_ranges(r->count, GT_OP_ROWS_GRAIN, fill_rows, &f);
+    gt_parallel_ranges(r->count, GT_OPS_GRAIN, fill_rows, &f);
     for (size_t a = 0; a < GT_PERF_ARGUMENTS; a++)
         gt_python_literals_convert(literals, f.arguments[a], r->count);
     gt_python_literals_free(literals);

@@ -17,15 +17,12 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
+#include "trace/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 /* ---- the table of launchers ---- */
-
-#ifndef GT_OPS_GRAIN
-#define GT_OPS_GRAIN 2048 /* launchers that one thread looks at */
-#endif
 
 enum { TRACKS = 3, ARGUMENTS = 4 };
 

@@ -15,10 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef GT_PERF_GRAIN
-#define GT_PERF_GRAIN 2048 /* events that one thread measures */
-#endif
-
 /* What a result depends on. Only 32-bit members, so that keys can be compared as bytes. */
 typedef struct key {
     uint32_t name, arguments[GT_PERF_ARGUMENTS], extra, annotation, backward;
@@ -78,7 +74,7 @@ static bool is_in_list(const measuring *m, size_t item)
 static void count_kernels(void *context, size_t begin, size_t end)
 {
     measuring *m = context;
-    range_keys *r = &m->ranges[begin / GT_PERF_GRAIN];
+    range_keys *r = &m->ranges[begin / GT_OPS_GRAIN];
     for (size_t i = begin; i < end; i++) {
         size_t count = gt_perf_count_kernels(m->perf, m->items[i].row, m->items[i].backward);
         m->metrics[i].kernel_count = (uint32_t)count;
@@ -87,10 +83,10 @@ static void count_kernels(void *context, size_t begin, size_t end)
 }
 
 /* The GPU events of all gradients, in the order of gradients->numbers. */
-static gt_gpu_list list_gradients(const gt_perf *p)
+static gt_gpu_rows list_gradients(const gt_perf *p)
 {
     const gt_gradients *g = p->gradients;
-    gt_gpu_list list = {.trace = &p->trace->events, .count = p->gradient_begins[g->count]};
+    gt_gpu_rows list = {.trace = &p->trace->events, .count = p->gradient_begins[g->count]};
     gt_row_list gpu = {0};
     for (size_t i = 0; i < g->count; i++)
         gt_calls_add_gpu_events(p->calls, g->backward_of[p->calls->row_of[g->numbers[i]]], &gpu);
@@ -112,7 +108,7 @@ static void find_in_list(measuring *m, bool backward)
 {
     const gt_perf *p = m->perf;
     found_kernels *f = &m->found[backward];
-    gt_gpu_list list = backward ? list_gradients(p) : gt_gpu_list_of_calls(p->calls);
+    gt_gpu_rows list = backward ? list_gradients(p) : gt_gpu_rows_of_calls(p->calls);
     gt_gpu_range *ranges = gt_alloc_zero(m->count, sizeof *ranges);
     uint8_t *layouts = gt_alloc(list.count);
     *f = (found_kernels){true, gt_alloc(m->count * sizeof *f->busy), gt_alloc(m->count * sizeof *f->first),
@@ -124,7 +120,7 @@ static void find_in_list(measuring *m, bool backward)
     gt_gpu_ranges_busy(&list, ranges, m->count, f->busy);
     gt_gpu_ranges_first(&list, NULL, ranges, m->count, f->first);
     gt_gpu_ranges_first(&list, layouts, ranges, m->count, f->first_with_layout);
-    gt_gpu_list_free(&list);
+    gt_gpu_rows_free(&list);
     gt_free(ranges);
     gt_free(layouts);
 }
@@ -136,7 +132,7 @@ static void find_deep_kernels(measuring *m)
     size_t launches = p->calls->begin[p->trace->numbered];
     size_t gradients = p->gradient_begins[p->gradients->count];
     uint64_t counts[2] = {0};
-    for (size_t r = 0; r < gt_range_count(m->count, GT_PERF_GRAIN); r++) {
+    for (size_t r = 0; r < gt_range_count(m->count, GT_OPS_GRAIN); r++) {
         counts[0] += m->ranges[r].kernel_count[0];
         counts[1] += m->ranges[r].kernel_count[1];
     }
@@ -200,7 +196,7 @@ static void measure_range(void *context, size_t begin, size_t end)
     enum { BLOCK = 128 };
     measuring *m = context;
     const gt_perf *p = m->perf;
-    range_keys *r = &m->ranges[begin / GT_PERF_GRAIN];
+    range_keys *r = &m->ranges[begin / GT_OPS_GRAIN];
     uint32_t rows[BLOCK], arguments[BLOCK * GT_PERF_ARGUMENTS];
     scratch s = {0};
     r->keys = gt_interner_new();
@@ -241,7 +237,7 @@ static gt_model_call call_of(const key *k, const gt_model *model)
 static void join_keys(measuring *m)
 {
     gt_interner *all = gt_interner_new();
-    for (size_t i = 0; i < gt_range_count(m->count, GT_PERF_GRAIN); i++) {
+    for (size_t i = 0; i < gt_range_count(m->count, GT_OPS_GRAIN); i++) {
         range_keys *r = &m->ranges[i];
         r->calls = gt_alloc(r->items.count * sizeof *r->calls);
         for (uint32_t n = 0; n < r->items.count; n++) {
@@ -278,7 +274,7 @@ static void finish(measuring *m, size_t item, const gt_model_result *result)
 static void finish_range(void *context, size_t begin, size_t end)
 {
     measuring *m = context;
-    const range_keys *r = &m->ranges[begin / GT_PERF_GRAIN];
+    const range_keys *r = &m->ranges[begin / GT_OPS_GRAIN];
     for (size_t i = begin; i < end; i++) {
         const gt_model *model = m->items[i].model;
         if (model && model->uses & GT_USES_SEQUENCE)
@@ -303,7 +299,7 @@ static bool needs_order(const measuring *m)
 void gt_perf_measure_all(gt_perf *p, const gt_perf_item *items, size_t count, gt_op_metrics *metrics,
                          uint8_t *outcomes)
 {
-    size_t ranges = gt_range_count(count, GT_PERF_GRAIN);
+    size_t ranges = gt_range_count(count, GT_OPS_GRAIN);
     measuring m = {.perf = p,
                    .items = items,
                    .count = count,
@@ -311,15 +307,15 @@ void gt_perf_measure_all(gt_perf *p, const gt_perf_item *items, size_t count, gt
                    .outcomes = outcomes,
                    .key_of = gt_alloc(count * sizeof *m.key_of),
                    .ranges = gt_alloc_zero(ranges, sizeof *m.ranges)};
-    gt_parallel_ranges(count, GT_PERF_GRAIN, count_kernels, &m);
+    gt_parallel_ranges(count, GT_OPS_GRAIN, count_kernels, &m);
     find_deep_kernels(&m);
-    gt_parallel_ranges(count, GT_PERF_GRAIN, measure_range, &m);
+    gt_parallel_ranges(count, GT_OPS_GRAIN, measure_range, &m);
     join_keys(&m);
     if (needs_order(&m))
         for (size_t r = 0; r < ranges; r++)
-            finish_range(&m, r * GT_PERF_GRAIN, r + 1 < ranges ? (r + 1) * GT_PERF_GRAIN : count);
+            finish_range(&m, r * GT_OPS_GRAIN, r + 1 < ranges ? (r + 1) * GT_OPS_GRAIN : count);
     else
-        gt_parallel_ranges(count, GT_PERF_GRAIN, finish_range, &m);
+        gt_parallel_ranges(count, GT_OPS_GRAIN, finish_range, &m);
     for (size_t r = 0; r < ranges; r++) {
         gt_interner_free(m.ranges[r].keys);
         gt_free(m.ranges[r].items.items);

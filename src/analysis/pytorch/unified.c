@@ -22,6 +22,7 @@
 #include "schema/sheets.h"
 #include "table/operations.h"
 #include "trace/pytorch/gpu_ranges.h"
+#include "trace/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -87,10 +88,6 @@ struct gt_unified {
     uint32_t *gpu_rows; /* of gt_unified_ops_of; NULL: not asked for yet */
     size_t *gpu_ends;
 };
-
-#ifndef GT_UNIFIED_GRAIN
-#define GT_UNIFIED_GRAIN 2048 /* ops that one thread looks at */
-#endif
 
 /* ---- kernels ---- */
 
@@ -167,7 +164,7 @@ static void measure(builder *b)
     for (size_t i = 0; i < count; i++) items[i] = item_of(b->perf, &b->events.items[i]);
     gt_perf_measure_all(b->perf, items, count, b->metrics, b->outcomes);
     gt_free(items);
-    gt_parallel_ranges(count, GT_UNIFIED_GRAIN, measure_failed, b);
+    gt_parallel_ranges(count, GT_OPS_GRAIN, measure_failed, b);
 }
 
 static void set_overlap(gt_unified *u, size_t op)
@@ -219,7 +216,7 @@ static void add_categories(builder *b, gt_table *table)
     const uint32_t *names = gt_table_column(table, GT_COL_NAME)->texts;
     gt_op_categories *categories = gt_op_categories_new(p->trace->strings, p->extension);
     b->first_kernels = gt_alloc(b->events.count * sizeof *b->first_kernels);
-    gt_parallel_ranges(b->events.count, GT_UNIFIED_GRAIN, list_first_kernels, b);
+    gt_parallel_ranges(b->events.count, GT_OPS_GRAIN, list_first_kernels, b);
     gt_op_categories_of_all(categories, names, b->first_kernels, b->events.count, cells);
     for (size_t i = 0; i < b->events.count; i++) {
         const gt_unified_event *event = &b->events.items[i];

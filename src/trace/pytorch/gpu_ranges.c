@@ -9,14 +9,11 @@
 
 #include "base/memory.h"
 #include "base/team.h"
+#include "trace/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifndef GT_BUSY_GRAIN
-#define GT_BUSY_GRAIN 2048 /* events that one thread measures */
-#endif
 
 /* ---- counts ---- */
 
@@ -52,9 +49,9 @@ void gt_gradients_below(const gt_gradients *g, uint32_t row, size_t *begin, size
 
 /* ---- lists ---- */
 
-gt_gpu_list gt_gpu_list_of_calls(const gt_calls *c)
+gt_gpu_rows gt_gpu_rows_of_calls(const gt_calls *c)
 {
-    gt_gpu_list list = {.trace = &c->trace->events, .count = c->begin[c->trace->numbered]};
+    gt_gpu_rows list = {.trace = &c->trace->events, .count = c->begin[c->trace->numbered]};
     list.rows = gt_alloc(list.count * sizeof *list.rows);
     list.order = gt_alloc(list.count * sizeof *list.order);
     for (size_t i = 0; i < list.count; i++) {
@@ -69,11 +66,11 @@ gt_gpu_range gt_gpu_range_below(const gt_calls *c, uint32_t row)
     return (gt_gpu_range){c->begin[c->trace->preorder[row]], c->begin[c->trace->subtree_end[row]]};
 }
 
-void gt_gpu_list_free(gt_gpu_list *list)
+void gt_gpu_rows_free(gt_gpu_rows *list)
 {
     gt_free(list->rows);
     gt_free(list->order);
-    *list = (gt_gpu_list){0};
+    *list = (gt_gpu_rows){0};
 }
 
 /* ---- a set of small integers in which neighbours are found fast ---- */
@@ -150,7 +147,7 @@ static double limited(double us)
     return fmin(fmax(us, -0x1p1000), 0x1p1000);
 }
 
-static scale scale_of(const gt_gpu_list *list)
+static scale scale_of(const gt_gpu_rows *list)
 {
     double first = INFINITY, last = -INFINITY;
     int exponent;
@@ -199,7 +196,7 @@ static int by_time(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static sweep sweep_new(const gt_gpu_list *list, scale unit)
+static sweep sweep_new(const gt_gpu_rows *list, scale unit)
 {
     sweep s = {.times = gt_alloc((2 * list->count + 1) * sizeof *s.times), .event_count = list->count};
     s.times[0] = 0;
@@ -270,7 +267,7 @@ static uint32_t *order_by_end(const gt_gpu_range *ranges, size_t count, size_t e
 }
 
 /* By index in the list: how many events before it have a time that was not written as an integer. */
-static uint32_t *count_fractions(const gt_gpu_list *list)
+static uint32_t *count_fractions(const gt_gpu_rows *list)
 {
     const uint8_t both = GT_INTEGRAL_START | GT_INTEGRAL_DURATION;
     uint32_t *before = gt_alloc((list->count + 1) * sizeof *before);
@@ -280,7 +277,7 @@ static uint32_t *count_fractions(const gt_gpu_list *list)
     return before;
 }
 
-void gt_gpu_ranges_busy(const gt_gpu_list *list, const gt_gpu_range *ranges, size_t count, gt_busy *busy)
+void gt_gpu_ranges_busy(const gt_gpu_rows *list, const gt_gpu_range *ranges, size_t count, gt_busy *busy)
 {
     if (!list->count) {
         for (size_t i = 0; i < count; i++) busy[i] = (gt_busy){0, true};
@@ -310,7 +307,7 @@ void gt_gpu_ranges_busy(const gt_gpu_list *list, const gt_gpu_range *ranges, siz
 
 /* ---- the first event ---- */
 
-static uint32_t earlier(const gt_gpu_list *list, uint32_t a, uint32_t b)
+static uint32_t earlier(const gt_gpu_rows *list, uint32_t a, uint32_t b)
 {
     if (a == GT_NO_EVENT || b == GT_NO_EVENT) return a == GT_NO_EVENT ? b : a;
     double start_a = list->trace->start_us[list->rows[a]], start_b = list->trace->start_us[list->rows[b]];
@@ -319,7 +316,7 @@ static uint32_t earlier(const gt_gpu_list *list, uint32_t a, uint32_t b)
 }
 
 /* Node i of the tree covers nodes 2i and 2i + 1; the leaves are the events. */
-void gt_gpu_ranges_first(const gt_gpu_list *list, const uint8_t *wanted, const gt_gpu_range *ranges,
+void gt_gpu_ranges_first(const gt_gpu_rows *list, const uint8_t *wanted, const gt_gpu_range *ranges,
                          size_t count, uint32_t *first)
 {
     size_t leaves = list->count;
@@ -369,9 +366,9 @@ static void sweep_below(measuring *m, size_t count)
     gt_gpu_range *ranges = gt_alloc_zero(count, sizeof *ranges);
     for (size_t i = 0; i < count; i++)
         if (trace->preorder[m->rows[i]] != GT_NO_EVENT) ranges[i] = gt_gpu_range_below(m->calls, m->rows[i]);
-    gt_gpu_list list = gt_gpu_list_of_calls(m->calls);
+    gt_gpu_rows list = gt_gpu_rows_of_calls(m->calls);
     gt_gpu_ranges_busy(&list, ranges, count, m->busy);
-    gt_gpu_list_free(&list);
+    gt_gpu_rows_free(&list);
     gt_free(ranges);
     m->only_outside = true;
 }
@@ -386,5 +383,5 @@ void gt_busy_below(const gt_calls *calls, const uint32_t *rows, size_t count, gt
         events += range.end - range.begin;
     }
     if (gt_gpu_ranges_are_long(events, calls->begin[calls->trace->numbered])) sweep_below(&m, count);
-    gt_parallel_ranges(count, GT_BUSY_GRAIN, measure_range, &m);
+    gt_parallel_ranges(count, GT_OPS_GRAIN, measure_range, &m);
 }

@@ -17,20 +17,20 @@ void gt_gradients_below(const gt_gradients *gradients, uint32_t row, size_t *beg
 /* ---- lists and ranges ---- */
 
 /* A list of GPU events: `order` says which of two with the same start comes first. */
-typedef struct gt_gpu_list {
+typedef struct gt_gpu_rows {
     const gt_event_view *trace; /* borrowed */
     uint32_t *rows, *order;
     size_t count;
-} gt_gpu_list;
+} gt_gpu_rows;
 
 typedef struct gt_gpu_range {
     uint32_t begin, end;
 } gt_gpu_range;
 
 /* All launches of the tree, by the number of their calls; and the range of an event of the tree. */
-gt_gpu_list gt_gpu_list_of_calls(const gt_calls *calls);
+gt_gpu_rows gt_gpu_rows_of_calls(const gt_calls *calls);
 gt_gpu_range gt_gpu_range_below(const gt_calls *calls, uint32_t row);
-void gt_gpu_list_free(gt_gpu_list *list);
+void gt_gpu_rows_free(gt_gpu_rows *list);
 
 #ifndef GT_GPU_RANGES_SHORT
 #define GT_GPU_RANGES_SHORT (1u << 24) /* a tenth of a second */
@@ -44,11 +44,11 @@ static inline bool gt_gpu_ranges_are_long(uint64_t events, size_t count)
 /* How long at least one event of each range was running. The times are added up exactly and rounded once,
  * where gt_busy_time rounds after each addition: the results are the same as long as those sums are exact,
  * that is if the times are multiples of a power of two of which the trace has fewer than 2^53. */
-void gt_gpu_ranges_busy(const gt_gpu_list *list, const gt_gpu_range *ranges, size_t count, gt_busy *busy);
+void gt_gpu_ranges_busy(const gt_gpu_rows *list, const gt_gpu_range *ranges, size_t count, gt_busy *busy);
 
 /* The event of each range that starts first, of those with wanted[i] != 0 for their index in the list; NULL:
  * of all. Rows; GT_NO_EVENT if there is none. */
-void gt_gpu_ranges_first(const gt_gpu_list *list, const uint8_t *wanted, const gt_gpu_range *ranges,
+void gt_gpu_ranges_first(const gt_gpu_rows *list, const uint8_t *wanted, const gt_gpu_range *ranges,
                          size_t count, uint32_t *first);
 
 /* How long at least one GPU event was running, of those launched by each of these events or below it. Uses
