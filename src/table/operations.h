@@ -32,6 +32,9 @@ void gt_order_by_strings(uint32_t *rows, size_t count, const uint32_t *ids, cons
 void gt_order_by_column(uint32_t *rows, size_t count, const gt_column *column, const gt_interner *strings,
                         bool descending);
 
+/* The order of all numbers, ascending and stable: positions in `numbers`; the caller frees it. */
+uint32_t *gt_order_by_numbers(const uint32_t *numbers, size_t count);
+
 /* Sorts distinct string ids by the bytes of their strings. */
 void gt_sort_strings(uint32_t *ids, size_t count, const gt_interner *strings);
 

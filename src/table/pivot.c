@@ -95,17 +95,6 @@ static bool add_columns(work *w, gt_error *error)
     return true;
 }
 
-/* All rows ordered by their column's group, then by row. */
-static uint32_t *order_by_group(const gt_groups *groups)
-{
-    int64_t *values = gt_alloc(groups->row_count * sizeof *values);
-    uint32_t *rows = gt_order_new(groups->row_count);
-    for (size_t row = 0; row < groups->row_count; row++) values[row] = groups->of_row[row];
-    gt_order_by_ints(rows, groups->row_count, values, NULL, false);
-    gt_free(values);
-    return rows;
-}
-
 static bool is_placed(const gt_table *table, const gt_pivot *pivot, size_t row)
 {
     for (size_t k = 0; k < pivot->index_count; k++)
@@ -133,7 +122,7 @@ gt_table *gt_table_pivot(const gt_table *table, const gt_pivot *pivot, gt_error 
         .table = placed, .pivot = pivot, .result = gt_table_new(gt_sheet_named(table->name), table->strings)};
     w.index = gt_groups_find(placed, pivot->index, pivot->index_count, sorted);
     w.columns = gt_groups_find(placed, &pivot->columns, 1, sorted);
-    w.by_column = order_by_group(&w.columns);
+    w.by_column = gt_order_by_numbers(w.columns.of_row, w.columns.row_count);
     w.cells = gt_alloc(w.index.count * sizeof *w.cells);
     add_index(&w);
     if (!add_columns(&w, error)) {

@@ -7,11 +7,8 @@
 
 #include "base/team.h"
 
-/* Rows below which a range is not worth a thread: at a few nanoseconds per row, some tens of microseconds.
- * Fuzzing makes it small, so that small tables have several ranges. */
-#ifndef GT_TABLE_GRAIN
-#define GT_TABLE_GRAIN 16384
-#endif
+/* Rows below which a range is not worth a thread: at a few nanoseconds per row, some tens of microseconds. */
+#define GT_TABLE_GRAIN GT_GRAIN((size_t)16384)
 
 enum { GT_TABLE_RANGES_MAX = 256 }; /* more would cost merging more than they gain */
 

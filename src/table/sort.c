@@ -469,6 +469,29 @@ void gt_order_by_strings(uint32_t *rows, size_t count, const uint32_t *ids, cons
     gt_order_by_column(rows, count, &column, strings, descending);
 }
 
+typedef struct number_keys {
+    const uint32_t *numbers;
+    uint64_t *keys;
+    size_t count;
+} number_keys;
+
+static void widen_range(void *context, size_t range)
+{
+    const number_keys *n = context;
+    size_t i, end;
+    for (gt_table_range(n->count, range, &i, &end); i < end; i++) n->keys[i] = n->numbers[i];
+}
+
+uint32_t *gt_order_by_numbers(const uint32_t *numbers, size_t count)
+{
+    uint32_t *rows = gt_order_new(count);
+    number_keys n = {numbers, gt_alloc(count * sizeof *n.keys), count};
+    gt_parallel_each(gt_table_range_count(count), widen_range, &n);
+    gt_radix_sort(n.keys, rows, count, false);
+    gt_free(n.keys);
+    return rows;
+}
+
 uint32_t *gt_table_order(const gt_table *table, const gt_sort_key *keys, size_t key_count)
 {
     uint32_t *rows = gt_order_new(table->row_count);

@@ -6,6 +6,7 @@
 #include "trace/intervals.h"
 
 #include "base/memory.h"
+#include "base/team.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -83,13 +84,6 @@ static void sort_runs(gt_interval *items, size_t count, gt_interval *spare)
     merge_runs(items, left, count, spare);
 }
 
-static bool is_sorted(const gt_intervals *list)
-{
-    for (size_t i = 1; i < list->count; i++)
-        if (list->items[i].start < list->items[i - 1].start) return false;
-    return true;
-}
-
 /* Appends an interval that starts no earlier than any in the list, or joins it to the last one. */
 static void append(gt_intervals *list, gt_interval next)
 {
@@ -100,16 +94,121 @@ static void append(gt_intervals *list, gt_interval next)
         GT_PUSH(list->items, list->count, list->capacity, next);
 }
 
+/* Joins the intervals of a sorted array in place and returns how many are left. */
+static size_t join_sorted(gt_interval *items, size_t count)
+{
+    gt_intervals list = {items, 0, count}; /* the write position never passes the read position */
+    for (size_t i = 0; i < count; i++) append(&list, items[i]);
+    return list.count;
+}
+
+/* ---- merging on all threads ----
+ *
+ * Ranges of RANGE intervals are sorted on their own, and neighbours merged, twice as long each time. Then the
+ * intervals of each range are joined, and what is left of the ranges is put together: only the first ones of
+ * a range can join the last one before it. */
+
+enum { RANGE = GT_GRAIN(16384) };
+
+typedef struct merging {
+    gt_interval *items, *spare;
+    size_t count, width; /* width: of the runs that are sorted */
+    size_t *kept;        /* by range: intervals left after joining */
+    bool unsorted, has_nan;
+} merging;
+
+static size_t range_end(const merging *m, size_t begin, size_t width)
+{
+    return m->count - begin < width ? m->count : begin + width;
+}
+
+static void check_range(void *context, size_t range)
+{
+    merging *m = context;
+    size_t begin = range * RANGE, end = range_end(m, begin, RANGE), falls = 0, nans = 0;
+    for (size_t i = begin; i < end; i++) {
+        falls += i && m->items[i].start < m->items[i - 1].start;
+        nans += isnan(m->items[i].start) || isnan(m->items[i].end);
+    }
+    if (falls) __atomic_store_n(&m->unsorted, true, __ATOMIC_RELAXED);
+    if (nans) __atomic_store_n(&m->has_nan, true, __ATOMIC_RELAXED);
+}
+
+static void sort_range(void *context, size_t range)
+{
+    const merging *m = context;
+    size_t begin = range * RANGE;
+    sort_runs(m->items + begin, range_end(m, begin, RANGE) - begin, m->spare + begin);
+}
+
+static void merge_neighbours(void *context, size_t pair)
+{
+    const merging *m = context;
+    size_t begin = pair * 2 * m->width;
+    if (m->count - begin <= m->width) return;
+    merge_runs(m->items + begin, m->width, range_end(m, begin, 2 * m->width) - begin, m->spare + begin);
+}
+
+static void join_range(void *context, size_t range)
+{
+    const merging *m = context;
+    size_t begin = range * RANGE;
+    m->kept[range] = join_sorted(m->items + begin, range_end(m, begin, RANGE) - begin);
+}
+
+static void sort_shared(merging *m, size_t ranges)
+{
+    m->spare = gt_alloc(m->count * sizeof *m->spare);
+    gt_parallel_each(ranges, sort_range, m);
+    for (m->width = RANGE; m->width < m->count; m->width *= 2)
+        gt_parallel_each(gt_range_count(m->count, 2 * m->width), merge_neighbours, m);
+    gt_free(m->spare);
+}
+
+/* Puts the ranges together. */
+static size_t join_ranges(const merging *m, size_t ranges)
+{
+    gt_intervals list = {m->items, m->kept[0], m->count};
+    for (size_t range = 1; range < ranges; range++) {
+        const gt_interval *next = m->items + range * RANGE, *end = next + m->kept[range];
+        for (size_t before = list.count; next < end && list.count == before; next++) append(&list, *next);
+        memmove(list.items + list.count, next, (size_t)(end - next) * sizeof *next);
+        list.count += (size_t)(end - next);
+    }
+    return list.count;
+}
+
+/* False if the list has a NaN: then its order depends on the order of comparisons. */
+static bool merge_shared(gt_intervals *list)
+{
+    size_t ranges = gt_range_count(list->count, RANGE);
+    merging m = {.items = list->items, .count = list->count};
+    gt_parallel_each(ranges, check_range, &m);
+    if (m.has_nan) return false;
+    if (m.unsorted) sort_shared(&m, ranges);
+    m.kept = gt_alloc(ranges * sizeof *m.kept);
+    gt_parallel_each(ranges, join_range, &m);
+    list->count = join_ranges(&m, ranges);
+    gt_free(m.kept);
+    return true;
+}
+
+static bool is_sorted(const gt_intervals *list)
+{
+    for (size_t i = 1; i < list->count; i++)
+        if (list->items[i].start < list->items[i - 1].start) return false;
+    return true;
+}
+
 void gt_intervals_merge(gt_intervals *list)
 {
+    if (list->count > RANGE && gt_team_threads() > 1 && merge_shared(list)) return;
     if (!is_sorted(list)) {
         gt_interval *spare = gt_alloc(list->count / 2 * sizeof *spare);
         sort_runs(list->items, list->count, spare);
         gt_free(spare);
     }
-    size_t count = list->count;
-    list->count = 0; /* the write position never passes the read position */
-    for (size_t i = 0; i < count; i++) append(list, list->items[i]);
+    list->count = join_sorted(list->items, list->count);
 }
 
 double gt_intervals_length(const gt_intervals *list)

@@ -8,7 +8,11 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/memory.h"
+#include "base/team.h"
 #include "trace/intervals.h"
+
+#include <stdlib.h>
 
 enum { CELLS = 4096 };
 
@@ -183,6 +187,80 @@ static void many_intervals_backwards(void **state)
     gt_intervals_free(&list);
 }
 
+/* ---- many intervals, on several threads ---- */
+
+enum { MANY = 120000 };
+
+/* The reference: sorts the starts with their positions, then joins. */
+typedef struct placed {
+    gt_interval interval;
+    size_t place;
+} placed;
+
+static int by_start(const void *left, const void *right)
+{
+    const placed *a = left, *b = right;
+    if (a->interval.start != b->interval.start) return a->interval.start < b->interval.start ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+static size_t merge_plainly(const gt_interval *items, size_t count, gt_interval *merged)
+{
+    placed *sorted = malloc(count * sizeof *sorted);
+    size_t last = 0;
+    for (size_t i = 0; i < count; i++) sorted[i] = (placed){items[i], i};
+    qsort(sorted, count, sizeof *sorted, by_start);
+    merged[0] = sorted[0].interval;
+    for (size_t i = 1; i < count; i++) {
+        gt_interval next = sorted[i].interval;
+        if (next.start > merged[last].end)
+            merged[++last] = next;
+        else if (next.end > merged[last].end)
+            merged[last].end = next.end;
+    }
+    free(sorted);
+    return last + 1;
+}
+
+typedef struct merge_case {
+    const gt_interval *items, *expected;
+    size_t expected_count;
+} merge_case;
+
+static void merge_and_compare(void *context)
+{
+    const merge_case *c = context;
+    gt_intervals list = {0};
+    for (size_t i = 0; i < MANY; i++) gt_intervals_add(&list, c->items[i].start, c->items[i].end);
+    gt_intervals_merge(&list);
+    assert_int_equal(list.count, c->expected_count);
+    assert_memory_equal(list.items, c->expected, list.count * sizeof *list.items);
+    gt_intervals_free(&list);
+}
+
+/* Sorted, nearly sorted and in no order; gaps, overlaps, a few that cover thousands of others, and some that
+ * end before they start. */
+static void threads_merge_as_one(void **state)
+{
+    (void)state;
+    static const unsigned teams[] = {1, 2, 3, 8, 16};
+    static const uint32_t disorder[] = {1, 30, 5000, MANY * 10};
+    gt_interval *items = malloc(MANY * sizeof *items), *expected = malloc(MANY * sizeof *expected);
+    random_state = 3;
+    for (size_t d = 0; d < GT_LENGTH(disorder); d++) {
+        for (size_t i = 0; i < MANY; i++) {
+            double start = (double)i * 10 + random_below(disorder[d]);
+            double length = random_below(30000) == 0 ? 400000 : (double)random_below(12) - 1;
+            items[i] = (gt_interval){start, start + length};
+        }
+        merge_case c = {items, expected, merge_plainly(items, MANY, expected)};
+        assert_true(c.expected_count < MANY);
+        for (size_t t = 0; t < GT_LENGTH(teams); t++) gt_team_run(teams[t], merge_and_compare, &c);
+    }
+    free(items);
+    free(expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +271,7 @@ int main(void)
         cmocka_unit_test(an_inverted_interval_keeps_its_sign),
         cmocka_unit_test(lengths_are_added_first_to_last),
         cmocka_unit_test(many_intervals_backwards),
+        cmocka_unit_test(threads_merge_as_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,13 @@
-/* Finds the devices in one pass over the GPU events, then sorts them. */
+/* Finds the devices in one pass over the GPU events, in ranges that are merged in order, then sorts them. */
 #include "analysis/pytorch/devices.h"
 
+#include "analysis/pytorch/event_rows.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "json/string.h"
 #include "schema/columns.h"
+#include "trace/rows.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -31,13 +34,6 @@ static bool is_integer(gt_str json)
     return json.len > digits && json.len - digits <= MOST_DIGITS;
 }
 
-static bool all_have_ranks(const gt_event_view *events, const int64_t *ranks)
-{
-    for (size_t row = 0; row < events->recorded; row++)
-        if (gt_kind_is_gpu(events->kind[row]) && ranks[row] == GT_EVENT_NONE) return false;
-    return true;
-}
-
 /* ---- order ---- */
 
 typedef struct entry {
@@ -62,7 +58,8 @@ static int compare_entries(const void *left, const void *right)
     return 0;
 }
 
-static void sort_devices(gt_devices *devices, const gt_event_view *events)
+/* Returns the new place of each device; the caller frees it. */
+static uint32_t *sort_devices(gt_devices *devices, const gt_event_view *events)
 {
     entry *entries = gt_alloc(devices->count * sizeof *entries);
     uint32_t *places = gt_alloc(devices->count * sizeof *places);
@@ -80,25 +77,52 @@ static void sort_devices(gt_devices *devices, const gt_event_view *events)
             (before && before->rank == device.rank && before->number == device.number))
             devices->need_process = true;
     }
-    for (size_t row = 0; row < events->count && devices->count > 1; row++)
-        if (devices->of_row[row] != GT_NO_DEVICE) devices->of_row[row] = places[devices->of_row[row]];
     gt_free(entries);
-    gt_free(places);
+    return places;
 }
 
 /* ---- devices ---- */
 
+/* What identifies a device. */
+typedef struct identity {
+    uint64_t place; /* process and device, as string ids */
+    uint64_t rank;
+} identity;
+
+/* The devices of one range of events, in order of first appearance. */
+typedef struct range_devices {
+    identity *items;
+    size_t count, capacity;
+    uint32_t *places; /* in the list of all devices */
+} range_devices;
+
 typedef struct finder {
     const gt_event_view *events;
+    uint32_t *rows; /* the GPU events */
+    size_t count;
     uint32_t *numbers; /* by row: the JSON of args.device, GT_STR_NONE if it has none */
-    int64_t *ranks;    /* by row; NULL: not part of the identity */
+    int64_t *ranks;    /* by row */
+    bool use_ranks;    /* they are part of the identity */
     gt_map lanes;      /* from process and rank to the JSON of the first device named there */
-    gt_map known;      /* from process, device and rank to the device's index */
+    range_devices *ranges;
+    gt_devices *devices;
 } finder;
 
 static uint64_t rank_of(const finder *f, size_t row)
 {
-    return (uint64_t)(f->ranks ? f->ranks[row] : GT_EVENT_NONE);
+    return (uint64_t)(f->use_ranks ? f->ranks[row] : GT_EVENT_NONE);
+}
+
+static bool has_rank(const void *context, size_t i)
+{
+    const finder *f = context;
+    return f->ranks[f->rows[i]] != GT_EVENT_NONE;
+}
+
+static bool has_number(const void *context, size_t i)
+{
+    const finder *f = context;
+    return f->numbers[f->rows[i]] != GT_STR_NONE;
 }
 
 /* An event that names no device belongs to the one that others of its lane name, else the lane is the
@@ -106,60 +130,112 @@ static uint64_t rank_of(const finder *f, size_t row)
 static void complete_numbers(finder *f)
 {
     const gt_event_view *events = f->events;
-    bool complete = true;
-    for (size_t row = 0; row < events->recorded && complete; row++)
-        complete = !gt_kind_is_gpu(events->kind[row]) || f->numbers[row];
-    if (complete) return;
-    for (size_t row = 0; row < events->recorded; row++) {
-        if (!gt_kind_is_gpu(events->kind[row]) || !f->numbers[row]) continue;
+    if (gt_holds_for_all(f->count, has_number, f)) return;
+    for (size_t i = 0; i < f->count; i++) {
+        uint32_t row = f->rows[i];
+        if (!f->numbers[row]) continue;
         uint32_t *lane = gt_map_put(&f->lanes, events->process[row], rank_of(f, row));
         if (*lane == GT_MAP_NONE) *lane = f->numbers[row];
     }
-    for (size_t row = 0; row < events->recorded; row++) {
-        if (!gt_kind_is_gpu(events->kind[row]) || f->numbers[row]) continue;
+    for (size_t i = 0; i < f->count; i++) {
+        uint32_t row = f->rows[i];
+        if (f->numbers[row]) continue;
         uint32_t lane = gt_map_get(&f->lanes, events->process[row], rank_of(f, row));
         f->numbers[row] = lane == GT_MAP_NONE ? events->process[row] : lane;
     }
 }
 
-static void find_all(finder *f, gt_devices *devices)
+/* Numbers the devices of a range of events. Most events have the device of the event before. */
+static void find_range(void *context, size_t begin, size_t end)
 {
-    const gt_event_view *events = f->events;
+    const finder *f = context;
+    range_devices *r = &f->ranges[begin / GT_ROWS_GRAIN];
+    gt_map known = {0};
+    identity last = {0};
+    uint32_t found = GT_NO_DEVICE;
+    for (size_t i = begin; i < end; i++) {
+        uint32_t row = f->rows[i];
+        identity is = {(uint64_t)f->events->process[row] << 32 | f->numbers[row], rank_of(f, row)};
+        if (found == GT_NO_DEVICE || is.place != last.place || is.rank != last.rank) {
+            uint32_t *number = gt_map_put(&known, is.place, is.rank);
+            if (*number == GT_MAP_NONE) {
+                *number = (uint32_t)r->count;
+                GT_PUSH(r->items, r->count, r->capacity, is);
+            }
+            found = *number, last = is;
+        }
+        f->devices->of_row[row] = found;
+    }
+    gt_map_free(&known);
+}
+
+static void merge_ranges(finder *f, size_t range_count)
+{
+    gt_devices *devices = f->devices;
+    gt_map known = {0};
     size_t capacity = 0;
-    uint64_t last_place = 0, last_rank = 0;
-    uint32_t last = GT_NO_DEVICE;
-    for (size_t row = 0; row < events->count; row++) {
-        devices->of_row[row] = GT_NO_DEVICE;
-        if (!gt_kind_is_gpu(events->kind[row]) || row >= events->recorded) continue;
-        uint64_t place = (uint64_t)events->process[row] << 32 | f->numbers[row], rank = rank_of(f, row);
-        if (last == GT_NO_DEVICE || place != last_place || rank != last_rank) {
-            uint32_t *known = gt_map_put(&f->known, place, rank);
-            if (*known == GT_MAP_NONE) {
-                gt_device device = {number_of(gt_interner_get(events->strings, f->numbers[row])),
-                                    (int64_t)rank, events->process[row]};
-                *known = (uint32_t)devices->count;
+    for (size_t range = 0; range < range_count; range++) {
+        range_devices *r = &f->ranges[range];
+        r->places = gt_alloc(r->count * sizeof *r->places);
+        for (size_t i = 0; i < r->count; i++) {
+            uint32_t *place = gt_map_put(&known, r->items[i].place, r->items[i].rank);
+            if (*place == GT_MAP_NONE) {
+                gt_str number = gt_interner_get(f->events->strings, (uint32_t)r->items[i].place);
+                gt_device device = {number_of(number), (int64_t)r->items[i].rank,
+                                    (uint32_t)(r->items[i].place >> 32)};
+                *place = (uint32_t)devices->count;
                 GT_PUSH(devices->items, devices->count, capacity, device);
             }
-            last = *known, last_place = place, last_rank = rank;
+            r->places[i] = *place;
         }
-        devices->of_row[row] = last;
     }
+    gt_map_free(&known);
+}
+
+static void place_range(void *context, size_t begin, size_t end)
+{
+    const finder *f = context;
+    const range_devices *r = &f->ranges[begin / GT_ROWS_GRAIN];
+    for (size_t i = begin; i < end; i++) {
+        uint32_t *device = &f->devices->of_row[f->rows[i]];
+        *device = r->places[*device];
+    }
+}
+
+static void find_all(finder *f)
+{
+    size_t range_count = gt_range_count(f->count, GT_ROWS_GRAIN);
+    f->ranges = gt_alloc_zero(range_count, sizeof *f->ranges);
+    f->devices->of_row = gt_no_events(f->events->count); /* GT_NO_DEVICE */
+    gt_parallel_ranges(f->count, GT_ROWS_GRAIN, find_range, f);
+    merge_ranges(f, range_count);
+    uint32_t *sorted = sort_devices(f->devices, f->events);
+    for (size_t range = 0; range < range_count; range++)
+        for (size_t i = 0; i < f->ranges[range].count; i++)
+            f->ranges[range].places[i] = sorted[f->ranges[range].places[i]];
+    gt_free(sorted);
+    gt_parallel_ranges(f->count, GT_ROWS_GRAIN, place_range, f);
+    for (size_t range = 0; range < range_count; range++) {
+        gt_free(f->ranges[range].items);
+        gt_free(f->ranges[range].places);
+    }
+    gt_free(f->ranges);
 }
 
 gt_devices gt_devices_find(const gt_event_view *events)
 {
-    finder f = {.events = events, .numbers = gt_store_string_ids(events->store, GT_EVENT_DEVICE)};
-    int64_t *ranks = gt_store_ints(events->store, GT_EVENT_RANK);
-    gt_devices devices = {.have_ranks = all_have_ranks(events, ranks)};
-    if (devices.have_ranks) f.ranks = ranks;
-    devices.of_row = gt_alloc(events->count * sizeof *devices.of_row);
+    gt_devices devices = {0};
+    finder f = {.events = events, .devices = &devices};
+    f.numbers = gt_store_string_ids(events->store, GT_EVENT_DEVICE);
+    f.ranks = gt_store_ints(events->store, GT_EVENT_RANK);
+    f.rows = gt_gpu_rows(events->kind, events->recorded, &f.count);
+    devices.have_ranks = f.use_ranks = gt_holds_for_all(f.count, has_rank, &f);
     complete_numbers(&f);
-    find_all(&f, &devices);
+    find_all(&f);
     gt_map_free(&f.lanes);
-    gt_map_free(&f.known);
+    gt_free(f.rows);
     gt_free(f.numbers);
-    gt_free(ranks);
-    sort_devices(&devices, events);
+    gt_free(f.ranks);
     return devices;
 }
 

@@ -24,13 +24,16 @@
 
 #include "analysis/sheet_parts.h"
 #include "analysis/pytorch/event_columns.h"
+#include "analysis/pytorch/event_rows.h"
 #include "analysis/pytorch/op_category.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "compat/python_literal.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"
 #include "table/stats.h"
+#include "trace/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,20 +49,30 @@ static const gt_aggregate of_kernel[] = {
 
 /* ---- the kernels ---- */
 
+typedef struct op_search {
+    const gt_linked_view *trace;
+    gt_pytorch_kernels *kernels;
+} op_search;
+
+static void find_cpu_ops(void *context, size_t begin, size_t end)
+{
+    const op_search *search = context;
+    gt_pytorch_kernels *kernels = search->kernels;
+    bool any = false;
+    for (size_t i = begin; i < end; i++) {
+        kernels->cpu_ops[i] = gt_pytorch_cpu_op_above(search->trace, kernels->rows[i]);
+        any |= kernels->cpu_ops[i] != GT_NO_EVENT;
+    }
+    if (any) __atomic_store_n(&kernels->have_cpu_ops, true, __ATOMIC_RELAXED);
+}
+
 gt_pytorch_kernels gt_pytorch_kernels_find(const gt_linked_view *trace, const gt_extension *extension)
 {
     gt_pytorch_kernels kernels = {.trace = trace, .extension = extension};
-    for (size_t row = 0; row < trace->count; row++) kernels.count += trace->kind[row] == GT_KIND_KERNEL;
-    kernels.rows = gt_alloc(kernels.count * sizeof *kernels.rows);
+    kernels.rows = gt_rows_of_kinds(trace->kind, trace->count, 1u << GT_KIND_KERNEL, &kernels.count);
     kernels.cpu_ops = gt_alloc(kernels.count * sizeof *kernels.cpu_ops);
-    size_t place = 0;
-    for (uint32_t row = 0; row < trace->count; row++) {
-        if (trace->kind[row] != GT_KIND_KERNEL) continue;
-        uint32_t cpu_op = gt_pytorch_cpu_op_above(trace, row);
-        kernels.rows[place] = row;
-        kernels.cpu_ops[place++] = cpu_op;
-        kernels.have_cpu_ops |= cpu_op != GT_NO_EVENT;
-    }
+    op_search search = {trace, &kernels};
+    gt_parallel_ranges(kernels.count, GT_ROWS_GRAIN, find_cpu_ops, &search);
     kernels.whole =
         gt_event_times_are_whole(&trace->events, GT_INTEGRAL_DURATION, kernels.rows, kernels.count);
     return kernels;
@@ -83,49 +96,100 @@ static void add_share(gt_table *table, gt_col column, double total_us, gt_col na
 
 /* ---- the op of a kernel, and its category ---- */
 
-/* By row: the name of the first kernel that an op launched itself. */
-static uint32_t *first_kernels(const gt_linked_view *trace, const gt_launchers *launchers)
+/* The table of parents: for each kernel, the name of its op and of the first kernel that this op launched
+ * itself, or, if there is no op, that of the call that launched the kernel. */
+enum { LAUNCHED_BY, PARENT, FIRST_KERNEL };
+enum { UNKNOWN, OP, CALL }; /* values of LAUNCHED_BY */
+static const gt_column_head parent_columns[] = {
+    {GT_COL_KIND, GT_TYPE_INT}, {GT_COL_PARENT_CPU_OP, GT_TYPE_STRING}, {GT_COL_KERNEL_NAME, GT_TYPE_STRING}};
+
+typedef struct parent_search {
+    const gt_pytorch_kernels *kernels;
+    const gt_launchers *launchers;
+    uint32_t *first_kernel; /* by row: the name of the first kernel that an op launched itself */
+    gt_table *parents;
+    gt_groups groups;            /* of the parents */
+    uint32_t *category_of_group; /* by group */
+    uint32_t *category, *parent; /* by kernel: the columns to fill; `parent` may be NULL */
+} parent_search;
+
+static void name_first_kernels(void *context, size_t begin, size_t end)
 {
-    uint32_t *names = gt_alloc_zero(trace->count, sizeof *names);
-    for (size_t i = 0; i < launchers->count; i++) {
-        const gt_launcher *launcher = &launchers->items[i];
-        names[launcher->row] = trace->name[launchers->kernels[launcher->first]];
+    const parent_search *s = context;
+    for (size_t i = begin; i < end; i++) {
+        const gt_launcher *launcher = &s->launchers->items[i];
+        s->first_kernel[launcher->row] = s->kernels->trace->name[s->launchers->kernels[launcher->first]];
     }
-    return names;
 }
 
-/* The category of the last call: one call may launch a graph of thousands of kernels. */
-typedef struct call_category {
-    uint32_t name, category;
-} call_category;
-
-static uint32_t category_of_call(call_category *last, const gt_linked_view *trace, uint32_t call)
+static void name_parents(void *context, size_t begin, size_t end)
 {
-    if (trace->name[call] == last->name) return last->category;
-    const char *category = "runtime";
-    for (size_t i = 0; i < GT_LENGTH(graph_launches); i++)
-        if (strcasestr(gt_event_name(&trace->events, call).bytes, graph_launches[i])) category = "graph";
-    *last = (call_category){trace->name[call], gt_interner_add_cstr(trace->strings, category)};
-    return last->category;
+    const parent_search *s = context;
+    const gt_linked_view *trace = s->kernels->trace;
+    gt_column *columns = s->parents->columns;
+    for (size_t i = begin; i < end; i++) {
+        uint32_t op = s->kernels->cpu_ops[i], call = trace->parent[s->kernels->rows[i]];
+        if (op == GT_NO_EVENT && call == GT_NO_EVENT) continue;
+        columns[LAUNCHED_BY].ints[i] = op != GT_NO_EVENT ? OP : CALL;
+        columns[PARENT].texts[i] = trace->name[op != GT_NO_EVENT ? op : call];
+        if (op != GT_NO_EVENT) columns[FIRST_KERNEL].texts[i] = s->first_kernel[op];
+    }
 }
 
-/* Fills the two columns; `parent` may be NULL. Kernels without a known launch stay null. */
+static const char *category_of_call(gt_str name)
+{
+    for (size_t i = 0; i < GT_LENGTH(graph_launches); i++)
+        if (strcasestr(name.bytes, graph_launches[i])) return "graph";
+    return "runtime";
+}
+
+/* The category of a group of parents, GT_STR_NONE if no launch is known. */
+static uint32_t category_of(const parent_search *s, gt_op_categories *categories, size_t group)
+{
+    const gt_column *columns = s->parents->columns;
+    gt_interner *strings = s->parents->strings;
+    uint32_t first = s->groups.first_row[group], name = columns[PARENT].texts[first];
+    if (columns[LAUNCHED_BY].ints[first] == OP)
+        return gt_op_categories_of(categories, name, columns[FIRST_KERNEL].texts[first]);
+    if (columns[LAUNCHED_BY].ints[first] == UNKNOWN) return GT_STR_NONE;
+    return gt_interner_add_cstr(strings, category_of_call(gt_interner_get(strings, name)));
+}
+
+static void fill_range(void *context, size_t begin, size_t end)
+{
+    const parent_search *s = context;
+    const gt_column *columns = s->parents->columns;
+    for (size_t i = begin; i < end; i++) {
+        s->category[i] = s->category_of_group[s->groups.of_row[i]];
+        if (s->parent) s->parent[i] = columns[PARENT].texts[i];
+    }
+}
+
+/* Fills the two columns; `parent` may be NULL. Kernels without a known launch stay null. Categories are found
+ * once per different parent. */
 static void fill_parents(const gt_pytorch_kernels *kernels, const gt_launchers *launchers, uint32_t *category,
                          uint32_t *parent)
 {
     const gt_linked_view *trace = kernels->trace;
-    uint32_t *first_kernel = first_kernels(trace, launchers);
+    parent_search s = {.kernels = kernels, .launchers = launchers, .category = category, .parent = parent};
+    s.first_kernel = gt_alloc_zero(trace->count, sizeof *s.first_kernel);
+    gt_parallel_ranges(launchers->count, GT_ROWS_GRAIN, name_first_kernels, &s);
+    s.parents = gt_table_new(GT_SHEET_KERNELS, trace->strings);
+    gt_table_add_columns(s.parents, parent_columns, GT_LENGTH(parent_columns));
+    gt_table_add_rows(s.parents, kernels->count);
+    gt_parallel_ranges(kernels->count, GT_ROWS_GRAIN, name_parents, &s);
+    gt_free(s.first_kernel);
+    gt_col keys[GT_LENGTH(parent_columns)];
+    for (size_t i = 0; i < GT_LENGTH(keys); i++) keys[i] = parent_columns[i].name;
+    s.groups = gt_groups_find(s.parents, keys, GT_LENGTH(keys), (gt_group_options){.keep_nulls = true});
+    s.category_of_group = gt_alloc(s.groups.count * sizeof *s.category_of_group);
     gt_op_categories *categories = gt_op_categories_new(trace->strings, kernels->extension);
-    call_category last = {0};
-    for (size_t i = 0; i < kernels->count; i++) {
-        uint32_t op = kernels->cpu_ops[i], call = trace->parent[kernels->rows[i]];
-        if (op == GT_NO_EVENT && call == GT_NO_EVENT) continue;
-        category[i] = op != GT_NO_EVENT ? gt_op_categories_of(categories, trace->name[op], first_kernel[op])
-                                        : category_of_call(&last, trace, call);
-        if (parent) parent[i] = trace->name[op != GT_NO_EVENT ? op : call];
-    }
+    for (size_t g = 0; g < s.groups.count; g++) s.category_of_group[g] = category_of(&s, categories, g);
     gt_op_categories_free(categories);
-    gt_free(first_kernel);
+    gt_parallel_ranges(kernels->count, GT_ROWS_GRAIN, fill_range, &s);
+    gt_free(s.category_of_group);
+    gt_groups_free(&s.groups);
+    gt_table_free(s.parents);
 }
 
 /* ---- kernel_summary ---- */
@@ -141,7 +205,7 @@ static gt_table *kernel_table(const gt_pytorch_kernels *kernels, const gt_launch
     fill_parents(kernels, launchers, table->columns[category].texts,
                  parent == SIZE_MAX ? NULL : table->columns[parent].texts);
     size_t name = gt_table_add_column(table, GT_COL_KERNEL_NAME, GT_TYPE_STRING);
-    for (size_t i = 0; i < kernels->count; i++) table->columns[name].texts[i] = trace->name[kernels->rows[i]];
+    gt_gather_u32(table->columns[name].texts, trace->name, kernels->rows, kernels->count);
     gt_table_add_event_strings(table, GT_COL_KERNEL_STREAM, &trace->events, GT_EVENT_STREAM, kernels->rows);
     gt_table_read_json(table, GT_COL_KERNEL_STREAM);
     gt_table_add_event_times(table, GT_COL_KERNEL_DURATION_US, &trace->events, GT_INTEGRAL_DURATION,
@@ -152,7 +216,7 @@ static gt_table *kernel_table(const gt_pytorch_kernels *kernels, const gt_launch
 static double time_of_all(const gt_pytorch_kernels *kernels)
 {
     double *dur_us = gt_alloc(kernels->count * sizeof *dur_us);
-    for (size_t i = 0; i < kernels->count; i++) dur_us[i] = kernels->trace->dur_us[kernels->rows[i]];
+    gt_gather_times(dur_us, kernels->trace->dur_us, kernels->rows, kernels->count);
     double sum = gt_sum_pairwise(dur_us, kernels->count);
     gt_free(dur_us);
     return sum;
@@ -216,18 +280,28 @@ static const gt_sort_key sheet_order[] = {
     {GT_COL_SHORT_KERNEL_DURATION_US_MEAN, false},
 };
 
+typedef struct short_search {
+    const gt_pytorch_kernels *all;
+    double threshold_us;
+} short_search;
+
+static bool is_short(const void *context, size_t kernel)
+{
+    const short_search *s = context;
+    return s->all->trace->dur_us[s->all->rows[kernel]] < s->threshold_us;
+}
+
 /* The kernels below the threshold; free them with gt_pytorch_kernels_free. */
 static gt_pytorch_kernels find_short(const gt_pytorch_kernels *all, int64_t threshold_us)
 {
     gt_pytorch_kernels kernels = *all;
-    kernels.rows = gt_alloc(all->count * sizeof *kernels.rows);
-    kernels.cpu_ops = gt_alloc(all->count * sizeof *kernels.cpu_ops);
-    kernels.count = 0;
-    for (size_t i = 0; i < all->count; i++) {
-        if (!(all->trace->dur_us[all->rows[i]] < (double)threshold_us)) continue;
-        kernels.rows[kernels.count] = all->rows[i];
-        kernels.cpu_ops[kernels.count++] = all->cpu_ops[i];
-    }
+    short_search search = {all, (double)threshold_us};
+    uint32_t *found = gt_numbers_where(all->count, is_short, &search, &kernels.count);
+    kernels.cpu_ops = gt_alloc(kernels.count * sizeof *kernels.cpu_ops);
+    gt_gather_u32(kernels.cpu_ops, all->cpu_ops, found, kernels.count);
+    kernels.rows = gt_alloc(kernels.count * sizeof *kernels.rows);
+    gt_gather_u32(kernels.rows, all->rows, found, kernels.count);
+    gt_free(found);
     return kernels;
 }
 
@@ -236,7 +310,7 @@ gt_table *gt_pytorch_short_kernel_histogram(const gt_pytorch_kernels *all,
 {
     gt_pytorch_kernels kernels = find_short(all, options->threshold_us);
     double *dur_us = gt_alloc(kernels.count * sizeof *dur_us);
-    for (size_t i = 0; i < kernels.count; i++) dur_us[i] = kernels.trace->dur_us[kernels.rows[i]];
+    gt_gather_times(dur_us, kernels.trace->dur_us, kernels.rows, kernels.count);
     gt_table *histogram =
         gt_short_kernel_histogram(kernels.trace->strings, dur_us, kernels.count, options->bins, error);
     gt_free(dur_us);
@@ -244,11 +318,23 @@ gt_table *gt_pytorch_short_kernel_histogram(const gt_pytorch_kernels *all,
     return histogram;
 }
 
+typedef struct name_copy {
+    uint32_t *to;
+    const uint32_t *names, *rows;
+} name_copy;
+
+static void copy_names(void *context, size_t begin, size_t end)
+{
+    const name_copy *c = context;
+    for (size_t i = begin; i < end; i++)
+        if (c->rows[i] != GT_NO_EVENT) c->to[i] = c->names[c->rows[i]];
+}
+
 static void add_names(gt_table *table, gt_col column, const gt_linked_view *trace, const uint32_t *rows)
 {
     size_t added = gt_table_add_column(table, column, GT_TYPE_STRING);
-    for (size_t i = 0; i < table->row_count; i++)
-        if (rows[i] != GT_NO_EVENT) table->columns[added].texts[i] = trace->name[rows[i]];
+    name_copy copy = {table->columns[added].texts, trace->name, rows};
+    gt_parallel_ranges(table->row_count, GT_ROWS_GRAIN, copy_names, &copy);
 }
 
 /* One row per kernel; arguments are still JSON. */

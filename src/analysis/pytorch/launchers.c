@@ -1,9 +1,12 @@
-/* Finding launchers: one pass over the GPU events assigns each to its launcher, a counting sort groups the
- * kernels by launcher, and the call tree gives everything launched below a launcher. */
+/* Finding launchers, on all threads of the team: the GPU events are assigned to their launchers, each
+ * launcher learns which event is its first, which gives the launchers an order, a sort groups the events by
+ * launcher, and the call tree gives everything launched below a launcher. */
 #include "analysis/pytorch/launchers.h"
 
+#include "analysis/pytorch/event_rows.h"
 #include "base/memory.h"
 #include "base/team.h"
+#include "table/operations.h"
 #include "trace/pytorch/calls.h"
 #include "trace/pytorch/gpu_ranges.h"
 #include "trace/rows.h"
@@ -18,82 +21,154 @@ uint32_t gt_launcher_of(const gt_linked_view *trace, uint32_t gpu_row)
     return op == GT_NO_EVENT ? runtime : op;
 }
 
-/* ---- communication kernels, checked once per name ---- */
-
-typedef struct name_cache {
-    uint8_t *known; /* by name: 0 not checked, 1 no, 2 yes */
-} name_cache;
-
-static bool is_communication(name_cache *cache, const gt_linked_view *trace, uint32_t row)
-{
-    uint8_t *known = &cache->known[trace->name[row]];
-    if (!*known) *known = gt_event_communicates(&trace->events, row) ? 2 : 1;
-    return *known == 2;
-}
-
 /* ---- launchers and their kernels ---- */
 
-/* Lists the launchers in the order of their first kernels, with the number of kernels of each. Returns the
- * launcher of each GPU event. */
-static uint32_t *assign_kernels(const gt_linked_view *trace, gt_launchers *l, size_t *kernel_count)
+typedef struct finder {
+    const gt_linked_view *trace;
+    gt_launchers *l;
+    uint8_t *communicates; /* by name: 0 not checked, 1 no, 2 yes */
+    uint32_t *rows;        /* the GPU events that make launchers, in file order */
+    size_t count;
+    uint32_t *ops; /* of each: its launcher */
+    uint32_t
+        *first_of;    /* by row of a launcher: the index of its first GPU event; then the launcher's index */
+    uint32_t *firsts; /* the indexes of GPU events that are the first of their launchers */
+    uint32_t *index_of; /* of each GPU event: the index of its launcher */
+    uint32_t *order;    /* the GPU events by launcher, then in file order */
+} finder;
+
+/* Communication is checked once per name, or more often if several threads meet it at the same time. */
+static bool makes_launcher(const void *context, size_t row)
 {
-    uint32_t *index_of =
-        gt_alloc(trace->count * sizeof *index_of); /* by row: its index if it is a launcher */
-    uint32_t *launcher_of = gt_alloc(trace->count * sizeof *launcher_of); /* by row of a GPU event */
-    name_cache cache = {gt_alloc_zero(gt_interner_count(trace->strings), 1)};
-    size_t capacity = 0;
-    memset(index_of, 0xFF, trace->count * sizeof *index_of);
-    *kernel_count = 0;
-    for (uint32_t row = 0; row < trace->count; row++) {
-        launcher_of[row] = GT_NO_EVENT;
-        if (!gt_kind_is_gpu(trace->kind[row]) || trace->parent[row] == GT_NO_EVENT ||
-            is_communication(&cache, trace, row))
-            continue;
-        uint32_t op = gt_launcher_of(trace, row);
-        if (index_of[op] == GT_NO_EVENT) {
-            index_of[op] = (uint32_t)l->count;
-            GT_PUSH(l->items, l->count, capacity, (gt_launcher){.row = op});
-        }
-        launcher_of[row] = index_of[op];
-        l->items[index_of[op]].count++;
-        ++*kernel_count;
+    const finder *f = context;
+    if (!gt_kind_is_gpu(f->trace->kind[row]) || f->trace->parent[row] == GT_NO_EVENT) return false;
+    uint8_t *known = &f->communicates[f->trace->name[row]], found = __atomic_load_n(known, __ATOMIC_RELAXED);
+    if (!found) {
+        found = gt_event_communicates(&f->trace->events, (uint32_t)row) ? 2 : 1;
+        __atomic_store_n(known, found, __ATOMIC_RELAXED);
     }
-    gt_free(index_of);
-    gt_free(cache.known);
-    return launcher_of;
+    return found == 1;
 }
 
-static void place_kernels(const gt_linked_view *trace, gt_launchers *l, const uint32_t *launcher_of,
-                          size_t kernel_count)
+static void find_ops(void *context, size_t begin, size_t end)
 {
-    size_t *next = gt_alloc(l->count * sizeof *next), sum = 0;
-    for (size_t i = 0; i < l->count; i++) {
-        l->items[i].first = next[i] = sum;
-        sum += l->items[i].count;
+    const finder *f = context;
+    for (size_t i = begin; i < end; i++) {
+        uint32_t op = gt_launcher_of(f->trace, f->rows[i]), *first = &f->first_of[op];
+        f->ops[i] = op;
+        uint32_t before = __atomic_load_n(first, __ATOMIC_RELAXED);
+        while (before > i && !__atomic_compare_exchange_n(first, &before, (uint32_t)i, true, __ATOMIC_RELAXED,
+                                                          __ATOMIC_RELAXED)) {
+        }
     }
-    l->kernels = gt_alloc(kernel_count * sizeof *l->kernels);
-    for (uint32_t row = 0; row < trace->count; row++)
-        if (launcher_of[row] != GT_NO_EVENT) l->kernels[next[launcher_of[row]]++] = row;
-    for (size_t i = 0; i < l->count; i++)
-        gt_order_rows(l->kernels + l->items[i].first, l->items[i].count, trace->start_us);
-    gt_free(next);
+}
+
+static bool is_first(const void *context, size_t i)
+{
+    const finder *f = context;
+    return f->first_of[f->ops[i]] == i;
+}
+
+static void number_launchers(void *context, size_t begin, size_t end)
+{
+    const finder *f = context;
+    for (size_t i = begin; i < end; i++) {
+        uint32_t op = f->ops[f->firsts[i]];
+        f->l->items[i] = (gt_launcher){.row = op};
+        f->first_of[op] = (uint32_t)i;
+    }
+}
+
+static void number_kernels(void *context, size_t begin, size_t end)
+{
+    const finder *f = context;
+    for (size_t i = begin; i < end; i++) f->index_of[i] = f->first_of[f->ops[i]];
+}
+
+/* Finds where the kernels of each launcher begin and end. */
+static void place_kernels(void *context, size_t begin, size_t end)
+{
+    const finder *f = context;
+    for (size_t i = begin; i < end; i++) {
+        uint32_t launcher = f->index_of[f->order[i]];
+        f->l->kernels[i] = f->rows[f->order[i]];
+        if (i == 0 || f->index_of[f->order[i - 1]] != launcher) f->l->items[launcher].first = i;
+        if (i + 1 == f->count || f->index_of[f->order[i + 1]] != launcher)
+            f->l->items[launcher].count = i + 1; /* for now, its end */
+    }
+}
+
+static void sort_kernels(void *context, size_t begin, size_t end)
+{
+    const finder *f = context;
+    for (size_t i = begin; i < end; i++) {
+        gt_launcher *item = &f->l->items[i];
+        item->count -= item->first;
+        if (item->count > 1) gt_order_rows(f->l->kernels + item->first, item->count, f->trace->start_us);
+    }
+}
+
+/* Lists the launchers in the order of their first kernels, with the kernels of each by start. */
+static void find_launchers(const gt_linked_view *trace, gt_launchers *l)
+{
+    finder f = {.trace = trace, .l = l};
+    f.communicates = gt_alloc_zero(gt_interner_count(trace->strings), 1);
+    f.rows = gt_numbers_where(trace->count, makes_launcher, &f, &f.count);
+    gt_free(f.communicates);
+    f.ops = gt_alloc(f.count * sizeof *f.ops);
+    f.first_of = gt_no_events(trace->count);
+    gt_parallel_ranges(f.count, GT_ROWS_GRAIN, find_ops, &f);
+    f.firsts = gt_numbers_where(f.count, is_first, &f, &l->count);
+    l->items = gt_alloc(l->count * sizeof *l->items);
+    gt_parallel_ranges(l->count, GT_ROWS_GRAIN, number_launchers, &f);
+    gt_free(f.firsts);
+    f.index_of = gt_alloc(f.count * sizeof *f.index_of);
+    gt_parallel_ranges(f.count, GT_ROWS_GRAIN, number_kernels, &f);
+    gt_free(f.ops);
+    gt_free(f.first_of);
+    f.order = gt_order_by_numbers(f.index_of, f.count);
+    l->kernels = gt_alloc(f.count * sizeof *l->kernels);
+    gt_parallel_ranges(f.count, GT_ROWS_GRAIN, place_kernels, &f);
+    gt_parallel_ranges(l->count, GT_ROWS_GRAIN, sort_kernels, &f);
+    gt_free(f.rows);
+    gt_free(f.index_of);
+    gt_free(f.order);
+}
+
+typedef struct item_sort {
+    const gt_linked_view *trace;
+    const gt_launcher *from;
+    gt_launcher *to;
+    uint32_t *order;
+    double *starts;
+} item_sort;
+
+static void list_starts(void *context, size_t begin, size_t end)
+{
+    const item_sort *s = context;
+    for (size_t i = begin; i < end; i++) {
+        s->order[i] = (uint32_t)i;
+        s->starts[i] = s->trace->start_us[s->from[i].row];
+    }
+}
+
+static void move_items(void *context, size_t begin, size_t end)
+{
+    const item_sort *s = context;
+    for (size_t i = begin; i < end; i++) s->to[i] = s->from[s->order[i]];
 }
 
 static void sort_launchers(const gt_linked_view *trace, gt_launchers *l)
 {
-    uint32_t *order = gt_alloc(l->count * sizeof *order);
-    double *starts = gt_alloc(l->count * sizeof *starts);
-    gt_launcher *items = gt_alloc(l->count * sizeof *items);
-    for (size_t i = 0; i < l->count; i++) {
-        order[i] = (uint32_t)i;
-        starts[i] = trace->start_us[l->items[i].row];
-    }
-    gt_order_rows(order, l->count, starts);
-    for (size_t i = 0; i < l->count; i++) items[i] = l->items[order[i]];
+    item_sort s = {trace, l->items, gt_alloc(l->count * sizeof *s.to), gt_alloc(l->count * sizeof *s.order),
+                   gt_alloc(l->count * sizeof *s.starts)};
+    gt_parallel_ranges(l->count, GT_ROWS_GRAIN, list_starts, &s);
+    gt_order_rows(s.order, l->count, s.starts);
+    gt_parallel_ranges(l->count, GT_ROWS_GRAIN, move_items, &s);
     gt_free(l->items);
-    l->items = items;
-    gt_free(order);
-    gt_free(starts);
+    l->items = s.to;
+    gt_free(s.order);
+    gt_free(s.starts);
 }
 
 /* ---- times ---- */
@@ -136,10 +211,7 @@ static void measure(const gt_linked_view *trace, gt_launchers *l)
 gt_launchers gt_launchers_find(const gt_linked_view *trace)
 {
     gt_launchers l = {0};
-    size_t kernel_count;
-    uint32_t *launcher_of = assign_kernels(trace, &l, &kernel_count);
-    place_kernels(trace, &l, launcher_of, kernel_count);
-    gt_free(launcher_of);
+    find_launchers(trace, &l);
     sort_launchers(trace, &l);
     measure(trace, &l);
     return l;

@@ -20,17 +20,23 @@
 #include "analysis/pytorch/sheets.h"
 
 #include "analysis/sheet_parts.h"
+#include "analysis/pytorch/event_rows.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/team.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
+#include "table/operations.h"
 #include "trace/intervals.h"
 #include "trace/pytorch/gpu_events.h"
+#include "trace/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+_Static_assert(GT_NO_DEVICE == GT_NO_GROUP, "events without a device are in no group");
 
 typedef enum bucket { UNKNOWN, COMPUTATION, COMMUNICATION, MEMCPY, BUCKETS } bucket;
 
@@ -60,12 +66,15 @@ typedef struct bucket_cache {
     uint8_t *buckets;
 } bucket_cache;
 
-static bucket bucket_of(const gt_linked_view *trace, bucket_cache *known, uint32_t row)
+/* Several threads may find the bucket of a name at the same time. */
+static bucket bucket_of(const gt_linked_view *trace, const bucket_cache *known, uint32_t row)
 {
     if (trace->kind[row] == GT_KIND_MEMCPY) return MEMCPY;
-    uint8_t *found = &known->buckets[trace->name[row]];
-    if (*found == UNKNOWN) *found = (uint8_t)bucket_of_event(trace, row);
-    return *found;
+    uint8_t *found = &known->buckets[trace->name[row]], of = __atomic_load_n(found, __ATOMIC_RELAXED);
+    if (of != UNKNOWN) return of;
+    of = (uint8_t)bucket_of_event(trace, row);
+    __atomic_store_n(found, of, __ATOMIC_RELAXED);
+    return of;
 }
 
 /* GPU events, in file order: the rows of a trace or of one device. */
@@ -74,18 +83,67 @@ typedef struct gpu_events {
     size_t count;
 } gpu_events;
 
-/* Fills the merged intervals of each bucket and returns the number of events. */
-static size_t collect(const gt_linked_view *trace, bucket_cache *known, gpu_events all, selection events,
-                      gt_intervals running[BUCKETS])
+/* Events being put into the lists of their buckets: each range of events counts its own, then it knows where
+ * they go. */
+typedef struct collection {
+    const gt_linked_view *trace;
+    const bucket_cache *known;
+    gpu_events all;
+    selection events;
+    uint8_t *in;               /* by event: its bucket; UNKNOWN: not selected */
+    size_t (*places)[BUCKETS]; /* by range */
+    gt_intervals *running;     /* by bucket */
+} collection;
+
+static void count_buckets(void *context, size_t begin, size_t end)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < all.count; i++) {
-        uint32_t row = all.rows[i];
-        if (!is_selected(trace, row, events)) continue;
-        gt_intervals_add(&running[bucket_of(trace, known, row)], trace->start_us[row],
-                         gt_event_end_us(&trace->events, row));
-        count++;
+    const collection *c = context;
+    size_t counts[BUCKETS] = {0};
+    for (size_t i = begin; i < end; i++) {
+        uint32_t row = c->all.rows[i];
+        c->in[i] =
+            is_selected(c->trace, row, c->events) ? (uint8_t)bucket_of(c->trace, c->known, row) : UNKNOWN;
+        counts[c->in[i]]++;
     }
+    memcpy(c->places[begin / GT_ROWS_GRAIN], counts, sizeof counts);
+}
+
+static void fill_buckets(void *context, size_t begin, size_t end)
+{
+    const collection *c = context;
+    size_t places[BUCKETS];
+    memcpy(places, c->places[begin / GT_ROWS_GRAIN], sizeof places);
+    for (size_t i = begin; i < end; i++) {
+        if (c->in[i] == UNKNOWN) continue;
+        uint32_t row = c->all.rows[i];
+        c->running[c->in[i]].items[places[c->in[i]]++] =
+            (gt_interval){c->trace->start_us[row], gt_event_end_us(&c->trace->events, row)};
+    }
+}
+
+/* Fills the merged intervals of each bucket and returns the number of events. */
+static size_t collect(const gt_linked_view *trace, const bucket_cache *known, gpu_events all,
+                      selection events, gt_intervals running[BUCKETS])
+{
+    size_t ranges = gt_range_count(all.count, GT_ROWS_GRAIN), count = 0;
+    collection c = {trace, known, all, events, .running = running};
+    c.in = gt_alloc(all.count);
+    c.places = gt_alloc_zero(ranges, sizeof *c.places);
+    gt_parallel_ranges(all.count, GT_ROWS_GRAIN, count_buckets, &c);
+    for (size_t in = COMPUTATION; in < BUCKETS; in++) {
+        size_t total = 0;
+        for (size_t range = 0; range < ranges; range++) {
+            size_t here = c.places[range][in];
+            c.places[range][in] = total;
+            total += here;
+        }
+        gt_intervals_reserve(&running[in], total);
+        running[in].count = total;
+        count += total;
+    }
+    gt_parallel_ranges(all.count, GT_ROWS_GRAIN, fill_buckets, &c);
+    gt_free(c.in);
+    gt_free(c.places);
     for (size_t in = COMPUTATION; in < BUCKETS; in++) gt_intervals_merge(&running[in]);
     return count;
 }
@@ -95,27 +153,63 @@ typedef struct times {
     double total, busy, idle, micro_idle, macro_idle;
 } times;
 
-static times measure(const gt_intervals running[BUCKETS], double micro_idle_max_us)
+/* The questions about the buckets are independent of each other, and each adds up in order. */
+typedef struct measuring {
+    const gt_intervals *running;
+    double micro_idle_max_us;
+    gt_intervals uncopied; /* computation or communication */
+    times t;
+} measuring;
+
+static void measure_all(measuring *m)
 {
-    gt_intervals uncopied = gt_intervals_union(&running[COMPUTATION], &running[COMMUNICATION]);
-    gt_intervals all = gt_intervals_union(&uncopied, &running[MEMCPY]);
-    times t = {
-        .computation = gt_intervals_length(&running[COMPUTATION]),
-        .communication = gt_intervals_length(&running[COMMUNICATION]),
-        .memcpy = gt_intervals_length(&running[MEMCPY]),
-        .exposed_communication = gt_intervals_length_without(&running[COMMUNICATION], &running[COMPUTATION]),
-        .exposed_memcpy = gt_intervals_length_without(&running[MEMCPY], &uncopied),
-        .busy = gt_intervals_length(&all),
-        .total = all.items[all.count - 1].end - all.items[0].start,
-    };
-    t.idle = t.total - t.busy;
+    gt_intervals all = gt_intervals_union(&m->uncopied, &m->running[MEMCPY]);
+    m->t.busy = gt_intervals_length(&all);
+    m->t.total = all.items[all.count - 1].end - all.items[0].start;
+    m->t.idle = m->t.total - m->t.busy;
     for (size_t i = 1; i < all.count; i++) { /* an event of length 0 still splits an idle interval */
         double idle = all.items[i].start - all.items[i - 1].end;
-        *(idle < micro_idle_max_us ? &t.micro_idle : &t.macro_idle) += idle;
+        *(idle < m->micro_idle_max_us ? &m->t.micro_idle : &m->t.macro_idle) += idle;
     }
-    gt_intervals_free(&uncopied);
     gt_intervals_free(&all);
-    return t;
+}
+
+enum { ALL, COMPUTING, COMMUNICATING, COPYING, EXPOSED_COMMUNICATION, EXPOSED_COPYING, QUESTIONS };
+
+static void measure_one(void *context, size_t question)
+{
+    measuring *m = context;
+    const gt_intervals *running = m->running;
+    switch (question) {
+    case ALL:
+        measure_all(m);
+        break;
+    case COMPUTING:
+        m->t.computation = gt_intervals_length(&running[COMPUTATION]);
+        break;
+    case COMMUNICATING:
+        m->t.communication = gt_intervals_length(&running[COMMUNICATION]);
+        break;
+    case COPYING:
+        m->t.memcpy = gt_intervals_length(&running[MEMCPY]);
+        break;
+    case EXPOSED_COMMUNICATION:
+        m->t.exposed_communication =
+            gt_intervals_length_without(&running[COMMUNICATION], &running[COMPUTATION]);
+        break;
+    case EXPOSED_COPYING:
+        m->t.exposed_memcpy = gt_intervals_length_without(&running[MEMCPY], &m->uncopied);
+        break;
+    }
+}
+
+static times measure(const gt_intervals running[BUCKETS], double micro_idle_max_us)
+{
+    measuring m = {.running = running, .micro_idle_max_us = micro_idle_max_us};
+    m.uncopied = gt_intervals_union(&running[COMPUTATION], &running[COMMUNICATION]);
+    gt_parallel_each(QUESTIONS, measure_one, &m);
+    gt_intervals_free(&m.uncopied);
+    return m.t;
 }
 
 static void warn_if_incomplete(const times *t)
@@ -155,8 +249,8 @@ static void add_times(gt_table *timeline, const times *t, bool split_idle)
     }
 }
 
-static void add_timeline(gt_table *timeline, const gt_linked_view *trace, bucket_cache *known, gpu_events all,
-                         selection events, const gt_pytorch_timeline_options *options)
+static void add_timeline(gt_table *timeline, const gt_linked_view *trace, const bucket_cache *known,
+                         gpu_events all, selection events, const gt_pytorch_timeline_options *options)
 {
     gt_intervals running[BUCKETS] = {0};
     if (collect(trace, known, all, events, running)) {
@@ -171,7 +265,7 @@ static void add_timeline(gt_table *timeline, const gt_linked_view *trace, bucket
 }
 
 /* Without rows if no event is selected. */
-static gt_table *make_timeline(const gt_linked_view *trace, bucket_cache *known, gpu_events all,
+static gt_table *make_timeline(const gt_linked_view *trace, const bucket_cache *known, gpu_events all,
                                const gt_pytorch_timeline_options *options)
 {
     gt_table *timeline = gt_gpu_timeline_new(trace->strings);
@@ -205,10 +299,8 @@ gt_table *gt_pytorch_gpu_timeline(const gt_linked_view *trace, gt_pytorch_timeli
                                   gt_error *error)
 {
     bucket_cache known = {gt_alloc_zero(gt_interner_count(trace->strings), 1)};
-    uint32_t *rows = NULL;
-    size_t count = 0, capacity = 0;
-    for (uint32_t row = 0; row < trace->count; row++)
-        if (gt_kind_is_gpu(trace->kind[row])) GT_PUSH(rows, count, capacity, row);
+    size_t count;
+    uint32_t *rows = gt_gpu_rows(trace->kind, trace->count, &count);
     gt_table *timeline = make_timeline(trace, &known, (gpu_events){rows, count}, &options);
     gt_free(rows);
     gt_free(known.buckets);
@@ -220,21 +312,6 @@ gt_table *gt_pytorch_gpu_timeline(const gt_linked_view *trace, gt_pytorch_timeli
 
 /* ---- by device ---- */
 
-/* The rows of the GPU events in order of their devices; those of device d are begins[d] to begins[d + 1]. The
- * caller frees both. */
-static uint32_t *rows_by_device(const gt_linked_view *trace, const gt_devices *devices, size_t **begins)
-{
-    size_t *next = gt_alloc_zero(devices->count + 2, sizeof *next); /* one ahead while the rows are counted */
-    for (size_t row = 0; row < trace->count; row++)
-        if (devices->of_row[row] != GT_NO_DEVICE) next[devices->of_row[row] + 2]++;
-    for (size_t d = 1; d < devices->count + 2; d++) next[d] += next[d - 1];
-    uint32_t *rows = gt_alloc(next[devices->count + 1] * sizeof *rows);
-    for (uint32_t row = 0; row < trace->count; row++)
-        if (devices->of_row[row] != GT_NO_DEVICE) rows[next[devices->of_row[row] + 1]++] = row;
-    *begins = next;
-    return rows;
-}
-
 gt_table *gt_pytorch_gpu_timeline_by_device(const gt_linked_view *trace, const gt_devices *devices,
                                             gt_pytorch_timeline_options options)
 {
@@ -245,20 +322,20 @@ gt_table *gt_pytorch_gpu_timeline_by_device(const gt_linked_view *trace, const g
         return NULL;
     }
     bucket_cache known = {gt_alloc_zero(gt_interner_count(trace->strings), 1)};
-    size_t *begins, with_events = 0;
-    uint32_t *rows = rows_by_device(trace, devices, &begins);
+    size_t with_events = 0;
+    gt_groups groups = {.of_row = devices->of_row, .row_count = trace->count, .count = devices->count};
+    gt_group_rows rows = gt_group_rows_find(&groups); /* by device */
     gt_table *by_device = gt_gpu_timeline_by_device_new(trace->strings);
     gt_devices_add_columns(devices, by_device, 1);
     for (size_t d = 0; d < devices->count; d++) {
-        gpu_events all = {rows + begins[d], begins[d + 1] - begins[d]};
+        gpu_events all = {rows.rows + rows.begins[d], rows.begins[d + 1] - rows.begins[d]};
         gt_table *timeline = make_timeline(trace, &known, all, &options);
         size_t first = gt_gpu_timeline_add_device(by_device, 0, timeline);
         gt_devices_fill(devices, d, by_device, first, by_device->row_count);
         with_events += timeline->row_count > 0;
         gt_table_free(timeline);
     }
-    gt_free(begins);
-    gt_free(rows);
+    gt_group_rows_free(&rows);
     gt_free(known.buckets);
     if (with_events > 1) return by_device;
     gt_table_free(by_device);
