@@ -148,19 +148,14 @@ static inline const uint8_t *gt_scan_long_container(const uint8_t *p, const uint
         gt_block block = gt_block_load(p);
         if (gt_block_has(&block, '\\')) break;
         uint64_t inside = gt_prefix_parity(gt_block_bits(&block, '"')) ^ in_string;
-        block = gt_block_fold_case(block); /* '[' becomes '{' and ']' becomes '}' */
-        uint64_t open = gt_block_bits(&block, '{') & ~inside, close = gt_block_bits(&block, '}') & ~inside;
-        size_t closed = gt_bit_count(close);
-        if (closed >= depth) { /* it may be in these 64 bytes */
-            for (uint64_t both = open | close; both; both &= both - 1) {
-                uint64_t bit = both & (0 - both);
-                if (open & bit)
-                    depth++;
-                else if (--depth == 0)
-                    return p + __builtin_ctzll(bit) + 1;
-            }
-        } else {
-            depth += gt_bit_count(open) - closed;
+        /* With these bits set, all brackets become 0x7F, and so do 'y', 'Y', '_' and DEL. */
+        block = gt_block_or(block, 0x26);
+        for (uint64_t hit = gt_block_bits(&block, 0x7F) & ~inside; hit; hit &= hit - 1) {
+            const uint8_t *at = p + __builtin_ctzll(hit);
+            if ((*at | 0x20) == '{')
+                depth++;
+            else if ((*at | 0x20) == '}' && --depth == 0)
+                return at + 1;
         }
         in_string = (uint64_t)((int64_t)inside >> 63);
     }
