@@ -324,22 +324,29 @@ bool gt_check_not_input(const char *output_path, const char *trace_path, gt_erro
            gt_fail(error, "%s: output path is the input trace", output_path);
 }
 
-static bool write_csvs(gt_output *output, const char *dir, const gt_table_list *tables, gt_error *error)
+/* What the log of an old name says about a document. Returns whether it was written. */
+static bool log_document(const gt_document *document, const gt_table_list *tables)
 {
-    gt_journal_info("Writing CSV files to: %s", dir);
-    if (!gt_output_csvs(output, dir, tables->items, tables->count, error)) return false;
-    for (size_t i = 0; i < tables->count; i++)
-        gt_journal_info("  - %s.csv (%zu rows)", tables->items[i]->name, tables->items[i]->row_count);
-    return true;
+    bool is_csv = document->kind == GT_DOCUMENT_CSVS;
+    if (document->kind == GT_DOCUMENT_SQLITE) return document->is_written;
+    gt_journal_info(is_csv ? "Writing CSV files to: %s" : "Writing Excel file to: %s", document->path);
+    for (size_t i = 0; document->is_written && i < tables->count; i++)
+        gt_journal_info(is_csv ? "  - %s.csv (%zu rows)" : "  - Sheet '%s' (%zu rows)",
+                        tables->items[i]->name, tables->items[i]->row_count);
+    return document->is_written;
 }
 
-static bool write_xlsx(gt_output *output, const char *path, const gt_table_list *tables, gt_error *error)
+static bool write_documents(const gt_destinations *to, gt_output *output, const gt_table_list *tables,
+                            gt_error *error)
 {
-    gt_journal_info("Writing Excel file to: %s", path);
-    if (!gt_output_xlsx(output, path, tables->items, tables->count, error)) return false;
-    for (size_t i = 0; i < tables->count; i++)
-        gt_journal_info("  - Sheet '%s' (%zu rows)", tables->items[i]->name, tables->items[i]->row_count);
-    return true;
+    gt_document documents[3];
+    size_t count = 0;
+    if (to->csvs_dir) documents[count++] = (gt_document){GT_DOCUMENT_CSVS, to->csvs_dir, false};
+    if (to->xlsx_path) documents[count++] = (gt_document){GT_DOCUMENT_XLSX, to->xlsx_path, false};
+    if (to->db_path) documents[count++] = (gt_document){GT_DOCUMENT_SQLITE, to->db_path, false};
+    bool written = gt_output_documents(output, documents, count, tables->items, tables->count, error);
+    for (size_t i = 0; i < count && log_document(&documents[i], tables); i++) continue;
+    return written;
 }
 
 /* Prints the written files, in the plain form of the journal. */
@@ -366,13 +373,10 @@ gt_output *gt_destinations_write(const gt_destinations *to, const char *trace_pa
         !gt_check_not_input(to->text_path, trace_path, error))
         return NULL;
     gt_output *output = gt_output_new();
-    bool written =
-        (!to->csvs_dir || write_csvs(output, to->csvs_dir, tables, error)) &&
-        (!to->xlsx_path || write_xlsx(output, to->xlsx_path, tables, error)) &&
-        (!to->db_path || gt_output_sqlite(output, to->db_path, tables->items, tables->count, error)) &&
-        (!to->text_path || write_text(output, to->text_path, to->text, error)) &&
-        (!to->write_more || to->write_more(to->more_context, tables, output, error)) &&
-        gt_output_commit(output, error);
+    bool written = write_documents(to, output, tables, error) &&
+                   (!to->text_path || write_text(output, to->text_path, to->text, error)) &&
+                   (!to->write_more || to->write_more(to->more_context, tables, output, error)) &&
+                   gt_output_commit(output, error);
     if (!written) {
         gt_output_free(output);
         return NULL;

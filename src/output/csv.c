@@ -2,16 +2,21 @@
  * for a null, True and False, lists as Python literals, and a field in quotes only if it contains a comma, a
  * quote or a line break. Differences: bytes that are not UTF-8 become U+FFFD because readers would reject the
  * file, and with --csv_safe text that a spreadsheet would take for a formula begins with '. */
-#include "output/file.h"
+#include "output/writers.h"
 
+#include "base/guard.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/team.h"
 #include "compat/python_repr.h"
 #include "output/text.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FILE_NAME_CHARS = 200 };
 
@@ -148,21 +153,24 @@ static bool is_empty(const gt_table *table, const gt_column *column, size_t row)
            (column->type == GT_TYPE_STRING && gt_interner_get(table->strings, column->texts[row]).len == 0);
 }
 
-void gt_csv_write_lines(gt_file *file, const gt_table *table, const char *line_end)
+static void write_header(gt_file *file, const gt_table *table, const char *line_end)
 {
-    size_t end_len = strlen(line_end);
     for (size_t c = 0; c < table->column_count; c++) {
         if (c > 0) gt_file_put(file, ',');
         const char *name = table->columns[c].name;
         write_text(file, (gt_str){name, strlen(name)});
     }
     /* A single empty field is written as "", so that the line is not taken for an empty line. */
-    bool is_single = table->column_count == 1;
-    if (is_single && !*table->columns[0].name) gt_file_write(file, "\"\"", 2);
-    gt_file_write(file, line_end, end_len);
+    if (table->column_count == 1 && !*table->columns[0].name) gt_file_write(file, "\"\"", 2);
+    gt_file_write(file, line_end, strlen(line_end));
+}
 
+static void write_rows(gt_file *file, const gt_table *table, size_t begin, size_t end, const char *line_end)
+{
+    size_t end_len = strlen(line_end);
+    bool is_single = table->column_count == 1;
     if (table->column_count == 0) return;
-    for (size_t row = 0; row < table->row_count; row++) {
+    for (size_t row = begin; row < end; row++) {
         for (size_t c = 0; c < table->column_count; c++) {
             if (c > 0) gt_file_put(file, ',');
             write_cell(file, table, &table->columns[c], row);
@@ -172,37 +180,161 @@ void gt_csv_write_lines(gt_file *file, const gt_table *table, const char *line_e
     }
 }
 
+void gt_csv_write_lines(gt_file *file, const gt_table *table, const char *line_end)
+{
+    write_header(file, table, line_end);
+    write_rows(file, table, 0, table->row_count, line_end);
+}
+
 void gt_csv_write(gt_file *file, const gt_table *table)
 {
     gt_csv_write_lines(file, table, "\n");
 }
 
-static bool write_one(gt_output *output, const char *dir, const char *name, const gt_table *table,
-                      gt_error *error)
+/* ---- the files of a folder: each sheet in pieces of some rows ---- */
+
+typedef struct sheet_file {
+    const gt_table *table;
+    char *path;
+    const char *temporary;
+    size_t rows_per_piece, piece_count;
+    int descriptor; /* while pieces are written */
+    int failure;    /* errno */
+} sheet_file;
+
+typedef struct place {
+    sheet_file *sheet;
+    size_t number; /* of the piece in its sheet */
+} place;
+
+typedef struct csv_job {
+    sheet_file *sheets;
+    size_t sheet_count;
+    place *places; /* by piece */
+    size_t piece_count, piece_capacity;
+    bool csv_safe;
+    gt_error error; /* of a file that could not be created; those before it are written */
+    bool failed;
+} csv_job;
+
+static void open_sheet(sheet_file *sheet)
+{
+    sheet->descriptor = open(sheet->temporary, O_WRONLY | O_CLOEXEC);
+    if (sheet->descriptor < 0) {
+        sheet->failure = errno;
+        return;
+    }
+    gt_guard_add(gt_close_descriptor, gt_descriptor(sheet->descriptor));
+}
+
+static void close_sheet(sheet_file *sheet)
+{
+    if (sheet->descriptor < 0) return;
+    gt_guard_remove(gt_descriptor(sheet->descriptor));
+    if (close(sheet->descriptor) != 0 && !sheet->failure && errno != EINTR) sheet->failure = errno;
+}
+
+static void write_piece(const place *p, const gt_file *text)
+{
+    sheet_file *sheet = p->sheet;
+    if (p->number == 0) open_sheet(sheet);
+    if (!sheet->failure) sheet->failure = gt_write_fully(sheet->descriptor, text->buffer, text->used);
+    if (p->number + 1 == sheet->piece_count) close_sheet(sheet);
+}
+
+/* A sheet of one piece is also written here: several files at the same time. */
+static void make_piece(void *context, size_t index, void *slot)
+{
+    const csv_job *j = context;
+    const place *p = &j->places[index];
+    const gt_table *table = p->sheet->table;
+    gt_file *text = slot;
+    if (!text->buffer) gt_file_begin_memory(text, j->csv_safe);
+    text->used = 0;
+    size_t begin = p->number * p->sheet->rows_per_piece, left = table->row_count - begin;
+    if (p->number == 0) write_header(text, table, "\n");
+    write_rows(text, table, begin,
+               begin + (left < p->sheet->rows_per_piece ? left : p->sheet->rows_per_piece), "\n");
+    if (p->sheet->piece_count == 1) write_piece(p, text);
+}
+
+static void take_piece(void *context, size_t index, const void *slot)
+{
+    const csv_job *j = context;
+    if (j->places[index].sheet->piece_count > 1) write_piece(&j->places[index], slot);
+}
+
+static void end_slot(void *slot)
+{
+    gt_file_end_memory(slot);
+}
+
+static bool begin_sheet(csv_job *j, gt_output *output, const char *dir, const char *name,
+                        const gt_table *table)
 {
     size_t dir_len = strlen(dir);
     while (dir_len > 1 && dir[dir_len - 1] == '/') dir_len--;
-    char *path = gt_format("%.*s/%s.csv", (int)dir_len, dir, name);
-    for (char *p = path + dir_len + 1; *p; p++)
+    sheet_file *sheet = &j->sheets[j->sheet_count];
+    *sheet = (sheet_file){.table = table,
+                          .path = gt_format("%.*s/%s.csv", (int)dir_len, dir, name),
+                          .rows_per_piece = gt_rows_per_piece(table->column_count)};
+    for (char *p = sheet->path + dir_len + 1; *p; p++)
         if (*p == '/') *p = '_';
-    gt_file file;
-    bool ok = gt_file_open(&file, output, path, error);
-    gt_free(path);
-    if (!ok) return false;
-    gt_csv_write(&file, table);
-    return gt_file_close(&file, error);
+    sheet->temporary = gt_output_add_file(output, sheet->path, &j->error);
+    if (!sheet->temporary) {
+        gt_free(sheet->path);
+        return false;
+    }
+    j->sheet_count++;
+    sheet->piece_count = table->row_count ? gt_range_count(table->row_count, sheet->rows_per_piece) : 1;
+    for (size_t i = 0; i < sheet->piece_count; i++)
+        GT_PUSH(j->places, j->piece_count, j->piece_capacity, ((place){sheet, i}));
+    return true;
 }
 
-bool gt_output_csvs(gt_output *output, const char *dir, gt_table *const *tables, size_t count,
-                    gt_error *error)
+static void run_job(void *state)
 {
-    if (!*dir) dir = ".";
-    if (!gt_output_add_folder(output, dir, error)) return false;
-    gt_name_set names = {0};
+    csv_job *j = state;
+    gt_pieces_run(&(gt_pieces){.count = j->piece_count,
+                               .slot_size = sizeof(gt_file),
+                               .make = make_piece,
+                               .take = take_piece,
+                               .end = end_slot,
+                               .context = j});
+}
+
+static bool end_job(void *state, gt_error *error)
+{
+    csv_job *j = state;
     bool ok = true;
-    for (size_t i = 0; i < count && ok; i++)
-        ok = write_one(output, dir, gt_name_set_add(&names, tables[i]->name, FILE_NAME_CHARS), tables[i],
-                       error);
-    gt_name_set_free(&names);
+    gt_error ignored;
+    if (!error) error = &ignored;
+    for (size_t i = 0; i < j->sheet_count; i++) {
+        if (ok && j->sheets[i].failure) ok = gt_fail_writing(error, j->sheets[i].path, j->sheets[i].failure);
+        gt_free(j->sheets[i].path);
+    }
+    if (ok && j->failed) {
+        *error = j->error;
+        ok = false;
+    }
+    gt_free(j->sheets);
+    gt_free(j->places);
+    gt_free(j);
     return ok;
+}
+
+gt_document_writer gt_csv_writer_begin(gt_output *output, const char *dir, gt_table *const *tables,
+                                       size_t count)
+{
+    csv_job *j = gt_alloc_zero(1, sizeof *j);
+    j->csv_safe = gt_output_is_csv_safe(output);
+    j->sheets = gt_alloc_zero(count, sizeof *j->sheets);
+    gt_name_set names = {0};
+    if (!*dir) dir = ".";
+    j->failed = !gt_output_add_folder(output, dir, &j->error);
+    for (size_t i = 0; i < count && !j->failed; i++)
+        j->failed = !begin_sheet(j, output, dir, gt_name_set_add(&names, tables[i]->name, FILE_NAME_CHARS),
+                                 tables[i]);
+    gt_name_set_free(&names);
+    return (gt_document_writer){j, j->failed, run_job, end_job};
 }

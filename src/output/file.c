@@ -30,6 +30,11 @@ static int write_fully(int descriptor, off_t offset, const char *bytes, size_t l
     return 0;
 }
 
+int gt_write_fully(int descriptor, const void *bytes, size_t len)
+{
+    return write_fully(descriptor, APPEND, bytes, len);
+}
+
 /* ---- buffered files ---- */
 
 static void close_descriptor(void *file)
@@ -47,7 +52,29 @@ bool gt_file_open(gt_file *file, gt_output *output, const char *path, gt_error *
     gt_guard_add(close_descriptor, file);
     file->path = gt_strdup(path);
     file->buffer = gt_alloc(GT_FILE_BUFFER);
+    file->capacity = GT_FILE_BUFFER;
     return true;
+}
+
+void gt_file_begin_memory(gt_file *file, bool csv_safe)
+{
+    *file = (gt_file){.descriptor = -1, .csv_safe = csv_safe, .in_memory = true};
+    file->buffer = gt_alloc(GT_FILE_BUFFER);
+    file->capacity = GT_FILE_BUFFER;
+}
+
+void gt_file_end_memory(gt_file *file)
+{
+    gt_free(file->buffer);
+    *file = (gt_file){0};
+}
+
+/* Any call makes room for GT_FILE_BUFFER bytes more. */
+static void grow(gt_file *file)
+{
+    size_t capacity = file->capacity * 2 + GT_FILE_BUFFER;
+    file->buffer = gt_realloc(file->buffer, capacity);
+    file->capacity = capacity;
 }
 
 static void write_through(gt_file *file, const void *bytes, size_t len)
@@ -57,18 +84,23 @@ static void write_through(gt_file *file, const void *bytes, size_t len)
 
 void gt_file_flush(gt_file *file)
 {
+    if (file->in_memory) {
+        grow(file);
+        return;
+    }
     write_through(file, file->buffer, file->used);
     file->used = 0;
 }
 
 void gt_file_write(gt_file *file, const void *bytes, size_t len)
 {
-    if (len > GT_FILE_BUFFER / 2) {
+    while (file->in_memory && file->capacity - file->used < len) grow(file);
+    if (len > GT_FILE_BUFFER / 2 && !file->in_memory) {
         gt_file_flush(file);
         write_through(file, bytes, len);
         return;
     }
-    memcpy(gt_file_room(file, len), bytes, len);
+    if (len) memcpy(gt_file_room(file, len), bytes, len);
     file->used += len;
 }
 

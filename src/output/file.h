@@ -20,9 +20,10 @@ typedef struct gt_file {
     char *path; /* the final name, for error messages */
     int descriptor;
     int failure; /* errno of the first failed write, or 0 */
-    size_t used;
+    size_t used, capacity;
     char *buffer;
-    bool csv_safe; /* of the output */
+    bool csv_safe;  /* of the output */
+    bool in_memory; /* there is no file: all bytes stay in the buffer, which grows */
 } gt_file;
 
 /* The file must stay where it is until it is closed. */
@@ -34,6 +35,11 @@ void gt_file_overwrite(gt_file *file, uint64_t offset, const void *bytes, size_t
 /* Writes the rest and closes the file. The file is closed and its memory freed even if this fails. */
 bool gt_file_close(gt_file *file, gt_error *error);
 
+/* The same without a file, for text that is written later: used bytes are in the buffer. Set used to 0 to
+ * begin again. */
+void gt_file_begin_memory(gt_file *file, bool csv_safe);
+void gt_file_end_memory(gt_file *file);
+
 /* Opens, writes and closes a file. */
 bool gt_output_write_file(gt_output *output, const char *path, gt_str text, gt_error *error);
 
@@ -41,7 +47,7 @@ bool gt_output_write_file(gt_output *output, const char *path, gt_str text, gt_e
  */
 static inline char *gt_file_room(gt_file *file, size_t need)
 {
-    if (GT_FILE_BUFFER - file->used < need) gt_file_flush(file);
+    if (file->capacity - file->used < need) gt_file_flush(file);
     return file->buffer + file->used;
 }
 
@@ -50,6 +56,28 @@ static inline void gt_file_put(gt_file *file, char byte)
     *gt_file_room(file, 1) = byte;
     file->used++;
 }
+
+/* Writes all bytes. Returns 0 or errno. */
+int gt_write_fully(int descriptor, const void *bytes, size_t len);
+
+/* ---- documents in pieces, made by all threads of the team and written in order ----
+ *
+ * The pieces depend on the document alone. Memory is a few pieces per thread; while pieces are made, those
+ * before them are written. */
+
+typedef struct gt_pieces {
+    size_t count;
+    size_t slot_size; /* of what `make` keeps from piece to piece, which begins as zeros */
+    void (*make)(void *context, size_t index, void *slot);       /* on any thread */
+    void (*take)(void *context, size_t index, const void *slot); /* in order, one at a time */
+    void (*end)(void *slot);                                     /* for each slot, at the end */
+    void *context;
+} gt_pieces;
+
+void gt_pieces_run(const gt_pieces *pieces);
+
+/* How many rows of a sheet are one piece: some hundred microseconds of work. */
+size_t gt_rows_per_piece(size_t columns);
 
 /* ---- a long text, produced and compressed by several threads ----
  *

@@ -39,6 +39,17 @@ bool gt_output_xlsx(gt_output *output, const char *path, gt_table *const *tables
 bool gt_output_sqlite(gt_output *output, const char *path, gt_table *const *tables, size_t count,
                       gt_error *error);
 
+/* All of them at the same time, on all threads of the team (base/team.h). Failures and warnings are those of
+ * writing one document after the other: after a failure, `is_written` says which ones come before it. */
+typedef enum gt_document_kind { GT_DOCUMENT_CSVS, GT_DOCUMENT_XLSX, GT_DOCUMENT_SQLITE } gt_document_kind;
+typedef struct gt_document {
+    gt_document_kind kind;
+    const char *path;
+    bool is_written;
+} gt_document;
+bool gt_output_documents(gt_output *output, gt_document *documents, size_t document_count,
+                         gt_table *const *tables, size_t count, gt_error *error);
+
 /* Gives every file its final name, or none: after a failure, the files that existed before are unchanged. */
 bool gt_output_commit(gt_output *output, gt_error *error);
 

@@ -7,6 +7,7 @@
  * The file has a temporary name until the output is committed, so it needs no journal. A sheet without
  * columns gets no table because SQL has no such tables. */
 #include "output/sqlite.h"
+#include "output/writers.h"
 
 #include "base/guard.h"
 #include "base/memory.h"
@@ -200,16 +201,42 @@ static bool write_table(writer *to, const gt_table *table, gt_error *error)
     return ok;
 }
 
-bool gt_output_sqlite(gt_output *output, const char *path, gt_table *const *tables, size_t count,
-                      gt_error *error)
+/* ---- the steps ---- */
+
+typedef struct sqlite_job {
+    writer to;
+    gt_table *const *tables;
+    size_t count;
+    gt_error error;
+    bool ok;
+} sqlite_job;
+
+static void run_job(void *state)
 {
-    writer to = {0};
-    if (!gt_database_begin(&to.database, output, path, error)) return false;
-    bool ok = true;
-    for (size_t i = 0; i < count && ok; i++) ok = write_table(&to, tables[i], error);
-    ok = gt_database_end(&to.database, ok, error);
-    gt_name_set_free(&to.table_names);
-    gt_buffer_free(&to.sql);
-    gt_buffer_free(&to.scratch);
+    sqlite_job *j = state;
+    for (size_t i = 0; i < j->count && j->ok; i++) j->ok = write_table(&j->to, j->tables[i], &j->error);
+    if (j->to.database.handle) j->ok = gt_database_end(&j->to.database, j->ok, &j->error);
+}
+
+static bool end_job(void *state, gt_error *error)
+{
+    sqlite_job *j = state;
+    bool ok = j->ok;
+    if (!ok && error) *error = j->error;
+    gt_name_set_free(&j->to.table_names);
+    gt_buffer_free(&j->to.sql);
+    gt_buffer_free(&j->to.scratch);
+    gt_free(j);
     return ok;
+}
+
+gt_document_writer gt_sqlite_writer_begin(gt_output *output, const char *path, gt_table *const *tables,
+                                          size_t count)
+{
+    sqlite_job *j = gt_alloc_zero(1, sizeof *j);
+    j->tables = tables;
+    j->count = count;
+    j->ok = gt_database_begin(&j->to.database, output, path, &j->error);
+    if (!j->ok) j->to.database.handle = NULL;
+    return (gt_document_writer){j, !j->ok, run_job, end_job};
 }

@@ -4,9 +4,11 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/team.h"
 #include "compat/python_repr.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +29,20 @@ typedef struct cell_prefix {
     int style;
 } cell_prefix;
 
-typedef struct sheet {
-    gt_zip *zip;
+struct gt_xlsx_sheet {
     const gt_table *table;
     cell_prefix *prefixes;
     gt_xlsx_fit fit;
+    size_t rows_per_piece;
+    atomic_size_t cut_cells;
+};
+
+/* A piece that is being written. */
+typedef struct sheet {
+    gt_zip *zip;
+    const gt_table *table;
+    const cell_prefix *prefixes;
+    gt_xlsx_fit fit; /* cut_cells: only those of the piece */
     gt_buffer acceptable, literal;
     char row_name[GT_NUMBER_MAX];
     size_t row_name_len;
@@ -72,22 +83,30 @@ static bool is_text_column(const gt_table *table, const gt_column *column)
     return !uniform || type == GT_TYPE_STRING || type == GT_TYPE_LIST;
 }
 
-static void find_formats(sheet *s)
+static void find_format(void *context, size_t c)
+{
+    gt_xlsx_sheet *s = context;
+    cell_prefix *prefix = &s->prefixes[c];
+    gt_xlsx_format format = gt_xlsx_column_format(s->table, c, s->fit.rows);
+    prefix->width = format.width;
+    prefix->style = style_of(format.number_format);
+    memcpy(prefix->before, "<c r=\"", 6);
+    prefix->before_len = 6 + print_letters(prefix->before + 6, c);
+    prefix->number_len = (size_t)(prefix->style ? snprintf(prefix->number, sizeof prefix->number,
+                                                           "\" s=\"%d\"><v>", prefix->style)
+                                                : snprintf(prefix->number, sizeof prefix->number, "\"><v>"));
+}
+
+/* Looks at all cells of the sheet. */
+static void find_formats(gt_xlsx_sheet *s)
 {
     s->prefixes = gt_alloc_zero(s->fit.columns, sizeof *s->prefixes);
-    for (size_t c = 0; c < s->fit.columns; c++) {
-        cell_prefix *prefix = &s->prefixes[c];
-        gt_xlsx_format format = gt_xlsx_column_format(s->table, c, s->fit.rows);
-        prefix->width = format.width;
-        prefix->style = style_of(format.number_format);
-        memcpy(prefix->before, "<c r=\"", 6);
-        prefix->before_len = 6 + print_letters(prefix->before + 6, c);
-        prefix->number_len =
-            (size_t)(prefix->style
-                         ? snprintf(prefix->number, sizeof prefix->number, "\" s=\"%d\"><v>", prefix->style)
-                         : snprintf(prefix->number, sizeof prefix->number, "\"><v>"));
-        s->fit.width += format.width;
+    if (s->fit.rows > s->rows_per_piece) {
+        gt_parallel_each(s->fit.columns, find_format, s);
+    } else {
+        for (size_t c = 0; c < s->fit.columns; c++) find_format(s, c);
     }
+    for (size_t c = 0; c < s->fit.columns; c++) s->fit.width += s->prefixes[c].width;
     s->fit.fits_on_page = s->fit.width <= READABLE_WIDTH;
 }
 
@@ -312,19 +331,13 @@ static bool write_merges(sheet *s)
     return any;
 }
 
-static void write_rows(sheet *s)
+static void write_rows(sheet *s, size_t begin, size_t end)
 {
-    gt_zip_add(s->zip, "<sheetData>");
-    if (s->fit.header_rows > 1)
-        write_headings(s);
-    else
-        write_names(s);
-    for (size_t row = 0; row < s->fit.rows; row++) {
+    for (size_t row = begin; row < end; row++) {
         begin_row(s, s->fit.header_rows + row, "\">");
         for (size_t c = 0; c < s->fit.columns; c++) write_cell(s, row, c);
         gt_zip_add(s->zip, "</row>");
     }
-    gt_zip_add(s->zip, "</sheetData>");
 }
 
 /* ---- the rest of the sheet ---- */
@@ -360,9 +373,8 @@ static void write_page(sheet *s)
                                            : "<pageSetup scale=\"60\" orientation=\"landscape\"/>");
 }
 
-static void write_table(sheet *s)
+static void write_head(sheet *s)
 {
-    find_formats(s);
     if (s->fit.fits_on_page) gt_zip_add(s->zip, "<sheetPr><pageSetUpPr fitToPage=\"1\"/></sheetPr>");
     gt_zip_add(s->zip, "<dimension ref=");
     write_range(s);
@@ -375,7 +387,16 @@ static void write_table(sheet *s)
                "activePane=\"bottomLeft\" state=\"frozen\"/><selection pane=\"bottomLeft\"/></sheetView>"
                "</sheetViews><sheetFormatPr defaultRowHeight=\"15\"/>");
     write_columns(s);
-    write_rows(s);
+    gt_zip_add(s->zip, "<sheetData>");
+    if (s->fit.header_rows > 1)
+        write_headings(s);
+    else
+        write_names(s);
+}
+
+static void write_tail(sheet *s)
+{
+    gt_zip_add(s->zip, "</sheetData>");
     if (s->fit.header_rows == 1) {
         gt_zip_add(s->zip, "<autoFilter ref=");
         write_range(s);
@@ -385,25 +406,59 @@ static void write_table(sheet *s)
     write_page(s);
 }
 
-gt_xlsx_fit gt_xlsx_write_sheet(gt_zip *zip, const gt_table *table)
+gt_xlsx_sheet *gt_xlsx_sheet_new(const gt_table *table)
 {
-    sheet s = {.zip = zip, .table = table};
-    s.fit.header_rows = has_headings(table) ? 3 : 1;
-    size_t room = GT_EXCEL_ROWS - s.fit.header_rows;
-    s.fit.rows = table->row_count < room ? table->row_count : room;
-    s.fit.columns = table->column_count < GT_EXCEL_COLUMNS ? table->column_count : GT_EXCEL_COLUMNS;
-    s.fit.omitted_rows = table->row_count - s.fit.rows;
-    s.fit.omitted_columns = table->column_count - s.fit.columns;
-    gt_zip_add(zip, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n<worksheet "
-                    "xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\">");
+    gt_xlsx_sheet *s = gt_alloc_zero(1, sizeof *s);
+    s->table = table;
+    atomic_init(&s->cut_cells, 0);
+    s->fit.header_rows = has_headings(table) ? 3 : 1;
+    size_t room = GT_EXCEL_ROWS - s->fit.header_rows;
+    s->fit.rows = table->row_count < room ? table->row_count : room;
+    s->fit.columns = table->column_count < GT_EXCEL_COLUMNS ? table->column_count : GT_EXCEL_COLUMNS;
+    s->fit.omitted_rows = table->row_count - s->fit.rows;
+    s->fit.omitted_columns = table->column_count - s->fit.columns;
+    s->rows_per_piece = gt_rows_per_piece(s->fit.columns);
+    if (s->fit.columns > 0) find_formats(s);
+    return s;
+}
+
+size_t gt_xlsx_sheet_pieces(const gt_xlsx_sheet *of)
+{
+    bool is_empty = !of->fit.columns || !of->fit.rows;
+    return is_empty ? 1 : gt_range_count(of->fit.rows, of->rows_per_piece);
+}
+
+void gt_xlsx_sheet_write(gt_xlsx_sheet *of, size_t piece, gt_zip *zip)
+{
+    sheet s = {.zip = zip, .table = of->table, .prefixes = of->prefixes, .fit = of->fit};
+    size_t begin = piece * of->rows_per_piece, left = s.fit.rows - begin;
+    bool is_last = piece + 1 == gt_xlsx_sheet_pieces(of);
+    if (piece == 0)
+        gt_zip_add(zip, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n<worksheet "
+                        "xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\">");
     if (s.fit.columns > 0) {
-        write_table(&s);
+        if (piece == 0) write_head(&s);
+        write_rows(&s, begin, begin + (left < of->rows_per_piece ? left : of->rows_per_piece));
+        if (is_last) write_tail(&s);
     } else {
         gt_zip_add(zip, "<sheetData/>");
     }
-    gt_zip_add(zip, "</worksheet>");
-    gt_free(s.prefixes);
+    if (is_last) gt_zip_add(zip, "</worksheet>");
+    atomic_fetch_add(&of->cut_cells, s.fit.cut_cells);
     gt_buffer_free(&s.acceptable);
     gt_buffer_free(&s.literal);
-    return s.fit;
+}
+
+gt_xlsx_fit gt_xlsx_sheet_fit(const gt_xlsx_sheet *of)
+{
+    gt_xlsx_fit fit = of->fit;
+    fit.cut_cells = atomic_load(&of->cut_cells);
+    return fit;
+}
+
+void gt_xlsx_sheet_free(gt_xlsx_sheet *of)
+{
+    if (!of) return;
+    gt_free(of->prefixes);
+    gt_free(of);
 }

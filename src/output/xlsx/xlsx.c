@@ -7,7 +7,9 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "output/text.h"
+#include "output/writers.h"
 #include "schema/sheets.h"
 
 #include <stdio.h>
@@ -23,12 +25,19 @@ enum { MANY_CELLS = 200000 };
 #define SPREADSHEET      "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 #define SPREADSHEET_TYPE "application/vnd.openxmlformats-officedocument.spreadsheetml."
 
+typedef struct piece_place {
+    size_t sheet, number; /* of the piece in its sheet */
+} piece_place;
+
 typedef struct workbook {
     gt_zip zip;
     gt_table *const *tables;
     size_t count;
-    gt_name_set names;   /* of the sheets */
-    gt_xlsx_fit *sheets; /* one per table */
+    gt_name_set names;       /* of the sheets */
+    gt_xlsx_fit *sheets;     /* one per table */
+    gt_xlsx_sheet **writers; /* one per table, while they are written */
+    piece_place *pieces;     /* of all sheets */
+    size_t piece_count, piece_capacity;
 } workbook;
 
 /* ---- sheets ---- */
@@ -37,12 +46,18 @@ static void add_sheet_name(workbook *book, const char *name)
 {
     gt_buffer legal = {0};
     gt_xlsx_legal_name(name, &legal);
-    const char *given = gt_name_set_add(&book->names, gt_buffer_str(&legal).bytes, GT_EXCEL_NAME_CHARS);
+    gt_name_set_add(&book->names, gt_buffer_str(&legal).bytes, GT_EXCEL_NAME_CHARS);
     gt_buffer_free(&legal);
-    if (strcmp(given, name) != 0)
-        gt_warn("sheet %s is named %s in the workbook: Excel allows %d characters, no []:*?/\\', and unique "
+}
+
+static void warn_about_names(const workbook *book)
+{
+    for (size_t i = 0; i < book->count; i++)
+        if (strcmp(book->names.names[i], book->tables[i]->name) != 0)
+            gt_warn(
+                "sheet %s is named %s in the workbook: Excel allows %d characters, no []:*?/\\', and unique "
                 "names",
-                name, given, GT_EXCEL_NAME_CHARS);
+                book->tables[i]->name, book->names.names[i], GT_EXCEL_NAME_CHARS);
 }
 
 static void warn_about_losses(const char *name, const gt_xlsx_fit *lost)
@@ -58,16 +73,72 @@ static void warn_about_losses(const char *name, const gt_xlsx_fit *lost)
                 lost->cut_cells, GT_EXCEL_CELL_CHARS);
 }
 
+/* ---- sheets in pieces, made and deflated by all threads ---- */
+
+typedef struct piece_slot {
+    gt_zip zip;
+    gt_file memory;
+} piece_slot;
+
+static void begin_sheet(void *context, size_t index)
+{
+    workbook *book = context;
+    book->writers[index] = gt_xlsx_sheet_new(book->tables[index]);
+}
+
+static void make_piece(void *context, size_t index, void *slot)
+{
+    const workbook *book = context;
+    const piece_place *place = &book->pieces[index];
+    gt_xlsx_sheet *sheet = book->writers[place->sheet];
+    piece_slot *p = slot;
+    if (!p->zip.buffer) {
+        gt_file_begin_memory(&p->memory, false);
+        gt_zip_begin(&p->zip, &p->memory);
+    }
+    gt_zip_begin_piece(&p->zip);
+    gt_xlsx_sheet_write(sheet, place->number, &p->zip);
+    gt_zip_end_piece(&p->zip, place->number + 1 == gt_xlsx_sheet_pieces(sheet));
+}
+
+static void take_piece(void *context, size_t index, const void *slot)
+{
+    workbook *book = context;
+    const piece_place *place = &book->pieces[index];
+    const gt_table *table = book->tables[place->sheet];
+    char part[64];
+    snprintf(part, sizeof part, "xl/worksheets/sheet%zu.xml", place->sheet + 1);
+    if (place->number == 0)
+        gt_zip_begin_part(&book->zip, part, table->row_count * table->column_count > MANY_CELLS);
+    gt_zip_add_piece(&book->zip, &((const piece_slot *)slot)->zip);
+}
+
+static void end_slot(void *slot)
+{
+    piece_slot *p = slot;
+    gt_zip_free_piece(&p->zip);
+    gt_file_end_memory(&p->memory);
+}
+
 static void write_sheets(workbook *book)
 {
+    book->writers = gt_alloc_zero(book->count, sizeof *book->writers);
+    gt_parallel_each(book->count, begin_sheet, book);
+    for (size_t i = 0; i < book->count; i++)
+        for (size_t k = 0; k < gt_xlsx_sheet_pieces(book->writers[i]); k++)
+            GT_PUSH(book->pieces, book->piece_count, book->piece_capacity, ((piece_place){i, k}));
+    gt_pieces_run(&(gt_pieces){.count = book->piece_count,
+                               .slot_size = sizeof(piece_slot),
+                               .make = make_piece,
+                               .take = take_piece,
+                               .end = end_slot,
+                               .context = book});
     for (size_t i = 0; i < book->count; i++) {
-        const gt_table *table = book->tables[i];
-        char part[64];
-        snprintf(part, sizeof part, "xl/worksheets/sheet%zu.xml", i + 1);
-        gt_zip_begin_part(&book->zip, part, table->row_count * table->column_count > MANY_CELLS);
-        book->sheets[i] = gt_xlsx_write_sheet(&book->zip, table);
-        warn_about_losses(book->names.names[i], &book->sheets[i]);
+        book->sheets[i] = gt_xlsx_sheet_fit(book->writers[i]);
+        gt_xlsx_sheet_free(book->writers[i]);
     }
+    gt_free(book->writers);
+    gt_free(book->pieces);
 }
 
 /* ---- parts of every workbook ---- */
@@ -226,35 +297,62 @@ static void write_workbook(workbook *book)
     gt_zip_add(zip, "</workbook>");
 }
 
-static bool write_book(gt_file *file, gt_table *const *tables, size_t count)
+/* ---- the steps ---- */
+
+typedef struct xlsx_job {
+    gt_file file;
+    char *path;
+    gt_table *nothing; /* a workbook has at least one sheet */
+    workbook book;
+    bool is_open, fits;
+    gt_error error;
+} xlsx_job;
+
+static void run_job(void *state)
 {
-    workbook book = {.tables = tables, .count = count, .sheets = gt_alloc_zero(count, sizeof *book.sheets)};
-    for (size_t i = 0; i < count; i++) add_sheet_name(&book, tables[i]->name);
-    gt_zip_begin(&book.zip, file);
-    write_content_types(&book);
-    write_relations(&book);
-    write_styles(&book);
-    write_sheets(&book);
-    write_workbook(&book);
-    bool fits = gt_zip_end(&book.zip);
-    gt_name_set_free(&book.names);
-    gt_free(book.sheets);
-    return fits;
+    xlsx_job *j = state;
+    workbook *book = &j->book;
+    if (!j->is_open) return;
+    for (size_t i = 0; i < book->count; i++) add_sheet_name(book, book->tables[i]->name);
+    gt_zip_begin(&book->zip, &j->file);
+    write_content_types(book);
+    write_relations(book);
+    write_styles(book);
+    write_sheets(book);
+    write_workbook(book);
+    j->fits = gt_zip_end(&book->zip);
 }
 
-bool gt_output_xlsx(gt_output *output, const char *path, gt_table *const *tables, size_t count,
-                    gt_error *error)
+static bool end_job(void *state, gt_error *error)
 {
-    gt_file file;
-    if (!gt_file_open(&file, output, path, error)) return false;
-    gt_table *nothing = NULL; /* a workbook has at least one sheet */
-    if (count == 0) {
-        nothing = gt_table_new(GT_SHEET_SHEET1, NULL);
-        tables = &nothing;
-        count = 1;
+    xlsx_job *j = state;
+    workbook *book = &j->book;
+    gt_error ignored;
+    gt_error *to = error ? error : &ignored;
+    bool ok = j->is_open;
+    if (!ok) *to = j->error;
+    if (ok && error) {
+        warn_about_names(book);
+        for (size_t i = 0; i < book->count; i++) warn_about_losses(book->names.names[i], &book->sheets[i]);
     }
-    bool fits = write_book(&file, tables, count);
-    gt_table_free(nothing);
-    if (!gt_file_close(&file, error)) return false;
-    return fits || gt_fail(error, "cannot write %s: sheet larger than 4 GiB", path);
+    ok = ok && gt_file_close(&j->file, to) &&
+         (j->fits || gt_fail(to, "cannot write %s: sheet larger than 4 GiB", j->path));
+    gt_name_set_free(&book->names);
+    gt_free(book->sheets);
+    gt_table_free(j->nothing);
+    gt_free(j->path);
+    gt_free(j);
+    return ok;
+}
+
+gt_document_writer gt_xlsx_writer_begin(gt_output *output, const char *path, gt_table *const *tables,
+                                        size_t count)
+{
+    xlsx_job *j = gt_alloc_zero(1, sizeof *j);
+    j->path = gt_strdup(path);
+    j->is_open = gt_file_open(&j->file, output, path, &j->error);
+    if (count == 0) j->nothing = gt_table_new(GT_SHEET_SHEET1, NULL);
+    j->book = (workbook){.tables = count ? tables : &j->nothing, .count = count ? count : 1};
+    j->book.sheets = gt_alloc_zero(j->book.count, sizeof *j->book.sheets);
+    return (gt_document_writer){j, !j->is_open, run_job, end_job};
 }

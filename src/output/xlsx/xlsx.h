@@ -17,11 +17,19 @@
 
 enum { GT_ZIP_BUFFER = 128 * 1024 };
 
+/* Bytes that were deflated: their number before and after, and their CRC. */
+typedef struct gt_deflated {
+    uint64_t whole, packed;
+    uint32_t checksum;
+} gt_deflated;
+
 typedef struct gt_zip {
     char *buffer; /* bytes of the part that are not deflated yet */
     size_t used;
     gt_file *file;
     struct gt_zip_deflate *deflate;
+    gt_deflated done; /* of the part */
+    bool in_pieces;   /* the part is */
     struct gt_zip_part *parts;
     size_t count, capacity;
     uint64_t size; /* bytes of the archive so far */
@@ -35,6 +43,21 @@ void gt_zip_begin(gt_zip *zip, gt_file *file);
 void gt_zip_begin_part(gt_zip *zip, const char *name, bool huge);
 void gt_zip_write(gt_zip *zip, const void *bytes, size_t len);
 void gt_zip_add(gt_zip *zip, const char *text);
+
+/* A part may also consist of pieces that are deflated on their own, by several threads, and added in order.
+ * A piece is written to a gt_zip without parts, whose file is in memory:
+ *
+ *     gt_zip_begin(&piece, &memory);       once
+ *     gt_zip_begin_piece(&piece);          for each piece
+ *     gt_zip_write(&piece, ...);
+ *     gt_zip_end_piece(&piece, is_last);   its bytes are in the memory, up to a byte boundary
+ *     gt_zip_add_piece(zip, &piece);
+ *     gt_zip_free_piece(&piece);
+ */
+void gt_zip_begin_piece(gt_zip *piece);
+void gt_zip_end_piece(gt_zip *piece, bool last);
+void gt_zip_add_piece(gt_zip *zip, const gt_zip *piece);
+void gt_zip_free_piece(gt_zip *piece);
 
 /* Ends the last part, writes the directory and frees the memory of the archive. False if a part that was not
  * begun as huge reached 4 GiB. */
@@ -110,8 +133,17 @@ typedef struct gt_xlsx_fit {
     bool fits_on_page; /* printed one page wide; otherwise on several pages, each with the first column */
 } gt_xlsx_fit;
 
-/* Writes the XML of the sheet to the current part. */
-gt_xlsx_fit gt_xlsx_write_sheet(gt_zip *zip, const gt_table *table);
+typedef struct gt_xlsx_sheet gt_xlsx_sheet;
+
+/* Finds the formats of the columns. The table must outlive the sheet. */
+gt_xlsx_sheet *gt_xlsx_sheet_new(const gt_table *table);
+/* The XML of a sheet consists of pieces with some of its rows each. They may be written in any order, by
+ * several threads. */
+size_t gt_xlsx_sheet_pieces(const gt_xlsx_sheet *sheet);
+void gt_xlsx_sheet_write(gt_xlsx_sheet *sheet, size_t piece, gt_zip *zip);
+/* Complete once all pieces are written. */
+gt_xlsx_fit gt_xlsx_sheet_fit(const gt_xlsx_sheet *sheet);
+void gt_xlsx_sheet_free(gt_xlsx_sheet *sheet); /* NULL does nothing */
 
 /* Prints the name of a cell: "AB12", or with dollars "$AB$12"; rows and columns count from 0. Returns the
  * length.

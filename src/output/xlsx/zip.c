@@ -10,6 +10,7 @@
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 enum { LOCAL_HEADER = 30, DIRECTORY_HEADER = 46, HUGE_EXTRA = 20, DEFLATED = 8 };
 enum { VERSION = 20, VERSION_HUGE = 45 }; /* of the format that a reader needs: 2.0, 4.5 */
@@ -18,8 +19,8 @@ enum { FIRST_DAY = 1 << 5 | 1 };          /* 1 January 1980, so that the same sh
 
 typedef struct gt_zip_part {
     char *name;
-    uint64_t at, whole, packed; /* offset of its header; sizes */
-    uint32_t checksum;
+    uint64_t at; /* offset of its header */
+    gt_deflated bytes;
     bool huge;
 } gt_zip_part;
 
@@ -55,9 +56,9 @@ static char *put_common_fields(char *to, const gt_zip_part *part)
     to = put(to, DEFLATED, 2);
     to = put(to, 0, 2); /* midnight */
     to = put(to, FIRST_DAY, 2);
-    to = put(to, part->checksum, 4);
-    to = put(to, in_header(part, part->packed), 4);
-    to = put(to, in_header(part, part->whole), 4);
+    to = put(to, part->bytes.checksum, 4);
+    to = put(to, in_header(part, part->bytes.packed), 4);
+    to = put(to, in_header(part, part->bytes.whole), 4);
     return put(to, strlen(part->name), 2);
 }
 
@@ -65,8 +66,8 @@ static char *put_huge_sizes(char *to, const gt_zip_part *part)
 {
     to = put(to, 1, 2); /* kind of the extra field */
     to = put(to, 16, 2);
-    to = put(to, part->whole, 8);
-    return put(to, part->packed, 8);
+    to = put(to, part->bytes.whole, 8);
+    return put(to, part->bytes.packed, 8);
 }
 
 static void write_out(gt_zip *zip, const void *bytes, size_t len)
@@ -115,39 +116,58 @@ static void complete_local_header(gt_zip *zip, const gt_zip_part *part)
 
 /* ---- parts ---- */
 
-static void deflate_buffer(gt_zip *zip, bool last)
+enum { MORE = NO_FLUSH, PIECE_ENDS = SYNC_FLUSH, STREAM_ENDS = -1 };
+
+static void begin_stream(gt_zip *zip)
 {
     struct isal_zstream *stream = &zip->deflate->stream;
-    gt_zip_part *part = &zip->parts[zip->count - 1];
-    part->checksum = libdeflate_crc32(part->checksum, zip->buffer, zip->used);
-    part->whole += zip->used;
+    isal_deflate_init(stream);
+    stream->level = 1;
+    stream->level_buf = zip->deflate->work;
+    stream->level_buf_size = sizeof zip->deflate->work;
+    zip->done = (gt_deflated){0};
+    zip->used = 0;
+}
+
+/* `then` is MORE, PIECE_ENDS or STREAM_ENDS. The output of a piece ends at a byte boundary, so that that of
+ * another stream may follow. */
+static void deflate_buffer(gt_zip *zip, int then)
+{
+    struct isal_zstream *stream = &zip->deflate->stream;
+    zip->done.checksum = libdeflate_crc32(zip->done.checksum, zip->buffer, zip->used);
+    zip->done.whole += zip->used;
     stream->next_in = (uint8_t *)zip->buffer;
     stream->avail_in = (uint32_t)zip->used;
-    stream->end_of_stream = last;
+    stream->end_of_stream = then == STREAM_ENDS;
+    stream->flush = then == PIECE_ENDS ? SYNC_FLUSH : NO_FLUSH;
     do {
         char *room = gt_file_room(zip->file, GT_FILE_BUFFER / 4);
-        uint32_t free = (uint32_t)(GT_FILE_BUFFER - zip->file->used);
+        size_t left = zip->file->capacity - zip->file->used;
+        uint32_t free = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
         stream->next_out = (uint8_t *)room;
         stream->avail_out = free;
         isal_deflate(stream);
         size_t made = free - stream->avail_out;
         zip->file->used += made;
         zip->size += made;
-        part->packed += made;
-    } while (stream->avail_in > 0 || (last && stream->internal_state.state != ZSTATE_END));
+        zip->done.packed += made;
+    } while (stream->avail_in > 0 || (then == PIECE_ENDS && stream->avail_out == 0) ||
+             (then == STREAM_ENDS && stream->internal_state.state != ZSTATE_END));
     zip->used = 0;
 }
 
 void gt_zip_flush(gt_zip *zip)
 {
-    deflate_buffer(zip, false);
+    deflate_buffer(zip, MORE);
 }
 
 static void end_part(gt_zip *zip)
 {
     if (zip->count == 0) return;
-    deflate_buffer(zip, true);
-    complete_local_header(zip, &zip->parts[zip->count - 1]);
+    gt_zip_part *part = &zip->parts[zip->count - 1];
+    if (!zip->in_pieces) deflate_buffer(zip, STREAM_ENDS);
+    part->bytes = zip->done;
+    complete_local_header(zip, part);
 }
 
 void gt_zip_begin_part(gt_zip *zip, const char *name, bool huge)
@@ -156,12 +176,41 @@ void gt_zip_begin_part(gt_zip *zip, const char *name, bool huge)
     gt_zip_part part = {.name = gt_strdup(name), .at = zip->size, .huge = huge};
     GT_PUSH(zip->parts, zip->count, zip->capacity, part);
     write_local_header(zip, &part);
-    struct isal_zstream *stream = &zip->deflate->stream;
-    isal_deflate_init(stream);
-    stream->level = 1;
-    stream->level_buf = zip->deflate->work;
-    stream->level_buf_size = sizeof zip->deflate->work;
+    begin_stream(zip);
+    zip->in_pieces = false;
 }
+
+/* ---- pieces of a part ---- */
+
+void gt_zip_begin_piece(gt_zip *piece)
+{
+    piece->file->used = 0;
+    begin_stream(piece);
+}
+
+void gt_zip_end_piece(gt_zip *piece, bool last)
+{
+    deflate_buffer(piece, last ? STREAM_ENDS : PIECE_ENDS);
+}
+
+void gt_zip_add_piece(gt_zip *zip, const gt_zip *piece)
+{
+    const gt_deflated *added = &piece->done;
+    zip->in_pieces = true;
+    zip->done.checksum = (uint32_t)crc32_combine(zip->done.checksum, added->checksum, (z_off_t)added->whole);
+    zip->done.whole += added->whole;
+    zip->done.packed += added->packed;
+    write_out(zip, piece->file->buffer, piece->file->used);
+}
+
+void gt_zip_free_piece(gt_zip *piece)
+{
+    gt_free(piece->deflate);
+    gt_free(piece->buffer);
+    *piece = (gt_zip){0};
+}
+
+/* ---- writing ---- */
 
 void gt_zip_write(gt_zip *zip, const void *bytes, size_t len)
 {
@@ -198,7 +247,7 @@ static void write_directory_entry(gt_zip *zip, const gt_zip_part *part)
     if (extra == 0) return;
     end = put(entry, 1, 2);
     end = put(end, extra - 4, 2);
-    if (part->huge) end = put(put(end, part->whole, 8), part->packed, 8);
+    if (part->huge) end = put(put(end, part->bytes.whole, 8), part->bytes.packed, 8);
     if (is_far) end = put(end, part->at, 8);
     write_out(zip, entry, (size_t)(end - entry));
 }
@@ -235,7 +284,7 @@ bool gt_zip_end(gt_zip *zip)
     bool fits = true;
     for (size_t i = 0; i < zip->count; i++) {
         const gt_zip_part *part = &zip->parts[i];
-        if (!part->huge && (part->whole >= NOT_HERE || part->packed >= NOT_HERE)) fits = false;
+        if (!part->huge && (part->bytes.whole >= NOT_HERE || part->bytes.packed >= NOT_HERE)) fits = false;
         gt_free(part->name);
     }
     gt_free(zip->parts);
