@@ -18,7 +18,9 @@ struct gt_interner {
     size_t count, capacity;
     uint32_t *slots; /* ids; 0 for an empty slot */
     size_t mask;
-    uint64_t seed; /* strings come from files and may be chosen to collide */
+    uint64_t seed;                 /* strings come from files and may be chosen to collide */
+    void (*release)(void *object); /* see gt_interner_own */
+    void *object;
 };
 
 static inline uint64_t hash_from(uint64_t h, const void *bytes, size_t len)
@@ -76,7 +78,14 @@ void gt_interner_free(gt_interner *s)
     gt_arena_free(&s->arena);
     gt_free(s->entries);
     gt_free(s->slots);
+    if (s->release) s->release(s->object);
     gt_free(s);
+}
+
+void gt_interner_own(gt_interner *s, void (*release)(void *object), void *object)
+{
+    s->release = release;
+    s->object = object;
 }
 
 static uint32_t short_hash(const gt_interner *s, const void *bytes, size_t len)
@@ -109,17 +118,30 @@ static void double_slots(gt_interner *s)
     s->mask = mask;
 }
 
+/* Puts a new string into the empty slot that find_slot returned. */
+static uint32_t add_entry(gt_interner *s, size_t slot, entry added)
+{
+    uint32_t id = (uint32_t)s->count;
+    GT_PUSH(s->entries, s->count, s->capacity, added);
+    s->slots[slot] = id;
+    if (s->count * 2 > s->mask) double_slots(s);
+    return id;
+}
+
 uint32_t gt_interner_add(gt_interner *s, const void *bytes, size_t len)
 {
     uint32_t hash = short_hash(s, bytes, len);
     size_t at = find_slot(s, bytes, len, hash);
     if (s->slots[at]) return s->slots[at];
-    uint32_t id = (uint32_t)s->count;
-    GT_PUSH(s->entries, s->count, s->capacity,
-            ((entry){gt_arena_bytes(&s->arena, bytes, len), (uint32_t)len, hash}));
-    s->slots[at] = id;
-    if (s->count * 2 > s->mask) double_slots(s);
-    return id;
+    return add_entry(s, at, (entry){gt_arena_bytes(&s->arena, bytes, len), (uint32_t)len, hash});
+}
+
+uint32_t gt_interner_add_borrowed(gt_interner *s, const char *bytes, size_t len)
+{
+    uint32_t hash = short_hash(s, bytes, len);
+    size_t at = find_slot(s, bytes, len, hash);
+    if (s->slots[at]) return s->slots[at];
+    return add_entry(s, at, (entry){bytes, (uint32_t)len, hash});
 }
 
 uint32_t gt_interner_add_cstr(gt_interner *s, const char *text)

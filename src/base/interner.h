@@ -34,6 +34,13 @@ uint32_t gt_interner_find(const gt_interner *strings, const void *bytes,
 gt_str gt_interner_get(const gt_interner *strings, uint32_t id); /* NONE gives "" */
 uint32_t gt_interner_count(const gt_interner *strings);          /* one more than the highest id */
 
+/* Adds a string without copying it: `bytes`, with a NUL and then 63 more readable bytes after it, must stay
+ * there as long as the interner. */
+uint32_t gt_interner_add_borrowed(gt_interner *strings, const char *bytes, size_t len);
+/* Has gt_interner_free call release(object) at its end: for the memory of borrowed strings, which nothing
+ * that refers to the strings outlives. At most once. */
+void gt_interner_own(gt_interner *strings, void (*release)(void *object), void *object);
+
 uint64_t gt_hash_bytes(const void *bytes, size_t len);
 int gt_str_compare(gt_str a,
                    gt_str b); /* byte order, which for UTF-8 is the order of code points; shorter first */

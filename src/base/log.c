@@ -90,14 +90,74 @@ void gt_log_forget(gt_log_record *record)
     empty(record, false);
 }
 
+/* ---- listening ---- */
+
+static pthread_mutex_t hearing = PTHREAD_MUTEX_INITIALIZER; /* threads that share a loop share a listener */
+
+void gt_log_listen(gt_log_listener *listener)
+{
+    gt_log_scope scope = gt_log_scope_current();
+    listener->outer = scope.listener;
+    scope.listener = listener;
+    gt_log_scope_use(scope);
+}
+
+void gt_log_unlisten(gt_log_listener *listener)
+{
+    gt_log_scope scope = gt_log_scope_current();
+    scope.listener = listener->outer;
+    gt_log_scope_use(scope);
+}
+
+bool gt_log_set_private(bool is_private)
+{
+    gt_log_scope scope = gt_log_scope_current();
+    bool before = scope.is_private;
+    scope.is_private = is_private;
+    gt_log_scope_use(scope);
+    return before;
+}
+
+static void hear(gt_message_kind kind, const char *text)
+{
+    gt_log_scope scope = gt_log_scope_current();
+    if (!scope.listener || scope.is_private) return;
+    gt_lock(&hearing);
+    for (gt_log_listener *listener = scope.listener; listener; listener = listener->outer) {
+        listener->heard++;
+        if (listener->hear) listener->hear(listener->context, kind, text);
+    }
+    gt_unlock(&hearing);
+}
+
+void gt_log_repeat(gt_message_kind kind, const char *text)
+{
+    switch (kind) {
+    case GT_MESSAGE_WARNING:
+        gt_warn("%s", text);
+        break;
+    case GT_MESSAGE_WARNING_ONCE:
+        gt_warn_once("%s", text);
+        break;
+    case GT_MESSAGE_HINT:
+        gt_hint("%s", text);
+        break;
+    case GT_MESSAGE_INFO:
+        gt_info("%s", text);
+        break;
+    }
+}
+
 /* ---- messages ---- */
 
 /* Its file is named if the text does not do so. */
-static void warn(bool loose, const char *format, va_list args)
+static void warn(gt_message_kind kind, const char *format, va_list args)
 {
     char text[MESSAGE_MAX], named[2 * MESSAGE_MAX];
     const char *about = gt_log_scope_current().file;
+    bool loose = kind == GT_MESSAGE_HINT;
     vsnprintf(text, sizeof text, format, args);
+    hear(kind, text);
     bool names_file = !about || strstr(text, about);
     if (!names_file) snprintf(named, sizeof named, "%s: %s", about, text);
     give_or_keep(true, names_file ? text : named, about, loose);
@@ -107,7 +167,7 @@ void gt_warn(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    warn(false, format, args);
+    warn(GT_MESSAGE_WARNING, format, args);
     va_end(args);
 }
 
@@ -116,7 +176,7 @@ void gt_warn_once(const char *format, ...)
     va_list args;
     va_start(args, format);
     const char *about = gt_log_about(""); /* it names its file itself */
-    warn(false, format, args);
+    warn(GT_MESSAGE_WARNING_ONCE, format, args);
     gt_log_about(about);
     va_end(args);
 }
@@ -125,7 +185,7 @@ void gt_hint(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    warn(true, format, args);
+    warn(GT_MESSAGE_HINT, format, args);
     va_end(args);
 }
 
@@ -144,13 +204,13 @@ void gt_log_end_repeats(void)
 
 void gt_info(const char *format, ...)
 {
-    if (gt_guard_current()) return;
     char text[MESSAGE_MAX];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    give_or_keep(false, text, gt_log_scope_current().file, false);
+    hear(GT_MESSAGE_INFO, text);
+    if (!gt_guard_current()) give_or_keep(false, text, gt_log_scope_current().file, false);
 }
 
 void gt_log_to(gt_log_handler *handler)

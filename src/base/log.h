@@ -33,6 +33,34 @@ typedef struct gt_log_record { /* begins empty, as {0} */
 void gt_log_replay(gt_log_record *record);
 void gt_log_forget(gt_log_record *record); /* empties the record */
 
+/* ---- listening ----
+ *
+ * A listener hears the messages of its thread, and of the loops that this shares with others, as they are
+ * given, before they are named, counted or dropped: to repeat them another time, or to know whether there
+ * are any. */
+
+typedef enum gt_message_kind {
+    GT_MESSAGE_WARNING,
+    GT_MESSAGE_WARNING_ONCE,
+    GT_MESSAGE_HINT,
+    GT_MESSAGE_INFO
+} gt_message_kind;
+
+typedef struct gt_log_listener {
+    void (*hear)(void *context, gt_message_kind kind, const char *text); /* NULL: only counts them */
+    void *context;
+    unsigned long heard;           /* messages so far */
+    struct gt_log_listener *outer; /* which also hears them; set by gt_log_listen */
+} gt_log_listener;
+void gt_log_listen(gt_log_listener *listener);
+void gt_log_unlisten(gt_log_listener *listener);
+
+/* Whether messages of this thread are not heard: those about this command, and not about the trace. Returns
+ * what was set before. */
+bool gt_log_set_private(bool is_private);
+/* Gives a message that a listener heard. */
+void gt_log_repeat(gt_message_kind kind, const char *text);
+
 /* ---- for the command line ---- */
 
 void gt_log_quiet(bool quiet); /* --quiet: drop information; warnings are still shown */

@@ -33,10 +33,13 @@ const char *gt_log_about(const char *file);
  * be restored. */
 struct gt_log_record *gt_log_keep(struct gt_log_record *record);
 
-/* Both, for those who start threads: a thread that helps another has its settings meanwhile. */
+/* Both, and who listens (base/log.h), for those who start threads: a thread that helps another has its
+ * settings meanwhile. */
 typedef struct gt_log_scope {
     const char *file;
     struct gt_log_record *record;
+    struct gt_log_listener *listener; /* NULL: nobody */
+    bool is_private;                  /* the listener does not hear the messages */
 } gt_log_scope;
 gt_log_scope gt_log_scope_current(void);
 gt_log_scope gt_log_scope_use(gt_log_scope scope); /* returns the one before */
