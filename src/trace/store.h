@@ -10,6 +10,7 @@
 #ifndef GT_TRACE_STORE_H
 #define GT_TRACE_STORE_H
 
+#include "base/image.h"
 #include "base/interner.h"
 
 #include <stdbool.h>
@@ -126,6 +127,20 @@ bool gt_store_scan_next(gt_store_scan *scan, gt_store_cell *cells);
 void gt_store_scan_free(gt_store_scan *scan);
 /* The cells of one event, as a scan gives them. For access in another order than the store's. */
 void gt_store_get(const gt_store *store, size_t row, gt_store_cell *cells);
+
+/* ---- images (base/image.h) ---- */
+
+/* Adds the store under the name `owner`. The strings are saved separately: a store refers to their ids. */
+void gt_store_save(const gt_store *store, gt_image *image, const char *owner);
+/* The store of an image, whose packed columns stay where the image has them; NULL if the image is damaged.
+ * `allowed` has an entry per column, which says by string id whether a cell may be that string; an entry that
+ * is NULL allows every id, as `allowed` NULL does for all columns. */
+gt_store *gt_store_load(const gt_image *image, const char *owner, const gt_store_column *columns,
+                        size_t column_count, gt_interner *strings, const uint8_t *const *allowed);
+/* Whether all values of an INT column are between these two. */
+bool gt_store_ints_between(const gt_store *store, size_t column, int64_t low, int64_t high);
+
+/* ---- dropped and late columns ---- */
 
 /* Frees the values of columns, bit c for column c, that nobody will read again: they become absent. */
 void gt_store_drop_columns(gt_store *store, uint64_t columns);

@@ -346,6 +346,52 @@ uint32_t *gt_rocprof_dispatch_names(gt_rocprof *run)
     return texts;
 }
 
+/* ---- images ---- */
+
+typedef struct image_name {
+    int64_t kernel_id;
+    uint64_t full;
+    uint32_t text;
+    int32_t vgprs, accum_vgprs, sgprs, lds_bytes;
+    uint32_t unused;
+} image_name;
+
+void gt_kernel_names_save(gt_rocprof *run, gt_image *image)
+{
+    size_t count = run->kernel_names ? run->kernel_names->count : 0;
+    if (count) {
+        sort_names(run->kernel_names);
+        count = run->kernel_names->count;
+    }
+    image_name *names = gt_alloc_zero(count, sizeof *names);
+    for (size_t i = 0; i < count; i++) {
+        const kernel_name *name = &run->kernel_names->items[i];
+        names[i] = (image_name){.kernel_id = name->kernel_id,
+                                .full = name->full,
+                                .text = name->text,
+                                .vgprs = name->use.vgprs,
+                                .accum_vgprs = name->use.accum_vgprs,
+                                .sgprs = name->use.sgprs,
+                                .lds_bytes = name->use.lds_bytes};
+    }
+    gt_image_give(image, "kernels", "names", names, count * sizeof *names);
+}
+
+bool gt_kernel_names_load(gt_rocprof *run, const gt_image *image)
+{
+    size_t count = 0;
+    const image_name *names = gt_image_get(image, "kernels", "names", sizeof *names, &count);
+    if (!names) return false;
+    for (size_t i = 0; i < count; i++) {
+        bool ascends = !i || names[i - 1].kernel_id < names[i].kernel_id;
+        if (!ascends || names[i].text >= gt_interner_count(run->strings)) return false;
+        gt_kernel_use use = {names[i].vgprs, names[i].accum_vgprs, names[i].sgprs, names[i].lds_bytes};
+        gt_kernel_names_set_use(run, names[i].kernel_id, names[i].text, use);
+        gt_kernel_names_set_full(run, names[i].kernel_id, names[i].full);
+    }
+    return true;
+}
+
 /* ---- short names ---- */
 
 static bool is_closing(char c)

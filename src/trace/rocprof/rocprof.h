@@ -303,6 +303,16 @@ uint32_t gt_kernel_name_of_displayed(gt_interner *strings, gt_str name);
 #define GT_ROCPROF_ROWS GT_GRAIN(16384)
 #endif
 
+/* ---- images (base/image.h, image.c) ---- */
+
+/* Adds the run. */
+void gt_rocprof_save(gt_rocprof *run, gt_image *image);
+/* The run of an image, which must outlive it; NULL if the image is damaged. */
+gt_rocprof *gt_rocprof_load(const gt_image *image);
+/* The part of them that kernel_names.c knows. */
+void gt_kernel_names_save(gt_rocprof *run, gt_image *image);
+bool gt_kernel_names_load(gt_rocprof *run, const gt_image *image);
+
 /* Accepts NULL. */
 void gt_rocprof_free(gt_rocprof *run);
 
