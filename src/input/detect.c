@@ -20,6 +20,7 @@ static const char *const names[GT_FORMATS] = {
     [GT_FORMAT_SQLITE] = "SQLite database",
     [GT_FORMAT_ZIP] = "zip archive",
     [GT_FORMAT_ELF] = "executable program",
+    [GT_FORMAT_INDEX] = "index of gputally, without its trace",
     [GT_FORMAT_EMPTY] = "empty file",
 };
 
@@ -31,6 +32,7 @@ static const struct {
     {"SQLite format 3", 16, GT_FORMAT_SQLITE}, /* including the NUL */
     {"PK\3\4", 4, GT_FORMAT_ZIP},
     {"\177ELF", 4, GT_FORMAT_ELF},
+    {"GTINDEX\n", 8, GT_FORMAT_INDEX},
 };
 
 static const struct {

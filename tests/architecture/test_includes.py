@@ -23,7 +23,7 @@ import sys
 import tempfile
 
 # Lowest first.
-LAYERS = ["base", "os", "stream", "json", "table", "compat", "schema", "trace", "model", "input", "analysis",
+LAYERS = ["base", "os", "stream", "json", "table", "compat", "schema", "trace", "index", "model", "input", "analysis",
           "output", "transform", "extension", "report", "batch", "run", "sweep", "api", "cli"]
 
 # Layers that need not exist (yet).

@@ -7,12 +7,15 @@
  * Every event gets a kind (trace/events.h), which its category and phase determine. Events of no known kind
  * are skipped early, by their category alone, so that most of a trace is never parsed in detail. */
 #include "input/chrome/kineto.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
 #include "input/chrome/chrome.h"
 #include "input/detect.h"
 #include "input/perfetto/record.h"
+#include "index/index.h"
+#include "json/reader.h"
 #include "trace/rocprof/rocprof.h"
 
 #include <stdlib.h>
@@ -318,18 +321,134 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
     return gt_chrome_read_events(stream, &format, store, flow_events, GT_NOT_PYTORCH, options, error);
 }
 
+/* ---- the index ---- */
+
+static void free_stores(gt_kineto_stores *s)
+{
+    gt_store_free(s->events);
+    gt_store_free(s->flow_events);
+    gt_interner_free(s->strings);
+    *s = (gt_kineto_stores){0};
+}
+
+static const char *index_key(gt_kineto_options keep)
+{
+    return keep.python_functions ? "PyTorch events and python functions" : "PyTorch events";
+}
+
+/* By string id: whether the string is one JSON value, as the strings of JSON fields must be. */
+static uint8_t *find_json(const gt_interner *strings)
+{
+    uint32_t count = gt_interner_count(strings);
+    uint8_t *is_json = gt_alloc_zero(count, 1);
+    is_json[GT_STR_NONE] = 1;
+    for (uint32_t id = GT_STR_EMPTY + 1; id < count; id++) {
+        gt_json json;
+        gt_json_begin_str(&json, gt_interner_get(strings, id));
+        is_json[id] = gt_json_skip(&json) && gt_json_finish(&json);
+    }
+    return is_json;
+}
+
+/* Also checks what the reader guarantees: kinds that exist, and JSON where the analyses parse it. */
+static bool load_stores(const gt_image *image, gt_kineto_stores *s)
+{
+    s->strings = gt_strings_load(image);
+    if (!s->strings) return false;
+    uint8_t *is_json = find_json(s->strings);
+    const uint8_t *allowed[GT_EVENT_COLUMNS] = {NULL};
+    for (size_t c = 0; c < GT_EVENT_COLUMNS; c++)
+        if (fields[c].kind == GT_FIELD_JSON) allowed[c] = is_json;
+    s->events = gt_store_load(image, "events", gt_event_columns, GT_EVENT_COLUMNS, s->strings, allowed);
+    s->flow_events = gt_store_load(image, "flows", gt_event_columns, GT_EVENT_COLUMNS, s->strings, allowed);
+    gt_free(is_json);
+    return s->events && s->flow_events &&
+           gt_store_ints_between(s->events, GT_EVENT_KIND, GT_KIND_OTHER, GT_KIND_SYNC) &&
+           gt_store_ints_between(s->flow_events, GT_EVENT_KIND, GT_KIND_FLOW_START, GT_KIND_FLOW_END) &&
+           gt_store_ints_between(s->events, GT_EVENT_INTEGRAL, 0, GT_INTEGRAL_START | GT_INTEGRAL_DURATION);
+}
+
+/* What the trace says about its run. */
+enum { RUN_RANK, RUN_WORLD_SIZE, RUN_DEVICES, RUN_IS_WHOLE, RUN_NUMBERS };
+
+static bool load_run(const gt_image *image, gt_run_info *run)
+{
+    const int64_t *numbers = gt_image_get_all(image, "run", "numbers", sizeof *numbers, RUN_NUMBERS);
+    if (!numbers) return false;
+    *run = (gt_run_info){.distributed = {numbers[RUN_RANK], numbers[RUN_WORLD_SIZE]},
+                         .devices = (size_t)numbers[RUN_DEVICES],
+                         .is_whole = numbers[RUN_IS_WHOLE] != 0};
+    return true;
+}
+
+bool gt_kineto_load(const gt_image *image, gt_kineto_stores *s)
+{
+    *s = (gt_kineto_stores){0};
+    bool loaded = load_run(image, &s->run) && load_stores(image, s);
+    if (!loaded) free_stores(s);
+    return loaded;
+}
+
+static bool find_in_index(const gt_index *index, gt_kineto_options keep, gt_kineto_stores *s)
+{
+    gt_image image = {0};
+    if (!gt_index_find(index, index_key(keep), &image)) return false;
+    bool loaded = gt_kineto_load(&image, s);
+    gt_image_free(&image);
+    if (loaded)
+        gt_index_lend(index, s->strings);
+    else
+        gt_index_reject(index);
+    return loaded;
+}
+
+static void keep_in_index(gt_index *index, gt_kineto_options keep, const gt_kineto_stores *s)
+{
+    gt_image image = {0};
+    int64_t numbers[RUN_NUMBERS] = {[RUN_RANK] = s->run.distributed.rank,
+                                    [RUN_WORLD_SIZE] = s->run.distributed.world_size,
+                                    [RUN_DEVICES] = (int64_t)s->run.devices,
+                                    [RUN_IS_WHOLE] = s->run.is_whole};
+    gt_image_add_numbers(&image, "run", "numbers", numbers, RUN_NUMBERS);
+    gt_strings_save(s->strings, &image);
+    gt_store_save(s->events, &image, "events");
+    gt_store_save(s->flow_events, &image, "flows");
+    gt_index_keep(index, GT_INDEX_PYTORCH, index_key(keep), &image);
+    gt_image_free(&image);
+}
+
+/* Reads the trace, and keeps it if the reader had nothing to say about it: a report on a truncated trace
+ * repeats the warning. */
+static bool read_and_keep(gt_stream *stream, gt_index *index, gt_kineto_options keep,
+                          const gt_read_options *options, gt_kineto_stores *s, gt_error *error)
+{
+    gt_log_listener listener = {0};
+    gt_read_options with_run = *options;
+    *s = (gt_kineto_stores){.strings = gt_interner_new()};
+    s->events = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, s->strings);
+    s->flow_events = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, s->strings);
+    if (options->run || gt_index_keeps(index)) with_run.run = &s->run;
+    gt_log_listen(&listener);
+    bool read = gt_kineto_read_stores(stream, keep, &with_run, s->events, s->flow_events, error);
+    gt_log_unlisten(&listener);
+    if (read && gt_index_keeps(index) && !listener.heard) keep_in_index(index, keep, s);
+    if (!read) free_stores(s);
+    return read;
+}
+
 gt_pytorch_read *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep,
                                        const gt_read_options *options, gt_error *error)
 {
-    gt_interner *strings = gt_interner_new();
-    gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
-    gt_store *flow_events = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
-    if (gt_kineto_read_stores(stream, keep, options, store, flow_events, error))
-        return gt_pytorch_new(store, flow_events, strings, keep.python_functions || keep.every_event);
-    gt_store_free(store);
-    gt_store_free(flow_events);
-    gt_interner_free(strings);
-    return NULL;
+    gt_kineto_stores s;
+    gt_index *index = keep.every_event ? NULL : gt_index_open(options->index, gt_stream_path(stream));
+    bool read = find_in_index(index, keep, &s);
+    if (!read)
+        read = gt_index_is_alone(index) ? gt_index_fail_alone(index, index_key(keep), error)
+                                        : read_and_keep(stream, index, keep, options, &s, error);
+    gt_index_close(index);
+    if (!read) return NULL;
+    if (options->run) *options->run = s.run;
+    return gt_pytorch_new(s.events, s.flow_events, s.strings, keep.python_functions || keep.every_event);
 }
 
 gt_pytorch_read *gt_kineto_read(const char *path, gt_kineto_options keep, const gt_read_options *options,

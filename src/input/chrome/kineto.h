@@ -34,6 +34,15 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
 bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
                              gt_store *store, gt_store *flow_events, gt_error *error);
 
+/* Both stores, their strings and what the trace says about its run, from an image in an index
+ * (index/index.h). False, with nothing loaded, if it is damaged. */
+typedef struct gt_kineto_stores {
+    gt_interner *strings;
+    gt_store *events, *flow_events;
+    gt_run_info run;
+} gt_kineto_stores;
+bool gt_kineto_load(const gt_image *image, gt_kineto_stores *stores);
+
 /* ---- the profiler that wrote a Perfetto trace ---- */
 
 typedef enum gt_perfetto_origin {

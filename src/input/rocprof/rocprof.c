@@ -2,9 +2,11 @@
 #include "input/rocprof/rocprof.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "index/index.h"
 #include "input/rocprof/readers.h"
 #include "os/paths.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,10 +127,65 @@ static gt_rocprof *without_nan(gt_rocprof *run)
     return run;
 }
 
+/* ---- the index of a file ---- */
+
+enum { INDEX_KEY_MAX = 64 };
+
+static void make_index_key(const gt_read_options *options, char key[INDEX_KEY_MAX])
+{
+    snprintf(key, INDEX_KEY_MAX, "rocprofv3 run %x%s%s", options->wanted,
+             options->long_names ? " long names" : "", options->full_names ? " full names" : "");
+}
+
+/* The changes of a database that is in use may be in a second file. */
+static bool has_journal(const char *path)
+{
+    char *journal = gt_format("%s-wal", path);
+    bool has = gt_path_is_file(journal);
+    gt_free(journal);
+    return has;
+}
+
+static gt_rocprof *find_in_index(const gt_index *index, const char *key)
+{
+    gt_image image = {0};
+    if (!gt_index_find(index, key, &image)) return NULL;
+    gt_rocprof *run = gt_rocprof_load(&image);
+    gt_image_free(&image);
+    if (run)
+        gt_index_lend(index, run->strings);
+    else
+        gt_index_reject(index);
+    return run;
+}
+
+static void keep_in_index(gt_index *index, const char *key, gt_rocprof *run)
+{
+    gt_image image = {0};
+    gt_rocprof_save(run, &image);
+    gt_index_keep(index, GT_INDEX_ROCPROF, key, &image);
+    gt_image_free(&image);
+}
+
 gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_options *options,
                             gt_error *error)
 {
-    return without_nan(read_format(stream, path, options, error));
+    char key[INDEX_KEY_MAX];
+    make_index_key(options, key);
+    gt_index *index = has_journal(path) ? NULL : gt_index_open(options->index, path);
+    gt_rocprof *run = find_in_index(index, key);
+    if (!run && gt_index_is_alone(index)) {
+        gt_index_fail_alone(index, key, error);
+    } else if (!run) {
+        gt_log_listener listener = {0};
+        gt_log_listen(&listener);
+        run = without_nan(read_format(stream, path, options, error));
+        gt_log_unlisten(&listener);
+        /* What the reader warns of, it must warn of every time. */
+        if (run && gt_index_keeps(index) && !listener.heard) keep_in_index(index, key, run);
+    }
+    gt_index_close(index);
+    return run;
 }
 
 /* ---- a folder ---- */

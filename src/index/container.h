@@ -1,0 +1,84 @@
+/* The index file: what was read from a trace, kept for the next command.
+ *
+ *     head      what the file is, of which trace, made by which build of the program
+ *     record    a key, and an image (base/image.h) as named sections, each with its checksum
+ *     record    ...
+ *
+ * Records are added at the end and never changed, so readers may map the file while another process adds to
+ * it. A record whose writer was interrupted is recognised, and so is everything after it. Numbers are in the
+ * byte order of the machine that wrote them; a file in another order is foreign.
+ *
+ * The file is not trusted: every length is checked, and so is the checksum of each section that is used. */
+#ifndef GT_INDEX_CONTAINER_H
+#define GT_INDEX_CONTAINER_H
+
+#include "base/error.h"
+#include "base/image.h"
+
+#include <stdint.h>
+
+#define GT_INDEX_MAGIC "GTINDEX\n"
+enum {
+    GT_INDEX_FORMAT = 1, /* of the file; images are tied to the build, see gt_build_number */
+    GT_INDEX_PATH_MAX = 4096,
+    GT_INDEX_KEY_MAX = 4096,
+};
+
+/* A trace as it was when it was read. */
+typedef struct gt_trace_identity {
+    uint64_t size;
+    int64_t modified_ns, changed_ns; /* mtime and ctime */
+    uint64_t device, inode;
+    uint64_t checksum;
+} gt_trace_identity;
+
+/* Opened index files say why they cannot be used. */
+typedef enum gt_index_state {
+    GT_INDEX_SOUND,
+    GT_INDEX_MISSING, /* there is no such file, or it cannot be opened */
+    GT_INDEX_NO_INDEX,
+    GT_INDEX_FOREIGN, /* another byte order, format or build of the program */
+    GT_INDEX_DAMAGED,
+} gt_index_state;
+
+typedef struct gt_index_file gt_index_file;
+
+/* Maps an index file. *state says how that went; NULL unless it is sound. */
+gt_index_file *gt_index_file_open(const char *path, gt_index_state *state);
+/* Has the file stay mapped until gt_index_file_close was called once more. Returns it. */
+gt_index_file *gt_index_file_hold(gt_index_file *file);
+void gt_index_file_close(void *file); /* a gt_index_file; NULL does nothing */
+
+const char *gt_index_file_path(const gt_index_file *file);
+const char *gt_index_file_trace(const gt_index_file *file); /* the absolute path of the trace */
+const gt_trace_identity *gt_index_file_identity(const gt_index_file *file);
+/* Whether the trace was last changed long enough before the index was made for its times to prove that it is
+ * still the same. */
+bool gt_index_file_is_settled(const gt_index_file *file);
+/* The kind of trace, as the caller of gt_index_file_create numbered it. */
+uint32_t gt_index_file_kind(const gt_index_file *file);
+
+/* The image of the last record with this key. Its arrays are in the mapping, that is, valid until the file is
+ * closed. False if there is none; then *damaged says whether there is one that is damaged. */
+bool gt_index_file_find(const gt_index_file *file, const char *key, gt_image *image, bool *damaged);
+size_t gt_index_file_records(const gt_index_file *file); /* how many there are */
+
+/* ---- writing ---- */
+
+typedef struct gt_index_new {
+    const char *trace_path; /* absolute */
+    gt_trace_identity identity;
+    uint32_t kind;
+} gt_index_new;
+
+/* Writes a file with the records of `old` (which may be NULL) that have other keys, and then this one. It has
+ * a temporary name until it is complete, if it has a name at all, and then replaces `path`. */
+bool gt_index_file_create(const char *path, const gt_index_new *head, const gt_index_file *old,
+                          const char *key, const gt_image *image, gt_error *error);
+/* Notes other times of the same trace: after it was copied, or once they can prove that it is the same. */
+void gt_index_file_refresh(const gt_index_file *file, const gt_trace_identity *identity);
+/* Adds a small record to the end of the file, with one write. False if that fails, or if the file does not
+ * end with a complete record. */
+bool gt_index_file_append(const gt_index_file *file, const char *key, const gt_image *image);
+
+#endif
