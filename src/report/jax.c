@@ -84,25 +84,35 @@ static void print_kernels(const gt_terminal *terminal, const gt_table *summary)
     gt_summary_rows(terminal, summary, columns, GT_LENGTH(columns), KERNELS_SHOWN);
 }
 
-void gt_jax_print_summary(FILE *out, const gt_jax *trace, const gt_table_list *tables, int width, bool utf8)
+/* Counts of gt_summary_facts. */
+enum { FACT_GPUS, FACT_KERNELS, FACT_LAUNCHED };
+
+gt_summary_facts gt_jax_find_facts(const gt_jax *trace)
+{
+    gt_summary_facts facts = {.counts = {[FACT_GPUS] = (int64_t)trace->gpu_count}};
+    for (size_t i = 0; i < trace->count; i++) {
+        bool is_kernel = trace->kind[i] == GT_JAX_KERNEL;
+        facts.counts[FACT_KERNELS] += is_kernel;
+        facts.counts[FACT_LAUNCHED] += is_kernel && trace->launch_us[i] == trace->launch_us[i]; /* not NaN */
+    }
+    return facts;
+}
+
+void gt_jax_print_summary(FILE *out, const gt_summary_facts *facts, const gt_table_list *tables, int width,
+                          bool utf8)
 {
     static const gt_summary_part parts[] = {
         {GT_SHEET_GPU_EVENTS_AVERAGES, print_timeline},
         {GT_SHEET_KERNEL_LAUNCHERS_SUMMARY_BY_CATEGORY, print_categories},
         {GT_SHEET_KERNEL_LAUNCHERS_SUMMARY, print_kernels},
     };
-    size_t kernels = 0, launched = 0;
-    for (size_t i = 0; i < trace->count; i++) {
-        kernels += trace->kind[i] == GT_JAX_KERNEL;
-        launched +=
-            trace->kind[i] == GT_JAX_KERNEL && trace->launch_us[i] == trace->launch_us[i]; /* not NaN */
-    }
+    uint64_t gpus = (uint64_t)facts->counts[FACT_GPUS], kernels = (uint64_t)facts->counts[FACT_KERNELS];
     gt_terminal terminal = gt_terminal_for(out);
     terminal.width = width > 0 ? (size_t)width : 0;
     terminal.utf8 = utf8;
-    fprintf(out, "%zu %s, %zu %s, %zu of them with their launch\n", trace->gpu_count,
-            gt_noun(trace->gpu_count, "GPU", "GPUs"), kernels, gt_noun(kernels, "kernel", "kernels"),
-            launched);
+    fprintf(out, "%" PRIu64 " %s, %" PRIu64 " %s, %" PRId64 " of them with their launch\n", gpus,
+            gt_noun(gpus, "GPU", "GPUs"), kernels, gt_noun(kernels, "kernel", "kernels"),
+            facts->counts[FACT_LAUNCHED]);
     gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
 }
 

@@ -5,6 +5,7 @@
 
 #include "analysis/jax/sheets.h"
 #include "analysis/jax/llama.h"
+#include "report/summary.h"
 #include "report/tables.h"
 #include "trace/jax/jax.h"
 
@@ -23,7 +24,9 @@ typedef struct gt_jax_options {
 /* Fails if nothing ran on a GPU. */
 bool gt_jax_tables(const gt_jax *trace, const gt_jax_options *options, gt_table_list *tables,
                    gt_error *error);
-void gt_jax_print_summary(FILE *out, const gt_jax *trace, const gt_table_list *tables, int width, bool utf8);
+gt_summary_facts gt_jax_find_facts(const gt_jax *trace); /* what the summary shows of the profile */
+void gt_jax_print_summary(FILE *out, const gt_summary_facts *facts, const gt_table_list *tables, int width,
+                          bool utf8);
 
 /* ---- analysis report ----
  * Tables rounded to two decimals, each written to its own file: gpu_events_averages,

@@ -176,7 +176,7 @@ static double sum_of(const gt_table *table, gt_col column)
 
 static gt_str text_at(const gt_table *table, gt_col column, size_t row)
 {
-    return gt_interner_get(table->strings, gt_table_column(table, column)->texts[row]);
+    return gt_interner_get(table->strings, gt_table_column_of(table, column, GT_TYPE_STRING)->texts[row]);
 }
 
 static int by_value(const void *left, const void *right)
@@ -308,7 +308,7 @@ static totals totals_of(const gt_table *ops)
 
 static void add_launches(gt_map *launches, const gt_table *ops, int64_t sign)
 {
-    const gt_column *names = ops ? gt_table_column(ops, GT_COL_NAME) : NULL;
+    const gt_column *names = ops ? gt_table_column_of(ops, GT_COL_NAME, GT_TYPE_STRING) : NULL;
     for (size_t row = 0; ops && row < ops->row_count; row++) {
         uint32_t *count = gt_map_put(launches, names->texts[row], 0);
         if (*count == GT_MAP_NONE) *count = 0;
@@ -324,7 +324,7 @@ static totals totals_of_rest(const plots *p)
     gt_map launches = {0}; /* by op name: those without a phase */
     add_launches(&launches, p->all_ops, 1);
     for (size_t i = 0; i < PHASES; i++) add_launches(&launches, p->ops[i], -1);
-    const gt_column *names = gt_table_column(p->all_ops, GT_COL_NAME);
+    const gt_column *names = gt_table_column_of(p->all_ops, GT_COL_NAME, GT_TYPE_STRING);
     for (size_t row = 0; row < p->all_ops->row_count; row++) {
         uint32_t *count = gt_map_put(&launches, names->texts[row], 0);
         rest.values[LAUNCHES] += *count;

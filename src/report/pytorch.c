@@ -14,6 +14,7 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -284,15 +285,15 @@ static void warn_about_unlinked(const gt_linked_view *trace, const gt_pytorch_op
     gt_warn("%s; %s to include what is not linked in gpu_timeline", text, how_to_include_unlinked(options));
 }
 
-/* Unless a warning has said it. */
-static void print_left_out(FILE *out, const gt_linked_view *trace, const gt_pytorch_options *options)
+/* What the sheets of ops do not count; NULL if nothing, or if a warning has said it. The caller frees it. */
+static char *left_out_text(const gt_linked_view *trace, const gt_pytorch_options *options)
 {
     gt_left_out left_out = gt_pytorch_find_left_out(trace);
-    if (!gt_left_out_any(&left_out)) return;
-    if (!options->include_unlinked_kernels && gt_gpu_share_any(left_out.unlinked)) return;
+    if (!gt_left_out_any(&left_out)) return NULL;
+    if (!options->include_unlinked_kernels && gt_gpu_share_any(left_out.unlinked)) return NULL;
     char text[GT_LEFT_OUT_TEXT_MAX];
     gt_left_out_describe(&left_out, text);
-    fprintf(out, "%s; gpu_timeline includes it\n", text);
+    return gt_strdup(text);
 }
 
 /* gpu_timeline and gpu_timeline_by_device. NULL if the trace has no GPU events to count. */
@@ -525,10 +526,10 @@ typedef struct steps_shown {
 static steps_shown steps_of_phase(const gt_table *steps, const char *phase)
 {
     steps_shown shown = {0};
-    const gt_column *counted = gt_table_column(steps, GT_COL_COUNTED_AS);
-    const gt_column *phases = gt_table_column(steps, GT_COL_PHASE);
-    const gt_column *evidence = gt_table_column(steps, GT_COL_EVIDENCE);
-    const gt_column *times = gt_table_column(steps, GT_COL_GPU_TIME_US);
+    const gt_column *counted = gt_table_column_of(steps, GT_COL_COUNTED_AS, GT_TYPE_STRING);
+    const gt_column *phases = gt_table_column_of(steps, GT_COL_PHASE, GT_TYPE_STRING);
+    const gt_column *evidence = gt_table_column_of(steps, GT_COL_EVIDENCE, GT_TYPE_STRING);
+    const gt_column *times = gt_table_column_of(steps, GT_COL_GPU_TIME_US, GT_TYPE_FLOAT);
     for (size_t row = 0; row < steps->row_count; row++) {
         if (!gt_str_equals(gt_interner_get(steps->strings, counted->texts[row]), phase)) continue;
         shown.count++;
@@ -600,10 +601,13 @@ static size_t count_devices(const gt_linked_view *trace, bool include_unlinked)
     return count;
 }
 
-static void print_timeline(const gt_terminal *terminal, const gt_linked_view *trace,
-                           const gt_pytorch_options *options, const gt_table *timeline)
+/* Counts of gt_summary_facts. */
+enum { FACT_EVENTS, FACT_OPS, FACT_KERNELS, FACT_LAUNCHES, FACT_DEVICES };
+
+static void print_timeline(const gt_terminal *terminal, const gt_summary_facts *facts,
+                           const gt_table *timeline)
 {
-    size_t devices = count_devices(trace, options->include_unlinked_kernels);
+    size_t devices = (size_t)facts->counts[FACT_DEVICES];
     fputc('\n', terminal->file);
     if (devices > 1)
         gt_summary_timeline_of_devices(terminal, timeline, devices);
@@ -620,7 +624,29 @@ static void print_gpu(FILE *out, const gt_gpu_arch *gpu)
     gt_buffer_free(&text);
 }
 
-void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *linked, const gt_pytorch_options *options,
+gt_summary_facts gt_pytorch_find_facts(const gt_pytorch_linked *linked, const gt_pytorch_options *options)
+{
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    gt_summary_facts facts = {
+        .counts = {[FACT_EVENTS] = (int64_t)trace->uid_count, [FACT_LAUNCHES] = (int64_t)trace->link_count}};
+    for (size_t row = 0; row < trace->count; row++) {
+        facts.counts[FACT_KERNELS] += trace->kind[row] == GT_KIND_KERNEL;
+        facts.counts[FACT_OPS] += trace->kind[row] == GT_KIND_CPU_OP;
+    }
+    facts.counts[FACT_DEVICES] = (int64_t)count_devices(trace, options->include_unlinked_kernels);
+    gt_comm_uses uses = find_communication(trace, NULL);
+    if (uses.count) facts.communication = gt_comm_uses_text(&uses);
+    gt_comm_uses_free(&uses);
+    facts.left_out = left_out_text(trace, options);
+    return facts;
+}
+
+static void print_count(FILE *out, int64_t count, const char *one, const char *many, const char *after)
+{
+    fprintf(out, "%" PRId64 " %s%s", count, gt_noun((uint64_t)count, one, many), after);
+}
+
+void gt_pytorch_print_summary(FILE *out, const gt_summary_facts *facts, const gt_pytorch_options *options,
                               const gt_table_list *tables, int width, bool utf8)
 {
     static const gt_summary_part parts[] = {
@@ -632,29 +658,17 @@ void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *linked, const 
         {GT_SHEET_OPS_SUMMARY_DECODE, print_decode},
         {GT_SHEET_KERNEL_SUMMARY, print_kernels},
     };
-    const gt_linked_view *trace = gt_pytorch_view(linked);
-    size_t kernels = 0, ops = 0;
-    for (size_t row = 0; row < trace->count; row++) {
-        kernels += trace->kind[row] == GT_KIND_KERNEL;
-        ops += trace->kind[row] == GT_KIND_CPU_OP;
-    }
     gt_terminal terminal = gt_terminal_for(out);
     terminal.width = width > 0 ? (size_t)width : 0;
     terminal.utf8 = utf8;
-    fprintf(out, "%zu %s: %zu %s, %zu %s, %zu %s linked\n", trace->uid_count,
-            gt_noun(trace->uid_count, "event", "events"), ops, gt_noun(ops, "op", "ops"), kernels,
-            gt_noun(kernels, "kernel", "kernels"), trace->link_count,
-            gt_noun(trace->link_count, "launch", "launches"));
-    gt_comm_uses uses = find_communication(trace, NULL);
-    if (uses.count) {
-        char *text = gt_comm_uses_text(&uses);
-        fprintf(out, "communication: %s\n", text);
-        gt_free(text);
-    }
-    gt_comm_uses_free(&uses);
-    print_left_out(out, trace, options);
+    print_count(out, facts->counts[FACT_EVENTS], "event", "events", ": ");
+    print_count(out, facts->counts[FACT_OPS], "op", "ops", ", ");
+    print_count(out, facts->counts[FACT_KERNELS], "kernel", "kernels", ", ");
+    print_count(out, facts->counts[FACT_LAUNCHES], "launch", "launches", " linked\n");
+    if (facts->communication) fprintf(out, "communication: %s\n", facts->communication);
+    if (facts->left_out) fprintf(out, "%s; gpu_timeline includes it\n", facts->left_out);
     print_gpu(out, options->gpu_arch);
     const gt_table *timeline = gt_table_list_find(tables, GT_SHEET_GPU_TIMELINE);
-    if (timeline && timeline->row_count) print_timeline(&terminal, trace, options, timeline);
+    if (timeline && timeline->row_count) print_timeline(&terminal, facts, timeline);
     gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
 }

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "extension/extension.h"
 #include "model/arch.h"
+#include "report/summary.h"
 #include "report/tables.h"
 #include "trace/pytorch/pytorch.h"
 
@@ -69,8 +70,10 @@ bool gt_pytorch_needs_python(const gt_pytorch_options *options);
 bool gt_pytorch_tables(gt_pytorch_linked *trace, const gt_pytorch_options *options, gt_table_list *tables,
                        gt_error *error);
 
-/* A short view of the report for people; `options` are those that the tables were made with. */
-void gt_pytorch_print_summary(FILE *out, const gt_pytorch_linked *trace, const gt_pytorch_options *options,
+/* What the summary shows of the trace; `options` are those that the tables were made with. */
+gt_summary_facts gt_pytorch_find_facts(const gt_pytorch_linked *trace, const gt_pytorch_options *options);
+/* A short view of the report for people. */
+void gt_pytorch_print_summary(FILE *out, const gt_summary_facts *facts, const gt_pytorch_options *options,
                               const gt_table_list *tables, int width, bool utf8);
 
 #endif

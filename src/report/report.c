@@ -27,10 +27,24 @@ static const struct {
     {GT_FORMAT_KINETO_JSON, GT_TRACE_PYTORCH},  {GT_FORMAT_XPLANE, GT_TRACE_JAX},
 };
 
+static const gt_index_kind index_kinds[] = {[GT_TRACE_ROCPROF] = GT_INDEX_ROCPROF,
+                                            [GT_TRACE_PYTORCH] = GT_INDEX_PYTORCH,
+                                            [GT_TRACE_JAX] = GT_INDEX_JAX};
+
+static bool kind_of_index(const char *path, gt_trace_kind *kind, gt_error *error)
+{
+    gt_index_kind found;
+    if (!gt_index_kind_of(path, &found, error)) return false;
+    for (size_t i = 0; i < GT_LENGTH(index_kinds); i++)
+        if (index_kinds[i] == found) *kind = (gt_trace_kind)i;
+    return true;
+}
+
 bool gt_report_detect(gt_stream *stream, gt_trace_kind *kind, gt_error *error)
 {
     gt_trace_format format;
     if (!gt_detect(stream, &format, error)) return false;
+    if (format == GT_FORMAT_INDEX) return kind_of_index(gt_stream_path(stream), kind, error);
     for (size_t i = 0; i < GT_LENGTH(formats); i++) {
         if (formats[i].format != format) continue;
         *kind = formats[i].kind;
@@ -314,6 +328,72 @@ bool gt_report_options_check(const gt_report_options *options, gt_error *error)
     return true;
 }
 
+static void describe_string(gt_buffer *text, const char *name, const char *value)
+{
+    if (value)
+        gt_buffer_add_format(text, " %s=%zu:%s", name, strlen(value), value);
+    else
+        gt_buffer_add_format(text, " %s=", name);
+}
+
+static void describe_field(gt_buffer *text, const char *name, const char *field, option_type type)
+{
+    const gt_row_limit *limit = (const void *)field;
+    switch (type) {
+    case FLAG:
+    case NEGATED_FLAG:
+        gt_buffer_add_format(text, " %s=%d", name, *(const bool *)(const void *)field);
+        break;
+    case INT:
+        gt_buffer_add_format(text, " %s=%lld", name, (long long)*(const int64_t *)(const void *)field);
+        break;
+    case LIMIT:
+        gt_buffer_add_format(text, " %s=%d:%lld", name, limit->given, (long long)limit->rows);
+        break;
+    case STRING:
+        describe_string(text, name, *(const char *const *)(const void *)field);
+        break;
+    case SPECIAL:
+        break;
+    }
+}
+
+/* What the table of options does not describe: special ones, those that only the program itself sets, and
+ * settings of the environment. */
+static void describe_others(const gt_report_options *options, gt_buffer *text)
+{
+    gt_buffer_add_format(text, " best=%d,%d gpu_peaks=%d phases=%d idle=%d:%lld details=%d:%lld comm=%d",
+                         options->pytorch.correct_launches, options->pytorch.gpu_only_kernel_summary,
+                         (int)options->gpu_peaks, (int)options->pytorch.phase_options.method,
+                         options->pytorch.split_idle, (long long)options->pytorch.micro_idle_us,
+                         options->rocprof.limit_details, (long long)options->rocprof.topk_kernels,
+                         options->all_comm_kernels);
+    for (size_t i = 0; i < options->comm_regex_count; i++)
+        describe_string(text, "regex", options->comm_regexes[i]);
+    for (size_t i = 0; i < options->jax.keyword_count; i++)
+        describe_string(text, "keyword", options->jax.keywords[i]);
+    describe_string(text, "TL_MODEL", getenv("TL_MODEL"));
+    describe_string(text, "TL_TP", getenv("TL_TP"));
+}
+
+bool gt_report_options_describe(const gt_report_options *options, gt_trace_kind kind, gt_buffer *text)
+{
+    if (options->comparison_json_path || options->extension_file || options->gpu_arch_json_path ||
+        options->pytorch.reference_messages || getenv("GEMM_SIMULATOR_PATH"))
+        return false;
+    gt_buffer_add_format(text, "report %d", (int)kind);
+    const char *fields = (const char *)options;
+    for (size_t i = 0; i < GT_LENGTH(known_options); i++) {
+        if (!(known_options[i].kinds & 1u << kind) || strcmp(known_options[i].name, "csv_safe") == 0)
+            continue;
+        describe_field(text, known_options[i].name, fields + known_options[i].at, known_options[i].type);
+        if (known_options[i].also)
+            describe_field(text, "also", fields + known_options[i].also, known_options[i].type);
+    }
+    describe_others(options, text);
+    return true;
+}
+
 /* ---- communication kernels ---- */
 
 /* The table, and the expressions; NULL if only the names of TraceLens count. `tracelens` is 0 if other rules
@@ -332,6 +412,15 @@ static gt_comm_kernels *communication_of(const gt_report_options *options, unsig
 
 /* ---- reading ---- */
 
+/* What a report needs whether the trace is read or not. */
+static bool prepare_rocprof(gt_report *report, const char *path, gt_error *error)
+{
+    (void)path;
+    (void)error;
+    report->communication = communication_of(&report->options, 0);
+    return true;
+}
+
 static bool read_rocprof(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
 {
     gt_read_options *read = &report->options.read;
@@ -346,7 +435,6 @@ static bool read_rocprof(gt_report *report, gt_stream *stream, const char *path,
         gt_warn("%zu kernels have only %zu different short names, and those with the same one share a row; "
                 "--full_kernel_names keeps them apart",
                 run->full_to_short.count, run->short_names.count);
-    report->communication = communication_of(&report->options, 0);
     run->communication = report->communication;
     return true;
 }
@@ -378,7 +466,7 @@ static bool read_comparison(gt_report *report, gt_kineto_options keep, gt_error 
     return usable;
 }
 
-static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
+static bool prepare_pytorch(gt_report *report, const char *path, gt_error *error)
 {
     gt_report_options *options = &report->options;
     if (options->extension_file && strcmp(path, "-") == 0)
@@ -392,6 +480,14 @@ static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path,
                                               .arch = options->pytorch.gpu_arch,
                                               .timeout_s = options->pytorch.python_timeout_s};
     if (options->extension_file) options->pytorch.extension = &report->extension;
+    report->communication = communication_of(options, GT_COMM_TRACELENS);
+    return true;
+}
+
+static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
+{
+    (void)path;
+    gt_report_options *options = &report->options;
     gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(&options->pytorch)};
     gt_pytorch_read *events = gt_kineto_read_stream(stream, keep, &options->read, error);
     if (!events) return false;
@@ -401,16 +497,25 @@ static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path,
     }
     report->trace.pytorch = gt_pytorch_link(gt_pytorch_build_tree(events));
     if (options->pytorch.correct_launches) gt_pytorch_correct_launches(report->trace.pytorch);
-    report->communication = communication_of(options, GT_COMM_TRACELENS);
     gt_pytorch_use_communication(report->trace.pytorch, report->communication);
     if (options->pytorch.comparison)
         gt_pytorch_use_communication(options->pytorch.comparison, report->communication);
     return true;
 }
 
+static bool prepare_jax(gt_report *report, const char *path, gt_error *error)
+{
+    (void)report;
+    (void)path;
+    (void)error;
+    return true;
+}
+
 static bool read_jax(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
 {
     (void)path;
+    if (gt_index_is_alone(report->kept.index))
+        return gt_index_fail_alone(report->kept.index, "report with these options", error);
     report->trace.jax = gt_xplane_read_stream(stream, &report->options.read, error);
     return report->trace.jax != NULL;
 }
@@ -451,45 +556,110 @@ static void free_jax(gt_report *report)
     gt_jax_free(report->trace.jax);
 }
 
-static void print_rocprof(FILE *out, const gt_report *report, int width, bool utf8)
+static gt_summary_facts rocprof_facts(const gt_report *report)
 {
-    gt_rocprof_print_summary(out, report->trace.rocprof, &report->tables, width, utf8);
+    return gt_rocprof_find_facts(report->trace.rocprof);
 }
 
-static void print_pytorch(FILE *out, const gt_report *report, int width, bool utf8)
+static gt_summary_facts pytorch_facts(const gt_report *report)
 {
-    gt_pytorch_print_summary(out, report->trace.pytorch, &report->options.pytorch, &report->tables, width,
-                             utf8);
+    return gt_pytorch_find_facts(report->trace.pytorch, &report->options.pytorch);
 }
 
-static void print_jax(FILE *out, const gt_report *report, int width, bool utf8)
+static gt_summary_facts jax_facts(const gt_report *report)
 {
-    gt_jax_print_summary(out, report->trace.jax, &report->tables, width, utf8);
+    return gt_jax_find_facts(report->trace.jax);
+}
+
+static void print_rocprof(FILE *out, const gt_report *report, const gt_summary_facts *facts, int width,
+                          bool utf8)
+{
+    gt_rocprof_print_summary(out, facts, report->communication, &report->tables, width, utf8);
+}
+
+static void print_pytorch(FILE *out, const gt_report *report, const gt_summary_facts *facts, int width,
+                          bool utf8)
+{
+    gt_pytorch_print_summary(out, facts, &report->options.pytorch, &report->tables, width, utf8);
+}
+
+static void print_jax(FILE *out, const gt_report *report, const gt_summary_facts *facts, int width, bool utf8)
+{
+    gt_jax_print_summary(out, facts, &report->tables, width, utf8);
 }
 
 static const struct {
+    bool (*prepare)(gt_report *report, const char *path, gt_error *error);
     bool (*read)(gt_report *report, gt_stream *stream, const char *path, gt_error *error);
     bool (*make_tables)(gt_report *report, gt_error *error);
-    void (*print_summary)(FILE *out, const gt_report *report, int width, bool utf8);
+    gt_summary_facts (*find_facts)(const gt_report *report);
+    void (*print_summary)(FILE *out, const gt_report *report, const gt_summary_facts *facts, int width,
+                          bool utf8);
     void (*free)(gt_report *report);
 } kinds[] = {
-    [GT_TRACE_ROCPROF] = {read_rocprof, make_rocprof_tables, print_rocprof, free_rocprof},
-    [GT_TRACE_PYTORCH] = {read_pytorch, make_pytorch_tables, print_pytorch, free_pytorch},
-    [GT_TRACE_JAX] = {read_jax, make_jax_tables, print_jax, free_jax},
+    [GT_TRACE_ROCPROF] = {prepare_rocprof, read_rocprof, make_rocprof_tables, rocprof_facts, print_rocprof,
+                          free_rocprof},
+    [GT_TRACE_PYTORCH] = {prepare_pytorch, read_pytorch, make_pytorch_tables, pytorch_facts, print_pytorch,
+                          free_pytorch},
+    [GT_TRACE_JAX] = {prepare_jax, read_jax, make_jax_tables, jax_facts, print_jax, free_jax},
 };
+
+/* Looks for the report in the index. The readers then use the index that is open. */
+static void open_kept(gt_report *report, const char *path)
+{
+    gt_buffer key = {0};
+    const gt_index_policy *policy = report->options.read.index;
+    /* Who wants to know more of the trace than the sheets needs the trace. */
+    bool has_key = policy && !report->options.read.run &&
+                   gt_report_options_describe(&report->options, report->kind, &key);
+    gt_kept_open(&report->kept, policy, path, report->title, has_key ? gt_buffer_str(&key).bytes : NULL);
+    gt_buffer_free(&key);
+    if (!policy) return;
+    report->index = *policy;
+    report->index.open = report->kept.index;
+    report->options.read.index = &report->index;
+}
 
 bool gt_report_read(gt_report *report, gt_trace_kind kind, gt_stream *stream, const char *path,
                     const gt_report_options *options, gt_error *error)
 {
     *report = (gt_report){.kind = kind, .title = gt_trace_title(path), .options = *options};
-    return gt_report_options_check(options, error) && kinds[kind].read(report, stream, path, error);
+    if (!gt_report_options_check(options, error) || !kinds[kind].prepare(report, path, error)) return false;
+    open_kept(report, path);
+    if (gt_kept_is_found(&report->kept)) {
+        gt_kept_repeat(&report->kept, GT_KEPT_READ);
+        return true;
+    }
+    gt_kept_listen(&report->kept, GT_KEPT_READ);
+    bool read = kinds[kind].read(report, stream, path, error);
+    gt_kept_hush(&report->kept);
+    return read;
+}
+
+static void keep_report(gt_report *report)
+{
+    if (!gt_kept_wants(&report->kept)) return;
+    gt_summary_facts facts = kinds[report->kind].find_facts(report);
+    gt_kept_keep(&report->kept, index_kinds[report->kind], &report->tables, &facts);
+    gt_summary_facts_free(&facts);
 }
 
 bool gt_report_make_tables(gt_report *report, gt_error *error)
 {
-    if (kinds[report->kind].make_tables(report, error)) return true;
-    gt_error_prefix(error, report->title);
-    return false;
+    if (gt_kept_is_found(&report->kept)) {
+        gt_kept_repeat(&report->kept, GT_KEPT_MADE);
+        report->tables = report->kept.tables;
+        report->kept.tables = (gt_table_list){0};
+        return true;
+    }
+    gt_kept_listen(&report->kept, GT_KEPT_MADE);
+    bool made = kinds[report->kind].make_tables(report, error);
+    gt_kept_hush(&report->kept);
+    if (made)
+        keep_report(report);
+    else
+        gt_error_prefix(error, report->title);
+    return made;
 }
 
 void gt_report_free(gt_report *report)
@@ -497,12 +667,19 @@ void gt_report_free(gt_report *report)
     gt_table_list_free(&report->tables);
     kinds[report->kind].free(report);
     gt_comm_kernels_free(report->communication);
+    gt_kept_close(&report->kept);
     *report = (gt_report){.kind = report->kind};
 }
 
 void gt_report_print_summary(FILE *out, const gt_report *report, int width, bool utf8)
 {
-    kinds[report->kind].print_summary(out, report, width, utf8);
+    if (gt_kept_is_found(&report->kept)) {
+        kinds[report->kind].print_summary(out, report, &report->kept.facts, width, utf8);
+        return;
+    }
+    gt_summary_facts facts = kinds[report->kind].find_facts(report);
+    kinds[report->kind].print_summary(out, report, &facts, width, utf8);
+    gt_summary_facts_free(&facts);
 }
 
 void gt_report_print_line(FILE *out, const gt_report *report)

@@ -17,6 +17,7 @@
 #include "input/options.h"
 #include "input/xla/profiles.h"
 #include "report/jax.h"
+#include "report/kept.h"
 #include "report/pytorch.h"
 #include "report/rocprof.h"
 #include "trace/communication.h"
@@ -25,7 +26,8 @@ typedef enum gt_trace_kind { GT_TRACE_ROCPROF, GT_TRACE_PYTORCH, GT_TRACE_JAX } 
 
 enum { GT_REPORT_OPTIONS_MAX = 96 };
 
-/* The options of all kinds of reports. Strings are not owned. */
+/* The options of all kinds of reports. Strings are not owned. What changes a sheet or a message must also be
+ * in gt_report_options_describe. */
 typedef struct gt_report_options {
     gt_read_options read; /* threads and strict; the rest depends on the report */
     bool csv_safe;        /* see gt_output_set_csv_safe; for the public interface */
@@ -62,6 +64,9 @@ bool gt_report_options_set(gt_report_options *options, const char *name, const c
 /* Warns about options that were set and have no effect on any of these kinds of traces, a set of
  * 1 << gt_trace_kind. `dashes` is put before their names: "--" for the command line. */
 void gt_report_options_warn(const gt_report_options *options, unsigned kinds, const char *dashes);
+/* Adds a text that is the same for two options if and only if they give the same report of every trace. False
+ * if the report also depends on other files or programs, so that there is no such text. */
+bool gt_report_options_describe(const gt_report_options *options, gt_trace_kind kind, gt_buffer *text);
 /* False if options exclude each other. */
 bool gt_report_options_check(const gt_report_options *options, gt_error *error);
 
@@ -78,6 +83,8 @@ typedef struct gt_report {
     gt_table_list tables;
     gt_report_options options;
     gt_comm_kernels *communication; /* the trace refers to it; NULL: as in TraceLens */
+    gt_kept kept;                   /* the same report from the index; then `trace` is NULL */
+    gt_index_policy index;          /* that of the options, with the index that kept has opened */
     /* PyTorch reports only; options.pytorch refers to these */
     gt_extension_source extension;
     gt_arena arena;

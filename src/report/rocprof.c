@@ -209,7 +209,7 @@ static void print_kernels(const gt_terminal *terminal, const gt_table *summary)
 
 static void print_short_kernels(const gt_terminal *terminal, const gt_table *summary)
 {
-    const gt_column *counts = gt_table_column(summary, GT_COL_SHORT_KERNEL_COUNT);
+    const gt_column *counts = gt_table_column_of(summary, GT_COL_SHORT_KERNEL_COUNT, GT_TYPE_INT);
     const gt_column *percents =
         gt_table_column(summary, GT_COL_SHORT_KERNEL_DURATION_US_PERCENT_OF_TOTAL_TIME);
     int64_t count = 0;
@@ -224,17 +224,17 @@ static void print_short_kernels(const gt_terminal *terminal, const gt_table *sum
 }
 
 /* One line with the kernels of the category COMM. */
-static void print_communication(FILE *out, const gt_rocprof *run, const gt_table *summary)
+static void print_communication(FILE *out, const gt_comm_kernels *communication, const gt_table *summary)
 {
-    const uint32_t *names = gt_table_column(summary, GT_COL_NAME)->texts;
-    const uint32_t *categories = gt_table_column(summary, GT_COL_CATEGORY)->texts;
-    const int64_t *counts = gt_table_column(summary, GT_COL_COUNT_TITLE)->ints;
-    const double *totals_ms = gt_table_column(summary, GT_COL_TOTAL_KERNEL_TIME_MS)->floats;
+    const uint32_t *names = gt_table_column_of(summary, GT_COL_NAME, GT_TYPE_STRING)->texts;
+    const uint32_t *categories = gt_table_column_of(summary, GT_COL_CATEGORY, GT_TYPE_STRING)->texts;
+    const int64_t *counts = gt_table_column_of(summary, GT_COL_COUNT_TITLE, GT_TYPE_INT)->ints;
+    const double *totals_ms = gt_table_column_of(summary, GT_COL_TOTAL_KERNEL_TIME_MS, GT_TYPE_FLOAT)->floats;
     gt_comm_uses uses = {0};
     for (size_t row = 0; row < summary->row_count; row++) {
         if (!gt_str_equals(gt_interner_get(summary->strings, categories[row]), "COMM")) continue;
         gt_str name = gt_interner_get(summary->strings, names[row]);
-        const char *family = gt_comm_family(run->communication, name);
+        const char *family = gt_comm_family(communication, name);
         if (!family) family = gt_comm_family(NULL, name);
         if (family) gt_comm_uses_add(&uses, family, (size_t)counts[row], totals_ms[row]);
     }
@@ -261,8 +261,21 @@ static void print_missing(FILE *out, const gt_table_list *tables)
     if (before[0] == ',') fputc('\n', out);
 }
 
-void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_list *tables, int width,
-                              bool utf8)
+/* Counts of gt_summary_facts. */
+enum { FACT_DISPATCHES, FACT_COPIES, FACT_API_CALLS, FACT_PROCESSES, FACT_PID, FACT_HAS_CALLS };
+
+gt_summary_facts gt_rocprof_find_facts(const gt_rocprof *run)
+{
+    return (gt_summary_facts){.counts = {[FACT_DISPATCHES] = (int64_t)gt_store_count(run->dispatches),
+                                         [FACT_COPIES] = (int64_t)gt_store_count(run->copies),
+                                         [FACT_API_CALLS] = (int64_t)run->api_calls,
+                                         [FACT_PROCESSES] = (int64_t)run->process_count,
+                                         [FACT_PID] = run->pid,
+                                         [FACT_HAS_CALLS] = (run->wanted & GT_WANT_CALLS) != 0}};
+}
+
+void gt_rocprof_print_summary(FILE *out, const gt_summary_facts *facts, const gt_comm_kernels *communication,
+                              const gt_table_list *tables, int width, bool utf8)
 {
     static const gt_summary_part parts[] = {
         {GT_SHEET_GPU_TIMELINE_BY_DEVICE, gt_summary_devices},
@@ -274,17 +287,18 @@ void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_l
     terminal.width = width > 0 ? (size_t)width : 0;
     terminal.utf8 = utf8;
 
-    size_t dispatches = gt_store_count(run->dispatches), copies = gt_store_count(run->copies);
-    fprintf(out, "%zu kernel %s, %zu memory %s, %" PRIu64 " API %s; ", dispatches,
-            gt_noun(dispatches, "dispatch", "dispatches"), copies, gt_noun(copies, "copy", "copies"),
-            run->api_calls, gt_noun(run->api_calls, "call", "calls"));
-    if (run->process_count > 1)
-        fprintf(out, "%zu processes\n", run->process_count);
+    uint64_t dispatches = (uint64_t)facts->counts[FACT_DISPATCHES];
+    uint64_t copies = (uint64_t)facts->counts[FACT_COPIES], calls = (uint64_t)facts->counts[FACT_API_CALLS];
+    fprintf(out, "%" PRIu64 " kernel %s, %" PRIu64 " memory %s, %" PRIu64 " API %s; ", dispatches,
+            gt_noun(dispatches, "dispatch", "dispatches"), copies, gt_noun(copies, "copy", "copies"), calls,
+            gt_noun(calls, "call", "calls"));
+    if (facts->counts[FACT_PROCESSES] > 1)
+        fprintf(out, "%" PRId64 " processes\n", facts->counts[FACT_PROCESSES]);
     else
-        fprintf(out, "PID %" PRId64 "\n", run->pid);
+        fprintf(out, "PID %" PRId64 "\n", facts->counts[FACT_PID]);
     const gt_table *summary = gt_table_list_find(tables, GT_SHEET_KERNEL_SUMMARY);
-    if (summary && summary->row_count) print_communication(out, run, summary);
+    if (summary && summary->row_count) print_communication(out, communication, summary);
     print_timeline(&terminal, tables);
     gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
-    if (run->wanted & GT_WANT_CALLS) print_missing(out, tables);
+    if (facts->counts[FACT_HAS_CALLS]) print_missing(out, tables);
 }

@@ -8,6 +8,7 @@
 #define GT_REPORT_ROCPROF_H
 
 #include "base/error.h"
+#include "report/summary.h"
 #include "report/tables.h"
 #include "trace/rocprof/rocprof.h"
 
@@ -38,8 +39,10 @@ unsigned gt_rocprof_options_wanted(const gt_rocprof_options *options);
 bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_table_list *tables,
                        gt_error *error);
 
-/* The timeline as bars, the categories, and the longest kernels. */
-void gt_rocprof_print_summary(FILE *out, const gt_rocprof *run, const gt_table_list *tables, int width,
-                              bool utf8);
+/* What the summary shows of the run. */
+gt_summary_facts gt_rocprof_find_facts(const gt_rocprof *run);
+/* The timeline as bars, the categories, and the longest kernels. `communication` is that of the run. */
+void gt_rocprof_print_summary(FILE *out, const gt_summary_facts *facts, const gt_comm_kernels *communication,
+                              const gt_table_list *tables, int width, bool utf8);
 
 #endif

@@ -7,6 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+void gt_summary_facts_free(gt_summary_facts *facts)
+{
+    gt_free(facts->communication);
+    gt_free(facts->left_out);
+    *facts = (gt_summary_facts){0};
+}
+
 void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, gt_col label, gt_col time,
                      gt_col percent)
 {
@@ -42,8 +49,8 @@ void gt_summary_timeline_of_devices(const gt_terminal *terminal, const gt_table 
 
 bool gt_summary_timeline_cell(const gt_table *timeline, const char *type, double *ms, double *percent)
 {
-    const gt_column *types = gt_table_column(timeline, GT_COL_TYPE), *times, *percents;
-    times = gt_table_column(timeline, GT_COL_TIME_MS);
+    const gt_column *types = gt_table_column_of(timeline, GT_COL_TYPE, GT_TYPE_STRING), *times, *percents;
+    times = gt_table_column_of(timeline, GT_COL_TIME_MS, GT_TYPE_FLOAT);
     percents = gt_table_column(timeline, GT_COL_PERCENT);
     for (size_t row = 0; row < timeline->row_count; row++) {
         if (!gt_str_equals(gt_interner_get(timeline->strings, types->texts[row]), type)) continue;
@@ -98,9 +105,9 @@ static gt_table *device_lines(const gt_table *by_device)
     for (size_t row = 0; row < by_device->row_count; row++)
         if (!row || !is_same_timeline(by_device, row - 1, row)) first[count++] = (uint32_t)row;
     gt_table *lines = gt_table_copy_rows(by_device, first, count);
-    const gt_column *types = gt_table_column(by_device, GT_COL_TYPE),
-                    *times_ms = gt_table_column(by_device, GT_COL_TIME_MS),
-                    *percents = gt_table_column(by_device, GT_COL_PERCENT);
+    const gt_column *types = gt_table_column_of(by_device, GT_COL_TYPE, GT_TYPE_STRING),
+                    *times_ms = gt_table_column_of(by_device, GT_COL_TIME_MS, GT_TYPE_FLOAT),
+                    *percents = gt_table_column_of(by_device, GT_COL_PERCENT, GT_TYPE_FLOAT);
     size_t total = gt_table_find(lines, GT_COL_TIME_MS);
     for (size_t i = 0; i < GT_LENGTH(device_shares); i++) {
         size_t share = SIZE_MAX, line = 0;

@@ -5,6 +5,15 @@
 #include "output/terminal.h"
 #include "report/tables.h"
 
+/* What a summary shows of the trace itself, so that it can be printed without the trace. The meaning of the
+ * counts depends on the kind of report. */
+enum { GT_FACT_COUNTS = 6 };
+typedef struct gt_summary_facts {
+    int64_t counts[GT_FACT_COUNTS];
+    char *communication, *left_out; /* owned; NULL: nothing to say */
+} gt_summary_facts;
+void gt_summary_facts_free(gt_summary_facts *facts);
+
 /* A table as bars, with a label, a time in ms and a percentage per row. */
 void gt_summary_bars(const gt_terminal *terminal, const gt_table *table, gt_col label, gt_col time,
                      gt_col percent);

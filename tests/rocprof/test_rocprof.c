@@ -452,7 +452,8 @@ static char *summary_text(const gt_rocprof *run, const gt_table_list *tables, in
     char *text = NULL;
     size_t len = 0;
     FILE *memory = open_memstream(&text, &len);
-    gt_rocprof_print_summary(memory, run, tables, width, utf8);
+    gt_summary_facts facts = gt_rocprof_find_facts(run);
+    gt_rocprof_print_summary(memory, &facts, run->communication, tables, width, utf8);
     fclose(memory);
     return text;
 }

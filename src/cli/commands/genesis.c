@@ -56,7 +56,7 @@ static const gt_option_group unused_group = {"Accepted for compatibility, no eff
                                              GT_LENGTH(unused_options)};
 
 const gt_syntax gt_genesis_syntax = {
-    .groups = {&input_group, &report_group, &output_group, &unused_group, &gt_common_group},
+    .groups = {&input_group, &report_group, &output_group, &unused_group, &gt_index_group, &gt_common_group},
     .main_options = {"capture_dir", "output_dir", "kernel_details", "include_api", "steady_state_gap_ms"},
     .files = "[DIR]",
     .files_max = 1,
@@ -145,7 +145,8 @@ static void show(const gt_call *call, const gt_rocprof *run, const gt_table_list
         return;
     }
     gt_terminal terminal = gt_terminal_for(stdout);
-    gt_rocprof_print_summary(stdout, run, tables, (int)terminal.width, terminal.utf8);
+    gt_summary_facts facts = gt_rocprof_find_facts(run);
+    gt_rocprof_print_summary(stdout, &facts, run->communication, tables, (int)terminal.width, terminal.utf8);
     gt_trace_show_files(stdout, output);
 }
 
