@@ -143,6 +143,14 @@ const gt_command gt_commands[] = {
      "server's annotations mark: into single steps, into sequences of steps of one phase (prefill, decode), "
      "or into steady-state windows. Each output is a complete trace, for a viewer or a report.",
      TRACES},
+    {"index", NULL, "keep what reports read from a trace, so that the next ones are fast", &gt_index_syntax,
+     gt_cmd_index,
+     "Reads each TRACE (a PyTorch or rocprofv3 file, or a JAX profile) and keeps its events and the sheets "
+     "of "
+     "`gputally report` in an index, TRACE.gtindex. Commands that read the trace then use the index by "
+     "themselves, and accept it instead of the trace. Results do not change. An index of a trace that has "
+     "changed is noticed and not used; --index auto of the other commands makes it again.",
+     TRACES},
     {"run", NULL, "run a command under a profiler; sample power and memory, count library calls",
      &gt_run_syntax, gt_cmd_run,
      "Runs COMMAND under rocprofv3 (or another profiler) as a context specifies, collects the output and "

@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "cli/earlier_sheets.h"
 #include "cli/journal.h"
+#include "index/index.h"
 #include "model/arch.h"
 #include "os/paths.h"
 #include "output/file.h"
@@ -53,6 +54,14 @@ static const gt_option sheets_options[] = {
 
 static const gt_option messages_options[] = {MESSAGE_OPTIONS};
 
+static const gt_option index_options[] = {
+    {"index", GT_OPTION_STRING, "WHERE", NULL,
+     "keep what is read, and the sheets, for the next time: in TRACE" GT_INDEX_SUFFIX
+     " (auto), or in this folder or "
+     "file; off: use no index (default: use an index that exists, and write none)"},
+};
+const gt_option_group gt_index_group = {"Index", index_options, GT_LENGTH(index_options)};
+
 static const gt_option short_kernel_options[] = {
     {"short_kernel_study", GT_OPTION_FLAG, NULL, NULL,
      "add the sheets short_kernels_summary and short_kernel_histogram"},
@@ -81,6 +90,21 @@ const gt_option_group gt_whole_files_group = {"Common options", whole_files_opti
 const gt_option_group gt_sheets_group = {"Common options", sheets_options, GT_LENGTH(sheets_options)};
 const gt_option_group gt_messages_group = {"Common options", messages_options, GT_LENGTH(messages_options)};
 
+/* A command has one policy; what reads traces refers to it. */
+static const gt_index_policy *index_policy(const gt_arguments *arguments)
+{
+    static gt_index_policy policy;
+    const char *where = NULL;
+    if (gt_syntax_option(arguments->syntax, "index")) where = gt_arguments_string(arguments, "index");
+    policy = (gt_index_policy){.mode = where ? GT_INDEX_AUTO : GT_INDEX_USE};
+    if (!where && arguments->index_count == 1) policy.place = arguments->index_path;
+    if (where && strcmp(where, "off") == 0)
+        policy.mode = GT_INDEX_OFF;
+    else if (where && strcmp(where, "auto") != 0)
+        policy.place = where;
+    return &policy;
+}
+
 bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *error)
 {
     const gt_arguments *arguments = &call->arguments;
@@ -94,7 +118,8 @@ bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *er
     gt_log_quiet(quiet);
     gt_progress_enable(!quiet && !gt_arguments_flag(arguments, "no_progress"));
     *options = (gt_read_options){.threads = threads->given ? (unsigned)threads->number : gt_threads_default(),
-                                 .strict = gt_arguments_flag(arguments, "strict")};
+                                 .strict = gt_arguments_flag(arguments, "strict"),
+                                 .index = index_policy(arguments)};
     return true;
 }
 

@@ -41,7 +41,10 @@ extern const gt_option_group gt_whole_files_group, gt_sheets_group, gt_messages_
 extern const gt_option_group gt_extra_sheets_group; /* the sheets that TraceLens does not have */
 extern const gt_option_group gt_short_kernel_group; /* the study of short kernels */
 
-/* Applies --quiet, --no_progress, --threads and --strict. False if one has an invalid value. */
+/* --index, for commands that read traces which have an index (docs/performance.md). */
+extern const gt_option_group gt_index_group;
+
+/* Applies --index, --quiet, --no_progress, --threads and --strict. False if one has an invalid value. */
 bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *error);
 
 /* Which kernels are communication: --comm_kernels, --comm_kernel_regex. */

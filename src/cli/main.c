@@ -7,6 +7,7 @@
 #include "base/threads.h"
 #include "cli/command.h"
 #include "cli/effects.h"
+#include "cli/index_files.h"
 #include "json/scan_set.h"
 #include "output/terminal.h"
 #include "os/paths.h"
@@ -66,8 +67,11 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
     else if (!gt_check_endings(&call, &error) || !gt_check_minimums(&call, &error))
         status = gt_usage_error(program, "%s", error.text);
     else {
-        team_call in_team = {.call = &call};
-        gt_team_run(threads_of(&call.arguments), run_in_team, &in_team);
+        team_call in_team = {.call = &call, .status = GT_EXIT_FAILED};
+        if (command->syntax->is_command || gt_arguments_resolve_indexes(&call.arguments, &error))
+            gt_team_run(threads_of(&call.arguments), run_in_team, &in_team);
+        else
+            fprintf(stderr, "gputally: %s\n", error.text);
         status = in_team.status;
         gt_log_end_repeats();
         gt_log_to(NULL); /* also for old names, whose log goes to standard output */

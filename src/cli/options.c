@@ -305,6 +305,8 @@ bool gt_arguments_parse(gt_arguments *arguments, const gt_syntax *syntax, int ar
 void gt_arguments_free(gt_arguments *arguments)
 {
     gt_free(arguments->files);
+    for (size_t i = 0; i < arguments->owned_count; i++) gt_free(arguments->owned[i]);
+    gt_free(arguments->owned);
     for (size_t i = 0; i < GT_OPTIONS_MAX; i++) gt_free(arguments->values[i].texts);
     *arguments = (gt_arguments){0};
 }

@@ -39,7 +39,7 @@ typedef struct gt_option_group {
     const char *needs; /* of all options of the group except those that it names; NULL: nothing */
 } gt_option_group;
 
-enum { GT_OPTION_GROUPS_MAX = 16, GT_OPTIONS_MAX = 96, GT_MAIN_OPTIONS_MAX = 5 };
+enum { GT_OPTION_GROUPS_MAX = 20, GT_OPTIONS_MAX = 96, GT_MAIN_OPTIONS_MAX = 5 };
 
 /* A one-letter option: -t for --tags. Its value may follow directly or after "=", and flags may be combined:
  * -tVALUE, -t=VALUE, -rd. */
@@ -84,8 +84,12 @@ typedef struct gt_arguments {
     gt_option_value values[GT_OPTIONS_MAX]; /* in the order of the groups */
     const char **files;
     size_t file_count, file_capacity;
-    bool help;    /* --help or -h was given; parsing stopped there */
-    bool version; /* --version or -V; likewise */
+    char **owned; /* strings that replaced arguments (cli/index_files.h) */
+    size_t owned_count, owned_capacity;
+    const char *index_path; /* the last index file that was given instead of its trace; NULL: none */
+    size_t index_count;     /* how many there were */
+    bool help;              /* --help or -h was given; parsing stopped there */
+    bool version;           /* --version or -V; likewise */
 } gt_arguments;
 
 /* Parses argv[0 .. argc-1], without the names of program and command. Returns false on a usage error; the

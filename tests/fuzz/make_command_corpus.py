@@ -138,6 +138,8 @@ def pytorch():
         yield ["pytorch", "t.json", *make_all_options()]
         yield ["pytorch", "t.json", "--topk_ops", "2", "--topk_roofline_ops", "1", "--output_db", "out.db"]
         yield ["report", "t.json", "--threads", "3"]
+        yield ["report", "t.json", "--index", "auto", *OUT]
+        yield ["index", "t.json", "--python_functions"]
     write("u.json", traces.gemms())
     yield ["pytorch", "t.json", "--comparison_json_path", "u.json", *OUT]
     write("arch.json", {"name": "X", "mem_bw_gbps": 5300, "max_achievable_tflops": {"matrix_bf16": 700, "matrix_fp16": 650}})

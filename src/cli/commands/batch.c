@@ -60,7 +60,7 @@ static const gt_short_option short_options[] = {
     {'d', "dry_run"},  {'a', "all_kernels"},  {'r', "node_replay"}, {0}};
 
 const gt_syntax gt_batch_syntax = {
-    .groups = {&input_group, &report_group, &output_group, &gt_common_group},
+    .groups = {&input_group, &report_group, &output_group, &gt_index_group, &gt_common_group},
     .main_options = {"base_dir", "filters", "extension", "output_xlsx_path", "dry_run"},
     .files = "",
     .files_max = 0,

@@ -47,7 +47,7 @@ static const gt_option_group output_group = {"Output", output_options, GT_LENGTH
 static const gt_option_group convert_group = {"Conversion", convert_options, GT_LENGTH(convert_options)};
 
 const gt_syntax gt_convert_syntax = {
-    .groups = {&convert_group, &output_group, &gt_common_group},
+    .groups = {&convert_group, &output_group, &gt_index_group, &gt_common_group},
     .main_options = {"to", "output", "threads", "strict", "quiet"},
     .files = "IN OUT",
     .files_max = 2,
@@ -155,7 +155,7 @@ static bool convert_stream(conversion *c, gt_stream *stream, gt_output *output, 
     gt_trace_format format;
     if (!gt_detect(stream, &format, error)) return false;
     if (format == GT_FORMAT_KINETO_JSON) return write_chrome(c, stream, output, error);
-    if (gt_rocprof_reads(format))
+    if (gt_rocprof_reads(format) || format == GT_FORMAT_INDEX)
         return write_rocprof(c, gt_rocprof_read(stream, c->in, &c->read, error), output, error);
     return gt_fail(error, "%s: unsupported input: %s", gt_trace_title(c->in), gt_format_name(format));
 }

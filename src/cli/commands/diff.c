@@ -35,7 +35,7 @@ static const gt_option output_options[] = {
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_diff_syntax = {
-    .groups = {&diff_group, &output_group, &gt_common_group},
+    .groups = {&diff_group, &output_group, &gt_index_group, &gt_common_group},
     .main_options = {"output_dir", "output_xlsx_path", "output_db", "add_python_func", "prune_non_gpu"},
     .files = "TRACE1 TRACE2",
     .files_max = 2,
