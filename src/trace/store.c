@@ -825,16 +825,17 @@ static void drop_from_segments(void *context, size_t begin, size_t end)
     gt_slabs slabs = {0};
     for (size_t i = begin; i < end; i++) {
         segment *s = store->all.segments[i];
+        gt_slab *before = s->slab;
         uint32_t bytes = 0, left = s->bytes;
         for (size_t c = 0; c < store->column_count; c++)
             if (drop->columns >> c & 1) left -= s->columns[c].width * s->rows;
-        gt_slab *before = s->slab;
-        uint8_t *data = gt_slabs_alloc(&slabs, left, &s->slab);
+        uint8_t *data = before ? gt_slabs_alloc(&slabs, left, &s->slab) : NULL;
         for (size_t c = 0; c < store->column_count; c++)
             if (drop->columns >> c & 1)
                 s->columns[c] = (packed){.base = absent_cell(&store->columns[c])};
-            else
+            else if (before)
                 move_column(&s->columns[c], s, data, &bytes);
+        if (!before) continue; /* an image has the data: it takes no memory of ours */
         move_column(&s->positions, s, data, &bytes);
         gt_slab_release(before);
         s->data = data;
