@@ -228,7 +228,7 @@ gt_devices gt_devices_find(const gt_event_view *events)
     finder f = {.events = events, .devices = &devices};
     f.numbers = gt_store_string_ids(events->store, GT_EVENT_DEVICE);
     f.ranks = gt_store_ints(events->store, GT_EVENT_RANK);
-    f.rows = gt_gpu_rows(events->kind, events->recorded, &f.count);
+    f.rows = gt_list_gpu_rows(events->kind, events->recorded, &f.count);
     devices.have_ranks = f.use_ranks = gt_holds_for_all(f.count, has_rank, &f);
     complete_numbers(&f);
     find_all(&f);

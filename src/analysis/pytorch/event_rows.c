@@ -68,7 +68,7 @@ uint32_t *gt_rows_of_kinds(const uint8_t *kind, size_t end, uint32_t kinds, size
     return select_rows(&s, end, count);
 }
 
-uint32_t *gt_gpu_rows(const uint8_t *kind, size_t end, size_t *count)
+uint32_t *gt_list_gpu_rows(const uint8_t *kind, size_t end, size_t *count)
 {
     uint32_t kinds = 0;
     for (uint8_t k = 0; k < 32; k++) kinds |= (uint32_t)gt_kind_is_gpu(k) << k;

@@ -10,7 +10,7 @@
 /* The rows below `end` whose kind has its bit in `kinds` (1u << GT_KIND_KERNEL | ...). The caller frees them.
  */
 uint32_t *gt_rows_of_kinds(const uint8_t *kind, size_t end, uint32_t kinds, size_t *count);
-uint32_t *gt_gpu_rows(const uint8_t *kind, size_t end, size_t *count); /* of all kinds of GPU events */
+uint32_t *gt_list_gpu_rows(const uint8_t *kind, size_t end, size_t *count); /* of all kinds of GPU events */
 
 /* The numbers i below `end` for which wanted(context, i). The caller frees them. */
 uint32_t *gt_numbers_where(size_t end, bool (*wanted)(const void *context, size_t i), const void *context,

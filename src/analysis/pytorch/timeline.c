@@ -300,7 +300,7 @@ gt_table *gt_pytorch_gpu_timeline(const gt_linked_view *trace, gt_pytorch_timeli
 {
     bucket_cache known = {gt_alloc_zero(gt_interner_count(trace->strings), 1)};
     size_t count;
-    uint32_t *rows = gt_gpu_rows(trace->kind, trace->count, &count);
+    uint32_t *rows = gt_list_gpu_rows(trace->kind, trace->count, &count);
     gt_table *timeline = make_timeline(trace, &known, (gpu_events){rows, count}, &options);
     gt_free(rows);
     gt_free(known.buckets);
