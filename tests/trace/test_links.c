@@ -17,12 +17,25 @@ static uint32_t random_below(uint32_t limit)
 
 /* ---- random traces ---- */
 
-typedef enum event_type { OP, AUTOGRAD, CALL, GRAPH, KERNEL, COPY, FLOW_START, FLOW_END, TYPES } event_type;
+typedef enum event_type {
+    OP,
+    AUTOGRAD,
+    CALL,
+    COPY_CALL,
+    GRAPH,
+    OTHER_CALL, /* launches nothing */
+    KERNEL,
+    COPY,
+    FLOW_START,
+    FLOW_END,
+    TYPES
+} event_type;
 
 typedef struct written_event {
     event_type type;
-    int64_t id; /* or sequence number; -1: none */
-    int thread, start_us;
+    int64_t id;       /* correlation, flow or sequence number; -1: none */
+    int64_t external; /* of calls and GPU events; -1: none */
+    int thread, start_us, dur_us;
 } written_event;
 
 enum { EVENTS = 700 };
@@ -43,12 +56,17 @@ static void write_event(trace_text *t, const written_event *e)
     static const char *const host_names[] = {[OP] = "op",
                                              [AUTOGRAD] = "autograd::engine::evaluate_function: f",
                                              [CALL] = "cudaLaunchKernel",
-                                             [GRAPH] = "cudaGraphLaunch"};
-    char args[64] = "";
+                                             [COPY_CALL] = "cudaMemcpyAsync",
+                                             [GRAPH] = "cudaGraphLaunch",
+                                             [OTHER_CALL] = "hipArray3DCreate"};
+    char args[128] = "";
     bool is_op = e->type == OP || e->type == AUTOGRAD;
     if (e->id != -1)
         snprintf(args, sizeof args, "\"%s\":%lld", is_op ? "Sequence number" : "correlation",
                  (long long)e->id);
+    if (!is_op && e->external != -1)
+        snprintf(args + strlen(args), sizeof args - strlen(args), "%s\"External id\":%lld", *args ? "," : "",
+                 (long long)e->external);
     if (e->type == FLOW_START || e->type == FLOW_END)
         add_event(
             t, "{\"ph\":\"%s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":%lld,\"pid\":0,\"tid\":%d,\"ts\":1}",
@@ -62,19 +80,22 @@ static void write_event(trace_text *t, const written_event *e)
         add_event(t,
                   "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":1,\"tid\":%d,\"ts\":%d,\"dur\":%d,"
                   "\"args\":{%s}}",
-                  is_op ? "cpu_op" : "cuda_runtime", host_names[e->type], e->thread, e->start_us,
-                  is_op ? (int)random_below(40) : 1, args);
+                  is_op ? "cpu_op" : "cuda_runtime", host_names[e->type], e->thread, e->start_us, e->dur_us,
+                  args);
 }
 
-/* The first call has an id, so that the ids are correlations. */
+/* The first call has an id, so that the ids are correlations. One op calls all others of its thread. */
 static void make_events(written_event *events, int style)
 {
     for (int i = 0; i < EVENTS; i++)
         events[i] = (written_event){.type = (event_type)random_below(TYPES),
                                     .id = random_id(style),
+                                    .external = random_id(style),
                                     .thread = 1 + (int)random_below(3),
-                                    .start_us = (int)random_below(8) * 500 + i};
-    events[0] = (written_event){.type = CALL, .id = 1, .thread = 1};
+                                    .start_us = (int)random_below(8) * 500 + i,
+                                    .dur_us = (int)random_below(random_below(10) ? 40 : 3000)};
+    events[0] = (written_event){.type = CALL, .id = 1, .external = -1, .thread = 2};
+    events[1] = (written_event){.type = OP, .id = -1, .thread = 1, .dur_us = 100000};
 }
 
 /* ---- what the definitions give ---- */
@@ -87,6 +108,11 @@ typedef struct expected_links {
 static bool is_gpu(const written_event *e)
 {
     return e->type == KERNEL || e->type == COPY;
+}
+
+static bool is_call(const written_event *e)
+{
+    return e->type >= CALL && e->type <= OTHER_CALL;
 }
 
 static void expect_link(expected_links *l, uint32_t call, uint32_t gpu)
@@ -103,7 +129,7 @@ static void find_links(const written_event *events, const uint32_t *rows, expect
     memset(l->parent, 0xFF, sizeof l->parent);
     l->count = 0;
     for (int c = 0; c < EVENTS; c++) {
-        if ((events[c].type != CALL && events[c].type != GRAPH) || events[c].id == -1) continue;
+        if (!is_call(&events[c]) || events[c].id == -1) continue;
         int flow = -1, gpu = -1;
         bool starts = false;
         for (int i = 0; i < EVENTS; i++) {
@@ -115,8 +141,68 @@ static void find_links(const written_event *events, const uint32_t *rows, expect
         for (int i = 0; i < EVENTS && starts && flow >= 0; i++)
             if (is_gpu(&events[i]) && events[i].id == events[c].id && events[i].thread == events[flow].thread)
                 gpu = i;
-        if (events[c].type == CALL && gpu >= 0) expect_link(l, rows[c], rows[gpu]);
+        if (events[c].type != GRAPH && gpu >= 0) expect_link(l, rows[c], rows[gpu]);
     }
+}
+
+/* Whether a call is of the kind that starts such a GPU event. */
+static bool fits(const written_event *call, const written_event *gpu)
+{
+    return gpu->type == COPY ? call->type == COPY_CALL : call->type == CALL || call->type == GRAPH;
+}
+
+/* The first of the calls with an id that fits best; -1 if there is none. Without `correlation` the ids are
+ * external ids, with `alone` only those of calls without a correlation. */
+static int find_call(const written_event *events, const written_event *gpu, int64_t id, bool correlation,
+                     bool alone)
+{
+    int found = -1;
+    for (int i = 0; i < EVENTS && id != -1 && id != 0; i++) {
+        const written_event *e = &events[i];
+        if (!is_call(e) || e->type == OTHER_CALL || (correlation ? e->id : e->external) != id ||
+            (alone && e->id != -1 && e->id != 0))
+            continue;
+        if (found < 0 || (fits(e, gpu) && !fits(&events[found], gpu))) found = i;
+    }
+    return found;
+}
+
+static int event_of_row(const uint32_t *rows, uint32_t row)
+{
+    int i = 0;
+    while (rows[i] != row) i++;
+    return i;
+}
+
+static int by_call_and_gpu(const void *left, const void *right)
+{
+    const uint32_t *a = left, *b = right;
+    return a[0] != b[0] ? (a[0] > b[0]) - (a[0] < b[0]) : (a[1] > b[1]) - (a[1] < b[1]);
+}
+
+/* What gt_pytorch_correct_launches makes of the links: without calls that launch nothing where others do, and
+ * with GPU events that had none. */
+static void correct_links(const written_event *events, const uint32_t *rows, expected_links *l)
+{
+    static uint32_t pairs[GT_LENGTH(((expected_links *)0)->runtime)][2];
+    bool launched[EVENTS] = {false};
+    size_t count = 0;
+    for (size_t i = 0; i < l->count; i++)
+        if (events[event_of_row(rows, l->runtime[i])].type != OTHER_CALL) launched[l->gpu[i]] = true;
+    for (size_t i = 0; i < l->count; i++)
+        if (!launched[l->gpu[i]] || events[event_of_row(rows, l->runtime[i])].type != OTHER_CALL)
+            memcpy(pairs[count++], (uint32_t[]){l->runtime[i], l->gpu[i]}, sizeof *pairs);
+    for (int i = 0; i < EVENTS; i++) {
+        const written_event *e = &events[i];
+        if (!is_gpu(e) || l->parent[rows[i]] != GT_NO_EVENT) continue;
+        bool has_id = e->id != -1 && e->id != 0;
+        int call = has_id ? find_call(events, e, e->id, true, false) : -1;
+        if (call < 0) call = find_call(events, e, e->external, false, has_id);
+        if (call >= 0) memcpy(pairs[count++], (uint32_t[]){rows[call], rows[i]}, sizeof *pairs);
+    }
+    qsort(pairs, count, sizeof *pairs, by_call_and_gpu);
+    l->count = 0;
+    for (size_t i = 0; i < count; i++) expect_link(l, pairs[i][0], pairs[i][1]);
 }
 
 static void check_links(const gt_linked_view *trace, const expected_links *l)
@@ -195,7 +281,7 @@ static void check_gradients(const written_event *events, const uint32_t *rows, c
 typedef struct one_trace {
     const written_event *events;
     const uint32_t *rows;
-    const expected_links *links;
+    const expected_links *links, *corrected;
     trace_text text;
 } one_trace;
 
@@ -205,6 +291,8 @@ static void read_and_check(void *context)
     gt_pytorch_linked *linked = read_trace(&t->text, false);
     const gt_linked_view *trace = gt_pytorch_view(linked);
     check_links(trace, t->links);
+    gt_pytorch_correct_launches(linked);
+    check_links(trace, t->corrected);
     gt_calls *calls = gt_calls_new(trace);
     check_calls(trace, calls);
     gt_gradients *gradients = gt_gradients_link(calls);
@@ -218,7 +306,7 @@ static void launches_and_gradients_are_as_defined(void **unused)
 {
     (void)unused;
     static const unsigned threads[] = {1, 2, 3, 8, 16};
-    expected_links *links = gt_alloc(sizeof *links);
+    expected_links *links = gt_alloc(sizeof *links), *corrected = gt_alloc(sizeof *links);
     for (int round = 0; round < 12; round++) {
         written_event events[EVENTS];
         uint32_t rows[EVENTS], next = 0;
@@ -227,14 +315,16 @@ static void launches_and_gradients_are_as_defined(void **unused)
         for (int i = 0; i < EVENTS; i++)
             rows[i] = events[i].type == FLOW_START || events[i].type == FLOW_END ? GT_NO_EVENT : next++;
         find_links(events, rows, links);
+        *corrected = *links;
+        correct_links(events, rows, corrected);
         for (size_t i = 0; i < GT_LENGTH(threads); i++) {
-            one_trace t = {events, rows, links, new_trace()};
-            seed = 1000 + (uint64_t)round; /* for the durations */
+            one_trace t = {events, rows, links, corrected, new_trace()};
             for (int k = 0; k < EVENTS; k++) write_event(&t.text, &events[k]);
             gt_team_run(threads[i], read_and_check, &t);
         }
     }
     gt_free(links);
+    gt_free(corrected);
 }
 
 int main(void)

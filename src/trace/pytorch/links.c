@@ -286,15 +286,6 @@ static void count_links(void *context, size_t begin, size_t end)
     l->range_links[begin / GT_ROWS_GRAIN] = links;
 }
 
-/* The parent of a GPU event is the last call that launches it. */
-static void set_parent(uint32_t *parent, uint32_t call)
-{
-    uint32_t old = __atomic_load_n(parent, __ATOMIC_RELAXED);
-    while ((old == GT_NO_EVENT || old < call) &&
-           !__atomic_compare_exchange_n(parent, &old, call, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
-}
-
 static void write_link(linker *l, uint32_t row, uint32_t slot, void *context)
 {
     size_t *next = context, count;
@@ -303,7 +294,7 @@ static void write_link(linker *l, uint32_t row, uint32_t slot, void *context)
     for (size_t i = 0; i < count; i++) {
         l->trace->link_runtime[*next] = row;
         l->trace->link_gpu[(*next)++] = gpu[i];
-        set_parent(&l->trace->parent[gpu[i]], row);
+        gt_state_launch(l->trace, row, gpu[i]);
     }
 }
 

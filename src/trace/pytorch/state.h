@@ -72,6 +72,15 @@ static inline void gt_owners_note(gt_map *owners, uint32_t gpu, uint32_t host)
     *owner = *owner == GT_MAP_NONE || *owner == host ? host : GT_NO_OWNER;
 }
 
+/* Notes that a call launches a GPU event, on any thread. The parent of a GPU event is the last such call. */
+static inline void gt_state_launch(gt_pytorch_state *state, uint32_t call, uint32_t gpu)
+{
+    uint32_t *parent = &state->parent[gpu], old = __atomic_load_n(parent, __ATOMIC_RELAXED);
+    while ((old == GT_NO_EVENT || old < call) &&
+           !__atomic_compare_exchange_n(parent, &old, call, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
 /* By string id: 1 if the string starts with `prefix`; NULL if none does. The caller frees it. A trace has far
  * fewer names than events, so looking at names first is cheaper. */
 uint8_t *gt_name_set_with_prefix(const gt_interner *strings, const char *prefix);
