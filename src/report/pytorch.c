@@ -3,6 +3,7 @@
 
 #include "analysis/collective/sheets.h"
 #include "analysis/diff/diff.h"
+#include "analysis/pytorch/event_rows.h"
 #include "analysis/pytorch/launchers.h"
 #include "analysis/pytorch/sheets.h"
 #include "analysis/phases/phases.h"
@@ -369,9 +370,10 @@ static gt_comm_uses find_communication(const gt_linked_view *trace, const gt_com
     size_t names = gt_interner_count(trace->strings);
     const char **families = gt_alloc_zero(names, sizeof *families);
     uint8_t *known = gt_alloc_zero(names, 1);
-    for (uint32_t row = 0; row < trace->count; row++) {
-        if (trace->kind[row] != GT_KIND_KERNEL) continue;
-        uint32_t name = trace->name[row];
+    size_t count;
+    uint32_t *rows = gt_rows_of_kinds(trace->kind, trace->count, 1u << GT_KIND_KERNEL, &count);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = rows[i], name = trace->name[row];
         if (!known[name]) {
             gt_str text = gt_interner_get(trace->strings, name);
             families[name] = gt_comm_family(trace->communication, text);
@@ -380,6 +382,7 @@ static gt_comm_uses find_communication(const gt_linked_view *trace, const gt_com
         }
         if (families[name]) gt_comm_uses_add(&uses, families[name], 1, trace->dur_us[row] / 1000.0);
     }
+    gt_free(rows);
     gt_free(families);
     gt_free(known);
     return uses;

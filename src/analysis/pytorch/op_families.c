@@ -264,42 +264,64 @@ static bool has_gradient(const gt_perf *p, uint32_t row)
 }
 
 /* Keeps the ops whose models have a result. */
-static void keep_ops(family_ops *f, const gt_perf_item *items, const gt_op_metrics *metrics,
-                     const uint8_t *outcomes, size_t count)
+static void keep_ops(family_ops *f, const gt_perf_item *items, const uint8_t *outcomes)
 {
-    gt_perf *p = f->perf;
     size_t kept = 0;
-    for (size_t i = 0; i < count; i++) kept += outcomes[i] == GT_MODEL_VALUE;
-    f->ops.items = gt_grow(f->ops.items, &f->ops.capacity, kept, sizeof *f->ops.items);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t row = items[i].row;
+    for (size_t i = 0; i < f->ops.count; i++) {
+        const gt_op_row *op = &f->ops.items[i];
         if (items[i].model && outcomes[i] == GT_MODEL_FAIL)
-            count_not_modelled(f, row, metrics[i].lacks_arguments);
+            count_not_modelled(f, op->row, op->metrics.lacks_arguments);
         if (outcomes[i] != GT_MODEL_VALUE) continue;
-        gt_op_rows_push(&f->ops, (gt_op_row){row, items[i].name, p->trace->uid[row], metrics[i]});
-        if (p->overlaps) gt_op_rows_set_overlap(&f->ops, gt_perf_overlap(p, row, NULL, 0));
-        op_params_add(f->params, items[i].name, metrics[i].result);
+        if (kept != i) f->ops.items[kept] = *op;
+        op_params_add(f->params, op->name, op->metrics.result);
+        kept++;
     }
+    f->ops.count = kept;
+    for (size_t i = 0; f->perf->overlaps && i < kept; i++)
+        gt_op_rows_set_overlap(&f->ops, gt_perf_overlap(f->perf, f->ops.items[i].row, NULL, 0));
+}
+
+typedef struct listing {
+    gt_perf *perf;
+    const gt_row_list *rows;
+    bool backward;
+    gt_perf_item *items;
+} listing;
+
+static void list_items(void *context, size_t begin, size_t end)
+{
+    const listing *l = context;
+    gt_models *models = NULL;
+    for (size_t i = begin; i < end; i++) {
+        uint32_t row = l->rows->items[i], name = l->perf->trace->name[row];
+        const gt_model *model = gt_perf_model_for_thread(l->perf, &models, row, name);
+        l->items[i] = (gt_perf_item){model, row, name, l->backward};
+    }
+    gt_models_free(models);
 }
 
 static void measure_ops(family_ops *f, const gt_row_list *rows)
 {
-    gt_perf *p = f->perf;
-    gt_perf_item *items = gt_alloc(rows->count * sizeof *items);
-    size_t count = 0;
-    for (size_t i = 0; i < rows->count; i++) {
-        uint32_t row = rows->items[i], name = p->trace->name[row];
-        if (f->backward && !has_gradient(p, row)) continue;
-        items[count++] = (gt_perf_item){gt_perf_model(p, row, name), row, name, f->backward};
-    }
-    gt_op_metrics *metrics = gt_alloc(count * sizeof *metrics);
-    uint8_t *outcomes = gt_alloc(count);
-    gt_perf_measure_all(p, items, count, metrics, outcomes);
-    f->params = op_params_new(p);
-    keep_ops(f, items, metrics, outcomes, count);
-    gt_free(items);
-    gt_free(metrics);
+    listing l = {f->perf, rows, f->backward, gt_alloc(rows->count * sizeof *l.items)};
+    uint8_t *outcomes = gt_alloc(rows->count);
+    gt_parallel_ranges(rows->count, GT_OPS_GRAIN, list_items, &l);
+    f->ops.items = gt_grow(f->ops.items, &f->ops.capacity, rows->count, sizeof *f->ops.items);
+    f->ops.count = rows->count;
+    gt_perf_measure_all(f->perf, l.items, rows->count, f->ops.items, outcomes);
+    f->params = op_params_new(f->perf);
+    keep_ops(f, l.items, outcomes);
+    gt_free(l.items);
     gt_free(outcomes);
+}
+
+/* The ops of a list that have a gradient. */
+static gt_row_list with_gradients(const gt_perf *p, const gt_row_list *rows)
+{
+    gt_row_list found = {0};
+    for (size_t i = 0; p->gradients->count && i < rows->count; i++)
+        if (has_gradient(p, rows->items[i]))
+            GT_PUSH(found.items, found.count, found.capacity, rows->items[i]);
+    return found;
 }
 
 static void fill_columns(void *context, size_t begin, size_t end)
@@ -316,7 +338,10 @@ static void fill_columns(void *context, size_t begin, size_t end)
 static family_ops find_ops(gt_perf *p, const gt_row_list *rows, bool backward)
 {
     family_ops f = {.perf = p, .backward = backward};
-    measure_ops(&f, rows);
+    gt_row_list differentiated = {0};
+    if (backward) differentiated = with_gradients(p, rows);
+    measure_ops(&f, backward ? &differentiated : rows);
+    gt_free(differentiated.items);
     op_params_finish(f.params);
     f.table = gt_op_rows_table(&f.ops, p, GT_PYTHON_LISTS);
     gt_table_add_zeroed(f.table, GT_COL_PARAMS, GT_TYPE_INT);

@@ -7,12 +7,6 @@
 #include "analysis/pytorch/perf.h"
 #include "compat/python_literal.h"
 
-typedef struct gt_op_row {
-    uint32_t row; /* of the event */
-    uint32_t name, uid;
-    gt_op_metrics metrics;
-} gt_op_row;
-
 typedef struct gt_op_rows {
     gt_op_row *items;
     size_t count, capacity;

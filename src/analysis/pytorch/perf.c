@@ -118,12 +118,18 @@ static gt_model_event model_event(const gt_perf *p, uint32_t row, uint32_t name)
     };
 }
 
-const gt_model *gt_perf_model(gt_perf *p, uint32_t row, uint32_t name)
+const gt_model *gt_perf_model_for_thread(gt_perf *p, gt_models **models, uint32_t row, uint32_t name)
 {
     const gt_model *model = gt_extension_model(p->extension, name);
     if (model || gt_model_name_decides(p->models, name, &model)) return model;
+    if (!*models) *models = gt_models_new_helper(p->models);
     gt_model_event event = model_event(p, row, name);
-    return gt_model_find(p->models, &event);
+    return gt_model_find(*models, &event);
+}
+
+const gt_model *gt_perf_model(gt_perf *p, uint32_t row, uint32_t name)
+{
+    return gt_perf_model_for_thread(p, &p->models, row, name);
 }
 
 /* ---- kernels ---- */
@@ -132,7 +138,7 @@ size_t gt_perf_count_kernels(const gt_perf *p, uint32_t row, bool backward)
 {
     if (!backward) return gt_calls_count_gpu_events(p->calls, row);
     if (p->trace->preorder[row] == GT_NO_EVENT) {
-        uint32_t function = p->gradients->backward_of[row];
+        uint32_t function = gt_gradient_function(p->gradients, row);
         return function == GT_NO_EVENT ? 0 : gt_calls_count_gpu_events(p->calls, function);
     }
     size_t begin, end;

@@ -24,6 +24,13 @@ typedef struct gt_op_metrics {
         lacks_arguments; /* no result, because the trace has no types, strides or concrete inputs of the op */
 } gt_op_metrics;
 
+/* An op on its way into a sheet. */
+typedef struct gt_op_row {
+    uint32_t row; /* of the event */
+    uint32_t name, uid;
+    gt_op_metrics metrics;
+} gt_op_row;
+
 typedef struct gt_perf {
     const gt_linked_view *trace; /* borrowed, like the next three */
     const gt_launchers *launchers;
@@ -62,6 +69,8 @@ void gt_perf_free(gt_perf *perf);
 
 /* The model for an event with the given name; NULL if there is none. */
 const gt_model *gt_perf_model(gt_perf *perf, uint32_t row, uint32_t name);
+/* The same for several threads, each with its *models: NULL at first; the thread frees it. */
+const gt_model *gt_perf_model_for_thread(gt_perf *perf, gt_models **models, uint32_t row, uint32_t name);
 
 /* The arguments of these events: ids[i * GT_PERF_ARGUMENTS + GT_PERF_DIMS] and so on are the JSON of rows[i].
  * Several threads may call this. */
@@ -75,14 +84,14 @@ gt_model_outcome gt_perf_measure(gt_perf *perf, const gt_model *model, uint32_t 
 /* Whether the outcome would be VALUE. */
 bool gt_perf_has_result(gt_perf *perf, const gt_model *model, uint32_t row, bool backward);
 
-/* gt_perf_measure for many events, on all threads (perf_measure.c). `busy` and `kernel_count` are set for
- * every outcome. */
+/* gt_perf_measure for many events, on all threads (perf_measure.c). ops[i] becomes the event of items[i],
+ * with its metrics; `busy` and `kernel_count` are set for every outcome. */
 typedef struct gt_perf_item {
     const gt_model *model; /* NULL: none; the outcome is FAIL */
     uint32_t row, name;
     bool backward;
 } gt_perf_item;
-void gt_perf_measure_all(gt_perf *perf, const gt_perf_item *items, size_t count, gt_op_metrics *metrics,
+void gt_perf_measure_all(gt_perf *perf, const gt_perf_item *items, size_t count, gt_op_row *ops,
                          uint8_t *outcomes); /* gt_model_outcome */
 
 /* For perf_measure.c: evaluates a model that learns from earlier events (GT_USES_SEQUENCE); completes

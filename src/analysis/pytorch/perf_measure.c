@@ -41,7 +41,7 @@ typedef struct measuring {
     gt_perf *perf;
     const gt_perf_item *items;
     size_t count;
-    gt_op_metrics *metrics;
+    gt_op_row *ops;
     uint8_t *outcomes;
     uint32_t *key_of; /* by item; NO_KEY: its model is not evaluated by key */
     range_keys *ranges;
@@ -77,7 +77,8 @@ static void count_kernels(void *context, size_t begin, size_t end)
     range_keys *r = &m->ranges[begin / GT_OPS_GRAIN];
     for (size_t i = begin; i < end; i++) {
         size_t count = gt_perf_count_kernels(m->perf, m->items[i].row, m->items[i].backward);
-        m->metrics[i].kernel_count = (uint32_t)count;
+        m->ops[i] = (gt_op_row){m->items[i].row, m->items[i].name, m->perf->trace->uid[m->items[i].row], {0}};
+        m->ops[i].metrics.kernel_count = (uint32_t)count;
         r->kernel_count[m->items[i].backward] += count;
     }
 }
@@ -162,12 +163,12 @@ static void measure_kernels(measuring *m, size_t item, scratch *s, key *k)
     uint32_t first = GT_NO_EVENT, with_layout = GT_NO_EVENT;
     if (is_in_list(m, item)) {
         const found_kernels *f = &m->found[i->backward];
-        m->metrics[item].busy = f->busy[item];
+        m->ops[item].metrics.busy = f->busy[item];
         first = f->first[item];
         with_layout = f->first_with_layout[item];
     } else {
         gt_perf_find_kernels(p, i->row, i->backward, &s->functions, &s->kernels);
-        m->metrics[item].busy =
+        m->ops[item].metrics.busy =
             gt_busy_time(&p->trace->events, s->kernels.items, s->kernels.count, &s->spare);
         if (s->kernels.count) first = s->kernels.items[0];
         for (size_t n = 0; uses_kernels && with_layout == GT_NO_EVENT && n < s->kernels.count; n++)
@@ -268,7 +269,8 @@ static const gt_model_result *result_of(const measuring *m, size_t item, const r
 static void finish(measuring *m, size_t item, const gt_model_result *result)
 {
     const gt_perf_item *i = &m->items[item];
-    m->outcomes[item] = (uint8_t)gt_perf_finish(m->perf, i->model, result, i->backward, &m->metrics[item]);
+    m->outcomes[item] =
+        (uint8_t)gt_perf_finish(m->perf, i->model, result, i->backward, &m->ops[item].metrics);
 }
 
 static void finish_range(void *context, size_t begin, size_t end)
@@ -296,14 +298,14 @@ static bool needs_order(const measuring *m)
     return learns || m->perf->simulator;
 }
 
-void gt_perf_measure_all(gt_perf *p, const gt_perf_item *items, size_t count, gt_op_metrics *metrics,
+void gt_perf_measure_all(gt_perf *p, const gt_perf_item *items, size_t count, gt_op_row *ops,
                          uint8_t *outcomes)
 {
     size_t ranges = gt_range_count(count, GT_OPS_GRAIN);
     measuring m = {.perf = p,
                    .items = items,
                    .count = count,
-                   .metrics = metrics,
+                   .ops = ops,
                    .outcomes = outcomes,
                    .key_of = gt_alloc(count * sizeof *m.key_of),
                    .ranges = gt_alloc_zero(ranges, sizeof *m.ranges)};

@@ -120,28 +120,31 @@ typedef struct builder {
     gt_unified *unified;
     gt_perf *perf;
     gt_unified_events events;
-    gt_op_metrics *metrics;  /* by event */
+    gt_perf_item *items;     /* by event */
     uint8_t *outcomes;       /* by event */
     uint32_t *first_kernels; /* by event: the name of the first kernel that it launched itself */
 } builder;
 
 /* The model of an event, or that of the op whose gradient it computes. */
-static gt_perf_item item_of(gt_perf *p, const gt_unified_event *event)
+static gt_perf_item item_of(gt_perf *p, gt_models **models, const gt_unified_event *event)
 {
     if (event->model || event->forward == GT_NO_EVENT)
         return (gt_perf_item){event->model, event->row, event->name, false};
     uint32_t name = p->trace->name[event->forward];
-    return (gt_perf_item){gt_perf_model(p, event->forward, name), event->forward, name, true};
+    return (gt_perf_item){gt_perf_model_for_thread(p, models, event->forward, name), event->forward, name,
+                          true};
 }
 
-/* The time of an event's own kernels, if its model has no result. */
-static void measure_failed(void *context, size_t begin, size_t end)
+/* Makes the event itself the op, and measures its own kernels if its model has no result. */
+static void finish_ops(void *context, size_t begin, size_t end)
 {
     const builder *b = context;
     gt_row_list gpu = {0};
     gt_intervals spare = {0};
     for (size_t i = begin; i < end; i++) {
         const gt_unified_event *event = &b->events.items[i];
+        gt_op_row *op = &b->unified->ops.items[i];
+        *op = (gt_op_row){event->row, event->name, event->uid, op->metrics};
         bool measured = event->kernel == GT_NO_EVENT && (event->model || event->forward == GT_NO_EVENT);
         if (b->outcomes[i] != GT_MODEL_FAIL || measured) continue;
         gpu.count = 0;
@@ -149,22 +152,32 @@ static void measure_failed(void *context, size_t begin, size_t end)
             gt_calls_add_gpu_events(b->perf->calls, event->row, &gpu);
         else
             GT_PUSH(gpu.items, gpu.count, gpu.capacity, event->kernel);
-        b->metrics[i].busy = gt_busy_time(&b->perf->trace->events, gpu.items, gpu.count, &spare);
+        op->metrics.busy = gt_busy_time(&b->perf->trace->events, gpu.items, gpu.count, &spare);
     }
     gt_free(gpu.items);
     gt_intervals_free(&spare);
 }
 
+static void list_items(void *context, size_t begin, size_t end)
+{
+    const builder *b = context;
+    gt_models *models = NULL;
+    for (size_t i = begin; i < end; i++) b->items[i] = item_of(b->perf, &models, &b->events.items[i]);
+    gt_models_free(models);
+}
+
 static void measure(builder *b)
 {
+    gt_op_rows *ops = &b->unified->ops;
     size_t count = b->events.count;
-    gt_perf_item *items = gt_alloc(count * sizeof *items);
-    b->metrics = gt_alloc(count * sizeof *b->metrics);
+    b->items = gt_alloc(count * sizeof *b->items);
     b->outcomes = gt_alloc(count);
-    for (size_t i = 0; i < count; i++) items[i] = item_of(b->perf, &b->events.items[i]);
-    gt_perf_measure_all(b->perf, items, count, b->metrics, b->outcomes);
-    gt_free(items);
-    gt_parallel_ranges(count, GT_OPS_GRAIN, measure_failed, b);
+    ops->items = gt_grow(ops->items, &ops->capacity, count, sizeof *ops->items);
+    ops->count = count;
+    gt_parallel_ranges(count, GT_OPS_GRAIN, list_items, b);
+    gt_perf_measure_all(b->perf, b->items, count, ops->items, b->outcomes);
+    gt_free(b->items);
+    gt_parallel_ranges(count, GT_OPS_GRAIN, finish_ops, b);
 }
 
 static void set_overlap(gt_unified *u, size_t op)
@@ -180,22 +193,22 @@ static void keep_ops(builder *b)
 {
     gt_unified *u = b->unified;
     size_t kept = 0;
-    for (size_t i = 0; i < b->events.count; i++)
-        if (b->outcomes[i] != GT_MODEL_SKIP) {
-            b->metrics[kept] = b->metrics[i];
-            b->events.items[kept++] = b->events.items[i];
+    for (size_t i = 0; i < b->events.count; i++) {
+        if (b->outcomes[i] == GT_MODEL_SKIP) continue;
+        if (kept != i) {
+            u->ops.items[kept] = u->ops.items[i];
+            b->events.items[kept] = b->events.items[i];
         }
-    b->events.count = kept;
-    u->ops.items = gt_grow(u->ops.items, &u->ops.capacity, kept, sizeof *u->ops.items);
+        kept++;
+    }
+    b->events.count = u->ops.count = kept;
     u->kernel_of = gt_alloc(kept * sizeof *u->kernel_of);
     if (u->stacks) u->root_of = gt_alloc(kept * sizeof *u->root_of);
     for (size_t i = 0; i < kept; i++) {
-        const gt_unified_event *event = &b->events.items[i];
-        u->kernel_of[i] = event->kernel;
-        if (u->stacks) u->root_of[i] = event->root;
-        gt_op_rows_push(&u->ops, (gt_op_row){event->row, event->name, event->uid, b->metrics[i]});
-        if (b->perf->overlaps) set_overlap(u, i);
+        u->kernel_of[i] = b->events.items[i].kernel;
+        if (u->stacks) u->root_of[i] = b->events.items[i].root;
     }
+    for (size_t i = 0; b->perf->overlaps && i < kept; i++) set_overlap(u, i);
 }
 
 /* ---- the table of ops ---- */
@@ -279,7 +292,6 @@ gt_unified *gt_unified_new(gt_perf *perf, bool call_stacks)
     builder b = {.unified = u, .perf = perf, .events = gt_unified_events_find(perf)};
     measure(&b);
     keep_ops(&b);
-    gt_free(b.metrics);
     gt_free(b.outcomes);
     u->table = gt_op_rows_table(&u->ops, perf, GT_PYTHON_TUPLES);
     add_categories(&b, u->table);

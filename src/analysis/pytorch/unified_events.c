@@ -14,6 +14,8 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/team.h"
+#include "trace/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,32 +41,112 @@ static const gt_model *model_of(search *s, uint32_t row)
     return gt_perf_model(s->perf, row, s->trace->name[row]);
 }
 
-static bool is_modelled(search *s, uint32_t row)
+/* ---- properties of subtrees ----
+ *
+ * Threads take ranges of numbers. What a range finds out about events before it, all of which are open when
+ * it begins, is passed on afterwards, from the last range to the first. */
+
+/* What the events of a range say about one event before it. */
+typedef struct finding {
+    uint32_t number;
+    bool modelled;     /* there is a modelled op below it */
+    uint8_t to_kernel; /* as in search; UINT8_MAX: nothing */
+} finding;
+
+typedef struct range_findings {
+    finding *items;
+    size_t count, capacity;
+    gt_models *models; /* of the thread; NULL: not needed so far */
+} range_findings;
+
+typedef struct looking {
+    search *search;
+    range_findings *ranges;
+} looking;
+
+static bool is_modelled(search *s, range_findings *r, uint32_t row)
 {
-    return s->trace->kind[row] == GT_KIND_CPU_OP && gt_calls_use_gpu(s->perf->calls, row) && model_of(s, row);
+    if (s->trace->kind[row] != GT_KIND_CPU_OP || !gt_calls_use_gpu(s->perf->calls, row)) return false;
+    return gt_perf_model_for_thread(s->perf, &r->models, row, s->trace->name[row]) != NULL;
 }
 
-/* ---- properties of subtrees ---- */
-
-static void look_below(search *s)
+/* Whether an event passes a modelled op below it, or its distance to a kernel, on to its caller. */
+static bool passes_model(uint8_t kind)
 {
+    return kind == GT_KIND_PYTHON || kind == GT_KIND_CPU_OP;
+}
+
+static bool passes_kernel(const search *s, uint32_t n, uint8_t kind)
+{
+    return (kind == GT_KIND_PYTHON || kind == GT_KIND_RUNTIME) && s->to_kernel[n] < LEVELS_TO_KERNEL;
+}
+
+/* Returns whether this is news about the event. */
+static bool learn(search *s, uint32_t n, bool modelled, uint8_t to_kernel)
+{
+    bool news = (modelled && !s->modelled_below[n]) || to_kernel < s->to_kernel[n];
+    if (modelled) s->modelled_below[n] = 1;
+    if (to_kernel < s->to_kernel[n]) s->to_kernel[n] = to_kernel;
+    return news;
+}
+
+/* Callers before the range come in groups, because its events are looked at from the last to the first. */
+static void keep_finding(range_findings *r, uint32_t n, bool modelled, uint8_t to_kernel)
+{
+    if (!modelled && to_kernel == UINT8_MAX) return;
+    if (!r->count || r->items[r->count - 1].number != n)
+        GT_PUSH(r->items, r->count, r->capacity, ((finding){n, false, UINT8_MAX}));
+    finding *last = &r->items[r->count - 1];
+    last->modelled |= modelled;
+    if (to_kernel < last->to_kernel) last->to_kernel = to_kernel;
+}
+
+static void look_below_range(void *context, size_t begin, size_t end)
+{
+    looking *l = context;
+    search *s = l->search;
     const gt_calls *calls = s->perf->calls;
-    uint32_t numbers = s->trace->numbered;
-    s->modelled_below = gt_alloc_zero(numbers, 1);
-    s->to_kernel = gt_alloc(numbers);
-    memset(s->to_kernel, UINT8_MAX, numbers);
-    for (uint32_t n = numbers; n-- > 0;) {
+    range_findings *r = &l->ranges[begin / GT_ROWS_GRAIN];
+    for (uint32_t n = (uint32_t)end; n-- > begin;) {
         uint32_t row = calls->row_of[n], caller = calls->caller[n];
         uint8_t kind = s->trace->kind[row];
         if (calls->begin[n] < calls->begin[n + 1]) s->to_kernel[n] = 1;
         if (caller == GT_NO_EVENT) continue;
-        if ((kind == GT_KIND_PYTHON || kind == GT_KIND_CPU_OP) &&
-            (s->modelled_below[n] || is_modelled(s, row)))
-            s->modelled_below[caller] = 1;
-        if ((kind == GT_KIND_PYTHON || kind == GT_KIND_RUNTIME) && s->to_kernel[n] < LEVELS_TO_KERNEL &&
-            s->to_kernel[n] + 1 < s->to_kernel[caller])
-            s->to_kernel[caller] = (uint8_t)(s->to_kernel[n] + 1);
+        bool modelled = passes_model(kind) && (s->modelled_below[n] || is_modelled(s, r, row));
+        uint8_t to_kernel = passes_kernel(s, n, kind) ? (uint8_t)(s->to_kernel[n] + 1) : UINT8_MAX;
+        if (caller >= begin)
+            learn(s, caller, modelled, to_kernel);
+        else
+            keep_finding(r, caller, modelled, to_kernel);
     }
+    gt_models_free(r->models);
+}
+
+static void pass_on(search *s, finding f)
+{
+    const gt_calls *calls = s->perf->calls;
+    while (f.number != GT_NO_EVENT && learn(s, f.number, f.modelled, f.to_kernel)) {
+        uint8_t kind = s->trace->kind[calls->row_of[f.number]];
+        f.modelled = f.modelled && passes_model(kind);
+        f.to_kernel = passes_kernel(s, f.number, kind) ? (uint8_t)(s->to_kernel[f.number] + 1) : UINT8_MAX;
+        f.number = calls->caller[f.number];
+    }
+}
+
+static void look_below(search *s)
+{
+    uint32_t numbers = s->trace->numbered;
+    size_t ranges = gt_range_count(numbers, GT_ROWS_GRAIN);
+    looking l = {s, gt_alloc_zero(ranges, sizeof *l.ranges)};
+    s->modelled_below = gt_alloc_zero(numbers, 1);
+    s->to_kernel = gt_alloc(numbers);
+    memset(s->to_kernel, UINT8_MAX, numbers);
+    gt_parallel_ranges(numbers, GT_ROWS_GRAIN, look_below_range, &l);
+    for (size_t i = ranges; i-- > 0;) {
+        for (size_t k = 0; k < l.ranges[i].count; k++) pass_on(s, l.ranges[i].items[k]);
+        gt_free(l.ranges[i].items);
+    }
+    gt_free(l.ranges);
 }
 
 /* ---- gradients ---- */
@@ -272,22 +354,28 @@ static void add_synthetic(search *s, const leftovers *l, gt_map *names, uint32_t
     }
 }
 
+static bool is_left_over(const void *context, size_t row)
+{
+    const search *s = context;
+    return gt_kind_is_gpu(s->trace->kind[row]) && s->trace->parent[row] != GT_NO_EVENT && !s->covered[row] &&
+           !gt_perf_communicates(s->perf, (uint32_t)row);
+}
+
 static void add_leftover_kernels(search *s)
 {
     const gt_linked_view *trace = s->trace;
     leftovers of_calls = {0}, of_ops = {0};
     gt_map names = {0};
     uint32_t uid = (uint32_t)trace->uid_count;
-    for (uint32_t row = 0; row < trace->count; row++) {
-        if (!gt_kind_is_gpu(trace->kind[row]) || trace->parent[row] == GT_NO_EVENT || s->covered[row] ||
-            gt_perf_communicates(s->perf, row))
-            continue;
-        uint32_t op = gt_pytorch_cpu_op_above(trace, row);
+    gt_row_list left = gt_rows_where(trace->count, is_left_over, s);
+    for (size_t i = 0; i < left.count; i++) {
+        uint32_t row = left.items[i], op = gt_pytorch_cpu_op_above(trace, row);
         if (op == GT_NO_EVENT)
             add_leftover(&of_calls, row, trace->parent[row]);
         else
             add_leftover(&of_ops, row, op);
     }
+    gt_free(left.items);
     group_by_event(&of_calls);
     add_synthetic(s, &of_calls, &names, &uid);
     add_synthetic(s, &of_ops, &names, &uid);

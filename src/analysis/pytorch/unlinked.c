@@ -5,6 +5,7 @@
  * says nothing about them looks complete. */
 #include "analysis/pytorch/sheets.h"
 
+#include "analysis/pytorch/event_rows.h"
 #include "base/memory.h"
 #include "base/number.h"
 
@@ -21,8 +22,10 @@ gt_left_out gt_pytorch_find_left_out(const gt_linked_view *trace)
     gt_left_out found = {0};
     uint8_t *known =
         gt_alloc_zero(gt_interner_count(trace->strings), 1); /* by name: 1 other, 2 communication */
-    for (uint32_t row = 0; row < trace->count; row++) {
-        if (!gt_kind_is_gpu(trace->kind[row])) continue;
+    size_t count;
+    uint32_t *rows = gt_list_gpu_rows(trace->kind, trace->count, &count);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = rows[i];
         found.all_us += trace->dur_us[row];
         uint8_t *type = &known[trace->name[row]];
         if (!*type) *type = gt_event_communicates(&trace->events, row) ? 2 : 1;
@@ -34,6 +37,7 @@ gt_left_out gt_pytorch_find_left_out(const gt_linked_view *trace)
             count_event(&found.outside, trace, row);
     }
     gt_free(known);
+    gt_free(rows);
     return found;
 }
 
