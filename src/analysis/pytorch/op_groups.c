@@ -19,11 +19,7 @@ gt_op_groups gt_op_groups_find(const gt_table *ops, const gt_col *keys, size_t k
     for (size_t i = 0; i < key_count; i++)
         if (gt_table_find(ops, keys[i]) != SIZE_MAX) a.keys[a.key_count++] = keys[i];
     a.groups = gt_groups_find(ops, a.keys, a.key_count, KEEP);
-    a.begin = gt_alloc_zero(a.groups.count + 2, sizeof *a.begin);
-    a.rows = gt_alloc(ops->row_count * sizeof *a.rows);
-    for (size_t row = 0; row < ops->row_count; row++) a.begin[a.groups.of_row[row] + 2]++;
-    for (size_t g = 2; g < a.groups.count + 2; g++) a.begin[g] += a.begin[g - 1];
-    for (uint32_t row = 0; row < ops->row_count; row++) a.rows[a.begin[a.groups.of_row[row] + 1]++] = row;
+    a.rows = gt_group_rows_find(&a.groups);
     return a;
 }
 
@@ -31,8 +27,7 @@ void gt_op_groups_free(gt_op_groups *a)
 {
     gt_free(a->keys);
     gt_groups_free(&a->groups);
-    gt_free(a->rows);
-    gt_free(a->begin);
+    gt_group_rows_free(&a->rows);
 }
 
 gt_table *gt_op_groups_measure(const gt_op_groups *a, const gt_aggregate *measures, size_t measure_count)
@@ -66,10 +61,9 @@ typedef struct describing {
 static void collect_row(void *context, size_t index)
 {
     describing *d = context;
-    const gt_op_groups *a = d->groups;
-    size_t group = (size_t)d->group_of[d->first + index];
-    gt_kernel_stats_collect(&d->stats[index], d->source, a->rows + a->begin[group],
-                            a->begin[group + 1] - a->begin[group]);
+    const gt_group_rows *ops = &d->groups->rows;
+    size_t group = (size_t)d->group_of[d->first + index], begin = ops->begins[group];
+    gt_kernel_stats_collect(&d->stats[index], d->source, ops->rows + begin, ops->begins[group + 1] - begin);
 }
 
 static void print_row(void *context, size_t index)

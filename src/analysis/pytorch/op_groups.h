@@ -26,7 +26,7 @@ typedef struct gt_op_groups {
     gt_col *keys;        /* those that the table has */
     size_t key_count;
     gt_groups groups;
-    uint32_t *rows, *begin; /* rows of group g, ascending: rows[begin[g]] to rows[begin[g + 1] - 1] */
+    gt_group_rows rows; /* of each group, ascending */
 } gt_op_groups;
 
 /* Groups the rows by keys; null equals null. Ignores keys that the table does not have. */

@@ -33,12 +33,13 @@ typedef struct search {
     uint8_t *sole;    /* by row of an autograd event: UNKNOWN, or whether a single op computes the gradient */
     uint8_t *covered; /* by row of a GPU event */
     gt_row_list gpu;  /* scratch */
+    gt_models *models; /* of the thread; NULL: not needed so far */
     gt_unified_events events;
 } search;
 
 static const gt_model *model_of(search *s, uint32_t row)
 {
-    return gt_perf_model(s->perf, row, s->trace->name[row]);
+    return gt_perf_model_for_thread(s->perf, &s->models, row, s->trace->name[row]);
 }
 
 /* ---- properties of subtrees ----
@@ -203,7 +204,9 @@ static void cover(search *s, uint32_t row)
 {
     s->gpu.count = 0;
     gt_calls_add_gpu_events(s->perf->calls, row, &s->gpu);
-    for (size_t i = 0; i < s->gpu.count; i++) s->covered[s->gpu.items[i]] = 1;
+    for (size_t i = 0; i < s->gpu.count; i++)
+        __atomic_store_n(&s->covered[s->gpu.items[i]], 1,
+                         __ATOMIC_RELAXED); /* two ops may have launched it */
 }
 
 static void collect(search *s, uint32_t row, uint32_t root, const gt_model *model)
@@ -259,6 +262,60 @@ static void descend(search *s, uint32_t root)
     }
 }
 
+/* Roots are not below each other, so threads may take ranges of them. The events that they choose are joined
+ * in the order of the roots. */
+typedef struct descending {
+    search *search;
+    const uint32_t *roots;
+    gt_unified_events *events; /* by range */
+    size_t *begins;            /* by range: the events of the ranges before */
+} descending;
+
+static void descend_range(void *context, size_t begin, size_t end)
+{
+    const descending *d = context;
+    search own = *d->search;
+    own.events = (gt_unified_events){0};
+    own.gpu = (gt_row_list){0};
+    own.models = NULL;
+    for (size_t i = begin; i < end; i++) descend(&own, d->roots[i]);
+    gt_free(own.gpu.items);
+    gt_models_free(own.models);
+    d->events[begin / GT_OPS_GRAIN] = own.events;
+}
+
+static void copy_events(void *context, size_t range)
+{
+    const descending *d = context;
+    gt_unified_events *from = &d->events[range];
+    if (from->count)
+        memcpy(d->search->events.items + d->begins[range], from->items, from->count * sizeof *from->items);
+    gt_unified_events_free(from);
+}
+
+static void descend_from_all(search *s, const uint32_t *roots, size_t count)
+{
+    size_t ranges = gt_range_count(count, GT_OPS_GRAIN);
+    descending d = {s, roots, gt_alloc_zero(ranges, sizeof *d.events), gt_alloc(ranges * sizeof *d.begins)};
+    gt_parallel_ranges(count, GT_OPS_GRAIN, descend_range, &d);
+    for (size_t i = 0; i < ranges; i++) {
+        d.begins[i] = s->events.count;
+        s->events.count += d.events[i].count;
+    }
+    s->events.items = gt_grow(s->events.items, &s->events.capacity, s->events.count, sizeof *s->events.items);
+    gt_parallel_each(ranges, copy_events, &d);
+    gt_free(d.events);
+    gt_free(d.begins);
+}
+
+/* Whether the walk below one root does not depend on that below another: an edited tree may have roots below
+ * each other, python functions have all cpu_ops below them, and gradients are examined in order, because some
+ * models learn from that. */
+static bool roots_are_independent(const search *s)
+{
+    return !s->trace->has_python && s->trace->recorded == s->trace->count && !s->perf->gradients->count;
+}
+
 static void descend_from_roots(search *s)
 {
     const gt_linked_view *trace = s->trace;
@@ -267,7 +324,10 @@ static void descend_from_roots(search *s)
             trace->preorder[row] != GT_NO_EVENT && gt_calls_use_gpu(s->perf->calls, row))
             descend(s, row);
     gt_row_list roots = gt_calls_cpu_roots(s->perf->calls);
-    for (size_t i = 0; i < roots.count; i++) descend(s, roots.items[i]);
+    if (roots_are_independent(s))
+        descend_from_all(s, roots.items, roots.count);
+    else
+        for (size_t i = 0; i < roots.count; i++) descend(s, roots.items[i]);
     gt_free(roots.items);
 }
 
@@ -399,6 +459,7 @@ gt_unified_events gt_unified_events_find(gt_perf *perf)
     gt_free(s.sole);
     gt_free(s.covered);
     gt_free(s.gpu.items);
+    gt_models_free(s.models);
     return s.events;
 }
 
