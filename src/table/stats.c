@@ -221,20 +221,31 @@ static double between(double a, double b, double part)
     return part >= 0.5 ? b - width * (1.0 - part) : a + width * part;
 }
 
-double gt_quantile(const double *values, size_t count, double q)
+void gt_quantiles(const double *values, size_t count, const double *qs, size_t q_count, double *results)
 {
-    size_t valued;
-    double *copy = copy_valued(values, count, &valued), result = NAN;
-    if (valued && q >= 0.0 && q <= 1.0) {
-        double place = q * (double)(valued - 1);
+    size_t valued, sorted = 0; /* values before `sorted` are in their places or left of all that follow */
+    double *copy = copy_valued(values, count, &valued);
+    for (size_t i = 0; i < q_count; i++) {
+        results[i] = NAN;
+        if (!valued || !(qs[i] >= 0.0 && qs[i] <= 1.0)) continue;
+        double place = qs[i] * (double)(valued - 1);
         size_t below = (size_t)place;
-        double a = gt_select(copy, valued, below);
+        if (below < sorted) sorted = 0; /* not in ascending order */
+        double a = gt_select(copy + sorted, valued - sorted, below - sorted);
+        sorted = below;
         if (below + 1 == valued)
-            result = a;
+            results[i] = a;
         else
-            result = between(a, gt_select(copy + below + 1, valued - below - 1, 0), place - (double)below);
+            results[i] =
+                between(a, gt_select(copy + below + 1, valued - below - 1, 0), place - (double)below);
     }
     gt_free(copy);
+}
+
+double gt_quantile(const double *values, size_t count, double q)
+{
+    double result;
+    gt_quantiles(values, count, &q, 1, &result);
     return result;
 }
 

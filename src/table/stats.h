@@ -17,6 +17,8 @@ bool gt_sum_ints(const int64_t *values, size_t count, int64_t *sum); /* false: t
 double gt_mean(const double *values, size_t count);                  /* pairwise sum divided by the count */
 double gt_median(const double *values, size_t count);                /* even counts: mean of the middle two */
 double gt_quantile(const double *values, size_t count, double q); /* q in 0..1, linear between neighbours */
+/* Several at once; ascending ones take little longer than one. */
+void gt_quantiles(const double *values, size_t count, const double *qs, size_t q_count, double *results);
 
 /* Sample standard deviation (n - 1; one value: NaN) by running mean in array order, as in group-by. */
 double gt_std(const double *values, size_t count);

@@ -19,10 +19,14 @@
  *     launch_delay_outliers  delays of more than 100 µs */
 #include "analysis/hta/hta.h"
 
+#include "analysis/pytorch/event_rows.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
+#include "table/operations.h"
 #include "table/stats.h"
+#include "trace/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,24 +38,32 @@ typedef struct change {
     int by;
 } change;
 
-/* At equal times, launches come first, so that no queue has a negative length. */
-static int by_time(const void *a, const void *b)
-{
-    const change *one = a, *other = b;
-    if (one->time_us != other->time_us) return one->time_us < other->time_us ? -1 : 1;
-    return other->by - one->by;
-}
-
+/* The changes of a stream's queue in order of time; at equal times launches come first, so that no queue has
+ * a negative length. The kernels of a stream are in order of their starts, so only the launches are sorted.
+ */
 static size_t list_changes(const gt_hta_events *events, const uint32_t *places, size_t count, change *changes)
 {
-    size_t listed = 0;
+    double *launches_us = gt_alloc(count * sizeof *launches_us),
+           *starts_us = gt_alloc(count * sizeof *starts_us);
+    uint32_t *order = gt_alloc(count * sizeof *order);
+    size_t queued = 0, listed = 0;
     for (size_t i = 0; i < count; i++) {
         const gt_hta_kernel *kernel = &events->kernels[places[i]];
         if (!kernel->is_queued) continue;
-        changes[listed++] = (change){kernel->launch.start_us, 1};
-        changes[listed++] = (change){kernel->at.start_us, -1};
+        order[queued] = (uint32_t)queued;
+        launches_us[queued] = kernel->launch.start_us;
+        starts_us[queued++] = kernel->at.start_us;
     }
-    if (listed) qsort(changes, listed, sizeof *changes, by_time);
+    gt_order_rows(order, queued, launches_us);
+    for (size_t launch = 0, start = 0; launch < queued || start < queued;) {
+        bool launches =
+            launch < queued && (start == queued || launches_us[order[launch]] <= starts_us[start]);
+        changes[listed++] =
+            launches ? (change){launches_us[order[launch++]], 1} : (change){starts_us[start++], -1};
+    }
+    gt_free(launches_us);
+    gt_free(starts_us);
+    gt_free(order);
     return listed;
 }
 
@@ -113,18 +125,6 @@ enum {
     FIRST_OUTLIER = FIRST_METRIC + METRICS * COLUMNS_PER_METRIC
 };
 
-typedef struct named {
-    gt_str name;
-    uint32_t id, kernel;
-} named;
-
-static int by_name(const void *a, const void *b)
-{
-    const named *one = a, *other = b;
-    int order = one->id == other->id ? 0 : gt_str_compare(one->name, other->name);
-    return order ? order : one->kernel < other->kernel ? -1 : 1;
-}
-
 static gt_table *begin_table(const gt_hta_events *events)
 {
     gt_table *table = gt_table_new(GT_SHEET_LAUNCH_STATS_SUMMARY, events->strings);
@@ -148,53 +148,110 @@ static gt_table *begin_table(const gt_hta_events *events)
     return table;
 }
 
-static void add_call(gt_table *table, const gt_hta_events *events, int64_t rank, const named *calls,
+/* The calls of one name, and the statistics of one metric of theirs. */
+typedef struct call_group {
+    const gt_hta_events *events;
+    const uint32_t *kernels; /* in file order */
+    size_t count;
+    struct {
+        double sum, mean, median, max;
+    } of[METRICS];
+    int64_t outliers[OUTLIERS];
+} call_group;
+
+static double delay_of(const gt_hta_kernel *kernel)
+{
+    return fmax(0, kernel->at.start_us - kernel->launch.end_us);
+}
+
+static double metric_of(const gt_hta_kernel *kernel, size_t metric)
+{
+    return metric == CPU_DURATION   ? kernel->launch.dur_us
+           : metric == GPU_DURATION ? kernel->at.dur_us
+                                    : delay_of(kernel);
+}
+
+static void measure_metric(void *context, size_t metric)
+{
+    call_group *g = context;
+    double *values = gt_alloc(g->count * sizeof *values);
+    for (size_t i = 0; i < g->count; i++) values[i] = metric_of(&g->events->kernels[g->kernels[i]], metric);
+    g->of[metric].sum = gt_sum_pairwise(values, g->count);
+    g->of[metric].mean = gt_mean(values, g->count);
+    g->of[metric].max = gt_quantile(values, g->count, 1);
+    g->of[metric].median = gt_median_in_place(values, g->count);
+    gt_free(values);
+}
+
+static void count_outliers(call_group *g)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        const gt_hta_kernel *kernel = &g->events->kernels[g->kernels[i]];
+        g->outliers[0] += kernel->at.dur_us < kernel->launch.dur_us;
+        g->outliers[1] += kernel->launch.dur_us > LONG_CALL_US;
+        g->outliers[2] += delay_of(kernel) > LONG_DELAY_US;
+    }
+}
+
+/* The outliers are one more thing to find. */
+static void measure_part(void *context, size_t part)
+{
+    if (part < METRICS)
+        measure_metric(context, part);
+    else
+        count_outliers(context);
+}
+
+enum { SHARED_FROM = GT_GRAIN(8192) }; /* calls; fewer are not worth threads */
+
+static void add_call(gt_table *table, const gt_hta_events *events, int64_t rank, const uint32_t *kernels,
                      size_t count)
 {
-    double *values[METRICS];
-    int64_t outliers[OUTLIERS] = {0};
-    for (size_t m = 0; m < METRICS; m++) values[m] = gt_alloc(count * sizeof **values);
-    for (size_t i = 0; i < count; i++) {
-        const gt_hta_kernel *kernel = &events->kernels[calls[i].kernel];
-        double cpu_us = values[CPU_DURATION][i] = kernel->launch.dur_us;
-        double gpu_us = values[GPU_DURATION][i] = kernel->at.dur_us;
-        double delay_us = values[LAUNCH_DELAY][i] = fmax(0, kernel->at.start_us - kernel->launch.end_us);
-        outliers[0] += gpu_us < cpu_us;
-        outliers[1] += cpu_us > LONG_CALL_US;
-        outliers[2] += delay_us > LONG_DELAY_US;
-    }
+    call_group g = {.events = events, .kernels = kernels, .count = count};
+    if (count >= SHARED_FROM)
+        gt_parallel_each(METRICS + 1, measure_part, &g);
+    else
+        for (size_t i = 0; i <= METRICS; i++) measure_part(&g, i);
     size_t row = gt_table_add_row(table);
     gt_table_set_int(table, 0, row, rank);
-    gt_table_set_string(table, 1, row, calls[0].id);
+    gt_table_set_string(table, 1, row, events->kernels[kernels[0]].launch_name);
     gt_table_set_int(table, 2, row, (int64_t)count);
     for (size_t m = 0; m < METRICS; m++) {
         size_t column = FIRST_METRIC + m * COLUMNS_PER_METRIC;
-        gt_hta_set_time(table, column, row, gt_sum_pairwise(values[m], count));
-        gt_table_set_float(table, column + 1, row, gt_mean(values[m], count));
-        gt_hta_set_time(table, column + 3, row, gt_quantile(values[m], count, 1));
-        gt_table_set_float(table, column + 2, row, gt_median_in_place(values[m], count));
-        gt_free(values[m]);
+        gt_hta_set_time(table, column, row, g.of[m].sum);
+        gt_table_set_float(table, column + 1, row, g.of[m].mean);
+        gt_table_set_float(table, column + 2, row, g.of[m].median);
+        gt_hta_set_time(table, column + 3, row, g.of[m].max);
     }
-    for (size_t i = 0; i < OUTLIERS; i++) gt_table_set_int(table, FIRST_OUTLIER + i, row, outliers[i]);
+    for (size_t i = 0; i < OUTLIERS; i++) gt_table_set_int(table, FIRST_OUTLIER + i, row, g.outliers[i]);
+}
+
+typedef struct call_list {
+    const gt_hta_events *events;
+    uint32_t *names; /* by kernel */
+} call_list;
+
+/* Also notes the name. */
+static bool is_queued_call(const void *context, size_t kernel)
+{
+    const call_list *list = context;
+    list->names[kernel] = list->events->kernels[kernel].launch_name;
+    return list->events->kernels[kernel].is_queued;
 }
 
 gt_table *gt_hta_launch_stats_summary(const gt_hta_events *events, int64_t rank)
 {
     gt_table *table = begin_table(events);
-    named *calls = gt_alloc(events->count * sizeof *calls);
-    size_t count = 0;
-    for (size_t i = 0; i < events->count; i++) {
-        const gt_hta_kernel *kernel = &events->kernels[i];
-        if (!kernel->is_queued) continue;
-        calls[count++] =
-            (named){gt_interner_get(events->strings, kernel->launch_name), kernel->launch_name, (uint32_t)i};
-    }
-    if (count) qsort(calls, count, sizeof *calls, by_name);
+    call_list list = {events, gt_alloc(events->count * sizeof *list.names)};
+    size_t count;
+    uint32_t *calls = gt_numbers_where(events->count, is_queued_call, &list, &count);
+    gt_order_by_strings(calls, count, list.names, events->strings, false);
     for (size_t begin = 0, i = 0; i < count; i++) {
-        if (i + 1 < count && calls[i + 1].id == calls[begin].id) continue;
+        if (i + 1 < count && list.names[calls[i + 1]] == list.names[calls[begin]]) continue;
         add_call(table, events, rank, calls + begin, i + 1 - begin);
         begin = i + 1;
     }
+    gt_free(list.names);
     gt_free(calls);
     return table;
 }
