@@ -6,8 +6,9 @@
  * - Values that stay the same for many records (process and thread ids) are folded into the text: two edges
  * and the value between them become one edge. After 24 records with "pid": 5, the edges `"pid": ` and `,
  * "tid": ` become the one edge `"pid": 5, "tid": `. It is dropped again if it fails 1,024 times in a row.
- * - Strings follow each other in the same order again and again (a launch follows its op), so each string is
- * first compared with the two that came after its predecessor last.
+ * - Strings follow each other in the same order again and again: a launch follows its op, and ops of one name
+ * and shape have the same types and strides. So each string is first compared with the last two that came
+ * after the same strings; nine of ten are found this way.
  * - Of several edges at a node, the one used last is tried first. */
 #include "input/json/learned_tree.h"
 
@@ -55,8 +56,9 @@ static gt_learned_node *new_node(gt_learned *learned, const gt_step *step)
     *n = (gt_learned_node){
         .op = step->op, .field = step->field, .depth = step->depth, .mistyped = step->mistyped};
     if (n->op == GT_STEP_TEXT || n->op == GT_STEP_JSON) {
-        n->guesses = gt_arena_alloc(&learned->arena, 2 * GT_LEARNED_GUESSES * sizeof *n->guesses);
-        memset(n->guesses, 0, 2 * GT_LEARNED_GUESSES * sizeof *n->guesses);
+        size_t bytes = (2u << GT_LEARNED_GUESS_BITS) * sizeof *n->guesses;
+        n->guesses = gt_arena_alloc(&learned->arena, bytes);
+        memset(n->guesses, 0, bytes);
     }
     learned->nodes++;
     return n;

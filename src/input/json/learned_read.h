@@ -51,22 +51,37 @@ static inline bool is_text(const gt_json_raw *raw, bool is_string, const uint8_t
            (is_string ? p[raw->len] == '"' : gt_scan_number_end(p + raw->len) == p + raw->len);
 }
 
-/* The string or value at p as an interned string: the two that followed the last string before are compared
- * first, then it is looked up. NULL if it is invalid. */
+/* Makes the string a part of the context of the next one. */
+static inline void note_string(gt_learned *learned, uint32_t id)
+{
+    if (learned->has_first) {
+        learned->context = learned->context * 31 + id;
+        return;
+    }
+    learned->has_first = true;
+    learned->context = id;
+    learned->next_context = learned->first * 7919 + id;
+    learned->first = id;
+}
+
+/* The string or value at p as an interned string: the two that came after the same strings before are
+ * compared first, then it is looked up. NULL if it is invalid. */
 static inline const uint8_t *read_text(gt_learned *learned, gt_learned_node *n, const uint8_t *p,
                                        const uint8_t *end, uint64_t *meaning)
 {
     bool is_string = n->op == GT_STEP_TEXT;
     gt_json_interner *intern = is_string ? learned->strings : learned->values;
-    uint32_t *guess = &n->guesses[learned->before % GT_LEARNED_GUESSES * 2];
+    uint32_t hash = learned->context * 0x9E3779B1u >> (32 - GT_LEARNED_GUESS_BITS);
+    uint32_t *guess = &n->guesses[2 * hash];
     for (int i = 0; i < 2 && guess[i]; i++) {
         const gt_json_raw *raw = &intern->items[guess[i]];
         if (!is_text(raw, is_string, p, end)) continue;
-        learned->before = guess[i];
+        uint32_t id = guess[i];
         if (i) {
             guess[1] = guess[0];
-            guess[0] = learned->before;
+            guess[0] = id;
         }
+        note_string(learned, id);
         *meaning = raw->decoded;
         return p + raw->len;
     }
@@ -83,7 +98,8 @@ static inline const uint8_t *read_text(gt_learned *learned, gt_learned_node *n, 
     uint32_t id = gt_json_interner_add(intern, (gt_str){(const char *)p, (size_t)(close - p)});
     if (!id) return NULL;
     guess[1] = guess[0];
-    learned->before = guess[0] = id;
+    guess[0] = id;
+    note_string(learned, id);
     *meaning = gt_json_interner_decoded(intern, id);
     return close;
 }
@@ -224,6 +240,8 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
     gt_learned_edge *before = NULL;                   /* between the two */
     const uint8_t *value = NULL;                      /* n's value */
     gt_store_cell cell = {0};
+    learned->has_first = false;
+    learned->context = learned->next_context;
     for (;;) {
         gt_learned_edge *e = follow(n, p, end);
         if (!e) return false;

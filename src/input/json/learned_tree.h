@@ -7,8 +7,8 @@
 #include "json/scan_set.h"
 
 enum {
-    GT_LEARNED_EDGES = 12,    /* at a node */
-    GT_LEARNED_GUESSES = 128, /* strings at a node whose last two successors are remembered */
+    GT_LEARNED_EDGES = 12,     /* at a node */
+    GT_LEARNED_GUESS_BITS = 7, /* of 2^n hashes of contexts, the last two strings at a node are remembered */
 };
 
 typedef struct gt_learned_effect {
@@ -38,7 +38,7 @@ typedef struct gt_learned_node {
     bool mistyped;
     uint8_t edge_count;
     gt_learned_edge *edges[GT_LEARNED_EDGES];
-    uint32_t *guesses; /* 2 * GT_LEARNED_GUESSES raw ids */
+    uint32_t *guesses; /* two raw ids per hash of a context */
 } gt_learned_node;
 
 /* Reads records with one instruction set. */
@@ -53,7 +53,12 @@ struct gt_learned {
     gt_arena arena;
     gt_learned_node *root;
     size_t nodes;
-    uint32_t before; /* the raw id of the last string */
+    /* What a string is guessed from: the raw ids of the strings before it in the record, or for the first
+     * string of a record those of the first strings of the two records before. */
+    uint32_t context;
+    uint32_t next_context; /* at the beginning of the next record */
+    uint32_t first;        /* the first string of this or the last record */
+    bool has_first;        /* of this record */
 };
 
 /* In the learned_<set>.c files. */
