@@ -172,15 +172,15 @@ static bool build(uint32_t *table, unsigned table_bits, code_set *set, bool lone
  * at one before it, which must still be single. */
 static void pair_literals(uint32_t *table)
 {
-    for (unsigned i = 1u << GT_LITLEN_TABLE_BITS; i-- > 0;) {
-        uint32_t first = table[i];
-        if (!(first & GT_ENTRY_LITERAL)) continue;
-        unsigned len = first & GT_ENTRY_BITS_MASK;
-        uint32_t second = table[i >> len];
+    for (unsigned i = 1u << GT_LITLEN_TABLE_BITS;
+         i-- > 0;) { /* without branches, which no one could predict */
+        uint32_t first = table[i], second = table[i >> (first & GT_ENTRY_BITS_MASK)];
         unsigned second_len = second & GT_ENTRY_BITS_MASK;
-        if (!(second & GT_ENTRY_LITERAL) || len + second_len > GT_LITLEN_TABLE_BITS) continue;
-        uint32_t second_value = second >> GT_ENTRY_VALUE_SHIFT;
-        table[i] = first + second_len + GT_ENTRY_PAIR + (second_value << (GT_ENTRY_VALUE_SHIFT + 8));
+        uint32_t pair =
+            second_len + GT_ENTRY_PAIR + (second >> GT_ENTRY_VALUE_SHIFT << (GT_ENTRY_VALUE_SHIFT + 8));
+        bool fits = (first & GT_ENTRY_BITS_MASK) + second_len <= GT_LITLEN_TABLE_BITS;
+        bool are_literals = first & second & GT_ENTRY_LITERAL;
+        table[i] = first + (fits & are_literals ? pair : 0);
     }
 }
 
