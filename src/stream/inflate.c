@@ -290,8 +290,9 @@ static inline void copy_match(uint8_t *out, size_t distance, size_t len)
 }
 
 /* Decodes while there is plenty of input and room: to be called where there is. */
-static bool run_fast(inflate_state *state, bit_reader *reader, const uint8_t *history, uint8_t **out_at,
-                     const uint8_t *out_end)
+static inline __attribute__((always_inline)) bool decode_fast(inflate_state *state, bit_reader *reader,
+                                                              const uint8_t *history, uint8_t **out_at,
+                                                              const uint8_t *out_end)
 {
     const uint32_t *const litlen = state->litlen, *const distances = state->distance;
     const uint8_t *const in_limit = reader->in_end - FAST_TURN_INPUT;
@@ -353,6 +354,26 @@ static bool run_fast(inflate_state *state, bit_reader *reader, const uint8_t *hi
     return_bytes(reader);
     *out_at = out;
     return going;
+}
+
+#ifdef __x86_64__
+/* With BMI2 a shift takes its count from any register and does not wait for flags. */
+__attribute__((target("bmi2"))) static bool run_fast_bmi2(inflate_state *state, bit_reader *reader,
+                                                          const uint8_t *history, uint8_t **out_at,
+                                                          const uint8_t *out_end)
+{
+    return decode_fast(state, reader, history, out_at, out_end);
+}
+#endif
+
+static bool run_fast(inflate_state *state, bit_reader *reader, const uint8_t *history, uint8_t **out_at,
+                     const uint8_t *out_end)
+{
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("bmi2")) return run_fast_bmi2(state, reader, history, out_at, out_end);
+#endif
+    return decode_fast(state, reader, history, out_at, out_end);
 }
 
 /* ---- Near the ends ---- */
