@@ -17,6 +17,7 @@
 #define REDRAW_SECONDS      0.2
 
 static bool enabled;
+static atomic_bool of_all; /* the line is that of several files */
 static _Atomic uint64_t done_bytes, done_events;
 
 static struct {
@@ -161,10 +162,22 @@ static void *draw(void *unused)
     return NULL;
 }
 
-void gt_progress_begin(const char *what, uint64_t total_bytes)
+static void end_line(void)
+{
+    if (!line.running) return;
+    pthread_mutex_lock(&line.lock);
+    line.stopping = true;
+    pthread_cond_signal(&line.stop);
+    pthread_mutex_unlock(&line.lock);
+    pthread_join(line.thread, NULL);
+    pthread_cond_destroy(&line.stop);
+    line.running = false;
+}
+
+static void begin_line(const char *what, uint64_t total_bytes)
 {
     if (!enabled) return;
-    gt_progress_end();
+    end_line();
     atomic_store(&done_bytes, 0);
     atomic_store(&done_events, 0);
     if (!isatty(STDERR_FILENO)) return;
@@ -181,14 +194,24 @@ void gt_progress_begin(const char *what, uint64_t total_bytes)
     if (!line.running) pthread_cond_destroy(&line.stop);
 }
 
+void gt_progress_begin(const char *what, uint64_t total_bytes)
+{
+    if (!atomic_load(&of_all)) begin_line(what, total_bytes);
+}
+
 void gt_progress_end(void)
 {
-    if (!line.running) return;
-    pthread_mutex_lock(&line.lock);
-    line.stopping = true;
-    pthread_cond_signal(&line.stop);
-    pthread_mutex_unlock(&line.lock);
-    pthread_join(line.thread, NULL);
-    pthread_cond_destroy(&line.stop);
-    line.running = false;
+    if (!atomic_load(&of_all)) end_line();
+}
+
+void gt_progress_begin_all(const char *what, uint64_t total_bytes)
+{
+    begin_line(what, total_bytes);
+    atomic_store(&of_all, true);
+}
+
+void gt_progress_end_all(void)
+{
+    atomic_store(&of_all, false);
+    end_line();
 }

@@ -1,7 +1,7 @@
 /* The progress line: how much of a file has been read, how fast, and how long the rest will take.
  *
  * It is on standard error, only if that is a terminal, and only after the work has taken a second. One file
- * is shown at a time; the counters are atomic, so that any thread may add to them. */
+ * is shown at a time, or one line for all; the counters are atomic, so that any thread may add to them. */
 #ifndef GT_BASE_PROGRESS_H
 #define GT_BASE_PROGRESS_H
 
@@ -13,6 +13,11 @@
 void gt_progress_begin(const char *what, uint64_t total_bytes);
 void gt_progress_add(uint64_t bytes, uint64_t events);
 void gt_progress_end(void); /* removes the line; does nothing if there is none */
+
+/* The same for a line of several files that are read at the same time: until it ends, the lines that the
+ * readers of the files begin and end are not shown, and what they add counts for this one. */
+void gt_progress_begin_all(const char *what, uint64_t total_bytes);
+void gt_progress_end_all(void);
 
 void gt_progress_enable(bool enabled); /* off by default */
 

@@ -251,7 +251,7 @@ static void make_all(job *j)
                                .work = make_item,
                                .finish = show_item,
                                .context = j});
-        gt_progress_end();
+        gt_progress_end_all();
     }
     gt_file_sizes_free(&sizes);
     gt_free(paths);

@@ -43,5 +43,5 @@ void gt_files_progress(size_t count, const char *one, const char *many, uint64_t
 {
     char title[64];
     snprintf(title, sizeof title, "%zu %s", count, gt_noun(count, one, many));
-    gt_progress_begin(title, bytes);
+    gt_progress_begin_all(title, bytes);
 }

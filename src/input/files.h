@@ -15,7 +15,7 @@ typedef struct gt_file_sizes {
 gt_file_sizes gt_file_sizes_find(const char *const *paths, size_t count);
 void gt_file_sizes_free(gt_file_sizes *sizes);
 
-/* Begins the progress line of all files: "64 ranks", "1 trace". */
+/* Begins the progress line of all files: "64 ranks", "1 trace"; gt_progress_end_all ends it. */
 void gt_files_progress(size_t count, const char *one, const char *many, uint64_t bytes);
 
 #endif

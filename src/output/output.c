@@ -4,8 +4,9 @@
  * it, in a list that gt_output_free removes from disk, newest first, unless the commit has emptied it.
  *
  * A program may want the same to happen when it ends early. It asks for a list of all outputs with
- * gt_output_watch; the library does not. The list has a lock that a signal handler can take: its holder has
- * blocked the signals in question, so the handler never waits for its own thread. */
+ * gt_output_watch; the library does not. The list and each output on it have a lock that a signal handler can
+ * take: its holder has blocked the signals in question, so the handler never waits for its own thread.
+ * Outputs that are written at the same time do not wait for each other. */
 #include "base/memory.h"
 #include "output/leftovers.h"
 #include "output/output.h"
@@ -16,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -49,7 +51,8 @@ struct gt_output {
     bool csv_safe;
     pid_t owner; /* a forked child does not clean up */
     bool is_listed;
-    gt_output *next; /* on the list */
+    atomic_flag lock; /* of a listed output: for `newest` and what is on disk; taken after that of the list */
+    gt_output *next;  /* on the list */
 };
 
 /* ---- the list of outputs ---- */
@@ -61,19 +64,28 @@ static pthread_once_t started = PTHREAD_ONCE_INIT;
 static gt_output *listed;
 static atomic_flag list_lock = ATOMIC_FLAG_INIT;
 
-/* Only for outputs on the list; any other belongs to one thread and needs no lock. */
-static void lock_list(const gt_output *output, sigset_t *before)
+static void take(atomic_flag *lock)
 {
-    if (!output->is_listed) return;
-    pthread_sigmask(SIG_BLOCK, &watched_signals, before);
-    while (atomic_flag_test_and_set(&list_lock)) {
-    }
+    while (atomic_flag_test_and_set(lock)) sched_yield(); /* only a system call, also in a signal handler */
 }
 
-static void unlock_list(const gt_output *output, const sigset_t *before)
+static void block_signals(sigset_t *before)
+{
+    pthread_sigmask(SIG_BLOCK, &watched_signals, before);
+}
+
+/* Only for outputs on the list; any other belongs to one thread and needs no lock. */
+static void lock_output(gt_output *output, sigset_t *before)
 {
     if (!output->is_listed) return;
-    atomic_flag_clear(&list_lock);
+    block_signals(before);
+    take(&output->lock);
+}
+
+static void unlock_output(gt_output *output, const sigset_t *before)
+{
+    if (!output->is_listed) return;
+    atomic_flag_clear(&output->lock);
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
@@ -121,10 +133,11 @@ static void start_watching(void)
 
 void gt_output_remove_unfinished(void)
 {
-    while (atomic_flag_test_and_set(&list_lock)) {
-    }
-    for (const gt_output *output = listed; output; output = output->next)
+    take(&list_lock);
+    for (gt_output *output = listed; output; output = output->next) {
+        take(&output->lock);
         if (output->owner == getpid()) remove_created(output);
+    }
 }
 
 static void free_output(void *output)
@@ -141,10 +154,12 @@ gt_output *gt_output_new(void)
     if (is_watched) {
         pthread_once(&started, start_watching);
         sigset_t before;
-        lock_list(output, &before);
+        block_signals(&before);
+        take(&list_lock);
         output->next = listed;
         listed = output;
-        unlock_list(output, &before);
+        atomic_flag_clear(&list_lock);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
     }
     gt_guard_add(free_output, output);
     return output;
@@ -160,19 +175,30 @@ static void free_created(created *item)
     }
 }
 
+static void remove_from_list(gt_output *output)
+{
+    sigset_t before;
+    block_signals(&before);
+    take(&list_lock);
+    gt_output **link = &listed;
+    while (*link != output) link = &(*link)->next;
+    *link = output->next;
+    atomic_flag_clear(&list_lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void gt_output_free(gt_output *output)
 {
     if (!output) return;
     gt_guard_remove(output);
     sigset_t before;
-    lock_list(output, &before);
+    lock_output(output, &before);
     if (output->owner == getpid()) remove_created(output);
-    gt_output **link = &listed;
-    while (output->is_listed && *link != output) link = &(*link)->next;
-    if (output->is_listed) *link = output->next;
-    unlock_list(output, &before);
-
     free_created(output->newest);
+    output->newest = NULL;
+    unlock_output(output, &before);
+    if (output->is_listed) remove_from_list(output);
+
     for (size_t i = 0; i < output->document_count; i++) {
         gt_free(output->documents[i].path);
         gt_free(output->documents[i].target);
@@ -208,7 +234,7 @@ static int create(gt_output *output, const char *path, bool is_folder, mode_t mo
     *item = (created){.path = gt_strdup(path), .is_folder = is_folder};
 
     sigset_t before;
-    lock_list(output, &before);
+    lock_output(output, &before);
     int descriptor = -1;
     int failure = 0;
     if (is_folder) {
@@ -221,7 +247,7 @@ static int create(gt_output *output, const char *path, bool is_folder, mode_t mo
         item->older = output->newest;
         output->newest = item;
     }
-    unlock_list(output, &before);
+    unlock_output(output, &before);
 
     if (descriptor >= 0) close(descriptor);
     if (failure) free_created(item);
@@ -374,7 +400,7 @@ static void undo(document *item)
 bool gt_output_commit(gt_output *output, gt_error *error)
 {
     sigset_t before;
-    lock_list(output, &before);
+    lock_output(output, &before);
     size_t placed = output->committed_count;
     while (placed < output->document_count && place(&output->documents[placed])) placed++;
     int failure = errno;
@@ -389,7 +415,7 @@ bool gt_output_commit(gt_output *output, gt_error *error)
     } else {
         for (size_t i = placed; i > output->committed_count; i--) undo(&output->documents[i - 1]);
     }
-    unlock_list(output, &before);
+    unlock_output(output, &before);
 
     free_created(kept);
     return whole || gt_fail_writing(error, output->documents[placed].path, failure);

@@ -172,7 +172,7 @@ bool gt_batch_ranks_read(gt_batch_ranks *ranks, char *const *paths, const int64_
                                            .work = read_rank,
                                            .finish = append_rank,
                                            .context = &j});
-    gt_progress_end();
+    gt_progress_end_all();
     gt_file_sizes_free(&sizes);
     if (failed < count) *error = j.rows[failed].error;
     for (size_t i = 0; i < count; i++) free_rows(&j.rows[i]);

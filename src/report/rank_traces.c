@@ -250,7 +250,7 @@ static void read_all(job *j)
                            .work = read_rank,
                            .finish = keep_rank,
                            .context = j});
-    gt_progress_end();
+    gt_progress_end_all();
     gt_file_sizes_free(&sizes);
 }
 

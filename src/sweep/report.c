@@ -432,7 +432,7 @@ static void read_all(job *j)
                            .work = do_trace,
                            .finish = count_trace,
                            .context = j});
-    gt_progress_end();
+    gt_progress_end_all();
     gt_file_sizes_free(&sizes);
     gt_free(paths);
 }

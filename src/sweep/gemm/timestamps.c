@@ -135,7 +135,7 @@ static void read_traces(job *j)
     gt_file_sizes sizes = gt_file_sizes_find(paths, j->count);
     gt_files_progress(files, "trace", "traces", sizes.bytes);
     gt_many_run(&(gt_many){.count = j->count, .sizes = sizes.memory, .work = read_trace, .context = j});
-    gt_progress_end();
+    gt_progress_end_all();
     gt_file_sizes_free(&sizes);
     gt_free(paths);
 }
