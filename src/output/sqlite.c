@@ -5,7 +5,10 @@
  * would convert the values to it: a TEXT column turns 64 into '64', an INTEGER column turns '64' into 64.
  *
  * The file has a temporary name until the output is committed, so it needs no journal. A sheet without
- * columns gets no table because SQL has no such tables. */
+ * columns gets no table because SQL has no such tables.
+ *
+ * One thread inserts all rows: a file has one writer, and 85 % of the time is spent inside SQLite, so that
+ * little would be won if others prepared the values. Other documents are written meanwhile. */
 #include "output/sqlite.h"
 #include "output/writers.h"
 
@@ -150,9 +153,13 @@ static sqlite3_stmt *prepare_insert(writer *to, const gt_table *table, const cha
     return gt_database_prepare(&to->database, gt_buffer_str(&to->sql).bytes, error);
 }
 
-static int bind_text(sqlite3_stmt *insert, int parameter, gt_str text)
+/* SQLite copies the text only if it is in the scratch memory, which the next cell uses; strings of the table
+ * stay valid until the row is inserted. */
+static int bind_text(const writer *to, sqlite3_stmt *insert, int parameter, gt_str text)
 {
-    return sqlite3_bind_text64(insert, parameter, text.bytes, text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+    return sqlite3_bind_text64(insert, parameter, text.bytes, text.len,
+                               text.bytes == to->scratch.bytes ? SQLITE_TRANSIENT : SQLITE_STATIC,
+                               SQLITE_UTF8);
 }
 
 static int bind_cell(writer *to, sqlite3_stmt *insert, const gt_table *table, size_t c, size_t row)
@@ -167,11 +174,11 @@ static int bind_cell(writer *to, sqlite3_stmt *insert, const gt_table *table, si
     case GT_TYPE_FLOAT:
         return sqlite3_bind_double(insert, parameter, cell.number);
     case GT_TYPE_STRING:
-        return bind_text(insert, parameter, gt_utf8_repair(cell.text, &to->scratch));
+        return bind_text(to, insert, parameter, gt_utf8_repair(cell.text, &to->scratch));
     case GT_TYPE_LIST:
         to->scratch.len = 0;
         gt_python_add_cell(&to->scratch, &table->columns[c], row, table->strings);
-        return bind_text(insert, parameter, gt_buffer_str(&to->scratch));
+        return bind_text(to, insert, parameter, gt_buffer_str(&to->scratch));
     }
     return SQLITE_MISUSE;
 }

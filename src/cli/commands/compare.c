@@ -1,5 +1,6 @@
 /* `gputally compare`: compares the sheets of reports, and checks the --fail_if conditions. */
 #include "cli/commands/commands.h"
+#include "base/many.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "input/detect.h"
@@ -258,11 +259,25 @@ static bool check_no_traces(const comparison *c, gt_error *error)
 
 /* ---- comparison ---- */
 
+typedef struct opening {
+    gt_compare_report *reports;
+    gt_error *errors; /* by report */
+} opening;
+
+static bool open_report(void *context, size_t index)
+{
+    opening *o = context;
+    gt_compare_report *report = &o->reports[index];
+    return (report->sheets = gt_perf_sheets_open(report->path, &o->errors[index])) != NULL;
+}
+
 static bool open_reports(comparison *c, gt_error *error)
 {
-    for (size_t i = 0; i < c->count; i++)
-        if (!(c->reports[i].sheets = gt_perf_sheets_open(c->reports[i].path, error))) return false;
-    return true;
+    opening o = {c->reports, gt_alloc_zero(c->count, sizeof *o.errors)};
+    size_t failed = gt_many_run(&(gt_many){.count = c->count, .work = open_report, .context = &o});
+    if (failed < c->count) *error = o.errors[failed];
+    gt_free(o.errors);
+    return failed == c->count;
 }
 
 static gt_exit compare(comparison *c, gt_interner *strings, gt_table_list *tables, gt_error *error)

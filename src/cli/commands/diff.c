@@ -1,11 +1,13 @@
 /* `gputally diff`: merges the call trees of two PyTorch traces and writes the differences. */
 #include "cli/commands/commands.h"
 #include "base/log.h"
+#include "base/many.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "cli/common.h"
 #include "cli/traces.h"
 #include "input/chrome/kineto.h"
+#include "input/files.h"
 #include "output/terminal.h"
 #include "report/diff.h"
 
@@ -91,25 +93,44 @@ static bool has_ops(const gt_event_view *trace, const char *path, gt_error *erro
                    gt_trace_title(path));
 }
 
+typedef struct reading {
+    const gt_call *call;
+    gt_read_options read;
+    gt_pytorch_linked *traces[2];
+    gt_error errors[2];
+} reading;
+
+static bool read_trace(void *context, size_t index)
+{
+    reading *r = context;
+    const char *path = r->call->arguments.files[index];
+    gt_kineto_options keep = {.python_functions = gt_arguments_flag(&r->call->arguments, "add_python_func")};
+    const char *about = gt_log_about(gt_trace_title(path));
+    gt_pytorch_read *events = gt_kineto_read(path, keep, &r->read, &r->errors[index]);
+    bool valid = events && has_ops(gt_pytorch_read_view(events), path, &r->errors[index]);
+    if (valid)
+        r->traces[index] = gt_pytorch_link(gt_pytorch_build_tree(events));
+    else
+        gt_pytorch_read_free(events);
+    gt_log_about(about);
+    return valid;
+}
+
+/* Both traces are read at the same time. */
 static bool read_and_report(const gt_call *call, const gt_read_options *read, gt_error *error)
 {
-    gt_kineto_options keep = {.python_functions = gt_arguments_flag(&call->arguments, "add_python_func")};
-    gt_pytorch_linked *traces[2] = {NULL, NULL};
-    bool valid = true;
-    for (size_t i = 0; valid && i < 2; i++) {
-        const char *about = gt_log_about(gt_trace_title(call->arguments.files[i]));
-        gt_pytorch_read *events = gt_kineto_read(call->arguments.files[i], keep, read, error);
-        valid = events && has_ops(gt_pytorch_read_view(events), call->arguments.files[i], error);
-        if (valid)
-            traces[i] = gt_pytorch_link(gt_pytorch_build_tree(events));
-        else
-            gt_pytorch_read_free(events);
-        gt_log_about(about);
-    }
-    gt_progress_end();
-    valid = valid && report(call, traces, error);
-    gt_pytorch_linked_free(traces[0]);
-    gt_pytorch_linked_free(traces[1]);
+    reading r = {.call = call, .read = *read};
+    r.read.is_part = true;
+    gt_file_sizes sizes = gt_file_sizes_find((const char *const *)call->arguments.files, 2);
+    gt_files_progress(2, "trace", "traces", sizes.bytes);
+    size_t failed = gt_many_run(&(gt_many){
+        .count = 2, .sizes = sizes.memory, .limit = sizes.limit, .work = read_trace, .context = &r});
+    gt_progress_end_all();
+    gt_file_sizes_free(&sizes);
+    if (failed < 2) *error = r.errors[failed];
+    bool valid = failed == 2 && report(call, r.traces, error);
+    gt_pytorch_linked_free(r.traces[0]);
+    gt_pytorch_linked_free(r.traces[1]);
     return valid;
 }
 
