@@ -525,6 +525,7 @@ static bool read_jax(gt_report *report, gt_stream *stream, const char *path, gt_
 static bool make_rocprof_tables(gt_report *report, gt_error *error)
 {
     report->options.rocprof.hint_communication = !report->options.all_comm_kernels;
+    report->options.rocprof.last_use = true;
     return gt_rocprof_tables(report->trace.rocprof, &report->options.rocprof, &report->tables, error);
 }
 

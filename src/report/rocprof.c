@@ -158,7 +158,7 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
     if (options->kernel_summary) add_summaries(run, options, kernels, stats, tables);
     gt_table_free(stats);
     if (options->kernel_details) {
-        gt_rocprof_kernel_details(run, kernels, details_kept(options, kernels->row_count));
+        gt_rocprof_kernel_details(run, kernels, details_kept(options, kernels->row_count), options->last_use);
         gt_table_list_add(tables, kernels);
     } else {
         gt_table_free(kernels);

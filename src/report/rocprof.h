@@ -25,6 +25,8 @@ typedef struct gt_rocprof_options {
     bool full_names;         /* the run has full kernel names; categories come from the short ones in them */
     bool limit_details;      /* whether topk_kernels applies */
     int64_t topk_kernels;    /* rows of kernel_details to keep; negative: all but the last ones */
+    bool last_use; /* these are the last sheets of the run: kernel_details may take the columns of its
+                      dispatches, which saves memory */
 } gt_rocprof_options;
 
 gt_rocprof_options gt_rocprof_options_default(void);
@@ -33,9 +35,7 @@ gt_rocprof_options gt_rocprof_options_default(void);
 unsigned gt_rocprof_options_wanted(const gt_rocprof_options *options);
 
 /* Adds the sheets to `tables`, whose string ids are those of run->strings: the tables must be freed before
- * the run. On failure nothing is added. Warns if the run has no kernels or the file has several processes.
- * Call it once per run, after everything else that reads its dispatches: kernel_details may take their
- * columns. */
+ * the run. On failure nothing is added. Warns if the run has no kernels or the file has several processes. */
 bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_table_list *tables,
                        gt_error *error);
 

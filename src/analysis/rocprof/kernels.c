@@ -258,7 +258,7 @@ static void take_recorded_columns(gt_table *details, gt_store *dispatches, const
     gt_free(cells);
 }
 
-/* Some rows. */
+/* One column at a time, if the run is still used or if the sheet has only some rows. */
 static void add_recorded_columns(gt_table *details, const gt_store *dispatches, const uint32_t *order)
 {
     for (size_t i = 0; i < GT_LENGTH(recorded); i++) {
@@ -271,7 +271,7 @@ static void add_recorded_columns(gt_table *details, const gt_store *dispatches, 
     }
 }
 
-void gt_rocprof_kernel_details(gt_rocprof *run, gt_table *kernels, size_t rows_max)
+void gt_rocprof_kernel_details(gt_rocprof *run, gt_table *kernels, size_t rows_max, bool last_use)
 {
     size_t count = kernels->row_count;
     gt_table_rename(kernels, GT_SHEET_KERNEL_DETAILS);
@@ -283,7 +283,7 @@ void gt_rocprof_kernel_details(gt_rocprof *run, gt_table *kernels, size_t rows_m
     gt_order_by_ints(order, count, kernels->columns[GT_KERNEL_DUR_NS].ints, NULL, true);
     gt_table_take(kernels, order, count < rows_max ? count : rows_max);
     gt_table_ns_to_us(kernels, GT_KERNEL_DUR_NS, GT_COL_KERNEL_DURATION_US);
-    if (count <= rows_max)
+    if (last_use && count <= rows_max)
         take_recorded_columns(kernels, run->dispatches, order);
     else
         add_recorded_columns(kernels, run->dispatches, order);

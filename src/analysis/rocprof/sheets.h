@@ -72,9 +72,9 @@ gt_table *gt_kernel_summary_by_category(const gt_table *by_name);
 
 /* Which dispatches took longest, and how were they launched? One row per dispatch, the longest first, equal
  * durations in trace order; at most `rows_max` rows. This is the only sheet as large as the trace, so it is
- * made in place: `kernels`, the kernel times of the run, becomes the sheet, and the columns of the run's
- * dispatches may be taken (gt_store_take_ints): make it last. Without dispatches it has no columns. */
-void gt_rocprof_kernel_details(gt_rocprof *run, gt_table *kernels, size_t rows_max);
+ * made in place: `kernels`, the kernel times of the run, becomes the sheet. With `last_use`, it may also take
+ * the columns of the run's dispatches (gt_store_take_ints). Without dispatches it has no columns. */
+void gt_rocprof_kernel_details(gt_rocprof *run, gt_table *kernels, size_t rows_max, bool last_use);
 
 /* The kernel times that are below the threshold. */
 gt_table *gt_short_kernels(const gt_table *kernels, int64_t threshold_us);
