@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/progress.h"
+#include "base/team.h"
 #include "base/buffer.h"
 #include "input/rocprof/rocpd_tables.h"
 
@@ -46,6 +47,10 @@ typedef struct reading {
     gt_record_reader *symbol_reader, *agent_reader; /* for the JSON in extdata */
     gt_buffer repaired, json;
     gt_error *error;
+    uint64_t api_calls;
+    bool has_values;       /* the set has values of counters */
+    uint8_t *symbols_used; /* by symbol: a part of a table mentions it; NULL: the whole table is read */
+    bool unusual;          /* of a part: something came that changes what other parts see */
 } reading;
 
 /* ---- cells ---- */
@@ -62,7 +67,11 @@ static uint32_t guid_of(reading *r, sqlite3_stmt *rows, int column)
     if (r->last_guid && strcmp(r->last_guid, guid.bytes) == 0) return r->last_guid_id;
     gt_free(r->last_guid);
     r->last_guid = gt_strdup(guid.bytes);
-    return r->last_guid_id = gt_interner_add(r->guids, r->last_guid, strlen(r->last_guid));
+    size_t len = strlen(r->last_guid);
+    if (!r->symbols_used) return r->last_guid_id = gt_interner_add(r->guids, r->last_guid, len);
+    r->last_guid_id = gt_interner_find(r->guids, r->last_guid, len);
+    r->unusual |= r->last_guid_id == GT_STR_NONE;
+    return r->last_guid_id;
 }
 
 static bool is_null(sqlite3_stmt *rows, int column)
@@ -109,18 +118,153 @@ typedef struct table {
 } table;
 
 /* Column 0 of every table is the guid. */
-static bool read_table(reading *r, size_t set_number, const table *t)
+static bool add_rows(reading *r, const table *t, sqlite3_stmt *rows)
 {
-    bool missing = false, failed = false;
-    sqlite3_stmt *rows = gt_rocpd_rows(&r->rocpd, set_number, &t->query, &missing, r->error);
-    if (!rows) return missing;
+    bool failed = false;
     size_t count = 0;
-    while (gt_rocpd_next(&r->rocpd, rows, &failed, r->error)) {
+    while (!r->unusual && gt_rocpd_next(&r->rocpd, rows, &failed, r->error)) {
         t->add(r, guid_of(r, rows, 0), rows);
         if (++count % 4096 == 0) gt_progress_add(0, 4096);
     }
     gt_rocpd_end_rows(rows);
     return !failed;
+}
+
+static bool read_table(reading *r, size_t set_number, const table *t)
+{
+    bool missing = false;
+    sqlite3_stmt *rows = gt_rocpd_rows(&r->rocpd, set_number, &t->query, &missing, r->error);
+    return rows ? add_rows(r, t, rows) : missing;
+}
+
+/* ---- large tables on several threads ----
+ *
+ * The row ids are cut into parts. Each thread reads parts with a connection and writers of its own, and the
+ * parts are joined in order. Maps are fixed meanwhile: where a row would add something to them (a process or
+ * kernel that no other table lists), the rest of the table is read on one thread. */
+
+/* Debug and fuzz builds use a smaller number, so that small tables are read by several threads too. */
+#ifndef GT_ROCPD_PART_ROWS
+#define GT_ROCPD_PART_ROWS 32768
+#endif
+enum { PARTS_MAX = 4096 };
+
+enum { DISPATCHES, COPIES, CALLS, PART_STORES };
+
+typedef struct part {
+    bool complete;
+    uint64_t api_calls;
+    gt_store_piece *pieces[PART_STORES];
+} part;
+
+typedef struct parts {
+    const reading *whole;
+    const table *table;
+    size_t set_number;
+    gt_rowids ids;
+    uint64_t rows; /* row ids per part */
+    part *items;
+    size_t count, next; /* next: the first that nobody reads yet; atomic */
+    uint8_t *symbols_used;
+} parts;
+
+static gt_rowids rowids_of(const parts *p, size_t from, size_t to)
+{
+    gt_rowids ids = {(int64_t)((uint64_t)p->ids.first + from * p->rows), p->ids.last};
+    if (to < p->count) ids.last = (int64_t)((uint64_t)p->ids.first + to * p->rows - 1);
+    return ids;
+}
+
+static void read_part(reading *r, parts *p, size_t index)
+{
+    part *into = &p->items[index];
+    gt_store_writer *writers[PART_STORES] = {r->writers->dispatches, r->writers->copies, r->writers->calls};
+    sqlite3_stmt *rows = gt_rocpd_rows_of(&r->rocpd, p->set_number, &p->table->query,
+                                          rowids_of(p, index, index + 1), r->error);
+    r->unusual = false;
+    r->api_calls = 0;
+    into->complete = rows && add_rows(r, p->table, rows) && !r->unusual;
+    into->api_calls = r->api_calls;
+    for (size_t i = 0; i < PART_STORES; i++)
+        if (writers[i]) into->pieces[i] = gt_store_writer_take(writers[i]);
+}
+
+/* Reads parts as long as there are some; `index` is that of a worker. */
+static void read_parts(void *context, size_t index)
+{
+    (void)index;
+    parts *p = context;
+    size_t next = __atomic_fetch_add(&p->next, 1, __ATOMIC_RELAXED);
+    if (next >= p->count) return;
+    gt_error error;
+    reading r = *p->whole;
+    gt_rocprof_writers writers = gt_rocprof_write(r.run);
+    r.writers = &writers;
+    r.error = &error;
+    r.last_guid = NULL;
+    r.symbols_used = p->symbols_used;
+    if (gt_rocpd_open_again(&r.rocpd, &p->whole->rocpd, &error)) {
+        for (; next < p->count; next = __atomic_fetch_add(&p->next, 1, __ATOMIC_RELAXED))
+            read_part(&r, p, next);
+        gt_rocpd_close(&r.rocpd);
+    }
+    gt_free(r.last_guid);
+    gt_store_writer *own[] = {writers.dispatches, writers.copies, writers.calls, writers.counters,
+                              writers.agents};
+    for (size_t i = 0; i < GT_LENGTH(own); i++) gt_store_writer_free(own[i]);
+}
+
+/* Adds the parts up to the first that is not complete; returns how many. */
+static size_t join_parts(reading *r, parts *p)
+{
+    gt_store *stores[PART_STORES] = {r->run->dispatches, r->run->copies, r->run->calls};
+    size_t joined = 0;
+    gt_rocprof_write_flush(r->writers); /* the rows before */
+    for (; joined < p->count && p->items[joined].complete; joined++) {
+        part *from = &p->items[joined];
+        r->api_calls += from->api_calls;
+        for (size_t i = 0; i < PART_STORES; i++) {
+            if (from->pieces[i]) gt_store_append(stores[i], from->pieces[i]);
+            from->pieces[i] = NULL;
+        }
+    }
+    for (size_t i = joined; i < p->count; i++)
+        for (size_t s = 0; s < PART_STORES; s++) gt_store_piece_free(p->items[i].pieces[s]);
+    return joined;
+}
+
+/* The short names of the kernels that the parts mention. */
+static void note_used(reading *r, const uint8_t *used)
+{
+    for (size_t i = 0; i < r->symbol_count; i++) {
+        struct symbol *symbol = &r->symbols[i];
+        if (!used[i] || !symbol->short_name) continue;
+        gt_kernel_names_note(r->run, symbol->short_name, symbol->full_name);
+        symbol->short_name = GT_STR_NONE;
+    }
+}
+
+static bool read_large_table(reading *r, size_t set_number, const table *t)
+{
+    parts p = {.whole = r, .table = t, .set_number = set_number};
+    if (gt_team_threads() < 2 || !gt_rocpd_rowids(&r->rocpd, set_number, &t->query, &p.ids))
+        return read_table(r, set_number, t);
+    uint64_t span = (uint64_t)p.ids.last - (uint64_t)p.ids.first;
+    p.rows = span / PARTS_MAX + 1 > GT_ROCPD_PART_ROWS ? span / PARTS_MAX + 1 : GT_ROCPD_PART_ROWS;
+    p.count = (size_t)(span / p.rows) + 1;
+    if (p.count < 2) return read_table(r, set_number, t);
+    size_t workers = gt_team_threads() < p.count ? gt_team_threads() : p.count;
+    p.items = gt_alloc_zero(p.count, sizeof *p.items);
+    p.symbols_used = gt_alloc_zero(r->symbol_count + 1, 1);
+    gt_parallel_each(workers, read_parts, &p);
+    size_t joined = join_parts(r, &p);
+    note_used(r, p.symbols_used);
+    gt_free(p.items);
+    gt_free(p.symbols_used);
+    if (joined == p.count) return true;
+    sqlite3_stmt *rows =
+        gt_rocpd_rows_of(&r->rocpd, set_number, &t->query, rowids_of(&p, joined, p.count), r->error);
+    return rows && add_rows(r, t, rows);
 }
 
 #define COLUMNS(...)                                                                                         \
@@ -276,6 +420,10 @@ static int64_t process_of(reading *r, uint32_t guid, sqlite3_stmt *rows, int col
 {
     uint32_t process = find(&r->processes, guid, rows, column);
     if (process != GT_MAP_NONE) return process;
+    if (r->symbols_used) {
+        r->unusual = true;
+        return 0;
+    }
     gt_rocprof_process unknown = {.pid = sqlite3_column_int64(rows, column)};
     int64_t added = gt_rocprof_add_process(r->run, unknown);
     *gt_map_put(&r->processes, guid, (uint64_t)sqlite3_column_int64(rows, column)) = (uint32_t)added;
@@ -286,6 +434,13 @@ static int64_t kernel_of(reading *r, uint32_t guid, sqlite3_stmt *rows, int colu
 {
     if (is_null(rows, column)) return GT_NO_KERNEL_ID;
     uint32_t place = find(&r->kernels, guid, rows, column);
+    if (r->symbols_used) {
+        r->unusual |= place == GT_MAP_NONE;
+        if (r->unusual) return GT_NO_KERNEL_ID;
+        if (!__atomic_load_n(&r->symbols_used[place], __ATOMIC_RELAXED))
+            __atomic_store_n(&r->symbols_used[place], 1, __ATOMIC_RELAXED);
+        return r->symbols[place].kernel_id;
+    }
     if (place != GT_MAP_NONE) {
         struct symbol *symbol = &r->symbols[place];
         if (symbol->short_name) gt_kernel_names_note(r->run, symbol->short_name, symbol->full_name);
@@ -320,7 +475,7 @@ static void add_dispatch(reading *r, uint32_t guid, sqlite3_stmt *rows)
     set_thread(r, &present, cells, GT_DISPATCH_THREAD, guid, rows, DISPATCH_TID);
     set(&present, cells, GT_DISPATCH_CORRELATION, rows, DISPATCH_STACK);
     gt_rocprof_write_dispatch(r->writers, present, cells);
-    if (!r->writers->counters || is_null(rows, DISPATCH_EVENT)) return;
+    if (!r->has_values || is_null(rows, DISPATCH_EVENT)) return;
     *gt_map_put(&r->dispatches, guid, (uint64_t)sqlite3_column_int64(rows, DISPATCH_EVENT)) =
         (uint32_t)r->counted_count;
     struct counted counted = {cells[GT_DISPATCH_PROCESS].integer,
@@ -374,7 +529,7 @@ static void add_call(reading *r, uint32_t guid, sqlite3_stmt *rows)
              name = find(&r->strings, guid, rows, CALL_NAME);
     gt_str kind_text = kind == GT_MAP_NONE ? (gt_str){"", 0} : gt_interner_get(r->run->strings, kind);
     gt_call_domain domain = gt_call_domain_of(kind_text);
-    r->run->api_calls += domain == GT_CALL_HIP || domain == GT_CALL_HSA;
+    r->api_calls += domain == GT_CALL_HIP || domain == GT_CALL_HSA;
     if (!r->writers->calls) return;
     put(&present, cells, GT_CALL_DOMAIN, domain);
     if (kind != GT_MAP_NONE) put(&present, cells, GT_CALL_KIND, kind);
@@ -459,9 +614,13 @@ static bool read_set(reading *r, size_t set_number)
     for (size_t i = 0; i < GT_LENGTH(small_tables); i++)
         if (!read_table(r, set_number, &small_tables[i])) return false;
     if (r->writers->agents && !read_table(r, set_number, &agent_table)) return false;
-    bool details = r->run->wanted & GT_WANT_DISPATCH_DETAILS;
-    return read_table(r, set_number, details ? &detailed_dispatch_table : &dispatch_table) &&
-           read_table(r, set_number, &copy_table) && read_table(r, set_number, &call_table) &&
+    const table *dispatches =
+        r->run->wanted & GT_WANT_DISPATCH_DETAILS ? &detailed_dispatch_table : &dispatch_table;
+    r->has_values = r->writers->counters && !gt_rocpd_is_empty(&r->rocpd, set_number, value_query.table);
+    bool read =
+        r->has_values ? read_table(r, set_number, dispatches) : read_large_table(r, set_number, dispatches);
+    return read && read_large_table(r, set_number, &copy_table) &&
+           read_large_table(r, set_number, &call_table) &&
            (!r->writers->counters || read_counters(r, set_number));
 }
 
@@ -495,6 +654,7 @@ bool gt_rocpd_read(gt_rocprof_writers *writers, const char *path, const gt_read_
     bool read = true;
     for (size_t i = 0; read && i < r.rocpd.suffix_count; i++) read = read_set(&r, i);
     gt_progress_end();
+    r.run->api_calls += r.api_calls;
     free_reading(&r);
     return read;
 }

@@ -165,17 +165,36 @@ static void close_rocpd(void *rocpd)
     gt_rocpd_close(rocpd);
 }
 
-bool gt_rocpd_open(gt_rocpd *rocpd, const char *path, gt_error *error)
+/* Opens the database of rocpd->path. */
+static bool open_database(gt_rocpd *rocpd)
 {
-    *rocpd = (gt_rocpd){.path = path};
-    if (!is_complete(path, error)) return false;
-    char *uri = uri_of(path, !exists_with_suffix(path, "-wal"));
+    char *uri = uri_of(rocpd->path, !exists_with_suffix(rocpd->path, "-wal"));
     int opened = sqlite3_open_v2(uri, &rocpd->database,
                                  SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
     gt_guard_add(close_rocpd, rocpd);
     gt_free(uri);
     if (opened == SQLITE_OK) restrict_database(rocpd->database);
-    bool ok = opened == SQLITE_OK ? find_tables(rocpd, error) : fail(rocpd, error);
+    return opened == SQLITE_OK;
+}
+
+bool gt_rocpd_open_again(gt_rocpd *rocpd, const gt_rocpd *original, gt_error *error)
+{
+    *rocpd = *original;
+    rocpd->is_again = true;
+    rocpd->database = NULL;
+    if (open_database(rocpd) &&
+        sqlite3_exec(rocpd->database, "PRAGMA cache_size = -256;", NULL, NULL, NULL) == SQLITE_OK)
+        return true;
+    fail(rocpd, error);
+    gt_rocpd_close(rocpd);
+    return false;
+}
+
+bool gt_rocpd_open(gt_rocpd *rocpd, const char *path, gt_error *error)
+{
+    *rocpd = (gt_rocpd){.path = path};
+    if (!is_complete(path, error)) return false;
+    bool ok = open_database(rocpd) ? find_tables(rocpd, error) : fail(rocpd, error);
     if (ok && !rocpd->suffix_count)
         ok = has_table(rocpd, "rocpd_op")
                  ? gt_fail(error,
@@ -190,9 +209,11 @@ void gt_rocpd_close(gt_rocpd *rocpd)
 {
     gt_guard_remove(rocpd);
     sqlite3_close(rocpd->database);
-    for (size_t i = 0; i < rocpd->suffix_count; i++) gt_free(rocpd->suffixes[i]);
-    gt_free(rocpd->suffixes);
-    gt_interner_free(rocpd->tables);
+    if (!rocpd->is_again) {
+        for (size_t i = 0; i < rocpd->suffix_count; i++) gt_free(rocpd->suffixes[i]);
+        gt_free(rocpd->suffixes);
+        gt_interner_free(rocpd->tables);
+    }
     *rocpd = (gt_rocpd){0};
 }
 
@@ -271,8 +292,8 @@ static void add_join(gt_buffer *sql, const gt_rocpd *rocpd, size_t set, const gt
     if (by_guid) gt_buffer_add_cstr(sql, " AND j.guid = t.guid");
 }
 
-sqlite3_stmt *gt_rocpd_rows(const gt_rocpd *rocpd, size_t set, const gt_rocpd_query *query, bool *missing,
-                            gt_error *error)
+static sqlite3_stmt *rows_of(const gt_rocpd *rocpd, size_t set, const gt_rocpd_query *query,
+                             const gt_rowids *ids, bool *missing, gt_error *error)
 {
     bool unique_id = false;
     char *own = column_list(rocpd, set, query->table, NULL);
@@ -289,8 +310,11 @@ sqlite3_stmt *gt_rocpd_rows(const gt_rocpd *rocpd, size_t set, const gt_rocpd_qu
         }
         gt_buffer_add_cstr(&sql, " FROM ");
         add_name(&sql, query->table, rocpd->suffixes[set]);
-        gt_buffer_add_cstr(&sql, " t");
+        gt_buffer_add_cstr(&sql, " t NOT INDEXED"); /* in the order of the row ids */
         if (joins) add_join(&sql, rocpd, set, query, unique_id, lists(own, "guid") && lists(joined, "guid"));
+        if (ids)
+            gt_buffer_add_format(&sql, " WHERE t.rowid BETWEEN %lld AND %lld", (long long)ids->first,
+                                 (long long)ids->last);
         gt_buffer_add(&sql, "", 1);
         rows = prepare(rocpd, sql.bytes);
         if (!rows) fail(rocpd, error);
@@ -299,6 +323,70 @@ sqlite3_stmt *gt_rocpd_rows(const gt_rocpd *rocpd, size_t set, const gt_rocpd_qu
     gt_free(own);
     gt_free(joined);
     return rows;
+}
+
+sqlite3_stmt *gt_rocpd_rows(const gt_rocpd *rocpd, size_t set, const gt_rocpd_query *query, bool *missing,
+                            gt_error *error)
+{
+    return rows_of(rocpd, set, query, NULL, missing, error);
+}
+
+sqlite3_stmt *gt_rocpd_rows_of(const gt_rocpd *rocpd, size_t set, const gt_rocpd_query *query, gt_rowids ids,
+                               gt_error *error)
+{
+    bool missing;
+    return rows_of(rocpd, set, query, &ids, &missing, error);
+}
+
+/* The first row of a query of a table, after which its name follows; NULL if there is none. */
+static sqlite3_stmt *first_row(const gt_rocpd *rocpd, size_t set, const char *select, const char *table,
+                               const char *rest)
+{
+    char *name = gt_format("%s%s", table, rocpd->suffixes[set]);
+    sqlite3_stmt *rows = NULL;
+    if (has_table(rocpd, name)) {
+        gt_buffer sql = {0};
+        gt_buffer_add_cstr(&sql, select);
+        add_name(&sql, table, rocpd->suffixes[set]);
+        gt_buffer_add_cstr(&sql, rest);
+        gt_buffer_add(&sql, "", 1);
+        rows = prepare(rocpd, sql.bytes);
+        gt_buffer_free(&sql);
+    }
+    gt_free(name);
+    if (rows && sqlite3_step(rows) == SQLITE_ROW) return rows;
+    if (rows) gt_rocpd_end_rows(rows);
+    return NULL;
+}
+
+static bool one_rowid(const gt_rocpd *rocpd, size_t set, const char *table, const char *rest, int64_t *id)
+{
+    sqlite3_stmt *row = first_row(rocpd, set, "SELECT rowid FROM ", table, rest);
+    if (!row) return false;
+    *id = sqlite3_column_int64(row, 0);
+    gt_rocpd_end_rows(row);
+    return true;
+}
+
+/* Not for a join that would be prepared again for each part, and not if a column hides the row ids. */
+bool gt_rocpd_rowids(const gt_rocpd *rocpd, size_t set, const gt_rocpd_query *query, gt_rowids *ids)
+{
+    bool unique_id = true;
+    char *own = column_list(rocpd, set, query->table, NULL);
+    char *joined = query->join ? column_list(rocpd, set, query->join, &unique_id) : gt_strdup(" ");
+    bool joins = lists(joined, "id") && lists(own, query->join_by);
+    bool can = (!joins || unique_id) && !lists(own, "rowid");
+    gt_free(own);
+    gt_free(joined);
+    return can && one_rowid(rocpd, set, query->table, " ORDER BY rowid LIMIT 1", &ids->first) &&
+           one_rowid(rocpd, set, query->table, " ORDER BY rowid DESC LIMIT 1", &ids->last);
+}
+
+bool gt_rocpd_is_empty(const gt_rocpd *rocpd, size_t set, const char *table)
+{
+    sqlite3_stmt *row = first_row(rocpd, set, "SELECT 1 FROM ", table, " LIMIT 1");
+    if (row) gt_rocpd_end_rows(row);
+    return !row;
 }
 
 bool gt_rocpd_next(const gt_rocpd *rocpd, sqlite3_stmt *rows, bool *failed, gt_error *error)
