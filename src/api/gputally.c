@@ -7,6 +7,7 @@
 
 #include "base/guard.h"
 #include "base/team.h"
+#include "base/memory_limit.h"
 #include "base/threads.h"
 #include "compat/python_repr.h"
 #include "os/paths.h"
@@ -194,7 +195,11 @@ static void make_in_team(void *context)
 static void make_report(void *context)
 {
     make_call *call = context;
+    gt_pages_limits limits = gt_memory_limits(call->options.max_memory);
+    limits.added = true; /* what the process has used before is not ours */
+    if (limits.bytes) gt_memory_set_limit(&limits);
     if (!call->options.read.threads) call->options.read.threads = gt_threads_default();
+    call->options.read.threads = gt_memory_threads(&limits, call->options.read.threads);
     gt_team_run(call->options.read.threads, make_in_team, call);
 }
 

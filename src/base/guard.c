@@ -90,6 +90,10 @@ static _Noreturn void unwind(void)
 static _Noreturn void fail(const char *message, int exit_status)
 {
     if (!current) {
+        static atomic_flag ending = ATOMIC_FLAG_INIT;
+        static _Thread_local bool ends_here GT_THREAD_LOCAL;
+        while (!ends_here && atomic_flag_test_and_set(&ending)) pause(); /* another thread ends the program */
+        ends_here = true;
         fprintf(stderr, "gputally: %s\n", message);
         exit(exit_status);
     }

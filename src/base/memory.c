@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <malloc.h>
 
 /* ---- heaps: sets of the blocks that are in use ----
@@ -228,7 +227,7 @@ static gt_pages *pool_for(size_t size)
 {
     gt_pages *pool = current_pool(size >= GT_LARGE_BYTES);
     if (!pool || size < gt_pages_smallest(pool)) return NULL;
-    return GT_PAGES_WITHOUT_LIMIT || gt_pages_is_limited(pool) ? pool : NULL;
+    return GT_PAGES_WITHOUT_LIMIT || gt_pages_limit_bytes(pool) ? pool : NULL;
 }
 
 /* NULL if the block is malloc's, because of its size or because the pool has no memory, or if a memory limit
@@ -371,6 +370,18 @@ void gt_memory_set_limit(const gt_pages_limits *limits)
     if (pool) gt_pages_limit(pool, limits);
 }
 
+void gt_memory_poll(void)
+{
+    gt_pages *pool = current_pool(false);
+    if (pool) gt_pages_poll(pool);
+}
+
+uint64_t gt_memory_limit_set(void)
+{
+    gt_pages *pool = current_pool(false);
+    return pool ? gt_pages_limit_bytes(pool) : 0;
+}
+
 void gt_memory_trim(void)
 {
 #ifdef __GLIBC__
@@ -440,22 +451,4 @@ void gt_arena_free(gt_arena *arena)
         gt_free(block);
     }
     *arena = (gt_arena){0};
-}
-
-/* The limits of control groups, version 2 and version 1, as a container sees its own. */
-static const char *const limit_files[] = {"/sys/fs/cgroup/memory.max",
-                                          "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
-
-uint64_t gt_memory_limit(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    uint64_t limit = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
-    for (size_t i = 0; i < GT_LENGTH(limit_files); i++) {
-        FILE *file = fopen(limit_files[i], "re");
-        unsigned long long bytes;
-        if (file && fscanf(file, "%llu", &bytes) == 1 && bytes && (!limit || bytes < limit))
-            limit = bytes; /* "max" means none */
-        if (file) fclose(file);
-    }
-    return limit;
 }

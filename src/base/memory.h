@@ -53,6 +53,9 @@ void *gt_grow(void *items, size_t *capacity, size_t need, size_t item_size);
 bool gt_memory_use_pages(void);
 /* Limits the memory of this guarded call, or without one of the program, which uses pages then. */
 void gt_memory_set_limit(const gt_pages_limits *limits);
+uint64_t gt_memory_limit_set(void); /* its bytes; 0: none */
+/* Keeps within the limit. Cheap; called between parts of long work. */
+void gt_memory_poll(void);
 
 /* Returns freed memory to the system, after a step that needed much for a short time. Does nothing in a
  * guarded call. */
@@ -61,10 +64,6 @@ void gt_memory_trim(void);
 /* For thread-local variables: their memory is there as soon as a thread is. By default, in a library that was
  * loaded with dlopen, it is allocated at their first use, and glibc ends the process if that fails. */
 #define GT_THREAD_LOCAL __attribute__((tls_model("initial-exec")))
-
-/* Bytes of memory that this process may use: the machine's memory or the limit of its control group; 0 if
- * neither is known. */
-uint64_t gt_memory_limit(void);
 
 /* An arena: many small allocations with one owner, freed together. Up to 64 bytes after each may be read (not
  * written), so that loops may read 16 bytes at a time. */

@@ -48,8 +48,10 @@ unsigned gt_team_threads(void)
 static void take_indexes(void *argument)
 {
     loop *l = argument;
-    for (size_t next; !gt_guard_has_failed() && (next = atomic_fetch_add(&l->next, 1)) < l->count;)
+    for (size_t next; !gt_guard_has_failed() && (next = atomic_fetch_add(&l->next, 1)) < l->count;) {
         l->work(l->context, next);
+        gt_memory_poll();
+    }
 }
 
 /* The newest loop that has an index left. */

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/memory_limit.h"
 #include "base/progress.h"
 #include "base/threads.h"
 #include "cli/earlier_sheets.h"
@@ -21,6 +22,10 @@ static const gt_option output_options[] = {
     GT_OUTPUT_OPTIONS("next to the trace, 908_results.json gives 908_perf_report.xlsx")};
 
 #define THREADS_OPTION "threads", GT_OPTION_INT, "N", NULL, "use N threads (default: one per core)"
+#define MAX_MEMORY_OPTION                                                                                    \
+    "max_memory", GT_OPTION_STRING, "SIZE", NULL,                                                            \
+        "use at most SIZE of memory (bytes, or with K, M, G), and a temporary file in $TMPDIR or /var/tmp "  \
+        "for what does not fit (default: the limit of the control group)"
 #define STRICT_OPTION                                                                                        \
     "strict", GT_OPTION_FLAG, NULL, NULL,                                                                    \
         "fail on a damaged or truncated trace instead of reporting its readable part"
@@ -32,14 +37,12 @@ static const gt_option output_options[] = {
     }
 
 static const gt_option common_options[] = {
-    {THREADS_OPTION},
-    {STRICT_OPTION},
-    {NO_PROGRESS_OPTION},
-    MESSAGE_OPTIONS,
+    {THREADS_OPTION}, {MAX_MEMORY_OPTION}, {STRICT_OPTION}, {NO_PROGRESS_OPTION}, MESSAGE_OPTIONS,
 };
 
 static const gt_option whole_files_options[] = {
     {THREADS_OPTION},
+    {MAX_MEMORY_OPTION},
     {STRICT_OPTION, .unused = "a damaged file is never read in part here"},
     {NO_PROGRESS_OPTION},
     MESSAGE_OPTIONS,
@@ -47,10 +50,14 @@ static const gt_option whole_files_options[] = {
 
 static const gt_option sheets_options[] = {
     {THREADS_OPTION, .unused = "no trace is read"},
+    {MAX_MEMORY_OPTION, .unused = "no trace is read"},
     {STRICT_OPTION, .unused = "no trace is read"},
     {NO_PROGRESS_OPTION, .unused = "no trace is read"},
     MESSAGE_OPTIONS,
 };
+
+/* Of this run of the program; set by gt_memory_option_apply. */
+static gt_pages_limits memory_limits;
 
 static const gt_option messages_options[] = {MESSAGE_OPTIONS};
 
@@ -105,6 +112,25 @@ static const gt_index_policy *index_policy(const gt_arguments *arguments)
     return &policy;
 }
 
+bool gt_memory_option_apply(const gt_arguments *arguments, gt_error *error)
+{
+    bool has = gt_syntax_option(arguments->syntax, "max_memory") != NULL;
+    const gt_option_value *size = has ? gt_arguments_value(arguments, "max_memory") : NULL;
+    uint64_t bytes = 0;
+    if (has && size->given && !gt_memory_parse_limit(size->text, &bytes, error)) {
+        gt_error_prefix(error, "argument --max_memory");
+        return false;
+    }
+    memory_limits = gt_memory_limits(bytes);
+    gt_memory_set_limit(&memory_limits);
+    return true;
+}
+
+unsigned gt_memory_option_threads(unsigned threads)
+{
+    return gt_memory_threads(&memory_limits, threads);
+}
+
 bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *error)
 {
     const gt_arguments *arguments = &call->arguments;
@@ -117,7 +143,8 @@ bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *er
         gt_output_default_csv_safe(gt_arguments_flag(arguments, "csv_safe"));
     gt_log_quiet(quiet);
     gt_progress_enable(!quiet && !gt_arguments_flag(arguments, "no_progress"));
-    *options = (gt_read_options){.threads = threads->given ? (unsigned)threads->number : gt_threads_default(),
+    unsigned wanted = threads->given ? (unsigned)threads->number : gt_threads_default();
+    *options = (gt_read_options){.threads = gt_memory_option_threads(wanted),
                                  .strict = gt_arguments_flag(arguments, "strict"),
                                  .index = index_policy(arguments)};
     return true;

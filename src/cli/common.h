@@ -47,6 +47,11 @@ extern const gt_option_group gt_index_group;
 /* Applies --index, --quiet, --no_progress, --threads and --strict. False if one has an invalid value. */
 bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *error);
 
+/* Applies --max_memory, or the limits of the system; before the first thread starts. */
+bool gt_memory_option_apply(const gt_arguments *arguments, gt_error *error);
+/* As many of the threads as the limit has room for. */
+unsigned gt_memory_option_threads(unsigned threads);
+
 /* Which kernels are communication: --comm_kernels, --comm_kernel_regex. */
 extern const gt_option_group gt_communication_group;
 /* Prints a usage error and returns GT_EXIT_USAGE if one of them is invalid. */

@@ -6,6 +6,7 @@
 #include "base/team.h"
 #include "base/threads.h"
 #include "cli/command.h"
+#include "cli/common.h"
 #include "cli/effects.h"
 #include "cli/index_files.h"
 #include "json/scan_set.h"
@@ -26,8 +27,8 @@ static void print_version(void)
     printf("gputally %s\n", GT_VERSION);
 }
 
-/* How many threads the options ask for; 0: as many as there are cores. Numbers that make no sense are the
- * command's to refuse. */
+/* How many threads the options ask for, or one per core, as far as memory allows. Numbers that make no sense
+ * are the command's to refuse. */
 static unsigned threads_of(const gt_arguments *arguments)
 {
     static const char *const names[] = {"threads", "max_workers"}; /* the first one counts */
@@ -36,9 +37,9 @@ static unsigned threads_of(const gt_arguments *arguments)
         if (!option || option->kind != GT_OPTION_INT) continue;
         const gt_option_value *value = gt_arguments_value(arguments, names[i]);
         if (value->given && value->number >= 1 && value->number <= GT_THREADS_MAX)
-            return (unsigned)value->number;
+            return gt_memory_option_threads((unsigned)value->number);
     }
-    return 0;
+    return gt_memory_option_threads(gt_threads_default());
 }
 
 typedef struct team_call {
@@ -64,7 +65,8 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
         print_version();
     else if (call.arguments.help)
         gt_help_command(stdout, gt_terminal_for(stdout).width, command, program);
-    else if (!gt_check_endings(&call, &error) || !gt_check_minimums(&call, &error))
+    else if (!gt_check_endings(&call, &error) || !gt_check_minimums(&call, &error) ||
+             !gt_memory_option_apply(&call.arguments, &error))
         status = gt_usage_error(program, "%s", error.text);
     else {
         team_call in_team = {.call = &call, .status = GT_EXIT_FAILED};

@@ -1,6 +1,7 @@
 /* Sizes of trace files, for reading many of them; see files.h. */
 #include "input/files.h"
 #include "base/memory.h"
+#include "base/memory_limit.h"
 #include "base/number.h"
 #include "base/progress.h"
 #include "os/paths.h"

@@ -2,6 +2,7 @@
 #include "report/report.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/memory_limit.h"
 #include "base/raise.h"
 #include "input/chrome/kineto.h"
 #include "input/rocprof/rocprof.h"
@@ -94,6 +95,7 @@ static const struct {
     unsigned kinds;  /* of reports that it has an effect on */
 } known_options[] = {
     {"threads", SPECIAL, 0, 0, ANY},
+    {"max_memory", SPECIAL, 0, 0, ANY},
     {"strict", FLAG, AT(read.strict), 0, ANY},
     {"csv_safe", FLAG, AT(csv_safe), 0, ANY},
     /* rocprofv3 and PyTorch */
@@ -250,6 +252,7 @@ static bool set_special(gt_report_options *options, const char *name, const char
     if (strcmp(name, "kernel_metadata_keyword_filters") == 0) return add_keyword(options, value);
     if (strcmp(name, "comm_kernels") == 0) return set_comm_kernels(options, value);
     if (strcmp(name, "comm_kernel_regex") == 0) return add_comm_regex(options, value);
+    if (strcmp(name, "max_memory") == 0) return gt_memory_parse_limit(value, &options->max_memory, NULL);
     if (!parse_int(value, &number)) return false;
     if (strcmp(name, "threads") == 0) {
         if (number < 1 || number > THREADS_MAX) return false;

@@ -30,6 +30,7 @@ enum { GT_REPORT_OPTIONS_MAX = 96 };
  * in gt_report_options_describe. */
 typedef struct gt_report_options {
     gt_read_options read; /* threads and strict; the rest depends on the report */
+    uint64_t max_memory;  /* bytes; 0: the limits of the system */
     bool csv_safe;        /* see gt_output_set_csv_safe; for the public interface */
     gt_rocprof_options rocprof;
     bool all_processes; /* of a rocprofv3 JSON file */

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/many.h"
 #include "base/memory.h"
+#include "base/memory_limit.h"
 #include "base/progress.h"
 #include "input/chrome/kineto.h"
 #include "input/files.h"

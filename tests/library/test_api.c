@@ -282,6 +282,8 @@ static void options_are_checked(void **state)
                                              {"threads", "0"},
                                              {"threads", "1025"},
                                              {"threads", "-1"},
+                                             {"max_memory", "31M"},
+                                             {"max_memory", "much"},
                                              {"decode_threshold", "99999999999999999999"},
                                              {"phase_detection_method", "x"}};
     gputally_options *options = gputally_options_new();

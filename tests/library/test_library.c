@@ -5,7 +5,7 @@
  * process with the state before: signal handlers, signal mask, environment, locale, current folder, umask,
  * limits, open descriptors, threads, and what was written to standard output and error.
  *
- * Running out of memory is tested as SQLite does it: malloc and its relatives are replaced here, and
+ * Running out of memory is tested as SQLite does it: malloc, mmap and their relatives are replaced here, and
  * allocation number N fails, for N = 1, 2, 3, ... (a sample of them if there are many), once alone and once
  * with all that follow. Each call must fail with a message or give the same report as without the failure,
  * must leave no memory behind, and the next call must succeed. This covers the allocations of SQLite, zlib,
@@ -33,8 +33,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -70,6 +72,7 @@ static atomic_long failed_count;
 enum { BLOCKS = 1 << 18 };
 static void *blocks[BLOCKS]; /* in use and allocated while counting; linear probing */
 static size_t block_count;
+static atomic_long mapped; /* bytes, while counting */
 
 #if CAN_FAIL_ALLOCATIONS
 static atomic_flag blocks_lock = ATOMIC_FLAG_INIT;
@@ -194,12 +197,51 @@ void free(void *block)
     forget(block);
     __libc_free(block);
 }
+
+/* Large blocks are mapped. */
+
+static void count_mapped(long bytes)
+{
+    if (atomic_load(&counting)) atomic_fetch_add(&mapped, bytes);
+}
+
+void *mmap(void *address, size_t bytes, int protection, int flags, int descriptor, off_t offset)
+{
+    if (must_fail()) return MAP_FAILED;
+    long result = syscall(SYS_mmap, address, bytes, protection, flags, descriptor, offset);
+    if (result == -1) return MAP_FAILED;
+    count_mapped((long)bytes);
+    return (void *)result;
+}
+
+int munmap(void *address, size_t bytes)
+{
+    int result = (int)syscall(SYS_munmap, address, bytes);
+    if (result == 0) count_mapped(-(long)bytes);
+    return result;
+}
+
+/* The library uses it only to move pages onto others of its own. */
+void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
+{
+    va_list more;
+    va_start(more, flags);
+    void *target = va_arg(more, void *);
+    va_end(more);
+    assert_true(flags == (MREMAP_MAYMOVE | MREMAP_FIXED) && bytes == old_bytes);
+    if (must_fail()) return MAP_FAILED;
+    long result = syscall(SYS_mremap, old, old_bytes, bytes, flags, target);
+    if (result == -1) return MAP_FAILED;
+    count_mapped(-(long)bytes);
+    return (void *)result;
+}
 #endif
 
 static void start_counting(long first_failing, bool onwards)
 {
     memset(blocks, 0, sizeof blocks);
     block_count = 0;
+    atomic_store(&mapped, 0);
     atomic_store(&allocation, 0);
     atomic_store(&failed_count, 0);
     atomic_store(&failing_from, first_failing);
@@ -1181,6 +1223,9 @@ static bool fail_at(const report_case *c, long number, bool onwards, uint64_t ex
     if (block_count)
         fail_msg("%s: %zu blocks are left when allocation %ld fails (%s)", c->trace, block_count, number,
                  error);
+    if (atomic_load(&mapped))
+        fail_msg("%s: %ld bytes stay mapped when allocation %ld fails", c->trace, atomic_load(&mapped),
+                 number);
     expect_state(before);
     *errors += !hash;
     return reached;
@@ -1197,6 +1242,7 @@ static void fail_everywhere(const report_case *c, long sample)
         if (!expected) fail_msg("%s: %s", c->trace, error);
     }
     assert_int_equal(block_count, 0);
+    assert_int_equal(atomic_load(&mapped), 0);
     long count = atomic_load(&allocation), step = count / sample + 1, tried = 0, errors = 0;
     for (long number = 1; number <= count; number += number < 50 && step < 20 ? 1 : step) {
         tried += fail_at(c, number, false, expected, &errors);

@@ -3,7 +3,7 @@
 #ifndef GT_BASE_PAGES_BLOCKS_H
 #define GT_BASE_PAGES_BLOCKS_H
 
-#include "base/pages/pages.h"
+#include "base/pages/types.h"
 
 /* Blocks begin at multiples of this; few blocks of malloc do, and only those are looked up. */
 enum { GT_PAGE_BLOCK_ALIGNMENT = 256 };

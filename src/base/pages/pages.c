@@ -150,7 +150,7 @@ static void free_memory(gt_pages *pool, char *begin, size_t bytes)
     count_peak(pool);
 }
 
-/* ---- pages of the temporary file ---- */
+/* ---- pages of the temporary file; the lock is free while the file system works ---- */
 
 static bool take_file(gt_pages *pool, size_t bytes, gt_page_run *run, gt_error *error)
 {
@@ -160,7 +160,7 @@ static bool take_file(gt_pages *pool, size_t bytes, gt_page_run *run, gt_error *
         size_t step = (size_t)(pool->watch.spill.size / 8);
         step = step < REGION_MIN ? REGION_MIN : step > REGION_MAX ? REGION_MAX : step;
         size_t region = bytes > step ? bytes : round_up(step, UNIT);
-        char *begin = gt_spill_map(&pool->watch.spill, region, error);
+        char *begin = gt_spill_map(&pool->watch.spill, region, &pool->lock, error);
         if (!begin) return false;
         *run = (gt_page_run){.begin = begin, .bytes = bytes, .fresh = true};
         if (region > bytes) /* if the list is full, these are not used */
@@ -178,7 +178,7 @@ static void free_file(gt_pages *pool, char *begin, size_t bytes)
     pool->counts.in_file -= bytes;
     gt_page_run run = {.begin = begin, .bytes = bytes};
     run.joins = gt_spill_region_of(spill, begin)->begin != begin;
-    if (gt_spill_discard(spill, begin, bytes, &run.fresh)) gt_page_runs_add(&pool->file, run);
+    if (gt_spill_discard(spill, begin, bytes, &pool->lock, &run.fresh)) gt_page_runs_add(&pool->file, run);
 }
 
 /* ---- blocks ---- */
@@ -199,7 +199,7 @@ static bool take_run(gt_pages *pool, size_t bytes, bool cold, gt_page_run *run, 
     if (*in_file) {
         if (take_file(pool, bytes, run, error)) {
             gt_pages_watch_start(&pool->watch);
-            if (gt_pages_watch_keep(&pool->watch, &pool->limits, error)) return true;
+            if (gt_pages_watch_keep(&pool->watch, &pool->limits, bytes, error)) return true;
             free_file(pool, run->begin, run->bytes);
             return false;
         }
@@ -237,6 +237,7 @@ void *gt_pages_alloc(gt_pages *pool, gt_pages_request request, gt_error *error)
 {
     bool fresh = false;
     if (error) error->text[0] = 0;
+    gt_pages_poll(pool);
     pthread_mutex_lock(&pool->lock);
     size_t offset = pool->next_offset++ % OFFSETS * GT_PAGE_BLOCK_ALIGNMENT;
     void *block = new_block(pool, request, offset, &fresh, error);
@@ -336,6 +337,11 @@ size_t gt_pages_size(const void *address)
 
 /* ---- the pool ---- */
 
+void gt_pages_poll(gt_pages *pool)
+{
+    gt_pages_watch_poll(&pool->watch);
+}
+
 void gt_pages_limit(gt_pages *pool, const gt_pages_limits *limits)
 {
     pthread_mutex_lock(&pool->lock);
@@ -344,9 +350,9 @@ void gt_pages_limit(gt_pages *pool, const gt_pages_limits *limits)
     pthread_mutex_unlock(&pool->lock);
 }
 
-bool gt_pages_is_limited(const gt_pages *pool)
+uint64_t gt_pages_limit_bytes(const gt_pages *pool)
 {
-    return pool->limits.bytes != 0;
+    return pool->limits.bytes;
 }
 
 size_t gt_pages_smallest(const gt_pages *pool)

@@ -10,6 +10,7 @@
 #define GT_BASE_PAGES_PAGES_H
 
 #include "base/error.h"
+#include "base/pages/types.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +18,6 @@
 
 /* A smaller block is malloc's. */
 enum { GT_LARGE_BYTES = 256 * 1024 };
-
-typedef struct gt_pages gt_pages;
 
 gt_pages *gt_pages_new(void); /* NULL if there is no memory */
 /* All blocks of the pool must have been freed. NULL does nothing. */
@@ -45,18 +44,13 @@ size_t gt_pages_size(const void *block); /* bytes that can be used */
 
 /* ---- limits ---- */
 
-typedef struct gt_pages_limits {
-    uint64_t bytes;     /* resident memory of the process, or with `added` of what the pool adds to it */
-    bool added;         /* for the library: the memory of the process before does not count */
-    bool promised;      /* the user asked for it: if it cannot be kept, allocations fail */
-    bool reclaim;       /* of a control group: written pages should be clean soon */
-    const char *folder; /* of the temporary file; NULL: gt_spill_folder() */
-    size_t smallest;    /* smaller blocks are malloc's; 0: GT_LARGE_BYTES. For tests */
-} gt_pages_limits;
-
 void gt_pages_limit(gt_pages *pool, const gt_pages_limits *limits);
-bool gt_pages_is_limited(const gt_pages *pool);
+uint64_t gt_pages_limit_bytes(const gt_pages *pool); /* 0: none */
 size_t gt_pages_smallest(const gt_pages *pool);
+
+/* Takes pages of the temporary file out of resident memory if there is too much of it. Cheap, and meant to
+ * be called often: a thread does it, too, but on a busy machine it may come too late. */
+void gt_pages_poll(gt_pages *pool);
 
 /* For tests. */
 typedef struct gt_pages_counts {

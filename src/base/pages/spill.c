@@ -50,42 +50,50 @@ static int open_without_name(const char *folder)
     return descriptor;
 }
 
-/* Gives the file more disk space. Returns 0 or the errno. */
-static int extend(const gt_spill *spill, size_t bytes)
+/* Gives a part of the file disk space. Returns 0 or the errno. */
+static int allocate(int descriptor, uint64_t offset, size_t bytes)
 {
     struct rlimit limit;
-    uint64_t size = spill->size + bytes;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur)
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        offset + bytes > limit.rlim_cur)
         return EFBIG; /* asking for more would be a signal */
     int failed;
-    do failed = fallocate(spill->descriptor, 0, (off_t)spill->size, (off_t)bytes) == 0 ? 0 : errno;
+    do failed = fallocate(descriptor, 0, (off_t)offset, (off_t)bytes) == 0 ? 0 : errno;
     while (failed == EINTR);
-    if (failed == EOPNOTSUPP) failed = posix_fallocate(spill->descriptor, (off_t)spill->size, (off_t)bytes);
-    return failed;
+    return failed == EOPNOTSUPP ? posix_fallocate(descriptor, (off_t)offset, (off_t)bytes) : failed;
 }
 
-static char *fail(const gt_spill *spill, size_t bytes, int reason, gt_error *error)
+static char *fail(const gt_spill *spill, uint64_t bytes, int reason, gt_error *error)
 {
     gt_fail(error,
             "%.500s: cannot write %" PRIu64 " MiB of temporary data: %s; set TMPDIR to another folder, or "
             "raise max_memory",
-            folder_of(spill), (spill->size + bytes) / MEBIBYTE, strerror(reason));
+            folder_of(spill), bytes / MEBIBYTE, strerror(reason));
     return NULL;
 }
 
-char *gt_spill_map(gt_spill *spill, size_t bytes, gt_error *error)
+char *gt_spill_map(gt_spill *spill, size_t bytes, pthread_mutex_t *lock, gt_error *error)
 {
-    if (spill->count == GT_SPILL_REGIONS) return fail(spill, bytes, EMFILE, error);
+    uint64_t offset = spill->size, end = offset + bytes;
     if (spill->descriptor < 0) spill->descriptor = open_without_name(folder_of(spill));
-    if (spill->descriptor < 0) return fail(spill, bytes, errno, error);
-    int failed = extend(spill, bytes);
-    if (failed) return fail(spill, bytes, failed, error);
-    char *begin =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, spill->descriptor, (off_t)spill->size);
-    if (begin == MAP_FAILED) return fail(spill, bytes, errno, error);
-    spill->regions[spill->count++] = (gt_spill_region){.begin = begin, .bytes = bytes, .offset = spill->size};
-    spill->size += bytes;
-    return begin;
+    if (spill->descriptor < 0) return fail(spill, end, errno, error);
+    spill->size = end; /* other threads extend it after this part */
+    pthread_mutex_unlock(lock);
+    int failed = allocate(spill->descriptor, offset, bytes);
+    char *begin = MAP_FAILED;
+    if (!failed) {
+        begin = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, spill->descriptor, (off_t)offset);
+        failed = begin == MAP_FAILED ? errno : 0;
+    }
+    pthread_mutex_lock(lock);
+    if (!failed && spill->count == GT_SPILL_REGIONS) failed = ENOMEM;
+    if (!failed) {
+        spill->regions[spill->count++] = (gt_spill_region){begin, bytes, offset};
+        return begin;
+    }
+    if (begin != MAP_FAILED) munmap(begin, bytes);
+    if (spill->size == end) spill->size = offset;
+    return fail(spill, end, failed, error);
 }
 
 const gt_spill_region *gt_spill_region_of(const gt_spill *spill, const void *address)
@@ -98,16 +106,17 @@ const gt_spill_region *gt_spill_region_of(const gt_spill *spill, const void *add
     return NULL;
 }
 
-bool gt_spill_discard(gt_spill *spill, char *begin, size_t bytes, bool *zeros)
+bool gt_spill_discard(gt_spill *spill, char *begin, size_t bytes, pthread_mutex_t *lock, bool *zeros)
 {
     const gt_spill_region *region = gt_spill_region_of(spill, begin);
     uint64_t offset = region->offset + (uint64_t)(begin - region->begin);
+    pthread_mutex_unlock(lock);
     *zeros = fallocate(spill->descriptor, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
                        (off_t)bytes) == 0;
-    if (*zeros) return true;
-    bool untouched = errno == EOPNOTSUPP; /* tmpfs and others */
-    madvise(begin, bytes, MADV_DONTNEED);
-    return untouched;
+    bool whole = *zeros || errno == EOPNOTSUPP; /* tmpfs and others */
+    if (!*zeros) madvise(begin, bytes, MADV_DONTNEED);
+    pthread_mutex_lock(lock);
+    return whole;
 }
 
 void gt_spill_drop(gt_spill *spill, size_t bytes, bool write)

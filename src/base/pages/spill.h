@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,13 +32,15 @@ typedef struct gt_spill {
 } gt_spill;
 
 void gt_spill_begin(gt_spill *spill, const char *folder);
+/* The functions with a lock are called with it held, and release it while they wait for the file system. */
+
 /* Makes the file larger by this and maps the new part, all zeros; NULL with the reason. */
-char *gt_spill_map(gt_spill *spill, size_t bytes, gt_error *error);
+char *gt_spill_map(gt_spill *spill, size_t bytes, pthread_mutex_t *lock, gt_error *error);
 /* The part of the file that an address is in. */
 const gt_spill_region *gt_spill_region_of(const gt_spill *spill, const void *address);
 /* Discards the content of freed pages, so that nobody writes it to the disk, and says whether they are zeros
  * now. False if their disk space may be lost: they must not be used again. */
-bool gt_spill_discard(gt_spill *spill, char *begin, size_t bytes, bool *zeros);
+bool gt_spill_discard(gt_spill *spill, char *begin, size_t bytes, pthread_mutex_t *lock, bool *zeros);
 /* Takes the next `bytes` out of resident memory, in the order in which they were mapped, then from the start
  * again. With `write`, they are also being written to the disk, so that the system can reuse their memory. */
 void gt_spill_drop(gt_spill *spill, size_t bytes, bool write);

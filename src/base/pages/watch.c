@@ -6,7 +6,9 @@
 #include <time.h>
 
 enum {
-    INTERVAL_NS = 2 * 1000 * 1000,
+    INTERVAL_NS = 1000 * 1000,
+    SHORT_INTERVAL_NS = 200 * 1000, /* near the mark */
+    POLL_NS = 200 * 1000,
     DROP_BYTES = 4 * 1024 * 1024, /* at a time */
     MEBIBYTE = 1024 * 1024,
 };
@@ -41,9 +43,31 @@ static uint64_t beyond(uint64_t bytes, uint64_t base)
     return bytes > base ? bytes - base : 0;
 }
 
+/* A part of the limit, but for small limits no less than some MiB or another part. */
+static uint64_t share(uint64_t limit, uint64_t eighths, uint64_t mebibytes, uint64_t most_eighths)
+{
+    uint64_t part = limit / 8 * eighths, least = mebibytes * MEBIBYTE, most = limit / 8 * most_eighths;
+    if (least > most) least = most;
+    return part > least ? part : least;
+}
+
+/* Blocks in memory leave this for everything else. */
+static uint64_t memory_mark(uint64_t limit)
+{
+    return limit - share(limit, 3, 96, 5);
+}
+
+/* Where dropping begins: the rest is for what happens until the next look. Pages of the file that are in the
+ * system's cache become resident again at up to 20 GB/s. */
+static uint64_t high_mark(uint64_t limit)
+{
+    uint64_t rest = share(limit, 1, 64, 3), most = (uint64_t)128 * MEBIBYTE;
+    return limit - (rest < most ? rest : most);
+}
+
 bool gt_pages_watch_exceeds(gt_pages_watch *watch, const gt_pages_limits *limits, const gt_pages_load *load)
 {
-    uint64_t limit = limits->bytes, most = load->cold ? limit / 4 : limit / 8 * 5, anonymous, all;
+    uint64_t limit = limits->bytes, most = load->cold ? limit / 4 : memory_mark(limit), anonymous, all;
     uint64_t wanted = (uint64_t)load->pool + load->bytes;
     if (wanted > limit / 8 && gt_resident_memory(&anonymous, &all)) {
         uint64_t other = beyond(beyond(anonymous, watch->base_anonymous), load->pool);
@@ -52,31 +76,37 @@ bool gt_pages_watch_exceeds(gt_pages_watch *watch, const gt_pages_limits *limits
     return wanted + watch->other > most;
 }
 
-/* Where dropping begins: the rest is for what happens until the next look. */
-static uint64_t high_mark(uint64_t limit)
+/* Reads resident memory, and how much of what was given out has become resident. */
+static bool look(gt_pages_watch *watch, uint64_t *anonymous, uint64_t *all)
 {
-    uint64_t rest = limit / 8, most = (uint64_t)128 * MEBIBYTE;
-    return limit - (rest < most ? rest : most);
+    if (!gt_resident_memory(anonymous, all)) return false;
+    if (*all > watch->resident)
+        watch->pending -=
+            beyond(*all, watch->resident) < watch->pending ? beyond(*all, watch->resident) : watch->pending;
+    watch->resident = *all;
+    return true;
 }
 
-/* Drops pages until resident memory is well below the mark, but each page at most once. */
+/* Drops pages until resident memory and what is pending are well below the mark, but each page at most
+ * once. */
 static void drop(gt_pages_watch *watch)
 {
     uint64_t anonymous, all, high = watch->base + high_mark(watch->limit), left = watch->spill.size;
-    uint64_t low = high - watch->limit / 8;
-    if (!gt_resident_memory(&anonymous, &all) || all <= high) return;
+    if (!look(watch, &anonymous, &all) || all + watch->pending <= high) return;
+    uint64_t low = beyond(high - watch->limit / 8, watch->pending);
     while (left && all > low) {
         size_t bytes = left < DROP_BYTES ? (size_t)left : DROP_BYTES;
         gt_spill_drop(&watch->spill, bytes, watch->write);
         watch->dropped += bytes;
         left -= bytes;
-        if (!gt_resident_memory(&anonymous, &all)) return;
+        if (!look(watch, &anonymous, &all)) return;
     }
 }
 
-bool gt_pages_watch_keep(gt_pages_watch *watch, const gt_pages_limits *limits, gt_error *error)
+bool gt_pages_watch_keep(gt_pages_watch *watch, const gt_pages_limits *limits, size_t bytes, gt_error *error)
 {
-    uint64_t anonymous, all;
+    uint64_t anonymous, all, most = high_mark(watch->limit) / 2;
+    watch->pending = watch->pending + bytes < most ? watch->pending + bytes : most;
     drop(watch);
     if (!limits->promised || !gt_resident_memory(&anonymous, &all)) return true;
     uint64_t used = beyond(anonymous, watch->base_anonymous);
@@ -87,6 +117,24 @@ bool gt_pages_watch_keep(gt_pages_watch *watch, const gt_pages_limits *limits, g
                    limits->bytes / MEBIBYTE, used / MEBIBYTE);
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void gt_pages_watch_poll(gt_pages_watch *watch)
+{
+    if (!atomic_load_explicit(&watch->active, memory_order_relaxed)) return;
+    int64_t now = now_ns();
+    int_fast64_t next = atomic_load_explicit(&watch->next, memory_order_relaxed);
+    if (now < next || !atomic_compare_exchange_strong(&watch->next, &next, now + POLL_NS)) return;
+    if (pthread_mutex_trylock(watch->lock) != 0) return;
+    drop(watch);
+    pthread_mutex_unlock(watch->lock);
+}
+
 static void *watch_memory(void *argument)
 {
     gt_pages_watch *watch = argument;
@@ -94,7 +142,8 @@ static void *watch_memory(void *argument)
     while (!watch->ending) {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += INTERVAL_NS;
+        bool near = watch->resident > high_mark(watch->limit) / 4 * 3;
+        until.tv_nsec += near ? SHORT_INTERVAL_NS : INTERVAL_NS;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&watch->wake, watch->lock, &until);
@@ -107,6 +156,7 @@ static void *watch_memory(void *argument)
 void gt_pages_watch_start(gt_pages_watch *watch)
 {
     if (watch->running) return;
+    atomic_store(&watch->active, true);
     sigset_t all, before; /* handlers run in threads of the program */
     sigfillset(&all);
     watch->ending = false;
@@ -122,6 +172,8 @@ void gt_pages_watch_stop(gt_pages_watch *watch)
     pthread_t thread = watch->thread;
     watch->ending = true;
     watch->running = false;
+    atomic_store(&watch->active, false);
+    watch->pending = 0;
     pthread_cond_signal(&watch->wake);
     pthread_mutex_unlock(watch->lock);
     if (running) pthread_join(thread, NULL);

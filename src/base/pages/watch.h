@@ -9,10 +9,11 @@
 #ifndef GT_BASE_PAGES_WATCH_H
 #define GT_BASE_PAGES_WATCH_H
 
-#include "base/pages/pages.h"
 #include "base/pages/spill.h"
+#include "base/pages/types.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 typedef struct gt_pages_watch {
     gt_spill spill;
@@ -20,12 +21,16 @@ typedef struct gt_pages_watch {
     uint64_t other;          /* the most memory seen that is not the pool's */
     uint64_t base_anonymous; /* memory that does not count */
     uint64_t base;
+    uint64_t pending;  /* bytes given out lately that may not be resident yet */
+    uint64_t resident; /* when last looked */
     size_t dropped;
     bool write;            /* dropped pages */
     pthread_mutex_t *lock; /* the pool's */
     pthread_cond_t wake;
     pthread_t thread;
     bool running, ending;
+    atomic_bool active;       /* there is something to look after */
+    atomic_int_fast64_t next; /* time of the next look, in ns */
 } gt_pages_watch;
 
 typedef struct gt_pages_load {
@@ -44,9 +49,12 @@ void gt_pages_watch_set(gt_pages_watch *watch, const gt_pages_limits *limits);
 bool gt_pages_watch_exceeds(gt_pages_watch *watch, const gt_pages_limits *limits, const gt_pages_load *load);
 /* Starts the thread, unless it runs. If it cannot be started, only allocations look. */
 void gt_pages_watch_start(gt_pages_watch *watch);
-/* Drops pages of the file if there is need. False if a promised limit cannot be kept. */
-bool gt_pages_watch_keep(gt_pages_watch *watch, const gt_pages_limits *limits, gt_error *error);
+/* Drops pages of the file if there is need, to make room for a block of this size. False if a promised limit
+ * cannot be kept. */
+bool gt_pages_watch_keep(gt_pages_watch *watch, const gt_pages_limits *limits, size_t bytes, gt_error *error);
 
+/* Looks, unless somebody has just looked; without the lock. */
+void gt_pages_watch_poll(gt_pages_watch *watch);
 /* Ends the thread; without the lock. */
 void gt_pages_watch_stop(gt_pages_watch *watch);
 

@@ -69,9 +69,10 @@ static void make_report(reporter *r, const char *command_name, const char *trace
 {
     const gt_command *command = gt_command_find(command_name);
     const gt_option_value *threads = gt_arguments_value(&r->call->arguments, "threads");
+    const gt_option_value *memory = gt_arguments_value(&r->call->arguments, "max_memory");
     static char output[] = "--output_xlsx_path", quiet[] = "--quiet", no_progress[] = "--no_progress",
-                strict[] = "--strict", cores[] = "--threads";
-    char *words[8] = {(char *)trace, output, (char *)workbook};
+                strict[] = "--strict", cores[] = "--threads", max_memory[] = "--max_memory";
+    char *words[10] = {(char *)trace, output, (char *)workbook};
     int count = 3;
     if (gt_arguments_flag(&r->call->arguments, "quiet")) words[count++] = quiet;
     if (gt_arguments_flag(&r->call->arguments, "no_progress")) words[count++] = no_progress;
@@ -79,6 +80,10 @@ static void make_report(reporter *r, const char *command_name, const char *trace
     if (threads->given) {
         words[count++] = cores;
         words[count++] = (char *)threads->text;
+    }
+    if (memory->given) {
+        words[count++] = max_memory;
+        words[count++] = (char *)memory->text;
     }
     gt_call report = {.command = command, .program = r->call->program};
     gt_error error;
@@ -449,7 +454,7 @@ static gt_exit execute_plan(const gt_call *call, gt_plan *plan)
 /* The options of `gputally run` on each node. */
 static void node_options(const gt_call *call, gt_plan *plan, gt_arg_list *words)
 {
-    static const char *const passed_on[] = {"timeout", "report", "threads"};
+    static const char *const passed_on[] = {"timeout", "report", "threads", "max_memory"};
     const gt_arguments *a = &call->arguments;
     const char *tools_file = gt_arguments_string(a, "tools_config");
     gt_arg_list_add(plan->arena, words, "--name");
