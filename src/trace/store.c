@@ -983,6 +983,13 @@ static bool strings_are_sound(const segment *s, size_t column, const uint8_t *al
     return true;
 }
 
+static uint64_t first_place(const segment *s)
+{
+    int64_t cell;
+    unpack(&s->positions, s->data, 1, &cell);
+    return s->first_position + (uint64_t)cell;
+}
+
 /* Positions ascend, and those of the segment end before `end`. */
 static bool positions_are_sound(const segment *s, uint64_t end)
 {
@@ -1005,8 +1012,7 @@ static void check_segments(void *context, size_t begin, size_t end)
     for (size_t i = begin; sound && i < end; i++) {
         const segment *s = store->all.segments[i];
         bool last = i + 1 == store->all.count;
-        sound = positions_are_sound(s, store->all.records) &&
-                (last || s->first_position <= store->all.segments[i + 1]->first_position);
+        sound = positions_are_sound(s, last ? store->all.records : first_place(store->all.segments[i + 1]));
         for (size_t c = 0; sound && c < store->column_count; c++)
             if (store->columns[c].type == GT_STORE_STRING)
                 sound = strings_are_sound(s, c, job->allowed ? job->allowed[c] : NULL);
