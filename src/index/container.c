@@ -466,39 +466,49 @@ void gt_index_file_refresh(const gt_index_file *file, const gt_trace_identity *i
     close(descriptor);
 }
 
-static bool is_kept(const gt_index_file *old, size_t number, const char *key)
+/* What becomes of a record of the file before. */
+typedef struct selection {
+    const gt_index_file *old; /* NULL: there is none */
+    const char *dropped, *key;
+} selection;
+
+static bool is_kept(const selection *from, size_t number)
 {
-    return strcmp(key_of(record_at(old, number)), key) != 0;
+    const char *key = key_of(record_at(from->old, number));
+    return strcmp(key, from->key) != 0 &&
+           (!from->dropped || strncmp(key, from->dropped, strlen(from->dropped)) != 0);
 }
 
-static void fill_file(const unnamed *file, const gt_index_new *head, const gt_index_file *old,
-                      const char *key, const gt_image *image)
+static void fill_file(const unnamed *file, const gt_index_new *head, const selection *from,
+                      const gt_image *image)
 {
+    const gt_index_file *old = from->old;
     uint8_t *at = file->bytes + RECORDS_START;
     fill_head(file->bytes, head, file->descriptor);
     for (size_t i = 0; old && i < old->count; i++) {
         const record_head *record = record_at(old, i);
-        if (!is_kept(old, i, key)) continue;
+        if (!is_kept(from, i)) continue;
         memcpy(at, record, (size_t)record->bytes);
         at += record->bytes;
     }
-    fill_record(at, key, image);
+    fill_record(at, from->key, image);
 }
 
 bool gt_index_file_create(const char *path, const gt_index_new *head, const gt_index_file *old,
-                          const char *key, const gt_image *image, gt_error *error)
+                          const char *dropped, const char *key, const gt_image *image, gt_error *error)
 {
+    selection from = {old, dropped, key};
     if (!gt_build_number()) return gt_fail(error, "%s: this build of the program has no build id", path);
     if (strlen(head->trace_path) >= GT_INDEX_PATH_MAX || strlen(key) > GT_INDEX_KEY_MAX)
         return gt_fail(error, "%s: the name of the trace or of what is kept is too long", path);
     unnamed file = {.descriptor = -1};
     uint64_t size = RECORDS_START + record_space(key, image);
     for (size_t i = 0; old && i < old->count; i++)
-        if (is_kept(old, i, key)) size += record_at(old, i)->bytes;
+        if (is_kept(&from, i)) size += record_at(old, i)->bytes;
     gt_guard_add(abandon, &file);
     bool done = create_unnamed(&file, path, error) && map_unnamed(&file, path, size, error);
     if (done) {
-        fill_file(&file, head, old, key, image);
+        fill_file(&file, head, &from, image);
         done = name_file(&file, path, error);
     }
     gt_guard_remove(&file);

@@ -71,10 +71,11 @@ typedef struct gt_index_new {
     uint32_t kind;
 } gt_index_new;
 
-/* Writes a file with the records of `old` (which may be NULL) that have other keys, and then this one. It has
- * a temporary name until it is complete, if it has a name at all, and then replaces `path`. */
+/* Writes a file with the records of `old` (which may be NULL) that have other keys, and then this one.
+ * Records whose keys begin with `dropped` (NULL: none) are left behind. The file has a temporary name until
+ * it is complete, if it has a name at all, and then replaces `path`. */
 bool gt_index_file_create(const char *path, const gt_index_new *head, const gt_index_file *old,
-                          const char *key, const gt_image *image, gt_error *error);
+                          const char *dropped, const char *key, const gt_image *image, gt_error *error);
 /* Notes other times of the same trace: after it was copied, or once they can prove that it is the same. */
 void gt_index_file_refresh(const gt_index_file *file, const gt_trace_identity *identity);
 /* Adds a small record to the end of the file, with one write. False if that fails, or if the file does not

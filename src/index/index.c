@@ -309,8 +309,8 @@ static bool write_file(gt_index *index, gt_index_kind kind, const char *key, con
     bool drop = index->file && gt_index_file_records(index->file) >= RECORDS_MAX;
     char *whole = absolute(index->trace_path);
     bool written = prepare_folder(index->target, error) &&
-                   gt_index_file_create(index->target, &(gt_index_new){whole, now, kind},
-                                        drop ? NULL : index->file, key, image, error);
+                   gt_index_file_create(index->target, &(gt_index_new){whole, now, kind}, index->file,
+                                        drop ? GT_INDEX_REPORT : NULL, key, image, error);
     gt_free(whole);
     return written;
 }

@@ -43,6 +43,9 @@ typedef struct gt_index_policy {
 /* What kind of trace an index is of. */
 typedef enum gt_index_kind { GT_INDEX_PYTORCH = 1, GT_INDEX_ROCPROF, GT_INDEX_JAX } gt_index_kind;
 
+/* How keys of reports begin: these only save time, and are dropped if an index has many of them. */
+#define GT_INDEX_REPORT "report "
+
 typedef struct gt_index gt_index;
 
 /* Opens the index of a trace, which is a path or an index file instead of it. NULL if the policy is off
