@@ -384,7 +384,7 @@ bool gt_report_options_describe(const gt_report_options *options, gt_trace_kind 
     if (options->comparison_json_path || options->extension_file || options->gpu_arch_json_path ||
         options->pytorch.reference_messages || getenv("GEMM_SIMULATOR_PATH"))
         return false;
-    gt_buffer_add_format(text, "report %d", (int)kind);
+    gt_buffer_add_format(text, GT_INDEX_REPORT "%d", (int)kind);
     const char *fields = (const char *)options;
     for (size_t i = 0; i < GT_LENGTH(known_options); i++) {
         if (!(known_options[i].kinds & 1u << kind) || strcmp(known_options[i].name, "csv_safe") == 0)
