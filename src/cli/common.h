@@ -41,7 +41,7 @@ extern const gt_option_group gt_whole_files_group, gt_sheets_group, gt_messages_
 extern const gt_option_group gt_extra_sheets_group; /* the sheets that TraceLens does not have */
 extern const gt_option_group gt_short_kernel_group; /* the study of short kernels */
 
-/* --index, for commands that read traces which have an index (docs/performance.md). */
+/* --index, for commands that read traces which have an index (docs/index.md). */
 extern const gt_option_group gt_index_group;
 
 /* Applies --index, --quiet, --no_progress, --threads and --strict. False if one has an invalid value. */
