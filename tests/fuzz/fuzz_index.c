@@ -1,0 +1,102 @@
+/* Fuzzes what is loaded from an index, as if its checksums were right: the first byte chooses between the
+ * events of a PyTorch trace, a rocprofv3 run and the sheets of a report. The rest are sections: the length of
+ * the name in one byte, the name, the length of the data in four bytes, the data. What is loaded must be
+ * sound enough for all analyses and writers. make_index_corpus.py makes seeds of real indexes. */
+#include "base/memory.h"
+#include "input/chrome/kineto.h"
+#include "quiet.h"
+#include "report/pytorch.h"
+#include "report/rocprof.h"
+#include "sound_table.h"
+#include "table/image.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Copies each section into a block of its own, so that reading past its end is noticed. */
+static gt_image image_of(const uint8_t *data, size_t size)
+{
+    gt_image image = {0};
+    size_t at = 0;
+    while (at < size) {
+        char name[256];
+        uint32_t len;
+        size_t name_len = data[at++];
+        if (name_len > size - at) break;
+        memcpy(name, data + at, name_len);
+        name[name_len] = 0;
+        at += name_len;
+        char *slash = strchr(name, '/');
+        if (size - at < sizeof len || !slash) break;
+        memcpy(&len, data + at, sizeof len);
+        at += sizeof len;
+        if (len > size - at) len = (uint32_t)(size - at);
+        *slash = 0;
+        void *copy = gt_alloc(len);
+        memcpy(copy, data + at, len);
+        gt_image_give(&image, name, slash + 1, copy, len);
+        at += len;
+    }
+    return image;
+}
+
+static void check_tables(gt_table_list *tables)
+{
+    for (size_t i = 0; i < tables->count; i++) check_table(tables->items[i]);
+    gt_table_list_free(tables);
+}
+
+static void load_pytorch(const gt_image *image)
+{
+    gt_error error = {{0}};
+    gt_kineto_stores stores;
+    gt_table_list tables = {0};
+    gt_pytorch_options options = gt_pytorch_options_default();
+    options.kernel_summary = options.short_kernel_study = options.overlap_info = options.extra = true;
+    options.extra_sheets = options.include_unlinked_kernels = options.phases = options.call_stack = true;
+    options.extra_options = gt_hta_options_default();
+    if (!gt_kineto_load(image, &stores)) return;
+    gt_pytorch_read *read = gt_pytorch_new(stores.events, stores.flow_events, stores.strings, true);
+    gt_pytorch_linked *trace = gt_pytorch_link(gt_pytorch_build_tree(read));
+    if (!gt_pytorch_tables(trace, &options, &tables, &error) && !error.text[0]) abort();
+    check_tables(&tables);
+    gt_pytorch_linked_free(trace);
+}
+
+static void load_rocprof(const gt_image *image)
+{
+    gt_error error = {{0}};
+    gt_table_list tables = {0};
+    gt_rocprof *run = gt_rocprof_load(image);
+    if (!run) return;
+    gt_rocprof_options options = gt_rocprof_options_default();
+    options.kernel_details = options.short_kernel_study = options.extra_sheets = true;
+    if (!gt_rocprof_tables(run, &options, &tables, &error) && !error.text[0]) abort();
+    check_tables(&tables);
+    gt_rocprof_free(run);
+}
+
+static void add_table(void *list, gt_table *table)
+{
+    gt_table_list_add(list, table);
+}
+
+static void load_tables(const gt_image *image)
+{
+    gt_table_list tables = {0};
+    gt_interner *strings = gt_strings_load(image);
+    if (!strings) return;
+    gt_tables_load(image, strings, add_table, &tables);
+    check_tables(&tables);
+    gt_interner_free(strings);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static void (*const loaders[])(const gt_image *image) = {load_pytorch, load_rocprof, load_tables};
+    if (!size) return 0;
+    gt_image image = image_of(data + 1, size - 1);
+    loaders[data[0] % GT_LENGTH(loaders)](&image);
+    gt_image_free(&image);
+    return 0;
+}
