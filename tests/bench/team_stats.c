@@ -101,8 +101,8 @@ void gt_parallel_ranges(size_t count, size_t grain, void (*work)(void *context, 
     size_t parts = gt_range_count(count, grain);
     if (parts > 1 && size > 1)
         run_loop(parts, do_range, &r, (void *)(size_t)work);
-    else if (count)
-        work(context, 0, count);
+    else
+        for (size_t i = 0; i < parts; i++) do_range(&r, i);
 }
 
 static int by_span(const void *left, const void *right)
