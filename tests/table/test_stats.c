@@ -1,6 +1,7 @@
 /* Statistics. Expected digits come from Python: the same formulas written out there, medians from its
  * `statistics` module, whose stdev also agrees with the running one to 9 digits. */
 #include "test_table_help.h"
+#include "base/memory.h"
 #include "table/stats.h"
 
 typedef struct case_of_stats {
@@ -117,6 +118,32 @@ static void integer_sums_are_exact(void **state)
     assert_true(sum == INT64_MAX);
     assert_false(gt_sum_ints(too_large, 2, &sum));
     assert_false(gt_sum_ints(too_small, 2, &sum));
+}
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Where the quantile is a value itself, it is the one at that place of the sorted values. */
+static void quantiles_together_are_those_of_sorted_values(void **state)
+{
+    (void)state;
+    enum { COUNT = 4001 };
+    static double values[COUNT], sorted[COUNT];
+    static const double qs[] = {0, 0.25, 0.25, 0.5, 0.75, 1, 0.1, 0.9, 0};
+    double results[GT_LENGTH(qs)];
+    for (int repeat = 0; repeat < 5; repeat++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            values[i] = repeat == 4 ? (double)i : (double)random_below(repeat == 3 ? 5 : 100000) / 7;
+            sorted[i] = values[i];
+        }
+        qsort(sorted, COUNT, sizeof *sorted, by_value);
+        gt_quantiles(values, COUNT, qs, GT_LENGTH(qs), results);
+        for (size_t i = 0; i < GT_LENGTH(qs); i++)
+            expect_double(results[i], sorted[(size_t)(qs[i] * (COUNT - 1) + 0.5)]);
+    }
 }
 
 static void extreme_quantiles_are_minimum_and_maximum(void **state)
@@ -269,6 +296,7 @@ int main(void)
         cmocka_unit_test(an_empty_column_has_sum_0_and_no_mean),
         cmocka_unit_test(additions_are_in_the_expected_order),
         cmocka_unit_test(integer_sums_are_exact),
+        cmocka_unit_test(quantiles_together_are_those_of_sorted_values),
         cmocka_unit_test(extreme_quantiles_are_minimum_and_maximum),
         cmocka_unit_test(cumulative_sums_go_left_to_right),
         cmocka_unit_test(selection_agrees_with_sorting),

@@ -394,17 +394,30 @@ static gt_hta_kernel kernel_of(const source *s, size_t row, uint32_t launch)
 typedef struct kernel_list {
     const source *s;
     const launches *l;
-    uint32_t *rows;
+    uint32_t *rows;     /* GPU events */
+    uint32_t *launches; /* of each; GT_NO_EVENT: none */
+    uint32_t *listed;   /* the numbers of those that are used */
     gt_hta_kernel *kernels;
     gt_hta_span *ranges; /* as in launches */
 } kernel_list;
 
-static bool is_listed(const void *context, size_t row)
+static bool is_counted_gpu_event(const void *context, size_t row)
 {
     const kernel_list *list = context;
-    return counts(list->s, row) && is_gpu_event(list->s, row) &&
-           (launch_of(list->l, list->s, row) != GT_NO_EVENT ||
-            !(last_step_start(&list->l->last, list->s, row) < INFINITY));
+    return is_gpu_event(list->s, row) && counts(list->s, row);
+}
+
+static void find_launches_of(void *context, size_t begin, size_t end)
+{
+    const kernel_list *list = context;
+    for (size_t i = begin; i < end; i++) list->launches[i] = launch_of(list->l, list->s, list->rows[i]);
+}
+
+static bool is_listed(const void *context, size_t i)
+{
+    const kernel_list *list = context;
+    return list->launches[i] != GT_NO_EVENT ||
+           !(last_step_start(&list->l->last, list->s, list->rows[i]) < INFINITY);
 }
 
 static void fill_kernels(void *context, size_t begin, size_t end)
@@ -412,7 +425,8 @@ static void fill_kernels(void *context, size_t begin, size_t end)
     const kernel_list *list = context;
     gt_hta_span range = nothing;
     for (size_t i = begin; i < end; i++) {
-        list->kernels[i] = kernel_of(list->s, list->rows[i], launch_of(list->l, list->s, list->rows[i]));
+        uint32_t number = list->listed[i];
+        list->kernels[i] = kernel_of(list->s, list->rows[number], list->launches[number]);
         widen(&range, list->kernels[i].at);
     }
     list->ranges[begin / GT_ROWS_GRAIN] = range;
@@ -422,7 +436,11 @@ static void fill_kernels(void *context, size_t begin, size_t end)
 static void list_kernels(gt_hta_events *events, const source *s, const launches *l, gt_hta_span *range)
 {
     kernel_list list = {.s = s, .l = l};
-    list.rows = gt_numbers_where(s->trace->recorded, is_listed, &list, &events->count);
+    size_t row_count;
+    list.rows = gt_numbers_where(s->trace->recorded, is_counted_gpu_event, &list, &row_count);
+    list.launches = gt_alloc(row_count * sizeof *list.launches);
+    gt_parallel_ranges(row_count, GT_ROWS_GRAIN, find_launches_of, &list);
+    list.listed = gt_numbers_where(row_count, is_listed, &list, &events->count);
     list.kernels = events->kernels = gt_alloc(events->count * sizeof *events->kernels);
     size_t range_count = gt_range_count(events->count, GT_ROWS_GRAIN);
     list.ranges = gt_alloc(range_count * sizeof *list.ranges);
@@ -430,6 +448,8 @@ static void list_kernels(gt_hta_events *events, const source *s, const launches 
     gt_parallel_ranges(events->count, GT_ROWS_GRAIN, fill_kernels, &list);
     for (size_t i = 0; i < range_count; i++) widen(range, list.ranges[i]);
     gt_free(list.ranges);
+    gt_free(list.launches);
+    gt_free(list.listed);
     gt_free(list.rows);
 }
 

@@ -51,12 +51,16 @@ void gt_launch_calls_add(gt_launch_calls *calls, int64_t id, uint64_t group, uin
         struct gt_launch_candidates none = {.fits = {-1, -1, -1}};
         GT_PUSH(calls->items, calls->count, calls->capacity, none);
     }
+    if (calls->last_name.bytes != name.bytes || calls->last_name.len != name.len) {
+        calls->last_name = name;
+        for (uint8_t i = 0; i < GT_GPU_KINDS; i++)
+            calls->last_fits[i] = (int8_t)gt_launch_fit(name, (uint8_t)(GT_KIND_KERNEL + i));
+    }
     struct gt_launch_candidates *best = &calls->items[*place];
     for (uint8_t i = 0; i < GT_GPU_KINDS; i++) {
-        int fit = gt_launch_fit(name, (uint8_t)(GT_KIND_KERNEL + i));
-        if (fit <= best->fits[i]) continue;
+        if (calls->last_fits[i] <= best->fits[i]) continue;
         best->rows[i] = row;
-        best->fits[i] = (int8_t)fit;
+        best->fits[i] = calls->last_fits[i];
     }
 }
 

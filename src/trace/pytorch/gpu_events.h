@@ -40,9 +40,11 @@ typedef struct gt_launch_calls {
         int8_t fits[GT_GPU_KINDS];   /* its gt_launch_fit */
     } * items;
     size_t count, capacity;
+    gt_str last_name;               /* of the last call added, which often is that of the next, ... */
+    int8_t last_fits[GT_GPU_KINDS]; /* ... and its gt_launch_fit for each kind */
 } gt_launch_calls;
 
-/* Adds a runtime or driver call. Calls must be added in file order. */
+/* Adds a runtime or driver call. Calls must be added in file order. The name must stay where it is. */
 void gt_launch_calls_add(gt_launch_calls *calls, int64_t id, uint64_t group, uint32_t row, gt_str name);
 /* The row of the call, GT_NO_EVENT if there is none. */
 uint32_t gt_launch_calls_find(const gt_launch_calls *calls, int64_t id, uint64_t group, uint8_t gpu_kind);
