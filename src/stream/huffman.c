@@ -180,7 +180,7 @@ static void pair_literals(uint32_t *table)
             second_len + GT_ENTRY_PAIR + (second >> GT_ENTRY_VALUE_SHIFT << (GT_ENTRY_VALUE_SHIFT + 8));
         bool fits = (first & GT_ENTRY_BITS_MASK) + second_len <= GT_LITLEN_TABLE_BITS;
         bool are_literals = first & second & GT_ENTRY_LITERAL;
-        table[i] = first + (fits & are_literals ? pair : 0);
+        table[i] = first + ((fits & are_literals) ? pair : 0);
     }
 }
 
