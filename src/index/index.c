@@ -201,10 +201,17 @@ static void find_file(gt_index *index)
     }
 }
 
+/* Under the name that the command line gives it, and under the one in messages, which may be those of files.
+ */
+static bool is_standard_input(const char *path)
+{
+    return strcmp(path, "-") == 0 || strcmp(path, "standard input") == 0;
+}
+
 gt_index *gt_index_open(const gt_index_policy *policy, const char *trace_path)
 {
     gt_trace_identity seen;
-    if (!policy || policy->mode == GT_INDEX_OFF) return NULL;
+    if (!policy || policy->mode == GT_INDEX_OFF || is_standard_input(trace_path)) return NULL;
     if (policy->open && strcmp(policy->open->trace_path, trace_path) == 0) {
         policy->open->opened++;
         return policy->open;

@@ -7,7 +7,7 @@
 
 static const char *const stages[GT_KEPT_STAGES] = {[GT_KEPT_READ] = "read", [GT_KEPT_MADE] = "made"};
 
-/* Stands for the trace's name, which may be another one next time, in a kept message. */
+/* Stands at the begin of a kept message for the trace's name, which may be another one next time. */
 #define TITLE_MARK '\1'
 
 /* ---- messages ----
@@ -17,9 +17,9 @@ static const char *const stages[GT_KEPT_STAGES] = {[GT_KEPT_READ] = "read", [GT_
 static void add_with_mark(gt_buffer *out, const char *text, const char *title)
 {
     size_t len = strlen(title);
-    for (const char *found; len && (found = strstr(text, title)); text = found + len) {
-        gt_buffer_add(out, text, (size_t)(found - text));
+    if (strncmp(text, title, len) == 0 && text[len] == ':') {
         gt_buffer_add(out, &(char){TITLE_MARK}, 1);
+        text += len;
     }
     gt_buffer_add(out, text, strlen(text) + 1);
 }
@@ -49,11 +49,9 @@ void gt_kept_hush(gt_kept *kept)
 static void repeat(const char *kind_and_text, const char *title)
 {
     gt_buffer text = {0};
-    for (const char *at = kind_and_text + 1; *at; at++)
-        if (*at == TITLE_MARK)
-            gt_buffer_add_cstr(&text, title);
-        else
-            gt_buffer_add(&text, at, 1);
+    bool is_named = kind_and_text[1] == TITLE_MARK;
+    if (is_named) gt_buffer_add_cstr(&text, title);
+    gt_buffer_add_cstr(&text, kind_and_text + 1 + is_named);
     gt_log_repeat((gt_message_kind)(kind_and_text[0] - '0'), gt_buffer_str(&text).bytes);
     gt_buffer_free(&text);
 }

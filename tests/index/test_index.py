@@ -508,6 +508,21 @@ def test_truncated_trace(binary):
         assert got.code == 1 and "no PyTorch events in this index, and its trace is missing" in got.stderr, got.stderr
 
 
+def test_names_in_messages(binary):
+    """A message names the trace as it is named now, also if that is a single letter."""
+    with folder() as at:
+        trace = copy_trace(at, "pytorch", "training.json.gz")
+        os.truncate(trace, os.path.getsize(trace) * 9 // 10)
+        os.rename(trace, os.path.join(at, "e"))
+        made = harness.run([binary, "report", "e", "--index", "auto", "--output_csvs_dir", "out"], cwd=at)
+        assert made.code == 0 and "warning: e: truncated" in made.stderr, made
+        for old, new in (("e", "i"), ("e" + SUFFIX, "i" + SUFFIX)):
+            os.rename(os.path.join(at, old), os.path.join(at, new))
+        got = harness.run([binary, "report", "i", "--output_csvs_dir", "out"], cwd=at)
+        off = harness.run([binary, "report", "i", "--output_csvs_dir", "out", "--index", "off"], cwd=at)
+        assert got == off and "warning: i: truncated" in got.stderr, (got, off)
+
+
 def test_command(binary):
     with folder() as at:
         trace = copy_trace(at, "pytorch", "training.json.gz")
@@ -522,6 +537,23 @@ def test_command(binary):
         # A pattern that also finds the index is not two traces.
         r = harness.run([binary, "report", trace, trace + SUFFIX, "-q"])
         assert r.code == 0 and not r.stderr, r
+
+
+def test_standard_input(binary):
+    """Files with the names of standard input are not mistaken for it."""
+    with folder() as at:
+        trace = copy_trace(at, "pytorch", "training.json.gz")
+        other = os.path.join(FIXTURES, "pytorch", "inference.json.gz")
+        with open(other, "rb") as file:
+            text = file.read()
+        expected = harness.run([binary, "report", "-", "--output_csvs_dir", "plain", "--index", "off"], text, cwd=at)
+        for name in ("-", "standard input"):
+            path = shutil.copy(trace, os.path.join(at, name))
+            assert harness.run([binary, "report", path, "--index", "auto", "-q"], cwd=at).code == 0
+        for index in ([], ["--index", "auto"]):
+            got = harness.run([binary, "report", "-", "--output_csvs_dir", "used", *index], text, cwd=at)
+            assert got.code == 0 and got.stdout.replace("used", "plain") == expected.stdout, got
+            assert contents(os.path.join(at, "used")) == contents(os.path.join(at, "plain"))
 
 
 def test_records_do_not_accumulate(binary):
