@@ -26,11 +26,11 @@ static const struct {
     const char *name, *value;
 } values[] = {
     {"comm_kernels", "all"},         {"gpu_peaks", "achievable"}, {"phase_detection_method", "union"},
-    {"gpu_arch_platform", "MI300X"}, {"comm_kernel_regex", "x+"},
+    {"gpu_arch_platform", "MI300X"}, {"comm_kernel_regex", "x+"}, {"max_memory", "1G"},
 };
 /* These change no sheet. */
-static const char *const without_effect[] = {"threads", "csv_safe", "extra_exact_times", "python_path",
-                                             "extension_timeout"};
+static const char *const without_effect[] = {"threads",           "max_memory",  "csv_safe",
+                                             "extra_exact_times", "python_path", "extension_timeout"};
 /* With these a report depends on other files, and is not kept. */
 static const char *const with_files[] = {"gpu_arch_json_path", "comparison_json_path", "extension_file"};
 
