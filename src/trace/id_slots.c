@@ -1,4 +1,5 @@
-/* Slots for ids: each range of items lists the pages of its ids; one thread gives the pages their places. */
+/* Slots for ids: each range of items lists the pages of its ids, one thread gives the pages their places, and
+ * all threads mark the ids in them. */
 #include "trace/id_slots.h"
 
 #include "base/memory.h"
@@ -8,22 +9,18 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum {
-    MIN_IDS_PER_PAGE = 4, /* on average; below that, pages waste memory */
-    SEEN = 64             /* pages that a range remembers, so that it lists few of them twice */
-};
+enum { SEEN = 64 }; /* pages that a range remembers, so that it lists few of them twice */
 
 typedef struct page_list {
     uint64_t *pages;
     size_t count, capacity;
-    size_t ids;
 } page_list;
 
 typedef struct page_search {
     gt_ids_of_items *ids;
     const void *context;
-    unsigned page_bits;
     page_list *ranges;
+    gt_id_slots *slots;
 } page_search;
 
 static void list_pages(void *context, size_t begin, size_t end)
@@ -35,9 +32,8 @@ static void list_pages(void *context, size_t begin, size_t end)
     for (size_t i = 0; i < SEEN; i++) seen[i] = i + 1; /* a page that belongs elsewhere: not seen */
     for (size_t at = begin; at < end; at += GT_ID_BATCH) {
         size_t count = s->ids(s->context, at, end - at < GT_ID_BATCH ? end : at + GT_ID_BATCH, ids);
-        list.ids += count;
         for (size_t i = 0; i < count; i++) {
-            uint64_t page = (uint64_t)ids[i] >> s->page_bits;
+            uint64_t page = (uint64_t)ids[i] >> GT_ID_PAGE_BITS;
             if (seen[page % SEEN] == page) continue;
             seen[page % SEEN] = page;
             GT_PUSH(list.pages, list.count, list.capacity, page);
@@ -46,14 +42,18 @@ static void list_pages(void *context, size_t begin, size_t end)
     s->ranges[begin / GT_ROWS_GRAIN] = list;
 }
 
-static void list_all_pages(page_search *s, size_t count, unsigned page_bits)
+/* How many pages a directory for `listed` ones may have. It is looked up several times as fast as the map, so
+ * that up to DIRECTORY_MAX, gaps between ids are worth their memory: traces that `gputally fuse` or a script
+ * put together have large ones. */
+static uint64_t directory_limit(uint64_t listed)
 {
-    s->page_bits = page_bits;
-    for (size_t i = 0; i < gt_range_count(count, GT_ROWS_GRAIN); i++) gt_free(s->ranges[i].pages);
-    gt_parallel_ranges(count, GT_ROWS_GRAIN, list_pages, s);
+    enum { DIRECTORY_MAX = 1 << 22, GAPS = 128 };
+    uint64_t close = 4 * listed + 1024, far = GAPS * listed;
+    if (far > DIRECTORY_MAX) far = DIRECTORY_MAX;
+    return close > far ? close : far;
 }
 
-/* A directory for pages that are close together. */
+/* A directory for pages that are not too far from each other. */
 static void make_directory(gt_id_slots *slots, const page_list *lists, size_t list_count)
 {
     uint64_t first = UINT64_MAX, last = 0, listed = 0;
@@ -64,7 +64,7 @@ static void make_directory(gt_id_slots *slots, const page_list *lists, size_t li
             if (lists[i].pages[k] > last) last = lists[i].pages[k];
         }
     }
-    if (!listed || last - first > 4 * listed + 1024) return;
+    if (!listed || last - first > directory_limit(listed)) return;
     slots->first_page = first;
     slots->directory_size = (size_t)(last - first + 1);
     slots->directory = gt_alloc(slots->directory_size * sizeof *slots->directory);
@@ -85,29 +85,45 @@ static size_t place_pages(gt_id_slots *slots, const page_list *lists, size_t lis
     return places;
 }
 
+static void mark_ids(void *context, size_t begin, size_t end)
+{
+    const page_search *s = context;
+    int64_t ids[GT_ID_BATCH];
+    for (size_t at = begin; at < end; at += GT_ID_BATCH) {
+        size_t count = s->ids(s->context, at, end - at < GT_ID_BATCH ? end : at + GT_ID_BATCH, ids);
+        for (size_t i = 0; i < count; i++) {
+            uint64_t *page = &s->slots->pages[gt_id_place(s->slots, ids[i])].ids;
+            uint64_t bit = UINT64_C(1) << ((uint64_t)ids[i] & (GT_ID_PAGE - 1));
+            if (!(__atomic_load_n(page, __ATOMIC_RELAXED) & bit))
+                __atomic_fetch_or(page, bit, __ATOMIC_RELAXED);
+        }
+    }
+}
+
 gt_id_slots gt_id_slots_new(size_t count, gt_ids_of_items *ids, const void *context)
 {
-    size_t range_count = gt_range_count(count, GT_ROWS_GRAIN), all_ids = 0;
-    page_search search = {
-        .ids = ids, .context = context, .ranges = gt_alloc_zero(range_count, sizeof *search.ranges)};
-    gt_id_slots slots = {.page_bits = GT_ID_PAGE_BITS};
-    list_all_pages(&search, count, GT_ID_PAGE_BITS);
-    for (size_t i = 0; i < range_count; i++) all_ids += search.ranges[i].ids;
+    size_t range_count = gt_range_count(count, GT_ROWS_GRAIN);
+    gt_id_slots slots = {0};
+    page_search search = {.ids = ids,
+                          .context = context,
+                          .ranges = gt_alloc_zero(range_count, sizeof *search.ranges),
+                          .slots = &slots};
+    gt_parallel_ranges(count, GT_ROWS_GRAIN, list_pages, &search);
     size_t pages = place_pages(&slots, search.ranges, range_count);
-    if (pages > all_ids / MIN_IDS_PER_PAGE + 1024) {
-        gt_id_slots_free(&slots);
-        slots = (gt_id_slots){.page_bits = 0};
-        list_all_pages(&search, count, 0);
-        pages = place_pages(&slots, search.ranges, range_count);
-    }
-    slots.count = pages << slots.page_bits;
     for (size_t i = 0; i < range_count; i++) gt_free(search.ranges[i].pages);
     gt_free(search.ranges);
+    slots.pages = gt_alloc_zero(pages, sizeof *slots.pages);
+    gt_parallel_ranges(count, GT_ROWS_GRAIN, mark_ids, &search);
+    for (size_t i = 0; i < pages; i++) {
+        slots.pages[i].first_slot = (uint32_t)slots.count;
+        slots.count += gt_count_bits(slots.pages[i].ids);
+    }
     return slots;
 }
 
 void gt_id_slots_free(gt_id_slots *slots)
 {
+    gt_free(slots->pages);
     gt_free(slots->directory);
     gt_map_free(&slots->map);
 }

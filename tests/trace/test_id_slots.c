@@ -1,6 +1,7 @@
 /* Slots of ids: each id has its own, whether ids are close together, in ranges far apart or scattered. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <cmocka.h>
 
@@ -13,6 +14,12 @@ enum { IDS = 5000 };
 static int64_t id_in_one_range(size_t i)
 {
     return 5559548 + 3 * (int64_t)i;
+}
+
+/* Copies of a trace one after the other: gaps that a directory still spans. */
+static int64_t id_with_gaps(size_t i)
+{
+    return (int64_t)(i / 500) * 60000 + 14 * (int64_t)(i % 500);
 }
 
 /* Several ranges of ids, as in merged traces; also negative ones. Neighbouring items are in other ranges. */
@@ -47,19 +54,23 @@ static void find_slots(void *context)
     source->slots = gt_id_slots_new(IDS, ids_of, source);
 }
 
-static void expect_slots(int64_t (*id)(size_t), unsigned page_bits, size_t most)
+/* Each id has a slot of its own, and there are no others. */
+static void expect_slots(int64_t (*id)(size_t), bool directory)
 {
     static const unsigned threads[] = {1, 2, 3, 8, 16};
     uint32_t *first = gt_alloc(IDS * sizeof *first);
     for (size_t t = 0; t < GT_LENGTH(threads); t++) {
         id_source source = {.id = id};
         gt_team_run(threads[t], find_slots, &source);
-        assert_int_equal(source.slots.page_bits, page_bits);
-        assert_true(source.slots.count <= most);
+        assert_int_equal(source.slots.directory != NULL, directory);
+        assert_int_equal(source.slots.count, IDS - (IDS + 2) / 3);
         uint8_t *used = gt_alloc_zero(source.slots.count, 1);
         for (size_t i = 0; i < IDS; i++) {
-            if (i % 3 == 0) continue;
             uint32_t slot = gt_id_slot(&source.slots, id(i));
+            if (i % 3 == 0) { /* its neighbours have a page, but it has no slot */
+                assert_int_equal(slot, GT_NO_SLOT);
+                continue;
+            }
             assert_true(slot < source.slots.count);
             assert_false(used[slot]);
             used[slot] = 1;
@@ -74,17 +85,29 @@ static void expect_slots(int64_t (*id)(size_t), unsigned page_bits, size_t most)
     gt_free(first);
 }
 
-static void close_ids_share_pages(void **unused)
+static void close_ids_are_found_by_a_directory(void **unused)
 {
     (void)unused;
-    expect_slots(id_in_one_range, GT_ID_PAGE_BITS, 3 * IDS + 2 * GT_ID_PAGE);
-    expect_slots(id_in_ranges, GT_ID_PAGE_BITS, IDS + 10 * GT_ID_PAGE);
+    expect_slots(id_in_one_range, true);
+    expect_slots(id_with_gaps, true);
 }
 
-static void scattered_ids_have_pages_of_their_own(void **unused)
+static void distant_ids_are_found_by_a_map(void **unused)
 {
     (void)unused;
-    expect_slots(id_scattered, 0, IDS); /* 64 slots each would waste memory */
+    expect_slots(id_in_ranges, false);
+    expect_slots(id_scattered, false);
+}
+
+static void bits_are_counted(void **unused)
+{
+    (void)unused;
+    assert_int_equal(gt_count_bits(0), 0);
+    assert_int_equal(gt_count_bits(UINT64_MAX), 64);
+    for (unsigned i = 0; i < 64; i++) {
+        assert_int_equal(gt_count_bits(UINT64_C(1) << i), 1);
+        assert_int_equal(gt_count_bits((UINT64_C(1) << i) - 1), i);
+    }
 }
 
 static void no_ids_have_no_slots(void **unused)
@@ -99,8 +122,9 @@ static void no_ids_have_no_slots(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(close_ids_share_pages),
-        cmocka_unit_test(scattered_ids_have_pages_of_their_own),
+        cmocka_unit_test(close_ids_are_found_by_a_directory),
+        cmocka_unit_test(distant_ids_are_found_by_a_map),
+        cmocka_unit_test(bits_are_counted),
         cmocka_unit_test(no_ids_have_no_slots),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
