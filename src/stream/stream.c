@@ -110,13 +110,24 @@ bool gt_stream_read_at(const gt_stream *plain, uint64_t offset, void *out, size_
     return gt_raw_input_read(&there, out, len, got, error);
 }
 
+void gt_stream_finish(gt_stream *stream)
+{
+    if (stream->ahead) gt_readahead_free(stream->ahead);
+    gt_free(stream->buffer);
+    stream->ahead = NULL;
+    stream->buffer = NULL;
+    stream->capacity = stream->peeked_len = 0;
+    stream->peeked = NULL;
+    stream->holds_block = false;
+    stream->ended = true;
+}
+
 void gt_stream_close(gt_stream *stream)
 {
     if (!stream) return;
     gt_guard_remove(stream);
-    if (stream->ahead) gt_readahead_free(stream->ahead);
+    gt_stream_finish(stream);
     gt_raw_input_close(&stream->stored);
-    gt_free(stream->buffer);
     gt_free(stream->path);
     gt_free(stream);
 }

@@ -68,4 +68,8 @@ uint64_t gt_stream_consumed(const gt_stream *stream);
  * invalid compressed data makes gt_stream_next fail instead. */
 const char *gt_stream_damage(const gt_stream *stream);
 
+/* Frees the buffers of a stream that was read to the end of what is wanted, before work that needs memory
+ * itself. From then on it has ended, and only questions about the file may be asked. */
+void gt_stream_finish(gt_stream *stream);
+
 #endif

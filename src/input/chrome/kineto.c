@@ -447,6 +447,7 @@ gt_pytorch_read *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep
                                         : read_and_keep(stream, index, keep, options, &s, error);
     gt_index_close(index);
     if (!read) return NULL;
+    gt_stream_finish(stream);
     if (options->run) *options->run = s.run;
     return gt_pytorch_new(s.events, s.flow_events, s.strings, keep.python_functions || keep.every_event);
 }

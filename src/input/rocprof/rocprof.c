@@ -185,6 +185,7 @@ gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_o
         if (run && gt_index_keeps(index) && !listener.heard) keep_in_index(index, key, run);
     }
     gt_index_close(index);
+    if (run && stream) gt_stream_finish(stream);
     return run;
 }
 
