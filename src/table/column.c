@@ -86,23 +86,36 @@ bool gt_column_has_nulls(const gt_column *column, size_t row_count)
     return false;
 }
 
-/* The content of cells without a value: 0, false, an empty list, NaN, no string. */
+typedef struct blank_cells {
+    gt_column *column;
+    size_t from;
+} blank_cells;
+
+/* Rows are counted from `from`. */
+static void fill_blank_range(void *context, size_t begin, size_t end)
+{
+    const blank_cells *blank = context;
+    gt_column *column = blank->column;
+    size_t bytes = cell_bytes[column->type];
+    if (column->type == GT_TYPE_FLOAT)
+        for (size_t row = blank->from + begin; row < blank->from + end; row++) column->floats[row] = NAN;
+    else
+        memset((char *)column->ints + (blank->from + begin) * bytes, 0, (end - begin) * bytes);
+}
+
+/* The content of cells without a value: 0, false, an empty list, NaN, no string. Touching the memory of a
+ * long column for the first time takes longer than what is done with it later, so that all threads do it. */
 static void fill_blank(gt_column *column, size_t from, size_t to)
 {
     if (from >= to) return;
-    switch (column->type) {
-    case GT_TYPE_FLOAT:
-        for (size_t row = from; row < to; row++) column->floats[row] = NAN;
-        break;
-    case GT_TYPE_LIST: {
+    blank_cells blank = {column, from};
+    if (column->type == GT_TYPE_LIST) {
         size_t end = from ? column->list_ends[from - 1] : 0;
         for (size_t row = from; row < to; row++) column->list_ends[row] = end;
-        break;
-    }
-    default: {
-        size_t bytes = cell_bytes[column->type];
-        memset((char *)column->ints + from * bytes, 0, (to - from) * bytes);
-    }
+    } else if (to - from <= GT_TABLE_GRAIN) {
+        fill_blank_range(&blank, 0, to - from);
+    } else {
+        gt_parallel_ranges(to - from, GT_TABLE_GRAIN, fill_blank_range, &blank);
     }
 }
 

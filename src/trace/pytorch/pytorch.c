@@ -238,10 +238,16 @@ const gt_linked_view *gt_pytorch_view(const gt_pytorch_linked *trace)
 
 /* ---- questions about one event ---- */
 
+static void fill_none(void *rows, size_t begin, size_t end)
+{
+    memset((uint32_t *)rows + begin, 0xFF, (end - begin) * sizeof(uint32_t));
+}
+
+/* On all threads, because the memory is touched here for the first time. */
 uint32_t *gt_no_events(size_t count)
 {
     uint32_t *rows = gt_alloc(count * sizeof *rows);
-    memset(rows, 0xFF, count * sizeof *rows);
+    gt_parallel_ranges(count, GT_ROWS_GRAIN, fill_none, rows);
     return rows;
 }
 
