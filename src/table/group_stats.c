@@ -279,8 +279,8 @@ static void count_rows(void *context, size_t part)
 {
     const row_job *j = context;
     int64_t *sizes = part_room(j->rows, part, j->sizes, sizeof *sizes);
-    size_t row;
-    memset(sizes, 0, gt_part_groups(j->rows, part) * sizeof *sizes);
+    size_t row, groups = gt_part_groups(j->rows, part);
+    if (groups) memset(sizes, 0, groups * sizeof *sizes);
     for (size_t i = j->rows->begins[part]; i < j->rows->begins[part + 1]; i++) {
         uint32_t group = gt_part_row(j->rows, i, &row);
         if (group < j->rows->group_count && (!j->counts || j->counts(j->context, row)))
