@@ -208,6 +208,20 @@ static bool is_standard_input(const char *path)
     return strcmp(path, "-") == 0 || strcmp(path, "standard input") == 0;
 }
 
+/* A database that is in use: its changes may be in a second file, which an index knows nothing of, or it may
+ * be incomplete. */
+static bool has_journal(const char *path)
+{
+    static const char *const endings[] = {"-wal", "-journal"};
+    bool has = false;
+    for (size_t i = 0; i < GT_LENGTH(endings); i++) {
+        char *journal = gt_format("%s%s", path, endings[i]);
+        has |= gt_path_is_file(journal);
+        gt_free(journal);
+    }
+    return has;
+}
+
 gt_index *gt_index_open(const gt_index_policy *policy, const char *trace_path)
 {
     gt_trace_identity seen;
@@ -216,7 +230,7 @@ gt_index *gt_index_open(const gt_index_policy *policy, const char *trace_path)
         policy->open->opened++;
         return policy->open;
     }
-    if (!identify(trace_path, &seen)) return NULL;
+    if (has_journal(trace_path) || !identify(trace_path, &seen)) return NULL;
     gt_index *index = gt_alloc_zero(1, sizeof *index);
     index->policy = *policy;
     index->trace_path = gt_strdup(trace_path);
@@ -270,11 +284,30 @@ const char *gt_index_target(const gt_index *index)
     return index ? index->target : NULL;
 }
 
+/* Whether the file is what a crash of the system may leave of an index: nothing, its first bytes, or zeros
+ * under the name of an index. */
+static bool is_rest_of_index(const char *path)
+{
+    static const char zeros[sizeof GT_INDEX_MAGIC - 1];
+    char head[sizeof zeros];
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) return false;
+    ssize_t len = read(descriptor, head, sizeof head);
+    close(descriptor);
+    if (len < 0) return false;
+    if (len < (ssize_t)sizeof head && memcmp(head, GT_INDEX_MAGIC, (size_t)len) == 0) return true;
+    size_t name = strlen(path), ending = strlen(".gtindex");
+    return name > ending && strcmp(path + name - ending, ".gtindex") == 0 &&
+           memcmp(head, zeros, (size_t)len) == 0;
+}
+
 /* Whether the file may be written: it must not exist, or be an index. */
 static bool may_replace(const char *path)
 {
     struct stat status;
-    return (stat(path, &status) != 0 && errno == ENOENT) || has_magic(path);
+    return (stat(path, &status) != 0 && errno == ENOENT) || has_magic(path) || is_rest_of_index(path);
 }
 
 static bool prepare_folder(const char *target, gt_error *error)

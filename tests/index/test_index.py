@@ -12,6 +12,7 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -422,6 +423,47 @@ def test_places(binary):
         got = Result(binary, at, trace, ["--index", victim])
         assert "not an index, so it is not replaced by one" in got.stderr and got.files == off.files, got.stderr
         assert open(victim).read() == "precious"
+
+
+def test_rest_of_an_index(binary):
+    """What a crash of the system may leave is replaced by an index."""
+    with folder() as at:
+        trace = copy_trace(at, "pytorch", "training.json.gz")
+        off = Result(binary, at, trace, ["--index", "off"])
+        for rest in (b"", b"GTI", bytes(100)):
+            with open(trace + SUFFIX, "wb") as file:
+                file.write(rest)
+            settle()
+            got = Result(binary, at, trace, ["--index", "auto"])
+            assert got.files == off.files and os.path.getsize(trace + SUFFIX) > 1000, (rest, got.stderr)
+            check_same(off, Result(binary, at, trace, []), f"after {rest[:3]}")
+
+
+def test_database_in_use(binary):
+    """Changes of a rocpd database in its -wal file count, and one with a -journal file is refused, index or not."""
+    with folder() as at:
+        source = os.path.join(harness.ROOT, "examples", "gputally_demo_results.json.gz")
+        path = os.path.join(at, "run_results.db")
+        assert harness.run([binary, "convert", source, path, "-q"]).code == 0
+        settle()
+        assert harness.run([binary, "index", path, "-q"]).code == 0
+        database = sqlite3.connect(path)
+        database.execute("PRAGMA journal_mode = wal")
+        table, = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND "
+                                  "name LIKE 'rocpd_kernel_dispatch%'").fetchone()
+        database.execute(f"DELETE FROM {table} WHERE id % 2 = 0")
+        database.commit()
+        off = Result(binary, at, path, ["--index", "off"])
+        for words in ([], ["--index", "auto"]):
+            check_same(off, Result(binary, at, path, words), f"-wal {words}")
+        database.execute("PRAGMA journal_mode = delete")
+        database.close()
+        assert harness.run([binary, "index", path, "-q"]).code == 0
+        with open(path + "-journal", "wb") as file:
+            file.write(b"x" * 100)
+        for words in ([], ["--index", "auto"], ["--index", "off"]):
+            done = harness.run([binary, "report", path, "--output_csvs_dir", os.path.join(at, "refused"), *words])
+            assert done.code == 1 and "journal" in done.stderr, (words, done)
 
 
 def test_unwritable_folder(binary):

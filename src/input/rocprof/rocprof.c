@@ -137,15 +137,6 @@ static void make_index_key(const gt_read_options *options, char key[INDEX_KEY_MA
              options->long_names ? " long names" : "", options->full_names ? " full names" : "");
 }
 
-/* The changes of a database that is in use may be in a second file. */
-static bool has_journal(const char *path)
-{
-    char *journal = gt_format("%s-wal", path);
-    bool has = gt_path_is_file(journal);
-    gt_free(journal);
-    return has;
-}
-
 static gt_rocprof *find_in_index(const gt_index *index, const char *key)
 {
     gt_image image = {0};
@@ -172,7 +163,7 @@ gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_o
 {
     char key[INDEX_KEY_MAX];
     make_index_key(options, key);
-    gt_index *index = has_journal(path) ? NULL : gt_index_open(options->index, path);
+    gt_index *index = gt_index_open(options->index, path);
     gt_rocprof *run = find_in_index(index, key);
     if (!run && gt_index_is_alone(index)) {
         gt_index_fail_alone(index, key, error);
