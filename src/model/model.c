@@ -322,6 +322,10 @@ void gt_model_evaluate_many(gt_models *models, gt_model_call *calls, size_t coun
     e.grain = new_count / MOST_HELPERS + 1;
     if (e.grain < GT_MODELS_GRAIN) e.grain = GT_MODELS_GRAIN;
     size_t ranges = gt_range_count(new_count, e.grain);
+    if (!ranges) {
+        gt_free(e.items);
+        return;
+    }
     models->helpers = gt_grow(models->helpers, &models->helper_capacity, models->helper_count + ranges,
                               sizeof *models->helpers);
     e.helpers = models->helpers + models->helper_count;
