@@ -35,6 +35,7 @@ UNITS = [
     ("input/perfetto/packets", "input/perfetto/perfetto"),
     ("model/family", "model/model"),
     ("table/column", "table/table"),
+    ("trace/packing", "trace/store", "trace/store_parts"),
 ]
 
 # Sub-folders, or files directly in a layer, that may depend on each other: a CSV file of rocprofv3 is recognised by

@@ -1,0 +1,303 @@
+/* Reading the event store: whole columns on all threads, parts of them, and single events. */
+#include "trace/store_parts.h"
+
+#include "base/memory.h"
+#include "base/raise.h"
+#include "base/team.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- whole columns ---- */
+
+/* A column, or the positions of the events, to unpack into an array of the type that the result needs. */
+typedef struct column_copy {
+    const gt_store *store;
+    size_t column;
+    void *out;
+} column_copy;
+
+static void *copy_column(const gt_store *store, size_t column, size_t item_size,
+                         void (*segments)(void *copy, size_t begin, size_t end))
+{
+    if (store->is_taken) gt_raise_internal("a column of a store that was taken");
+    column_copy copy = {store, column, gt_alloc(store->all.rows * item_size)};
+    gt_parallel_ranges(store->all.count, GT_STORE_GRAIN, segments, &copy);
+    return copy.out;
+}
+
+static void copy_positions(void *context, size_t begin, size_t end)
+{
+    const column_copy *c = context;
+    for (size_t i = begin; i < end; i++) {
+        const gt_segment *s = c->store->all.segments[i];
+        uint32_t *out = (uint32_t *)c->out + s->first_row;
+        GT_EACH_CELL(&s->positions, s->data, s->rows,
+                     out[row] = (uint32_t)(s->first_position + (uint64_t)cell + row));
+    }
+}
+
+static void copy_ints(void *context, size_t begin, size_t end)
+{
+    const column_copy *c = context;
+    for (size_t i = begin; i < end; i++) {
+        const gt_segment *s = c->store->all.segments[i];
+        gt_unpack(&s->columns[c->column], s->data, s->rows, (int64_t *)c->out + s->first_row);
+    }
+}
+
+static void copy_small_ints(void *context, size_t begin, size_t end)
+{
+    const column_copy *c = context;
+    for (size_t i = begin; i < end; i++) {
+        const gt_segment *s = c->store->all.segments[i];
+        uint8_t *out = (uint8_t *)c->out + s->first_row;
+        GT_EACH_CELL(&s->columns[c->column], s->data, s->rows, out[row] = (uint8_t)cell);
+    }
+}
+
+static void copy_string_ids(void *context, size_t begin, size_t end)
+{
+    const column_copy *c = context;
+    for (size_t i = begin; i < end; i++) {
+        const gt_segment *s = c->store->all.segments[i];
+        gt_unpack_strings(&s->columns[c->column], s->data, s->rows, s->string_ids,
+                          (uint32_t *)c->out + s->first_row);
+    }
+}
+
+static void copy_times(void *context, size_t begin, size_t end)
+{
+    const column_copy *c = context;
+    for (size_t i = begin; i < end; i++) {
+        const gt_segment *s = c->store->all.segments[i];
+        gt_unpack_times(&s->columns[c->column], s->data, s->rows, (double *)c->out + s->first_row);
+    }
+}
+
+uint32_t *gt_store_row_order(const gt_store *store)
+{
+    return copy_column(store, 0, sizeof(uint32_t), copy_positions);
+}
+
+int64_t *gt_store_ints(const gt_store *store, size_t column)
+{
+    return copy_column(store, column, sizeof(int64_t), copy_ints);
+}
+
+/* Segments whose columns are moved out of the store. */
+typedef struct column_take {
+    gt_store *store;
+    size_t first; /* segment of this round */
+    const size_t *columns;
+    size_t count;
+    int64_t **arrays;
+} column_take;
+
+static void take_segments(void *context, size_t begin, size_t end)
+{
+    const column_take *take = context;
+    for (size_t i = take->first + begin; i < take->first + end; i++) {
+        gt_segment *s = take->store->all.segments[i];
+        for (size_t c = 0; c < take->count; c++)
+            gt_unpack(&s->columns[take->columns[c]], s->data, s->rows, take->arrays[c] + s->first_row);
+        gt_slab_release(s->slab);
+        s->slab = NULL;
+        s->data = NULL;
+    }
+}
+
+void gt_store_take_ints(gt_store *store, const size_t *columns, size_t count, int64_t **arrays)
+{
+    enum { ROUNDS = 4, GRAIN = 2 }; /* after each round, memory goes back to the system */
+    size_t segments = store->all.count, round = segments / ROUNDS + 1;
+    if (store->is_taken) gt_raise_internal("a column of a store that was taken");
+    store->is_taken = true;
+    for (size_t c = 0; c < count; c++) arrays[c] = gt_alloc(store->all.rows * sizeof **arrays);
+    for (size_t first = 0; first < segments; first += round) {
+        column_take take = {store, first, columns, count, arrays};
+        size_t left = segments - first;
+        gt_parallel_ranges(left < round ? left : round, GRAIN, take_segments, &take);
+        gt_memory_trim();
+    }
+}
+
+uint8_t *gt_store_small_ints(const gt_store *store, size_t column)
+{
+    return copy_column(store, column, sizeof(uint8_t), copy_small_ints);
+}
+
+uint32_t *gt_store_string_ids(const gt_store *store, size_t column)
+{
+    return copy_column(store, column, sizeof(uint32_t), copy_string_ids);
+}
+
+double *gt_store_times(const gt_store *store, size_t column)
+{
+    return copy_column(store, column, sizeof(double), copy_times);
+}
+
+/* ---- parts of columns ---- */
+
+static size_t segment_index(const gt_store *store, size_t row)
+{
+    size_t low = 0, high = store->all.count; /* the segment is in [low, high) */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (store->all.segments[middle]->first_row <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The column as if it began `rows` later. */
+static gt_packed skip_rows(gt_packed p, size_t rows)
+{
+    p.start += (uint32_t)(rows * p.width);
+    return p;
+}
+
+uint32_t gt_store_string_id(const gt_store *store, size_t column, size_t row)
+{
+    const gt_segment *s = store->all.segments[segment_index(store, row)];
+    gt_packed one = skip_rows(s->columns[column], row - s->first_row);
+    uint32_t id;
+    gt_unpack_strings(&one, s->data, 1, s->string_ids, &id);
+    return id;
+}
+
+void gt_store_read_ints(const gt_store *store, size_t column, size_t begin, size_t end, int64_t *out)
+{
+    for (size_t i = segment_index(store, begin); begin < end; i++) {
+        const gt_segment *s = store->all.segments[i];
+        size_t from = begin - s->first_row,
+               rows = (end < s->first_row + s->rows ? end - s->first_row : s->rows) - from;
+        gt_packed part = skip_rows(s->columns[column], from);
+        gt_unpack(&part, s->data, rows, out);
+        out += rows;
+        begin += rows;
+    }
+}
+
+/* ---- event by event ---- */
+
+struct gt_store_scan {
+    const gt_store *store;
+    size_t next_segment, rows, row;
+    int64_t *cells; /* SEGMENT_ROWS of each column, of the current segment; times as their bits */
+};
+
+gt_store_scan *gt_store_scan_new(const gt_store *store)
+{
+    gt_store_scan *scan = gt_alloc_zero(1, sizeof *scan);
+    scan->store = store;
+    scan->cells = gt_alloc(store->column_count * GT_SEGMENT_ROWS * sizeof *scan->cells);
+    return scan;
+}
+
+/* Turns unpacked cells of a column into the caller's values: string ids of the store, times as their bits. */
+static void finish_cells(const gt_store *store, const gt_segment *s, size_t column, int64_t *cells,
+                         size_t rows)
+{
+    const gt_packed *p = &s->columns[column];
+    if (store->columns[column].type == GT_STORE_STRING && s->string_ids)
+        for (size_t row = 0; row < rows; row++) cells[row] = s->string_ids[cells[row]];
+    if (p->thousandths)
+        for (size_t row = 0; row < rows; row++) cells[row] = gt_time_bits(gt_packed_time(p, cells[row]));
+}
+
+static void load_segment(gt_store_scan *scan)
+{
+    const gt_store *store = scan->store;
+    const gt_segment *s = store->all.segments[scan->next_segment++];
+    for (size_t c = 0; c < store->column_count; c++) {
+        int64_t *cells = scan->cells + c * GT_SEGMENT_ROWS;
+        gt_unpack(&s->columns[c], s->data, s->rows, cells);
+        finish_cells(store, s, c, cells, s->rows);
+    }
+    scan->rows = s->rows;
+    scan->row = 0;
+}
+
+bool gt_store_scan_next(gt_store_scan *scan, gt_store_cell *cells)
+{
+    while (scan->row == scan->rows) {
+        if (scan->next_segment == scan->store->all.count) return false;
+        load_segment(scan);
+    }
+    for (size_t c = 0; c < scan->store->column_count; c++)
+        cells[c].integer = scan->cells[c * GT_SEGMENT_ROWS + scan->row];
+    scan->row++;
+    return true;
+}
+
+void gt_store_scan_free(gt_store_scan *scan)
+{
+    gt_free(scan->cells);
+    gt_free(scan);
+}
+
+/* ---- one event ---- */
+
+void gt_store_get(const gt_store *store, size_t row, gt_store_cell *cells)
+{
+    const gt_segment *s = store->all.segments[segment_index(store, row)];
+    for (size_t c = 0; c < store->column_count; c++) {
+        gt_packed one = skip_rows(s->columns[c], row - s->first_row);
+        gt_unpack(&one, s->data, 1, &cells[c].integer);
+        finish_cells(store, s, c, &cells[c].integer, 1);
+    }
+}
+
+/* ---- some events ---- */
+
+/* The segment of a row; most rows are in the segment of the row before. */
+static const gt_segment *segment_near(const gt_store *store, size_t row, const gt_segment *before)
+{
+    bool inside = before && row >= before->first_row && row - before->first_row < before->rows;
+    return inside ? before : store->all.segments[segment_index(store, row)];
+}
+
+static int64_t cell_at(const gt_segment *s, size_t column, size_t row)
+{
+    gt_packed one = skip_rows(s->columns[column], row - s->first_row);
+    int64_t cell;
+    gt_unpack(&one, s->data, 1, &cell);
+    return cell;
+}
+
+void gt_store_ints_at(const gt_store *store, size_t column, const uint32_t *rows, size_t count,
+                      int64_t *values)
+{
+    const gt_segment *s = NULL;
+    for (size_t i = 0; i < count; i++) {
+        s = segment_near(store, rows[i], s);
+        values[i] = cell_at(s, column, rows[i]);
+    }
+}
+
+void gt_store_string_ids_at(const gt_store *store, size_t column, const uint32_t *rows, size_t count,
+                            uint32_t *values)
+{
+    const gt_segment *s = NULL;
+    for (size_t i = 0; i < count; i++) {
+        s = segment_near(store, rows[i], s);
+        int64_t cell = cell_at(s, column, rows[i]);
+        values[i] = s->string_ids ? s->string_ids[cell] : (uint32_t)cell;
+    }
+}
+
+bool gt_store_ints_between(const gt_store *store, size_t column, int64_t low, int64_t high)
+{
+    int64_t cells[GT_SEGMENT_ROWS];
+    bool between = true;
+    for (size_t i = 0; between && i < store->all.count; i++) {
+        const gt_segment *s = store->all.segments[i];
+        size_t rows = s->columns[column].width ? s->rows : 1;
+        gt_unpack(&s->columns[column], s->data, rows, cells);
+        for (size_t row = 0; row < rows; row++) between &= cells[row] >= low && cells[row] <= high;
+    }
+    return between;
+}

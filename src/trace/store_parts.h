@@ -1,0 +1,52 @@
+/* Internal to src/trace: what a store consists of. store.c writes and owns it, store_columns.c reads it,
+ * store_image.c saves and loads it. */
+#ifndef GT_TRACE_STORE_PARTS_H
+#define GT_TRACE_STORE_PARTS_H
+
+#include "base/slabs.h"
+#include "trace/packing.h"
+
+/* Segments that one thread unpacks at a time, about 30,000 values. */
+#ifndef GT_STORE_GRAIN
+#define GT_STORE_GRAIN 16
+#endif
+
+typedef struct gt_segment {
+    uint32_t rows;
+    uint64_t first_row;      /* in the store */
+    uint64_t first_position; /* of the piece in the store; `positions` are relative to it */
+    gt_packed positions;     /* each event's position in its piece, minus its row, so that it is mostly 0 */
+    const gt_interner *strings; /* the interner of its string ids */
+    const uint32_t *string_ids; /* from those ids to the store's; NULL if they are the same */
+    uint8_t *data;              /* the packed columns, one after the other */
+    gt_slab *slab;         /* that data is in; NULL if an image has it, from which the store was loaded */
+    uint32_t bytes;        /* of data */
+    uint32_t string_limit; /* of a loaded segment: its string ids are below */
+    gt_packed columns[];
+} gt_segment;
+
+struct gt_store_piece {
+    gt_segment **segments;
+    size_t count, capacity, rows;
+    size_t records; /* events added and events skipped */
+};
+
+typedef struct gt_adopted_strings {
+    const gt_interner *strings; /* NULL once the ids are those of the store */
+    uint32_t *ids;
+    uint32_t count;
+} gt_adopted_strings;
+
+struct gt_store {
+    gt_store_column *columns;
+    size_t column_count;
+    gt_interner *strings;
+    gt_store_piece all;
+    gt_adopted_strings *adopted;
+    size_t adopted_count, adopted_capacity;
+    gt_base_time base_time;
+    gt_slabs slabs; /* for columns that are filled late */
+    bool is_taken;  /* by gt_store_take_ints */
+};
+
+#endif
