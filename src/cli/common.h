@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "input/options.h"
 #include "output/output.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 
 /* ---- options ---- */
 

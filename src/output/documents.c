@@ -55,6 +55,15 @@ bool gt_output_xlsx(gt_output *output, const char *path, gt_table *const *tables
     return write_one(output, GT_DOCUMENT_XLSX, path, tables, count, error);
 }
 
+bool gt_output_workbook(const gt_table_list *list, const char *path, gt_error *error)
+{
+    gt_output *output = gt_output_new();
+    bool written =
+        gt_output_xlsx(output, path, list->items, list->count, error) && gt_output_commit(output, error);
+    gt_output_free(output);
+    return written;
+}
+
 bool gt_output_sqlite(gt_output *output, const char *path, gt_table *const *tables, size_t count,
                       gt_error *error)
 {

@@ -14,7 +14,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "table/table.h"
+#include "table/table_list.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +36,8 @@ bool gt_output_csvs(gt_output *output, const char *dir, gt_table *const *tables,
                     gt_error *error);
 bool gt_output_xlsx(gt_output *output, const char *path, gt_table *const *tables, size_t count,
                     gt_error *error);
+/* Writes one workbook at once; on failure there is no file. */
+bool gt_output_workbook(const gt_table_list *list, const char *path, gt_error *error);
 bool gt_output_sqlite(gt_output *output, const char *path, gt_table *const *tables, size_t count,
                       gt_error *error);
 

@@ -12,7 +12,7 @@
 #include "analysis/batch/batch.h"
 #include "analysis/pytorch/sheets.h"
 #include "input/options.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 
 #include <stdio.h>
 

@@ -9,7 +9,7 @@
 #include "analysis/collective/sheets.h"
 #include "analysis/hta/hta.h"
 #include "input/options.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 
 #include <stdio.h>
 

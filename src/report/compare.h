@@ -7,7 +7,7 @@
 
 #include "analysis/compare/compare.h"
 #include "input/sheets/sheets.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 
 #include <stdio.h>
 

@@ -11,7 +11,7 @@
 
 #include "analysis/diff/diff.h"
 #include "output/output.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 
 #include <stdio.h>
 

@@ -16,7 +16,7 @@
 #define GT_REPORT_EXTRA_SHEETS_H
 
 #include "analysis/hta/hta.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 
 /* The sheets before gt_extra_finish, which have the column device in any case. */
 typedef struct gt_extra_sheets {

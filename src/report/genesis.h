@@ -6,7 +6,7 @@
 
 #include "analysis/rocprof/genesis.h"
 #include "base/buffer.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 #include "trace/events.h"
 #include "trace/rocprof/rocprof.h"
 

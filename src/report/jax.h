@@ -6,7 +6,7 @@
 #include "analysis/jax/sheets.h"
 #include "analysis/jax/llama.h"
 #include "report/summary.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 #include "trace/jax/jax.h"
 
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "index/index.h"
 #include "report/summary.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 
 /* Messages are repeated where they were given: when the trace is read, or when the sheets are made. */
 typedef enum gt_kept_stage { GT_KEPT_READ, GT_KEPT_MADE, GT_KEPT_STAGES } gt_kept_stage;

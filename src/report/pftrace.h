@@ -6,7 +6,7 @@
 
 #include "analysis/pftrace/sheets.h"
 #include "base/buffer.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 #include "trace/events.h"
 
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #define GT_REPORT_PHASE_PLOTS_H
 
 #include "output/figure/figure.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 
 /* Adds the plots to the output, as FOLDER/NAME.FORMAT. Draws nothing, with a warning, if no sheet has an op
  * of a phase. */

@@ -16,7 +16,7 @@
 #include "extension/extension.h"
 #include "model/arch.h"
 #include "report/summary.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 #include "trace/pytorch/pytorch.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "report/summary.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 #include "trace/rocprof/rocprof.h"
 
 #include <stdio.h>

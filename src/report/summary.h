@@ -3,7 +3,7 @@
 #define GT_REPORT_SUMMARY_H
 
 #include "output/terminal.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 
 /* What a summary shows of the trace itself, so that it can be printed without the trace. The meaning of the
  * counts depends on the kind of report. */

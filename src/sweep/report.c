@@ -12,6 +12,7 @@
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 #include "output/file.h"
+#include "output/output.h"
 #include "report/collective.h"
 #include "report/compare.h"
 #include "report/pytorch.h"
@@ -84,7 +85,7 @@ static bool compare(const comparison_job *j, const comparison_task *t, gt_compar
     for (size_t i = 0; i < count && open; i++)
         open = (reports[i].sheets = gt_perf_sheets_open(reports[i].path, error));
     bool made = open && gt_compare_tables(reports, count, &j->options, strings, &tables, error) &&
-                gt_table_list_write(&tables, path, error);
+                gt_output_workbook(&tables, path, error);
     gt_free(path);
     gt_table_list_free(&tables);
     gt_interner_free(strings);
@@ -198,7 +199,7 @@ static void fail_task(const job *j, task *t, const char *what, const gt_error *e
 static bool write_report(const job *j, const task *t, const gt_table_list *tables, gt_error *error)
 {
     char *path = report_path(j->analysis, &j->sweep->configs[t->config], t->trace->rank);
-    bool written = gt_table_list_write(tables, path, error);
+    bool written = gt_output_workbook(tables, path, error);
     gt_free(path);
     return written;
 }
@@ -339,7 +340,7 @@ static bool report_collectives(const job *j, size_t index, gt_table *rows, gt_er
     char *path = gt_format("%s/%s/collective_reports/collective_%sch.xlsx", j->analysis, config->threads,
                            config->channels);
     bool made = gt_collective_tables(rows, &options, &tables, NULL, error) &&
-                gt_table_list_write(&tables, path, error);
+                gt_output_workbook(&tables, path, error);
     gt_free(path);
     gt_table_list_free(&tables);
     return made;

@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "input/options.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 #include "sweep/layout.h"
 #include "table/table.h"
 

@@ -87,7 +87,7 @@ static bool make_timeline(const gt_call *call, const gt_setting_reports *reports
     gt_table_list tables = {0};
     char *path = gt_format("%s/gpu_timeline_all_configs_%s.xlsx", folder, geometric ? "geomean" : "mean");
     bool made = gt_sweep_timeline_tables(reports, geometric, &tables, error) &&
-                gt_table_list_write(&tables, path, error);
+                gt_output_workbook(&tables, path, error);
     if (made && !gt_sweep_is_quiet(call)) {
         show_timeline(tables.items[0]);
         printf("\nwrote %s\n", path);

@@ -8,7 +8,7 @@
 #include "os/paths.h"
 #include "output/file.h"
 #include "output/output.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "table/operations.h"

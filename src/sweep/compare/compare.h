@@ -3,7 +3,7 @@
 #define GT_SWEEP_COMPARE_COMPARE_H
 
 #include "base/buffer.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 #include "sweep/setting_reports.h"
 
 /* ---- `sweep compare` (compare.c) ----

@@ -3,7 +3,7 @@
 #define GT_SWEEP_TABLES_TABLES_H
 
 #include "input/options.h"
-#include "report/tables.h"
+#include "table/table_list.h"
 #include "sweep/layout.h"
 #include "sweep/setting_reports.h"
 

@@ -1,8 +1,7 @@
 /* The tables of one report, in the order of its sheets. */
-#ifndef GT_REPORT_TABLES_H
-#define GT_REPORT_TABLES_H
+#ifndef GT_TABLE_TABLE_LIST_H
+#define GT_TABLE_TABLE_LIST_H
 
-#include "base/error.h"
 #include "table/table.h"
 
 typedef struct gt_table_list {
@@ -18,8 +17,5 @@ const gt_table *gt_table_list_find(const gt_table_list *list, gt_sheet name);
 /* Any sheet of that name, whatever its columns; NULL if there is none. */
 const gt_table *gt_table_list_find_any(const gt_table_list *list, gt_sheet name);
 void gt_table_list_free(gt_table_list *list); /* frees the tables, too, and leaves an empty list */
-
-/* Writes a workbook; on failure there is no file. */
-bool gt_table_list_write(const gt_table_list *list, const char *path, gt_error *error);
 
 #endif

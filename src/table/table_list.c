@@ -1,8 +1,7 @@
-/* The list of a report's tables: adding in order, finding by sheet, writing them as one workbook. */
-#include "report/tables.h"
+/* The list of a report's tables: adding in order, finding by sheet. */
+#include "table/table_list.h"
 
 #include "base/memory.h"
-#include "output/output.h"
 
 #include <stdlib.h>
 
@@ -38,13 +37,4 @@ void gt_table_list_free(gt_table_list *list)
     for (size_t i = 0; i < list->count; i++) gt_table_free(list->items[i]);
     gt_free(list->items);
     *list = (gt_table_list){0};
-}
-
-bool gt_table_list_write(const gt_table_list *list, const char *path, gt_error *error)
-{
-    gt_output *output = gt_output_new();
-    bool written =
-        gt_output_xlsx(output, path, list->items, list->count, error) && gt_output_commit(output, error);
-    gt_output_free(output);
-    return written;
 }

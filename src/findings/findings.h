@@ -1,0 +1,46 @@
+/* Answers first: can the trace be believed, why is the GPU idle, what should be fixed first?
+ *
+ *     gt_findings *findings = gt_findings_find(&trace->events, &options);
+ *     gt_findings_add_sheets(findings, &tables);
+ *     gt_findings_free(findings);
+ *
+ * The sheets hold everything: terminal summary, JSON and Markdown are made from them (report/findings.h),
+ * also when they come from an index.
+ *
+ * Files: schedule (host and GPU as one schedule), overhead (the profiler's own cost), labels (what the host
+ * did), replay (the schedule with changes), idle (causes of gaps), rules and rules/ (what could be better),
+ * trust, balance, what_if, sheets. */
+#ifndef GT_FINDINGS_FINDINGS_H
+#define GT_FINDINGS_FINDINGS_H
+
+#include "findings/idle.h"
+#include "findings/rules.h"
+#include "findings/trust.h"
+#include "table/table_list.h"
+
+typedef struct gt_findings_options {
+    const gt_gpu_arch *gpu; /* the user's choice; NULL: the device that the trace names, if it is known */
+    bool is_cut_off;        /* the file is truncated */
+} gt_findings_options;
+
+typedef struct gt_findings {
+    gt_schedule *schedule;
+    gt_idle *idle;
+    gt_gpu_rates gpu;
+    gt_finding_list *list;
+    gt_trust trust;
+    const char *per;                                    /* "step" or "trace" */
+    double step_ns, busy_ns, idle_ns, model_ns, raw_ns; /* per step */
+    double replay_error_pct;
+} gt_findings;
+
+/* Of a PyTorch trace. */
+gt_findings *gt_findings_find(const gt_event_view *trace, const gt_findings_options *options);
+/* Of a schedule made otherwise (rocprofv3, JAX), which then belongs to the findings. */
+gt_findings *gt_findings_of_schedule(gt_schedule *schedule, const gt_findings_options *options);
+void gt_findings_free(gt_findings *findings);
+
+/* Appends overview, findings, trust, idle_causes, idle_calls, idle_gaps, balance and what_if. */
+void gt_findings_add_sheets(const gt_findings *findings, gt_table_list *tables);
+
+#endif

@@ -1,0 +1,92 @@
+/* Rules: what could be better, and what it would bring.
+ *
+ * A rule looks at the schedule and the idle causes, and answers with an edit (replay.h), what was seen, and
+ * one sentence of advice. The engine (rules.c) runs the edits, ranks the findings and finds what all of them
+ * together would give. To add a rule, write its function in a file of rules/, and add a row to the table in
+ * rules.c, a page to docs/rules/ and a fixture to tests/findings/.
+ *
+ * Times of findings are nanoseconds per step (per trace if it has no steps). */
+#ifndef GT_FINDINGS_RULES_H
+#define GT_FINDINGS_RULES_H
+
+#include "base/buffer.h"
+#include "findings/idle.h"
+#include "findings/replay.h"
+#include "findings/sites.h"
+#include "model/arch.h"
+
+typedef enum gt_confidence { GT_CONFIDENCE_LOW, GT_CONFIDENCE_MEDIUM, GT_CONFIDENCE_HIGH } gt_confidence;
+typedef enum gt_severity { GT_SEVERITY_LOW, GT_SEVERITY_MEDIUM, GT_SEVERITY_HIGH } gt_severity;
+
+enum { GT_EVIDENCE_MAX = 8 };
+
+typedef struct gt_finding {
+    const char *id; /* "data_stall" */
+    bool is_gpu;    /* GPU time rather than host time: `kind` in JSON */
+    gt_confidence confidence;
+    char *title, *where; /* owned; `where` may be NULL */
+    char *evidence[GT_EVIDENCE_MAX];
+    size_t evidence_count;
+    char *advice; /* owned */
+    gt_edit edit;
+    bool gain_is_given; /* by the rule; otherwise the edit gives it */
+    double gain_ns;     /* per step */
+    /* Set by the engine: */
+    size_t rank; /* from 1; 0: too small to be shown */
+    gt_severity severity;
+    double gain_pct, score;
+} gt_finding;
+
+/* A GPU as the rules see it; peak rates are dense ones, per ns. */
+typedef struct gt_gpu_rates {
+    const char *name; /* of the device as the trace gives it; "" if it does not */
+    double half_flops, tf32_flops, float_flops, bytes; /* per ns; 0: unknown device */
+    int64_t compute_major; /* CUDA's compute capability; -1: unknown or not CUDA */
+    bool is_amd;
+} gt_gpu_rates;
+
+typedef struct gt_rule_input {
+    const gt_schedule *schedule;
+    const gt_idle *idle;
+    const gt_gpu_rates *gpu;
+    const char *per;         /* "step" or "trace" */
+    double step_ns;          /* recorded: the window's length per step */
+    double raw_ns, model_ns; /* replayed with and without the profiler's own cost: T_raw, T0 */
+    const gt_finding *found; /* by the rules before this one in the table */
+    size_t found_count;
+} gt_rule_input;
+
+/* Fills id, confidence, texts and edit; the finding comes zeroed. False if there is nothing to say. */
+typedef bool gt_rule_function(const gt_rule_input *input, gt_finding *finding);
+
+/* ---- helpers of rules (rules.c) ---- */
+
+__attribute__((format(printf, 1, 2))) char *gt_rule_text(const char *format, ...);
+__attribute__((format(printf, 2, 3))) void gt_rule_evidence(gt_finding *finding, const char *format, ...);
+/* Milliseconds per step of a time of the whole window. */
+double gt_rule_ms(const gt_rule_input *input, double window_ns);
+/* Idle milliseconds per step of a cause; host time in the window with a label, per step. */
+double gt_rule_idle_ms(const gt_rule_input *input, gt_cause cause);
+double gt_rule_host_ms(const gt_rule_input *input, gt_cause label);
+
+/* ---- the engine ---- */
+
+typedef struct gt_finding_list {
+    gt_finding *items; /* those that are shown, ranked, come first */
+    size_t count, shown;
+    double all_fixed_ns; /* the step time if all shown findings but hints were repaired */
+} gt_finding_list;
+
+/* Runs all rules. */
+gt_finding_list *gt_rules_run(gt_rule_input *input);
+void gt_finding_list_free(gt_finding_list *list);
+
+/* A hint has low confidence: it stands after all others. */
+static inline bool gt_finding_is_hint(const gt_finding *finding)
+{
+    return finding->confidence == GT_CONFIDENCE_LOW;
+}
+const char *gt_confidence_name(gt_confidence confidence);
+const char *gt_severity_name(gt_severity severity);
+
+#endif

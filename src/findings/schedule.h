@@ -1,0 +1,223 @@
+/* Host and GPU of a trace as one schedule.
+ *
+ * The GPU executes ops, stream by stream. The host reaches points, one after the other: calls of the GPU's
+ * programming interface that launch an op or wait for one. What happens between two points is host time that
+ * somebody may want to remove. With the rules that say when an op can start (replay.h), the schedule can be
+ * run again with changes, and the difference in step time is what a change would bring.
+ *
+ *     host    |--before--|launch A|--before--|launch B|..before..|synchronise: waits for B|
+ *     GPU                    |AAAAAAAAAAA||BBBBBBBBBBBBBBBBBBBBBBBBBBBBBB|
+ *
+ * Times are integer nanoseconds since the schedule's first event, so that sums are exact. Only the busiest
+ * device of a trace is scheduled; all threads of its process are merged into one serial host. */
+#ifndef GT_FINDINGS_SCHEDULE_H
+#define GT_FINDINGS_SCHEDULE_H
+
+#include "base/interner.h"
+#include "trace/pytorch/pytorch.h"
+
+#define GT_NONE UINT32_MAX /* of indexes into the arrays of a schedule */
+
+/* ---- the host ---- */
+
+/* What a call of the GPU's programming interface does. */
+typedef enum gt_api_kind {
+    GT_API_NONE, /* no point: it neither launches nor waits, or the event is no such call */
+    GT_API_LAUNCH,
+    GT_API_COPY,
+    GT_API_SYNC,
+    GT_API_FREE,
+    GT_API_ALLOC,
+    GT_API_MODULE, /* loads code */
+    GT_API_KINDS
+} gt_api_kind;
+
+/* What a host event belongs to; children inherit these bits. */
+enum {
+    GT_HOST_DATA = 1,      /* loading of input data */
+    GT_HOST_OPTIMIZER = 2, /* Optimizer.step */
+    GT_HOST_RECOMPUTE = 4, /* forward work of activation checkpointing; only below GT_HOST_BACKWARD it is
+                              a repetition */
+    GT_HOST_BACKWARD = 8,
+    GT_HOST_HEAVY = 16, /* an op that computes on the CPU for a long time and launches nothing */
+};
+
+/* An op, a call, a Python function or an annotation. */
+typedef struct gt_host_event {
+    int64_t start_ns, end_ns; /* cut where it would end after its parent */
+    uint32_t name;            /* string id */
+    uint32_t parent;          /* the innermost event around it on its thread; GT_NONE */
+    uint32_t row;             /* in the trace; of Python functions, in the trace's frames */
+    uint32_t launches;        /* calls in its subtree (itself included) that launch or copy */
+    uint32_t thread;          /* index into threads */
+    uint8_t kind;             /* gt_event_kind: CPU_OP, RUNTIME, DRIVER, PYTHON or ANNOTATION */
+    uint8_t call;             /* gt_api_kind of RUNTIME and DRIVER */
+    uint8_t flags;            /* GT_HOST_ */
+} gt_host_event;
+
+typedef struct gt_host_thread {
+    uint32_t process, thread; /* string ids, as in the trace */
+    uint32_t first, end;      /* its events: ordered by start, longer ones first */
+    bool launches;            /* some of its events are points */
+} gt_host_thread;
+
+/* What the host did in a stretch of time before a point. These are also the causes of idle time that lie on
+ * the host; the others follow. */
+typedef enum gt_cause {
+    GT_CAUSE_LAUNCH, /* preparing or issuing GPU work: operators and calls */
+    GT_CAUSE_SYNC,
+    GT_CAUSE_DATA,
+    GT_CAUSE_CPU_OP,
+    GT_CAUSE_PYTHON,
+    GT_CAUSE_UNTRACED, /* something that the trace does not show */
+    GT_CAUSE_ALLOC,
+    GT_CAUSE_MODULE,
+    GT_CAUSE_COPY,
+    GT_CAUSE_PROFILER,
+    GT_CAUSE_DEVICE_GAP,  /* from here on never a label of host time. The normal gap between queued ops */
+    GT_CAUSE_DEPENDENCY,  /* queued work waits longer: for another stream */
+    GT_CAUSE_DEVICE_WAIT, /* launched while the GPU was idle, but started late */
+    GT_CAUSE_COLLECTIVE,  /* waits for other ranks */
+    GT_CAUSE_UNKNOWN,     /* the launch was not recorded */
+    GT_CAUSES
+} gt_cause;
+
+/* "launch", "sync", ...: the names in sheets and JSON. */
+const char *gt_cause_name(gt_cause cause);
+/* What the cause means, for people: "the host was preparing or issuing kernels". */
+const char *gt_cause_meaning(gt_cause cause);
+
+/* A stretch of host time before a point, with one label. */
+typedef struct gt_piece {
+    int64_t start_ns, end_ns;
+    uint32_t event; /* the innermost host event; GT_NONE */
+    uint8_t label;  /* gt_cause */
+} gt_piece;
+
+/* ---- points ---- */
+
+/* Bits of gt_host_point.flags besides GT_HOST_ bits, which it has from its event. */
+enum { GT_POINT_BURST = 32 }; /* in a tight loop of synchronising calls */
+
+typedef struct gt_host_point {
+    int64_t start_ns, end_ns;     /* of the call */
+    int64_t base_ns;              /* its start in the schedule: not before the end of any earlier point */
+    int64_t before_ns;            /* host time between the latest end of the earlier points and this one */
+    int64_t wait_ns;              /* how long the call waited for `awaited` */
+    int64_t own_ns;               /* the rest of the call after base_ns */
+    double keep_before, keep_own; /* what remains of before_ns and own_ns without the profiler's own cost */
+    uint32_t event;               /* index of its host event */
+    uint32_t thread;
+    uint32_t first_op, op_count;       /* the ops that it launched: point_ops[first_op ...] */
+    uint32_t awaited;                  /* the op that it waited for; GT_NONE */
+    uint32_t first_piece, piece_count; /* what the host did in before_ns */
+    uint32_t sync_site; /* of synchronising points: the site's string id (sites.h); GT_STR_NONE for others */
+    int32_t step;       /* in which it started; -1: none */
+    uint8_t kind;       /* gt_api_kind, never GT_API_NONE */
+    uint8_t flags;
+} gt_host_point;
+
+/* ---- the GPU ---- */
+
+/* What decides when an op starts. */
+typedef enum gt_op_start {
+    GT_START_HOST,       /* its launch: the stream was idle when the call was made */
+    GT_START_QUEUE,      /* the op before it on its stream */
+    GT_START_DEPENDENCY, /* an op of another stream */
+    GT_START_FIXED,      /* nothing is known: the recorded time */
+} gt_op_start;
+
+typedef struct gt_gpu_op {
+    int64_t start_ns, end_ns;
+    int64_t offset_ns;   /* after what decides when it starts; of GT_START_FIXED, start_ns */
+    int64_t bytes;       /* of copies and memsets; 0: unknown */
+    uint32_t name;       /* string id */
+    uint32_t row;        /* in the trace */
+    uint32_t stream;     /* 0 ... stream_count - 1 */
+    uint32_t point;      /* that launched it; GT_NONE */
+    uint32_t host_op;    /* host event: the nearest cpu_op above its launch; GT_NONE */
+    uint32_t previous;   /* op of the same stream before it; GT_NONE */
+    uint32_t dependency; /* of GT_START_DEPENDENCY: the op */
+    int32_t step;        /* of its launch; -1: none */
+    uint8_t kind;        /* gt_event_kind: KERNEL, MEMCPY or MEMSET */
+    uint8_t begins;      /* gt_op_start */
+    bool communicates;   /* a kernel of a collective */
+} gt_gpu_op;
+
+/* ---- all of it ---- */
+
+/* A round trip: the points of a copy to the host and of the next one back, with CPU ops between. */
+typedef struct gt_round_trip {
+    uint32_t first, last;
+} gt_round_trip;
+
+typedef struct gt_step_times {
+    int64_t start_ns, end_ns; /* on the host */
+    uint32_t first_op;        /* the first op launched in it; GT_NONE: no GPU work */
+} gt_step_times;
+
+/* The part of the trace that is judged. With at least two steps that have GPU work it begins with the first
+ * op of the first of them and ends where the last one begins. Otherwise it is all that one step, or the
+ * trace, has launched. */
+typedef struct gt_step_window {
+    int64_t start_ns, end_ns;
+    uint32_t first_op; /* the op at start_ns */
+    uint32_t end_op;   /* the op at end_ns, the first that is not in the window; GT_NONE: the window ends with
+                          its last op */
+    size_t steps;      /* in the window: what times are divided by, at least 1 */
+} gt_step_window;
+
+typedef struct gt_schedule {
+    const gt_event_view *trace; /* borrowed; NULL if the trace is not of PyTorch: then it has no host */
+    gt_interner *strings;       /* the trace's */
+    double base_us;             /* the time of the trace that is 0 here */
+    size_t device_count;        /* that the trace has GPU events of; one of them is scheduled */
+
+    gt_host_event *events; /* thread by thread */
+    size_t event_count;
+    gt_host_thread *threads;
+    size_t thread_count;
+
+    gt_host_point *points; /* by start */
+    size_t point_count;
+    uint32_t *point_ops;
+    size_t point_op_count;
+    gt_piece *pieces;
+    size_t piece_count, piece_capacity;
+
+    gt_gpu_op *ops; /* by start, then by end */
+    size_t op_count;
+    uint32_t stream_count;
+    int64_t launch_ns; /* the usual time from a call to the start of its op on an idle stream */
+
+    gt_step_times *steps; /* ProfilerStep annotations, by start */
+    size_t step_count;
+    uint32_t *used_steps; /* those with GPU work, each starting later on the GPU than the one before */
+    size_t used_step_count;
+    gt_step_window window;
+
+    gt_round_trip *trips;
+    size_t trip_count;
+    size_t burst_count; /* tight loops of synchronising calls */
+
+    double python_cost_ns, op_cost_ns; /* what recording one Python function or one op costs the host */
+    double profiler_ns, host_ns;       /* of the host's time in the window: the profiler's, and all */
+    size_t shape_count, cpu_op_count;  /* cpu_ops with input shapes, and all */
+    bool has_stacks;                   /* the trace has Python functions */
+} gt_schedule;
+
+/* Builds the schedule of a trace that was read with its Python functions if it has any (trace->frames). The
+ * result never is NULL; a trace without GPU events has no ops. */
+gt_schedule *gt_schedule_new(const gt_event_view *trace);
+void gt_schedule_free(gt_schedule *schedule);
+
+static inline bool gt_window_has(const gt_step_window *window, int64_t ns)
+{
+    return window->start_ns <= ns && ns < window->end_ns;
+}
+static inline int64_t gt_op_ns(const gt_gpu_op *op)
+{
+    return op->end_ns - op->start_ns;
+}
+
+#endif

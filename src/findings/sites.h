@@ -1,0 +1,34 @@
+/* Where in the program something happens, in words for people: "train.py(127): step -> item()".
+ *
+ * A site is the innermost Python function of the user's own code and the innermost call: the built-in that
+ * was called, or else the outermost op. Without stacks it is the op alone. Kineto gives the first line of a
+ * function, not the line of the call. */
+#ifndef GT_FINDINGS_SITES_H
+#define GT_FINDINGS_SITES_H
+
+#include "findings/schedule.h"
+
+/* The site of a host event (GT_NONE allowed) as a string id; that of "unknown" if nothing is known. Interns,
+ * so only one thread at a time may call these. */
+uint32_t gt_site_of(const gt_schedule *schedule, uint32_t event);
+/* The same for the op of GPU work, where "backward of SITE" names the op of the forward pass. */
+uint32_t gt_site_of_op(const gt_schedule *schedule, uint32_t host_op);
+
+/* Times summed up by string, to name the largest. {0} is empty. */
+typedef struct gt_tally_item {
+    uint32_t text;
+    double sum;
+    size_t count;
+} gt_tally_item;
+typedef struct gt_tally {
+    gt_tally_item *items; /* in the order of their first addition, until gt_tally_sort */
+    size_t item_count, item_capacity;
+    struct gt_map *places;
+} gt_tally;
+
+void gt_tally_add(gt_tally *tally, uint32_t text, double value);
+/* Largest sums first; equal ones stay in the order of their first addition. */
+void gt_tally_sort(gt_tally *tally);
+void gt_tally_free(gt_tally *tally);
+
+#endif
