@@ -1,13 +1,9 @@
-/* Threads: the cores that affinity and the control group leave to this process, and fork-join with pthreads.
- */
+/* Threads: starting one, and the cores that affinity and the control group leave to this process. */
 #include "base/threads.h"
-#include "base/guard.h"
 #include "base/memory.h"
-#include "base/repeats.h"
 
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,73 +113,4 @@ int gt_thread_start(pthread_t *thread, void *(*run)(void *context), void *contex
     int failure = pthread_create(thread, NULL, run, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failure;
-}
-
-typedef struct job {
-    pthread_t thread;
-    bool started;
-    unsigned index;
-    void (*work)(void *context, unsigned index);
-    void *context;
-    gt_guard *guard;  /* of the caller; NULL: none */
-    gt_log_scope log; /* of the caller */
-} job;
-
-static void do_job(void *argument)
-{
-    job *j = argument;
-    j->work(j->context, j->index);
-}
-
-static void *run_thread(void *argument)
-{
-    job *j = argument;
-    gt_log_scope_use(j->log);
-    gt_guard_attempt(j->guard, do_job, j);
-    return NULL;
-}
-
-/* The caller's thread, too, works in a frame of its own: if it fails, the other threads must end before what
- * they use is unwound. */
-void gt_threads_run(unsigned n, void (*work)(void *context, unsigned index), void *context)
-{
-    if (n == 0) return;
-    job *jobs = gt_alloc_zero(n, sizeof *jobs);
-    for (unsigned i = 0; i < n; i++) {
-        jobs[i] = (job){.index = i,
-                        .work = work,
-                        .context = context,
-                        .guard = gt_guard_current(),
-                        .log = gt_log_scope_current()};
-        jobs[i].started = i > 0 && gt_thread_start(&jobs[i].thread, run_thread, &jobs[i]) == 0;
-    }
-    bool whole = true;
-    for (unsigned i = 0; i < n && whole; i++)
-        if (!jobs[i].started) whole = gt_guard_attempt(jobs[i].guard, do_job, &jobs[i]);
-    for (unsigned i = 1; i < n; i++)
-        if (jobs[i].started) pthread_join(jobs[i].thread, NULL);
-    gt_free(jobs);
-    gt_guard_check();
-}
-
-typedef struct queue {
-    atomic_size_t next;
-    size_t count;
-    void (*work)(void *context, size_t index);
-    void *context;
-} queue;
-
-static void take_from_queue(void *argument, unsigned index)
-{
-    (void)index;
-    queue *q = argument;
-    for (size_t next; !gt_guard_has_failed() && (next = atomic_fetch_add(&q->next, 1)) < q->count;)
-        q->work(q->context, next);
-}
-
-void gt_threads_each(size_t count, unsigned threads, void (*work)(void *context, size_t index), void *context)
-{
-    queue q = {.count = count, .work = work, .context = context};
-    atomic_init(&q.next, 0);
-    gt_threads_run(count < threads ? (unsigned)count : threads ? threads : 1, take_from_queue, &q);
 }

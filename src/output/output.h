@@ -66,9 +66,8 @@ void gt_output_free(gt_output *output);
 
 struct gt_file;
 
-/* Writes the table as CSV, as gt_output_csvs does for a whole folder. */
-void gt_csv_write(struct gt_file *file, const gt_table *table);
-/* The same with another line ending: "\r\n", as in Python's csv module. */
+/* Writes the table as CSV, as gt_output_csvs does for a whole folder, with a line ending of the caller's
+ * choice: "\r\n", as in Python's csv module. */
 void gt_csv_write_lines(struct gt_file *file, const gt_table *table, const char *line_end);
 
 /* Adds the header, the rule and the first `rows_max` rows as a Markdown table, without a newline after the

@@ -12,7 +12,7 @@
 #include "base/guard.h"
 #include "base/log.h"
 #include "base/repeats.h"
-#include "base/threads.h"
+#include "base/team.h"
 
 static char printed[65536];
 
@@ -76,17 +76,22 @@ static void many_messages(void **state)
     assert_null(strstr(printed, "message 1024\n"));
 }
 
-static void warn_of(void *context, unsigned index)
+static void warn_of(void *context, size_t index)
 {
     (void)context;
     char file[32];
-    snprintf(file, sizeof file, "rank%u.json", index);
+    snprintf(file, sizeof file, "rank%zu.json", index);
     for (int i = 0; i < 100; i++) {
         const char *before = gt_log_about(file);
         gt_warn("truncated");
         gt_log_about(before);
     }
     gt_warn("of the caller's file");
+}
+
+static void warn_of_four(void *context)
+{
+    gt_parallel_each(4, warn_of, context);
 }
 
 /* Threads warn about their own files, and otherwise about that of the thread that started them. */
@@ -96,7 +101,7 @@ static void files_of_threads(void **state)
     printed[0] = 0;
     gt_log_to(take_log);
     gt_log_about("all.json");
-    gt_threads_run(4, warn_of, NULL);
+    gt_team_run(4, warn_of_four, NULL);
     gt_log_about(NULL);
     gt_log_end_repeats();
     gt_log_to(NULL);

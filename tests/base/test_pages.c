@@ -5,7 +5,7 @@
 #include "base/guard.h"
 #include "base/memory.h"
 #include "base/slabs.h"
-#include "base/threads.h"
+#include "base/team.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -155,9 +155,14 @@ typedef struct shared_pool {
     gt_pages *pool;
 } shared_pool;
 
-static void use_in_thread(void *context, unsigned index)
+static void use_in_thread(void *context, size_t index)
 {
-    use_at_random(((shared_pool *)context)->pool, index + 100, 60);
+    use_at_random(((shared_pool *)context)->pool, (uint32_t)index + 100, 60);
+}
+
+static void use_in_threads(void *context)
+{
+    gt_parallel_each(8, use_in_thread, context);
 }
 
 static void threads_share_a_pool(void **state)
@@ -166,7 +171,7 @@ static void threads_share_a_pool(void **state)
     gt_pages *pools[] = {gt_pages_new(), new_pool_in_file(16 * MIB)};
     for (size_t i = 0; i < GT_LENGTH(pools); i++) {
         shared_pool shared = {pools[i]};
-        gt_threads_run(8, use_in_thread, &shared);
+        gt_team_run(8, use_in_threads, &shared);
         assert_int_equal(gt_pages_count(pools[i]).used, 0);
         gt_pages_destroy(pools[i]);
     }

@@ -11,7 +11,6 @@
 #include "base/threads.h"
 
 #include <sched.h>
-#include <stdatomic.h>
 
 static void check(const char *expected, size_t width, uint64_t bytes, uint64_t total, uint64_t events,
                   double seconds)
@@ -66,21 +65,6 @@ static void works_without_a_terminal(void **state)
     gt_progress_end();
 }
 
-static void count_index(void *context, unsigned index)
-{
-    atomic_fetch_add((_Atomic unsigned *)context, 1u << index);
-}
-
-static void every_index_runs_once(void **state)
-{
-    (void)state;
-    for (unsigned n = 0; n < 6; n++) {
-        _Atomic unsigned seen = 0;
-        gt_threads_run(n, count_index, (void *)&seen);
-        assert_int_equal(seen, (1u << n) - 1);
-    }
-}
-
 static void cpu_affinity_limits_the_default(void **state)
 {
     (void)state;
@@ -104,7 +88,6 @@ int main(void)
         cmocka_unit_test(long_times_are_shown_in_minutes_and_hours),
         cmocka_unit_test(is_truncated_to_the_terminal_width),
         cmocka_unit_test(works_without_a_terminal),
-        cmocka_unit_test(every_index_runs_once),
         cmocka_unit_test(cpu_affinity_limits_the_default),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@
     ", 'std_dev_duration_us': " std ", 'min_duration_us': " min ", 'max_duration_us': " max
 
 static gt_kernel_stats stats;
+static gt_kernel_lists lists; /* added since the last call of take */
 
 static int begin(void **state)
 {
@@ -30,6 +31,7 @@ static int end(void **state)
     (void)state;
     gt_interner *strings = stats.strings;
     gt_kernel_stats_free(&stats);
+    gt_kernel_lists_free(&lists);
     gt_interner_free(strings);
     return 0;
 }
@@ -44,15 +46,33 @@ static gt_kernel_detail kernel(const char *name, double dur_us, bool integral)
                               .integral = integral};
 }
 
+static void add(const gt_kernel_detail *kernels, size_t count)
+{
+    for (size_t i = 0; i < count; i++) gt_kernel_lists_push(&lists, kernels[i]);
+    gt_kernel_lists_close(&lists);
+}
+
+/* The cells for the lists added since the last call. */
+static gt_kernel_stats_cells take(void)
+{
+    const gt_kernel_source source = {.lists = &lists};
+    uint32_t ops[32];
+    assert_true(lists.count <= GT_LENGTH(ops));
+    for (size_t i = 0; i < lists.count; i++) ops[i] = (uint32_t)i;
+    gt_kernel_stats_collect(&stats, &source, ops, lists.count);
+    gt_kernel_lists_free(&lists);
+    return gt_kernel_stats_take(&stats);
+}
+
 static void add_one(const char *name, double dur_us, bool integral)
 {
     gt_kernel_detail one = kernel(name, dur_us, integral);
-    gt_kernel_stats_add(&stats, &one, 1);
+    add(&one, 1);
 }
 
 static void expect(const char *summary, const char *trunc)
 {
-    gt_kernel_stats_cells cells = gt_kernel_stats_take(&stats);
+    gt_kernel_stats_cells cells = take();
     assert_string_equal(gt_interner_get(stats.strings, cells.summary).bytes, summary);
     if (trunc)
         assert_string_equal(gt_interner_get(stats.strings, cells.trunc).bytes, trunc);
@@ -80,10 +100,10 @@ static void integers_stay_integers_if_all_are(void **unused)
     gt_kernel_detail first[] = {kernel("a", 1, true), kernel("b", 20, true)};
     gt_kernel_detail second[] = {kernel("a", 3, true), kernel("b", 20.5, false)};
     gt_kernel_detail third[] = {kernel("a", 2, true), kernel("b", 20, true)};
-    gt_kernel_stats_add(&stats, first, 2);
-    gt_kernel_stats_add(&stats, second, 2);
-    gt_kernel_stats_add(&stats, third, 2);
-    gt_kernel_stats_cells cells = gt_kernel_stats_take(&stats);
+    add(first, 2);
+    add(second, 2);
+    add(third, 2);
+    gt_kernel_stats_cells cells = take();
     const char *summary = gt_interner_get(stats.strings, cells.summary).bytes;
     assert_non_null(strstr(summary, "'count': 3, 'total_duration_us': 6, 'mean_duration_us': 2.0, "
                                     "'median_duration_us': 2.0, 'std_dev_duration_us': 0.816496580927726, "
@@ -91,7 +111,7 @@ static void integers_stay_integers_if_all_are(void **unused)
     assert_non_null(strstr(summary, "'count': 3, 'total_duration_us': 60.5, "));
     assert_non_null(strstr(summary, "'min_duration_us': 20.0, 'max_duration_us': 20.5}]"));
     add_one("k", 1e300, true); /* too large for int64_t */
-    cells = gt_kernel_stats_take(&stats);
+    cells = take();
     assert_non_null(
         strstr(gt_interner_get(stats.strings, cells.summary).bytes, "'total_duration_us': 1e+300, "));
 }
@@ -102,11 +122,11 @@ static void kernels_are_matched_by_position(void **unused)
     gt_kernel_detail first[] = {kernel("x", 8, true), kernel("y", 1, true)};
     gt_kernel_detail shorter[] = {kernel("x", 1000, true)};
     gt_kernel_detail renamed[] = {kernel("p", 10, true), kernel("q", 3, true)};
-    gt_kernel_stats_add(&stats, NULL, 0);
-    gt_kernel_stats_add(&stats, first, 2);
-    gt_kernel_stats_add(&stats, shorter, 1);
-    gt_kernel_stats_add(&stats, NULL, 0);
-    gt_kernel_stats_add(&stats, renamed, 2);
+    add(NULL, 0);
+    add(first, 2);
+    add(shorter, 1);
+    add(NULL, 0);
+    add(renamed, 2);
     expect("[{'name': 'y', 'stream': 7, 'count': 2, " STATS(
                "4", "2.0", "2.0", "1.0", "1", "3") "}, "
                                                    "{'name': 'x', 'stream': 7, 'count': 2, " STATS(
@@ -119,7 +139,7 @@ static void no_kernels_make_an_empty_list(void **unused)
 {
     (void)unused;
     expect("[]", NULL);
-    gt_kernel_stats_add(&stats, NULL, 0);
+    add(NULL, 0);
     expect("[]", NULL);
 }
 
@@ -130,7 +150,7 @@ static void equal_totals_are_ordered_by_name_then_by_position(void **unused)
                                kernel("a", 1, true), kernel("c", 0.5, false)};
     list[1].stream = gt_interner_add_cstr(stats.strings, "1");
     list[3].stream = gt_interner_add_cstr(stats.strings, "2");
-    gt_kernel_stats_add(&stats, list, 5);
+    add(list, 5);
     expect("[{'name': 'c', 'stream': 7, 'count': 1, " STATS(
                "0.5", "0.5", "0.5", "0.0", "0.5",
                "0.5") "}, "
@@ -160,7 +180,7 @@ static void streams_may_be_any_value_and_overlap_is_shown_if_known(void **unused
     list[1].stream = gt_interner_add_cstr(stats.strings, "\"main\"");
     list[0].overlap_pct = 0.33;
     list[1].overlap_pct = 1;
-    gt_kernel_stats_add(&stats, list, 2);
+    add(list, 2);
     expect("[{'name': 'a', 'stream': None, 'overlap_pct': 0.33, 'count': 1, " STATS(
                "1", "1.0", "1.0", "0.0", "1",
                "1") "}, {'name': 'b', 'stream': 'main', 'overlap_pct': 1.0, 'count': 1, " STATS("2", "2.0",
@@ -192,7 +212,7 @@ static void long_names_are_truncated_by_characters(void **unused)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         add_one(cases[i].name, 1, true);
-        gt_kernel_stats_cells cells = gt_kernel_stats_take(&stats);
+        gt_kernel_stats_cells cells = take();
         char *expected = gt_format("[{'name': %s, 'stream': 7, 'mean_duration_us': 1.0}]", cases[i].shown);
         assert_string_equal(gt_interner_get(stats.strings, cells.trunc).bytes, expected);
         free(expected);
@@ -217,7 +237,7 @@ static void means_are_rounded_like_numpy(void **unused)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         add_one("k", cases[i].mean, false);
-        gt_kernel_stats_cells cells = gt_kernel_stats_take(&stats);
+        gt_kernel_stats_cells cells = take();
         char *expected = gt_format("[{'name': 'k', 'stream': 7, 'mean_duration_us': %s}]", cases[i].shown);
         assert_string_equal(gt_interner_get(stats.strings, cells.trunc).bytes, expected);
         free(expected);
@@ -231,7 +251,7 @@ static void sums_are_added_like_numpy(void **unused)
     (void)unused;
     add_one("k", 1e16, false);
     for (int i = 0; i < 15; i++) add_one("k", 1, false);
-    gt_kernel_stats_cells cells = gt_kernel_stats_take(&stats);
+    gt_kernel_stats_cells cells = take();
     /* r0 = 1e16 + 1 = 1e16, r1..r7 = 2 each; ((r0 + 2) + 4) + 8 */
     assert_non_null(strstr(gt_interner_get(stats.strings, cells.summary).bytes,
                            "'total_duration_us': 1.0000000000000014e+16, "));

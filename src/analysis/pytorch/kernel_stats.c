@@ -18,22 +18,6 @@
 
 enum { SHOWN_CHARS = 64 }; /* of a name in the truncated cell */
 
-void gt_kernel_stats_add(gt_kernel_stats *s, const gt_kernel_detail *kernels, size_t count)
-{
-    if (!count || (s->kernel_count && s->kernel_count != count)) return;
-    if (!s->kernel_count) {
-        s->pattern = gt_grow(s->pattern, &s->kernel_capacity, count, sizeof *s->pattern);
-        memcpy(s->pattern, kernels, count * sizeof *kernels);
-        s->kernel_count = count;
-    }
-    size_t first = s->list_count++ * count;
-    s->dur_us = gt_grow(s->dur_us, &s->dur_capacity, first + count, sizeof *s->dur_us);
-    for (size_t i = 0; i < count; i++) {
-        s->dur_us[first + i] = kernels[i].dur_us;
-        s->pattern[i].integral &= kernels[i].integral;
-    }
-}
-
 typedef struct measured {
     const gt_kernel_detail *kernel;
     gt_str name;
@@ -303,11 +287,14 @@ static void count_lists(void *context, size_t begin, size_t end)
     c->begins[begin / GT_OPS_GRAIN + 1] = found;
 }
 
-/* Threads may find the same kernel's duration not integral; all of them write the same. */
+/* Threads may find the same kernel's duration not integral; all of them write the same. They look first: a
+ * write by each thread would move the cache line from core to core. */
 static void set_duration(gt_kernel_stats *s, size_t list, size_t place, double dur_us, bool integral)
 {
     s->dur_us[list * s->kernel_count + place] = dur_us;
-    if (!integral) __atomic_store_n(&s->pattern[place].integral, false, __ATOMIC_RELAXED);
+    bool *all_integral = &s->pattern[place].integral;
+    if (!integral && __atomic_load_n(all_integral, __ATOMIC_RELAXED))
+        __atomic_store_n(all_integral, false, __ATOMIC_RELAXED);
 }
 
 static void copy_durations(void *context, size_t begin, size_t end)

@@ -57,8 +57,6 @@ typedef struct gt_kernel_stats {
     gt_buffer summary, trunc; /* the printed cells */
 } gt_kernel_stats;            /* {.strings = ...} is empty */
 
-void gt_kernel_stats_add(gt_kernel_stats *stats, const gt_kernel_detail *kernels, size_t count);
-
 /* The cells for the lists added since the last call, as string ids. Without lists: summary "[]" and trunc
  * GT_STR_NONE. In trunc, names are cut to 64 characters plus "...", and only the mean is shown, rounded to
  * 0.01. */

@@ -1,9 +1,9 @@
 /* Pools of pages.
  *
- * Free pages are runs of 64 KiB units: used ones, which still have memory behind them, and fresh ones, which
- * have not. A block takes the smallest used run that is large enough, else fresh pages, and what it does not
- * need stays in the list. Blocks begin at different offsets in their first page: otherwise the cells of one
- * row, in columns that are read together, would compete for the same lines of the cache. */
+ * Free pages are runs of 64 KiB units: used ones, which still have memory, and fresh ones, which the system
+ * has not given memory yet. A block takes the smallest used run that is large enough, else fresh pages, and
+ * what it does not need stays in the list. Blocks begin at different offsets in their first page: otherwise
+ * the cells of one row, in columns that are read together, would compete for the same lines of the cache. */
 #include "base/pages/pages.h"
 
 #include "base/pages/blocks.h"
