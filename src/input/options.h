@@ -33,6 +33,8 @@ typedef struct gt_read_options {
     bool long_names;  /* of a rocprofv3 CSV file: keep kernel names as they are, without shortening them */
     bool full_names;  /* of any rocprofv3 format: the full names of kernels, as in its CSV files */
     gt_run_info *run; /* filled from a PyTorch trace in JSON; NULL: not wanted */
+    struct gt_trace_facts
+        *facts; /* added to from a PyTorch trace (trace/pytorch/pytorch.h); NULL: likewise */
     const struct gt_index_policy *index; /* whether to use or keep an index (index/index.h); NULL: neither */
 } gt_read_options;
 

@@ -44,14 +44,12 @@ static int read_trace(const char *path, unsigned threads)
         if (!trace) return fprintf(stderr, "%s\n", error.text), 1;
         events = trace->count;
     } else {
-        gt_interner *strings = gt_interner_new();
-        gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
-        gt_store *flow_events = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
-        if (!gt_kineto_read_stores(stream, (gt_kineto_options){.every_event = true}, &options, store,
-                                   flow_events, &error))
+        gt_pytorch_stores stores = gt_pytorch_stores_new(false);
+        if (!gt_kineto_read_stores(stream, (gt_kineto_options){.every_event = true}, &options, &stores,
+                                   &error))
             return fprintf(stderr, "%s\n", error.text), 1;
-        events = gt_store_records(store);
-        bytes = gt_store_bytes(store) + gt_store_bytes(flow_events);
+        events = gt_store_records(stores.events);
+        bytes = gt_store_bytes(stores.events) + gt_store_bytes(stores.flow_events);
     }
     double ms = now_ms() - begin;
     struct rusage usage;

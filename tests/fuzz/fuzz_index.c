@@ -49,14 +49,17 @@ static void check_tables(gt_table_list *tables)
 static void load_pytorch(const gt_image *image)
 {
     gt_error error = {{0}};
-    gt_kineto_stores stores;
+    gt_pytorch_stores stores;
+    gt_run_info run;
     gt_table_list tables = {0};
     gt_pytorch_options options = gt_pytorch_options_default();
     options.kernel_summary = options.short_kernel_study = options.overlap_info = options.extra = true;
     options.extra_sheets = options.include_unlinked_kernels = options.phases = options.call_stack = true;
     options.extra_options = gt_hta_options_default();
-    if (!gt_kineto_load(image, &stores)) return;
-    gt_pytorch_read *read = gt_pytorch_new(stores.events, stores.flow_events, stores.strings, true);
+    size_t ignored;
+    bool with_frames = gt_image_get(image, "frames", "heads", 1, &ignored) != NULL;
+    if (!gt_kineto_load(image, with_frames, &stores, &run)) return;
+    gt_pytorch_read *read = gt_pytorch_new(&stores, true);
     gt_pytorch_linked *trace = gt_pytorch_link(gt_pytorch_build_tree(read));
     if (!gt_pytorch_tables(trace, &options, &tables, &error) && !error.text[0]) abort();
     check_tables(&tables);

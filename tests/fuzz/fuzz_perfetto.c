@@ -103,14 +103,13 @@ static void read_pytorch(const uint8_t *data, size_t size)
     if (!stream) return;
     gt_error error = {{0}};
     gt_read_options options = {.threads = 1, .strict = data[0] & 1};
-    gt_interner *strings = gt_interner_new();
-    gt_store *store = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
-    gt_store *flow_events = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings);
-    gt_kineto_options keep = {.python_functions = data[0] & 4, .every_event = data[0] & 8};
+    gt_kineto_options keep = {
+        .python_functions = data[0] & 4, .every_event = data[0] & 8, .frames = data[0] & 16};
+    gt_pytorch_stores stores = gt_pytorch_stores_new(keep.frames);
     gt_perfetto_origin origin;
     if (!gt_perfetto_find_origin(stream, &origin, &error) && !error.text[0]) abort();
-    if (gt_kineto_read_perfetto(stream, keep, &options, store, flow_events, &error)) {
-        gt_pytorch_read *events = gt_pytorch_new(store, flow_events, strings, keep.python_functions);
+    if (gt_kineto_read_perfetto(stream, keep, &options, &stores, &error)) {
+        gt_pytorch_read *events = gt_pytorch_new(&stores, keep.python_functions);
         gt_pytorch_linked *trace = gt_pytorch_link(gt_pytorch_build_tree(events));
         gt_pytorch_options wanted = gt_pytorch_options_default();
         gt_table_list tables = {0};
@@ -119,9 +118,7 @@ static void read_pytorch(const uint8_t *data, size_t size)
         gt_pytorch_linked_free(trace);
     } else {
         if (!error.text[0]) abort();
-        gt_store_free(store);
-        gt_store_free(flow_events);
-        gt_interner_free(strings);
+        gt_pytorch_stores_free(&stores);
     }
     gt_stream_close(stream);
 }

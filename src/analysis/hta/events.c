@@ -152,7 +152,7 @@ static bool is_step(gt_str name)
 
 static bool is_step_row(const source *s, size_t row)
 {
-    return s->trace->kind[row] == GT_KIND_ANNOTATION && counts(s, row) &&
+    return gt_kind_is_annotation(s->trace->kind[row]) && counts(s, row) &&
            is_step(gt_event_name(s->trace, (uint32_t)row));
 }
 
@@ -199,8 +199,8 @@ static last_steps find_last_steps(const source *s)
     step *steps = NULL;
     size_t count = 0, capacity = 0;
     size_t row_count;
-    uint32_t *rows =
-        gt_rows_of_kinds(s->trace->kind, s->trace->recorded, 1u << GT_KIND_ANNOTATION, &row_count);
+    uint32_t *rows = gt_rows_of_kinds(s->trace->kind, s->trace->recorded,
+                                      1u << GT_KIND_ANNOTATION | 1u << GT_KIND_GPU_ANNOTATION, &row_count);
     for (size_t i = 0; i < row_count; i++) {
         uint32_t row = rows[i];
         if (!is_step_row(s, row)) continue;

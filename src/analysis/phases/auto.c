@@ -154,7 +154,7 @@ static gt_row_list list_annotations(const gt_linked_view *trace)
     gt_row_list rows[GT_STEP_DETAILED + 1] = {0};
     uint8_t *kinds = gt_alloc_zero(gt_interner_count(trace->strings), 1); /* by name, + 1 */
     for (uint32_t row = 0; row < trace->count; row++) {
-        if (trace->kind[row] != GT_KIND_ANNOTATION || isnan(trace->start_us[row])) continue;
+        if (!gt_kind_is_annotation(trace->kind[row]) || isnan(trace->start_us[row])) continue;
         uint8_t *kind = &kinds[trace->name[row]];
         if (!*kind) *kind = (uint8_t)(gt_step_name_kind(gt_event_name(&trace->events, row)) + 1);
         gt_row_list *list = &rows[*kind - 1];

@@ -272,7 +272,7 @@ uint32_t gt_phases_sign_of_training(const gt_linked_view *trace)
     uint32_t sign = GT_STR_NONE;
     for (uint32_t row = 0; row < trace->count && sign == GT_STR_NONE; row++) {
         uint32_t name = trace->name[row];
-        if ((trace->kind[row] != GT_KIND_CPU_OP && trace->kind[row] != GT_KIND_ANNOTATION) || known[name])
+        if ((trace->kind[row] != GT_KIND_CPU_OP && !gt_kind_is_annotation(trace->kind[row])) || known[name])
             continue;
         known[name] = 1;
         if (is_of_training(gt_interner_get(trace->strings, name))) sign = name;

@@ -241,7 +241,7 @@ gt_chrome *gt_chrome_read(gt_stream *stream, const gt_read_options *options, gt_
     if (kind == GT_FORMAT_PERFETTO)
         read = read_perfetto(stream, chrome, columns, options, error);
     else if (kind == GT_FORMAT_KINETO_JSON || kind == GT_FORMAT_OTHER_JSON || kind == GT_FORMAT_ROCPROF_JSON)
-        read = gt_chrome_read_events(stream, &format, chrome->store, NULL,
+        read = gt_chrome_read_events(stream, &format, &(gt_record_stores){{chrome->store}, 1},
                                      "Not a valid Perfetto-style trace: missing 'traceEvents' key", options,
                                      error);
     else

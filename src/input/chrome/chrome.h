@@ -28,12 +28,11 @@ gt_plain_events *gt_plain_events_read(gt_stream *stream, const gt_read_options *
 bool gt_gpu_stream_read(gt_stream *stream, int64_t gpu, gt_interner *strings, const gt_read_options *options,
                         gt_gpu_stream *out, gt_error *error);
 
-/* Reads the events into `store`, and those that format->aside selects into `aside`, which may be NULL.
- * `missing` is the message if the document has no list of events. */
+/* Reads the events into the stores, of which the first gets the base time. `missing` is the message if the
+ * document has no list of events. */
 #define GT_NOT_PYTORCH "not a PyTorch trace (no 'traceEvents')"
-bool gt_chrome_read_events(gt_stream *stream, const gt_record_format *format, gt_store *store,
-                           gt_store *aside, const char *missing, const gt_read_options *options,
-                           gt_error *error);
+bool gt_chrome_read_events(gt_stream *stream, const gt_record_format *format, const gt_record_stores *stores,
+                           const char *missing, const gt_read_options *options, gt_error *error);
 
 /* ---- for readers that take the document apart themselves ---- */
 
@@ -50,6 +49,9 @@ bool gt_chrome_read_base_time(gt_json *json, gt_str key, gt_store *store);
 
 /* The same for what options->run gets: deviceProperties, which is a list, and distributedInfo. */
 bool gt_chrome_count_devices(gt_json *json, size_t *devices);
+/* The devices themselves, for options->facts. */
+struct gt_trace_facts;
+bool gt_chrome_read_devices(gt_json *json, gt_interner *strings, struct gt_trace_facts *facts);
 bool gt_chrome_read_distributed(gt_json *json, gt_distributed_info *info);
 
 /* Reads the whole document. *found says whether it has a list of events. False if the JSON is damaged or

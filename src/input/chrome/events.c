@@ -2,8 +2,11 @@
  */
 #include "input/chrome/chrome.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/progress.h"
+#include "json/string.h"
 #include "trace/events.h"
+#include "trace/pytorch/pytorch.h"
 
 /* ---- the document ---- */
 
@@ -69,6 +72,58 @@ bool gt_chrome_count_devices(gt_json *json, size_t *devices)
     return !json->failed;
 }
 
+/* The value at the cursor as a string id; GT_STR_NONE if it is no string. */
+static bool read_text(gt_json *json, gt_interner *strings, uint32_t *id)
+{
+    gt_str raw;
+    if (gt_json_peek(json) != GT_JSON_STRING) return gt_json_skip(json);
+    if (!gt_json_string(json, &raw)) return false;
+    char *text = gt_alloc(raw.len * 3 + 1);
+    *id = gt_interner_add(strings, text, gt_json_string_decode(raw, text));
+    gt_free(text);
+    return true;
+}
+
+static bool read_device(gt_json *json, gt_interner *strings, gt_device_properties *device)
+{
+    gt_str key;
+    if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
+    if (!gt_json_enter_object(json)) return false;
+    while (gt_json_next_key(json, &key)) {
+        gt_json_number number;
+        int64_t *wanted = gt_str_equals(key, "id")               ? &device->id
+                          : gt_str_equals(key, "computeMajor")   ? &device->compute_major
+                          : gt_str_equals(key, "computeMinor")   ? &device->compute_minor
+                          : gt_str_equals(key, "totalGlobalMem") ? &device->memory_bytes
+                                                                 : NULL;
+        if (gt_str_equals(key, "name")) {
+            if (!read_text(json, strings, &device->name)) return false;
+        } else if (!wanted || gt_json_peek(json) != GT_JSON_NUMBER) {
+            if (!gt_json_skip(json)) return false;
+        } else {
+            if (!gt_json_read_number(json, &number)) return false;
+            if (number.is_int) *wanted = number.integer;
+        }
+    }
+    return !json->failed;
+}
+
+bool gt_chrome_read_devices(gt_json *json, gt_interner *strings, gt_trace_facts *facts)
+{
+    if (gt_json_peek(json) != GT_JSON_ARRAY) return gt_json_skip(json);
+    if (!gt_json_enter_array(json)) return false;
+    facts->device_count = 0;
+    while (gt_json_next_element(json)) {
+        gt_device_properties device = {.id = GT_EVENT_NONE,
+                                       .compute_major = GT_EVENT_NONE,
+                                       .compute_minor = GT_EVENT_NONE,
+                                       .memory_bytes = GT_EVENT_NONE};
+        if (!read_device(json, strings, &device)) return false;
+        GT_PUSH(facts->devices, facts->device_count, facts->device_capacity, device);
+    }
+    return !json->failed;
+}
+
 bool gt_chrome_read_distributed(gt_json *json, gt_distributed_info *info)
 {
     gt_str key;
@@ -93,41 +148,47 @@ bool gt_chrome_read_distributed(gt_json *json, gt_distributed_info *info)
 
 typedef struct event_stores {
     const gt_record_format *format;
-    gt_store *store, *aside; /* aside: NULL if the format has none */
+    const gt_record_stores *stores;
     const gt_read_options *options;
 } event_stores;
 
 static bool read_events(void *context, gt_json *json)
 {
     const event_stores *to = context;
-    return to->aside ? gt_records_read_two(json, to->format, to->store, to->aside, to->options)
-                     : gt_records_read(json, to->format, to->store, to->options);
+    return gt_records_read_apart(json, to->format, to->stores, to->options);
 }
 
 static bool read_member(void *context, gt_json *json, gt_str key)
 {
     const event_stores *to = context;
     gt_run_info *run = to->options->run;
+    gt_store *store = to->stores->items[0];
+    if (to->options->facts && gt_str_equals(key, "deviceProperties")) {
+        if (!gt_chrome_read_devices(json, gt_store_strings(store), to->options->facts)) return false;
+        if (run) run->devices = to->options->facts->device_count;
+        return true;
+    }
     if (run && gt_str_equals(key, "deviceProperties")) return gt_chrome_count_devices(json, &run->devices);
     if (run && gt_str_equals(key, "distributedInfo"))
         return gt_chrome_read_distributed(json, &run->distributed);
-    return gt_chrome_read_base_time(json, key, to->store);
+    return gt_chrome_read_base_time(json, key, store);
 }
 
-bool gt_chrome_read_events(gt_stream *stream, const gt_record_format *format, gt_store *store,
-                           gt_store *aside, const char *missing, const gt_read_options *options,
-                           gt_error *error)
+bool gt_chrome_read_events(gt_stream *stream, const gt_record_format *format, const gt_record_stores *stores,
+                           const char *missing, const gt_read_options *options, gt_error *error)
 {
     gt_json json;
     bool found = false;
-    event_stores to = {format, store, aside, options};
+    event_stores to = {format, stores, options};
     if (options->run) *options->run = (gt_run_info){.distributed = {GT_EVENT_NONE, GT_EVENT_NONE}};
     if (!options->is_part) gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     gt_json_begin(&json, stream, 0);
     bool read = gt_chrome_visit(&json, &(gt_chrome_visitor){&to, read_events, read_member}, &found);
     if (!options->is_part) gt_progress_end();
-    if (options->run) options->run->is_whole = read && found && !gt_stream_damage(stream);
-    return gt_chrome_accept(&json, read, found, gt_store_records(store), missing, options, error);
+    bool is_whole = read && found && !gt_stream_damage(stream);
+    if (options->run) options->run->is_whole = is_whole;
+    if (options->facts) options->facts->is_cut_off = !is_whole;
+    return gt_chrome_accept(&json, read, found, gt_store_records(stores->items[0]), missing, options, error);
 }
 
 /* ---- plain events ---- */
@@ -173,7 +234,8 @@ gt_plain_events *gt_plain_events_read(gt_stream *stream, const gt_read_options *
                                      .check = set_integral};
     gt_interner *strings = gt_interner_new();
     gt_store *store = gt_store_new(plain_columns, GT_PLAIN_COLUMNS, strings);
-    if (gt_chrome_read_events(stream, &format, store, NULL, GT_NOT_PYTORCH, options, error))
+    if (gt_chrome_read_events(stream, &format, &(gt_record_stores){{store}, 1}, GT_NOT_PYTORCH, options,
+                              error))
         return gt_plain_events_new(store, strings);
     gt_store_free(store);
     gt_interner_free(strings);

@@ -18,6 +18,7 @@
 #include "json/reader.h"
 #include "trace/rocprof/rocprof.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +93,8 @@ static gt_event_kind kind_of_event(gt_str category, gt_str phase)
                : phase.bytes[0] == 'f' ? GT_KIND_FLOW_END
                                        : GT_KIND_OTHER;
     }
-    return gt_str_contains(category, "user_annotation") ? GT_KIND_ANNOTATION : GT_KIND_OTHER;
+    if (gt_str_equals(category, "user_annotation")) return GT_KIND_ANNOTATION;
+    return gt_str_contains(category, "user_annotation") ? GT_KIND_GPU_ANNOTATION : GT_KIND_OTHER;
 }
 
 /* ---- events in JSON ---- */
@@ -133,6 +135,19 @@ static const char *set_kind(gt_record *record, gt_record_reader *reader)
     return NULL;
 }
 
+#define BIT(column) (UINT64_C(1) << (column))
+
+/* What is kept of a Python function that is no row. */
+static const uint64_t frame_columns = BIT(GT_EVENT_NAME) | BIT(GT_EVENT_PROCESS) | BIT(GT_EVENT_THREAD) |
+                                      BIT(GT_EVENT_START) | BIT(GT_EVENT_DURATION);
+
+static const char *set_kind_or_frame(gt_record *record, gt_record_reader *reader)
+{
+    set_kind(record, reader);
+    if (record->cells[GT_EVENT_KIND].integer == GT_KIND_PYTHON) record->present &= frame_columns;
+    return NULL;
+}
+
 static bool is_unused(const gt_record *record, gt_record_reader *reader)
 {
     return find_kind(record, reader) == GT_KIND_OTHER;
@@ -145,11 +160,29 @@ static bool is_unused_or_python(const gt_record *record, gt_record_reader *reade
 }
 
 /* There are as many flow events as launches, and they are no longer needed once the launches are linked: they
- * get a store of their own, which is freed then. */
-static bool is_arrow(const gt_record *record)
+ * get a store of their own, which is freed then. So do Python functions that are no rows. */
+enum { PLACE_EVENTS, PLACE_FLOWS, PLACE_FRAMES };
+
+static size_t place_with_python(const gt_record *record)
 {
     int64_t kind = record->cells[GT_EVENT_KIND].integer;
-    return kind == GT_KIND_FLOW_START || kind == GT_KIND_FLOW_END;
+    return kind == GT_KIND_FLOW_START || kind == GT_KIND_FLOW_END ? PLACE_FLOWS : PLACE_EVENTS;
+}
+
+static size_t place_without_python(const gt_record *record)
+{
+    return record->cells[GT_EVENT_KIND].integer == GT_KIND_PYTHON ? PLACE_FRAMES : place_with_python(record);
+}
+
+/* Whether Python functions are rows of the trace. */
+static bool has_python_rows(gt_kineto_options keep)
+{
+    return keep.python_functions || keep.every_event;
+}
+
+static bool has_frames(gt_kineto_options keep)
+{
+    return keep.frames && !has_python_rows(keep);
 }
 
 /* ---- events in Perfetto's format ---- */
@@ -161,12 +194,14 @@ typedef struct perfetto_reader {
     gt_perfetto_records *records;
     gt_interner *strings;
     gt_kineto_options keep;
-    gt_store_writer *rows, *flow_events;
-    gt_slices *slices;
+    gt_store_writer *rows, *flow_events, *frames;
+    gt_slices *slices; /* of rows and frames together, in the order of the file */
     gt_record record;
     uint8_t *kinds; /* by string id of a category: 1 + gt_event_kind; 0: not looked up yet */
     size_t kind_count;
-    uint32_t row_count;
+    uint32_t row_count;   /* of slices */
+    uint32_t *frame_rows; /* which of these are frames */
+    size_t frame_count, frame_capacity;
 } perfetto_reader;
 
 static gt_event_kind kind_of_category(perfetto_reader *r, uint32_t category)
@@ -186,10 +221,8 @@ static gt_event_kind kind_of_category(perfetto_reader *r, uint32_t category)
 static bool is_wanted(const perfetto_reader *r, gt_event_kind kind)
 {
     if (r->keep.every_event) return true;
-    return kind != GT_KIND_OTHER && (kind != GT_KIND_PYTHON || r->keep.python_functions);
+    return kind != GT_KIND_OTHER && (kind != GT_KIND_PYTHON || r->keep.python_functions || r->frames);
 }
-
-#define BIT(column) (UINT64_C(1) << (column))
 
 /* Flow ids become flow events: from calls of the host, to what runs on the GPU. */
 static void add_flow_events(perfetto_reader *r, const gt_perfetto_event *event, gt_event_kind kind)
@@ -218,12 +251,18 @@ static void read_slice(perfetto_reader *r, const gt_perfetto_event *event)
         gt_slices_complete(r->slices, row, event->dur_ns);
     else if (event->type == GT_PERFETTO_BEGIN)
         gt_slices_begin(r->slices, event->track, event->time_ns, row);
-    if (!wanted) {
-        gt_store_writer_skip(r->rows);
-        return;
-    }
+    bool is_frame = wanted && r->frames && kind == GT_KIND_PYTHON;
+    if (!wanted || is_frame) gt_store_writer_skip(r->rows);
+    if (!is_frame && r->frames) gt_store_writer_skip(r->frames);
+    if (!wanted) return;
+    if (is_frame) GT_PUSH(r->frame_rows, r->frame_count, r->frame_capacity, r->row_count);
     r->row_count++;
     gt_perfetto_record_head(r->records, event, &r->record);
+    if (is_frame) {
+        gt_store_writer_add(r->frames, r->record.present & frame_columns & ~BIT(GT_EVENT_DURATION),
+                            r->record.cells);
+        return;
+    }
     gt_perfetto_record_args(r->records, event, &r->record, NULL, NULL);
     r->record.cells[GT_EVENT_KIND].integer = kind;
     r->record.cells[GT_EVENT_INTEGRAL].integer = 0;
@@ -250,7 +289,6 @@ static void add_metadata(perfetto_reader *r, const gt_perfetto_track *track, con
     cells[GT_EVENT_PROCESS].text = intern_number(r, track->pid);
     cells[GT_EVENT_THREAD].text = intern_number(r, track->kind == GT_TRACK_THREAD ? track->tid : 0);
     cells[column].text = text;
-    r->row_count++;
     gt_store_writer_add(r->rows,
                         BIT(GT_EVENT_KIND) | BIT(GT_EVENT_NAME) | BIT(GT_EVENT_PROCESS) |
                             BIT(GT_EVENT_THREAD) | BIT(column),
@@ -271,17 +309,45 @@ static void add_track_names(perfetto_reader *r)
     }
 }
 
-bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
-                             gt_store *store, gt_store *flow_events, gt_error *error)
+/* Fills in the durations of all slices, those of frames and those of rows. */
+static void fill_durations(perfetto_reader *r, gt_store *events, gt_store *frames)
 {
+    if (!frames) {
+        gt_perfetto_fill_durations(events, GT_EVENT_DURATION, r->slices);
+        return;
+    }
+    const int64_t *dur_ns = gt_slices_finish(r->slices, r->row_count);
+    size_t count = gt_store_count(events), rows = 0, at = 0;
+    double *dur_us = gt_alloc(count * sizeof *dur_us);
+    double *frame_us = gt_alloc(r->frame_count * sizeof *frame_us);
+    for (uint32_t slice = 0; slice < r->row_count; slice++) {
+        double us = dur_ns[slice] == GT_SLICE_OPEN ? (double)NAN : gt_perfetto_us(dur_ns[slice]);
+        if (at < r->frame_count && r->frame_rows[at] == slice)
+            frame_us[at++] = us;
+        else
+            dur_us[rows++] = us;
+    }
+    while (rows < count) dur_us[rows++] = (double)NAN; /* names of tracks */
+    gt_store_fill_times(events, GT_EVENT_DURATION, dur_us);
+    gt_store_fill_times(frames, GT_EVENT_DURATION, frame_us);
+    gt_free(dur_us);
+    gt_free(frame_us);
+}
+
+bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
+                             gt_pytorch_stores *stores, gt_error *error)
+{
+    gt_read_options with_facts = *options;
+    with_facts.facts = &stores->facts;
     perfetto_reader *r = gt_alloc_zero(1, sizeof *r);
     gt_perfetto_event event;
-    r->strings = gt_store_strings(store);
+    r->strings = stores->strings;
     r->trace = gt_perfetto_new(stream, r->strings);
     r->records = gt_perfetto_records_new(r->trace, fields, GT_EVENT_COLUMNS);
     r->keep = keep;
     r->rows = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
     r->flow_events = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
+    if (has_frames(keep)) r->frames = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
     r->slices = gt_slices_new();
     if (!options->is_part) gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     while (gt_perfetto_next(r->trace, &event)) {
@@ -292,13 +358,16 @@ bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt
     }
     if (!options->is_part) gt_progress_end();
     add_track_names(r);
-    gt_store_append(store, gt_store_writer_take(r->rows));
-    gt_store_append(flow_events, gt_store_writer_take(r->flow_events));
-    gt_perfetto_fill_durations(store, GT_EVENT_DURATION, r->slices);
-    bool read = gt_perfetto_accept(r->trace, gt_store_records(store), "events", options, error);
+    gt_store_append(stores->events, gt_store_writer_take(r->rows));
+    gt_store_append(stores->flow_events, gt_store_writer_take(r->flow_events));
+    if (r->frames) gt_store_append(stores->frames, gt_store_writer_take(r->frames));
+    fill_durations(r, stores->events, r->frames ? stores->frames : NULL);
+    bool read = gt_perfetto_accept(r->trace, gt_store_records(stores->events), "events", &with_facts, error);
     gt_slices_free(r->slices);
     gt_store_writer_free(r->rows);
     gt_store_writer_free(r->flow_events);
+    gt_store_writer_free(r->frames);
+    gt_free(r->frame_rows);
     gt_perfetto_records_free(r->records);
     gt_perfetto_free(r->trace);
     gt_free(r->kinds);
@@ -309,31 +378,33 @@ bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt
 /* ---- entry points ---- */
 
 bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
-                           gt_store *store, gt_store *flow_events, gt_error *error)
+                           gt_pytorch_stores *stores, gt_error *error)
 {
+    gt_read_options with_facts = *options;
+    with_facts.facts = &stores->facts;
     gt_trace_format kind;
     if (!gt_detect(stream, &kind, error)) return false;
-    if (kind == GT_FORMAT_PERFETTO)
-        return gt_kineto_read_perfetto(stream, keep, options, store, flow_events, error);
-    gt_record_format format = {"event",  fields, gt_event_columns, GT_EVENT_COLUMNS,
-                               set_kind, NULL,   is_arrow,         NULL};
-    if (!keep.every_event) format.unwanted = keep.python_functions ? is_unused : is_unused_or_python;
-    return gt_chrome_read_events(stream, &format, store, flow_events, GT_NOT_PYTORCH, options, error);
+    if (kind == GT_FORMAT_PERFETTO) return gt_kineto_read_perfetto(stream, keep, options, stores, error);
+    bool with_frames = has_frames(keep);
+    gt_record_format format = {.what = "event",
+                               .fields = fields,
+                               .columns = gt_event_columns,
+                               .count = GT_EVENT_COLUMNS,
+                               .check = with_frames ? set_kind_or_frame : set_kind,
+                               .place = with_frames ? place_without_python : place_with_python};
+    if (!keep.every_event)
+        format.unwanted = keep.python_functions || with_frames ? is_unused : is_unused_or_python;
+    gt_record_stores into = {{stores->events, stores->flow_events, stores->frames}, with_frames ? 3 : 2};
+    return gt_chrome_read_events(stream, &format, &into, GT_NOT_PYTORCH, &with_facts, error);
 }
 
 /* ---- the index ---- */
 
-static void free_stores(gt_kineto_stores *s)
-{
-    gt_store_free(s->events);
-    gt_store_free(s->flow_events);
-    gt_interner_free(s->strings);
-    *s = (gt_kineto_stores){0};
-}
-
 static const char *index_key(gt_kineto_options keep)
 {
-    return keep.python_functions ? "PyTorch events and python functions" : "PyTorch events";
+    return keep.python_functions ? "PyTorch events and python functions"
+           : has_frames(keep)    ? "PyTorch events and stack frames"
+                                 : "PyTorch events";
 }
 
 /* By string id: whether the string is one JSON value, as the strings of JSON fields must be. */
@@ -351,7 +422,7 @@ static uint8_t *find_json(const gt_interner *strings)
 }
 
 /* Also checks what the reader guarantees: kinds that exist, and JSON where the analyses parse it. */
-static bool load_stores(const gt_image *image, gt_kineto_stores *s)
+static bool load_stores(const gt_image *image, bool with_frames, gt_pytorch_stores *s)
 {
     s->strings = gt_strings_load(image);
     if (!s->strings) return false;
@@ -361,9 +432,11 @@ static bool load_stores(const gt_image *image, gt_kineto_stores *s)
         if (fields[c].kind == GT_FIELD_JSON) allowed[c] = is_json;
     s->events = gt_store_load(image, "events", gt_event_columns, GT_EVENT_COLUMNS, s->strings, allowed);
     s->flow_events = gt_store_load(image, "flows", gt_event_columns, GT_EVENT_COLUMNS, s->strings, allowed);
+    if (with_frames)
+        s->frames = gt_store_load(image, "frames", gt_event_columns, GT_EVENT_COLUMNS, s->strings, allowed);
     gt_free(is_json);
-    return s->events && s->flow_events &&
-           gt_store_ints_between(s->events, GT_EVENT_KIND, GT_KIND_OTHER, GT_KIND_SYNC) &&
+    return s->events && s->flow_events && (s->frames || !with_frames) &&
+           gt_store_ints_between(s->events, GT_EVENT_KIND, GT_KIND_OTHER, GT_KIND_GPU_ANNOTATION) &&
            gt_store_ints_between(s->flow_events, GT_EVENT_KIND, GT_KIND_FLOW_START, GT_KIND_FLOW_END) &&
            gt_store_ints_between(s->events, GT_EVENT_INTEGRAL, 0, GT_INTEGRAL_START | GT_INTEGRAL_DURATION);
 }
@@ -381,19 +454,56 @@ static bool load_run(const gt_image *image, gt_run_info *run)
     return true;
 }
 
-bool gt_kineto_load(const gt_image *image, gt_kineto_stores *s)
+/* Devices are kept as rows of numbers. Only whole traces are kept. */
+enum { DEVICE_ID, DEVICE_MAJOR, DEVICE_MINOR, DEVICE_MEMORY, DEVICE_NAME, DEVICE_NUMBERS };
+
+static bool load_devices(const gt_image *image, const gt_interner *strings, gt_trace_facts *facts)
 {
-    *s = (gt_kineto_stores){0};
-    bool loaded = load_run(image, &s->run) && load_stores(image, s);
-    if (!loaded) free_stores(s);
+    size_t count;
+    const int64_t(*rows)[DEVICE_NUMBERS] = gt_image_get(image, "run", "devices", sizeof *rows, &count);
+    if (!rows) return false;
+    for (size_t i = 0; i < count; i++) {
+        int64_t name = rows[i][DEVICE_NAME];
+        if (name < 0 || name >= gt_interner_count(strings)) return false;
+        gt_device_properties device = {.id = rows[i][DEVICE_ID],
+                                       .compute_major = rows[i][DEVICE_MAJOR],
+                                       .compute_minor = rows[i][DEVICE_MINOR],
+                                       .memory_bytes = rows[i][DEVICE_MEMORY],
+                                       .name = (uint32_t)name};
+        GT_PUSH(facts->devices, facts->device_count, facts->device_capacity, device);
+    }
+    return true;
+}
+
+static void save_devices(gt_image *image, const gt_trace_facts *facts)
+{
+    int64_t(*rows)[DEVICE_NUMBERS] = gt_alloc(facts->device_count * sizeof *rows);
+    for (size_t i = 0; i < facts->device_count; i++) {
+        const gt_device_properties *device = &facts->devices[i];
+        rows[i][DEVICE_ID] = device->id;
+        rows[i][DEVICE_MAJOR] = device->compute_major;
+        rows[i][DEVICE_MINOR] = device->compute_minor;
+        rows[i][DEVICE_MEMORY] = device->memory_bytes;
+        rows[i][DEVICE_NAME] = device->name;
+    }
+    gt_image_give(image, "run", "devices", rows, facts->device_count * sizeof *rows);
+}
+
+bool gt_kineto_load(const gt_image *image, bool with_frames, gt_pytorch_stores *s, gt_run_info *run)
+{
+    *s = (gt_pytorch_stores){0};
+    bool loaded = load_run(image, run) && load_stores(image, with_frames, s) &&
+                  load_devices(image, s->strings, &s->facts);
+    if (!loaded) gt_pytorch_stores_free(s);
     return loaded;
 }
 
-static bool find_in_index(const gt_index *index, gt_kineto_options keep, gt_kineto_stores *s)
+static bool find_in_index(const gt_index *index, gt_kineto_options keep, gt_pytorch_stores *s,
+                          gt_run_info *run)
 {
     gt_image image = {0};
     if (!gt_index_find(index, index_key(keep), &image)) return false;
-    bool loaded = gt_kineto_load(&image, s);
+    bool loaded = gt_kineto_load(&image, has_frames(keep), s, run);
     gt_image_free(&image);
     if (loaded)
         gt_index_lend(index, s->strings);
@@ -402,17 +512,20 @@ static bool find_in_index(const gt_index *index, gt_kineto_options keep, gt_kine
     return loaded;
 }
 
-static void keep_in_index(gt_index *index, gt_kineto_options keep, const gt_kineto_stores *s)
+static void keep_in_index(gt_index *index, gt_kineto_options keep, const gt_pytorch_stores *s,
+                          const gt_run_info *run)
 {
     gt_image image = {0};
-    int64_t numbers[RUN_NUMBERS] = {[RUN_RANK] = s->run.distributed.rank,
-                                    [RUN_WORLD_SIZE] = s->run.distributed.world_size,
-                                    [RUN_DEVICES] = (int64_t)s->run.devices,
-                                    [RUN_IS_WHOLE] = s->run.is_whole};
+    int64_t numbers[RUN_NUMBERS] = {[RUN_RANK] = run->distributed.rank,
+                                    [RUN_WORLD_SIZE] = run->distributed.world_size,
+                                    [RUN_DEVICES] = (int64_t)run->devices,
+                                    [RUN_IS_WHOLE] = run->is_whole};
     gt_image_add_numbers(&image, "run", "numbers", numbers, RUN_NUMBERS);
     gt_strings_save(s->strings, &image);
     gt_store_save(s->events, &image, "events");
     gt_store_save(s->flow_events, &image, "flows");
+    if (s->frames) gt_store_save(s->frames, &image, "frames");
+    save_devices(&image, &s->facts);
     gt_index_keep(index, GT_INDEX_PYTORCH, index_key(keep), &image);
     gt_image_free(&image);
 }
@@ -420,36 +533,37 @@ static void keep_in_index(gt_index *index, gt_kineto_options keep, const gt_kine
 /* Reads the trace, and keeps it if the reader had nothing to say about it: a report on a truncated trace
  * repeats the warning. */
 static bool read_and_keep(gt_stream *stream, gt_index *index, gt_kineto_options keep,
-                          const gt_read_options *options, gt_kineto_stores *s, gt_error *error)
+                          const gt_read_options *options, gt_pytorch_stores *s, gt_run_info *run,
+                          gt_error *error)
 {
     gt_log_listener listener = {0};
     gt_read_options with_run = *options;
-    *s = (gt_kineto_stores){.strings = gt_interner_new()};
-    s->events = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, s->strings);
-    s->flow_events = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, s->strings);
-    if (options->run || gt_index_keeps(index)) with_run.run = &s->run;
+    *s = gt_pytorch_stores_new(has_frames(keep));
+    *run = (gt_run_info){0};
+    if (options->run || gt_index_keeps(index)) with_run.run = run;
     gt_log_listen(&listener);
-    bool read = gt_kineto_read_stores(stream, keep, &with_run, s->events, s->flow_events, error);
+    bool read = gt_kineto_read_stores(stream, keep, &with_run, s, error);
     gt_log_unlisten(&listener);
-    if (read && gt_index_keeps(index) && !listener.heard) keep_in_index(index, keep, s);
-    if (!read) free_stores(s);
+    if (read && gt_index_keeps(index) && !listener.heard) keep_in_index(index, keep, s, run);
+    if (!read) gt_pytorch_stores_free(s);
     return read;
 }
 
 gt_pytorch_read *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep,
                                        const gt_read_options *options, gt_error *error)
 {
-    gt_kineto_stores s;
+    gt_pytorch_stores s;
+    gt_run_info run;
     gt_index *index = keep.every_event ? NULL : gt_index_open(options->index, gt_stream_path(stream));
-    bool read = find_in_index(index, keep, &s);
+    bool read = find_in_index(index, keep, &s, &run);
     if (!read)
         read = gt_index_is_alone(index) ? gt_index_fail_alone(index, index_key(keep), error)
-                                        : read_and_keep(stream, index, keep, options, &s, error);
+                                        : read_and_keep(stream, index, keep, options, &s, &run, error);
     gt_index_close(index);
     if (!read) return NULL;
     gt_stream_finish(stream);
-    if (options->run) *options->run = s.run;
-    return gt_pytorch_new(s.events, s.flow_events, s.strings, keep.python_functions || keep.every_event);
+    if (options->run) *options->run = run;
+    return gt_pytorch_new(&s, has_python_rows(keep));
 }
 
 gt_pytorch_read *gt_kineto_read(const char *path, gt_kineto_options keep, const gt_read_options *options,

@@ -287,7 +287,8 @@ gt_kernel_list *gt_kineto_read_kernels_stream(gt_stream *stream, const gt_read_o
     gt_kernel_list *list = gt_alloc_zero(1, sizeof *list);
     list->strings = gt_interner_new();
     gt_store *store = gt_store_new(kernel_columns, FIELDS, list->strings);
-    bool read = gt_chrome_read_events(stream, &kernel_format, store, NULL, GT_NOT_PYTORCH, options, error);
+    bool read = gt_chrome_read_events(stream, &kernel_format, &(gt_record_stores){{store}, 1}, GT_NOT_PYTORCH,
+                                      options, error);
     if (read) find_extremes(list, store);
     gt_store_free(store);
     if (read) return list;

@@ -34,41 +34,37 @@ typedef struct worker {
     const gt_record_format *format;
     gt_interner *strings;
     gt_record_reader *reader;
-    gt_store_writer *writer;
-    gt_store_writer *aside; /* NULL if there is no second store */
+    gt_store_writer *writers[GT_RECORD_MAX_STORES];
+    size_t writer_count;
     gt_record record;
 } worker;
 
-static void worker_begin(worker *w, const gt_record_format *format, gt_interner *strings)
+static void worker_begin(worker *w, const gt_record_format *format, size_t stores, gt_interner *strings)
 {
-    *w = (worker){.format = format, .strings = strings};
+    *w = (worker){.format = format, .strings = strings, .writer_count = stores};
     w->reader = gt_record_reader_new(format->fields, format->count, strings);
     gt_record_reader_drop(w->reader, format->unwanted);
     gt_record_set_context(w->reader, format->context);
-    w->writer = gt_store_writer_new(format->columns, format->count, strings);
-    if (format->aside) w->aside = gt_store_writer_new(format->columns, format->count, strings);
+    for (size_t i = 0; i < stores; i++)
+        w->writers[i] = gt_store_writer_new(format->columns, format->count, strings);
 }
 
 static void worker_end(worker *w)
 {
     gt_record_reader_free(w->reader);
-    gt_store_writer_free(w->writer);
-    gt_store_writer_free(w->aside);
+    for (size_t i = 0; i < w->writer_count; i++) gt_store_writer_free(w->writers[i]);
 }
 
-/* Stores the record in one of the worker's stores; in the other it is only counted. */
+/* Stores the record in one of the worker's stores; in the others it is only counted. */
 static void keep_record(worker *w)
 {
     const gt_record *record = &w->record;
-    bool aside = w->aside && !record->dropped && w->format->aside(record);
-    if (record->dropped || aside)
-        gt_store_writer_skip(w->writer);
-    else
-        gt_store_writer_add(w->writer, record->present, record->cells);
-    if (aside)
-        gt_store_writer_add(w->aside, record->present, record->cells);
-    else if (w->aside)
-        gt_store_writer_skip(w->aside);
+    size_t place = record->dropped ? GT_RECORD_MAX_STORES : w->format->place ? w->format->place(record) : 0;
+    for (size_t i = 0; i < w->writer_count; i++)
+        if (i == place)
+            gt_store_writer_add(w->writers[i], record->present, record->cells);
+        else
+            gt_store_writer_skip(w->writers[i]);
 }
 
 /* Reads the record at the cursor into the worker's stores. */
@@ -126,13 +122,13 @@ typedef struct chunk {
     bool array_ended;
     bool failed, truncated;
     gt_error error;
-    gt_store_piece *piece, *aside;
+    gt_store_piece *pieces[GT_RECORD_MAX_STORES];
 } chunk;
 
 typedef struct array_job {
     const gt_record_format *format;
     const gt_stream *stream;
-    gt_store *store, *aside;
+    const gt_record_stores *stores;
     unsigned depth;
     joint_text joint;
     uint64_t begin; /* of the first chunk */
@@ -192,8 +188,7 @@ static void read_chunk(worker *w, gt_json *json, uint64_t limit, chunk *out)
     out->truncated = json->truncated;
     out->error = json->error;
     out->array_ended = !json->failed && out->end < limit;
-    out->piece = gt_store_writer_take(w->writer);
-    out->aside = w->aside ? gt_store_writer_take(w->aside) : NULL;
+    for (size_t i = 0; i < w->writer_count; i++) out->pieces[i] = gt_store_writer_take(w->writers[i]);
 }
 
 static uint64_t chunk_limit(const array_job *job, size_t index)
@@ -211,9 +206,10 @@ static void begin_at(gt_json *json, gt_stream *range, const array_job *job, uint
 
 static void free_pieces(chunk *c)
 {
-    gt_store_piece_free(c->piece);
-    gt_store_piece_free(c->aside);
-    c->piece = c->aside = NULL;
+    for (size_t i = 0; i < GT_RECORD_MAX_STORES; i++) {
+        gt_store_piece_free(c->pieces[i]);
+        c->pieces[i] = NULL;
+    }
 }
 
 /* Appends all chunks that are next in order to the store. Called with the lock held. */
@@ -231,10 +227,11 @@ static void commit_chunks(array_job *job, worker *w, gt_json *json, gt_stream *r
             begin_at(json, range, job, job->expected);
             read_chunk(w, json, chunk_limit(job, index), c);
         }
-        gt_progress_add(c->end - job->expected, gt_store_piece_records(c->piece));
-        gt_store_append(job->store, c->piece);
-        if (c->aside) gt_store_append(job->aside, c->aside);
-        c->piece = c->aside = NULL;
+        gt_progress_add(c->end - job->expected, gt_store_piece_records(c->pieces[0]));
+        for (size_t i = 0; i < job->stores->count; i++) {
+            gt_store_append(job->stores->items[i], c->pieces[i]);
+            c->pieces[i] = NULL;
+        }
         job->expected = c->end;
         if (c->failed || c->array_ended) {
             job->stopped = true;
@@ -256,7 +253,7 @@ static void work(void *context, size_t index)
         return;
     }
     gt_unlock(&job->lock);
-    worker_begin(w, job->format, gt_interner_new());
+    worker_begin(w, job->format, job->stores->count, gt_interner_new());
     gt_stream *range = gt_stream_range(job->stream, job->begin, &error);
     gt_lock(&job->lock);
     while (range && !job->stopped && job->next_chunk < job->chunk_count) {
@@ -279,10 +276,10 @@ static void work(void *context, size_t index)
 }
 
 /* Reads the rest of the array, from the record at the cursor on, on several threads. */
-static bool read_parallel(gt_json *json, const gt_record_format *format, gt_store *store, gt_store *aside,
+static bool read_parallel(gt_json *json, const gt_record_format *format, const gt_record_stores *stores,
                           unsigned threads, const joint_text *joint)
 {
-    array_job job = {.format = format, .stream = json->stream, .store = store, .aside = aside};
+    array_job job = {.format = format, .stream = json->stream, .stores = stores};
     job.depth = json->depth;
     job.joint = *joint;
     job.begin = job.expected = gt_json_offset(json);
@@ -294,8 +291,8 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, gt_stor
     gt_parallel_each(threads, work, &job);
     for (unsigned i = 0; i < threads; i++) {
         if (!job.workers[i].strings) continue;
-        gt_store_adopt_strings(store, job.workers[i].strings);
-        if (aside) gt_store_adopt_strings(aside, job.workers[i].strings);
+        for (size_t k = 0; k < stores->count; k++)
+            gt_store_adopt_strings(stores->items[k], job.workers[i].strings);
         gt_interner_free(job.workers[i].strings);
         worker_end(&job.workers[i]);
     }
@@ -310,7 +307,7 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, gt_stor
     json->failed = job.last.failed;
     json->truncated = job.last.truncated;
     json->error = job.last.error;
-    if (json->failed) return fail_in_record(json, format, gt_store_records(store) + 1);
+    if (json->failed) return fail_in_record(json, format, gt_store_records(stores->items[0]) + 1);
     json->depth--;
     json->first = false;
     return true;
@@ -335,15 +332,15 @@ static bool worth_more_threads(const gt_json *json, unsigned threads)
 bool gt_records_read(gt_json *json, const gt_record_format *format, gt_store *store,
                      const gt_read_options *options)
 {
-    return gt_records_read_two(json, format, store, NULL, options);
+    return gt_records_read_apart(json, format, &(gt_record_stores){{store}, 1}, options);
 }
 
-bool gt_records_read_two(gt_json *json, const gt_record_format *format, gt_store *store, gt_store *aside,
-                         const gt_read_options *options)
+bool gt_records_read_apart(gt_json *json, const gt_record_format *format, const gt_record_stores *stores,
+                           const gt_read_options *options)
 {
     if (!gt_json_enter_array(json)) return false;
     worker w;
-    worker_begin(&w, format, gt_store_strings(store));
+    worker_begin(&w, format, stores->count, gt_store_strings(stores->items[0]));
     joint_text joint = {.len = 0};
     bool several = worth_more_threads(json, options->threads);
     uint64_t shown = gt_stream_consumed(json->stream), since = 0;
@@ -358,9 +355,9 @@ bool gt_records_read_two(gt_json *json, const gt_record_format *format, gt_store
         more = several ? learn_joint(json, &joint) : next_record(&w, json);
     }
     show_progress(json, &shown, since);
-    gt_store_append(store, gt_store_writer_take(w.writer));
-    if (aside) gt_store_append(aside, gt_store_writer_take(w.aside));
+    for (size_t i = 0; i < stores->count; i++)
+        gt_store_append(stores->items[i], gt_store_writer_take(w.writers[i]));
     worker_end(&w);
-    if (json->failed) return fail_in_record(json, format, gt_store_records(store) + 1);
-    return !more || read_parallel(json, format, store, aside, options->threads, &joint);
+    if (json->failed) return fail_in_record(json, format, gt_store_records(stores->items[0]) + 1);
+    return !more || read_parallel(json, format, stores, options->threads, &joint);
 }

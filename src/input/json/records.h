@@ -20,17 +20,25 @@ typedef struct gt_record_format {
      * in a few words what is wrong with it (NULL: nothing). May be NULL. */
     const char *(*check)(gt_record *record, gt_record_reader *reader);
     gt_record_unwanted *unwanted; /* records that are counted but not stored; may be NULL */
-    bool (*aside)(
-        const gt_record *record); /* records, after `check`, that go into a store of their own; may be NULL */
-    const void *context;          /* for `check`: gt_record_context; may be NULL */
+    /* Which of the stores a record goes into, after `check`: an index below gt_record_stores.count. NULL: all
+     * go into the first. */
+    size_t (*place)(const gt_record *record);
+    const void *context; /* for `check`: gt_record_context; may be NULL */
 } gt_record_format;
+
+/* Where records go. All stores have the format's columns and the same strings. */
+enum { GT_RECORD_MAX_STORES = 3 };
+typedef struct gt_record_stores {
+    gt_store *items[GT_RECORD_MAX_STORES];
+    size_t count;
+} gt_record_stores;
 
 /* Reads the array at the cursor. False if the JSON is invalid; everything read before that is in the store.
  */
 bool gt_records_read(gt_json *json, const gt_record_format *format, gt_store *store,
                      const gt_read_options *options);
-/* The same with a second store, of the same columns and strings, for the records that `aside` selects. */
-bool gt_records_read_two(gt_json *json, const gt_record_format *format, gt_store *store, gt_store *aside,
-                         const gt_read_options *options);
+/* The same into several stores; in those that a record does not go into, it is only counted. */
+bool gt_records_read_apart(gt_json *json, const gt_record_format *format, const gt_record_stores *stores,
+                           const gt_read_options *options);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "input/perfetto/packets.h"
+#include "trace/pytorch/pytorch.h"
 #include "trace/perfetto_fields.h"
 
 #include <stdlib.h>
@@ -413,6 +414,7 @@ bool gt_perfetto_accept(const gt_perfetto *p, size_t kept, const char *what, con
         return false;
     }
     bool is_truncated = p->packets.truncated || damage;
+    if (options->facts) options->facts->is_cut_off = is_truncated;
     if (is_truncated && !gt_accept_truncated(path, damage, kept, what, p->packets.offset, options, error))
         return false;
     if (p->nameless)

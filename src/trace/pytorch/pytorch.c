@@ -111,12 +111,61 @@ static void drop_unpacked_columns(gt_store *store)
     gt_store_drop_columns(store, columns);
 }
 
-gt_pytorch_read *gt_pytorch_new(gt_store *store, gt_store *flow_events, gt_interner *strings, bool has_python)
+gt_pytorch_stores gt_pytorch_stores_new(bool with_frames)
+{
+    gt_interner *strings = gt_interner_new();
+    return (gt_pytorch_stores){
+        .strings = strings,
+        .events = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings),
+        .flow_events = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings),
+        .frames = with_frames ? gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings) : NULL,
+    };
+}
+
+void gt_pytorch_stores_free(gt_pytorch_stores *stores)
+{
+    gt_store_free(stores->events);
+    gt_store_free(stores->flow_events);
+    gt_store_free(stores->frames);
+    gt_interner_free(stores->strings);
+    gt_free(stores->facts.devices);
+    *stores = (gt_pytorch_stores){0};
+}
+
+/* Frees the store. */
+static gt_frames *frames_from(gt_store *store)
+{
+    if (!store) return NULL;
+    gt_frames *frames = gt_alloc(sizeof *frames);
+    *frames = (gt_frames){.count = gt_store_count(store),
+                          .uid = gt_store_row_order(store),
+                          .name = gt_store_string_ids(store, GT_EVENT_NAME),
+                          .process = gt_store_string_ids(store, GT_EVENT_PROCESS),
+                          .thread = gt_store_string_ids(store, GT_EVENT_THREAD),
+                          .start_us = gt_store_times(store, GT_EVENT_START),
+                          .dur_us = gt_store_times(store, GT_EVENT_DURATION)};
+    gt_store_free(store);
+    return frames;
+}
+
+static void frames_free(gt_frames *frames)
+{
+    if (!frames) return;
+    void *arrays[] = {frames->uid,    frames->name,     frames->process,
+                      frames->thread, frames->start_us, frames->dur_us};
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
+    gt_free(frames);
+}
+
+gt_pytorch_read *gt_pytorch_new(const gt_pytorch_stores *stores, bool has_python)
 {
     gt_pytorch_state *state = gt_alloc_zero(1, sizeof *state);
-    state->strings = strings;
+    gt_store *store = stores->events;
+    state->strings = stores->strings;
     state->store = store;
-    state->flow_events = flow_events;
+    state->flow_events = stores->flow_events;
+    state->frames = frames_from(stores->frames);
+    state->facts = stores->facts;
     state->count = state->recorded = gt_store_count(store);
     state->uid_count = gt_store_records(store);
     state->has_python = has_python;
@@ -159,6 +208,8 @@ void gt_state_publish(gt_pytorch_state *state)
                 .process = state->process,
                 .thread = state->thread,
                 .extra = state->extra,
+                .frames = state->frames,
+                .facts = &state->facts,
             },
         .parent = state->parent,
         .preorder = state->preorder,
@@ -195,6 +246,8 @@ static void state_free(gt_pytorch_state *state)
                       state->launch_op, state->recompute, state->link_runtime, state->link_gpu,
                       state->extra,     state->late_roots};
     for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
+    frames_free(state->frames);
+    gt_free(state->facts.devices);
     gt_map_free(&state->owners);
     gt_map_free(&state->tracks->names);
     gt_free(state->tracks->items);
@@ -312,7 +365,7 @@ static annotations list_annotations(const gt_event_view *trace)
 {
     annotations a = {0};
     for (uint32_t row = 0; row < trace->count; row++)
-        if (trace->kind[row] == GT_KIND_ANNOTATION && isfinite(gt_event_end_us(trace, row)))
+        if (gt_kind_is_annotation(trace->kind[row]) && isfinite(gt_event_end_us(trace, row)))
             GT_PUSH(a.rows, a.count, a.capacity, row);
     gt_order_rows(a.rows, a.count, trace->start_us);
     a.latest_end_us = gt_alloc(a.count * sizeof *a.latest_end_us);

@@ -39,9 +39,10 @@ typedef enum gt_event_kind {
     GT_KIND_MEMSET,
     GT_KIND_FLOW_START, /* ac2g flow from a launch ... (in the store of flow events, not among the rows) */
     GT_KIND_FLOW_END,   /* ... to the GPU event that it launched */
-    GT_KIND_ANNOTATION,
+    GT_KIND_ANNOTATION, /* user_annotation: of the host */
     GT_KIND_METADATA,
-    GT_KIND_SYNC, /* cuda_sync: a stream or the host waits; only analysis/hta uses it */
+    GT_KIND_SYNC,           /* cuda_sync: a stream or the host waits; only analysis/hta uses it */
+    GT_KIND_GPU_ANNOTATION, /* gpu_user_annotation: the same on a GPU's stream */
 } gt_event_kind;
 
 #define GT_NO_EVENT UINT32_MAX
@@ -56,6 +57,37 @@ static inline bool gt_kind_is_host(uint8_t kind)
 {
     return kind >= GT_KIND_CPU_OP && kind <= GT_KIND_PYTHON;
 }
+
+static inline bool gt_kind_is_annotation(uint8_t kind)
+{
+    return kind == GT_KIND_ANNOTATION || kind == GT_KIND_GPU_ANNOTATION;
+}
+
+/* ---- besides the rows ---- */
+
+/* Python functions that are not rows: the findings look at them, and no sheet does. They are in file order,
+ * and as with rows the uid is the position among all events of the file. */
+typedef struct gt_frames {
+    size_t count;
+    uint32_t *uid;
+    uint32_t *name, *process, *thread; /* string ids, as those of rows */
+    double *start_us, *dur_us;         /* NaN if the event has none */
+} gt_frames;
+
+/* A GPU, as an entry of deviceProperties describes it. Absent numbers are GT_EVENT_NONE. */
+typedef struct gt_device_properties {
+    int64_t id;
+    int64_t compute_major, compute_minor;
+    int64_t memory_bytes;
+    uint32_t name; /* string id; GT_STR_NONE if absent */
+} gt_device_properties;
+
+/* What is known of a trace besides its events. */
+typedef struct gt_trace_facts {
+    gt_device_properties *devices;
+    size_t device_count, device_capacity;
+    bool is_cut_off; /* the file ends early or is damaged, so events are missing */
+} gt_trace_facts;
 
 /* ---- views ---- */
 
@@ -78,7 +110,9 @@ static inline bool gt_kind_is_host(uint8_t kind)
  *     integral    GT_INTEGRAL_* bits: which times were written as integers
  *     process     string id of the value's JSON, so that 7 and "7" differ; as thread
  *     communication  which kernels are communication (gt_comm_family); NULL: those of TraceLens
- *     extra       string id of rare arguments of appended rows, a JSON object; NULL: no row has any */
+ *     extra       string id of rare arguments of appended rows, a JSON object; NULL: no row has any
+ *     frames      python functions besides the rows; NULL if they were not asked for, or are rows
+ *     facts       never NULL */
 #define GT_EVENT_VIEW_FIELDS                                                                                 \
     gt_interner *strings;                                                                                    \
     const gt_store *store;                                                                                   \
@@ -92,7 +126,9 @@ static inline bool gt_kind_is_host(uint8_t kind)
     const double *start_us, *dur_us;                                                                         \
     const uint8_t *integral;                                                                                 \
     const uint32_t *process, *thread;                                                                        \
-    const uint32_t *extra;
+    const uint32_t *extra;                                                                                   \
+    const gt_frames *frames;                                                                                 \
+    const gt_trace_facts *facts;
 
 typedef struct gt_event_view {
     GT_EVENT_VIEW_FIELDS
@@ -132,11 +168,22 @@ typedef struct gt_pytorch_read gt_pytorch_read;
 typedef struct gt_pytorch_tree gt_pytorch_tree;
 typedef struct gt_pytorch_linked gt_pytorch_linked;
 
-/* Unpacks the columns that every analysis uses. Takes ownership of both stores and the strings: `store` has
- * the events, `flow_events` the ac2g flow events (both have gt_event_columns). Events without a start or a
- * duration become GT_KIND_OTHER, with a warning. */
-gt_pytorch_read *gt_pytorch_new(gt_store *store, gt_store *flow_events, gt_interner *strings,
-                                bool has_python);
+/* What a reader fills. All stores have gt_event_columns. */
+typedef struct gt_pytorch_stores {
+    gt_interner *strings;
+    gt_store *events;
+    gt_store *flow_events; /* ac2g */
+    gt_store *frames;      /* python functions, if they are not among the events; NULL: not wanted */
+    gt_trace_facts facts;
+} gt_pytorch_stores;
+
+/* Empty ones. */
+gt_pytorch_stores gt_pytorch_stores_new(bool with_frames);
+void gt_pytorch_stores_free(gt_pytorch_stores *stores);
+
+/* Unpacks the columns that every analysis uses. Takes ownership of all that the stores have. Events without a
+ * start or a duration become GT_KIND_OTHER, with a warning. */
+gt_pytorch_read *gt_pytorch_new(const gt_pytorch_stores *stores, bool has_python);
 /* Builds the call tree. Consumes `read`. */
 gt_pytorch_tree *gt_pytorch_build_tree(gt_pytorch_read *read);
 /* Links launches and GPU events by the rules of TraceLens. Consumes `tree`. */
