@@ -204,6 +204,9 @@ typedef struct gt_schedule {
     double profiler_ns, host_ns;       /* of the host's time in the window: the profiler's, and all */
     size_t shape_count, cpu_op_count;  /* cpu_ops with input shapes, and all */
     bool has_stacks;                   /* the trace has Python functions */
+
+    struct gt_sites *sites; /* the memory of sites.c; NULL until a site is asked for. gt_schedule_free calls
+                               gt_sites_free */
 } gt_schedule;
 
 /* Builds the schedule of a trace that was read with its Python functions if it has any (trace->frames). The

@@ -8,11 +8,17 @@
 
 #include "findings/schedule.h"
 
-/* The site of a host event (GT_NONE allowed) as a string id; that of "unknown" if nothing is known. Interns,
- * so only one thread at a time may call these. */
+/* Whether a Python function belongs to the framework or the standard library, not to the user's program. */
+bool gt_frame_is_framework(gt_str name);
+
+/* The site of a host event (GT_NONE allowed) as a string id; that of "unknown" if nothing is known. Interns
+ * and remembers what it found in schedule->sites, so only one thread at a time may call these. All calls
+ * together are linear in the events. */
 uint32_t gt_site_of(const gt_schedule *schedule, uint32_t event);
 /* The same for the op of GPU work, where "backward of SITE" names the op of the forward pass. */
 uint32_t gt_site_of_op(const gt_schedule *schedule, uint32_t host_op);
+/* Frees what the two functions above remember. For gt_schedule_free. */
+void gt_sites_free(gt_schedule *schedule);
 
 /* Times summed up by string, to name the largest. {0} is empty. */
 typedef struct gt_tally_item {

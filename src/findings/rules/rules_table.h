@@ -1,0 +1,37 @@
+/* The functions of all rules, in the order of the engine's table (rules.c).
+ *
+ * A rule sees what the rules before it found (gt_rule_input.found). launch_bound comes last because its gain
+ * is what remains after all specific causes. */
+#ifndef GT_FINDINGS_RULES_RULES_TABLE_H
+#define GT_FINDINGS_RULES_RULES_TABLE_H
+
+#include "findings/rules.h"
+
+/* ---- the host ---- */
+gt_rule_function gt_rule_data_stall;
+gt_rule_function gt_rule_host_sync;
+gt_rule_function gt_rule_cpu_op; /* cpu_roundtrip or cpu_op */
+gt_rule_function gt_rule_allocator_churn;
+gt_rule_function gt_rule_python_busy;
+gt_rule_function gt_rule_host_untraced;
+gt_rule_function gt_rule_first_use;
+
+/* ---- copies ---- */
+gt_rule_function gt_rule_pageable_copy;
+gt_rule_function gt_rule_exposed_copy;
+
+/* ---- the GPU ---- */
+gt_rule_function gt_rule_recompute;
+gt_rule_function gt_rule_unfused_attention;
+gt_rule_function gt_rule_odd_shapes;
+gt_rule_function gt_rule_fp32_gemm;
+gt_rule_function gt_rule_layout_copies;
+gt_rule_function gt_rule_dtype_casts;
+
+/* ---- of both, or after all others ---- */
+gt_rule_function gt_rule_slow_optimizer;
+gt_rule_function gt_rule_exposed_comm;
+gt_rule_function gt_rule_low_efficiency;
+gt_rule_function gt_rule_launch_bound;
+
+#endif
