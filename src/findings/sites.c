@@ -1,0 +1,354 @@
+/* Where in the program does a host event happen?
+ *
+ * The site of an event follows from the events above it, so each event remembers what holds for it and all
+ * above it, and asks only its parent:
+ *
+ *     event                                  user's function    innermost call
+ *     train.py(127): step                    train.py(127)      train.py(127): step
+ *      <built-in method item of Tensor ...>  train.py(127)      <built-in method item ...>
+ *       aten::item                           train.py(127)      <built-in method item ...>
+ *        aten::_local_scalar_dense           train.py(127)      <built-in method item ...>
+ *         cudaMemcpyAsync                    train.py(127)      <built-in method item ...>
+ *
+ * Ops without a built-in above them are named by the outermost of them. Names are judged once per distinct
+ * name, and the text of a site is made once per distinct pair of function and call. */
+#include "findings/sites.h"
+
+#include "base/buffer.h"
+#include "base/map.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+/* What is known of a name; 0: not looked at yet. */
+enum { NAME_SEEN = 1, NAME_FRAMEWORK = 2, NAME_BUILT_IN = 4, NAME_STEP = 8 };
+
+/* The nearest Python function, op or annotation at or above an event. */
+enum { NEAREST_NOTHING, NEAREST_OP, NEAREST_BUILT_IN, NEAREST_FUNCTION };
+
+typedef struct event_place {
+    uint32_t function, call; /* string ids; GT_STR_EMPTY: there is none. A call of 0: not looked at yet */
+    uint8_t nearest;
+} event_place;
+
+struct gt_sites {
+    event_place *places; /* by host event */
+    uint32_t *outermost; /* by host event of a cpu_op: 1 + the outermost cpu_op; 0: not looked at yet */
+    uint8_t *names;      /* by string id */
+    size_t name_count;
+    uint32_t *path; /* events on the way up */
+    size_t path_capacity;
+    gt_map texts;      /* (function, call) -> site */
+    gt_map backward;   /* (site, 0) or (name, 1) -> "backward of ..." */
+    gt_map forward;    /* sequence number -> the op of the forward pass */
+    int64_t *sequence; /* by row of the trace; NULL: not read yet, or there are none */
+    size_t sequence_count;
+    bool has_forward;
+};
+
+static struct gt_sites *sites_of(const gt_schedule *schedule)
+{
+    if (!schedule->sites) {
+        struct gt_sites *sites = gt_alloc_zero(1, sizeof *sites);
+        sites->name_count = gt_interner_count(schedule->strings);
+        sites->names = gt_alloc_zero(sites->name_count, sizeof *sites->names);
+        sites->places = gt_alloc_zero(schedule->event_count, sizeof *sites->places);
+        /* What is remembered is no part of the schedule's value. */
+        ((gt_schedule *)schedule)->sites = sites;
+    }
+    return schedule->sites;
+}
+
+void gt_sites_free(gt_schedule *schedule)
+{
+    struct gt_sites *sites = schedule->sites;
+    if (!sites) return;
+    gt_free(sites->places);
+    gt_free(sites->outermost);
+    gt_free(sites->names);
+    gt_free(sites->path);
+    gt_free(sites->sequence);
+    gt_map_free(&sites->texts);
+    gt_map_free(&sites->backward);
+    gt_map_free(&sites->forward);
+    gt_free(sites);
+    schedule->sites = NULL;
+}
+
+/* ---- names ---- */
+
+static bool is_separator(char c)
+{
+    return c == '/' || c == '\\';
+}
+
+/* Whether the path has one of the folders in which Python packages are installed. */
+static bool is_installed(gt_str name)
+{
+    static const char *const folders[] = {"torch", "site-packages", "dist-packages"};
+    for (size_t i = 0; i < name.len; i++) {
+        if (!is_separator(name.bytes[i])) continue;
+        gt_str rest = {name.bytes + i + 1, name.len - i - 1};
+        for (size_t f = 0; f < GT_LENGTH(folders); f++) {
+            size_t len = strlen(folders[f]);
+            if (rest.len > len && gt_str_starts_with(rest, folders[f]) && is_separator(rest.bytes[len]))
+                return true;
+        }
+        if (!gt_str_starts_with(rest, "lib/python3")) continue;
+        for (size_t k = strlen("lib/python3"); k < rest.len; k++)
+            if (is_separator(rest.bytes[k])) return true;
+    }
+    return false;
+}
+
+bool gt_frame_is_framework(gt_str name)
+{
+    static const char *const beginnings[] = {"torch/",       "<",         "nn.Module",
+                                             "triton/",      "typing.py", "contextlib.py",
+                                             "threading.py", "queue.py",  "selectors.py"};
+    for (size_t i = 0; i < GT_LENGTH(beginnings); i++)
+        if (gt_str_starts_with(name, beginnings[i])) return true;
+    return gt_str_contains(name, "torchinductor") || is_installed(name);
+}
+
+static uint8_t judge_name(gt_str name)
+{
+    uint8_t bits = NAME_SEEN;
+    if (gt_frame_is_framework(name)) bits |= NAME_FRAMEWORK;
+    if (gt_str_starts_with(name, "<built-in")) bits |= NAME_BUILT_IN;
+    if (gt_str_starts_with(name, "ProfilerStep")) bits |= NAME_STEP;
+    return bits;
+}
+
+static uint8_t name_bits(struct gt_sites *sites, const gt_schedule *schedule, uint32_t name)
+{
+    if (name >= sites->name_count) return judge_name(gt_interner_get(schedule->strings, name));
+    if (!sites->names[name]) sites->names[name] = judge_name(gt_interner_get(schedule->strings, name));
+    return sites->names[name];
+}
+
+/* ---- places ---- */
+
+static event_place place_below(struct gt_sites *sites, const gt_schedule *schedule,
+                               const gt_host_event *event, event_place above)
+{
+    event_place place = above;
+    if (event->kind == GT_KIND_PYTHON) {
+        uint8_t bits = name_bits(sites, schedule, event->name);
+        if (!(bits & NAME_FRAMEWORK)) place.function = event->name;
+        place.call = event->name;
+        place.nearest = bits & NAME_BUILT_IN ? NEAREST_BUILT_IN : NEAREST_FUNCTION;
+    } else if (event->kind == GT_KIND_CPU_OP || (event->kind == GT_KIND_ANNOTATION &&
+                                                 !(name_bits(sites, schedule, event->name) & NAME_STEP))) {
+        if (above.nearest == NEAREST_NOTHING || above.nearest == NEAREST_FUNCTION) place.call = event->name;
+        place.nearest = NEAREST_OP;
+    }
+    return place;
+}
+
+static event_place place_of(struct gt_sites *sites, const gt_schedule *schedule, uint32_t event)
+{
+    size_t depth = 0;
+    uint32_t at = event;
+    for (; at != GT_NONE && !sites->places[at].call; at = schedule->events[at].parent)
+        GT_PUSH(sites->path, depth, sites->path_capacity, at);
+    event_place place = {GT_STR_EMPTY, GT_STR_EMPTY, NEAREST_NOTHING};
+    if (at != GT_NONE) place = sites->places[at];
+    while (depth > 0) {
+        at = sites->path[--depth];
+        place = place_below(sites, schedule, &schedule->events[at], place);
+        sites->places[at] = place;
+    }
+    return place;
+}
+
+/* ---- texts ---- */
+
+/* Appends a call as people write it: "item()" for "<built-in method item of Tensor object at 0x7f...>". */
+static void add_call(gt_buffer *buffer, gt_str call)
+{
+    static const char *const openings[] = {"<built-in method ", "<built-in function "};
+    for (size_t i = 0; i < call.len; i++) {
+        gt_str rest = {call.bytes + i, call.len - i};
+        for (size_t k = 0; k < GT_LENGTH(openings); k++) {
+            if (!gt_str_starts_with(rest, openings[k])) continue;
+            size_t begin = strlen(openings[k]), end = begin;
+            while (end < rest.len &&
+                   (gt_is_letter(rest.bytes[end]) || gt_is_digit(rest.bytes[end]) || rest.bytes[end] == '_'))
+                end++;
+            if (end == begin) continue;
+            gt_buffer_add(buffer, rest.bytes + begin, end - begin);
+            gt_buffer_add_cstr(buffer, "()");
+            return;
+        }
+        if (gt_str_starts_with(rest, " at 0x")) { /* an address says nothing and differs in each run */
+            size_t end = strlen(" at 0x");
+            while (end < rest.len && memchr("0123456789abcdef", rest.bytes[end], 16)) end++;
+            if (end > strlen(" at 0x")) {
+                i += end - 1;
+                continue;
+            }
+        }
+        gt_buffer_add(buffer, call.bytes + i, 1);
+    }
+}
+
+static uint32_t make_text(gt_interner *strings, gt_str function, gt_str call)
+{
+    gt_buffer words = {0}, text = {0};
+    add_call(&words, call);
+    if (function.len > 0) gt_buffer_add(&text, function.bytes, function.len);
+    bool is_same =
+        words.len == function.len && (words.len == 0 || memcmp(words.bytes, function.bytes, words.len) == 0);
+    if (words.len > 0 && !is_same) {
+        if (text.len > 0) gt_buffer_add_cstr(&text, " -> ");
+        gt_buffer_add(&text, words.bytes, words.len);
+    }
+    if (text.len == 0) gt_buffer_add_cstr(&text, "unknown");
+    uint32_t id = gt_interner_add(strings, text.bytes, text.len);
+    gt_buffer_free(&words);
+    gt_buffer_free(&text);
+    return id;
+}
+
+uint32_t gt_site_of(const gt_schedule *schedule, uint32_t event)
+{
+    struct gt_sites *sites = sites_of(schedule);
+    event_place place = {GT_STR_EMPTY, GT_STR_EMPTY, NEAREST_NOTHING};
+    if (event != GT_NONE) place = place_of(sites, schedule, event);
+    uint32_t *text = gt_map_put(&sites->texts, place.function, place.call);
+    if (*text == GT_MAP_NONE)
+        *text = make_text(schedule->strings, gt_interner_get(schedule->strings, place.function),
+                          gt_interner_get(schedule->strings, place.call));
+    return *text;
+}
+
+/* ---- the backward pass ---- */
+
+/* Links an op of the forward pass with its backward pass; GT_EVENT_NONE if it has none. */
+static int64_t sequence_of(const struct gt_sites *sites, const gt_host_event *op)
+{
+    return op->row < sites->sequence_count ? sites->sequence[op->row] : GT_EVENT_NONE;
+}
+
+/* The first op with each sequence number that is not part of a backward pass. */
+static void find_forward_ops(struct gt_sites *sites, const gt_schedule *schedule)
+{
+    sites->has_forward = true;
+    if (!schedule->trace || !schedule->trace->store) return;
+    sites->sequence = gt_store_ints(schedule->trace->store, GT_EVENT_SEQUENCE);
+    sites->sequence_count = gt_store_count(schedule->trace->store);
+    for (size_t i = 0; i < schedule->event_count; i++) {
+        const gt_host_event *event = &schedule->events[i];
+        if (event->kind != GT_KIND_CPU_OP || event->flags & GT_HOST_BACKWARD) continue;
+        int64_t sequence = sequence_of(sites, event);
+        if (sequence == GT_EVENT_NONE) continue;
+        uint32_t *place = gt_map_put(&sites->forward, (uint64_t)sequence, 0);
+        if (*place == GT_MAP_NONE) *place = (uint32_t)i;
+    }
+}
+
+/* The outermost of the ops that directly enclose an op. */
+static uint32_t outermost_op(struct gt_sites *sites, const gt_schedule *schedule, uint32_t op)
+{
+    if (!sites->outermost) sites->outermost = gt_alloc_zero(schedule->event_count, sizeof *sites->outermost);
+    size_t depth = 0;
+    uint32_t at = op, found = GT_NONE;
+    while (found == GT_NONE) {
+        uint32_t parent = schedule->events[at].parent;
+        if (sites->outermost[at]) {
+            found = sites->outermost[at] - 1;
+        } else if (parent == GT_NONE || schedule->events[parent].kind != GT_KIND_CPU_OP) {
+            sites->outermost[at] = at + 1;
+            found = at;
+        } else {
+            GT_PUSH(sites->path, depth, sites->path_capacity, at);
+            at = parent;
+        }
+    }
+    while (depth > 0) sites->outermost[sites->path[--depth]] = found + 1;
+    return found;
+}
+
+static uint32_t backward_text(struct gt_sites *sites, gt_interner *strings, uint32_t text, bool is_name)
+{
+    uint32_t *place = gt_map_put(&sites->backward, text, is_name);
+    if (*place != GT_MAP_NONE) return *place;
+    gt_str words = gt_interner_get(strings, text);
+    if (is_name) { /* "autograd::engine::evaluate_function: MulBackward0" */
+        for (size_t i = words.len; i >= 2; i--) {
+            if (words.bytes[i - 2] != ':' || words.bytes[i - 1] != ' ') continue;
+            words = (gt_str){words.bytes + i, words.len - i};
+            break;
+        }
+    }
+    gt_buffer buffer = {0};
+    gt_buffer_add_cstr(&buffer, "backward of ");
+    gt_buffer_add(&buffer, words.bytes, words.len);
+    uint32_t id = gt_interner_add(strings, buffer.bytes, buffer.len);
+    gt_buffer_free(&buffer);
+    *place = id;
+    return id;
+}
+
+uint32_t gt_site_of_op(const gt_schedule *schedule, uint32_t host_op)
+{
+    if (host_op == GT_NONE) return gt_site_of(schedule, host_op);
+    struct gt_sites *sites = sites_of(schedule);
+    const gt_host_event *top = &schedule->events[outermost_op(sites, schedule, host_op)];
+    if (!gt_str_starts_with(gt_interner_get(schedule->strings, top->name), "autograd::engine"))
+        return gt_site_of(schedule, host_op);
+    if (!sites->has_forward) find_forward_ops(sites, schedule);
+    int64_t sequence = sequence_of(sites, top);
+    uint32_t forward =
+        sequence == GT_EVENT_NONE ? GT_MAP_NONE : gt_map_get(&sites->forward, (uint64_t)sequence, 0);
+    if (forward == GT_MAP_NONE) return backward_text(sites, schedule->strings, top->name, true);
+    return backward_text(sites, schedule->strings, gt_site_of(schedule, forward), false);
+}
+
+/* ---- tallies ---- */
+
+void gt_tally_add(gt_tally *tally, uint32_t text, double value)
+{
+    if (!tally->places) tally->places = gt_alloc_zero(1, sizeof *tally->places);
+    uint32_t *place = gt_map_put(tally->places, text, 0);
+    if (*place == GT_MAP_NONE) {
+        *place = (uint32_t)tally->item_count;
+        GT_PUSH(tally->items, tally->item_count, tally->item_capacity, ((gt_tally_item){.text = text}));
+    }
+    tally->items[*place].sum += value;
+    tally->items[*place].count++;
+}
+
+typedef struct placed_item {
+    gt_tally_item item;
+    size_t place;
+} placed_item;
+
+static int compare_items(const void *left, const void *right)
+{
+    const placed_item *a = left, *b = right;
+    if (a->item.sum != b->item.sum) return a->item.sum > b->item.sum ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+void gt_tally_sort(gt_tally *tally)
+{
+    if (tally->item_count < 2) return;
+    placed_item *order = gt_alloc(tally->item_count * sizeof *order);
+    for (size_t i = 0; i < tally->item_count; i++) order[i] = (placed_item){tally->items[i], i};
+    qsort(order, tally->item_count, sizeof *order, compare_items);
+    for (size_t i = 0; i < tally->item_count; i++) {
+        tally->items[i] = order[i].item;
+        *gt_map_put(tally->places, order[i].item.text, 0) = (uint32_t)i; /* more may be added */
+    }
+    gt_free(order);
+}
+
+void gt_tally_free(gt_tally *tally)
+{
+    if (tally->places) gt_map_free(tally->places);
+    gt_free(tally->places);
+    gt_free(tally->items);
+    *tally = (gt_tally){0};
+}

@@ -1,0 +1,232 @@
+/* Sites and tallies. The expected texts were written by hand from the definition in sites.h. */
+#include "pytorch_trace.h"
+
+#include "findings/sites.h"
+
+typedef struct program {
+    gt_schedule schedule;
+    gt_host_event events[16];
+} program;
+
+static program *new_program(void)
+{
+    program *p = gt_alloc_zero(1, sizeof *p);
+    p->schedule.strings = gt_interner_new();
+    p->schedule.events = p->events;
+    return p;
+}
+
+static uint32_t add(program *p, uint8_t kind, const char *name, uint32_t parent)
+{
+    uint32_t event = (uint32_t)p->schedule.event_count++;
+    p->events[event] = (gt_host_event){
+        .kind = kind, .name = gt_interner_add_cstr(p->schedule.strings, name), .parent = parent};
+    return event;
+}
+
+static void expect_text(program *p, uint32_t text, const char *expected)
+{
+    assert_string_equal(gt_interner_get(p->schedule.strings, text).bytes, expected);
+}
+
+static void expect_site(program *p, uint32_t event, const char *expected)
+{
+    expect_text(p, gt_site_of(&p->schedule, event), expected);
+    expect_text(p, gt_site_of(&p->schedule, event), expected); /* as it is remembered */
+}
+
+static void free_program(program *p)
+{
+    gt_sites_free(&p->schedule);
+    assert_null(p->schedule.sites);
+    gt_interner_free(p->schedule.strings);
+    gt_free(p);
+}
+
+static void test_a_built_in_names_the_call(void **state)
+{
+    (void)state;
+    program *p = new_program();
+    uint32_t step = add(p, GT_KIND_PYTHON, "train.py(127): step", GT_NONE);
+    uint32_t inner = add(p, GT_KIND_PYTHON, "torch/_tensor.py(5): __float__", step);
+    uint32_t item = add(p, GT_KIND_PYTHON, "<built-in method item of Tensor object at 0x7f00aa>", inner);
+    uint32_t op = add(p, GT_KIND_CPU_OP, "aten::item", item);
+    uint32_t nested = add(p, GT_KIND_CPU_OP, "aten::_local_scalar_dense", op);
+    uint32_t call = add(p, GT_KIND_RUNTIME, "cudaMemcpyAsync", nested);
+    expect_site(p, call, "train.py(127): step -> item()");
+    expect_site(p, step, "train.py(127): step");
+    expect_site(p, inner, "train.py(127): step -> torch/_tensor.py(5): __float__");
+    free_program(p);
+}
+
+static void test_the_outermost_op_names_the_call_below_a_function(void **state)
+{
+    (void)state;
+    program *p = new_program();
+    uint32_t step = add(p, GT_KIND_ANNOTATION, "ProfilerStep#4", GT_NONE);
+    uint32_t model = add(p, GT_KIND_PYTHON, "model.py(9): forward", step);
+    uint32_t module = add(p, GT_KIND_PYTHON, "nn.Module: Linear_0", model);
+    uint32_t linear = add(p, GT_KIND_CPU_OP, "aten::linear", module);
+    uint32_t addmm = add(p, GT_KIND_CPU_OP, "aten::addmm", linear);
+    uint32_t call = add(p, GT_KIND_RUNTIME, "cudaLaunchKernel", addmm);
+    expect_site(p, call, "model.py(9): forward -> aten::linear");
+    expect_site(p, step, "unknown");
+    expect_site(p, GT_NONE, "unknown");
+    free_program(p);
+}
+
+static void test_without_stacks_the_op_is_the_site(void **state)
+{
+    (void)state;
+    program *p = new_program();
+    uint32_t step = add(p, GT_KIND_ANNOTATION, "ProfilerStep#4", GT_NONE);
+    uint32_t note = add(p, GT_KIND_ANNOTATION, "Optimizer.step#AdamW.step", step);
+    uint32_t op = add(p, GT_KIND_CPU_OP, "aten::item", note);
+    uint32_t outer = add(p, GT_KIND_CPU_OP, "aten::to", step);
+    uint32_t inner = add(p, GT_KIND_CPU_OP, "aten::copy_", outer);
+    expect_site(p, op, "Optimizer.step#AdamW.step");
+    expect_site(p, inner, "aten::to");
+    free_program(p);
+}
+
+static void test_addresses_are_removed_from_calls(void **state)
+{
+    (void)state;
+    program *p = new_program();
+    static const char *const calls[][2] = {{"<method 'x' at 0x12ab of y>", "<method 'x' of y>"},
+                                           {"<built-in function sleep>", "sleep()"},
+                                           {"<built-in method >", "<built-in method >"},
+                                           {"<x at 0x>", "<x at 0x>"}};
+    uint32_t main = add(p, GT_KIND_PYTHON, "run.py(1): <module>", GT_NONE);
+    for (size_t i = 0; i < GT_LENGTH(calls); i++) add(p, GT_KIND_PYTHON, calls[i][0], main);
+    for (uint32_t i = 0; i < GT_LENGTH(calls); i++) {
+        char expected[100];
+        snprintf(expected, sizeof expected, "run.py(1): <module> -> %s", calls[i][1]);
+        expect_site(p, main + 1 + i, expected);
+    }
+    free_program(p);
+}
+
+static void test_functions_of_installed_packages_are_framework(void **state)
+{
+    (void)state;
+    static const char *const framework[] = {
+        "torch/nn/modules/linear.py(1): forward",
+        "<built-in method x>",
+        "nn.Module: GPT_0",
+        "/opt/venv/lib/python3.11/json/decoder.py(1): decode",
+        "C:\\env\\site-packages\\x.py(1): f",
+        "/usr/lib/python3/dist-packages/x.py(1): f",
+        "/src/torch/x.py(1): f",
+        "/tmp/torchinductor_me/ab/x.py(1): call",
+        "contextlib.py(1): __enter__",
+        "triton/runtime/jit.py(1): run",
+    };
+    static const char *const user[] = {"train.py(1): step",
+                                       "my/torch_tools.py(1): f",
+                                       "/work/mytorch/x.py(1): f",
+                                       "site-packages.py(1): f",
+                                       "lib/python3",
+                                       ""};
+    for (size_t i = 0; i < GT_LENGTH(framework); i++)
+        assert_true(gt_frame_is_framework((gt_str){framework[i], strlen(framework[i])}));
+    for (size_t i = 0; i < GT_LENGTH(user); i++)
+        assert_false(gt_frame_is_framework((gt_str){user[i], strlen(user[i])}));
+}
+
+static void test_ops_of_the_backward_pass_name_the_forward_op(void **state)
+{
+    (void)state;
+    trace_text t = new_trace();
+    host(&t, "cpu_op", "aten::mul", 10, 5, "\"Sequence number\":7");
+    host(&t, "cpu_op", "autograd::engine::evaluate_function: MulBackward0", 30, 20, "\"Sequence number\":7");
+    host(&t, "cpu_op", "MulBackward0", 31, 10, "\"Sequence number\":7");
+    host(&t, "cpu_op", "autograd::engine::evaluate_function: DivBackward0", 60, 20, "\"Sequence number\":8");
+    gt_pytorch_linked *trace = read_trace(&t, false);
+    const gt_linked_view *view = gt_pytorch_view(trace);
+
+    gt_host_event events[6] = {0};
+    gt_schedule schedule = {
+        .trace = &view->events, .strings = view->strings, .events = events, .event_count = 6};
+    events[0] = (gt_host_event){.kind = GT_KIND_PYTHON,
+                                .name = gt_interner_add_cstr(view->strings, "net.py(3): forward"),
+                                .parent = GT_NONE,
+                                .row = UINT32_MAX - 1};
+    for (uint32_t i = 0; i < 4; i++)
+        events[i + 1] = (gt_host_event){
+            .kind = GT_KIND_CPU_OP, .name = view->name[i], .row = i, .flags = i ? GT_HOST_BACKWARD : 0};
+    events[1].parent = 0;
+    events[2].parent = GT_NONE;
+    events[3].parent = 2;
+    events[4].parent = GT_NONE;
+    events[5] = (gt_host_event){.kind = GT_KIND_CPU_OP,
+                                .name = gt_interner_add_cstr(view->strings, "aten::copy_"),
+                                .parent = 3,
+                                .row = UINT32_MAX - 1};
+    assert_string_equal(gt_interner_get(view->strings, gt_site_of_op(&schedule, 5)).bytes,
+                        "backward of net.py(3): forward -> aten::mul");
+    assert_string_equal(gt_interner_get(view->strings, gt_site_of_op(&schedule, 4)).bytes,
+                        "backward of DivBackward0");
+    assert_string_equal(gt_interner_get(view->strings, gt_site_of_op(&schedule, 1)).bytes,
+                        "net.py(3): forward -> aten::mul");
+    assert_string_equal(gt_interner_get(view->strings, gt_site_of_op(&schedule, GT_NONE)).bytes, "unknown");
+    gt_sites_free(&schedule);
+    gt_pytorch_linked_free(trace);
+}
+
+/* A walk to the root for each event would take 5e11 steps here. */
+static void test_a_million_nested_events_are_linear(void **state)
+{
+    (void)state;
+    const uint32_t count = 1000000;
+    gt_interner *strings = gt_interner_new();
+    gt_host_event *events = gt_alloc_zero(count, sizeof *events);
+    uint32_t name = gt_interner_add_cstr(strings, "aten::x");
+    for (uint32_t i = 0; i < count; i++)
+        events[i] = (gt_host_event){.kind = GT_KIND_CPU_OP, .name = name, .parent = i ? i - 1 : GT_NONE};
+    gt_schedule schedule = {.strings = strings, .events = events, .event_count = count};
+    uint32_t expected = gt_interner_add_cstr(strings, "aten::x");
+    for (uint32_t i = count; i-- > 0;) {
+        assert_int_equal(gt_site_of(&schedule, i), expected);
+        assert_int_equal(gt_site_of_op(&schedule, i), expected);
+    }
+    gt_sites_free(&schedule);
+    gt_free(events);
+    gt_interner_free(strings);
+}
+
+static void test_tallies_keep_the_order_of_equal_sums(void **state)
+{
+    (void)state;
+    gt_tally tally = {0};
+    gt_tally_sort(&tally);
+    gt_tally_add(&tally, 30, 1);
+    gt_tally_add(&tally, 20, 2);
+    gt_tally_add(&tally, 10, 0.5);
+    gt_tally_add(&tally, 40, 2);
+    gt_tally_add(&tally, 10, 0.5);
+    gt_tally_sort(&tally);
+    static const uint32_t order[] = {20, 40, 30, 10};
+    assert_int_equal(tally.item_count, 4);
+    for (size_t i = 0; i < 4; i++) assert_int_equal(tally.items[i].text, order[i]);
+    assert_int_equal(tally.items[3].count, 2);
+    assert_float_equal(tally.items[3].sum, 1, 0);
+    gt_tally_add(&tally, 10, 9); /* after sorting */
+    assert_float_equal(tally.items[3].sum, 10, 0);
+    gt_tally_free(&tally);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_built_in_names_the_call),
+        cmocka_unit_test(test_the_outermost_op_names_the_call_below_a_function),
+        cmocka_unit_test(test_without_stacks_the_op_is_the_site),
+        cmocka_unit_test(test_addresses_are_removed_from_calls),
+        cmocka_unit_test(test_functions_of_installed_packages_are_framework),
+        cmocka_unit_test(test_ops_of_the_backward_pass_name_the_forward_op),
+        cmocka_unit_test(test_a_million_nested_events_are_linear),
+        cmocka_unit_test(test_tallies_keep_the_order_of_equal_sums),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
