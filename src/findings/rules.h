@@ -34,7 +34,8 @@ typedef struct gt_finding {
     /* Set by the engine: */
     size_t rank; /* from 1; 0: too small to be shown */
     gt_severity severity;
-    double gain_pct, score;
+    double gain_pct; /* of the step time without the profiler's own cost */
+    double score;    /* credible gain in ms: what the ranking is by */
 } gt_finding;
 
 /* A GPU as the rules see it; peak rates are dense ones, per ns. */
@@ -68,6 +69,29 @@ double gt_rule_ms(const gt_rule_input *input, double window_ns);
 /* Idle milliseconds per step of a cause; host time in the window with a label, per step. */
 double gt_rule_idle_ms(const gt_rule_input *input, gt_cause cause);
 double gt_rule_host_ms(const gt_rule_input *input, gt_cause label);
+/* Whether any host time has this label, also outside of the window: only then an edit removes something. */
+bool gt_rule_has_label(const gt_rule_input *input, gt_cause label);
+/* The sites of idle time with this cause, largest first; the caller frees the tally. */
+gt_tally gt_rule_idle_sites(const gt_rule_input *input, gt_cause cause);
+/* A copy of a string of the schedule, which the caller owns; NULL for GT_STR_NONE. */
+char *gt_rule_string(const gt_rule_input *input, uint32_t text);
+
+/* What a rule wants to know of names, judged once per distinct name: the function returns bits of its own
+ * below 128. {0} is empty. */
+typedef uint8_t gt_name_judge(gt_str name);
+typedef struct gt_name_memo {
+    uint8_t *bits;
+    size_t count;
+} gt_name_memo;
+uint8_t gt_name_memo_get(gt_name_memo *memo, const gt_schedule *schedule, uint32_t name,
+                         gt_name_judge *judge);
+void gt_name_memo_free(gt_name_memo *memo);
+
+/* A call that takes long without waiting: it loads code when a kernel is used for the first time. */
+bool gt_point_is_first_use(const gt_host_point *point);
+/* By point: whether it belongs to a round trip; the synchronisation after one counts as well. The caller
+ * frees it. */
+bool *gt_rule_points_in_trips(const gt_schedule *schedule);
 
 /* ---- the engine ---- */
 

@@ -28,8 +28,11 @@ enum { NEAREST_NOTHING, NEAREST_OP, NEAREST_BUILT_IN, NEAREST_FUNCTION };
 
 typedef struct event_place {
     uint32_t function, call; /* string ids; GT_STR_EMPTY: there is none. A call of 0: not looked at yet */
+    uint32_t op;             /* the nearest cpu_op */
     uint8_t nearest;
 } event_place;
+
+static const event_place no_place = {GT_STR_EMPTY, GT_STR_EMPTY, GT_NONE, NEAREST_NOTHING};
 
 struct gt_sites {
     event_place *places; /* by host event */
@@ -152,11 +155,12 @@ static event_place place_of(struct gt_sites *sites, const gt_schedule *schedule,
     uint32_t at = event;
     for (; at != GT_NONE && !sites->places[at].call; at = schedule->events[at].parent)
         GT_PUSH(sites->path, depth, sites->path_capacity, at);
-    event_place place = {GT_STR_EMPTY, GT_STR_EMPTY, NEAREST_NOTHING};
+    event_place place = no_place;
     if (at != GT_NONE) place = sites->places[at];
     while (depth > 0) {
         at = sites->path[--depth];
         place = place_below(sites, schedule, &schedule->events[at], place);
+        if (schedule->events[at].kind == GT_KIND_CPU_OP) place.op = at;
         sites->places[at] = place;
     }
     return place;
@@ -214,7 +218,7 @@ static uint32_t make_text(gt_interner *strings, gt_str function, gt_str call)
 uint32_t gt_site_of(const gt_schedule *schedule, uint32_t event)
 {
     struct gt_sites *sites = sites_of(schedule);
-    event_place place = {GT_STR_EMPTY, GT_STR_EMPTY, NEAREST_NOTHING};
+    event_place place = no_place;
     if (event != GT_NONE) place = place_of(sites, schedule, event);
     uint32_t *text = gt_map_put(&sites->texts, place.function, place.call);
     if (*text == GT_MAP_NONE)
@@ -268,6 +272,17 @@ static uint32_t outermost_op(struct gt_sites *sites, const gt_schedule *schedule
     }
     while (depth > 0) sites->outermost[sites->path[--depth]] = found + 1;
     return found;
+}
+
+uint32_t gt_op_above(const gt_schedule *schedule, uint32_t event)
+{
+    return event == GT_NONE ? GT_NONE : place_of(sites_of(schedule), schedule, event).op;
+}
+
+uint32_t gt_outermost_op(const gt_schedule *schedule, uint32_t event)
+{
+    uint32_t op = gt_op_above(schedule, event);
+    return op == GT_NONE ? GT_NONE : outermost_op(sites_of(schedule), schedule, op);
 }
 
 static uint32_t backward_text(struct gt_sites *sites, gt_interner *strings, uint32_t text, bool is_name)

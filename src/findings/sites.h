@@ -17,7 +17,11 @@ bool gt_frame_is_framework(gt_str name);
 uint32_t gt_site_of(const gt_schedule *schedule, uint32_t event);
 /* The same for the op of GPU work, where "backward of SITE" names the op of the forward pass. */
 uint32_t gt_site_of_op(const gt_schedule *schedule, uint32_t host_op);
-/* Frees what the two functions above remember. For gt_schedule_free. */
+/* The nearest cpu_op at or above an event, and the outermost of the cpu_ops that directly enclose that one;
+ * GT_NONE if there is none. */
+uint32_t gt_op_above(const gt_schedule *schedule, uint32_t event);
+uint32_t gt_outermost_op(const gt_schedule *schedule, uint32_t event);
+/* Frees what the functions above remember. For gt_schedule_free. */
 void gt_sites_free(gt_schedule *schedule);
 
 /* Times summed up by string, to name the largest. {0} is empty. */

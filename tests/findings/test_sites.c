@@ -70,6 +70,12 @@ static void test_the_outermost_op_names_the_call_below_a_function(void **state)
     uint32_t addmm = add(p, GT_KIND_CPU_OP, "aten::addmm", linear);
     uint32_t call = add(p, GT_KIND_RUNTIME, "cudaLaunchKernel", addmm);
     expect_site(p, call, "model.py(9): forward -> aten::linear");
+    assert_int_equal(gt_op_above(&p->schedule, call), addmm);
+    assert_int_equal(gt_op_above(&p->schedule, addmm), addmm);
+    assert_int_equal(gt_outermost_op(&p->schedule, call), linear);
+    assert_int_equal(gt_op_above(&p->schedule, module), GT_NONE);
+    assert_int_equal(gt_outermost_op(&p->schedule, module), GT_NONE);
+    assert_int_equal(gt_outermost_op(&p->schedule, GT_NONE), GT_NONE);
     expect_site(p, step, "unknown");
     expect_site(p, GT_NONE, "unknown");
     free_program(p);

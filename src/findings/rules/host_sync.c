@@ -1,0 +1,65 @@
+/* host_sync: do synchronising calls keep the host from running ahead of the GPU?
+ *
+ * The edit lets these calls neither wait nor cost anything. A tight loop of them vanishes with the host time
+ * around them. Synchronisations of a round trip belong to cpu_roundtrip. */
+#include "base/memory.h"
+#include "findings/rules/rules_table.h"
+
+static void edit_points(const gt_schedule *schedule, const bool *in_trip, gt_edit *edit)
+{
+    for (size_t p = 0; p < schedule->point_count; p++) {
+        const gt_host_point *point = &schedule->points[p];
+        bool loops =
+            point->flags & GT_POINT_BURST &&
+            (point->kind == GT_API_LAUNCH || point->kind == GT_API_COPY || point->kind == GT_API_SYNC);
+        bool waits = point->sync_site != GT_STR_NONE && !in_trip[p];
+        uint8_t flags = (uint8_t)((waits ? GT_EDIT_NO_WAIT : 0) | (waits || loops ? GT_EDIT_NO_CALL : 0));
+        if (flags) gt_edit_point_add(edit, (uint32_t)p, flags, 0);
+    }
+    gt_edit_remove_label(edit, schedule, GT_CAUSE_SYNC);
+}
+
+bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
+{
+    const gt_schedule *schedule = input->schedule;
+    bool *in_trip = gt_rule_points_in_trips(schedule);
+    gt_tally sites = {0};
+    size_t calls = 0, in_window = 0;
+    int64_t wait_ns = 0;
+    for (size_t p = 0; p < schedule->point_count; p++) {
+        const gt_host_point *point = &schedule->points[p];
+        if (point->sync_site == GT_STR_NONE || in_trip[p]) continue;
+        calls++;
+        if (!gt_window_has(&schedule->window, point->start_ns)) continue;
+        in_window++;
+        wait_ns += point->wait_ns;
+        gt_tally_add(&sites, point->sync_site, 1);
+    }
+    if (calls > 0) {
+        double steps = (double)schedule->window.steps;
+        gt_tally_sort(&sites);
+        finding->id = "host_sync";
+        finding->confidence = GT_CONFIDENCE_HIGH;
+        finding->title =
+            gt_rule_text("%.0f synchronising calls per %s keep the host from running ahead of the GPU",
+                         (double)in_window / steps, input->per);
+        if (sites.item_count > 0) finding->where = gt_rule_string(input, sites.items[0].text);
+        for (size_t i = 0; i < sites.item_count && i < 3; i++)
+            gt_rule_evidence(finding, "%.0f x %s", sites.items[i].sum / steps,
+                             gt_interner_get(schedule->strings, sites.items[i].text).bytes);
+        gt_rule_evidence(
+            finding,
+            "the host waits %.2f ms per %s in these calls; the GPU is idle for %.2f ms as a consequence",
+            gt_rule_ms(input, (double)wait_ns), input->per, gt_rule_idle_ms(input, GT_CAUSE_SYNC));
+        if (schedule->burst_count > 0)
+            gt_rule_evidence(finding, "%zu tight loops of synchronising calls in the trace",
+                             schedule->burst_count);
+        finding->advice =
+            gt_rule_text("Remove .item(), .cpu(), print and if on tensors from the loop, keep the value on "
+                         "the GPU, or read it every N steps with a non-blocking copy.");
+        edit_points(schedule, in_trip, &finding->edit);
+    }
+    gt_tally_free(&sites);
+    gt_free(in_trip);
+    return calls > 0;
+}
