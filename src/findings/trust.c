@@ -1,0 +1,402 @@
+/* Can the trace be believed?
+ *
+ * Each check compares one value with a threshold that warns and, where a report on the trace would mislead,
+ * one that fails. The verdict is the worst level. A trace without GPU events gets only T0. Every check is one
+ * pass over ops, steps or calls.
+ *
+ *     T0   GPU events                         T8   Python functions
+ *     T1   ops without a launch, %            T9   the profiler's cost to the host, %
+ *     T2   launches without a kernel, %       T10  spread of step times, %
+ *     T3   GPU time without a framework op, % T11  spread of kernel time per step, %
+ *     T4   overlap on one stream, %           T12  idle time without a cause, %
+ *     T5   ops that start before launch, %    T13  error of the replay, %
+ *     T6   truncation, steps without ops      T14  idle although work was launched, %
+ *     T7   shapes                             T15  graph launches without kernels, % */
+#include "findings/trust.h"
+#include "base/map.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NO_LIMIT NAN
+
+enum {
+    STREAM_OVERLAP_NS = 10,   /* shorter overlaps come from rounding */
+    EARLY_NS = 1000,          /* an op this much before its launch: a wrong clock */
+    STEPS_FOR_VARIATION = 3,  /* steps that a spread needs */
+    SHAPES_SHARE = 2,         /* shapes are recorded if more than one op in two has them */
+    PROFILER_HIDDEN_PCT = 101 /* a threshold that no share reaches */
+};
+static const double host_bound = 1.15; /* step time over busy time from which on the host decides */
+
+__attribute__((format(printf, 6, 7))) static void add(gt_trust *trust, const char *id, double value,
+                                                      double warn, double fail, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char text[512];
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    gt_trust_check check = {.id = id, .value = value, .warn = warn, .fail = fail, .text = gt_strdup(text)};
+    if (value > fail) /* false if there is no threshold */
+        check.level = GT_TRUST_FAIL;
+    else if (value > warn)
+        check.level = GT_TRUST_WARN;
+    if (check.level > trust->verdict) trust->verdict = check.level;
+    GT_PUSH(trust->checks, trust->count, trust->capacity, check);
+}
+
+static double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+/* ---- calls ---- */
+
+/* How many calls launch something, and how many of them have GPU work in the trace. */
+typedef struct launch_count {
+    size_t calls, found;
+} launch_count;
+
+enum { NOT_LAUNCHING = 1, LAUNCHES_KERNEL, LAUNCHES_GRAPH };
+
+static uint8_t classify(gt_str name)
+{
+    static const char *const kernels[] = {"LaunchKernel", "LaunchCooperative", "hipModuleLaunch",
+                                          "hipExtModuleLaunch", "hipExtLaunch"};
+    if (gt_str_contains(name, "GraphLaunch")) return LAUNCHES_GRAPH;
+    if (gt_str_contains(name, "Graph")) return NOT_LAUNCHING;
+    for (size_t i = 0; i < GT_LENGTH(kernels); i++)
+        if (gt_str_contains(name, kernels[i])) return LAUNCHES_KERNEL;
+    return NOT_LAUNCHING;
+}
+
+typedef struct call_names {
+    const gt_interner *strings;
+    uint8_t *kinds; /* by string id; 0: not classified yet */
+} call_names;
+
+static uint8_t kind_of_call(call_names *names, uint32_t name)
+{
+    uint8_t *kind = &names->kinds[name];
+    if (!*kind) *kind = classify(gt_interner_get(names->strings, name));
+    return *kind;
+}
+
+static bool is_call(uint8_t kind)
+{
+    return kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
+}
+
+/* Launches of ops of devices that are not scheduled are found, too: by their correlation. */
+static void count_other_devices(const gt_event_view *trace, call_names *names, launch_count *kernels,
+                                launch_count *graphs)
+{
+    gt_map known = {0};
+    int64_t *correlations = gt_store_ints(trace->store, GT_EVENT_CORRELATION);
+    kernels->found = graphs->found = 0;
+    for (size_t row = 0; row < trace->recorded; row++)
+        if (gt_kind_is_gpu(trace->kind[row]) && correlations[row] != GT_EVENT_NONE)
+            *gt_map_put(&known, (uint64_t)correlations[row], 0) = 1;
+    for (size_t row = 0; row < trace->recorded; row++) {
+        if (!is_call(trace->kind[row])) continue;
+        uint8_t kind = kind_of_call(names, trace->name[row]);
+        if (kind == NOT_LAUNCHING || gt_map_get(&known, (uint64_t)correlations[row], 0) == GT_MAP_NONE)
+            continue;
+        (kind == LAUNCHES_KERNEL ? kernels : graphs)->found++;
+    }
+    gt_free(correlations);
+    gt_map_free(&known);
+}
+
+static void count_launches(const gt_schedule *s, launch_count *kernels, launch_count *graphs)
+{
+    const gt_event_view *trace = s->trace;
+    if (!trace) return;
+    call_names names = {s->strings, gt_alloc_zero(gt_interner_count(s->strings), 1)};
+    for (size_t row = 0; row < trace->recorded; row++) {
+        if (!is_call(trace->kind[row])) continue;
+        uint8_t kind = kind_of_call(&names, trace->name[row]);
+        kernels->calls += kind == LAUNCHES_KERNEL;
+        graphs->calls += kind == LAUNCHES_GRAPH;
+    }
+    for (size_t i = 0; i < s->point_count; i++) {
+        if (!s->points[i].op_count) continue;
+        uint8_t kind = kind_of_call(&names, s->events[s->points[i].event].name);
+        kernels->found += kind == LAUNCHES_KERNEL;
+        graphs->found += kind == LAUNCHES_GRAPH;
+    }
+    if (s->device_count > 1) count_other_devices(trace, &names, kernels, graphs);
+    gt_free(names.kinds);
+}
+
+static bool has_calls(const gt_schedule *s)
+{
+    for (size_t row = 0; s->trace && row < s->trace->recorded; row++)
+        if (is_call(s->trace->kind[row])) return true;
+    return false;
+}
+
+/* T2 and T15. */
+static void judge_launches(const gt_schedule *s, gt_trust *trust)
+{
+    launch_count kernels = {0}, graphs = {0};
+    count_launches(s, &kernels, &graphs);
+    size_t lost = kernels.calls > kernels.found ? kernels.calls - kernels.found : 0;
+    double value = percent((double)lost, (double)kernels.calls);
+    add(trust, "T2", value, 1, 10, "%zu of %zu kernel launches have no kernel in the trace%s", lost,
+        kernels.calls, value > 1 ? ": GPU records were lost, or recording stopped early." : ".");
+    if (!graphs.calls) return;
+    lost = graphs.calls > graphs.found ? graphs.calls - graphs.found : 0;
+    value = percent((double)lost, (double)graphs.calls);
+    add(trust, "T15", value, 1, 30, "%zu of %zu graph launches have no kernel in the trace%s", lost,
+        graphs.calls, value > 1 ? ": not all replays were recorded." : ".");
+}
+
+/* ---- GPU ops ---- */
+
+/* T1 and T3: of the ops in the window, which have a launch and a framework op? */
+static void judge_links(const gt_schedule *s, gt_trust *trust)
+{
+    size_t count = 0, without_launch = 0;
+    double total_ns = 0, without_op_ns = 0; /* sums of durations may exceed 63 bits */
+    for (size_t i = 0; i < s->op_count; i++) {
+        const gt_gpu_op *op = &s->ops[i];
+        if (op->start_ns >= s->window.end_ns || op->end_ns <= s->window.start_ns) continue;
+        count++;
+        total_ns += (double)gt_op_ns(op);
+        without_launch += op->point == GT_NONE;
+        if (op->kind == GT_KIND_KERNEL && op->point != GT_NONE && op->host_op == GT_NONE)
+            without_op_ns += (double)gt_op_ns(op);
+    }
+    add(trust, "T1", percent((double)without_launch, (double)count), 5, 30,
+        "%zu of %zu GPU operations in the window have no recorded launch%s", without_launch, count,
+        has_calls(s) ? "." : ": host calls were not recorded, so idle time cannot be explained.");
+    double value = percent(without_op_ns, total_ns);
+    add(trust, "T3", value, 20, NO_LIMIT,
+        "%.0f%% of GPU time belongs to no framework operator (graphs, custom launchers).", value);
+}
+
+/* T4: a stream executes one op at a time, except for graph branches and dependent launches. */
+static void judge_overlap(const gt_schedule *s, gt_trust *trust)
+{
+    int64_t *ends = gt_alloc(s->stream_count * sizeof *ends);
+    double overlap_ns = 0, total_ns = 0;
+    for (uint32_t i = 0; i < s->stream_count; i++) ends[i] = INT64_MIN;
+    for (size_t i = 0; i < s->op_count; i++) {
+        const gt_gpu_op *op = &s->ops[i];
+        int64_t *end = &ends[op->stream];
+        total_ns += (double)gt_op_ns(op);
+        if (*end > op->start_ns && *end - op->start_ns > STREAM_OVERLAP_NS)
+            overlap_ns += (double)((*end < op->end_ns ? *end : op->end_ns) - op->start_ns);
+        if (op->end_ns > *end) *end = op->end_ns;
+    }
+    gt_free(ends);
+    double value = percent(overlap_ns, total_ns);
+    add(trust, "T4", value, 2, 20,
+        "Operations of one stream overlap for %.2f%% of GPU time (graph branches, dependent launches or "
+        "wrong "
+        "times).",
+        value);
+}
+
+/* T5. */
+static void judge_clocks(const gt_schedule *s, gt_trust *trust)
+{
+    size_t early = 0;
+    int64_t worst_ns = 0;
+    for (size_t i = 0; i < s->op_count; i++) {
+        const gt_gpu_op *op = &s->ops[i];
+        if (op->point == GT_NONE) continue;
+        int64_t before_ns = s->points[op->point].start_ns - op->start_ns;
+        if (before_ns <= EARLY_NS) continue;
+        early++;
+        if (before_ns > worst_ns) worst_ns = before_ns;
+    }
+    double value = percent((double)early, (double)s->op_count);
+    if (early)
+        add(trust, "T5", value, 0.1, 5,
+            "%zu GPU operations start before their launch (worst %.0f us): the clocks of host and GPU "
+            "differ, "
+            "and idle causes are off by as much.",
+            early, (double)worst_ns / 1e3);
+    else
+        add(trust, "T5", value, 0.1, 5, "No GPU operation starts before its launch.");
+}
+
+/* ---- completeness ---- */
+
+/* T6. */
+static void judge_steps(const gt_schedule *s, bool is_cut_off, gt_trust *trust)
+{
+    size_t empty = 0;
+    for (size_t i = 0; i < s->step_count; i++) empty += s->steps[i].first_op == GT_NONE;
+    double fail = s->step_count && empty == s->step_count ? 0 : NO_LIMIT;
+    double value = (double)(empty + is_cut_off);
+    const char *cut_off = is_cut_off ? "The file is truncated. " : "";
+    if (!s->step_count)
+        add(trust, "T6", value, 0, fail,
+            "%sNo ProfilerStep: the whole trace is one window, and times are per trace.", cut_off);
+    else if (empty || is_cut_off)
+        add(trust, "T6", value, 0, fail, "%s%zu of %zu steps have no GPU work.", cut_off, empty,
+            s->step_count);
+    else
+        add(trust, "T6", value, 0, fail, "The file is complete, and every step has GPU work.");
+}
+
+/* T7 and T8. */
+static void judge_details(const gt_schedule *s, gt_trust *trust)
+{
+    bool has_shapes = s->shape_count * SHAPES_SHARE > s->cpu_op_count;
+    add(trust, "T7", !has_shapes, 0, NO_LIMIT, "%s",
+        has_shapes ? "Input shapes are recorded."
+                   : "No input shapes (record_shapes=False): rules on precision, shapes and roofline are "
+                     "limited.");
+    add(trust, "T8", !s->has_stacks, 0, NO_LIMIT, "%s",
+        s->has_stacks
+            ? "Python functions are recorded."
+            : "No Python functions (with_stack=False): causes on the host have no source location.");
+}
+
+/* T9. */
+static void judge_profiler(const gt_trust_input *in, gt_trust *trust)
+{
+    const gt_schedule *s = in->schedule;
+    double value = percent(s->profiler_ns, s->host_ns);
+    bool matters = in->model_ns > host_bound * in->busy_ns;
+    if (matters)
+        add(trust, "T9", value, 10, NO_LIMIT,
+            "Recording takes an estimated %.0f%% of the host's time; without it a %s should take about %.2f "
+            "ms "
+            "instead of %.2f ms.",
+            value, in->per, in->model_ns / 1e6, in->step_ns / 1e6);
+    else
+        add(trust, "T9", value, PROFILER_HIDDEN_PCT, NO_LIMIT,
+            "Recording takes an estimated %.0f%% of the host's time, which the GPU's work hides.", value);
+}
+
+/* ---- variation ---- */
+
+typedef struct extremes {
+    double least, most, sum;
+    size_t count;
+} extremes;
+
+static void extend(extremes *e, double value)
+{
+    if (!e->count || value < e->least) e->least = value;
+    if (!e->count || value > e->most) e->most = value;
+    e->sum += value;
+    e->count++;
+}
+
+/* T10: from the first op of a step to that of the next. */
+static void judge_step_times(const gt_schedule *s, gt_trust *trust)
+{
+    if (s->used_step_count < STEPS_FOR_VARIATION) {
+        add(trust, "T10", 1, 0, NO_LIMIT,
+            "Only %zu %s with GPU work: step times have no average and cannot be compared.",
+            s->used_step_count, s->used_step_count == 1 ? "step" : "steps");
+        return;
+    }
+    extremes times = {0};
+    for (size_t i = 0; i + 1 < s->used_step_count; i++)
+        extend(&times, (double)(s->ops[s->steps[s->used_steps[i + 1]].first_op].start_ns -
+                                s->ops[s->steps[s->used_steps[i]].first_op].start_ns));
+    double value = percent(times.most - times.least, times.sum / (double)times.count);
+    add(trust, "T10", value, 15, NO_LIMIT, "Step times differ by %.0f%% (%.2f to %.2f ms).", value,
+        times.least / 1e6, times.most / 1e6);
+}
+
+/* T11. */
+static void judge_kernel_times(const gt_schedule *s, gt_trust *trust)
+{
+    if (s->used_step_count < 2) return;
+    double *kernel_ns = gt_alloc_zero(s->step_count, sizeof *kernel_ns);
+    for (size_t i = 0; i < s->op_count; i++)
+        if (s->ops[i].step >= 0 && s->ops[i].kind == GT_KIND_KERNEL)
+            kernel_ns[s->ops[i].step] += (double)gt_op_ns(&s->ops[i]);
+    extremes times = {0};
+    for (size_t i = 0; i < s->used_step_count; i++) extend(&times, kernel_ns[s->used_steps[i]]);
+    gt_free(kernel_ns);
+    double value = percent(times.most - times.least, times.least > 0 ? times.least : 1);
+    add(trust, "T11", value, 8, NO_LIMIT, "Kernels take %.0f%% more time in one step than in another%s",
+        value, value > 8 ? ": the steps differ, or the GPU's clock changed (power or heat)." : ".");
+}
+
+/* ---- idle time and the model ---- */
+
+/* T12 and T14. */
+static void judge_idle(const gt_schedule *s, const gt_idle *idle, gt_trust *trust)
+{
+    double window_ns = (double)(s->window.end_ns - s->window.start_ns);
+    const int64_t *ns = idle->cause_ns;
+    double value = percent((double)(ns[GT_CAUSE_UNKNOWN] + ns[GT_CAUSE_UNTRACED]), window_ns);
+    add(trust, "T12", value, 5, NO_LIMIT, "%.1f%% of the window is idle time without a known cause.", value);
+    value = percent((double)(ns[GT_CAUSE_DEVICE_WAIT] + ns[GT_CAUSE_DEPENDENCY]), window_ns);
+    add(trust, "T14", value, 10, NO_LIMIT,
+        "For %.0f%% of the window the GPU is idle although work was launched (another process, stream or "
+        "rank, "
+        "the upload of a graph, or shifted times).",
+        value);
+}
+
+static int number_of(const gt_trust_check *check)
+{
+    return atoi(check->id + 1);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    return number_of(a) - number_of(b);
+}
+
+gt_trust gt_trust_judge(const gt_trust_input *input)
+{
+    const gt_schedule *s = input->schedule;
+    gt_trust trust = {0};
+    add(&trust, "T0", s->op_count ? 0 : 1, NO_LIMIT, 0, "%s",
+        s->op_count ? "The trace has GPU events."
+                    : "The trace has no GPU events, so it says nothing about the GPU.");
+    if (!s->op_count) {
+        if (input->is_cut_off) judge_steps(s, true, &trust);
+        return trust;
+    }
+    judge_links(s, &trust);
+    judge_launches(s, &trust);
+    judge_overlap(s, &trust);
+    judge_clocks(s, &trust);
+    judge_steps(s, input->is_cut_off, &trust);
+    judge_details(s, &trust);
+    judge_profiler(input, &trust);
+    judge_step_times(s, &trust);
+    judge_kernel_times(s, &trust);
+    judge_idle(s, input->idle, &trust);
+    double error = fabs(input->replay_error_pct);
+    add(&trust, "T13", error, 3, 25, "The model reproduces the recorded %s time to within %.1f%%.",
+        input->per, error);
+    qsort(trust.checks, trust.count, sizeof *trust.checks, by_number);
+    return trust;
+}
+
+void gt_trust_free(gt_trust *trust)
+{
+    for (size_t i = 0; i < trust->count; i++) gt_free(trust->checks[i].text);
+    gt_free(trust->checks);
+    *trust = (gt_trust){0};
+}
+
+const char *gt_trust_verdict(gt_trust_level level)
+{
+    static const char *const names[] = {"good", "usable with care", "do not trust"};
+    return names[level];
+}
+
+const char *gt_trust_level_name(gt_trust_level level)
+{
+    static const char *const names[] = {"ok", "warn", "fail"};
+    return names[level];
+}
