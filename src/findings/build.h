@@ -5,11 +5,12 @@
 
 #include "findings/schedule.h"
 
-/* host.c: events and threads, with parents, flags, launches and the kinds of calls. */
-void gt_build_host(gt_schedule *schedule);
-/* ops.c: the ops of the busiest device, points (start, end, event, thread, kind, flags, their ops), and which
- * point and which cpu_op launched each op. */
+/* ops.c: base_us, device_count, name_bits, and the ops of the busiest device: all of them but what launched
+ * them and what decides when they start. */
 void gt_build_ops(gt_schedule *schedule);
+/* host.c: events and threads, with parents, flags, launches and the kinds of calls; points (start, end,
+ * event, thread, kind, flags, their ops); and which point and which cpu_op launched each op. */
+void gt_build_host(gt_schedule *schedule);
 /* steps.c: steps, the step of each point and op, and the window. */
 void gt_build_steps(gt_schedule *schedule);
 /* points.c: base_ns, before_ns, wait_ns, own_ns and awaited of points. */
@@ -21,5 +22,22 @@ void gt_build_labels(gt_schedule *schedule);
 /* overhead.c: what recording costs: python_cost_ns, op_cost_ns, profiler_ns, host_ns, and keep_before and
  * keep_own of points. */
 void gt_build_overhead(gt_schedule *schedule);
+
+/* ---- times ---- */
+
+/* A time of the trace in ns after base_us. Times that are absurdly far away count as the limit. */
+static inline int64_t gt_schedule_ns(const gt_schedule *schedule, double us)
+{
+    double ns = (us - schedule->base_us) * 1000 + 0.5;
+    return ns >= (double)schedule->limit_ns ? schedule->limit_ns : ns >= 0 ? (int64_t)ns : 0;
+}
+
+/* The end of an event that starts at start_ns. A duration that is absent or negative counts as 0. */
+static inline int64_t gt_schedule_end_ns(const gt_schedule *schedule, int64_t start_ns, double dur_us)
+{
+    double ns = dur_us * 1000 + 0.5;
+    int64_t left = schedule->limit_ns - start_ns;
+    return start_ns + (ns >= (double)left ? left : ns >= 0 ? (int64_t)ns : 0);
+}
 
 #endif

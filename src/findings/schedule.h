@@ -171,7 +171,10 @@ typedef struct gt_schedule {
     const gt_event_view *trace; /* borrowed; NULL if the trace is not of PyTorch: then it has no host */
     gt_interner *strings;       /* the trace's */
     double base_us;             /* the time of the trace that is 0 here */
-    size_t device_count;        /* that the trace has GPU events of; one of them is scheduled */
+    int64_t limit_ns;           /* no time is greater: small enough that all durations can be added up */
+    const uint64_t *name_bits;  /* by string id: what a name of an event says (names.h) */
+    size_t name_count;
+    size_t device_count; /* that the trace has GPU events of; one of them is scheduled */
 
     gt_host_event *events; /* thread by thread */
     size_t event_count;

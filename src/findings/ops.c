@@ -1,0 +1,213 @@
+/* What does the GPU execute? The kernels, copies and memsets of the device that is busy longest, by start.
+ *
+ * A device is the argument "device" of an event or else its process, within a rank if the trace was fused
+ * from those of several ranks. Also decides what time 0 is, and looks at all names (names.h). */
+#include "findings/build.h"
+#include "findings/names.h"
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "trace/rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- time 0 ---- */
+
+static bool is_host_event(uint8_t kind)
+{
+    return gt_kind_is_host(kind) || kind == GT_KIND_ANNOTATION;
+}
+
+typedef struct time_span {
+    double first_us, last_us; /* of starts */
+    size_t count;
+} time_span;
+
+static void add_start(time_span *span, double us)
+{
+    if (!isfinite(us)) return;
+    if (us < span->first_us) span->first_us = us;
+    if (us > span->last_us) span->last_us = us;
+    span->count++;
+}
+
+/* Times are counted from the first event. If an event is so far from another that their distance is no time
+ * of a profile, such as one without a date among others with one, they are counted around the first GPU
+ * event, and what is too far away lies at the borders. */
+static void set_base(gt_schedule *schedule, const time_span *span, double first_gpu_us)
+{
+    const int64_t least = INT64_C(1) << 44, most = INT64_C(1) << 53;
+    int64_t limit = (INT64_C(1) << 62) / (int64_t)(span->count + 1);
+    schedule->limit_ns = limit < least ? least : limit > most ? most : limit;
+    schedule->base_us = span->count ? span->first_us : 0;
+    double limit_us = (double)schedule->limit_ns / 1000;
+    if (span->count && !(span->last_us - span->first_us < limit_us / 2))
+        schedule->base_us = first_gpu_us - limit_us / 2;
+}
+
+/* ---- names and GPU events ---- */
+
+static uint8_t names_of_kind(uint8_t kind)
+{
+    return gt_kind_is_gpu(kind)                                ? GT_NAMES_GPU
+           : kind == GT_KIND_CPU_OP                            ? GT_NAMES_OP
+           : kind == GT_KIND_PYTHON                            ? GT_NAMES_PYTHON
+           : kind == GT_KIND_ANNOTATION                        ? GT_NAMES_NOTE
+           : kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER ? GT_NAMES_CALL
+                                                               : 0;
+}
+
+/* One look at all events: their first and last start, their names, and which of them are of the GPU. */
+static void look_at_events(gt_schedule *schedule, gt_row_list *gpu)
+{
+    const gt_event_view *trace = schedule->trace;
+    time_span span = {INFINITY, -INFINITY, 0};
+    uint32_t names = gt_interner_count(schedule->strings);
+    uint8_t *seen = gt_alloc_zero(names, 1);
+    for (uint32_t row = 0; row < trace->recorded; row++) {
+        uint8_t kind = trace->kind[row];
+        if (!gt_kind_is_gpu(kind) && !is_host_event(kind)) continue;
+        seen[trace->name[row]] |= names_of_kind(kind);
+        add_start(&span, trace->start_us[row]);
+        if (gt_kind_is_gpu(kind)) GT_PUSH(gpu->items, gpu->count, gpu->capacity, row);
+        if (kind == GT_KIND_PYTHON) schedule->has_stacks = true;
+    }
+    for (size_t i = 0; trace->frames && i < trace->frames->count; i++) {
+        seen[trace->frames->name[i]] |= GT_NAMES_PYTHON;
+        add_start(&span, trace->frames->start_us[i]);
+        schedule->has_stacks = true;
+    }
+    set_base(schedule, &span, gpu->count ? trace->start_us[gpu->items[0]] : 0);
+    gt_find_name_bits(schedule, seen, names);
+    gt_free(seen);
+}
+
+/* ---- the busiest device ---- */
+
+typedef struct device_time {
+    double busy_us;
+    size_t count; /* of events */
+} device_time;
+
+/* Sets `device` to the index of each event's device, and returns the index of the one that is busy longest.
+ */
+static uint32_t find_devices(gt_schedule *schedule, const gt_row_list *gpu, uint32_t *device)
+{
+    const gt_event_view *trace = schedule->trace;
+    uint32_t *names = gt_alloc(gpu->count * sizeof *names);
+    int64_t *ranks = gt_alloc(gpu->count * sizeof *ranks);
+    gt_store_string_ids_at(trace->store, GT_EVENT_DEVICE, gpu->items, gpu->count, names);
+    gt_store_ints_at(trace->store, GT_EVENT_RANK, gpu->items, gpu->count, ranks);
+    gt_map places = {0};
+    device_time *times = NULL;
+    size_t count = 0, capacity = 0;
+    uint32_t busiest = 0;
+    for (size_t i = 0; i < gpu->count; i++) {
+        uint32_t name = names[i] != GT_STR_NONE ? names[i] : trace->process[gpu->items[i]];
+        uint32_t *place = gt_map_put(&places, name, (uint64_t)ranks[i]);
+        if (*place == GT_MAP_NONE) {
+            *place = (uint32_t)count;
+            GT_PUSH(times, count, capacity, (device_time){0});
+        }
+        device[i] = *place;
+        times[*place].busy_us += trace->dur_us[gpu->items[i]];
+        times[*place].count++;
+    }
+    for (uint32_t d = 1; d < count; d++)
+        if (times[d].busy_us > times[busiest].busy_us) busiest = d;
+    schedule->device_count = count;
+    schedule->op_count = count ? times[busiest].count : 0;
+    gt_free(names);
+    gt_free(ranks);
+    gt_free(times);
+    gt_map_free(&places);
+    return busiest;
+}
+
+/* ---- ops ---- */
+
+/* Streams are numbered in the order in which they begin. */
+static void number_streams(gt_schedule *schedule, const uint32_t *rows)
+{
+    const gt_event_view *trace = schedule->trace;
+    size_t count = schedule->op_count;
+    uint32_t *names = gt_alloc(count * sizeof *names);
+    gt_map numbers = {0};
+    gt_store_string_ids_at(trace->store, GT_EVENT_STREAM, rows, count, names);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t name = names[i] != GT_STR_NONE ? names[i] : trace->thread[rows[i]];
+        uint32_t *number = gt_map_put(&numbers, name, 0);
+        if (*number == GT_MAP_NONE) *number = schedule->stream_count++;
+        schedule->ops[i].stream = *number;
+    }
+    gt_map_free(&numbers);
+    gt_free(names);
+}
+
+static void fill_ops(gt_schedule *schedule, const uint32_t *rows)
+{
+    const gt_event_view *trace = schedule->trace;
+    size_t count = schedule->op_count;
+    int64_t *bytes = gt_alloc(count * sizeof *bytes);
+    gt_store_ints_at(trace->store, GT_EVENT_BYTES, rows, count, bytes);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = rows[i], name = trace->name[row];
+        int64_t start_ns = gt_schedule_ns(schedule, trace->start_us[row]);
+        bool is_kernel = trace->kind[row] == GT_KIND_KERNEL;
+        schedule->ops[i] = (gt_gpu_op){
+            .start_ns = start_ns,
+            .end_ns = gt_schedule_end_ns(schedule, start_ns, trace->dur_us[row]),
+            .bytes = bytes[i] > 0 ? bytes[i] : 0,
+            .name = name,
+            .row = row,
+            .point = GT_NONE,
+            .host_op = GT_NONE,
+            .previous = GT_NONE,
+            .dependency = GT_NONE,
+            .step = -1,
+            .kind = trace->kind[row],
+            .begins = GT_START_FIXED,
+            .offset_ns = start_ns,
+            .communicates =
+                is_kernel && (trace->communication ? gt_event_communicates(trace, row)
+                                                   : gt_name_has(schedule, name, GT_NAME_COMMUNICATION)),
+        };
+    }
+    gt_free(bytes);
+}
+
+static int by_end(const void *left, const void *right)
+{
+    const gt_gpu_op *a = left, *b = right;
+    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns ? -1 : 1;
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* Rows are sorted by start; among those with the same start the one that ends first comes first. */
+static void order_by_end(gt_gpu_op *ops, size_t count)
+{
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        for (end = begin + 1; end < count && ops[end].start_ns == ops[begin].start_ns; end++) {
+        }
+        if (end - begin > 1) qsort(ops + begin, end - begin, sizeof *ops, by_end);
+    }
+}
+
+void gt_build_ops(gt_schedule *schedule)
+{
+    gt_row_list gpu = {0};
+    look_at_events(schedule, &gpu);
+    uint32_t *device = gt_alloc(gpu.count * sizeof *device);
+    uint32_t busiest = find_devices(schedule, &gpu, device);
+    size_t count = 0;
+    for (size_t i = 0; i < gpu.count; i++)
+        if (device[i] == busiest) gpu.items[count++] = gpu.items[i];
+    gt_free(device);
+    gt_order_rows(gpu.items, count, schedule->trace->start_us);
+    schedule->ops = gt_alloc(count * sizeof *schedule->ops);
+    fill_ops(schedule, gpu.items);
+    number_streams(schedule, gpu.items);
+    order_by_end(schedule->ops, count);
+    gt_free(gpu.items);
+}

@@ -1,0 +1,62 @@
+/* Builds a schedule from a trace, step by step (build.h), and names the causes of idle time. */
+#include "findings/schedule.h"
+
+#include "base/memory.h"
+#include "findings/build.h"
+
+static const struct {
+    const char *name, *meaning;
+} causes[GT_CAUSES] = {
+    [GT_CAUSE_LAUNCH] = {"launch", "the host was preparing or issuing kernels"},
+    [GT_CAUSE_SYNC] = {"sync", "the host had waited for the GPU and had not caught up again"},
+    [GT_CAUSE_DATA] = {"data", "the host was loading input data"},
+    [GT_CAUSE_CPU_OP] = {"cpu_op", "the host was computing an operator on the CPU"},
+    [GT_CAUSE_PYTHON] = {"python", "the host was running Python code between operators"},
+    [GT_CAUSE_UNTRACED] = {"untraced", "the host was doing something that the trace does not show"},
+    [GT_CAUSE_ALLOC] = {"alloc", "the host was allocating or freeing memory"},
+    [GT_CAUSE_MODULE] = {"module", "the host was loading or compiling GPU code on its first use"},
+    [GT_CAUSE_COPY] = {"copy", "the host was inside a copy call"},
+    [GT_CAUSE_PROFILER] = {"profiler", "the profiler itself was working between two steps"},
+    [GT_CAUSE_DEVICE_GAP] = {"device_gap", "the usual short gap between queued kernels"},
+    [GT_CAUSE_DEPENDENCY] = {"dependency", "queued work was waiting for work of another stream"},
+    [GT_CAUSE_DEVICE_WAIT] = {"device_wait", "work that was launched on an idle GPU started late"},
+    [GT_CAUSE_COLLECTIVE] = {"collective", "the GPU was waiting for other ranks"},
+    [GT_CAUSE_UNKNOWN] = {"unknown", "the launch of the next kernel was not recorded"},
+};
+
+const char *gt_cause_name(gt_cause cause)
+{
+    return causes[cause].name;
+}
+
+const char *gt_cause_meaning(gt_cause cause)
+{
+    return causes[cause].meaning;
+}
+
+gt_schedule *gt_schedule_new(const gt_event_view *trace)
+{
+    gt_schedule *schedule = gt_alloc_zero(1, sizeof *schedule);
+    schedule->trace = trace;
+    schedule->strings = trace->strings;
+    gt_build_ops(schedule);
+    gt_build_host(schedule);
+    gt_build_steps(schedule);
+    return schedule;
+}
+
+void gt_schedule_free(gt_schedule *schedule)
+{
+    if (!schedule) return;
+    gt_free((void *)schedule->name_bits);
+    gt_free(schedule->events);
+    gt_free(schedule->threads);
+    gt_free(schedule->points);
+    gt_free(schedule->point_ops);
+    gt_free(schedule->pieces);
+    gt_free(schedule->ops);
+    gt_free(schedule->steps);
+    gt_free(schedule->used_steps);
+    gt_free(schedule->trips);
+    gt_free(schedule);
+}

@@ -1,0 +1,105 @@
+/* Which part of the trace is judged? The steps of the profiler, what was launched in each, and the window. */
+#include "findings/build.h"
+#include "findings/names.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+static int by_start(const void *left, const void *right)
+{
+    const gt_step_times *a = left, *b = right;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
+    return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
+}
+
+static void find_steps(gt_schedule *schedule)
+{
+    size_t capacity = 0;
+    for (size_t i = 0; i < schedule->event_count; i++) {
+        const gt_host_event *event = &schedule->events[i];
+        if (event->kind != GT_KIND_ANNOTATION || !gt_name_has(schedule, event->name, GT_NAME_STEP)) continue;
+        gt_step_times step = {event->start_ns, event->end_ns, GT_NONE};
+        GT_PUSH(schedule->steps, schedule->step_count, capacity, step);
+    }
+    if (schedule->step_count) qsort(schedule->steps, schedule->step_count, sizeof *schedule->steps, by_start);
+}
+
+/* A point belongs to the last step that began before it, unless that has ended. */
+static void place_points(gt_schedule *schedule)
+{
+    size_t next = 0;
+    for (size_t i = 0; i < schedule->point_count; i++) {
+        gt_host_point *point = &schedule->points[i];
+        while (next < schedule->step_count && schedule->steps[next].start_ns <= point->start_ns) next++;
+        bool inside = next && point->start_ns < schedule->steps[next - 1].end_ns;
+        point->step = inside ? (int32_t)(next - 1) : -1;
+    }
+}
+
+static void place_ops(gt_schedule *schedule)
+{
+    for (uint32_t i = 0; i < schedule->op_count; i++) {
+        gt_gpu_op *op = &schedule->ops[i];
+        if (op->point == GT_NONE) continue;
+        op->step = schedule->points[op->point].step;
+        if (op->step >= 0 && schedule->steps[op->step].first_op == GT_NONE)
+            schedule->steps[op->step].first_op = i;
+    }
+}
+
+static void find_used_steps(gt_schedule *schedule)
+{
+    uint32_t before = GT_NONE; /* the step with GPU work before */
+    schedule->used_steps = gt_alloc(schedule->step_count * sizeof *schedule->used_steps);
+    for (uint32_t k = 0; k < schedule->step_count; k++) {
+        uint32_t first = schedule->steps[k].first_op;
+        if (first == GT_NONE) continue;
+        bool later = before == GT_NONE ||
+                     schedule->ops[first].start_ns > schedule->ops[schedule->steps[before].first_op].start_ns;
+        if (later) schedule->used_steps[schedule->used_step_count++] = k;
+        before = k;
+    }
+}
+
+/* Whether an op counts if the trace has fewer than two steps with GPU work. */
+static bool is_of_only_step(const gt_schedule *schedule, const gt_gpu_op *op)
+{
+    return op->point != GT_NONE &&
+           (!schedule->used_step_count || op->step == (int32_t)schedule->used_steps[0]);
+}
+
+static void set_window(gt_schedule *schedule)
+{
+    gt_step_window *window = &schedule->window;
+    *window = (gt_step_window){.first_op = GT_NONE, .end_op = GT_NONE, .steps = 1};
+    if (schedule->used_step_count >= 2) {
+        window->first_op = schedule->steps[schedule->used_steps[0]].first_op;
+        window->end_op = schedule->steps[schedule->used_steps[schedule->used_step_count - 1]].first_op;
+        window->start_ns = schedule->ops[window->first_op].start_ns;
+        window->end_ns = schedule->ops[window->end_op].start_ns;
+        window->steps = schedule->used_step_count - 1;
+        return;
+    }
+    bool any = false;
+    for (size_t i = 0; i < schedule->op_count && !any; i++)
+        any = is_of_only_step(schedule, &schedule->ops[i]);
+    for (uint32_t i = 0; i < schedule->op_count; i++) {
+        const gt_gpu_op *op = &schedule->ops[i];
+        if (any && !is_of_only_step(schedule, op)) continue;
+        if (window->first_op == GT_NONE) {
+            window->first_op = i;
+            window->start_ns = op->start_ns;
+        }
+        if (op->end_ns > window->end_ns) window->end_ns = op->end_ns;
+    }
+}
+
+void gt_build_steps(gt_schedule *schedule)
+{
+    find_steps(schedule);
+    place_points(schedule);
+    place_ops(schedule);
+    find_used_steps(schedule);
+    set_window(schedule);
+}
