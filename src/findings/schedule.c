@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "findings/build.h"
+#include "findings/sites.h"
 
 static const struct {
     const char *name, *meaning;
@@ -48,6 +49,7 @@ gt_schedule *gt_schedule_new(const gt_event_view *trace)
 void gt_schedule_free(gt_schedule *schedule)
 {
     if (!schedule) return;
+    gt_sites_free(schedule);
     gt_free((void *)schedule->name_bits);
     gt_free(schedule->events);
     gt_free(schedule->threads);
