@@ -1,0 +1,159 @@
+/* When does the host reach each point, and how long does it wait there?
+ *
+ * The threads of the process are merged into one serial host. It is at the latest end of the points so far,
+ * the cursor, and goes on from there:
+ *
+ *     thread 1   |launch A|           |synchronise, from its start_ns ...               ... to its end_ns|
+ *     thread 2              |launch B, ends last|
+ *     host       |--------|-|-------------------|<- base_ns of the synchronisation       own_ns|
+ *                   own_ns ^ before_ns of B     |<------------- wait_ns: until C ends -->|<--->|
+ *     GPU                                          |CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC|
+ *
+ * A call that may block waits for the op that ends last among those that were launched before the call and
+ * have ended when it returns. */
+#include "findings/build.h"
+
+#include "base/memory.h"
+#include "trace/rows.h"
+
+/* A copy or a launch that takes longer than this may have waited: for its op, or for room in the queue. */
+enum { COPY_BLOCKS_NS = 50000, LAUNCH_BLOCKS_NS = 100000 };
+/* The GPU's clock and the host's may differ by this much when a call returns after an op. */
+enum { CLOCK_ERROR_NS = 1000 };
+
+/* Places the points one after the other. */
+static void place_points(gt_schedule *schedule)
+{
+    int64_t cursor = schedule->point_count ? schedule->points[0].start_ns : 0;
+    for (size_t i = 0; i < schedule->point_count; i++) {
+        gt_host_point *point = &schedule->points[i];
+        point->before_ns = point->start_ns > cursor ? point->start_ns - cursor : 0;
+        point->base_ns = point->start_ns > cursor ? point->start_ns : cursor;
+        point->own_ns = point->end_ns > point->base_ns ? point->end_ns - point->base_ns : 0;
+        point->wait_ns = 0;
+        point->awaited = GT_NONE;
+        if (point->end_ns > cursor) cursor = point->end_ns;
+    }
+}
+
+/* Whether a placed point may have waited. */
+static bool may_wait(const gt_host_point *point)
+{
+    switch (point->kind) {
+    case GT_API_SYNC:
+    case GT_API_FREE:
+        return point->own_ns > 0;
+    case GT_API_COPY:
+        return point->own_ns > COPY_BLOCKS_NS;
+    case GT_API_LAUNCH:
+        return point->own_ns > LAUNCH_BLOCKS_NS;
+    default:
+        return false;
+    }
+}
+
+static bool any_may_wait(const gt_schedule *schedule)
+{
+    for (size_t i = 0; i < schedule->point_count; i++)
+        if (may_wait(&schedule->points[i])) return true;
+    return false;
+}
+
+/* The ops in the order of their ends, from which those that start too late are removed one by one.
+ * Each entry of `at_or_before` leads to the last op that is left at or before it (1 + its place; 0: none), as
+ * in a disjoint-set forest, so that all searches together take about linear time. */
+typedef struct ends {
+    uint32_t *ops;
+    int64_t *end_ns;
+    uint32_t *place_of_op;
+    uint32_t *at_or_before; /* entry 0 stands for "none" */
+    size_t count;
+} ends;
+
+static ends ends_new(const gt_schedule *schedule)
+{
+    size_t count = schedule->op_count;
+    ends list = {.ops = gt_alloc(count * sizeof *list.ops),
+                 .end_ns = gt_alloc(count * sizeof *list.end_ns),
+                 .place_of_op = gt_alloc(count * sizeof *list.place_of_op),
+                 .at_or_before = gt_alloc((count + 1) * sizeof *list.at_or_before),
+                 .count = count};
+    double *times = gt_alloc(count * sizeof *times);
+    for (size_t i = 0; i < count; i++) {
+        times[i] = (double)schedule->ops[i].end_ns;
+        list.ops[i] = (uint32_t)i;
+    }
+    gt_order_rows(list.ops, count, times);
+    gt_free(times);
+    list.at_or_before[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        list.end_ns[i] = schedule->ops[list.ops[i]].end_ns;
+        list.place_of_op[list.ops[i]] = (uint32_t)i;
+        list.at_or_before[i + 1] = (uint32_t)i + 1;
+    }
+    return list;
+}
+
+static void ends_free(ends *list)
+{
+    gt_free(list->ops);
+    gt_free(list->end_ns);
+    gt_free(list->place_of_op);
+    gt_free(list->at_or_before);
+}
+
+static void ends_remove(ends *list, uint32_t op)
+{
+    uint32_t place = list->place_of_op[op];
+    if (list->at_or_before[place + 1] == place + 1) list->at_or_before[place + 1] = place;
+}
+
+/* The op that is left with the largest end not after `ns`; GT_NONE. */
+static uint32_t ends_find(ends *list, int64_t ns)
+{
+    size_t low = 0, high = list->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list->end_ns[middle] <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    uint32_t at = (uint32_t)low, *next = list->at_or_before;
+    while (next[at] != at) {
+        next[at] = next[next[at]]; /* shortens the way for later searches */
+        at = next[at];
+    }
+    return at == 0 ? GT_NONE : list->ops[at - 1];
+}
+
+/* What each point waited for. Backwards, so that the ops launched after a point are gone when it is asked. */
+static void find_waits(gt_schedule *schedule)
+{
+    ends left = ends_new(schedule);
+    size_t launched = schedule->point_count; /* the ops of this point and those after it are removed */
+    for (size_t i = schedule->point_count; i-- > 0;) {
+        gt_host_point *point = &schedule->points[i];
+        if (!may_wait(point)) continue;
+        for (; launched > 0 && schedule->points[launched - 1].start_ns > point->start_ns; launched--) {
+            const gt_host_point *later = &schedule->points[launched - 1];
+            for (uint32_t k = 0; k < later->op_count; k++) {
+                uint32_t op = schedule->point_ops[later->first_op + k];
+                if (schedule->ops[op].point == launched - 1) ends_remove(&left, op);
+            }
+        }
+        uint32_t op = ends_find(&left, point->end_ns + CLOCK_ERROR_NS);
+        if (op == GT_NONE || schedule->ops[op].end_ns <= point->base_ns) continue;
+        int64_t until = schedule->ops[op].end_ns < point->end_ns ? schedule->ops[op].end_ns : point->end_ns;
+        point->awaited = op;
+        point->wait_ns = until - point->base_ns;
+        point->own_ns -= point->wait_ns;
+    }
+    ends_free(&left);
+}
+
+void gt_build_points(gt_schedule *schedule)
+{
+    place_points(schedule);
+    if (schedule->op_count > 0 && any_may_wait(schedule)) find_waits(schedule);
+}
