@@ -17,8 +17,11 @@ void gt_build_steps(gt_schedule *schedule);
 void gt_build_points(gt_schedule *schedule);
 /* starts.c: previous, begins, offset_ns and dependency of ops; launch_ns. */
 void gt_build_starts(gt_schedule *schedule);
-/* labels.c: pieces, round trips, sync sites and bursts. */
+/* labels.c: pieces, and then what gt_build_loops adds. */
 void gt_build_labels(gt_schedule *schedule);
+/* loops.c, called by gt_build_labels: round trips, sync sites and bursts, and the labels of pieces in them.
+ */
+void gt_build_loops(gt_schedule *schedule);
 /* overhead.c: what recording costs: python_cost_ns, op_cost_ns, profiler_ns, host_ns, and keep_before and
  * keep_own of points. */
 void gt_build_overhead(gt_schedule *schedule);
@@ -38,6 +41,12 @@ static inline int64_t gt_schedule_end_ns(const gt_schedule *schedule, int64_t st
     double ns = dur_us * 1000 + 0.5;
     int64_t left = schedule->limit_ns - start_ns;
     return start_ns + (ns >= (double)left ? left : ns >= 0 ? (int64_t)ns : 0);
+}
+
+/* Labels that a more specific cause may replace. */
+static inline bool gt_is_host_work(uint8_t label)
+{
+    return label == GT_CAUSE_LAUNCH || label == GT_CAUSE_PYTHON || label == GT_CAUSE_UNTRACED;
 }
 
 #endif

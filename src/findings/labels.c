@@ -1,0 +1,406 @@
+/* What did the host do before each point?
+ *
+ * The host time before a point is cut wherever the innermost event of the point's thread changes. Where that
+ * thread shows nothing and the point before was made by another thread, the other thread is looked at: work
+ * is handed over between the forward and the backward pass.
+ *
+ *     thread    | DataLoader.__next__ |  train.py: step           | aten::mm              |cudaLaunchKernel
+ *               |   |read()|          |        |<built-in sum>|   |       |aten::empty|   |(the point)
+ *     pieces    |data|data |   data   | python |    python    | p |launch |  launch   | l |
+ *
+ * Ops and calls of the GPU's programming interface have a label of their own. All other pieces are open:
+ * pieces next to each other form a run, and a short run is ordinary time between two ops, while a long one is
+ * a cause in itself. While another thread that launches is inside an op, that op is what the host does.
+ *
+ * The host time before different points does not overlap and points are in order, so that every thread is
+ * walked over once. */
+#include "findings/build.h"
+#include "findings/sites.h"
+
+#include "base/memory.h"
+#include "trace/rows.h"
+
+/* An open run at least this long is a cause in itself; in code of the framework it must be longer. */
+enum { STRETCH_NS = 200000, FRAMEWORK_STRETCH_NS = 5000000 };
+/* The profiler's own work at a step's boundary: before the first step, and after the start of each. */
+enum { PROFILER_BEFORE_NS = 500000, PROFILER_AFTER_NS = 30000 };
+
+enum { OPEN = GT_CAUSES }; /* a label that is to be decided */
+
+/* What is known of a name; 0: not looked at yet. */
+enum { NAME_SEEN = 1, NAME_RUNS_BACKWARD = 2, NAME_HIDDEN = 4, NAME_FRAMEWORK = 8 };
+
+/* The innermost event of one thread over time. `next` to `end` are the events that have not begun. */
+typedef struct track {
+    uint32_t next, end;
+    uint32_t innermost;
+    int64_t reached_ns;
+    int64_t start_ns, end_ns; /* the present piece */
+    uint32_t event;
+    bool is_over;
+} track;
+
+/* A time in which a launching thread is inside an op or a call. */
+typedef struct work_span {
+    int64_t start_ns, end_ns;
+    uint32_t thread; /* GT_NONE: several */
+} work_span;
+
+typedef struct time_span {
+    int64_t start_ns, end_ns;
+} time_span;
+
+typedef struct labels {
+    gt_schedule *schedule;
+    track *tracks;    /* by thread */
+    uint8_t *names;   /* by string id */
+    uint32_t *frames; /* by event: 2 + the innermost Python function at or above it, 1: none, 0: not looked
+                         at; NULL until it is needed */
+    work_span *work;  /* ascending */
+    size_t work_count, work_at;
+    size_t step_at;  /* steps before this one start before the present point's time */
+    time_span *cuts; /* around steps in the present point's time */
+    size_t cut_count, cut_capacity;
+    gt_piece *uncut; /* a copy of the present point's pieces */
+    size_t uncut_capacity;
+} labels;
+
+/* ---- names ---- */
+
+static uint8_t name_bits(labels *l, uint32_t id)
+{
+    if (!l->names[id]) {
+        gt_str name = gt_interner_get(l->schedule->strings, id);
+        uint8_t bits = NAME_SEEN;
+        if (gt_str_contains(name, "run_backward")) bits |= NAME_RUNS_BACKWARD;
+        if (gt_str_starts_with(name, "<")) bits |= NAME_HIDDEN;
+        if (gt_frame_is_framework(name)) bits |= NAME_FRAMEWORK;
+        l->names[id] = bits;
+    }
+    return l->names[id];
+}
+
+/* The innermost Python function with a name of its own ("<built-in ..." has none) at or above an event. */
+static uint32_t frame_of(labels *l, uint32_t event)
+{
+    const gt_host_event *events = l->schedule->events;
+    if (event == GT_NONE) return GT_NONE;
+    if (!l->frames) l->frames = gt_alloc_zero(l->schedule->event_count, sizeof *l->frames);
+    uint32_t at = event, found = 1;
+    for (; at != GT_NONE && !l->frames[at]; at = events[at].parent) {
+        if (events[at].kind != GT_KIND_PYTHON || name_bits(l, events[at].name) & NAME_HIDDEN) continue;
+        l->frames[at] = at + 2;
+        break;
+    }
+    if (at != GT_NONE) found = l->frames[at];
+    for (at = event; at != GT_NONE && !l->frames[at]; at = events[at].parent) l->frames[at] = found;
+    return found == 1 ? GT_NONE : found - 2;
+}
+
+static bool is_op_or_call(const gt_host_event *event)
+{
+    return event->kind == GT_KIND_CPU_OP || event->kind == GT_KIND_RUNTIME || event->kind == GT_KIND_DRIVER;
+}
+
+/* ---- tracks ---- */
+
+/* Goes on to the next piece of a track, if there is one. */
+static void track_advance(track *t, const gt_host_event *events)
+{
+    for (;;) {
+        const gt_host_event *next = t->next < t->end ? &events[t->next] : NULL;
+        t->start_ns = t->reached_ns;
+        while (t->innermost != GT_NONE && (!next || events[t->innermost].end_ns <= next->start_ns)) {
+            t->event = t->innermost;
+            t->innermost = events[t->event].parent;
+            if (events[t->event].end_ns <= t->reached_ns) continue;
+            t->end_ns = t->reached_ns = events[t->event].end_ns;
+            return;
+        }
+        if (!next) break;
+        t->event = t->innermost;
+        t->innermost = t->next++;
+        if (next->start_ns <= t->reached_ns) continue;
+        t->end_ns = t->reached_ns = next->start_ns;
+        return;
+    }
+    t->is_over = true;
+}
+
+static void track_begin(track *t, const gt_schedule *schedule, const gt_host_thread *thread)
+{
+    *t = (track){.next = thread->first, .end = thread->end, .innermost = GT_NONE};
+    t->is_over = t->next >= t->end;
+    if (t->is_over) return;
+    t->reached_ns = schedule->events[t->next].start_ns;
+    track_advance(t, schedule->events);
+}
+
+/* ---- work of other threads ---- */
+
+/* Start and end, one after the other, of each op and call of the launching threads that is not inside
+ * another. */
+typedef struct work_ends {
+    double *times;
+    uint32_t *threads;
+    size_t count, capacity, thread_capacity;
+} work_ends;
+
+static void add_work_ends(work_ends *list, const gt_schedule *schedule, uint32_t thread)
+{
+    int64_t until = INT64_MIN;
+    for (size_t i = schedule->threads[thread].first; i < schedule->threads[thread].end; i++) {
+        const gt_host_event *event = &schedule->events[i];
+        if (event->start_ns < until || event->end_ns <= event->start_ns || !is_op_or_call(event)) continue;
+        until = event->end_ns;
+        list->times = gt_grow(list->times, &list->capacity, list->count + 2, sizeof *list->times);
+        list->threads =
+            gt_grow(list->threads, &list->thread_capacity, list->count + 2, sizeof *list->threads);
+        for (int side = 0; side < 2; side++) {
+            list->times[list->count] = (double)(side ? event->end_ns : event->start_ns);
+            list->threads[list->count++] = thread;
+        }
+    }
+}
+
+/* Merges the work of all launching threads. With only one of them nobody asks. */
+static void find_work(labels *l)
+{
+    const gt_schedule *schedule = l->schedule;
+    size_t launching = 0;
+    for (size_t i = 0; i < schedule->thread_count; i++) launching += schedule->threads[i].launches;
+    if (launching < 2) return;
+
+    work_ends list = {0};
+    for (size_t i = 0; i < schedule->thread_count; i++)
+        if (schedule->threads[i].launches) add_work_ends(&list, schedule, (uint32_t)i);
+    uint32_t *order = gt_alloc(list.count * sizeof *order);
+    for (size_t i = 0; i < list.count; i++) order[i] = (uint32_t)i;
+    gt_order_rows(order, list.count, list.times);
+    l->work = gt_alloc(list.count * sizeof *l->work);
+    /* The sum of the threads at work is the thread if only one is. Begins have even places in the list. */
+    uint64_t sum = 0, active = 0;
+    int64_t reached = 0;
+    for (size_t i = 0; i < list.count; i++) {
+        uint32_t place = order[i], thread = active == 1 ? (uint32_t)sum : GT_NONE;
+        int64_t now = (int64_t)list.times[place];
+        if (active > 0 && now > reached) {
+            work_span *last = l->work_count ? &l->work[l->work_count - 1] : NULL;
+            if (last && last->end_ns == reached && last->thread == thread)
+                last->end_ns = now;
+            else
+                l->work[l->work_count++] = (work_span){reached, now, thread};
+        }
+        reached = now;
+        if (place % 2 == 0)
+            active++, sum += list.threads[place];
+        else
+            active--, sum -= list.threads[place];
+    }
+    gt_free(order);
+    gt_free(list.times);
+    gt_free(list.threads);
+}
+
+/* ---- pieces of one point ---- */
+
+static void add_piece(gt_schedule *schedule, int64_t start_ns, int64_t end_ns, uint32_t event, uint8_t label)
+{
+    gt_piece piece = {.start_ns = start_ns, .end_ns = end_ns, .event = event, .label = label};
+    GT_PUSH(schedule->pieces, schedule->piece_count, schedule->piece_capacity, piece);
+}
+
+/* The label of a piece that is not open. */
+static uint8_t label_of(const gt_host_event *event)
+{
+    if (!event) return GT_CAUSE_LAUNCH;
+    if (event->kind == GT_KIND_RUNTIME || event->kind == GT_KIND_DRIVER) {
+        switch (event->call) {
+        case GT_API_SYNC:
+            return GT_CAUSE_SYNC;
+        case GT_API_FREE:
+        case GT_API_ALLOC:
+            return GT_CAUSE_ALLOC;
+        case GT_API_MODULE:
+            return GT_CAUSE_MODULE;
+        case GT_API_COPY:
+            return GT_CAUSE_COPY;
+        default:
+            return GT_CAUSE_LAUNCH;
+        }
+    }
+    if (event->flags & GT_HOST_DATA) return GT_CAUSE_DATA;
+    return event->flags & GT_HOST_HEAVY ? GT_CAUSE_CPU_OP : GT_CAUSE_LAUNCH;
+}
+
+/* Adds an open piece, except where threads other than this one are at work. */
+static void add_open(labels *l, uint32_t thread, int64_t start_ns, int64_t end_ns, uint32_t event)
+{
+    const gt_host_event *innermost = event == GT_NONE ? NULL : &l->schedule->events[event];
+    while (l->work_at < l->work_count && l->work[l->work_at].end_ns <= start_ns) l->work_at++;
+    for (size_t i = l->work_at; i < l->work_count && l->work[i].start_ns < end_ns; i++) {
+        const work_span *span = &l->work[i];
+        if (span->thread == thread) continue;
+        if (span->start_ns > start_ns) {
+            add_piece(l->schedule, start_ns, span->start_ns, event, OPEN);
+            start_ns = span->start_ns;
+        }
+        int64_t until = span->end_ns < end_ns ? span->end_ns : end_ns;
+        add_piece(l->schedule, start_ns, until, event, label_of(innermost));
+        start_ns = until;
+    }
+    if (start_ns < end_ns) add_piece(l->schedule, start_ns, end_ns, event, OPEN);
+}
+
+static void add_innermost(labels *l, uint32_t thread, int64_t start_ns, int64_t end_ns, uint32_t event)
+{
+    if (event != GT_NONE) {
+        const gt_host_event *innermost = &l->schedule->events[event];
+        if (is_op_or_call(innermost) || innermost->flags & GT_HOST_DATA ||
+            name_bits(l, innermost->name) & NAME_RUNS_BACKWARD) {
+            add_piece(l->schedule, start_ns, end_ns, event, label_of(innermost));
+            return;
+        }
+    }
+    add_open(l, thread, start_ns, end_ns, event);
+}
+
+/* Adds the pieces of a thread's track over a time. Where the track shows nothing, `other` is looked at;
+ * GT_NONE: none. `thread` is the one of the point. */
+static void add_pieces(labels *l, uint32_t thread, uint32_t shown, uint32_t other, int64_t start_ns,
+                       int64_t end_ns)
+{
+    track *t = &l->tracks[shown];
+    while (start_ns < end_ns) {
+        while (!t->is_over && t->end_ns <= start_ns) track_advance(t, l->schedule->events);
+        uint32_t event = GT_NONE;
+        int64_t until = end_ns;
+        if (!t->is_over && t->start_ns > start_ns) {
+            if (t->start_ns < until) until = t->start_ns;
+        } else if (!t->is_over) {
+            event = t->event;
+            if (t->end_ns < until) until = t->end_ns;
+        }
+        if (event == GT_NONE && other != GT_NONE)
+            add_pieces(l, thread, other, GT_NONE, start_ns, until);
+        else
+            add_innermost(l, thread, start_ns, until, event);
+        start_ns = until;
+    }
+}
+
+/* Gives the open pieces from `first` on their labels, run by run. */
+static void close_runs(labels *l, size_t first)
+{
+    gt_piece *pieces = l->schedule->pieces;
+    size_t count = l->schedule->piece_count;
+    for (size_t i = first; i < count;) {
+        size_t end = i;
+        while (end < count && pieces[end].label == OPEN) end++;
+        if (end == i) {
+            i++;
+            continue;
+        }
+        int64_t run_ns = pieces[end - 1].end_ns - pieces[i].start_ns;
+        for (; i < end; i++) {
+            pieces[i].label = GT_CAUSE_LAUNCH;
+            if (run_ns < STRETCH_NS) continue;
+            uint32_t frame = frame_of(l, pieces[i].event);
+            if (frame == GT_NONE)
+                pieces[i].label = GT_CAUSE_UNTRACED;
+            else if (run_ns >= FRAMEWORK_STRETCH_NS ||
+                     !(name_bits(l, l->schedule->events[frame].name) & NAME_FRAMEWORK))
+                pieces[i].label = GT_CAUSE_PYTHON;
+        }
+    }
+}
+
+/* ---- the profiler's own time ---- */
+
+/* The times around the starts of steps within a point's host time, ascending, none touching another. */
+static void find_cuts(labels *l, int64_t start_ns, int64_t end_ns)
+{
+    const gt_schedule *schedule = l->schedule;
+    const gt_step_times *steps = schedule->steps;
+    l->cut_count = 0;
+    while (l->step_at < schedule->step_count && steps[l->step_at].start_ns < start_ns) l->step_at++;
+    for (size_t i = l->step_at; i < schedule->step_count && steps[i].start_ns <= end_ns; i++) {
+        time_span cut = {i > 0 ? steps[i - 1].end_ns : steps[i].start_ns - PROFILER_BEFORE_NS,
+                         steps[i].start_ns + PROFILER_AFTER_NS};
+        if (cut.start_ns >= cut.end_ns) continue; /* the steps overlap */
+        for (; l->cut_count > 0 && l->cuts[l->cut_count - 1].end_ns >= cut.start_ns; l->cut_count--)
+            if (l->cuts[l->cut_count - 1].start_ns < cut.start_ns)
+                cut.start_ns = l->cuts[l->cut_count - 1].start_ns;
+        GT_PUSH(l->cuts, l->cut_count, l->cut_capacity, cut);
+    }
+}
+
+/* Gives the parts of the pieces from `first` on that lie in cuts to the profiler. */
+static void cut_pieces(labels *l, size_t first)
+{
+    gt_schedule *schedule = l->schedule;
+    size_t count = schedule->piece_count - first, cut = 0;
+    l->uncut = gt_grow(l->uncut, &l->uncut_capacity, count, sizeof *l->uncut);
+    memcpy(l->uncut, schedule->pieces + first, count * sizeof *l->uncut);
+    schedule->piece_count = first;
+    for (size_t i = 0; i < count; i++) {
+        gt_piece piece = l->uncut[i];
+        while (cut < l->cut_count && l->cuts[cut].end_ns <= piece.start_ns) cut++;
+        for (; gt_is_host_work(piece.label) && cut < l->cut_count && l->cuts[cut].start_ns < piece.end_ns;
+             cut++) {
+            time_span c = l->cuts[cut];
+            if (c.start_ns > piece.start_ns) {
+                add_piece(schedule, piece.start_ns, c.start_ns, piece.event, piece.label);
+                piece.start_ns = c.start_ns;
+            }
+            int64_t until = c.end_ns < piece.end_ns ? c.end_ns : piece.end_ns;
+            add_piece(schedule, piece.start_ns, until, GT_NONE, GT_CAUSE_PROFILER);
+            piece.start_ns = until;
+            if (c.end_ns > piece.end_ns) break; /* it also covers what comes next */
+        }
+        if (piece.start_ns < piece.end_ns)
+            add_piece(schedule, piece.start_ns, piece.end_ns, piece.event, piece.label);
+    }
+}
+
+/* ---- all points ---- */
+
+static void label_point(labels *l, gt_host_point *point, uint32_t previous_thread)
+{
+    gt_schedule *schedule = l->schedule;
+    size_t first = schedule->piece_count;
+    point->first_piece = (uint32_t)first;
+    point->piece_count = 0;
+    if (point->before_ns <= 0) return;
+    int64_t start = point->start_ns - point->before_ns;
+    uint32_t other = previous_thread == point->thread ? GT_NONE : previous_thread;
+    add_pieces(l, point->thread, point->thread, other, start, point->start_ns);
+    close_runs(l, first);
+    find_cuts(l, start, point->start_ns);
+    if (l->cut_count > 0) cut_pieces(l, first);
+    point->piece_count = (uint32_t)(schedule->piece_count - first);
+}
+
+void gt_build_labels(gt_schedule *schedule)
+{
+    labels l = {.schedule = schedule,
+                .tracks = gt_alloc(schedule->thread_count * sizeof *l.tracks),
+                .names = gt_alloc_zero(gt_interner_count(schedule->strings), 1)};
+    for (size_t i = 0; i < schedule->thread_count; i++)
+        track_begin(&l.tracks[i], schedule, &schedule->threads[i]);
+    find_work(&l);
+    schedule->piece_count = 0;
+    uint32_t previous_thread = schedule->point_count ? schedule->points[0].thread : 0;
+    for (size_t i = 0; i < schedule->point_count; i++) {
+        gt_host_point *point = &schedule->points[i];
+        label_point(&l, point, previous_thread);
+        if (point->end_ns >= point->base_ns - point->before_ns) previous_thread = point->thread;
+    }
+    gt_free(l.tracks);
+    gt_free(l.names);
+    gt_free(l.frames);
+    gt_free(l.work);
+    gt_free(l.cuts);
+    gt_free(l.uncut);
+    gt_build_loops(schedule);
+}

@@ -1,0 +1,244 @@
+/* Which host work exists only because the program moves data to the CPU and back, or waits in a loop?
+ *
+ * A round trip is a large copy to the host, CPU ops, and a large copy back: all host work between the copies
+ * belongs to the CPU ops.
+ *
+ *     |copy to host|  aten::sort on the CPU   launch ...  |copy to device|
+ *                  |<---------------- cpu_op ------------>|
+ *
+ * A burst is a tight loop of synchronising calls from one site during which the GPU has little to do: the
+ * host work of the loop, from one period before the first call on, belongs to the synchronisation. */
+#include "findings/build.h"
+#include "findings/sites.h"
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "table/stats.h"
+
+#include <stdlib.h>
+
+enum { LARGE_COPY_BYTES = 65536 };
+enum { TRIP_CPU_NS = 200000 };    /* a round trip has at least this much time in CPU ops */
+enum { BURST_PAUSE_NS = 500000 }; /* calls of a burst are at most this far apart */
+enum { BURST_CALLS = 3 };         /* it has at least this many */
+enum { BURST_EARLY_NS = 1000 };   /* and begins this much earlier, because a period is only typical */
+
+typedef struct burst {
+    int64_t start_ns, end_ns;
+} burst;
+
+/* The synchronising points of each site: points[first[site]] to before points[first[site + 1]]. */
+typedef struct sync_points {
+    uint32_t *points, *sites; /* `sites`: the number of its site, by synchronising point */
+    uint32_t *first;
+    size_t count, point_capacity, site_capacity, site_count;
+} sync_points;
+
+/* The first op of a point that copies; NULL for other points. */
+static const gt_gpu_op *copy_of(const gt_schedule *schedule, const gt_host_point *point)
+{
+    if (point->kind != GT_API_COPY || point->op_count == 0) return NULL;
+    return &schedule->ops[schedule->point_ops[point->first_op]];
+}
+
+static bool copies(const gt_schedule *schedule, const gt_gpu_op *op, const char *direction)
+{
+    return gt_str_contains(gt_interner_get(schedule->strings, op->name), direction);
+}
+
+/* ---- round trips ---- */
+
+/* Whether all points from `first` to `last` are on one thread, with enough time in CPU ops between. */
+static bool is_trip(const gt_schedule *schedule, size_t first, size_t last)
+{
+    int64_t cpu_ns = 0;
+    for (size_t i = first; i <= last; i++) {
+        const gt_host_point *point = &schedule->points[i];
+        if (point->thread != schedule->points[last].thread) return false;
+        for (uint32_t k = 0; i > first && k < point->piece_count; k++) {
+            const gt_piece *piece = &schedule->pieces[point->first_piece + k];
+            if (piece->label == GT_CAUSE_CPU_OP) cpu_ns += piece->end_ns - piece->start_ns;
+        }
+    }
+    return cpu_ns >= TRIP_CPU_NS;
+}
+
+static void find_trips(gt_schedule *schedule)
+{
+    size_t capacity = 0, to_host = SIZE_MAX;
+    for (size_t i = 0; i < schedule->point_count; i++) {
+        const gt_gpu_op *copy = copy_of(schedule, &schedule->points[i]);
+        if (!copy || copy->bytes < LARGE_COPY_BYTES) continue;
+        if (copies(schedule, copy, "DtoH")) {
+            to_host = i;
+        } else if (to_host != SIZE_MAX && copies(schedule, copy, "HtoD")) {
+            gt_round_trip trip = {(uint32_t)to_host, (uint32_t)i};
+            if (is_trip(schedule, to_host, i)) GT_PUSH(schedule->trips, schedule->trip_count, capacity, trip);
+            to_host = SIZE_MAX;
+        }
+    }
+}
+
+static void label_trip(gt_schedule *schedule, const gt_round_trip *trip)
+{
+    for (size_t i = trip->first + (size_t)1; i <= trip->last; i++) {
+        const gt_host_point *point = &schedule->points[i];
+        for (uint32_t k = 0; k < point->piece_count; k++) {
+            gt_piece *piece = &schedule->pieces[point->first_piece + k];
+            if (gt_is_host_work(piece->label)) piece->label = GT_CAUSE_CPU_OP;
+        }
+    }
+}
+
+/* ---- sync sites ---- */
+
+/* Synchronises: by its name, or as a small copy to the host that waits for its value. */
+static bool synchronises(const gt_schedule *schedule, const gt_host_point *point)
+{
+    if (point->kind == GT_API_SYNC) return true;
+    const gt_gpu_op *copy = copy_of(schedule, point);
+    return copy && point->awaited != GT_NONE && copy->bytes < LARGE_COPY_BYTES &&
+           copies(schedule, copy, "DtoH");
+}
+
+/* Sets the sites of synchronising points, and lists these points site by site. */
+static sync_points find_sync_points(gt_schedule *schedule)
+{
+    sync_points list = {0};
+    gt_map sites = {0};
+    for (size_t i = 0; i < schedule->point_count; i++) {
+        gt_host_point *point = &schedule->points[i];
+        point->sync_site = GT_STR_NONE;
+        if (!synchronises(schedule, point)) continue;
+        uint32_t parent = point->event == GT_NONE ? GT_NONE : schedule->events[point->event].parent;
+        point->sync_site = gt_site_of(schedule, parent);
+        uint32_t *site = gt_map_put(&sites, point->sync_site, 0);
+        if (*site == GT_MAP_NONE) *site = (uint32_t)list.site_count++;
+        list.points = gt_grow(list.points, &list.point_capacity, list.count + 1, sizeof *list.points);
+        list.sites = gt_grow(list.sites, &list.site_capacity, list.count + 1, sizeof *list.sites);
+        list.points[list.count] = (uint32_t)i;
+        list.sites[list.count++] = *site;
+    }
+    gt_map_free(&sites);
+
+    /* Counting sort by site; the points of each stay in order. */
+    list.first = gt_alloc_zero(list.site_count + 2, sizeof *list.first);
+    uint32_t *sorted = gt_alloc(list.count * sizeof *sorted);
+    for (size_t i = 0; i < list.count; i++) list.first[list.sites[i] + 2]++;
+    for (size_t i = 2; i < list.site_count + 2; i++) list.first[i] += list.first[i - 1];
+    for (size_t i = 0; i < list.count; i++) sorted[list.first[list.sites[i] + 1]++] = list.points[i];
+    gt_free(list.points);
+    list.points = sorted;
+    return list;
+}
+
+/* ---- bursts ---- */
+
+typedef struct burst_search {
+    gt_schedule *schedule;
+    double *busy_ns; /* of all ops before each op; NULL until it is needed */
+    double *periods; /* room for one per synchronising point */
+    burst *bursts;
+    size_t count, capacity;
+} burst_search;
+
+/* The first op that starts at `ns` or later. */
+static size_t op_from(const gt_schedule *schedule, int64_t ns)
+{
+    size_t low = 0, high = schedule->op_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (schedule->ops[middle].start_ns < ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The durations of the ops that start in a time. */
+static double busy_in(burst_search *search, burst time)
+{
+    const gt_schedule *schedule = search->schedule;
+    if (!search->busy_ns) {
+        search->busy_ns = gt_alloc((schedule->op_count + 1) * sizeof *search->busy_ns);
+        search->busy_ns[0] = 0;
+        for (size_t i = 0; i < schedule->op_count; i++)
+            search->busy_ns[i + 1] = search->busy_ns[i] + (double)gt_op_ns(&schedule->ops[i]);
+    }
+    return search->busy_ns[op_from(schedule, time.end_ns)] -
+           search->busy_ns[op_from(schedule, time.start_ns)];
+}
+
+/* Adds the burst of `count` synchronising points close to each other, if it is one. */
+static void add_burst(burst_search *search, const uint32_t *points, size_t count)
+{
+    if (count < BURST_CALLS) return;
+    const gt_host_point *all = search->schedule->points;
+    for (size_t i = 0; i + 1 < count; i++)
+        search->periods[i] = (double)(all[points[i + 1]].start_ns - all[points[i]].start_ns);
+    int64_t period = (int64_t)gt_select(search->periods, count - 1, (count - 1) / 2);
+    burst found = {all[points[0]].start_ns - period, all[points[count - 1]].end_ns};
+    if (busy_in(search, found) < 0.5 * (double)(found.end_ns - found.start_ns))
+        GT_PUSH(search->bursts, search->count, search->capacity, found);
+}
+
+static void find_bursts(burst_search *search, const sync_points *list)
+{
+    const gt_host_point *all = search->schedule->points;
+    for (size_t site = 0; site < list->site_count; site++) {
+        size_t first = list->first[site];
+        for (size_t i = first; i < list->first[site + 1]; i++) {
+            if (i + 1 < list->first[site + 1] &&
+                all[list->points[i + 1]].start_ns - all[list->points[i]].end_ns <= BURST_PAUSE_NS)
+                continue;
+            add_burst(search, list->points + first, i + 1 - first);
+            first = i + 1;
+        }
+    }
+}
+
+static int compare_bursts(const void *left, const void *right)
+{
+    const burst *a = left, *b = right;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+/* Marks the points in bursts and gives their host work to the synchronisation. Of several bursts around a
+ * point, the one that began first covers most. */
+static void label_bursts(burst_search *search)
+{
+    gt_schedule *schedule = search->schedule;
+    if (search->count > 1) qsort(search->bursts, search->count, sizeof *search->bursts, compare_bursts);
+    size_t at = 0;
+    for (size_t i = 0; i < schedule->point_count; i++) {
+        gt_host_point *point = &schedule->points[i];
+        while (at < search->count && search->bursts[at].end_ns < point->start_ns) at++;
+        if (at == search->count) break;
+        if (search->bursts[at].start_ns > point->start_ns) continue;
+        point->flags |= GT_POINT_BURST;
+        for (uint32_t k = 0; k < point->piece_count; k++) {
+            gt_piece *piece = &schedule->pieces[point->first_piece + k];
+            if (gt_is_host_work(piece->label) &&
+                piece->start_ns >= search->bursts[at].start_ns - BURST_EARLY_NS)
+                piece->label = GT_CAUSE_SYNC;
+        }
+    }
+}
+
+void gt_build_loops(gt_schedule *schedule)
+{
+    find_trips(schedule);
+    for (size_t i = 0; i < schedule->trip_count; i++) label_trip(schedule, &schedule->trips[i]);
+    sync_points list = find_sync_points(schedule);
+    burst_search search = {.schedule = schedule, .periods = gt_alloc(list.count * sizeof *search.periods)};
+    find_bursts(&search, &list);
+    label_bursts(&search);
+    schedule->burst_count = search.count;
+    gt_free(search.busy_ns);
+    gt_free(search.periods);
+    gt_free(search.bursts);
+    gt_free(list.points);
+    gt_free(list.sites);
+    gt_free(list.first);
+}

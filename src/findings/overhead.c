@@ -1,0 +1,169 @@
+/* What did recording itself cost the host?
+ *
+ * The profiler runs on the host: each recorded op and Python function delays the program. How much differs by
+ * a factor of two between machines, so the trace itself tells:
+ *   - a Python function: the usual distance of two built-in functions called one after the other that hardly
+ *     do anything;
+ *   - an op: the time that an op adds around aten::as_strided, which only changes metadata.
+ * Most of that is the profiler. The events that start in the host time before a point then tell how much of
+ * it would remain without recording. */
+#include "findings/build.h"
+
+#include "base/memory.h"
+#include "table/stats.h"
+
+/* The 10th percentile of the samples is taken, at most the largest cost, and of it PROFILER_SHARE; with few
+ * samples the default. */
+enum { SAMPLES_MIN = 20 };
+static const double PROFILER_SHARE = 0.75;
+static const double PYTHON_COST_MAX_NS = 2000, PYTHON_COST_DEFAULT_NS = 500;
+static const double OP_COST_MAX_NS = 4000, OP_COST_DEFAULT_NS = 1000;
+enum { SHORT_NS = 1000 }; /* Python functions shorter than this are samples */
+/* The least share of host time before a point, and of a call, that remains. */
+static const double LEAST_BEFORE = 0.3, LEAST_OWN = 0.5;
+
+/* ---- the cost of one event ---- */
+
+typedef struct samples {
+    double *values;
+    size_t count, capacity;
+} samples;
+
+static double cost_of(samples *list, double most, double otherwise)
+{
+    double cost = otherwise;
+    if (list->count >= SAMPLES_MIN) {
+        cost = gt_select(list->values, list->count, list->count / 10);
+        cost = (cost < most ? cost : most) * PROFILER_SHARE;
+    }
+    gt_free(list->values);
+    return cost;
+}
+
+/* Whether a name is that of a built-in function. Looks at each name once. */
+typedef struct built_ins {
+    const gt_interner *strings;
+    uint8_t *known; /* by string id: 0 unknown, 1 no, 2 yes */
+} built_ins;
+
+static bool is_built_in(built_ins *names, uint32_t name)
+{
+    if (!names->known[name])
+        names->known[name] = gt_str_starts_with(gt_interner_get(names->strings, name), "<built-in") ? 2 : 1;
+    return names->known[name] == 2;
+}
+
+static bool is_short_call(const gt_host_event *event, const gt_host_event *next)
+{
+    return event->kind == GT_KIND_PYTHON && event->end_ns - event->start_ns < SHORT_NS &&
+           next->kind == GT_KIND_PYTHON && next->thread == event->thread && next->start_ns >= event->end_ns;
+}
+
+static void find_costs(gt_schedule *schedule)
+{
+    samples python = {0}, ops = {0};
+    built_ins names = {schedule->strings, gt_alloc_zero(gt_interner_count(schedule->strings), 1)};
+    uint32_t as_strided = gt_interner_find(schedule->strings, "aten::as_strided", strlen("aten::as_strided"));
+    for (size_t i = 0; i < schedule->event_count; i++) {
+        const gt_host_event *event = &schedule->events[i], *next = event + 1;
+        if (i + 1 < schedule->event_count && is_short_call(event, next) && is_built_in(&names, event->name) &&
+            is_built_in(&names, next->name))
+            GT_PUSH(python.values, python.count, python.capacity, (double)(next->start_ns - event->start_ns));
+        if (event->name != as_strided || event->kind != GT_KIND_CPU_OP || event->parent == GT_NONE) continue;
+        const gt_host_event *parent = &schedule->events[event->parent];
+        if (parent->kind == GT_KIND_CPU_OP)
+            GT_PUSH(ops.values, ops.count, ops.capacity,
+                    (double)((parent->end_ns - parent->start_ns) - (event->end_ns - event->start_ns)));
+    }
+    gt_free(names.known);
+    schedule->python_cost_ns = cost_of(&python, PYTHON_COST_MAX_NS, PYTHON_COST_DEFAULT_NS);
+    schedule->op_cost_ns = cost_of(&ops, OP_COST_MAX_NS, OP_COST_DEFAULT_NS);
+}
+
+/* ---- the cost before each point ---- */
+
+/* How many events start in the host time before each point. */
+typedef struct event_counts {
+    uint32_t python, other;
+} event_counts;
+
+/* The first point from `from` on that starts after `ns`, in steps that grow, so that a thread with few events
+ * does not visit all points. */
+static size_t first_point_after(const gt_schedule *schedule, size_t from, int64_t ns)
+{
+    const gt_host_point *points = schedule->points;
+    size_t step = 1, low = from, high = from;
+    while (high < schedule->point_count && points[high].start_ns <= ns) {
+        low = high + 1;
+        high += step;
+        step *= 2;
+    }
+    if (high > schedule->point_count) high = schedule->point_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (points[middle].start_ns <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void count_events(const gt_schedule *schedule, const gt_host_thread *thread, event_counts *counts)
+{
+    size_t at = 0;
+    int64_t until = INT64_MIN, since = INT64_MAX; /* the host time before point `at` */
+    for (size_t i = thread->first; i < thread->end; i++) {
+        const gt_host_event *event = &schedule->events[i];
+        if (event->start_ns >= until) {
+            at = first_point_after(schedule, at, event->start_ns);
+            if (at == schedule->point_count) return;
+            until = schedule->points[at].start_ns;
+            since = until - schedule->points[at].before_ns;
+        }
+        if (event->start_ns < since) continue;
+        if (event->kind == GT_KIND_PYTHON)
+            counts[at].python++;
+        else
+            counts[at].other++;
+    }
+}
+
+static double profiler_time(const gt_schedule *schedule, const gt_host_point *point)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < point->piece_count; i++) {
+        const gt_piece *piece = &schedule->pieces[point->first_piece + i];
+        if (piece->label == GT_CAUSE_PROFILER) sum += piece->end_ns - piece->start_ns;
+    }
+    return (double)sum;
+}
+
+/* The share of `ns` that remains without `cost`. */
+static double keep(double ns, double cost, double least)
+{
+    if (ns <= 0) return 1;
+    double share = 1 - cost / ns;
+    return share > least ? share : least;
+}
+
+void gt_build_overhead(gt_schedule *schedule)
+{
+    find_costs(schedule);
+    event_counts *counts = gt_alloc_zero(schedule->point_count, sizeof *counts);
+    for (size_t i = 0; i < schedule->thread_count; i++)
+        if (schedule->threads[i].launches) count_events(schedule, &schedule->threads[i], counts);
+    schedule->profiler_ns = schedule->host_ns = 0;
+    for (size_t i = 0; i < schedule->point_count; i++) {
+        gt_host_point *point = &schedule->points[i];
+        double before = (double)point->before_ns, own = (double)point->own_ns;
+        double cost = counts[i].python * schedule->python_cost_ns + counts[i].other * schedule->op_cost_ns;
+        if (before > 0) cost += profiler_time(schedule, point);
+        point->keep_before = keep(before, cost, LEAST_BEFORE);
+        point->keep_own = keep(own, schedule->op_cost_ns, LEAST_OWN);
+        if (!gt_window_has(&schedule->window, point->start_ns) && point->step < 0) continue;
+        schedule->profiler_ns += before * (1 - point->keep_before) + own * (1 - point->keep_own);
+        schedule->host_ns += before + own;
+    }
+    gt_free(counts);
+}
