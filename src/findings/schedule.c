@@ -43,6 +43,10 @@ gt_schedule *gt_schedule_new(const gt_event_view *trace)
     gt_build_ops(schedule);
     gt_build_host(schedule);
     gt_build_steps(schedule);
+    gt_build_points(schedule);
+    gt_build_starts(schedule);
+    gt_build_labels(schedule);
+    gt_build_overhead(schedule);
     return schedule;
 }
 
