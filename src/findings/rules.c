@@ -17,6 +17,7 @@
 
 #include "base/memory.h"
 #include "base/team.h"
+#include "findings/gpu_facts.h"
 #include "findings/rules/rules_table.h"
 
 #include <math.h>
@@ -209,6 +210,8 @@ gt_finding_list *gt_rules_run(gt_rule_input *input)
 {
     found_rules found = {.items = gt_alloc_zero(GT_LENGTH(rules), sizeof *found.items)};
     input->found = found.items;
+    gt_gpu_facts *facts = gt_gpu_facts_new(input->schedule, input->gpu);
+    input->facts = facts;
     for (size_t i = 0; i < GT_LENGTH(rules); i++) {
         input->found_count = found.count;
         if (rules[i].find(input, &found.items[found.count]))
@@ -216,6 +219,8 @@ gt_finding_list *gt_rules_run(gt_rule_input *input)
         else
             free_finding(&found.items[found.count]);
     }
+    input->facts = NULL;
+    gt_gpu_facts_free(facts);
     find_gains(input, &found);
 
     gt_finding_list *list = gt_alloc_zero(1, sizeof *list);

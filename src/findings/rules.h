@@ -50,10 +50,11 @@ typedef struct gt_rule_input {
     const gt_schedule *schedule;
     const gt_idle *idle;
     const gt_gpu_rates *gpu;
-    const char *per;         /* "step" or "trace" */
-    double step_ns;          /* recorded: the window's length per step */
-    double raw_ns, model_ns; /* replayed with and without the profiler's own cost: T_raw, T0 */
-    const gt_finding *found; /* by the rules before this one in the table */
+    const struct gt_gpu_facts *facts; /* what rules about GPU time share (gpu_facts.h); set by gt_rules_run */
+    const char *per;                  /* "step" or "trace" */
+    double step_ns;                   /* recorded: the window's length per step */
+    double raw_ns, model_ns;          /* replayed with and without the profiler's own cost: T_raw, T0 */
+    const gt_finding *found;          /* by the rules before this one in the table */
     size_t found_count;
 } gt_rule_input;
 

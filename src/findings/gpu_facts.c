@@ -1,0 +1,227 @@
+/* Facts about GPU ops that rules share, the rates of GPUs, and what kernel names say. All of it is linear in
+ * ops and events; names and shapes are looked at once per distinct one. */
+#include "findings/gpu_facts.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- rates ---- */
+
+/* The first of these specs that is known, in flops per ns; 0: none. */
+static double flops_per_ns(const gt_gpu_arch *arch, const char *const specs[], size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        double tflops = gt_gpu_arch_peak(arch, specs[i]);
+        if (isfinite(tflops) && tflops > 0) return tflops * 1e3;
+    }
+    return 0;
+}
+
+/* Drivers name some boards after the GPU and a number: "NVIDIA A100-PG509-200". */
+static const gt_gpu_arch *match_board(const char *name)
+{
+    char part[128];
+    size_t len = strlen(name);
+    if (len >= sizeof part) return NULL;
+    memcpy(part, name, len + 1);
+    for (;;) {
+        const gt_gpu_arch *arch = gt_gpu_arch_match(part);
+        char *dash = strrchr(part, '-');
+        if (arch || !dash) return arch;
+        *dash = 0;
+    }
+}
+
+gt_gpu_rates gt_gpu_rates_find(const char *device_name, const gt_gpu_arch *arch, int64_t compute_major,
+                               bool is_amd)
+{
+    static const char *const half[] = {"matrix_bf16", "matrix_fp16"};
+    static const char *const tf32[] = {"matrix_fp32", "vector_fp32"};
+    static const char *const vector[] = {"vector_fp32"};
+    gt_gpu_rates rates = {
+        .name = device_name ? device_name : "", .compute_major = compute_major, .is_amd = is_amd};
+    if (!arch) arch = match_board(rates.name);
+    if (!arch) return rates;
+    double bytes = isfinite(arch->mem_bw_gbps) && arch->mem_bw_gbps > 0 ? arch->mem_bw_gbps : 0;
+    double half_flops = flops_per_ns(arch, half, GT_LENGTH(half));
+    double tf32_flops = flops_per_ns(arch, tf32, GT_LENGTH(tf32));
+    double float_flops = flops_per_ns(arch, vector, GT_LENGTH(vector));
+    if (!float_flops) float_flops = tf32_flops;
+    if (!bytes || !half_flops || !tf32_flops) return rates; /* rules need all of them */
+    rates.bytes = bytes;
+    rates.half_flops = half_flops;
+    rates.tf32_flops = tf32_flops;
+    rates.float_flops = float_flops;
+    return rates;
+}
+
+bool gt_gpu_has_matrix_units(const gt_gpu_rates *gpu)
+{
+    if (gpu->is_amd || gpu->compute_major >= 7) return true;
+    /* The user named the GPU of a trace that does not. */
+    return gpu->compute_major < 0 && gpu->half_flops > 2 * gpu->float_flops;
+}
+
+/* ---- kernel names ---- */
+
+/* Where a word begins in the text, ignoring case; NULL: nowhere. */
+static const char *find_nocase(gt_str text, const char *word)
+{
+    size_t len = strlen(word);
+    for (size_t i = 0; i + len <= text.len; i++)
+        if (strncasecmp(text.bytes + i, word, len) == 0) return text.bytes + i;
+    return NULL;
+}
+
+/* Whether one of the words stands somewhere after `first`, ignoring case. */
+static bool has_after(gt_str text, const char *first, const char *const words[], size_t count)
+{
+    const char *at = find_nocase(text, first);
+    if (!at) return false;
+    at += strlen(first);
+    gt_str rest = {at, (size_t)(text.bytes + text.len - at)};
+    for (size_t i = 0; i < count; i++)
+        if (find_nocase(rest, words[i])) return true;
+    return false;
+}
+
+static bool has_any(gt_str text, const char *const words[], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (find_nocase(text, words[i])) return true;
+    return false;
+}
+
+/* Cijk_..._S_B..., Cijk_..._S_M...: rocBLAS and hipBLASLt kernels of single precision. */
+static bool is_float_cijk(gt_str name)
+{
+    static const char *const marks[] = {"_S_B", "_S_M"};
+    return has_after(name, "Cijk_", marks, GT_LENGTH(marks));
+}
+
+static bool is_float_matrix_name(gt_str name)
+{
+    static const char *const whole[] = {"sgemm", "s1688gemm", "fmha_cutlassF_f32", "fmha_cutlassB_f32"};
+    static const char *const gemm_types[] = {"tf32", "f32f32", "_f32"};
+    static const char *const conv[] = {"conv", "dgrad", "wgrad", "fprop"};
+    static const char *const half[] = {"bf16",  "f16",  "bfloat", "half", "_h_",
+                                       "nvjet", "_BBS", "_HHS",   "_B_B", "_H_H"};
+    bool is_float = has_any(name, whole, GT_LENGTH(whole)) ||
+                    has_after(name, "gemm", gemm_types, GT_LENGTH(gemm_types)) || is_float_cijk(name);
+    for (size_t i = 0; i < GT_LENGTH(conv) && !is_float; i++)
+        is_float = has_after(name, conv[i], gemm_types, 2);
+    return is_float && !has_any(name, half, GT_LENGTH(half));
+}
+
+/* ..._bf16_..._align2...: CUTLASS kernels for operands that are not aligned to 16 bytes. */
+static bool is_narrow_name(gt_str name)
+{
+    const char *at = find_nocase(name, "f16"), *end = name.bytes + name.len;
+    while (at && (at = memmem(at, (size_t)(end - at), "_align", 6))) {
+        at += 6;
+        bool is_small = at < end && (*at == '1' || *at == '2' || *at == '4');
+        if (is_small && (at + 1 == end || !(gt_is_letter(at[1]) || gt_is_digit(at[1]) || at[1] == '_')))
+            return true;
+    }
+    return false;
+}
+
+uint8_t gt_kernel_name_bits(gt_str name)
+{
+    static const char *const tf32[] = {"tf32", "s1688gemm", "tensorop_s", "cutlassF_f32", "cutlassB_f32"};
+    static const char *const layout[] = {"nchwToNhwc", "nhwcToNchw", "nchw2nhwc", "batched_transpose",
+                                         "transpose_kernel"};
+    static const char *const sm80[] = {"sm80"};
+    uint8_t bits = GT_NAME_SEEN;
+    if (has_any(name, tf32, GT_LENGTH(tf32)) || has_after(name, "f32_aligned", sm80, 1)) bits |= GT_NAME_TF32;
+    if (is_float_matrix_name(name)) bits |= GT_NAME_MATRIX;
+    if (is_narrow_name(name)) bits |= GT_NAME_NARROW;
+    if (has_any(name, layout, GT_LENGTH(layout))) bits |= GT_NAME_LAYOUT;
+    if (gt_str_contains(name, "copy")) bits |= GT_NAME_COPY;
+    return bits;
+}
+
+static uint8_t *find_name_bits(const gt_schedule *schedule)
+{
+    size_t name_count = gt_interner_count(schedule->strings);
+    uint8_t *by_name = gt_alloc_zero(name_count, 1), *by_op = gt_alloc(schedule->op_count);
+    for (size_t i = 0; i < schedule->op_count; i++) {
+        uint32_t name = schedule->ops[i].name;
+        if (!by_name[name]) by_name[name] = gt_kernel_name_bits(gt_interner_get(schedule->strings, name));
+        by_op[i] = by_name[name];
+    }
+    gt_free(by_name);
+    return by_op;
+}
+
+/* ---- who launched what ---- */
+
+/* Gives each cpu_op that launched GPU ops a source. Returns the source of each host event. */
+static uint32_t *find_sources(gt_gpu_facts *facts, const gt_schedule *schedule)
+{
+    uint32_t *event_source = gt_alloc(schedule->event_count * sizeof *event_source);
+    memset(event_source, 0xff, schedule->event_count * sizeof *event_source); /* GT_NONE */
+    for (size_t i = 0; i < schedule->op_count; i++) {
+        uint32_t event = schedule->ops[i].point == GT_NONE ? GT_NONE : schedule->ops[i].host_op;
+        if (event != GT_NONE) event_source[event] = 0;
+    }
+    /* In the order of events, so that rows mostly ascend. */
+    for (size_t i = 0; i < schedule->event_count; i++)
+        if (event_source[i] == 0) event_source[i] = (uint32_t)facts->source_count++;
+    facts->sources = gt_alloc_zero(facts->source_count, sizeof *facts->sources);
+    for (size_t i = 0; i < schedule->event_count; i++)
+        if (event_source[i] != GT_NONE)
+            facts->sources[event_source[i]] = (gt_op_source){.event = (uint32_t)i, .attention = GT_NONE};
+    facts->op_source = gt_alloc(schedule->op_count * sizeof *facts->op_source);
+    for (size_t i = 0; i < schedule->op_count; i++) {
+        const gt_gpu_op *op = &schedule->ops[i];
+        facts->op_source[i] =
+            op->point == GT_NONE || op->host_op == GT_NONE ? GT_NONE : event_source[op->host_op];
+        if (facts->op_source[i] == GT_NONE) continue;
+        gt_op_source *source = &facts->sources[facts->op_source[i]];
+        source->op_count++;
+        if (op->kind == GT_KIND_KERNEL) source->kernel_ns += gt_op_ns(op);
+    }
+    return event_source;
+}
+
+static void find_source_shapes(gt_gpu_facts *facts, const gt_schedule *schedule)
+{
+    uint32_t *rows = gt_alloc(facts->source_count * sizeof *rows);
+    uint32_t *shapes = gt_alloc(facts->source_count * sizeof *shapes);
+    for (size_t i = 0; i < facts->source_count; i++) rows[i] = schedule->events[facts->sources[i].event].row;
+    gt_shapes_find(facts->shapes, rows, facts->source_count, shapes);
+    for (size_t i = 0; i < facts->source_count; i++) {
+        facts->sources[i].shape = shapes[i];
+        facts->has_types |= gt_shapes_get(facts->shapes, shapes[i])->has_types;
+    }
+    gt_free(rows);
+    gt_free(shapes);
+}
+
+gt_gpu_facts *gt_gpu_facts_new(const gt_schedule *schedule, const gt_gpu_rates *gpu)
+{
+    gt_gpu_facts *facts = gt_alloc_zero(1, sizeof *facts);
+    facts->names = find_name_bits(schedule);
+    uint32_t *event_source = find_sources(facts, schedule);
+    if (schedule->trace) {
+        facts->shapes = gt_shapes_new(schedule->trace);
+        find_source_shapes(facts, schedule);
+        gt_gpu_facts_find_attention(facts, schedule, gpu, event_source);
+    }
+    gt_free(event_source);
+    return facts;
+}
+
+void gt_gpu_facts_free(gt_gpu_facts *facts)
+{
+    if (!facts) return;
+    gt_shapes_free(facts->shapes);
+    gt_free(facts->sources);
+    gt_free(facts->op_source);
+    gt_free(facts->names);
+    gt_free(facts->attentions);
+    gt_free(facts);
+}
