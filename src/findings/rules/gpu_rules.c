@@ -1,0 +1,149 @@
+/* What the rules about GPU time share: new durations, roofline times, sums as evidence, labels. */
+#include "findings/rules/gpu_rules.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+double *gt_new_times(const gt_schedule *schedule)
+{
+    double *times = gt_alloc(schedule->op_count * sizeof *times);
+    for (size_t i = 0; i < schedule->op_count; i++) times[i] = -1;
+    return times;
+}
+
+double gt_new_times_apply(const double *times, const gt_schedule *schedule, gt_finding *finding)
+{
+    int64_t recorded_ns = 0;
+    for (size_t i = 0; i < schedule->op_count; i++) {
+        if (times[i] < 0) continue;
+        gt_edit_op_add(&finding->edit, (uint32_t)i, times[i]);
+        if (gt_window_has(&schedule->window, schedule->ops[i].start_ns))
+            recorded_ns += gt_op_ns(&schedule->ops[i]);
+    }
+    return (double)recorded_ns;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+double gt_gemm_ns(const gt_op_shape *shape, const gt_gpu_rates *gpu, double rate, double element)
+{
+    return larger(shape->flops / (GT_REACH_GEMM * rate),
+                  shape->elements * element / (GT_REACH_MEMORY * gpu->bytes));
+}
+
+double gt_convolution_ns(const gt_op_shape *shape, const gt_gpu_rates *gpu, double rate, double element)
+{
+    return larger(shape->flops / (GT_REACH_CONVOLUTION * rate),
+                  shape->elements * element / (GT_REACH_MEMORY * gpu->bytes));
+}
+
+double gt_window_ns(const gt_schedule *schedule)
+{
+    return (double)(schedule->window.end_ns - schedule->window.start_ns);
+}
+
+bool gt_op_is_launched(const gt_schedule *schedule, size_t op)
+{
+    return schedule->ops[op].point != GT_NONE;
+}
+
+bool gt_op_is_sourced_kernel(const gt_rule_input *input, size_t op)
+{
+    return input->schedule->ops[op].kind == GT_KIND_KERNEL && input->facts->op_source[op] != GT_NONE;
+}
+
+uint32_t gt_op_event(const gt_rule_input *input, size_t op)
+{
+    return input->facts->sources[input->facts->op_source[op]].event;
+}
+
+double gt_tally_total(const gt_tally *tally)
+{
+    double total = 0;
+    for (size_t i = 0; i < tally->item_count; i++) total += tally->items[i].sum;
+    return total;
+}
+
+void gt_rule_evidence_sums(const gt_rule_input *input, gt_finding *finding, gt_tally *tally, size_t count)
+{
+    gt_tally_sort(tally);
+    for (size_t i = 0; i < tally->item_count && i < count; i++)
+        gt_rule_evidence(finding, "%s: %.2f ms",
+                         gt_interner_get(input->schedule->strings, tally->items[i].text).bytes,
+                         gt_rule_ms(input, tally->items[i].sum));
+}
+
+char *gt_tally_first(const gt_rule_input *input, gt_tally *tally)
+{
+    gt_tally_sort(tally);
+    if (!tally->item_count) return NULL;
+    return gt_strdup(gt_interner_get(input->schedule->strings, tally->items[0].text).bytes);
+}
+
+/* ---- labels ---- */
+
+uint32_t gt_shape_label(gt_shape_labels *labels, const gt_rule_input *input, uint32_t shape,
+                        gt_shape_writer *write)
+{
+    if (shape >= labels->capacity) {
+        size_t old = labels->capacity;
+        labels->ids = gt_grow(labels->ids, &labels->capacity, (size_t)shape + 1, sizeof *labels->ids);
+        memset(labels->ids + old, 0, (labels->capacity - old) * sizeof *labels->ids);
+    }
+    if (labels->ids[shape] == GT_STR_NONE) {
+        gt_buffer text = {0};
+        write(input->facts->shapes, input->schedule, shape, &text);
+        gt_str written = gt_buffer_str(&text);
+        labels->ids[shape] = gt_interner_add(input->schedule->strings, written.bytes, written.len);
+        gt_buffer_free(&text);
+    }
+    return labels->ids[shape];
+}
+
+void gt_shape_labels_free(gt_shape_labels *labels)
+{
+    gt_free(labels->ids);
+    *labels = (gt_shape_labels){0};
+}
+
+void gt_write_gemm(const gt_shapes *shapes, const gt_schedule *schedule, uint32_t index, gt_buffer *out)
+{
+    const gt_op_shape *shape = gt_shapes_get(shapes, index);
+    gt_buffer_add_cstr(out, gt_interner_get(schedule->strings, shape->name).bytes);
+    gt_buffer_add_cstr(out, " [");
+    if (shape->batch != 1) gt_buffer_add_format(out, "%.0f, ", shape->batch);
+    gt_buffer_add_format(out, "%.0f, %.0f, %.0f]", shape->m, shape->n, shape->k);
+}
+
+uint32_t gt_short_kernel_name(const gt_schedule *schedule, uint32_t name, size_t max)
+{
+    static const char prefix[] = "void ", hidden[] = "(anonymous namespace)::";
+    gt_str text = gt_interner_get(schedule->strings, name);
+    if (gt_str_starts_with(text, prefix)) {
+        text.bytes += strlen(prefix);
+        text.len -= strlen(prefix);
+    }
+    gt_buffer out = {0};
+    while (text.len && out.len <= max) {
+        const char *at = memmem(text.bytes, text.len, hidden, strlen(hidden));
+        size_t part = at ? (size_t)(at - text.bytes) : text.len;
+        gt_buffer_add(&out, text.bytes, part);
+        part += at ? strlen(hidden) : 0;
+        text.bytes += part;
+        text.len -= part;
+    }
+    if (out.len > max) {
+        out.len = max - 3;
+        while (out.len && ((unsigned char)out.bytes[out.len] & 0xC0) == 0x80)
+            out.len--; /* whole characters */
+        gt_buffer_add_cstr(&out, "...");
+    }
+    gt_str written = gt_buffer_str(&out);
+    uint32_t id = gt_interner_add(schedule->strings, written.bytes, written.len);
+    gt_buffer_free(&out);
+    return id;
+}
