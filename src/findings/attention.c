@@ -15,6 +15,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "findings/names.h"
 
 #include <string.h>
 
@@ -216,30 +217,16 @@ static void claim_forward(attention_search *search)
     gt_free(owner);
 }
 
-/* Whether an op runs a node of the backward pass; looks at each name once. */
-static bool is_node(const gt_schedule *schedule, uint32_t name, uint8_t *known)
-{
-    enum { NO = 1, YES };
-    if (!known[name])
-        known[name] = gt_str_starts_with(gt_interner_get(schedule->strings, name),
-                                         "autograd::engine::evaluate_function")
-                          ? YES
-                          : NO;
-    return known[name] == YES;
-}
-
 static void claim_backward(attention_search *search)
 {
     const gt_schedule *schedule = search->schedule;
-    uint8_t *known = gt_alloc_zero(gt_interner_count(schedule->strings), 1);
     clear_lists(search);
     for (uint32_t i = 0; i < schedule->event_count; i++) {
         const gt_host_event *event = &schedule->events[i];
         if (event->kind == GT_KIND_CPU_OP && (event->flags & GT_HOST_BACKWARD) &&
-            is_node(schedule, event->name, known))
+            gt_name_has(schedule, event->name, GT_NAME_BACKWARD))
             list_event(search, i);
     }
-    gt_free(known);
     int64_t *sequences = listed_sequences(search);
     for (size_t i = 0; i < search->event_count; i++) {
         uint32_t first = search->events[i];

@@ -134,12 +134,13 @@ uint8_t gt_kernel_name_bits(gt_str name)
     static const char *const layout[] = {"nchwToNhwc", "nhwcToNchw", "nchw2nhwc", "batched_transpose",
                                          "transpose_kernel"};
     static const char *const sm80[] = {"sm80"};
-    uint8_t bits = GT_NAME_SEEN;
-    if (has_any(name, tf32, GT_LENGTH(tf32)) || has_after(name, "f32_aligned", sm80, 1)) bits |= GT_NAME_TF32;
-    if (is_float_matrix_name(name)) bits |= GT_NAME_MATRIX;
-    if (is_narrow_name(name)) bits |= GT_NAME_NARROW;
-    if (has_any(name, layout, GT_LENGTH(layout))) bits |= GT_NAME_LAYOUT;
-    if (gt_str_contains(name, "copy")) bits |= GT_NAME_COPY;
+    uint8_t bits = GT_KERNEL_SEEN;
+    if (has_any(name, tf32, GT_LENGTH(tf32)) || has_after(name, "f32_aligned", sm80, 1))
+        bits |= GT_KERNEL_TF32;
+    if (is_float_matrix_name(name)) bits |= GT_KERNEL_MATRIX;
+    if (is_narrow_name(name)) bits |= GT_KERNEL_NARROW;
+    if (has_any(name, layout, GT_LENGTH(layout))) bits |= GT_KERNEL_LAYOUT;
+    if (gt_str_contains(name, "copy")) bits |= GT_KERNEL_COPY;
     return bits;
 }
 

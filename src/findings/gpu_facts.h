@@ -21,12 +21,12 @@ bool gt_gpu_has_matrix_units(const gt_gpu_rates *gpu);
 
 /* What the name of a kernel says. */
 enum {
-    GT_NAME_SEEN = 1,
-    GT_NAME_TF32 = 2,    /* computes in TF32 on tensor cores */
-    GT_NAME_MATRIX = 4,  /* multiplies FP32 matrices, TF32 included */
-    GT_NAME_NARROW = 8,  /* reads half-precision matrices in parts of less than 16 bytes */
-    GT_NAME_LAYOUT = 16, /* changes the layout of a tensor */
-    GT_NAME_COPY = 32,
+    GT_KERNEL_SEEN = 1,
+    GT_KERNEL_TF32 = 2,    /* computes in TF32 on tensor cores */
+    GT_KERNEL_MATRIX = 4,  /* multiplies FP32 matrices, TF32 included */
+    GT_KERNEL_NARROW = 8,  /* reads half-precision matrices in parts of less than 16 bytes */
+    GT_KERNEL_LAYOUT = 16, /* changes the layout of a tensor */
+    GT_KERNEL_COPY = 32,
 };
 uint8_t gt_kernel_name_bits(gt_str name);
 
@@ -59,7 +59,7 @@ typedef struct gt_gpu_facts {
     gt_op_source *sources;
     size_t source_count;
     uint32_t *op_source; /* by GPU op; GT_NONE: no launch, or no cpu_op around it */
-    uint8_t *names;      /* GT_NAME_ bits by GPU op */
+    uint8_t *names;      /* GT_KERNEL_ bits by GPU op */
     gt_attention *attentions;
     size_t attention_count, attention_capacity;
     bool has_types; /* some source has recorded types */

@@ -4,6 +4,7 @@
 #include "pytorch_trace.h"
 
 #include "findings/gpu_facts.h"
+#include "findings/names.h"
 #include "findings/rules/rules_table.h"
 
 #include <math.h>
@@ -115,8 +116,15 @@ static void finish(program *p, const gt_gpu_rates *gpu)
     gt_schedule *s = &p->schedule;
     s->trace = &trace->events;
     s->strings = trace->strings;
-    for (size_t i = 0; i < p->event_count; i++) p->events[i].name = trace->name[i];
     make_ops(p);
+    uint32_t name_count = gt_interner_count(s->strings);
+    uint8_t *seen = gt_alloc_zero(name_count, 1);
+    for (size_t i = 0; i < p->event_count; i++) {
+        p->events[i].name = trace->name[i];
+        seen[trace->name[i]] = GT_NAMES_OP;
+    }
+    gt_find_name_bits(s, seen, name_count);
+    gt_free(seen);
     s->events = p->events;
     s->event_count = p->event_count;
     p->thread = (gt_host_thread){.first = 0, .end = (uint32_t)p->event_count, .launches = true};
@@ -135,6 +143,7 @@ static void free_program(program *p)
 {
     gt_gpu_facts_free(p->facts);
     gt_sites_free(&p->schedule);
+    gt_free((void *)p->schedule.name_bits);
     gt_pytorch_linked_free(p->trace);
     gt_free(p);
 }
@@ -346,7 +355,7 @@ static void test_odd_products(void **state)
     add_kernel(p, even, "gemm", 9000000);
     add_kernel(p, thin, "gemm", 9000000);
     add_kernel(p, fast, "gemm", 1500000); /* 1.507 ms at the roofline */
-    uint32_t b = add_kernel(p, add, "add", 5000);
+    uint32_t b = add_kernel(p, add, "add", 7000);
     finish(p, &test_gpu);
     gt_finding f = expect(p, gt_rule_odd_shapes, "odd_shapes");
     expect_changes(&f, 2);

@@ -18,10 +18,10 @@ static float_work judge(const gt_rule_input *input, size_t op, double *ns)
     const gt_op_shape *shape = gt_gpu_facts_shape(input->facts, op);
     uint8_t name = input->facts->names[op];
     double old_ns = (double)gt_op_ns(&input->schedule->ops[op]);
-    double rate = name & GT_NAME_TF32 ? gpu->tf32_flops : gpu->float_flops;
+    double rate = name & GT_KERNEL_TF32 ? gpu->tf32_flops : gpu->float_flops;
     if (!shape->has_types) { /* the kernel's name decides */
         *ns = old_ns * rate / gpu->half_flops;
-        return name & GT_NAME_MATRIX ? WORK_MATRIX : WORK_NONE;
+        return name & GT_KERNEL_MATRIX ? WORK_MATRIX : WORK_NONE;
     }
     bool is_float = shape->is_known && shape->type == GT_OPERAND_FLOAT;
     switch (shape->kind) {
@@ -34,7 +34,7 @@ static float_work judge(const gt_rule_input *input, size_t op, double *ns)
         *ns = shape->flops / (GT_REACH_ATTENTION * gpu->half_flops);
         return is_float ? WORK_MATRIX : WORK_NONE;
     case GT_WORK_CONVOLUTION:
-        *ns = name & GT_NAME_TF32 ? 0.5 * old_ns : old_ns * gpu->float_flops / gpu->half_flops;
+        *ns = name & GT_KERNEL_TF32 ? 0.5 * old_ns : old_ns * gpu->float_flops / gpu->half_flops;
         return is_float ? WORK_MATRIX : WORK_NONE;
     default:
         break;
@@ -71,7 +71,7 @@ static void search_ops(float_search *search)
         if (!gt_window_has(&schedule->window, schedule->ops[i].start_ns)) continue;
         if (work == WORK_OTHER)
             search->other_ns += old_ns;
-        else if (search->input->facts->names[i] & GT_NAME_TF32)
+        else if (search->input->facts->names[i] & GT_KERNEL_TF32)
             search->tf32_ns += old_ns;
         else
             search->float_ns += old_ns;

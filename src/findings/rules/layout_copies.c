@@ -15,10 +15,10 @@ static gt_copy_change change_of(const gt_rule_input *input, size_t op)
                    : GT_COPY_UNKNOWN;
     if (gpu_op->kind != GT_KIND_KERNEL) return GT_COPY_UNKNOWN;
     uint8_t name = input->facts->names[op];
-    if (name & GT_NAME_LAYOUT) return GT_COPY_LAYOUT;
+    if (name & GT_KERNEL_LAYOUT) return GT_COPY_LAYOUT;
     const gt_op_shape *shape = gt_gpu_facts_shape(input->facts, op);
     if (!shape || shape->kind != GT_WORK_COPY) return GT_COPY_UNKNOWN;
-    if (shape->copy == GT_COPY_UNKNOWN && name & GT_NAME_COPY) return GT_COPY_LAYOUT;
+    if (shape->copy == GT_COPY_UNKNOWN && name & GT_KERNEL_COPY) return GT_COPY_LAYOUT;
     return shape->copy;
 }
 

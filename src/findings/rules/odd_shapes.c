@@ -75,7 +75,7 @@ static void judge_gemm(odd_search *search, size_t op, const gt_op_shape *shape)
 /* Without shapes the kernel's name tells how it loads matrices. */
 static void judge_name(odd_search *search, size_t op, const gt_op_shape *shape)
 {
-    if (shape->has_dims || !(search->input->facts->names[op] & GT_NAME_NARROW)) return;
+    if (shape->has_dims || !(search->input->facts->names[op] & GT_KERNEL_NARROW)) return;
     change(search, op, 0.5 * op_ns(search, op));
     const gt_schedule *schedule = search->input->schedule;
     if (in_window(search, op))
