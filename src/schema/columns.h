@@ -391,15 +391,32 @@
 
 /* ---- Comparison of reports and its gate ---- */
 
+#define GT_COL_A_CALLS              GT_COL("a_calls")
+#define GT_COL_A_KERNEL             GT_COL("a_kernel")
+#define GT_COL_A_KERNELS            GT_COL("a_kernels")
+#define GT_COL_A_MS                 GT_COL("a_ms")
 #define GT_COL_BASELINE             GT_COL("baseline")
+#define GT_COL_B_CALLS              GT_COL("b_calls")
+#define GT_COL_B_KERNEL             GT_COL("b_kernel")
+#define GT_COL_B_KERNELS            GT_COL("b_kernels")
+#define GT_COL_B_MS                 GT_COL("b_ms")
+#define GT_COL_CALLS_MS             GT_COL("calls_ms")
 #define GT_COL_COLUMN               GT_COL("column")
 #define GT_COL_CONDITION            GT_COL("condition")
+#define GT_COL_CONTRIBUTION         GT_COL("contribution")
+#define GT_COL_CUMULATIVE_MS        GT_COL("cumulative_ms")
+#define GT_COL_DELTA_MS             GT_COL("delta_ms")
 #define GT_COL_DIFF                 GT_COL("diff")
+#define GT_COL_MATCH                GT_COL("match")
+#define GT_COL_ORDER                GT_COL("order")
+#define GT_COL_OVERLAP_MS           GT_COL("overlap_ms")
 #define GT_COL_REPORT               GT_COL("report")
 #define GT_COL_ROW                  GT_COL("row")
 #define GT_COL_SHEET                GT_COL("sheet")
+#define GT_COL_SPEED_MS             GT_COL("speed_ms")
 #define GT_COL_TOTAL_KERNEL_TIME_US GT_COL("Total Kernel Time (µs)")
 #define GT_COL_VARIANT              GT_COL("variant")
+#define GT_COL_WHAT                 GT_COL("what")
 
 /* ---- rocprofv3 reports ---- */
 

@@ -106,6 +106,8 @@
 #define GT_SHEET_SDPA_FWD           GT_SHEET("SDPA_fwd")
 #define GT_SHEET_UNARY_ELEMENTWISE  GT_SHEET("UnaryElementwise")
 #define GT_SHEET_UN_ELTWISE         GT_SHEET("un_eltwise")
+#define GT_SHEET_WATERFALL          GT_SHEET("waterfall")
+#define GT_SHEET_WATERFALL_PARTS    GT_SHEET("waterfall_parts")
 
 /* ---- rocprofv3 reports ---- */
 
