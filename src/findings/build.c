@@ -1,0 +1,37 @@
+/* Builds a schedule from a trace, step by step, and frees it. */
+#include "findings/build.h"
+
+#include "base/memory.h"
+#include "findings/sites.h"
+
+gt_schedule *gt_schedule_new(const gt_event_view *trace)
+{
+    gt_schedule *schedule = gt_alloc_zero(1, sizeof *schedule);
+    schedule->trace = trace;
+    schedule->strings = trace->strings;
+    gt_build_ops(schedule);
+    gt_build_host(schedule);
+    gt_build_steps(schedule);
+    gt_build_points(schedule);
+    gt_build_starts(schedule);
+    gt_build_labels(schedule);
+    gt_build_overhead(schedule);
+    return schedule;
+}
+
+void gt_schedule_free(gt_schedule *schedule)
+{
+    if (!schedule) return;
+    gt_sites_free(schedule);
+    gt_free((void *)schedule->name_bits);
+    gt_free(schedule->events);
+    gt_free(schedule->threads);
+    gt_free(schedule->points);
+    gt_free(schedule->point_ops);
+    gt_free(schedule->pieces);
+    gt_free(schedule->ops);
+    gt_free(schedule->steps);
+    gt_free(schedule->used_steps);
+    gt_free(schedule->trips);
+    gt_free(schedule);
+}
