@@ -15,7 +15,7 @@
  * The host time before different points does not overlap and points are in order, so that every thread is
  * walked over once. */
 #include "findings/build.h"
-#include "findings/sites.h"
+#include "findings/names.h"
 
 #include "base/memory.h"
 #include "trace/rows.h"
@@ -26,9 +26,6 @@ enum { STRETCH_NS = 200000, FRAMEWORK_STRETCH_NS = 5000000 };
 enum { PROFILER_BEFORE_NS = 500000, PROFILER_AFTER_NS = 30000 };
 
 enum { OPEN = GT_CAUSES }; /* a label that is to be decided */
-
-/* What is known of a name; 0: not looked at yet. */
-enum { NAME_SEEN = 1, NAME_RUNS_BACKWARD = 2, NAME_HIDDEN = 4, NAME_FRAMEWORK = 8 };
 
 /* The innermost event of one thread over time. `next` to `end` are the events that have not begun. */
 typedef struct track {
@@ -53,7 +50,6 @@ typedef struct time_span {
 typedef struct labels {
     gt_schedule *schedule;
     track *tracks;    /* by thread */
-    uint8_t *names;   /* by string id */
     uint32_t *frames; /* by event: 2 + the innermost Python function at or above it, 1: none, 0: not looked
                          at; NULL until it is needed */
     work_span *work;  /* ascending */
@@ -65,22 +61,9 @@ typedef struct labels {
     size_t uncut_capacity;
 } labels;
 
-/* ---- names ---- */
+/* ---- events ---- */
 
-static uint8_t name_bits(labels *l, uint32_t id)
-{
-    if (!l->names[id]) {
-        gt_str name = gt_interner_get(l->schedule->strings, id);
-        uint8_t bits = NAME_SEEN;
-        if (gt_str_contains(name, "run_backward")) bits |= NAME_RUNS_BACKWARD;
-        if (gt_str_starts_with(name, "<")) bits |= NAME_HIDDEN;
-        if (gt_frame_is_framework(name)) bits |= NAME_FRAMEWORK;
-        l->names[id] = bits;
-    }
-    return l->names[id];
-}
-
-/* The innermost Python function with a name of its own ("<built-in ..." has none) at or above an event. */
+/* The innermost Python function with a name of its own ("<built-in ..." is none) at or above an event. */
 static uint32_t frame_of(labels *l, uint32_t event)
 {
     const gt_host_event *events = l->schedule->events;
@@ -88,7 +71,8 @@ static uint32_t frame_of(labels *l, uint32_t event)
     if (!l->frames) l->frames = gt_alloc_zero(l->schedule->event_count, sizeof *l->frames);
     uint32_t at = event, found = 1;
     for (; at != GT_NONE && !l->frames[at]; at = events[at].parent) {
-        if (events[at].kind != GT_KIND_PYTHON || name_bits(l, events[at].name) & NAME_HIDDEN) continue;
+        if (events[at].kind != GT_KIND_PYTHON || gt_name_has(l->schedule, events[at].name, GT_NAME_INTERNAL))
+            continue;
         l->frames[at] = at + 2;
         break;
     }
@@ -257,7 +241,7 @@ static void add_innermost(labels *l, uint32_t thread, int64_t start_ns, int64_t 
     if (event != GT_NONE) {
         const gt_host_event *innermost = &l->schedule->events[event];
         if (is_op_or_call(innermost) || innermost->flags & GT_HOST_DATA ||
-            name_bits(l, innermost->name) & NAME_RUNS_BACKWARD) {
+            gt_name_has(l->schedule, innermost->name, GT_NAME_RUN_BACKWARD)) {
             add_piece(l->schedule, start_ns, end_ns, event, label_of(innermost));
             return;
         }
@@ -309,7 +293,7 @@ static void close_runs(labels *l, size_t first)
             if (frame == GT_NONE)
                 pieces[i].label = GT_CAUSE_UNTRACED;
             else if (run_ns >= FRAMEWORK_STRETCH_NS ||
-                     !(name_bits(l, l->schedule->events[frame].name) & NAME_FRAMEWORK))
+                     !gt_name_has(l->schedule, l->schedule->events[frame].name, GT_NAME_FRAMEWORK))
                 pieces[i].label = GT_CAUSE_PYTHON;
         }
     }
@@ -383,9 +367,7 @@ static void label_point(labels *l, gt_host_point *point, uint32_t previous_threa
 
 void gt_build_labels(gt_schedule *schedule)
 {
-    labels l = {.schedule = schedule,
-                .tracks = gt_alloc(schedule->thread_count * sizeof *l.tracks),
-                .names = gt_alloc_zero(gt_interner_count(schedule->strings), 1)};
+    labels l = {.schedule = schedule, .tracks = gt_alloc(schedule->thread_count * sizeof *l.tracks)};
     for (size_t i = 0; i < schedule->thread_count; i++)
         track_begin(&l.tracks[i], schedule, &schedule->threads[i]);
     find_work(&l);
@@ -397,7 +379,6 @@ void gt_build_labels(gt_schedule *schedule)
         if (point->end_ns >= point->base_ns - point->before_ns) previous_thread = point->thread;
     }
     gt_free(l.tracks);
-    gt_free(l.names);
     gt_free(l.frames);
     gt_free(l.work);
     gt_free(l.cuts);

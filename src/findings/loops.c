@@ -9,6 +9,7 @@
  * A burst is a tight loop of synchronising calls from one site during which the GPU has little to do: the
  * host work of the loop, from one period before the first call on, belongs to the synchronisation. */
 #include "findings/build.h"
+#include "findings/names.h"
 #include "findings/sites.h"
 
 #include "base/map.h"
@@ -41,11 +42,6 @@ static const gt_gpu_op *copy_of(const gt_schedule *schedule, const gt_host_point
     return &schedule->ops[schedule->point_ops[point->first_op]];
 }
 
-static bool copies(const gt_schedule *schedule, const gt_gpu_op *op, const char *direction)
-{
-    return gt_str_contains(gt_interner_get(schedule->strings, op->name), direction);
-}
-
 /* ---- round trips ---- */
 
 /* Whether all points from `first` to `last` are on one thread, with enough time in CPU ops between. */
@@ -69,9 +65,9 @@ static void find_trips(gt_schedule *schedule)
     for (size_t i = 0; i < schedule->point_count; i++) {
         const gt_gpu_op *copy = copy_of(schedule, &schedule->points[i]);
         if (!copy || copy->bytes < LARGE_COPY_BYTES) continue;
-        if (copies(schedule, copy, "DtoH")) {
+        if (gt_name_has(schedule, copy->name, GT_NAME_TO_HOST)) {
             to_host = i;
-        } else if (to_host != SIZE_MAX && copies(schedule, copy, "HtoD")) {
+        } else if (to_host != SIZE_MAX && gt_name_has(schedule, copy->name, GT_NAME_FROM_HOST)) {
             gt_round_trip trip = {(uint32_t)to_host, (uint32_t)i};
             if (is_trip(schedule, to_host, i)) GT_PUSH(schedule->trips, schedule->trip_count, capacity, trip);
             to_host = SIZE_MAX;
@@ -98,7 +94,7 @@ static bool synchronises(const gt_schedule *schedule, const gt_host_point *point
     if (point->kind == GT_API_SYNC) return true;
     const gt_gpu_op *copy = copy_of(schedule, point);
     return copy && point->awaited != GT_NONE && copy->bytes < LARGE_COPY_BYTES &&
-           copies(schedule, copy, "DtoH");
+           gt_name_has(schedule, copy->name, GT_NAME_TO_HOST);
 }
 
 /* Sets the sites of synchronising points, and lists these points site by site. */

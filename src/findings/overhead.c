@@ -10,6 +10,7 @@
 #include "findings/build.h"
 
 #include "base/memory.h"
+#include "findings/names.h"
 #include "table/stats.h"
 
 /* The 10th percentile of the samples is taken, at most the largest cost, and of it PROFILER_SHARE; with few
@@ -40,42 +41,34 @@ static double cost_of(samples *list, double most, double otherwise)
     return cost;
 }
 
-/* Whether a name is that of a built-in function. Looks at each name once. */
-typedef struct built_ins {
-    const gt_interner *strings;
-    uint8_t *known; /* by string id: 0 unknown, 1 no, 2 yes */
-} built_ins;
-
-static bool is_built_in(built_ins *names, uint32_t name)
+static bool is_built_in(const gt_schedule *schedule, const gt_host_event *event)
 {
-    if (!names->known[name])
-        names->known[name] = gt_str_starts_with(gt_interner_get(names->strings, name), "<built-in") ? 2 : 1;
-    return names->known[name] == 2;
+    return event->kind == GT_KIND_PYTHON && gt_name_has(schedule, event->name, GT_NAME_BUILT_IN);
 }
 
-static bool is_short_call(const gt_host_event *event, const gt_host_event *next)
+/* Whether an event and the next one on its thread are built-in functions called one after the other, the
+ * first of them short. */
+static bool is_sample(const gt_schedule *schedule, const gt_host_event *event, const gt_host_event *next)
 {
-    return event->kind == GT_KIND_PYTHON && event->end_ns - event->start_ns < SHORT_NS &&
-           next->kind == GT_KIND_PYTHON && next->thread == event->thread && next->start_ns >= event->end_ns;
+    return event->end_ns - event->start_ns < SHORT_NS && next->start_ns >= event->end_ns &&
+           next->thread == event->thread && is_built_in(schedule, event) && is_built_in(schedule, next);
 }
 
 static void find_costs(gt_schedule *schedule)
 {
     samples python = {0}, ops = {0};
-    built_ins names = {schedule->strings, gt_alloc_zero(gt_interner_count(schedule->strings), 1)};
-    uint32_t as_strided = gt_interner_find(schedule->strings, "aten::as_strided", strlen("aten::as_strided"));
     for (size_t i = 0; i < schedule->event_count; i++) {
         const gt_host_event *event = &schedule->events[i], *next = event + 1;
-        if (i + 1 < schedule->event_count && is_short_call(event, next) && is_built_in(&names, event->name) &&
-            is_built_in(&names, next->name))
+        if (i + 1 < schedule->event_count && is_sample(schedule, event, next))
             GT_PUSH(python.values, python.count, python.capacity, (double)(next->start_ns - event->start_ns));
-        if (event->name != as_strided || event->kind != GT_KIND_CPU_OP || event->parent == GT_NONE) continue;
+        if (event->kind != GT_KIND_CPU_OP || event->parent == GT_NONE ||
+            !gt_name_has(schedule, event->name, GT_NAME_AS_STRIDED))
+            continue;
         const gt_host_event *parent = &schedule->events[event->parent];
         if (parent->kind == GT_KIND_CPU_OP)
             GT_PUSH(ops.values, ops.count, ops.capacity,
                     (double)((parent->end_ns - parent->start_ns) - (event->end_ns - event->start_ns)));
     }
-    gt_free(names.known);
     schedule->python_cost_ns = cost_of(&python, PYTHON_COST_MAX_NS, PYTHON_COST_DEFAULT_NS);
     schedule->op_cost_ns = cost_of(&ops, OP_COST_MAX_NS, OP_COST_DEFAULT_NS);
 }

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "findings/build.h"
+#include "findings/names.h"
 #include "findings/sites.h"
 
 #include <stdlib.h>
@@ -43,6 +44,7 @@ static inline void small_free(small_schedule *s)
     gt_sites_free(&s->schedule);
     gt_free(s->schedule.pieces);
     gt_free(s->schedule.trips);
+    gt_free((void *)s->schedule.name_bits);
     gt_interner_free(s->schedule.strings);
     gt_free(s);
 }
@@ -158,6 +160,16 @@ static inline void small_build(small_schedule *s)
             s->points[i].op_count++;
         }
     }
+    uint8_t seen[SMALL_MAX];
+    memset(seen, 0, sizeof seen);
+    for (size_t i = 0; i < schedule->event_count; i++) {
+        bool is_op = s->events[i].kind == GT_KIND_CPU_OP,
+             is_call = s->events[i].kind != GT_KIND_PYTHON && !is_op;
+        seen[s->events[i].name] |= is_op ? GT_NAMES_OP : is_call ? GT_NAMES_CALL : GT_NAMES_PYTHON;
+    }
+    for (size_t i = 0; i < schedule->op_count; i++) seen[s->ops[i].name] |= GT_NAMES_GPU;
+    gt_free((void *)schedule->name_bits);
+    gt_find_name_bits(schedule, seen, gt_interner_count(schedule->strings));
     gt_build_points(schedule);
     gt_build_starts(schedule);
 }
