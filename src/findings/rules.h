@@ -99,7 +99,7 @@ bool *gt_rule_points_in_trips(const gt_schedule *schedule);
 typedef struct gt_finding_list {
     gt_finding *items; /* those that are shown, ranked, come first */
     size_t count, shown;
-    double all_fixed_ns; /* the step time if all shown findings but hints were repaired */
+    double all_fixed_ns; /* the step time if all findings but hints were repaired, small ones included */
 } gt_finding_list;
 
 /* Runs all rules. */

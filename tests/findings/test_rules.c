@@ -1,0 +1,545 @@
+/* Rules of the host and of copies, and the engine that ranks them, on schedules made by hand. The expected
+ * step times and gains were computed by hand; a comment shows how. */
+#include "made_schedule.h"
+
+#define US 1000.0
+
+static const gt_finding *expect_gain(const gt_finding_list *list, const char *id, double us)
+{
+    const gt_finding *finding = find_finding(list, id);
+    assert_non_null(finding);
+    assert_float_equal(finding->gain_ns, us * US, 1);
+    assert_true(finding->rank > 0);
+    assert_non_null(finding->title);
+    assert_non_null(finding->advice);
+    assert_true(finding->evidence_count > 0);
+    return finding;
+}
+
+static void end_test(made *m, gt_finding_list *list)
+{
+    gt_finding_list_free(list);
+    free_made(m);
+}
+
+/* ---- rules of labels ---- */
+
+/* Each step spends some host time and launches one kernel of 1 ms, so a step takes that time and the call of
+ * 10 us; without it, the 1 ms of the kernel. */
+static made *make_label_steps(gt_cause label, int64_t us, uint32_t event)
+{
+    made *m = new_made();
+    if (event != GT_NONE) add_event(m, GT_KIND_PYTHON, "train.py(7): work", GT_NONE);
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        spend(m, label, us, event);
+        launch_kernel(m, "gemm", 10, 1000);
+    }
+    end_made(m);
+    set_idle(m, label, us + 10 - 1000);
+    return m;
+}
+
+static void test_data_loading_that_holds_up_the_gpu_is_found(void **state)
+{
+    (void)state;
+    made *m = make_label_steps(GT_CAUSE_DATA, 3000, 0);
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = expect_gain(list, "data_stall", 2010);
+    assert_int_equal(finding->rank, 1);
+    assert_int_equal(finding->severity, GT_SEVERITY_HIGH);
+    assert_int_equal(finding->confidence, GT_CONFIDENCE_HIGH);
+    assert_false(finding->is_gpu);
+    assert_float_equal(finding->gain_pct, 100 * 2010 / 3010.0, 1e-9);
+    assert_string_equal(finding->title, "The GPU waits 2.01 ms per step for input data");
+    assert_float_equal(list->all_fixed_ns, 1000 * US, 1);
+    end_test(m, list);
+}
+
+static void test_data_loading_beside_a_busy_gpu_is_not_shown(void **state)
+{
+    (void)state;
+    /* 900 us of host time per step are hidden behind the kernel of 1 ms. */
+    made *m = make_label_steps(GT_CAUSE_DATA, 900, 0);
+    m->idle.cause_ns[GT_CAUSE_DATA] = 0;
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = find_finding(list, "data_stall");
+    assert_non_null(finding);
+    assert_int_equal(finding->rank, 0);
+    assert_int_equal(list->shown, 0);
+    assert_true(list->count >= 1);
+    end_test(m, list);
+}
+
+static void test_nothing_is_said_of_labels_that_do_not_occur(void **state)
+{
+    (void)state;
+    made *m = make_label_steps(GT_CAUSE_LAUNCH, 3000, 0);
+    gt_finding_list *list = run_rules(m);
+    static const char *const ids[] = {"data_stall",      "host_sync",    "cpu_op",        "cpu_roundtrip",
+                                      "allocator_churn", "python_busy",  "host_untraced", "first_use",
+                                      "pageable_copy",   "exposed_copy", "slow_optimizer"};
+    for (size_t i = 0; i < GT_LENGTH(ids); i++) assert_null(find_finding(list, ids[i]));
+    end_test(m, list);
+}
+
+static void test_python_code_names_its_function(void **state)
+{
+    (void)state;
+    made *m = make_label_steps(GT_CAUSE_PYTHON, 3000, 0);
+    gt_finding_list *list = run_rules(m);
+    assert_string_equal(expect_gain(list, "python_busy", 2010)->where, "train.py(7): work");
+    end_test(m, list);
+}
+
+static void test_untraced_host_code_is_certain_only_without_stacks(void **state)
+{
+    (void)state;
+    for (int stacks = 0; stacks < 2; stacks++) {
+        made *m = make_label_steps(GT_CAUSE_UNTRACED, 3000, GT_NONE);
+        m->schedule.has_stacks = stacks;
+        gt_finding_list *list = run_rules(m);
+        const gt_finding *finding = expect_gain(list, "host_untraced", 2010);
+        assert_int_equal(finding->confidence, stacks ? GT_CONFIDENCE_LOW : GT_CONFIDENCE_MEDIUM);
+        assert_int_equal(finding->severity, stacks ? GT_SEVERITY_MEDIUM : GT_SEVERITY_HIGH);
+        /* A hint is not part of what all repairs give together; then only the call could go. */
+        assert_float_equal(list->all_fixed_ns, (stacks ? 3000 : 1000) * US, 1);
+        end_test(m, list);
+    }
+}
+
+static void test_operators_on_the_cpu_are_found(void **state)
+{
+    (void)state;
+    made *m = make_label_steps(GT_CAUSE_CPU_OP, 3000, GT_NONE);
+    uint32_t op = add_event(m, GT_KIND_CPU_OP, "aten::sort", GT_NONE);
+    uint32_t below = add_event(m, GT_KIND_PYTHON, "torch/x.py(1): f", op);
+    for (size_t i = 0; i < m->schedule.piece_count; i++) m->schedule.pieces[i].event = below;
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = expect_gain(list, "cpu_op", 2010);
+    assert_string_equal(finding->evidence[0], "aten::sort: 3.00 ms per step on the CPU");
+    assert_null(find_finding(list, "cpu_roundtrip"));
+    end_test(m, list);
+}
+
+/* ---- rules of calls ---- */
+
+/* Per step: a kernel of 1 ms, a synchronisation, 500 us of launching and another kernel of 1 ms. The GPU is
+ * idle after the first kernel: 10 us of the call, 500 us, and 5 us until the launched kernel starts. */
+static made *make_sync_steps(void)
+{
+    made *m = new_made();
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        launch_kernel(m, "gemm", 10, 1000);
+        synchronise(m, "train.py(9): step -> item()");
+        spend(m, GT_CAUSE_LAUNCH, 500, GT_NONE);
+        launch_kernel(m, "gemm", 10, 1000);
+    }
+    end_made(m);
+    set_idle(m, GT_CAUSE_SYNC, 515);
+    return m;
+}
+
+static void test_synchronisations_are_found(void **state)
+{
+    (void)state;
+    made *m = make_sync_steps();
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = expect_gain(list, "host_sync", 515);
+    assert_string_equal(finding->where, "train.py(9): step -> item()");
+    assert_string_equal(finding->evidence[0], "1 x train.py(9): step -> item()");
+    assert_int_equal(finding->confidence, GT_CONFIDENCE_HIGH);
+    end_test(m, list);
+}
+
+static void test_a_gain_below_the_profilers_cost_is_a_hint(void **state)
+{
+    (void)state;
+    made *m = make_sync_steps();
+    m->raw_ns = (2515 + 600) * US;
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = expect_gain(list, "host_sync", 515);
+    assert_true(gt_finding_is_hint(finding));
+    end_test(m, list);
+}
+
+static void test_a_loop_of_synchronisations_vanishes_as_a_whole(void **state)
+{
+    (void)state;
+    /* Per step 10 times: 40 us of host time, a kernel of 5 us, a synchronisation that waits 0 us and takes
+     * 10 us: 600 us. Without the loop only the kernels remain. */
+    made *m = new_made();
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        for (int i = 0; i < 10; i++) {
+            m->flags = GT_POINT_BURST;
+            spend(m, GT_CAUSE_SYNC, 40, GT_NONE);
+            launch_kernel(m, "k", 10, 5);
+            synchronise(m, "a");
+        }
+    }
+    m->schedule.burst_count = 4;
+    end_made(m);
+    set_idle(m, GT_CAUSE_SYNC, 550);
+    gt_finding_list *list = run_rules(m);
+    expect_gain(list, "host_sync", 550);
+    end_test(m, list);
+}
+
+static void test_allocations_and_frees_are_found(void **state)
+{
+    (void)state;
+    /* A kernel of 1 ms, then a free that waits for it and takes 200 us; the next kernel starts 5 us after its
+     * call: 1205 us per step instead of 1000. */
+    made *m = new_made();
+    m->parent = add_event(m, GT_KIND_PYTHON, "train.py(3): step", GT_NONE);
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        launch_kernel(m, "gemm", 10, 1000);
+        add_call(m, GT_API_FREE, "cudaFree", 200);
+        wait_in_call(m);
+    }
+    end_made(m);
+    set_idle(m, GT_CAUSE_ALLOC, 205);
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = expect_gain(list, "allocator_churn", 205);
+    assert_string_equal(finding->where, "train.py(3): step");
+    assert_string_equal(finding->title, "Device memory is allocated or freed 1 times per step");
+    assert_string_equal(finding->evidence[1], "1 x cudaFree per step");
+    end_test(m, list);
+}
+
+static void test_long_launch_calls_are_first_use(void **state)
+{
+    (void)state;
+    for (int is_long = 0; is_long < 2; is_long++) {
+        made *m = new_made();
+        for (int step = 0; step < 4; step++) {
+            begin_step(m);
+            launch_kernel(m, "k", is_long ? 1001 : 1000, 100);
+        }
+        end_made(m);
+        set_idle(m, GT_CAUSE_MODULE, 901);
+        gt_finding_list *list = run_rules(m);
+        if (is_long)
+            expect_gain(list, "first_use", 901);
+        else
+            assert_null(find_finding(list, "first_use"));
+        end_test(m, list);
+    }
+}
+
+/* ---- copies ---- */
+
+static void add_copy(made *m, const char *name, int64_t us, int64_t bytes, bool waits)
+{
+    add_call(m, GT_API_COPY, "cudaMemcpyAsync", 20);
+    add_op(m, GT_KIND_MEMCPY, name, us, bytes);
+    if (waits) wait_in_call(m);
+}
+
+/* Per step a copy of 500 us that blocks the host, and a kernel of 1 ms, which starts 25 us after the copy. */
+static made *make_copy_steps(const char *name, int64_t bytes)
+{
+    made *m = new_made();
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        add_copy(m, name, 500, bytes, true);
+        launch_kernel(m, "gemm", 10, 1000);
+    }
+    end_made(m);
+    return m;
+}
+
+static void test_pageable_copies_are_found(void **state)
+{
+    (void)state;
+    made *m = make_copy_steps("Memcpy HtoD (Pageable -> Device)", 65536);
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = expect_gain(list, "pageable_copy", 525);
+    assert_true(finding->is_gpu);
+    assert_string_equal(finding->evidence[0], "1.0 x HtoD (Pageable -> Device)");
+    assert_null(find_finding(list, "exposed_copy"));
+    end_test(m, list);
+
+    m = make_copy_steps("Memcpy HtoD (Pageable -> Device)", 65535); /* small copies are always staged */
+    list = run_rules(m);
+    assert_null(find_finding(list, "pageable_copy"));
+    end_test(m, list);
+}
+
+static void test_slow_copies_of_amd_are_pageable(void **state)
+{
+    (void)state;
+    /* 10 GB/s are 5,000,000 bytes in 500 us. */
+    static const struct {
+        bool is_amd;
+        int64_t bytes;
+        const char *id, *not_id;
+    } cases[] = {{true, 4999999, "pageable_copy", "exposed_copy"},
+                 {true, 5000000, "exposed_copy", "pageable_copy"},
+                 {true, (1 << 20) - 1, "exposed_copy", "pageable_copy"},
+                 {false, 4999999, "exposed_copy", "pageable_copy"}};
+    for (size_t i = 0; i < GT_LENGTH(cases); i++) {
+        made *m = make_copy_steps("CopyHostToDevice", cases[i].bytes);
+        m->gpu.is_amd = cases[i].is_amd;
+        gt_finding_list *list = run_rules(m);
+        assert_non_null(find_finding(list, cases[i].id));
+        assert_null(find_finding(list, cases[i].not_id));
+        end_test(m, list);
+    }
+}
+
+static void test_other_copies_are_exposed(void **state)
+{
+    (void)state;
+    made *m = make_copy_steps("Memcpy HtoD (Pinned -> Device)", 1 << 20);
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = expect_gain(list, "exposed_copy", 500); /* the call still waits */
+    assert_int_equal(finding->confidence, GT_CONFIDENCE_MEDIUM);
+    end_test(m, list);
+
+    /* On the device: not a copy of the host. */
+    m = make_copy_steps("Memcpy DtoD (Device -> Device)", 1 << 20);
+    list = run_rules(m);
+    assert_null(find_finding(list, "exposed_copy"));
+    end_test(m, list);
+}
+
+static void test_copies_below_a_hundredth_of_the_window_are_not_exposed(void **state)
+{
+    (void)state;
+    for (int64_t us = 10; us <= 11; us++) {
+        /* The window is 1000 us per step, one copy and one kernel; all are queued behind a first kernel. */
+        made *m = new_made();
+        launch_kernel(m, "gemm", 10, 1000);
+        for (int step = 0; step < 4; step++) {
+            begin_step(m);
+            add_copy(m, "Memcpy HtoD (Pinned -> Device)", us, 1 << 20, false);
+            launch_kernel(m, "gemm", 10, 1000 - us);
+        }
+        end_made(m);
+        assert_int_equal(m->schedule.window.end_ns - m->schedule.window.start_ns, 3 * 1000000);
+        gt_finding_list *list = run_rules(m);
+        assert_int_equal(find_finding(list, "exposed_copy") != NULL, us == 11);
+        end_test(m, list);
+    }
+}
+
+static void test_round_trips_take_their_copies_and_waits_along(void **state)
+{
+    (void)state;
+    /* Per step: a kernel of 100 us, a copy to the host of 50 us that the host waits for, 2 ms on the CPU, and
+     * a copy back of 50 us. All but the kernel would vanish. */
+    made *m = new_made();
+    uint32_t op = add_event(m, GT_KIND_CPU_OP, "aten::sort", GT_NONE);
+    size_t capacity = 0;
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        launch_kernel(m, "k", 10, 100);
+        uint32_t first = (uint32_t)m->schedule.point_count;
+        add_copy(m, "Memcpy DtoH (Device -> Pageable)", 50, 1000000, true);
+        spend(m, GT_CAUSE_CPU_OP, 2000, op);
+        add_copy(m, "Memcpy HtoD (Pageable -> Device)", 50, 1000000, false);
+        GT_PUSH(m->schedule.trips, m->schedule.trip_count, capacity, ((gt_round_trip){first, first + 1}));
+    }
+    end_made(m);
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = expect_gain(list, "cpu_roundtrip", 2225 - 100);
+    assert_string_equal(finding->evidence[0],
+                        "4 round trips device -> host -> device in the trace, 2.0 MB each; the "
+                        "copies of one take 0.10 ms");
+    assert_string_equal(finding->evidence[1], "aten::sort: 2.00 ms per step on the CPU");
+    assert_null(find_finding(list, "pageable_copy"));
+    assert_null(find_finding(list, "host_sync"));
+    end_test(m, list);
+}
+
+/* ---- the optimizer ---- */
+
+/* Kernels of an optimizer, with 20 us of host time before each and 5 us in the call. */
+static made *make_optimizer_steps(int kernels, const char *name, int64_t us)
+{
+    made *m = new_made();
+    m->parent = add_event(m, GT_KIND_CPU_OP, "aten::add_",
+                          add_event(m, GT_KIND_ANNOTATION, "Optimizer.step#A", GT_NONE));
+    m->flags = GT_HOST_OPTIMIZER;
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        for (int i = 0; i < kernels; i++) {
+            spend(m, GT_CAUSE_LAUNCH, 20, m->parent);
+            launch_kernel(m, name, 5, us);
+        }
+    }
+    end_made(m);
+    return m;
+}
+
+static void test_many_small_kernels_of_an_optimizer_are_found(void **state)
+{
+    (void)state;
+    /* 50 x 25 us on the host; fused, 50 x 2 us x 0.35 on the GPU. */
+    made *m = make_optimizer_steps(50, "vectorized_elementwise_kernel", 2);
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = expect_gain(list, "slow_optimizer", 1250 - 35);
+    assert_string_equal(finding->title, "The optimizer launches 50 small kernels per step (mean 2.0 us)");
+    assert_string_equal(finding->evidence[1], "50 x aten::add_");
+    end_test(m, list);
+}
+
+static void test_optimizers_that_are_fused_or_large_are_not_slow(void **state)
+{
+    (void)state;
+    static const struct {
+        int kernels;
+        const char *name;
+        int64_t us;
+    } cases[] = {{49, "vectorized_elementwise_kernel", 2},
+                 {50, "void at::native::multi_tensor_apply_kernel<...>", 2},
+                 {50, "FusedAdamMathFunctor", 2},
+                 {50, "vectorized_elementwise_kernel", 50}};
+    for (size_t i = 0; i < GT_LENGTH(cases); i++) {
+        made *m = make_optimizer_steps(cases[i].kernels, cases[i].name, cases[i].us);
+        gt_finding_list *list = run_rules(m);
+        assert_null(find_finding(list, "slow_optimizer"));
+        end_test(m, list);
+    }
+}
+
+/* ---- launch_bound and the engine ---- */
+
+/* Per step some data loading, then 10 kernels of 5 us, each with 40 us before its call of 10 us. */
+static made *make_launch_steps(int64_t data_us)
+{
+    made *m = new_made();
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        if (data_us > 0) spend(m, GT_CAUSE_DATA, data_us, GT_NONE);
+        for (int i = 0; i < 10; i++) {
+            spend(m, GT_CAUSE_LAUNCH, 40, GT_NONE);
+            launch_kernel(m, "k", 10, 5);
+        }
+    }
+    end_made(m);
+    set_idle(m, GT_CAUSE_LAUNCH, 450);
+    if (data_us > 0) set_idle(m, GT_CAUSE_DATA, data_us);
+    return m;
+}
+
+static void test_a_slow_host_is_found(void **state)
+{
+    (void)state;
+    made *m = make_launch_steps(0);
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = expect_gain(list, "launch_bound", 450);
+    assert_string_equal(finding->evidence[0],
+                        "10 launches per step, median kernel 5.0 us; the host needs 40 us per launch");
+    assert_float_equal(list->all_fixed_ns, 50 * US, 1);
+    end_test(m, list);
+}
+
+static void test_launching_gains_only_what_specific_repairs_leave(void **state)
+{
+    (void)state;
+    /* 1000 us of data loading and 500 us of launching: without the data 500 us, without both 50 us. */
+    made *m = make_launch_steps(1000);
+    gt_finding_list *list = run_rules(m);
+    assert_int_equal(expect_gain(list, "data_stall", 1000)->rank, 1);
+    assert_int_equal(expect_gain(list, "launch_bound", 450)->rank, 2);
+    assert_float_equal(list->all_fixed_ns, 50 * US, 1);
+    end_test(m, list);
+}
+
+static void test_host_gains_end_at_the_idle_time_of_the_host(void **state)
+{
+    (void)state;
+    made *m = make_launch_steps(1000);
+    m->idle.cause_ns[GT_CAUSE_DATA] = 0;
+    m->idle.cause_ns[GT_CAUSE_LAUNCH] = 3 * 300000;
+    gt_finding_list *list = run_rules(m);
+    expect_gain(list, "data_stall", 300);
+    end_test(m, list);
+}
+
+static void test_hints_come_after_smaller_findings(void **state)
+{
+    (void)state;
+    made *m = new_made();
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        spend(m, GT_CAUSE_UNTRACED, 3000, GT_NONE);
+        spend(m, GT_CAUSE_PYTHON, 500, GT_NONE);
+        launch_kernel(m, "k", 10, 100);
+    }
+    end_made(m);
+    set_idle(m, GT_CAUSE_UNTRACED, 3000);
+    set_idle(m, GT_CAUSE_PYTHON, 410);
+    gt_finding_list *list = run_rules(m);
+    assert_int_equal(expect_gain(list, "python_busy", 500)->rank, 1);
+    const gt_finding *hint = expect_gain(list, "host_untraced", 3000);
+    assert_int_equal(hint->rank, 2);
+    assert_true(gt_finding_is_hint(hint));
+    end_test(m, list);
+}
+
+static void test_equal_findings_are_ordered_by_id(void **state)
+{
+    (void)state;
+    made *m = new_made();
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        spend(m, GT_CAUSE_PYTHON, 500, GT_NONE);
+        spend(m, GT_CAUSE_DATA, 500, GT_NONE);
+        launch_kernel(m, "k", 10, 100);
+    }
+    end_made(m);
+    set_idle(m, GT_CAUSE_DATA, 500);
+    set_idle(m, GT_CAUSE_PYTHON, 410);
+    gt_finding_list *list = run_rules(m);
+    assert_int_equal(expect_gain(list, "data_stall", 500)->rank, 1);
+    assert_int_equal(expect_gain(list, "python_busy", 500)->rank, 2);
+    end_test(m, list);
+}
+
+static void test_an_empty_schedule_has_no_findings(void **state)
+{
+    (void)state;
+    made *m = new_made();
+    m->schedule.window = (gt_step_window){.first_op = GT_NONE, .end_op = GT_NONE, .steps = 1};
+    gt_finding_list *list = run_rules(m);
+    assert_int_equal(list->count, 0);
+    assert_int_equal(list->shown, 0);
+    end_test(m, list);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_data_loading_that_holds_up_the_gpu_is_found),
+        cmocka_unit_test(test_data_loading_beside_a_busy_gpu_is_not_shown),
+        cmocka_unit_test(test_nothing_is_said_of_labels_that_do_not_occur),
+        cmocka_unit_test(test_python_code_names_its_function),
+        cmocka_unit_test(test_untraced_host_code_is_certain_only_without_stacks),
+        cmocka_unit_test(test_operators_on_the_cpu_are_found),
+        cmocka_unit_test(test_synchronisations_are_found),
+        cmocka_unit_test(test_a_gain_below_the_profilers_cost_is_a_hint),
+        cmocka_unit_test(test_a_loop_of_synchronisations_vanishes_as_a_whole),
+        cmocka_unit_test(test_allocations_and_frees_are_found),
+        cmocka_unit_test(test_long_launch_calls_are_first_use),
+        cmocka_unit_test(test_pageable_copies_are_found),
+        cmocka_unit_test(test_slow_copies_of_amd_are_pageable),
+        cmocka_unit_test(test_other_copies_are_exposed),
+        cmocka_unit_test(test_copies_below_a_hundredth_of_the_window_are_not_exposed),
+        cmocka_unit_test(test_round_trips_take_their_copies_and_waits_along),
+        cmocka_unit_test(test_many_small_kernels_of_an_optimizer_are_found),
+        cmocka_unit_test(test_optimizers_that_are_fused_or_large_are_not_slow),
+        cmocka_unit_test(test_a_slow_host_is_found),
+        cmocka_unit_test(test_launching_gains_only_what_specific_repairs_leave),
+        cmocka_unit_test(test_host_gains_end_at_the_idle_time_of_the_host),
+        cmocka_unit_test(test_hints_come_after_smaller_findings),
+        cmocka_unit_test(test_equal_findings_are_ordered_by_id),
+        cmocka_unit_test(test_an_empty_schedule_has_no_findings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
