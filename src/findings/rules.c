@@ -51,7 +51,15 @@ static const rule_row rules[] = {
     {gt_rule_first_use, 0},
     {gt_rule_pageable_copy, 0},
     {gt_rule_exposed_copy, 0},
+    {gt_rule_recompute, 0},
+    {gt_rule_unfused_attention, 0},
+    {gt_rule_odd_shapes, 0},
+    {gt_rule_fp32_gemm, 0},
+    {gt_rule_layout_copies, 0},
+    {gt_rule_dtype_casts, RULE_VAGUE},
     {gt_rule_slow_optimizer, RULE_DOUBTED},
+    {gt_rule_exposed_comm, RULE_VAGUE},
+    {gt_rule_low_efficiency, RULE_VAGUE},
     {gt_rule_launch_bound, RULE_DOUBTED | RULE_RESIDUAL},
 };
 
