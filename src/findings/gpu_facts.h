@@ -3,14 +3,23 @@
 #ifndef GT_FINDINGS_GPU_FACTS_H
 #define GT_FINDINGS_GPU_FACTS_H
 
-#include "findings/rules.h"
+#include "findings/schedule.h"
 #include "findings/shapes.h"
+#include "model/arch.h"
 
 /* Shares of peak rates that good kernels reach. From experience, not measured per GPU. */
 #define GT_REACH_GEMM        0.70
 #define GT_REACH_CONVOLUTION 0.45
 #define GT_REACH_MEMORY      0.80
 #define GT_REACH_ATTENTION   0.50
+
+/* A GPU as the rules see it; peak rates are dense ones, per ns. */
+typedef struct gt_gpu_rates {
+    const char *name; /* of the device as the trace gives it; "" if it does not */
+    double half_flops, tf32_flops, float_flops, bytes; /* per ns; 0: unknown device */
+    int64_t compute_major; /* CUDA's compute capability; -1: unknown or not CUDA */
+    bool is_amd;
+} gt_gpu_rates;
 
 /* The rates of a GPU: those of `arch` if it is not NULL, otherwise those of the built-in GPU with the name
  * that the trace gives. Board names match too: "NVIDIA A100-PG509-200" is an A100. */

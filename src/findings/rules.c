@@ -1,258 +1,12 @@
-/* What could be better, and what would it bring?
- *
- * The rules (rules/) say what they saw and which edit of the schedule a repair would be. The engine runs the
- * edits, side by side, and ranks what comes out:
- *
- * - The gain of a finding is the step time without its edit minus that with it. If it only changes what the
- *   host does, it is at most the idle time that the host causes.
- * - launch_bound is the generic explanation of idle time. Its gain is only what remains after the repair of
- *   all specific findings.
- * - If a gain is smaller than what the model took out as the profiler's own cost, the profiler may have
- *   caused it. Rules that are sensitive to that then have low confidence.
- * - A finding is worth its gain times how often such gains came true. Findings of low confidence are hints:
- *   they come after all others.
- *
- * The figure for all repairs together is one run with all edits, so that nothing counts twice. */
+/* What rules have in common: texts, times per step, sites of idle time, and what they ask of points. */
 #include "findings/rules.h"
 
 #include "base/memory.h"
-#include "base/team.h"
-#include "findings/gpu_facts.h"
-#include "findings/rules/rules_table.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-static const double smallest_pct = 1; /* a gain below this is not shown */
-static const double medium_pct = 5, high_pct = 20;
-
-/* ---- the table ---- */
-
-enum {
-    RULE_DOUBTED = 1,  /* low confidence if the gain could be the profiler's own cost */
-    RULE_VAGUE = 2,    /* no repair of one cause: launch_bound does not wait for it */
-    RULE_RESIDUAL = 4, /* gains only what all before it leave */
-};
-
-typedef struct rule_row {
-    gt_rule_function *find;
-    unsigned flags;
-} rule_row;
-
-static const rule_row rules[] = {
-    {gt_rule_data_stall, 0},
-    {gt_rule_host_sync, RULE_DOUBTED},
-    {gt_rule_cpu_op, 0},
-    {gt_rule_allocator_churn, 0},
-    {gt_rule_python_busy, 0},
-    {gt_rule_host_untraced, 0},
-    {gt_rule_first_use, 0},
-    {gt_rule_pageable_copy, 0},
-    {gt_rule_exposed_copy, 0},
-    {gt_rule_recompute, 0},
-    {gt_rule_unfused_attention, 0},
-    {gt_rule_odd_shapes, 0},
-    {gt_rule_fp32_gemm, 0},
-    {gt_rule_layout_copies, 0},
-    {gt_rule_dtype_casts, RULE_VAGUE},
-    {gt_rule_slow_optimizer, RULE_DOUBTED},
-    {gt_rule_exposed_comm, RULE_VAGUE},
-    {gt_rule_low_efficiency, RULE_VAGUE},
-    {gt_rule_launch_bound, RULE_DOUBTED | RULE_RESIDUAL},
-};
-
-/* What the rules found, in the order of the table, with the row of each. */
-typedef struct found_rules {
-    gt_finding *items;
-    const rule_row *rows[GT_LENGTH(rules)];
-    size_t count;
-} found_rules;
-
-/* ---- names ---- */
-
-const char *gt_confidence_name(gt_confidence confidence)
-{
-    static const char *const names[] = {"low", "medium", "high"};
-    return names[confidence];
-}
-
-const char *gt_severity_name(gt_severity severity)
-{
-    static const char *const names[] = {"low", "medium", "high"};
-    return names[severity];
-}
-
-/* ---- gains ---- */
-
-/* A run of the schedule: with one edit, with all specific edits, or with both. */
-typedef struct gain_job {
-    const gt_edit *edit; /* NULL: none */
-    bool with_specific;
-    double step_ns; /* the result */
-} gain_job;
-
-typedef struct gain_jobs {
-    const gt_rule_input *input;
-    const gt_edit **specific; /* the edits of all findings that name a cause which can be repaired */
-    size_t specific_count;
-    gain_job *items;
-    size_t count;
-} gain_jobs;
-
-static void run_job(void *context, size_t index)
-{
-    gain_jobs *jobs = context;
-    gain_job *job = &jobs->items[index];
-    size_t count = 0;
-    const gt_edit **edits = gt_alloc((jobs->specific_count + 1) * sizeof *edits);
-    if (job->with_specific)
-        for (size_t i = 0; i < jobs->specific_count; i++) edits[count++] = jobs->specific[i];
-    if (job->edit) edits[count++] = job->edit;
-    job->step_ns = jobs->input->model_ns;
-    if (count > 0)
-        job->step_ns = gt_replay_run(jobs->input->schedule, edits, count, (gt_replay_options){0}, NULL);
-    gt_free(edits);
-}
-
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-/* Sets the gains of all findings. */
-static void find_gains(const gt_rule_input *input, found_rules *found)
-{
-    size_t count = found->count;
-    /* One job per finding; then all specific edits alone, and with those of each residual finding. */
-    gain_jobs jobs = {input, gt_alloc(count * sizeof *jobs.specific), 0,
-                      gt_alloc_zero(2 * count + 1, sizeof *jobs.items), 2 * count + 1};
-    gain_job *all_specific = &jobs.items[count], *residual = all_specific + 1;
-    for (size_t i = 0; i < count; i++) {
-        const gt_edit *edit = &found->items[i].edit;
-        if (!found->items[i].gain_is_given) jobs.items[i].edit = edit;
-        if (found->rows[i]->flags & RULE_RESIDUAL) {
-            all_specific->with_specific = true;
-            residual[i] = (gain_job){edit, true, 0};
-        } else if (!(found->rows[i]->flags & RULE_VAGUE)) {
-            jobs.specific[jobs.specific_count++] = edit;
-        }
-    }
-    gt_parallel_each(jobs.count, run_job, &jobs);
-
-    double steps = (double)input->schedule->window.steps;
-    double host_idle_ns = (double)gt_idle_host_ns(input->idle) / steps;
-    double launch_idle_ns = (double)input->idle->cause_ns[GT_CAUSE_LAUNCH] / steps;
-    for (size_t i = 0; i < count; i++) {
-        gt_finding *finding = &found->items[i];
-        double gain_ns = finding->gain_is_given ? finding->gain_ns : input->model_ns - jobs.items[i].step_ns;
-        if (found->rows[i]->flags & RULE_RESIDUAL) {
-            gain_ns = smaller(gain_ns, all_specific->step_ns - residual[i].step_ns);
-            gain_ns = smaller(gain_ns, launch_idle_ns);
-        }
-        if (!finding->is_gpu && finding->edit.op_count == 0) gain_ns = smaller(gain_ns, host_idle_ns);
-        finding->gain_ns = gain_ns > 0 ? gain_ns : 0;
-        if (found->rows[i]->flags & RULE_DOUBTED && finding->gain_ns < input->raw_ns - input->model_ns)
-            finding->confidence = GT_CONFIDENCE_LOW;
-    }
-    gt_free(jobs.items);
-    gt_free(jobs.specific);
-}
-
-/* The step time if all findings but hints were repaired: never worse than the best repair alone. */
-static double all_fixed(const gt_rule_input *input, const found_rules *found)
-{
-    const gt_edit **edits = gt_alloc(found->count * sizeof *edits);
-    size_t edit_count = 0;
-    double best_ns = input->model_ns;
-    for (size_t i = 0; i < found->count; i++) {
-        if (gt_finding_is_hint(&found->items[i])) continue;
-        edits[edit_count++] = &found->items[i].edit;
-        best_ns = smaller(best_ns, input->model_ns - found->items[i].gain_ns);
-    }
-    if (edit_count > 0)
-        best_ns =
-            smaller(gt_replay_run(input->schedule, edits, edit_count, (gt_replay_options){0}, NULL), best_ns);
-    gt_free(edits);
-    return best_ns;
-}
-
-/* ---- ranking ---- */
-
-static void weigh(const gt_rule_input *input, gt_finding *finding)
-{
-    static const double credibility[] = {
-        [GT_CONFIDENCE_LOW] = 0.25, [GT_CONFIDENCE_MEDIUM] = 0.75, [GT_CONFIDENCE_HIGH] = 1};
-    finding->gain_pct = input->model_ns > 0 ? 100 * finding->gain_ns / input->model_ns : 0;
-    /* To the microsecond, so that what looks equal is ordered by id. */
-    finding->score = floor(finding->gain_ns / 1e3 * credibility[finding->confidence] + 0.5) / 1e3;
-    finding->severity = finding->gain_pct >= high_pct     ? GT_SEVERITY_HIGH
-                        : finding->gain_pct >= medium_pct ? GT_SEVERITY_MEDIUM
-                                                          : GT_SEVERITY_LOW;
-    if (gt_finding_is_hint(finding) && finding->severity == GT_SEVERITY_HIGH)
-        finding->severity = GT_SEVERITY_MEDIUM;
-}
-
-static int compare_findings(const void *left, const void *right)
-{
-    const gt_finding *a = left, *b = right;
-    bool a_shown = a->gain_pct >= smallest_pct, b_shown = b->gain_pct >= smallest_pct;
-    if (a_shown != b_shown) return a_shown ? -1 : 1;
-    if (gt_finding_is_hint(a) != gt_finding_is_hint(b)) return gt_finding_is_hint(a) ? 1 : -1;
-    if (a->score != b->score) return a->score > b->score ? -1 : 1;
-    return strcmp(a->id, b->id);
-}
-
-static void free_finding(gt_finding *finding)
-{
-    gt_free(finding->title);
-    gt_free(finding->where);
-    gt_free(finding->advice);
-    for (size_t i = 0; i < finding->evidence_count; i++) gt_free(finding->evidence[i]);
-    gt_edit_free(&finding->edit);
-    *finding = (gt_finding){0};
-}
-
-gt_finding_list *gt_rules_run(gt_rule_input *input)
-{
-    found_rules found = {.items = gt_alloc_zero(GT_LENGTH(rules), sizeof *found.items)};
-    input->found = found.items;
-    gt_gpu_facts *facts = gt_gpu_facts_new(input->schedule, input->gpu);
-    input->facts = facts;
-    for (size_t i = 0; i < GT_LENGTH(rules); i++) {
-        input->found_count = found.count;
-        if (rules[i].find(input, &found.items[found.count]))
-            found.rows[found.count++] = &rules[i];
-        else
-            free_finding(&found.items[found.count]);
-    }
-    input->facts = NULL;
-    gt_gpu_facts_free(facts);
-    find_gains(input, &found);
-
-    gt_finding_list *list = gt_alloc_zero(1, sizeof *list);
-    list->items = found.items;
-    list->count = found.count;
-    list->all_fixed_ns = all_fixed(input, &found);
-    for (size_t i = 0; i < list->count; i++) weigh(input, &list->items[i]);
-    qsort(list->items, list->count, sizeof *list->items, compare_findings);
-    while (list->shown < list->count && list->items[list->shown].gain_pct >= smallest_pct) {
-        list->items[list->shown].rank = list->shown + 1;
-        list->shown++;
-    }
-    return list;
-}
-
-void gt_finding_list_free(gt_finding_list *list)
-{
-    if (!list) return;
-    for (size_t i = 0; i < list->count; i++) free_finding(&list->items[i]);
-    gt_free(list->items);
-    gt_free(list);
-}
-
-/* ---- helpers of rules ---- */
+/* ---- texts ---- */
 
 static char *format_text(const char *format, va_list values)
 {
@@ -282,6 +36,8 @@ void gt_rule_evidence(gt_finding *finding, const char *format, ...)
     finding->evidence[finding->evidence_count++] = format_text(format, values);
     va_end(values);
 }
+
+/* ---- times ---- */
 
 double gt_rule_ms(const gt_rule_input *input, double window_ns)
 {
@@ -335,6 +91,8 @@ char *gt_rule_string(const gt_rule_input *input, uint32_t text)
     return gt_strdup(gt_interner_get(input->schedule->strings, text).bytes);
 }
 
+/* ---- names ---- */
+
 uint8_t gt_name_memo_get(gt_name_memo *memo, const gt_schedule *schedule, uint32_t name, gt_name_judge *judge)
 {
     enum { SEEN = 128 };
@@ -353,6 +111,8 @@ void gt_name_memo_free(gt_name_memo *memo)
     gt_free(memo->bits);
     *memo = (gt_name_memo){0};
 }
+
+/* ---- points ---- */
 
 bool gt_point_is_first_use(const gt_host_point *point)
 {

@@ -1,19 +1,19 @@
 /* Rules: what could be better, and what it would bring.
  *
  * A rule looks at the schedule and the idle causes, and answers with an edit (replay.h), what was seen, and
- * one sentence of advice. The engine (rules.c) runs the edits, ranks the findings and finds what all of them
+ * one sentence of advice. The engine (engine.c) runs the edits, ranks the findings and finds what all of them
  * together would give. To add a rule, write its function in a file of rules/, and add a row to the table in
- * rules.c, a page to docs/rules/ and a fixture to tests/findings/.
+ * engine.c, a page to docs/rules/ and a fixture to tests/findings/.
  *
  * Times of findings are nanoseconds per step (per trace if it has no steps). */
 #ifndef GT_FINDINGS_RULES_H
 #define GT_FINDINGS_RULES_H
 
 #include "base/buffer.h"
+#include "findings/gpu_facts.h"
 #include "findings/idle.h"
 #include "findings/replay.h"
 #include "findings/sites.h"
-#include "model/arch.h"
 
 typedef enum gt_confidence { GT_CONFIDENCE_LOW, GT_CONFIDENCE_MEDIUM, GT_CONFIDENCE_HIGH } gt_confidence;
 typedef enum gt_severity { GT_SEVERITY_LOW, GT_SEVERITY_MEDIUM, GT_SEVERITY_HIGH } gt_severity;
@@ -38,30 +38,22 @@ typedef struct gt_finding {
     double score;    /* credible gain in ms: what the ranking is by */
 } gt_finding;
 
-/* A GPU as the rules see it; peak rates are dense ones, per ns. */
-typedef struct gt_gpu_rates {
-    const char *name; /* of the device as the trace gives it; "" if it does not */
-    double half_flops, tf32_flops, float_flops, bytes; /* per ns; 0: unknown device */
-    int64_t compute_major; /* CUDA's compute capability; -1: unknown or not CUDA */
-    bool is_amd;
-} gt_gpu_rates;
-
 typedef struct gt_rule_input {
     const gt_schedule *schedule;
     const gt_idle *idle;
     const gt_gpu_rates *gpu;
-    const struct gt_gpu_facts *facts; /* what rules about GPU time share (gpu_facts.h); set by gt_rules_run */
-    const char *per;                  /* "step" or "trace" */
-    double step_ns;                   /* recorded: the window's length per step */
-    double raw_ns, model_ns;          /* replayed with and without the profiler's own cost: T_raw, T0 */
-    const gt_finding *found;          /* by the rules before this one in the table */
+    const gt_gpu_facts *facts; /* what rules about GPU time share; set by gt_rules_run */
+    const char *per;           /* "step" or "trace" */
+    double step_ns;            /* recorded: the window's length per step */
+    double raw_ns, model_ns;   /* replayed with and without the profiler's own cost: T_raw, T0 */
+    const gt_finding *found;   /* by the rules before this one in the table */
     size_t found_count;
 } gt_rule_input;
 
 /* Fills id, confidence, texts and edit; the finding comes zeroed. False if there is nothing to say. */
 typedef bool gt_rule_function(const gt_rule_input *input, gt_finding *finding);
 
-/* ---- helpers of rules (rules.c) ---- */
+/* ---- helpers of rules ---- */
 
 __attribute__((format(printf, 1, 2))) char *gt_rule_text(const char *format, ...);
 __attribute__((format(printf, 2, 3))) void gt_rule_evidence(gt_finding *finding, const char *format, ...);
@@ -94,7 +86,7 @@ bool gt_point_is_first_use(const gt_host_point *point);
  * frees it. */
 bool *gt_rule_points_in_trips(const gt_schedule *schedule);
 
-/* ---- the engine ---- */
+/* ---- the engine (engine.c) ---- */
 
 typedef struct gt_finding_list {
     gt_finding *items; /* those that are shown, ranked, come first */

@@ -1,4 +1,4 @@
-/* The functions of all rules, in the order of the engine's table (rules.c).
+/* The functions of all rules, in the order of the engine's table (engine.c).
  *
  * A rule sees what the rules before it found (gt_rule_input.found). launch_bound comes last because its gain
  * is what remains after all specific causes. */
