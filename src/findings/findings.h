@@ -27,6 +27,7 @@ typedef struct gt_findings {
     gt_schedule *schedule;
     gt_idle *idle;
     gt_gpu_rates gpu;
+    const gt_gpu_arch *arch; /* that of the options */
     gt_finding_list *list;
     gt_trust trust;
     const char *per;                                    /* "step" or "trace" */
@@ -39,6 +40,9 @@ gt_findings *gt_findings_find(const gt_event_view *trace, const gt_findings_opti
 /* Of a schedule made otherwise (rocprofv3, JAX), which then belongs to the findings. */
 gt_findings *gt_findings_of_schedule(gt_schedule *schedule, const gt_findings_options *options);
 void gt_findings_free(gt_findings *findings);
+
+/* The scheduled device as the trace names it; "" if it does not. */
+const char *gt_schedule_device_name(const gt_schedule *schedule);
 
 /* Appends overview, findings, trust, idle_causes, idle_calls, idle_gaps, balance and what_if. */
 void gt_findings_add_sheets(const gt_findings *findings, gt_table_list *tables);

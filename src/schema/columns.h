@@ -214,6 +214,36 @@
 #define GT_COL_TOTAL_DURATION_US                   GT_COL("total_duration_us")
 #define GT_COL_TRUNC_OVERLAPPING_KERNELS_DETAILS   GT_COL("trunc_overlapping_kernels_details")
 
+/* ---- Findings ---- */
+
+#define GT_COL_ADVICE      GT_COL("advice")
+#define GT_COL_CASE        GT_COL("case")
+#define GT_COL_CAUSE       GT_COL("cause")
+#define GT_COL_CONFIDENCE  GT_COL("confidence")
+#define GT_COL_FAIL        GT_COL("fail")
+#define GT_COL_GAIN_MS     GT_COL("gain_ms")
+#define GT_COL_GAIN_PCT    GT_COL("gain_pct")
+#define GT_COL_HINT        GT_COL("hint")
+#define GT_COL_HOST_CALL   GT_COL("host_call")
+#define GT_COL_HOW         GT_COL("how")
+#define GT_COL_ID          GT_COL("id")
+#define GT_COL_LEVEL       GT_COL("level")
+#define GT_COL_MS          GT_COL("ms")
+#define GT_COL_PCT_OF_STEP GT_COL("pct_of_step")
+#define GT_COL_PIECES      GT_COL("pieces")
+#define GT_COL_SCORE       GT_COL("score")
+#define GT_COL_SEVERITY    GT_COL("severity")
+#define GT_COL_SITE        GT_COL("site")
+#define GT_COL_START_MS    GT_COL("start_ms")
+#define GT_COL_STEP_MS     GT_COL("step_ms")
+#define GT_COL_TEXT        GT_COL("text")
+#define GT_COL_TITLE       GT_COL("title")
+#define GT_COL_TOP_SITE    GT_COL("top_site")
+#define GT_COL_TOP_SITE_MS GT_COL("top_site_ms")
+#define GT_COL_UNIT        GT_COL("unit")
+#define GT_COL_WARN        GT_COL("warn")
+#define GT_COL_WHERE       GT_COL("where")
+
 /* ---- Batch report ---- */
 
 #define GT_COL_CAT                                    GT_COL("cat")

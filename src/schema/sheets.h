@@ -45,6 +45,17 @@
 #define GT_SHEET_UNIFIED_PERF_SUMMARY            GT_SHEET("unified_perf_summary")
 #define GT_SHEET_UNIFIED_PERF_SUMMARY_KL_OVERLAP GT_SHEET("unified_perf_summary_kl_overlap")
 
+/* ---- Findings ---- */
+
+#define GT_SHEET_BALANCE     GT_SHEET("balance")
+#define GT_SHEET_FINDINGS    GT_SHEET("findings")
+#define GT_SHEET_IDLE_CALLS  GT_SHEET("idle_calls")
+#define GT_SHEET_IDLE_CAUSES GT_SHEET("idle_causes")
+#define GT_SHEET_IDLE_GAPS   GT_SHEET("idle_gaps")
+#define GT_SHEET_OVERVIEW    GT_SHEET("overview")
+#define GT_SHEET_TRUST       GT_SHEET("trust")
+#define GT_SHEET_WHAT_IF     GT_SHEET("what_if")
+
 /* ---- Batch report ---- */
 
 #define GT_SHEET_BATCH_ATTENTION                 GT_SHEET("attn")

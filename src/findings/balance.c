@@ -1,0 +1,123 @@
+/* Where did the time of the window go?
+ *
+ * Every nanosecond of the window counts once. Busy time counts for one op (exclusive.h): computation is
+ * complete, and communication and copies are what nothing hides. Idle time comes from the causes (idle.h).
+ * What neither covers is the remainder, which is 0 if both agree on when the GPU was busy. Linear in ops. */
+#include "findings/sheets.h"
+#include "analysis/pytorch/op_category.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "findings/exclusive.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
+
+static const char *const class_kinds[] = {[GT_OPS_COMPUTE] = "computation",
+                                          [GT_OPS_COMMUNICATION] = "exposed_communication",
+                                          [GT_OPS_MEMORY] = "exposed_copy"};
+
+typedef struct part {
+    uint32_t name; /* string id */
+    int64_t ns;
+} part;
+
+/* The parts of each class of ops. */
+typedef struct work_parts {
+    part *items[GT_OP_CLASSES];
+    size_t counts[GT_OP_CLASSES], capacities[GT_OP_CLASSES];
+    int64_t busy_ns;
+} work_parts;
+
+static uint32_t name_of(const gt_schedule *s, gt_op_categories *categories, const gt_gpu_op *op)
+{
+    if (gt_op_class_of(op) == GT_OPS_COMMUNICATION) return gt_interner_add_cstr(s->strings, "communication");
+    if (gt_op_class_of(op) == GT_OPS_MEMORY) return gt_interner_add_cstr(s->strings, "copies");
+    if (op->host_op == GT_NONE) return gt_interner_add_cstr(s->strings, "without op");
+    return gt_op_categories_of(categories, s->events[op->host_op].name, op->name);
+}
+
+static work_parts find_work(const gt_schedule *s)
+{
+    work_parts work = {0};
+    gt_map places = {0};
+    gt_op_categories *categories = gt_op_categories_new(s->strings, NULL);
+    int64_t *exclusive_ns = gt_ops_exclusive_ns(s);
+    for (size_t i = 0; i < s->op_count; i++) {
+        if (!exclusive_ns[i]) continue;
+        gt_op_class class = gt_op_class_of(&s->ops[i]);
+        uint32_t name = name_of(s, categories, &s->ops[i]);
+        uint32_t *place = gt_map_put(&places, class, name);
+        if (*place == GT_MAP_NONE) {
+            *place = (uint32_t)work.counts[class];
+            GT_PUSH(work.items[class], work.counts[class], work.capacities[class], ((part){name, 0}));
+        }
+        work.items[class][*place].ns += exclusive_ns[i];
+        work.busy_ns += exclusive_ns[i];
+    }
+    gt_free(exclusive_ns);
+    gt_op_categories_free(categories);
+    gt_map_free(&places);
+    return work;
+}
+
+/* ---- the sheet ---- */
+
+enum { PART, KIND, NS, MS, PCT };
+
+typedef struct sheet_rows {
+    gt_table *table;
+    double window_ns;
+} sheet_rows;
+
+static void add_row(sheet_rows *rows, uint32_t name, const char *kind, int64_t ns)
+{
+    size_t row = gt_table_add_row(rows->table);
+    gt_table_set_string(rows->table, PART, row, name);
+    gt_table_set_cstr(rows->table, KIND, row, kind);
+    gt_table_set_int(rows->table, NS, row, ns);
+    gt_table_set_float(rows->table, MS, row, (double)ns / 1e6);
+    gt_table_set_float(rows->table, PCT, row, rows->window_ns > 0 ? 100 * (double)ns / rows->window_ns : 0);
+}
+
+/* Parts in the order of their time; equal ones as they were found. Few categories exist. */
+static void add_parts(sheet_rows *rows, const char *kind, part *parts, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        part moved = parts[i];
+        size_t at = i;
+        for (; at > 0 && parts[at - 1].ns < moved.ns; at--) parts[at] = parts[at - 1];
+        parts[at] = moved;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].ns) add_row(rows, parts[i].name, kind, parts[i].ns);
+}
+
+static void add_idle(sheet_rows *rows, const gt_findings *f)
+{
+    part parts[GT_CAUSES];
+    for (int cause = 0; cause < GT_CAUSES; cause++)
+        parts[cause] = (part){gt_interner_add_cstr(f->schedule->strings, gt_cause_name((gt_cause)cause)),
+                              f->idle->cause_ns[cause]};
+    add_parts(rows, "idle", parts, GT_CAUSES);
+}
+
+gt_table *gt_balance_sheet(const gt_findings *f)
+{
+    static const gt_column_head heads[] = {
+        [PART] = {GT_COL_PART, GT_TYPE_STRING}, [KIND] = {GT_COL_KIND, GT_TYPE_STRING},
+        [NS] = {GT_COL_NS, GT_TYPE_INT},        [MS] = {GT_COL_MS, GT_TYPE_FLOAT},
+        [PCT] = {GT_COL_PCT, GT_TYPE_FLOAT},
+    };
+    gt_schedule *s = f->schedule;
+    int64_t window_ns = s->window.end_ns - s->window.start_ns;
+    sheet_rows rows = {gt_table_new(GT_SHEET_BALANCE, s->strings), (double)window_ns};
+    gt_table_add_columns(rows.table, heads, GT_LENGTH(heads));
+    work_parts work = find_work(s);
+    for (size_t class = 0; class < GT_OP_CLASSES; class ++) {
+        add_parts(&rows, class_kinds[class], work.items[class], work.counts[class]);
+        gt_free(work.items[class]);
+    }
+    add_idle(&rows, f);
+    add_row(&rows, gt_interner_add_cstr(s->strings, "remainder"), "remainder",
+            window_ns - work.busy_ns - f->idle->total_ns);
+    return rows.table;
+}

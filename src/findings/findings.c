@@ -1,0 +1,132 @@
+/* From a trace to its findings: schedule, idle causes, the GPU's rates, rules and trust. */
+#include "findings/findings.h"
+#include "base/memory.h"
+#include "findings/gpu_facts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- the GPU ---- */
+
+/* The device that is scheduled, as the trace describes it: the one with the number of its ops, or else the
+ * first. NULL if the trace describes none. */
+static const gt_device_properties *find_device(const gt_schedule *s)
+{
+    const gt_event_view *trace = s->trace;
+    if (!trace || !trace->facts || !trace->facts->device_count) return NULL;
+    const gt_trace_facts *facts = trace->facts;
+    int64_t id = -1;
+    if (s->op_count) {
+        uint32_t text = gt_store_string_id(trace->store, GT_EVENT_DEVICE, s->ops[0].row);
+        gt_str json = gt_interner_get(s->strings, text);
+        if (json.len) id = strtoll(json.bytes + (*json.bytes == '"'), NULL, 10);
+    }
+    for (size_t i = 0; i < facts->device_count; i++)
+        if (facts->devices[i].id == id) return &facts->devices[i];
+    return &facts->devices[0];
+}
+
+const char *gt_schedule_device_name(const gt_schedule *schedule)
+{
+    const gt_device_properties *device = find_device(schedule);
+    return device ? gt_interner_get(schedule->strings, device->name).bytes : "";
+}
+
+static bool is_amd_name(const char *name)
+{
+    static const char *const words[] = {"AMD", "Instinct", "Radeon"};
+    gt_str text = {name, strlen(name)};
+    for (size_t i = 0; i < GT_LENGTH(words); i++)
+        if (gt_str_contains(text, words[i])) return true;
+    return false;
+}
+
+/* Calls have the names of HIP. */
+static bool calls_hip(const gt_schedule *s)
+{
+    for (size_t i = 0; i < s->point_count; i++)
+        if (gt_str_starts_with(gt_interner_get(s->strings, s->events[s->points[i].event].name), "hip"))
+            return true;
+    return false;
+}
+
+static gt_gpu_rates find_rates(const gt_schedule *s, const gt_gpu_arch *chosen)
+{
+    const gt_device_properties *device = find_device(s);
+    const char *name = gt_schedule_device_name(s);
+    int64_t major = device && device->compute_major != GT_EVENT_NONE ? device->compute_major : -1;
+    return gt_gpu_rates_find(name, chosen, major, is_amd_name(name) || calls_hip(s));
+}
+
+/* ---- step times ---- */
+
+static void measure(gt_findings *f)
+{
+    const gt_schedule *s = f->schedule;
+    double steps = (double)s->window.steps;
+    f->per = s->used_step_count ? "step" : "trace";
+    f->step_ns = (double)(s->window.end_ns - s->window.start_ns) / steps;
+    f->idle_ns = (double)f->idle->total_ns / steps;
+    f->busy_ns = f->step_ns - f->idle_ns;
+    f->raw_ns = gt_replay_run(s, NULL, 0, (gt_replay_options){.recorded = true}, NULL);
+    f->model_ns = gt_replay_run(s, NULL, 0, (gt_replay_options){0}, NULL);
+    double again_ns =
+        gt_replay_run(s, NULL, 0, (gt_replay_options){.recorded = true, .gpu_alone = true}, NULL);
+    f->replay_error_pct = f->step_ns > 0 ? 100 * (again_ns - f->step_ns) / f->step_ns : 0;
+}
+
+static gt_finding_list *run_rules(const gt_findings *f)
+{
+    gt_rule_input input = {.schedule = f->schedule,
+                           .idle = f->idle,
+                           .gpu = &f->gpu,
+                           .per = f->per,
+                           .step_ns = f->step_ns,
+                           .raw_ns = f->raw_ns,
+                           .model_ns = f->model_ns};
+    return gt_rules_run(&input);
+}
+
+/* ---- all of it ---- */
+
+gt_findings *gt_findings_of_schedule(gt_schedule *schedule, const gt_findings_options *options)
+{
+    gt_findings *f = gt_alloc_zero(1, sizeof *f);
+    f->schedule = schedule;
+    f->arch = options->gpu;
+    f->per = "trace";
+    f->gpu = find_rates(schedule, options->gpu);
+    f->idle = gt_idle_find(schedule);
+    if (schedule->op_count) {
+        measure(f);
+        f->list = run_rules(f);
+    } else {
+        f->list = gt_alloc_zero(1, sizeof *f->list);
+    }
+    f->trust = gt_trust_judge(&(gt_trust_input){.schedule = schedule,
+                                                .idle = f->idle,
+                                                .per = f->per,
+                                                .step_ns = f->step_ns,
+                                                .busy_ns = f->busy_ns,
+                                                .model_ns = f->model_ns,
+                                                .replay_error_pct = f->replay_error_pct,
+                                                .is_cut_off = options->is_cut_off});
+    return f;
+}
+
+gt_findings *gt_findings_find(const gt_event_view *trace, const gt_findings_options *options)
+{
+    gt_findings_options wanted = *options;
+    if (trace->facts && trace->facts->is_cut_off) wanted.is_cut_off = true;
+    return gt_findings_of_schedule(gt_schedule_new(trace), &wanted);
+}
+
+void gt_findings_free(gt_findings *f)
+{
+    if (!f) return;
+    gt_trust_free(&f->trust);
+    gt_finding_list_free(f->list);
+    gt_idle_free(f->idle);
+    gt_schedule_free(f->schedule);
+    gt_free(f);
+}

@@ -1,0 +1,22 @@
+/* Internal to src/findings: sheets with files of their own. The caller owns the tables. */
+#ifndef GT_FINDINGS_SHEETS_H
+#define GT_FINDINGS_SHEETS_H
+
+#include "findings/findings.h"
+
+/* balance.c: where did the time of the window go?
+ *
+ *     part   category of ops, "communication", "copies", a cause of idle time, or "remainder"
+ *     kind   computation, exposed_communication, exposed_copy, idle, remainder
+ *     ns     whole nanoseconds of the window; all rows add up to its length
+ *     ms, pct */
+gt_table *gt_balance_sheet(const gt_findings *findings);
+
+/* what_if.c: the step time if something were perfect.
+ *
+ *     case   kernels_at_roofline, no_launch_gaps, ...
+ *     step_ms, gain_ms, gain_pct
+ *     how    what the replay changes */
+gt_table *gt_what_if_sheet(const gt_findings *findings);
+
+#endif
