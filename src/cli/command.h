@@ -14,6 +14,7 @@ typedef enum gt_exit {
     GT_EXIT_GATE = 3,          /* the work is done, and a --fail_if condition was met */
     GT_EXIT_RUN = 3,           /* of `run`: the command failed */
     GT_EXIT_CONTEXT = 4,       /* of `run`: the context or an argument is invalid */
+    GT_EXIT_TRUST = 4,         /* of `report`: it is written, and --strict_trust does not trust a trace */
     GT_EXIT_INTERRUPTED = 130, /* by a signal; the child processes were stopped */
 } gt_exit;
 

@@ -318,6 +318,24 @@ static char *folder_of_trace(const char *csvs_dir, const char *trace_path)
     return folder;
 }
 
+/* The file of --output_json or --output_md: the path itself, or if that is a folder or there are several
+ * traces, a file in it. NULL: not requested. */
+static char *answers_path(const gt_call *call, const char *option, const char *trace_path, const char *label,
+                          size_t traces, const char *ending)
+{
+    const char *path = gt_syntax_option(call->arguments.syntax, option)
+                           ? gt_arguments_string(&call->arguments, option)
+                           : NULL;
+    if (!path) return NULL;
+    bool ends_in_slash = path[strlen(path) - 1] == '/';
+    if (traces == 1 && !ends_in_slash && !gt_path_is_folder(path)) return gt_strdup(path);
+    char *stem = gt_trace_stem(trace_path);
+    char *file =
+        gt_format("%s%s%s%s", path, ends_in_slash ? "" : "/", label ? label : gt_path_name(stem), ending);
+    gt_free(stem);
+    return file;
+}
+
 bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, const char *trace_path,
                             const char *label, size_t traces, gt_error *error)
 {
@@ -335,10 +353,13 @@ bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, 
                                  : label     ? gt_format("%s/%s", csvs, label)
                                              : folder_of_trace(csvs, trace_path);
     if (db) destinations->db_path = gt_strdup(db);
+    destinations->json_path = answers_path(call, "output_json", trace_path, label, traces, ".findings.json");
+    destinations->md_path = answers_path(call, "output_md", trace_path, label, traces, ".findings.md");
+    bool answers = destinations->json_path || destinations->md_path;
     bool only_csvs = csvs && call->by_old_name && !gt_old_program_of(call->command)->writes_both;
     if (xlsx && !only_csvs)
         destinations->xlsx_path = gt_strdup(xlsx);
-    else if (!csvs && !db)
+    else if (!csvs && !db && !answers)
         destinations->xlsx_path = call->arguments.syntax->report_ending
                                       ? gt_default_path(trace_path, call->arguments.syntax->report_ending)
                                       : gt_default_xlsx_path(trace_path);
@@ -360,6 +381,8 @@ void gt_destinations_free(gt_destinations *destinations)
     gt_free(destinations->xlsx_path);
     gt_free(destinations->csvs_dir);
     gt_free(destinations->db_path);
+    gt_free(destinations->json_path);
+    gt_free(destinations->md_path);
     *destinations = (gt_destinations){0};
 }
 
@@ -367,6 +390,8 @@ const char *gt_destinations_clash(const gt_destinations *a, const gt_destination
 {
     if (a->xlsx_path && b->xlsx_path && strcmp(a->xlsx_path, b->xlsx_path) == 0) return a->xlsx_path;
     if (a->csvs_dir && b->csvs_dir && strcmp(a->csvs_dir, b->csvs_dir) == 0) return a->csvs_dir;
+    if (a->json_path && b->json_path && strcmp(a->json_path, b->json_path) == 0) return a->json_path;
+    if (a->md_path && b->md_path && strcmp(a->md_path, b->md_path) == 0) return a->md_path;
     return NULL;
 }
 
@@ -422,6 +447,8 @@ gt_output *gt_destinations_write(const gt_destinations *to, const char *trace_pa
 {
     if (!gt_check_not_input(to->xlsx_path, trace_path, error) ||
         !gt_check_not_input(to->db_path, trace_path, error) ||
+        !gt_check_not_input(to->json_path, trace_path, error) ||
+        !gt_check_not_input(to->md_path, trace_path, error) ||
         !gt_check_not_input(to->text_path, trace_path, error))
         return NULL;
     gt_output *output = gt_output_new();

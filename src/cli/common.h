@@ -76,6 +76,7 @@ typedef bool gt_write_more(const void *context, const gt_table_list *tables, gt_
 
 typedef struct gt_destinations {
     char *xlsx_path, *csvs_dir, *db_path; /* owned; NULL: not requested */
+    char *json_path, *md_path;            /* of report/answers.h; likewise */
     const char *text_path;                /* a separate text document; not owned */
     gt_str text;
     gt_write_more *write_more; /* NULL: nothing */
@@ -93,10 +94,9 @@ char *gt_trace_stem(const char *trace_path);
  * "_report.md" give "t_results_report.md". */
 char *gt_default_path(const char *trace_path, const char *ending);
 
-/* Chooses the documents by the output options. Of several traces (`traces` > 1), each gets its own
- * workbook next to it or its own folder of CSV files, named `label`, or after the
- * trace if that is NULL; one named
- * file for all of them is an error. */
+/* Chooses the documents by the output options. Of several traces (`traces` > 1), each gets its own workbook
+ * next to it, its own folder of CSV files, or its own JSON or Markdown file in a folder; these are named
+ * `label`, or after the trace if that is NULL. One workbook or database for all of them is an error. */
 bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, const char *trace_path,
                             const char *label, size_t traces, gt_error *error);
 /* The documents named by --output_xlsx_path, --output_csvs_dir and --output_db. */

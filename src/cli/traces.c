@@ -11,7 +11,9 @@
 #include "cli/journal.h"
 #include "input/files.h"
 #include "os/paths.h"
+#include "output/file.h"
 #include "output/terminal.h"
+#include "report/answers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -89,6 +91,8 @@ static gt_report_options report_options(const gt_call *call)
         options.rocprof.extra_sheets = options.pytorch.extra_sheets =
             options.pytorch.gpu_only_kernel_summary = false;
     options.pytorch.reference_messages = call->by_old_name;
+    options.all_findings =
+        gt_syntax_option(arguments->syntax, "all_findings") && gt_arguments_flag(arguments, "all_findings");
     return options;
 }
 
@@ -102,6 +106,28 @@ static void show_rank(const gt_trace_call *trace, const gt_report *report, const
         fprintf(trace->out, "; wrote %s\n", place ? place : gt_output_file_path(output, 0));
 }
 
+static bool is_below(const char *path, const char *folder)
+{
+    return folder && strncmp(path, folder, strlen(folder)) == 0;
+}
+
+/* The same with one line for all CSV files. */
+static void show_files_in_short(const gt_trace_call *trace, const gt_output *output)
+{
+    const char *csvs_dir = trace->destinations->csvs_dir;
+    size_t csvs = 0;
+    fputc('\n', trace->out);
+    for (size_t i = 0; i < gt_output_file_count(output); i++) {
+        const char *path = gt_output_file_path(output, i);
+        size_t len = strlen(path);
+        if (is_below(path, csvs_dir) && len > 4 && strcmp(path + len - 4, ".csv") == 0)
+            csvs++;
+        else
+            fprintf(trace->out, "wrote %s\n", path);
+    }
+    if (csvs) fprintf(trace->out, "wrote %zu CSV files to %s\n", csvs, csvs_dir);
+}
+
 static void show_report(const gt_trace_call *trace, const gt_report *report, const gt_output *output)
 {
     if (trace->rank >= 0) {
@@ -111,7 +137,64 @@ static void show_report(const gt_trace_call *trace, const gt_report *report, con
     gt_terminal terminal = gt_terminal_for(trace->out);
     if (trace->is_one_of_several) fprintf(trace->out, "%s\n", report->title);
     gt_report_print_summary(trace->out, report, (int)terminal.width, terminal.utf8);
-    gt_trace_show_files(trace->out, output);
+    if (gt_answers_exist(&report->tables))
+        show_files_in_short(trace, output);
+    else
+        gt_trace_show_files(trace->out, output);
+}
+
+/* What the files besides the documents need. */
+typedef struct more_files {
+    const gt_trace_call *trace;
+    gt_write_more *write_more; /* of the command; NULL: nothing */
+} more_files;
+
+static bool write_answers(const gt_trace_call *trace, const gt_table_list *tables, gt_output *output,
+                          gt_error *error)
+{
+    const gt_destinations *to = trace->destinations;
+    const gt_answers answers = {.trace = gt_trace_title(trace->path), .tables = tables};
+    gt_buffer text = {0};
+    bool written = true;
+    if (to->json_path) {
+        gt_answers_json(&answers, &text);
+        written = gt_output_write_file(output, to->json_path, gt_buffer_str(&text), error);
+    }
+    text.len = 0;
+    if (written && to->md_path) {
+        gt_answers_markdown(&answers, &text);
+        written = gt_output_write_file(output, to->md_path, gt_buffer_str(&text), error);
+    }
+    gt_buffer_free(&text);
+    return written;
+}
+
+static bool write_more_files(const void *context, const gt_table_list *tables, gt_output *output,
+                             gt_error *error)
+{
+    const more_files *more = context;
+    return write_answers(more->trace, tables, output, error) &&
+           (!more->write_more || more->write_more(more->trace, tables, output, error));
+}
+
+/* Writes the JSON file of a trace that failed: the error, and what was found out before. Another failure is
+ * ignored, because the first one is reported. */
+static void write_error(const gt_trace_call *trace, const gt_table_list *tables, const gt_error *failure)
+{
+    const gt_answers answers = {.trace = gt_trace_title(trace->path),
+                                .tables = tables,
+                                .error = failure->text,
+                                .exit = GT_EXIT_FAILED};
+    const char *path = trace->destinations->json_path;
+    gt_error ignored;
+    if (!path || !gt_check_not_input(path, trace->path, &ignored)) return;
+    gt_buffer text = {0};
+    gt_answers_json(&answers, &text);
+    gt_output *output = gt_output_new();
+    *trace->has_json = gt_output_write_file(output, path, gt_buffer_str(&text), &ignored) &&
+                       gt_output_commit(output, &ignored);
+    gt_output_free(output);
+    gt_buffer_free(&text);
 }
 
 bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const gt_report_hooks *hooks,
@@ -133,11 +216,14 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     made = made && gt_report_make_tables(&report, error);
     if (made && hooks->was_made) hooks->was_made(trace, &report);
     gt_destinations to = *trace->destinations;
-    to.write_more = hooks->write_more;
-    to.more_context = trace;
+    const more_files more = {trace, hooks->write_more};
+    to.write_more = write_more_files;
+    to.more_context = &more;
+    *trace->is_distrusted = gt_answers_distrusted(&report.tables);
     if (made) output = gt_destinations_write(&to, trace->path, &report.tables, error);
     if (output && gt_trace_is_shown(trace)) show_report(trace, &report, output);
     made = output != NULL;
+    if (!made) write_error(trace, &report.tables, error);
     gt_output_free(output);
     gt_report_free(&report);
     gt_report_options_free(&options);
@@ -147,7 +233,7 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
 /* ---- all traces of a command ---- */
 
 typedef struct result {
-    bool made;
+    bool made, is_distrusted, has_json;
     const char *what; /* before the error, in the log of an old name */
     gt_error error;
     unsigned kinds;
@@ -161,7 +247,7 @@ typedef struct job {
     gt_read_options read;
     const gt_destinations *destinations;
     gt_report_maker *make;
-    bool quiet;
+    bool quiet, strict_trust;
     result *results;
     gt_exit status;
     unsigned kinds; /* of all traces */
@@ -186,9 +272,11 @@ static void make_one(gt_trace_call *trace, gt_report_maker *make, result *r)
     r->what = "";
     if (is_missing(trace->path)) {
         gt_fail(&r->error, "Input file not found: %s", trace->path);
+        write_error(trace, &(gt_table_list){0}, &r->error);
         return;
     }
     r->made = open_and_make(trace, make, &r->error);
+    if (!r->made && !r->has_json) write_error(trace, &(gt_table_list){0}, &r->error);
     const char *failure = gt_old_program_of(trace->call->command)->failure;
     r->what = failure ? failure : "Error generating report: ";
 }
@@ -208,6 +296,8 @@ static bool make_item(void *context, size_t index)
                            .destinations = &j->destinations[index],
                            .out = stdout,
                            .kinds = &r->kinds,
+                           .is_distrusted = &r->is_distrusted,
+                           .has_json = &r->has_json,
                            .collectives = item->rank >= 0 ? &item->collectives : NULL};
     const char *about = gt_log_about(several ? gt_trace_title(item->path) : NULL);
     if (several) gt_print_keep(&r->printed, stdout);
@@ -226,6 +316,8 @@ static void show_item(void *context, size_t index)
     if (!r->made && !gt_journal_error("%s%s", r->what, r->error.text))
         fprintf(stderr, "gputally: %s\n", r->error.text);
     if (!r->made) j->status = GT_EXIT_FAILED;
+    if (r->made && r->is_distrusted && j->strict_trust && j->status == GT_EXIT_DONE)
+        j->status = GT_EXIT_TRUST;
     j->kinds |= r->kinds;
     if (index + 1 < j->count && !j->quiet && j->items[index].rank < 0) putchar('\n');
 }
@@ -267,7 +359,9 @@ gt_exit gt_each_item(const gt_call *call, gt_trace_item *items, size_t count, gt
              .items = items,
              .count = count,
              .make = make,
-             .quiet = gt_arguments_flag(&call->arguments, "quiet")};
+             .quiet = gt_arguments_flag(&call->arguments, "quiet"),
+             .strict_trust = gt_syntax_option(call->arguments.syntax, "strict_trust") &&
+                             gt_arguments_flag(&call->arguments, "strict_trust")};
     gt_destinations *destinations = gt_alloc_zero(count, sizeof *destinations);
     j.destinations = destinations;
     j.results = gt_alloc_zero(count, sizeof *j.results);

@@ -116,6 +116,12 @@ void gt_json_add_value(gt_json_writer *w, const gt_value *value)
     }
 }
 
+void gt_json_add_raw(gt_json_writer *w, gt_str json)
+{
+    before_value(w);
+    gt_buffer_add(&w->text, json.bytes, json.len);
+}
+
 void gt_json_put_cstr(gt_json_writer *w, const char *key, const char *text)
 {
     gt_json_key(w, key);

@@ -27,6 +27,7 @@ void gt_json_add_int(gt_json_writer *w, int64_t number);
 void gt_json_add_real(gt_json_writer *w, double number); /* null for NaN and infinity */
 void gt_json_add_bool(gt_json_writer *w, bool boolean);
 void gt_json_add_value(gt_json_writer *w, const gt_value *value); /* MISSING: null */
+void gt_json_add_raw(gt_json_writer *w, gt_str json);             /* a value that is JSON already */
 
 /* A key with its value at once. */
 void gt_json_put_cstr(gt_json_writer *w, const char *key, const char *text);

@@ -19,8 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_SHOWN = 10 };
-
 gt_pytorch_options gt_pytorch_options_default(void)
 {
     return (gt_pytorch_options){.coll_analysis = true,
@@ -286,17 +284,6 @@ static void warn_about_unlinked(const gt_linked_view *trace, const gt_pytorch_op
     gt_warn("%s; %s to include what is not linked in gpu_timeline", text, how_to_include_unlinked(options));
 }
 
-/* What the sheets of ops do not count; NULL if nothing, or if a warning has said it. The caller frees it. */
-static char *left_out_text(const gt_linked_view *trace, const gt_pytorch_options *options)
-{
-    gt_left_out left_out = gt_pytorch_find_left_out(trace);
-    if (!gt_left_out_any(&left_out)) return NULL;
-    if (!options->include_unlinked_kernels && gt_gpu_share_any(left_out.unlinked)) return NULL;
-    char text[GT_LEFT_OUT_TEXT_MAX];
-    gt_left_out_describe(&left_out, text);
-    return gt_strdup(text);
-}
-
 /* gpu_timeline and gpu_timeline_by_device. NULL if the trace has no GPU events to count. */
 static const gt_table *add_timelines(const gt_linked_view *trace, const gt_devices *devices,
                                      const gt_pytorch_options *options, gt_table_list *tables,
@@ -362,9 +349,7 @@ static void add_extra_sheets(const gt_event_view *trace, const gt_hta_options *o
 
 /* ---- communication kernels ---- */
 
-/* How much time which family of communication kernels took: what the report counts as communication, or what
- * it does not count but `others` does. */
-static gt_comm_uses find_communication(const gt_linked_view *trace, const gt_comm_kernels *others)
+gt_comm_uses gt_pytorch_find_communication(const gt_linked_view *trace, const gt_comm_kernels *others)
 {
     gt_comm_uses uses = {0};
     size_t names = gt_interner_count(trace->strings);
@@ -391,7 +376,7 @@ static gt_comm_uses find_communication(const gt_linked_view *trace, const gt_com
 static void hint_at_communication(const gt_linked_view *trace)
 {
     gt_comm_kernels *others = gt_comm_kernels_new(GT_COMM_OTHERS);
-    gt_comm_uses uses = find_communication(trace, others);
+    gt_comm_uses uses = gt_pytorch_find_communication(trace, others);
     if (uses.count) {
         char *text = gt_comm_uses_text(&uses);
         gt_warn(
@@ -496,182 +481,4 @@ bool gt_pytorch_tables(gt_pytorch_linked *trace, const gt_pytorch_options *optio
     if (all) made.count = 0; /* `tables` owns them now */
     gt_table_list_free(&made);
     return all;
-}
-
-/* ---- terminal summary ---- */
-
-static void print_categories(const gt_terminal *terminal, const gt_table *categories)
-{
-    gt_terminal_heading(terminal, "Kernel time by op category");
-    gt_summary_bars(terminal, categories, GT_COL_OP_CATEGORY, GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
-                    GT_COL_PERCENTAGE_PCT);
-}
-
-static const gt_terminal_column op_columns[] = {
-    {GT_COL_PERCENTAGE_PCT, "share", 1, "%"},
-    {GT_COL_TOTAL_DIRECT_KERNEL_TIME_MS, "total ms", 3, NULL},
-    {GT_COL_COUNT_TITLE, "count", 0, NULL},
-    {GT_COL_NAME, "op", 0, NULL},
-};
-
-static void print_ops(const gt_terminal *terminal, const gt_table *ops)
-{
-    gt_terminal_heading(terminal, "Ops by kernel time");
-    gt_summary_rows(terminal, ops, op_columns, GT_LENGTH(op_columns), ROWS_SHOWN);
-}
-
-/* The steps that count for a phase. */
-typedef struct steps_shown {
-    size_t count, mixed, guessed;
-    double us;
-} steps_shown;
-
-static steps_shown steps_of_phase(const gt_table *steps, const char *phase)
-{
-    steps_shown shown = {0};
-    const gt_column *counted = gt_table_column_of(steps, GT_COL_COUNTED_AS, GT_TYPE_STRING);
-    const gt_column *phases = gt_table_column_of(steps, GT_COL_PHASE, GT_TYPE_STRING);
-    const gt_column *evidence = gt_table_column_of(steps, GT_COL_EVIDENCE, GT_TYPE_STRING);
-    const gt_column *times = gt_table_column_of(steps, GT_COL_GPU_TIME_US, GT_TYPE_FLOAT);
-    for (size_t row = 0; row < steps->row_count; row++) {
-        if (!gt_str_equals(gt_interner_get(steps->strings, counted->texts[row]), phase)) continue;
-        shown.count++;
-        shown.mixed += gt_str_equals(gt_interner_get(steps->strings, phases->texts[row]), "mixed");
-        shown.guessed += gt_str_starts_with(gt_interner_get(steps->strings, evidence->texts[row]), "guess");
-        shown.us += times->floats[row];
-    }
-    return shown;
-}
-
-/* The steps and the GPU time of each phase: "3 steps (1 mixed, 2 guessed), 0.360 ms of GPU time". */
-static void print_phases(const gt_terminal *terminal, const gt_table *steps)
-{
-    static const char *const phases[] = {"prefill", "decode"};
-    gt_terminal_heading(terminal, "Phases of inference, by steps");
-    for (size_t p = 0; p < GT_LENGTH(phases); p++) {
-        steps_shown shown = steps_of_phase(steps, phases[p]);
-        fprintf(terminal->file, "  %-8s %6zu %s", phases[p], shown.count,
-                shown.count == 1 ? "step" : "steps");
-        if (shown.mixed) fprintf(terminal->file, " (%zu mixed", shown.mixed);
-        if (shown.guessed) fprintf(terminal->file, "%s%zu guessed", shown.mixed ? ", " : " (", shown.guessed);
-        fprintf(terminal->file, "%s, %.3f ms of GPU time\n", shown.mixed || shown.guessed ? ")" : "",
-                shown.us / 1000);
-    }
-    double unknown_us = steps_of_phase(steps, "").us;
-    if (unknown_us > 0)
-        fprintf(terminal->file, "  unknown or outside all steps: %.3f ms of GPU time\n", unknown_us / 1000);
-}
-
-static void print_prefill(const gt_terminal *terminal, const gt_table *ops)
-{
-    gt_terminal_heading(terminal, "Ops of prefill by kernel time");
-    gt_summary_rows(terminal, ops, op_columns, GT_LENGTH(op_columns), ROWS_SHOWN);
-}
-
-static void print_decode(const gt_terminal *terminal, const gt_table *ops)
-{
-    gt_terminal_heading(terminal, "Ops of decode by kernel time");
-    gt_summary_rows(terminal, ops, op_columns, GT_LENGTH(op_columns), ROWS_SHOWN);
-}
-
-static void print_kernels(const gt_terminal *terminal, const gt_table *kernels)
-{
-    const gt_terminal_column columns[] = {
-        {GT_COL_PERCENT_OF_KERNELS_TIME_PCT, "share", 1, "%"},
-        {GT_COL_KERNEL_DURATION_US_SUM, terminal->utf8 ? "total µs" : "total us", 1, NULL},
-        {GT_COL_KERNEL_DURATION_US_COUNT, "count", 0, NULL},
-        {GT_COL_KERNEL_NAME, "kernel", 0, NULL},
-    };
-    gt_terminal_heading(terminal, "Kernels by time");
-    gt_summary_rows(terminal, kernels, columns, GT_LENGTH(columns), ROWS_SHOWN);
-}
-
-/* The number of devices whose events the timeline counts. */
-static size_t count_devices(const gt_linked_view *trace, bool include_unlinked)
-{
-    gt_devices devices = gt_devices_find(&trace->events);
-    uint8_t *counted = gt_alloc_zero(devices.count, 1);
-    size_t count = 0;
-    for (size_t row = 0; row < trace->count && devices.count > 1; row++) {
-        uint32_t device = devices.of_row[row];
-        if (device == GT_NO_DEVICE || counted[device]) continue;
-        if (!include_unlinked && trace->parent[row] == GT_NO_EVENT) continue;
-        counted[device] = 1;
-        count++;
-    }
-    gt_free(counted);
-    gt_devices_free(&devices);
-    return count;
-}
-
-/* Counts of gt_summary_facts. */
-enum { FACT_EVENTS, FACT_OPS, FACT_KERNELS, FACT_LAUNCHES, FACT_DEVICES };
-
-static void print_timeline(const gt_terminal *terminal, const gt_summary_facts *facts,
-                           const gt_table *timeline)
-{
-    size_t devices = (size_t)facts->counts[FACT_DEVICES];
-    fputc('\n', terminal->file);
-    if (devices > 1)
-        gt_summary_timeline_of_devices(terminal, timeline, devices);
-    else
-        gt_summary_timeline(terminal, timeline);
-}
-
-static void print_gpu(FILE *out, const gt_gpu_arch *gpu)
-{
-    if (!gpu) return;
-    gt_buffer text = {0};
-    gt_gpu_arch_describe(gpu, &text);
-    fprintf(out, "roofline: %s\n", gt_buffer_str(&text).bytes);
-    gt_buffer_free(&text);
-}
-
-gt_summary_facts gt_pytorch_find_facts(const gt_pytorch_linked *linked, const gt_pytorch_options *options)
-{
-    const gt_linked_view *trace = gt_pytorch_view(linked);
-    gt_summary_facts facts = {
-        .counts = {[FACT_EVENTS] = (int64_t)trace->uid_count, [FACT_LAUNCHES] = (int64_t)trace->link_count}};
-    for (size_t row = 0; row < trace->count; row++) {
-        facts.counts[FACT_KERNELS] += trace->kind[row] == GT_KIND_KERNEL;
-        facts.counts[FACT_OPS] += trace->kind[row] == GT_KIND_CPU_OP;
-    }
-    facts.counts[FACT_DEVICES] = (int64_t)count_devices(trace, options->include_unlinked_kernels);
-    gt_comm_uses uses = find_communication(trace, NULL);
-    if (uses.count) facts.communication = gt_comm_uses_text(&uses);
-    gt_comm_uses_free(&uses);
-    facts.left_out = left_out_text(trace, options);
-    return facts;
-}
-
-static void print_count(FILE *out, int64_t count, const char *one, const char *many, const char *after)
-{
-    fprintf(out, "%" PRId64 " %s%s", count, gt_noun((uint64_t)count, one, many), after);
-}
-
-void gt_pytorch_print_summary(FILE *out, const gt_summary_facts *facts, const gt_pytorch_options *options,
-                              const gt_table_list *tables, int width, bool utf8)
-{
-    static const gt_summary_part parts[] = {
-        {GT_SHEET_GPU_TIMELINE_BY_DEVICE, gt_summary_devices},
-        {GT_SHEET_OPS_SUMMARY_BY_CATEGORY, print_categories},
-        {GT_SHEET_OPS_SUMMARY, print_ops},
-        {GT_SHEET_INFERENCE_PHASES, print_phases},
-        {GT_SHEET_OPS_SUMMARY_PREFILL, print_prefill},
-        {GT_SHEET_OPS_SUMMARY_DECODE, print_decode},
-        {GT_SHEET_KERNEL_SUMMARY, print_kernels},
-    };
-    gt_terminal terminal = gt_terminal_for(out);
-    terminal.width = width > 0 ? (size_t)width : 0;
-    terminal.utf8 = utf8;
-    print_count(out, facts->counts[FACT_EVENTS], "event", "events", ": ");
-    print_count(out, facts->counts[FACT_OPS], "op", "ops", ", ");
-    print_count(out, facts->counts[FACT_KERNELS], "kernel", "kernels", ", ");
-    print_count(out, facts->counts[FACT_LAUNCHES], "launch", "launches", " linked\n");
-    if (facts->communication) fprintf(out, "communication: %s\n", facts->communication);
-    if (facts->left_out) fprintf(out, "%s; gpu_timeline includes it\n", facts->left_out);
-    print_gpu(out, options->gpu_arch);
-    const gt_table *timeline = gt_table_list_find(tables, GT_SHEET_GPU_TIMELINE);
-    if (timeline && timeline->row_count) print_timeline(&terminal, facts, timeline);
-    gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
 }

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "extension/extension.h"
 #include "model/arch.h"
+#include "report/answers.h"
 #include "report/summary.h"
 #include "table/table_list.h"
 #include "trace/pytorch/pytorch.h"
@@ -70,10 +71,18 @@ bool gt_pytorch_needs_python(const gt_pytorch_options *options);
 bool gt_pytorch_tables(gt_pytorch_linked *trace, const gt_pytorch_options *options, gt_table_list *tables,
                        gt_error *error);
 
+/* How much time which family of communication kernels took: what the report counts as communication, or what
+ * it does not count but `others` does. */
+gt_comm_uses gt_pytorch_find_communication(const gt_linked_view *trace, const gt_comm_kernels *others);
+
 /* What the summary shows of the trace; `options` are those that the tables were made with. */
 gt_summary_facts gt_pytorch_find_facts(const gt_pytorch_linked *trace, const gt_pytorch_options *options);
 /* A short view of the report for people. */
 void gt_pytorch_print_summary(FILE *out, const gt_summary_facts *facts, const gt_pytorch_options *options,
                               const gt_table_list *tables, int width, bool utf8);
+/* The same for sheets with findings, which come first: at most 60 lines with those that name the files,
+ * unless all findings are shown. */
+void gt_pytorch_print_answers(FILE *out, const gt_summary_facts *facts, const gt_answers *answers,
+                              bool all_findings, int width, bool utf8);
 
 #endif

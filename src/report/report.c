@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/memory_limit.h"
 #include "base/raise.h"
+#include "findings/findings.h"
 #include "input/chrome/kineto.h"
 #include "input/rocprof/rocprof.h"
 #include "input/xla/xplane.h"
@@ -107,13 +108,16 @@ static const struct {
     {"no_extra_sheets", NEGATED_FLAG, AT(rocprof.extra_sheets), AT(pytorch.extra_sheets), ROCPROF | PYTORCH},
     {"comm_kernels", SPECIAL, 0, 0, ROCPROF | PYTORCH},
     {"comm_kernel_regex", SPECIAL, 0, 0, ROCPROF | PYTORCH},
+    {"disable_kernel_summary", NEGATED_FLAG, AT(rocprof.kernel_summary), AT(pytorch.kernel_summary),
+     ROCPROF | PYTORCH},
     /* rocprofv3 */
-    {"disable_kernel_summary", NEGATED_FLAG, AT(rocprof.kernel_summary), 0, ROCPROF},
     {"kernel_details", FLAG, AT(rocprof.kernel_details), 0, ROCPROF},
     {"topk_kernels", SPECIAL, 0, 0, ROCPROF},
     {"all_processes", FLAG, AT(all_processes), 0, ROCPROF},
     {"full_kernel_names", FLAG, AT(rocprof.full_names), 0, ROCPROF},
     /* PyTorch */
+    {"findings", FLAG, AT(findings), 0, PYTORCH},
+    {"no_findings", NEGATED_FLAG, AT(findings), 0, PYTORCH},
     {"include_unlinked_kernels", FLAG, AT(pytorch.include_unlinked_kernels), 0, PYTORCH},
     {"linked_kernels_only", NEGATED_FLAG, AT(pytorch.include_unlinked_kernels), 0, PYTORCH},
     {"micro_idle_thresh_us", SPECIAL, 0, 0, PYTORCH},
@@ -172,7 +176,10 @@ gt_report_options gt_report_options_best(void)
     gt_report_options options = gt_report_options_default();
     options.pytorch.include_unlinked_kernels = true;
     options.pytorch.correct_launches = true;
+    options.pytorch.kernel_summary = true;
     options.all_comm_kernels = true;
+    options.findings = true;
+    options.detect_gpu = true;
     options.gpu_peaks = GT_PEAKS_PEAK;
     options.pytorch.phase_options.method = GT_PHASES_AUTO;
     return options;
@@ -365,12 +372,12 @@ static void describe_field(gt_buffer *text, const char *name, const char *field,
  * settings of the environment. */
 static void describe_others(const gt_report_options *options, gt_buffer *text)
 {
-    gt_buffer_add_format(text, " best=%d,%d gpu_peaks=%d phases=%d idle=%d:%lld details=%d:%lld comm=%d",
+    gt_buffer_add_format(text, " best=%d,%d,%d gpu_peaks=%d phases=%d idle=%d:%lld details=%d:%lld comm=%d",
                          options->pytorch.correct_launches, options->pytorch.gpu_only_kernel_summary,
-                         (int)options->gpu_peaks, (int)options->pytorch.phase_options.method,
-                         options->pytorch.split_idle, (long long)options->pytorch.micro_idle_us,
-                         options->rocprof.limit_details, (long long)options->rocprof.topk_kernels,
-                         options->all_comm_kernels);
+                         options->detect_gpu, (int)options->gpu_peaks,
+                         (int)options->pytorch.phase_options.method, options->pytorch.split_idle,
+                         (long long)options->pytorch.micro_idle_us, options->rocprof.limit_details,
+                         (long long)options->rocprof.topk_kernels, options->all_comm_kernels);
     for (size_t i = 0; i < options->comm_regex_count; i++)
         describe_string(text, "regex", options->comm_regexes[i]);
     for (size_t i = 0; i < options->jax.keyword_count; i++)
@@ -491,7 +498,8 @@ static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path,
 {
     (void)path;
     gt_report_options *options = &report->options;
-    gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(&options->pytorch)};
+    gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(&options->pytorch),
+                              .frames = options->findings};
     gt_pytorch_read *events = gt_kineto_read_stream(stream, keep, &options->read, error);
     if (!events) return false;
     if (!read_comparison(report, keep, error)) {
@@ -532,9 +540,38 @@ static bool make_rocprof_tables(gt_report *report, gt_error *error)
     return gt_rocprof_tables(report->trace.rocprof, &report->options.rocprof, &report->tables, error);
 }
 
+/* Uses the rates of the GPU that the trace names. */
+static void detect_gpu(gt_report *report)
+{
+    gt_report_options *options = &report->options;
+    const gt_event_view *trace = &gt_pytorch_view(report->trace.pytorch)->events;
+    const gt_trace_facts *facts = trace->facts;
+    if (!options->detect_gpu || options->pytorch.gpu_arch) return;
+    const char *name =
+        facts->device_count ? gt_interner_get(trace->strings, facts->devices[0].name).bytes : "";
+    const gt_gpu_arch *arch = *name ? gt_gpu_arch_match(name) : NULL;
+    gt_error error;
+    if (!arch) return; /* the terminal summary says so */
+    if (gt_gpu_arch_use(arch, options->gpu_peaks, &report->arena, &report->gpu_arch, &error))
+        options->pytorch.gpu_arch = report->extension.arch = &report->gpu_arch;
+    else
+        gt_warn("%s", error.text);
+}
+
+static void add_findings(gt_report *report)
+{
+    if (!report->options.findings) return;
+    const gt_findings_options options = {.gpu = report->options.pytorch.gpu_arch};
+    gt_findings *findings = gt_findings_find(&gt_pytorch_view(report->trace.pytorch)->events, &options);
+    gt_findings_add_sheets(findings, &report->tables);
+    gt_findings_free(findings);
+}
+
 static bool make_pytorch_tables(gt_report *report, gt_error *error)
 {
     report->options.pytorch.hint_communication = !report->options.all_comm_kernels;
+    detect_gpu(report);
+    add_findings(report);
     return gt_pytorch_tables(report->trace.pytorch, &report->options.pytorch, &report->tables, error);
 }
 
@@ -584,7 +621,11 @@ static void print_rocprof(FILE *out, const gt_report *report, const gt_summary_f
 static void print_pytorch(FILE *out, const gt_report *report, const gt_summary_facts *facts, int width,
                           bool utf8)
 {
-    gt_pytorch_print_summary(out, facts, &report->options.pytorch, &report->tables, width, utf8);
+    const gt_answers answers = {.trace = report->title, .tables = &report->tables};
+    if (gt_answers_exist(&report->tables))
+        gt_pytorch_print_answers(out, facts, &answers, report->options.all_findings, width, utf8);
+    else
+        gt_pytorch_print_summary(out, facts, &report->options.pytorch, &report->tables, width, utf8);
 }
 
 static void print_jax(FILE *out, const gt_report *report, const gt_summary_facts *facts, int width, bool utf8)

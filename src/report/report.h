@@ -32,6 +32,9 @@ typedef struct gt_report_options {
     gt_read_options read; /* threads and strict; the rest depends on the report */
     uint64_t max_memory;  /* bytes; 0: the limits of the system */
     bool csv_safe;        /* see gt_output_set_csv_safe; for the public interface */
+    bool findings;        /* the sheets of findings/findings.h */
+    bool all_findings;    /* in the terminal, which otherwise shows the first ones */
+    bool detect_gpu;      /* roofline columns for the GPU that the trace names, unless one is given */
     gt_rocprof_options rocprof;
     bool all_processes; /* of a rocprofv3 JSON file */
     gt_pytorch_options pytorch;

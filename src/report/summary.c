@@ -127,6 +127,11 @@ static gt_table *device_lines(const gt_table *by_device)
 
 void gt_summary_devices(const gt_terminal *terminal, const gt_table *by_device)
 {
+    gt_summary_first_devices(terminal, by_device, DEVICES_SHOWN);
+}
+
+void gt_summary_first_devices(const gt_terminal *terminal, const gt_table *by_device, size_t max_devices)
+{
     gt_table *lines = device_lines(by_device);
     gt_terminal_column *columns = gt_alloc(lines->column_count * sizeof *columns);
     size_t count = 0;
@@ -141,7 +146,7 @@ void gt_summary_devices(const gt_terminal *terminal, const gt_table *by_device)
         columns[count++] = shown;
     }
     gt_terminal_heading(terminal, "GPU timeline by device");
-    gt_summary_rows(terminal, lines, columns, count, DEVICES_SHOWN);
+    gt_summary_rows(terminal, lines, columns, count, max_devices);
     gt_free(columns);
     gt_table_free(lines);
 }

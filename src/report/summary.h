@@ -27,6 +27,7 @@ void gt_summary_timeline_of_devices(const gt_terminal *terminal, const gt_table 
 
 /* The sheet gpu_timeline_by_device as one line per device: what share of its time was it busy and idle? */
 void gt_summary_devices(const gt_terminal *terminal, const gt_table *by_device);
+void gt_summary_first_devices(const gt_terminal *terminal, const gt_table *by_device, size_t max_devices);
 
 /* One part of a summary: a sheet and how to print it. */
 /* The time and percent of one type of gpu_timeline. False if it has no such row. */

@@ -169,7 +169,7 @@ def test_one_trace_and_none(binary):
     with Folder(binary) as folder:
         write(folder, "run/rank3.json", 3)
         out = report(folder, "run -o own.xlsx", err="warning: run: 2 ranks ran, but the only trace is run/rank3.json; no collective report")
-        assert out.endswith("wrote own.xlsx\n") and "GPU timeline" in out and "rank" not in out.splitlines()[0], out
+        assert out.endswith("wrote own.xlsx\n") and "GPU timeline" in out and "rank 3" not in out, out
         assert folder.names() == ["own.xlsx", "run/rank3.json"], folder.names()
         os.makedirs(folder.file("empty/below"))
         with open(folder.file("empty/notes.json"), "w") as file:
@@ -375,8 +375,9 @@ def test_damaged_ranks_among_many(binary):
             r = folder.sh(f"gputally report run/rank5_trace.json run/rank3_trace.json run/none.json run/rank7_trace.json --threads {threads} --output_csvs_dir several")
             assert r.returncode == 1, r
             assert r.stderr == f"gputally: warning: {of_ranks[1]}\ngputally: Input file not found: run/none.json\n", r.stderr
-            shown = [line for line in r.stdout.splitlines() if line.startswith("run/") or line.startswith("wrote several/rank3_trace/gpu_t")]
-            assert shown == ["run/rank5_trace.json", "run/rank3_trace.json", "wrote several/rank3_trace/gpu_timeline.csv", "run/rank7_trace.json"], shown
+            shown = [line for line in r.stdout.splitlines() if line.startswith("run/") or line.endswith("CSV files to several/rank3_trace")]
+            assert "wrote" in shown.pop(2), shown
+            assert shown == ["run/rank5_trace.json", "run/rank3_trace.json", "run/rank7_trace.json"], shown
             r = folder.sh(f"gputally batch -b run -f rank --rank_pattern rank -q --threads {threads} --output_csvs_dir batch --strict")
             assert r.returncode == 1 and r.stderr == f"gputally: run/rank2_trace.json: {cut}\n", r.stderr
             assert not os.path.exists(folder.file("batch"))

@@ -19,17 +19,32 @@ static const gt_option report_options[] = {
     {"linked_kernels_only", GT_OPTION_FLAG, NULL, NULL,
      "count only GPU events with a launch in the timeline of a PyTorch trace, as `gputally pytorch` does"},
 };
+static const gt_option findings_options[] = {
+    {"output_json", GT_OPTION_STRING, "PATH", NULL,
+     "write findings and all sheets as JSON to PATH (docs/json.md); of several traces, one file per trace "
+     "into "
+     "the folder PATH"},
+    {"output_md", GT_OPTION_STRING, "PATH", NULL,
+     "write verdict, findings, idle causes and timeline as Markdown to PATH, or into the folder PATH"},
+    {"strict_trust", GT_OPTION_FLAG, NULL, NULL,
+     "exit with 4 if a trace gets the verdict \"do not trust\"; its report is written all the same",
+     .needs = "!no_findings"},
+    {"all_findings", GT_OPTION_FLAG, NULL, NULL,
+     "show all findings in the terminal, not only the first three", .needs = "!no_findings"},
+    {"no_findings", GT_OPTION_FLAG, NULL, NULL,
+     "omit findings, causes of idle time and the verdict on the trace"},
+};
+static const gt_option_group findings_group = {"Findings", findings_options, GT_LENGTH(findings_options)};
 static const gt_option_group report_group = {"PyTorch timeline", report_options, GT_LENGTH(report_options)};
 
 /* Options of one kind of report have no effect on the others; shared options mean the same in each. */
 const gt_syntax gt_report_syntax = {
-    .groups = {&gt_pytorch_sheets_group, &report_group, &gt_report_phases_group, &gt_pytorch_plots_group,
-               &gt_pytorch_roofline_group, &gt_pytorch_comparison_group, &gt_communication_group,
-               &gt_extra_group, &gt_rocprof_group, &gt_jax_group, &gt_short_kernel_group,
-               &gt_extra_sheets_group, &gt_output_group, &gt_pytorch_unused_group, &gt_index_group,
-               &gt_common_group},
-    .main_options = {"output_xlsx_path", "output_csvs_dir", "output_db", "enable_kernel_summary",
-                     "short_kernel_study"},
+    .groups = {&findings_group, &gt_pytorch_sheets_group, &report_group, &gt_report_phases_group,
+               &gt_pytorch_plots_group, &gt_pytorch_roofline_group, &gt_pytorch_comparison_group,
+               &gt_communication_group, &gt_extra_group, &gt_rocprof_group, &gt_jax_group,
+               &gt_short_kernel_group, &gt_extra_sheets_group, &gt_output_group, &gt_pytorch_unused_group,
+               &gt_index_group, &gt_common_group},
+    .main_options = {"output_xlsx_path", "output_csvs_dir", "output_json", "output_md", "strict_trust"},
     .aliases = gt_pytorch_aliases,
     .files = "FILE...",
     .files_max = SIZE_MAX,
@@ -279,7 +294,7 @@ gt_exit gt_cmd_report(const gt_call *call)
         label_by_path(&in);
         status = gt_each_item(call, in.items, in.count, make_matching_report);
         gt_exit folders = status == GT_EXIT_USAGE ? GT_EXIT_DONE : report_folders(call, &in, read.threads);
-        if (folders > status) status = folders;
+        if (folders != GT_EXIT_DONE && (status == GT_EXIT_DONE || status == GT_EXIT_TRUST)) status = folders;
     } else {
         fprintf(stderr, "gputally: %s\n", error.text);
     }

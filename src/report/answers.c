@@ -1,0 +1,283 @@
+/* The sheets of findings as facts and rows, and what a terminal shows of them:
+ *
+ *     t.json.gz  NVIDIA H200  3 steps  77.68 ms per step: GPU busy 30.96 (40%), idle 46.72
+ *     Trust: good
+ *     1. HIGH  data_stall: The GPU waits 44.98 ms per step for input data. Up to about 43.4 ms (58%), ...
+ *          in train.py(121): __getitem__ -> sleep()
+ *          DataLoader holds the launching thread 60.33 ms per step, GPU idle in that time 44.98 ms
+ *          Next: Load data in worker processes ...
+ *     All of this together: at best 30.6 ms per step.
+ *     Idle: data 44.98, launch 1.34, device_gap 0.38, dependency 0.02 ms. */
+#include "report/answers.h"
+
+#include "base/memory.h"
+#include "os/paths.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double important_pct = 5;
+static const double smallest_shown_ms = 0.005; /* rounds to 0.01 */
+
+enum { CHECKS_SHOWN = 3, EVIDENCE_SHOWN = 2, INDENT = 5 };
+
+/* ---- sheets ---- */
+
+const gt_table *gt_answers_sheet(const gt_answers *a, gt_sheet name)
+{
+    const gt_table *sheet = gt_table_list_find(a->tables, name);
+    return sheet && sheet->row_count ? sheet : NULL;
+}
+
+bool gt_answers_exist(const gt_table_list *tables)
+{
+    return gt_table_list_find(tables, GT_SHEET_OVERVIEW) != NULL;
+}
+
+gt_str gt_answers_cell(const gt_table *sheet, gt_col column, size_t row)
+{
+    return gt_interner_get(sheet->strings, gt_table_column_of(sheet, column, GT_TYPE_STRING)->texts[row]);
+}
+
+double gt_answers_value(const gt_table *sheet, gt_col column, size_t row)
+{
+    return gt_column_number(gt_table_column(sheet, column), row);
+}
+
+static size_t find_fact(const gt_table *overview, const char *name)
+{
+    size_t row = 0;
+    while (row < overview->row_count && !gt_str_equals(gt_answers_cell(overview, GT_COL_NAME, row), name))
+        row++;
+    return row;
+}
+
+double gt_answers_number(const gt_answers *a, const char *name)
+{
+    const gt_table *overview = gt_answers_sheet(a, GT_SHEET_OVERVIEW);
+    size_t row = overview ? find_fact(overview, name) : 0;
+    return overview && row < overview->row_count ? gt_answers_value(overview, GT_COL_VALUE, row) : NAN;
+}
+
+const char *gt_answers_text(const gt_answers *a, const char *name)
+{
+    const gt_table *overview = gt_answers_sheet(a, GT_SHEET_OVERVIEW);
+    size_t row = overview ? find_fact(overview, name) : 0;
+    return overview && row < overview->row_count ? gt_answers_cell(overview, GT_COL_TEXT, row).bytes : "";
+}
+
+bool gt_answers_distrusted(const gt_table_list *tables)
+{
+    gt_answers a = {.tables = tables};
+    return strcmp(gt_answers_text(&a, "verdict"), "do not trust") == 0;
+}
+
+static bool is_hint(const gt_table *findings, size_t row)
+{
+    return gt_table_column_of(findings, GT_COL_HINT, GT_TYPE_BOOL)->bools[row] != 0;
+}
+
+bool gt_answers_is_important(const gt_table *findings, size_t row)
+{
+    return !is_hint(findings, row) && gt_answers_value(findings, GT_COL_GAIN_PCT, row) >= important_pct;
+}
+
+bool gt_answers_any_important(const gt_answers *a)
+{
+    const gt_table *findings = gt_answers_sheet(a, GT_SHEET_FINDINGS);
+    for (size_t row = 0; findings && row < findings->row_count; row++)
+        if (gt_answers_is_important(findings, row)) return true;
+    return false;
+}
+
+bool gt_answers_next_item(gt_str *rest, gt_str *item)
+{
+    if (!rest->len) return false;
+    const char *end = memmem(rest->bytes, rest->len, "; ", 2);
+    *item = (gt_str){rest->bytes, end ? (size_t)(end - rest->bytes) : rest->len};
+    size_t used = item->len + (end ? 2 : 0);
+    *rest = (gt_str){rest->bytes + used, rest->len - used};
+    return true;
+}
+
+/* ---- lines ---- */
+
+static size_t usable_width(const gt_terminal *terminal)
+{
+    return terminal->width < 40 ? 40 : terminal->width;
+}
+
+/* Prints a text in at most `lines_max` lines, broken at blanks; lines after the first begin with `indent`
+ * blanks. The last line is cut if the text is longer. */
+static void print_wrapped(const gt_terminal *terminal, size_t indent, gt_str text, size_t lines_max)
+{
+    gt_buffer shown = {0}, line = {0};
+    gt_display_add(&shown, text, terminal->utf8);
+    gt_str rest = gt_buffer_str(&shown);
+    for (size_t i = 0; rest.len && i < lines_max; i++) {
+        size_t room = usable_width(terminal) - (i ? indent : 0), len = rest.len;
+        bool is_last = i + 1 == lines_max;
+        if (!is_last && gt_display_width(rest) > room) {
+            for (len = 0; len < rest.len;) { /* the longest beginning that fits and ends at a blank */
+                const char *blank = memchr(rest.bytes + len + 1, ' ', rest.len - len - 1);
+                size_t end = blank ? (size_t)(blank - rest.bytes) : rest.len;
+                if (gt_display_width((gt_str){rest.bytes, end}) > room) break;
+                len = end;
+            }
+            if (!len) is_last = true, len = rest.len; /* one long word */
+        }
+        line.len = 0;
+        if (i) gt_buffer_add_spaces(&line, indent);
+        gt_display_add_cut(&line, (gt_str){rest.bytes, len}, room, terminal->utf8);
+        fprintf(terminal->file, "%s\n", gt_buffer_str(&line).bytes);
+        while (len < rest.len && rest.bytes[len] == ' ') len++;
+        rest = (gt_str){rest.bytes + len, rest.len - len};
+    }
+    gt_buffer_free(&line);
+    gt_buffer_free(&shown);
+}
+
+__attribute__((format(printf, 4, 5))) static void print_line(const gt_terminal *terminal, size_t indent,
+                                                             size_t lines_max, const char *format, ...)
+{
+    gt_buffer text = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    int len = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    va_start(arguments, format);
+    if (len > 0) vsnprintf(gt_buffer_reserve(&text, (size_t)len + 1), (size_t)len + 1, format, arguments);
+    va_end(arguments);
+    text.len = len > 0 ? (size_t)len : 0;
+    print_wrapped(terminal, indent, gt_buffer_str(&text), lines_max);
+    gt_buffer_free(&text);
+}
+
+/* ---- the parts ---- */
+
+/* Three digits of a time are enough for an estimate. */
+static const char *estimate(char text[32], double ms)
+{
+    snprintf(text, 32, "%.*f", ms < 10 ? 2 : ms < 100 ? 1 : 0, ms);
+    return text;
+}
+
+static void print_header(const gt_answers *a, const gt_terminal *terminal)
+{
+    double steps = gt_answers_number(a, "steps"), step_ms = gt_answers_number(a, "step_ms");
+    double busy_ms = gt_answers_number(a, "busy_ms"), devices = gt_answers_number(a, "device_count");
+    const char *per = gt_answers_text(a, "per");
+    char count[48] = "no steps", others[48] = "";
+    if (steps >= 1) snprintf(count, sizeof count, "%.0f %s", steps, steps == 1 ? "step" : "steps");
+    if (devices > 1) snprintf(others, sizeof others, " (the busiest of %.0f devices)", devices);
+    if (!(step_ms > 0)) {
+        print_line(terminal, INDENT, 2, "%s  %s  no GPU work", gt_path_name(a->trace),
+                   gt_answers_text(a, "device"));
+        return;
+    }
+    print_line(terminal, INDENT, 2, "%s  %s%s  %s  %.2f ms per %s: GPU busy %.2f (%.0f%%), idle %.2f",
+               gt_path_name(a->trace), gt_answers_text(a, "device"), others, count, step_ms, per, busy_ms,
+               100 * busy_ms / step_ms, gt_answers_number(a, "idle_ms"));
+}
+
+/* Failures come before warnings. */
+static void print_trust(const gt_answers *a, const gt_terminal *terminal)
+{
+    static const char *const levels[] = {"fail", "warn"};
+    const gt_table *trust = gt_answers_sheet(a, GT_SHEET_TRUST);
+    size_t shown = 0, more = 0;
+    fprintf(terminal->file, "Trust: %s\n", gt_answers_text(a, "verdict"));
+    for (size_t level = 0; trust && level < GT_LENGTH(levels); level++)
+        for (size_t row = 0; row < trust->row_count; row++) {
+            if (!gt_str_equals(gt_answers_cell(trust, GT_COL_LEVEL, row), levels[level])) continue;
+            if (shown == CHECKS_SHOWN) {
+                more++;
+                continue;
+            }
+            shown++;
+            print_line(terminal, INDENT, 2, "  %s %s: %s", gt_answers_cell(trust, GT_COL_ID, row).bytes,
+                       levels[level], gt_answers_cell(trust, GT_COL_TEXT, row).bytes);
+        }
+    if (more) fprintf(terminal->file, "  and %zu more in the sheet trust\n", more);
+}
+
+static void print_finding(const gt_table *findings, size_t row, const gt_terminal *terminal)
+{
+    char severity[16] = "", gain[32];
+    gt_str name = gt_answers_cell(findings, GT_COL_SEVERITY, row), item;
+    for (size_t i = 0; i < name.len && i + 1 < sizeof severity; i++)
+        severity[i] = (char)toupper((unsigned char)name.bytes[i]);
+    print_line(terminal, INDENT, 2, "%.0f. %s%s  %s: %s. Up to about %s ms (%.0f%%), confidence %s.",
+               gt_answers_value(findings, GT_COL_RANK, row), severity,
+               is_hint(findings, row) ? " (hint)" : "", gt_answers_cell(findings, GT_COL_ID, row).bytes,
+               gt_answers_cell(findings, GT_COL_TITLE, row).bytes,
+               estimate(gain, gt_answers_value(findings, GT_COL_GAIN_MS, row)),
+               gt_answers_value(findings, GT_COL_GAIN_PCT, row),
+               gt_answers_cell(findings, GT_COL_CONFIDENCE, row).bytes);
+    gt_str where = gt_answers_cell(findings, GT_COL_WHERE, row);
+    if (where.len) print_line(terminal, INDENT, 1, "%*sin %s", INDENT, "", where.bytes);
+    gt_str evidence = gt_answers_cell(findings, GT_COL_EVIDENCE, row);
+    for (size_t i = 0; i < EVIDENCE_SHOWN && gt_answers_next_item(&evidence, &item); i++)
+        print_line(terminal, INDENT, 1, "%*s%.*s", INDENT, "", (int)item.len, item.bytes);
+    print_line(terminal, INDENT + 6, 2, "%*sNext: %s", INDENT, "",
+               gt_answers_cell(findings, GT_COL_ADVICE, row).bytes);
+}
+
+static void print_more(const gt_table *findings, size_t shown, const gt_terminal *terminal)
+{
+    gt_buffer names = {0};
+    for (size_t row = shown; row < findings->row_count; row++)
+        gt_buffer_add_format(&names, "%s%s", row > shown ? ", " : "",
+                             gt_answers_cell(findings, GT_COL_ID, row).bytes);
+    if (findings->row_count > shown)
+        print_line(terminal, INDENT, 2, "And %zu more: %s (--all_findings)", findings->row_count - shown,
+                   gt_buffer_str(&names).bytes);
+    gt_buffer_free(&names);
+}
+
+static void print_findings(const gt_answers *a, const gt_terminal *terminal, size_t findings_max)
+{
+    const gt_table *findings = gt_answers_sheet(a, GT_SHEET_FINDINGS);
+    if (gt_answers_number(a, "step_ms") > 0 && !gt_answers_any_important(a))
+        fputs("No important finding.\n", terminal->file);
+    if (!findings) return;
+    size_t shown = 0;
+    bool any_certain = false;
+    for (; shown < findings->row_count && shown < findings_max; shown++)
+        print_finding(findings, shown, terminal);
+    print_more(findings, shown, terminal);
+    for (size_t row = 0; row < findings->row_count; row++) any_certain |= !is_hint(findings, row);
+    char best[32];
+    if (any_certain)
+        fprintf(terminal->file, "All of this together: at best %s ms per %s.\n",
+                estimate(best, gt_answers_number(a, "all_fixed_ms")), gt_answers_text(a, "per"));
+}
+
+static void print_idle(const gt_answers *a, const gt_terminal *terminal)
+{
+    const gt_table *causes = gt_answers_sheet(a, GT_SHEET_IDLE_CAUSES);
+    gt_buffer list = {0};
+    for (size_t row = 0; causes && row < causes->row_count; row++) {
+        double ms = gt_answers_value(causes, GT_COL_MS, row);
+        if (ms >= smallest_shown_ms)
+            gt_buffer_add_format(&list, "%s%s %.2f", list.len ? ", " : "",
+                                 gt_answers_cell(causes, GT_COL_CAUSE, row).bytes, ms);
+    }
+    if (list.len)
+        print_line(terminal, INDENT, 2, "Idle: %s ms per %s.", gt_buffer_str(&list).bytes,
+                   gt_answers_text(a, "per"));
+    gt_buffer_free(&list);
+}
+
+void gt_answers_print(const gt_answers *a, const gt_terminal *terminal, size_t findings_max)
+{
+    print_header(a, terminal);
+    print_trust(a, terminal);
+    print_findings(a, terminal, findings_max);
+    print_idle(a, terminal);
+}

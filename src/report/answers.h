@@ -1,0 +1,54 @@
+/* Findings for people and scripts: terminal, JSON and Markdown.
+ *
+ * All of them are made from the sheets of findings (findings/findings.h), so that they are the same whether
+ * the sheets were just made or come from an index. docs/json.md describes the JSON. */
+#ifndef GT_REPORT_ANSWERS_H
+#define GT_REPORT_ANSWERS_H
+
+#include "base/buffer.h"
+#include "output/terminal.h"
+#include "table/table_list.h"
+
+#define GT_ANSWERS_SCHEMA "gputally-findings/1"
+
+/* The sheets of one trace. Borrows everything. */
+typedef struct gt_answers {
+    const char *trace; /* its path; only the name is shown */
+    const gt_table_list *tables;
+    const char *error; /* the message if the command failed; NULL: it did not */
+    int exit;          /* its exit code then */
+} gt_answers;
+
+/* Whether the sheets have findings; without, only the other sheets are shown. */
+bool gt_answers_exist(const gt_table_list *tables);
+/* Whether the verdict is "do not trust". */
+bool gt_answers_distrusted(const gt_table_list *tables);
+
+/* The whole JSON document, with all sheets. Numbers that are not finite are null. */
+void gt_answers_json(const gt_answers *answers, gt_buffer *out);
+
+/* Verdict, findings, causes of idle time and timeline, for a pull request. */
+void gt_answers_markdown(const gt_answers *answers, gt_buffer *out);
+
+/* The lines that a terminal shows first: one about the trace, the verdict, the first `findings_max` findings
+ * and the causes of idle time. */
+void gt_answers_print(const gt_answers *answers, const gt_terminal *terminal, size_t findings_max);
+
+/* ---- for the files of this header ---- */
+
+/* The fact with this name in the sheet overview; NaN or "" if there is none. */
+double gt_answers_number(const gt_answers *answers, const char *name);
+const char *gt_answers_text(const gt_answers *answers, const char *name);
+/* A string cell; "" if it is null. */
+gt_str gt_answers_cell(const gt_table *sheet, gt_col column, size_t row);
+double gt_answers_value(const gt_table *sheet, gt_col column, size_t row); /* NaN if it is null */
+/* A sheet, or NULL if there is none or it has no rows. */
+const gt_table *gt_answers_sheet(const gt_answers *answers, gt_sheet sheet);
+/* Whether a finding is worth to be named first: no hint, and at least 5 % of the step. */
+bool gt_answers_is_important(const gt_table *findings, size_t row);
+bool gt_answers_any_important(const gt_answers *answers);
+/* The next item of a joined text (join_evidence in findings/sheets.c); *rest moves past it. False: no more.
+ */
+bool gt_answers_next_item(gt_str *rest, gt_str *item);
+
+#endif

@@ -1,0 +1,326 @@
+/* The JSON document of a report: findings, causes of idle time and trust at its top level, then all sheets.
+ * docs/json.md is its description; a change that breaks readers needs another schema name. */
+#include "report/answers.h"
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "findings/sites.h"
+#include "json/string.h"
+#include "json/writer.h"
+#include "os/paths.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TOP_SITES = 3 };
+
+/* ---- values ---- */
+
+static void put_number(gt_json_writer *w, const char *key, double value)
+{
+    gt_json_key(w, key);
+    gt_json_add_real(w, value);
+}
+
+static void put_count(gt_json_writer *w, const char *key, double value)
+{
+    gt_json_key(w, key);
+    if (isfinite(value) && fabs(value) < 0x1p53)
+        gt_json_add_int(w, (int64_t)value);
+    else
+        gt_json_add_cstr(w, NULL);
+}
+
+static void add_text(gt_json_writer *w, gt_str text)
+{
+    gt_buffer json = {0};
+    gt_json_string_add(&json, text, &w->scratch);
+    gt_json_add_raw(w, gt_buffer_str(&json));
+    gt_buffer_free(&json);
+}
+
+static void put_cell(gt_json_writer *w, const char *key, const gt_table *sheet, gt_col column, size_t row)
+{
+    gt_json_key(w, key);
+    add_text(w, gt_answers_cell(sheet, column, row));
+}
+
+/* A cell that may be null. */
+static void put_cell_or_null(gt_json_writer *w, const char *key, const gt_table *sheet, gt_col column,
+                             size_t row)
+{
+    if (gt_column_is_null(gt_table_column(sheet, column), row))
+        gt_json_put_cstr(w, key, NULL);
+    else
+        put_cell(w, key, sheet, column, row);
+}
+
+/* ---- the top level ---- */
+
+static void put_facts(gt_json_writer *w, const gt_answers *a)
+{
+    static const struct {
+        const char *name;
+        enum { TEXT, COUNT, NUMBER } type;
+    } facts[] = {{"device", TEXT},
+                 {"device_count", COUNT},
+                 {"gpu_ops", COUNT},
+                 {"steps", COUNT},
+                 {"window_steps", COUNT},
+                 {"per", TEXT},
+                 {"window_ns", COUNT},
+                 {"step_ms", NUMBER},
+                 {"busy_ms", NUMBER},
+                 {"idle_ms", NUMBER},
+                 {"model_step_ms", NUMBER},
+                 {"all_fixed_ms", NUMBER},
+                 {"replay_error_pct", NUMBER},
+                 {"launch_latency_us", NUMBER},
+                 {"idle_sum_error_us", NUMBER}};
+    for (size_t i = 0; i < GT_LENGTH(facts); i++) {
+        if (facts[i].type == TEXT)
+            gt_json_put_cstr(w, facts[i].name, gt_answers_text(a, facts[i].name));
+        else if (facts[i].type == COUNT)
+            put_count(w, facts[i].name, gt_answers_number(a, facts[i].name));
+        else
+            put_number(w, facts[i].name, gt_answers_number(a, facts[i].name));
+    }
+    gt_json_key(w, "overhead_us");
+    gt_json_open(w, '{');
+    put_number(w, "python", gt_answers_number(a, "overhead_python_us"));
+    put_number(w, "op", gt_answers_number(a, "overhead_op_us"));
+    gt_json_close(w, '}');
+}
+
+/* The sites with the most time of a cause, from the sheet idle_calls. */
+static void put_top_sites(gt_json_writer *w, const gt_table *calls, gt_str cause)
+{
+    gt_tally sites = {0};
+    for (size_t row = 0; calls && row < calls->row_count; row++) {
+        gt_str of = gt_answers_cell(calls, GT_COL_CAUSE, row);
+        uint32_t site = gt_table_column_of(calls, GT_COL_SITE, GT_TYPE_STRING)->texts[row];
+        if (site == GT_STR_NONE || gt_str_compare(of, cause) != 0) continue;
+        gt_tally_add(&sites, site, gt_answers_value(calls, GT_COL_MS, row));
+    }
+    gt_tally_sort(&sites);
+    gt_json_key(w, "top_sites");
+    gt_json_open(w, '[');
+    for (size_t i = 0; i < sites.item_count && i < TOP_SITES; i++) {
+        gt_json_open(w, '{');
+        gt_json_key(w, "site");
+        add_text(w, gt_interner_get(calls->strings, sites.items[i].text));
+        put_number(w, "ms", sites.items[i].sum);
+        gt_json_close(w, '}');
+    }
+    gt_json_close(w, ']');
+    gt_tally_free(&sites);
+}
+
+static void put_causes(gt_json_writer *w, const gt_answers *a)
+{
+    const gt_table *causes = gt_answers_sheet(a, GT_SHEET_IDLE_CAUSES);
+    const gt_table *calls = gt_answers_sheet(a, GT_SHEET_IDLE_CALLS);
+    gt_json_key(w, "idle_causes");
+    gt_json_open(w, '[');
+    for (size_t row = 0; causes && row < causes->row_count; row++) {
+        gt_json_open(w, '{');
+        put_cell(w, "cause", causes, GT_COL_CAUSE, row);
+        put_number(w, "ms", gt_answers_value(causes, GT_COL_MS, row));
+        put_number(w, "pct_of_step", gt_answers_value(causes, GT_COL_PCT_OF_STEP, row));
+        put_count(w, "pieces", gt_answers_value(causes, GT_COL_PIECES, row));
+        put_top_sites(w, calls, gt_answers_cell(causes, GT_COL_CAUSE, row));
+        gt_json_close(w, '}');
+    }
+    gt_json_close(w, ']');
+}
+
+static void put_evidence(gt_json_writer *w, gt_str joined)
+{
+    gt_str item;
+    gt_json_key(w, "evidence");
+    gt_json_open(w, '[');
+    while (gt_answers_next_item(&joined, &item)) add_text(w, item);
+    gt_json_close(w, ']');
+}
+
+static void put_findings(gt_json_writer *w, const gt_answers *a)
+{
+    const gt_table *findings = gt_answers_sheet(a, GT_SHEET_FINDINGS);
+    gt_json_key(w, "findings");
+    gt_json_open(w, '[');
+    for (size_t row = 0; findings && row < findings->row_count; row++) {
+        gt_json_open(w, '{');
+        put_count(w, "rank", gt_answers_value(findings, GT_COL_RANK, row));
+        put_cell(w, "id", findings, GT_COL_ID, row);
+        put_cell(w, "severity", findings, GT_COL_SEVERITY, row);
+        put_cell(w, "confidence", findings, GT_COL_CONFIDENCE, row);
+        gt_json_key(w, "hint");
+        gt_json_add_bool(w, gt_table_column_of(findings, GT_COL_HINT, GT_TYPE_BOOL)->bools[row] != 0);
+        put_cell(w, "kind", findings, GT_COL_KIND, row);
+        put_cell(w, "title", findings, GT_COL_TITLE, row);
+        put_cell_or_null(w, "where", findings, GT_COL_WHERE, row);
+        put_number(w, "gain_ms", gt_answers_value(findings, GT_COL_GAIN_MS, row));
+        put_number(w, "gain_pct", gt_answers_value(findings, GT_COL_GAIN_PCT, row));
+        put_number(w, "score", gt_answers_value(findings, GT_COL_SCORE, row));
+        put_evidence(w, gt_answers_cell(findings, GT_COL_EVIDENCE, row));
+        put_cell(w, "advice", findings, GT_COL_ADVICE, row);
+        gt_json_close(w, '}');
+    }
+    gt_json_close(w, ']');
+}
+
+static void put_trust(gt_json_writer *w, const gt_answers *a)
+{
+    const gt_table *trust = gt_answers_sheet(a, GT_SHEET_TRUST);
+    const char *verdict = gt_answers_text(a, "verdict");
+    gt_json_key(w, "trust");
+    gt_json_open(w, '{');
+    gt_json_put_cstr(w, "verdict", *verdict ? verdict : NULL);
+    gt_json_key(w, "checks");
+    gt_json_open(w, '[');
+    for (size_t row = 0; trust && row < trust->row_count; row++) {
+        gt_json_open(w, '{');
+        put_cell(w, "id", trust, GT_COL_ID, row);
+        put_cell(w, "level", trust, GT_COL_LEVEL, row);
+        put_number(w, "value", gt_answers_value(trust, GT_COL_VALUE, row));
+        gt_json_key(w, "threshold");
+        gt_json_open(w, '{');
+        put_number(w, "warn", gt_answers_value(trust, GT_COL_WARN, row));
+        put_number(w, "fail", gt_answers_value(trust, GT_COL_FAIL, row));
+        gt_json_close(w, '}');
+        put_cell(w, "text", trust, GT_COL_TEXT, row);
+        gt_json_close(w, '}');
+    }
+    gt_json_close(w, ']');
+    gt_json_close(w, '}');
+}
+
+/* ---- sheets ---- */
+
+static void add_number(gt_buffer *out, double value)
+{
+    if (isfinite(value))
+        gt_buffer_add_double(out, value);
+    else
+        gt_buffer_add_cstr(out, "null");
+}
+
+static void add_list(gt_buffer *out, const gt_interner *strings, const gt_column *list, size_t row,
+                     gt_buffer *scratch);
+
+/* An element of a list. */
+static void add_item(gt_buffer *out, const gt_interner *strings, const gt_column *items, size_t at,
+                     gt_buffer *scratch)
+{
+    if (gt_column_is_null(items, at)) {
+        gt_buffer_add_cstr(out, "null");
+        return;
+    }
+    switch (items->type) {
+    case GT_TYPE_INT:
+        gt_buffer_add_int(out, items->ints[at]);
+        break;
+    case GT_TYPE_FLOAT:
+        add_number(out, items->floats[at]);
+        break;
+    case GT_TYPE_STRING:
+        gt_json_string_add(out, gt_interner_get(strings, items->texts[at]), scratch);
+        break;
+    case GT_TYPE_BOOL:
+        gt_buffer_add_cstr(out, items->bools[at] ? "true" : "false");
+        break;
+    case GT_TYPE_LIST:
+        add_list(out, strings, items, at, scratch);
+        break;
+    }
+}
+
+static void add_list(gt_buffer *out, const gt_interner *strings, const gt_column *list, size_t row,
+                     gt_buffer *scratch)
+{
+    gt_buffer_add_cstr(out, "[");
+    size_t begin = gt_list_begin_of(list, row), end = gt_list_end_of(list, row);
+    for (size_t at = begin; at < end; at++) {
+        if (at > begin) gt_buffer_add_cstr(out, ",");
+        add_item(out, strings, list->items, at, scratch);
+    }
+    gt_buffer_add_cstr(out, "]");
+}
+
+static void add_cell(gt_buffer *out, const gt_table *sheet, size_t column, size_t row, gt_buffer *scratch)
+{
+    gt_cell cell = gt_table_cell(sheet, column, row);
+    if (cell.is_null)
+        gt_buffer_add_cstr(out, "null");
+    else if (cell.type == GT_TYPE_INT)
+        gt_buffer_add_int(out, cell.integer);
+    else if (cell.type == GT_TYPE_FLOAT)
+        add_number(out, cell.number);
+    else if (cell.type == GT_TYPE_BOOL)
+        gt_buffer_add_cstr(out, cell.integer ? "true" : "false");
+    else if (cell.type == GT_TYPE_LIST)
+        add_list(out, sheet->strings, &sheet->columns[column], row, scratch);
+    else
+        gt_json_string_add(out, cell.text, scratch);
+}
+
+/* One line per row. */
+static void put_sheet(gt_json_writer *w, const gt_table *sheet)
+{
+    gt_buffer line = {0};
+    gt_json_key(w, sheet->name);
+    gt_json_open(w, '{');
+    gt_json_key(w, "columns");
+    gt_json_open(w, '[');
+    for (size_t c = 0; c < sheet->column_count; c++) gt_json_add_cstr(w, sheet->columns[c].name);
+    gt_json_close(w, ']');
+    gt_json_key(w, "rows");
+    gt_json_open(w, '[');
+    for (size_t row = 0; row < sheet->row_count; row++) {
+        line.len = 0;
+        for (size_t c = 0; c < sheet->column_count; c++) {
+            gt_buffer_add_cstr(&line, c ? "," : "[");
+            add_cell(&line, sheet, c, row, &w->scratch);
+        }
+        gt_buffer_add_cstr(&line, sheet->column_count ? "]" : "[]");
+        gt_json_add_raw(w, gt_buffer_str(&line));
+    }
+    gt_json_close(w, ']');
+    gt_json_close(w, '}');
+    gt_buffer_free(&line);
+}
+
+static void put_error(gt_json_writer *w, const gt_answers *a)
+{
+    if (!a->error) return;
+    gt_json_key(w, "error");
+    gt_json_open(w, '{');
+    gt_json_put_cstr(w, "message", a->error);
+    gt_json_put_int(w, "exit", a->exit);
+    gt_json_close(w, '}');
+}
+
+void gt_answers_json(const gt_answers *a, gt_buffer *out)
+{
+    gt_json_writer w = {0};
+    gt_json_open(&w, '{');
+    gt_json_put_cstr(&w, "schema", GT_ANSWERS_SCHEMA);
+    gt_json_put_cstr(&w, "trace", gt_path_name(a->trace));
+    put_error(&w, a);
+    if (!a->error || gt_answers_exist(a->tables)) {
+        if (gt_answers_exist(a->tables)) put_facts(&w, a);
+        put_causes(&w, a);
+        put_findings(&w, a);
+        put_trust(&w, a);
+        gt_json_key(&w, "sheets");
+        gt_json_open(&w, '{');
+        for (size_t i = 0; i < a->tables->count; i++) put_sheet(&w, a->tables->items[i]);
+        gt_json_close(&w, '}');
+    }
+    gt_json_close(&w, '}');
+    gt_buffer_add_cstr(&w.text, "\n");
+    gt_buffer_add(out, w.text.bytes, w.text.len);
+    gt_json_writer_free(&w);
+}

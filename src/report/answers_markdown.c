@@ -1,0 +1,168 @@
+/* Findings as Markdown for a pull request: verdict, findings as a list, causes of idle time and the timeline
+ * as tables. Text from the trace is escaped, so that it cannot change the page. */
+#include "report/answers.h"
+
+#include "base/memory.h"
+#include "os/paths.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- text ---- */
+
+/* Adds text with the characters escaped that Markdown or HTML would interpret. */
+static void add_text(gt_buffer *out, gt_str text)
+{
+    gt_buffer scratch = {0};
+    text = gt_utf8_repair(text, &scratch);
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.bytes[i];
+        if ((unsigned char)c < ' ' || c == 0x7f) {
+            gt_buffer_add_cstr(out, " ");
+            continue;
+        }
+        if (strchr("\\`*_{}[]<>#|~&!", c)) gt_buffer_add_cstr(out, "\\");
+        gt_buffer_add(out, &c, 1);
+    }
+    gt_buffer_free(&scratch);
+}
+
+static void add_cell(gt_buffer *out, const gt_table *sheet, gt_col column, size_t row)
+{
+    add_text(out, gt_answers_cell(sheet, column, row));
+}
+
+static void add_fact(gt_buffer *out, const gt_answers *a, const char *name)
+{
+    const char *text = gt_answers_text(a, name);
+    add_text(out, (gt_str){text, strlen(text)});
+}
+
+/* ---- parts ---- */
+
+static void add_header(gt_buffer *out, const gt_answers *a)
+{
+    const char *name = gt_path_name(a->trace);
+    double step_ms = gt_answers_number(a, "step_ms"), busy_ms = gt_answers_number(a, "busy_ms");
+    gt_buffer_add_cstr(out, "## GPU report: ");
+    add_text(out, (gt_str){name, strlen(name)});
+    gt_buffer_add_cstr(out, "\n\n");
+    add_fact(out, a, "device");
+    if (step_ms > 0)
+        gt_buffer_add_format(out,
+                             ", %.2f ms per %s: GPU busy %.2f ms (%.0f %%), idle %.2f ms.\n\nTrust: **%s**",
+                             step_ms, gt_answers_text(a, "per"), busy_ms, 100 * busy_ms / step_ms,
+                             gt_answers_number(a, "idle_ms"), gt_answers_text(a, "verdict"));
+    else
+        gt_buffer_add_format(out, ": no GPU work.\n\nTrust: **%s**", gt_answers_text(a, "verdict"));
+    gt_buffer_add_cstr(out, "\n\n");
+}
+
+/* The checks that are not passed. */
+static void add_checks(gt_buffer *out, const gt_answers *a)
+{
+    const gt_table *trust = gt_answers_sheet(a, GT_SHEET_TRUST);
+    size_t count = 0;
+    for (size_t row = 0; trust && row < trust->row_count; row++) {
+        if (gt_str_equals(gt_answers_cell(trust, GT_COL_LEVEL, row), "ok")) continue;
+        gt_buffer_add_cstr(out, "- ");
+        add_cell(out, trust, GT_COL_ID, row);
+        gt_buffer_add_cstr(out, " ");
+        add_cell(out, trust, GT_COL_LEVEL, row);
+        gt_buffer_add_cstr(out, ": ");
+        add_cell(out, trust, GT_COL_TEXT, row);
+        gt_buffer_add_cstr(out, "\n");
+        count++;
+    }
+    if (count) gt_buffer_add_cstr(out, "\n");
+}
+
+static void add_finding(gt_buffer *out, const gt_answers *a, const gt_table *findings, size_t row)
+{
+    gt_str evidence = gt_answers_cell(findings, GT_COL_EVIDENCE, row), item;
+    gt_buffer_add_format(out, "%.0f. **", gt_answers_value(findings, GT_COL_RANK, row));
+    add_cell(out, findings, GT_COL_ID, row);
+    gt_buffer_add_cstr(out, "** (");
+    add_cell(out, findings, GT_COL_SEVERITY, row);
+    gt_buffer_add_cstr(out, "): ");
+    add_cell(out, findings, GT_COL_TITLE, row);
+    gt_buffer_add_format(out, ". Up to about %.2f ms per %s (%.0f %%), confidence ",
+                         gt_answers_value(findings, GT_COL_GAIN_MS, row), gt_answers_text(a, "per"),
+                         gt_answers_value(findings, GT_COL_GAIN_PCT, row));
+    add_cell(out, findings, GT_COL_CONFIDENCE, row);
+    gt_buffer_add_cstr(out, ".\n");
+    if (gt_answers_cell(findings, GT_COL_WHERE, row).len) {
+        gt_buffer_add_cstr(out, "   - in ");
+        add_cell(out, findings, GT_COL_WHERE, row);
+        gt_buffer_add_cstr(out, "\n");
+    }
+    while (gt_answers_next_item(&evidence, &item)) {
+        gt_buffer_add_cstr(out, "   - ");
+        add_text(out, item);
+        gt_buffer_add_cstr(out, "\n");
+    }
+    gt_buffer_add_cstr(out, "   - Next: ");
+    add_cell(out, findings, GT_COL_ADVICE, row);
+    gt_buffer_add_cstr(out, "\n");
+}
+
+static void add_findings(gt_buffer *out, const gt_answers *a)
+{
+    const gt_table *findings = gt_answers_sheet(a, GT_SHEET_FINDINGS);
+    gt_buffer_add_cstr(out, "### Findings\n\n");
+    if (!gt_answers_any_important(a)) gt_buffer_add_cstr(out, "No important finding.\n\n");
+    if (!findings) return;
+    for (size_t row = 0; row < findings->row_count; row++) add_finding(out, a, findings, row);
+    gt_buffer_add_format(out, "\nAll of this together: at best %.2f ms per %s.\n\n",
+                         gt_answers_number(a, "all_fixed_ms"), gt_answers_text(a, "per"));
+}
+
+static void add_causes(gt_buffer *out, const gt_answers *a)
+{
+    const gt_table *causes = gt_answers_sheet(a, GT_SHEET_IDLE_CAUSES);
+    if (!causes) return;
+    gt_buffer_add_format(out, "### Idle time\n\n| cause | ms per %s | %% | most of it |\n|---|--:|--:|---|\n",
+                         gt_answers_text(a, "per"));
+    for (size_t row = 0; row < causes->row_count; row++) {
+        gt_buffer_add_cstr(out, "| ");
+        add_cell(out, causes, GT_COL_CAUSE, row);
+        gt_buffer_add_format(out, " | %.2f | %.1f | ", gt_answers_value(causes, GT_COL_MS, row),
+                             gt_answers_value(causes, GT_COL_PCT_OF_STEP, row));
+        add_cell(out, causes, GT_COL_TOP_SITE, row);
+        gt_buffer_add_cstr(out, " |\n");
+    }
+    gt_buffer_add_cstr(out, "\n");
+}
+
+static void add_timeline(gt_buffer *out, const gt_answers *a)
+{
+    const gt_table *timeline = gt_answers_sheet(a, GT_SHEET_GPU_TIMELINE);
+    if (!timeline) return;
+    gt_buffer_add_cstr(out, "### GPU timeline of the whole trace\n\n| type | ms | % |\n|---|--:|--:|\n");
+    for (size_t row = 0; row < timeline->row_count; row++) {
+        gt_buffer_add_cstr(out, "| ");
+        add_cell(out, timeline, GT_COL_TYPE, row);
+        double percent = gt_answers_value(timeline, GT_COL_PERCENT, row);
+        gt_buffer_add_format(out, " | %.3f | ", gt_answers_value(timeline, GT_COL_TIME_MS, row));
+        if (isfinite(percent)) gt_buffer_add_format(out, "%.1f", percent);
+        gt_buffer_add_cstr(out, " |\n");
+    }
+}
+
+void gt_answers_markdown(const gt_answers *a, gt_buffer *out)
+{
+    if (gt_answers_exist(a->tables)) {
+        add_header(out, a);
+        add_checks(out, a);
+        add_findings(out, a);
+        add_causes(out, a);
+    } else {
+        const char *name = gt_path_name(a->trace);
+        gt_buffer_add_cstr(out, "## GPU report: ");
+        add_text(out, (gt_str){name, strlen(name)});
+        gt_buffer_add_cstr(out, "\n\n");
+    }
+    add_timeline(out, a);
+}
