@@ -289,10 +289,10 @@ static gt_copy_change read_copy(const arguments *args)
 {
     const gt_value *to = gt_value_at(args->types, 0), *from = gt_value_at(args->types, 1);
     if (to->type != GT_VALUE_STRING || from->type != GT_VALUE_STRING || !to->text.len || !from->text.len)
-        return GT_COPY_UNKNOWN;
+        return GT_CHANGE_UNKNOWN;
     return to->text.len == from->text.len && memcmp(to->text.bytes, from->text.bytes, to->text.len) == 0
-               ? GT_COPY_LAYOUT
-               : GT_COPY_TYPE;
+               ? GT_CHANGE_LAYOUT
+               : GT_CHANGE_TYPE;
 }
 
 static bool are_all_float(const gt_value *types)

@@ -36,9 +36,9 @@ static inline bool gt_operand_is_half(gt_operand_type type)
 const char *gt_operand_name(gt_operand_type type); /* "BFloat16", as PyTorch calls it */
 
 typedef enum gt_copy_change {
-    GT_COPY_UNKNOWN, /* the types are not recorded */
-    GT_COPY_LAYOUT,  /* source and target have one type */
-    GT_COPY_TYPE,    /* it converts */
+    GT_CHANGE_UNKNOWN, /* the types are not recorded */
+    GT_CHANGE_LAYOUT,  /* source and target have one type */
+    GT_CHANGE_TYPE,    /* it converts */
 } gt_copy_change;
 
 typedef struct gt_op_shape {

@@ -128,10 +128,10 @@ static void test_other_ops(void **state)
 {
     (void)state;
     gt_op_shape s = parse("aten::copy_", "[[4,5],[4,5],[]]", "[\"float\",\"float\",\"\"]", "", "");
-    assert_true(s.kind == GT_WORK_COPY && s.copy == GT_COPY_LAYOUT);
-    assert_true(parse("aten::copy_", "[[4],[4]]", "[\"float\"," BF16 "]", "", "").copy == GT_COPY_TYPE);
-    assert_true(parse("aten::copy_", "[[4],[4]]", "[\"float\",\"\"]", "", "").copy == GT_COPY_UNKNOWN);
-    assert_true(parse("aten::copy_", "", "", "", "").copy == GT_COPY_UNKNOWN);
+    assert_true(s.kind == GT_WORK_COPY && s.copy == GT_CHANGE_LAYOUT);
+    assert_true(parse("aten::copy_", "[[4],[4]]", "[\"float\"," BF16 "]", "", "").copy == GT_CHANGE_TYPE);
+    assert_true(parse("aten::copy_", "[[4],[4]]", "[\"float\",\"\"]", "", "").copy == GT_CHANGE_UNKNOWN);
+    assert_true(parse("aten::copy_", "", "", "", "").copy == GT_CHANGE_UNKNOWN);
     s = parse("aten::mul", "[[4,5],[]]", "[\"float\",\"Scalar\"]", "", "");
     assert_true(s.is_all_float && s.has_types && s.has_dims && s.kind == GT_WORK_OTHER);
     assert_false(parse("aten::mul", "[[4,5],[4,5]]", "[\"float\"," BF16 "]", "", "").is_all_float);

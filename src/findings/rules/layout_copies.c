@@ -8,17 +8,17 @@
 static gt_copy_change change_of(const gt_rule_input *input, size_t op)
 {
     const gt_gpu_op *gpu_op = &input->schedule->ops[op];
-    if (gpu_op->point == GT_NONE || gt_gpu_facts_attention(input->facts, op)) return GT_COPY_UNKNOWN;
+    if (gpu_op->point == GT_NONE || gt_gpu_facts_attention(input->facts, op)) return GT_CHANGE_UNKNOWN;
     if (gpu_op->kind == GT_KIND_MEMCPY)
         return gt_str_contains(gt_interner_get(input->schedule->strings, gpu_op->name), "DtoD")
-                   ? GT_COPY_LAYOUT
-                   : GT_COPY_UNKNOWN;
-    if (gpu_op->kind != GT_KIND_KERNEL) return GT_COPY_UNKNOWN;
+                   ? GT_CHANGE_LAYOUT
+                   : GT_CHANGE_UNKNOWN;
+    if (gpu_op->kind != GT_KIND_KERNEL) return GT_CHANGE_UNKNOWN;
     uint8_t name = input->facts->names[op];
-    if (name & GT_KERNEL_LAYOUT) return GT_COPY_LAYOUT;
+    if (name & GT_KERNEL_LAYOUT) return GT_CHANGE_LAYOUT;
     const gt_op_shape *shape = gt_gpu_facts_shape(input->facts, op);
-    if (!shape || shape->kind != GT_WORK_COPY) return GT_COPY_UNKNOWN;
-    if (shape->copy == GT_COPY_UNKNOWN && name & GT_KERNEL_COPY) return GT_COPY_LAYOUT;
+    if (!shape || shape->kind != GT_WORK_COPY) return GT_CHANGE_UNKNOWN;
+    if (shape->copy == GT_CHANGE_UNKNOWN && name & GT_KERNEL_COPY) return GT_CHANGE_LAYOUT;
     return shape->copy;
 }
 
@@ -81,7 +81,7 @@ static void free_search(copy_search *search)
 bool gt_rule_layout_copies(const gt_rule_input *input, gt_finding *finding)
 {
     copy_search search = {0};
-    bool found = find_copies(input, GT_COPY_LAYOUT, &search);
+    bool found = find_copies(input, GT_CHANGE_LAYOUT, &search);
     if (found) {
         finding->id = "layout_copies";
         finding->is_gpu = true;
@@ -104,7 +104,7 @@ bool gt_rule_layout_copies(const gt_rule_input *input, gt_finding *finding)
 bool gt_rule_dtype_casts(const gt_rule_input *input, gt_finding *finding)
 {
     copy_search search = {0};
-    bool found = find_copies(input, GT_COPY_TYPE, &search);
+    bool found = find_copies(input, GT_CHANGE_TYPE, &search);
     if (found) {
         finding->id = "dtype_casts";
         finding->is_gpu = true;
