@@ -145,16 +145,27 @@ static void number_streams(gt_schedule *schedule, const uint32_t *rows)
     gt_free(names);
 }
 
+/* Whether a kernel is one of a collective. `known` remembers the answer by name: 0 is unknown, 1 no, 2 yes.
+ */
+static bool communicates(const gt_schedule *schedule, uint32_t row, uint8_t *known)
+{
+    const gt_event_view *trace = schedule->trace;
+    uint32_t name = trace->name[row];
+    if (!trace->communication) return gt_name_has(schedule, name, GT_NAME_COMMUNICATION);
+    if (!known[name]) known[name] = gt_event_communicates(trace, row) ? 2 : 1;
+    return known[name] == 2;
+}
+
 static void fill_ops(gt_schedule *schedule, const uint32_t *rows)
 {
     const gt_event_view *trace = schedule->trace;
     size_t count = schedule->op_count;
+    uint8_t *known = gt_alloc_zero(gt_interner_count(trace->strings), 1);
     int64_t *bytes = gt_alloc(count * sizeof *bytes);
     gt_store_ints_at(trace->store, GT_EVENT_BYTES, rows, count, bytes);
     for (size_t i = 0; i < count; i++) {
         uint32_t row = rows[i], name = trace->name[row];
         int64_t start_ns = gt_schedule_ns(schedule, trace->start_us[row]);
-        bool is_kernel = trace->kind[row] == GT_KIND_KERNEL;
         schedule->ops[i] = (gt_gpu_op){
             .start_ns = start_ns,
             .end_ns = gt_schedule_end_ns(schedule, start_ns, trace->dur_us[row]),
@@ -169,12 +180,11 @@ static void fill_ops(gt_schedule *schedule, const uint32_t *rows)
             .kind = trace->kind[row],
             .begins = GT_START_FIXED,
             .offset_ns = start_ns,
-            .communicates =
-                is_kernel && (trace->communication ? gt_event_communicates(trace, row)
-                                                   : gt_name_has(schedule, name, GT_NAME_COMMUNICATION)),
+            .communicates = trace->kind[row] == GT_KIND_KERNEL && communicates(schedule, row, known),
         };
     }
     gt_free(bytes);
+    gt_free(known);
 }
 
 static int by_end(const void *left, const void *right)
