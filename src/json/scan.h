@@ -137,11 +137,11 @@ static inline const uint8_t *gt_scan_container(const uint8_t *p, const uint8_t *
     return gt_scan_brackets(p, end, 1);
 }
 
-/* The same for long containers: 64 bytes at a time, where the parity of quotes shows what is inside of
- * strings. Text with backslashes is left to the function above. */
-static inline const uint8_t *gt_scan_long_container(const uint8_t *p, const uint8_t *end)
+/* The end of `depth` containers, one inside of the other; p is inside of all of them. NULL if they do not
+ * end. 64 bytes at a time, where the parity of quotes shows what is inside of strings. Text with backslashes
+ * is left to the function above. */
+static inline const uint8_t *gt_scan_long_containers(const uint8_t *p, const uint8_t *end, size_t depth)
 {
-    size_t depth = 1;
 #if GT_SCAN_VECTOR
     uint64_t in_string = 0; /* all ones if the text before p ends inside of a string */
     for (; end - p >= 64; p += 64) {
@@ -166,6 +166,11 @@ static inline const uint8_t *gt_scan_long_container(const uint8_t *p, const uint
     }
 #endif
     return gt_scan_brackets(p, end, depth);
+}
+
+static inline const uint8_t *gt_scan_long_container(const uint8_t *p, const uint8_t *end)
+{
+    return gt_scan_long_containers(p, end, 1);
 }
 
 /* Whether the `len` bytes at p equal those at `text`. Both are read up to the next multiple of 16. */

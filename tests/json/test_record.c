@@ -323,10 +323,16 @@ static bool is_y(const gt_record *record, gt_record_reader *reader)
                   "y") == 0;
 }
 
-/* Unwanted records are recognised in every layout, and the records after them are read correctly. */
-static void unwanted_records_are_dropped(void **unused)
+enum { NEEDED = 1 << KIND | 1 << NAME | 1 << TIME };
+
+static uint64_t little_of_y(const gt_record *record, gt_record_reader *reader)
 {
-    (void)unused;
+    return is_y(record, reader) ? NEEDED : UINT64_MAX;
+}
+
+/* Reads records of which those of kind y are dropped, or only some of their fields are needed. */
+static void read_without_y(bool drops)
+{
     enum { COUNT_OF_RECORDS = 3000 };
     static const size_t blocks[] = {0, 5, 64, 777};
     expected *all = gt_alloc(COUNT_OF_RECORDS * sizeof *all);
@@ -338,7 +344,10 @@ static void unwanted_records_are_dropped(void **unused)
             gt_stream *stream = gt_stream_memory(t.items, t.count, blocks[b], &error);
             gt_interner *strings = gt_interner_new();
             gt_record_reader *reader = gt_record_reader_new(fields, FIELDS, strings);
-            gt_record_reader_drop(reader, is_y);
+            if (drops)
+                gt_record_reader_drop(reader, is_y);
+            else
+                gt_record_reader_need(reader, little_of_y);
             gt_json json;
             gt_record record;
             gt_json_begin(&json, stream, 0);
@@ -347,8 +356,15 @@ static void unwanted_records_are_dropped(void **unused)
                 bool unwanted = all[i].present >> KIND & 1 && strcmp(all[i].kind, "y") == 0;
                 assert_true(gt_json_next_element(&json));
                 assert_true(gt_record_read(reader, &json, &record));
-                assert_int_equal(record.dropped, unwanted);
-                if (!unwanted) assert_record(&record, strings, &all[i]);
+                assert_int_equal(record.dropped, unwanted && drops);
+                expected wanted = all[i];
+                if (unwanted && !drops) {
+                    record.present &= NEEDED;
+                    record.mistyped &= NEEDED;
+                    wanted.present &= NEEDED;
+                    wanted.mistyped &= NEEDED;
+                }
+                if (!record.dropped) assert_record(&record, strings, &wanted);
             }
             assert_false(gt_json_next_element(&json));
             assert_true(gt_json_finish(&json));
@@ -359,6 +375,20 @@ static void unwanted_records_are_dropped(void **unused)
         free(t.items);
     }
     free(all);
+}
+
+/* Unwanted records are recognised in every layout, and the records after them are read correctly. */
+static void unwanted_records_are_dropped(void **unused)
+{
+    (void)unused;
+    read_without_y(true);
+}
+
+/* So are those of which only some fields are needed. */
+static void needed_fields_are_enough(void **unused)
+{
+    (void)unused;
+    read_without_y(false);
 }
 
 /* ---- whole arrays ---- */
@@ -559,6 +589,7 @@ static int tests_of_set(gt_scan_set set)
         cmocka_unit_test(repeated_layouts_are_learned),
         cmocka_unit_test(a_non_integer_does_not_change_the_learned_layout),
         cmocka_unit_test(unwanted_records_are_dropped),
+        cmocka_unit_test(needed_fields_are_enough),
         cmocka_unit_test(several_threads_read_the_same_as_one),
         cmocka_unit_test(nested_arrays_that_look_like_records),
         cmocka_unit_test(an_invalid_record_is_reported),

@@ -230,8 +230,8 @@ gt_chrome *gt_chrome_read(gt_stream *stream, const gt_read_options *options, gt_
 {
     gt_store_column columns[FIELDS];
     gt_trace_format kind;
-    const gt_record_format format = {"event",         fields,      columns, FIELDS,
-                                     complete_record, is_metadata, NULL,    NULL};
+    const gt_record_format format = {"event",     fields, columns, FIELDS, complete_record,
+                                     is_metadata, NULL,   NULL,    NULL};
     make_columns(columns);
     if (!gt_detect(stream, &kind, error)) return NULL;
     gt_chrome *chrome = gt_alloc_zero(1, sizeof *chrome);

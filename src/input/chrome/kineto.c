@@ -141,6 +141,11 @@ static const char *set_kind(gt_record *record, gt_record_reader *reader)
 static const uint64_t frame_columns = BIT(GT_EVENT_NAME) | BIT(GT_EVENT_PROCESS) | BIT(GT_EVENT_THREAD) |
                                       BIT(GT_EVENT_START) | BIT(GT_EVENT_DURATION);
 
+static uint64_t needed_with_frames(const gt_record *record, gt_record_reader *reader)
+{
+    return find_kind(record, reader) == GT_KIND_PYTHON ? frame_columns : UINT64_MAX;
+}
+
 static const char *set_kind_or_frame(gt_record *record, gt_record_reader *reader)
 {
     set_kind(record, reader);
@@ -391,6 +396,7 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
                                .columns = gt_event_columns,
                                .count = GT_EVENT_COLUMNS,
                                .check = with_frames ? set_kind_or_frame : set_kind,
+                               .needed = with_frames ? needed_with_frames : NULL,
                                .place = with_frames ? place_without_python : place_with_python};
     if (!keep.every_event)
         format.unwanted = keep.python_functions || with_frames ? is_unused : is_unused_or_python;

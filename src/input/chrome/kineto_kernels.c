@@ -127,9 +127,15 @@ static const char *check_collective(gt_record *record, gt_record_reader *reader)
     return NULL;
 }
 
-static const gt_record_format collective_format = {
-    "event", collective_fields, gt_event_columns, GT_EVENT_COLUMNS, check_collective, is_not_kernel, NULL,
-    NULL};
+static const gt_record_format collective_format = {"event",
+                                                   collective_fields,
+                                                   gt_event_columns,
+                                                   GT_EVENT_COLUMNS,
+                                                   check_collective,
+                                                   is_not_kernel,
+                                                   NULL,
+                                                   NULL,
+                                                   NULL};
 
 typedef struct rank_reader {
     gt_rank_events *events;
@@ -245,8 +251,8 @@ static const char *check_kernel(gt_record *record, gt_record_reader *reader)
     return NULL;
 }
 
-static const gt_record_format kernel_format = {"event",      kernel_fields,     kernel_columns, FIELDS,
-                                               check_kernel, is_other_category, NULL,           NULL};
+static const gt_record_format kernel_format = {
+    "event", kernel_fields, kernel_columns, FIELDS, check_kernel, is_other_category, NULL, NULL, NULL};
 
 static void update(gt_kernel_extremes *extremes, const gt_kernel_instance *instance, bool first)
 {

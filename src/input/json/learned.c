@@ -140,7 +140,7 @@ static gt_learned_edge *grow_edge(gt_learned *learned, gt_learned_node *from, co
 }
 
 void gt_learned_add(gt_learned *learned, const uint8_t *text, size_t len, const gt_step *steps, size_t count,
-                    size_t decided)
+                    gt_learned_stop stop)
 {
     gt_learned_effect effects[GT_RECORD_MAX_FIELDS];
     size_t effect_count = 0, from = 0;
@@ -158,7 +158,8 @@ void gt_learned_add(gt_learned *learned, const uint8_t *text, size_t len, const 
         if (to - from > MAX_EDGE_TEXT) return;
         gt_learned_edge *e = grow_edge(learned, at, text + from, to - from, effects, effect_count, step);
         if (!e) return;
-        if (i == decided) e->dropping = true;
+        if (i == stop.at && stop.drops) e->dropping = true;
+        if (i == stop.at && !stop.drops) e->ending = true;
         at = e->to;
         from = step ? step->end : len;
         effect_count = 0;
@@ -182,6 +183,8 @@ void gt_learned_fold(gt_learned *learned, gt_learned_node *from, const gt_learne
     memcpy(e->text + before->len, value_text.bytes, value_text.len);
     memcpy(e->text + before->len + value_text.len, after->text, after->len);
     e->folded = true;
+    e->dropping = after->dropping;
+    e->ending = after->ending;
     put_edge(from, e);
     learned->nodes++;
 }

@@ -52,10 +52,15 @@ void gt_learned_free(gt_learned *learned);
  * completely in the current block: the cursor has not moved then, and the record must be parsed in full. */
 bool gt_learned_read(gt_learned *learned, gt_json *json, gt_record *record);
 
-/* Adds the path of a record of `len` bytes. If the steps before the one numbered `decided` decide that
- * records like it are not wanted, the rest of such records is skipped (GT_NOT_DECIDED: they are wanted). */
+/* From which step on nothing is wanted of a record: GT_NOT_DECIDED if there is none. */
 #define GT_NOT_DECIDED SIZE_MAX
+typedef struct gt_learned_stop {
+    size_t at;
+    bool drops; /* nothing is wanted of what was before either */
+} gt_learned_stop;
+
+/* Adds the path of a record of `len` bytes. Records like it are skipped from `stop` on. */
 void gt_learned_add(gt_learned *learned, const uint8_t *text, size_t len, const gt_step *steps, size_t count,
-                    size_t decided);
+                    gt_learned_stop stop);
 
 #endif

@@ -199,7 +199,7 @@ static const uint8_t *pass_rest(const gt_learned_edge *e, const uint8_t *p, cons
         p = gt_scan_container(p, end);
         if (!p) return NULL;
     }
-    return gt_scan_long_container(p, end);
+    return gt_scan_long_containers(p, end, e->to->depth);
 }
 
 /* The edge that matches the text at p, NULL if none does. */
@@ -252,9 +252,9 @@ static bool read_record(gt_learned *learned, gt_json *json, gt_record *record)
         }
         p += e->len;
         apply(e, record);
-        if (e->dropping) {
+        if (e->dropping || e->ending) {
             if (e->to && !(p = pass_rest(e, p, end))) return false;
-            record->dropped = true;
+            record->dropped = e->dropping;
             break;
         }
         if (!e->to) break;

@@ -29,6 +29,7 @@ typedef struct gt_learned_edge {
     uint16_t misses;            /* of a folded edge: failed comparisons since it last matched */
     bool folded;
     bool dropping; /* the record is not wanted, whatever follows */
+    bool ending;   /* nothing that follows is wanted */
 } gt_learned_edge;
 
 typedef struct gt_learned_node {

@@ -39,6 +39,7 @@ struct gt_record_reader {
     size_t step_count;            /* more than MAX_STEPS: not worth learning */
     unsigned depth;               /* of the record in the document */
     gt_record_unwanted *unwanted; /* NULL: every record is wanted */
+    gt_record_needed *needed;     /* NULL: every field is needed */
     uint64_t records, misses, watched_misses, rest_until;
 };
 
@@ -86,6 +87,11 @@ gt_record_reader *gt_record_reader_new(const gt_field *fields, size_t count, gt_
 void gt_record_reader_drop(gt_record_reader *reader, gt_record_unwanted *unwanted)
 {
     reader->unwanted = unwanted;
+}
+
+void gt_record_reader_need(gt_record_reader *reader, gt_record_needed *needed)
+{
+    reader->needed = needed;
 }
 
 void gt_record_reader_free(gt_record_reader *reader)
@@ -345,30 +351,37 @@ static bool read_general(gt_record_reader *reader, gt_json *json, gt_record *rec
     return read;
 }
 
-/* The first value after the last `few` field, if what is known at that point decides that the record is not
- * wanted; GT_NOT_DECIDED if one of the fields is missing, because it may come later in a record that begins
- * alike, or if that value is inside another object. */
-static size_t decided_at(const gt_record_reader *reader)
+/* The first value after the last of these fields and of the `few` fields, which decide what is wanted.
+ * GT_NOT_DECIDED if one of them is missing, because it may come later in a record that begins alike. */
+static size_t step_after(const gt_record_reader *reader, uint64_t fields)
 {
-    uint64_t missing = 0;
-    for (size_t f = 0; f < reader->field_count; f++) missing |= (uint64_t)reader->fields[f].few << f;
+    for (size_t f = 0; f < reader->field_count; f++) fields |= (uint64_t)reader->fields[f].few << f;
+    uint64_t missing = fields;
     size_t at = 0;
     for (size_t i = 0; i < reader->step_count; i++) {
         const gt_step *step = &reader->steps[i];
-        if (step->field < 0 || !reader->fields[step->field].few) continue;
+        if (step->field < 0 || !(fields >> step->field & 1)) continue;
         missing &= ~(UINT64_C(1) << step->field);
         at = i + 1;
     }
     if (missing) return GT_NOT_DECIDED;
     while (at < reader->step_count && reader->steps[at].op == GT_STEP_CONSTANT) at++;
-    return at < reader->step_count && reader->steps[at].depth > 1 ? GT_NOT_DECIDED : at;
+    return at;
+}
+
+static gt_learned_stop find_stop(gt_record_reader *reader, const gt_record *record)
+{
+    if (record->dropped) return (gt_learned_stop){step_after(reader, 0), true};
+    uint64_t needed = reader->needed ? reader->needed(record, reader) : UINT64_MAX;
+    if (needed == UINT64_MAX) return (gt_learned_stop){GT_NOT_DECIDED, false};
+    return (gt_learned_stop){step_after(reader, needed), false};
 }
 
 static void learn_record(gt_record_reader *reader, const gt_json *json, const gt_record *record)
 {
     if (record->not_object || reader->step_count > MAX_STEPS) return;
     gt_learned_add(reader->learned, record->text, (size_t)(json->at - record->text), reader->steps,
-                   reader->step_count, record->dropped ? decided_at(reader) : GT_NOT_DECIDED);
+                   reader->step_count, find_stop(reader, record));
 }
 
 /* Learning pays off while records are alike; otherwise it pauses for a while. */

@@ -60,6 +60,10 @@ gt_record_reader *gt_record_reader_new(const gt_field *fields, size_t count, gt_
  * without checks. */
 typedef bool gt_record_unwanted(const gt_record *record, gt_record_reader *reader);
 void gt_record_reader_drop(gt_record_reader *reader, gt_record_unwanted *unwanted);
+/* Decides, likewise, which fields of a record are needed: bit f for field f. Once all of them have been read,
+ * the rest of the record is skipped, too. */
+typedef uint64_t gt_record_needed(const gt_record *record, gt_record_reader *reader);
+void gt_record_reader_need(gt_record_reader *reader, gt_record_needed *needed);
 void gt_record_reader_free(gt_record_reader *reader);
 
 /* Reads the value at the cursor, after gt_json_next_element. False if the JSON is invalid. */

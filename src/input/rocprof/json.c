@@ -87,9 +87,10 @@ static const gt_record_format dispatch_format = {"kernel dispatch",
                                                  check_dispatch,
                                                  NULL,
                                                  NULL,
+                                                 NULL,
                                                  NULL};
 static const gt_record_format copy_format = {
-    "memory copy", copy_fields, gt_copy_columns, GT_COPY_BASIC_COLUMNS, check_copy, NULL, NULL, NULL};
+    "memory copy", copy_fields, gt_copy_columns, GT_COPY_BASIC_COLUMNS, check_copy, NULL, NULL, NULL, NULL};
 /* The same with all columns. */
 static const gt_record_format detailed_dispatch_format = {"kernel dispatch",
                                                           gt_dispatch_fields,
@@ -98,10 +99,11 @@ static const gt_record_format detailed_dispatch_format = {"kernel dispatch",
                                                           check_dispatch,
                                                           NULL,
                                                           NULL,
+                                                          NULL,
                                                           NULL};
 static const gt_record_format detailed_copy_format = {
-    "memory copy", copy_fields, gt_copy_columns, GT_COPY_COLUMNS, check_copy, NULL, NULL, NULL};
-static const gt_record_format api_format = {"API call", NULL, NULL, 0,
+    "memory copy", copy_fields, gt_copy_columns, GT_COPY_COLUMNS, check_copy, NULL, NULL, NULL, NULL};
+static const gt_record_format api_format = {"API call", NULL, NULL, 0,   NULL,
                                             NULL,       NULL, NULL, NULL}; /* counted only */
 
 typedef struct reading {

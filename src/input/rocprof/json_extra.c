@@ -108,7 +108,7 @@ static const gt_store_column raw_columns[RAW_COLUMNS] = {
     [RAW_STREAM] = {GT_STORE_INT, -1},
 };
 
-static const gt_record_format raw_format = {"API call", raw_fields, raw_columns, RAW_COLUMNS,
+static const gt_record_format raw_format = {"API call", raw_fields, raw_columns, RAW_COLUMNS, NULL,
                                             NULL,       NULL,       NULL,        NULL};
 
 typedef struct kind {
