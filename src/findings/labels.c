@@ -27,15 +27,32 @@ enum { PROFILER_BEFORE_NS = 500000, PROFILER_AFTER_NS = 30000 };
 
 enum { OPEN = GT_CAUSES }; /* a label that is to be decided */
 
-/* The innermost event of one thread over time. `next` to `end` are the events that have not begun. */
+/* An event that has begun on a track and not ended. */
+typedef struct track_level {
+    int64_t end_ns;
+    uint32_t shown; /* what stands for it: ops and calls of one label inside each other are one */
+    uint8_t label;  /* gt_cause or OPEN */
+    bool is_op;     /* an op or a call */
+} track_level;
+
+/* What one thread does over time. `next` to `end` are the events that have not begun. */
 typedef struct track {
     uint32_t next, end;
-    uint32_t innermost;
+    track_level *levels; /* outermost first */
+    size_t depth, capacity;
     int64_t reached_ns;
     int64_t start_ns, end_ns; /* the present piece */
     uint32_t event;
+    uint8_t label;
     bool is_over;
 } track;
+
+/* A piece of the present point that starts where the one before it ends. */
+typedef struct raw_piece {
+    int64_t end_ns;
+    uint32_t event;
+    uint8_t label; /* gt_cause or OPEN */
+} raw_piece;
 
 /* A time in which a launching thread is inside an op or a call. */
 typedef struct work_span {
@@ -57,6 +74,8 @@ typedef struct labels {
     size_t step_at;  /* steps before this one start before the present point's time */
     time_span *cuts; /* around steps in the present point's time */
     size_t cut_count, cut_capacity;
+    raw_piece *raw; /* of the present point */
+    size_t raw_count, raw_capacity;
     gt_piece *uncut; /* a copy of the present point's pieces */
     size_t uncut_capacity;
 } labels;
@@ -86,38 +105,74 @@ static bool is_op_or_call(const gt_host_event *event)
     return event->kind == GT_KIND_CPU_OP || event->kind == GT_KIND_RUNTIME || event->kind == GT_KIND_DRIVER;
 }
 
+/* The label of an event that is not open. */
+static uint8_t label_of(const gt_host_event *event)
+{
+    if (event->kind == GT_KIND_RUNTIME || event->kind == GT_KIND_DRIVER) {
+        switch (event->call) {
+        case GT_API_SYNC:
+            return GT_CAUSE_SYNC;
+        case GT_API_FREE:
+        case GT_API_ALLOC:
+            return GT_CAUSE_ALLOC;
+        case GT_API_MODULE:
+            return GT_CAUSE_MODULE;
+        case GT_API_COPY:
+            return GT_CAUSE_COPY;
+        default:
+            return GT_CAUSE_LAUNCH;
+        }
+    }
+    if (event->flags & GT_HOST_DATA) return GT_CAUSE_DATA;
+    return event->flags & GT_HOST_HEAVY ? GT_CAUSE_CPU_OP : GT_CAUSE_LAUNCH;
+}
+
 /* ---- tracks ---- */
 
-/* Goes on to the next piece of a track, if there is one. */
-static void track_advance(track *t, const gt_host_event *events)
+static void track_push(track *t, const gt_schedule *schedule, uint32_t event)
 {
-    for (;;) {
-        const gt_host_event *next = t->next < t->end ? &events[t->next] : NULL;
-        t->start_ns = t->reached_ns;
-        while (t->innermost != GT_NONE && (!next || events[t->innermost].end_ns <= next->start_ns)) {
-            t->event = t->innermost;
-            t->innermost = events[t->event].parent;
-            if (events[t->event].end_ns <= t->reached_ns) continue;
-            t->end_ns = t->reached_ns = events[t->event].end_ns;
-            return;
-        }
-        if (!next) break;
-        t->event = t->innermost;
-        t->innermost = t->next++;
-        if (next->start_ns <= t->reached_ns) continue;
-        t->end_ns = t->reached_ns = next->start_ns;
-        return;
+    const gt_host_event *e = &schedule->events[event];
+    track_level level = {.end_ns = e->end_ns, .shown = event, .label = OPEN, .is_op = is_op_or_call(e)};
+    if (level.is_op || e->flags & GT_HOST_DATA || gt_name_has(schedule, e->name, GT_NAME_RUN_BACKWARD))
+        level.label = label_of(e);
+    if (level.is_op && t->depth > 0) {
+        const track_level *around = &t->levels[t->depth - 1];
+        if (around->is_op && around->label == level.label) level.shown = around->shown;
     }
-    t->is_over = true;
+    GT_PUSH(t->levels, t->depth, t->capacity, level);
+}
+
+/* Goes on to the next piece of a track, if there is one. */
+static void track_advance(track *t, const gt_schedule *schedule)
+{
+    t->start_ns = t->reached_ns;
+    for (;;) {
+        const track_level *top = t->depth > 0 ? &t->levels[t->depth - 1] : NULL;
+        if (!top && t->next == t->end) break;
+        int64_t begins = t->next < t->end ? schedule->events[t->next].start_ns : INT64_MAX;
+        bool ends = top && top->end_ns <= begins;
+        int64_t until = ends ? top->end_ns : begins;
+        if (until > t->reached_ns) {
+            uint32_t shown = top ? top->shown : GT_NONE;
+            if (t->start_ns < t->reached_ns && t->event != shown) break;
+            t->event = shown;
+            t->label = top ? top->label : OPEN;
+            t->reached_ns = until;
+        }
+        if (ends)
+            t->depth--;
+        else
+            track_push(t, schedule, t->next++);
+    }
+    t->end_ns = t->reached_ns;
+    t->is_over = t->start_ns == t->end_ns;
 }
 
 static void track_begin(track *t, const gt_schedule *schedule, const gt_host_thread *thread)
 {
-    *t = (track){.next = thread->first, .end = thread->end, .innermost = GT_NONE};
-    t->is_over = t->next >= t->end;
-    if (t->is_over) return;
-    t->reached_ns = schedule->events[t->next].start_ns;
-    track_advance(t, schedule->events);
+    *t = (track){.next = thread->first, .end = thread->end};
+    if (t->next < t->end) t->reached_ns = schedule->events[t->next].start_ns;
+    track_advance(t, schedule);
 }
 
 /* ---- work of other threads ---- */
@@ -188,114 +243,104 @@ static void find_work(labels *l)
 
 /* ---- pieces of one point ---- */
 
+/* Adds a piece to those of the present point. */
+static void add_raw(labels *l, int64_t end_ns, uint32_t event, uint8_t label)
+{
+    raw_piece *last = l->raw_count > 0 ? &l->raw[l->raw_count - 1] : NULL;
+    if (last && last->event == event && last->label == label) {
+        last->end_ns = end_ns;
+        return;
+    }
+    raw_piece piece = {end_ns, event, label};
+    GT_PUSH(l->raw, l->raw_count, l->raw_capacity, piece);
+}
+
+/* Adds an open piece, except where threads other than this one are at work. */
+static void add_open(labels *l, uint32_t thread, int64_t start_ns, int64_t end_ns, uint32_t event)
+{
+    while (l->work_at < l->work_count && l->work[l->work_at].end_ns <= start_ns) l->work_at++;
+    for (size_t i = l->work_at; i < l->work_count && l->work[i].start_ns < end_ns; i++) {
+        const work_span *span = &l->work[i];
+        if (span->thread == thread) continue;
+        if (span->start_ns > start_ns) add_raw(l, span->start_ns, event, OPEN);
+        start_ns = span->end_ns < end_ns ? span->end_ns : end_ns;
+        add_raw(l, start_ns, event,
+                event == GT_NONE ? GT_CAUSE_LAUNCH : label_of(&l->schedule->events[event]));
+    }
+    if (start_ns < end_ns) add_raw(l, end_ns, event, OPEN);
+}
+
+/* Adds the pieces of the track of thread `shown` over a time. Where it shows nothing, `other` is looked at;
+ * GT_NONE: none. `thread` is the one of the point. */
+static void add_track(labels *l, uint32_t thread, uint32_t shown, uint32_t other, int64_t start_ns,
+                      int64_t end_ns)
+{
+    track *t = &l->tracks[shown];
+    while (start_ns < end_ns) {
+        while (!t->is_over && t->end_ns <= start_ns) track_advance(t, l->schedule);
+        bool is_here = !t->is_over && t->start_ns <= start_ns;
+        int64_t until = t->is_over ? end_ns : is_here ? t->end_ns : t->start_ns;
+        if (until > end_ns) until = end_ns;
+        uint32_t event = is_here ? t->event : GT_NONE;
+        uint8_t label = is_here ? t->label : OPEN;
+        if (event == GT_NONE && other != GT_NONE)
+            add_track(l, thread, other, GT_NONE, start_ns, until);
+        else if (label == OPEN)
+            add_open(l, thread, start_ns, until, event);
+        else
+            add_raw(l, until, event, label);
+        start_ns = until;
+    }
+}
+
 static void add_piece(gt_schedule *schedule, int64_t start_ns, int64_t end_ns, uint32_t event, uint8_t label)
 {
     gt_piece piece = {.start_ns = start_ns, .end_ns = end_ns, .event = event, .label = label};
     GT_PUSH(schedule->pieces, schedule->piece_count, schedule->piece_capacity, piece);
 }
 
-/* The label of a piece that is not open. */
-static uint8_t label_of(const gt_host_event *event)
+/* The label of a piece in a long run. */
+static uint8_t label_in_run(labels *l, uint32_t event, int64_t run_ns)
 {
-    if (!event) return GT_CAUSE_LAUNCH;
-    if (event->kind == GT_KIND_RUNTIME || event->kind == GT_KIND_DRIVER) {
-        switch (event->call) {
-        case GT_API_SYNC:
-            return GT_CAUSE_SYNC;
-        case GT_API_FREE:
-        case GT_API_ALLOC:
-            return GT_CAUSE_ALLOC;
-        case GT_API_MODULE:
-            return GT_CAUSE_MODULE;
-        case GT_API_COPY:
-            return GT_CAUSE_COPY;
-        default:
-            return GT_CAUSE_LAUNCH;
-        }
-    }
-    if (event->flags & GT_HOST_DATA) return GT_CAUSE_DATA;
-    return event->flags & GT_HOST_HEAVY ? GT_CAUSE_CPU_OP : GT_CAUSE_LAUNCH;
+    uint32_t frame = frame_of(l, event);
+    if (frame == GT_NONE) return GT_CAUSE_UNTRACED;
+    bool is_framework = gt_name_has(l->schedule, l->schedule->events[frame].name, GT_NAME_FRAMEWORK);
+    return is_framework && run_ns < FRAMEWORK_STRETCH_NS ? GT_CAUSE_LAUNCH : GT_CAUSE_PYTHON;
 }
 
-/* Adds an open piece, except where threads other than this one are at work. */
-static void add_open(labels *l, uint32_t thread, int64_t start_ns, int64_t end_ns, uint32_t event)
+/* Adds the open pieces from `first` to before `end`, which start at start_ns. A short run becomes one piece,
+ * of the event that takes most time in one piece. */
+static void add_run(labels *l, size_t first, size_t end, int64_t start_ns)
 {
-    const gt_host_event *innermost = event == GT_NONE ? NULL : &l->schedule->events[event];
-    while (l->work_at < l->work_count && l->work[l->work_at].end_ns <= start_ns) l->work_at++;
-    for (size_t i = l->work_at; i < l->work_count && l->work[i].start_ns < end_ns; i++) {
-        const work_span *span = &l->work[i];
-        if (span->thread == thread) continue;
-        if (span->start_ns > start_ns) {
-            add_piece(l->schedule, start_ns, span->start_ns, event, OPEN);
-            start_ns = span->start_ns;
+    int64_t run_ns = l->raw[end - 1].end_ns - start_ns, longest_ns = 0, begin = start_ns;
+    uint32_t longest = GT_NONE;
+    for (size_t i = first; i < end; i++) {
+        const raw_piece *piece = &l->raw[i];
+        if (run_ns >= STRETCH_NS) {
+            add_piece(l->schedule, begin, piece->end_ns, piece->event, label_in_run(l, piece->event, run_ns));
+        } else if (piece->end_ns - begin > longest_ns) {
+            longest_ns = piece->end_ns - begin;
+            longest = piece->event;
         }
-        int64_t until = span->end_ns < end_ns ? span->end_ns : end_ns;
-        add_piece(l->schedule, start_ns, until, event, label_of(innermost));
-        start_ns = until;
+        begin = piece->end_ns;
     }
-    if (start_ns < end_ns) add_piece(l->schedule, start_ns, end_ns, event, OPEN);
+    if (run_ns < STRETCH_NS) add_piece(l->schedule, start_ns, begin, longest, GT_CAUSE_LAUNCH);
 }
 
-static void add_innermost(labels *l, uint32_t thread, int64_t start_ns, int64_t end_ns, uint32_t event)
+/* Turns the raw pieces into pieces of the schedule. */
+static void close_runs(labels *l, int64_t start_ns)
 {
-    if (event != GT_NONE) {
-        const gt_host_event *innermost = &l->schedule->events[event];
-        if (is_op_or_call(innermost) || innermost->flags & GT_HOST_DATA ||
-            gt_name_has(l->schedule, innermost->name, GT_NAME_RUN_BACKWARD)) {
-            add_piece(l->schedule, start_ns, end_ns, event, label_of(innermost));
-            return;
-        }
-    }
-    add_open(l, thread, start_ns, end_ns, event);
-}
-
-/* Adds the pieces of a thread's track over a time. Where the track shows nothing, `other` is looked at;
- * GT_NONE: none. `thread` is the one of the point. */
-static void add_pieces(labels *l, uint32_t thread, uint32_t shown, uint32_t other, int64_t start_ns,
-                       int64_t end_ns)
-{
-    track *t = &l->tracks[shown];
-    while (start_ns < end_ns) {
-        while (!t->is_over && t->end_ns <= start_ns) track_advance(t, l->schedule->events);
-        uint32_t event = GT_NONE;
-        int64_t until = end_ns;
-        if (!t->is_over && t->start_ns > start_ns) {
-            if (t->start_ns < until) until = t->start_ns;
-        } else if (!t->is_over) {
-            event = t->event;
-            if (t->end_ns < until) until = t->end_ns;
-        }
-        if (event == GT_NONE && other != GT_NONE)
-            add_pieces(l, thread, other, GT_NONE, start_ns, until);
-        else
-            add_innermost(l, thread, start_ns, until, event);
-        start_ns = until;
-    }
-}
-
-/* Gives the open pieces from `first` on their labels, run by run. */
-static void close_runs(labels *l, size_t first)
-{
-    gt_piece *pieces = l->schedule->pieces;
-    size_t count = l->schedule->piece_count;
-    for (size_t i = first; i < count;) {
+    for (size_t i = 0; i < l->raw_count;) {
         size_t end = i;
-        while (end < count && pieces[end].label == OPEN) end++;
-        if (end == i) {
-            i++;
-            continue;
+        while (end < l->raw_count && l->raw[end].label == OPEN) end++;
+        if (end > i) {
+            add_run(l, i, end, start_ns);
+        } else {
+            add_piece(l->schedule, start_ns, l->raw[i].end_ns, l->raw[i].event, l->raw[i].label);
+            end++;
         }
-        int64_t run_ns = pieces[end - 1].end_ns - pieces[i].start_ns;
-        for (; i < end; i++) {
-            pieces[i].label = GT_CAUSE_LAUNCH;
-            if (run_ns < STRETCH_NS) continue;
-            uint32_t frame = frame_of(l, pieces[i].event);
-            if (frame == GT_NONE)
-                pieces[i].label = GT_CAUSE_UNTRACED;
-            else if (run_ns >= FRAMEWORK_STRETCH_NS ||
-                     !gt_name_has(l->schedule, l->schedule->events[frame].name, GT_NAME_FRAMEWORK))
-                pieces[i].label = GT_CAUSE_PYTHON;
-        }
+        start_ns = l->raw[end - 1].end_ns;
+        i = end;
     }
 }
 
@@ -358,8 +403,9 @@ static void label_point(labels *l, gt_host_point *point, uint32_t previous_threa
     if (point->before_ns <= 0) return;
     int64_t start = point->start_ns - point->before_ns;
     uint32_t other = previous_thread == point->thread ? GT_NONE : previous_thread;
-    add_pieces(l, point->thread, point->thread, other, start, point->start_ns);
-    close_runs(l, first);
+    l->raw_count = 0;
+    add_track(l, point->thread, point->thread, other, start, point->start_ns);
+    close_runs(l, start);
     find_cuts(l, start, point->start_ns);
     if (l->cut_count > 0) cut_pieces(l, first);
     point->piece_count = (uint32_t)(schedule->piece_count - first);
@@ -378,7 +424,9 @@ void gt_build_labels(gt_schedule *schedule)
         label_point(&l, point, previous_thread);
         if (point->end_ns >= point->base_ns - point->before_ns) previous_thread = point->thread;
     }
+    for (size_t i = 0; i < schedule->thread_count; i++) gt_free(l.tracks[i].levels);
     gt_free(l.tracks);
+    gt_free(l.raw);
     gt_free(l.frames);
     gt_free(l.work);
     gt_free(l.cuts);

@@ -22,7 +22,6 @@ enum { LARGE_COPY_BYTES = 65536 };
 enum { TRIP_CPU_NS = 200000 };    /* a round trip has at least this much time in CPU ops */
 enum { BURST_PAUSE_NS = 500000 }; /* calls of a burst are at most this far apart */
 enum { BURST_CALLS = 3 };         /* it has at least this many */
-enum { BURST_EARLY_NS = 1000 };   /* and begins this much earlier, because a period is only typical */
 
 typedef struct burst {
     int64_t start_ns, end_ns;
@@ -200,6 +199,12 @@ static int compare_bursts(const void *left, const void *right)
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
+/* When a burst begins is only known to about a period, so a piece belongs to it or not as a whole. */
+static bool is_mostly_after(const gt_piece *piece, int64_t ns)
+{
+    return piece->end_ns - ns >= ns - piece->start_ns;
+}
+
 /* Marks the points in bursts and gives their host work to the synchronisation. Of several bursts around a
  * point, the one that began first covers most. */
 static void label_bursts(burst_search *search)
@@ -215,8 +220,7 @@ static void label_bursts(burst_search *search)
         point->flags |= GT_POINT_BURST;
         for (uint32_t k = 0; k < point->piece_count; k++) {
             gt_piece *piece = &schedule->pieces[point->first_piece + k];
-            if (gt_is_host_work(piece->label) &&
-                piece->start_ns >= search->bursts[at].start_ns - BURST_EARLY_NS)
+            if (gt_is_host_work(piece->label) && is_mostly_after(piece, search->bursts[at].start_ns))
                 piece->label = GT_CAUSE_SYNC;
         }
     }
