@@ -156,13 +156,7 @@ static double start_of(const run *r, const gt_gpu_op *op)
     double stream = r->stream_ns[op->stream];
     if (op->begins == GT_START_FIXED) return larger((double)op->offset_ns, stream);
     double host = host_lets(r, op), start = larger(stream, host);
-    if (stream == -INFINITY) {
-        /* The first op of a stream: never sooner than the usual launch. */
-        if (host == -INFINITY)
-            start = (double)op->start_ns;
-        else
-            start = larger(host, r->point_ns[op->point] + (double)r->schedule->launch_ns);
-    }
+    if (start == -INFINITY) start = (double)op->start_ns; /* nothing holds it back: as recorded */
     if (op->begins == GT_START_QUEUE) return larger(start, stream + (double)op->offset_ns);
     if (op->begins == GT_START_DEPENDENCY)
         return larger(start, r->end_ns[op->dependency] + (double)op->offset_ns);
