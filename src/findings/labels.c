@@ -13,7 +13,8 @@
  * a cause in itself. While another thread that launches is inside an op, that op is what the host does.
  *
  * The host time before different points does not overlap and points are in order, so that every thread is
- * walked over once. */
+ * walked over once. Most events are Python functions in short runs, whose pieces nobody needs: a track passes
+ * over them as one stretch, and looks at the events in it only if its run is long. */
 #include "findings/build.h"
 #include "findings/names.h"
 
@@ -25,9 +26,11 @@ enum { STRETCH_NS = 200000, FRAMEWORK_STRETCH_NS = 5000000 };
 /* The profiler's own work at a step's boundary: before the first step, and after the start of each. */
 enum { PROFILER_BEFORE_NS = 500000, PROFILER_AFTER_NS = 30000 };
 
+enum { PIECES_PER_POINT = 8 }; /* room for most; only what is used becomes memory */
+
 enum { OPEN = GT_CAUSES }; /* a label that is to be decided */
 
-/* An event that has begun on a track and not ended. */
+/* An event that has begun on a track and not ended, and is no open one outside of all others. */
 typedef struct track_level {
     int64_t end_ns;
     uint32_t shown; /* what stands for it: ops and calls of one label inside each other are one */
@@ -35,23 +38,28 @@ typedef struct track_level {
     bool is_op;     /* an op or a call */
 } track_level;
 
-/* What one thread does over time. `next` to `end` are the events that have not begun. */
+/* What one thread does over time: pieces one after the other, from INT64_MIN on. A stretch is a piece with
+ * any number of open events and no other. */
 typedef struct track {
-    uint32_t next, end;
-    track_level *levels; /* outermost first */
+    uint32_t first, next, end; /* its events, and those that have not been looked at */
+    track_level *levels;       /* outermost first; none in a stretch */
     size_t depth, capacity;
     int64_t reached_ns;
-    int64_t start_ns, end_ns; /* the present piece */
-    uint32_t event;
+    int64_t end_ns; /* of the present piece */
+    uint32_t event; /* of a stretch: the one that its end belongs to */
     uint8_t label;
-    bool is_over;
+    bool is_stretch;
+    uint32_t inside;               /* the first event that begins in the stretch */
+    uint32_t walk_next, innermost; /* where a walk over the events of a stretch is */
 } track;
 
 /* A piece of the present point that starts where the one before it ends. */
 typedef struct raw_piece {
     int64_t end_ns;
     uint32_t event;
-    uint8_t label; /* gt_cause or OPEN */
+    uint32_t thread, inside; /* of a stretch, or part of one: its track, and its first event */
+    uint8_t label;           /* gt_cause or OPEN */
+    bool is_stretch;
 } raw_piece;
 
 /* A time in which a launching thread is inside an op or a call. */
@@ -127,14 +135,19 @@ static uint8_t label_of(const gt_host_event *event)
     return event->flags & GT_HOST_HEAVY ? GT_CAUSE_CPU_OP : GT_CAUSE_LAUNCH;
 }
 
+static bool is_open(const gt_schedule *schedule, const gt_host_event *event)
+{
+    return !is_op_or_call(event) && !(event->flags & GT_HOST_DATA) &&
+           !gt_name_has(schedule, event->name, GT_NAME_RUN_BACKWARD);
+}
+
 /* ---- tracks ---- */
 
 static void track_push(track *t, const gt_schedule *schedule, uint32_t event)
 {
     const gt_host_event *e = &schedule->events[event];
     track_level level = {.end_ns = e->end_ns, .shown = event, .label = OPEN, .is_op = is_op_or_call(e)};
-    if (level.is_op || e->flags & GT_HOST_DATA || gt_name_has(schedule, e->name, GT_NAME_RUN_BACKWARD))
-        level.label = label_of(e);
+    if (!is_open(schedule, e)) level.label = label_of(e);
     if (level.is_op && t->depth > 0) {
         const track_level *around = &t->levels[t->depth - 1];
         if (around->is_op && around->label == level.label) level.shown = around->shown;
@@ -142,37 +155,78 @@ static void track_push(track *t, const gt_schedule *schedule, uint32_t event)
     GT_PUSH(t->levels, t->depth, t->capacity, level);
 }
 
-/* Goes on to the next piece of a track, if there is one. */
+/* Goes on to the stretch before the next event that is not open, and begins that event. */
+static void track_stretch(track *t, const gt_schedule *schedule)
+{
+    const gt_host_event *events = schedule->events;
+    t->inside = t->next;
+    while (t->next < t->end && is_open(schedule, &events[t->next])) t->next++;
+    bool is_last = t->next == t->end;
+    t->is_stretch = true;
+    t->label = OPEN;
+    t->event = is_last ? GT_NONE : events[t->next].parent;
+    t->end_ns = t->reached_ns = is_last ? INT64_MAX : events[t->next].start_ns;
+    if (!is_last) track_push(t, schedule, t->next++);
+}
+
+/* Goes on to the next piece of a track. */
 static void track_advance(track *t, const gt_schedule *schedule)
 {
-    t->start_ns = t->reached_ns;
-    for (;;) {
-        const track_level *top = t->depth > 0 ? &t->levels[t->depth - 1] : NULL;
-        if (!top && t->next == t->end) break;
-        int64_t begins = t->next < t->end ? schedule->events[t->next].start_ns : INT64_MAX;
-        bool ends = top && top->end_ns <= begins;
-        int64_t until = ends ? top->end_ns : begins;
-        if (until > t->reached_ns) {
-            uint32_t shown = top ? top->shown : GT_NONE;
-            if (t->start_ns < t->reached_ns && t->event != shown) break;
-            t->event = shown;
-            t->label = top ? top->label : OPEN;
-            t->reached_ns = until;
+    int64_t start = t->reached_ns;
+    while (t->reached_ns == start) {
+        if (t->depth == 0) {
+            track_stretch(t, schedule);
+            continue;
         }
-        if (ends)
-            t->depth--;
-        else
-            track_push(t, schedule, t->next++);
+        while (t->depth > 0) {
+            const track_level *top = &t->levels[t->depth - 1];
+            int64_t begins = t->next < t->end ? schedule->events[t->next].start_ns : INT64_MAX;
+            bool ends = top->end_ns <= begins;
+            int64_t until = ends ? top->end_ns : begins;
+            if (until > t->reached_ns) {
+                if (t->reached_ns > start && t->event != top->shown) break;
+                t->event = top->shown;
+                t->label = top->label;
+                t->is_stretch = false;
+                t->reached_ns = until;
+            }
+            if (ends)
+                t->depth--;
+            else
+                track_push(t, schedule, t->next++);
+        }
+        t->end_ns = t->reached_ns;
     }
-    t->end_ns = t->reached_ns;
-    t->is_over = t->start_ns == t->end_ns;
 }
 
 static void track_begin(track *t, const gt_schedule *schedule, const gt_host_thread *thread)
 {
-    *t = (track){.next = thread->first, .end = thread->end};
-    if (t->next < t->end) t->reached_ns = schedule->events[t->next].start_ns;
+    *t = (track){.first = thread->first,
+                 .next = thread->first,
+                 .end = thread->end,
+                 .reached_ns = INT64_MIN,
+                 .walk_next = thread->first,
+                 .innermost = GT_NONE};
     track_advance(t, schedule);
+}
+
+/* The innermost event at a time in a stretch whose first event is `inside`, and until when at most `end_ns`
+ * it is that. Times never become smaller. */
+static uint32_t track_innermost(track *t, const gt_host_event *events, uint32_t inside, int64_t ns,
+                                int64_t *end_ns)
+{
+    if (inside > t->walk_next) {
+        t->walk_next = inside;
+        t->innermost = inside > t->first ? inside - 1 : GT_NONE;
+    }
+    while (t->walk_next < t->end && events[t->walk_next].start_ns <= ns) t->innermost = t->walk_next++;
+    while (t->innermost != GT_NONE && events[t->innermost].end_ns <= ns)
+        t->innermost = events[t->innermost].parent;
+    if (t->innermost != GT_NONE && events[t->innermost].end_ns < *end_ns)
+        *end_ns = events[t->innermost].end_ns;
+    if (t->walk_next < t->end && events[t->walk_next].start_ns < *end_ns)
+        *end_ns = events[t->walk_next].start_ns;
+    return t->innermost;
 }
 
 /* ---- work of other threads ---- */
@@ -244,30 +298,33 @@ static void find_work(labels *l)
 /* ---- pieces of one point ---- */
 
 /* Adds a piece to those of the present point. */
-static void add_raw(labels *l, int64_t end_ns, uint32_t event, uint8_t label)
+static void add_raw(labels *l, raw_piece piece)
 {
     raw_piece *last = l->raw_count > 0 ? &l->raw[l->raw_count - 1] : NULL;
-    if (last && last->event == event && last->label == label) {
-        last->end_ns = end_ns;
-        return;
-    }
-    raw_piece piece = {end_ns, event, label};
-    GT_PUSH(l->raw, l->raw_count, l->raw_capacity, piece);
+    if (last && last->event == piece.event && last->label == piece.label && !last->is_stretch &&
+        !piece.is_stretch)
+        last->end_ns = piece.end_ns;
+    else
+        GT_PUSH(l->raw, l->raw_count, l->raw_capacity, piece);
 }
 
 /* Adds an open piece, except where threads other than this one are at work. */
-static void add_open(labels *l, uint32_t thread, int64_t start_ns, int64_t end_ns, uint32_t event)
+static void add_open(labels *l, uint32_t thread, int64_t start_ns, raw_piece piece)
 {
+    int64_t end_ns = piece.end_ns;
+    raw_piece worked = {.event = piece.event, .label = GT_CAUSE_LAUNCH};
+    if (piece.event != GT_NONE) worked.label = label_of(&l->schedule->events[piece.event]);
     while (l->work_at < l->work_count && l->work[l->work_at].end_ns <= start_ns) l->work_at++;
     for (size_t i = l->work_at; i < l->work_count && l->work[i].start_ns < end_ns; i++) {
         const work_span *span = &l->work[i];
         if (span->thread == thread) continue;
-        if (span->start_ns > start_ns) add_raw(l, span->start_ns, event, OPEN);
-        start_ns = span->end_ns < end_ns ? span->end_ns : end_ns;
-        add_raw(l, start_ns, event,
-                event == GT_NONE ? GT_CAUSE_LAUNCH : label_of(&l->schedule->events[event]));
+        piece.end_ns = span->start_ns;
+        if (span->start_ns > start_ns) add_raw(l, piece);
+        worked.end_ns = start_ns = span->end_ns < end_ns ? span->end_ns : end_ns;
+        add_raw(l, worked);
     }
-    if (start_ns < end_ns) add_raw(l, end_ns, event, OPEN);
+    piece.end_ns = end_ns;
+    if (start_ns < end_ns) add_raw(l, piece);
 }
 
 /* Adds the pieces of the track of thread `shown` over a time. Where it shows nothing, `other` is looked at;
@@ -276,20 +333,27 @@ static void add_track(labels *l, uint32_t thread, uint32_t shown, uint32_t other
                       int64_t end_ns)
 {
     track *t = &l->tracks[shown];
-    while (start_ns < end_ns) {
-        while (!t->is_over && t->end_ns <= start_ns) track_advance(t, l->schedule);
-        bool is_here = !t->is_over && t->start_ns <= start_ns;
-        int64_t until = t->is_over ? end_ns : is_here ? t->end_ns : t->start_ns;
-        if (until > end_ns) until = end_ns;
-        uint32_t event = is_here ? t->event : GT_NONE;
-        uint8_t label = is_here ? t->label : OPEN;
-        if (event == GT_NONE && other != GT_NONE)
-            add_track(l, thread, other, GT_NONE, start_ns, until);
-        else if (label == OPEN)
-            add_open(l, thread, start_ns, until, event);
+    for (int64_t until; start_ns < end_ns; start_ns = until) {
+        while (t->end_ns <= start_ns) track_advance(t, l->schedule);
+        until = t->end_ns < end_ns ? t->end_ns : end_ns;
+        raw_piece piece = {.end_ns = until, .event = t->event, .label = t->label};
+        if (t->is_stretch && other != GT_NONE) {
+            piece.event = track_innermost(t, l->schedule->events, t->inside, start_ns, &until);
+            piece.end_ns = until;
+            if (piece.event == GT_NONE) {
+                add_track(l, thread, other, GT_NONE, start_ns, until);
+                continue;
+            }
+        } else if (t->is_stretch) {
+            piece.is_stretch = true;
+            piece.thread = shown;
+            piece.inside = t->inside;
+            if (until < t->end_ns) piece.event = GT_NONE;
+        }
+        if (piece.label == OPEN)
+            add_open(l, thread, start_ns, piece);
         else
-            add_raw(l, until, event, label);
-        start_ns = until;
+            add_raw(l, piece);
     }
 }
 
@@ -308,8 +372,21 @@ static uint8_t label_in_run(labels *l, uint32_t event, int64_t run_ns)
     return is_framework && run_ns < FRAMEWORK_STRETCH_NS ? GT_CAUSE_LAUNCH : GT_CAUSE_PYTHON;
 }
 
+/* Adds a piece of a long run: of a stretch, each of its events. */
+static void add_long(labels *l, const raw_piece *piece, int64_t start_ns, int64_t run_ns)
+{
+    for (int64_t until; start_ns < piece->end_ns; start_ns = until) {
+        uint32_t event = piece->event;
+        until = piece->end_ns;
+        if (piece->is_stretch)
+            event = track_innermost(&l->tracks[piece->thread], l->schedule->events, piece->inside, start_ns,
+                                    &until);
+        add_piece(l->schedule, start_ns, until, event, label_in_run(l, event, run_ns));
+    }
+}
+
 /* Adds the open pieces from `first` to before `end`, which start at start_ns. A short run becomes one piece,
- * of the event that takes most time in one piece. */
+ * of the event that its longest piece belongs to. */
 static void add_run(labels *l, size_t first, size_t end, int64_t start_ns)
 {
     int64_t run_ns = l->raw[end - 1].end_ns - start_ns, longest_ns = 0, begin = start_ns;
@@ -317,7 +394,7 @@ static void add_run(labels *l, size_t first, size_t end, int64_t start_ns)
     for (size_t i = first; i < end; i++) {
         const raw_piece *piece = &l->raw[i];
         if (run_ns >= STRETCH_NS) {
-            add_piece(l->schedule, begin, piece->end_ns, piece->event, label_in_run(l, piece->event, run_ns));
+            add_long(l, piece, begin, run_ns);
         } else if (piece->end_ns - begin > longest_ns) {
             longest_ns = piece->end_ns - begin;
             longest = piece->event;
@@ -418,6 +495,8 @@ void gt_build_labels(gt_schedule *schedule)
         track_begin(&l.tracks[i], schedule, &schedule->threads[i]);
     find_work(&l);
     schedule->piece_count = 0;
+    schedule->pieces = gt_grow(schedule->pieces, &schedule->piece_capacity,
+                               PIECES_PER_POINT * schedule->point_count, sizeof *schedule->pieces);
     uint32_t previous_thread = schedule->point_count ? schedule->points[0].thread : 0;
     for (size_t i = 0; i < schedule->point_count; i++) {
         gt_host_point *point = &schedule->points[i];
