@@ -80,6 +80,7 @@ static gt_table *overview_sheet(const gt_findings *f)
     add_text(sheet, "per", f->per);
     add_number(sheet, "steps", (double)s->used_step_count, "steps");
     add_number(sheet, "window_steps", (double)s->window.steps, "steps");
+    add_number(sheet, "window_start_us", s->base_us + (double)s->window.start_ns / 1e3, "us");
     add_number(sheet, "window_ns", (double)(s->window.end_ns - s->window.start_ns), "ns");
     add_number(sheet, "step_ms", f->step_ns / 1e6, "ms");
     add_number(sheet, "busy_ms", f->busy_ns / 1e6, "ms");

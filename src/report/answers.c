@@ -24,7 +24,7 @@
 static const double important_pct = 5;
 static const double smallest_shown_ms = 0.005; /* rounds to 0.01 */
 
-enum { CHECKS_SHOWN = 3, EVIDENCE_SHOWN = 2, INDENT = 5 };
+enum { INDENT = 5 };
 
 /* ---- sheets ---- */
 
@@ -186,7 +186,7 @@ static void print_header(const gt_answers *a, const gt_terminal *terminal)
 }
 
 /* Failures come before warnings. */
-static void print_trust(const gt_answers *a, const gt_terminal *terminal)
+static void print_trust(const gt_answers *a, const gt_terminal *terminal, size_t checks_max)
 {
     static const char *const levels[] = {"fail", "warn"};
     const gt_table *trust = gt_answers_sheet(a, GT_SHEET_TRUST);
@@ -195,7 +195,7 @@ static void print_trust(const gt_answers *a, const gt_terminal *terminal)
     for (size_t level = 0; trust && level < GT_LENGTH(levels); level++)
         for (size_t row = 0; row < trust->row_count; row++) {
             if (!gt_str_equals(gt_answers_cell(trust, GT_COL_LEVEL, row), levels[level])) continue;
-            if (shown == CHECKS_SHOWN) {
+            if (shown == checks_max) {
                 more++;
                 continue;
             }
@@ -206,7 +206,8 @@ static void print_trust(const gt_answers *a, const gt_terminal *terminal)
     if (more) fprintf(terminal->file, "  and %zu more in the sheet trust\n", more);
 }
 
-static void print_finding(const gt_table *findings, size_t row, const gt_terminal *terminal)
+static void print_finding(const gt_table *findings, size_t row, const gt_terminal *terminal,
+                          size_t evidence_max)
 {
     char severity[16] = "", gain[32];
     gt_str name = gt_answers_cell(findings, GT_COL_SEVERITY, row), item;
@@ -222,7 +223,7 @@ static void print_finding(const gt_table *findings, size_t row, const gt_termina
     gt_str where = gt_answers_cell(findings, GT_COL_WHERE, row);
     if (where.len) print_line(terminal, INDENT, 1, "%*sin %s", INDENT, "", where.bytes);
     gt_str evidence = gt_answers_cell(findings, GT_COL_EVIDENCE, row);
-    for (size_t i = 0; i < EVIDENCE_SHOWN && gt_answers_next_item(&evidence, &item); i++)
+    for (size_t i = 0; i < evidence_max && gt_answers_next_item(&evidence, &item); i++)
         print_line(terminal, INDENT, 1, "%*s%.*s", INDENT, "", (int)item.len, item.bytes);
     print_line(terminal, INDENT + 6, 2, "%*sNext: %s", INDENT, "",
                gt_answers_cell(findings, GT_COL_ADVICE, row).bytes);
@@ -240,7 +241,7 @@ static void print_more(const gt_table *findings, size_t shown, const gt_terminal
     gt_buffer_free(&names);
 }
 
-static void print_findings(const gt_answers *a, const gt_terminal *terminal, size_t findings_max)
+static void print_findings(const gt_answers *a, const gt_terminal *terminal, const gt_answers_limits *limits)
 {
     const gt_table *findings = gt_answers_sheet(a, GT_SHEET_FINDINGS);
     if (gt_answers_number(a, "step_ms") > 0 && !gt_answers_any_important(a))
@@ -248,8 +249,8 @@ static void print_findings(const gt_answers *a, const gt_terminal *terminal, siz
     if (!findings) return;
     size_t shown = 0;
     bool any_certain = false;
-    for (; shown < findings->row_count && shown < findings_max; shown++)
-        print_finding(findings, shown, terminal);
+    for (; shown < findings->row_count && shown < limits->findings; shown++)
+        print_finding(findings, shown, terminal, limits->evidence);
     print_more(findings, shown, terminal);
     for (size_t row = 0; row < findings->row_count; row++) any_certain |= !is_hint(findings, row);
     char best[32];
@@ -274,10 +275,10 @@ static void print_idle(const gt_answers *a, const gt_terminal *terminal)
     gt_buffer_free(&list);
 }
 
-void gt_answers_print(const gt_answers *a, const gt_terminal *terminal, size_t findings_max)
+void gt_answers_print(const gt_answers *a, const gt_terminal *terminal, const gt_answers_limits *limits)
 {
     print_header(a, terminal);
-    print_trust(a, terminal);
-    print_findings(a, terminal, findings_max);
+    print_trust(a, terminal, limits->checks);
+    print_findings(a, terminal, limits);
     print_idle(a, terminal);
 }

@@ -30,9 +30,15 @@ void gt_answers_json(const gt_answers *answers, gt_buffer *out);
 /* Verdict, findings, causes of idle time and timeline, for a pull request. */
 void gt_answers_markdown(const gt_answers *answers, gt_buffer *out);
 
-/* The lines that a terminal shows first: one about the trace, the verdict, the first `findings_max` findings
- * and the causes of idle time. */
-void gt_answers_print(const gt_answers *answers, const gt_terminal *terminal, size_t findings_max);
+/* How much a terminal shows. */
+typedef struct gt_answers_limits {
+    size_t findings, evidence, checks; /* evidence is per finding */
+} gt_answers_limits;
+
+/* The lines that a terminal shows first: one about the trace, the verdict with the checks that are not
+ * passed, the first findings and the causes of idle time. */
+void gt_answers_print(const gt_answers *answers, const gt_terminal *terminal,
+                      const gt_answers_limits *limits);
 
 /* ---- for the files of this header ---- */
 

@@ -222,10 +222,9 @@ void gt_pytorch_print_summary(FILE *out, const gt_summary_facts *facts, const gt
 
 enum {
     LINES_MAX = 60,
-    FINDINGS_SHOWN = 3,
-    FILE_LINES = 4,  /* for the names of the files that are written */
+    FILE_LINES = 6,  /* a blank line and the names of the files that are written */
     TABLE_LINES = 3, /* of a table, besides its rows: a blank line, the heading and the names of columns */
-    ROWS_MIN = 2,
+    ROWS_MIN = 1,
     ROWS_MAX = 6,
     DEVICES_LISTED = 4,
 };
@@ -272,18 +271,6 @@ static void print_short_table(const gt_terminal *terminal, const gt_table_list *
     gt_terminal_rows(terminal, table, shown->columns, shown->column_count, rows);
 }
 
-/* Returns the number of lines. */
-static size_t print_unknown_gpu(const gt_terminal *terminal, const gt_answers *answers)
-{
-    const char *name = gt_answers_text(answers, "device");
-    bool is_named = strcmp(name, "unknown") != 0;
-    fprintf(terminal->file,
-            "no roofline: %s%s%s; --gpu_arch_platform or --gpu_arch_json_path gives its rates\n",
-            is_named ? "the peak rates of " : "the trace does not name its GPU", is_named ? name : "",
-            is_named ? " are unknown" : "");
-    return 1;
-}
-
 /* Kernels, ops and roofline. `lines` are what is left for them. */
 static void print_short_tables(const gt_terminal *terminal, const gt_answers *answers, size_t lines)
 {
@@ -299,13 +286,11 @@ static void print_short_tables(const gt_terminal *terminal, const gt_answers *an
         {GT_COL_ROOFLINE_BOUND, "bound", 0, NULL},      {GT_COL_NAME, "op", 0, NULL},
         {GT_COL_INPUT_DIMS, "shapes", 0, NULL},
     };
-    char roofline[160];
-    snprintf(roofline, sizeof roofline, "Roofline of the heaviest ops (%s)",
-             gt_answers_text(answers, "roofline"));
     const short_table all[] = {
         {GT_SHEET_KERNEL_SUMMARY, "Kernels by time", kernel_columns, GT_LENGTH(kernel_columns)},
         {GT_SHEET_OPS_SUMMARY, "Ops by kernel time", op_columns, GT_LENGTH(op_columns)},
-        {GT_SHEET_UNIFIED_PERF_SUMMARY, roofline, roofline_columns, GT_LENGTH(roofline_columns)},
+        {GT_SHEET_UNIFIED_PERF_SUMMARY, "Roofline of the heaviest ops", roofline_columns,
+         GT_LENGTH(roofline_columns)},
     };
     const short_table *shown[GT_LENGTH(all)];
     size_t count = 0;
@@ -315,20 +300,33 @@ static void print_short_tables(const gt_terminal *terminal, const gt_answers *an
             continue;
         shown[count++] = &all[i];
     }
-    if (!*gt_answers_text(answers, "roofline") && lines) lines -= print_unknown_gpu(terminal, answers);
     if (!count) return;
     size_t rows = lines / count > TABLE_LINES + ROWS_MIN ? lines / count - TABLE_LINES : ROWS_MIN;
     if (rows > ROWS_MAX) rows = ROWS_MAX;
     for (size_t i = 0; i < count; i++) print_short_table(terminal, answers->tables, shown[i], rows);
 }
 
+/* Which rates the roofline has, or why there is none. */
+static void print_rates(FILE *out, const gt_answers *answers)
+{
+    const char *rates = gt_answers_text(answers, "roofline"), *name = gt_answers_text(answers, "device");
+    const char *option = "--gpu_arch_platform or --gpu_arch_json_path gives its rates";
+    if (*rates)
+        fprintf(out, "roofline: %s\n", rates);
+    else if (strcmp(name, "unknown") == 0)
+        fprintf(out, "no roofline: the trace does not name its GPU; %s\n", option);
+    else
+        fprintf(out, "no roofline: the peak rates of %s are unknown; %s\n", name, option);
+}
+
 /* What comes before the tables. */
 static void print_beginning(const gt_terminal *terminal, const gt_summary_facts *facts,
-                            const gt_answers *answers, bool all_findings)
+                            const gt_answers *answers, const gt_answers_limits *limits)
 {
-    gt_answers_print(answers, terminal, all_findings ? SIZE_MAX : FINDINGS_SHOWN);
+    gt_answers_print(answers, terminal, limits);
     fputc('\n', terminal->file);
     print_facts(terminal->file, facts);
+    print_rates(terminal->file, answers);
     const gt_table *timeline = gt_answers_sheet(answers, GT_SHEET_GPU_TIMELINE);
     if (timeline) {
         gt_table *kept = timeline_in_short(timeline);
@@ -347,18 +345,36 @@ static void print_beginning(const gt_terminal *terminal, const gt_summary_facts 
     }
 }
 
-void gt_pytorch_print_answers(FILE *out, const gt_summary_facts *facts, const gt_answers *answers,
-                              bool all_findings, int width, bool utf8)
+/* The same as a text, which the caller frees with free(). */
+static char *beginning_text(const gt_terminal *terminal, const gt_summary_facts *facts,
+                            const gt_answers *answers, const gt_answers_limits *limits)
 {
-    gt_terminal terminal = terminal_of(out, width, utf8), memory = terminal;
+    gt_terminal memory = *terminal;
     char *text = NULL;
     size_t size = 0;
     memory.file = open_memstream(&text, &size);
     if (!memory.file) gt_raise_out_of_memory(0);
-    print_beginning(&memory, facts, answers, all_findings);
+    print_beginning(&memory, facts, answers, limits);
     fclose(memory.file);
+    return text;
+}
+
+/* In a narrow terminal lines are broken, so less is shown if it would leave no room for the tables. */
+void gt_pytorch_print_answers(FILE *out, const gt_summary_facts *facts, const gt_answers *answers,
+                              bool all_findings, int width, bool utf8)
+{
+    static const gt_answers_limits usual[] = {{3, 2, 3}, {3, 1, 2}, {3, 1, 1}, {3, 0, 1}};
+    static const gt_answers_limits everything = {SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    const size_t lines_max = LINES_MAX - FILE_LINES, tables_min = 3 * (TABLE_LINES + ROWS_MIN);
+    gt_terminal terminal = terminal_of(out, width, utf8);
+    char *text = beginning_text(&terminal, facts, answers, all_findings ? &everything : &usual[0]);
+    for (size_t i = 1; i < GT_LENGTH(usual) && !all_findings; i++) {
+        if (count_lines(text) + tables_min <= lines_max) break;
+        free(text);
+        text = beginning_text(&terminal, facts, answers, &usual[i]);
+    }
     fputs(text, out);
-    size_t used = count_lines(text) + FILE_LINES;
+    size_t used = count_lines(text);
     free(text);
-    print_short_tables(&terminal, answers, used < LINES_MAX ? LINES_MAX - used : 0);
+    print_short_tables(&terminal, answers, used < lines_max ? lines_max - used : 0);
 }
