@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""Damaged traces are named by the verdict, and clean ones are not called damaged.
+
+    python3 -m tests.findings.test_trust --bin build/gputally [--only TEXT]
+
+Each damage is done here to a synthetic trace and, if the folder faults exists next to the conformance folder, to a real one.
+What the clean traces of these folders must get was computed by another program from the definitions of the checks.
+"""
+import gzip
+import json
+import os
+import sys
+
+from tests.common import harness
+from tests.findings import small_traces
+
+FAULTS = os.path.join(harness.CONFORMANCE_TRACES, "..", "..", "faults")
+REAL = os.path.join(FAULTS, "gpt_data_stall.json.gz")
+GOOD, CARE, DISTRUST = "good", "usable with care", "do not trust"
+CALLS = ("cuda_runtime", "cuda_driver")
+
+# Checks that are not passed, per clean trace.
+EXPECTED = {
+    "faults": {
+        "gpt_allocator_churn": ["T9"], "gpt_cpu_roundtrip": [], "gpt_data_stall": [], "gpt_fp32_gemm": [], "gpt_healthy": [],
+        "gpt_host_sync": ["T9"], "gpt_launch_bound": ["T9"], "gpt_layout_copies": ["T11"], "gpt_math_attention": [],
+        "gpt_odd_shapes": [], "gpt_pageable_copy": [], "gpt_python_busy": [], "gpt_recompute": ["T11"],
+        "gpt_slow_optimizer": ["T9"]},
+    "traces": {
+        "h100__Qwen_Qwen1.5-0.5B-Chat__1016005": ["T10"],
+        "h100__gaunernst_bert-small-uncased__1016001": ["T9", "T10"],
+        "h100__google_owlv2-large-patch14-ensemble__1016001": ["T10"],
+        "hta__mi250_minitoy": ["T6", "T8", "T10"],
+        "hta__nccl_data": ["T7", "T8", "T9", "T11"],
+        "inference__sglang_prefilldecode__sglang_Qwen3-8B_prefilldecode": ["T9", "T10", "T14"],
+        "inference__vllm_decode_full__graph_execution": ["T3", "T10"],
+        "inference__vllm_prefilldecode_piecewise__graph_execution": ["T3", "T10"],
+        "mi210__gpu_only_trace__gpu_only_trace": ["T3", "T7", "T8", "T10"],
+        "mi300__Falconsai_nsfw_image_detection__1016002": ["T9", "T10"],
+        "mi300__Qwen_Qwen1.5-0.5B-Chat__1016005": ["T10"],
+        "mi300__facebook_timesformer-base-finetuned-k400__1016002": ["T10"],
+        "mi300__gaunernst_bert-small-uncased__1016001": ["T9", "T10"],
+        "mi300__resnet_act_checkpoint": [],
+        "perf_model__normalization__normalization_layer_test": ["T10"],
+        "torch_compile_triton__trace": ["T8", "T10"]},
+}
+
+
+# ---- running ----
+
+
+def judge(binary, folder, path, code=0):
+    """(verdict, levels by check, texts by check) of a trace."""
+    output = os.path.join(folder, "out.json")
+    outcome = harness.run([binary, "report", path, "--output_json", output, "--quiet"])
+    assert outcome.code == code and not outcome.problems(), outcome
+    with open(output) as file:
+        trust = json.load(file)["trust"]
+    assert trust["verdict"] == {"ok": GOOD, "warn": CARE, "fail": DISTRUST}[worst(trust["checks"])], trust
+    for check in trust["checks"]:
+        expect_level(check)
+    return trust["verdict"], {c["id"]: c["level"] for c in trust["checks"]}, {c["id"]: c["text"] for c in trust["checks"]}
+
+
+def worst(checks):
+    levels = {check["level"] for check in checks}
+    return "fail" if "fail" in levels else "warn" if "warn" in levels else "ok"
+
+
+def expect_level(check):
+    """The level follows from value and thresholds."""
+    value, warn, fail = check["value"], check["threshold"]["warn"], check["threshold"]["fail"]
+    level = "fail" if fail is not None and value > fail else "warn" if warn is not None and value > warn else "ok"
+    assert check["level"] == level, check
+
+
+# ---- damage ----
+
+
+def events(trace):
+    return trace["traceEvents"]
+
+
+def is_kernel(event):
+    return event.get("cat") == "kernel"
+
+
+def keep(trace, wanted):
+    trace["traceEvents"] = [event for event in events(trace) if wanted(event)]
+
+
+def every(count, matches):
+    """True for each count-th event that matches."""
+    seen = [0]
+
+    def found(event):
+        if not matches(event):
+            return False
+        seen[0] += 1
+        return seen[0] % count == 0
+    return found
+
+
+def remove_kernels(trace):
+    drop = every(5, is_kernel)
+    keep(trace, lambda event: not drop(event))
+
+
+def remove_launches(trace):
+    drop = every(5, lambda event: event.get("cat") in CALLS and "Launch" in event["name"])
+    keep(trace, lambda event: not drop(event))
+
+
+def remove_all_calls(trace):
+    keep(trace, lambda event: event.get("cat") not in CALLS)
+
+
+def shift_gpu(trace, us):
+    for event in events(trace):
+        if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
+            event["ts"] += us
+
+
+def stretch_kernels(trace, factor=1.5):
+    for event in events(trace):
+        if is_kernel(event):
+            event["dur"] = event["dur"] * factor
+
+
+def remove_shapes(trace):
+    for event in events(trace):
+        for name in ("Input Dims", "Input type", "Input Strides", "Concrete Inputs"):
+            event.get("args", {}).pop(name, None)
+
+
+def remove_stacks(trace):
+    keep(trace, lambda event: event.get("cat") != "python_function")
+
+
+def remove_steps(trace):
+    keep(trace, lambda event: not str(event.get("name", "")).startswith("ProfilerStep"))
+
+
+# name, what is done, the check, its level, the verdict, and a part of its sentence
+DAMAGES = [
+    ("kernels removed", remove_kernels, "T2", "fail", DISTRUST, "have no kernel in the trace: GPU records were lost"),
+    ("launches removed", remove_launches, "T1", "warn", CARE, "have no recorded launch."),
+    ("calls removed", remove_all_calls, "T1", "fail", DISTRUST, "host calls were not recorded, so idle time cannot be explained"),
+    ("GPU clock early", lambda trace: shift_gpu(trace, -500), "T5", "fail", DISTRUST, "start before their launch (worst 4"),
+    ("kernels overlap", stretch_kernels, "T4", "fail", DISTRUST, "Operations of one stream overlap for"),
+    ("no shapes", remove_shapes, "T7", "warn", CARE, "record_shapes=False"),
+    ("no stacks", remove_stacks, "T8", "warn", CARE, "with_stack=False"),
+    ("no steps", remove_steps, "T10", "warn", CARE, "Only 0 steps with GPU work"),
+]
+
+
+def damaged(binary, folder, row, path=None):
+    _, damage, check, level, verdict, sentence = row
+    trace = small_traces.read(path) if path else small_traces.training()
+    damage(trace)
+    found, levels, texts = judge(binary, folder, small_traces.write(os.path.join(folder, "t.json"), trace))
+    assert levels[check] == level and sentence in texts[check], (levels, texts[check])
+    assert found == verdict, (found, levels)
+    return []
+
+
+# ---- other cases ----
+
+
+def clean(binary, folder):
+    verdict, levels, texts = judge(binary, folder, small_traces.write(os.path.join(folder, "t.json"), small_traces.training()))
+    assert (verdict, {level for level in levels.values()}) == (GOOD, {"ok"}), (levels, texts)
+    return []
+
+
+def truncated(binary, folder):
+    """A file that ends in the last kernels: the rest is judged, with a warning. Without any kernel nothing can be said."""
+    text = json.dumps(small_traces.training())
+    for share, verdict, expected in ((0.98, CARE, {"T0": "ok", "T6": "warn"}), (0.5, DISTRUST, {"T0": "fail", "T6": "fail"})):
+        path = os.path.join(folder, "cut.json")
+        with open(path, "w") as file:
+            file.write(text[:int(len(text) * share)])
+        found, levels, texts = judge(binary, folder, path, code=0 if verdict == CARE else 1)
+        assert found == verdict and {check: levels[check] for check in expected} == expected, (found, levels)
+        assert "The file is truncated." in texts["T6"], texts
+    return []
+
+
+def truncated_gzip(binary, folder):
+    path = os.path.join(folder, "cut.json.gz")
+    packed = gzip.compress(json.dumps(small_traces.training()).encode())
+    with open(path, "wb") as file:
+        file.write(packed[:int(len(packed) * 0.97)])
+    verdict, levels, _ = judge(binary, folder, path)
+    assert levels["T6"] == "warn" and verdict != GOOD, levels
+    return []
+
+
+def empty_steps(binary, folder):
+    trace = small_traces.training()
+    correlations = {event["args"]["correlation"] for event in events(trace) if is_kernel(event)}
+    last = sorted(correlations)[-small_traces.KERNELS:]
+    keep(trace, lambda event: event["args"].get("correlation") not in last)
+    _, levels, texts = judge(binary, folder, small_traces.write(os.path.join(folder, "t.json"), trace))
+    assert levels["T6"] == "warn" and texts["T6"] == "1 of 5 steps have no GPU work.", texts
+    return []
+
+
+def late_gpu(binary, folder):
+    """A clock that is ahead makes work seem launched long before it runs."""
+    trace = small_traces.training()
+    for event in events(trace):
+        if is_kernel(event):
+            event["ts"] += 900
+    _, levels, texts = judge(binary, folder, small_traces.write(os.path.join(folder, "t.json"), trace))
+    assert levels["T14"] == "warn", (levels, texts)
+    return []
+
+
+def lost_graphs(binary, folder):
+    """Graph launches: of four replays one has its kernels."""
+    trace = small_traces.training()
+    for i in range(4):
+        at = small_traces.START_US + 700 + i * 1000
+        trace["traceEvents"].insert(0, small_traces.host("cuda_runtime", "cudaGraphLaunch", at, 5.0, correlation=9000 + i))
+    trace["traceEvents"].append(small_traces.kernel(small_traces.START_US + 1100, 20.0, 9000))
+    _, levels, texts = judge(binary, folder, small_traces.write(os.path.join(folder, "t.json"), trace))
+    assert levels["T15"] == "fail" and texts["T15"].startswith("3 of 4 graph launches have no kernel"), texts
+    return []
+
+
+def several_devices(binary, folder):
+    """The kernels of a device that is not scheduled are not lost."""
+    trace = small_traces.training()
+    for event in events(trace):
+        if is_kernel(event) and event["args"]["correlation"] % 4 == 0:
+            event["pid"] = event["args"]["device"] = 1
+    verdict, levels, texts = judge(binary, folder, small_traces.write(os.path.join(folder, "t.json"), trace))
+    assert levels["T2"] == "ok" and texts["T2"].startswith("0 of 100 kernel launches"), texts
+    return []
+
+
+def slow_step(binary, folder):
+    """The kernels of one step take 30 % longer, as if the GPU's clock had dropped."""
+    trace = small_traces.training()
+    for event in events(trace):
+        if is_kernel(event) and event["ts"] > small_traces.START_US + 4 * small_traces.STEP_US:
+            event["dur"] *= 1.01  # does not overlap
+        if is_kernel(event) and event["ts"] < small_traces.START_US + small_traces.STEP_US:
+            event["dur"] /= 1.3
+    _, levels, texts = judge(binary, folder, small_traces.write(os.path.join(folder, "t.json"), trace))
+    assert levels["T11"] == "warn" and "31% more time" in texts["T11"], texts
+    return []
+
+
+def clean_trace(binary, folder, path, expected):
+    verdict, levels, texts = judge(binary, folder, path)
+    found = [check for check in levels if levels[check] != "ok"]
+    assert found == expected and verdict == (CARE if expected else GOOD), (verdict, found, expected, texts)
+    return []
+
+
+def cases():
+    yield harness.Case("clean", clean)
+    for damage in DAMAGES:
+        yield harness.Case(f"{damage[0]}, synthetic", damaged, damage)
+        if os.path.exists(REAL):
+            yield harness.Case(f"{damage[0]}, real", damaged, damage, REAL)
+    for name, check in (("truncated", truncated), ("truncated gzip", truncated_gzip), ("empty step", empty_steps),
+                        ("GPU clock late", late_gpu), ("graph replays", lost_graphs), ("several devices", several_devices),
+                        ("slow step", slow_step)):
+        yield harness.Case(name, check)
+    for folder, names in EXPECTED.items():
+        for name, expected in names.items():
+            path = os.path.join(FAULTS if folder == "faults" else harness.CONFORMANCE_TRACES, name + ".json.gz")
+            if os.path.exists(path):
+                yield harness.Case(name, clean_trace, path, expected)
+
+
+if __name__ == "__main__":
+    sys.exit(harness.run_cases(__doc__, list(cases())))
