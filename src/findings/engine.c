@@ -17,6 +17,7 @@
 
 #include "base/memory.h"
 #include "base/team.h"
+#include "findings/backlog.h"
 #include "findings/gpu_facts.h"
 #include "findings/rules/rules_table.h"
 
@@ -217,16 +218,21 @@ gt_finding_list *gt_rules_run(gt_rule_input *input)
     found_rules found = {.items = gt_alloc_zero(GT_LENGTH(rules), sizeof *found.items)};
     input->found = found.items;
     gt_gpu_facts *facts = gt_gpu_facts_new(input->schedule, input->gpu);
+    gt_backlog backlog = gt_backlog_find(input->schedule);
     input->facts = facts;
     for (size_t i = 0; i < GT_LENGTH(rules); i++) {
         input->found_count = found.count;
-        if (rules[i].find(input, &found.items[found.count]))
+        gt_finding *finding = &found.items[found.count];
+        if (rules[i].find(input, finding)) {
+            gt_backlog_extend(&backlog, input->schedule, &finding->edit);
             found.rows[found.count++] = &rules[i];
-        else
-            free_finding(&found.items[found.count]);
+        } else {
+            free_finding(finding);
+        }
     }
     input->facts = NULL;
     gt_gpu_facts_free(facts);
+    gt_backlog_free(&backlog);
     find_gains(input, &found);
 
     gt_finding_list *list = gt_alloc_zero(1, sizeof *list);

@@ -105,7 +105,7 @@ static void add_piece(gap_search *s, int64_t start_ns, int64_t end_ns, uint8_t c
 static bool is_first_use(const gt_host_point *point)
 {
     return point->kind == GT_API_LAUNCH && point->end_ns - point->start_ns > FIRST_USE_NS &&
-           point->awaited == GT_NONE;
+           point->wait_ns == 0;
 }
 
 /* What it means that the host was inside a call. */

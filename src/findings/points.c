@@ -10,11 +10,16 @@
  *     GPU                                          |CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC|
  *
  * A call that may block waits for the op that ends last among those that were launched before the call and
- * have ended when it returns. */
+ * have ended when it returns.
+ *
+ * If the host runs ahead, it may start to be recorded while the GPU still executes ops that the trace does
+ * not have. Calls that take long in this time wait for these ops, because the queue is full. */
 #include "findings/build.h"
 
 #include "base/memory.h"
 #include "trace/rows.h"
+
+#include <stdlib.h>
 
 /* A copy or a launch that takes longer than this may have waited: for its op, or for room in the queue. */
 enum { COPY_BLOCKS_NS = 50000, LAUNCH_BLOCKS_NS = 100000 };
@@ -152,8 +157,46 @@ static void find_waits(gt_schedule *schedule)
     ends_free(&left);
 }
 
+static int compare_ns(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* How long a launch usually takes. */
+static int64_t median_launch_ns(const gt_schedule *schedule)
+{
+    int64_t *own = gt_alloc(schedule->point_count * sizeof *own);
+    size_t count = 0;
+    for (size_t i = 0; i < schedule->point_count; i++)
+        if (schedule->points[i].kind == GT_API_LAUNCH) own[count++] = schedule->points[i].own_ns;
+    qsort(own, count, sizeof *own, compare_ns);
+    int64_t median = count ? own[count / 2] : 0;
+    gt_free(own);
+    return median;
+}
+
+/* The waits for ops that are not in the trace. There are some if the first op of the trace was launched
+ * before it began: then the GPU was busy before, too. */
+static void find_unseen_waits(gt_schedule *schedule)
+{
+    if (schedule->ops[0].point != GT_NONE) return;
+    int64_t usual_ns = -1;
+    for (size_t i = 0; i < schedule->point_count; i++) {
+        gt_host_point *point = &schedule->points[i];
+        if (point->end_ns > schedule->ops[0].start_ns) break;
+        if (!may_wait(point)) continue;
+        if (usual_ns < 0) usual_ns = median_launch_ns(schedule);
+        if (point->own_ns <= usual_ns) continue;
+        point->wait_ns = point->own_ns - usual_ns;
+        point->own_ns = usual_ns;
+    }
+}
+
 void gt_build_points(gt_schedule *schedule)
 {
     place_points(schedule);
-    if (schedule->op_count > 0 && any_may_wait(schedule)) find_waits(schedule);
+    if (schedule->op_count == 0 || !any_may_wait(schedule)) return;
+    find_waits(schedule);
+    find_unseen_waits(schedule);
 }

@@ -118,7 +118,7 @@ bool gt_point_is_first_use(const gt_host_point *point)
 {
     static const int64_t longest_launch_ns = 1000000;
     if (point->kind == GT_API_MODULE) return true;
-    return point->kind == GT_API_LAUNCH && point->awaited == GT_NONE &&
+    return point->kind == GT_API_LAUNCH && point->wait_ns == 0 &&
            point->end_ns - point->start_ns > longest_launch_ns;
 }
 

@@ -103,7 +103,7 @@ typedef struct gt_host_point {
     int64_t start_ns, end_ns;     /* of the call */
     int64_t base_ns;              /* its start in the schedule: not before the end of any earlier point */
     int64_t before_ns;            /* host time between the latest end of the earlier points and this one */
-    int64_t wait_ns;              /* how long the call waited for `awaited` */
+    int64_t wait_ns;              /* how long the call waited: for `awaited`, or for ops before the trace */
     int64_t own_ns;               /* the rest of the call after base_ns */
     double keep_before, keep_own; /* what remains of before_ns and own_ns without the profiler's own cost */
     uint32_t event;               /* index of its host event */

@@ -1,18 +1,20 @@
 /* What decides when an op of the GPU starts?
  *
- *     it starts ...                       when its call ...                                      the replay
- * adds HOST        after its launch        came after the op before it on the stream had ended    start -
- * call QUEUE       after the op before it  came before that                                       start - its
- * end DEPENDENCY  after an op of another  and the start is late, but another stream had work     start - its
- * end stream                  that ended just before FIXED       as recorded             is unknown, and it
- * is the first op of its stream       start
+ *     HOST        its launch: the call came after the op before it on the stream had ended
+ *     QUEUE       the op before it on its stream: the call came before that ended
+ *     DEPENDENCY  an op of another stream: it starts late, but then something ended there
+ *     FIXED       nothing is known: its launch was not recorded, and it is the first op of its stream
+ *
+ * The offset is the time from there to the start; that of FIXED is the start itself.
  *
  * The recorded trace does not say which op waits for which of another stream. The op that ended last before
- * the start is taken if it ended after everything else that the op had to wait for. */
+ * the start is taken if it ended after everything else that the op had to wait for. Other ops may still
+ * run then: libraries use several streams of their own side by side. */
 #include "findings/build.h"
 
 #include "base/memory.h"
 #include "table/stats.h"
+#include "trace/rows.h"
 
 /* An op that starts later than this after its launch on an idle stream, or after the op before it in the
  * queue, waits for something else. */
@@ -64,7 +66,51 @@ static int64_t usual_launch_ns(const gt_schedule *schedule)
     return usual < LEAST_LAUNCH_NS ? LEAST_LAUNCH_NS : usual;
 }
 
-static void decide_start(gt_schedule *schedule, gt_gpu_op *op, uint32_t ended_last)
+/* The ops that have ended so far: the last of them, and the last of another stream than that one. */
+typedef struct ended_ops {
+    uint32_t *order; /* all ops by their ends */
+    size_t next;     /* the first that has not ended */
+    uint32_t last, other;
+} ended_ops;
+
+static ended_ops ended_new(const gt_schedule *schedule)
+{
+    ended_ops ended = {gt_alloc(schedule->op_count * sizeof *ended.order), 0, GT_NONE, GT_NONE};
+    double *times = gt_alloc(schedule->op_count * sizeof *times);
+    for (size_t i = 0; i < schedule->op_count; i++) {
+        times[i] = (double)schedule->ops[i].end_ns;
+        ended.order[i] = (uint32_t)i;
+    }
+    gt_order_rows(ended.order, schedule->op_count, times);
+    gt_free(times);
+    return ended;
+}
+
+/* The last op of another stream that ended before this one starts; GT_NONE. Asked in order of starts. */
+static uint32_t ended_before(ended_ops *ended, const gt_schedule *schedule, const gt_gpu_op *op)
+{
+    const gt_gpu_op *ops = schedule->ops;
+    for (; ended->next < schedule->op_count; ended->next++) {
+        uint32_t candidate = ended->order[ended->next];
+        if (ops[candidate].end_ns > op->start_ns + CLOCK_ERROR_NS) break;
+        if (&ops[candidate] >= op) continue; /* shorter than the clock's error */
+        if (ended->last != GT_NONE && ops[ended->last].end_ns == ops[candidate].end_ns) continue;
+        if (ended->last != GT_NONE && ops[ended->last].stream != ops[candidate].stream)
+            ended->other = ended->last;
+        ended->last = candidate;
+    }
+    if (ended->last != GT_NONE && ops[ended->last].stream != op->stream) return ended->last;
+    return ended->other;
+}
+
+static void depend(gt_schedule *schedule, gt_gpu_op *op, uint32_t other)
+{
+    op->begins = GT_START_DEPENDENCY;
+    op->offset_ns = op->start_ns - schedule->ops[other].end_ns;
+    op->dependency = other;
+}
+
+static void decide_start(gt_schedule *schedule, gt_gpu_op *op, uint32_t other)
 {
     readiness ready = readiness_of(schedule, op);
     bool is_late, is_launched = ready.host_ns >= ready.stream_ns;
@@ -72,6 +118,9 @@ static void decide_start(gt_schedule *schedule, gt_gpu_op *op, uint32_t ended_la
     if (op->point == GT_NONE && op->previous == GT_NONE) {
         op->begins = GT_START_FIXED;
         op->offset_ns = op->start_ns;
+        /* A stream that a library uses now and then. */
+        if (other != GT_NONE && op->start_ns - schedule->ops[other].end_ns <= LATE_QUEUE_NS)
+            depend(schedule, op, other);
         return;
     }
     if (is_launched) {
@@ -83,24 +132,19 @@ static void decide_start(gt_schedule *schedule, gt_gpu_op *op, uint32_t ended_la
         op->offset_ns = op->start_ns - ready.stream_ns;
         is_late = op->offset_ns > LATE_QUEUE_NS;
     }
-    if (!is_late || ended_last == GT_NONE) return;
-    const gt_gpu_op *other = &schedule->ops[ended_last];
-    if (other->stream == op->stream || other->end_ns > op->start_ns + CLOCK_ERROR_NS) return;
-    if (other->end_ns <= ready.stream_ns || other->end_ns <= ready.host_ns) return;
-    op->begins = GT_START_DEPENDENCY;
-    op->offset_ns = op->start_ns - other->end_ns;
-    op->dependency = ended_last;
+    if (!is_late || other == GT_NONE) return;
+    int64_t end_ns = schedule->ops[other].end_ns;
+    if (end_ns > ready.stream_ns && end_ns > ready.host_ns) depend(schedule, op, other);
 }
 
 void gt_build_starts(gt_schedule *schedule)
 {
     link_streams(schedule);
     schedule->launch_ns = usual_launch_ns(schedule);
-    uint32_t ended_last =
-        GT_NONE; /* of the ops so far, the one with the largest end; of equal ones the first */
+    ended_ops ended = ended_new(schedule);
     for (size_t i = 0; i < schedule->op_count; i++) {
         gt_gpu_op *op = &schedule->ops[i];
-        decide_start(schedule, op, ended_last);
-        if (ended_last == GT_NONE || op->end_ns > schedule->ops[ended_last].end_ns) ended_last = (uint32_t)i;
+        decide_start(schedule, op, ended_before(&ended, schedule, op));
     }
+    gt_free(ended.order);
 }
