@@ -271,6 +271,15 @@ static uint8_t own_flags(const gt_schedule *schedule, const gt_host_event *event
     return flags;
 }
 
+/* Adds the event's own bits to those of its parent. Reentrant checkpointing runs the backward pass of a
+ * part of the model inside the node that repeats its forward pass: nothing is repeated there. */
+static void read_flags(const gt_schedule *schedule, gt_host_event *event)
+{
+    uint8_t own = own_flags(schedule, event);
+    if (own & GT_HOST_BACKWARD) event->flags &= (uint8_t)~GT_HOST_RECOMPUTE;
+    event->flags |= own;
+}
+
 /* Adds the event, of which times, name, kind and row are known. */
 static void open_next(thread_walk *w, gt_host_event *event)
 {
@@ -291,7 +300,7 @@ static void open_next(thread_walk *w, gt_host_event *event)
     if (event->kind == GT_KIND_RUNTIME || event->kind == GT_KIND_DRIVER)
         read_call(w, event, open.host_op);
     else
-        event->flags |= own_flags(w->b->schedule, event);
+        read_flags(w->b->schedule, event);
     if (event->kind == GT_KIND_CPU_OP) open.host_op = number;
     GT_PUSH(w->open, w->depth, w->capacity, open);
 }

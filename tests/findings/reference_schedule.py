@@ -94,7 +94,10 @@ def build_thread(events, points):
                 for op in event.ops:
                     op.point = event
         else:
-            event.flags |= own_flags(event)
+            own = own_flags(event)
+            if own & BACKWARD:  # a nested backward pass repeats nothing
+                event.flags &= ~RECOMPUTE
+            event.flags |= own
         stack.append(event)
     for event in reversed(events):
         event.launches += event.call in ("launch", "copy")
