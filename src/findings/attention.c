@@ -156,7 +156,7 @@ static void find_products_around_softmax(attention_search *search, uint32_t thre
         while (next < product_count && schedule->events[products.events[next]].start_ns < start_ns) next++;
         uint32_t shape = shapes[product_count + i];
         const gt_op_shape *size = gt_shapes_get(search->facts->shapes, shape);
-        if (!size->last || !find_products(&products, next, size, &before, &after)) continue;
+        if (size->rank < 3 || !find_products(&products, next, size, &before, &after)) continue;
         const gt_op_shape *g = product_at(&products, before);
         add_attention(
             search,

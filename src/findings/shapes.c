@@ -7,6 +7,8 @@
  *                   the output is not recorded: its positions are those of the input divided by the stride.
  *                   The backward pass has twice of both, with the output's gradient instead
  *     attention     flops 4 B H S Sk D; the backward pass 2.5 times as many
+ *     batch norm    elements 3 |input|: it reads the input twice. The backward pass: 5 |input|, because it
+ * reads two tensors twice
  *
  * A shape that the formulas do not fit (absent, negative, nested, absurdly large) is unknown, never an
  * error. */
@@ -43,6 +45,13 @@ gt_work_kind gt_work_kind_of(gt_str name)
         {"aten::_scaled_dot_product_attention_math", GT_WORK_ATTENTION_MATH},
         {"aten::_softmax", GT_WORK_SOFTMAX},
         {"aten::copy_", GT_WORK_COPY},
+        {"aten::native_batch_norm", GT_WORK_BATCH_NORM},
+        {"aten::native_batch_norm_backward", GT_WORK_BATCH_NORM},
+        {"aten::_native_batch_norm_legit", GT_WORK_BATCH_NORM},
+        {"aten::cudnn_batch_norm", GT_WORK_BATCH_NORM},
+        {"aten::cudnn_batch_norm_backward", GT_WORK_BATCH_NORM},
+        {"aten::miopen_batch_norm", GT_WORK_BATCH_NORM},
+        {"aten::miopen_batch_norm_backward", GT_WORK_BATCH_NORM},
     };
     static const char *const attention[] = {"aten::_efficient_attention", "aten::_flash_attention",
                                             "aten::_cudnn_attention", "aten::_scaled_dot_product"};
@@ -213,6 +222,17 @@ static double read_stride(gt_str name, const arguments *args)
     return stride > 0 ? (double)stride : 1;
 }
 
+/* Whether an image has its channels outside of its rows: its strides say so, or they are not recorded. */
+static bool is_channels_first(const arguments *args, int64_t i)
+{
+    const gt_value *strides = gt_value_at(args->strides, i);
+    tensor_dims dims;
+    if (!read_argument(args, i, &dims) || dims.rank < 4) return false;
+    if (!gt_value_is_list(strides) || strides->count != dims.rank) return true;
+    const gt_value *channel = gt_value_at(strides, 1);
+    return channel->type == GT_VALUE_INT && channel->integer != 1;
+}
+
 static void read_convolution_backward(gt_op_shape *shape, const arguments *args)
 {
     tensor_dims out, in, weight;
@@ -225,6 +245,7 @@ static void read_convolution_backward(gt_op_shape *shape, const arguments *args)
     shape->elements = 2 * (product(&out, 0) + product(&in, 0) + product(&weight, 0));
     shape->out_channels = weight.d[0];
     shape->in_channels = weight.d[1];
+    shape->is_channels_first = is_channels_first(args, 1);
     shape->is_known = true;
 }
 
@@ -242,6 +263,7 @@ static void read_convolution(gt_op_shape *shape, gt_str name, const arguments *a
     shape->elements = product(&in, 0) + product(&weight, 0) + in.d[0] * weight.d[0] * positions;
     shape->out_channels = weight.d[0];
     shape->in_channels = weight.d[1];
+    shape->is_channels_first = is_channels_first(args, 0);
     shape->is_known = true;
 }
 
@@ -284,6 +306,37 @@ static void read_math_attention(gt_op_shape *shape, const arguments *args)
 }
 
 /* ---- other ops ---- */
+
+static void read_batch_norm(gt_op_shape *shape, gt_str name, const arguments *args)
+{
+    tensor_dims in;
+    const gt_value *type = gt_value_at(args->types, 0);
+    if (type->type == GT_VALUE_MISSING || !read_argument(args, 0, &in) || in.rank < 2) return;
+    shape->type = operand_type(type);
+    shape->elements = (gt_str_contains(name, "backward") ? 5 : 3) * product(&in, 0);
+    shape->is_channels_first = is_channels_first(args, 0);
+    shape->is_known = true;
+}
+
+static bool has_equal_strides(const arguments *args)
+{
+    const gt_value *a = gt_value_at(args->strides, 0), *b = gt_value_at(args->strides, 1);
+    if (!gt_value_is_list(a) || !gt_value_is_list(b) || a->count != b->count) return false;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->items[i].type != GT_VALUE_INT || b->items[i].type != GT_VALUE_INT ||
+            a->items[i].integer != b->items[i].integer)
+            return false;
+    return true;
+}
+
+/* How many arguments have dimensions. */
+static uint8_t count_tensors(const gt_value *dims)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < dims->count; i++)
+        count += gt_value_is_list(&dims->items[i]) && dims->items[i].count > 0;
+    return (uint8_t)(count < UINT8_MAX ? count : UINT8_MAX);
+}
 
 static gt_copy_change read_copy(const arguments *args)
 {
@@ -346,10 +399,12 @@ static gt_op_shape read_shape(gt_str name, const arguments *args)
                          .has_types = args->types->count > 0,
                          .is_all_float = are_all_float(args->types)};
     tensor_dims first;
-    if (read_argument(args, 0, &first) && first.rank >= 3) {
+    if (read_argument(args, 0, &first) && first.rank) {
         shape.size = product(&first, 0);
         shape.last = first.d[first.rank - 1];
+        shape.rank = (uint8_t)first.rank;
     }
+    shape.tensors = count_tensors(args->dims);
     switch (shape.kind) {
     case GT_WORK_GEMM:
         read_gemm(&shape, name, args);
@@ -368,6 +423,10 @@ static gt_op_shape read_shape(gt_str name, const arguments *args)
         break;
     case GT_WORK_COPY:
         shape.copy = read_copy(args);
+        shape.keeps_strides = has_equal_strides(args);
+        break;
+    case GT_WORK_BATCH_NORM:
+        read_batch_norm(&shape, name, args);
         break;
     default:
         break;

@@ -18,6 +18,7 @@ typedef enum gt_work_kind {
     GT_WORK_ATTENTION_MATH, /* composed of simple ops */
     GT_WORK_SOFTMAX,
     GT_WORK_COPY, /* aten::copy_ */
+    GT_WORK_BATCH_NORM,
 } gt_work_kind;
 gt_work_kind gt_work_kind_of(gt_str op_name);
 
@@ -43,18 +44,22 @@ typedef enum gt_copy_change {
 
 typedef struct gt_op_shape {
     gt_work_kind kind;
-    bool is_known;            /* of GEMM, CONVOLUTION and ATTENTION*: the fields below are valid */
+    bool is_known; /* of GEMM, CONVOLUTION, ATTENTION* and BATCH_NORM: the fields below are valid */
     bool has_dims, has_types; /* the op has any */
     bool is_all_float;    /* the first argument is a float tensor, and no tensor has another number type */
     bool is_aligned;      /* GEMM: all rows of its matrices start at multiples of 16 bytes */
     gt_operand_type type; /* of the operands */
     gt_copy_change copy;
-    double batch, m, n, k;            /* GEMM */
-    double flops;                     /* 0: unknown */
-    double elements;                  /* read and written: GEMM and CONVOLUTION */
+    bool keeps_strides;     /* COPY: both tensors have the same strides */
+    bool is_channels_first; /* CONVOLUTION, BATCH_NORM: channels are not the innermost dimension of the input
+                             */
+    uint8_t rank, tensors;  /* dimensions of the first argument; arguments that have dimensions */
+    double batch, m, n, k;  /* GEMM */
+    double flops;           /* 0: unknown */
+    double elements;        /* read and written: GEMM, CONVOLUTION, BATCH_NORM */
     double out_channels, in_channels; /* CONVOLUTION: of the weight */
     double head;                      /* ATTENTION*: the size of a head */
-    double size, last;                /* of the first argument: elements, and its last dimension; SOFTMAX */
+    double size, last;                /* of the first argument: elements, and its last dimension */
     double odd_bytes; /* what the op reads and writes if the first argument is a half-precision tensor whose
                          contiguous dimension is no multiple of 8; otherwise 0 */
     uint32_t name, dims; /* string ids; GT_STR_NONE */

@@ -1,6 +1,7 @@
 /* What the rules about GPU time share: new durations, roofline times, sums as evidence, labels. */
 #include "findings/rules/gpu_rules.h"
 
+#include "base/map.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -146,4 +147,44 @@ uint32_t gt_short_kernel_name(const gt_schedule *schedule, uint32_t name, size_t
     uint32_t id = gt_interner_add(schedule->strings, written.bytes, written.len);
     gt_buffer_free(&out);
     return id;
+}
+
+/* ---- copies ---- */
+
+gt_copy_change gt_copy_change_of(const gt_rule_input *input, size_t op)
+{
+    const gt_gpu_op *gpu_op = &input->schedule->ops[op];
+    if (gpu_op->point == GT_NONE || gt_gpu_facts_attention(input->facts, op)) return GT_CHANGE_UNKNOWN;
+    if (gpu_op->kind == GT_KIND_MEMCPY)
+        return gt_str_contains(gt_interner_get(input->schedule->strings, gpu_op->name), "DtoD")
+                   ? GT_CHANGE_LAYOUT
+                   : GT_CHANGE_UNKNOWN;
+    if (gpu_op->kind != GT_KIND_KERNEL) return GT_CHANGE_UNKNOWN;
+    uint8_t name = input->facts->names[op];
+    if (name & GT_KERNEL_LAYOUT) return GT_CHANGE_LAYOUT;
+    const gt_op_shape *shape = gt_gpu_facts_shape(input->facts, op);
+    if (!shape || shape->kind != GT_WORK_COPY) return GT_CHANGE_UNKNOWN;
+    if (shape->copy == GT_CHANGE_UNKNOWN && name & GT_KERNEL_COPY) return GT_CHANGE_LAYOUT;
+    return shape->copy;
+}
+
+uint32_t gt_copy_label(const gt_rule_input *input, size_t op, gt_map *labels)
+{
+    const gt_schedule *schedule = input->schedule;
+    const gt_gpu_facts *facts = input->facts;
+    uint32_t source = facts->op_source[op];
+    if (source == GT_NONE) return gt_short_kernel_name(schedule, schedule->ops[op].name, 50);
+    uint32_t site = gt_site_of_op(schedule, facts->sources[source].event);
+    uint32_t *label = gt_map_put(labels, site, facts->sources[source].shape);
+    if (*label != GT_MAP_NONE) return *label;
+    gt_buffer text = {0};
+    gt_buffer_add_cstr(&text, gt_interner_get(schedule->strings, site).bytes);
+    if (gt_shapes_get(facts->shapes, facts->sources[source].shape)->has_dims) {
+        gt_buffer_add_cstr(&text, " ");
+        gt_shapes_add_dims(facts->shapes, facts->sources[source].shape, 0, 1, &text);
+    }
+    gt_str written = gt_buffer_str(&text);
+    *label = gt_interner_add(schedule->strings, written.bytes, written.len);
+    gt_buffer_free(&text);
+    return *label;
 }

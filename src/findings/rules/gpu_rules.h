@@ -43,4 +43,12 @@ gt_shape_writer gt_write_gemm; /* "aten::mm [1024, 501, 64]" */
 /* The name of a kernel without what does not tell kernels apart, cut to `max` bytes; interned. */
 uint32_t gt_short_kernel_name(const gt_schedule *schedule, uint32_t name, size_t max);
 
+/* ---- copies ---- */
+
+/* What a GPU op changes if all it does is to copy; UNKNOWN if it does more. Copies inside of unfused
+ * attention are no copies here: a fused kernel does not need them. */
+gt_copy_change gt_copy_change_of(const gt_rule_input *input, size_t op);
+/* "SITE [32, 1024]", made once per pair of site and shape; or the kernel's name. Interned. */
+uint32_t gt_copy_label(const gt_rule_input *input, size_t op, struct gt_map *labels);
+
 #endif
