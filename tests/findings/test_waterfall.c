@@ -93,7 +93,7 @@ static void wait_for(trace *t, int64_t ns, gt_cause cause)
 
 static gt_step_parts *parts_of(trace *t)
 {
-    gt_step_parts *parts = gt_step_parts_new(&t->schedule, &t->idle, shared);
+    gt_step_parts *parts = gt_step_parts_new(&t->schedule, &t->idle);
     int64_t sum = 0;
     for (size_t i = 0; i < parts->count; i++) sum += parts->items[i].ns;
     assert_int_equal(sum, parts->step_ns);
@@ -119,7 +119,7 @@ static void check_sums(const gt_waterfall *w)
 static gt_waterfall *compare(trace *a, trace *b)
 {
     gt_step_parts *left = parts_of(a), *right = parts_of(b);
-    gt_waterfall *w = gt_waterfall_new(left, right);
+    gt_waterfall *w = gt_waterfall_new(left, right, shared);
     gt_step_parts_free(left);
     gt_step_parts_free(right);
     free_trace(a);
@@ -217,7 +217,7 @@ static void other_ops(void **state)
     assert_int_equal(w->pairs.items[0].match, GT_MATCH_CATEGORY);
     assert_int_equal(w->pairs.items[1].match, GT_MATCH_NORMAL_NAME);
     assert_int_equal(w->pairs.items[2].match, GT_MATCH_KERNEL_ALONE);
-    expect(w, "slower: SDPA_fwd +300; slower: Cijk_Ailk_Bljk_HHS_BH +10; slower: fill +5; "
+    expect(w, "slower: attention +300; slower: Cijk_Ailk_Bljk_HHS_BH +10; slower: fill +5; "
               "new: unrelated +1");
 }
 

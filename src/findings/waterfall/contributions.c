@@ -134,14 +134,14 @@ static size_t count_shown(const gt_waterfall *w)
     return shown;
 }
 
-gt_waterfall *gt_waterfall_new(const gt_step_parts *a, const gt_step_parts *b)
+gt_waterfall *gt_waterfall_new(const gt_step_parts *a, const gt_step_parts *b, gt_interner *strings)
 {
     gt_waterfall *w = gt_alloc_zero(1, sizeof *w);
-    *w = (gt_waterfall){.strings = a->strings,
+    *w = (gt_waterfall){.strings = strings,
                         .a_ns = a->step_ns,
                         .b_ns = b->step_ns,
                         .has_steps = {a->has_steps, b->has_steps},
-                        .pairs = gt_parts_match(a, b)};
+                        .pairs = gt_parts_match(a, b, strings)};
     collector c = {.waterfall = w};
     for (size_t i = 0; i < w->pairs.count; i++) add_pair(&c, &w->pairs.items[i]);
     gt_map_free(&c.places);

@@ -17,8 +17,16 @@
 
 #include <stdlib.h>
 
+/* Parts and shapes with the string ids of the waterfall. */
+typedef struct matching_side {
+    gt_step_part *parts;
+    size_t count, steps;
+    gt_part_shape *shapes;
+    size_t shape_count;
+} matching_side;
+
 typedef struct matching {
-    const gt_step_parts *sides[2];
+    matching_side sides[2];
     uint32_t *pair_of[2]; /* by part: its pair; GT_NONE */
     gt_part_pairs pairs;
     int64_t *longest_ns[2]; /* by pair: that of a_name and b_name */
@@ -69,12 +77,15 @@ static double per_step(uint64_t calls, size_t steps)
 }
 
 /* Replaced kernels need not be as many as those before, so calls of their op are counted. */
+static bool counts_ops(const gt_part_pair *pair)
+{
+    return pair->kind == GT_PART_KERNEL && pair->match != GT_MATCH_KERNEL && pair->match != GT_MATCH_NONE;
+}
+
 static void add_to_pair(matching *m, uint32_t place, size_t side, const gt_step_part *part)
 {
     gt_part_pair *pair = &m->pairs.items[place];
-    bool by_op =
-        part->kind == GT_PART_KERNEL && pair->match != GT_MATCH_KERNEL && pair->match != GT_MATCH_NONE;
-    double calls = per_step(by_op ? part->op_calls : part->calls, m->sides[side]->steps);
+    double calls = per_step(counts_ops(pair) ? part->op_calls : part->calls, m->sides[side].steps);
     uint32_t *name = side ? &pair->b_name : &pair->a_name;
     if (side) {
         pair->b_ns += part->ns, pair->b_hidden_ns += part->hidden_ns;
@@ -106,16 +117,16 @@ static void match_by(matching *m, gt_part_match match)
     enum { IN_A = 1, IN_B = 2, IN_BOTH = 3 };
     gt_map groups = {0};
     for (size_t side = 0; side < 2; side++)
-        for (size_t i = 0; i < m->sides[side]->count; i++) {
-            match_key key = key_of(&m->sides[side]->items[i], match);
+        for (size_t i = 0; i < m->sides[side].count; i++) {
+            match_key key = key_of(&m->sides[side].parts[i], match);
             if (!key.exists || m->pair_of[side][i] != GT_NONE) continue;
             uint32_t *found = gt_map_put(&groups, key.a, key.b);
             *found = (*found == GT_MAP_NONE ? 0 : *found) | (side ? IN_B : IN_A);
         }
     gt_map pairs = {0};
     for (size_t side = 0; side < 2; side++)
-        for (size_t i = 0; i < m->sides[side]->count; i++) {
-            const gt_step_part *part = &m->sides[side]->items[i];
+        for (size_t i = 0; i < m->sides[side].count; i++) {
+            const gt_step_part *part = &m->sides[side].parts[i];
             match_key key = key_of(part, match);
             if (!key.exists || m->pair_of[side][i] != GT_NONE) continue;
             if (match != GT_MATCH_NONE && gt_map_get(&groups, key.a, key.b) != IN_BOTH) continue;
@@ -130,39 +141,149 @@ static void match_by(matching *m, gt_part_match match)
     gt_map_free(&pairs);
 }
 
-/* ---- what a pair of kernels contributes ---- */
+/* ---- what a pair of kernels contributes ----
+ *
+ * Kernel time is calls * mean. The change of one factor counts with the average of the other, so that the
+ * answer is the same, with the other sign, if the traces exchange places. Calls with the same arguments are
+ * compared with each other; calls with arguments that only one trace has are more or fewer calls. What
+ * overlap hides is the rest. */
+
+/* Time and calls per step of both traces. */
+typedef struct call_times {
+    double ns[2], calls[2];
+} call_times;
 
 static int64_t rounded(double value)
 {
+    const double largest = 9007199254740992; /* 2^53 */
+    if (!(value > -largest && value < largest)) return 0;
     return (int64_t)(value < 0 ? value - 0.5 : value + 0.5);
 }
 
-/* Kernel time is calls * mean. The change of one factor counts with the average of the other, so that the
- * answer is the same, with the other sign, if the traces change places. What overlap hides is the rest. */
-static void divide_change(gt_part_pair *pair)
+static bool both_call(const call_times *times)
 {
-    enum { LARGEST = 53 }; /* bits that a double holds exactly */
-    double a_time = (double)pair->a_ns + (double)pair->a_hidden_ns;
-    double b_time = (double)pair->b_ns + (double)pair->b_hidden_ns, calls_ns = 0;
-    if (pair->kind != GT_PART_KERNEL || pair->match == GT_MATCH_NONE) return;
-    if (pair->a_calls > 0 && pair->b_calls > 0)
-        calls_ns = (pair->b_calls - pair->a_calls) * (a_time / pair->a_calls + b_time / pair->b_calls) / 2;
-    if (calls_ns < (double)(1LL << LARGEST) && calls_ns > -(double)(1LL << LARGEST))
-        pair->calls_ns = rounded(calls_ns);
-    pair->overlap_ns = pair->a_hidden_ns - pair->b_hidden_ns;
-    pair->speed_ns = pair->b_ns - pair->a_ns - pair->calls_ns - pair->overlap_ns;
+    return times->calls[0] > 0 && times->calls[1] > 0;
 }
 
-gt_part_pairs gt_parts_match(const gt_step_parts *a, const gt_step_parts *b)
+/* Of what changed, the part that the number of calls explains. */
+static int64_t calls_effect_ns(const call_times *times)
 {
-    matching m = {.sides = {a, b}};
+    if (!both_call(times)) return rounded(times->ns[1] - times->ns[0]);
+    double means = times->ns[0] / times->calls[0] + times->ns[1] / times->calls[1];
+    return rounded((times->calls[1] - times->calls[0]) * means / 2);
+}
+
+typedef struct shape_list {
+    call_times *items;
+    uint32_t *pairs;
+    size_t count, capacity, pair_capacity;
+    gt_map places; /* pair and shape */
+} shape_list;
+
+static call_times *shape_times(shape_list *list, uint32_t pair, uint32_t shape)
+{
+    uint32_t *place = gt_map_put(&list->places, pair, shape);
+    if (*place == GT_MAP_NONE) {
+        *place = (uint32_t)list->count;
+        list->pairs = gt_grow(list->pairs, &list->pair_capacity, list->count + 1, sizeof *list->pairs);
+        list->pairs[list->count] = pair;
+        GT_PUSH(list->items, list->count, list->capacity, (call_times){0});
+    }
+    return &list->items[*place];
+}
+
+static shape_list collect_shapes(const matching *m)
+{
+    shape_list list = {0};
+    for (size_t s = 0; s < 2; s++) {
+        const matching_side *side = &m->sides[s];
+        for (size_t i = 0; i < side->shape_count; i++) {
+            const gt_part_shape *shape = &side->shapes[i];
+            uint32_t pair = m->pair_of[s][shape->part];
+            uint64_t calls = counts_ops(&m->pairs.items[pair]) ? shape->op_calls : shape->calls;
+            call_times *times = shape_times(&list, pair, shape->shape);
+            times->ns[s] += (double)shape->ns / (double)side->steps;
+            times->calls[s] += per_step(calls, side->steps);
+        }
+    }
+    return list;
+}
+
+static bool is_divided(const gt_part_pair *pair)
+{
+    return pair->kind == GT_PART_KERNEL && pair->match != GT_MATCH_NONE;
+}
+
+/* Sums of whole nanoseconds do not depend on the order of the shapes. */
+static void divide_changes(matching *m)
+{
+    shape_list shapes = collect_shapes(m);
+    call_times *others = gt_alloc_zero(m->pairs.count, sizeof *others); /* with arguments of one trace only */
+    for (size_t i = 0; i < shapes.count; i++) {
+        const call_times *times = &shapes.items[i];
+        call_times *rest = &others[shapes.pairs[i]];
+        gt_part_pair *pair = &m->pairs.items[shapes.pairs[i]];
+        if (both_call(times) && is_divided(pair)) pair->calls_ns += calls_effect_ns(times);
+        for (size_t side = 0; side < 2 && !both_call(times); side++) {
+            rest->ns[side] += times->ns[side];
+            rest->calls[side] += times->calls[side];
+        }
+    }
+    for (size_t i = 0; i < m->pairs.count; i++) {
+        gt_part_pair *pair = &m->pairs.items[i];
+        if (!is_divided(pair)) continue;
+        pair->calls_ns += calls_effect_ns(&others[i]);
+        pair->overlap_ns = pair->a_hidden_ns - pair->b_hidden_ns;
+        pair->speed_ns = pair->b_ns - pair->a_ns - pair->calls_ns - pair->overlap_ns;
+    }
+    gt_free(others);
+    gt_free(shapes.items);
+    gt_free(shapes.pairs);
+    gt_map_free(&shapes.places);
+}
+
+/* ---- both traces ---- */
+
+static uint32_t copy_string(gt_interner *to, const gt_interner *from, uint32_t id)
+{
+    gt_str text = gt_interner_get(from, id);
+    return id == GT_STR_NONE ? GT_STR_NONE : gt_interner_add(to, text.bytes, text.len);
+}
+
+static matching_side side_of(const gt_step_parts *from, gt_interner *strings)
+{
+    matching_side side = {.parts = gt_alloc(from->count * sizeof *side.parts),
+                          .count = from->count,
+                          .steps = from->steps,
+                          .shapes = gt_alloc(from->shape_count * sizeof *side.shapes),
+                          .shape_count = from->shape_count};
+    for (size_t i = 0; i < from->count; i++) {
+        gt_step_part *part = &side.parts[i];
+        *part = from->items[i];
+        part->op = copy_string(strings, from->strings, part->op);
+        part->name = copy_string(strings, from->strings, part->name);
+        part->normal_name = copy_string(strings, from->strings, part->normal_name);
+        part->category = copy_string(strings, from->strings, part->category);
+    }
+    for (size_t i = 0; i < from->shape_count; i++) {
+        side.shapes[i] = from->shapes[i];
+        side.shapes[i].shape = copy_string(strings, from->strings, from->shapes[i].shape);
+    }
+    return side;
+}
+
+gt_part_pairs gt_parts_match(const gt_step_parts *a, const gt_step_parts *b, gt_interner *strings)
+{
+    matching m = {.sides = {side_of(a, strings), side_of(b, strings)}};
     for (size_t side = 0; side < 2; side++) {
-        m.pair_of[side] = gt_alloc(m.sides[side]->count * sizeof *m.pair_of[side]);
-        for (size_t i = 0; i < m.sides[side]->count; i++) m.pair_of[side][i] = GT_NONE;
+        m.pair_of[side] = gt_alloc(m.sides[side].count * sizeof *m.pair_of[side]);
+        for (size_t i = 0; i < m.sides[side].count; i++) m.pair_of[side][i] = GT_NONE;
     }
     for (gt_part_match match = 0; match < GT_PART_MATCHES; match++) match_by(&m, match);
-    for (size_t i = 0; i < m.pairs.count; i++) divide_change(&m.pairs.items[i]);
+    divide_changes(&m);
     for (size_t side = 0; side < 2; side++) {
+        gt_free(m.sides[side].parts);
+        gt_free(m.sides[side].shapes);
         gt_free(m.pair_of[side]);
         gt_free(m.longest_ns[side]);
     }

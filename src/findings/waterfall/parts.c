@@ -6,12 +6,12 @@
 #include "findings/waterfall/waterfall.h"
 
 #include "analysis/pytorch/op_category.h"
-#include "analysis/rocprof/sheets.h"
+#include "base/buffer.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "findings/exclusive.h"
+#include "findings/shapes.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* ---- names ---- */
@@ -27,7 +27,7 @@ static bool is_hash(gt_str word)
 {
     size_t digits = 0, letters = 0;
     for (size_t i = 0; i < word.len; i++) {
-        digits += isdigit((unsigned char)word.bytes[i]) != 0;
+        digits += gt_is_digit(word.bytes[i]);
         letters += is_hex_letter(word.bytes[i]);
     }
     return word.len >= 8 && digits && letters && digits + letters == word.len;
@@ -37,9 +37,9 @@ static bool is_hash(gt_str word)
 static bool is_specialisation(gt_str word)
 {
     size_t marks = 0;
-    if (!word.len || !isdigit((unsigned char)word.bytes[0])) return false;
+    if (!word.len || !gt_is_digit(word.bytes[0])) return false;
     for (size_t i = 0; i < word.len; i++) {
-        if (!isdigit((unsigned char)word.bytes[i]) && !strchr("dec", word.bytes[i])) return false;
+        if (!gt_is_digit(word.bytes[i]) && !strchr("dec", word.bytes[i])) return false;
         marks += word.bytes[i] == 'd';
     }
     return marks >= 2;
@@ -48,7 +48,7 @@ static bool is_specialisation(gt_str word)
 static bool is_number(gt_str word)
 {
     for (size_t i = 0; i < word.len; i++)
-        if (!isdigit((unsigned char)word.bytes[i])) return false;
+        if (!gt_is_digit(word.bytes[i])) return false;
     return word.len > 0;
 }
 
@@ -71,7 +71,7 @@ static size_t stable_length(gt_str name)
 static size_t problem_length(gt_str name)
 {
     for (const char *at = name.bytes; (at = strstr(at, "_MT")) != NULL; at++)
-        if (isdigit((unsigned char)at[3])) return (size_t)(at - name.bytes);
+        if (gt_is_digit(at[3])) return (size_t)(at - name.bytes);
     return name.len;
 }
 
@@ -97,19 +97,46 @@ static uint32_t short_name(gt_interner *strings, gt_part_kind kind, gt_str name)
     return gt_interner_add(strings, name.bytes, len);
 }
 
+static bool contains_any(gt_str text, const char *const *parts)
+{
+    for (; *parts; parts++)
+        if (gt_str_contains_nocase(text, *parts)) return true;
+    return false;
+}
+
+/* "GEMM" for both aten::mm and a kernel without an op whose name says so; NULL: neither says. */
+static const char *work_of(gt_str op, gt_str kernel)
+{
+    static const struct {
+        const char *category;
+        gt_work_kind of_op;
+        const char *of_kernel[5];
+    } rows[] = {
+        {"attention", GT_WORK_ATTENTION, {"flash", "fmha", "attn", "sdpa"}},
+        {"convolution", GT_WORK_CONVOLUTION, {"convolve", "conv2d", "conv_fwd", "conv_bwd"}},
+        {"GEMM", GT_WORK_GEMM, {"gemm", "nvjet", "cijk_", "matmul"}},
+    };
+    gt_work_kind kind = gt_work_kind_of(op);
+    for (size_t i = 0; i < GT_LENGTH(rows); i++)
+        if (op.len ? kind == rows[i].of_op : contains_any(kernel, rows[i].of_kernel)) return rows[i].category;
+    return NULL;
+}
+
 /* Categories in which one kernel can do what another one did. In "elementwise" or "other" it cannot. */
 static uint32_t category_of(gt_interner *strings, gt_str op, gt_str kernel)
 {
     static const char *const vague[] = {"other",  "elementwise",        "reduce",
                                         "triton", "multi_tensor_apply", "record_param_comms"};
-    static const char *const clear[] = {"GEMM", "Convolution", "Attention"}; /* by kernel alone */
-    if (!op.len) {
-        const char *category = gt_str_starts_with(kernel, "nvjet") ? "GEMM" : gt_kernel_category(kernel);
-        for (size_t i = 0; i < GT_LENGTH(clear); i++)
-            if (strcmp(category, clear[i]) == 0) return gt_interner_add_cstr(strings, category);
-        return GT_STR_NONE;
+    static const char *const backward[] = {"backward", "bwd", "bprop", NULL};
+    const char *work = work_of(op, kernel);
+    if (work) {
+        bool is_backward = contains_any(op.len ? op : kernel, backward);
+        char *name = gt_format("%s%s", work, is_backward ? " backward" : "");
+        uint32_t id = gt_interner_add_cstr(strings, name);
+        gt_free(name);
+        return id;
     }
-    const char *category = gt_op_category(op, kernel);
+    const char *category = op.len ? gt_op_category(op, kernel) : vague[0];
     for (size_t i = 0; i < GT_LENGTH(vague); i++)
         if (strcmp(category, vague[i]) == 0) return GT_STR_NONE;
     return gt_interner_add_cstr(strings, category);
@@ -120,8 +147,12 @@ static uint32_t category_of(gt_interner *strings, gt_str op, gt_str kernel)
 typedef struct collector {
     gt_step_parts *parts;
     const gt_schedule *schedule;
-    gt_map by_trace; /* kind, op and name, as string ids of the trace, to the part */
-    gt_map by_name;  /* the same with string ids of the parts */
+    gt_map by_trace;          /* kind, op and name, as string ids of the trace, to the part */
+    gt_map by_name;           /* the same with string ids of the parts */
+    gt_map shapes;            /* part, dims and strides to the shape */
+    uint32_t *dims, *strides; /* by row of the trace; NULL: it has no rows */
+    size_t row_count;
+    uint8_t *op_is_counted; /* by host event */
 } collector;
 
 static uint32_t find_part(collector *c, gt_part_kind kind, uint32_t op, uint32_t name)
@@ -157,7 +188,7 @@ static uint32_t new_part(collector *c, gt_part_kind kind, uint32_t op, uint32_t 
     return place;
 }
 
-static gt_step_part *part_of(collector *c, const gt_gpu_op *op)
+static uint32_t part_of(collector *c, const gt_gpu_op *op)
 {
     static const gt_part_kind kinds[] = {[GT_OPS_COMPUTE] = GT_PART_KERNEL,
                                          [GT_OPS_COMMUNICATION] = GT_PART_COMMUNICATION,
@@ -165,12 +196,28 @@ static gt_step_part *part_of(collector *c, const gt_gpu_op *op)
     gt_part_kind kind = kinds[gt_op_class_of(op)];
     uint32_t op_name = GT_STR_EMPTY;
     if (kind == GT_PART_KERNEL && op->host_op != GT_NONE) op_name = c->schedule->events[op->host_op].name;
-    uint32_t place = gt_map_get(&c->by_trace, (uint64_t)kind << 32 | op_name, op->name);
-    if (place == GT_MAP_NONE) {
-        place = new_part(c, kind, op_name, op->name);
-        *gt_map_put(&c->by_trace, (uint64_t)kind << 32 | op_name, op->name) = place;
+    uint32_t *known = gt_map_put(&c->by_trace, (uint64_t)kind << 32 | op_name, op->name);
+    if (*known == GT_MAP_NONE) *known = new_part(c, kind, op_name, op->name);
+    return *known;
+}
+
+static gt_part_shape *shape_of(collector *c, uint32_t part, const gt_gpu_op *op)
+{
+    uint32_t row = op->host_op == GT_NONE ? GT_NONE : c->schedule->events[op->host_op].row;
+    bool has_row = row < c->row_count;
+    uint32_t dims = has_row ? c->dims[row] : GT_STR_NONE, strides = has_row ? c->strides[row] : GT_STR_NONE;
+    gt_step_parts *parts = c->parts;
+    uint32_t *place = gt_map_put(&c->shapes, part, (uint64_t)dims << 32 | strides);
+    if (*place == GT_MAP_NONE) {
+        gt_interner *strings = c->schedule->strings;
+        char *text =
+            gt_format("%s%s", gt_interner_get(strings, dims).bytes, gt_interner_get(strings, strides).bytes);
+        gt_part_shape new = {.part = part, .shape = gt_interner_add_cstr(parts->strings, text)};
+        *place = (uint32_t)parts->shape_count;
+        GT_PUSH(parts->shapes, parts->shape_count, parts->shape_capacity, new);
+        gt_free(text);
     }
-    return &c->parts->items[place];
+    return &parts->shapes[*place];
 }
 
 /* How much of an op lies in the window. */
@@ -181,24 +228,33 @@ static int64_t inside_ns(const gt_step_window *window, const gt_gpu_op *op)
     return end > start ? end - start : 0;
 }
 
+static void collect_kernel(collector *c, uint32_t place, const gt_gpu_op *op, int64_t ns, bool starts)
+{
+    gt_part_shape *shape = shape_of(c, place, op);
+    bool first = starts && (op->host_op == GT_NONE || !c->op_is_counted[op->host_op]);
+    if (op->host_op != GT_NONE) c->op_is_counted[op->host_op] = 1;
+    c->parts->items[place].op_calls += first;
+    shape->ns += ns;
+    shape->calls += starts;
+    shape->op_calls += first;
+}
+
 static void collect_ops(collector *c)
 {
     const gt_schedule *schedule = c->schedule;
     int64_t *exclusive_ns = gt_ops_exclusive_ns(schedule);
-    uint8_t *op_is_counted = gt_alloc_zero(schedule->event_count, 1);
     for (size_t i = 0; i < schedule->op_count; i++) {
         const gt_gpu_op *op = &schedule->ops[i];
         int64_t ns = inside_ns(&schedule->window, op);
         bool starts = gt_window_has(&schedule->window, op->start_ns);
         if (!ns && !starts) continue;
-        gt_step_part *part = part_of(c, op);
+        uint32_t place = part_of(c, op);
+        gt_step_part *part = &c->parts->items[place];
         part->ns += exclusive_ns[i];
         part->hidden_ns += ns - exclusive_ns[i];
         part->calls += starts;
-        part->op_calls += starts && (op->host_op == GT_NONE || !op_is_counted[op->host_op]);
-        if (op->host_op != GT_NONE) op_is_counted[op->host_op] = 1;
+        if (part->kind == GT_PART_KERNEL) collect_kernel(c, place, op, ns, starts);
     }
-    gt_free(op_is_counted);
     gt_free(exclusive_ns);
 }
 
@@ -232,24 +288,36 @@ static void divide_by_steps(gt_step_parts *parts, int64_t window_ns)
     parts->step_ns = divide(window_ns, steps);
 }
 
-gt_step_parts *gt_step_parts_new(const gt_schedule *schedule, const gt_idle *idle, gt_interner *strings)
+gt_step_parts *gt_step_parts_new(const gt_schedule *schedule, const gt_idle *idle)
 {
     gt_step_parts *parts = gt_alloc_zero(1, sizeof *parts);
-    parts->strings = strings;
+    parts->strings = gt_interner_new();
     parts->steps = schedule->window.steps ? schedule->window.steps : 1;
     parts->has_steps = schedule->used_step_count > 0;
     collector c = {.parts = parts, .schedule = schedule};
+    c.op_is_counted = gt_alloc_zero(schedule->event_count, 1);
+    if (schedule->trace) {
+        c.row_count = gt_store_count(schedule->trace->store);
+        c.dims = gt_store_string_ids(schedule->trace->store, GT_EVENT_INPUT_DIMS);
+        c.strides = gt_store_string_ids(schedule->trace->store, GT_EVENT_INPUT_STRIDES);
+    }
     collect_ops(&c);
     collect_idle(&c, idle);
     divide_by_steps(parts, schedule->window.end_ns - schedule->window.start_ns);
     gt_map_free(&c.by_trace);
     gt_map_free(&c.by_name);
+    gt_map_free(&c.shapes);
+    gt_free(c.op_is_counted);
+    gt_free(c.dims);
+    gt_free(c.strides);
     return parts;
 }
 
 void gt_step_parts_free(gt_step_parts *parts)
 {
     if (!parts) return;
+    gt_interner_free(parts->strings);
     gt_free(parts->items);
+    gt_free(parts->shapes);
     gt_free(parts);
 }

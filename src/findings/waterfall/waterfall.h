@@ -33,10 +33,21 @@ typedef struct gt_step_part {
     uint64_t op_calls;    /* of kernels: how many of them were the first of their op */
 } gt_step_part;
 
+/* The calls of a kernel by the arguments of its op: a kernel that is called for other tensors is not slower.
+ */
+typedef struct gt_part_shape {
+    uint32_t part;  /* index */
+    uint32_t shape; /* dims and strides; GT_STR_EMPTY: not recorded */
+    int64_t ns;     /* in the window, hidden time included */
+    uint64_t calls, op_calls;
+} gt_part_shape;
+
 typedef struct gt_step_parts {
-    gt_interner *strings; /* borrowed; the same for both traces of a waterfall */
+    gt_interner *strings; /* owned, so that the trace is no longer needed */
     gt_step_part *items;
     size_t count, capacity;
+    gt_part_shape *shapes; /* of kernels */
+    size_t shape_count, shape_capacity;
     int64_t step_ns; /* the window's length per step, rounded; the sum of all parts */
     size_t steps;    /* in the window */
     bool has_steps;  /* the trace has steps; otherwise all of it is one */
@@ -44,7 +55,7 @@ typedef struct gt_step_parts {
 
 /* Divides the window of a trace. Times per step are rounded so that they add up; each is off by less than a
  * nanosecond. */
-gt_step_parts *gt_step_parts_new(const gt_schedule *schedule, const gt_idle *idle, gt_interner *strings);
+gt_step_parts *gt_step_parts_new(const gt_schedule *schedule, const gt_idle *idle);
 void gt_step_parts_free(gt_step_parts *parts); /* accepts NULL */
 
 /* The name of a kernel without what differs from one build or run to the next: the number at the end of an
@@ -74,7 +85,8 @@ typedef struct gt_part_pair {
     uint32_t a_count, b_count; /* parts */
     int64_t a_ns, b_ns, a_hidden_ns, b_hidden_ns;
     double a_calls, b_calls; /* per step; of replaced kernels, calls of their op */
-    /* b_ns - a_ns of kernels that both traces have, divided; 0 for others. */
+    /* b_ns - a_ns of kernels that both traces have, divided; 0 for others. Calls for tensors of other sizes
+     * count as more or fewer calls if only one trace has such. */
     int64_t calls_ns, speed_ns, overlap_ns;
 } gt_part_pair;
 
@@ -83,7 +95,8 @@ typedef struct gt_part_pairs {
     size_t count, capacity;
 } gt_part_pairs;
 
-gt_part_pairs gt_parts_match(const gt_step_parts *a, const gt_step_parts *b);
+/* String ids are those of `strings`. */
+gt_part_pairs gt_parts_match(const gt_step_parts *a, const gt_step_parts *b, gt_interner *strings);
 
 typedef enum gt_contribution_kind {
     GT_CONTRIBUTION_NEW,
@@ -123,8 +136,8 @@ typedef struct gt_waterfall {
     size_t shown; /* the first of them that are worth a row of their own */
 } gt_waterfall;
 
-/* `a` and `b` may be freed afterwards. */
-gt_waterfall *gt_waterfall_new(const gt_step_parts *a, const gt_step_parts *b);
+/* `strings` must outlive the waterfall; `a` and `b` need not. */
+gt_waterfall *gt_waterfall_new(const gt_step_parts *a, const gt_step_parts *b, gt_interner *strings);
 void gt_waterfall_free(gt_waterfall *waterfall); /* accepts NULL */
 
 /* All contributions that are not shown and make the step longer (sign 1) or shorter (-1), as one. False if
