@@ -104,11 +104,13 @@ const gt_command gt_commands[] = {
      "needed. \"-\" is standard input.",
      REPORTS},
     {"compare", "TraceLens_compare_perf_reports_pytorch",
-     "compare reports, and fail on regressions (--fail_if)", &gt_compare_syntax, gt_cmd_compare,
-     "Puts the sheets of two or more reports side by side, with the difference of each report from the first "
-     "one, the baseline. A REPORT is an Excel workbook or a folder of CSV files, written by gputally or "
-     "TraceLens; `gputally diff` compares traces. With --fail_if, the exit status is 3 if a change is larger "
-     "than allowed.",
+     "compare traces or reports, and fail on regressions (--fail_if)", &gt_compare_syntax, gt_cmd_compare,
+     "Says why a step of one PyTorch trace takes longer than a step of another, with parts that add up to "
+     "the "
+     "difference, and puts the sheets of two or more reports side by side, with the difference of each from "
+     "the first one, the baseline. A FILE is a trace, whose report is then made in memory, or a report: an "
+     "Excel workbook or a folder of CSV files, written by gputally or TraceLens. `gputally diff` compares "
+     "call trees. With --fail_if, the exit status is 3 if a change is larger than allowed.",
      COMPARISONS},
     {"diff", NULL, "compare the call trees and kernels of two PyTorch traces", &gt_diff_syntax, gt_cmd_diff,
      "Merges the call trees of two torch.profiler traces, for example of the same model on two GPUs, and "

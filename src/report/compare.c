@@ -13,8 +13,10 @@
 
 enum { NAMES_MAX = 8, ROWS_SHOWN = 10 };
 
-static const char *const groups[] = {"gpu_timeline", "ops_summary", "kernel_summary",
-                                     "ops_all",      "roofline",    NULL};
+#define WATERFALL "waterfall"
+
+static const char *const groups[] = {WATERFALL, "gpu_timeline", "ops_summary", "kernel_summary",
+                                     "ops_all", "roofline",     NULL};
 
 const char *gt_compare_group(size_t index)
 {
@@ -391,7 +393,23 @@ static bool compare_group(work *w, const char *group, gt_error *error)
     return true;
 }
 
-/* A gate that applies to nothing would always pass. */
+static bool compare_steps(work *w, gt_error *error)
+{
+    char *why_not;
+    bool asked = is_asked_for(w->options, WATERFALL);
+    for (size_t i = 0; i < w->options->gate_count; i++)
+        asked = asked || strcmp(w->options->gates[i].sheet, GT_SHEET_WATERFALL.name) == 0;
+    bool ok = gt_compare_waterfall(w->reports, w->report_count, w->options, w->strings, w->tables,
+                                   w->sheets_met, w->met, &why_not, error);
+    if (ok && why_not && asked)
+        ok = gt_fail(error, "no waterfall: %s", why_not);
+    else if (ok && why_not)
+        gt_info("no waterfall: %s", why_not);
+    gt_free(why_not);
+    return ok;
+}
+
+/* A gate that applies to nothing would always pass. A waterfall has no rows of what did not change. */
 static bool check_gates_applied(const work *w, gt_error *error)
 {
     for (size_t i = 0; i < w->options->gate_count; i++) {
@@ -399,6 +417,10 @@ static bool check_gates_applied(const work *w, gt_error *error)
         if (!w->sheets_met[i])
             return gt_fail(error, "--fail_if '%.300s': no sheet '%.100s' was compared", gate->condition,
                            gate->sheet);
+        if (!gate->rows_checked && strcmp(gate->sheet, GT_SHEET_WATERFALL.name) == 0) {
+            gt_warn("--fail_if '%s': no contribution has this name", gate->condition);
+            continue;
+        }
         if (!gate->rows_checked)
             return gt_fail(error, "--fail_if '%.300s': sheet %.100s has no row '%.300s'", gate->condition,
                            gate->sheet, gate->row);
@@ -416,9 +438,13 @@ bool gt_compare_tables(const gt_compare_report *reports, size_t count, const gt_
     w.sheets_met = gt_alloc_zero(options->gate_count, sizeof *w.sheets_met);
     if (options->gate_count) w.met = gt_gate_table(strings);
     bool ok = true;
-    for (size_t i = 0; groups[i] && ok; i++)
-        if (!options->group_count || is_asked_for(options, groups[i]))
+    for (size_t i = 0; groups[i] && ok; i++) {
+        if (options->group_count && !is_asked_for(options, groups[i])) continue;
+        if (strcmp(groups[i], WATERFALL) != 0)
             ok = compare_group(&w, groups[i], error);
+        else if (!options->reports_only)
+            ok = compare_steps(&w, error);
+    }
     ok = ok && check_gates_applied(&w, error);
     if (ok && !tables->count) ok = gt_fail(error, "the reports have no sheet in common that can be compared");
     if (ok && w.met)
@@ -474,6 +500,8 @@ void gt_compare_print_summary(FILE *out, const gt_compare_report *reports, size_
     gt_terminal terminal = gt_terminal_for(out);
     fprintf(out, "%s, the baseline, against %zu other report%s\n", reports[0].tag, count - 1,
             count > 2 ? "s" : "");
+    const gt_table *waterfall = gt_table_list_find(tables, GT_SHEET_WATERFALL);
+    if (waterfall) gt_compare_print_waterfall(&terminal, waterfall);
     for (const rule *how = rules; how < rules + RULES; how++) {
         const gt_table *table = how->is_split ? NULL : gt_table_list_find(tables, how->sheet);
         if (!table || !has_column(table, how->keys[0])) continue;

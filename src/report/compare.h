@@ -1,12 +1,16 @@
-/* The comparison of performance reports.
+/* The comparison of performance reports and of traces.
  *
- * Groups of sheets: gpu_timeline, ops_summary, kernel_summary (one sheet each), ops_all and roofline (three
- * sheets for each source sheet and variant: <name>_intersect_<tag>, _only_baseline_, _only_variant_). */
+ * Groups of sheets: waterfall (only of traces: why the step times differ), gpu_timeline, ops_summary,
+ * kernel_summary (one sheet each), ops_all and roofline (three sheets for each source sheet and variant:
+ * <name>_intersect_<tag>, _only_baseline_, _only_variant_). */
 #ifndef GT_REPORT_COMPARE_H
 #define GT_REPORT_COMPARE_H
 
 #include "analysis/compare/compare.h"
+#include "findings/waterfall/waterfall.h"
+#include "input/options.h"
 #include "input/sheets/sheets.h"
+#include "output/terminal.h"
 #include "table/table_list.h"
 
 #include <stdio.h>
@@ -14,7 +18,20 @@
 typedef struct gt_compare_report {
     const char *tag, *path;
     gt_perf_sheets *sheets;
+    bool is_trace;        /* the sheets are those that `gputally report` makes */
+    gt_step_parts *parts; /* the step of a PyTorch trace; NULL: there is no waterfall */
 } gt_compare_report;
+
+/* ---- inputs (compare_input.c) ---- */
+
+/* Whether the path is a trace that `gputally report` reads. */
+bool gt_compare_is_trace(const char *path);
+/* Opens a report, or reads a trace and makes its report, unless `with_sheets` is false. */
+bool gt_compare_open(gt_compare_report *report, bool with_sheets, const gt_read_options *read,
+                     gt_error *error);
+void gt_compare_close(gt_compare_report *report);
+
+/* ---- sheets ---- */
 
 /* The name of a group; NULL after the last one. */
 const char *gt_compare_group(size_t index);
@@ -24,6 +41,7 @@ typedef struct gt_compare_options {
     size_t group_count;        /* 0: all that the reports have */
     gt_gate *gates;
     size_t gate_count;
+    bool reports_only; /* no waterfall, as in TraceLens */
 } gt_compare_options;
 
 /* Adds the result sheets in order, with string ids of `strings`; with gates also "fail_if", the rows that met
@@ -32,7 +50,19 @@ typedef struct gt_compare_options {
 bool gt_compare_tables(const gt_compare_report *reports, size_t count, const gt_compare_options *options,
                        gt_interner *strings, gt_table_list *tables, gt_error *error);
 
-/* How the longest rows changed. */
+/* The group waterfall: adds its sheets, if any report can be compared with the baseline, and adds to `met`
+ * the conditions on it that are met; sheets_met counts, by gate, those that were checked. *why_not is a text
+ * for the first report that has no waterfall, which the caller frees; NULL: all have one. */
+bool gt_compare_waterfall(const gt_compare_report *reports, size_t count, const gt_compare_options *options,
+                          gt_interner *strings, gt_table_list *tables, size_t *sheets_met, gt_table *met,
+                          char **why_not, gt_error *error);
+/* Whether a condition may be on this total, such as "step_ms". */
+bool gt_compare_has_total(const char *name);
+
+/* ---- terminal summary ---- */
+
+void gt_compare_print_waterfall(const gt_terminal *terminal, const gt_table *sheet);
+/* The waterfall, and how the longest rows changed. */
 void gt_compare_print_summary(FILE *out, const gt_compare_report *reports, size_t count,
                               const gt_table_list *tables);
 /* The sheet "fail_if". */

@@ -80,7 +80,12 @@ gt_table *gt_compare_split(const gt_merged *merged, gt_sheet name, gt_split_kind
  * change from 0 is infinitely many percent. OP is one of > >= < <=. ROW is compared with the sheet's first
  * key column; it may contain the wildcards * ? [a-z]. Without COLUMN, the column by which the sheet is sorted
  * is used. A name that contains a dot, < or > must be in quotes, '...' or "..."; a name in quotes has no
- * wildcards, and a quote in it is written twice. */
+ * wildcards, and a quote in it is written twice.
+ *
+ *     TOTAL OP NUMBER[%]                     step_ms > 5%, idle_data_ms > 0.5
+ *
+ * is a condition on the waterfall of two traces (report/compare_waterfall.c), which also checks those on its
+ * rows. A total ends with _ms. */
 
 typedef enum gt_gate_op { GT_GATE_ABOVE, GT_GATE_AT_LEAST, GT_GATE_BELOW, GT_GATE_AT_MOST } gt_gate_op;
 
@@ -88,6 +93,7 @@ typedef struct gt_gate {
     const char *condition;      /* as written; borrowed */
     char *sheet, *row, *column; /* column: NULL for the sheet's main column */
     bool exact_row;             /* the row was in quotes */
+    bool is_total;              /* only a name was written: `row` is a total of the sheet waterfall */
     gt_gate_op op;
     double limit;
     bool percent;
@@ -105,5 +111,13 @@ gt_table *gt_gate_table(gt_interner *strings);
  * the condition names a column that the sheet does not have as numbers. */
 bool gt_gate_check(gt_gate *gate, const gt_merged *merged, const gt_compare_rule *rule, gt_table *met,
                    gt_error *error);
+
+/* The same for values that are not rows of a merged sheet. */
+typedef struct gt_gate_values {
+    const char *report, *sheet, *row, *column;
+    double baseline, variant; /* not NaN */
+} gt_gate_values;
+bool gt_gate_matches(const gt_gate *gate, const char *row);
+void gt_gate_compare(gt_gate *gate, const gt_gate_values *values, gt_table *met);
 
 #endif

@@ -79,10 +79,24 @@ static bool parse_limit(gt_gate *gate, const char *at)
     return *skip_spaces(at + gate->percent) == 0;
 }
 
+/* "step_ms" alone is a total of the waterfall. */
+static bool parse_total(gt_gate *gate, const char *at)
+{
+    static const char suffix[] = "_ms";
+    size_t len = strlen(gate->sheet), suffix_len = strlen(suffix);
+    if (len <= suffix_len || strcmp(gate->sheet + len - suffix_len, suffix) != 0) return false;
+    gate->is_total = gate->exact_row = true;
+    gate->row = gate->sheet;
+    gate->sheet = gt_strdup(GT_SHEET_WATERFALL.name);
+    return next_op(&at, &gate->op) && parse_limit(gate, at);
+}
+
 static bool parse_parts(gt_gate *gate, const char *at)
 {
     bool quoted;
-    if (!(gate->sheet = next_name(&at, &quoted)) || *at++ != '.') return false;
+    if (!(gate->sheet = next_name(&at, &quoted))) return false;
+    if (!quoted && (*at == '<' || *at == '>')) return parse_total(gate, at);
+    if (*at++ != '.') return false;
     if (!(gate->row = next_name(&at, &gate->exact_row))) return false;
     if (*at == '.') {
         at++;
@@ -139,9 +153,9 @@ static bool is_numbers(const gt_column *column)
     return column && (column->type == GT_TYPE_INT || column->type == GT_TYPE_FLOAT);
 }
 
-static bool row_matches(const gt_gate *gate, const char *name)
+bool gt_gate_matches(const gt_gate *gate, const char *row)
 {
-    return gate->exact_row ? !strcmp(gate->row, name) : fnmatch(gate->row, name, 0) == 0;
+    return gate->exact_row ? !strcmp(gate->row, row) : fnmatch(gate->row, row, 0) == 0;
 }
 
 static bool is_met(const gt_gate *gate, double change)
@@ -163,19 +177,27 @@ static double percent_of(double diff, double base)
     return base != 0 ? 100.0 * diff / base : diff == 0 ? 0.0 : copysign(INFINITY, diff);
 }
 
-static void add_met(gt_table *met, const gt_gate *gate, const char *report, const char *sheet,
-                    const char *row_name, const char *column, double base, double variant)
+static void add_met(gt_table *met, const gt_gate *gate, const gt_gate_values *values)
 {
+    double diff = values->variant - values->baseline;
     size_t row = gt_table_add_row(met);
     gt_table_set_cstr(met, MET_CONDITION, row, gate->condition);
-    gt_table_set_cstr(met, MET_REPORT, row, report);
-    gt_table_set_cstr(met, MET_SHEET, row, sheet);
-    gt_table_set_cstr(met, MET_ROW, row, row_name);
-    gt_table_set_cstr(met, MET_COLUMN, row, column);
-    gt_table_set_float(met, MET_BASELINE, row, base);
-    gt_table_set_float(met, MET_VARIANT, row, variant);
-    gt_table_set_float(met, MET_DIFF, row, variant - base);
-    gt_table_set_float(met, MET_PCT, row, percent_of(variant - base, base));
+    gt_table_set_cstr(met, MET_REPORT, row, values->report);
+    gt_table_set_cstr(met, MET_SHEET, row, values->sheet);
+    gt_table_set_cstr(met, MET_ROW, row, values->row);
+    gt_table_set_cstr(met, MET_COLUMN, row, values->column);
+    gt_table_set_float(met, MET_BASELINE, row, values->baseline);
+    gt_table_set_float(met, MET_VARIANT, row, values->variant);
+    gt_table_set_float(met, MET_DIFF, row, diff);
+    gt_table_set_float(met, MET_PCT, row, percent_of(diff, values->baseline));
+}
+
+void gt_gate_compare(gt_gate *gate, const gt_gate_values *values, gt_table *met)
+{
+    double diff = values->variant - values->baseline;
+    gate->rows_checked++;
+    gate->values_checked++;
+    if (is_met(gate, gate->percent ? percent_of(diff, values->baseline) : diff)) add_met(met, gate, values);
 }
 
 bool gt_gate_check(gt_gate *gate, const gt_merged *merged, const gt_compare_rule *rule, gt_table *met,
@@ -193,13 +215,17 @@ bool gt_gate_check(gt_gate *gate, const gt_merged *merged, const gt_compare_rule
                            gate->condition, table->name, column.name);
         for (size_t row = 0; row < table->row_count; row++) {
             const char *name = gt_interner_get(table->strings, keys->texts[row]).bytes;
-            if (!row_matches(gate, name)) continue;
-            double from = gt_column_number(base, row), to = gt_column_number(variant, row), diff = to - from;
-            gate->rows_checked++;
-            if (isnan(from) || isnan(to)) continue;
-            gate->values_checked++;
-            if (is_met(gate, gate->percent ? percent_of(diff, from) : diff))
-                add_met(met, gate, merged->tags[v], table->name, name, column.name, from, to);
+            if (!gt_gate_matches(gate, name)) continue;
+            gt_gate_values values = {merged->tags[v],
+                                     table->name,
+                                     name,
+                                     column.name,
+                                     gt_column_number(base, row),
+                                     gt_column_number(variant, row)};
+            if (isnan(values.baseline) || isnan(values.variant))
+                gate->rows_checked++;
+            else
+                gt_gate_compare(gate, &values, met);
         }
     }
     return true;

@@ -1,12 +1,12 @@
-/* `gputally compare`: compares the sheets of reports, and checks the --fail_if conditions. */
+/* `gputally compare`: explains why the steps of traces differ, compares the sheets of reports and traces, and
+ * checks the --fail_if conditions. */
 #include "cli/commands/commands.h"
 #include "base/many.h"
 #include "base/memory.h"
 #include "cli/common.h"
-#include "input/detect.h"
-#include "input/rocprof/rocprof.h"
+#include "base/progress.h"
+#include "input/files.h"
 #include "os/paths.h"
-#include "os/shell_words.h"
 #include "report/compare.h"
 #include "schema/sheets.h"
 
@@ -20,12 +20,13 @@ static const gt_option compare_options[] = {
     {"names", GT_OPTION_STRINGS, "NAME...", NULL,
      "set one tag per report, used as the prefix of its columns (default: file name without extension)"},
     {"sheets", GT_OPTION_STRINGS, "GROUP...", "all",
-     "compare only these groups: gpu_timeline, ops_summary, kernel_summary, ops_all, roofline or all; a "
-     "named group must exist in the baseline"},
+     "compare only these groups: waterfall (of traces), gpu_timeline, ops_summary, kernel_summary, ops_all, "
+     "roofline or all; a named group must exist in the baseline"},
     {"fail_if", GT_OPTION_STRINGS, "CONDITION", NULL,
      "exit with status 3 if a report meets the condition SHEET.ROW[.COLUMN] OP NUMBER[%], such as "
-     "'gpu_timeline.busy_time > 5%'; compares the change from the baseline, in percent or in the column's "
-     "unit; repeatable"},
+     "'gpu_timeline.busy_time > 5%', or a trace the condition TOTAL OP NUMBER[%] on its waterfall, such as "
+     "'step_ms > 5%' or 'idle_data_ms > 1'; compares the change from the baseline, in percent or in the "
+     "column's unit; repeatable"},
 };
 static const gt_option_group compare_group = {"Comparison", compare_options, GT_LENGTH(compare_options)};
 
@@ -41,15 +42,16 @@ static const gt_option output_options[] = {
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_compare_syntax = {
-    .groups = {&compare_group, &output_group, &gt_sheets_group},
+    .groups = {&compare_group, &output_group, &gt_common_group},
     .main_options = {"output", "output_csvs_dir", "fail_if", "sheets", "names"},
-    .files = "REPORT REPORT...",
+    .files = "FILE FILE...",
     .files_max = 10000,
     .output_option = "output",
 };
 
 typedef struct comparison {
     const gt_call *call;
+    gt_read_options read;
     gt_compare_report *reports;
     char **own_tags; /* derived from the paths, without --names */
     size_t count;
@@ -76,6 +78,14 @@ static char *tag_of(const char *path)
     return gt_format("%.*s", (int)len, name);
 }
 
+/* "runs/mi300.json.gz" gives "mi300". */
+static char *tag_of_trace(const char *path)
+{
+    char *stem = gt_trace_stem(path), *tag = gt_strdup(gt_path_name(stem));
+    gt_free(stem);
+    return tag;
+}
+
 static bool choose_tags(comparison *c, gt_error *error)
 {
     const gt_option_value *names = gt_arguments_value(&c->call->arguments, "names");
@@ -84,7 +94,9 @@ static bool choose_tags(comparison *c, gt_error *error)
         return gt_fail(error, "--names count must equal number of reports");
     for (size_t i = 0; i < c->count; i++) {
         c->reports[i].path = c->call->arguments.files[i];
-        if (!names->given) c->own_tags[i] = tag_of(c->reports[i].path);
+        if (!names->given)
+            c->own_tags[i] =
+                (gt_compare_is_trace(c->reports[i].path) ? tag_of_trace : tag_of)(c->reports[i].path);
         c->reports[i].tag = names->given ? names->texts[i] : c->own_tags[i];
         for (size_t j = 0; j < i; j++)
             if (!strcmp(c->reports[i].tag, c->reports[j].tag))
@@ -111,11 +123,11 @@ static bool choose_groups(comparison *c, gt_error *error)
         else if (is_group(sheets->texts[i]))
             GT_PUSH(c->groups, c->options.group_count, c->group_capacity, sheets->texts[i]);
         else
-            return gt_fail(
-                error,
-                "argument --sheets: invalid choice: '%.200s' (choose from gpu_timeline, ops_summary, "
-                "kernel_summary, ops_all, roofline, all)",
-                sheets->texts[i]);
+            return gt_fail(error,
+                           "argument --sheets: invalid choice: '%.200s' (choose from waterfall, "
+                           "gpu_timeline, ops_summary, "
+                           "kernel_summary, ops_all, roofline, all)",
+                           sheets->texts[i]);
     }
     if (all) c->options.group_count = 0;
     c->options.groups = c->groups;
@@ -131,7 +143,14 @@ static bool parse_gates(comparison *c, gt_error *error)
             gt_error_prefix(error, "argument --fail_if");
             return false;
         }
-        c->options.gate_count++;
+        const gt_gate *gate = &c->options.gates[c->options.gate_count++];
+        if (gate->is_total && !gt_compare_has_total(gate->row))
+            return gt_fail(
+                error,
+                "argument --fail_if: '%.200s' is no total (choose from step_ms, kernels_ms, new_ms, "
+                "vanished_ms, slower_ms, faster_ms, more_calls_ms, fewer_calls_ms, overlap_ms, "
+                "communication_ms, copies_ms, idle_ms, and idle_CAUSE_ms such as idle_data_ms)",
+                gate->row);
     }
     return true;
 }
@@ -192,89 +211,47 @@ static void show(const comparison *c, const gt_destinations *to, const gt_table_
         printf("wrote %s\n", gt_output_file_path(output, i));
 }
 
-/* ---- traces given instead of reports ---- */
-
-/* Whether the path is a trace that `gputally report` reads. SQLite files are not among them: a report may be
- * one, too. */
-static bool is_trace(const char *path, bool *is_pytorch)
-{
-    gt_error error;
-    gt_trace_format format = GT_FORMAT_UNKNOWN;
-    *is_pytorch = false;
-    if (gt_path_is_folder(path)) {
-        char *sheet = gt_format("%s/%s.csv", path, GT_SHEET_GPU_TIMELINE.name);
-        bool is_report = gt_path_is_file(sheet);
-        gt_free(sheet);
-        return !is_report && gt_rocprof_is_folder(path);
-    }
-    gt_stream *stream = gt_path_is_file(path) ? gt_stream_open(path, &error) : NULL;
-    bool known = stream && gt_detect(stream, &format, &error);
-    gt_stream_close(stream);
-    *is_pytorch = format == GT_FORMAT_KINETO_JSON;
-    return known && (*is_pytorch || format == GT_FORMAT_ROCPROF_JSON || format == GT_FORMAT_ROCPROF_CSV ||
-                     format == GT_FORMAT_XPLANE || format == GT_FORMAT_PERFETTO);
-}
-
-/* Adds the commands that do what was asked: `diff` for two PyTorch traces, otherwise reports first. */
-static void add_commands(gt_buffer *line, const comparison *c, const bool *traces, bool diff)
-{
-    const char *const begin = diff ? "gputally diff" : "gputally report";
-    gt_buffer_add_cstr(line, begin);
-    for (size_t i = 0; i < c->count; i++) {
-        if (!traces[i]) continue;
-        gt_buffer_add_cstr(line, " ");
-        gt_shell_quote(line, c->reports[i].path);
-    }
-    if (diff) return;
-    gt_buffer_add_cstr(line, " && gputally compare");
-    for (size_t i = 0; i < c->count; i++) {
-        char *report = traces[i] ? gt_default_xlsx_path(c->reports[i].path) : gt_strdup(c->reports[i].path);
-        gt_buffer_add_cstr(line, " ");
-        gt_shell_quote(line, report);
-        gt_free(report);
-    }
-}
-
-/* Fails with the commands to type if one of the files is a trace. */
-static bool check_no_traces(const comparison *c, gt_error *error)
-{
-    bool *traces = gt_alloc_zero(c->count, sizeof *traces);
-    size_t first = c->count, pytorch = 0;
-    for (size_t i = 0; i < c->count; i++) {
-        bool is_pytorch;
-        traces[i] = is_trace(c->reports[i].path, &is_pytorch);
-        pytorch += is_pytorch;
-        if (traces[i] && first == c->count) first = i;
-    }
-    if (first < c->count) {
-        gt_buffer line = {0};
-        add_commands(&line, c, traces, pytorch == 2 && c->count == 2);
-        gt_fail(error, "%s: a trace, not a report; use %s", c->reports[first].path,
-                gt_buffer_str(&line).bytes);
-        gt_buffer_free(&line);
-    }
-    gt_free(traces);
-    return first == c->count;
-}
-
 /* ---- comparison ---- */
 
+/* TraceLens compares reports only. */
+static bool check_no_traces(const comparison *c, gt_error *error)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (gt_compare_is_trace(c->reports[i].path))
+            return gt_fail(error, "%s: a trace, not a report; use gputally compare", c->reports[i].path);
+    return true;
+}
+
 typedef struct opening {
-    gt_compare_report *reports;
+    comparison *c;
+    bool with_sheets;
     gt_error *errors; /* by report */
 } opening;
 
 static bool open_report(void *context, size_t index)
 {
     opening *o = context;
-    gt_compare_report *report = &o->reports[index];
-    return (report->sheets = gt_perf_sheets_open(report->path, &o->errors[index])) != NULL;
+    return gt_compare_open(&o->c->reports[index], o->with_sheets, &o->c->read, &o->errors[index]);
+}
+
+/* Only the waterfall is wanted: then reports of traces need not be made. */
+static bool wants_sheets(const comparison *c)
+{
+    for (size_t i = 0; i < c->options.group_count; i++)
+        if (strcmp(c->groups[i], gt_compare_group(0)) != 0) return true;
+    return !c->options.group_count;
 }
 
 static bool open_reports(comparison *c, gt_error *error)
 {
-    opening o = {c->reports, gt_alloc_zero(c->count, sizeof *o.errors)};
-    size_t failed = gt_many_run(&(gt_many){.count = c->count, .work = open_report, .context = &o});
+    opening o = {c, wants_sheets(c), gt_alloc_zero(c->count, sizeof *o.errors)};
+    gt_file_sizes sizes = gt_file_sizes_find((const char *const *)c->call->arguments.files, c->count);
+    c->read.is_part = true;
+    gt_files_progress(c->count, "file", "files", sizes.bytes);
+    size_t failed = gt_many_run(&(gt_many){
+        .count = c->count, .sizes = sizes.memory, .limit = sizes.limit, .work = open_report, .context = &o});
+    gt_progress_end_all();
+    gt_file_sizes_free(&sizes);
     if (failed < c->count) *error = o.errors[failed];
     gt_free(o.errors);
     return failed == c->count;
@@ -284,7 +261,9 @@ static gt_exit compare(comparison *c, gt_interner *strings, gt_table_list *table
 {
     gt_destinations to = destinations_of(c->call);
     gt_output *output = NULL;
-    if (check_no_traces(c, error) && open_reports(c, error) && check_not_reports(c, &to, error) &&
+    c->options.reports_only = c->call->by_old_name;
+    if ((!c->call->by_old_name || check_no_traces(c, error)) && open_reports(c, error) &&
+        check_not_reports(c, &to, error) &&
         gt_compare_tables(c->reports, c->count, &c->options, strings, tables, error))
         output = gt_destinations_write(&to, c->reports[0].path, tables, error);
     gt_exit status = GT_EXIT_FAILED;
@@ -303,12 +282,11 @@ static gt_exit compare(comparison *c, gt_interner *strings, gt_table_list *table
 gt_exit gt_cmd_compare(const gt_call *call)
 {
     gt_error error = {""};
-    gt_read_options read;
     comparison c = {.call = call, .count = call->arguments.file_count};
     c.reports = gt_alloc_zero(c.count, sizeof *c.reports);
     c.own_tags = gt_alloc_zero(c.count, sizeof *c.own_tags);
     gt_exit status;
-    if (gt_common_apply(call, &read, &error) && choose_tags(&c, &error) && choose_groups(&c, &error) &&
+    if (gt_common_apply(call, &c.read, &error) && choose_tags(&c, &error) && choose_groups(&c, &error) &&
         parse_gates(&c, &error)) {
         gt_interner *strings = gt_interner_new();
         gt_table_list tables = {0};
@@ -319,7 +297,7 @@ gt_exit gt_cmd_compare(const gt_call *call)
         status = gt_usage_error(call->program, "%s", error.text);
     }
     for (size_t i = 0; i < c.count; i++) {
-        gt_perf_sheets_close(c.reports[i].sheets);
+        gt_compare_close(&c.reports[i]);
         gt_free(c.own_tags[i]);
     }
     for (size_t i = 0; i < c.options.gate_count; i++) gt_gate_free(&c.options.gates[i]);

@@ -71,6 +71,10 @@ static inline const gt_sheet_cell *gt_sheet_grid_at(const gt_sheet_grid *grid, u
 typedef struct gt_perf_sheets gt_perf_sheets;
 
 gt_perf_sheets *gt_perf_sheets_open(const char *path, gt_error *error);
+/* A report that exists only in memory; `path` names it in messages. Its sheets are the text of CSV files,
+ * which is copied, so that they read as they would from disk. */
+gt_perf_sheets *gt_perf_sheets_memory(const char *path);
+void gt_perf_sheets_add(gt_perf_sheets *sheets, gt_sheet name, gt_str csv);
 void gt_perf_sheets_close(gt_perf_sheets *sheets); /* may be NULL */
 
 bool gt_perf_sheets_has(const gt_perf_sheets *sheets, gt_sheet name);

@@ -1,0 +1,288 @@
+/* The waterfall of a comparison: its sheets, the conditions of --fail_if on it, and its bars on the terminal.
+ */
+#include "report/compare.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "output/terminal.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- which reports can be compared ---- */
+
+/* Why there is no waterfall of this pair; NULL if there is one. */
+static char *obstacle(const gt_compare_report *base, const gt_compare_report *variant)
+{
+    const gt_compare_report *without = !base->parts ? base : !variant->parts ? variant : NULL;
+    if (!without) return NULL;
+    return without->is_trace ? gt_format("%s is not a PyTorch trace", without->path)
+                             : gt_format("%s is a report; give the traces instead", without->path);
+}
+
+static void warn_of_steps(const gt_compare_report *base, const gt_compare_report *variant)
+{
+    if (base->parts->has_steps == variant->parts->has_steps) return;
+    const gt_compare_report *with = base->parts->has_steps ? base : variant;
+    const gt_compare_report *without = base->parts->has_steps ? variant : base;
+    gt_warn("%s has no profiler steps: the waterfall compares all of it with one step of %s", without->path,
+            with->path);
+}
+
+/* ---- conditions ----
+ *
+ * A condition compares the step time of the baseline with the step time that it would have with one
+ * contribution, or all of a kind, of the variant. */
+
+#define TOTAL_SUFFIX "_ms"
+
+/* What a total adds up. */
+typedef struct total {
+    const char *name;
+    unsigned kinds; /* a set of 1 << gt_contribution_kind; 0: the step time */
+} total;
+
+enum {
+    ALL_KERNELS = 1u << GT_CONTRIBUTION_NEW | 1u << GT_CONTRIBUTION_VANISHED | 1u << GT_CONTRIBUTION_SLOWER |
+                  1u << GT_CONTRIBUTION_FASTER | 1u << GT_CONTRIBUTION_MORE_CALLS |
+                  1u << GT_CONTRIBUTION_FEWER_CALLS | 1u << GT_CONTRIBUTION_OVERLAP
+};
+
+static const total totals[] = {
+    {"step", 0},
+    {"kernels", ALL_KERNELS},
+    {"new", 1u << GT_CONTRIBUTION_NEW},
+    {"vanished", 1u << GT_CONTRIBUTION_VANISHED},
+    {"slower", 1u << GT_CONTRIBUTION_SLOWER},
+    {"faster", 1u << GT_CONTRIBUTION_FASTER},
+    {"more_calls", 1u << GT_CONTRIBUTION_MORE_CALLS},
+    {"fewer_calls", 1u << GT_CONTRIBUTION_FEWER_CALLS},
+    {"overlap", 1u << GT_CONTRIBUTION_OVERLAP},
+    {"communication", 1u << GT_CONTRIBUTION_COMMUNICATION},
+    {"copies", 1u << GT_CONTRIBUTION_COPIES},
+    {"idle", 1u << GT_CONTRIBUTION_IDLE},
+};
+
+static bool is_total(const char *name, const char *part)
+{
+    size_t len = strlen(part);
+    return strncmp(name, part, len) == 0 && strcmp(name + len, TOTAL_SUFFIX) == 0;
+}
+
+static const total *find_total(const char *name)
+{
+    for (size_t i = 0; i < GT_LENGTH(totals); i++)
+        if (is_total(name, totals[i].name)) return &totals[i];
+    return NULL;
+}
+
+/* "idle_data_ms": the cause; GT_CAUSES if it names none. */
+static gt_cause find_cause(const char *name)
+{
+    gt_cause cause = GT_CAUSES;
+    if (strncmp(name, "idle_", strlen("idle_")) == 0)
+        for (cause = 0; cause < GT_CAUSES && !is_total(name + strlen("idle_"), gt_cause_name(cause));)
+            cause++;
+    return cause;
+}
+
+bool gt_compare_has_total(const char *name)
+{
+    return find_total(name) || find_cause(name) < GT_CAUSES;
+}
+
+static int64_t total_ns(const gt_waterfall *w, const char *name)
+{
+    const total *found = find_total(name);
+    gt_cause cause = find_cause(name);
+    int64_t sum = 0;
+    if (found && !found->kinds) return w->b_ns - w->a_ns;
+    for (size_t i = 0; i < w->count; i++) {
+        const gt_contribution *item = &w->items[i];
+        bool counts = found
+                          ? found->kinds >> item->kind & 1
+                          : item->kind == GT_CONTRIBUTION_IDLE &&
+                                gt_str_equals(gt_interner_get(w->strings, item->what), gt_cause_name(cause));
+        if (counts) sum += item->delta_ns;
+    }
+    return sum;
+}
+
+static void check_change(gt_gate *gate, const gt_waterfall *w, const char *report, const char *row,
+                         int64_t delta_ns, gt_table *met)
+{
+    gt_gate_compare(gate,
+                    &(gt_gate_values){.report = report,
+                                      .sheet = GT_SHEET_WATERFALL.name,
+                                      .row = row,
+                                      .column = GT_COL_DELTA_MS.name,
+                                      .baseline = (double)w->a_ns / 1e6,
+                                      .variant = (double)(w->a_ns + delta_ns) / 1e6},
+                    met);
+}
+
+static bool check_gate(gt_gate *gate, const gt_waterfall *w, const char *report, gt_table *met,
+                       gt_error *error)
+{
+    if (!gate->is_total && gate->column && strcmp(gate->column, GT_COL_DELTA_MS.name) != 0)
+        return gt_fail(error, "'%.200s': conditions on the waterfall are on its column %s", gate->condition,
+                       GT_COL_DELTA_MS.name);
+    if (gate->is_total) check_change(gate, w, report, gate->row, total_ns(w, gate->row), met);
+    for (size_t i = 0; !gate->is_total && i < w->count; i++) {
+        char *text = gt_contribution_text(w, &w->items[i]);
+        if (gt_gate_matches(gate, text)) check_change(gate, w, report, text, w->items[i].delta_ns, met);
+        gt_free(text);
+    }
+    return true;
+}
+
+static bool check_gates(const gt_compare_options *options, size_t *sheets_met, const gt_waterfall *w,
+                        const char *report, gt_table *met, gt_error *error)
+{
+    for (size_t i = 0; i < options->gate_count; i++) {
+        gt_gate *gate = &options->gates[i];
+        if (strcmp(gate->sheet, GT_SHEET_WATERFALL.name) != 0) continue;
+        sheets_met[i]++;
+        if (!check_gate(gate, w, report, met, error)) return false;
+    }
+    return true;
+}
+
+/* ---- sheets ---- */
+
+bool gt_compare_waterfall(const gt_compare_report *reports, size_t count, const gt_compare_options *options,
+                          gt_interner *strings, gt_table_list *tables, size_t *sheets_met, gt_table *met,
+                          char **why_not, gt_error *error)
+{
+    gt_table *sheet = gt_waterfall_sheet_new(strings), *parts = gt_waterfall_parts_sheet_new(strings);
+    bool ok = true;
+    *why_not = NULL;
+    for (size_t i = 1; i < count && ok; i++) {
+        char *reason = obstacle(&reports[0], &reports[i]);
+        if (reason && !*why_not)
+            *why_not = reason;
+        else
+            gt_free(reason);
+        if (reason) continue;
+        warn_of_steps(&reports[0], &reports[i]);
+        gt_waterfall *w = gt_waterfall_new(reports[0].parts, reports[i].parts, strings);
+        gt_waterfall_sheet_add(sheet, w, reports[0].tag, reports[i].tag);
+        gt_waterfall_parts_sheet_add(parts, w, reports[i].tag);
+        ok = check_gates(options, sheets_met, w, reports[i].tag, met, error);
+        gt_waterfall_free(w);
+    }
+    if (ok && sheet->row_count) {
+        gt_table_list_add(tables, sheet);
+        gt_table_list_add(tables, parts);
+        return true;
+    }
+    gt_table_free(sheet);
+    gt_table_free(parts);
+    return ok;
+}
+
+/* ---- bars ---- */
+
+enum { BAR_MAX = 60, BAR_MIN = 10, NUMBER_WIDTH = 11, GAP = 2, INDENT = 2, LABEL_MAX = 46 };
+
+typedef struct bar_lines {
+    const gt_terminal *terminal;
+    size_t label_width, bar_width;
+    double full_ms; /* what a bar of full width stands for */
+} bar_lines;
+
+/* One line: "  idle: data      +44.980      ██████". Bars of contributions hang between the step times. */
+static void print_bar(const bar_lines *lines, const char *label, const char *number, double from, double to)
+{
+    gt_buffer line = {0}, text = {0};
+    bool utf8 = lines->terminal->utf8;
+    gt_display_add(&text, (gt_str){label, strlen(label)}, utf8);
+    gt_buffer_add_spaces(&line, INDENT);
+    size_t before = line.len;
+    gt_display_add_cut(&line, gt_buffer_str(&text), lines->label_width, utf8);
+    size_t used = gt_display_width((gt_str){line.bytes + before, line.len - before});
+    gt_buffer_add_spaces(&line, lines->label_width - used);
+    gt_buffer_add_format(&line, "%*s", NUMBER_WIDTH, number);
+    double scale = lines->full_ms > 0 ? (double)lines->bar_width / lines->full_ms : 0;
+    size_t first = (size_t)lround(fmin(from, to) * scale), last = (size_t)lround(fmax(from, to) * scale);
+    if (last > lines->bar_width) last = lines->bar_width;
+    if (first >= last && from != to) first = last ? last - 1 : 0, last = first + 1;
+    if (last > first) gt_buffer_add_spaces(&line, GAP + first);
+    for (size_t i = first; i < last; i++) gt_buffer_add_cstr(&line, utf8 ? "█" : "#");
+    fprintf(lines->terminal->file, "%s\n", gt_buffer_str(&line).bytes);
+    gt_buffer_free(&line);
+    gt_buffer_free(&text);
+}
+
+static const char *cell_text(const gt_table *sheet, gt_col column, size_t row)
+{
+    return gt_interner_get(sheet->strings, gt_table_column(sheet, column)->texts[row]).bytes;
+}
+
+static double cell_number(const gt_table *sheet, gt_col column, size_t row)
+{
+    return gt_column_number(gt_table_column(sheet, column), row);
+}
+
+static bool is_step(const gt_table *sheet, size_t row)
+{
+    return strcmp(cell_text(sheet, GT_COL_KIND, row), "step") == 0;
+}
+
+static char *label_of(const gt_table *sheet, size_t row)
+{
+    const char *text = cell_text(sheet, GT_COL_CONTRIBUTION, row);
+    if (!is_step(sheet, row)) return gt_strdup(text);
+    return gt_format("%s of %s", text, cell_text(sheet, GT_COL_WHAT, row));
+}
+
+/* Makes room for the longest label and the longest bar. */
+static bar_lines measure(const gt_terminal *terminal, const gt_table *sheet, size_t begin, size_t end)
+{
+    bar_lines lines = {.terminal = terminal};
+    for (size_t row = begin; row < end; row++) {
+        char *label = label_of(sheet, row);
+        size_t width = gt_display_width((gt_str){label, strlen(label)});
+        if (width > lines.label_width) lines.label_width = width;
+        lines.full_ms = fmax(lines.full_ms, cell_number(sheet, GT_COL_CUMULATIVE_MS, row));
+        gt_free(label);
+    }
+    size_t width = terminal->width < 40 ? 40 : terminal->width, others = INDENT + NUMBER_WIDTH + GAP;
+    if (lines.label_width > LABEL_MAX) lines.label_width = LABEL_MAX;
+    if (lines.label_width + others + BAR_MIN > width) lines.label_width = width - others - BAR_MIN;
+    lines.bar_width = width - others - lines.label_width;
+    if (lines.bar_width > BAR_MAX) lines.bar_width = BAR_MAX;
+    return lines;
+}
+
+static void print_rows(const gt_terminal *terminal, const gt_table *sheet, size_t begin, size_t end)
+{
+    bar_lines lines = measure(terminal, sheet, begin, end);
+    double before = 0;
+    for (size_t row = begin; row < end; row++) {
+        double now = cell_number(sheet, GT_COL_CUMULATIVE_MS, row);
+        char *label = label_of(sheet, row);
+        char *number = is_step(sheet, row) ? gt_format("%.3f", now)
+                                           : gt_format("%+.3f", cell_number(sheet, GT_COL_DELTA_MS, row));
+        print_bar(&lines, label, number, is_step(sheet, row) ? 0 : before, now);
+        before = now;
+        gt_free(label);
+        gt_free(number);
+    }
+}
+
+void gt_compare_print_waterfall(const gt_terminal *terminal, const gt_table *sheet)
+{
+    for (size_t begin = 0, end; begin < sheet->row_count; begin = end) {
+        const int64_t *orders = gt_table_column(sheet, GT_COL_ORDER)->ints;
+        for (end = begin + 1; end < sheet->row_count && orders[end] > 0;) end++;
+        char *heading = gt_format("Why %s differs from %s, in ms", cell_text(sheet, GT_COL_WHAT, end - 1),
+                                  cell_text(sheet, GT_COL_WHAT, begin));
+        fputc('\n', terminal->file);
+        gt_terminal_heading(terminal, heading);
+        print_rows(terminal, sheet, begin, end);
+        gt_free(heading);
+    }
+}
