@@ -11,24 +11,61 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- which reports can be compared ---- */
+/* ---- which reports can be compared ----
+ *
+ * Two traces by op and kernel; if one of them is a report, both by their sheet balance. */
 
-/* Why there is no waterfall of this pair; NULL if there is one. */
-static char *obstacle(const gt_compare_report *base, const gt_compare_report *variant)
+static gt_table *read_sheet(const gt_compare_report *report, gt_sheet name, gt_interner *strings)
 {
-    const gt_compare_report *without = !base->parts ? base : !variant->parts ? variant : NULL;
-    if (!without) return NULL;
-    return without->is_trace ? gt_format("%s is not a PyTorch trace", without->path)
-                             : gt_format("%s is a report; give the traces instead", without->path);
+    gt_error ignored;
+    return gt_perf_sheets_has(report->sheets, name)
+               ? gt_perf_sheets_read(report->sheets, name, strings, &ignored)
+               : NULL;
 }
 
-static void warn_of_steps(const gt_compare_report *base, const gt_compare_report *variant)
+/* NULL if the report does not have what is needed. */
+static gt_step_parts *parts_of_sheets(const gt_compare_report *report, gt_interner *strings)
 {
-    if (base->parts->has_steps == variant->parts->has_steps) return;
-    const gt_compare_report *with = base->parts->has_steps ? base : variant;
-    const gt_compare_report *without = base->parts->has_steps ? variant : base;
-    gt_warn("%s has no profiler steps: the waterfall compares all of it with one step of %s", without->path,
-            with->path);
+    gt_table *balance = read_sheet(report, GT_SHEET_BALANCE, strings);
+    gt_table *overview = read_sheet(report, GT_SHEET_OVERVIEW, strings);
+    gt_step_parts *parts = balance && overview ? gt_step_parts_of_balance(balance, overview) : NULL;
+    gt_table_free(balance);
+    gt_table_free(overview);
+    return parts;
+}
+
+typedef struct sides {
+    const gt_step_parts *base, *variant; /* NULL: this one cannot be compared */
+    gt_step_parts *own[2];               /* made for this pair */
+} sides;
+
+static sides sides_of(const gt_compare_report *base, const gt_compare_report *variant, gt_interner *strings)
+{
+    sides s = {base->parts, variant->parts, {NULL, NULL}};
+    if (base->parts && variant->parts) return s;
+    s.base = s.own[0] = parts_of_sheets(base, strings);
+    s.variant = s.own[1] = s.base ? parts_of_sheets(variant, strings) : NULL;
+    if (s.variant)
+        gt_info("the waterfall is by category, because %s is a report; traces give ops and kernels",
+                base->is_trace ? variant->path : base->path);
+    return s;
+}
+
+static char *obstacle(const sides *s, const gt_compare_report *base, const gt_compare_report *variant)
+{
+    const gt_compare_report *without = s->base ? variant : base;
+    return without->is_trace
+               ? gt_format("%s is not a PyTorch trace", without->path)
+               : gt_format("%s has no sheets balance and overview that add up, which `gputally report` of a "
+                           "PyTorch trace writes; give the traces instead",
+                           without->path);
+}
+
+static void warn_of_steps(const sides *s, const gt_compare_report *base, const gt_compare_report *variant)
+{
+    if (s->base->has_steps == s->variant->has_steps) return;
+    gt_warn("%s has no profiler steps: the waterfall compares all of it with one step of %s",
+            (s->base->has_steps ? variant : base)->path, (s->base->has_steps ? base : variant)->path);
 }
 
 /* ---- conditions ----
@@ -47,7 +84,8 @@ typedef struct total {
 enum {
     ALL_KERNELS = 1u << GT_CONTRIBUTION_NEW | 1u << GT_CONTRIBUTION_VANISHED | 1u << GT_CONTRIBUTION_SLOWER |
                   1u << GT_CONTRIBUTION_FASTER | 1u << GT_CONTRIBUTION_MORE_CALLS |
-                  1u << GT_CONTRIBUTION_FEWER_CALLS | 1u << GT_CONTRIBUTION_OVERLAP
+                  1u << GT_CONTRIBUTION_FEWER_CALLS | 1u << GT_CONTRIBUTION_OVERLAP |
+                  1u << GT_CONTRIBUTION_COMPUTATION
 };
 
 static const total totals[] = {
@@ -156,29 +194,29 @@ bool gt_compare_waterfall(const gt_compare_report *reports, size_t count, const 
                           gt_interner *strings, gt_table_list *tables, size_t *sheets_met, gt_table *met,
                           char **why_not, gt_error *error)
 {
-    gt_table *sheet = gt_waterfall_sheet_new(strings), *parts = gt_waterfall_parts_sheet_new(strings);
+    gt_table *rows = gt_waterfall_sheet_new(strings), *parts = gt_waterfall_parts_sheet_new(strings);
     bool ok = true;
     *why_not = NULL;
     for (size_t i = 1; i < count && ok; i++) {
-        char *reason = obstacle(&reports[0], &reports[i]);
-        if (reason && !*why_not)
-            *why_not = reason;
-        else
-            gt_free(reason);
-        if (reason) continue;
-        warn_of_steps(&reports[0], &reports[i]);
-        gt_waterfall *w = gt_waterfall_new(reports[0].parts, reports[i].parts, strings);
-        gt_waterfall_sheet_add(sheet, w, reports[0].tag, reports[i].tag);
-        gt_waterfall_parts_sheet_add(parts, w, reports[i].tag);
-        ok = check_gates(options, sheets_met, w, reports[i].tag, met, error);
-        gt_waterfall_free(w);
+        sides s = sides_of(&reports[0], &reports[i], strings);
+        if (s.base && s.variant) {
+            warn_of_steps(&s, &reports[0], &reports[i]);
+            gt_waterfall *w = gt_waterfall_new(s.base, s.variant, strings);
+            gt_waterfall_sheet_add(rows, w, reports[0].tag, reports[i].tag);
+            gt_waterfall_parts_sheet_add(parts, w, reports[i].tag);
+            ok = check_gates(options, sheets_met, w, reports[i].tag, met, error);
+            gt_waterfall_free(w);
+        } else if (!*why_not) {
+            *why_not = obstacle(&s, &reports[0], &reports[i]);
+        }
+        for (size_t side = 0; side < 2; side++) gt_step_parts_free(s.own[side]);
     }
-    if (ok && sheet->row_count) {
-        gt_table_list_add(tables, sheet);
+    if (ok && rows->row_count) {
+        gt_table_list_add(tables, rows);
         gt_table_list_add(tables, parts);
         return true;
     }
-    gt_table_free(sheet);
+    gt_table_free(rows);
     gt_table_free(parts);
     return ok;
 }

@@ -234,11 +234,13 @@ static bool open_report(void *context, size_t index)
     return gt_compare_open(&o->c->reports[index], o->with_sheets, &o->c->read, &o->errors[index]);
 }
 
-/* Only the waterfall is wanted: then reports of traces need not be made. */
+/* If only the waterfall of traces is wanted, their reports need not be made. */
 static bool wants_sheets(const comparison *c)
 {
     for (size_t i = 0; i < c->options.group_count; i++)
         if (strcmp(c->groups[i], gt_compare_group(0)) != 0) return true;
+    for (size_t i = 0; i < c->count; i++)
+        if (!gt_compare_is_trace(c->reports[i].path)) return true;
     return !c->options.group_count;
 }
 

@@ -22,6 +22,7 @@ static const char *const kind_names[] = {
     [GT_CONTRIBUTION_MORE_CALLS] = "more_calls",
     [GT_CONTRIBUTION_FEWER_CALLS] = "fewer_calls",
     [GT_CONTRIBUTION_OVERLAP] = "overlap",
+    [GT_CONTRIBUTION_COMPUTATION] = "computation",
     [GT_CONTRIBUTION_COMMUNICATION] = "communication",
     [GT_CONTRIBUTION_COPIES] = "copies",
     [GT_CONTRIBUTION_IDLE] = "idle",
@@ -71,7 +72,8 @@ static void add(collector *c, gt_contribution_kind kind, const gt_part_pair *pai
 
 static void add_pair(collector *c, const gt_part_pair *pair)
 {
-    static const gt_contribution_kind kinds[] = {[GT_PART_COMMUNICATION] = GT_CONTRIBUTION_COMMUNICATION,
+    static const gt_contribution_kind kinds[] = {[GT_PART_CATEGORY] = GT_CONTRIBUTION_COMPUTATION,
+                                                 [GT_PART_COMMUNICATION] = GT_CONTRIBUTION_COMMUNICATION,
                                                  [GT_PART_COPY] = GT_CONTRIBUTION_COPIES,
                                                  [GT_PART_IDLE] = GT_CONTRIBUTION_IDLE};
     int64_t delta_ns = pair->b_ns - pair->a_ns;
@@ -141,6 +143,7 @@ gt_waterfall *gt_waterfall_new(const gt_step_parts *a, const gt_step_parts *b, g
                         .a_ns = a->step_ns,
                         .b_ns = b->step_ns,
                         .has_steps = {a->has_steps, b->has_steps},
+                        .has_calls = a->has_calls && b->has_calls,
                         .pairs = gt_parts_match(a, b, strings)};
     collector c = {.waterfall = w};
     for (size_t i = 0; i < w->pairs.count; i++) add_pair(&c, &w->pairs.items[i]);

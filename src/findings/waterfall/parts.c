@@ -275,7 +275,7 @@ static int64_t divide(int64_t ns, int64_t steps)
     return ns / steps + (ns % steps * 2 >= steps);
 }
 
-static void divide_by_steps(gt_step_parts *parts, int64_t window_ns)
+void gt_step_parts_divide(gt_step_parts *parts, int64_t window_ns)
 {
     int64_t steps = (int64_t)parts->steps, sum = 0;
     for (size_t i = 0; i < parts->count; i++) {
@@ -294,6 +294,7 @@ gt_step_parts *gt_step_parts_new(const gt_schedule *schedule, const gt_idle *idl
     parts->strings = gt_interner_new();
     parts->steps = schedule->window.steps ? schedule->window.steps : 1;
     parts->has_steps = schedule->used_step_count > 0;
+    parts->has_calls = true;
     collector c = {.parts = parts, .schedule = schedule};
     c.op_is_counted = gt_alloc_zero(schedule->event_count, 1);
     if (schedule->trace) {
@@ -303,7 +304,7 @@ gt_step_parts *gt_step_parts_new(const gt_schedule *schedule, const gt_idle *idl
     }
     collect_ops(&c);
     collect_idle(&c, idle);
-    divide_by_steps(parts, schedule->window.end_ns - schedule->window.start_ns);
+    gt_step_parts_divide(parts, schedule->window.end_ns - schedule->window.start_ns);
     gt_map_free(&c.by_trace);
     gt_map_free(&c.by_name);
     gt_map_free(&c.shapes);

@@ -5,9 +5,9 @@
  *     report          the trace that is compared with the baseline
  *     order           from 0
  *     contribution    "slower: aten::mm"
- *     kind            step, new, vanished, slower, faster, more_calls, fewer_calls, overlap, communication,
- *                     copies, idle, other
- *     what            op, kernel, collective, copy, cause of idle time, or name of the trace
+ *     kind            step, new, vanished, slower, faster, more_calls, fewer_calls, overlap, computation,
+ *                     communication, copies, idle, other
+ *     what            op, kernel, category, collective, copy, cause of idle time, or name of the trace
  *     a_ms, b_ms      what it is about takes per step in the baseline and in the other trace
  *     delta_ms        contribution to the difference of the step times
  *     cumulative_ms   the step time after this contribution
@@ -90,7 +90,7 @@ static void add_contribution(gt_table *sheet, const gt_waterfall *w, const char 
     gt_table_set_string(sheet, W_WHAT, row, item->what);
     gt_table_set_float(sheet, W_A_MS, row, ms(item->a_ns));
     gt_table_set_float(sheet, W_B_MS, row, ms(item->b_ns));
-    if (item->kind == GT_CONTRIBUTION_IDLE || item->kind == GT_CONTRIBUTION_OVERLAP) return;
+    if (item->kind == GT_CONTRIBUTION_IDLE || item->kind == GT_CONTRIBUTION_OVERLAP || !w->has_calls) return;
     gt_table_set_float(sheet, W_A_CALLS, row, item->a_calls);
     gt_table_set_float(sheet, W_B_CALLS, row, item->b_calls);
     gt_table_set_string(sheet, W_A_KERNEL, row, item->a_name);
@@ -170,6 +170,7 @@ static void add_kernels(gt_table *sheet, size_t row, const gt_part_pair *pair)
 void gt_waterfall_parts_sheet_add(gt_table *sheet, const gt_waterfall *w, const char *report)
 {
     static const char *const parts[] = {[GT_PART_KERNEL] = "kernel",
+                                        [GT_PART_CATEGORY] = "category",
                                         [GT_PART_COMMUNICATION] = "communication",
                                         [GT_PART_COPY] = "copy",
                                         [GT_PART_IDLE] = "idle"};
@@ -190,7 +191,7 @@ void gt_waterfall_parts_sheet_add(gt_table *sheet, const gt_waterfall *w, const 
         gt_table_set_float(sheet, P_A_MS, row, ms(pair->a_ns));
         gt_table_set_float(sheet, P_B_MS, row, ms(pair->b_ns));
         gt_table_set_float(sheet, P_DELTA_MS, row, ms(pair->b_ns - pair->a_ns));
-        if (pair->kind != GT_PART_IDLE) {
+        if (pair->kind != GT_PART_IDLE && w->has_calls) {
             gt_table_set_float(sheet, P_A_CALLS, row, pair->a_calls);
             gt_table_set_float(sheet, P_B_CALLS, row, pair->b_calls);
         }

@@ -5,6 +5,7 @@
  *     step time of B = 82.6 ms
  *
  *     parts.c           the step of one trace as parts whose times add up to it
+ *     balance_parts.c   the same from the sheet balance of a report, by category
  *     match.c           which parts of both traces belong together
  *     contributions.c   what each pair contributes to the difference
  *     sheets.c          the sheets waterfall and waterfall_parts
@@ -18,13 +19,19 @@
 
 /* ---- one trace ---- */
 
-typedef enum gt_part_kind { GT_PART_KERNEL, GT_PART_COMMUNICATION, GT_PART_COPY, GT_PART_IDLE } gt_part_kind;
+typedef enum gt_part_kind {
+    GT_PART_KERNEL,
+    GT_PART_CATEGORY, /* all kernels of a category: reports do not say more */
+    GT_PART_COMMUNICATION,
+    GT_PART_COPY,
+    GT_PART_IDLE
+} gt_part_kind;
 
 /* What the GPU did, or did not do, for a part of the step. */
 typedef struct gt_step_part {
     uint8_t kind;         /* gt_part_kind */
     uint32_t op;          /* of kernels: the op that launched it; GT_STR_EMPTY: none is known */
-    uint32_t name;        /* kernel, collective, copy, or cause of idle time */
+    uint32_t name;        /* kernel, category, collective, copy, or cause of idle time */
     uint32_t normal_name; /* of kernels: without numbers and hashes that differ from run to run */
     uint32_t category;    /* of kernels: "GEMM"; GT_STR_NONE: one that says too little to match by it */
     int64_t ns;           /* exclusive time (exclusive.h) or idle time per step */
@@ -51,11 +58,17 @@ typedef struct gt_step_parts {
     int64_t step_ns; /* the window's length per step, rounded; the sum of all parts */
     size_t steps;    /* in the window */
     bool has_steps;  /* the trace has steps; otherwise all of it is one */
+    bool has_calls;  /* calls are counted */
 } gt_step_parts;
 
 /* Divides the window of a trace. Times per step are rounded so that they add up; each is off by less than a
  * nanosecond. */
 gt_step_parts *gt_step_parts_new(const gt_schedule *schedule, const gt_idle *idle);
+/* The same from the sheets balance and overview, which may come from a file. NULL if they are not what
+ * findings/sheets.c writes. */
+gt_step_parts *gt_step_parts_of_balance(const gt_table *balance, const gt_table *overview);
+/* For both: divides the times of parts, which are those of the window, by its steps. */
+void gt_step_parts_divide(gt_step_parts *parts, int64_t window_ns);
 void gt_step_parts_free(gt_step_parts *parts); /* accepts NULL */
 
 /* The name of a kernel without what differs from one build or run to the next: the number at the end of an
@@ -106,6 +119,7 @@ typedef enum gt_contribution_kind {
     GT_CONTRIBUTION_MORE_CALLS,
     GT_CONTRIBUTION_FEWER_CALLS,
     GT_CONTRIBUTION_OVERLAP,
+    GT_CONTRIBUTION_COMPUTATION, /* of reports: kernels of a category */
     GT_CONTRIBUTION_COMMUNICATION,
     GT_CONTRIBUTION_COPIES,
     GT_CONTRIBUTION_IDLE,
@@ -118,7 +132,7 @@ const char *gt_contribution_name(gt_contribution_kind kind);
 
 typedef struct gt_contribution {
     uint8_t kind;
-    uint32_t what;           /* op, kernel, collective, copy or cause */
+    uint32_t what;           /* op, kernel, category, collective, copy or cause */
     uint32_t a_name, b_name; /* of kernels: those of the pair with the largest share; GT_STR_NONE: none */
     size_t pair_count;
     int64_t a_ns, b_ns; /* what it is about takes in either trace */
@@ -129,7 +143,7 @@ typedef struct gt_contribution {
 typedef struct gt_waterfall {
     gt_interner *strings; /* borrowed */
     int64_t a_ns, b_ns;   /* the step times */
-    bool has_steps[2];
+    bool has_steps[2], has_calls;
     gt_part_pairs pairs;
     gt_contribution *items; /* the largest first; none is 0. Their delta_ns add up to b_ns - a_ns */
     size_t count, capacity;
