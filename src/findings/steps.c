@@ -50,14 +50,15 @@ static void place_ops(gt_schedule *schedule)
 
 static void find_used_steps(gt_schedule *schedule)
 {
-    uint32_t before = GT_NONE; /* the step with GPU work before */
+    uint32_t before = GT_NONE; /* the last used step */
     schedule->used_steps = gt_alloc(schedule->step_count * sizeof *schedule->used_steps);
     for (uint32_t k = 0; k < schedule->step_count; k++) {
         uint32_t first = schedule->steps[k].first_op;
         if (first == GT_NONE) continue;
         bool later = before == GT_NONE ||
                      schedule->ops[first].start_ns > schedule->ops[schedule->steps[before].first_op].start_ns;
-        if (later) schedule->used_steps[schedule->used_step_count++] = k;
+        if (!later) continue;
+        schedule->used_steps[schedule->used_step_count++] = k;
         before = k;
     }
 }

@@ -125,7 +125,10 @@ def window(ops, steps, points):
         if op.point and op.point.step is not None:
             first.setdefault(op.point.step, op)
     found = sorted(first)
-    used = [k for i, k in enumerate(found) if i == 0 or first[k].start > first[found[i - 1]].start]
+    used = []
+    for k in found:
+        if not used or first[k].start > first[used[-1]].start:
+            used.append(k)
     if len(used) >= 2:
         return len(used), len(used) - 1, first[used[-1]].start - first[used[0]].start
     mine = [op for op in ops if op.point and (not used or op.point.step == used[0])] or ops
