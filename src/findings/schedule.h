@@ -153,7 +153,7 @@ typedef struct gt_round_trip {
 
 typedef struct gt_step_times {
     int64_t start_ns, end_ns; /* on the host */
-    uint32_t first_op;        /* the first op launched in it; GT_NONE: no GPU work */
+    uint32_t first_op;        /* the first op launched in it, on the main stream (steps.c); GT_NONE: none */
 } gt_step_times;
 
 /* The part of the trace that is judged. With at least two steps that have GPU work it begins with the first

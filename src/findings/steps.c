@@ -41,11 +41,53 @@ static void place_ops(gt_schedule *schedule)
 {
     for (uint32_t i = 0; i < schedule->op_count; i++) {
         gt_gpu_op *op = &schedule->ops[i];
-        if (op->point == GT_NONE) continue;
-        op->step = schedule->points[op->point].step;
-        if (op->step >= 0 && schedule->steps[op->step].first_op == GT_NONE)
-            schedule->steps[op->step].first_op = i;
+        if (op->point != GT_NONE) op->step = schedule->points[op->point].step;
     }
+}
+
+/* The stream with the most work launched in steps; GT_NONE if there is none. */
+static uint32_t main_stream(const gt_schedule *schedule)
+{
+    int64_t *busy_ns = gt_alloc_zero(schedule->stream_count, sizeof *busy_ns);
+    uint32_t main = GT_NONE;
+    for (size_t i = 0; i < schedule->op_count; i++) {
+        const gt_gpu_op *op = &schedule->ops[i];
+        if (op->step < 0) continue;
+        busy_ns[op->stream] += gt_op_ns(op);
+        if (main == GT_NONE) main = op->stream;
+    }
+    for (uint32_t stream = 0; stream < schedule->stream_count; stream++)
+        if (main != GT_NONE && busy_ns[stream] > busy_ns[main]) main = stream;
+    gt_free(busy_ns);
+    return main;
+}
+
+/* Sets the first op of each step, among those of one stream (GT_NONE: of all). */
+static void find_first_ops(gt_schedule *schedule, uint32_t stream)
+{
+    for (uint32_t i = 0; i < schedule->op_count; i++) {
+        const gt_gpu_op *op = &schedule->ops[i];
+        if (op->step < 0 || (stream != GT_NONE && op->stream != stream)) continue;
+        uint32_t *first = &schedule->steps[op->step].first_op;
+        if (*first == GT_NONE) *first = i;
+    }
+}
+
+/* A step begins with its first op on the main stream. The host runs ahead, so a copy of the next batch on a
+ * side stream runs while the step before it still computes: its start says nothing about the step. If some
+ * step has no work on the main stream, the first op of any stream counts for all of them. */
+static void begin_steps(gt_schedule *schedule)
+{
+    uint32_t main = main_stream(schedule);
+    bool everywhere = true;
+    find_first_ops(schedule, main);
+    for (size_t i = 0; i < schedule->op_count && everywhere; i++) {
+        int32_t step = schedule->ops[i].step;
+        everywhere = step < 0 || schedule->steps[step].first_op != GT_NONE;
+    }
+    if (everywhere) return;
+    for (size_t k = 0; k < schedule->step_count; k++) schedule->steps[k].first_op = GT_NONE;
+    find_first_ops(schedule, GT_NONE);
 }
 
 static void find_used_steps(gt_schedule *schedule)
@@ -101,6 +143,7 @@ void gt_build_steps(gt_schedule *schedule)
     find_steps(schedule);
     place_points(schedule);
     place_ops(schedule);
+    begin_steps(schedule);
     find_used_steps(schedule);
     set_window(schedule);
 }
