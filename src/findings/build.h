@@ -17,13 +17,14 @@ void gt_build_steps(gt_schedule *schedule);
 void gt_build_points(gt_schedule *schedule);
 /* starts.c: previous, begins, offset_ns and dependency of ops; launch_ns. */
 void gt_build_starts(gt_schedule *schedule);
-/* labels.c: pieces, and then what gt_build_loops adds. */
+/* host/labels.c: pieces, and then what gt_build_loops adds. */
 void gt_build_labels(gt_schedule *schedule);
-/* loops.c, called by gt_build_labels: round trips, sync sites and bursts, and the labels of pieces in them.
+/* host/loops.c, called by gt_build_labels: round trips, sync sites and bursts, and the labels of pieces in
+ * them.
  */
 void gt_build_loops(gt_schedule *schedule);
-/* overhead.c: what recording costs: python_cost_ns, op_cost_ns, profiler_ns, host_ns, and keep_before and
- * keep_own of points. */
+/* host/overhead.c: what recording costs: python_cost_ns, op_cost_ns, profiler_ns, host_ns, and keep_before
+ * and keep_own of points. */
 void gt_build_overhead(gt_schedule *schedule);
 
 /* ---- times ---- */
