@@ -313,7 +313,7 @@ def test_truncated_index(binary):
         trace = copy_trace(at, "pytorch", "training.json.gz")
         assert harness.run([binary, "index", trace, "-q"]).code == 0
         size = os.path.getsize(trace + SUFFIX)
-        for kept in (9, 17, 100, HEAD_BYTES - 1, HEAD_BYTES, HEAD_BYTES + 10, HEAD_BYTES + 200, size // 2):
+        for kept in (9, 17, 100, HEAD_BYTES - 1, HEAD_BYTES, HEAD_BYTES + 10, HEAD_BYTES + 200, size // 5):
             spoil(binary, at, lambda trace, index: os.truncate(index, kept), DAMAGED)
         # Without the last record, or with half of it, the events are still there.
         spoil(binary, at, lambda trace, index: os.truncate(index, size - 64), None)

@@ -413,6 +413,13 @@ static const char *index_key(gt_kineto_options keep)
                                  : "PyTorch events";
 }
 
+/* For people, who need not know where frames are kept. */
+static const char *what_is_missing(gt_kineto_options keep)
+{
+    keep.frames = false;
+    return index_key(keep);
+}
+
 /* By string id: whether the string is one JSON value, as the strings of JSON fields must be. */
 static uint8_t *find_json(const gt_interner *strings)
 {
@@ -508,7 +515,10 @@ static bool find_in_index(const gt_index *index, gt_kineto_options keep, gt_pyto
                           gt_run_info *run)
 {
     gt_image image = {0};
-    if (!gt_index_find(index, index_key(keep), &image)) return false;
+    gt_kineto_options with_frames = {.frames = true};
+    bool found = gt_index_find(index, index_key(keep), &image);
+    if (!found && !has_python_rows(keep)) found = gt_index_find(index, index_key(with_frames), &image);
+    if (!found) return false;
     bool loaded = gt_kineto_load(&image, has_frames(keep), s, run);
     gt_image_free(&image);
     if (loaded)
@@ -563,7 +573,7 @@ gt_pytorch_read *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep
     gt_index *index = keep.every_event ? NULL : gt_index_open(options->index, gt_stream_path(stream));
     bool read = find_in_index(index, keep, &s, &run);
     if (!read)
-        read = gt_index_is_alone(index) ? gt_index_fail_alone(index, index_key(keep), error)
+        read = gt_index_is_alone(index) ? gt_index_fail_alone(index, what_is_missing(keep), error)
                                         : read_and_keep(stream, index, keep, options, &s, &run, error);
     gt_index_close(index);
     if (!read) return NULL;
