@@ -255,8 +255,8 @@ static void print_findings(const gt_answers *a, const gt_terminal *terminal, con
     for (size_t row = 0; row < findings->row_count; row++) any_certain |= !is_hint(findings, row);
     char best[32];
     if (any_certain)
-        fprintf(terminal->file, "All of this together: at best %s ms per %s.\n",
-                estimate(best, gt_answers_number(a, "all_fixed_ms")), gt_answers_text(a, "per"));
+        print_line(terminal, INDENT, 2, "All of this together: at best %s ms per %s.",
+                   estimate(best, gt_answers_number(a, "all_fixed_ms")), gt_answers_text(a, "per"));
 }
 
 static void print_idle(const gt_answers *a, const gt_terminal *terminal)

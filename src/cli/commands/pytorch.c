@@ -124,10 +124,18 @@ static const gt_option pytorch_unused_options[] = {
 const gt_option_group gt_pytorch_unused_group = {"Accepted for compatibility, no effect",
                                                  pytorch_unused_options, GT_LENGTH(pytorch_unused_options)};
 
+static const gt_option pytorch_findings_options[] = {
+    {"findings", GT_OPTION_FLAG, NULL, NULL,
+     "add findings, causes of idle time and a verdict on the trace (docs/findings.md), as `gputally report` "
+     "does"},
+};
+static const gt_option_group pytorch_findings_group = {"Findings", pytorch_findings_options,
+                                                       GT_LENGTH(pytorch_findings_options)};
+
 const gt_option_alias gt_pytorch_aliases[] = {{"seed_sheet_names", "legacy_sheet_names"}, {0}};
 
 const gt_syntax gt_pytorch_syntax = {
-    .groups = {&input_group, &gt_pytorch_sheets_group, &gt_pytorch_roofline_group,
+    .groups = {&input_group, &pytorch_findings_group, &gt_pytorch_sheets_group, &gt_pytorch_roofline_group,
                &gt_pytorch_comparison_group, &gt_pytorch_phases_group, &gt_pytorch_plots_group,
                &gt_communication_group, &gt_extra_group, &gt_short_kernel_group, &gt_extra_sheets_group,
                &gt_output_group, &gt_pytorch_unused_group, &gt_index_group, &gt_common_group},
