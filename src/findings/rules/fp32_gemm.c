@@ -11,6 +11,18 @@
 
 typedef enum float_work { WORK_NONE, WORK_MATRIX, WORK_OTHER } float_work;
 
+/* A kernel of a convolution in half precision: `ns` as the ratio of the peak rates says, but not faster than
+ * its share of the roofline time. */
+static double convolution_ns(const gt_rule_input *input, size_t op, double ns)
+{
+    const gt_op_source *source = &input->facts->sources[input->facts->op_source[op]];
+    const gt_op_shape *shape = gt_shapes_get(input->facts->shapes, source->shape);
+    if (!shape->is_known || source->kernel_ns <= 0) return ns;
+    double share = (double)gt_op_ns(&input->schedule->ops[op]) / (double)source->kernel_ns;
+    double roofline = share * gt_convolution_ns(shape, input->gpu, input->gpu->half_flops, 2);
+    return ns > roofline ? ns : roofline;
+}
+
 /* Whether an op works on FP32 values, and its time in half precision. */
 static float_work judge(const gt_rule_input *input, size_t op, double *ns)
 {
@@ -34,7 +46,8 @@ static float_work judge(const gt_rule_input *input, size_t op, double *ns)
         *ns = shape->flops / (GT_REACH_ATTENTION * gpu->half_flops);
         return is_float ? WORK_MATRIX : WORK_NONE;
     case GT_WORK_CONVOLUTION:
-        *ns = name & GT_KERNEL_TF32 ? 0.5 * old_ns : old_ns * gpu->float_flops / gpu->half_flops;
+        *ns = convolution_ns(input, op,
+                             old_ns * (name & GT_KERNEL_TF32 ? 0.5 : gpu->float_flops / gpu->half_flops));
         return is_float ? WORK_MATRIX : WORK_NONE;
     default:
         break;
