@@ -115,15 +115,25 @@ def build_thread(events, points):
             event.flags |= event.parent.flags & HEAVY
 
 
+def stream_of(op):
+    return json.dumps(op.args.get("stream", op.thread[1]))
+
+
 def window(ops, steps, points):
     starts = [s.start for s in steps]
     for point in points:
         k = bisect.bisect_right(starts, point.start) - 1
         point.step = k if k >= 0 and point.start < steps[k].end else None
+    placed = [op for op in ops if op.point and op.point.step is not None]
+    busy = {stream_of(op): 0 for op in placed[:1] + ops}
+    for op in placed:
+        busy[stream_of(op)] += op.end - op.start
+    main = [op for op in placed if stream_of(op) == max(busy, key=busy.get)]
+    if {op.point.step for op in main} != {op.point.step for op in placed}:
+        main = placed
     first = {}
-    for op in ops:
-        if op.point and op.point.step is not None:
-            first.setdefault(op.point.step, op)
+    for op in main:
+        first.setdefault(op.point.step, op)
     found = sorted(first)
     used = []
     for k in found:
@@ -174,7 +184,7 @@ def facts(path):
     return {
         "ops": len(ops), "ops_ns": sum(op.end - op.start for op in ops), "devices": len(busy),
         "bytes": sum(max(0, int(op.args.get("bytes", 0) or 0)) for op in ops),
-        "streams": len({json.dumps(op.args.get("stream", op.thread[1])) for op in ops}),
+        "streams": len({stream_of(op) for op in ops}),
         "launched": sum(1 for op in ops if op.point),
         "with_op": sum(1 for op in ops if op.point and has_op_above(op.point)),
         "communicating": sum(1 for op in ops if op.category == "kernel" and COMMUNICATION.search(op.name)),
