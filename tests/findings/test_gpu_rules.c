@@ -481,6 +481,192 @@ static void test_float_names(void **state)
     free_program(p);
 }
 
+/* Convolutions: by the ratio of the rates, but not below the roofline in half precision. */
+static void test_float_convolutions(void **state)
+{
+    (void)state;
+    program *p = new_program();
+    const char *dims = "[[8,64,64,64],[64,64,3,3]]";
+    uint32_t strict = op_with(p, "aten::cudnn_convolution", dims, FLOAT2, "");
+    uint32_t tf32 = op_with(p, "aten::cudnn_convolution", dims, FLOAT2, "");
+    uint32_t fast = op_with(p, "aten::cudnn_convolution", dims, FLOAT2, "");
+    uint32_t a = add_kernel(p, strict, "implicit_gemm_f32f32", 90000000);
+    uint32_t b = add_kernel(p, tf32, "implicit_gemm_f32f32_tf32f32", 20000000);
+    uint32_t c = add_kernel(p, fast, "implicit_gemm_f32f32", 6000000),
+             d = add_kernel(p, fast, "split", 2000000);
+    finish(p, &test_gpu);
+    double roofline = 2.0 * 8 * 4096 * 64 * 64 * 9 / 450; /* 5.4 ms */
+    gt_finding f = expect(p, gt_rule_fp32_gemm, "fp32_gemm");
+    expect_changes(&f, 4);
+    expect_time(&f, a, 9000000); /* a tenth */
+    expect_time(&f, b, 10000000);
+    expect_time(&f, c, 0.75 * roofline);
+    expect_time(&f, d, 0.25 * roofline);
+    free_finding(&f);
+    free_program(p);
+}
+
+/* ---- layout_copies and dtype_casts ---- */
+
+/* aten::NAME around aten::copy_, which has a kernel. Returns the kernel. */
+static uint32_t add_copy(program *p, const char *name, const char *dims, const char *strides, int64_t dur_ns)
+{
+    double start = 10.0 * (double)p->event_count;
+    char args[512];
+    snprintf(args, sizeof args, "\"Input Dims\":[%s,%s],\"Input type\":" BF16_2 ",\"Input Strides\":%s", dims,
+             dims, strides);
+    uint32_t outer = add_op(p, name, start, start + 9, GT_NONE, 0, "");
+    uint32_t copy = add_op(p, "aten::copy_", start + 1, start + 8, outer, 0, args);
+    return add_kernel(p, copy, "elementwise_kernel", dur_ns);
+}
+
+#define TRANSPOSED "[[65536,256,1],[65536,1,256]]"
+#define SAME       "[[65536,256,1],[65536,256,1]]"
+
+static uint32_t add_reader(program *p, const char *name, const char *dims)
+{
+    return add_kernel(p, op_with(p, name, dims, BF16_2, ""), "reader", 1000);
+}
+
+/* What reads the copy decides. */
+static void test_layout_copies_by_reader(void **state)
+{
+    (void)state;
+    const char *dims = "[4,256,256]";
+    static const struct {
+        const char *reader, *dims;
+        bool is_removable;
+    } cases[] = {
+        {"aten::_flash_attention_forward", "[[4,256,4,64],[4,256,4,64]]", true},
+        {"aten::relu", "[[4,256,256]]", true},
+        {"aten::add", "[[4,256,256],[4,256,256],[]]", false},
+        {"aten::mm", "[[1024,256],[256,512]]", false}, /* a linear layer would copy itself */
+        {"aten::_softmax", "[[4,256,256],[],[]]", false},
+    };
+    for (size_t i = 0; i < GT_LENGTH(cases); i++) {
+        program *p = new_program();
+        uint32_t copy = add_copy(p, "aten::contiguous", dims, TRANSPOSED, 50000);
+        add_reader(p, cases[i].reader, cases[i].dims);
+        finish(p, &test_gpu);
+        gt_finding f = expect(p, gt_rule_layout_copies, "layout_copies");
+        assert_int_equal(f.confidence, cases[i].is_removable ? GT_CONFIDENCE_MEDIUM : GT_CONFIDENCE_LOW);
+        expect_changes(&f, 1);
+        expect_time(&f, copy, 0);
+        free_finding(&f);
+        free_program(p);
+    }
+}
+
+/* Two transpositions that undo each other, a clone, and a copy that a reshape makes. */
+static void test_removable_layout_copies(void **state)
+{
+    (void)state;
+    const char *dims = "[4,256,256]";
+    program *p = new_program();
+    uint32_t a = add_copy(p, "aten::contiguous", dims, TRANSPOSED, 50000);
+    uint32_t b = add_copy(p, "aten::contiguous", dims, TRANSPOSED, 50000);
+    add_reader(p, "aten::mm", "[[1024,256],[256,512]]");
+    uint32_t c = add_copy(p, "aten::clone", dims, SAME, 30000);
+    add_reader(p, "aten::add", "[[4,256,256],[4,256,256]]");
+    add_copy(p, "aten::reshape", dims, TRANSPOSED, 70000);
+    add_reader(p, "aten::mm", "[[1024,256],[256,512]]");
+    finish(p, &test_gpu);
+    gt_finding f = expect(p, gt_rule_layout_copies, "layout_copies");
+    assert_int_equal(f.confidence, GT_CONFIDENCE_MEDIUM);
+    expect_changes(&f, 3);
+    expect_time(&f, a, 0);
+    expect_time(&f, b, 0);
+    expect_time(&f, c, 0);
+    assert_non_null(strstr(f.title, "0.07 ms")); /* 130 us in two steps */
+    assert_non_null(strstr(f.evidence[f.evidence_count - 1], "not counted"));
+    assert_non_null(strstr(f.evidence[f.evidence_count - 1], "0.04 ms")); /* 70 us in two steps */
+    free_finding(&f);
+    free_program(p);
+}
+
+/* Copies of the backward pass follow from the forward pass. */
+static void test_backward_copies_are_a_hint(void **state)
+{
+    (void)state;
+    program *p = new_program();
+    uint32_t copy = add_copy(p, "aten::contiguous", "[4,256,256]", SAME, 50000);
+    for (size_t i = 0; i < p->event_count; i++) p->events[i].flags = GT_HOST_BACKWARD;
+    add_reader(p, "aten::relu", "[[4,256,256]]");
+    finish(p, &test_gpu);
+    gt_finding f = expect(p, gt_rule_layout_copies, "layout_copies");
+    assert_int_equal(f.confidence, GT_CONFIDENCE_LOW);
+    expect_time(&f, copy, 0);
+    free_finding(&f);
+    free_program(p);
+}
+
+/* Convolutions that convert images: channels_last also makes batch norm faster. */
+static void test_conversions_of_images(void **state)
+{
+    (void)state;
+    const char *first = "[[262144,4096,64,1],[576,9,3,1]]", *last = "[[262144,1,4096,64],[576,9,3,1]]";
+    const char *dims = "[[8,64,64,64],[64,64,3,3]]";
+    program *p = new_program();
+    uint32_t conv = op_with(p, "aten::cudnn_convolution", dims, BF16_2, first);
+    uint32_t norm = op_with(p, "aten::native_batch_norm", "[[8,64,64,64],[64]]", BF16_2, first);
+    uint32_t backward =
+        op_with(p, "aten::native_batch_norm_backward", "[[8,64,64,64],[8,64,64,64]]", BF16_2, first);
+    uint32_t fine = op_with(p, "aten::native_batch_norm", "[[8,64,64,64],[64]]", BF16_2, last);
+    uint32_t a = add_kernel(p, conv, "void cudnn::nchwToNhwcKernel<bfloat16>", 100000);
+    add_kernel(p, conv, "implicit_gemm", 100000);
+    uint32_t b = add_kernel(p, norm, "statistics", 300000), c = add_kernel(p, norm, "transform", 100000);
+    uint32_t d = add_kernel(p, backward, "backward", 500000);
+    add_kernel(p, fine, "statistics", 100000);
+    finish(p, &test_gpu);
+    gt_finding f = expect(p, gt_rule_layout_copies, "layout_copies");
+    double image = 8.0 * 64 * 64 * 64 * 2; /* bytes; 400 per ns */
+    expect_changes(&f, 4);
+    expect_time(&f, a, 0);
+    expect_time(&f, b, 0.75 * 3 * image / 400);
+    expect_time(&f, c, 0.25 * 3 * image / 400);
+    expect_time(&f, d, 5 * image / 400);
+    assert_non_null(strstr(f.advice, "channels_last"));
+    assert_int_equal(f.confidence, GT_CONFIDENCE_MEDIUM);
+    free_finding(&f);
+    free_program(p);
+    /* The images are channels last already: another reason, here FP32 kernels, makes cuDNN convert them. */
+    p = new_program();
+    conv = op_with(p, "aten::cudnn_convolution", dims, BF16_2, last);
+    add_kernel(p, conv, "void cudnn::nhwcToNchwKernel<float>", 100000);
+    finish(p, &test_gpu);
+    f = expect(p, gt_rule_layout_copies, "layout_copies");
+    assert_int_equal(f.confidence, GT_CONFIDENCE_LOW);
+    free_finding(&f);
+    free_program(p);
+}
+
+static void test_casts(void **state)
+{
+    (void)state;
+    program *p = new_program();
+    uint32_t cast = op_with(p, "aten::copy_", "[[4,256],[4,256]]", "[\"float\"," BF16 "]", "");
+    uint32_t same = op_with(p, "aten::copy_", "[[4,256],[4,256]]", FLOAT2, "");
+    uint32_t a = add_kernel(p, cast, "copy_kernel", 20000);
+    add_kernel(p, same, "copy_kernel", 20000);
+    finish(p, &test_gpu);
+    gt_finding f = expect(p, gt_rule_dtype_casts, "dtype_casts");
+    expect_changes(&f, 1);
+    expect_time(&f, a, 0);
+    assert_int_equal(f.confidence, GT_CONFIDENCE_LOW);
+    assert_string_equal(f.evidence[0], "aten::copy_ [4, 256]: 0.01 ms");
+    free_finding(&f);
+    free_program(p);
+    /* At most 1 % of the time is not worth a word. */
+    p = new_program();
+    add_kernel(p, op_with(p, "aten::copy_", "[[4,256],[4,256]]", "[\"float\"," BF16 "]", ""), "copy_kernel",
+               1000);
+    add_kernel(p, op_with(p, "aten::relu", "[[4,256]]", FLOAT2, ""), "relu", 99000);
+    finish(p, &test_gpu);
+    expect_nothing(p, gt_rule_dtype_casts);
+    expect_nothing(p, gt_rule_layout_copies);
+    free_program(p);
+}
+
 /* ---- exposed_comm ---- */
 
 static void test_exposed_communication(void **state)
@@ -616,6 +802,12 @@ int main(void)
         cmocka_unit_test(test_float_products),
         cmocka_unit_test(test_float_products_of_old_gpus),
         cmocka_unit_test(test_float_names),
+        cmocka_unit_test(test_float_convolutions),
+        cmocka_unit_test(test_layout_copies_by_reader),
+        cmocka_unit_test(test_removable_layout_copies),
+        cmocka_unit_test(test_backward_copies_are_a_hint),
+        cmocka_unit_test(test_conversions_of_images),
+        cmocka_unit_test(test_casts),
         cmocka_unit_test(test_exposed_communication),
         cmocka_unit_test(test_low_efficiency),
         cmocka_unit_test(test_empty_schedules),

@@ -140,6 +140,28 @@ static void test_other_ops(void **state)
     assert_true(s.kind == GT_WORK_SOFTMAX && s.size == 21000 && s.last == 70);
 }
 
+static void test_layouts(void **state)
+{
+    (void)state;
+    const char *types = "[" BF16 "," BF16 "]", *dims = "[[4,16,20,20],[32,16,3,3]]";
+    assert_true(
+        parse("aten::convolution", dims, types, "[[6400,400,20,1],[144,9,3,1]]", "").is_channels_first);
+    assert_false(
+        parse("aten::convolution", dims, types, "[[6400,1,320,16],[144,9,3,1]]", "").is_channels_first);
+    assert_true(parse("aten::convolution", dims, types, "", "").is_channels_first); /* the default */
+    gt_op_shape s =
+        parse("aten::native_batch_norm", "[[4,16,20,20],[16]]", types, "[[6400,400,20,1],[1]]", "");
+    assert_true(s.kind == GT_WORK_BATCH_NORM && s.is_known && s.is_channels_first);
+    expect_number(s.elements, 3 * 25600);
+    s = parse("aten::native_batch_norm_backward", "[[4,16,20,20],[4,16,20,20]]", types,
+              "[[6400,1,320,16],[1]]", "");
+    assert_true(s.is_known && !s.is_channels_first && s.rank == 4 && s.tensors == 2);
+    expect_number(s.elements, 5 * 25600);
+    assert_true(parse("aten::copy_", "[[4,5],[4,5]]", types, "[[5,1],[5,1]]", "").keeps_strides);
+    assert_false(parse("aten::copy_", "[[4,5],[4,5]]", types, "[[5,1],[1,4]]", "").keeps_strides);
+    assert_false(parse("aten::copy_", "[[4,5],[4,5]]", types, "[[5,1]]", "").keeps_strides);
+}
+
 static void test_tensors_with_odd_rows(void **state)
 {
     (void)state;
@@ -251,10 +273,15 @@ static void test_the_shapes_of_a_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),          cmocka_unit_test(test_alignment),
-        cmocka_unit_test(test_convolutions),      cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_other_ops),         cmocka_unit_test(test_tensors_with_odd_rows),
-        cmocka_unit_test(test_hostile_arguments), cmocka_unit_test(test_the_shapes_of_a_trace),
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_alignment),
+        cmocka_unit_test(test_convolutions),
+        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_other_ops),
+        cmocka_unit_test(test_tensors_with_odd_rows),
+        cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_hostile_arguments),
+        cmocka_unit_test(test_the_shapes_of_a_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
