@@ -24,6 +24,12 @@ void gt_edit_op_add(gt_edit *edit, uint32_t op, double dur_ns)
     GT_PUSH(edit->ops, edit->op_count, edit->op_capacity, entry);
 }
 
+void gt_edit_op_start_soon(gt_edit *edit, uint32_t op)
+{
+    gt_edit_op entry = {.op = op, .soon = true, .dur_ns = INFINITY};
+    GT_PUSH(edit->ops, edit->op_count, edit->op_capacity, entry);
+}
+
 void gt_edit_free(gt_edit *edit)
 {
     gt_free(edit->points);
@@ -51,6 +57,7 @@ typedef struct changes {
     double *removed_ns; /* by point */
     uint8_t *flags;     /* by point */
     double *dur_ns;     /* by op; infinite: unchanged */
+    bool *soon;         /* by op */
 } changes;
 
 typedef struct run {
@@ -95,11 +102,20 @@ static changes combine(const gt_schedule *schedule, const gt_edit *const *edits,
         }
         for (size_t i = 0; i < edit->op_count; i++) {
             const gt_edit_op *entry = &edit->ops[i];
-            if (entry->op < schedule->op_count && entry->dur_ns < all.dur_ns[entry->op])
-                all.dur_ns[entry->op] = entry->dur_ns;
+            if (entry->op >= schedule->op_count) continue;
+            if (entry->dur_ns < all.dur_ns[entry->op]) all.dur_ns[entry->op] = entry->dur_ns;
+            if (entry->soon && !all.soon) all.soon = gt_alloc_zero(schedule->op_count, sizeof *all.soon);
+            if (entry->soon) all.soon[entry->op] = true;
         }
     }
     return all;
+}
+
+/* What remains of host time if the profiler cost more than estimated; some always does. */
+static double keep_less(double keep, double least)
+{
+    double kept = 1 - 2.5 * (1 - keep);
+    return kept > least ? kept : least;
 }
 
 static void reach_point(run *r, size_t i)
@@ -116,7 +132,10 @@ static void reach_point(run *r, size_t i)
         if (r->changes.flags[i] & GT_EDIT_NO_CALL) own = 0;
         if (r->changes.flags[i] & GT_EDIT_NO_WAIT) awaited = GT_NONE;
     }
-    if (!r->options.recorded) {
+    if (r->options.fast_host) {
+        before *= keep_less(point->keep_before, 0.1);
+        own *= keep_less(point->keep_own, 0.25);
+    } else if (!r->options.recorded) {
         before *= point->keep_before;
         own *= point->keep_own;
     }
@@ -135,13 +154,18 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
+static bool starts_soon(const run *r, const gt_gpu_op *op)
+{
+    return r->changes.soon && r->changes.soon[op - r->schedule->ops];
+}
+
 /* When the host lets an op start. */
 static double host_lets(const run *r, const gt_gpu_op *op)
 {
     if (op->point >= r->point_done) return -INFINITY; /* unknown, or recorded after the op */
     double launch = (double)r->schedule->launch_ns;
     double reached = r->point_ns[op->point];
-    bool is_fast = r->changes.flags && r->changes.flags[op->point] & GT_EDIT_NO_CALL;
+    bool is_fast = (r->changes.flags && r->changes.flags[op->point] & GT_EDIT_NO_CALL) || starts_soon(r, op);
     if (op->begins == GT_START_HOST) {
         if (!is_fast) return reached + (double)op->offset_ns;
         double offset = larger(0, (double)op->offset_ns);
@@ -151,12 +175,16 @@ static double host_lets(const run *r, const gt_gpu_op *op)
     return reached + (recorded < launch ? recorded : launch);
 }
 
+/* Between an op and the next one that is queued. */
+static const double usual_gap_ns = 10000;
+
 static double start_of(const run *r, const gt_gpu_op *op)
 {
     double stream = r->stream_ns[op->stream];
     if (op->begins == GT_START_FIXED) return larger((double)op->offset_ns, stream);
     double host = host_lets(r, op), start = larger(stream, host);
     if (start == -INFINITY) start = (double)op->start_ns; /* nothing holds it back: as recorded */
+    if (op->begins != GT_START_HOST && starts_soon(r, op)) return larger(start, stream + usual_gap_ns);
     if (op->begins == GT_START_QUEUE) return larger(start, stream + (double)op->offset_ns);
     if (op->begins == GT_START_DEPENDENCY)
         return larger(start, r->end_ns[op->dependency] + (double)op->offset_ns);
@@ -235,6 +263,7 @@ double gt_replay_run(const gt_schedule *schedule, const gt_edit *const *edits, s
     gt_free(r.changes.removed_ns);
     gt_free(r.changes.flags);
     gt_free(r.changes.dur_ns);
+    gt_free(r.changes.soon);
     gt_free(r.point_ns);
     gt_free(r.stream_ns);
     if (!times) gt_free(r.end_ns);

@@ -26,7 +26,8 @@ typedef struct gt_edit_point {
 
 typedef struct gt_edit_op {
     uint32_t op;
-    double dur_ns; /* its new duration */
+    bool soon;     /* it starts as soon as its launch and its stream allow */
+    double dur_ns; /* its new duration; infinite: it keeps its own */
 } gt_edit_op;
 
 /* {0} changes nothing. Entries may come in any order. Several of the same point or op, also from several
@@ -41,6 +42,7 @@ typedef struct gt_edit {
 
 void gt_edit_point_add(gt_edit *edit, uint32_t point, uint8_t flags, double before_ns);
 void gt_edit_op_add(gt_edit *edit, uint32_t op, double dur_ns);
+void gt_edit_op_start_soon(gt_edit *edit, uint32_t op);
 void gt_edit_free(gt_edit *edit);
 
 /* Adds, for every point, the removal of its pieces with this label. */
@@ -50,6 +52,8 @@ void gt_edit_remove_label(gt_edit *edit, const gt_schedule *schedule, gt_cause l
 
 typedef struct gt_replay_options {
     bool recorded;  /* keep the profiler's own cost; otherwise it is taken out of the host's time */
+    bool fast_host; /* take out more: 2.5 times the estimate of the profiler's own cost, which is about the
+                       largest that was measured */
     bool gpu_alone; /* the step time is what the GPU shows, even if the host could not keep up with it for
                        long */
 } gt_replay_options;
