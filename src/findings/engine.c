@@ -6,9 +6,11 @@
  * - The gain of a finding is the step time without its edit minus that with it. If it only changes what the
  *   host does, it is at most the idle time that the host causes.
  * - launch_bound is the generic explanation of idle time. Its gain is only what remains after the repair of
- *   all specific findings.
- * - If a gain is smaller than what the model took out as the profiler's own cost, the profiler may have
- *   caused it. Rules that are sensitive to that then have low confidence.
+ *   all specific findings, so it stands after those that matter.
+ * - Recording slows the host down, and what it costs is an estimate. Each rule that depends on it is checked
+ *   with a larger estimate: if its share of the step then shrinks to less than half, the profiler may have
+ *   caused it, and the finding has low confidence. The other way round, a program may be limited by its host
+ *   only while it is profiled: then the gain of a GPU finding is that with the faster host, if it is larger.
  * - A finding is worth its gain times how often such gains came true. Findings of low confidence are hints:
  *   they come after all others.
  *
@@ -30,9 +32,10 @@ static const double medium_pct = 5, high_pct = 20;
 /* ---- the table ---- */
 
 enum {
-    RULE_DOUBTED = 1,  /* low confidence if the gain could be the profiler's own cost */
+    RULE_DOUBTED = 1,  /* low confidence if the profiler may have caused it */
     RULE_VAGUE = 2,    /* no repair of one cause: launch_bound does not wait for it */
-    RULE_RESIDUAL = 4, /* gains only what all before it leave */
+    RULE_UNCLEAR = 4,  /* names no cause in the program */
+    RULE_RESIDUAL = 8, /* gains only what all before it leave */
 };
 
 typedef struct rule_row {
@@ -46,8 +49,8 @@ static const rule_row rules[] = {
     {gt_rule_cpu_op, 0},
     {gt_rule_allocator_churn, 0},
     {gt_rule_python_busy, 0},
-    {gt_rule_host_untraced, 0},
-    {gt_rule_first_use, 0},
+    {gt_rule_host_untraced, RULE_UNCLEAR},
+    {gt_rule_first_use, RULE_UNCLEAR},
     {gt_rule_pageable_copy, 0},
     {gt_rule_exposed_copy, 0},
     {gt_rule_recompute, 0},
@@ -89,6 +92,7 @@ const char *gt_severity_name(gt_severity severity)
 typedef struct gain_job {
     const gt_edit *edit; /* NULL: none */
     bool with_specific;
+    bool fast_host; /* with the larger estimate of the profiler's cost */
     double step_ns; /* the result */
 } gain_job;
 
@@ -97,7 +101,6 @@ typedef struct gain_jobs {
     const gt_edit **specific; /* the edits of all findings that name a cause which can be repaired */
     size_t specific_count;
     gain_job *items;
-    size_t count;
 } gain_jobs;
 
 static void run_job(void *context, size_t index)
@@ -109,9 +112,10 @@ static void run_job(void *context, size_t index)
     if (job->with_specific)
         for (size_t i = 0; i < jobs->specific_count; i++) edits[count++] = jobs->specific[i];
     if (job->edit) edits[count++] = job->edit;
+    gt_replay_options options = {.fast_host = job->fast_host};
     job->step_ns = jobs->input->model_ns;
-    if (count > 0)
-        job->step_ns = gt_replay_run(jobs->input->schedule, edits, count, (gt_replay_options){0}, NULL);
+    if (count > 0 || job->fast_host)
+        job->step_ns = gt_replay_run(jobs->input->schedule, edits, count, options, NULL);
     gt_free(edits);
 }
 
@@ -120,25 +124,27 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* Sets the gains of all findings. */
-static void find_gains(const gt_rule_input *input, found_rules *found)
+/* Sets the gains of all findings and returns the step time with a faster host. */
+static double find_gains(const gt_rule_input *input, found_rules *found)
 {
     size_t count = found->count;
-    /* One job per finding; then all specific edits alone, and with those of each residual finding. */
+    /* One job per finding; then no edit with a faster host, all specific edits, and all of these with those
+     * of each residual finding. */
     gain_jobs jobs = {input, gt_alloc(count * sizeof *jobs.specific), 0,
-                      gt_alloc_zero(2 * count + 1, sizeof *jobs.items), 2 * count + 1};
-    gain_job *all_specific = &jobs.items[count], *residual = all_specific + 1;
+                      gt_alloc_zero(2 * count + 2, sizeof *jobs.items)};
+    gain_job *fast = &jobs.items[count], *all_specific = fast + 1, *residual = fast + 2;
+    fast->fast_host = true;
     for (size_t i = 0; i < count; i++) {
         const gt_edit *edit = &found->items[i].edit;
         if (!found->items[i].gain_is_given) jobs.items[i].edit = edit;
         if (found->rows[i]->flags & RULE_RESIDUAL) {
             all_specific->with_specific = true;
-            residual[i] = (gain_job){edit, true, 0};
+            residual[i] = (gain_job){.edit = edit, .with_specific = true};
         } else if (!(found->rows[i]->flags & RULE_VAGUE)) {
             jobs.specific[jobs.specific_count++] = edit;
         }
     }
-    gt_parallel_each(jobs.count, run_job, &jobs);
+    gt_parallel_each(2 * count + 2, run_job, &jobs);
 
     double steps = (double)input->schedule->window.steps;
     double host_idle_ns = (double)gt_idle_host_ns(input->idle) / steps;
@@ -152,11 +158,41 @@ static void find_gains(const gt_rule_input *input, found_rules *found)
         }
         if (!finding->is_gpu && finding->edit.op_count == 0) gain_ns = smaller(gain_ns, host_idle_ns);
         finding->gain_ns = gain_ns > 0 ? gain_ns : 0;
-        if (found->rows[i]->flags & RULE_DOUBTED && finding->gain_ns < input->raw_ns - input->model_ns)
-            finding->confidence = GT_CONFIDENCE_LOW;
     }
+    double fast_ns = fast->step_ns;
     gt_free(jobs.items);
     gt_free(jobs.specific);
+    return fast_ns;
+}
+
+/* Looks at the findings again in case the profiler costs more than estimated. */
+static void doubt_gains(const gt_rule_input *input, found_rules *found, double fast_ns)
+{
+    static const double least_share = 0.4; /* of its share of the step, for a finding that persists */
+    bool host_matters = fast_ns < 0.98 * input->model_ns;
+    gain_jobs jobs = {.input = input, .items = gt_alloc_zero(found->count, sizeof *jobs.items)};
+    for (size_t i = 0; i < found->count; i++) {
+        const gt_finding *finding = &found->items[i];
+        bool is_hidden = finding->is_gpu && !finding->gain_is_given && host_matters;
+        if (is_hidden || found->rows[i]->flags & RULE_DOUBTED)
+            jobs.items[i] = (gain_job){.edit = &finding->edit, .fast_host = true};
+    }
+    gt_parallel_each(found->count, run_job, &jobs);
+    for (size_t i = 0; i < found->count; i++) {
+        gt_finding *finding = &found->items[i];
+        if (!jobs.items[i].fast_host) continue;
+        double gain_ns = fast_ns - jobs.items[i].step_ns;
+        if (!finding->is_gpu) {
+            if (!(gain_ns * input->model_ns >= least_share * finding->gain_ns * fast_ns) ||
+                finding->gain_ns == 0)
+                finding->confidence = GT_CONFIDENCE_LOW;
+        } else if (gain_ns > finding->gain_ns) {
+            if (gain_ns > 2 * finding->gain_ns && finding->confidence == GT_CONFIDENCE_HIGH)
+                finding->confidence = GT_CONFIDENCE_MEDIUM;
+            finding->gain_ns = gain_ns;
+        }
+    }
+    gt_free(jobs.items);
 }
 
 /* The step time if all findings but hints were repaired: never worse than the best repair alone. */
@@ -182,7 +218,7 @@ static double all_fixed(const gt_rule_input *input, const found_rules *found)
 static void weigh(const gt_rule_input *input, gt_finding *finding)
 {
     static const double credibility[] = {
-        [GT_CONFIDENCE_LOW] = 0.25, [GT_CONFIDENCE_MEDIUM] = 0.75, [GT_CONFIDENCE_HIGH] = 1};
+        [GT_CONFIDENCE_LOW] = 0.25, [GT_CONFIDENCE_MEDIUM] = 0.5, [GT_CONFIDENCE_HIGH] = 1};
     finding->gain_pct = input->model_ns > 0 ? 100 * finding->gain_ns / input->model_ns : 0;
     /* To the microsecond, so that what looks equal is ordered by id. */
     finding->score = floor(finding->gain_ns / 1e3 * credibility[finding->confidence] + 0.5) / 1e3;
@@ -191,6 +227,24 @@ static void weigh(const gt_rule_input *input, gt_finding *finding)
                                                           : GT_SEVERITY_LOW;
     if (gt_finding_is_hint(finding) && finding->severity == GT_SEVERITY_HIGH)
         finding->severity = GT_SEVERITY_MEDIUM;
+}
+
+/* The gain of a residual finding assumes that the others were repaired, so it stands after the largest of
+ * those that matter. For launch_bound this is also the only possible order: a graph cannot contain
+ * synchronisations, allocations or work of the CPU. */
+static void put_residual_last(const found_rules *found)
+{
+    double largest = -1;
+    for (size_t i = 0; i < found->count; i++) {
+        const gt_finding *finding = &found->items[i];
+        bool names_repair = !(found->rows[i]->flags & (RULE_RESIDUAL | RULE_VAGUE | RULE_UNCLEAR));
+        if (names_repair && !finding->is_gpu && !gt_finding_is_hint(finding) &&
+            finding->gain_pct >= medium_pct && finding->score > largest)
+            largest = finding->score;
+    }
+    for (size_t i = 0; i < found->count; i++)
+        if (found->rows[i]->flags & RULE_RESIDUAL && largest >= 0 && found->items[i].score >= largest)
+            found->items[i].score = 0.99 * largest;
 }
 
 static int compare_findings(const void *left, const void *right)
@@ -233,13 +287,14 @@ gt_finding_list *gt_rules_run(gt_rule_input *input)
     input->facts = NULL;
     gt_gpu_facts_free(facts);
     gt_backlog_free(&backlog);
-    find_gains(input, &found);
+    doubt_gains(input, &found, find_gains(input, &found));
 
     gt_finding_list *list = gt_alloc_zero(1, sizeof *list);
     list->items = found.items;
     list->count = found.count;
     list->all_fixed_ns = all_fixed(input, &found);
     for (size_t i = 0; i < list->count; i++) weigh(input, &list->items[i]);
+    put_residual_last(&found);
     qsort(list->items, list->count, sizeof *list->items, compare_findings);
     while (list->shown < list->count && list->items[list->shown].gain_pct >= smallest_pct) {
         list->items[list->shown].rank = list->shown + 1;

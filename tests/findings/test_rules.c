@@ -22,6 +22,13 @@ static void end_test(made *m, gt_finding_list *list)
     free_made(m);
 }
 
+static void add_copy(made *m, const char *name, int64_t us, int64_t bytes, bool waits)
+{
+    add_call(m, GT_API_COPY, "cudaMemcpyAsync", 20);
+    add_op(m, GT_KIND_MEMCPY, name, us, bytes);
+    if (waits) wait_in_call(m);
+}
+
 /* ---- rules of labels ---- */
 
 /* Each step spends some host time and launches one kernel of 1 ms, so a step takes that time and the call of
@@ -102,8 +109,8 @@ static void test_untraced_host_code_is_certain_only_without_stacks(void **state)
         const gt_finding *finding = expect_gain(list, "host_untraced", 2010);
         assert_int_equal(finding->confidence, stacks ? GT_CONFIDENCE_LOW : GT_CONFIDENCE_MEDIUM);
         assert_int_equal(finding->severity, stacks ? GT_SEVERITY_MEDIUM : GT_SEVERITY_HIGH);
-        /* A hint is not part of what all repairs give together; then only the call could go. */
-        assert_float_equal(list->all_fixed_ns, (stacks ? 3000 : 1000) * US, 1);
+        /* A hint is not part of what all repairs give together. */
+        assert_float_equal(list->all_fixed_ns, (stacks ? 3010 : 1000) * US, 1);
         end_test(m, list);
     }
 }
@@ -153,14 +160,32 @@ static void test_synchronisations_are_found(void **state)
     end_test(m, list);
 }
 
-static void test_a_gain_below_the_profilers_cost_is_a_hint(void **state)
+static void test_an_op_that_only_copies_a_value_vanishes_with_its_synchronisation(void **state)
 {
     (void)state;
-    made *m = make_sync_steps();
-    m->raw_ns = (2515 + 600) * US;
+    /* Per step: a kernel of 5 us, and an op that spends 100 us, copies 4 bytes (a call of 20 us) and
+     * synchronises (10 us), and ends 30 us later. After the synchronisation follow 200 us of launching. */
+    made *m = new_made();
+    uint32_t ops[4];
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        launch_kernel(m, "k", 10, 5);
+        ops[step] = add_event(m, GT_KIND_CPU_OP, "aten::item", GT_NONE);
+        m->parent = ops[step];
+        int64_t start_ns = m->now_ns;
+        spend(m, GT_CAUSE_LAUNCH, 100, ops[step]);
+        add_copy(m, "Memcpy DtoH (Device -> Pageable)", 1, 4, false);
+        synchronise(m, "a");
+        m->schedule.events[ops[step]].start_ns = start_ns;
+        m->schedule.events[ops[step]].end_ns = m->now_ns + 30000;
+        m->schedule.events[ops[step]].launches = 1;
+        m->parent = GT_NONE;
+        spend(m, GT_CAUSE_LAUNCH, 200, GT_NONE);
+    }
+    end_made(m);
+    set_idle(m, GT_CAUSE_LAUNCH, 300);
     gt_finding_list *list = run_rules(m);
-    const gt_finding *finding = expect_gain(list, "host_sync", 515);
-    assert_true(gt_finding_is_hint(finding));
+    expect_gain(list, "host_sync", 100 + 20 + 10 + 30); /* the copy ends before it is waited for */
     end_test(m, list);
 }
 
@@ -210,6 +235,29 @@ static void test_allocations_and_frees_are_found(void **state)
     end_test(m, list);
 }
 
+static void test_ops_that_an_allocation_holds_back_start_sooner(void **state)
+{
+    (void)state;
+    /* A kernel of 300 us; while it runs, a call that allocates and the launch of a copy of 10 us, which
+     * starts 500 us after the kernel instead of 10 us. */
+    made *m = new_made();
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        launch_kernel(m, "gemm", 10, 300);
+        add_call(m, GT_API_ALLOC, "cudaMalloc", 200);
+        add_copy(m, "Memcpy HtoD (Pinned -> Device)", 10, 1000, false);
+        gt_gpu_op *copy = &m->schedule.ops[m->schedule.op_count - 1];
+        assert_int_equal(copy->begins, GT_START_QUEUE);
+        copy->start_ns += 500000;
+        copy->end_ns += 500000;
+        copy->offset_ns += 500000;
+    }
+    end_made(m);
+    gt_finding_list *list = run_rules(m);
+    expect_gain(list, "allocator_churn", 810 - 320);
+    end_test(m, list);
+}
+
 static void test_long_launch_calls_are_first_use(void **state)
 {
     (void)state;
@@ -231,13 +279,6 @@ static void test_long_launch_calls_are_first_use(void **state)
 }
 
 /* ---- copies ---- */
-
-static void add_copy(made *m, const char *name, int64_t us, int64_t bytes, bool waits)
-{
-    add_call(m, GT_API_COPY, "cudaMemcpyAsync", 20);
-    add_op(m, GT_KIND_MEMCPY, name, us, bytes);
-    if (waits) wait_in_call(m);
-}
 
 /* Per step a copy of 500 us that blocks the host, and a kernel of 1 ms, which starts 25 us after the copy. */
 static made *make_copy_steps(const char *name, int64_t bytes)
@@ -348,7 +389,7 @@ static void test_round_trips_take_their_copies_and_waits_along(void **state)
     gt_finding_list *list = run_rules(m);
     const gt_finding *finding = expect_gain(list, "cpu_roundtrip", 2225 - 100);
     assert_string_equal(finding->evidence[0],
-                        "4 round trips device -> host -> device in the trace, 2.0 MB each; the "
+                        "4 round trips device -> host -> device in the trace, 2.0 MB each, and the "
                         "copies of one take 0.10 ms");
     assert_string_equal(finding->evidence[1], "aten::sort: 2.00 ms per step on the CPU");
     assert_null(find_finding(list, "pageable_copy"));
@@ -434,7 +475,7 @@ static void test_a_slow_host_is_found(void **state)
     gt_finding_list *list = run_rules(m);
     const gt_finding *finding = expect_gain(list, "launch_bound", 450);
     assert_string_equal(finding->evidence[0],
-                        "10 launches per step, median kernel 5.0 us; the host needs 40 us per launch");
+                        "10 launches per step, median kernel 5.0 us, and the host needs 40 us per launch");
     assert_float_equal(list->all_fixed_ns, 50 * US, 1);
     end_test(m, list);
 }
@@ -448,6 +489,104 @@ static void test_launching_gains_only_what_specific_repairs_leave(void **state)
     assert_int_equal(expect_gain(list, "data_stall", 1000)->rank, 1);
     assert_int_equal(expect_gain(list, "launch_bound", 450)->rank, 2);
     assert_float_equal(list->all_fixed_ns, 50 * US, 1);
+    end_test(m, list);
+}
+
+/* The profiler costs 35 % of the host time before each call; 2.5 times that leaves an eighth of it. */
+static void make_recording_expensive(made *m)
+{
+    for (size_t p = 0; p < m->schedule.point_count; p++) m->schedule.points[p].keep_before = 0.65;
+}
+
+static void test_findings_that_vanish_with_a_faster_host_are_hints(void **state)
+{
+    (void)state;
+    /* Per kernel 0.65 x 40 us and a call of 10 us; with the larger estimate 5 us and 10 us. Kernels of 20 us
+     * then keep the GPU busy, kernels of 5 us do not. */
+    for (int is_long = 0; is_long < 2; is_long++) {
+        made *m = new_made();
+        for (int step = 0; step < 4; step++) {
+            begin_step(m);
+            for (int i = 0; i < 10; i++) {
+                spend(m, GT_CAUSE_LAUNCH, 40, GT_NONE);
+                launch_kernel(m, "k", 10, is_long ? 20 : 5);
+            }
+        }
+        end_made(m);
+        set_idle(m, GT_CAUSE_LAUNCH, 450);
+        make_recording_expensive(m);
+        gt_finding_list *list = run_rules(m);
+        const gt_finding *finding = expect_gain(list, "launch_bound", is_long ? 360 - 200 : 360 - 50);
+        assert_int_equal(gt_finding_is_hint(finding), is_long);
+        end_test(m, list);
+    }
+}
+
+static void test_gpu_findings_behind_the_profilers_cost_are_found(void **state)
+{
+    (void)state;
+    /* The host needs 0.65 x 1000 + 30 us per step, the GPU 500 us: the copy of 200 us is hidden, and only its
+     * call of 20 us would be gained. With the larger estimate the host needs 155 us. */
+    made *m = new_made();
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        spend(m, GT_CAUSE_LAUNCH, 1000, GT_NONE);
+        add_copy(m, "Memcpy HtoD (Pageable -> Device)", 200, 1 << 20, false);
+        launch_kernel(m, "gemm", 10, 300);
+    }
+    end_made(m);
+    make_recording_expensive(m);
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = expect_gain(list, "pageable_copy", 200);
+    assert_int_equal(finding->confidence, GT_CONFIDENCE_MEDIUM);
+    end_test(m, list);
+}
+
+static void test_launching_stands_after_synchronisation(void **state)
+{
+    (void)state;
+    /* Per step: a kernel of 100 us, a synchronisation that takes 105 us, and 10 x 50 us for kernels of 5 us:
+     * 615 us. Without the synchronisation 510 us, and without launching then 150 us. */
+    made *m = new_made();
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        launch_kernel(m, "gemm", 10, 100);
+        synchronise(m, "a");
+        for (int i = 0; i < 10; i++) {
+            spend(m, GT_CAUSE_LAUNCH, 40, GT_NONE);
+            launch_kernel(m, "k", 10, 5);
+        }
+    }
+    end_made(m);
+    set_idle(m, GT_CAUSE_SYNC, 15);
+    set_idle(m, GT_CAUSE_LAUNCH, 450);
+    gt_finding_list *list = run_rules(m);
+    assert_int_equal(expect_gain(list, "host_sync", 105)->rank, 1);
+    const gt_finding *generic = expect_gain(list, "launch_bound", 360);
+    assert_int_equal(generic->rank, 2);
+    assert_float_equal(generic->score, 0.99 * 0.105, 1e-9);
+    end_test(m, list);
+}
+
+static void test_launching_stands_before_a_small_cause(void **state)
+{
+    (void)state;
+    /* 20 us of Python in 520 us are less than 5 %. */
+    made *m = new_made();
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        spend(m, GT_CAUSE_PYTHON, 20, GT_NONE);
+        for (int i = 0; i < 10; i++) {
+            spend(m, GT_CAUSE_LAUNCH, 40, GT_NONE);
+            launch_kernel(m, "k", 10, 5);
+        }
+    }
+    end_made(m);
+    set_idle(m, GT_CAUSE_PYTHON, 20);
+    set_idle(m, GT_CAUSE_LAUNCH, 450);
+    gt_finding_list *list = run_rules(m);
+    assert_int_equal(expect_gain(list, "launch_bound", 450)->rank, 1);
+    assert_int_equal(expect_gain(list, "python_busy", 20)->rank, 2);
     end_test(m, list);
 }
 
@@ -523,9 +662,10 @@ int main(void)
         cmocka_unit_test(test_untraced_host_code_is_certain_only_without_stacks),
         cmocka_unit_test(test_operators_on_the_cpu_are_found),
         cmocka_unit_test(test_synchronisations_are_found),
-        cmocka_unit_test(test_a_gain_below_the_profilers_cost_is_a_hint),
+        cmocka_unit_test(test_an_op_that_only_copies_a_value_vanishes_with_its_synchronisation),
         cmocka_unit_test(test_a_loop_of_synchronisations_vanishes_as_a_whole),
         cmocka_unit_test(test_allocations_and_frees_are_found),
+        cmocka_unit_test(test_ops_that_an_allocation_holds_back_start_sooner),
         cmocka_unit_test(test_long_launch_calls_are_first_use),
         cmocka_unit_test(test_pageable_copies_are_found),
         cmocka_unit_test(test_slow_copies_of_amd_are_pageable),
@@ -536,6 +676,10 @@ int main(void)
         cmocka_unit_test(test_optimizers_that_are_fused_or_large_are_not_slow),
         cmocka_unit_test(test_a_slow_host_is_found),
         cmocka_unit_test(test_launching_gains_only_what_specific_repairs_leave),
+        cmocka_unit_test(test_findings_that_vanish_with_a_faster_host_are_hints),
+        cmocka_unit_test(test_gpu_findings_behind_the_profilers_cost_are_found),
+        cmocka_unit_test(test_launching_stands_after_synchronisation),
+        cmocka_unit_test(test_launching_stands_before_a_small_cause),
         cmocka_unit_test(test_host_gains_end_at_the_idle_time_of_the_host),
         cmocka_unit_test(test_hints_come_after_smaller_findings),
         cmocka_unit_test(test_equal_findings_are_ordered_by_id),

@@ -109,7 +109,8 @@ bool gt_rule_pageable_copy(const gt_rule_input *input, gt_finding *finding)
             gt_rule_evidence(
                 finding, "%.1f x %s", copies.names.items[i].sum / steps,
                 direction(gt_interner_get(input->schedule->strings, copies.names.items[i].text).bytes));
-        gt_rule_evidence(finding, "the copies take %.2f ms per %s; their calls block the host for %.2f ms",
+        gt_rule_evidence(finding,
+                         "the copies take %.2f ms per %s, and their calls block the host for %.2f ms",
                          gt_rule_ms(input, copies.ns), input->per, gt_rule_ms(input, copies.call_ns));
         finding->advice = gt_rule_text(
             "Use pin_memory=True in the DataLoader (or tensor.pin_memory()) and .to(device, "

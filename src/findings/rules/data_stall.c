@@ -15,7 +15,7 @@ bool gt_rule_data_stall(const gt_rule_input *input, gt_finding *finding)
     if (sites.item_count > 0) finding->where = gt_rule_string(input, sites.items[0].text);
     gt_rule_evidence(
         finding,
-        "data loading holds the launching thread for %.2f ms per %s; the GPU is idle for %.2f ms of it",
+        "data loading holds the launching thread for %.2f ms per %s, the GPU is idle for %.2f ms of it",
         gt_rule_host_ms(input, GT_CAUSE_DATA), input->per, idle_ms);
     for (size_t i = 0; i < sites.item_count && i < 2; i++)
         gt_rule_evidence(finding, "%s: %.2f ms idle",

@@ -1,12 +1,49 @@
 /* host_sync: do synchronising calls keep the host from running ahead of the GPU?
  *
- * The edit lets these calls neither wait nor cost anything. A tight loop of them vanishes with the host time
- * around them. Synchronisations of a round trip belong to cpu_roundtrip. */
+ * The edit lets these calls neither wait nor cost anything. An op that only copies a value to the host, such
+ * as aten::item, vanishes as a whole, and a tight loop of synchronising calls with the host time around them.
+ * Synchronisations of a round trip belong to cpu_roundtrip. */
 #include "base/memory.h"
 #include "findings/rules/rules_table.h"
 
+/* Host time before a point that lies inside of an event and is ordinary launching. */
+static double inside_ns(const gt_schedule *schedule, const gt_host_point *point, const gt_host_event *event)
+{
+    int64_t sum_ns = 0;
+    for (size_t i = point->first_piece; i < (size_t)point->first_piece + point->piece_count; i++) {
+        const gt_piece *piece = &schedule->pieces[i];
+        int64_t begin_ns = piece->start_ns > event->start_ns ? piece->start_ns : event->start_ns;
+        int64_t end_ns = piece->end_ns < event->end_ns ? piece->end_ns : event->end_ns;
+        if (piece->label == GT_CAUSE_LAUNCH && end_ns > begin_ns) sum_ns += end_ns - begin_ns;
+    }
+    return (double)sum_ns;
+}
+
+/* Removes the op around a synchronising point as a whole if it only copies a value to the host. `done` is the
+ * number of points that earlier ops have taken. */
+static void edit_op_around(const gt_schedule *schedule, size_t p, gt_edit *edit, size_t *done)
+{
+    uint32_t op = gt_outermost_op(schedule, schedule->points[p].event);
+    if (op == GT_NONE || schedule->events[op].launches > 1) return;
+    const gt_host_event *event = &schedule->events[op];
+    size_t first = p;
+    while (first > *done && schedule->points[first - 1].start_ns >= event->start_ns) first--;
+    size_t end = p + 1;
+    while (end < schedule->point_count && schedule->points[end].start_ns < event->end_ns) end++;
+    for (size_t i = first; i < end; i++) {
+        const gt_host_point *point = &schedule->points[i];
+        if (point->thread != schedule->points[p].thread) continue;
+        gt_edit_point_add(edit, (uint32_t)i, GT_EDIT_NO_CALL, inside_ns(schedule, point, event));
+    }
+    /* What the op does after its last call comes before the next point. */
+    if (end < schedule->point_count)
+        gt_edit_point_add(edit, (uint32_t)end, 0, inside_ns(schedule, &schedule->points[end], event));
+    *done = end;
+}
+
 static void edit_points(const gt_schedule *schedule, const bool *in_trip, gt_edit *edit)
 {
+    size_t done = 0;
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
         bool loops =
@@ -15,6 +52,7 @@ static void edit_points(const gt_schedule *schedule, const bool *in_trip, gt_edi
         bool waits = point->sync_site != GT_STR_NONE && !in_trip[p];
         uint8_t flags = (uint8_t)((waits ? GT_EDIT_NO_WAIT : 0) | (waits || loops ? GT_EDIT_NO_CALL : 0));
         if (flags) gt_edit_point_add(edit, (uint32_t)p, flags, 0);
+        if (waits && p >= done) edit_op_around(schedule, p, edit, &done);
     }
     gt_edit_remove_label(edit, schedule, GT_CAUSE_SYNC);
 }
@@ -49,7 +87,7 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
                              gt_interner_get(schedule->strings, sites.items[i].text).bytes);
         gt_rule_evidence(
             finding,
-            "the host waits %.2f ms per %s in these calls; the GPU is idle for %.2f ms as a consequence",
+            "the host waits %.2f ms per %s in these calls, and the GPU is idle for %.2f ms as a consequence",
             gt_rule_ms(input, (double)wait_ns), input->per, gt_rule_idle_ms(input, GT_CAUSE_SYNC));
         if (schedule->burst_count > 0)
             gt_rule_evidence(finding, "%zu tight loops of synchronising calls in the trace",
