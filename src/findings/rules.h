@@ -1,9 +1,9 @@
 /* Rules: what could be better, and what it would bring.
  *
  * A rule looks at the schedule and the idle causes, and answers with an edit (replay.h), what was seen, and
- * one sentence of advice. The engine (engine.c) runs the edits, ranks the findings and finds what all of them
- * together would give. To add a rule, write its function in a file of rules/, and add a row to the table in
- * engine.c, a page to docs/rules/ and a fixture to tests/findings/.
+ * one sentence of advice. The engine (rules/engine.c) runs the edits, ranks the findings and finds what all
+ * of them together would give. To add a rule, write its function in a file of rules/, and add a row to the
+ * table in rules/engine.c, a page to docs/rules/ and a fixture to tests/findings/.
  *
  * Times of findings are nanoseconds per step (per trace if it has no steps). */
 #ifndef GT_FINDINGS_RULES_H
@@ -53,7 +53,7 @@ typedef struct gt_rule_input {
 /* Fills id, confidence, texts and edit; the finding comes zeroed. False if there is nothing to say. */
 typedef bool gt_rule_function(const gt_rule_input *input, gt_finding *finding);
 
-/* ---- helpers of rules ---- */
+/* ---- helpers of rules (rules/common.c) ---- */
 
 __attribute__((format(printf, 1, 2))) char *gt_rule_text(const char *format, ...);
 __attribute__((format(printf, 2, 3))) void gt_rule_evidence(gt_finding *finding, const char *format, ...);
@@ -86,7 +86,7 @@ bool gt_point_is_first_use(const gt_host_point *point);
  * frees it. */
 bool *gt_rule_points_in_trips(const gt_schedule *schedule);
 
-/* ---- the engine (engine.c) ---- */
+/* ---- the engine (rules/engine.c) ---- */
 
 typedef struct gt_finding_list {
     gt_finding *items; /* those that are shown, ranked, come first */

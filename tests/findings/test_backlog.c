@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "findings/backlog.h"
+#include "findings/rules/backlog.h"
 #include "findings/rules.h"
 #include "small_schedule.h"
 

@@ -1,5 +1,5 @@
 /* Extends edits to ops that were launched before the trace began. Linear in ops for each edit. */
-#include "findings/backlog.h"
+#include "findings/rules/backlog.h"
 
 #include "base/memory.h"
 

@@ -4,8 +4,8 @@
  * as the launch queue holds. Rules do not know what launched them, so their edits leave them out. But the
  * host waits for such ops when the queue is full, and without them an edit of a slow GPU would seem to gain
  * little. So an edit also changes these ops, as it changes the others with the same name. */
-#ifndef GT_FINDINGS_BACKLOG_H
-#define GT_FINDINGS_BACKLOG_H
+#ifndef GT_FINDINGS_RULES_BACKLOG_H
+#define GT_FINDINGS_RULES_BACKLOG_H
 
 #include "findings/replay.h"
 

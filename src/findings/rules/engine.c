@@ -19,7 +19,7 @@
 
 #include "base/memory.h"
 #include "base/team.h"
-#include "findings/backlog.h"
+#include "findings/rules/backlog.h"
 #include "findings/gpu_facts.h"
 #include "findings/rules/rules_table.h"
 
