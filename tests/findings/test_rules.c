@@ -160,32 +160,70 @@ static void test_synchronisations_are_found(void **state)
     end_test(m, list);
 }
 
-static void test_an_op_that_only_copies_a_value_vanishes_with_its_synchronisation(void **state)
+/* Begins an op on the host, and ends it some time later. */
+static uint32_t begin_op(made *m, const char *name)
+{
+    m->parent = add_event(m, GT_KIND_CPU_OP, name, GT_NONE);
+    m->schedule.events[m->parent].start_ns = m->now_ns;
+    return m->parent;
+}
+
+static void end_op(made *m, uint32_t op, int64_t us, uint32_t launches)
+{
+    m->schedule.events[op].end_ns = m->now_ns + us * 1000;
+    m->schedule.events[op].launches = launches;
+    m->parent = GT_NONE;
+}
+
+static void test_reading_a_value_vanishes_with_the_check_before_it(void **state)
 {
     (void)state;
-    /* Per step: a kernel of 5 us, and an op that spends 100 us, copies 4 bytes (a call of 20 us) and
-     * synchronises (10 us), and ends 30 us later. After the synchronisation follow 200 us of launching. */
+    /* Per step two ops with 50 us and a launch of 10 us each. Then an op that spends 100 us, copies 4 bytes
+     * (a call of 20 us), synchronises (10 us) and ends 30 us later. After the synchronisation follow 200 us
+     * of launching. The value is read: the op that reads it and the check before it vanish, not the first op.
+     */
     made *m = new_made();
-    uint32_t ops[4];
     for (int step = 0; step < 4; step++) {
         begin_step(m);
-        launch_kernel(m, "k", 10, 5);
-        ops[step] = add_event(m, GT_KIND_CPU_OP, "aten::item", GT_NONE);
-        m->parent = ops[step];
-        int64_t start_ns = m->now_ns;
-        spend(m, GT_CAUSE_LAUNCH, 100, ops[step]);
+        static const char *const names[] = {"aten::mul", "aten::isnan"};
+        for (int i = 0; i < 2; i++) {
+            uint32_t op = begin_op(m, names[i]);
+            spend(m, GT_CAUSE_LAUNCH, 50, op);
+            launch_kernel(m, "k", 10, 5);
+            end_op(m, op, 0, 1);
+        }
+        uint32_t op = begin_op(m, "aten::item");
+        spend(m, GT_CAUSE_LAUNCH, 100, op);
         add_copy(m, "Memcpy DtoH (Device -> Pageable)", 1, 4, false);
         synchronise(m, "a");
-        m->schedule.events[ops[step]].start_ns = start_ns;
-        m->schedule.events[ops[step]].end_ns = m->now_ns + 30000;
-        m->schedule.events[ops[step]].launches = 1;
-        m->parent = GT_NONE;
+        end_op(m, op, 30, 1);
         spend(m, GT_CAUSE_LAUNCH, 200, GT_NONE);
     }
     end_made(m);
-    set_idle(m, GT_CAUSE_LAUNCH, 300);
+    set_idle(m, GT_CAUSE_LAUNCH, 400);
     gt_finding_list *list = run_rules(m);
-    expect_gain(list, "host_sync", 100 + 20 + 10 + 30); /* the copy ends before it is waited for */
+    expect_gain(list, "host_sync", 50 + 10 + 100 + 20 + 10 + 30); /* the copy ends before it is waited for */
+    end_test(m, list);
+}
+
+static void test_ops_that_also_launch_keep_their_time(void **state)
+{
+    (void)state;
+    /* An op that launches and copies, such as aten::nonzero: only its synchronisation of 10 us goes. */
+    made *m = new_made();
+    for (int step = 0; step < 4; step++) {
+        begin_step(m);
+        uint32_t op = begin_op(m, "aten::nonzero");
+        spend(m, GT_CAUSE_LAUNCH, 100, op);
+        launch_kernel(m, "k", 10, 5);
+        add_copy(m, "Memcpy DtoH (Device -> Pageable)", 1, 4, false);
+        synchronise(m, "a");
+        end_op(m, op, 0, 2);
+    }
+    end_made(m);
+    set_idle(m, GT_CAUSE_LAUNCH, 100);
+    gt_finding_list *list = run_rules(m);
+    expect_gain(list, "host_sync", 10);
     end_test(m, list);
 }
 
@@ -662,7 +700,8 @@ int main(void)
         cmocka_unit_test(test_untraced_host_code_is_certain_only_without_stacks),
         cmocka_unit_test(test_operators_on_the_cpu_are_found),
         cmocka_unit_test(test_synchronisations_are_found),
-        cmocka_unit_test(test_an_op_that_only_copies_a_value_vanishes_with_its_synchronisation),
+        cmocka_unit_test(test_reading_a_value_vanishes_with_the_check_before_it),
+        cmocka_unit_test(test_ops_that_also_launch_keep_their_time),
         cmocka_unit_test(test_a_loop_of_synchronisations_vanishes_as_a_whole),
         cmocka_unit_test(test_allocations_and_frees_are_found),
         cmocka_unit_test(test_ops_that_an_allocation_holds_back_start_sooner),

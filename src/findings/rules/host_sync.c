@@ -1,19 +1,67 @@
 /* host_sync: do synchronising calls keep the host from running ahead of the GPU?
  *
  * The edit lets these calls neither wait nor cost anything. An op that only copies a value to the host, such
- * as aten::item, vanishes as a whole, and a tight loop of synchronising calls with the host time around them.
- * Synchronisations of a round trip belong to cpu_roundtrip. */
+ * as aten::item, vanishes as a whole, with the checks right before it that make the value. So does a tight
+ * loop of synchronising calls, with the host time around them. Synchronisations of a round trip belong to
+ * cpu_roundtrip. */
 #include "base/memory.h"
+#include "findings/names.h"
 #include "findings/rules/rules_table.h"
 
-/* Host time before a point that lies inside of an event and is ordinary launching. */
-static double inside_ns(const gt_schedule *schedule, const gt_host_point *point, const gt_host_event *event)
+enum { NAME_CHECK = 1 };
+
+/* Ops from which a value is often made only to be read: checks and reductions. */
+static uint8_t judge_op(gt_str name)
+{
+    static const char *const checks[] = {"aten::abs",         "aten::all",
+                                         "aten::amax",        "aten::amin",
+                                         "aten::any",         "aten::count_nonzero",
+                                         "aten::eq",          "aten::ge",
+                                         "aten::gt",          "aten::isfinite",
+                                         "aten::isinf",       "aten::isnan",
+                                         "aten::le",          "aten::linalg_vector_norm",
+                                         "aten::logical_and", "aten::logical_not",
+                                         "aten::logical_or",  "aten::lt",
+                                         "aten::max",         "aten::mean",
+                                         "aten::min",         "aten::ne",
+                                         "aten::norm",        "aten::sum"};
+    for (size_t i = 0; i < GT_LENGTH(checks); i++)
+        if (gt_str_equals(name, checks[i])) return NAME_CHECK;
+    return 0;
+}
+
+/* What a synchronisation removes with it: a stretch of host time of one thread. */
+typedef struct sync_span {
+    int64_t start_ns, end_ns;
+} sync_span;
+
+/* The op, and the checks and views right before it, which make the value that it reads. */
+static sync_span span_of(const gt_schedule *schedule, uint32_t op, gt_name_memo *memo)
+{
+    enum { MOST_EVENTS = 64 }; /* that are looked at */
+    const gt_host_event *events = schedule->events;
+    sync_span span = {events[op].start_ns, events[op].end_ns};
+    uint32_t first = schedule->threads ? schedule->threads[events[op].thread].first : 0;
+    for (uint32_t i = op, seen = 0; i > first && seen < MOST_EVENTS; seen++) {
+        const gt_host_event *event = &events[--i];
+        if (event->kind != GT_KIND_CPU_OP) continue;
+        if (event->parent != GT_NONE && events[event->parent].kind == GT_KIND_CPU_OP) continue;
+        if (!gt_name_has(schedule, event->name, GT_NAME_NO_WORK) &&
+            !(gt_name_memo_get(memo, schedule, event->name, judge_op) & NAME_CHECK))
+            break;
+        span.start_ns = event->start_ns;
+    }
+    return span;
+}
+
+/* Host time before a point that lies in the span and is ordinary launching. */
+static double inside_ns(const gt_schedule *schedule, const gt_host_point *point, sync_span span)
 {
     int64_t sum_ns = 0;
     for (size_t i = point->first_piece; i < (size_t)point->first_piece + point->piece_count; i++) {
         const gt_piece *piece = &schedule->pieces[i];
-        int64_t begin_ns = piece->start_ns > event->start_ns ? piece->start_ns : event->start_ns;
-        int64_t end_ns = piece->end_ns < event->end_ns ? piece->end_ns : event->end_ns;
+        int64_t begin_ns = piece->start_ns > span.start_ns ? piece->start_ns : span.start_ns;
+        int64_t end_ns = piece->end_ns < span.end_ns ? piece->end_ns : span.end_ns;
         if (piece->label == GT_CAUSE_LAUNCH && end_ns > begin_ns) sum_ns += end_ns - begin_ns;
     }
     return (double)sum_ns;
@@ -21,29 +69,31 @@ static double inside_ns(const gt_schedule *schedule, const gt_host_point *point,
 
 /* Removes the op around a synchronising point as a whole if it only copies a value to the host. `done` is the
  * number of points that earlier ops have taken. */
-static void edit_op_around(const gt_schedule *schedule, size_t p, gt_edit *edit, size_t *done)
+static void edit_op_around(const gt_schedule *schedule, size_t p, gt_name_memo *memo, gt_edit *edit,
+                           size_t *done)
 {
     uint32_t op = gt_outermost_op(schedule, schedule->points[p].event);
     if (op == GT_NONE || schedule->events[op].launches > 1) return;
-    const gt_host_event *event = &schedule->events[op];
+    sync_span span = span_of(schedule, op, memo);
     size_t first = p;
-    while (first > *done && schedule->points[first - 1].start_ns >= event->start_ns) first--;
+    while (first > *done && schedule->points[first - 1].start_ns >= span.start_ns) first--;
     size_t end = p + 1;
-    while (end < schedule->point_count && schedule->points[end].start_ns < event->end_ns) end++;
+    while (end < schedule->point_count && schedule->points[end].start_ns < span.end_ns) end++;
     for (size_t i = first; i < end; i++) {
         const gt_host_point *point = &schedule->points[i];
         if (point->thread != schedule->points[p].thread) continue;
-        gt_edit_point_add(edit, (uint32_t)i, GT_EDIT_NO_CALL, inside_ns(schedule, point, event));
+        gt_edit_point_add(edit, (uint32_t)i, GT_EDIT_NO_CALL, inside_ns(schedule, point, span));
     }
     /* What the op does after its last call comes before the next point. */
     if (end < schedule->point_count)
-        gt_edit_point_add(edit, (uint32_t)end, 0, inside_ns(schedule, &schedule->points[end], event));
+        gt_edit_point_add(edit, (uint32_t)end, 0, inside_ns(schedule, &schedule->points[end], span));
     *done = end;
 }
 
 static void edit_points(const gt_schedule *schedule, const bool *in_trip, gt_edit *edit)
 {
     size_t done = 0;
+    gt_name_memo memo = {0};
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
         bool loops =
@@ -52,8 +102,9 @@ static void edit_points(const gt_schedule *schedule, const bool *in_trip, gt_edi
         bool waits = point->sync_site != GT_STR_NONE && !in_trip[p];
         uint8_t flags = (uint8_t)((waits ? GT_EDIT_NO_WAIT : 0) | (waits || loops ? GT_EDIT_NO_CALL : 0));
         if (flags) gt_edit_point_add(edit, (uint32_t)p, flags, 0);
-        if (waits && p >= done) edit_op_around(schedule, p, edit, &done);
+        if (waits && p >= done) edit_op_around(schedule, p, &memo, edit, &done);
     }
+    gt_name_memo_free(&memo);
     gt_edit_remove_label(edit, schedule, GT_CAUSE_SYNC);
 }
 
