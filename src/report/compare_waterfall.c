@@ -223,7 +223,16 @@ bool gt_compare_waterfall(const gt_compare_report *reports, size_t count, const 
 
 /* ---- bars ---- */
 
-enum { BAR_MAX = 60, BAR_MIN = 10, NUMBER_WIDTH = 11, GAP = 2, INDENT = 2, LABEL_MAX = 46 };
+enum {
+    BAR_MAX = 60,
+    BAR_MIN = 10,
+    NUMBER_WIDTH = 11,
+    GAP = 2,
+    INDENT = 2,
+    LABEL_MAX = 46,
+    DETAILS_MAX = 2,
+    WIDTH_MIN = 40
+};
 
 typedef struct bar_lines {
     const gt_terminal *terminal;
@@ -231,27 +240,34 @@ typedef struct bar_lines {
     double full_ms; /* what a bar of full width stands for */
 } bar_lines;
 
+static size_t usable_width(const gt_terminal *terminal)
+{
+    return (terminal->width < WIDTH_MIN ? WIDTH_MIN : terminal->width) - INDENT;
+}
+
+static void add_cut(gt_buffer *line, const gt_terminal *terminal, const char *name, size_t width)
+{
+    gt_buffer text = {0};
+    gt_display_add(&text, (gt_str){name, strlen(name)}, terminal->utf8);
+    gt_display_add_cut(line, gt_buffer_str(&text), width, terminal->utf8);
+    gt_buffer_free(&text);
+}
+
 /* One line: "  idle: data      +44.980      ██████". Bars of contributions hang between the step times. */
 static void print_bar(const bar_lines *lines, const char *label, const char *number, double from, double to)
 {
-    gt_buffer line = {0}, text = {0};
-    bool utf8 = lines->terminal->utf8;
-    gt_display_add(&text, (gt_str){label, strlen(label)}, utf8);
-    gt_buffer_add_spaces(&line, INDENT);
-    size_t before = line.len;
-    gt_display_add_cut(&line, gt_buffer_str(&text), lines->label_width, utf8);
-    size_t used = gt_display_width((gt_str){line.bytes + before, line.len - before});
-    gt_buffer_add_spaces(&line, lines->label_width - used);
+    gt_buffer line = {0};
+    add_cut(&line, lines->terminal, label, lines->label_width);
+    gt_buffer_add_spaces(&line, lines->label_width - gt_display_width(gt_buffer_str(&line)));
     gt_buffer_add_format(&line, "%*s", NUMBER_WIDTH, number);
     double scale = lines->full_ms > 0 ? (double)lines->bar_width / lines->full_ms : 0;
     size_t first = (size_t)lround(fmin(from, to) * scale), last = (size_t)lround(fmax(from, to) * scale);
     if (last > lines->bar_width) last = lines->bar_width;
     if (first >= last && from != to) first = last ? last - 1 : 0, last = first + 1;
     if (last > first) gt_buffer_add_spaces(&line, GAP + first);
-    for (size_t i = first; i < last; i++) gt_buffer_add_cstr(&line, utf8 ? "█" : "#");
-    fprintf(lines->terminal->file, "%s\n", gt_buffer_str(&line).bytes);
+    for (size_t i = first; i < last; i++) gt_buffer_add_cstr(&line, lines->terminal->utf8 ? "█" : "#");
+    fprintf(lines->terminal->file, "%*s%s\n", INDENT, "", gt_buffer_str(&line).bytes);
     gt_buffer_free(&line);
-    gt_buffer_free(&text);
 }
 
 static const char *cell_text(const gt_table *sheet, gt_col column, size_t row)
@@ -287,7 +303,7 @@ static bar_lines measure(const gt_terminal *terminal, const gt_table *sheet, siz
         lines.full_ms = fmax(lines.full_ms, cell_number(sheet, GT_COL_CUMULATIVE_MS, row));
         gt_free(label);
     }
-    size_t width = terminal->width < 40 ? 40 : terminal->width, others = INDENT + NUMBER_WIDTH + GAP;
+    size_t width = usable_width(terminal), others = NUMBER_WIDTH + GAP;
     if (lines.label_width > LABEL_MAX) lines.label_width = LABEL_MAX;
     if (lines.label_width + others + BAR_MIN > width) lines.label_width = width - others - BAR_MIN;
     lines.bar_width = width - others - lines.label_width;
@@ -311,6 +327,37 @@ static void print_rows(const gt_terminal *terminal, const gt_table *sheet, size_
     }
 }
 
+/* "slower: aten::mm: nvjet_... -> sm80_xmma_...": which kernels; of idle time, where in the program. */
+static void print_detail(const gt_terminal *terminal, const gt_table *sheet, size_t row)
+{
+    const char *a = cell_text(sheet, GT_COL_A_DETAIL, row), *b = cell_text(sheet, GT_COL_B_DETAIL, row);
+    bool longer = cell_number(sheet, GT_COL_DELTA_MS, row) > 0;
+    bool one = strcmp(cell_text(sheet, GT_COL_KIND, row), "idle") == 0 || strcmp(a, b) == 0 || !*a || !*b;
+    gt_buffer line = {0};
+    add_cut(&line, terminal, cell_text(sheet, GT_COL_CONTRIBUTION, row), usable_width(terminal) / 2);
+    size_t used = gt_display_width(gt_buffer_str(&line)) + strlen(": "), rest = usable_width(terminal) - used;
+    gt_buffer_add_cstr(&line, ": ");
+    if (one) {
+        add_cut(&line, terminal, longer ? (*b ? b : a) : *a ? a : b, rest);
+    } else {
+        add_cut(&line, terminal, a, (rest - strlen(" -> ")) / 2);
+        gt_buffer_add_cstr(&line, " -> ");
+        add_cut(&line, terminal, b, (rest - strlen(" -> ")) / 2);
+    }
+    fprintf(terminal->file, "%*s%s\n", INDENT, "", gt_buffer_str(&line).bytes);
+    gt_buffer_free(&line);
+}
+
+/* Of the largest contributions that have details. */
+static void print_details(const gt_terminal *terminal, const gt_table *sheet, size_t begin, size_t end)
+{
+    for (size_t row = begin, shown = 0; row < end && shown < DETAILS_MAX; row++) {
+        if (!*cell_text(sheet, GT_COL_A_DETAIL, row) && !*cell_text(sheet, GT_COL_B_DETAIL, row)) continue;
+        if (!shown++) fprintf(terminal->file, "Largest:\n");
+        print_detail(terminal, sheet, row);
+    }
+}
+
 void gt_compare_print_waterfall(const gt_terminal *terminal, const gt_table *sheet)
 {
     for (size_t begin = 0, end; begin < sheet->row_count; begin = end) {
@@ -321,6 +368,7 @@ void gt_compare_print_waterfall(const gt_terminal *terminal, const gt_table *she
         fputc('\n', terminal->file);
         gt_terminal_heading(terminal, heading);
         print_rows(terminal, sheet, begin, end);
+        print_details(terminal, sheet, begin, end);
         gt_free(heading);
     }
 }

@@ -422,12 +422,12 @@
 /* ---- Comparison of reports and its gate ---- */
 
 #define GT_COL_A_CALLS              GT_COL("a_calls")
-#define GT_COL_A_KERNEL             GT_COL("a_kernel")
+#define GT_COL_A_DETAIL             GT_COL("a_detail")
 #define GT_COL_A_KERNELS            GT_COL("a_kernels")
 #define GT_COL_A_MS                 GT_COL("a_ms")
 #define GT_COL_BASELINE             GT_COL("baseline")
 #define GT_COL_B_CALLS              GT_COL("b_calls")
-#define GT_COL_B_KERNEL             GT_COL("b_kernel")
+#define GT_COL_B_DETAIL             GT_COL("b_detail")
 #define GT_COL_B_KERNELS            GT_COL("b_kernels")
 #define GT_COL_B_MS                 GT_COL("b_ms")
 #define GT_COL_CALLS_MS             GT_COL("calls_ms")

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum {
-    ROWS_MAX = 18,      /* so that the waterfall fits in 25 lines */
+    ROWS_MAX = 16,      /* so that the waterfall fits in 25 lines */
     LEAST_PER_MILLE = 5 /* of the longer step: less is a row that nobody acts on */
 };
 
@@ -63,10 +63,9 @@ static void add(collector *c, gt_contribution_kind kind, const gt_part_pair *pai
     to->a_ns += pair->a_ns, to->b_ns += pair->b_ns;
     to->a_calls += pair->a_calls, to->b_calls += pair->b_calls;
     to->delta_ns += delta_ns;
-    if (pair->kind == GT_PART_KERNEL && kind != GT_CONTRIBUTION_OVERLAP &&
-        magnitude(delta_ns) > to->largest_ns) {
+    if (kind != GT_CONTRIBUTION_OVERLAP && magnitude(delta_ns) > to->largest_ns) {
         to->largest_ns = magnitude(delta_ns);
-        to->a_name = pair->a_name, to->b_name = pair->b_name;
+        to->a_detail = pair->a_detail, to->b_detail = pair->b_detail;
     }
 }
 
@@ -121,9 +120,11 @@ static int compare_pairs(const void *a, const void *b, void *strings)
     if (left->kind != right->kind) return left->kind < right->kind ? -1 : 1;
     int order = gt_str_compare(gt_interner_get(strings, left->what), gt_interner_get(strings, right->what));
     if (order) return order;
-    order = gt_str_compare(gt_interner_get(strings, left->a_name), gt_interner_get(strings, right->a_name));
+    order =
+        gt_str_compare(gt_interner_get(strings, left->a_detail), gt_interner_get(strings, right->a_detail));
     if (order) return order;
-    return gt_str_compare(gt_interner_get(strings, left->b_name), gt_interner_get(strings, right->b_name));
+    return gt_str_compare(gt_interner_get(strings, left->b_detail),
+                          gt_interner_get(strings, right->b_detail));
 }
 
 static size_t count_shown(const gt_waterfall *w)
@@ -182,8 +183,9 @@ char *gt_contribution_text(const gt_waterfall *w, const gt_contribution *contrib
     const char *what = gt_interner_get(w->strings, contribution->what).bytes;
     switch ((gt_contribution_kind)contribution->kind) {
     case GT_CONTRIBUTION_OTHER:
-        return gt_format("%zu others that %s", contribution->pair_count,
-                         contribution->delta_ns > 0 ? "add time" : "save time");
+        return gt_format("%zu other%s that %s%s time", contribution->pair_count,
+                         contribution->pair_count > 1 ? "s" : "", contribution->delta_ns > 0 ? "add" : "save",
+                         contribution->pair_count > 1 ? "" : "s");
     case GT_CONTRIBUTION_MORE_CALLS:
         return gt_format("more calls: %s", what);
     case GT_CONTRIBUTION_FEWER_CALLS:

@@ -29,7 +29,7 @@ typedef struct matching {
     matching_side sides[2];
     uint32_t *pair_of[2]; /* by part: its pair; GT_NONE */
     gt_part_pairs pairs;
-    int64_t *longest_ns[2]; /* by pair: that of a_name and b_name */
+    int64_t *longest_ns[2]; /* by pair: that of a_detail and b_detail */
     size_t longest_capacity[2];
 } matching;
 
@@ -86,16 +86,17 @@ static void add_to_pair(matching *m, uint32_t place, size_t side, const gt_step_
 {
     gt_part_pair *pair = &m->pairs.items[place];
     double calls = per_step(counts_ops(pair) ? part->op_calls : part->calls, m->sides[side].steps);
-    uint32_t *name = side ? &pair->b_name : &pair->a_name;
+    uint32_t *detail = side ? &pair->b_detail : &pair->a_detail;
+    uint32_t *count = side ? &pair->b_count : &pair->a_count;
     if (side) {
         pair->b_ns += part->ns, pair->b_hidden_ns += part->hidden_ns;
-        pair->b_calls += calls, pair->b_count++;
+        pair->b_calls += calls;
     } else {
         pair->a_ns += part->ns, pair->a_hidden_ns += part->hidden_ns;
-        pair->a_calls += calls, pair->a_count++;
+        pair->a_calls += calls;
     }
-    if (*name == GT_STR_NONE || part->ns > m->longest_ns[side][place]) {
-        *name = part->name;
+    if (!(*count)++ || part->ns > m->longest_ns[side][place]) {
+        *detail = part->kind == GT_PART_KERNEL ? part->name : part->site;
         m->longest_ns[side][place] = part->ns;
     }
 }
@@ -264,6 +265,7 @@ static matching_side side_of(const gt_step_parts *from, gt_interner *strings)
         part->name = copy_string(strings, from->strings, part->name);
         part->normal_name = copy_string(strings, from->strings, part->normal_name);
         part->category = copy_string(strings, from->strings, part->category);
+        part->site = copy_string(strings, from->strings, part->site);
     }
     for (size_t i = 0; i < from->shape_count; i++) {
         side.shapes[i] = from->shapes[i];

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "findings/exclusive.h"
 #include "findings/shapes.h"
+#include "findings/sites.h"
 
 #include <string.h>
 
@@ -258,13 +259,33 @@ static void collect_ops(collector *c)
     gt_free(exclusive_ns);
 }
 
+/* Where in the program does most idle time of each cause come from? */
+static void find_sites(collector *c, const gt_idle *idle, uint32_t *sites)
+{
+    gt_tally tallies[GT_CAUSES] = {{0}};
+    for (size_t i = 0; i < idle->piece_count; i++) {
+        const gt_idle_piece *piece = &idle->pieces[i];
+        if (piece->event != GT_NONE)
+            gt_tally_add(&tallies[piece->cause], gt_site_of(c->schedule, piece->event),
+                         (double)(piece->end_ns - piece->start_ns));
+    }
+    for (gt_cause cause = 0; cause < GT_CAUSES; cause++) {
+        gt_tally_sort(&tallies[cause]);
+        sites[cause] = tallies[cause].item_count ? copy_string(c, tallies[cause].items[0].text) : GT_STR_NONE;
+        gt_tally_free(&tallies[cause]);
+    }
+}
+
 static void collect_idle(collector *c, const gt_idle *idle)
 {
+    uint32_t sites[GT_CAUSES];
+    find_sites(c, idle, sites);
     for (gt_cause cause = 0; cause < GT_CAUSES; cause++) {
         if (!idle->cause_ns[cause]) continue;
         uint32_t name = gt_interner_add_cstr(c->parts->strings, gt_cause_name(cause));
         uint32_t place = find_part(c, GT_PART_IDLE, GT_STR_EMPTY, name); /* may move the parts */
         c->parts->items[place].ns += idle->cause_ns[cause];
+        c->parts->items[place].site = sites[cause];
     }
 }
 

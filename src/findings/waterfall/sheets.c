@@ -13,7 +13,7 @@
  *     cumulative_ms   the step time after this contribution
  *     pct             100 * delta / step time of the baseline
  *     a_calls, b_calls       per step
- *     a_kernel, b_kernel     the kernels with the largest share
+ *     a_detail, b_detail     the kernel with the largest share; of idle time, the place in the program
  *
  * waterfall_parts: one row per pair of parts (match.c), with the change divided into calls, speed and
  * overlap.
@@ -39,8 +39,8 @@ enum {
     W_PCT,
     W_A_CALLS,
     W_B_CALLS,
-    W_A_KERNEL,
-    W_B_KERNEL
+    W_A_DETAIL,
+    W_B_DETAIL
 };
 
 gt_table *gt_waterfall_sheet_new(gt_interner *strings)
@@ -52,7 +52,7 @@ gt_table *gt_waterfall_sheet_new(gt_interner *strings)
         {GT_COL_B_MS, GT_TYPE_FLOAT},          {GT_COL_DELTA_MS, GT_TYPE_FLOAT},
         {GT_COL_CUMULATIVE_MS, GT_TYPE_FLOAT}, {GT_COL_PCT, GT_TYPE_FLOAT},
         {GT_COL_A_CALLS, GT_TYPE_FLOAT},       {GT_COL_B_CALLS, GT_TYPE_FLOAT},
-        {GT_COL_A_KERNEL, GT_TYPE_STRING},     {GT_COL_B_KERNEL, GT_TYPE_STRING},
+        {GT_COL_A_DETAIL, GT_TYPE_STRING},     {GT_COL_B_DETAIL, GT_TYPE_STRING},
     };
     gt_table *sheet = gt_table_new(GT_SHEET_WATERFALL, strings);
     gt_table_add_columns(sheet, columns, GT_LENGTH(columns));
@@ -90,11 +90,11 @@ static void add_contribution(gt_table *sheet, const gt_waterfall *w, const char 
     gt_table_set_string(sheet, W_WHAT, row, item->what);
     gt_table_set_float(sheet, W_A_MS, row, ms(item->a_ns));
     gt_table_set_float(sheet, W_B_MS, row, ms(item->b_ns));
+    gt_table_set_string(sheet, W_A_DETAIL, row, item->a_detail);
+    gt_table_set_string(sheet, W_B_DETAIL, row, item->b_detail);
     if (item->kind == GT_CONTRIBUTION_IDLE || item->kind == GT_CONTRIBUTION_OVERLAP || !w->has_calls) return;
     gt_table_set_float(sheet, W_A_CALLS, row, item->a_calls);
     gt_table_set_float(sheet, W_B_CALLS, row, item->b_calls);
-    gt_table_set_string(sheet, W_A_KERNEL, row, item->a_name);
-    gt_table_set_string(sheet, W_B_KERNEL, row, item->b_name);
 }
 
 void gt_waterfall_sheet_add(gt_table *sheet, const gt_waterfall *w, const char *baseline, const char *report)
@@ -134,8 +134,8 @@ enum {
     P_B_CALLS,
     P_A_KERNELS,
     P_B_KERNELS,
-    P_A_KERNEL,
-    P_B_KERNEL
+    P_A_DETAIL,
+    P_B_DETAIL
 };
 
 gt_table *gt_waterfall_parts_sheet_new(gt_interner *strings)
@@ -148,7 +148,7 @@ gt_table *gt_waterfall_parts_sheet_new(gt_interner *strings)
         {GT_COL_SPEED_MS, GT_TYPE_FLOAT},  {GT_COL_OVERLAP_MS, GT_TYPE_FLOAT},
         {GT_COL_A_CALLS, GT_TYPE_FLOAT},   {GT_COL_B_CALLS, GT_TYPE_FLOAT},
         {GT_COL_A_KERNELS, GT_TYPE_INT},   {GT_COL_B_KERNELS, GT_TYPE_INT},
-        {GT_COL_A_KERNEL, GT_TYPE_STRING}, {GT_COL_B_KERNEL, GT_TYPE_STRING},
+        {GT_COL_A_DETAIL, GT_TYPE_STRING}, {GT_COL_B_DETAIL, GT_TYPE_STRING},
     };
     gt_table *sheet = gt_table_new(GT_SHEET_WATERFALL_PARTS, strings);
     gt_table_add_columns(sheet, columns, GT_LENGTH(columns));
@@ -159,8 +159,6 @@ static void add_kernels(gt_table *sheet, size_t row, const gt_part_pair *pair)
 {
     gt_table_set_int(sheet, P_A_KERNELS, row, pair->a_count);
     gt_table_set_int(sheet, P_B_KERNELS, row, pair->b_count);
-    gt_table_set_string(sheet, P_A_KERNEL, row, pair->a_name);
-    gt_table_set_string(sheet, P_B_KERNEL, row, pair->b_name);
     if (pair->match == GT_MATCH_NONE) return;
     gt_table_set_float(sheet, P_CALLS_MS, row, ms(pair->calls_ns));
     gt_table_set_float(sheet, P_SPEED_MS, row, ms(pair->speed_ns));
@@ -191,6 +189,8 @@ void gt_waterfall_parts_sheet_add(gt_table *sheet, const gt_waterfall *w, const 
         gt_table_set_float(sheet, P_A_MS, row, ms(pair->a_ns));
         gt_table_set_float(sheet, P_B_MS, row, ms(pair->b_ns));
         gt_table_set_float(sheet, P_DELTA_MS, row, ms(pair->b_ns - pair->a_ns));
+        gt_table_set_string(sheet, P_A_DETAIL, row, pair->a_detail);
+        gt_table_set_string(sheet, P_B_DETAIL, row, pair->b_detail);
         if (pair->kind != GT_PART_IDLE && w->has_calls) {
             gt_table_set_float(sheet, P_A_CALLS, row, pair->a_calls);
             gt_table_set_float(sheet, P_B_CALLS, row, pair->b_calls);

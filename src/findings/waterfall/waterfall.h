@@ -34,6 +34,7 @@ typedef struct gt_step_part {
     uint32_t name;        /* kernel, category, collective, copy, or cause of idle time */
     uint32_t normal_name; /* of kernels: without numbers and hashes that differ from run to run */
     uint32_t category;    /* of kernels: "GEMM"; GT_STR_NONE: one that says too little to match by it */
+    uint32_t site;        /* of idle time: where in the program most of it is caused; GT_STR_NONE: unknown */
     int64_t ns;           /* exclusive time (exclusive.h) or idle time per step */
     int64_t hidden_ns;    /* per step, in which it ran, but the time counted for another op */
     uint64_t calls;       /* in the window */
@@ -93,8 +94,9 @@ typedef enum gt_part_match {
 /* Parts of both traces that belong together. */
 typedef struct gt_part_pair {
     uint8_t kind, match;
-    uint32_t what;             /* op, category, kernel, collective, copy or cause */
-    uint32_t a_name, b_name;   /* the longest of them; GT_STR_NONE: the trace has none */
+    uint32_t what; /* op, category, kernel, collective, copy or cause */
+    /* The longest kernel, or the site of idle time; GT_STR_NONE: the trace has none. */
+    uint32_t a_detail, b_detail;
     uint32_t a_count, b_count; /* parts */
     int64_t a_ns, b_ns, a_hidden_ns, b_hidden_ns;
     double a_calls, b_calls; /* per step; of replaced kernels, calls of their op */
@@ -132,8 +134,8 @@ const char *gt_contribution_name(gt_contribution_kind kind);
 
 typedef struct gt_contribution {
     uint8_t kind;
-    uint32_t what;           /* op, kernel, category, collective, copy or cause */
-    uint32_t a_name, b_name; /* of kernels: those of the pair with the largest share; GT_STR_NONE: none */
+    uint32_t what;               /* op, kernel, category, collective, copy or cause */
+    uint32_t a_detail, b_detail; /* those of the pair with the largest share */
     size_t pair_count;
     int64_t a_ns, b_ns; /* what it is about takes in either trace */
     double a_calls, b_calls;

@@ -1,0 +1,382 @@
+#!/usr/bin/env python3
+"""Waterfalls of `gputally compare`: the parts add up to the difference of the step times, and the largest is what was planted.
+
+    python3 -m tests.findings.test_waterfalls --bin build/gputally [--only TEXT]
+
+Sums are checked in whole nanoseconds, step times against reference_schedule.py. The traces are small ones made here, with
+expected contributions by hand, random ones, the fixtures, and, where they exist, those of the conformance folder and of the
+folder of faulty programs next to it.
+"""
+import csv
+import glob
+import json
+import os
+import sys
+
+from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, Case, files_under, run, run_cases
+from tests.findings import reference_schedule
+from tests.findings.test_schedules import random_trace
+
+FAULTS = os.path.join(os.path.dirname(os.path.dirname(CONFORMANCE_TRACES)), "faults")
+# What the fault adds to the step of the healthy program: the largest contributions, of which the first is the largest of all.
+PLANTED = {
+    "data_stall": ["idle: data"],
+    "python_busy": ["idle: python"],
+    "cpu_roundtrip": ["idle: cpu_op", "copies: Memcpy DtoH"],
+    "allocator_churn": ["idle: alloc"],
+    "pageable_copy": ["copies: Memcpy HtoD"],
+    "layout_copies": ["more calls: aten::copy_"],
+    "fp32_gemm": ["slower: aten::mm", "slower: aten::addmm"],
+    "odd_shapes": ["slower: aten::mm"],
+    "math_attention": ["new: aten::bmm"],
+    "recompute": ["more calls: aten::addmm", "more calls: aten::_cudnn_attention_forward"],
+}
+# Their programs are smaller than the healthy one, so that kernels become shorter, too; this is added.
+SMALLER = {"launch_bound": "idle: launch", "slow_optimizer": "idle: launch", "host_sync": "idle: sync"}
+
+
+# ---- running and reading ----
+
+def ns(text):
+    """A time in ms, as whole nanoseconds. Sheets have all digits of a float, so this is exact."""
+    value = float(text) * 1e6
+    assert abs(value - round(value)) < 1e-3, text
+    return round(value)
+
+
+def compare(binary, folder, a, b, *options, name="out"):
+    return run([binary, "compare", a, b, "--names", "a", "b", "--output_csvs_dir", os.path.join(folder, name), "--no_progress",
+                *options])
+
+
+def sheet(folder, name, of="out"):
+    with open(os.path.join(folder, of, name + ".csv"), newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def waterfall(binary, folder, a, b, name="out"):
+    """(rows, parts) of the waterfall of two traces."""
+    done = compare(binary, folder, a, b, "--sheets", "waterfall", name=name)
+    assert done.code == 0 and not done.problems(), done.stderr
+    return sheet(folder, "waterfall", name), sheet(folder, "waterfall_parts", name)
+
+
+def changes(rows):
+    return [(row["contribution"], ns(row["delta_ms"])) for row in rows if row["kind"] != "step"]
+
+
+def sum_problems(rows, parts):
+    """Whether everything adds up, in whole nanoseconds."""
+    found = []
+    first, last = rows[0], rows[-1]
+    a_ns, b_ns = ns(first["a_ms"]), ns(last["b_ms"])
+    if first["kind"] != "step" or last["kind"] != "step":
+        found.append("the step times are not the first and last row")
+    now = a_ns
+    for row in rows[1:-1]:
+        now += ns(row["delta_ms"])
+        if now != ns(row["cumulative_ms"]):
+            found.append(f"{row['contribution']}: {row['cumulative_ms']} ms after it, expected {now} ns")
+    if now != b_ns or ns(last["cumulative_ms"]) != b_ns:
+        found.append(f"contributions lead from {a_ns} to {now} instead of {b_ns} ns")
+    for column, total in (("a_ms", a_ns), ("b_ms", b_ns), ("delta_ms", b_ns - a_ns)):
+        if sum(ns(part[column]) for part in parts) != total:
+            found.append(f"parts: {column} adds up to {sum(ns(part[column]) for part in parts)} instead of {total} ns")
+    for part in parts:
+        effects = [part[column] for column in ("calls_ms", "speed_ms", "overlap_ms")]
+        if all(effects) and sum(map(ns, effects)) != ns(part["delta_ms"]):
+            found.append(f"part {part['what']}: {effects} is not {part['delta_ms']}")
+    return found
+
+
+def step_ns(path):
+    facts = reference_schedule.facts(path)
+    return (2 * facts["window_ns"] + facts["window_steps"]) // (2 * facts["window_steps"]) if facts["ops"] else None
+
+
+def check_pair(binary, folder, a, b, with_reference=True):
+    """Sums, mirror image, and both traces against themselves."""
+    rows, parts = waterfall(binary, folder, a, b)
+    found = sum_problems(rows, parts)
+    if with_reference:
+        for path, cell in ((a, rows[0]["a_ms"]), (b, rows[-1]["b_ms"])):
+            if ns(cell) != step_ns(path):
+                found.append(f"step time of {os.path.basename(path)}: {cell} ms, expected {step_ns(path)} ns")
+    mirrored, _ = waterfall(binary, folder, b, a, "mirrored")
+    if sorted(-change for _, change in changes(mirrored)) != sorted(change for _, change in changes(rows)):
+        found.append(f"not a mirror image: {changes(rows)} and {changes(mirrored)}")
+    for path in (a, b):
+        same, same_parts = waterfall(binary, folder, path, path, "same")
+        if changes(same) or any(ns(part["delta_ms"]) for part in same_parts):
+            found.append(f"{os.path.basename(path)} differs from itself: {changes(same)[:3]}")
+    return found
+
+
+# ---- traces made here ----
+
+class Trace:
+    """Steps of a launching thread and one stream; times in microseconds."""
+
+    def __init__(self, steps=True):
+        self.events, self.now, self.gpu, self.count, self.steps = [], 1000.0, 0.0, 0, steps
+
+    def add(self, category, name, tid, start, dur, **args):
+        self.events.append({"ph": "X", "cat": category, "name": name, "pid": 1 if tid < 100 else 0, "tid": tid, "ts": start,
+                            "dur": dur, "args": args})
+
+    def kernel(self, op, name, dur, dims=None, category="kernel"):
+        """An op of 5 us that launches a kernel, which starts as soon as the stream is free."""
+        self.count += 1
+        self.gpu = max(self.gpu, self.now + 4)
+        shapes = {"Input Dims": dims} if dims else {}
+        self.add("cpu_op", op, 10, self.now, 5, **shapes)
+        call = "cudaLaunchKernel" if category == "kernel" else "cudaMemcpyAsync"
+        self.add("cuda_runtime", call, 10, self.now + 1, 2, correlation=self.count)
+        self.add(category, name, 107, self.gpu, dur, correlation=self.count, stream=7, device=0)
+        self.now += 6
+        self.gpu += dur
+
+    def step(self, work):
+        """Runs work(self) as a step; the GPU is idle before the next one."""
+        begin = self.now
+        work(self)
+        self.now = max(self.now, self.gpu) + 20
+        if self.steps:
+            self.add("user_annotation", f"ProfilerStep#{self.count}", 10, begin - 1, self.now - begin)
+        self.now += 5
+
+    def write(self, folder, name):
+        path = os.path.join(folder, name + ".json")
+        with open(path, "w") as file:
+            json.dump({"traceEvents": self.events}, file)
+        return path
+
+
+def trace_of(folder, name, steps, work, with_steps=True):
+    trace = Trace(with_steps)
+    for _ in range(steps):
+        trace.step(work)
+    return trace.write(folder, name)
+
+
+def without_idle(rows):
+    return {row["contribution"]: ns(row["delta_ms"]) for row in rows if row["kind"] not in ("step", "idle")}
+
+
+def expect(found, expected):
+    return [] if found == expected else [f"found {found}, expected {expected}"]
+
+
+# ---- cases ----
+
+def check_kinds(binary, folder):
+    """Each kind of contribution once. The last step of a trace is not in the window."""
+    def a(trace):
+        trace.kernel("aten::mm", "gemm_a", 100)
+        trace.kernel("aten::add", "add", 40)
+        trace.kernel("aten::cat", "cat", 30)
+        trace.kernel("aten::copy_", "Memcpy HtoD (Pinned -> Device)", 10, category="gpu_memcpy")
+        trace.kernel("nccl:all_reduce", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 50)
+
+    def b(trace):
+        trace.kernel("aten::mm", "gemm_b", 180)
+        for _ in range(3):
+            trace.kernel("aten::add", "add", 40)
+        trace.kernel("aten::softmax", "softmax", 25)
+        trace.kernel("aten::copy_", "Memcpy HtoD (Pageable -> Device)", 35, category="gpu_memcpy")
+        trace.kernel("nccl:all_reduce", "ncclDevKernel_AllReduce_Sum_f32_TREE_LL(x)", 65)
+
+    rows, parts = waterfall(binary, folder, trace_of(folder, "x", 4, a), trace_of(folder, "y", 4, b))
+    return sum_problems(rows, parts) + expect(without_idle(rows), {
+        "slower: aten::mm": 80000, "more calls: aten::add": 80000, "vanished: aten::cat": -30000, "new: aten::softmax": 25000,
+        "copies: Memcpy HtoD": 25000, "communication: AllReduce": 15000})
+
+
+def check_shapes(binary, folder):
+    """Two more calls with other, smaller tensors do not make the op faster. A larger batch changes all shapes: then it is
+    slower."""
+    def small(trace):
+        trace.kernel("aten::copy_", "copy", 100, [[64, 64]])
+
+    def more(trace):
+        small(trace)
+        trace.kernel("aten::copy_", "copy", 10, [[8, 8]])
+        trace.kernel("aten::copy_", "copy", 10, [[8, 8]])
+
+    def large(trace):
+        trace.kernel("aten::copy_", "copy", 160, [[128, 64]])
+
+    paths = [trace_of(folder, name, 3, work) for name, work in (("x", small), ("y", more), ("z", large))]
+    first, _ = waterfall(binary, folder, paths[0], paths[1])
+    second, _ = waterfall(binary, folder, paths[0], paths[2])
+    return (expect(without_idle(first), {"more calls: aten::copy_": 20000})
+            + expect(without_idle(second), {"slower: aten::copy_": 60000}))
+
+
+def check_steps(binary, folder):
+    """Traces of 3 and 8 equal steps differ by nothing but what the window cuts; a trace without steps is one."""
+    def work(trace):
+        trace.kernel("aten::mm", "gemm", 99.999)
+        trace.kernel("aten::add", "add", 33.333)
+
+    short, long = trace_of(folder, "short", 3, work), trace_of(folder, "long", 8, work)
+    rows, parts = waterfall(binary, folder, short, long)
+    found = sum_problems(rows, parts)
+    if any(abs(change) > 1 for _, change in changes(rows)):
+        found.append(f"equal steps differ: {changes(rows)}")
+    plain = trace_of(folder, "plain", 8, work, with_steps=False)
+    done = compare(binary, folder, short, plain, "--sheets", "waterfall")
+    rows, parts = sheet(folder, "waterfall"), sheet(folder, "waterfall_parts")
+    found += sum_problems(rows, parts)
+    if "plain.json has no profiler steps: the waterfall compares all of it with one step of" not in done.stderr:
+        found.append(f"no warning: {done.stderr!r}")
+    if [rows[0]["contribution"], rows[-1]["contribution"]] != ["step time", "time of the trace"]:
+        found.append(f"names: {rows[0]['contribution']}, {rows[-1]['contribution']}")
+    more_calls = {row["contribution"]: (row["a_calls"], row["b_calls"]) for row in rows if row["kind"] == "more_calls"}
+    return found + expect(more_calls, {"more calls: aten::mm": ("1.0", "8.0"), "more calls: aten::add": ("1.0", "8.0")})
+
+
+def check_no_gpu(binary, folder):
+    trace = trace_of(folder, "x", 3, lambda t: t.kernel("aten::mm", "gemm", 10))
+    empty = Trace()
+    empty.add("cpu_op", "aten::mm", 10, 0, 5)
+    done = compare(binary, folder, trace, empty.write(folder, "empty"))
+    found = [] if done.code == 1 else [f"exit code {done.code}"]
+    if "empty.json" not in done.stderr or "no GPU events" not in done.stderr:
+        found.append(f"error: {done.stderr!r}")
+    return found + (["files were written"] if os.path.exists(os.path.join(folder, "out")) else [])
+
+
+def check_gate(binary, folder):
+    """Conditions on totals and rows: 100 us more of 165 us (kernel, and the gap to the next step)."""
+    a = trace_of(folder, "x", 3, lambda t: t.kernel("aten::mm", "gemm", 140))
+    b = trace_of(folder, "y", 3, lambda t: t.kernel("aten::mm", "gemm", 240))
+    found = []
+    for condition, code in {
+            "step_ms > 5%": 3, "step_ms > 0.0999": 3, "step_ms > 0.1001": 0, "step_ms > 100%": 0, "slower_ms > 50%": 3,
+            "kernels_ms >= 0.1": 3, "faster_ms < 0": 0, "idle_ms > 0.001": 0, "idle_data_ms > 0": 0,
+            "communication_ms > 0": 0, "waterfall.slower: * > 0.05": 3, "waterfall.'slower: aten::mm'.delta_ms > 1": 0,
+    }.items():
+        done = compare(binary, folder, a, b, "--sheets", "waterfall", "--fail_if", condition)
+        rows = sheet(folder, "fail_if") if done.code in (0, 3) else []
+        if done.code != code or bool(rows) != (code == 3):
+            found.append(f"{condition}: exit code {done.code} with {len(rows)} rows, expected {code}: {done.stderr}")
+    compare(binary, folder, a, b, "--sheets", "waterfall", "--fail_if", "slower_ms > 50%")
+    row = sheet(folder, "fail_if")[0]
+    if (row["row"], ns(row["diff"]), row["report"]) != ("slower_ms", 100000, "b"):
+        found.append(f"row of fail_if: {row}")
+    unknown = compare(binary, folder, a, b, "--sheets", "waterfall", "--fail_if", "waterfall.'new: nothing' > 0")
+    if unknown.code != 0 or "no contribution has this name" not in unknown.stderr:
+        found.append(f"a row that does not exist: exit code {unknown.code}, {unknown.stderr!r}")
+    column = compare(binary, folder, a, b, "--sheets", "waterfall", "--fail_if", "waterfall.*.pct > 0")
+    return found + ([] if column.code == 1 and "delta_ms" in column.stderr else [f"another column: {column.stderr!r}"])
+
+
+def check_reports(binary, folder, a, b):
+    """The sheets of comparing traces are those of comparing their reports, but for the waterfall, which then is by category;
+    its step times are the same."""
+    for name, path in (("ra", a), ("rb", b)):
+        done = run([binary, "report", path, "--output_csvs_dir", os.path.join(folder, name), "--quiet"])
+        assert done.code == 0, done.stderr
+    compare(binary, folder, a, b, name="traces")
+    found = []
+    for name, left, right in (("reports", os.path.join(folder, "ra"), os.path.join(folder, "rb")),
+                              ("mixed", a, os.path.join(folder, "rb"))):
+        done = compare(binary, folder, left, right, name=name)
+        if done.code != 0 or "the waterfall is by category" not in done.stderr:
+            found.append(f"{name}: exit code {done.code}: {done.stderr}")
+            continue
+        rows = sheet(folder, "waterfall", name)
+        found += sum_problems(rows, sheet(folder, "waterfall_parts", name))
+        expected = sheet(folder, "waterfall", "traces")
+        if (rows[0]["a_ms"], rows[-1]["b_ms"]) != (expected[0]["a_ms"], expected[-1]["b_ms"]):
+            found.append(f"{name}: step times {rows[0]['a_ms']}, {rows[-1]['b_ms']}")
+        for file in files_under(os.path.join(folder, "traces")):
+            contents = [open(os.path.join(folder, which, file), "rb").read() for which in ("traces", name)]
+            if not file.startswith("waterfall") and contents[0] != contents[1]:
+                found.append(f"{name}: another {file}")
+    return found
+
+
+def check_damaged_balance(binary, folder):
+    """A balance that does not add up gives no waterfall."""
+    path = trace_of(folder, "x", 3, lambda t: t.kernel("aten::mm", "gemm", 140))
+    out = os.path.join(folder, "r")
+    run([binary, "report", path, "--output_csvs_dir", out, "--quiet"])
+    balance = open(os.path.join(out, "balance.csv")).read()
+    found = []
+    for damage in (lambda text: text.replace("280000", "280001"), lambda text: text.replace("computation", "magic"),
+                   lambda text: text.replace("ns,", "nanos,"), lambda text: text.replace("280000", "-5"), lambda text: ""):
+        with open(os.path.join(out, "balance.csv"), "w") as file:
+            file.write(damage(balance))
+        done = compare(binary, folder, out, path)
+        if done.code != 0 or "no waterfall: " not in done.stderr or damage(balance) == balance:
+            continue_text = "the damage changes nothing" if damage(balance) == balance else done.stderr
+            found.append(f"exit code {done.code}: {continue_text!r}")
+    return found
+
+
+def check_planted(binary, folder, fault, expected):
+    healthy, faulty = (os.path.join(FAULTS, f"gpt_{name}.json.gz") for name in ("healthy", fault))
+    found = check_pair(binary, folder, healthy, faulty)
+    rows = changes(sheet(folder, "waterfall"))
+    added = [name for name, change in rows if change > 0]
+    if isinstance(expected, str):
+        if expected not in added[:3]:
+            found.append(f"{expected} is not among {rows[:4]}")
+    elif rows[0][0] != expected[0] or added[:len(expected)] != expected:
+        found.append(f"the largest are {rows[:4]}, expected {expected}")
+    if fault == "data_stall" and "__getitem__" not in sheet(folder, "waterfall")[1]["b_detail"]:
+        found.append(f"the cause is in {sheet(folder, 'waterfall')[1]['b_detail']!r}")
+    return found
+
+
+def check_threads(binary, folder, a, b):
+    first, found = None, []
+    for threads in ("1", "2", "8"):
+        done = compare(binary, folder, a, b, "--threads", threads, name="t")
+        now = done.code, done.stdout, done.stderr, [open(os.path.join(folder, "t", name), "rb").read()
+                                                    for name in files_under(os.path.join(folder, "t"))]
+        first = first or now
+        if now != first or done.code != 0:
+            found.append(f"{threads} threads: another result, exit code {done.code}")
+    return found
+
+
+def check_random(binary, folder, seed):
+    paths = []
+    for number in range(2):
+        paths.append(os.path.join(folder, f"{number}.json"))
+        with open(paths[-1], "w") as file:
+            json.dump(random_trace(1000 * seed + number), file)
+    if any(step_ns(path) is None for path in paths):
+        done = compare(binary, folder, *paths)
+        return [] if done.code == 1 and "no GPU events" in done.stderr else [f"exit code {done.code}: {done.stderr}"]
+    return check_pair(binary, folder, *paths, with_reference=False)
+
+
+def cases():
+    yield Case("every kind", check_kinds)
+    yield Case("shapes", check_shapes)
+    yield Case("numbers of steps", check_steps)
+    yield Case("no GPU events", check_no_gpu)
+    yield Case("conditions", check_gate)
+    yield Case("damaged balance", check_damaged_balance)
+    for seed in range(25):
+        yield Case(f"random {seed}", check_random, seed)
+    fixtures = sorted(glob.glob(os.path.join(FIXTURES, "pytorch", "*.json.gz")))
+    for a, b in zip(fixtures, fixtures[1:] + fixtures[:1]):
+        yield Case(f"fixtures {os.path.basename(a)} {os.path.basename(b)}", check_pair, a, b, False)
+    training, recompute = (os.path.join(FIXTURES, "pytorch", name + ".json.gz") for name in ("training", "recompute"))
+    yield Case("reports", check_reports, training, recompute)
+    yield Case("threads", check_threads, training, recompute)
+    if os.path.isdir(FAULTS):
+        for fault, expected in {**PLANTED, **SMALLER}.items():
+            yield Case(f"planted {fault}", check_planted, fault, expected)
+    real = sorted(path for path in glob.glob(os.path.join(CONFORMANCE_TRACES, "*.json.gz")) if "rocprof" not in path)
+    for a, b in zip(real[::2], real[1::2]):
+        yield Case(f"real {os.path.basename(a)} {os.path.basename(b)}", check_pair, a, b, False)
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases(__doc__.splitlines()[0], cases()))
