@@ -14,7 +14,7 @@
 #include "output/file.h"
 #include "output/output.h"
 #include "report/collective.h"
-#include "report/compare.h"
+#include "report/compare/compare.h"
 #include "report/pytorch.h"
 #include "report/rocprof.h"
 #include "schema/columns.h"

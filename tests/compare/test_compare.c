@@ -3,7 +3,7 @@
 #include "output_help.h"
 #include "base/log.h"
 #include "output/output.h"
-#include "report/compare.h"
+#include "report/compare/compare.h"
 
 #include <math.h>
 

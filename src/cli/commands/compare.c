@@ -7,7 +7,7 @@
 #include "base/progress.h"
 #include "input/files.h"
 #include "os/paths.h"
-#include "report/compare.h"
+#include "report/compare/compare.h"
 #include "schema/sheets.h"
 
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * Groups of sheets: waterfall (only of traces: why the step times differ), gpu_timeline, ops_summary,
  * kernel_summary (one sheet each), ops_all and roofline (three sheets for each source sheet and variant:
  * <name>_intersect_<tag>, _only_baseline_, _only_variant_). */
-#ifndef GT_REPORT_COMPARE_H
-#define GT_REPORT_COMPARE_H
+#ifndef GT_REPORT_COMPARE_COMPARE_H
+#define GT_REPORT_COMPARE_COMPARE_H
 
 #include "analysis/compare/compare.h"
 #include "findings/waterfall/waterfall.h"
@@ -22,7 +22,7 @@ typedef struct gt_compare_report {
     gt_step_parts *parts; /* the step of a PyTorch trace; NULL: there is no waterfall */
 } gt_compare_report;
 
-/* ---- inputs (compare_input.c) ---- */
+/* ---- inputs (input.c) ---- */
 
 /* Whether the path is a trace that `gputally report` reads. */
 bool gt_compare_is_trace(const char *path);

@@ -1,6 +1,6 @@
 /* The comparison of reports: the table `rules` states how each sheet is compared; by it sheets are read,
  * merged and split. */
-#include "report/compare.h"
+#include "report/compare/compare.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "report/summary.h"

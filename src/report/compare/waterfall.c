@@ -1,6 +1,6 @@
 /* The waterfall of a comparison: its sheets, the conditions of --fail_if on it, and its bars on the terminal.
  */
-#include "report/compare.h"
+#include "report/compare/compare.h"
 
 #include "base/log.h"
 #include "base/memory.h"

@@ -2,7 +2,7 @@
  * `gputally report` would write it, and read back as if from CSV files. So comparing two traces gives the
  * same sheets as comparing their reports. Of a PyTorch trace the step is also divided into parts, for the
  * waterfall. */
-#include "report/compare.h"
+#include "report/compare/compare.h"
 
 #include "base/log.h"
 #include "base/memory.h"
