@@ -6,6 +6,7 @@
 #define GT_REPORT_ANSWERS_H
 
 #include "base/buffer.h"
+#include "json/writer.h"
 #include "output/terminal.h"
 #include "table/table_list.h"
 
@@ -39,6 +40,15 @@ typedef struct gt_answers_limits {
  * passed, the first findings and the causes of idle time. */
 void gt_answers_print(const gt_answers *answers, const gt_terminal *terminal,
                       const gt_answers_limits *limits);
+
+/* ---- for other documents of the same kind (compare/answers.c) ---- */
+
+/* An object with all sheets, each with its columns and one line per row. */
+void gt_answers_put_sheets(gt_json_writer *w, const gt_table_list *tables);
+/* {"message": ..., "exit": ...} with the key "error". */
+void gt_answers_put_error(gt_json_writer *w, const char *message, int exit);
+/* Adds text with the characters escaped that Markdown or HTML would interpret. */
+void gt_answers_escape(gt_buffer *out, gt_str text);
 
 /* ---- for the files of this header ---- */
 

@@ -292,13 +292,20 @@ static void put_sheet(gt_json_writer *w, const gt_table *sheet)
     gt_buffer_free(&line);
 }
 
-static void put_error(gt_json_writer *w, const gt_answers *a)
+void gt_answers_put_sheets(gt_json_writer *w, const gt_table_list *tables)
 {
-    if (!a->error) return;
+    gt_json_key(w, "sheets");
+    gt_json_open(w, '{');
+    for (size_t i = 0; i < tables->count; i++) put_sheet(w, tables->items[i]);
+    gt_json_close(w, '}');
+}
+
+void gt_answers_put_error(gt_json_writer *w, const char *message, int exit)
+{
     gt_json_key(w, "error");
     gt_json_open(w, '{');
-    gt_json_put_cstr(w, "message", a->error);
-    gt_json_put_int(w, "exit", a->exit);
+    gt_json_put_cstr(w, "message", message);
+    gt_json_put_int(w, "exit", exit);
     gt_json_close(w, '}');
 }
 
@@ -308,16 +315,13 @@ void gt_answers_json(const gt_answers *a, gt_buffer *out)
     gt_json_open(&w, '{');
     gt_json_put_cstr(&w, "schema", GT_ANSWERS_SCHEMA);
     gt_json_put_cstr(&w, "trace", gt_path_name(a->trace));
-    put_error(&w, a);
+    if (a->error) gt_answers_put_error(&w, a->error, a->exit);
     if (!a->error || gt_answers_exist(a->tables)) {
         if (gt_answers_exist(a->tables)) put_facts(&w, a);
         put_causes(&w, a);
         put_findings(&w, a);
         put_trust(&w, a);
-        gt_json_key(&w, "sheets");
-        gt_json_open(&w, '{');
-        for (size_t i = 0; i < a->tables->count; i++) put_sheet(&w, a->tables->items[i]);
-        gt_json_close(&w, '}');
+        gt_answers_put_sheets(&w, a->tables);
     }
     gt_json_close(&w, '}');
     gt_buffer_add_cstr(&w.text, "\n");

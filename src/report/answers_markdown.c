@@ -12,8 +12,7 @@
 
 /* ---- text ---- */
 
-/* Adds text with the characters escaped that Markdown or HTML would interpret. */
-static void add_text(gt_buffer *out, gt_str text)
+void gt_answers_escape(gt_buffer *out, gt_str text)
 {
     gt_buffer scratch = {0};
     text = gt_utf8_repair(text, &scratch);
@@ -31,13 +30,13 @@ static void add_text(gt_buffer *out, gt_str text)
 
 static void add_cell(gt_buffer *out, const gt_table *sheet, gt_col column, size_t row)
 {
-    add_text(out, gt_answers_cell(sheet, column, row));
+    gt_answers_escape(out, gt_answers_cell(sheet, column, row));
 }
 
 static void add_fact(gt_buffer *out, const gt_answers *a, const char *name)
 {
     const char *text = gt_answers_text(a, name);
-    add_text(out, (gt_str){text, strlen(text)});
+    gt_answers_escape(out, (gt_str){text, strlen(text)});
 }
 
 /* ---- parts ---- */
@@ -47,7 +46,7 @@ static void add_header(gt_buffer *out, const gt_answers *a)
     const char *name = gt_path_name(a->trace);
     double step_ms = gt_answers_number(a, "step_ms"), busy_ms = gt_answers_number(a, "busy_ms");
     gt_buffer_add_cstr(out, "## GPU report: ");
-    add_text(out, (gt_str){name, strlen(name)});
+    gt_answers_escape(out, (gt_str){name, strlen(name)});
     gt_buffer_add_cstr(out, "\n\n");
     add_fact(out, a, "device");
     if (step_ms > 0)
@@ -100,7 +99,7 @@ static void add_finding(gt_buffer *out, const gt_answers *a, const gt_table *fin
     }
     while (gt_answers_next_item(&evidence, &item)) {
         gt_buffer_add_cstr(out, "   - ");
-        add_text(out, item);
+        gt_answers_escape(out, item);
         gt_buffer_add_cstr(out, "\n");
     }
     gt_buffer_add_cstr(out, "   - Next: ");
@@ -161,7 +160,7 @@ void gt_answers_markdown(const gt_answers *a, gt_buffer *out)
     } else {
         const char *name = gt_path_name(a->trace);
         gt_buffer_add_cstr(out, "## GPU report: ");
-        add_text(out, (gt_str){name, strlen(name)});
+        gt_answers_escape(out, (gt_str){name, strlen(name)});
         gt_buffer_add_cstr(out, "\n\n");
     }
     add_timeline(out, a);

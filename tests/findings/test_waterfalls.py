@@ -248,7 +248,7 @@ def check_no_gpu(binary, folder):
 
 
 def check_gate(binary, folder):
-    """Conditions on totals and rows: 100 us more of 165 us (kernel, and the gap to the next step)."""
+    """Conditions on totals and rows: 100 us more than 169 us: the kernel, 25 us until the next step, and 4 us until its kernel."""
     a = trace_of(folder, "x", 3, lambda t: t.kernel("aten::mm", "gemm", 140))
     b = trace_of(folder, "y", 3, lambda t: t.kernel("aten::mm", "gemm", 240))
     found = []
@@ -270,6 +270,39 @@ def check_gate(binary, folder):
         found.append(f"a row that does not exist: exit code {unknown.code}, {unknown.stderr!r}")
     column = compare(binary, folder, a, b, "--sheets", "waterfall", "--fail_if", "waterfall.*.pct > 0")
     return found + ([] if column.code == 1 and "delta_ms" in column.stderr else [f"another column: {column.stderr!r}"])
+
+
+def check_documents(binary, folder):
+    """JSON and Markdown say what the sheets say; a failure gives a JSON document with the error."""
+    a = trace_of(folder, "x", 3, lambda t: t.kernel("aten::mm", "gemm|a", 140))
+    b = trace_of(folder, "y", 3, lambda t: t.kernel("aten::mm", "gemm<b>", 240))
+    json_path, md_path = os.path.join(folder, "c.json"), os.path.join(folder, "c.md")
+    done = compare(binary, folder, a, b, "--output_json", json_path, "--output_md", md_path, "--fail_if", "step_ms > 1%")
+    found = [] if done.code == 3 else [f"exit code {done.code}: {done.stderr}"]
+    with open(json_path) as file:
+        document = json.load(file)
+    rows = sheet(folder, "waterfall")
+    one = document["waterfalls"][0]
+    if document["schema"] != "gputally-comparison/1" or document["baseline"] != {"name": "a", "file": "x.json", "is_trace": True}:
+        found.append(f"{document['schema']}, {document['baseline']}")
+    if (one["report"], one["a_ms"], one["b_ms"]) != ("b", float(rows[0]["a_ms"]), float(rows[-1]["b_ms"])):
+        found.append(f"waterfall of {one['report']}: {one['a_ms']}, {one['b_ms']}")
+    if [(item["contribution"], ns(item["delta_ms"])) for item in one["contributions"]] != changes(rows):
+        found.append(f"contributions: {one['contributions']}")
+    if [item["row"] for item in document["fail_if"]] != ["step_ms"]:
+        found.append(f"fail_if: {document['fail_if']}")
+    if list(document["sheets"])[:2] != ["waterfall", "waterfall_parts"] or len(document["sheets"]["waterfall"]["rows"]) != len(rows):
+        found.append(f"sheets: {list(document['sheets'])}")
+    with open(md_path, encoding="utf-8") as file:
+        text = file.read()
+    for expected in ("| slower: aten::mm | +0.100 | +59.2 | gemm\\|a → gemm\\<b\\> |", "Step time: 0.269 ms instead of 0.169 ms",
+                     "- step\\_ms \\> 1%: step\\_ms of b, 0.269 instead of 0.169"):
+        if expected not in text:
+            found.append(f"no {expected!r} in {text!r}")
+    failed = compare(binary, folder, a, os.path.join(folder, "nothing.json"), "--output_json", json_path)
+    with open(json_path) as file:
+        error = json.load(file).get("error")
+    return found + ([] if failed.code == 1 and error and "nothing.json" in error["message"] and error["exit"] == 1 else [f"{error}"])
 
 
 def check_reports(binary, folder, a, b):
@@ -362,6 +395,7 @@ def cases():
     yield Case("no GPU events", check_no_gpu)
     yield Case("conditions", check_gate)
     yield Case("damaged balance", check_damaged_balance)
+    yield Case("JSON and Markdown", check_documents)
     for seed in range(25):
         yield Case(f"random {seed}", check_random, seed)
     fixtures = sorted(glob.glob(os.path.join(FIXTURES, "pytorch", "*.json.gz")))

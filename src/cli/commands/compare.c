@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "input/files.h"
 #include "os/paths.h"
+#include "output/file.h"
 #include "report/compare/compare.h"
 #include "schema/sheets.h"
 
@@ -38,6 +39,10 @@ static const gt_option output_options[] = {
     {"csv_safe", GT_OPTION_FLAG, NULL, NULL, GT_CSV_SAFE_HELP, .needs = "output_csvs_dir"},
     {"output_db", GT_OPTION_STRING, "PATH", NULL, "write an SQLite database with one table per sheet to PATH",
      .ending = GT_DATABASE_ENDINGS},
+    {"output_json", GT_OPTION_STRING, "PATH", NULL,
+     "write waterfalls, met conditions and all sheets as JSON to PATH, for scripts"},
+    {"output_md", GT_OPTION_STRING, "PATH", NULL,
+     "write waterfalls and met conditions as Markdown to PATH, for pull requests"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
@@ -94,9 +99,9 @@ static bool choose_tags(comparison *c, gt_error *error)
         return gt_fail(error, "--names count must equal number of reports");
     for (size_t i = 0; i < c->count; i++) {
         c->reports[i].path = c->call->arguments.files[i];
+        c->reports[i].is_trace = gt_compare_is_trace(c->reports[i].path);
         if (!names->given)
-            c->own_tags[i] =
-                (gt_compare_is_trace(c->reports[i].path) ? tag_of_trace : tag_of)(c->reports[i].path);
+            c->own_tags[i] = (c->reports[i].is_trace ? tag_of_trace : tag_of)(c->reports[i].path);
         c->reports[i].tag = names->given ? names->texts[i] : c->own_tags[i];
         for (size_t j = 0; j < i; j++)
             if (!strcmp(c->reports[i].tag, c->reports[j].tag))
@@ -162,20 +167,60 @@ static gt_destinations destinations_of(const gt_call *call)
     const char *xlsx = gt_arguments_string(&call->arguments, "output");
     const char *csvs = gt_arguments_string(&call->arguments, "output_csvs_dir");
     const char *db = gt_arguments_string(&call->arguments, "output_db");
-    if (!xlsx && (call->by_old_name || (!csvs && !db))) xlsx = DEFAULT_WORKBOOK;
+    const char *json = gt_arguments_string(&call->arguments, "output_json");
+    const char *md = gt_arguments_string(&call->arguments, "output_md");
+    if (!xlsx && (call->by_old_name || (!csvs && !db && !json && !md))) xlsx = DEFAULT_WORKBOOK;
     return (gt_destinations){.xlsx_path = xlsx ? gt_strdup(xlsx) : NULL,
                              .csvs_dir = csvs ? gt_strdup(csvs) : NULL,
-                             .db_path = db ? gt_strdup(db) : NULL};
+                             .db_path = db ? gt_strdup(db) : NULL,
+                             .json_path = json ? gt_strdup(json) : NULL,
+                             .md_path = md ? gt_strdup(md) : NULL};
 }
 
 static bool check_not_reports(const comparison *c, const gt_destinations *to, gt_error *error)
 {
-    const char *outputs[] = {to->xlsx_path, to->csvs_dir, to->db_path};
+    const char *outputs[] = {to->xlsx_path, to->csvs_dir, to->db_path, to->json_path, to->md_path};
     for (size_t i = 0; i < c->count; i++)
         for (size_t o = 0; o < GT_LENGTH(outputs); o++)
             if (gt_path_is_same_file(outputs[o], c->reports[i].path))
                 return gt_fail(error, "%s: output path is one of the input reports", outputs[o]);
     return true;
+}
+
+static bool write_answers(const void *context, const gt_table_list *tables, gt_output *output,
+                          gt_error *error)
+{
+    const comparison *c = context;
+    const char *json = gt_arguments_string(&c->call->arguments, "output_json");
+    const char *md = gt_arguments_string(&c->call->arguments, "output_md");
+    gt_buffer text = {0};
+    bool written = true;
+    if (json) {
+        gt_compare_json(c->reports, c->count, tables, NULL, &text);
+        written = gt_output_write_file(output, json, gt_buffer_str(&text), error);
+    }
+    text.len = 0;
+    if (written && md) {
+        gt_compare_markdown(c->reports, c->count, tables, &text);
+        written = gt_output_write_file(output, md, gt_buffer_str(&text), error);
+    }
+    gt_buffer_free(&text);
+    return written;
+}
+
+/* The JSON file of a comparison that failed. Another failure is ignored, because the first one is reported.
+ */
+static void write_error(const comparison *c, const gt_destinations *to, const gt_error *failure)
+{
+    gt_error ignored;
+    if (!to->json_path || !check_not_reports(c, to, &ignored)) return;
+    gt_buffer text = {0};
+    gt_output *output = gt_output_new();
+    gt_compare_json(c->reports, c->count, NULL, failure->text, &text);
+    if (gt_output_write_file(output, to->json_path, gt_buffer_str(&text), &ignored))
+        gt_output_commit(output, &ignored);
+    gt_output_free(output);
+    gt_buffer_free(&text);
 }
 
 /* The lines that TraceLens prints. */
@@ -217,7 +262,7 @@ static void show(const comparison *c, const gt_destinations *to, const gt_table_
 static bool check_no_traces(const comparison *c, gt_error *error)
 {
     for (size_t i = 0; i < c->count; i++)
-        if (gt_compare_is_trace(c->reports[i].path))
+        if (c->reports[i].is_trace)
             return gt_fail(error, "%s: a trace, not a report; use gputally compare", c->reports[i].path);
     return true;
 }
@@ -240,7 +285,7 @@ static bool wants_sheets(const comparison *c)
     for (size_t i = 0; i < c->options.group_count; i++)
         if (strcmp(c->groups[i], gt_compare_group(0)) != 0) return true;
     for (size_t i = 0; i < c->count; i++)
-        if (!gt_compare_is_trace(c->reports[i].path)) return true;
+        if (!c->reports[i].is_trace) return true;
     return !c->options.group_count;
 }
 
@@ -262,6 +307,8 @@ static bool open_reports(comparison *c, gt_error *error)
 static gt_exit compare(comparison *c, gt_interner *strings, gt_table_list *tables, gt_error *error)
 {
     gt_destinations to = destinations_of(c->call);
+    to.write_more = write_answers;
+    to.more_context = c;
     gt_output *output = NULL;
     c->options.reports_only = c->call->by_old_name;
     if ((!c->call->by_old_name || check_no_traces(c, error)) && open_reports(c, error) &&
@@ -274,6 +321,7 @@ static gt_exit compare(comparison *c, gt_interner *strings, gt_table_list *table
         show(c, &to, tables, output);
         status = met && met->row_count ? GT_EXIT_GATE : GT_EXIT_DONE;
     } else {
+        write_error(c, &to, error);
         fprintf(stderr, "gputally: %s\n", error->text);
     }
     gt_output_free(output);

@@ -263,11 +263,12 @@ static void collect_ops(collector *c)
 static void find_sites(collector *c, const gt_idle *idle, uint32_t *sites)
 {
     gt_tally tallies[GT_CAUSES] = {{0}};
+    uint32_t unknown = gt_site_of(c->schedule, GT_NONE);
     for (size_t i = 0; i < idle->piece_count; i++) {
         const gt_idle_piece *piece = &idle->pieces[i];
-        if (piece->event != GT_NONE)
-            gt_tally_add(&tallies[piece->cause], gt_site_of(c->schedule, piece->event),
-                         (double)(piece->end_ns - piece->start_ns));
+        uint32_t site = gt_site_of(c->schedule, piece->event);
+        if (site != unknown)
+            gt_tally_add(&tallies[piece->cause], site, (double)(piece->end_ns - piece->start_ns));
     }
     for (gt_cause cause = 0; cause < GT_CAUSES; cause++) {
         gt_tally_sort(&tallies[cause]);

@@ -18,7 +18,7 @@
 typedef struct gt_compare_report {
     const char *tag, *path;
     gt_perf_sheets *sheets;
-    bool is_trace;        /* the sheets are those that `gputally report` makes */
+    bool is_trace;        /* gt_compare_is_trace: the sheets are those that `gputally report` makes */
     gt_step_parts *parts; /* the step of a PyTorch trace; NULL: there is no waterfall */
 } gt_compare_report;
 
@@ -58,6 +58,18 @@ bool gt_compare_waterfall(const gt_compare_report *reports, size_t count, const 
                           char **why_not, gt_error *error);
 /* Whether a condition may be on this total, such as "step_ms". */
 bool gt_compare_has_total(const char *name);
+
+/* ---- JSON and Markdown (answers.c) ---- */
+
+#define GT_COMPARISON_SCHEMA "gputally-comparison/1"
+
+/* The whole JSON document, which docs/compare.md describes: waterfalls, conditions that are met, all sheets.
+ * If the command failed, `error` is its message and the document says only that; otherwise NULL. */
+void gt_compare_json(const gt_compare_report *reports, size_t count, const gt_table_list *tables,
+                     const char *error, gt_buffer *out);
+/* Waterfalls and conditions that are met, for a pull request. */
+void gt_compare_markdown(const gt_compare_report *reports, size_t count, const gt_table_list *tables,
+                         gt_buffer *out);
 
 /* ---- terminal summary ---- */
 

@@ -88,7 +88,6 @@ static bool read_trace(gt_compare_report *to, gt_trace_kind kind, gt_stream *str
 static bool open_trace(gt_compare_report *to, bool with_sheets, const gt_read_options *read, gt_error *error)
 {
     gt_trace_kind kind = GT_TRACE_ROCPROF;
-    to->is_trace = true;
     to->sheets = gt_perf_sheets_memory(to->path);
     if (gt_path_is_folder(to->path)) return read_trace(to, kind, NULL, with_sheets, read, error);
     gt_stream *stream = gt_stream_open(to->path, error);
@@ -101,8 +100,7 @@ static bool open_trace(gt_compare_report *to, bool with_sheets, const gt_read_op
 bool gt_compare_open(gt_compare_report *report, bool with_sheets, const gt_read_options *read,
                      gt_error *error)
 {
-    if (!gt_compare_is_trace(report->path))
-        return (report->sheets = gt_perf_sheets_open(report->path, error)) != NULL;
+    if (!report->is_trace) return (report->sheets = gt_perf_sheets_open(report->path, error)) != NULL;
     const char *about = gt_log_about(report->path);
     bool ok = open_trace(report, with_sheets, read, error);
     gt_log_about(about);
