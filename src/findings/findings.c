@@ -80,6 +80,7 @@ static gt_finding_list *run_rules(const gt_findings *f)
     gt_rule_input input = {.schedule = f->schedule,
                            .idle = f->idle,
                            .gpu = &f->gpu,
+                           .facts = f->facts,
                            .per = f->per,
                            .step_ns = f->step_ns,
                            .raw_ns = f->raw_ns,
@@ -99,6 +100,7 @@ gt_findings *gt_findings_of_schedule(gt_schedule *schedule, const gt_findings_op
     f->idle = gt_idle_find(schedule);
     if (schedule->op_count) {
         measure(f);
+        f->facts = gt_gpu_facts_new(schedule, &f->gpu);
         f->list = run_rules(f);
     } else {
         f->list = gt_alloc_zero(1, sizeof *f->list);
@@ -126,6 +128,7 @@ void gt_findings_free(gt_findings *f)
     if (!f) return;
     gt_trust_free(&f->trust);
     gt_finding_list_free(f->list);
+    gt_gpu_facts_free(f->facts);
     gt_idle_free(f->idle);
     gt_schedule_free(f->schedule);
     gt_free(f);

@@ -28,6 +28,7 @@ typedef struct gt_findings {
     gt_idle *idle;
     gt_gpu_rates gpu;
     const gt_gpu_arch *arch; /* that of the options */
+    gt_gpu_facts *facts;     /* NULL if there are no ops */
     gt_finding_list *list;
     gt_trust trust;
     const char *per;                                    /* "step" or "trace" */

@@ -42,7 +42,7 @@ typedef struct gt_rule_input {
     const gt_schedule *schedule;
     const gt_idle *idle;
     const gt_gpu_rates *gpu;
-    const gt_gpu_facts *facts; /* what rules about GPU time share; set by gt_rules_run */
+    const gt_gpu_facts *facts; /* what rules about GPU time share; NULL: gt_rules_run finds them */
     const char *per;           /* "step" or "trace" */
     double step_ns;            /* recorded: the window's length per step */
     double raw_ns, model_ns;   /* replayed with and without the profiler's own cost: T_raw, T0 */

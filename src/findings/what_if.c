@@ -13,6 +13,7 @@
  *     no_idle                   the GPU works all the time: its busy time, without a replay */
 #include "findings/sheets.h"
 #include "base/memory.h"
+#include "base/team.h"
 #include "findings/exclusive.h"
 #include "findings/gpu_facts.h"
 #include "schema/columns.h"
@@ -73,8 +74,8 @@ static double roofline_ns(const gt_gpu_rates *gpu, const gt_op_shape *shape)
 static void edit_kernels(const gt_findings *f, gt_edit *edit)
 {
     const gt_schedule *s = f->schedule;
+    const gt_gpu_facts *facts = f->facts;
     if (!(f->gpu.half_flops > 0) || !(f->gpu.bytes > 0)) return;
-    gt_gpu_facts *facts = gt_gpu_facts_new(s, &f->gpu);
     for (uint32_t i = 0; i < s->op_count; i++) {
         const gt_op_shape *shape = gt_gpu_facts_shape(facts, i);
         if (!shape || s->ops[i].kind != GT_KIND_KERNEL) continue;
@@ -82,7 +83,6 @@ static void edit_kernels(const gt_findings *f, gt_edit *edit)
         double ns = roofline_ns(&f->gpu, shape);
         if (ns > 0 && ns < whole_ns) gt_edit_op_add(edit, i, (double)gt_op_ns(&s->ops[i]) * ns / whole_ns);
     }
-    gt_gpu_facts_free(facts);
 }
 
 /* ---- the sheet ---- */
@@ -115,6 +115,24 @@ static void add_case(gt_table *sheet, const gt_findings *f, const char *name, do
     gt_table_set_cstr(sheet, HOW, row, how);
 }
 
+typedef struct what_ifs {
+    const gt_findings *findings;
+    double step_ns[GT_LENGTH(cases)];
+} what_ifs;
+
+static void replay_case(void *context, size_t index)
+{
+    what_ifs *all = context;
+    const gt_findings *f = all->findings;
+    gt_edit edit = {0};
+    if (cases[index].edit) cases[index].edit(f, &edit);
+    all->step_ns[index] = f->model_ns;
+    if (edit.point_count || edit.op_count)
+        all->step_ns[index] =
+            gt_replay_run(f->schedule, (const gt_edit *const[]){&edit}, 1, (gt_replay_options){0}, NULL);
+    gt_edit_free(&edit);
+}
+
 gt_table *gt_what_if_sheet(const gt_findings *f)
 {
     static const gt_column_head heads[] = {
@@ -125,16 +143,10 @@ gt_table *gt_what_if_sheet(const gt_findings *f)
     gt_table *sheet = gt_table_new(GT_SHEET_WHAT_IF, f->schedule->strings);
     gt_table_add_columns(sheet, heads, GT_LENGTH(heads));
     if (!f->schedule->op_count) return sheet;
-    for (size_t i = 0; i < GT_LENGTH(cases); i++) {
-        gt_edit edit = {0};
-        double step_ns = f->model_ns;
-        if (cases[i].edit) cases[i].edit(f, &edit);
-        if (edit.point_count || edit.op_count)
-            step_ns =
-                gt_replay_run(f->schedule, (const gt_edit *const[]){&edit}, 1, (gt_replay_options){0}, NULL);
-        add_case(sheet, f, cases[i].name, step_ns, cases[i].how);
-        gt_edit_free(&edit);
-    }
+    what_ifs all = {.findings = f};
+    gt_parallel_each(GT_LENGTH(cases), replay_case, &all);
+    for (size_t i = 0; i < GT_LENGTH(cases); i++)
+        add_case(sheet, f, cases[i].name, all.step_ns[i], cases[i].how);
     add_case(sheet, f, "no_idle", f->busy_ns < f->model_ns ? f->busy_ns : f->model_ns,
              "the GPU works all the time: its busy time per step as recorded");
     return sheet;

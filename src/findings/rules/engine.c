@@ -271,9 +271,9 @@ gt_finding_list *gt_rules_run(gt_rule_input *input)
 {
     found_rules found = {.items = gt_alloc_zero(GT_LENGTH(rules), sizeof *found.items)};
     input->found = found.items;
-    gt_gpu_facts *facts = gt_gpu_facts_new(input->schedule, input->gpu);
+    gt_gpu_facts *own = input->facts ? NULL : gt_gpu_facts_new(input->schedule, input->gpu);
     gt_backlog backlog = gt_backlog_find(input->schedule);
-    input->facts = facts;
+    if (own) input->facts = own;
     for (size_t i = 0; i < GT_LENGTH(rules); i++) {
         input->found_count = found.count;
         gt_finding *finding = &found.items[found.count];
@@ -284,8 +284,8 @@ gt_finding_list *gt_rules_run(gt_rule_input *input)
             free_finding(finding);
         }
     }
-    input->facts = NULL;
-    gt_gpu_facts_free(facts);
+    if (own) input->facts = NULL;
+    gt_gpu_facts_free(own);
     gt_backlog_free(&backlog);
     doubt_gains(input, &found, find_gains(input, &found));
 
