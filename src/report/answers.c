@@ -224,7 +224,7 @@ static void print_finding(const gt_table *findings, size_t row, const gt_termina
     if (where.len) print_line(terminal, INDENT, 1, "%*sin %s", INDENT, "", where.bytes);
     gt_str evidence = gt_answers_cell(findings, GT_COL_EVIDENCE, row);
     for (size_t i = 0; i < evidence_max && gt_answers_next_item(&evidence, &item); i++)
-        print_line(terminal, INDENT, 1, "%*s%.*s", INDENT, "", (int)item.len, item.bytes);
+        print_line(terminal, INDENT + 2, 2, "%*s%.*s", INDENT, "", (int)item.len, item.bytes);
     print_line(terminal, INDENT + 6, 2, "%*sNext: %s", INDENT, "",
                gt_answers_cell(findings, GT_COL_ADVICE, row).bytes);
 }
