@@ -142,8 +142,8 @@ static gt_table *findings_sheet(const gt_findings *f)
         gt_table_set_cstr(sheet, KIND, row, finding->is_gpu ? "gpu" : "host");
         gt_table_set_cstr(sheet, TITLE, row, finding->title);
         if (finding->where) gt_table_set_cstr(sheet, WHERE, row, finding->where);
-        gt_table_set_float(sheet, GAIN, row, finding->gain_ns / 1e6);
-        gt_table_set_float(sheet, PCT, row, finding->gain_pct);
+        gt_table_set_float(sheet, GAIN, row, floor(finding->gain_ns + 0.5) / 1e6);
+        gt_table_set_float(sheet, PCT, row, floor(finding->gain_pct * 100 + 0.5) / 100);
         gt_table_set_float(sheet, SCORE, row, finding->score);
         gt_table_set_string(sheet, EVIDENCE, row, join_evidence(f->schedule->strings, finding));
         gt_table_set_cstr(sheet, ADVICE, row, finding->advice);
@@ -168,7 +168,7 @@ static gt_table *trust_sheet(const gt_findings *f)
         size_t row = gt_table_add_row(sheet);
         gt_table_set_cstr(sheet, ID, row, check->id);
         gt_table_set_cstr(sheet, LEVEL, row, gt_trust_level_name(check->level));
-        gt_table_set_float(sheet, VALUE, row, check->value);
+        gt_table_set_float(sheet, VALUE, row, floor(check->value * 1000 + 0.5) / 1000);
         gt_table_set_float(sheet, WARN, row, check->warn);
         gt_table_set_float(sheet, FAIL, row, check->fail);
         gt_table_set_cstr(sheet, TEXT, row, check->text);

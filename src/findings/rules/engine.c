@@ -242,9 +242,12 @@ static void put_residual_last(const found_rules *found)
             finding->gain_pct >= medium_pct && finding->score > largest)
             largest = finding->score;
     }
-    for (size_t i = 0; i < found->count; i++)
-        if (found->rows[i]->flags & RULE_RESIDUAL && largest >= 0 && found->items[i].score >= largest)
-            found->items[i].score = 0.99 * largest;
+    for (size_t i = 0; i < found->count; i++) {
+        gt_finding *finding = &found->items[i];
+        if (!(found->rows[i]->flags & RULE_RESIDUAL) || largest < 0 || finding->score < largest) continue;
+        finding->score = floor(990 * largest) / 1e3;
+        gt_rule_evidence(finding, "the host findings above come first: a graph cannot contain them");
+    }
 }
 
 static int compare_findings(const void *left, const void *right)
