@@ -66,50 +66,37 @@ bool gt_gpu_has_matrix_units(const gt_gpu_rates *gpu)
 
 /* ---- kernel names ---- */
 
-/* Where a word begins in the text, ignoring case; NULL: nowhere. */
-static const char *find_nocase(gt_str text, const char *word)
+/* Whether a word stands in a name, and then one of others after it. */
+static bool has_after(gt_str name, const char *first, const char *const words[], size_t count)
 {
-    size_t len = strlen(word);
-    for (size_t i = 0; i + len <= text.len; i++)
-        if (strncasecmp(text.bytes + i, word, len) == 0) return text.bytes + i;
-    return NULL;
-}
-
-/* Whether one of the words stands somewhere after `first`, ignoring case. */
-static bool has_after(gt_str text, const char *first, const char *const words[], size_t count)
-{
-    const char *at = find_nocase(text, first);
+    const char *at = memmem(name.bytes, name.len, first, strlen(first));
     if (!at) return false;
     at += strlen(first);
-    gt_str rest = {at, (size_t)(text.bytes + text.len - at)};
+    size_t len = (size_t)(name.bytes + name.len - at);
     for (size_t i = 0; i < count; i++)
-        if (find_nocase(rest, words[i])) return true;
+        if (memmem(at, len, words[i], strlen(words[i]))) return true;
     return false;
 }
 
-static bool has_any(gt_str text, const char *const words[], size_t count)
+static bool has_any(gt_str name, const char *const words[], size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (find_nocase(text, words[i])) return true;
+        if (gt_str_contains(name, words[i])) return true;
     return false;
-}
-
-/* Cijk_..._S_B..., Cijk_..._S_M...: rocBLAS and hipBLASLt kernels of single precision. */
-static bool is_float_cijk(gt_str name)
-{
-    static const char *const marks[] = {"_S_B", "_S_M"};
-    return has_after(name, "Cijk_", marks, GT_LENGTH(marks));
 }
 
 static bool is_float_matrix_name(gt_str name)
 {
-    static const char *const whole[] = {"sgemm", "s1688gemm", "fmha_cutlassF_f32", "fmha_cutlassB_f32"};
+    static const char *const whole[] = {"sgemm", "s1688gemm", "fmha_cutlassf_f32", "fmha_cutlassb_f32"};
     static const char *const gemm_types[] = {"tf32", "f32f32", "_f32"};
     static const char *const conv[] = {"conv", "dgrad", "wgrad", "fprop"};
+    /* Of rocBLAS and hipBLASLt: Cijk_..._S_B..., Cijk_..._S_M... */
+    static const char *const single[] = {"_s_b", "_s_m"};
     static const char *const half[] = {"bf16",  "f16",  "bfloat", "half", "_h_",
-                                       "nvjet", "_BBS", "_HHS",   "_B_B", "_H_H"};
+                                       "nvjet", "_bbs", "_hhs",   "_b_b", "_h_h"};
     bool is_float = has_any(name, whole, GT_LENGTH(whole)) ||
-                    has_after(name, "gemm", gemm_types, GT_LENGTH(gemm_types)) || is_float_cijk(name);
+                    has_after(name, "gemm", gemm_types, GT_LENGTH(gemm_types)) ||
+                    has_after(name, "cijk_", single, GT_LENGTH(single));
     for (size_t i = 0; i < GT_LENGTH(conv) && !is_float; i++)
         is_float = has_after(name, conv[i], gemm_types, 2);
     return is_float && !has_any(name, half, GT_LENGTH(half));
@@ -118,7 +105,7 @@ static bool is_float_matrix_name(gt_str name)
 /* ..._bf16_..._align2...: CUTLASS kernels for operands that are not aligned to 16 bytes. */
 static bool is_narrow_name(gt_str name)
 {
-    const char *at = find_nocase(name, "f16"), *end = name.bytes + name.len;
+    const char *at = memmem(name.bytes, name.len, "f16", 3), *end = name.bytes + name.len;
     while (at && (at = memmem(at, (size_t)(end - at), "_align", 6))) {
         at += 6;
         bool is_small = at < end && (*at == '1' || *at == '2' || *at == '4');
@@ -128,10 +115,11 @@ static bool is_narrow_name(gt_str name)
     return false;
 }
 
-uint8_t gt_kernel_name_bits(gt_str name)
+/* `name` has lower-case letters only. */
+static uint8_t bits_of_lower(gt_str name)
 {
-    static const char *const tf32[] = {"tf32", "s1688gemm", "tensorop_s", "cutlassF_f32", "cutlassB_f32"};
-    static const char *const layout[] = {"nchwToNhwc", "nhwcToNchw", "nchw2nhwc", "batched_transpose",
+    static const char *const tf32[] = {"tf32", "s1688gemm", "tensorop_s", "cutlassf_f32", "cutlassb_f32"};
+    static const char *const layout[] = {"nchwtonhwc", "nhwctonchw", "nchw2nhwc", "batched_transpose",
                                          "transpose_kernel"};
     static const char *const sm80[] = {"sm80"};
     uint8_t bits = GT_KERNEL_SEEN;
@@ -141,6 +129,18 @@ uint8_t gt_kernel_name_bits(gt_str name)
     if (is_narrow_name(name)) bits |= GT_KERNEL_NARROW;
     if (has_any(name, layout, GT_LENGTH(layout))) bits |= GT_KERNEL_LAYOUT;
     if (gt_str_contains(name, "copy")) bits |= GT_KERNEL_COPY;
+    return bits;
+}
+
+uint8_t gt_kernel_name_bits(gt_str name)
+{
+    char *lower = gt_alloc(name.len);
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.bytes[i];
+        lower[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    }
+    uint8_t bits = bits_of_lower((gt_str){lower, name.len});
+    gt_free(lower);
     return bits;
 }
 
