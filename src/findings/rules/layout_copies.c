@@ -31,6 +31,7 @@ typedef struct copy_search {
     const gt_rule_input *input;
     uint8_t *classes;        /* copy_class by op */
     bool *is_copying;        /* by source: it launched a copy on the device */
+    uint32_t *readers;       /* by source: the next one that launched no such copy; source_count: none */
     double ns[COPY_CLASSES]; /* in the window */
     size_t count[COPY_CLASSES];
 } copy_search;
@@ -76,8 +77,7 @@ static bool are_twins(const copy_search *search, size_t source, size_t other)
 static bool is_reader_flexible(const copy_search *search, size_t source)
 {
     const gt_op_shape *copy = source_shape(search, source);
-    size_t next = source + 1;
-    while (are_on_one_thread(search, source, next) && search->is_copying[next]) next++;
+    size_t next = search->readers[source];
     if (!are_on_one_thread(search, source, next)) return false;
     const gt_op_shape *reader = source_shape(search, next);
     switch (reader->kind) {
@@ -130,6 +130,11 @@ static void find_copies(copy_search *search)
         if (input->facts->op_source[i] != GT_NONE && gt_copy_change_of(input, i) == GT_CHANGE_LAYOUT &&
             gt_gpu_facts_shape(input->facts, i)->kind == GT_WORK_COPY)
             search->is_copying[input->facts->op_source[i]] = true;
+    search->readers = gt_alloc(source_count * sizeof *search->readers);
+    for (size_t i = source_count, next = source_count; i-- > 0;) {
+        search->readers[i] = (uint32_t)next;
+        if (!search->is_copying[i]) next = i;
+    }
     for (size_t i = 0; i < source_count; i++)
         source_classes[i] = search->is_copying[i] && is_removable(search, i) ? COPY_REMOVABLE : COPY_OTHER;
     for (size_t i = 0; i < schedule->op_count; i++) {
@@ -263,5 +268,6 @@ bool gt_rule_layout_copies(const gt_rule_input *input, gt_finding *finding)
     }
     gt_free(search.classes);
     gt_free(search.is_copying);
+    gt_free(search.readers);
     return found;
 }
