@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "findings/sites.h"
 #include "findings/waterfall/waterfall.h"
 
 #include <stdio.h>
@@ -45,6 +46,7 @@ static trace *new_trace(size_t steps)
 
 static void free_trace(trace *t)
 {
+    gt_sites_free(&t->schedule);
     gt_interner_free(t->strings);
     gt_free(t);
 }
