@@ -409,10 +409,35 @@ static void conditions_are_read(void **state)
         assert_true(gate.limit == good_conditions[i].limit);
         assert_int_equal(gate.percent, good_conditions[i].percent);
         assert_int_equal(gate.exact_row, good_conditions[i].exact);
+        assert_false(gate.is_total);
         gt_gate_free(&gate);
     }
     for (size_t i = 0; i < sizeof bad_conditions / sizeof *bad_conditions; i++)
         if (gt_gate_parse(&gate, bad_conditions[i], &error)) fail_msg("'%s' was read", bad_conditions[i]);
+}
+
+static void totals_are_conditions_on_the_waterfall(void **state)
+{
+    (void)state;
+    gt_error error = {""};
+    gt_gate gate;
+    assert_true(gt_gate_parse(&gate, " idle_data_ms >= 2.5 % ", &error));
+    assert_true(gate.is_total && gate.percent && gate.limit == 2.5 && gate.op == GT_GATE_AT_LEAST);
+    assert_string_equal(gate.sheet, "waterfall");
+    assert_string_equal(gate.row, "idle_data_ms");
+    assert_null(gate.column);
+    gt_gate_free(&gate);
+    static const char *const bad[] = {"_ms > 5",     "step > 5", "'step_ms' > 5", "step_ms", "step_ms >",
+                                      "step_ms > x", "> 5"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (gt_gate_parse(&gate, bad[i], &error)) fail_msg("'%s' was read", bad[i]);
+    static const char *const known[] = {"step_ms", "kernels_ms", "more_calls_ms", "idle_ms",
+                                        "idle_cpu_op_ms"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) assert_true(gt_compare_has_total(known[i]));
+    static const char *const unknown[] = {"idle_none_ms", "idle__ms", "step",
+                                          "steps_ms",     "data_ms",  "other_ms"};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        assert_false(gt_compare_has_total(unknown[i]));
 }
 
 /* How many rows of C1 meet a condition; -1 if it is rejected. */
@@ -492,6 +517,7 @@ int main(void)
         TEST(our_workbook_is_read_as_the_csvs),
         TEST(a_workbook_of_openpyxl_equals_the_csv_files),
         TEST(conditions_are_read),
+        TEST(totals_are_conditions_on_the_waterfall),
         TEST(the_gate_finds_what_crossed),
         TEST(rows_that_meet_a_condition_are_a_sheet),
     };

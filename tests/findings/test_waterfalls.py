@@ -364,6 +364,23 @@ def check_planted(binary, folder, fault, expected):
     return found
 
 
+def check_variants(binary, folder):
+    """Several traces: one waterfall for each, and conditions on each."""
+    paths = [trace_of(folder, name, 3, lambda t, dur=dur: t.kernel("aten::mm", "gemm", dur))
+             for name, dur in (("x", 140), ("y", 240), ("z", 90))]
+    done = run([binary, "compare", *paths, "--sheets", "waterfall", "--output_csvs_dir", os.path.join(folder, "out"), "--fail_if",
+                "step_ms > 0"])
+    rows, parts, met = (sheet(folder, name) for name in ("waterfall", "waterfall_parts", "fail_if"))
+    found = [] if done.code == 3 and [row["report"] for row in met] == ["y"] else [f"exit code {done.code}: {met}"]
+    for name, change in (("y", 100000), ("z", -50000)):
+        own = [row for row in rows if row["report"] == name]
+        found += sum_problems(own, [part for part in parts if part["report"] == name])
+        if ns(own[-1]["b_ms"]) - ns(own[0]["a_ms"]) != change or own[0]["what"] != "x" or own[-1]["what"] != name:
+            found.append(f"{name}: {own[0]}, {own[-1]}")
+    headings = [line for line in done.stdout.splitlines() if line.startswith("Why ")]
+    return found + expect(headings, ["Why y differs from x, in ms", "Why z differs from x, in ms"])
+
+
 def check_threads(binary, folder, a, b):
     first, found = None, []
     for threads in ("1", "2", "8"):
@@ -395,6 +412,7 @@ def cases():
     yield Case("no GPU events", check_no_gpu)
     yield Case("conditions", check_gate)
     yield Case("damaged balance", check_damaged_balance)
+    yield Case("several variants", check_variants)
     yield Case("JSON and Markdown", check_documents)
     for seed in range(25):
         yield Case(f"random {seed}", check_random, seed)

@@ -1,3 +1,3 @@
-/* Fuzzes `gputally compare` on workbooks and folders of CSV files. */
+/* Fuzzes `gputally compare` on workbooks, folders of CSV files and traces. */
 static const char *const commands[] = {"compare", 0};
 #include "command.h"

@@ -410,6 +410,8 @@ def compare():
         yield ["compare", "x/a.xlsx", "x/b.xlsx", "x/c", "--names", "p", "q", "r", "-o", "out.xlsx"]
         yield ["compare", "x/b", "x/a", "--fail_if", "gpu_timeline.busy_time>5%", *OUT]
         shutil.rmtree("x")
+    yield ["compare", "a.json", "b.json", "--fail_if", "step_ms>5%", *OUT]
+    yield ["compare", "b.json", "c.json", "--sheets", "waterfall", "--output_json", "out.json", "--output_md", "out.md"]
 
 
 def programs():

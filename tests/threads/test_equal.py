@@ -43,6 +43,8 @@ def pytorch_cases(folder):
                                          f"--include_overlap_info --detect_recompute {ALL_OUTPUTS}")
     short, long = os.path.join(FIXTURES, "pytorch", "training.json.gz"), os.path.join(folder, "long_training.json")
     found["diff"] = f"diff {short} {long} --output_dir OUT/diff"
+    found["compare"] = (f"compare {short} {long} --output_csvs_dir OUT/csv --output OUT/c.xlsx --output_db OUT/c.db "
+                        "--output_json OUT/c.json --output_md OUT/c.md")
     return found
 
 
