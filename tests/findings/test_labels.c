@@ -271,6 +271,33 @@ static void host_work_of_a_round_trip_is_a_cpu_op(void **state)
     small_free(s);
 }
 
+/* A copy to the host, some host time without an op that computes for long, and a copy back. */
+static size_t trips_without_cpu_op(int64_t back_bytes, int32_t back_step, bool launches, int64_t host_us)
+{
+    small_schedule *s = small_new();
+    small_point(s, 0, GT_API_COPY, 0, 30);
+    if (launches) small_point(s, 0, GT_API_LAUNCH, 100, 110);
+    uint32_t back = small_point(s, 0, GT_API_COPY, 30 + host_us, 40 + host_us);
+    small_copy(s, 0, 0, "Memcpy DtoH (Device -> Pageable)", 100000, 5, 20);
+    small_copy(s, 0, back, "Memcpy HtoD (Pageable -> Device)", back_bytes, 35 + host_us, 38 + host_us);
+    s->schedule.points[0].step = 3;
+    s->schedule.points[back].step = back_step;
+    build(s);
+    size_t trips = s->schedule.trip_count;
+    small_free(s);
+    return trips;
+}
+
+static void the_same_bytes_back_in_the_same_step_are_a_round_trip(void **state)
+{
+    (void)state;
+    assert_int_equal(trips_without_cpu_op(100000, 3, false, 250), 1);
+    assert_int_equal(trips_without_cpu_op(100000, 3, false, 150), 0); /* too little is done with them */
+    assert_int_equal(trips_without_cpu_op(100001, 3, false, 250), 0); /* other data */
+    assert_int_equal(trips_without_cpu_op(100000, 4, false, 250), 0); /* a result, and the next input */
+    assert_int_equal(trips_without_cpu_op(100000, 3, true, 250), 0);
+}
+
 /* `count` synchronisations of 10 us, `pause` us apart, below one op each, and a GPU that is busy `busy` us in
  * each period. Returns how many points are in bursts. */
 static size_t points_in_bursts(size_t count, int64_t pause, int64_t busy, gt_cause *label)
@@ -440,6 +467,7 @@ int main(void)
         cmocka_unit_test(the_profiler_works_between_steps),
         cmocka_unit_test(overlapping_steps_do_no_harm),
         cmocka_unit_test(host_work_of_a_round_trip_is_a_cpu_op),
+        cmocka_unit_test(the_same_bytes_back_in_the_same_step_are_a_round_trip),
         cmocka_unit_test(tight_loops_of_synchronisation_are_bursts),
         cmocka_unit_test(small_copies_that_wait_synchronise),
         cmocka_unit_test(few_samples_give_the_default_cost),

@@ -43,19 +43,27 @@ static const gt_gpu_op *copy_of(const gt_schedule *schedule, const gt_host_point
 
 /* ---- round trips ---- */
 
-/* Whether all points from `first` to `last` are on one thread, with enough time in CPU ops between. */
+/* Whether all points from `first` to `last` are on one thread, with enough time in CPU ops between. NumPy and
+ * many short ops are no such time. They count if it is certain that the same data comes back: as many bytes,
+ * in the same step, with no launch between. */
 static bool is_trip(const gt_schedule *schedule, size_t first, size_t last)
 {
-    int64_t cpu_ns = 0;
+    const gt_host_point *begin = &schedule->points[first], *end = &schedule->points[last];
+    bool is_same = begin->step >= 0 && begin->step == end->step &&
+                   copy_of(schedule, begin)->bytes == copy_of(schedule, end)->bytes;
+    int64_t cpu_ns = 0, work_ns = 0;
     for (size_t i = first; i <= last; i++) {
         const gt_host_point *point = &schedule->points[i];
-        if (point->thread != schedule->points[last].thread) return false;
+        if (point->thread != end->thread) return false;
+        if (point->kind == GT_API_LAUNCH) is_same = false;
         for (uint32_t k = 0; i > first && k < point->piece_count; k++) {
             const gt_piece *piece = &schedule->pieces[point->first_piece + k];
-            if (piece->label == GT_CAUSE_CPU_OP) cpu_ns += piece->end_ns - piece->start_ns;
+            int64_t ns = piece->end_ns - piece->start_ns;
+            if (piece->label == GT_CAUSE_CPU_OP) cpu_ns += ns;
+            if (gt_is_host_work(piece->label)) work_ns += ns;
         }
     }
-    return cpu_ns >= TRIP_CPU_NS;
+    return cpu_ns >= TRIP_CPU_NS || (is_same && cpu_ns + work_ns >= TRIP_CPU_NS);
 }
 
 static void find_trips(gt_schedule *schedule)
