@@ -10,18 +10,16 @@
  *        aten::_local_scalar_dense           train.py(127)      <built-in method item ...>
  *         cudaMemcpyAsync                    train.py(127)      <built-in method item ...>
  *
- * Ops without a built-in above them are named by the outermost of them. Names are judged once per distinct
- * name, and the text of a site is made once per distinct pair of function and call. */
+ * Ops without a built-in above them are named by the outermost of them. The text of a site is made once per
+ * distinct pair of function and call. */
 #include "findings/sites.h"
 
 #include "base/buffer.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "findings/names.h"
 
 #include <stdlib.h>
-
-/* What is known of a name; 0: not looked at yet. */
-enum { NAME_SEEN = 1, NAME_FRAMEWORK = 2, NAME_BUILT_IN = 4, NAME_STEP = 8 };
 
 /* The nearest Python function, op or annotation at or above an event. */
 enum { NEAREST_NOTHING, NEAREST_OP, NEAREST_BUILT_IN, NEAREST_FUNCTION };
@@ -37,9 +35,7 @@ static const event_place no_place = {GT_STR_EMPTY, GT_STR_EMPTY, GT_NONE, NEARES
 struct gt_sites {
     event_place *places; /* by host event */
     uint32_t *outermost; /* by host event of a cpu_op: 1 + the outermost cpu_op; 0: not looked at yet */
-    uint8_t *names;      /* by string id */
-    size_t name_count;
-    uint32_t *path; /* events on the way up */
+    uint32_t *path;      /* events on the way up */
     size_t path_capacity;
     gt_map texts;      /* (function, call) -> site */
     gt_map backward;   /* (site, 0) or (name, 1) -> "backward of ..." */
@@ -53,8 +49,6 @@ static struct gt_sites *sites_of(const gt_schedule *schedule)
 {
     if (!schedule->sites) {
         struct gt_sites *sites = gt_alloc_zero(1, sizeof *sites);
-        sites->name_count = gt_interner_count(schedule->strings);
-        sites->names = gt_alloc_zero(sites->name_count, sizeof *sites->names);
         sites->places = gt_alloc_zero(schedule->event_count, sizeof *sites->places);
         /* What is remembered is no part of the schedule's value. */
         ((gt_schedule *)schedule)->sites = sites;
@@ -68,7 +62,6 @@ void gt_sites_free(gt_schedule *schedule)
     if (!sites) return;
     gt_free(sites->places);
     gt_free(sites->outermost);
-    gt_free(sites->names);
     gt_free(sites->path);
     gt_free(sites->sequence);
     gt_map_free(&sites->texts);
@@ -78,71 +71,18 @@ void gt_sites_free(gt_schedule *schedule)
     schedule->sites = NULL;
 }
 
-/* ---- names ---- */
-
-static bool is_separator(char c)
-{
-    return c == '/' || c == '\\';
-}
-
-/* Whether the path has one of the folders in which Python packages are installed. */
-static bool is_installed(gt_str name)
-{
-    static const char *const folders[] = {"torch", "site-packages", "dist-packages"};
-    for (size_t i = 0; i < name.len; i++) {
-        if (!is_separator(name.bytes[i])) continue;
-        gt_str rest = {name.bytes + i + 1, name.len - i - 1};
-        for (size_t f = 0; f < GT_LENGTH(folders); f++) {
-            size_t len = strlen(folders[f]);
-            if (rest.len > len && gt_str_starts_with(rest, folders[f]) && is_separator(rest.bytes[len]))
-                return true;
-        }
-        if (!gt_str_starts_with(rest, "lib/python3")) continue;
-        for (size_t k = strlen("lib/python3"); k < rest.len; k++)
-            if (is_separator(rest.bytes[k])) return true;
-    }
-    return false;
-}
-
-bool gt_frame_is_framework(gt_str name)
-{
-    static const char *const beginnings[] = {"torch/",       "<",         "nn.Module",
-                                             "triton/",      "typing.py", "contextlib.py",
-                                             "threading.py", "queue.py",  "selectors.py"};
-    for (size_t i = 0; i < GT_LENGTH(beginnings); i++)
-        if (gt_str_starts_with(name, beginnings[i])) return true;
-    return gt_str_contains(name, "torchinductor") || is_installed(name);
-}
-
-static uint8_t judge_name(gt_str name)
-{
-    uint8_t bits = NAME_SEEN;
-    if (gt_frame_is_framework(name)) bits |= NAME_FRAMEWORK;
-    if (gt_str_starts_with(name, "<built-in")) bits |= NAME_BUILT_IN;
-    if (gt_str_starts_with(name, "ProfilerStep")) bits |= NAME_STEP;
-    return bits;
-}
-
-static uint8_t name_bits(struct gt_sites *sites, const gt_schedule *schedule, uint32_t name)
-{
-    if (name >= sites->name_count) return judge_name(gt_interner_get(schedule->strings, name));
-    if (!sites->names[name]) sites->names[name] = judge_name(gt_interner_get(schedule->strings, name));
-    return sites->names[name];
-}
-
 /* ---- places ---- */
 
-static event_place place_below(struct gt_sites *sites, const gt_schedule *schedule,
-                               const gt_host_event *event, event_place above)
+static event_place place_below(const gt_schedule *schedule, const gt_host_event *event, event_place above)
 {
     event_place place = above;
     if (event->kind == GT_KIND_PYTHON) {
-        uint8_t bits = name_bits(sites, schedule, event->name);
-        if (!(bits & NAME_FRAMEWORK)) place.function = event->name;
+        if (!gt_name_has(schedule, event->name, GT_NAME_FRAMEWORK)) place.function = event->name;
         place.call = event->name;
-        place.nearest = bits & NAME_BUILT_IN ? NEAREST_BUILT_IN : NEAREST_FUNCTION;
-    } else if (event->kind == GT_KIND_CPU_OP || (event->kind == GT_KIND_ANNOTATION &&
-                                                 !(name_bits(sites, schedule, event->name) & NAME_STEP))) {
+        bool is_built_in = gt_name_has(schedule, event->name, GT_NAME_BUILT_IN);
+        place.nearest = is_built_in ? NEAREST_BUILT_IN : NEAREST_FUNCTION;
+    } else if (event->kind == GT_KIND_CPU_OP ||
+               (event->kind == GT_KIND_ANNOTATION && !gt_name_has(schedule, event->name, GT_NAME_STEP))) {
         if (above.nearest == NEAREST_NOTHING || above.nearest == NEAREST_FUNCTION) place.call = event->name;
         place.nearest = NEAREST_OP;
     }
@@ -159,7 +99,7 @@ static event_place place_of(struct gt_sites *sites, const gt_schedule *schedule,
     if (at != GT_NONE) place = sites->places[at];
     while (depth > 0) {
         at = sites->path[--depth];
-        place = place_below(sites, schedule, &schedule->events[at], place);
+        place = place_below(schedule, &schedule->events[at], place);
         if (schedule->events[at].kind == GT_KIND_CPU_OP) place.op = at;
         sites->places[at] = place;
     }

@@ -8,9 +8,6 @@
 
 #include "findings/schedule.h"
 
-/* Whether a Python function belongs to the framework or the standard library, not to the user's program. */
-bool gt_frame_is_framework(gt_str name);
-
 /* The site of a host event (GT_NONE allowed) as a string id; that of "unknown" if nothing is known. Interns
  * and remembers what it found in schedule->sites, so only one thread at a time may call these. All calls
  * together are linear in the events. */
