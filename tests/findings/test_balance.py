@@ -3,8 +3,8 @@
 
     python3 -m tests.findings.test_balance --bin build/gputally [--only TEXT]
 
-Busy time of the window is computed here from the raw events. Traces are the fixtures, a synthetic one, and those of the
-conformance folder and of the folder faults next to it, if they exist.
+Busy time of the window is computed here from the raw events. Traces are the fixtures, those of faulty programs, a
+synthetic one, and those of the conformance folder and of the folder faults next to it, if they exist.
 """
 import glob
 import json
@@ -77,6 +77,7 @@ def check(document, raw):
 
 def traces():
     found = sorted(glob.glob(os.path.join(harness.FIXTURES, "pytorch", "*.json.gz")))
+    found += sorted(glob.glob(os.path.join(harness.ROOT, "tests", "findings", "traces", "*.json.gz")))
     found += sorted(glob.glob(os.path.join(harness.CONFORMANCE_TRACES, "*.json.gz")))
     found += sorted(glob.glob(os.path.join(harness.CONFORMANCE_TRACES, "*", "**", "*.json*"), recursive=True))
     found += sorted(glob.glob(os.path.join(harness.CONFORMANCE_TRACES, "..", "..", "faults", "*.json.gz")))

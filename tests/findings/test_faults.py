@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Real programs with planted faults: is the fault named first, and is its gain what the repair gained?
+
+    python3 -m tests.findings.test_faults --bin build/gputally [--only TEXT]
+
+The step times of faults.json were measured without the profiler, before and after the repair (see traces/README.md).
+A gain must lie between half and twice the measured one. Traces are those of traces/ and, if it exists, of the folder
+faults next to the conformance folder.
+"""
+import json
+import os
+import sys
+
+from tests.common import harness
+
+HERE = os.path.join(harness.ROOT, "tests", "findings", "traces")
+SHARED = os.path.normpath(os.path.join(harness.CONFORMANCE_TRACES, "..", "..", "faults"))
+IDS = {"math_attention": ("unfused_attention",), "cpu_roundtrip": ("cpu_roundtrip", "cpu_op")}
+MEASURABLE = 0.03  # share of the step time below which a repair has no clear effect
+ALIKE = 0.8  # two faults whose gains differ by less than this ratio may come in either order
+
+# Where the model is known to be wrong. The faults must still be found, in any order and with any gain.
+OPEN = {
+    "conv_host_sync_allocator_churn": "the .item() before cudaFree hides that cudaFree waits too, so host_sync gets its gain",
+    "encoder_host_sync_allocator_churn": "the same",
+}
+
+
+def findings(binary, trace, folder):
+    path = os.path.join(folder, "out.json")
+    outcome = harness.run([binary, "report", trace, "--output_json", path, "--quiet"])
+    assert outcome.code == 0 and not outcome.problems(), outcome
+    with open(path) as file:
+        return json.load(file)["findings"]
+
+
+def judge(name, entry, found):
+    """Problems of the findings of one trace, as strings."""
+    high = [f["id"] for f in found if f["severity"] == "high"]
+    if entry["fault"] == "healthy":
+        return [f"{name}: false alarm {high}"] if high else []
+    after = entry.get("repaired_one_ms") or {entry["fault"]: entry["repaired_ms"]}
+    gains = {fault: entry["step_ms"] - ms for fault, ms in after.items()}
+    largest = max(gains.values())
+    problems = []
+    for fault, measured in gains.items():
+        if measured <= MEASURABLE * entry["step_ms"]:
+            continue
+        ids = IDS.get(fault, (fault,))
+        mine = next((f for f in found if f["id"] in ids), None)
+        if mine is None:
+            problems.append(f"{name}: {fault} not found among {[f['id'] for f in found]}")
+        elif name not in OPEN and not 0.5 <= mine["gain_ms"] / measured <= 2:
+            problems.append(f"{name}: {fault} gains {mine['gain_ms']} ms, measured {measured:.3f} ms")
+    first = [fault for fault, measured in gains.items() if measured >= ALIKE * largest]
+    accepted = [i for fault in first for i in IDS.get(fault, (fault,))]
+    if name not in OPEN and largest > MEASURABLE * entry["step_ms"] and (not found or found[0]["id"] not in accepted):
+        problems.append(f"{name}: {found[0]['id'] if found else 'nothing'} stands first, not {first}")
+    return problems
+
+
+def check_trace(binary, folder, traces, name, entry):
+    return judge(name, entry, findings(binary, os.path.join(traces, name + ".json.gz"), folder))
+
+
+def check_judge(binary, folder):
+    """The judge itself refuses a wrong order, a wrong gain, a missing fault and a false alarm."""
+    entry = {"fault": "host_sync", "step_ms": 10.0, "repaired_ms": 6.0}
+    good = {"id": "host_sync", "severity": "high", "gain_ms": 4.0}
+    other = {"id": "launch_bound", "severity": "high", "gain_ms": 5.0}
+    assert judge("x", entry, [good, other]) == []
+    assert len(judge("x", entry, [other, good])) == 1
+    assert len(judge("x", entry, [dict(good, gain_ms=9.0)])) == 1
+    assert len(judge("x", entry, [other])) == 2
+    assert judge("x", {"fault": "healthy", "step_ms": 1.0, "repaired_ms": 1.0}, [other]) != []
+    pair = {"fault": "host_sync", "step_ms": 10.0, "repaired_ms": 6.0, "repaired_one_ms": {"host_sync": 6.0, "fp32_gemm": 7.5}}
+    assert judge("x", pair, [good, {"id": "fp32_gemm", "severity": "high", "gain_ms": 2.0}]) == []
+    assert len(judge("x", pair, [good])) == 1
+    return []
+
+
+def cases():
+    found = [harness.Case("judge", check_judge)]
+    for folder in (HERE, SHARED):
+        path = os.path.join(folder, "faults.json")
+        if os.path.exists(path):
+            with open(path) as file:
+                found += [harness.Case(name, check_trace, folder, name, entry) for name, entry in json.load(file).items()]
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(harness.run_cases(__doc__, cases()))
