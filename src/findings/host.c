@@ -280,10 +280,22 @@ static void read_flags(const gt_schedule *schedule, gt_host_event *event)
     event->flags |= own;
 }
 
+/* Whether the innermost open event ends before the next one. Traces have rounded times, so an event can seem
+ * to begin one or two nanoseconds before the end of its predecessor: it is not a part of it. */
+static bool is_over(const thread_walk *w, const gt_host_event *next)
+{
+    enum { ROUNDING_NS = 2 };
+    gt_host_event *open = &w->events[w->open[w->depth - 1].event];
+    if (open->end_ns <= next->start_ns) return true;
+    if (open->end_ns > next->start_ns + ROUNDING_NS || next->end_ns <= open->end_ns) return false;
+    open->end_ns = next->start_ns; /* not before its start: events come in order of starts */
+    return true;
+}
+
 /* Adds the event, of which times, name, kind and row are known. */
 static void open_next(thread_walk *w, gt_host_event *event)
 {
-    while (w->depth && w->events[w->open[w->depth - 1].event].end_ns <= event->start_ns) close_event(w);
+    while (w->depth && is_over(w, event)) close_event(w);
     const open_event *around = w->depth ? &w->open[w->depth - 1] : NULL;
     event->thread = w->thread;
     event->parent = around ? around->event : GT_NONE;

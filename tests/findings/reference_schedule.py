@@ -80,8 +80,13 @@ def build_thread(events, points):
     events.sort(key=lambda e: (e.start, -e.end, e.order))
     stack = []
     for event in events:
-        while stack and stack[-1].end <= event.start:
-            stack.pop()
+        # Rounded times: an event that seems to begin up to 2 ns before the end of its predecessor comes after it.
+        while stack and (stack[-1].end <= event.start or stack[-1].end <= event.start + 2 and event.end > stack[-1].end):
+            last = stack.pop()
+            too_much = max(0, last.end - event.start)
+            last.end -= too_much
+            if last.parent:
+                last.parent.inside -= too_much
         if stack:
             event.parent, event.flags, event.depth = stack[-1], stack[-1].flags, len(stack)
             if event.category != "user_annotation":
