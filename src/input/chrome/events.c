@@ -168,6 +168,8 @@ static bool read_member(void *context, gt_json *json, gt_str key)
         if (run) run->devices = to->options->facts->device_count;
         return true;
     }
+    if (to->options->facts && (gt_str_equals(key, "host_name") || gt_str_equals(key, "hostname")))
+        return read_text(json, gt_store_strings(store), &to->options->facts->host);
     if (run && gt_str_equals(key, "deviceProperties")) return gt_chrome_count_devices(json, &run->devices);
     if (run && gt_str_equals(key, "distributedInfo"))
         return gt_chrome_read_distributed(json, &run->distributed);

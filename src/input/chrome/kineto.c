@@ -502,11 +502,19 @@ static void save_devices(gt_image *image, const gt_trace_facts *facts)
     gt_image_give(image, "run", "devices", rows, facts->device_count * sizeof *rows);
 }
 
+static bool load_host(const gt_image *image, const gt_interner *strings, gt_trace_facts *facts)
+{
+    const int64_t *host = gt_image_get_all(image, "run", "host", sizeof *host, 1);
+    if (!host || *host < 0 || *host >= gt_interner_count(strings)) return false;
+    facts->host = (uint32_t)*host;
+    return true;
+}
+
 bool gt_kineto_load(const gt_image *image, bool with_frames, gt_pytorch_stores *s, gt_run_info *run)
 {
     *s = (gt_pytorch_stores){0};
     bool loaded = load_run(image, run) && load_stores(image, with_frames, s) &&
-                  load_devices(image, s->strings, &s->facts);
+                  load_devices(image, s->strings, &s->facts) && load_host(image, s->strings, &s->facts);
     if (!loaded) gt_pytorch_stores_free(s);
     return loaded;
 }
@@ -542,6 +550,7 @@ static void keep_in_index(gt_index *index, gt_kineto_options keep, const gt_pyto
     gt_store_save(s->flow_events, &image, "flows");
     if (s->frames) gt_store_save(s->frames, &image, "frames");
     save_devices(&image, &s->facts);
+    gt_image_add_numbers(&image, "run", "host", &(int64_t){s->facts.host}, 1);
     gt_index_keep(index, GT_INDEX_PYTORCH, index_key(keep), &image);
     gt_image_free(&image);
 }

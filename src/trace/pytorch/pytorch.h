@@ -86,6 +86,7 @@ typedef struct gt_device_properties {
 typedef struct gt_trace_facts {
     gt_device_properties *devices;
     size_t device_count, device_capacity;
+    uint32_t host;   /* string id: the name of the machine; GT_STR_NONE if the trace does not say */
     bool is_cut_off; /* the file ends early or is damaged, so events are missing */
 } gt_trace_facts;
 
