@@ -244,6 +244,18 @@
 #define GT_COL_WARN        GT_COL("warn")
 #define GT_COL_WHERE       GT_COL("where")
 
+/* ---- Findings of many ranks ---- */
+
+#define GT_COL_BLAME_PCT       GT_COL("blame_pct")
+#define GT_COL_COMPUTE_MS      GT_COL("compute_ms")
+#define GT_COL_EXPOSED_COMM_MS GT_COL("exposed_comm_ms")
+#define GT_COL_EXPOSED_WAIT_MS GT_COL("exposed_wait_ms")
+#define GT_COL_IDLE_MS         GT_COL("idle_ms")
+#define GT_COL_LAST_PCT        GT_COL("last_pct")
+#define GT_COL_LATE_MS         GT_COL("late_ms")
+#define GT_COL_RANKS           GT_COL("ranks")
+#define GT_COL_WAIT_MS         GT_COL("wait_ms")
+
 /* ---- Batch report ---- */
 
 #define GT_COL_CAT                                    GT_COL("cat")

@@ -56,6 +56,10 @@
 #define GT_SHEET_TRUST       GT_SHEET("trust")
 #define GT_SHEET_WHAT_IF     GT_SHEET("what_if")
 
+/* ---- Findings of many ranks ---- */
+
+#define GT_SHEET_RANK_CAUSES GT_SHEET("rank_causes")
+
 /* ---- Batch report ---- */
 
 #define GT_SHEET_BATCH_ATTENTION                 GT_SHEET("attn")

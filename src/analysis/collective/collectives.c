@@ -100,8 +100,8 @@ static const gt_aggregate summary_aggregates[] = {
 
 /* ---- the kernels of one rank ---- */
 
-/* Rows of the communication kernels that are linked to the host; the caller frees them. */
-static uint32_t *find_kernels(const gt_event_view *trace, size_t *count)
+/* Only kernels that are linked to the host. */
+uint32_t *gt_collectives_find(const gt_event_view *trace, size_t *count)
 {
     uint8_t *is_communication =
         gt_alloc_zero(gt_interner_count(trace->strings), 1); /* by name: 1 no, 2 yes */
@@ -240,7 +240,7 @@ static gt_table *table_from_store(const gt_store *store, const uint32_t *rows, s
 gt_table *gt_collectives_of_rank(const gt_event_view *trace, int64_t rank)
 {
     size_t count;
-    uint32_t *rows = find_kernels(trace, &count);
+    uint32_t *rows = gt_collectives_find(trace, &count);
     gt_table *table = table_from_store(trace->store, rows, count, rank);
     add_both_times(table, trace->start_us, trace->dur_us, trace->integral, rows);
     name_collectives(table, trace, rows);

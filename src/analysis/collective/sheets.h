@@ -44,6 +44,8 @@
 /* The communication kernels of one rank in file order. Kernels that neither a correlation id nor an external
  * id links to the host are skipped. */
 gt_table *gt_collectives_of_rank(const gt_event_view *trace, int64_t rank);
+/* The rows of the trace that it has, in the same order; the caller frees them. */
+uint32_t *gt_collectives_find(const gt_event_view *trace, size_t *count);
 /* The same for a store that contains only those kernels. */
 gt_table *gt_collectives_of_store(const gt_store *store, int64_t rank);
 
@@ -125,6 +127,10 @@ typedef struct gt_collective_sync {
 bool gt_collective_sync_find(gt_collective_sync *sync, const gt_collective_matches *matches,
                              bool by_order_alone, gt_mismatch mismatch, gt_error *error);
 void gt_collective_sync_free(gt_collective_sync *sync);
+
+/* The bytes that each link carries in the collective of a row of nccl_long: what bus bandwidth counts. NaN if
+ * its type or size is unknown. */
+double gt_collective_link_bytes(const gt_table *events, uint32_t row);
 
 /* One row per collective, with columns for each rank on request. */
 gt_table *gt_collective_sync_table(const gt_collective_sync *sync, bool rank_columns);

@@ -79,6 +79,19 @@ void gt_collective_sync_free(gt_collective_sync *sync)
     *sync = (gt_collective_sync){0};
 }
 
+/* ---- bandwidth ---- */
+
+double gt_collective_link_bytes(const gt_table *events, uint32_t row)
+{
+    uint32_t name = gt_table_column(events, GT_COL_COLLECTIVE_NAME)->texts[row];
+    gt_collective_type type = gt_collective_type_of(gt_interner_get(events->strings, name).bytes);
+    if ((size_t)type >= GT_LENGTH(transfers) || transfers[type].factor == 0) return NAN;
+    gt_col size = transfers[type].full_is_out ? GT_COL_OUT_MSG_SIZE_MB : GT_COL_IN_MSG_SIZE_MB;
+    double n = gt_column_number(gt_table_column(events, GT_COL_GROUP_SIZE), row);
+    return gt_column_number(gt_table_column(events, size), row) * 1048576.0 *
+           (transfers[type].factor * (n - 1) / n);
+}
+
 /* ---- one row per collective ---- */
 
 typedef struct columns {

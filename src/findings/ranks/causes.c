@@ -1,0 +1,190 @@
+/* What does a late rank do longer than the median rank?
+ *
+ * In a step a GPU computes, waits for collectives, or waits for something else. The time that a late rank
+ * needs more is the time that it waits less in collectives, so it is found among the other parts: the time of
+ * each kernel, and the gaps between kernels by what the GPU waited for. Each part is compared with what is
+ * usual for all ranks (gt_rank_usual).
+ *
+ * If nearly all kernels take longer by the same factor, it is the GPU that is slow, not a kernel. */
+#include "findings/ranks/model.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- kernels of all ranks ---- */
+
+typedef struct kernel_time {
+    const char *kernel, *op; /* strings of the rank's facts; op may be NULL */
+    uint32_t rank;
+    double ns, usual_ns;
+} kernel_time;
+
+struct gt_kernel_times {
+    kernel_time *items; /* by kernel and rank */
+    size_t count, capacity;
+    size_t *begins; /* by rank: places of its items in `of_rank` */
+    uint32_t *of_rank;
+    size_t known; /* ranks with facts */
+};
+
+static int by_kernel(const void *a, const void *b)
+{
+    const kernel_time *x = a, *y = b;
+    int order = strcmp(x->kernel, y->kernel);
+    return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static const char *text_of(const gt_rank_facts *facts, uint32_t id)
+{
+    return id == GT_STR_NONE ? NULL : gt_interner_get(facts->strings, id).bytes;
+}
+
+/* Ranks without the kernel spend no time in it. If a kernel is in less than a quarter of the ranks, it is
+ * usual to have none of it (gt_rank_usual), and the others need not be looked at. */
+static void find_usual(gt_kernel_times *t, const gt_rank_summary *ranks, size_t rank_count)
+{
+    gt_rank_value *values = gt_alloc((rank_count + 1) * sizeof *values);
+    for (size_t begin = 0, end; begin < t->count; begin = end) {
+        for (end = begin; end < t->count && strcmp(t->items[begin].kernel, t->items[end].kernel) == 0;) end++;
+        if ((end - begin) * 4 < t->known) continue;
+        size_t count = 0;
+        for (size_t r = 0, at = begin; r < rank_count; r++) {
+            if (!ranks[r].known) continue;
+            bool has = at < end && t->items[at].rank == r;
+            values[count++] = (gt_rank_value){ranks[r].node, has ? t->items[at].ns : 0};
+            at += has;
+        }
+        double usual = gt_rank_usual(values, count);
+        for (size_t i = begin; i < end; i++) t->items[i].usual_ns = usual;
+    }
+    gt_free(values);
+}
+
+static void index_by_rank(gt_kernel_times *t, size_t rank_count)
+{
+    t->begins = gt_alloc_zero(rank_count + 2, sizeof *t->begins);
+    t->of_rank = gt_alloc(t->count * sizeof *t->of_rank);
+    for (size_t i = 0; i < t->count; i++) t->begins[t->items[i].rank + 2]++;
+    for (size_t r = 2; r < rank_count + 2; r++) t->begins[r] += t->begins[r - 1];
+    for (size_t i = 0; i < t->count; i++) t->of_rank[t->begins[t->items[i].rank + 1]++] = (uint32_t)i;
+}
+
+gt_kernel_times *gt_kernel_times_new(const gt_rank_summary *ranks, size_t rank_count)
+{
+    gt_kernel_times *t = gt_alloc_zero(1, sizeof *t);
+    for (size_t r = 0; r < rank_count; r++) {
+        const gt_rank_facts *facts = ranks[r].facts;
+        if (!ranks[r].known) continue;
+        t->known++;
+        for (size_t i = 0; i < facts->kernel_count; i++) {
+            const gt_rank_kernel *k = &facts->kernels[i];
+            kernel_time item = {text_of(facts, k->kernel), text_of(facts, k->op), (uint32_t)r, k->ns, 0};
+            GT_PUSH(t->items, t->count, t->capacity, item);
+        }
+    }
+    if (t->count) qsort(t->items, t->count, sizeof *t->items, by_kernel);
+    find_usual(t, ranks, rank_count);
+    index_by_rank(t, rank_count);
+    return t;
+}
+
+void gt_kernel_times_free(gt_kernel_times *times)
+{
+    gt_free(times->items);
+    gt_free(times->begins);
+    gt_free(times->of_rank);
+    gt_free(times);
+}
+
+/* ---- causes of one rank ---- */
+
+/* The largest causes so far, in order. */
+typedef struct causes {
+    gt_late_cause *items;
+    size_t count;
+    double least_ns;
+} causes;
+
+static void add_cause(causes *c, gt_late_cause cause)
+{
+    if (!(cause.ns >= c->least_ns)) return;
+    size_t at = c->count < GT_LATE_CAUSES_MAX ? c->count++ : GT_LATE_CAUSES_MAX;
+    if (at == GT_LATE_CAUSES_MAX && cause.ns <= c->items[--at].ns) return;
+    while (at > 0 && c->items[at - 1].ns < cause.ns) {
+        c->items[at] = c->items[at - 1];
+        at--;
+    }
+    c->items[at] = cause;
+}
+
+/* Time in collectives is waiting for others, not the rank's own. */
+static void add_gaps(causes *c, const gt_rank_summary *ranks, size_t rank_count, size_t rank)
+{
+    gt_rank_value *values = gt_alloc((rank_count + 1) * sizeof *values);
+    for (int cause = 0; cause < GT_CAUSES; cause++) {
+        if (cause == GT_CAUSE_COLLECTIVE) continue;
+        size_t known = 0;
+        for (size_t r = 0; r < rank_count; r++)
+            if (ranks[r].known)
+                values[known++] = (gt_rank_value){ranks[r].node, ranks[r].facts->gap_ns[cause]};
+        double own = ranks[rank].facts->gap_ns[cause], usual = gt_rank_usual(values, known);
+        add_cause(c, (gt_late_cause){.kind = GT_LATE_HOST,
+                                     .cause = (gt_cause)cause,
+                                     .ns = own - usual,
+                                     .own_ns = own,
+                                     .usual_ns = usual});
+    }
+    gt_free(values);
+}
+
+/* Kernels that take longer by at least half of the common factor make up at least four fifths of the time,
+ * and none of them makes up most of the difference alone. */
+static bool all_are_slow(const gt_kernel_times *t, size_t begin, size_t end, gt_late_cause *all)
+{
+    double own = 0, usual = 0, slow = 0, largest = 0;
+    for (size_t i = begin; i < end; i++) {
+        const kernel_time *k = &t->items[t->of_rank[i]];
+        own += k->ns;
+        usual += k->usual_ns;
+        largest = fmax(largest, k->ns - k->usual_ns);
+    }
+    double factor = usual > 0 ? own / usual - 1 : 0;
+    if (factor <= 0) return false;
+    for (size_t i = begin; i < end; i++) {
+        const kernel_time *k = &t->items[t->of_rank[i]];
+        if (k->usual_ns > 0 && k->ns / k->usual_ns - 1 >= factor / 2) slow += k->usual_ns;
+    }
+    *all = (gt_late_cause){.kind = GT_LATE_ALL_KERNELS, .ns = own - usual, .own_ns = own, .usual_ns = usual};
+    return slow >= 0.8 * usual && largest <= 0.6 * (own - usual);
+}
+
+static void add_kernels(causes *c, const gt_kernel_times *t, size_t rank)
+{
+    size_t begin = t->begins[rank], end = t->begins[rank + 1];
+    gt_late_cause all;
+    if (all_are_slow(t, begin, end, &all)) {
+        add_cause(c, all);
+        return;
+    }
+    for (size_t i = begin; i < end; i++) {
+        const kernel_time *k = &t->items[t->of_rank[i]];
+        add_cause(c, (gt_late_cause){.kind = GT_LATE_KERNEL,
+                                     .kernel = k->kernel,
+                                     .op = k->op,
+                                     .ns = k->ns - k->usual_ns,
+                                     .own_ns = k->ns,
+                                     .usual_ns = k->usual_ns});
+    }
+}
+
+size_t gt_late_causes_find(const gt_rank_summary *ranks, size_t rank_count, const gt_kernel_times *times,
+                           size_t rank, double least_ns, gt_late_cause list[GT_LATE_CAUSES_MAX])
+{
+    causes c = {list, 0, least_ns};
+    add_kernels(&c, times, rank);
+    add_gaps(&c, ranks, rank_count, rank);
+    return c.count;
+}

@@ -1,0 +1,434 @@
+/* What is kept of one rank's schedule: its collectives with the time at which each was ready and what it
+ * depended on, its time by kernel, and what the GPU waited for when no kernel but a collective ran.
+ *
+ * The base of an op is the collective on whose end it waited last, directly or through other ops and the
+ * host. It is followed along what decides when each op starts (gt_op_start):
+ *
+ *     optimizer (waits for coll 4) -> host synchronises with it -> loads data -> launches forward -> ...
+ *     base: coll 4                    coll 4                                     coll 4
+ *
+ * An op that starts when its launch allows has the base of the host at that launch; the host has the base of
+ * the op that it waited for last. */
+#include "findings/ranks/find.h"
+
+#include "base/map.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct walk {
+    const gt_schedule *s;
+    gt_rank_facts *facts;
+    uint32_t *number;         /* by op: the collective that it is; GT_NONE */
+    uint32_t *base;           /* by op: its base */
+    uint32_t *host_base;      /* by point: the base of the host at its start */
+    uint32_t *compute_before; /* by point: the last op launched before it that is no collective; GT_NONE */
+} walk;
+
+static uint32_t *new_indexes(size_t count)
+{
+    uint32_t *indexes = gt_alloc(count * sizeof *indexes);
+    for (size_t i = 0; i < count; i++) indexes[i] = GT_NONE;
+    return indexes;
+}
+
+/* ---- bases ---- */
+
+static int compare_rows(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rows are in file order, which is that of their numbers. */
+static void number_collectives(walk *w, const uint32_t *rows, size_t count)
+{
+    for (size_t i = 0; i < w->s->op_count; i++) {
+        const uint32_t *found = w->s->ops[i].communicates && count
+                                    ? bsearch(&w->s->ops[i].row, rows, count, sizeof *rows, compare_rows)
+                                    : NULL;
+        if (found) w->number[i] = (uint32_t)(found - rows);
+    }
+}
+
+/* The base of what waits for this op. */
+static uint32_t base_after(const walk *w, uint32_t op)
+{
+    if (op == GT_NONE) return GT_NONE;
+    return w->number[op] != GT_NONE ? w->number[op] : w->base[op];
+}
+
+static uint32_t base_of_op(const walk *w, const gt_gpu_op *op)
+{
+    switch (op->begins) {
+    case GT_START_HOST:
+        return op->point == GT_NONE ? GT_NONE : w->host_base[op->point];
+    case GT_START_QUEUE:
+        return base_after(w, op->previous);
+    case GT_START_DEPENDENCY:
+        return base_after(w, op->dependency);
+    default:
+        return GT_NONE;
+    }
+}
+
+/* Points and ops in order of time; the wait of a point is over before the next point begins. */
+static void find_bases(walk *w)
+{
+    const gt_schedule *s = w->s;
+    uint32_t host = GT_NONE, compute = GT_NONE;
+    size_t p = 0;
+    for (size_t i = 0; i <= s->op_count; i++) {
+        for (; p < s->point_count && (i == s->op_count || s->points[p].base_ns <= s->ops[i].start_ns); p++) {
+            const gt_host_point *before = p ? &s->points[p - 1] : NULL;
+            if (before && before->awaited != GT_NONE && before->wait_ns > 0)
+                host = base_after(w, before->awaited);
+            w->host_base[p] = host;
+            w->compute_before[p] = compute;
+            for (uint32_t k = 0; k < s->points[p].op_count; k++) {
+                uint32_t op = s->point_ops[s->points[p].first_op + k];
+                if (!s->ops[op].communicates) compute = op;
+            }
+        }
+        if (i < s->op_count) w->base[i] = base_of_op(w, &s->ops[i]);
+    }
+}
+
+/* ---- collectives ---- */
+
+/* A collective behind another one on its stream may have been ready long before it started: when the last op
+ * launched before it was done. */
+static void find_ready(const walk *w, const gt_gpu_op *op, gt_rank_collective *c)
+{
+    const gt_schedule *s = w->s;
+    c->ready_ns = c->start_ns;
+    bool follows_another =
+        op->begins == GT_START_QUEUE && op->previous != GT_NONE && s->ops[op->previous].communicates;
+    if (!follows_another || op->point == GT_NONE) return;
+    int64_t launched = s->points[op->point].base_ns + s->launch_ns;
+    uint32_t compute = w->compute_before[op->point];
+    int64_t ready = launched;
+    c->base = w->host_base[op->point];
+    if (compute != GT_NONE && s->ops[compute].end_ns >= launched) {
+        ready = s->ops[compute].end_ns;
+        c->base = base_after(w, compute);
+    }
+    if (ready < c->start_ns) c->ready_ns = ready;
+}
+
+static void fill_collectives(walk *w)
+{
+    const gt_schedule *s = w->s;
+    gt_rank_facts *f = w->facts;
+    for (size_t i = 0; i < f->collective_count; i++)
+        f->collectives[i] = (gt_rank_collective){.base = GT_NONE, .step = -1, .stream = GT_NONE};
+    for (size_t i = 0; i < s->op_count; i++) {
+        const gt_gpu_op *op = &s->ops[i];
+        if (w->number[i] == GT_NONE) continue;
+        gt_rank_collective *c = &f->collectives[w->number[i]];
+        *c = (gt_rank_collective){.start_ns = op->start_ns,
+                                  .end_ns = op->end_ns,
+                                  .base = w->base[i],
+                                  .stream = op->stream,
+                                  .step = op->step,
+                                  .in_window = gt_window_has(&s->window, op->start_ns)};
+        find_ready(w, op, c);
+    }
+    /* What is not before the collective cannot be its base: the trace is damaged. */
+    for (size_t i = 0; i < f->collective_count; i++) {
+        gt_rank_collective *c = &f->collectives[i];
+        if (c->base != GT_NONE && f->collectives[c->base].start_ns >= c->start_ns) c->base = GT_NONE;
+    }
+}
+
+/* ---- computation, and what it waited for ---- */
+
+/* A stretch of time in which ops that are no collectives run. */
+typedef struct stretch {
+    int64_t start_ns, end_ns;
+    uint32_t op; /* the first of them */
+} stretch;
+
+static stretch *find_computation(const gt_schedule *s, size_t *count)
+{
+    stretch *found = gt_alloc((s->op_count + 1) * sizeof *found);
+    *count = 0;
+    for (size_t i = 0; i < s->op_count; i++) {
+        const gt_gpu_op *op = &s->ops[i];
+        if (op->communicates) continue;
+        if (*count && op->start_ns <= found[*count - 1].end_ns) {
+            if (op->end_ns > found[*count - 1].end_ns) found[*count - 1].end_ns = op->end_ns;
+        } else {
+            found[(*count)++] = (stretch){op->start_ns, op->end_ns, (uint32_t)i};
+        }
+    }
+    return found;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Time in the window in which only collectives run, counted for the first one that runs. */
+static void find_exposed(walk *w, const stretch *computation, size_t count)
+{
+    const gt_schedule *s = w->s;
+    int64_t done = s->window.start_ns, total = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < s->op_count; i++) {
+        const gt_gpu_op *op = &s->ops[i];
+        if (!op->communicates) continue;
+        int64_t start = larger(op->start_ns, done), end = smaller(op->end_ns, s->window.end_ns);
+        if (end <= start) continue;
+        int64_t exposed = end - start;
+        while (at < count && computation[at].end_ns <= start) at++;
+        for (size_t k = at; k < count && computation[k].start_ns < end; k++) {
+            exposed -= smaller(end, computation[k].end_ns) - larger(start, computation[k].start_ns);
+            if (computation[k].end_ns <= end) at = k; /* each stretch is passed once */
+        }
+        if (w->number[i] != GT_NONE) w->facts->collectives[w->number[i]].exposed_ns = exposed;
+        total += exposed;
+        done = end;
+    }
+    w->facts->exposed_ns = (double)total;
+}
+
+/* A launch may wait for room in the queue, but not while the GPU has nothing to compute. */
+static gt_cause cause_of_call(const gt_schedule *s, const gt_host_point *point)
+{
+    bool waits = point->awaited != GT_NONE && point->wait_ns > 0;
+    if (point->kind == GT_API_LAUNCH) return GT_CAUSE_LAUNCH;
+    if (waits && s->ops[point->awaited].communicates) return GT_CAUSE_COLLECTIVE;
+    switch (point->kind) {
+    case GT_API_SYNC:
+        return GT_CAUSE_SYNC;
+    case GT_API_COPY:
+        return GT_CAUSE_COPY;
+    case GT_API_FREE:
+    case GT_API_ALLOC:
+        return GT_CAUSE_ALLOC;
+    case GT_API_MODULE:
+        return GT_CAUSE_MODULE;
+    default:
+        return GT_CAUSE_LAUNCH;
+    }
+}
+
+/* Gives the time from `start` (not before `from`) to *at to a cause. */
+static void take(gt_rank_facts *f, int64_t from, int64_t start, int64_t *at, gt_cause cause)
+{
+    start = larger(start, from);
+    if (start >= *at) return;
+    f->gap_ns[cause] += (double)(*at - start);
+    *at = start;
+}
+
+/* The GPU waited for the launch of an op: what did the host do in that time? From the end backwards. */
+static void divide_host_gap(gt_rank_facts *f, const gt_schedule *s, uint32_t p, int64_t from, int64_t to)
+{
+    int64_t at = to;
+    if (s->points[p].base_ns > to) p = GT_NONE;
+    for (bool first = true; p != GT_NONE && at > from; p = p ? p - 1 : GT_NONE, first = false) {
+        const gt_host_point *point = &s->points[p];
+        take(f, from, point->base_ns, &at, first ? GT_CAUSE_LAUNCH : cause_of_call(s, point));
+        for (uint32_t k = point->piece_count; k-- > 0 && at > from;) {
+            const gt_piece *piece = &s->pieces[point->first_piece + k];
+            take(f, from, piece->end_ns, &at, GT_CAUSE_LAUNCH);
+            take(f, from, piece->start_ns, &at, piece->label);
+        }
+    }
+    take(f, from, from, &at, GT_CAUSE_UNTRACED);
+}
+
+static void divide_gap(gt_rank_facts *f, const gt_schedule *s, uint32_t next, int64_t from, int64_t to)
+{
+    const gt_gpu_op *op = next == GT_NONE ? NULL : &s->ops[next];
+    int64_t at = to;
+    if (!op || op->point == GT_NONE)
+        take(f, from, from, &at, GT_CAUSE_UNKNOWN);
+    else if (op->begins == GT_START_HOST)
+        divide_host_gap(f, s, op->point, from, to);
+    else if (op->begins == GT_START_DEPENDENCY && s->ops[op->dependency].communicates)
+        take(f, from, from, &at, GT_CAUSE_COLLECTIVE);
+    else if (op->begins == GT_START_QUEUE && s->ops[op->previous].communicates)
+        take(f, from, from, &at, GT_CAUSE_COLLECTIVE);
+    else
+        take(f, from, from, &at, op->begins == GT_START_QUEUE ? GT_CAUSE_DEVICE_GAP : GT_CAUSE_DEPENDENCY);
+}
+
+static void divide_window(gt_rank_facts *f, const gt_schedule *s, const stretch *computation, size_t count)
+{
+    int64_t at = s->window.start_ns, end = s->window.end_ns;
+    for (size_t i = 0; i < count && at < end; i++) {
+        const stretch *next = &computation[i];
+        if (next->end_ns <= at) continue;
+        if (next->start_ns > at) divide_gap(f, s, next->op, at, smaller(next->start_ns, end));
+        f->compute_ns += (double)larger(0, smaller(next->end_ns, end) - larger(next->start_ns, at));
+        at = next->end_ns;
+    }
+    if (at < end) divide_gap(f, s, GT_NONE, at, end);
+}
+
+/* ---- kernels and launches ---- */
+
+/* Of the ops that launch a kernel, the first one with a name stands for all. */
+static void add_kernels(gt_rank_facts *f, const gt_schedule *s)
+{
+    gt_map places = {0};
+    for (size_t i = 0; i < s->op_count; i++) {
+        const gt_gpu_op *op = &s->ops[i];
+        if (op->communicates || !gt_window_has(&s->window, op->start_ns)) continue;
+        uint32_t *place = gt_map_put(&places, op->name, 0);
+        if (*place == GT_MAP_NONE) {
+            *place = (uint32_t)f->kernel_count;
+            gt_rank_kernel kernel = {.kernel = op->name, .op = GT_STR_NONE};
+            GT_PUSH(f->kernels, f->kernel_count, f->kernel_capacity, kernel);
+        }
+        gt_rank_kernel *kernel = &f->kernels[*place];
+        if (kernel->op == GT_STR_NONE && op->host_op != GT_NONE) kernel->op = s->events[op->host_op].name;
+        kernel->ns += (double)gt_op_ns(op);
+    }
+    gt_map_free(&places);
+}
+
+/* The trace's strings are freed with it. */
+static uint32_t keep_string(const gt_rank_facts *f, const gt_schedule *s, uint32_t id)
+{
+    if (id == GT_STR_NONE) return GT_STR_NONE;
+    gt_str text = gt_interner_get(s->strings, id);
+    return gt_interner_add(f->strings, text.bytes, text.len);
+}
+
+static void find_launch_time(gt_rank_facts *f, const gt_schedule *s)
+{
+    double ns = 0;
+    size_t launches = 0;
+    for (size_t p = 0; p < s->point_count; p++) {
+        const gt_host_point *point = &s->points[p];
+        if (!gt_window_has(&s->window, point->base_ns)) continue;
+        for (uint32_t k = 0; k < point->piece_count; k++) {
+            const gt_piece *piece = &s->pieces[point->first_piece + k];
+            if (piece->label == GT_CAUSE_LAUNCH) ns += (double)(piece->end_ns - piece->start_ns);
+        }
+        if (point->kind != GT_API_LAUNCH) continue;
+        ns += (double)point->own_ns;
+        launches++;
+    }
+    f->launch_ns = launches ? ns / (double)launches : 0;
+}
+
+/* ---- the rank's own findings ---- */
+
+static void keep_findings(gt_rank_facts *f, const gt_findings *findings)
+{
+    const gt_finding_list *list = findings->list;
+    if (!list) return;
+    f->own_gain_ns = findings->model_ns - list->all_fixed_ns;
+    f->findings = gt_alloc_zero(list->shown, sizeof *f->findings);
+    for (size_t i = 0; i < list->shown; i++) {
+        const gt_finding *from = &list->items[i];
+        gt_buffer evidence = {0};
+        for (size_t k = 0; k < from->evidence_count; k++) {
+            if (k) gt_buffer_add_cstr(&evidence, "; ");
+            gt_rank_add_item(&evidence, from->evidence[k]);
+        }
+        f->findings[f->finding_count++] =
+            (gt_own_finding){.id = gt_strdup(from->id),
+                             .title = gt_strdup(from->title ? from->title : ""),
+                             .where = from->where ? gt_strdup(from->where) : NULL,
+                             .advice = gt_strdup(from->advice ? from->advice : ""),
+                             .evidence = gt_strdup(evidence.len ? gt_buffer_str(&evidence).bytes : ""),
+                             .confidence = from->confidence,
+                             .is_gpu = from->is_gpu,
+                             .gain_ns = from->gain_ns};
+        gt_buffer_free(&evidence);
+    }
+}
+
+/* ---- all of it ---- */
+
+static void divide_by_steps(gt_rank_facts *f)
+{
+    double n = (double)f->steps;
+    f->step_ns /= n;
+    f->compute_ns /= n;
+    f->exposed_ns /= n;
+    f->idle_ns /= n;
+    for (size_t i = 0; i < GT_CAUSES; i++) {
+        f->cause_ns[i] /= n;
+        f->gap_ns[i] /= n;
+    }
+    for (size_t i = 0; i < f->kernel_count; i++) f->kernels[i].ns /= n;
+}
+
+gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *rows, size_t row_count,
+                                 const char *node)
+{
+    const gt_schedule *s = findings->schedule;
+    gt_rank_facts *f = gt_alloc_zero(1, sizeof *f);
+    f->strings = gt_interner_new();
+    f->collectives = gt_alloc_zero(row_count, sizeof *f->collectives);
+    f->collective_count = row_count;
+    f->steps = s->window.steps ? s->window.steps : 1;
+    f->has_steps = s->used_step_count > 0;
+    f->step_ns = (double)larger(0, s->window.end_ns - s->window.start_ns);
+    f->start_ns = (double)s->window.start_ns;
+    f->idle_ns = (double)findings->idle->total_ns;
+    for (size_t i = 0; i < GT_CAUSES; i++) f->cause_ns[i] = (double)findings->idle->cause_ns[i];
+    f->trust = findings->trust.verdict;
+    f->device = gt_strdup(findings->gpu.name ? findings->gpu.name : "");
+    f->node = gt_strdup(node ? node : "");
+    walk w = {s,
+              f,
+              new_indexes(s->op_count),
+              new_indexes(s->op_count),
+              new_indexes(s->point_count),
+              new_indexes(s->point_count)};
+    number_collectives(&w, rows, row_count);
+    find_bases(&w);
+    fill_collectives(&w);
+    size_t count;
+    stretch *computation = find_computation(s, &count);
+    find_exposed(&w, computation, count);
+    divide_window(f, s, computation, count);
+    gt_free(computation);
+    add_kernels(f, s);
+    for (size_t i = 0; i < f->kernel_count; i++) {
+        f->kernels[i].kernel = keep_string(f, s, f->kernels[i].kernel);
+        f->kernels[i].op = keep_string(f, s, f->kernels[i].op);
+    }
+    find_launch_time(f, s);
+    divide_by_steps(f);
+    keep_findings(f, findings);
+    gt_free(w.number);
+    gt_free(w.base);
+    gt_free(w.host_base);
+    gt_free(w.compute_before);
+    return f;
+}
+
+void gt_rank_facts_free(gt_rank_facts *facts)
+{
+    if (!facts) return;
+    for (size_t i = 0; i < facts->finding_count; i++) {
+        gt_free(facts->findings[i].id);
+        gt_free(facts->findings[i].title);
+        gt_free(facts->findings[i].where);
+        gt_free(facts->findings[i].advice);
+        gt_free(facts->findings[i].evidence);
+    }
+    gt_free(facts->findings);
+    gt_free(facts->kernels);
+    gt_free(facts->collectives);
+    gt_free(facts->device);
+    gt_free(facts->node);
+    gt_interner_free(facts->strings);
+    gt_free(facts);
+}

@@ -1,0 +1,258 @@
+/* Are transfers themselves slow? The transfer time of a collective is that of the rank which came last, so
+ * nobody waits in it. It is compared with the first of these that explains at least 1 % of a step:
+ *
+ *     other process groups   that do the same with as many ranks, as many nodes and as much data
+ *     other times            the same group with the same amount of data
+ *     the kind of GPU        what its usual network reaches; a network can be built otherwise, so this is
+ * less certain, and below half of it, it is a hint
+ *
+ * Messages below 1 MiB are left out: their time is mostly latency. */
+#include "findings/ranks/model.h"
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "schema/columns.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double LEAST_BYTES = 1 << 20, LEAST_BYTES_OF_GPU = 32 << 20; /* per link */
+static const double SLOWER_THAN_GROUPS = 1.25, SLOWER_THAN_TIMES = 1.5, SLOWER_THAN_GPU = 1.25;
+enum { LEAST_TIMES = 8 };
+
+/* What the bus bandwidth (nccl-tests) of a large all-reduce is in the usual servers: eight GPUs per node with
+ * one network card each, 400 Gbit/s (47 GB/s in practice) or 200 Gbit/s, and 80 % of that for messages of
+ * some ten MiB. */
+static const struct {
+    const char *name; /* part of the device's name */
+    double gbps;
+} usual[] = {
+    {"H100", 300}, {"H200", 300}, {"H800", 150},   {"GH200", 300},  {"B200", 300},   {"B300", 300},
+    {"A100", 150}, {"A800", 150}, {"MI300X", 300}, {"MI325X", 300}, {"MI355X", 300}, {"MI250", 150},
+};
+
+/* ---- collectives of one kind ---- */
+
+typedef struct kinds {
+    uint32_t *kind_of, *group_of; /* by collective; GT_NONE: too small or of unknown size */
+    size_t kind_count, group_count;
+    uint32_t *kind_of_group;
+    double *bytes; /* by collective: that each link carries */
+} kinds;
+
+static bool on_one_node(const gt_rank_model *model, size_t c, const size_t *node_of)
+{
+    for (size_t i = model->begins[c] + 1; i < model->begins[c + 1]; i++)
+        if (node_of[model->entries[i].rank] != node_of[model->entries[i - 1].rank]) return false;
+    return true;
+}
+
+static uint32_t text_at(const gt_table *events, gt_col name, uint32_t row)
+{
+    const gt_column *column = gt_table_column(events, name);
+    return column && column->type == GT_TYPE_STRING ? column->texts[row] : GT_STR_NONE;
+}
+
+static uint32_t id_of(gt_map *map, uint64_t a, uint64_t b, size_t *count)
+{
+    uint32_t *value = gt_map_put(map, a, b);
+    if (*value == GT_MAP_NONE) *value = (uint32_t)(*count)++;
+    return *value;
+}
+
+/* A kind: name, type, data, number of ranks, and whether they are on one node. */
+static kinds find_kinds(const gt_rank_model *model, const gt_ranks_input *input, const size_t *node_of)
+{
+    const gt_table *events = input->sync->matches->events;
+    kinds k = {
+        gt_alloc(model->count * sizeof *k.kind_of),       gt_alloc(model->count * sizeof *k.group_of), 0, 0,
+        gt_alloc(model->count * sizeof *k.kind_of_group), gt_alloc(model->count * sizeof *k.bytes)};
+    gt_map sizes = {0}, maps = {0}, groups = {0};
+    size_t size_count = 0;
+    for (size_t c = 0; c < model->count; c++) {
+        uint32_t row = model->rows[c];
+        k.bytes[c] = gt_collective_link_bytes(events, row);
+        k.kind_of[c] = k.group_of[c] = GT_NONE;
+        if (!(k.bytes[c] >= LEAST_BYTES && k.bytes[c] < 1e18)) continue;
+        uint64_t names =
+            (uint64_t)text_at(events, GT_COL_COLLECTIVE_NAME, row) << 32 | text_at(events, GT_COL_DTYPE, row);
+        uint64_t ranks = model->begins[c + 1] - model->begins[c];
+        uint32_t size = id_of(&sizes, names, (uint64_t)k.bytes[c], &size_count);
+        k.kind_of[c] = id_of(&maps, size, ranks << 1 | on_one_node(model, c, node_of), &k.kind_count);
+        uint32_t group = text_at(events, GT_COL_PROCESS_GROUP_RANKS, row);
+        if (group == GT_STR_NONE) group = text_at(events, GT_COL_PROCESS_GROUP_NAME, row);
+        k.group_of[c] = id_of(&groups, k.kind_of[c], group, &k.group_count);
+        k.kind_of_group[k.group_of[c]] = k.kind_of[c];
+    }
+    gt_map_free(&sizes);
+    gt_map_free(&maps);
+    gt_map_free(&groups);
+    return k;
+}
+
+static void free_kinds(kinds *k)
+{
+    gt_free(k->kind_of);
+    gt_free(k->group_of);
+    gt_free(k->kind_of_group);
+    gt_free(k->bytes);
+}
+
+/* The lower median of the values of each key; keys of GT_NONE are skipped. The caller frees it. */
+static double *medians_by(const uint32_t *keys, const double *values, size_t count, size_t key_count,
+                          size_t *sizes)
+{
+    double *medians = gt_alloc(key_count * sizeof *medians), *sorted = gt_alloc(count * sizeof *sorted);
+    size_t *begins = gt_alloc_zero(key_count + 2, sizeof *begins);
+    for (size_t i = 0; i < count; i++)
+        if (keys[i] != GT_NONE) begins[keys[i] + 2]++;
+    for (size_t i = 2; i < key_count + 2; i++) begins[i] += begins[i - 1];
+    for (size_t i = 0; i < count; i++)
+        if (keys[i] != GT_NONE) sorted[begins[keys[i] + 1]++] = values[i];
+    for (size_t i = 0; i < key_count; i++) {
+        sizes[i] = begins[i + 1] - begins[i];
+        medians[i] = gt_rank_median(sorted + begins[i], sizes[i]);
+    }
+    gt_free(begins);
+    gt_free(sorted);
+    return medians;
+}
+
+/* ---- comparisons ---- */
+
+typedef struct comparison {
+    double *transfer_ns; /* by collective: if it were not slow */
+    double excess_ns;    /* in all of them */
+    gt_confidence confidence;
+} comparison;
+
+static void set_usual(const gt_rank_model *model, comparison *to, size_t c, double usual_ns)
+{
+    to->transfer_ns[c] = usual_ns;
+    to->excess_ns += model->transfer_ns[c] - usual_ns;
+}
+
+static void compare_groups(const gt_rank_model *model, const kinds *k, comparison *to)
+{
+    size_t *times = gt_alloc_zero(k->group_count, sizeof *times);
+    size_t *groups = gt_alloc_zero(k->kind_count, sizeof *groups);
+    double *of_group = medians_by(k->group_of, model->transfer_ns, model->count, k->group_count, times);
+    double *of_kind = medians_by(k->kind_of_group, of_group, k->group_count, k->kind_count, groups);
+    to->confidence = GT_CONFIDENCE_HIGH;
+    for (size_t c = 0; c < model->count; c++) {
+        if (k->kind_of[c] == GT_NONE || groups[k->kind_of[c]] < 2) continue;
+        double usual_ns = of_kind[k->kind_of[c]];
+        if (of_group[k->group_of[c]] <= SLOWER_THAN_GROUPS * usual_ns || model->transfer_ns[c] <= usual_ns)
+            continue;
+        if (groups[k->kind_of[c]] < 3) to->confidence = GT_CONFIDENCE_MEDIUM;
+        set_usual(model, to, c, usual_ns);
+    }
+    gt_free(times);
+    gt_free(groups);
+    gt_free(of_group);
+    gt_free(of_kind);
+}
+
+static void compare_times(const gt_rank_model *model, const kinds *k, comparison *to)
+{
+    size_t *times = gt_alloc_zero(k->group_count, sizeof *times);
+    double *of_group = medians_by(k->group_of, model->transfer_ns, model->count, k->group_count, times);
+    to->confidence = GT_CONFIDENCE_MEDIUM;
+    for (size_t c = 0; c < model->count; c++) {
+        if (k->group_of[c] == GT_NONE || times[k->group_of[c]] < LEAST_TIMES) continue;
+        double usual_ns = of_group[k->group_of[c]];
+        if (model->transfer_ns[c] > SLOWER_THAN_TIMES * usual_ns) set_usual(model, to, c, usual_ns);
+    }
+    gt_free(times);
+    gt_free(of_group);
+}
+
+static double usual_gbps_of(const gt_rank_model *model, const gt_ranks_input *input, size_t c)
+{
+    const char *device = input->facts[model->entries[model->begins[c]].rank]->device;
+    for (size_t i = 0; i < GT_LENGTH(usual); i++)
+        if (strstr(device, usual[i].name)) return usual[i].gbps;
+    return NAN;
+}
+
+static void compare_gpu(const gt_rank_model *model, const gt_ranks_input *input, const kinds *k,
+                        comparison *to)
+{
+    to->confidence = GT_CONFIDENCE_MEDIUM;
+    for (size_t c = 0; c < model->count; c++) {
+        if (k->kind_of[c] == GT_NONE || k->bytes[c] < LEAST_BYTES_OF_GPU) continue;
+        double usual_ns = k->bytes[c] / usual_gbps_of(model, input, c); /* GB/s are bytes per ns */
+        if (!(model->transfer_ns[c] > SLOWER_THAN_GPU * usual_ns)) continue;
+        if (model->transfer_ns[c] > 2.02 * usual_ns) to->confidence = GT_CONFIDENCE_LOW;
+        set_usual(model, to, c, usual_ns);
+    }
+}
+
+/* ---- the result ---- */
+
+/* The bandwidth of the slow ones and of what they are compared with, and the ranks that take part. */
+static void describe(const gt_rank_model *model, const gt_ranks_input *input, const kinds *k,
+                     const comparison *from, gt_slow_links *found)
+{
+    double bytes = 0, ns = 0, usual_ns = 0, most = 0;
+    size_t largest = 0;
+    found->has_rank = gt_alloc_zero(model->rank_count, sizeof *found->has_rank);
+    for (size_t c = 0; c < model->count; c++) {
+        found->count += k->kind_of[c] != GT_NONE;
+        if (from->transfer_ns[c] >= model->transfer_ns[c]) continue;
+        found->slow_count++;
+        bytes += k->bytes[c];
+        ns += model->transfer_ns[c];
+        usual_ns += from->transfer_ns[c];
+        if (model->transfer_ns[c] - from->transfer_ns[c] > most) {
+            most = model->transfer_ns[c] - from->transfer_ns[c];
+            largest = c;
+        }
+        for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++)
+            found->has_rank[model->entries[i].rank] = true;
+    }
+    found->bus_gbps = ns > 0 ? bytes / ns : 0;
+    found->usual_gbps = usual_ns > 0 ? bytes / usual_ns : 0;
+    const gt_table *events = input->sync->matches->events;
+    uint32_t name = text_at(events, GT_COL_COLLECTIVE_NAME, model->rows[largest]);
+    double mib = gt_column_number(gt_table_column(events, GT_COL_IN_MSG_SIZE_MB), model->rows[largest]);
+    found->what = gt_format("%s of %.1f MiB", gt_interner_get(events->strings, name).bytes, mib);
+}
+
+bool gt_slow_links_find(const gt_rank_model *model, const gt_ranks_input *input, const size_t *node_of,
+                        double step_ns, gt_slow_links *found)
+{
+    static const char *const names[] = {"other process groups", "other times", "the usual network"};
+    kinds k = find_kinds(model, input, node_of);
+    *found = (gt_slow_links){0};
+    for (size_t i = 0; i < GT_LENGTH(names) && !found->transfer_ns; i++) {
+        comparison to = {gt_alloc(model->count * sizeof *to.transfer_ns), 0, GT_CONFIDENCE_LOW};
+        memcpy(to.transfer_ns, model->transfer_ns, model->count * sizeof *to.transfer_ns);
+        if (i == 0) compare_groups(model, &k, &to);
+        if (i == 1) compare_times(model, &k, &to);
+        if (i == 2) compare_gpu(model, input, &k, &to);
+        double gain_ns = 0;
+        if (to.excess_ns > 0)
+            gain_ns =
+                step_ns - gt_rank_model_run(model, &(gt_rank_repair){.transfer_ns = to.transfer_ns}, NULL);
+        if (gain_ns >= 0.01 * step_ns && step_ns > 0) {
+            describe(model, input, &k, &to, found);
+            found->transfer_ns = to.transfer_ns;
+            found->confidence = to.confidence;
+            found->compared_with = names[i];
+            found->gain_ns = gain_ns;
+        } else {
+            gt_free(to.transfer_ns);
+        }
+    }
+    free_kinds(&k);
+    return found->transfer_ns != NULL;
+}
+
+void gt_slow_links_free(gt_slow_links *links)
+{
+    gt_free(links->transfer_ns);
+    gt_free(links->has_rank);
+    gt_free(links->what);
+    *links = (gt_slow_links){0};
+}

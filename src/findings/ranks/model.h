@@ -1,0 +1,125 @@
+/* Internal to src/findings/ranks: the collectives of all ranks as one schedule that can be run again.
+ *
+ * A collective has one entry per rank. In a run
+ *
+ *     ready of an entry   = end of its base + work - what is repaired of its lateness
+ *     start of an entry   = max(ready, end of the collective before it on its stream) + lag
+ *     end of a collective = latest start of its entries + transfer time
+ *
+ * Without repairs this gives back the recorded ends, up to differences between ranks in the end of one
+ * collective. One run is linear in entries. */
+#ifndef GT_FINDINGS_RANKS_MODEL_H
+#define GT_FINDINGS_RANKS_MODEL_H
+
+#include "findings/ranks/ranks.h"
+
+typedef struct gt_rank_entry {
+    uint32_t rank;
+    uint32_t number;     /* among the collectives of its rank */
+    uint32_t collective; /* of the model */
+    uint32_t base;       /* collective on whose end the work waited; GT_NONE: the start of the trace */
+    uint32_t previous;   /* collective before it on its stream; GT_NONE */
+    int32_t step;
+    bool compared;  /* late_ns is known */
+    double work_ns; /* from the end of the base until it was ready; without base, its ready time on the
+                       common clock */
+    double lag_ns, dur_ns;
+    double late_ns;      /* of work_ns, more than the median rank's; may be negative */
+    double node_late_ns; /* the part that all ranks of its node have; 0 unless the node is slow */
+} gt_rank_entry;
+
+/* The first and last collective by which the step time of a rank is measured. */
+typedef struct gt_rank_span {
+    uint32_t first,
+        last; /* collectives; first may be GT_NONE: the start of the trace; last GT_NONE: nothing */
+    size_t steps;
+} gt_rank_span;
+
+typedef struct gt_rank_model {
+    size_t rank_count, count; /* collectives */
+    size_t *begins;           /* collective i has entries begins[i] to begins[i + 1] - 1, in order of ranks */
+    gt_rank_entry *entries;
+    uint32_t *order;     /* in which collectives can be run: each after those of its ranks before it */
+    double *transfer_ns; /* by collective: the shortest duration */
+    uint32_t *rows;      /* by collective: a row of nccl_long, for its name and size */
+    size_t *rank_begins; /* by rank: entries in order of time are rank_entries[rank_begins[rank] ...] */
+    uint32_t *rank_entries;
+    gt_rank_span *spans; /* by rank */
+    double start_ns;     /* of the trace on the common clock: the earliest start of a window */
+    bool has_steps;
+} gt_rank_model;
+
+gt_rank_model *gt_rank_model_new(const gt_ranks_input *input);
+void gt_rank_model_free(gt_rank_model *model);
+
+/* What would be different. {0} changes nothing. */
+typedef struct gt_rank_repair {
+    const bool *ranks;         /* by rank: not late any more, beyond what its node is; NULL: none */
+    const bool *nodes;         /* by node: the same for what all its ranks are late; NULL: none */
+    const size_t *node_of;     /* by rank; needed with nodes */
+    const double *transfer_ns; /* by collective; NULL: as recorded */
+} gt_rank_repair;
+
+/* The step time in ns, the mean over ranks. blame_ns[rank], if not NULL, becomes what the other ranks wait in
+ * all collectives in which this rank comes last. */
+double gt_rank_model_run(const gt_rank_model *model, const gt_rank_repair *repair, double *blame_ns);
+
+/* late.c: lateness of entries, and what each rank has to do with the waiting. */
+void gt_rank_late_find(gt_rank_model *model, gt_rank_summary *ranks); /* needs their nodes */
+/* The lateness of a rank per step, without what its node is late; may be negative. */
+double gt_rank_late_ns(const gt_rank_model *model, size_t rank);
+
+/* The lower median: of an even number of values, the smaller one of the two in the middle. Reorders the
+ * values; 0 if there are none. */
+double gt_rank_median(double *values, size_t count);
+
+/* What is usual: the lower median over nodes of the lower median of each node. So half of the nodes can be
+ * slow, and in the others half of the ranks. Reorders the values; 0 if there are none. */
+typedef struct gt_rank_value {
+    size_t node;
+    double value;
+} gt_rank_value;
+double gt_rank_usual(gt_rank_value *values, size_t count);
+
+/* ---- causes.c: what does a rank do longer than the median rank? ---- */
+
+typedef enum gt_late_kind { GT_LATE_UNKNOWN, GT_LATE_HOST, GT_LATE_KERNEL, GT_LATE_ALL_KERNELS } gt_late_kind;
+
+typedef struct gt_late_cause {
+    gt_late_kind kind;
+    gt_cause cause;          /* of GT_LATE_HOST */
+    const char *kernel, *op; /* of GT_LATE_KERNEL; borrowed from the facts; op may be NULL */
+    double ns;               /* more than the median rank, per step */
+    double own_ns, usual_ns;
+} gt_late_cause;
+
+enum { GT_LATE_CAUSES_MAX = 4 };
+
+/* Kernel times of all ranks, sorted so that what is usual of each kernel can be found. */
+typedef struct gt_kernel_times gt_kernel_times;
+gt_kernel_times *gt_kernel_times_new(const gt_rank_summary *ranks, size_t rank_count);
+void gt_kernel_times_free(gt_kernel_times *times);
+
+/* Causes of at least `least_ns`, the largest first. Returns how many. */
+size_t gt_late_causes_find(const gt_rank_summary *ranks, size_t rank_count, const gt_kernel_times *times,
+                           size_t rank, double least_ns, gt_late_cause causes[GT_LATE_CAUSES_MAX]);
+
+/* ---- links.c ---- */
+
+typedef struct gt_slow_links {
+    double *transfer_ns;      /* by collective of the model: if the link were not slow; owned */
+    bool *has_rank;           /* by rank: it takes part in a slow collective; owned */
+    size_t slow_count, count; /* slow collectives, and all that were compared */
+    double bus_gbps, usual_gbps;
+    double gain_ns; /* per step */
+    gt_confidence confidence;
+    const char *compared_with; /* "other process groups", "other times" or "the usual network" */
+    char *what;                /* the slowest: "allreduce of 32.0 MiB"; owned */
+} gt_slow_links;
+
+/* False if no link is slow; then there is nothing to free. `step_ns` is the step time without repairs. */
+bool gt_slow_links_find(const gt_rank_model *model, const gt_ranks_input *input, const size_t *node_of,
+                        double step_ns, gt_slow_links *found);
+void gt_slow_links_free(gt_slow_links *links);
+
+#endif

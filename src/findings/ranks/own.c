@@ -1,0 +1,154 @@
+/* What the traces of the ranks show alike: their own findings, put together by id.
+ *
+ * If at least half of the ranks have a finding, its gain is the median of all ranks, and its words are those
+ * of the rank with that gain. If fewer have it, it is a hint: whether its repair makes the run faster depends
+ * on the other ranks. Waiting for other ranks is no exposed communication: a straggler explains it. */
+#include "findings/ranks/find.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double LEAST_SHOWN_PCT = 1;
+
+typedef struct own {
+    const gt_own_finding *finding;
+    size_t rank;
+    double gain_ns;
+} own;
+
+static int by_id_and_gain(const void *a, const void *b)
+{
+    const own *x = a, *y = b;
+    int order = strcmp(x->finding->id, y->finding->id);
+    if (order) return order;
+    if (x->gain_ns != y->gain_ns) return x->gain_ns < y->gain_ns ? -1 : 1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static double gain_of(const gt_rank_summary *rank, const gt_own_finding *finding)
+{
+    bool waits = strcmp(finding->id, "exposed_comm") == 0;
+    return waits ? finding->gain_ns - rank->exposed_wait_ns : finding->gain_ns;
+}
+
+static own *collect(const gt_rank_findings *found, size_t *count, size_t *known)
+{
+    own *list = NULL;
+    size_t capacity = 0;
+    *count = *known = 0;
+    for (size_t r = 0; r < found->rank_count; r++) {
+        const gt_rank_summary *rank = &found->ranks[r];
+        if (!rank->known) continue;
+        (*known)++;
+        for (size_t i = 0; i < rank->facts->finding_count; i++) {
+            own one = {&rank->facts->findings[i], r, gain_of(rank, &rank->facts->findings[i])};
+            if (one.gain_ns > 0) GT_PUSH(list, *count, capacity, one);
+        }
+    }
+    if (*count) qsort(list, *count, sizeof *list, by_id_and_gain);
+    return list;
+}
+
+static void add_own(gt_rank_findings *found, const own *list, size_t count, size_t known)
+{
+    bool *has_rank = gt_alloc_zero(found->rank_count, sizeof *has_rank);
+    size_t ranks = 0;
+    for (size_t i = 0; i < count; i++) {
+        ranks += !has_rank[list[i].rank];
+        has_rank[list[i].rank] = true;
+    }
+    /* Ranks without the finding gain nothing: they come before the others in the order of gains. */
+    size_t place = (known - 1) / 2, absent = known > count ? known - count : 0;
+    bool of_most = place >= absent;
+    const own *typical = &list[of_most ? place - absent : (count - 1) / 2];
+    const gt_own_finding *from = typical->finding;
+    double pct = found->step_ns > 0 ? 100 * typical->gain_ns / found->step_ns : 0;
+    if (pct >= LEAST_SHOWN_PCT)
+        gt_add_run_finding(found, (gt_run_finding){
+                                      .id = gt_strdup(from->id),
+                                      .title = gt_strdup(from->title),
+                                      .where = from->where ? gt_strdup(from->where) : NULL,
+                                      .ranks = gt_rank_list(found, has_rank),
+                                      .evidence = gt_format("rank %zu: %s", typical->rank, from->evidence),
+                                      .advice = gt_strdup(from->advice),
+                                      .confidence = of_most ? from->confidence : GT_CONFIDENCE_LOW,
+                                      .is_gpu = from->is_gpu,
+                                      .gain_ns = typical->gain_ns,
+                                  });
+    gt_free(has_rank);
+}
+
+/* What the usual rank would gain by itself, without waiting for others. */
+static double usual_gain_ns(const gt_rank_findings *found)
+{
+    gt_rank_value *values = gt_alloc((found->rank_count + 1) * sizeof *values);
+    size_t count = 0;
+    for (size_t r = 0; r < found->rank_count; r++) {
+        const gt_rank_summary *rank = &found->ranks[r];
+        if (rank->known)
+            values[count++] =
+                (gt_rank_value){rank->node, fmax(0, rank->facts->own_gain_ns - rank->exposed_wait_ns)};
+    }
+    double usual = gt_rank_usual(values, count);
+    gt_free(values);
+    return usual;
+}
+
+/* At least what the best of them gains, at most everything. */
+static void count_own_gains(gt_rank_findings *found)
+{
+    double gain = usual_gain_ns(found);
+    for (size_t i = 0; i < found->count; i++)
+        if (!found->items[i].is_of_ranks && found->items[i].confidence != GT_CONFIDENCE_LOW)
+            gain = fmax(gain, found->items[i].gain_ns);
+    found->all_fixed_ns = fmax(0, found->all_fixed_ns - gain);
+}
+
+void gt_add_own_findings(gt_rank_findings *found)
+{
+    size_t count, known;
+    own *list = collect(found, &count, &known);
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        for (end = begin; end < count && strcmp(list[begin].finding->id, list[end].finding->id) == 0;) end++;
+        add_own(found, list + begin, end - begin, known);
+    }
+    gt_free(list);
+    count_own_gains(found);
+}
+
+/* ---- severity and order ---- */
+
+void gt_add_run_finding(gt_rank_findings *found, gt_run_finding finding)
+{
+    static const double credible[] = {
+        [GT_CONFIDENCE_LOW] = 0.25, [GT_CONFIDENCE_MEDIUM] = 0.75, [GT_CONFIDENCE_HIGH] = 1};
+    finding.gain_pct = found->step_ns > 0 ? 100 * finding.gain_ns / found->step_ns : 0;
+    finding.score = finding.gain_ns * credible[finding.confidence];
+    finding.weight = finding.score;
+    finding.severity = finding.gain_pct >= 20  ? GT_SEVERITY_HIGH
+                       : finding.gain_pct >= 5 ? GT_SEVERITY_MEDIUM
+                                               : GT_SEVERITY_LOW;
+    if (finding.confidence == GT_CONFIDENCE_LOW && finding.severity == GT_SEVERITY_HIGH)
+        finding.severity = GT_SEVERITY_MEDIUM;
+    GT_PUSH(found->items, found->count, found->capacity, finding);
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const gt_run_finding *x = a, *y = b;
+    bool x_hint = x->confidence == GT_CONFIDENCE_LOW, y_hint = y->confidence == GT_CONFIDENCE_LOW;
+    if (x_hint != y_hint) return x_hint ? 1 : -1;
+    if (x->is_of_ranks != y->is_of_ranks) return x->is_of_ranks ? -1 : 1;
+    if (x->weight != y->weight) return x->weight > y->weight ? -1 : 1;
+    if (x->late_ns != y->late_ns) return x->late_ns > y->late_ns ? -1 : 1;
+    int order = strcmp(x->id, y->id);
+    return order ? order : strcmp(x->ranks, y->ranks);
+}
+
+void gt_rank_findings_sort(gt_rank_findings *found)
+{
+    if (found->count) qsort(found->items, found->count, sizeof *found->items, in_order);
+}

@@ -1,0 +1,144 @@
+/* Which rank, node or link makes the others wait, and why?
+ *
+ * Each rank has a trace of its own. Of each trace little is kept (facts.c), so that many ranks fit in memory:
+ *
+ *     facts[rank] = gt_rank_facts_new(findings, rows, row_count);     while the trace is in memory
+ *     gt_rank_findings *found = gt_ranks_find(&input);                when all ranks are read
+ *     gt_ranks_add_sheets(found, strings, &tables);
+ *
+ * The model (model.c). A rank works, arrives at a collective, and leaves it together with all other ranks
+ * when the last one has come and the data has moved. So the ends of collectives are common to all ranks, and
+ * what a rank itself needs is the time from the end of the collective on which its work waited (the base)
+ * until it is ready for the next one:
+ *
+ *     rank 0   |coll 1|== work ==|ready  waits ....... |coll 2|
+ *     rank 1   |coll 1|== work ============ |ready     |coll 2|
+ *                     base                             transfer time: the shortest duration of any rank
+ *
+ * These are durations within one trace: clocks of ranks need not agree. A rank is late by what its work takes
+ * longer than that of the median rank. To see what a repair gains, the collectives are run again with the
+ * late rank's work as short as that of the median rank; the gain is the difference in step time. It is not
+ * the sum of the waits: if a rank is late once, the others may wait for it in several collectives one after
+ * the other.
+ *
+ * Files: facts (what is kept of a rank), model (collectives of all ranks, run again with repairs), late (who
+ * is late, by how much), causes (what a late rank does longer), links (slow transfers), find (the findings),
+ * texts (in words), own (findings of single ranks, put together), sheets. */
+#ifndef GT_FINDINGS_RANKS_RANKS_H
+#define GT_FINDINGS_RANKS_RANKS_H
+
+#include "analysis/collective/sheets.h"
+#include "findings/findings.h"
+#include "table/table_list.h"
+
+/* ---- what is kept of a rank ---- */
+
+/* One row of gt_collectives_of_rank. Times are those of the rank's schedule. */
+typedef struct gt_rank_collective {
+    int64_t ready_ns; /* when it could have started if the stream had been free */
+    int64_t start_ns, end_ns;
+    int64_t exposed_ns; /* how long nothing else ran, in the window */
+    uint32_t base;      /* the rank's collective on whose end the work before it waited; GT_NONE */
+    uint32_t stream;    /* of the schedule */
+    int32_t step;       /* of its launch; -1: none */
+    bool in_window;     /* it started in the window */
+} gt_rank_collective;
+
+/* All kernels of one name. */
+typedef struct gt_rank_kernel {
+    uint32_t kernel, op; /* string ids of the facts; op: that launches it; may be GT_STR_NONE */
+    double ns;           /* per step */
+} gt_rank_kernel;
+
+/* A finding of the rank's own trace. */
+typedef struct gt_own_finding {
+    char *id, *title, *where, *advice, *evidence; /* owned; where may be NULL; evidence is joined by "; " */
+    gt_confidence confidence;
+    bool is_gpu;
+    double gain_ns;
+} gt_own_finding;
+
+typedef struct gt_rank_facts {
+    gt_interner *strings; /* owned */
+    gt_rank_collective *collectives;
+    size_t collective_count;
+    size_t steps;               /* in the window: times below are per step */
+    bool has_steps;             /* the trace has marked steps */
+    double start_ns;            /* of the window, on the clock of the collectives */
+    double step_ns, compute_ns; /* the window; time in which any op but a collective runs */
+    double exposed_ns, idle_ns; /* in which only collectives run; in which nothing runs */
+    double cause_ns[GT_CAUSES]; /* idle_ns by cause */
+    double gap_ns[GT_CAUSES];   /* step_ns - compute_ns by what the next op waited for */
+    double launch_ns;           /* host time per launch */
+    gt_rank_kernel *kernels;    /* without collectives */
+    size_t kernel_count, kernel_capacity;
+    gt_own_finding *findings;
+    size_t finding_count;
+    double own_gain_ns;   /* of all of them together, per step */
+    gt_trust_level trust; /* the verdict on the trace */
+    char *device, *node;  /* owned; "" if the trace does not say */
+} gt_rank_facts;
+
+/* `rows` are the rows of the trace from which gt_collectives_of_rank makes its table, in that order
+ * (gt_collectives_find). `node` is the name of the machine, which may be NULL. */
+gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *rows, size_t row_count,
+                                 const char *node);
+void gt_rank_facts_free(gt_rank_facts *facts); /* NULL does nothing */
+
+/* ---- findings of all ranks ---- */
+
+typedef struct gt_ranks_input {
+    const gt_collective_sync *sync;    /* collectives of all ranks; their rows are in order of ranks */
+    const gt_rank_facts *const *facts; /* by rank; NULL: unknown */
+    size_t rank_count;
+    int64_t gpus_per_node; /* if traces do not name their nodes; 0: unknown */
+} gt_ranks_input;
+
+/* What one rank has to do with the waiting of all. Times are per step. */
+typedef struct gt_rank_summary {
+    bool known;                 /* it has facts and takes part in a collective */
+    size_t node;                /* 0 ... node_count - 1 */
+    double late_ns;             /* by how much its work takes longer than the median rank's; never negative */
+    double wait_ns;             /* in collectives, for other ranks */
+    double exposed_wait_ns;     /* while nothing else ran */
+    double last_pct;            /* of its collectives in which it came last */
+    double blame_pct;           /* of all waiting that it causes by coming last */
+    const gt_rank_facts *facts; /* borrowed */
+} gt_rank_summary;
+
+/* One row of the sheet. */
+typedef struct gt_run_finding {
+    char *id, *title, *where, *ranks, *evidence, *advice; /* owned; where may be NULL */
+    gt_severity severity;
+    gt_confidence confidence;
+    bool is_gpu;
+    bool is_of_ranks; /* it compares ranks, otherwise it is one that the traces of single ranks have */
+    double gain_ns, gain_pct, score;
+    double late_ns; /* of straggler and slow_node */
+    double weight;  /* decides the order: the score, or that of a finding which depends on this one */
+} gt_run_finding;
+
+typedef struct gt_rank_findings {
+    gt_run_finding *items; /* ranked: first those that compare ranks */
+    size_t count, capacity;
+    gt_rank_summary *ranks;
+    size_t rank_count;
+    char **node_names; /* owned */
+    size_t node_count;
+    bool nodes_known;    /* otherwise there is one */
+    bool nodes_named;    /* by the traces; otherwise they are numbered: "node 1" */
+    const char *per;     /* "step" or "trace" */
+    double step_ns;      /* the mean over ranks, as the collectives show it */
+    double all_fixed_ns; /* an estimate of the step time if all findings but hints were repaired */
+    double wait_ns;      /* the mean wait of a rank */
+    char *verdict;       /* owned; one line */
+} gt_rank_findings;
+
+/* NULL if there are no facts of at least two ranks that share a collective. */
+gt_rank_findings *gt_ranks_find(const gt_ranks_input *input);
+void gt_rank_findings_free(gt_rank_findings *findings); /* NULL does nothing */
+
+/* Adds overview, findings and rank_causes. */
+void gt_ranks_add_sheets(const gt_rank_findings *findings, gt_interner *strings, gt_table_list *tables);
+
+#endif

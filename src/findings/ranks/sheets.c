@@ -1,0 +1,193 @@
+/* The sheets about all ranks.
+ *
+ *     overview     name, value, unit, text: one row per fact; names as in the overview of one trace where
+ * they mean the same; busy_ms and idle_ms are means over ranks, verdict is that of the worst trace findings
+ * rank (place in the list), id, severity, confidence, hint, kind, title, where, gain_ms, gain_pct, score,
+ * evidence (joined by "; "), advice, ranks ("5", "0-3, 7", "all") rank_causes  rank, node, step_ms, then what
+ * it is made of: compute_ms, exposed_comm_ms (without waiting), exposed_wait_ms, idle_ms; idle_ms by cause:
+ * idle_launch_ms, ...; then wait_ms (all of it, also behind computation), late_ms (than the median rank),
+ * last_pct, blame_pct (of all waiting, that for this rank) */
+#include "findings/ranks/ranks.h"
+
+#include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
+
+#include <math.h>
+
+static gt_table *findings_sheet(const gt_rank_findings *found, gt_interner *strings)
+{
+    enum {
+        RANK,
+        ID,
+        SEVERITY,
+        CONFIDENCE,
+        HINT,
+        KIND,
+        TITLE,
+        WHERE,
+        GAIN,
+        PCT,
+        SCORE,
+        EVIDENCE,
+        ADVICE,
+        RANKS
+    };
+    static const gt_column_head heads[] = {
+        [RANK] = {GT_COL_RANK, GT_TYPE_INT},
+        [ID] = {GT_COL_ID, GT_TYPE_STRING},
+        [SEVERITY] = {GT_COL_SEVERITY, GT_TYPE_STRING},
+        [CONFIDENCE] = {GT_COL_CONFIDENCE, GT_TYPE_STRING},
+        [HINT] = {GT_COL_HINT, GT_TYPE_BOOL},
+        [KIND] = {GT_COL_KIND, GT_TYPE_STRING},
+        [TITLE] = {GT_COL_TITLE, GT_TYPE_STRING},
+        [WHERE] = {GT_COL_WHERE, GT_TYPE_STRING},
+        [GAIN] = {GT_COL_GAIN_MS, GT_TYPE_FLOAT},
+        [PCT] = {GT_COL_GAIN_PCT, GT_TYPE_FLOAT},
+        [SCORE] = {GT_COL_SCORE, GT_TYPE_FLOAT},
+        [EVIDENCE] = {GT_COL_EVIDENCE, GT_TYPE_STRING},
+        [ADVICE] = {GT_COL_ADVICE, GT_TYPE_STRING},
+        [RANKS] = {GT_COL_RANKS, GT_TYPE_STRING},
+    };
+    gt_table *sheet = gt_table_new(GT_SHEET_FINDINGS, strings);
+    gt_table_add_columns(sheet, heads, GT_LENGTH(heads));
+    for (size_t i = 0; i < found->count; i++) {
+        const gt_run_finding *finding = &found->items[i];
+        size_t row = gt_table_add_row(sheet);
+        gt_table_set_int(sheet, RANK, row, (int64_t)i + 1);
+        gt_table_set_cstr(sheet, ID, row, finding->id);
+        gt_table_set_cstr(sheet, SEVERITY, row, gt_severity_name(finding->severity));
+        gt_table_set_cstr(sheet, CONFIDENCE, row, gt_confidence_name(finding->confidence));
+        gt_table_set_bool(sheet, HINT, row, finding->confidence == GT_CONFIDENCE_LOW);
+        gt_table_set_cstr(sheet, KIND, row, finding->is_gpu ? "gpu" : "host");
+        gt_table_set_cstr(sheet, TITLE, row, finding->title);
+        if (finding->where) gt_table_set_cstr(sheet, WHERE, row, finding->where);
+        gt_table_set_float(sheet, GAIN, row, finding->gain_ns / 1e6);
+        gt_table_set_float(sheet, PCT, row, finding->gain_pct);
+        gt_table_set_float(sheet, SCORE, row, finding->score / 1e6);
+        gt_table_set_cstr(sheet, EVIDENCE, row, finding->evidence);
+        gt_table_set_cstr(sheet, ADVICE, row, finding->advice);
+        gt_table_set_cstr(sheet, RANKS, row, finding->ranks);
+    }
+    return sheet;
+}
+
+/* ---- rank_causes ---- */
+
+enum { RANK, NODE, STEP, COMPUTE, EXPOSED, EXPOSED_WAIT, IDLE, FIXED_COLUMNS };
+enum { WAIT, LATE, LAST, BLAME, LAST_COLUMNS };
+
+static const gt_column_head fixed_columns[] = {
+    [RANK] = {GT_COL_RANK, GT_TYPE_INT},
+    [NODE] = {GT_COL_NODE, GT_TYPE_STRING},
+    [STEP] = {GT_COL_STEP_MS, GT_TYPE_FLOAT},
+    [COMPUTE] = {GT_COL_COMPUTE_MS, GT_TYPE_FLOAT},
+    [EXPOSED] = {GT_COL_EXPOSED_COMM_MS, GT_TYPE_FLOAT},
+    [EXPOSED_WAIT] = {GT_COL_EXPOSED_WAIT_MS, GT_TYPE_FLOAT},
+    [IDLE] = {GT_COL_IDLE_MS, GT_TYPE_FLOAT},
+};
+static const gt_column_head last_columns[] = {
+    [WAIT] = {GT_COL_WAIT_MS, GT_TYPE_FLOAT},
+    [LATE] = {GT_COL_LATE_MS, GT_TYPE_FLOAT},
+    [LAST] = {GT_COL_LAST_PCT, GT_TYPE_FLOAT},
+    [BLAME] = {GT_COL_BLAME_PCT, GT_TYPE_FLOAT},
+};
+
+static void fill_rank(gt_table *sheet, const gt_rank_findings *found, size_t rank)
+{
+    const gt_rank_summary *from = &found->ranks[rank];
+    const gt_rank_facts *facts = from->facts;
+    size_t row = gt_table_add_row(sheet), last = FIXED_COLUMNS + GT_CAUSES;
+    double waited = fmin(from->exposed_wait_ns, facts->exposed_ns);
+    gt_table_set_int(sheet, RANK, row, (int64_t)rank);
+    if (found->nodes_known) gt_table_set_cstr(sheet, NODE, row, found->node_names[from->node]);
+    gt_table_set_float(sheet, STEP, row, facts->step_ns / 1e6);
+    gt_table_set_float(sheet, COMPUTE, row, facts->compute_ns / 1e6);
+    gt_table_set_float(sheet, EXPOSED, row, (facts->exposed_ns - waited) / 1e6);
+    gt_table_set_float(sheet, EXPOSED_WAIT, row, waited / 1e6);
+    gt_table_set_float(sheet, IDLE, row, facts->idle_ns / 1e6);
+    for (size_t i = 0; i < GT_CAUSES; i++)
+        gt_table_set_float(sheet, FIXED_COLUMNS + i, row, facts->cause_ns[i] / 1e6);
+    gt_table_set_float(sheet, last + WAIT, row, from->wait_ns / 1e6);
+    gt_table_set_float(sheet, last + LATE, row, from->late_ns / 1e6);
+    gt_table_set_float(sheet, last + LAST, row, from->last_pct);
+    gt_table_set_float(sheet, last + BLAME, row, from->blame_pct);
+}
+
+static gt_table *causes_sheet(const gt_rank_findings *found, gt_interner *strings)
+{
+    gt_table *sheet = gt_table_new(GT_SHEET_RANK_CAUSES, strings);
+    gt_table_add_columns(sheet, fixed_columns, FIXED_COLUMNS);
+    for (size_t i = 0; i < GT_CAUSES; i++) {
+        char *name = gt_format("idle_%s_ms", gt_cause_name((gt_cause)i));
+        gt_table_add_column(sheet, gt_col_named(name), GT_TYPE_FLOAT);
+        gt_free(name);
+    }
+    gt_table_add_columns(sheet, last_columns, LAST_COLUMNS);
+    for (size_t r = 0; r < found->rank_count; r++)
+        if (found->ranks[r].known) fill_rank(sheet, found, r);
+    return sheet;
+}
+
+/* ---- overview ---- */
+
+enum { FACT_NAME, FACT_VALUE, FACT_UNIT, FACT_TEXT };
+
+static void add_number(gt_table *sheet, const char *name, double value, const char *unit)
+{
+    size_t row = gt_table_add_row(sheet);
+    gt_table_set_cstr(sheet, FACT_NAME, row, name);
+    gt_table_set_float(sheet, FACT_VALUE, row, isfinite(value) ? value : NAN);
+    gt_table_set_cstr(sheet, FACT_UNIT, row, unit);
+}
+
+static void add_text(gt_table *sheet, const char *name, const char *text)
+{
+    size_t row = gt_table_add_row(sheet);
+    gt_table_set_cstr(sheet, FACT_NAME, row, name);
+    gt_table_set_cstr(sheet, FACT_TEXT, row, text);
+}
+
+static gt_table *overview_sheet(const gt_rank_findings *found, gt_interner *strings)
+{
+    static const gt_column_head heads[] = {{GT_COL_NAME, GT_TYPE_STRING},
+                                           {GT_COL_VALUE, GT_TYPE_FLOAT},
+                                           {GT_COL_UNIT, GT_TYPE_STRING},
+                                           {GT_COL_TEXT, GT_TYPE_STRING}};
+    gt_table *sheet = gt_table_new(GT_SHEET_OVERVIEW, strings);
+    gt_table_add_columns(sheet, heads, GT_LENGTH(heads));
+    gt_trust_level trust = GT_TRUST_OK;
+    size_t known = 0, steps = 0;
+    double busy = 0, idle = 0;
+    const char *device = "unknown";
+    for (size_t r = 0; r < found->rank_count; r++) {
+        const gt_rank_facts *facts = found->ranks[r].facts;
+        if (!found->ranks[r].known) continue;
+        if (!known++ && *facts->device) device = facts->device;
+        if (facts->trust > trust) trust = facts->trust;
+        if (facts->steps > steps) steps = facts->steps;
+        busy += facts->step_ns - facts->idle_ns;
+        idle += facts->idle_ns;
+    }
+    add_text(sheet, "verdict", gt_trust_verdict(trust));
+    add_text(sheet, "all_ranks", found->verdict);
+    add_text(sheet, "device", device);
+    add_number(sheet, "ranks", (double)known, "ranks");
+    add_number(sheet, "nodes", found->nodes_known ? (double)found->node_count : NAN, "nodes");
+    add_text(sheet, "per", found->per);
+    add_number(sheet, "window_steps", (double)steps, "steps");
+    add_number(sheet, "step_ms", found->step_ns / 1e6, "ms");
+    add_number(sheet, "model_step_ms", found->step_ns / 1e6, "ms"); /* what gain_pct refers to */
+    add_number(sheet, "busy_ms", busy / 1e6 / (double)(known ? known : 1), "ms");
+    add_number(sheet, "idle_ms", idle / 1e6 / (double)(known ? known : 1), "ms");
+    add_number(sheet, "wait_ms", found->wait_ns / 1e6, "ms");
+    add_number(sheet, "all_fixed_ms", found->all_fixed_ns / 1e6, "ms");
+    return sheet;
+}
+
+void gt_ranks_add_sheets(const gt_rank_findings *findings, gt_interner *strings, gt_table_list *tables)
+{
+    gt_table_list_add(tables, overview_sheet(findings, strings));
+    gt_table_list_add(tables, findings_sheet(findings, strings));
+    gt_table_list_add(tables, causes_sheet(findings, strings));
+}

@@ -1,0 +1,319 @@
+/* Findings about ranks in words. */
+#include "findings/ranks/find.h"
+
+#include "base/buffer.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+static double ms(double ns)
+{
+    return ns / 1e6;
+}
+
+/* ---- lists ---- */
+
+void gt_rank_add_item(gt_buffer *text, const char *item)
+{
+    for (; *item; item++) gt_buffer_add(text, *item == ';' && item[1] == ' ' ? "," : item, 1);
+}
+
+char *gt_rank_list(const gt_rank_findings *found, const bool *has_rank)
+{
+    gt_buffer text = {0};
+    bool all = true;
+    for (size_t r = 0; r < found->rank_count; r++) all &= has_rank[r] || !found->ranks[r].known;
+    for (size_t r = 0; !all && r < found->rank_count;) {
+        size_t end = r;
+        while (end < found->rank_count && has_rank[end]) end++;
+        if (end > r) gt_buffer_add_format(&text, "%s%zu", text.len ? ", " : "", r);
+        if (end > r + 1) gt_buffer_add_format(&text, "-%zu", end - 1);
+        r = end + (end == r);
+    }
+    char *list = gt_strdup(all ? "all" : text.len ? gt_buffer_str(&text).bytes : "");
+    gt_buffer_free(&text);
+    return list;
+}
+
+/* "rank 5", "ranks 1 and 6", "node a", "nodes a, b and c". */
+static void add_names(gt_buffer *text, const gt_rank_findings *found, const gt_late_group *group)
+{
+    gt_buffer_add_cstr(text, group->is_node ? "node" : "rank");
+    if (group->count > 1) gt_buffer_add_cstr(text, "s");
+    for (size_t i = 0; i < group->count; i++) {
+        const char *before = i == 0 ? " " : i + 1 == group->count ? " and " : ", ";
+        const char *name = group->is_node ? found->node_names[group->members[i].index] : NULL;
+        if (name && !found->nodes_named) name += strlen("node ");
+        if (name)
+            gt_buffer_add_format(text, "%s%s", before, name);
+        else
+            gt_buffer_add_format(text, "%s%zu", before, group->members[i].index);
+    }
+}
+
+/* ---- causes ---- */
+
+static const struct {
+    const char *does, *longer, *advice; /* the time stands between the first two */
+} causes[GT_CAUSES] = {
+    [GT_CAUSE_LAUNCH] = {"its host takes", "longer to launch work",
+                         "Look for other processes, a lower CPU clock or wrong CPU binding on this host."},
+    [GT_CAUSE_SYNC] = {"its host synchronises with the GPU", "longer",
+                       "Find the synchronising call that only this rank makes, and remove it."},
+    [GT_CAUSE_DATA] =
+        {"its data loader takes", "longer",
+         "Compare the input of this rank with the others': storage, file sizes, number of workers; "
+         "prefetch more batches."},
+    [GT_CAUSE_CPU_OP] = {"its ops on the CPU take", "longer",
+                         "Move the op to the GPU, or look for what slows this host's CPU."},
+    [GT_CAUSE_PYTHON] = {"its Python code takes", "longer",
+                         "Find the Python code that only this rank runs, such as logging or checkpoints, and "
+                         "move it out of the loop."},
+    [GT_CAUSE_UNTRACED] =
+        {"its host does something for", "longer that the trace does not show",
+         "Record this rank with with_stack=True, and look at its host for other processes."},
+    [GT_CAUSE_ALLOC] = {"its memory calls take", "longer",
+                        "Compare the memory in use of this rank with the others'; balance it, or avoid "
+                        "allocations in the loop."},
+    [GT_CAUSE_MODULE] = {"it loads code for", "longer", "Profile after more warm-up steps."},
+    [GT_CAUSE_COPY] = {"its blocking copies take", "longer",
+                       "Use pinned memory, and check to which CPU socket this rank is bound."},
+    [GT_CAUSE_PROFILER] = {"its profiler takes", "longer", "Profile fewer ranks or fewer details."},
+    [GT_CAUSE_DEVICE_GAP] = {"gaps between its kernels take", "longer",
+                             "Look for another process on this GPU."},
+    [GT_CAUSE_DEPENDENCY] = {"its streams wait for each other", "longer",
+                             "Compare the order of kernels of this rank with another rank's."},
+    [GT_CAUSE_DEVICE_WAIT] = {"its kernels start", "later after their launch",
+                              "Look for another process on this GPU."},
+    [GT_CAUSE_UNKNOWN] = {"it idles", "longer for an unknown reason",
+                          "Record this rank again: launches are missing in its trace."},
+};
+
+static double factor_pct(const gt_late_cause *cause)
+{
+    return cause->usual_ns > 0 ? 100 * (cause->own_ns / cause->usual_ns - 1) : 0;
+}
+
+static const char *than(bool is_node)
+{
+    return is_node ? " than on other nodes" : " than on the median rank";
+}
+
+static void add_cause(gt_buffer *text, const gt_late_cause *cause)
+{
+    switch (cause->kind) {
+    case GT_LATE_ALL_KERNELS:
+        gt_buffer_add_format(text, "all its kernels take %.1f %% longer (%.2f ms)", factor_pct(cause),
+                             ms(cause->ns));
+        break;
+    case GT_LATE_KERNEL:
+        gt_buffer_add_format(text, "%s takes %.2f ms longer", cause->op ? cause->op : cause->kernel,
+                             ms(cause->ns));
+        break;
+    case GT_LATE_HOST:
+        gt_buffer_add_format(text, "%s %.2f ms %s", causes[cause->cause].does, ms(cause->ns),
+                             causes[cause->cause].longer);
+        break;
+    default:
+        break;
+    }
+}
+
+static const char *advice_for(const gt_late_member *member, bool is_node)
+{
+    const gt_late_cause *cause = member->cause_count ? &member->causes[0] : NULL;
+    if (!cause) return "Compare the traces of this rank and another one: gputally compare.";
+    if (cause->kind == GT_LATE_ALL_KERNELS)
+        return is_node
+                   ? "Check clocks, power limits, temperatures and cooling of this node's GPUs; replace the "
+                     "node if they stay low."
+                   : "Check clock, power limit and temperature of this GPU; look for another process on it.";
+    if (cause->kind == GT_LATE_KERNEL)
+        return "Compare the shapes and the amount of data that this rank gives the op with the others': "
+               "balance "
+               "them, or check this GPU.";
+    return causes[cause->cause].advice;
+}
+
+/* ---- late ranks and nodes ---- */
+
+/* In how many of the collectives that are measured is it late? */
+static double late_pct(const gt_rank_model *model, size_t rank)
+{
+    const gt_rank_span *span = &model->spans[rank];
+    size_t count = 0, late = 0, parts = 0;
+    double largest_sum = 0;
+    uint32_t base = GT_NONE;
+    for (int pass = 0; pass < 2; pass++) {
+        bool counts = span->first == GT_NONE;
+        double usual = parts ? largest_sum / (double)parts : 0;
+        for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
+            const gt_rank_entry *entry = &model->entries[model->rank_entries[i]];
+            bool is_first = entry->collective == span->first;
+            if (counts && entry->compared && pass == 0) {
+                parts += !parts || entry->base != base;
+                base = entry->base;
+            }
+            if (counts && entry->compared && pass == 1) {
+                count++;
+                late += entry->late_ns > usual / 2 && entry->late_ns > 0;
+            }
+            counts |= is_first;
+        }
+        largest_sum = fmax(0, gt_rank_late_ns(model, rank) * (double)span->steps);
+    }
+    return count ? 100.0 * (double)late / (double)count : 0;
+}
+
+static void add_evidence(gt_buffer *text, const char *part)
+{
+    if (text->len) gt_buffer_add_cstr(text, "; ");
+    gt_buffer_add_cstr(text, part);
+}
+
+static void add_kernel(gt_buffer *text, const char *kernel)
+{
+    char *name = gt_format(" in kernel %.100s", kernel);
+    gt_rank_add_item(text, name);
+    gt_free(name);
+}
+
+static void add_member_evidence(gt_buffer *text, const gt_rank_findings *found, const gt_late_group *group,
+                                const gt_late_member *member)
+{
+    const gt_rank_summary *rank = &found->ranks[member->rank];
+    for (size_t i = 0; i < member->cause_count; i++) {
+        const gt_late_cause *cause = &member->causes[i];
+        gt_buffer_add_format(text, "%srank %zu: ", text->len ? "; " : "", member->rank);
+        add_cause(text, cause);
+        gt_buffer_add_cstr(text, than(group->is_node));
+        gt_buffer_add_format(text, " (%.2f against %.2f ms per %s)", ms(cause->own_ns), ms(cause->usual_ns),
+                             found->per);
+        if (cause->kind == GT_LATE_KERNEL && cause->op) add_kernel(text, cause->kernel);
+        if (cause->kind == GT_LATE_HOST && cause->cause == GT_CAUSE_LAUNCH)
+            gt_buffer_add_format(text, ", %.1f us per launch", rank->facts->launch_ns / 1e3);
+    }
+    if (!member->cause_count)
+        gt_buffer_add_format(text, "%srank %zu: no part of its time differs from the median rank's",
+                             text->len ? "; " : "", member->rank);
+}
+
+static char *late_evidence(const gt_rank_findings *found, const gt_late_group *group, const bool *has_rank)
+{
+    gt_buffer text = {0};
+    double wait = 0, blame = 0;
+    size_t others = 0;
+    for (size_t i = 0; i < group->count; i++) add_member_evidence(&text, found, group, &group->members[i]);
+    for (size_t r = 0; r < found->rank_count; r++) {
+        if (has_rank[r]) blame += found->ranks[r].blame_pct;
+        if (!found->ranks[r].known || has_rank[r]) continue;
+        wait += found->ranks[r].wait_ns;
+        others++;
+    }
+    char *part = gt_format("the other ranks wait %.2f ms per %s in collectives, %.0f %% of it for %s",
+                           others ? ms(wait) / (double)others : 0, found->per, blame,
+                           group->is_node      ? "this node"
+                           : group->count == 1 ? "this rank"
+                                               : "these ranks");
+    add_evidence(&text, part);
+    gt_free(part);
+    char *result = gt_strdup(gt_buffer_str(&text).bytes);
+    gt_buffer_free(&text);
+    return result;
+}
+
+static char *late_title(const gt_rank_findings *found, const gt_rank_model *model, const gt_late_group *group)
+{
+    gt_buffer text = {0};
+    const gt_late_member *first = &group->members[0];
+    add_names(&text, found, group);
+    gt_buffer_add_format(
+        &text, " %s late by %.2f ms per %s in %.0f %% of collectives: ", group->count > 1 ? "are" : "is",
+        ms(group->late_ns), found->per, late_pct(model, first->rank));
+    if (group->count > 1 && group->is_node)
+        gt_buffer_add_format(&text, "on %s ", found->node_names[first->index]);
+    else if (group->count > 1)
+        gt_buffer_add_format(&text, "on rank %zu ", first->index);
+    for (size_t i = 0; i < first->cause_count; i++) {
+        if (i && first->causes[i].ns < 0.3 * first->late_ns) break;
+        if (i) gt_buffer_add_cstr(&text, ", ");
+        add_cause(&text, &first->causes[i]);
+    }
+    gt_buffer_add_cstr(&text, first->cause_count ? than(group->is_node) : "the cause is unknown");
+    char *title = gt_strdup(gt_buffer_str(&text).bytes);
+    gt_buffer_free(&text);
+    return title;
+}
+
+static void mark_ranks(const gt_rank_findings *found, const gt_late_group *group, bool *has_rank)
+{
+    for (size_t i = 0; i < group->count; i++)
+        for (size_t r = 0; r < found->rank_count; r++)
+            has_rank[r] |=
+                found->ranks[r].known && (group->is_node ? found->ranks[r].node == group->members[i].index
+                                                         : r == group->members[i].index);
+}
+
+void gt_add_late_finding(gt_rank_findings *found, const gt_rank_model *model, const gt_late_group *group)
+{
+    bool *has_rank = gt_alloc_zero(found->rank_count, sizeof *has_rank);
+    mark_ranks(found, group, has_rank);
+    const gt_late_member *first = &group->members[0];
+    const gt_late_cause *cause = first->cause_count ? &first->causes[0] : NULL;
+    gt_run_finding finding = {
+        .id = gt_strdup(group->is_node ? "slow_node" : "straggler"),
+        .title = late_title(found, model, group),
+        .ranks = gt_rank_list(found, has_rank),
+        .evidence = late_evidence(found, group, has_rank),
+        .advice = gt_strdup(advice_for(first, group->is_node)),
+        .confidence = group->blame > 0.7   ? GT_CONFIDENCE_HIGH
+                      : group->blame > 0.4 ? GT_CONFIDENCE_MEDIUM
+                                           : GT_CONFIDENCE_LOW,
+        .is_gpu = cause && cause->kind != GT_LATE_HOST,
+        .is_of_ranks = true,
+        .gain_ns = group->gain_ns,
+        .late_ns = group->late_ns,
+    };
+    if (group->is_node) finding.where = gt_strdup(found->node_names[first->index]);
+    if (!group->is_node && found->nodes_known)
+        finding.where = gt_strdup(found->node_names[found->ranks[first->rank].node]);
+    gt_add_run_finding(found, finding);
+    gt_free(has_rank);
+}
+
+/* ---- links ---- */
+
+void gt_add_link_finding(gt_rank_findings *found, const gt_slow_links *links)
+{
+    gt_run_finding finding = {
+        .id = gt_strdup("slow_link"),
+        .title = gt_format("collectives reach %.0f GB/s, compared with %.0f GB/s of %s", links->bus_gbps,
+                           links->usual_gbps, links->compared_with),
+        .ranks = gt_rank_list(found, links->has_rank),
+        .evidence =
+            gt_format("%zu of %zu large collectives are slow, the slowest is %s; their transfer itself is "
+                      "long, not the waiting: ranks wait %.2f ms per %s",
+                      links->slow_count, links->count, links->what, ms(found->wait_ns), found->per),
+        .advice = gt_strdup(
+            "Run nccl-tests or rccl-tests between pairs of these nodes to find the slow link; check "
+            "its speed, error counters and routing."),
+        .confidence = links->confidence,
+        .is_gpu = true,
+        .is_of_ranks = true,
+        .gain_ns = links->gain_ns,
+    };
+    gt_add_run_finding(found, finding);
+}
+
+/* ---- the first line ---- */
+
+char *gt_rank_findings_verdict(const gt_rank_findings *found)
+{
+    const gt_run_finding *first = found->count && found->items[0].is_of_ranks ? &found->items[0] : NULL;
+    if (first)
+        return gt_format("%s; up to about %.2f ms (%.0f %%) per %s", first->title, ms(first->gain_ns),
+                         first->gain_pct, found->per);
+    return gt_format("no rank, node or link stands out: ranks wait %.2f ms per %s of %.2f ms for each other",
+                     ms(found->wait_ns), found->per, ms(found->step_ns));
+}
