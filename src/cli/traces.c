@@ -149,11 +149,10 @@ typedef struct more_files {
     gt_write_more *write_more; /* of the command; NULL: nothing */
 } more_files;
 
-static bool write_answers(const gt_trace_call *trace, const gt_table_list *tables, gt_output *output,
-                          gt_error *error)
+bool gt_answers_write(const gt_destinations *to, const char *title, const gt_table_list *tables,
+                      gt_output *output, gt_error *error)
 {
-    const gt_destinations *to = trace->destinations;
-    const gt_answers answers = {.trace = gt_trace_title(trace->path), .tables = tables};
+    const gt_answers answers = {.trace = title, .tables = tables};
     gt_buffer text = {0};
     bool written = true;
     if (to->json_path) {
@@ -173,7 +172,8 @@ static bool write_more_files(const void *context, const gt_table_list *tables, g
                              gt_error *error)
 {
     const more_files *more = context;
-    return write_answers(more->trace, tables, output, error) &&
+    const gt_trace_call *trace = more->trace;
+    return gt_answers_write(trace->destinations, gt_trace_title(trace->path), tables, output, error) &&
            (!more->write_more || more->write_more(more->trace, tables, output, error));
 }
 
@@ -211,6 +211,7 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     if (made && trace->collectives && kind == GT_TRACE_PYTORCH)
         *trace->collectives =
             gt_rank_collectives_of_trace(&gt_pytorch_view(report.trace.pytorch)->events, &run, trace->rank);
+    if (made && trace->collectives) report.collectives = *trace->collectives;
     if (!made && hooks->read_failed) hooks->read_failed(error);
     if (made && hooks->was_read) hooks->was_read(&report);
     made = made && gt_report_make_tables(&report, error);
@@ -312,7 +313,10 @@ static void show_item(void *context, size_t index)
 {
     job *j = context;
     result *r = &j->results[index];
-    gt_print_kept(&r->printed);
+    if (j->items[index].rank >= 0)
+        j->items[index].printed = r->printed;
+    else
+        gt_print_kept(&r->printed);
     if (!r->made && !gt_journal_error("%s%s", r->what, r->error.text))
         fprintf(stderr, "gputally: %s\n", r->error.text);
     if (!r->made) j->status = GT_EXIT_FAILED;

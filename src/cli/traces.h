@@ -3,6 +3,7 @@
 #ifndef GT_CLI_TRACES_H
 #define GT_CLI_TRACES_H
 
+#include "base/printing.h"
 #include "cli/command.h"
 #include "cli/common.h"
 #include "input/options.h"
@@ -37,6 +38,7 @@ typedef struct gt_trace_item {
     int64_t rank;                     /* of a folder with one trace per rank; -1: none */
     char *label;                      /* names its folder of CSV files; NULL: the trace does */
     gt_rank_collectives *collectives; /* of a trace with a rank, once it has been read; see collective.h */
+    gt_kept_print printed; /* its line, which the caller prints after the answers about all ranks */
 } gt_trace_item;
 
 /* Makes one report per trace, several at the same time; what they print comes in the order of the traces. A
@@ -58,6 +60,10 @@ typedef struct gt_report_hooks {
  * the summary. */
 bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const gt_report_hooks *hooks,
                           gt_error *error);
+
+/* Writes the JSON and Markdown files, if requested (report/answers.h). */
+bool gt_answers_write(const gt_destinations *to, const char *title, const gt_table_list *tables,
+                      gt_output *output, gt_error *error);
 
 /* For commands that write other reports: whether to print a summary, and its last lines. */
 bool gt_trace_is_shown(const gt_trace_call *trace);

@@ -275,6 +275,21 @@ static void print_idle(const gt_answers *a, const gt_terminal *terminal)
     gt_buffer_free(&list);
 }
 
+void gt_answers_print_ranks(const gt_answers *a, const gt_terminal *terminal, const gt_answers_limits *limits)
+{
+    double step_ms = gt_answers_number(a, "step_ms"), busy_ms = gt_answers_number(a, "busy_ms");
+    double nodes = gt_answers_number(a, "nodes");
+    char on_nodes[48] = "";
+    if (nodes > 1) snprintf(on_nodes, sizeof on_nodes, " on %.0f nodes", nodes);
+    print_line(terminal, INDENT, 3, "%s: %s.", gt_path_name(a->trace), gt_answers_text(a, "all_ranks"));
+    print_line(terminal, INDENT, 2, "%.0f ranks%s  %s  %.2f ms per %s: GPU busy %.2f (%.0f%%), idle %.2f",
+               gt_answers_number(a, "ranks"), on_nodes, gt_answers_text(a, "device"), step_ms,
+               gt_answers_text(a, "per"), busy_ms, step_ms > 0 ? 100 * busy_ms / step_ms : 0,
+               gt_answers_number(a, "idle_ms"));
+    fprintf(terminal->file, "Trust: %s\n", gt_answers_text(a, "verdict"));
+    print_findings(a, terminal, limits);
+}
+
 void gt_answers_print(const gt_answers *a, const gt_terminal *terminal, const gt_answers_limits *limits)
 {
     print_header(a, terminal);

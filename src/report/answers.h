@@ -41,6 +41,11 @@ typedef struct gt_answers_limits {
 void gt_answers_print(const gt_answers *answers, const gt_terminal *terminal,
                       const gt_answers_limits *limits);
 
+/* The same for the sheets of all ranks (findings/ranks/ranks.h), with the verdict on the ranks first. `trace`
+ * is their folder. */
+void gt_answers_print_ranks(const gt_answers *answers, const gt_terminal *terminal,
+                            const gt_answers_limits *limits);
+
 /* ---- for other documents of the same kind (compare/answers.c) ---- */
 
 /* An object with all sheets, each with its columns and one line per row. */

@@ -166,6 +166,8 @@ static void put_findings(gt_json_writer *w, const gt_answers *a)
         put_number(w, "score", gt_answers_value(findings, GT_COL_SCORE, row));
         put_evidence(w, gt_answers_cell(findings, GT_COL_EVIDENCE, row));
         put_cell(w, "advice", findings, GT_COL_ADVICE, row);
+        if (gt_table_find(findings, GT_COL_RANKS) != SIZE_MAX)
+            put_cell(w, "ranks", findings, GT_COL_RANKS, row);
         gt_json_close(w, '}');
     }
     gt_json_close(w, ']');

@@ -21,6 +21,7 @@ typedef struct sheets {
     gt_table *sync_summary, *long_summary, *all2allv_summary, *heatmap, *events, *sync, *all2allv,
         *stragglers;
     gt_table *shared_stragglers; /* not a sheet */
+    gt_rank_findings *findings;
 } sheets;
 
 static gt_mismatch mismatch_of(const gt_collective_options *options)
@@ -73,6 +74,11 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
     s->sync = gt_collective_sync_table(&sync, wide);
     s->stragglers = gt_collective_stragglers(&sync);
     s->shared_stragglers = find_shared_stragglers(&sync, s->stragglers);
+    if (options->facts)
+        s->findings = gt_ranks_find(&(gt_ranks_input){.sync = &sync,
+                                                      .facts = (const gt_rank_facts *const *)options->facts,
+                                                      .rank_count = (size_t)options->world_size,
+                                                      .gpus_per_node = options->gpus_per_node});
     gt_collective_sync_free(&sync);
     return true;
 }
@@ -119,6 +125,7 @@ static void free_sheets(const sheets *s)
     for (size_t i = 0; i < GT_LENGTH(all); i++)
         if (all[i]) gt_table_list_add(&list, all[i]);
     gt_table_list_free(&list);
+    gt_rank_findings_free(s->findings);
 }
 
 bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, gt_table_list *tables,
@@ -137,6 +144,10 @@ bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, 
         return false;
     }
     if (options->gpus_per_node) add_nodes(&s, options);
+    if (s.findings) {
+        gt_ranks_add_sheets(s.findings, rows->strings, tables);
+        gt_rank_findings_free(s.findings);
+    }
     add_or_free(tables, s.sync_summary, true);
     add_or_free(tables, s.long_summary, true);
     add_or_free(tables, s.all2allv_summary, false);

@@ -2,12 +2,14 @@
  *
  * Sheets: nccl_summary_implicit_sync, nccl_summary_long, nccl_summary_all2allv, nccl_all2allv_heatmap,
  * nccl_long, nccl_implicit_sync, nccl_all2allv, straggler_summary. The sheets of all_to_allv and of
- * stragglers are omitted if they have no rows; the heat map also if it is not requested. */
+ * stragglers are omitted if they have no rows; the heat map also if it is not requested. With the facts of
+ * whole traces, overview, findings and rank_causes (findings/ranks/ranks.h) come first. */
 #ifndef GT_REPORT_COLLECTIVE_H
 #define GT_REPORT_COLLECTIVE_H
 
 #include "analysis/collective/sheets.h"
 #include "analysis/hta/hta.h"
+#include "findings/ranks/ranks.h"
 #include "input/options.h"
 #include "table/table_list.h"
 
@@ -19,12 +21,13 @@ typedef struct gt_rank_traces {
     gt_interner *strings; /* owned */
     gt_table *rows;       /* owned; see gt_collectives_of_rank; all ranks that could be read, by rank */
     size_t rank_count;
-    char **problems;     /* by rank: why it could not be read, else NULL */
-    size_t bad_count;    /* ranks with a problem */
-    size_t events;       /* in all files */
-    gt_table_list extra; /* owned; the sheets of extra_sheets.h for these ranks, if requested */
-    size_t devices;      /* number of GPUs in the first rank's trace; 0 if unknown */
-    int64_t world_size;  /* the number of ranks that ran, by the traces; 0 if they do not say */
+    char **problems;       /* by rank: why it could not be read, else NULL */
+    size_t bad_count;      /* ranks with a problem */
+    size_t events;         /* in all files */
+    gt_table_list extra;   /* owned; the sheets of extra_sheets.h for these ranks, if requested */
+    size_t devices;        /* number of GPUs in the first rank's trace; 0 if unknown */
+    int64_t world_size;    /* the number of ranks that ran, by the traces; 0 if they do not say */
+    gt_rank_facts **facts; /* owned; by rank; NULL: unknown */
 } gt_rank_traces;
 
 /* What is kept of one rank's trace. */
@@ -33,7 +36,8 @@ typedef struct gt_rank_collectives {
     gt_table *rows;       /* owned; see gt_collectives_of_rank */
     gt_base_time base;
     gt_run_info run;
-    size_t events; /* in the file */
+    size_t events;        /* in the file */
+    gt_rank_facts *facts; /* owned; for findings of all ranks; NULL: unknown */
 } gt_rank_collectives;
 
 /* The collectives of a trace that was read for another report, before that report changes it; `run` is what
@@ -42,6 +46,9 @@ typedef struct gt_rank_collectives {
  * times or with links of another type. The caller frees the result. */
 gt_rank_collectives *gt_rank_collectives_of_trace(const gt_event_view *trace, const gt_run_info *run,
                                                   int64_t rank);
+/* What findings about all ranks need of the same trace; `findings` are its own. */
+void gt_rank_collectives_add_facts(gt_rank_collectives *collectives, const gt_event_view *trace,
+                                   const gt_findings *findings);
 void gt_rank_collectives_free(gt_rank_collectives *collectives); /* NULL does nothing */
 
 typedef struct gt_rank_request {
@@ -64,7 +71,9 @@ typedef struct gt_collective_options {
     int64_t world_size;
     int64_t gpus_per_node; /* 0: unknown, and no columns node_id and node_span */
     bool heatmap;
-    bool leave_out_mismatches; /* skip collectives whose ranks disagree; otherwise they are an error */
+    bool leave_out_mismatches;   /* skip collectives whose ranks disagree; otherwise they are an error */
+    gt_rank_facts *const *facts; /* by rank, world_size of them: also make the sheets overview, findings and
+                                    rank_causes; NULL: not requested */
 } gt_collective_options;
 
 /* Adds the sheets made from the rows of all ranks; the rows become the sheet nccl_long. The tables must be

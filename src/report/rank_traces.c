@@ -36,6 +36,7 @@ void gt_rank_collectives_free(gt_rank_collectives *collectives)
     if (!collectives) return;
     gt_table_free(collectives->rows);
     gt_interner_free(collectives->strings);
+    gt_rank_facts_free(collectives->facts);
     gt_free(collectives);
 }
 
@@ -88,6 +89,18 @@ gt_rank_collectives *gt_rank_collectives_of_trace(const gt_event_view *trace, co
     c->run = *run;
     c->events = trace->uid_count;
     return c;
+}
+
+void gt_rank_collectives_add_facts(gt_rank_collectives *collectives, const gt_event_view *trace,
+                                   const gt_findings *findings)
+{
+    size_t count;
+    uint32_t *rows = gt_collectives_find(trace, &count);
+    uint32_t host = trace->facts->host;
+    gt_rank_facts_free(collectives->facts);
+    collectives->facts = gt_rank_facts_new(
+        findings, rows, count, host == GT_STR_NONE ? NULL : gt_interner_get(trace->strings, host).bytes);
+    gt_free(rows);
 }
 
 /* ---- all ranks ---- */
@@ -169,6 +182,8 @@ static void keep(job *j, size_t number, gt_rank_collectives *c)
         traces->world_size = world_size;
     j->bases[number] = c->base;
     traces->events += c->events;
+    traces->facts[number] = c->facts;
+    c->facts = NULL;
     if (number == 0) traces->devices = c->run.devices;
 }
 
@@ -259,6 +274,7 @@ void gt_rank_traces_read(gt_rank_traces *traces, const gt_rank_request *request)
     size_t rank_count = request->rank_count;
     *traces = (gt_rank_traces){.strings = gt_interner_new(), .rank_count = rank_count};
     traces->problems = gt_alloc_zero(rank_count, sizeof *traces->problems);
+    traces->facts = gt_alloc_zero(rank_count, sizeof *traces->facts);
     job j = {.traces = traces, .request = request};
     j.ranks = gt_alloc_zero(rank_count, sizeof *j.ranks);
     j.tables = gt_alloc_zero(rank_count, sizeof *j.tables);
@@ -279,8 +295,12 @@ void gt_rank_traces_read(gt_rank_traces *traces, const gt_rank_request *request)
 
 void gt_rank_traces_free(gt_rank_traces *traces)
 {
-    for (size_t i = 0; i < traces->rank_count; i++) gt_free(traces->problems[i]);
+    for (size_t i = 0; i < traces->rank_count; i++) {
+        gt_free(traces->problems[i]);
+        gt_rank_facts_free(traces->facts[i]);
+    }
     gt_free(traces->problems);
+    gt_free(traces->facts);
     gt_table_free(traces->rows);
     gt_table_list_free(&traces->extra);
     gt_interner_free(traces->strings);

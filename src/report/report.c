@@ -1,5 +1,6 @@
 /* Formats, kinds of reports and options: three tables, and what is done with their rows. */
 #include "report/report.h"
+
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/memory_limit.h"
@@ -9,6 +10,7 @@
 #include "input/rocprof/rocprof.h"
 #include "input/xla/xplane.h"
 #include "os/paths.h"
+#include "report/collective.h"
 #include "report/summary.h"
 #include "schema/sheets.h"
 
@@ -564,6 +566,9 @@ static void add_findings(gt_report *report)
     const gt_findings_options options = {.gpu = report->options.pytorch.gpu_arch};
     gt_findings *findings = gt_findings_find(&gt_pytorch_view(report->trace.pytorch)->events, &options);
     gt_findings_add_sheets(findings, &report->tables);
+    if (report->collectives)
+        gt_rank_collectives_add_facts(report->collectives, &gt_pytorch_view(report->trace.pytorch)->events,
+                                      findings);
     gt_findings_free(findings);
 }
 

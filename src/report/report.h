@@ -93,6 +93,8 @@ typedef struct gt_report {
     gt_extension_source extension;
     gt_arena arena;
     gt_gpu_arch gpu_arch;
+    struct gt_rank_collectives *collectives; /* of this rank; get the facts for findings of all ranks; not
+                                                owned; NULL: not wanted */
 } gt_report;
 
 /* The kind of report that a trace has, from its contents. Leaves the stream at its beginning. */

@@ -8,6 +8,7 @@
 #include "cli/inputs/inputs.h"
 #include "cli/traces.h"
 #include "output/terminal.h"
+#include "report/answers.h"
 #include "report/collective.h"
 
 #include <inttypes.h>
@@ -171,10 +172,36 @@ static bool accept_problems(const gt_rank_traces *traces, const gt_rank_files *f
     return true;
 }
 
-static void show(const gt_rank_traces *traces, size_t collectives, const gt_table_list *tables,
-                 const gt_table *stragglers, const gt_output *output)
+/* What to report, and where to. */
+typedef struct request {
+    const gt_arguments *arguments; /* for the kernels that count as communication */
+    const gt_rank_files *files;
+    gt_collective_options options;
+    gt_rank_collectives **ready; /* see gt_rank_request; NULL: none */
+    const gt_hta_options *extra; /* NULL: not requested */
+    const gt_destinations *to;
+    unsigned threads;
+    bool allow_missing;
+    bool world_size_given, gaps_reported;
+    bool all_findings;  /* in the terminal */
+    bool quiet, as_old; /* prints nothing; prints the lines of the TraceLens program */
+} request;
+
+/* The answers about all ranks come first. */
+static void show_answers(const request *r, const gt_table_list *tables, const gt_terminal *terminal)
+{
+    static const gt_answers_limits usual = {3, 2, 0}, everything = {SIZE_MAX, SIZE_MAX, 0};
+    const gt_answers answers = {.trace = r->files->common_folder, .tables = tables};
+    if (!gt_answers_exist(tables)) return;
+    gt_answers_print_ranks(&answers, terminal, r->all_findings ? &everything : &usual);
+    putchar('\n');
+}
+
+static void show(const request *r, const gt_rank_traces *traces, size_t collectives,
+                 const gt_table_list *tables, const gt_table *stragglers, const gt_output *output)
 {
     gt_terminal terminal = gt_terminal_for(stdout);
+    show_answers(r, tables, &terminal);
     size_t ranks = traces->rank_count - traces->bad_count;
     printf("%zu %s, %zu %s, %zu %s\n", ranks, gt_noun(ranks, "rank", "ranks"), traces->events,
            gt_noun(traces->events, "event", "events"), collectives,
@@ -195,19 +222,12 @@ static void add_extra(gt_table_list *tables, gt_table_list *extra)
     extra->count = 0; /* they have a new owner */
 }
 
-/* What to report, and where to. */
-typedef struct request {
-    const gt_arguments *arguments; /* for the kernels that count as communication */
-    const gt_rank_files *files;
-    gt_collective_options options;
-    gt_rank_collectives **ready; /* see gt_rank_request; NULL: none */
-    const gt_hta_options *extra; /* NULL: not requested */
-    const gt_destinations *to;
-    unsigned threads;
-    bool allow_missing;
-    bool world_size_given, gaps_reported;
-    bool quiet, as_old; /* prints nothing; prints the lines of the TraceLens program */
-} request;
+static bool write_answers(const void *context, const gt_table_list *tables, gt_output *output,
+                          gt_error *error)
+{
+    const request *r = context;
+    return gt_answers_write(r->to, r->files->common_folder, tables, output, error);
+}
 
 static bool make_report(request *r, gt_rank_traces *traces, bool detected, gt_error *error)
 {
@@ -222,12 +242,15 @@ static bool make_report(request *r, gt_rank_traces *traces, bool detected, gt_er
         add_extra(&tables, &traces->extra);
         size_t first = 0;
         while (!r->files->paths[first]) first++; /* one rank was read, so one has a file */
-        output = gt_destinations_write(r->to, r->files->paths[first], &tables, error);
+        gt_destinations to = *r->to;
+        to.write_more = write_answers;
+        to.more_context = r;
+        output = gt_destinations_write(&to, r->files->paths[first], &tables, error);
     }
     if (output && r->as_old)
         print_old_files(r->to, &tables);
     else if (output && !r->quiet)
-        show(traces, collectives, &tables, stragglers, output);
+        show(r, traces, collectives, &tables, stragglers, output);
     bool made = output != NULL;
     gt_output_free(output);
     gt_table_free(stragglers);
@@ -257,6 +280,7 @@ static bool read_and_report(request *r, gt_error *error)
     bool detected = !r->options.gpus_per_node && traces.devices;
     if (detected) r->options.gpus_per_node = (int64_t)traces.devices;
     r->options.world_size = (int64_t)r->files->count;
+    if (r->ready) r->options.facts = traces.facts;
     warn_of_missing(r, &traces);
     bool made = accept_problems(&traces, r->files, r->allow_missing, error) &&
                 make_report(r, &traces, detected, error);
@@ -276,6 +300,7 @@ gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, 
                  .to = to,
                  .threads = threads,
                  .allow_missing = true,
+                 .all_findings = gt_arguments_flag(&call->arguments, "all_findings"),
                  .quiet = gt_arguments_flag(&call->arguments, "quiet")};
     gt_error error = {""};
     for (size_t i = 0; i < GT_LENGTH(aggregations); i++)

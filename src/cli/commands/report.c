@@ -212,18 +212,42 @@ static void free_inputs(inputs *in)
 
 /* ---- the collectives of a folder ---- */
 
-/* nccl_analysis_report.xlsx in the folder, or the CSV files in their own folder beside those of the ranks. */
+/* FOLDER/collective.findings.json beside the files of the ranks; NULL if the option is not given. */
+static char *answers_path(const gt_call *call, const char *option, const char *label, const char *ending)
+{
+    const char *folder = gt_arguments_string(&call->arguments, option);
+    if (!folder) return NULL;
+    return gt_format("%s%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", label, ending);
+}
+
+/* The CSV files in their own folder and the JSON and Markdown files beside those of the ranks; without any of
+ * them, nccl_analysis_report.xlsx in the folder of the traces. */
 static gt_destinations collective_destinations(const gt_call *call, const char *folder, size_t folder_count)
 {
     const char *csvs = gt_arguments_string(&call->arguments, "output_csvs_dir");
-    if (!csvs)
-        return (gt_destinations){.xlsx_path = gt_format("%s%s" GT_COLLECTIVE_WORKBOOK, folder,
-                                                        folder[strlen(folder) - 1] == '/' ? "" : "/")};
     char *name = folder_count > 1 ? folder_name(folder) : NULL;
-    gt_destinations to = {.csvs_dir = gt_format("%s/%s%scollective", csvs, name ? name : "", name ? "_" : ""),
-                          .warn_of_earlier = true};
+    char *label = gt_format("%s%scollective", name ? name : "", name ? "_" : "");
+    gt_destinations to = {.json_path = answers_path(call, "output_json", label, ".findings.json"),
+                          .md_path = answers_path(call, "output_md", label, ".findings.md")};
+    if (csvs) {
+        to.csvs_dir = gt_format("%s/%s", csvs, label);
+        to.warn_of_earlier = true;
+    } else if (!to.json_path && !to.md_path) {
+        to.xlsx_path =
+            gt_format("%s%s" GT_COLLECTIVE_WORKBOOK, folder, folder[strlen(folder) - 1] == '/' ? "" : "/");
+    }
+    gt_free(label);
     gt_free(name);
     return to;
+}
+
+/* Lines of the ranks of a folder. */
+static void print_ranks(inputs *in, const gt_trace_folder *traces)
+{
+    for (size_t i = 0, at = 0; i < traces->count; i++) {
+        while (in->items[at].path != traces->paths[i]) at++; /* both in the same order */
+        gt_print_kept(&in->items[at].printed);
+    }
 }
 
 /* The collectives that were found in the traces of a folder when their own reports were made, by rank. */
@@ -244,8 +268,9 @@ static gt_exit report_collectives(const gt_call *call, inputs *in, const struct 
     gt_rank_files files = gt_trace_folder_ranks(&folder->traces, folder->path);
     gt_destinations to = collective_destinations(call, folder->path, in->folder_count);
     gt_rank_collectives **ready = take_collectives(in, &folder->traces, files.count);
-    if (!gt_arguments_flag(&call->arguments, "quiet")) putchar('\n');
     gt_exit status = gt_collective_of_ranks(call, &files, ready, &to, threads);
+    if (!gt_arguments_flag(&call->arguments, "quiet")) putchar('\n');
+    print_ranks(in, &folder->traces);
     gt_free(ready);
     gt_destinations_free(&to);
     gt_rank_files_free(&files);
