@@ -135,13 +135,21 @@ static const struct {
      "aten::lift_fresh aten::result_type aten::is_nonzero detach",
      NULL},
     {GT_NAME_AS_STRIDED, GT_NAMES_OP, IS, "aten::as_strided", NULL},
+    {GT_NAME_CHECK, GT_NAMES_OP, IS,
+     "aten::abs aten::all aten::amax aten::amin aten::any aten::count_nonzero aten::eq aten::ge aten::gt "
+     "aten::isfinite aten::isinf aten::isnan aten::le aten::linalg_vector_norm aten::logical_and "
+     "aten::logical_not aten::logical_or aten::lt aten::max aten::mean aten::min aten::ne aten::norm "
+     "aten::sum",
+     NULL},
 
     {GT_NAME_COMMUNICATION, GT_NAMES_GPU, HAS_ANY_CASE,
      "nccl rccl cross_device_reduce allreduce all_reduce allgather reduce_scatter reducescatter deep_ep "
      "mscclpp one_shot two_shot_all",
      NULL},
-    {GT_NAME_TO_HOST, GT_NAMES_GPU, HAS, "DtoH", NULL},
-    {GT_NAME_FROM_HOST, GT_NAMES_GPU, HAS, "HtoD", NULL},
+    {GT_NAME_TO_HOST, GT_NAMES_GPU, HAS, "DtoH DeviceToHost", NULL},
+    {GT_NAME_FROM_HOST, GT_NAMES_GPU, HAS, "HtoD HostToDevice", NULL},
+    {GT_NAME_PAGEABLE, GT_NAMES_GPU, HAS, "Pageable", NULL},
+    {GT_NAME_FUSED, GT_NAMES_GPU, HAS_ANY_CASE, "multi_tensor_apply fused foreach triton", NULL},
 };
 
 /* ---- matching ---- */

@@ -39,11 +39,14 @@
     GT_NAME_BIT(16) /* an op that backward work never calls, except to repeat forward work */
 #define GT_NAME_NO_WORK    GT_NAME_BIT(17) /* only changes metadata of a tensor */
 #define GT_NAME_AS_STRIDED GT_NAME_BIT(18) /* the op whose own time shows what recording costs */
+#define GT_NAME_CHECK      GT_NAME_BIT(24) /* often makes a value only to be read: a check or a reduction */
 
 /* GPU events. */
 #define GT_NAME_COMMUNICATION GT_NAME_BIT(19) /* a kernel of a collective */
 #define GT_NAME_TO_HOST       GT_NAME_BIT(20) /* a copy from the GPU to the host */
 #define GT_NAME_FROM_HOST     GT_NAME_BIT(21) /* a copy from the host to the GPU */
+#define GT_NAME_PAGEABLE      GT_NAME_BIT(22) /* a copy from or to pageable memory of the host */
+#define GT_NAME_FUSED         GT_NAME_BIT(23) /* a kernel that an optimizer runs for many parameters at once */
 
 /* What kinds of events have a name. */
 enum {

@@ -69,17 +69,6 @@ gt_tally gt_rule_idle_sites(const gt_rule_input *input, gt_cause cause);
 /* A copy of a string of the schedule, which the caller owns; NULL for GT_STR_NONE. */
 char *gt_rule_string(const gt_rule_input *input, uint32_t text);
 
-/* What a rule wants to know of names, judged once per distinct name: the function returns bits of its own
- * below 128. {0} is empty. */
-typedef uint8_t gt_name_judge(gt_str name);
-typedef struct gt_name_memo {
-    uint8_t *bits;
-    size_t count;
-} gt_name_memo;
-uint8_t gt_name_memo_get(gt_name_memo *memo, const gt_schedule *schedule, uint32_t name,
-                         gt_name_judge *judge);
-void gt_name_memo_free(gt_name_memo *memo);
-
 /* A call that takes long without waiting: it loads code when a kernel is used for the first time. */
 bool gt_point_is_first_use(const gt_host_point *point);
 /* By point: whether it belongs to a round trip; the synchronisation after one counts as well. The caller

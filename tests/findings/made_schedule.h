@@ -25,6 +25,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "findings/names.h"
 #include "findings/rules.h"
 
 enum { MADE_LATENCY_NS = 5000 };
@@ -187,9 +188,25 @@ __attribute__((unused)) static void set_idle(made *m, gt_cause cause, int64_t us
     m->idle.total_ns += ns;
 }
 
+/* Looks at all names, as for a trace. */
+static inline void know_names(gt_schedule *s)
+{
+    uint32_t count = gt_interner_count(s->strings);
+    uint8_t *seen = gt_alloc_zero(count, 1);
+    for (size_t i = 0; i < s->event_count; i++)
+        seen[s->events[i].name] |= s->events[i].kind == GT_KIND_CPU_OP       ? GT_NAMES_OP
+                                   : s->events[i].kind == GT_KIND_PYTHON     ? GT_NAMES_PYTHON
+                                   : s->events[i].kind == GT_KIND_ANNOTATION ? GT_NAMES_NOTE
+                                                                             : GT_NAMES_CALL;
+    for (size_t i = 0; i < s->op_count; i++) seen[s->ops[i].name] |= GT_NAMES_GPU;
+    gt_find_name_bits(s, seen, count);
+    gt_free(seen);
+}
+
 __attribute__((unused)) static gt_finding_list *run_rules(made *m)
 {
     gt_schedule *s = &m->schedule;
+    know_names(s);
     double model_ns = gt_replay_run(s, NULL, 0, (gt_replay_options){0}, NULL);
     gt_rule_input input = {.schedule = s,
                            .idle = &m->idle,
@@ -221,6 +238,7 @@ __attribute__((unused)) static void free_made(made *m)
     gt_free(s->ops);
     gt_free(s->steps);
     gt_free(s->trips);
+    gt_free((void *)s->name_bits);
     gt_free(m);
 }
 

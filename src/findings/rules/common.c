@@ -91,27 +91,6 @@ char *gt_rule_string(const gt_rule_input *input, uint32_t text)
     return gt_strdup(gt_interner_get(input->schedule->strings, text).bytes);
 }
 
-/* ---- names ---- */
-
-uint8_t gt_name_memo_get(gt_name_memo *memo, const gt_schedule *schedule, uint32_t name, gt_name_judge *judge)
-{
-    enum { SEEN = 128 };
-    if (!memo->bits) {
-        memo->count = gt_interner_count(schedule->strings);
-        memo->bits = gt_alloc_zero(memo->count, sizeof *memo->bits);
-    }
-    /* Only names of events are asked for: they were there before the memo. */
-    if (name >= memo->count) return judge(gt_interner_get(schedule->strings, name));
-    if (!memo->bits[name]) memo->bits[name] = SEEN | judge(gt_interner_get(schedule->strings, name));
-    return memo->bits[name] & (SEEN - 1);
-}
-
-void gt_name_memo_free(gt_name_memo *memo)
-{
-    gt_free(memo->bits);
-    *memo = (gt_name_memo){0};
-}
-
 /* ---- points ---- */
 
 bool gt_point_is_first_use(const gt_host_point *point)

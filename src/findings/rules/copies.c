@@ -4,23 +4,13 @@
  * the next batch is copied while the GPU computes: the edit makes these copies free. Other large copies are
  * exposed_copy. Copies of a round trip belong to cpu_roundtrip. */
 #include "base/memory.h"
+#include "findings/names.h"
 #include "findings/rules/rules_table.h"
 
 static const int64_t smallest_bytes = 65536;
 /* ROCm does not say whether memory was pageable: a large copy that is slower than any link is. */
 static const int64_t smallest_slow_bytes = 1 << 20;
 static const double slow_bytes_per_ns = 10;
-
-enum { COPY_HOST = 1, COPY_PAGEABLE = 2 };
-
-static uint8_t judge_copy(gt_str name)
-{
-    static const char *const directions[] = {"HtoD", "DtoH", "HostToDevice", "DeviceToHost"};
-    uint8_t bits = gt_str_contains(name, "Pageable") ? COPY_PAGEABLE : 0;
-    for (size_t i = 0; i < GT_LENGTH(directions); i++)
-        if (gt_str_contains(name, directions[i])) bits |= COPY_HOST;
-    return bits;
-}
 
 /* The copies of one of the two rules. */
 typedef struct host_copies {
@@ -31,9 +21,9 @@ typedef struct host_copies {
     size_t count, found; /* in the window, and in the trace */
 } host_copies;
 
-static bool is_slow(const gt_rule_input *input, const gt_gpu_op *op, uint8_t name)
+static bool is_slow(const gt_rule_input *input, const gt_gpu_op *op)
 {
-    if (name & COPY_PAGEABLE) return true;
+    if (gt_name_has(input->schedule, op->name, GT_NAME_PAGEABLE)) return true;
     return input->gpu->is_amd && op->bytes >= smallest_slow_bytes &&
            (double)op->bytes < slow_bytes_per_ns * (double)gt_op_ns(op);
 }
@@ -43,7 +33,6 @@ static host_copies find_copies(const gt_rule_input *input, bool slow, gt_edit *e
 {
     const gt_schedule *schedule = input->schedule;
     host_copies copies = {.first = GT_NONE};
-    gt_name_memo memo = {0};
     bool *in_trip = gt_rule_points_in_trips(schedule);
     bool *seen = gt_alloc_zero(schedule->point_count, sizeof *seen); /* points of copies in the window */
     for (size_t i = 0; i < schedule->op_count; i++) {
@@ -51,8 +40,8 @@ static host_copies find_copies(const gt_rule_input *input, bool slow, gt_edit *e
         if (op->kind != GT_KIND_MEMCPY || op->point == GT_NONE || op->bytes < smallest_bytes ||
             in_trip[op->point])
             continue;
-        uint8_t name = gt_name_memo_get(&memo, schedule, op->name, judge_copy);
-        if (!(name & COPY_HOST) || is_slow(input, op, name) != slow) continue;
+        if (!gt_name_has(schedule, op->name, GT_NAME_TO_HOST | GT_NAME_FROM_HOST)) continue;
+        if (is_slow(input, op) != slow) continue;
         copies.found++;
         gt_edit_op_add(edit, (uint32_t)i, 0);
         if (slow) gt_edit_point_add(edit, op->point, GT_EDIT_NO_CALL | GT_EDIT_NO_WAIT, 0);
@@ -69,7 +58,6 @@ static host_copies find_copies(const gt_rule_input *input, bool slow, gt_edit *e
     gt_tally_sort(&copies.names);
     gt_free(seen);
     gt_free(in_trip);
-    gt_name_memo_free(&memo);
     return copies;
 }
 

@@ -8,35 +8,13 @@
 #include "findings/names.h"
 #include "findings/rules/rules_table.h"
 
-enum { NAME_CHECK = 1 };
-
-/* Ops from which a value is often made only to be read: checks and reductions. */
-static uint8_t judge_op(gt_str name)
-{
-    static const char *const checks[] = {"aten::abs",         "aten::all",
-                                         "aten::amax",        "aten::amin",
-                                         "aten::any",         "aten::count_nonzero",
-                                         "aten::eq",          "aten::ge",
-                                         "aten::gt",          "aten::isfinite",
-                                         "aten::isinf",       "aten::isnan",
-                                         "aten::le",          "aten::linalg_vector_norm",
-                                         "aten::logical_and", "aten::logical_not",
-                                         "aten::logical_or",  "aten::lt",
-                                         "aten::max",         "aten::mean",
-                                         "aten::min",         "aten::ne",
-                                         "aten::norm",        "aten::sum"};
-    for (size_t i = 0; i < GT_LENGTH(checks); i++)
-        if (gt_str_equals(name, checks[i])) return NAME_CHECK;
-    return 0;
-}
-
 /* What a synchronisation removes with it: a stretch of host time of one thread. */
 typedef struct sync_span {
     int64_t start_ns, end_ns;
 } sync_span;
 
 /* The op, and the checks and views right before it, which make the value that it reads. */
-static sync_span span_of(const gt_schedule *schedule, uint32_t op, gt_name_memo *memo)
+static sync_span span_of(const gt_schedule *schedule, uint32_t op)
 {
     enum { MOST_EVENTS = 64 }; /* that are looked at */
     const gt_host_event *events = schedule->events;
@@ -46,9 +24,7 @@ static sync_span span_of(const gt_schedule *schedule, uint32_t op, gt_name_memo 
         const gt_host_event *event = &events[--i];
         if (event->kind != GT_KIND_CPU_OP) continue;
         if (event->parent != GT_NONE && events[event->parent].kind == GT_KIND_CPU_OP) continue;
-        if (!gt_name_has(schedule, event->name, GT_NAME_NO_WORK) &&
-            !(gt_name_memo_get(memo, schedule, event->name, judge_op) & NAME_CHECK))
-            break;
+        if (!gt_name_has(schedule, event->name, GT_NAME_NO_WORK | GT_NAME_CHECK)) break;
         span.start_ns = event->start_ns;
     }
     return span;
@@ -69,12 +45,11 @@ static double inside_ns(const gt_schedule *schedule, const gt_host_point *point,
 
 /* Removes the op around a synchronising point as a whole if it only copies a value to the host. `done` is the
  * number of points that earlier ops have taken. */
-static void edit_op_around(const gt_schedule *schedule, size_t p, gt_name_memo *memo, gt_edit *edit,
-                           size_t *done)
+static void edit_op_around(const gt_schedule *schedule, size_t p, gt_edit *edit, size_t *done)
 {
     uint32_t op = gt_outermost_op(schedule, schedule->points[p].event);
     if (op == GT_NONE || schedule->events[op].launches > 1) return;
-    sync_span span = span_of(schedule, op, memo);
+    sync_span span = span_of(schedule, op);
     size_t first = p;
     while (first > *done && schedule->points[first - 1].start_ns >= span.start_ns) first--;
     size_t end = p + 1;
@@ -93,7 +68,6 @@ static void edit_op_around(const gt_schedule *schedule, size_t p, gt_name_memo *
 static void edit_points(const gt_schedule *schedule, const bool *in_trip, gt_edit *edit)
 {
     size_t done = 0;
-    gt_name_memo memo = {0};
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
         bool loops =
@@ -102,9 +76,8 @@ static void edit_points(const gt_schedule *schedule, const bool *in_trip, gt_edi
         bool waits = point->sync_site != GT_STR_NONE && !in_trip[p];
         uint8_t flags = (uint8_t)((waits ? GT_EDIT_NO_WAIT : 0) | (waits || loops ? GT_EDIT_NO_CALL : 0));
         if (flags) gt_edit_point_add(edit, (uint32_t)p, flags, 0);
-        if (waits && p >= done) edit_op_around(schedule, p, &memo, edit, &done);
+        if (waits && p >= done) edit_op_around(schedule, p, edit, &done);
     }
-    gt_name_memo_free(&memo);
     gt_edit_remove_label(edit, schedule, GT_CAUSE_SYNC);
 }
 

@@ -4,21 +4,12 @@
  * needs about 7 passes instead of 20. The edit removes the host time of these launches and shortens the
  * kernels to that share. */
 #include "base/memory.h"
+#include "findings/names.h"
 #include "findings/rules/rules_table.h"
 
 static const double fewest_kernels = 50;    /* per step: fewer are not worth it */
 static const double longest_mean_ns = 50e3; /* longer ones keep the GPU busy, however they are launched */
 static const double fused_share = 0.35;
-
-enum { NAME_FUSED = 1 };
-
-static uint8_t judge_kernel(gt_str name)
-{
-    static const char *const words[] = {"multi_tensor_apply", "fused", "foreach", "triton"};
-    for (size_t i = 0; i < GT_LENGTH(words); i++)
-        if (gt_str_contains_nocase(name, words[i])) return NAME_FUSED;
-    return 0;
-}
 
 /* The optimizer's kernels in the window. */
 typedef struct optimizer_kernels {
@@ -35,17 +26,15 @@ static bool is_of_optimizer(const gt_schedule *schedule, const gt_gpu_op *op)
 static optimizer_kernels find_kernels(const gt_schedule *schedule)
 {
     optimizer_kernels kernels = {0};
-    gt_name_memo memo = {0};
     for (size_t i = 0; i < schedule->op_count; i++) {
         const gt_gpu_op *op = &schedule->ops[i];
         if (!is_of_optimizer(schedule, op) || !gt_window_has(&schedule->window, op->start_ns)) continue;
         kernels.count++;
         kernels.ns += (double)gt_op_ns(op);
-        if (gt_name_memo_get(&memo, schedule, op->name, judge_kernel) & NAME_FUSED) kernels.fused++;
+        if (gt_name_has(schedule, op->name, GT_NAME_FUSED)) kernels.fused++;
         uint32_t outermost = gt_outermost_op(schedule, schedule->points[op->point].event);
         if (outermost != GT_NONE) gt_tally_add(&kernels.ops, schedule->events[outermost].name, 1);
     }
-    gt_name_memo_free(&memo);
     gt_tally_sort(&kernels.ops);
     return kernels;
 }
