@@ -37,9 +37,11 @@ typedef struct search {
 
 /* ---- nodes ---- */
 
-/* By the names in the traces, or else by the number of GPUs per node. */
+/* By the names in the traces, or else by the number of GPUs per node. A trace that has one GPU may show only
+ * that of its rank, so one GPU says nothing. */
 static void find_nodes(search *s)
 {
+    const int64_t gpus = s->input->gpus_per_node > 1 ? s->input->gpus_per_node : 0;
     gt_rank_findings *found = s->found;
     bool named = true;
     for (size_t r = 0; r < found->rank_count; r++)
@@ -49,7 +51,7 @@ static void find_nodes(search *s)
     for (size_t r = 0; r < found->rank_count; r++) {
         const gt_rank_facts *facts = found->ranks[r].facts;
         if (!facts) continue;
-        int64_t by_number = s->input->gpus_per_node > 0 ? (int64_t)r / s->input->gpus_per_node : 0;
+        int64_t by_number = gpus ? (int64_t)r / gpus : 0;
         char *name = named ? gt_strdup(facts->node) : gt_format("node %lld", (long long)by_number);
         uint32_t before = gt_interner_count(names), id = gt_interner_add_cstr(names, name);
         size_t node = (size_t)id - 2; /* ids begin at 2 and are dense */
@@ -61,7 +63,7 @@ static void find_nodes(search *s)
     }
     gt_interner_free(names);
     found->nodes_named = named;
-    found->nodes_known = named || s->input->gpus_per_node > 0;
+    found->nodes_known = named || gpus;
 }
 
 /* ---- suspects ---- */

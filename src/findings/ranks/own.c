@@ -52,6 +52,16 @@ static own *collect(const gt_rank_findings *found, size_t *count, size_t *known)
     return list;
 }
 
+static char *evidence_of(const own *typical)
+{
+    double waited = typical->finding->gain_ns - typical->gain_ns;
+    char *waits = waited > 0 ? gt_format("; %.2f ms of it are waiting for other ranks", waited / 1e6) : NULL;
+    char *evidence =
+        gt_format("rank %zu: %s%s", typical->rank, typical->finding->evidence, waits ? waits : "");
+    gt_free(waits);
+    return evidence;
+}
+
 static void add_own(gt_rank_findings *found, const own *list, size_t count, size_t known)
 {
     bool *has_rank = gt_alloc_zero(found->rank_count, sizeof *has_rank);
@@ -72,7 +82,7 @@ static void add_own(gt_rank_findings *found, const own *list, size_t count, size
                                       .title = gt_strdup(from->title),
                                       .where = from->where ? gt_strdup(from->where) : NULL,
                                       .ranks = gt_rank_list(found, has_rank),
-                                      .evidence = gt_format("rank %zu: %s", typical->rank, from->evidence),
+                                      .evidence = evidence_of(typical),
                                       .advice = gt_strdup(from->advice),
                                       .confidence = of_most ? from->confidence : GT_CONFIDENCE_LOW,
                                       .is_gpu = from->is_gpu,

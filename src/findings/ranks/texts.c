@@ -138,32 +138,30 @@ static const char *advice_for(const gt_late_member *member, bool is_node)
 
 /* ---- late ranks and nodes ---- */
 
-/* In how many of the collectives that are measured is it late? */
+/* In how many of the collectives that are measured is it late? By at least half of what it is late on average
+ * after each base. */
 static double late_pct(const gt_rank_model *model, size_t rank)
 {
     const gt_rank_span *span = &model->spans[rank];
-    size_t count = 0, late = 0, parts = 0;
-    double largest_sum = 0;
+    size_t first = model->rank_begins[rank], end = model->rank_begins[rank + 1], bases = 0, count = 0,
+           late = 0;
     uint32_t base = GT_NONE;
-    for (int pass = 0; pass < 2; pass++) {
-        bool counts = span->first == GT_NONE;
-        double usual = parts ? largest_sum / (double)parts : 0;
-        for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
-            const gt_rank_entry *entry = &model->entries[model->rank_entries[i]];
-            bool is_first = entry->collective == span->first;
-            if (counts && entry->compared && pass == 0) {
-                parts += !parts || entry->base != base;
-                base = entry->base;
-            }
-            if (counts && entry->compared && pass == 1) {
-                count++;
-                late += entry->late_ns > usual / 2 && entry->late_ns > 0;
-            }
-            counts |= is_first;
+    if (span->first != GT_NONE)
+        while (first < end && model->entries[model->rank_entries[first++]].collective != span->first) {
         }
-        largest_sum = fmax(0, gt_rank_late_ns(model, rank) * (double)span->steps);
+    for (size_t i = first; i < end; i++) {
+        const gt_rank_entry *entry = &model->entries[model->rank_entries[i]];
+        if (!entry->compared) continue;
+        bases += !count++ || entry->base != base;
+        base = entry->base;
     }
-    return count ? 100.0 * (double)late / (double)count : 0;
+    if (!count) return 0;
+    double least = gt_rank_late_ns(model, rank) * (double)span->steps / (double)bases / 2;
+    for (size_t i = first; i < end; i++) {
+        const gt_rank_entry *entry = &model->entries[model->rank_entries[i]];
+        late += entry->compared && entry->late_ns > 0 && entry->late_ns > least;
+    }
+    return 100.0 * (double)late / (double)count;
 }
 
 static void add_evidence(gt_buffer *text, const char *part)
