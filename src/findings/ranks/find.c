@@ -31,6 +31,7 @@ typedef struct search {
     size_t *node_of;
     bool *repaired_ranks, *repaired_nodes;
     double *blame_ns;
+    double model_ns; /* the step time of the model without repairs */
     suspect suspects[SUSPECTS_MAX];
     size_t suspect_count;
 } search;
@@ -245,15 +246,15 @@ static void add_findings(search *s)
 {
     gt_rank_findings *found = s->found;
     gt_slow_links links;
-    double step_ns = found->step_ns;
+    double model_ns = s->model_ns, step_ns = model_ns;
     find_suspects(s);
     for (size_t i = 0; i < s->suspect_count;) i = repair_group(s, i, &step_ns);
-    found->all_fixed_ns = step_ns;
+    found->all_fixed_ns = found->step_ns - (model_ns - step_ns);
     /* Each gain counts on the repairs before it, so the order stays. */
     for (size_t i = found->count; i-- > 1;)
         found->items[i - 1].weight = fmax(found->items[i - 1].weight, found->items[i].weight);
-    if (gt_slow_links_find(s->model, s->input, s->node_of, found->step_ns, &links)) {
-        found->all_fixed_ns = run_repaired(s, links.transfer_ns);
+    if (gt_slow_links_find(s->model, s->input, s->node_of, model_ns, found->step_ns, &links)) {
+        found->all_fixed_ns = found->step_ns - (model_ns - run_repaired(s, links.transfer_ns));
         gt_add_link_finding(found, &links);
         gt_slow_links_free(&links);
     }
@@ -287,16 +288,18 @@ static void end(search *s)
     gt_free(s->blame_ns);
 }
 
-static void find_mean_wait(gt_rank_findings *found)
+static void find_means(gt_rank_findings *found)
 {
-    double sum = 0;
+    double waits = 0, steps = 0;
     size_t known = 0;
     for (size_t r = 0; r < found->rank_count; r++) {
         if (!found->ranks[r].known) continue;
-        sum += found->ranks[r].wait_ns;
+        waits += found->ranks[r].wait_ns;
+        steps += found->ranks[r].facts->step_ns;
         known++;
     }
-    found->wait_ns = known ? sum / (double)known : 0;
+    found->wait_ns = known ? waits / (double)known : 0;
+    found->step_ns = known ? steps / (double)known : 0;
 }
 
 gt_rank_findings *gt_ranks_find(const gt_ranks_input *input)
@@ -306,8 +309,8 @@ gt_rank_findings *gt_ranks_find(const gt_ranks_input *input)
     gt_rank_findings *found = s.found;
     if (s.model->count) {
         found->per = s.model->has_steps ? "step" : "trace";
-        found->step_ns = gt_rank_model_run(s.model, &(gt_rank_repair){0}, NULL);
-        find_mean_wait(found);
+        s.model_ns = gt_rank_model_run(s.model, &(gt_rank_repair){0}, NULL);
+        find_means(found);
         s.times = gt_kernel_times_new(found->ranks, found->rank_count);
         add_findings(&s);
         gt_add_own_findings(found);

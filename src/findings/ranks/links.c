@@ -220,7 +220,7 @@ static void describe(const gt_rank_model *model, const gt_ranks_input *input, co
 }
 
 bool gt_slow_links_find(const gt_rank_model *model, const gt_ranks_input *input, const size_t *node_of,
-                        double step_ns, gt_slow_links *found)
+                        double model_ns, double step_ns, gt_slow_links *found)
 {
     static const char *const names[] = {"other process groups", "other times", "the usual network"};
     kinds k = find_kinds(model, input, node_of);
@@ -234,7 +234,7 @@ bool gt_slow_links_find(const gt_rank_model *model, const gt_ranks_input *input,
         double gain_ns = 0;
         if (to.excess_ns > 0)
             gain_ns =
-                step_ns - gt_rank_model_run(model, &(gt_rank_repair){.transfer_ns = to.transfer_ns}, NULL);
+                model_ns - gt_rank_model_run(model, &(gt_rank_repair){.transfer_ns = to.transfer_ns}, NULL);
         if (gain_ns >= 0.01 * step_ns && step_ns > 0) {
             describe(model, input, &k, &to, found);
             found->transfer_ns = to.transfer_ns;

@@ -117,9 +117,10 @@ typedef struct gt_slow_links {
     char *what;                /* the slowest: "allreduce of 32.0 MiB"; owned */
 } gt_slow_links;
 
-/* False if no link is slow; then there is nothing to free. `step_ns` is the step time without repairs. */
+/* False if no link is slow; then there is nothing to free. `model_ns` is the
+ * time of a run without repairs, `step_ns` the step time. */
 bool gt_slow_links_find(const gt_rank_model *model, const gt_ranks_input *input, const size_t *node_of,
-                        double step_ns, gt_slow_links *found);
+                        double model_ns, double step_ns, gt_slow_links *found);
 void gt_slow_links_free(gt_slow_links *links);
 
 #endif

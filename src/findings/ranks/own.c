@@ -87,6 +87,7 @@ static void add_own(gt_rank_findings *found, const own *list, size_t count, size
                                       .confidence = of_most ? from->confidence : GT_CONFIDENCE_LOW,
                                       .is_gpu = from->is_gpu,
                                       .gain_ns = typical->gain_ns,
+                                      .place = (size_t)(from - found->ranks[typical->rank].facts->findings),
                                   });
     gt_free(has_rank);
 }
@@ -146,12 +147,15 @@ void gt_add_run_finding(gt_rank_findings *found, gt_run_finding finding)
     GT_PUSH(found->items, found->count, found->capacity, finding);
 }
 
+/* Findings of single traces keep their order there, in which a generic finding can stand after a specific
+ * one. */
 static int in_order(const void *a, const void *b)
 {
     const gt_run_finding *x = a, *y = b;
     bool x_hint = x->confidence == GT_CONFIDENCE_LOW, y_hint = y->confidence == GT_CONFIDENCE_LOW;
     if (x_hint != y_hint) return x_hint ? 1 : -1;
     if (x->is_of_ranks != y->is_of_ranks) return x->is_of_ranks ? -1 : 1;
+    if (x->place != y->place) return x->place < y->place ? -1 : 1;
     if (x->weight != y->weight) return x->weight > y->weight ? -1 : 1;
     if (x->late_ns != y->late_ns) return x->late_ns > y->late_ns ? -1 : 1;
     int order = strcmp(x->id, y->id);

@@ -115,6 +115,7 @@ typedef struct gt_run_finding {
     bool is_of_ranks; /* it compares ranks, otherwise it is one that the traces of single ranks have */
     double gain_ns, gain_pct, score;
     double late_ns; /* of straggler and slow_node */
+    size_t place;   /* of others: in the list of the rank whose words it has */
     double weight;  /* decides the order: the score, or that of a finding which depends on this one */
 } gt_run_finding;
 
@@ -128,7 +129,7 @@ typedef struct gt_rank_findings {
     bool nodes_known;    /* otherwise there is one */
     bool nodes_named;    /* by the traces; otherwise they are numbered: "node 1" */
     const char *per;     /* "step" or "trace" */
-    double step_ns;      /* the mean over ranks, as the collectives show it */
+    double step_ns;      /* the mean over ranks */
     double all_fixed_ns; /* an estimate of the step time if all findings but hints were repaired */
     double wait_ns;      /* the mean wait of a rank */
     char *verdict;       /* owned; one line */
