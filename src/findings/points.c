@@ -10,13 +10,17 @@
  *     GPU                                          |CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC|
  *
  * A call that may block waits for the op that ends last among those that were launched before the call and
- * have ended when it returns.
+ * have ended when it returns. A synchronisation that found the GPU idle waits for that op, too, though not
+ * for any time: it would wait if the calls before it did not. A copy waits for itself, if it has ended by
+ * then; one from pageable memory returns while it runs, because the call only feeds it, and can wait only
+ * for its own stream.
  *
  * If the host runs ahead, it may start to be recorded while the GPU still executes ops that the trace does
  * not have. Calls that take long in this time wait for these ops, because the queue is full. */
 #include "findings/build.h"
 
 #include "base/memory.h"
+#include "trace/pytorch/pytorch.h"
 #include "trace/rows.h"
 
 #include <stdlib.h>
@@ -132,10 +136,51 @@ static uint32_t ends_find(ends *list, int64_t ns)
     return at == 0 ? GT_NONE : list->ops[at - 1];
 }
 
+/* The op before each op on its stream; GT_NONE. */
+static uint32_t *find_previous(const gt_schedule *schedule)
+{
+    uint32_t *previous = gt_alloc(schedule->op_count * sizeof *previous);
+    uint32_t *last = gt_no_events(schedule->stream_count);
+    for (uint32_t i = 0; i < schedule->op_count; i++) {
+        previous[i] = last[schedule->ops[i].stream];
+        last[schedule->ops[i].stream] = i;
+    }
+    gt_free(last);
+    return previous;
+}
+
+/* The op that a copy waited for, if the copy itself tells: sets *op, which may be GT_NONE. */
+static bool find_awaited_by_copy(const gt_schedule *schedule, const gt_host_point *point,
+                                 const uint32_t *previous, uint32_t *op)
+{
+    if (point->kind != GT_API_COPY || !point->op_count) return false;
+    uint32_t own = schedule->point_ops[point->first_op];
+    const gt_gpu_op *copy = &schedule->ops[own];
+    if (copy->end_ns <= point->end_ns + CLOCK_ERROR_NS)
+        *op = own;
+    else if (copy->start_ns < point->end_ns)
+        *op = previous[own];
+    else
+        return false;
+    return true;
+}
+
+static void set_wait(const gt_schedule *schedule, gt_host_point *point, uint32_t op)
+{
+    if (op == GT_NONE) return;
+    int64_t until = schedule->ops[op].end_ns < point->end_ns ? schedule->ops[op].end_ns : point->end_ns;
+    bool waits = until > point->base_ns;
+    if (!waits && point->kind != GT_API_SYNC && point->kind != GT_API_FREE) return;
+    point->awaited = op;
+    point->wait_ns = waits ? until - point->base_ns : 0;
+    point->own_ns -= point->wait_ns;
+}
+
 /* What each point waited for. Backwards, so that the ops launched after a point are gone when it is asked. */
 static void find_waits(gt_schedule *schedule)
 {
     ends left = ends_new(schedule);
+    uint32_t *previous = find_previous(schedule);
     size_t launched = schedule->point_count; /* the ops of this point and those after it are removed */
     for (size_t i = schedule->point_count; i-- > 0;) {
         gt_host_point *point = &schedule->points[i];
@@ -147,13 +192,12 @@ static void find_waits(gt_schedule *schedule)
                 if (schedule->ops[op].point == launched - 1) ends_remove(&left, op);
             }
         }
-        uint32_t op = ends_find(&left, point->end_ns + CLOCK_ERROR_NS);
-        if (op == GT_NONE || schedule->ops[op].end_ns <= point->base_ns) continue;
-        int64_t until = schedule->ops[op].end_ns < point->end_ns ? schedule->ops[op].end_ns : point->end_ns;
-        point->awaited = op;
-        point->wait_ns = until - point->base_ns;
-        point->own_ns -= point->wait_ns;
+        uint32_t op;
+        if (!find_awaited_by_copy(schedule, point, previous, &op))
+            op = ends_find(&left, point->end_ns + CLOCK_ERROR_NS);
+        set_wait(schedule, point, op);
     }
+    gt_free(previous);
     ends_free(&left);
 }
 

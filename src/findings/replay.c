@@ -114,7 +114,7 @@ static changes combine(const gt_schedule *schedule, const gt_edit *const *edits,
 /* What remains of host time if the profiler cost more than estimated; some always does. */
 static double keep_less(double keep, double least)
 {
-    double kept = 1 - 2.5 * (1 - keep);
+    double kept = 1 - 1.7 * (1 - keep);
     return kept > least ? kept : least;
 }
 

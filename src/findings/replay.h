@@ -52,7 +52,7 @@ void gt_edit_remove_label(gt_edit *edit, const gt_schedule *schedule, gt_cause l
 
 typedef struct gt_replay_options {
     bool recorded;  /* keep the profiler's own cost; otherwise it is taken out of the host's time */
-    bool fast_host; /* take out more: 2.5 times the estimate of the profiler's own cost, which is about the
+    bool fast_host; /* take out more: 1.7 times the estimate of the profiler's own cost, which is about the
                        largest that was measured */
     bool gpu_alone; /* the step time is what the GPU shows, even if the host could not keep up with it for
                        long */

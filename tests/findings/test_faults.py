@@ -20,10 +20,7 @@ MEASURABLE = 0.03  # share of the step time below which a repair has no clear ef
 ALIKE = 0.8  # two faults whose gains differ by less than this ratio may come in either order
 
 # Where the model is known to be wrong. The faults must still be found, in any order and with any gain.
-OPEN = {
-    "conv_host_sync_allocator_churn": "the .item() before cudaFree hides that cudaFree waits too, so host_sync gets its gain",
-    "encoder_host_sync_allocator_churn": "the same",
-}
+OPEN = {}
 
 
 def findings(binary, trace, folder):

@@ -52,7 +52,9 @@ static int64_t wait_of(gt_api_kind kind, int64_t op_end, int64_t call_end)
     small_op(s, 0, 0, 2, op_end);
     small_build(s);
     int64_t wait = s->points[point].wait_ns;
-    assert_int_equal(s->points[point].awaited, wait ? 0 : GT_NONE);
+    /* A synchronisation that found the GPU idle would wait if the op took longer. */
+    bool would_wait = (kind == GT_API_SYNC || kind == GT_API_FREE) && op_end <= call_end + 1;
+    assert_int_equal(s->points[point].awaited, wait || would_wait ? 0 : GT_NONE);
     assert_us(s->points[point].own_ns + wait, call_end - 10);
     small_free(s);
     return wait;
@@ -93,6 +95,54 @@ static void calls_do_not_wait_for_later_launches(void **state)
     assert_int_equal(s->points[3].awaited, unknown); /* no launch is known: it counts */
     assert_us(s->points[3].wait_ns, 20);
     (void)second;
+    small_free(s);
+}
+
+/* Two synchronisations: the first one waits, the second finds the GPU idle. Without the first, the second
+ * waits instead, and nothing is gained. */
+static void a_later_synchronisation_waits_instead(void **state)
+{
+    (void)state;
+    small_schedule *s = small_new();
+    small_point(s, 0, GT_API_LAUNCH, 0, 4);
+    small_point(s, 0, GT_API_SYNC, 4, 60);
+    small_point(s, 0, GT_API_FREE, 60, 62);
+    small_point(s, 0, GT_API_LAUNCH, 62, 66);
+    small_op(s, 0, 0, 5, 60);
+    small_op(s, 0, 3, 68, 100);
+    small_build(s);
+    gt_edit edit = {0};
+    const gt_edit *edits[] = {&edit};
+    gt_edit_point_add(&edit, 1, GT_EDIT_NO_WAIT, 0);
+    const gt_replay_options recorded = {.recorded = true};
+    assert_float_equal(gt_replay_run(&s->schedule, edits, 1, recorded, NULL),
+                       gt_replay_run(&s->schedule, NULL, 0, recorded, NULL), 1);
+    gt_edit_point_add(&edit, 2, GT_EDIT_NO_WAIT, 0);
+    assert_true(gt_replay_run(&s->schedule, edits, 1, recorded, NULL) <
+                gt_replay_run(&s->schedule, NULL, 0, recorded, NULL) - 1000);
+    gt_edit_free(&edit);
+    small_free(s);
+}
+
+/* A copy that has ended when the call returns is what the call waited for; one that still runs only lets it
+ * wait for the op before it on its stream, whatever ends on other streams. */
+static void a_copy_waits_for_itself_or_its_stream(void **state)
+{
+    (void)state;
+    small_schedule *s = small_new();
+    small_point(s, 0, GT_API_LAUNCH, 0, 4);
+    small_point(s, 0, GT_API_LAUNCH, 4, 8);
+    small_point(s, 0, GT_API_COPY, 10, 110);
+    small_point(s, 0, GT_API_COPY, 120, 220);
+    small_op(s, 0, 0, 5, 105);
+    uint32_t before = small_op(s, 1, 1, 9, 40);
+    small_op(s, 1, 2, 41, 130);                 /* still runs at 110 */
+    uint32_t own = small_op(s, 1, 3, 140, 200); /* has ended at 220 */
+    small_build(s);
+    assert_int_equal(s->points[2].awaited, before);
+    assert_us(s->points[2].wait_ns, 30);
+    assert_int_equal(s->points[3].awaited, own);
+    assert_us(s->points[3].wait_ns, 80);
     small_free(s);
 }
 
@@ -470,6 +520,8 @@ int main(void)
         cmocka_unit_test(points_of_several_threads_follow_each_other),
         cmocka_unit_test(calls_wait_for_ops),
         cmocka_unit_test(calls_do_not_wait_for_later_launches),
+        cmocka_unit_test(a_later_synchronisation_waits_instead),
+        cmocka_unit_test(a_copy_waits_for_itself_or_its_stream),
         cmocka_unit_test(the_launch_decides_on_an_idle_stream),
         cmocka_unit_test(the_op_before_decides_in_a_queue),
         cmocka_unit_test(another_stream_decides_if_the_op_is_late),

@@ -16,7 +16,7 @@
 /* The 10th percentile of the samples is taken, at most the largest cost, and of it PROFILER_SHARE; with few
  * samples the default. */
 enum { SAMPLES_MIN = 20 };
-static const double PROFILER_SHARE = 0.75;
+static const double PROFILER_SHARE = 1.10;
 static const double PYTHON_COST_MAX_NS = 2000, PYTHON_COST_DEFAULT_NS = 500;
 static const double OP_COST_MAX_NS = 4000, OP_COST_DEFAULT_NS = 1000;
 enum { SHORT_NS = 1000 }; /* Python functions shorter than this are samples */

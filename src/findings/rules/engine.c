@@ -168,7 +168,7 @@ static double find_gains(const gt_rule_input *input, found_rules *found)
 /* Looks at the findings again in case the profiler costs more than estimated. */
 static void doubt_gains(const gt_rule_input *input, found_rules *found, double fast_ns)
 {
-    static const double least_share = 0.4; /* of its share of the step, for a finding that persists */
+    static const double least_share = 0.25; /* of its share of the step, for a finding that persists */
     bool host_matters = fast_ns < 0.98 * input->model_ns;
     gain_jobs jobs = {.input = input, .items = gt_alloc_zero(found->count, sizeof *jobs.items)};
     for (size_t i = 0; i < found->count; i++) {
