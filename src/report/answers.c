@@ -11,6 +11,7 @@
 #include "report/answers.h"
 
 #include "base/memory.h"
+#include "index/index.h"
 #include "os/paths.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -47,6 +48,14 @@ gt_str gt_answers_cell(const gt_table *sheet, gt_col column, size_t row)
 double gt_answers_value(const gt_table *sheet, gt_col column, size_t row)
 {
     return gt_column_number(gt_table_column(sheet, column), row);
+}
+
+gt_str gt_answers_trace(const gt_answers *a)
+{
+    const char *name = gt_path_name(a->trace);
+    size_t len = strlen(name), suffix = strlen(GT_INDEX_SUFFIX);
+    if (len > suffix && strcmp(name + len - suffix, GT_INDEX_SUFFIX) == 0) len -= suffix;
+    return (gt_str){name, len};
 }
 
 static size_t find_fact(const gt_table *overview, const char *name)
@@ -172,16 +181,17 @@ static void print_header(const gt_answers *a, const gt_terminal *terminal)
     double steps = gt_answers_number(a, "steps"), step_ms = gt_answers_number(a, "step_ms");
     double busy_ms = gt_answers_number(a, "busy_ms"), devices = gt_answers_number(a, "device_count");
     const char *per = gt_answers_text(a, "per");
+    gt_str name = gt_answers_trace(a);
     char count[48] = "no steps", others[48] = "";
     if (steps >= 1) snprintf(count, sizeof count, "%.0f %s", steps, steps == 1 ? "step" : "steps");
     if (devices > 1) snprintf(others, sizeof others, " (the busiest of %.0f devices)", devices);
     if (!(step_ms > 0)) {
-        print_line(terminal, INDENT, 2, "%s  %s  no GPU work", gt_path_name(a->trace),
+        print_line(terminal, INDENT, 2, "%.*s  %s  no GPU work", (int)name.len, name.bytes,
                    gt_answers_text(a, "device"));
         return;
     }
-    print_line(terminal, INDENT, 2, "%s  %s%s  %s  %.2f ms per %s: GPU busy %.2f (%.0f%%), idle %.2f",
-               gt_path_name(a->trace), gt_answers_text(a, "device"), others, count, step_ms, per, busy_ms,
+    print_line(terminal, INDENT, 2, "%.*s  %s%s  %s  %.2f ms per %s: GPU busy %.2f (%.0f%%), idle %.2f",
+               (int)name.len, name.bytes, gt_answers_text(a, "device"), others, count, step_ms, per, busy_ms,
                100 * busy_ms / step_ms, gt_answers_number(a, "idle_ms"));
 }
 

@@ -14,7 +14,7 @@
 
 /* The sheets of one trace. Borrows everything. */
 typedef struct gt_answers {
-    const char *trace; /* its path; only the name is shown */
+    const char *trace; /* its path, or that of its index; only the name of the trace is shown */
     const gt_table_list *tables;
     const char *error; /* the message if the command failed; NULL: it did not */
     int exit;          /* its exit code then */
@@ -57,6 +57,8 @@ void gt_answers_escape(gt_buffer *out, gt_str text);
 
 /* ---- for the files of this header ---- */
 
+/* The name of the trace. */
+gt_str gt_answers_trace(const gt_answers *answers);
 /* The fact with this name in the sheet overview; NaN or "" if there is none. */
 double gt_answers_number(const gt_answers *answers, const char *name);
 const char *gt_answers_text(const gt_answers *answers, const char *name);

@@ -7,7 +7,6 @@
 #include "findings/sites.h"
 #include "json/string.h"
 #include "json/writer.h"
-#include "os/paths.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
@@ -316,7 +315,8 @@ void gt_answers_json(const gt_answers *a, gt_buffer *out)
     gt_json_writer w = {0};
     gt_json_open(&w, '{');
     gt_json_put_cstr(&w, "schema", GT_ANSWERS_SCHEMA);
-    gt_json_put_cstr(&w, "trace", gt_path_name(a->trace));
+    gt_json_key(&w, "trace");
+    add_text(&w, gt_answers_trace(a));
     if (a->error) gt_answers_put_error(&w, a->error, a->exit);
     if (!a->error || gt_answers_exist(a->tables)) {
         if (gt_answers_exist(a->tables)) put_facts(&w, a);

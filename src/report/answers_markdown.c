@@ -3,7 +3,6 @@
 #include "report/answers.h"
 
 #include "base/memory.h"
-#include "os/paths.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
@@ -43,10 +42,9 @@ static void add_fact(gt_buffer *out, const gt_answers *a, const char *name)
 
 static void add_header(gt_buffer *out, const gt_answers *a)
 {
-    const char *name = gt_path_name(a->trace);
     double step_ms = gt_answers_number(a, "step_ms"), busy_ms = gt_answers_number(a, "busy_ms");
     gt_buffer_add_cstr(out, "## GPU report: ");
-    gt_answers_escape(out, (gt_str){name, strlen(name)});
+    gt_answers_escape(out, gt_answers_trace(a));
     gt_buffer_add_cstr(out, "\n\n");
     add_fact(out, a, "device");
     if (step_ms > 0)
@@ -158,9 +156,8 @@ void gt_answers_markdown(const gt_answers *a, gt_buffer *out)
         add_findings(out, a);
         add_causes(out, a);
     } else {
-        const char *name = gt_path_name(a->trace);
         gt_buffer_add_cstr(out, "## GPU report: ");
-        gt_answers_escape(out, (gt_str){name, strlen(name)});
+        gt_answers_escape(out, gt_answers_trace(a));
         gt_buffer_add_cstr(out, "\n\n");
     }
     add_timeline(out, a);
