@@ -85,8 +85,8 @@ static gt_table *overview_sheet(const gt_findings *f)
     add_number(sheet, "step_ms", f->step_ns / 1e6, "ms");
     add_number(sheet, "busy_ms", f->busy_ns / 1e6, "ms");
     add_number(sheet, "idle_ms", f->idle_ns / 1e6, "ms");
-    add_number(sheet, "model_step_ms", f->model_ns / 1e6, "ms");
-    add_number(sheet, "all_fixed_ms", f->list->all_fixed_ns / 1e6, "ms");
+    add_number(sheet, "model_step_ms", gt_replayed_ms(f->model_ns), "ms");
+    add_number(sheet, "all_fixed_ms", gt_replayed_ms(f->list->all_fixed_ns), "ms");
     add_number(sheet, "replay_error_pct", f->replay_error_pct, "%");
     add_number(sheet, "overhead_python_us", s->python_cost_ns / 1e3, "us");
     add_number(sheet, "overhead_op_us", s->op_cost_ns / 1e3, "us");
@@ -142,7 +142,7 @@ static gt_table *findings_sheet(const gt_findings *f)
         gt_table_set_cstr(sheet, KIND, row, finding->is_gpu ? "gpu" : "host");
         gt_table_set_cstr(sheet, TITLE, row, finding->title);
         if (finding->where) gt_table_set_cstr(sheet, WHERE, row, finding->where);
-        gt_table_set_float(sheet, GAIN, row, floor(finding->gain_ns + 0.5) / 1e6);
+        gt_table_set_float(sheet, GAIN, row, gt_replayed_ms(finding->gain_ns));
         gt_table_set_float(sheet, PCT, row, floor(finding->gain_pct * 100 + 0.5) / 100);
         gt_table_set_float(sheet, SCORE, row, finding->score);
         gt_table_set_string(sheet, EVIDENCE, row, join_evidence(f->schedule->strings, finding));

@@ -4,6 +4,14 @@
 
 #include "findings/findings.h"
 
+#include <math.h>
+
+/* Milliseconds of a replayed time, rounded to whole nanoseconds: more digits mean nothing. */
+static inline double gt_replayed_ms(double ns)
+{
+    return floor(ns + 0.5) / 1e6;
+}
+
 /* balance.c: where did the time of the window go?
  *
  *     part   category of ops, "communication", "copies", a cause of idle time, or "remainder"

@@ -109,8 +109,8 @@ static void add_case(gt_table *sheet, const gt_findings *f, const char *name, do
     size_t row = gt_table_add_row(sheet);
     double gain_ns = f->model_ns > step_ns ? f->model_ns - step_ns : 0;
     gt_table_set_cstr(sheet, CASE, row, name);
-    gt_table_set_float(sheet, STEP, row, step_ns / 1e6);
-    gt_table_set_float(sheet, GAIN, row, gain_ns / 1e6);
+    gt_table_set_float(sheet, STEP, row, gt_replayed_ms(step_ns));
+    gt_table_set_float(sheet, GAIN, row, gt_replayed_ms(gain_ns));
     gt_table_set_float(sheet, PCT, row, f->model_ns > 0 ? 100 * gain_ns / f->model_ns : 0);
     gt_table_set_cstr(sheet, HOW, row, how);
 }
