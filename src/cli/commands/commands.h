@@ -38,9 +38,9 @@ gt_exit gt_cmd_split(const gt_call *call);
 /* ---- used by several commands ---- */
 
 /* Options of one report, for commands that write this report among others. */
-extern const gt_option_group gt_pytorch_sheets_group, gt_pytorch_roofline_group, gt_pytorch_comparison_group,
-    gt_pytorch_phases_group, gt_report_phases_group, gt_pytorch_plots_group, gt_pytorch_unused_group,
-    gt_rocprof_group, gt_jax_group;
+extern const gt_option_group gt_pytorch_sheets_group, gt_pytorch_roofline_group, gt_report_roofline_group,
+    gt_pytorch_comparison_group, gt_pytorch_phases_group, gt_report_phases_group, gt_pytorch_plots_group,
+    gt_pytorch_unused_group, gt_rocprof_group, gt_jax_group;
 extern const gt_option_alias gt_pytorch_aliases[];
 
 gt_report_maker gt_pytorch_report, gt_rocprof_report, gt_jax_report;

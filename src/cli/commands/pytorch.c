@@ -19,7 +19,8 @@ static const gt_option input_options[] = {
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
 
 static const gt_option pytorch_sheets_options[] = {
-    {"enable_kernel_summary", GT_OPTION_FLAG, NULL, NULL, "add the sheet kernel_summary"},
+    {"enable_kernel_summary", GT_OPTION_FLAG, NULL, NULL,
+     "add the sheet kernel_summary (the default of `gputally report`)"},
     {"topk_ops", GT_OPTION_INT, "N", NULL, "keep only the first N rows of ops_unique_args"},
     {"topk_roofline_ops", GT_OPTION_INT, "N", NULL, "keep only the first N rows of each category sheet"},
     {"topk_short_kernels", GT_OPTION_INT, "N", NULL, "keep only the first N rows of short_kernels_summary",
@@ -47,24 +48,37 @@ static const gt_option pytorch_sheets_options[] = {
 const gt_option_group gt_pytorch_sheets_group = {"PyTorch sheets", pytorch_sheets_options,
                                                  GT_LENGTH(pytorch_sheets_options)};
 
-static const gt_option pytorch_roofline_options[] = {
-    {"gpu_arch_platform", GT_OPTION_STRING, "NAME", NULL,
-     "add roofline columns for a built-in GPU, such as MI300X"},
-    {"gpu_peaks", GT_OPTION_STRING, "SET", NULL,
-     "use these rates of the built-in GPU: peak, achievable (by well-tuned GEMMs, where known) or tracelens "
-     "(default: peak for report, tracelens for pytorch)",
-     .needs = "gpu_arch_platform"},
-    {"gpu_arch_json_path", GT_OPTION_STRING, "FILE", NULL,
-     "read the GPU's peak rates from FILE and add roofline columns"},
-    {"python_path", GT_OPTION_STRING, "PATH", NULL,
-     "run the GEMM simulator at GEMM_SIMULATOR_PATH with this Python and add simulated times; also the "
-     "Python of --extension_file",
-     .needs = "$GEMM_SIMULATOR_PATH,extension_file"},
-    {"enable_origami", GT_OPTION_FLAG, NULL, NULL, "add the times of GEMMs that Origami simulates",
-     .unused = "built without Origami, so there are no simulated times"},
-};
+#define ROOFLINE_OPTIONS(default_gpu, peaks_need)                                                            \
+    {"gpu_arch_platform", GT_OPTION_STRING, "NAME", NULL,                                                    \
+     "add roofline columns for a built-in GPU, such as MI300X" default_gpu},                                 \
+        {"gpu_peaks",                                                                                        \
+         GT_OPTION_STRING,                                                                                   \
+         "SET",                                                                                              \
+         NULL,                                                                                               \
+         "use these rates of the built-in GPU: peak, achievable (by well-tuned GEMMs, where known) or "      \
+         "tracelens (default: peak for report, tracelens for pytorch)",                                      \
+         .needs = peaks_need},                                                                               \
+        {"gpu_arch_json_path", GT_OPTION_STRING, "FILE", NULL,                                               \
+         "read the GPU's peak rates from FILE and add roofline columns"},                                    \
+        {"python_path",                                                                                      \
+         GT_OPTION_STRING,                                                                                   \
+         "PATH",                                                                                             \
+         NULL,                                                                                               \
+         "run the GEMM simulator at GEMM_SIMULATOR_PATH with this Python and add simulated times; also the " \
+         "Python of --extension_file",                                                                       \
+         .needs = "$GEMM_SIMULATOR_PATH,extension_file"},                                                    \
+    {                                                                                                        \
+        "enable_origami", GT_OPTION_FLAG, NULL, NULL, "add the times of GEMMs that Origami simulates",       \
+            .unused = "built without Origami, so there are no simulated times"                               \
+    }
+
+static const gt_option pytorch_roofline_options[] = {ROOFLINE_OPTIONS("", "gpu_arch_platform")};
+static const gt_option report_roofline_options[] = {
+    ROOFLINE_OPTIONS(" (default: the GPU that the trace names)", NULL)};
 const gt_option_group gt_pytorch_roofline_group = {
     "PyTorch roofline and simulation", pytorch_roofline_options, GT_LENGTH(pytorch_roofline_options)};
+const gt_option_group gt_report_roofline_group = {"PyTorch roofline and simulation", report_roofline_options,
+                                                  GT_LENGTH(report_roofline_options)};
 
 static const gt_option pytorch_comparison_options[] = {
     {"comparison_json_path", GT_OPTION_STRING, "FILE", NULL,

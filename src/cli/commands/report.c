@@ -40,7 +40,7 @@ static const gt_option_group report_group = {"PyTorch timeline", report_options,
 /* Options of one kind of report have no effect on the others; shared options mean the same in each. */
 const gt_syntax gt_report_syntax = {
     .groups = {&findings_group, &gt_pytorch_sheets_group, &report_group, &gt_report_phases_group,
-               &gt_pytorch_plots_group, &gt_pytorch_roofline_group, &gt_pytorch_comparison_group,
+               &gt_pytorch_plots_group, &gt_report_roofline_group, &gt_pytorch_comparison_group,
                &gt_communication_group, &gt_extra_group, &gt_rocprof_group, &gt_jax_group,
                &gt_short_kernel_group, &gt_extra_sheets_group, &gt_output_group, &gt_pytorch_unused_group,
                &gt_index_group, &gt_common_group},

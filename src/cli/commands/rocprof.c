@@ -20,7 +20,8 @@ static const gt_option report_options[] = {
     {"topk_kernels", GT_OPTION_INT, "K", NULL, "keep only the K longest dispatches in kernel_details",
      .needs = "kernel_details"},
     {"disable_kernel_summary", GT_OPTION_FLAG, NULL, NULL,
-     "omit the sheets kernel_summary and kernel_summary_by_category"},
+     "omit the sheets kernel_summary and kernel_summary_by_category (in `gputally report` also of a PyTorch "
+     "trace)"},
     {"all_processes", GT_OPTION_FLAG, NULL, NULL,
      "read all processes of a JSON file, not only the first (other formats: always all)"},
     {"full_kernel_names", GT_OPTION_FLAG, NULL, NULL,
