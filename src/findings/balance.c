@@ -27,10 +27,12 @@ typedef struct work_parts {
     int64_t busy_ns;
 } work_parts;
 
-static uint32_t name_of(const gt_schedule *s, gt_op_categories *categories, const gt_gpu_op *op)
+static uint32_t name_of(const gt_schedule *s, gt_op_categories *categories, size_t index)
 {
+    const gt_gpu_op *op = &s->ops[index];
     if (gt_op_class_of(op) == GT_OPS_COMMUNICATION) return gt_interner_add_cstr(s->strings, "communication");
     if (gt_op_class_of(op) == GT_OPS_MEMORY) return gt_interner_add_cstr(s->strings, "copies");
+    if (s->categories) return s->categories[index];
     if (op->host_op == GT_NONE) return gt_interner_add_cstr(s->strings, "without op");
     return gt_op_categories_of(categories, s->events[op->host_op].name, op->name);
 }
@@ -44,7 +46,7 @@ static work_parts find_work(const gt_schedule *s)
     for (size_t i = 0; i < s->op_count; i++) {
         if (!exclusive_ns[i]) continue;
         gt_op_class class = gt_op_class_of(&s->ops[i]);
-        uint32_t name = name_of(s, categories, &s->ops[i]);
+        uint32_t name = name_of(s, categories, i);
         uint32_t *place = gt_map_put(&places, class, name);
         if (*place == GT_MAP_NONE) {
             *place = (uint32_t)work.counts[class];

@@ -33,5 +33,6 @@ void gt_schedule_free(gt_schedule *schedule)
     gt_free(schedule->steps);
     gt_free(schedule->used_steps);
     gt_free(schedule->trips);
+    gt_free(schedule->categories);
     gt_free(schedule);
 }

@@ -28,6 +28,8 @@ static const gt_device_properties *find_device(const gt_schedule *s)
 
 const char *gt_schedule_device_name(const gt_schedule *schedule)
 {
+    if (schedule->origin != GT_BY_PYTORCH && schedule->device.name != GT_STR_NONE)
+        return gt_interner_get(schedule->strings, schedule->device.name).bytes;
     const gt_device_properties *device = find_device(schedule);
     return device ? gt_interner_get(schedule->strings, device->name).bytes : "";
 }
@@ -54,6 +56,8 @@ static gt_gpu_rates find_rates(const gt_schedule *s, const gt_gpu_arch *chosen)
 {
     const gt_device_properties *device = find_device(s);
     const char *name = gt_schedule_device_name(s);
+    if (s->origin != GT_BY_PYTORCH)
+        return gt_gpu_rates_find(name, chosen, s->device.compute_major, s->device.is_amd);
     int64_t major = device && device->compute_major != GT_EVENT_NONE ? device->compute_major : -1;
     return gt_gpu_rates_find(name, chosen, major, is_amd_name(name) || calls_hip(s));
 }

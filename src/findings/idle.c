@@ -324,7 +324,10 @@ static void add_gap(gap_search *s, int64_t start_ns, int64_t end_ns, uint32_t op
                   .first_piece = (uint32_t)s->idle->piece_count};
     const gt_gpu_op *op = op_index == GT_NONE ? NULL : &schedule->ops[op_index];
     if (!op || op->point == GT_NONE) {
-        add_piece(s, start_ns, end_ns, GT_CAUSE_UNKNOWN, GT_NONE);
+        /* Without a host nobody knows who was late, but the device alone needs such a gap. */
+        bool is_normal = op && schedule->origin != GT_BY_PYTORCH && !schedule->point_count;
+        is_normal &= end_ns - start_ns <= DEVICE_GAP_NS;
+        add_piece(s, start_ns, end_ns, is_normal ? GT_CAUSE_DEVICE_GAP : GT_CAUSE_UNKNOWN, GT_NONE);
     } else if (was_queued(schedule, op, start_ns)) {
         bool is_normal = op->begins != GT_START_DEPENDENCY && end_ns - start_ns <= DEVICE_GAP_NS;
         add_piece(s, start_ns, end_ns, is_normal ? GT_CAUSE_DEVICE_GAP : GT_CAUSE_DEPENDENCY, GT_NONE);

@@ -167,8 +167,23 @@ typedef struct gt_step_window {
     size_t steps;      /* in the window: what times are divided by, at least 1 */
 } gt_step_window;
 
+/* What recorded the trace: PyTorch's profiler, rocprofv3 or JAX's. */
+typedef enum gt_trace_origin { GT_BY_PYTORCH, GT_BY_ROCPROF, GT_BY_JAX } gt_trace_origin;
+
+/* What other traces than those of PyTorch say about the scheduled device. */
+typedef struct gt_device_facts {
+    uint32_t name;         /* string id; GT_STR_NONE: unknown */
+    int64_t compute_major; /* CUDA's compute capability; -1: unknown or not CUDA */
+    bool is_amd;
+} gt_device_facts;
+
 typedef struct gt_schedule {
-    const gt_event_view *trace; /* borrowed; NULL if the trace is not of PyTorch: then it has no host */
+    gt_trace_origin origin; /* traces not of PyTorch have no ops of a framework and no Python functions, and
+                               perhaps no host at all: point_count is 0 */
+    const gt_event_view *trace; /* borrowed; NULL if the trace is not of PyTorch */
+    gt_device_facts device;     /* not of PyTorch */
+    uint32_t *categories;       /* by op: string id of what kind of work it is; NULL: its host_op tells */
+    size_t other_launches;      /* calls that launched work on other devices; not of PyTorch */
     gt_interner *strings;       /* the trace's */
     double base_us;             /* the time of the trace that is 0 here */
     int64_t limit_ns;           /* no time is greater: small enough that all durations can be added up */
@@ -224,6 +239,12 @@ static inline bool gt_window_has(const gt_step_window *window, int64_t ns)
 static inline int64_t gt_op_ns(const gt_gpu_op *op)
 {
     return op->end_ns - op->start_ns;
+}
+/* Whether rules look at an op. In a trace of PyTorch, an op without a launch belongs to earlier work, which
+ * rules/backlog.h handles; other traces may have no launches at all. */
+static inline bool gt_op_is_judged(const gt_schedule *schedule, const gt_gpu_op *op)
+{
+    return op->point != GT_NONE || schedule->origin != GT_BY_PYTORCH;
 }
 
 #endif

@@ -246,6 +246,14 @@ static uint32_t backward_text(struct gt_sites *sites, gt_interner *strings, uint
     return id;
 }
 
+uint32_t gt_site_of_call(const gt_schedule *schedule, uint32_t event)
+{
+    if (event == GT_NONE) return gt_site_of(schedule, GT_NONE);
+    uint32_t parent = schedule->events[event].parent;
+    if (schedule->origin != GT_BY_PYTORCH && parent == GT_NONE) return schedule->events[event].name;
+    return gt_site_of(schedule, parent);
+}
+
 uint32_t gt_site_of_op(const gt_schedule *schedule, uint32_t host_op)
 {
     if (host_op == GT_NONE) return gt_site_of(schedule, host_op);

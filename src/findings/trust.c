@@ -2,7 +2,8 @@
  *
  * Each check compares one value with a threshold that warns and, where a report on the trace would mislead,
  * one that fails. The verdict is the worst level. A trace without GPU events gets only T0. Every check is one
- * pass over ops, steps or calls.
+ * pass over ops, steps or calls. Of traces of other profilers than PyTorch's, checks of what these do not
+ * record are omitted: T3, T7, T8 and T9, and without calls T2, T5, T14 and T15.
  *
  *     T0   GPU events                         T8   Python functions
  *     T1   ops without a launch, %            T9   the profiler's cost to the host, %
@@ -52,6 +53,12 @@ __attribute__((format(printf, 6, 7))) static void add(gt_trust *trust, const cha
 static double percent(double part, double whole)
 {
     return whole > 0 ? 100 * part / whole : 0;
+}
+
+/* Not of PyTorch. */
+static bool is_other(const gt_schedule *s)
+{
+    return s->origin != GT_BY_PYTORCH;
 }
 
 /* ---- calls ---- */
@@ -112,29 +119,35 @@ static void count_other_devices(const gt_event_view *trace, call_names *names, l
     gt_map_free(&known);
 }
 
+static void count_call(call_names *names, uint32_t name, launch_count *kernels, launch_count *graphs)
+{
+    uint8_t kind = kind_of_call(names, name);
+    kernels->calls += kind == LAUNCHES_KERNEL;
+    graphs->calls += kind == LAUNCHES_GRAPH;
+}
+
 static void count_launches(const gt_schedule *s, launch_count *kernels, launch_count *graphs)
 {
     const gt_event_view *trace = s->trace;
-    if (!trace) return;
     call_names names = {s->strings, gt_alloc_zero(gt_interner_count(s->strings), 1)};
-    for (size_t row = 0; row < trace->recorded; row++) {
-        if (!is_call(trace->kind[row])) continue;
-        uint8_t kind = kind_of_call(&names, trace->name[row]);
-        kernels->calls += kind == LAUNCHES_KERNEL;
-        graphs->calls += kind == LAUNCHES_GRAPH;
-    }
+    for (size_t row = 0; trace && row < trace->recorded; row++)
+        if (is_call(trace->kind[row])) count_call(&names, trace->name[row], kernels, graphs);
+    for (size_t i = 0; is_other(s) && i < s->event_count; i++)
+        if (is_call(s->events[i].kind)) count_call(&names, s->events[i].name, kernels, graphs);
     for (size_t i = 0; i < s->point_count; i++) {
         if (!s->points[i].op_count) continue;
         uint8_t kind = kind_of_call(&names, s->events[s->points[i].event].name);
         kernels->found += kind == LAUNCHES_KERNEL;
         graphs->found += kind == LAUNCHES_GRAPH;
     }
-    if (s->device_count > 1) count_other_devices(trace, &names, kernels, graphs);
+    kernels->found += s->other_launches;
+    if (trace && s->device_count > 1) count_other_devices(trace, &names, kernels, graphs);
     gt_free(names.kinds);
 }
 
 static bool has_calls(const gt_schedule *s)
 {
+    if (is_other(s)) return s->point_count != 0;
     for (size_t row = 0; s->trace && row < s->trace->recorded; row++)
         if (is_call(s->trace->kind[row])) return true;
     return false;
@@ -145,6 +158,7 @@ static void judge_launches(const gt_schedule *s, gt_trust *trust)
 {
     launch_count kernels = {0}, graphs = {0};
     count_launches(s, &kernels, &graphs);
+    if (is_other(s) && !kernels.calls && !graphs.calls) return;
     size_t lost = kernels.calls > kernels.found ? kernels.calls - kernels.found : 0;
     double value = percent((double)lost, (double)kernels.calls);
     add(trust, "T2", value, 1, 10, "%zu of %zu kernel launches have no kernel in the trace%s", lost,
@@ -172,9 +186,14 @@ static void judge_links(const gt_schedule *s, gt_trust *trust)
         if (op->kind == GT_KIND_KERNEL && op->point != GT_NONE && op->host_op == GT_NONE)
             without_op_ns += (double)gt_op_ns(op);
     }
-    add(trust, "T1", percent((double)without_launch, (double)count), 5, 30,
+    /* Not all profilers record calls: then the rest of the trace is as good as ever. */
+    add(trust, "T1", percent((double)without_launch, (double)count), 5, is_other(s) ? NO_LIMIT : 30,
         "%zu of %zu GPU operations in the window have no recorded launch%s", without_launch, count,
-        has_calls(s) ? "." : ": host calls were not recorded, so idle time cannot be explained.");
+        has_calls(s)                 ? "."
+        : s->origin == GT_BY_ROCPROF ? ": host calls were not recorded (rocprofv3 --hip-trace), so idle time "
+                                       "cannot be explained."
+                                     : ": host calls were not recorded, so idle time cannot be explained.");
+    if (is_other(s)) return; /* no profiler but PyTorch's records ops of a framework */
     double value = percent(without_op_ns, total_ns);
     add(trust, "T3", value, 20, NO_LIMIT,
         "%.0f%% of GPU time belongs to no framework operator (graphs, custom launchers).", value);
@@ -238,8 +257,8 @@ static void judge_steps(const gt_schedule *s, bool is_cut_off, gt_trust *trust)
     double value = (double)(empty + is_cut_off);
     const char *cut_off = is_cut_off ? "The file is truncated. " : "";
     if (!s->step_count)
-        add(trust, "T6", value, 0, fail,
-            "%sNo ProfilerStep: the whole trace is one window, and times are per trace.", cut_off);
+        add(trust, "T6", value, 0, fail, "%sNo %s: the whole trace is one window, and times are per trace.",
+            cut_off, is_other(s) ? "steps are recorded" : "ProfilerStep");
     else if (empty || is_cut_off)
         add(trust, "T6", value, 0, fail, "%s%zu of %zu steps have no GPU work.", cut_off, empty,
             s->step_count);
@@ -336,6 +355,7 @@ static void judge_idle(const gt_schedule *s, const gt_idle *idle, gt_trust *trus
     const int64_t *ns = idle->cause_ns;
     double value = percent((double)(ns[GT_CAUSE_UNKNOWN] + ns[GT_CAUSE_UNTRACED]), window_ns);
     add(trust, "T12", value, 5, NO_LIMIT, "%.1f%% of the window is idle time without a known cause.", value);
+    if (is_other(s) && !s->point_count) return; /* T14 needs launches */
     value = percent((double)(ns[GT_CAUSE_DEVICE_WAIT] + ns[GT_CAUSE_DEPENDENCY]), window_ns);
     add(trust, "T14", value, 10, NO_LIMIT,
         "For %.0f%% of the window the GPU is idle although work was launched (another process, stream or "
@@ -368,10 +388,10 @@ gt_trust gt_trust_judge(const gt_trust_input *input)
     judge_links(s, &trust);
     judge_launches(s, &trust);
     judge_overlap(s, &trust);
-    judge_clocks(s, &trust);
+    if (!is_other(s) || s->point_count) judge_clocks(s, &trust);
     judge_steps(s, input->is_cut_off, &trust);
-    judge_details(s, &trust);
-    judge_profiler(input, &trust);
+    if (!is_other(s)) judge_details(s, &trust);
+    if (!is_other(s)) judge_profiler(input, &trust);
     judge_step_times(s, &trust);
     judge_kernel_times(s, &trust);
     judge_idle(s, input->idle, &trust);

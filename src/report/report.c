@@ -6,6 +6,7 @@
 #include "base/memory_limit.h"
 #include "base/raise.h"
 #include "findings/findings.h"
+#include "findings/formats/formats.h"
 #include "input/chrome/kineto.h"
 #include "input/rocprof/rocprof.h"
 #include "input/xla/xplane.h"
@@ -101,6 +102,11 @@ static const struct {
     {"max_memory", SPECIAL, 0, 0, ANY},
     {"strict", FLAG, AT(read.strict), 0, ANY},
     {"csv_safe", FLAG, AT(csv_safe), 0, ANY},
+    {"findings", FLAG, AT(findings), 0, ANY},
+    {"no_findings", NEGATED_FLAG, AT(findings), 0, ANY},
+    {"gpu_arch_json_path", STRING, AT(gpu_arch_json_path), 0, ANY},
+    {"gpu_arch_platform", STRING, AT(gpu_arch_platform), 0, ANY},
+    {"gpu_peaks", SPECIAL, 0, 0, ANY},
     /* rocprofv3 and PyTorch */
     {"short_kernel_study", FLAG, AT(rocprof.short_kernel_study), AT(pytorch.short_kernel_study),
      ROCPROF | PYTORCH},
@@ -118,8 +124,6 @@ static const struct {
     {"all_processes", FLAG, AT(all_processes), 0, ROCPROF},
     {"full_kernel_names", FLAG, AT(rocprof.full_names), 0, ROCPROF},
     /* PyTorch */
-    {"findings", FLAG, AT(findings), 0, PYTORCH},
-    {"no_findings", NEGATED_FLAG, AT(findings), 0, PYTORCH},
     {"include_unlinked_kernels", FLAG, AT(pytorch.include_unlinked_kernels), 0, PYTORCH},
     {"linked_kernels_only", NEGATED_FLAG, AT(pytorch.include_unlinked_kernels), 0, PYTORCH},
     {"micro_idle_thresh_us", SPECIAL, 0, 0, PYTORCH},
@@ -136,9 +140,6 @@ static const struct {
     {"enable_pseudo_ops", FLAG, AT(pytorch.pseudo_ops), 0, PYTORCH},
     {"legacy_sheet_names", FLAG, AT(pytorch.legacy_names), 0, PYTORCH},
     {"seed_sheet_names", FLAG, AT(pytorch.legacy_names), 0, PYTORCH}, /* its old name */
-    {"gpu_arch_json_path", STRING, AT(gpu_arch_json_path), 0, PYTORCH},
-    {"gpu_arch_platform", STRING, AT(gpu_arch_platform), 0, PYTORCH},
-    {"gpu_peaks", SPECIAL, 0, 0, PYTORCH},
     {"python_path", STRING, AT(pytorch.python_path), 0, PYTORCH},
     {"comparison_json_path", STRING, AT(comparison_json_path), 0, PYTORCH},
     {"extension_file", STRING, AT(extension_file), 0, PYTORCH},
@@ -424,19 +425,27 @@ static gt_comm_kernels *communication_of(const gt_report_options *options, unsig
 
 /* ---- reading ---- */
 
+/* The GPU that the user names. */
+static bool choose_gpu(gt_report *report, gt_error *error)
+{
+    const gt_report_options *options = &report->options;
+    return gt_gpu_arch_choose(options->gpu_arch_platform, options->gpu_arch_json_path, options->gpu_peaks,
+                              &report->arena, &report->gpu_arch, &report->options.pytorch.gpu_arch, error);
+}
+
 /* What a report needs whether the trace is read or not. */
 static bool prepare_rocprof(gt_report *report, const char *path, gt_error *error)
 {
     (void)path;
-    (void)error;
     report->communication = communication_of(&report->options, 0);
-    return true;
+    return choose_gpu(report, error);
 }
 
 static bool read_rocprof(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
 {
     gt_read_options *read = &report->options.read;
     read->wanted = gt_rocprof_options_wanted(&report->options.rocprof);
+    if (report->options.findings) read->wanted |= GT_WANT_FOR_FINDINGS;
     if (report->options.all_processes) read->wanted |= GT_WANT_ALL_PROCESSES;
     read->full_names = report->options.rocprof.full_names;
     gt_rocprof *run =
@@ -483,9 +492,7 @@ static bool prepare_pytorch(gt_report *report, const char *path, gt_error *error
     gt_report_options *options = &report->options;
     if (options->extension_file && strcmp(path, "-") == 0)
         return gt_fail(error, "extension_file: the extension reads the trace too, so it must be a file");
-    if (!gt_gpu_arch_choose(options->gpu_arch_platform, options->gpu_arch_json_path, options->gpu_peaks,
-                            &report->arena, &report->gpu_arch, &options->pytorch.gpu_arch, error))
-        return false;
+    if (!choose_gpu(report, error)) return false;
     report->extension = (gt_extension_source){.file = options->extension_file,
                                               .trace_path = path,
                                               .python = options->pytorch.python_path,
@@ -518,10 +525,8 @@ static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path,
 
 static bool prepare_jax(gt_report *report, const char *path, gt_error *error)
 {
-    (void)report;
     (void)path;
-    (void)error;
-    return true;
+    return choose_gpu(report, error);
 }
 
 static bool read_jax(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
@@ -535,29 +540,43 @@ static bool read_jax(gt_report *report, gt_stream *stream, const char *path, gt_
 
 /* ---- kinds of reports ---- */
 
+/* The GPU whose rates findings use: the user's, or the one that the trace names. */
+static const gt_gpu_arch *gpu_of(gt_report *report, const char *name)
+{
+    gt_report_options *options = &report->options;
+    const gt_gpu_arch *arch = options->detect_gpu && *name ? gt_gpu_arch_match(name) : NULL;
+    gt_error error;
+    if (options->pytorch.gpu_arch || !arch) return options->pytorch.gpu_arch;
+    if (gt_gpu_arch_use(arch, options->gpu_peaks, &report->arena, &report->gpu_arch, &error))
+        return options->pytorch.gpu_arch = &report->gpu_arch;
+    gt_warn("%s", error.text);
+    return NULL;
+}
+
+/* Adds the sheets of findings, and frees the schedule. */
+static void add_findings_of(gt_report *report, gt_schedule *schedule)
+{
+    const gt_findings_options options = {.gpu = gpu_of(report, gt_schedule_device_name(schedule))};
+    gt_findings *findings = gt_findings_of_schedule(schedule, &options);
+    gt_findings_add_sheets(findings, &report->tables);
+    gt_findings_free(findings);
+}
+
 static bool make_rocprof_tables(gt_report *report, gt_error *error)
 {
+    if (report->options.findings) add_findings_of(report, gt_schedule_of_rocprof(report->trace.rocprof));
     report->options.rocprof.hint_communication = !report->options.all_comm_kernels;
     report->options.rocprof.last_use = true;
     return gt_rocprof_tables(report->trace.rocprof, &report->options.rocprof, &report->tables, error);
 }
 
-/* Uses the rates of the GPU that the trace names. */
+/* Uses the rates of the GPU that the trace names. The terminal summary says if they are unknown. */
 static void detect_gpu(gt_report *report)
 {
-    gt_report_options *options = &report->options;
     const gt_event_view *trace = &gt_pytorch_view(report->trace.pytorch)->events;
     const gt_trace_facts *facts = trace->facts;
-    if (!options->detect_gpu || options->pytorch.gpu_arch) return;
-    const char *name =
-        facts->device_count ? gt_interner_get(trace->strings, facts->devices[0].name).bytes : "";
-    const gt_gpu_arch *arch = *name ? gt_gpu_arch_match(name) : NULL;
-    gt_error error;
-    if (!arch) return; /* the terminal summary says so */
-    if (gt_gpu_arch_use(arch, options->gpu_peaks, &report->arena, &report->gpu_arch, &error))
-        options->pytorch.gpu_arch = report->extension.arch = &report->gpu_arch;
-    else
-        gt_warn("%s", error.text);
+    report->extension.arch = gpu_of(
+        report, facts->device_count ? gt_interner_get(trace->strings, facts->devices[0].name).bytes : "");
 }
 
 static void add_findings(gt_report *report)
@@ -582,12 +601,15 @@ static bool make_pytorch_tables(gt_report *report, gt_error *error)
 
 static bool make_jax_tables(gt_report *report, gt_error *error)
 {
+    if (report->options.findings && report->trace.jax->count)
+        add_findings_of(report, gt_schedule_of_jax(report->trace.jax));
     return gt_jax_tables(report->trace.jax, &report->options.jax, &report->tables, error);
 }
 
 static void free_rocprof(gt_report *report)
 {
     gt_rocprof_free(report->trace.rocprof);
+    gt_arena_free(&report->arena);
 }
 
 static void free_pytorch(gt_report *report)
@@ -600,6 +622,7 @@ static void free_pytorch(gt_report *report)
 static void free_jax(gt_report *report)
 {
     gt_jax_free(report->trace.jax);
+    gt_arena_free(&report->arena);
 }
 
 static gt_summary_facts rocprof_facts(const gt_report *report)
@@ -617,9 +640,25 @@ static gt_summary_facts jax_facts(const gt_report *report)
     return gt_jax_find_facts(report->trace.jax);
 }
 
+/* What findings say, before a summary that does not depend on them. */
+static void print_answers(FILE *out, const gt_report *report, int width, bool utf8)
+{
+    enum { FINDINGS_SHOWN = 3, EVIDENCE_SHOWN = 3, CHECKS_SHOWN = 4 };
+    if (!gt_answers_exist(&report->tables)) return;
+    gt_terminal terminal = gt_terminal_for(out);
+    terminal.width = width > 0 ? (size_t)width : 0;
+    terminal.utf8 = utf8;
+    const gt_answers answers = {.trace = report->title, .tables = &report->tables};
+    gt_answers_limits limits = {FINDINGS_SHOWN, EVIDENCE_SHOWN, CHECKS_SHOWN};
+    if (report->options.all_findings) limits = (gt_answers_limits){SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    gt_answers_print(&answers, &terminal, &limits);
+    fputc('\n', out);
+}
+
 static void print_rocprof(FILE *out, const gt_report *report, const gt_summary_facts *facts, int width,
                           bool utf8)
 {
+    print_answers(out, report, width, utf8);
     gt_rocprof_print_summary(out, facts, report->communication, &report->tables, width, utf8);
 }
 
@@ -635,6 +674,7 @@ static void print_pytorch(FILE *out, const gt_report *report, const gt_summary_f
 
 static void print_jax(FILE *out, const gt_report *report, const gt_summary_facts *facts, int width, bool utf8)
 {
+    print_answers(out, report, width, utf8);
     gt_jax_print_summary(out, facts, &report->tables, width, utf8);
 }
 

@@ -113,8 +113,7 @@ static sync_points find_sync_points(gt_schedule *schedule)
         gt_host_point *point = &schedule->points[i];
         point->sync_site = GT_STR_NONE;
         if (!synchronises(schedule, point)) continue;
-        uint32_t parent = point->event == GT_NONE ? GT_NONE : schedule->events[point->event].parent;
-        point->sync_site = gt_site_of(schedule, parent);
+        point->sync_site = gt_site_of_call(schedule, point->event);
         uint32_t *site = gt_map_put(&sites, point->sync_site, 0);
         if (*site == GT_MAP_NONE) *site = (uint32_t)list.site_count++;
         list.points = gt_grow(list.points, &list.point_capacity, list.count + 1, sizeof *list.points);

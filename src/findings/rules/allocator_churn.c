@@ -49,8 +49,8 @@ bool gt_rule_allocator_churn(const gt_rule_input *input, gt_finding *finding)
         in_window++;
         call_ns += point->end_ns - point->start_ns;
         gt_tally_add(&names, schedule->events[point->event].name, 1);
-        gt_tally_add(point->kind == GT_API_FREE ? &frees : &sites,
-                     gt_site_of(schedule, schedule->events[point->event].parent), 1);
+        gt_tally_add(point->kind == GT_API_FREE ? &frees : &sites, gt_site_of_call(schedule, point->event),
+                     1);
     }
     if (calls > 0) {
         double steps = (double)schedule->window.steps;

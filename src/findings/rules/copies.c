@@ -37,20 +37,22 @@ static host_copies find_copies(const gt_rule_input *input, bool slow, gt_edit *e
     bool *seen = gt_alloc_zero(schedule->point_count, sizeof *seen); /* points of copies in the window */
     for (size_t i = 0; i < schedule->op_count; i++) {
         const gt_gpu_op *op = &schedule->ops[i];
-        if (op->kind != GT_KIND_MEMCPY || op->point == GT_NONE || op->bytes < smallest_bytes ||
-            in_trip[op->point])
+        bool is_launched = op->point != GT_NONE;
+        if (op->kind != GT_KIND_MEMCPY || !gt_op_is_judged(schedule, op) || op->bytes < smallest_bytes ||
+            (is_launched && in_trip[op->point]))
             continue;
         if (!gt_name_has(schedule, op->name, GT_NAME_TO_HOST | GT_NAME_FROM_HOST)) continue;
         if (is_slow(input, op) != slow) continue;
         copies.found++;
         gt_edit_op_add(edit, (uint32_t)i, 0);
-        if (slow) gt_edit_point_add(edit, op->point, GT_EDIT_NO_CALL | GT_EDIT_NO_WAIT, 0);
+        if (slow && is_launched) gt_edit_point_add(edit, op->point, GT_EDIT_NO_CALL | GT_EDIT_NO_WAIT, 0);
         if (!gt_window_has(&schedule->window, op->start_ns)) continue;
         if (copies.first == GT_NONE) copies.first = (uint32_t)i;
         copies.count++;
         copies.bytes += (double)op->bytes;
         copies.ns += (double)gt_op_ns(op);
         gt_tally_add(&copies.names, op->name, 1);
+        if (!is_launched) continue;
         const gt_host_point *point = &schedule->points[op->point];
         if (!seen[op->point]) copies.call_ns += (double)(point->end_ns - point->start_ns);
         seen[op->point] = true;
@@ -70,8 +72,9 @@ static double rate(const host_copies *copies)
 static char *copy_site(const gt_rule_input *input, const host_copies *copies)
 {
     const gt_schedule *schedule = input->schedule;
-    const gt_host_point *point = &schedule->points[schedule->ops[copies->first].point];
-    return gt_rule_string(input, gt_site_of(schedule, schedule->events[point->event].parent));
+    uint32_t point = schedule->ops[copies->first].point;
+    if (point == GT_NONE) return NULL;
+    return gt_rule_string(input, gt_site_of_call(schedule, schedule->points[point].event));
 }
 
 /* "HtoD (Pageable -> Device)" of "Memcpy HtoD (Pageable -> Device)" */

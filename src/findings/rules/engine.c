@@ -180,6 +180,10 @@ static void doubt_gains(const gt_rule_input *input, found_rules *found, double f
     gt_parallel_each(found->count, run_job, &jobs);
     for (size_t i = 0; i < found->count; i++) {
         gt_finding *finding = &found->items[i];
+        /* Of other profilers than PyTorch's nobody knows what recording costs. */
+        if (input->schedule->origin != GT_BY_PYTORCH && found->rows[i]->flags & RULE_DOUBTED &&
+            finding->confidence == GT_CONFIDENCE_HIGH)
+            finding->confidence = GT_CONFIDENCE_MEDIUM;
         if (!jobs.items[i].fast_host) continue;
         double gain_ns = fast_ns - jobs.items[i].step_ns;
         if (!finding->is_gpu) {

@@ -31,7 +31,7 @@ static float_work judge(const gt_rule_input *input, size_t op, double *ns)
     uint8_t name = input->facts->names[op];
     double old_ns = (double)gt_op_ns(&input->schedule->ops[op]);
     double rate = name & GT_KERNEL_TF32 ? gpu->tf32_flops : gpu->float_flops;
-    if (!shape->has_types) { /* the kernel's name decides */
+    if (!shape || !shape->has_types) { /* the kernel's name decides */
         *ns = old_ns * rate / gpu->half_flops;
         return name & GT_KERNEL_MATRIX ? WORK_MATRIX : WORK_NONE;
     }
@@ -66,10 +66,20 @@ typedef struct float_search {
 static bool is_judged(const gt_rule_input *input, size_t op)
 {
     const gt_schedule *schedule = input->schedule;
+    if (schedule->origin != GT_BY_PYTORCH) return schedule->ops[op].kind == GT_KIND_KERNEL;
     if (!gt_op_is_sourced_kernel(input, op)) return false;
     if (schedule->points[schedule->ops[op].point].flags & GT_HOST_OPTIMIZER) return false;
     const gt_attention *attention = gt_gpu_facts_attention(input->facts, op);
     return !attention || !gt_operand_is_half(attention->type);
+}
+
+/* What evidence calls an op: the framework's op, or else the kernel. */
+static uint32_t op_name(const gt_rule_input *input, size_t op)
+{
+    const gt_schedule *schedule = input->schedule;
+    if (input->facts->op_source[op] == GT_NONE)
+        return gt_short_kernel_name(schedule, schedule->ops[op].name, 60);
+    return schedule->events[gt_op_event(input, op)].name;
 }
 
 static void search_ops(float_search *search)
@@ -88,8 +98,7 @@ static void search_ops(float_search *search)
             search->tf32_ns += old_ns;
         else
             search->float_ns += old_ns;
-        if (work == WORK_MATRIX)
-            gt_tally_add(&search->names, schedule->events[gt_op_event(search->input, i)].name, old_ns);
+        if (work == WORK_MATRIX) gt_tally_add(&search->names, op_name(search->input, i), old_ns);
     }
 }
 
@@ -100,7 +109,8 @@ static char *find_site(float_search *search)
     gt_tally sites = {0};
     for (size_t i = 0; i < schedule->op_count; i++) {
         double ns;
-        if (search->times[i] >= 0 && gt_window_has(&schedule->window, schedule->ops[i].start_ns) &&
+        if (search->times[i] >= 0 && search->input->facts->op_source[i] != GT_NONE &&
+            gt_window_has(&schedule->window, schedule->ops[i].start_ns) &&
             judge(search->input, i, &ns) == WORK_MATRIX)
             gt_tally_add(&sites, gt_site_of_op(schedule, gt_op_event(search->input, i)),
                          (double)gt_op_ns(&schedule->ops[i]));
@@ -131,11 +141,16 @@ static void describe(float_search *search, gt_finding *finding, double matrix_ns
         "tensors, which would move half of the bytes, %.2f ms",
         gt_rule_ms(input, search->tf32_ns), gt_rule_ms(input, search->float_ns),
         gt_rule_ms(input, search->other_ns));
-    finding->advice =
-        gt_rule_text("%s%s. Check the accuracy.",
-                     is_old ? "Use fp16: torch.autocast(\"cuda\", dtype=torch.float16) with a GradScaler"
-                            : "Use bf16: torch.autocast(\"cuda\", dtype=torch.bfloat16)",
-                     is_tf32 || is_old ? "" : "; at least torch.set_float32_matmul_precision(\"high\")");
+    if (input->schedule->origin == GT_BY_JAX)
+        finding->advice =
+            gt_rule_text("Use bfloat16 for parameters and activations, or at least "
+                         "jax.default_matmul_precision(\"tensorfloat32\"). Check the accuracy.");
+    else
+        finding->advice =
+            gt_rule_text("%s%s. Check the accuracy.",
+                         is_old ? "Use fp16: torch.autocast(\"cuda\", dtype=torch.float16) with a GradScaler"
+                                : "Use bf16: torch.autocast(\"cuda\", dtype=torch.bfloat16)",
+                         is_tf32 || is_old ? "" : "; at least torch.set_float32_matmul_precision(\"high\")");
 }
 
 bool gt_rule_fp32_gemm(const gt_rule_input *input, gt_finding *finding)

@@ -154,7 +154,8 @@ uint32_t gt_short_kernel_name(const gt_schedule *schedule, uint32_t name, size_t
 gt_copy_change gt_copy_change_of(const gt_rule_input *input, size_t op)
 {
     const gt_gpu_op *gpu_op = &input->schedule->ops[op];
-    if (gpu_op->point == GT_NONE || gt_gpu_facts_attention(input->facts, op)) return GT_CHANGE_UNKNOWN;
+    if (!gt_op_is_judged(input->schedule, gpu_op) || gt_gpu_facts_attention(input->facts, op))
+        return GT_CHANGE_UNKNOWN;
     if (gpu_op->kind == GT_KIND_MEMCPY)
         return gt_str_contains(gt_interner_get(input->schedule->strings, gpu_op->name), "DtoD")
                    ? GT_CHANGE_LAYOUT

@@ -55,8 +55,11 @@ bool gt_rule_launch_bound(const gt_rule_input *input, gt_finding *finding)
                      "%.0f launches per %s, median kernel %.1f us, and the host needs %.0f us per launch",
                      per_step, input->per, median_kernel_us(schedule),
                      gt_rule_host_ms(input, GT_CAUSE_LAUNCH) * 1e3 / (per_step > 1 ? per_step : 1));
-    finding->advice = gt_rule_text(
-        "Use CUDA or HIP graphs or torch.compile(mode=\"reduce-overhead\"), larger batches, or fuse "
-        "small operators.");
+    static const char *const ways[] = {
+        [GT_BY_PYTORCH] = "CUDA or HIP graphs or torch.compile(mode=\"reduce-overhead\")",
+        [GT_BY_ROCPROF] = "HIP graphs (in PyTorch torch.compile(mode=\"reduce-overhead\"))",
+        [GT_BY_JAX] = "one jax.jit for the whole step with XLA's command buffers"};
+    finding->advice =
+        gt_rule_text("Use %s, larger batches, or fuse small operators.", ways[schedule->origin]);
     return true;
 }

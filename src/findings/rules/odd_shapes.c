@@ -75,7 +75,7 @@ static void judge_gemm(odd_search *search, size_t op, const gt_op_shape *shape)
 /* Without shapes the kernel's name tells how it loads matrices. */
 static void judge_name(odd_search *search, size_t op, const gt_op_shape *shape)
 {
-    if (shape->has_dims || !(search->input->facts->names[op] & GT_KERNEL_NARROW)) return;
+    if ((shape && shape->has_dims) || !(search->input->facts->names[op] & GT_KERNEL_NARROW)) return;
     change(search, op, 0.5 * op_ns(search, op));
     const gt_schedule *schedule = search->input->schedule;
     if (in_window(search, op))
@@ -131,6 +131,8 @@ static void judge_all(odd_search *search)
             else
                 judge_name(search, i, shape);
             if (shape->kind == GT_WORK_CONVOLUTION) judge_convolution(search, i, shape);
+        } else if (schedule->origin != GT_BY_PYTORCH && schedule->ops[i].kind == GT_KIND_KERNEL) {
+            judge_name(search, i, NULL);
         }
         judge_attention(search, i);
     }
@@ -145,7 +147,8 @@ static void describe(odd_search *search, gt_finding *finding)
     const gt_rule_input *input = search->input;
     finding->id = "odd_shapes";
     finding->is_gpu = true;
-    finding->confidence = GT_CONFIDENCE_HIGH;
+    finding->confidence =
+        input->schedule->origin == GT_BY_PYTORCH ? GT_CONFIDENCE_HIGH : GT_CONFIDENCE_MEDIUM;
     double recorded_ns = gt_new_times_apply(search->times, input->schedule, finding);
     finding->title =
         gt_rule_text("Matrix sizes that are not multiples of 8 keep %.2f ms of kernels per %s off "

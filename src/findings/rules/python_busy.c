@@ -48,17 +48,28 @@ bool gt_rule_host_untraced(const gt_rule_input *input, gt_finding *finding)
 {
     if (!gt_rule_has_label(input, GT_CAUSE_UNTRACED)) return false;
     finding->id = "host_untraced";
-    finding->confidence = input->schedule->has_stacks ? GT_CONFIDENCE_LOW : GT_CONFIDENCE_MEDIUM;
+    gt_trace_origin origin = input->schedule->origin;
+    /* Of a JAX profile only the times of launches are known: the host may have compiled. */
+    bool is_certain = !input->schedule->has_stacks && origin != GT_BY_JAX;
+    finding->confidence = is_certain ? GT_CONFIDENCE_MEDIUM : GT_CONFIDENCE_LOW;
     finding->title =
-        gt_rule_text("Host code that the trace does not show holds up the GPU for %.2f ms per %s",
+        gt_rule_text(origin == GT_BY_JAX
+                         ? "The host launches late, and it is unknown why: the GPU is idle for %.2f ms per %s"
+                         : "Host code that the trace does not show holds up the GPU for %.2f ms per %s",
                      gt_rule_idle_ms(input, GT_CAUSE_UNTRACED), input->per);
-    gt_rule_evidence(
-        finding,
-        "%.2f ms per %s of the launching thread without a recorded operator, call or Python function",
-        gt_rule_host_ms(input, GT_CAUSE_UNTRACED), input->per);
-    finding->advice = gt_rule_text(
-        "Record again with with_stack=True to see the Python function; often it is data loading, "
-        "logging or a loop in Python.");
+    gt_rule_evidence(finding,
+                     origin == GT_BY_JAX
+                         ? "%.2f ms per %s between launches that are at least 0.2 ms apart"
+                         : "%.2f ms per %s of the launching thread without a recorded operator, call or "
+                           "Python function",
+                     gt_rule_host_ms(input, GT_CAUSE_UNTRACED), input->per);
+    static const char *const ways[] = {
+        [GT_BY_PYTORCH] = "with with_stack=True to see the Python function",
+        [GT_BY_ROCPROF] = "with ranges marked in the program (roctx, rocprofv3 --marker-trace), or with "
+                          "PyTorch's profiler, to see what the host does",
+        [GT_BY_JAX] = "after the functions are compiled, and look at the host threads in a viewer"};
+    finding->advice =
+        gt_rule_text("Record again %s; often it is data loading, logging or a loop in Python.", ways[origin]);
     gt_edit_remove_label(&finding->edit, input->schedule, GT_CAUSE_UNTRACED);
     return true;
 }

@@ -1,0 +1,146 @@
+/* The schedule of a JAX profile.
+ *
+ * Ops are the kernels, copies and memsets on the streams of the GPU that is busy longest. Of the host only
+ * the times of launches are known: each becomes a call without a duration on one thread, so that an op that
+ * was launched after a gap began was late, and others were queued. What the host did between launches is not
+ * known. */
+#include "findings/formats/formats.h"
+#include "findings/formats/plain.h"
+
+#include "analysis/jax/kernels.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "findings/names.h"
+
+#include <math.h>
+
+static const int64_t ps_per_ns = 1000;
+
+static int64_t rounded_ns(int64_t ps)
+{
+    return ps / ps_per_ns + (ps % ps_per_ns >= ps_per_ns / 2) - (ps % ps_per_ns < -ps_per_ns / 2);
+}
+
+/* The end of an event; times that do not fit are cut. */
+static int64_t end_ps(const gt_jax *trace, size_t event)
+{
+    int64_t end;
+    if (trace->dur_ps[event] <= 0) return trace->start_ps[event];
+    return __builtin_add_overflow(trace->start_ps[event], trace->dur_ps[event], &end) ? INT64_MAX : end;
+}
+
+static bool is_work(const gt_jax *trace, size_t event)
+{
+    return trace->kind[event] != GT_JAX_OTHER && !trace->lines[trace->line[event]].is_counter &&
+           !trace->lines[trace->line[event]].is_derived;
+}
+
+/* The GPU whose events take longest, and how many have any. */
+static const gt_jax_gpu *find_busiest(const gt_jax *trace, size_t *used)
+{
+    const gt_jax_gpu *busiest = NULL;
+    double most_ps = -1;
+    *used = 0;
+    for (size_t g = 0; g < trace->gpu_count; g++) {
+        const gt_jax_gpu *gpu = &trace->gpus[g];
+        double busy_ps = 0;
+        size_t count = 0;
+        for (size_t i = gpu->begin; i < gpu->end; i++) {
+            if (!is_work(trace, i)) continue;
+            count++;
+            if (trace->dur_ps[i] > 0) busy_ps += (double)trace->dur_ps[i];
+        }
+        if (!count) continue;
+        ++*used;
+        if (busy_ps > most_ps) {
+            most_ps = busy_ps;
+            busiest = gpu;
+        }
+    }
+    return busiest;
+}
+
+/* What names say, found once per name. */
+typedef struct name_facts {
+    uint8_t class; /* 1 + gt_jax_class; 0: not looked at yet */
+    bool communicates;
+} name_facts;
+
+typedef struct jax_builder {
+    const gt_jax *trace;
+    gt_plain_trace plain;
+    name_facts *names; /* by string id */
+    uint32_t categories[GT_JAX_CLASSES];
+    uint32_t launch_name;
+    gt_map launches; /* ids that have their call */
+} jax_builder;
+
+static const name_facts *facts_of(jax_builder *b, uint32_t name)
+{
+    name_facts *facts = &b->names[name];
+    if (facts->class) return facts;
+    gt_str text = gt_interner_get(b->trace->strings, name);
+    facts->class = (uint8_t)(1 + gt_jax_class_of_name(text));
+    facts->communicates = gt_name_bits_of(text, GT_NAMES_GPU) & GT_NAME_COMMUNICATION;
+    return facts;
+}
+
+static uint32_t category_of(jax_builder *b, size_t event)
+{
+    uint32_t hlo_op = gt_jax_hlo_op(b->trace, event);
+    gt_jax_class kernel = (gt_jax_class)(facts_of(b, b->trace->name[event])->class - 1);
+    gt_jax_class op =
+        hlo_op == GT_STR_NONE ? GT_JAX_CLASS_XLA : (gt_jax_class)(facts_of(b, hlo_op)->class - 1);
+    gt_jax_class class = gt_jax_class_combine(kernel, op);
+    if (b->categories[class] == GT_STR_NONE)
+        b->categories[class] = gt_interner_add_cstr(b->trace->strings, gt_jax_class_name(class));
+    return b->categories[class];
+}
+
+static void add_event(jax_builder *b, size_t event)
+{
+    static const uint8_t kinds[] = {
+        [GT_JAX_KERNEL] = GT_KIND_KERNEL, [GT_JAX_MEMCPY] = GT_KIND_MEMCPY, [GT_JAX_MEMSET] = GT_KIND_MEMSET};
+    const gt_jax *trace = b->trace;
+    bool has_launch = isfinite(trace->launch_us[event]) && fabs(trace->launch_us[event]) < 9e15;
+    gt_plain_op op = {.start_ns = rounded_ns(trace->start_ps[event]),
+                      .end_ns = rounded_ns(end_ps(trace, event)),
+                      .launch = has_launch ? trace->correlation[event] : 0,
+                      .stream = trace->line[event],
+                      .name = trace->name[event],
+                      .category = category_of(b, event),
+                      .row = (uint32_t)event,
+                      .kind = kinds[trace->kind[event]],
+                      .has_launch = has_launch,
+                      .communicates = facts_of(b, trace->name[event])->communicates};
+    GT_PUSH(b->plain.ops, b->plain.op_count, b->plain.op_capacity, op);
+    uint32_t *call_of_id = has_launch ? gt_map_put(&b->launches, op.launch, 0) : NULL;
+    if (!has_launch || *call_of_id != GT_MAP_NONE) return; /* the ops of a graph have one call */
+    *call_of_id = (uint32_t)b->plain.call_count;
+    int64_t launch_ns = (int64_t)llround(trace->launch_us[event] * 1e3);
+    gt_plain_call call = {.start_ns = launch_ns,
+                          .end_ns = launch_ns,
+                          .launch = op.launch,
+                          .name = b->launch_name,
+                          .row = op.row,
+                          .has_launch = true};
+    GT_PUSH(b->plain.calls, b->plain.call_count, b->plain.call_capacity, call);
+}
+
+gt_schedule *gt_schedule_of_jax(const gt_jax *trace)
+{
+    jax_builder b = {.trace = trace,
+                     .names = gt_alloc_zero(gt_interner_count(trace->strings), sizeof *b.names),
+                     .launch_name = gt_interner_add_cstr(trace->strings, "launch")};
+    b.plain.strings = trace->strings;
+    b.plain.origin = GT_BY_JAX;
+    b.plain.device = (gt_device_facts){.name = GT_STR_NONE, .compute_major = -1};
+    const gt_jax_gpu *gpu = find_busiest(trace, &b.plain.device_count);
+    for (size_t i = gpu ? gpu->begin : 0; gpu && i < gpu->end; i++)
+        if (is_work(trace, i)) add_event(&b, i);
+    gt_schedule *schedule = gt_schedule_of_plain(&b.plain);
+    gt_plain_free(&b.plain);
+    gt_map_free(&b.launches);
+    gt_free(b.names);
+    return schedule;
+}

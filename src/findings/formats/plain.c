@@ -1,0 +1,353 @@
+/* From lists of ops and calls to a schedule.
+ *
+ * Ops are sorted by start; calls thread by thread, each thread by start, longer calls first. One pass over a
+ * thread with a stack finds the call around each call. Calls that launched an op, or whose name says that
+ * they wait, allocate or load code, become points. All of it is linear after sorting. */
+#include "findings/formats/plain.h"
+
+#include "base/map.h"
+#include "base/memory.h"
+#include "findings/build.h"
+#include "findings/names.h"
+#include "trace/rows.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const int64_t LONG_COPY_NS = 50000; /* a copy call without its copy counts if it is longer */
+
+typedef struct plain_builder {
+    gt_schedule *schedule;
+    gt_plain_trace *trace;
+    int64_t base_ns;    /* the time of the trace that is 0 in the schedule */
+    gt_map launches;    /* (process, launch id) to slot */
+    uint32_t *op_slot;  /* by op: the slot of its launch; GT_NONE */
+    uint32_t *first_op; /* by slot: where its ops begin in point_ops; one entry more than slots */
+    size_t slot_count;
+} plain_builder;
+
+/* ---- time 0 ---- */
+
+/* The distance of two times, which may be too large for an int64. */
+static double distance(int64_t from_ns, int64_t to_ns)
+{
+    return (double)to_ns - (double)from_ns;
+}
+
+/* As set_base in ops.c: times are counted from the first event, or around the first op if others are absurdly
+ * far away. */
+static void set_base(plain_builder *b)
+{
+    const gt_plain_trace *trace = b->trace;
+    const int64_t least = INT64_C(1) << 44, most = INT64_C(1) << 53;
+    int64_t limit = (INT64_C(1) << 62) / (int64_t)(trace->op_count + trace->call_count + 1);
+    limit = limit < least ? least : limit > most ? most : limit;
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    for (size_t i = 0; i < trace->op_count; i++) {
+        first = trace->ops[i].start_ns < first ? trace->ops[i].start_ns : first;
+        last = trace->ops[i].start_ns > last ? trace->ops[i].start_ns : last;
+    }
+    for (size_t i = 0; i < trace->call_count; i++) {
+        first = trace->calls[i].start_ns < first ? trace->calls[i].start_ns : first;
+        last = trace->calls[i].start_ns > last ? trace->calls[i].start_ns : last;
+    }
+    b->base_ns = first <= last ? first : 0;
+    if (first <= last && !(distance(first, last) < (double)limit / 2)) {
+        int64_t middle = trace->op_count ? trace->ops[0].start_ns : trace->calls[0].start_ns;
+        b->base_ns = middle > INT64_MIN + limit / 2 ? middle - limit / 2 : INT64_MIN;
+    }
+    b->schedule->limit_ns = limit;
+    b->schedule->base_us = (double)b->base_ns / 1e3;
+}
+
+static int64_t relative_ns(const plain_builder *b, int64_t ns)
+{
+    if (ns <= b->base_ns) return 0;
+    uint64_t after = (uint64_t)ns - (uint64_t)b->base_ns;
+    return after < (uint64_t)b->schedule->limit_ns ? (int64_t)after : b->schedule->limit_ns;
+}
+
+/* ---- ops ---- */
+
+static int by_start(const void *left, const void *right)
+{
+    const gt_plain_op *a = left, *b = right;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
+    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns ? -1 : 1;
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static void order_ops(plain_builder *b)
+{
+    gt_plain_trace *trace = b->trace;
+    bool in_order = true;
+    for (size_t i = 0; i < trace->op_count; i++) {
+        gt_plain_op *op = &trace->ops[i];
+        op->start_ns = relative_ns(b, op->start_ns);
+        op->end_ns = relative_ns(b, op->end_ns);
+        if (op->end_ns < op->start_ns) op->end_ns = op->start_ns;
+        in_order &= i == 0 || by_start(op - 1, op) <= 0;
+    }
+    if (!in_order) qsort(trace->ops, trace->op_count, sizeof *trace->ops, by_start);
+}
+
+static void fill_ops(plain_builder *b)
+{
+    gt_schedule *schedule = b->schedule;
+    size_t count = b->trace->op_count;
+    gt_map streams = {0};
+    schedule->ops = gt_alloc(count * sizeof *schedule->ops);
+    schedule->categories = gt_alloc(count * sizeof *schedule->categories);
+    schedule->op_count = count;
+    for (size_t i = 0; i < count; i++) {
+        const gt_plain_op *op = &b->trace->ops[i];
+        uint32_t *stream = gt_map_put(&streams, op->process, op->stream);
+        if (*stream == GT_MAP_NONE) *stream = schedule->stream_count++;
+        schedule->categories[i] = op->category;
+        schedule->ops[i] = (gt_gpu_op){.start_ns = op->start_ns,
+                                       .end_ns = op->end_ns,
+                                       .offset_ns = op->start_ns,
+                                       .bytes = op->bytes > 0 ? op->bytes : 0,
+                                       .name = op->name,
+                                       .row = op->row,
+                                       .stream = *stream,
+                                       .point = GT_NONE,
+                                       .host_op = GT_NONE,
+                                       .previous = GT_NONE,
+                                       .dependency = GT_NONE,
+                                       .step = -1,
+                                       .kind = op->kind,
+                                       .begins = GT_START_FIXED,
+                                       .communicates = op->kind == GT_KIND_KERNEL && op->communicates};
+    }
+    gt_map_free(&streams);
+}
+
+/* Groups the ops by their launches. */
+static void group_ops(plain_builder *b)
+{
+    gt_schedule *schedule = b->schedule;
+    size_t count = schedule->op_count;
+    b->op_slot = gt_alloc(count * sizeof *b->op_slot);
+    for (size_t i = 0; i < count; i++) {
+        const gt_plain_op *op = &b->trace->ops[i];
+        b->op_slot[i] = GT_NONE;
+        if (!op->has_launch) continue;
+        uint32_t *slot = gt_map_put(&b->launches, op->process, op->launch);
+        if (*slot == GT_MAP_NONE) *slot = (uint32_t)b->slot_count++;
+        b->op_slot[i] = *slot;
+    }
+    b->first_op = gt_alloc_zero(b->slot_count + 2, sizeof *b->first_op);
+    for (size_t i = 0; i < count; i++)
+        if (b->op_slot[i] != GT_NONE) b->first_op[b->op_slot[i] + 2]++;
+    for (size_t i = 2; i < b->slot_count + 2; i++) b->first_op[i] += b->first_op[i - 1];
+    schedule->point_op_count = b->first_op[b->slot_count + 1];
+    schedule->point_ops = gt_alloc(schedule->point_op_count * sizeof *schedule->point_ops);
+    for (size_t i = 0; i < count; i++)
+        if (b->op_slot[i] != GT_NONE) schedule->point_ops[b->first_op[b->op_slot[i] + 1]++] = (uint32_t)i;
+}
+
+/* ---- names ---- */
+
+static void find_names(plain_builder *b)
+{
+    gt_schedule *schedule = b->schedule;
+    uint32_t count = gt_interner_count(schedule->strings);
+    uint8_t *seen = gt_alloc_zero(count, 1);
+    for (size_t i = 0; i < b->trace->op_count; i++) seen[b->trace->ops[i].name] |= GT_NAMES_GPU;
+    for (size_t i = 0; i < b->trace->call_count; i++)
+        seen[b->trace->calls[i].name] |= b->trace->calls[i].is_range ? GT_NAMES_NOTE : GT_NAMES_CALL;
+    gt_find_name_bits(schedule, seen, count);
+    gt_free(seen);
+}
+
+/* ---- calls ---- */
+
+static int by_thread(const void *left, const void *right)
+{
+    const gt_plain_call *a = left, *b = right;
+    if (a->process != b->process) return a->process < b->process ? -1 : 1;
+    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
+    if (a->end_ns != b->end_ns) return a->end_ns > b->end_ns ? -1 : 1;
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static void order_calls(plain_builder *b)
+{
+    gt_plain_trace *trace = b->trace;
+    bool in_order = true;
+    for (size_t i = 0; i < trace->call_count; i++) {
+        gt_plain_call *call = &trace->calls[i];
+        call->start_ns = relative_ns(b, call->start_ns);
+        call->end_ns = relative_ns(b, call->end_ns);
+        if (call->end_ns < call->start_ns) call->end_ns = call->start_ns;
+        in_order &= i == 0 || by_thread(call - 1, call) <= 0;
+    }
+    if (!in_order) qsort(trace->calls, trace->call_count, sizeof *trace->calls, by_thread);
+}
+
+static uint32_t slot_of(const plain_builder *b, const gt_plain_call *call)
+{
+    if (!call->has_launch) return GT_NONE;
+    uint32_t slot = gt_map_get(&b->launches, call->process, call->launch);
+    return slot == GT_MAP_NONE ? GT_NONE : slot;
+}
+
+/* As kind_of_call in host.c. */
+static gt_api_kind kind_of_call(const plain_builder *b, const gt_plain_call *call)
+{
+    const gt_schedule *schedule = b->schedule;
+    uint64_t bits = schedule->name_bits[call->name];
+    uint32_t slot = slot_of(b, call);
+    if (call->is_range) return GT_API_NONE;
+    if (bits & GT_NAME_SYNC) return GT_API_SYNC;
+    if (bits & GT_NAME_FREE) return GT_API_FREE;
+    if (bits & GT_NAME_ALLOC) return GT_API_ALLOC;
+    if (slot != GT_NONE) {
+        uint32_t op = schedule->point_ops[b->first_op[slot]];
+        return schedule->ops[op].kind == GT_KIND_MEMCPY ? GT_API_COPY : GT_API_LAUNCH;
+    }
+    if (bits & GT_NAME_COPY && call->end_ns - call->start_ns > LONG_COPY_NS) return GT_API_COPY;
+    return bits & GT_NAME_MODULE ? GT_API_MODULE : GT_API_NONE;
+}
+
+static void start_thread(gt_schedule *schedule, size_t *capacity, const gt_plain_call *call, uint32_t first)
+{
+    char text[32];
+    gt_host_thread thread = {.first = first, .end = first};
+    snprintf(text, sizeof text, "%" PRIu64, call->process);
+    thread.process = gt_interner_add_cstr(schedule->strings, text);
+    snprintf(text, sizeof text, "%" PRIu64, call->thread);
+    thread.thread = gt_interner_add_cstr(schedule->strings, text);
+    GT_PUSH(schedule->threads, schedule->thread_count, *capacity, thread);
+}
+
+/* The event of a call; `around` is the innermost call that has not ended. */
+static gt_host_event event_of(const plain_builder *b, const gt_plain_call *call, uint32_t around)
+{
+    const gt_schedule *schedule = b->schedule;
+    gt_host_event event = {.start_ns = call->start_ns,
+                           .end_ns = call->end_ns,
+                           .name = call->name,
+                           .parent = around,
+                           .row = call->row,
+                           .thread = (uint32_t)schedule->thread_count - 1,
+                           .kind = call->is_range ? GT_KIND_ANNOTATION : GT_KIND_RUNTIME,
+                           .call = (uint8_t)kind_of_call(b, call)};
+    if (around != GT_NONE && !call->is_range && event.end_ns > schedule->events[around].end_ns)
+        event.end_ns = schedule->events[around].end_ns;
+    event.launches = event.call == GT_API_LAUNCH || event.call == GT_API_COPY;
+    return event;
+}
+
+static void make_events(plain_builder *b)
+{
+    gt_schedule *schedule = b->schedule;
+    const gt_plain_call *calls = b->trace->calls;
+    size_t capacity = 0, count = b->trace->call_count;
+    schedule->events = gt_alloc(count * sizeof *schedule->events);
+    uint32_t around = GT_NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 0 || calls[i].process != calls[i - 1].process || calls[i].thread != calls[i - 1].thread) {
+            start_thread(schedule, &capacity, &calls[i], i);
+            around = GT_NONE;
+        }
+        while (around != GT_NONE && schedule->events[around].end_ns <= calls[i].start_ns)
+            around = schedule->events[around].parent;
+        gt_host_event event = event_of(b, &calls[i], around);
+        schedule->events[schedule->event_count++] = event;
+        gt_host_thread *thread = &schedule->threads[schedule->thread_count - 1];
+        thread->end = i + 1;
+        thread->launches |= event.call != GT_API_NONE;
+        schedule->other_launches += calls[i].is_other && gt_name_has(schedule, event.name, GT_NAME_LAUNCH);
+        around = i;
+    }
+    for (size_t i = count; i-- > 0;) {
+        uint32_t parent = schedule->events[i].parent;
+        if (parent != GT_NONE) schedule->events[parent].launches += schedule->events[i].launches;
+    }
+}
+
+/* ---- points ---- */
+
+static void add_point(plain_builder *b, uint32_t event_index, gt_host_point *point)
+{
+    const gt_host_event *event = &b->schedule->events[event_index];
+    uint32_t slot = slot_of(b, &b->trace->calls[event_index]);
+    *point = (gt_host_point){.start_ns = event->start_ns,
+                             .end_ns = event->end_ns,
+                             .base_ns = event->start_ns,
+                             .own_ns = event->end_ns - event->start_ns,
+                             .keep_before = 1,
+                             .keep_own = 1,
+                             .event = event_index,
+                             .thread = event->thread,
+                             .awaited = GT_NONE,
+                             .sync_site = GT_STR_NONE,
+                             .step = -1,
+                             .kind = event->call};
+    if (slot == GT_NONE) return;
+    point->first_op = b->first_op[slot];
+    point->op_count = b->first_op[slot + 1] - point->first_op;
+}
+
+static void make_points(plain_builder *b)
+{
+    gt_schedule *schedule = b->schedule;
+    size_t count = 0;
+    uint32_t *order = gt_alloc(schedule->event_count * sizeof *order);
+    double *starts = gt_alloc(schedule->event_count * sizeof *starts);
+    for (uint32_t i = 0; i < schedule->event_count; i++) {
+        starts[i] = (double)schedule->events[i].start_ns;
+        if (schedule->events[i].call != GT_API_NONE) order[count++] = i;
+    }
+    gt_order_rows(order, count, starts);
+    schedule->points = gt_alloc(count * sizeof *schedule->points);
+    schedule->point_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        gt_host_point *point = &schedule->points[i];
+        add_point(b, order[i], point);
+        for (uint32_t k = 0; k < point->op_count; k++)
+            schedule->ops[schedule->point_ops[point->first_op + k]].point = i;
+    }
+    gt_free(order);
+    gt_free(starts);
+}
+
+/* ---- all of it ---- */
+
+gt_schedule *gt_schedule_of_plain(gt_plain_trace *trace)
+{
+    gt_schedule *schedule = gt_alloc_zero(1, sizeof *schedule);
+    plain_builder b = {.schedule = schedule, .trace = trace};
+    schedule->strings = trace->strings;
+    schedule->origin = trace->origin;
+    schedule->device = trace->device;
+    schedule->device_count = trace->device_count;
+    set_base(&b);
+    order_ops(&b);
+    fill_ops(&b);
+    group_ops(&b);
+    find_names(&b);
+    order_calls(&b);
+    make_events(&b);
+    make_points(&b);
+    gt_build_steps(schedule);
+    gt_build_points(schedule);
+    gt_build_starts(schedule);
+    gt_build_labels(schedule);
+    gt_map_free(&b.launches);
+    gt_free(b.op_slot);
+    gt_free(b.first_op);
+    return schedule;
+}
+
+void gt_plain_free(gt_plain_trace *trace)
+{
+    gt_free(trace->ops);
+    gt_free(trace->calls);
+    *trace = (gt_plain_trace){0};
+}

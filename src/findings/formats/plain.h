@@ -1,0 +1,46 @@
+/* Internal to formats/: a trace as lists of ops and calls, from which a schedule is made. */
+#ifndef GT_FINDINGS_FORMATS_PLAIN_H
+#define GT_FINDINGS_FORMATS_PLAIN_H
+
+#include "findings/schedule.h"
+
+/* Times are nanoseconds of the trace's own clock, of any size. An op and the call that launched it have the
+ * same process and launch id. */
+typedef struct gt_plain_op {
+    int64_t start_ns, end_ns;
+    int64_t bytes; /* of copies; 0: unknown */
+    uint64_t process, launch;
+    uint64_t stream;
+    uint32_t name;     /* string id */
+    uint32_t category; /* string id */
+    uint32_t row;
+    uint8_t kind; /* gt_event_kind: KERNEL, MEMCPY or MEMSET */
+    bool has_launch;
+    bool communicates;
+} gt_plain_op;
+
+typedef struct gt_plain_call {
+    int64_t start_ns, end_ns;
+    uint64_t process, thread, launch;
+    uint32_t name; /* string id */
+    uint32_t row;
+    bool has_launch;
+    bool is_range; /* no call: a range that the program marked */
+    bool is_other; /* launched work on another device */
+} gt_plain_call;
+
+typedef struct gt_plain_trace {
+    gt_interner *strings;
+    gt_plain_op *ops; /* of one device; sorted by gt_schedule_of_plain */
+    size_t op_count, op_capacity;
+    gt_plain_call *calls; /* of the processes that use it; sorted as well */
+    size_t call_count, call_capacity;
+    gt_trace_origin origin;
+    gt_device_facts device;
+    size_t device_count;
+} gt_plain_trace;
+
+gt_schedule *gt_schedule_of_plain(gt_plain_trace *trace);
+void gt_plain_free(gt_plain_trace *trace);
+
+#endif

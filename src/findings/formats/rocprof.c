@@ -1,0 +1,331 @@
+/* The schedule of a rocprofv3 run.
+ *
+ * Ops are kernel dispatches and memory copies of the GPU that is busy longest. Calls are those of HIP, or of
+ * HSA if no call of HIP was recorded; ranges that the program marked say where calls belong. Many runs have
+ * no calls: then the schedule has no host.
+ *
+ * Dispatches of one stream run one after the other. Some formats do not record streams, then those of one
+ * hardware queue do, and copies of one direction. */
+#include "findings/formats/formats.h"
+#include "findings/formats/plain.h"
+
+#include "analysis/rocprof/agents.h"
+#include "analysis/rocprof/sheets.h"
+#include "base/memory.h"
+#include "findings/names.h"
+
+/* ---- devices ---- */
+
+typedef struct gpu_use {
+    uint32_t agent; /* row of the run's agents; GT_MAP_NONE: unknown */
+    double busy_ns;
+    size_t count; /* of ops */
+} gpu_use;
+
+typedef struct rocprof_builder {
+    gt_rocprof *run;
+    gt_plain_trace plain;
+    gt_agent_list agents;
+    gt_map gpus;   /* (host, number of the GPU) to a number of its own */
+    gt_map places; /* (that number, node) to index of uses */
+    gpu_use *uses;
+    size_t use_count, use_capacity;
+    uint32_t device;       /* the busiest */
+    gt_map processes;      /* that use it */
+    gt_map other_launches; /* (process, launch id) of ops of other devices */
+    bool has_streams;
+    uint32_t copy_names[GT_COPY_DIRECTIONS];
+} rocprof_builder;
+
+/* The index of the device that an agent of a process is. */
+static uint32_t device_of(rocprof_builder *b, int64_t process, int64_t number)
+{
+    const gt_agent_list *agents = &b->agents;
+    uint32_t row = gt_agent_list_find(agents, process, number);
+    bool has_node = row != GT_MAP_NONE && agents->nodes[row] != GT_AGENT_ABSENT;
+    int64_t node = has_node ? agents->nodes[row] : number;
+    uint32_t host = gt_rocprof_host_of(b->run, process);
+    if (row == GT_MAP_NONE && agents->count) /* another process of the host may list it */
+        row = gt_map_get(&agents->firsts, host, (uint64_t)node);
+    uint32_t *gpu = gt_map_put(&b->gpus, host, row == GT_MAP_NONE ? 0 : agents->gpus[row]);
+    if (*gpu == GT_MAP_NONE) *gpu = (uint32_t)b->gpus.count;
+    uint32_t *place = gt_map_put(&b->places, *gpu, (uint64_t)node);
+    if (*place == GT_MAP_NONE) {
+        *place = (uint32_t)b->use_count;
+        GT_PUSH(b->uses, b->use_count, b->use_capacity, ((gpu_use){.agent = row}));
+    }
+    return *place;
+}
+
+static void add_use(rocprof_builder *b, uint32_t device, int64_t start_ns, int64_t end_ns)
+{
+    if (end_ns > start_ns) b->uses[device].busy_ns += (double)end_ns - (double)start_ns;
+    b->uses[device].count++;
+}
+
+/* ---- dispatches ---- */
+
+typedef struct dispatch_columns {
+    int64_t *start, *end, *stream, *agent, *process, *queue, *launch;
+    uint32_t *names, *devices;
+    size_t count;
+} dispatch_columns;
+
+static dispatch_columns read_dispatches(rocprof_builder *b)
+{
+    const gt_store *store = b->run->dispatches;
+    dispatch_columns d = {.start = gt_store_ints(store, GT_DISPATCH_START),
+                          .end = gt_store_ints(store, GT_DISPATCH_END),
+                          .stream = gt_store_ints(store, GT_DISPATCH_STREAM),
+                          .agent = gt_store_ints(store, GT_DISPATCH_AGENT),
+                          .process = gt_store_ints(store, GT_DISPATCH_PROCESS),
+                          .queue = gt_store_ints(store, GT_DISPATCH_QUEUE),
+                          .launch = gt_store_ints(store, GT_DISPATCH_CORRELATION),
+                          .names = gt_rocprof_dispatch_names(b->run),
+                          .count = gt_store_count(store)};
+    d.devices = gt_alloc(d.count * sizeof *d.devices);
+    for (size_t i = 0; i < d.count; i++) {
+        bool is_same = i && d.agent[i] == d.agent[i - 1] && d.process[i] == d.process[i - 1];
+        d.devices[i] = is_same ? d.devices[i - 1] : device_of(b, d.process[i], d.agent[i]);
+        add_use(b, d.devices[i], d.start[i], d.end[i]);
+        b->has_streams |= d.stream[i] != 0;
+    }
+    return d;
+}
+
+static void free_dispatches(dispatch_columns *d)
+{
+    gt_free(d->start);
+    gt_free(d->end);
+    gt_free(d->stream);
+    gt_free(d->agent);
+    gt_free(d->process);
+    gt_free(d->queue);
+    gt_free(d->launch);
+    gt_free(d->names);
+    gt_free(d->devices);
+}
+
+/* What the name of a kernel says, found once per name. */
+typedef struct kernel_facts {
+    uint32_t category; /* string id; GT_STR_NONE: not looked at yet */
+    bool communicates;
+} kernel_facts;
+
+static kernel_facts judge_kernel(const gt_rocprof *run, uint32_t name)
+{
+    gt_str text = gt_interner_get(run->strings, name);
+    kernel_facts facts = {.communicates = gt_name_bits_of(text, GT_NAMES_GPU) & GT_NAME_COMMUNICATION};
+    facts.communicates |= run->communication && gt_comm_family(run->communication, text);
+    facts.category = gt_interner_add_cstr(run->strings, gt_kernel_category(gt_kernel_short_name(text)));
+    return facts;
+}
+
+/* Adds the dispatches of the busiest device to the ops. */
+static void add_dispatches(rocprof_builder *b, const dispatch_columns *d)
+{
+    size_t name_count = gt_interner_count(b->run->strings);
+    kernel_facts *facts = gt_alloc_zero(name_count, sizeof *facts);
+    for (size_t i = 0; i < d->count; i++) {
+        uint64_t process = (uint64_t)d->process[i], launch = (uint64_t)d->launch[i];
+        if (d->devices[i] != b->device) {
+            if (launch) *gt_map_put(&b->other_launches, process, launch) = 1;
+            continue;
+        }
+        kernel_facts *kernel = &facts[d->names[i]];
+        if (kernel->category == GT_STR_NONE) *kernel = judge_kernel(b->run, d->names[i]);
+        if (!i || d->process[i] != d->process[i - 1]) *gt_map_put(&b->processes, process, 0) = 1;
+        gt_plain_op op = {.start_ns = d->start[i],
+                          .end_ns = d->end[i],
+                          .process = process,
+                          .launch = launch,
+                          .stream = (uint64_t)(b->has_streams ? d->stream[i] : d->queue[i]),
+                          .name = d->names[i],
+                          .category = kernel->category,
+                          .row = (uint32_t)i,
+                          .kind = GT_KIND_KERNEL,
+                          .has_launch = launch != 0,
+                          .communicates = kernel->communicates};
+        GT_PUSH(b->plain.ops, b->plain.op_count, b->plain.op_capacity, op);
+    }
+    gt_free(facts);
+}
+
+/* ---- copies ---- */
+
+/* Whether an end of a copy is a GPU: by the type of the agent, or else by the direction of the copy. */
+static bool is_gpu(const rocprof_builder *b, int64_t process, int64_t agent, bool by_direction)
+{
+    if (agent < 0) return false;
+    uint32_t row = gt_agent_list_find(&b->agents, process, agent);
+    gt_str type = gt_interner_get(b->run->strings, row == GT_MAP_NONE ? GT_STR_NONE : b->agents.types[row]);
+    if (gt_str_equals(type, "GPU")) return true;
+    return by_direction && !gt_str_equals(type, "CPU");
+}
+
+/* The devices at the ends of a copy: none, one or two. */
+static size_t copy_devices(rocprof_builder *b, const gt_store_cell *cells, uint32_t devices[2])
+{
+    int64_t process = cells[GT_COPY_PROCESS].integer, direction = cells[GT_COPY_DIRECTION].integer;
+    int64_t from = cells[GT_COPY_SOURCE].integer, to = cells[GT_COPY_DESTINATION].integer;
+    bool is_between = direction == GT_COPY_DEVICE_TO_DEVICE;
+    size_t count = 0;
+    if (is_gpu(b, process, from, is_between || direction == GT_COPY_DEVICE_TO_HOST))
+        devices[count++] = device_of(b, process, from);
+    if (is_gpu(b, process, to, is_between || direction == GT_COPY_HOST_TO_DEVICE)) {
+        devices[count] = device_of(b, process, to);
+        if (!count || devices[count] != devices[0]) count++;
+    }
+    if (!count && from < 0 && to < 0 && direction != GT_COPY_HOST_TO_HOST && b->use_count == 1)
+        devices[count++] = 0; /* the format does not say, but there is only one */
+    return count;
+}
+
+/* PyTorch's names, which the rules know. */
+static uint32_t copy_name(rocprof_builder *b, int64_t direction)
+{
+    static const char *const names[] = {[GT_COPY_UNKNOWN] = "Memcpy",
+                                        [GT_COPY_HOST_TO_HOST] = "Memcpy HtoH",
+                                        [GT_COPY_HOST_TO_DEVICE] = "Memcpy HtoD",
+                                        [GT_COPY_DEVICE_TO_HOST] = "Memcpy DtoH",
+                                        [GT_COPY_DEVICE_TO_DEVICE] = "Memcpy DtoD"};
+    size_t index = direction > 0 && direction < GT_COPY_DIRECTIONS ? (size_t)direction : GT_COPY_UNKNOWN;
+    if (b->copy_names[index] == GT_STR_NONE)
+        b->copy_names[index] = gt_interner_add_cstr(b->run->strings, names[index]);
+    return b->copy_names[index];
+}
+
+static void add_copy(rocprof_builder *b, const gt_store_cell *cells, uint32_t row)
+{
+    static const uint64_t copy_engine = UINT64_C(1) << 63;
+    uint64_t process = (uint64_t)cells[GT_COPY_PROCESS].integer;
+    uint64_t launch = (uint64_t)cells[GT_COPY_CORRELATION].integer;
+    int64_t direction = cells[GT_COPY_DIRECTION].integer;
+    gt_plain_op op = {.start_ns = cells[GT_COPY_START].integer,
+                      .end_ns = cells[GT_COPY_END].integer,
+                      .bytes = cells[GT_COPY_BYTES].integer,
+                      .process = process,
+                      .launch = launch,
+                      .stream = b->has_streams ? (uint64_t)cells[GT_COPY_STREAM].integer
+                                               : copy_engine | (uint64_t)direction,
+                      .name = copy_name(b, direction),
+                      .category = GT_STR_NONE,
+                      .row = row,
+                      .kind = GT_KIND_MEMCPY,
+                      .has_launch = launch != 0};
+    *gt_map_put(&b->processes, process, 0) = 1;
+    GT_PUSH(b->plain.ops, b->plain.op_count, b->plain.op_capacity, op);
+}
+
+/* Either counts the copies of each device, or adds those of the busiest to the ops. */
+static void visit_copies(rocprof_builder *b, bool adds)
+{
+    gt_store_cell cells[GT_COPY_COLUMNS];
+    gt_store_scan *scan = gt_store_scan_new(b->run->copies);
+    for (uint32_t row = 0; gt_store_scan_next(scan, cells); row++) {
+        uint32_t devices[2];
+        size_t count = copy_devices(b, cells, devices);
+        bool is_ours = false;
+        for (size_t i = 0; i < count; i++) {
+            is_ours |= devices[i] == b->device;
+            if (!adds) add_use(b, devices[i], cells[GT_COPY_START].integer, cells[GT_COPY_END].integer);
+        }
+        if (adds && is_ours)
+            add_copy(b, cells, row);
+        else if (adds && cells[GT_COPY_CORRELATION].integer)
+            *gt_map_put(&b->other_launches, (uint64_t)cells[GT_COPY_PROCESS].integer,
+                        (uint64_t)cells[GT_COPY_CORRELATION].integer) = 1;
+    }
+    gt_store_scan_free(scan);
+}
+
+/* ---- calls ---- */
+
+static bool has_domain(const int64_t *domains, size_t count, gt_call_domain domain)
+{
+    for (size_t i = 0; i < count; i++)
+        if (domains[i] == (int64_t)domain) return true;
+    return false;
+}
+
+static void add_calls(rocprof_builder *b)
+{
+    size_t count = b->run->calls ? gt_store_count(b->run->calls) : 0;
+    if (!count || !b->plain.op_count) return;
+    int64_t *domains = gt_store_ints(b->run->calls, GT_CALL_DOMAIN);
+    gt_call_domain used = has_domain(domains, count, GT_CALL_HIP) ? GT_CALL_HIP : GT_CALL_HSA;
+    gt_store_cell cells[GT_CALL_COLUMNS];
+    gt_store_scan *scan = gt_store_scan_new(b->run->calls);
+    for (uint32_t row = 0; gt_store_scan_next(scan, cells); row++) {
+        uint64_t process = (uint64_t)cells[GT_CALL_PROCESS].integer;
+        uint64_t launch = (uint64_t)cells[GT_CALL_CORRELATION].integer;
+        int64_t domain = cells[GT_CALL_DOMAIN].integer;
+        bool is_range = domain == GT_CALL_MARKER;
+        if ((domain != (int64_t)used && !is_range) || cells[GT_CALL_NAME].text == GT_STR_NONE) continue;
+        if (gt_map_get(&b->processes, process, 0) == GT_MAP_NONE) continue;
+        bool has_launch = !is_range && launch != 0;
+        gt_plain_call call = {.start_ns = cells[GT_CALL_START].integer,
+                              .end_ns = cells[GT_CALL_END].integer,
+                              .process = process,
+                              .thread = (uint64_t)cells[GT_CALL_THREAD].integer,
+                              .launch = launch,
+                              .name = (uint32_t)cells[GT_CALL_NAME].text,
+                              .row = row,
+                              .has_launch = has_launch,
+                              .is_range = is_range,
+                              .is_other = has_launch &&
+                                          gt_map_get(&b->other_launches, process, launch) != GT_MAP_NONE};
+        GT_PUSH(b->plain.calls, b->plain.call_count, b->plain.call_capacity, call);
+    }
+    gt_store_scan_free(scan);
+    gt_free(domains);
+}
+
+/* ---- the device ---- */
+
+/* "AMD Instinct MI300X", or the name of the architecture if the product is not named: gfx942. */
+static uint32_t device_name(const rocprof_builder *b)
+{
+    uint32_t agent = b->use_count ? b->uses[b->device].agent : GT_MAP_NONE;
+    if (agent == GT_MAP_NONE) return GT_STR_NONE;
+    static const size_t columns[] = {GT_AGENT_PRODUCT_NAME, GT_AGENT_NAME};
+    for (size_t i = 0; i < GT_LENGTH(columns); i++) {
+        uint32_t name = gt_store_string_id(b->run->agents, columns[i], agent);
+        if (name != GT_STR_NONE && gt_interner_get(b->run->strings, name).len) return name;
+    }
+    return GT_STR_NONE;
+}
+
+static void find_busiest(rocprof_builder *b)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < b->use_count; i++) {
+        used += b->uses[i].count != 0;
+        if (b->uses[i].busy_ns > b->uses[b->device].busy_ns) b->device = i;
+    }
+    b->plain.device_count = used;
+}
+
+gt_schedule *gt_schedule_of_rocprof(gt_rocprof *run)
+{
+    rocprof_builder b = {.run = run, .agents = gt_agent_list_new(run)};
+    b.plain.strings = run->strings;
+    b.plain.origin = GT_BY_ROCPROF;
+    dispatch_columns dispatches = read_dispatches(&b);
+    visit_copies(&b, false);
+    find_busiest(&b);
+    add_dispatches(&b, &dispatches);
+    free_dispatches(&dispatches);
+    visit_copies(&b, true);
+    add_calls(&b);
+    b.plain.device = (gt_device_facts){.name = device_name(&b), .compute_major = -1, .is_amd = true};
+    gt_schedule *schedule = gt_schedule_of_plain(&b.plain);
+    gt_plain_free(&b.plain);
+    gt_agent_list_free(&b.agents);
+    gt_map_free(&b.gpus);
+    gt_map_free(&b.places);
+    gt_map_free(&b.processes);
+    gt_map_free(&b.other_launches);
+    gt_free(b.uses);
+    return schedule;
+}
