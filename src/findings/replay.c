@@ -20,13 +20,19 @@ void gt_edit_point_add(gt_edit *edit, uint32_t point, uint8_t flags, double befo
 
 void gt_edit_op_add(gt_edit *edit, uint32_t op, double dur_ns)
 {
-    gt_edit_op entry = {.op = op, .dur_ns = dur_ns};
+    gt_edit_op entry = {.op = op, .dur_ns = dur_ns, .gap_ns = INFINITY};
     GT_PUSH(edit->ops, edit->op_count, edit->op_capacity, entry);
 }
 
 void gt_edit_op_start_soon(gt_edit *edit, uint32_t op)
 {
-    gt_edit_op entry = {.op = op, .soon = true, .dur_ns = INFINITY};
+    gt_edit_op entry = {.op = op, .soon = true, .dur_ns = INFINITY, .gap_ns = INFINITY};
+    GT_PUSH(edit->ops, edit->op_count, edit->op_capacity, entry);
+}
+
+void gt_edit_op_cut_gap(gt_edit *edit, uint32_t op, double gap_ns)
+{
+    gt_edit_op entry = {.op = op, .dur_ns = INFINITY, .gap_ns = gap_ns};
     GT_PUSH(edit->ops, edit->op_count, edit->op_capacity, entry);
 }
 
@@ -58,6 +64,7 @@ typedef struct changes {
     uint8_t *flags;     /* by point */
     double *dur_ns;     /* by op; infinite: unchanged */
     bool *soon;         /* by op */
+    double *gap_ns;     /* by op; infinite: unchanged */
 } changes;
 
 typedef struct run {
@@ -79,6 +86,16 @@ typedef struct run {
     double host_ns;        /* spent there without waiting */
     uint32_t enter, leave; /* the points of these launches */
 } run;
+
+static void cut_gap(changes *all, const gt_schedule *schedule, const gt_edit_op *entry)
+{
+    if (!(entry->gap_ns < INFINITY)) return;
+    if (!all->gap_ns) {
+        all->gap_ns = gt_alloc(schedule->op_count * sizeof *all->gap_ns);
+        for (size_t i = 0; i < schedule->op_count; i++) all->gap_ns[i] = INFINITY;
+    }
+    if (entry->gap_ns < all->gap_ns[entry->op]) all->gap_ns[entry->op] = entry->gap_ns;
+}
 
 static changes combine(const gt_schedule *schedule, const gt_edit *const *edits, size_t edit_count)
 {
@@ -106,6 +123,7 @@ static changes combine(const gt_schedule *schedule, const gt_edit *const *edits,
             if (entry->dur_ns < all.dur_ns[entry->op]) all.dur_ns[entry->op] = entry->dur_ns;
             if (entry->soon && !all.soon) all.soon = gt_alloc_zero(schedule->op_count, sizeof *all.soon);
             if (entry->soon) all.soon[entry->op] = true;
+            cut_gap(&all, schedule, entry);
         }
     }
     return all;
@@ -185,9 +203,11 @@ static double start_of(const run *r, const gt_gpu_op *op)
     double host = host_lets(r, op), start = larger(stream, host);
     if (start == -INFINITY) start = (double)op->start_ns; /* nothing holds it back: as recorded */
     if (op->begins != GT_START_HOST && starts_soon(r, op)) return larger(start, stream + usual_gap_ns);
-    if (op->begins == GT_START_QUEUE) return larger(start, stream + (double)op->offset_ns);
-    if (op->begins == GT_START_DEPENDENCY)
-        return larger(start, r->end_ns[op->dependency] + (double)op->offset_ns);
+    double offset = (double)op->offset_ns;
+    if (r->changes.gap_ns && r->changes.gap_ns[op - r->schedule->ops] < offset)
+        offset = r->changes.gap_ns[op - r->schedule->ops];
+    if (op->begins == GT_START_QUEUE) return larger(start, stream + offset);
+    if (op->begins == GT_START_DEPENDENCY) return larger(start, r->end_ns[op->dependency] + offset);
     return start;
 }
 
@@ -264,6 +284,7 @@ double gt_replay_run(const gt_schedule *schedule, const gt_edit *const *edits, s
     gt_free(r.changes.flags);
     gt_free(r.changes.dur_ns);
     gt_free(r.changes.soon);
+    gt_free(r.changes.gap_ns);
     gt_free(r.point_ns);
     gt_free(r.stream_ns);
     if (!times) gt_free(r.end_ns);

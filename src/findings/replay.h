@@ -28,6 +28,7 @@ typedef struct gt_edit_op {
     uint32_t op;
     bool soon;     /* it starts as soon as its launch and its stream allow */
     double dur_ns; /* its new duration; infinite: it keeps its own */
+    double gap_ns; /* the longest time that it starts after the op that it waits for; infinite: as recorded */
 } gt_edit_op;
 
 /* {0} changes nothing. Entries may come in any order. Several of the same point or op, also from several
@@ -43,6 +44,7 @@ typedef struct gt_edit {
 void gt_edit_point_add(gt_edit *edit, uint32_t point, uint8_t flags, double before_ns);
 void gt_edit_op_add(gt_edit *edit, uint32_t op, double dur_ns);
 void gt_edit_op_start_soon(gt_edit *edit, uint32_t op);
+void gt_edit_op_cut_gap(gt_edit *edit, uint32_t op, double gap_ns);
 void gt_edit_free(gt_edit *edit);
 
 /* Adds, for every point, the removal of its pieces with this label. */

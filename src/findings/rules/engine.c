@@ -62,6 +62,7 @@ static const rule_row rules[] = {
     {gt_rule_slow_optimizer, RULE_DOUBTED},
     {gt_rule_exposed_comm, RULE_VAGUE},
     {gt_rule_low_efficiency, RULE_VAGUE},
+    {gt_rule_short_kernels, RULE_VAGUE},
     {gt_rule_launch_bound, RULE_DOUBTED | RULE_RESIDUAL},
 };
 

@@ -32,6 +32,7 @@ gt_rule_function gt_rule_dtype_casts;
 gt_rule_function gt_rule_slow_optimizer;
 gt_rule_function gt_rule_exposed_comm;
 gt_rule_function gt_rule_low_efficiency;
+gt_rule_function gt_rule_short_kernels;
 gt_rule_function gt_rule_launch_bound;
 
 #endif
