@@ -49,9 +49,7 @@ bool gt_rule_host_untraced(const gt_rule_input *input, gt_finding *finding)
     if (!gt_rule_has_label(input, GT_CAUSE_UNTRACED)) return false;
     finding->id = "host_untraced";
     gt_trace_origin origin = input->schedule->origin;
-    /* Of a JAX profile only the times of launches are known: the host may have compiled. */
-    bool is_certain = !input->schedule->has_stacks && origin != GT_BY_JAX;
-    finding->confidence = is_certain ? GT_CONFIDENCE_MEDIUM : GT_CONFIDENCE_LOW;
+    finding->confidence = input->schedule->has_stacks ? GT_CONFIDENCE_LOW : GT_CONFIDENCE_MEDIUM;
     finding->title =
         gt_rule_text(origin == GT_BY_JAX
                          ? "The host launches late, and it is unknown why: the GPU is idle for %.2f ms per %s"

@@ -244,9 +244,12 @@ bool gt_xplane_open(xplane *plane, xfile *file, gt_interner *strings, bool holds
     xrange rest = plane->range;
     bool damaged = false;
     xfield field;
+    plane->property_count = 0;
     while (gt_xfile_next(file, &rest, &field, &damaged)) {
         if (field.number == 4 && !add_kind(plane, file, field.body, holds_kinds)) return false;
         if (field.number == 5 && !add_stat_name(plane, file, field.body)) return false;
+        if (field.number == 6 && field.wire == GT_WIRE_BYTES && plane->property_count < XPLANE_PROPERTIES_MAX)
+            plane->properties[plane->property_count++] = field.body;
     }
     update_roles(plane);
     return !damaged;
@@ -427,6 +430,41 @@ bool gt_xplane_add_stat(xplane *plane, xattributes *a, const uint8_t *at, const 
         break;
     case XSTAT_HLO_PROTO: /* bytes: see find_proto */
         break;
+    }
+    return true;
+}
+
+/* ---- the device ---- */
+
+bool gt_xplane_device(xplane *plane, xfile *file, gt_jax_device *device)
+{
+    const struct {
+        const char *name;
+        uint32_t *text;
+        uint64_t *number;
+    } known[] = {
+        {"gpu_device_name", &device->name, NULL},
+        {"device_vendor", &device->vendor, NULL},
+        {"core_count", NULL, &device->cores},
+        {"clock_rate", NULL, &device->clock_khz},
+        {"memory_size", NULL, &device->memory_bytes},
+        {"compute_cap_major", NULL, &device->compute_major},
+        {"compute_cap_minor", NULL, &device->compute_minor},
+    };
+    for (size_t i = 0; i < plane->property_count; i++) {
+        gt_str bytes;
+        xstat stat;
+        bool ignored;
+        if (!gt_xfile_show(file, plane->properties[i], &bytes)) return false;
+        uint32_t place = index_get(&plane->stat_index, (int64_t)number_in(gt_proto_begin(bytes)));
+        if (!read_stat(gt_proto_begin(bytes), &stat)) return false;
+        for (size_t k = 0; place != GT_MAP_NONE && k < GT_LENGTH(known); k++) {
+            if (!gt_str_equals(plane->stats[place].name, known[k].name)) continue;
+            if (known[k].text)
+                set_text(plane, &stat, known[k].text);
+            else
+                set_integer(&stat, known[k].number, &ignored);
+        }
     }
     return true;
 }

@@ -94,6 +94,8 @@ typedef struct xindex {
     gt_map sparse;
 } xindex;
 
+enum { XPLANE_PROPERTIES_MAX = 32 }; /* those after them are not read */
+
 typedef struct xplane {
     xrange range;
     gt_str name;
@@ -108,7 +110,9 @@ typedef struct xplane {
     uint8_t *roles; /* xstat_role by the number of a stat, if that is small */
     size_t role_count;
     bool has_lines;
-    bool has_role[XSTAT_HLO_PROTO + 1]; /* the plane has a stat of this role */
+    bool has_role[XSTAT_HLO_PROTO + 1];       /* the plane has a stat of this role */
+    xrange properties[XPLANE_PROPERTIES_MAX]; /* stats of the plane itself */
+    size_t property_count;
 } xplane;
 
 /* Reads only name and id. False if the message is damaged. */
@@ -116,6 +120,8 @@ bool gt_xplane_peek(xplane *plane, xfile *file, xrange range);
 /* Reads the names of stats and the kinds of events. `holds_kinds`: also copies the messages of the kinds, for
  * gt_xplane_kind. False if the message is damaged. */
 bool gt_xplane_open(xplane *plane, xfile *file, gt_interner *strings, bool holds_kinds);
+/* Sets what the stats of the plane of a GPU say. False if one is damaged or cannot be read. */
+bool gt_xplane_device(xplane *plane, xfile *file, gt_jax_device *device);
 /* Skips the stats of these roles from now on. */
 void gt_xplane_skip_stats(xplane *plane, const xstat_role *roles, size_t count);
 void gt_xplane_close(xplane *plane);

@@ -317,6 +317,7 @@ static bool read_gpu(reader *r, xplane *plane, bool has_followers)
                               .plane = gt_interner_add(trace->strings, plane->name.bytes, plane->name.len),
                               .begin = trace->count}));
     bool ok = gt_xplane_open(plane, &r->file, trace->strings, true);
+    ok = ok && gt_xplane_device(plane, &r->file, &trace->gpus[trace->gpu_count - 1].device);
     if (ok && !has_followers) gt_xplane_skip_stats(plane, viewer_roles, GT_LENGTH(viewer_roles));
     ok = ok && gt_xplane_visit(plane, &r->file, &(xvisitor){r, add_event, end_line});
     if (!ok) fail_damaged(r, plane);

@@ -13,9 +13,17 @@
 
 #define GT_JAX_NONE UINT32_MAX
 
+/* What a profile says about a GPU. Numbers are 0 and strings GT_STR_NONE if it does not. */
+typedef struct gt_jax_device {
+    uint32_t name, vendor; /* string ids: "NVIDIA H200"; "Nvidia", "AMD" */
+    uint64_t cores, clock_khz, memory_bytes;
+    uint64_t compute_major, compute_minor;
+} gt_jax_device;
+
 typedef struct gt_jax_gpu {
     uint32_t pid;
-    uint32_t plane;     /* "/device:GPU:0": string id */
+    uint32_t plane; /* "/device:GPU:0": string id */
+    gt_jax_device device;
     size_t begin, end;  /* its events */
     size_t derived;     /* events that profile viewers add after them: they use ids but are in no sheet */
     uint64_t first_uid; /* of the event at begin */
