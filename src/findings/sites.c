@@ -250,7 +250,9 @@ uint32_t gt_site_of_call(const gt_schedule *schedule, uint32_t event)
 {
     if (event == GT_NONE) return gt_site_of(schedule, GT_NONE);
     uint32_t parent = schedule->events[event].parent;
-    if (schedule->origin != GT_BY_PYTORCH && parent == GT_NONE) return schedule->events[event].name;
+    if (schedule->origin != GT_BY_PYTORCH &&
+        (parent == GT_NONE || place_of(sites_of(schedule), schedule, parent).call == GT_STR_EMPTY))
+        return schedule->events[event].name;
     return gt_site_of(schedule, parent);
 }
 

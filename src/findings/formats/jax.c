@@ -129,35 +129,17 @@ static void add_event(jax_builder *b, size_t event)
 
 /* ---- the device ---- */
 
-/* Profiles of AMD GPUs do not name the product: their properties do. `clock_mhz` and `memory_gib` are the
- * least; the first row that fits counts. */
-static const struct {
-    uint64_t major, minor, cores, clock_mhz, memory_gib;
-    const char *name;
-} amd_gpus[] = {
-    {9, 5, 256, 2300, 0, "AMD Instinct MI355X"},
-    {9, 5, 256, 0, 0, "AMD Instinct MI350X"},
-    {9, 4, 304, 0, 220, "AMD Instinct MI325X"},
-    {9, 4, 304, 0, 0, "AMD Instinct MI300X"},
-};
-
-static uint32_t name_amd_gpu(gt_interner *strings, const gt_jax_device *device)
-{
-    for (size_t i = 0; i < GT_LENGTH(amd_gpus); i++)
-        if (device->compute_major == amd_gpus[i].major && device->compute_minor == amd_gpus[i].minor &&
-            device->cores == amd_gpus[i].cores && device->clock_khz / 1000 >= amd_gpus[i].clock_mhz &&
-            device->memory_bytes >> 30 >= amd_gpus[i].memory_gib)
-            return gt_interner_add_cstr(strings, amd_gpus[i].name);
-    return GT_STR_NONE;
-}
-
 static gt_device_facts describe_device(const gt_jax *trace, const gt_jax_device *device)
 {
     gt_device_facts facts = {.name = device->name, .compute_major = -1};
     facts.is_amd = gt_str_equals(gt_interner_get(trace->strings, device->vendor), "AMD");
     if (!facts.is_amd && device->compute_major > 0 && device->compute_major < 1000)
         facts.compute_major = (int64_t)device->compute_major;
-    if (facts.is_amd && facts.name == GT_STR_NONE) facts.name = name_amd_gpu(trace->strings, device);
+    const gt_amd_properties properties = {device->compute_major, device->compute_minor, device->cores,
+                                          device->clock_khz / 1000, device->memory_bytes};
+    const char *product = gt_amd_gpu_name(&properties);
+    if (facts.is_amd && facts.name == GT_STR_NONE && product) /* those of AMD GPUs do not name them */
+        facts.name = gt_interner_add_cstr(trace->strings, product);
     return facts;
 }
 

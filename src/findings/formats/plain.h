@@ -40,6 +40,13 @@ typedef struct gt_plain_trace {
     size_t device_count;
 } gt_plain_trace;
 
+/* What tells AMD's GPUs apart. Version 9.4.2 is gfx942, and 9.5.0 gfx950. Unknown values are 0. */
+typedef struct gt_amd_properties {
+    uint64_t major, minor, cores, clock_mhz, memory_bytes;
+} gt_amd_properties;
+/* amd_gpus.c: the product, "AMD Instinct MI300X"; NULL if it is unknown. */
+const char *gt_amd_gpu_name(const gt_amd_properties *gpu);
+
 gt_schedule *gt_schedule_of_plain(gt_plain_trace *trace);
 void gt_plain_free(gt_plain_trace *trace);
 

@@ -13,6 +13,9 @@
 #include "analysis/rocprof/sheets.h"
 #include "base/memory.h"
 #include "findings/names.h"
+#include "model/arch.h"
+
+#include <string.h>
 
 /* ---- devices ---- */
 
@@ -182,8 +185,9 @@ static size_t copy_devices(rocprof_builder *b, const gt_store_cell *cells, uint3
 }
 
 /* PyTorch's names, which the rules know. */
-static uint32_t copy_name(rocprof_builder *b, int64_t direction)
+static uint32_t copy_name(rocprof_builder *b, int64_t direction, bool is_between)
 {
+    if (is_between) return gt_interner_add_cstr(b->run->strings, "Memcpy PtoP");
     static const char *const names[] = {[GT_COPY_UNKNOWN] = "Memcpy",
                                         [GT_COPY_HOST_TO_HOST] = "Memcpy HtoH",
                                         [GT_COPY_HOST_TO_DEVICE] = "Memcpy HtoD",
@@ -195,7 +199,8 @@ static uint32_t copy_name(rocprof_builder *b, int64_t direction)
     return b->copy_names[index];
 }
 
-static void add_copy(rocprof_builder *b, const gt_store_cell *cells, uint32_t row)
+/* `is_between`: two GPUs. */
+static void add_copy(rocprof_builder *b, const gt_store_cell *cells, uint32_t row, bool is_between)
 {
     static const uint64_t copy_engine = UINT64_C(1) << 63;
     uint64_t process = (uint64_t)cells[GT_COPY_PROCESS].integer;
@@ -208,7 +213,7 @@ static void add_copy(rocprof_builder *b, const gt_store_cell *cells, uint32_t ro
                       .launch = launch,
                       .stream = b->has_streams ? (uint64_t)cells[GT_COPY_STREAM].integer
                                                : copy_engine | (uint64_t)direction,
-                      .name = copy_name(b, direction),
+                      .name = copy_name(b, direction, is_between),
                       .category = GT_STR_NONE,
                       .row = row,
                       .kind = GT_KIND_MEMCPY,
@@ -231,7 +236,7 @@ static void visit_copies(rocprof_builder *b, bool adds)
             if (!adds) add_use(b, devices[i], cells[GT_COPY_START].integer, cells[GT_COPY_END].integer);
         }
         if (adds && is_ours)
-            add_copy(b, cells, row);
+            add_copy(b, cells, row, count == 2);
         else if (adds && cells[GT_COPY_CORRELATION].integer)
             *gt_map_put(&b->other_launches, (uint64_t)cells[GT_COPY_PROCESS].integer,
                         (uint64_t)cells[GT_COPY_CORRELATION].integer) = 1;
@@ -283,17 +288,37 @@ static void add_calls(rocprof_builder *b)
 
 /* ---- the device ---- */
 
-/* "AMD Instinct MI300X", or the name of the architecture if the product is not named: gfx942. */
+static uint64_t agent_number(const rocprof_builder *b, size_t column, uint32_t agent)
+{
+    int64_t number;
+    gt_store_ints_at(b->run->agents, column, &agent, 1, &number);
+    return number > 0 ? (uint64_t)number : 0;
+}
+
+/* The product that an architecture such as gfx942 must be; NULL if it is unknown. */
+static const char *product_of(const rocprof_builder *b, gt_str architecture, uint32_t agent)
+{
+    gt_amd_properties gpu = {.cores = agent_number(b, GT_AGENT_CU_COUNT, agent),
+                             .clock_mhz = agent_number(b, GT_AGENT_CLOCK, agent)};
+    if (architecture.len != strlen("gfx942") || !gt_str_starts_with(architecture, "gfx")) return NULL;
+    gpu.major = (uint64_t)(architecture.bytes[3] - '0');
+    gpu.minor = (uint64_t)(architecture.bytes[4] - '0');
+    return gt_amd_gpu_name(&gpu);
+}
+
+/* The product's name if its rates are known, or the one that its architecture must be. Otherwise what there
+ * is. */
 static uint32_t device_name(const rocprof_builder *b)
 {
     uint32_t agent = b->use_count ? b->uses[b->device].agent : GT_MAP_NONE;
     if (agent == GT_MAP_NONE) return GT_STR_NONE;
-    static const size_t columns[] = {GT_AGENT_PRODUCT_NAME, GT_AGENT_NAME};
-    for (size_t i = 0; i < GT_LENGTH(columns); i++) {
-        uint32_t name = gt_store_string_id(b->run->agents, columns[i], agent);
-        if (name != GT_STR_NONE && gt_interner_get(b->run->strings, name).len) return name;
-    }
-    return GT_STR_NONE;
+    uint32_t product = gt_store_string_id(b->run->agents, GT_AGENT_PRODUCT_NAME, agent);
+    uint32_t architecture = gt_store_string_id(b->run->agents, GT_AGENT_NAME, agent);
+    gt_str name = gt_interner_get(b->run->strings, product);
+    if (gt_gpu_arch_match(name.bytes)) return product;
+    const char *other = product_of(b, gt_interner_get(b->run->strings, architecture), agent);
+    if (other) return gt_interner_add_cstr(b->run->strings, other);
+    return name.len ? product : architecture;
 }
 
 static void find_busiest(rocprof_builder *b)

@@ -153,8 +153,10 @@ enum {
     GT_AGENT_NODE_ID = GT_AGENT_INFO,
     GT_AGENT_LOGICAL_NODE_ID,
     GT_AGENT_TYPE,                             /* STRING: CPU, GPU, ... */
+    GT_AGENT_CU_COUNT = GT_AGENT_INFO + 13,    /* compute units */
     GT_AGENT_LOCATION_ID = GT_AGENT_INFO + 23, /* on the PCI bus, in its domain */
     GT_AGENT_DOMAIN,
+    GT_AGENT_CLOCK = GT_AGENT_INFO + 31,  /* Max_Engine_Clk_Fcompute: of the compute units, MHz */
     GT_AGENT_GPU_ID = GT_AGENT_INFO + 42, /* of the driver; unique on a host */
     GT_AGENT_INFO_COLUMNS = 53,
     GT_AGENT_COLUMNS = GT_AGENT_INFO + GT_AGENT_INFO_COLUMNS,
