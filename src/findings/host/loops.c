@@ -239,7 +239,8 @@ void gt_build_loops(gt_schedule *schedule)
     for (size_t i = 0; i < schedule->trip_count; i++) label_trip(schedule, &schedule->trips[i]);
     sync_points list = find_sync_points(schedule);
     burst_search search = {.schedule = schedule, .periods = gt_alloc(list.count * sizeof *search.periods)};
-    find_bursts(&search, &list);
+    /* Other profilers do not show where in the program a call is made: all of them would be one loop. */
+    if (schedule->origin == GT_BY_PYTORCH) find_bursts(&search, &list);
     label_bursts(&search);
     schedule->burst_count = search.count;
     gt_free(search.busy_ns);

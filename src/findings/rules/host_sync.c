@@ -117,8 +117,9 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
             gt_rule_evidence(finding, "%zu tight loops of synchronising calls in the trace",
                              schedule->burst_count);
         finding->advice =
-            gt_rule_text("Remove .item(), .cpu(), print and if on tensors from the loop, keep the value on "
-                         "the GPU, or read it every N steps with a non-blocking copy.");
+            gt_rule_text("%sRemove .item(), .cpu(), print and if on tensors from the loop, keep the value on "
+                         "the GPU, or read it every N steps with a non-blocking copy.",
+                         schedule->origin == GT_BY_PYTORCH ? "" : "Find out what waits. In PyTorch: ");
         edit_points(schedule, in_trip, &finding->edit);
     }
     gt_tally_free(&sites);

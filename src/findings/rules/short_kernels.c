@@ -13,10 +13,8 @@
 
 static const int64_t short_ns = 10000, longest_gap_ns = 50000;
 static const size_t fewest_kernels = 50;
-static const double least_share = 0.5;     /* of the kernels' time that the gaps must take */
-static const double least_gap_ns = 1000;   /* what remains of a gap: at least ... */
-static const double default_gap_ns = 2000; /* ... and if the trace has too few gaps to tell */
-enum { GAPS_TO_TELL = 20 };
+static const double least_share = 0.5; /* of the kernels' time that the gaps must take */
+static const double least_gap_ns = 1000, most_gap_ns = 2000; /* what remains of a gap */
 
 static bool is_short(const gt_gpu_op *op)
 {
@@ -32,17 +30,17 @@ static bool is_inside(const gt_schedule *schedule, const gt_gap *gap)
     return is_short(op) && op->previous != GT_NONE && is_short(&schedule->ops[op->previous]);
 }
 
-/* The 10th percentile of the GPU's own gaps. */
+/* What remains of a gap: the 10th percentile of the GPU's own gaps, within limits. */
 static double usual_gap(const gt_idle *idle)
 {
-    double *gaps = gt_alloc(idle->gap_count * sizeof *gaps), usual_ns = default_gap_ns;
+    double *gaps = gt_alloc(idle->gap_count * sizeof *gaps), usual_ns = most_gap_ns;
     size_t count = 0;
     for (size_t i = 0; i < idle->gap_count; i++)
         if (idle->gaps[i].cause == GT_CAUSE_DEVICE_GAP)
             gaps[count++] = (double)(idle->gaps[i].end_ns - idle->gaps[i].start_ns);
-    if (count >= GAPS_TO_TELL) usual_ns = gt_select(gaps, count, count / 10);
+    if (count) usual_ns = gt_select(gaps, count, count / 10);
     gt_free(gaps);
-    return usual_ns > least_gap_ns ? usual_ns : least_gap_ns;
+    return usual_ns < least_gap_ns ? least_gap_ns : usual_ns < most_gap_ns ? usual_ns : most_gap_ns;
 }
 
 /* The short kernels in the window that come after a gap. */
@@ -87,7 +85,7 @@ bool gt_rule_short_kernels(const gt_rule_input *input, gt_finding *finding)
             gt_rule_ms(input, search.gap_ns), input->per, gt_rule_ms(input, search.kernel_ns));
         gt_rule_evidence(finding, "a kernel takes %.1f us and the gap before it %.1f us on average",
                          search.kernel_ns / count / 1e3, search.gap_ns / count / 1e3);
-        gt_rule_evidence(finding, "the smallest gaps of this GPU are usually %.1f us", usual_ns / 1e3);
+        gt_rule_evidence(finding, "in a graph about %.1f us of a gap remain", usual_ns / 1e3);
         gt_tally_sort(&search.names);
         for (size_t i = 0; i < search.names.item_count && i < 2; i++) {
             uint32_t name = gt_short_kernel_name(schedule, search.names.items[i].text, 60);
