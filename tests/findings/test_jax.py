@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Findings of JAX profiles: expected values are computed here from the raw profiles.
+
+    python3 -m tests.findings.test_jax --bin build/gputally [--only TEXT]
+
+Profiles are the fixtures, one that is written here, and those of the conformance folder, if it exists.
+"""
+import glob
+import gzip
+import json
+import os
+import sys
+
+from tests.common import harness
+from tests.jax.generate_xplane import encode, fields
+
+DEVICES = {"conv08": "AMD Instinct MI300X", "conv_legacy": "AMD Instinct MI300X", "te_fused_attn": "AMD Instinct MI355X",
+           "synthetic": "unknown"}
+
+
+# ---- raw profiles ----
+
+
+def parts(message):
+    found = {}
+    for number, value, _ in fields(message):
+        found.setdefault(number, []).append(value)
+    return found
+
+
+def text(values):
+    return values[0].decode() if values else ""
+
+
+def read_profile(path):
+    """{plane: (GPU number, [(line, start_ps, end_ps, correlation)])} of all planes."""
+    with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
+        space = parts(file.read())
+    planes = {}
+    for plane in (parts(message) for message in space.get(1, [])):
+        stats = {}
+        for entry in plane.get(5, []):
+            entry = parts(entry)
+            stats[entry.get(1, [0])[0]] = text(parts(entry[2][0]).get(2, [])) if 2 in entry else ""
+        names = {}
+        for entry in plane.get(4, []):
+            entry = parts(entry)
+            names[entry.get(1, [0])[0]] = text(parts(entry[2][0]).get(2, [])) if 2 in entry else ""
+        events = []
+        for index, line in enumerate(parts(message) for message in plane.get(3, [])):
+            begin = line.get(3, [0])[0] * 1000
+            for event in (parts(message) for message in line.get(4, [])):
+                start = begin + event.get(2, [0])[0]
+                ids = [parts(stat) for stat in event.get(4, [])]
+                ids = [s.get(3, s.get(4, [None]))[0] for s in ids if stats.get(s.get(1, [0])[0]) == "correlation_id"]
+                events.append((index, text(line.get(2, [])), line.get(1, [0])[0], start, start + event.get(3, [0])[0],
+                               ids[0] if ids else None))
+        planes[text(plane.get(2, []))] = events
+    return planes
+
+
+def rounded(ps):
+    return (ps + 500) // 1000
+
+
+def find_launches(planes):
+    """When the host launched each id: the last call when sorted by thread and start."""
+    launches = {}
+    for _, _, thread, start, end, correlation in planes.get("/host:CPU", []):
+        key = (thread, start, start - end)
+        if correlation is not None and key >= launches.get(correlation, (key,))[0]:
+            launches[correlation] = (key, start)
+    return {correlation: rounded(start) for correlation, (_, start) in launches.items()}
+
+
+def measure(planes):
+    """(GPUs with work, ops, window, idle time, idle time of ops that were launched in time) of the busiest GPU."""
+    gpus = {name: [e for e in events if e[1].startswith("Stream")] for name, events in planes.items()
+            if name.startswith("/device:GPU:")}
+    gpus = {name: events for name, events in gpus.items() if events}
+    busiest = max(gpus.values(), key=lambda events: sum(end - start for _, _, _, start, end, _ in events))
+    launches = find_launches(planes)
+    events = sorted((rounded(start), rounded(end), launches.get(correlation)) for _, _, _, start, end, correlation in busiest)
+    until, idle, queued = events[0][0], 0, 0
+    for start, end, launch in events:
+        if start > until:
+            idle += start - until
+            queued += start - until if launch is not None and launch <= until else 0
+        until = max(until, end)
+    return len(gpus), len(events), until - events[0][0], idle, queued
+
+
+# ---- checks ----
+
+
+def report(binary, folder, trace, *options):
+    path = os.path.join(folder, "out.json")
+    outcome = harness.run([binary, "report", trace, "--output_json", path, "--quiet", *options])
+    assert outcome.code == 0 and not outcome.problems(), outcome
+    with open(path) as file:
+        return json.load(file)
+
+
+def rows(document, sheet):
+    found = document["sheets"][sheet]
+    return [dict(zip(found["columns"], row)) for row in found["rows"]]
+
+
+def check_profile(binary, folder, path):
+    devices, ops, window, idle, queued = measure(read_profile(path))
+    document = report(binary, folder, path)
+    balance = rows(document, "balance")
+    causes = {row["part"]: row["ns"] for row in balance if row["kind"] == "idle"}
+    assert (document["device_count"], document["gpu_ops"]) == (devices, ops), (document["device_count"], document["gpu_ops"])
+    assert document["window_ns"] == window == sum(row["ns"] for row in balance), (document["window_ns"], window)
+    assert sum(causes.values()) == idle and document["idle_sum_error_us"] == 0, (causes, idle)
+    assert [row["ns"] for row in balance if row["kind"] == "remainder"] == [0], balance
+    found = causes.get("device_gap", 0) + causes.get("dependency", 0)
+    assert abs(found - queued) <= ops, (causes, queued)  # a launch is rounded twice
+    ids = {check["id"] for check in document["trust"]["checks"]}
+    assert {"T0", "T1", "T4", "T12", "T13"} <= ids and not ids & {"T3", "T7", "T8", "T9", "T11"}, ids
+    name = os.path.basename(path).split(".")[0]
+    if "fixtures" in path or name in DEVICES:
+        assert document["device"] == DEVICES.get(name, "NVIDIA H200"), document["device"]
+    return []
+
+
+# ---- a profile of known kernels ----
+
+
+def number(field, value):
+    return encode(field << 3) + encode(value)
+
+
+def message(field, content):
+    content = content.encode() if isinstance(content, str) else content
+    return encode(field << 3 | 2) + encode(len(content)) + content
+
+
+def plane(name, kinds, line_name, events, properties=()):
+    """Events are (kind, start_ns, duration_ns, correlation)."""
+    stats = ["correlation_id"] + [key for key, _ in properties]
+    out = message(2, name)
+    for i, kind in enumerate(kinds):
+        out += message(4, number(1, i + 1) + message(2, number(1, i + 1) + message(2, kind)))
+    for i, stat in enumerate(stats):
+        out += message(5, number(1, i + 1) + message(2, number(1, i + 1) + message(2, stat)))
+    for key, value in properties:
+        stat = message(5, value) if isinstance(value, str) else number(3, value)
+        out += message(6, number(1, stats.index(key) + 1) + stat)
+    line = number(1, 14) + message(2, line_name)
+    for kind, start, duration, correlation in events:
+        line += message(4, number(1, kinds.index(kind) + 1) + number(2, start * 1000) + number(3, duration * 1000) +
+                        message(4, number(1, 1) + number(3, correlation)))
+    return message(1, out + message(3, line))
+
+
+def write_profile(path, kernels, launches, properties=()):
+    with open(path, "wb") as file:
+        file.write(plane("/device:GPU:0", sorted({k[0] for k in kernels}), "Stream #14(Compute)", kernels, properties))
+        if launches:
+            file.write(plane("/host:CPU", ["cuLaunchKernel"], "python3", [("cuLaunchKernel", at, 3000, i) for i, at in launches]))
+    return path
+
+
+def check_known(binary, folder):
+    """A kernel, and then 100 of 4 us with gaps of 6 us. The first of these is launched 500 us late and starts 10 us later, the
+    others are launched in time."""
+    kernels = [("add", 20_000, 4000, 0)] + [("add", 534_000 + 10_000 * i, 4000, i + 1) for i in range(100)]
+    launches = [(0, 10_000)] + [(i + 1, 524_000 + 20 * i) for i in range(100)]
+    properties = (("gpu_device_name", "NVIDIA H100 80GB HBM3"), ("device_vendor", "Nvidia"), ("compute_cap_major", 9))
+    path = write_profile(os.path.join(folder, "made.xplane.pb"), kernels, launches, properties)
+    document = report(binary, folder, path)
+    causes = {row["part"]: row["ns"] for row in rows(document, "balance") if row["kind"] == "idle"}
+    assert causes == {"device_gap": 99 * 6000, "untraced": 500_000, "launch": 10_000}, causes
+    assert document["device"] == "NVIDIA H100 80GB HBM3", document["device"]
+    found = {finding["id"]: finding for finding in document["findings"]}
+    assert abs(found["short_kernels"]["gain_ms"] - 99 * 4 / 1e3) < 1e-6, found["short_kernels"]
+    assert "with_stack" not in found["host_untraced"]["advice"] and found["host_untraced"]["confidence"] == "medium"
+    return []
+
+
+def check_no_launches(binary, folder):
+    kernels = [("add", 10_000 * i, 4000, i + 1) for i in range(10)] + [("add", 300_000, 4000, 11)]
+    document = report(binary, folder, write_profile(os.path.join(folder, "made.xplane.pb"), kernels, []))
+    causes = {row["part"]: row["ns"] for row in rows(document, "balance") if row["kind"] == "idle"}
+    assert causes == {"device_gap": 9 * 6000, "unknown": 300_000 - 94_000}, causes
+    levels = {check["id"]: check["level"] for check in document["trust"]["checks"]}
+    assert levels == {"T0": "ok", "T1": "warn", "T4": "ok", "T6": "ok", "T10": "warn", "T12": "warn", "T13": "ok"}, levels
+    assert document["device"] == "unknown" and document["trust"]["verdict"] == "usable with care"
+    return []
+
+
+def check_early(binary, folder):
+    """Kernels that start 2 ms before their launch: the clocks differ."""
+    kernels = [("add", 10_000 * i, 4000, i + 1) for i in range(100)]
+    launches = [(i + 1, 10_000 * i + 2_000_000) for i in range(100)]
+    document = report(binary, folder, write_profile(os.path.join(folder, "made.xplane.pb"), kernels, launches))
+    levels = {check["id"]: check["level"] for check in document["trust"]["checks"]}
+    assert levels["T5"] == "fail" and document["trust"]["verdict"] == "do not trust", levels
+    return []
+
+
+def check_plain_commands(binary, folder):
+    path = os.path.join(harness.ROOT, "tests", "fixtures", "jax", "training.xplane.pb.gz")
+    for command in (["jax", path], ["report", path, "--no_findings"]):
+        csvs = os.path.join(folder, command[0])
+        outcome = harness.run([binary, *command, "--output_csvs_dir", csvs, "--quiet"])
+        assert outcome.code == 0 and not outcome.problems(), outcome
+        assert "gpu_timeline.csv" in os.listdir(csvs) and "overview.csv" not in os.listdir(csvs), os.listdir(csvs)
+    return []
+
+
+PROFILES = sorted(glob.glob(os.path.join(harness.ROOT, "tests", "fixtures", "jax", "*.xplane.pb.gz")) +
+                  glob.glob(os.path.join(harness.CONFORMANCE_TRACES, "jax", "*", "*.xplane.pb")))
+CASES = [harness.Case(os.path.basename(path), check_profile, path) for path in PROFILES]
+CASES += [harness.Case(function.__name__[len("check_"):], function)
+          for function in (check_known, check_no_launches, check_early, check_plain_commands)]
+
+if __name__ == "__main__":
+    sys.exit(harness.run_cases(__doc__, CASES))
