@@ -108,7 +108,7 @@ static void find_used_steps(gt_schedule *schedule)
 /* Whether an op counts if the trace has fewer than two steps with GPU work. */
 static bool is_of_only_step(const gt_schedule *schedule, const gt_gpu_op *op)
 {
-    return op->point != GT_NONE &&
+    return gt_op_is_judged(schedule, op) &&
            (!schedule->used_step_count || op->step == (int32_t)schedule->used_steps[0]);
 }
 
