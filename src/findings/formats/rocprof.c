@@ -17,6 +17,8 @@
 
 #include <string.h>
 
+enum { COPY_BETWEEN_GPUS = GT_COPY_DIRECTIONS, COPY_NAMES };
+
 /* ---- devices ---- */
 
 typedef struct gpu_use {
@@ -37,7 +39,7 @@ typedef struct rocprof_builder {
     gt_map processes;      /* that use it */
     gt_map other_launches; /* (process, launch id) of ops of other devices */
     bool has_streams;
-    uint32_t copy_names[GT_COPY_DIRECTIONS];
+    uint32_t copy_names[COPY_NAMES];
 } rocprof_builder;
 
 /* The index of the device that an agent of a process is. */
@@ -187,13 +189,14 @@ static size_t copy_devices(rocprof_builder *b, const gt_store_cell *cells, uint3
 /* PyTorch's names, which the rules know. */
 static uint32_t copy_name(rocprof_builder *b, int64_t direction, bool is_between)
 {
-    if (is_between) return gt_interner_add_cstr(b->run->strings, "Memcpy PtoP");
     static const char *const names[] = {[GT_COPY_UNKNOWN] = "Memcpy",
                                         [GT_COPY_HOST_TO_HOST] = "Memcpy HtoH",
                                         [GT_COPY_HOST_TO_DEVICE] = "Memcpy HtoD",
                                         [GT_COPY_DEVICE_TO_HOST] = "Memcpy DtoH",
-                                        [GT_COPY_DEVICE_TO_DEVICE] = "Memcpy DtoD"};
+                                        [GT_COPY_DEVICE_TO_DEVICE] = "Memcpy DtoD",
+                                        [COPY_BETWEEN_GPUS] = "Memcpy PtoP"};
     size_t index = direction > 0 && direction < GT_COPY_DIRECTIONS ? (size_t)direction : GT_COPY_UNKNOWN;
+    if (is_between) index = COPY_BETWEEN_GPUS;
     if (b->copy_names[index] == GT_STR_NONE)
         b->copy_names[index] = gt_interner_add_cstr(b->run->strings, names[index]);
     return b->copy_names[index];
