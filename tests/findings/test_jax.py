@@ -14,6 +14,7 @@ import sys
 from tests.common import harness
 from tests.jax.generate_xplane import encode, fields
 
+WAIT = "$api.py:2757 block_until_ready"
 DEVICES = {"conv08": "AMD Instinct MI300X", "conv_legacy": "AMD Instinct MI300X", "te_fused_attn": "AMD Instinct MI355X",
            "synthetic": "unknown"}
 
@@ -151,15 +152,17 @@ def plane(name, kinds, line_name, events, properties=()):
     line = number(1, 14) + message(2, line_name)
     for kind, start, duration, correlation in events:
         line += message(4, number(1, kinds.index(kind) + 1) + number(2, start * 1000) + number(3, duration * 1000) +
-                        message(4, number(1, 1) + number(3, correlation)))
+                        (b"" if correlation is None else message(4, number(1, 1) + number(3, correlation))))
     return message(1, out + message(3, line))
 
 
-def write_profile(path, kernels, launches, properties=()):
+def write_profile(path, kernels, launches, properties=(), waits=()):
     with open(path, "wb") as file:
         file.write(plane("/device:GPU:0", sorted({k[0] for k in kernels}), "Stream #14(Compute)", kernels, properties))
         if launches:
-            file.write(plane("/host:CPU", ["cuLaunchKernel"], "python3", [("cuLaunchKernel", at, 3000, i) for i, at in launches]))
+            calls = [("cuLaunchKernel", at, 3000, i) for i, at in launches]
+            calls += [(WAIT, start, length, None) for start, length in waits]
+            file.write(plane("/host:CPU", ["cuLaunchKernel", WAIT], "python3", calls))
     return path
 
 
@@ -177,6 +180,28 @@ def check_known(binary, folder):
     found = {finding["id"]: finding for finding in document["findings"]}
     assert abs(found["short_kernels"]["gain_ms"] - 99 * 4 / 1e3) < 1e-6, found["short_kernels"]
     assert "with_stack" not in found["host_untraced"]["advice"] and found["host_untraced"]["confidence"] == "medium"
+    return []
+
+
+def check_waits(binary, folder):
+    """The first kernel ends at 24 us. The host waits from 12 to 30 us and launches the second one at 40 us; it starts at 42 us.
+    Of the gap of 18 us, 6 us lie in the call. Without waiting the host would be 12 us earlier, and the gap 6 us long."""
+    kernels = [("add", 5_000, 19_000, 1), ("add", 42_000, 4000, 2)]
+    path = write_profile(os.path.join(folder, "made.xplane.pb"), kernels, [(1, 1_000), (2, 40_000)], waits=[(12_000, 18_000)])
+    document = report(binary, folder, path)
+    causes = {row["part"]: row["ns"] for row in rows(document, "balance") if row["kind"] == "idle"}
+    assert causes == {"sync": 12_000, "launch": 6_000}, causes
+    found = {finding["id"]: finding for finding in document["findings"]}["host_sync"]
+    assert found["where"] == WAIT and found["confidence"] == "medium" and "block_until_ready" in found["advice"], found
+    return []
+
+
+def check_waits_of_others(binary, folder):
+    """The host waits for 1 ms in which this GPU does nothing: a hint."""
+    kernels = [("add", 20_000, 4000, 1), ("add", 1_042_000, 4000, 2)]
+    path = write_profile(os.path.join(folder, "made.xplane.pb"), kernels, [(1, 10_000), (2, 1_040_000)], waits=[(30_000, 1_000_000)])
+    found = {finding["id"]: finding for finding in report(binary, folder, path)["findings"]}
+    assert found["host_sync"]["confidence"] == "low" and found["host_sync"]["hint"], found
     return []
 
 
@@ -215,7 +240,7 @@ PROFILES = sorted(glob.glob(os.path.join(harness.ROOT, "tests", "fixtures", "jax
                   glob.glob(os.path.join(harness.CONFORMANCE_TRACES, "jax", "*", "*.xplane.pb")))
 CASES = [harness.Case(os.path.basename(path), check_profile, path) for path in PROFILES]
 CASES += [harness.Case(function.__name__[len("check_"):], function)
-          for function in (check_known, check_no_launches, check_early, check_plain_commands)]
+          for function in (check_known, check_waits, check_waits_of_others, check_no_launches, check_early, check_plain_commands)]
 
 if __name__ == "__main__":
     sys.exit(harness.run_cases(__doc__, CASES))

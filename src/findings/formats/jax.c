@@ -1,9 +1,9 @@
 /* The schedule of a JAX profile.
  *
- * Ops are the kernels, copies and memsets on the streams of the GPU that is busy longest. Of the host only
- * the times of launches are known: each becomes a call without a duration on one thread, so that an op that
- * was launched after a gap began was late, and others were queued. What the host did between launches is not
- * known. */
+ * Ops are the kernels, copies and memsets on the streams of the GPU that is busy longest. Of the host the
+ * times of launches are known: each becomes a call without a duration on one thread, so that an op that was
+ * launched after a gap began was late, and others were queued. Between launches the host may wait for arrays,
+ * if Python functions were recorded; what else it does is not known. */
 #include "findings/formats/formats.h"
 #include "findings/formats/plain.h"
 
@@ -13,6 +13,7 @@
 #include "findings/names.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static const int64_t ps_per_ns = 1000;
 
@@ -127,6 +128,48 @@ static void add_event(jax_builder *b, size_t event)
     GT_PUSH(b->plain.calls, b->plain.call_count, b->plain.call_capacity, call);
 }
 
+/* ---- waits ---- */
+
+static int by_start(const void *left, const void *right)
+{
+    const gt_plain_call *a = left, *b = right;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
+    if (a->end_ns != b->end_ns) return a->end_ns > b->end_ns ? -1 : 1;
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* Adds the functions in which the host waits, as synchronising calls. While one thread waits, others may
+ * launch: a wait counts from the last launch in it on, so that the host does one thing at a time. */
+static void add_waits(jax_builder *b)
+{
+    const gt_jax *trace = b->trace;
+    gt_plain_trace *plain = &b->plain;
+    size_t launches = plain->call_count, next = 0, count = trace->wait_count;
+    if (!launches || !count) return;
+    qsort(plain->calls, launches, sizeof *plain->calls, by_start);
+    gt_plain_call *waits = gt_alloc(count * sizeof *waits);
+    for (size_t i = 0; i < count; i++)
+        waits[i] = (gt_plain_call){.start_ns = rounded_ns(trace->waits[i].start_ps),
+                                   .end_ns = rounded_ns(trace->waits[i].end_ps),
+                                   .thread = 1,
+                                   .name = trace->waits[i].name,
+                                   .row = (uint32_t)i,
+                                   .waits = true};
+    qsort(waits, count, sizeof *waits, by_start);
+    int64_t until = INT64_MIN;
+    for (size_t i = 0; i < count; i++) {
+        gt_plain_call wait = waits[i];
+        if (wait.end_ns <= until) continue; /* inside of another */
+        if (wait.start_ns < until) wait.start_ns = until;
+        until = wait.end_ns;
+        while (next < launches && plain->calls[next].start_ns < wait.end_ns) next++;
+        if (next && plain->calls[next - 1].start_ns > wait.start_ns)
+            wait.start_ns = plain->calls[next - 1].start_ns;
+        GT_PUSH(plain->calls, plain->call_count, plain->call_capacity, wait);
+    }
+    gt_free(waits);
+}
+
 /* ---- the device ---- */
 
 static gt_device_facts describe_device(const gt_jax *trace, const gt_jax_device *device)
@@ -157,6 +200,7 @@ gt_schedule *gt_schedule_of_jax(const gt_jax *trace)
     if (gpu) b.plain.device = describe_device(trace, &gpu->device);
     for (size_t i = gpu ? gpu->begin : 0; gpu && i < gpu->end; i++)
         if (is_work(trace, i)) add_event(&b, i);
+    add_waits(&b);
     gt_schedule *schedule = gt_schedule_of_plain(&b.plain);
     gt_plain_free(&b.plain);
     gt_map_free(&b.launches);

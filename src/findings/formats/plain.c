@@ -203,7 +203,7 @@ static gt_api_kind kind_of_call(const plain_builder *b, const gt_plain_call *cal
     uint64_t bits = schedule->name_bits[call->name];
     uint32_t slot = slot_of(b, call);
     if (call->is_range) return GT_API_NONE;
-    if (bits & GT_NAME_SYNC) return GT_API_SYNC;
+    if (call->waits || bits & GT_NAME_SYNC) return GT_API_SYNC;
     if (bits & GT_NAME_FREE) return GT_API_FREE;
     if (bits & GT_NAME_ALLOC) return GT_API_ALLOC;
     if (slot != GT_NONE) {

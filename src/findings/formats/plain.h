@@ -27,6 +27,7 @@ typedef struct gt_plain_call {
     bool has_launch;
     bool is_range; /* no call: a range that the program marked */
     bool is_other; /* launched work on another device */
+    bool waits;    /* synchronises, whatever its name says */
 } gt_plain_call;
 
 typedef struct gt_plain_trace {

@@ -81,13 +81,39 @@ static void edit_points(const gt_schedule *schedule, const bool *in_trip, gt_edi
     gt_edit_remove_label(edit, schedule, GT_CAUSE_SYNC);
 }
 
+static char *advice_of(const gt_schedule *schedule)
+{
+    static const char *const before[] = {
+        [GT_BY_PYTORCH] = "", [GT_BY_ROCPROF] = "Find out what waits. In PyTorch: ", [GT_BY_JAX] = ""};
+    if (schedule->origin == GT_BY_JAX)
+        return gt_rule_text(
+            "Call block_until_ready() and read values (float(), np.asarray(), print) only every N "
+            "steps: JAX computes ahead otherwise.");
+    return gt_rule_text("%sRemove .item(), .cpu(), print and if on tensors from the loop, keep the value on "
+                        "the GPU, or read it every N steps with a non-blocking copy.",
+                        before[schedule->origin]);
+}
+
+/* Other profilers do not record everything that a call may wait for: other GPUs, copies on the host. If the
+ * calls hardly wait for this GPU, it may be something that no repair of them removes. */
+static void judge_waits(const gt_rule_input *input, gt_finding *finding, int64_t wait_ns, int64_t call_ns)
+{
+    static const double least_share = 0.1;
+    if (input->schedule->origin == GT_BY_PYTORCH || (double)wait_ns >= least_share * (double)call_ns) return;
+    finding->confidence = GT_CONFIDENCE_LOW;
+    gt_rule_evidence(finding,
+                     "the calls take %.2f ms, most of it not for work of this GPU: perhaps for other GPUs or "
+                     "for the host",
+                     gt_rule_ms(input, (double)call_ns));
+}
+
 bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
 {
     const gt_schedule *schedule = input->schedule;
     bool *in_trip = gt_rule_points_in_trips(schedule);
     gt_tally sites = {0};
     size_t calls = 0, in_window = 0;
-    int64_t wait_ns = 0;
+    int64_t wait_ns = 0, call_ns = 0;
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
         if (point->sync_site == GT_STR_NONE || in_trip[p]) continue;
@@ -95,6 +121,7 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
         if (!gt_window_has(&schedule->window, point->start_ns)) continue;
         in_window++;
         wait_ns += point->wait_ns;
+        call_ns += point->end_ns - point->start_ns;
         gt_tally_add(&sites, point->sync_site, 1);
     }
     if (calls > 0) {
@@ -116,10 +143,8 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
         if (schedule->burst_count > 0)
             gt_rule_evidence(finding, "%zu tight loops of synchronising calls in the trace",
                              schedule->burst_count);
-        finding->advice =
-            gt_rule_text("%sRemove .item(), .cpu(), print and if on tensors from the loop, keep the value on "
-                         "the GPU, or read it every N steps with a non-blocking copy.",
-                         schedule->origin == GT_BY_PYTORCH ? "" : "Find out what waits. In PyTorch: ");
+        finding->advice = advice_of(schedule);
+        judge_waits(input, finding, wait_ns, call_ns);
         edit_points(schedule, in_trip, &finding->edit);
     }
     gt_tally_free(&sites);

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { GPU_PID_OFFSET = 1, OPS_SEEN = 256 };
 static const uint32_t FIRST_DERIVED_TID = 0xdeadbeef;
@@ -37,11 +38,55 @@ typedef struct call_list {
     host_call *items;
     size_t count, capacity;
     size_t line_begin; /* the first call of the current line */
+    const xplane *host;
+    gt_jax *trace;
+    size_t wait_begin; /* the first wait of the current line */
+    uint8_t *names;    /* by string id: whether functions with this name wait; grows with the names */
+    size_t name_capacity;
 } call_list;
+
+enum { NAME_OTHER = 1, NAME_WAITS };
+
+/* JAX's own functions that wait until arrays are computed, or read their values. */
+static uint8_t judge_name(gt_str name)
+{
+    bool reads_value = gt_str_starts_with(name, "$array.py:") && gt_str_contains(name, " _value");
+    return gt_str_contains(name, "block_until_ready") || reads_value ? NAME_WAITS : NAME_OTHER;
+}
+
+static void add_wait(call_list *list, const xevent *event)
+{
+    uint32_t name = event->kind->name;
+    if (name >= list->name_capacity) {
+        size_t old = list->name_capacity;
+        list->names = gt_grow(list->names, &list->name_capacity, (size_t)name + 1, 1);
+        memset(list->names + old, 0, list->name_capacity - old);
+    }
+    if (!list->names[name]) list->names[name] = judge_name(gt_interner_get(list->host->strings, name));
+    if (list->names[name] != NAME_WAITS) return;
+    gt_str text = gt_interner_get(list->host->strings, name);
+    gt_jax_wait wait = {.start_ps = event->offset_ps,
+                        .end_ps = event->dur_ps > 0 ? event->dur_ps : 0, /* its length until the line ends */
+                        .name = gt_interner_add(list->trace->strings, text.bytes, text.len)};
+    GT_PUSH(list->trace->waits, list->trace->wait_count, list->trace->wait_capacity, wait);
+}
+
+static void end_waits(call_list *list, const xline *line)
+{
+    gt_jax *trace = list->trace;
+    if (line->is_skipped) trace->wait_count = list->wait_begin;
+    for (size_t i = list->wait_begin; i < trace->wait_count; i++) {
+        gt_jax_wait *wait = &trace->waits[i];
+        wait->start_ps = gt_xline_start_ps(line, wait->start_ps);
+        if (__builtin_add_overflow(wait->start_ps, wait->end_ps, &wait->end_ps)) wait->end_ps = INT64_MAX;
+    }
+    list->wait_begin = trace->wait_count;
+}
 
 static void add_call(void *context, const xevent *event)
 {
     call_list *list = context;
+    add_wait(list, event);
     if (!event->attributes.has_correlation) return;
     host_call c = {event->attributes.correlation, event->offset_ps, event->dur_ps, 0};
     GT_PUSH(list->items, list->count, list->capacity, c);
@@ -50,6 +95,7 @@ static void add_call(void *context, const xevent *event)
 static void end_call_line(void *context, const xline *line)
 {
     call_list *list = context;
+    end_waits(list, line);
     if (line->is_skipped) list->count = list->line_begin;
     for (size_t i = list->line_begin; i < list->count; i++) {
         list->items[i].start_ps = gt_xline_start_ps(line, list->items[i].start_ps);
@@ -102,13 +148,13 @@ static void index_calls(launch_times *l, const call_list *calls)
 }
 
 /* Reads the plane "/host:CPU". False if it is damaged or cannot be read. */
-static bool read_launches(launch_times *l, xplane *host, xfile *file)
+static bool read_launches(launch_times *l, xplane *host, xfile *file, gt_jax *trace)
 {
     static const xstat_role skipped[] = {XSTAT_HLO_OP,         XSTAT_HLO_MODULE, XSTAT_PROGRAM,
                                          XSTAT_GROUP,          XSTAT_SCOPE,      XSTAT_GRAPH,
                                          XSTAT_KERNEL_DETAILS, XSTAT_TF_OP,      XSTAT_HLO_PROTO};
-    gt_interner *unused = gt_interner_new(); /* no sheet has the names of host events */
-    call_list calls = {0};
+    gt_interner *unused = gt_interner_new(); /* no sheet has the names of host events, except for waits */
+    call_list calls = {.host = host, .trace = trace};
     bool ok = gt_xplane_open(host, file, unused, true);
     if (ok && host->has_role[XSTAT_CORRELATION]) {
         gt_xplane_skip_stats(host, skipped, GT_LENGTH(skipped));
@@ -117,6 +163,7 @@ static bool read_launches(launch_times *l, xplane *host, xfile *file)
     }
     if (ok) index_calls(l, &calls);
     gt_free(calls.items);
+    gt_free(calls.names);
     gt_interner_free(unused);
     return ok;
 }
@@ -390,7 +437,8 @@ static bool read_gpus(reader *r)
 static bool read_space(reader *r, bool strict)
 {
     if (!list_planes(r, strict)) return false;
-    if (r->has_host && !read_launches(&r->launches, &r->host, &r->file)) return fail_damaged(r, &r->host);
+    if (r->has_host && !read_launches(&r->launches, &r->host, &r->file, r->trace))
+        return fail_damaged(r, &r->host);
     gt_xplane_close(&r->host);
     if ((r->has_scopes && !read_scopes(r)) || !read_gpus(r)) return false;
     if (r->has_metadata && !gt_xplane_read_modules(&r->metadata, &r->file, r->products_of, r->trace))

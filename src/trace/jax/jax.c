@@ -19,10 +19,10 @@ void gt_jax_free(gt_jax *trace)
     if (!trace) return;
     gt_interner_free(trace->strings);
     gt_arena_free(&trace->arena);
-    void *owned[] = {trace->gpus,     trace->lines,  trace->ops,         trace->records,
-                     trace->start_ps, trace->dur_ps, trace->correlation, trace->launch_us,
-                     trace->name,     trace->line,   trace->op,          trace->flags,
-                     trace->products, trace->group,  trace->scope,       trace->kind};
+    void *owned[] = {trace->gpus,   trace->lines,       trace->ops,       trace->records, trace->start_ps,
+                     trace->dur_ps, trace->correlation, trace->launch_us, trace->name,    trace->line,
+                     trace->op,     trace->flags,       trace->products,  trace->group,   trace->scope,
+                     trace->kind,   trace->waits};
     for (size_t i = 0; i < GT_LENGTH(owned); i++) gt_free(owned[i]);
     gt_free(trace);
 }

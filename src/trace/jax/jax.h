@@ -73,6 +73,12 @@ typedef struct gt_jax_product {
     gt_hlo_record record;
 } gt_jax_product;
 
+/* A function in which a thread of the host waits for arrays. */
+typedef struct gt_jax_wait {
+    int64_t start_ps, end_ps;
+    uint32_t name; /* string id: "$api.py:2757 block_until_ready" */
+} gt_jax_wait;
+
 typedef enum gt_jax_kind { GT_JAX_OTHER, GT_JAX_KERNEL, GT_JAX_MEMCPY, GT_JAX_MEMSET } gt_jax_kind;
 
 typedef enum gt_jax_flag {
@@ -96,6 +102,9 @@ typedef struct gt_jax {
     size_t record_count, record_capacity;
     gt_jax_product *products; /* of the module that was asked for, in the order of its text */
     size_t product_count, product_capacity;
+
+    gt_jax_wait *waits; /* in the order of the file */
+    size_t wait_count, wait_capacity;
 
     /* One entry per event. */
     size_t count, capacity;
