@@ -101,10 +101,14 @@ static void fill_ops(plain_builder *b)
     schedule->ops = gt_alloc(count * sizeof *schedule->ops);
     schedule->categories = gt_alloc(count * sizeof *schedule->categories);
     schedule->op_count = count;
+    uint32_t stream = 0; /* of the op before, often the same */
     for (size_t i = 0; i < count; i++) {
         const gt_plain_op *op = &b->trace->ops[i];
-        uint32_t *stream = gt_map_put(&streams, op->process, op->stream);
-        if (*stream == GT_MAP_NONE) *stream = schedule->stream_count++;
+        if (!i || op->stream != op[-1].stream || op->process != op[-1].process) {
+            uint32_t *number = gt_map_put(&streams, op->process, op->stream);
+            if (*number == GT_MAP_NONE) *number = schedule->stream_count++;
+            stream = *number;
+        }
         schedule->categories[i] = op->category;
         schedule->ops[i] = (gt_gpu_op){.start_ns = op->start_ns,
                                        .end_ns = op->end_ns,
@@ -112,7 +116,7 @@ static void fill_ops(plain_builder *b)
                                        .bytes = op->bytes > 0 ? op->bytes : 0,
                                        .name = op->name,
                                        .row = op->row,
-                                       .stream = *stream,
+                                       .stream = stream,
                                        .point = GT_NONE,
                                        .host_op = GT_NONE,
                                        .previous = GT_NONE,
@@ -134,7 +138,7 @@ static void group_ops(plain_builder *b)
     for (size_t i = 0; i < count; i++) {
         const gt_plain_op *op = &b->trace->ops[i];
         b->op_slot[i] = GT_NONE;
-        if (!op->has_launch) continue;
+        if (!op->has_launch || !b->trace->call_count) continue; /* nobody asks without calls */
         uint32_t *slot = gt_map_put(&b->launches, op->process, op->launch);
         if (*slot == GT_MAP_NONE) *slot = (uint32_t)b->slot_count++;
         b->op_slot[i] = *slot;
