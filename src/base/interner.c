@@ -72,6 +72,19 @@ gt_interner *gt_interner_new(void)
     return s;
 }
 
+gt_interner *gt_interner_copy(const gt_interner *from)
+{
+    gt_interner *s = gt_alloc_zero(1, sizeof *s);
+    s->count = s->capacity = from->count;
+    s->mask = from->mask;
+    s->seed = from->seed;
+    s->entries = gt_alloc(from->count * sizeof *s->entries);
+    s->slots = gt_alloc((from->mask + 1) * sizeof *s->slots);
+    memcpy(s->entries, from->entries, from->count * sizeof *s->entries);
+    memcpy(s->slots, from->slots, (from->mask + 1) * sizeof *s->slots);
+    return s;
+}
+
 void gt_interner_free(gt_interner *s)
 {
     if (!s) return;

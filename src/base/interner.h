@@ -26,6 +26,10 @@ typedef struct gt_interner gt_interner;
 gt_interner *gt_interner_new(void);
 void gt_interner_free(gt_interner *strings);
 
+/* An interner with the same strings and ids, for work side by side that adds strings of its own. It borrows
+ * the strings, so the original must outlive it; what is added to one of them is not in the other. */
+gt_interner *gt_interner_copy(const gt_interner *strings);
+
 uint32_t gt_interner_add(gt_interner *strings, const void *bytes, size_t len);
 uint32_t gt_interner_add_cstr(gt_interner *strings, const char *text);
 uint32_t gt_interner_find(const gt_interner *strings, const void *bytes,

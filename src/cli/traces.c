@@ -209,8 +209,7 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     gt_output *output = NULL;
     bool made = gt_report_read(&report, kind, trace->stream, trace->path, &options, error);
     if (made && trace->collectives && kind == GT_TRACE_PYTORCH)
-        *trace->collectives =
-            gt_rank_collectives_of_trace(&gt_pytorch_view(report.trace.pytorch)->events, &run, trace->rank);
+        *trace->collectives = gt_rank_collectives_of_trace(gt_report_events(&report), &run, trace->rank);
     if (made && trace->collectives) report.collectives = *trace->collectives;
     if (!made && hooks->read_failed) hooks->read_failed(error);
     if (made && hooks->was_read) hooks->was_read(&report);

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/memory_limit.h"
 #include "base/raise.h"
+#include "base/team.h"
 #include "findings/findings.h"
 #include "findings/formats/formats.h"
 #include "input/chrome/kineto.h"
@@ -515,9 +516,8 @@ static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path,
         gt_pytorch_read_free(events);
         return false;
     }
-    report->trace.pytorch = gt_pytorch_link(gt_pytorch_build_tree(events));
-    if (options->pytorch.correct_launches) gt_pytorch_correct_launches(report->trace.pytorch);
-    gt_pytorch_use_communication(report->trace.pytorch, report->communication);
+    report->read = events;
+    gt_pytorch_read_use_communication(events, report->communication);
     if (options->pytorch.comparison)
         gt_pytorch_use_communication(options->pytorch.comparison, report->communication);
     return true;
@@ -570,33 +570,100 @@ static bool make_rocprof_tables(gt_report *report, gt_error *error)
     return gt_rocprof_tables(report->trace.rocprof, &report->options.rocprof, &report->tables, error);
 }
 
+const gt_event_view *gt_report_events(const gt_report *report)
+{
+    return report->read ? gt_pytorch_read_view(report->read)
+                        : &gt_pytorch_view(report->trace.pytorch)->events;
+}
+
 /* Uses the rates of the GPU that the trace names. The terminal summary says if they are unknown. */
 static void detect_gpu(gt_report *report)
 {
-    const gt_event_view *trace = &gt_pytorch_view(report->trace.pytorch)->events;
+    const gt_event_view *trace = gt_report_events(report);
     const gt_trace_facts *facts = trace->facts;
     report->extension.arch = gpu_of(
         report, facts->device_count ? gt_interner_get(trace->strings, facts->devices[0].name).bytes : "");
 }
 
-static void add_findings(gt_report *report)
+/* ---- sheets of PyTorch traces: the findings and all others ---- */
+
+/* The two halves of a report, which know nothing of each other. */
+typedef struct pytorch_halves {
+    gt_report *report;
+    gt_event_view trace;    /* for the findings: as it was read, with strings of their own */
+    gt_table_list findings; /* their sheets */
+    gt_table_list others;
+    bool made; /* the others */
+    gt_error *error;
+} pytorch_halves;
+
+static void make_findings(pytorch_halves *halves)
 {
+    const gt_report *report = halves->report;
     if (!report->options.findings) return;
     const gt_findings_options options = {.gpu = report->options.pytorch.gpu_arch};
-    gt_findings *findings = gt_findings_find(&gt_pytorch_view(report->trace.pytorch)->events, &options);
-    gt_findings_add_sheets(findings, &report->tables);
-    if (report->collectives)
-        gt_rank_collectives_add_facts(report->collectives, &gt_pytorch_view(report->trace.pytorch)->events,
-                                      findings);
+    gt_findings *findings = gt_findings_find(&halves->trace, &options);
+    gt_findings_add_sheets(findings, &halves->findings);
+    if (report->collectives) gt_rank_collectives_add_facts(report->collectives, &halves->trace, findings);
     gt_findings_free(findings);
+}
+
+static void make_others(pytorch_halves *halves)
+{
+    gt_report *report = halves->report;
+    const gt_pytorch_options *options = &report->options.pytorch;
+    gt_pytorch_read *events = report->read;
+    report->read = NULL;
+    report->trace.pytorch = gt_pytorch_link(gt_pytorch_build_tree(events));
+    if (options->correct_launches) gt_pytorch_correct_launches(report->trace.pytorch);
+    halves->made = gt_pytorch_tables(report->trace.pytorch, options, &halves->others, halves->error);
+}
+
+static void make_half(void *context, size_t index)
+{
+    if (index == 0)
+        make_findings(context);
+    else
+        make_others(context);
+}
+
+static void make_both(pytorch_halves *halves)
+{
+    const gt_pytorch_options *options = &halves->report->options.pytorch;
+    /* Rows that are added move the arrays that the findings read. */
+    bool moves = options->pseudo_ops || options->extension;
+    if (!moves) {
+        gt_parallel_each(2, make_half, halves);
+        return;
+    }
+    make_findings(halves);
+    make_others(halves);
+}
+
+/* Moves the sheets to the report. Those of the findings come first. */
+static void join_halves(pytorch_halves *halves, gt_interner *strings)
+{
+    gt_table_list *tables = &halves->report->tables;
+    for (size_t i = 0; i < halves->findings.count; i++) {
+        gt_table_use_strings(halves->findings.items[i], strings);
+        gt_table_list_add(tables, halves->findings.items[i]);
+    }
+    for (size_t i = 0; i < halves->others.count; i++) gt_table_list_add(tables, halves->others.items[i]);
+    gt_free(halves->findings.items);
+    gt_free(halves->others.items);
 }
 
 static bool make_pytorch_tables(gt_report *report, gt_error *error)
 {
     report->options.pytorch.hint_communication = !report->options.all_comm_kernels;
     detect_gpu(report);
-    add_findings(report);
-    return gt_pytorch_tables(report->trace.pytorch, &report->options.pytorch, &report->tables, error);
+    pytorch_halves halves = {.report = report, .trace = *gt_report_events(report), .error = error};
+    gt_interner *strings = halves.trace.strings;
+    halves.trace.strings = gt_interner_copy(strings);
+    make_both(&halves);
+    join_halves(&halves, strings);
+    gt_interner_free(halves.trace.strings);
+    return halves.made;
 }
 
 static bool make_jax_tables(gt_report *report, gt_error *error)
@@ -616,6 +683,7 @@ static void free_pytorch(gt_report *report)
 {
     gt_pytorch_linked_free(report->options.pytorch.comparison);
     gt_pytorch_linked_free(report->trace.pytorch);
+    gt_pytorch_read_free(report->read);
     gt_arena_free(&report->arena);
 }
 

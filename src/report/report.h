@@ -89,7 +89,9 @@ typedef struct gt_report {
     gt_comm_kernels *communication; /* the trace refers to it; NULL: as in TraceLens */
     gt_kept kept;                   /* the same report from the index; then `trace` is NULL */
     gt_index_policy index;          /* that of the options, with the index that kept has opened */
-    /* PyTorch reports only; options.pytorch refers to these */
+    /* PyTorch reports only */
+    gt_pytorch_read *read; /* the events, until gt_report_make_tables makes trace.pytorch of them */
+    /* ... and options.pytorch refers to these */
     gt_extension_source extension;
     gt_arena arena;
     gt_gpu_arch gpu_arch;
@@ -109,6 +111,8 @@ bool gt_report_find_traces(gt_profile_list *traces, const char *path, gt_error *
  * the trace. */
 bool gt_report_read(gt_report *report, gt_trace_kind kind, gt_stream *stream, const char *path,
                     const gt_report_options *options, gt_error *error);
+/* The events of a PyTorch report that was read from a trace. */
+const gt_event_view *gt_report_events(const gt_report *report);
 /* Makes the sheets of a report that was read. */
 bool gt_report_make_tables(gt_report *report, gt_error *error);
 void gt_report_free(gt_report *report);

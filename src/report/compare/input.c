@@ -76,8 +76,7 @@ static bool read_trace(gt_compare_report *to, gt_trace_kind kind, gt_stream *str
     options.read.index = NULL; /* an index may have the sheets without the trace */
     options.pytorch.kernel_summary = true;
     bool ok = gt_report_read(&report, kind, stream, to->path, &options, error);
-    if (ok && kind == GT_TRACE_PYTORCH)
-        ok = divide_step(to, &gt_pytorch_view(report.trace.pytorch)->events, error);
+    if (ok && kind == GT_TRACE_PYTORCH) ok = divide_step(to, gt_report_events(&report), error);
     ok = ok && (!with_sheets || gt_report_make_tables(&report, error));
     if (ok) keep_sheets(to, &report.tables);
     gt_report_free(&report);
