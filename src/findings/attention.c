@@ -29,7 +29,7 @@ typedef struct forward_span {
 typedef struct attention_search {
     gt_gpu_facts *facts;
     const gt_schedule *schedule;
-    const uint32_t *event_source;
+    const gt_row_set *source_events;      /* the rank of an event is the index of its source */
     uint32_t math, softmax, bmm, baddbmm; /* names; GT_STR_NONE: the trace has no such op */
     forward_span *spans;                  /* of facts->attentions */
     size_t span_count, span_capacity;
@@ -172,8 +172,8 @@ static void find_products_around_softmax(attention_search *search, uint32_t thre
 
 static void claim(attention_search *search, uint32_t event, uint32_t attention)
 {
-    uint32_t source = search->event_source[event];
-    if (source != GT_NONE && search->facts->sources[source].attention == GT_NONE)
+    uint32_t source = gt_row_set_rank(search->source_events, event);
+    if (source != GT_NO_RANK && search->facts->sources[source].attention == GT_NONE)
         search->facts->sources[source].attention = attention;
 }
 
@@ -271,9 +271,9 @@ static void judge(gt_gpu_facts *facts, const gt_schedule *schedule, const gt_gpu
 }
 
 void gt_gpu_facts_find_attention(gt_gpu_facts *facts, const gt_schedule *schedule, const gt_gpu_rates *gpu,
-                                 const uint32_t *event_source)
+                                 const gt_row_set *events)
 {
-    attention_search search = {.facts = facts, .schedule = schedule, .event_source = event_source};
+    attention_search search = {.facts = facts, .schedule = schedule, .source_events = events};
     search.math = name_id(&search, "aten::_scaled_dot_product_attention_math");
     search.softmax = name_id(&search, "aten::_softmax");
     search.bmm = name_id(&search, "aten::bmm");

@@ -159,33 +159,30 @@ static uint8_t *find_name_bits(const gt_schedule *schedule)
 
 /* ---- who launched what ---- */
 
-/* Gives each cpu_op that launched GPU ops a source. Returns the source of each host event. */
-static uint32_t *find_sources(gt_gpu_facts *facts, const gt_schedule *schedule)
+/* Gives each cpu_op that launched GPU ops a source, in the order of events. Returns the set of these events;
+ * the rank of an event in it is the index of its source. */
+static gt_row_set find_sources(gt_gpu_facts *facts, const gt_schedule *schedule)
 {
-    uint32_t *event_source = gt_alloc(schedule->event_count * sizeof *event_source);
-    memset(event_source, 0xff, schedule->event_count * sizeof *event_source); /* GT_NONE */
+    gt_row_set events = gt_row_set_new(schedule->event_count);
     for (size_t i = 0; i < schedule->op_count; i++) {
-        uint32_t event = schedule->ops[i].point == GT_NONE ? GT_NONE : schedule->ops[i].host_op;
-        if (event != GT_NONE) event_source[event] = 0;
+        const gt_gpu_op *op = &schedule->ops[i];
+        if (op->point != GT_NONE && op->host_op != GT_NONE) gt_row_set_add(&events, op->host_op);
     }
-    /* In the order of events, so that rows mostly ascend. */
-    for (size_t i = 0; i < schedule->event_count; i++)
-        if (event_source[i] == 0) event_source[i] = (uint32_t)facts->source_count++;
+    facts->source_count = gt_row_set_finish(&events);
     facts->sources = gt_alloc_zero(facts->source_count, sizeof *facts->sources);
-    for (size_t i = 0; i < schedule->event_count; i++)
-        if (event_source[i] != GT_NONE)
-            facts->sources[event_source[i]] = (gt_op_source){.event = (uint32_t)i, .attention = GT_NONE};
     facts->op_source = gt_alloc(schedule->op_count * sizeof *facts->op_source);
     for (size_t i = 0; i < schedule->op_count; i++) {
         const gt_gpu_op *op = &schedule->ops[i];
-        facts->op_source[i] =
-            op->point == GT_NONE || op->host_op == GT_NONE ? GT_NONE : event_source[op->host_op];
-        if (facts->op_source[i] == GT_NONE) continue;
+        bool has_source = op->point != GT_NONE && op->host_op != GT_NONE;
+        facts->op_source[i] = has_source ? gt_row_set_rank(&events, op->host_op) : GT_NONE;
+        if (!has_source) continue;
         gt_op_source *source = &facts->sources[facts->op_source[i]];
+        source->event = op->host_op;
+        source->attention = GT_NONE;
         source->op_count++;
         if (op->kind == GT_KIND_KERNEL) source->kernel_ns += gt_op_ns(op);
     }
-    return event_source;
+    return events;
 }
 
 static void find_source_shapes(gt_gpu_facts *facts, const gt_schedule *schedule)
@@ -206,13 +203,13 @@ gt_gpu_facts *gt_gpu_facts_new(const gt_schedule *schedule, const gt_gpu_rates *
 {
     gt_gpu_facts *facts = gt_alloc_zero(1, sizeof *facts);
     facts->names = find_name_bits(schedule);
-    uint32_t *event_source = find_sources(facts, schedule);
+    gt_row_set events = find_sources(facts, schedule);
     if (schedule->trace) {
         facts->shapes = gt_shapes_new(schedule->trace);
         find_source_shapes(facts, schedule);
-        gt_gpu_facts_find_attention(facts, schedule, gpu, event_source);
+        gt_gpu_facts_find_attention(facts, schedule, gpu, &events);
     }
-    gt_free(event_source);
+    gt_row_set_free(&events);
     return facts;
 }
 

@@ -6,6 +6,7 @@
 #include "findings/schedule.h"
 #include "findings/shapes.h"
 #include "model/arch.h"
+#include "trace/row_set.h"
 
 /* Shares of peak rates that good kernels reach. From experience, not measured per GPU. */
 #define GT_REACH_GEMM        0.70
@@ -77,10 +78,10 @@ typedef struct gt_gpu_facts {
 gt_gpu_facts *gt_gpu_facts_new(const gt_schedule *schedule, const gt_gpu_rates *gpu);
 void gt_gpu_facts_free(gt_gpu_facts *facts);
 
-/* attention.c: fills attentions and the sources' `attention`; `event_source` has the source of each host
- * event or GT_NONE. */
+/* attention.c: fills attentions and the sources' `attention`; `events` are those
+ * of the sources. */
 void gt_gpu_facts_find_attention(gt_gpu_facts *facts, const gt_schedule *schedule, const gt_gpu_rates *gpu,
-                                 const uint32_t *event_source);
+                                 const gt_row_set *events);
 
 /* The shape of what launched a GPU op; NULL if that is unknown. */
 static inline const gt_op_shape *gt_gpu_facts_shape(const gt_gpu_facts *facts, size_t op)

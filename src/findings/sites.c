@@ -25,7 +25,7 @@
 enum { NEAREST_NOTHING, NEAREST_OP, NEAREST_BUILT_IN, NEAREST_FUNCTION };
 
 typedef struct event_place {
-    uint32_t function, call; /* string ids; GT_STR_EMPTY: there is none. A call of 0: not looked at yet */
+    uint32_t function, call; /* string ids; GT_STR_EMPTY: there is none */
     uint32_t op;             /* the nearest cpu_op */
     uint8_t nearest;
 } event_place;
@@ -33,7 +33,9 @@ typedef struct event_place {
 static const event_place no_place = {GT_STR_EMPTY, GT_STR_EMPTY, GT_NONE, NEAREST_NOTHING};
 
 struct gt_sites {
-    event_place *places; /* by host event */
+    uint32_t *place; /* by host event: the index of what is remembered, from 1; 0: not looked at yet */
+    event_place *places;
+    size_t place_count, place_capacity;
     uint32_t *outermost; /* by host event of a cpu_op: 1 + the outermost cpu_op; 0: not looked at yet */
     uint32_t *path;      /* events on the way up */
     size_t path_capacity;
@@ -49,7 +51,7 @@ static struct gt_sites *sites_of(const gt_schedule *schedule)
 {
     if (!schedule->sites) {
         struct gt_sites *sites = gt_alloc_zero(1, sizeof *sites);
-        sites->places = gt_alloc_zero(schedule->event_count, sizeof *sites->places);
+        sites->place = gt_alloc_zero(schedule->event_count, sizeof *sites->place);
         /* What is remembered is no part of the schedule's value. */
         ((gt_schedule *)schedule)->sites = sites;
     }
@@ -60,6 +62,7 @@ void gt_sites_free(gt_schedule *schedule)
 {
     struct gt_sites *sites = schedule->sites;
     if (!sites) return;
+    gt_free(sites->place);
     gt_free(sites->places);
     gt_free(sites->outermost);
     gt_free(sites->path);
@@ -93,15 +96,16 @@ static event_place place_of(struct gt_sites *sites, const gt_schedule *schedule,
 {
     size_t depth = 0;
     uint32_t at = event;
-    for (; at != GT_NONE && !sites->places[at].call; at = schedule->events[at].parent)
+    for (; at != GT_NONE && !sites->place[at]; at = schedule->events[at].parent)
         GT_PUSH(sites->path, depth, sites->path_capacity, at);
     event_place place = no_place;
-    if (at != GT_NONE) place = sites->places[at];
+    if (at != GT_NONE) place = sites->places[sites->place[at] - 1];
     while (depth > 0) {
         at = sites->path[--depth];
         place = place_below(schedule, &schedule->events[at], place);
         if (schedule->events[at].kind == GT_KIND_CPU_OP) place.op = at;
-        sites->places[at] = place;
+        GT_PUSH(sites->places, sites->place_count, sites->place_capacity, place);
+        sites->place[at] = (uint32_t)sites->place_count;
     }
     return place;
 }

@@ -51,26 +51,28 @@ static bool is_built_in(const gt_schedule *schedule, const gt_host_event *event)
 static bool is_sample(const gt_schedule *schedule, const gt_host_event *event, const gt_host_event *next)
 {
     return event->end_ns - event->start_ns < SHORT_NS && next->start_ns >= event->end_ns &&
-           next->thread == event->thread && is_built_in(schedule, event) && is_built_in(schedule, next);
+           is_built_in(schedule, event) && is_built_in(schedule, next);
 }
 
-static void find_costs(gt_schedule *schedule)
+/* What the events of a trace tell about costs. */
+typedef struct cost_samples {
+    samples python, ops;
+} cost_samples;
+
+static void add_samples(cost_samples *found, const gt_schedule *schedule, const gt_host_event *event,
+                        bool is_last)
 {
-    samples python = {0}, ops = {0};
-    for (size_t i = 0; i < schedule->event_count; i++) {
-        const gt_host_event *event = &schedule->events[i], *next = event + 1;
-        if (i + 1 < schedule->event_count && is_sample(schedule, event, next))
-            GT_PUSH(python.values, python.count, python.capacity, (double)(next->start_ns - event->start_ns));
-        if (event->kind != GT_KIND_CPU_OP || event->parent == GT_NONE ||
-            !gt_name_has(schedule, event->name, GT_NAME_AS_STRIDED))
-            continue;
+    if (event->kind == GT_KIND_PYTHON) {
+        if (!is_last && is_sample(schedule, event, event + 1))
+            GT_PUSH(found->python.values, found->python.count, found->python.capacity,
+                    (double)(event[1].start_ns - event->start_ns));
+    } else if (event->kind == GT_KIND_CPU_OP && event->parent != GT_NONE &&
+               gt_name_has(schedule, event->name, GT_NAME_AS_STRIDED)) {
         const gt_host_event *parent = &schedule->events[event->parent];
         if (parent->kind == GT_KIND_CPU_OP)
-            GT_PUSH(ops.values, ops.count, ops.capacity,
+            GT_PUSH(found->ops.values, found->ops.count, found->ops.capacity,
                     (double)((parent->end_ns - parent->start_ns) - (event->end_ns - event->start_ns)));
     }
-    schedule->python_cost_ns = cost_of(&python, PYTHON_COST_MAX_NS, PYTHON_COST_DEFAULT_NS);
-    schedule->op_cost_ns = cost_of(&ops, OP_COST_MAX_NS, OP_COST_DEFAULT_NS);
 }
 
 /* ---- the cost before each point ---- */
@@ -102,17 +104,21 @@ static size_t first_point_after(const gt_schedule *schedule, size_t from, int64_
     return low;
 }
 
-static void count_events(const gt_schedule *schedule, const gt_host_thread *thread, event_counts *counts)
+/* One pass over the events of a thread: samples, and if the thread launches, the events before each point. */
+static void look_at_thread(const gt_schedule *schedule, const gt_host_thread *thread, cost_samples *found,
+                           event_counts *counts)
 {
-    size_t at = 0;
-    int64_t until = INT64_MIN, since = INT64_MAX; /* the host time before point `at` */
+    size_t at = thread->launches ? 0 : schedule->point_count;
+    int64_t until = at < schedule->point_count ? INT64_MIN : INT64_MAX; /* the host time before point `at` */
+    int64_t since = INT64_MAX;
     for (size_t i = thread->first; i < thread->end; i++) {
         const gt_host_event *event = &schedule->events[i];
+        add_samples(found, schedule, event, i + 1 == thread->end);
         if (event->start_ns >= until) {
             at = first_point_after(schedule, at, event->start_ns);
-            if (at == schedule->point_count) return;
-            until = schedule->points[at].start_ns;
-            since = until - schedule->points[at].before_ns;
+            bool is_after_all = at == schedule->point_count;
+            until = is_after_all ? INT64_MAX : schedule->points[at].start_ns;
+            since = is_after_all ? INT64_MAX : until - schedule->points[at].before_ns;
         }
         if (event->start_ns < since) continue;
         if (event->kind == GT_KIND_PYTHON)
@@ -142,10 +148,12 @@ static double keep(double ns, double cost, double least)
 
 void gt_build_overhead(gt_schedule *schedule)
 {
-    find_costs(schedule);
+    cost_samples found = {0};
     event_counts *counts = gt_alloc_zero(schedule->point_count, sizeof *counts);
     for (size_t i = 0; i < schedule->thread_count; i++)
-        if (schedule->threads[i].launches) count_events(schedule, &schedule->threads[i], counts);
+        look_at_thread(schedule, &schedule->threads[i], &found, counts);
+    schedule->python_cost_ns = cost_of(&found.python, PYTHON_COST_MAX_NS, PYTHON_COST_DEFAULT_NS);
+    schedule->op_cost_ns = cost_of(&found.ops, OP_COST_MAX_NS, OP_COST_DEFAULT_NS);
     schedule->profiler_ns = schedule->host_ns = 0;
     for (size_t i = 0; i < schedule->point_count; i++) {
         gt_host_point *point = &schedule->points[i];
