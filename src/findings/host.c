@@ -485,7 +485,7 @@ static void count_shapes(host_builder *b)
 void gt_build_host(gt_schedule *schedule)
 {
     host_builder b = {.schedule = schedule, .trace = schedule->trace};
-    if (b.trace->frames && !b.trace->has_python) b.frames = *b.trace->frames;
+    if (!b.trace->has_python) b.frames = schedule->frames;
     b.launches = gt_launch_ids_new(schedule);
     find_threads(&b);
     list_events(&b);

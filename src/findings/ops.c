@@ -73,9 +73,10 @@ static void look_at_events(gt_schedule *schedule, gt_row_list *gpu)
         if (gt_kind_is_gpu(kind)) GT_PUSH(gpu->items, gpu->count, gpu->capacity, row);
         if (kind == GT_KIND_PYTHON) schedule->has_stacks = true;
     }
-    for (size_t i = 0; trace->frames && i < trace->frames->count; i++) {
-        seen[trace->frames->name[i]] |= GT_NAMES_PYTHON;
-        add_start(&span, trace->frames->start_us[i]);
+    const gt_frames *frames = &schedule->frames;
+    for (size_t i = 0; i < frames->count; i++) {
+        seen[frames->name[i]] |= GT_NAMES_PYTHON;
+        add_start(&span, frames->start_us[i]);
         schedule->has_stacks = true;
     }
     set_base(schedule, &span, gpu->count ? trace->start_us[gpu->items[0]] : 0);

@@ -223,6 +223,8 @@ typedef struct gt_schedule {
     size_t shape_count, cpu_op_count;  /* cpu_ops with input shapes, and all */
     bool has_stacks;                   /* the trace has Python functions */
 
+    gt_frames frames; /* of the trace; only while events are built */
+
     struct gt_sites *sites; /* the memory of sites.c; NULL until a site is asked for. gt_schedule_free calls
                                gt_sites_free */
 } gt_schedule;

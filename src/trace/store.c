@@ -236,21 +236,45 @@ void gt_store_append(gt_store *store, gt_store_piece *piece)
     gt_free(piece);
 }
 
-void gt_store_adopt_strings(gt_store *store, const gt_interner *strings)
+/* From the ids of `strings` to those of `to`; the caller frees them. */
+static uint32_t *add_strings(gt_interner *to, const gt_interner *strings)
 {
     uint32_t count = gt_interner_count(strings);
-    gt_adopted_strings from = {strings, gt_alloc(count * sizeof *from.ids), count};
-    from.ids[GT_STR_NONE] = GT_STR_NONE;
+    uint32_t *ids = gt_alloc(count * sizeof *ids);
+    ids[GT_STR_NONE] = GT_STR_NONE;
     for (uint32_t id = 1; id < count; id++) {
         gt_str text = gt_interner_get(strings, id);
-        from.ids[id] = gt_interner_add(store->strings, text.bytes, text.len);
+        ids[id] = gt_interner_add(to, text.bytes, text.len);
     }
+    return ids;
+}
+
+/* Takes the ids over. */
+static void adopt_ids(gt_store *store, const gt_interner *strings, uint32_t *ids)
+{
+    gt_adopted_strings from = {strings, ids, gt_interner_count(strings)};
     GT_PUSH(store->adopted, store->adopted_count, store->adopted_capacity, from);
     for (size_t i = 0; i < store->all.count; i++) {
         gt_segment *s = store->all.segments[i];
         if (s->strings != strings) continue;
         s->string_ids = from.ids;
         s->strings = store->strings;
+    }
+}
+
+void gt_store_adopt_strings(gt_store *store, const gt_interner *strings)
+{
+    adopt_ids(store, strings, add_strings(store->strings, strings));
+}
+
+void gt_stores_adopt_strings(gt_store *const *stores, size_t count, const gt_interner *strings)
+{
+    gt_store_adopt_strings(stores[0], strings);
+    const gt_adopted_strings *known = &stores[0]->adopted[stores[0]->adopted_count - 1];
+    for (size_t i = 1; i < count; i++) {
+        uint32_t *ids = gt_alloc(known->count * sizeof *ids);
+        memcpy(ids, known->ids, known->count * sizeof *ids);
+        adopt_ids(stores[i], strings, ids);
     }
 }
 

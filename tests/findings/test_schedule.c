@@ -211,14 +211,15 @@ static void test_frames_are_no_rows(void **state)
     assert_int_equal(view->kind[1], GT_KIND_GPU_ANNOTATION);
     assert_int_equal(view->kind[2], GT_KIND_ANNOTATION);
     assert_false(view->has_python);
-    const gt_frames *frames = view->frames;
-    assert_int_equal(frames->count, 2);
-    assert_int_equal(frames->uid[0], 0);
-    assert_int_equal(frames->uid[1], 2);
-    assert_string_equal(gt_interner_get(view->strings, frames->name[1]).bytes, "a.py(2): g");
-    assert_string_equal(gt_interner_get(view->strings, frames->process[1]).bytes, "100");
-    assert_string_equal(gt_interner_get(view->strings, frames->thread[1]).bytes, "100");
-    assert_true(frames->start_us[1] == 1001.5 && frames->dur_us[1] == 0.25);
+    gt_frames frames = gt_frames_unpack(view->frames);
+    assert_int_equal(frames.count, 2);
+    assert_int_equal(frames.uid[0], 0);
+    assert_int_equal(frames.uid[1], 2);
+    assert_string_equal(gt_interner_get(view->strings, frames.name[1]).bytes, "a.py(2): g");
+    assert_string_equal(gt_interner_get(view->strings, frames.process[1]).bytes, "100");
+    assert_string_equal(gt_interner_get(view->strings, frames.thread[1]).bytes, "100");
+    assert_true(frames.start_us[1] == 1001.5 && frames.dur_us[1] == 0.25);
+    gt_frames_free(&frames);
     gt_pytorch_read_free(read);
 }
 

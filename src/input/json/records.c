@@ -292,8 +292,7 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, const g
     gt_parallel_each(threads, work, &job);
     for (unsigned i = 0; i < threads; i++) {
         if (!job.workers[i].strings) continue;
-        for (size_t k = 0; k < stores->count; k++)
-            gt_store_adopt_strings(stores->items[k], job.workers[i].strings);
+        gt_stores_adopt_strings(stores->items, stores->count, job.workers[i].strings);
         gt_interner_free(job.workers[i].strings);
         worker_end(&job.workers[i]);
     }

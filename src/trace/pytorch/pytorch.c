@@ -132,29 +132,24 @@ void gt_pytorch_stores_free(gt_pytorch_stores *stores)
     *stores = (gt_pytorch_stores){0};
 }
 
-/* Frees the store. */
-static gt_frames *frames_from(gt_store *store)
+gt_frames gt_frames_unpack(const gt_store *store)
 {
-    if (!store) return NULL;
-    gt_frames *frames = gt_alloc(sizeof *frames);
-    *frames = (gt_frames){.count = gt_store_count(store),
-                          .uid = gt_store_row_order(store),
-                          .name = gt_store_string_ids(store, GT_EVENT_NAME),
-                          .process = gt_store_string_ids(store, GT_EVENT_PROCESS),
-                          .thread = gt_store_string_ids(store, GT_EVENT_THREAD),
-                          .start_us = gt_store_times(store, GT_EVENT_START),
-                          .dur_us = gt_store_times(store, GT_EVENT_DURATION)};
-    gt_store_free(store);
-    return frames;
+    if (!store) return (gt_frames){0};
+    return (gt_frames){.count = gt_store_count(store),
+                       .uid = gt_store_row_order(store),
+                       .name = gt_store_string_ids(store, GT_EVENT_NAME),
+                       .process = gt_store_string_ids(store, GT_EVENT_PROCESS),
+                       .thread = gt_store_string_ids(store, GT_EVENT_THREAD),
+                       .start_us = gt_store_times(store, GT_EVENT_START),
+                       .dur_us = gt_store_times(store, GT_EVENT_DURATION)};
 }
 
-static void frames_free(gt_frames *frames)
+void gt_frames_free(gt_frames *frames)
 {
-    if (!frames) return;
     void *arrays[] = {frames->uid,    frames->name,     frames->process,
                       frames->thread, frames->start_us, frames->dur_us};
     for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
-    gt_free(frames);
+    *frames = (gt_frames){0};
 }
 
 gt_pytorch_read *gt_pytorch_new(const gt_pytorch_stores *stores, bool has_python)
@@ -164,7 +159,7 @@ gt_pytorch_read *gt_pytorch_new(const gt_pytorch_stores *stores, bool has_python
     state->strings = stores->strings;
     state->store = store;
     state->flow_events = stores->flow_events;
-    state->frames = frames_from(stores->frames);
+    state->frames = stores->frames;
     state->facts = stores->facts;
     state->count = state->recorded = gt_store_count(store);
     state->uid_count = gt_store_records(store);
@@ -246,7 +241,7 @@ static void state_free(gt_pytorch_state *state)
                       state->launch_op, state->recompute, state->link_runtime, state->link_gpu,
                       state->extra,     state->late_roots};
     for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
-    frames_free(state->frames);
+    gt_store_free(state->frames);
     gt_free(state->facts.devices);
     gt_map_free(&state->owners);
     gt_map_free(&state->tracks->names);

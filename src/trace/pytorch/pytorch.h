@@ -74,6 +74,11 @@ typedef struct gt_frames {
     double *start_us, *dur_us;         /* NaN if the event has none */
 } gt_frames;
 
+/* Unpacks the frames of a view, where they are a store with gt_event_columns; NULL has none. The caller frees
+ * the arrays. */
+gt_frames gt_frames_unpack(const gt_store *frames);
+void gt_frames_free(gt_frames *frames);
+
 /* A GPU, as an entry of deviceProperties describes it. Absent numbers are GT_EVENT_NONE. */
 typedef struct gt_device_properties {
     int64_t id;
@@ -112,8 +117,8 @@ typedef struct gt_trace_facts {
  *     process     string id of the value's JSON, so that 7 and "7" differ; as thread
  *     communication  which kernels are communication (gt_comm_family); NULL: those of TraceLens
  *     extra       string id of rare arguments of appended rows, a JSON object; NULL: no row has any
- *     frames      python functions besides the rows; NULL if they were not asked for, or are rows
- *     facts       never NULL */
+ *     frames      python functions besides the rows (gt_frames_unpack); NULL if they were not asked for, or
+ * are rows facts       never NULL */
 #define GT_EVENT_VIEW_FIELDS                                                                                 \
     gt_interner *strings;                                                                                    \
     const gt_store *store;                                                                                   \
@@ -128,7 +133,7 @@ typedef struct gt_trace_facts {
     const uint8_t *integral;                                                                                 \
     const uint32_t *process, *thread;                                                                        \
     const uint32_t *extra;                                                                                   \
-    const gt_frames *frames;                                                                                 \
+    const gt_store *frames;                                                                                  \
     const gt_trace_facts *facts;
 
 typedef struct gt_event_view {

@@ -27,7 +27,7 @@ typedef struct gt_pytorch_state {
     uint8_t *integral;
     uint32_t *process, *thread;
     uint32_t *extra;
-    gt_frames *frames;
+    gt_store *frames;
     gt_trace_facts facts;
 
     /* From gt_pytorch_build_tree on; gt_pytorch_link adds the parents of GPU events. */
