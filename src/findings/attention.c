@@ -228,10 +228,12 @@ static void claim_backward(attention_search *search)
             list_event(search, i);
     }
     int64_t *sequences = listed_sequences(search);
+    uint32_t thread = 0; /* of the node: events are listed thread by thread */
     for (size_t i = 0; i < search->event_count; i++) {
         uint32_t first = search->events[i];
         const gt_host_event *node = &schedule->events[first];
-        uint32_t end = schedule->threads[node->thread].end;
+        while (first >= schedule->threads[thread].end) thread++;
+        uint32_t end = schedule->threads[thread].end;
         if (i + 1 < search->event_count && search->events[i + 1] < end) end = search->events[i + 1];
         uint32_t owner = sequences[i] == GT_EVENT_NONE
                              ? GT_MAP_NONE

@@ -38,6 +38,7 @@ typedef struct call_found {
     uint32_t event;
     uint32_t slot;    /* of its ops; GT_NO_SLOT */
     uint32_t host_op; /* the nearest cpu_op around it; GT_NONE */
+    uint32_t thread;
 } call_found;
 
 /* The events of one thread: rows and indexes of frames, each in order. */
@@ -56,8 +57,8 @@ typedef struct host_builder {
     gt_map thread_ids;      /* from (process, thread) to the index of the thread */
     thread_source *sources; /* by thread */
     size_t source_capacity, thread_capacity;
-    uint32_t *row_thread, *frame_thread;            /* by row and by frame; GT_NONE: it does not count */
-    uint32_t *row_list, *frame_list;                /* what sources point to */
+    uint32_t *row_thread, *frame_thread; /* by row and by frame; GT_NONE: it does not count */
+    uint32_t *row_list, *frame_list;     /* what sources point to. Those of frames are arrays of `frames` */
     uint32_t last_process, last_thread, last_index; /* of the event before, often the same */
 } host_builder;
 
@@ -100,7 +101,7 @@ static void find_threads(host_builder *b)
     const gt_event_view *trace = b->trace;
     size_t rows = trace->recorded, frames = b->frames.count;
     b->row_thread = gt_alloc(rows * sizeof *b->row_thread);
-    b->frame_thread = gt_alloc(frames * sizeof *b->frame_thread);
+    b->frame_thread = b->frames.thread; /* what is written replaces what was read */
     b->last_index = GT_NONE;
     for (size_t row = 0, frame = 0; row < rows || frame < frames;) {
         if (frame == frames || (row < rows && trace->uid[row] < b->frames.uid[frame])) {
@@ -131,7 +132,7 @@ static void list_events(host_builder *b)
         frames += b->sources[t].frame_count;
     }
     b->row_list = gt_alloc(rows * sizeof *b->row_list);
-    b->frame_list = gt_alloc(frames * sizeof *b->frame_list);
+    b->frame_list = b->frames.process; /* no longer needed */
     schedule->event_count = rows + frames;
     schedule->events = gt_alloc(schedule->event_count * sizeof *schedule->events);
     rows = frames = 0;
@@ -139,7 +140,7 @@ static void list_events(host_builder *b)
         thread_source *source = &b->sources[t];
         schedule->threads[t].first = schedule->threads[t].end = (uint32_t)(rows + frames);
         source->rows = b->row_list + rows;
-        source->frames = b->frame_list + frames;
+        source->frames = b->frame_list ? b->frame_list + frames : NULL;
         rows += source->row_count;
         frames += source->frame_count;
         source->row_count = source->frame_count = 0; /* counted again below */
@@ -220,7 +221,8 @@ static void close_event(thread_walk *w)
     const gt_schedule *schedule = w->b->schedule;
     const open_event *open = &w->open[--w->depth];
     gt_host_event *event = &w->events[open->event];
-    event->launches = open->launches + (event->call == GT_API_LAUNCH || event->call == GT_API_COPY);
+    uint32_t launches = open->launches + (event->call == GT_API_LAUNCH || event->call == GT_API_COPY);
+    event->launches = (uint16_t)(launches < GT_LAUNCHES_MAX ? launches : GT_LAUNCHES_MAX);
     int64_t dur_ns = event->end_ns - event->start_ns;
     if (event->kind == GT_KIND_CPU_OP && !event->launches && dur_ns - open->children_ns >= HEAVY_OP_NS &&
         !gt_name_has(schedule, event->name, GT_NAME_NO_WORK)) {
@@ -228,7 +230,7 @@ static void close_event(thread_walk *w)
         w->has_heavy = true;
     }
     if (!w->depth) return;
-    w->open[w->depth - 1].launches += event->launches;
+    w->open[w->depth - 1].launches += launches;
     w->open[w->depth - 1].children_ns += dur_ns;
 }
 
@@ -252,9 +254,9 @@ static void read_call(thread_walk *w, gt_host_event *event, uint32_t host_op)
 {
     const gt_launch_ids *launches = &w->b->launches;
     uint32_t slot = gt_launch_ids_slot(launches, event->row);
-    event->call = (uint8_t)kind_of_call(w->b->schedule, launches, event, slot);
+    event->call = kind_of_call(w->b->schedule, launches, event, slot) & 15u;
     if (event->call == GT_API_NONE) return;
-    call_found call = {(uint32_t)(event - w->events), slot, host_op};
+    call_found call = {(uint32_t)(event - w->events), slot, host_op, w->thread};
     GT_PUSH(w->source->calls, w->source->call_count, w->source->call_capacity, call);
 }
 
@@ -297,7 +299,6 @@ static void open_next(thread_walk *w, gt_host_event *event)
 {
     while (w->depth && is_over(w, event)) close_event(w);
     const open_event *around = w->depth ? &w->open[w->depth - 1] : NULL;
-    event->thread = w->thread;
     event->parent = around ? around->event : GT_NONE;
     event->flags = 0;
     event->call = GT_API_NONE;
@@ -325,7 +326,7 @@ static gt_host_event event_of_row(const host_builder *b, uint32_t row)
                            .end_ns = gt_schedule_end_ns(b->schedule, start_ns, trace->dur_us[row]),
                            .name = trace->name[row],
                            .row = row,
-                           .kind = trace->kind[row]};
+                           .kind = trace->kind[row] & 15u};
 }
 
 static gt_host_event event_of_frame(const host_builder *b, uint32_t frame)
@@ -426,7 +427,7 @@ static void fill_point(host_builder *b, const call_found *call, gt_host_point *p
                              .keep_before = 1,
                              .keep_own = 1,
                              .event = call->event,
-                             .thread = event->thread,
+                             .thread = call->thread,
                              .awaited = GT_NONE,
                              .sync_site = GT_STR_NONE,
                              .step = -1,
@@ -490,14 +491,12 @@ void gt_build_host(gt_schedule *schedule)
     find_threads(&b);
     list_events(&b);
     gt_parallel_each(schedule->thread_count, build_thread, &b);
+    gt_free(b.row_thread);
+    gt_free(b.row_list);
     make_points(&b);
     count_shapes(&b);
     for (size_t t = 0; t < schedule->thread_count; t++) gt_free(b.sources[t].calls);
     gt_free(b.sources);
-    gt_free(b.row_thread);
-    gt_free(b.frame_thread);
-    gt_free(b.row_list);
-    gt_free(b.frame_list);
     gt_map_free(&b.thread_ids);
     gt_launch_ids_free(&b.launches);
 }

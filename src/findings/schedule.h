@@ -48,12 +48,15 @@ typedef struct gt_host_event {
     uint32_t name;            /* string id */
     uint32_t parent;          /* the innermost event around it on its thread; GT_NONE */
     uint32_t row;             /* in the trace; of Python functions, in the trace's frames */
-    uint32_t launches;        /* calls in its subtree (itself included) that launch or copy */
-    uint32_t thread;          /* index into threads */
-    uint8_t kind;             /* gt_event_kind: CPU_OP, RUNTIME, DRIVER, PYTHON or ANNOTATION */
-    uint8_t call;             /* gt_api_kind of RUNTIME and DRIVER */
+    uint16_t launches;        /* calls in its subtree (itself included) that launch or copy; at most
+                                 GT_LAUNCHES_MAX */
+    uint8_t kind : 4;         /* gt_event_kind: CPU_OP, RUNTIME, DRIVER, PYTHON or ANNOTATION */
+    uint8_t call : 4;         /* gt_api_kind of RUNTIME and DRIVER */
     uint8_t flags;            /* GT_HOST_ */
 } gt_host_event;
+enum { GT_LAUNCHES_MAX = UINT16_MAX };
+/* There are more of these than of anything else. */
+_Static_assert(sizeof(gt_host_event) == 32, "host events must stay small");
 
 typedef struct gt_host_thread {
     uint32_t process, thread; /* string ids, as in the trace */
@@ -234,6 +237,19 @@ typedef struct gt_schedule {
 gt_schedule *gt_schedule_new(const gt_event_view *trace);
 void gt_schedule_free(gt_schedule *schedule);
 
+/* The thread of a host event. */
+static inline uint32_t gt_event_thread(const gt_schedule *schedule, uint32_t event)
+{
+    size_t low = 0, high = schedule->thread_count; /* it is in [low, high) */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (schedule->threads[middle].first <= event)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (uint32_t)low;
+}
 static inline bool gt_window_has(const gt_step_window *window, int64_t ns)
 {
     return window->start_ns <= ns && ns < window->end_ns;

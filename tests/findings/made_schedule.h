@@ -102,7 +102,7 @@ __attribute__((unused)) static gt_host_point *add_call(made *m, gt_api_kind kind
                            .first_piece = m->first_piece,
                            .piece_count = (uint32_t)s->piece_count - m->first_piece,
                            .step = (int32_t)s->step_count - 1,
-                           .kind = (uint8_t)kind,
+                           .kind = kind & 15u,
                            .flags = m->flags};
     GT_PUSH(s->points, s->point_count, m->point_capacity, point);
     m->first_piece = (uint32_t)s->piece_count;
@@ -174,8 +174,6 @@ __attribute__((unused)) static void synchronise(made *m, const char *site)
 __attribute__((unused)) static void end_made(made *m)
 {
     gt_schedule *s = &m->schedule;
-    gt_host_event *events = s->events;
-    for (size_t i = 0; i < s->event_count; i++) events[i].thread = 0;
     uint32_t first = s->steps[0].first_op, end = s->steps[s->step_count - 1].first_op;
     s->window = (gt_step_window){s->ops[first].start_ns, s->ops[end].start_ns, first, end, m->steps - 1};
 }

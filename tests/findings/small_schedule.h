@@ -64,8 +64,7 @@ static inline uint32_t small_event(small_schedule *s, uint32_t thread, gt_event_
                              .end_ns = end_us * 1000,
                              .name = gt_interner_add_cstr(schedule->strings, name),
                              .parent = at > s->threads[thread].first ? at - 1 : GT_NONE,
-                             .thread = thread,
-                             .kind = (uint8_t)kind};
+                             .kind = kind & 15u};
     while (event->parent != GT_NONE && s->events[event->parent].end_ns <= event->start_ns)
         event->parent = s->events[event->parent].parent;
     if (event->parent != GT_NONE) event->flags = s->events[event->parent].flags;
@@ -80,7 +79,7 @@ static inline uint32_t small_point(small_schedule *s, uint32_t thread, gt_api_ki
         "cudaGetDevice", "cudaLaunchKernel", "cudaMemcpyAsync", "cudaStreamSynchronize",
         "cudaFree",      "cudaMalloc",       "cuModuleLoadData"};
     uint32_t event = small_event(s, thread, GT_KIND_RUNTIME, names[kind], start_us, end_us);
-    s->events[event].call = (uint8_t)kind;
+    s->events[event].call = kind & 15u;
     s->threads[thread].launches = true;
     uint32_t at = (uint32_t)s->schedule.point_count++;
     s->points[at] = (gt_host_point){.start_ns = start_us * 1000,

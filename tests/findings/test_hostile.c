@@ -44,8 +44,7 @@ static uint32_t add_event(gt_schedule *s, uint32_t thread, gt_event_kind kind, c
                                     .end_ns = end,
                                     .name = gt_interner_add_cstr(s->strings, name),
                                     .parent = parent,
-                                    .thread = thread,
-                                    .kind = (uint8_t)kind};
+                                    .kind = kind & 15u};
     return at;
 }
 
@@ -53,12 +52,13 @@ static uint32_t add_event(gt_schedule *s, uint32_t thread, gt_event_kind kind, c
 static uint32_t add_point(gt_schedule *s, uint32_t event, gt_api_kind kind)
 {
     uint32_t at = (uint32_t)s->point_count++;
-    s->events[event].call = (uint8_t)kind;
-    s->threads[s->events[event].thread].launches = true;
+    s->events[event].call = kind & 15u;
+    uint32_t thread = gt_event_thread(s, event);
+    s->threads[thread].launches = true;
     s->points[at] = (gt_host_point){.start_ns = s->events[event].start_ns,
                                     .end_ns = s->events[event].end_ns,
                                     .event = event,
-                                    .thread = s->events[event].thread,
+                                    .thread = thread,
                                     .step = -1,
                                     .kind = (uint8_t)kind};
     return at;

@@ -77,7 +77,7 @@ static void calls_have_labels_of_their_own(void **state)
         small_schedule *s = small_new();
         small_point(s, 0, GT_API_LAUNCH, 0, 10);
         uint32_t call = small_event(s, 0, GT_KIND_DRIVER, "cuCall", 10, 30);
-        s->events[call].call = (uint8_t)kinds[i];
+        s->events[call].call = kinds[i] & 15u;
         uint32_t last = small_point(s, 0, GT_API_LAUNCH, 30, 40);
         build(s);
         const wanted_piece wanted[] = {{30, labels[i], call}};

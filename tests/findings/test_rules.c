@@ -171,7 +171,7 @@ static uint32_t begin_op(made *m, const char *name)
 static void end_op(made *m, uint32_t op, int64_t us, uint32_t launches)
 {
     m->schedule.events[op].end_ns = m->now_ns + us * 1000;
-    m->schedule.events[op].launches = launches;
+    m->schedule.events[op].launches = (uint16_t)launches;
     m->parent = GT_NONE;
 }
 

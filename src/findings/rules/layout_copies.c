@@ -59,9 +59,10 @@ static bool is_requested(const copy_search *search, size_t source)
 static bool are_on_one_thread(const copy_search *search, size_t a, size_t b)
 {
     const gt_gpu_facts *facts = search->input->facts;
-    const gt_host_event *events = search->input->schedule->events;
+    const gt_schedule *schedule = search->input->schedule;
     return a < facts->source_count && b < facts->source_count &&
-           events[facts->sources[a].event].thread == events[facts->sources[b].event].thread;
+           gt_event_thread(schedule, facts->sources[a].event) ==
+               gt_event_thread(schedule, facts->sources[b].event);
 }
 
 /* Whether both are requested copies of tensors of one size that change the layout. */
