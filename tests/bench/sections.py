@@ -5,6 +5,7 @@ import re
 import shutil
 import statistics
 import subprocess
+import tempfile
 import time
 
 from tests.bench import inputs
@@ -24,6 +25,7 @@ NESTED = (24_000, 96_000)
 SPEED_UP, SCALING_CORES, SCALING_GB_S = 10, 16, 8
 SMALL_MEMORY, SMALL_MEMORY_LIMIT = "2G", 1.2  # the limit is over the time without one
 INDEX_LIMIT = 0.1  # a second report over the first one
+FINDINGS_LIMIT = 1.25  # a report with findings over one without
 BUSY_LIMIT = 0.9  # of the cores
 OWN_INFLATE_GAIN = 1.2  # ISA-L's time over ours, from which on our own inflate is kept
 JAX_SPEED_LIMIT = 500  # MB/s of the reader on one core, at least
@@ -37,6 +39,7 @@ ROCPROF_SHEETS = ("rocprof", "--kernel_details", "--short_kernel_study", "--thre
 PYTORCH_DEFAULT = ("pytorch", "--threads", "2")
 PYTORCH_ALL = ("pytorch", "--enable_kernel_summary", "--short_kernel_study")
 PYTORCH_SHEETS = (*PYTORCH_ALL, "--threads", "2")
+FINDINGS_SHEETS = ("--threads", "2")
 
 
 def readers(bench, path):
@@ -163,6 +166,24 @@ def compare_index(bench, pytorch):
             os.unlink(path)
 
 
+def compare_findings(bench, pytorch):
+    """A report with findings over one without, in turns; the least times count, because other work only adds to them."""
+    print("Findings: the report with them over the same without", flush=True)
+    for label, path in (("from gzip", pytorch.packed), ("ten times, plain", pytorch.copies(10))):
+        runs = {with_findings: [] for with_findings in (True, False)}
+        for _ in range(2 * bench.options.rounds):
+            for with_findings, measured in runs.items():
+                out = tempfile.mkdtemp(dir=bench.folder)
+                command = [bench.options.bin, "report", path, "--output_csvs_dir", out, "--quiet", *FINDINGS_SHEETS]
+                measured.append(bench.timed(command if with_findings else [*command, "--no_findings"])[:3])
+                shutil.rmtree(out)
+        took, cpu, peak = ([min(run[i] for run in runs[with_findings]) for with_findings in runs] for i in range(3))
+        bench.line(label, took[0] / took[1], FINDINGS_LIMIT, "of the time",
+                   f"   {took[0]:.1f} and {took[1]:.1f} ms; CPU {cpu[0]:.1f} and {cpu[1]:.1f} ms, {cpu[0] / cpu[1]:.2f}; "
+                   f"peak {peak[0] / 2**20:.0f} and {peak[1] / 2**20:.0f} MiB")
+    bench.warn_if_busy()
+
+
 def compare_many_ranks(bench, pytorch):
     """How busy the cores are while many ranks are read."""
     cores, large, real = len(os.sched_getaffinity(0)), inputs.large_ranks(bench, pytorch), inputs.real_ranks(bench)
@@ -247,11 +268,11 @@ def compare_all_pytorch(bench):
     if not pytorch.packed:
         print("PyTorch trace: skipped, there is no conformance folder")
         return
-    for compare in (compare_pytorch, compare_scaling, compare_index, compare_many_ranks, compare_small_memory):
+    for compare in (compare_pytorch, compare_findings, compare_scaling, compare_index, compare_many_ranks, compare_small_memory):
         compare(bench, pytorch)
 
 
 SECTIONS = {"rocprof": compare_rocprof, "inflate": compare_inflate, "formats": compare_formats, "pytorch": compare_all_pytorch,
             "nested": compare_nested, "jax": compare_jax, "ranks": compare_ranks}
-PYTORCH_PARTS = {"reports": compare_pytorch, "scaling": compare_scaling, "index": compare_index, "many": compare_many_ranks,
+PYTORCH_PARTS = {"reports": compare_pytorch, "findings": compare_findings, "scaling": compare_scaling, "index": compare_index, "many": compare_many_ranks,
                  "memory": compare_small_memory}
