@@ -315,6 +315,12 @@ static void extend(extremes *e, double value)
 /* T10: from the first op of a step to that of the next. */
 static void judge_step_times(const gt_schedule *s, gt_trust *trust)
 {
+    if (!s->used_step_count) {
+        add(trust, "T10", 1, 0, NO_LIMIT,
+            "There are no steps with GPU work: times are those of the whole trace, and nothing shows how they "
+            "vary.");
+        return;
+    }
     if (s->used_step_count < STEPS_FOR_VARIATION) {
         add(trust, "T10", 1, 0, NO_LIMIT,
             "Only %zu %s with GPU work: step times have no average and cannot be compared.",

@@ -111,7 +111,7 @@ static void add_case(gt_table *sheet, const gt_findings *f, const char *name, do
     gt_table_set_cstr(sheet, CASE, row, name);
     gt_table_set_float(sheet, STEP, row, gt_replayed_ms(step_ns));
     gt_table_set_float(sheet, GAIN, row, gt_replayed_ms(gain_ns));
-    gt_table_set_float(sheet, PCT, row, f->model_ns > 0 ? 100 * gain_ns / f->model_ns : 0);
+    gt_table_set_float(sheet, PCT, row, f->model_ns > 0 ? floor(1e4 * gain_ns / f->model_ns + 0.5) / 100 : 0);
     gt_table_set_cstr(sheet, HOW, row, how);
 }
 
