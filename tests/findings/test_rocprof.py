@@ -257,7 +257,7 @@ def check_damage(binary, folder):
 def check_two_gpus(binary, folder):
     """Every other launch is for the other GPU: these are not lost, and their kernels do not count."""
     run = launched()
-    for record in run.dispatches[1::2]:
+    for record in run.dispatches[::2]:
         record["dispatch_info"]["agent_id"]["handle"] = OTHER_GPU
     run.kernel("mul", 2_000 * US, 500 * US, correlation=0)
     document = report_run(binary, folder, run)
@@ -265,7 +265,7 @@ def check_two_gpus(binary, folder):
     used = [r for r in run.dispatches if r["dispatch_info"]["agent_id"]["handle"] == GPU]
     assert document["gpu_ops"] == len(used)
     check_books(document, [(r["start_timestamp"], r["end_timestamp"]) for r in used])
-    assert checks(document)["T1"] == "ok", checks(document)  # 1 of 31
+    assert checks(document)["T1"] == "ok" and "T5" in checks(document), checks(document)  # 1 of 31 has no launch
     return []
 
 

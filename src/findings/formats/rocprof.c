@@ -131,6 +131,7 @@ static void add_dispatches(rocprof_builder *b, const dispatch_columns *d)
 {
     size_t name_count = gt_interner_count(b->run->strings);
     kernel_facts *facts = gt_alloc_zero(name_count, sizeof *facts);
+    uint64_t last = 0; /* process that was noted */
     for (size_t i = 0; i < d->count; i++) {
         uint64_t process = (uint64_t)d->process[i], launch = (uint64_t)d->launch[i];
         if (d->devices[i] != b->device) {
@@ -139,7 +140,8 @@ static void add_dispatches(rocprof_builder *b, const dispatch_columns *d)
         }
         kernel_facts *kernel = &facts[d->names[i]];
         if (kernel->category == GT_STR_NONE) *kernel = judge_kernel(b->run, d->names[i]);
-        if (!i || d->process[i] != d->process[i - 1]) *gt_map_put(&b->processes, process, 0) = 1;
+        if (!b->processes.count || process != last) *gt_map_put(&b->processes, process, 0) = 1;
+        last = process;
         gt_plain_op op = {.start_ns = d->start[i],
                           .end_ns = d->end[i],
                           .process = process,
