@@ -238,9 +238,8 @@ static gt_host_event event_of(const plain_builder *b, const gt_plain_call *call,
                            .name = call->name,
                            .parent = around,
                            .row = call->row,
-                           .thread = (uint32_t)schedule->thread_count - 1,
                            .kind = call->is_range ? GT_KIND_ANNOTATION : GT_KIND_RUNTIME,
-                           .call = (uint8_t)kind_of_call(b, call)};
+                           .call = kind_of_call(b, call) & 0xF};
     if (around != GT_NONE && !call->is_range && event.end_ns > schedule->events[around].end_ns)
         event.end_ns = schedule->events[around].end_ns;
     event.launches = event.call == GT_API_LAUNCH || event.call == GT_API_COPY;
@@ -271,7 +270,10 @@ static void make_events(plain_builder *b)
     }
     for (size_t i = count; i-- > 0;) {
         uint32_t parent = schedule->events[i].parent;
-        if (parent != GT_NONE) schedule->events[parent].launches += schedule->events[i].launches;
+        if (parent == GT_NONE) continue;
+        uint32_t launches = schedule->events[parent].launches + (uint32_t)schedule->events[i].launches;
+        schedule->events[parent].launches =
+            (uint16_t)(launches < GT_LAUNCHES_MAX ? launches : GT_LAUNCHES_MAX);
     }
 }
 
@@ -288,7 +290,7 @@ static void add_point(plain_builder *b, uint32_t event_index, gt_host_point *poi
                              .keep_before = 1,
                              .keep_own = 1,
                              .event = event_index,
-                             .thread = event->thread,
+                             .thread = gt_event_thread(b->schedule, event_index),
                              .awaited = GT_NONE,
                              .sync_site = GT_STR_NONE,
                              .step = -1,
