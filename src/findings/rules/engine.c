@@ -278,8 +278,6 @@ static void free_finding(gt_finding *finding)
 gt_finding_list *gt_rules_run(gt_rule_input *input)
 {
     found_rules found = {.items = gt_alloc_zero(GT_LENGTH(rules), sizeof *found.items)};
-    gt_gpu_facts *facts = input->facts ? NULL : gt_gpu_facts_new(input->schedule, input->gpu);
-    if (facts) input->facts = facts;
     input->found = found.items;
     gt_gpu_facts *own = input->facts ? NULL : gt_gpu_facts_new(input->schedule, input->gpu);
     gt_backlog backlog = gt_backlog_find(input->schedule);
@@ -297,8 +295,6 @@ gt_finding_list *gt_rules_run(gt_rule_input *input)
     if (own) input->facts = NULL;
     gt_gpu_facts_free(own);
     gt_backlog_free(&backlog);
-    if (facts) input->facts = NULL;
-    gt_gpu_facts_free(facts);
     doubt_gains(input, &found, find_gains(input, &found));
 
     gt_finding_list *list = gt_alloc_zero(1, sizeof *list);
