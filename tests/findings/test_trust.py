@@ -150,7 +150,7 @@ DAMAGES = [
     ("kernels overlap", stretch_kernels, "T4", "fail", DISTRUST, "Operations of one stream overlap for"),
     ("no shapes", remove_shapes, "T7", "warn", CARE, "record_shapes=False"),
     ("no stacks", remove_stacks, "T8", "warn", CARE, "with_stack=False"),
-    ("no steps", remove_steps, "T10", "warn", CARE, "Only 0 steps with GPU work"),
+    ("no steps", remove_steps, "T10", "warn", CARE, "There are no steps with GPU work"),
 ]
 
 
