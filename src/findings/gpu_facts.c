@@ -48,8 +48,8 @@ gt_gpu_rates gt_gpu_rates_find(const char *device_name, const gt_gpu_arch *arch,
     double half_flops = flops_per_ns(arch, half, GT_LENGTH(half));
     double tf32_flops = flops_per_ns(arch, tf32, GT_LENGTH(tf32));
     double float_flops = flops_per_ns(arch, vector, GT_LENGTH(vector));
-    if (!float_flops) float_flops = tf32_flops;
-    if (!bytes || !half_flops || !tf32_flops) return rates; /* rules need all of them */
+    if (float_flops == 0) float_flops = tf32_flops;
+    if (bytes == 0 || half_flops == 0 || tf32_flops == 0) return rates; /* rules need all of them */
     rates.bytes = bytes;
     rates.half_flops = half_flops;
     rates.tf32_flops = tf32_flops;

@@ -65,11 +65,7 @@ static char *evidence_of(const own *typical)
 static void add_own(gt_rank_findings *found, const own *list, size_t count, size_t known)
 {
     bool *has_rank = gt_alloc_zero(found->rank_count, sizeof *has_rank);
-    size_t ranks = 0;
-    for (size_t i = 0; i < count; i++) {
-        ranks += !has_rank[list[i].rank];
-        has_rank[list[i].rank] = true;
-    }
+    for (size_t i = 0; i < count; i++) has_rank[list[i].rank] = true;
     /* Ranks without the finding gain nothing: they come before the others in the order of gains. */
     size_t place = (known - 1) / 2, absent = known > count ? known - count : 0;
     bool of_most = place >= absent;
