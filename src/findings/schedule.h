@@ -160,8 +160,8 @@ typedef struct gt_step_times {
 } gt_step_times;
 
 /* The part of the trace that is judged. With at least two steps that have GPU work it begins with the first
- * op of the first of them and ends where the last one begins. Otherwise it is all that one step, or the
- * trace, has launched. */
+ * op of the first of them and ends where the last one begins. Steps without GPU work in between belong to it.
+ * Otherwise it is all that one step, or the trace, has launched. */
 typedef struct gt_step_window {
     int64_t start_ns, end_ns;
     uint32_t first_op; /* the op at start_ns */

@@ -121,7 +121,8 @@ static void set_window(gt_schedule *schedule)
         window->end_op = schedule->steps[schedule->used_steps[schedule->used_step_count - 1]].first_op;
         window->start_ns = schedule->ops[window->first_op].start_ns;
         window->end_ns = schedule->ops[window->end_op].start_ns;
-        window->steps = schedule->used_step_count - 1;
+        /* Those without GPU work in between count: the window has their time, too. */
+        window->steps = schedule->used_steps[schedule->used_step_count - 1] - schedule->used_steps[0];
         return;
     }
     bool any = false;

@@ -312,12 +312,21 @@ static void extend(extremes *e, double value)
     e->count++;
 }
 
+/* The time from one used step to the next, per step: there may be steps without GPU work in between. */
+static double step_time(const gt_schedule *s, size_t used)
+{
+    uint32_t step = s->used_steps[used], next = s->used_steps[used + 1];
+    int64_t ns = s->ops[s->steps[next].first_op].start_ns - s->ops[s->steps[step].first_op].start_ns;
+    return (double)ns / (double)(next - step);
+}
+
 /* T10: from the first op of a step to that of the next. */
 static void judge_step_times(const gt_schedule *s, gt_trust *trust)
 {
     if (!s->used_step_count) {
         add(trust, "T10", 1, 0, NO_LIMIT,
-            "There are no steps with GPU work: times are those of the whole trace, and nothing shows how they "
+            "There are no steps with GPU work: times are those of the whole trace, and nothing shows how "
+            "they "
             "vary.");
         return;
     }
@@ -328,9 +337,7 @@ static void judge_step_times(const gt_schedule *s, gt_trust *trust)
         return;
     }
     extremes times = {0};
-    for (size_t i = 0; i + 1 < s->used_step_count; i++)
-        extend(&times, (double)(s->ops[s->steps[s->used_steps[i + 1]].first_op].start_ns -
-                                s->ops[s->steps[s->used_steps[i]].first_op].start_ns));
+    for (size_t i = 0; i + 1 < s->used_step_count; i++) extend(&times, step_time(s, i));
     double value = percent(times.most - times.least, times.sum / (double)times.count);
     add(trust, "T10", value, 15, NO_LIMIT, "Step times differ by %.0f%% (%.2f to %.2f ms).", value,
         times.least / 1e6, times.most / 1e6);

@@ -145,7 +145,7 @@ def window(ops, steps, points):
         if not used or first[k].start > first[used[-1]].start:
             used.append(k)
     if len(used) >= 2:
-        return len(used), len(used) - 1, first[used[-1]].start - first[used[0]].start
+        return len(used), used[-1] - used[0], first[used[-1]].start - first[used[0]].start
     mine = [op for op in ops if op.point and (not used or op.point.step == used[0])] or ops
     return len(used), 1, max((op.end for op in mine), default=0) - (mine[0].start if mine else 0)
 

@@ -206,6 +206,22 @@ def empty_steps(binary, folder):
     return []
 
 
+def lost_step(binary, folder):
+    """A step in the middle without its kernels changes neither the time per step nor its spread."""
+    trace = small_traces.training()
+    lost = range(2 * small_traces.KERNELS + 1, 3 * small_traces.KERNELS + 1)
+    keep(trace, lambda event: not (is_kernel(event) and event["args"]["correlation"] in lost))
+    path = small_traces.write(os.path.join(folder, "t.json"), trace)
+    _, levels, texts = judge(binary, folder, path)
+    with open(os.path.join(folder, "out.json")) as file:
+        report = json.load(file)
+    assert (report["steps"], report["window_steps"]) == (4, 4), report["window_steps"]
+    assert abs(report["step_ms"] - small_traces.STEP_US / 1000) < 1e-6, report["step_ms"]
+    assert levels["T6"] == "warn" and texts["T6"] == "1 of 5 steps have no GPU work.", texts
+    assert levels["T10"] == "ok" and texts["T10"] == "Step times differ by 0% (2.00 to 2.00 ms).", texts
+    return []
+
+
 def late_gpu(binary, folder):
     """A clock that is ahead makes work seem launched long before it runs."""
     trace = small_traces.training()
@@ -267,6 +283,7 @@ def cases():
         if os.path.exists(REAL):
             yield harness.Case(f"{damage[0]}, real", damaged, damage, REAL)
     for name, check in (("truncated", truncated), ("truncated gzip", truncated_gzip), ("empty step", empty_steps),
+                        ("lost step", lost_step),
                         ("GPU clock late", late_gpu), ("graph replays", lost_graphs), ("several devices", several_devices),
                         ("slow step", slow_step)):
         yield harness.Case(name, check)
