@@ -11,7 +11,7 @@ void gt_build_ops(gt_schedule *schedule);
 /* host.c: events and threads, with parents, flags, launches and the kinds of calls; points (start, end,
  * event, thread, kind, flags, their ops); and which point and which cpu_op launched each op. */
 void gt_build_host(gt_schedule *schedule);
-/* steps.c: steps, the step of each point and op, and the window. */
+/* steps.c: process_count, main_process, steps, the step of each point and op, and the window. */
 void gt_build_steps(gt_schedule *schedule);
 /* points.c: base_ns, before_ns, wait_ns, own_ns and awaited of points. */
 void gt_build_points(gt_schedule *schedule);

@@ -9,7 +9,8 @@
  *     GPU                    |AAAAAAAAAAA||BBBBBBBBBBBBBBBBBBBBBBBBBBBBBB|
  *
  * Times are integer nanoseconds since the schedule's first event, so that sums are exact. Only the busiest
- * device of a trace is scheduled; all threads of its process are merged into one serial host. */
+ * device of a trace is scheduled; all threads of the processes that use it are merged into one serial host.
+ */
 #ifndef GT_FINDINGS_SCHEDULE_H
 #define GT_FINDINGS_SCHEDULE_H
 
@@ -157,6 +158,7 @@ typedef struct gt_round_trip {
 typedef struct gt_step_times {
     int64_t start_ns, end_ns; /* on the host */
     uint32_t first_op;        /* the first op launched in it, on the main stream (steps.c); GT_NONE: none */
+    uint32_t name;            /* string id */
 } gt_step_times;
 
 /* The part of the trace that is judged. With at least two steps that have GPU work it begins with the first
@@ -211,7 +213,9 @@ typedef struct gt_schedule {
     uint32_t stream_count;
     int64_t launch_ns; /* the usual time from a call to the start of its op on an idle stream */
 
-    gt_step_times *steps; /* ProfilerStep annotations, by start */
+    size_t process_count;  /* that launched ops */
+    uint32_t main_process; /* string id: the one that launched most; GT_STR_NONE if none did */
+    gt_step_times *steps;  /* ProfilerStep annotations of the main process, by start; equal ones count once */
     size_t step_count;
     uint32_t *used_steps; /* those with GPU work, each starting later on the GPU than the one before */
     size_t used_step_count;

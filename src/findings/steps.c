@@ -2,27 +2,89 @@
 #include "findings/build.h"
 #include "findings/names.h"
 
+#include "base/map.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
+
+/* ---- processes ---- */
+
+/* The process that launched most ops, and how many processes launched any. */
+static void find_processes(gt_schedule *schedule)
+{
+    gt_map places = {0};
+    uint32_t *processes = NULL, most = 0;
+    size_t *launched = NULL, count = 0, capacity = 0, launched_capacity = 0;
+    for (size_t i = 0; i < schedule->point_count; i++) {
+        const gt_host_point *point = &schedule->points[i];
+        if (!point->op_count) continue;
+        uint32_t process = schedule->threads[point->thread].process;
+        uint32_t *place = gt_map_put(&places, process, 0);
+        if (*place == GT_MAP_NONE) {
+            *place = (uint32_t)count;
+            launched = gt_grow(launched, &launched_capacity, count + 1, sizeof *launched);
+            launched[count] = 0;
+            GT_PUSH(processes, count, capacity, process);
+        }
+        launched[*place] += point->op_count;
+    }
+    for (uint32_t i = 1; i < count; i++)
+        if (launched[i] > launched[most]) most = i;
+    schedule->process_count = count;
+    schedule->main_process = count ? processes[most] : GT_STR_NONE;
+    gt_free(processes);
+    gt_free(launched);
+    gt_map_free(&places);
+}
+
+static bool is_of_main_process(const gt_schedule *schedule, uint32_t thread)
+{
+    return schedule->process_count < 2 || schedule->threads[thread].process == schedule->main_process;
+}
+
+/* ---- steps ---- */
 
 static int by_start(const void *left, const void *right)
 {
     const gt_step_times *a = left, *b = right;
     if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
-    return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
+    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns ? -1 : 1;
+    return a->name < b->name ? -1 : a->name > b->name;
 }
 
+/* A step that was recorded twice, by two threads or two profilers, is one. */
+static void join_equal_steps(gt_schedule *schedule)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < schedule->step_count; i++) {
+        const gt_step_times *step = &schedule->steps[i];
+        gt_step_times *last = count ? &schedule->steps[count - 1] : NULL;
+        if (!last || step->name != last->name ||
+            (step->start_ns >= last->end_ns && step->start_ns > last->start_ns))
+            schedule->steps[count++] = *step;
+        else if (step->end_ns > last->end_ns)
+            last->end_ns = step->end_ns;
+    }
+    schedule->step_count = count;
+}
+
+/* Steps of several processes overlap in any way: those of the process that launches most count. */
 static void find_steps(gt_schedule *schedule)
 {
     size_t capacity = 0;
-    for (size_t i = 0; i < schedule->event_count; i++) {
-        const gt_host_event *event = &schedule->events[i];
-        if (event->kind != GT_KIND_ANNOTATION || !gt_name_has(schedule, event->name, GT_NAME_STEP)) continue;
-        gt_step_times step = {event->start_ns, event->end_ns, GT_NONE};
-        GT_PUSH(schedule->steps, schedule->step_count, capacity, step);
+    for (uint32_t t = 0; t < schedule->thread_count; t++) {
+        const gt_host_thread *thread = &schedule->threads[t];
+        if (!is_of_main_process(schedule, t)) continue;
+        for (size_t i = thread->first; i < thread->end; i++) {
+            const gt_host_event *event = &schedule->events[i];
+            if (event->kind != GT_KIND_ANNOTATION || !gt_name_has(schedule, event->name, GT_NAME_STEP))
+                continue;
+            gt_step_times step = {event->start_ns, event->end_ns, GT_NONE, event->name};
+            GT_PUSH(schedule->steps, schedule->step_count, capacity, step);
+        }
     }
     if (schedule->step_count) qsort(schedule->steps, schedule->step_count, sizeof *schedule->steps, by_start);
+    join_equal_steps(schedule);
 }
 
 /* A point belongs to the last step that began before it, unless that has ended. */
@@ -32,7 +94,8 @@ static void place_points(gt_schedule *schedule)
     for (size_t i = 0; i < schedule->point_count; i++) {
         gt_host_point *point = &schedule->points[i];
         while (next < schedule->step_count && schedule->steps[next].start_ns <= point->start_ns) next++;
-        bool inside = next && point->start_ns < schedule->steps[next - 1].end_ns;
+        bool inside = next && point->start_ns < schedule->steps[next - 1].end_ns &&
+                      is_of_main_process(schedule, point->thread);
         point->step = inside ? (int32_t)(next - 1) : -1;
     }
 }
@@ -141,6 +204,7 @@ static void set_window(gt_schedule *schedule)
 
 void gt_build_steps(gt_schedule *schedule)
 {
+    find_processes(schedule);
     find_steps(schedule);
     place_points(schedule);
     place_ops(schedule);

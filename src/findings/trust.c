@@ -12,7 +12,8 @@
  *     T4   overlap on one stream, %           T12  idle time without a cause, %
  *     T5   ops that start before launch, %    T13  error of the replay, %
  *     T6   truncation, steps without ops      T14  idle although work was launched, %
- *     T7   shapes                             T15  graph launches without kernels, % */
+ *     T7   shapes                             T15  graph launches without kernels, %
+ *     T16  processes that use the GPU */
 #include "findings/trust.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -29,6 +30,7 @@ enum {
     EARLY_NS = 1000,          /* an op this much before its launch: a wrong clock */
     STEPS_FOR_VARIATION = 3,  /* steps that a spread needs */
     SHAPES_SHARE = 2,         /* shapes are recorded if more than one op in two has them */
+    PROCESS_NAME_MAX = 100,   /* characters of it that are shown */
     PROFILER_HIDDEN_PCT = 101 /* a threshold that no share reaches */
 };
 static const double host_bound = 1.15; /* step time over busy time from which on the host decides */
@@ -266,6 +268,17 @@ static void judge_steps(const gt_schedule *s, bool is_cut_off, gt_trust *trust)
         add(trust, "T6", value, 0, fail, "The file is complete, and every step has GPU work.");
 }
 
+/* T16. */
+static void judge_processes(const gt_schedule *s, gt_trust *trust)
+{
+    if (s->process_count < 2) return;
+    gt_str name = gt_interner_get(s->strings, s->main_process);
+    add(trust, "T16", (double)s->process_count, 1, NO_LIMIT,
+        "%zu processes use this GPU: the steps are those of process %.*s, which launches most, and what the "
+        "hosts do is shown as if they were one.",
+        s->process_count, (int)(name.len < PROCESS_NAME_MAX ? name.len : PROCESS_NAME_MAX), name.bytes);
+}
+
 /* T7 and T8. */
 static void judge_details(const gt_schedule *s, gt_trust *trust)
 {
@@ -403,6 +416,7 @@ gt_trust gt_trust_judge(const gt_trust_input *input)
     judge_overlap(s, &trust);
     if (!is_other(s) || s->point_count) judge_clocks(s, &trust);
     judge_steps(s, input->is_cut_off, &trust);
+    judge_processes(s, &trust);
     if (!is_other(s)) judge_details(s, &trust);
     if (!is_other(s)) judge_profiler(input, &trust);
     judge_step_times(s, &trust);

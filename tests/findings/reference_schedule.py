@@ -3,6 +3,7 @@
 Used by test_schedules.py. All times are integers, in nanoseconds after the first event.
 """
 import bisect
+import copy
 import gzip
 import json
 import re
@@ -150,6 +151,18 @@ def window(ops, steps, points):
     return len(used), 1, max((op.end for op in mine), default=0) - (mine[0].start if mine else 0)
 
 
+def join_equal_steps(found):
+    """Steps by start. Of equal ones that follow each other and overlap, one is left."""
+    names = list(dict.fromkeys(step.name for step in found))
+    steps = []
+    for step in sorted(found, key=lambda step: (step.start, step.end, names.index(step.name))):
+        if steps and steps[-1].name == step.name and (step.start < steps[-1].end or step.start == steps[-1].start):
+            steps[-1].end = max(steps[-1].end, step.end)
+        else:
+            steps.append(copy.copy(step))
+    return steps
+
+
 def counts_of_flags(events):
     return [sum(1 for e in events if e.flags & bit) for bit in (DATA, OPTIMIZER, RECOMPUTE, BACKWARD, HEAVY)]
 
@@ -182,8 +195,7 @@ def facts(path):
     for thread in threads.values():
         build_thread(thread, points)
     points.sort(key=lambda p: p.start)
-    steps = sorted((e for e in host if e.category == "user_annotation" and e.name.startswith("ProfilerStep")),
-                   key=lambda e: e.start)
+    steps = join_equal_steps([e for e in host if e.category == "user_annotation" and e.name.startswith("ProfilerStep")])
     used, window_steps, window_ns = window(ops, steps, points)
     cpu_ops = [e for e in host if e.category == "cpu_op"]
     return {

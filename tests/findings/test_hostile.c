@@ -195,7 +195,8 @@ static void many_steps(void **state)
     add_op(s, 0, add_point(s, call, GT_API_LAUNCH), 20, 30);
     for (int64_t i = 0; i < MANY; i++) {
         add_event(s, 0, GT_KIND_PYTHON, "a.py(1): f", 1000 + i * 100, 1050 + i * 100);
-        s->steps[s->step_count++] = (gt_step_times){1000 + i * 100, 1010 + (i % 7) * (MANY - i), GT_NONE};
+        s->steps[s->step_count++] =
+            (gt_step_times){1000 + i * 100, 1010 + (i % 7) * (MANY - i), GT_NONE, GT_STR_NONE};
     }
     call = add_event(s, 0, GT_KIND_RUNTIME, "cudaLaunchKernel", 1000 + MANY * 100, 1010 + MANY * 100);
     add_op(s, 0, add_point(s, call, GT_API_LAUNCH), 1020 + MANY * 100, 1030 + MANY * 100);

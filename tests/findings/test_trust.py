@@ -222,6 +222,48 @@ def lost_step(binary, folder):
     return []
 
 
+def other_process(trace, shift_us, correlation):
+    """The host and GPU events of a trace as those of another process."""
+    for event in events(trace):
+        event["ts"] += shift_us
+        if event["pid"] == 100:
+            event["pid"] = 200
+        if "correlation" in event["args"]:
+            event["args"]["correlation"] += correlation
+    return events(trace)
+
+
+def two_processes(binary, folder):
+    """Another process with fewer launches and steps of its own uses the same GPU."""
+    trace = small_traces.training()
+    trace["traceEvents"] += other_process(small_traces.training(steps=2), 700, 5000)
+    path = small_traces.write(os.path.join(folder, "t.json"), trace)
+    verdict, levels, texts = judge(binary, folder, path)
+    with open(os.path.join(folder, "out.json")) as file:
+        report = json.load(file)
+    assert (report["steps"], report["step_ms"]) == (5, small_traces.STEP_US / 1000), (report["steps"], report["step_ms"])
+    assert levels["T6"] == "ok", texts
+    assert levels["T16"] == "warn" and texts["T16"].startswith(
+        "2 processes use this GPU: the steps are those of process 100, which launches most"), texts
+    assert verdict != GOOD, levels
+    return []
+
+
+def steps_twice(binary, folder):
+    """Steps that a second thread, or a nested annotation, records once more are the same steps."""
+    for shift, shorter, thread in ((0, 0, 101), (0.5, 1, 100), (0, 200, 101), (50, 0, 102)):
+        trace = small_traces.training()
+        for event in list(events(trace)):
+            if event["name"].startswith("ProfilerStep"):
+                trace["traceEvents"].insert(0, dict(event, ts=event["ts"] + shift, dur=event["dur"] - shorter, tid=thread))
+        verdict, levels, texts = judge(binary, folder, small_traces.write(os.path.join(folder, "t.json"), trace))
+        with open(os.path.join(folder, "out.json")) as file:
+            report = json.load(file)
+        assert (report["steps"], report["window_steps"]) == (5, 4), (report["steps"], report["window_steps"])
+        assert (verdict, levels["T6"]) == (GOOD, "ok"), texts
+    return []
+
+
 def late_gpu(binary, folder):
     """A clock that is ahead makes work seem launched long before it runs."""
     trace = small_traces.training()
@@ -283,7 +325,7 @@ def cases():
         if os.path.exists(REAL):
             yield harness.Case(f"{damage[0]}, real", damaged, damage, REAL)
     for name, check in (("truncated", truncated), ("truncated gzip", truncated_gzip), ("empty step", empty_steps),
-                        ("lost step", lost_step),
+                        ("lost step", lost_step), ("two processes", two_processes), ("steps twice", steps_twice),
                         ("GPU clock late", late_gpu), ("graph replays", lost_graphs), ("several devices", several_devices),
                         ("slow step", slow_step)):
         yield harness.Case(name, check)
