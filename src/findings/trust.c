@@ -13,7 +13,7 @@
  *     T5   ops that start before launch, %    T13  error of the replay, %
  *     T6   truncation, steps without ops      T14  idle although work was launched, %
  *     T7   shapes                             T15  graph launches without kernels, %
- *     T16  processes that use the GPU */
+ *     T16  processes that use the GPU         T17  kernels without a duration, % */
 #include "findings/trust.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -224,6 +224,21 @@ static void judge_overlap(const gt_schedule *s, gt_trust *trust)
         value);
 }
 
+/* T17: no kernel takes no time. Negative durations count as 0 here. */
+static void judge_durations(const gt_schedule *s, gt_trust *trust)
+{
+    size_t kernels = 0, without = 0;
+    for (size_t i = 0; i < s->op_count; i++) {
+        const gt_gpu_op *op = &s->ops[i];
+        if (op->kind != GT_KIND_KERNEL) continue;
+        kernels++;
+        without += op->end_ns <= op->start_ns;
+    }
+    if (!without) return;
+    add(trust, "T17", percent((double)without, (double)kernels), 1, 50,
+        "%zu of %zu kernels have no duration: it is 0 or negative.", without, kernels);
+}
+
 /* T5. */
 static void judge_clocks(const gt_schedule *s, gt_trust *trust)
 {
@@ -383,7 +398,7 @@ static void judge_idle(const gt_schedule *s, const gt_idle *idle, gt_trust *trus
     add(trust, "T12", value, 5, NO_LIMIT, "%.1f%% of the window is idle time without a known cause.", value);
     if (is_other(s) && !s->point_count) return; /* T14 needs launches */
     value = percent((double)(ns[GT_CAUSE_DEVICE_WAIT] + ns[GT_CAUSE_DEPENDENCY]), window_ns);
-    add(trust, "T14", value, 10, NO_LIMIT,
+    add(trust, "T14", value, 10, 60,
         "For %.0f%% of the window the GPU is idle although work was launched (another process, stream or "
         "rank, "
         "the upload of a graph, or shifted times).",
@@ -414,6 +429,7 @@ gt_trust gt_trust_judge(const gt_trust_input *input)
     judge_links(s, &trust);
     judge_launches(s, &trust);
     judge_overlap(s, &trust);
+    judge_durations(s, &trust);
     if (!is_other(s) || s->point_count) judge_clocks(s, &trust);
     judge_steps(s, input->is_cut_off, &trust);
     judge_processes(s, &trust);

@@ -264,6 +264,33 @@ def steps_twice(binary, folder):
     return []
 
 
+def late_gpu_by_steps(binary, folder):
+    """The kernels seem to run 2 ms, a whole step, after their launch: all idle time seems to have work."""
+    trace = small_traces.training()
+    for event in events(trace):
+        if event["cat"] in CALLS:
+            event["ts"] -= 400
+    shift_gpu(trace, 1600)
+    verdict, levels, texts = judge(binary, folder, small_traces.write(os.path.join(folder, "t.json"), trace))
+    assert (verdict, levels["T14"]) == (DISTRUST, "fail"), (levels, texts["T14"])
+    return []
+
+
+def no_durations(binary, folder):
+    """Kernels whose durations are negative or 0."""
+    for count, level in ((20, "fail"), (8, "warn"), (1, "warn")):
+        trace = small_traces.training()
+        kernels = [event for event in events(trace) if is_kernel(event)]
+        for i, event in enumerate(kernels):
+            if i % 20 >= count:
+                continue
+            event["dur"] = (-event["dur"], 0)[i % 2]
+        _, levels, texts = judge(binary, folder, small_traces.write(os.path.join(folder, "t.json"), trace))
+        assert levels["T17"] == level, (levels, texts)
+        assert texts["T17"].startswith(f"{5 * count} of 100 kernels have no duration"), texts["T17"]
+    return []
+
+
 def late_gpu(binary, folder):
     """A clock that is ahead makes work seem launched long before it runs."""
     trace = small_traces.training()
@@ -326,6 +353,7 @@ def cases():
             yield harness.Case(f"{damage[0]}, real", damaged, damage, REAL)
     for name, check in (("truncated", truncated), ("truncated gzip", truncated_gzip), ("empty step", empty_steps),
                         ("lost step", lost_step), ("two processes", two_processes), ("steps twice", steps_twice),
+                        ("GPU clock late by a step", late_gpu_by_steps), ("no durations", no_durations),
                         ("GPU clock late", late_gpu), ("graph replays", lost_graphs), ("several devices", several_devices),
                         ("slow step", slow_step)):
         yield harness.Case(name, check)
