@@ -530,6 +530,28 @@ static void test_launching_gains_only_what_specific_repairs_leave(void **state)
     end_test(m, list);
 }
 
+static void test_all_repairs_together_keep_the_limits_of_each(void **state)
+{
+    (void)state;
+    /* The host causes only 500 us of idle time per step, so that loading data gains 500 of 3010 us. */
+    made *m = make_label_steps(GT_CAUSE_DATA, 3000, 0);
+    m->idle.cause_ns[GT_CAUSE_DATA] = 0;
+    set_idle(m, GT_CAUSE_DATA, 500);
+    gt_finding_list *list = run_rules(m);
+    expect_gain(list, "data_stall", 500);
+    assert_float_equal(list->all_fixed_ns, 2510 * US, 1);
+    end_test(m, list);
+
+    /* Launching causes 100 us of it, so that it gains 100 of 500 us, whatever else the host does. */
+    m = make_launch_steps(0);
+    set_idle(m, GT_CAUSE_LAUNCH, 100);
+    set_idle(m, GT_CAUSE_PYTHON, 350);
+    list = run_rules(m);
+    expect_gain(list, "launch_bound", 100);
+    assert_float_equal(list->all_fixed_ns, 400 * US, 1);
+    end_test(m, list);
+}
+
 /* The profiler costs half of the host time before each call; 1.7 times that leaves 15 % of it. */
 static void make_recording_expensive(made *m)
 {
@@ -715,6 +737,7 @@ int main(void)
         cmocka_unit_test(test_optimizers_that_are_fused_or_large_are_not_slow),
         cmocka_unit_test(test_a_slow_host_is_found),
         cmocka_unit_test(test_launching_gains_only_what_specific_repairs_leave),
+        cmocka_unit_test(test_all_repairs_together_keep_the_limits_of_each),
         cmocka_unit_test(test_findings_that_vanish_with_a_faster_host_are_hints),
         cmocka_unit_test(test_gpu_findings_behind_the_profilers_cost_are_found),
         cmocka_unit_test(test_launching_stands_after_synchronisation),
