@@ -25,7 +25,7 @@
 static const double important_pct = 5;
 static const double smallest_shown_ms = 0.005; /* rounds to 0.01 */
 
-enum { INDENT = 5 };
+enum { INDENT = 5, SENTENCE_LINES = 3 };
 
 /* ---- sheets ---- */
 
@@ -121,32 +121,65 @@ static size_t usable_width(const gt_terminal *terminal)
     return terminal->width < 40 ? 40 : terminal->width;
 }
 
+/* The length of the longest beginning of a text that fits in `room` cells and ends with a word; 0 if the
+ * first word does not fit. */
+static size_t fitting_words(gt_str text, size_t room)
+{
+    size_t len = 0, at = 0;
+    while (at < text.len) {
+        while (at < text.len && text.bytes[at] == ' ') at++;
+        while (at < text.len && text.bytes[at] != ' ') at++;
+        if (gt_display_width((gt_str){text.bytes, at}) > room) break;
+        len = at;
+    }
+    return len;
+}
+
+/* The length of a text's first word with the blanks before it. */
+static size_t first_word(gt_str text)
+{
+    size_t len = 0;
+    while (len < text.len && text.bytes[len] == ' ') len++;
+    while (len < text.len && text.bytes[len] != ' ') len++;
+    return len;
+}
+
 /* Prints a text in at most `lines_max` lines, broken at blanks; lines after the first begin with `indent`
- * blanks. The last line is cut if the text is longer. */
+ * blanks. If it is longer, the last line ends with a whole word and "...". Only a word that is longer than a
+ * line loses its middle. */
 static void print_wrapped(const gt_terminal *terminal, size_t indent, gt_str text, size_t lines_max)
 {
+    static const char dots[] = "...";
     gt_buffer shown = {0}, line = {0};
     gt_display_add(&shown, text, terminal->utf8);
     gt_str rest = gt_buffer_str(&shown);
     for (size_t i = 0; rest.len && i < lines_max; i++) {
-        size_t room = usable_width(terminal) - (i ? indent : 0), len = rest.len;
-        bool is_last = i + 1 == lines_max;
-        if (!is_last && gt_display_width(rest) > room) {
-            for (len = 0; len < rest.len;) { /* the longest beginning that fits and ends at a blank */
-                const char *blank = memchr(rest.bytes + len + 1, ' ', rest.len - len - 1);
-                size_t end = blank ? (size_t)(blank - rest.bytes) : rest.len;
-                if (gt_display_width((gt_str){rest.bytes, end}) > room) break;
-                len = end;
-            }
-            if (!len) is_last = true, len = rest.len; /* one long word */
-        }
+        size_t room = usable_width(terminal) - (i ? indent : 0);
+        bool is_cut = i + 1 == lines_max && gt_display_width(rest) > room;
+        if (is_cut) room -= strlen(dots);
+        size_t len = fitting_words(rest, room);
+        if (!len) len = first_word(rest);
         line.len = 0;
         if (i) gt_buffer_add_spaces(&line, indent);
         gt_display_add_cut(&line, (gt_str){rest.bytes, len}, room, terminal->utf8);
+        if (is_cut && len < rest.len) gt_buffer_add_cstr(&line, dots);
         fprintf(terminal->file, "%s\n", gt_buffer_str(&line).bytes);
         while (len < rest.len && rest.bytes[len] == ' ') len++;
         rest = (gt_str){rest.bytes + len, rest.len - len};
     }
+    gt_buffer_free(&line);
+    gt_buffer_free(&shown);
+}
+
+/* A place in the program in one line: its beginning and its end matter most. */
+static void print_where(const gt_terminal *terminal, gt_str where)
+{
+    gt_buffer shown = {0}, line = {0};
+    gt_buffer_add_cstr(&shown, "in ");
+    gt_display_add(&shown, where, terminal->utf8);
+    gt_buffer_add_spaces(&line, INDENT);
+    gt_display_add_cut(&line, gt_buffer_str(&shown), usable_width(terminal) - INDENT, terminal->utf8);
+    fprintf(terminal->file, "%s\n", gt_buffer_str(&line).bytes);
     gt_buffer_free(&line);
     gt_buffer_free(&shown);
 }
@@ -210,8 +243,9 @@ static void print_trust(const gt_answers *a, const gt_terminal *terminal, size_t
                 continue;
             }
             shown++;
-            print_line(terminal, INDENT, 2, "  %s %s: %s", gt_answers_cell(trust, GT_COL_ID, row).bytes,
-                       levels[level], gt_answers_cell(trust, GT_COL_TEXT, row).bytes);
+            print_line(terminal, INDENT, SENTENCE_LINES, "  %s %s: %s",
+                       gt_answers_cell(trust, GT_COL_ID, row).bytes, levels[level],
+                       gt_answers_cell(trust, GT_COL_TEXT, row).bytes);
         }
     if (more) fprintf(terminal->file, "  and %zu more in the sheet trust\n", more);
 }
@@ -223,19 +257,19 @@ static void print_finding(const gt_table *findings, size_t row, const gt_termina
     gt_str name = gt_answers_cell(findings, GT_COL_SEVERITY, row), item;
     for (size_t i = 0; i < name.len && i + 1 < sizeof severity; i++)
         severity[i] = (char)toupper((unsigned char)name.bytes[i]);
-    print_line(terminal, INDENT, 2, "%.0f. %s%s  %s: %s. Up to about %s ms (%.0f%%), confidence %s.",
-               gt_answers_value(findings, GT_COL_RANK, row), severity,
-               is_hint(findings, row) ? " (hint)" : "", gt_answers_cell(findings, GT_COL_ID, row).bytes,
-               gt_answers_cell(findings, GT_COL_TITLE, row).bytes,
-               estimate(gain, gt_answers_value(findings, GT_COL_GAIN_MS, row)),
-               gt_answers_value(findings, GT_COL_GAIN_PCT, row),
-               gt_answers_cell(findings, GT_COL_CONFIDENCE, row).bytes);
+    print_line(
+        terminal, INDENT, SENTENCE_LINES, "%.0f. %s%s  %s: %s. Up to about %s ms (%.0f%%), confidence %s.",
+        gt_answers_value(findings, GT_COL_RANK, row), severity, is_hint(findings, row) ? " (hint)" : "",
+        gt_answers_cell(findings, GT_COL_ID, row).bytes, gt_answers_cell(findings, GT_COL_TITLE, row).bytes,
+        estimate(gain, gt_answers_value(findings, GT_COL_GAIN_MS, row)),
+        gt_answers_value(findings, GT_COL_GAIN_PCT, row),
+        gt_answers_cell(findings, GT_COL_CONFIDENCE, row).bytes);
     gt_str where = gt_answers_cell(findings, GT_COL_WHERE, row);
-    if (where.len) print_line(terminal, INDENT, 1, "%*sin %s", INDENT, "", where.bytes);
+    if (where.len) print_where(terminal, where);
     gt_str evidence = gt_answers_cell(findings, GT_COL_EVIDENCE, row);
     for (size_t i = 0; i < evidence_max && gt_answers_next_item(&evidence, &item); i++)
-        print_line(terminal, INDENT + 2, 2, "%*s%.*s", INDENT, "", (int)item.len, item.bytes);
-    print_line(terminal, INDENT + 6, 2, "%*sNext: %s", INDENT, "",
+        print_line(terminal, INDENT + 2, SENTENCE_LINES, "%*s%.*s", INDENT, "", (int)item.len, item.bytes);
+    print_line(terminal, INDENT + 6, SENTENCE_LINES, "%*sNext: %s", INDENT, "",
                gt_answers_cell(findings, GT_COL_ADVICE, row).bytes);
 }
 

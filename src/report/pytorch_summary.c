@@ -363,7 +363,8 @@ static char *beginning_text(const gt_terminal *terminal, const gt_summary_facts 
 void gt_pytorch_print_answers(FILE *out, const gt_summary_facts *facts, const gt_answers *answers,
                               bool all_findings, int width, bool utf8)
 {
-    static const gt_answers_limits usual[] = {{3, 2, 3}, {3, 1, 2}, {3, 1, 1}, {3, 0, 1}};
+    static const gt_answers_limits usual[] = {{3, 2, 3}, {3, 1, 2}, {3, 1, 1}, {3, 0, 1},
+                                              {2, 0, 1}, {1, 0, 1}, {1, 0, 0}};
     static const gt_answers_limits everything = {SIZE_MAX, SIZE_MAX, SIZE_MAX};
     const size_t lines_max = LINES_MAX - FILE_LINES, tables_min = 3 * (TABLE_LINES + ROWS_MIN);
     gt_terminal terminal = terminal_of(out, width, utf8);

@@ -397,6 +397,28 @@ def test_lines(binary):
                 assert all(len(line) <= width for line in lines[:end]), (path, width, lines[:end])
 
 
+def parts_of(sentence, text):
+    """Whether a text has a sentence, or its beginning up to a whole word and then dots."""
+    words = sentence.split(" ")
+    return sentence in text or any(" ".join(words[:i]) + "..." in text for i in range(3, len(words)))
+
+
+def test_sentences(binary):
+    """Sentences are broken at blanks and lose nothing but their end."""
+    with Folder(binary) as folder:
+        for width in (60, 80, 100):
+            document, _ = make(folder, many_findings(), COLUMNS=str(width))
+            done = folder.sh("gputally report t.json --all_findings", COLUMNS=str(width))
+            text = " ".join(done.stdout.split())
+            assert len(document["findings"]) > 3
+            for finding in document["findings"]:
+                for sentence in [finding["title"], finding["advice"], *finding["evidence"]]:
+                    assert parts_of(sentence, text), (width, sentence, done.stdout)
+                # Three lines of 80 hold these.
+                if width >= 80 and len(finding["advice"]) < 180:
+                    assert finding["advice"] in text, (width, finding["advice"], done.stdout)
+
+
 def test_no_important_finding(binary):
     """Kernels without gaps between them: there is nothing to gain."""
     trace = small_traces.training()
