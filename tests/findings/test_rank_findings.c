@@ -25,6 +25,9 @@ typedef struct cluster {
     size_t ranks;
     double work_us[RANKS_MAX][PER_STEP];
     double clock_us[RANKS_MAX];
+    double end_late_us[RANKS_MAX]; /* by how much it begins the last step later */
+    double once_us[RANKS_MAX];     /* more work, in one step only */
+    uint32_t once_step;
     gt_rank_facts *facts[RANKS_MAX];
     gt_interner *strings;
     gt_table *rows;
@@ -57,6 +60,22 @@ static cluster new_cluster(size_t ranks)
     return c;
 }
 
+static double work_us(const cluster *c, size_t rank, uint32_t collective)
+{
+    return c->work_us[rank][collective % PER_STEP] +
+           (collective / PER_STEP == c->once_step ? c->once_us[rank] : 0);
+}
+
+/* The last step begins when the last collective of the step before has ended. */
+static void end_window(cluster *c, uint32_t last, double end_us)
+{
+    for (size_t r = 0; r < c->ranks; r++) {
+        c->facts[r]->start_ns = 1000 * c->clock_us[r];
+        c->facts[r]->end_ns = 1000 * (end_us + c->end_late_us[r] + c->clock_us[r]);
+        c->facts[r]->end_base = last;
+    }
+}
+
 /* What a machine would record. Collectives of one step follow each other on one stream. */
 static void record(cluster *c)
 {
@@ -70,18 +89,19 @@ static void record(cluster *c)
         if (i % PER_STEP == 0) before_us = end_us;
         double latest = 0, previous_end = end_us;
         for (size_t r = 0; r < c->ranks; r++)
-            latest = fmax(latest, fmax(previous_end, before_us + c->work_us[r][i % PER_STEP]));
+            latest = fmax(latest, fmax(previous_end, before_us + work_us(c, r, i)));
         end_us = latest + TRANSFER_US;
         for (size_t r = 0; r < c->ranks; r++) {
-            double ready = before_us + c->work_us[r][i % PER_STEP], clock = c->clock_us[r];
+            double ready = before_us + work_us(c, r, i), clock = c->clock_us[r];
             c->facts[r]->collectives[i] =
                 (gt_rank_collective){.ready_ns = (int64_t)(1000 * (ready + clock)),
                                      .start_ns = (int64_t)(1000 * (fmax(ready, previous_end) + clock)),
                                      .end_ns = (int64_t)(1000 * (end_us + clock)),
                                      .base = base,
                                      .step = (int32_t)(i / PER_STEP),
-                                     .in_window = true};
+                                     .in_window = i < COLLECTIVES - PER_STEP};
         }
+        if (i == COLLECTIVES - PER_STEP - 1) end_window(c, i, end_us);
     }
     for (size_t r = 0; r < c->ranks; r++) c->facts[r]->step_ns = 1000 * end_us / STEPS;
 }
@@ -276,6 +296,58 @@ static void test_one_rank_hides_another(void **state)
     assert_finding(found, 0, "straggler", "4", 600, "the cause is unknown");
     assert_finding(found, 1, "straggler", "1", 400, "rank 1 is late by 0.40 ms");
     assert_true(fabs(found->all_fixed_ns - 1700000) < 1);
+    end_cluster(&c, found);
+}
+
+/* The window has all steps but the last, as the times of kernels have. */
+static void test_late_in_one_step(void **state)
+{
+    (void)state;
+    for (uint32_t step = 0; step < STEPS; step++) {
+        cluster c = new_cluster(4);
+        c.once_us[1] = 600;
+        c.once_step = step;
+        c.clock_us[1] = 300;
+        if (step < STEPS - 1) c.facts[1]->kernels[0].ns += 200000;
+        gt_rank_findings *found = find(&c);
+        assert_int_equal(found->count, step < STEPS - 1);
+        if (found->count) {
+            assert_finding(found, 0, "straggler", "1", 200, "aten::mm takes 0.20 ms longer");
+            assert_true(fabs(found->ranks[0].wait_ns - 1100000.0 / 3) < 1);
+        } else {
+            assert_true(found->ranks[0].wait_ns == 0 && found->ranks[1].late_ns == 0);
+        }
+        end_cluster(&c, found);
+    }
+}
+
+/* The loader of the last step is in the window, which ends when that step begins on the GPU. */
+static void test_late_begin_of_the_last_step(void **state)
+{
+    (void)state;
+    cluster c = new_cluster(4);
+    c.end_late_us[2] = 600;
+    c.facts[2]->gap_ns[GT_CAUSE_DATA] = 200000;
+    gt_rank_findings *found = find(&c);
+    assert_int_equal(found->count, 1);
+    assert_finding(found, 0, "straggler", "2", 200,
+                   "rank 2 is late by 0.20 ms per step: its data loader takes 0.20 ms longer");
+    assert_int_equal(found->items[0].confidence, GT_CONFIDENCE_HIGH);
+    end_cluster(&c, found);
+}
+
+/* A rank whose first step is recorded late is not late by that. */
+static void test_late_recording(void **state)
+{
+    (void)state;
+    cluster c = new_cluster(4);
+    c.once_us[3] = 600;
+    record(&c);
+    add_rows(&c, 1);
+    c.facts[3]->start_ns += 600000;
+    gt_ranks_input input = input_of(&c);
+    gt_rank_findings *found = gt_ranks_find(&input);
+    assert_int_equal(found->count, 0);
     end_cluster(&c, found);
 }
 
@@ -562,6 +634,9 @@ int main(void)
         cmocka_unit_test(test_equally_late_ranks),
         cmocka_unit_test(test_one_rank_hides_another),
         cmocka_unit_test(test_hidden_lateness),
+        cmocka_unit_test(test_late_in_one_step),
+        cmocka_unit_test(test_late_begin_of_the_last_step),
+        cmocka_unit_test(test_late_recording),
         cmocka_unit_test(test_own_findings),
         cmocka_unit_test(test_contradicting_ranks),
         cmocka_unit_test(test_missing_facts),

@@ -33,9 +33,9 @@ def simulate(folder, *options, ranks=8, per_node=4, faults=()):
     return steps
 
 
-def later(steps):
-    """The model measures from the last collective of the first step to that of the last step."""
-    return (steps[1] + steps[2]) / 2
+def in_window(steps):
+    """The window: from the beginning of the first step to that of the last step."""
+    return (steps[0] + steps[1]) / 2
 
 
 def rows(path):
@@ -81,11 +81,11 @@ def check_faults(binary, folder, setup):
     options, wanted = setup["options"], []
     faults = setup["faults"]
     steps = simulate(os.path.join(folder, "run"), *options, faults=faults, **setup["size"])
-    before = later(steps)
+    before = in_window(steps)
     left = list(faults)
     for identity, ranks, cause, repaired in setup["wanted"]:
         left = [fault for fault in left if fault not in repaired]
-        after = later(simulate(os.path.join(folder, "repaired"), *options, faults=left, **setup["size"]))
+        after = in_window(simulate(os.path.join(folder, "repaired"), *options, faults=left, **setup["size"]))
         shutil.rmtree(os.path.join(folder, "repaired"))
         wanted.append((identity, ranks, cause, before - after))
         before = after

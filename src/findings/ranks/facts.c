@@ -142,6 +142,18 @@ static void fill_collectives(walk *w)
     }
 }
 
+/* The window ends with the first op of the last step; without steps, with the trace. */
+static void find_end_base(walk *w)
+{
+    const gt_step_window *window = &w->s->window;
+    gt_rank_facts *f = w->facts;
+    f->end_base = GT_NONE;
+    if (window->end_op != GT_NONE && window->end_op < w->s->op_count) f->end_base = w->base[window->end_op];
+    for (uint32_t i = 0; window->end_op == GT_NONE && i < f->collective_count; i++)
+        if (f->end_base == GT_NONE || f->collectives[i].end_ns >= f->collectives[f->end_base].end_ns)
+            f->end_base = i;
+}
+
 /* ---- computation, and what it waited for ---- */
 
 /* A stretch of time in which ops that are no collectives run. */
@@ -380,6 +392,7 @@ gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *ro
     f->has_steps = s->used_step_count > 0;
     f->step_ns = (double)larger(0, s->window.end_ns - s->window.start_ns);
     f->start_ns = (double)s->window.start_ns;
+    f->end_ns = (double)s->window.end_ns;
     f->idle_ns = (double)findings->idle->total_ns;
     for (size_t i = 0; i < GT_CAUSES; i++) f->cause_ns[i] = (double)findings->idle->cause_ns[i];
     f->trust = findings->trust.verdict;
@@ -394,6 +407,7 @@ gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *ro
     number_collectives(&w, rows, row_count);
     find_bases(&w);
     fill_collectives(&w);
+    find_end_base(&w);
     size_t count;
     stretch *computation = find_computation(s, &count);
     find_exposed(&w, computation, count);

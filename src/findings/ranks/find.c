@@ -104,18 +104,27 @@ static void add_suspect(search *s, suspect new)
     s->suspects[at] = new;
 }
 
-/* In each collective, what the ranks of a slow node have in common. */
+static void set_common_lateness(const search *s, size_t node, gt_rank_entry *entries, size_t count,
+                                double *values)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        if (s->node_of[entries[i].rank] == node && entries[i].compared) values[found++] = entries[i].late_ns;
+    double common = gt_rank_median(values, found);
+    for (size_t i = 0; i < count; i++)
+        if (s->node_of[entries[i].rank] == node) entries[i].node_late_ns = common;
+}
+
+/* In each collective and at the end of the window, what the ranks of a slow node have in common. */
 static void set_node_lateness(search *s, size_t node, double *values)
 {
     gt_rank_model *model = s->model;
-    for (size_t c = 0; c < model->count; c++) {
-        size_t found = 0;
-        for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++)
-            if (s->node_of[model->entries[i].rank] == node && model->entries[i].compared)
-                values[found++] = model->entries[i].late_ns;
-        double common = gt_rank_median(values, found);
-        for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++)
-            if (s->node_of[model->entries[i].rank] == node) model->entries[i].node_late_ns = common;
+    for (size_t c = 0; c < model->count; c++)
+        set_common_lateness(s, node, &model->entries[model->begins[c]],
+                            model->begins[c + 1] - model->begins[c], values);
+    for (size_t begin = 0, end; begin < model->end_count; begin = end) {
+        for (end = begin; end < model->end_count && model->ends[end].base == model->ends[begin].base;) end++;
+        set_common_lateness(s, node, &model->ends[begin], end - begin, values);
     }
 }
 

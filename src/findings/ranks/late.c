@@ -40,11 +40,10 @@ double gt_rank_usual(gt_rank_value *values, size_t count)
 
 /* Works without a base are measured from the start of the trace, others from a collective: only one kind can
  * be compared, that which most ranks have. */
-static void compare_entries(gt_rank_model *model, size_t collective, const gt_rank_summary *ranks,
+static void compare_entries(gt_rank_entry *entries, size_t count, const gt_rank_summary *ranks,
                             gt_rank_value *values)
 {
-    gt_rank_entry *entries = &model->entries[model->begins[collective]];
-    size_t count = model->begins[collective + 1] - model->begins[collective], with_base = 0, found = 0;
+    size_t with_base = 0, found = 0;
     for (size_t i = 0; i < count; i++) with_base += entries[i].base != GT_NONE;
     bool based = 2 * with_base >= count;
     for (size_t i = 0; i < count; i++) {
@@ -55,30 +54,53 @@ static void compare_entries(gt_rank_model *model, size_t collective, const gt_ra
     double usual = gt_rank_usual(values, found);
     for (size_t i = 0; i < count; i++)
         entries[i].late_ns = entries[i].compared ? entries[i].work_ns - usual : 0;
+    if (based) return;
+    /* A rank whose recording began later than the others' is not late by that, and runs of the model are
+     * without it. */
+    double usual_ready = usual;
+    found = 0;
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].compared)
+            values[found++] = (gt_rank_value){ranks[entries[i].rank].node, entries[i].since_start_ns};
+    usual = gt_rank_usual(values, found);
+    for (size_t i = 0; i < count; i++) {
+        if (!entries[i].compared) continue;
+        entries[i].late_ns = fmin(entries[i].late_ns, entries[i].since_start_ns - usual);
+        entries[i].work_ns = usual_ready + entries[i].late_ns;
+    }
+}
+
+/* Only ranks whose windows end after the same collective can be compared. */
+static void compare_ends(gt_rank_model *model, const gt_rank_summary *ranks, gt_rank_value *values)
+{
+    for (size_t begin = 0, end; begin < model->end_count; begin = end) {
+        for (end = begin; end < model->end_count && model->ends[end].base == model->ends[begin].base;) end++;
+        compare_entries(&model->ends[begin], end - begin, ranks, values);
+    }
+}
+
+const gt_rank_entry *gt_rank_entry_at(const gt_rank_model *model, size_t rank, size_t place)
+{
+    if (place < model->rank_begins[rank + 1]) return &model->entries[model->rank_entries[place]];
+    return model->end_of[rank] == GT_NONE ? NULL : &model->ends[model->end_of[rank]];
 }
 
 /* Works with the same base follow each other: a delay in the first is also in the next. So the largest one of
- * them counts. Only collectives after the first step are measured. */
+ * them counts. */
 double gt_rank_late_ns(const gt_rank_model *model, size_t rank)
 {
-    const gt_rank_span *span = &model->spans[rank];
     double sum = 0, largest = -INFINITY;
     uint32_t base = GT_NONE;
-    bool counts = span->first == GT_NONE;
-    for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
-        const gt_rank_entry *entry = &model->entries[model->rank_entries[i]];
-        if (!counts) {
-            counts = entry->collective == span->first;
-            continue;
-        }
-        if (!entry->compared) continue;
+    for (size_t i = model->rank_begins[rank]; i <= model->rank_begins[rank + 1]; i++) {
+        const gt_rank_entry *entry = gt_rank_entry_at(model, rank, i);
+        if (!entry || !entry->in_window || !entry->compared) continue;
         if (entry->base != base && isfinite(largest)) sum += largest;
         if (entry->base != base) largest = -INFINITY;
         base = entry->base;
         largest = fmax(largest, entry->late_ns - fmax(0, entry->node_late_ns));
     }
     if (isfinite(largest)) sum += largest;
-    return sum / (double)span->steps;
+    return sum / model->steps[rank];
 }
 
 typedef struct waiting {
@@ -95,14 +117,15 @@ static void add_waits(const gt_rank_model *model, size_t collective, gt_rank_sum
         const gt_rank_entry *entry = &model->entries[i];
         const gt_rank_collective *c = &ranks[entry->rank].facts->collectives[entry->number];
         if (!last || entry->dur_ns < last->dur_ns) last = entry;
+        ranks[entry->rank].known = true;
+        if (!c->in_window) continue;
         w->seen[entry->rank]++;
         sum += entry->dur_ns - transfer;
-        if (!c->in_window) continue;
         ranks[entry->rank].wait_ns += entry->dur_ns - transfer;
         /* Without the wait the collective would end earlier by that much, and as much less be exposed. */
         ranks[entry->rank].exposed_wait_ns += fmin((double)c->exposed_ns, entry->dur_ns - transfer);
     }
-    w->last[last->rank]++;
+    if (last->in_window) w->last[last->rank]++;
     w->blame_ns[last->rank] += sum;
     w->all_ns += sum;
 }
@@ -114,17 +137,18 @@ void gt_rank_late_find(gt_rank_model *model, gt_rank_summary *ranks)
                  .last = gt_alloc_zero(model->rank_count, sizeof *w.last),
                  .seen = gt_alloc_zero(model->rank_count, sizeof *w.seen)};
     for (size_t c = 0; c < model->count; c++) {
-        compare_entries(model, c, ranks, values);
+        compare_entries(&model->entries[model->begins[c]], model->begins[c + 1] - model->begins[c], ranks,
+                        values);
         add_waits(model, c, ranks, &w);
     }
+    compare_ends(model, ranks, values);
     for (size_t r = 0; r < model->rank_count; r++) {
-        if (!w.seen[r]) continue;
-        double steps = (double)ranks[r].facts->steps;
-        ranks[r].known = true;
+        if (!ranks[r].known) continue;
+        double steps = model->steps[r];
         ranks[r].late_ns = fmax(0, gt_rank_late_ns(model, r));
         ranks[r].wait_ns /= steps;
         ranks[r].exposed_wait_ns /= steps;
-        ranks[r].last_pct = 100.0 * (double)w.last[r] / (double)w.seen[r];
+        ranks[r].last_pct = w.seen[r] ? 100.0 * (double)w.last[r] / (double)w.seen[r] : 0;
         ranks[r].blame_pct = w.all_ns > 0 ? 100 * w.blame_ns[r] / w.all_ns : 0;
     }
     gt_free(values);

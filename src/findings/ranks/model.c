@@ -64,6 +64,7 @@ static void add_collective(maker *m, uint32_t collective)
         const gt_rank_collective *c = facts_of(m, entry);
         entry->dur_ns = (double)(c->end_ns - c->start_ns);
         entry->step = c->step;
+        entry->in_window = c->in_window;
         shortest = fmin(shortest, entry->dur_ns);
         if (at == begin) model->rows[model->count] = row;
         at++;
@@ -245,13 +246,12 @@ static int compare_indexes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The base of an entry as a collective of the model; one that is not in the model has a base in turn. */
-static uint32_t own_base(const maker *m, const gt_rank_entry *entry)
+/* A base of a rank as a collective of the model; one that is not in the model has a base in turn. */
+static uint32_t base_in_model(const maker *m, uint32_t rank, uint32_t number)
 {
-    const gt_rank_facts *facts = m->input->facts[entry->rank];
-    uint32_t number = facts->collectives[entry->number].base;
+    const gt_rank_facts *facts = m->input->facts[rank];
     while (number != GT_NONE) { /* each starts before the last one (facts.c) */
-        uint32_t found = m->entry_of_row[m->first_rows[entry->rank] + number];
+        uint32_t found = m->entry_of_row[m->first_rows[rank] + number];
         if (found != GT_NONE) return m->model->entries[found].collective;
         number = facts->collectives[number].base;
     }
@@ -295,8 +295,10 @@ static void choose_bases(maker *m, const uint32_t *places)
     uint32_t *bases = gt_alloc((model->rank_count + 1) * sizeof *bases);
     for (size_t c = 0; c < model->count; c++) {
         size_t begin = model->begins[c], count = model->begins[c + 1] - begin;
-        for (size_t i = 0; i < count; i++)
-            bases[i] = model->entries[begin + i].base = own_base(m, &model->entries[begin + i]);
+        for (size_t i = 0; i < count; i++) {
+            gt_rank_entry *entry = &model->entries[begin + i];
+            bases[i] = entry->base = base_in_model(m, entry->rank, facts_of(m, entry)->base);
+        }
         uint32_t usual = most_frequent(bases, count);
         for (size_t i = begin; i < begin + count; i++) {
             gt_rank_entry *entry = &model->entries[i];
@@ -323,34 +325,74 @@ static void find_work(maker *m)
         if (entry->previous != GT_NONE)
             free_ns = (double)facts_of(m, entry_of(model, entry->previous, entry->rank))->end_ns;
         entry->work_ns = (double)c->ready_ns - from;
+        entry->since_start_ns = (double)c->ready_ns - m->input->facts[entry->rank]->start_ns;
         entry->lag_ns = fmax(0, (double)c->start_ns - fmax((double)c->ready_ns, free_ns));
     }
 }
 
-/* ---- what the step time is measured by ---- */
+/* ---- the ends of windows ---- */
 
-/* With several steps: from the last collective of the first step to the last one of the last step. */
-static void find_spans(gt_rank_model *model)
+static int by_base(const void *a, const void *b)
 {
-    model->spans = gt_alloc(model->rank_count * sizeof *model->spans);
-    for (size_t r = 0; r < model->rank_count; r++) {
-        gt_rank_span span = {GT_NONE, GT_NONE, 0};
-        int32_t step = -1;
-        size_t changes = 0;
-        for (size_t i = model->rank_begins[r]; i < model->rank_begins[r + 1]; i++) {
-            const gt_rank_entry *entry = &model->entries[model->rank_entries[i]];
-            if (entry->step > step) {
-                changes += step >= 0;
-                step = entry->step;
-            }
-            if (changes == 0 && entry->step == step && step >= 0) span.first = entry->collective;
-            span.last = entry->collective;
-        }
-        if (!changes) span.first = GT_NONE;
-        span.steps = changes ? changes : 1;
-        model->has_steps |= step >= 0;
-        model->spans[r] = span;
+    const gt_rank_entry *x = a, *y = b;
+    if (x->base != y->base) return x->base < y->base ? -1 : 1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Its own base, or the last collective in the window. */
+static uint32_t end_base(const maker *m, uint32_t rank)
+{
+    const gt_rank_model *model = m->model;
+    const gt_rank_facts *facts = m->input->facts[rank];
+    uint32_t base = GT_NONE;
+    if (facts->end_base < facts->collective_count) base = base_in_model(m, rank, facts->end_base);
+    for (size_t i = model->rank_begins[rank + 1]; base == GT_NONE && i > model->rank_begins[rank]; i--) {
+        const gt_rank_entry *entry = &model->entries[model->rank_entries[i - 1]];
+        if (entry->in_window) base = entry->collective;
     }
+    return base;
+}
+
+/* As in choose_bases; but traces can have different numbers of steps. */
+static void choose_end_bases(maker *m)
+{
+    gt_rank_model *model = m->model;
+    uint32_t *bases = gt_alloc((model->rank_count + 1) * sizeof *bases);
+    for (size_t i = 0; i < model->end_count; i++) bases[i] = model->ends[i].base;
+    uint32_t usual = most_frequent(bases, model->end_count);
+    for (size_t i = 0; i < model->end_count; i++) {
+        gt_rank_entry *end = &model->ends[i];
+        const gt_rank_entry *own = entry_of(model, end->base, end->rank);
+        const gt_rank_entry *other = entry_of(model, usual, end->rank);
+        if (other && other->step == own->step && other->in_window) own = other;
+        end->base = own->collective;
+        end->work_ns = m->input->facts[end->rank]->end_ns - (double)facts_of(m, own)->end_ns;
+    }
+    gt_free(bases);
+}
+
+static void find_ends(maker *m)
+{
+    gt_rank_model *model = m->model;
+    model->ends = gt_alloc((model->rank_count + 1) * sizeof *model->ends);
+    model->end_of = gt_alloc((model->rank_count + 1) * sizeof *model->end_of);
+    model->steps = gt_alloc((model->rank_count + 1) * sizeof *model->steps);
+    for (size_t r = 0; r < model->rank_count; r++) {
+        const gt_rank_facts *facts = m->input->facts[r];
+        model->end_of[r] = GT_NONE;
+        model->steps[r] = facts && facts->steps ? (double)facts->steps : 1;
+        if (model->rank_begins[r] == model->rank_begins[r + 1]) continue;
+        model->has_steps |= facts->has_steps;
+        gt_rank_entry end = {.rank = (uint32_t)r,
+                             .collective = GT_NONE,
+                             .base = end_base(m, (uint32_t)r),
+                             .previous = GT_NONE,
+                             .in_window = true};
+        if (end.base != GT_NONE) model->ends[model->end_count++] = end;
+    }
+    choose_end_bases(m);
+    if (model->end_count) qsort(model->ends, model->end_count, sizeof *model->ends, by_base);
+    for (size_t i = 0; i < model->end_count; i++) model->end_of[model->ends[i].rank] = (uint32_t)i;
 }
 
 static void find_start(maker *m)
@@ -384,7 +426,7 @@ gt_rank_model *gt_rank_model_new(const gt_ranks_input *input)
     align_clocks(&m);
     choose_bases(&m, places);
     find_work(&m);
-    find_spans(model);
+    find_ends(&m);
     find_start(&m);
     gt_free(places);
     gt_free(m.first_rows);
@@ -403,7 +445,9 @@ void gt_rank_model_free(gt_rank_model *model)
     gt_free(model->rows);
     gt_free(model->rank_begins);
     gt_free(model->rank_entries);
-    gt_free(model->spans);
+    gt_free(model->ends);
+    gt_free(model->end_of);
+    gt_free(model->steps);
     gt_free(model);
 }
 
@@ -428,10 +472,39 @@ static double start_in_run(const gt_rank_entry *entry, const gt_rank_repair *rep
     return start + entry->lag_ns;
 }
 
+/* The end of the windows of ends[begin] to ends[end - 1], which have one base. */
+static double end_together(const gt_rank_model *model, size_t begin, size_t end, const gt_rank_repair *repair,
+                           const double *ends, double *blame_ns)
+{
+    double latest = -INFINITY, sum = 0;
+    size_t last = begin;
+    for (size_t i = begin; i < end; i++) {
+        double at = start_in_run(&model->ends[i], repair, ends);
+        sum += at;
+        if (at <= latest) continue;
+        latest = at;
+        last = i;
+    }
+    if (blame_ns) blame_ns[model->ends[last].rank] += latest * (double)(end - begin) - sum;
+    return latest;
+}
+
+static double mean_step(const gt_rank_model *model, const gt_rank_repair *repair, const double *ends,
+                        double *blame_ns)
+{
+    double sum = 0;
+    for (size_t begin = 0, end; begin < model->end_count; begin = end) {
+        for (end = begin; end < model->end_count && model->ends[end].base == model->ends[begin].base;) end++;
+        double latest = end_together(model, begin, end, repair, ends, blame_ns);
+        for (size_t i = begin; i < end; i++)
+            sum += (latest - model->start_ns) / model->steps[model->ends[i].rank];
+    }
+    return model->end_count ? sum / (double)model->end_count : 0;
+}
+
 double gt_rank_model_run(const gt_rank_model *model, const gt_rank_repair *repair, double *blame_ns)
 {
-    double *ends = gt_alloc(model->count * sizeof *ends), sum = 0;
-    size_t ranks = 0;
+    double *ends = gt_alloc(model->count * sizeof *ends);
     for (size_t r = 0; blame_ns && r < model->rank_count; r++) blame_ns[r] = 0;
     for (size_t k = 0; k < model->count; k++) {
         size_t c = model->order[k], last = model->begins[c];
@@ -444,17 +517,11 @@ double gt_rank_model_run(const gt_rank_model *model, const gt_rank_repair *repai
             last = i;
         }
         ends[c] = latest + (repair->transfer_ns ? repair->transfer_ns[c] : model->transfer_ns[c]);
-        if (blame_ns)
+        if (blame_ns && model->entries[last].in_window)
             blame_ns[model->entries[last].rank] +=
                 latest * (double)(model->begins[c + 1] - model->begins[c]) - starts;
     }
-    for (size_t r = 0; r < model->rank_count; r++) {
-        const gt_rank_span *span = &model->spans[r];
-        if (span->last == GT_NONE) continue;
-        double start = span->first == GT_NONE ? model->start_ns : ends[span->first];
-        sum += (ends[span->last] - start) / (double)span->steps;
-        ranks++;
-    }
+    double step_ns = mean_step(model, repair, ends, blame_ns);
     gt_free(ends);
-    return ranks ? sum / (double)ranks : 0;
+    return step_ns;
 }

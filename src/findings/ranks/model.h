@@ -7,7 +7,11 @@
  *     end of a collective = latest start of its entries + transfer time
  *
  * Without repairs this gives back the recorded ends, up to differences between ranks in the end of one
- * collective. One run is linear in entries. */
+ * collective. One run is linear in entries.
+ *
+ * Everything is measured over the windows of the traces: from the first op of the first step to the first op
+ * of the last step. The end of a window has an entry, too, with the work from the last base until then. Ranks
+ * with the same base there end the window together, because in the last step the others wait for the last. */
 #ifndef GT_FINDINGS_RANKS_MODEL_H
 #define GT_FINDINGS_RANKS_MODEL_H
 
@@ -20,20 +24,15 @@ typedef struct gt_rank_entry {
     uint32_t base;       /* collective on whose end the work waited; GT_NONE: the start of the trace */
     uint32_t previous;   /* collective before it on its stream; GT_NONE */
     int32_t step;
-    bool compared;  /* late_ns is known */
-    double work_ns; /* from the end of the base until it was ready; without base, its ready time on the
-                       common clock */
+    bool in_window;        /* of its rank */
+    bool compared;         /* late_ns is known */
+    double work_ns;        /* from the end of the base until it was ready; without base, its ready time on the
+                              common clock */
+    double since_start_ns; /* from the start of its rank's window until it was ready */
     double lag_ns, dur_ns;
     double late_ns;      /* of work_ns, more than the median rank's; may be negative */
     double node_late_ns; /* the part that all ranks of its node have; 0 unless the node is slow */
 } gt_rank_entry;
-
-/* The first and last collective by which the step time of a rank is measured. */
-typedef struct gt_rank_span {
-    uint32_t first,
-        last; /* collectives; first may be GT_NONE: the start of the trace; last GT_NONE: nothing */
-    size_t steps;
-} gt_rank_span;
 
 typedef struct gt_rank_model {
     size_t rank_count, count; /* collectives */
@@ -44,8 +43,11 @@ typedef struct gt_rank_model {
     uint32_t *rows;      /* by collective: a row of nccl_long, for its name and size */
     size_t *rank_begins; /* by rank: entries in order of time are rank_entries[rank_begins[rank] ...] */
     uint32_t *rank_entries;
-    gt_rank_span *spans; /* by rank */
-    double start_ns;     /* of the trace on the common clock: the earliest start of a window */
+    gt_rank_entry *ends; /* the ends of windows, of ranks that have a base there; by base and rank */
+    size_t end_count;
+    uint32_t *end_of; /* by rank: its place in ends; GT_NONE */
+    double *steps;    /* by rank: in its window */
+    double start_ns;  /* of the trace on the common clock: the earliest start of a window */
     bool has_steps;
 } gt_rank_model;
 
@@ -66,6 +68,9 @@ double gt_rank_model_run(const gt_rank_model *model, const gt_rank_repair *repai
 
 /* late.c: lateness of entries, and what each rank has to do with the waiting. */
 void gt_rank_late_find(gt_rank_model *model, gt_rank_summary *ranks); /* needs their nodes */
+/* The entries of a rank by `place`, from rank_begins[rank] to rank_begins[rank + 1]; the last one is the end
+ * of its window, which may be NULL. */
+const gt_rank_entry *gt_rank_entry_at(const gt_rank_model *model, size_t rank, size_t place);
 /* The lateness of a rank per step, without what its node is late; may be negative. */
 double gt_rank_late_ns(const gt_rank_model *model, size_t rank);
 

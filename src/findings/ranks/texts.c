@@ -142,24 +142,20 @@ static const char *advice_for(const gt_late_member *member, bool is_node)
  * after each base. */
 static double late_pct(const gt_rank_model *model, size_t rank)
 {
-    const gt_rank_span *span = &model->spans[rank];
     size_t first = model->rank_begins[rank], end = model->rank_begins[rank + 1], bases = 0, count = 0,
            late = 0;
     uint32_t base = GT_NONE;
-    if (span->first != GT_NONE)
-        while (first < end && model->entries[model->rank_entries[first++]].collective != span->first) {
-        }
     for (size_t i = first; i < end; i++) {
-        const gt_rank_entry *entry = &model->entries[model->rank_entries[i]];
-        if (!entry->compared) continue;
+        const gt_rank_entry *entry = gt_rank_entry_at(model, rank, i);
+        if (!entry->compared || !entry->in_window) continue;
         bases += !count++ || entry->base != base;
         base = entry->base;
     }
     if (!count) return 0;
-    double least = gt_rank_late_ns(model, rank) * (double)span->steps / (double)bases / 2;
+    double least = gt_rank_late_ns(model, rank) * model->steps[rank] / (double)bases / 2;
     for (size_t i = first; i < end; i++) {
-        const gt_rank_entry *entry = &model->entries[model->rank_entries[i]];
-        late += entry->compared && entry->late_ns > 0 && entry->late_ns > least;
+        const gt_rank_entry *entry = gt_rank_entry_at(model, rank, i);
+        late += entry->compared && entry->in_window && entry->late_ns > 0 && entry->late_ns > least;
     }
     return 100.0 * (double)late / (double)count;
 }
@@ -226,9 +222,11 @@ static char *late_title(const gt_rank_findings *found, const gt_rank_model *mode
     gt_buffer text = {0};
     const gt_late_member *first = &group->members[0];
     add_names(&text, found, group);
-    gt_buffer_add_format(
-        &text, " %s late by %.2f ms per %s in %.0f %% of collectives: ", group->count > 1 ? "are" : "is",
-        ms(group->late_ns), found->per, late_pct(model, first->rank));
+    double pct = late_pct(model, first->rank);
+    gt_buffer_add_format(&text, " %s late by %.2f ms per %s", group->count > 1 ? "are" : "is",
+                         ms(group->late_ns), found->per);
+    if (pct >= 0.5) gt_buffer_add_format(&text, " in %.0f %% of collectives", pct);
+    gt_buffer_add_cstr(&text, ": ");
     if (group->count > 1 && group->is_node)
         gt_buffer_add_format(&text, "on %s ", found->node_names[first->index]);
     else if (group->count > 1)
