@@ -259,11 +259,14 @@ static void add_findings(search *s)
     find_suspects(s);
     for (size_t i = 0; i < s->suspect_count;) i = repair_group(s, i, &step_ns);
     found->all_fixed_ns = found->step_ns - (model_ns - step_ns);
+    for (size_t i = 0; i < found->count; i++)
+        if (found->items[i].confidence == GT_CONFIDENCE_LOW) found->all_fixed_ns += found->items[i].gain_ns;
     /* Each gain counts on the repairs before it, so the order stays. */
     for (size_t i = found->count; i-- > 1;)
         found->items[i - 1].weight = fmax(found->items[i - 1].weight, found->items[i].weight);
     if (gt_slow_links_find(s->model, s->input, s->node_of, model_ns, found->step_ns, &links)) {
-        found->all_fixed_ns = found->step_ns - (model_ns - run_repaired(s, links.transfer_ns));
+        if (links.confidence != GT_CONFIDENCE_LOW)
+            found->link_gain_ns = fmax(0, step_ns - run_repaired(s, links.transfer_ns));
         gt_add_link_finding(found, &links);
         gt_slow_links_free(&links);
     }

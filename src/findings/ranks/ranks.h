@@ -132,6 +132,7 @@ typedef struct gt_rank_findings {
     const char *per;     /* "step" or "trace" */
     double step_ns;      /* the mean over ranks */
     double all_fixed_ns; /* an estimate of the step time if all findings but hints were repaired */
+    double link_gain_ns; /* the part of it that faster links bring, beyond ranks and nodes */
     double wait_ns;      /* the mean wait of a rank */
     char *verdict;       /* owned; one line */
 } gt_rank_findings;
