@@ -169,8 +169,8 @@ def expect(found, expected):
 
 # ---- cases ----
 
-def check_kinds(binary, folder):
-    """Each kind of contribution once. The last step of a trace is not in the window."""
+def kinds_traces(folder):
+    """Two traces with each kind of contribution once."""
     def a(trace):
         trace.kernel("aten::mm", "gemm_a", 100)
         trace.kernel("aten::add", "add", 40)
@@ -186,7 +186,12 @@ def check_kinds(binary, folder):
         trace.kernel("aten::copy_", "Memcpy HtoD (Pageable -> Device)", 35, category="gpu_memcpy")
         trace.kernel("nccl:all_reduce", "ncclDevKernel_AllReduce_Sum_f32_TREE_LL(x)", 65)
 
-    rows, parts = waterfall(binary, folder, trace_of(folder, "x", 4, a), trace_of(folder, "y", 4, b))
+    return trace_of(folder, "x", 4, a), trace_of(folder, "y", 4, b)
+
+
+def check_kinds(binary, folder):
+    """Each kind of contribution once. The last step of a trace is not in the window."""
+    rows, parts = waterfall(binary, folder, *kinds_traces(folder))
     return sum_problems(rows, parts) + expect(without_idle(rows), {
         "slower: aten::mm": 80000, "more calls: aten::add": 80000, "vanished: aten::cat": -30000, "new: aten::softmax": 25000,
         "copies: Memcpy HtoD": 25000, "communication: AllReduce": 15000})
@@ -272,6 +277,33 @@ def check_gate(binary, folder):
     return found + ([] if column.code == 1 and "delta_ms" in column.stderr else [f"another column: {column.stderr!r}"])
 
 
+def check_values(binary, folder):
+    """A met condition shows what its total or row takes in both traces; percentages are of the step of the baseline."""
+    a, b = kinds_traces(folder)
+    steps = step_ns(a), step_ns(b)
+    idle = steps[0] - 230000, steps[1] - 425000
+    found = []
+    for condition, values in {
+            "step_ms > -1": steps, "kernels_ms > 0": (170000, 325000), "copies_ms > 0": (10000, 35000), "idle_ms > -1": idle,
+            "communication_ms > 0.01": (50000, 65000), "new_ms > 9%": (0, 25000), "vanished_ms < 0": (30000, 0),
+            "slower_ms > 0": (100000, 180000), "more_calls_ms > 0": (40000, 120000), "idle_data_ms >= 0": (0, 0),
+            "waterfall.'slower: aten::mm' > 20%": (100000, 180000), "waterfall.'new: aten::softmax' > 0": (0, 25000),
+            "waterfall.'communication: AllReduce' > 0": (50000, 65000),
+    }.items():
+        done = compare(binary, folder, a, b, "--sheets", "waterfall", "--fail_if", condition)
+        rows = sheet(folder, "fail_if")
+        if done.code != 3 or len(rows) != 1:
+            found.append(f"{condition}: exit code {done.code} with {len(rows)} rows")
+            continue
+        row = rows[0]
+        change = values[1] - values[0]
+        if (ns(row["baseline"]), ns(row["variant"]), ns(row["diff"])) != (*values, change):
+            found.append(f"{condition}: {row}, expected {values}")
+        if abs(float(row["pct"]) - 100 * change / steps[0]) > 1e-9:
+            found.append(f"{condition}: {row['pct']} %")
+    return found
+
+
 def check_documents(binary, folder):
     """JSON and Markdown say what the sheets say; a failure gives a JSON document with the error."""
     a = trace_of(folder, "x", 3, lambda t: t.kernel("aten::mm", "gemm|a", 140))
@@ -296,7 +328,7 @@ def check_documents(binary, folder):
     with open(md_path, encoding="utf-8") as file:
         text = file.read()
     for expected in ("| slower: aten::mm | +0.100 | +59.2 | gemm\\|a → gemm\\<b\\> |", "Step time: 0.269 ms instead of 0.169 ms",
-                     "- step\\_ms \\> 1%: step\\_ms of b, 0.269 instead of 0.169"):
+                     "- step\\_ms \\> 1%: step\\_ms of b, 0.269 instead of 0.169 (+0.100)"):
         if expected not in text:
             found.append(f"no {expected!r} in {text!r}")
     failed = compare(binary, folder, a, os.path.join(folder, "nothing.json"), "--output_json", json_path)
@@ -411,6 +443,7 @@ def cases():
     yield Case("numbers of steps", check_steps)
     yield Case("no GPU events", check_no_gpu)
     yield Case("conditions", check_gate)
+    yield Case("values of conditions", check_values)
     yield Case("damaged balance", check_damaged_balance)
     yield Case("several variants", check_variants)
     yield Case("JSON and Markdown", check_documents)

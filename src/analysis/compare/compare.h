@@ -116,6 +116,8 @@ bool gt_gate_check(gt_gate *gate, const gt_merged *merged, const gt_compare_rule
 typedef struct gt_gate_values {
     const char *report, *sheet, *row, *column;
     double baseline, variant; /* not NaN */
+    double diff;              /* what the condition is about */
+    double whole;             /* of which it is a percentage */
 } gt_gate_values;
 bool gt_gate_matches(const gt_gate *gate, const char *row);
 void gt_gate_compare(gt_gate *gate, const gt_gate_values *values, gt_table *met);

@@ -179,7 +179,6 @@ static double percent_of(double diff, double base)
 
 static void add_met(gt_table *met, const gt_gate *gate, const gt_gate_values *values)
 {
-    double diff = values->variant - values->baseline;
     size_t row = gt_table_add_row(met);
     gt_table_set_cstr(met, MET_CONDITION, row, gate->condition);
     gt_table_set_cstr(met, MET_REPORT, row, values->report);
@@ -188,16 +187,16 @@ static void add_met(gt_table *met, const gt_gate *gate, const gt_gate_values *va
     gt_table_set_cstr(met, MET_COLUMN, row, values->column);
     gt_table_set_float(met, MET_BASELINE, row, values->baseline);
     gt_table_set_float(met, MET_VARIANT, row, values->variant);
-    gt_table_set_float(met, MET_DIFF, row, diff);
-    gt_table_set_float(met, MET_PCT, row, percent_of(diff, values->baseline));
+    gt_table_set_float(met, MET_DIFF, row, values->diff);
+    gt_table_set_float(met, MET_PCT, row, percent_of(values->diff, values->whole));
 }
 
 void gt_gate_compare(gt_gate *gate, const gt_gate_values *values, gt_table *met)
 {
-    double diff = values->variant - values->baseline;
     gate->rows_checked++;
     gate->values_checked++;
-    if (is_met(gate, gate->percent ? percent_of(diff, values->baseline) : diff)) add_met(met, gate, values);
+    if (is_met(gate, gate->percent ? percent_of(values->diff, values->whole) : values->diff))
+        add_met(met, gate, values);
 }
 
 bool gt_gate_check(gt_gate *gate, const gt_merged *merged, const gt_compare_rule *rule, gt_table *met,
@@ -216,12 +215,9 @@ bool gt_gate_check(gt_gate *gate, const gt_merged *merged, const gt_compare_rule
         for (size_t row = 0; row < table->row_count; row++) {
             const char *name = gt_interner_get(table->strings, keys->texts[row]).bytes;
             if (!gt_gate_matches(gate, name)) continue;
-            gt_gate_values values = {merged->tags[v],
-                                     table->name,
-                                     name,
-                                     column.name,
-                                     gt_column_number(base, row),
-                                     gt_column_number(variant, row)};
+            double from = gt_column_number(base, row), to = gt_column_number(variant, row);
+            gt_gate_values values = {merged->tags[v], table->name, name, column.name, from, to,
+                                     to - from,       from};
             if (isnan(values.baseline) || isnan(values.variant))
                 gate->rows_checked++;
             else

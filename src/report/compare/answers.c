@@ -199,8 +199,8 @@ static void add_met(gt_buffer *out, const gt_table *met)
         escape(out, text_at(met, GT_COL_ROW, row));
         gt_buffer_add_cstr(out, " of ");
         escape(out, text_at(met, GT_COL_REPORT, row));
-        gt_buffer_add_format(out, ", %.3f instead of %.3f\n", number_at(met, GT_COL_VARIANT, row),
-                             number_at(met, GT_COL_BASELINE, row));
+        gt_buffer_add_format(out, ", %.3f instead of %.3f (%+.3f)\n", number_at(met, GT_COL_VARIANT, row),
+                             number_at(met, GT_COL_BASELINE, row), number_at(met, GT_COL_DIFF, row));
     }
 }
 

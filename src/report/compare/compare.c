@@ -482,8 +482,9 @@ void gt_compare_print_met(FILE *out, const gt_table *met)
 {
     gt_terminal of_stream = gt_terminal_for(out), *terminal = &of_stream;
     static const gt_terminal_column columns[] = {
-        {GT_COL_PCT, "change %", 2, "%"}, {GT_COL_BASELINE, NULL, 3, NULL}, {GT_COL_VARIANT, NULL, 3, NULL},
-        {GT_COL_REPORT, NULL, 0, NULL},   {GT_COL_ROW, NULL, 0, NULL},      {GT_COL_CONDITION, NULL, 0, NULL},
+        {GT_COL_PCT, "change %", 2, "%"},  {GT_COL_DIFF, "change", 3, NULL}, {GT_COL_BASELINE, NULL, 3, NULL},
+        {GT_COL_VARIANT, NULL, 3, NULL},   {GT_COL_REPORT, NULL, 0, NULL},   {GT_COL_ROW, NULL, 0, NULL},
+        {GT_COL_CONDITION, NULL, 0, NULL},
     };
     fputc('\n', terminal->file);
     if (!met->row_count) {

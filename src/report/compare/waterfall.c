@@ -70,37 +70,38 @@ static void warn_of_steps(const sides *s, const gt_compare_report *base, const g
 
 /* ---- conditions ----
  *
- * A condition compares the step time of the baseline with the step time that it would have with one
- * contribution, or all of a kind, of the variant. */
+ * A condition compares what one contribution, or all of a kind, add to the step time; percentages are of the
+ * step time of the baseline. */
 
 #define TOTAL_SUFFIX "_ms"
 
-/* What a total adds up. */
+/* What a total adds up: parts of the step, changed or not, or contributions of a kind. */
 typedef struct total {
     const char *name;
-    unsigned kinds; /* a set of 1 << gt_contribution_kind; 0: the step time */
+    unsigned parts;            /* a set of 1 << gt_part_kind; 0: contributions */
+    gt_contribution_kind kind; /* of the contributions */
 } total;
 
 enum {
-    ALL_KERNELS = 1u << GT_CONTRIBUTION_NEW | 1u << GT_CONTRIBUTION_VANISHED | 1u << GT_CONTRIBUTION_SLOWER |
-                  1u << GT_CONTRIBUTION_FASTER | 1u << GT_CONTRIBUTION_MORE_CALLS |
-                  1u << GT_CONTRIBUTION_FEWER_CALLS | 1u << GT_CONTRIBUTION_OVERLAP |
-                  1u << GT_CONTRIBUTION_COMPUTATION
+    KERNELS = 1u << GT_PART_KERNEL | 1u << GT_PART_CATEGORY,
+    COMMUNICATION = 1u << GT_PART_COMMUNICATION,
+    COPIES = 1u << GT_PART_COPY,
+    IDLE = 1u << GT_PART_IDLE,
 };
 
 static const total totals[] = {
-    {"step", 0},
-    {"kernels", ALL_KERNELS},
-    {"new", 1u << GT_CONTRIBUTION_NEW},
-    {"vanished", 1u << GT_CONTRIBUTION_VANISHED},
-    {"slower", 1u << GT_CONTRIBUTION_SLOWER},
-    {"faster", 1u << GT_CONTRIBUTION_FASTER},
-    {"more_calls", 1u << GT_CONTRIBUTION_MORE_CALLS},
-    {"fewer_calls", 1u << GT_CONTRIBUTION_FEWER_CALLS},
-    {"overlap", 1u << GT_CONTRIBUTION_OVERLAP},
-    {"communication", 1u << GT_CONTRIBUTION_COMMUNICATION},
-    {"copies", 1u << GT_CONTRIBUTION_COPIES},
-    {"idle", 1u << GT_CONTRIBUTION_IDLE},
+    {"step", KERNELS | COMMUNICATION | COPIES | IDLE, 0},
+    {"kernels", KERNELS, 0},
+    {"communication", COMMUNICATION, 0},
+    {"copies", COPIES, 0},
+    {"idle", IDLE, 0},
+    {"new", 0, GT_CONTRIBUTION_NEW},
+    {"vanished", 0, GT_CONTRIBUTION_VANISHED},
+    {"slower", 0, GT_CONTRIBUTION_SLOWER},
+    {"faster", 0, GT_CONTRIBUTION_FASTER},
+    {"more_calls", 0, GT_CONTRIBUTION_MORE_CALLS},
+    {"fewer_calls", 0, GT_CONTRIBUTION_FEWER_CALLS},
+    {"overlap", 0, GT_CONTRIBUTION_OVERLAP},
 };
 
 static bool is_total(const char *name, const char *part)
@@ -131,34 +132,70 @@ bool gt_compare_has_total(const char *name)
     return find_total(name) || find_cause(name) < GT_CAUSES;
 }
 
-static int64_t total_ns(const gt_waterfall *w, const char *name)
+/* What a condition is about takes in both traces, and what it adds to the step. These differ if a kernel is
+ * both slower and called more often: then `delta_ns` is only one of the reasons. */
+typedef struct change {
+    int64_t a_ns, b_ns, delta_ns;
+} change;
+
+static void add_pairs(change *sum, const gt_waterfall *w, unsigned parts, const char *what)
 {
-    const total *found = find_total(name);
-    gt_cause cause = find_cause(name);
-    int64_t sum = 0;
-    if (found && !found->kinds) return w->b_ns - w->a_ns;
+    for (size_t i = 0; i < w->pairs.count; i++) {
+        const gt_part_pair *pair = &w->pairs.items[i];
+        if (!(parts >> pair->kind & 1)) continue;
+        if (what && !gt_str_equals(gt_interner_get(w->strings, pair->what), what)) continue;
+        sum->a_ns += pair->a_ns, sum->b_ns += pair->b_ns;
+        sum->delta_ns += pair->b_ns - pair->a_ns;
+    }
+}
+
+static void add_contributions(change *sum, const gt_waterfall *w, gt_contribution_kind kind)
+{
     for (size_t i = 0; i < w->count; i++) {
         const gt_contribution *item = &w->items[i];
-        bool counts = found
-                          ? found->kinds >> item->kind & 1
-                          : item->kind == GT_CONTRIBUTION_IDLE &&
-                                gt_str_equals(gt_interner_get(w->strings, item->what), gt_cause_name(cause));
-        if (counts) sum += item->delta_ns;
+        if (item->kind != kind) continue;
+        sum->a_ns += item->a_ns, sum->b_ns += item->b_ns;
+        sum->delta_ns += item->delta_ns;
     }
+}
+
+static change change_of_total(const gt_waterfall *w, const char *name)
+{
+    const total *found = find_total(name);
+    change sum = {0};
+    if (!found)
+        add_pairs(&sum, w, IDLE, gt_cause_name(find_cause(name)));
+    else if (found->parts)
+        add_pairs(&sum, w, found->parts, NULL);
+    else
+        add_contributions(&sum, w, found->kind);
     return sum;
 }
 
 static void check_change(gt_gate *gate, const gt_waterfall *w, const char *report, const char *row,
-                         int64_t delta_ns, gt_table *met)
+                         const change *of, gt_table *met)
 {
     gt_gate_compare(gate,
                     &(gt_gate_values){.report = report,
                                       .sheet = GT_SHEET_WATERFALL.name,
                                       .row = row,
                                       .column = GT_COL_DELTA_MS.name,
-                                      .baseline = (double)w->a_ns / 1e6,
-                                      .variant = (double)(w->a_ns + delta_ns) / 1e6},
+                                      .baseline = (double)of->a_ns / 1e6,
+                                      .variant = (double)of->b_ns / 1e6,
+                                      .diff = (double)of->delta_ns / 1e6,
+                                      .whole = (double)w->a_ns / 1e6},
                     met);
+}
+
+static void check_contributions(gt_gate *gate, const gt_waterfall *w, const char *report, gt_table *met)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        const gt_contribution *item = &w->items[i];
+        char *text = gt_contribution_text(w, item);
+        if (gt_gate_matches(gate, text))
+            check_change(gate, w, report, text, &(change){item->a_ns, item->b_ns, item->delta_ns}, met);
+        gt_free(text);
+    }
 }
 
 static bool check_gate(gt_gate *gate, const gt_waterfall *w, const char *report, gt_table *met,
@@ -167,11 +204,11 @@ static bool check_gate(gt_gate *gate, const gt_waterfall *w, const char *report,
     if (!gate->is_total && gate->column && strcmp(gate->column, GT_COL_DELTA_MS.name) != 0)
         return gt_fail(error, "'%.200s': conditions on the waterfall are on its column %s", gate->condition,
                        GT_COL_DELTA_MS.name);
-    if (gate->is_total) check_change(gate, w, report, gate->row, total_ns(w, gate->row), met);
-    for (size_t i = 0; !gate->is_total && i < w->count; i++) {
-        char *text = gt_contribution_text(w, &w->items[i]);
-        if (gt_gate_matches(gate, text)) check_change(gate, w, report, text, w->items[i].delta_ns, met);
-        gt_free(text);
+    if (gate->is_total) {
+        change of = change_of_total(w, gate->row);
+        check_change(gate, w, report, gate->row, &of, met);
+    } else {
+        check_contributions(gate, w, report, met);
     }
     return true;
 }
