@@ -1,6 +1,6 @@
 /* The comparison of performance reports and of traces.
  *
- * Groups of sheets: waterfall (only of traces: why the step times differ), gpu_timeline, ops_summary,
+ * Groups of sheets: waterfall (why the step times differ), gpu_timeline, ops_summary,
  * kernel_summary (one sheet each), ops_all and roofline (three sheets for each source sheet and variant:
  * <name>_intersect_<tag>, _only_baseline_, _only_variant_). */
 #ifndef GT_REPORT_COMPARE_COMPARE_H
@@ -18,8 +18,9 @@
 typedef struct gt_compare_report {
     const char *tag, *path;
     gt_perf_sheets *sheets;
-    bool is_trace;        /* gt_compare_is_trace: the sheets are those that `gputally report` makes */
-    gt_step_parts *parts; /* the step of a PyTorch trace; NULL: there is no waterfall */
+    bool is_trace;          /* gt_compare_is_trace: the sheets are those that `gputally report` makes */
+    gt_trace_origin origin; /* of the trace, or of the one that the report is of */
+    gt_step_parts *parts;   /* the step of a trace; NULL: a report, or there are no GPU ops */
 } gt_compare_report;
 
 /* ---- inputs (input.c) ---- */

@@ -1,11 +1,12 @@
 /* One input of a comparison: a report on disk, or a trace. The report of a trace is made in memory, as
  * `gputally report` would write it, and read back as if from CSV files. So comparing two traces gives the
- * same sheets as comparing their reports. Of a PyTorch trace the step is also divided into parts, for the
- * waterfall. */
+ * same sheets as comparing their reports. The step of a trace is also divided into parts, for the waterfall.
+ */
 #include "report/compare/compare.h"
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "findings/formats/formats.h"
 #include "findings/idle.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
@@ -40,17 +41,31 @@ bool gt_compare_is_trace(const char *path)
 
 /* ---- traces ---- */
 
-static bool divide_step(gt_compare_report *to, const gt_event_view *trace, gt_error *error)
+/* NULL if there is nothing to schedule. */
+static gt_schedule *schedule_of(const gt_report *report)
 {
-    gt_schedule *schedule = gt_schedule_new(trace);
-    bool has_ops = schedule->op_count > 0;
+    switch (report->kind) {
+    case GT_TRACE_PYTORCH:
+        return gt_schedule_new(gt_report_events(report));
+    case GT_TRACE_ROCPROF:
+        return gt_schedule_of_rocprof(report->trace.rocprof);
+    default:
+        return report->trace.jax->count ? gt_schedule_of_jax(report->trace.jax) : NULL;
+    }
+}
+
+/* A PyTorch trace without GPU events is a mistake of the user; of others, sheets may be compared. */
+static bool divide_step(gt_compare_report *to, const gt_report *report, gt_error *error)
+{
+    gt_schedule *schedule = schedule_of(report);
+    bool has_ops = schedule && schedule->op_count > 0;
     if (has_ops) {
         gt_idle *idle = gt_idle_find(schedule);
         to->parts = gt_step_parts_new(schedule, idle);
         gt_idle_free(idle);
     }
     gt_schedule_free(schedule);
-    return has_ops ||
+    return has_ops || report->kind != GT_TRACE_PYTORCH ||
            gt_fail(error, "%s: no GPU events to compare; profile with ProfilerActivity.CUDA", to->path);
 }
 
@@ -67,6 +82,9 @@ static void keep_sheets(gt_compare_report *to, const gt_table_list *tables)
     gt_file_end_memory(&text);
 }
 
+static const gt_trace_origin origins[] = {
+    [GT_TRACE_PYTORCH] = GT_BY_PYTORCH, [GT_TRACE_ROCPROF] = GT_BY_ROCPROF, [GT_TRACE_JAX] = GT_BY_JAX};
+
 static bool read_trace(gt_compare_report *to, gt_trace_kind kind, gt_stream *stream, bool with_sheets,
                        const gt_read_options *read, gt_error *error)
 {
@@ -76,7 +94,8 @@ static bool read_trace(gt_compare_report *to, gt_trace_kind kind, gt_stream *str
     options.read.index = NULL; /* an index may have the sheets without the trace */
     options.pytorch.kernel_summary = true;
     bool ok = gt_report_read(&report, kind, stream, to->path, &options, error);
-    if (ok && kind == GT_TRACE_PYTORCH) ok = divide_step(to, gt_report_events(&report), error);
+    to->origin = origins[kind];
+    ok = ok && divide_step(to, &report, error);
     ok = ok && (!with_sheets || gt_report_make_tables(&report, error));
     if (ok) keep_sheets(to, &report.tables);
     gt_report_free(&report);
@@ -96,10 +115,27 @@ static bool open_trace(gt_compare_report *to, bool with_sheets, const gt_read_op
     return ok;
 }
 
+/* ---- reports ---- */
+
+/* Sheets that only reports of these traces have. */
+static gt_trace_origin origin_of(const gt_perf_sheets *sheets)
+{
+    if (gt_perf_sheets_has(sheets, GT_SHEET_KERNEL_SUMMARY_BY_CATEGORY)) return GT_BY_ROCPROF;
+    if (gt_perf_sheets_has(sheets, GT_SHEET_GPU_EVENTS_AVERAGES)) return GT_BY_JAX;
+    return GT_BY_PYTORCH;
+}
+
+static bool open_report(gt_compare_report *report, gt_error *error)
+{
+    report->sheets = gt_perf_sheets_open(report->path, error);
+    if (report->sheets) report->origin = origin_of(report->sheets);
+    return report->sheets != NULL;
+}
+
 bool gt_compare_open(gt_compare_report *report, bool with_sheets, const gt_read_options *read,
                      gt_error *error)
 {
-    if (!report->is_trace) return (report->sheets = gt_perf_sheets_open(report->path, error)) != NULL;
+    if (!report->is_trace) return open_report(report, error);
     const char *about = gt_log_about(report->path);
     bool ok = open_trace(report, with_sheets, read, error);
     gt_log_about(about);

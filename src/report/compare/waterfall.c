@@ -13,7 +13,9 @@
 
 /* ---- which reports can be compared ----
  *
- * Two traces by op and kernel; if one of them is a report, both by their sheet balance. */
+ * Two traces by op and kernel; if one of them is a report, both by their sheet balance. Both must be of the
+ * same profiler, and both of steps or both of whole traces: anything else would compare what has nothing in
+ * common. */
 
 static gt_table *read_sheet(const gt_compare_report *report, gt_sheet name, gt_interner *strings)
 {
@@ -42,30 +44,35 @@ typedef struct sides {
 static sides sides_of(const gt_compare_report *base, const gt_compare_report *variant, gt_interner *strings)
 {
     sides s = {base->parts, variant->parts, {NULL, NULL}};
-    if (base->parts && variant->parts) return s;
+    if (base->is_trace && variant->is_trace) return s;
     s.base = s.own[0] = parts_of_sheets(base, strings);
-    s.variant = s.own[1] = s.base ? parts_of_sheets(variant, strings) : NULL;
-    if (s.variant)
-        gt_info("the waterfall is by category, because %s is a report; traces give ops and kernels",
-                base->is_trace ? variant->path : base->path);
+    s.variant = s.own[1] = parts_of_sheets(variant, strings);
     return s;
 }
 
+static const char *origin_name(const gt_compare_report *report)
+{
+    static const char *const names[] = {
+        [GT_BY_PYTORCH] = "PyTorch", [GT_BY_ROCPROF] = "rocprofv3", [GT_BY_JAX] = "JAX"};
+    return names[report->origin];
+}
+
+/* Why there is no waterfall; NULL if there is one. */
 static char *obstacle(const sides *s, const gt_compare_report *base, const gt_compare_report *variant)
 {
     const gt_compare_report *without = s->base ? variant : base;
-    return without->is_trace
-               ? gt_format("%s is not a PyTorch trace", without->path)
-               : gt_format("%s has no sheets balance and overview that add up, which `gputally report` of a "
-                           "PyTorch trace writes; give the traces instead",
-                           without->path);
-}
-
-static void warn_of_steps(const sides *s, const gt_compare_report *base, const gt_compare_report *variant)
-{
-    if (s->base->has_steps == s->variant->has_steps) return;
-    gt_warn("%s has no profiler steps: the waterfall compares all of it with one step of %s",
-            (s->base->has_steps ? variant : base)->path, (s->base->has_steps ? base : variant)->path);
+    if ((!s->base || !s->variant) && without->is_trace) return gt_format("%s has no GPU ops", without->path);
+    if (!s->base || !s->variant)
+        return gt_format("%s has no sheets balance and overview that add up, which `gputally report` writes; "
+                         "give the traces instead",
+                         without->path);
+    if (base->origin != variant->origin)
+        return gt_format("%s is of %s and %s of %s, which record different things", base->path,
+                         origin_name(base), variant->path, origin_name(variant));
+    if (s->base->has_steps == s->variant->has_steps) return NULL;
+    return gt_format("the time of %s is per step, but %s has no profiler steps",
+                     (s->base->has_steps ? base : variant)->path,
+                     (s->base->has_steps ? variant : base)->path);
 }
 
 /* ---- conditions ----
@@ -236,16 +243,21 @@ bool gt_compare_waterfall(const gt_compare_report *reports, size_t count, const 
     *why_not = NULL;
     for (size_t i = 1; i < count && ok; i++) {
         sides s = sides_of(&reports[0], &reports[i], strings);
-        if (s.base && s.variant) {
-            warn_of_steps(&s, &reports[0], &reports[i]);
+        char *reason = obstacle(&s, &reports[0], &reports[i]);
+        if (!reason) {
+            if (s.own[0])
+                gt_info("the waterfall is by category, because %s is a report; traces give ops and kernels",
+                        (reports[0].is_trace ? reports[i] : reports[0]).path);
             gt_waterfall *w = gt_waterfall_new(s.base, s.variant, strings);
             gt_waterfall_sheet_add(rows, w, reports[0].tag, reports[i].tag);
             gt_waterfall_parts_sheet_add(parts, w, reports[i].tag);
             ok = check_gates(options, sheets_met, w, reports[i].tag, met, error);
             gt_waterfall_free(w);
         } else if (!*why_not) {
-            *why_not = obstacle(&s, &reports[0], &reports[i]);
+            *why_not = reason;
+            reason = NULL;
         }
+        gt_free(reason);
         for (size_t side = 0; side < 2; side++) gt_step_parts_free(s.own[side]);
     }
     if (ok && rows->row_count) {
