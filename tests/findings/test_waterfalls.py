@@ -325,7 +325,8 @@ def check_documents(binary, folder):
         document = json.load(file)
     rows = sheet(folder, "waterfall")
     one = document["waterfalls"][0]
-    if document["schema"] != "gputally-comparison/1" or document["baseline"] != {"name": "a", "file": "x.json", "is_trace": True}:
+    if document["schema"] != "gputally-comparison/1" or document["baseline"] != {
+            "name": "a", "file": "x.json", "is_trace": True, "verdict": "usable with care", "distrust": None}:
         found.append(f"{document['schema']}, {document['baseline']}")
     if (one["report"], one["a_ms"], one["b_ms"]) != ("b", float(rows[0]["a_ms"]), float(rows[-1]["b_ms"])):
         found.append(f"waterfall of {one['report']}: {one['a_ms']}, {one['b_ms']}")
@@ -345,6 +346,32 @@ def check_documents(binary, folder):
     with open(json_path) as file:
         error = json.load(file).get("error")
     return found + ([] if failed.code == 1 and error and "nothing.json" in error["message"] and error["exit"] == 1 else [f"{error}"])
+
+
+def check_trust(binary, folder):
+    """A trace that cannot be trusted is named, with the reason: here the launches were not recorded. Its report, too."""
+    a = trace_of(folder, "x", 3, lambda t: t.kernel("aten::mm", "gemm", 140), with_steps=False)
+    with open(a) as file:
+        events = [event for event in json.load(file)["traceEvents"] if event["cat"] != "cuda_runtime"]
+    bad = os.path.join(folder, "bad.json")
+    with open(bad, "w") as file:
+        json.dump({"traceEvents": events}, file)
+    report, json_path, md_path = (os.path.join(folder, name) for name in ("r", "c.json", "c.md"))
+    run([binary, "report", bad, "--output_csvs_dir", report, "--quiet"])
+    reason, found = "3 of 3 GPU operations in the window have no recorded launch", []
+    for of_bad, *options in ((bad, "--sheets", "waterfall"), (bad,), (report,)):
+        done = compare(binary, folder, of_bad, a, "--output_json", json_path, "--output_md", md_path, *options)
+        with open(json_path) as file:
+            document = json.load(file)
+        with open(md_path, encoding="utf-8") as file:
+            text = file.read()
+        if f"warning: {of_bad}: do not trust it: {reason}" not in done.stderr or done.stderr.count("do not trust") != 1:
+            found.append(f"{of_bad} {options}: {done.stderr!r}")
+        if document["baseline"]["verdict"] != "do not trust" or not document["baseline"]["distrust"].startswith(reason):
+            found.append(f"{of_bad} {options}: {document['baseline']}")
+        if document["reports"][0]["distrust"] or f"**Do not trust a**: {reason}" not in text:
+            found.append(f"{of_bad} {options}: {document['reports']}, {text!r}")
+    return found
 
 
 def check_reports(binary, folder, a, b):
@@ -478,6 +505,7 @@ def cases():
     for a, b in zip(fixtures, fixtures[1:] + fixtures[:1]):
         yield Case(f"fixtures {os.path.basename(a)} {os.path.basename(b)}", check_pair, a, b, False)
     training, recompute = (os.path.join(FIXTURES, "pytorch", name + ".json.gz") for name in ("training", "recompute"))
+    yield Case("trust", check_trust)
     yield Case("reports", check_reports, training, recompute)
     yield Case("threads", check_threads, training, recompute)
     if os.path.isdir(FAULTS):

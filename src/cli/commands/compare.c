@@ -301,6 +301,7 @@ static bool open_reports(comparison *c, gt_error *error)
     gt_file_sizes_free(&sizes);
     if (failed < c->count) *error = o.errors[failed];
     gt_free(o.errors);
+    if (failed == c->count && !c->call->by_old_name) gt_compare_warn(c->reports, c->count);
     return failed == c->count;
 }
 

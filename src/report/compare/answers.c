@@ -88,6 +88,16 @@ static void put_waterfalls(gt_json_writer *w, const gt_table *sheet)
     gt_json_close(w, ']');
 }
 
+/* A text of a file, or null. */
+static void put_text(gt_json_writer *w, const char *key, const char *text)
+{
+    gt_json_key(w, key);
+    if (text)
+        add_string(w, (gt_str){text, strlen(text)});
+    else
+        gt_json_add_cstr(w, NULL);
+}
+
 static void add_report(gt_json_writer *w, const gt_compare_report *report)
 {
     gt_json_open(w, '{');
@@ -95,6 +105,8 @@ static void add_report(gt_json_writer *w, const gt_compare_report *report)
     gt_json_put_cstr(w, "file", gt_path_name(report->path));
     gt_json_key(w, "is_trace");
     gt_json_add_bool(w, report->is_trace);
+    put_text(w, "verdict", report->verdict);
+    put_text(w, "distrust", report->distrust);
     gt_json_close(w, '}');
 }
 
@@ -212,6 +224,14 @@ void gt_compare_markdown(const gt_compare_report *reports, size_t count, const g
     gt_buffer_add_cstr(out, "## GPU comparison with ");
     escape(out, reports[0].tag);
     gt_buffer_add_cstr(out, "\n\n");
+    for (size_t i = 0; i < count; i++) {
+        if (!reports[i].distrust) continue;
+        gt_buffer_add_cstr(out, "**Do not trust ");
+        escape(out, reports[i].tag);
+        gt_buffer_add_cstr(out, "**: ");
+        escape(out, reports[i].distrust);
+        gt_buffer_add_cstr(out, "\n\n");
+    }
     if (!sheet)
         gt_buffer_add_format(out, "%zu report%s without a waterfall.\n\n", count - 1, count > 2 ? "s" : "");
     for (size_t begin = 0, end; sheet && begin < sheet->row_count; begin = end) {

@@ -21,6 +21,8 @@ typedef struct gt_compare_report {
     bool is_trace;          /* gt_compare_is_trace: the sheets are those that `gputally report` makes */
     gt_trace_origin origin; /* of the trace, or of the one that the report is of */
     gt_step_parts *parts;   /* the step of a trace; NULL: a report, or there are no GPU ops */
+    char *verdict;          /* that of its sheets: "good", ...; NULL: they have none */
+    char *distrust;         /* if the verdict is "do not trust": the first check that failed; else NULL */
 } gt_compare_report;
 
 /* ---- inputs (input.c) ---- */
@@ -31,6 +33,8 @@ bool gt_compare_is_trace(const char *path);
 bool gt_compare_open(gt_compare_report *report, bool with_sheets, const gt_read_options *read,
                      gt_error *error);
 void gt_compare_close(gt_compare_report *report);
+/* Warns about each report that cannot be trusted. */
+void gt_compare_warn(const gt_compare_report *reports, size_t count);
 
 /* ---- sheets ---- */
 

@@ -6,13 +6,16 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "findings/findings.h"
 #include "findings/formats/formats.h"
-#include "findings/idle.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "report/report.h"
+#include "schema/columns.h"
 #include "schema/sheets.h"
+
+#include <string.h>
 
 /* ---- is it a trace? ---- */
 
@@ -54,17 +57,30 @@ static gt_schedule *schedule_of(const gt_report *report)
     }
 }
 
+/* Without a report there are no findings, but the verdict is wanted: makes their sheets. */
+static void judge(gt_report *report, gt_schedule *schedule, gt_compare_report *to)
+{
+    const gt_trace_facts *facts = report->kind == GT_TRACE_PYTORCH ? gt_report_events(report)->facts : NULL;
+    gt_findings *findings =
+        gt_findings_of_schedule(schedule, &(gt_findings_options){.is_cut_off = facts && facts->is_cut_off});
+    to->parts = gt_step_parts_new(schedule, findings->idle);
+    gt_findings_add_sheets(findings, &report->tables);
+    gt_findings_free(findings);
+}
+
 /* A PyTorch trace without GPU events is a mistake of the user; of others, sheets may be compared. */
-static bool divide_step(gt_compare_report *to, const gt_report *report, gt_error *error)
+static bool divide_step(gt_compare_report *to, gt_report *report, bool with_sheets, gt_error *error)
 {
     gt_schedule *schedule = schedule_of(report);
     bool has_ops = schedule && schedule->op_count > 0;
-    if (has_ops) {
+    if (has_ops && !with_sheets) {
+        judge(report, schedule, to);
+    } else if (has_ops) {
         gt_idle *idle = gt_idle_find(schedule);
         to->parts = gt_step_parts_new(schedule, idle);
         gt_idle_free(idle);
     }
-    gt_schedule_free(schedule);
+    if (!has_ops || with_sheets) gt_schedule_free(schedule);
     return has_ops || report->kind != GT_TRACE_PYTORCH ||
            gt_fail(error, "%s: no GPU events to compare; profile with ProfilerActivity.CUDA", to->path);
 }
@@ -95,7 +111,7 @@ static bool read_trace(gt_compare_report *to, gt_trace_kind kind, gt_stream *str
     options.pytorch.kernel_summary = true;
     bool ok = gt_report_read(&report, kind, stream, to->path, &options, error);
     to->origin = origins[kind];
-    ok = ok && divide_step(to, &report, error);
+    ok = ok && divide_step(to, &report, with_sheets, error);
     ok = ok && (!with_sheets || gt_report_make_tables(&report, error));
     if (ok) keep_sheets(to, &report.tables);
     gt_report_free(&report);
@@ -132,13 +148,54 @@ static bool open_report(gt_compare_report *report, gt_error *error)
     return report->sheets != NULL;
 }
 
+/* ---- trust ---- */
+
+/* The text in the first row that has `value` in the column `key`, which the caller frees; NULL if there is
+ * none. */
+static char *find_text(const gt_compare_report *report, gt_sheet name, gt_col key, const char *value)
+{
+    gt_error ignored;
+    gt_interner *strings = gt_interner_new();
+    gt_table *sheet = gt_perf_sheets_has(report->sheets, name)
+                          ? gt_perf_sheets_read(report->sheets, name, strings, &ignored)
+                          : NULL;
+    size_t keys = sheet ? gt_table_find(sheet, key) : SIZE_MAX;
+    size_t texts = sheet ? gt_table_find(sheet, GT_COL_TEXT) : SIZE_MAX;
+    char *found = NULL;
+    for (size_t row = 0; keys != SIZE_MAX && texts != SIZE_MAX && row < sheet->row_count && !found; row++) {
+        gt_cell of_key = gt_table_cell(sheet, keys, row), text = gt_table_cell(sheet, texts, row);
+        if (of_key.type != GT_TYPE_STRING || text.type != GT_TYPE_STRING) break;
+        if (!of_key.is_null && !text.is_null && gt_str_equals(of_key.text, value))
+            found = gt_strdup(text.text.bytes);
+    }
+    gt_table_free(sheet);
+    gt_interner_free(strings);
+    return found;
+}
+
+static void find_verdict(gt_compare_report *report)
+{
+    report->verdict = find_text(report, GT_SHEET_OVERVIEW, GT_COL_NAME, "verdict");
+    if (!report->verdict || strcmp(report->verdict, gt_trust_verdict(GT_TRUST_FAIL)) != 0) return;
+    report->distrust = find_text(report, GT_SHEET_TRUST, GT_COL_LEVEL, gt_trust_level_name(GT_TRUST_FAIL));
+    if (!report->distrust) report->distrust = gt_strdup("the report does not say why");
+}
+
+void gt_compare_warn(const gt_compare_report *reports, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (reports[i].distrust) gt_warn("%s: do not trust it: %s", reports[i].path, reports[i].distrust);
+}
+
+/* ---- both ---- */
+
 bool gt_compare_open(gt_compare_report *report, bool with_sheets, const gt_read_options *read,
                      gt_error *error)
 {
-    if (!report->is_trace) return open_report(report, error);
-    const char *about = gt_log_about(report->path);
-    bool ok = open_trace(report, with_sheets, read, error);
-    gt_log_about(about);
+    const char *about = report->is_trace ? gt_log_about(report->path) : NULL;
+    bool ok = report->is_trace ? open_trace(report, with_sheets, read, error) : open_report(report, error);
+    if (report->is_trace) gt_log_about(about);
+    if (ok) find_verdict(report);
     return ok;
 }
 
@@ -146,4 +203,6 @@ void gt_compare_close(gt_compare_report *report)
 {
     gt_perf_sheets_close(report->sheets);
     gt_step_parts_free(report->parts);
+    gt_free(report->verdict);
+    gt_free(report->distrust);
 }
