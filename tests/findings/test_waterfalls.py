@@ -280,9 +280,20 @@ def check_gate(binary, folder):
     row = sheet(folder, "fail_if")[0]
     if (row["row"], ns(row["diff"]), row["report"]) != ("slower_ms", 100000, "b"):
         found.append(f"row of fail_if: {row}")
-    unknown = compare(binary, folder, a, b, "--sheets", "waterfall", "--fail_if", "waterfall.'new: nothing' > 0")
-    if unknown.code != 0 or "no contribution has this name" not in unknown.stderr:
-        found.append(f"a row that does not exist: exit code {unknown.code}, {unknown.stderr!r}")
+    for condition, code, warning in (
+            ("waterfall.'new: nothing' > 0", 0, "b has no contribution of this name, which counts as 0"),
+            ("waterfall.'new: nothing' >= 0", 3, "b has no contribution of this name, which counts as 0"),
+            ("waterfall.new: nothing <= 0", 3, "b has no contribution of this name, which counts as 0"),
+            ("waterfall.new: * >= 0", 0, "b has no contribution that matches"),
+            ("waterfall.'slower: aten::*' > 0.05", 0, "names in quotes are no patterns"),
+            ("waterfall.slower: aten::* > 0.05", 3, None)):
+        done = compare(binary, folder, a, b, "--sheets", "waterfall", "--fail_if", condition)
+        if done.code != code or (warning not in done.stderr if warning else "contribution" in done.stderr):
+            found.append(f"{condition}: exit code {done.code}, {done.stderr!r}")
+    compare(binary, folder, a, b, "--sheets", "waterfall", "--fail_if", "waterfall.'new: nothing' >= 0")
+    row = sheet(folder, "fail_if")[0]
+    if (row["row"], ns(row["baseline"]), ns(row["variant"]), ns(row["diff"])) != ("new: nothing", 0, 0, 0):
+        found.append(f"what does not exist is not 0: {row}")
     column = compare(binary, folder, a, b, "--sheets", "waterfall", "--fail_if", "waterfall.*.pct > 0")
     return found + ([] if column.code == 1 and "delta_ms" in column.stderr else [f"another column: {column.stderr!r}"])
 

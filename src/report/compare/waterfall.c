@@ -194,8 +194,22 @@ static void check_change(gt_gate *gate, const gt_waterfall *w, const char *repor
                     met);
 }
 
+/* What did not change is no contribution, so one that does not exist is 0; the name may be mistyped as well.
+ */
+static void check_missing(gt_gate *gate, const gt_waterfall *w, const char *report, gt_table *met)
+{
+    if (gate->exact_row || !strpbrk(gate->row, "*?[")) {
+        gt_warn("--fail_if '%s': %s has no contribution of this name, which counts as 0%s", gate->condition,
+                report, strpbrk(gate->row, "*?[") ? "; names in quotes are no patterns" : "");
+        check_change(gate, w, report, gate->row, &(change){0}, met);
+        return;
+    }
+    gt_warn("--fail_if '%s': %s has no contribution that matches", gate->condition, report);
+}
+
 static void check_contributions(gt_gate *gate, const gt_waterfall *w, const char *report, gt_table *met)
 {
+    size_t checked = gate->rows_checked;
     for (size_t i = 0; i < w->count; i++) {
         const gt_contribution *item = &w->items[i];
         char *text = gt_contribution_text(w, item);
@@ -203,6 +217,7 @@ static void check_contributions(gt_gate *gate, const gt_waterfall *w, const char
             check_change(gate, w, report, text, &(change){item->a_ns, item->b_ns, item->delta_ns}, met);
         gt_free(text);
     }
+    if (gate->rows_checked == checked) check_missing(gate, w, report, met);
 }
 
 static bool check_gate(gt_gate *gate, const gt_waterfall *w, const char *report, gt_table *met,
