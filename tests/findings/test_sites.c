@@ -152,7 +152,7 @@ static void test_functions_of_installed_packages_are_framework(void **state)
     };
     static const char *const user[] = {"train.py(1): step",
                                        "my/torch_tools.py(1): f",
-                                       "/work/mytorch/x.py(1): f",
+                                       "/srv/mytorch/x.py(1): f",
                                        "site-packages.py(1): f",
                                        "lib/python3",
                                        ""};
