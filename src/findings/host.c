@@ -13,8 +13,9 @@
  * its parent's when it is popped. An event that ends after its parent is cut there, except for annotations,
  * which programs may end where they like.
  *
- * A CPU op is heavy if it launches nothing, is no metadata op and takes 200 us for itself. The outermost op
- * around it that launches nothing counts as heavy then, with all inside. */
+ * A CPU op is heavy if it launches nothing, is no metadata op and computes 200 us itself. Calling a metadata
+ * op takes time, too, which is none of computing: an op that only cuts tensors into many views is not heavy.
+ * The outermost op around a heavy one that launches nothing counts as heavy, too, with all inside. */
 #include "findings/build.h"
 #include "findings/launch_ids.h"
 #include "findings/names.h"
@@ -29,6 +30,7 @@
 #include <string.h>
 
 static const int64_t HEAVY_OP_NS = 200000;
+static const int64_t VIEW_CALL_NS = 20000; /* calling a metadata op, at most: 11 us with the profiler */
 static const int64_t LONG_COPY_NS = 50000; /* a copy call without its copy counts if it is longer */
 
 enum { MAYBE_HEAVY = 128 }; /* a bit of flags while events are built */
@@ -203,7 +205,7 @@ typedef struct open_event {
     uint32_t event;
     uint32_t host_op;    /* the innermost cpu_op that is open, itself included; GT_NONE */
     uint32_t launches;   /* of its events inside so far */
-    int64_t children_ns; /* duration of the events directly inside */
+    int64_t children_ns; /* duration of the events directly inside, and of calling metadata ops */
 } open_event;
 
 typedef struct thread_walk {
@@ -224,14 +226,15 @@ static void close_event(thread_walk *w)
     uint32_t launches = open->launches + (event->call == GT_API_LAUNCH || event->call == GT_API_COPY);
     event->launches = (uint16_t)(launches < GT_LAUNCHES_MAX ? launches : GT_LAUNCHES_MAX);
     int64_t dur_ns = event->end_ns - event->start_ns;
-    if (event->kind == GT_KIND_CPU_OP && !event->launches && dur_ns - open->children_ns >= HEAVY_OP_NS &&
-        !gt_name_has(schedule, event->name, GT_NAME_NO_WORK)) {
+    bool is_op = event->kind == GT_KIND_CPU_OP;
+    bool is_view = is_op && gt_name_has(schedule, event->name, GT_NAME_NO_WORK);
+    if (is_op && !is_view && !event->launches && dur_ns - open->children_ns >= HEAVY_OP_NS) {
         event->flags |= MAYBE_HEAVY;
         w->has_heavy = true;
     }
     if (!w->depth) return;
     w->open[w->depth - 1].launches += launches;
-    w->open[w->depth - 1].children_ns += dur_ns;
+    w->open[w->depth - 1].children_ns += dur_ns + (is_view ? VIEW_CALL_NS : 0);
 }
 
 /* What a call does: by its name, or by what it launched. */

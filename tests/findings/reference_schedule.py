@@ -34,6 +34,10 @@ def is_aten(name, names):
     return name.startswith("aten::") and name[6:] in names
 
 
+def is_view(event):
+    return event.category == "cpu_op" and (is_aten(event.name, NO_WORK) or event.name == "detach")
+
+
 class Event:
     def __init__(self, event, order, base):
         self.category, self.name, self.order = event["cat"], event["name"], order
@@ -110,8 +114,11 @@ def build_thread(events, points):
         if event.parent:
             event.parent.launches += event.launches
     for event in events:
+        if event.parent and is_view(event):
+            event.parent.inside += 20000  # of calling it
+    for event in events:
         if (event.category == "cpu_op" and not event.launches and event.end - event.start - event.inside >= 200000
-                and not is_aten(event.name, NO_WORK) and event.name != "detach"):
+                and not is_view(event)):
             top = event
             while top.parent and top.parent.category == "cpu_op" and not top.parent.launches:
                 top = top.parent

@@ -318,6 +318,31 @@ static void test_heavy(void **state)
     free_small(&small);
 }
 
+/* Ops that launch nothing and have 330 us to themselves. Calling twenty views explains it; calling two does
+ * not, and neither does calling twenty ops that may compute. */
+static void test_heavy_views(void **state)
+{
+    (void)state;
+    trace_text t = new_trace();
+    const char *names[] = {"aten::narrow", "aten::view", "aten::a"};
+    const double parts[] = {20, 2, 20};
+    for (int i = 0; i < 3; i++) {
+        cpu(&t, "aten::outer", 1000 + 1000 * i, 330 + parts[i]);
+        for (int k = 0; k < parts[i]; k++) cpu(&t, names[i], 1002 + 1000 * i + 10 * k, 1);
+    }
+    launch(&t, "k", 9010, 5, 9020, 5, 1);
+    small_trace small = schedule_of(&t);
+    const gt_schedule *s = small.schedule;
+    static const bool heavy[] = {false, true, true};
+    size_t found = 0;
+    for (size_t i = 0; i < s->event_count; i++) {
+        if (s->events[i].parent != GT_NONE || s->events[i].kind != GT_KIND_CPU_OP) continue;
+        assert_int_equal(s->events[i].flags, heavy[found++] ? GT_HOST_HEAVY : 0);
+    }
+    assert_int_equal(found, GT_LENGTH(heavy));
+    free_small(&small);
+}
+
 /* Three steps, of which the second has no GPU work; the kernel of the first is followed by that of the third.
  */
 static void test_steps(void **state)
@@ -512,6 +537,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_points),
         cmocka_unit_test(test_heavy),
+        cmocka_unit_test(test_heavy_views),
         cmocka_unit_test(test_steps),
         cmocka_unit_test(test_processes),
         cmocka_unit_test(test_ranks),
