@@ -22,7 +22,7 @@ CALLS = ("cuda_runtime", "cuda_driver")
 # Checks that are not passed, per clean trace.
 EXPECTED = {
     "faults": {
-        "gpt_allocator_churn": ["T9"], "gpt_cpu_roundtrip": [], "gpt_data_stall": [], "gpt_fp32_gemm": [], "gpt_healthy": [],
+        "gpt_allocator_churn": [], "gpt_cpu_roundtrip": [], "gpt_data_stall": [], "gpt_fp32_gemm": [], "gpt_healthy": [],
         "gpt_host_sync": ["T9"], "gpt_launch_bound": ["T9"], "gpt_layout_copies": ["T11"], "gpt_math_attention": [],
         "gpt_odd_shapes": [], "gpt_pageable_copy": [], "gpt_python_busy": [], "gpt_recompute": ["T11"],
         "gpt_slow_optimizer": ["T9"]},
@@ -32,7 +32,7 @@ EXPECTED = {
         "h100__google_owlv2-large-patch14-ensemble__1016001": ["T10"],
         "hta__mi250_minitoy": ["T6", "T8", "T10"],
         "hta__nccl_data": ["T7", "T8", "T9", "T11"],
-        "inference__sglang_prefilldecode__sglang_Qwen3-8B_prefilldecode": ["T9", "T10", "T14"],
+        "inference__sglang_prefilldecode__sglang_Qwen3-8B_prefilldecode": ["T10", "T14"],
         "inference__vllm_decode_full__graph_execution": ["T3", "T10"],
         "inference__vllm_prefilldecode_piecewise__graph_execution": ["T3", "T10"],
         "mi210__gpu_only_trace__gpu_only_trace": ["T3", "T7", "T8", "T10"],
@@ -273,6 +273,8 @@ def late_gpu_by_steps(binary, folder):
     shift_gpu(trace, 1600)
     verdict, levels, texts = judge(binary, folder, small_traces.write(os.path.join(folder, "t.json"), trace))
     assert (verdict, levels["T14"]) == (DISTRUST, "fail"), (levels, texts["T14"])
+    # The step does not seem to depend on the host, and is as long without recording.
+    assert levels["T9"] == "ok" and texts["T9"].endswith("which changes the step time by less than 2%."), texts["T9"]
     return []
 
 
