@@ -306,17 +306,22 @@ static void print_short_tables(const gt_terminal *terminal, const gt_answers *an
     for (size_t i = 0; i < count; i++) print_short_table(terminal, answers->tables, shown[i], rows);
 }
 
-/* Which rates the roofline has, or why there is none. */
-static void print_rates(FILE *out, const gt_answers *answers)
+/* Which rates the roofline has, or why there is none. Names come from files: they may contain anything. */
+static void print_rates(const gt_terminal *terminal, const gt_answers *answers)
 {
     const char *rates = gt_answers_text(answers, "roofline"), *name = gt_answers_text(answers, "device");
     const char *option = "--gpu_arch_platform or --gpu_arch_json_path gives its rates";
+    const char *text = *rates ? rates : name;
+    gt_buffer shown = {0};
+    gt_display_add(&shown, (gt_str){text, strlen(text)}, terminal->utf8);
     if (*rates)
-        fprintf(out, "roofline: %s\n", rates);
+        fprintf(terminal->file, "roofline: %s\n", gt_buffer_str(&shown).bytes);
     else if (strcmp(name, "unknown") == 0)
-        fprintf(out, "no roofline: the trace does not name its GPU; %s\n", option);
+        fprintf(terminal->file, "no roofline: the trace does not name its GPU; %s\n", option);
     else
-        fprintf(out, "no roofline: the peak rates of %s are unknown; %s\n", name, option);
+        fprintf(terminal->file, "no roofline: the peak rates of %s are unknown; %s\n",
+                gt_buffer_str(&shown).bytes, option);
+    gt_buffer_free(&shown);
 }
 
 /* What comes before the tables. */
@@ -326,7 +331,7 @@ static void print_beginning(const gt_terminal *terminal, const gt_summary_facts 
     gt_answers_print(answers, terminal, limits);
     fputc('\n', terminal->file);
     print_facts(terminal->file, facts);
-    print_rates(terminal->file, answers);
+    print_rates(terminal, answers);
     const gt_table *timeline = gt_answers_sheet(answers, GT_SHEET_GPU_TIMELINE);
     if (timeline) {
         gt_table *kept = timeline_in_short(timeline);

@@ -221,6 +221,15 @@ def test_strange_names(binary):
                 assert len(re.findall(r"(?<!\\)\|", line)) in (4, 5), line
 
 
+def test_strange_gpu_name(binary):
+    """The name of a GPU of which nothing is known, in every line that has it."""
+    with Folder(binary) as folder:
+        document, done = make(folder, small_traces.training(device="Foo\nTrust: good\x1b[31m"))
+        assert document["device"] == "Foo\nTrust: good\x1b[31m", document["device"]
+        assert "\x1b" not in done.stdout and "\nTrust: good" not in done.stdout.replace("\nTrust: good\n", "", 1), done.stdout
+        assert "no roofline: the peak rates of Foo\\nTrust: good" in done.stdout, done.stdout
+
+
 def test_strange_times(binary):
     """No number of a JSON document is NaN or infinite, whatever the times are."""
     for change in ({"dur": 1e300}, {"dur": -5}, {"ts": -1e18}, {"ts": 1e300}, {"dur": None}, {"ts": "x"}):
