@@ -316,6 +316,28 @@ static void test_long_launch_calls_are_first_use(void **state)
     }
 }
 
+/* A variable of CUDA means nothing to HIP. */
+static void test_first_use_on_amd(void **state)
+{
+    (void)state;
+    for (int is_amd = 0; is_amd < 2; is_amd++) {
+        made *m = new_made();
+        for (int step = 0; step < 4; step++) {
+            begin_step(m);
+            launch_kernel(m, "k", 1001, 100);
+        }
+        end_made(m);
+        set_idle(m, GT_CAUSE_MODULE, 901);
+        m->gpu.is_amd = is_amd;
+        gt_finding_list *list = run_rules(m);
+        const gt_finding *finding = find_finding(list, "first_use");
+        assert_non_null(finding);
+        assert_non_null(strstr(finding->advice, "after more warm-up steps"));
+        assert_int_equal(strstr(finding->advice, "CUDA") == NULL, is_amd);
+        end_test(m, list);
+    }
+}
+
 /* ---- copies ---- */
 
 /* Per step a copy of 500 us that blocks the host, and a kernel of 1 ms, which starts 25 us after the copy. */
@@ -728,6 +750,7 @@ int main(void)
         cmocka_unit_test(test_allocations_and_frees_are_found),
         cmocka_unit_test(test_ops_that_an_allocation_holds_back_start_sooner),
         cmocka_unit_test(test_long_launch_calls_are_first_use),
+        cmocka_unit_test(test_first_use_on_amd),
         cmocka_unit_test(test_pageable_copies_are_found),
         cmocka_unit_test(test_slow_copies_of_amd_are_pageable),
         cmocka_unit_test(test_other_copies_are_exposed),

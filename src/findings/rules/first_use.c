@@ -29,8 +29,9 @@ bool gt_rule_first_use(const gt_rule_input *input, gt_finding *finding)
                              gt_interner_get(schedule->strings, names.items[i].text).bytes);
         gt_rule_evidence(finding, "the GPU is idle for %.2f ms per %s meanwhile",
                          gt_rule_idle_ms(input, GT_CAUSE_MODULE), input->per);
-        finding->advice = gt_rule_text("Profile after more warm-up steps: these costs do not repeat. "
-                                       "CUDA_MODULE_LOADING=EAGER moves them to the start of the program.");
+        finding->advice = gt_rule_text(
+            "Profile after more warm-up steps: these costs do not repeat.%s",
+            input->gpu->is_amd ? "" : " CUDA_MODULE_LOADING=EAGER moves them to the start of the program.");
     }
     gt_tally_free(&names);
     return any;
