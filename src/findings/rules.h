@@ -29,8 +29,9 @@ typedef struct gt_finding {
     size_t evidence_count;
     char *advice; /* owned */
     gt_edit edit;
-    bool gain_is_given; /* by the rule; otherwise the edit gives it */
-    double gain_ns;     /* per step */
+    bool gain_is_given;                    /* by the rule; otherwise the edit gives it */
+    double gain_ns;                        /* per step */
+    double stated_idle_ns, stated_call_ns; /* per step, of host_sync: what its evidence says of its calls */
     /* Set by the engine: */
     size_t rank; /* from 1; 0: too small to be shown */
     gt_severity severity;
@@ -57,6 +58,13 @@ typedef bool gt_rule_function(const gt_rule_input *input, gt_finding *finding);
 
 __attribute__((format(printf, 1, 2))) char *gt_rule_text(const char *format, ...);
 __attribute__((format(printf, 2, 3))) void gt_rule_evidence(gt_finding *finding, const char *format, ...);
+/* A number for people: "3", "0.5", "120", with no decimals that say nothing. With a noun in the right form:
+ * "1 call", "2 calls". */
+typedef struct gt_number_text {
+    char text[64];
+} gt_number_text;
+gt_number_text gt_rule_number(double number);
+gt_number_text gt_rule_count(double number, const char *one, const char *many);
 /* Milliseconds per step of a time of the whole window. */
 double gt_rule_ms(const gt_rule_input *input, double window_ns);
 /* Idle milliseconds per step of a cause; host time in the window with a label, per step. */
@@ -66,7 +74,7 @@ double gt_rule_host_ms(const gt_rule_input *input, gt_cause label);
 bool gt_rule_has_label(const gt_rule_input *input, gt_cause label);
 /* The sites of idle time with this cause, largest first; the caller frees the tally. */
 gt_tally gt_rule_idle_sites(const gt_rule_input *input, gt_cause cause);
-/* A copy of a string of the schedule, which the caller owns; NULL for GT_STR_NONE. */
+/* A copy of a string of the schedule, which the caller owns; NULL for GT_STR_NONE and for an unknown site. */
 char *gt_rule_string(const gt_rule_input *input, uint32_t text);
 
 /* A call that takes long without waiting: it loads code when a kernel is used for the first time. */

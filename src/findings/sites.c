@@ -159,11 +159,24 @@ static uint32_t make_text(gt_interner *strings, gt_str function, gt_str call)
     return id;
 }
 
+static bool is_nowhere(event_place place)
+{
+    return place.function == GT_STR_EMPTY && place.call == GT_STR_EMPTY;
+}
+
+static bool is_call(const gt_schedule *schedule, uint32_t event)
+{
+    if (event == GT_NONE) return false;
+    uint8_t kind = schedule->events[event].kind;
+    return kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
+}
+
 uint32_t gt_site_of(const gt_schedule *schedule, uint32_t event)
 {
     struct gt_sites *sites = sites_of(schedule);
     event_place place = no_place;
     if (event != GT_NONE) place = place_of(sites, schedule, event);
+    if (is_nowhere(place) && is_call(schedule, event)) return schedule->events[event].name;
     uint32_t *text = gt_map_put(&sites->texts, place.function, place.call);
     if (*text == GT_MAP_NONE)
         *text = make_text(schedule->strings, gt_interner_get(schedule->strings, place.function),
@@ -250,13 +263,19 @@ static uint32_t backward_text(struct gt_sites *sites, gt_interner *strings, uint
     return id;
 }
 
+bool gt_site_is_known(const gt_schedule *schedule, uint32_t site)
+{
+    return site != gt_site_of(schedule, GT_NONE);
+}
+
 uint32_t gt_site_of_call(const gt_schedule *schedule, uint32_t event)
 {
     if (event == GT_NONE) return gt_site_of(schedule, GT_NONE);
     uint32_t parent = schedule->events[event].parent;
-    if (schedule->origin != GT_BY_PYTORCH &&
-        (parent == GT_NONE || place_of(sites_of(schedule), schedule, parent).call == GT_STR_EMPTY))
-        return schedule->events[event].name;
+    event_place place = no_place;
+    if (parent != GT_NONE) place = place_of(sites_of(schedule), schedule, parent);
+    if (schedule->origin != GT_BY_PYTORCH && place.call == GT_STR_EMPTY) return schedule->events[event].name;
+    if (is_nowhere(place) && is_call(schedule, event)) return schedule->events[event].name;
     return gt_site_of(schedule, parent);
 }
 

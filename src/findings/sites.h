@@ -8,13 +8,15 @@
 
 #include "findings/schedule.h"
 
-/* The site of a host event (GT_NONE allowed) as a string id; that of "unknown" if nothing is known. Interns
- * and remembers what it found in schedule->sites, so only one thread at a time may call these. All calls
- * together are linear in the events. */
+/* The site of a host event (GT_NONE allowed) as a string id. If nothing is known, it is the call itself, and
+ * of other events that of "unknown". Interns and remembers what it found in schedule->sites, so only one
+ * thread at a time may call these. All calls together are linear in the events. */
 uint32_t gt_site_of(const gt_schedule *schedule, uint32_t event);
 /* The site of a call: that of what made it. Traces without Python functions and ops may show nothing around a
  * call, then the call itself is its site. */
 uint32_t gt_site_of_call(const gt_schedule *schedule, uint32_t event);
+/* Whether a site says more than "unknown". */
+bool gt_site_is_known(const gt_schedule *schedule, uint32_t site);
 /* The same for the op of GPU work, where "backward of SITE" names the op of the forward pass. */
 uint32_t gt_site_of_op(const gt_schedule *schedule, uint32_t host_op);
 /* The nearest cpu_op at or above an event, and the outermost of the cpu_ops that directly enclose that one;

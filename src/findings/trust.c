@@ -33,6 +33,7 @@ enum {
     PROCESS_NAME_MAX = 100,   /* characters of it that are shown */
     PROFILER_HIDDEN_PCT = 101 /* a threshold that no share reaches */
 };
+static const double replay_warn_pct = 3, replay_fail_pct = 25;
 static const double host_bound = 1.15; /* step time over busy time from which on the host decides */
 static const double shorter_step =
     0.98; /* a step without recording that is no shorter is as long as recorded */
@@ -151,6 +152,8 @@ static void count_launches(const gt_schedule *s, launch_count *kernels, launch_c
 
 static bool has_calls(const gt_schedule *s)
 {
+    for (size_t i = 0; is_other(s) && i < s->event_count; i++)
+        if (is_call(s->events[i].kind)) return true;
     if (is_other(s)) return s->point_count != 0;
     for (size_t row = 0; s->trace && row < s->trace->recorded; row++)
         if (is_call(s->trace->kind[row])) return true;
@@ -193,7 +196,8 @@ static void judge_links(const gt_schedule *s, gt_trust *trust)
     /* Not all profilers record calls: then the rest of the trace is as good as ever. */
     add(trust, "T1", percent((double)without_launch, (double)count), 5, is_other(s) ? NO_LIMIT : 30,
         "%zu of %zu GPU operations in the window have no recorded launch%s", without_launch, count,
-        has_calls(s)                 ? "."
+        has_calls(s)
+            ? without_launch == count && count ? ": the calls recorded are not those of these launches." : "."
         : s->origin == GT_BY_ROCPROF ? ": host calls were not recorded (rocprofv3 --hip-trace), so idle time "
                                        "cannot be explained."
                                      : ": host calls were not recorded, so idle time cannot be explained.");
@@ -441,8 +445,13 @@ gt_trust gt_trust_judge(const gt_trust_input *input)
     judge_kernel_times(s, &trust);
     judge_idle(s, input->idle, &trust);
     double error = fabs(input->replay_error_pct);
-    add(&trust, "T13", error, 3, 25, "The model reproduces the recorded %s time to within %.1f%%.",
-        input->per, error);
+    if (error > replay_warn_pct)
+        add(&trust, "T13", error, replay_warn_pct, replay_fail_pct,
+            "The model misses the recorded %s time by %.1f%%, so gains %s.", input->per, error,
+            error > replay_fail_pct ? "cannot be trusted" : "are only rough estimates");
+    else
+        add(&trust, "T13", error, replay_warn_pct, replay_fail_pct,
+            "The model reproduces the recorded %s time to within %.1f%%.", input->per, error);
     qsort(trust.checks, trust.count, sizeof *trust.checks, by_number);
     return trust;
 }

@@ -86,14 +86,15 @@ bool gt_answers_distrusted(const gt_table_list *tables)
     return strcmp(gt_answers_text(&a, "verdict"), "do not trust") == 0;
 }
 
-static bool is_hint(const gt_table *findings, size_t row)
+bool gt_answers_is_hint(const gt_table *findings, size_t row)
 {
     return gt_table_column_of(findings, GT_COL_HINT, GT_TYPE_BOOL)->bools[row] != 0;
 }
 
 bool gt_answers_is_important(const gt_table *findings, size_t row)
 {
-    return !is_hint(findings, row) && gt_answers_value(findings, GT_COL_GAIN_PCT, row) >= important_pct;
+    return !gt_answers_is_hint(findings, row) &&
+           gt_answers_value(findings, GT_COL_GAIN_PCT, row) >= important_pct;
 }
 
 bool gt_answers_any_important(const gt_answers *a)
@@ -259,8 +260,9 @@ static void print_finding(const gt_table *findings, size_t row, const gt_termina
         severity[i] = (char)toupper((unsigned char)name.bytes[i]);
     print_line(
         terminal, INDENT, SENTENCE_LINES, "%.0f. %s%s  %s: %s. Up to about %s ms (%.0f%%), confidence %s.",
-        gt_answers_value(findings, GT_COL_RANK, row), severity, is_hint(findings, row) ? " (hint)" : "",
-        gt_answers_cell(findings, GT_COL_ID, row).bytes, gt_answers_cell(findings, GT_COL_TITLE, row).bytes,
+        gt_answers_value(findings, GT_COL_RANK, row), severity,
+        gt_answers_is_hint(findings, row) ? " (hint)" : "", gt_answers_cell(findings, GT_COL_ID, row).bytes,
+        gt_answers_cell(findings, GT_COL_TITLE, row).bytes,
         estimate(gain, gt_answers_value(findings, GT_COL_GAIN_MS, row)),
         gt_answers_value(findings, GT_COL_GAIN_PCT, row),
         gt_answers_cell(findings, GT_COL_CONFIDENCE, row).bytes);
@@ -296,7 +298,7 @@ static void print_findings(const gt_answers *a, const gt_terminal *terminal, con
     for (; shown < findings->row_count && shown < limits->findings; shown++)
         print_finding(findings, shown, terminal, limits->evidence);
     print_more(findings, shown, terminal);
-    for (size_t row = 0; row < findings->row_count; row++) any_certain |= !is_hint(findings, row);
+    for (size_t row = 0; row < findings->row_count; row++) any_certain |= !gt_answers_is_hint(findings, row);
     char best[32];
     if (any_certain)
         print_line(terminal, INDENT, 2, "All of this together: at best %s ms per %s.",

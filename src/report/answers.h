@@ -67,6 +67,7 @@ gt_str gt_answers_cell(const gt_table *sheet, gt_col column, size_t row);
 double gt_answers_value(const gt_table *sheet, gt_col column, size_t row); /* NaN if it is null */
 /* A sheet, or NULL if there is none or it has no rows. */
 const gt_table *gt_answers_sheet(const gt_answers *answers, gt_sheet sheet);
+bool gt_answers_is_hint(const gt_table *findings, size_t row);
 /* Whether a finding is worth to be named first: no hint, and at least 5 % of the step. */
 bool gt_answers_is_important(const gt_table *findings, size_t row);
 bool gt_answers_any_important(const gt_answers *answers);

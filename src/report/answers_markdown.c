@@ -83,6 +83,7 @@ static void add_finding(gt_buffer *out, const gt_answers *a, const gt_table *fin
     add_cell(out, findings, GT_COL_ID, row);
     gt_buffer_add_cstr(out, "** (");
     add_cell(out, findings, GT_COL_SEVERITY, row);
+    if (gt_answers_is_hint(findings, row)) gt_buffer_add_cstr(out, ", hint");
     gt_buffer_add_cstr(out, "): ");
     add_cell(out, findings, GT_COL_TITLE, row);
     gt_buffer_add_format(out, ". Up to about %.2f ms per %s (%.0f %%), confidence ",

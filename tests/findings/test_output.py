@@ -447,6 +447,13 @@ def test_no_important_finding(binary):
 
 def test_markdown(binary):
     with Folder(binary) as folder:
+        document, _ = make(folder, many_findings(), "--output_md", "out.md")
+        with open(folder.file("out.md"), encoding="utf-8") as file:
+            text = file.read()
+        assert len({finding["hint"] for finding in document["findings"]}) == 2, document["findings"]
+        for finding in document["findings"]:
+            kind = finding["severity"] + (", hint" if finding["hint"] else "")
+            assert f"**{finding['id']}** ({kind}): ".replace("_", "\\_") in text, (kind, text)
         document, _ = make(folder, small_traces.training(), "--output_md", "out.md")
         with open(folder.file("out.md"), encoding="utf-8") as file:
             text = file.read()

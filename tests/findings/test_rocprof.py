@@ -6,6 +6,7 @@
 import gzip
 import json
 import os
+import re
 import sys
 
 from tests.common import harness
@@ -217,6 +218,43 @@ def check_calls(binary, folder):
     assert found["launch_bound"]["confidence"] == "medium" and "short_kernels" not in found, found
     gaps = [row for row in rows(document, "idle_gaps") if row["cause"] == "sync"]
     assert len(gaps) == 5 and all(row["host_call"] == "hipStreamSynchronize" for row in gaps), gaps
+    return []
+
+
+def text_of(document, check):
+    return next(c["text"] for c in document["trust"]["checks"] if c["id"] == check)
+
+
+def check_texts(binary, folder):
+    """Nouns in the right form, calls instead of unknown places, and checks that say what is wrong."""
+    run = Run()
+    run.call("hipLaunchKernel", 0, 5 * US, 1)
+    run.kernel("mul", 8 * US, 100 * US, correlation=1)
+    run.call("hipStreamSynchronize", 10 * US, 400 * US, 2)
+    run.call("hipLaunchKernel", 420 * US, 5 * US, 3)
+    run.kernel("mul", 428 * US, 100 * US, correlation=3)
+    document = report_run(binary, folder, run)
+    found = findings(document)["host_sync"]
+    assert found["title"] == "1 synchronising call per trace keeps the host from running ahead of the GPU", found
+    assert found["where"] == "hipStreamSynchronize" and found["evidence"][0] == "1 x hipStreamSynchronize", found
+    assert not [row for row in rows(document, "idle_calls") if row["site"] == "unknown"], document["sheets"]["idle_calls"]
+    assert "reproduces" in text_of(document, "T13"), text_of(document, "T13")
+
+    run = Run()  # kernels of one queue that run at the same time
+    for i in range(40):
+        run.call("hipLaunchKernel", 10 * US * i, 5 * US, i + 1)
+        run.kernel("mul", 10 * US * i + 6 * US, 80 * US, correlation=i + 1)
+    document = report_run(binary, folder, run)
+    assert checks(document)["T13"] == "fail" and re.fullmatch(
+        r"The model misses the recorded trace time by \d+\.\d%, so gains cannot be trusted\.", text_of(document, "T13")), document["trust"]
+
+    run = Run()  # calls of which none launches a kernel of the trace
+    run.call("hipLaunchKernel", 0, 5 * US, 77)
+    for i in range(10):
+        run.kernel("mul", 100 * US * i, 80 * US, correlation=i + 1)
+    document = report_run(binary, folder, run)
+    assert text_of(document, "T1") == ("10 of 10 GPU operations in the window have no recorded launch: "
+                                       "the calls recorded are not those of these launches."), document["trust"]
     return []
 
 

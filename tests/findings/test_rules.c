@@ -29,6 +29,20 @@ static void add_copy(made *m, const char *name, int64_t us, int64_t bytes, bool 
     if (waits) wait_in_call(m);
 }
 
+static void test_numbers_have_no_idle_decimals_and_nouns_the_right_form(void **state)
+{
+    (void)state;
+    static const struct {
+        double number;
+        const char *expected;
+    } cases[] = {{0, "0 copies"},   {0.3, "0.3 copies"},  {1, "1 copy"},
+                 {1.01, "1 copy"},  {1.33, "1.3 copies"}, {2, "2 copies"},
+                 {30, "30 copies"}, {30.4, "30 copies"},  {1e15, "1000000000000000 copies"}};
+    for (size_t i = 0; i < GT_LENGTH(cases); i++)
+        assert_string_equal(gt_rule_count(cases[i].number, "copy", "copies").text, cases[i].expected);
+    assert_string_equal(gt_rule_number(29.999).text, "30");
+}
+
 /* ---- rules of labels ---- */
 
 /* Each step spends some host time and launches one kernel of 1 ms, so a step takes that time and the call of
@@ -155,8 +169,24 @@ static void test_synchronisations_are_found(void **state)
     gt_finding_list *list = run_rules(m);
     const gt_finding *finding = expect_gain(list, "host_sync", 515);
     assert_string_equal(finding->where, "train.py(9): step -> item()");
-    assert_string_equal(finding->evidence[0], "1 x train.py(9): step -> item()");
+    assert_string_equal(finding->evidence[0], "1.3 x train.py(9): step -> item()");
     assert_int_equal(finding->confidence, GT_CONFIDENCE_HIGH);
+    end_test(m, list);
+}
+
+static void test_a_gain_beyond_the_idle_time_of_the_calls_is_explained(void **state)
+{
+    (void)state;
+    made *m = make_sync_steps();
+    m->idle.cause_ns[GT_CAUSE_SYNC] = 0;
+    set_idle(m, GT_CAUSE_SYNC, 15);
+    set_idle(m, GT_CAUSE_LAUNCH, 500);
+    gt_finding_list *list = run_rules(m);
+    const gt_finding *finding = expect_gain(list, "host_sync", 515);
+    static const char expected[] =
+        "0.50 ms of the gain are other idle time that the host causes: the calls themselves take ";
+    const char *last = finding->evidence[finding->evidence_count - 1];
+    assert_int_equal(strncmp(last, expected, strlen(expected)), 0);
     end_test(m, list);
 }
 
@@ -268,7 +298,7 @@ static void test_allocations_and_frees_are_found(void **state)
     gt_finding_list *list = run_rules(m);
     const gt_finding *finding = expect_gain(list, "allocator_churn", 205);
     assert_string_equal(finding->where, "train.py(3): step");
-    assert_string_equal(finding->title, "Device memory is allocated or freed 1 times per step");
+    assert_string_equal(finding->title, "Device memory is allocated or freed 1 time per step");
     assert_string_equal(finding->evidence[1], "1 x cudaFree per step");
     end_test(m, list);
 }
@@ -360,7 +390,7 @@ static void test_pageable_copies_are_found(void **state)
     gt_finding_list *list = run_rules(m);
     const gt_finding *finding = expect_gain(list, "pageable_copy", 525);
     assert_true(finding->is_gpu);
-    assert_string_equal(finding->evidence[0], "1.0 x HtoD (Pageable -> Device)");
+    assert_string_equal(finding->evidence[0], "1 x HtoD (Pageable -> Device)");
     assert_null(find_finding(list, "exposed_copy"));
     end_test(m, list);
 
@@ -737,6 +767,7 @@ static void test_an_empty_schedule_has_no_findings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numbers_have_no_idle_decimals_and_nouns_the_right_form),
         cmocka_unit_test(test_data_loading_that_holds_up_the_gpu_is_found),
         cmocka_unit_test(test_data_loading_beside_a_busy_gpu_is_not_shown),
         cmocka_unit_test(test_nothing_is_said_of_labels_that_do_not_occur),
@@ -744,6 +775,7 @@ int main(void)
         cmocka_unit_test(test_untraced_host_code_is_certain_only_without_stacks),
         cmocka_unit_test(test_operators_on_the_cpu_are_found),
         cmocka_unit_test(test_synchronisations_are_found),
+        cmocka_unit_test(test_a_gain_beyond_the_idle_time_of_the_calls_is_explained),
         cmocka_unit_test(test_reading_a_value_vanishes_with_the_check_before_it),
         cmocka_unit_test(test_ops_that_also_launch_keep_their_time),
         cmocka_unit_test(test_a_loop_of_synchronisations_vanishes_as_a_whole),

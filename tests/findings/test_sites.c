@@ -86,6 +86,7 @@ static void test_the_outermost_op_names_the_call_below_a_function(void **state)
     uint32_t linear = add(p, GT_KIND_CPU_OP, "aten::linear", module);
     uint32_t addmm = add(p, GT_KIND_CPU_OP, "aten::addmm", linear);
     uint32_t call = add(p, GT_KIND_RUNTIME, "cudaLaunchKernel", addmm);
+    uint32_t sync = add(p, GT_KIND_RUNTIME, "cudaStreamSynchronize", step);
     expect_site(p, call, "model.py(9): forward -> aten::linear");
     assert_int_equal(gt_op_above(&p->schedule, call), addmm);
     assert_int_equal(gt_op_above(&p->schedule, addmm), addmm);
@@ -95,6 +96,11 @@ static void test_the_outermost_op_names_the_call_below_a_function(void **state)
     assert_int_equal(gt_outermost_op(&p->schedule, GT_NONE), GT_NONE);
     expect_site(p, step, "unknown");
     expect_site(p, GT_NONE, "unknown");
+    /* A call with nothing around it is its own site. */
+    expect_site(p, sync, "cudaStreamSynchronize");
+    assert_int_equal(gt_site_of_call(&p->schedule, sync), p->schedule.events[sync].name);
+    assert_true(gt_site_is_known(&p->schedule, gt_site_of(&p->schedule, sync)));
+    assert_false(gt_site_is_known(&p->schedule, gt_site_of(&p->schedule, step)));
     free_program(p);
 }
 

@@ -61,18 +61,19 @@ bool gt_rule_allocator_churn(const gt_rule_input *input, gt_finding *finding)
         gt_tally_sort(shown);
         finding->id = "allocator_churn";
         finding->confidence = GT_CONFIDENCE_HIGH;
-        finding->title = gt_rule_text("Device memory is allocated or freed %.0f times per %s",
-                                      (double)in_window / steps, input->per);
+        finding->title =
+            gt_rule_text("Device memory is allocated or freed %s per %s",
+                         gt_rule_count((double)in_window / steps, "time", "times").text, input->per);
         if (shown->item_count > 0) finding->where = gt_rule_string(input, shown->items[0].text);
         gt_rule_evidence(
             finding,
             "these calls take %.2f ms per %s on the host, and the GPU is idle for %.2f ms because of them",
             gt_rule_ms(input, (double)call_ns), input->per, gt_rule_idle_ms(input, GT_CAUSE_ALLOC));
         for (size_t i = 0; i < names.item_count && i < 3; i++)
-            gt_rule_evidence(finding, "%.0f x %s per %s", names.items[i].sum / steps,
+            gt_rule_evidence(finding, "%s x %s per %s", gt_rule_number(names.items[i].sum / steps).text,
                              gt_interner_get(schedule->strings, names.items[i].text).bytes, input->per);
         for (size_t i = 0; i < shown->item_count && i < 2; i++)
-            gt_rule_evidence(finding, "%.0f x in %s", shown->items[i].sum / steps,
+            gt_rule_evidence(finding, "%s x in %s", gt_rule_number(shown->items[i].sum / steps).text,
                              gt_interner_get(schedule->strings, shown->items[i].text).bytes);
         finding->advice =
             gt_rule_text("Remove torch.cuda.empty_cache() from the loop; otherwise keep shapes stable or set "

@@ -3,8 +3,10 @@
 
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- texts ---- */
 
@@ -35,6 +37,22 @@ void gt_rule_evidence(gt_finding *finding, const char *format, ...)
     va_start(values, format);
     finding->evidence[finding->evidence_count++] = format_text(format, values);
     va_end(values);
+}
+
+gt_number_text gt_rule_number(double number)
+{
+    gt_number_text text;
+    bool is_whole = fabs(number - floor(number + 0.5)) < 0.05;
+    snprintf(text.text, sizeof text.text, "%.*f", is_whole || number >= 10 ? 0 : 1, number);
+    return text;
+}
+
+gt_number_text gt_rule_count(double number, const char *one, const char *many)
+{
+    gt_number_text text, digits = gt_rule_number(number);
+    bool is_one = strcmp(digits.text, "1") == 0;
+    snprintf(text.text, sizeof text.text, "%.24s %.38s", digits.text, is_one ? one : many);
+    return text;
 }
 
 /* ---- times ---- */
@@ -78,8 +96,9 @@ gt_tally gt_rule_idle_sites(const gt_rule_input *input, gt_cause cause)
     for (size_t i = 0; i < input->idle->piece_count; i++) {
         const gt_idle_piece *piece = &input->idle->pieces[i];
         if (piece->cause != cause || piece->event == GT_NONE) continue;
-        gt_tally_add(&tally, gt_site_of(input->schedule, piece->event),
-                     (double)(piece->end_ns - piece->start_ns));
+        uint32_t site = gt_site_of(input->schedule, piece->event);
+        if (gt_site_is_known(input->schedule, site))
+            gt_tally_add(&tally, site, (double)(piece->end_ns - piece->start_ns));
     }
     gt_tally_sort(&tally);
     return tally;
@@ -87,7 +106,7 @@ gt_tally gt_rule_idle_sites(const gt_rule_input *input, gt_cause cause)
 
 char *gt_rule_string(const gt_rule_input *input, uint32_t text)
 {
-    if (text == GT_STR_NONE) return NULL;
+    if (text == GT_STR_NONE || !gt_site_is_known(input->schedule, text)) return NULL;
     return gt_strdup(gt_interner_get(input->schedule->strings, text).bytes);
 }
 

@@ -98,7 +98,7 @@ bool gt_rule_pageable_copy(const gt_rule_input *input, gt_finding *finding)
         finding->where = copy_site(input, &copies);
         for (size_t i = 0; i < copies.names.item_count && i < 2; i++)
             gt_rule_evidence(
-                finding, "%.1f x %s", copies.names.items[i].sum / steps,
+                finding, "%s x %s", gt_rule_number(copies.names.items[i].sum / steps).text,
                 direction(gt_interner_get(input->schedule->strings, copies.names.items[i].text).bytes));
         gt_rule_evidence(finding,
                          "the copies take %.2f ms per %s, and their calls block the host for %.2f ms",
@@ -126,8 +126,9 @@ bool gt_rule_exposed_copy(const gt_rule_input *input, gt_finding *finding)
         finding->title = gt_rule_text("Copies between host and device take %.2f ms per %s",
                                       gt_rule_ms(input, copies.ns), input->per);
         finding->where = copy_site(input, &copies);
-        gt_rule_evidence(finding, "%.1f copies with %.1f MB per %s, at %.1f GB/s",
-                         (double)copies.count / steps, copies.bytes / steps / 1e6, input->per, rate(&copies));
+        gt_rule_evidence(finding, "%s with %.1f MB per %s, at %.1f GB/s",
+                         gt_rule_count((double)copies.count / steps, "copy", "copies").text,
+                         copies.bytes / steps / 1e6, input->per, rate(&copies));
         finding->advice = gt_rule_text("Copy on a side stream while the GPU computes, or move fewer bytes.");
     }
     gt_tally_free(&copies.names);

@@ -63,9 +63,9 @@ bool gt_rule_cpu_op(const gt_rule_input *input, gt_finding *finding)
         edit_trips(schedule, &finding->edit, &bytes, &copy_ns);
         gt_rule_evidence(
             finding,
-            "%zu round trips device -> host -> device in the trace, %.1f MB each, and the copies of "
-            "one take %.2f ms",
-            schedule->trip_count, bytes / trips / 1e6, copy_ns / trips / 1e6);
+            "%s device -> host -> device in the trace, %.1f MB each, and the copies of one take %.2f ms",
+            gt_rule_count(trips, "round trip", "round trips").text, bytes / trips / 1e6,
+            copy_ns / trips / 1e6);
         const gt_host_point *first = &schedule->points[schedule->trips[0].first];
         finding->where = gt_rule_string(input, gt_site_of(schedule, schedule->events[first->event].parent));
     } else {

@@ -25,7 +25,8 @@ bool gt_rule_first_use(const gt_rule_input *input, gt_finding *finding)
             gt_rule_text("The window contains costs of first use (loading or compiling code): %.2f ms per %s",
                          gt_rule_ms(input, (double)call_ns), input->per);
         for (size_t i = 0; i < names.item_count && i < 2; i++)
-            gt_rule_evidence(finding, "%zu calls of %s", names.items[i].count,
+            gt_rule_evidence(finding, "%s of %s",
+                             gt_rule_count((double)names.items[i].count, "call", "calls").text,
                              gt_interner_get(schedule->strings, names.items[i].text).bytes);
         gt_rule_evidence(finding, "the GPU is idle for %.2f ms per %s meanwhile",
                          gt_rule_idle_ms(input, GT_CAUSE_MODULE), input->per);

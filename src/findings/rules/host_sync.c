@@ -129,20 +129,23 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
         gt_tally_sort(&sites);
         finding->id = "host_sync";
         finding->confidence = GT_CONFIDENCE_HIGH;
-        finding->title =
-            gt_rule_text("%.0f synchronising calls per %s keep the host from running ahead of the GPU",
-                         (double)in_window / steps, input->per);
+        gt_number_text count =
+            gt_rule_count((double)in_window / steps, "synchronising call", "synchronising calls");
+        finding->title = gt_rule_text("%s per %s %s the host from running ahead of the GPU", count.text,
+                                      input->per, strncmp(count.text, "1 ", 2) == 0 ? "keeps" : "keep");
         if (sites.item_count > 0) finding->where = gt_rule_string(input, sites.items[0].text);
         for (size_t i = 0; i < sites.item_count && i < 3; i++)
-            gt_rule_evidence(finding, "%.0f x %s", sites.items[i].sum / steps,
+            gt_rule_evidence(finding, "%s x %s", gt_rule_number(sites.items[i].sum / steps).text,
                              gt_interner_get(schedule->strings, sites.items[i].text).bytes);
         gt_rule_evidence(
             finding,
             "the host waits %.2f ms per %s in these calls, and the GPU is idle for %.2f ms as a consequence",
             gt_rule_ms(input, (double)wait_ns), input->per, gt_rule_idle_ms(input, GT_CAUSE_SYNC));
         if (schedule->burst_count > 0)
-            gt_rule_evidence(finding, "%zu tight loops of synchronising calls in the trace",
-                             schedule->burst_count);
+            gt_rule_evidence(finding, "%s of synchronising calls in the trace",
+                             gt_rule_count((double)schedule->burst_count, "tight loop", "tight loops").text);
+        finding->stated_idle_ns = (double)input->idle->cause_ns[GT_CAUSE_SYNC] / steps;
+        finding->stated_call_ns = (double)call_ns / steps;
         finding->advice = advice_of(schedule);
         judge_waits(input, finding, wait_ns, call_ns);
         edit_points(schedule, in_trip, &finding->edit);

@@ -51,9 +51,9 @@ bool gt_rule_launch_bound(const gt_rule_input *input, gt_finding *finding)
     finding->title =
         gt_rule_text("The host does not launch kernels fast enough: the GPU is idle for %.2f ms per %s",
                      gt_rule_idle_ms(input, GT_CAUSE_LAUNCH), input->per);
-    gt_rule_evidence(finding,
-                     "%.0f launches per %s, median kernel %.1f us, and the host needs %.0f us per launch",
-                     per_step, input->per, median_kernel_us(schedule),
+    gt_rule_evidence(finding, "%s per %s, median kernel %.1f us, and the host needs %.0f us per launch",
+                     gt_rule_count(per_step, "launch", "launches").text, input->per,
+                     median_kernel_us(schedule),
                      gt_rule_host_ms(input, GT_CAUSE_LAUNCH) * 1e3 / (per_step > 1 ? per_step : 1));
     static const char *const ways[] = {
         [GT_BY_PYTORCH] = "CUDA or HIP graphs or torch.compile(mode=\"reduce-overhead\")",

@@ -193,8 +193,11 @@ static void add_copies(const copy_search *search, gt_finding *finding, unsigned 
 
 static void add_count(const copy_search *search, gt_finding *finding, size_t count)
 {
-    gt_rule_evidence(finding, "%.0f copy kernels per %s",
-                     (double)count / (double)search->input->schedule->window.steps, search->input->per);
+    gt_rule_evidence(finding, "%s per %s",
+                     gt_rule_count((double)count / (double)search->input->schedule->window.steps,
+                                   "copy kernel", "copy kernels")
+                         .text,
+                     search->input->per);
 }
 
 static void describe_removable(const copy_search *search, gt_finding *finding, double *times)

@@ -53,8 +53,10 @@ bool gt_rule_recompute(const gt_rule_input *input, gt_finding *finding)
         finding->title = gt_rule_text("Activation checkpointing repeats %.2f ms of forward work per %s",
                                       gt_rule_ms(input, (double)window_ns), input->per);
         if (first != GT_NONE) finding->where = gt_rule_string(input, gt_site_of(schedule, first));
-        gt_rule_evidence(finding, "%.0f kernels per %s belong to forward ops that run in the backward pass",
-                         (double)in_window / (double)schedule->window.steps, input->per);
+        gt_number_text count =
+            gt_rule_count((double)in_window / (double)schedule->window.steps, "kernel", "kernels");
+        gt_rule_evidence(finding, "%s per %s of forward ops that run in the backward pass", count.text,
+                         input->per);
         gt_rule_evidence_sums(input, finding, &names, 3);
         finding->advice =
             gt_rule_text("Checkpoint fewer layers if memory allows, or use selective checkpointing; this "

@@ -80,9 +80,10 @@ bool gt_rule_short_kernels(const gt_rule_input *input, gt_finding *finding)
         finding->id = "short_kernels";
         finding->is_gpu = true;
         finding->confidence = GT_CONFIDENCE_MEDIUM;
-        finding->title = gt_rule_text(
-            "Gaps between %.0f short kernels take %.2f ms per %s, the kernels %.2f ms", count / steps,
-            gt_rule_ms(input, search.gap_ns), input->per, gt_rule_ms(input, search.kernel_ns));
+        finding->title =
+            gt_rule_text("Gaps between %s short kernels take %.2f ms per %s, the kernels %.2f ms",
+                         gt_rule_number(count / steps).text, gt_rule_ms(input, search.gap_ns), input->per,
+                         gt_rule_ms(input, search.kernel_ns));
         gt_rule_evidence(finding, "a kernel takes %.1f us and the gap before it %.1f us on average",
                          search.kernel_ns / count / 1e3, search.gap_ns / count / 1e3);
         gt_rule_evidence(finding, "in a graph about %.1f us of a gap remain", usual_ns / 1e3);

@@ -71,14 +71,15 @@ bool gt_rule_slow_optimizer(const gt_rule_input *input, gt_finding *finding)
         double host_ns = edit_kernels(schedule, &finding->edit);
         finding->id = "slow_optimizer";
         finding->confidence = GT_CONFIDENCE_HIGH;
-        finding->title = gt_rule_text("The optimizer launches %.0f small kernels per %s (mean %.1f us)",
-                                      count / steps, input->per, mean_ns / 1e3);
+        finding->title = gt_rule_text("The optimizer launches %s per %s (mean %.1f us)",
+                                      gt_rule_count(count / steps, "small kernel", "small kernels").text,
+                                      input->per, mean_ns / 1e3);
         finding->where = gt_strdup("Optimizer.step");
         gt_rule_evidence(finding,
                          "the host needs %.2f ms per %s to issue them, the GPU %.2f ms to execute them",
                          gt_rule_ms(input, host_ns), input->per, gt_rule_ms(input, kernels.ns));
         for (size_t i = 0; i < kernels.ops.item_count && i < 2; i++)
-            gt_rule_evidence(finding, "%.0f x %s", kernels.ops.items[i].sum / steps,
+            gt_rule_evidence(finding, "%s x %s", gt_rule_number(kernels.ops.items[i].sum / steps).text,
                              gt_interner_get(schedule->strings, kernels.ops.items[i].text).bytes);
         finding->advice = gt_rule_text(
             "Construct the optimizer with fused=True (or foreach=True), or use a fused optimizer of "

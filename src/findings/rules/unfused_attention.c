@@ -42,7 +42,8 @@ static void describe(const gt_rule_input *input, gt_finding *finding, const doub
         gt_rule_evidence(finding, "%.0f x %s", kinds.items[i].sum,
                          gt_interner_get(schedule->strings, kinds.items[i].text).bytes);
     gt_rule_evidence_sums(input, finding, &names, 4);
-    gt_rule_evidence(finding, "%zu kernels per attention instead of 1 or 2", edited / attentions);
+    gt_rule_evidence(finding, "%s per attention instead of 1 or 2",
+                     gt_rule_count((double)(edited / attentions), "kernel", "kernels").text);
     gt_shape_labels_free(&labels);
     gt_tally_free(&kinds);
     gt_tally_free(&names);
