@@ -108,7 +108,8 @@ static void place_ops(gt_schedule *schedule)
     }
 }
 
-/* The stream with the most work launched in steps; GT_NONE if there is none. */
+/* The stream with the most work launched in steps; GT_NONE if there is none. Collectives are no work here:
+ * most of their time can be waiting for other ranks, and then each rank would have another main stream. */
 static uint32_t main_stream(const gt_schedule *schedule)
 {
     int64_t *busy_ns = gt_alloc_zero(schedule->stream_count, sizeof *busy_ns);
@@ -116,7 +117,7 @@ static uint32_t main_stream(const gt_schedule *schedule)
     for (size_t i = 0; i < schedule->op_count; i++) {
         const gt_gpu_op *op = &schedule->ops[i];
         if (op->step < 0) continue;
-        busy_ns[op->stream] += gt_op_ns(op);
+        if (!op->communicates) busy_ns[op->stream] += gt_op_ns(op);
         if (main == GT_NONE) main = op->stream;
     }
     for (uint32_t stream = 0; stream < schedule->stream_count; stream++)
