@@ -485,6 +485,29 @@ static void test_missing_facts(void **state)
     end_cluster(&c, NULL);
 }
 
+/* All ranks wait for the one without a trace: the transfers are not slow. */
+static void test_late_rank_without_trace(void **state)
+{
+    (void)state;
+    cluster c = new_cluster(4);
+    c.work_us[3][0] += 500;
+    c.work_us[3][1] += 500;
+    for (size_t r = 0; r < 4; r++) {
+        gt_free(c.facts[r]->device);
+        c.facts[r]->device = gt_strdup("NVIDIA H200");
+    }
+    record(&c);
+    add_rows(&c, 24);
+    gt_rank_facts *kept = c.facts[3];
+    c.facts[3] = NULL;
+    gt_ranks_input input = input_of(&c);
+    gt_rank_findings *found = gt_ranks_find(&input);
+    assert_int_equal(found->count, 0);
+    assert_non_null(strstr(found->verdict, "rank 3, whose collectives were not read, may be late"));
+    c.facts[3] = kept;
+    end_cluster(&c, found);
+}
+
 /* ---- facts of a schedule ----
  *
  *     host      |launch k0, c1|..synchronises with k2....|data 40 |launch k3|
@@ -685,6 +708,7 @@ int main(void)
         cmocka_unit_test(test_all_fixed),
         cmocka_unit_test(test_contradicting_ranks),
         cmocka_unit_test(test_missing_facts),
+        cmocka_unit_test(test_late_rank_without_trace),
         cmocka_unit_test(test_facts),
         cmocka_unit_test(test_ready_before_start),
     };

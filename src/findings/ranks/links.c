@@ -53,6 +53,13 @@ static uint32_t text_at(const gt_table *events, gt_col name, uint32_t row)
     return column && column->type == GT_TYPE_STRING ? column->texts[row] : GT_STR_NONE;
 }
 
+/* If a rank has no trace, the others may have waited for it: then no duration is that of the transfer. */
+static bool is_whole(const gt_rank_model *model, const gt_table *events, size_t c)
+{
+    double size = gt_column_number(gt_table_column(events, GT_COL_GROUP_SIZE), model->rows[c]);
+    return !(size > (double)(model->begins[c + 1] - model->begins[c]));
+}
+
 static uint32_t id_of(gt_map *map, uint64_t a, uint64_t b, size_t *count)
 {
     uint32_t *value = gt_map_put(map, a, b);
@@ -73,7 +80,7 @@ static kinds find_kinds(const gt_rank_model *model, const gt_ranks_input *input,
         uint32_t row = model->rows[c];
         k.bytes[c] = gt_collective_link_bytes(events, row);
         k.kind_of[c] = k.group_of[c] = GT_NONE;
-        if (!(k.bytes[c] >= LEAST_BYTES && k.bytes[c] < 1e18)) continue;
+        if (!(k.bytes[c] >= LEAST_BYTES && k.bytes[c] < 1e18) || !is_whole(model, events, c)) continue;
         uint64_t names =
             (uint64_t)text_at(events, GT_COL_COLLECTIVE_NAME, row) << 32 | text_at(events, GT_COL_DTYPE, row);
         uint64_t ranks = model->begins[c + 1] - model->begins[c];

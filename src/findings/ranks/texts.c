@@ -304,12 +304,31 @@ void gt_add_link_finding(gt_rank_findings *found, const gt_slow_links *links)
 
 /* ---- the first line ---- */
 
+/* "; rank 5, whose collectives were not read, may be late"; "" if all ranks are known. */
+static char *about_unknown(const gt_rank_findings *found)
+{
+    bool *unknown = gt_alloc_zero(found->rank_count, sizeof *unknown);
+    size_t count = 0;
+    for (size_t r = 0; r < found->rank_count; r++) count += unknown[r] = !found->ranks[r].known;
+    char *list = gt_rank_list(found, unknown);
+    char *text = !count ? gt_strdup("")
+                        : gt_format("; rank%s %s, whose collectives were not read, may be late",
+                                    count > 1 ? "s" : "", list);
+    gt_free(list);
+    gt_free(unknown);
+    return text;
+}
+
 char *gt_rank_findings_verdict(const gt_rank_findings *found)
 {
     const gt_run_finding *first = found->count && found->items[0].is_of_ranks ? &found->items[0] : NULL;
     if (first)
         return gt_format("%s; up to about %.2f ms (%.0f %%) per %s", first->title, ms(first->gain_ns),
                          first->gain_pct, found->per);
-    return gt_format("no rank, node or link stands out: ranks wait %.2f ms per %s of %.2f ms for each other",
-                     ms(found->wait_ns), found->per, ms(found->step_ns));
+    char *unknown = about_unknown(found);
+    char *verdict =
+        gt_format("no rank, node or link stands out: ranks wait %.2f ms per %s of %.2f ms for each other%s",
+                  ms(found->wait_ns), found->per, ms(found->step_ns), unknown);
+    gt_free(unknown);
+    return verdict;
 }
