@@ -282,6 +282,24 @@ static void test_equally_late_ranks(void **state)
     gt_rank_findings *found = find(&c);
     assert_int_equal(found->count, 1);
     assert_finding(found, 0, "straggler", "0, 5", 300, "ranks 0 and 5 are late by 0.30 ms per step");
+    assert_string_equal(found->items[0].where, "n0 and n2");
+    end_cluster(&c, found);
+}
+
+/* 0.2 ms and 0.1 ms are not the same. */
+static void test_differently_late_ranks(void **state)
+{
+    (void)state;
+    cluster c = new_cluster(6);
+    for (size_t i = 0; i < PER_STEP; i++) {
+        c.work_us[5][i] += 200;
+        c.work_us[0][i] += 110;
+    }
+    gt_rank_findings *found = find(&c);
+    assert_int_equal(found->count, 2);
+    assert_finding(found, 0, "straggler", "5", 90, "rank 5 is late by 0.20 ms per step");
+    assert_finding(found, 1, "straggler", "0", 110, "rank 0 is late by 0.11 ms per step");
+    assert_string_equal(found->items[0].where, "n2");
     end_cluster(&c, found);
 }
 
@@ -699,6 +717,7 @@ int main(void)
         cmocka_unit_test(test_late_kernel_with_other_clocks),
         cmocka_unit_test(test_slow_node),
         cmocka_unit_test(test_equally_late_ranks),
+        cmocka_unit_test(test_differently_late_ranks),
         cmocka_unit_test(test_one_rank_hides_another),
         cmocka_unit_test(test_hidden_lateness),
         cmocka_unit_test(test_late_in_one_step),

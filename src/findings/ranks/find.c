@@ -14,6 +14,7 @@
 #include <string.h>
 
 static const double LEAST_LATE = 0.005, LEAST_SHOWN = 0.01; /* of the step time */
+static const double EQUALLY_LATE = 0.85;
 enum { SUSPECTS_MAX = 16 };
 
 typedef struct suspect {
@@ -214,6 +215,12 @@ static double find_blame(const search *s, size_t first, size_t end)
     return theirs > 0 ? theirs / (theirs + others) : 0;
 }
 
+static int by_index(const void *a, const void *b)
+{
+    const suspect *x = a, *y = b;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
 /* Repairs the suspects from `first` on until that gains something, and adds the finding. Returns the next. */
 static size_t repair_group(search *s, size_t first, double *step_ns)
 {
@@ -226,7 +233,7 @@ static size_t repair_group(search *s, size_t first, double *step_ns)
         set_repaired(s, &s->suspects[end++]);
         after = run_repaired(s, NULL);
         go_on = before - after < s->suspects[first].late_ns / 2 && end < s->suspect_count &&
-                s->suspects[end].late_ns >= s->suspects[first].late_ns / 2 &&
+                s->suspects[end].late_ns >= EQUALLY_LATE * s->suspects[first].late_ns &&
                 s->suspects[end].is_node == s->suspects[first].is_node;
     }
     s->blame_ns = blame;
@@ -236,6 +243,7 @@ static size_t repair_group(search *s, size_t first, double *step_ns)
                            .blame = find_blame(s, first, end)};
     s->blame_ns = own;
     gt_free(blame);
+    qsort(&s->suspects[first], end - first, sizeof *s->suspects, by_index);
     for (size_t i = first; i < end; i++) {
         gt_late_member *member = &group.members[group.count];
         if (group.count == GT_LATE_GROUP_MAX) break;

@@ -39,10 +39,13 @@ char *gt_rank_list(const gt_rank_findings *found, const bool *has_rank)
 /* "rank 5", "ranks 1 and 6", "node a", "nodes a, b and c". */
 static void add_names(gt_buffer *text, const gt_rank_findings *found, const gt_late_group *group)
 {
-    gt_buffer_add_cstr(text, group->is_node ? "node" : "rank");
-    if (group->count > 1) gt_buffer_add_cstr(text, "s");
+    /* A name such as "node1" says itself that it is a node. */
+    const char *own_name = group->is_node ? found->node_names[group->members[0].index] : "";
+    bool says_node = found->nodes_named && strncmp(own_name, "node", 4) == 0;
+    if (!says_node) gt_buffer_add_cstr(text, group->is_node ? "node" : "rank");
+    if (!says_node && group->count > 1) gt_buffer_add_cstr(text, "s");
     for (size_t i = 0; i < group->count; i++) {
-        const char *before = i == 0 ? " " : i + 1 == group->count ? " and " : ", ";
+        const char *before = i == 0 ? (says_node ? "" : " ") : i + 1 == group->count ? " and " : ", ";
         const char *name = group->is_node ? found->node_names[group->members[i].index] : NULL;
         if (name && !found->nodes_named) name += strlen("node ");
         if (name)
@@ -207,7 +210,7 @@ static char *late_evidence(const gt_rank_findings *found, const gt_late_group *g
     }
     char *part = gt_format("the other ranks wait %.2f ms per %s in collectives, %.0f %% of it for %s",
                            others ? ms(wait) / (double)others : 0, found->per, blame,
-                           group->is_node      ? "this node"
+                           group->is_node      ? (group->count == 1 ? "this node" : "these nodes")
                            : group->count == 1 ? "this rank"
                                                : "these ranks");
     add_evidence(&text, part);
@@ -251,6 +254,29 @@ static void mark_ranks(const gt_rank_findings *found, const gt_late_group *group
                                                          : r == group->members[i].index);
 }
 
+/* The nodes of the ranks: "a", "a and b", "a, b and c". */
+static char *list_nodes(const gt_rank_findings *found, const bool *has_rank)
+{
+    gt_buffer text = {0};
+    bool *has_node = gt_alloc_zero(found->node_count, sizeof *has_node);
+    size_t count = 0, added = 0;
+    for (size_t r = 0; r < found->rank_count; r++) {
+        if (!has_rank[r]) continue;
+        count += !has_node[found->ranks[r].node];
+        has_node[found->ranks[r].node] = true;
+    }
+    for (size_t n = 0; n < found->node_count; n++) {
+        if (!has_node[n]) continue;
+        if (added) gt_buffer_add_cstr(&text, added + 1 == count ? " and " : ", ");
+        gt_buffer_add_cstr(&text, found->node_names[n]);
+        added++;
+    }
+    gt_free(has_node);
+    char *list = gt_strdup(added ? gt_buffer_str(&text).bytes : "");
+    gt_buffer_free(&text);
+    return list;
+}
+
 void gt_add_late_finding(gt_rank_findings *found, const gt_rank_model *model, const gt_late_group *group)
 {
     bool *has_rank = gt_alloc_zero(found->rank_count, sizeof *has_rank);
@@ -271,9 +297,7 @@ void gt_add_late_finding(gt_rank_findings *found, const gt_rank_model *model, co
         .gain_ns = group->gain_ns,
         .late_ns = group->late_ns,
     };
-    if (group->is_node) finding.where = gt_strdup(found->node_names[first->index]);
-    if (!group->is_node && found->nodes_known)
-        finding.where = gt_strdup(found->node_names[found->ranks[first->rank].node]);
+    if (group->is_node || found->nodes_known) finding.where = list_nodes(found, has_rank);
     gt_add_run_finding(found, finding);
     gt_free(has_rank);
 }
