@@ -345,14 +345,27 @@ static char *about_unknown(const gt_rank_findings *found)
 
 char *gt_rank_findings_verdict(const gt_rank_findings *found)
 {
-    const gt_run_finding *first = found->count && found->items[0].is_of_ranks ? &found->items[0] : NULL;
+    const gt_run_finding *first = NULL, *hint = NULL;
+    for (size_t i = found->count; i-- > 0;) {
+        const gt_run_finding *finding = &found->items[i];
+        if (!finding->is_of_ranks) continue;
+        if (finding->confidence != GT_CONFIDENCE_LOW)
+            first = finding;
+        else if (finding->severity != GT_SEVERITY_LOW)
+            hint = finding;
+    }
     if (first)
         return gt_format("%s; up to about %.2f ms (%.0f %%) per %s", first->title, ms(first->gain_ns),
                          first->gain_pct, found->per);
     char *unknown = about_unknown(found);
-    char *verdict =
-        gt_format("no rank, node or link stands out: ranks wait %.2f ms per %s of %.2f ms for each other%s",
-                  ms(found->wait_ns), found->per, ms(found->step_ns), unknown);
+    char *perhaps = !hint ? gt_strdup("")
+                          : gt_format("; perhaps %s%s; up to about %.2f ms (%.0f %%)",
+                                      strcmp(hint->id, "slow_link") == 0 ? "the network: " : "", hint->title,
+                                      ms(hint->gain_ns), hint->gain_pct);
+    char *verdict = gt_format(
+        "no rank, node or link %sstands out: ranks wait %.2f ms per %s of %.2f ms for each other%s%s",
+        hint ? "certainly " : "", ms(found->wait_ns), found->per, ms(found->step_ns), perhaps, unknown);
+    gt_free(perhaps);
     gt_free(unknown);
     return verdict;
 }
