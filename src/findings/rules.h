@@ -101,6 +101,7 @@ static inline bool gt_finding_is_hint(const gt_finding *finding)
     return finding->confidence == GT_CONFIDENCE_LOW;
 }
 const char *gt_confidence_name(gt_confidence confidence);
+double gt_confidence_weight(gt_confidence confidence); /* what of a gain counts in the score, 0 to 1 */
 const char *gt_severity_name(gt_severity severity);
 
 #endif

@@ -449,6 +449,11 @@ static void test_all_fixed(void **state)
         gt_ranks_input input = input_of(&c);
         gt_rank_findings *found = gt_ranks_find(&input);
         assert_int_equal(found->count, 2);
+        for (size_t i = 0; i < 2; i++) {
+            const gt_run_finding *finding = &found->items[i];
+            double weight = finding->confidence == GT_CONFIDENCE_LOW ? 0.25 : 0.5;
+            assert_true(fabs(finding->score - weight * finding->gain_ns) < 1);
+        }
         assert_true(fabs(found->all_fixed_ns - 1610000) < 1);
         if (is_hint) /* 300 us are 2.4 times what is usual, a gain of 174 us */
             assert_non_null(strstr(found->verdict,

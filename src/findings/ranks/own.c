@@ -151,10 +151,8 @@ void gt_add_own_findings(gt_rank_findings *found)
 
 void gt_add_run_finding(gt_rank_findings *found, gt_run_finding finding)
 {
-    static const double credible[] = {
-        [GT_CONFIDENCE_LOW] = 0.25, [GT_CONFIDENCE_MEDIUM] = 0.75, [GT_CONFIDENCE_HIGH] = 1};
     finding.gain_pct = found->step_ns > 0 ? 100 * finding.gain_ns / found->step_ns : 0;
-    finding.score = finding.gain_ns * credible[finding.confidence];
+    finding.score = finding.gain_ns * gt_confidence_weight(finding.confidence);
     finding.weight = finding.score;
     finding.severity = finding.gain_pct >= 20  ? GT_SEVERITY_HIGH
                        : finding.gain_pct >= 5 ? GT_SEVERITY_MEDIUM

@@ -76,6 +76,13 @@ typedef struct found_rules {
 
 /* ---- names ---- */
 
+double gt_confidence_weight(gt_confidence confidence)
+{
+    static const double weights[] = {
+        [GT_CONFIDENCE_LOW] = 0.25, [GT_CONFIDENCE_MEDIUM] = 0.5, [GT_CONFIDENCE_HIGH] = 1};
+    return weights[confidence];
+}
+
 const char *gt_confidence_name(gt_confidence confidence)
 {
     static const char *const names[] = {"low", "medium", "high"};
@@ -321,11 +328,9 @@ static double all_fixed(const gt_rule_input *input, const found_rules *found)
 
 static void weigh(const gt_rule_input *input, gt_finding *finding)
 {
-    static const double credibility[] = {
-        [GT_CONFIDENCE_LOW] = 0.25, [GT_CONFIDENCE_MEDIUM] = 0.5, [GT_CONFIDENCE_HIGH] = 1};
     finding->gain_pct = input->model_ns > 0 ? 100 * finding->gain_ns / input->model_ns : 0;
     /* To the microsecond, so that what looks equal is ordered by id. */
-    finding->score = floor(finding->gain_ns / 1e3 * credibility[finding->confidence] + 0.5) / 1e3;
+    finding->score = floor(finding->gain_ns / 1e3 * gt_confidence_weight(finding->confidence) + 0.5) / 1e3;
     finding->severity = finding->gain_pct >= high_pct     ? GT_SEVERITY_HIGH
                         : finding->gain_pct >= medium_pct ? GT_SEVERITY_MEDIUM
                                                           : GT_SEVERITY_LOW;
