@@ -233,6 +233,24 @@ static void test_late_loader(void **state)
     end_cluster(&c, found);
 }
 
+/* Once may be chance. */
+static void test_one_step(void **state)
+{
+    (void)state;
+    for (size_t steps = 1; steps <= 2; steps++) {
+        cluster c = new_cluster(4);
+        c.work_us[1][1] += 500;
+        record(&c);
+        add_rows(&c, 1);
+        for (size_t r = 0; r < 4; r++) c.facts[r]->steps = steps;
+        gt_ranks_input input = input_of(&c);
+        gt_rank_findings *found = gt_ranks_find(&input);
+        assert_string_equal(found->items[0].id, "straggler");
+        assert_int_equal(found->items[0].confidence, steps < 2 ? GT_CONFIDENCE_MEDIUM : GT_CONFIDENCE_HIGH);
+        end_cluster(&c, found);
+    }
+}
+
 /* Late only in the second collective; clocks differ by seconds. */
 static void test_late_kernel_with_other_clocks(void **state)
 {
@@ -726,6 +744,7 @@ int main(void)
         cmocka_unit_test(test_healthy),
         cmocka_unit_test(test_late_loader),
         cmocka_unit_test(test_late_kernel_with_other_clocks),
+        cmocka_unit_test(test_one_step),
         cmocka_unit_test(test_slow_node),
         cmocka_unit_test(test_equally_late_ranks),
         cmocka_unit_test(test_differently_late_ranks),

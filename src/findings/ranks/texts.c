@@ -277,6 +277,13 @@ static char *list_nodes(const gt_rank_findings *found, const bool *has_rank)
     return list;
 }
 
+/* What happens once may be chance. */
+static gt_confidence late_confidence(const gt_late_group *group, double steps)
+{
+    if (group->blame > 0.7 && steps >= 2) return GT_CONFIDENCE_HIGH;
+    return group->blame > 0.4 ? GT_CONFIDENCE_MEDIUM : GT_CONFIDENCE_LOW;
+}
+
 void gt_add_late_finding(gt_rank_findings *found, const gt_rank_model *model, const gt_late_group *group)
 {
     bool *has_rank = gt_alloc_zero(found->rank_count, sizeof *has_rank);
@@ -289,9 +296,7 @@ void gt_add_late_finding(gt_rank_findings *found, const gt_rank_model *model, co
         .ranks = gt_rank_list(found, has_rank),
         .evidence = late_evidence(found, group, has_rank),
         .advice = gt_strdup(advice_for(first, group->is_node)),
-        .confidence = group->blame > 0.7   ? GT_CONFIDENCE_HIGH
-                      : group->blame > 0.4 ? GT_CONFIDENCE_MEDIUM
-                                           : GT_CONFIDENCE_LOW,
+        .confidence = late_confidence(group, model->steps[first->rank]),
         .is_gpu = cause && cause->kind != GT_LATE_HOST,
         .is_of_ranks = true,
         .gain_ns = group->gain_ns,
