@@ -19,7 +19,7 @@
  * before each collective, measured from the last collective of the step before. Times of kernels and gaps say
  * why. A collective moves data for 100 us. */
 
-enum { RANKS_MAX = 8, STEPS = 4, PER_STEP = 2, COLLECTIVES = STEPS * PER_STEP, TRANSFER_US = 100 };
+enum { RANKS_MAX = 9, STEPS = 4, PER_STEP = 2, COLLECTIVES = STEPS * PER_STEP, TRANSFER_US = 100 };
 
 typedef struct cluster {
     size_t ranks;
@@ -284,6 +284,50 @@ static void test_slow_node(void **state)
     assert_non_null(
         strstr(found->items[0].title, "all its kernels take 10.0 % longer (0.09 ms) than on other nodes"));
     assert_string_equal(found->items[0].where, "n1");
+    end_cluster(&c, found);
+}
+
+/* All kernels of node 1 take 20 % longer; rank 4 has a slow loader, too, of which the node knows nothing. */
+static void test_late_rank_of_slow_node(void **state)
+{
+    (void)state;
+    cluster c = new_cluster(9);
+    for (size_t r = 0; r < 9; r++) {
+        gt_free(c.facts[r]->node);
+        c.facts[r]->node = gt_format("n%zu", r / 3);
+    }
+    for (size_t r = 3; r < 6; r++) {
+        c.work_us[r][1] += 180;
+        for (size_t k = 0; k < 3; k++) c.facts[r]->kernels[k].ns *= 1.2;
+    }
+    c.work_us[4][1] += 200;
+    c.facts[4]->gap_ns[GT_CAUSE_DATA] = 200000;
+    gt_rank_findings *found = find(&c);
+    assert_int_equal(found->count, 2);
+    assert_finding(found, 0, "straggler", "4", 200,
+                   "its data loader takes 0.20 ms longer than on the median rank of its node");
+    assert_null(strstr(found->items[0].title, "kernels"));
+    assert_null(strstr(found->items[0].evidence, "kernels"));
+    assert_finding(found, 1, "slow_node", "3-5", 180,
+                   "all its kernels take 20.0 % longer (0.18 ms) than on other nodes");
+    end_cluster(&c, found);
+}
+
+/* 0.5 ms are 0.3 ms of a loader and of two kernels, 0.1 ms each. */
+static void test_several_causes(void **state)
+{
+    (void)state;
+    cluster c = new_cluster(4);
+    c.work_us[2][1] += 500;
+    c.facts[2]->gap_ns[GT_CAUSE_DATA] = 300000;
+    c.facts[2]->kernels[0].ns += 100000;
+    c.facts[2]->kernels[2].ns += 101000;
+    c.facts[2]->gap_ns[GT_CAUSE_PYTHON] = 40000;
+    gt_rank_findings *found = find(&c);
+    assert_finding(found, 0, "straggler", "2", 500,
+                   "its data loader takes 0.30 ms longer, copy takes 0.10 ms longer, aten::mm takes 0.10 ms "
+                   "longer than on the median rank");
+    assert_null(strstr(found->items[0].evidence, "Python"));
     end_cluster(&c, found);
 }
 
@@ -746,6 +790,8 @@ int main(void)
         cmocka_unit_test(test_late_kernel_with_other_clocks),
         cmocka_unit_test(test_one_step),
         cmocka_unit_test(test_slow_node),
+        cmocka_unit_test(test_late_rank_of_slow_node),
+        cmocka_unit_test(test_several_causes),
         cmocka_unit_test(test_equally_late_ranks),
         cmocka_unit_test(test_differently_late_ranks),
         cmocka_unit_test(test_one_rank_hides_another),

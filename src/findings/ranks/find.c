@@ -31,6 +31,7 @@ typedef struct search {
     gt_kernel_times *times;
     size_t *node_of;
     bool *repaired_ranks, *repaired_nodes;
+    bool *late_nodes; /* suspected */
     double *blame_ns;
     double model_ns; /* the step time of the model without repairs */
     suspect suspects[SUSPECTS_MAX];
@@ -164,7 +165,10 @@ static void find_suspects(search *s)
     if (s->found->nodes_known && s->found->node_count > 1)
         for (size_t n = 0; n < s->found->node_count; n++) suspect_node(s, n, least, values);
     size_t nodes = s->suspect_count;
-    for (size_t i = 0; i < nodes; i++) set_node_lateness(s, s->suspects[i].index, values);
+    for (size_t i = 0; i < nodes; i++) {
+        s->late_nodes[s->suspects[i].index] = true;
+        set_node_lateness(s, s->suspects[i].index, values);
+    }
     for (size_t r = 0; r < s->found->rank_count; r++) {
         if (!s->found->ranks[r].known) continue;
         double late = gt_rank_late_ns(s->model, r); /* without its node's */
@@ -215,6 +219,37 @@ static double find_blame(const search *s, size_t first, size_t end)
     return theirs > 0 ? theirs / (theirs + others) : 0;
 }
 
+/* The largest causes until nearly all is explained. One that would explain more than there is belongs to time
+ * in which the rank is not late. */
+static void keep_enough(gt_late_member *member)
+{
+    double explained = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < member->cause_count && explained < 0.9 * member->late_ns; i++) {
+        if (kept && explained + member->causes[i].ns > 1.05 * member->late_ns) continue;
+        explained += member->causes[i].ns;
+        member->causes[kept++] = member->causes[i];
+    }
+    member->cause_count = kept;
+}
+
+static void find_causes(const search *s, gt_late_member *member)
+{
+    size_t count = s->found->rank_count;
+    double least = fmax(0.05 * member->late_ns, 0.001 * s->found->step_ns);
+    gt_rank_summary *ranks = gt_alloc((count + 1) * sizeof *ranks);
+    gt_kernel_times *times = s->times;
+    memcpy(ranks, s->found->ranks, count * sizeof *ranks);
+    if (member->in_node) {
+        for (size_t r = 0; r < count; r++) ranks[r].known &= s->node_of[r] == s->node_of[member->rank];
+        times = gt_kernel_times_new(ranks, count);
+    }
+    member->cause_count = gt_late_causes_find(ranks, count, times, member->rank, least, member->causes);
+    if (member->in_node) gt_kernel_times_free(times);
+    gt_free(ranks);
+    keep_enough(member);
+}
+
 static int by_index(const void *a, const void *b)
 {
     const suspect *x = a, *y = b;
@@ -249,9 +284,8 @@ static size_t repair_group(search *s, size_t first, double *step_ns)
         if (group.count == GT_LATE_GROUP_MAX) break;
         *member = (gt_late_member){
             .index = s->suspects[i].index, .rank = s->suspects[i].rank, .late_ns = s->suspects[i].late_ns};
-        member->cause_count =
-            gt_late_causes_find(s->found->ranks, s->found->rank_count, s->times, member->rank,
-                                fmax(0.15 * member->late_ns, 0.001 * s->found->step_ns), member->causes);
+        member->in_node = !group.is_node && s->late_nodes[s->node_of[member->rank]];
+        find_causes(s, member);
         group.count++;
     }
     *step_ns = after;
@@ -292,6 +326,7 @@ static void begin(search *s)
     s->node_of = gt_alloc_zero(ranks, sizeof *s->node_of);
     s->repaired_ranks = gt_alloc_zero(ranks, sizeof *s->repaired_ranks);
     s->repaired_nodes = gt_alloc_zero(ranks, sizeof *s->repaired_nodes);
+    s->late_nodes = gt_alloc_zero(ranks, sizeof *s->late_nodes);
     s->blame_ns = gt_alloc_zero(ranks, sizeof *s->blame_ns);
     s->model = gt_rank_model_new(s->input);
     find_nodes(s);
@@ -305,6 +340,7 @@ static void end(search *s)
     gt_free(s->node_of);
     gt_free(s->repaired_ranks);
     gt_free(s->repaired_nodes);
+    gt_free(s->late_nodes);
     gt_free(s->blame_ns);
 }
 

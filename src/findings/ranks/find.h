@@ -12,6 +12,7 @@ typedef struct gt_late_member {
     double late_ns;
     gt_late_cause causes[GT_LATE_CAUSES_MAX];
     size_t cause_count;
+    bool in_node; /* its node is late, too: causes are compared with the other ranks of that */
 } gt_late_member;
 
 /* Ranks or nodes that are one finding; mostly one. */

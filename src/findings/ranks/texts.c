@@ -98,9 +98,10 @@ static double factor_pct(const gt_late_cause *cause)
     return cause->usual_ns > 0 ? 100 * (cause->own_ns / cause->usual_ns - 1) : 0;
 }
 
-static const char *than(bool is_node)
+static const char *than(const gt_late_group *group, const gt_late_member *member)
 {
-    return is_node ? " than on other nodes" : " than on the median rank";
+    if (group->is_node) return " than on other nodes";
+    return member->in_node ? " than on the median rank of its node" : " than on the median rank";
 }
 
 static void add_cause(gt_buffer *text, const gt_late_cause *cause)
@@ -184,7 +185,7 @@ static void add_member_evidence(gt_buffer *text, const gt_rank_findings *found, 
         const gt_late_cause *cause = &member->causes[i];
         gt_buffer_add_format(text, "%srank %zu: ", text->len ? "; " : "", member->rank);
         add_cause(text, cause);
-        gt_buffer_add_cstr(text, than(group->is_node));
+        gt_buffer_add_cstr(text, than(group, member));
         gt_buffer_add_format(text, " (%.2f against %.2f ms per %s)", ms(cause->own_ns), ms(cause->usual_ns),
                              found->per);
         if (cause->kind == GT_LATE_KERNEL && cause->op) add_kernel(text, cause->kernel);
@@ -235,11 +236,10 @@ static char *late_title(const gt_rank_findings *found, const gt_rank_model *mode
     else if (group->count > 1)
         gt_buffer_add_format(&text, "on rank %zu ", first->index);
     for (size_t i = 0; i < first->cause_count; i++) {
-        if (i && first->causes[i].ns < 0.3 * first->late_ns) break;
         if (i) gt_buffer_add_cstr(&text, ", ");
         add_cause(&text, &first->causes[i]);
     }
-    gt_buffer_add_cstr(&text, first->cause_count ? than(group->is_node) : "the cause is unknown");
+    gt_buffer_add_cstr(&text, first->cause_count ? than(group, first) : "the cause is unknown");
     char *title = gt_strdup(gt_buffer_str(&text).bytes);
     gt_buffer_free(&text);
     return title;
