@@ -141,8 +141,26 @@ static gt_trace_origin origin_of(const gt_perf_sheets *sheets)
     return GT_BY_PYTORCH;
 }
 
+/* Other files have reports as well (JSON, SQLite), but are not read. */
+static bool may_be_report(const char *path)
+{
+    gt_error ignored;
+    gt_trace_format format;
+    if (!gt_path_is_file(path)) return true;
+    gt_stream *stream = gt_stream_open(path, &ignored);
+    bool is_other = stream && gt_detect(stream, &format, &ignored) && format != GT_FORMAT_ZIP;
+    gt_stream_close(stream);
+    return !is_other;
+}
+
 static bool open_report(gt_compare_report *report, gt_error *error)
 {
+    if (!may_be_report(report->path))
+        return gt_fail(
+            error,
+            "%s: cannot be compared; give a workbook (.xlsx), a folder of CSV files, or a trace that "
+            "is no SQLite database",
+            report->path);
     report->sheets = gt_perf_sheets_open(report->path, error);
     if (report->sheets) report->origin = origin_of(report->sheets);
     return report->sheets != NULL;
