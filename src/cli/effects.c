@@ -145,6 +145,32 @@ bool gt_check_endings(const gt_call *call, gt_error *error)
     return true;
 }
 
+/* ---- empty names ---- */
+
+/* output_json, out, summary_output, write_configs */
+static bool is_output(const gt_option *option)
+{
+    return option->kind == GT_OPTION_STRING &&
+           (strncmp(option->name, "out", strlen("out")) == 0 || has_ending(option->name, "_output") ||
+            strncmp(option->name, "write_", strlen("write_")) == 0);
+}
+
+bool gt_check_outputs(const gt_call *call, gt_error *error)
+{
+    const gt_option_group *const *groups = call->arguments.syntax->groups;
+    size_t index = 0;
+    if (call->by_old_name) return true;
+    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && groups[g]; g++)
+        for (size_t i = 0; i < groups[g]->count; i++, index++) {
+            const gt_option *option = &groups[g]->options[i];
+            const gt_option_value *value = &call->arguments.values[index];
+            if (!is_output(option) || !value->given || *value->text) continue;
+            return gt_fail(error, "--%s needs %s", option->name,
+                           strcmp(option->metavar, "DIR") == 0 ? "the name of a folder" : "a file name");
+        }
+    return true;
+}
+
 /* ---- numbers ---- */
 
 bool gt_check_minimums(const gt_call *call, gt_error *error)

@@ -1,5 +1,5 @@
-/* Marks of the option tables that are checked after parsing: options without an effect, file names with the
- * wrong ending, and numbers that are too small. */
+/* Marks of the option tables that are checked after parsing: options without an effect, empty names of
+ * outputs, file names with the wrong ending, and numbers that are too small. */
 #ifndef GT_CLI_EFFECTS_H
 #define GT_CLI_EFFECTS_H
 
@@ -12,6 +12,10 @@ void gt_warn_without_effect(const gt_arguments *arguments);
 /* False if a file name does not have the `ending` of its option. The old programs also accept ".xlsm" and
  * names without an ending, as openpyxl does. */
 bool gt_check_endings(const gt_call *call, gt_error *error);
+
+/* False if the name of a file or folder to write is empty, as of a variable that is not set. The old programs
+ * take it for none. */
+bool gt_check_outputs(const gt_call *call, gt_error *error);
 
 /* False if a number is below the `minimum` of its option. The old programs accept any. */
 bool gt_check_minimums(const gt_call *call, gt_error *error);

@@ -65,8 +65,8 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
         print_version();
     else if (call.arguments.help)
         gt_help_command(stdout, gt_terminal_for(stdout).width, command, program);
-    else if (!gt_check_endings(&call, &error) || !gt_check_minimums(&call, &error) ||
-             !gt_memory_option_apply(&call.arguments, &error))
+    else if (!gt_check_outputs(&call, &error) || !gt_check_endings(&call, &error) ||
+             !gt_check_minimums(&call, &error) || !gt_memory_option_apply(&call.arguments, &error))
         status = gt_usage_error(program, "%s", error.text);
     else {
         team_call in_team = {.call = &call, .status = GT_EXIT_FAILED};
