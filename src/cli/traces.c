@@ -14,6 +14,8 @@
 #include "output/file.h"
 #include "output/terminal.h"
 #include "report/answers.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -197,6 +199,17 @@ static void write_error(const gt_trace_call *trace, const gt_table_list *tables,
     gt_buffer_free(&text);
 }
 
+/* The first check that failed, if the verdict is "do not trust"; else NULL. The caller frees it. */
+static char *distrust_of(const gt_table_list *tables)
+{
+    if (!gt_answers_distrusted(tables)) return NULL;
+    const gt_table *trust = gt_table_list_find(tables, GT_SHEET_TRUST);
+    for (size_t row = 0; trust && row < trust->row_count; row++)
+        if (gt_str_equals(gt_answers_cell(trust, GT_COL_LEVEL, row), "fail"))
+            return gt_strdup(gt_answers_cell(trust, GT_COL_TEXT, row).bytes);
+    return gt_strdup("no check says why");
+}
+
 bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const gt_report_hooks *hooks,
                           gt_error *error)
 {
@@ -219,7 +232,7 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     const more_files more = {trace, hooks->write_more};
     to.write_more = write_more_files;
     to.more_context = &more;
-    *trace->is_distrusted = gt_answers_distrusted(&report.tables);
+    *trace->distrust = distrust_of(&report.tables);
     if (made) output = gt_destinations_write(&to, trace->path, &report.tables, error);
     if (output && gt_trace_is_shown(trace)) show_report(trace, &report, output);
     made = output != NULL;
@@ -233,7 +246,8 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
 /* ---- all traces of a command ---- */
 
 typedef struct result {
-    bool made, is_distrusted, has_json;
+    bool made, has_json;
+    char *distrust;   /* why it cannot be trusted; NULL: it can */
     const char *what; /* before the error, in the log of an old name */
     gt_error error;
     unsigned kinds;
@@ -296,7 +310,7 @@ static bool make_item(void *context, size_t index)
                            .destinations = &j->destinations[index],
                            .out = stdout,
                            .kinds = &r->kinds,
-                           .is_distrusted = &r->is_distrusted,
+                           .distrust = &r->distrust,
                            .has_json = &r->has_json,
                            .collectives = item->rank >= 0 ? &item->collectives : NULL};
     const char *about = gt_log_about(several ? gt_trace_title(item->path) : NULL);
@@ -319,8 +333,11 @@ static void show_item(void *context, size_t index)
     if (!r->made && !gt_journal_error("%s%s", r->what, r->error.text))
         fprintf(stderr, "gputally: %s\n", r->error.text);
     if (!r->made) j->status = GT_EXIT_FAILED;
-    if (r->made && r->is_distrusted && j->strict_trust && j->status == GT_EXIT_DONE)
-        j->status = GT_EXIT_TRUST;
+    if (r->made && r->distrust && j->strict_trust) {
+        fprintf(stderr, "gputally: %s: do not trust it: %s\n", gt_trace_title(j->items[index].path),
+                r->distrust);
+        if (j->status == GT_EXIT_DONE) j->status = GT_EXIT_TRUST;
+    }
     j->kinds |= r->kinds;
     if (index + 1 < j->count && !j->quiet && j->items[index].rank < 0) putchar('\n');
 }
@@ -374,6 +391,7 @@ gt_exit gt_each_item(const gt_call *call, gt_trace_item *items, size_t count, gt
     else
         j.status = gt_usage_error(call->program, "%s", error.text);
     for (size_t i = 0; i < count; i++) gt_destinations_free(&destinations[i]);
+    for (size_t i = 0; i < count; i++) gt_free(j.results[i].distrust);
     gt_free(destinations);
     gt_free(j.results);
     return j.status;

@@ -25,8 +25,8 @@ typedef struct gt_trace_call {
     FILE *out;                         /* for the summary */
     unsigned *kinds;                   /* of the trace: a set of 1 << gt_trace_kind */
     gt_rank_collectives **collectives; /* receives those of a PyTorch trace; NULL: not wanted */
-    bool *is_distrusted;               /* receives whether the verdict is "do not trust" */
-    bool *has_json;                    /* receives whether a JSON file with the error was written */
+    char **distrust; /* receives the reason if the verdict is "do not trust"; else NULL; gt_free */
+    bool *has_json;  /* receives whether a JSON file with the error was written */
 } gt_trace_call;
 
 /* Makes the report of one trace, writes it and prints a summary. */

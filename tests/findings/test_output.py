@@ -278,6 +278,10 @@ def test_strict_trust(binary):
                            ("none.json lost.json --strict_trust", 1)):
             done = folder.sh(f"gputally report {line} --output_csvs_dir out -q")
             assert done.returncode == code, (line, done)
+            reasons = [text for text in done.stderr.splitlines() if "do not trust" in text]
+            expected = ["gputally: lost.json: do not trust it: "] if "lost.json" in line and "--strict_trust" in line else []
+            assert [reason[:len(expected[0])] for reason in reasons] == expected, (line, done)
+            assert all("kernel launches have no kernel in the trace" in reason for reason in reasons), done
         done = folder.sh("gputally report lost.json --strict_trust --output_json out.json --output_csvs_dir csv")
         assert done.returncode == 4 and done.stdout.splitlines()[1] == "Trust: do not trust", done
         assert json.load(open(folder.file("out.json")))["trust"]["verdict"] == "do not trust"
