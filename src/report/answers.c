@@ -210,23 +210,32 @@ static const char *estimate(char text[32], double ms)
     return text;
 }
 
+/* Names are shortened, so that none of the figures after them is. */
+static void add_name(gt_buffer *line, const gt_terminal *terminal, gt_str name, size_t least)
+{
+    size_t room = usable_width(terminal) / 2;
+    gt_display_add_cut(line, name, room > least ? room : least, terminal->utf8);
+}
+
 static void print_header(const gt_answers *a, const gt_terminal *terminal)
 {
     double steps = gt_answers_number(a, "steps"), step_ms = gt_answers_number(a, "step_ms");
     double busy_ms = gt_answers_number(a, "busy_ms"), devices = gt_answers_number(a, "device_count");
-    const char *per = gt_answers_text(a, "per");
-    gt_str name = gt_answers_trace(a);
+    const char *per = gt_answers_text(a, "per"), *device = gt_answers_text(a, "device");
+    gt_buffer names = {0};
+    add_name(&names, terminal, gt_answers_trace(a), 40);
+    gt_buffer_add_cstr(&names, "  ");
+    add_name(&names, terminal, (gt_str){device, strlen(device)}, 30);
     char count[48] = "no steps", others[48] = "";
     if (steps >= 1) snprintf(count, sizeof count, "%.0f %s", steps, steps == 1 ? "step" : "steps");
     if (devices > 1) snprintf(others, sizeof others, " (the busiest of %.0f devices)", devices);
-    if (!(step_ms > 0)) {
-        print_line(terminal, INDENT, 2, "%.*s  %s  no GPU work", (int)name.len, name.bytes,
-                   gt_answers_text(a, "device"));
-        return;
-    }
-    print_line(terminal, INDENT, 2, "%.*s  %s%s  %s  %.2f ms per %s: GPU busy %.2f (%.0f%%), idle %.2f",
-               (int)name.len, name.bytes, gt_answers_text(a, "device"), others, count, step_ms, per, busy_ms,
-               100 * busy_ms / step_ms, gt_answers_number(a, "idle_ms"));
+    if (step_ms > 0)
+        print_line(terminal, INDENT, 4, "%s%s  %s  %.2f ms per %s: GPU busy %.2f (%.0f%%), idle %.2f",
+                   gt_buffer_str(&names).bytes, others, count, step_ms, per, busy_ms, 100 * busy_ms / step_ms,
+                   gt_answers_number(a, "idle_ms"));
+    else
+        print_line(terminal, INDENT, 3, "%s  no GPU work", gt_buffer_str(&names).bytes);
+    gt_buffer_free(&names);
 }
 
 /* Failures come before warnings. */
