@@ -1,8 +1,9 @@
 /* Why was the GPU idle?
  *
  * A gap is a time of the window in which no op runs, and it ends with an op. If that op was already queued
- * when the gap began, the device itself is the cause. Otherwise the host was late, and what it did during the
- * gap is the cause:
+ * when the gap began, the device itself is the cause: the op waited for another stream if the gap began with
+ * the end of an op there, and otherwise started late for a reason that no trace shows. If it was not queued,
+ * the host was late, and what it did during the gap is the cause:
  *
  *     host   ...synchronise|    data     |cpu_op|launch K|
  *     GPU    |AAAAAA|         gap                          |K
@@ -34,6 +35,7 @@ typedef struct gap_search {
     /* Points whose call may reach into a later gap; the last one that has not ended by `ns` is at the top. */
     uint32_t *pending;
     size_t pending_count, pending_next;
+    uint32_t stream;      /* of the op with whose end the present gap begins; GT_NONE: of several */
     size_t blocking_next; /* points before this one have been looked at ... */
     uint32_t blocking;    /* ... and this is the last of them that blocks; GT_NONE */
 } gap_search;
@@ -297,6 +299,14 @@ static bool was_queued(const gt_schedule *schedule, const gt_gpu_op *op, int64_t
     return point->op_count > 1 && &schedule->ops[schedule->point_ops[point->first_op]] != op;
 }
 
+/* Why an op that was queued when the gap began did not start at once. */
+static uint8_t cause_of_queue(const gap_search *s, const gt_gpu_op *op, int64_t gap_ns)
+{
+    if (op->begins != GT_START_DEPENDENCY && gap_ns <= DEVICE_GAP_NS) return GT_CAUSE_DEVICE_GAP;
+    bool is_dependent = op->begins == GT_START_DEPENDENCY || s->stream != op->stream;
+    return is_dependent ? GT_CAUSE_DEPENDENCY : GT_CAUSE_DEVICE_WAIT;
+}
+
 /* Sums up the pieces of a gap and finds its main cause. */
 static void finish_gap(gap_search *s, gt_gap *gap)
 {
@@ -329,8 +339,7 @@ static void add_gap(gap_search *s, int64_t start_ns, int64_t end_ns, uint32_t op
         is_normal &= end_ns - start_ns <= DEVICE_GAP_NS;
         add_piece(s, start_ns, end_ns, is_normal ? GT_CAUSE_DEVICE_GAP : GT_CAUSE_UNKNOWN, GT_NONE);
     } else if (was_queued(schedule, op, start_ns)) {
-        bool is_normal = op->begins != GT_START_DEPENDENCY && end_ns - start_ns <= DEVICE_GAP_NS;
-        add_piece(s, start_ns, end_ns, is_normal ? GT_CAUSE_DEVICE_GAP : GT_CAUSE_DEPENDENCY, GT_NONE);
+        add_piece(s, start_ns, end_ns, cause_of_queue(s, op, end_ns - start_ns), GT_NONE);
     } else {
         add_late_host(s, op, start_ns, end_ns);
         reverse_pieces(s->idle->pieces + gap.first_piece, s->idle->piece_count - gap.first_piece);
@@ -349,12 +358,14 @@ gt_idle *gt_idle_find(const gt_schedule *schedule)
                     .idle = idle,
                     .launch_gap_ns = find_launch_gaps(schedule),
                     .pending = gt_alloc(schedule->point_count * sizeof *s.pending),
+                    .stream = GT_NONE,
                     .blocking = GT_NONE};
     int64_t reached = window->start_ns;
     for (size_t i = 0; i < schedule->op_count && schedule->ops[i].start_ns < window->end_ns; i++) {
         const gt_gpu_op *op = &schedule->ops[i];
         if (op->end_ns <= window->start_ns) continue;
         if (op->start_ns > reached) add_gap(&s, reached, op->start_ns, (uint32_t)i);
+        if (op->end_ns >= reached) s.stream = op->end_ns > reached ? op->stream : GT_NONE;
         reached = later(reached, op->end_ns);
     }
     if (reached < window->end_ns) add_gap(&s, reached, window->end_ns, window->end_op);

@@ -16,7 +16,7 @@ static const struct {
     [GT_CAUSE_PROFILER] = {"profiler", "the profiler itself was working between two steps"},
     [GT_CAUSE_DEVICE_GAP] = {"device_gap", "the usual short gap between queued kernels"},
     [GT_CAUSE_DEPENDENCY] = {"dependency", "queued work was waiting for work of another stream"},
-    [GT_CAUSE_DEVICE_WAIT] = {"device_wait", "work that was launched on an idle GPU started late"},
+    [GT_CAUSE_DEVICE_WAIT] = {"device_wait", "work that was launched started late"},
     [GT_CAUSE_COLLECTIVE] = {"collective", "the GPU was waiting for other ranks"},
     [GT_CAUSE_UNKNOWN] = {"unknown", "the launch of the next kernel was not recorded"},
 };

@@ -80,7 +80,7 @@ typedef enum gt_cause {
     GT_CAUSE_PROFILER,
     GT_CAUSE_DEVICE_GAP,  /* from here on never a label of host time. The normal gap between queued ops */
     GT_CAUSE_DEPENDENCY,  /* queued work waits longer: for another stream */
-    GT_CAUSE_DEVICE_WAIT, /* launched while the GPU was idle, but started late */
+    GT_CAUSE_DEVICE_WAIT, /* launched, but started late: nothing of the trace was in the way */
     GT_CAUSE_COLLECTIVE,  /* waits for other ranks */
     GT_CAUSE_UNKNOWN,     /* the launch was not recorded */
     GT_CAUSES

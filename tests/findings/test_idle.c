@@ -75,7 +75,7 @@ static void queued_ops_leave_gaps_of_the_device(void **state)
     small_op(s, 0, 1, 60, 70); /* 10 us */
     small_op(s, 0, 2, 81, 90); /* 11 us */
     small_window(s, 0, GT_NONE, 1);
-    const wanted_piece wanted[] = {{50, 60, GT_CAUSE_DEVICE_GAP}, {70, 81, GT_CAUSE_DEPENDENCY}};
+    const wanted_piece wanted[] = {{50, 60, GT_CAUSE_DEVICE_GAP}, {70, 81, GT_CAUSE_DEVICE_WAIT}};
     assert_pieces(s, wanted, GT_LENGTH(wanted));
     small_free(s);
 }
@@ -90,6 +90,28 @@ static void waiting_for_another_stream_is_a_dependency(void **state)
     small_op(s, 0, 2, 205, 210);
     small_window(s, 0, GT_NONE, 1);
     const wanted_piece wanted[] = {{200, 205, GT_CAUSE_DEPENDENCY}};
+    assert_pieces(s, wanted, GT_LENGTH(wanted));
+    small_free(s);
+}
+
+/* The first late op follows only its own stream, the others the work of another one; the last follows two ops
+ * that end at once. */
+static void late_queued_ops_depend_only_on_other_streams(void **state)
+{
+    (void)state;
+    small_schedule *s = small_new();
+    for (int64_t i = 0; i < 6; i++) small_point(s, 0, GT_API_LAUNCH, i, i + 1);
+    small_op(s, 0, 0, 10, 50);
+    small_op(s, 0, 1, 62, 70);   /* after 12 us: its own stream only */
+    small_op(s, 1, 2, 82, 100);  /* after the other stream */
+    small_op(s, 0, 3, 115, 130); /* after the other stream */
+    small_op(s, 1, 4, 118, 130);
+    small_op(s, 1, 5, 150, 160);
+    small_window(s, 0, GT_NONE, 1);
+    const wanted_piece wanted[] = {{50, 62, GT_CAUSE_DEVICE_WAIT},
+                                   {70, 82, GT_CAUSE_DEPENDENCY},
+                                   {100, 115, GT_CAUSE_DEPENDENCY},
+                                   {130, 150, GT_CAUSE_DEPENDENCY}};
     assert_pieces(s, wanted, GT_LENGTH(wanted));
     small_free(s);
 }
@@ -424,6 +446,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(queued_ops_leave_gaps_of_the_device),
         cmocka_unit_test(waiting_for_another_stream_is_a_dependency),
+        cmocka_unit_test(late_queued_ops_depend_only_on_other_streams),
         cmocka_unit_test(only_the_first_op_of_a_graph_waits_for_the_host),
         cmocka_unit_test(late_starts_after_the_call_are_waits_of_the_device),
         cmocka_unit_test(ops_without_launch_have_no_known_cause),

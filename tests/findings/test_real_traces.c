@@ -108,6 +108,7 @@ static void assert_sound(const measured *m)
     assert_pieces_fill_host_time(m->schedule);
     assert_causes_add_up(m->schedule, m->idle);
     assert_true(fabs(replay_error_pct(m->schedule)) < 0.2);
+    if (m->schedule->stream_count == 1) assert_int_equal(m->idle->cause_ns[GT_CAUSE_DEPENDENCY], 0);
     assert_true(m->schedule->profiler_ns <= m->schedule->host_ns);
 }
 
@@ -144,6 +145,8 @@ static double quantity(const measured *m, const char *name)
     if (!strcmp(name, "replay_error_pct")) return replay_error_pct(schedule);
     if (!strcmp(name, "python_us")) return schedule->python_cost_ns / 1e3;
     if (!strcmp(name, "op_us")) return schedule->op_cost_ns / 1e3;
+    if (!strcmp(name, "device_wait+dependency"))
+        return quantity(m, "device_wait") + quantity(m, "dependency");
     for (int i = 0; i < GT_CAUSES; i++)
         if (!strcmp(name, gt_cause_name((gt_cause)i))) return (double)m->idle->cause_ns[i] / steps / 1e6;
     fail_msg("unknown quantity %s", name);
