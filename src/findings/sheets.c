@@ -7,7 +7,7 @@
  *     trust        id, level, value, warn, fail, text
  *     idle_causes  cause, ms, pct_of_step, pieces, top_site, top_site_ms; ms are per step
  *     idle_calls   cause, site, host_call, ms, pieces: the same by the host event that caused it
- *     idle_gaps    rank, start_ms (since the first event), duration_us, cause, op (that ends the gap), site,
+ *     idle_gaps    rank, start_ms (since base_us), duration_us, cause, op (that ends the gap), site,
  *                  host_call: the GAPS_SHOWN longest gaps
  *     balance      balance.c
  *     what_if      what_if.c */

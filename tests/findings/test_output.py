@@ -147,6 +147,26 @@ def test_gaps(binary):
         assert abs(gaps[-1]["duration_us"] - 1) < 0.01, gaps[-1]
 
 
+def test_start_of_gaps(binary):
+    """Times count from the first event that is an op, a call, a Python function, an annotation or work of the GPU."""
+    early = small_traces.START_US - 5000
+    ignored = [dict(small_traces.host(category, "early", early, 10.0)) for category in ("overhead", "Trace", "gpu_user_annotation")]
+    ignored.append({"ph": "X", "cat": "cpu_op", "name": "aten::empty", "pid": 100, "tid": 100, "ts": early, "args": {}})
+    ignored.append({"ph": "i", "cat": "cpu_op", "name": "instant", "pid": 100, "tid": 100, "ts": early, "s": "t"})
+    cases = [([], 0), (ignored, 0)]
+    cases += [([small_traces.host(category, "early", early, 10.0)], 5)
+              for category in ("cpu_op", "cuda_runtime", "python_function", "user_annotation")]
+    cases.append(([dict(small_traces.host("cpu_op", "early", early, 10.0), pid=900)], 5))
+    with Folder(binary) as folder:
+        for more, shift in cases:
+            trace = small_traces.training()
+            trace["traceEvents"] = more + trace["traceEvents"]
+            document, _ = make(folder, trace)
+            start = (10 + small_traces.DATA_US + 10 + small_traces.KERNELS * (small_traces.KERNEL_US + 1) - 1) / 1000
+            found = min(gap["start_ms"] for gap in sheet(document, "idle_gaps") if gap["duration_us"] > 1000)
+            assert abs(found - shift - start) < 1e-6, (more, found, start)
+
+
 def test_example_of_the_documentation(binary):
     del binary
     examples = re.findall(r"```json\n(.*?)```", documentation(), re.S)
