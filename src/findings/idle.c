@@ -361,14 +361,19 @@ gt_idle *gt_idle_find(const gt_schedule *schedule)
                     .stream = GT_NONE,
                     .blocking = GT_NONE};
     int64_t reached = window->start_ns;
-    for (size_t i = 0; i < schedule->op_count && schedule->ops[i].start_ns < window->end_ns; i++) {
+    size_t i = 0;
+    for (; i < schedule->op_count && schedule->ops[i].start_ns < window->end_ns; i++) {
         const gt_gpu_op *op = &schedule->ops[i];
         if (op->end_ns <= window->start_ns) continue;
         if (op->start_ns > reached) add_gap(&s, reached, op->start_ns, (uint32_t)i);
         if (op->end_ns >= reached) s.stream = op->end_ns > reached ? op->stream : GT_NONE;
         reached = later(reached, op->end_ns);
     }
-    if (reached < window->end_ns) add_gap(&s, reached, window->end_ns, window->end_op);
+    /* A window without steps may end with an op that takes no time. */
+    uint32_t end_op = window->end_op;
+    if (end_op == GT_NONE && i < schedule->op_count && schedule->ops[i].start_ns == window->end_ns)
+        end_op = (uint32_t)i;
+    if (reached < window->end_ns) add_gap(&s, reached, window->end_ns, end_op);
     gt_free(s.launch_gap_ns);
     gt_free(s.pending);
     return idle;
