@@ -186,7 +186,8 @@ static void judge_links(const gt_schedule *s, gt_trust *trust)
     double total_ns = 0, without_op_ns = 0; /* sums of durations may exceed 63 bits */
     for (size_t i = 0; i < s->op_count; i++) {
         const gt_gpu_op *op = &s->ops[i];
-        if (op->start_ns >= s->window.end_ns || op->end_ns <= s->window.start_ns) continue;
+        bool is_inside = op->start_ns < s->window.end_ns && op->end_ns > s->window.start_ns;
+        if (s->used_step_count && !is_inside) continue; /* without steps, the window has all ops */
         count++;
         total_ns += (double)gt_op_ns(op);
         without_launch += op->point == GT_NONE;
@@ -271,6 +272,14 @@ static void judge_clocks(const gt_schedule *s, gt_trust *trust)
 
 /* ---- completeness ---- */
 
+/* Whether GPU operations are so far from each other that times at the borders had to be cut (ops.c). */
+static bool is_cut_to_limit(const gt_schedule *s)
+{
+    if (!s->op_count || s->limit_ns <= 0) return false;
+    int64_t first_ns = s->ops[0].start_ns, last_ns = s->ops[s->op_count - 1].start_ns;
+    return last_ns >= s->limit_ns || (first_ns <= 0 && last_ns >= s->limit_ns / 2);
+}
+
 /* T6. */
 static void judge_steps(const gt_schedule *s, bool is_cut_off, gt_trust *trust)
 {
@@ -279,6 +288,14 @@ static void judge_steps(const gt_schedule *s, bool is_cut_off, gt_trust *trust)
     double fail = s->step_count && empty == s->step_count ? 0 : NO_LIMIT;
     double value = (double)(empty + is_cut_off);
     const char *cut_off = is_cut_off ? "The file is truncated. " : "";
+    if (is_cut_to_limit(s)) {
+        static const double day_ns = 86400e9;
+        add(trust, "T6", value + 1, 0, 0,
+            "%sGPU operations are more than %.1f days apart, which no profile is: some times are wrong, and "
+            "those at the borders were cut.",
+            cut_off, (double)s->limit_ns / 2 / day_ns);
+        return;
+    }
     if (!s->step_count)
         add(trust, "T6", value, 0, fail, "%sNo %s: the whole trace is one window, and times are per trace.",
             cut_off, is_other(s) ? "steps are recorded" : "ProfilerStep");

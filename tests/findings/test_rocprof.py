@@ -272,6 +272,31 @@ def check_untraced(binary, folder):
     return []
 
 
+def check_borders(binary, folder):
+    """A copy of no length at the end of the trace ends a gap like any other op, and every op counts."""
+    run = Run()
+    for i in range(10):
+        run.kernel("mul", 1000 * US * i, 500 * US)
+        run.copy("HOST_TO_DEVICE", 1000 * US * i + 510 * US, 0, 64)
+    document = report_run(binary, folder, run)
+    assert causes_ns(document) == {"device_gap": 10 * 10 * US, "unknown": 9 * 490 * US}, causes_ns(document)
+    assert text_of(document, "T1").startswith("20 of 20 "), text_of(document, "T1")
+    run.kernel("mul", 10 ** 18, 20 * US)  # 31 years later
+    document = report_run(binary, folder, run)
+    assert text_of(document, "T1").startswith("21 of 21 "), text_of(document, "T1")
+    assert checks(document)["T6"] == "fail" and "days apart" in text_of(document, "T6"), document["trust"]
+    assert document["trust"]["verdict"] == "do not trust", document["trust"]
+    path = run.write(os.path.join(folder, "run_results.json"))
+    with open(path) as file:
+        content = json.load(file)
+    content["rocprofiler-sdk-tool"][0]["metadata"]["init_time"] = 10 ** 20
+    with open(path, "w") as file:
+        json.dump(content, file)
+    outcome = harness.run([binary, "report", path])
+    assert outcome.code == 1 and "out of the range of 64 bits" in outcome.stderr, outcome
+    return []
+
+
 def check_damage(binary, folder):
     run = launched()
     del run.dispatches[::3]

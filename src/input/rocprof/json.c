@@ -153,7 +153,7 @@ static bool read_metadata(reading *r)
     if (!read) return false;
     if (record.not_object) return gt_json_fail(&r->json, "'metadata' is not an object");
     if (record.mistyped & (1u << PROCESS_INIT | 1u << PROCESS_FINI))
-        return gt_json_fail(&r->json, "times in 'metadata' are not integers");
+        return gt_json_fail(&r->json, "times in 'metadata' are not integers, or out of the range of 64 bits");
     if (record.present >> PROCESS_ID & 1) r->run->pid = record.cells[PROCESS_ID].integer;
     if (record.present >> PROCESS_INIT & 1) r->run->init_ns = record.cells[PROCESS_INIT].integer;
     if (record.present >> PROCESS_FINI & 1) r->run->fini_ns = record.cells[PROCESS_FINI].integer;
