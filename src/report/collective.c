@@ -192,6 +192,26 @@ static void print_stragglers(const gt_terminal *terminal, const gt_table *stragg
     gt_summary_rows(terminal, stragglers, columns, GT_LENGTH(columns), ROWS_SHOWN);
 }
 
+/* By durations within each trace, so that clocks which differ change nothing. */
+static void print_late_ranks(const gt_terminal *terminal, const gt_table *causes)
+{
+    static const gt_terminal_column columns[] = {
+        {GT_COL_RANK, NULL, 0, NULL},
+        {GT_COL_LATE_MS, "late ms", 2, NULL},
+        {GT_COL_BLAME_PCT, "of all waiting", 1, "%"},
+        {GT_COL_LAST_PCT, "came last", 1, "%"},
+        {GT_COL_WAIT_MS, "waits ms", 2, NULL},
+    };
+    uint32_t *order = gt_order_new(causes->row_count);
+    gt_order_by_column(order, causes->row_count, gt_table_column(causes, GT_COL_LATE_MS), causes->strings,
+                       true);
+    gt_table *sorted = gt_table_copy_rows(causes, order, causes->row_count);
+    gt_terminal_heading(terminal, "Ranks that the others wait for");
+    gt_summary_rows(terminal, sorted, columns, GT_LENGTH(columns), ROWS_SHOWN);
+    gt_table_free(sorted);
+    gt_free(order);
+}
+
 void gt_collective_print_summary(FILE *out, const gt_table_list *tables, const gt_table *stragglers,
                                  int width, bool utf8)
 {
@@ -200,7 +220,11 @@ void gt_collective_print_summary(FILE *out, const gt_table_list *tables, const g
     terminal.width = width > 0 ? (size_t)width : 0;
     terminal.utf8 = utf8;
     gt_summary_parts(&terminal, tables, parts, GT_LENGTH(parts));
+    const gt_table *causes = gt_table_list_find(tables, GT_SHEET_RANK_CAUSES);
     if (!stragglers->row_count) return;
     fputc('\n', out);
-    print_stragglers(&terminal, stragglers);
+    if (causes && causes->row_count)
+        print_late_ranks(&terminal, causes);
+    else
+        print_stragglers(&terminal, stragglers);
 }

@@ -122,13 +122,18 @@ def check_same(binary, folder, fault):
         first = first or (shown, files)
         if (shown, files) != first:
             problems.append(f"{threads} threads give other results than 1")
-    _, here, _ = report(binary, os.path.join(folder, "run"), os.path.join(folder, "a"))
-    _, there, _ = report(binary, os.path.join(folder, "shifted", "run"), os.path.join(folder, "b"))
+    _, here, here_shown = report(binary, os.path.join(folder, "run"), os.path.join(folder, "a"))
+    _, there, there_shown = report(binary, os.path.join(folder, "shifted", "run"), os.path.join(folder, "b"))
     for a, b in zip(here, there):
         if (a["id"], a["ranks"], a["where"], a["confidence"]) != (b["id"], b["ranks"], b["where"], b["confidence"]):
             problems.append(f"other clocks: {b['title']!r} instead of {a['title']!r}")
         if abs(float(a["gain_ms"]) - float(b["gain_ms"])) > 0.001:
             problems.append(f"other clocks: gain {b['gain_ms']} instead of {a['gain_ms']}")
+    for found, shown in ((here, here_shown), (there, there_shown)):
+        lines = shown.split("Ranks that the others wait for")[1].splitlines()
+        listed, first = [int(line.split()[0]) for line in lines[2:10]], found[0]["ranks"]
+        if found[0]["id"] == "straggler" and listed[0] != int(first) or sorted(listed) != list(range(8)):
+            problems.append(f"the table begins with rank {listed[0]} instead of {first}")
     if len(here) != 1 or len(there) != 1:
         problems.append(f"{len(here)} and {len(there)} findings")
     return problems
