@@ -576,6 +576,36 @@ static void test_missing_facts(void **state)
     end_cluster(&c, NULL);
 }
 
+static void assert_trust(const gt_ranks_input *input, gt_interner *strings, const char *verdict)
+{
+    gt_rank_findings *found = gt_ranks_find(input);
+    gt_table_list tables = {0};
+    gt_ranks_add_sheets(found, strings, &tables);
+    const gt_table *overview = tables.items[0];
+    gt_str text = gt_interner_get(strings, gt_table_column(overview, GT_COL_TEXT)->texts[0]);
+    assert_string_equal(text.bytes, verdict);
+    gt_table_list_free(&tables);
+    gt_rank_findings_free(found);
+}
+
+/* Traces that cannot be compared count, too. */
+static void test_verdict_is_that_of_the_worst_trace(void **state)
+{
+    (void)state;
+    cluster c = new_cluster(4);
+    record(&c);
+    add_rows(&c, 1);
+    gt_ranks_input input = input_of(&c);
+    assert_trust(&input, c.strings, "good");
+    c.facts[3]->collective_count = 0;
+    c.facts[3]->trust = GT_TRUST_FAIL;
+    assert_trust(&input, c.strings, "do not trust");
+    gt_rank_facts_free(c.facts[3]);
+    c.facts[3] = NULL;
+    assert_trust(&input, c.strings, "usable with care");
+    end_cluster(&c, NULL);
+}
+
 /* All ranks wait for the one without a trace: the transfers are not slow. */
 static void test_late_rank_without_trace(void **state)
 {
@@ -804,6 +834,7 @@ int main(void)
         cmocka_unit_test(test_contradicting_ranks),
         cmocka_unit_test(test_missing_facts),
         cmocka_unit_test(test_late_rank_without_trace),
+        cmocka_unit_test(test_verdict_is_that_of_the_worst_trace),
         cmocka_unit_test(test_facts),
         cmocka_unit_test(test_ready_before_start),
     };

@@ -162,9 +162,11 @@ static gt_table *overview_sheet(const gt_rank_findings *found, gt_interner *stri
     const char *device = "unknown";
     for (size_t r = 0; r < found->rank_count; r++) {
         const gt_rank_facts *facts = found->ranks[r].facts;
+        /* A trace that cannot be compared makes the others less certain. */
+        gt_trust_level own = facts ? facts->trust : GT_TRUST_WARN;
+        if (own > trust) trust = own;
         if (!found->ranks[r].known) continue;
         if (!known++ && *facts->device) device = facts->device;
-        if (facts->trust > trust) trust = facts->trust;
         if (facts->steps > steps) steps = facts->steps;
         busy += facts->step_ns - facts->idle_ns;
         idle += facts->idle_ns;
