@@ -9,6 +9,8 @@
 #include "schema/sheets.h"
 #include "table/operations.h"
 
+#include <string.h>
+
 enum {
     ROWS_SHOWN = 10,
     MOST_RANK_CELLS = 64 * 1024 * 1024, /* in the per-rank columns of a sheet: half a gigabyte */
@@ -144,6 +146,10 @@ bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, 
         return false;
     }
     if (options->gpus_per_node) add_nodes(&s, options);
+    if (s.findings && s.findings->other_runs)
+        gt_warn("traces may be of different runs: between the same collectives, %s %s took another time than "
+                "most ranks",
+                strpbrk(s.findings->other_runs, "-,") ? "ranks" : "rank", s.findings->other_runs);
     if (s.findings) {
         gt_ranks_add_sheets(s.findings, rows->strings, tables);
         gt_rank_findings_free(s.findings);

@@ -531,6 +531,31 @@ static void test_all_fixed(void **state)
     }
 }
 
+/* Ranks leave collectives together, so the same time passes for all of them, late or not. */
+static void test_ranks_of_different_runs(void **state)
+{
+    (void)state;
+    cluster c = new_cluster(5);
+    c.work_us[2][1] += 800;
+    c.end_late_us[2] = 800;
+    record(&c);
+    add_rows(&c, 1);
+    gt_ranks_input input = input_of(&c);
+    gt_rank_findings *found = gt_ranks_find(&input);
+    assert_null(found->other_runs);
+    gt_rank_findings_free(found);
+    for (size_t r = 3; r < 5; r++)
+        for (size_t i = 0; i < COLLECTIVES; i++) {
+            gt_rank_collective *x = &c.facts[r]->collectives[i];
+            x->ready_ns = x->ready_ns * 11 / 10;
+            x->start_ns = x->start_ns * 11 / 10;
+            x->end_ns = x->end_ns * 11 / 10;
+        }
+    found = gt_ranks_find(&input);
+    assert_string_equal(found->other_runs, "3-4");
+    end_cluster(&c, found);
+}
+
 /* ---- damaged input ---- */
 
 /* Ranks have the collectives in opposite order, and bases that come later. */
@@ -831,6 +856,7 @@ int main(void)
         cmocka_unit_test(test_late_recording),
         cmocka_unit_test(test_own_findings),
         cmocka_unit_test(test_all_fixed),
+        cmocka_unit_test(test_ranks_of_different_runs),
         cmocka_unit_test(test_contradicting_ranks),
         cmocka_unit_test(test_missing_facts),
         cmocka_unit_test(test_late_rank_without_trace),

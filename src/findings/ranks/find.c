@@ -358,6 +358,14 @@ static void find_means(gt_rank_findings *found)
     found->step_ns = known ? steps / (double)known : 0;
 }
 
+static void find_other_runs(const search *s)
+{
+    bool *has_rank = gt_alloc_zero(s->found->rank_count, sizeof *has_rank);
+    if (gt_rank_model_other_runs(s->model, s->input, has_rank))
+        s->found->other_runs = gt_rank_list(s->found, has_rank);
+    gt_free(has_rank);
+}
+
 gt_rank_findings *gt_ranks_find(const gt_ranks_input *input)
 {
     search s = {.input = input};
@@ -372,6 +380,7 @@ gt_rank_findings *gt_ranks_find(const gt_ranks_input *input)
         gt_add_own_findings(found);
         gt_rank_findings_sort(found);
         found->verdict = gt_rank_findings_verdict(found);
+        find_other_runs(&s);
     } else {
         gt_rank_findings_free(found);
         found = NULL;
@@ -397,5 +406,6 @@ void gt_rank_findings_free(gt_rank_findings *findings)
     gt_free(findings->items);
     gt_free(findings->ranks);
     gt_free(findings->verdict);
+    gt_free(findings->other_runs);
     gt_free(findings);
 }

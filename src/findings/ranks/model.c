@@ -1,5 +1,4 @@
-/* Makes the model from the collectives that were matched over the ranks and the facts of each rank, and runs
- * it with repairs. */
+/* Makes the model from the collectives that were matched over the ranks and the facts of each rank. */
 #include "findings/ranks/model.h"
 
 #include "base/memory.h"
@@ -449,79 +448,4 @@ void gt_rank_model_free(gt_rank_model *model)
     gt_free(model->end_of);
     gt_free(model->steps);
     gt_free(model);
-}
-
-/* ---- runs ---- */
-
-static double repaired_ns(const gt_rank_entry *entry, const gt_rank_repair *repair)
-{
-    double repaired = 0;
-    if (!entry->compared) return 0;
-    if (repair->nodes && repair->nodes[repair->node_of[entry->rank]])
-        repaired += fmax(0, fmin(entry->late_ns, entry->node_late_ns));
-    if (repair->ranks && repair->ranks[entry->rank])
-        repaired += fmax(0, entry->late_ns - fmax(0, entry->node_late_ns));
-    return repaired;
-}
-
-static double start_in_run(const gt_rank_entry *entry, const gt_rank_repair *repair, const double *ends)
-{
-    double start =
-        (entry->base == GT_NONE ? 0 : ends[entry->base]) + entry->work_ns - repaired_ns(entry, repair);
-    if (entry->previous != GT_NONE) start = fmax(start, ends[entry->previous]);
-    return start + entry->lag_ns;
-}
-
-/* The end of the windows of ends[begin] to ends[end - 1], which have one base. */
-static double end_together(const gt_rank_model *model, size_t begin, size_t end, const gt_rank_repair *repair,
-                           const double *ends, double *blame_ns)
-{
-    double latest = -INFINITY, sum = 0;
-    size_t last = begin;
-    for (size_t i = begin; i < end; i++) {
-        double at = start_in_run(&model->ends[i], repair, ends);
-        sum += at;
-        if (at <= latest) continue;
-        latest = at;
-        last = i;
-    }
-    if (blame_ns) blame_ns[model->ends[last].rank] += latest * (double)(end - begin) - sum;
-    return latest;
-}
-
-static double mean_step(const gt_rank_model *model, const gt_rank_repair *repair, const double *ends,
-                        double *blame_ns)
-{
-    double sum = 0;
-    for (size_t begin = 0, end; begin < model->end_count; begin = end) {
-        for (end = begin; end < model->end_count && model->ends[end].base == model->ends[begin].base;) end++;
-        double latest = end_together(model, begin, end, repair, ends, blame_ns);
-        for (size_t i = begin; i < end; i++)
-            sum += (latest - model->start_ns) / model->steps[model->ends[i].rank];
-    }
-    return model->end_count ? sum / (double)model->end_count : 0;
-}
-
-double gt_rank_model_run(const gt_rank_model *model, const gt_rank_repair *repair, double *blame_ns)
-{
-    double *ends = gt_alloc(model->count * sizeof *ends);
-    for (size_t r = 0; blame_ns && r < model->rank_count; r++) blame_ns[r] = 0;
-    for (size_t k = 0; k < model->count; k++) {
-        size_t c = model->order[k], last = model->begins[c];
-        double latest = -INFINITY, starts = 0;
-        for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++) {
-            double start = start_in_run(&model->entries[i], repair, ends);
-            starts += start;
-            if (start <= latest) continue;
-            latest = start;
-            last = i;
-        }
-        ends[c] = latest + (repair->transfer_ns ? repair->transfer_ns[c] : model->transfer_ns[c]);
-        if (blame_ns && model->entries[last].in_window)
-            blame_ns[model->entries[last].rank] +=
-                latest * (double)(model->begins[c + 1] - model->begins[c]) - starts;
-    }
-    double step_ns = mean_step(model, repair, ends, blame_ns);
-    gt_free(ends);
-    return step_ns;
 }

@@ -66,6 +66,11 @@ typedef struct gt_rank_repair {
  * all collectives in which this rank comes last. */
 double gt_rank_model_run(const gt_rank_model *model, const gt_rank_repair *repair, double *blame_ns);
 
+/* Sets has_rank of ranks for which much more or less time passes between two collectives than for most ranks
+ * that take part in both. In one run that is impossible, because ranks leave a collective together. Returns
+ * whether there are any. */
+bool gt_rank_model_other_runs(const gt_rank_model *model, const gt_ranks_input *input, bool *has_rank);
+
 /* late.c: lateness of entries, and what each rank has to do with the waiting. */
 void gt_rank_late_find(gt_rank_model *model, gt_rank_summary *ranks); /* needs their nodes */
 /* The entries of a rank by `place`, from rank_begins[rank] to rank_begins[rank + 1]; the last one is the end

@@ -21,9 +21,9 @@
  * the sum of the waits: if a rank is late once, the others may wait for it in several collectives one after
  * the other.
  *
- * Files: facts (what is kept of a rank), model (collectives of all ranks, run again with repairs), late (who
- * is late, by how much), causes (what a late rank does longer), links (slow transfers), find (the findings),
- * texts (in words), own (findings of single ranks, put together), sheets. */
+ * Files: facts (what is kept of a rank), model (collectives of all ranks), run (of these, with repairs), late
+ * (who is late, by how much), causes (what a late rank does longer), links (slow transfers), find (the
+ * findings), texts (in words), own (findings of single ranks, put together), sheets. */
 #ifndef GT_FINDINGS_RANKS_RANKS_H
 #define GT_FINDINGS_RANKS_RANKS_H
 
@@ -135,6 +135,7 @@ typedef struct gt_rank_findings {
     double link_gain_ns; /* the part of it that faster links bring, beyond ranks and nodes */
     double wait_ns;      /* the mean wait of a rank */
     char *verdict;       /* owned; one line */
+    char *other_runs;    /* owned; ranks whose traces may be of another run: "4-7"; NULL: none */
 } gt_rank_findings;
 
 /* NULL if there are no facts of at least two ranks that share a collective. */
