@@ -40,12 +40,25 @@ static void add_fact(gt_buffer *out, const gt_answers *a, const char *name)
 
 /* ---- parts ---- */
 
+/* Of a folder: the verdict on the ranks, and how many there are. */
+static void add_ranks(gt_buffer *out, const gt_answers *a)
+{
+    double ranks = gt_answers_number(a, "ranks"), nodes = gt_answers_number(a, "nodes");
+    if (!(ranks > 0)) return;
+    gt_buffer_add_cstr(out, "**");
+    add_fact(out, a, "all_ranks");
+    gt_buffer_add_format(out, ".**\n\n%.0f ranks", ranks);
+    if (nodes > 1) gt_buffer_add_format(out, " on %.0f nodes", nodes);
+    gt_buffer_add_cstr(out, ", ");
+}
+
 static void add_header(gt_buffer *out, const gt_answers *a)
 {
     double step_ms = gt_answers_number(a, "step_ms"), busy_ms = gt_answers_number(a, "busy_ms");
     gt_buffer_add_cstr(out, "## GPU report: ");
     gt_answers_escape(out, gt_answers_trace(a));
     gt_buffer_add_cstr(out, "\n\n");
+    add_ranks(out, a);
     add_fact(out, a, "device");
     if (step_ms > 0)
         gt_buffer_add_format(out,

@@ -151,6 +151,15 @@ def check_json(binary, folder):
         problems.append(f"{found['schema']}: {first}")
     if len(found["sheets"]["rank_causes"]["rows"]) != 8:
         problems.append("rank_causes has not one row per rank")
+    outcome = run([binary, "report", os.path.join(folder, "run"), "--output_md", os.path.join(folder, "out/"), "-q"])
+    assert outcome.code == 0, outcome.stderr
+    with open(os.path.join(folder, "out", "collective.findings.md")) as file:
+        text = file.read()
+    if "**rank 6 is late by" not in text or "8 ranks on 2 nodes, NVIDIA H200" not in text:
+        problems.append(f"Markdown begins with {text[:300]!r}")
+    hints = sum(row["confidence"] == "low" for row in found["findings"])
+    if not hints or text.count(", hint): ") != hints:
+        problems.append(f"{hints} hints, but Markdown marks {text.count(', hint): ')}")
     if os.path.exists(os.path.join(folder, "run", "nccl_analysis_report.xlsx")):
         problems.append("a workbook was written, too")
     return problems
