@@ -132,6 +132,10 @@ def stream_of(op):
     return json.dumps(op.args.get("stream", op.thread[1]))
 
 
+def communicates(op):
+    return op.category == "kernel" and COMMUNICATION.search(op.name)
+
+
 def window(ops, steps, points):
     starts = [s.start for s in steps]
     for point in points:
@@ -140,7 +144,8 @@ def window(ops, steps, points):
     placed = [op for op in ops if op.point and op.point.step is not None]
     busy = {stream_of(op): 0 for op in placed[:1] + ops}
     for op in placed:
-        busy[stream_of(op)] += op.end - op.start
+        if not communicates(op):
+            busy[stream_of(op)] += op.end - op.start
     main = [op for op in placed if stream_of(op) == max(busy, key=busy.get)]
     if {op.point.step for op in main} != {op.point.step for op in placed}:
         main = placed
@@ -211,7 +216,7 @@ def facts(path):
         "streams": len({stream_of(op) for op in ops}),
         "launched": sum(1 for op in ops if op.point),
         "with_op": sum(1 for op in ops if op.point and has_op_above(op.point)),
-        "communicating": sum(1 for op in ops if op.category == "kernel" and COMMUNICATION.search(op.name)),
+        "communicating": sum(1 for op in ops if communicates(op)),
         "events": len(host), "threads": len(threads), "roots": sum(1 for e in host if not e.parent),
         "depths": sum(e.depth for e in host), "launches": sum(e.launches for e in host),
         "events_ns": sum(e.end - e.start for e in host), "event_flags": counts_of_flags(host),
