@@ -30,7 +30,7 @@ enum {
     EARLY_NS = 1000,          /* an op this much before its launch: a wrong clock */
     STEPS_FOR_VARIATION = 3,  /* steps that a spread needs */
     SHAPES_SHARE = 2,         /* shapes are recorded if more than one op in two has them */
-    PROCESS_NAME_MAX = 100,   /* characters of it that are shown */
+    PROCESS_NAME_MAX = 100,   /* bytes of it that are shown */
     PROFILER_HIDDEN_PCT = 101 /* a threshold that no share reaches */
 };
 static const double replay_warn_pct = 3, replay_fail_pct = 25;
@@ -311,10 +311,12 @@ static void judge_processes(const gt_schedule *s, gt_trust *trust)
 {
     if (s->process_count < 2) return;
     gt_str name = gt_interner_get(s->strings, s->main_process);
+    int shown = (int)(name.len < PROCESS_NAME_MAX ? name.len : PROCESS_NAME_MAX);
+    while (shown > 0 && (name.bytes[shown] & 0xc0) == 0x80) shown--; /* whole characters */
     add(trust, "T16", (double)s->process_count, 1, NO_LIMIT,
         "%zu processes use this GPU: the steps are those of process %.*s, which launches most, and what the "
         "hosts do is shown as if they were one.",
-        s->process_count, (int)(name.len < PROCESS_NAME_MAX ? name.len : PROCESS_NAME_MAX), name.bytes);
+        s->process_count, shown, name.bytes);
 }
 
 /* T7 and T8. */

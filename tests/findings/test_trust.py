@@ -249,6 +249,21 @@ def two_processes(binary, folder):
     return []
 
 
+def long_process_name(binary, folder):
+    """A name is cut between two characters."""
+    trace = small_traces.training()
+    trace["traceEvents"] += other_process(small_traces.training(steps=2), 700, 5000)
+    for event in events(trace):
+        if event["pid"] == 100:
+            event["pid"] = 100 * "\u00e9"
+    path = os.path.join(folder, "t.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(trace, file, ensure_ascii=False)
+    _, _, texts = judge(binary, folder, path)
+    assert "of process \"" + 49 * "\u00e9" + ", which" in texts["T16"], texts["T16"]
+    return []
+
+
 def steps_twice(binary, folder):
     """Steps that a second thread, or a nested annotation, records once more are the same steps."""
     for shift, shorter, thread in ((0, 0, 101), (0.5, 1, 100), (0, 200, 101), (50, 0, 102)):
@@ -355,6 +370,7 @@ def cases():
             yield harness.Case(f"{damage[0]}, real", damaged, damage, REAL)
     for name, check in (("truncated", truncated), ("truncated gzip", truncated_gzip), ("empty step", empty_steps),
                         ("lost step", lost_step), ("two processes", two_processes), ("steps twice", steps_twice),
+                        ("long process name", long_process_name),
                         ("GPU clock late by a step", late_gpu_by_steps), ("no durations", no_durations),
                         ("GPU clock late", late_gpu), ("graph replays", lost_graphs), ("several devices", several_devices),
                         ("slow step", slow_step)):
