@@ -82,6 +82,11 @@ double gt_rank_model_run(const gt_rank_model *model, const gt_rank_repair *repai
 
 /* ---- one run? ---- */
 
+static double collectives_of(const gt_rank_model *model, const gt_ranks_input *input, size_t c, size_t entry)
+{
+    return (double)input->facts[model->entries[model->begins[c] + entry].rank]->collective_count;
+}
+
 /* From the first collective to the last one of as many ranks. Clocks drift by far less than 3 %. */
 bool gt_rank_model_other_runs(const gt_rank_model *model, const gt_ranks_input *input, bool *has_rank)
 {
@@ -100,7 +105,11 @@ bool gt_rank_model_other_runs(const gt_rank_model *model, const gt_ranks_input *
     }
     double usual = gt_rank_median(sorted, count);
     bool any = false;
+    for (size_t i = 0; i < size; i++) sorted[i] = collectives_of(model, input, first, i);
+    double usual_count = gt_rank_median(sorted, size);
     for (size_t i = 0; i < size; i++) {
+        /* In a trace that lacks some, other collectives are compared; there is a warning about that. */
+        if (collectives_of(model, input, first, i) != usual_count) continue;
         if (!(fabs(times[i] - usual) > 0.03 * usual)) continue;
         has_rank[model->entries[model->begins[first] + i].rank] = any = true;
     }
