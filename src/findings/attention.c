@@ -15,7 +15,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "findings/names.h"
+#include "findings/schedule/names.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #ifndef GT_FINDINGS_EXCLUSIVE_H
 #define GT_FINDINGS_EXCLUSIVE_H
 
-#include "findings/schedule.h"
+#include "findings/schedule/schedule.h"
 
 /* In the order in which they are served. */
 typedef enum gt_op_class { GT_OPS_COMPUTE, GT_OPS_COMMUNICATION, GT_OPS_MEMORY, GT_OP_CLASSES } gt_op_class;

@@ -3,7 +3,7 @@
 #ifndef GT_FINDINGS_GPU_FACTS_H
 #define GT_FINDINGS_GPU_FACTS_H
 
-#include "findings/schedule.h"
+#include "findings/schedule/schedule.h"
 #include "findings/shapes.h"
 #include "model/arch.h"
 #include "trace/row_set.h"

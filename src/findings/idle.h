@@ -2,7 +2,7 @@
 #ifndef GT_FINDINGS_IDLE_H
 #define GT_FINDINGS_IDLE_H
 
-#include "findings/schedule.h"
+#include "findings/schedule/schedule.h"
 
 /* A part of a gap with one cause. */
 typedef struct gt_idle_piece {

@@ -2,8 +2,8 @@
  *
  * A run goes once over points (by base_ns) and ops (by start_ns), merged by time; a point comes before an op
  * of the same time. The host moves on from point to point, and an op starts as soon as what decides its start
- * (starts.c) allows. Because the order is that of the recorded trace, everything that an op or a point refers
- * to has been placed before it, and without changes the recorded times come out. */
+ * (schedule/starts.c) allows. Because the order is that of the recorded trace, everything that an op or a
+ * point refers to has been placed before it, and without changes the recorded times come out. */
 #include "findings/replay.h"
 
 #include "base/memory.h"

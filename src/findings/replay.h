@@ -9,7 +9,7 @@
 #ifndef GT_FINDINGS_REPLAY_H
 #define GT_FINDINGS_REPLAY_H
 
-#include "findings/schedule.h"
+#include "findings/schedule/schedule.h"
 
 /* ---- edits ---- */
 

@@ -13,7 +13,7 @@
 #include "findings/gpu_facts.h"
 #include "findings/idle.h"
 #include "findings/replay.h"
-#include "findings/sites.h"
+#include "findings/schedule/sites.h"
 
 typedef enum gt_confidence { GT_CONFIDENCE_LOW, GT_CONFIDENCE_MEDIUM, GT_CONFIDENCE_HIGH } gt_confidence;
 typedef enum gt_severity { GT_SEVERITY_LOW, GT_SEVERITY_MEDIUM, GT_SEVERITY_HIGH } gt_severity;

@@ -272,7 +272,7 @@ static void judge_clocks(const gt_schedule *s, gt_trust *trust)
 
 /* ---- completeness ---- */
 
-/* Whether GPU operations are so far from each other that times at the borders had to be cut (ops.c). */
+/* Whether GPU operations are so far apart that times at the borders had to be cut (schedule/ops.c). */
 static bool is_cut_to_limit(const gt_schedule *s)
 {
     if (!s->op_count || s->limit_ns <= 0) return false;

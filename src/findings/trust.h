@@ -3,7 +3,7 @@
 #define GT_FINDINGS_TRUST_H
 
 #include "findings/idle.h"
-#include "findings/schedule.h"
+#include "findings/schedule/schedule.h"
 
 typedef enum gt_trust_level { GT_TRUST_OK, GT_TRUST_WARN, GT_TRUST_FAIL } gt_trust_level;
 

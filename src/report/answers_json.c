@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "findings/sites.h"
+#include "findings/schedule/sites.h"
 #include "json/string.h"
 #include "json/writer.h"
 #include "schema/columns.h"

@@ -25,7 +25,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "findings/names.h"
+#include "findings/schedule/names.h"
 #include "findings/rules.h"
 
 enum { MADE_LATENCY_NS = 5000 };

@@ -7,9 +7,9 @@
 #define GT_TESTS_SMALL_SCHEDULE_H
 
 #include "base/memory.h"
-#include "findings/build.h"
-#include "findings/names.h"
-#include "findings/sites.h"
+#include "findings/schedule/build.h"
+#include "findings/schedule/names.h"
+#include "findings/schedule/sites.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #include "pytorch_trace.h"
 
 #include "findings/gpu_facts.h"
-#include "findings/names.h"
+#include "findings/schedule/names.h"
 #include "findings/rules/rules_table.h"
 
 #include <math.h>

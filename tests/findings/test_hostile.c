@@ -10,11 +10,11 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "findings/build.h"
+#include "findings/schedule/build.h"
 #include "findings/idle.h"
-#include "findings/names.h"
+#include "findings/schedule/names.h"
 #include "findings/replay.h"
-#include "findings/sites.h"
+#include "findings/schedule/sites.h"
 
 enum { MANY = 200000 };
 

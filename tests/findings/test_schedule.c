@@ -3,8 +3,8 @@
 #include "pytorch_trace.h"
 
 #include "base/team.h"
-#include "findings/names.h"
-#include "findings/schedule.h"
+#include "findings/schedule/names.h"
+#include "findings/schedule/schedule.h"
 
 #include <inttypes.h>
 

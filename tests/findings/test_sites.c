@@ -1,8 +1,8 @@
 /* Sites and tallies. The expected texts were written by hand from the definition in sites.h. */
 #include "pytorch_trace.h"
 
-#include "findings/names.h"
-#include "findings/sites.h"
+#include "findings/schedule/names.h"
+#include "findings/schedule/sites.h"
 
 typedef struct program {
     gt_schedule schedule;

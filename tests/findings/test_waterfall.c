@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "findings/sites.h"
+#include "findings/schedule/sites.h"
 #include "findings/waterfall/waterfall.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef GT_FINDINGS_FORMATS_FORMATS_H
 #define GT_FINDINGS_FORMATS_FORMATS_H
 
-#include "findings/schedule.h"
+#include "findings/schedule/schedule.h"
 #include "trace/jax/jax.h"
 #include "trace/rocprof/rocprof.h"
 

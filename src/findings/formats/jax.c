@@ -10,7 +10,7 @@
 #include "analysis/jax/kernels.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "findings/names.h"
+#include "findings/schedule/names.h"
 
 #include <math.h>
 #include <stdlib.h>

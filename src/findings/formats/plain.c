@@ -7,8 +7,8 @@
 
 #include "base/map.h"
 #include "base/memory.h"
-#include "findings/build.h"
-#include "findings/names.h"
+#include "findings/schedule/build.h"
+#include "findings/schedule/names.h"
 #include "trace/rows.h"
 
 #include <inttypes.h>
@@ -35,8 +35,8 @@ static double distance(int64_t from_ns, int64_t to_ns)
     return (double)to_ns - (double)from_ns;
 }
 
-/* As set_base in ops.c: times are counted from the first event, or around the first op if others are absurdly
- * far away. */
+/* As set_base in schedule/ops.c: times are counted from the first event, or around the first op if others are
+ * absurdly far away. */
 static void set_base(plain_builder *b)
 {
     const gt_plain_trace *trace = b->trace;
@@ -200,7 +200,7 @@ static uint32_t slot_of(const plain_builder *b, const gt_plain_call *call)
     return slot == GT_MAP_NONE ? GT_NONE : slot;
 }
 
-/* As kind_of_call in host.c. */
+/* As kind_of_call in schedule/host.c. */
 static gt_api_kind kind_of_call(const plain_builder *b, const gt_plain_call *call)
 {
     const gt_schedule *schedule = b->schedule;

@@ -2,7 +2,7 @@
 #ifndef GT_FINDINGS_FORMATS_PLAIN_H
 #define GT_FINDINGS_FORMATS_PLAIN_H
 
-#include "findings/schedule.h"
+#include "findings/schedule/schedule.h"
 
 /* Times are nanoseconds of the trace's own clock, of any size. An op and the call that launched it have the
  * same process and launch id. */

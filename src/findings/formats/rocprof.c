@@ -12,7 +12,7 @@
 #include "analysis/rocprof/agents.h"
 #include "analysis/rocprof/sheets.h"
 #include "base/memory.h"
-#include "findings/names.h"
+#include "findings/schedule/names.h"
 #include "model/arch.h"
 
 #include <string.h>

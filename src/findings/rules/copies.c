@@ -4,7 +4,7 @@
  * the next batch is copied while the GPU computes: the edit makes these copies free. Other large copies are
  * exposed_copy. Copies of a round trip belong to cpu_roundtrip. */
 #include "base/memory.h"
-#include "findings/names.h"
+#include "findings/schedule/names.h"
 #include "findings/rules/rules_table.h"
 
 static const int64_t smallest_bytes = 65536;

@@ -5,7 +5,7 @@
  * loop of synchronising calls, with the host time around them. Synchronisations of a round trip belong to
  * cpu_roundtrip. */
 #include "base/memory.h"
-#include "findings/names.h"
+#include "findings/schedule/names.h"
 #include "findings/rules/rules_table.h"
 
 /* What a synchronisation removes with it: a stretch of host time of one thread. */

@@ -4,7 +4,7 @@
  * needs about 7 passes instead of 20. The edit removes the host time of these launches and shortens the
  * kernels to that share. */
 #include "base/memory.h"
-#include "findings/names.h"
+#include "findings/schedule/names.h"
 #include "findings/rules/rules_table.h"
 
 static const double fewest_kernels = 50;    /* per step: fewer are not worth it */

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "findings/exclusive.h"
 #include "findings/shapes.h"
-#include "findings/sites.h"
+#include "findings/schedule/sites.h"
 
 #include <string.h>
 

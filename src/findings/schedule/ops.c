@@ -2,8 +2,8 @@
  *
  * A device is the argument "device" of an event or else its process, within a rank if the trace was fused
  * from those of several ranks. Also decides what time 0 is, and looks at all names (names.h). */
-#include "findings/build.h"
-#include "findings/names.h"
+#include "findings/schedule/build.h"
+#include "findings/schedule/names.h"
 
 #include "base/map.h"
 #include "base/memory.h"

@@ -3,7 +3,7 @@
  * Ids are unique in one process only. In a trace of several ranks, only the events of the device's rank
  * count. Where several processes make calls, an id that one of them uses is that one's; an id that several
  * use is the one's with most ids of its own. */
-#include "findings/launch_ids.h"
+#include "findings/schedule/launch_ids.h"
 
 #include "base/memory.h"
 

@@ -7,10 +7,10 @@
  *   - an op: the time that an op adds around aten::as_strided, which only changes metadata.
  * Most of that is the profiler. The events that start in the host time before a point then tell how much of
  * it would remain without recording. */
-#include "findings/build.h"
+#include "findings/schedule/build.h"
 
 #include "base/memory.h"
-#include "findings/names.h"
+#include "findings/schedule/names.h"
 #include "table/stats.h"
 
 /* The 10th percentile of the samples is taken, at most the largest cost, and of it PROFILER_SHARE; with few

@@ -12,12 +12,12 @@
  *
  * Ops without a built-in above them are named by the outermost of them. The text of a site is made once per
  * distinct pair of function and call. */
-#include "findings/sites.h"
+#include "findings/schedule/sites.h"
 
 #include "base/buffer.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "findings/names.h"
+#include "findings/schedule/names.h"
 
 #include <stdlib.h>
 

@@ -2,10 +2,10 @@
  *
  * A track goes over the events of its thread in order of their start and keeps a stack of those that have not
  * ended. As long as the stack is empty, open events are not put on it: they are a stretch. */
-#include "findings/host/track.h"
+#include "findings/schedule/track.h"
 
 #include "base/memory.h"
-#include "findings/names.h"
+#include "findings/schedule/names.h"
 
 uint8_t gt_label_of(const gt_host_event *event)
 {

@@ -1,5 +1,5 @@
 /* The names of the causes of idle time. build.c has the functions that make a schedule. */
-#include "findings/schedule.h"
+#include "findings/schedule/schedule.h"
 
 static const struct {
     const char *name, *meaning;

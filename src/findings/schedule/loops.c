@@ -8,9 +8,9 @@
  *
  * A burst is a tight loop of synchronising calls from one site during which the GPU has little to do: the
  * host work of the loop, from one period before the first call on, belongs to the synchronisation. */
-#include "findings/build.h"
-#include "findings/names.h"
-#include "findings/sites.h"
+#include "findings/schedule/build.h"
+#include "findings/schedule/names.h"
+#include "findings/schedule/sites.h"
 
 #include "base/map.h"
 #include "base/memory.h"

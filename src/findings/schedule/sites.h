@@ -3,10 +3,10 @@
  * A site is the innermost Python function of the user's own code and the innermost call: the built-in that
  * was called, or else the outermost op. Without stacks it is the op alone. Kineto gives the first line of a
  * function, not the line of the call. */
-#ifndef GT_FINDINGS_SITES_H
-#define GT_FINDINGS_SITES_H
+#ifndef GT_FINDINGS_SCHEDULE_SITES_H
+#define GT_FINDINGS_SCHEDULE_SITES_H
 
-#include "findings/schedule.h"
+#include "findings/schedule/schedule.h"
 
 /* The site of a host event (GT_NONE allowed) as a string id. If nothing is known, it is the call itself, and
  * of other events that of "unknown". Interns and remembers what it found in schedule->sites, so only one

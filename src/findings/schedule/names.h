@@ -6,10 +6,10 @@
  *     if (gt_name_has(schedule, op->name, GT_NAME_COMMUNICATION)) ...
  *
  * To ask something new, add a bit here and a row to the table in names.c. */
-#ifndef GT_FINDINGS_NAMES_H
-#define GT_FINDINGS_NAMES_H
+#ifndef GT_FINDINGS_SCHEDULE_NAMES_H
+#define GT_FINDINGS_SCHEDULE_NAMES_H
 
-#include "findings/schedule.h"
+#include "findings/schedule/schedule.h"
 
 #define GT_NAME_BIT(n) (UINT64_C(1) << (n))
 

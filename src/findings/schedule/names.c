@@ -1,6 +1,6 @@
 /* What do names say? A table of words: which names that begin with them, contain them or are equal to them
  * get which bit. Names that words cannot describe have a function. */
-#include "findings/names.h"
+#include "findings/schedule/names.h"
 
 #include "base/memory.h"
 

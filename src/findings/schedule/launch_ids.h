@@ -1,8 +1,8 @@
 /* Internal to src/findings: which ops a call launched, by the ids that they share. */
-#ifndef GT_FINDINGS_LAUNCH_IDS_H
-#define GT_FINDINGS_LAUNCH_IDS_H
+#ifndef GT_FINDINGS_SCHEDULE_LAUNCH_IDS_H
+#define GT_FINDINGS_SCHEDULE_LAUNCH_IDS_H
 
-#include "findings/schedule.h"
+#include "findings/schedule/schedule.h"
 #include "trace/id_slots.h"
 
 /* The ops of a schedule by their id, and the calls and processes that they may come from. */

@@ -14,9 +14,9 @@
  *
  * The host time before different points does not overlap and points are in order, so that every thread is
  * walked over once (track.h). */
-#include "findings/build.h"
-#include "findings/names.h"
-#include "findings/host/track.h"
+#include "findings/schedule/build.h"
+#include "findings/schedule/names.h"
+#include "findings/schedule/track.h"
 
 #include "base/memory.h"
 #include "trace/rows.h"

@@ -10,7 +10,7 @@
  * The recorded trace does not say which op waits for which of another stream. The op that ended last before
  * the start is taken if it ended after everything else that the op had to wait for. Other ops may still
  * run then: libraries use several streams of their own side by side. */
-#include "findings/build.h"
+#include "findings/schedule/build.h"
 
 #include "base/memory.h"
 #include "table/stats.h"

@@ -11,8 +11,8 @@
  * Times are integer nanoseconds since the schedule's first event, so that sums are exact. Only the busiest
  * device of a trace is scheduled; all threads of the processes that use it are merged into one serial host.
  */
-#ifndef GT_FINDINGS_SCHEDULE_H
-#define GT_FINDINGS_SCHEDULE_H
+#ifndef GT_FINDINGS_SCHEDULE_SCHEDULE_H
+#define GT_FINDINGS_SCHEDULE_SCHEDULE_H
 
 #include "base/interner.h"
 #include "trace/pytorch/pytorch.h"

@@ -16,9 +16,9 @@
  * A CPU op is heavy if it launches nothing, is no metadata op and computes 200 us itself. Calling a metadata
  * op takes time, too, which is none of computing: an op that only cuts tensors into many views is not heavy.
  * The outermost op around a heavy one that launches nothing counts as heavy, too, with all inside. */
-#include "findings/build.h"
-#include "findings/launch_ids.h"
-#include "findings/names.h"
+#include "findings/schedule/build.h"
+#include "findings/schedule/launch_ids.h"
+#include "findings/schedule/names.h"
 
 #include "base/map.h"
 #include "base/memory.h"

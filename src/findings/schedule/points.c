@@ -17,7 +17,7 @@
  *
  * If the host runs ahead, it may start to be recorded while the GPU still executes ops that the trace does
  * not have. Calls that take long in this time wait for these ops, because the queue is full. */
-#include "findings/build.h"
+#include "findings/schedule/build.h"
 
 #include "base/memory.h"
 #include "trace/pytorch/pytorch.h"

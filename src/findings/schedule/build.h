@@ -1,9 +1,9 @@
 /* Internal to src/findings: the steps of gt_schedule_new, in this order. Each fills the fields that its
  * comment names and relies on all before it. */
-#ifndef GT_FINDINGS_BUILD_H
-#define GT_FINDINGS_BUILD_H
+#ifndef GT_FINDINGS_SCHEDULE_BUILD_H
+#define GT_FINDINGS_SCHEDULE_BUILD_H
 
-#include "findings/schedule.h"
+#include "findings/schedule/schedule.h"
 
 /* ops.c: base_us, device_count, name_bits, and the ops of the busiest device: all of them but what launched
  * them and what decides when they start. */
@@ -17,14 +17,12 @@ void gt_build_steps(gt_schedule *schedule);
 void gt_build_points(gt_schedule *schedule);
 /* starts.c: previous, begins, offset_ns and dependency of ops; launch_ns. */
 void gt_build_starts(gt_schedule *schedule);
-/* host/labels.c: pieces, and then what gt_build_loops adds. */
+/* labels.c: pieces, and then what gt_build_loops adds. */
 void gt_build_labels(gt_schedule *schedule);
-/* host/loops.c, called by gt_build_labels: round trips, sync sites and bursts, and the labels of pieces in
- * them.
- */
+/* loops.c, called by gt_build_labels: round trips, sync sites, bursts, and the labels of pieces in them. */
 void gt_build_loops(gt_schedule *schedule);
-/* host/overhead.c: what recording costs: python_cost_ns, op_cost_ns, profiler_ns, host_ns, and keep_before
- * and keep_own of points. */
+/* overhead.c: what recording costs: python_cost_ns, op_cost_ns, profiler_ns, host_ns, and keep_before and
+ * keep_own of points. */
 void gt_build_overhead(gt_schedule *schedule);
 
 /* ---- times ---- */

@@ -1,6 +1,6 @@
 /* Which part of the trace is judged? The steps of the profiler, what was launched in each, and the window. */
-#include "findings/build.h"
-#include "findings/names.h"
+#include "findings/schedule/build.h"
+#include "findings/schedule/names.h"
 
 #include "base/map.h"
 #include "base/memory.h"

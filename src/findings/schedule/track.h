@@ -4,10 +4,10 @@
  * says what the host does (loading of data, the call of the backward pass), or a stretch: a time in which all
  * events are open, as the labels of labels.c call them. Most events of a trace are Python functions in short
  * stretches, so a track passes over them; who needs to know walks over the stretch. */
-#ifndef GT_FINDINGS_HOST_TRACK_H
-#define GT_FINDINGS_HOST_TRACK_H
+#ifndef GT_FINDINGS_SCHEDULE_TRACK_H
+#define GT_FINDINGS_SCHEDULE_TRACK_H
 
-#include "findings/schedule.h"
+#include "findings/schedule/schedule.h"
 
 enum { GT_LABEL_OPEN = GT_CAUSES }; /* a label that is to be decided */
 

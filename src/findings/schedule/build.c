@@ -1,8 +1,8 @@
 /* Builds a schedule from a trace, step by step, and frees it. */
-#include "findings/build.h"
+#include "findings/schedule/build.h"
 
 #include "base/memory.h"
-#include "findings/sites.h"
+#include "findings/schedule/sites.h"
 
 gt_schedule *gt_schedule_new(const gt_event_view *trace)
 {
