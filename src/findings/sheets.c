@@ -32,7 +32,20 @@ static double ms_per_step(const gt_findings *f, double window_ns)
 
 enum { FACT_NAME, FACT_VALUE, FACT_UNIT, FACT_TEXT };
 
-static void add_number(gt_table *sheet, const char *name, double value, const char *unit)
+gt_table *gt_overview_new(gt_interner *strings)
+{
+    static const gt_column_head heads[] = {
+        [FACT_NAME] = {GT_COL_NAME, GT_TYPE_STRING},
+        [FACT_VALUE] = {GT_COL_VALUE, GT_TYPE_FLOAT},
+        [FACT_UNIT] = {GT_COL_UNIT, GT_TYPE_STRING},
+        [FACT_TEXT] = {GT_COL_TEXT, GT_TYPE_STRING},
+    };
+    gt_table *sheet = gt_table_new(GT_SHEET_OVERVIEW, strings);
+    gt_table_add_columns(sheet, heads, GT_LENGTH(heads));
+    return sheet;
+}
+
+void gt_overview_add_number(gt_table *sheet, const char *name, double value, const char *unit)
 {
     size_t row = gt_table_add_row(sheet);
     gt_table_set_cstr(sheet, FACT_NAME, row, name);
@@ -40,7 +53,7 @@ static void add_number(gt_table *sheet, const char *name, double value, const ch
     gt_table_set_cstr(sheet, FACT_UNIT, row, unit);
 }
 
-static void add_text(gt_table *sheet, const char *name, const char *text)
+void gt_overview_add_text(gt_table *sheet, const char *name, const char *text)
 {
     size_t row = gt_table_add_row(sheet);
     gt_table_set_cstr(sheet, FACT_NAME, row, name);
@@ -59,39 +72,34 @@ static void add_rates(gt_table *sheet, const gt_gpu_arch *arch)
 {
     gt_buffer text = {0};
     if (arch) gt_gpu_arch_describe(arch, &text);
-    add_text(sheet, "roofline", gt_buffer_str(&text).bytes);
+    gt_overview_add_text(sheet, "roofline", gt_buffer_str(&text).bytes);
     gt_buffer_free(&text);
 }
 
 static gt_table *overview_sheet(const gt_findings *f)
 {
-    static const gt_column_head heads[] = {{GT_COL_NAME, GT_TYPE_STRING},
-                                           {GT_COL_VALUE, GT_TYPE_FLOAT},
-                                           {GT_COL_UNIT, GT_TYPE_STRING},
-                                           {GT_COL_TEXT, GT_TYPE_STRING}};
     const gt_schedule *s = f->schedule;
-    gt_table *sheet = gt_table_new(GT_SHEET_OVERVIEW, s->strings);
-    gt_table_add_columns(sheet, heads, GT_LENGTH(heads));
-    add_text(sheet, "verdict", gt_trust_verdict(f->trust.verdict));
-    add_text(sheet, "device", *f->gpu.name ? f->gpu.name : "unknown");
+    gt_table *sheet = gt_overview_new(s->strings);
+    gt_overview_add_text(sheet, "verdict", gt_trust_verdict(f->trust.verdict));
+    gt_overview_add_text(sheet, "device", *f->gpu.name ? f->gpu.name : "unknown");
     add_rates(sheet, f->arch);
-    add_number(sheet, "device_count", (double)s->device_count, "devices");
-    add_number(sheet, "gpu_ops", (double)s->op_count, "ops");
-    add_text(sheet, "per", f->per);
-    add_number(sheet, "steps", (double)s->used_step_count, "steps");
-    add_number(sheet, "window_steps", (double)s->window.steps, "steps");
-    add_number(sheet, "window_start_us", s->base_us + (double)s->window.start_ns / 1e3, "us");
-    add_number(sheet, "window_ns", (double)(s->window.end_ns - s->window.start_ns), "ns");
-    add_number(sheet, "step_ms", f->step_ns / 1e6, "ms");
-    add_number(sheet, "busy_ms", f->busy_ns / 1e6, "ms");
-    add_number(sheet, "idle_ms", f->idle_ns / 1e6, "ms");
-    add_number(sheet, "model_step_ms", gt_replayed_ms(f->model_ns), "ms");
-    add_number(sheet, "all_fixed_ms", gt_replayed_ms(f->list->all_fixed_ns), "ms");
-    add_number(sheet, "replay_error_pct", f->replay_error_pct, "%");
-    add_number(sheet, "overhead_python_us", s->python_cost_ns / 1e3, "us");
-    add_number(sheet, "overhead_op_us", s->op_cost_ns / 1e3, "us");
-    add_number(sheet, "launch_latency_us", (double)s->launch_ns / 1e3, "us");
-    add_number(sheet, "idle_sum_error_us", idle_sum_error_us(f->idle), "us");
+    gt_overview_add_number(sheet, "device_count", (double)s->device_count, "devices");
+    gt_overview_add_number(sheet, "gpu_ops", (double)s->op_count, "ops");
+    gt_overview_add_text(sheet, "per", f->per);
+    gt_overview_add_number(sheet, "steps", (double)s->used_step_count, "steps");
+    gt_overview_add_number(sheet, "window_steps", (double)s->window.steps, "steps");
+    gt_overview_add_number(sheet, "window_start_us", s->base_us + (double)s->window.start_ns / 1e3, "us");
+    gt_overview_add_number(sheet, "window_ns", (double)(s->window.end_ns - s->window.start_ns), "ns");
+    gt_overview_add_number(sheet, "step_ms", f->step_ns / 1e6, "ms");
+    gt_overview_add_number(sheet, "busy_ms", f->busy_ns / 1e6, "ms");
+    gt_overview_add_number(sheet, "idle_ms", f->idle_ns / 1e6, "ms");
+    gt_overview_add_number(sheet, "model_step_ms", gt_replayed_ms(f->model_ns), "ms");
+    gt_overview_add_number(sheet, "all_fixed_ms", gt_replayed_ms(f->list->all_fixed_ns), "ms");
+    gt_overview_add_number(sheet, "replay_error_pct", f->replay_error_pct, "%");
+    gt_overview_add_number(sheet, "overhead_python_us", s->python_cost_ns / 1e3, "us");
+    gt_overview_add_number(sheet, "overhead_op_us", s->op_cost_ns / 1e3, "us");
+    gt_overview_add_number(sheet, "launch_latency_us", (double)s->launch_ns / 1e3, "us");
+    gt_overview_add_number(sheet, "idle_sum_error_us", idle_sum_error_us(f->idle), "us");
     return sheet;
 }
 

@@ -1,4 +1,5 @@
-/* Internal to src/findings: sheets with files of their own. The caller owns the tables. */
+/* Internal to src/findings: what several sheets need, and sheets with files of their own. The caller owns the
+ * tables. */
 #ifndef GT_FINDINGS_SHEETS_H
 #define GT_FINDINGS_SHEETS_H
 
@@ -11,6 +12,12 @@ static inline double gt_replayed_ms(double ns)
 {
     return floor(ns + 0.5) / 1e6;
 }
+
+/* The overview, without rows. A row has a number with its unit ("" for none) or a text; what is not finite is
+ * shown as empty. */
+gt_table *gt_overview_new(gt_interner *strings);
+void gt_overview_add_number(gt_table *overview, const char *name, double value, const char *unit);
+void gt_overview_add_text(gt_table *overview, const char *name, const char *text);
 
 /* balance.c: where did the time of the window go?
  *

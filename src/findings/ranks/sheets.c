@@ -1,15 +1,19 @@
 /* The sheets about all ranks.
  *
- *     overview     name, value, unit, text: one row per fact; names as in the overview of one trace where
- * they mean the same; busy_ms and idle_ms are means over ranks, verdict is that of the worst trace findings
- * rank (place in the list), id, severity, confidence, hint, kind, title, where, gain_ms, gain_pct, score,
- * evidence (joined by "; "), advice, ranks ("5", "0-3, 7", "all") rank_causes  rank, node, step_ms, then what
- * it is made of: compute_ms, exposed_comm_ms (without waiting), exposed_wait_ms, idle_ms; idle_ms by cause:
- * idle_launch_ms, ...; then wait_ms (all of it, also behind computation), late_ms (than the median rank),
- * last_pct, blame_pct (of all waiting, that for this rank) */
+ *     overview     name, value, unit, text: one row per fact; names as in the overview of one trace
+ *                  where they mean the same; busy_ms and idle_ms are means over ranks, verdict is that
+ *                  of the worst trace
+ *     findings     rank (place in the list), id, severity, confidence, hint, kind, title, where,
+ *                  gain_ms, gain_pct, score, evidence (joined by "; "), advice, ranks ("5",
+ *                  "0-3, 7", "all")
+ *     rank_causes  rank, node, step_ms, then what it is made of: compute_ms, exposed_comm_ms (without
+ *                  waiting), exposed_wait_ms, idle_ms; idle_ms by cause: idle_launch_ms, ...; then
+ *                  wait_ms (all of it, also behind computation), late_ms (than the median rank),
+ *                  last_pct, blame_pct (of all waiting, that for this rank) */
 #include "findings/ranks/ranks.h"
 
 #include "base/memory.h"
+#include "findings/sheets.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
@@ -131,31 +135,9 @@ static gt_table *causes_sheet(const gt_rank_findings *found, gt_interner *string
 
 /* ---- overview ---- */
 
-enum { FACT_NAME, FACT_VALUE, FACT_UNIT, FACT_TEXT };
-
-static void add_number(gt_table *sheet, const char *name, double value, const char *unit)
-{
-    size_t row = gt_table_add_row(sheet);
-    gt_table_set_cstr(sheet, FACT_NAME, row, name);
-    gt_table_set_float(sheet, FACT_VALUE, row, isfinite(value) ? value : NAN);
-    gt_table_set_cstr(sheet, FACT_UNIT, row, unit);
-}
-
-static void add_text(gt_table *sheet, const char *name, const char *text)
-{
-    size_t row = gt_table_add_row(sheet);
-    gt_table_set_cstr(sheet, FACT_NAME, row, name);
-    gt_table_set_cstr(sheet, FACT_TEXT, row, text);
-}
-
 static gt_table *overview_sheet(const gt_rank_findings *found, gt_interner *strings)
 {
-    static const gt_column_head heads[] = {{GT_COL_NAME, GT_TYPE_STRING},
-                                           {GT_COL_VALUE, GT_TYPE_FLOAT},
-                                           {GT_COL_UNIT, GT_TYPE_STRING},
-                                           {GT_COL_TEXT, GT_TYPE_STRING}};
-    gt_table *sheet = gt_table_new(GT_SHEET_OVERVIEW, strings);
-    gt_table_add_columns(sheet, heads, GT_LENGTH(heads));
+    gt_table *sheet = gt_overview_new(strings);
     gt_trust_level trust = GT_TRUST_OK;
     size_t known = 0, steps = 0;
     double busy = 0, idle = 0;
@@ -171,19 +153,19 @@ static gt_table *overview_sheet(const gt_rank_findings *found, gt_interner *stri
         busy += facts->step_ns - facts->idle_ns;
         idle += facts->idle_ns;
     }
-    add_text(sheet, "verdict", gt_trust_verdict(trust));
-    add_text(sheet, "all_ranks", found->verdict);
-    add_text(sheet, "device", device);
-    add_number(sheet, "ranks", (double)known, "ranks");
-    add_number(sheet, "nodes", found->nodes_known ? (double)found->node_count : NAN, "nodes");
-    add_text(sheet, "per", found->per);
-    add_number(sheet, "window_steps", (double)steps, "steps");
-    add_number(sheet, "step_ms", found->step_ns / 1e6, "ms");
-    add_number(sheet, "model_step_ms", found->step_ns / 1e6, "ms"); /* what gain_pct refers to */
-    add_number(sheet, "busy_ms", busy / 1e6 / (double)(known ? known : 1), "ms");
-    add_number(sheet, "idle_ms", idle / 1e6 / (double)(known ? known : 1), "ms");
-    add_number(sheet, "wait_ms", found->wait_ns / 1e6, "ms");
-    add_number(sheet, "all_fixed_ms", found->all_fixed_ns / 1e6, "ms");
+    gt_overview_add_text(sheet, "verdict", gt_trust_verdict(trust));
+    gt_overview_add_text(sheet, "all_ranks", found->verdict);
+    gt_overview_add_text(sheet, "device", device);
+    gt_overview_add_number(sheet, "ranks", (double)known, "ranks");
+    gt_overview_add_number(sheet, "nodes", found->nodes_known ? (double)found->node_count : NAN, "nodes");
+    gt_overview_add_text(sheet, "per", found->per);
+    gt_overview_add_number(sheet, "window_steps", (double)steps, "steps");
+    gt_overview_add_number(sheet, "step_ms", found->step_ns / 1e6, "ms");
+    gt_overview_add_number(sheet, "model_step_ms", found->step_ns / 1e6, "ms"); /* what gain_pct refers to */
+    gt_overview_add_number(sheet, "busy_ms", busy / 1e6 / (double)(known ? known : 1), "ms");
+    gt_overview_add_number(sheet, "idle_ms", idle / 1e6 / (double)(known ? known : 1), "ms");
+    gt_overview_add_number(sheet, "wait_ms", found->wait_ns / 1e6, "ms");
+    gt_overview_add_number(sheet, "all_fixed_ms", found->all_fixed_ns / 1e6, "ms");
     return sheet;
 }
 
