@@ -111,22 +111,12 @@ static bool is_first_use(const gt_host_point *point)
 }
 
 /* What it means that the host was inside a call. */
-static uint8_t cause_of_call(const gt_host_point *point)
+static uint8_t cause_of_point(const gt_host_point *point)
 {
-    switch (point->kind) {
-    case GT_API_SYNC:
-        return GT_CAUSE_SYNC;
-    case GT_API_FREE:
-    case GT_API_ALLOC:
-        return GT_CAUSE_ALLOC;
-    case GT_API_MODULE:
-        return GT_CAUSE_MODULE;
-    case GT_API_COPY:
-        return GT_CAUSE_COPY;
-    default:
-        if (is_first_use(point)) return GT_CAUSE_MODULE;
-        return point->flags & GT_POINT_BURST ? GT_CAUSE_SYNC : GT_CAUSE_LAUNCH;
-    }
+    gt_cause cause = gt_cause_of_call(point->kind);
+    if (cause != GT_CAUSE_LAUNCH) return (uint8_t)cause;
+    if (is_first_use(point)) return GT_CAUSE_MODULE;
+    return point->flags & GT_POINT_BURST ? GT_CAUSE_SYNC : GT_CAUSE_LAUNCH;
 }
 
 /* The last point that was made by `ns` and had not returned then; GT_NONE. `ns` never becomes smaller. */
@@ -148,7 +138,7 @@ static int64_t add_call(gap_search *s, const gt_host_point *point, int64_t start
     int64_t from = later(point->start_ns, start_ns), until = earlier(point->end_ns, end_ns);
     if (until <= from) return end_ns;
     if (until < end_ns) add_piece(s, until, end_ns, GT_CAUSE_LAUNCH, GT_NONE);
-    add_piece(s, from, until, cause_of_call(point), point->event);
+    add_piece(s, from, until, cause_of_point(point), point->event);
     return from;
 }
 

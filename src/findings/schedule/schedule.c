@@ -1,4 +1,4 @@
-/* The names of the causes of idle time. build.c has the functions that make a schedule. */
+/* The causes of idle time: their names, and the cause of each kind of call. build.c makes a schedule. */
 #include "findings/schedule/schedule.h"
 
 static const struct {
@@ -29,4 +29,21 @@ const char *gt_cause_name(gt_cause cause)
 const char *gt_cause_meaning(gt_cause cause)
 {
     return causes[cause].meaning;
+}
+
+gt_cause gt_cause_of_call(uint8_t kind)
+{
+    switch (kind) {
+    case GT_API_SYNC:
+        return GT_CAUSE_SYNC;
+    case GT_API_FREE:
+    case GT_API_ALLOC:
+        return GT_CAUSE_ALLOC;
+    case GT_API_MODULE:
+        return GT_CAUSE_MODULE;
+    case GT_API_COPY:
+        return GT_CAUSE_COPY;
+    default:
+        return GT_CAUSE_LAUNCH;
+    }
 }

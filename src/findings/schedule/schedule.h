@@ -91,6 +91,9 @@ const char *gt_cause_name(gt_cause cause);
 /* What the cause means, for people: "the host was preparing or issuing kernels". */
 const char *gt_cause_meaning(gt_cause cause);
 
+/* What it means that the host is inside a call of this kind, a gt_api_kind. */
+gt_cause gt_cause_of_call(uint8_t kind);
+
 /* A stretch of host time before a point, with one label. */
 typedef struct gt_piece {
     int64_t start_ns, end_ns;

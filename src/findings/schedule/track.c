@@ -9,21 +9,8 @@
 
 uint8_t gt_label_of(const gt_host_event *event)
 {
-    if (event->kind == GT_KIND_RUNTIME || event->kind == GT_KIND_DRIVER) {
-        switch (event->call) {
-        case GT_API_SYNC:
-            return GT_CAUSE_SYNC;
-        case GT_API_FREE:
-        case GT_API_ALLOC:
-            return GT_CAUSE_ALLOC;
-        case GT_API_MODULE:
-            return GT_CAUSE_MODULE;
-        case GT_API_COPY:
-            return GT_CAUSE_COPY;
-        default:
-            return GT_CAUSE_LAUNCH;
-        }
-    }
+    if (event->kind == GT_KIND_RUNTIME || event->kind == GT_KIND_DRIVER)
+        return (uint8_t)gt_cause_of_call(event->call);
     if (event->flags & GT_HOST_DATA) return GT_CAUSE_DATA;
     return event->flags & GT_HOST_HEAVY ? GT_CAUSE_CPU_OP : GT_CAUSE_LAUNCH;
 }
