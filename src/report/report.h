@@ -24,6 +24,8 @@
 
 typedef enum gt_trace_kind { GT_TRACE_ROCPROF, GT_TRACE_PYTORCH, GT_TRACE_JAX } gt_trace_kind;
 
+/* ---- options (options.c) ---- */
+
 enum { GT_REPORT_OPTIONS_MAX = 96 };
 
 /* The options of all kinds of reports. Strings are not owned. What changes a sheet or a message must also be
@@ -73,6 +75,8 @@ void gt_report_options_warn(const gt_report_options *options, unsigned kinds, co
 bool gt_report_options_describe(const gt_report_options *options, gt_trace_kind kind, gt_buffer *text);
 /* False if options exclude each other. */
 bool gt_report_options_check(const gt_report_options *options, gt_error *error);
+
+/* ---- reports ---- */
 
 /* A report being made. The tables refer to strings of the trace. */
 typedef struct gt_report {
