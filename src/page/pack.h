@@ -1,0 +1,34 @@
+/* Tables as compressed columns that a browser unpacks quickly (web/pack.js).
+ *
+ * A pack is, before compression:
+ *
+ *     u32 little-endian   length of the directory
+ *     directory           JSON: {"strings": {"count", "at", "size"}, "tables": [{"source", "name", "rows",
+ *                         "columns": [{"name", "code", "at", "size", "items"}]}]}
+ *     payload             columns and strings; "at" counts from its beginning
+ *
+ * The code of a column says how its cells are written:
+ *
+ *     u   INT: variable-length integers (7 bits a byte, lowest first) of zigzag(value) + 1; 0 is null
+ *     d   INT that mostly grows: the same of the difference to the last value that is not null, from 0
+ *     f   FLOAT: IEEE 754 doubles, little-endian; first the lowest byte of all cells, then the next. NaN:
+ * null t   STRING: variable-length index into the strings + 1; 0 is null b   BOOL: one byte, 0 or 1; 2 is
+ * null l   LIST: variable-length number of elements + 1 for each cell, 0 is null; the column "items" follows
+ *
+ * An INT column with a value that a double cannot hold exactly is written as strings. Strings are the
+ * variable-length byte lengths of all, then their bytes. The pack is compressed as raw deflate. */
+#ifndef GT_PAGE_PACK_H
+#define GT_PAGE_PACK_H
+
+#include "base/buffer.h"
+#include "table/table_list.h"
+
+typedef struct gt_pack gt_pack;
+
+gt_pack *gt_pack_new(void);
+void gt_pack_add(gt_pack *pack, size_t source, const gt_table *table);
+/* Adds the compressed pack as base64. */
+void gt_pack_write(gt_pack *pack, gt_buffer *base64);
+void gt_pack_free(gt_pack *pack);
+
+#endif

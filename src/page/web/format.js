@@ -1,0 +1,47 @@
+// Numbers for people: three significant digits with a unit. Full precision is for tooltips and copies.
+
+export function significant(value) {
+  if (!Number.isFinite(value)) return '–';
+  const size = Math.abs(value);
+  if (size === 0) return '0';
+  if (size >= 999.5) return thousands(Math.round(value));
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(size)));
+  return value.toFixed(Math.min(digits, 6));
+}
+
+// 1234567 gives 1,234,567.
+export function thousands(value) {
+  return Number.isFinite(value) ? value.toLocaleString('en-US', {maximumFractionDigits: 3}) : '–';
+}
+
+export function time(ns) {
+  if (!Number.isFinite(ns)) return '–';
+  const size = Math.abs(ns);
+  if (size < 999.5) return `${Math.round(ns)} ns`;
+  if (size < 999.5e3) return `${significant(ns / 1e3)} µs`;
+  if (size < 999.5e6) return `${significant(ns / 1e6)} ms`;
+  return `${significant(ns / 1e9)} s`;
+}
+
+// A share of a whole, both in the same unit.
+export function percent(part, whole) {
+  return whole > 0 && Number.isFinite(part) ? `${(100 * part / whole).toFixed(1)} %` : '–';
+}
+
+export function bytes(count) {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  if (!Number.isFinite(count)) return '–';
+  let unit = 0;
+  while (Math.abs(count) >= 999.5 && unit < units.length - 1) {
+    count /= 1000;
+    unit++;
+  }
+  return `${significant(count)} ${units[unit]}`;
+}
+
+// A long name with its middle left out.
+export function shorten(text, length) {
+  if (text.length <= length) return text;
+  const head = Math.ceil((length - 1) * 0.6);
+  return `${text.slice(0, head)}…${text.slice(text.length - (length - 1 - head))}`;
+}

@@ -1,0 +1,49 @@
+// What a section gets: the front, the tables of each source, and the state.
+
+import {State} from './state.js';
+import {workOf} from './work.js';
+
+// The tables of one trace or report.
+class Source {
+  constructor(label) {
+    this.label = label;
+    this.tables = new Map();
+  }
+
+  // Whether there is a table of this name with rows.
+  has(name) {
+    return this.tables.has(name) && this.tables.get(name).rows > 0;
+  }
+
+  table(name) {
+    return this.tables.get(name) || null;
+  }
+
+  // A number of page_facts, or null.
+  fact(name) {
+    const facts = this.table('page_facts');
+    const row = facts ? facts.find('name', name) : -1;
+    return row < 0 ? null : facts.get('value', row);
+  }
+}
+
+export class Page {
+  constructor(front, hash) {
+    this.front = front;
+    this.state = new State(hash);
+    this.sources = front.sources.map((label) => new Source(label));
+  }
+
+  source(index) {
+    return this.sources[index];
+  }
+
+  addTables(tables) {
+    for (const {source, table} of tables) this.sources[source].tables.set(table.name, table);
+  }
+
+  // GPU work of a source in the chosen range (work.js); null if the source has none.
+  work(index = 0) {
+    return workOf(this.source(index), this.state.getRange('range'));
+  }
+}

@@ -1,0 +1,145 @@
+// A table of a pack. Columns are decoded when they are first asked for.
+
+const textDecoder = new TextDecoder();
+
+class Bytes {
+  constructor(bytes, at) {
+    this.bytes = bytes;
+    this.at = at;
+  }
+
+  // A variable-length integer: 7 bits a byte, lowest first. Up to 2^53.
+  integer() {
+    let value = 0;
+    let scale = 1;
+    for (;;) {
+      const byte = this.bytes[this.at++];
+      if (byte < 128) return value + byte * scale;
+      value += (byte - 128) * scale;
+      scale *= 128;
+    }
+  }
+}
+
+function unzigzag(value) {
+  return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+}
+
+function decodeIntegers(input, rows, isDelta) {
+  const values = new Float64Array(rows);
+  let last = 0;
+  for (let row = 0; row < rows; row++) {
+    const code = input.integer();
+    if (code === 0) {
+      values[row] = NaN;
+      continue;
+    }
+    values[row] = unzigzag(code - 1) + (isDelta ? last : 0);
+    last = values[row];
+  }
+  return values;
+}
+
+function decodeFloats(input, rows) {
+  const whole = new Uint8Array(rows * 8);
+  for (let plane = 0; plane < 8; plane++) {
+    for (let row = 0; row < rows; row++) whole[row * 8 + plane] = input.bytes[input.at++];
+  }
+  return new Float64Array(whole.buffer);
+}
+
+// The strings of a pack, decoded one by one.
+export class Strings {
+  constructor(bytes, place) {
+    const input = new Bytes(bytes, place.at);
+    this.bytes = bytes;
+    this.starts = new Float64Array(place.count + 1);
+    for (let i = 0; i < place.count; i++) this.starts[i + 1] = this.starts[i] + input.integer();
+    this.first = input.at;
+    this.texts = new Array(place.count);
+  }
+
+  get(index) {
+    if (this.texts[index] === undefined) {
+      this.texts[index] =
+          textDecoder.decode(this.bytes.subarray(this.first + this.starts[index], this.first + this.starts[index + 1]));
+    }
+    return this.texts[index];
+  }
+}
+
+export class Table {
+  constructor(bytes, strings, directory) {
+    this.name = directory.name;
+    this.rows = directory.rows;
+    this.columnNames = directory.columns.map((column) => column.name);
+    this.bytes = bytes;
+    this.strings = strings;
+    this.directory = new Map(directory.columns.map((column) => [column.name, column]));
+    this.decoded = new Map();
+  }
+
+  has(name) {
+    return this.directory.has(name);
+  }
+
+  isNumeric(name) {
+    return 'udf'.includes(this.directory.get(name).code);
+  }
+
+  // Numbers as a Float64Array, where NaN is null. Strings and booleans as an array with null.
+  column(name) {
+    if (!this.decoded.has(name)) this.decoded.set(name, this.decode(this.directory.get(name)));
+    return this.decoded.get(name);
+  }
+
+  // One cell: number, string, boolean, array, or null.
+  get(name, row) {
+    const value = this.column(name)[row];
+    return Number.isNaN(value) ? null : value;
+  }
+
+  // The first row with this value, or -1.
+  find(name, value) {
+    return this.column(name).indexOf(value);
+  }
+
+  decode(column) {
+    return this.decodeCells(column, this.rows);
+  }
+
+  decodeCells(column, rows) {
+    const input = new Bytes(this.bytes, column.at);
+    switch (column.code) {
+    case 'u': return decodeIntegers(input, rows, false);
+    case 'd': return decodeIntegers(input, rows, true);
+    case 'f': return decodeFloats(input, rows);
+    case 't': return this.decodeTexts(input, rows);
+    case 'b': return Array.from({length: rows}, () => [false, true, null][input.bytes[input.at++]]);
+    case 'l': return this.decodeLists(input, column, rows);
+    default: throw new Error(`unknown code ${column.code} of column ${column.name}`);
+    }
+  }
+
+  decodeTexts(input, rows) {
+    const texts = new Array(rows);
+    for (let row = 0; row < rows; row++) {
+      const code = input.integer();
+      texts[row] = code === 0 ? null : this.strings.get(code - 1);
+    }
+    return texts;
+  }
+
+  decodeLists(input, column, rows) {
+    const lengths = Array.from({length: rows}, () => input.integer());
+    const total = lengths.reduce((sum, code) => sum + Math.max(0, code - 1), 0);
+    const items = this.decodeCells(column.items, total);
+    let at = 0;
+    return lengths.map((code) => {
+      if (code === 0) return null;
+      const begin = at;
+      at += code - 1;
+      return Array.from(items.slice(begin, at), (item) => (Number.isNaN(item) ? null : item));
+    });
+  }
+}

@@ -1,0 +1,75 @@
+// GPU work by call and kernel: of the whole trace, or of the chosen range.
+
+// Sums of one source, as arrays of the same length: call and kernel (rows; call may be NaN), count, ns.
+export function workOf(source, range) {
+  if (!source.has('page_sums')) return null;
+  if (!range) return wholeWork(source.table('page_sums'));
+  if (hasExact(source, range)) return exactWork(source.table('page_gpu'), range);
+  return binnedWork(source, range);
+}
+
+// Whether the page has every GPU event of the range.
+export function hasExact(source, range) {
+  const begin = source.fact('exact_start');
+  return begin === null || (begin <= range[0] && range[1] <= source.fact('exact_end'));
+}
+
+// The range that sums can be given for: bins are whole where there are no exact events.
+export function roundRange(source, range) {
+  if (!range || hasExact(source, range)) return range;
+  const width = source.fact('end') / source.fact('sum_bins');
+  return [Math.floor(range[0] / width) * width, Math.ceil(range[1] / width) * width];
+}
+
+function wholeWork(sums) {
+  return {call: sums.column('call'), kernel: sums.column('kernel'), count: sums.column('count'), ns: sums.column('ns')};
+}
+
+class Adder {
+  constructor() {
+    this.places = new Map();
+    this.call = [];
+    this.kernel = [];
+    this.count = [];
+    this.ns = [];
+  }
+
+  add(call, kernel, count, ns) {
+    const key = (Number.isNaN(call) ? 0 : call + 1) * 4294967296 + kernel;
+    let place = this.places.get(key);
+    if (place === undefined) {
+      place = this.call.length;
+      this.places.set(key, place);
+      this.call.push(call);
+      this.kernel.push(kernel);
+      this.count.push(0);
+      this.ns.push(0);
+    }
+    this.count[place] += count;
+    this.ns[place] += ns;
+  }
+}
+
+// Events that reach into the range count with the part that is in it.
+function exactWork(gpu, [begin, end]) {
+  const [start, ns, call, kernel] = ['start', 'ns', 'call', 'kernel'].map((name) => gpu.column(name));
+  const sums = new Adder();
+  for (let row = 0; row < gpu.rows; row++) {
+    const inside = Math.min(start[row] + ns[row], end) - Math.max(start[row], begin);
+    if (inside > 0) sums.add(call[row], kernel[row], 1, inside);
+  }
+  return sums;
+}
+
+function binnedWork(source, range) {
+  const [begin, end] = roundRange(source, range);
+  const width = source.fact('end') / source.fact('sum_bins');
+  const table = source.table('page_bin_sums');
+  const [bin, call, kernel, count, ns] = ['bin', 'call', 'kernel', 'count', 'ns'].map((name) => table.column(name));
+  const sums = new Adder();
+  for (let row = 0; row < table.rows; row++) {
+    const middle = (bin[row] + 0.5) * width;
+    if (begin <= middle && middle < end) sums.add(call[row], kernel[row], count[row], ns[row]);
+  }
+  return sums;
+}

@@ -1,0 +1,39 @@
+/* What GPU and host did, as tables that a page can draw (schema/page.h).
+ *
+ * A page stays small, however large the trace: up to the limits below it has every event, beyond them it has
+ * bins of time, the events of a stretch, and the longer ones of the host, and says so (page_facts,
+ * page_lanes). Sums by kernel, call and step are always those of all events. */
+#ifndef GT_PAGE_WORK_H
+#define GT_PAGE_WORK_H
+
+#include "findings/findings.h"
+#include "table/table_list.h"
+
+typedef struct gt_page_limits {
+    size_t gpu_events, host_events;
+} gt_page_limits;
+gt_page_limits gt_page_limits_default(void);
+
+/* Appends the tables of schema/page.h that the findings' schedule has something for. Their strings are the
+ * schedule's. The interner gets new strings, so only one thread at a time may use it. */
+void gt_page_add_work(const gt_findings *findings, const gt_page_limits *limits, gt_table_list *tables);
+
+/* What the page has colours for. */
+typedef enum gt_page_category {
+    GT_PAGE_GEMM,
+    GT_PAGE_ATTENTION,
+    GT_PAGE_CONVOLUTION,
+    GT_PAGE_NORMALISATION,
+    GT_PAGE_ELEMENTWISE,
+    GT_PAGE_REDUCTION,
+    GT_PAGE_OPTIMIZER,
+    GT_PAGE_OTHER,
+    GT_PAGE_COMMUNICATION,
+    GT_PAGE_COPY,
+    GT_PAGE_CATEGORIES
+} gt_page_category;
+/* "GEMM", "attention", "convolution", "normalisation", "elementwise", "reduction", "optimizer", "other",
+ * "communication", "copy". */
+const char *gt_page_category_name(gt_page_category category);
+
+#endif

@@ -1,0 +1,152 @@
+/* The tables that only the page has (src/page). They stand beside the sheets: events, call paths and steps,
+ * small enough to be drawn. src/page/web reads them under these names.
+ *
+ * Times are integer nanoseconds since the first event of the trace (columns `start`, `launch`), durations are
+ * `ns`. A column that refers to a row of another table is named after it and is null where there is none. */
+#ifndef GT_SCHEMA_PAGE_H
+#define GT_SCHEMA_PAGE_H
+
+#include "table/table.h"
+
+/* One row per line of the timeline: streams of devices, then threads of the host.
+ *     kind      "stream" or "thread"
+ *     group     what it belongs to: "GPU 0", "python (12345)"
+ *     label     "stream 7", "thread 12345 (main)"
+ *     device    of streams: its number in the trace
+ *     judged    whether findings and idle times are about this stream's device
+ *     events    in the trace
+ *     kept      of these, in page_gpu or page_host; fewer if the page would be too large
+ *     shorter   events of at most this duration were left out (ns); null if all were kept */
+#define GT_SHEET_PAGE_LANES GT_SHEET("page_lanes")
+#define GT_COL_PAGE_KIND    GT_COL("kind")
+#define GT_COL_PAGE_GROUP   GT_COL("group")
+#define GT_COL_PAGE_LABEL   GT_COL("label")
+#define GT_COL_PAGE_DEVICE  GT_COL("device")
+#define GT_COL_PAGE_JUDGED  GT_COL("judged")
+#define GT_COL_PAGE_EVENTS  GT_COL("events")
+#define GT_COL_PAGE_KEPT    GT_COL("kept")
+#define GT_COL_PAGE_SHORTER GT_COL("shorter")
+
+/* Events of GPUs, by lane, then by start. Where there are too many for the page, this has those of a stretch
+ * of time (page_facts: exact_start, exact_end), and page_bins and page_bin_sums have all.
+ *     lane, start, ns
+ *     kernel        row of page_kernels
+ *     call          row of page_calls
+ *     launch        start of the call that launched it; launch_lane: the thread of that call */
+#define GT_SHEET_PAGE_GPU       GT_SHEET("page_gpu")
+#define GT_COL_PAGE_LANE        GT_COL("lane")
+#define GT_COL_PAGE_START       GT_COL("start")
+#define GT_COL_PAGE_NS          GT_COL("ns")
+#define GT_COL_PAGE_KERNEL      GT_COL("kernel")
+#define GT_COL_PAGE_CALL        GT_COL("call")
+#define GT_COL_PAGE_LAUNCH      GT_COL("launch")
+#define GT_COL_PAGE_LAUNCH_LANE GT_COL("launch_lane")
+
+/* Kernels, copies and memsets by name, of the whole trace.
+ *     name       as in the trace;  short: without template arguments and parameters
+ *     category   one of gt_page_category_name: the page has a colour for each
+ *     count, ns, min_ns, max_ns
+ *     histogram  LIST of INT: the number of events by duration. The first element is the bucket of the
+ *                shortest ones; bucket b holds durations from 2^(b/4) to 2^((b+1)/4) ns */
+#define GT_SHEET_PAGE_KERNELS GT_SHEET("page_kernels")
+#define GT_COL_PAGE_NAME      GT_COL("name")
+#define GT_COL_PAGE_SHORT     GT_COL("short")
+#define GT_COL_PAGE_CATEGORY  GT_COL("category")
+#define GT_COL_PAGE_COUNT     GT_COL("count")
+#define GT_COL_PAGE_MIN_NS    GT_COL("min_ns")
+#define GT_COL_PAGE_MAX_NS    GT_COL("max_ns")
+#define GT_COL_PAGE_HISTOGRAM GT_COL("histogram")
+
+/* What launched GPU work: calls of ops that agree in all of this.
+ *     node      row of page_nodes: the op's path
+ *     op        name of the op; shapes: its input shapes, as in the sheet unified_perf_summary
+ *     python    where in the program (findings: "train.py(12): step -> item()")
+ *     runtime   the call that launched: "cudaLaunchKernel" */
+#define GT_SHEET_PAGE_CALLS GT_SHEET("page_calls")
+#define GT_COL_PAGE_NODE    GT_COL("node")
+#define GT_COL_PAGE_OP      GT_COL("op")
+#define GT_COL_PAGE_SHAPES  GT_COL("shapes")
+#define GT_COL_PAGE_PYTHON  GT_COL("python")
+#define GT_COL_PAGE_RUNTIME GT_COL("runtime")
+
+/* The tree of call paths above kernels; a parent comes before its children.
+ *     parent    row of this table; null: a root
+ *     kind      "module" (nn.Module), "function" (Python), "annotation" or "op"
+ *     name */
+#define GT_SHEET_PAGE_NODES GT_SHEET("page_nodes")
+#define GT_COL_PAGE_PARENT  GT_COL("parent")
+
+/* GPU time of the whole trace by call and kernel: count, ns. The sums are those of all GPU events. */
+#define GT_SHEET_PAGE_SUMS GT_SHEET("page_sums")
+
+/* Only where page_gpu does not have all events. The trace is divided into page_facts.bins equal bins.
+ * page_bins: lane, bin, busy (ns in which the lane worked), category (the one with the largest share).
+ * page_bin_sums: bin of page_facts.sum_bins, call, kernel, count, ns. */
+#define GT_SHEET_PAGE_BINS     GT_SHEET("page_bins")
+#define GT_SHEET_PAGE_BIN_SUMS GT_SHEET("page_bin_sums")
+#define GT_COL_PAGE_BIN        GT_COL("bin")
+#define GT_COL_PAGE_BUSY       GT_COL("busy")
+
+/* Events of host threads, by lane, then by start, outer ones first: lane, start, ns, depth (0: outermost),
+ * name, kind ("op", "call", "python", "annotation"). */
+#define GT_SHEET_PAGE_HOST GT_SHEET("page_host")
+#define GT_COL_PAGE_DEPTH  GT_COL("depth")
+
+/* Stretches of time in which the judged device was idle, in order, in the window: start, ns, cause (of
+ * gt_cause_name), site (where in the program). */
+#define GT_SHEET_PAGE_IDLE GT_SHEET("page_idle")
+#define GT_COL_PAGE_CAUSE  GT_COL("cause")
+#define GT_COL_PAGE_SITE   GT_COL("site")
+
+/* Steps on the GPU, in order: name, start, ns, phase ("prefill", "decode" or null), in_window.
+ * page_step_parts: step (row of page_steps), part and kind (as in the sheet balance, but by the page's
+ * categories), ns. The parts of a step add up to its time. */
+#define GT_SHEET_PAGE_STEPS      GT_SHEET("page_steps")
+#define GT_COL_PAGE_PHASE        GT_COL("phase")
+#define GT_COL_PAGE_IN_WINDOW    GT_COL("in_window")
+#define GT_SHEET_PAGE_STEP_PARTS GT_SHEET("page_step_parts")
+#define GT_COL_PAGE_STEP         GT_COL("step")
+#define GT_COL_PAGE_PART         GT_COL("part")
+
+/* Copies and memsets of equal kind: direction, kind ("pageable", "pinned", ...), bytes (of one; null:
+ * unknown), count, ns. The largest times first; the last row may be the rest, with bytes null. */
+#define GT_SHEET_PAGE_COPIES  GT_SHEET("page_copies")
+#define GT_COL_PAGE_DIRECTION GT_COL("direction")
+#define GT_COL_PAGE_BYTES     GT_COL("bytes")
+
+/* Memory of a device over time, from [memory] events: device, start, allocated, reserved (bytes). Thinned out
+ * so that the largest and smallest values stay. */
+#define GT_SHEET_PAGE_MEMORY  GT_SHEET("page_memory")
+#define GT_COL_PAGE_ALLOCATED GT_COL("allocated")
+#define GT_COL_PAGE_RESERVED  GT_COL("reserved")
+
+/* What a finding is about: finding (its rank), and either call and kernel (rows; GPU work), or start and ns
+ * (a stretch of time: an idle gap or a host call). */
+#define GT_SHEET_PAGE_EVIDENCE GT_SHEET("page_evidence")
+#define GT_COL_PAGE_FINDING    GT_COL("finding")
+
+/* The GPU's rates, for the roofline: precision ("bf16", ..., "memory"), rate (TFLOP/s; of memory TB/s). */
+#define GT_SHEET_PAGE_PEAKS   GT_SHEET("page_peaks")
+#define GT_COL_PAGE_PRECISION GT_COL("precision")
+#define GT_COL_PAGE_RATE      GT_COL("rate")
+
+/* Numbers by name (name, value): end (ns: the length of the trace), window_start, window_end, bins, sum_bins,
+ * exact_start, exact_end (null if page_gpu has all events), gpu_events, gpu_kept, host_events, host_kept. */
+#define GT_SHEET_PAGE_FACTS GT_SHEET("page_facts")
+#define GT_COL_PAGE_VALUE   GT_COL("value")
+
+/* Several ranks: one row per rank and collective that all ranks have: rank, collective (its number), name,
+ * bytes, start, ns, wait (ns until the last rank arrives). Thinned out; page_facts.collectives says how many
+ * there are. page_rank_steps: rank, step_ns, busy_ns, idle_ns, wait_ns, page (the file name of its page). */
+#define GT_SHEET_PAGE_RANK_WAITS GT_SHEET("page_rank_waits")
+#define GT_SHEET_PAGE_RANK_STEPS GT_SHEET("page_rank_steps")
+#define GT_COL_PAGE_RANK         GT_COL("rank")
+#define GT_COL_PAGE_COLLECTIVE   GT_COL("collective")
+#define GT_COL_PAGE_WAIT         GT_COL("wait")
+#define GT_COL_PAGE_STEP_NS      GT_COL("step_ns")
+#define GT_COL_PAGE_BUSY_NS      GT_COL("busy_ns")
+#define GT_COL_PAGE_IDLE_NS      GT_COL("idle_ns")
+#define GT_COL_PAGE_WAIT_NS      GT_COL("wait_ns")
+#define GT_COL_PAGE_PAGE         GT_COL("page")
+
+#endif
