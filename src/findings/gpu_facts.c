@@ -132,7 +132,7 @@ static uint8_t bits_of_lower(gt_str name)
     return bits;
 }
 
-uint8_t gt_kernel_name_bits(gt_str name)
+static uint8_t name_bits_of(gt_str name)
 {
     char *lower = gt_alloc(name.len);
     for (size_t i = 0; i < name.len; i++) {
@@ -150,7 +150,7 @@ static uint8_t *find_name_bits(const gt_schedule *schedule)
     uint8_t *by_name = gt_alloc_zero(name_count, 1), *by_op = gt_alloc(schedule->op_count);
     for (size_t i = 0; i < schedule->op_count; i++) {
         uint32_t name = schedule->ops[i].name;
-        if (!by_name[name]) by_name[name] = gt_kernel_name_bits(gt_interner_get(schedule->strings, name));
+        if (!by_name[name]) by_name[name] = name_bits_of(gt_interner_get(schedule->strings, name));
         by_op[i] = by_name[name];
     }
     gt_free(by_name);

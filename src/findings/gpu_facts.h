@@ -38,7 +38,6 @@ enum {
     GT_KERNEL_LAYOUT = 16, /* changes the layout of a tensor */
     GT_KERNEL_COPY = 32,
 };
-uint8_t gt_kernel_name_bits(gt_str name);
 
 /* A cpu_op that launched GPU ops itself, not through another cpu_op. */
 typedef struct gt_op_source {

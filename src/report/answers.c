@@ -91,7 +91,7 @@ bool gt_answers_is_hint(const gt_table *findings, size_t row)
     return gt_table_column_of(findings, GT_COL_HINT, GT_TYPE_BOOL)->bools[row] != 0;
 }
 
-bool gt_answers_is_important(const gt_table *findings, size_t row)
+static bool is_important(const gt_table *findings, size_t row)
 {
     return !gt_answers_is_hint(findings, row) &&
            gt_answers_value(findings, GT_COL_GAIN_PCT, row) >= important_pct;
@@ -101,7 +101,7 @@ bool gt_answers_any_important(const gt_answers *a)
 {
     const gt_table *findings = gt_answers_sheet(a, GT_SHEET_FINDINGS);
     for (size_t row = 0; findings && row < findings->row_count; row++)
-        if (gt_answers_is_important(findings, row)) return true;
+        if (is_important(findings, row)) return true;
     return false;
 }
 

@@ -68,8 +68,7 @@ double gt_answers_value(const gt_table *sheet, gt_col column, size_t row); /* Na
 /* A sheet, or NULL if there is none or it has no rows. */
 const gt_table *gt_answers_sheet(const gt_answers *answers, gt_sheet sheet);
 bool gt_answers_is_hint(const gt_table *findings, size_t row);
-/* Whether a finding is worth to be named first: no hint, and at least 5 % of the step. */
-bool gt_answers_is_important(const gt_table *findings, size_t row);
+/* Whether any finding is worth to be named first: no hint, and at least 5 % of the step. */
 bool gt_answers_any_important(const gt_answers *answers);
 /* The next item of a joined text (join_evidence in findings/sheets.c); *rest moves past it. False: no more.
  */

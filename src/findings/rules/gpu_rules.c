@@ -47,11 +47,6 @@ double gt_window_ns(const gt_schedule *schedule)
     return (double)(schedule->window.end_ns - schedule->window.start_ns);
 }
 
-bool gt_op_is_launched(const gt_schedule *schedule, size_t op)
-{
-    return schedule->ops[op].point != GT_NONE;
-}
-
 bool gt_op_is_sourced_kernel(const gt_rule_input *input, size_t op)
 {
     return input->schedule->ops[op].kind == GT_KIND_KERNEL && input->facts->op_source[op] != GT_NONE;

@@ -16,8 +16,7 @@ double gt_gemm_ns(const gt_op_shape *shape, const gt_gpu_rates *gpu, double rate
 double gt_convolution_ns(const gt_op_shape *shape, const gt_gpu_rates *gpu, double rate, double element);
 
 double gt_window_ns(const gt_schedule *schedule);
-/* Whether an op was launched by the host and, if `kernel`, is a kernel of a known cpu_op. */
-bool gt_op_is_launched(const gt_schedule *schedule, size_t op);
+/* Whether a GPU op is a kernel of a known cpu_op. */
 bool gt_op_is_sourced_kernel(const gt_rule_input *input, size_t op);
 /* The host event that launched a GPU op with a source. */
 uint32_t gt_op_event(const gt_rule_input *input, size_t op);

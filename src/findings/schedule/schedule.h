@@ -88,8 +88,6 @@ typedef enum gt_cause {
 
 /* "launch", "sync", ...: the names in sheets and JSON. */
 const char *gt_cause_name(gt_cause cause);
-/* What the cause means, for people: "the host was preparing or issuing kernels". */
-const char *gt_cause_meaning(gt_cause cause);
 
 /* What it means that the host is inside a call of this kind, a gt_api_kind. */
 gt_cause gt_cause_of_call(uint8_t kind);
