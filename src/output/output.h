@@ -36,7 +36,8 @@ bool gt_output_csvs(gt_output *output, const char *dir, gt_table *const *tables,
                     gt_error *error);
 bool gt_output_xlsx(gt_output *output, const char *path, gt_table *const *tables, size_t count,
                     gt_error *error);
-/* Writes one workbook at once; on failure there is no file. */
+/* A workbook that is the only document: writes and commits it in one call. After a failure, nothing at `path`
+ * has changed. */
 bool gt_output_workbook(const gt_table_list *list, const char *path, gt_error *error);
 bool gt_output_sqlite(gt_output *output, const char *path, gt_table *const *tables, size_t count,
                       gt_error *error);
