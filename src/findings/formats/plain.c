@@ -15,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const int64_t LONG_COPY_NS = 50000; /* a copy call without its copy counts if it is longer */
-
 typedef struct plain_builder {
     gt_schedule *schedule;
     gt_plain_trace *trace;
@@ -35,14 +33,12 @@ static double distance(int64_t from_ns, int64_t to_ns)
     return (double)to_ns - (double)from_ns;
 }
 
-/* As set_base in schedule/ops.c: times are counted from the first event, or around the first op if others are
- * absurdly far away. */
+/* The same as set_base in schedule/ops.c for whole nanoseconds, which a double of microseconds may round:
+ * times are counted from the first event, or around the first op if others are absurdly far away. */
 static void set_base(plain_builder *b)
 {
     const gt_plain_trace *trace = b->trace;
-    const int64_t least = INT64_C(1) << 44, most = INT64_C(1) << 53;
-    int64_t limit = (INT64_C(1) << 62) / (int64_t)(trace->op_count + trace->call_count + 1);
-    limit = limit < least ? least : limit > most ? most : limit;
+    int64_t limit = gt_time_limit_ns(trace->op_count + trace->call_count);
     int64_t first = INT64_MAX, last = INT64_MIN;
     for (size_t i = 0; i < trace->op_count; i++) {
         first = trace->ops[i].start_ns < first ? trace->ops[i].start_ns : first;
@@ -200,22 +196,14 @@ static uint32_t slot_of(const plain_builder *b, const gt_plain_call *call)
     return slot == GT_MAP_NONE ? GT_NONE : slot;
 }
 
-/* As kind_of_call in schedule/host.c. */
+/* gt_kind_of_call, unless the format itself says what it is. */
 static gt_api_kind kind_of_call(const plain_builder *b, const gt_plain_call *call)
 {
-    const gt_schedule *schedule = b->schedule;
-    uint64_t bits = schedule->name_bits[call->name];
-    uint32_t slot = slot_of(b, call);
     if (call->is_range) return GT_API_NONE;
-    if (call->waits || bits & GT_NAME_SYNC) return GT_API_SYNC;
-    if (bits & GT_NAME_FREE) return GT_API_FREE;
-    if (bits & GT_NAME_ALLOC) return GT_API_ALLOC;
-    if (slot != GT_NONE) {
-        uint32_t op = schedule->point_ops[b->first_op[slot]];
-        return schedule->ops[op].kind == GT_KIND_MEMCPY ? GT_API_COPY : GT_API_LAUNCH;
-    }
-    if (bits & GT_NAME_COPY && call->end_ns - call->start_ns > LONG_COPY_NS) return GT_API_COPY;
-    return bits & GT_NAME_MODULE ? GT_API_MODULE : GT_API_NONE;
+    if (call->waits) return GT_API_SYNC;
+    uint32_t slot = slot_of(b, call);
+    uint32_t first_op = slot == GT_NONE ? GT_NONE : b->schedule->point_ops[b->first_op[slot]];
+    return gt_kind_of_call(b->schedule, call->name, call->end_ns - call->start_ns, first_op);
 }
 
 static void start_thread(gt_schedule *schedule, size_t *capacity, const gt_plain_call *call, uint32_t first)

@@ -25,7 +25,23 @@ void gt_build_loops(gt_schedule *schedule);
  * keep_own of points. */
 void gt_build_overhead(gt_schedule *schedule);
 
+/* ---- calls ---- */
+
+/* host.c: what a call does: by its name, by the first op that it launched (GT_NONE: none), or, of a copy
+ * call without its copy, by how long it takes. */
+gt_api_kind gt_kind_of_call(const gt_schedule *schedule, uint32_t name, int64_t dur_ns, uint32_t first_op);
+
 /* ---- times ---- */
+
+/* limit_ns of a schedule with so many events: sums over all of them fit in 62 bits, unless there are so many
+ * that the limit would be shorter than a long profile (2^44 ns, five hours). At most 2^53, so that doubles
+ * hold all times exactly. */
+static inline int64_t gt_time_limit_ns(size_t event_count)
+{
+    const int64_t least = INT64_C(1) << 44, most = INT64_C(1) << 53;
+    int64_t limit = (INT64_C(1) << 62) / (int64_t)(event_count + 1);
+    return limit < least ? least : limit > most ? most : limit;
+}
 
 /* A time of the trace in ns after base_us. Times that are absurdly far away count as the limit. */
 static inline int64_t gt_schedule_ns(const gt_schedule *schedule, double us)

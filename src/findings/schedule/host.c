@@ -237,19 +237,15 @@ static void close_event(thread_walk *w)
     w->open[w->depth - 1].children_ns += dur_ns + (is_view ? VIEW_CALL_NS : 0);
 }
 
-/* What a call does: by its name, or by what it launched. */
-static gt_api_kind kind_of_call(const gt_schedule *schedule, const gt_launch_ids *launches,
-                                const gt_host_event *event, uint32_t slot)
+gt_api_kind gt_kind_of_call(const gt_schedule *schedule, uint32_t name, int64_t dur_ns, uint32_t first_op)
 {
-    uint64_t bits = schedule->name_bits[event->name];
+    uint64_t bits = schedule->name_bits[name];
     if (bits & GT_NAME_SYNC) return GT_API_SYNC;
     if (bits & GT_NAME_FREE) return GT_API_FREE;
     if (bits & GT_NAME_ALLOC) return GT_API_ALLOC;
-    if (slot != GT_NO_SLOT) {
-        uint32_t op = schedule->point_ops[launches->first_op[slot]];
-        return schedule->ops[op].kind == GT_KIND_MEMCPY ? GT_API_COPY : GT_API_LAUNCH;
-    }
-    if (bits & GT_NAME_COPY && event->end_ns - event->start_ns > LONG_COPY_NS) return GT_API_COPY;
+    if (first_op != GT_NONE)
+        return schedule->ops[first_op].kind == GT_KIND_MEMCPY ? GT_API_COPY : GT_API_LAUNCH;
+    if (bits & GT_NAME_COPY && dur_ns > LONG_COPY_NS) return GT_API_COPY;
     return bits & GT_NAME_MODULE ? GT_API_MODULE : GT_API_NONE;
 }
 
@@ -257,7 +253,9 @@ static void read_call(thread_walk *w, gt_host_event *event, uint32_t host_op)
 {
     const gt_launch_ids *launches = &w->b->launches;
     uint32_t slot = gt_launch_ids_slot(launches, event->row);
-    event->call = kind_of_call(w->b->schedule, launches, event, slot) & 15u;
+    const gt_schedule *schedule = w->b->schedule;
+    uint32_t first_op = slot == GT_NO_SLOT ? GT_NONE : schedule->point_ops[launches->first_op[slot]];
+    event->call = gt_kind_of_call(schedule, event->name, event->end_ns - event->start_ns, first_op) & 15u;
     if (event->call == GT_API_NONE) return;
     call_found call = {(uint32_t)(event - w->events), slot, host_op, w->thread};
     GT_PUSH(w->source->calls, w->source->call_count, w->source->call_capacity, call);

@@ -37,9 +37,7 @@ static void add_start(time_span *span, double us)
  * event, and what is too far away lies at the borders. */
 static void set_base(gt_schedule *schedule, const time_span *span, double first_gpu_us)
 {
-    const int64_t least = INT64_C(1) << 44, most = INT64_C(1) << 53;
-    int64_t limit = (INT64_C(1) << 62) / (int64_t)(span->count + 1);
-    schedule->limit_ns = limit < least ? least : limit > most ? most : limit;
+    schedule->limit_ns = gt_time_limit_ns(span->count);
     schedule->base_us = span->count ? span->first_us : 0;
     double limit_us = (double)schedule->limit_ns / 1000;
     if (span->count && !(span->last_us - span->first_us < limit_us / 2))
