@@ -2,12 +2,12 @@
  *
  *     t.json.gz  NVIDIA H200  3 steps  77.68 ms per step: GPU busy 30.96 (40%), idle 46.72
  *     Trust: good
- *     1. HIGH  data_stall: The GPU waits 44.98 ms per step for input data. Up to about 43.4 ms (58%), ...
+ *     1. HIGH  data_stall: The GPU waits 44.98 ms per step for input data. Up to about 42.3 ms (57%), ...
  *          in train.py(121): __getitem__ -> sleep()
- *          DataLoader holds the launching thread 60.33 ms per step, GPU idle in that time 44.98 ms
+ *          data loading holds the launching thread for 60.33 ms per step, the GPU is idle for 44.98 ms of it
  *          Next: Load data in worker processes ...
- *     All of this together: at best 30.6 ms per step.
- *     Idle: data 44.98, launch 1.34, device_gap 0.38, dependency 0.02 ms. */
+ *     All of this together: at best 31.4 ms per step.
+ *     Idle: data 44.98, launch 1.34, device_gap 0.38, device_wait 0.02 ms per step. */
 #include "report/answers.h"
 
 #include "base/memory.h"
