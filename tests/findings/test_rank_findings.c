@@ -19,7 +19,7 @@
  * before each collective, measured from the last collective of the step before. Times of kernels and gaps say
  * why. A collective moves data for 100 us. */
 
-enum { RANKS_MAX = 9, STEPS = 4, PER_STEP = 2, COLLECTIVES = STEPS * PER_STEP, TRANSFER_US = 100 };
+enum { RANKS_MAX = 10, STEPS = 4, PER_STEP = 2, COLLECTIVES = STEPS * PER_STEP, TRANSFER_US = 100 };
 
 typedef struct cluster {
     size_t ranks;
@@ -346,6 +346,47 @@ static void test_equally_late_ranks(void **state)
     assert_finding(found, 0, "straggler", "0, 5", 300, "ranks 0 and 5 are late by 0.30 ms per step");
     assert_string_equal(found->items[0].where, "n0 and n2");
     end_cluster(&c, found);
+}
+
+/* Advice names what the title names: all late ranks or nodes, or the first one if their causes differ. */
+static void test_advice(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t late[4], late_count;
+        gt_cause cause, last_cause; /* of the last of them */
+        const char *ranks, *advice;
+    } cases[] = {
+        {{1}, 1, GT_CAUSE_COPY, GT_CAUSE_COPY, "1", "check the binding of this rank to CPU sockets."},
+        {{1}, 1, GT_CAUSE_LAUNCH, GT_CAUSE_LAUNCH, "1", "wrong CPU binding on the host of this rank."},
+        {{0, 5}, 2, GT_CAUSE_DATA, GT_CAUSE_DATA, "0, 5", "Compare the input of these ranks with that of"},
+        {{0, 5}, 2, GT_CAUSE_LAUNCH, GT_CAUSE_LAUNCH, "0, 5", "binding on the hosts of these ranks."},
+        {{0, 5}, 2, GT_CAUSE_DEVICE_GAP, GT_CAUSE_DEVICE_GAP, "0, 5", "on the GPUs of these ranks."},
+        {{0, 5}, 2, GT_CAUSE_DATA, GT_CAUSE_ALLOC, "0, 5", "Compare the input of rank 0 with that of"},
+        {{0, 5}, 2, GT_CAUSE_DEVICE_GAP, GT_CAUSE_DATA, "0, 5", "processes on the GPU of rank 0."},
+        {{2, 3},
+         2,
+         GT_CAUSE_UNTRACED,
+         GT_CAUSE_UNTRACED,
+         "2-3",
+         "Record this node with with_stack=True, and look for other processes on this node."},
+        {{2, 3, 6, 7}, 4, GT_CAUSE_DEVICE_WAIT, GT_CAUSE_DEVICE_WAIT, "2-3, 6-7", "the GPUs of these nodes."},
+    };
+    for (size_t i = 0; i < GT_LENGTH(cases); i++) {
+        cluster c = new_cluster(10);
+        for (size_t k = 0; k < cases[i].late_count; k++) {
+            size_t rank = cases[i].late[k];
+            bool is_last = k + 1 == cases[i].late_count;
+            for (size_t w = 0; w < PER_STEP; w++) c.work_us[rank][w] += 300;
+            c.facts[rank]->gap_ns[is_last ? cases[i].last_cause : cases[i].cause] = 300000;
+        }
+        gt_rank_findings *found = find(&c);
+        assert_int_equal(found->count, 1);
+        assert_string_equal(found->items[0].ranks, cases[i].ranks);
+        if (!strstr(found->items[0].advice, cases[i].advice)) fail_msg("%s", found->items[0].advice);
+        assert_null(strchr(found->items[0].advice, '{'));
+        end_cluster(&c, found);
+    }
 }
 
 /* 0.2 ms and 0.1 ms are not the same. */
@@ -848,6 +889,7 @@ int main(void)
         cmocka_unit_test(test_late_rank_of_slow_node),
         cmocka_unit_test(test_several_causes),
         cmocka_unit_test(test_equally_late_ranks),
+        cmocka_unit_test(test_advice),
         cmocka_unit_test(test_differently_late_ranks),
         cmocka_unit_test(test_one_rank_hides_another),
         cmocka_unit_test(test_hidden_lateness),

@@ -57,40 +57,41 @@ static void add_names(gt_buffer *text, const gt_rank_findings *found, const gt_l
 
 /* ---- causes ---- */
 
+/* The time stands between the first two. In an advice, {who} stands for the ranks or nodes, {host} and {gpu}
+ * for their hosts and GPUs (add_subject). */
 static const struct {
-    const char *does, *longer, *advice; /* the time stands between the first two */
+    const char *does, *longer, *advice;
 } causes[GT_CAUSES] = {
     [GT_CAUSE_LAUNCH] = {"its host takes", "longer to launch work",
-                         "Look for other processes, a lower CPU clock or wrong CPU binding on this host."},
+                         "Look for other processes, a lower CPU clock or wrong CPU binding on {host}."},
     [GT_CAUSE_SYNC] = {"its host synchronises with the GPU", "longer",
-                       "Find the synchronising call that only this rank makes, and remove it."},
+                       "Find the synchronising call that other ranks do not make, and remove it."},
     [GT_CAUSE_DATA] =
         {"its data loader takes", "longer",
-         "Compare the input of this rank with the others': storage, file sizes, number of workers; "
+         "Compare the input of {who} with that of others: storage, file sizes, number of workers; "
          "prefetch more batches."},
     [GT_CAUSE_CPU_OP] = {"its ops on the CPU take", "longer",
-                         "Move the op to the GPU, or look for what slows this host's CPU."},
-    [GT_CAUSE_PYTHON] = {"its Python code takes", "longer",
-                         "Find the Python code that only this rank runs, such as logging or checkpoints, and "
-                         "move it out of the loop."},
-    [GT_CAUSE_UNTRACED] =
-        {"its host does something for", "longer that the trace does not show",
-         "Record this rank with with_stack=True, and look at its host for other processes."},
+                         "Move the op to the GPU, or look for what slows the CPU of {host}."},
+    [GT_CAUSE_PYTHON] =
+        {"its Python code takes", "longer",
+         "Find the Python code that other ranks do not run, such as logging or checkpoints, and "
+         "move it out of the loop."},
+    [GT_CAUSE_UNTRACED] = {"its host does something for", "longer that the trace does not show",
+                           "Record {who} with with_stack=True, and look for other processes on {host}."},
     [GT_CAUSE_ALLOC] = {"its memory calls take", "longer",
-                        "Compare the memory in use of this rank with the others'; balance it, or avoid "
+                        "Compare the memory in use of {who} with that of others; balance it, or avoid "
                         "allocations in the loop."},
     [GT_CAUSE_MODULE] = {"it loads code for", "longer", "Profile after more warm-up steps."},
     [GT_CAUSE_COPY] = {"its blocking copies take", "longer",
-                       "Use pinned memory, and check to which CPU socket this rank is bound."},
+                       "Use pinned memory, and check the binding of {who} to CPU sockets."},
     [GT_CAUSE_PROFILER] = {"its profiler takes", "longer", "Profile fewer ranks or fewer details."},
-    [GT_CAUSE_DEVICE_GAP] = {"gaps between its kernels take", "longer",
-                             "Look for another process on this GPU."},
+    [GT_CAUSE_DEVICE_GAP] = {"gaps between its kernels take", "longer", "Look for other processes on {gpu}."},
     [GT_CAUSE_DEPENDENCY] = {"its streams wait for each other", "longer",
-                             "Compare the order of kernels of this rank with another rank's."},
+                             "Compare the order of kernels of {who} with that of others."},
     [GT_CAUSE_DEVICE_WAIT] = {"its kernels start", "later after their launch",
-                              "Look for another process on this GPU."},
+                              "Look for other processes on {gpu}."},
     [GT_CAUSE_UNKNOWN] = {"it idles", "longer for an unknown reason",
-                          "Record this rank again: launches are missing in its trace."},
+                          "Record {who} again: launches are missing in the trace."},
 };
 
 static double factor_pct(const gt_late_cause *cause)
@@ -127,17 +128,60 @@ static void add_cause(gt_buffer *text, const gt_late_cause *cause)
 static const char *advice_for(const gt_late_member *member, bool is_node)
 {
     const gt_late_cause *cause = member->cause_count ? &member->causes[0] : NULL;
-    if (!cause) return "Compare the traces of this rank and another one: gputally compare.";
+    if (!cause) return "Compare the traces of {who} and another one: gputally compare.";
     if (cause->kind == GT_LATE_ALL_KERNELS)
         return is_node
-                   ? "Check clocks, power limits, temperatures and cooling of this node's GPUs; replace the "
-                     "node if they stay low."
-                   : "Check clock, power limit and temperature of this GPU; look for another process on it.";
+                   ? "Check clocks, power limits, temperatures and cooling of {gpu}; replace {who} if they "
+                     "stay low."
+                   : "Check clock, power limit and temperature of {gpu}; look for other processes there.";
     if (cause->kind == GT_LATE_KERNEL)
-        return "Compare the shapes and the amount of data that this rank gives the op with the others': "
-               "balance "
-               "them, or check this GPU.";
+        return "Compare the shapes and the amount of data that the op gets on {who} with those of others: "
+               "balance them, or check {gpu}.";
     return causes[cause->cause].advice;
+}
+
+/* Whether all of them are late for the same reason. */
+static bool have_one_advice(const gt_late_group *group)
+{
+    const char *first = advice_for(&group->members[0], group->is_node);
+    for (size_t i = 1; i < group->count; i++)
+        if (strcmp(advice_for(&group->members[i], group->is_node), first) != 0) return false;
+    return true;
+}
+
+/* The words for a {word} of an advice: "this rank", "these ranks"; "rank 5" if only the first one of several
+ * is meant. */
+static void add_subject(gt_buffer *text, const gt_rank_findings *found, const gt_late_group *group, bool all,
+                        char word)
+{
+    bool are_many = group->count > 1 && all;
+    if (word == 'g') gt_buffer_add_cstr(text, are_many || group->is_node ? "the GPUs of " : "the GPU of ");
+    if (word == 'h' && !group->is_node) gt_buffer_add_cstr(text, are_many ? "the hosts of " : "the host of ");
+    if (group->count > 1 && !all) {
+        gt_late_group first = *group;
+        first.count = 1;
+        add_names(text, found, &first);
+    } else {
+        gt_buffer_add_cstr(text, are_many ? "these " : "this ");
+        gt_buffer_add_cstr(text, group->is_node ? "node" : "rank");
+        if (are_many) gt_buffer_add_cstr(text, "s");
+    }
+}
+
+/* The advice for the first one, whose causes the title names. */
+static char *late_advice(const gt_rank_findings *found, const gt_late_group *group)
+{
+    gt_buffer text = {0};
+    const char *advice = advice_for(&group->members[0], group->is_node), *open;
+    bool all = have_one_advice(group);
+    for (; (open = strchr(advice, '{')); advice = strchr(open, '}') + 1) {
+        gt_buffer_add(&text, advice, (size_t)(open - advice));
+        add_subject(&text, found, group, all, open[1]);
+    }
+    gt_buffer_add_cstr(&text, advice);
+    char *result = gt_strdup(gt_buffer_str(&text).bytes);
+    gt_buffer_free(&text);
+    return result;
 }
 
 /* ---- late ranks and nodes ---- */
@@ -295,7 +339,7 @@ void gt_add_late_finding(gt_rank_findings *found, const gt_rank_model *model, co
         .title = late_title(found, model, group),
         .ranks = gt_rank_list(found, has_rank),
         .evidence = late_evidence(found, group, has_rank),
-        .advice = gt_strdup(advice_for(first, group->is_node)),
+        .advice = late_advice(found, group),
         .confidence = late_confidence(group, model->steps[first->rank]),
         .is_gpu = cause && cause->kind != GT_LATE_HOST,
         .is_of_ranks = true,
