@@ -161,26 +161,37 @@ static gt_table *findings_sheet(const gt_findings *f)
 
 /* ---- trust ---- */
 
+enum { CHECK_ID, CHECK_LEVEL, CHECK_VALUE, CHECK_WARN, CHECK_FAIL, CHECK_TEXT };
+
+gt_table *gt_trust_sheet_new(gt_interner *strings)
+{
+    static const gt_column_head heads[] = {
+        [CHECK_ID] = {GT_COL_ID, GT_TYPE_STRING},      [CHECK_LEVEL] = {GT_COL_LEVEL, GT_TYPE_STRING},
+        [CHECK_VALUE] = {GT_COL_VALUE, GT_TYPE_FLOAT}, [CHECK_WARN] = {GT_COL_WARN, GT_TYPE_FLOAT},
+        [CHECK_FAIL] = {GT_COL_FAIL, GT_TYPE_FLOAT},   [CHECK_TEXT] = {GT_COL_TEXT, GT_TYPE_STRING},
+    };
+    gt_table *sheet = gt_table_new(GT_SHEET_TRUST, strings);
+    gt_table_add_columns(sheet, heads, GT_LENGTH(heads));
+    return sheet;
+}
+
+size_t gt_trust_sheet_add(gt_table *sheet, const gt_trust_check *check, const char *text)
+{
+    size_t row = gt_table_add_row(sheet);
+    gt_table_set_cstr(sheet, CHECK_ID, row, check->id);
+    gt_table_set_cstr(sheet, CHECK_LEVEL, row, gt_trust_level_name(check->level));
+    gt_table_set_float(sheet, CHECK_VALUE, row, floor(check->value * 1000 + 0.5) / 1000);
+    gt_table_set_float(sheet, CHECK_WARN, row, check->warn);
+    gt_table_set_float(sheet, CHECK_FAIL, row, check->fail);
+    gt_table_set_cstr(sheet, CHECK_TEXT, row, text);
+    return row;
+}
+
 static gt_table *trust_sheet(const gt_findings *f)
 {
-    enum { ID, LEVEL, VALUE, WARN, FAIL, TEXT };
-    static const gt_column_head heads[] = {
-        [ID] = {GT_COL_ID, GT_TYPE_STRING},      [LEVEL] = {GT_COL_LEVEL, GT_TYPE_STRING},
-        [VALUE] = {GT_COL_VALUE, GT_TYPE_FLOAT}, [WARN] = {GT_COL_WARN, GT_TYPE_FLOAT},
-        [FAIL] = {GT_COL_FAIL, GT_TYPE_FLOAT},   [TEXT] = {GT_COL_TEXT, GT_TYPE_STRING},
-    };
-    gt_table *sheet = gt_table_new(GT_SHEET_TRUST, f->schedule->strings);
-    gt_table_add_columns(sheet, heads, GT_LENGTH(heads));
-    for (size_t i = 0; i < f->trust.count; i++) {
-        const gt_trust_check *check = &f->trust.checks[i];
-        size_t row = gt_table_add_row(sheet);
-        gt_table_set_cstr(sheet, ID, row, check->id);
-        gt_table_set_cstr(sheet, LEVEL, row, gt_trust_level_name(check->level));
-        gt_table_set_float(sheet, VALUE, row, floor(check->value * 1000 + 0.5) / 1000);
-        gt_table_set_float(sheet, WARN, row, check->warn);
-        gt_table_set_float(sheet, FAIL, row, check->fail);
-        gt_table_set_cstr(sheet, TEXT, row, check->text);
-    }
+    gt_table *sheet = gt_trust_sheet_new(f->schedule->strings);
+    for (size_t i = 0; i < f->trust.count; i++)
+        gt_trust_sheet_add(sheet, &f->trust.checks[i], f->trust.checks[i].text);
     return sheet;
 }
 

@@ -19,6 +19,11 @@ gt_table *gt_overview_new(gt_interner *strings);
 void gt_overview_add_number(gt_table *overview, const char *name, double value, const char *unit);
 void gt_overview_add_text(gt_table *overview, const char *name, const char *text);
 
+/* The sheet trust, without rows. Adding a check returns its row; `text` is its sentence, or what replaces it.
+ */
+gt_table *gt_trust_sheet_new(gt_interner *strings);
+size_t gt_trust_sheet_add(gt_table *sheet, const gt_trust_check *check, const char *text);
+
 /* balance.c: where did the time of the window go?
  *
  *     part   category of ops, "communication", "copies", a cause of idle time, or "remainder"

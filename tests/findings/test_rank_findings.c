@@ -672,6 +672,60 @@ static void test_verdict_is_that_of_the_worst_trace(void **state)
     end_cluster(&c, NULL);
 }
 
+static void set_check(cluster *c, size_t rank, const char *id, gt_trust_level level, double value,
+                      const char *text)
+{
+    gt_rank_facts *f = c->facts[rank];
+    gt_trust_check check = {id, level, value, 1, 50, gt_strdup(text)};
+    GT_PUSH(f->checks, f->check_count, f->check_capacity, check);
+}
+
+static void assert_check(const gt_table *trust, size_t row, const char *id, const char *level, double value,
+                         const char *ranks, const char *text)
+{
+    const gt_col columns[] = {GT_COL_ID, GT_COL_LEVEL, GT_COL_RANKS, GT_COL_TEXT};
+    const char *const expected[] = {id, level, ranks, text};
+    assert_true(row < trust->row_count);
+    for (size_t i = 0; i < GT_LENGTH(columns); i++)
+        assert_string_equal(
+            gt_interner_get(trust->strings, gt_table_column(trust, columns[i])->texts[row]).bytes,
+            expected[i]);
+    assert_true(gt_table_column(trust, GT_COL_VALUE)->floats[row] == value);
+}
+
+/* One row per check that a rank does not pass, with the figures of the worst one. */
+static void test_reasons_of_the_verdict(void **state)
+{
+    (void)state;
+    cluster c = new_cluster(5);
+    record(&c);
+    add_rows(&c, 1);
+    for (size_t r = 0; r < 4; r++) set_check(&c, r, "T8", GT_TRUST_WARN, 1, "no stacks");
+    set_check(&c, 0, "T12", GT_TRUST_WARN, 10, "10% unknown");
+    set_check(&c, 1, "T12", GT_TRUST_WARN, 30, "30% unknown");
+    set_check(&c, 3, "T12", GT_TRUST_WARN, 20, "20% unknown");
+    set_check(&c, 1, "T2", GT_TRUST_WARN, 60, "60% lost"); /* the level counts before the value */
+    set_check(&c, 2, "T2", GT_TRUST_FAIL, 55, "55% lost");
+    set_check(&c, 3, "T1", GT_TRUST_WARN, 7, "7% without launch");
+    gt_rank_facts_free(c.facts[4]);
+    c.facts[4] = NULL;
+    gt_ranks_input input = input_of(&c);
+    gt_rank_findings *found = gt_ranks_find(&input);
+    gt_table_list tables = {0};
+    gt_ranks_add_sheets(found, c.strings, &tables);
+    const gt_table *trust = gt_table_list_find(&tables, GT_SHEET_TRUST);
+    assert_int_equal(trust->row_count, 5);
+    assert_check(trust, 0, "T1", "warn", 7, "3", "rank 3: 7% without launch");
+    assert_check(trust, 1, "T2", "fail", 55, "1-2", "ranks 1-2 (figures of rank 2): 55% lost");
+    assert_check(trust, 2, "T8", "warn", 1, "all", "all ranks: no stacks");
+    assert_check(trust, 3, "T12", "warn", 30, "0-1, 3", "ranks 0-1, 3 (figures of rank 1): 30% unknown");
+    assert_check(trust, 4, "T18", "warn", 1, "4",
+                 "Nothing is known about 1 of 5 ranks: 4 (no trace, or one that could not be read).");
+    gt_table_list_free(&tables);
+    gt_rank_findings_free(found);
+    end_cluster(&c, NULL);
+}
+
 /* All ranks wait for the one without a trace: the transfers are not slow. */
 static void test_late_rank_without_trace(void **state)
 {
@@ -903,6 +957,7 @@ int main(void)
         cmocka_unit_test(test_missing_facts),
         cmocka_unit_test(test_late_rank_without_trace),
         cmocka_unit_test(test_verdict_is_that_of_the_worst_trace),
+        cmocka_unit_test(test_reasons_of_the_verdict),
         cmocka_unit_test(test_facts),
         cmocka_unit_test(test_ready_before_start),
     };

@@ -157,6 +157,10 @@ def check_json(binary, folder):
         text = file.read()
     if "**rank 6 is late by" not in text or "8 ranks on 2 nodes, NVIDIA H200" not in text:
         problems.append(f"Markdown begins with {text[:300]!r}")
+    # The simulator records no Python functions.
+    checks = [(check["id"], check["level"]) for check in found["trust"]["checks"]]
+    if checks != [("T8", "warn")] or "\n\n- T8 warn: all ranks: No Python functions" not in text:
+        problems.append(f"reasons of the verdict: {checks}, Markdown {text[:600]!r}")
     hints = sum(row["confidence"] == "low" for row in found["findings"])
     if not hints or text.count(", hint): ") != hints:
         problems.append(f"{hints} hints, but Markdown marks {text.count(', hint): ')}")

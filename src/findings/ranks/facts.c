@@ -380,6 +380,17 @@ static void divide_by_steps(gt_rank_facts *f)
     for (size_t i = 0; i < f->kernel_count; i++) f->kernels[i].ns /= n;
 }
 
+static void keep_trust(gt_rank_facts *f, const gt_trust *trust)
+{
+    f->trust = trust->verdict;
+    for (size_t i = 0; i < trust->count; i++) {
+        gt_trust_check check = trust->checks[i];
+        if (check.level == GT_TRUST_OK) continue;
+        check.text = gt_strdup(check.text);
+        GT_PUSH(f->checks, f->check_count, f->check_capacity, check);
+    }
+}
+
 gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *rows, size_t row_count,
                                  const char *node)
 {
@@ -395,7 +406,7 @@ gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *ro
     f->end_ns = (double)s->window.end_ns;
     f->idle_ns = (double)findings->idle->total_ns;
     for (size_t i = 0; i < GT_CAUSES; i++) f->cause_ns[i] = (double)findings->idle->cause_ns[i];
-    f->trust = findings->trust.verdict;
+    keep_trust(f, &findings->trust);
     f->device = gt_strdup(findings->gpu.name ? findings->gpu.name : "");
     f->node = gt_strdup(node ? node : "");
     walk w = {s,
@@ -438,7 +449,9 @@ void gt_rank_facts_free(gt_rank_facts *facts)
         gt_free(facts->findings[i].advice);
         gt_free(facts->findings[i].evidence);
     }
+    for (size_t i = 0; i < facts->check_count; i++) gt_free(facts->checks[i].text);
     gt_free(facts->findings);
+    gt_free(facts->checks);
     gt_free(facts->kernels);
     gt_free(facts->collectives);
     gt_free(facts->device);

@@ -75,9 +75,11 @@ typedef struct gt_rank_facts {
     size_t kernel_count, kernel_capacity;
     gt_own_finding *findings;
     size_t finding_count;
-    double own_gain_ns;   /* of all of them together, per step */
-    gt_trust_level trust; /* the verdict on the trace */
-    char *device, *node;  /* owned; "" if the trace does not say */
+    double own_gain_ns;     /* of all of them together, per step */
+    gt_trust_level trust;   /* the verdict on the trace */
+    gt_trust_check *checks; /* those that it does not pass */
+    size_t check_count, check_capacity;
+    char *device, *node; /* owned; "" if the trace does not say */
 } gt_rank_facts;
 
 /* `rows` are the rows of the trace from which gt_collectives_of_rank makes its table, in that order

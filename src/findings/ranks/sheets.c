@@ -6,6 +6,8 @@
  *     findings     rank (place in the list), id, severity, confidence, hint, kind, title, where,
  *                  gain_ms, gain_pct, score, evidence (joined by "; "), advice, ranks ("5",
  *                  "0-3, 7", "all")
+ *     trust        id, level, value, warn, fail, text, ranks: one row per check that some rank does not
+ *                  pass; the figures are those of the worst rank, which the text names
  *     rank_causes  rank, node, step_ms, then what it is made of: compute_ms, exposed_comm_ms (without
  *                  waiting), exposed_wait_ms, idle_ms; idle_ms by cause: idle_launch_ms, ...; then
  *                  wait_ms (all of it, also behind computation), late_ms (than the median rank),
@@ -13,11 +15,14 @@
 #include "findings/ranks/ranks.h"
 
 #include "base/memory.h"
+#include "findings/ranks/find.h"
 #include "findings/sheets.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static gt_table *findings_sheet(const gt_rank_findings *found, gt_interner *strings)
 {
@@ -169,9 +174,118 @@ static gt_table *overview_sheet(const gt_rank_findings *found, gt_interner *stri
     return sheet;
 }
 
+/* ---- trust ---- */
+
+/* A check that some ranks do not pass. */
+typedef struct shared_check {
+    const gt_trust_check *worst;
+    size_t worst_rank, count;
+    bool *has_rank;
+    bool differs; /* ranks have different sentences */
+} shared_check;
+
+typedef struct shared_checks {
+    shared_check *items;
+    size_t count, capacity;
+} shared_checks;
+
+static bool is_worse(const gt_trust_check *a, const gt_trust_check *b)
+{
+    return a->level != b->level ? a->level > b->level : a->value > b->value;
+}
+
+/* Traces have few checks. */
+static void add_check(shared_checks *checks, const gt_rank_findings *found, size_t rank,
+                      const gt_trust_check *check)
+{
+    size_t i = 0;
+    while (i < checks->count && strcmp(checks->items[i].worst->id, check->id) != 0) i++;
+    if (i == checks->count) {
+        shared_check new = {.worst = check,
+                            .worst_rank = rank,
+                            .has_rank = gt_alloc_zero(found->rank_count, sizeof *new.has_rank)};
+        GT_PUSH(checks->items, checks->count, checks->capacity, new);
+    }
+    shared_check *shared = &checks->items[i];
+    shared->count += !shared->has_rank[rank];
+    shared->has_rank[rank] = true;
+    shared->differs |= strcmp(check->text, shared->worst->text) != 0;
+    if (!is_worse(check, shared->worst)) return;
+    shared->worst = check;
+    shared->worst_rank = rank;
+}
+
+/* By the number after the T. */
+static int by_number(const void *a, const void *b)
+{
+    const shared_check *x = a, *y = b;
+    return atoi(x->worst->id + 1) - atoi(y->worst->id + 1);
+}
+
+/* "rank 3: ...", "all ranks: ...", "ranks 0-2, 5 (figures of rank 2): ...". */
+static char *check_text(const shared_check *check, const char *ranks)
+{
+    gt_buffer text = {0};
+    if (check->count == 1)
+        gt_buffer_add_format(&text, "rank %zu", check->worst_rank);
+    else if (strcmp(ranks, "all") == 0)
+        gt_buffer_add_cstr(&text, "all ranks");
+    else
+        gt_buffer_add_format(&text, "ranks %s", ranks);
+    if (check->differs) gt_buffer_add_format(&text, " (figures of rank %zu)", check->worst_rank);
+    gt_buffer_add_format(&text, ": %s", check->worst->text);
+    char *result = gt_strdup(gt_buffer_str(&text).bytes);
+    gt_buffer_free(&text);
+    return result;
+}
+
+/* T18, the only check that traces themselves do not have: ranks about which nothing is known. */
+static void add_missing(gt_table *sheet, size_t column, const gt_rank_findings *found)
+{
+    size_t count = 0;
+    bool *is_missing = gt_alloc_zero(found->rank_count, sizeof *is_missing);
+    for (size_t r = 0; r < found->rank_count; r++) count += is_missing[r] = !found->ranks[r].facts;
+    if (count) {
+        const gt_trust_check check = {
+            .id = "T18", .level = GT_TRUST_WARN, .value = (double)count, .warn = 0, .fail = NAN};
+        char *ranks = gt_rank_list(found, is_missing);
+        char *text = gt_format(
+            "Nothing is known about %zu of %zu ranks: %s (no trace, or one that could not be read).", count,
+            found->rank_count, ranks);
+        gt_table_set_cstr(sheet, column, gt_trust_sheet_add(sheet, &check, text), ranks);
+        gt_free(text);
+        gt_free(ranks);
+    }
+    gt_free(is_missing);
+}
+
+static gt_table *trust_sheet(const gt_rank_findings *found, gt_interner *strings)
+{
+    shared_checks checks = {0};
+    for (size_t r = 0; r < found->rank_count; r++)
+        for (size_t i = 0; found->ranks[r].facts && i < found->ranks[r].facts->check_count; i++)
+            add_check(&checks, found, r, &found->ranks[r].facts->checks[i]);
+    if (checks.count) qsort(checks.items, checks.count, sizeof *checks.items, by_number);
+    gt_table *sheet = gt_trust_sheet_new(strings);
+    size_t column = gt_table_add_column(sheet, GT_COL_RANKS, GT_TYPE_STRING);
+    for (size_t i = 0; i < checks.count; i++) {
+        char *ranks = gt_rank_list(found, checks.items[i].has_rank);
+        char *text = check_text(&checks.items[i], ranks);
+        size_t row = gt_trust_sheet_add(sheet, checks.items[i].worst, text);
+        gt_table_set_cstr(sheet, column, row, ranks);
+        gt_free(text);
+        gt_free(ranks);
+        gt_free(checks.items[i].has_rank);
+    }
+    gt_free(checks.items);
+    add_missing(sheet, column, found);
+    return sheet;
+}
+
 void gt_ranks_add_sheets(const gt_rank_findings *findings, gt_interner *strings, gt_table_list *tables)
 {
     gt_table_list_add(tables, overview_sheet(findings, strings));
     gt_table_list_add(tables, findings_sheet(findings, strings));
+    gt_table_list_add(tables, trust_sheet(findings, strings));
     gt_table_list_add(tables, causes_sheet(findings, strings));
 }
