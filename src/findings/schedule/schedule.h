@@ -149,6 +149,19 @@ typedef struct gt_gpu_op {
     bool communicates;   /* a kernel of a collective */
 } gt_gpu_op;
 
+/* An op of a device that is not scheduled: for those who show all devices. */
+typedef struct gt_other_op {
+    int64_t start_ns, end_ns; /* may be before the schedule's time 0 */
+    int64_t bytes;            /* of copies and memsets; 0: unknown */
+    uint32_t name;            /* string id */
+    uint32_t row;             /* in the trace */
+    uint32_t stream;          /* stream_count ... */
+    uint32_t event;           /* the host event of the call that launched it; GT_NONE */
+    uint32_t category;        /* string id of what kind of work it is; GT_STR_NONE: unknown */
+    uint8_t kind;             /* gt_event_kind: KERNEL, MEMCPY or MEMSET */
+    bool communicates;        /* a kernel of a collective */
+} gt_other_op;
+
 /* ---- all of it ---- */
 
 /* A round trip: the points of a copy to the host and of the next one back, with CPU ops between. */

@@ -1,0 +1,120 @@
+/* Internal to src/page: what the tables of gt_page_add_work are made from, and who makes them.
+ *
+ * GPU ops of all devices have one numbering: first those of the schedule (the judged device), then those of
+ * the other devices. Per op there are its lane, its kernel and the call that launched it; order by lane and
+ * start is an array of its own, so that nothing is copied.
+ *
+ *     number        0 ... schedule->op_count - 1     schedule->op_count ... op_count - 1
+ *     op            schedule->ops[number]            others[number - schedule->op_count]
+ *
+ * Rows of page_lanes, page_kernels, page_calls and page_nodes are indexes of the arrays here. */
+#ifndef GT_PAGE_WORK_PARTS_H
+#define GT_PAGE_WORK_PARTS_H
+
+#include "page/work.h"
+
+/* A line of the timeline. */
+typedef struct gt_page_lane {
+    uint32_t group, label; /* string ids */
+    int64_t device;        /* of streams: its number in the trace; -1: unknown or a thread */
+    bool is_stream, judged;
+    size_t events, kept;
+    int64_t shorter_ns; /* -1: all events were kept */
+} gt_page_lane;
+
+/* GPU work of one name. */
+typedef struct gt_page_kernel {
+    uint32_t name;     /* string id */
+    uint8_t kind;      /* gt_event_kind: KERNEL, MEMCPY or MEMSET */
+    uint8_t category;  /* gt_page_category: the one with most of its time */
+    bool communicates; /* a kernel of a collective */
+    int64_t count, ns, min_ns, max_ns;
+} gt_page_kernel;
+
+/* What launched GPU work: string ids, GT_STR_NONE where nothing is known. */
+typedef struct gt_page_call {
+    uint32_t node; /* row of page_nodes; GT_NONE */
+    uint32_t op, shapes, python, runtime;
+} gt_page_call;
+
+/* GPU work by call and kernel: a row of page_sums. */
+typedef struct gt_page_sum {
+    uint32_t call; /* GT_NONE: unknown */
+    uint32_t kernel;
+    uint8_t category; /* gt_page_category of this work */
+    int64_t count, ns;
+} gt_page_sum;
+
+typedef struct gt_page_work {
+    const gt_findings *findings;
+    const gt_schedule *schedule; /* that of the findings */
+    gt_page_limits limits;
+    int64_t zero_ns; /* the time of the schedule that is 0 on the page: its first event */
+    int64_t end_ns;  /* the end of the last event, in time of the page */
+
+    const gt_other_op *others;               /* the schedule's, or made from its trace */
+    size_t op_count;                         /* on all devices */
+    uint32_t *op_lane, *op_kernel, *op_call; /* by op; of op_call GT_NONE: nothing is known */
+    uint32_t *op_sum;                        /* by op: its row of page_sums */
+    uint32_t *order;                         /* ops by lane, then by start */
+
+    gt_page_lane *lanes; /* streams, then threads */
+    size_t lane_count;
+    uint32_t *thread_lane; /* by thread of the schedule; GT_NONE: it has no lane */
+    gt_page_kernel *kernels;
+    size_t kernel_count;
+    gt_page_call *calls;
+    size_t call_count;
+    gt_page_sum *sums;
+    size_t sum_count;
+} gt_page_work;
+
+/* ---- questions ---- */
+
+/* A time of the schedule in time of the page. */
+static inline int64_t gt_page_time(const gt_page_work *w, int64_t schedule_ns)
+{
+    return schedule_ns - w->zero_ns;
+}
+
+/* What all ops have; times are those of the schedule. */
+typedef struct gt_page_op {
+    int64_t start_ns, end_ns;
+    int64_t bytes; /* of copies and memsets; 0: unknown */
+    uint32_t name; /* string id */
+    uint8_t kind;  /* gt_event_kind: KERNEL, MEMCPY or MEMSET */
+    bool communicates;
+} gt_page_op;
+
+static inline gt_page_op gt_page_op_at(const gt_page_work *w, size_t op)
+{
+    if (op < w->schedule->op_count) {
+        const gt_gpu_op *own = &w->schedule->ops[op];
+        return (gt_page_op){own->start_ns, own->end_ns, own->bytes, own->name, own->kind, own->communicates};
+    }
+    const gt_other_op *other = &w->others[op - w->schedule->op_count];
+    return (gt_page_op){other->start_ns, other->end_ns, other->bytes,
+                        other->name,     other->kind,   other->communicates};
+}
+
+/* ---- categories (categories.c) ---- */
+
+typedef struct gt_page_categories gt_page_categories;
+gt_page_categories *gt_page_categories_new(gt_interner *strings);
+void gt_page_categories_free(gt_page_categories *categories);
+/* The category of GPU work. `op` is the name of the cpu_op or HLO op that launched it, `category` what a
+ * trace that is not of PyTorch says about it (gt_schedule.categories); both may be GT_STR_NONE. Asked once
+ * per row of page_sums, not per event. */
+gt_page_category gt_page_categories_find(gt_page_categories *categories, uint32_t op, uint32_t category,
+                                         const gt_page_kernel *kernel);
+
+/* ---- the tables, each function in a file of its name ---- */
+
+void gt_page_add_idle(const gt_page_work *w, gt_table_list *tables);
+void gt_page_add_steps(const gt_page_work *w, gt_table_list *tables); /* and page_step_parts */
+void gt_page_add_copies(const gt_page_work *w, gt_table_list *tables);
+void gt_page_add_memory(const gt_page_work *w, gt_table_list *tables);
+void gt_page_add_evidence(const gt_page_work *w, gt_table_list *tables);
+void gt_page_add_peaks(const gt_page_work *w, gt_table_list *tables);
+
+#endif
