@@ -1,4 +1,13 @@
-// Colours with a fixed meaning everywhere: after Okabe and Ito, so that colour-blind people can tell them apart.
+// Colours with a fixed meaning everywhere.
+//
+// Categories of GPU work have plain colours after Okabe and Ito, so that colour-blind people can tell them apart. Idle
+// time is hatched: one grey and direction per cause, so that no grey is taken for work, and the largest cause of the
+// page has the accent. Every function answers for the theme that is shown; draw again when the state `theme` changes.
+//
+//   categoryColor('GEMM'), causeCss('data')         for elements
+//   categoryColor('GEMM'), causePattern(c, 'data')  fillStyle of a canvas
+//   partCss(part, kind), partFill(c, part, kind)    the same for rows of page_step_parts and of the bar
+//   themeColor('--muted')                           a variable of style.css, for a canvas
 
 export const CATEGORIES = [
   'GEMM', 'attention', 'convolution', 'normalisation', 'elementwise', 'reduction', 'optimizer', 'other',
@@ -14,6 +23,23 @@ const DARK = {
   reduction: '#e39cc3', optimizer: '#f2b632', other: '#9aa0aa', communication: '#f08a3c', copy: '#e0cc3d',
 };
 
+// Ground and line of hatched areas: two greys, and the accent of the largest cause.
+const LIGHT_HATCHES = [['#eceef0', '#a9aeb6'], ['#d3d7dc', '#8f959e'], ['#f9d9d3', '#bf3b2b']];
+const DARK_HATCHES = [['#2a2e34', '#59606a'], ['#3a3f47', '#727a85'], ['#4d211c', '#e0705f']];
+const ACCENT = 2;
+
+// Each cause has a grey and the angle of its lines in degrees; two angles: crossed lines.
+const HATCHES = {
+  launch: [0, 45], sync: [0, 135], data: [1, 45], cpu_op: [1, 135], python: [0, 90], untraced: [0, 0],
+  alloc: [1, 90], module: [1, 0], copy: [0, 45, 135], profiler: [1, 45, 135], device_gap: [0, 0, 90],
+  dependency: [1, 0, 90], device_wait: [0, 90, 45], collective: [1, 90, 45], unknown: [0],
+};
+export const CAUSES = Object.keys(HATCHES);
+const HATCH_GAP = 6;
+
+let largestCause = null;
+const patterns = new Map();
+
 export function isDark() {
   const chosen = document.documentElement.dataset.theme;
   if (chosen) return chosen === 'dark';
@@ -22,5 +48,119 @@ export function isDark() {
 
 export function categoryColor(category) {
   const colors = isDark() ? DARK : LIGHT;
-  return colors[category] || colors.other;
+  return Object.hasOwn(colors, category) ? colors[category] : colors.other;
+}
+
+// Which cause has the accent; main.js says so before anything is drawn.
+export function setLargestCause(cause) {
+  largestCause = cause;
+  patterns.clear();
+}
+
+function hatchOf(cause) {
+  const [shade, ...angles] = Object.hasOwn(HATCHES, cause) ? HATCHES[cause] : HATCHES.unknown;
+  const [ground, line] = (isDark() ? DARK_HATCHES : LIGHT_HATCHES)[cause === largestCause ? ACCENT : shade];
+  return {ground, line, angles};
+}
+
+// One plain colour for a cause, where a hatch would be too fine to see.
+export function causeColor(cause) {
+  const {ground, line} = hatchOf(cause);
+  return cause === largestCause ? line : mix(ground, line);
+}
+
+// The value of `background` of an element.
+export function causeCss(cause) {
+  const {ground, line, angles} = hatchOf(cause);
+  const lines = angles.map((angle) => {
+    const gap = angle % 90 ? HATCH_GAP / Math.SQRT2 : HATCH_GAP;
+    return `repeating-linear-gradient(${angle - 90}deg, ${line} 0 1px, transparent 1px ${gap}px)`;
+  });
+  return [...lines, ground].join(', ');
+}
+
+// A tile of HATCH_GAP pixels that continues at its edges.
+function hatchTile(cause, scale) {
+  const {ground, line, angles} = hatchOf(cause);
+  const size = HATCH_GAP * scale;
+  const canvas = document.createElement('canvas');
+  canvas.width = canvas.height = size;
+  const context = canvas.getContext('2d');
+  context.fillStyle = ground;
+  context.fillRect(0, 0, size, size);
+  context.strokeStyle = line;
+  context.lineWidth = scale;
+  context.beginPath();
+  for (const angle of angles) addHatchLine(context, angle, size, scale);
+  context.stroke();
+  return canvas;
+}
+
+// The lines at 45 degrees also cross the corners, where the neighbour's line ends.
+function addHatchLine(context, angle, size, scale) {
+  if (angle % 90 === 0) {
+    context.moveTo(angle ? scale / 2 : 0, angle ? 0 : scale / 2);
+    context.lineTo(angle ? scale / 2 : size, angle ? size : scale / 2);
+    return;
+  }
+  const [from, to] = angle === 45 ? [2 * size, -size] : [-size, 2 * size];
+  for (const shift of [-size, 0, size]) {
+    context.moveTo(shift - size, from);
+    context.lineTo(shift + 2 * size, to);
+  }
+}
+
+// The fillStyle for a canvas whose context is in device pixels. `scale` is its pixels per CSS pixel, an integer at best.
+export function causePattern(context, cause, scale = Math.max(1, Math.round(devicePixelRatio))) {
+  const key = `${isDark()} ${scale} ${cause}`;
+  if (!patterns.has(key)) patterns.set(key, context.createPattern(hatchTile(cause, scale), 'repeat'));
+  return patterns.get(key);
+}
+
+// Rows with part and kind, as in page_step_parts: idle time has causes as parts, all else has categories.
+export function partCss(part, kind) {
+  return kind === 'idle' ? causeCss(part) : categoryColor(part);
+}
+
+export function partFill(context, part, kind) {
+  return kind === 'idle' ? causePattern(context, part) : categoryColor(part);
+}
+
+// The value of a variable of style.css as a colour that a canvas understands.
+export function themeColor(variable) {
+  const probe = document.createElement('span');
+  probe.style.color = `var(${variable})`;
+  document.documentElement.append(probe);
+  const color = getComputedStyle(probe).color;
+  probe.remove();
+  return color;
+}
+
+function channels(color) {
+  return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+}
+
+function mix(one, other) {
+  const others = channels(other);
+  const middle = channels(one).map((value, i) => Math.round((value + others[i]) / 2));
+  return `#${middle.map((value) => value.toString(16).padStart(2, '0')).join('')}`;
+}
+
+function luminance(color) {
+  const [red, green, blue] = channels(color).map((value) => {
+    const share = value / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+// How well two colours (#rrggbb) can be told apart: from 1 to 21, as WCAG defines it.
+export function contrast(one, other) {
+  const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+}
+
+// The colour for text on a plain colour: black or white, always at least 4.5:1.
+export function inkOn(color) {
+  return contrast(color, '#000000') >= contrast(color, '#ffffff') ? '#000000' : '#ffffff';
 }
