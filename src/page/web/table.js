@@ -93,6 +93,16 @@ export class Table {
     return this.decoded.get(name);
   }
 
+  // A column of strings as an Int32Array of indexes for `text`, -1 for null: for columns with very many rows.
+  codes(name) {
+    const input = new Bytes(this.bytes, this.directory.get(name).at);
+    return Int32Array.from({length: this.rows}, () => input.integer() - 1);
+  }
+
+  text(code) {
+    return code < 0 ? null : this.strings.get(code);
+  }
+
   // One cell: number, string, boolean, array, or null.
   get(name, row) {
     const value = this.column(name)[row];
