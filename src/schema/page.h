@@ -46,8 +46,8 @@
  *     name       as in the trace;  short: without template arguments and parameters
  *     category   one of gt_page_category_name: the page has a colour for each
  *     count, ns, min_ns, max_ns
- *     histogram  LIST of INT: the number of events by duration. The first element is the bucket of the
- *                shortest ones; bucket b holds durations from 2^(b/4) to 2^((b+1)/4) ns */
+ *     histogram  LIST of INT: numbers of events by duration, adding up to count. The first one is that of the
+ *                bucket of min_ns; bucket b holds durations from 2^(b/4) to 2^((b+1)/4) ns */
 #define GT_SHEET_PAGE_KERNELS GT_SHEET("page_kernels")
 #define GT_COL_PAGE_NAME      GT_COL("name")
 #define GT_COL_PAGE_SHORT     GT_COL("short")
