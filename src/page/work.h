@@ -35,5 +35,8 @@ typedef enum gt_page_category {
 /* "GEMM", "attention", "convolution", "normalisation", "elementwise", "reduction", "optimizer", "other",
  * "communication", "copy". */
 const char *gt_page_category_name(gt_page_category category);
+/* The category of a part of the sheet balance that is not idle time, by its name. Kernels of ops that the
+ * sheet calls "other" are GT_PAGE_OTHER here, although their own names may say more. */
+gt_page_category gt_page_category_of_part(gt_str part);
 
 #endif

@@ -104,9 +104,9 @@ gt_page_categories *gt_page_categories_new(gt_interner *strings);
 void gt_page_categories_free(gt_page_categories *categories);
 /* The category of GPU work. `op` is the name of the cpu_op or HLO op that launched it, `category` what a
  * trace that is not of PyTorch says about it (gt_schedule.categories); both may be GT_STR_NONE. Asked once
- * per row of page_sums, not per event. */
+ * per row of page_sums, not per event. `in_optimizer`: what launched it has GT_HOST_OPTIMIZER. */
 gt_page_category gt_page_categories_find(gt_page_categories *categories, uint32_t op, uint32_t category,
-                                         const gt_page_kernel *kernel);
+                                         const gt_page_kernel *kernel, bool in_optimizer);
 
 /* ---- the tables, each function in a file of its name ---- */
 
