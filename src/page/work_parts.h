@@ -110,8 +110,10 @@ gt_page_category gt_page_categories_find(gt_page_categories *categories, uint32_
 
 /* ---- the tables, each function in a file of its name ---- */
 
-void gt_page_add_idle(const gt_page_work *w, gt_table_list *tables);
-void gt_page_add_steps(const gt_page_work *w, gt_table_list *tables); /* and page_step_parts */
+/* Returns the idle time that is left out, in ns. */
+int64_t gt_page_add_idle(const gt_page_work *w, gt_table_list *tables);
+/* And page_step_parts. Returns the number of steps that are left out. */
+size_t gt_page_add_steps(const gt_page_work *w, gt_table_list *tables);
 void gt_page_add_copies(const gt_page_work *w, gt_table_list *tables);
 void gt_page_add_memory(const gt_page_work *w, gt_table_list *tables);
 void gt_page_add_evidence(const gt_page_work *w, gt_table_list *tables);

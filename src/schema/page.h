@@ -93,14 +93,17 @@
 #define GT_COL_PAGE_DEPTH  GT_COL("depth")
 
 /* Stretches of time in which the judged device was idle, in order, in the window: start, ns, cause (of
- * gt_cause_name), site (where in the program). */
+ * gt_cause_name), site (where in the program; null: unknown). The shortest ones may be left out
+ * (page_facts: idle_left_out, in ns). */
 #define GT_SHEET_PAGE_IDLE GT_SHEET("page_idle")
 #define GT_COL_PAGE_CAUSE  GT_COL("cause")
 #define GT_COL_PAGE_SITE   GT_COL("site")
 
-/* Steps on the GPU, in order: name, start, ns, phase ("prefill", "decode" or null), in_window.
+/* Steps on the GPU, in order: name, start, ns, phase ("prefill", "decode", "mixed" or null), in_window. Of a
+ * server, its steps; without any steps one row, the window, without a name. The last one may have no end but
+ * that of its last op: it is not in the window, and the part of its idle time is "outside".
  * page_step_parts: step (row of page_steps), part and kind (as in the sheet balance, but by the page's
- * categories), ns. The parts of a step add up to its time. */
+ * categories), ns. The parts of a step add up to its time. page_facts: steps_left_out. */
 #define GT_SHEET_PAGE_STEPS      GT_SHEET("page_steps")
 #define GT_COL_PAGE_PHASE        GT_COL("phase")
 #define GT_COL_PAGE_IN_WINDOW    GT_COL("in_window")
@@ -108,8 +111,9 @@
 #define GT_COL_PAGE_STEP         GT_COL("step")
 #define GT_COL_PAGE_PART         GT_COL("part")
 
-/* Copies and memsets of equal kind: direction, kind ("pageable", "pinned", ...), bytes (of one; null:
- * unknown), count, ns. The largest times first; the last row may be the rest, with bytes null. */
+/* Copies and memsets of equal kind: direction ("HtoD", ...; "memset"), kind ("pageable", "pinned", ...), bytes
+ * (of one; null: unknown), count, ns. The largest times first. Where there are too many sizes, the rest is
+ * joined by direction and kind, with bytes null. */
 #define GT_SHEET_PAGE_COPIES  GT_SHEET("page_copies")
 #define GT_COL_PAGE_DIRECTION GT_COL("direction")
 #define GT_COL_PAGE_BYTES     GT_COL("bytes")
@@ -120,12 +124,13 @@
 #define GT_COL_PAGE_ALLOCATED GT_COL("allocated")
 #define GT_COL_PAGE_RESERVED  GT_COL("reserved")
 
-/* What a finding is about: finding (its rank), and either call and kernel (rows; GPU work), or start and ns
- * (a stretch of time: an idle gap or a host call). */
+/* What a finding is about: finding (its rank), and either call and kernel (rows; GPU work, with its count and
+ * ns), or start and ns (a stretch of time that the host spends with it; at most 200 of a finding). */
 #define GT_SHEET_PAGE_EVIDENCE GT_SHEET("page_evidence")
 #define GT_COL_PAGE_FINDING    GT_COL("finding")
 
-/* The GPU's rates, for the roofline: precision ("bf16", ..., "memory"), rate (TFLOP/s; of memory TB/s). */
+/* The GPU's rates, for the roofline: precision (as Compute Spec of the sheets: "matrix_bf16", ...; "memory"),
+ * rate (TFLOP/s; of memory TB/s). */
 #define GT_SHEET_PAGE_PEAKS   GT_SHEET("page_peaks")
 #define GT_COL_PAGE_PRECISION GT_COL("precision")
 #define GT_COL_PAGE_RATE      GT_COL("rate")
