@@ -11,12 +11,17 @@
  *
  *     u   INT: variable-length integers (7 bits a byte, lowest first) of zigzag(value) + 1; 0 is null
  *     d   INT that mostly grows: the same of the difference to the last value that is not null, from 0
- *     f   FLOAT: IEEE 754 doubles, little-endian; first the lowest byte of all cells, then the next. NaN:
- * null t   STRING: variable-length index into the strings + 1; 0 is null b   BOOL: one byte, 0 or 1; 2 is
- * null l   LIST: variable-length number of elements + 1 for each cell, 0 is null; the column "items" follows
+ *     f   FLOAT: IEEE 754 doubles, little-endian; first the lowest byte of all cells, then the next; NaN is
+ *         null
+ *     t   STRING: variable-length index into the strings + 1; 0 is null
+ *     b   BOOL: one byte, 0 or 1; 2 is null
+ *     l   LIST: variable-length number of elements + 1 for each cell, 0 is null; the column "items" has the
+ *         elements of all cells
  *
- * An INT column with a value that a double cannot hold exactly is written as strings. Strings are the
- * variable-length byte lengths of all, then their bytes. The pack is compressed as raw deflate. */
+ * The browser computes with doubles, so u and d hold numbers whose code is at most 2^53. INT columns with
+ * larger values are written as doubles, or if a double cannot hold one exactly, as strings. FLOAT columns of
+ * whole numbers are written as INT. Strings are the variable-length byte lengths of all, then their bytes;
+ * they are valid UTF-8. The pack is compressed as raw deflate. */
 #ifndef GT_PAGE_PACK_H
 #define GT_PAGE_PACK_H
 
@@ -25,8 +30,12 @@
 
 typedef struct gt_pack gt_pack;
 
-gt_pack *gt_pack_new(void);
+/* Strings of more than `bytes_max` bytes are cut and end in a mark; 0: none are. */
+gt_pack *gt_pack_new(size_t bytes_max);
+/* Borrows the table until the pack is written. */
 void gt_pack_add(gt_pack *pack, size_t source, const gt_table *table);
+/* How many different strings were cut. */
+size_t gt_pack_cut_count(const gt_pack *pack);
 /* Adds the compressed pack as base64. */
 void gt_pack_write(gt_pack *pack, gt_buffer *base64);
 void gt_pack_free(gt_pack *pack);
