@@ -89,6 +89,12 @@ const gt_option_group gt_extra_sheets_group = {"Extra sheets", extra_sheets_opti
                                                GT_LENGTH(extra_sheets_options)};
 const gt_option_group gt_short_kernel_group = {
     "Short kernels", short_kernel_options, GT_LENGTH(short_kernel_options), .needs = "short_kernel_study"};
+static const gt_option page_options[] = {
+    {"output_html", GT_OPTION_STRING, "PATH", NULL,
+     "write a page for the browser to PATH (docs/page.md); without another output option, no workbook is "
+     "written"},
+};
+const gt_option_group gt_page_group = {"Page", page_options, GT_LENGTH(page_options)};
 const gt_option_group gt_output_group = {"Output", output_options, GT_LENGTH(output_options)};
 const gt_option_group gt_common_group = {"Common options", common_options, GT_LENGTH(common_options)};
 
@@ -318,8 +324,8 @@ static char *folder_of_trace(const char *csvs_dir, const char *trace_path)
     return folder;
 }
 
-/* The file of --output_json or --output_md: the path itself, or if that is a folder or there are several
- * traces, a file in it. NULL: not requested. */
+/* The file of --output_json, --output_md or --output_html: the path itself, or if that is a folder or there
+ * are several traces, a file in it. NULL: not requested. */
 static char *answers_path(const gt_call *call, const char *option, const char *trace_path, const char *label,
                           size_t traces, const char *ending)
 {
@@ -334,6 +340,18 @@ static char *answers_path(const gt_call *call, const char *option, const char *t
         gt_format("%s%s%s%s", path, ends_in_slash ? "" : "/", label ? label : gt_path_name(stem), ending);
     gt_free(stem);
     return file;
+}
+
+/* The page beside a workbook: the same name with another ending. NULL: the command has none, or it is not
+ * wanted. */
+static char *page_beside(const gt_call *call, const char *xlsx_path)
+{
+    if (!xlsx_path || call->by_old_name || !gt_syntax_option(call->arguments.syntax, "no_html") ||
+        gt_arguments_flag(&call->arguments, "no_html"))
+        return NULL;
+    size_t len = strlen(xlsx_path);
+    if (len > strlen(GT_WORKBOOK_ENDING)) len -= strlen(GT_WORKBOOK_ENDING);
+    return gt_format("%.*s.html", (int)len, xlsx_path);
 }
 
 bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, const char *trace_path,
@@ -355,7 +373,8 @@ bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, 
     if (db) destinations->db_path = gt_strdup(db);
     destinations->json_path = answers_path(call, "output_json", trace_path, label, traces, ".findings.json");
     destinations->md_path = answers_path(call, "output_md", trace_path, label, traces, ".findings.md");
-    bool answers = destinations->json_path || destinations->md_path;
+    destinations->html_path = answers_path(call, "output_html", trace_path, label, traces, ".html");
+    bool answers = destinations->json_path || destinations->md_path || destinations->html_path;
     bool only_csvs = csvs && call->by_old_name && !gt_old_program_of(call->command)->writes_both;
     if (xlsx && !only_csvs)
         destinations->xlsx_path = gt_strdup(xlsx);
@@ -363,6 +382,7 @@ bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, 
         destinations->xlsx_path = call->arguments.syntax->report_ending
                                       ? gt_default_path(trace_path, call->arguments.syntax->report_ending)
                                       : gt_default_xlsx_path(trace_path);
+    if (!destinations->html_path) destinations->html_path = page_beside(call, destinations->xlsx_path);
     return true;
 }
 
@@ -383,6 +403,7 @@ void gt_destinations_free(gt_destinations *destinations)
     gt_free(destinations->db_path);
     gt_free(destinations->json_path);
     gt_free(destinations->md_path);
+    gt_free(destinations->html_path);
     *destinations = (gt_destinations){0};
 }
 
@@ -392,6 +413,7 @@ const char *gt_destinations_clash(const gt_destinations *a, const gt_destination
     if (a->csvs_dir && b->csvs_dir && strcmp(a->csvs_dir, b->csvs_dir) == 0) return a->csvs_dir;
     if (a->json_path && b->json_path && strcmp(a->json_path, b->json_path) == 0) return a->json_path;
     if (a->md_path && b->md_path && strcmp(a->md_path, b->md_path) == 0) return a->md_path;
+    if (a->html_path && b->html_path && strcmp(a->html_path, b->html_path) == 0) return a->html_path;
     return NULL;
 }
 
@@ -449,6 +471,7 @@ gt_output *gt_destinations_write(const gt_destinations *to, const char *trace_pa
         !gt_check_not_input(to->db_path, trace_path, error) ||
         !gt_check_not_input(to->json_path, trace_path, error) ||
         !gt_check_not_input(to->md_path, trace_path, error) ||
+        !gt_check_not_input(to->html_path, trace_path, error) ||
         !gt_check_not_input(to->text_path, trace_path, error))
         return NULL;
     gt_output *output = gt_output_new();

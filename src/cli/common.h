@@ -40,6 +40,7 @@ extern const gt_option_group gt_common_group; /* threads, strictness, messages *
 extern const gt_option_group gt_whole_files_group, gt_sheets_group, gt_messages_group;
 extern const gt_option_group gt_extra_sheets_group; /* the sheets that TraceLens does not have */
 extern const gt_option_group gt_short_kernel_group; /* the study of short kernels */
+extern const gt_option_group gt_page_group; /* --output_html, for commands without a page by default */
 
 /* --index, for commands that read traces which have an index (docs/index.md). */
 extern const gt_option_group gt_index_group;
@@ -77,6 +78,7 @@ typedef bool gt_write_more(const void *context, const gt_table_list *tables, gt_
 typedef struct gt_destinations {
     char *xlsx_path, *csvs_dir, *db_path; /* owned; NULL: not requested */
     char *json_path, *md_path;            /* of report/answers.h; likewise */
+    char *html_path;                      /* the page; likewise */
     const char *text_path;                /* a separate text document; not owned */
     gt_str text;
     gt_write_more *write_more; /* NULL: nothing */
@@ -95,8 +97,8 @@ char *gt_trace_stem(const char *trace_path);
 char *gt_default_path(const char *trace_path, const char *ending);
 
 /* Chooses the documents by the output options. Of several traces (`traces` > 1), each gets its own workbook
- * next to it, its own folder of CSV files, or its own JSON or Markdown file in a folder; these are named
- * `label`, or after the trace if that is NULL. One workbook or database for all of them is an error. */
+ * next to it, its own folder of CSV files, or its own JSON, Markdown or HTML file in a folder; these are
+ * named `label`, or after the trace if that is NULL. One workbook or database for all of them is an error. */
 bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, const char *trace_path,
                             const char *label, size_t traces, gt_error *error);
 /* The documents named by --output_xlsx_path, --output_csvs_dir and --output_db. */

@@ -103,9 +103,12 @@ static void show_rank(const gt_trace_call *trace, const gt_report *report, const
 {
     fprintf(trace->out, "rank %" PRId64 ": ", trace->rank);
     gt_report_print_line(trace->out, report);
-    const char *place = trace->destinations->csvs_dir;
-    if (gt_output_file_count(output))
-        fprintf(trace->out, "; wrote %s\n", place ? place : gt_output_file_path(output, 0));
+    const char *place = trace->destinations->csvs_dir, *page = trace->destinations->html_path;
+    if (!gt_output_file_count(output)) return;
+    if (!place) place = gt_output_file_path(output, 0);
+    fprintf(trace->out, "; wrote %s", place);
+    if (page && strcmp(page, place) != 0) fprintf(trace->out, " and %s", page);
+    fputc('\n', trace->out);
 }
 
 static bool is_below(const char *path, const char *folder)
@@ -113,10 +116,10 @@ static bool is_below(const char *path, const char *folder)
     return folder && strncmp(path, folder, strlen(folder)) == 0;
 }
 
-/* The same with one line for all CSV files. */
+/* The same with one line for all CSV files. The page comes last: it is what people open first. */
 static void show_files_in_short(const gt_trace_call *trace, const gt_output *output)
 {
-    const char *csvs_dir = trace->destinations->csvs_dir;
+    const char *csvs_dir = trace->destinations->csvs_dir, *page = trace->destinations->html_path;
     size_t csvs = 0;
     fputc('\n', trace->out);
     for (size_t i = 0; i < gt_output_file_count(output); i++) {
@@ -124,10 +127,11 @@ static void show_files_in_short(const gt_trace_call *trace, const gt_output *out
         size_t len = strlen(path);
         if (is_below(path, csvs_dir) && len > 4 && strcmp(path + len - 4, ".csv") == 0)
             csvs++;
-        else
+        else if (!page || strcmp(path, page) != 0)
             fprintf(trace->out, "wrote %s\n", path);
     }
     if (csvs) fprintf(trace->out, "wrote %zu CSV files to %s\n", csvs, csvs_dir);
+    if (page) fprintf(trace->out, "wrote %s\n", page);
 }
 
 static void show_report(const gt_trace_call *trace, const gt_report *report, const gt_output *output)
@@ -148,6 +152,7 @@ static void show_report(const gt_trace_call *trace, const gt_report *report, con
 /* What the files besides the documents need. */
 typedef struct more_files {
     const gt_trace_call *trace;
+    const gt_report *report;
     gt_write_more *write_more; /* of the command; NULL: nothing */
 } more_files;
 
@@ -170,13 +175,27 @@ bool gt_answers_write(const gt_destinations *to, const char *title, const gt_tab
     return written;
 }
 
+static bool write_page(const more_files *more, gt_output *output, gt_error *error)
+{
+    const char *path = more->trace->destinations->html_path;
+    if (!path) return true;
+    char *command = gt_call_describe(more->trace->call, more->trace->path);
+    gt_buffer html = {0};
+    gt_report_add_page(more->report, command, &html);
+    bool written = gt_output_write_file(output, path, gt_buffer_str(&html), error);
+    gt_buffer_free(&html);
+    gt_free(command);
+    return written;
+}
+
 static bool write_more_files(const void *context, const gt_table_list *tables, gt_output *output,
                              gt_error *error)
 {
     const more_files *more = context;
     const gt_trace_call *trace = more->trace;
     return gt_answers_write(trace->destinations, gt_trace_title(trace->path), tables, output, error) &&
-           (!more->write_more || more->write_more(more->trace, tables, output, error));
+           (!more->write_more || more->write_more(more->trace, tables, output, error)) &&
+           write_page(more, output, error);
 }
 
 /* Writes the JSON file of a trace that failed: the error, and what was found out before. Another failure is
@@ -217,6 +236,7 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     gt_report report;
     gt_run_info run = {0};
     options.read = *trace->read;
+    options.page = trace->destinations->html_path != NULL;
     if (trace->collectives) options.read.run = &run;
     *trace->kinds |= 1u << kind;
     gt_output *output = NULL;
@@ -229,7 +249,7 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     made = made && gt_report_make_tables(&report, error);
     if (made && hooks->was_made) hooks->was_made(trace, &report);
     gt_destinations to = *trace->destinations;
-    const more_files more = {trace, hooks->write_more};
+    const more_files more = {trace, &report, hooks->write_more};
     to.write_more = write_more_files;
     to.more_context = &more;
     *trace->distrust = distrust_of(&report.tables);

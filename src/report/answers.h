@@ -16,6 +16,7 @@
 typedef struct gt_answers {
     const char *trace; /* its path, or that of its index; only the name of the trace is shown */
     const gt_table_list *tables;
+    bool omit_sheets;  /* the JSON has only what comes before them */
     const char *error; /* the message if the command failed; NULL: it did not */
     int exit;          /* its exit code then */
 } gt_answers;

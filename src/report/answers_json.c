@@ -323,7 +323,7 @@ void gt_answers_json(const gt_answers *a, gt_buffer *out)
         put_causes(&w, a);
         put_findings(&w, a);
         put_trust(&w, a);
-        gt_answers_put_sheets(&w, a->tables);
+        if (!a->omit_sheets) gt_answers_put_sheets(&w, a->tables);
     }
     gt_json_close(&w, '}');
     gt_buffer_add_cstr(&w.text, "\n");

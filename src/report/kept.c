@@ -117,9 +117,21 @@ static void add_table(void *list, gt_table *table)
     gt_table_list_add(list, table);
 }
 
+/* All tables of a report are one list in the image, in which those of the page are the last. */
+static bool split_tables(gt_kept *kept, const gt_image *image)
+{
+    const int64_t *count = gt_image_get_all(image, "page", "tables", sizeof *count, 1);
+    if (!count || *count < 0 || (uint64_t)*count > kept->tables.count) return false;
+    size_t first = kept->tables.count - (size_t)*count;
+    for (size_t i = first; i < kept->tables.count; i++) gt_table_list_add(&kept->page, kept->tables.items[i]);
+    kept->tables.count = first;
+    return true;
+}
+
 static void forget(gt_kept *kept)
 {
     gt_table_list_free(&kept->tables);
+    gt_table_list_free(&kept->page);
     gt_summary_facts_free(&kept->facts);
     for (int stage = 0; stage < GT_KEPT_STAGES; stage++) {
         gt_buffer_free(&kept->messages[stage]);
@@ -129,13 +141,14 @@ static void forget(gt_kept *kept)
     kept->strings = NULL;
 }
 
-static void find(gt_kept *kept)
+static void find(gt_kept *kept, const char *key)
 {
     gt_image image = {0};
-    if (!kept->key || !gt_index_find(kept->index, kept->key, &image)) return;
+    if (!key || !gt_index_find(kept->index, key, &image)) return;
     kept->strings = gt_strings_load(&image);
     bool sound = kept->strings && load_messages(kept, &image) && load_facts(&image, &kept->facts) &&
-                 gt_tables_load(&image, kept->strings, add_table, &kept->tables);
+                 gt_tables_load(&image, kept->strings, add_table, &kept->tables) &&
+                 split_tables(kept, &image);
     gt_image_free(&image);
     if (sound) {
         gt_index_lend(kept->index, kept->strings);
@@ -146,11 +159,12 @@ static void find(gt_kept *kept)
 }
 
 void gt_kept_open(gt_kept *kept, const gt_index_policy *policy, const char *trace_path, const char *title,
-                  const char *key)
+                  const char *key, const char *key_with_more)
 {
     *kept = (gt_kept){.title = title, .key = key ? gt_strdup(key) : NULL};
     kept->index = gt_index_open(policy, trace_path);
-    find(kept);
+    find(kept, key);
+    if (!gt_kept_is_found(kept)) find(kept, key_with_more);
 }
 
 void gt_kept_close(gt_kept *kept)
@@ -168,12 +182,24 @@ bool gt_kept_wants(const gt_kept *kept)
     return kept->key && !gt_kept_is_found(kept) && gt_index_keeps(kept->index);
 }
 
-void gt_kept_keep(gt_kept *kept, gt_index_kind kind, const gt_table_list *tables,
+static void save_tables(const gt_table_list *tables, const gt_table_list *page, gt_interner *strings,
+                        gt_image *image)
+{
+    size_t count = tables->count + page->count;
+    gt_table **all = gt_alloc(count * sizeof *all);
+    for (size_t i = 0; i < count; i++)
+        all[i] = i < tables->count ? tables->items[i] : page->items[i - tables->count];
+    gt_tables_save(all, count, strings, image);
+    gt_image_add_numbers(image, "page", "tables", &(int64_t){(int64_t)page->count}, 1);
+    gt_free(all);
+}
+
+void gt_kept_keep(gt_kept *kept, gt_index_kind kind, const gt_table_list *tables, const gt_table_list *page,
                   const gt_summary_facts *facts)
 {
     gt_image image = {0};
     gt_interner *strings = gt_interner_new();
-    gt_tables_save(tables->items, tables->count, strings, &image);
+    save_tables(tables, page, strings, &image);
     gt_strings_save(strings, &image);
     save_facts(facts, &image);
     for (int stage = 0; stage < GT_KEPT_STAGES; stage++)

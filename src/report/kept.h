@@ -21,7 +21,7 @@ typedef struct gt_kept {
     const char *title; /* the trace's name in messages */
     /* What was found, or NULL and nothing. */
     gt_interner *strings;
-    gt_table_list tables;
+    gt_table_list tables, page; /* the sheets, and the tables of the page */
     gt_summary_facts facts;
     /* The messages: of what was found, or heard so far. */
     gt_buffer messages[GT_KEPT_STAGES];
@@ -29,10 +29,11 @@ typedef struct gt_kept {
     gt_log_listener listener;
 } gt_kept;
 
-/* Opens the index of the trace and looks for the report with this key (NULL: for none). `title` must outlive
- * it. Call gt_kept_close in the end, also if there is no index. */
+/* Opens the index of the trace and looks for the report with this key (NULL: for none), or for one that has
+ * the same and more (NULL: for none). `title` must outlive it. Call gt_kept_close in the end, also if there
+ * is no index. */
 void gt_kept_open(gt_kept *kept, const gt_index_policy *policy, const char *trace_path, const char *title,
-                  const char *key);
+                  const char *key, const char *key_with_more);
 void gt_kept_close(gt_kept *kept);
 
 static inline bool gt_kept_is_found(const gt_kept *kept)
@@ -49,7 +50,7 @@ void gt_kept_hush(gt_kept *kept);
 
 /* Whether to call gt_kept_keep, which keeps a report. */
 bool gt_kept_wants(const gt_kept *kept);
-void gt_kept_keep(gt_kept *kept, gt_index_kind kind, const gt_table_list *tables,
+void gt_kept_keep(gt_kept *kept, gt_index_kind kind, const gt_table_list *tables, const gt_table_list *page,
                   const gt_summary_facts *facts);
 
 #endif

@@ -42,6 +42,7 @@ static const struct {
     {"csv_safe", FLAG, AT(csv_safe), 0, ANY},
     {"findings", FLAG, AT(findings), 0, ANY},
     {"no_findings", NEGATED_FLAG, AT(findings), 0, ANY},
+    {"page", FLAG, AT(page), 0, ANY},
     {"gpu_arch_json_path", STRING, AT(gpu_arch_json_path), 0, ANY},
     {"gpu_arch_platform", STRING, AT(gpu_arch_platform), 0, ANY},
     {"gpu_peaks", SPECIAL, 0, 0, ANY},

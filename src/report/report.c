@@ -11,6 +11,7 @@
 #include "input/rocprof/rocprof.h"
 #include "input/xla/xplane.h"
 #include "os/paths.h"
+#include "page/work.h"
 #include "report/collective.h"
 #include "report/summary.h"
 #include "schema/sheets.h"
@@ -86,6 +87,12 @@ static gt_comm_kernels *communication_of(const gt_report_options *options, unsig
 
 /* ---- reading ---- */
 
+/* Findings and page are both made from a schedule. */
+static bool wants_schedule(const gt_report_options *options)
+{
+    return options->findings || options->page;
+}
+
 /* The GPU that the user names. */
 static bool choose_gpu(gt_report *report, gt_error *error)
 {
@@ -106,7 +113,7 @@ static bool read_rocprof(gt_report *report, gt_stream *stream, const char *path,
 {
     gt_read_options *read = &report->options.read;
     read->wanted = gt_rocprof_options_wanted(&report->options.rocprof);
-    if (report->options.findings) read->wanted |= GT_WANT_FOR_FINDINGS;
+    if (wants_schedule(&report->options)) read->wanted |= GT_WANT_FOR_FINDINGS;
     if (report->options.all_processes) read->wanted |= GT_WANT_ALL_PROCESSES;
     read->full_names = report->options.rocprof.full_names;
     gt_rocprof *run =
@@ -169,7 +176,7 @@ static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path,
     (void)path;
     gt_report_options *options = &report->options;
     gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(&options->pytorch),
-                              .frames = options->findings};
+                              .frames = wants_schedule(options)};
     gt_pytorch_read *events = gt_kineto_read_stream(stream, keep, &options->read, error);
     if (!events) return false;
     if (!read_comparison(report, keep, error)) {
@@ -213,18 +220,29 @@ static const gt_gpu_arch *gpu_of(gt_report *report, const char *name)
     return NULL;
 }
 
-/* Adds the sheets of findings, and frees the schedule. */
+/* Adds the sheets of findings to `sheets` and the tables of the page to `page`, those that are wanted. */
+static void add_findings(const gt_report_options *options, const gt_findings *findings, gt_table_list *sheets,
+                         gt_table_list *page)
+{
+    if (options->findings) gt_findings_add_sheets(findings, sheets);
+    if (!options->page) return;
+    gt_page_limits limits = gt_page_limits_default();
+    gt_page_add_work(findings, &limits, page);
+}
+
+/* The same of a schedule, which is freed. */
 static void add_findings_of(gt_report *report, gt_schedule *schedule)
 {
     const gt_findings_options options = {.gpu = gpu_of(report, gt_schedule_device_name(schedule))};
     gt_findings *findings = gt_findings_of_schedule(schedule, &options);
-    gt_findings_add_sheets(findings, &report->tables);
+    add_findings(&report->options, findings, &report->tables, &report->page);
     gt_findings_free(findings);
 }
 
 static bool make_rocprof_tables(gt_report *report, gt_error *error)
 {
-    if (report->options.findings) add_findings_of(report, gt_schedule_of_rocprof(report->trace.rocprof));
+    if (wants_schedule(&report->options))
+        add_findings_of(report, gt_schedule_of_rocprof(report->trace.rocprof));
     report->options.rocprof.hint_communication = !report->options.all_comm_kernels;
     report->options.rocprof.last_use = true;
     return gt_rocprof_tables(report->trace.rocprof, &report->options.rocprof, &report->tables, error);
@@ -259,12 +277,13 @@ typedef struct pytorch_halves {
 
 static void make_findings(pytorch_halves *halves)
 {
-    const gt_report *report = halves->report;
-    if (!report->options.findings) return;
+    gt_report *report = halves->report;
+    if (!wants_schedule(&report->options)) return;
     const gt_findings_options options = {.gpu = report->options.pytorch.gpu_arch};
     gt_findings *findings = gt_findings_find(&halves->trace, &options);
-    gt_findings_add_sheets(findings, &halves->findings);
-    if (report->collectives) gt_rank_collectives_add_facts(report->collectives, &halves->trace, findings);
+    add_findings(&report->options, findings, &halves->findings, &report->page);
+    if (report->options.findings && report->collectives)
+        gt_rank_collectives_add_facts(report->collectives, &halves->trace, findings);
     gt_findings_free(findings);
 }
 
@@ -322,13 +341,16 @@ static bool make_pytorch_tables(gt_report *report, gt_error *error)
     halves.trace.strings = gt_interner_copy(strings);
     make_both(&halves);
     join_halves(&halves, strings);
-    gt_interner_free(halves.trace.strings);
+    if (report->page.count)
+        report->page_strings = halves.trace.strings;
+    else
+        gt_interner_free(halves.trace.strings);
     return halves.made;
 }
 
 static bool make_jax_tables(gt_report *report, gt_error *error)
 {
-    if (report->options.findings && report->trace.jax->count)
+    if (wants_schedule(&report->options) && report->trace.jax->count)
         add_findings_of(report, gt_schedule_of_jax(report->trace.jax));
     return gt_jax_tables(report->trace.jax, &report->options.jax, &report->tables, error);
 }
@@ -430,8 +452,15 @@ static void open_kept(gt_report *report, const char *path)
     /* Who wants to know more of the trace than the sheets needs the trace. */
     bool has_key = policy && !report->options.read.run &&
                    gt_report_options_describe(&report->options, report->kind, &key);
-    gt_kept_open(&report->kept, policy, path, report->title, has_key ? gt_buffer_str(&key).bytes : NULL);
+    /* One with the page has all of this report, too. */
+    gt_buffer more = {0};
+    gt_report_options with_page = report->options;
+    with_page.page = true;
+    if (has_key && !report->options.page) gt_report_options_describe(&with_page, report->kind, &more);
+    gt_kept_open(&report->kept, policy, path, report->title, has_key ? gt_buffer_str(&key).bytes : NULL,
+                 more.len ? gt_buffer_str(&more).bytes : NULL);
     gt_buffer_free(&key);
+    gt_buffer_free(&more);
     if (!policy) return;
     report->index = *policy;
     report->index.open = report->kept.index;
@@ -458,7 +487,7 @@ static void keep_report(gt_report *report)
 {
     if (!gt_kept_wants(&report->kept)) return;
     gt_summary_facts facts = kinds[report->kind].find_facts(report);
-    gt_kept_keep(&report->kept, index_kinds[report->kind], &report->tables, &facts);
+    gt_kept_keep(&report->kept, index_kinds[report->kind], &report->tables, &report->page, &facts);
     gt_summary_facts_free(&facts);
 }
 
@@ -468,6 +497,10 @@ bool gt_report_make_tables(gt_report *report, gt_error *error)
         gt_kept_repeat(&report->kept, GT_KEPT_MADE);
         report->tables = report->kept.tables;
         report->kept.tables = (gt_table_list){0};
+        if (report->options.page) {
+            report->page = report->kept.page;
+            report->kept.page = (gt_table_list){0};
+        }
         return true;
     }
     gt_kept_listen(&report->kept, GT_KEPT_MADE);
@@ -483,6 +516,8 @@ bool gt_report_make_tables(gt_report *report, gt_error *error)
 void gt_report_free(gt_report *report)
 {
     gt_table_list_free(&report->tables);
+    gt_table_list_free(&report->page);
+    gt_interner_free(report->page_strings);
     kinds[report->kind].free(report);
     gt_comm_kernels_free(report->communication);
     gt_kept_close(&report->kept);

@@ -35,6 +35,7 @@ typedef struct gt_report_options {
     uint64_t max_memory;  /* bytes; 0: the limits of the system */
     bool csv_safe;        /* see gt_output_set_csv_safe; for the public interface */
     bool findings;        /* the sheets of findings/findings.h */
+    bool page;            /* also what only the page shows (gt_report_add_page) */
     bool all_findings;    /* in the terminal, which otherwise shows the first ones */
     bool detect_gpu;      /* roofline columns for the GPU that the trace names, unless one is given */
     gt_rocprof_options rocprof;
@@ -89,12 +90,14 @@ typedef struct gt_report {
         void *any;
     } trace;
     gt_table_list tables;
+    gt_table_list page; /* the tables of schema/page.h, if the page is wanted */
     gt_report_options options;
     gt_comm_kernels *communication; /* the trace refers to it; NULL: as in TraceLens */
     gt_kept kept;                   /* the same report from the index; then `trace` is NULL */
     gt_index_policy index;          /* that of the options, with the index that kept has opened */
     /* PyTorch reports only */
-    gt_pytorch_read *read; /* the events, until gt_report_make_tables makes trace.pytorch of them */
+    gt_pytorch_read *read;     /* the events, until gt_report_make_tables makes trace.pytorch of them */
+    gt_interner *page_strings; /* of the tables of `page`; NULL: they have those of the trace */
     /* ... and options.pytorch refers to these */
     gt_extension_source extension;
     gt_arena arena;
@@ -123,6 +126,9 @@ void gt_report_free(gt_report *report);
 
 /* The trace's name in messages: its path, or "standard input" for "-". */
 const char *gt_trace_title(const char *trace_path);
+
+/* Adds the page (page/page.h). `command` is the command line that it shows; NULL: none. */
+void gt_report_add_page(const gt_report *report, const char *command, gt_buffer *html);
 
 /* The timeline of the report in one line, without a line end: "total 12.345 ms, computation 31.2 %, ...". */
 void gt_report_print_line(FILE *out, const gt_report *report);

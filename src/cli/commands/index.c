@@ -45,6 +45,7 @@ static bool read_all(const char *path, const gt_read_options *read, bool python,
     gt_report report = {.kind = GT_TRACE_ROCPROF};
     gt_report_options options = gt_report_options_best();
     options.read = *read;
+    options.page = true; /* as `gputally report` has it; its sheets serve reports without page, too */
     bool made = stream && gt_report_detect(stream, &kind, error) &&
                 gt_report_read(&report, kind, stream, path, &options, error) &&
                 gt_report_make_tables(&report, error);

@@ -38,8 +38,8 @@ static const gt_option_group simulator_group = {"Simulation", simulator_options,
                                                 GT_LENGTH(simulator_options)};
 
 const gt_syntax gt_jax_syntax = {
-    .groups = {&input_group, &gt_jax_group, &simulator_group, &gt_output_group, &gt_index_group,
-               &gt_common_group},
+    .groups = {&input_group, &gt_jax_group, &simulator_group, &gt_output_group, &gt_page_group,
+               &gt_index_group, &gt_common_group},
     .main_options = {"output_xlsx_path", "output_csvs_dir", "output_db", "kernel_metadata_keyword_filters",
                      "threads"},
     .files = "FILE",

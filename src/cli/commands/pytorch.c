@@ -152,7 +152,7 @@ const gt_syntax gt_pytorch_syntax = {
     .groups = {&input_group, &pytorch_findings_group, &gt_pytorch_sheets_group, &gt_pytorch_roofline_group,
                &gt_pytorch_comparison_group, &gt_pytorch_phases_group, &gt_pytorch_plots_group,
                &gt_communication_group, &gt_extra_group, &gt_short_kernel_group, &gt_extra_sheets_group,
-               &gt_output_group, &gt_pytorch_unused_group, &gt_index_group, &gt_common_group},
+               &gt_output_group, &gt_page_group, &gt_pytorch_unused_group, &gt_index_group, &gt_common_group},
     .main_options = {"output_xlsx_path", "output_csvs_dir", "enable_kernel_summary", "short_kernel_study",
                      "gpu_arch_platform"},
     .aliases = gt_pytorch_aliases,

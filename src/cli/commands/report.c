@@ -26,6 +26,10 @@ static const gt_option findings_options[] = {
      "the folder PATH"},
     {"output_md", GT_OPTION_STRING, "PATH", NULL,
      "write verdict, findings, idle causes and timeline as Markdown to PATH, or into the folder PATH"},
+    {"output_html", GT_OPTION_STRING, "PATH", NULL,
+     "write the page, which opens in any browser, to PATH (docs/page.md), or into the folder PATH (default: "
+     "beside each workbook, with the ending .html)"},
+    {"no_html", GT_OPTION_FLAG, NULL, NULL, "write no page"},
     {"strict_trust", GT_OPTION_FLAG, NULL, NULL,
      "exit with 4 if a trace gets the verdict \"do not trust\"; its report is written all the same",
      .needs = "!no_findings"},
@@ -304,6 +308,9 @@ gt_exit gt_cmd_report(const gt_call *call)
         gt_arguments_flag(&call->arguments, "include_unlinked_kernels"))
         return gt_usage_error(call->program, "argument --linked_kernels_only: not allowed with argument "
                                              "--include_unlinked_kernels");
+    if (gt_arguments_flag(&call->arguments, "no_html") &&
+        gt_arguments_string(&call->arguments, "output_html"))
+        return gt_usage_error(call->program, "argument --no_html: not allowed with argument --output_html");
     gt_error error;
     gt_read_options read; /* applied before files are searched, for --quiet */
     if (!gt_common_apply(call, &read, &error)) return gt_usage_error(call->program, "%s", error.text);

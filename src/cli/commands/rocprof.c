@@ -32,7 +32,7 @@ const gt_option_group gt_rocprof_group = {"rocprofv3 sheets", report_options, GT
 
 const gt_syntax gt_rocprof_syntax = {
     .groups = {&input_group, &gt_rocprof_group, &gt_communication_group, &gt_short_kernel_group,
-               &gt_extra_sheets_group, &gt_output_group, &gt_index_group, &gt_common_group},
+               &gt_extra_sheets_group, &gt_output_group, &gt_page_group, &gt_index_group, &gt_common_group},
     .main_options = {"output_xlsx_path", "output_csvs_dir", "kernel_details", "topk_kernels",
                      "short_kernel_study"},
     .files = "FILE",

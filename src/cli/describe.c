@@ -1,0 +1,54 @@
+/* The command line as a report shows it (gt_call_describe). */
+#include "cli/command.h"
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "os/paths.h"
+#include "os/shell_words.h"
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Whether the option changes the report, not only how it is made or written. */
+static bool changes_report(const gt_option *option)
+{
+    static const char *const others[] = {"threads", "max_memory", "csv_safe", "python_path",
+                                         "extension_timeout"};
+    if (option->unused || !gt_report_option_exists(option->name)) return false;
+    for (size_t i = 0; i < GT_LENGTH(others); i++)
+        if (strcmp(option->name, others[i]) == 0) return false;
+    return true;
+}
+
+static void add_value(gt_buffer *line, const gt_option *option, const char *value)
+{
+    bool is_path = option->metavar && (strstr(option->metavar, "PATH") || strstr(option->metavar, "FILE"));
+    gt_buffer_add_cstr(line, " ");
+    gt_shell_quote(line, is_path ? gt_path_name(value) : value);
+}
+
+static void add_option(gt_buffer *line, const gt_option *option, const gt_option_value *value)
+{
+    gt_buffer_add_format(line, " --%s", option->name);
+    for (size_t i = 0; i < value->text_count; i++) add_value(line, option, value->texts[i]);
+    if (!value->text_count && option->kind != GT_OPTION_FLAG && value->text)
+        add_value(line, option, value->text);
+}
+
+char *gt_call_describe(const gt_call *call, const char *trace_path)
+{
+    const gt_option_group *const *groups = call->arguments.syntax->groups;
+    gt_buffer line = {0};
+    gt_buffer_add_cstr(&line, call->program);
+    gt_buffer_add_cstr(&line, " ");
+    gt_shell_quote(&line, gt_path_name(trace_path));
+    size_t index = 0;
+    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && groups[g]; g++)
+        for (size_t i = 0; i < groups[g]->count; i++, index++)
+            if (call->arguments.values[index].given && changes_report(&groups[g]->options[i]))
+                add_option(&line, &groups[g]->options[i], &call->arguments.values[index]);
+    char *text = gt_strdup(gt_buffer_str(&line).bytes);
+    gt_buffer_free(&line);
+    return text;
+}
