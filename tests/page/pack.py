@@ -1,0 +1,237 @@
+"""The pack format of src/page/pack.h, written and read in plain Python: a reference model for the C and JavaScript code.
+
+    table = Table("page_lanes", [Column("label", "string", ["stream 7"]), Column("device", "int", [0])])
+    data = encode([(0, table)])                # inflated; base64_of(data) is what a page contains
+    decode(data) == [(0, table)]
+    page = read_page("report.html")            # of any page: page.front, page.tables[source][name]
+"""
+import base64
+import html
+import json
+import re
+import struct
+import zlib
+from typing import NamedTuple
+
+EXACT = 1 << 53  # integers up to here are exact in a double
+
+
+class Column(NamedTuple):
+    name: str
+    type: str  # int, float, string, bool, list
+    cells: list  # None: null. Strings may be bytes that are not UTF-8
+    items: str = "int"  # of lists: the type of their elements
+
+
+class Table(NamedTuple):
+    name: str
+    columns: list
+
+    def rows(self):
+        return len(self.columns[0].cells) if self.columns else 0
+
+    def column(self, name):
+        return next(column.cells for column in self.columns if column.name == name)
+
+    def names(self):
+        return [column.name for column in self.columns]
+
+    def records(self):
+        """The rows as dicts."""
+        return [dict(zip(self.names(), row)) for row in zip(*(column.cells for column in self.columns))]
+
+
+# ---- writing ----
+
+def put_integer(out, value):
+    while value >= 128:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+
+
+def zigzag(value):
+    return value * 2 if value >= 0 else -value * 2 - 1
+
+
+def write_integers(cells, is_delta):
+    out = bytearray()
+    last = 0
+    for cell in cells:
+        if cell is None:
+            out.append(0)
+            continue
+        put_integer(out, zigzag(cell - last) + 1)
+        if is_delta:
+            last = cell
+    return bytes(out)
+
+
+def write_floats(cells):
+    whole = struct.pack(f"<{len(cells)}d", *(float("nan") if cell is None else cell for cell in cells))
+    return b"".join(whole[plane::8] for plane in range(8))
+
+
+class Writer:
+    """The payload of a pack, and the strings of all its columns."""
+
+    def __init__(self):
+        self.payload = bytearray()
+        self.strings = {}
+
+    def add(self, data):
+        at = len(self.payload)
+        self.payload += data
+        return {"at": at, "size": len(data)}
+
+    def string_index(self, text):
+        data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+        return self.strings.setdefault(data, len(self.strings))
+
+    def write_strings(self, cells):
+        out = bytearray()
+        for cell in cells:
+            put_integer(out, 0 if cell is None else self.string_index(cell) + 1)
+        return bytes(out)
+
+    def column(self, name, kind, cells, items="int"):
+        if kind == "int" and any(cell is not None and abs(cell) > EXACT for cell in cells):
+            kind, cells = "string", [None if cell is None else str(cell) for cell in cells]
+        entry = {"name": name}
+        if kind == "int":
+            plain, delta = write_integers(cells, False), write_integers(cells, True)
+            entry["code"] = "d" if len(delta) < len(plain) else "u"
+            return {**entry, **self.add(min(plain, delta, key=len))}
+        if kind == "float":
+            return {**entry, "code": "f", **self.add(write_floats(cells))}
+        if kind == "string":
+            return {**entry, "code": "t", **self.add(self.write_strings(cells))}
+        if kind == "bool":
+            return {**entry, "code": "b", **self.add(bytes(2 if cell is None else int(cell) for cell in cells))}
+        out = bytearray()
+        for cell in cells:
+            put_integer(out, 0 if cell is None else len(cell) + 1)
+        place = self.add(bytes(out))
+        flat = [item for cell in cells if cell is not None for item in cell]
+        return {**entry, "code": "l", **place, "items": self.column("items", items, flat)}
+
+
+def encode(tables):
+    """The inflated pack of (source, table) pairs."""
+    writer = Writer()
+    directory = {"strings": None, "tables": []}
+    for source, table in tables:
+        columns = [writer.column(*column) for column in table.columns]
+        directory["tables"].append({"source": source, "name": table.name, "rows": table.rows(), "columns": columns})
+    lengths = bytearray()
+    for data in writer.strings:
+        put_integer(lengths, len(data))
+    place = writer.add(bytes(lengths) + b"".join(writer.strings))
+    directory["strings"] = {"count": len(writer.strings), **place}
+    head = json.dumps(directory, separators=(",", ":")).encode()
+    return struct.pack("<I", len(head)) + head + bytes(writer.payload)
+
+
+def base64_of(data):
+    packer = zlib.compressobj(6, zlib.DEFLATED, -15)
+    return base64.b64encode(packer.compress(data) + packer.flush()).decode()
+
+
+# ---- reading ----
+
+class Reader:
+    def __init__(self, data, at):
+        self.data, self.at = data, at
+
+    def integer(self):
+        value = shift = 0
+        while True:
+            byte = self.data[self.at]
+            self.at += 1
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+
+
+def unzigzag(value):
+    return value >> 1 if value % 2 == 0 else -(value + 1 >> 1)
+
+
+def read_integers(reader, rows, is_delta):
+    cells, last = [], 0
+    for _ in range(rows):
+        code = reader.integer()
+        if code == 0:
+            cells.append(None)
+            continue
+        cells.append(unzigzag(code - 1) + last)
+        if is_delta:
+            last = cells[-1]
+    return cells
+
+
+def read_column(payload, strings, entry, rows):
+    """The cells of a column and, of lists, the type of their elements."""
+    reader, code = Reader(payload, entry["at"]), entry["code"]
+    if code in "ud":
+        cells = read_integers(reader, rows, code == "d")
+    elif code == "f":
+        planes = [payload[entry["at"] + plane * rows:entry["at"] + (plane + 1) * rows] for plane in range(8)]
+        whole = bytes(byte for cell in zip(*planes) for byte in cell)
+        cells = [None if cell != cell else cell for cell in struct.unpack(f"<{rows}d", whole)]
+        reader.at += 8 * rows
+    elif code == "t":
+        codes = [reader.integer() for _ in range(rows)]
+        cells = [None if code == 0 else strings[code - 1] for code in codes]
+    elif code == "b":
+        cells = [[False, True, None][byte] for byte in payload[entry["at"]:entry["at"] + rows]]
+        reader.at += rows
+    elif code == "l":
+        lengths = [reader.integer() for _ in range(rows)]
+        items = iter(read_column(payload, strings, entry["items"], sum(max(0, length - 1) for length in lengths)).cells)
+        cells = [None if length == 0 else [next(items) for _ in range(length - 1)] for length in lengths]
+    else:
+        raise ValueError(f"unknown code {code!r} of column {entry.get('name')}")
+    if reader.at != entry["at"] + entry["size"]:
+        raise ValueError(f"column {entry.get('name')} takes {reader.at - entry['at']} bytes, not {entry['size']}")
+    kinds = {"u": "int", "d": "int", "f": "float", "t": "string", "b": "bool", "l": "list"}
+    return Column(entry.get("name"), kinds[code], cells, kinds[entry["items"]["code"]] if code == "l" else "int")
+
+
+def decode(data):
+    """The (source, table) pairs of an inflated pack. Strings that are not UTF-8 have surrogates."""
+    length, = struct.unpack_from("<I", data)
+    directory, payload = json.loads(data[4:4 + length]), data[4 + length:]
+    place = directory["strings"]
+    reader = Reader(payload, place["at"])
+    sizes = [reader.integer() for _ in range(place["count"])]
+    strings = []
+    for size in sizes:
+        strings.append(payload[reader.at:reader.at + size].decode("utf-8", "surrogateescape"))
+        reader.at += size
+    if reader.at != place["at"] + place["size"]:
+        raise ValueError(f"strings take {reader.at - place['at']} bytes, not {place['size']}")
+    return [(entry["source"],
+             Table(entry["name"], [read_column(payload, strings, column, entry["rows"]) for column in entry["columns"]]))
+            for entry in directory["tables"]]
+
+
+class PageData(NamedTuple):
+    title: str
+    csp: str
+    front: dict
+    tables: list  # of each source: dict of tables by name
+
+
+def read_page(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    front = json.loads(re.search(r'<script type="application/json" id="front">(.*?)</script>', text, re.S).group(1))
+    tables = [{} for _ in front["sources"]]
+    for match in re.finditer(r'<script type="application/octet-stream">(.*?)</script>', text, re.S):
+        for source, table in decode(zlib.decompress(base64.b64decode(match.group(1)), -15)):
+            tables[source][table.name] = table
+    title = html.unescape(re.search(r"<title>(.*?)</title>", text, re.S).group(1))
+    csp = html.unescape(re.search(r'Content-Security-Policy" content="(.*?)"', text, re.S).group(1))
+    return PageData(title, csp, front, tables)
