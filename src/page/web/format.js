@@ -2,9 +2,9 @@
 
 export function significant(value) {
   if (!Number.isFinite(value)) return '–';
-  const size = Math.abs(value);
+  const size = Math.abs(Number(value.toPrecision(3))); // 9.999 has as many decimals as 10
   if (size === 0) return '0';
-  if (size >= 999.5) return thousands(Math.round(value));
+  if (size >= 1000) return thousands(Math.round(value));
   const digits = Math.max(0, 2 - Math.floor(Math.log10(size)));
   return value.toFixed(Math.min(digits, 6));
 }
