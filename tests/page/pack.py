@@ -13,7 +13,7 @@ import struct
 import zlib
 from typing import NamedTuple
 
-EXACT = 1 << 53  # integers up to here are exact in a double
+CODE_MAX = 1 << 53  # the largest code of u and d: a browser computes with doubles
 
 
 class Column(NamedTuple):
@@ -52,6 +52,15 @@ def put_integer(out, value):
 
 def zigzag(value):
     return value * 2 if value >= 0 else -value * 2 - 1
+
+
+def largest_code(cells):
+    return max((zigzag(cell) + 1 for cell in cells if cell is not None), default=0)
+
+
+def differences(cells):
+    values = [cell for cell in cells if cell is not None]
+    return [b - a for a, b in zip([0, *values], values)]
 
 
 def write_integers(cells, is_delta):
@@ -95,13 +104,14 @@ class Writer:
         return bytes(out)
 
     def column(self, name, kind, cells, items="int"):
-        if kind == "int" and any(cell is not None and abs(cell) > EXACT for cell in cells):
-            kind, cells = "string", [None if cell is None else str(cell) for cell in cells]
+        if kind == "int" and largest_code(cells) > CODE_MAX:
+            exact = all(cell is None or int(float(cell)) == cell for cell in cells)
+            kind, cells = ("float", cells) if exact else ("string", [None if cell is None else str(cell) for cell in cells])
         entry = {"name": name}
         if kind == "int":
             plain, delta = write_integers(cells, False), write_integers(cells, True)
-            entry["code"] = "d" if len(delta) < len(plain) else "u"
-            return {**entry, **self.add(min(plain, delta, key=len))}
+            is_delta = len(delta) < len(plain) and largest_code(differences(cells)) <= CODE_MAX
+            return {**entry, "code": "d" if is_delta else "u", **self.add(delta if is_delta else plain)}
         if kind == "float":
             return {**entry, "code": "f", **self.add(write_floats(cells))}
         if kind == "string":

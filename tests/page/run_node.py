@@ -1,0 +1,37 @@
+"""Runs a file of tests with node and ends with "N passed, N failed".
+
+    python3 -m tests.page.run_node tests/page/pack.test.mjs
+
+Node is one of the packages of group test (scripts/packages.txt), version 18 or later. Without it the tests are skipped,
+except with GPUTALLY_REQUIRE_BROWSER, as in CI.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def main():
+    node = shutil.which("node")
+    if not node:
+        if os.environ.get("GPUTALLY_REQUIRE_BROWSER"):
+            sys.exit("missing: node; scripts/install-packages test installs it")
+        print("skipped: needs node (scripts/install-packages test)\n0 passed, 0 failed")
+        return 0
+    environment = {**os.environ, "PYTHON": sys.executable, "NO_COLOR": "1"}
+    done = subprocess.run([node, "--test", "--test-reporter=tap", *sys.argv[1:]], cwd=ROOT, env=environment, text=True, errors="replace",
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    passed, failed = (sum(map(int, re.findall(rf"^# {word} (\d+)", done.stdout, re.M))) for word in ("pass", "fail"))
+    failed += sum(map(int, re.findall(r"^# cancelled (\d+)", done.stdout, re.M)))
+    if failed or done.returncode or not passed:
+        print(done.stdout)
+        failed = max(failed, 1)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
