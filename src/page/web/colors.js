@@ -32,9 +32,10 @@ const ACCENT = 2;
 const HATCHES = {
   launch: [0, 45], sync: [0, 135], data: [1, 45], cpu_op: [1, 135], python: [0, 90], untraced: [0, 0],
   alloc: [1, 90], module: [1, 0], copy: [0, 45, 135], profiler: [1, 45, 135], device_gap: [0, 0, 90],
-  dependency: [1, 0, 90], device_wait: [0, 90, 45], collective: [1, 90, 45], unknown: [0],
+  dependency: [1, 0, 90], device_wait: [0, 90, 45], collective: [1, 90, 45], unknown: [0, 0, 135], outside: [0],
 };
-export const CAUSES = Object.keys(HATCHES);
+// Those of the findings; `outside` is only of balance.js.
+export const CAUSES = Object.keys(HATCHES).filter((cause) => cause !== 'outside');
 const HATCH_GAP = 6;
 
 let largestCause = null;
@@ -110,7 +111,7 @@ function addHatchLine(context, angle, size, scale) {
   }
 }
 
-// The fillStyle for a canvas whose context is in device pixels. `scale` is its pixels per CSS pixel, an integer at best.
+// The fillStyle for a canvas whose context is in device pixels. `scale` is its pixels per CSS pixel: an integer.
 export function causePattern(context, cause, scale = Math.max(1, Math.round(devicePixelRatio))) {
   const key = `${isDark()} ${scale} ${cause}`;
   if (!patterns.has(key)) patterns.set(key, context.createPattern(hatchTile(cause, scale), 'repeat'));

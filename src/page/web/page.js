@@ -32,6 +32,8 @@ export class Page {
     this.front = front;
     this.state = new State(hash);
     this.sources = front.sources.map((label) => new Source(label));
+    this.hasTables = false;
+    this.waiting = [];
   }
 
   source(index) {
@@ -40,6 +42,14 @@ export class Page {
 
   addTables(tables) {
     for (const {source, table} of tables) this.sources[source].tables.set(table.name, table);
+    this.hasTables = true;
+    for (const action of this.waiting) action();
+  }
+
+  // Calls the function when the tables are there. Sections of the first screen are built before.
+  onTables(action) {
+    if (this.hasTables) action();
+    else this.waiting.push(action);
   }
 
   // GPU work of a source in the chosen range (work.js); null if the source has none.
