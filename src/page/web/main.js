@@ -1,33 +1,132 @@
 // Draws the first screen at once, unpacks the data, then draws the rest.
 
+import {setLargestCause} from './colors.js';
 import {element} from './dom.js';
+import {listenToKeys} from './keys.js';
+import {Navigation} from './navigation.js';
 import {unpackTables} from './pack.js';
 import {Page} from './page.js';
+import {barSection} from './sections/bar.js';
+import {filterSection} from './sections/filter.js';
+import {findingsSection} from './sections/findings.js';
+import {footerSection} from './sections/footer.js';
+import {headerSection} from './sections/header.js';
+import {verdictSection} from './sections/verdict.js';
+import {followTheme} from './theme.js';
 
 // In the order in which they are shown.
-const SECTIONS = [];
+const SECTIONS = [
+  headerSection, filterSection, verdictSection, findingsSection, barSection,
+  footerSection,
+];
 
+// A section that fails says so and leaves the others alone.
 function addSection(page, main, section) {
   const body = element('div', {class: 'body'});
   const heading = section.title && element('h2', {}, element('a', {href: `#${section.id}`}, section.title));
-  main.append(element('section', {id: section.id, 'aria-label': section.title || section.id}, heading, body));
-  section.build(page, body);
+  const classes = [section.wide && 'wide', section.print === false && 'screen-only'].filter(Boolean).join(' ');
+  const name = section.title || section.label || section.id;
+  const node = element('section', {id: section.id, 'aria-label': name, class: classes || null}, heading, body);
+  const after = SECTIONS.slice(SECTIONS.indexOf(section) + 1).map(({id}) => document.getElementById(id)).find(Boolean);
+  main.insertBefore(node, after || null);
+  try {
+    section.build(page, body);
+  } catch (error) {
+    console.error(error);
+    body.replaceChildren(element('p', {class: 'empty'}, `This section could not be drawn (${error.message}).`));
+  }
+}
+
+function addSections(page, main, isFirst) {
+  for (const section of SECTIONS) {
+    if (Boolean(section.first) === isFirst && (!section.needs || section.needs(page))) addSection(page, main, section);
+  }
+}
+
+function scrollToAnchor(page) {
+  if (page.state.anchor) document.getElementById(page.state.anchor)?.scrollIntoView();
+}
+
+// Links inside the page keep what the user chose: #steps becomes #steps&range=0-5000.
+function followLinks(page) {
+  document.addEventListener('click', (event) => {
+    const link = event.target instanceof Element && event.target.closest('a[href^="#"]');
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    page.state.anchor = link.hash.slice(1);
+    writeHash(page, 'pushState');
+    scrollToAnchor(page);
+    const section = document.getElementById(page.state.anchor);
+    section?.setAttribute('tabindex', '-1');
+    section?.focus({preventScroll: true});
+  });
+}
+
+// A page that may not change its address still works.
+function writeHash(page, method) {
+  try {
+    history[method](null, '', page.state.hash() || `${location.pathname}${location.search}`);
+  } catch {
+    // nothing to do
+  }
+}
+
+function connectState(page) {
+  page.state.onchange = () => writeHash(page, 'replaceState');
+  addEventListener('hashchange', () => {
+    page.state.replace(location.hash);
+    scrollToAnchor(page);
+  });
+  followLinks(page);
+  followTheme(page.state);
+  listenToKeys();
+}
+
+function largestCauseOf(facts) {
+  const idle = (facts?.bar || []).filter((part) => part.kind === 'idle');
+  return idle.length ? idle.reduce((most, part) => (part.ns > most.ns ? part : most)).part : null;
+}
+
+function failure(error) {
+  if (typeof DecompressionStream === 'undefined') {
+    return 'This browser cannot unpack the data of the page; use Chromium or Firefox of the last two years.';
+  }
+  return `The data of this page cannot be read: the file is damaged or not complete (${error.message}). ` +
+    'Copy it again, or write the report again.';
+}
+
+function showFailure(main, error) {
+  console.error(error);
+  document.getElementById('starting')?.remove();
+  main.prepend(element('p', {class: 'failure', role: 'alert'}, failure(error)));
+}
+
+function documentIsComplete() {
+  return new Promise((resolve) => document.readyState === 'loading' ?
+    document.addEventListener('DOMContentLoaded', resolve) : resolve());
 }
 
 async function start() {
-  const page = new Page(JSON.parse(document.getElementById('front').textContent), location.hash);
   const main = document.getElementById('page');
-  page.state.onchange = () => history.replaceState(null, '', page.state.hash() || location.pathname);
-  addEventListener('hashchange', () => page.state.replace(location.hash));
-  for (const section of SECTIONS.filter((one) => one.first)) addSection(page, main, section);
-  await new Promise((resolve) => document.readyState === 'loading' ?
-      document.addEventListener('DOMContentLoaded', resolve) : resolve());
-  page.addTables(await unpackTables(document));
-  for (const section of SECTIONS) {
-    if (!section.first && section.needs(page)) addSection(page, main, section);
+  try {
+    const page = new Page(JSON.parse(document.getElementById('front').textContent), location.hash);
+    const navigation = new Navigation(page, SECTIONS);
+    connectState(page);
+    setLargestCause(largestCauseOf(page.front.facts));
+    document.getElementById('starting')?.remove();
+    main.before(element('a', {class: 'skip', href: '#verdict'}, 'skip to the verdict'), navigation.node);
+    addSections(page, main, true);
+    navigation.update();
+    await documentIsComplete();
+    page.addTables(await unpackTables(document));
+    addSections(page, main, false);
+    navigation.update();
+    scrollToAnchor(page);
+    document.documentElement.dataset.ready = 'yes';
+  } catch (error) {
+    showFailure(main, error);
+    document.documentElement.dataset.ready = 'failed';
   }
-  document.documentElement.dataset.ready = 'yes';
-  if (page.state.anchor) document.getElementById(page.state.anchor)?.scrollIntoView();
 }
 
 start();

@@ -1,0 +1,143 @@
+// What to repair, by gain: ranked cards with evidence and advice. "Show" highlights the evidence in the sections below.
+
+import {clear, element} from '../dom.js';
+import {percent, significant} from '../format.js';
+
+const FIRST_FINDINGS = 3;
+
+// Milliseconds with three digits, in the unit that fits.
+function milliseconds(ms) {
+  if (!Number.isFinite(ms)) return '–';
+  if (ms !== 0 && Math.abs(ms) < 0.9995) return `${significant(ms * 1e3)} µs`;
+  return Math.abs(ms) < 999.5 ? `${significant(ms)} ms` : `${significant(ms / 1e3)} s`;
+}
+
+function gainBar(finding, answers) {
+  const share = Math.min(100, Math.max(0, finding.gain_pct || 0));
+  const per = answers.per === 'trace' ? 'in the trace' : 'per step';
+  const unit = answers.per === 'trace' ? 'trace' : 'step';
+  const whole = Number.isFinite(answers.model_step_ms) ?
+    ` of ${answers.model_step_ms} ms, the ${unit} without the profiler's own cost` : '';
+  const fill = element('div', {class: 'gain-fill', style: {width: `${share}%`}});
+  return element('div', {class: 'gain', title: `upper bound: ${finding.gain_ms} ms${whole}`},
+    element('div', {class: 'gain-track', 'aria-hidden': 'true'}, fill),
+    element('div', {class: 'small'},
+      element('b', {}, `up to ${milliseconds(finding.gain_ms)}`), ` ${per} · ${percent(share, 100)} · `,
+      element('span', {class: 'muted'}, `${finding.confidence} confidence`)));
+}
+
+function evidenceList(finding) {
+  const lines = Array.isArray(finding.evidence) ? finding.evidence : [];
+  return element('ul', {class: 'evidence'}, lines.map((line) => element('li', {}, line)));
+}
+
+function ruleFacts(finding) {
+  const rows = [
+    ['where', finding.where, 'name'],
+    ['ranks', finding.ranks],
+    ['severity', finding.severity],
+    ['rule', finding.id && `${finding.id}: see docs/rules/${finding.id}.md of gputally`],
+  ];
+  return element('dl', {class: 'facts small more'}, rows.filter(([, value]) => value).map(
+    ([label, value, name]) => [element('dt', {}, label), element('dd', {class: name}, value)]));
+}
+
+function showFinding(page, finding) {
+  const chosen = page.state.getNumber('finding') === finding.rank;
+  page.state.set({finding: chosen ? null : finding.rank});
+  if (!chosen) document.getElementById('timeline')?.scrollIntoView();
+}
+
+function findingCard(page, finding) {
+  const card = element('li', {class: `card finding ${finding.severity || ''}`, dataset: {finding: finding.rank}});
+  const show = element('button', {type: 'button', class: 'button show'}, 'show');
+  show.addEventListener('click', () => showFinding(page, finding));
+  const more = element('button', {type: 'button', class: 'button plain', 'aria-expanded': 'false'}, 'more');
+  more.addEventListener('click', () => {
+    const isOpen = card.classList.toggle('open');
+    more.textContent = isOpen ? 'less' : 'more';
+    more.setAttribute('aria-expanded', String(isOpen));
+  });
+  const mark = () => {
+    const isChosen = page.state.getNumber('finding') === finding.rank;
+    card.classList.toggle('chosen', isChosen);
+    show.setAttribute('aria-pressed', String(isChosen));
+  };
+  mark();
+  page.state.on(['finding'], mark);
+  card.append(
+    element('div', {class: 'rank', 'aria-label': `rank ${finding.rank}`}, finding.rank),
+    element('h3', {}, finding.title),
+    gainBar(finding, page.front.answers),
+    evidenceList(finding),
+    element('p', {class: 'advice'}, finding.advice),
+    ruleFacts(finding),
+    element('div', {class: 'row actions screen-only'}, show, more));
+  return card;
+}
+
+function cardList(page, findings) {
+  return element('ol', {class: 'cards'}, findings.map((finding) => findingCard(page, finding)));
+}
+
+function fold(page, title, findings, key) {
+  const details = element('details', {class: 'fold', open: page.state.get(key) === 'yes'},
+    element('summary', {}, title), cardList(page, findings));
+  details.addEventListener('toggle', () => page.state.set({[key]: details.open ? 'yes' : null}));
+  return details;
+}
+
+// What remains of the step if all of them were repaired.
+function togetherLine(answers, count) {
+  const {model_step_ms: now, all_fixed_ms: then} = answers;
+  if (!Number.isFinite(now) || !Number.isFinite(then) || count < 1) return null;
+  const unit = answers.per === 'trace' ? 'trace' : 'step';
+  return element('p', {class: 'together', title: `${now} ms without the profiler's own cost, ${then} ms repaired`},
+    `${count === 1 ? 'With this repaired' : 'All of these together'}: the ${unit} takes `,
+    element('b', {}, milliseconds(then)), ` instead of ${milliseconds(now)} (estimate).`);
+}
+
+function nothingLine(answers) {
+  if (answers.error) return `There are no findings: ${answers.error.message}`;
+  if (answers.trust && answers.trust.verdict === null) return 'The report was made without findings (--no_findings).';
+  if (answers.trust?.verdict === 'do not trust') {
+    return 'There are no findings, but the trace cannot be trusted: open the badge at the top to see why.';
+  }
+  if (!Number.isFinite(answers.busy_ms) || !(answers.step_ms > 0)) return 'Nothing stands out.';
+  const unit = answers.per === 'trace' ? 'the trace' : 'a step';
+  return `Nothing stands out: the GPU is busy ${percent(answers.busy_ms, answers.step_ms)} of ${unit} ` +
+    `(${milliseconds(answers.step_ms)}), and no rule finds 1 % of it or more to gain.`;
+}
+
+function buildFindings(page, body) {
+  const {answers} = page.front;
+  const all = Array.isArray(answers.findings) ? answers.findings : [];
+  const findings = all.filter((finding) => !finding.hint);
+  const hints = all.filter((finding) => finding.hint);
+  const rest = findings.slice(FIRST_FINDINGS);
+  const together = togetherLine(answers, findings.length);
+  clear(body);
+  if (findings.length) body.append(cardList(page, findings.slice(0, FIRST_FINDINGS)));
+  else body.append(element('p', {class: 'empty'}, nothingLine(answers)));
+  const folds = element('div', {class: 'folds'});
+  if (rest.length) {
+    const title = `${rest.length} more ${rest.length === 1 ? 'finding' : 'findings'}`;
+    folds.append(fold(page, title, rest, 'findings.more'));
+  }
+  if (hints.length) {
+    const title = `${hints.length} ${hints.length === 1 ? 'hint' : 'hints'} with low confidence`;
+    folds.append(fold(page, title, hints, 'findings.hints'));
+  }
+  body.append(element('div', {class: 'findings-end'}, together, folds));
+  page.onTables(() => {
+    if (!page.source(0).has('page_evidence')) body.classList.add('without-evidence');
+  });
+}
+
+export const findingsSection = {
+  id: 'findings',
+  title: 'Findings',
+  first: true,
+  needs: (page) => Array.isArray(page.front.answers?.findings),
+  build: buildFindings,
+};
