@@ -242,7 +242,7 @@ static void add_findings_of(gt_report *report, gt_schedule *schedule)
 static bool make_rocprof_tables(gt_report *report, gt_error *error)
 {
     if (wants_schedule(&report->options))
-        add_findings_of(report, gt_schedule_of_rocprof(report->trace.rocprof));
+        add_findings_of(report, gt_schedule_of_rocprof(report->trace.rocprof, report->options.page));
     report->options.rocprof.hint_communication = !report->options.all_comm_kernels;
     report->options.rocprof.last_use = true;
     return gt_rocprof_tables(report->trace.rocprof, &report->options.rocprof, &report->tables, error);
@@ -351,7 +351,7 @@ static bool make_pytorch_tables(gt_report *report, gt_error *error)
 static bool make_jax_tables(gt_report *report, gt_error *error)
 {
     if (wants_schedule(&report->options) && report->trace.jax->count)
-        add_findings_of(report, gt_schedule_of_jax(report->trace.jax));
+        add_findings_of(report, gt_schedule_of_jax(report->trace.jax, report->options.page));
     return gt_jax_tables(report->trace.jax, &report->options.jax, &report->tables, error);
 }
 

@@ -11,6 +11,7 @@
 #include "findings/formats/formats.h"
 #include "findings/formats/plain.h"
 #include "findings/findings.h"
+#include "findings/schedule/all_devices.h"
 
 #include <math.h>
 #include <string.h>
@@ -233,7 +234,7 @@ static void test_rocprof(void **state)
     add_dispatch(&w, 700, 650, 0, 3, 2); /* ends before it starts */
     add_rocprof_copy(&w, 150, 250, GT_COPY_HOST_TO_DEVICE);
     gt_rocprof_write_end(&w);
-    gt_schedule *s = gt_schedule_of_rocprof(run);
+    gt_schedule *s = gt_schedule_of_rocprof(run, false);
     assert_int_equal(s->origin, GT_BY_ROCPROF);
     assert_int_equal(s->device_count, 2);
     assert_int_equal(s->op_count, 4);
@@ -250,6 +251,69 @@ static void test_rocprof(void **state)
     gt_rocprof_free(run);
 }
 
+/* For a page: ops of the other GPU, also those before the schedule's time 0, and names of all streams. */
+static void test_rocprof_all_devices(void **state)
+{
+    (void)state;
+    gt_rocprof *run = gt_rocprof_new_wanted(GT_WANT_FOR_FINDINGS);
+    gt_kernel_names_set(run, 1, gt_interner_add_cstr(run->strings, "kernel"));
+    gt_rocprof_writers w = gt_rocprof_write(run);
+    add_dispatch(&w, 900, 950, 0, 4, 1);
+    add_dispatch(&w, 100, 200, 0, 1, 1);
+    add_dispatch(&w, 300, 800, 0, 1, 2);
+    add_rocprof_copy(&w, 150, 250, GT_COPY_HOST_TO_DEVICE);
+    gt_rocprof_write_end(&w);
+    gt_schedule *s = gt_schedule_of_rocprof(run, true);
+    assert_int_equal(s->op_count, 2);
+    assert_int_equal(s->other_count, 2);
+    gt_all_devices devices = gt_all_devices_find(s);
+    assert_int_equal(devices.other_count, 2);
+    assert_int_equal(devices.others[0].start_ns, -50); /* the copy starts first on the busiest GPU */
+    assert_int_equal(devices.others[0].end_ns, 50);
+    assert_int_equal(devices.others[1].start_ns, 750);
+    assert_int_equal(devices.others[0].event, GT_NONE);
+    static const char *const names[][2] = {
+        {"GPU 2", "copies to the GPU"}, {"GPU 2", "queue 1"}, {"GPU 1", "queue 1"}, {"GPU 1", "queue 4"}};
+    assert_int_equal(devices.stream_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const gt_stream_names *stream = &devices.streams[i];
+        assert_string_equal(gt_interner_get(s->strings, stream->device).bytes, names[i][0]);
+        assert_string_equal(gt_interner_get(s->strings, stream->stream).bytes, names[i][1]);
+        assert_int_equal(stream->device_number, i < 2 ? 2 : 1);
+    }
+    assert_int_equal(devices.others[0].stream, 2);
+    assert_int_equal(devices.others[1].stream, 3);
+    gt_all_devices_free(&devices);
+    gt_schedule_free(s);
+    gt_rocprof_free(run);
+}
+
+/* Ops of other devices have the calls that launched them; the schedule has no points for them. */
+static void test_other_launches(void **state)
+{
+    (void)state;
+    gt_plain_trace t = plain_new();
+    add_op(&t, 10 * US, 5 * US, 4, 1);
+    add_op(&t, 20 * US, 5 * US, 4, 2);
+    add_op(&t, 20 * US, 5 * US, 4, 3);
+    t.other_count = t.other_capacity = 2;
+    t.others = gt_alloc(2 * sizeof *t.others);
+    for (size_t i = 0; i < 2; i++) t.others[i] = t.ops[i + 1];
+    t.op_count = 1;
+    add_call(&t, "hipLaunchKernel", 15 * US, 1 * US, 1, 2);
+    add_call(&t, "hipLaunchKernel", 0, 1 * US, 1, 1);
+    t.calls[0].is_other = true;
+    gt_schedule *s = gt_schedule_of_plain(&t);
+    assert_int_equal(s->point_count, 1);
+    assert_int_equal(s->other_count, 2);
+    assert_int_equal(s->others[0].event, 1);
+    assert_int_equal(s->others[1].event, GT_NONE);
+    gt_all_devices devices = gt_all_devices_find(s); /* nobody has named the streams */
+    assert_string_equal(gt_interner_get(s->strings, devices.streams[0].stream).bytes, "stream 0");
+    gt_all_devices_free(&devices);
+    free_all(s, &t);
+}
+
 /* With streams, dispatches of one stream wait for each other, whatever their queues. */
 static void test_rocprof_streams(void **state)
 {
@@ -261,7 +325,7 @@ static void test_rocprof_streams(void **state)
     add_dispatch(&w, 300, 400, 7, 2, 2);
     add_dispatch(&w, 500, 600, 8, 2, 2);
     gt_rocprof_write_end(&w);
-    gt_schedule *s = gt_schedule_of_rocprof(run);
+    gt_schedule *s = gt_schedule_of_rocprof(run, false);
     assert_int_equal(s->stream_count, 2);
     assert_int_equal(s->ops[1].previous, 0);
     assert_int_equal(s->ops[2].previous, GT_NONE);
@@ -293,7 +357,8 @@ static void test_jax(void **state)
                                  .cores = 304,
                                  .memory_bytes = UINT64_C(206141652992),
                                  .compute_major = 9,
-                                 .compute_minor = 4}};
+                                 .compute_minor = 4},
+                      .plane = gt_interner_add_cstr(trace->strings, "/device:GPU:3")};
     GT_PUSH(trace->gpus, trace->gpu_count, trace->gpu_capacity, gpu);
     gt_jax_line line = {.thread_name = gt_interner_add_cstr(trace->strings, "Stream #1(Kernel)")};
     GT_PUSH(trace->lines, trace->line_count, trace->line_capacity, line);
@@ -301,11 +366,22 @@ static void test_jax(void **state)
     add_jax_event(trace, "Cijk_Ailk", 30 * US, 10 * US, 25.0, 2);
     add_jax_event(trace, "loop_add", 45 * US, 10 * US, 25.0, 2);
     add_jax_event(trace, "MemcpyD2H", 60 * US, 10 * US, (double)NAN, 3);
+    gt_jax_op op = {.hlo_op = gt_interner_add_cstr(trace->strings, "fusion.7"),
+                    .record = GT_JAX_NONE,
+                    .source = {.op_name = {"jit(step)/dot_general", 21}, .found = true}};
+    GT_PUSH(trace->ops, trace->op_count, trace->op_capacity, op);
+    trace->op[1] = 0;
     trace->gpus[0].end = trace->count;
     gt_jax_sort_events(trace);
     gt_jax_find_kinds(trace);
-    gt_schedule *s = gt_schedule_of_jax(trace);
+    gt_schedule *s = gt_schedule_of_jax(trace, true);
     assert_int_equal(s->op_count, 4);
+    assert_int_equal(s->all_stream_count, 1);
+    assert_string_equal(gt_interner_get(s->strings, s->streams[0].device).bytes, "GPU 3");
+    assert_string_equal(gt_interner_get(s->strings, s->streams[0].stream).bytes, "Stream #1(Kernel)");
+    assert_string_equal(gt_interner_get(s->strings, s->origins[1].name).bytes, "fusion.7");
+    assert_string_equal(gt_interner_get(s->strings, s->origins[1].path).bytes, "jit(step)/dot_general");
+    assert_int_equal(s->origins[0].name, GT_STR_NONE);
     assert_int_equal(s->point_count, 2);
     assert_int_equal(s->points[1].op_count, 2);
     assert_int_equal(s->points[1].start_ns, s->points[1].end_ns);
@@ -328,10 +404,16 @@ static void test_jax(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),           cmocka_unit_test(test_graph),
-        cmocka_unit_test(test_absurd_times),    cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_cut_gaps),        cmocka_unit_test(test_rocprof),
-        cmocka_unit_test(test_rocprof_streams), cmocka_unit_test(test_jax),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_absurd_times),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_cut_gaps),
+        cmocka_unit_test(test_rocprof),
+        cmocka_unit_test(test_rocprof_streams),
+        cmocka_unit_test(test_jax),
+        cmocka_unit_test(test_rocprof_all_devices),
+        cmocka_unit_test(test_other_launches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,10 +16,11 @@ enum {
 };
 
 /* Of a run that was read with GT_WANT_FOR_FINDINGS. A device is a GPU of a host, whichever processes use it.
- */
-gt_schedule *gt_schedule_of_rocprof(gt_rocprof *run);
+ * `to_show`: also keep what only a page shows: the ops of the other devices, names of streams, and what a
+ * compiler says about ops. */
+gt_schedule *gt_schedule_of_rocprof(gt_rocprof *run, bool to_show);
 
 /* Of a profile whose kinds are found (gt_jax_find_kinds). */
-gt_schedule *gt_schedule_of_jax(const gt_jax *trace);
+gt_schedule *gt_schedule_of_jax(const gt_jax *trace, bool to_show);
 
 #endif

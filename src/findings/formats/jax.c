@@ -8,11 +8,14 @@
 #include "findings/formats/plain.h"
 
 #include "analysis/jax/kernels.h"
+#include "analysis/jax/models.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "findings/schedule/names.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static const int64_t ps_per_ns = 1000;
@@ -73,7 +76,8 @@ typedef struct jax_builder {
     name_facts *names; /* by string id */
     uint32_t categories[GT_JAX_CLASSES];
     uint32_t launch_name;
-    gt_map launches; /* ids that have their call */
+    gt_map launches;       /* ids that have their call */
+    gt_op_origin *origins; /* by op of the trace; NULL: nobody wants them */
 } jax_builder;
 
 static const name_facts *facts_of(jax_builder *b, uint32_t name)
@@ -98,7 +102,28 @@ static uint32_t category_of(jax_builder *b, size_t event)
     return b->categories[class];
 }
 
-static void add_event(jax_builder *b, size_t event)
+/* What the compiler says about the ops of the trace. */
+static void find_origins(jax_builder *b)
+{
+    const gt_jax *trace = b->trace;
+    gt_arena arena = {0};
+    b->origins = gt_alloc_zero(trace->op_count, sizeof *b->origins);
+    for (size_t i = 0; i < trace->op_count; i++) {
+        const gt_jax_op *op = &trace->ops[i];
+        gt_op_origin *origin = &b->origins[i];
+        origin->name = op->hlo_op != GT_STR_NONE ? op->hlo_op : op->tf_op;
+        if (op->record != GT_JAX_NONE)
+            origin->shapes = gt_jax_arguments_of(trace, &trace->records[op->record], &arena).dims;
+        gt_str path = op->source.found ? op->source.op_name : (gt_str){0};
+        if (path.len)
+            origin->path = gt_interner_add(trace->strings, path.bytes, path.len);
+        else
+            origin->path = op->tf_op;
+    }
+    gt_arena_free(&arena);
+}
+
+static gt_plain_op op_of(jax_builder *b, size_t event)
 {
     static const uint8_t kinds[] = {
         [GT_JAX_KERNEL] = GT_KIND_KERNEL, [GT_JAX_MEMCPY] = GT_KIND_MEMCPY, [GT_JAX_MEMSET] = GT_KIND_MEMSET};
@@ -108,15 +133,24 @@ static void add_event(jax_builder *b, size_t event)
                       .end_ns = rounded_ns(end_ps(trace, event)),
                       .launch = has_launch ? trace->correlation[event] : 0,
                       .stream = trace->line[event],
+                      .device = trace->lines[trace->line[event]].gpu,
                       .name = trace->name[event],
                       .category = category_of(b, event),
                       .row = (uint32_t)event,
                       .kind = kinds[trace->kind[event]],
                       .has_launch = has_launch,
                       .communicates = facts_of(b, trace->name[event])->communicates};
+    if (b->origins && trace->op[event] != GT_JAX_NONE) op.origin = b->origins[trace->op[event]];
+    return op;
+}
+
+static void add_event(jax_builder *b, size_t event)
+{
+    const gt_jax *trace = b->trace;
+    gt_plain_op op = op_of(b, event);
     GT_PUSH(b->plain.ops, b->plain.op_count, b->plain.op_capacity, op);
-    uint32_t *call_of_id = has_launch ? gt_map_put(&b->launches, op.launch, 0) : NULL;
-    if (!has_launch || *call_of_id != GT_MAP_NONE) return; /* the ops of a graph have one call */
+    uint32_t *call_of_id = op.has_launch ? gt_map_put(&b->launches, op.launch, 0) : NULL;
+    if (!op.has_launch || *call_of_id != GT_MAP_NONE) return; /* the ops of a graph have one call */
     *call_of_id = (uint32_t)b->plain.call_count;
     int64_t launch_ns = (int64_t)llround(trace->launch_us[event] * 1e3);
     gt_plain_call call = {.start_ns = launch_ns,
@@ -186,9 +220,43 @@ static gt_device_facts describe_device(const gt_jax *trace, const gt_jax_device 
     return facts;
 }
 
+/* ---- what only a page shows ---- */
+
+/* "/device:GPU:0" is GPU 0. */
+static gt_stream_names name_stream(const void *context, const gt_plain_op *op)
+{
+    const jax_builder *b = context;
+    const gt_jax *trace = b->trace;
+    const gt_jax_line *line = &trace->lines[op->stream];
+    gt_str plane = gt_interner_get(trace->strings, trace->gpus[line->gpu].plane);
+    size_t digits = 0;
+    while (digits < plane.len && gt_is_digit(plane.bytes[plane.len - 1 - digits])) digits++;
+    gt_stream_names names = {
+        .device = trace->gpus[line->gpu].plane, .stream = line->thread_name, .device_number = -1};
+    if (!digits || digits > 9) return names;
+    char text[32];
+    names.device_number = strtoll(plane.bytes + plane.len - digits, NULL, 10);
+    snprintf(text, sizeof text, "GPU %" PRId64, names.device_number);
+    names.device = gt_interner_add_cstr(trace->strings, text);
+    return names;
+}
+
+/* Adds the ops of the other GPUs. Their launches stay unknown: the host of the schedule is that of one GPU.
+ */
+static void add_others(jax_builder *b, const gt_jax_gpu *busiest)
+{
+    const gt_jax *trace = b->trace;
+    for (size_t i = 0; i < trace->count; i++) {
+        if (!is_work(trace, i) || (i >= busiest->begin && i < busiest->end)) continue;
+        gt_plain_op op = op_of(b, i);
+        op.has_launch = false;
+        GT_PUSH(b->plain.others, b->plain.other_count, b->plain.other_capacity, op);
+    }
+}
+
 /* ---- all of it ---- */
 
-gt_schedule *gt_schedule_of_jax(const gt_jax *trace)
+gt_schedule *gt_schedule_of_jax(const gt_jax *trace, bool to_show)
 {
     jax_builder b = {.trace = trace,
                      .names = gt_alloc_zero(gt_interner_count(trace->strings), sizeof *b.names),
@@ -198,12 +266,20 @@ gt_schedule *gt_schedule_of_jax(const gt_jax *trace)
     b.plain.device = (gt_device_facts){.name = GT_STR_NONE, .compute_major = -1};
     const gt_jax_gpu *gpu = find_busiest(trace, &b.plain.device_count);
     if (gpu) b.plain.device = describe_device(trace, &gpu->device);
+    if (to_show) {
+        b.plain.name_stream = name_stream;
+        b.plain.context = &b;
+        b.plain.has_origins = true;
+        find_origins(&b);
+    }
     for (size_t i = gpu ? gpu->begin : 0; gpu && i < gpu->end; i++)
         if (is_work(trace, i)) add_event(&b, i);
     add_waits(&b);
+    if (gpu && to_show) add_others(&b, gpu);
     gt_schedule *schedule = gt_schedule_of_plain(&b.plain);
     gt_plain_free(&b.plain);
     gt_map_free(&b.launches);
     gt_free(b.names);
+    gt_free(b.origins);
     return schedule;
 }

@@ -23,6 +23,7 @@ typedef struct plain_builder {
     uint32_t *op_slot;  /* by op: the slot of its launch; GT_NONE */
     uint32_t *first_op; /* by slot: where its ops begin in point_ops; one entry more than slots */
     size_t slot_count;
+    size_t stream_capacity;
 } plain_builder;
 
 /* ---- time 0 ---- */
@@ -64,6 +65,14 @@ static int64_t relative_ns(const plain_builder *b, int64_t ns)
     return after < (uint64_t)b->schedule->limit_ns ? (int64_t)after : b->schedule->limit_ns;
 }
 
+/* The same for what only has to be shown: times before the schedule's first event stay there. */
+static int64_t signed_ns(const plain_builder *b, int64_t ns)
+{
+    if (ns >= b->base_ns) return relative_ns(b, ns);
+    uint64_t before = (uint64_t)b->base_ns - (uint64_t)ns;
+    return before < (uint64_t)b->schedule->limit_ns ? -(int64_t)before : -b->schedule->limit_ns;
+}
+
 /* ---- ops ---- */
 
 static int by_start(const void *left, const void *right)
@@ -75,18 +84,27 @@ static int by_start(const void *left, const void *right)
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static void order_ops(plain_builder *b)
+static void order_ops(const plain_builder *b, gt_plain_op *ops, size_t count,
+                      int64_t (*time_of)(const plain_builder *b, int64_t ns))
 {
-    gt_plain_trace *trace = b->trace;
     bool in_order = true;
-    for (size_t i = 0; i < trace->op_count; i++) {
-        gt_plain_op *op = &trace->ops[i];
-        op->start_ns = relative_ns(b, op->start_ns);
-        op->end_ns = relative_ns(b, op->end_ns);
+    for (size_t i = 0; i < count; i++) {
+        gt_plain_op *op = &ops[i];
+        op->start_ns = time_of(b, op->start_ns);
+        op->end_ns = time_of(b, op->end_ns);
         if (op->end_ns < op->start_ns) op->end_ns = op->start_ns;
         in_order &= i == 0 || by_start(op - 1, op) <= 0;
     }
-    if (!in_order) qsort(trace->ops, trace->op_count, sizeof *trace->ops, by_start);
+    if (!in_order) qsort(ops, count, sizeof *ops, by_start);
+}
+
+/* Notes how people call the stream of an op, the next that has no name yet. */
+static void name_stream(plain_builder *b, const gt_plain_op *op)
+{
+    gt_schedule *schedule = b->schedule;
+    if (!b->trace->name_stream) return;
+    gt_stream_names names = b->trace->name_stream(b->trace->context, op);
+    GT_PUSH(schedule->streams, schedule->all_stream_count, b->stream_capacity, names);
 }
 
 static void fill_ops(plain_builder *b)
@@ -97,15 +115,20 @@ static void fill_ops(plain_builder *b)
     schedule->ops = gt_alloc(count * sizeof *schedule->ops);
     schedule->categories = gt_alloc(count * sizeof *schedule->categories);
     schedule->op_count = count;
+    if (b->trace->has_origins) schedule->origins = gt_alloc(count * sizeof *schedule->origins);
     uint32_t stream = 0; /* of the op before, often the same */
     for (size_t i = 0; i < count; i++) {
         const gt_plain_op *op = &b->trace->ops[i];
         if (!i || op->stream != op[-1].stream || op->process != op[-1].process) {
             uint32_t *number = gt_map_put(&streams, op->process, op->stream);
-            if (*number == GT_MAP_NONE) *number = schedule->stream_count++;
+            if (*number == GT_MAP_NONE) {
+                *number = schedule->stream_count++;
+                name_stream(b, op);
+            }
             stream = *number;
         }
         schedule->categories[i] = op->category;
+        if (b->trace->has_origins) schedule->origins[i] = op->origin;
         schedule->ops[i] = (gt_gpu_op){.start_ns = op->start_ns,
                                        .end_ns = op->end_ns,
                                        .offset_ns = op->start_ns,
@@ -157,6 +180,7 @@ static void find_names(plain_builder *b)
     uint32_t count = gt_interner_count(schedule->strings);
     uint8_t *seen = gt_alloc_zero(count, 1);
     for (size_t i = 0; i < b->trace->op_count; i++) seen[b->trace->ops[i].name] |= GT_NAMES_GPU;
+    for (size_t i = 0; i < b->trace->other_count; i++) seen[b->trace->others[i].name] |= GT_NAMES_GPU;
     for (size_t i = 0; i < b->trace->call_count; i++)
         seen[b->trace->calls[i].name] |= b->trace->calls[i].is_range ? GT_NAMES_NOTE : GT_NAMES_CALL;
     gt_find_name_bits(schedule, seen, count);
@@ -311,6 +335,55 @@ static void make_points(plain_builder *b)
     gt_free(starts);
 }
 
+/* ---- other devices ---- */
+
+/* The calls that launched ops of other devices, by (process, launch id): of several the last. */
+static gt_map find_other_calls(const plain_builder *b)
+{
+    gt_map calls = {0};
+    for (size_t i = 0; i < b->trace->call_count && b->trace->other_count; i++) {
+        const gt_plain_call *call = &b->trace->calls[i];
+        if (call->is_other) *gt_map_put(&calls, call->process, call->launch) = (uint32_t)i;
+    }
+    return calls;
+}
+
+static void fill_others(plain_builder *b)
+{
+    gt_schedule *schedule = b->schedule;
+    size_t count = b->trace->other_count, streams = schedule->stream_count;
+    gt_map calls = find_other_calls(b), users = {0}, numbers = {0};
+    order_ops(b, b->trace->others, count, signed_ns);
+    schedule->others = gt_alloc(count * sizeof *schedule->others);
+    schedule->other_count = count;
+    for (size_t i = 0; i < count; i++) {
+        const gt_plain_op *op = &b->trace->others[i];
+        uint32_t next_user = (uint32_t)users.count, *user = gt_map_put(&users, op->process, op->device);
+        if (*user == GT_MAP_NONE) *user = next_user;
+        uint32_t *number = gt_map_put(&numbers, *user, op->stream);
+        if (*number == GT_MAP_NONE) {
+            *number = (uint32_t)streams++;
+            name_stream(b, op);
+        }
+        schedule->others[i] = (gt_other_op){
+            .start_ns = op->start_ns,
+            .end_ns = op->end_ns,
+            .bytes = op->bytes > 0 ? op->bytes : 0,
+            .name = op->name,
+            .row = op->row,
+            .stream = *number,
+            .event = op->has_launch ? gt_map_get(&calls, op->process, op->launch) : GT_NONE,
+            .category = op->category,
+            .kind = op->kind,
+            .communicates = op->kind == GT_KIND_KERNEL && op->communicates,
+            .origin = op->origin,
+        };
+    }
+    gt_map_free(&calls);
+    gt_map_free(&users);
+    gt_map_free(&numbers);
+}
+
 /* ---- all of it ---- */
 
 gt_schedule *gt_schedule_of_plain(gt_plain_trace *trace)
@@ -322,13 +395,14 @@ gt_schedule *gt_schedule_of_plain(gt_plain_trace *trace)
     schedule->device = trace->device;
     schedule->device_count = trace->device_count;
     set_base(&b);
-    order_ops(&b);
+    order_ops(&b, trace->ops, trace->op_count, relative_ns);
     fill_ops(&b);
     group_ops(&b);
     find_names(&b);
     order_calls(&b);
     make_events(&b);
     make_points(&b);
+    fill_others(&b);
     gt_build_steps(schedule);
     gt_build_points(schedule);
     gt_build_starts(schedule);
@@ -342,6 +416,7 @@ gt_schedule *gt_schedule_of_plain(gt_plain_trace *trace)
 void gt_plain_free(gt_plain_trace *trace)
 {
     gt_free(trace->ops);
+    gt_free(trace->others);
     gt_free(trace->calls);
     *trace = (gt_plain_trace){0};
 }

@@ -11,12 +11,14 @@ typedef struct gt_plain_op {
     int64_t bytes; /* of copies; 0: unknown */
     uint64_t process, launch;
     uint64_t stream;
+    uint32_t device;   /* of `others`: any number that tells devices apart */
     uint32_t name;     /* string id */
     uint32_t category; /* string id */
     uint32_t row;
     uint8_t kind; /* gt_event_kind: KERNEL, MEMCPY or MEMSET */
     bool has_launch;
     bool communicates;
+    gt_op_origin origin;
 } gt_plain_op;
 
 typedef struct gt_plain_call {
@@ -34,6 +36,12 @@ typedef struct gt_plain_trace {
     gt_interner *strings;
     gt_plain_op *ops; /* of one device; sorted by gt_schedule_of_plain */
     size_t op_count, op_capacity;
+    gt_plain_op *others; /* of the other devices, if somebody wants them; sorted as well */
+    size_t other_count, other_capacity;
+    bool has_origins; /* some ops have one */
+    /* How people call the device and the stream of an op; asked once per stream. NULL: nobody asks. */
+    gt_stream_names (*name_stream)(const void *context, const gt_plain_op *op);
+    const void *context;
     gt_plain_call *calls; /* of the processes that use it; sorted as well */
     size_t call_count, call_capacity;
     gt_trace_origin origin;

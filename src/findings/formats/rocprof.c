@@ -15,6 +15,8 @@
 #include "findings/schedule/names.h"
 #include "model/arch.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { COPY_BETWEEN_GPUS = GT_COPY_DIRECTIONS, COPY_NAMES };
@@ -23,6 +25,7 @@ enum { COPY_BETWEEN_GPUS = GT_COPY_DIRECTIONS, COPY_NAMES };
 
 typedef struct gpu_use {
     uint32_t agent; /* row of the run's agents; GT_MAP_NONE: unknown */
+    int64_t node;   /* its number on the host */
     double busy_ns;
     size_t count; /* of ops */
 } gpu_use;
@@ -39,6 +42,9 @@ typedef struct rocprof_builder {
     gt_map processes;      /* that use it */
     gt_map other_launches; /* (process, launch id) of ops of other devices */
     bool has_streams;
+    bool to_show;           /* the other devices, too */
+    bool several_processes; /* have ops */
+    uint64_t first_process; /* that has any */
     uint32_t copy_names[COPY_NAMES];
 } rocprof_builder;
 
@@ -57,7 +63,7 @@ static uint32_t device_of(rocprof_builder *b, int64_t process, int64_t number)
     uint32_t *place = gt_map_put(&b->places, *gpu, (uint64_t)node);
     if (*place == GT_MAP_NONE) {
         *place = (uint32_t)b->use_count;
-        GT_PUSH(b->uses, b->use_count, b->use_capacity, ((gpu_use){.agent = row}));
+        GT_PUSH(b->uses, b->use_count, b->use_capacity, ((gpu_use){.agent = row, .node = node}));
     }
     return *place;
 }
@@ -126,7 +132,19 @@ static kernel_facts judge_kernel(const gt_rocprof *run, uint32_t name)
     return facts;
 }
 
-/* Adds the dispatches of the busiest device to the ops. */
+/* Adds an op of the busiest device or of another one. */
+static void add_op(rocprof_builder *b, const gt_plain_op *op)
+{
+    gt_plain_trace *plain = &b->plain;
+    if (!plain->op_count && !plain->other_count) b->first_process = op->process;
+    b->several_processes |= op->process != b->first_process;
+    if (op->device == b->device)
+        GT_PUSH(plain->ops, plain->op_count, plain->op_capacity, *op);
+    else if (b->to_show)
+        GT_PUSH(plain->others, plain->other_count, plain->other_capacity, *op);
+}
+
+/* Adds the dispatches. */
 static void add_dispatches(rocprof_builder *b, const dispatch_columns *d)
 {
     size_t name_count = gt_interner_count(b->run->strings);
@@ -134,26 +152,28 @@ static void add_dispatches(rocprof_builder *b, const dispatch_columns *d)
     uint64_t last = 0; /* process that was noted */
     for (size_t i = 0; i < d->count; i++) {
         uint64_t process = (uint64_t)d->process[i], launch = (uint64_t)d->launch[i];
-        if (d->devices[i] != b->device) {
-            if (launch) *gt_map_put(&b->other_launches, process, launch) = 1;
-            continue;
-        }
+        bool is_other = d->devices[i] != b->device;
+        if (is_other && launch) *gt_map_put(&b->other_launches, process, launch) = 1;
+        if (is_other && !b->to_show) continue;
         kernel_facts *kernel = &facts[d->names[i]];
         if (kernel->category == GT_STR_NONE) *kernel = judge_kernel(b->run, d->names[i]);
-        if (!b->processes.count || process != last) *gt_map_put(&b->processes, process, 0) = 1;
-        last = process;
+        if (!is_other && (!b->processes.count || process != last)) {
+            *gt_map_put(&b->processes, process, 0) = 1;
+            last = process;
+        }
         gt_plain_op op = {.start_ns = d->start[i],
                           .end_ns = d->end[i],
                           .process = process,
                           .launch = launch,
                           .stream = (uint64_t)(b->has_streams ? d->stream[i] : d->queue[i]),
+                          .device = d->devices[i],
                           .name = d->names[i],
                           .category = kernel->category,
                           .row = (uint32_t)i,
                           .kind = GT_KIND_KERNEL,
                           .has_launch = launch != 0,
                           .communicates = kernel->communicates};
-        GT_PUSH(b->plain.ops, b->plain.op_count, b->plain.op_capacity, op);
+        add_op(b, &op);
     }
     gt_free(facts);
 }
@@ -204,10 +224,12 @@ static uint32_t copy_name(rocprof_builder *b, int64_t direction, bool is_between
     return b->copy_names[index];
 }
 
+static const uint64_t copy_engine = UINT64_C(1) << 63; /* a bit of the streams of copies without streams */
+
 /* `is_between`: two GPUs. */
-static void add_copy(rocprof_builder *b, const gt_store_cell *cells, uint32_t row, bool is_between)
+static void add_copy(rocprof_builder *b, const gt_store_cell *cells, uint32_t row, uint32_t device,
+                     bool is_between)
 {
-    static const uint64_t copy_engine = UINT64_C(1) << 63;
     uint64_t process = (uint64_t)cells[GT_COPY_PROCESS].integer;
     uint64_t launch = (uint64_t)cells[GT_COPY_CORRELATION].integer;
     int64_t direction = cells[GT_COPY_DIRECTION].integer;
@@ -218,16 +240,18 @@ static void add_copy(rocprof_builder *b, const gt_store_cell *cells, uint32_t ro
                       .launch = launch,
                       .stream = b->has_streams ? (uint64_t)cells[GT_COPY_STREAM].integer
                                                : copy_engine | (uint64_t)direction,
+                      .device = device,
                       .name = copy_name(b, direction, is_between),
                       .category = GT_STR_NONE,
                       .row = row,
                       .kind = GT_KIND_MEMCPY,
                       .has_launch = launch != 0};
-    *gt_map_put(&b->processes, process, 0) = 1;
-    GT_PUSH(b->plain.ops, b->plain.op_count, b->plain.op_capacity, op);
+    if (device == b->device) *gt_map_put(&b->processes, process, 0) = 1;
+    add_op(b, &op);
 }
 
-/* Either counts the copies of each device, or adds those of the busiest to the ops. */
+/* Either counts the copies of each device, or adds the copies. One between two GPUs is the busiest one's, or
+ * else that of its source. */
 static void visit_copies(rocprof_builder *b, bool adds)
 {
     gt_store_cell cells[GT_COPY_COLUMNS];
@@ -240,9 +264,11 @@ static void visit_copies(rocprof_builder *b, bool adds)
             is_ours |= devices[i] == b->device;
             if (!adds) add_use(b, devices[i], cells[GT_COPY_START].integer, cells[GT_COPY_END].integer);
         }
-        if (adds && is_ours)
-            add_copy(b, cells, row, count == 2);
-        else if (adds && cells[GT_COPY_CORRELATION].integer)
+        if (!adds) continue;
+        bool is_of_gpu = count || cells[GT_COPY_DIRECTION].integer != GT_COPY_HOST_TO_HOST;
+        if (is_of_gpu)
+            add_copy(b, cells, row, is_ours ? b->device : count ? devices[0] : GT_NONE, count == 2);
+        if (!is_ours && cells[GT_COPY_CORRELATION].integer)
             *gt_map_put(&b->other_launches, (uint64_t)cells[GT_COPY_PROCESS].integer,
                         (uint64_t)cells[GT_COPY_CORRELATION].integer) = 1;
     }
@@ -336,10 +362,43 @@ static void find_busiest(rocprof_builder *b)
     b->plain.device_count = used;
 }
 
-gt_schedule *gt_schedule_of_rocprof(gt_rocprof *run)
+/* ---- names of streams ---- */
+
+static const char *const copy_streams[] = {[GT_COPY_UNKNOWN] = "copies",
+                                           [GT_COPY_HOST_TO_HOST] = "copies on the host",
+                                           [GT_COPY_HOST_TO_DEVICE] = "copies to the GPU",
+                                           [GT_COPY_DEVICE_TO_HOST] = "copies to the host",
+                                           [GT_COPY_DEVICE_TO_DEVICE] = "copies on the GPU"};
+
+static gt_stream_names name_stream(const void *context, const gt_plain_op *op)
 {
-    rocprof_builder b = {.run = run, .agents = gt_agent_list_new(run)};
+    const rocprof_builder *b = context;
+    const gpu_use *use = op->device < b->use_count ? &b->uses[op->device] : NULL;
+    gt_stream_names names = {.device_number = use && use->node >= 0 ? use->node : -1};
+    char device[32] = "GPU", stream[96];
+    int length;
+    if (names.device_number >= 0) snprintf(device, sizeof device, "GPU %" PRId64, names.device_number);
+    if (op->stream & copy_engine) {
+        uint64_t direction = op->stream & ~copy_engine;
+        size_t index = direction < GT_LENGTH(copy_streams) ? (size_t)direction : GT_COPY_UNKNOWN;
+        length = snprintf(stream, sizeof stream, "%s", copy_streams[index]);
+    } else {
+        length = snprintf(stream, sizeof stream, "%s %" PRId64, b->has_streams ? "stream" : "queue",
+                          (int64_t)op->stream);
+    }
+    if (b->several_processes)
+        snprintf(stream + length, sizeof stream - (size_t)length, " of process %" PRIu64, op->process);
+    names.device = gt_interner_add_cstr(b->run->strings, device);
+    names.stream = gt_interner_add_cstr(b->run->strings, stream);
+    return names;
+}
+
+gt_schedule *gt_schedule_of_rocprof(gt_rocprof *run, bool to_show)
+{
+    rocprof_builder b = {.run = run, .agents = gt_agent_list_new(run), .to_show = to_show};
     b.plain.strings = run->strings;
+    if (to_show) b.plain.name_stream = name_stream;
+    b.plain.context = &b;
     b.plain.origin = GT_BY_ROCPROF;
     dispatch_columns dispatches = read_dispatches(&b);
     visit_copies(&b, false);

@@ -37,5 +37,8 @@ void gt_schedule_free(gt_schedule *schedule)
     gt_free(schedule->used_steps);
     gt_free(schedule->trips);
     gt_free(schedule->categories);
+    gt_free(schedule->origins);
+    gt_free(schedule->others);
+    gt_free(schedule->streams);
     gt_free(schedule);
 }

@@ -8,6 +8,9 @@
 /* ops.c: base_us, device_count, name_bits, and the ops of the busiest device: all of them but what launched
  * them and what decides when they start. */
 void gt_build_ops(gt_schedule *schedule);
+/* Whether a kernel is one of a collective. `known` remembers the answer by name: 0 is unknown, 1 no, 2 yes.
+ */
+bool gt_build_communicates(const gt_schedule *schedule, uint32_t row, uint8_t *known);
 /* host.c: events and threads, with parents, flags, launches and the kinds of calls; points (start, end,
  * event, thread, kind, flags, their ops); and which point and which cpu_op launched each op. */
 void gt_build_host(gt_schedule *schedule);

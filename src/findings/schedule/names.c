@@ -119,6 +119,7 @@ static const struct {
     {GT_NAME_BUILT_IN, GT_NAMES_PYTHON, BEGINS, "<built-in", NULL},
     {GT_NAME_RUN_BACKWARD, GT_NAMES_PYTHON | GT_NAMES_NOTE, HAS, "run_backward", NULL},
     {GT_NAME_STEP, GT_NAMES_NOTE, BEGINS, "ProfilerStep", NULL},
+    {GT_NAME_LAYER, GT_NAMES_PYTHON, BEGINS, "nn.Module:", NULL},
 
     {GT_NAME_BACKWARD, GT_NAMES_OP, BEGINS, "autograd::engine::evaluate_function", NULL},
     {GT_NAME_FORWARD_ONLY, GT_NAMES_OP, IS,

@@ -144,9 +144,7 @@ static void number_streams(gt_schedule *schedule, const uint32_t *rows)
     gt_free(names);
 }
 
-/* Whether a kernel is one of a collective. `known` remembers the answer by name: 0 is unknown, 1 no, 2 yes.
- */
-static bool communicates(const gt_schedule *schedule, uint32_t row, uint8_t *known)
+bool gt_build_communicates(const gt_schedule *schedule, uint32_t row, uint8_t *known)
 {
     const gt_event_view *trace = schedule->trace;
     uint32_t name = trace->name[row];
@@ -179,7 +177,7 @@ static void fill_ops(gt_schedule *schedule, const uint32_t *rows)
             .kind = trace->kind[row],
             .begins = GT_START_FIXED,
             .offset_ns = start_ns,
-            .communicates = trace->kind[row] == GT_KIND_KERNEL && communicates(schedule, row, known),
+            .communicates = trace->kind[row] == GT_KIND_KERNEL && gt_build_communicates(schedule, row, known),
         };
     }
     gt_free(bytes);

@@ -149,6 +149,19 @@ typedef struct gt_gpu_op {
     bool communicates;   /* a kernel of a collective */
 } gt_gpu_op;
 
+/* A stream of any device, in words for people. */
+typedef struct gt_stream_names {
+    uint32_t device, stream; /* string ids: "GPU 0", "stream 7" */
+    int64_t device_number;   /* in the trace; -1: it is no number */
+} gt_stream_names;
+
+/* What a compiler says about an op that it made: string ids, GT_STR_NONE where it says nothing. */
+typedef struct gt_op_origin {
+    uint32_t name;   /* "fusion.12" */
+    uint32_t shapes; /* of its operands, as reports print them */
+    uint32_t path;   /* in the program: "jit(step)/Dense_0/dot_general" */
+} gt_op_origin;
+
 /* An op of a device that is not scheduled: for those who show all devices. */
 typedef struct gt_other_op {
     int64_t start_ns, end_ns; /* may be before the schedule's time 0 */
@@ -160,6 +173,7 @@ typedef struct gt_other_op {
     uint32_t category;        /* string id of what kind of work it is; GT_STR_NONE: unknown */
     uint8_t kind;             /* gt_event_kind: KERNEL, MEMCPY or MEMSET */
     bool communicates;        /* a kernel of a collective */
+    gt_op_origin origin;
 } gt_other_op;
 
 /* ---- all of it ---- */
@@ -202,11 +216,16 @@ typedef struct gt_schedule {
     const gt_event_view *trace; /* borrowed; NULL if the trace is not of PyTorch */
     gt_device_facts device;     /* not of PyTorch */
     uint32_t *categories;       /* by op: string id of what kind of work it is; NULL: its host_op tells */
+    gt_op_origin *origins;      /* by op; NULL: no compiler says anything */
     size_t other_launches;      /* calls that launched work on other devices; not of PyTorch */
-    gt_interner *strings;       /* the trace's */
-    double base_us;             /* the time of the trace that is 0 here */
-    int64_t limit_ns;           /* no time is greater: small enough that all durations can be added up */
-    const uint64_t *name_bits;  /* by string id: what a name of an event says (names.h) */
+    gt_other_op *others;        /* by start; not of PyTorch, whose trace has them (all_devices.h) */
+    size_t other_count;
+    gt_stream_names *streams; /* of all devices, the scheduled one's first; not of PyTorch either */
+    size_t all_stream_count;
+    gt_interner *strings;      /* the trace's */
+    double base_us;            /* the time of the trace that is 0 here */
+    int64_t limit_ns;          /* no time is greater: small enough that all durations can be added up */
+    const uint64_t *name_bits; /* by string id: what a name of an event says (names.h) */
     size_t name_count;
     size_t device_count; /* that the trace has GPU events of; one of them is scheduled */
 

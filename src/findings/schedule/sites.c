@@ -279,18 +279,24 @@ uint32_t gt_site_of_call(const gt_schedule *schedule, uint32_t event)
     return gt_site_of(schedule, parent);
 }
 
+uint32_t gt_forward_op(const gt_schedule *schedule, uint32_t event)
+{
+    struct gt_sites *sites = sites_of(schedule);
+    if (!sites->has_forward) find_forward_ops(sites, schedule);
+    int64_t sequence = sequence_of(sites, &schedule->events[event]);
+    return sequence == GT_EVENT_NONE ? GT_NONE : gt_map_get(&sites->forward, (uint64_t)sequence, 0);
+}
+
 uint32_t gt_site_of_op(const gt_schedule *schedule, uint32_t host_op)
 {
     if (host_op == GT_NONE) return gt_site_of(schedule, host_op);
     struct gt_sites *sites = sites_of(schedule);
-    const gt_host_event *top = &schedule->events[outermost_op(sites, schedule, host_op)];
+    uint32_t outermost = outermost_op(sites, schedule, host_op);
+    const gt_host_event *top = &schedule->events[outermost];
     if (!gt_str_starts_with(gt_interner_get(schedule->strings, top->name), "autograd::engine"))
         return gt_site_of(schedule, host_op);
-    if (!sites->has_forward) find_forward_ops(sites, schedule);
-    int64_t sequence = sequence_of(sites, top);
-    uint32_t forward =
-        sequence == GT_EVENT_NONE ? GT_MAP_NONE : gt_map_get(&sites->forward, (uint64_t)sequence, 0);
-    if (forward == GT_MAP_NONE) return backward_text(sites, schedule->strings, top->name, true);
+    uint32_t forward = gt_forward_op(schedule, outermost);
+    if (forward == GT_NONE) return backward_text(sites, schedule->strings, top->name, true);
     return backward_text(sites, schedule->strings, gt_site_of(schedule, forward), false);
 }
 

@@ -19,6 +19,8 @@ uint32_t gt_site_of_call(const gt_schedule *schedule, uint32_t event);
 bool gt_site_is_known(const gt_schedule *schedule, uint32_t site);
 /* The same for the op of GPU work, where "backward of SITE" names the op of the forward pass. */
 uint32_t gt_site_of_op(const gt_schedule *schedule, uint32_t host_op);
+/* The op of the forward pass that an op of autograd's engine belongs to; GT_NONE if it is unknown. */
+uint32_t gt_forward_op(const gt_schedule *schedule, uint32_t event);
 /* The nearest cpu_op at or above an event, and the outermost of the cpu_ops that directly enclose that one;
  * GT_NONE if there is none. */
 uint32_t gt_op_above(const gt_schedule *schedule, uint32_t event);

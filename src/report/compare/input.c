@@ -51,9 +51,9 @@ static gt_schedule *schedule_of(const gt_report *report)
     case GT_TRACE_PYTORCH:
         return gt_schedule_new(gt_report_events(report));
     case GT_TRACE_ROCPROF:
-        return gt_schedule_of_rocprof(report->trace.rocprof);
+        return gt_schedule_of_rocprof(report->trace.rocprof, false);
     default:
-        return report->trace.jax->count ? gt_schedule_of_jax(report->trace.jax) : NULL;
+        return report->trace.jax->count ? gt_schedule_of_jax(report->trace.jax, false) : NULL;
     }
 }
 

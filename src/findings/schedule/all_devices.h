@@ -1,0 +1,19 @@
+/* All devices of a trace: what runs on those that are not scheduled, and how people call their streams. */
+#ifndef GT_FINDINGS_SCHEDULE_ALL_DEVICES_H
+#define GT_FINDINGS_SCHEDULE_ALL_DEVICES_H
+
+#include "findings/schedule/schedule.h"
+
+typedef struct gt_all_devices {
+    const gt_other_op *others; /* by start */
+    size_t other_count;
+    gt_stream_names *streams; /* by stream: the schedule's stream_count ones, then those of `others` */
+    size_t stream_count;
+    gt_other_op *own; /* what `others` is if the schedule does not have them */
+} gt_all_devices;
+
+/* Borrows the schedule. Interns names. */
+gt_all_devices gt_all_devices_find(const gt_schedule *schedule);
+void gt_all_devices_free(gt_all_devices *devices);
+
+#endif
