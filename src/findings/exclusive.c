@@ -36,33 +36,39 @@ static void add_span(span_list *list, span added)
         GT_PUSH(list->items, list->count, list->capacity, added);
 }
 
-/* The length of a span without what `covered` has of it. `next` is the first covered span that may matter to
- * this one and those after it. */
-static int64_t uncovered_ns(span share, const span_list *covered, size_t *next)
+/* Who is told about shares of time. */
+typedef struct visitor {
+    gt_exclusive_visit *visit;
+    void *context;
+} visitor;
+
+/* Visits the parts of a span that `covered` lacks. `next` is the first covered span that may matter to this
+ * one and those after it. */
+static void visit_uncovered(const visitor *v, size_t op, span share, const span_list *covered, size_t *next)
 {
-    int64_t ns = share.end_ns - share.start_ns;
+    int64_t from = share.start_ns;
     while (*next < covered->count && covered->items[*next].end_ns <= share.start_ns) ++*next;
     for (size_t i = *next; i < covered->count && covered->items[i].start_ns < share.end_ns; i++) {
         const span *cover = &covered->items[i];
-        ns -= smaller(cover->end_ns, share.end_ns) - larger(cover->start_ns, share.start_ns);
+        if (cover->start_ns > from) v->visit(v->context, op, from, cover->start_ns);
+        from = cover->end_ns;
         if (cover->end_ns <= share.end_ns) *next = i + 1;
     }
-    return ns;
+    if (from < share.end_ns) v->visit(v->context, op, from, share.end_ns);
 }
 
-/* Gives the ops of a class their time, and lists the spans in which any of them runs. */
-static void serve_class(const gt_schedule *schedule, gt_op_class served, const span_list *covered,
-                        span_list *own, int64_t *exclusive_ns)
+/* Gives the ops of a class their time in `all`, and lists the spans in which any of them runs. */
+static void serve_class(const gt_schedule *schedule, gt_op_class served, span all, const span_list *covered,
+                        span_list *own, const visitor *v)
 {
-    const gt_step_window *window = &schedule->window;
-    int64_t latest_ns = window->start_ns;
+    int64_t latest_ns = all.start_ns;
     size_t next = 0;
     for (size_t i = 0; i < schedule->op_count; i++) {
         const gt_gpu_op *op = &schedule->ops[i];
-        span share = {larger(op->start_ns, latest_ns), smaller(op->end_ns, window->end_ns)};
+        span share = {larger(op->start_ns, latest_ns), smaller(op->end_ns, all.end_ns)};
         if (gt_op_class_of(op) != served || share.start_ns >= share.end_ns) continue;
         latest_ns = share.end_ns;
-        exclusive_ns[i] = uncovered_ns(share, covered, &next);
+        visit_uncovered(v, i, share, covered, &next);
         add_span(own, share);
     }
 }
@@ -83,18 +89,32 @@ static span_list merge(const span_list *a, const span_list *b)
     return merged;
 }
 
-int64_t *gt_ops_exclusive_ns(const gt_schedule *schedule)
+void gt_ops_exclusive_visit(const gt_schedule *schedule, int64_t start_ns, int64_t end_ns,
+                            gt_exclusive_visit *visit, void *context)
 {
-    int64_t *exclusive_ns = gt_alloc_zero(schedule->op_count, sizeof *exclusive_ns);
+    visitor v = {visit, context};
     span_list covered = {0};
     for (gt_op_class served = 0; served < GT_OP_CLASSES; served++) {
         span_list own = {0};
-        serve_class(schedule, served, &covered, &own, exclusive_ns);
+        serve_class(schedule, served, (span){start_ns, end_ns}, &covered, &own, &v);
         span_list all = merge(&covered, &own);
         gt_free(covered.items);
         gt_free(own.items);
         covered = all;
     }
     gt_free(covered.items);
+}
+
+static void add_share(void *context, size_t op, int64_t start_ns, int64_t end_ns)
+{
+    int64_t *exclusive_ns = context;
+    exclusive_ns[op] += end_ns - start_ns;
+}
+
+int64_t *gt_ops_exclusive_ns(const gt_schedule *schedule)
+{
+    const gt_step_window *window = &schedule->window;
+    int64_t *exclusive_ns = gt_alloc_zero(schedule->op_count, sizeof *exclusive_ns);
+    gt_ops_exclusive_visit(schedule, window->start_ns, window->end_ns, add_share, exclusive_ns);
     return exclusive_ns;
 }

@@ -22,6 +22,13 @@ static inline gt_op_class gt_op_class_of(const gt_gpu_op *op)
     return op->communicates ? GT_OPS_COMMUNICATION : GT_OPS_COMPUTE;
 }
 
+/* A stretch of time that counts for an op, an index of schedule->ops. */
+typedef void gt_exclusive_visit(void *context, size_t op, int64_t start_ns, int64_t end_ns);
+/* Visits all stretches between two times that count for ops: class by class, those of a class in order of
+ * time. They are disjoint. Linear. */
+void gt_ops_exclusive_visit(const gt_schedule *schedule, int64_t start_ns, int64_t end_ns,
+                            gt_exclusive_visit *visit, void *context);
+
 /* The exclusive time of each op inside the window, in the order of schedule->ops; the caller frees it. The
  * sum is the window less its idle time. Linear. */
 int64_t *gt_ops_exclusive_ns(const gt_schedule *schedule);

@@ -85,6 +85,35 @@ static void draw(const gt_gpu_op *ops, size_t count, gt_step_window window, int6
     }
 }
 
+/* Who owns each cell; stretches that overlap would count twice. */
+static void paint(void *context, size_t index, int64_t start_ns, int64_t end_ns)
+{
+    int8_t *owners = context;
+    assert_true(start_ns < end_ns);
+    for (int64_t cell = start_ns; cell < end_ns; cell++) {
+        assert_int_equal(owners[cell], -1);
+        owners[cell] = (int8_t)index;
+    }
+}
+
+/* Stretches between any two times, compared with the drawing of each cell alone. */
+static void expect_stretches(gt_gpu_op *ops, size_t count, gt_step_window window)
+{
+    int8_t owners[2 * CELLS];
+    gt_schedule schedule = {.ops = ops, .op_count = count};
+    memset(owners, -1, sizeof owners);
+    gt_ops_exclusive_visit(&schedule, window.start_ns, window.end_ns, paint, owners);
+    for (int64_t cell = 0; cell < (int64_t)(2 * CELLS); cell++) {
+        int64_t drawn[OPS];
+        int8_t owner = -1;
+        bool inside = window.start_ns <= cell && cell < window.end_ns;
+        draw(ops, count, (gt_step_window){.start_ns = cell, .end_ns = cell + inside}, drawn);
+        for (size_t i = 0; i < count; i++)
+            if (drawn[i]) owner = (int8_t)i;
+        assert_int_equal(owners[cell], owner);
+    }
+}
+
 static void random_ops(void **state)
 {
     (void)state;
@@ -101,6 +130,7 @@ static void random_ops(void **state)
                                  .end_ns = CELLS / 2 + random_below(CELLS)};
         draw(ops, count, window, expected);
         expect(ops, count, window, expected);
+        if (round % 10 == 0) expect_stretches(ops, count, window);
     }
 }
 
