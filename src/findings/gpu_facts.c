@@ -20,7 +20,7 @@ static double flops_per_ns(const gt_gpu_arch *arch, const char *const specs[], s
 }
 
 /* Drivers name some boards after the GPU and a number: "NVIDIA A100-PG509-200". */
-static const gt_gpu_arch *match_board(const char *name)
+const gt_gpu_arch *gt_gpu_arch_of_device(const char *name)
 {
     char part[128];
     size_t len = strlen(name);
@@ -42,7 +42,7 @@ gt_gpu_rates gt_gpu_rates_find(const char *device_name, const gt_gpu_arch *arch,
     static const char *const vector[] = {"vector_fp32"};
     gt_gpu_rates rates = {
         .name = device_name ? device_name : "", .compute_major = compute_major, .is_amd = is_amd};
-    if (!arch) arch = match_board(rates.name);
+    if (!arch) arch = gt_gpu_arch_of_device(rates.name);
     if (!arch) return rates;
     double bytes = isfinite(arch->mem_bw_gbps) && arch->mem_bw_gbps > 0 ? arch->mem_bw_gbps : 0;
     double half_flops = flops_per_ns(arch, half, GT_LENGTH(half));

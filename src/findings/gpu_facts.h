@@ -22,8 +22,10 @@ typedef struct gt_gpu_rates {
     bool is_amd;
 } gt_gpu_rates;
 
-/* The rates of a GPU: those of `arch` if it is not NULL, otherwise those of the built-in GPU with the name
- * that the trace gives. Board names match too: "NVIDIA A100-PG509-200" is an A100. */
+/* The built-in GPU with the name that a trace gives; NULL if there is none. Board names match too: "NVIDIA
+ * A100-PG509-200" is an A100. */
+const gt_gpu_arch *gt_gpu_arch_of_device(const char *name);
+/* The rates of a GPU: those of `arch` if it is not NULL, otherwise those of gt_gpu_arch_of_device. */
 gt_gpu_rates gt_gpu_rates_find(const char *device_name, const gt_gpu_arch *arch, int64_t compute_major,
                                bool is_amd);
 /* Whether the GPU multiplies matrices much faster in half precision than in FP32. */
