@@ -108,6 +108,21 @@ void gt_page_categories_free(gt_page_categories *categories);
 gt_page_category gt_page_categories_find(gt_page_categories *categories, uint32_t op, uint32_t category,
                                          const gt_page_kernel *kernel, bool in_optimizer);
 
+/* ---- the largest of many (largest.c) ---- */
+
+/* Which of many numbers are kept if there is only place for some. */
+typedef struct gt_page_largest {
+    int64_t least;   /* all that are larger are kept ... */
+    size_t of_least; /* ... and the first so many of these */
+} gt_page_largest;
+gt_page_largest gt_page_largest_find(const int64_t *values, size_t count, size_t keep);
+/* Asked once for each number, in their order. */
+static inline bool gt_page_largest_keeps(gt_page_largest *largest, int64_t value)
+{
+    if (value != largest->least) return value > largest->least;
+    return largest->of_least > 0 && largest->of_least-- > 0;
+}
+
 /* ---- the tables, each function in a file of its name ---- */
 
 /* Returns the idle time that is left out, in ns. */
