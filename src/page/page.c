@@ -11,6 +11,7 @@
 #include "output/text.h"
 #include "page/pack.h"
 #include "page/program.h"
+#include "page/words.h"
 #include "table/operations.h"
 
 #include <string.h>
@@ -29,18 +30,6 @@ static void add_note(gt_page_notes *notes, char *sentence)
 }
 
 /* ---- packs ---- */
-
-/* A number with its thousands separated: 1234567 gives "1,234,567". */
-static const char *thousands(size_t number, char text[32])
-{
-    char *at = text + 31;
-    *at = 0;
-    for (size_t digits = 0; digits == 0 || number; digits++, number /= 10) {
-        if (digits && digits % 3 == 0) *--at = ',';
-        *--at = (char)('0' + number % 10);
-    }
-    return at;
-}
 
 /* Whether a column has the times by which rows are worth showing. */
 static bool is_time(const gt_column *column)
@@ -75,14 +64,19 @@ static gt_table *cut_sheet(const gt_table *sheet)
 
 static void note_cut_sheet(gt_page_notes *notes, const gt_table *sheet)
 {
-    char kept[32], all[32];
-    add_note(notes,
-             gt_format("The sheet %s has %s rows; the page has the %s with the most time.", sheet->name,
-                       thousands(sheet->row_count, all), thousands(SHEET_ROWS_MAX, kept)));
+    gt_buffer note = {0};
+    gt_buffer_add_format(&note, "The sheet %s has ", sheet->name);
+    gt_words_add_count(&note, sheet->row_count);
+    gt_buffer_add_cstr(&note, " rows; the page has the ");
+    gt_words_add_count(&note, SHEET_ROWS_MAX);
+    gt_buffer_add_cstr(&note, " with the most time.");
+    add_note(notes, gt_strdup(gt_buffer_str(&note).bytes));
+    gt_buffer_free(&note);
 }
 
 typedef struct page_packs {
     gt_table_list cut; /* sheets that were too long */
+    size_t cut_strings;
     gt_page_notes notes;
     gt_buffer sheets, work; /* base64 */
 } page_packs;
@@ -90,10 +84,7 @@ typedef struct page_packs {
 static void write_pack(gt_pack *pack, page_packs *packs, gt_buffer *out)
 {
     gt_pack_write(pack, out);
-    if (gt_pack_cut_count(pack))
-        add_note(&packs->notes, gt_format("%s longer than %d bytes %s cut.",
-                                          gt_pack_cut_count(pack) == 1 ? "One string" : "Some strings",
-                                          STRING_BYTES_MAX, gt_pack_cut_count(pack) == 1 ? "is" : "are"));
+    packs->cut_strings += gt_pack_cut_count(pack);
     gt_pack_free(pack);
 }
 
@@ -258,6 +249,7 @@ void gt_page_make(const gt_page *page, gt_buffer *html)
     page_packs packs = {0};
     pack_sheets(page, &packs);
     pack_work(page, &packs);
+    if (packs.cut_strings) add_note(&packs.notes, gt_strdup("Strings of more than 4,000 bytes are cut."));
     gt_buffer_reserve(html, gt_page_style().len + gt_page_program().len + packs.sheets.len + packs.work.len);
     fill_frame(page, &packs, html);
     free_packs(&packs);

@@ -1,0 +1,301 @@
+/* The numbers of the first screen, from sheets and from the tables of schema/page.h. */
+#include "page/measures.h"
+
+#include "base/memory.h"
+#include "page/work.h"
+#include "schema/columns.h"
+#include "schema/page.h"
+#include "schema/sheets.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kind_names[GT_PART_KINDS] = {[GT_PART_COMPUTATION] = "computation",
+                                                      [GT_PART_COMMUNICATION] = "exposed_communication",
+                                                      [GT_PART_COPY] = "exposed_copy",
+                                                      [GT_PART_IDLE] = "idle",
+                                                      [GT_PART_REMAINDER] = "remainder"};
+
+const char *gt_page_part_kind_name(gt_page_part_kind kind)
+{
+    return kind_names[kind];
+}
+
+/* ---- cells ---- */
+
+static const gt_table *find_table(const gt_table_list *list, gt_sheet name)
+{
+    return list ? gt_table_list_find(list, name) : NULL;
+}
+
+/* NaN if there is no such column, or no number. */
+static double number_at(const gt_table *table, gt_col column, size_t row)
+{
+    size_t index = gt_table_find(table, column);
+    if (index == SIZE_MAX) return NAN;
+    gt_cell cell = gt_table_cell(table, index, row);
+    return cell.is_null || (cell.type != GT_TYPE_INT && cell.type != GT_TYPE_FLOAT) ? NAN : cell.number;
+}
+
+/* NULL if there is no such column, or no string. */
+static const char *text_at(const gt_table *table, gt_col column, size_t row)
+{
+    size_t index = gt_table_find(table, column);
+    if (index == SIZE_MAX || table->columns[index].type != GT_TYPE_STRING) return NULL;
+    uint32_t id = table->columns[index].texts[row];
+    return id == GT_STR_NONE ? NULL : gt_interner_get(table->strings, id).bytes;
+}
+
+static bool flag_at(const gt_table *table, gt_col column, size_t row)
+{
+    size_t index = gt_table_find(table, column);
+    return index != SIZE_MAX && gt_table_cell(table, index, row).integer != 0;
+}
+
+/* The row in which a column has this text; SIZE_MAX: none. */
+static size_t row_of(const gt_table *table, gt_col column, const char *text)
+{
+    for (size_t row = 0; table && row < table->row_count; row++) {
+        const char *found = text_at(table, column, row);
+        if (found && strcmp(found, text) == 0) return row;
+    }
+    return SIZE_MAX;
+}
+
+static double fact(const gt_table *table, const char *name)
+{
+    size_t row = row_of(table, GT_COL_NAME, name);
+    return row == SIZE_MAX ? NAN : number_at(table, GT_COL_VALUE, row);
+}
+
+static const char *text_fact(const gt_table *table, const char *name)
+{
+    size_t row = row_of(table, GT_COL_NAME, name);
+    return row == SIZE_MAX ? NULL : text_at(table, GT_COL_TEXT, row);
+}
+
+/* Whole nanoseconds of a fact; 0 if there is none. */
+static int64_t whole_ns(double ns)
+{
+    return ns > 0 && ns < 0x1p53 ? (int64_t)ns : 0;
+}
+
+/* ---- the window ---- */
+
+static size_t count_window_steps(const gt_table *steps)
+{
+    size_t count = 0;
+    for (size_t row = 0; steps && row < steps->row_count; row++)
+        count += text_at(steps, GT_COL_PAGE_NAME, row) && flag_at(steps, GT_COL_PAGE_IN_WINDOW, row);
+    return count;
+}
+
+static void find_window(gt_page_measures *m, const gt_page_source *source)
+{
+    const gt_table *overview = find_table(source->sheets, GT_SHEET_OVERVIEW);
+    const gt_table *facts = find_table(source->work, GT_SHEET_PAGE_FACTS);
+    const gt_table *steps = find_table(source->work, GT_SHEET_PAGE_STEPS);
+    if (overview) {
+        const char *per = text_fact(overview, "per");
+        m->window_ns = fact(overview, "gpu_ops") > 0 ? whole_ns(fact(overview, "window_ns")) : 0;
+        m->has_steps = per && strcmp(per, "step") == 0;
+        m->steps = fact(overview, "steps");
+        m->window_steps = fact(overview, "window_steps");
+        m->device = text_fact(overview, "device");
+        m->device_count = fact(overview, "device_count");
+    } else {
+        m->window_ns = whole_ns(fact(facts, "window_end") - fact(facts, "window_start"));
+        m->window_steps = (double)count_window_steps(steps);
+        m->has_steps = m->window_steps > 0;
+        m->steps = m->has_steps ? (double)steps->row_count : 0;
+    }
+    if (!(m->window_steps >= 1)) m->window_steps = 1;
+    if (!(m->steps >= 0)) m->steps = 0;
+}
+
+static void find_trust(gt_page_measures *m, const gt_table_list *sheets)
+{
+    const char *verdict = text_fact(find_table(sheets, GT_SHEET_OVERVIEW), "verdict");
+    const gt_table *trust = find_table(sheets, GT_SHEET_TRUST);
+    m->is_distrusted = verdict && strcmp(verdict, "do not trust") == 0;
+    size_t row = m->is_distrusted ? row_of(trust, GT_COL_LEVEL, "fail") : SIZE_MAX;
+    if (row != SIZE_MAX) m->distrust = text_at(trust, GT_COL_TEXT, row);
+}
+
+/* ---- parts ---- */
+
+static gt_page_part_kind kind_of(const char *name)
+{
+    for (gt_page_part_kind kind = 0; name && kind < GT_PART_KINDS; kind++)
+        if (strcmp(kind_names[kind], name) == 0) return kind;
+    return GT_PART_REMAINDER;
+}
+
+static void add_part(gt_page_measures *m, gt_page_part_kind kind, const char *name, int64_t ns)
+{
+    if (kind == GT_PART_COMMUNICATION || kind == GT_PART_COPY)
+        name = gt_page_category_name(kind == GT_PART_COPY ? GT_PAGE_COPY : GT_PAGE_COMMUNICATION);
+    for (size_t i = 0; i < m->part_count; i++)
+        if (m->parts[i].kind == kind && strcmp(m->parts[i].name, name) == 0) {
+            m->parts[i].ns += ns;
+            return;
+        }
+    GT_PUSH(m->parts, m->part_count, m->part_capacity, ((gt_page_part){kind, name, ns}));
+}
+
+static int64_t sum_of_parts(const gt_page_measures *m)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < m->part_count; i++) sum += m->parts[i].ns;
+    return sum;
+}
+
+static void add_parts_of_steps(gt_page_measures *m, const gt_table *steps, const gt_table *parts)
+{
+    for (size_t row = 0; row < parts->row_count; row++) {
+        double step = number_at(parts, GT_COL_PAGE_STEP, row), ns = number_at(parts, GT_COL_PAGE_NS, row);
+        const char *name = text_at(parts, GT_COL_PAGE_PART, row);
+        if (!name || !(step >= 0 && step < (double)steps->row_count) || !(fabs(ns) < 0x1p53)) continue;
+        if (flag_at(steps, GT_COL_PAGE_IN_WINDOW, (size_t)step))
+            add_part(m, kind_of(text_at(parts, GT_COL_PAGE_KIND, row)), name, (int64_t)ns);
+    }
+}
+
+static void add_parts_of_balance(gt_page_measures *m, const gt_table *balance)
+{
+    for (size_t row = 0; row < balance->row_count; row++) {
+        const char *name = text_at(balance, GT_COL_PART, row);
+        double ns = number_at(balance, GT_COL_NS, row);
+        gt_page_part_kind kind = kind_of(text_at(balance, GT_COL_KIND, row));
+        if (!name || !(fabs(ns) < 0x1p53) || ns == 0) continue;
+        if (kind == GT_PART_COMPUTATION)
+            name = gt_page_category_name(gt_page_category_of_part((gt_str){name, strlen(name)}));
+        add_part(m, kind, name, (int64_t)ns);
+    }
+}
+
+static int by_kind_and_time(const void *a, const void *b)
+{
+    const gt_page_part *x = a, *y = b;
+    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+    if (x->ns != y->ns) return x->ns > y->ns ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* The parts of the steps know categories better, but do not cover a window with steps that were left out;
+ * then the sheet balance does. */
+static void find_parts(gt_page_measures *m, const gt_page_source *source)
+{
+    const gt_table *steps = find_table(source->work, GT_SHEET_PAGE_STEPS);
+    const gt_table *step_parts = find_table(source->work, GT_SHEET_PAGE_STEP_PARTS);
+    const gt_table *balance = find_table(source->sheets, GT_SHEET_BALANCE);
+    if (steps && step_parts) add_parts_of_steps(m, steps, step_parts);
+    if (balance && sum_of_parts(m) != m->window_ns) {
+        m->part_count = 0;
+        add_parts_of_balance(m, balance);
+    }
+    int64_t rest_ns = m->window_ns - sum_of_parts(m);
+    if (rest_ns && m->part_count) add_part(m, GT_PART_REMAINDER, "remainder", rest_ns);
+    if (m->part_count) qsort(m->parts, m->part_count, sizeof *m->parts, by_kind_and_time);
+    for (size_t i = 0; i < m->part_count; i++) m->kind_ns[m->parts[i].kind] += m->parts[i].ns;
+}
+
+/* ---- steps ---- */
+
+static void find_steps(gt_page_measures *m, const gt_page_source *source)
+{
+    const gt_table *steps = find_table(source->work, GT_SHEET_PAGE_STEPS);
+    const gt_table *parts = find_table(source->work, GT_SHEET_PAGE_STEP_PARTS);
+    if (!steps || !parts) return;
+    size_t *places = gt_alloc(steps->row_count * sizeof *places);
+    for (size_t row = 0; row < steps->row_count; row++)
+        places[row] = flag_at(steps, GT_COL_PAGE_IN_WINDOW, row) ? m->step_count++ : SIZE_MAX;
+    m->step_ns = gt_alloc_zero(m->step_count, sizeof *m->step_ns);
+    for (int kind = 0; kind < GT_PART_KINDS; kind++)
+        m->step_kind_ns[kind] = gt_alloc_zero(m->step_count, sizeof *m->step_kind_ns[kind]);
+    for (size_t row = 0; row < steps->row_count; row++)
+        if (places[row] != SIZE_MAX) m->step_ns[places[row]] = number_at(steps, GT_COL_PAGE_NS, row);
+    for (size_t row = 0; row < parts->row_count; row++) {
+        double step = number_at(parts, GT_COL_PAGE_STEP, row), ns = number_at(parts, GT_COL_PAGE_NS, row);
+        if (!(step >= 0 && step < (double)steps->row_count) || places[(size_t)step] == SIZE_MAX) continue;
+        m->step_kind_ns[kind_of(text_at(parts, GT_COL_PAGE_KIND, row))][places[(size_t)step]] += ns;
+    }
+    gt_free(places);
+}
+
+/* ---- the roofline ---- */
+
+/* Computation of the whole trace, in kernels of all devices. */
+static double computation_us(const gt_table *kernels)
+{
+    double sum_ns = 0;
+    for (size_t row = 0; kernels && row < kernels->row_count; row++) {
+        const char *category = text_at(kernels, GT_COL_PAGE_CATEGORY, row);
+        double ns = number_at(kernels, GT_COL_PAGE_NS, row);
+        bool computes = category && strcmp(category, gt_page_category_name(GT_PAGE_COMMUNICATION)) != 0 &&
+                        strcmp(category, gt_page_category_name(GT_PAGE_COPY)) != 0;
+        if (computes && ns > 0) sum_ns += ns;
+    }
+    return sum_ns / 1e3;
+}
+
+static void find_roofline(gt_page_measures *m, const gt_page_source *source)
+{
+    const gt_table *ops = find_table(source->sheets, GT_SHEET_UNIFIED_PERF_SUMMARY);
+    gt_page_roofline *r = &m->roofline;
+    r->gpu_us = computation_us(find_table(source->work, GT_SHEET_PAGE_KERNELS));
+    const char *rates = text_fact(find_table(source->sheets, GT_SHEET_OVERVIEW), "roofline");
+    bool has_times = ops && gt_table_find(ops, GT_COL_ROOFLINE_TIME_US_FIRST) != SIZE_MAX;
+    r->has_rates = has_times || (rates && *rates);
+    const char *top = m->part_count && m->parts[0].kind == GT_PART_COMPUTATION ? m->parts[0].name : "";
+    for (size_t row = 0; has_times && row < ops->row_count; row++) {
+        double ideal_us =
+            number_at(ops, GT_COL_ROOFLINE_TIME_US_FIRST, row) * number_at(ops, GT_COL_OPERATION_COUNT, row);
+        double kernel_us = number_at(ops, GT_COL_KERNEL_TIME_US_SUM, row);
+        const char *category = text_at(ops, GT_COL_OP_CATEGORY, row);
+        if (!(kernel_us > 0)) continue;
+        bool has_model = isfinite(ideal_us) && ideal_us > 0;
+        bool is_top =
+            category &&
+            strcmp(gt_page_category_name(gt_page_category_of_part((gt_str){category, strlen(category)})),
+                   top) == 0;
+        if (has_model) r->ideal_us += ideal_us;
+        if (has_model) r->kernel_us += kernel_us;
+        if (has_model && is_top) r->top_ideal_us += ideal_us;
+        if (has_model && is_top) r->top_kernel_us += kernel_us;
+        if (is_top) r->top_all_us += kernel_us;
+    }
+}
+
+/* ---- all of it ---- */
+
+static double timeline_ms(const gt_table *timeline, const char *type)
+{
+    size_t row = row_of(timeline, GT_COL_TYPE, type);
+    return row == SIZE_MAX ? NAN : number_at(timeline, GT_COL_TIME_MS, row);
+}
+
+gt_page_measures gt_page_measures_find(const gt_page_source *source)
+{
+    gt_page_measures m = {0};
+    const gt_table *timeline = find_table(source->sheets, GT_SHEET_GPU_TIMELINE);
+    find_window(&m, source);
+    find_trust(&m, source->sheets);
+    if (m.window_ns > 0) {
+        find_parts(&m, source);
+        find_steps(&m, source);
+        find_roofline(&m, source);
+    }
+    m.total_ms[GT_PART_COMMUNICATION] = timeline_ms(timeline, "total_comm_time");
+    m.total_ms[GT_PART_COPY] = timeline_ms(timeline, "total_memcpy_time");
+    return m;
+}
+
+void gt_page_measures_free(gt_page_measures *m)
+{
+    gt_free(m->parts);
+    gt_free(m->step_ns);
+    for (int kind = 0; kind < GT_PART_KINDS; kind++) gt_free(m->step_kind_ns[kind]);
+    *m = (gt_page_measures){0};
+}

@@ -1,0 +1,64 @@
+/* Internal to src/page: what the first screen says about a trace, as numbers.
+ *
+ * They come from the sheets of findings. Where there are none (--no_findings), they come from the tables of
+ * schema/page.h alone, and what only findings know is absent. */
+#ifndef GT_PAGE_MEASURES_H
+#define GT_PAGE_MEASURES_H
+
+#include "page/page.h"
+
+/* What a part of the window is, in the order of the bar. */
+typedef enum gt_page_part_kind {
+    GT_PART_COMPUTATION,
+    GT_PART_COMMUNICATION, /* that nothing hides; likewise copies */
+    GT_PART_COPY,
+    GT_PART_IDLE,
+    GT_PART_REMAINDER, /* neither busy nor idle: 0 unless the trace contradicts itself */
+    GT_PART_KINDS
+} gt_page_part_kind;
+const char *gt_page_part_kind_name(gt_page_part_kind kind); /* as in the sheet balance */
+
+/* A category of the page, or a cause of idle time. */
+typedef struct gt_page_part {
+    gt_page_part_kind kind;
+    const char *name;
+    int64_t ns;
+} gt_page_part;
+
+/* Times of ops that have a performance model and rates to compare with. */
+typedef struct gt_page_roofline {
+    bool has_rates;      /* those of the GPU are known */
+    double ideal_us;     /* what they would take at the roofline */
+    double kernel_us;    /* what their kernels took */
+    double top_ideal_us; /* the same of ops in the category with most computation */
+    double top_kernel_us;
+    double top_all_us; /* all ops of that category, also those without a model */
+    double gpu_us;     /* all computation on the GPU; 0: unknown */
+} gt_page_roofline;
+
+typedef struct gt_page_measures {
+    int64_t window_ns; /* 0: no GPU work */
+    int64_t kind_ns[GT_PART_KINDS];
+    gt_page_part *parts; /* by kind, then by time; they add up to the window */
+    size_t part_count, part_capacity;
+    double steps, window_steps; /* with GPU work; in the window: at least 1 */
+    bool has_steps;
+    const char *device; /* NULL: unknown */
+    double device_count;
+    bool is_distrusted;
+    const char *distrust; /* why, as a sentence; NULL: no check says */
+    gt_page_roofline roofline;
+    double total_ms[GT_PART_KINDS]; /* COMMUNICATION, COPY: in the whole trace, hidden or not; NaN: unknown */
+    /* Per step of the window. */
+    size_t step_count;
+    double *step_ns, *step_kind_ns[GT_PART_KINDS];
+} gt_page_measures;
+
+/* The strings are those of the tables. */
+gt_page_measures gt_page_measures_find(const gt_page_source *source);
+void gt_page_measures_free(gt_page_measures *measures);
+
+/* sentence.c: one sentence, or two if the trace cannot be trusted. What should be bold is between `*`. */
+void gt_page_add_sentence(const gt_page_measures *measures, gt_buffer *out);
+
+#endif
