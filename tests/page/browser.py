@@ -60,6 +60,12 @@ def find_programs():
     return chromium, shutil.which("chromedriver", path=SYSTEM_PATH)
 
 
+def library_path():
+    """For Chromium unpacked without root: some of its libraries look for others in folders of the system (pulseaudio/)."""
+    libraries = glob.glob(f"{glob.escape(DEPS)}/usr/lib/*/lib*.so*") + glob.glob(f"{glob.escape(DEPS)}/usr/lib/*/*/lib*.so*")
+    return ":".join(sorted({os.path.dirname(path) for path in libraries}, key=lambda path: (path.count("/"), path)))
+
+
 def require_browser():
     missing = [name for name, found in zip(("chromium", "chromedriver", "selenium for Python"), (*find_programs(), webdriver)) if not found]
     if missing and REQUIRED:
@@ -76,6 +82,7 @@ class Browser:
 
     def __enter__(self):
         require_browser()
+        self.driver = None
         self.folder = tempfile.mkdtemp(prefix="gputally-browser-")
         self.downloads = os.path.join(self.folder, "downloads")
         os.mkdir(self.downloads)
@@ -93,8 +100,9 @@ class Browser:
         for argument in [*ARGUMENTS, f"--user-data-dir={self.folder}/profile", f"--window-size={self.size[0]},{self.size[1]}"]:
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        self.driver = None
-        self.driver = webdriver.Chrome(service=Service(executable_path=chromedriver, log_path=f"{self.folder}/log"), options=options)
+        environment = {**os.environ, "LD_LIBRARY_PATH": library_path()} if DEPS else None
+        service = Service(executable_path=chromedriver, log_path=f"{self.folder}/log", env=environment)
+        self.driver = webdriver.Chrome(service=service, options=options)
         self.driver.set_script_timeout(WAIT_SECONDS)
         self.set_size(*self.size)
         self.set_dark(self.dark)
@@ -104,7 +112,7 @@ class Browser:
         self.found = []
 
     def stop(self):
-        if getattr(self, "driver", None):
+        if self.driver:
             with contextlib.suppress(WebDriverException):
                 self.driver.quit()
         shutil.rmtree(self.folder, ignore_errors=True)
