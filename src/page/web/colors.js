@@ -70,13 +70,14 @@ export function causeColor(cause) {
   return cause === largestCause ? line : mix(ground, line);
 }
 
-// The value of `background` of an element.
+// The value of `background` of an element: tiles, because long repeating gradients become uneven.
 export function causeCss(cause) {
   const {ground, line, angles} = hatchOf(cause);
-  const lines = angles.map((angle) => {
-    const gap = angle % 90 ? HATCH_GAP / Math.SQRT2 : HATCH_GAP;
-    return `repeating-linear-gradient(${angle - 90}deg, ${line} 0 1px, transparent 1px ${gap}px)`;
-  });
+  const slanted = `${line} 0 6%, transparent 6% 44%, ${line} 44% 56%, transparent 56% 94%, ${line} 94%`;
+  const straight = `${line} 1px, transparent 1px`;
+  const lines = angles.map((angle) => (
+    `linear-gradient(${angle % 90 ? angle + 90 : angle}deg, ${angle % 90 ? slanted : straight}) ` +
+    `0 0 / ${HATCH_GAP}px ${HATCH_GAP}px`));
   return [...lines, ground].join(', ');
 }
 

@@ -70,12 +70,11 @@ function moveByArrows(bar) {
   });
 }
 
-// Total of work and of idle time above the bar.
+// Total of work and of idle time, above the ends of the bar.
 function barTotals(contents) {
   const idle = contents.parts.reduce((total, part) => (part.kind === 'idle' ? total + part.ns : total), 0);
-  return [['GPU busy', contents.whole - idle], ['idle', idle]].filter(([, ns]) => ns > 0).map(([label, ns]) =>
-    element('div', {class: 'bar-total', style: {flexGrow: String(ns / contents.whole)}},
-      element('b', {}, label), ` ${time(ns / contents.divisor)} · ${percent(ns, contents.whole)}`));
+  return [['GPU busy', contents.whole - idle], ['idle', idle]].map(([label, ns]) => element('span', {},
+    element('b', {}, label), ` ${time(ns / contents.divisor)} · ${percent(ns, contents.whole)}`));
 }
 
 // A label that does not fit into its part goes to the legend.
@@ -103,7 +102,7 @@ function markChosen(page, bar) {
 }
 
 function buildBar(page, body) {
-  const totals = element('div', {class: 'bar-totals', 'aria-hidden': 'true'});
+  const totals = element('div', {class: 'bar-totals row spread'});
   const bar = element('div', {class: 'bar', role: 'group', 'aria-label': 'parts of the time'});
   const names = element('div', {class: 'bar-names'});
   const note = element('p', {class: 'note'});

@@ -77,7 +77,7 @@ function findingCard(page, finding) {
 }
 
 function cardList(page, findings) {
-  return element('ol', {class: 'cards'}, findings.map((finding) => findingCard(page, finding)));
+  return element('ol', {class: `cards of-${Math.min(3, findings.length)}`}, findings.map((finding) => findingCard(page, finding)));
 }
 
 function fold(page, title, findings, key) {
@@ -118,7 +118,7 @@ function buildFindings(page, body) {
   const together = togetherLine(answers, findings.length);
   clear(body);
   if (findings.length) body.append(cardList(page, findings.slice(0, FIRST_FINDINGS)));
-  else body.append(element('p', {class: 'empty'}, nothingLine(answers)));
+  else body.append(element('p', {class: 'nothing'}, nothingLine(answers)));
   const folds = element('div', {class: 'folds'});
   if (rest.length) {
     const title = `${rest.length} more ${rest.length === 1 ? 'finding' : 'findings'}`;

@@ -36,8 +36,8 @@ function headerFacts(front) {
 
 function trustThreshold({warn = null, fail = null} = {}) {
   const parts = [];
-  if (warn !== null) parts.push(`care above ${significant(warn)}`);
-  if (fail !== null) parts.push(`fails above ${significant(fail)}`);
+  if (warn !== null) parts.push(`care above ${thousands(warn)}`);
+  if (fail !== null) parts.push(`fails above ${thousands(fail)}`);
   return parts.join(', ') || 'no threshold';
 }
 
@@ -109,7 +109,7 @@ function buildHeader(page, body) {
   const entries = [{id: 'details', button: more, content: () => commandPanel(front)}];
   const facts = headerFacts(front).map((fact) => element('span', {class: 'fact'}, fact));
   const line = element('div', {class: 'masthead'},
-    element('span', {class: 'file name elide', title: front.title}, front.title),
+    element('span', {class: 'file elide', title: front.title}, front.title),
     element('span', {class: 'about elide'}, facts), more);
   if (trust?.verdict) {
     const badge = trustButton(trust);
