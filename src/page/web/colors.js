@@ -1,27 +1,26 @@
 // Colours with a fixed meaning everywhere.
 //
-// Categories of GPU work have plain colours after Okabe and Ito, so that colour-blind people can tell them apart. Idle
-// time is hatched: one grey and direction per cause, so that no grey is taken for work, and the largest cause of the
-// page has the accent. Every function answers for the theme that is shown; draw again when the state `theme` changes.
+// Categories of GPU work have plain colours after Okabe and Ito; colors.test.mjs checks that colour-blind people can tell
+// them apart. Idle time is hatched: one grey and direction per cause, so that no grey is taken for work, and the largest
+// cause of the page has the accent. Every function answers for the theme that is shown; draw again when the state
+// `theme` changes.
 //
 //   categoryColor('GEMM'), causeCss('data')         for elements
 //   categoryColor('GEMM'), causePattern(c, 'data')  fillStyle of a canvas
 //   partCss(part, kind), partFill(c, part, kind)    the same for rows of page_step_parts and of the bar
 //   themeColor('--muted')                           a variable of style.css, for a canvas
 
-export const CATEGORIES = [
-  'GEMM', 'attention', 'convolution', 'normalisation', 'elementwise', 'reduction', 'optimizer', 'other',
-  'communication', 'copy',
-];
-
-const LIGHT = {
-  GEMM: '#0072b2', attention: '#56b4e9', convolution: '#004d80', normalisation: '#009e73', elementwise: '#7fc8a9',
-  reduction: '#cc79a7', optimizer: '#e69f00', other: '#8a8f98', communication: '#d55e00', copy: '#b8a000',
+export const THEME_COLORS = {
+  light: {
+    GEMM: '#0072b2', attention: '#56b4e9', convolution: '#004d80', normalisation: '#009e73', elementwise: '#7fc8a9',
+    reduction: '#b884c4', optimizer: '#e69f00', other: '#8a8f98', communication: '#d55e00', copy: '#e3d200',
+  },
+  dark: {
+    GEMM: '#4aa3df', attention: '#8fd0f5', convolution: '#2f78ad', normalisation: '#2fc398', elementwise: '#a3dcc4',
+    reduction: '#cf9fcb', optimizer: '#f2b632', other: '#8a9099', communication: '#f08a3c', copy: '#e8da67',
+  },
 };
-const DARK = {
-  GEMM: '#4aa3df', attention: '#8fd0f5', convolution: '#2f78ad', normalisation: '#2fc398', elementwise: '#a3dcc4',
-  reduction: '#e39cc3', optimizer: '#f2b632', other: '#9aa0aa', communication: '#f08a3c', copy: '#e0cc3d',
-};
+export const CATEGORIES = Object.keys(THEME_COLORS.light);
 
 // Ground and line of hatched areas: two greys, and the accent of the largest cause.
 const LIGHT_HATCHES = [['#eceef0', '#a9aeb6'], ['#d3d7dc', '#8f959e'], ['#f9d9d3', '#bf3b2b']];
@@ -38,17 +37,19 @@ const HATCHES = {
 export const CAUSES = Object.keys(HATCHES).filter((cause) => cause !== 'outside');
 const HATCH_GAP = 6;
 
+let systemIsDark = null;
 let largestCause = null;
 const patterns = new Map();
 
 export function isDark() {
   const chosen = document.documentElement.dataset.theme;
   if (chosen) return chosen === 'dark';
-  return matchMedia('(prefers-color-scheme: dark)').matches;
+  systemIsDark = systemIsDark || matchMedia('(prefers-color-scheme: dark)');
+  return systemIsDark.matches;
 }
 
 export function categoryColor(category) {
-  const colors = isDark() ? DARK : LIGHT;
+  const colors = isDark() ? THEME_COLORS.dark : THEME_COLORS.light;
   return Object.hasOwn(colors, category) ? colors[category] : colors.other;
 }
 

@@ -4,16 +4,23 @@ import {element} from './dom.js';
 
 const THEMES = [null, 'light', 'dark'];
 
-// Must come before all other listeners of the theme, which draw in its colours.
+// Must come before all other listeners of the theme, which draw in its colours. Paper is always light.
 export function followTheme(state) {
+  let isPrinting = false;
   const apply = () => {
-    const theme = state.get('theme');
+    const theme = isPrinting ? 'light' : state.get('theme');
     if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
     else delete document.documentElement.dataset.theme;
+  };
+  const print = (isNow) => {
+    isPrinting = isNow;
+    state.tell(new Set(['theme']));
   };
   apply();
   state.on(['theme'], apply);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => state.tell(new Set(['theme'])));
+  addEventListener('beforeprint', () => print(true));
+  addEventListener('afterprint', () => print(false));
 }
 
 export function nextTheme(state) {
