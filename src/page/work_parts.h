@@ -5,12 +5,13 @@
  * start is an array of its own, so that nothing is copied.
  *
  *     number        0 ... schedule->op_count - 1     schedule->op_count ... op_count - 1
- *     op            schedule->ops[number]            others[number - schedule->op_count]
+ *     op            schedule->ops[number]            devices.others[number - schedule->op_count]
  *
  * Rows of page_lanes, page_kernels, page_calls and page_nodes are indexes of the arrays here. */
 #ifndef GT_PAGE_WORK_PARTS_H
 #define GT_PAGE_WORK_PARTS_H
 
+#include "findings/schedule/all_devices.h"
 #include "page/work.h"
 
 /* A line of the timeline. */
@@ -31,10 +32,25 @@ typedef struct gt_page_kernel {
     int64_t count, ns, min_ns, max_ns;
 } gt_page_kernel;
 
+/* A step of a call path: a row of page_nodes. */
+typedef enum gt_page_node_kind {
+    GT_NODE_MODULE,
+    GT_NODE_FUNCTION,
+    GT_NODE_ANNOTATION,
+    GT_NODE_OP
+} gt_page_node_kind;
+typedef struct gt_page_node {
+    uint32_t parent; /* GT_NONE: a root */
+    uint32_t name;   /* string id */
+    uint8_t kind;    /* gt_page_node_kind */
+    uint8_t depth;
+} gt_page_node;
+
 /* What launched GPU work: string ids, GT_STR_NONE where nothing is known. */
 typedef struct gt_page_call {
     uint32_t node; /* row of page_nodes; GT_NONE */
     uint32_t op, shapes, python, runtime;
+    bool in_optimizer;
 } gt_page_call;
 
 /* GPU work by call and kernel: a row of page_sums. */
@@ -45,6 +61,8 @@ typedef struct gt_page_sum {
     int64_t count, ns;
 } gt_page_sum;
 
+enum { GT_PAGE_BINS = 2048, GT_PAGE_SUM_BINS = 256 };
+
 typedef struct gt_page_work {
     const gt_findings *findings;
     const gt_schedule *schedule; /* that of the findings */
@@ -52,17 +70,22 @@ typedef struct gt_page_work {
     int64_t zero_ns; /* the time of the schedule that is 0 on the page: its first event */
     int64_t end_ns;  /* the end of the last event, in time of the page */
 
-    const gt_other_op *others;               /* the schedule's, or made from its trace */
+    gt_all_devices devices;
     size_t op_count;                         /* on all devices */
     uint32_t *op_lane, *op_kernel, *op_call; /* by op; of op_call GT_NONE: nothing is known */
     uint32_t *op_sum;                        /* by op: its row of page_sums */
     uint32_t *order;                         /* ops by lane, then by start */
+    int64_t exact_start, exact_end; /* page_gpu has the ops that begin in between, in time of the page;
+                                       exact_start -1: it has all */
+    int64_t host_limit_ns;          /* page_host has the events that are longer; -1: it has all */
 
     gt_page_lane *lanes; /* streams, then threads */
     size_t lane_count;
     uint32_t *thread_lane; /* by thread of the schedule; GT_NONE: it has no lane */
     gt_page_kernel *kernels;
     size_t kernel_count;
+    gt_page_node *nodes;
+    size_t node_count;
     gt_page_call *calls;
     size_t call_count;
     gt_page_sum *sums;
@@ -75,6 +98,13 @@ typedef struct gt_page_work {
 static inline int64_t gt_page_time(const gt_page_work *w, int64_t schedule_ns)
 {
     return schedule_ns - w->zero_ns;
+}
+
+/* The sum of two durations; a trace with absurd times may have sums that do not fit. */
+static inline int64_t gt_page_add_ns(int64_t sum, int64_t ns)
+{
+    int64_t result;
+    return __builtin_add_overflow(sum, ns, &result) ? INT64_MAX : result;
 }
 
 /* What all ops have; times are those of the schedule. */
@@ -92,9 +122,26 @@ static inline gt_page_op gt_page_op_at(const gt_page_work *w, size_t op)
         const gt_gpu_op *own = &w->schedule->ops[op];
         return (gt_page_op){own->start_ns, own->end_ns, own->bytes, own->name, own->kind, own->communicates};
     }
-    const gt_other_op *other = &w->others[op - w->schedule->op_count];
+    const gt_other_op *other = &w->devices.others[op - w->schedule->op_count];
     return (gt_page_op){other->start_ns, other->end_ns, other->bytes,
                         other->name,     other->kind,   other->communicates};
+}
+
+/* How many events page_gpu has, or page_host. */
+static inline size_t gt_page_kept(const gt_page_work *w, bool of_streams)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < w->lane_count; i++)
+        if (w->lanes[i].is_stream == of_streams) kept += w->lanes[i].kept;
+    return kept;
+}
+
+/* Whether page_gpu has an op. */
+static inline bool gt_page_keeps(const gt_page_work *w, size_t op)
+{
+    if (w->exact_start < 0) return true;
+    int64_t start = gt_page_time(w, gt_page_op_at(w, op).start_ns);
+    return start >= w->exact_start && start < w->exact_end;
 }
 
 /* ---- categories (categories.c) ---- */
@@ -123,7 +170,25 @@ static inline bool gt_page_largest_keeps(gt_page_largest *largest, int64_t value
     return largest->of_least > 0 && largest->of_least-- > 0;
 }
 
+/* ---- what is known, in this order ---- */
+
+void gt_page_find_lanes(gt_page_work *w);   /* lanes.c: lanes, thread_lane, op_lane, order */
+void gt_page_find_kernels(gt_page_work *w); /* kernels.c: kernels, op_kernel */
+void gt_page_find_calls(gt_page_work *w);   /* calls.c: calls, nodes, op_call */
+void gt_page_find_sums(gt_page_work *w);    /* sums.c: sums, op_sum, categories of kernels */
+void gt_page_find_exact(gt_page_work *w);   /* gpu.c: exact_start, exact_end, what streams keep */
+void gt_page_find_host(gt_page_work *w);    /* host.c: host_limit_ns, what threads keep */
+
 /* ---- the tables, each function in a file of its name ---- */
+
+void gt_page_add_lanes(const gt_page_work *w, gt_table_list *tables);
+void gt_page_add_gpu(const gt_page_work *w, gt_table_list *tables);
+void gt_page_add_kernels(const gt_page_work *w, gt_table_list *tables);
+void gt_page_add_calls(const gt_page_work *w, gt_table_list *tables); /* and page_nodes */
+void gt_page_add_sums(const gt_page_work *w, gt_table_list *tables);
+/* page_bins and page_bin_sums, if page_gpu does not have all. Returns the number of bins of the sums. */
+size_t gt_page_add_bins(const gt_page_work *w, gt_table_list *tables);
+void gt_page_add_host(const gt_page_work *w, gt_table_list *tables);
 
 /* Returns the idle time that is left out, in ns. */
 int64_t gt_page_add_idle(const gt_page_work *w, gt_table_list *tables);

@@ -1,0 +1,154 @@
+/* Which call paths does the page show? Those of paths.h, made readable:
+ *
+ *     - below a module there are no functions: the modules tell more;
+ *     - annotations that differ only in numbers are one, "step #", so that steps share their tree;
+ *     - paths that differ only in tags are one;
+ *     - what is deeper than DEPTH_MAX counts for the node above it. */
+#include "page/nodes.h"
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "schema/page.h"
+
+enum { DEPTH_MAX = 200 };
+enum { WITH_FUNCTIONS = 1, WITHOUT_FUNCTIONS = 2 }; /* in which form a path is wanted */
+
+/* ---- annotations ---- */
+
+/* The name with each number replaced by "#"; GT_STR_NONE if there is none in it. */
+static uint32_t without_numbers(gt_interner *strings, uint32_t name, gt_buffer *spare)
+{
+    gt_str text = gt_interner_get(strings, name);
+    bool any = false;
+    spare->len = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        bool is_digit = gt_is_digit(text.bytes[i]);
+        any |= is_digit;
+        if (!is_digit)
+            gt_buffer_add(spare, text.bytes + i, 1);
+        else if (!i || !gt_is_digit(text.bytes[i - 1]))
+            gt_buffer_add_cstr(spare, "#");
+    }
+    return any ? gt_interner_add(strings, spare->bytes, spare->len) : (uint32_t)GT_STR_NONE;
+}
+
+/* "Linear_0" for "nn.Module: Linear_0". */
+static uint32_t module_name(gt_interner *strings, uint32_t name)
+{
+    static const char kind[] = "nn.Module: ";
+    gt_str text = gt_interner_get(strings, name);
+    if (!gt_str_starts_with(text, kind) || text.len == sizeof kind - 1) return name;
+    return gt_interner_add(strings, text.bytes + sizeof kind - 1, text.len - (sizeof kind - 1));
+}
+
+/* By path: the name of its node. */
+static uint32_t *name_paths(gt_interner *strings, const gt_page_paths *paths)
+{
+    uint32_t *names = gt_alloc(paths->count * sizeof *names);
+    gt_map forms = {0}, uses = {0}; /* name -> form; form -> its only name, or GT_STR_NONE */
+    gt_buffer spare = {0};
+    for (size_t i = 0; i < paths->count; i++) {
+        names[i] = paths->items[i].name;
+        if (paths->items[i].kind == GT_NODE_MODULE && i) names[i] = module_name(strings, names[i]);
+        if (paths->items[i].kind != GT_NODE_ANNOTATION || !i) continue;
+        uint32_t *form = gt_map_put(&forms, names[i], 0);
+        if (*form == GT_MAP_NONE) *form = without_numbers(strings, names[i], &spare);
+        if (*form == GT_STR_NONE) continue;
+        uint32_t *use = gt_map_put(&uses, *form, 0);
+        *use = *use == GT_MAP_NONE || *use == names[i] ? names[i] : (uint32_t)GT_STR_NONE;
+    }
+    for (size_t i = 1; i < paths->count; i++) {
+        if (paths->items[i].kind != GT_NODE_ANNOTATION) continue;
+        uint32_t form = gt_map_get(&forms, names[i], 0);
+        if (form != GT_STR_NONE && gt_map_get(&uses, form, 0) == GT_STR_NONE) names[i] = form;
+    }
+    gt_buffer_free(&spare);
+    gt_map_free(&forms);
+    gt_map_free(&uses);
+    return names;
+}
+
+/* ---- nodes ---- */
+
+typedef struct node_maker {
+    gt_page_work *w;
+    size_t capacity;
+    gt_map numbers; /* (parent, name), kind -> node */
+} node_maker;
+
+static uint32_t node_below(node_maker *m, uint32_t parent, uint8_t kind, uint32_t name)
+{
+    gt_page_work *w = m->w;
+    uint8_t depth = parent == GT_NONE ? 0 : (uint8_t)(w->nodes[parent].depth + 1);
+    if (depth >= DEPTH_MAX) return parent;
+    uint32_t *number = gt_map_put(&m->numbers, (uint64_t)parent << 32 | name, kind);
+    if (*number != GT_MAP_NONE) return *number;
+    *number = (uint32_t)w->node_count;
+    gt_page_node node = {.parent = parent, .name = name, .kind = kind, .depth = depth};
+    uint32_t made = *number;
+    GT_PUSH(w->nodes, w->node_count, m->capacity, node);
+    return made;
+}
+
+/* In which forms paths are wanted: those above a wanted one are, too. */
+static uint8_t *find_forms(const gt_page_paths *paths, const uint8_t *wanted)
+{
+    uint8_t *forms = gt_alloc_zero(paths->count, 1);
+    for (size_t i = paths->count; i-- > 1;) {
+        const gt_page_path *path = &paths->items[i];
+        if (wanted[i]) forms[i] |= path->has_module ? WITHOUT_FUNCTIONS : WITH_FUNCTIONS;
+        forms[path->parent] |= forms[i];
+    }
+    return forms;
+}
+
+uint32_t *gt_page_make_nodes(gt_page_work *w, const gt_page_paths *paths, const uint8_t *wanted)
+{
+    node_maker m = {.w = w};
+    uint32_t *names = name_paths(w->schedule->strings, paths);
+    uint32_t *with = gt_no_events(paths->count), *without = gt_no_events(paths->count);
+    uint8_t *forms = find_forms(paths, wanted);
+    for (size_t i = 1; i < paths->count; i++) {
+        const gt_page_path *path = &paths->items[i];
+        if (forms[i] & WITH_FUNCTIONS) with[i] = node_below(&m, with[path->parent], path->kind, names[i]);
+        if (!(forms[i] & WITHOUT_FUNCTIONS)) continue;
+        without[i] = without[path->parent];
+        if (path->kind != GT_NODE_FUNCTION) without[i] = node_below(&m, without[i], path->kind, names[i]);
+    }
+    for (size_t i = 1; i < paths->count; i++)
+        if (paths->items[i].has_module) with[i] = without[i];
+    gt_map_free(&m.numbers);
+    gt_free(names);
+    gt_free(without);
+    gt_free(forms);
+    return with;
+}
+
+/* ---- the table ---- */
+
+void gt_page_add_nodes(const gt_page_work *w, gt_table_list *tables)
+{
+    static const char *const kinds[] = {[GT_NODE_MODULE] = "module",
+                                        [GT_NODE_FUNCTION] = "function",
+                                        [GT_NODE_ANNOTATION] = "annotation",
+                                        [GT_NODE_OP] = "op"};
+    static const gt_column_head heads[] = {{GT_COL_PAGE_PARENT, GT_TYPE_INT},
+                                           {GT_COL_PAGE_KIND, GT_TYPE_STRING},
+                                           {GT_COL_PAGE_NAME, GT_TYPE_STRING}};
+    enum { PARENT, KIND, NAME };
+    gt_table *table = gt_table_new(GT_SHEET_PAGE_NODES, w->schedule->strings);
+    uint32_t ids[GT_LENGTH(kinds)];
+    for (size_t i = 0; i < GT_LENGTH(kinds); i++) ids[i] = gt_interner_add_cstr(table->strings, kinds[i]);
+    gt_table_add_columns(table, heads, GT_LENGTH(heads));
+    gt_table_add_rows(table, w->node_count);
+    for (size_t i = 0; i < w->node_count; i++) {
+        const gt_page_node *node = &w->nodes[i];
+        if (node->parent == GT_NONE)
+            gt_table_set_null(table, PARENT, i);
+        else
+            gt_table_set_int(table, PARENT, i, node->parent);
+        table->columns[KIND].texts[i] = ids[node->kind];
+        table->columns[NAME].texts[i] = node->name;
+    }
+    gt_table_list_add(tables, table);
+}

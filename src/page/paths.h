@@ -1,0 +1,43 @@
+/* Internal to src/page: where in the program host events happen, as paths of modules, functions, annotations
+ * and ops. Many events share a path, so that what is known about a path is found out once. */
+#ifndef GT_PAGE_PATHS_H
+#define GT_PAGE_PATHS_H
+
+#include "base/map.h"
+#include "findings/schedule/schedule.h"
+
+/* A node of the tree of paths; a parent comes before its children. */
+typedef struct gt_page_path {
+    uint32_t parent; /* GT_NONE: the empty path, which is number 0 */
+    uint32_t name;   /* string id */
+    uint32_t prefix; /* the longest part of it, itself included, that is without ops at its end */
+    uint8_t kind;    /* gt_page_node_kind */
+    bool has_module;
+} gt_page_path;
+
+typedef struct gt_page_paths {
+    gt_page_path *items;
+    size_t count, capacity;
+    gt_map children;    /* (parent, name), (kind, tag) -> path */
+    uint32_t *of_event; /* by host event: its path */
+    uint32_t *op_of;    /* by host event: the op that its launches count for, see gt_page_paths_op */
+} gt_page_paths;
+
+/* The paths of all host events with launches; `all`: also of the others. */
+gt_page_paths gt_page_paths_new(const gt_schedule *schedule, bool all);
+void gt_page_paths_free(gt_page_paths *paths);
+
+/* The path below another, or the empty one (0). A tag keeps paths apart that have the same names. */
+uint32_t gt_page_paths_below(gt_page_paths *paths, uint32_t parent, uint8_t kind, uint32_t name,
+                             uint32_t tag);
+
+/* The op that a launch counts for, as in the sheet unified_perf_summary: the outermost one that has a
+ * performance model, or else the nearest one; GT_NONE if there is none, and for events without launches. */
+static inline uint32_t gt_page_paths_op(const gt_page_paths *paths, uint32_t event)
+{
+    const uint32_t is_modelled = UINT32_C(1) << 31;
+    uint32_t op = paths->op_of[event];
+    return op == GT_NONE ? GT_NONE : op & ~is_modelled;
+}
+
+#endif
