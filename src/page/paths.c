@@ -27,7 +27,8 @@
 
 enum { ANNOTATIONS_MAX = 8 }; /* between an op and the function that called it */
 
-static const uint32_t IS_MODELLED = UINT32_C(1) << 31;
+static const uint32_t IS_CHOSEN = UINT32_C(1) << 31; /* a bit of op_of: what is inside counts for this op */
+static const uint32_t IS_SITE = UINT32_C(1) << 31;   /* a bit of tags that are no paths */
 
 uint32_t gt_page_paths_below(gt_page_paths *paths, uint32_t parent, uint8_t kind, uint32_t name, uint32_t tag)
 {
@@ -46,23 +47,29 @@ uint32_t gt_page_paths_below(gt_page_paths *paths, uint32_t parent, uint8_t kind
 
 /* ---- names ---- */
 
-/* What names of ops say, found out once for each: 0 is unknown. */
-enum { OP_PLAIN = 1, OP_MODELLED };
+/* What names of ops say, found out once for each. */
+enum { OP_SEEN = 1, OP_MODELLED = 2, OP_MODELS_GRADIENT = 4 };
+
+/* What is below an event. */
+enum { MODELLED_BELOW = 1, LAUNCHES_ITSELF = 2 };
 
 typedef struct path_walk {
     const gt_schedule *schedule;
     gt_page_paths *paths;
     uint8_t *op_names; /* by string id */
+    uint8_t *below;    /* by host event */
     bool all;
 } path_walk;
 
-static bool is_modelled(const path_walk *w, uint32_t name)
+static bool name_is(const path_walk *w, uint32_t name, uint8_t bit)
 {
     if (!w->op_names[name]) {
         const gt_model *model = gt_op_find(gt_interner_get(w->schedule->strings, name));
-        w->op_names[name] = model && model->evaluate ? OP_MODELLED : OP_PLAIN;
+        bool has_gradient = model && model->backward_category && model->backward == GT_BACKWARD_KNOWN;
+        w->op_names[name] = (uint8_t)(OP_SEEN | (model && model->evaluate ? OP_MODELLED : 0) |
+                                      (has_gradient ? OP_MODELS_GRADIENT : 0));
     }
-    return w->op_names[name] == OP_MODELLED;
+    return w->op_names[name] & bit;
 }
 
 /* ---- one event ---- */
@@ -90,7 +97,7 @@ static uint32_t begin_backward(const path_walk *w, uint32_t number, uint32_t *ta
         return gt_page_paths_below(w->paths, 0, GT_NODE_ANNOTATION, name, 0);
     }
     uint32_t path = w->paths->of_event[forward];
-    *tag = schedule->events[forward].launches ? path : IS_MODELLED | gt_site_of(schedule, forward);
+    *tag = schedule->events[forward].launches ? path : IS_SITE | gt_site_of(schedule, forward);
     return w->paths->items[path].prefix;
 }
 
@@ -121,11 +128,55 @@ static uint32_t path_of(const path_walk *w, uint32_t number, uint32_t above)
     return gt_page_paths_below(w->paths, above, GT_NODE_FUNCTION, event->name, 0);
 }
 
+/* ---- the op that launches count for ---- */
+
+/* Finds out what is below events, from the last to the first: children come after their parents. */
+static void look_below(const path_walk *w)
+{
+    const gt_host_event *events = w->schedule->events;
+    for (size_t i = w->schedule->event_count; i-- > 0;) {
+        const gt_host_event *event = &events[i];
+        if (event->parent == GT_NONE || !(event->launches || w->all)) continue;
+        bool is_op = event->kind == GT_KIND_CPU_OP;
+        bool is_call = event->kind == GT_KIND_RUNTIME || event->kind == GT_KIND_DRIVER;
+        uint8_t passed = w->below[i];
+        if (is_op) passed &= MODELLED_BELOW;
+        if (is_op && name_is(w, event->name, OP_MODELLED)) passed |= MODELLED_BELOW;
+        if (is_call) passed |= LAUNCHES_ITSELF;
+        w->below[event->parent] |= passed;
+    }
+}
+
+/* Whether an op is the gradient of one whose model knows it: the outermost op that the engine calls. */
+static bool is_gradient(const path_walk *w, const gt_host_event *op)
+{
+    enum { NEAR = 8 };
+    const gt_schedule *s = w->schedule;
+    const gt_host_event *events = s->events;
+    if (op->parent == GT_NONE || !gt_name_has(s, events[op->parent].name, GT_NAME_BACKWARD)) return false;
+    uint32_t forward = gt_forward_op(s, op->parent);
+    if (forward == GT_NONE) return false;
+    for (size_t i = forward; i < s->event_count && i < (size_t)forward + NEAR; i++) {
+        if (events[i].start_ns >= events[forward].end_ns && i > forward) return false;
+        if (events[i].kind == GT_KIND_CPU_OP && name_is(w, events[i].name, OP_MODELS_GRADIENT)) return true;
+    }
+    return false;
+}
+
+/* Whether all launches below an op count for it. */
+static bool takes_all(const path_walk *w, uint32_t number)
+{
+    const gt_host_event *op = &w->schedule->events[number];
+    if (name_is(w, op->name, OP_MODELLED)) return true;
+    if (w->below[number] & MODELLED_BELOW) return false;
+    return w->below[number] & LAUNCHES_ITSELF || is_gradient(w, op);
+}
+
 static uint32_t op_of(const path_walk *w, uint32_t number, uint32_t above)
 {
     const gt_host_event *event = &w->schedule->events[number];
-    if (event->kind != GT_KIND_CPU_OP || (above != GT_NONE && above & IS_MODELLED)) return above;
-    return is_modelled(w, event->name) ? number | IS_MODELLED : number;
+    if (event->kind != GT_KIND_CPU_OP || (above != GT_NONE && above & IS_CHOSEN)) return above;
+    return takes_all(w, number) ? number | IS_CHOSEN : number;
 }
 
 /* ---- all events ---- */
@@ -157,11 +208,14 @@ gt_page_paths gt_page_paths_new(const gt_schedule *schedule, bool all)
     path_walk w = {.schedule = schedule,
                    .paths = &paths,
                    .op_names = gt_alloc_zero(gt_interner_count(schedule->strings), 1),
+                   .below = gt_alloc_zero(schedule->event_count, 1),
                    .all = all};
     GT_PUSH(paths.items, paths.count, paths.capacity, ((gt_page_path){.parent = GT_NONE}));
+    look_below(&w);
     walk(&w, false);
     walk(&w, true);
     gt_free(w.op_names);
+    gt_free(w.below);
     return paths;
 }
 

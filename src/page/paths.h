@@ -31,13 +31,14 @@ void gt_page_paths_free(gt_page_paths *paths);
 uint32_t gt_page_paths_below(gt_page_paths *paths, uint32_t parent, uint8_t kind, uint32_t name,
                              uint32_t tag);
 
-/* The op that a launch counts for, as in the sheet unified_perf_summary: the outermost one that has a
- * performance model, or else the nearest one; GT_NONE if there is none, and for events without launches. */
+/* The op that a launch counts for, as in the sheet unified_perf_summary (analysis/pytorch/unified_events.c):
+ * the outermost one that has a performance model, or that launches itself and has no modelled one below it;
+ * GT_NONE if there is none, and for events without launches. */
 static inline uint32_t gt_page_paths_op(const gt_page_paths *paths, uint32_t event)
 {
-    const uint32_t is_modelled = UINT32_C(1) << 31;
+    const uint32_t is_chosen = UINT32_C(1) << 31;
     uint32_t op = paths->op_of[event];
-    return op == GT_NONE ? GT_NONE : op & ~is_modelled;
+    return op == GT_NONE ? GT_NONE : op & ~is_chosen;
 }
 
 #endif
