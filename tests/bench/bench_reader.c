@@ -44,7 +44,7 @@ static int read_trace(const char *path, unsigned threads)
         if (!trace) return fprintf(stderr, "%s\n", error.text), 1;
         events = trace->count;
     } else {
-        gt_pytorch_stores stores = gt_pytorch_stores_new(false);
+        gt_pytorch_stores stores = gt_pytorch_stores_new(false, false);
         if (!gt_kineto_read_stores(stream, (gt_kineto_options){.every_event = true}, &options, &stores,
                                    &error))
             return fprintf(stderr, "%s\n", error.text), 1;

@@ -39,8 +39,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1) return 0;
     gt_error error = {{0}};
     gt_read_options options = {.threads = 1, .strict = data[0] & 1};
-    gt_kineto_options keep = {
-        .python_functions = data[0] & 2, .every_event = data[0] & 4, .frames = data[0] & 16};
+    gt_kineto_options keep = {.python_functions = data[0] & 2,
+                              .every_event = data[0] & 4,
+                              .frames = data[0] & 16,
+                              .memory = data[0] & 32};
     size_t block = data[0] & 8 ? 1 + data[0] : 0;
     gt_stream *stream = gt_stream_memory(data + 1, size - 1, block, &error);
     if (!stream) return 0;

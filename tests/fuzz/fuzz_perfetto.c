@@ -103,9 +103,11 @@ static void read_pytorch(const uint8_t *data, size_t size)
     if (!stream) return;
     gt_error error = {{0}};
     gt_read_options options = {.threads = 1, .strict = data[0] & 1};
-    gt_kineto_options keep = {
-        .python_functions = data[0] & 4, .every_event = data[0] & 8, .frames = data[0] & 16};
-    gt_pytorch_stores stores = gt_pytorch_stores_new(keep.frames);
+    gt_kineto_options keep = {.python_functions = data[0] & 4,
+                              .every_event = data[0] & 8,
+                              .frames = data[0] & 16,
+                              .memory = data[0] & 32};
+    gt_pytorch_stores stores = gt_pytorch_stores_new(keep.frames, keep.memory);
     gt_perfetto_origin origin;
     if (!gt_perfetto_find_origin(stream, &origin, &error) && !error.text[0]) abort();
     if (gt_kineto_read_perfetto(stream, keep, &options, &stores, &error)) {

@@ -56,6 +56,10 @@ static const gt_field fields[GT_EVENT_COLUMNS] = {
     [GT_EVENT_KERNEL_FILE] = {"args/kernel_file", GT_FIELD_STRING, false},
     [GT_EVENT_META_NAME] = {"args/name", GT_FIELD_STRING, false},
     [GT_EVENT_META_LABELS] = {"args/labels", GT_FIELD_STRING, false},
+    [GT_EVENT_ALLOCATED] = {"args/Total Allocated", GT_FIELD_INT, false},
+    [GT_EVENT_RESERVED] = {"args/Total Reserved", GT_FIELD_INT, false},
+    [GT_EVENT_MEMORY_TYPE] = {"args/Device Type", GT_FIELD_INT, false},
+    [GT_EVENT_MEMORY_ID] = {"args/Device Id", GT_FIELD_INT, false},
 };
 
 static const struct {
@@ -70,6 +74,7 @@ static const struct {
     {{"gpu_memcpy", 10}, GT_KIND_MEMCPY},
     {{"gpu_memset", 10}, GT_KIND_MEMSET},
     {{"cuda_sync", 9}, GT_KIND_SYNC},
+    {{"cpu_instant_event", 17}, GT_KIND_MEMORY},
     {{"ac2g", 4}, GT_KIND_FLOW_START},
     {{"async_cpu_to_gpu", 16}, GT_KIND_FLOW_START}, /* PyTorch before 1.13 */
     {{"async", 5}, GT_KIND_FLOW_START},             /* PyTorch 1.8 */
@@ -109,6 +114,12 @@ typedef struct known_kind {
 enum { KNOWN_KINDS = 64 };
 _Static_assert(KNOWN_KINDS * sizeof(known_kind) <= GT_RECORD_SCRATCH, "the known kinds must fit");
 
+/* Whether memory events are kept besides the rows. */
+static bool keeps_memory(gt_kineto_options keep)
+{
+    return keep.memory && !keep.every_event;
+}
+
 static gt_event_kind find_kind(const gt_record *record, gt_record_reader *reader)
 {
     uint32_t category = gt_record_string(record, GT_EVENT_CATEGORY),
@@ -118,6 +129,8 @@ static gt_event_kind find_kind(const gt_record *record, gt_record_reader *reader
         const gt_interner *strings = gt_record_strings(reader);
         gt_event_kind kind =
             kind_of_event(gt_interner_get(strings, category), gt_interner_get(strings, phase));
+        const gt_kineto_options *keep = gt_record_context(reader);
+        if (kind == GT_KIND_MEMORY && !keeps_memory(*keep)) kind = GT_KIND_OTHER;
         *known = (known_kind){category, phase, (uint8_t)kind, true};
     }
     return known->kind;
@@ -137,19 +150,44 @@ static const char *set_kind(gt_record *record, gt_record_reader *reader)
 
 #define BIT(column) (UINT64_C(1) << (column))
 
+/* Whether Python functions are rows of the trace. */
+static bool has_python_rows(gt_kineto_options keep)
+{
+    return keep.python_functions || keep.every_event;
+}
+
+static bool has_frames(gt_kineto_options keep)
+{
+    return keep.frames && !has_python_rows(keep);
+}
+
 /* What is kept of a Python function that is no row. */
 static const uint64_t frame_columns = BIT(GT_EVENT_NAME) | BIT(GT_EVENT_PROCESS) | BIT(GT_EVENT_THREAD) |
                                       BIT(GT_EVENT_START) | BIT(GT_EVENT_DURATION);
 
-static uint64_t needed_with_frames(const gt_record *record, gt_record_reader *reader)
+/* What is kept of a memory event. */
+static const uint64_t memory_columns = BIT(GT_EVENT_NAME) | BIT(GT_EVENT_PROCESS) | BIT(GT_EVENT_START) |
+                                       BIT(GT_EVENT_ALLOCATED) | BIT(GT_EVENT_RESERVED) |
+                                       BIT(GT_EVENT_MEMORY_TYPE) | BIT(GT_EVENT_MEMORY_ID);
+
+/* What is kept of an event that may be no row. */
+static uint64_t columns_of(int64_t kind, gt_kineto_options keep)
 {
-    return find_kind(record, reader) == GT_KIND_PYTHON ? frame_columns : UINT64_MAX;
+    if (kind == GT_KIND_MEMORY) return memory_columns;
+    return kind == GT_KIND_PYTHON && has_frames(keep) ? frame_columns : UINT64_MAX;
 }
 
-static const char *set_kind_or_frame(gt_record *record, gt_record_reader *reader)
+static uint64_t needed_besides_rows(const gt_record *record, gt_record_reader *reader)
 {
+    const gt_kineto_options *keep = gt_record_context(reader);
+    return columns_of(find_kind(record, reader), *keep);
+}
+
+static const char *set_kind_besides_rows(gt_record *record, gt_record_reader *reader)
+{
+    const gt_kineto_options *keep = gt_record_context(reader);
     set_kind(record, reader);
-    if (record->cells[GT_EVENT_KIND].integer == GT_KIND_PYTHON) record->present &= frame_columns;
+    record->present &= columns_of(record->cells[GT_EVENT_KIND].integer, *keep);
     return NULL;
 }
 
@@ -165,29 +203,30 @@ static bool is_unused_or_python(const gt_record *record, gt_record_reader *reade
 }
 
 /* There are as many flow events as launches, and they are no longer needed once the launches are linked: they
- * get a store of their own, which is freed then. So do Python functions that are no rows. */
-enum { PLACE_EVENTS, PLACE_FLOWS, PLACE_FRAMES };
+ * get a store of their own, which is freed then. So do Python functions that are no rows, and memory events.
+ */
+enum { PLACE_EVENTS, PLACE_FLOWS, PLACE_MORE };
 
-static size_t place_with_python(const gt_record *record)
+static size_t place_rows(const gt_record *record)
 {
     int64_t kind = record->cells[GT_EVENT_KIND].integer;
     return kind == GT_KIND_FLOW_START || kind == GT_KIND_FLOW_END ? PLACE_FLOWS : PLACE_EVENTS;
 }
 
-static size_t place_without_python(const gt_record *record)
+/* Which of the events that are no rows have a store says the name. */
+static size_t place_frames(const gt_record *record)
 {
-    return record->cells[GT_EVENT_KIND].integer == GT_KIND_PYTHON ? PLACE_FRAMES : place_with_python(record);
+    return record->cells[GT_EVENT_KIND].integer == GT_KIND_PYTHON ? PLACE_MORE : place_rows(record);
 }
 
-/* Whether Python functions are rows of the trace. */
-static bool has_python_rows(gt_kineto_options keep)
+static size_t place_memory(const gt_record *record)
 {
-    return keep.python_functions || keep.every_event;
+    return record->cells[GT_EVENT_KIND].integer == GT_KIND_MEMORY ? PLACE_MORE : place_rows(record);
 }
 
-static bool has_frames(gt_kineto_options keep)
+static size_t place_frames_and_memory(const gt_record *record)
 {
-    return keep.frames && !has_python_rows(keep);
+    return record->cells[GT_EVENT_KIND].integer == GT_KIND_MEMORY ? PLACE_MORE + 1 : place_frames(record);
 }
 
 /* ---- events in Perfetto's format ---- */
@@ -199,7 +238,7 @@ typedef struct perfetto_reader {
     gt_perfetto_records *records;
     gt_interner *strings;
     gt_kineto_options keep;
-    gt_store_writer *rows, *flow_events, *frames;
+    gt_store_writer *rows, *flow_events, *frames, *memory;
     gt_slices *slices; /* of rows and frames together, in the order of the file */
     gt_record record;
     uint8_t *kinds; /* by string id of a category: 1 + gt_event_kind; 0: not looked up yet */
@@ -226,7 +265,8 @@ static gt_event_kind kind_of_category(perfetto_reader *r, uint32_t category)
 static bool is_wanted(const perfetto_reader *r, gt_event_kind kind)
 {
     if (r->keep.every_event) return true;
-    return kind != GT_KIND_OTHER && (kind != GT_KIND_PYTHON || r->keep.python_functions || r->frames);
+    return kind != GT_KIND_OTHER && kind != GT_KIND_MEMORY &&
+           (kind != GT_KIND_PYTHON || r->keep.python_functions || r->frames);
 }
 
 /* Flow ids become flow events: from calls of the host, to what runs on the GPU. */
@@ -247,6 +287,14 @@ static void add_flow_events(perfetto_reader *r, const gt_perfetto_event *event, 
     }
 }
 
+/* Memory events are instants: they are no rows, and have no duration. */
+static void add_memory(perfetto_reader *r, const gt_perfetto_event *event)
+{
+    gt_perfetto_record_head(r->records, event, &r->record);
+    gt_perfetto_record_args(r->records, event, &r->record, NULL, NULL);
+    gt_store_writer_add(r->memory, r->record.present & memory_columns, r->record.cells);
+}
+
 static void read_slice(perfetto_reader *r, const gt_perfetto_event *event)
 {
     gt_event_kind kind = kind_of_category(r, event->category);
@@ -259,6 +307,7 @@ static void read_slice(perfetto_reader *r, const gt_perfetto_event *event)
     bool is_frame = wanted && r->frames && kind == GT_KIND_PYTHON;
     if (!wanted || is_frame) gt_store_writer_skip(r->rows);
     if (!is_frame && r->frames) gt_store_writer_skip(r->frames);
+    if (kind == GT_KIND_MEMORY && r->memory) add_memory(r, event);
     if (!wanted) return;
     if (is_frame) GT_PUSH(r->frame_rows, r->frame_count, r->frame_capacity, r->row_count);
     r->row_count++;
@@ -269,7 +318,7 @@ static void read_slice(perfetto_reader *r, const gt_perfetto_event *event)
         return;
     }
     gt_perfetto_record_args(r->records, event, &r->record, NULL, NULL);
-    r->record.cells[GT_EVENT_KIND].integer = kind;
+    r->record.cells[GT_EVENT_KIND].integer = kind == GT_KIND_MEMORY ? GT_KIND_OTHER : kind;
     r->record.cells[GT_EVENT_INTEGRAL].integer = 0;
     uint64_t present = r->record.present | BIT(GT_EVENT_KIND) | BIT(GT_EVENT_INTEGRAL);
     present &= ~(BIT(GT_EVENT_CATEGORY) | BIT(GT_EVENT_PHASE) | BIT(GT_EVENT_DURATION) | BIT(GT_EVENT_FLOW) |
@@ -353,6 +402,7 @@ bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt
     r->rows = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
     r->flow_events = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
     if (has_frames(keep)) r->frames = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
+    if (keeps_memory(keep)) r->memory = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
     r->slices = gt_slices_new();
     if (!options->is_part) gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     while (gt_perfetto_next(r->trace, &event)) {
@@ -366,12 +416,14 @@ bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt
     gt_store_append(stores->events, gt_store_writer_take(r->rows));
     gt_store_append(stores->flow_events, gt_store_writer_take(r->flow_events));
     if (r->frames) gt_store_append(stores->frames, gt_store_writer_take(r->frames));
+    if (r->memory) gt_store_append(stores->memory, gt_store_writer_take(r->memory));
     fill_durations(r, stores->events, r->frames ? stores->frames : NULL);
     bool read = gt_perfetto_accept(r->trace, gt_store_records(stores->events), "events", &with_facts, error);
     gt_slices_free(r->slices);
     gt_store_writer_free(r->rows);
     gt_store_writer_free(r->flow_events);
     gt_store_writer_free(r->frames);
+    gt_store_writer_free(r->memory);
     gt_free(r->frame_rows);
     gt_perfetto_records_free(r->records);
     gt_perfetto_free(r->trace);
@@ -390,21 +442,33 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
     gt_trace_format kind;
     if (!gt_detect(stream, &kind, error)) return false;
     if (kind == GT_FORMAT_PERFETTO) return gt_kineto_read_perfetto(stream, keep, options, stores, error);
-    bool with_frames = has_frames(keep);
+    bool with_frames = has_frames(keep), with_memory = keeps_memory(keep);
     gt_record_format format = {.what = "event",
                                .fields = fields,
                                .columns = gt_event_columns,
                                .count = GT_EVENT_COLUMNS,
-                               .check = with_frames ? set_kind_or_frame : set_kind,
-                               .needed = with_frames ? needed_with_frames : NULL,
-                               .place = with_frames ? place_without_python : place_with_python};
+                               .check = with_frames || with_memory ? set_kind_besides_rows : set_kind,
+                               .needed = with_frames || with_memory ? needed_besides_rows : NULL,
+                               .place = with_frames && with_memory ? place_frames_and_memory
+                                        : with_frames              ? place_frames
+                                        : with_memory              ? place_memory
+                                                                   : place_rows,
+                               .context = &keep};
     if (!keep.every_event)
         format.unwanted = keep.python_functions || with_frames ? is_unused : is_unused_or_python;
-    gt_record_stores into = {{stores->events, stores->flow_events, stores->frames}, with_frames ? 3 : 2};
+    gt_record_stores into = {{stores->events, stores->flow_events}, PLACE_MORE};
+    if (with_frames) into.items[into.count++] = stores->frames;
+    if (with_memory) into.items[into.count++] = stores->memory;
     return gt_chrome_read_events(stream, &format, &into, GT_NOT_PYTORCH, &with_facts, error);
 }
 
 /* ---- the index ---- */
+
+/* Memory events are kept with Python functions, in whatever form these are kept: only the page needs both. */
+static bool index_has_memory(gt_kineto_options keep)
+{
+    return has_python_rows(keep) || has_frames(keep);
+}
 
 static const char *index_key(gt_kineto_options keep)
 {
@@ -435,7 +499,7 @@ static uint8_t *find_json(const gt_interner *strings)
 }
 
 /* Also checks what the reader guarantees: kinds that exist, and JSON where the analyses parse it. */
-static bool load_stores(const gt_image *image, bool with_frames, gt_pytorch_stores *s)
+static bool load_stores(const gt_image *image, bool with_frames, bool with_memory, gt_pytorch_stores *s)
 {
     s->strings = gt_strings_load(image);
     if (!s->strings) return false;
@@ -447,8 +511,10 @@ static bool load_stores(const gt_image *image, bool with_frames, gt_pytorch_stor
     s->flow_events = gt_store_load(image, "flows", gt_event_columns, GT_EVENT_COLUMNS, s->strings, allowed);
     if (with_frames)
         s->frames = gt_store_load(image, "frames", gt_event_columns, GT_EVENT_COLUMNS, s->strings, allowed);
+    if (with_memory)
+        s->memory = gt_store_load(image, "memory", gt_event_columns, GT_EVENT_COLUMNS, s->strings, allowed);
     gt_free(is_json);
-    return s->events && s->flow_events && (s->frames || !with_frames) &&
+    return s->events && s->flow_events && (s->frames || !with_frames) && (s->memory || !with_memory) &&
            gt_store_ints_between(s->events, GT_EVENT_KIND, GT_KIND_OTHER, GT_KIND_GPU_ANNOTATION) &&
            gt_store_ints_between(s->flow_events, GT_EVENT_KIND, GT_KIND_FLOW_START, GT_KIND_FLOW_END) &&
            gt_store_ints_between(s->events, GT_EVENT_INTEGRAL, 0, GT_INTEGRAL_START | GT_INTEGRAL_DURATION);
@@ -510,10 +576,11 @@ static bool load_host(const gt_image *image, const gt_interner *strings, gt_trac
     return true;
 }
 
-bool gt_kineto_load(const gt_image *image, bool with_frames, gt_pytorch_stores *s, gt_run_info *run)
+bool gt_kineto_load(const gt_image *image, bool with_frames, bool with_memory, gt_pytorch_stores *s,
+                    gt_run_info *run)
 {
     *s = (gt_pytorch_stores){0};
-    bool loaded = load_run(image, run) && load_stores(image, with_frames, s) &&
+    bool loaded = load_run(image, run) && load_stores(image, with_frames, with_memory, s) &&
                   load_devices(image, s->strings, &s->facts) && load_host(image, s->strings, &s->facts);
     if (!loaded) gt_pytorch_stores_free(s);
     return loaded;
@@ -527,7 +594,7 @@ static bool find_in_index(const gt_index *index, gt_kineto_options keep, gt_pyto
     bool found = gt_index_find(index, index_key(keep), &image);
     if (!found && !has_python_rows(keep)) found = gt_index_find(index, index_key(with_frames), &image);
     if (!found) return false;
-    bool loaded = gt_kineto_load(&image, has_frames(keep), s, run);
+    bool loaded = gt_kineto_load(&image, has_frames(keep), keep.memory && index_has_memory(keep), s, run);
     gt_image_free(&image);
     if (loaded)
         gt_index_lend(index, s->strings);
@@ -549,6 +616,7 @@ static void keep_in_index(gt_index *index, gt_kineto_options keep, const gt_pyto
     gt_store_save(s->events, &image, "events");
     gt_store_save(s->flow_events, &image, "flows");
     if (s->frames) gt_store_save(s->frames, &image, "frames");
+    if (s->memory) gt_store_save(s->memory, &image, "memory");
     save_devices(&image, &s->facts);
     gt_image_add_numbers(&image, "run", "host", &(int64_t){s->facts.host}, 1);
     gt_index_keep(index, GT_INDEX_PYTORCH, index_key(keep), &image);
@@ -563,7 +631,8 @@ static bool read_and_keep(gt_stream *stream, gt_index *index, gt_kineto_options 
 {
     gt_log_listener listener = {0};
     gt_read_options with_run = *options;
-    *s = gt_pytorch_stores_new(has_frames(keep));
+    if (gt_index_keeps(index) && index_has_memory(keep)) keep.memory = true; /* for the next command */
+    *s = gt_pytorch_stores_new(has_frames(keep), keeps_memory(keep));
     *run = (gt_run_info){0};
     if (options->run || gt_index_keeps(index)) with_run.run = run;
     gt_log_listen(&listener);
@@ -610,7 +679,8 @@ static gt_perfetto_origin origin_of_category(gt_str category)
         return GT_ORIGIN_ROCPROF;
     for (int d = 0; d < GT_CALL_OTHER; d++)
         if (gt_str_equals(category, gt_call_domain_name((gt_call_domain)d))) return GT_ORIGIN_ROCPROF;
-    return kind_of_event(category, (gt_str){"X", 1}) == GT_KIND_OTHER ? GT_ORIGIN_UNKNOWN : GT_ORIGIN_PYTORCH;
+    gt_event_kind kind = kind_of_event(category, (gt_str){"X", 1});
+    return kind == GT_KIND_OTHER || kind == GT_KIND_MEMORY ? GT_ORIGIN_UNKNOWN : GT_ORIGIN_PYTORCH;
 }
 
 /* Reads up to the first event whose category only one profiler writes. */

@@ -18,6 +18,7 @@
 typedef struct gt_kineto_options {
     bool python_functions; /* keep them: half of many traces, and only call stacks and recompute need them */
     bool frames;           /* keep them besides the rows, as gt_frames, unless they become rows */
+    bool memory;           /* keep memory events, as gt_memory_events */
     bool every_event;      /* keep also the events that no sheet uses: for benchmarks and tests */
 } gt_kineto_options;
 
@@ -27,7 +28,8 @@ gt_pytorch_read *gt_kineto_read(const char *path, gt_kineto_options keep, const 
                                 gt_error *error);
 gt_pytorch_read *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep,
                                        const gt_read_options *options, gt_error *error);
-/* Reads into stores that are empty (gt_pytorch_stores_new) and have frames only if these are wanted. */
+/* Reads into stores that are empty (gt_pytorch_stores_new) and have frames and memory events only if these
+ * are wanted. */
 bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_read_options *options,
                            gt_pytorch_stores *stores, gt_error *error);
 
@@ -37,7 +39,8 @@ bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt
 
 /* The stores of a trace and what it says about its run, from an image in an index (index/index.h). False,
  * with nothing loaded, if it is damaged. */
-bool gt_kineto_load(const gt_image *image, bool with_frames, gt_pytorch_stores *stores, gt_run_info *run);
+bool gt_kineto_load(const gt_image *image, bool with_frames, bool with_memory, gt_pytorch_stores *stores,
+                    gt_run_info *run);
 
 /* ---- the profiler that wrote a Perfetto trace ---- */
 

@@ -28,7 +28,7 @@ typedef struct gt_record_format {
 } gt_record_format;
 
 /* Where records go. All stores have the format's columns and the same strings. */
-enum { GT_RECORD_MAX_STORES = 3 };
+enum { GT_RECORD_MAX_STORES = 4 };
 typedef struct gt_record_stores {
     gt_store *items[GT_RECORD_MAX_STORES];
     size_t count;

@@ -111,7 +111,7 @@ static void drop_unpacked_columns(gt_store *store)
     gt_store_drop_columns(store, columns);
 }
 
-gt_pytorch_stores gt_pytorch_stores_new(bool with_frames)
+gt_pytorch_stores gt_pytorch_stores_new(bool with_frames, bool with_memory)
 {
     gt_interner *strings = gt_interner_new();
     return (gt_pytorch_stores){
@@ -119,6 +119,7 @@ gt_pytorch_stores gt_pytorch_stores_new(bool with_frames)
         .events = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings),
         .flow_events = gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings),
         .frames = with_frames ? gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings) : NULL,
+        .memory = with_memory ? gt_store_new(gt_event_columns, GT_EVENT_COLUMNS, strings) : NULL,
     };
 }
 
@@ -127,6 +128,7 @@ void gt_pytorch_stores_free(gt_pytorch_stores *stores)
     gt_store_free(stores->events);
     gt_store_free(stores->flow_events);
     gt_store_free(stores->frames);
+    gt_store_free(stores->memory);
     gt_interner_free(stores->strings);
     gt_free(stores->facts.devices);
     *stores = (gt_pytorch_stores){0};
@@ -152,6 +154,46 @@ void gt_frames_free(gt_frames *frames)
     *frames = (gt_frames){0};
 }
 
+static bool is_memory_event(const gt_memory_events *e, size_t row, int64_t type)
+{
+    return isfinite(e->start_us[row]) && type > 0 && e->device[row] >= 0 && e->allocated[row] >= 0 &&
+           e->reserved[row] >= 0;
+}
+
+gt_memory_events gt_memory_events_unpack(const gt_store *store)
+{
+    static const char name[] = "[memory]";
+    if (!store) return (gt_memory_events){0};
+    uint32_t wanted = gt_interner_find(gt_store_strings(store), name, strlen(name));
+    if (wanted == GT_STR_NONE) return (gt_memory_events){0};
+    size_t rows = gt_store_count(store);
+    uint32_t *names = gt_store_string_ids(store, GT_EVENT_NAME);
+    int64_t *types = gt_store_ints(store, GT_EVENT_MEMORY_TYPE);
+    gt_memory_events e = {.start_us = gt_store_times(store, GT_EVENT_START),
+                          .process = gt_store_string_ids(store, GT_EVENT_PROCESS),
+                          .device = gt_store_ints(store, GT_EVENT_MEMORY_ID),
+                          .allocated = gt_store_ints(store, GT_EVENT_ALLOCATED),
+                          .reserved = gt_store_ints(store, GT_EVENT_RESERVED)};
+    for (size_t row = 0; row < rows; row++) {
+        if (names[row] != wanted || !is_memory_event(&e, row, types[row])) continue;
+        e.start_us[e.count] = e.start_us[row];
+        e.process[e.count] = e.process[row];
+        e.device[e.count] = e.device[row];
+        e.allocated[e.count] = e.allocated[row];
+        e.reserved[e.count++] = e.reserved[row];
+    }
+    gt_free(names);
+    gt_free(types);
+    return e;
+}
+
+void gt_memory_events_free(gt_memory_events *e)
+{
+    void *arrays[] = {e->start_us, e->process, e->device, e->allocated, e->reserved};
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
+    *e = (gt_memory_events){0};
+}
+
 gt_pytorch_read *gt_pytorch_new(const gt_pytorch_stores *stores, bool has_python)
 {
     gt_pytorch_state *state = gt_alloc_zero(1, sizeof *state);
@@ -160,6 +202,7 @@ gt_pytorch_read *gt_pytorch_new(const gt_pytorch_stores *stores, bool has_python
     state->store = store;
     state->flow_events = stores->flow_events;
     state->frames = stores->frames;
+    state->memory = stores->memory;
     state->facts = stores->facts;
     state->count = state->recorded = gt_store_count(store);
     state->uid_count = gt_store_records(store);
@@ -204,6 +247,7 @@ void gt_state_publish(gt_pytorch_state *state)
                 .thread = state->thread,
                 .extra = state->extra,
                 .frames = state->frames,
+                .memory = state->memory,
                 .facts = &state->facts,
             },
         .parent = state->parent,
@@ -242,6 +286,7 @@ static void state_free(gt_pytorch_state *state)
                       state->extra,     state->late_roots};
     for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
     gt_store_free(state->frames);
+    gt_store_free(state->memory);
     gt_free(state->facts.devices);
     gt_map_free(&state->owners);
     gt_map_free(&state->tracks->names);

@@ -43,6 +43,7 @@ typedef enum gt_event_kind {
     GT_KIND_METADATA,
     GT_KIND_SYNC,           /* cuda_sync: a stream or the host waits; only analysis/hta uses it */
     GT_KIND_GPU_ANNOTATION, /* gpu_user_annotation: the same on a GPU's stream */
+    GT_KIND_MEMORY,         /* cpu_instant_event: mostly [memory]; never among the rows */
 } gt_event_kind;
 
 #define GT_NO_EVENT UINT32_MAX
@@ -78,6 +79,21 @@ typedef struct gt_frames {
  * the arrays. */
 gt_frames gt_frames_unpack(const gt_store *frames);
 void gt_frames_free(gt_frames *frames);
+
+/* How much memory PyTorch's allocators have, after each allocation and each release that was recorded: the
+ * events "[memory]" of other devices than the CPU, in file order. */
+typedef struct gt_memory_events {
+    size_t count;
+    double *start_us;              /* finite */
+    uint32_t *process;             /* string id */
+    int64_t *device;               /* its number */
+    int64_t *allocated, *reserved; /* bytes */
+} gt_memory_events;
+
+/* Unpacks the memory events of a view, where they are a store with gt_event_columns; NULL has none. Events
+ * that lack one of these values are left out. The caller frees the arrays. */
+gt_memory_events gt_memory_events_unpack(const gt_store *memory);
+void gt_memory_events_free(gt_memory_events *events);
 
 /* A GPU, as an entry of deviceProperties describes it. Absent numbers are GT_EVENT_NONE. */
 typedef struct gt_device_properties {
@@ -118,7 +134,9 @@ typedef struct gt_trace_facts {
  *     communication  which kernels are communication (gt_comm_family); NULL: those of TraceLens
  *     extra       string id of rare arguments of appended rows, a JSON object; NULL: no row has any
  *     frames      python functions besides the rows (gt_frames_unpack); NULL if they were not asked for, or
- * are rows facts       never NULL */
+ *                 are rows
+ *     memory      memory events (gt_memory_events_unpack); NULL if they were not asked for
+ *     facts       never NULL */
 #define GT_EVENT_VIEW_FIELDS                                                                                 \
     gt_interner *strings;                                                                                    \
     const gt_store *store;                                                                                   \
@@ -134,6 +152,7 @@ typedef struct gt_trace_facts {
     const uint32_t *process, *thread;                                                                        \
     const uint32_t *extra;                                                                                   \
     const gt_store *frames;                                                                                  \
+    const gt_store *memory;                                                                                  \
     const gt_trace_facts *facts;
 
 typedef struct gt_event_view {
@@ -180,11 +199,12 @@ typedef struct gt_pytorch_stores {
     gt_store *events;
     gt_store *flow_events; /* ac2g */
     gt_store *frames;      /* python functions, if they are not among the events; NULL: not wanted */
+    gt_store *memory;      /* memory events; NULL: not wanted */
     gt_trace_facts facts;
 } gt_pytorch_stores;
 
 /* Empty ones. */
-gt_pytorch_stores gt_pytorch_stores_new(bool with_frames);
+gt_pytorch_stores gt_pytorch_stores_new(bool with_frames, bool with_memory);
 void gt_pytorch_stores_free(gt_pytorch_stores *stores);
 
 /* Unpacks the columns that every analysis uses. Takes ownership of all that the stores have. Events without a

@@ -28,6 +28,7 @@ typedef struct gt_pytorch_state {
     uint32_t *process, *thread;
     uint32_t *extra;
     gt_store *frames;
+    gt_store *memory;
     gt_trace_facts facts;
 
     /* From gt_pytorch_build_tree on; gt_pytorch_link adds the parents of GPU events. */
