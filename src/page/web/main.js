@@ -3,7 +3,7 @@
 import {setLargestCause} from './colors.js';
 import {element} from './dom.js';
 import {listenToKeys} from './keys.js';
-import {Navigation} from './navigation.js';
+import {goToSection, Navigation} from './navigation.js';
 import {unpackTables} from './pack.js';
 import {Page} from './page.js';
 import {barSection} from './sections/bar.js';
@@ -43,10 +43,6 @@ function addSections(page, main, isFirst) {
   }
 }
 
-function scrollToAnchor(page) {
-  if (page.state.anchor) document.getElementById(page.state.anchor)?.scrollIntoView();
-}
-
 // Links inside the page keep what the user chose: #steps becomes #steps&range=0-5000.
 function followLinks(page) {
   document.addEventListener('click', (event) => {
@@ -55,10 +51,7 @@ function followLinks(page) {
     event.preventDefault();
     page.state.anchor = link.hash.slice(1);
     writeHash(page, 'pushState');
-    scrollToAnchor(page);
-    const section = document.getElementById(page.state.anchor);
-    section?.setAttribute('tabindex', '-1');
-    section?.focus({preventScroll: true});
+    goToSection(page.state.anchor, true);
   });
 }
 
@@ -75,7 +68,7 @@ function connectState(page) {
   page.state.onchange = () => writeHash(page, 'replaceState');
   addEventListener('hashchange', () => {
     page.state.replace(location.hash);
-    scrollToAnchor(page);
+    goToSection(page.state.anchor);
   });
   followLinks(page);
   followTheme(page.state);
@@ -87,8 +80,16 @@ function largestCauseOf(facts) {
   return idle.length ? idle.reduce((most, part) => (part.ns > most.ns ? part : most)).part : null;
 }
 
+function canUnpack() {
+  try {
+    return Boolean(new DecompressionStream('deflate-raw'));
+  } catch {
+    return false;
+  }
+}
+
 function failure(error) {
-  if (typeof DecompressionStream === 'undefined') {
+  if (!canUnpack()) {
     return 'This browser cannot unpack the data of the page; use Chromium or Firefox of the last two years.';
   }
   return `The data of this page cannot be read: the file is damaged or not complete (${error.message}). ` +
@@ -118,10 +119,12 @@ async function start() {
     addSections(page, main, true);
     navigation.update();
     await documentIsComplete();
+    if (!canUnpack()) throw new Error('no DecompressionStream for deflate-raw');
+    if (!document.getElementById('end')) throw new Error('it ends early');
     page.addTables(await unpackTables(document));
     addSections(page, main, false);
     navigation.update();
-    scrollToAnchor(page);
+    goToSection(page.state.anchor);
     document.documentElement.dataset.ready = 'yes';
   } catch (error) {
     showFailure(main, error);

@@ -4,6 +4,16 @@ import {element} from './dom.js';
 import {addKeys, showKeys} from './keys.js';
 import {nextTheme, themeButton} from './theme.js';
 
+// Scrolls to a section and gives it the focus, so that the tab key continues there.
+export function goToSection(id, isSmooth = false) {
+  const section = id && document.getElementById(id);
+  if (!section) return;
+  const isCalm = !isSmooth || matchMedia('(prefers-reduced-motion: reduce)').matches;
+  section.scrollIntoView({behavior: isCalm ? 'instant' : 'smooth'});
+  section.setAttribute('tabindex', '-1');
+  section.focus({preventScroll: true});
+}
+
 function keysButton() {
   const properties = {type: 'button', class: 'button plain', title: 'keys', 'aria-label': 'keys', onclick: showKeys};
   return element('button', properties, '?');

@@ -2,6 +2,7 @@
 
 import {clear, element} from '../dom.js';
 import {percent, significant} from '../format.js';
+import {goToSection} from '../navigation.js';
 
 const FIRST_FINDINGS = 3;
 
@@ -45,7 +46,7 @@ function ruleFacts(finding) {
 function showFinding(page, finding) {
   const chosen = page.state.getNumber('finding') === finding.rank;
   page.state.set({finding: chosen ? null : finding.rank});
-  if (!chosen) document.getElementById('timeline')?.scrollIntoView();
+  if (!chosen) goToSection('timeline', true);
 }
 
 function findingCard(page, finding) {

@@ -1,0 +1,83 @@
+// Where the time of a range went, with times added up by hand.
+
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {balanceOf} from '../../src/page/web/balance.js';
+import {plainSource, plainTable} from './helpers.mjs';
+
+// The example of balance.js, from 0 to 30: stream 1 has A 0-10 and B 17-23, stream 2 C 5-18, all-reduce N 2-27; a copy
+// on stream 1 from 25 to 29. Another device is busy all the time and does not count.
+function example(facts = {}) {
+  const events = [[0, 0, 10, 0], [0, 17, 6, 1], [0, 25, 4, 3], [1, 5, 13, 1], [1, 2, 25, 2], [2, 0, 30, 0]];
+  const column = (at) => events.map((event) => event[at]);
+  return plainSource([
+    plainTable('page_lanes', {judged: [true, true, false]}),
+    plainTable('page_kernels', {category: ['GEMM', 'attention', 'communication', 'copy']}),
+    plainTable('page_gpu', {lane: column(0), start: column(1), ns: column(2), kernel: column(3), call: column(1).map(() => NaN)}),
+    plainTable('page_idle', {start: [29], ns: [1], cause: ['data'], site: [null]}),
+    plainTable('page_sums', {call: [NaN], kernel: [0], count: [1], ns: [10]}),
+    plainTable('page_bin_sums', {bin: [0, 1, 1], call: [NaN, NaN, NaN], kernel: [0, 0, 2], count: [1, 1, 1], ns: [30, 10, 30]}),
+  ], {end: 30, window_start: 0, window_end: 30, sum_bins: 2, ...facts});
+}
+
+test('every nanosecond counts once; communication and copies are what nothing hides', () => {
+  assert.deepEqual(balanceOf(example(), [0, 30]), {
+    parts: [
+      {part: 'attention', kind: 'computation', ns: 13},          // C 10-18, B 18-23
+      {part: 'GEMM', kind: 'computation', ns: 10},               // A
+      {part: 'communication', kind: 'exposed_communication', ns: 4}, // 23-27
+      {part: 'copy', kind: 'exposed_copy', ns: 2},               // 27-29
+      {part: 'data', kind: 'idle', ns: 1},
+    ],
+    length: 30, isEstimate: false,
+  });
+});
+
+test('events are cut at the ends of the range', () => {
+  const {parts, length} = balanceOf(example(), [8, 24.5]);
+  assert.equal(length, 16.5);
+  assert.deepEqual(parts, [
+    {part: 'attention', kind: 'computation', ns: 13},
+    {part: 'GEMM', kind: 'computation', ns: 2},
+    {part: 'communication', kind: 'exposed_communication', ns: 1.5},
+  ]);
+});
+
+test('idle time outside the window has no cause', () => {
+  const {parts} = balanceOf(example(), [28, 40]);
+  assert.deepEqual(parts, [
+    {part: 'copy', kind: 'exposed_copy', ns: 1},
+    {part: 'outside', kind: 'idle', ns: 10},
+    {part: 'data', kind: 'idle', ns: 1},
+  ]);
+});
+
+test('bins give an estimate: busy time in proportion', () => {
+  // Exact only from 0 to 2; the second bin is 15-30: 1 ns idle, 14 ns busy, 1/4 of it GEMM.
+  const balance = balanceOf(example({exact_start: 0, exact_end: 2}), [20, 29]);
+  assert.deepEqual(balance, {
+    parts: [
+      {part: 'GEMM', kind: 'computation', ns: 3.5},
+      {part: 'communication', kind: 'exposed_communication', ns: 10.5},
+      {part: 'data', kind: 'idle', ns: 1},
+    ],
+    length: 15, isEstimate: true,
+  });
+});
+
+test('a source without GPU events has no balance', () => {
+  assert.equal(balanceOf(plainSource([]), [0, 1]), null);
+});
+
+test('100,000 overlapping events take no more than linear time', () => {
+  const count = 100000;
+  const numbers = Array.from({length: count}, (_, i) => i);
+  const source = plainSource([
+    plainTable('page_lanes', {judged: [true]}),
+    plainTable('page_kernels', {category: ['GEMM', 'communication']}),
+    plainTable('page_gpu', {lane: numbers.map(() => 0), start: numbers, ns: numbers.map(() => count), kernel: numbers.map((i) => i % 2),
+      call: numbers.map(() => NaN)}),
+  ]);
+  const {parts} = balanceOf(source, [0, 2 * count]);
+  assert.deepEqual(parts.map(({part, ns}) => [part, ns]), [['GEMM', 2 * count - 2], ['communication', 1], ['outside', 1]]);
+});
