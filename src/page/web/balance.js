@@ -15,72 +15,106 @@
 import {hasExact, roundRange, workOf} from './work.js';
 
 const KINDS = ['computation', 'exposed_communication', 'exposed_copy'];
+const allPieces = new WeakMap();
+let lastBalance = {};
 
 function classOf(category) {
   return category === 'communication' ? 1 : category === 'copy' ? 2 : 0;
 }
 
-// The events of the judged device that reach into the range, cut to it, by class and in order of start.
-function eventsByClass(source, [begin, end], categories) {
+// Events of the judged device by class, as rows of page_gpu in order of start.
+function rowsByClass(source, categories) {
   const gpu = source.table('page_gpu');
   const judged = source.table('page_lanes').column('judged');
-  const [lane, start, ns, kernel] = ['lane', 'start', 'ns', 'kernel'].map((name) => gpu.column(name));
+  const [lane, start, kernel] = ['lane', 'start', 'kernel'].map((name) => gpu.column(name));
   const classes = [[], [], []];
   for (let row = 0; row < gpu.rows; row++) {
-    const from = Math.max(start[row], begin);
-    const to = Math.min(start[row] + ns[row], end);
-    if (!(from < to) || judged[lane[row]] === false) continue;
-    const category = categories[kernel[row]] ?? 'other';
-    classes[classOf(category)].push({from, to, category});
+    if (judged[lane[row]] !== false) classes[classOf(categories[kernel[row]])].push(row);
   }
-  for (const events of classes) events.sort((a, b) => a.from - b.from);
+  for (const rows of classes) rows.sort((a, b) => start[a] - start[b] || a - b);
   return classes;
 }
 
-// How much of a span is not in `covered`, spans that are disjoint and in order. `next.at` is the first that may matter.
-function uncovered(from, to, covered, next) {
-  let ns = to - from;
-  while (next.at < covered.length && covered[next.at].to <= from) next.at++;
-  for (let i = next.at; i < covered.length && covered[i].from < to; i++) {
-    ns -= Math.min(covered[i].to, to) - Math.max(covered[i].from, from);
+// Calls `add(from, to)` for what a span has outside of `covered`: disjoint spans in order, as [from, to, from, to, ...].
+// `at` is the first covered span that may matter; returns it for the next span, which begins later.
+function addUncovered(from, to, covered, at, add) {
+  while (at < covered.length && covered[at + 1] <= from) at += 2;
+  for (let i = at; i < covered.length && covered[i] < to; i += 2) {
+    if (covered[i] > from) add(from, covered[i]);
+    from = Math.max(from, covered[i + 1]);
   }
-  return ns;
+  if (from < to) add(from, to);
+  return at;
 }
 
-// The union of spans that are in order of their begin.
-function union(spans) {
+// The union of two lists of disjoint spans in order.
+function union(one, other) {
   const merged = [];
-  for (const {from, to} of spans) {
-    const last = merged[merged.length - 1];
-    if (last && from <= last.to) last.to = Math.max(last.to, to);
-    else merged.push({from, to});
+  for (let i = 0, j = 0; i < one.length || j < other.length;) {
+    const isFirst = j >= other.length || (i < one.length && one[i] <= other[j]);
+    const [from, to] = isFirst ? [one[i], one[i + 1]] : [other[j], other[j + 1]];
+    if (isFirst) i += 2;
+    else j += 2;
+    if (merged.length && from <= merged[merged.length - 1]) {
+      merged[merged.length - 1] = Math.max(merged[merged.length - 1], to);
+    } else {
+      merged.push(from, to);
+    }
   }
   return merged;
 }
 
-// Time by kind and category of one class, without what is covered already.
-function serveClass(events, kind, covered, sums) {
-  const next = {at: 0};
-  let latest = -Infinity;
-  for (const {from, to, category} of events) {
-    const begin = Math.max(from, latest);
-    if (begin >= to) continue;
-    latest = to;
-    const key = `${kind} ${category}`;
-    const part = sums.get(key) || {part: category, kind, ns: 0};
-    part.ns += uncovered(begin, to, covered, next);
-    sums.set(key, part);
-  }
+// All pieces of time that count for an event, in order for each class: {class: {from, to, category}}.
+function piecesOf(source, categories) {
+  if (allPieces.has(source)) return allPieces.get(source);
+  const gpu = source.table('page_gpu');
+  const [start, ns, kernel] = ['start', 'ns', 'kernel'].map((name) => gpu.column(name));
+  let covered = [];
+  const pieces = rowsByClass(source, categories).map((rows) => {
+    const found = {from: [], to: [], category: []};
+    const own = [];
+    let latest = -Infinity;
+    let at = 0;
+    for (const row of rows) {
+      const begin = Math.max(start[row], latest);
+      const end = start[row] + ns[row];
+      if (!(begin < end)) continue;
+      latest = end;
+      if (own.length && own[own.length - 1] === begin) own[own.length - 1] = end;
+      else own.push(begin, end);
+      at = addUncovered(begin, end, covered, at, (from, to) => {
+        found.from.push(from);
+        found.to.push(to);
+        found.category.push(categories[kernel[row]] ?? 'other');
+      });
+    }
+    covered = union(covered, own);
+    return found;
+  });
+  allPieces.set(source, pieces);
+  return pieces;
 }
 
-function exactParts(source, range, categories) {
-  const sums = new Map();
-  let covered = [];
-  eventsByClass(source, range, categories).forEach((events, i) => {
-    serveClass(events, KINDS[i], covered, sums);
-    covered = union([...covered, ...events].sort((a, b) => a.from - b.from));
+// The first index whose value is greater than the limit; values grow.
+function firstAbove(values, limit) {
+  let [low, high] = [0, values.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[middle] > limit) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function exactParts(source, [begin, end], categories) {
+  return piecesOf(source, categories).flatMap(({from, to, category}, i) => {
+    const sums = new Map();
+    for (let at = firstAbove(to, begin); at < from.length && from[at] < end; at++) {
+      const ns = Math.min(to[at], end) - Math.max(from[at], begin);
+      sums.set(category[at], (sums.get(category[at]) || 0) + ns);
+    }
+    return [...sums].map(([part, ns]) => ({part, kind: KINDS[i], ns}));
   });
-  return [...sums.values()];
 }
 
 // Idle time by cause, and how much of the range is outside the window, where idle time has no cause.
@@ -121,7 +155,15 @@ function windowLength(source, [begin, end]) {
 }
 
 // {parts: [{part, kind, ns}], length, isEstimate}; null if the source has no GPU events. Largest parts of a kind first.
+// Tiles and bar ask for the same range: the last answer is kept.
 export function balanceOf(source, chosen) {
+  if (lastBalance.source !== source || lastBalance.begin !== chosen[0] || lastBalance.end !== chosen[1]) {
+    lastBalance = {source, begin: chosen[0], end: chosen[1], balance: findBalance(source, chosen)};
+  }
+  return lastBalance.balance;
+}
+
+function findBalance(source, chosen) {
   if (!source.has('page_gpu') || !source.has('page_kernels') || !source.has('page_lanes')) return null;
   const range = roundRange(source, chosen);
   const length = range[1] - range[0];

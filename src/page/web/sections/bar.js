@@ -124,7 +124,8 @@ function buildBar(page, body) {
   moveByArrows(bar);
   show();
   new ResizeObserver(onceAFrame(place)).observe(bar);
-  page.state.on(['range', 'theme'], show);
+  page.state.on(['range'], onceAFrame(show));
+  page.state.on(['theme'], show);
   page.state.on(['category'], place);
   page.onTables(show);
 }

@@ -98,7 +98,7 @@ function togetherLine(answers, count) {
     element('b', {}, milliseconds(then)), ` instead of ${milliseconds(now)} (estimate).`);
 }
 
-function nothingLine(answers) {
+function nothingLine(answers, hintCount) {
   if (answers.error) return `There are no findings: ${answers.error.message}`;
   if (answers.trust && answers.trust.verdict === null) return 'The report was made without findings (--no_findings).';
   if (answers.trust?.verdict === 'do not trust') {
@@ -107,7 +107,7 @@ function nothingLine(answers) {
   if (!Number.isFinite(answers.busy_ms) || !(answers.step_ms > 0)) return 'Nothing stands out.';
   const unit = answers.per === 'trace' ? 'the trace' : 'a step';
   return `Nothing stands out: the GPU is busy ${percent(answers.busy_ms, answers.step_ms)} of ${unit} ` +
-    `(${milliseconds(answers.step_ms)}), and no rule finds 1 % of it or more to gain.`;
+    `(${milliseconds(answers.step_ms)}), and no rule finds 1 % of it or more to gain${hintCount ? ' with confidence' : ''}.`;
 }
 
 function buildFindings(page, body) {
@@ -119,7 +119,7 @@ function buildFindings(page, body) {
   const together = togetherLine(answers, findings.length);
   clear(body);
   if (findings.length) body.append(cardList(page, findings.slice(0, FIRST_FINDINGS)));
-  else body.append(element('p', {class: 'nothing'}, nothingLine(answers)));
+  else body.append(element('p', {class: 'nothing'}, nothingLine(answers, hints.length)));
   const folds = element('div', {class: 'folds'});
   if (rest.length) {
     const title = `${rest.length} more ${rest.length === 1 ? 'finding' : 'findings'}`;
