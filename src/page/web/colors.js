@@ -68,7 +68,7 @@ function hatchOf(cause) {
 // One plain colour for a cause, where a hatch would be too fine to see.
 export function causeColor(cause) {
   const {ground, line} = hatchOf(cause);
-  return cause === largestCause ? line : mix(ground, line);
+  return cause === largestCause ? line : mixColors(ground, line, 0.5);
 }
 
 // The value of `background` of an element: tiles, because long repeating gradients become uneven.
@@ -139,14 +139,17 @@ export function themeColor(variable) {
   return color;
 }
 
+// Red, green and blue of '#rrggbb' or 'rgb(r, g, b)'.
 function channels(color) {
+  if (color.startsWith('rgb')) return color.match(/[\d.]+/g).slice(0, 3).map(Number);
   return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
 }
 
-function mix(one, other) {
-  const others = channels(other);
-  const middle = channels(one).map((value, i) => Math.round((value + others[i]) / 2));
-  return `#${middle.map((value) => value.toString(16).padStart(2, '0')).join('')}`;
+// A share of the first colour on top of the second.
+export function mixColors(color, under, share) {
+  const below = channels(under);
+  const mixed = channels(color).map((value, i) => Math.round(value * share + below[i] * (1 - share)));
+  return `#${mixed.map((value) => value.toString(16).padStart(2, '0')).join('')}`;
 }
 
 function luminance(color) {
