@@ -9,6 +9,7 @@ import {Page} from './page.js';
 import {barSection} from './sections/bar.js';
 import {filterSection} from './sections/filter.js';
 import {findingsSection} from './sections/findings.js';
+import {flameSection} from './sections/flame/flame.js';
 import {footerSection} from './sections/footer.js';
 import {headerSection} from './sections/header.js';
 import {verdictSection} from './sections/verdict.js';
@@ -17,6 +18,7 @@ import {followTheme} from './theme.js';
 // In the order in which they are shown.
 const SECTIONS = [
   headerSection, filterSection, verdictSection, findingsSection, barSection,
+  flameSection,
   footerSection,
 ];
 
