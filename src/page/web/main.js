@@ -12,13 +12,14 @@ import {findingsSection} from './sections/findings.js';
 import {flameSection} from './sections/flame/flame.js';
 import {footerSection} from './sections/footer.js';
 import {headerSection} from './sections/header.js';
+import {rooflineSection} from './sections/roofline/roofline.js';
 import {verdictSection} from './sections/verdict.js';
 import {followTheme} from './theme.js';
 
 // In the order in which they are shown.
 const SECTIONS = [
   headerSection, filterSection, verdictSection, findingsSection, barSection,
-  flameSection,
+  flameSection, rooflineSection,
   footerSection,
 ];
 
