@@ -13,13 +13,14 @@ import {flameSection} from './sections/flame/flame.js';
 import {footerSection} from './sections/footer.js';
 import {headerSection} from './sections/header.js';
 import {rooflineSection} from './sections/roofline/roofline.js';
+import {stepsSection} from './sections/steps/steps.js';
 import {verdictSection} from './sections/verdict.js';
 import {followTheme} from './theme.js';
 
 // In the order in which they are shown.
 const SECTIONS = [
   headerSection, filterSection, verdictSection, findingsSection, barSection,
-  flameSection, rooflineSection,
+  flameSection, rooflineSection, stepsSection,
   footerSection,
 ];
 
