@@ -12,6 +12,7 @@ import {findingsSection} from './sections/findings.js';
 import {flameSection} from './sections/flame/flame.js';
 import {footerSection} from './sections/footer.js';
 import {headerSection} from './sections/header.js';
+import {memorySection} from './sections/memory/memory.js';
 import {rooflineSection} from './sections/roofline/roofline.js';
 import {stepsSection} from './sections/steps/steps.js';
 import {verdictSection} from './sections/verdict.js';
@@ -20,7 +21,7 @@ import {followTheme} from './theme.js';
 // In the order in which they are shown.
 const SECTIONS = [
   headerSection, filterSection, verdictSection, findingsSection, barSection,
-  flameSection, rooflineSection, stepsSection,
+  flameSection, rooflineSection, stepsSection, memorySection,
   footerSection,
 ];
 
