@@ -55,7 +55,14 @@ static void add_window(gt_table *facts, const gt_page_work *w)
     add_fact(facts, "window_end", gt_page_time(w, window->end_ns));
 }
 
-static gt_table *new_facts(const gt_page_work *w, size_t sum_bins)
+/* What tables say about themselves when they are added. */
+typedef struct left_out {
+    size_t sum_bins;
+    int64_t idle_ns;
+    size_t steps;
+} left_out;
+
+static gt_table *new_facts(const gt_page_work *w, const left_out *left)
 {
     static const gt_column_head heads[] = {{GT_COL_PAGE_NAME, GT_TYPE_STRING},
                                            {GT_COL_PAGE_VALUE, GT_TYPE_INT}};
@@ -65,7 +72,7 @@ static gt_table *new_facts(const gt_page_work *w, size_t sum_bins)
     add_window(facts, w);
     if (w->exact_start >= 0) {
         add_fact(facts, "bins", GT_PAGE_BINS);
-        add_fact(facts, "sum_bins", (int64_t)sum_bins);
+        add_fact(facts, "sum_bins", (int64_t)left->sum_bins);
         add_fact(facts, "exact_start", w->exact_start);
         add_fact(facts, "exact_end", w->exact_end);
     }
@@ -73,6 +80,8 @@ static gt_table *new_facts(const gt_page_work *w, size_t sum_bins)
     add_fact(facts, "gpu_kept", (int64_t)gt_page_kept(w, true));
     add_fact(facts, "host_events", (int64_t)w->schedule->event_count);
     add_fact(facts, "host_kept", (int64_t)gt_page_kept(w, false));
+    if (left->idle_ns) add_fact(facts, "idle_left_out", left->idle_ns);
+    if (left->steps) add_fact(facts, "steps_left_out", (int64_t)left->steps);
     return facts;
 }
 
@@ -112,8 +121,13 @@ void gt_page_add_work(const gt_findings *findings, const gt_page_limits *limits,
     gt_page_add_kernels(&w, tables);
     gt_page_add_calls(&w, tables);
     gt_page_add_sums(&w, tables);
-    size_t sum_bins = gt_page_add_bins(&w, tables);
+    left_out left = {.sum_bins = gt_page_add_bins(&w, tables)};
     gt_page_add_host(&w, tables);
-    gt_table_list_add(tables, new_facts(&w, sum_bins));
+    left.idle_ns = gt_page_add_idle(&w, tables);
+    left.steps = gt_page_add_steps(&w, tables);
+    gt_page_add_copies(&w, tables);
+    gt_page_add_evidence(&w, tables);
+    gt_page_add_peaks(&w, tables);
+    gt_table_list_add(tables, new_facts(&w, &left));
     free_work(&w);
 }
