@@ -7,8 +7,8 @@
  *
  *     launch  ->  raw call (path, shapes as JSON, call)  ->  row of page_calls
  *
- * In profiles of JAX, ops have no launching op on the host; what the compiler says about them takes its
- * place. */
+ * In profiles of JAX, ops have no launching op on the host, and all launches look alike; what the compiler
+ * says about ops takes their place. */
 #include "page/nodes.h"
 #include "page/paths.h"
 #include "page/work_parts.h"
@@ -145,22 +145,17 @@ static uint32_t path_of_origin(call_finder *f, const gt_op_origin *origin)
     return path;
 }
 
-static uint32_t raw_of_origin(call_finder *f, const gt_op_origin *origin, uint32_t runtime)
+static uint32_t raw_of_origin(call_finder *f, const gt_op_origin *origin)
 {
-    if (origin->name == GT_STR_NONE && origin->path == GT_STR_NONE && runtime == GT_STR_NONE) return GT_NONE;
+    if (origin->name == GT_STR_NONE && origin->path == GT_STR_NONE) return GT_NONE;
     uint64_t place = (uint64_t)origin->path << 32 | origin->name;
-    uint32_t *raw = gt_map_put(&f->raw_keys, place, (uint64_t)origin->shapes << 32 | runtime);
+    uint32_t *raw = gt_map_put(&f->raw_keys, place, origin->shapes);
     if (*raw != GT_MAP_NONE) return *raw;
     uint32_t number = *raw = (uint32_t)f->raw_count;
     raw_call made = {.path = path_of_origin(f, origin),
-                     .call = {.op = origin->name, .shapes = origin->shapes, .runtime = runtime}};
+                     .call = {.op = origin->name, .shapes = origin->shapes}};
     GT_PUSH(f->raws, f->raw_count, f->raw_capacity, made);
     return number;
-}
-
-static uint32_t call_name(const gt_schedule *s, uint32_t point)
-{
-    return point == GT_NONE ? (uint32_t)GT_STR_NONE : s->events[s->points[point].event].name;
 }
 
 /* Sets op_call to raw calls. */
@@ -168,10 +163,9 @@ static void find_by_origins(call_finder *f)
 {
     gt_page_work *w = f->w;
     const gt_schedule *s = w->schedule;
-    for (size_t i = 0; i < s->op_count; i++)
-        w->op_call[i] = raw_of_origin(f, &s->origins[i], call_name(s, s->ops[i].point));
+    for (size_t i = 0; i < s->op_count; i++) w->op_call[i] = raw_of_origin(f, &s->origins[i]);
     for (size_t i = 0; i < w->devices.other_count; i++)
-        w->op_call[s->op_count + i] = raw_of_origin(f, &w->devices.others[i].origin, GT_STR_NONE);
+        w->op_call[s->op_count + i] = raw_of_origin(f, &w->devices.others[i].origin);
 }
 
 static void find_by_launches(call_finder *f)
