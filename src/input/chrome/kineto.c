@@ -2,7 +2,7 @@
  *
  * One table of fields serves both formats, because PyTorch's Perfetto traces hold the arguments of the Chrome
  * trace as annotations of the same names. To read one more argument, add a column to trace/events.h, its type
- * to gt_event_columns in trace/events.c, and a row to `fields`.
+ * to gt_event_columns in trace/events.c, and a row to gt_kineto_fields.
  *
  * Every event gets a kind (trace/events.h), which its category and phase determine. Events of no known kind
  * are skipped early, by their category alone, so that most of a trace is never parsed in detail. */
@@ -12,17 +12,17 @@
 #include "base/number.h"
 #include "base/progress.h"
 #include "input/chrome/chrome.h"
+#include "input/chrome/kineto_parts.h"
 #include "input/detect.h"
 #include "input/perfetto/record.h"
 #include "index/index.h"
-#include "json/reader.h"
 #include "trace/rocprof/rocprof.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const gt_field fields[GT_EVENT_COLUMNS] = {
+const gt_field gt_kineto_fields[GT_EVENT_COLUMNS] = {
     [GT_EVENT_PHASE] = {"ph", GT_FIELD_STRING, true},
     [GT_EVENT_CATEGORY] = {"cat", GT_FIELD_STRING, true},
     [GT_EVENT_KIND] = {NULL, GT_FIELD_INT, false},
@@ -114,12 +114,6 @@ typedef struct known_kind {
 enum { KNOWN_KINDS = 64 };
 _Static_assert(KNOWN_KINDS * sizeof(known_kind) <= GT_RECORD_SCRATCH, "the known kinds must fit");
 
-/* Whether memory events are kept besides the rows. */
-static bool keeps_memory(gt_kineto_options keep)
-{
-    return keep.memory && !keep.every_event;
-}
-
 static gt_event_kind find_kind(const gt_record *record, gt_record_reader *reader)
 {
     uint32_t category = gt_record_string(record, GT_EVENT_CATEGORY),
@@ -130,7 +124,7 @@ static gt_event_kind find_kind(const gt_record *record, gt_record_reader *reader
         gt_event_kind kind =
             kind_of_event(gt_interner_get(strings, category), gt_interner_get(strings, phase));
         const gt_kineto_options *keep = gt_record_context(reader);
-        if (kind == GT_KIND_MEMORY && !keeps_memory(*keep)) kind = GT_KIND_OTHER;
+        if (kind == GT_KIND_MEMORY && !gt_kineto_has_memory(*keep)) kind = GT_KIND_OTHER;
         *known = (known_kind){category, phase, (uint8_t)kind, true};
     }
     return known->kind;
@@ -150,17 +144,6 @@ static const char *set_kind(gt_record *record, gt_record_reader *reader)
 
 #define BIT(column) (UINT64_C(1) << (column))
 
-/* Whether Python functions are rows of the trace. */
-static bool has_python_rows(gt_kineto_options keep)
-{
-    return keep.python_functions || keep.every_event;
-}
-
-static bool has_frames(gt_kineto_options keep)
-{
-    return keep.frames && !has_python_rows(keep);
-}
-
 /* What is kept of a Python function that is no row. */
 static const uint64_t frame_columns = BIT(GT_EVENT_NAME) | BIT(GT_EVENT_PROCESS) | BIT(GT_EVENT_THREAD) |
                                       BIT(GT_EVENT_START) | BIT(GT_EVENT_DURATION);
@@ -174,7 +157,7 @@ static const uint64_t memory_columns = BIT(GT_EVENT_NAME) | BIT(GT_EVENT_PROCESS
 static uint64_t columns_of(int64_t kind, gt_kineto_options keep)
 {
     if (kind == GT_KIND_MEMORY) return memory_columns;
-    return kind == GT_KIND_PYTHON && has_frames(keep) ? frame_columns : UINT64_MAX;
+    return kind == GT_KIND_PYTHON && gt_kineto_has_frames(keep) ? frame_columns : UINT64_MAX;
 }
 
 static uint64_t needed_besides_rows(const gt_record *record, gt_record_reader *reader)
@@ -397,12 +380,14 @@ bool gt_kineto_read_perfetto(gt_stream *stream, gt_kineto_options keep, const gt
     gt_perfetto_event event;
     r->strings = stores->strings;
     r->trace = gt_perfetto_new(stream, r->strings);
-    r->records = gt_perfetto_records_new(r->trace, fields, GT_EVENT_COLUMNS);
+    r->records = gt_perfetto_records_new(r->trace, gt_kineto_fields, GT_EVENT_COLUMNS);
     r->keep = keep;
     r->rows = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
     r->flow_events = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
-    if (has_frames(keep)) r->frames = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
-    if (keeps_memory(keep)) r->memory = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
+    if (gt_kineto_has_frames(keep))
+        r->frames = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
+    if (gt_kineto_has_memory(keep))
+        r->memory = gt_store_writer_new(gt_event_columns, GT_EVENT_COLUMNS, r->strings);
     r->slices = gt_slices_new();
     if (!options->is_part) gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     while (gt_perfetto_next(r->trace, &event)) {
@@ -442,9 +427,9 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
     gt_trace_format kind;
     if (!gt_detect(stream, &kind, error)) return false;
     if (kind == GT_FORMAT_PERFETTO) return gt_kineto_read_perfetto(stream, keep, options, stores, error);
-    bool with_frames = has_frames(keep), with_memory = keeps_memory(keep);
+    bool with_frames = gt_kineto_has_frames(keep), with_memory = gt_kineto_has_memory(keep);
     gt_record_format format = {.what = "event",
-                               .fields = fields,
+                               .fields = gt_kineto_fields,
                                .columns = gt_event_columns,
                                .count = GT_EVENT_COLUMNS,
                                .check = with_frames || with_memory ? set_kind_besides_rows : set_kind,
@@ -462,166 +447,7 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
     return gt_chrome_read_events(stream, &format, &into, GT_NOT_PYTORCH, &with_facts, error);
 }
 
-/* ---- the index ---- */
-
-/* Memory events are kept with Python functions, in whatever form these are kept: only the page needs both. */
-static bool index_has_memory(gt_kineto_options keep)
-{
-    return has_python_rows(keep) || has_frames(keep);
-}
-
-static const char *index_key(gt_kineto_options keep)
-{
-    return keep.python_functions ? "PyTorch events and python functions"
-           : has_frames(keep)    ? "PyTorch events and stack frames"
-                                 : "PyTorch events";
-}
-
-/* For people, who need not know where frames are kept. */
-static const char *what_is_missing(gt_kineto_options keep)
-{
-    keep.frames = false;
-    return index_key(keep);
-}
-
-/* By string id: whether the string is one JSON value, as the strings of JSON fields must be. */
-static uint8_t *find_json(const gt_interner *strings)
-{
-    uint32_t count = gt_interner_count(strings);
-    uint8_t *is_json = gt_alloc_zero(count, 1);
-    is_json[GT_STR_NONE] = 1;
-    for (uint32_t id = GT_STR_EMPTY + 1; id < count; id++) {
-        gt_json json;
-        gt_json_begin_str(&json, gt_interner_get(strings, id));
-        is_json[id] = gt_json_skip(&json) && gt_json_finish(&json);
-    }
-    return is_json;
-}
-
-/* Also checks what the reader guarantees: kinds that exist, and JSON where the analyses parse it. */
-static bool load_stores(const gt_image *image, bool with_frames, bool with_memory, gt_pytorch_stores *s)
-{
-    s->strings = gt_strings_load(image);
-    if (!s->strings) return false;
-    uint8_t *is_json = find_json(s->strings);
-    const uint8_t *allowed[GT_EVENT_COLUMNS] = {NULL};
-    for (size_t c = 0; c < GT_EVENT_COLUMNS; c++)
-        if (fields[c].kind == GT_FIELD_JSON) allowed[c] = is_json;
-    s->events = gt_store_load(image, "events", gt_event_columns, GT_EVENT_COLUMNS, s->strings, allowed);
-    s->flow_events = gt_store_load(image, "flows", gt_event_columns, GT_EVENT_COLUMNS, s->strings, allowed);
-    if (with_frames)
-        s->frames = gt_store_load(image, "frames", gt_event_columns, GT_EVENT_COLUMNS, s->strings, allowed);
-    if (with_memory)
-        s->memory = gt_store_load(image, "memory", gt_event_columns, GT_EVENT_COLUMNS, s->strings, allowed);
-    gt_free(is_json);
-    return s->events && s->flow_events && (s->frames || !with_frames) && (s->memory || !with_memory) &&
-           gt_store_ints_between(s->events, GT_EVENT_KIND, GT_KIND_OTHER, GT_KIND_GPU_ANNOTATION) &&
-           gt_store_ints_between(s->flow_events, GT_EVENT_KIND, GT_KIND_FLOW_START, GT_KIND_FLOW_END) &&
-           gt_store_ints_between(s->events, GT_EVENT_INTEGRAL, 0, GT_INTEGRAL_START | GT_INTEGRAL_DURATION);
-}
-
-/* What the trace says about its run. */
-enum { RUN_RANK, RUN_WORLD_SIZE, RUN_DEVICES, RUN_IS_WHOLE, RUN_NUMBERS };
-
-static bool load_run(const gt_image *image, gt_run_info *run)
-{
-    const int64_t *numbers = gt_image_get_all(image, "run", "numbers", sizeof *numbers, RUN_NUMBERS);
-    if (!numbers) return false;
-    *run = (gt_run_info){.distributed = {numbers[RUN_RANK], numbers[RUN_WORLD_SIZE]},
-                         .devices = (size_t)numbers[RUN_DEVICES],
-                         .is_whole = numbers[RUN_IS_WHOLE] != 0};
-    return true;
-}
-
-/* Devices are kept as rows of numbers. Only whole traces are kept. */
-enum { DEVICE_ID, DEVICE_MAJOR, DEVICE_MINOR, DEVICE_MEMORY, DEVICE_NAME, DEVICE_NUMBERS };
-
-static bool load_devices(const gt_image *image, const gt_interner *strings, gt_trace_facts *facts)
-{
-    size_t count;
-    const int64_t(*rows)[DEVICE_NUMBERS] = gt_image_get(image, "run", "devices", sizeof *rows, &count);
-    if (!rows) return false;
-    for (size_t i = 0; i < count; i++) {
-        int64_t name = rows[i][DEVICE_NAME];
-        if (name < 0 || name >= gt_interner_count(strings)) return false;
-        gt_device_properties device = {.id = rows[i][DEVICE_ID],
-                                       .compute_major = rows[i][DEVICE_MAJOR],
-                                       .compute_minor = rows[i][DEVICE_MINOR],
-                                       .memory_bytes = rows[i][DEVICE_MEMORY],
-                                       .name = (uint32_t)name};
-        GT_PUSH(facts->devices, facts->device_count, facts->device_capacity, device);
-    }
-    return true;
-}
-
-static void save_devices(gt_image *image, const gt_trace_facts *facts)
-{
-    int64_t(*rows)[DEVICE_NUMBERS] = gt_alloc(facts->device_count * sizeof *rows);
-    for (size_t i = 0; i < facts->device_count; i++) {
-        const gt_device_properties *device = &facts->devices[i];
-        rows[i][DEVICE_ID] = device->id;
-        rows[i][DEVICE_MAJOR] = device->compute_major;
-        rows[i][DEVICE_MINOR] = device->compute_minor;
-        rows[i][DEVICE_MEMORY] = device->memory_bytes;
-        rows[i][DEVICE_NAME] = device->name;
-    }
-    gt_image_give(image, "run", "devices", rows, facts->device_count * sizeof *rows);
-}
-
-static bool load_host(const gt_image *image, const gt_interner *strings, gt_trace_facts *facts)
-{
-    const int64_t *host = gt_image_get_all(image, "run", "host", sizeof *host, 1);
-    if (!host || *host < 0 || *host >= gt_interner_count(strings)) return false;
-    facts->host = (uint32_t)*host;
-    return true;
-}
-
-bool gt_kineto_load(const gt_image *image, bool with_frames, bool with_memory, gt_pytorch_stores *s,
-                    gt_run_info *run)
-{
-    *s = (gt_pytorch_stores){0};
-    bool loaded = load_run(image, run) && load_stores(image, with_frames, with_memory, s) &&
-                  load_devices(image, s->strings, &s->facts) && load_host(image, s->strings, &s->facts);
-    if (!loaded) gt_pytorch_stores_free(s);
-    return loaded;
-}
-
-static bool find_in_index(const gt_index *index, gt_kineto_options keep, gt_pytorch_stores *s,
-                          gt_run_info *run)
-{
-    gt_image image = {0};
-    gt_kineto_options with_frames = {.frames = true};
-    bool found = gt_index_find(index, index_key(keep), &image);
-    if (!found && !has_python_rows(keep)) found = gt_index_find(index, index_key(with_frames), &image);
-    if (!found) return false;
-    bool loaded = gt_kineto_load(&image, has_frames(keep), keep.memory && index_has_memory(keep), s, run);
-    gt_image_free(&image);
-    if (loaded)
-        gt_index_lend(index, s->strings);
-    else
-        gt_index_reject(index);
-    return loaded;
-}
-
-static void keep_in_index(gt_index *index, gt_kineto_options keep, const gt_pytorch_stores *s,
-                          const gt_run_info *run)
-{
-    gt_image image = {0};
-    int64_t numbers[RUN_NUMBERS] = {[RUN_RANK] = run->distributed.rank,
-                                    [RUN_WORLD_SIZE] = run->distributed.world_size,
-                                    [RUN_DEVICES] = (int64_t)run->devices,
-                                    [RUN_IS_WHOLE] = run->is_whole};
-    gt_image_add_numbers(&image, "run", "numbers", numbers, RUN_NUMBERS);
-    gt_strings_save(s->strings, &image);
-    gt_store_save(s->events, &image, "events");
-    gt_store_save(s->flow_events, &image, "flows");
-    if (s->frames) gt_store_save(s->frames, &image, "frames");
-    if (s->memory) gt_store_save(s->memory, &image, "memory");
-    save_devices(&image, &s->facts);
-    gt_image_add_numbers(&image, "run", "host", &(int64_t){s->facts.host}, 1);
-    gt_index_keep(index, GT_INDEX_PYTORCH, index_key(keep), &image);
-    gt_image_free(&image);
-}
+/* ---- entry points that use the index ---- */
 
 /* Reads the trace, and keeps it if the reader had nothing to say about it: a report on a truncated trace
  * repeats the warning. */
@@ -631,14 +457,15 @@ static bool read_and_keep(gt_stream *stream, gt_index *index, gt_kineto_options 
 {
     gt_log_listener listener = {0};
     gt_read_options with_run = *options;
-    if (gt_index_keeps(index) && index_has_memory(keep)) keep.memory = true; /* for the next command */
-    *s = gt_pytorch_stores_new(has_frames(keep), keeps_memory(keep));
+    if (gt_index_keeps(index) && gt_kineto_index_has_memory(keep))
+        keep.memory = true; /* for the next command */
+    *s = gt_pytorch_stores_new(gt_kineto_has_frames(keep), gt_kineto_has_memory(keep));
     *run = (gt_run_info){0};
     if (options->run || gt_index_keeps(index)) with_run.run = run;
     gt_log_listen(&listener);
     bool read = gt_kineto_read_stores(stream, keep, &with_run, s, error);
     gt_log_unlisten(&listener);
-    if (read && gt_index_keeps(index) && !listener.heard) keep_in_index(index, keep, s, run);
+    if (read && gt_index_keeps(index) && !listener.heard) gt_kineto_index_keep(index, keep, s, run);
     if (!read) gt_pytorch_stores_free(s);
     return read;
 }
@@ -649,15 +476,15 @@ gt_pytorch_read *gt_kineto_read_stream(gt_stream *stream, gt_kineto_options keep
     gt_pytorch_stores s;
     gt_run_info run;
     gt_index *index = keep.every_event ? NULL : gt_index_open(options->index, gt_stream_path(stream));
-    bool read = find_in_index(index, keep, &s, &run);
+    bool read = gt_kineto_index_find(index, keep, &s, &run);
     if (!read)
-        read = gt_index_is_alone(index) ? gt_index_fail_alone(index, what_is_missing(keep), error)
+        read = gt_index_is_alone(index) ? gt_index_fail_alone(index, gt_kineto_index_missing(keep), error)
                                         : read_and_keep(stream, index, keep, options, &s, &run, error);
     gt_index_close(index);
     if (!read) return NULL;
     gt_stream_finish(stream);
     if (options->run) *options->run = run;
-    return gt_pytorch_new(&s, has_python_rows(keep));
+    return gt_pytorch_new(&s, gt_kineto_has_python_rows(keep));
 }
 
 gt_pytorch_read *gt_kineto_read(const char *path, gt_kineto_options keep, const gt_read_options *options,
