@@ -23,6 +23,7 @@ typedef struct evidence {
     gt_table *table;
     int64_t *count, *ns; /* by row of page_sums, of the present finding */
     uint32_t *touched;   /* those that are not 0 */
+    uint32_t *seen;      /* by op: the rank of the last finding that has it; an edit may have an op twice */
     uint32_t *head;      /* by point: its last entry of the edit; GT_NONE */
     stretch *items;      /* in order, disjoint */
     size_t item_count, item_capacity;
@@ -40,12 +41,14 @@ static int64_t *values_for(evidence *e, size_t count)
 
 /* ---- GPU work ---- */
 
-static size_t sum_ops(evidence *e, const gt_edit *edit)
+static size_t sum_ops(evidence *e, uint32_t finding, const gt_edit *edit)
 {
     const gt_page_work *w = e->work;
     size_t touched = 0;
     for (size_t i = 0; i < edit->op_count; i++) {
         uint32_t op = edit->ops[i].op, sum = w->op_sum[op];
+        if (e->seen[op] == finding) continue;
+        e->seen[op] = finding;
         if (!e->count[sum]) e->touched[touched++] = sum;
         e->count[sum]++;
         e->ns[sum] += gt_op_ns(&w->schedule->ops[op]);
@@ -55,7 +58,7 @@ static size_t sum_ops(evidence *e, const gt_edit *edit)
 
 static void add_pairs(evidence *e, int64_t rank, const gt_edit *edit)
 {
-    size_t touched = sum_ops(e, edit);
+    size_t touched = sum_ops(e, (uint32_t)rank, edit);
     int64_t *times = values_for(e, touched);
     for (size_t i = 0; i < touched; i++) times[i] = e->ns[e->touched[i]];
     gt_page_largest largest = gt_page_largest_find(times, touched, PAIRS_MAX);
@@ -189,6 +192,7 @@ void gt_page_add_evidence(const gt_page_work *w, gt_table_list *tables)
                   .count = gt_alloc_zero(w->sum_count, sizeof *e.count),
                   .ns = gt_alloc_zero(w->sum_count, sizeof *e.ns),
                   .touched = gt_alloc(w->sum_count * sizeof *e.touched),
+                  .seen = gt_alloc_zero(w->schedule->op_count, sizeof *e.seen),
                   .head = gt_alloc(points * sizeof *e.head)};
     memset(e.head, 0xff, points * sizeof *e.head); /* GT_NONE */
     gt_table_add_columns(e.table, heads, GT_LENGTH(heads));
@@ -203,6 +207,7 @@ void gt_page_add_evidence(const gt_page_work *w, gt_table_list *tables)
     gt_free(e.count);
     gt_free(e.ns);
     gt_free(e.touched);
+    gt_free(e.seen);
     gt_free(e.head);
     gt_free(e.items);
     gt_free(e.values);

@@ -126,6 +126,7 @@ void gt_page_add_work(const gt_findings *findings, const gt_page_limits *limits,
     left.idle_ns = gt_page_add_idle(&w, tables);
     left.steps = gt_page_add_steps(&w, tables);
     gt_page_add_copies(&w, tables);
+    gt_page_add_memory(&w, tables);
     gt_page_add_evidence(&w, tables);
     gt_page_add_peaks(&w, tables);
     gt_table_list_add(tables, new_facts(&w, &left));

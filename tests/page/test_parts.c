@@ -394,6 +394,7 @@ static void gpu_work_of_findings(void **state)
     find_kernels(w);
     set_findings(w, 2);
     for (uint32_t op = 0; op < 3; op++) gt_edit_op_add(&w->items[0].edit, op, 0);
+    gt_edit_op_add(&w->items[0].edit, 1, 5); /* again: it counts once */
     gt_edit_op_start_soon(&w->items[1].edit, 2);
     gt_page_add_evidence(&w->work, &w->tables);
     expect_table(w, GT_SHEET_PAGE_EVIDENCE, "1 100 0 - 17000 2; 1 101 1 - 3000 1; 2 100 0 - 7000 1; ");
