@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "index/index.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
 #include "report/report.h"
@@ -36,13 +37,24 @@ static void add_option(gt_buffer *line, const gt_option *option, const gt_option
         add_value(line, option, value->text);
 }
 
+/* The name of the trace, also if only its index is there. */
+static void add_trace(gt_buffer *line, const char *path)
+{
+    const char *name = gt_path_name(path);
+    size_t len = strlen(name), suffix = strlen(GT_INDEX_SUFFIX);
+    if (len > suffix && strcmp(name + len - suffix, GT_INDEX_SUFFIX) == 0) len -= suffix;
+    char *trace = gt_format("%.*s", (int)len, name);
+    gt_buffer_add_cstr(line, " ");
+    gt_shell_quote(line, trace);
+    gt_free(trace);
+}
+
 char *gt_call_describe(const gt_call *call, const char *trace_path)
 {
     const gt_option_group *const *groups = call->arguments.syntax->groups;
     gt_buffer line = {0};
     gt_buffer_add_cstr(&line, call->program);
-    gt_buffer_add_cstr(&line, " ");
-    gt_shell_quote(&line, gt_path_name(trace_path));
+    add_trace(&line, trace_path);
     size_t index = 0;
     for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && groups[g]; g++)
         for (size_t i = 0; i < groups[g]->count; i++, index++)

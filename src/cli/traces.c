@@ -98,7 +98,7 @@ static gt_report_options report_options(const gt_call *call)
     return options;
 }
 
-/* "rank 3: total 12.345 ms, computation 31.2 %, ...; wrote t_perf_report.xlsx" */
+/* "rank 3: total 12.345 ms, computation 31.2 %, ...; wrote t_perf_report.xlsx and .html" */
 static void show_rank(const gt_trace_call *trace, const gt_report *report, const gt_output *output)
 {
     fprintf(trace->out, "rank %" PRId64 ": ", trace->rank);
@@ -107,7 +107,10 @@ static void show_rank(const gt_trace_call *trace, const gt_report *report, const
     if (!gt_output_file_count(output)) return;
     if (!place) place = gt_output_file_path(output, 0);
     fprintf(trace->out, "; wrote %s", place);
-    if (page && strcmp(page, place) != 0) fprintf(trace->out, " and %s", page);
+    size_t stem = strrchr(place, '.') ? (size_t)(strrchr(place, '.') - place) : SIZE_MAX;
+    bool is_beside =
+        page && stem != SIZE_MAX && strncmp(page, place, stem) == 0 && strcmp(page + stem, ".html") == 0;
+    if (page && strcmp(page, place) != 0) fprintf(trace->out, " and %s", is_beside ? ".html" : page);
     fputc('\n', trace->out);
 }
 

@@ -222,7 +222,7 @@ void gt_pytorch_print_summary(FILE *out, const gt_summary_facts *facts, const gt
 
 enum {
     LINES_MAX = 60,
-    FILE_LINES = 6,  /* a blank line and the names of the files that are written */
+    FILE_LINES = 7,  /* a blank line and the names of the files that are written */
     TABLE_LINES = 3, /* of a table, besides its rows: a blank line, the heading and the names of columns */
     ROWS_MIN = 1,
     ROWS_MAX = 6,

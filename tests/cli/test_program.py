@@ -51,7 +51,7 @@ def test_every_document_at_once(binary):
     with Folder(binary) as folder:
         r = folder.sh("gputally report tiny_results.json --no_extra_sheets --no_findings --output_csvs_dir out --output_xlsx_path r.xlsx --output_db r.db")
         assert r.returncode == 0, r.stderr
-        assert folder.names() == sorted([f"out/{s}.csv" for s in SHEETS] + ["r.db", "r.xlsx"]), folder.names()
+        assert folder.names() == sorted([f"out/{s}.csv" for s in SHEETS] + ["r.db", "r.html", "r.xlsx"]), folder.names()
         book = zipfile.ZipFile(folder.file("r.xlsx"))
         assert book.testzip() is None
         names = re.findall(r'<sheet name="([^"]*)"', book.read("xl/workbook.xml").decode())

@@ -87,12 +87,12 @@ def test_one_trace_per_rank(binary):
         for rank in range(3):  # from 10 µs to 340 µs; GEMMs 120 µs; all-reduces are hidden behind them
             line = out[rank - 3]
             assert line.startswith(f"rank {rank}: total 0.330 ms, computation 36.4 %, exposed communication 0.0 %"), out
-            assert line.endswith(f"; wrote run/rank{rank}_trace_perf_report.xlsx"), out
+            assert line.endswith(f"; wrote run/rank{rank}_trace_perf_report.xlsx and .html"), out
         assert out[0].startswith("run: no rank, node or link stands out: ranks wait 0.00 ms per trace"), out
         assert "3 ranks, 72 events, 12 collectives" in out and out[-5:-3] == ["wrote run/nccl_analysis_report.xlsx", ""], out
         before = folder.names()
         assert before == ["run/nccl_analysis_report.xlsx"] + sorted(
-            f"run/rank{rank}_trace{end}" for rank in range(3) for end in (".json", "_perf_report.xlsx")), before
+            f"run/rank{rank}_trace{end}" for rank in range(3) for end in (".json", "_perf_report.html", "_perf_report.xlsx")), before
         report(folder, "run -q")
         assert folder.names() == before, "a second run takes the reports for traces"
         report(folder, "run -q --output_csvs_dir out")
@@ -172,8 +172,8 @@ def test_one_trace_and_none(binary):
     with Folder(binary) as folder:
         write(folder, "run/rank3.json", 3)
         out = report(folder, "run -o own.xlsx", err="warning: run: 2 ranks ran, but the only trace is run/rank3.json; no collective report")
-        assert out.endswith("wrote own.xlsx\n") and "GPU timeline" in out and "rank 3" not in out, out
-        assert folder.names() == ["own.xlsx", "run/rank3.json"], folder.names()
+        assert out.endswith("wrote own.xlsx\nwrote own.html\n") and "GPU timeline" in out and "rank 3" not in out, out
+        assert folder.names() == ["own.html", "own.xlsx", "run/rank3.json"], folder.names()
         os.makedirs(folder.file("empty/below"))
         with open(folder.file("empty/notes.json"), "w") as file:
             file.write('{"notes": 1}')
