@@ -288,6 +288,15 @@ def test_a_trace_without_steps(_):
         assert "in the trace" in browser.text(".gain")
 
 
+def test_a_front_without_answers_and_facts(_):
+    def change(front):
+        front.update(answers=None, facts=None, framework=None, command=None)
+    with page_of(change) as (path, _), Browser() as browser:
+        browser.open(path, "#range=0-5000000")
+        assert browser.js("return document.documentElement.dataset.ready") == "yes"
+        assert browser.text(".masthead .file") == "train.json.gz" and browser.count("#verdict, #findings, #bar, .badge") == 0
+
+
 def test_long_and_turned_names_stay_in_their_place(_):
     def change(front):
         facts, answers = front["facts"], front["answers"]

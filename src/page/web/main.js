@@ -81,7 +81,7 @@ function connectState(page) {
 }
 
 function largestCauseOf(facts) {
-  const idle = (facts?.bar || []).filter((part) => part.kind === 'idle');
+  const idle = (facts.bar || []).filter((part) => part.kind === 'idle');
   return idle.length ? idle.reduce((most, part) => (part.ns > most.ns ? part : most)).part : null;
 }
 

@@ -29,9 +29,9 @@ class Source {
 
 export class Page {
   constructor(front, hash) {
-    this.front = front;
+    this.front = {...front, answers: front.answers || {}, facts: front.facts || {}, sources: front.sources || []};
     this.state = new State(hash);
-    this.sources = front.sources.map((label) => new Source(label));
+    this.sources = this.front.sources.map((label) => new Source(label));
     this.hasTables = false;
     this.waiting = [];
   }

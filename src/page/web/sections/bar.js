@@ -11,9 +11,9 @@ import {tooltip} from '../tooltip.js';
 
 // The parts of the front, or of the range, with the time to divide by: {parts, whole, divisor, per}.
 function barContents(page) {
-  const {facts, answers = {}} = page.front;
+  const {facts, answers} = page.front;
   const range = page.state.getRange('range');
-  const balance = range && page.hasTables ? balanceOf(page.source(0), range) : null;
+  const balance = range && page.hasTables && page.source(0) ? balanceOf(page.source(0), range) : null;
   if (balance) return {parts: balance.parts, whole: balance.length, divisor: 1, per: 'of the selection', ...balance};
   const parts = facts.bar.filter((part) => part.ns > 0);
   const steps = facts.per !== 'trace' && answers.window_steps > 0 ? answers.window_steps : 1;
@@ -135,6 +135,6 @@ export const barSection = {
   title: 'Time by category and cause',
   short: 'Time',
   first: true,
-  needs: (page) => page.front.facts?.bar?.some((part) => part.ns > 0) || false,
+  needs: (page) => page.front.facts.bar?.some((part) => part.ns > 0) || false,
   build: buildBar,
 };

@@ -19,7 +19,7 @@ export function rangeText([begin, end]) {
 function rangeChip(page) {
   const range = page.state.getRange('range');
   if (!range) return null;
-  const whole = page.hasTables && page.source(0).has('page_facts') ? roundRange(page.source(0), range) : range;
+  const whole = page.hasTables && page.source(0)?.has('page_facts') ? roundRange(page.source(0), range) : range;
   const title = `${thousands(range[0])} to ${thousands(range[1])} ns after the first event`;
   const isRounded = whole[0] !== range[0] || whole[1] !== range[1];
   return {keys: ['range'], text: `${rangeText(range)} of the trace`, title,
@@ -35,7 +35,7 @@ function categoryChip(page) {
 
 function findingChip(page) {
   const rank = page.state.getNumber('finding');
-  const finding = rank !== null && page.front.answers?.findings?.find((one) => one.rank === rank);
+  const finding = rank !== null && page.front.answers.findings?.find((one) => one.rank === rank);
   return finding ? {keys: ['finding'], text: `finding ${rank}: ${finding.title}`, title: finding.title} : null;
 }
 

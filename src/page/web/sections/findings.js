@@ -131,7 +131,7 @@ function buildFindings(page, body) {
   }
   body.append(element('div', {class: 'findings-end'}, together, folds));
   page.onTables(() => {
-    if (!page.source(0).has('page_evidence')) body.classList.add('without-evidence');
+    if (!page.source(0)?.has('page_evidence')) body.classList.add('without-evidence');
   });
 }
 
@@ -139,6 +139,6 @@ export const findingsSection = {
   id: 'findings',
   title: 'Findings',
   first: true,
-  needs: (page) => Array.isArray(page.front.answers?.findings),
+  needs: (page) => Array.isArray(page.front.answers.findings),
   build: buildFindings,
 };

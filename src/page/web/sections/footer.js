@@ -55,7 +55,7 @@ function saveControls(page) {
 
 function buildFooter(page, body) {
   const {front} = page;
-  const notes = front.facts?.notes || [];
+  const notes = front.facts.notes || [];
   const controls = element('div', {class: 'toolbar screen-only'});
   const keys = element('button', {type: 'button', class: 'button', onclick: showKeys}, 'keys (?)');
   controls.append(keys);
@@ -66,7 +66,7 @@ function buildFooter(page, body) {
     controls,
     element('p', {class: 'note'}, [
       front.version && `gputally ${front.version}`, front.schema && `page ${front.schema}`,
-      front.answers?.schema && `data ${front.answers.schema}`,
+      front.answers.schema && `data ${front.answers.schema}`,
     ].filter(Boolean).join(' · ')),
     element('p', {class: 'note'}, 'This file is complete: it loads nothing from the network. ' +
       'Numbers are rounded; point at one to see all of its digits.'));

@@ -23,7 +23,7 @@ function trustShape(level) {
 }
 
 function headerFacts(front) {
-  const {answers = {}, facts = {}} = front;
+  const {answers, facts} = front;
   const steps = facts.steps ?? answers.steps;
   return [
     facts.gpu,
@@ -103,7 +103,7 @@ function trustButton(trust) {
 
 function buildHeader(page, body) {
   const {front} = page;
-  const trust = front.answers?.trust;
+  const trust = front.answers.trust;
   const panel = element('div', {id: 'header-panel', class: 'card'});
   const more = element('button', {type: 'button', class: 'button plain screen-only'}, 'details');
   const entries = [{id: 'details', button: more, content: () => commandPanel(front)}];

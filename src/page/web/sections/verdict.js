@@ -93,7 +93,7 @@ function buildVerdict(page, body) {
   const list = element('ul', {class: 'tiles', 'aria-label': 'key figures'});
   const show = () => {
     const range = page.state.getRange('range');
-    const balance = range && page.hasTables ? balanceOf(page.source(0), range) : null;
+    const balance = range && page.hasTables && page.source(0) ? balanceOf(page.source(0), range) : null;
     clear(list).append(...(balance ? rangeTiles(tiles, balance) : tiles).map(tileNode));
     list.classList.toggle('filtered', balance !== null);
   };
@@ -107,6 +107,6 @@ export const verdictSection = {
   id: 'verdict',
   label: 'verdict',
   first: true,
-  needs: (page) => Boolean(page.front.facts?.sentence || page.front.facts?.tiles?.length),
+  needs: (page) => Boolean(page.front.facts.sentence || page.front.facts.tiles?.length),
   build: buildVerdict,
 };
