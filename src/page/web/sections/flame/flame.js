@@ -284,6 +284,7 @@ function kindText(kind) {
 export const flameSection = {
   id: 'flame',
   title: 'Where the time goes',
+  print: false,
   wide: true,
   needs: (page) => page.source(0).has('page_sums') && page.source(0).has('page_kernels'),
   build: (page, body) => new FlameGraph(page, body),

@@ -88,6 +88,7 @@ function buildMemory(page, body) {
 export const memorySection = {
   id: 'memory',
   title: 'Memory and copies',
+  print: false,
   needs: (page) => page.source(0).has('page_copies') || page.source(0).has('page_memory'),
   build: (page, body) => {
     buildCopies(page, body);

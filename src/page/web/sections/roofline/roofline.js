@@ -234,6 +234,7 @@ function indexOf(target) {
 export const rooflineSection = {
   id: 'roofline',
   title: 'Roofline',
+  print: false,
   needs: (page) => rooflineSheets(page.source(0)).length > 0,
   build: (page, body) => new Roofline(page, body),
 };

@@ -249,6 +249,7 @@ function phaseName(phase) {
 export const stepsSection = {
   id: 'steps',
   title: 'Steps',
+  print: false,
   needs: (page) => page.source(0).has('page_steps') &&
     (page.source(0).table('page_steps').rows > 1 || Boolean(page.source(0).table('page_steps').get('name', 0))),
   build: (page, body) => new StepBars(page, body),
