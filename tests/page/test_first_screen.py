@@ -116,6 +116,21 @@ def test_reasons_of_the_trust_verdict(_):
         assert front["command"] in browser.text("#header-panel") and front["version"] in browser.text("#header-panel")
 
 
+def test_copying_the_command(_):
+    with page_of() as (path, front), Browser() as browser:
+        browser.open(path, "#header.open=details")
+        browser.js("window.board = navigator.clipboard")
+        # as usual, not there, and not allowed
+        for clipboard in ("board", "undefined", "{writeText: () => Promise.reject(new Error('not allowed'))}"):
+            browser.driver.execute_async_script("const done = arguments[0]; board.writeText('').then(() => done())")
+            browser.js(f"Object.defineProperty(navigator, 'clipboard', {{configurable: true, value: {clipboard}}})")
+            browser.click("#header-panel .button")
+            browser.wait("document.querySelector('#header-panel .button').textContent === 'copied'", "the button to say that it copied")
+            assert browser.driver.execute_async_script("const done = arguments[0]; board.readText().then(done)") == front["command"], clipboard
+            browser.wait("document.querySelector('#header-panel .button').textContent === 'copy the command'")
+            assert browser.count("textarea") == 0
+
+
 # ---- what it does ----
 
 def test_choosing_a_finding_and_a_part(_):

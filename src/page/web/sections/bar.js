@@ -73,7 +73,7 @@ function moveByArrows(bar) {
 // Total of work and of idle time, above the ends of the bar.
 function barTotals(contents) {
   const idle = contents.parts.reduce((total, part) => (part.kind === 'idle' ? total + part.ns : total), 0);
-  return [['GPU busy', contents.whole - idle], ['idle', idle]].map(([label, ns]) => element('span', {},
+  return [['GPU busy', contents.whole - idle], ['idle', idle]].map(([label, ns]) => element('span', {title: `${thousands(ns)} ns in all`},
     element('b', {}, label), ` ${time(ns / contents.divisor)} · ${percent(ns, contents.whole)}`));
 }
 

@@ -2,6 +2,7 @@
 
 import {clear, element, svg} from '../dom.js';
 import {significant, thousands} from '../format.js';
+import {copyButton} from '../output.js';
 
 // Level of trust: class, word, and a shape that does not need colour.
 const TRUST_LEVELS = {
@@ -71,8 +72,9 @@ function trustPanel({verdict, checks = []}) {
 function commandPanel(front) {
   const version = front.version && `gputally ${front.version}`;
   const rows = [['file', front.title], ['command', front.command], ['version', version]];
-  return element('dl', {class: 'facts'}, rows.filter(([, value]) => value).map(
+  const list = element('dl', {class: 'facts'}, rows.filter(([, value]) => value).map(
     ([label, value]) => [element('dt', {}, label), element('dd', {class: 'name'}, value)]));
+  return front.command ? [list, copyButton('copy the command', () => front.command)] : list;
 }
 
 // Buttons that open one panel at a time below the line.
