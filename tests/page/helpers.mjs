@@ -13,6 +13,7 @@ export function python(...args) {
 // plainTable('page_sums', {call: [0, NaN], op: ['mm', null]}): the interface of Table in table.js.
 export function plainTable(name, columns) {
   const columnNames = Object.keys(columns);
+  const texts = [...new Set(Object.values(columns).flatMap((cells) => [...cells]))];
   const isNumber = (value) => value === null || typeof value === 'number';
   return {
     name,
@@ -21,7 +22,8 @@ export function plainTable(name, columns) {
     has: (column) => column in columns,
     isNumeric: (column) => columns[column].every(isNumber),
     column: (column) => columns[column],
-    codes: (column) => Int32Array.from(columns[column], (text) => [...new Set(columns[column])].indexOf(text)),
+    codes: (column) => Int32Array.from(columns[column], (text) => (text === null ? -1 : texts.indexOf(text))),
+    text: (code) => (code < 0 ? null : texts[code]),
     get: (column, row) => (Number.isNaN(columns[column][row]) ? null : columns[column][row]),
     find: (column, value) => columns[column].indexOf(value),
   };

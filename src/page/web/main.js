@@ -15,12 +15,14 @@ import {headerSection} from './sections/header.js';
 import {memorySection} from './sections/memory/memory.js';
 import {rooflineSection} from './sections/roofline/roofline.js';
 import {stepsSection} from './sections/steps/steps.js';
+import {timelineSection} from './sections/timeline/timeline.js';
 import {verdictSection} from './sections/verdict.js';
 import {followTheme} from './theme.js';
 
 // In the order in which they are shown.
 const SECTIONS = [
   headerSection, filterSection, verdictSection, findingsSection, barSection,
+  timelineSection,
   flameSection, rooflineSection, stepsSection, memorySection,
   footerSection,
 ];
