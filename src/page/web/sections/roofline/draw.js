@@ -9,21 +9,35 @@ import {precisionLabel, shapeLabel} from './points.js';
 
 export const ROOFLINE_ACHIEVABLE = 0.8;
 const NAMED_BUBBLES = 5;
+const AXES_SHARE = 0.998;
 const LABEL_HEIGHT = 16;
 const measuring = {context: null};
+
+// The points that decide what the axes show: those with nearly all of the time. A few tiny ops that are slower by orders
+// of magnitude would leave little room for the others; they are drawn at the edge.
+export function pointsOfAxes(points) {
+  const total = points.reduce((sum, point) => sum + point.ns, 0);
+  let sum = 0;
+  const end = points.findIndex((point) => (sum += point.ns) >= AXES_SHARE * total);
+  return points.slice(0, end + 1);
+}
 
 // Scales and places for a width and height in pixels. `points` are shown (longest first), `roofs` may be null.
 export function rooflinePlot(points, roofs, width, height) {
   const area = {left: 56, right: width - 24, top: 32, bottom: height - 40};
-  const ridges = roofs ? roofs.roofs.map((roof) => roof.rate / roofs.memory) : [];
-  const xDomain = logDomain([...points.map((point) => point.intensity), ...ridges.map((ridge) => ridge * 1.5)], 1.8);
+  const main = pointsOfAxes(points);
   const rates = roofs ? roofs.roofs.map((roof) => roof.rate) : [];
-  const yDomain = logDomain([...points.map((point) => point.rate), ...rates], 1.8);
+  const ridges = rates.map((rate) => rate / roofs.memory * 1.5);
+  const xDomain = logDomain([...main.map((point) => point.intensity), ...ridges], 1.8);
+  const yDomain = logDomain([...main.map((point) => point.rate), ...rates], 1.8);
   const x = logScale(xDomain, [area.left, area.right]);
   const y = logScale(yDomain, [area.bottom, area.top]);
   const largest = Math.max(14, Math.min(36, width / 36));
-  const radius = (point) => Math.max(2.5, largest * Math.sqrt(point.ns / points[0].ns));
-  return {area, x, y, xDomain, yDomain, radius};
+  const clamp = (value, [low, high]) => Math.min(Math.max(value, low), high);
+  const place = (point) => ({x: x(clamp(point.intensity, xDomain)), y: y(clamp(point.rate, yDomain)),
+    r: Math.max(2.5, largest * Math.sqrt(point.ns / points[0].ns))});
+  return {area, x, y, xDomain, yDomain, place, outside: points.filter((point) =>
+    point.intensity < xDomain[0] || point.intensity > xDomain[1] || point.rate < yDomain[0] || point.rate > yDomain[1])};
 }
 
 export function rooflineAxes({area, x, y, xDomain, yDomain}) {
@@ -64,10 +78,11 @@ export function rooflineRoofNames({area, x, y, xDomain, yDomain}, {memory, roofs
 
 // Circles, the largest first, so that small ones are on top.
 export function rooflineBubbles(plot, points, isOff) {
-  return points.map((point, i) => svg('circle', {
-    class: isOff(point) ? 'bubble off' : 'bubble', cx: plot.x(point.intensity), cy: plot.y(point.rate),
-    r: plot.radius(point), fill: categoryColor(point.category), 'data-index': i,
-  }));
+  return points.map((point, i) => {
+    const {x, y, r} = plot.place(point);
+    return svg('circle', {class: isOff(point) ? 'bubble off' : 'bubble', cx: x, cy: y, r,
+      fill: categoryColor(point.category), 'data-index': i});
+  });
 }
 
 // "mm 8944×1024, 1024×2816".
@@ -75,28 +90,39 @@ export function pointLabel(point) {
   return `${point.op.replace(/^aten::/, '')} ${shapeLabel(point.shapes)}`.trim();
 }
 
-function textWidth(text) {
+// The same within a width that fits beside a bubble: {text, width}.
+function shortLabel(point) {
   measuring.context ||= document.createElement('canvas').getContext('2d');
   measuring.context.font = `12px ${getComputedStyle(document.body).fontFamily}`;
-  return {fit: fitText(measuring.context, text, 190), context: measuring.context};
+  const shapes = shapeLabel(point.shapes);
+  const first = shapes.split(', ')[0];
+  const text = [fitText(measuring.context, point.op.replace(/^aten::/, ''), 150),
+    measuring.context.measureText(shapes).width <= 160 ? shapes : fitText(measuring.context, first, 160)].join(' ').trim();
+  return {text, width: measuring.context.measureText(text).width + 4};
 }
 
-// Names of the largest bubbles, beside, above or below them.
+// Beside, above or below a bubble.
+function placesAround({x, y, r}, width) {
+  const [beside, diagonal] = [r + 4, r * 0.75 + 2];
+  const tops = [-8, diagonal, -diagonal - LABEL_HEIGHT, diagonal + LABEL_HEIGHT, -diagonal - 2 * LABEL_HEIGHT];
+  return [...tops.flatMap((top, i) => {
+    const away = i ? diagonal : beside;
+    return [[x + away, y + top], [x - away - width, y + top]];
+  }), [x - width / 2, y + r + 2], [x - width / 2, y - r - 2 - LABEL_HEIGHT]];
+}
+
+// Names of the largest bubbles: where there is no other bubble if possible, never over another name.
 export function rooflineNames(plot, points) {
-  const circles = points.slice(0, NAMED_BUBBLES).map((point) =>
-    ({point, x: plot.x(point.intensity), y: plot.y(point.rate), r: plot.radius(point)}));
-  const labels = circles.map(({point, x, y, r}) => {
-    const {fit, context} = textWidth(pointLabel(point));
-    const width = context.measureText(fit).width + 4;
-    const [beside, diagonal] = [r + 4, r * 0.75 + 2];
-    return {fit, width, height: LABEL_HEIGHT, places: [
-      [x + beside, y - 8], [x - beside - width, y - 8], [x + diagonal, y + diagonal], [x - diagonal - width, y + diagonal],
-      [x + diagonal, y - diagonal - LABEL_HEIGHT], [x - diagonal - width, y - diagonal - LABEL_HEIGHT],
-      [x - width / 2, y + r + 2], [x - width / 2, y - r - 2 - LABEL_HEIGHT],
-      [x + diagonal, y + diagonal + LABEL_HEIGHT], [x - diagonal - width, y + diagonal + LABEL_HEIGHT],
-    ]};
+  const boxOf = ({x, y, r}) => ({x: x - r * 0.75, y: y - r * 0.75, width: r * 1.5, height: r * 1.5});
+  const boxes = points.slice(0, 100).map((point) => boxOf(plot.place(point)));
+  const placed = [];
+  return points.slice(0, NAMED_BUBBLES).map((point) => {
+    const {text, width} = shortLabel(point);
+    const label = {width, height: LABEL_HEIGHT, places: placesAround(plot.place(point), width)};
+    const [found] = [...freePlaces([label], plot.area, [...boxes, ...placed]),
+      ...freePlaces([label], plot.area, [...boxes.slice(0, NAMED_BUBBLES), ...placed])].filter(Boolean);
+    if (!found) return null;
+    placed.push(found);
+    return svg('text', {class: 'bubble-name', x: found.x + 2, y: found.y + 12}, text);
   });
-  const boxes = circles.map(({x, y, r}) => ({x: x - r * 0.7, y: y - r * 0.7, width: r * 1.4, height: r * 1.4}));
-  return freePlaces(labels, {...plot.area, right: plot.area.right + 8}, boxes).map((place, i) => place &&
-    svg('text', {class: 'bubble-name', x: place.x + 2, y: place.y + 12}, labels[i].fit));
 }

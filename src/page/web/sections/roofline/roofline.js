@@ -40,10 +40,12 @@ class Roofline {
     this.chart = svg('svg', {tabindex: '0', role: 'application', 'aria-roledescription': 'roofline chart'});
     this.box = element('div', {class: 'chart'}, this.chart);
     this.legend = element('div', {});
-    this.note = element('p', {class: 'note'});
+    this.note = element('span', {});
+    this.outside = element('span', {});
     this.alternative = tableAlternative('Roofline', () => this.tableRows());
     this.announcer = announcer();
-    body.append(this.summary, this.box, this.legend, this.note, this.alternative.node, this.announcer.node);
+    body.append(this.summary, this.box, this.legend, element('p', {class: 'note'}, this.note, ' ', this.outside),
+      this.alternative.node, this.announcer.node);
   }
 
   listen() {
@@ -93,6 +95,7 @@ class Roofline {
     if (!this.shown.length) return;
     const plot = rooflinePlot(this.shown, this.roofs, width, height);
     this.plot = plot;
+    this.showOutside(plot.outside);
     this.bubbles = rooflineBubbles(plot, this.shown, (point) => this.isOff(point));
     this.chart.append(...rooflineAxes(plot));
     if (this.roofs) this.chart.append(rooflineRoofLines(plot, this.roofs, this.hasPeakRates()));
@@ -100,6 +103,12 @@ class Roofline {
     if (this.roofs) this.chart.append(rooflineRoofNames(plot, this.roofs));
     this.chart.append(...rooflineNames(plot, this.shown).filter(Boolean));
     this.markFocus();
+  }
+
+  showOutside(outside) {
+    const share = percent(outside.reduce((sum, point) => sum + point.ns, 0), this.inRange.reduce((sum, point) => sum + point.ns, 0));
+    this.outside.textContent = outside.length ? `${thousands(outside.length)} at the edge ${outside.length === 1 ? 'lies' : 'lie'} ` +
+      `outside the axes (${share} of the time).` : '';
   }
 
   // Rates that were measured need no line below them.
@@ -199,8 +208,8 @@ class Roofline {
       return;
     }
     const point = this.shown[at];
-    const place = this.chart.getBoundingClientRect();
-    tooltip.show(this.describe(point), place.left + this.plot.x(point.intensity), place.top + this.plot.y(point.rate));
+    const [box, place] = [this.chart.getBoundingClientRect(), this.plot.place(point)];
+    tooltip.show(this.describe(point), box.left + place.x, box.top + place.y);
     this.announcer.say(`${pointLabel(point)}: ${time(point.ns)}, ${percent(point.roofNs, point.ns)} of the roof`);
   }
 
