@@ -203,10 +203,12 @@ static uint32_t intern(gt_interner *strings, gt_buffer *text)
     return id;
 }
 
-/* "python (12345)", or without a name "process 12345". */
+/* "python (12345)", or without a name "process 12345". Runs of one process have the number 0 for it. */
 static uint32_t group_of(gt_interner *strings, uint32_t process, gt_str name)
 {
     gt_buffer text = {0};
+    if (!name.len && gt_str_equals(gt_interner_get(strings, process), "0"))
+        return gt_interner_add_cstr(strings, "host");
     bool is_named = name.len && !gt_str_equals(name, "Unknown");
     if (is_named)
         gt_buffer_add(&text, name.bytes, name.len);
