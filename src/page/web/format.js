@@ -9,9 +9,11 @@ export function significant(value) {
   return value.toFixed(Math.min(digits, 6));
 }
 
+const numberFormat = new Intl.NumberFormat('en-US', {maximumFractionDigits: 3}); // toLocaleString is 20 times slower
+
 // 1234567 gives 1,234,567.
 export function thousands(value) {
-  return Number.isFinite(value) ? value.toLocaleString('en-US', {maximumFractionDigits: 3}) : '–';
+  return Number.isFinite(value) ? numberFormat.format(value) : '–';
 }
 
 export function time(ns) {

