@@ -257,6 +257,8 @@ class Browser:
         """The window, or with full all of the page."""
         options = {}
         if full:
+            self.js("scrollTo({top: 0, behavior: 'instant'})")
+            self.settle()
             size = self.cdp("Page.getLayoutMetrics")["cssContentSize"]
             options = {"captureBeyondViewport": True, "clip": {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 16000), "scale": 1}}
         with open(path, "wb") as file:

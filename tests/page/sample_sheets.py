@@ -19,8 +19,9 @@ OP_CATEGORY = {"GEMM": "GEMM", "attention": "SDPA_fwd", "convolution": "CONV_fwd
 
 def op_cost(call):
     """GFLOPS, bytes, precision; None without a performance model."""
-    if call.shapes in GEMMS and call.op in ("aten::addmm", "aten::mm"):
-        m, k, n = GEMMS[call.shapes]
+    shapes = call.shapes.replace(" ", "")
+    if shapes in GEMMS and call.op in ("aten::addmm", "aten::mm"):
+        m, k, n = GEMMS[shapes]
         return 2 * m * k * n / 1e9, 2 * (m * k + k * n + m * n), "matrix_bf16"
     if call.op in ELEMENTS:
         return 4 * ELEMENTS[call.op] / 1e9, 6 * ELEMENTS[call.op], "vector_fp32"
@@ -72,7 +73,7 @@ def unified_sheet(trace, groups):
                      moved / mean / 1e6, gflops / mean * 1e3]
         details = str([{"name": trace.kernels[kernel].name if isinstance(trace.kernels[kernel].name, str) else "?", "stream": 7}
                        for kernel in sorted({k for k, _ in kernels})])
-        rows.append([op, OP_CATEGORY[trace.kernels[largest].category], "python", "thread 12345 (main)", shapes.replace(",", ", "),
+        rows.append([op, OP_CATEGORY[trace.kernels[largest].category], "python", "thread 12345 (main)", shapes,
                      "('c10::BFloat16', 'c10::BFloat16')", "('', '', '1', '1')", len(rows), calls, us * 1.7, *cells, us / calls, us,
                      cost and roof, cost and 100 * roof / (us / calls), details, cost is not None, us * 1e5 / total, 0.0])
     rows.sort(key=lambda row: -row[18])

@@ -106,8 +106,8 @@ class Trace:
             self.nodes.append((parent, *path[-1]))
         return self.node_rows[path]
 
-    def call(self, *fields):
-        call = Call(*fields)
+    def call(self, node, op, shapes, python, runtime):
+        call = Call(node, op, shapes.replace(",", ", ").replace(", )", ",)"), python, runtime)  # as Python prints tuples
         if call not in self.call_rows:
             self.call_rows[call] = len(self.calls)
             self.calls.append(call)
