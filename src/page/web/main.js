@@ -16,6 +16,8 @@ import {memorySection} from './sections/memory/memory.js';
 import {rooflineSection} from './sections/roofline/roofline.js';
 import {stepsSection} from './sections/steps/steps.js';
 import {timelineSection} from './sections/timeline/timeline.js';
+import {sheetsSection} from './sections/tables/sheets.js';
+import {tablesSection} from './sections/tables/tables.js';
 import {verdictSection} from './sections/verdict.js';
 import {followTheme} from './theme.js';
 
@@ -23,8 +25,8 @@ import {followTheme} from './theme.js';
 const SECTIONS = [
   headerSection, filterSection, verdictSection, findingsSection, barSection,
   timelineSection,
-  flameSection, rooflineSection, stepsSection, memorySection,
-  footerSection,
+  flameSection, rooflineSection, tablesSection, stepsSection, memorySection,
+  sheetsSection, footerSection,
 ];
 
 // A section that fails says so and leaves the others alone.

@@ -57,3 +57,17 @@ export function fileName(title, ending) {
   const safe = base.replace(/[^\w.-]+/g, '_').replace(/^[._]+|[._]+$/g, '').slice(0, 80);
   return `${safe || 'gputally'}${ending}`;
 }
+
+// Text that a spreadsheet would compute, as `gputally report --csv_safe` sees it.
+function looksLikeFormula(text) {
+  return /^[=+\-@\t\r\n]/.test(text) && !/^[+-](\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
+}
+
+// A cell of a CSV file: no value is empty, lists are JSON, and no text is a formula.
+export function csvCell(value) {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'number') return String(value);
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const safe = looksLikeFormula(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -3,7 +3,7 @@
 import {element} from '../dom.js';
 import {thousands} from '../format.js';
 import {addKeys, showKeys} from '../keys.js';
-import {fileName, saveFile} from '../output.js';
+import {csvCell, fileName, saveFile} from '../output.js';
 
 // Tables that exist only for the drawings of the page.
 function isSheet(name) {
@@ -23,12 +23,6 @@ export function reportJson(answers, source) {
     if (isSheet(name)) sheets[name] = {columns: table.columnNames, rows: tableRows(table)};
   }
   return JSON.stringify({...answers, sheets}, null, 1);
-}
-
-function csvCell(value) {
-  if (value === null) return '';
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 export function tableCsv(table) {

@@ -1,0 +1,286 @@
+// The scrolled part of a table: headings, and the rows in sight. One row may be open; its details follow it.
+
+import {categoryColor} from '../../colors.js';
+import {element, onceAFrame} from '../../dom.js';
+import {shorten} from '../../format.js';
+import {swatch} from '../../legend.js';
+import {NO_VALUE, cellTitle, fullCell, isNothing, kindOf, shownCell} from './values.js';
+
+const ROW_HEIGHT = 28;
+const SPARE_ROWS = 8;
+const ROWS_MAX = 600000; // browsers do not draw higher elements
+const PRINTED_ROWS = 40;
+const TITLE_LENGTH = 4000;
+
+export class GridBody {
+  constructor(grid, label) {
+    this.grid = grid;
+    this.columns = element('colgroup');
+    this.head = element('tr');
+    this.rows = element('tbody');
+    this.table = element('table', {role: 'grid', 'aria-label': label, class: 'grid-table'},
+      this.columns, element('thead', {}, this.head), this.rows);
+    this.node = element('div', {class: 'grid', tabindex: '0', role: 'group', 'aria-label': `${label}, rows`}, this.table);
+    this.drawn = new Map();
+    this.active = 0;
+    this.detail = {id: null, node: null, height: 0};
+    this.draw = onceAFrame(() => this.drawRows());
+    this.node.addEventListener('scroll', this.draw, {passive: true});
+    this.node.addEventListener('keydown', (event) => this.onKey(event));
+    this.node.addEventListener('click', (event) => this.onClick(event));
+    this.node.addEventListener('copy', (event) => this.onCopy(event));
+    new ResizeObserver(onceAFrame(() => this.onResize())).observe(this.node);
+    this.heightObserver = new ResizeObserver(onceAFrame(() => this.measureDetail()));
+    addEventListener('beforeprint', () => this.print(true));
+    addEventListener('afterprint', () => this.print(false));
+  }
+
+  // ---- headings ----
+
+  show() {
+    this.shown = this.grid.shownColumns();
+    this.count = Math.min(this.grid.rows.length, ROWS_MAX);
+    this.active = Math.min(this.active, Math.max(0, this.count - 1));
+    this.showHead();
+    this.rows.replaceChildren();
+    this.drawn.clear();
+    this.openDetail();
+    this.measureColumns();
+    this.followCurrent();
+    this.drawRows();
+  }
+
+  showHead() {
+    const sorting = this.grid.sorting();
+    const hasFlexible = this.shown.some((column) => kindOf(column).isFlexible);
+    const total = this.shown.reduce((sum, column) => sum + kindOf(column).width, 0);
+    this.table.style.minWidth = `${total}px`;
+    this.table.setAttribute('aria-rowcount', String(this.count + 1));
+    this.columns.replaceChildren(...this.shown.map((column) => {
+      const isFlexible = hasFlexible ? kindOf(column).isFlexible : column === this.shown[0];
+      return element('col', {style: {width: isFlexible ? 'auto' : `${kindOf(column).width}px`}});
+    }));
+    const focused = this.head.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    this.head.replaceChildren(...this.shown.map((column) => this.headCell(column, sorting)));
+    if (focused) this.head.querySelector(`button[data-key="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  headCell(column, sorting) {
+    const isSorted = sorting?.column === column;
+    const order = isSorted ? (sorting.isDescending ? 'descending' : 'ascending') : 'none';
+    const arrow = element('span', {class: 'arrow', 'aria-hidden': 'true'}, isSorted ? (sorting.isDescending ? '▼' : '▲') : '');
+    return element('th', {scope: 'col', 'aria-sort': order, class: kindOf(column).isNumber ? 'number' : null},
+      element('button', {type: 'button', dataset: {key: column.key}, title: column.help || column.title,
+        onclick: () => this.grid.sortBy(column)}, element('span', {class: 'elide'}, column.title), arrow));
+  }
+
+  // How many characters of a name fit: long names lose their middle.
+  measureColumns() {
+    const probe = element('span', {class: 'name grid-probe'}, '0'.repeat(100));
+    this.node.append(probe);
+    const width = probe.getBoundingClientRect().width / 100 || 7;
+    probe.remove();
+    this.fits = this.shown.map((_, i) => Math.max(8, Math.floor((this.head.cells[i].clientWidth - 28) / width)));
+  }
+
+  onResize() {
+    if (!this.shown || !this.node.clientWidth || this.node.clientWidth === this.lastWidth) return;
+    this.lastWidth = this.node.clientWidth;
+    this.measureColumns();
+    this.drawn.clear();
+    this.drawRows();
+  }
+
+  // ---- rows in sight ----
+
+  // Where a place of the list begins; the details lie below the open one.
+  top(place) {
+    return place * ROW_HEIGHT + (this.openPlace >= 0 && place > this.openPlace ? this.detail.height : 0);
+  }
+
+  placeAt(y) {
+    if (this.openPlace < 0 || y < (this.openPlace + 1) * ROW_HEIGHT) return Math.floor(y / ROW_HEIGHT);
+    return Math.max(this.openPlace, Math.floor((y - this.detail.height) / ROW_HEIGHT));
+  }
+
+  drawRows() {
+    if (!this.shown) return;
+    const height = this.isPrinting ? PRINTED_ROWS * ROW_HEIGHT : this.node.clientHeight || 15 * ROW_HEIGHT;
+    const begin = this.isPrinting ? 0 : this.node.scrollTop;
+    const first = Math.max(0, this.placeAt(begin) - SPARE_ROWS);
+    const last = Math.min(this.count, this.placeAt(begin + height) + SPARE_ROWS);
+    for (const place of this.drawn.keys()) if (place < first || place >= last) this.drawn.delete(place);
+    const parts = [this.space(this.top(first))];
+    for (let place = first; place < last; place++) {
+      if (!this.drawn.has(place)) this.drawn.set(place, this.rowNode(place));
+      parts.push(this.drawn.get(place));
+      if (place === this.openPlace) parts.push(this.detailRow());
+    }
+    parts.push(this.space(this.isPrinting ? 0 : this.top(this.count) - this.top(last)));
+    if (!this.count) parts.push(this.emptyRow());
+    this.rows.replaceChildren(...parts);
+    this.markActive();
+    this.measureDetail();
+  }
+
+  space(height) {
+    return element('tr', {class: 'space', 'aria-hidden': 'true', style: {height: `${height}px`}});
+  }
+
+  emptyRow() {
+    return element('tr', {}, element('td', {colspan: this.shown.length, class: 'empty'},
+      `No ${this.grid.model.noun} with this filter.`));
+  }
+
+  rowNode(place) {
+    const {model} = this.grid;
+    const row = this.grid.rows[place];
+    const isOpen = place === this.openPlace;
+    const classes = [isOpen && 'open', model.isMarked?.(row) && 'marked',
+      model.current?.() === model.idOf(row) && 'current'].filter(Boolean).join(' ');
+    return element('tr', {class: classes || null, id: `${this.grid.id}-row-${place}`, 'aria-rowindex': place + 2,
+      'aria-expanded': String(isOpen), 'aria-selected': String(classes.includes('current')), dataset: {place}},
+    this.shown.map((column, i) => this.cell(column, row, i)));
+  }
+
+  cell(column, row, i) {
+    const title = cellTitle(column, row)?.slice(0, TITLE_LENGTH);
+    const opener = i === 0 && element('span', {class: 'opener', 'aria-hidden': 'true'});
+    if (kindOf(column).isNumber) {
+      return element('td', {class: `number ${column.kind}`, title}, opener, column.kind === 'share' && shareBar(column.cells[row]),
+        element('span', {}, shownCell(column, row)));
+    }
+    return element('td', {class: column.kind, title}, opener,
+      column.kind === 'category' && swatch(categoryColor(column.cells[row])),
+      column.kind === 'name' ? nameParts(column, row, this.fits[i]) : element('span', {class: 'elide'}, shortCell(column, row)));
+  }
+
+  // ---- the open row ----
+
+  openDetail() {
+    const {model} = this.grid;
+    const id = this.grid.get('open');
+    const row = id === null ? -1 : model.rowOf(id);
+    this.openPlace = row < 0 ? -1 : this.grid.rows.indexOf(row);
+    if (this.openPlace >= this.count) this.openPlace = -1;
+    if (this.openPlace < 0) {
+      this.detail = {id: null, node: null, height: 0};
+      return;
+    }
+    if (this.detail.id === id && this.detail.model === model) return;
+    const node = element('div', {class: 'details'}, model.details(row));
+    this.heightObserver.disconnect();
+    this.heightObserver.observe(node);
+    this.detail = {id, model, node, height: this.detail.height};
+  }
+
+  detailRow() {
+    const width = this.node.clientWidth;
+    this.detail.node.style.maxWidth = width ? `${width - 2}px` : '';
+    return element('tr', {class: 'detail-row'}, element('td', {colspan: this.shown.length}, this.detail.node));
+  }
+
+  measureDetail() {
+    const height = this.detail.node?.isConnected ? this.detail.node.parentNode.getBoundingClientRect().height : 0;
+    if (!height || Math.abs(height - this.detail.height) < 0.5) return;
+    this.detail.height = height;
+    this.draw();
+  }
+
+  // The row that was chosen elsewhere, or opened by a link, comes into sight, but the page does not scroll.
+  followCurrent() {
+    const {model} = this.grid;
+    const wanted = [this.grid.get('open'), model.current?.(), model.firstMarked?.()].find((id) => !isNothing(id));
+    const key = `${wanted}`;
+    if (wanted === undefined || key === this.followed) return;
+    this.followed = key;
+    const place = this.grid.rows.indexOf(model.rowOf(wanted));
+    if (place >= 0) this.scrollTo(place);
+  }
+
+  scrollTo(place) {
+    const [top, room] = [this.top(place), this.node.clientHeight - 2 * ROW_HEIGHT];
+    if (top < this.node.scrollTop) this.node.scrollTop = top;
+    else if (top > this.node.scrollTop + room) this.node.scrollTop = top - Math.max(0, room - 4 * ROW_HEIGHT);
+  }
+
+  // ---- what a user does ----
+
+  onClick(event) {
+    const row = event.target.closest('tr[data-place]');
+    if (!row || event.target.closest('a, button, input') || String(getSelection())) return;
+    this.active = Number(row.dataset.place);
+    this.followed = String(this.grid.model.idOf(this.grid.rows[this.active])); // it is in sight already
+    this.grid.toggle(this.grid.rows[this.active]);
+  }
+
+  onKey(event) {
+    if (event.target !== this.node || event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = Math.max(1, Math.floor(this.node.clientHeight / ROW_HEIGHT) - 2);
+    const moves = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity};
+    if (event.key in moves) {
+      this.active = Math.min(this.count - 1, Math.max(0, this.active + moves[event.key]));
+      this.scrollTo(this.active);
+      this.drawRows();
+    } else if ((event.key === 'Enter' || event.key === ' ') && this.count) {
+      this.grid.toggle(this.grid.rows[this.active]);
+    } else if (event.key === 'Escape' && this.openPlace >= 0) {
+      this.grid.set({open: null});
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  markActive() {
+    this.rows.querySelector('.active')?.classList.remove('active');
+    const node = this.drawn.get(this.active);
+    node?.classList.add('active');
+    if (node) this.node.setAttribute('aria-activedescendant', node.id);
+    else this.node.removeAttribute('aria-activedescendant');
+  }
+
+  // Selected cells are copied in full, not as they are shown.
+  onCopy(event) {
+    const selection = getSelection();
+    const lines = [...this.rows.querySelectorAll('tr[data-place]')].map((node) => {
+      const row = this.grid.rows[Number(node.dataset.place)];
+      return this.shown.filter((_, i) => selection.containsNode(node.cells[i], true)).map((column) => fullCell(column, row));
+    }).filter((cells) => cells.length);
+    if (!lines.length || event.target.closest?.('.details')) return;
+    event.clipboardData.setData('text/plain', lines.map((cells) => cells.join('\t')).join('\n'));
+    event.preventDefault();
+  }
+
+  print(isPrinting) {
+    this.isPrinting = isPrinting;
+    this.drawRows();
+  }
+}
+
+function shortCell(column, row) {
+  const text = shownCell(column, row);
+  return text.length > 200 ? shorten(text, 200) : text;
+}
+
+function shareBar(share) {
+  const width = `${Math.max(0, Math.min(100, 100 * share)) || 0}%`;
+  return element('span', {class: 'share-bar', 'aria-hidden': 'true'}, element('span', {style: {width}}));
+}
+
+// The short name without its middle if it is too long; if there is room, what the full name has after it.
+function nameParts(column, row, fits) {
+  if (isNothing(column.cells[row])) return NO_VALUE;
+  const full = String(column.cells[row]);
+  const text = shownCell(column, row);
+  const at = text === full ? -1 : full.indexOf(text);
+  const rest = at >= 0 && fits - text.length > 8 ? full.slice(at + text.length, at + text.length + 400) : '';
+  return element('span', {class: 'name'}, shorten(text, fits),
+    rest && element('span', {class: 'muted'}, shorten(rest, fits - text.length)));
+}
+
+// For details: a name that wraps and scrolls.
+export function wholeName(text) {
+  return element('div', {class: 'name whole-name', tabindex: '0'}, text);
+}

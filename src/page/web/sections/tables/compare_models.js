@@ -1,0 +1,114 @@
+// Kernels and ops of two traces beside each other: A is the baseline, B the other. The largest differences come first.
+
+import {element} from '../../dom.js';
+import {thousands} from '../../format.js';
+import {wholeName} from './body.js';
+import {groupByKernel, groupByOp, opIds} from './groups.js';
+import {histogramOf} from './histogram.js';
+import {followed} from './models.js';
+
+// Times are per step if both traces have steps; else, and in a range, they are sums.
+function comparedSteps(page) {
+  const steps = [0, 1].map((i) => page.source(i).table('page_steps')?.rows || 0);
+  return page.state.getRange('range') || !steps[0] || !steps[1] ? null : steps;
+}
+
+function pairUp(sides) {
+  const pairs = new Map();
+  sides.forEach(({groups, keyOf}, side) => {
+    for (const group of groups) {
+      const key = keyOf(group);
+      if (!pairs.has(key)) pairs.set(key, [null, null]);
+      pairs.get(key)[side] = group;
+    }
+  });
+  return [...pairs.values()];
+}
+
+function pairColumns(pairs, steps) {
+  const value = (pair, side, name) => (pair[side] ? pair[side][name] / (steps ? steps[side] : 1) : 0);
+  const cells = (get) => Float64Array.from(pairs, get);
+  const delta = (pair) => value(pair, 1, 'ns') - value(pair, 0, 'ns');
+  const per = steps ? 'per step' : 'in all';
+  return [
+    {key: 'a', title: 'A', kind: 'time', help: `time of A ${per}`, cells: cells((pair) => value(pair, 0, 'ns'))},
+    {key: 'b', title: 'B', kind: 'time', help: `time of B ${per}`, cells: cells((pair) => value(pair, 1, 'ns'))},
+    {key: 'delta', title: 'B − A', kind: 'difference', byAmount: true, help: `what B takes more ${per}`, cells: cells(delta)},
+    {key: 'change', title: 'Change', kind: 'change', help: 'difference in percent of A',
+      cells: cells((pair) => (pair[0] && pair[1] ? 100 * delta(pair) / value(pair, 0, 'ns') : NaN))},
+    {key: 'a_count', title: 'A count', kind: 'count', help: `count of A ${per}`, cells: cells((pair) => value(pair, 0, 'count'))},
+    {key: 'b_count', title: 'B count', kind: 'count', help: `count of B ${per}`, cells: cells((pair) => value(pair, 1, 'count'))},
+  ];
+}
+
+function pairModel(page, pairs, noun, columns, shown, details) {
+  const idOf = (row) => pairs[row].map((group) => group?.id ?? '').join('.');
+  const rows = new Map(pairs.map((_, row) => [idOf(row), row]));
+  const steps = comparedSteps(page);
+  const labels = page.front.sources;
+  const divided = steps ? `, per step: the traces have ${thousands(steps[0])} and ${thousands(steps[1])}` : '';
+  return {noun, columns, shown, sort: '-delta', rows: pairs.length, idOf, rowOf: (id) => rows.get(String(id)) ?? -1, details,
+    note: () => `A: ${labels[0]}, B: ${labels[1]}${divided}.`};
+}
+
+// Either side's cell of a table, the baseline's first.
+function pairCells(page, pairs, name, column, rowOf = (group) => group.id) {
+  return pairs.map((pair) => {
+    const side = pair[0] ? 0 : 1;
+    return page.source(side).table(name).get(column, rowOf(pair[side]));
+  });
+}
+
+export function kernelPairModel(page) {
+  const sides = [0, 1].map((i) => ({groups: groupByKernel(page.work(i) || {ns: []}),
+    keyOf: (group) => page.source(i).table('page_kernels').get('name', group.id)}));
+  const pairs = pairUp(sides);
+  const [name, short, category] = ['name', 'short', 'category'].map((column) => pairCells(page, pairs, 'page_kernels', column));
+  const columns = [
+    {key: 'name', aliases: ['kernel'], title: 'Kernel', kind: 'name', isName: true, cells: name, shorts: short},
+    {key: 'category', aliases: ['cat'], title: 'Category', kind: 'category', cells: category},
+    ...pairColumns(pairs, comparedSteps(page)),
+  ];
+  const model = pairModel(page, pairs, 'kernels, copies and memsets', columns, columns.map(({key}) => key), (row) => [
+    element('div', {class: 'detail-block'}, element('h4', {}, 'Kernel'), wholeName(name[row] ?? '')),
+    pairs[row].map((group, side) => group && pairHistogram(page, group, side)),
+  ]);
+  followed(page, model, {categoryOf: (row) => category[row], textOf: (row) => name[row] ?? '', hits: () => -1});
+  return model;
+}
+
+function pairHistogram(page, group, side) {
+  const kernels = page.source(side).table('page_kernels');
+  const [counts, shortest, longest] = ['histogram', 'min_ns', 'max_ns'].map((column) => kernels.get(column, group.id));
+  return element('div', {class: 'detail-block'}, element('h4', {}, `Durations in ${'AB'[side]}`), histogramOf(counts, shortest, longest));
+}
+
+export function opPairModel(page) {
+  const sides = [0, 1].map((i) => {
+    const calls = page.source(i).table('page_calls');
+    return {groups: groupByOp(page.work(i) || {ns: []}, opIds(calls)),
+      keyOf: (group) => `${calls.get('op', group.id)}\u0000${calls.get('shapes', group.id) ?? ''}`};
+  });
+  const pairs = pairUp(sides);
+  const [op, shapes] = ['op', 'shapes'].map((column) => pairCells(page, pairs, 'page_calls', column));
+  const category = pairCells(page, pairs, 'page_kernels', 'category', (group) => group.kernels.key());
+  const columns = [
+    {key: 'op', aliases: ['name'], title: 'Op', kind: 'name', isName: true, cells: op},
+    {key: 'shapes', aliases: ['dims'], title: 'Shapes', kind: 'name', cells: shapes},
+    {key: 'category', aliases: ['cat'], title: 'Category', kind: 'category', cells: category},
+    ...pairColumns(pairs, comparedSteps(page)),
+  ];
+  const shown = ['op', 'shapes', 'a', 'b', 'delta', 'change', 'a_count', 'b_count'];
+  const model = pairModel(page, pairs, 'ops with their shapes', columns, shown, (row) => [
+    element('div', {class: 'detail-block'}, element('h4', {}, 'Op and shapes'), wholeName([op[row], shapes[row]].filter(Boolean).join(' '))),
+    pairs[row].map((group, side) => group && pairKernels(page, group, side)),
+  ]);
+  followed(page, model, {categoryOf: (row) => category[row], textOf: (row) => op[row] ?? '', hits: () => -1});
+  return model;
+}
+
+function pairKernels(page, group, side) {
+  const kernels = page.source(side).table('page_kernels');
+  return element('div', {class: 'detail-block'}, element('h4', {}, `Kernels in ${'AB'[side]}`),
+    group.kernels.sorted().slice(0, 8).map(([kernel]) => wholeName(kernels.get('name', kernel) ?? '')));
+}

@@ -1,0 +1,107 @@
+// What a row shows when it is open: full name, durations, who launched it, and the rows of the sheets about it.
+
+import {element} from '../../dom.js';
+import {shorten, thousands, time} from '../../format.js';
+import {copyButton} from '../../output.js';
+import {wholeName} from './body.js';
+import {modulePath} from './groups.js';
+import {histogramOf} from './histogram.js';
+import {RooflineCells} from './roofline_cells.js';
+import {sheetColumns} from './sheet_columns.js';
+import {fullCell, kindOf, shownCell} from './values.js';
+
+const LISTED_ROWS = 12;
+const SHEET_ROWS = 4;
+
+function detailBlock(title, ...content) {
+  return element('div', {class: 'detail-block'}, element('h4', {}, title), content);
+}
+
+function nameBlock(title, text) {
+  return detailBlock(title, wholeName(text), copyButton('Copy name', () => text, {class: 'button'}));
+}
+
+// A list of rows with time: [[cells...], count, ns], the largest first.
+function timeList(title, heads, rows) {
+  if (!rows.length) return null;
+  const sorted = rows.sort((a, b) => b.ns - a.ns);
+  const rest = sorted.slice(LISTED_ROWS);
+  const numbers = (count, ns) => [element('td', {class: 'number'}, thousands(count)),
+    element('td', {class: 'number', title: `${ns} ns`}, time(ns))];
+  return detailBlock(title, element('table', {class: 'plain'},
+    element('thead', {}, element('tr', {}, heads.map((head) => element('th', {scope: 'col'}, head)),
+      element('th', {scope: 'col', class: 'number'}, 'Count'), element('th', {scope: 'col', class: 'number'}, 'Time'))),
+    element('tbody', {}, sorted.slice(0, LISTED_ROWS).map(({cells, count, ns}) => element('tr', {},
+      cells.map((cell) => element('td', {class: 'name', title: cell?.slice(0, 4000)}, cell ? shorten(cell, 120) : '–')), numbers(count, ns))),
+    rest.length > 0 && element('tr', {}, element('td', {colspan: heads.length, class: 'muted'}, `${thousands(rest.length)} others`),
+      numbers(rest.reduce((sum, row) => sum + row.count, 0), rest.reduce((sum, row) => sum + row.ns, 0))))));
+}
+
+// All columns of some rows of a sheet, one below the other.
+function sheetBlock(page, source, sheet, rows) {
+  const table = source.table(sheet);
+  if (!table || !rows.length) return null;
+  const columns = sheetColumns(table);
+  const shown = rows.slice(0, SHEET_ROWS);
+  const more = rows.length > shown.length ? `; ${thousands(rows.length - shown.length)} more rows in the sheet` : '';
+  const numbered = shown.length > 1 ? shown.map((row) => element('th', {scope: 'col', class: 'number'}, `row ${thousands(row + 1)}`)) : null;
+  return detailBlock(`Sheet ${sheet}${more}`, element('table', {class: 'plain sheet-rows'},
+    numbered && element('thead', {}, element('tr', {}, element('th', {scope: 'col'}, 'Column'), numbered)),
+    element('tbody', {}, columns.map((column) => element('tr', {}, element('th', {scope: 'row'}, column.title),
+      shown.map((row) => element('td', {class: kindOf(column).isNumber ? 'number' : 'name', title: fullCell(column, row).slice(0, 4000)},
+        shorten(shownCell(column, row), 400))))))));
+}
+
+// The sums of the work that belongs to a row, by a key.
+function listWork(work, has, keyOf) {
+  const found = new Map();
+  for (let i = 0; i < work.ns.length; i++) {
+    if (!has(work.call[i], work.kernel[i])) continue;
+    const {key, cells} = keyOf(work.call[i], work.kernel[i]);
+    if (!found.has(key)) found.set(key, {cells, count: 0, ns: 0});
+    found.get(key).count += work.count[i];
+    found.get(key).ns += work.ns[i];
+  }
+  return [...found.values()];
+}
+
+function rowsWith(table, name, value) {
+  if (!table?.has(name)) return [];
+  const cells = table.column(name);
+  return Array.from({length: table.rows}, (_, row) => row).filter((row) => cells[row] === value);
+}
+
+export function kernelDetails(page, group) {
+  const source = page.source(0);
+  const [kernels, calls, summary] = ['page_kernels', 'page_calls', 'kernel_summary'].map((name) => source.table(name));
+  const name = kernels.get('name', group.id) ?? '';
+  const launchers = calls ? listWork(page.work(0), (call, kernel) => kernel === group.id && !Number.isNaN(call), (call) => {
+    const cells = [calls.get('op', call), calls.get('shapes', call), calls.get('python', call)];
+    return {key: cells.join('\u0000'), cells};
+  }) : [];
+  const sheetRows = rowsWith(summary, summary?.has('Kernel name') ? 'Kernel name' : 'name', name);
+  return [
+    nameBlock('Kernel', name),
+    detailBlock('Durations', histogramOf(kernels.get('histogram', group.id), kernels.get('min_ns', group.id), kernels.get('max_ns', group.id))),
+    timeList('Launched by', ['Op', 'Shapes', 'Python'], launchers),
+    sheetBlock(page, source, 'kernel_summary', sheetRows),
+  ];
+}
+
+export function opDetails(page, group, ids) {
+  const source = page.source(0);
+  const [calls, kernels] = [source.table('page_calls'), source.table('page_kernels')];
+  const has = (call) => !Number.isNaN(call) && ids[call] === group.id;
+  const launched = listWork(page.work(0), has, (call, kernel) => ({key: kernel, cells: [kernels.get('name', kernel)]}));
+  const places = listWork(page.work(0), has, (call) => {
+    const cells = [modulePath(source, call), calls.get('python', call), calls.get('runtime', call)];
+    return {key: cells.join('\u0000'), cells};
+  });
+  const title = [calls.get('op', group.id), calls.get('shapes', group.id)].filter(Boolean).join(' ');
+  return [
+    nameBlock('Op and shapes', title),
+    timeList('Kernels', ['Kernel'], launched),
+    timeList('Called from', ['Module', 'Python', 'Launched by'], places),
+    sheetBlock(page, source, 'unified_perf_summary', new RooflineCells(source).match(group.id)),
+  ];
+}
