@@ -207,6 +207,19 @@ def test_touch_pinches_and_moves(_):
         assert moved[0] > pinched[0] and abs((moved[1] - moved[0]) - (pinched[1] - pinched[0])) < 2, (pinched, moved)
 
 
+def test_overview_moves_the_view(_):
+    with opened() as (browser, (tables, *_)):
+        end = facts_of(tables)["end"]
+        assert browser.js("return document.querySelector('.timeline-frame').hidden")
+        go(browser, f"#timeline&view=0-{end // 10}")
+        browser.click(".timeline-strip", 0.5, 0.5)
+        begin, stop = view(browser, tables)
+        assert abs((begin + stop) / 2 / end - 0.5) < 0.01 and abs(stop - begin - end // 10) < 2, (begin, stop)
+        browser.drag(".timeline-strip", (0.52, 0.5), (0.72, 0.5))
+        begin, stop = view(browser, tables)
+        assert abs((begin + stop) / 2 / end - 0.7) < 0.01, "the frame follows from where it was taken"
+
+
 # ---- range ----
 
 def test_drag_chooses_a_range(_):
@@ -267,6 +280,9 @@ def test_click_selects_and_details_tell(_):
         browser.keys("f")
         begin, end = view(browser, tables)
         assert begin < one["start"] and one["start"] + one["ns"] < end and end - begin < 6 * one["ns"], (begin, end)
+        browser.keys("l")
+        begin, end = view(browser, tables)
+        assert begin < one["launch"] and one["start"] + one["ns"] < end, "the launch is in view"
         browser.js("[...document.querySelectorAll('.timeline-details button')].find((b) => b.textContent === 'all of this kernel').click()")
         assert value(browser, "kernel") == str(one["kernel"])
         browser.keys(Keys.ESCAPE, css=CANVAS)

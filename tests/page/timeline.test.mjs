@@ -285,9 +285,11 @@ test('a height leads to its row and track, and an event to its place', () => {
 });
 
 test('texts are cut to their room', () => {
-  assert.equal(laneText('elementwise', 20), 'elementwise');
-  assert.equal(laneText('elementwise', 5), 'elem…');
-  assert.equal(laneText('elementwise', 2), '');
-  assert.equal(laneText('ab\u{1f680}cd', 4), 'ab…'); // not half a character
-  assert.equal(laneText('\u202eabc', 9), '▯abc');
+  const context = {measureText: (text) => ({width: 10 * [...text].length})}; // every character is 10 wide
+  assert.equal(laneText(context, 'elementwise', 110), 'elementwise');
+  assert.equal(laneText(context, 'elementwise', 59), 'elem…');
+  assert.equal(laneText(context, 'elementwise', 25), '');
+  assert.equal(laneText(context, 'ab\u{1f680}cd', 39), 'ab…'); // not half a character
+  assert.equal(laneText(context, '\u202eabc', 90), '▯abc');
+  assert.equal(laneText(context, 'x'.repeat(40000), 60), 'xxxxx…');
 });

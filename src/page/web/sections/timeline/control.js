@@ -24,6 +24,7 @@ export class TimelineControl {
     this.isStale = {lanes: true, marks: true};
     this.draw = onceAFrame(() => this.drawNow());
     this.rest = null;
+    this.overview = null;
     this.onselect = () => {};
     this.onview = () => {};
     this.onmatches = () => {};
@@ -73,11 +74,17 @@ export class TimelineControl {
       if (lanes) view.drawLanes();
       if (marks) view.drawMarks();
     }
+    if (lanes) this.overview?.draw();
+  }
+
+  redrawAll() {
+    if (this.overview) this.overview.isStale = true;
+    this.redraw();
   }
 
   recolor() {
     this.colors = timelineColors();
-    this.redraw();
+    this.redrawAll();
   }
 
   layout() {
@@ -93,6 +100,7 @@ export class TimelineControl {
 
   resized() {
     this.setView(this.view);
+    this.overview?.resize();
     this.redraw();
   }
 
@@ -138,6 +146,21 @@ export class TimelineControl {
     const selected = this.selected && this.stretchOf(this.selected);
     const stretch = selected || this.state.getRange('range') || this.firstStretch();
     this.setView(stretch ? viewAround(stretch, selected ? 2 : 0.04) : this.whole);
+  }
+
+  // The call that launched the selected event, or null.
+  launch() {
+    return this.selected ? this.selected.view.data.launchOf(this.selected.event) : null;
+  }
+
+  // Shows the selected event together with its launch.
+  showLaunch() {
+    const {selected} = this;
+    const launch = this.launch();
+    if (!launch) return;
+    const [begin, end] = this.stretchOf({view: selected.view, event: launch});
+    const [start, stop] = this.stretchOf(selected);
+    this.setView(viewAround([Math.min(begin, start), Math.max(end, stop)], 0.1));
   }
 
   firstStretch() {
@@ -259,7 +282,7 @@ export class TimelineControl {
   readMatches() {
     for (const view of this.views) view.matches = new TimelineMatches(view.data, this.state, this.views[0].data);
     this.onmatches();
-    this.redraw();
+    this.redrawAll();
   }
 
   toggled(view) {

@@ -8,7 +8,7 @@ import {HOST_KINDS} from './data.js';
 
 const EVENT_TITLE_LENGTH = 96;
 const LONGEST_PATH = 200;
-const HOST_WORDS = {op: 'op', call: 'runtime call', python: 'Python function', annotation: 'annotation'};
+export const HOST_WORDS = {op: 'op', call: 'runtime call', python: 'Python function', annotation: 'annotation'};
 
 // The short text that stands on an event.
 export function eventLabel(data, lane, row) {
@@ -21,6 +21,12 @@ export function eventLabel(data, lane, row) {
 
 function timeFact(label, ns) {
   return {label, text: time(ns), full: `${thousands(ns)} ns`};
+}
+
+// A place in time needs more digits than a duration.
+function startFact(ns) {
+  const fact = timeFact('start', ns);
+  return Math.abs(ns) < 1e6 ? fact : {...fact, text: `${thousands(Math.round(ns / 1e3) / 1e3)} ms`};
 }
 
 // Steps, ops and modules above a call, the outermost first: [{kind, name}].
@@ -57,7 +63,7 @@ export function describeEvent(data, event) {
   const row = track.row[index];
   const about = {stream: describeWork, thread: describeHost, idle: describeIdle}[lane.kind](data, event, row);
   const start = track.start[index];
-  const common = [timeFact('duration', track.end[index] - start), timeFact('start', start),
+  const common = [timeFact('duration', track.end[index] - start), startFact(start),
     {label: 'step', text: stepNameAt(data, start)}];
   return {path: [], kernel: null, call: null, ...about,
     facts: [...common, ...about.facts].filter((fact) => fact.text !== null && fact.text !== '')};
@@ -130,13 +136,13 @@ export function binTip(lane, index) {
     eventFacts([
       {label: 'busy', text: `${(100 * Math.min(1, bins.weight[index] / length)).toFixed(1)} %`},
       {label: 'mostly', text: CATEGORIES[bins.kind[index]]},
-      timeFact('start', start), timeFact('length', length)]),
+      startFact(start), timeFact('length', length)]),
   ];
 }
 
 export function stepTip(data, index) {
   const {steps} = data;
   return [element('div', {class: 'strong'}, timelineStepName(data, steps.row[index])),
-    eventFacts([timeFact('duration', steps.end[index] - steps.start[index]), timeFact('start', steps.start[index])]),
+    eventFacts([timeFact('duration', steps.end[index] - steps.start[index]), startFact(steps.start[index])]),
     element('div', {class: 'muted'}, 'click: choose this step as range')];
 }

@@ -33,6 +33,7 @@ export class TimelineDetails {
       button('‹ previous', () => control.step(-1), 'the event before it on this lane (,)'),
       button('next ›', () => control.step(1), 'the event after it on this lane (.)'),
       button('show', () => control.fit(), 'zoom to this event (F)'),
+      control.launch() && button('show launch', () => control.showLaunch(), 'zoom to this event and its launch (L)'),
       about.kernel !== null &&
         button('all of this kernel', () => this.choose('kernel', about.kernel), 'highlight every event of this kernel'),
       about.call !== null &&

@@ -211,6 +211,7 @@ export class TimelineInput {
     case ',': return () => control.step(-1);
     case '.': return () => control.step(1);
     case 'f': return () => control.fit();
+    case 'l': return () => control.showLaunch();
     case '0': return () => control.showWhole();
     case '/': return this.focusSearch;
     case 'Escape': return () => {
@@ -236,6 +237,7 @@ export const TIMELINE_KEYS = [
   {key: 'W S', text: 'zoom in and out; also + and -'},
   {key: 'A D', text: 'move left and right; also ← and →'},
   {key: 'F', text: 'show the selected event, the range, or everything'},
+  {key: 'L', text: 'show the selected event together with its launch'},
   {key: '0', text: 'show the whole trace'},
   {key: ', .', text: 'previous and next event on the lane; also ← and → once an event is selected'},
   {key: '↑ ↓', text: 'event on the lane above or below; without a selection: scroll'},

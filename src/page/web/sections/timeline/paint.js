@@ -68,7 +68,6 @@ export class LanePainter {
   constructor(context, {width, height, ratio, view, colors}) {
     Object.assign(this, {context, width, height, ratio, colors, begin: view[0], end: view[1]});
     this.scale = width / (view[1] - view[0]);
-    this.characterWidth = 6.1 * ratio;
   }
 
   x(time) {
@@ -130,7 +129,7 @@ export class LanePainter {
       const left = Math.max(0, this.x(track.start[i]));
       const right = Math.min(this.width, this.x(track.end[i]));
       if (right - left < LABEL_LEAST * this.ratio) continue;
-      const text = laneText(label(i), Math.floor((right - left - 2 * pad) / this.characterWidth));
+      const text = laneText(context, label(i), right - left - 2 * pad);
       if (!text) continue;
       if (fills.isHatched && !this.behind(text, left + pad, right - left, top, height)) continue;
       context.fillStyle = fills.inks[track.kind[i]];
@@ -168,11 +167,17 @@ export class LanePainter {
   }
 }
 
-// A name in at most `length` characters: names of kernels are told apart by their beginning. Nothing if too little is
-// left of it. Texts come from the trace and may be very long.
-export function laneText(text, length) {
-  if (length < 3) return '';
-  if (text.length <= length) return inertText(text);
-  const isHalf = text.charCodeAt(length - 2) >> 10 === 0x36; // of a character that takes two
-  return `${inertText(text.slice(0, isHalf ? length - 2 : length - 1))}…`;
+// As much of the beginning of a name as fits, or nothing if that is too little: in a lane, names are told apart by
+// their beginning. Names come from the trace and may be very long.
+export function laneText(context, text, width) {
+  const full = inertText(text.slice(0, Math.max(0, Math.floor(width / 2))));
+  let length = full.length;
+  let shown = length === text.length ? full : `${full}…`;
+  for (let size = context.measureText(shown).width; size > width; size = context.measureText(shown).width) {
+    length = Math.min(length - 1, Math.floor(length * width / size));
+    if (length < 2) return '';
+    const isHalf = full.charCodeAt(length - 1) >> 10 === 0x36; // of a character that takes two
+    shown = `${full.slice(0, isHalf ? length - 1 : length)}…`;
+  }
+  return shown;
 }

@@ -158,8 +158,7 @@ export class TimelineScene {
       this.fill(i % 2 ? colors['accent-soft'] : colors.surface, left, top, Math.max(1, right - left), height);
       this.fill(colors['line-strong'], left, top, Math.max(1, Math.floor(this.ratio)), height);
       const begin = Math.max(0, left) + this.pixels(4);
-      const room = Math.floor((Math.min(right, this.width) - begin) / painter.characterWidth);
-      const text = laneText(stepName(data.steps.row[i]), room);
+      const text = laneText(context, stepName(data.steps.row[i]), Math.min(right, this.width) - begin);
       context.fillStyle = colors.text;
       if (text) context.fillText(text, begin, top + height / 2);
     }

@@ -6,16 +6,21 @@
 //   layout     lanes to heights                paint, scene    drawing
 //   view       one canvas with labels          control         what views share
 //   input      pointer, wheel, touch, keys     describe, details   events as text
-//   perfetto   a stretch as a trace file
+//   overview   the whole trace in a strip      perfetto        a stretch as a trace file
 
-import {element} from '../../dom.js';
+import {CATEGORIES, CAUSES, categoryColor, causeCss} from '../../colors.js';
+import {clear, element} from '../../dom.js';
 import {percent, thousands, time} from '../../format.js';
 import {addKeys, showKeys} from '../../keys.js';
 import {fileName, saveFile} from '../../output.js';
+import {legend} from '../../legend.js';
+import {causeLabel, causeMeaning, partKey} from '../../names.js';
 import {TimelineControl} from './control.js';
-import {TimelineData} from './data.js';
+import {HOST_KINDS, TimelineData} from './data.js';
+import {HOST_WORDS} from './describe.js';
 import {TimelineDetails} from './details.js';
 import {TIMELINE_KEYS, TimelineInput, watchPageScroll} from './input.js';
+import {TimelineOverview} from './overview.js';
 import {traceParts} from './perfetto.js';
 import {TimelineView} from './view.js';
 
@@ -116,6 +121,27 @@ export function timelineNotes(data) {
   return notes;
 }
 
+// What the colours mean: kinds of work and causes that the trace has. A click highlights one.
+function timelineLegend(control) {
+  const node = element('div', {class: 'timeline-legend'});
+  const {state} = control;
+  const item = (label, part, kind, css, title) => ({label, css, title, key: partKey(part, kind)});
+  const show = () => {
+    const datas = control.views.map((view) => view.data);
+    const work = CATEGORIES.filter((_, i) => datas.some((data) => data.categories.includes(i)));
+    const causes = CAUSES.filter((_, i) => datas.some((data) => data.idle && data.idle.tracks[0].kind.includes(i)));
+    const items = [...work.map((name) => item(name, name, 'work', categoryColor(name))),
+      ...causes.map((name) => item(`idle: ${causeLabel(name)}`, name, 'idle', causeCss(name), causeMeaning(name)))];
+    for (const one of items) one.isChosen = state.get('category') === one.key;
+    const host = HOST_KINDS.map((kind) => ({label: HOST_WORDS[kind], css: `var(--host-${kind})`}));
+    clear(node).append(legend(items, ({key}) => state.set({category: state.get('category') === key ? null : key})),
+        datas.some((data) => data.host) ? legend(host) : '');
+  };
+  show();
+  state.on(['category', 'theme'], show);
+  return node;
+}
+
 function viewText(control) {
   const [begin, end] = control.view;
   const range = control.shownRange;
@@ -125,6 +151,7 @@ function viewText(control) {
 function buildTimeline(page, body) {
   const control = new TimelineControl(page.state);
   const views = makeViews(page, control);
+  control.overview = new TimelineOverview(control, views[0]);
   const details = new TimelineDetails(control);
   const search = timelineSearch(page, control);
   const shown = element('span', {class: 'small muted timeline-shown'});
@@ -140,8 +167,8 @@ function buildTimeline(page, body) {
       element('div', {class: 'toolbar'}, search.box, search.result, element('span', {class: 'timeline-space'}), shown,
           zoomButtons(control), views.map((view) => perfettoButton(control, view, views.length === 1)),
           element('button', {type: 'button', class: 'button', onclick: showKeys, title: 'keys (?)'}, 'keys')),
-      ...views.map((view) => view.node),
-      element('p', {class: 'note', id: 'timeline-hint'}, TIMELINE_HINT),
+      control.overview.node, ...views.map((view) => view.node),
+      element('p', {class: 'note', id: 'timeline-hint'}, TIMELINE_HINT), timelineLegend(control),
       details.node, details.live,
       element('p', {class: 'note', id: 'timeline-text'}, views.map((view) =>
         `${views.length > 1 ? `${view.data.label}: ` : ''}${view.text()}`).join(' ')),
@@ -150,6 +177,7 @@ function buildTimeline(page, body) {
   watchPageScroll();
   addKeys('Timeline', TIMELINE_KEYS);
   for (const view of views) view.resize();
+  control.overview.resize();
   control.start();
   showShown();
 }
