@@ -116,10 +116,11 @@ test('category and evidence choose as well, together with the search', () => {
   assert.equal(workEvidence(plainSource([]), 1), null);
 });
 
-test('without nodes and calls all work has no launch', () => {
+test('without ops kernels are below their category', () => {
   const bare = new FlameTree(plainSource([KERNELS]), WORK, {firstStarts: null, isTogether: true});
   assert.deepEqual(outline(bare, 0), ['All GPU work', 105, [
-    ['(no launch recorded)', 105, [['gemm', 95, []], ['add', 8, []], ['Memset (Device)', 2, []]]]]]);
+    ['GEMM', 95, [['gemm', 95, []]]], ['elementwise', 8, [['add', 8, []]]], ['copy', 2, [['Memset (Device)', 2, []]]]]]);
+  assert.equal(matchFlame(bare, {search: 'elementw'}).ns[0], 8);
 });
 
 test('parents that are not before their children do not end in a loop', () => {

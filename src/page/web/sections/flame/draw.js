@@ -7,7 +7,7 @@ import {FLAME_ALL} from './tree.js';
 export const FLAME_ROW = 20;
 
 // How strong the colour of its category is: what is closer to the GPU stands out.
-const SHARES = {kernel: 1, op: 0.6};
+const SHARES = {kernel: 1, op: 0.6, category: 0.6};
 const SHARE_ABOVE = 0.22;
 const SHARE_UNCHOSEN = 0.1;
 

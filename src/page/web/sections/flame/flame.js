@@ -91,6 +91,7 @@ class FlameGraph {
 
   rangeNotes(range, isOrdered, starts) {
     const notes = [];
+    if (!this.tree.hasOps) notes.push('The trace does not say which ops launched its kernels: they are shown by category.');
     const rounded = roundRange(this.source, range);
     if (range && rounded[0] !== range[0]) {
       notes.push(`The page has sums for this range in bins only: shown is ${time(rounded[0])} to ${time(rounded[1])}.`);

@@ -8,7 +8,8 @@
 //   then                 leaves: one per node and kernel
 //
 // A node has the same number whatever the range, so that a link to it (`flame.root`) keeps its meaning. If repeated modules
-// are shown together (Block_0, Block_1, ... as Block), all of them count for the first.
+// are shown together (Block_0, Block_1, ... as Block), all of them count for the first. Traces that know nothing about ops
+// (rocprofv3) have the categories instead of nodes.
 
 import {CATEGORIES} from '../../colors.js';
 
@@ -21,18 +22,25 @@ function moduleClass(name) {
   return name.replace(/_\d+$/, '');
 }
 
-// Work of one source (work.js). Tables of nodes and calls may be missing: all work is without a launch then.
+const CATEGORY_COLUMNS = {
+  parent: CATEGORIES.map(() => NaN), kind: CATEGORIES.map(() => 'category'), name: CATEGORIES,
+};
+const CATEGORY_NODES = {rows: CATEGORIES.length, column: (name) => CATEGORY_COLUMNS[name]};
+
+// Work of one source (work.js). Work of a call without a node, or without a call, has no recorded launch.
 // `firstStarts` has a time for each row of work, or is null. `isTogether`: repeated modules count as one.
 export class FlameTree {
   constructor(source, work, {firstStarts, isTogether}) {
-    this.nodes = source.table('page_nodes');
+    this.hasOps = source.has('page_nodes') && source.has('page_calls');
+    this.nodes = this.hasOps ? source.table('page_nodes') : CATEGORY_NODES;
     this.kernels = source.table('page_kernels');
     this.work = work;
-    this.nodeCount = this.nodes ? this.nodes.rows : 0;
+    this.nodeCount = this.nodes.rows;
     this.firstLeaf = FLAME_NODES + this.nodeCount;
     this.rowParents = this.findRowParents();
     this.findHomes(isTogether);
-    this.addLeaves(source.table('page_calls'));
+    this.findNodes(source.table('page_calls'));
+    this.addLeaves();
     this.size = this.firstLeaf + this.leafKernels.length;
     this.parents = this.findParents();
     this.addUp(firstStarts);
@@ -41,7 +49,7 @@ export class FlameTree {
 
   // The parent of each row of page_nodes; -1: none.
   findRowParents() {
-    const parents = this.nodes ? this.nodes.column('parent') : [];
+    const parents = this.nodes.column('parent');
     return Int32Array.from({length: this.nodeCount}, (_, row) => (parents[row] >= 0 && parents[row] < row ? parents[row] : -1));
   }
 
@@ -63,18 +71,26 @@ export class FlameTree {
     }
   }
 
-  // Rows of the same node and kernel become one leaf: their calls differ in shapes or lines.
-  addLeaves(calls) {
+  // The row of page_nodes (or category) of each row of work; -1: none.
+  findNodes(calls) {
     const {call, kernel} = this.work;
-    const nodeOfCall = calls ? calls.column('node') : [];
+    const nodeOfCall = this.hasOps ? calls.column('node') : null;
+    const categories = this.kernels.column('category');
+    this.nodeOfWork = Int32Array.from({length: call.length}, (_, row) => {
+      if (!this.hasOps) return Math.max(0, CATEGORIES.indexOf(categories[kernel[row]] ?? 'other'));
+      const node = nodeOfCall[call[row]];
+      return node >= 0 && node < this.nodeCount ? node : -1;
+    });
+  }
+
+  // Rows of the same node and kernel become one leaf: their calls differ in shapes or lines.
+  addLeaves() {
+    const {kernel} = this.work;
     const places = new Map();
     this.leafNodes = [];
     this.leafKernels = [];
-    this.itemOfWork = new Int32Array(call.length);
-    this.nodeOfWork = new Int32Array(call.length).fill(-1);
-    for (let row = 0; row < call.length; row++) {
-      const node = nodeOfCall[call[row]];
-      if (node >= 0 && node < this.nodeCount) this.nodeOfWork[row] = node;
+    this.itemOfWork = new Int32Array(kernel.length);
+    for (let row = 0; row < kernel.length; row++) {
       const parent = this.itemOfNode(this.nodeOfWork[row]);
       const key = parent * 4294967296 + kernel[row];
       let leaf = places.get(key);
@@ -153,7 +169,7 @@ export class FlameTree {
       .sort((a, b) => (inTimeOrder && first[a] !== first[b] ? first[a] - first[b] : ns[b] - ns[a] || a - b));
   }
 
-  // "module", "function", "annotation", "op", "kernel", "all" or "unlaunched".
+  // "module", "function", "annotation", "op", "category", "kernel", "all" or "unlaunched".
   kind(item) {
     if (this.isLeaf(item)) return 'kernel';
     if (item < FLAME_NODES) return item === FLAME_ALL ? 'all' : 'unlaunched';
@@ -217,7 +233,7 @@ export class FlameTree {
 // Which rows of page_nodes are below one whose name has the text. Marks the items of those that have it themselves.
 function nodesWithText(tree, text, named) {
   const inside = new Uint8Array(tree.nodeCount);
-  const names = tree.nodes ? tree.nodes.column('name') : [];
+  const names = tree.nodes.column('name');
   for (let row = 0; row < tree.nodeCount; row++) {
     const hasText = (names[row] ?? '').toLowerCase().includes(text);
     if (hasText) named[tree.itemOfNode(row)] = 1;
