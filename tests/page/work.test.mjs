@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
+import {Page} from '../../src/page/web/page.js';
 import {hasExact, roundRange, workOf} from '../../src/page/web/work.js';
 import {plainSource, plainTable} from './helpers.mjs';
 
@@ -46,4 +47,14 @@ test('other ranges are rounded to whole bins', () => {
   assert.deepEqual(roundRange(binned, [15, 60]), [15, 60]);
   assert.equal(roundRange(binned, null), null);
   assert.deepEqual(rowsOf(workOf(binned, [35, 75])), [[0, 0, 1, 20], [NaN, 0, 1, 5], [1, 1, 1, 40]]);
+});
+
+test('sections that ask for the same range share its sums', () => {
+  const page = new Page({sources: ['train.json.gz']}, '#range=15-80');
+  page.addTables([SUMS, GPU].map((table) => ({source: 0, table})));
+  const inRange = page.work();
+  assert.deepEqual(rowsOf(inRange), [[0, 0, 2, 25], [NaN, 0, 1, 5], [1, 1, 1, 10]]);
+  assert.equal(page.work(), inRange);
+  page.state.set({range: null});
+  assert.deepEqual(rowsOf(page.work()), [[0, 0, 2, 30], [NaN, 0, 1, 5], [1, 1, 1, 40]]);
 });

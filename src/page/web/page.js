@@ -34,6 +34,7 @@ export class Page {
     this.sources = this.front.sources.map((label) => new Source(label));
     this.hasTables = false;
     this.waiting = [];
+    this.lastWork = [];
   }
 
   source(index) {
@@ -52,8 +53,13 @@ export class Page {
     else this.waiting.push(action);
   }
 
-  // GPU work of a source in the chosen range (work.js); null if the source has none.
+  // GPU work of a source in the chosen range (work.js); null if the source has none. Several sections ask for the same.
   work(index = 0) {
-    return workOf(this.source(index), this.state.getRange('range'));
+    const range = this.state.getRange('range');
+    const last = this.lastWork[index];
+    if (last && String(last.range) === String(range)) return last.work;
+    const work = workOf(this.source(index), range);
+    if (this.hasTables) this.lastWork[index] = {range, work};
+    return work;
   }
 }
