@@ -3,7 +3,7 @@
 import {bottomAxis, fitText, leftAxis} from '../../chart.js';
 import {categoryColor} from '../../colors.js';
 import {svg} from '../../dom.js';
-import {significant} from '../../format.js';
+import {shorten, significant} from '../../format.js';
 import {logDomain, logScale, logTicks, freePlaces, powerLabel} from '../../scale.js';
 import {precisionLabel, shapeLabel} from './points.js';
 
@@ -11,6 +11,7 @@ export const ROOFLINE_ACHIEVABLE = 0.8;
 const NAMED_BUBBLES = 5;
 const AXES_SHARE = 0.998;
 const LABEL_HEIGHT = 16;
+const ROOF_NAMES_WIDTH = 144;
 const measuring = {context: null};
 
 // The points that decide what the axes show: those with nearly all of the time. A few tiny ops that are slower by orders
@@ -24,7 +25,7 @@ export function pointsOfAxes(points) {
 
 // Scales and places for a width and height in pixels. `points` are shown (longest first), `roofs` may be null.
 export function rooflinePlot(points, roofs, width, height) {
-  const area = {left: 56, right: width - 24, top: 32, bottom: height - 40};
+  const area = {left: 56, right: width - (roofs ? ROOF_NAMES_WIDTH : 24), top: 32, bottom: height - 40};
   const main = pointsOfAxes(points);
   const rates = roofs ? roofs.roofs.map((roof) => roof.rate) : [];
   const ridges = rates.map((rate) => rate / roofs.memory * 1.5);
@@ -62,17 +63,19 @@ export function rooflineRoofLines(plot, {memory, roofs}, withAchievable) {
   ]));
 }
 
-// Above the flat part of each roof, and along the slope. A roof just below another one has no room for its name.
+// Right of each roof, where there are no bubbles, and along the slope. Names of roofs that are close move down.
 export function rooflineRoofNames({area, x, y, xDomain, yDomain}, {memory, roofs}) {
-  const names = roofs.map(({rate, names: precisions}, i) => {
-    const isClose = i > 0 && y(rate) - y(roofs[i - 1].rate) < LABEL_HEIGHT;
-    return !isClose && svg('text', {class: 'roof-name', x: area.right, y: y(rate) - 5, 'text-anchor': 'end'},
-      `${precisions.map(precisionLabel).join(', ')}: ${significant(rate)} TFLOP/s`);
+  let free = 0;
+  const names = roofs.map(({rate, names: precisions}) => {
+    const top = Math.max(y(rate) + 4, free);
+    free = top + LABEL_HEIGHT - 2;
+    const text = `${precisions.map(precisionLabel).join(', ')} ${significant(rate)}`;
+    return svg('text', {class: 'roof-name', x: area.right + 6, y: top}, shorten(text, 24), svg('title', {}, `${text} TFLOP/s`));
   });
   const at = Math.max(xDomain[0] * 1.2, yDomain[0] / memory * 1.2);
   const [left, top] = [x(at), y(at * memory)];
   const angle = Math.atan2(y(at * memory * 10) - top, x(at * 10) - left) * 180 / Math.PI;
-  return svg('g', {'aria-hidden': 'true'}, names, svg('text', {class: 'roof-name', x: left, y: top - 6,
+  return svg('g', {}, names, svg('text', {class: 'roof-name slope', x: left, y: top - 6,
     transform: `rotate(${angle} ${left} ${top})`}, `memory: ${significant(memory)} TB/s`));
 }
 

@@ -150,7 +150,7 @@ class Roofline {
   roofNote() {
     if (this.roofs) {
       const rates = this.ratesText();
-      const dashed = this.hasPeakRates() ? ` Dashed: ${percent(ROOFLINE_ACHIEVABLE, 1).replace('.0', '')} of the roof,` +
+      const dashed = this.hasPeakRates() ? ` Dashed: ${100 * ROOFLINE_ACHIEVABLE}\u00a0% of the roof,` +
         ' which well-tuned kernels reach.' : '';
       return `${rates ? `Roofs: ${rates}.` : ''}${dashed}`;
     }
