@@ -265,7 +265,7 @@ def test_roofline_has_a_bubble_per_op_and_shape(_):
         names = drawn(browser, ".roof-name")
         assert any("memory: 4.80 TB/s" in name for name in names) and len(names) >= 2, names
         assert browser.count(".roof.achievable") == browser.count(".roof:not(.achievable)") > 0
-        assert "80 % of the roof" in browser.text("#roofline .note")
+        assert "80\u00a0% of the roof" in browser.text("#roofline .note")
 
 
 def test_roofline_names_do_not_overlap(_):

@@ -4,7 +4,7 @@ import {fitText} from '../../chart.js';
 import {partFill, themeColor} from '../../colors.js';
 import {time} from '../../format.js';
 
-export const STEP_RULER = 8;
+export const STEP_RULER = 10;
 
 // One accent, dark and light: phases are told apart without a third set of colours.
 export function phaseColor(phase) {
@@ -27,9 +27,10 @@ export function drawSteps(context, scale, groups, view) {
 
 function drawBar(context, scale, group, {left, width, fills, y, limit, isPartOff, isGroupOff}) {
   const isOff = isGroupOff(group);
+  const isCut = group.ns > limit;
   let [sum, bottom] = [0, Math.round(y(0) * scale)];
   for (let part = 0; part < fills.length; part++) {
-    sum += group.parts[part];
+    sum += group.parts[part] * (isCut ? limit / group.ns : 1);
     const top = Math.round(y(Math.min(sum, limit)) * scale);
     if (top >= bottom) continue;
     context.globalAlpha = (isOff ? 0.35 : 1) * (isPartOff(part) ? 0.2 : 1);
@@ -37,10 +38,10 @@ function drawBar(context, scale, group, {left, width, fills, y, limit, isPartOff
     context.fillRect(left, top, width, bottom - top);
     bottom = top;
   }
-  if (sum > limit) drawBreak(context, left, width, Math.round((y(limit) + 8) * scale), scale);
+  if (isCut) drawBreak(context, left, width, Math.round((y(limit) + 8) * scale), scale);
 }
 
-// A gap near the top: the bar is longer than it is drawn.
+// A gap near the top: the bar is longer than it is drawn; its parts are drawn in proportion.
 function drawBreak(context, left, width, top, scale) {
   context.globalAlpha = 1;
   context.fillStyle = themeColor('--paper');
@@ -81,14 +82,24 @@ function drawMarks(context, groups, {area, barWidth, gap, y, limit, outliers}) {
   });
 }
 
-// A line of colours above the bars: in which phase the steps are. Runs of one phase become one piece.
-export function drawPhases(context, groups, steps, {area, barWidth, gap}) {
+// A line of colours above the bars: in which phase the steps are. Neighbours of one phase become one piece; bars of
+// several steps are divided by how many are in each phase.
+export function drawPhases(context, groups, steps, phases, {area, barWidth, gap, top}) {
+  const shares = groups.map(({first, last}) => phases.map((phase) => {
+    let count = 0;
+    for (let i = first; i <= last; i++) count += steps[i].phase === phase ? 1 : 0;
+    return count / (last - first + 1);
+  }));
+  const colors = phases.map(phaseColor);
   let first = 0;
   for (let i = 1; i <= groups.length; i++) {
-    const phase = steps[groups[first].first].phase;
-    if (i < groups.length && steps[groups[i].first].phase === phase) continue;
-    context.fillStyle = phaseColor(phase);
-    context.fillRect(area.left + first * barWidth, area.top - STEP_RULER - 18, (i - first) * barWidth - gap, STEP_RULER - 2);
+    if (i < groups.length && shares[i].every((share, at) => share === shares[first][at])) continue;
+    let y = top;
+    shares[first].forEach((share, at) => {
+      context.fillStyle = colors[at];
+      context.fillRect(area.left + first * barWidth, y, (i - first) * barWidth - gap, share * STEP_RULER);
+      y += share * STEP_RULER;
+    });
     first = i;
   }
 }

@@ -43,27 +43,31 @@ class StepBars {
     this.note = element('p', {class: 'note'});
     this.alternative = tableAlternative('Steps', () => this.tableRows());
     this.announcer = announcer();
+    if (this.steps.length === 1) this.box.hidden = this.legend.hidden = this.note.hidden = true;
     body.append(this.summary(), this.box, this.legend, this.note, this.alternative.node, this.announcer.node);
   }
 
   // One line, or a small table if there are phases.
   summary() {
     const marked = this.outliers.reduce((count, outlier) => count + (outlier ? 1 : 0), 0);
-    const outliers = marked ? `${thousands(marked)} ${marked === 1 ? 'is' : 'are'} marked as unusual.` : 'None is unusual.';
+    const isJudged = [...this.phases.values()].some((phase) => phase.count > 2);
+    const outliers = marked ? `${thousands(marked)} ${marked === 1 ? 'is' : 'are'} marked as unusual.` :
+      isJudged ? 'None is unusual.' : '';
     const outside = this.steps.filter((step) => !step.inWindow).length;
     const notIn = outside && outside < this.steps.length ?
-      ` ${thousands(outside)} outside the window ${outside === 1 ? 'is' : 'are'} not counted.` : '';
+      `${thousands(outside)} outside the window ${outside === 1 ? 'is' : 'are'} not counted.` : '';
+    const remarks = [outliers, notIn].filter(Boolean).join(' ');
     if (this.hasPhases) {
       return element('div', {class: 'steps-summary'}, plainTable('Steps by phase',
         ['phase', 'steps ', 'mean ', 'p50 ', 'p99 '], [...this.phases].map(([phase, one]) => [
           {text: phaseName(phase)}, thousands(one.count), ...[one.mean, one.p50, one.p99].map((ns) => (
             {text: time(ns), title: `${thousands(ns)} ns`}))])),
-      element('p', {}, `${outliers}${notIn}`));
+      element('p', {}, remarks));
     }
     const [one] = this.phases.values();
     const value = (ns) => element('b', {title: `${thousands(ns)} ns`}, time(ns));
     return element('p', {class: 'steps-summary'}, element('b', {}, thousands(one.count)), one.count === 1 ? ' step' : ' steps',
-      ': mean ', value(one.mean), ', p50 ', value(one.p50), ', p99 ', value(one.p99), `. ${outliers}${notIn}`);
+      ': mean ', value(one.mean), ', p50 ', value(one.p50), ', p99 ', value(one.p99), `. ${remarks}`);
   }
 
   listen() {
@@ -83,18 +87,20 @@ class StepBars {
   draw() {
     const width = this.box.clientWidth;
     if (!width) return;
-    const area = {left: 64, right: width, top: this.hasPhases ? 28 + STEP_RULER + 10 : 36, bottom: STEP_HEIGHT - 40};
+    const area = {left: 64, right: width, top: 36, bottom: STEP_HEIGHT - 40};
     const room = area.right - area.left;
     const {groups, size} = groupSteps(this.steps, this.outliers, Math.floor(room / NARROWEST_BAR));
     const {limit, isCut} = stepLimit(groups);
+    area.top += (this.hasPhases ? STEP_RULER + 4 : 0) + (isCut ? 12 : 0);
     const top = limit * (isCut ? 1 : 1.06);
     Object.assign(this, {groups, size, area, barWidth: Math.min(WIDEST_BAR, room / groups.length)});
+    area.right = Math.min(area.right, area.left + groups.length * this.barWidth + 8);
     this.y = linearScale([0, top], [area.bottom, area.top]);
     const context = setUpCanvas(this.canvas, width, STEP_HEIGHT);
     const view = {area, barWidth: this.barWidth, gap: this.barWidth > 6 ? Math.min(8, this.barWidth * 0.2) : 0, y: this.y,
-      limit: top, parts: this.parts, outliers: this.outliers, ...this.dimming()};
+      limit: top, parts: this.parts, outliers: this.outliers, top: 22, ...this.dimming()};
     drawSteps(context, this.canvas.width / width, groups, view);
-    if (this.hasPhases) drawPhases(context, groups, this.steps, view);
+    if (this.hasPhases) drawPhases(context, groups, this.steps, [...this.phases.keys()], view);
     this.drawAxes(width, top);
     this.showNote(isCut);
     this.alternative.refresh();
@@ -246,11 +252,15 @@ function phaseName(phase) {
   return phase ?? 'no phase';
 }
 
+// The bar of the first screen shows one step; only its phase says more.
+function hasSteps(source) {
+  return source.has('page_steps') && (source.table('page_steps').rows > 1 || source.table('page_steps').get('phase', 0) !== null);
+}
+
 export const stepsSection = {
   id: 'steps',
   title: 'Steps',
   print: false,
-  needs: (page) => page.source(0).has('page_steps') &&
-    (page.source(0).table('page_steps').rows > 1 || Boolean(page.source(0).table('page_steps').get('name', 0))),
+  needs: (page) => hasSteps(page.source(0)),
   build: (page, body) => new StepBars(page, body),
 };
