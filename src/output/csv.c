@@ -318,14 +318,14 @@ static bool end_job(void *state, gt_error *error)
     return ok;
 }
 
-gt_document_writer gt_csv_writer_begin(gt_output *output, const char *dir, gt_table *const *tables,
-                                       size_t count)
+gt_document_writer gt_csv_writer_begin(gt_output *output, const gt_document *document,
+                                       gt_table *const *tables, size_t count)
 {
     csv_job *j = gt_alloc_zero(1, sizeof *j);
     j->csv_safe = gt_output_is_csv_safe(output);
     j->sheets = gt_alloc_zero(count, sizeof *j->sheets);
     gt_name_set names = {0};
-    if (!*dir) dir = ".";
+    const char *dir = *document->path ? document->path : ".";
     j->failed = !gt_output_add_folder(output, dir, &j->error);
     for (size_t i = 0; i < count && !j->failed; i++)
         j->failed = !begin_sheet(j, output, dir, gt_name_set_add(&names, tables[i]->name, FILE_NAME_CHARS),

@@ -14,8 +14,8 @@ static void run_writer(void *context, size_t index)
 bool gt_output_documents(gt_output *output, gt_document *documents, size_t document_count,
                          gt_table *const *tables, size_t count, gt_error *error)
 {
-    static gt_document_writer (*const begin[])(gt_output * output, const char *path, gt_table *const *tables,
-                                               size_t count) = {
+    static gt_document_writer (*const begin[])(gt_output * output, const gt_document *document,
+                                               gt_table *const *tables, size_t count) = {
         [GT_DOCUMENT_CSVS] = gt_csv_writer_begin,
         [GT_DOCUMENT_XLSX] = gt_xlsx_writer_begin,
         [GT_DOCUMENT_SQLITE] = gt_sqlite_writer_begin,
@@ -25,7 +25,7 @@ bool gt_output_documents(gt_output *output, gt_document *documents, size_t docum
     bool ok = true;
     while (begun < document_count && begun < DOCUMENTS_MAX && ok) {
         const gt_document *document = &documents[begun];
-        writers[begun] = begin[document->kind](output, document->path, tables, count);
+        writers[begun] = begin[document->kind](output, document, tables, count);
         ok = !writers[begun++].failed;
     }
     gt_parallel_each(begun, run_writer, writers);

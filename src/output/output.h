@@ -49,6 +49,7 @@ typedef struct gt_document {
     gt_document_kind kind;
     const char *path;
     bool is_written;
+    const struct gt_dashboard *dashboard; /* of a workbook (output/dashboard.h); NULL: none */
 } gt_document;
 bool gt_output_documents(gt_output *output, gt_document *documents, size_t document_count,
                          gt_table *const *tables, size_t count, gt_error *error);

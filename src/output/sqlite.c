@@ -237,13 +237,13 @@ static bool end_job(void *state, gt_error *error)
     return ok;
 }
 
-gt_document_writer gt_sqlite_writer_begin(gt_output *output, const char *path, gt_table *const *tables,
-                                          size_t count)
+gt_document_writer gt_sqlite_writer_begin(gt_output *output, const gt_document *document,
+                                          gt_table *const *tables, size_t count)
 {
     sqlite_job *j = gt_alloc_zero(1, sizeof *j);
     j->tables = tables;
     j->count = count;
-    j->ok = gt_database_begin(&j->to.database, output, path, &j->error);
+    j->ok = gt_database_begin(&j->to.database, output, document->path, &j->error);
     if (!j->ok) j->to.database.handle = NULL;
     return (gt_document_writer){j, !j->ok, run_job, end_job};
 }

@@ -17,11 +17,11 @@ typedef struct gt_document_writer {
     bool (*end)(void *state, gt_error *error); /* error NULL: a document before it failed, so be silent */
 } gt_document_writer;
 
-gt_document_writer gt_csv_writer_begin(gt_output *output, const char *dir, gt_table *const *tables,
-                                       size_t count);
-gt_document_writer gt_xlsx_writer_begin(gt_output *output, const char *path, gt_table *const *tables,
-                                        size_t count);
-gt_document_writer gt_sqlite_writer_begin(gt_output *output, const char *path, gt_table *const *tables,
-                                          size_t count);
+gt_document_writer gt_csv_writer_begin(gt_output *output, const gt_document *document,
+                                       gt_table *const *tables, size_t count);
+gt_document_writer gt_xlsx_writer_begin(gt_output *output, const gt_document *document,
+                                        gt_table *const *tables, size_t count);
+gt_document_writer gt_sqlite_writer_begin(gt_output *output, const gt_document *document,
+                                          gt_table *const *tables, size_t count);
 
 #endif

@@ -100,8 +100,9 @@ static void write_all(void *context)
     snprintf(csvs, sizeof csvs, "%s", in_scratch(w->name));
     snprintf(xlsx, sizeof xlsx, "%s.xlsx", csvs);
     snprintf(db, sizeof db, "%s.db", csvs);
-    gt_document documents[] = {
-        {GT_DOCUMENT_CSVS, csvs, false}, {GT_DOCUMENT_XLSX, xlsx, false}, {GT_DOCUMENT_SQLITE, db, false}};
+    gt_document documents[] = {{GT_DOCUMENT_CSVS, csvs, false, NULL},
+                               {GT_DOCUMENT_XLSX, xlsx, false, NULL},
+                               {GT_DOCUMENT_SQLITE, db, false, NULL}};
     gt_output *output = gt_output_new();
     w->written = gt_output_documents(output, documents, 3, w->tables, SHEETS, &w->error) &&
                  gt_output_commit(output, &w->error);

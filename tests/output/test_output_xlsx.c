@@ -3,68 +3,13 @@
 #include "output/file.h"
 #include "output/xlsx/xlsx.h"
 #include "output_tables.h"
+#include "workbook_parts.h"
 
 #include <fcntl.h>
 #include <math.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <zlib.h>
-
-/* ---- reading a workbook back ---- */
-
-/* The text of one part; the caller frees it. Parts follow one another in the archive, each after a header
- * with its name and size. */
-static char *unpack(const char *path, const char *part)
-{
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    fseek(file, 0, SEEK_END);
-    size_t size = (size_t)ftell(file);
-    unsigned char *archive = malloc(size);
-    rewind(file);
-    assert_int_equal(fread(archive, 1, size, file), size);
-    fclose(file);
-    for (size_t at = 0; memcmp(archive + at, "PK\3\4", 4) == 0;) {
-        unsigned char *header = archive + at;
-        uint64_t packed = 0, whole = 0;
-        uint16_t name_len, extra_len;
-        memcpy(&packed, header + 18, 4);
-        memcpy(&whole, header + 22, 4);
-        memcpy(&name_len, header + 26, 2);
-        memcpy(&extra_len, header + 28, 2);
-        if (extra_len > 0) { /* zip64: after the name, 2 bytes of kind, 2 of length, then the sizes */
-            memcpy(&whole, header + 30 + name_len + 4, 8);
-            memcpy(&packed, header + 30 + name_len + 12, 8);
-        }
-        unsigned char *data = header + 30 + name_len + extra_len;
-        if (strlen(part) == name_len && memcmp(header + 30, part, name_len) == 0) {
-            char *text = calloc(1, whole + 1);
-            z_stream stream = {.next_in = data,
-                               .avail_in = (uInt)packed,
-                               .next_out = (void *)text,
-                               .avail_out = (uInt)whole};
-            assert_int_equal(inflateInit2(&stream, -MAX_WBITS), Z_OK);
-            assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
-            inflateEnd(&stream);
-            free(archive);
-            return text;
-        }
-        at = (size_t)(data + packed - archive);
-    }
-    fail_msg("no part %s in %s", part, path);
-    return NULL;
-}
-
-static void expect_in(const char *text, const char *expected)
-{
-    if (!strstr(text, expected)) fail_msg("no %s in %.3000s", expected, text);
-}
-
-static void expect_not_in(const char *text, const char *unexpected)
-{
-    if (strstr(text, unexpected)) fail_msg("%s in %.3000s", unexpected, text);
-}
 
 /* Writes the workbook with standard error caught; returns what was printed there, which the caller frees. */
 static char *write_book(const char *path, gt_table *const *tables, size_t count)

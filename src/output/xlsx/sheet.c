@@ -1,5 +1,8 @@
 /* One sheet: a bold, frozen header with filters, columns as wide as their contents, numbers with all their
- * digits in suitable formats. Text is always written as text: it never becomes a formula or a link. */
+ * digits in suitable formats. Text is always written as text: it never becomes a formula or a link.
+ *
+ * A sheet with a dashboard (output/dashboard.h) is one piece: cells of the dashboard follow those of the
+ * table in the same rows, and then in rows below the table. */
 #include "output/xlsx/xlsx.h"
 
 #include "base/memory.h"
@@ -31,6 +34,8 @@ typedef struct cell_prefix {
 
 struct gt_xlsx_sheet {
     const gt_table *table;
+    const gt_dashboard *dashboard;   /* NULL: none */
+    const gt_dash_cell **dash_cells; /* by row, then by column */
     cell_prefix *prefixes;
     gt_xlsx_fit fit;
     size_t rows_per_piece;
@@ -41,6 +46,9 @@ struct gt_xlsx_sheet {
 typedef struct sheet {
     gt_zip *zip;
     const gt_table *table;
+    const gt_dashboard *dashboard;
+    const gt_dash_cell *const *dash_cells;
+    size_t dash_done; /* of dash_cells, those written */
     const cell_prefix *prefixes;
     gt_xlsx_fit fit; /* cut_cells: only those of the piece */
     gt_buffer acceptable, literal;
@@ -157,6 +165,14 @@ static void write_int(sheet *s, size_t column, int64_t value)
     s->zip->used += (size_t)(to - start);
 }
 
+/* Rows of a table with a dashboard are about different things, so each has its own format. Where a number has
+ * more digits than its column shows, Excel's default shortens it. */
+static int style_of_fact(double value)
+{
+    if (fabs(value) >= 1e9) return GT_STYLE_NONE;
+    return style_of(value == floor(value) ? "#,##0" : "#,##0.000");
+}
+
 static void write_float(sheet *s, size_t column, double value)
 {
     if (!isfinite(value)) {
@@ -164,11 +180,13 @@ static void write_float(sheet *s, size_t column, double value)
         return;
     }
     char *start = gt_zip_room(s->zip, CELL_MAX), *to = put_name(s, start, column);
-    memcpy(to, s->prefixes[column].number, s->prefixes[column].number_len);
-    to += s->prefixes[column].number_len;
-    to += gt_print_double(to, value);
-    if (to[-1] == '0' && to[-2] == '.')
-        to -= 2; /* whole numbers without ".0", as other programs write them */
+    if (s->dashboard) {
+        to += snprintf(to, 32, "\" s=\"%d\"><v>", style_of_fact(value));
+    } else {
+        memcpy(to, s->prefixes[column].number, s->prefixes[column].number_len);
+        to += s->prefixes[column].number_len;
+    }
+    to += gt_xlsx_print_double(to, value);
     to = put_text(to, "</v></c>");
     s->zip->used += (size_t)(to - start);
 }
@@ -207,6 +225,16 @@ static void write_cell(sheet *s, size_t row, size_t c)
     }
 }
 
+/* ---- cells of the dashboard ---- */
+
+/* Those of the row that is being written. */
+static void write_dash_row(sheet *s, size_t row)
+{
+    if (!s->dashboard) return;
+    for (; s->dash_done < s->dashboard->cell_count && s->dash_cells[s->dash_done]->row == row; s->dash_done++)
+        gt_xlsx_write_dash_cell(s->zip, s->dash_cells[s->dash_done], &s->acceptable);
+}
+
 /* ---- rows ---- */
 
 static void begin_row(sheet *s, size_t row, const char *attributes)
@@ -233,17 +261,18 @@ static void write_names(sheet *s)
         write_text(s, c, (gt_str){column->name, strlen(column->name)},
                    is_text_column(s->table, column) && c > 0 ? GT_STYLE_TEXT_HEADER : GT_STYLE_NUMBER_HEADER);
     }
+    write_dash_row(s, 0);
     gt_zip_add(s->zip, "</row>");
 }
 
 /* ---- headings in three rows: the common heading of several columns, their own headings, and the names of
  * columns without a heading ---- */
 
-static bool has_headings(const gt_table *table)
+size_t gt_xlsx_header_rows(const gt_table *table)
 {
     for (size_t c = 0; c < table->column_count; c++)
-        if (table->columns[c].over) return true;
-    return false;
+        if (table->columns[c].over) return 3;
+    return 1;
 }
 
 /* Whether a column has the same heading as the one before it. */
@@ -290,16 +319,6 @@ static void write_headings(sheet *s)
     }
 }
 
-static void write_merge(sheet *s, size_t row, size_t column, size_t last_row, size_t last_column)
-{
-    char name[GT_CELL_NAME_MAX];
-    gt_zip_add(s->zip, "<mergeCell ref=\"");
-    gt_zip_write(s->zip, name, gt_xlsx_cell_name(name, row, column, false));
-    gt_zip_add(s->zip, ":");
-    gt_zip_write(s->zip, name, gt_xlsx_cell_name(name, last_row, last_column, false));
-    gt_zip_add(s->zip, "\"/>");
-}
-
 /* The number of rows, starting with this one, that have the same text in the first column. */
 static size_t count_equal_rows(const sheet *s, size_t row)
 {
@@ -319,14 +338,14 @@ static bool write_merges(sheet *s)
         if (next == c + 1) continue;
         if (!any) gt_zip_add(s->zip, "<mergeCells>");
         any = true;
-        write_merge(s, 0, c, 0, next - 1);
+        gt_xlsx_write_merge(s->zip, 0, c, 0, next - 1);
     }
     for (size_t row = 0, run; row < s->fit.rows; row += run) {
         run = count_equal_rows(s, row);
         if (run == 1) continue;
         if (!any) gt_zip_add(s->zip, "<mergeCells>");
         any = true;
-        write_merge(s, s->fit.header_rows + row, 0, s->fit.header_rows + row + run - 1, 0);
+        gt_xlsx_write_merge(s->zip, s->fit.header_rows + row, 0, s->fit.header_rows + row + run - 1, 0);
     }
     return any;
 }
@@ -336,6 +355,17 @@ static void write_rows(sheet *s, size_t begin, size_t end)
     for (size_t row = begin; row < end; row++) {
         begin_row(s, s->fit.header_rows + row, "\">");
         for (size_t c = 0; c < s->fit.columns; c++) write_cell(s, row, c);
+        write_dash_row(s, s->fit.header_rows + row);
+        gt_zip_add(s->zip, "</row>");
+    }
+}
+
+static void write_rows_below(sheet *s)
+{
+    while (s->dashboard && s->dash_done < s->dashboard->cell_count) {
+        size_t row = s->dash_cells[s->dash_done]->row;
+        begin_row(s, row, "\">");
+        write_dash_row(s, row);
         gt_zip_add(s->zip, "</row>");
     }
 }
@@ -344,12 +374,15 @@ static void write_rows(sheet *s, size_t begin, size_t end)
 
 static void write_columns(sheet *s)
 {
+    size_t widths = s->dashboard ? s->dashboard->width_count : 0;
     gt_zip_add(s->zip, "<cols>");
-    for (size_t c = 0; c < s->fit.columns; c++) {
+    for (size_t c = 0; c < s->fit.columns || c < widths; c++) {
         char column[128];
-        double width = s->prefixes[c].width + 5.0 / 7.0; /* 5 pixels of padding, 7 pixels per character */
+        bool is_hidden = c < s->fit.columns && s->table->columns[c].hidden;
+        double width = c < widths ? s->dashboard->widths[c] : s->prefixes[c].width;
+        width += 5.0 / 7.0; /* 5 pixels of padding, 7 pixels per character */
         snprintf(column, sizeof column, "<col min=\"%zu\" max=\"%zu\" width=\"%.7g\"%s customWidth=\"1\"/>",
-                 c + 1, c + 1, width, s->table->columns[c].hidden ? " hidden=\"1\"" : "");
+                 c + 1, c + 1, width, is_hidden ? " hidden=\"1\"" : "");
         gt_zip_add(s->zip, column);
     }
     gt_zip_add(s->zip, "</cols>");
@@ -358,9 +391,10 @@ static void write_columns(sheet *s)
 static void write_range(sheet *s)
 {
     char last[GT_CELL_NAME_MAX];
+    size_t rows = s->fit.header_rows + s->fit.rows, columns = s->fit.columns;
+    if (s->dashboard) gt_xlsx_dash_extent(s->dashboard, &rows, &columns);
     gt_zip_add(s->zip, "\"A1:");
-    gt_zip_write(s->zip, last,
-                 gt_xlsx_cell_name(last, s->fit.header_rows + s->fit.rows - 1, s->fit.columns - 1, false));
+    gt_zip_write(s->zip, last, gt_xlsx_cell_name(last, rows - 1, columns - 1, false));
     gt_zip_add(s->zip, "\"/>");
 }
 
@@ -381,7 +415,8 @@ static void write_head(sheet *s)
     char pane[128];
     snprintf(pane, sizeof pane, "<pane ySplit=\"%zu\" topLeftCell=\"A%zu\" ", s->fit.header_rows,
              s->fit.header_rows + 1);
-    gt_zip_add(s->zip, "<sheetViews><sheetView workbookViewId=\"0\">");
+    gt_zip_add(s->zip, s->dashboard ? "<sheetViews><sheetView showGridLines=\"0\" workbookViewId=\"0\">"
+                                    : "<sheetViews><sheetView workbookViewId=\"0\">");
     gt_zip_add(s->zip, pane);
     gt_zip_add(s->zip,
                "activePane=\"bottomLeft\" state=\"frozen\"/><selection pane=\"bottomLeft\"/></sheetView>"
@@ -396,22 +431,26 @@ static void write_head(sheet *s)
 
 static void write_tail(sheet *s)
 {
+    write_rows_below(s);
     gt_zip_add(s->zip, "</sheetData>");
-    if (s->fit.header_rows == 1) {
+    if (s->fit.has_filter) {
         gt_zip_add(s->zip, "<autoFilter ref=");
         write_range(s);
-    } else if (write_merges(s)) {
+    } else if (s->dashboard ? gt_xlsx_write_dash_merges(s->zip, s->dashboard) : write_merges(s)) {
         gt_zip_add(s->zip, "</mergeCells>");
     }
     write_page(s);
+    if (gt_xlsx_chart_count(s->dashboard)) gt_zip_add(s->zip, "<drawing r:id=\"rId1\"/>");
 }
 
-gt_xlsx_sheet *gt_xlsx_sheet_new(const gt_table *table)
+gt_xlsx_sheet *gt_xlsx_sheet_new(const gt_table *table, const gt_dashboard *dashboard)
 {
     gt_xlsx_sheet *s = gt_alloc_zero(1, sizeof *s);
     s->table = table;
     atomic_init(&s->cut_cells, 0);
-    s->fit.header_rows = has_headings(table) ? 3 : 1;
+    s->dashboard = table->column_count ? dashboard : NULL;
+    s->fit.header_rows = gt_xlsx_header_rows(table);
+    s->fit.has_filter = s->fit.header_rows == 1 && !s->dashboard;
     size_t room = GT_EXCEL_ROWS - s->fit.header_rows;
     s->fit.rows = table->row_count < room ? table->row_count : room;
     s->fit.columns = table->column_count < GT_EXCEL_COLUMNS ? table->column_count : GT_EXCEL_COLUMNS;
@@ -419,6 +458,11 @@ gt_xlsx_sheet *gt_xlsx_sheet_new(const gt_table *table)
     s->fit.omitted_columns = table->column_count - s->fit.columns;
     s->rows_per_piece = gt_rows_per_piece(s->fit.columns);
     if (s->fit.columns > 0) find_formats(s);
+    if (s->dashboard) {
+        s->dash_cells = gt_xlsx_dash_cells(dashboard);
+        s->rows_per_piece = s->fit.rows + 1;
+        s->fit.fits_on_page = true;
+    }
     return s;
 }
 
@@ -430,12 +474,21 @@ size_t gt_xlsx_sheet_pieces(const gt_xlsx_sheet *of)
 
 void gt_xlsx_sheet_write(gt_xlsx_sheet *of, size_t piece, gt_zip *zip)
 {
-    sheet s = {.zip = zip, .table = of->table, .prefixes = of->prefixes, .fit = of->fit};
+    sheet s = {.zip = zip,
+               .table = of->table,
+               .dashboard = of->dashboard,
+               .dash_cells = of->dash_cells,
+               .prefixes = of->prefixes,
+               .fit = of->fit};
     size_t begin = piece * of->rows_per_piece, left = s.fit.rows - begin;
     bool is_last = piece + 1 == gt_xlsx_sheet_pieces(of);
     if (piece == 0)
         gt_zip_add(zip, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n<worksheet "
-                        "xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\">");
+                        "xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\"");
+    if (piece == 0)
+        gt_zip_add(zip, s.dashboard ? " xmlns:r=\"http://schemas.openxmlformats.org/officeDocument/2006/"
+                                      "relationships\">"
+                                    : ">");
     if (s.fit.columns > 0) {
         if (piece == 0) write_head(&s);
         write_rows(&s, begin, begin + (left < of->rows_per_piece ? left : of->rows_per_piece));
@@ -460,5 +513,6 @@ void gt_xlsx_sheet_free(gt_xlsx_sheet *of)
 {
     if (!of) return;
     gt_free(of->prefixes);
+    gt_free(of->dash_cells);
     gt_free(of);
 }

@@ -33,10 +33,11 @@ typedef struct workbook {
     gt_zip zip;
     gt_table *const *tables;
     size_t count;
-    gt_name_set names;       /* of the sheets */
-    gt_xlsx_fit *sheets;     /* one per table */
-    gt_xlsx_sheet **writers; /* one per table, while they are written */
-    piece_place *pieces;     /* of all sheets */
+    const gt_dashboard *dashboard; /* NULL: none */
+    gt_name_set names;             /* of the sheets */
+    gt_xlsx_fit *sheets;           /* one per table */
+    gt_xlsx_sheet **writers;       /* one per table, while they are written */
+    piece_place *pieces;           /* of all sheets */
     size_t piece_count, piece_capacity;
 } workbook;
 
@@ -83,7 +84,9 @@ typedef struct piece_slot {
 static void begin_sheet(void *context, size_t index)
 {
     workbook *book = context;
-    book->writers[index] = gt_xlsx_sheet_new(book->tables[index]);
+    const gt_table *table = book->tables[index];
+    bool has_dashboard = book->dashboard && book->dashboard->sheet == table;
+    book->writers[index] = gt_xlsx_sheet_new(table, has_dashboard ? book->dashboard : NULL);
 }
 
 static void make_piece(void *context, size_t index, void *slot)
@@ -166,6 +169,7 @@ static void write_content_types(workbook *book)
                      "<Override PartName=\"/xl/worksheets/sheet%zu.xml\" ContentType=\"" SPREADSHEET_TYPE
                      "worksheet+xml\"/>",
                      i);
+    gt_xlsx_add_drawing_types(zip, book->dashboard);
     gt_zip_add(zip, "</Types>");
 }
 
@@ -188,52 +192,7 @@ static void write_relations(workbook *book)
     gt_zip_add(zip, "</Relationships>");
 }
 
-static void write_styles(workbook *book)
-{
-    gt_zip *zip = &book->zip;
-    gt_zip_begin_part(zip, "xl/styles.xml", false);
-    gt_zip_add(zip, XML_HEAD "<styleSheet xmlns=\"" SPREADSHEET "\"><numFmts count=\"2\">");
-    for (size_t i = 0; i < gt_number_format_count; i++) {
-        char format[128];
-        snprintf(format, sizeof format, "<numFmt numFmtId=\"%d\" formatCode=\"%s\"/>",
-                 gt_number_formats[i].id, gt_number_formats[i].code);
-        if (gt_number_formats[i].id >= 164) gt_zip_add(zip, format);
-    }
-    gt_zip_add(zip,
-               "</numFmts><fonts count=\"2\"><font><sz val=\"11\"/><name val=\"Calibri\"/><family "
-               "val=\"2\"/></font><font>"
-               "<b/><sz val=\"11\"/><name val=\"Calibri\"/><family val=\"2\"/></font></fonts><fills "
-               "count=\"2\"><fill>"
-               "<patternFill patternType=\"none\"/></fill><fill><patternFill "
-               "patternType=\"gray125\"/></fill></fills>"
-               "<borders "
-               "count=\"2\"><border><left/><right/><top/><bottom/><diagonal/></border><border><left/><right/>"
-               "<top/><bottom style=\"thin\"><color auto=\"1\"/></bottom><diagonal/></border></borders>"
-               "<cellStyleXfs count=\"1\"><xf numFmtId=\"0\" fontId=\"0\" fillId=\"0\" "
-               "borderId=\"0\"/></cellStyleXfs>");
-    add_numbered(zip, "<cellXfs count=\"%zu\">", GT_STYLE_NUMBERS + gt_number_format_count);
-    gt_zip_add(zip,
-               "<xf numFmtId=\"0\" fontId=\"0\" fillId=\"0\" borderId=\"0\" xfId=\"0\"/>"
-               "<xf numFmtId=\"0\" fontId=\"1\" fillId=\"0\" borderId=\"1\" xfId=\"0\" applyFont=\"1\" "
-               "applyBorder=\"1\" "
-               "applyAlignment=\"1\"><alignment vertical=\"top\" wrapText=\"1\"/></xf>"
-               "<xf numFmtId=\"0\" fontId=\"1\" fillId=\"0\" borderId=\"1\" xfId=\"0\" applyFont=\"1\" "
-               "applyBorder=\"1\" "
-               "applyAlignment=\"1\"><alignment horizontal=\"left\" vertical=\"top\" wrapText=\"1\" "
-               "indent=\"1\"/></xf>"
-               "<xf numFmtId=\"0\" fontId=\"0\" fillId=\"0\" borderId=\"0\" xfId=\"0\" applyAlignment=\"1\">"
-               "<alignment horizontal=\"left\" indent=\"1\"/></xf>");
-    for (size_t i = 0; i < gt_number_format_count; i++)
-        add_numbered(zip,
-                     "<xf numFmtId=\"%zu\" fontId=\"0\" fillId=\"0\" borderId=\"0\" xfId=\"0\" "
-                     "applyNumberFormat=\"1\"/>",
-                     (size_t)gt_number_formats[i].id);
-    gt_zip_add(zip, "</cellXfs><cellStyles count=\"1\"><cellStyle name=\"Normal\" xfId=\"0\" "
-                    "builtinId=\"0\"/></cellStyles>"
-                    "</styleSheet>");
-}
-
-/* ---- the workbook part: sheet names, filters, print titles ---- */
+/* ---- the workbook part: sheet names, filters, print areas and titles ---- */
 
 /* 'name'; it contains no apostrophes. */
 static void add_quoted_name(workbook *book, size_t sheet)
@@ -268,6 +227,25 @@ static void add_print_titles(workbook *book, size_t sheet)
                book->sheets[sheet].header_rows > 1 ? "$1:$3</definedName>" : "$1:$1</definedName>");
 }
 
+/* A dashboard may have cells that are only there for its charts, to the right of what is printed. */
+static void add_print_area(workbook *book, size_t sheet)
+{
+    const gt_dashboard *dashboard = book->dashboard;
+    size_t rows = book->sheets[sheet].header_rows + book->sheets[sheet].rows, columns = 0;
+    if (!dashboard || dashboard->sheet != book->tables[sheet] || !dashboard->print_columns) return;
+    gt_xlsx_dash_extent(dashboard, &rows, &columns);
+    for (size_t i = 0; i < dashboard->chart_count; i++) {
+        const gt_chart *chart = &dashboard->charts[i];
+        if (chart->series_count && chart->row + chart->rows > rows) rows = chart->row + chart->rows;
+    }
+    char last[GT_CELL_NAME_MAX];
+    add_numbered(&book->zip, "<definedName name=\"_xlnm.Print_Area\" localSheetId=\"%zu\">", sheet);
+    add_quoted_name(book, sheet);
+    gt_zip_add(&book->zip, "$A$1:");
+    gt_zip_write(&book->zip, last, gt_xlsx_cell_name(last, rows - 1, dashboard->print_columns - 1, true));
+    gt_zip_add(&book->zip, "</definedName>");
+}
+
 static void add_defined_names(workbook *book)
 {
     bool any = false;
@@ -275,7 +253,8 @@ static void add_defined_names(workbook *book)
         if (book->sheets[i].columns == 0) continue;
         if (!any) gt_zip_add(&book->zip, "<definedNames>");
         any = true;
-        if (book->sheets[i].header_rows == 1) add_filter(book, i);
+        if (book->sheets[i].has_filter) add_filter(book, i);
+        add_print_area(book, i);
         add_print_titles(book, i);
     }
     if (any) gt_zip_add(&book->zip, "</definedNames>");
@@ -308,6 +287,17 @@ typedef struct xlsx_job {
     gt_error error;
 } xlsx_job;
 
+static void write_drawings(workbook *book)
+{
+    gt_xlsx_book view = {.tables = book->tables,
+                         .names = book->names.names,
+                         .count = book->count,
+                         .dashboard = book->dashboard};
+    while (book->dashboard && book->tables[view.dashboard_sheet] != book->dashboard->sheet)
+        view.dashboard_sheet++;
+    gt_xlsx_write_drawings(&book->zip, &view);
+}
+
 static void run_job(void *state)
 {
     xlsx_job *j = state;
@@ -317,8 +307,9 @@ static void run_job(void *state)
     gt_zip_begin(&book->zip, &j->file);
     write_content_types(book);
     write_relations(book);
-    write_styles(book);
+    gt_xlsx_write_styles(&book->zip, book->dashboard != NULL);
     write_sheets(book);
+    write_drawings(book);
     write_workbook(book);
     j->fits = gt_zip_end(&book->zip);
 }
@@ -345,14 +336,23 @@ static bool end_job(void *state, gt_error *error)
     return ok;
 }
 
-gt_document_writer gt_xlsx_writer_begin(gt_output *output, const char *path, gt_table *const *tables,
-                                        size_t count)
+/* Whether one of the tables is its sheet: a dashboard alone is not shown. */
+static bool has_sheet_of(const workbook *book, const gt_dashboard *dashboard)
+{
+    for (size_t i = 0; dashboard && i < book->count; i++)
+        if (book->tables[i] == dashboard->sheet) return true;
+    return false;
+}
+
+gt_document_writer gt_xlsx_writer_begin(gt_output *output, const gt_document *document,
+                                        gt_table *const *tables, size_t count)
 {
     xlsx_job *j = gt_alloc_zero(1, sizeof *j);
-    j->path = gt_strdup(path);
-    j->is_open = gt_file_open(&j->file, output, path, &j->error);
+    j->path = gt_strdup(document->path);
+    j->is_open = gt_file_open(&j->file, output, document->path, &j->error);
     if (count == 0) j->nothing = gt_table_new(GT_SHEET_SHEET1, NULL);
     j->book = (workbook){.tables = count ? tables : &j->nothing, .count = count ? count : 1};
     j->book.sheets = gt_alloc_zero(j->book.count, sizeof *j->book.sheets);
+    if (has_sheet_of(&j->book, document->dashboard)) j->book.dashboard = document->dashboard;
     return (gt_document_writer){j, !j->is_open, run_job, end_job};
 }

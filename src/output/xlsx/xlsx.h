@@ -1,9 +1,11 @@
-/* The parts of the Excel writer: zip archive, cell text, column formats, sheets. Internal; reports call
- * gt_output_xlsx of output/output.h. */
+/* The parts of the Excel writer: zip archive, cell text, column formats, styles, sheets, charts. Internal;
+ * reports call gt_output_xlsx of output/output.h. */
 #ifndef GT_OUTPUT_XLSX_XLSX_H
 #define GT_OUTPUT_XLSX_XLSX_H
 
 #include "base/buffer.h"
+#include "base/number.h"
+#include "output/dashboard.h"
 #include "output/file.h"
 #include "table/table.h"
 
@@ -110,7 +112,7 @@ enum {
     GT_EXCEL_COLUMNS = 16384,
 };
 
-/* The styles that cells refer to by number; number formats follow them. */
+/* The styles that cells refer to by number; number formats follow them, then the looks of a dashboard. */
 enum { GT_STYLE_NONE, GT_STYLE_NUMBER_HEADER, GT_STYLE_TEXT_HEADER, GT_STYLE_TEXT, GT_STYLE_NUMBERS };
 
 /* The number formats of gt_xlsx_column_format, in the order of their styles. Ids below 164 are built into
@@ -123,11 +125,15 @@ typedef struct gt_number_format {
 extern const gt_number_format gt_number_formats[];
 extern const size_t gt_number_format_count;
 
+/* The part xl/styles.xml. The looks are only there if the workbook has a dashboard. */
+void gt_xlsx_write_styles(gt_zip *zip, bool with_looks);
+int gt_xlsx_look_style(gt_look look);
+
 /* What fits into the sheet, and what is omitted. */
 typedef struct gt_xlsx_fit {
     size_t rows, columns;
-    size_t header_rows; /* 1, or 3 if columns have a common heading: such a sheet has merged cells and no
-                           filter */
+    size_t header_rows; /* gt_xlsx_header_rows */
+    bool has_filter;
     size_t cut_cells, omitted_rows, omitted_columns;
     double width;      /* in characters */
     bool fits_on_page; /* printed one page wide; otherwise on several pages, each with the first column */
@@ -135,8 +141,12 @@ typedef struct gt_xlsx_fit {
 
 typedef struct gt_xlsx_sheet gt_xlsx_sheet;
 
-/* Finds the formats of the columns. The table must outlive the sheet. */
-gt_xlsx_sheet *gt_xlsx_sheet_new(const gt_table *table);
+/* 1, or 3 if columns have a common heading: such a sheet has merged cells and no filter. */
+size_t gt_xlsx_header_rows(const gt_table *table);
+
+/* Finds the formats of the columns. The table must outlive the sheet, and so must the dashboard, which may be
+ * NULL. A sheet with a dashboard has no filter, which would also hide rows of the dashboard. */
+gt_xlsx_sheet *gt_xlsx_sheet_new(const gt_table *table, const gt_dashboard *dashboard);
 /* The XML of a sheet consists of pieces with some of its rows each. They may be written in any order, by
  * several threads. */
 size_t gt_xlsx_sheet_pieces(const gt_xlsx_sheet *sheet);
@@ -150,5 +160,44 @@ void gt_xlsx_sheet_free(gt_xlsx_sheet *sheet); /* NULL does nothing */
  */
 enum { GT_CELL_NAME_MAX = 16 };
 size_t gt_xlsx_cell_name(char *out, size_t row, size_t column, bool dollars);
+
+/* As gt_print_double, but whole numbers without ".0", as other programs write them. */
+static inline size_t gt_xlsx_print_double(char *out, double value)
+{
+    size_t len = gt_print_double(out, value);
+    return out[len - 1] == '0' && out[len - 2] == '.' ? len - 2 : len;
+}
+
+/* Cells from a row and column to others, inside of <mergeCells>. */
+void gt_xlsx_write_merge(gt_zip *zip, size_t row, size_t column, size_t last_row, size_t last_column);
+
+/* ---- cells of a dashboard (dash_cells.c) ---- */
+
+/* By row, then by column; the caller frees the array. */
+const gt_dash_cell **gt_xlsx_dash_cells(const gt_dashboard *dashboard);
+void gt_xlsx_write_dash_cell(gt_zip *zip, const gt_dash_cell *cell, gt_buffer *scratch);
+/* <mergeCells> without its end. Returns whether anything was written. */
+bool gt_xlsx_write_dash_merges(gt_zip *zip, const gt_dashboard *dashboard);
+/* Enlarges the numbers of rows and columns so that all cells are in them. */
+void gt_xlsx_dash_extent(const gt_dashboard *dashboard, size_t *rows, size_t *columns);
+
+/* ---- charts of a dashboard ---- */
+
+/* Where the cells of charts are. */
+typedef struct gt_xlsx_book {
+    gt_table *const *tables;
+    char *const *names; /* of their sheets */
+    size_t count;
+    const gt_dashboard *dashboard; /* NULL: none */
+    size_t dashboard_sheet;        /* its number */
+} gt_xlsx_book;
+
+/* Those that have series. NULL has none. */
+size_t gt_xlsx_chart_count(const gt_dashboard *dashboard);
+/* The content types of the parts that gt_xlsx_write_drawings writes. */
+void gt_xlsx_add_drawing_types(gt_zip *zip, const gt_dashboard *dashboard);
+void gt_xlsx_write_drawings(gt_zip *zip, const gt_xlsx_book *book);
+/* The content of one part. */
+void gt_xlsx_write_chart(gt_zip *zip, const gt_xlsx_book *book, const gt_chart *chart);
 
 #endif
