@@ -8,7 +8,8 @@
 
 #include "table/table.h"
 
-/* One row per line of the timeline: streams of devices, then threads of the host.
+/* One row per line of the timeline: streams of devices, then threads of the host. Of very many, the streams
+ * with the fewest events share a line, and the threads with the fewest are left out.
  *     kind      "stream" or "thread"
  *     group     what it belongs to: "GPU 0", "python (12345)"
  *     label     "stream 7", "thread 12345 (main)"
@@ -27,8 +28,8 @@
 #define GT_COL_PAGE_KEPT    GT_COL("kept")
 #define GT_COL_PAGE_SHORTER GT_COL("shorter")
 
-/* Events of GPUs, by lane, then by start. Where there are too many for the page, this has those of a stretch
- * of time (page_facts: exact_start, exact_end), and page_bins and page_bin_sums have all.
+/* Events of GPUs, by lane, then by start. Where there are too many for the page, this has those that begin
+ * in a stretch of time (page_facts: exact_start, exact_end), and page_bins and page_bin_sums have all.
  *     lane, start, ns
  *     kernel        row of page_kernels
  *     call          row of page_calls
@@ -47,7 +48,8 @@
  *     category   one of gt_page_category_name: the page has a colour for each
  *     count, ns, min_ns, max_ns
  *     histogram  LIST of INT: numbers of events by duration, adding up to count. The first one is that of the
- *                bucket of min_ns; bucket b holds durations from 2^(b/4) to 2^((b+1)/4) ns */
+ *                bucket of min_ns; bucket b holds durations from 2^(b/4) to 2^((b+1)/4) ns.
+ *                Bucket 0 also holds 0 ns */
 #define GT_SHEET_PAGE_KERNELS GT_SHEET("page_kernels")
 #define GT_COL_PAGE_NAME      GT_COL("name")
 #define GT_COL_PAGE_SHORT     GT_COL("short")
@@ -59,7 +61,8 @@
 
 /* What launched GPU work: calls of ops that agree in all of this.
  *     node      row of page_nodes: the op's path
- *     op        name of the op; shapes: its input shapes, as in the sheet unified_perf_summary
+ *     op        name of the op; shapes: its input shapes. They are those that the sheet unified_perf_summary
+ *               counts the launch for, which may be further up the path than the op that launched
  *     python    where in the program (findings: "train.py(12): step -> item()")
  *     runtime   the call that launched: "cudaLaunchKernel" */
 #define GT_SHEET_PAGE_CALLS GT_SHEET("page_calls")
@@ -72,7 +75,7 @@
 /* The tree of call paths above kernels; a parent comes before its children.
  *     parent    row of this table; null: a root
  *     kind      "module" (nn.Module), "function" (Python), "annotation" or "op"
- *     name */
+ *     name      of annotations that differ only in numbers, "step #" */
 #define GT_SHEET_PAGE_NODES GT_SHEET("page_nodes")
 #define GT_COL_PAGE_PARENT  GT_COL("parent")
 
@@ -81,7 +84,7 @@
 
 /* Only where page_gpu does not have all events. The trace is divided into page_facts.bins equal bins.
  * page_bins: lane, bin, busy (ns in which the lane worked), category (the one with the largest share).
- * page_bin_sums: bin of page_facts.sum_bins, call, kernel, count, ns. */
+ * page_bin_sums: bin of page_facts.sum_bins, call, kernel, count, ns; an event counts where it begins. */
 #define GT_SHEET_PAGE_BINS     GT_SHEET("page_bins")
 #define GT_SHEET_PAGE_BIN_SUMS GT_SHEET("page_bin_sums")
 #define GT_COL_PAGE_BIN        GT_COL("bin")
@@ -111,9 +114,9 @@
 #define GT_COL_PAGE_STEP         GT_COL("step")
 #define GT_COL_PAGE_PART         GT_COL("part")
 
-/* Copies and memsets of equal kind: direction ("HtoD", ...; "memset"), kind ("pageable", "pinned", ...), bytes
- * (of one; null: unknown), count, ns. The largest times first. Where there are too many sizes, the rest is
- * joined by direction and kind, with bytes null. */
+/* Copies and memsets of equal kind: direction ("HtoD", ...; "memset"), kind ("pageable", "pinned", ...),
+ * bytes (of one; null: unknown), count, ns. The largest times first. Where there are too many sizes, the rest
+ * is joined by direction and kind, with bytes null. */
 #define GT_SHEET_PAGE_COPIES  GT_SHEET("page_copies")
 #define GT_COL_PAGE_DIRECTION GT_COL("direction")
 #define GT_COL_PAGE_BYTES     GT_COL("bytes")

@@ -214,6 +214,20 @@ def check_host_table(binary, folder):
     return []
 
 
+def check_histograms(binary, folder):
+    """Durations at the borders of buckets: from 2^(b/4) to 2^((b+1)/4) ns, and 0 in the first one."""
+    trace, durations = Trace(), [*range(40), *(2 ** k + i for k in range(6, 30) for i in (-1, 0, 1)), 1217748085, 1217748086]
+    for i, ns in enumerate(durations):
+        trace.op("aten::mm", 10 * i, 5, kernel_us=ns / 1000)
+    (kernel,) = records(trace.page(binary, folder), "page_kernels")
+    # 1 is in bucket 0, 2 in 4, 3 in 6 (2^1.5 = 2.83), 4 in 8, 5 in 9 (2^2.25 = 4.76), 6 in 10 (2^2.5 = 5.66), 7 in 11 (2^2.75 = 6.73)
+    assert kernel["histogram"][:13] == [2, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 1, 2], kernel["histogram"]  # 12: 8 and 9
+    assert sum(kernel["histogram"]) == kernel["count"] == len(durations) and kernel["ns"] == sum(durations)
+    # 2^30.1815... is between 2^(120/4) and 2^(121/4) = 1276901416.98
+    assert len(kernel["histogram"]) == 121 and kernel["histogram"][120] == 2 and (kernel["min_ns"], kernel["max_ns"]) == (0, 1217748086)
+    return []
+
+
 def check_rocprof_run(binary, folder):
     """Two GPUs of a rocprofv3 run; calls launch on both."""
     run = rocprof_runs.Run()

@@ -113,6 +113,8 @@ static void name_streams(gt_all_devices *devices, const gt_schedule *schedule)
 static void number_streams(gt_all_devices *devices, const gt_schedule *schedule)
 {
     size_t count = schedule->stream_count;
+    for (size_t i = 0; i < schedule->other_count; i++)
+        if (schedule->others[i].stream >= count) count = (size_t)schedule->others[i].stream + 1;
     devices->streams = gt_alloc(count * sizeof *devices->streams);
     devices->stream_count = count;
     for (size_t i = 0; i < count; i++) {
