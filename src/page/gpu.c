@@ -45,12 +45,11 @@ static int64_t distance_to(int64_t middle, stretch part)
     return center > middle ? center - middle : middle - center;
 }
 
-/* The longest run of steps that fits; false if none does. */
+/* The run of most steps that fits; false if none does. */
 static bool find_steps(const gt_page_work *w, int64_t middle, stretch *best)
 {
     const gt_schedule *s = w->schedule;
-    size_t count = s->used_step_count, first = 0;
-    bool found = false;
+    size_t count = s->used_step_count, first = 0, most = 0;
     int64_t *starts = gt_alloc(count * sizeof *starts);
     size_t *before = gt_alloc(count * sizeof *before);
     for (size_t i = 0; i < count; i++) {
@@ -59,17 +58,16 @@ static bool find_steps(const gt_page_work *w, int64_t middle, stretch *best)
     }
     for (size_t end = 1; end < count; end++) {
         while (first < end && before[end] - before[first] > w->limits.gpu_events) first++;
-        if (first == end) continue;
         stretch part = {starts[first], starts[end]};
-        int64_t length = part.end_ns - part.start_ns, best_length = best->end_ns - best->start_ns;
-        bool is_better = !found || length > best_length ||
-                         (length == best_length && distance_to(middle, part) < distance_to(middle, *best));
-        if (is_better) *best = part;
-        found = true;
+        bool is_better = end - first > most ||
+                         (end - first == most && distance_to(middle, part) < distance_to(middle, *best));
+        if (first == end || !is_better) continue;
+        most = end - first;
+        *best = part;
     }
     gt_free(starts);
     gt_free(before);
-    return found;
+    return most != 0;
 }
 
 /* The longest time around the middle that fits. */

@@ -6,6 +6,8 @@
 #include "schema/page.h"
 #include "trace/rocprof/rocprof.h"
 
+enum { KERNELS_MAX = 20000 };
+
 /* ---- rows ---- */
 
 static void add_duration(gt_page_kernel *kernel, int64_t ns)
@@ -14,6 +16,38 @@ static void add_duration(gt_page_kernel *kernel, int64_t ns)
     kernel->count++;
     if (ns < kernel->min_ns) kernel->min_ns = ns;
     if (ns > kernel->max_ns) kernel->max_ns = ns;
+}
+
+/* A trace with absurdly many names: those with the least time share the last row. */
+static void join_shortest(gt_page_work *w)
+{
+    size_t count = w->kernel_count, kept = 0;
+    int64_t *times = gt_alloc(count * sizeof *times);
+    uint32_t *rows = gt_alloc(count * sizeof *rows);
+    for (size_t i = 0; i < count; i++) times[i] = w->kernels[i].ns;
+    gt_page_largest largest = gt_page_largest_find(times, count, KERNELS_MAX - 1);
+    gt_page_kernel rest = {.name = gt_interner_add_cstr(w->schedule->strings, "other kernels"),
+                           .kind = GT_KIND_KERNEL,
+                           .category = GT_PAGE_OTHER,
+                           .min_ns = INT64_MAX};
+    for (size_t i = 0; i < count; i++) {
+        const gt_page_kernel kernel = w->kernels[i];
+        bool keeps = gt_page_largest_keeps(&largest, kernel.ns);
+        rows[i] = keeps ? (uint32_t)kept : KERNELS_MAX - 1;
+        if (keeps) {
+            w->kernels[kept++] = kernel;
+            continue;
+        }
+        rest.ns = gt_page_add_ns(rest.ns, kernel.ns);
+        rest.count += kernel.count;
+        if (kernel.min_ns < rest.min_ns) rest.min_ns = kernel.min_ns;
+        if (kernel.max_ns > rest.max_ns) rest.max_ns = kernel.max_ns;
+    }
+    w->kernels[KERNELS_MAX - 1] = rest;
+    w->kernel_count = KERNELS_MAX;
+    for (size_t i = 0; i < w->op_count; i++) w->op_kernel[i] = rows[w->op_kernel[i]];
+    gt_free(times);
+    gt_free(rows);
 }
 
 void gt_page_find_kernels(gt_page_work *w)
@@ -37,6 +71,7 @@ void gt_page_find_kernels(gt_page_work *w)
         add_duration(&w->kernels[*row], op.end_ns - op.start_ns);
     }
     gt_free(rows);
+    if (w->kernel_count > KERNELS_MAX) join_shortest(w);
 }
 
 /* ---- histograms ---- */

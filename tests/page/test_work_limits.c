@@ -360,6 +360,55 @@ static void test_many_calls(void **state)
     free_tables(&p);
 }
 
+/* 25,000 names, each once, the n-th for n + 1 ns: 19,999 rows and one for the 5,001 shortest. */
+static void test_many_kernels(void **state)
+{
+    (void)state;
+    enum { NAMES = 25000, REST = 5001 };
+    gt_plain_trace t = new_trace(GT_BY_ROCPROF);
+    for (int i = 0; i < NAMES; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "k%d", i);
+        add_op(&t, name, (int64_t)i * 100 * US, i + 1, 1, 0);
+    }
+    page_tables p = make(&t, 100000, 100);
+    const gt_table *kernels = table_of(&p, GT_SHEET_PAGE_KERNELS);
+    assert_int_equal(kernels->row_count, 20000);
+    assert_string_equal(text(kernels, GT_COL_PAGE_NAME, 0), "k5001");
+    assert_string_equal(text(kernels, GT_COL_PAGE_NAME, 19999), "other kernels");
+    assert_int_equal(cell(kernels, GT_COL_PAGE_COUNT, 19999), REST);
+    assert_int_equal(cell(kernels, GT_COL_PAGE_NS, 19999), REST * (REST + 1) / 2);
+    assert_int_equal(cell(kernels, GT_COL_PAGE_MIN_NS, 19999), 1);
+    assert_int_equal(cell(kernels, GT_COL_PAGE_MAX_NS, 19999), REST);
+    assert_int_equal(sum(kernels, GT_COL_PAGE_NS), INT64_C(25000) * 25001 / 2);
+    free_tables(&p);
+}
+
+/* Ranges that a program marks are the path of what is launched in them. */
+static void test_ranges(void **state)
+{
+    (void)state;
+    gt_plain_trace t = new_trace(GT_BY_ROCPROF);
+    add_call(&t, "model", 0, 100 * US, 0)->is_range = true;
+    add_call(&t, "layer 1", 10 * US, 20 * US, 0)->is_range = true;
+    add_call(&t, "hipLaunchKernel", 15 * US, 2 * US, 1);
+    add_call(&t, "layer 2", 40 * US, 20 * US, 0)->is_range = true;
+    add_call(&t, "hipLaunchKernel", 45 * US, 2 * US, 2);
+    add_call(&t, "hipLaunchKernel", 200 * US, 2 * US, 3);
+    for (uint64_t i = 1; i <= 3; i++) add_op(&t, "kernel", (int64_t)i * 20 * US, US, 1, i);
+    page_tables p = make(&t, 100, 100);
+    const gt_table *nodes = table_of(&p, GT_SHEET_PAGE_NODES), *calls = table_of(&p, GT_SHEET_PAGE_CALLS);
+    assert_int_equal(nodes->row_count, 2);
+    assert_string_equal(text(nodes, GT_COL_PAGE_NAME, 0), "model");
+    assert_string_equal(text(nodes, GT_COL_PAGE_NAME, 1), "layer #");
+    assert_string_equal(text(nodes, GT_COL_PAGE_KIND, 1), "annotation");
+    assert_int_equal(calls->row_count, 2);
+    assert_int_equal(cell(calls, GT_COL_PAGE_NODE, 0), 1);
+    assert_true(is_null(calls, GT_COL_PAGE_NODE, 1));
+    assert_string_equal(text(calls, GT_COL_PAGE_RUNTIME, 1), "hipLaunchKernel");
+    free_tables(&p);
+}
+
 /* ---- time ---- */
 
 /* The page begins with the first event of any device, also one before the schedule's own. */
@@ -442,7 +491,8 @@ int main(void)
         cmocka_unit_test(test_steps),        cmocka_unit_test(test_large_steps),
         cmocka_unit_test(test_all_fit),      cmocka_unit_test(test_sum_bins),
         cmocka_unit_test(test_host),         cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_many_calls),   cmocka_unit_test(test_zero),
+        cmocka_unit_test(test_many_calls),   cmocka_unit_test(test_many_kernels),
+        cmocka_unit_test(test_ranges),       cmocka_unit_test(test_zero),
         cmocka_unit_test(test_absurd_times), cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
