@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "schema/page.h"
 
+enum { SUMS_MAX = 100000 };
+
 /* The last sum of each call: most calls launch one kernel, or a few in turn. */
 typedef struct last_sum {
     uint32_t kernel, sum;
@@ -38,6 +40,32 @@ static void add_up(gt_page_work *w)
     }
     gt_free(last);
     gt_map_free(&rows);
+}
+
+/* A trace with absurdly many combinations: for those with the least time only their kernels are told. */
+static void join_shortest(gt_page_work *w)
+{
+    size_t count = w->sum_count, capacity = 0;
+    int64_t *times = gt_alloc(count * sizeof *times);
+    uint32_t *places = gt_alloc(count * sizeof *places);
+    gt_page_sum *sums = w->sums;
+    gt_map rows = {0};
+    for (size_t i = 0; i < count; i++) times[i] = sums[i].ns;
+    gt_page_largest largest = gt_page_largest_find(times, count, SUMS_MAX);
+    w->sums = NULL;
+    w->sum_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t call = gt_page_largest_keeps(&largest, sums[i].ns) ? sums[i].call : GT_NONE;
+        places[i] = sum_of(w, &rows, &capacity, call, sums[i].kernel);
+        gt_page_sum *sum = &w->sums[places[i]];
+        sum->count += sums[i].count;
+        sum->ns = gt_page_add_ns(sum->ns, sums[i].ns);
+    }
+    for (size_t i = 0; i < w->op_count; i++) w->op_sum[i] = places[w->op_sum[i]];
+    gt_map_free(&rows);
+    gt_free(times);
+    gt_free(places);
+    gt_free(sums);
 }
 
 /* What a trace that is not of PyTorch says about the kind of an op's work. */
@@ -85,6 +113,7 @@ static void judge_kernels(gt_page_work *w)
 void gt_page_find_sums(gt_page_work *w)
 {
     add_up(w);
+    if (w->sum_count > SUMS_MAX) join_shortest(w);
     find_categories(w);
     judge_kernels(w);
 }

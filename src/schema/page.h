@@ -79,7 +79,8 @@
 #define GT_SHEET_PAGE_NODES GT_SHEET("page_nodes")
 #define GT_COL_PAGE_PARENT  GT_COL("parent")
 
-/* GPU time of the whole trace by call and kernel: count, ns. The sums are those of all GPU events. */
+/* GPU time of the whole trace by call and kernel: count, ns. The sums are those of all GPU events. Where
+ * there are absurdly many combinations, those with the least time have no call. */
 #define GT_SHEET_PAGE_SUMS GT_SHEET("page_sums")
 
 /* Only where page_gpu does not have all events. The trace is divided into page_facts.bins equal bins.

@@ -360,6 +360,36 @@ static void test_many_calls(void **state)
     free_tables(&p);
 }
 
+/* 150,000 combinations of 500 ops and 300 kernels. The longest 100,000 have rows; the others are added up by
+ * kernel: for an op, the first 200 kernels take 2 us and the others 1 us. */
+static void test_many_sums(void **state)
+{
+    (void)state;
+    enum { OPS = 500, KERNELS = 300, LONG = 200 };
+    gt_plain_trace t = new_trace(GT_BY_JAX);
+    t.has_origins = true;
+    for (int i = 0; i < OPS * KERNELS; i++) {
+        char op[16], kernel[16];
+        snprintf(op, sizeof op, "op%d", i / KERNELS);
+        snprintf(kernel, sizeof kernel, "k%d", i % KERNELS);
+        add_op(&t, kernel, (int64_t)i * 3 * US, i % KERNELS < LONG ? 2 * US : US, 1, 0)->origin =
+            (gt_op_origin){.name = gt_interner_add_cstr(t.strings, op)};
+    }
+    page_tables p = make(&t, 1000, 100);
+    const gt_table *sums = table_of(&p, GT_SHEET_PAGE_SUMS);
+    assert_int_equal(sums->row_count, OPS * LONG + (KERNELS - LONG));
+    assert_int_equal(sum(sums, GT_COL_PAGE_COUNT), OPS * KERNELS);
+    assert_int_equal(sum(sums, GT_COL_PAGE_NS), INT64_C(1000) * OPS * (KERNELS + LONG));
+    size_t unknown = 0;
+    for (size_t i = 0; i < sums->row_count; i++) {
+        if (!is_null(sums, GT_COL_PAGE_CALL, i)) continue;
+        assert_int_equal(cell(sums, GT_COL_PAGE_COUNT, i), OPS);
+        unknown++;
+    }
+    assert_int_equal(unknown, KERNELS - LONG);
+    free_tables(&p);
+}
+
 /* 25,000 names, each once, the n-th for n + 1 ns: 19,999 rows and one for the 5,001 shortest. */
 static void test_many_kernels(void **state)
 {
@@ -487,13 +517,14 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time),         cmocka_unit_test(test_bins),
-        cmocka_unit_test(test_steps),        cmocka_unit_test(test_large_steps),
-        cmocka_unit_test(test_all_fit),      cmocka_unit_test(test_sum_bins),
-        cmocka_unit_test(test_host),         cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_many_calls),   cmocka_unit_test(test_many_kernels),
-        cmocka_unit_test(test_ranges),       cmocka_unit_test(test_zero),
-        cmocka_unit_test(test_absurd_times), cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_time),       cmocka_unit_test(test_bins),
+        cmocka_unit_test(test_steps),      cmocka_unit_test(test_large_steps),
+        cmocka_unit_test(test_all_fit),    cmocka_unit_test(test_sum_bins),
+        cmocka_unit_test(test_host),       cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_many_calls), cmocka_unit_test(test_many_kernels),
+        cmocka_unit_test(test_ranges),     cmocka_unit_test(test_many_sums),
+        cmocka_unit_test(test_zero),       cmocka_unit_test(test_absurd_times),
+        cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
