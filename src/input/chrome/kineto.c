@@ -114,19 +114,23 @@ typedef struct known_kind {
 enum { KNOWN_KINDS = 64 };
 _Static_assert(KNOWN_KINDS * sizeof(known_kind) <= GT_RECORD_SCRATCH, "the known kinds must fit");
 
-static gt_event_kind find_kind(const gt_record *record, gt_record_reader *reader)
+static void look_up_kind(known_kind *known, uint32_t category, uint32_t phase, gt_record_reader *reader)
+{
+    const gt_interner *strings = gt_record_strings(reader);
+    const gt_kineto_options *keep = gt_record_context(reader);
+    gt_event_kind kind = kind_of_event(gt_interner_get(strings, category), gt_interner_get(strings, phase));
+    if (kind == GT_KIND_MEMORY && !gt_kineto_has_memory(*keep)) kind = GT_KIND_OTHER;
+    *known = (known_kind){category, phase, (uint8_t)kind, true};
+}
+
+/* Called several times per event. */
+static inline gt_event_kind find_kind(const gt_record *record, gt_record_reader *reader)
 {
     uint32_t category = gt_record_string(record, GT_EVENT_CATEGORY),
              phase = gt_record_string(record, GT_EVENT_PHASE);
     known_kind *known = (known_kind *)gt_record_scratch(reader) + (category * 5 + phase) % KNOWN_KINDS;
-    if (!known->known || known->category != category || known->phase != phase) {
-        const gt_interner *strings = gt_record_strings(reader);
-        gt_event_kind kind =
-            kind_of_event(gt_interner_get(strings, category), gt_interner_get(strings, phase));
-        const gt_kineto_options *keep = gt_record_context(reader);
-        if (kind == GT_KIND_MEMORY && !gt_kineto_has_memory(*keep)) kind = GT_KIND_OTHER;
-        *known = (known_kind){category, phase, (uint8_t)kind, true};
-    }
+    if (!known->known || known->category != category || known->phase != phase)
+        look_up_kind(known, category, phase, reader);
     return known->kind;
 }
 
@@ -153,24 +157,30 @@ static const uint64_t memory_columns = BIT(GT_EVENT_NAME) | BIT(GT_EVENT_PROCESS
                                        BIT(GT_EVENT_ALLOCATED) | BIT(GT_EVENT_RESERVED) |
                                        BIT(GT_EVENT_MEMORY_TYPE) | BIT(GT_EVENT_MEMORY_ID);
 
-/* What is kept of an event that may be no row. */
-static uint64_t columns_of(int64_t kind, gt_kineto_options keep)
+static uint64_t needed_of_frames(const gt_record *record, gt_record_reader *reader)
 {
-    if (kind == GT_KIND_MEMORY) return memory_columns;
-    return kind == GT_KIND_PYTHON && gt_kineto_has_frames(keep) ? frame_columns : UINT64_MAX;
+    gt_event_kind kind = find_kind(record, reader);
+    return kind == GT_KIND_PYTHON ? frame_columns : kind == GT_KIND_MEMORY ? memory_columns : UINT64_MAX;
 }
 
-static uint64_t needed_besides_rows(const gt_record *record, gt_record_reader *reader)
+static const char *set_kind_of_frames(gt_record *record, gt_record_reader *reader)
 {
-    const gt_kineto_options *keep = gt_record_context(reader);
-    return columns_of(find_kind(record, reader), *keep);
-}
-
-static const char *set_kind_besides_rows(gt_record *record, gt_record_reader *reader)
-{
-    const gt_kineto_options *keep = gt_record_context(reader);
     set_kind(record, reader);
-    record->present &= columns_of(record->cells[GT_EVENT_KIND].integer, *keep);
+    if (record->cells[GT_EVENT_KIND].integer == GT_KIND_PYTHON) record->present &= frame_columns;
+    if (record->cells[GT_EVENT_KIND].integer == GT_KIND_MEMORY) record->present &= memory_columns;
+    return NULL;
+}
+
+/* The same if Python functions are rows. */
+static uint64_t needed_of_memory(const gt_record *record, gt_record_reader *reader)
+{
+    return find_kind(record, reader) == GT_KIND_MEMORY ? memory_columns : UINT64_MAX;
+}
+
+static const char *set_kind_of_memory(gt_record *record, gt_record_reader *reader)
+{
+    set_kind(record, reader);
+    if (record->cells[GT_EVENT_KIND].integer == GT_KIND_MEMORY) record->present &= memory_columns;
     return NULL;
 }
 
@@ -432,8 +442,12 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
                                .fields = gt_kineto_fields,
                                .columns = gt_event_columns,
                                .count = GT_EVENT_COLUMNS,
-                               .check = with_frames || with_memory ? set_kind_besides_rows : set_kind,
-                               .needed = with_frames || with_memory ? needed_besides_rows : NULL,
+                               .check = with_frames   ? set_kind_of_frames
+                                        : with_memory ? set_kind_of_memory
+                                                      : set_kind,
+                               .needed = with_frames   ? needed_of_frames
+                                         : with_memory ? needed_of_memory
+                                                       : NULL,
                                .place = with_frames && with_memory ? place_frames_and_memory
                                         : with_frames              ? place_frames
                                         : with_memory              ? place_memory
