@@ -14,7 +14,8 @@
 #include <stdlib.h>
 
 enum { ROWS_MAX = 2000 };
-enum { UNKNOWN = -1 }; /* bytes */
+enum { UNKNOWN = -1 };                             /* bytes */
+static const int64_t BYTES_MAX = INT64_C(1) << 53; /* no copy has more, and the page computes with doubles */
 
 typedef struct copy_group {
     uint32_t direction, kind; /* string ids */
@@ -70,7 +71,7 @@ static copy_groups find_groups(const gt_page_work *w)
         copy_kind kind = kinds[w->op_kernel[i]];
         if (kind.direction == GT_STR_NONE) continue;
         gt_page_op op = gt_page_op_at(w, i);
-        int64_t bytes = op.bytes > 0 ? op.bytes : UNKNOWN;
+        int64_t bytes = op.bytes > 0 && op.bytes <= BYTES_MAX ? op.bytes : UNKNOWN;
         add_to_group(&groups, (copy_group){kind.direction, kind.kind, bytes, 1, op.end_ns - op.start_ns});
     }
     gt_free(kinds);

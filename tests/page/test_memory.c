@@ -150,6 +150,11 @@ static void events_that_say_nothing(void **state)
         "{\"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"name\": \"[memory]\", \"pid\": 1, \"tid\": 1, "
         "\"ts\": 1001, "
         "\"args\": {\"Total Allocated\": -5, \"Total Reserved\": 2, \"Device Type\": 1, \"Device Id\": 0}}",
+        /* more than there can be */
+        "{\"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"name\": \"[memory]\", \"pid\": 1, \"tid\": 1, "
+        "\"ts\": 1001, "
+        "\"args\": {\"Total Allocated\": 1, \"Total Reserved\": 9007199254740993, \"Device Type\": 1, "
+        "\"Device Id\": 0}}",
         "{\"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"name\": \"[memory]\"}",
         "{\"ph\": \"i\", \"cat\": \"cpu_instant_event\"}",
     };

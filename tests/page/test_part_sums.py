@@ -346,6 +346,42 @@ def check_index(binary, folder):
     return []
 
 
+HOSTILE = ["<script>alert(1)</script>", "</script><style>*{display:none}", "x" * 40000, "\u202egemm", "a\ud800b", "", "\0"]
+
+
+def hostile_trace():
+    """Steps of a server, copies, memory and kernels with names and numbers that no program should trust."""
+    events, at = [], 1000.0
+    for i in range(200):
+        name = HOSTILE[i % len(HOSTILE)]
+        step = f"execute_{i}_context_{i % 2}(sq{i}sk1sqsq1sqsk1)_generation_1(sq1sk1sqsq1sqsk{'9' * (i % 30)}1){name}"
+        events.append(small_traces.host("user_annotation", step, at, 9.0))
+        events.append(small_traces.host("cpu_op", name, at + 1, 5.0))
+        events.append(small_traces.host("cuda_runtime", "cudaLaunchKernel", at + 2, 1.0, correlation=i + 1))
+        kernel = small_traces.kernel(at + 4, [3.0, 0.0, 11.0, 1e-7][i % 4], i + 1, stream=i % 3, name=name)
+        if i % 5 == 0:
+            kernel.update(cat="gpu_memcpy", name=f"Memcpy {name} (Pageable -> {name})")
+            kernel["args"]["bytes"] = [-1, 2**63 - 1, 2**53 + 1, 7, "7"][i // 5 % 5]
+        events.append(kernel)
+        args = {"Total Allocated": [i, -i, 2**62, 1.5, "8"][i % 5], "Total Reserved": 10, "Device Type": 1, "Device Id": i % 3 - 1}
+        events.append({"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 100, "tid": 100, "ts": at, "args": args})
+        at += [10.0, 0.0, 1e-3, 25.0][i % 4]
+    return {"traceEvents": events}
+
+
+def check_hostile(binary, folder):
+    path = small_traces.write(os.path.join(folder, "hostile.json"), hostile_trace())
+    source = Source(make_page(binary, folder, path))
+    check_tables(source)
+    assert {row["phase"] for row in source.rows("page_steps")} == {"decode", "mixed"}
+    assert all(isinstance(row["bytes"], (int, type(None))) for row in source.rows("page_copies"))
+    found = [(row["device"], row["allocated"]) for row in source.rows("page_memory")]
+    # Numbers may be strings, as everywhere in a trace.
+    expected = [(i % 3 - 1, 8 if i % 5 == 4 else i) for i in range(200) if i % 5 in (0, 4) and i % 3 > 0]
+    assert sorted(found) == sorted(expected), (found, expected)
+    return []
+
+
 def check_perfetto(binary, folder):
     """The same trace in Perfetto's format has the same memory, steps and idle time."""
     path = small_traces.write(os.path.join(folder, "small.json"), with_memory(small_traces.training(), 2, 100))
@@ -363,7 +399,8 @@ OTHERS = [os.path.join(harness.FIXTURES, "rocprof", "tiny_results.json"),
           *sorted(glob.glob(os.path.join(harness.FIXTURES, "jax", "*.xplane.pb.gz"))),
           *sorted(glob.glob(os.path.join(harness.CONFORMANCE_TRACES, "jax", "*", "*.xplane.pb")))]
 CASES = [harness.Case("synthetic", check_small, 2, 3000), harness.Case("synthetic, much memory", check_small, 1, 9000),
-         harness.Case("index", check_index), harness.Case("Perfetto", check_perfetto)]
+         harness.Case("index", check_index), harness.Case("Perfetto", check_perfetto),
+         harness.Case("hostile", check_hostile)]
 CASES += [harness.Case(os.path.relpath(path, harness.ROOT), check_other, path) for path in OTHERS]
 CASES += [harness.Case(os.path.relpath(path, harness.ROOT), check_trace, path) for path in test_balance.traces()]
 

@@ -368,6 +368,7 @@ static void copies_by_kind_and_size(void **state)
     add_op(w, 0, "__amd_rocclr_copyBuffer", 70, 74);
     add_op(w, 0, "my_gemm", 80, 90);
     w->small->ops[5].bytes = 1024;
+    w->small->ops[6].bytes = INT64_MAX; /* no size either */
     find_kernels(w);
     gt_page_add_copies(&w->work, &w->tables);
     expect_table(w, GT_SHEET_PAGE_COPIES,

@@ -154,10 +154,14 @@ void gt_frames_free(gt_frames *frames)
     *frames = (gt_frames){0};
 }
 
+/* No memory has more bytes, and doubles hold all numbers up to here. */
+static const int64_t MEMORY_MAX = INT64_C(1) << 53;
+
 static bool is_memory_event(const gt_memory_events *e, size_t row, int64_t type)
 {
-    return isfinite(e->start_us[row]) && type > 0 && e->device[row] >= 0 && e->allocated[row] >= 0 &&
-           e->reserved[row] >= 0;
+    return isfinite(e->start_us[row]) && type > 0 && e->device[row] >= 0 && e->device[row] <= INT32_MAX &&
+           e->allocated[row] >= 0 && e->allocated[row] <= MEMORY_MAX && e->reserved[row] >= 0 &&
+           e->reserved[row] <= MEMORY_MAX;
 }
 
 gt_memory_events gt_memory_events_unpack(const gt_store *store)

@@ -91,7 +91,8 @@ typedef struct gt_memory_events {
 } gt_memory_events;
 
 /* Unpacks the memory events of a view, where they are a store with gt_event_columns; NULL has none. Events
- * that lack one of these values are left out. The caller frees the arrays. */
+ * that lack one of these values, or have one that is no number of bytes, are left out. The caller frees the
+ * arrays. */
 gt_memory_events gt_memory_events_unpack(const gt_store *memory);
 void gt_memory_events_free(gt_memory_events *events);
 
