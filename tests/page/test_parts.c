@@ -168,14 +168,15 @@ static void pieces_of_a_gap_are_joined(void **state)
     w->work.zero_ns = 5000;
     add_idle(w, 0, GT_CAUSE_SYNC, item, 10, 12);
     add_idle(w, 0, GT_CAUSE_SYNC, mm, 12, 20); /* longer: its site counts */
-    add_idle(w, 0, GT_CAUSE_PYTHON, GT_NONE, 20, 21);
-    add_idle(w, 0, GT_CAUSE_SYNC, item, 21, 22); /* not a neighbour of the same cause */
-    add_idle(w, 1, GT_CAUSE_SYNC, item, 22, 30); /* another gap */
+    add_idle(w, 0, GT_CAUSE_SYNC, item, 20, 21);
+    add_idle(w, 0, GT_CAUSE_PYTHON, GT_NONE, 21, 22);
+    add_idle(w, 0, GT_CAUSE_SYNC, item, 22, 23); /* not a neighbour of the same cause */
+    add_idle(w, 1, GT_CAUSE_SYNC, item, 23, 30); /* another gap */
     add_idle(w, 1, GT_CAUSE_SYNC, item, 40, 41); /* does not touch */
     assert_int_equal(gt_page_add_idle(&w->work, &w->tables), 0);
     expect_table(w, GT_SHEET_PAGE_IDLE,
-                 "5000 10000 sync aten::mm; 15000 1000 python -; 16000 1000 sync aten::item; "
-                 "17000 8000 sync aten::item; 35000 1000 sync aten::item; ");
+                 "5000 11000 sync aten::mm; 16000 1000 python -; 17000 1000 sync aten::item; "
+                 "18000 7000 sync aten::item; 35000 1000 sync aten::item; ");
     work_free(w);
 }
 
@@ -353,6 +354,40 @@ static void steps_of_a_server(void **state)
     work_free(w);
 }
 
+/* A name that says less does not count after one that says more. A step that has no work on the main stream
+ * makes the first op of any stream count. */
+static void steps_of_a_server_on_two_streams(void **state)
+{
+    (void)state;
+    static const char *const decode =
+        "execute_1_context_0(sq0sk0sqsq0sqsk0)_generation_1(sq1sk513sqsq1sqsk513)";
+    small_work *w = work_new();
+    uint32_t points[4];
+    small_event(w->small, 0, GT_KIND_ANNOTATION, decode, 0, 10);
+    points[0] = small_point(w->small, 0, GT_API_LAUNCH, 1, 2);
+    points[1] = small_point(w->small, 0, GT_API_LAUNCH, 3, 4);
+    small_event(w->small, 0, GT_KIND_ANNOTATION, "step[DECODE bs=1]", 11, 20);
+    points[2] = small_point(w->small, 0, GT_API_LAUNCH, 12, 13);
+    small_event(w->small, 0, GT_KIND_ANNOTATION, decode, 21, 30);
+    points[3] = small_point(w->small, 0, GT_API_LAUNCH, 22, 23);
+    add_launched(w, 1, "my_conv2d", points[0], 10, 12);
+    add_launched(w, 0, "my_gemm", points[1], 20, 30);
+    add_launched(w, 0, "my_gemm", points[2], 30, 40);
+    add_launched(w, 1, "my_conv2d", points[3], 40, 43);
+    small_build(w->small);
+    small_window(w->small, 0, GT_NONE, 1);
+    add_idle(w, 0, GT_CAUSE_LAUNCH, GT_NONE, 12, 20);
+    find_kernels(w);
+    gt_page_add_steps(&w->work, &w->tables);
+    char expected[1024];
+    snprintf(expected, sizeof expected, "%s 10000 30000 decode 1; %s 40000 3000 decode 1; ", decode, decode);
+    expect_table(w, GT_SHEET_PAGE_STEPS, expected);
+    expect_table(w, GT_SHEET_PAGE_STEP_PARTS,
+                 "0 GEMM computation 20000; 0 convolution computation 2000; 0 launch idle 8000; "
+                 "1 convolution computation 3000; ");
+    work_free(w);
+}
+
 /* ---- copies ---- */
 
 static void copies_by_kind_and_size(void **state)
@@ -434,9 +469,10 @@ static void host_time_of_findings(void **state)
     gt_edit_point_add(&w->items[1].edit, last, GT_EDIT_NO_CALL, 0);
     gt_edit_point_add(&w->items[1].edit, sync, GT_EDIT_NO_WAIT, 0);
     gt_edit_point_add(&w->items[1].edit, next, GT_EDIT_NO_CALL, 0);
-    /* 3 us of no label in particular, and all Python of the same point. */
+    /* All Python and all data of the same point, and 3 us of no label in particular. */
     gt_edit_point_add(&w->items[2].edit, sync, 0, 3000);
     gt_edit_point_add(&w->items[2].edit, sync, 0, 4000);
+    gt_edit_remove_label(&w->items[2].edit, &w->small->schedule, GT_CAUSE_DATA);
     /* More than there is, and nothing. */
     gt_edit_point_add(&w->items[3].edit, next, 0, 1e30);
     gt_edit_point_add(&w->items[3].edit, sync, 0, NAN);
@@ -445,7 +481,7 @@ static void host_time_of_findings(void **state)
     expect_table(w, GT_SHEET_PAGE_EVIDENCE,
                  "1 - - 0 7000 -; 1 - - 11000 4000 -; 1 - - 24000 5000 -; "
                  "2 - - 15000 4000 -; 2 - - 35000 6000 -; "
-                 "3 - - 7000 4000 -; 3 - - 12000 3000 -; "
+                 "3 - - 0 15000 -; 3 - - 24000 5000 -; "
                  "4 - - 20000 15000 -; ");
     work_free(w);
 }
@@ -504,6 +540,7 @@ int main(void)
         cmocka_unit_test(an_op_over_several_steps),
         cmocka_unit_test(a_trace_without_steps_is_one),
         cmocka_unit_test(steps_of_a_server),
+        cmocka_unit_test(steps_of_a_server_on_two_streams),
         cmocka_unit_test(copies_by_kind_and_size),
         cmocka_unit_test(gpu_work_of_findings),
         cmocka_unit_test(host_time_of_findings),
