@@ -7,6 +7,7 @@ import {swatch} from '../../legend.js';
 import {NO_VALUE, cellTitle, fullCell, isNothing, kindOf, shownCell} from './values.js';
 
 const ROW_HEIGHT = 28;
+const VIEW_HEIGHT = 536; // of the longest table, as in tables.css
 const SPARE_ROWS = 8;
 const ROWS_MAX = 600000; // browsers do not draw higher elements
 const PRINTED_ROWS = 40;
@@ -46,8 +47,8 @@ export class GridBody {
     this.drawn.clear();
     this.openDetail();
     this.measureColumns();
-    this.followCurrent();
     this.drawRows();
+    if (this.followCurrent()) this.drawRows();
   }
 
   showHead() {
@@ -84,10 +85,12 @@ export class GridBody {
   }
 
   onResize() {
-    if (!this.shown || !this.node.clientWidth || this.node.clientWidth === this.lastWidth) return;
-    this.lastWidth = this.node.clientWidth;
-    this.measureColumns();
-    this.drawn.clear();
+    if (!this.shown || !this.node.clientWidth) return;
+    if (this.node.clientWidth !== this.lastWidth) {
+      this.lastWidth = this.node.clientWidth;
+      this.measureColumns();
+      this.drawn.clear();
+    }
     this.drawRows();
   }
 
@@ -105,7 +108,7 @@ export class GridBody {
 
   drawRows() {
     if (!this.shown) return;
-    const height = this.isPrinting ? PRINTED_ROWS * ROW_HEIGHT : this.node.clientHeight || 15 * ROW_HEIGHT;
+    const height = this.isPrinting ? PRINTED_ROWS * ROW_HEIGHT : Math.max(this.node.clientHeight, VIEW_HEIGHT);
     const begin = this.isPrinting ? 0 : this.node.scrollTop;
     const first = Math.max(0, this.placeAt(begin) - SPARE_ROWS);
     const last = Math.min(this.count, this.placeAt(begin + height) + SPARE_ROWS);
@@ -147,7 +150,7 @@ export class GridBody {
     const title = cellTitle(column, row)?.slice(0, TITLE_LENGTH);
     const opener = i === 0 && element('span', {class: 'opener', 'aria-hidden': 'true'});
     if (kindOf(column).isNumber) {
-      return element('td', {class: `number ${column.kind}`, title}, opener, column.kind === 'share' && shareBar(column.cells[row]),
+      return element('td', {class: `number ${column.kind}`, title}, opener, column.kind === 'share' && shareBar(column, row),
         element('span', {}, shownCell(column, row)));
     }
     return element('td', {class: column.kind, title}, opener,
@@ -187,15 +190,16 @@ export class GridBody {
     this.draw();
   }
 
-  // The row that was chosen elsewhere, or opened by a link, comes into sight, but the page does not scroll.
+  // The row that was chosen elsewhere, or opened by a link, comes into sight, but the page does not scroll. Whether it did.
   followCurrent() {
     const {model} = this.grid;
     const wanted = [this.grid.get('open'), model.current?.(), model.firstMarked?.()].find((id) => !isNothing(id));
     const key = `${wanted}`;
-    if (wanted === undefined || key === this.followed) return;
+    if (wanted === undefined || key === this.followed) return false;
     this.followed = key;
     const place = this.grid.rows.indexOf(model.rowOf(wanted));
     if (place >= 0) this.scrollTo(place);
+    return place >= 0;
   }
 
   scrollTo(place) {
@@ -264,8 +268,10 @@ function shortCell(column, row) {
   return text.length > 200 ? shorten(text, 200) : text;
 }
 
-function shareBar(share) {
-  const width = `${Math.max(0, Math.min(100, 100 * share)) || 0}%`;
+// Compared with the largest share of the column.
+function shareBar(column, row) {
+  column.largest ??= column.cells.reduce((most, one) => (one > most ? one : most), 0);
+  const width = `${Math.max(0, Math.min(100, 100 * column.cells[row] / column.largest)) || 0}%`;
   return element('span', {class: 'share-bar', 'aria-hidden': 'true'}, element('span', {style: {width}}));
 }
 

@@ -48,7 +48,7 @@ function pairModel(page, pairs, noun, columns, shown, details) {
   const labels = page.front.sources;
   const divided = steps ? `, per step: the traces have ${thousands(steps[0])} and ${thousands(steps[1])}` : '';
   return {noun, columns, shown, sort: '-delta', rows: pairs.length, idOf, rowOf: (id) => rows.get(String(id)) ?? -1, details,
-    note: () => `A: ${labels[0]}, B: ${labels[1]}${divided}.`};
+    note: () => `A is ${labels[0]}, B is ${labels[1]}${divided}.`};
 }
 
 // Either side's cell of a table, the baseline's first.

@@ -106,7 +106,7 @@ export class Grid {
     this.body.show();
     const count = this.rows.length === model.rows ? thousands(model.rows) :
       `${thousands(this.rows.length)} of ${thousands(model.rows)}`;
-    this.note.textContent = `${count} ${model.noun}. ${model.note ? model.note(this.rows) : ''}`;
+    this.note.textContent = `${count} ${model.noun}${model.note ? `: ${model.note(this.rows)}` : ''}`;
     this.updateChooser();
   }
 

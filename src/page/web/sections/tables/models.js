@@ -1,5 +1,6 @@
 // The tables of kernels and of ops: GPU work of the chosen range, with what the sheets know about it.
 
+import {percent, time} from '../../format.js';
 import {readPartKey} from '../../names.js';
 import {kernelDetails, opDetails} from './details.js';
 import {groupByKernel, groupByOp, modulePath, opIds} from './groups.js';
@@ -41,8 +42,12 @@ function markedRows(page, model, hits) {
   return found;
 }
 
-function rangeNote(page) {
-  return page.state.getRange('range') ? 'Time and count are those of the chosen range; min, max and roofline those of the trace.' : '';
+// The time of the rows that are shown.
+function timeNote(page, groups, total, rows) {
+  const sum = rows.reduce((ns, row) => ns + groups[row].ns, 0);
+  const part = rows.length < groups.length ? ` (${percent(sum, total)} of all)` : '';
+  const range = page.state.getRange('range') ? ' Time and count are those of the chosen range; min, max and roofline those of the trace.' : '';
+  return `${time(sum)}${part}.${range}`;
 }
 
 // Rows by the ids of their groups.
@@ -82,7 +87,7 @@ export function kernelModel(page) {
     current: () => page.state.getNumber('kernel'),
     select: (row) => page.state.set({kernel: groups[row].id}),
     details: (row) => kernelDetails(page, groups[row]),
-    note: () => rangeNote(page),
+    note: (rows) => timeNote(page, groups, total, rows),
   };
   followed(page, model, {categoryOf: (row) => category[row], textOf: (row) => name[row] ?? '',
     hits: (call, kernel) => (Number.isNaN(kernel) ? -1 : model.rowOf(kernel))});
@@ -93,12 +98,12 @@ function opColumns(source, groups, total) {
   const [calls, kernels] = [source.table('page_calls'), source.table('page_kernels')];
   const ofCall = (name) => groups.map((group) => calls.get(name, group.calls.key()));
   const ofKernel = (name) => groups.map((group) => kernels.get(name, group.kernels.key()));
-  const [time, share, count, mean] = timeColumns(groups, total);
+  const [sum, share, count, mean] = timeColumns(groups, total);
   return [
     {key: 'op', aliases: ['name'], title: 'Op', kind: 'name', isName: true, cells: groups.map((group) => calls.get('op', group.id))},
     {key: 'shapes', aliases: ['dims'], title: 'Shapes', kind: 'name', cells: groups.map((group) => calls.get('shapes', group.id)), help: 'input shapes'},
     {key: 'category', aliases: ['cat'], title: 'Category', kind: 'category', cells: ofKernel('category'), help: 'of the kernel with the most time'},
-    time, share, count, mean,
+    sum, share, count, mean,
     ...new RooflineCells(source).columns(groups),
     {key: 'kernel', title: 'Kernel', kind: 'text', cells: ofKernel('name'), shorts: ofKernel('short'), help: 'the one with the most time'},
     {key: 'module', title: 'Module', kind: 'text', cells: groups.map((group) => modulePath(source, group.calls.key())), help: 'of the calls with the most time'},
@@ -125,7 +130,7 @@ export function opModel(page) {
     idOf: (row) => groups[row].id, rowOf: rowFinder(groups), current: chosen,
     select: (row) => page.state.set({call: groups[row].calls.key()}),
     details: (row) => opDetails(page, groups[row], ids),
-    note: () => rangeNote(page),
+    note: (rows) => timeNote(page, groups, total, rows),
   };
   followed(page, model, {categoryOf: (row) => cellsOf('category')[row], textOf: (row) => cellsOf('op')[row] ?? '',
     hits: (call) => (Number.isNaN(call) ? -1 : model.rowOf(ids[call]))});

@@ -39,6 +39,7 @@ export function sheetColumns(table) {
 }
 
 export function usualColumns(table) {
-  const wanted = (Object.hasOwn(PREFERRED, table.name) ? PREFERRED[table.name] : []).filter((name) => table.has(name)).slice(0, 8);
-  return (wanted.length ? wanted : table.columnNames.slice(0, 8)).map(keyOfColumn);
+  const wanted = (Object.hasOwn(PREFERRED, table.name) ? PREFERRED[table.name] : []).filter((name) => table.has(name));
+  const others = table.columnNames.filter((name) => !wanted.includes(name));
+  return [...wanted, ...others].slice(0, 8).map(keyOfColumn);
 }
