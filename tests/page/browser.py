@@ -33,8 +33,8 @@ try:
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
-except ImportError:
-    webdriver = None
+except ImportError:  # require_browser says so
+    webdriver = Keys = None
 
 WAIT_SECONDS = 120  # only ends a test that waits forever
 ALLOWED = ("file:", "blob:", "data:", "about:", "chrome:", "devtools:")

@@ -150,7 +150,7 @@ export class GridBody {
     const title = cellTitle(column, row)?.slice(0, TITLE_LENGTH);
     const opener = i === 0 && element('span', {class: 'opener', 'aria-hidden': 'true'});
     if (kindOf(column).isNumber) {
-      return element('td', {class: `number ${column.kind}`, title}, opener, column.kind === 'share' && shareBar(column, row),
+      return element('td', {class: `number ${column.kind}${judgement(column, row)}`, title}, opener, column.kind === 'share' && shareBar(column, row),
         element('span', {}, shownCell(column, row)));
     }
     return element('td', {class: column.kind, title}, opener,
@@ -263,6 +263,12 @@ export class GridBody {
   }
 }
 
+// More time is worse. The sign says so without colours.
+function judgement(column, row) {
+  if (column.kind !== 'difference' || !column.cells[row]) return '';
+  return column.cells[row] > 0 ? ' worse' : ' better';
+}
+
 function shortCell(column, row) {
   const text = shownCell(column, row);
   return text.length > 200 ? shorten(text, 200) : text;
@@ -279,6 +285,7 @@ function shareBar(column, row) {
 function nameParts(column, row, fits) {
   if (isNothing(column.cells[row])) return NO_VALUE;
   const full = String(column.cells[row]);
+  if (full === '') return element('span', {class: 'muted'}, '(empty)');
   const text = shownCell(column, row);
   const at = text === full ? -1 : full.indexOf(text);
   const rest = at >= 0 && fits - text.length > 8 ? full.slice(at + text.length, at + text.length + 400) : '';
