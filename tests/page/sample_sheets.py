@@ -145,11 +145,12 @@ def balance_sheet(info):
 
 def copies_sheet(work):
     copies = next(table for table in work if table.name == "page_copies").records()
+    total = sum(c["ns"] for c in copies if c["direction"] != "memset")
     rows = [(c["direction"], c["kind"], "aten::copy_", "aten::to", 0, c["count"], c["count"], c["bytes"] and c["bytes"] * c["count"],
-             c["ns"] / 1000, c["bytes"] and c["bytes"] * c["count"] / c["ns"]) for c in copies if c["direction"] != "memset"]
+             c["ns"] / 1e6, 100 * c["ns"] / total, c["bytes"] and c["bytes"] * c["count"] / c["ns"]) for c in copies if c["direction"] != "memset"]
     return sheet("memory_copies", [("direction", "string"), ("kind", "string"), ("Parent cpu_op", "string"), ("Outermost cpu_op", "string"),
                                    ("device", "int"), ("count", "int"), ("bytes known", "int"), ("bytes", "int"),
-                                   ("duration (µs)_sum", "float"), ("bandwidth (GB/s)", "float")], rows)
+                                   ("time ms", "float"), ("percent", "float"), ("Bandwidth (GB/s)", "float")], rows)
 
 
 def idle_sheet(info, steps):

@@ -156,6 +156,7 @@ def test_compare_shows_both_sides(_):
 def test_rocprof_has_no_ops(_):
     with opened("--kind", "rocprof") as (browser, page):
         assert browser.count("#kernels-table") == 1 and browser.count("#ops-table") == 0
+        assert browser.count("#kernels-table .chooser input") == 8, "no columns about ops"
         browser.click(ROWS)
         name = shown_cells(browser)[0]
         assert "Total Kernel Time (ms)" in browser.text("#kernels-table .details") and name in browser.text("#kernels-table .details")

@@ -38,7 +38,7 @@ function timeList(title, heads, rows) {
 }
 
 // All columns of some rows of a sheet, one below the other.
-function sheetBlock(page, source, sheet, rows) {
+function sheetBlock(source, sheet, rows) {
   const table = source.table(sheet);
   if (!table || !rows.length) return null;
   const columns = sheetColumns(table);
@@ -71,20 +71,23 @@ function rowsWith(table, name, value) {
   return Array.from({length: table.rows}, (_, row) => row).filter((row) => cells[row] === value);
 }
 
+// Sheets with rows per kernel, and the column with its name: of PyTorch, rocprofv3 and JAX.
+const KERNEL_SHEETS = [['kernel_summary', 'Kernel name'], ['kernel_summary', 'name'], ['kernel_launchers_summary', 'name']];
+
 export function kernelDetails(page, group) {
   const source = page.source(0);
-  const [kernels, calls, summary] = ['page_kernels', 'page_calls', 'kernel_summary'].map((name) => source.table(name));
+  const [kernels, calls] = ['page_kernels', 'page_calls'].map((name) => source.table(name));
   const name = kernels.get('name', group.id) ?? '';
   const launchers = calls ? listWork(page.work(0), (call, kernel) => kernel === group.id && !Number.isNaN(call), (call) => {
     const cells = [calls.get('op', call), calls.get('shapes', call), calls.get('python', call)];
     return {key: cells.join('\u0000'), cells};
   }) : [];
-  const sheetRows = rowsWith(summary, summary?.has('Kernel name') ? 'Kernel name' : 'name', name);
+  const sheets = KERNEL_SHEETS.map(([sheet, column]) => [sheet, rowsWith(source.table(sheet), column, name)]);
   return [
     nameBlock('Kernel', name),
     detailBlock('Durations', histogramOf(kernels.get('histogram', group.id), kernels.get('min_ns', group.id), kernels.get('max_ns', group.id))),
     timeList('Launched by', ['Op', 'Shapes', 'Python'], launchers),
-    sheetBlock(page, source, 'kernel_summary', sheetRows),
+    sheets.map(([sheet, rows]) => sheetBlock(source, sheet, rows)),
   ];
 }
 
@@ -102,6 +105,6 @@ export function opDetails(page, group, ids) {
     nameBlock('Op and shapes', title),
     timeList('Kernels', ['Kernel'], launched),
     timeList('Called from', ['Module', 'Python', 'Launched by'], places),
-    sheetBlock(page, source, 'unified_perf_summary', new RooflineCells(source).match(group.id)),
+    sheetBlock(source, 'unified_perf_summary', new RooflineCells(source).match(group.id)),
   ];
 }

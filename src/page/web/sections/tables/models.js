@@ -58,7 +58,8 @@ export function rowFinder(groups) {
 
 export function kernelModel(page) {
   const source = page.source(0);
-  const [kernels, calls] = [source.table('page_kernels'), source.table('page_calls')];
+  const kernels = source.table('page_kernels');
+  const calls = source.has('page_calls') ? source.table('page_calls') : null;
   const groups = groupByKernel(page.work(0) || {ns: []});
   const total = groups.reduce((sum, group) => sum + group.ns, 0);
   const cell = (name) => groups.map((group) => kernels.column(name)[group.id]);

@@ -9,7 +9,7 @@ const PREFERRED = {
     'Kernel duration (µs)_mean', 'Percent of kernels time (%)', 'name', 'Count', 'Mean Kernel Time (µs)', 'Total Kernel Time (ms)', 'Category', 'Percentage (%)'],
   ops_unique_args: ['name', 'Input Dims', 'Input type', 'operation_count', 'total_direct_kernel_time_sum', 'total_direct_kernel_time_mean', 'Percentage (%)', 'Cumulative Percentage (%)'],
   ops_summary: ['name', 'Categories', 'Count', 'total_direct_kernel_time_ms', 'total_subtree_kernel_time_ms', 'Percentage (%)', 'Cumulative Percentage (%)'],
-  memory_copies: ['direction', 'kind', 'Parent cpu_op', 'count', 'bytes', 'duration (µs)_sum', 'bandwidth (GB/s)', 'device'],
+  memory_copies: ['direction', 'kind', 'Parent cpu_op', 'count', 'bytes', 'time ms', 'percent', 'Bandwidth (GB/s)'],
 };
 
 function kindOfSheet(table, name) {
