@@ -185,6 +185,7 @@ function buildTimeline(page, body) {
 export const timelineSection = {
   id: 'timeline',
   title: 'Timeline',
+  print: false,
   wide: true,
   needs: (page) => shownSources(page).length > 0,
   build: buildTimeline,
