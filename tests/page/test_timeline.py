@@ -370,6 +370,10 @@ def test_lanes_fold(_):
         assert browser.js("return document.activeElement.dataset.key") == "g1", "the focus stays"
         browser.keys(Keys.ENTER)
         assert browser.count(".timeline-label") == labels and value(browser, "timeline.folds") is None
+        width = browser.box(CANVAS)[2]
+        go(browser, "#timeline&timeline.folds=g0,g1,g2,g3")
+        assert browser.count(".timeline-label") == 5, "four groups and the idle time"
+        assert browser.box(CANVAS)[2] == width, "the canvas keeps its width when there is nothing to scroll"
 
 
 # ---- the trace file ----

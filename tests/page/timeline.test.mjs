@@ -78,7 +78,8 @@ test('the events in a view are found, also below a long one', () => {
   const plain = trackOf([[0, 10], [20, 30], [40, 50]]);
   assert.deepEqual(plain.within(12, 35), [1, 2]);
   assert.deepEqual(plain.within(5, 45), [0, 3]);
-  assert.ok(plain.isEmptyIn(31, 39) && !plain.isEmptyIn(29, 39));
+  assert.deepEqual([plain.look(31, 39), plain.look(29, 39), plain.look(22, 28)], ['empty', 'busy', 'covered']);
+  assert.equal(trackOf([[0, 1], [500, 503]]).look(0, 1000), 'sparse');
   const nested = trackOf([[0, 100], [10, 20], [30, 40]]);
   assert.deepEqual(nested.within(50, 60), [0, 3]);
   assert.equal(nested.at(50, 0), 0);
@@ -219,7 +220,7 @@ test('events of no length are seen at every zoom', () => {
 // ---- layout ----
 
 function lane(index, kind, group, more = {}) {
-  return {index, kind, group, label: `${kind} ${index}`, isJudged: false, events: 10, launches: 0, bins: null,
+  return {index, kind, group, label: `${kind} ${index}`, isJudged: false, events: 10, launches: 0, busy: 10, bins: null,
     tracks: [trackOf([[0, 10]])], ...more};
 }
 
@@ -229,10 +230,10 @@ const LANES = [
   lane(3, 'thread', 'python', {launches: 5, tracks: depth3}), lane(4, 'thread', 'python', {tracks: depth3}),
 ];
 const idle = {index: -1, kind: 'idle', tracks: [trackOf([[10, 20]])], bins: null};
-const never = () => false;
+const never = () => 'busy';
 
-function lines(groups, folds, isEmptyTrack) {
-  return layoutRows(groups, folds, isEmptyTrack).rows.map((row) =>
+function lines(groups, folds, look) {
+  return layoutRows(groups, folds, look).rows.map((row) =>
     `${row.type} ${row.group ? row.group.label : row.lane.kind + row.lane.index} ${row.mode || ''}`.trim());
 }
 
@@ -259,10 +260,28 @@ test('a folded group is one row, and its idle time stays', () => {
 
 test('lanes shrink to what is in view', () => {
   const groups = groupLanes(LANES, idle);
-  const isEmptyTrack = (track) => track.isEmptyIn(30, 40);
-  const {rows} = layoutRows(groups, new Set(), isEmptyTrack);
+  const {rows} = layoutRows(groups, new Set(), (track) => track.look(30, 40));
   assert.deepEqual(rows.filter((row) => row.mode === 'empty').map((row) => row.lane.index), [0, 1, 2]);
   assert.equal(rows.find((row) => row.lane === LANES[3]).tracks.length, 2); // nothing of the third depth
+});
+
+test('outer calls that last as long as the view are thin, and the innermost of them has its name', () => {
+  const tracks = [[0, 100], [5, 5.5], [0, 100], [0, 100], [10, 20], [0, 100], [200, 300], [30, 40]].map((event) => trackOf([event]));
+  const deep = lane(7, 'thread', 'python', {tracks});
+  const row = layoutRows(groupLanes([deep], null), new Set(), (track) => track.look(0, 100)).rows[1];
+  assert.deepEqual(row.tracks.map((one) => one.height), [4, 4, 4, 14, 14, 14, 1, 14]);
+});
+
+test('of very many lanes the lesser ones share a row', () => {
+  const many = Array.from({length: 20}, (_, i) => lane(i, 'stream', 'GPU 0', {isJudged: true, busy: i % 3 ? 1 : 100 + i}));
+  const groups = groupLanes(many, idle);
+  assert.deepEqual([...firstFolds(groups)], ['g0r']);
+  assert.deepEqual(groups[0].main.map((one) => one.index), [0, 1, 3, 6, 9, 12, 15, 18]);
+  const {rows} = layoutRows(groups, new Set(['g0r']), never);
+  assert.deepEqual(rows.map((row) => row.type), ['group', ...new Array(8).fill('lane'), 'rest', 'lane']);
+  assert.equal(rows[9].tracks.length, 12);
+  assert.equal(layoutRows(groups, new Set(), never).rows.length, 1 + 20 + 1 + 1);
+  assert.equal(placeOfEvent(rows, {lane: many[2], track: trackOf([])}).top, rows[9].top);
 });
 
 test('threads that launch nothing are folded at first', () => {

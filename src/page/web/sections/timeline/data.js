@@ -78,6 +78,9 @@ export class TimelineData {
     this.end = Math.max(1, source.fact('end') || 0, this.lastEnd());
     this.window = this.readWindow();
     this.exact = source.fact('exact_start') === null ? null : [source.fact('exact_start'), source.fact('exact_end')];
+    for (const lane of this.lanes) {
+      lane.busy = (lane.bins ? [lane.bins] : lane.tracks).reduce((sum, track) => sum + totalTime(track), 0);
+    }
     this.lanes = this.lanes.filter((lane) => lane.tracks.length || lane.bins);
   }
 
@@ -94,6 +97,7 @@ export class TimelineData {
       tracks: [],
       bins: null,
       launches: 0,
+      busy: 0, // ns of its events together
     }));
   }
 
@@ -246,9 +250,9 @@ export function busyTime(lanes, [begin, end]) {
   }
 }
 
-// The durations of a track's events together.
+// The durations of a track's events together; of bins, what they worked.
 export function totalTime(track) {
   let sum = 0;
-  for (let i = 0; i < track.length; i++) sum += track.end[i] - track.start[i];
+  for (let i = 0; i < track.length; i++) sum += track.weight ? track.weight[i] : track.end[i] - track.start[i];
   return sum;
 }

@@ -11,7 +11,7 @@ export class TimelineOverview {
   constructor(control, view) {
     Object.assign(this, {control, view, isStale: true});
     const group = view.groups.find((one) => one.isJudged) || view.groups.find((one) => one.kind === 'stream');
-    this.lanes = group ? group.lanes.filter((lane) => lane.kind === 'stream') : [];
+    this.lanes = group ? group.lanes : [];
     this.canvas = element('canvas', {'aria-hidden': 'true'});
     this.frame = element('div', {class: 'timeline-frame'});
     this.strip = element('div', {class: 'timeline-strip', title: 'the whole trace; drag the frame to move'},

@@ -95,7 +95,7 @@ export class PixelColumns {
   // Empties the columns.
   reset(width, kinds) {
     if (this.sums.length < width * kinds) this.sums = new Float32Array(width * kinds);
-    else this.sums.fill(0, 0, width * kinds);
+    else if (this.low <= this.high) this.sums.fill(0, this.low * this.kinds, (this.high + 1) * this.kinds);
     this.width = width;
     this.kinds = kinds;
     this.low = width;

@@ -80,10 +80,9 @@ export class TimelineScene {
       this.fill(colors.line, 0, top, this.width, Math.max(1, Math.floor(this.ratio)));
       return;
     }
-    const lanes = row.type === 'folded' ? row.lanes : [row.lane];
-    for (const lane of lanes) this.bins(lane, top, height - this.pixels(4));
+    for (const lane of row.lanes) this.bins(lane, top, height - this.pixels(4));
     for (const {track, top: trackTop, height: trackHeight} of row.tracks) {
-      const lane = row.lane || lanes.find((one) => one.tracks.includes(track));
+      const lane = row.lane || row.lanes.find((one) => one.tracks.includes(track));
       const place = [fillsOf(colors, lane), this.y(trackTop), this.pixels(trackHeight)];
       const label = row.mode === 'full' && trackHeight > 10 ?
           (part) => (index) => this.model.label(lane, part.row[index]) : () => null;

@@ -187,6 +187,7 @@ export const timelineSection = {
   title: 'Timeline',
   print: false,
   wide: true,
+  print: false,
   needs: (page) => shownSources(page).length > 0,
   build: buildTimeline,
 };

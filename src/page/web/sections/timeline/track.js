@@ -17,6 +17,8 @@ export function firstIndexAbove(values, count, limit) {
   return low;
 }
 
+const LOOK_EVENTS = 64; // more than that are never few
+
 export class Track {
   // start, end: Float64Array; kind: Uint8Array, what decides the colour, below `kinds`; row: Int32Array, the rows of
   // the events' table. weight: ns in which the event worked, or null: all of it (a bin works in a part of its time).
@@ -39,9 +41,20 @@ export class Track {
     return [Math.min(from, to), to];
   }
 
-  isEmptyIn(begin, end) {
+  // What of the track is in [begin, end]: 'empty', 'sparse' (hardly anything), 'covered' (one event that lasts nearly
+  // all that time) or 'busy'.
+  look(begin, end) {
     const [from, to] = this.within(begin, end);
-    return from === to;
+    if (from === to) return 'empty';
+    if (to - from > LOOK_EVENTS) return 'busy';
+    let [sum, longest] = [0, 0];
+    for (let i = from; i < to; i++) {
+      const inside = Math.min(this.end[i], end) - Math.max(this.start[i], begin);
+      sum += inside;
+      longest = Math.max(longest, inside);
+    }
+    if (longest >= 0.98 * (end - begin)) return 'covered';
+    return sum < 0.01 * (end - begin) ? 'sparse' : 'busy';
   }
 
   // The event at a time, give or take `slack` ns: the one that covers the time, else the longest near it; -1 if none.

@@ -1,11 +1,11 @@
 // One timeline: the lanes of one source on a canvas, with their labels beside it. Several views can share one time
 // scale (a comparison): they follow the same control, and `offset` turns its time into that of their trace.
 
-import {clear, element} from '../../dom.js';
+import {clear, element, onceAFrame} from '../../dom.js';
 import {percent, thousands, time} from '../../format.js';
 import {busyTime, totalTime} from './data.js';
 import {eventLabel, timelineStepName} from './describe.js';
-import {firstFolds, groupLanes, laneKey, layoutRows, laneRowAt, laneTrackAt} from './layout.js';
+import {firstFolds, groupLanes, laneKey, laneRowAt, laneTrackAt, layoutRows, restKey} from './layout.js';
 import {AXIS_HEIGHT, TimelineScene, headHeight} from './scene.js';
 
 const LEAST_VIEW_HEIGHT = 220;
@@ -23,7 +23,7 @@ export class TimelineView {
     this.hovered = null;
     this.build(options.title);
     this.layout();
-    new ResizeObserver(() => this.resize()).observe(this.stage);
+    new ResizeObserver(onceAFrame(() => this.resize())).observe(this.stage);
   }
 
   build(title) {
@@ -61,8 +61,8 @@ export class TimelineView {
   layout() {
     const [begin, end] = this.view;
     const folds = this.folds();
-    const full = layoutRows(this.groups, folds, () => false).height;
-    const {rows, height} = layoutRows(this.groups, folds, (track) => track.isEmptyIn(begin, end));
+    const full = layoutRows(this.groups, folds, (track) => track.look(0, this.data.end)).height;
+    const {rows, height} = layoutRows(this.groups, folds, (track) => track.look(begin, end));
     this.rows = rows;
     this.rowsHeight = height;
     if (this.fullHeight !== full) {
@@ -81,18 +81,28 @@ export class TimelineView {
   }
 
   label(row) {
-    const isGroup = row.type === 'group';
-    const key = isGroup ? row.group.key : laneKey(row.lane);
-    const text = isGroup ? row.group.label : row.lane.kind === 'idle' ? 'idle, by cause' : row.lane.label;
-    const title = isGroup ? `${text}: ${thousands(row.group.events)} events` : this.laneTitle(row.lane);
-    const canFold = isGroup || (row.lane.kind === 'thread' && row.lane.tracks.length > 1);
-    const isOpen = isGroup ? !row.isFolded : row.mode === 'full';
+    const {key, text, title, canFold, isOpen} = this.aboutRow(row);
     const style = {top: `${row.top}px`, height: `${row.height}px`};
-    const name = `timeline-label ${isGroup ? 'is-group' : `is-${row.mode}`}`;
+    const name = `timeline-label ${row.type === 'group' ? 'is-group' : `is-${row.mode || row.type}`}`;
     if (!canFold) return element('div', {class: name, title, style}, element('span', {class: 'elide'}, text));
     const state = {'aria-expanded': String(isOpen), onclick: () => this.control.toggle(this, key)};
     return element('button', {type: 'button', class: name, title, style, dataset: {key}, ...state},
         element('span', {class: 'elide'}, text));
+  }
+
+  aboutRow(row) {
+    const {type, group, lane, isFolded} = row;
+    if (type === 'group') {
+      const title = `${group.label}: ${thousands(group.events)} events`;
+      return {key: group.key, text: group.label, title, canFold: true, isOpen: !isFolded};
+    }
+    if (type === 'rest') {
+      const text = `${thousands(group.rest.length)} more ${group.kind}s`;
+      const title = isFolded ? 'those with least to show, all in one row' : 'show them in one row';
+      return {key: restKey(group), text, title, canFold: true, isOpen: !isFolded};
+    }
+    return {key: laneKey(lane), text: lane.kind === 'idle' ? 'idle, by cause' : lane.label, title: this.laneTitle(lane),
+      canFold: lane.kind === 'thread' && lane.tracks.length > 1, isOpen: row.mode === 'full'};
   }
 
   laneTitle(lane) {
@@ -106,7 +116,7 @@ export class TimelineView {
     const most = Math.max(0, this.rowsHeight - shown);
     this.scroll = Math.min(Math.max(0, top), most);
     this.spacer.style.height = `${this.rowsHeight + headHeight(this.data)}px`;
-    this.scrollbar.hidden = most < 1;
+    this.scrollbar.style.visibility = most < 1 ? 'hidden' : ''; // the canvas keeps its width
     if (Math.abs(this.scrollbar.scrollTop - this.scroll) > 1) this.scrollbar.scrollTop = this.scroll;
     this.labels.style.transform = `translateY(${-this.scroll}px)`;
     this.control.redraw();
@@ -118,7 +128,7 @@ export class TimelineView {
 
   // Scrolls so that a row is seen.
   reveal(event) {
-    const row = this.rows.find((one) => one.lane === event.lane || (one.lanes && one.lanes.includes(event.lane)));
+    const row = this.rows.find((one) => one.lanes.includes(event.lane));
     if (!row) return;
     const place = row.tracks.find((one) => one.track === event.track) || row;
     const shown = this.size.height / this.size.ratio - headHeight(this.data);
@@ -194,7 +204,7 @@ export class TimelineView {
 
   hitEvent(row, at, y) {
     const slack = HIT_PIXELS * this.nsPerPixel();
-    const places = row.type === 'folded' ? row.tracks : [laneTrackAt(row, y)].filter(Boolean);
+    const places = row.lane ? [laneTrackAt(row, y)].filter(Boolean) : row.tracks;
     for (const {track} of places) {
       const index = track.at(at, slack);
       if (index < 0) continue;
@@ -232,12 +242,12 @@ export class TimelineView {
   // As findings count it: what is not idle is busy.
   busyText() {
     const {data} = this;
-    const judged = this.groups.find((group) => group.isJudged || group.lanes.includes(data.idle));
+    const judged = this.groups.find((group) => group.isJudged || group.idle);
     if (!judged || (data.exact && !data.idle)) return '';
     const stretch = data.window || [0, data.end];
     const length = stretch[1] - stretch[0];
     const busy = data.idle && data.window ? length - totalTime(data.idle.tracks[0]) :
-        busyTime(judged.lanes.filter((lane) => lane.kind === 'stream'), stretch);
+        busyTime(judged.lanes, stretch);
     return `${judged.label} is busy ${percent(busy, length)} of ${data.window ? 'the judged window' : 'the trace'}.`;
   }
 }
