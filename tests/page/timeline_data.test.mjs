@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {State} from '../../src/page/web/state.js';
 import {busyTime, neighbourEvent, TimelineData, totalTime} from '../../src/page/web/sections/timeline/data.js';
-import {eventAnnouncement, eventPath, describeEvent, eventLabel} from '../../src/page/web/sections/timeline/describe.js';
+import {describeEvent, eventAnnouncement, eventLabel, eventPath, timelineStepName} from '../../src/page/web/sections/timeline/describe.js';
 import {eventText} from '../../src/page/web/sections/timeline/details.js';
 import {evidenceOf, TimelineMatches} from '../../src/page/web/sections/timeline/matches.js';
 import {traceEvents, traceParts} from '../../src/page/web/sections/timeline/perfetto.js';
@@ -114,6 +114,7 @@ test('where the page has bins, they become a track with weights', () => {
 
 test('notes say what is left out', () => {
   assert.deepEqual(timelineNotes(data), ['Events of at most 500 ns are left out on 1 of 4 lanes.']);
+  assert.equal(timelineNotes(read({...FACTS, idle_left_out: 2500})).at(-1), 'Gaps of 2.50 µs together are too short to be shown.');
 });
 
 // ---- highlights ----
@@ -193,6 +194,14 @@ test('what is not known is left out', () => {
       [['duration', '300 ns'], ['start', '100 ns'], ['kind', 'Python function'], ['thread', 'python (12), thread 13']]);
   assert.equal(describeEvent(data, data.find('i0')).title, 'idle: data loading');
   assert.equal(eventLabel(data, data.idle, 1), 'new cause');
+});
+
+test('a trace without steps has a window instead', () => {
+  const some = tables();
+  some[7] = plainTable('page_steps', {name: [null], start: float(1000), ns: float(3000), phase: [null], in_window: [true]});
+  const plain = read(FACTS, some);
+  assert.equal(timelineStepName(plain, 0), 'all of the window');
+  assert.ok(!describeEvent(plain, plain.find('g0')).facts.some(({label}) => label === 'step'));
 });
 
 test('announcements are short', () => {

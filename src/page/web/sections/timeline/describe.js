@@ -43,7 +43,7 @@ export function eventPath(data, call) {
 }
 
 function stepNameAt(data, start) {
-  if (!data.steps) return null;
+  if (!data.hasNamedSteps) return null;
   const [from, to] = data.steps.within(start, start);
   for (let i = from; i < to; i++) {
     if (data.steps.start[i] <= start && start < data.steps.end[i]) return timelineStepName(data, data.steps.row[i]);
@@ -54,7 +54,8 @@ function stepNameAt(data, start) {
 export function timelineStepName(data, row) {
   const steps = data.source.table('page_steps');
   const phase = steps.get('phase', row);
-  return `${steps.get('name', row) ?? `step ${row}`}${phase ? ` (${phase})` : ''}`;
+  const name = steps.get('name', row) ?? (data.hasNamedSteps ? `step ${row}` : 'all of the window');
+  return `${name}${phase ? ` (${phase})` : ''}`;
 }
 
 // {title, full, facts: [{label, text, full}], path, kernel, call}. Facts without a text are left out.

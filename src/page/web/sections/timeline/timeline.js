@@ -85,16 +85,18 @@ function timelineSearch(page, control) {
   return {box, result, show};
 }
 
-function perfettoButton(control, view, isOnly) {
+// Saves the range, or what is shown, as a trace file, and says what to do with it.
+function perfettoButton(control, view, isOnly, tell) {
   const save = () => {
-    const range = control.state.getRange('range') || control.view;
-    const parts = traceParts(view.data, range.map((at) => at + view.offset));
-    saveFile(fileName(view.data.label, '.perfetto.json'), 'application/json', parts);
+    const range = (control.state.getRange('range') || control.view).map((at) => at + view.offset);
+    const name = fileName(view.data.label, '.perfetto.json');
+    saveFile(name, 'application/json', traceParts(view.data, range));
+    tell(`Saved ${time(range[1] - range[0])} of the trace as ${name}. Open this file in ui.perfetto.dev by hand: ` +
+        'the page itself uses no network.');
   };
-  const title = 'save the range, or what is shown, as a trace file; then open that file in ui.perfetto.dev by hand: ' +
-      'this page uses no network';
+  const title = 'save the range, or what is shown, as a file for ui.perfetto.dev';
   return element('button', {type: 'button', class: 'button', title, onclick: save, dataset: {action: 'perfetto'}},
-      isOnly ? 'save for Perfetto' : `save ${view.data.label} for Perfetto`);
+      isOnly ? 'open in Perfetto' : `open ${view.data.label} in Perfetto`);
 }
 
 function zoomButtons(control) {
@@ -118,6 +120,7 @@ export function timelineNotes(data) {
     const longest = Math.max(...short.map((lane) => lane.shorter));
     notes.push(`Events of at most ${time(longest)} are left out on ${short.length} of ${data.lanes.length} lanes.`);
   }
+  if (data.idleLeftOut > 0) notes.push(`Gaps of ${time(data.idleLeftOut)} together are too short to be shown.`);
   return notes;
 }
 
@@ -155,6 +158,8 @@ function buildTimeline(page, body) {
   const details = new TimelineDetails(control);
   const search = timelineSearch(page, control);
   const shown = element('span', {class: 'small muted timeline-shown'});
+  const saved = element('p', {class: 'note timeline-saved', role: 'status'});
+  const tell = (text) => saved.textContent = text;
   const showShown = () => shown.textContent = viewText(control);
   control.onselect = () => details.show();
   control.onview = showShown;
@@ -165,9 +170,9 @@ function buildTimeline(page, body) {
   });
   body.append(
       element('div', {class: 'toolbar'}, search.box, search.result, element('span', {class: 'timeline-space'}), shown,
-          zoomButtons(control), views.map((view) => perfettoButton(control, view, views.length === 1)),
+          zoomButtons(control), views.map((view) => perfettoButton(control, view, views.length === 1, tell)),
           element('button', {type: 'button', class: 'button', onclick: showKeys, title: 'keys (?)'}, 'keys')),
-      control.overview.node, ...views.map((view) => view.node),
+      saved, control.overview.node, ...views.map((view) => view.node),
       element('p', {class: 'note', id: 'timeline-hint'}, TIMELINE_HINT), timelineLegend(control),
       details.node, details.live,
       element('p', {class: 'note', id: 'timeline-text'}, views.map((view) =>

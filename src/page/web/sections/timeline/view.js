@@ -235,7 +235,7 @@ export class TimelineView {
     const plural = (number, word) => `${thousands(number)} ${word}${number === 1 ? '' : 's'}`;
     const parts = [`${plural(streams.length, 'stream')} with ${count(streams)} GPU events`];
     if (threads.length) parts.push(`${plural(threads.length, 'host thread')} with ${count(threads)} events`);
-    if (data.steps) parts.push(plural(data.steps.length, 'step'));
+    if (data.hasNamedSteps) parts.push(plural(data.steps.length, 'step'));
     return `${parts.join(', ')} in ${time(data.end)}. ${this.busyText()}`;
   }
 
@@ -246,7 +246,7 @@ export class TimelineView {
     if (!judged || (data.exact && !data.idle)) return '';
     const stretch = data.window || [0, data.end];
     const length = stretch[1] - stretch[0];
-    const busy = data.idle && data.window ? length - totalTime(data.idle.tracks[0]) :
+    const busy = data.idle && data.window ? length - totalTime(data.idle.tracks[0]) - data.idleLeftOut :
         busyTime(judged.lanes, stretch);
     return `${judged.label} is busy ${percent(busy, length)} of ${data.window ? 'the judged window' : 'the trace'}.`;
   }
