@@ -22,7 +22,9 @@ class Bytes {
   }
 }
 
+// Whole numbers of 31 bits are much faster than others.
 function unzigzag(value) {
+  if (value < 0x80000000) return (value >>> 1) ^ -(value & 1);
   return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
 }
 
@@ -101,7 +103,9 @@ export class Table {
   // A column of strings as an Int32Array of indexes for `text`, -1 for null: for columns with very many rows.
   codes(name) {
     const input = new Bytes(this.bytes, this.directory.get(name).at);
-    return Int32Array.from({length: this.rows}, () => input.integer() - 1);
+    const codes = new Int32Array(this.rows);
+    for (let row = 0; row < this.rows; row++) codes[row] = input.integer() - 1;
+    return codes;
   }
 
   text(code) {
