@@ -10,24 +10,30 @@ export const HOST_KINDS = ['op', 'call', 'python', 'annotation'];
 const DEEPEST = 63;
 
 // Rows of a table by the number in a column, each in order of time: an array of Int32Array. Rows without a time or with
-// a number that is none of 0 ... count - 1 are left out.
+// a number that is none of 0 ... count - 1 are left out. Plain loops: there may be a million rows.
 function rowsByLane(lane, start, count) {
-  const sizes = new Int32Array(count);
-  const isUsed = (row) =>
-    lane[row] >= 0 && lane[row] < count && Number.isInteger(lane[row]) && Number.isFinite(start[row]);
+  const sizes = new Int32Array(count + 1); // the last one: not used
+  const places = new Int32Array(lane.length);
   for (let row = 0; row < lane.length; row++) {
-    if (isUsed(row)) sizes[lane[row]]++;
+    const at = lane[row];
+    places[row] = at >= 0 && at < count && at === Math.floor(at) && Number.isFinite(start[row]) ? at : count;
+    sizes[places[row]]++;
   }
   const rows = Array.from(sizes, (size) => new Int32Array(size));
-  const used = new Int32Array(count);
-  for (let row = 0; row < lane.length; row++) {
-    if (isUsed(row)) rows[lane[row]][used[lane[row]]++] = row;
-  }
+  const used = new Int32Array(count + 1);
+  for (let row = 0; row < lane.length; row++) rows[places[row]][used[places[row]]++] = row;
+  rows.pop();
   for (const some of rows) {
-    const isSorted = some.every((row, i) => i === 0 || start[row] >= start[some[i - 1]]);
-    if (!isSorted) some.sort((a, b) => start[a] - start[b] || a - b);
+    if (!isInOrder(some, start)) some.sort((a, b) => start[a] - start[b] || a - b);
   }
   return rows;
+}
+
+function isInOrder(rows, start) {
+  for (let i = 1; i < rows.length; i++) {
+    if (start[rows[i]] < start[rows[i - 1]]) return false;
+  }
+  return true;
 }
 
 // The fields of a Track from rows of a table; kindOf gives the kind of a row.
@@ -45,15 +51,16 @@ function eventsOf(rows, start, ns, kindOf, kinds) {
 
 // The kind of each row of a column of strings, as an index into `names`; `other` for the rest.
 function kindColumn(table, name, names, other) {
-  const known = new Map();
+  const known = []; // by code + 1
   const codes = table.codes(name);
   const kinds = new Uint8Array(table.rows);
   for (let row = 0; row < table.rows; row++) {
-    if (!known.has(codes[row])) {
+    const code = codes[row] + 1;
+    if (known[code] === undefined) {
       const at = names.indexOf(table.text(codes[row]));
-      known.set(codes[row], at < 0 ? other : at);
+      known[code] = at < 0 ? other : at;
     }
-    kinds[row] = known.get(codes[row]);
+    kinds[row] = known[code];
   }
   return kinds;
 }
@@ -144,10 +151,14 @@ export class TimelineData {
     this.hostNames = this.host.codes('name');
     rowsByLane(lane, start, this.lanes.length).forEach((rows, index) => {
       if (!rows.length) return;
-      const places = Uint8Array.from(rows, (row) => Math.min(DEEPEST, Math.max(0, depth[row] || 0)));
-      const count = places.reduce((most, place) => Math.max(most, place), 0) + 1;
-      this.lanes[index].tracks =
-          splitTracks(eventsOf(rows, start, ns, (row) => kinds[row], HOST_KINDS.length), places, count);
+      const places = new Uint8Array(rows.length);
+      let deepest = 0;
+      for (let i = 0; i < rows.length; i++) {
+        places[i] = Math.min(DEEPEST, Math.max(0, depth[rows[i]] || 0));
+        if (places[i] > deepest) deepest = places[i];
+      }
+      const events = eventsOf(rows, start, ns, (row) => kinds[row], HOST_KINDS.length);
+      this.lanes[index].tracks = splitTracks(events, places, deepest + 1);
     });
   }
 

@@ -136,8 +136,6 @@ export function splitTracks(events, places, count) {
   for (const place of places) sizes[place]++;
   const chosen = Array.from(sizes, (size) => new Int32Array(size));
   const used = new Int32Array(count);
-  places.forEach((place, i) => {
-    chosen[place][used[place]++] = i;
-  });
+  for (let i = 0; i < places.length; i++) chosen[places[i]][used[places[i]]++] = i;
   return chosen.map((indexes) => whole.pick(indexes));
 }
