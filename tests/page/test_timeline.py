@@ -347,6 +347,12 @@ def test_search_dims_and_counts(_):
         assert f"{sum('flash' in name.lower() for name in host.column('name')):,} host events" in result, result
         browser.settle()
         assert pixel(browser, *place) != GEMM, "what was not found is dimmed"
+        browser.keys(Keys.ENTER, Keys.ENTER)
+        gpu = tables["page_gpu"]
+        flash = sorted((gpu.column("start")[i], i) for i in range(gpu.rows()) if gpu.column("start")[i] >= shown[0]
+                       and "flash" in kernels.column("name")[gpu.column("kernel")[i]])
+        assert value(browser, "timeline.event") == f"g{flash[1][1]}", "the second match in view"
+        browser.keys(Keys.ESCAPE, css=CANVAS)
         browser.keys(Keys.ESCAPE, css="#timeline input")
         browser.settle()
         assert value(browser, "search") is None and pixel(browser, *place) == GEMM
@@ -371,6 +377,13 @@ def test_finding_shows_its_evidence(_):
         go(browser, f"#timeline&finding={rank}")
         begin, end = view(browser, tables)
         assert begin < first["start"] and first["start"] + first["ns"] < end and end - begin < 4 * first["ns"] + 10, (begin, end, first)
+        work = next((row for row in evidence if row["kernel"] is not None), None)
+        assert work, "the sample has a finding about kernels"
+        go(browser, f"#timeline&finding={work['finding']}")
+        steps = tables["page_steps"]
+        begin, end = view(browser, tables)
+        shown = [row for row in steps.records() if begin < row["start"] and row["start"] + row["ns"] < end]
+        assert len(shown) == 1 and end - begin < 1.1 * shown[0]["ns"], "one step is shown"
 
 
 def test_lanes_fold(_):

@@ -160,11 +160,24 @@ test('kernel and call have to agree with each other', () => {
 
 test('a finding has stretches of time or work', () => {
   assert.deepEqual(evidenceOf(data.source, 1), {stretches: [[4000, 4500]], pairs: []});
-  assert.deepEqual(matchesOf('#finding=1').firstStretch(), [4000, 4500]);
   assert.deepEqual(rows(matchesOf('#finding=1')), [0, 1, 2, 3]);
   assert.deepEqual(rows(matchesOf('#finding=2')), [0, 2, 3]);
-  assert.deepEqual(matchesOf('#finding=2').firstStretch(), [1000, 1400]);
-  assert.equal(matchesOf('#finding=9').firstStretch(), null);
+  assert.deepEqual(matchesOf('#finding=2').firstStep(), [1000, 4000]);
+  assert.equal(matchesOf('#search=nothing').firstStep(), null);
+});
+
+test('highlighted events follow each other in time, on all streams', () => {
+  const names = (matches, time, by) => {
+    const found = [];
+    for (let next = matches.next(time, by); next && found.length < 9; next = matches.next(next.track.start[next.index], by)) {
+      found.push(data.nameOf(next));
+    }
+    return found;
+  };
+  assert.deepEqual(names(matchesOf('#search=c'), -1, 1), ['g3']); // ncclAllReduce; g0 to g2 have no c
+  assert.deepEqual(names(matchesOf('#search=a'), -1, 1), ['g0', 'g3', 'g1', 'g2']);
+  assert.deepEqual(names(matchesOf('#search=a'), 1500, -1), ['g3', 'g0']);
+  assert.deepEqual(names(matchesOf('#search=cudaLaunch'), -1, 1), ['h1', 'h2']); // no kernel has it
 });
 
 test('another source shows what has the same names', () => {

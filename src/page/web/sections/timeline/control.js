@@ -141,10 +141,10 @@ export class TimelineControl {
     this.setView(this.whole);
   }
 
-  // Shows the selected event, else the range, else what is highlighted, else everything.
+  // Shows the selected event, else the range, else everything.
   fit() {
     const selected = this.selected && this.stretchOf(this.selected);
-    const stretch = selected || this.state.getRange('range') || this.firstStretch();
+    const stretch = selected || this.state.getRange('range');
     this.setView(stretch ? viewAround(stretch, selected ? 2 : 0.04) : this.whole);
   }
 
@@ -163,18 +163,26 @@ export class TimelineControl {
     this.setView(viewAround([Math.min(begin, start), Math.max(end, stop)], 0.1));
   }
 
-  firstStretch() {
-    for (const view of this.views) {
-      const found = view.matches.firstStretch();
-      if (found) return found.map((at) => at - view.offset);
-    }
-    return null;
+  // Shows the first evidence of the chosen finding: a stretch of time with as much before and after it, or the step in
+  // which work of the finding is.
+  fitFinding() {
+    const [view] = this.views;
+    const {evidence} = view.matches;
+    if (!evidence) return;
+    const [stretch] = evidence.stretches;
+    const step = evidence.pairs.length ? view.matches.firstStep() : null;
+    if (stretch || step) this.setView(stretch ? viewAround(stretch, 1) : viewAround(step, 0.02));
   }
 
-  fitFinding() {
-    if (this.state.getNumber('finding') === null) return;
-    const stretch = this.firstStretch();
-    if (stretch) this.setView(viewAround(stretch, 1));
+  // Selects the next or previous event that is highlighted; without a selection the first one in view.
+  stepMatch(by) {
+    const view = this.selected ? this.selected.view : this.views[0];
+    if (!view.matches.isActive) return;
+    const from = this.selected ? this.selected.event.track.start[this.selected.event.index] : view.view[0] - 0.5;
+    const next = view.matches.next(from, by);
+    if (!next) return;
+    this.select(view, next);
+    this.keepInView();
   }
 
   // ---- the range ----

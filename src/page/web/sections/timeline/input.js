@@ -213,6 +213,7 @@ export class TimelineInput {
     case 'f': return () => control.fit();
     case 'l': return () => control.showLaunch();
     case '0': return () => control.showWhole();
+    case 'n': return () => control.stepMatch(isShifted ? -1 : 1);
     case '/': return this.focusSearch;
     case 'Escape': return () => {
       tooltip.hide();
@@ -241,6 +242,7 @@ export const TIMELINE_KEYS = [
   {key: '0', text: 'show the whole trace'},
   {key: ', .', text: 'previous and next event on the lane; also ← and → once an event is selected'},
   {key: '↑ ↓', text: 'event on the lane above or below; without a selection: scroll'},
-  {key: '/', text: 'search'},
+  {key: '/', text: 'search; Enter selects the next match'},
+  {key: 'N', text: 'next highlighted event; with Shift the previous one'},
   {key: 'Esc', text: 'clear the selection, then the range, then what is highlighted'},
 ];

@@ -2,6 +2,7 @@
 // Everything else is drawn dimmed.
 
 import {CAUSES} from '../../colors.js';
+import {firstIndexAbove} from './track.js';
 
 // Rows of a table whose texts in one of these columns have the search text in them: a Uint8Array.
 export function textMatches(table, columns, text) {
@@ -154,16 +155,41 @@ export class TimelineMatches {
     return this.host ? this.host.reduce((sum, one) => sum + one, 0) : 0;
   }
 
-  // The first stretch of time that is highlighted, or null.
-  firstStretch() {
-    if (this.evidence && this.evidence.stretches.length) return this.evidence.stretches[0];
-    let first = null;
-    for (const lane of this.isActive ? this.data.lanes : []) {
-      for (const track of lane.kind === 'stream' ? lane.tracks : []) {
-        const part = this.part(lane, track);
-        if (part && part.length && (!first || part.start[0] < first[0])) first = [part.start[0], part.end[0]];
-      }
-    }
-    return first;
+  // The highlighted event that starts next after a time, or last before it (by: -1), as {lane, track, index}: GPU work,
+  // or host events if no work is highlighted. null: there is none.
+  next(time, by) {
+    const parts = this.litParts('stream');
+    let best = null;
+    for (const one of parts.length ? parts : this.litParts('thread')) best = nearest(best, nextIn(one, time, by), by);
+    return best && {lane: best.lane, track: best.track, index: best.track.indexOf(best.row)};
   }
+
+  // Tracks of which something is highlighted, with that part. Only a search highlights host events.
+  litParts(kind) {
+    return this.data.lanes.filter((lane) => lane.kind === kind && (kind === 'stream' || this.host))
+        .flatMap((lane) => lane.tracks.map((track) => ({lane, track, part: this.part(lane, track)})))
+        .filter(({part}) => part && part.length > 0);
+  }
+
+  // The first step in the window with highlighted work, or the window, or null.
+  firstStep() {
+    const {steps, window} = this.data;
+    const first = this.next(window ? window[0] - 0.5 : -1, 1);
+    if (!first) return null;
+    const start = first.track.start[first.index];
+    const at = steps ? firstIndexAbove(steps.start, steps.length, start) - 1 : -1;
+    return at >= 0 && start < steps.end[at] ? [steps.start[at], steps.end[at]] : window;
+  }
+}
+
+// The event of a highlighted part that starts next after a time or last before it.
+function nextIn({lane, track, part}, time, by) {
+  const next = firstIndexAbove(part.start, part.length, by > 0 ? time : time - 0.5);
+  const at = by > 0 ? next : next - 1;
+  return at >= 0 && at < part.length ? {lane, track, row: part.row[at], start: part.start[at]} : null;
+}
+
+function nearest(one, other, by) {
+  if (!one || !other) return one || other;
+  return (other.start - one.start) * by < 0 ? other : one;
 }

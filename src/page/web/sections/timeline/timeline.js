@@ -66,6 +66,7 @@ function foundText(page, control) {
 function timelineSearch(page, control) {
   const {state} = page;
   const box = element('input', {type: 'search', class: 'filter-box', placeholder: 'search kernels and ops  ( / )',
+    title: 'Enter: next match; Shift + Enter: previous one',
     'aria-label': 'search kernels and ops', spellcheck: 'false', autocomplete: 'off'});
   const result = element('span', {class: 'small', role: 'status'});
   const show = () => {
@@ -78,9 +79,14 @@ function timelineSearch(page, control) {
     pause = setTimeout(() => state.set({search: box.value || null}), 120);
   });
   box.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape') state.set({search: null});
-    if (event.key === 'Enter') control.fit();
-    if (event.key === 'Escape' || event.key === 'Enter') control.views[0].upper.focus({preventScroll: true});
+    if (event.key === 'Enter') {
+      clearTimeout(pause);
+      state.set({search: box.value || null});
+      control.stepMatch(event.shiftKey ? -1 : 1);
+    } else if (event.key === 'Escape') {
+      state.set({search: null});
+      control.views[0].upper.focus({preventScroll: true});
+    }
   });
   return {box, result, show};
 }
