@@ -384,6 +384,8 @@ def test_finding_shows_its_evidence(_):
         begin, end = view(browser, tables)
         shown = [row for row in steps.records() if begin < row["start"] and row["start"] + row["ns"] < end]
         assert len(shown) == 1 and end - begin < 1.1 * shown[0]["ns"], "one step is shown"
+        go(browser, f"#timeline&finding={rank}&view=3000-9000")
+        assert view(browser, tables) == (3000, 9000), "a link with a view shows that view"
 
 
 def test_lanes_fold(_):

@@ -24,6 +24,9 @@ export class TimelineControl {
     this.isStale = {lanes: true, marks: true};
     this.draw = onceAFrame(() => this.drawNow());
     this.rest = null;
+    this.written = null; // the view as it was last written to the state
+    this.hasNewView = false;
+    this.selected = null; // {view, event}
     this.overview = null;
     this.onselect = () => {};
     this.onview = () => {};
@@ -127,6 +130,9 @@ export class TimelineControl {
   readView() {
     if (this.state.get('view') !== null && this.state.get('view') === this.written) return;
     this.setView(this.state.getRange('view') || this.whole);
+    // A link may have a view and a finding: then the finding does not move the view.
+    this.hasNewView = this.state.get('view') !== null;
+    queueMicrotask(() => this.hasNewView = false);
   }
 
   zoom(factor, center = (this.view[0] + this.view[1]) / 2) {
@@ -168,7 +174,7 @@ export class TimelineControl {
   fitFinding() {
     const [view] = this.views;
     const {evidence} = view.matches;
-    if (!evidence) return;
+    if (!evidence || this.hasNewView) return;
     const [stretch] = evidence.stretches;
     const step = evidence.pairs.length ? view.matches.firstStep() : null;
     if (stretch || step) this.setView(stretch ? viewAround(stretch, 1) : viewAround(step, 0.02));
