@@ -23,7 +23,7 @@ const CALLS = plainTable('page_calls', {node: [2, 2, 4, 5], op: ['aten::mm', 'at
 const WORK = {call: [0, 1, 0, 2, 3, NaN], kernel: [0, 0, 1, 0, 2, 0], count: [3, 1, 2, 5, 1, 1], ns: [30, 10, 2, 50, 8, 5]};
 const GPU = plainTable('page_gpu', {start: [100, 10, 50, 60, 5, 70], ns: [30, 10, 2, 50, 8, 5], call: WORK.call, kernel: WORK.kernel});
 const EVIDENCE = plainTable('page_evidence', {
-  finding: [1, 1, 2, 3], call: [0, NaN, NaN, 2], kernel: [0, NaN, 2, NaN], start: [NaN, 7, NaN, NaN], ns: [30, 5, 8, 50],
+  finding: [1, 1, 2, 3], call: [0, NaN, NaN, NaN], kernel: [0, NaN, 0, NaN], start: [NaN, 7, NaN, 9], ns: [30, 5, 5, 50],
 });
 const source = plainSource([NODES, KERNELS, CALLS, GPU, EVIDENCE], {end: 200});
 const tree = new FlameTree(source, WORK, {firstStarts: null, isTogether: false});
@@ -110,8 +110,8 @@ test('category and evidence choose as well, together with the search', () => {
   assert.equal(matchFlame(tree, {category: 'copy'}).ns[0], 2);
   assert.equal(matchFlame(tree, {category: 'GEMM', search: 'Block_0'}).ns[0], 40);
   assert.equal(matchFlame(tree, {evidence: workEvidence(source, 1)}).ns[0], 30, 'one of two shapes');
-  assert.equal(matchFlame(tree, {evidence: workEvidence(source, 2)}).ns[0], 8, 'a kernel of any call');
-  assert.equal(matchFlame(tree, {evidence: workEvidence(source, 3)}).ns[0], 50, 'all kernels of a call');
+  assert.equal(matchFlame(tree, {evidence: workEvidence(source, 2)}).ns[0], 5, 'work without a call, not that of others');
+  assert.equal(workEvidence(source, 3), null, 'only host time');
   assert.equal(workEvidence(source, 4), null);
   assert.equal(workEvidence(plainSource([]), 1), null);
 });

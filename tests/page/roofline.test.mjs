@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {evidenceOps, opTimes, pointsInRange, precisionLabel} from '../../src/page/web/sections/roofline/points.js';
+import {addRoofs, evidenceOps, opTimes, pointsInRange, precisionLabel} from '../../src/page/web/sections/roofline/points.js';
 import {rooflinePoints, rooflineRoofs, rooflineSheets, shapeLabel} from '../../src/page/web/sections/roofline/points.js';
 import {plainSource, plainTable} from './helpers.mjs';
 
@@ -43,12 +43,12 @@ test('infinite, negative and missing values are no points', () => {
 
 test('JAX reports have sheets per kind of op', () => {
   const gemm = plainTable('op_gemm', {'name': ['Cijk'], 'Input Dims_first': ['((4096, 6144), (2048, 6144))'], 'FLOPS/Byte_first': [1117],
-    'TFLOPS/s_mean': [881], 'Kernel Time (µs)_sum': [584], 'name_count': [5]});
+    'TFLOPS/s_mean': [881], 'Kernel Time (µs)_sum': [584], 'name_count': [5], 'Input type_first': ["('bf16', 'bf16')"]});
   const jax = plainSource([gemm, plainTable('op_other', {name: ['x']}), plainTable('overview', {name: ['x']})]);
   const sheets = rooflineSheets(jax);
   assert.deepEqual(sheets.map((sheet) => sheet.name), ['op_gemm']);
   const [point] = rooflinePoints(sheets).points;
-  assert.deepEqual([point.category, point.count, point.ns, point.spec], ['GEMM', 5, 584000, '']);
+  assert.deepEqual([point.category, point.count, point.ns, point.spec], ['GEMM', 5, 584000, 'matrix_bf16']);
   assert.deepEqual(rooflineSheets(plainSource([])), []);
 });
 
@@ -93,6 +93,16 @@ test('roofs are those of the precisions in use; equal rates share one', () => {
   assert.equal(use('unknown').roofs.length, 3, 'all, if none is known to be in use');
 });
 
+test('points without roofline columns get their roof from the rates', () => {
+  const roofs = {memory: 5, roofs: [{rate: 1000, names: ['matrix_bf16']}]};
+  const point = (intensity, spec, roofNs) => ({intensity, spec, roofNs, ns: 100, rate: 250, bound: ''});
+  const points = [point(400, 'matrix_bf16', NaN), point(100, 'matrix_bf16', NaN), point(400, '', NaN), point(400, 'matrix_bf16', 7)];
+  addRoofs(points, roofs);
+  // At the roof: 1000 TFLOP/s instead of 250; on the slope 100 * 5 = 500.
+  assert.deepEqual(points.map((one) => [one.roofNs, one.bound]), [[25, 'compute'], [50, 'memory bandwidth'], [NaN, ''], [7, '']]);
+  addRoofs(points, null);
+});
+
 test('without rates there are no roofs', () => {
   assert.equal(rooflineRoofs(plainSource([]), []), null);
   assert.equal(rooflineRoofs(plainSource([plainTable('page_peaks', {precision: ['matrix_bf16'], rate: [989]})]), []), null);
@@ -106,4 +116,5 @@ test('shapes and precisions as people say them', () => {
   assert.equal(shapeLabel('<script>'), '');
   assert.equal(precisionLabel('matrix_bf16'), 'bf16 matrix');
   assert.equal(precisionLabel('bf16'), 'bf16');
+  assert.equal(precisionLabel('matrix_fp16', 'matrix_bf16', 'vector_fp32'), 'fp16, bf16 matrix, fp32 vector');
 });

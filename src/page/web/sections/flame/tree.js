@@ -290,19 +290,14 @@ export function flameStarts(source, work, range, isExact) {
   return {starts, precision: width};
 }
 
-// The calls and kernels of a finding's evidence, as {has(call, kernel)}; null if it names none. A call without a kernel
-// stands for all its kernels, a kernel without a call for all its calls.
+// The GPU work of a finding's evidence, as {has(call, kernel)}; null if it names none.
 export function workEvidence(source, finding) {
   const table = source.table('page_evidence');
   if (!table || finding === null) return null;
   const [rank, call, kernel] = ['finding', 'call', 'kernel'].map((name) => table.column(name));
-  const [pairs, calls, kernels] = [new Set(), new Set(), new Set()];
+  const pairs = new Set();
   for (let row = 0; row < table.rows; row++) {
-    if (rank[row] !== finding) continue;
-    if (call[row] >= 0 && kernel[row] >= 0) pairs.add(workKey(call[row], kernel[row]));
-    else if (call[row] >= 0) calls.add(call[row]);
-    else if (kernel[row] >= 0) kernels.add(kernel[row]);
+    if (rank[row] === finding && kernel[row] >= 0) pairs.add(workKey(call[row], kernel[row]));
   }
-  if (!pairs.size && !calls.size && !kernels.size) return null;
-  return {has: (one, other) => calls.has(one) || kernels.has(other) || pairs.has(workKey(one, other))};
+  return pairs.size ? {has: (one, other) => pairs.has(workKey(one, other))} : null;
 }

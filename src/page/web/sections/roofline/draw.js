@@ -28,9 +28,10 @@ export function rooflinePlot(points, roofs, width, height) {
   const area = {left: 56, right: width - (roofs ? ROOF_NAMES_WIDTH : 24), top: 32, bottom: height - 40};
   const main = pointsOfAxes(points);
   const rates = roofs ? roofs.roofs.map((roof) => roof.rate) : [];
-  const ridges = rates.map((rate) => rate / roofs.memory * 1.5);
-  const xDomain = logDomain([...main.map((point) => point.intensity), ...ridges], 1.8);
-  const yDomain = logDomain([...main.map((point) => point.rate), ...rates], 1.8);
+  const around = (values) => values.flatMap((value) => [value / 8, value * 1.5]);  // some of the slope, some of the roof
+  const ridges = rates.map((rate) => rate / roofs.memory);
+  const xDomain = logDomain([...main.map((point) => point.intensity), ...around(ridges)], 1.8);
+  const yDomain = logDomain([...main.map((point) => point.rate), ...around(rates)], 1.4);
   const x = logScale(xDomain, [area.left, area.right]);
   const y = logScale(yDomain, [area.bottom, area.top]);
   const largest = Math.max(14, Math.min(36, width / 36));
@@ -69,8 +70,9 @@ export function rooflineRoofNames({area, x, y, xDomain, yDomain}, {memory, roofs
   const names = roofs.map(({rate, names: precisions}) => {
     const top = Math.max(y(rate) + 4, free);
     free = top + LABEL_HEIGHT - 2;
-    const text = `${precisions.map(precisionLabel).join(', ')} ${significant(rate)}`;
-    return svg('text', {class: 'roof-name', x: area.right + 6, y: top}, shorten(text, 24), svg('title', {}, `${text} TFLOP/s`));
+    const label = precisionLabel(...precisions);
+    const text = `${shorten(label, 15)} ${significant(rate)}`;
+    return svg('text', {class: 'roof-name', x: area.right + 6, y: top}, text, svg('title', {}, `${label}: ${rate} TFLOP/s`));
   });
   const at = Math.max(xDomain[0] * 1.2, yDomain[0] / memory * 1.2);
   const [left, top] = [x(at), y(at * memory)];
@@ -114,12 +116,12 @@ function placesAround({x, y, r}, width) {
   }), [x - width / 2, y + r + 2], [x - width / 2, y - r - 2 - LABEL_HEIGHT]];
 }
 
-// Names of the largest bubbles: where there is no other bubble if possible, never over another name.
-export function rooflineNames(plot, points) {
+// Names of the largest bubbles that are not off: where there is no other bubble if possible, never over another name.
+export function rooflineNames(plot, points, isOff) {
   const boxOf = ({x, y, r}) => ({x: x - r * 0.75, y: y - r * 0.75, width: r * 1.5, height: r * 1.5});
   const boxes = points.slice(0, 100).map((point) => boxOf(plot.place(point)));
   const placed = [];
-  return points.slice(0, NAMED_BUBBLES).map((point) => {
+  return points.filter((point) => !isOff(point)).slice(0, NAMED_BUBBLES).map((point) => {
     const {text, width} = shortLabel(point);
     const label = {width, height: LABEL_HEIGHT, places: placesAround(plot.place(point), width)};
     const [found] = [...freePlaces([label], plot.area, [...boxes, ...placed]),

@@ -8,7 +8,7 @@ const ROOFLINE_COLUMNS = {
   name: ['name'], shapes: ['Input Dims', 'Input Dims_first'], count: ['operation_count', 'name_count'],
   intensity: ['FLOPS/Byte', 'FLOPS/Byte_first'], rate: ['TFLOPS/s_mean'], us: ['Kernel Time (µs)_sum'],
   roofUs: ['Roofline Time (µs)_first', 'Roofline Time (µs)'], spec: ['Compute Spec', 'Compute Spec_first'],
-  bound: ['Roofline Bound', 'Roofline Bound_first'], category: ['op category'],
+  bound: ['Roofline Bound', 'Roofline Bound_first'], category: ['op category'], type: ['Input type', 'Input type_first'],
 };
 
 // Where the page does not know the kernels of an op (opTimes), its category in the sheet decides.
@@ -52,12 +52,19 @@ function pointOf(sheet, columns, row) {
   const number = (key) => (columns[key] ? Number(columns[key][row] ?? NaN) : NaN);
   const text = (key) => String(columns[key]?.[row] ?? '');
   const category = text('category') || sheet.name;
+  const spec = text('spec') || (sheet.name.startsWith('op_') ? specOfType(text('type')) : '');
   return {
     op: text('name'), shapes: text('shapes'), count: number('count'), intensity: number('intensity'), rate: number('rate'),
-    ns: number('us') * 1000, roofNs: number('roofUs') * 1000 * number('count'), spec: text('spec'),
+    ns: number('us') * 1000, roofNs: number('roofUs') * 1000 * number('count'), spec,
     bound: {COMPUTE_BOUND: 'compute', MEMORY_BOUND: 'memory bandwidth'}[text('bound')] || '',
     category: SHEET_CATEGORIES.find(([pattern]) => pattern.test(category))?.[1] || 'other',
   };
+}
+
+// The sheets of JAX have no compute spec; their ops are matrix products.
+function specOfType(type) {
+  const match = /^\('(b?f)(\d+)/.exec(type);
+  return match ? `matrix_${match[1] === 'bf' ? 'bf' : 'fp'}${match[2]}` : '';
 }
 
 // Shapes are written with and without blanks.
@@ -153,8 +160,23 @@ function peakOfSpec(peaks, spec) {
   return [spec, spec.replace(/^(matrix|vector)_/, '')].find((name) => peaks.has(name)) || null;
 }
 
-// "matrix_bf16" as people say it.
-export function precisionLabel(name) {
-  const match = /^(matrix|vector)_(\w+)$/.exec(name);
-  return match ? `${match[2]} ${match[1]}` : name;
+// Points whose sheet has no roofline columns get theirs from the GPU's rates.
+export function addRoofs(points, roofs) {
+  for (const point of points) {
+    const roof = !(point.roofNs > 0) && roofs && roofs.roofs.find(({names}) => names.includes(point.spec));
+    if (!roof) continue;
+    const slope = point.intensity * roofs.memory;
+    point.roofNs = point.ns * point.rate / Math.min(roof.rate, slope);
+    point.bound = slope < roof.rate ? 'memory bandwidth' : 'compute';
+  }
+}
+
+// matrix_fp16, matrix_bf16 as people say it: fp16, bf16 matrix.
+export function precisionLabel(...names) {
+  const units = new Map();
+  for (const name of names) {
+    const [, unit, precision] = /^(matrix|vector)_(\w+)$/.exec(name) || [null, '', name];
+    units.set(unit, [...(units.get(unit) || []), precision]);
+  }
+  return [...units].map(([unit, precisions]) => `${precisions.join(', ')} ${unit}`.trim()).join(', ');
 }

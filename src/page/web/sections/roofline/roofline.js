@@ -11,7 +11,7 @@ import {tooltip} from '../../tooltip.js';
 import {workEvidence} from '../flame/tree.js';
 import {pointLabel, ROOFLINE_ACHIEVABLE, rooflineAxes, rooflineBubbles, rooflineNames} from './draw.js';
 import {rooflinePlot, rooflineRoofLines, rooflineRoofNames} from './draw.js';
-import {evidenceOps, opTimes, pointsInRange, precisionLabel, rooflinePoints} from './points.js';
+import {addRoofs, evidenceOps, opTimes, pointsInRange, precisionLabel, rooflinePoints} from './points.js';
 import {rooflineRoofs, rooflineSheets} from './points.js';
 
 const BUBBLES = 400;
@@ -30,6 +30,7 @@ class Roofline {
       return;
     }
     this.roofs = rooflineRoofs(this.source, this.all.points);
+    addRoofs(this.all.points, this.roofs);
     this.makeParts(body);
     this.listen();
     this.refresh();
@@ -101,7 +102,7 @@ class Roofline {
     if (this.roofs) this.chart.append(rooflineRoofLines(plot, this.roofs, this.hasPeakRates()));
     this.chart.append(...this.bubbles);
     if (this.roofs) this.chart.append(rooflineRoofNames(plot, this.roofs));
-    this.chart.append(...rooflineNames(plot, this.shown).filter(Boolean));
+    this.chart.append(...rooflineNames(plot, this.shown, (point) => this.isOff(point)).filter(Boolean));
     this.markFocus();
   }
 
