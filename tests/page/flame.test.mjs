@@ -151,6 +151,8 @@ test('neighbours that are too narrow become one box', () => {
   const {boxes} = layoutFlame(tree, 0, false, 10 / 105);
   const narrow = boxes.filter((box) => !box.items.length);
   assert.deepEqual(narrow.map((box) => [box.level, box.count, box.ns]), [[1, 1, 5], [2, 1, 8], [4, 1, 2]]);
+  const both = layoutFlame(tree, 0, false, 45 / 105).boxes.find((box) => box.level === 2 && !box.items.length);
+  assert.deepEqual([both.count, both.ns, Math.round(both.from * 105), Math.round(both.to * 105)], [2, 50, 50, 100]);
 });
 
 test('a chain of modules becomes one box', () => {

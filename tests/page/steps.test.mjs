@@ -65,6 +65,7 @@ test('more steps than pixels become means', () => {
   assert.equal(size, 2);
   assert.deepEqual(groups.map(({first, last, ns, parts, outlier}) => [first, last, ns, parts[0], outlier]),
     [[0, 1, 15, 15, 1], [2, 3, 35, 35, -1], [4, 4, 50, 50, -1]]);
+  assert.equal(groupSteps(steps, Int8Array.of(1, 1, 0, 0, 0), 1).groups[0].outlier, 1, 'the longest of several');
 });
 
 test('ten thousand steps fit into a window', () => {

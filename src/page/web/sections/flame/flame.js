@@ -236,6 +236,9 @@ class FlameGraph {
       return;
     }
     const box = this.boxes[at];
+    const top = box.level * FLAME_ROW;
+    const hidden = Math.max(0, top + FLAME_ROW - this.box.scrollTop - this.box.clientHeight);
+    this.box.scrollTop = Math.min(this.box.scrollTop + hidden, top);
     const place = this.canvas.getBoundingClientRect();
     const content = this.describe(box);
     tooltip.show(content, place.left + box.from * place.width, place.top + (box.level + 0.5) * FLAME_ROW);
