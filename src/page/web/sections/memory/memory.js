@@ -3,6 +3,7 @@
 // State: `range` and `view` of others choose the time of the second part.
 
 import {tableAlternative} from '../../chart.js';
+import {categoryColor} from '../../colors.js';
 import {element} from '../../dom.js';
 import {bytes, percent, significant, thousands, time} from '../../format.js';
 import {copyPoints, directionText, groupCopies, isPageable, readCopies} from './copies.js';
@@ -91,6 +92,9 @@ export const memorySection = {
   print: false,
   needs: (page) => page.source(0).has('page_copies') || page.source(0).has('page_memory'),
   build: (page, body) => {
+    const paint = () => body.style.setProperty('--copy', categoryColor('copy'));
+    paint();
+    page.state.on(['theme'], paint);
     buildCopies(page, body);
     buildMemory(page, body);
   },
