@@ -435,6 +435,19 @@ def test_copies_and_memory(_):
         assert close(shown, inside / 1e9), (shown, inside)
 
 
+def test_memory_of_one_device(_):
+    def change(tables):
+        for table in tables:
+            if table.name == "page_memory":
+                rows = [i for i, device in enumerate(table.column("device")) if device == 0]
+                table.columns[:] = [column._replace(cells=[column.cells[i] for i in rows]) for column in table.columns]
+        return tables
+    with charts(change=change) as (browser, _, _):
+        assert len(drawn(browser, ".peak-name")) == 1
+        for section in ("flame", "roofline", "steps", "memory"):
+            assert not re.search(r"\b(null|undefined|NaN)\b", browser.text(f"#{section}")), section
+
+
 def test_empty_parts_of_memory_say_why(_):
     with charts(change=without("page_memory")) as (browser, _, _):
         assert "profile with profile_memory=True" in browser.text("#memory .empty")

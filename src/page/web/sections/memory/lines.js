@@ -18,7 +18,8 @@ class MemoryChart {
     this.chart = svg('svg', {tabindex: '0', role: 'application', 'aria-roledescription': 'line chart'});
     this.box = element('div', {class: 'chart'}, this.chart);
     this.announcer = announcer();
-    body.append(title && element('p', {class: 'small strong'}, title), this.box, this.announcer.node);
+    if (title) body.append(element('p', {class: 'small strong'}, title));
+    body.append(this.box, this.announcer.node);
     this.chart.addEventListener('pointermove', (event) => {
       this.show(this.x.invert(event.clientX - this.chart.getBoundingClientRect().left), event.clientY);
     });

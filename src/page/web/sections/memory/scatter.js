@@ -94,7 +94,7 @@ export class CopyScatter {
   }
 }
 
-// 1 kB, 100 MB: ticks need no decimals.
+// 1 kB, 100 MB, 0.5 B: ticks need few digits.
 function tickBytes(value) {
-  return bytes(value).replace(/\.0+ /, ' ');
+  return bytes(value).replace(/(\.\d*?)0+ /, '$1 ').replace('. ', ' ');
 }
