@@ -54,9 +54,9 @@ test('JAX reports have sheets per kind of op', () => {
 
 test('times of ops by shape, however the shape is written', () => {
   const times = opTimes(source, WORK);
-  assert.equal(times.size, 3);
-  const [first] = times.values();
+  const first = times.get('aten::mm\n((8,4),(4,2))');
   assert.deepEqual([first.ns, first.kernel, first.call, first.category], [40000, 0, 0, 'GEMM']);
+  assert.equal(times.get('aten::add\n((8,),(8,))').ns, 10000);
   assert.equal(opTimes(plainSource([]), WORK).size, 0);
 });
 
@@ -77,9 +77,16 @@ test('ops without calls on the page are left out of a range, and counted', () =>
   assert.equal(pointsInRange(points, new Map(), null).shown.length, 3);
 });
 
+test('rows that are kernels, as in JAX, are found by the name of the kernel', () => {
+  const point = {op: 'splitK', shapes: '((4, 4),)', ns: 1000, roofNs: 500, count: 4};
+  const some = opTimes(source, {call: [0], kernel: [1], ns: [2500]});
+  const {shown, unplaced} = pointsInRange([point], opTimes(source, WORK), some);
+  assert.deepEqual([shown[0].ns, shown[0].roofNs, shown[0].call, shown[0].category, unplaced], [250, 125, 0, 'reduction', 0]);
+});
+
 test('the evidence of a finding names ops', () => {
   const keys = evidenceOps(source, WORK, {has: (call) => call === 1});
-  assert.deepEqual([...keys], ['aten::mm\n((8,8),(8,2))']);
+  assert.deepEqual([...keys], ['kernel\ngemm', 'aten::mm\n((8,8),(8,2))']);
   assert.equal(evidenceOps(source, WORK, null).size, 0);
 });
 

@@ -72,23 +72,34 @@ function opKey(op, shapes) {
   return `${op}\n${shapes.replace(/\s+/g, '')}`;
 }
 
-// GPU time by op and shapes: {ns, category, kernel (row), call (row)}; the last three are those with the most time.
+// The rows of JAX's sheets are kernels.
+function kernelKey(name) {
+  return `kernel\n${name}`;
+}
+
+// GPU time by op and shapes, and by kernel: {ns, category, kernel (row), call (row or null)}; the last three are those with
+// the most time.
 export function opTimes(source, work) {
   const times = new Map();
+  if (!work || !source.has('page_kernels')) return times;
   const calls = source.table('page_calls');
-  if (!calls || !work) return times;
-  const [op, shapes] = [calls.column('op'), calls.column('shapes')];
-  const categories = source.table('page_kernels').column('category');
+  const [op, shapes] = calls ? [calls.column('op'), calls.column('shapes')] : [[], []];
+  const [names, categories] = ['name', 'category'].map((name) => source.table('page_kernels').column(name));
   const keys = new Map();
+  const add = (key, row, call) => {
+    let entry = times.get(key);
+    if (!entry) times.set(key, entry = {ns: 0, largest: 0});
+    entry.ns += work.ns[row];
+    if (work.ns[row] <= entry.largest) return;
+    Object.assign(entry, {largest: work.ns[row], kernel: work.kernel[row], call, category: categories[work.kernel[row]]});
+  };
   for (let row = 0; row < work.call.length; row++) {
     const call = work.call[row];
-    if (Number.isNaN(call)) continue;
+    const isKnown = !Number.isNaN(call) && calls !== null;
+    add(kernelKey(names[work.kernel[row]]), row, isKnown ? call : null);
+    if (!isKnown) continue;
     if (!keys.has(call)) keys.set(call, opKey(op[call] ?? '', shapes[call] ?? ''));
-    let entry = times.get(keys.get(call));
-    if (!entry) times.set(keys.get(call), entry = {ns: 0, largest: 0});
-    entry.ns += work.ns[row];
-    if (work.ns[row] <= entry.largest) continue;
-    Object.assign(entry, {largest: work.ns[row], kernel: work.kernel[row], call, category: categories[work.kernel[row]]});
+    add(keys.get(call), row, call);
   }
   return times;
 }
@@ -100,7 +111,7 @@ export function pointsInRange(points, all, some) {
   const shown = [];
   let unplaced = 0;
   for (const point of points) {
-    const key = opKey(point.op, point.shapes);
+    const key = all.has(opKey(point.op, point.shapes)) ? opKey(point.op, point.shapes) : kernelKey(point.op);
     const whole = all.get(key);
     const part = some && some.get(key);
     if (some && !whole) unplaced++;
@@ -116,11 +127,11 @@ export function pointsInRange(points, all, some) {
 export function evidenceOps(source, work, evidence) {
   const keys = new Set();
   const calls = source.table('page_calls');
-  for (let row = 0; evidence && calls && row < work.call.length; row++) {
-    const call = work.call[row];
-    if (!Number.isNaN(call) && evidence.has(call, work.kernel[row])) {
-      keys.add(opKey(calls.get('op', call) ?? '', calls.get('shapes', call) ?? ''));
-    }
+  for (let row = 0; evidence && row < work.call.length; row++) {
+    const [call, kernel] = [work.call[row], work.kernel[row]];
+    if (!evidence.has(call, kernel)) continue;
+    keys.add(kernelKey(source.table('page_kernels').get('name', kernel)));
+    if (calls && !Number.isNaN(call)) keys.add(opKey(calls.get('op', call) ?? '', calls.get('shapes', call) ?? ''));
   }
   return keys;
 }
