@@ -5,6 +5,7 @@ Expected numbers are computed here from the tables of the page (pack.py reads th
 
     python3 -m tests.page.test_charts --bin build/gputally [ONLY]
 """
+import atexit
 import contextlib
 import os
 import re
@@ -24,6 +25,16 @@ except ImportError:
     Keys = None  # require_browser skips the tests
 
 CANVAS = "#flame canvas"
+started = []  # one browser for all tests: starting it takes longer than most of them
+
+
+def shared_browser(size):
+    if not started:
+        browser = Browser(*size)
+        started.append(browser.__enter__())
+        atexit.register(browser.stop)
+    started[0].set_size(*size)
+    return started[0]
 
 
 @contextlib.contextmanager
@@ -36,9 +47,12 @@ def charts(*options, change=None, size=(1280, 900)):
         if change:
             tables = change(tables)
         sample.write_page(path, front, [tables])
-        with Browser(*size) as browser:
-            browser.open(path)
-            yield browser, path, read_page(path).tables[0]
+        browser = shared_browser(size)
+        browser.collect()
+        browser.found = []  # of a test that failed
+        browser.open(path)
+        yield browser, path, read_page(path).tables[0]
+        assert not browser.problems(), browser.found
 
 
 def drawn(browser, css):
