@@ -13,6 +13,7 @@
 #include "model/arch.h"
 #include "os/paths.h"
 #include "output/file.h"
+#include "report/overview/overview.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -357,7 +358,8 @@ static char *page_beside(const gt_call *call, const char *xlsx_path)
 bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, const char *trace_path,
                             const char *label, size_t traces, gt_error *error)
 {
-    *destinations = (gt_destinations){.warn_of_earlier = !call->by_old_name};
+    *destinations = (gt_destinations){.warn_of_earlier = !call->by_old_name,
+                                      .with_charts = call->arguments.syntax->best_defaults};
     const char *xlsx = gt_arguments_string(&call->arguments, "output_xlsx_path");
     const char *csvs = gt_arguments_string(&call->arguments, "output_csvs_dir");
     const char *db = gt_arguments_string(&call->arguments, "output_db");
@@ -440,10 +442,14 @@ static bool write_documents(const gt_destinations *to, gt_output *output, const 
 {
     gt_document documents[3];
     size_t count = 0;
-    if (to->csvs_dir) documents[count++] = (gt_document){GT_DOCUMENT_CSVS, to->csvs_dir, false};
-    if (to->xlsx_path) documents[count++] = (gt_document){GT_DOCUMENT_XLSX, to->xlsx_path, false};
-    if (to->db_path) documents[count++] = (gt_document){GT_DOCUMENT_SQLITE, to->db_path, false};
+    gt_dashboard *dashboard = to->with_charts && to->xlsx_path ? gt_overview_dashboard(tables) : NULL;
+    if (to->csvs_dir) documents[count++] = (gt_document){.kind = GT_DOCUMENT_CSVS, .path = to->csvs_dir};
+    if (to->xlsx_path)
+        documents[count++] =
+            (gt_document){.kind = GT_DOCUMENT_XLSX, .path = to->xlsx_path, .dashboard = dashboard};
+    if (to->db_path) documents[count++] = (gt_document){.kind = GT_DOCUMENT_SQLITE, .path = to->db_path};
     bool written = gt_output_documents(output, documents, count, tables->items, tables->count, error);
+    gt_dashboard_free(dashboard);
     for (size_t i = 0; i < count && log_document(&documents[i], tables); i++) continue;
     return written;
 }

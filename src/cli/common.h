@@ -84,6 +84,7 @@ typedef struct gt_destinations {
     gt_write_more *write_more; /* NULL: nothing */
     const void *more_context;
     bool warn_of_earlier; /* about sheets of an earlier report in csvs_dir */
+    bool with_charts;     /* the workbook's sheet overview, if it has one (report/overview/overview.h) */
 } gt_destinations;
 
 /* The default name of the workbook: "908_results.json" gives "908_perf_report.xlsx", "t.json" and

@@ -23,6 +23,7 @@ typedef enum gt_look {
     GT_LOOK_GOOD,     /* judgements, in green, amber and red */
     GT_LOOK_CARE,
     GT_LOOK_BAD,
+    GT_LOOK_REASON,  /* small, after a judgement */
     GT_LOOK_LABEL,   /* what the figure below is */
     GT_LOOK_FIGURE,  /* large */
     GT_LOOK_HEADING, /* of a part of the sheet */

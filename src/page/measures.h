@@ -1,4 +1,4 @@
-/* Internal to src/page: what the first screen says about a trace, as numbers.
+/* What the first screen of the page and the first sheet of a workbook say about a trace, as numbers.
  *
  * They come from the sheets of findings. Where there are none (--no_findings), they come from the tables of
  * schema/page.h alone, and what only findings know is absent. */

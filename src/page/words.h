@@ -1,4 +1,4 @@
-/* Internal to src/page: numbers as sentences have them. */
+/* Numbers as sentences have them. */
 #ifndef GT_PAGE_WORDS_H
 #define GT_PAGE_WORDS_H
 

@@ -144,7 +144,7 @@ static inline bool gt_page_keeps(const gt_page_work *w, size_t op)
     return start >= w->exact_start && start < w->exact_end;
 }
 
-/* ---- categories (categories.c) ---- */
+/* ---- categories (categories.c), which the charts of workbooks use, too ---- */
 
 typedef struct gt_page_categories gt_page_categories;
 gt_page_categories *gt_page_categories_new(gt_interner *strings);

@@ -149,6 +149,8 @@ static void parts_of_one_bar(void **state)
     expect_in(xml, "<c:f>'times'!$B$5</c:f>");
     expect_in(xml, "<a:pattFill prst=\"ltUpDiag\"><a:fgClr><a:srgbClr val=\"A9AEB6\"/></a:fgClr><a:bgClr>"
                    "<a:srgbClr val=\"ECEEF0\"/></a:bgClr></a:pattFill>");
+    /* The lines of the pattern do not cross the label. */
+    expect_in(xml, "sourceLinked=\"0\"/><c:spPr><a:solidFill><a:srgbClr val=\"ECEEF0\"/></a:solidFill>");
     expect_in(xml, "<c:dLblPos val=\"ctr\"/>"); /* Excel refuses labels outside of stacked bars */
     expect_in(xml, "<c:max val=\"100.0\"/><c:min val=\"0\"/>");
     expect_in(xml, "<c:overlap val=\"100\"/>");
@@ -216,9 +218,9 @@ static void cells_beside_and_below_the_table(void **state)
     expect_in(sheet, "<dimension ref=\"A1:F10\"/>");
     expect_in(sheet, "<is><t>value</t></is></c><c r=\"D1\" s=\"10\"/></row><row r=\"2\">");
     expect_in(sheet,
-              "<v>2.5</v></c><c r=\"D2\" s=\"24\" t=\"inlineStr\"><is><t>beside</t></is></c><c r=\"E2\" "
-              "s=\"25\"><v>7</v></c></row>");
-    expect_in(sheet, "<v>3886758131440.2944</v></c></row><row r=\"9\"><c r=\"D9\" s=\"22\" t=\"inlineStr\">");
+              "<v>2.5</v></c><c r=\"D2\" s=\"25\" t=\"inlineStr\"><is><t>beside</t></is></c><c r=\"E2\" "
+              "s=\"26\"><v>7</v></c></row>");
+    expect_in(sheet, "<v>3886758131440.2944</v></c></row><row r=\"9\"><c r=\"D9\" s=\"23\" t=\"inlineStr\">");
     expect_in(sheet, "</sheetData><mergeCells><mergeCell ref=\"D9:F10\"/></mergeCells><pageMargins");
     expect_in(sheet, "<col min=\"1\" max=\"1\" width=\"20.71429\" customWidth=\"1\"/>");
     expect_in(workbook, "<definedName name=\"_xlnm.Print_Area\" localSheetId=\"0\">'overview'!$A$1:$F$10<");
@@ -230,7 +232,7 @@ static void cells_beside_and_below_the_table(void **state)
     free(workbook);
     char *types = part("[Content_Types].xml"), *styles = part("xl/styles.xml");
     expect_not_in(types, "drawing");
-    expect_in(styles, "<cellXfs count=\"26\">");
+    expect_in(styles, "<cellXfs count=\"27\">");
     free(types);
     free(styles);
 }

@@ -232,7 +232,8 @@ static gt_destinations collective_destinations(const gt_call *call, const char *
     char *name = folder_count > 1 ? folder_name(folder) : NULL;
     char *label = gt_format("%s%scollective", name ? name : "", name ? "_" : "");
     gt_destinations to = {.json_path = answers_path(call, "output_json", label, ".findings.json"),
-                          .md_path = answers_path(call, "output_md", label, ".findings.md")};
+                          .md_path = answers_path(call, "output_md", label, ".findings.md"),
+                          .with_charts = true};
     if (csvs) {
         to.csvs_dir = gt_format("%s/%s", csvs, label);
         to.warn_of_earlier = true;

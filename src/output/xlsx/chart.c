@@ -221,7 +221,12 @@ static void add_labels(chart_writer *w, const gt_chart_series *series)
     bool stacked = w->chart->is_stacked, named = series->label == GT_LABEL_NAME_AND_VALUE;
     add(w, "<c:dLbls>");
     add_number_format(w, w->chart->label_format);
-    add(w, "<c:spPr><a:noFill/><a:ln><a:noFill/></a:ln></c:spPr>");
+    add(w, "<c:spPr>");
+    if (stacked && series->fill.pattern)
+        add_color(w, series->fill.ground); /* lines would cross the letters */
+    else
+        add(w, "<a:noFill/>");
+    add(w, "<a:ln><a:noFill/></a:ln></c:spPr>");
     add_text_look(w, stacked ? ink_on(&series->fill) : INK);
     gt_buffer_add_format(&w->xml,
                          "<c:dLblPos val=\"%s\"/><c:showLegendKey val=\"0\"/><c:showVal val=\"1\"/>"

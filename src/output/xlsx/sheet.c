@@ -398,13 +398,16 @@ static void write_range(sheet *s)
     gt_zip_add(s->zip, "\"/>");
 }
 
-/* Printing: the header on each page, and one page wide if that is readable. */
+/* Printing: the header on each page, and one page wide if that is readable. A dashboard is one page, because
+ * a page that ends in a chart cuts it. */
 static void write_page(sheet *s)
 {
+    const char *setup = s->dashboard          ? "<pageSetup orientation=\"landscape\"/>"
+                        : s->fit.fits_on_page ? "<pageSetup orientation=\"landscape\" fitToHeight=\"0\"/>"
+                                              : "<pageSetup scale=\"60\" orientation=\"landscape\"/>";
     gt_zip_add(s->zip, "<pageMargins left=\"0.7\" right=\"0.7\" top=\"0.75\" bottom=\"0.75\" header=\"0.3\" "
                        "footer=\"0.3\"/>");
-    gt_zip_add(s->zip, s->fit.fits_on_page ? "<pageSetup orientation=\"landscape\" fitToHeight=\"0\"/>"
-                                           : "<pageSetup scale=\"60\" orientation=\"landscape\"/>");
+    gt_zip_add(s->zip, setup);
 }
 
 static void write_head(sheet *s)
