@@ -9,7 +9,8 @@
  * the page shows them as text.
  *
  * Files: page (the document), pack (tables as compressed columns), work (the tables of a schedule), and what
- * work is made of: lanes, calls, bins; idle, steps, copies, memory, evidence, peaks; categories. */
+ * work is made of: lanes, gpu, kernels, calls (paths, nodes), sums, bins, host; idle, steps, copies, memory,
+ * evidence, peaks; categories. */
 #ifndef GT_PAGE_PAGE_H
 #define GT_PAGE_PAGE_H
 
