@@ -177,6 +177,7 @@ static void one_process_per_device(void **state)
     size_t at = text.len;
     add_memory(&text, 1, 0, 1002, 30, 40);
     add_memory(&text, 1, 0, 1003, 50, 60);
+    gt_buffer_str(&text); /* NUL-terminated for strstr */
     for (char *pid; (pid = strstr(text.bytes + at, "\"pid\": 1")); pid[7] = '2') {
     }
     page_memory m = make_page(&text);
