@@ -10,6 +10,7 @@ fails the test when the `with` block ends, whatever else the test checks.
 Needs Debian's chromium, chromium-driver and python3-selenium (group test of scripts/packages.txt). Without them
 require_browser raises Skipped; with GPUTALLY_REQUIRE_BROWSER set, as in CI, it raises an error instead.
 """
+import atexit
 import base64
 import contextlib
 import glob
@@ -74,6 +75,21 @@ def require_browser():
         raise Skipped(f"needs {', '.join(missing)} (scripts/install-packages test)")
 
 
+IDLE = []  # (driver, folder) of browsers whose test has ended
+
+
+def quit_browser(driver, folder):
+    with contextlib.suppress(WebDriverException):
+        driver.quit()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@atexit.register
+def quit_idle():
+    while IDLE:
+        quit_browser(*IDLE.pop())
+
+
 class Browser:
     def __init__(self, width=1280, height=800, dark=False):
         self.size, self.dark = (width, height), dark
@@ -82,46 +98,63 @@ class Browser:
 
     def __enter__(self):
         require_browser()
-        self.driver = None
-        self.folder = tempfile.mkdtemp(prefix="gputally-browser-")
-        self.downloads = os.path.join(self.folder, "downloads")
-        os.mkdir(self.downloads)
+        self.driver, self.found = None, []
         try:
-            self.start()
+            self.take_idle() if IDLE else self.start()
+            self.prepare()
         except BaseException:
             self.stop()
             raise
         return self
 
     def start(self):
+        self.folder = tempfile.mkdtemp(prefix="gputally-browser-")
         chromium, chromedriver = find_programs()
         options = webdriver.ChromeOptions()
         options.binary_location = chromium
-        for argument in [*ARGUMENTS, f"--user-data-dir={self.folder}/profile", f"--window-size={self.size[0]},{self.size[1]}"]:
+        for argument in [*ARGUMENTS, f"--user-data-dir={self.folder}/profile", "--window-size=1280,800"]:
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         environment = {**os.environ, "LD_LIBRARY_PATH": library_path()} if DEPS else None
         service = Service(executable_path=chromedriver, log_path=f"{self.folder}/log", env=environment)
         self.driver = webdriver.Chrome(service=service, options=options)
         self.driver.set_script_timeout(WAIT_SECONDS)
+
+    def take_idle(self):
+        """Continues with the browser of an earlier test, in a new tab: starting one takes longer than most tests."""
+        self.driver, self.folder = IDLE.pop()
+        old = self.driver.current_window_handle
+        self.driver.switch_to.new_window("tab")
+        new = self.driver.current_window_handle
+        self.driver.switch_to.window(old)
+        self.driver.close()
+        self.driver.switch_to.window(new)
+        for kind in ("browser", "performance"):
+            self.driver.get_log(kind)
+
+    def prepare(self):
+        self.downloads = tempfile.mkdtemp(prefix="downloads-", dir=self.folder)
         self.set_size(*self.size)
         self.set_dark(self.dark)
+        self.cdp("Page.bringToFront")
+        self.cdp("Emulation.setFocusEmulationEnabled", enabled=True)
         self.cdp("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
         self.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=self.downloads)
         self.cdp("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
-        self.found = []
 
     def stop(self):
         if self.driver:
-            with contextlib.suppress(WebDriverException):
-                self.driver.quit()
-        shutil.rmtree(self.folder, ignore_errors=True)
+            quit_browser(self.driver, self.folder)
 
     def __exit__(self, kind, *_):
+        problems = None
         try:
             problems = [] if kind else self.problems()
         finally:
-            self.stop()
+            if kind or problems is None:
+                self.stop()
+            else:
+                IDLE.append((self.driver, self.folder))
         if problems:
             raise AssertionError("; ".join(problems))
 

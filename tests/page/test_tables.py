@@ -225,6 +225,20 @@ def test_expand_by_click_and_key(_):
         assert browser.count("#kernels-table .details") == 0
 
 
+def test_opened_row_is_in_sight(_):
+    with opened() as (browser, page):
+        last = browser.js("return document.querySelectorAll('#kernels-table tr[data-place]').length - 1")
+        browser.js("const g = document.querySelector('#kernels-table .grid'); g.scrollTop = g.scrollHeight; document.querySelector(`#kernels-row-${arguments[0]}`).click()", last)
+        browser.settle()
+        browser.settle()
+        inside = browser.js("""
+            const grid = document.querySelector('#kernels-table .grid').getBoundingClientRect();
+            const row = document.querySelector('#kernels-table tr.open').getBoundingClientRect();
+            const details = document.querySelector('#kernels-table .details').getBoundingClientRect();
+            return [row.top - grid.top, grid.bottom - details.top]""")
+        assert inside[0] >= 30 and inside[1] > 150, inside
+
+
 def test_op_details(_):
     with opened() as (browser, page):
         browser.click("#ops-table tr[data-place]:nth-of-type(4)")

@@ -7,6 +7,7 @@ import {swatch} from '../../legend.js';
 import {NO_VALUE, cellTitle, fullCell, isNothing, kindOf, shownCell} from './values.js';
 
 const ROW_HEIGHT = 28;
+const HEAD_HEIGHT = 33;
 const VIEW_HEIGHT = 536; // of the longest table, as in tables.css
 const SPARE_ROWS = 8;
 const ROWS_MAX = 600000; // browsers do not draw higher elements
@@ -175,6 +176,7 @@ export class GridBody {
     this.heightObserver.disconnect();
     this.heightObserver.observe(node);
     this.detail = {id, model, node, height: this.detail.height};
+    this.isNew = true;
   }
 
   detailRow() {
@@ -185,9 +187,21 @@ export class GridBody {
 
   measureDetail() {
     const height = this.detail.node?.isConnected ? this.detail.node.parentNode.getBoundingClientRect().height : 0;
-    if (!height || Math.abs(height - this.detail.height) < 0.5) return;
-    this.detail.height = height;
-    this.draw();
+    if (!height) return;
+    if (Math.abs(height - this.detail.height) >= 0.5) {
+      this.detail.height = height;
+      this.draw();
+    }
+    if (this.isNew) this.revealDetail();
+  }
+
+  // Scrolls no further than needed to see the details, and never so far that the row itself is hidden.
+  revealDetail() {
+    this.isNew = false;
+    const room = this.node.clientHeight - HEAD_HEIGHT;
+    const needed = this.top(this.openPlace) + ROW_HEIGHT + this.detail.height - room;
+    const wanted = Math.min(this.top(this.openPlace), needed);
+    if (wanted > this.node.scrollTop) this.node.scrollTop = wanted;
   }
 
   // The row that was chosen elsewhere, or opened by a link, comes into sight, but the page does not scroll. Whether it did.
