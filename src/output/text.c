@@ -42,16 +42,23 @@ void gt_html_add_url(gt_buffer *page, const char *path)
 void gt_html_add_base64(gt_buffer *page, const void *bytes, size_t len)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const uint8_t *in = bytes;
-    char *out = gt_buffer_reserve(page, len / 3 * 4 + 4);
-    size_t used = 0;
-    for (size_t i = 0; i < len; i += 3) {
-        size_t left = len - i;
-        uint32_t three =
-            (uint32_t)in[i] << 16 | (left > 1 ? (uint32_t)in[i + 1] << 8 : 0) | (left > 2 ? in[i + 2] : 0);
-        for (size_t k = 0; k < 4; k++) out[used++] = k <= left ? digits[three >> (18 - 6 * k) & 63] : '=';
+    const uint8_t *in = bytes, *end = in + len - len % 3;
+    char *begin = gt_buffer_reserve(page, len / 3 * 4 + 4), *out = begin;
+    for (; in < end; in += 3) {
+        uint32_t three = (uint32_t)in[0] << 16 | (uint32_t)in[1] << 8 | in[2];
+        *out++ = digits[three >> 18];
+        *out++ = digits[three >> 12 & 63];
+        *out++ = digits[three >> 6 & 63];
+        *out++ = digits[three & 63];
     }
-    page->len += used;
+    if (len % 3) {
+        uint32_t two = (uint32_t)in[0] << 8 | (len % 3 == 2 ? in[1] : 0u);
+        *out++ = digits[two >> 10];
+        *out++ = digits[two >> 4 & 63];
+        *out++ = len % 3 == 2 ? digits[two << 2 & 63] : '=';
+        *out++ = '=';
+    }
+    page->len += (size_t)(out - begin);
 }
 
 /* ---- unique names ---- */

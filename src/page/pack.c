@@ -1,7 +1,11 @@
-/* Packs: string ids first, then each column on its own, then directory and compression.
+/* Packs: strings first, then each column on its own, then directory and compression.
  *
- * Strings get their numbers in the order of tables, columns and rows, so the bytes do not depend on threads;
- * everything else of a column needs nothing but its cells, so all threads of the team encode columns. */
+ * Strings get numbers in the order of tables, columns and rows, and then by how many cells have them, so the
+ * bytes do not depend on threads; everything else of a column needs nothing but its cells, so all threads of
+ * the team encode columns.
+ *
+ * Measured on the 100,000 events that the page of a 55 MB trace has: in planes, deflate at level 1 gives 378
+ * kB in 6 ms. Variable-length integers gave 459 kB in 6 ms, and 426 kB in 11 ms at level 6. */
 #include "page/pack.h"
 
 #include "base/memory.h"
@@ -9,6 +13,7 @@
 #include "base/team.h"
 #include "json/string.h"
 #include "output/text.h"
+#include "table/operations.h"
 
 #include <inttypes.h>
 #include <libdeflate.h>
@@ -16,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEFLATE_LEVEL = 6, VARINT_MAX = 10 };
+enum { DEFLATE_LEVEL = 1, SAMPLE = 4096, FEW = 256 };
 
 #define CODE_MAX (INT64_C(1) << 53) /* the largest code of u and d */
 
@@ -27,6 +32,7 @@ typedef struct packed_column {
     gt_interner *strings; /* of its table */
     uint32_t *numbers; /* STRING, and INT as strings: the number of each cell's string, 0 for null; owned */
     char code;
+    unsigned width;
     gt_buffer bytes;
 } packed_column;
 
@@ -48,7 +54,10 @@ struct gt_pack {
     size_t table_count, table_capacity;
     packed_column *columns;
     size_t column_count, column_capacity;
-    gt_interner *strings; /* number n of the pack is its id: 1 is the empty string */
+    gt_interner *strings; /* the number of a string is its id here */
+    uint32_t *ranks;      /* when the pack is written: 1 for the string that most cells have */
+    uint32_t *by_rank;    /* numbers, that with rank 1 first */
+    size_t rank_count;
     known_strings *known;
     size_t known_count, known_capacity;
     gt_table_list copies; /* tables that were tidied up */
@@ -124,6 +133,12 @@ static void number_large_ints(gt_pack *pack, packed_column *packed)
 
 /* ---- which code ---- */
 
+/* Of INT, BOOL and LIST columns. */
+static bool is_null(const gt_column *column, size_t row)
+{
+    return column->nulls && column->nulls[row];
+}
+
 static uint64_t zigzag(int64_t value)
 {
     return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
@@ -139,7 +154,7 @@ static char code_of_ints(const packed_column *packed)
     char code = 'u';
     for (size_t row = 0; row < packed->rows; row++) {
         int64_t value = packed->column->ints[row];
-        if (is_coded(value) || gt_column_is_null(packed->column, row)) continue;
+        if (is_coded(value) || is_null(packed->column, row)) continue;
         if (value < -CODE_MAX || value > CODE_MAX) return 't';
         code = 'f';
     }
@@ -159,107 +174,135 @@ static char code_of_floats(const packed_column *packed)
     return packed->rows ? 'u' : 'f';
 }
 
+/* ---- planes ---- */
+
+static unsigned width_of(uint64_t largest)
+{
+    unsigned width = 0;
+    for (; largest; largest >>= 8) width++;
+    return width;
+}
+
+static uint64_t bits_of(const uint64_t *numbers, size_t count)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < count; i++) bits |= numbers[i];
+    return bits;
+}
+
+/* Appends numbers in planes. */
+static void add_planes(gt_buffer *out, const uint64_t *numbers, size_t count, unsigned width)
+{
+    char *to = gt_buffer_reserve(out, width * count);
+    for (unsigned plane = 0; plane < width; plane++, to += count)
+        for (size_t i = 0; i < count; i++) to[i] = (char)(unsigned char)(numbers[i] >> 8 * plane);
+    out->len += width * count;
+}
+
+/* An estimate of the bytes that planes take after compression: of few numbers all, of many from how often
+ * each byte occurs in a sample. */
+static double packed_size(const uint64_t *numbers, size_t count)
+{
+    size_t stride = count / SAMPLE + 1, sampled = (count + stride - 1) / stride;
+    unsigned width = width_of(bits_of(numbers, count));
+    if (count < FEW) return (double)(width * count);
+    double bits = 0;
+    for (unsigned plane = 0; plane < width; plane++) {
+        uint32_t counts[256] = {0};
+        for (size_t i = 0; i < count; i += stride) counts[numbers[i] >> 8 * plane & 255]++;
+        for (size_t byte = 0; byte < 256; byte++)
+            if (counts[byte]) bits += counts[byte] * log2((double)sampled / counts[byte]);
+    }
+    return bits / 8 * (double)stride;
+}
+
+/* Writes the codes of a column. */
+static void encode_codes(packed_column *packed, const uint64_t *codes)
+{
+    packed->width = width_of(bits_of(codes, packed->rows));
+    add_planes(&packed->bytes, codes, packed->rows, packed->width);
+}
+
 /* ---- encoding ---- */
 
-static size_t varint_length(uint64_t value)
+/* The codes of INT cells, or of FLOAT cells that are whole. False if a difference has no code. */
+static bool find_codes(const packed_column *packed, bool by_difference, uint64_t *codes)
 {
-    return (size_t)(70 - __builtin_clzll(value | 1)) / 7; /* 64 - clz bits, 7 per byte, rounded up */
-}
-
-static char *put_varint(char *to, uint64_t value)
-{
-    for (; value >= 0x80; value >>= 7) *to++ = (char)(unsigned char)(value | 0x80);
-    *to++ = (char)value;
-    return to;
-}
-
-/* A cell of an INT column, or of a FLOAT column of whole numbers. False: null. */
-static bool whole_cell(const gt_column *column, size_t row, int64_t *value)
-{
-    if (gt_column_is_null(column, row)) return false;
-    *value = column->type == GT_TYPE_INT ? column->ints[row] : (int64_t)column->floats[row];
-    return true;
-}
-
-/* Whether differences take fewer bytes than values. */
-static bool differences_are_shorter(const packed_column *packed)
-{
-    size_t plain = 0, different = 0;
-    int64_t last = 0, value = 0;
+    const gt_column *column = packed->column;
+    bool is_float = column->type == GT_TYPE_FLOAT;
+    int64_t last = 0;
     for (size_t row = 0; row < packed->rows; row++) {
-        if (!whole_cell(packed->column, row, &value)) continue;
-        int64_t difference = value - last; /* at most 2^53 */
-        if (!is_coded(difference)) return false;
-        plain += varint_length(zigzag(value) + 1);
-        different += varint_length(zigzag(difference) + 1);
-        last = value;
+        codes[row] = 0;
+        if (is_float ? isnan(column->floats[row]) : is_null(column, row)) continue;
+        int64_t value = is_float ? (int64_t)column->floats[row] : column->ints[row];
+        int64_t coded = value - last; /* at most 2^53 */
+        if (!is_coded(coded)) return false;
+        codes[row] = zigzag(coded) + 1;
+        if (by_difference) last = value;
     }
-    return different < plain;
+    return true;
 }
 
 static void encode_whole(packed_column *packed)
 {
-    if (differences_are_shorter(packed)) packed->code = 'd';
-    bool by_difference = packed->code == 'd';
-    char *begin = gt_buffer_reserve(&packed->bytes, packed->rows * VARINT_MAX), *to = begin;
-    int64_t last = 0, value = 0;
-    for (size_t row = 0; row < packed->rows; row++) {
-        if (!whole_cell(packed->column, row, &value)) {
-            *to++ = 0;
-            continue;
-        }
-        to = put_varint(to, zigzag(by_difference ? value - last : value) + 1);
-        last = value;
-    }
-    packed->bytes.len = (size_t)(to - begin);
+    uint64_t *plain = gt_alloc(packed->rows * sizeof *plain);
+    uint64_t *differences = gt_alloc(packed->rows * sizeof *differences);
+    find_codes(packed, false, plain);
+    if (find_codes(packed, true, differences) &&
+        packed_size(differences, packed->rows) < packed_size(plain, packed->rows))
+        packed->code = 'd';
+    encode_codes(packed, packed->code == 'd' ? differences : plain);
+    gt_free(differences);
+    gt_free(plain);
 }
 
 static void encode_floats(packed_column *packed)
 {
     const gt_column *column = packed->column;
-    size_t rows = packed->rows;
-    char *to = gt_buffer_reserve(&packed->bytes, rows * sizeof(double));
-    for (size_t row = 0; row < rows; row++) {
-        double value = column->type == GT_TYPE_FLOAT    ? column->floats[row]
-                       : gt_column_is_null(column, row) ? NAN
-                                                        : (double)column->ints[row];
-        uint64_t bits;
-        memcpy(&bits, &value, sizeof bits);
-        for (size_t plane = 0; plane < sizeof bits; plane++)
-            to[plane * rows + row] = (char)(unsigned char)(bits >> 8 * plane);
+    uint64_t *numbers = gt_alloc(packed->rows * sizeof *numbers);
+    for (size_t row = 0; row < packed->rows; row++) {
+        double value = column->type == GT_TYPE_FLOAT ? column->floats[row]
+                       : is_null(column, row)        ? NAN
+                                                     : (double)column->ints[row];
+        if (isnan(value)) value = NAN; /* one kind of NaN */
+        memcpy(&numbers[row], &value, sizeof value);
     }
-    packed->bytes.len = rows * sizeof(double);
+    packed->width = sizeof(double);
+    add_planes(&packed->bytes, numbers, packed->rows, packed->width);
+    gt_free(numbers);
 }
 
-static void encode_texts(packed_column *packed)
+static void encode_texts(packed_column *packed, const uint32_t *ranks)
 {
-    char *begin = gt_buffer_reserve(&packed->bytes, packed->rows * VARINT_MAX), *to = begin;
-    for (size_t row = 0; row < packed->rows; row++) to = put_varint(to, packed->numbers[row]);
-    packed->bytes.len = (size_t)(to - begin);
+    uint64_t *codes = gt_alloc(packed->rows * sizeof *codes);
+    for (size_t row = 0; row < packed->rows; row++) codes[row] = ranks[packed->numbers[row]];
+    encode_codes(packed, codes);
+    gt_free(codes);
 }
 
 static void encode_bools(packed_column *packed)
 {
     char *to = gt_buffer_reserve(&packed->bytes, packed->rows);
     for (size_t row = 0; row < packed->rows; row++)
-        to[row] = (char)(gt_column_is_null(packed->column, row) ? 2 : packed->column->bools[row] != 0);
+        to[row] = (char)(is_null(packed->column, row) ? 2 : packed->column->bools[row] != 0);
     packed->bytes.len = packed->rows;
+    packed->width = 1;
 }
 
 static void encode_lists(packed_column *packed)
 {
     const gt_column *list = packed->column;
-    char *begin = gt_buffer_reserve(&packed->bytes, packed->rows * VARINT_MAX), *to = begin;
+    uint64_t *codes = gt_alloc(packed->rows * sizeof *codes);
     for (size_t row = 0; row < packed->rows; row++)
-        to = put_varint(to, gt_column_is_null(list, row)
-                                ? 0
-                                : gt_list_end_of(list, row) - gt_list_begin_of(list, row) + 1);
-    packed->bytes.len = (size_t)(to - begin);
+        codes[row] = is_null(list, row) ? 0 : gt_list_end_of(list, row) - gt_list_begin_of(list, row) + 1;
+    encode_codes(packed, codes);
+    gt_free(codes);
 }
 
 static void encode(void *context, size_t index)
 {
-    packed_column *packed = &((gt_pack *)context)->columns[index];
+    const gt_pack *pack = context;
+    packed_column *packed = &pack->columns[index];
     switch (packed->code) {
     case 'u':
         encode_whole(packed);
@@ -268,7 +311,7 @@ static void encode(void *context, size_t index)
         encode_floats(packed);
         break;
     case 't':
-        encode_texts(packed);
+        encode_texts(packed, pack->ranks);
         break;
     case 'b':
         encode_bools(packed);
@@ -362,8 +405,8 @@ static void describe_column(gt_pack *pack, size_t *index, size_t *at, gt_buffer 
     const packed_column *packed = &pack->columns[(*index)++];
     gt_buffer_add_cstr(out, "{");
     add_name(out, "name", packed->column->name ? packed->column->name : "", &pack->scratch);
-    gt_buffer_add_format(out, ",\"code\":\"%c\",\"at\":%zu,\"size\":%zu", packed->code, *at,
-                         packed->bytes.len);
+    gt_buffer_add_format(out, ",\"code\":\"%c\",\"width\":%u,\"at\":%zu,\"size\":%zu", packed->code,
+                         packed->width, *at, packed->bytes.len);
     *at += packed->bytes.len;
     if (packed->code == 'l') {
         gt_buffer_add_cstr(out, ",\"items\":");
@@ -384,18 +427,40 @@ static void describe_table(gt_pack *pack, const packed_table *packed, size_t *at
     gt_buffer_add_cstr(out, "]}");
 }
 
-static void add_strings(const gt_pack *pack, gt_buffer *out)
+/* Numbers the strings anew: those that most cells have get the smallest numbers. */
+static void rank_strings(gt_pack *pack)
 {
     uint32_t count = gt_interner_count(pack->strings);
-    for (uint32_t id = GT_STR_EMPTY; id < count; id++) {
-        char length[VARINT_MAX];
-        char *end = put_varint(length, gt_interner_get(pack->strings, id).len);
-        gt_buffer_add(out, length, (size_t)(end - length));
+    int64_t *cells = gt_alloc_zero(count, sizeof *cells);
+    for (size_t i = 0; i < pack->column_count; i++) {
+        const packed_column *packed = &pack->columns[i];
+        for (size_t row = 0; packed->numbers && row < packed->rows; row++) cells[packed->numbers[row]]++;
     }
-    for (uint32_t id = GT_STR_EMPTY; id < count; id++) {
-        gt_str text = gt_interner_get(pack->strings, id);
+    cells[GT_STR_NONE] = 0;
+    pack->by_rank = gt_order_new(count);
+    gt_order_by_ints(pack->by_rank, count, cells, NULL, true);
+    pack->ranks = gt_alloc_zero(count, sizeof *pack->ranks);
+    while (pack->rank_count < count && cells[pack->by_rank[pack->rank_count]] > 0) {
+        uint32_t number = pack->by_rank[pack->rank_count++];
+        pack->ranks[number] = (uint32_t)pack->rank_count;
+    }
+    gt_free(cells);
+}
+
+/* Returns the width of the lengths. */
+static unsigned add_strings(const gt_pack *pack, gt_buffer *out)
+{
+    uint64_t *lengths = gt_alloc(pack->rank_count * sizeof *lengths);
+    for (size_t i = 0; i < pack->rank_count; i++)
+        lengths[i] = gt_interner_get(pack->strings, pack->by_rank[i]).len;
+    unsigned width = width_of(bits_of(lengths, pack->rank_count));
+    add_planes(out, lengths, pack->rank_count, width);
+    for (size_t i = 0; i < pack->rank_count; i++) {
+        gt_str text = gt_interner_get(pack->strings, pack->by_rank[i]);
         gt_buffer_add(out, text.bytes, text.len);
     }
+    gt_free(lengths);
+    return width;
 }
 
 /* The pack before compression. */
@@ -403,14 +468,14 @@ static gt_buffer join(gt_pack *pack)
 {
     gt_buffer directory = {0}, strings = {0}, whole = {0};
     size_t at = 0;
-    add_strings(pack, &strings);
+    unsigned width = add_strings(pack, &strings);
     gt_buffer_add_cstr(&directory, "{\"tables\":[");
     for (size_t i = 0; i < pack->table_count; i++) {
         if (i) gt_buffer_add_cstr(&directory, ",");
         describe_table(pack, &pack->tables[i], &at, &directory);
     }
-    gt_buffer_add_format(&directory, "],\"strings\":{\"count\":%u,\"at\":%zu,\"size\":%zu}}",
-                         gt_interner_count(pack->strings) - GT_STR_EMPTY, at, strings.len);
+    gt_buffer_add_format(&directory, "],\"strings\":{\"count\":%zu,\"width\":%u,\"at\":%zu,\"size\":%zu}}",
+                         pack->rank_count, width, at, strings.len);
     char length[4];
     GT_CHECK(directory.len <= UINT32_MAX);
     for (size_t i = 0; i < sizeof length; i++) length[i] = (char)(unsigned char)(directory.len >> 8 * i);
@@ -427,6 +492,7 @@ static gt_buffer join(gt_pack *pack)
 
 void gt_pack_write(gt_pack *pack, gt_buffer *base64)
 {
+    rank_strings(pack);
     gt_parallel_each(pack->column_count, encode, pack);
     gt_buffer whole = join(pack);
     size_t room = libdeflate_deflate_compress_bound(NULL, whole.len);
@@ -450,6 +516,8 @@ void gt_pack_free(gt_pack *pack)
     }
     for (size_t i = 0; i < pack->known_count; i++) gt_free(pack->known[i].numbers);
     gt_free(pack->known);
+    gt_free(pack->ranks);
+    gt_free(pack->by_rank);
     gt_free(pack->columns);
     gt_free(pack->tables);
     gt_table_list_free(&pack->copies);

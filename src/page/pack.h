@@ -3,25 +3,30 @@
  * A pack is, before compression:
  *
  *     u32 little-endian   length of the directory
- *     directory           JSON: {"strings": {"count", "at", "size"}, "tables": [{"source", "name", "rows",
- *                         "columns": [{"name", "code", "at", "size", "items"}]}]}
+ *     directory           JSON: {"strings": {"count", "width", "at", "size"}, "tables": [{"source", "name",
+ *                         "rows", "columns": [{"name", "code", "width", "at", "size", "items"}]}]}
  *     payload             columns and strings; "at" counts from its beginning
  *
  * The code of a column says how its cells are written:
  *
- *     u   INT: variable-length integers (7 bits a byte, lowest first) of zigzag(value) + 1; 0 is null
+ *     u   INT: zigzag(value) + 1; 0 is null
  *     d   INT that mostly grows: the same of the difference to the last value that is not null, from 0
- *     f   FLOAT: IEEE 754 doubles, little-endian; first the lowest byte of all cells, then the next; NaN is
- *         null
- *     t   STRING: variable-length index into the strings + 1; 0 is null
+ *     t   STRING: index into the strings + 1; 0 is null
+ *     l   LIST: number of elements + 1 for each cell, 0 is null; the column "items" has the elements of all
+ *         cells
+ *     f   FLOAT: IEEE 754 doubles; NaN is null
  *     b   BOOL: one byte, 0 or 1; 2 is null
- *     l   LIST: variable-length number of elements + 1 for each cell, 0 is null; the column "items" has the
- *         elements of all cells
+ *
+ * Numbers have the column's "width" in bytes (0 to 7; a double has 8), and are written in planes: first the
+ * lowest byte of all cells, then the next. Deflate makes them smaller than numbers of variable length,
+ * because bytes of one kind stand together, and a browser reads them faster.
  *
  * The browser computes with doubles, so u and d hold numbers whose code is at most 2^53. INT columns with
  * larger values are written as doubles, or if a double cannot hold one exactly, as strings. FLOAT columns of
- * whole numbers are written as INT. Strings are the variable-length byte lengths of all, then their bytes;
- * they are valid UTF-8. The pack is compressed as raw deflate. */
+ * whole numbers are written as INT.
+ *
+ * Strings are the byte lengths of all in planes of their "width", then their bytes; they are valid UTF-8.
+ * Those that most cells have come first. The pack is compressed as raw deflate. */
 #ifndef GT_PAGE_PACK_H
 #define GT_PAGE_PACK_H
 

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/raise.h"
+#include "base/team.h"
 #include "json/string.h"
 #include "json/writer.h"
 #include "output/text.h"
@@ -75,17 +76,19 @@ static void note_cut_sheet(gt_page_notes *notes, const gt_table *sheet)
 }
 
 typedef struct page_packs {
-    gt_table_list cut; /* sheets that were too long */
-    size_t cut_strings;
+    gt_table_list cut;           /* sheets that were too long */
+    size_t cut_sheets, cut_work; /* strings that were too long */
     gt_page_notes notes;
     gt_buffer sheets, work; /* base64 */
 } page_packs;
 
-static void write_pack(gt_pack *pack, page_packs *packs, gt_buffer *out)
+/* Returns how many strings were cut. */
+static size_t write_pack(gt_pack *pack, gt_buffer *out)
 {
     gt_pack_write(pack, out);
-    packs->cut_strings += gt_pack_cut_count(pack);
+    size_t cut = gt_pack_cut_count(pack);
     gt_pack_free(pack);
+    return cut;
 }
 
 static void pack_sheets(const gt_page *page, page_packs *packs)
@@ -103,7 +106,7 @@ static void pack_sheets(const gt_page *page, page_packs *packs)
             gt_pack_add(pack, source, sheet);
         }
     }
-    write_pack(pack, packs, &packs->sheets);
+    packs->cut_sheets = write_pack(pack, &packs->sheets);
 }
 
 static void pack_work(const gt_page *page, page_packs *packs)
@@ -113,7 +116,22 @@ static void pack_work(const gt_page *page, page_packs *packs)
         const gt_table_list *work = page->sources[source].work;
         for (size_t i = 0; work && i < work->count; i++) gt_pack_add(pack, source, work->items[i]);
     }
-    write_pack(pack, packs, &packs->work);
+    packs->cut_work = write_pack(pack, &packs->work);
+}
+
+/* Sheets and work at the same time. */
+typedef struct packing {
+    const gt_page *page;
+    page_packs *packs;
+} packing;
+
+static void pack_half(void *context, size_t index)
+{
+    const packing *job = context;
+    if (index == 0)
+        pack_sheets(job->page, job->packs);
+    else
+        pack_work(job->page, job->packs);
 }
 
 static void free_packs(page_packs *packs)
@@ -247,9 +265,10 @@ static void fill_frame(const gt_page *page, const page_packs *packs, gt_buffer *
 void gt_page_make(const gt_page *page, gt_buffer *html)
 {
     page_packs packs = {0};
-    pack_sheets(page, &packs);
-    pack_work(page, &packs);
-    if (packs.cut_strings) add_note(&packs.notes, gt_strdup("Strings of more than 4,000 bytes are cut."));
+    packing job = {page, &packs};
+    gt_parallel_each(2, pack_half, &job);
+    if (packs.cut_sheets || packs.cut_work)
+        add_note(&packs.notes, gt_strdup("Strings of more than 4,000 bytes are cut."));
     gt_buffer_reserve(html, gt_page_style().len + gt_page_program().len + packs.sheets.len + packs.work.len);
     fill_frame(page, &packs, html);
     free_packs(&packs);

@@ -43,11 +43,11 @@ class Table(NamedTuple):
 
 # ---- writing ----
 
-def put_integer(out, value):
-    while value >= 128:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
+def write_planes(codes):
+    """Numbers in planes, and their width."""
+    width = (max(codes, default=0).bit_length() + 7) // 8
+    whole = b"".join(code.to_bytes(width, "little") for code in codes)
+    return b"".join(whole[plane::width] for plane in range(width)), width
 
 
 def zigzag(value):
@@ -63,17 +63,13 @@ def differences(cells):
     return [b - a for a, b in zip([0, *values], values)]
 
 
-def write_integers(cells, is_delta):
-    out = bytearray()
-    last = 0
+def integer_codes(cells, is_delta):
+    codes, last = [], 0
     for cell in cells:
-        if cell is None:
-            out.append(0)
-            continue
-        put_integer(out, zigzag(cell - last) + 1)
-        if is_delta:
+        codes.append(0 if cell is None else zigzag(cell - last) + 1)
+        if is_delta and cell is not None:
             last = cell
-    return bytes(out)
+    return codes
 
 
 def write_floats(cells):
@@ -88,10 +84,79 @@ class Writer:
         self.payload = bytearray()
         self.strings = {}
 
-    def add(self, data):
+    def add(self, data, width):
         at = len(self.payload)
         self.payload += data
-        return {"at": at, "size": len(data)}
+        return {"width": width, "at": at, "size": len(data)}
+
+    def add_codes(self, codes):
+        return self.add(*write_planes(codes))
+
+    def string_index(self, text):
+        data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+        return self.strings.setdefault(data, len(self.strings))
+
+    def column(self, name):
+        return next(column.cells for column in self.columns if column.name == name)
+
+    def names(self):
+        return [column.name for column in self.columns]
+
+    def records(self):
+        """The rows as dicts."""
+        return [dict(zip(self.names(), row)) for row in zip(*(column.cells for column in self.columns))]
+
+
+# ---- writing ----
+
+def write_planes(codes):
+    """Numbers in planes, and their width."""
+    width = (max(codes, default=0).bit_length() + 7) // 8
+    whole = b"".join(code.to_bytes(width, "little") for code in codes)
+    return b"".join(whole[plane::width] for plane in range(width)), width
+
+
+def zigzag(value):
+    return value * 2 if value >= 0 else -value * 2 - 1
+
+
+def largest_code(cells):
+    return max((zigzag(cell) + 1 for cell in cells if cell is not None), default=0)
+
+
+def differences(cells):
+    values = [cell for cell in cells if cell is not None]
+    return [b - a for a, b in zip([0, *values], values)]
+
+
+def integer_codes(cells, is_delta):
+    codes, last = [], 0
+    for cell in cells:
+        codes.append(0 if cell is None else zigzag(cell - last) + 1)
+        if is_delta and cell is not None:
+            last = cell
+    return codes
+
+
+def write_floats(cells):
+    whole = struct.pack(f"<{len(cells)}d", *(float("nan") if cell is None else cell for cell in cells))
+    return b"".join(whole[plane::8] for plane in range(8))
+
+
+class Writer:
+    """The payload of a pack, and the strings of all its columns."""
+
+    def __init__(self):
+        self.payload = bytearray()
+        self.strings = {}
+
+    def add(self, data, width):
+        at = len(self.payload)
+        self.payload += data
+        return {"width": width, "at": at, "size": len(data)}
+
+    def add_codes(self, codes):
+        return self.add(*write_planes(codes))
 
     def string_index(self, text):
         data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
@@ -109,19 +174,16 @@ class Writer:
             kind, cells = ("float", cells) if exact else ("string", [None if cell is None else str(cell) for cell in cells])
         entry = {"name": name}
         if kind == "int":
-            plain, delta = write_integers(cells, False), write_integers(cells, True)
-            is_delta = len(delta) < len(plain) and largest_code(differences(cells)) <= CODE_MAX
-            return {**entry, "code": "d" if is_delta else "u", **self.add(delta if is_delta else plain)}
+            plain, delta = integer_codes(cells, False), integer_codes(cells, True)
+            is_delta = sum(delta) < sum(plain) and largest_code(differences(cells)) <= CODE_MAX
+            return {**entry, "code": "d" if is_delta else "u", **self.add_codes(delta if is_delta else plain)}
         if kind == "float":
-            return {**entry, "code": "f", **self.add(write_floats(cells))}
+            return {**entry, "code": "f", **self.add(write_floats(cells), 8)}
         if kind == "string":
-            return {**entry, "code": "t", **self.add(self.write_strings(cells))}
+            return {**entry, "code": "t", **self.add_codes([0 if cell is None else self.string_index(cell) + 1 for cell in cells])}
         if kind == "bool":
-            return {**entry, "code": "b", **self.add(bytes(2 if cell is None else int(cell) for cell in cells))}
-        out = bytearray()
-        for cell in cells:
-            put_integer(out, 0 if cell is None else len(cell) + 1)
-        place = self.add(bytes(out))
+            return {**entry, "code": "b", **self.add(bytes(2 if cell is None else int(cell) for cell in cells), 1)}
+        place = self.add_codes([0 if cell is None else len(cell) + 1 for cell in cells])
         flat = [item for cell in cells if cell is not None for item in cell]
         return {**entry, "code": "l", **place, "items": self.column("items", items, flat)}
 
@@ -133,11 +195,8 @@ def encode(tables):
     for source, table in tables:
         columns = [writer.column(*column) for column in table.columns]
         directory["tables"].append({"source": source, "name": table.name, "rows": table.rows(), "columns": columns})
-    lengths = bytearray()
-    for data in writer.strings:
-        put_integer(lengths, len(data))
-    place = writer.add(bytes(lengths) + b"".join(writer.strings))
-    directory["strings"] = {"count": len(writer.strings), **place}
+    lengths, width = write_planes([len(data) for data in writer.strings])
+    directory["strings"] = {"count": len(writer.strings), **writer.add(lengths + b"".join(writer.strings), width)}
     head = json.dumps(directory, separators=(",", ":")).encode()
     return struct.pack("<I", len(head)) + head + bytes(writer.payload)
 
@@ -149,62 +208,46 @@ def base64_of(data):
 
 # ---- reading ----
 
-class Reader:
-    def __init__(self, data, at):
-        self.data, self.at = data, at
-
-    def integer(self):
-        value = shift = 0
-        while True:
-            byte = self.data[self.at]
-            self.at += 1
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value
-            shift += 7
+def read_planes(payload, entry, count):
+    """Numbers in planes, and where they end."""
+    at, width = entry["at"], entry["width"]
+    codes = [sum(payload[at + plane * count + i] << 8 * plane for plane in range(width)) for i in range(count)]
+    return codes, at + width * count
 
 
 def unzigzag(value):
     return value >> 1 if value % 2 == 0 else -(value + 1 >> 1)
 
 
-def read_integers(reader, rows, is_delta):
+def read_integers(codes, is_delta):
     cells, last = [], 0
-    for _ in range(rows):
-        code = reader.integer()
-        if code == 0:
-            cells.append(None)
-            continue
-        cells.append(unzigzag(code - 1) + last)
-        if is_delta:
+    for code in codes:
+        cells.append(None if code == 0 else unzigzag(code - 1) + last)
+        if is_delta and code != 0:
             last = cells[-1]
     return cells
 
 
 def read_column(payload, strings, entry, rows):
     """The cells of a column and, of lists, the type of their elements."""
-    reader, code = Reader(payload, entry["at"]), entry["code"]
+    code = entry["code"]
+    codes, end = read_planes(payload, entry, rows)
     if code in "ud":
-        cells = read_integers(reader, rows, code == "d")
+        cells = read_integers(codes, code == "d")
     elif code == "f":
-        planes = [payload[entry["at"] + plane * rows:entry["at"] + (plane + 1) * rows] for plane in range(8)]
-        whole = bytes(byte for cell in zip(*planes) for byte in cell)
-        cells = [None if cell != cell else cell for cell in struct.unpack(f"<{rows}d", whole)]
-        reader.at += 8 * rows
+        floats = struct.unpack(f"<{rows}d", struct.pack(f"<{rows}Q", *codes))
+        cells = [None if cell != cell else cell for cell in floats]
     elif code == "t":
-        codes = [reader.integer() for _ in range(rows)]
         cells = [None if code == 0 else strings[code - 1] for code in codes]
     elif code == "b":
-        cells = [[False, True, None][byte] for byte in payload[entry["at"]:entry["at"] + rows]]
-        reader.at += rows
+        cells = [[False, True, None][code] for code in codes]
     elif code == "l":
-        lengths = [reader.integer() for _ in range(rows)]
-        items = iter(read_column(payload, strings, entry["items"], sum(max(0, length - 1) for length in lengths)).cells)
-        cells = [None if length == 0 else [next(items) for _ in range(length - 1)] for length in lengths]
+        items = iter(read_column(payload, strings, entry["items"], sum(max(0, length - 1) for length in codes)).cells)
+        cells = [None if length == 0 else [next(items) for _ in range(length - 1)] for length in codes]
     else:
         raise ValueError(f"unknown code {code!r} of column {entry.get('name')}")
-    if reader.at != entry["at"] + entry["size"]:
-        raise ValueError(f"column {entry.get('name')} takes {reader.at - entry['at']} bytes, not {entry['size']}")
+    if end != entry["at"] + entry["size"]:
+        raise ValueError(f"column {entry.get('name')} takes {end - entry['at']} bytes, not {entry['size']}")
     kinds = {"u": "int", "d": "int", "f": "float", "t": "string", "b": "bool", "l": "list"}
     return Column(entry.get("name"), kinds[code], cells, kinds[entry["items"]["code"]] if code == "l" else "int")
 
@@ -214,14 +257,13 @@ def decode(data):
     length, = struct.unpack_from("<I", data)
     directory, payload = json.loads(data[4:4 + length]), data[4 + length:]
     place = directory["strings"]
-    reader = Reader(payload, place["at"])
-    sizes = [reader.integer() for _ in range(place["count"])]
+    sizes, at = read_planes(payload, place, place["count"])
     strings = []
     for size in sizes:
-        strings.append(payload[reader.at:reader.at + size].decode("utf-8", "surrogateescape"))
-        reader.at += size
-    if reader.at != place["at"] + place["size"]:
-        raise ValueError(f"strings take {reader.at - place['at']} bytes, not {place['size']}")
+        strings.append(payload[at:at + size].decode("utf-8", "surrogateescape"))
+        at += size
+    if at != place["at"] + place["size"]:
+        raise ValueError(f"strings take {at - place['at']} bytes, not {place['size']}")
     return [(entry["source"],
              Table(entry["name"], [read_column(payload, strings, column, entry["rows"]) for column in entry["columns"]]))
             for entry in directory["tables"]]

@@ -3,23 +3,13 @@
 const textDecoder = new TextDecoder();
 const NOT_ASCII = /[^\0-\x7f]/;
 
-class Bytes {
-  constructor(bytes, at) {
-    this.bytes = bytes;
-    this.at = at;
+// Numbers of `width` bytes in planes: first the lowest byte of all, then the next. Up to 2^53.
+function readPlanes(bytes, {at, width}, count) {
+  const numbers = new Float64Array(count);
+  for (let plane = 0, scale = 1; plane < width; plane++, scale *= 256) {
+    for (let i = 0, from = at + plane * count; i < count; i++) numbers[i] += bytes[from + i] * scale;
   }
-
-  // A variable-length integer: 7 bits a byte, lowest first. Up to 2^53.
-  integer() {
-    let value = 0;
-    let scale = 1;
-    for (;;) {
-      const byte = this.bytes[this.at++];
-      if (byte < 128) return value + byte * scale;
-      value += (byte - 128) * scale;
-      scale *= 128;
-    }
-  }
+  return numbers;
 }
 
 // Whole numbers of 31 bits are much faster than others.
@@ -28,25 +18,23 @@ function unzigzag(value) {
   return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
 }
 
-function decodeIntegers(input, rows, isDelta) {
-  const values = new Float64Array(rows);
+function decodeIntegers(codes, isDelta) {
   let last = 0;
-  for (let row = 0; row < rows; row++) {
-    const code = input.integer();
-    if (code === 0) {
-      values[row] = NaN;
+  for (let row = 0; row < codes.length; row++) {
+    if (codes[row] === 0) {
+      codes[row] = NaN;
       continue;
     }
-    values[row] = unzigzag(code - 1) + (isDelta ? last : 0);
-    last = values[row];
+    codes[row] = unzigzag(codes[row] - 1) + (isDelta ? last : 0);
+    last = codes[row];
   }
-  return values;
+  return codes;
 }
 
-function decodeFloats(input, rows) {
+function decodeFloats(bytes, {at}, rows) {
   const whole = new Uint8Array(rows * 8);
   for (let plane = 0; plane < 8; plane++) {
-    for (let row = 0; row < rows; row++) whole[row * 8 + plane] = input.bytes[input.at++];
+    for (let row = 0, from = at + plane * rows; row < rows; row++) whole[row * 8 + plane] = bytes[from + row];
   }
   return new Float64Array(whole.buffer);
 }
@@ -55,10 +43,11 @@ function decodeFloats(input, rows) {
 // that are not ASCII are decoded again when they are asked for.
 export class Strings {
   constructor(bytes, place) {
-    const input = new Bytes(bytes, place.at);
+    const lengths = readPlanes(bytes, place, place.count);
+    const first = place.at + place.width * place.count;
     this.starts = new Float64Array(place.count + 1);
-    for (let i = 0; i < place.count; i++) this.starts[i + 1] = this.starts[i] + input.integer();
-    this.bytes = bytes.subarray(input.at, input.at + this.starts[place.count]);
+    for (let i = 0; i < place.count; i++) this.starts[i + 1] = this.starts[i] + lengths[i];
+    this.bytes = bytes.subarray(first, first + this.starts[place.count]);
     this.whole = null;
     this.texts = new Array(place.count);
   }
@@ -102,9 +91,9 @@ export class Table {
 
   // A column of strings as an Int32Array of indexes for `text`, -1 for null: for columns with very many rows.
   codes(name) {
-    const input = new Bytes(this.bytes, this.directory.get(name).at);
+    const numbers = readPlanes(this.bytes, this.directory.get(name), this.rows);
     const codes = new Int32Array(this.rows);
-    for (let row = 0; row < this.rows; row++) codes[row] = input.integer() - 1;
+    for (let row = 0; row < this.rows; row++) codes[row] = numbers[row] - 1;
     return codes;
   }
 
@@ -128,29 +117,27 @@ export class Table {
   }
 
   decodeCells(column, rows) {
-    const input = new Bytes(this.bytes, column.at);
+    const {bytes} = this;
     switch (column.code) {
-    case 'u': return decodeIntegers(input, rows, false);
-    case 'd': return decodeIntegers(input, rows, true);
-    case 'f': return decodeFloats(input, rows);
-    case 't': return this.decodeTexts(input, rows);
-    case 'b': return Array.from({length: rows}, () => [false, true, null][input.bytes[input.at++]]);
-    case 'l': return this.decodeLists(input, column, rows);
+    case 'u': return decodeIntegers(readPlanes(bytes, column, rows), false);
+    case 'd': return decodeIntegers(readPlanes(bytes, column, rows), true);
+    case 'f': return decodeFloats(bytes, column, rows);
+    case 't': return this.decodeTexts(column, rows);
+    case 'b': return Array.from(bytes.subarray(column.at, column.at + rows), (byte) => [false, true, null][byte]);
+    case 'l': return this.decodeLists(column, rows);
     default: throw new Error(`unknown code ${column.code} of column ${column.name}`);
     }
   }
 
-  decodeTexts(input, rows) {
+  decodeTexts(column, rows) {
+    const codes = readPlanes(this.bytes, column, rows);
     const texts = new Array(rows);
-    for (let row = 0; row < rows; row++) {
-      const code = input.integer();
-      texts[row] = code === 0 ? null : this.strings.get(code - 1);
-    }
+    for (let row = 0; row < rows; row++) texts[row] = this.text(codes[row] - 1);
     return texts;
   }
 
-  decodeLists(input, column, rows) {
-    const lengths = Array.from({length: rows}, () => input.integer());
+  decodeLists(column, rows) {
+    const lengths = Array.from(readPlanes(this.bytes, column, rows));
     const total = lengths.reduce((sum, code) => sum + Math.max(0, code - 1), 0);
     const items = this.decodeCells(column.items, total);
     let at = 0;
