@@ -183,11 +183,13 @@ def check_formats(binary, folder):
 
 
 def check_places(binary, folder):
-    """Next to a workbook or database; the methods without steps have no plot of steps; --disable_plots wins."""
+    """Next to the first document; the methods without steps have no plot of steps; --disable_plots wins."""
     problems = []
     for options, place, names in (
             (["--output_xlsx_path", "r.x.xlsx"], "r.x_inference_plots", NAMES + ["phase_steps"]),
             (["--output_db", "r.db"], "r_inference_plots", NAMES + ["phase_steps"]),
+            (["--output_json", "j.json"], "j_inference_plots", NAMES + ["phase_steps"]),
+            (["--output_html", "p.html"], "p_inference_plots", NAMES + ["phase_steps"]),
             (["--output_db", "s.db", "--phase_detection_method", "kernel_names"], None, []),
             (["--output_db", "h.db", "--phase_detection_method", "hybrid"], "h_inference_plots", NAMES),
             (["--output_db", "d.db", "--disable_plots"], None, []), ([], "trace_perf_report_inference_plots", NAMES + ["phase_steps"])):

@@ -235,8 +235,11 @@ static char *plots_folder(const gt_destinations *to)
     if (to->csvs_dir)
         return gt_format("%s%sinference_plots", to->csvs_dir,
                          to->csvs_dir[strlen(to->csvs_dir) - 1] == '/' ? "" : "/");
-    const char *path = to->xlsx_path ? to->xlsx_path : to->db_path, *name = gt_path_name(path);
-    const char *dot = strrchr(name, '.');
+    const char *const documents[] = {to->xlsx_path, to->db_path, to->json_path, to->md_path, to->html_path};
+    const char *path = "";
+    for (size_t i = GT_LENGTH(documents); i-- > 0;)
+        if (documents[i]) path = documents[i];
+    const char *dot = strrchr(gt_path_name(path), '.');
     return gt_format("%.*s_inference_plots", dot ? (int)(dot - path) : (int)strlen(path), path);
 }
 
