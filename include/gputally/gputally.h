@@ -95,6 +95,10 @@ GPUTALLY_API bool gputally_report_write_xlsx(const gputally_report *report, cons
                                              size_t error_size);
 GPUTALLY_API bool gputally_report_write_sqlite(const gputally_report *report, const char *path, char *error,
                                                size_t error_size);
+/* The page for a browser. It has the timeline, the flame graph and the steps only if the report was made with
+ * the option "page" set to "true"; with "findings", too, it is the page of `gputally report`. */
+GPUTALLY_API bool gputally_report_write_html(const gputally_report *report, const char *path, char *error,
+                                             size_t error_size);
 
 /* ---- sheets ---- */
 

@@ -11,6 +11,7 @@
 #include "base/threads.h"
 #include "compat/python_repr.h"
 #include "os/paths.h"
+#include "output/file.h"
 #include "output/output.h"
 #include "report/report.h"
 
@@ -232,6 +233,7 @@ gputally_report *gputally_report_make(const char *trace_path, const gputally_opt
     blocked_signal blocked = block_file_size_signal(); /* an extension is asked through temporary files */
     bool whole = gt_guard_run(&guard, make_report, &call, &call.error);
     unblock_file_size_signal(&blocked);
+    report->report.title = gt_trace_title(report->trace_path); /* the name that was found is gone */
     if (whole && call.is_made) return report;
     give_error(call.error.text, error, error_size);
     if (whole) {
@@ -272,9 +274,9 @@ typedef bool write_function(gt_output *output, const char *path, gt_table *const
                             gt_error *error);
 
 typedef struct write_call {
-    const gt_table_list *tables;
+    const gt_report *report;
     const char *trace_path;
-    write_function *write;
+    write_function *write; /* NULL: the page */
     const char *path;
     unsigned threads;
     bool csv_safe;
@@ -282,15 +284,26 @@ typedef struct write_call {
     gt_error error;
 } write_call;
 
+static bool write_page(gt_output *output, const write_call *call, gt_error *error)
+{
+    gt_buffer html = {0};
+    gt_report_add_page(call->report, NULL, &html);
+    bool written = gt_output_write_file(output, call->path, gt_buffer_str(&html), error);
+    gt_buffer_free(&html);
+    return written;
+}
+
 static void write_in_team(void *context)
 {
     write_call *call = context;
+    const gt_table_list *tables = &call->report->tables;
     gt_output *output = gt_output_new();
     gt_output_set_csv_safe(output, call->csv_safe);
     call->is_written =
         (!gt_path_is_same_file(call->path, call->trace_path) ||
          gt_fail(&call->error, "%s: output path is the input trace", call->path)) &&
-        call->write(output, call->path, call->tables->items, call->tables->count, &call->error) &&
+        (call->write ? call->write(output, call->path, tables->items, tables->count, &call->error)
+                     : write_page(output, call, &call->error)) &&
         gt_output_commit(output, &call->error);
     gt_output_free(output);
 }
@@ -307,7 +320,7 @@ static bool write_document(const gputally_report *report, write_function *write,
         return give_error(report ? "output path is NULL" : "report is NULL", error, error_size);
     gt_heap *heap = gt_heap_new();
     if (!heap) return give_error(no_memory, error, error_size);
-    write_call call = {.tables = &report->report.tables,
+    write_call call = {.report = &report->report,
                        .trace_path = report->trace_path,
                        .write = write,
                        .path = path,
@@ -338,6 +351,12 @@ bool gputally_report_write_sqlite(const gputally_report *report, const char *pat
                                   size_t error_size)
 {
     return write_document(report, gt_output_sqlite, path, error, error_size);
+}
+
+bool gputally_report_write_html(const gputally_report *report, const char *path, char *error,
+                                size_t error_size)
+{
+    return write_document(report, NULL, path, error, error_size);
 }
 
 /* ---- sheets ---- */

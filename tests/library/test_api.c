@@ -58,6 +58,7 @@ static void null_arguments_are_errors(void **state)
     assert_false(gputally_report_write_csvs(report, NULL, error, sizeof error));
     assert_string_equal(error, "output path is NULL");
     assert_false(gputally_report_write_xlsx(report, NULL, error, sizeof error));
+    assert_false(gputally_report_write_html(report, NULL, error, sizeof error));
     assert_false(gputally_report_write_sqlite(NULL, "x.db", error, sizeof error));
     assert_string_equal(error, "report is NULL");
     assert_null(gputally_report_find_sheet(report, NULL));
@@ -339,6 +340,11 @@ static void writes_every_document(void **state)
     assert_int_equal(stat(path, &status), 0);
     unlink(path);
 
+    snprintf(path, sizeof path, "%s/r.html", folder);
+    assert_true(gputally_report_write_html(report, path, error, sizeof error));
+    assert_int_equal(stat(path, &status), 0);
+    unlink(path);
+
     assert_false(gputally_report_write_csvs(report, "/dev/null/folder", error, sizeof error));
     assert_non_null(strstr(error, "/dev/null"));
     gputally_report_free(report);
@@ -359,6 +365,7 @@ static void never_overwrites_its_input(void **state)
     assert_false(gputally_report_write_xlsx(report, path, error, sizeof error));
     assert_non_null(strstr(error, "output path is the input trace"));
     assert_false(gputally_report_write_sqlite(report, path, error, sizeof error));
+    assert_false(gputally_report_write_html(report, path, error, sizeof error));
     gputally_report_free(report);
     report = gputally_report_make(path, NULL, error, sizeof error); /* the trace is still there */
     assert_non_null(report);

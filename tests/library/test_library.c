@@ -560,6 +560,7 @@ static const char *const all_sheets[][2] = {
     {"inference_phase_analysis", "true"},
     {"extra", "true"},
     {"micro_idle_thresh_us", "5"},
+    {"page", "true"},
 };
 
 /* Makes the report with options that are set here; NULL and a message if anything fails. */
@@ -615,6 +616,8 @@ static uint64_t make_and_write(const report_case *c, const char *out, char error
     written = written && gputally_report_write_xlsx(report, path, error, GPUTALLY_ERROR_SIZE);
     snprintf(path, sizeof path, "%s/report.db", out);
     written = written && gputally_report_write_sqlite(report, path, error, GPUTALLY_ERROR_SIZE);
+    snprintf(path, sizeof path, "%s/report.html", out);
+    written = written && gputally_report_write_html(report, path, error, GPUTALLY_ERROR_SIZE);
     gputally_report_free(report);
     return written ? hash : 0;
 }
@@ -852,6 +855,9 @@ static void write_past_limit(void)
         snprintf(path, sizeof path, "%s/r.db", out);
         EXPECT(!gputally_report_write_sqlite(report, path, error, sizeof error));
         EXPECT(strstr(error, "cannot write"));
+        snprintf(path, sizeof path, "%s/r.html", out);
+        EXPECT(!gputally_report_write_html(report, path, error, sizeof error));
+        EXPECT(strstr(error, "File too large"));
         sigset_t pending;
         sigpending(&pending);
         EXPECT(!sigismember(&pending, SIGXFSZ));
@@ -1167,6 +1173,7 @@ static __attribute__((noinline)) void *make_with_little_stack(void *context)
     EXPECT(gputally_report_write_csvs(report, in_folder("out/little"), error, sizeof error));
     EXPECT(gputally_report_write_xlsx(report, in_folder("out/little.xlsx"), error, sizeof error));
     EXPECT(gputally_report_write_sqlite(report, in_folder("out/little.db"), error, sizeof error));
+    EXPECT(gputally_report_write_html(report, in_folder("out/little.html"), error, sizeof error));
     gputally_report_free(report);
     return (void *)(uintptr_t)used[0];
 }
