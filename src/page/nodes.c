@@ -1,6 +1,7 @@
 /* Which call paths does the page show? Those of paths.h, made readable:
  *
  *     - below a module there are no functions: the modules tell more;
+ *     - an op of autograd's engine is called like the function that it evaluates, and both are one;
  *     - annotations that differ only in numbers are one, "step #", so that steps share their tree;
  *     - paths that differ only in tags are one;
  *     - what is deeper than DEPTH_MAX counts for the node above it. */
@@ -32,13 +33,18 @@ static uint32_t without_numbers(gt_interner *strings, uint32_t name, gt_buffer *
     return any ? gt_interner_add(strings, spare->bytes, spare->len) : (uint32_t)GT_STR_NONE;
 }
 
-/* "Linear_0" for "nn.Module: Linear_0". */
-static uint32_t module_name(gt_interner *strings, uint32_t name)
+/* ---- names ---- */
+
+static const char MODULE[] = "nn.Module: ", ENGINE[] = "autograd::engine::evaluate_function: ";
+
+/* What follows `begin` in a name, "Linear_0" in "nn.Module: Linear_0"; the name itself if it begins
+ * otherwise. */
+static uint32_t name_after(gt_interner *strings, const char *begin, uint32_t name)
 {
-    static const char kind[] = "nn.Module: ";
+    size_t len = strlen(begin);
     gt_str text = gt_interner_get(strings, name);
-    if (!gt_str_starts_with(text, kind) || text.len == sizeof kind - 1) return name;
-    return gt_interner_add(strings, text.bytes + sizeof kind - 1, text.len - (sizeof kind - 1));
+    if (!gt_str_starts_with(text, begin) || text.len == len) return name;
+    return gt_interner_add(strings, text.bytes + len, text.len - len);
 }
 
 /* By path: the name of its node. */
@@ -49,8 +55,10 @@ static uint32_t *name_paths(gt_interner *strings, const gt_page_paths *paths)
     gt_buffer spare = {0};
     for (size_t i = 0; i < paths->count; i++) {
         names[i] = paths->items[i].name;
-        if (paths->items[i].kind == GT_NODE_MODULE && i) names[i] = module_name(strings, names[i]);
-        if (paths->items[i].kind != GT_NODE_ANNOTATION || !i) continue;
+        if (!i) continue;
+        if (paths->items[i].kind == GT_NODE_MODULE) names[i] = name_after(strings, MODULE, names[i]);
+        if (paths->items[i].kind == GT_NODE_OP) names[i] = name_after(strings, ENGINE, names[i]);
+        if (paths->items[i].kind != GT_NODE_ANNOTATION) continue;
         uint32_t *form = gt_map_put(&forms, names[i], 0);
         if (*form == GT_MAP_NONE) *form = without_numbers(strings, names[i], &spare);
         if (*form == GT_STR_NONE) continue;
@@ -90,6 +98,15 @@ static uint32_t node_below(node_maker *m, uint32_t parent, uint8_t kind, uint32_
     return made;
 }
 
+/* Whether a path has no node of its own: the function that autograd's engine evaluates. */
+static bool is_same(const gt_page_paths *paths, const uint32_t *names, size_t path)
+{
+    const gt_page_path *item = &paths->items[path];
+    bool is_shortened = names[item->parent] != paths->items[item->parent].name;
+    return item->kind == GT_NODE_OP && paths->items[item->parent].kind == GT_NODE_OP && is_shortened &&
+           names[item->parent] == names[path];
+}
+
 /* In which forms paths are wanted: those above a wanted one are, too. */
 static uint8_t *find_forms(const gt_page_paths *paths, const uint8_t *wanted)
 {
@@ -110,10 +127,12 @@ uint32_t *gt_page_make_nodes(gt_page_work *w, const gt_page_paths *paths, const 
     uint8_t *forms = find_forms(paths, wanted);
     for (size_t i = 1; i < paths->count; i++) {
         const gt_page_path *path = &paths->items[i];
-        if (forms[i] & WITH_FUNCTIONS) with[i] = node_below(&m, with[path->parent], path->kind, names[i]);
-        if (!(forms[i] & WITHOUT_FUNCTIONS)) continue;
+        bool same = is_same(paths, names, i);
+        with[i] = with[path->parent];
         without[i] = without[path->parent];
-        if (path->kind != GT_NODE_FUNCTION) without[i] = node_below(&m, without[i], path->kind, names[i]);
+        if (forms[i] & WITH_FUNCTIONS && !same) with[i] = node_below(&m, with[i], path->kind, names[i]);
+        if (forms[i] & WITHOUT_FUNCTIONS && !same && path->kind != GT_NODE_FUNCTION)
+            without[i] = node_below(&m, without[i], path->kind, names[i]);
     }
     for (size_t i = 1; i < paths->count; i++)
         if (paths->items[i].has_module) with[i] = without[i];
