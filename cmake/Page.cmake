@@ -3,8 +3,9 @@
 # Included by CMakeLists.txt, this declares the files in ${CMAKE_BINARY_DIR}/page and the rule that makes them:
 #
 #     page.html    the frame, as it is
-#     style.css    style.css, then sections/*.css
-#     program.js   the modules of modules.txt without their imports and exports, in one block
+#     style.css    style.css, then sections/*.css, without indentation
+#     program.js   the modules of modules.txt in one block, without imports, exports, comment lines and indentation:
+#                  every page has it
 #     *.sha256     hash of style and program in hexadecimal digits: the page's policy admits only these
 #
 # The rule runs this file as a script: cmake -DWEB=src/page/web -DTO=build/page -P cmake/Page.cmake
@@ -54,6 +55,7 @@ function(read_module path result)
   if(text MATCHES "\n(import|export)[^a-zA-Z0-9_]")
     message(FATAL_ERROR "${path}: an import must be one line, and an export a declaration")
   endif()
+  string(REGEX REPLACE "\n *//[^\n]*" "" text "${text}")
   set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 
@@ -72,6 +74,9 @@ foreach(sheet ${sheets})
   file(READ ${sheet} text)
   string(APPEND style "${text}")
 endforeach()
+
+string(REGEX REPLACE "\n[ \n]*" "\n" program "${program}")
+string(REGEX REPLACE "\n[ \n]*" "\n" style "${style}")
 
 write_text(program.js "${program}")
 write_text(style.css "${style}")

@@ -93,8 +93,9 @@ def joined_modules():
     web = os.path.join(harness.ROOT, "src", "page", "web")
     modules = read_text(os.path.join(web, "modules.txt")).split()
     text = "".join("\n" + read_text(os.path.join(web, name)) for name in modules)
-    text = re.sub(r"\nimport [^\n]*;", "", text)
-    return "'use strict';\n{" + re.sub(r"\nexport ", "\n", text) + "}\n"
+    text = re.sub(r"\nexport ", "\n", re.sub(r"\nimport [^\n]*;", "", text))
+    lines = [line.strip(" ") for line in text.split("\n")]
+    return "'use strict';\n{\n" + "".join(line + "\n" for line in lines if line and not line.startswith("//")) + "}\n"
 
 
 def test_program_is_all_modules(binary):
