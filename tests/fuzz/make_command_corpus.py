@@ -28,6 +28,7 @@ from tests.rocprof import generate_run
 from tests.sweep import generate_sweep
 
 OUT = ["--output_csvs_dir", "out"]
+PAGE = ["--output_html", "p.html"]
 PROGRAM = ""  # set by run()
 
 
@@ -57,7 +58,7 @@ def rocprof():
         yield ["rocprof", source, "--all_processes", "--output_db", "out.db"]
         for out in ("out.pftrace", "out.json", "out.db", "out.json.gz"):
             yield ["convert", source, out]
-        yield ["report", source, "--threads", "2", *OUT]
+        yield ["report", source, "--threads", "2", *PAGE, *OUT]
     for name in glob.glob("csv/node-a/*.csv") + glob.glob("old/*.csv") + glob.glob("converted/*.csv"):
         yield ["rocprof", name, *details, *OUT]
         yield ["convert", name, "out.pftrace"]
@@ -126,7 +127,7 @@ def devices():
                    ((0, 0, 0), (1, 0, 1), (1, 1, 1), (2, None, None)), ((-3, 0, None), (12345678901234567890, 0, None))):
         write("t.json", on_devices(*chosen))
         yield ["pytorch", "t.json", *OUT]
-        yield ["report", "t.json", *OUT]
+        yield ["report", "t.json", *PAGE, *OUT]
         write("u.json", on_devices(*reversed(chosen)))
         subprocess.run([PROGRAM, "fuse", "t.json", "u.json", "-o", "fused.json", "--quiet"], check=True)
         yield ["report", "fused.json", *OUT]
@@ -387,7 +388,7 @@ def jax():
         yield ["jax", name + ".xplane.pb", *OUT]
         yield ["jax", name + ".xplane.pb", *OUT, "--kernel_metadata_keyword_filters", "jit"]
         yield ["jax-analysis", name + ".xplane.pb", *OUT]
-        yield ["report", name + ".xplane.pb", *OUT]
+        yield ["report", name + ".xplane.pb", *PAGE, *OUT]
 
 
 def compare():
