@@ -79,9 +79,11 @@ IDLE = []  # (driver, folder) of browsers whose test has ended
 
 
 def quit_browser(driver, folder):
-    with contextlib.suppress(WebDriverException):
-        driver.quit()
-    shutil.rmtree(folder, ignore_errors=True)
+    if driver:
+        with contextlib.suppress(WebDriverException):
+            driver.quit()
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @atexit.register
@@ -98,7 +100,7 @@ class Browser:
 
     def __enter__(self):
         require_browser()
-        self.driver, self.found = None, []
+        self.driver, self.folder, self.found = None, None, []
         try:
             self.take_idle() if IDLE else self.start()
             self.prepare()
@@ -143,8 +145,7 @@ class Browser:
         self.cdp("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
 
     def stop(self):
-        if self.driver:
-            quit_browser(self.driver, self.folder)
+        quit_browser(self.driver, self.folder)
 
     def __exit__(self, kind, *_):
         problems = None
