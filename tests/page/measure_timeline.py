@@ -3,7 +3,8 @@
 
     python3 -m tests.page.measure_timeline [--events 500000] [--size 1280x800] [--page PAGE]
 
-Prints the time between frames, and of that what the page's own program needs to draw.
+Prints the time between frames, of that what the page's own program needs to draw, and the CPU time of the page's thread
+per frame. Only the last figure means something on a machine that is busy with other things.
 """
 import argparse
 import os
@@ -50,12 +51,20 @@ def summary(name, values):
     print(f"{name:28} median {values[len(values) // 2]:6.1f}  95 % below {values[int(len(values) * 0.95)]:6.1f}  worst {values[-1]:6.1f} ms")
 
 
+def cpu_seconds(browser):
+    """CPU time of the page's thread."""
+    return {one["name"]: one["value"] for one in browser.cdp("Performance.getMetrics")["metrics"]}["TaskDuration"]
+
+
 def measure(browser, title, begin, end, hash_=""):
     browser.js("location.hash = arguments[0]", f"#timeline&view={begin:.0f}-{end:.0f}{hash_}")
     browser.driver.execute_async_script("setTimeout(arguments[0], 1500)")
+    before = cpu_seconds(browser)
     result = browser.driver.execute_async_script(PROGRAM)
+    used = cpu_seconds(browser) - before
     summary(f"{title}: frames", result["between"])
     summary(f"{title}: drawing", result["drawing"])
+    print(f"{title + ': CPU per frame':28} mean   {1000 * used / len(result['between']):6.1f} ms")
 
 
 def main():
@@ -69,6 +78,7 @@ def main():
         path = options.page or os.path.join(folder, "page.html")
         if not options.page:
             sample.make(path, "--events", str(options.events))
+        browser.cdp("Performance.enable", timeDomain="threadTicks")
         browser.open(path, "#timeline")
         browser.js("document.documentElement.style.scrollBehavior = 'auto'; document.getElementById('timeline').scrollIntoView()")
         browser.driver.execute_async_script("setTimeout(arguments[0], 1500)")

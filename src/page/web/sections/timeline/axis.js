@@ -56,9 +56,12 @@ function unitDigits(step, unit) {
   return Math.max(0, Math.ceil(Math.log10(unit / step) - 1e-9));
 }
 
+const axisFormats = []; // by digits: making one takes longer than using it
+
 function axisLabel(ns, [size, name], digits) {
-  const options = {minimumFractionDigits: digits, maximumFractionDigits: digits};
-  return `${(ns / size + 0).toLocaleString('en-US', options)} ${name}`; // + 0: no "-0"
+  axisFormats[digits] ||=
+      new Intl.NumberFormat('en-US', {minimumFractionDigits: digits, maximumFractionDigits: digits});
+  return `${axisFormats[digits].format(ns / size + 0)} ${name}`; // + 0: no "-0"
 }
 
 // Ticks of a view: {base, step, ticks: [{at, label}]}. Where labels would need many digits they count from `base`, a

@@ -6,6 +6,7 @@ import {binTip, eventTip, stepTip} from './describe.js';
 const CLICK_PIXELS = 4;
 const EDGE_PIXELS = 5;
 const SCROLLING_MS = 300;
+const WHEEL_PAUSE_MS = 150;
 const WHEEL_ZOOM = 0.0018;
 const PINCH_ZOOM = 0.01;
 const KEY_ZOOM = 0.7;
@@ -21,6 +22,7 @@ export class TimelineInput {
     this.focusSearch = focusSearch;
     this.drag = null;
     this.touches = new Map();
+    this.pause = null;
     const canvas = view.upper;
     canvas.addEventListener('wheel', (event) => this.wheel(event), {passive: false});
     canvas.addEventListener('pointerdown', (event) => this.down(event));
@@ -51,7 +53,15 @@ export class TimelineInput {
       const factor = Math.exp(Math.max(-1, Math.min(1, y * speed)));
       this.control.zoom(factor, this.view.timeAt(event.clientX));
     }
-    this.hover(event.clientX, event.clientY);
+    this.hoverSoon(event.clientX, event.clientY);
+  }
+
+  // What is below the pointer changes with every turn of the wheel: only where it ends is worth a tooltip.
+  hoverSoon(clientX, clientY) {
+    tooltip.hide();
+    this.view.hovered = null;
+    clearTimeout(this.pause);
+    this.pause = setTimeout(() => this.hover(clientX, clientY), WHEEL_PAUSE_MS);
   }
 
   // ---- pointer ----
@@ -129,6 +139,7 @@ export class TimelineInput {
 
   leave() {
     if (this.drag) return;
+    clearTimeout(this.pause);
     tooltip.hide();
     this.view.hovered = null;
     this.control.cursor = null;
@@ -147,6 +158,7 @@ export class TimelineInput {
 
   hover(clientX, clientY) {
     const {view, control} = this;
+    clearTimeout(this.pause);
     const hit = view.hit(clientX, clientY);
     view.hovered = hit && hit.event ? hit.event : null;
     control.cursor = view.timeAt(clientX);
