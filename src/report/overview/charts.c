@@ -3,7 +3,6 @@
 #include "report/overview/overview.h"
 
 #include "page/words.h"
-#include "page/work.h"
 #include "report/answers.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -56,7 +55,7 @@ static gt_chart_fill fill_of_part(part_look *look, gt_str part, gt_str kind)
         return gt_overview_cause_fill(part, is_first);
     }
     gt_page_category category = gt_page_category_of_part(part);
-    return gt_overview_category_fill((int)category, look->seen[category]++);
+    return gt_overview_category_fill(category, look->seen[category]++);
 }
 
 /* A label only where it fits. */
@@ -207,7 +206,7 @@ static void add_kernel_cells(gt_dashboard *dashboard, const gt_top_kernel *top, 
         gt_dashboard_add_text(dashboard, i + 1, NAME, GT_LOOK_NAME, top[i].label);
         gt_dashboard_add_number(dashboard, i + 1, TIME, GT_LOOK_NUMBER, top[i].ms);
         gt_dashboard_add_text(dashboard, i + 1, CATEGORY, GT_LOOK_NAME,
-                              gt_page_category_name((gt_page_category)top[i].category));
+                              gt_page_category_name(top[i].category));
     }
 }
 

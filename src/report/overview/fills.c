@@ -3,8 +3,6 @@
  * cause has the accent. */
 #include "report/overview/overview.h"
 
-#include "page/work.h"
-
 static const uint32_t category_colors[GT_PAGE_CATEGORIES] = {
     [GT_PAGE_GEMM] = 0x0072b2,          [GT_PAGE_ATTENTION] = 0x56b4e9,   [GT_PAGE_CONVOLUTION] = 0x004d80,
     [GT_PAGE_NORMALISATION] = 0x009e73, [GT_PAGE_ELEMENTWISE] = 0x7fc8a9, [GT_PAGE_REDUCTION] = 0xb884c4,
@@ -18,7 +16,7 @@ static uint32_t lighter(uint32_t color)
     return (color >> 1 & 0x7f7f7f) + 0x808080;
 }
 
-gt_chart_fill gt_overview_category_fill(int category, size_t repetition)
+gt_chart_fill gt_overview_category_fill(gt_page_category category, size_t repetition)
 {
     uint32_t color = category_colors[category];
     for (size_t i = 0; i < repetition && i < 2; i++) color = lighter(color);

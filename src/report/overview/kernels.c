@@ -146,14 +146,14 @@ static bool is_copy(gt_str name)
            gt_str_starts_with(name, "Memset");
 }
 
-static int category_of(category_finder *finder, gt_str name, gt_str op, gt_str category)
+static gt_page_category category_of(category_finder *finder, gt_str name, gt_str op, gt_str category)
 {
     gt_page_kernel asked = {.name = gt_interner_add(finder->strings, name.bytes, name.len),
                             .kind = is_copy(name) ? GT_KIND_MEMCPY : GT_KIND_KERNEL,
                             .communicates = gt_comm_family(finder->communication, name) != NULL ||
                                             gt_str_equals(category, "COMM")};
-    return (int)gt_page_categories_find(finder->categories, add_string(finder, op),
-                                        add_string(finder, category), &asked, false);
+    return gt_page_categories_find(finder->categories, add_string(finder, op), add_string(finder, category),
+                                   &asked, false);
 }
 
 /* ---- labels ---- */

@@ -13,6 +13,7 @@
 #define GT_REPORT_OVERVIEW_OVERVIEW_H
 
 #include "output/dashboard.h"
+#include "page/work.h"
 #include "table/table_list.h"
 
 /* NULL if the report has no findings. The tables must outlive it. */
@@ -44,15 +45,15 @@ size_t gt_overview_add_blame(gt_dashboard *dashboard, const gt_table_list *table
 size_t gt_overview_add_kernels(gt_dashboard *dashboard, const gt_table_list *tables, size_t row);
 
 /* fills.c: colours with the same meaning as on the page (page/web/colors.js). */
-gt_chart_fill gt_overview_category_fill(int category, size_t repetition); /* gt_page_category */
+gt_chart_fill gt_overview_category_fill(gt_page_category category, size_t repetition); /* lighter each time */
 gt_chart_fill gt_overview_cause_fill(gt_str cause, bool is_largest);
 
 /* kernels.c: the kernels with the most time. */
 enum { GT_TOP_KERNELS = 10 };
 typedef struct gt_top_kernel {
-    char *label;  /* unique among them */
-    double ms;    /* in the whole trace */
-    int category; /* gt_page_category */
+    char *label; /* unique among them */
+    double ms;   /* in the whole trace */
+    gt_page_category category;
 } gt_top_kernel;
 /* Returns how many there are; labels are in `texts`. */
 size_t gt_overview_top_kernels(const gt_table_list *tables, gt_arena *texts,
