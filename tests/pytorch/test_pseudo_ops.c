@@ -281,6 +281,21 @@ static void expert_stages(void **state)
     gt_pytorch_linked_free(linked);
 }
 
+static void expert_stage_after_a_nul(void **state)
+{
+    (void)state;
+    trace_text t = new_trace();
+    cpu(&t, "aiter::fused_moe_", 1000, 200);
+    python(&t, "aiter/moe\\u0000.py(10): flydsl_moe_stage1", 1010, 50);
+    launch(&t, "stage1", 1020, 5, 2000, 30, 7);
+    gt_pytorch_linked *linked = read_trace(&t, true);
+    const gt_linked_view *trace = gt_pytorch_view(linked);
+    assert_int_equal(gt_pseudo_ops_add(linked), 1);
+    assert_string_equal(extra_of(trace, "pseudo_op::moe_flydsl_stage1"),
+                        "{\"MoE flydsl stage\":\"flydsl_moe_stage1\"}");
+    gt_pytorch_linked_free(linked);
+}
+
 /* ---- attention ---- */
 
 static void latent_attention(void **state)
@@ -393,6 +408,7 @@ int main(void)
         cmocka_unit_test(fused_experts),
         cmocka_unit_test(quantized_experts),
         cmocka_unit_test(expert_stages),
+        cmocka_unit_test(expert_stage_after_a_nul),
         cmocka_unit_test(latent_attention),
         cmocka_unit_test(paged_attention),
         cmocka_unit_test(profiler_names_lose_their_numbers),

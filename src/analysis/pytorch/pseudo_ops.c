@@ -346,16 +346,24 @@ static void add_quantized_moe(search *s, const detector *d)
 
 static void add_moe_stages(search *s, const detector *d)
 {
+    gt_buffer json = {0}, scratch = {0};
     for (size_t i = 0; i < s->matches.count; i++) {
         uint32_t function = s->matches.items[i], op = above(s, function, d->op);
         if (op == GT_NO_EVENT) continue;
         gt_new_op added = like(s, d, "", op);
-        const char *stage = strrchr(gt_event_name(&s->trace->events, function).bytes, ' ') + 1;
-        char *json = gt_format("{\"MoE flydsl stage\":\"%s\"}", stage);
-        added.extra = gt_interner_add_cstr(s->trace->strings, json);
-        gt_free(json);
+        gt_str name = gt_event_name(&s->trace->events, function);
+        const char *space =
+            memrchr(name.bytes, ' ', name.len); /* the pattern has one; NUL may be before it */
+        gt_str stage = {space + 1, name.len - (size_t)(space + 1 - name.bytes)};
+        json.len = 0;
+        gt_buffer_add_cstr(&json, "{\"MoE flydsl stage\":");
+        gt_json_string_add(&json, stage, &scratch);
+        gt_buffer_add_cstr(&json, "}");
+        added.extra = gt_interner_add(s->trace->strings, json.bytes, json.len);
         gt_tree_wrap_event(s->edit, function, added);
     }
+    gt_buffer_free(&json);
+    gt_buffer_free(&scratch);
 }
 
 /* ---- attention ---- */
