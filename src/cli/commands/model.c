@@ -411,8 +411,10 @@ static gt_exit model_op(const gt_call *call, gt_buffer *out)
                               "argument --gpu_arch_json_path: not allowed with argument --gpu");
     if (gt_arguments_value(&call->arguments, "gpu")->given && !gt_arguments_string(&call->arguments, "gpu"))
         return gt_usage_error(call->program, "argument --gpu: the name is empty");
+    if (!gt_arguments_string(&call->arguments, "dtype"))
+        return gt_usage_error(call->program, "argument --dtype: needs at least one type");
     gt_peak_set set;
-    const char *set_name = gt_arguments_string(&call->arguments, "gpu_peaks");
+    const char *set_name = gt_arguments_value(&call->arguments, "gpu_peaks")->text;
     if (!gt_peak_set_parse(set_name, &set))
         return gt_usage_error(call->program,
                               "argument --gpu_peaks: invalid choice: '%.200s' (choose from peak, achievable, "

@@ -67,6 +67,8 @@ static bool read_count(const char **text, size_t *count)
 
 static bool read_range(const char *text, gt_split_options *options, gt_error *error)
 {
+    if (!text)
+        return gt_fail(error, "argument --iterations: expected all, a number, or a range such as 10:20");
     const char *at = text;
     if (strcmp(text, "all") == 0) return true;
     options->has_range = true;
