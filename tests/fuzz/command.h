@@ -197,7 +197,8 @@ static gt_exit run_command(const gt_command *command, bool by_old_name, command_
     if (!gt_arguments_parse(&call.arguments, command->syntax, input->count - used, input->words + used,
                             &error))
         status = gt_usage_error(program, "%s", error.text);
-    else if (!gt_check_endings(&call, &error) || !gt_check_minimums(&call, &error))
+    else if (!gt_check_endings(&call, &error) || !gt_check_minimums(&call, &error) ||
+             !gt_memory_option_apply(&call.arguments, &error))
         status = gt_usage_error(program, "%s", error.text);
     else if (!call.arguments.help && !call.arguments.version && is_harmless(command, &call.arguments)) {
         status = command->run(&call);
