@@ -324,6 +324,16 @@ static bool has_parts(const gt_value *document)
     return true;
 }
 
+/* A NUL would end the message, so "?" replaces it. */
+static void fail_with_reason(gt_error *error, gt_str reason)
+{
+    char shown[sizeof error->text];
+    size_t len = reason.len < sizeof shown ? reason.len : sizeof shown - 1;
+    for (size_t i = 0; i < len; i++) shown[i] = reason.bytes[i] ? reason.bytes[i] : '?';
+    shown[len] = 0;
+    gt_fail(error, "%s", shown);
+}
+
 bool gt_extension_apply(gt_pytorch_linked *trace, gt_str text, gt_extension_reply *answer, gt_error *error)
 {
     gt_arena arena = {0};
@@ -337,7 +347,7 @@ bool gt_extension_apply(gt_pytorch_linked *trace, gt_str text, gt_extension_repl
                       .rows = view->count};
     bool done = false;
     if (reason->type == GT_VALUE_STRING && reason->text.len) {
-        gt_fail(error, "%.*s", (int)reason->text.len, reason->text.bytes);
+        fail_with_reason(error, reason->text);
     } else if (!has_parts(document)) {
         gt_fail(error, "it ended without a complete reply");
     } else {

@@ -339,6 +339,7 @@ WRONG = [
      ["my_extension.py, line", "KeyboardInterrupt"]),
     ("a signal", "import os\nos.kill(os.getpid(), 9)\n", ["my_extension.py: python3 was terminated by signal 9 (Killed)"]),
     ("an error of several lines", "raise ValueError('one\\n  two')\n", ["my_extension.py, line 1: ValueError: one two"]),
+    ("an error with a NUL", "raise ValueError('one\\0two')\n", ["my_extension.py, line 1: ValueError: one?two"]),
     ("closed descriptors", "import os\nos.closerange(0, 64)\n", ["my_extension.py: python3 exited with status"]),
     ("sheets that are not a dict", "def get_additional_dataframes_extension(tree):\n    return [1]\n",
      ["my_extension.py: AttributeError"]),
