@@ -349,14 +349,22 @@ static bool begin_set(conversion *c, size_t index, const gt_rocprof_process *pro
 {
     set *s = &c->sets[index];
     s->pid = process->pid;
-    make_guid(s->tables.guid, c, process, index);
-    if (!gt_rocpd_create_set(&c->rows.database, s->tables.guid, c->rows.error)) return false;
     gt_str host = text_of(c, process->hostname), command = text_of(c, process->command);
     insert(c, s, GT_ROCPD_NODES, number(NODE_ID), number(0), text((gt_str){"", 0}), text(host));
     insert(c, s, GT_ROCPD_PROCESSES, number(s->pid), number(NODE_ID), number(0), number(s->pid),
            number(process->init_ns), number(process->fini_ns), number(process->init_ns),
            number(process->fini_ns), command.len ? text(command) : none);
     return !c->rows.failed;
+}
+
+static bool for_all_sets(conversion *c, bool (*create)(gt_database *database, const char *const *guids,
+                                                       size_t count, gt_error *error))
+{
+    const char **guids = gt_alloc(c->set_count * sizeof *guids);
+    for (size_t i = 0; i < c->set_count; i++) guids[i] = c->sets[i].tables.guid;
+    bool made = create(&c->rows.database, guids, c->set_count, c->rows.error);
+    gt_free(guids);
+    return made;
 }
 
 static bool begin_sets(conversion *c)
@@ -371,18 +379,11 @@ static bool begin_sets(conversion *c)
     if (c->set_count > GT_ROCPD_SETS)
         return gt_fail(c->rows.error, "a database can hold %d processes; this run has %zu", GT_ROCPD_SETS,
                        c->set_count);
+    for (size_t i = 0; i < c->set_count; i++) make_guid(c->sets[i].tables.guid, c, &processes[i], i);
+    if (!for_all_sets(c, gt_rocpd_create_sets)) return false;
     for (size_t i = 0; i < c->set_count; i++)
         if (!begin_set(c, i, &processes[i])) return false;
     return true;
-}
-
-static bool add_views(conversion *c)
-{
-    const char **guids = gt_alloc(c->set_count * sizeof *guids);
-    for (size_t i = 0; i < c->set_count; i++) guids[i] = c->sets[i].tables.guid;
-    bool made = gt_rocpd_create_views(&c->rows.database, guids, c->set_count, c->rows.error);
-    gt_free(guids);
-    return made;
 }
 
 static bool add_all(conversion *c, gt_rocpd_totals *totals)
@@ -397,7 +398,7 @@ static bool add_all(conversion *c, gt_rocpd_totals *totals)
     totals->copies = gt_store_count(c->run->copies);
     totals->calls = gt_store_count(c->run->calls);
     totals->values = gt_store_count(c->run->counters) - totals->dropped;
-    return !c->rows.failed && add_views(c);
+    return !c->rows.failed && for_all_sets(c, gt_rocpd_create_views);
 }
 
 static void free_set(set *s)

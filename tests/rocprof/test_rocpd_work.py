@@ -71,16 +71,33 @@ def table_sets(path, n):
     return n
 
 
-def measure(binary, path, out):
-    """(user seconds, dispatches reported, outcome)"""
+def run_timed(command):
+    """(user seconds, outcome)"""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    done = harness.run([binary, "rocprof", path, "--output_csvs_dir", out])
-    seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    done = harness.run(command)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, done
+
+
+def report(binary, path, out):
+    """(user seconds, dispatches reported, outcome)"""
+    seconds, done = run_timed([binary, "rocprof", path, "--output_csvs_dir", out])
     rows = harness.read_csv(os.path.join(out, "kernel_summary.csv"))[1] if done.code == 0 else []
     return seconds, sum(int(row[1]) for row in rows), done
 
 
-def check(tally, binary, folder, name, make, n):
+def convert(binary, path, out):
+    """(user seconds, dispatches in the database written, outcome); no dispatches if SQLite finds it damaged"""
+    seconds, done = run_timed([binary, "convert", path, out + ".db"])
+    if done.code != 0:
+        return seconds, 0, done
+    database = sqlite3.connect(out + ".db")
+    sound = database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    dispatches = database.execute("SELECT COUNT(*) FROM rocpd_kernel_dispatch").fetchone()[0]
+    database.close()
+    return seconds, dispatches if sound else 0, done
+
+
+def check(tally, binary, folder, name, make, n, measure):
     times = []
     for size in (n, 4 * n):
         path, out = os.path.join(folder, f"{name} {size}.db"), os.path.join(folder, "out")
@@ -96,14 +113,15 @@ def check(tally, binary, folder, name, make, n):
     tally.add(f"{name}: growth", [] if growth <= GROWTH_MAX else [f"{times[0]:.2f} s and {times[1]:.2f} s: {growth:.1f} times"])
 
 
-CASES = (("repeated event ids", lambda path, n: repeated_ids(path, n, True), 1000),
-         ("repeated event ids without guid", lambda path, n: repeated_ids(path, n, False), 1000),
-         ("table sets", table_sets, 250))
+CASES = (("repeated event ids", lambda path, n: repeated_ids(path, n, True), 1000, report),
+         ("repeated event ids without guid", lambda path, n: repeated_ids(path, n, False), 1000, report),
+         ("table sets", table_sets, 250, report),
+         ("table sets converted", table_sets, 100, convert))  # up to the 400 that a database can hold
 
 
 def check_cases(test):
-    for name, write, n in CASES:
-        check(test.tally, test.binary, test.folder, name, write, n)
+    for name, write, n, measure in CASES:
+        check(test.tally, test.binary, test.folder, name, write, n, measure)
 
 
 if __name__ == "__main__":

@@ -278,7 +278,7 @@ static bool run_and_free(gt_database *database, char *sql, gt_error *error)
     return done;
 }
 
-bool gt_rocpd_create_set(gt_database *database, const char *guid, gt_error *error)
+static bool create_set(gt_database *database, const char *guid, gt_error *error)
 {
     char suffix[GT_ROCPD_GUID + 2];
     set_suffix(suffix, guid);
@@ -297,6 +297,49 @@ bool gt_rocpd_create_set(gt_database *database, const char *guid, gt_error *erro
                       tables[i].name, suffix, guid, tables[i].columns),
             error);
     return ok;
+}
+
+/* SQLite's work for a new table grows with the number of tables that exist, so for many sets, the entries of
+ * finished tables are put aside, and entered together at the end. Their root pages stay where they are. */
+enum { SETS_AT_ONCE = 8 };
+
+static bool begin_aside(gt_database *database, gt_error *error)
+{
+    sqlite3_db_config(database->handle, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+    return gt_database_run(database,
+                           "PRAGMA writable_schema = ON; "
+                           "CREATE TEMP TABLE aside (type, name, tbl_name, rootpage, sql)",
+                           error);
+}
+
+static bool put_aside(gt_database *database, gt_error *error)
+{
+    return gt_database_run(
+        database,
+        "INSERT INTO temp.aside SELECT type, name, tbl_name, rootpage, sql FROM main.sqlite_master "
+        "ORDER BY rowid; DELETE FROM main.sqlite_master; "
+        "PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON",
+        error);
+}
+
+static bool end_aside(gt_database *database, gt_error *error)
+{
+    return gt_database_run(
+        database,
+        "INSERT INTO main.sqlite_master SELECT * FROM temp.aside ORDER BY rowid; DROP TABLE temp.aside; "
+        "PRAGMA writable_schema = RESET",
+        error);
+}
+
+bool gt_rocpd_create_sets(gt_database *database, const char *const *guids, size_t count, gt_error *error)
+{
+    bool many = count > SETS_AT_ONCE;
+    bool ok = !many || begin_aside(database, error);
+    for (size_t i = 0; ok && i < count; i++) {
+        ok = create_set(database, guids[i], error);
+        if (ok && many && ((i + 1) % SETS_AT_ONCE == 0 || i + 1 == count)) ok = put_aside(database, error);
+    }
+    return ok && (!many || end_aside(database, error));
 }
 
 static bool create_union(gt_database *database, const char *name, const char *const *guids, size_t count,

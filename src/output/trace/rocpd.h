@@ -15,8 +15,8 @@ enum {
     GT_ROCPD_SETS = 400 /* maximum; SQLite cannot combine more tables in one view */
 };
 
-/* Creates the tables of one set. */
-bool gt_rocpd_create_set(gt_database *database, const char *guid, gt_error *error);
+/* Creates the tables of all sets, without rows except in rocpd_metadata. */
+bool gt_rocpd_create_sets(gt_database *database, const char *const *guids, size_t count, gt_error *error);
 /* Creates the views over all sets. */
 bool gt_rocpd_create_views(gt_database *database, const char *const *guids, size_t count, gt_error *error);
 
