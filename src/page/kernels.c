@@ -2,6 +2,7 @@
  * sum of their times and a histogram: quarters of powers of two are fine enough to see two modes. */
 #include "page/work_parts.h"
 
+#include "base/buffer.h"
 #include "base/memory.h"
 #include "schema/page.h"
 #include "trace/rocprof/rocprof.h"
@@ -118,13 +119,75 @@ static void add_histogram(const gt_page_work *w, gt_column *list, size_t row, co
 
 /* ---- the table ---- */
 
+/* Names that say nothing: those of CUTLASS and CK, whose first template argument is the kernel. */
+static bool is_generic(gt_str name)
+{
+    static const char *const words[] = {"Kernel", "Kernel2", "device_kernel", "kentry"};
+    for (size_t i = 0; i < GT_LENGTH(words); i++)
+        if (gt_str_equals(name, words[i])) return true;
+    return false;
+}
+
+/* The first template argument after a part of the name, without its own arguments. */
+static gt_str first_argument(gt_str name, gt_str part)
+{
+    const char *at = part.bytes + part.len, *end = name.bytes + name.len;
+    if (at == end || *at != '<') return (gt_str){0};
+    const char *begin = ++at;
+    for (; at < end && *at != '<' && *at != ',' && *at != '>' && *at != '('; at++)
+        if (*at == ':' || *at == ' ') begin = at + 1;
+    return (gt_str){begin, (size_t)(at - begin)};
+}
+
+static bool is_identifier(gt_str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (!gt_is_letter(text.bytes[i]) && !gt_is_digit(text.bytes[i]) && text.bytes[i] != '_') return false;
+    return text.len && !gt_is_digit(text.bytes[0]);
+}
+
+/* The identifier of a mangled name that begins at *at with its length, "4name"; empty if there is none. */
+static gt_str next_identifier(gt_str name, size_t *at)
+{
+    enum { LONG = 1000 }; /* hostile names may have thousands of these */
+    size_t begin = *at, len = 0;
+    while (begin < name.len && gt_is_digit(name.bytes[begin]) && len < name.len)
+        len = 10 * len + (size_t)(name.bytes[begin++] - '0');
+    gt_str found = {name.bytes + begin, len};
+    if (len > LONG || len > name.len - begin || !is_identifier(found)) return (gt_str){0};
+    *at = begin + len;
+    return found;
+}
+
+/* "kernel" of "_ZN2ck6kernelIfEEvT_": the last part of the function's name. Of a generic one, the first
+ * template argument that has a name of its own. */
+static gt_str mangled_name(gt_str name)
+{
+    enum { OWN_NAME = 4 };
+    size_t at = gt_str_starts_with(name, "_ZN") ? 3 : gt_str_starts_with(name, "_Z") ? 2 : name.len;
+    gt_str last = {0}, found;
+    while ((found = next_identifier(name, &at)).len) last = found;
+    if (!is_generic(last)) return last;
+    for (size_t i = at; i < name.len; i++) {
+        size_t place = i;
+        if (!gt_is_digit(name.bytes[i]) || gt_is_digit(name.bytes[i - 1])) continue;
+        found = next_identifier(name, &place);
+        if (found.len >= OWN_NAME) return found;
+    }
+    return last;
+}
+
 /* Names of copies have no template arguments: "Memcpy HtoD (Pageable -> Device)". */
 static uint32_t short_name(gt_interner *strings, const gt_page_kernel *kernel)
 {
     gt_str name = gt_interner_get(strings, kernel->name);
-    gt_str found = kernel->kind == GT_KIND_KERNEL ? gt_kernel_short_name(name) : name;
-    return found.len && found.len < name.len ? gt_interner_add(strings, found.bytes, found.len)
-                                             : kernel->name;
+    if (kernel->kind != GT_KIND_KERNEL) return kernel->name;
+    gt_str found = mangled_name(name);
+    if (!found.len) found = gt_kernel_short_name(name);
+    gt_str argument = is_generic(found) ? first_argument(name, found) : (gt_str){0};
+    if (argument.len) found = argument;
+    if (!found.len || found.len == name.len) return kernel->name;
+    return gt_interner_add(strings, found.bytes, found.len);
 }
 
 void gt_page_add_kernels(const gt_page_work *w, gt_table_list *tables)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tests.jax import generate_xplane as protobuf
 
 GPU = ("kernel", "gpu_memcpy", "gpu_memset")
-LONG = 1000  # names are compared up to here; the page cuts very long ones
+LONG = 3900  # names are compared up to here; the page cuts very long ones
 HOST = ("cpu_op", "cuda_runtime", "cuda_driver", "python_function", "user_annotation")
 
 

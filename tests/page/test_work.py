@@ -227,6 +227,29 @@ def check_histograms(binary, folder):
     return []
 
 
+SHORT_NAMES = {
+    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float> >(at::native::ReduceOp<float>)": "reduce_kernel",
+    "void (anonymous namespace)::softmax_warp_forward<float, float, 7>(float*, int)": "softmax_warp_forward",
+    "void cutlass::Kernel<cutlass_80_wmma_tensorop_bf16_s161616gemm>(Params)": "cutlass_80_wmma_tensorop_bf16_s161616gemm",
+    "void cutlass::device_kernel<a::b::GemmUniversal<int, c<4> > >(P)": "GemmUniversal",
+    "_ZN2ck16tensor_operation6kernelIfLi4EEEvT_": "kernel",
+    "_Z9saxpy_gpuiPf": "saxpy_gpu",
+    "_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_3abcE": "Rmsnorm2dFwd",
+    "_ZN99999999999999999999999xI": "_ZN99999999999999999999999xI",
+    "_Z": "_Z", "_ZN": "_ZN", "_ZN3abc": "abc", "Kernel": "Kernel", "Kernel<": "Kernel<", "<>": "<>",
+    "triton_poi_fused_add_0": "triton_poi_fused_add_0",
+}
+
+
+def check_short_names(binary, folder):
+    trace = Trace()
+    for i, name in enumerate(SHORT_NAMES):
+        trace.op("aten::mm", 10 * i, 5, kernel=name)
+    found = {row["name"]: row["short"] for row in records(trace.page(binary, folder), "page_kernels")}
+    assert found == SHORT_NAMES, {name: short for name, short in found.items() if SHORT_NAMES[name] != short}
+    return []
+
+
 def check_rocprof_run(binary, folder):
     """Two GPUs of a rocprofv3 run; calls launch on both."""
     run = rocprof_runs.Run()
