@@ -336,7 +336,7 @@ def test_finding_leads_to_its_evidence(binary):
 def test_kernel_row_opens_with_its_sheet_row(binary):
     with opened(binary, "training") as (browser, made_report):
         browser.js("document.querySelector('#kernels').scrollIntoView({behavior: 'instant'})")
-        browser.keys(Keys.HOME, Keys.ENTER, css="#kernels-table .grid")
+        browser.keys(Keys.HOME, Keys.ENTER, css="#kernels-table .grid-table")
         details = browser.text("#kernels-table .details")
         name = browser.js("return document.querySelector('#kernels-table tr.open').cells[0].title")
         row = next(row for row in made_report.sheets["kernel_summary"] if row["Kernel name"] == name)

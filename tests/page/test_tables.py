@@ -217,9 +217,9 @@ def test_expand_by_click_and_key(_):
         assert "Kernel duration (µs)_sum" in details and row["Parent cpu_op"] in details
         browser.click(f"{ROWS}.open")
         assert browser.count("#kernels-table .details") == 0 and "kernels.open" not in browser.hash()
-        browser.keys(Keys.HOME, Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ENTER, css="#kernels-table .grid")
+        browser.keys(Keys.HOME, Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ENTER, css="#kernels-table .grid-table")
         assert browser.text("#kernels-table .whole-name") == shown_cells(browser)[2]
-        active = browser.js("return document.querySelector('#kernels-table .grid').getAttribute('aria-activedescendant')")
+        active = browser.js("return document.querySelector('#kernels-table .grid-table').getAttribute('aria-activedescendant')")
         assert active == "kernels-row-2" and browser.js("return document.getElementById(arguments[0]).ariaExpanded", active) == "true"
         browser.keys(Keys.ESCAPE)
         assert browser.count("#kernels-table .details") == 0
@@ -381,6 +381,17 @@ def same_cell(text, cell):
     if isinstance(cell, list):
         return text == "[" + ",".join(f'"{item}"' if isinstance(item, str) else str(item) for item in cell) + "]"
     return text == cell
+
+
+def test_paper_says_how_many_rows_are_missing(_):
+    with opened(extra=[big_sheet(500)], hash_="#sheets&sheets.sheet=big") as (browser, _):
+        browser.js("dispatchEvent(new Event('beforeprint'))")
+        browser.settle()
+        rows = browser.count("#sheets-table tr[data-place]")
+        assert 40 <= rows < 60 and browser.text("#sheets-table td.empty") == f"{500 - rows} more in the page."
+        browser.js("dispatchEvent(new Event('afterprint'))")
+        browser.settle()
+        assert browser.count("#sheets-table td.empty") == 0
 
 
 def test_printed_tables_have_rows_without_scrolling(_):

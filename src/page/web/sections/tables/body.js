@@ -2,7 +2,7 @@
 
 import {categoryColor} from '../../colors.js';
 import {element, onceAFrame} from '../../dom.js';
-import {shorten} from '../../format.js';
+import {shorten, thousands} from '../../format.js';
 import {swatch} from '../../legend.js';
 import {NO_VALUE, cellTitle, fullCell, isNothing, kindOf, shownCell} from './values.js';
 
@@ -12,6 +12,7 @@ const VIEW_HEIGHT = 536; // of the longest table, as in tables.css
 const SPARE_ROWS = 8;
 const ROWS_MAX = 600000; // browsers do not draw higher elements
 const PRINTED_ROWS = 40;
+const PRINTED_NAME = 90;
 const TITLE_LENGTH = 4000;
 
 export class GridBody {
@@ -20,9 +21,9 @@ export class GridBody {
     this.columns = element('colgroup');
     this.head = element('tr');
     this.rows = element('tbody');
-    this.table = element('table', {role: 'grid', 'aria-label': label, class: 'grid-table'},
+    this.table = element('table', {role: 'grid', 'aria-label': label, class: 'grid-table', tabindex: '0'},
       this.columns, element('thead', {}, this.head), this.rows);
-    this.node = element('div', {class: 'grid', tabindex: '0', role: 'group', 'aria-label': `${label}, rows`}, this.table);
+    this.node = element('div', {class: 'grid'}, this.table);
     this.drawn = new Map();
     this.active = 0;
     this.detail = {id: null, node: null, height: 0};
@@ -87,7 +88,7 @@ export class GridBody {
 
   onResize() {
     if (!this.shown || !this.node.clientWidth) return;
-    if (this.node.clientWidth !== this.lastWidth) {
+    if (this.node.clientWidth !== this.lastWidth && !this.isPrinting) {
       this.lastWidth = this.node.clientWidth;
       this.measureColumns();
       this.drawn.clear();
@@ -121,7 +122,8 @@ export class GridBody {
       if (place === this.openPlace) parts.push(this.detailRow());
     }
     parts.push(this.space(this.isPrinting ? 0 : this.top(this.count) - this.top(last)));
-    if (!this.count) parts.push(this.emptyRow());
+    if (!this.count) parts.push(this.textRow(`No ${this.grid.model.noun} with this filter.`));
+    if (this.isPrinting && last < this.count) parts.push(this.textRow(`${thousands(this.count - last)} more in the page.`));
     this.rows.replaceChildren(...parts);
     this.markActive();
     this.measureDetail();
@@ -131,9 +133,8 @@ export class GridBody {
     return element('tr', {class: 'space', 'aria-hidden': 'true', style: {height: `${height}px`}});
   }
 
-  emptyRow() {
-    return element('tr', {}, element('td', {colspan: this.shown.length, class: 'empty'},
-      `No ${this.grid.model.noun} with this filter.`));
+  textRow(text) {
+    return element('tr', {}, element('td', {colspan: this.shown.length, class: 'empty'}, text));
   }
 
   rowNode(place) {
@@ -233,7 +234,7 @@ export class GridBody {
   }
 
   onKey(event) {
-    if (event.target !== this.node || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target !== this.table || event.ctrlKey || event.metaKey || event.altKey) return;
     const page = Math.max(1, Math.floor(this.node.clientHeight / ROW_HEIGHT) - 2);
     const moves = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity};
     if (event.key in moves) {
@@ -255,8 +256,8 @@ export class GridBody {
     this.rows.querySelector('.active')?.classList.remove('active');
     const node = this.drawn.get(this.active);
     node?.classList.add('active');
-    if (node) this.node.setAttribute('aria-activedescendant', node.id);
-    else this.node.removeAttribute('aria-activedescendant');
+    if (node) this.table.setAttribute('aria-activedescendant', node.id);
+    else this.table.removeAttribute('aria-activedescendant');
   }
 
   // Selected cells are copied in full, not as they are shown.
@@ -271,8 +272,13 @@ export class GridBody {
     event.preventDefault();
   }
 
+  // Paper shows the first rows without scrolling, and more of their names, which wrap.
   print(isPrinting) {
+    if (!this.shown) return;
     this.isPrinting = isPrinting;
+    if (isPrinting) this.fits = this.shown.map(() => PRINTED_NAME);
+    else this.measureColumns();
+    this.drawn.clear();
     this.drawRows();
   }
 }

@@ -16,14 +16,14 @@ import {parseExpression} from './expression.js';
 import {kindOf, sortRows} from './values.js';
 
 export class Grid {
-  constructor(page, id, label, makeModel) {
+  constructor(page, id, label, example, makeModel) {
     this.page = page;
     this.id = id;
     this.makeModel = makeModel;
     this.body = new GridBody(this, label);
-    this.filterBox = element('input', {type: 'search', class: 'filter-box', placeholder: 'name:gemm dur>10us -nccl',
+    this.filterBox = element('input', {type: 'search', class: 'filter-box', placeholder: example,
       'aria-label': `filter ${label}`, spellcheck: 'false', autocomplete: 'off', oninput: () => this.setFilter(),
-      title: 'words match the name; op:addmm, dur>10us, count>=5 are conditions; -word: not'});
+      title: 'words match the name; COLUMN:text, COLUMN>10us, COLUMN>=5 are conditions; -word: not'});
     this.error = element('p', {class: 'grid-error', role: 'alert', hidden: true});
     this.note = element('p', {class: 'note', role: 'status'});
     this.chooser = element('span');

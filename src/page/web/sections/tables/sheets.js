@@ -44,7 +44,7 @@ function sheetChooser(page, sheets, choose) {
 function buildSheets(page, body) {
   const sheets = sheetsOf(page);
   const chosen = () => sheets.find(({key}) => key === page.state.get('sheets.sheet')) || sheets.find(({table}) => table.rows) || sheets[0];
-  const grid = new Grid(page, 'sheets', 'sheet', () => sheetModel(page, chosen().table));
+  const grid = new Grid(page, 'sheets', 'sheet', 'word column:text column>10', () => sheetModel(page, chosen().table));
   const select = sheetChooser(page, sheets, (key) => page.state.set({'sheets.sheet': key, 'sheets.sort': null, 'sheets.filter': null,
     'sheets.columns': null, 'sheets.open': null}));
   const update = () => {

@@ -13,15 +13,19 @@ function allHave(page, name) {
   return page.sources.slice(0, isCompare(page) ? 2 : 1).every((source) => source.has(name));
 }
 
-function addTable(page, body, id, title, model) {
-  const grid = new Grid(page, id, title.toLowerCase(), () => model(page));
+function addTable(page, body, id, title, example, model) {
+  const grid = new Grid(page, id, title.toLowerCase(), example, () => model(page));
   body.append(element('div', {id: id === 'kernels' ? null : id, class: 'table-block'}, element('h3', {}, title), grid.node));
   grid.update();
 }
 
 function buildTables(page, body) {
-  addTable(page, body, 'kernels', 'Kernels', isCompare(page) ? kernelPairModel : kernelModel);
-  if (allHave(page, 'page_calls')) addTable(page, body, 'ops', 'Ops by shape', isCompare(page) ? opPairModel : opModel);
+  addTable(page, body, 'kernels', 'Kernels', isCompare(page) ? 'name:gemm delta>10us -nccl' : 'name:gemm dur>10us -nccl',
+    isCompare(page) ? kernelPairModel : kernelModel);
+  if (allHave(page, 'page_calls')) {
+    addTable(page, body, 'ops', 'Ops by shape', isCompare(page) ? 'op:addmm delta>10us' : 'op:addmm time>10us shapes:768',
+      isCompare(page) ? opPairModel : opModel);
+  }
   addKeys('Tables', [{key: '↑ ↓', text: 'next row'}, {key: 'Enter', text: 'open or close a row'}, {key: 'Esc', text: 'close the open row'}]);
 }
 
