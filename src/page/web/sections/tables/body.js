@@ -71,7 +71,8 @@ export class GridBody {
   headCell(column, sorting) {
     const isSorted = sorting?.column === column;
     const order = isSorted ? (sorting.isDescending ? 'descending' : 'ascending') : 'none';
-    const arrow = element('span', {class: 'arrow', 'aria-hidden': 'true'}, isSorted ? (sorting.isDescending ? '▼' : '▲') : '');
+    const sign = {ascending: '▲', descending: '▼', none: ''}[order];
+    const arrow = element('span', {class: 'arrow', 'aria-hidden': 'true'}, sign);
     return element('th', {scope: 'col', 'aria-sort': order, class: kindOf(column).isNumber ? 'number' : null},
       element('button', {type: 'button', dataset: {key: column.key}, title: column.help || column.title,
         onclick: () => this.grid.sortBy(column)}, element('span', {class: 'elide'}, column.title), arrow));
@@ -123,7 +124,9 @@ export class GridBody {
     }
     parts.push(this.space(this.isPrinting ? 0 : this.top(this.count) - this.top(last)));
     if (!this.count) parts.push(this.textRow(`No ${this.grid.model.noun} with this filter.`));
-    if (this.isPrinting && last < this.count) parts.push(this.textRow(`${thousands(this.count - last)} more in the page.`));
+    if (this.isPrinting && last < this.count) {
+      parts.push(this.textRow(`${thousands(this.count - last)} more in the page.`));
+    }
     this.rows.replaceChildren(...parts);
     this.markActive();
     this.measureDetail();
@@ -152,12 +155,13 @@ export class GridBody {
     const title = cellTitle(column, row)?.slice(0, TITLE_LENGTH);
     const opener = i === 0 && element('span', {class: 'opener', 'aria-hidden': 'true'});
     if (kindOf(column).isNumber) {
-      return element('td', {class: `number ${column.kind}${judgement(column, row)}`, title}, opener, column.kind === 'share' && shareBar(column, row),
-        element('span', {}, shownCell(column, row)));
+      return element('td', {class: `number ${column.kind}${judgement(column, row)}`, title}, opener,
+        column.kind === 'share' && shareBar(column, row), element('span', {}, shownCell(column, row)));
     }
     return element('td', {class: column.kind, title}, opener,
       column.kind === 'category' && swatch(categoryColor(column.cells[row])),
-      column.kind === 'name' ? nameParts(column, row, this.fits[i]) : element('span', {class: 'elide'}, shortCell(column, row)));
+      column.kind === 'name' ? nameParts(column, row, this.fits[i]) :
+        element('span', {class: 'elide'}, shortCell(column, row)));
   }
 
   // ---- the open row ----
@@ -205,7 +209,8 @@ export class GridBody {
     if (wanted > this.node.scrollTop) this.node.scrollTop = wanted;
   }
 
-  // The row that was chosen elsewhere, or opened by a link, comes into sight, but the page does not scroll. Whether it did.
+  // The row that was chosen elsewhere, or opened by a link, comes into sight, but the page does not scroll. Whether it
+  // did.
   followCurrent() {
     const {model} = this.grid;
     const wanted = [this.grid.get('open'), model.current?.(), model.firstMarked?.()].find((id) => !isNothing(id));
@@ -265,7 +270,8 @@ export class GridBody {
     const selection = getSelection();
     const lines = [...this.rows.querySelectorAll('tr[data-place]')].map((node) => {
       const row = this.grid.rows[Number(node.dataset.place)];
-      return this.shown.filter((_, i) => selection.containsNode(node.cells[i], true)).map((column) => fullCell(column, row));
+      const selected = this.shown.filter((_, i) => selection.containsNode(node.cells[i], true));
+      return selected.map((column) => fullCell(column, row));
     }).filter((cells) => cells.length);
     if (!lines.length || event.target.closest?.('.details')) return;
     event.clipboardData.setData('text/plain', lines.map((cells) => cells.join('\t')).join('\n'));

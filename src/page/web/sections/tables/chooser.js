@@ -21,12 +21,15 @@ export function chooseColumns(grid) {
     element('input', {type: 'checkbox', checked: shown.has(column), dataset: {key: column.key},
       onchange: (event) => setColumn(grid, column, event.target.checked)}), ' ',
     element('span', {class: 'elide'}, column.title)));
-  const menu = element('details', {class: 'chooser', open: grid.isChoosing || null, ontoggle: () => grid.isChoosing = menu.open,
+  const menu = element('details', {
+    class: 'chooser', open: grid.isChoosing || null,
+    ontoggle: () => grid.isChoosing = menu.open,
     onkeydown: (event) => {
       if (event.key !== 'Escape') return;
       menu.open = false;
       menu.querySelector('summary').focus();
-    }},
+    },
+  },
   element('summary', {class: 'button'}, `Columns: ${shown.size} of ${grid.model.columns.length}`),
   element('div', {class: 'chooser-menu'}, boxes,
     element('button', {type: 'button', class: 'button', onclick: () => grid.set({columns: null})}, 'the usual ones')));

@@ -1,8 +1,8 @@
 // Kernels and ops of two traces beside each other: A is the baseline, B the other. The largest differences come first.
 
-import {element} from '../../dom.js';
 import {thousands} from '../../format.js';
 import {wholeName} from './body.js';
+import {detailBlock} from './details.js';
 import {groupByKernel, groupByOp, opIds} from './groups.js';
 import {histogramOf} from './histogram.js';
 import {followed} from './models.js';
@@ -33,11 +33,14 @@ function pairColumns(pairs, steps) {
   return [
     {key: 'a', title: 'A', kind: 'time', help: `time of A ${per}`, cells: cells((pair) => value(pair, 0, 'ns'))},
     {key: 'b', title: 'B', kind: 'time', help: `time of B ${per}`, cells: cells((pair) => value(pair, 1, 'ns'))},
-    {key: 'delta', title: 'B − A', kind: 'difference', byAmount: true, help: `what B takes more ${per}`, cells: cells(delta)},
+    {key: 'delta', title: 'B − A', kind: 'difference', byAmount: true, help: `what B takes more ${per}`,
+      cells: cells(delta)},
     {key: 'change', title: 'Change', kind: 'change', help: 'difference in percent of A',
       cells: cells((pair) => (pair[0] && pair[1] ? 100 * delta(pair) / value(pair, 0, 'ns') : NaN))},
-    {key: 'a_count', title: 'A count', kind: 'count', help: `count of A ${per}`, cells: cells((pair) => value(pair, 0, 'count'))},
-    {key: 'b_count', title: 'B count', kind: 'count', help: `count of B ${per}`, cells: cells((pair) => value(pair, 1, 'count'))},
+    {key: 'a_count', title: 'A count', kind: 'count', help: `count of A ${per}`,
+      cells: cells((pair) => value(pair, 0, 'count'))},
+    {key: 'b_count', title: 'B count', kind: 'count', help: `count of B ${per}`,
+      cells: cells((pair) => value(pair, 1, 'count'))},
   ];
 }
 
@@ -47,7 +50,8 @@ function pairModel(page, pairs, noun, columns, shown, details) {
   const steps = comparedSteps(page);
   const labels = page.front.sources;
   const divided = steps ? `, per step: the traces have ${thousands(steps[0])} and ${thousands(steps[1])}` : '';
-  return {noun, columns, shown, sort: '-delta', rows: pairs.length, idOf, rowOf: (id) => rows.get(String(id)) ?? -1, details,
+  return {noun, columns, shown, details, sort: '-delta', rows: pairs.length, idOf,
+    rowOf: (id) => rows.get(String(id)) ?? -1,
     note: () => `A is ${labels[0]}, B is ${labels[1]}${divided}.`};
 }
 
@@ -63,14 +67,15 @@ export function kernelPairModel(page) {
   const sides = [0, 1].map((i) => ({groups: groupByKernel(page.work(i) || {ns: []}),
     keyOf: (group) => page.source(i).table('page_kernels').get('name', group.id)}));
   const pairs = pairUp(sides);
-  const [name, short, category] = ['name', 'short', 'category'].map((column) => pairCells(page, pairs, 'page_kernels', column));
+  const cells = (column) => pairCells(page, pairs, 'page_kernels', column);
+  const [name, short, category] = ['name', 'short', 'category'].map(cells);
   const columns = [
     {key: 'name', aliases: ['kernel'], title: 'Kernel', kind: 'name', isName: true, cells: name, shorts: short},
     {key: 'category', aliases: ['cat'], title: 'Category', kind: 'category', cells: category},
     ...pairColumns(pairs, comparedSteps(page)),
   ];
   const model = pairModel(page, pairs, 'kernels, copies and memsets', columns, columns.map(({key}) => key), (row) => [
-    element('div', {class: 'detail-block'}, element('h4', {}, 'Kernel'), wholeName(name[row] ?? '')),
+    detailBlock('Kernel', wholeName(name[row] ?? '')),
     pairs[row].map((group, side) => group && pairHistogram(page, group, side)),
   ]);
   followed(page, model, {categoryOf: (row) => category[row], textOf: (row) => name[row] ?? '', hits: () => -1});
@@ -80,7 +85,7 @@ export function kernelPairModel(page) {
 function pairHistogram(page, group, side) {
   const kernels = page.source(side).table('page_kernels');
   const [counts, shortest, longest] = ['histogram', 'min_ns', 'max_ns'].map((column) => kernels.get(column, group.id));
-  return element('div', {class: 'detail-block'}, element('h4', {}, `Durations in ${'AB'[side]}`), histogramOf(counts, shortest, longest));
+  return detailBlock(`Durations in ${'AB'[side]}`, histogramOf(counts, shortest, longest));
 }
 
 export function opPairModel(page) {
@@ -100,7 +105,7 @@ export function opPairModel(page) {
   ];
   const shown = ['op', 'shapes', 'a', 'b', 'delta', 'change', 'a_count', 'b_count'];
   const model = pairModel(page, pairs, 'ops with their shapes', columns, shown, (row) => [
-    element('div', {class: 'detail-block'}, element('h4', {}, 'Op and shapes'), wholeName([op[row], shapes[row]].filter(Boolean).join(' '))),
+    detailBlock('Op and shapes', wholeName([op[row], shapes[row]].filter(Boolean).join(' '))),
     pairs[row].map((group, side) => group && pairKernels(page, group, side)),
   ]);
   followed(page, model, {categoryOf: (row) => category[row], textOf: (row) => op[row] ?? '', hits: () => -1});
@@ -109,6 +114,6 @@ export function opPairModel(page) {
 
 function pairKernels(page, group, side) {
   const kernels = page.source(side).table('page_kernels');
-  return element('div', {class: 'detail-block'}, element('h4', {}, `Kernels in ${'AB'[side]}`),
+  return detailBlock(`Kernels in ${'AB'[side]}`,
     group.kernels.sorted().slice(0, 8).map(([kernel]) => wholeName(kernels.get('name', kernel) ?? '')));
 }

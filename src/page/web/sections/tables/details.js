@@ -13,12 +13,16 @@ import {fullCell, kindOf, shownCell} from './values.js';
 const LISTED_ROWS = 12;
 const SHEET_ROWS = 4;
 
-function detailBlock(title, ...content) {
+export function detailBlock(title, ...content) {
   return element('div', {class: 'detail-block'}, element('h4', {}, title), content);
 }
 
 function nameBlock(title, text) {
   return detailBlock(title, wholeName(text), copyButton('Copy name', () => text, {class: 'button'}));
+}
+
+function listCell(text) {
+  return element('td', {class: 'name', title: text?.slice(0, 4000)}, text ? shorten(text, 120) : '–');
 }
 
 // A list of rows with time: [[cells...], count, ns], the largest first.
@@ -32,8 +36,9 @@ function timeList(title, heads, rows) {
     element('thead', {}, element('tr', {}, heads.map((head) => element('th', {scope: 'col'}, head)),
       element('th', {scope: 'col', class: 'number'}, 'Count'), element('th', {scope: 'col', class: 'number'}, 'Time'))),
     element('tbody', {}, sorted.slice(0, LISTED_ROWS).map(({cells, count, ns}) => element('tr', {},
-      cells.map((cell) => element('td', {class: 'name', title: cell?.slice(0, 4000)}, cell ? shorten(cell, 120) : '–')), numbers(count, ns))),
-    rest.length > 0 && element('tr', {}, element('td', {colspan: heads.length, class: 'muted'}, `${thousands(rest.length)} others`),
+      cells.map(listCell), numbers(count, ns))),
+    rest.length > 0 && element('tr', {},
+      element('td', {colspan: heads.length, class: 'muted'}, `${thousands(rest.length)} others`),
       numbers(rest.reduce((sum, row) => sum + row.count, 0), rest.reduce((sum, row) => sum + row.ns, 0))))));
 }
 
@@ -44,12 +49,14 @@ function sheetBlock(source, sheet, rows) {
   const columns = sheetColumns(table);
   const shown = rows.slice(0, SHEET_ROWS);
   const more = rows.length > shown.length ? `; ${thousands(rows.length - shown.length)} more rows in the sheet` : '';
-  const numbered = shown.length > 1 ? shown.map((row) => element('th', {scope: 'col', class: 'number'}, `row ${thousands(row + 1)}`)) : null;
+  const numbered = shown.length > 1 && shown.map((row) =>
+    element('th', {scope: 'col', class: 'number'}, `row ${thousands(row + 1)}`));
+  const cell = (column, row) => element('td', {class: kindOf(column).isNumber ? 'number' : 'name',
+    title: fullCell(column, row).slice(0, 4000)}, shorten(shownCell(column, row), 400));
   return detailBlock(`Sheet ${sheet}${more}`, element('table', {class: 'plain sheet-rows'},
     numbered && element('thead', {}, element('tr', {}, element('th', {scope: 'col'}, 'Column'), numbered)),
     element('tbody', {}, columns.map((column) => element('tr', {}, element('th', {scope: 'row'}, column.title),
-      shown.map((row) => element('td', {class: kindOf(column).isNumber ? 'number' : 'name', title: fullCell(column, row).slice(0, 4000)},
-        shorten(shownCell(column, row), 400))))))));
+      shown.map((row) => cell(column, row)))))));
 }
 
 // The sums of the work that belongs to a row, by a key.
@@ -72,20 +79,24 @@ function rowsWith(table, name, value) {
 }
 
 // Sheets with rows per kernel, and the column with its name: of PyTorch, rocprofv3 and JAX.
-const KERNEL_SHEETS = [['kernel_summary', 'Kernel name'], ['kernel_summary', 'name'], ['kernel_launchers_summary', 'name']];
+const KERNEL_SHEETS = [
+  ['kernel_summary', 'Kernel name'], ['kernel_summary', 'name'], ['kernel_launchers_summary', 'name'],
+];
 
 export function kernelDetails(page, group) {
   const source = page.source(0);
   const [kernels, calls] = ['page_kernels', 'page_calls'].map((name) => source.table(name));
   const name = kernels.get('name', group.id) ?? '';
-  const launchers = calls ? listWork(page.work(0), (call, kernel) => kernel === group.id && !Number.isNaN(call), (call) => {
+  const durations = ['histogram', 'min_ns', 'max_ns'].map((column) => kernels.get(column, group.id));
+  const has = (call, kernel) => kernel === group.id && !Number.isNaN(call);
+  const launchers = calls ? listWork(page.work(0), has, (call) => {
     const cells = [calls.get('op', call), calls.get('shapes', call), calls.get('python', call)];
     return {key: cells.join('\u0000'), cells};
   }) : [];
   const sheets = KERNEL_SHEETS.map(([sheet, column]) => [sheet, rowsWith(source.table(sheet), column, name)]);
   return [
     nameBlock('Kernel', name),
-    detailBlock('Durations', histogramOf(kernels.get('histogram', group.id), kernels.get('min_ns', group.id), kernels.get('max_ns', group.id))),
+    detailBlock('Durations', histogramOf(...durations)),
     timeList('Launched by', ['Op', 'Shapes', 'Python'], launchers),
     sheets.map(([sheet, rows]) => sheetBlock(source, sheet, rows)),
   ];

@@ -5,8 +5,8 @@
 //   name:"a b"      a column contains a text; = and != compare all of it
 //   dur>10 dur<=2ms count>=5 share>1%    numbers, with units; times without one are microseconds
 //
-// Columns are named by key, alias or heading, without blanks and signs ("kerneltime" for "Kernel Time (µs)"), and may be
-// shortened as long as only one fits.
+// Columns are named by key, alias or heading, without blanks and signs ("kerneltime" for "Kernel Time (µs)"), and may
+// be shortened as long as only one fits.
 
 import {isNothing, kindOf} from './values.js';
 
@@ -53,14 +53,18 @@ function readNumber(text, column) {
   if (!unit) return Number(digits) * kind.usual;
   if (column.unit) return Number(digits) * ratioOf(unit, column);
   const size = Object.hasOwn(kind.sizes, unit) ? kind.sizes[unit] : null;
-  if (size === null) throw new WrongExpression(`unknown unit "${unit}"; ${column.title} has ${Object.keys(kind.sizes).join(', ')}`);
+  if (size === null) {
+    throw new WrongExpression(`unknown unit "${unit}"; ${column.title} has ${Object.keys(kind.sizes).join(', ')}`);
+  }
   return Number(digits) * size;
 }
 
 // A unit of time compared with the one that the heading names.
 function ratioOf(unit, column) {
   const {sizes} = kindOf({kind: 'time'});
-  if (!Object.hasOwn(sizes, unit)) throw new WrongExpression(`unknown unit "${unit}"; ${column.title} is in ${column.unit}`);
+  if (!Object.hasOwn(sizes, unit)) {
+    throw new WrongExpression(`unknown unit "${unit}"; ${column.title} is in ${column.unit}`);
+  }
   return sizes[unit] / sizes[column.unit];
 }
 

@@ -3,7 +3,7 @@
 // What it shows is a model:
 //   {noun, columns, shown, sort, rows,                 see values.js for columns; `shown` are keys, `sort` '-ns'
 //    idOf(row), rowOf(id),                             names of rows in the state
-//    test(row), isMarked(row), current(),              what others chose: shown at all, marked, the id of the chosen row
+//    test(row), isMarked(row), current(),              what others chose: shown at all, marked, id of the chosen row
 //    select(row), details(row), note()}                what a click does; an element; a sentence about the rows
 // What the user does is in the state: ID.sort, ID.filter, ID.columns, ID.open.
 
@@ -48,7 +48,8 @@ export class Grid {
   }
 
   set(changes) {
-    this.page.state.set(Object.fromEntries(Object.entries(changes).map(([key, value]) => [`${this.id}.${key}`, value])));
+    const named = Object.entries(changes).map(([key, value]) => [`${this.id}.${key}`, value]);
+    this.page.state.set(Object.fromEntries(named));
   }
 
   setFilter() {

@@ -3,7 +3,7 @@
 import {element, svg} from '../../dom.js';
 import {thousands, time} from '../../format.js';
 
-const [HISTOGRAM_WIDTH, HISTOGRAM_HEIGHT, HISTOGRAM_AXIS] = [360, 96, 18];
+const [HISTOGRAM_WIDTH, HISTOGRAM_HEIGHT, HISTOGRAM_BASE] = [360, 96, 78];
 const BUCKETS_MIN = 12;
 
 // The first bucket is that of the shortest duration (src/schema/page.h).
@@ -13,10 +13,11 @@ function bucketsOf(counts, shortest) {
 }
 
 function histogramBar({count, begin, end}, i, width, largest) {
-  const height = count ? Math.max(1, (HISTOGRAM_HEIGHT - HISTOGRAM_AXIS - 4) * count / largest) : 0;
+  const height = count ? Math.max(1, (HISTOGRAM_BASE - 4) * count / largest) : 0;
   return svg('g', {}, svg('title', {}, `${thousands(count)} from ${time(begin)} to ${time(end)}`),
-    svg('rect', {x: i * width, y: 0, width, height: HISTOGRAM_HEIGHT - HISTOGRAM_AXIS, class: 'histogram-room'}),
-    svg('rect', {x: i * width + 0.5, y: HISTOGRAM_HEIGHT - HISTOGRAM_AXIS - height, width: Math.max(1, width - 1), height, class: 'histogram-bar'}));
+    svg('rect', {x: i * width, y: 0, width, height: HISTOGRAM_BASE, class: 'histogram-room'}),
+    svg('rect', {x: i * width + 0.5, y: HISTOGRAM_BASE - height, width: Math.max(1, width - 1), height,
+      class: 'histogram-bar'}));
 }
 
 // Null without counts.
@@ -26,14 +27,17 @@ export function histogramOf(counts, shortest, longest) {
   const largest = Math.max(...counts);
   const width = HISTOGRAM_WIDTH / Math.max(buckets.length, BUCKETS_MIN);
   const most = buckets.reduce((one, other) => (other.count > one.count ? other : one));
-  const label = `durations from ${time(shortest)} to ${time(longest)}, most of them between ${time(most.begin)} and ${time(most.end)}`;
+  const label = `durations from ${time(shortest)} to ${time(longest)}, most of them between ${time(most.begin)} and ` +
+    time(most.end);
   const at = (place, text, anchor) => svg('text', {x: place, y: HISTOGRAM_HEIGHT - 4, 'text-anchor': anchor}, text);
   const right = buckets.length * width;
+  const middle = buckets[Math.floor(buckets.length / 2)];
   return element('figure', {class: 'histogram'},
-    svg('svg', {viewBox: `0 0 ${HISTOGRAM_WIDTH} ${HISTOGRAM_HEIGHT}`, width: HISTOGRAM_WIDTH, height: HISTOGRAM_HEIGHT, role: 'img', 'aria-label': label},
-      buckets.map((bucket, i) => histogramBar(bucket, i, width, largest)),
-      svg('line', {x1: 0, x2: right, y1: HISTOGRAM_HEIGHT - HISTOGRAM_AXIS, y2: HISTOGRAM_HEIGHT - HISTOGRAM_AXIS, class: 'histogram-axis'}),
-      at(0, time(buckets[0].begin), 'start'), right > 150 && at(right / 2, time(buckets[Math.floor(buckets.length / 2)].begin), 'middle'),
-      at(Math.max(right, 130), time(buckets.at(-1).end), 'end')),
+    svg('svg', {viewBox: `0 0 ${HISTOGRAM_WIDTH} ${HISTOGRAM_HEIGHT}`, width: HISTOGRAM_WIDTH,
+      height: HISTOGRAM_HEIGHT, role: 'img', 'aria-label': label},
+    buckets.map((bucket, i) => histogramBar(bucket, i, width, largest)),
+    svg('line', {x1: 0, x2: right, y1: HISTOGRAM_BASE, y2: HISTOGRAM_BASE, class: 'histogram-axis'}),
+    at(0, time(buckets[0].begin), 'start'), right > 150 && at(right / 2, time(middle.begin), 'middle'),
+    at(Math.max(right, 130), time(buckets.at(-1).end), 'end')),
     element('figcaption', {class: 'note'}, `${label} (logarithmic scale, whole trace)`));
 }

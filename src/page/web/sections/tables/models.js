@@ -9,14 +9,18 @@ import {RooflineCells} from './roofline_cells.js';
 export function timeColumns(groups, total) {
   const cells = (get) => Float64Array.from(groups, get);
   return [
-    {key: 'ns', aliases: ['time', 'total'], title: 'Time', kind: 'time', help: 'sum of the durations on the GPU', cells: cells((g) => g.ns)},
-    {key: 'share', aliases: ['pct'], title: 'Share', kind: 'share', help: 'of the GPU time of all rows', cells: cells((g) => g.ns / total)},
-    {key: 'count', aliases: ['n'], title: 'Count', kind: 'count', help: 'kernels, copies and memsets on the GPU', cells: cells((g) => g.count)},
-    {key: 'mean', aliases: ['dur', 'duration'], title: 'Mean', kind: 'time', help: 'time divided by count', cells: cells((g) => g.ns / g.count)},
+    {key: 'ns', aliases: ['time', 'total'], title: 'Time', kind: 'time',
+      help: 'sum of the durations on the GPU', cells: cells((g) => g.ns)},
+    {key: 'share', aliases: ['pct'], title: 'Share', kind: 'share',
+      help: 'of the GPU time of all rows', cells: cells((g) => g.ns / total)},
+    {key: 'count', aliases: ['n'], title: 'Count', kind: 'count',
+      help: 'kernels, copies and memsets on the GPU', cells: cells((g) => g.count)},
+    {key: 'mean', aliases: ['dur', 'duration'], title: 'Mean', kind: 'time',
+      help: 'time divided by count', cells: cells((g) => g.ns / g.count)},
   ];
 }
 
-// What the other sections have chosen, as conditions on rows. `hits` says whether evidence (call, kernel) is about a row.
+// What the other sections have chosen, as conditions on rows. hits(call, kernel) is the row that evidence is about.
 export function followed(page, model, {categoryOf, textOf, hits}) {
   const chosen = page.state.get('category');
   const category = chosen && readPartKey(chosen).kind === 'category' ? chosen : null;
@@ -46,7 +50,8 @@ function markedRows(page, model, hits) {
 function timeNote(page, groups, total, rows) {
   const sum = rows.reduce((ns, row) => ns + groups[row].ns, 0);
   const part = rows.length < groups.length ? ` (${percent(sum, total)} of all)` : '';
-  const range = page.state.getRange('range') ? ' Time and count are those of the chosen range; min, max and roofline those of the trace.' : '';
+  const range = page.state.getRange('range') ?
+    ' Time and count are those of the chosen range; min, max and roofline those of the trace.' : '';
   return `${time(sum)}${part}.${range}`;
 }
 
@@ -72,8 +77,8 @@ export function kernelModel(page) {
     noun: 'kernels, copies and memsets', rows: groups.length, sort: '-ns',
     shown: ['name', 'category', 'ns', 'share', 'count', 'mean', 'min', 'max'],
     columns: [
-      {key: 'name', aliases: ['kernel'], title: 'Kernel', kind: 'name', isName: true, cells: name, shorts: cell('short'),
-        help: 'short name; the full one is in the tooltip, in copies and in the details'},
+      {key: 'name', aliases: ['kernel'], title: 'Kernel', kind: 'name', isName: true, cells: name,
+        shorts: cell('short'), help: 'short name; the full one is in the tooltip, in copies and in the details'},
       {key: 'category', aliases: ['cat'], title: 'Category', kind: 'category', cells: category},
       ...timeColumns(groups, total),
       {key: 'min', title: 'Min', kind: 'time', cells: cell('min_ns'), help: 'shortest one of the trace'},
@@ -81,7 +86,8 @@ export function kernelModel(page) {
       ...(calls ? [
         {key: 'op', title: 'Op', kind: 'text', cells: ofCall('op'), help: 'the op that launched most of its time'},
         {key: 'shapes', title: 'Shapes', kind: 'text', cells: ofCall('shapes'), help: 'input shapes of that op'},
-        {key: 'python', title: 'Python', kind: 'text', cells: ofCall('python'), help: 'where in the program, of that op'},
+        {key: 'python', title: 'Python', kind: 'text', cells: ofCall('python'),
+          help: 'where in the program, of that op'},
       ] : []),
     ],
     idOf: (row) => groups[row].id, rowOf: rowFinder(groups),
@@ -101,14 +107,20 @@ function opColumns(source, groups, total) {
   const ofKernel = (name) => groups.map((group) => kernels.get(name, group.kernels.key()));
   const [sum, share, count, mean] = timeColumns(groups, total);
   return [
-    {key: 'op', aliases: ['name'], title: 'Op', kind: 'name', isName: true, cells: groups.map((group) => calls.get('op', group.id))},
-    {key: 'shapes', aliases: ['dims'], title: 'Shapes', kind: 'name', cells: groups.map((group) => calls.get('shapes', group.id)), help: 'input shapes'},
-    {key: 'category', aliases: ['cat'], title: 'Category', kind: 'category', cells: ofKernel('category'), help: 'of the kernel with the most time'},
+    {key: 'op', aliases: ['name'], title: 'Op', kind: 'name', isName: true,
+      cells: groups.map((group) => calls.get('op', group.id))},
+    {key: 'shapes', aliases: ['dims'], title: 'Shapes', kind: 'name', help: 'input shapes',
+      cells: groups.map((group) => calls.get('shapes', group.id))},
+    {key: 'category', aliases: ['cat'], title: 'Category', kind: 'category', cells: ofKernel('category'),
+      help: 'of the kernel with the most time'},
     sum, share, count, mean,
     ...new RooflineCells(source).columns(groups),
-    {key: 'kernel', title: 'Kernel', kind: 'text', cells: ofKernel('name'), shorts: ofKernel('short'), help: 'the one with the most time'},
-    {key: 'module', title: 'Module', kind: 'text', cells: groups.map((group) => modulePath(source, group.calls.key())), help: 'of the calls with the most time'},
-    {key: 'python', title: 'Python', kind: 'text', cells: ofCall('python'), help: 'where in the program, of the calls with the most time'},
+    {key: 'kernel', title: 'Kernel', kind: 'text', cells: ofKernel('name'), shorts: ofKernel('short'),
+      help: 'the one with the most time'},
+    {key: 'module', title: 'Module', kind: 'text', help: 'of the calls with the most time',
+      cells: groups.map((group) => modulePath(source, group.calls.key()))},
+    {key: 'python', title: 'Python', kind: 'text', cells: ofCall('python'),
+      help: 'where in the program, of the calls with the most time'},
     {key: 'runtime', title: 'Launched by', kind: 'text', cells: ofCall('runtime')},
   ];
 }
@@ -127,7 +139,8 @@ export function opModel(page) {
   };
   const model = {
     noun: 'ops with their shapes', rows: groups.length, sort: '-ns', columns,
-    shown: ['op', 'shapes', 'category', 'ns', 'share', 'count', ...(hasRoofline ? ['tflops', 'roofline'] : ['mean', 'kernel'])],
+    shown: ['op', 'shapes', 'category', 'ns', 'share', 'count',
+      ...(hasRoofline ? ['tflops', 'roofline'] : ['mean', 'kernel'])],
     idOf: (row) => groups[row].id, rowOf: rowFinder(groups), current: chosen,
     select: (row) => page.state.set({call: groups[row].calls.key()}),
     details: (row) => opDetails(page, groups[row], ids),

@@ -6,7 +6,8 @@ const ROOFLINE_SHEET = 'unified_perf_summary';
 const FIGURES = [
   ['tflops', 'TFLOP/s', 'TFLOPS/s_mean', 'number', 'achieved, of the op\'s kernels'],
   ['tbs', 'TB/s', 'TB/s_mean', 'number', 'achieved, by the bytes that the op needs at least'],
-  ['roofline', 'Of roofline', 'Pct Roofline_mean', 'percent', 'the time that the GPU needs at best, as a share of the kernel time'],
+  ['roofline', 'Of roofline', 'Pct Roofline_mean', 'percent',
+    'the time that the GPU needs at best, as a share of the kernel time'],
   ['intensity', 'FLOP/byte', 'FLOPS/Byte', 'number', 'arithmetic intensity'],
 ];
 
@@ -50,7 +51,8 @@ export class RooflineCells {
     const figures = FIGURES.filter(([, , name]) => this.sheet.has(name) && this.sheet.isNumeric(name));
     const columns = figures.map(([key, title, name, kind, help]) => (
       {key, title, kind, help, cells: Float64Array.from(matches, (rows) => this.weighted(name, rows))}));
-    const texts = [['bound', 'Bound', 'Roofline Bound'], ['spec', 'Precision', 'Compute Spec']].filter(([, , name]) => this.sheet.has(name));
+    const texts = [['bound', 'Bound', 'Roofline Bound'], ['spec', 'Precision', 'Compute Spec']]
+      .filter(([, , name]) => this.sheet.has(name));
     return [...columns, ...texts.map(([key, title, name]) => (
       {key, title, kind: 'text', cells: matches.map((rows) => (rows.length ? this.sheet.get(name, rows[0]) : null))}))];
   }

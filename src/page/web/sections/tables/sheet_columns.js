@@ -4,11 +4,15 @@ const TIME_UNIT = /(?:\(|_| )(ns|us|µs|μs|ms|s)\)?(?:_(?:sum|mean|median|std|m
 
 // Eight columns per sheet that say most; other sheets show their first eight.
 const PREFERRED = {
-  unified_perf_summary: ['name', 'Input Dims', 'op category', 'operation_count', 'Kernel Time (µs)_sum', 'TFLOPS/s_mean', 'TB/s_mean', 'Pct Roofline_mean'],
-  kernel_summary: ['Kernel name', 'Parent cpu_op', 'Parent op category', 'Kernel stream', 'Kernel duration (µs)_sum', 'Kernel duration (µs)_count',
-    'Kernel duration (µs)_mean', 'Percent of kernels time (%)', 'name', 'Count', 'Mean Kernel Time (µs)', 'Total Kernel Time (ms)', 'Category', 'Percentage (%)'],
-  ops_unique_args: ['name', 'Input Dims', 'Input type', 'operation_count', 'total_direct_kernel_time_sum', 'total_direct_kernel_time_mean', 'Percentage (%)', 'Cumulative Percentage (%)'],
-  ops_summary: ['name', 'Categories', 'Count', 'total_direct_kernel_time_ms', 'total_subtree_kernel_time_ms', 'Percentage (%)', 'Cumulative Percentage (%)'],
+  unified_perf_summary: ['name', 'Input Dims', 'op category', 'operation_count', 'Kernel Time (µs)_sum', 'TFLOPS/s_mean',
+    'TB/s_mean', 'Pct Roofline_mean'],
+  kernel_summary: ['Kernel name', 'Parent cpu_op', 'Parent op category', 'Kernel stream', 'Kernel duration (µs)_sum',
+    'Kernel duration (µs)_count', 'Kernel duration (µs)_mean', 'Percent of kernels time (%)', 'name', 'Count',
+    'Mean Kernel Time (µs)', 'Total Kernel Time (ms)', 'Category', 'Percentage (%)'],
+  ops_unique_args: ['name', 'Input Dims', 'Input type', 'operation_count', 'total_direct_kernel_time_sum',
+    'total_direct_kernel_time_mean', 'Percentage (%)', 'Cumulative Percentage (%)'],
+  ops_summary: ['name', 'Categories', 'Count', 'total_direct_kernel_time_ms', 'total_subtree_kernel_time_ms',
+    'Percentage (%)', 'Cumulative Percentage (%)'],
   memory_copies: ['direction', 'kind', 'Parent cpu_op', 'count', 'bytes', 'time ms', 'percent', 'Bandwidth (GB/s)'],
 };
 
@@ -31,7 +35,8 @@ export function sheetColumns(table) {
   return table.columnNames.map((name, i) => {
     const kind = kindOfSheet(table, name);
     const unit = kind === 'number' ? TIME_UNIT.exec(name)?.[1] : undefined;
-    return {key: keyOfColumn(name), title: name, kind, unit: unit || undefined, isName: i === 0 || /^(kernel )?name$/i.test(name),
+    return {key: keyOfColumn(name), title: name, kind, unit: unit || undefined,
+      isName: i === 0 || /^(kernel )?name$/i.test(name),
       get cells() {
         return table.column(name);
       }};

@@ -2,8 +2,8 @@
 
 import {clear, element} from '../../dom.js';
 import {thousands} from '../../format.js';
-import {Grid} from './grid.js';
 import {wholeName} from './body.js';
+import {Grid} from './grid.js';
 import {sheetColumns, usualColumns} from './sheet_columns.js';
 import {fullCell, isNothing} from './values.js';
 
@@ -13,8 +13,11 @@ function isWorkbookSheet(name) {
 }
 
 function sheetsOf(page) {
-  return page.sources.flatMap((source, number) => [...source.tables.values()].filter((table) => isWorkbookSheet(table.name))
-    .map((table) => ({key: page.sources.length > 1 ? `${number}.${table.name}` : table.name, source, number, table})));
+  return page.sources.flatMap((source, number) => {
+    const tables = [...source.tables.values()].filter((table) => isWorkbookSheet(table.name));
+    const prefix = page.sources.length > 1 ? `${number}.` : '';
+    return tables.map((table) => ({key: `${prefix}${table.name}`, number, table}));
+  });
 }
 
 function sheetDetails(columns, row) {
@@ -36,17 +39,19 @@ function sheetModel(page, table) {
 
 function sheetChooser(page, sheets, choose) {
   const option = ({key, table}) => element('option', {value: key}, `${table.name} (${thousands(table.rows)})`);
-  const groups = page.sources.length > 1 ? page.sources.map((source, number) => element('optgroup', {label: source.label},
-    sheets.filter((sheet) => sheet.number === number).map(option))) : sheets.map(option);
-  return element('select', {class: 'button', 'aria-label': 'sheet', onchange: (event) => choose(event.target.value)}, groups);
+  const group = (source, number) => element('optgroup', {label: source.label},
+    sheets.filter((sheet) => sheet.number === number).map(option));
+  return element('select', {class: 'button', 'aria-label': 'sheet', onchange: (event) => choose(event.target.value)},
+    page.sources.length > 1 ? page.sources.map(group) : sheets.map(option));
 }
 
 function buildSheets(page, body) {
   const sheets = sheetsOf(page);
-  const chosen = () => sheets.find(({key}) => key === page.state.get('sheets.sheet')) || sheets.find(({table}) => table.rows) || sheets[0];
+  const usual = sheets.find(({table}) => table.rows) || sheets[0];
+  const chosen = () => sheets.find(({key}) => key === page.state.get('sheets.sheet')) || usual;
   const grid = new Grid(page, 'sheets', 'sheet', 'word column:text column>10', () => sheetModel(page, chosen().table));
-  const select = sheetChooser(page, sheets, (key) => page.state.set({'sheets.sheet': key, 'sheets.sort': null, 'sheets.filter': null,
-    'sheets.columns': null, 'sheets.open': null}));
+  const forget = {'sheets.sort': null, 'sheets.filter': null, 'sheets.columns': null, 'sheets.open': null};
+  const select = sheetChooser(page, sheets, (key) => page.state.set({'sheets.sheet': key, ...forget}));
   const update = () => {
     select.value = chosen().key;
     grid.reload();

@@ -15,18 +15,18 @@ function allHave(page, name) {
 
 function addTable(page, body, id, title, example, model) {
   const grid = new Grid(page, id, title.toLowerCase(), example, () => model(page));
-  body.append(element('div', {id: id === 'kernels' ? null : id, class: 'table-block'}, element('h3', {}, title), grid.node));
+  const anchor = id === tablesSection.id ? null : id;
+  body.append(element('div', {id: anchor, class: 'table-block'}, element('h3', {}, title), grid.node));
   grid.update();
 }
 
 function buildTables(page, body) {
-  addTable(page, body, 'kernels', 'Kernels', isCompare(page) ? 'name:gemm delta>10us -nccl' : 'name:gemm dur>10us -nccl',
-    isCompare(page) ? kernelPairModel : kernelModel);
-  if (allHave(page, 'page_calls')) {
-    addTable(page, body, 'ops', 'Ops by shape', isCompare(page) ? 'op:addmm delta>10us' : 'op:addmm time>10us shapes:768',
-      isCompare(page) ? opPairModel : opModel);
-  }
-  addKeys('Tables', [{key: '↑ ↓', text: 'next row'}, {key: 'Enter', text: 'open or close a row'}, {key: 'Esc', text: 'close the open row'}]);
+  const models = isCompare(page) ? [kernelPairModel, opPairModel] : [kernelModel, opModel];
+  const amount = isCompare(page) ? 'delta' : 'time';
+  addTable(page, body, 'kernels', 'Kernels', `name:gemm ${amount}>10us -nccl`, models[0]);
+  if (allHave(page, 'page_calls')) addTable(page, body, 'ops', 'Ops by shape', `op:addmm ${amount}>10us`, models[1]);
+  addKeys('Tables', [{key: '↑ ↓', text: 'next row'}, {key: 'Enter', text: 'open or close a row'},
+    {key: 'Esc', text: 'close the open row'}]);
 }
 
 export const tablesSection = {

@@ -14,6 +14,10 @@ function wholeOrShort(value) {
   return Number.isInteger(value) ? thousands(value) : significant(value);
 }
 
+function percentText(value) {
+  return `${value.toFixed(1)} %`;
+}
+
 function signedText(text, value) {
   return value > 0 ? `+${text}` : text;
 }
@@ -28,11 +32,13 @@ const CELL_KINDS = {
   bool: {isNumber: false, show: String, width: 88},
   list: {isNumber: false, show: (value) => value.join(', '), width: 144},
   time: {isNumber: true, show: time, unit: 'ns', sizes: TIME_SIZES, usual: 1e3, width: 84},
-  difference: {isNumber: true, show: (ns) => signedText(time(ns), ns), unit: 'ns', sizes: TIME_SIZES, usual: 1e3, width: 104},
+  difference: {isNumber: true, show: (ns) => signedText(time(ns), ns), unit: 'ns', sizes: TIME_SIZES, usual: 1e3,
+    width: 104},
   count: {isNumber: true, show: wholeOrShort, sizes: COUNT_SIZES, usual: 1, width: 76},
-  share: {isNumber: true, show: (value) => `${(100 * value).toFixed(1)} %`, sizes: {'%': 0.01}, usual: 0.01, width: 132},
-  percent: {isNumber: true, show: (value) => `${value.toFixed(1)} %`, unit: '%', sizes: {'%': 1}, usual: 1, width: 96},
-  change: {isNumber: true, show: (value) => signedText(`${value.toFixed(1)} %`, value), unit: '%', sizes: {'%': 1}, usual: 1, width: 96},
+  share: {isNumber: true, show: (value) => percentText(100 * value), sizes: {'%': 0.01}, usual: 0.01, width: 132},
+  percent: {isNumber: true, show: percentText, unit: '%', sizes: {'%': 1}, usual: 1, width: 96},
+  change: {isNumber: true, show: (value) => signedText(percentText(value), value), unit: '%', sizes: {'%': 1}, usual: 1,
+    width: 96},
   bytes: {isNumber: true, show: bytes, unit: 'B', sizes: BYTE_SIZES, usual: 1, width: 96},
   number: {isNumber: true, show: wholeOrShort, sizes: COUNT_SIZES, usual: 1, width: 96},
 };
