@@ -21,11 +21,7 @@ import shutil
 import tempfile
 import time
 
-# harness clears the environment
-REQUIRED = bool(os.environ.get("GPUTALLY_REQUIRE_BROWSER"))
-DEPS = os.environ.get("GPUTALLY_DEPS", "")  # packages that were unpacked without root (scripts/with-deps)
-
-from tests.common.harness import SYSTEM_PATH, Skipped  # noqa: E402
+from tests.common.harness import SYSTEM_PATH, Skipped
 
 try:
     from selenium import webdriver
@@ -37,6 +33,8 @@ try:
 except ImportError:  # require_browser says so
     webdriver = Keys = None
 
+REQUIRED = bool(os.environ.get("GPUTALLY_REQUIRE_BROWSER"))
+DEPS = os.environ.get("GPUTALLY_DEPS", "")  # packages that were unpacked without root (scripts/with-deps)
 WAIT_SECONDS = 120  # only ends a test that waits forever
 ALLOWED = ("file:", "blob:", "data:", "about:", "chrome:", "devtools:")
 ARGUMENTS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
