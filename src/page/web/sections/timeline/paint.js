@@ -167,17 +167,28 @@ export class LanePainter {
   }
 }
 
+const characterWidths = new Map(); // by font, then by character: measuring is slow
+
+function widthOf(context, character) {
+  let widths = characterWidths.get(context.font);
+  if (!widths) characterWidths.set(context.font, widths = new Map());
+  let width = widths.get(character);
+  if (width === undefined) widths.set(character, width = context.measureText(character).width);
+  return width;
+}
+
 // As much of the beginning of a name as fits, or nothing if that is too little: in a lane, names are told apart by
 // their beginning. Names come from the trace and may be very long.
 export function laneText(context, text, width) {
-  const full = inertText(text.slice(0, Math.max(0, Math.floor(width / 2))));
-  let length = full.length;
-  let shown = length === text.length ? full : `${full}…`;
-  for (let size = context.measureText(shown).width; size > width; size = context.measureText(shown).width) {
-    length = Math.min(length - 1, Math.floor(length * width / size));
-    if (length < 2) return '';
-    const isHalf = full.charCodeAt(length - 1) >> 10 === 0x36; // of a character that takes two
-    shown = `${full.slice(0, isHalf ? length - 1 : length)}…`;
+  const some = inertText(text.slice(0, Math.max(0, Math.floor(width / 2))));
+  const dots = widthOf(context, '…');
+  let [used, at, cut] = [0, 0, 0];
+  for (const character of some) {
+    used += widthOf(context, character);
+    if (used > width) break;
+    at += character.length;
+    if (used + dots <= width) cut = at;
   }
-  return shown;
+  if (used <= width && at === text.length) return some;
+  return cut < 2 ? '' : `${some.slice(0, cut)}…`;
 }
