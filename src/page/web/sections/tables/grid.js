@@ -101,7 +101,8 @@ export class Grid {
   }
 
   update() {
-    if (!this.model) this.model = this.makeModel();
+    if (this.model) this.model.follow?.();
+    else this.model = this.makeModel();
     const {model} = this;
     this.rows = this.findRows();
     this.body.show();

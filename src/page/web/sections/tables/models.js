@@ -21,7 +21,12 @@ export function timeColumns(groups, total) {
 }
 
 // What the other sections have chosen, as conditions on rows. hits(call, kernel) is the row that evidence is about.
-export function followed(page, model, {categoryOf, textOf, hits}) {
+export function followed(page, model, ways) {
+  model.follow = () => followState(page, model, ways); // again after the state has changed
+  model.follow();
+}
+
+function followState(page, model, {categoryOf, textOf, hits}) {
   const chosen = page.state.get('category');
   const category = chosen && readPartKey(chosen).kind === 'category' ? chosen : null;
   const search = (page.state.get('search') || '').toLowerCase();
