@@ -53,9 +53,18 @@ export class Page {
     else this.waiting.push(action);
   }
 
+  // The chosen range in the time of a source. Two traces are shown with their windows beginning at the same place, and
+  // the range is in the time of the first.
+  rangeOf(index) {
+    const range = this.state.getRange('range');
+    if (!range || index === 0) return range;
+    const shift = this.source(index).fact('window_start') - this.source(0).fact('window_start');
+    return range.map((ns) => ns + (shift || 0));
+  }
+
   // GPU work of a source in the chosen range (work.js); null if the source has none. Several sections ask for the same.
   work(index = 0) {
-    const range = this.state.getRange('range');
+    const range = this.rangeOf(index);
     const last = this.lastWork[index];
     if (last && String(last.range) === String(range)) return last.work;
     const work = workOf(this.source(index), range);

@@ -1,16 +1,28 @@
 // Kernels and ops of two traces beside each other: A is the baseline, B the other. The largest differences come first.
 
 import {thousands} from '../../format.js';
+import {workOf} from '../../work.js';
 import {wholeName} from './body.js';
 import {detailBlock} from './details.js';
 import {groupByKernel, groupByOp, opIds} from './groups.js';
 import {histogramOf} from './histogram.js';
 import {followed} from './models.js';
 
-// Times are per step if both traces have steps; else, and in a range, they are sums.
+// The steps of each trace that are in its window. Times are per step of the window if both traces have some, as in the
+// waterfall; else, and in a range, they are sums.
 function comparedSteps(page) {
-  const steps = [0, 1].map((i) => page.source(i).table('page_steps')?.rows || 0);
+  const steps = [0, 1].map((i) => {
+    const table = page.source(i).table('page_steps');
+    return table ? table.column('in_window').filter((isIn, row) => isIn && table.get('name', row) !== null).length : 0;
+  });
   return page.state.getRange('range') || !steps[0] || !steps[1] ? null : steps;
+}
+
+function comparedWork(page, i) {
+  const source = page.source(i);
+  const window = [source.fact('window_start'), source.fact('window_end')];
+  const work = comparedSteps(page) && window[0] < window[1] ? workOf(source, window) : page.work(i);
+  return work || {ns: []};
 }
 
 function pairUp(sides) {
@@ -49,7 +61,7 @@ function pairModel(page, pairs, noun, columns, shown, details) {
   const rows = new Map(pairs.map((_, row) => [idOf(row), row]));
   const steps = comparedSteps(page);
   const labels = page.front.sources;
-  const divided = steps ? `, per step: the traces have ${thousands(steps[0])} and ${thousands(steps[1])}` : '';
+  const divided = steps ? `, per step: ${thousands(steps[0])} and ${thousands(steps[1])} steps are counted` : '';
   return {noun, columns, shown, details, sort: '-delta', rows: pairs.length, idOf,
     rowOf: (id) => rows.get(String(id)) ?? -1,
     note: () => `A is ${labels[0]}, B is ${labels[1]}${divided}.`};
@@ -64,7 +76,7 @@ function pairCells(page, pairs, name, column, rowOf = (group) => group.id) {
 }
 
 export function kernelPairModel(page) {
-  const sides = [0, 1].map((i) => ({groups: groupByKernel(page.work(i) || {ns: []}),
+  const sides = [0, 1].map((i) => ({groups: groupByKernel(comparedWork(page, i)),
     keyOf: (group) => page.source(i).table('page_kernels').get('name', group.id)}));
   const pairs = pairUp(sides);
   const cells = (column) => pairCells(page, pairs, 'page_kernels', column);
@@ -91,7 +103,7 @@ function pairHistogram(page, group, side) {
 export function opPairModel(page) {
   const sides = [0, 1].map((i) => {
     const calls = page.source(i).table('page_calls');
-    return {groups: groupByOp(page.work(i) || {ns: []}, opIds(calls)),
+    return {groups: groupByOp(comparedWork(page, i), opIds(calls)),
       keyOf: (group) => `${calls.get('op', group.id)}\u0000${calls.get('shapes', group.id) ?? ''}`};
   });
   const pairs = pairUp(sides);
