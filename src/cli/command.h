@@ -58,9 +58,9 @@ typedef struct gt_old_program {
 } gt_old_program;
 const gt_old_program *gt_old_program_of(const gt_command *command);
 
-/* The command line for one of its traces, with the options that change the report: what a report shows of how
- * it was made. Paths are shown by their names, and options that only say where files are or how fast it goes
- * are absent, so that the same report has the same bytes. The caller frees it. */
+/* The command line for one of its traces (NULL: for all files), with the options that change the report: what
+ * a report shows of how it was made. Paths are shown by their names, and options that only say where files
+ * are or how fast it goes are absent, so that the same report has the same bytes. The caller frees it. */
 char *gt_call_describe(const gt_call *call, const char *trace_path);
 
 /* Prints "PROGRAM: error: MESSAGE" on standard error; returns GT_EXIT_USAGE. */

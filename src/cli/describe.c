@@ -16,6 +16,9 @@ static bool changes_report(const gt_option *option)
 {
     static const char *const others[] = {"threads", "max_memory", "csv_safe", "python_path",
                                          "extension_timeout"};
+    static const char *const of_compare[] = {"names", "sheets", "fail_if"};
+    for (size_t i = 0; i < GT_LENGTH(of_compare); i++)
+        if (strcmp(option->name, of_compare[i]) == 0) return true;
     if (option->unused || !gt_report_option_exists(option->name)) return false;
     for (size_t i = 0; i < GT_LENGTH(others); i++)
         if (strcmp(option->name, others[i]) == 0) return false;
@@ -54,7 +57,9 @@ char *gt_call_describe(const gt_call *call, const char *trace_path)
     const gt_option_group *const *groups = call->arguments.syntax->groups;
     gt_buffer line = {0};
     gt_buffer_add_cstr(&line, call->program);
-    add_trace(&line, trace_path);
+    if (trace_path) add_trace(&line, trace_path);
+    for (size_t i = 0; !trace_path && i < call->arguments.file_count; i++)
+        add_trace(&line, call->arguments.files[i]);
     size_t index = 0;
     for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && groups[g]; g++)
         for (size_t i = 0; i < groups[g]->count; i++, index++)

@@ -15,20 +15,6 @@ enum { SPARK_MAX = 1000 }; /* numbers of a spark line; of more steps, the larges
 
 /* ---- tiles ---- */
 
-/* A unit for times: the one in which a time has one to three digits before the point. */
-typedef struct time_unit {
-    const char *name;
-    double ns;
-} time_unit;
-
-static time_unit unit_of(double ns)
-{
-    static const time_unit units[] = {{"ns", 1}, {"\u00B5s", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    size_t i = GT_LENGTH(units) - 1;
-    while (i > 0 && ns < 0.9995 * units[i].ns) i--;
-    return units[i];
-}
-
 static void put_number(gt_json_writer *w, const char *key, double value)
 {
     gt_json_key(w, key);
@@ -94,7 +80,7 @@ static double *step_values(const gt_page_measures *m, const double *values, doub
 static void add_step_tile(gt_json_writer *w, const gt_page_measures *m, gt_buffer *detail)
 {
     double step_ns = (double)m->window_ns / m->window_steps;
-    time_unit unit = unit_of(step_ns);
+    gt_time_unit unit = gt_words_time_unit(step_ns);
     open_tile(w, "step", m->has_steps ? "step time" : "time", step_ns / unit.ns, unit.name);
     if (!m->has_steps) {
         gt_buffer_add_cstr(detail, "the whole trace; it has no steps");
@@ -122,7 +108,7 @@ static void add_exposed_tile(gt_json_writer *w, const gt_page_measures *m, gt_pa
 {
     bool is_copy = kind == GT_PART_COPY;
     double ns = (double)m->kind_ns[kind] / m->window_steps;
-    time_unit unit = ns > 0 ? unit_of(ns) : unit_of(1e6);
+    gt_time_unit unit = ns > 0 ? gt_words_time_unit(ns) : gt_words_time_unit(1e6);
     open_tile(w, is_copy ? "copies" : "communication", is_copy ? "exposed copies" : "exposed communication",
               ns / unit.ns, unit.name);
     if (ns > 0) {

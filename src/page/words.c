@@ -22,6 +22,14 @@ static void add_three_digits(gt_buffer *out, double value)
         gt_buffer_add_format(out, "%.*f", value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, value);
 }
 
+gt_time_unit gt_words_time_unit(double ns)
+{
+    static const gt_time_unit units[] = {{"ns", 1}, {"\u00B5s", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    size_t i = sizeof units / sizeof *units - 1;
+    while (i > 0 && ns < 0.9995 * units[i].ns) i--;
+    return units[i];
+}
+
 void gt_words_add_time(gt_buffer *out, double ns)
 {
     static const char *const units[] = {"ns", "\u00B5s", "ms", "s"};

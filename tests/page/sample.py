@@ -170,8 +170,9 @@ def make_compare(options):
                "waterfalls": [{"report": "after", "a_ms": a, "b_ms": b, "contributions": contributions}], "fail_if": [failed]}
     facts = sample_sheets.facts(*sides[1][:2], options.kind != "rocprof")
     facts["sentence"] = f"A step takes *{b - a:+.1f} ms*: most of it in *{contributions[1]['what']}*."
-    front = front_of(options, "compare", "before → after", ["before", "after"], answers, facts)
-    return front, [sides[0][2], sides[1][2] + [steps]]
+    facts["gates"] = [{"condition": "step_ms > 3%", "met": 1}]
+    front = front_of(options, "compare", "before → after", ["before", "after", "comparison"], answers, facts)
+    return front, [sides[0][2], sides[1][2], [steps]]
 
 
 def make_ranks(options):

@@ -485,7 +485,7 @@ def test_bins_and_single_kernels(_):
 
 
 def test_two_traces_share_the_time(_):
-    with opened("--compare") as (browser, sources):
+    with opened("--compare") as (browser, (*sources, _)):
         assert browser.count(CANVAS) == 2
         starts = [facts_of(tables)["window_start"] for tables in sources]
         ends = [facts_of(tables)["end"] for tables in sources]

@@ -43,6 +43,8 @@ static const gt_option output_options[] = {
      "write waterfalls, met conditions and all sheets as JSON to PATH, for scripts"},
     {"output_md", GT_OPTION_STRING, "PATH", NULL,
      "write waterfalls and met conditions as Markdown to PATH, for pull requests"},
+    {"output_html", GT_OPTION_STRING, "PATH", NULL,
+     "write the comparison of two files as a page for the browser to PATH (docs/page.md)"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
@@ -91,10 +93,17 @@ static char *tag_of_trace(const char *path)
     return tag;
 }
 
+static const char *page_path(const comparison *c)
+{
+    return gt_arguments_string(&c->call->arguments, "output_html");
+}
+
 static bool choose_tags(comparison *c, gt_error *error)
 {
     const gt_option_value *names = gt_arguments_value(&c->call->arguments, "names");
     if (c->count < 2) return gt_fail(error, "Need at least two report files");
+    if (page_path(c) && c->count > 2)
+        return gt_fail(error, "argument --output_html: a page compares two files, not %zu", c->count);
     if (names->given && names->text_count != c->count)
         return gt_fail(error, "--names count must equal number of reports");
     for (size_t i = 0; i < c->count; i++) {
@@ -169,22 +178,36 @@ static gt_destinations destinations_of(const gt_call *call)
     const char *db = gt_arguments_string(&call->arguments, "output_db");
     const char *json = gt_arguments_string(&call->arguments, "output_json");
     const char *md = gt_arguments_string(&call->arguments, "output_md");
-    if (!xlsx && (call->by_old_name || (!csvs && !db && !json && !md))) xlsx = DEFAULT_WORKBOOK;
+    const char *html = gt_arguments_string(&call->arguments, "output_html");
+    if (!xlsx && (call->by_old_name || (!csvs && !db && !json && !md && !html))) xlsx = DEFAULT_WORKBOOK;
     return (gt_destinations){.xlsx_path = xlsx ? gt_strdup(xlsx) : NULL,
                              .csvs_dir = csvs ? gt_strdup(csvs) : NULL,
                              .db_path = db ? gt_strdup(db) : NULL,
                              .json_path = json ? gt_strdup(json) : NULL,
-                             .md_path = md ? gt_strdup(md) : NULL};
+                             .md_path = md ? gt_strdup(md) : NULL,
+                             .html_path = html ? gt_strdup(html) : NULL};
 }
 
 static bool check_not_reports(const comparison *c, const gt_destinations *to, gt_error *error)
 {
-    const char *outputs[] = {to->xlsx_path, to->csvs_dir, to->db_path, to->json_path, to->md_path};
+    const char *outputs[] = {to->xlsx_path, to->csvs_dir, to->db_path,
+                             to->json_path, to->md_path,  to->html_path};
     for (size_t i = 0; i < c->count; i++)
         for (size_t o = 0; o < GT_LENGTH(outputs); o++)
             if (gt_path_is_same_file(outputs[o], c->reports[i].path))
                 return gt_fail(error, "%s: output path is one of the input reports", outputs[o]);
     return true;
+}
+
+static bool write_page(const comparison *c, const gt_table_list *tables, gt_output *output, gt_error *error)
+{
+    char *command = gt_call_describe(c->call, NULL);
+    gt_buffer html = {0};
+    gt_compare_add_page(c->reports, tables, &c->options, command, &html);
+    bool written = gt_output_write_file(output, page_path(c), gt_buffer_str(&html), error);
+    gt_buffer_free(&html);
+    gt_free(command);
+    return written;
 }
 
 static bool write_answers(const void *context, const gt_table_list *tables, gt_output *output,
@@ -205,7 +228,7 @@ static bool write_answers(const void *context, const gt_table_list *tables, gt_o
         written = gt_output_write_file(output, md, gt_buffer_str(&text), error);
     }
     gt_buffer_free(&text);
-    return written;
+    return written && (!page_path(c) || write_page(c, tables, output, error));
 }
 
 /* The JSON file of a comparison that failed. Another failure is ignored, because the first one is reported.
@@ -269,29 +292,30 @@ static bool check_no_traces(const comparison *c, gt_error *error)
 
 typedef struct opening {
     comparison *c;
-    bool with_sheets;
+    gt_compare_wanted wanted;
     gt_error *errors; /* by report */
 } opening;
 
 static bool open_report(void *context, size_t index)
 {
     opening *o = context;
-    return gt_compare_open(&o->c->reports[index], o->with_sheets, &o->c->read, &o->errors[index]);
+    return gt_compare_open(&o->c->reports[index], o->wanted, &o->c->read, &o->errors[index]);
 }
 
-/* If only the waterfall of traces is wanted, their reports need not be made. */
+/* If only the waterfall of traces is wanted, and no page, their reports need not be made. */
 static bool wants_sheets(const comparison *c)
 {
     for (size_t i = 0; i < c->options.group_count; i++)
         if (strcmp(c->groups[i], gt_compare_group(0)) != 0) return true;
     for (size_t i = 0; i < c->count; i++)
         if (!c->reports[i].is_trace) return true;
-    return !c->options.group_count;
+    return !c->options.group_count || page_path(c);
 }
 
 static bool open_reports(comparison *c, gt_error *error)
 {
-    opening o = {c, wants_sheets(c), gt_alloc_zero(c->count, sizeof *o.errors)};
+    opening o = {
+        c, {.sheets = wants_sheets(c), .page = page_path(c)}, gt_alloc_zero(c->count, sizeof *o.errors)};
     gt_file_sizes sizes = gt_file_sizes_find((const char *const *)c->call->arguments.files, c->count);
     c->read.is_part = true;
     gt_files_progress(c->count, "file", "files", sizes.bytes);

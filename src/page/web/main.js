@@ -7,6 +7,7 @@ import {goToSection, Navigation} from './navigation.js';
 import {unpackTables} from './pack.js';
 import {Page} from './page.js';
 import {barSection} from './sections/bar.js';
+import {compareSection} from './sections/compare.js';
 import {filterSection} from './sections/filter.js';
 import {findingsSection} from './sections/findings.js';
 import {flameSection} from './sections/flame/flame.js';
@@ -23,11 +24,19 @@ import {followTheme} from './theme.js';
 
 // In the order in which they are shown.
 const SECTIONS = [
-  headerSection, filterSection, verdictSection, findingsSection, barSection,
+  headerSection, filterSection, verdictSection, compareSection, findingsSection, barSection,
   timelineSection,
   flameSection, rooflineSection, tablesSection, stepsSection, memorySection,
   sheetsSection, footerSection,
 ];
+
+// They show one trace. A page of two would show only the first of them.
+const OF_ONE_TRACE = new Set([flameSection, rooflineSection, stepsSection, memorySection]);
+
+function isWanted(page, section) {
+  if (page.front.kind === 'compare' && OF_ONE_TRACE.has(section)) return false;
+  return !section.needs || section.needs(page);
+}
 
 // A section that fails says so and leaves the others alone.
 function addSection(page, main, section) {
@@ -48,7 +57,7 @@ function addSection(page, main, section) {
 
 function addSections(page, main, isFirst) {
   for (const section of SECTIONS) {
-    if (Boolean(section.first) === isFirst && (!section.needs || section.needs(page))) addSection(page, main, section);
+    if (Boolean(section.first) === isFirst && isWanted(page, section)) addSection(page, main, section);
   }
 }
 

@@ -118,8 +118,8 @@ static void put_met(gt_json_writer *w, const gt_table *met)
     gt_json_close(w, ']');
 }
 
-void gt_compare_json(const gt_compare_report *reports, size_t count, const gt_table_list *tables,
-                     const char *error, gt_buffer *out)
+static void write_json(const gt_compare_report *reports, size_t count, const gt_table_list *tables,
+                       const char *error, bool with_sheets, gt_buffer *out)
 {
     gt_json_writer w = {0};
     gt_json_open(&w, '{');
@@ -135,12 +135,24 @@ void gt_compare_json(const gt_compare_report *reports, size_t count, const gt_ta
     } else {
         put_waterfalls(&w, gt_table_list_find(tables, GT_SHEET_WATERFALL));
         put_met(&w, gt_table_list_find(tables, GT_SHEET_FAIL_IF));
-        gt_answers_put_sheets(&w, tables);
+        if (with_sheets) gt_answers_put_sheets(&w, tables);
     }
     gt_json_close(&w, '}');
     gt_buffer_add_cstr(&w.text, "\n");
     gt_buffer_add(out, w.text.bytes, w.text.len);
     gt_json_writer_free(&w);
+}
+
+void gt_compare_json(const gt_compare_report *reports, size_t count, const gt_table_list *tables,
+                     const char *error, gt_buffer *out)
+{
+    write_json(reports, count, tables, error, true, out);
+}
+
+void gt_compare_answers_json(const gt_compare_report *reports, size_t count, const gt_table_list *tables,
+                             gt_buffer *out)
+{
+    write_json(reports, count, tables, NULL, false, out);
 }
 
 /* ---- Markdown ---- */

@@ -21,6 +21,7 @@ typedef struct gt_compare_report {
     bool is_trace;          /* gt_compare_is_trace: the sheets are those that `gputally report` makes */
     gt_trace_origin origin; /* of the trace, or of the one that the report is of */
     gt_step_parts *parts;   /* the step of a trace; NULL: a report, or there are no GPU ops */
+    struct gt_report *kept; /* of a trace, for the page: its tables as gt_report_make_tables made them */
     char *verdict;          /* that of its sheets: "good", ...; NULL: they have none */
     char *distrust;         /* if the verdict is "do not trust": the first check that failed; else NULL */
 } gt_compare_report;
@@ -29,8 +30,13 @@ typedef struct gt_compare_report {
 
 /* Whether the path is a trace that `gputally report` reads. */
 bool gt_compare_is_trace(const char *path);
-/* Opens a report, or reads a trace and makes its report, unless `with_sheets` is false. */
-bool gt_compare_open(gt_compare_report *report, bool with_sheets, const gt_read_options *read,
+/* What of a trace is wanted besides its step. */
+typedef struct gt_compare_wanted {
+    bool sheets; /* those of its report */
+    bool page;   /* what the page shows of it; needs the sheets */
+} gt_compare_wanted;
+/* Opens a report, or reads a trace and makes what is wanted of its report. */
+bool gt_compare_open(gt_compare_report *report, gt_compare_wanted wanted, const gt_read_options *read,
                      gt_error *error);
 void gt_compare_close(gt_compare_report *report);
 /* Warns about each report that cannot be trusted. */
@@ -72,9 +78,18 @@ bool gt_compare_has_total(const char *name);
  * If the command failed, `error` is its message and the document says only that; otherwise NULL. */
 void gt_compare_json(const gt_compare_report *reports, size_t count, const gt_table_list *tables,
                      const char *error, gt_buffer *out);
+/* The same without the sheets. */
+void gt_compare_answers_json(const gt_compare_report *reports, size_t count, const gt_table_list *tables,
+                             gt_buffer *out);
 /* Waterfalls and conditions that are met, for a pull request. */
 void gt_compare_markdown(const gt_compare_report *reports, size_t count, const gt_table_list *tables,
                          gt_buffer *out);
+
+/* ---- the page (page.c) ---- */
+
+/* Adds the page of two reports that were opened with it. `command` is the command line that it shows. */
+void gt_compare_add_page(const gt_compare_report reports[2], const gt_table_list *tables,
+                         const gt_compare_options *options, const char *command, gt_buffer *html);
 
 /* ---- terminal summary ---- */
 

@@ -101,32 +101,39 @@ static void keep_sheets(gt_compare_report *to, const gt_table_list *tables)
 static const gt_trace_origin origins[] = {
     [GT_TRACE_PYTORCH] = GT_BY_PYTORCH, [GT_TRACE_ROCPROF] = GT_BY_ROCPROF, [GT_TRACE_JAX] = GT_BY_JAX};
 
-static bool read_trace(gt_compare_report *to, gt_trace_kind kind, gt_stream *stream, bool with_sheets,
+static bool read_trace(gt_compare_report *to, gt_trace_kind kind, gt_stream *stream, gt_compare_wanted wanted,
                        const gt_read_options *read, gt_error *error)
 {
     gt_report_options options = gt_report_options_best();
-    gt_report report;
+    gt_report *report = gt_alloc_zero(1, sizeof *report);
     options.read = *read;
     options.read.index = NULL; /* an index may have the sheets without the trace */
     options.pytorch.kernel_summary = true;
-    bool ok = gt_report_read(&report, kind, stream, to->path, &options, error);
+    options.page = wanted.page;
+    bool ok = gt_report_read(report, kind, stream, to->path, &options, error);
     to->origin = origins[kind];
-    ok = ok && divide_step(to, &report, with_sheets, error);
-    ok = ok && (!with_sheets || gt_report_make_tables(&report, error));
-    if (ok) keep_sheets(to, &report.tables);
-    gt_report_free(&report);
+    ok = ok && divide_step(to, report, wanted.sheets, error);
+    ok = ok && (!wanted.sheets || gt_report_make_tables(report, error));
+    if (ok) keep_sheets(to, &report->tables);
+    if (ok && wanted.page) {
+        to->kept = report;
+    } else {
+        gt_report_free(report);
+        gt_free(report);
+    }
     gt_report_options_free(&options);
     return ok;
 }
 
-static bool open_trace(gt_compare_report *to, bool with_sheets, const gt_read_options *read, gt_error *error)
+static bool open_trace(gt_compare_report *to, gt_compare_wanted wanted, const gt_read_options *read,
+                       gt_error *error)
 {
     gt_trace_kind kind = GT_TRACE_ROCPROF;
     to->sheets = gt_perf_sheets_memory(to->path);
-    if (gt_path_is_folder(to->path)) return read_trace(to, kind, NULL, with_sheets, read, error);
+    if (gt_path_is_folder(to->path)) return read_trace(to, kind, NULL, wanted, read, error);
     gt_stream *stream = gt_stream_open(to->path, error);
-    bool ok = stream && gt_report_detect(stream, &kind, error) &&
-              read_trace(to, kind, stream, with_sheets, read, error);
+    bool ok =
+        stream && gt_report_detect(stream, &kind, error) && read_trace(to, kind, stream, wanted, read, error);
     gt_stream_close(stream);
     return ok;
 }
@@ -207,11 +214,11 @@ void gt_compare_warn(const gt_compare_report *reports, size_t count)
 
 /* ---- both ---- */
 
-bool gt_compare_open(gt_compare_report *report, bool with_sheets, const gt_read_options *read,
+bool gt_compare_open(gt_compare_report *report, gt_compare_wanted wanted, const gt_read_options *read,
                      gt_error *error)
 {
     const char *about = report->is_trace ? gt_log_about(report->path) : NULL;
-    bool ok = report->is_trace ? open_trace(report, with_sheets, read, error) : open_report(report, error);
+    bool ok = report->is_trace ? open_trace(report, wanted, read, error) : open_report(report, error);
     if (report->is_trace) gt_log_about(about);
     if (ok) find_verdict(report);
     return ok;
@@ -221,6 +228,8 @@ void gt_compare_close(gt_compare_report *report)
 {
     gt_perf_sheets_close(report->sheets);
     gt_step_parts_free(report->parts);
+    if (report->kept) gt_report_free(report->kept);
+    gt_free(report->kept);
     gt_free(report->verdict);
     gt_free(report->distrust);
 }

@@ -48,9 +48,11 @@ function sparkLine(values, unit) {
 function tileNode(tile) {
   const isNumber = typeof tile.value === 'number';
   const value = isNumber ? tileNumber(tile) : tile.value ?? '–';
+  const before = typeof tile.before === 'number' && element('span', {class: 'tile-before', title: `${tile.before} ${tile.unit || ''}`},
+    `${tileNumber({...tile, value: tile.before})} → `);
   return element('li', {class: 'tile', dataset: {tile: tile.id}},
     element('div', {class: 'tile-label'}, tile.label),
-    element('div', {class: 'tile-value'},
+    element('div', {class: 'tile-value'}, before,
       element('span', {class: 'figure', title: isNumber ? `${tile.value} ${tile.unit || ''}`.trimEnd() : null}, value),
       value !== '–' && tile.unit && element('span', {class: 'unit'}, ` ${tile.unit}`)),
     sparkLine(tile.spark, tile.unit),
@@ -93,7 +95,8 @@ function buildVerdict(page, body) {
   const list = element('ul', {class: 'tiles', 'aria-label': 'key figures'});
   const show = () => {
     const range = page.state.getRange('range');
-    const balance = range && page.hasTables && page.source(0) ? balanceOf(page.source(0), range) : null;
+    const isOne = page.front.kind !== 'compare';
+    const balance = range && isOne && page.hasTables && page.source(0) ? balanceOf(page.source(0), range) : null;
     clear(list).append(...(balance ? rangeTiles(tiles, balance) : tiles).map(tileNode));
     list.classList.toggle('filtered', balance !== null);
   };

@@ -47,7 +47,9 @@ function sheetChooser(page, sheets, choose) {
 
 function buildSheets(page, body) {
   const sheets = sheetsOf(page);
-  const usual = sheets.find(({table}) => table.rows) || sheets[0];
+  // Of a comparison, its own sheets come last and are those that people look for.
+  const usual = (page.front.kind === 'compare' ? sheets.filter(({number}) => number === page.sources.length - 1) : sheets)
+    .find(({table}) => table.rows) || sheets.find(({table}) => table.rows) || sheets[0];
   const chosen = () => sheets.find(({key}) => key === page.state.get('sheets.sheet')) || usual;
   const grid = new Grid(page, 'sheets', 'sheet', 'word column:text column>10', () => sheetModel(page, chosen().table));
   const forget = {'sheets.sort': null, 'sheets.filter': null, 'sheets.columns': null, 'sheets.open': null};
