@@ -231,7 +231,9 @@ static void add_part(const gt_page *page, const page_packs *packs, gt_str name, 
         gt_page_add_policy(html);
     } else if (gt_str_equals(name, "TITLE")) {
         gt_html_add_text(html, page->title ? page->title : "gputally");
-        if (page->title) gt_buffer_add_cstr(html, " \u2013 gputally");
+        if (page->title && !page->document) gt_buffer_add_cstr(html, " \u2013 gputally");
+    } else if (gt_str_equals(name, "DOCUMENT")) {
+        if (page->document) gt_buffer_add_cstr(html, page->document);
     } else if (gt_str_equals(name, "STYLE")) {
         add_str(html, gt_page_style());
     } else if (gt_str_equals(name, "PROGRAM")) {

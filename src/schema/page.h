@@ -158,4 +158,11 @@
 #define GT_COL_PAGE_WAIT_NS      GT_COL("wait_ns")
 #define GT_COL_PAGE_PAGE         GT_COL("page")
 
+/* Sweeps: one row per GEMM that varies: threads, channel, rank, time_diff_us (between its slowest and its
+ * fastest call). Of too many rows, every second or third and so on. */
+#define GT_SHEET_PAGE_VARIANCE   GT_SHEET("page_variance")
+#define GT_COL_PAGE_THREADS      GT_COL("threads")
+#define GT_COL_PAGE_CHANNEL      GT_COL("channel")
+#define GT_COL_PAGE_TIME_DIFF_US GT_COL("time_diff_us")
+
 #endif

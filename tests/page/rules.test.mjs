@@ -93,7 +93,7 @@ test('program and style do not end their elements', () => {
 test('the frame has no program of its own', () => {
   const frame = read('page.html');
   assert.doesNotMatch(frame, /\son\w+=|\sstyle=/);
-  assert.deepEqual([...frame.matchAll(/@([A-Z]+)@/g)].map(([, name]) => name).sort(), ['CSP', 'FRONT', 'PACKS', 'PROGRAM', 'STYLE', 'TITLE']);
+  assert.deepEqual([...frame.matchAll(/@([A-Z]+)@/g)].map(([, name]) => name).sort(), ['CSP', 'DOCUMENT', 'FRONT', 'PACKS', 'PROGRAM', 'STYLE', 'TITLE']);
 });
 
 test('modules open with what they do', () => {

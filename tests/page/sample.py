@@ -65,7 +65,7 @@ def write_page(path, front, sources):
     text = json.dumps(front, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c").replace("\x00", "\\u0000")
     packs = [f'<script type="application/octet-stream">{base64_of(encode([(number, table) for table in tables]))}</script>'
              for number, tables in enumerate(sources)]
-    values = {"CSP": csp, "TITLE": html.escape(front["title"]), "STYLE": style, "FRONT": text, "PROGRAM": program, "PACKS": "\n".join(packs)}
+    values = {"CSP": csp, "TITLE": html.escape(front["title"]), "DOCUMENT": "", "STYLE": style, "FRONT": text, "PROGRAM": program, "PACKS": "\n".join(packs)}
     document = re.sub("@([A-Z]+)@", lambda match: values[match.group(1)], read("page.html"))
     with open(path, "wb") as file:
         file.write(document.encode("utf-8", "replace"))

@@ -13,7 +13,7 @@ PLOTS = ["variance_by_threads_boxplot.png", "variance_by_channels_boxplot.png", 
 ALTS = ["Threads", "Channels", "Ranks", "Violin", "Interaction"]
 HEADINGS = ["Sweep Information", "Variance by Thread Count", "Variance by Channel Count", "Variance by Rank",
             "Variance Distribution (Violin Plots)", "Thread-Channel Interaction", "Data Files Information"]
-VOID = {"meta", "hr", "img", "br"}
+VOID = {"meta", "hr", "img", "br", "link"}
 
 
 class Page(HTMLParser):

@@ -37,6 +37,13 @@ export function clear(node) {
   return node;
 }
 
+// Takes a part out of the document that the page's HTML has for readers that run no program; null if there is none.
+export function documentPart(name) {
+  const part = [...document.querySelectorAll('#document [data-part]')].find((one) => one.dataset.part === name);
+  part?.remove();
+  return part || null;
+}
+
 // A sentence with *bold* words.
 export function withBold(text) {
   return text.split('*').map((part, i) => (i % 2 ? element('b', {}, part) : part));

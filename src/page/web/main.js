@@ -16,6 +16,7 @@ import {headerSection} from './sections/header.js';
 import {memorySection} from './sections/memory/memory.js';
 import {rooflineSection} from './sections/roofline/roofline.js';
 import {stepsSection} from './sections/steps/steps.js';
+import {sweepSections} from './sections/sweep/sweep.js';
 import {timelineSection} from './sections/timeline/timeline.js';
 import {sheetsSection} from './sections/tables/sheets.js';
 import {tablesSection} from './sections/tables/tables.js';
@@ -27,7 +28,7 @@ const SECTIONS = [
   headerSection, filterSection, verdictSection, compareSection, findingsSection, barSection,
   timelineSection,
   flameSection, rooflineSection, tablesSection, stepsSection, memorySection,
-  sheetsSection, footerSection,
+  ...sweepSections, sheetsSection, footerSection,
 ];
 
 // They show one trace. A page of two would show only the first of them.

@@ -80,8 +80,9 @@ typedef struct gt_compared_sweep {
     const char *label;
 } gt_compared_sweep;
 
-/* Appends an HTML page with the plots of two or more sweeps side by side, images included. Its links are
- * relative to `page_folder`. Warns about a missing plot and shows a note in its place. */
+/* Appends an HTML page with two or more sweeps side by side: charts on one scale from the rows of `sweep
+ * top`, and the plots. Its links are relative to `page_folder`. Warns about a missing plot and shows a note
+ * in its place. */
 void gt_comparison_page(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count,
                         const char *page_folder);
 

@@ -1,10 +1,14 @@
-/* Writes the page section by section. Headings, classes and order are those of the Python script's page,
- * so that scripts that look for them still work. */
+/* Writes the page of several sweeps: charts that the page's program draws on one scale from the rows of
+ * `sweep top` (spread.c), and a document with the PNG plots. Headings, classes and order of the document are
+ * those of the Python script's page, so that scripts that look for them still work; the program moves its
+ * parts into its sections. */
 #include "sweep/compare/compare.h"
 #include "base/log.h"
 #include "os/paths.h"
 #include "base/memory.h"
 #include "output/text.h"
+#include "page/page.h"
+#include "sweep/compare/spread.h"
 #include "sweep/gemm/gemm.h"
 
 #include <limits.h>
@@ -19,42 +23,32 @@ enum { LARGEST_PLOT = 64 << 20, SWEEPS_A_ROW = 2 };
 /* In the order of gt_variance_plot_files. */
 static const struct {
     const char *heading, *alt;
+    const char *part; /* what the page's section asks for */
 } PLOT_SECTIONS[GT_VARIANCE_PLOTS] = {
-    {"Variance by Thread Count", "Threads"},
-    {"Variance by Channel Count", "Channels"},
-    {"Variance by Rank", "Ranks"},
-    {"Variance Distribution (Violin Plots)", "Violin"},
-    {"Thread-Channel Interaction", "Interaction"},
+    {"Variance by Thread Count", "Threads", "threads"},
+    {"Variance by Channel Count", "Channels", "channels"},
+    {"Variance by Rank", "Ranks", "ranks"},
+    {"Variance Distribution (Violin Plots)", "Violin", "distribution"},
+    {"Thread-Channel Interaction", "Interaction", "interaction"},
 };
 
 /* The files that the last section lists per sweep. */
+#define VARIANCE_FILE "tracelens_analysis/top5_gemm_kernels_time_variance.csv"
 static const struct {
     const char *name, *path;
 } DATA_FILES[] = {
-    {"GEMM Variance CSV", "tracelens_analysis/top5_gemm_kernels_time_variance.csv"},
+    {"GEMM Variance CSV", VARIANCE_FILE},
     {"TraceLens Reports", "tracelens_analysis"},
     {"Plots", PLOTS_FOLDER},
 };
 
-static const char HEAD[] =
-    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"UTF-8\">\n<meta name=\"viewport\" "
-    "content=\"width=device-width\">\n<title>GEMM Kernel Variance - Sweep Comparison</title>\n<style>\nbody "
-    "{ background: #eef1f4; color: #1d2733; font: 16px/1.5 system-ui, sans-serif; margin: 0; padding: 24px; "
-    "}\n.container { background: #fff; border-radius: 6px; box-sizing: border-box; margin: 0 auto; "
-    "max-width: 1200px; padding: 8px 32px 32px; }\nh1, h2 { border-bottom: 2px solid #2b6cb0; "
-    "padding-bottom: 6px; }\nh2 { margin-top: 24px; }\nhr { border: 0; border-top: 1px solid #d8dee6; "
-    "margin: 32px 0; }\ntable { border-collapse: collapse; table-layout: fixed; width: 100%; }\nth, td { "
-    "border: 1px solid #d8dee6; overflow-wrap: anywhere; padding: 10px; text-align: left; vertical-align: "
-    "top; }\nth { background: #2b6cb0; color: #fff; }\nimg { display: block; height: auto; width: 100%; "
-    "}\n.info-box, .data-section { background: #f3f7fb; border-left: 4px solid #2b6cb0; padding: 4px 20px; "
-    "}\n.data-section li { overflow-wrap: anywhere; }\n.missing { background: #f4f4f4; border: 1px dashed "
-    "#9aa5b1; color: #52606d; padding: 48px 12px; text-align: center; }\n@media print {\nbody { background: "
-    "#fff; padding: 0; }\nh2 { break-before: page; page-break-before: always; }\nh2:first-of-type { "
-    "break-before: auto; page-break-before: auto; }\nhr { display: none; "
-    "}\n}\n</style>\n</head>\n<body>\n<div class=\"container\">\n<h1>GEMM Kernel Variance - Sweep "
-    "Comparison</h1>\n<div class=\"info-box\">\n<p>Variance of GEMM kernel times, with the plots of each "
-    "sweep side by side.</p>\n<p>A point is one group of equal GEMM calls of one rank; its time difference "
-    "is that between the slowest and the fastest call.</p>\n</div>\n";
+static const char TITLE[] = "GEMM Kernel Variance - Sweep Comparison";
+
+static const char INTRODUCTION[] = "<div class=\"info-box\" data-part=\"introduction\">\n<p>Variance of GEMM "
+                                   "kernel times, with the plots of "
+                                   "each sweep side by side.</p>\n<p>A point is one group of equal GEMM "
+                                   "calls of one rank; its time difference "
+                                   "is that between the slowest and the fastest call.</p>\n</div>\n";
 
 /* ---- files ---- */
 
@@ -138,9 +132,8 @@ static void add_number(gt_buffer *page, const char *before, size_t number, const
 
 static void add_sweep_table(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count)
 {
-    gt_buffer_add_cstr(
-        page,
-        "<hr>\n<h2>Sweep Information</h2>\n<table>\n<tr><th>Sweep</th><th>Label</th><th>Path</th></tr>\n");
+    gt_buffer_add_cstr(page, "<hr>\n<h2>Sweep Information</h2>\n<table class=\"plain\" "
+                             "data-part=\"sweeps\">\n<tr><th>Sweep</th><th>Label</th><th>Path</th></tr>\n");
     for (size_t i = 0; i < count; i++) {
         add_number(page, "<tr><td>Sweep ", i + 1, "</td>");
         add_tagged(page, "<td>", sweeps[i].label, "</td>");
@@ -169,8 +162,8 @@ static void add_plot(gt_buffer *page, const gt_compared_sweep *sweep, size_t num
 static void add_plot_section(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count, size_t plot,
                              gt_buffer *scratch)
 {
-    add_tagged(page, "<hr>\n<h2>", PLOT_SECTIONS[plot].heading,
-               "</h2>\n<table class=\"comparison-table\">\n");
+    add_tagged(page, "<hr>\n<h2>", PLOT_SECTIONS[plot].heading, "</h2>\n<table class=\"comparison-table\"");
+    add_tagged(page, " data-part=\"", PLOT_SECTIONS[plot].part, "\">\n");
     for (size_t first = 0; first < count; first += SWEEPS_A_ROW) {
         size_t end = first + SWEEPS_A_ROW < count ? first + SWEEPS_A_ROW : count;
         gt_buffer_add_cstr(page, "<tr>");
@@ -202,7 +195,8 @@ static void add_data_file(gt_buffer *page, const gt_compared_sweep *sweep, size_
 static void add_data_section(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count,
                              const char *page_folder)
 {
-    gt_buffer_add_cstr(page, "<hr>\n<h2>Data Files Information</h2>\n<div class=\"data-section\">\n");
+    gt_buffer_add_cstr(
+        page, "<hr>\n<h2>Data Files Information</h2>\n<div class=\"data-section\" data-part=\"files\">\n");
     for (size_t i = 0; i < count; i++) {
         add_number(page, "<h3>Sweep ", i + 1, ": ");
         add_tagged(page, "", sweeps[i].label, "</h3>\n<ul>\n");
@@ -214,15 +208,57 @@ static void add_data_section(gt_buffer *page, const gt_compared_sweep *sweeps, s
     gt_buffer_add_cstr(page, "</div>\n");
 }
 
-void gt_comparison_page(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count,
-                        const char *page_folder)
+static void add_document(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count,
+                         const char *page_folder)
 {
     gt_buffer scratch = {0};
-    gt_buffer_add_cstr(page, HEAD);
+    add_tagged(page, "<div id=\"document\">\n<h1>", TITLE, "</h1>\n");
+    gt_buffer_add_cstr(page, INTRODUCTION);
     add_sweep_table(page, sweeps, count);
     for (size_t plot = 0; plot < GT_VARIANCE_PLOTS; plot++)
         add_plot_section(page, sweeps, count, plot, &scratch);
     add_data_section(page, sweeps, count, page_folder);
-    gt_buffer_add_cstr(page, "</div>\n</body>\n</html>\n");
+    gt_buffer_add_cstr(page, "</div>\n");
     gt_buffer_free(&scratch);
+}
+
+/* ---- the page ---- */
+
+static void read_spread(gt_sweep_spread *spread, const gt_compared_sweep *sweep, gt_interner *strings)
+{
+    char *path = gt_format("%s/" VARIANCE_FILE, sweep->path);
+    gt_sweep_spread_read(spread, path, strings);
+    gt_free(path);
+}
+
+void gt_comparison_page(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count,
+                        const char *page_folder)
+{
+    gt_interner *strings = gt_interner_new();
+    gt_sweep_spread *spreads = gt_alloc(count * sizeof *spreads);
+    gt_page_source *sources = gt_alloc(count * sizeof *sources);
+    const char **labels = gt_alloc(count * sizeof *labels);
+    gt_buffer document = {0}, facts = {0};
+    for (size_t i = 0; i < count; i++) {
+        read_spread(&spreads[i], &sweeps[i], strings);
+        labels[i] = sweeps[i].label;
+        sources[i] =
+            (gt_page_source){.label = labels[i], .sheets = &spreads[i].sheets, .work = &spreads[i].work};
+    }
+    add_document(&document, sweeps, count, page_folder);
+    gt_sweep_spread_facts(spreads, labels, count, &facts);
+    gt_page_make(&(gt_page){.kind = GT_PAGE_SWEEP,
+                            .title = TITLE,
+                            .facts = gt_buffer_str(&facts).bytes,
+                            .sources = sources,
+                            .source_count = count,
+                            .document = gt_buffer_str(&document).bytes},
+                 page);
+    for (size_t i = 0; i < count; i++) gt_sweep_spread_free(&spreads[i]);
+    gt_buffer_free(&document);
+    gt_buffer_free(&facts);
+    gt_free(labels);
+    gt_free(sources);
+    gt_free(spreads);
+    gt_interner_free(strings);
 }

@@ -1,7 +1,7 @@
 // What the page is made of, what it leaves out, and its data as files.
 
 import {element} from '../dom.js';
-import {thousands} from '../format.js';
+import {shorten, thousands} from '../format.js';
 import {addKeys, showKeys} from '../keys.js';
 import {csvCell, fileName, saveFile} from '../output.js';
 
@@ -35,7 +35,7 @@ function saveControls(page) {
     type: 'button', class: 'button', title: 'the same fields as --output_json',
     onclick: () => saveFile(fileName(page.sources.length > 1 ? source.label : front.title, '.report.json'),
       'application/json', [reportJson(front.answers, source)]),
-  }, page.sources.length > 1 ? `save data of ${source.label} as JSON` : 'save data as JSON'));
+  }, page.sources.length > 1 ? `save data of ${shorten(source.label, 40)} as JSON` : 'save data as JSON'));
   const tables = page.sources.flatMap((source) => [...source.tables.values()].map((table) => ({source, table})));
   const name = ({source, table}) => (page.sources.length > 1 ? `${source.label}: ${table.name}` : table.name);
   const choice = element('select', {class: 'button', 'aria-label': 'table to save'}, tables.map((one, i) => (

@@ -1,0 +1,203 @@
+/* What the page of several sweeps is drawn from: the rows of `sweep top` of each sweep, which also the plots
+ * of `sweep plot` show, and the facts of the first screen: the median time difference of each sweep.
+ *
+ * A sweep without the CSV file is shown by its plots alone, so a missing or empty file is no error. */
+#include "sweep/compare/spread.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "input/sheets/sheets.h"
+#include "json/writer.h"
+#include "os/paths.h"
+#include "page/words.h"
+#include "schema/page.h"
+#include "schema/sheets.h"
+#include "sweep/gemm/gemm.h"
+#include "table/stats.h"
+
+#include <sys/stat.h>
+
+enum { ROWS_MAX = 50000, TILES_MAX = 5 };
+
+/* ---- tables ---- */
+
+static bool has_bytes(const char *path)
+{
+    struct stat status;
+    return gt_path_is_file(path) && stat(path, &status) == 0 && status.st_size > 0;
+}
+
+/* A row of the i-th of `count` equal stretches of the file; not always the first one, because files repeat
+ * ranks and settings periodically. */
+static size_t row_of_stretch(size_t i, size_t count, size_t row_count)
+{
+    size_t begin = i * row_count / count, end = (i + 1) * row_count / count;
+    return begin + (size_t)((uint32_t)i * UINT32_C(2654435761) >> 8) % (end - begin);
+}
+
+/* The rows that the plots use, at most ROWS_MAX of them, evenly from the whole file. */
+static gt_table *plotted_rows(const gt_variance_rows *rows, gt_interner *strings)
+{
+    static const gt_column_head heads[] = {{GT_COL_PAGE_THREADS, GT_TYPE_INT},
+                                           {GT_COL_PAGE_CHANNEL, GT_TYPE_INT},
+                                           {GT_COL_PAGE_RANK, GT_TYPE_INT},
+                                           {GT_COL_PAGE_TIME_DIFF_US, GT_TYPE_FLOAT}};
+    gt_table *table = gt_table_new(GT_SHEET_PAGE_VARIANCE, strings);
+    size_t count = rows->count < ROWS_MAX ? rows->count : ROWS_MAX;
+    gt_table_add_columns(table, heads, GT_LENGTH(heads));
+    gt_table_add_rows(table, count);
+    for (size_t i = 0; i < count; i++) {
+        const gt_variance_row *row = &rows->items[row_of_stretch(i, count, rows->count)];
+        for (size_t k = 0; k < GT_VARIANCE_KEYS; k++) gt_table_set_int(table, k, i, row->keys[k]);
+        gt_table_set_float(table, GT_VARIANCE_KEYS, i, row->time_diff_us);
+    }
+    return table;
+}
+
+static void summarize(gt_sweep_spread *spread, const gt_variance_rows *rows)
+{
+    double *values = gt_alloc(rows->count * sizeof *values);
+    spread->rows = rows->count;
+    spread->largest_us = rows->items[0].time_diff_us;
+    for (size_t i = 0; i < rows->count; i++) {
+        values[i] = rows->items[i].time_diff_us;
+        if (values[i] > spread->largest_us) spread->largest_us = values[i];
+    }
+    spread->mean_us = gt_mean(values, rows->count);
+    spread->median_us = gt_median(values, rows->count);
+    gt_free(values);
+}
+
+void gt_sweep_spread_read(gt_sweep_spread *spread, const char *csv_path, gt_interner *strings)
+{
+    gt_error error;
+    gt_variance_rows rows = {0};
+    *spread = (gt_sweep_spread){0};
+    if (!has_bytes(csv_path)) return;
+    gt_table *table = gt_csv_table_read(csv_path, GT_SHEET_VARIANCE, strings, &error);
+    if (table && gt_variance_rows_of(table, csv_path, &rows, &error)) {
+        summarize(spread, &rows);
+        gt_table_list_add(&spread->work, plotted_rows(&rows, strings));
+        gt_table_list_add(&spread->sheets, table);
+    } else {
+        gt_warn("%s; the page shows only the plots of this sweep", error.text);
+        gt_table_free(table);
+    }
+    gt_variance_rows_free(&rows);
+}
+
+void gt_sweep_spread_free(gt_sweep_spread *spread)
+{
+    gt_table_list_free(&spread->sheets);
+    gt_table_list_free(&spread->work);
+}
+
+/* ---- facts ---- */
+
+/* A label in a sentence whose bold words are between '*'. */
+static void add_label(gt_buffer *sentence, const char *label)
+{
+    for (; *label; label++)
+        if (*label == '*')
+            gt_buffer_add_cstr(sentence, "\u2217");
+        else
+            gt_buffer_add(sentence, label, 1);
+}
+
+static void add_median(gt_buffer *sentence, const gt_sweep_spread *spread, const char *label)
+{
+    gt_buffer_add_cstr(sentence, "*");
+    gt_words_add_time(sentence, spread->median_us * 1e3);
+    gt_buffer_add_cstr(sentence, "* in ");
+    add_label(sentence, label);
+}
+
+static void add_sentence(gt_buffer *sentence, const gt_sweep_spread *spreads, const char *const *labels,
+                         size_t count)
+{
+    size_t with_rows = 0, least = 0, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!spreads[i].rows) continue;
+        if (!with_rows++) least = most = i;
+        if (spreads[i].median_us < spreads[least].median_us) least = i;
+        if (spreads[i].median_us > spreads[most].median_us) most = i;
+    }
+    if (!with_rows) {
+        gt_buffer_add_cstr(sentence, "No sweep has the rows of `gputally sweep top`: this page has only the "
+                                     "plots, each with a scale of its own.");
+        return;
+    }
+    gt_buffer_add_cstr(sentence, "The median time difference of equal GEMM calls is ");
+    add_median(sentence, &spreads[least], labels[least]);
+    if (least != most) {
+        gt_buffer_add_cstr(sentence, " and ");
+        add_median(sentence, &spreads[most], labels[most]);
+    } else if (with_rows > 1) {
+        gt_buffer_add_cstr(sentence, " and the same in the others");
+    }
+    gt_buffer_add_cstr(sentence, with_rows < count ? "; not all sweeps have rows." : ".");
+}
+
+static void put_tiles(gt_json_writer *w, const gt_sweep_spread *spreads, const char *const *labels,
+                      size_t count)
+{
+    gt_json_key(w, "tiles");
+    gt_json_open(w, '[');
+    for (size_t i = 0; i < count && i < TILES_MAX; i++) {
+        gt_buffer detail = {0};
+        gt_json_open(w, '{');
+        gt_json_put_cstr(w, "id", "sweep");
+        gt_json_put_cstr(w, "label", labels[i]);
+        if (spreads[i].rows) {
+            gt_json_key(w, "value");
+            gt_json_add_real(w, spreads[i].median_us);
+            gt_json_put_cstr(w, "unit", "\u00B5s");
+            gt_buffer_add_format(&detail, "median; mean %.2f \u00B5s, largest %.2f \u00B5s, ",
+                                 spreads[i].mean_us, spreads[i].largest_us);
+            gt_words_add_count(&detail, spreads[i].rows);
+            gt_buffer_add_cstr(&detail, spreads[i].rows == 1 ? " row" : " rows");
+        } else {
+            gt_buffer_add_cstr(&detail, "no rows of gputally sweep top");
+        }
+        gt_json_put_cstr(w, "detail", gt_buffer_str(&detail).bytes);
+        gt_json_close(w, '}');
+        gt_buffer_free(&detail);
+    }
+    gt_json_close(w, ']');
+}
+
+static void put_notes(gt_json_writer *w, const gt_sweep_spread *spreads, const char *const *labels,
+                      size_t count)
+{
+    gt_json_key(w, "notes");
+    gt_json_open(w, '[');
+    for (size_t i = 0; i < count; i++) {
+        if (spreads[i].rows <= ROWS_MAX) continue;
+        gt_buffer note = {0};
+        gt_buffer_add_cstr(&note, labels[i]);
+        gt_buffer_add_cstr(&note, " has ");
+        gt_words_add_count(&note, spreads[i].rows);
+        gt_buffer_add_cstr(&note, " rows; the charts are drawn from ");
+        gt_words_add_count(&note, ROWS_MAX);
+        gt_buffer_add_cstr(&note, " of them, evenly from the whole file.");
+        gt_json_add_cstr(w, gt_buffer_str(&note).bytes);
+        gt_buffer_free(&note);
+    }
+    gt_json_close(w, ']');
+}
+
+void gt_sweep_spread_facts(const gt_sweep_spread *spreads, const char *const *labels, size_t count,
+                           gt_buffer *json)
+{
+    gt_json_writer w = {0};
+    gt_buffer sentence = {0};
+    gt_json_open(&w, '{');
+    add_sentence(&sentence, spreads, labels, count);
+    gt_json_put_cstr(&w, "sentence", gt_buffer_str(&sentence).bytes);
+    put_tiles(&w, spreads, labels, count);
+    put_notes(&w, spreads, labels, count);
+    gt_json_close(&w, '}');
+    gt_buffer_add(json, w.text.bytes, w.text.len);
+    gt_buffer_free(&sentence);
+    gt_json_writer_free(&w);
+}
