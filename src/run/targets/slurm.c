@@ -273,8 +273,9 @@ bool gt_slurm_write(const gt_plan *plan, const gt_slurm *slurm, gt_error *error)
     gt_json_add_value(&json, context_for_nodes(plan));
     gt_buffer_add_cstr(&json.text, "\n");
     gt_output *output = gt_output_new();
-    gt_buffer script = slurm->text;
-    bool ok = gt_output_write_file(output, slurm->script, gt_buffer_str(&script), error) &&
+    /* Not gt_buffer_str, which may move the bytes: `slurm` is not changed here. */
+    const gt_str script = {slurm->text.bytes, slurm->text.len};
+    bool ok = gt_output_write_file(output, slurm->script, script, error) &&
               gt_output_write_file(output, slurm->context_path, gt_buffer_str(&json.text), error) &&
               gt_output_commit(output, error);
     gt_output_free(output);
