@@ -22,6 +22,7 @@ import openpyxl
 import yaml
 
 from tests.common import harness
+from tests.page.pack import read_page
 
 STAND_INS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stand_ins")
 TINY = os.path.join(harness.FIXTURES, "rocprof", "tiny_results.json")
@@ -694,13 +695,29 @@ def reports_are_written(binary):
         equal([[cell.value for cell in row] for row in sheets["library_calls"]],
               [["library", "config", "calls"], ["miopen", "./bin/MIOpenDriver gemm", 3], ["miopen", "./bin/MIOpenDriver conv", 1]])
         assert any(f["path"].endswith("job_perf_report.xlsx") and f["kind"] == "report" for f in p.record()["files"])
+        assert any(f["path"].endswith("job_perf_report.html") and f["kind"] == "page" for f in p.record()["files"])
+
+
+@test
+def a_page_is_beside_the_report(binary):
+    """It has the kernels of the profiler's trace; reports of Perfetto traces have no page."""
+    with open(TINY) as file:
+        dispatches = json.load(file)["rocprofiler-sdk-tool"][0]["buffer_records"]["kernel_dispatch"]
+    with Place(binary, "rocprofv3") as p:
+        equal(p.run("--name", "job", "--tools", "rocprofv3_perfetto", "--", "true").returncode, 0)
+        equal([name for name in p.tree() if name.endswith(".html")], ["job_perf_report.html"])
+        page = read_page(p.file("job_perf_report.html"))
+        equal((page.front["kind"], page.front["framework"]), ("trace", "rocprofv3"))
+        kernels = [row for row in page.tables[0]["page_kernels"].records() if row["category"] != "copy"]
+        equal(sum(row["count"] for row in kernels), len(dispatches))
+        equal(sum(row["ns"] for row in kernels), sum(one["end_timestamp"] - one["start_timestamp"] for one in dispatches))
 
 
 @test
 def requested_reports(binary):
     with Place(binary, "rocprofv3") as p:
         equal(p.run("-f", "rocprofv3_lightweight", "--report", "none", "--", "true").returncode, 0)
-        equal([name for name in p.tree() if name.endswith(".xlsx")], [])
+        equal([name for name in p.tree() if name.endswith((".xlsx", ".html"))], [])
         equal(p.run("-f", "rocprofv3_lightweight", "--report", "summary,rocprof", "--quiet", "--", "true").stdout, "")
         equal([name for name in p.tree() if name.endswith(".xlsx")], ["true_perf_report.xlsx"])
         done = p.run("--report", "rocprof,x", "--", "true")
@@ -736,6 +753,9 @@ def traces_of_the_command_are_reported(binary):
         equal(done.returncode, 0)  # a report that fails does not change it
         holds(done.stderr, "b.xplane.pb: no report written")
         assert os.path.exists(p.file("log", "rank0_perf_report.xlsx")), done.stderr
+        kernels = read_page(p.file("log", "rank0_perf_report.html")).tables[0]["page_kernels"]
+        equal((kernels.column("name"), kernels.column("ns")), (["k"], [4000]))
+        assert not os.path.exists(p.file("log", "b_perf_report.html"))
 
 
 # --- containers ---

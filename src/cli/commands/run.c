@@ -64,16 +64,31 @@ static bool wants(const reporter *r, const char *kind)
     return strcmp(r->wanted, "auto") == 0 || is_listed(r->wanted, kind, strlen(kind));
 }
 
-/* Calls a report command with a trace, the name of its workbook, and the common options of this call. */
+/* The page beside a workbook; NULL if the command makes none. */
+static const char *page_beside(const reporter *r, const gt_command *command, const char *workbook)
+{
+    if (!gt_syntax_option(command->syntax, "output_html")) return NULL;
+    size_t stem = strlen(workbook) - strlen(GT_WORKBOOK_ENDING);
+    return gt_arena_format(r->plan->arena, "%.*s.html", (int)stem, workbook);
+}
+
+/* Calls a report command with a trace, the names of its workbook and page, and the common options of this
+ * call. */
 static void make_report(reporter *r, const char *command_name, const char *trace, const char *workbook)
 {
     const gt_command *command = gt_command_find(command_name);
     const gt_option_value *threads = gt_arguments_value(&r->call->arguments, "threads");
     const gt_option_value *memory = gt_arguments_value(&r->call->arguments, "max_memory");
-    static char output[] = "--output_xlsx_path", quiet[] = "--quiet", no_progress[] = "--no_progress",
-                strict[] = "--strict", cores[] = "--threads", max_memory[] = "--max_memory";
-    char *words[10] = {(char *)trace, output, (char *)workbook};
+    static char output[] = "--output_xlsx_path", html[] = "--output_html", quiet[] = "--quiet",
+                no_progress[] = "--no_progress", strict[] = "--strict", cores[] = "--threads",
+                max_memory[] = "--max_memory";
+    const char *page = page_beside(r, command, workbook);
+    char *words[12] = {(char *)trace, output, (char *)workbook};
     int count = 3;
+    if (page) {
+        words[count++] = html;
+        words[count++] = (char *)page;
+    }
     if (gt_arguments_flag(&r->call->arguments, "quiet")) words[count++] = quiet;
     if (gt_arguments_flag(&r->call->arguments, "no_progress")) words[count++] = no_progress;
     if (gt_arguments_flag(&r->call->arguments, "strict")) words[count++] = strict;
@@ -93,10 +108,12 @@ static void make_report(reporter *r, const char *command_name, const char *trace
     else
         status = command->run(&report);
     gt_arguments_free(&report.arguments);
-    if (status == GT_EXIT_DONE)
+    if (status == GT_EXIT_DONE) {
         gt_arg_list_add(r->plan->arena, &r->outcome->files, workbook);
-    else
+        if (page) gt_arg_list_add(r->plan->arena, &r->outcome->files, page);
+    } else {
         gt_warn("%s: no report written", trace);
+    }
 }
 
 /* OUTPUT_DIR/NAME_<ending> */
@@ -209,7 +226,7 @@ static void write_summary(reporter *r)
         gt_arg_list_add(r->plan->arena, &r->outcome->files, path);
 }
 
-/* Writes the reports and adds the workbooks to the files of the outcome. A report that fails gives a warning
+/* Writes the reports and adds their files to those of the outcome. A report that fails gives a warning
  * and does not change the status of the run. */
 static void make_reports(const gt_call *call, const gt_plan *plan, gt_outcome *outcome, const char *wanted)
 {

@@ -133,7 +133,8 @@ static const struct {
     {".db", "database"},      {".json.gz", "json"},
     {".json", "json"},        {".csv", "csv"},
     {".log", "log"},          {".xlsx", "report"},
-    {".xplane.pb", "xplane"}, {".txt", "text"},
+    {".html", "page"},        {".xplane.pb", "xplane"},
+    {".txt", "text"},
 };
 
 static const char *file_kind(const char *path)
