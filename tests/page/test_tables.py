@@ -340,7 +340,8 @@ def big_sheet(rows):
     source = random.Random(7)
     return Table("big", [Column("name", "string", [f"kernel_{source.randrange(rows)}" for _ in range(rows)]),
                          Column("Time (µs)_sum", "float", [source.random() * 1e6 for _ in range(rows)]),
-                         Column("count", "int", [source.randrange(1000) for _ in range(rows)])])
+                         Column("count", "int", [source.randrange(1000) for _ in range(rows)]),
+                         *(Column(f"more {number}", "int", [None] * rows) for number in range(24))])
 
 
 def test_sheet_of_200000_rows(_):
@@ -359,6 +360,27 @@ def test_sheet_of_200000_rows(_):
         first = browser.js("return Number(document.querySelector('#sheets-table tr[data-place]').dataset.place)")
         expected = sorted(sheet.column("Time (µs)_sum"), reverse=True)[first:first + 5]
         assert [abs(a - b) < 1e-6 for a, b in zip(numbers(shown_cells(browser, "sheets", 1)), expected)] == [True] * 5
+        browser.open(browser.path, "#sheets&sheets.sheet=big&sheets.open=1000")
+        browser.settle()
+        heights = browser.js("""
+            const grid = document.querySelector('#sheets-table .grid');
+            return [grid.scrollHeight, document.querySelector('#sheets-table .details').parentNode.getBoundingClientRect().height,
+                document.querySelector('#sheets-table thead').getBoundingClientRect().height,
+                document.querySelector('#sheets-row-1001').getBoundingClientRect().top - document.querySelector('#sheets-row-1000').getBoundingClientRect().bottom]""")
+        assert abs(heights[0] - (200_000 * 28 + heights[1] + heights[2])) < 2, heights
+        assert abs(heights[3] - heights[1]) < 1, "details lie between the rows"
+        browser.js("const g = document.querySelector('#sheets-table .grid'); g.scrollTop = g.scrollHeight")
+        browser.wait("document.querySelector('#sheets-row-199999')", "the last row")
+        assert browser.js("return document.querySelector('#sheets-table .grid').scrollHeight") == heights[0], "the height stays"
+        browser.js("document.querySelector('#sheets-table .grid').scrollTop = 150000 * 28")
+        browser.settle()
+        places = browser.js("""
+            const grid = document.querySelector('#sheets-table .grid');
+            grid.scrollIntoView({block: 'center', behavior: 'instant'});
+            const box = grid.getBoundingClientRect();
+            return [box.top + 50, box.bottom - 20].map((y) => document.elementFromPoint(box.left + 30, y).closest('tr')?.dataset.place)""")
+        assert all(places) and 149_900 < int(places[0]) < int(places[1]) < 150_100, places
+        assert browser.count("#sheets-table .details") == 0, "details out of sight are not drawn"
         browser.fill("#sheets-table .filter-box", "count>=990 time<100ms")
         found = sum(1 for row in sheet.records() if row["count"] >= 990 and row["Time (µs)_sum"] < 100_000)
         assert browser.text("#sheets-table .note").startswith(f"{found:,} of 200,000 rows")
