@@ -90,6 +90,17 @@ bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, 
 enum { GT_SYNC_COLUMNS_PER_RANK = 3 };
 bool gt_collective_has_room(gt_sheet sheet, size_t rows, int64_t ranks, int64_t columns);
 
+/* ---- the page of all ranks (rank_page.c) ---- */
+
+/* Borrows everything. */
+typedef struct gt_ranks_page {
+    const gt_table_list *sheets; /* those of gt_collective_tables */
+    const char *const *pages;    /* by rank: its page, relative to this one; NULL: none */
+    size_t rank_count;
+    const char *title, *command; /* the folder; the command line */
+} gt_ranks_page;
+void gt_ranks_add_page(const gt_ranks_page *page, gt_buffer *html);
+
 /* `stragglers` is that of gt_collective_tables. */
 void gt_collective_print_summary(FILE *out, const gt_table_list *tables, const gt_table *stragglers,
                                  int width, bool utf8);

@@ -144,19 +144,28 @@
 #define GT_SHEET_PAGE_FACTS GT_SHEET("page_facts")
 #define GT_COL_PAGE_VALUE   GT_COL("value")
 
-/* Several ranks: one row per rank and collective that all ranks have: rank, collective (its number), name,
- * bytes, start, ns, wait (ns until the last rank arrives). Thinned out; page_facts.collectives says how many
- * there are. page_rank_steps: rank, step_ns, busy_ns, idle_ns, wait_ns, page (the file name of its page). */
-#define GT_SHEET_PAGE_RANK_WAITS GT_SHEET("page_rank_waits")
-#define GT_SHEET_PAGE_RANK_STEPS GT_SHEET("page_rank_steps")
-#define GT_COL_PAGE_RANK         GT_COL("rank")
-#define GT_COL_PAGE_COLLECTIVE   GT_COL("collective")
-#define GT_COL_PAGE_WAIT         GT_COL("wait")
-#define GT_COL_PAGE_STEP_NS      GT_COL("step_ns")
-#define GT_COL_PAGE_BUSY_NS      GT_COL("busy_ns")
-#define GT_COL_PAGE_IDLE_NS      GT_COL("idle_ns")
-#define GT_COL_PAGE_WAIT_NS      GT_COL("wait_ns")
-#define GT_COL_PAGE_PAGE         GT_COL("page")
+/* Several ranks: one row per rank and collective: rank, collective (its number), name, start, ns, wait (ns
+ * until the last rank arrives: what its kernel takes longer than the shortest one of any rank). Thinned out;
+ * page_facts.collectives says how many there are.
+ * page_rank_steps, per step and null if unknown: rank, step_ns, busy_ns (any op but a collective runs),
+ * idle_ns, exposed_ns and exposed_wait_ns (only collectives run: moving data, waiting), late_ns; over all
+ * collectives: wait_ns, last (how often it came last), blame_ns (waiting of all ranks for it); page (the path
+ * of its page from here). */
+#define GT_SHEET_PAGE_RANK_WAITS    GT_SHEET("page_rank_waits")
+#define GT_SHEET_PAGE_RANK_STEPS    GT_SHEET("page_rank_steps")
+#define GT_COL_PAGE_RANK            GT_COL("rank")
+#define GT_COL_PAGE_COLLECTIVE      GT_COL("collective")
+#define GT_COL_PAGE_WAIT            GT_COL("wait")
+#define GT_COL_PAGE_STEP_NS         GT_COL("step_ns")
+#define GT_COL_PAGE_BUSY_NS         GT_COL("busy_ns")
+#define GT_COL_PAGE_IDLE_NS         GT_COL("idle_ns")
+#define GT_COL_PAGE_WAIT_NS         GT_COL("wait_ns")
+#define GT_COL_PAGE_EXPOSED_NS      GT_COL("exposed_ns")
+#define GT_COL_PAGE_EXPOSED_WAIT_NS GT_COL("exposed_wait_ns")
+#define GT_COL_PAGE_LATE_NS         GT_COL("late_ns")
+#define GT_COL_PAGE_LAST            GT_COL("last")
+#define GT_COL_PAGE_BLAME_NS        GT_COL("blame_ns")
+#define GT_COL_PAGE_PAGE            GT_COL("page")
 
 /* Sweeps: one row per GEMM that varies: threads, channel, rank, time_diff_us (between its slowest and its
  * fastest call). Of too many rows, every second or third and so on. */

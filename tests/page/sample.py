@@ -194,7 +194,10 @@ def make_ranks(options):
     step = 24_000_000
     rank_steps = table("page_rank_steps", rank=("int", range(options.ranks)), step_ns=("int", [step + source.randint(0, 50_000) for _ in totals]),
                        busy_ns=("int", [step * 3 // 4 - wait for wait in totals]), idle_ns=("int", [step // 4] * len(totals)),
-                       wait_ns=("int", totals), page=("string", [f"rank{rank}.html" if rank % 3 else None for rank in range(options.ranks)]))
+                       exposed_ns=("int", [0] * len(totals)), exposed_wait_ns=("int", totals),
+                       late_ns=("int", [max(totals) if rank == straggler else 0 for rank in range(options.ranks)]),
+                       wait_ns=("int", [5 * wait for wait in totals]), last=("int", [120 * (rank == straggler) for rank in range(options.ranks)]),
+                       blame_ns=("int", [5 * sum(totals) * (rank == straggler) for rank in range(options.ranks)]), page=("string", [f"rank{rank}.html" if rank % 3 else None for rank in range(options.ranks)]))
     tables = [one for one in tables if one.name not in ("page_memory",)] + [rank_waits, rank_steps]
     facts_table = next(one for one in tables if one.name == "page_facts")
     facts_table.column("name").append("collectives")

@@ -1,6 +1,8 @@
 /* `gputally collective`: one report on the collectives of all ranks, from one trace per rank. */
 #include "cli/commands/commands.h"
 #include "base/log.h"
+#include "os/paths.h"
+#include "output/file.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "base/number.h"
@@ -53,7 +55,7 @@ static const gt_option_group unused_group = {"Accepted for compatibility", unuse
 
 const gt_syntax gt_collective_syntax = {
     .groups = {&input_group, &report_group, &gt_communication_group, &gt_extra_group, &output_group,
-               &unused_group, &gt_whole_files_group},
+               &gt_page_group, &unused_group, &gt_whole_files_group},
     .main_options = {"trace_dir", "trace_glob", "world_size", "output_xlsx_path", "gpus_per_node"},
     .files = "",
     .files_max = 0,
@@ -113,7 +115,9 @@ static gt_destinations choose_destinations(const gt_call *call, const char *fold
 {
     gt_destinations to = gt_destinations_named(&call->arguments);
     to.warn_of_earlier = !call->by_old_name;
-    if (!to.xlsx_path && !to.csvs_dir && !to.db_path)
+    const char *html = gt_arguments_string(&call->arguments, "output_html");
+    if (html) to.html_path = gt_strdup(html);
+    if (!to.xlsx_path && !to.csvs_dir && !to.db_path && !html)
         to.xlsx_path =
             gt_format("%s%s" GT_COLLECTIVE_WORKBOOK, folder, folder[strlen(folder) - 1] == '/' ? "" : "/");
     return to;
@@ -183,8 +187,10 @@ typedef struct request {
     unsigned threads;
     bool allow_missing;
     bool world_size_given, gaps_reported;
-    bool all_findings;  /* in the terminal */
-    bool quiet, as_old; /* prints nothing; prints the lines of the TraceLens program */
+    bool all_findings;        /* in the terminal */
+    const char *const *pages; /* by rank: see gt_ranks_page */
+    char *command;            /* owned; for the page */
+    bool quiet, as_old;       /* prints nothing; prints the lines of the TraceLens program */
 } request;
 
 /* The answers about all ranks come first. */
@@ -222,11 +228,30 @@ static void add_extra(gt_table_list *tables, gt_table_list *extra)
     extra->count = 0; /* they have a new owner */
 }
 
+static bool write_page(const request *r, const gt_table_list *tables, gt_output *output, gt_error *error)
+{
+    if (!r->to->html_path) return true;
+    gt_buffer html = {0};
+    char *folder = gt_strdup(r->files->common_folder);
+    for (size_t len = strlen(folder); len > 1 && folder[len - 1] == '/'; len--) folder[len - 1] = 0;
+    const gt_ranks_page page = {.sheets = tables,
+                                .pages = r->pages,
+                                .rank_count = r->files->count,
+                                .title = gt_path_name(folder),
+                                .command = r->command};
+    gt_ranks_add_page(&page, &html);
+    bool written = gt_output_write_file(output, r->to->html_path, gt_buffer_str(&html), error);
+    gt_buffer_free(&html);
+    gt_free(folder);
+    return written;
+}
+
 static bool write_answers(const void *context, const gt_table_list *tables, gt_output *output,
                           gt_error *error)
 {
     const request *r = context;
-    return gt_answers_write(r->to, r->files->common_folder, tables, output, error);
+    return gt_answers_write(r->to, r->files->common_folder, tables, output, error) &&
+           write_page(r, tables, output, error);
 }
 
 static bool make_report(request *r, gt_rank_traces *traces, bool detected, gt_error *error)
@@ -290,12 +315,14 @@ static bool read_and_report(request *r, gt_error *error)
 }
 
 gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, gt_rank_collectives **ready,
-                               const gt_destinations *to, unsigned threads)
+                               const char *const *pages, const gt_destinations *to, unsigned threads)
 {
     static const char *const aggregations[] = {"mean", "median", "min", "max"};
     request r = {.arguments = &call->arguments,
                  .files = files,
                  .ready = ready,
+                 .pages = pages,
+                 .command = gt_call_describe(call, files->common_folder),
                  .options = {.leave_out_mismatches = true},
                  .to = to,
                  .threads = threads,
@@ -305,7 +332,9 @@ gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, 
     gt_error error = {""};
     for (size_t i = 0; i < GT_LENGTH(aggregations); i++)
         gt_aggregations_add(&r.options.aggregations, aggregations[i], &error);
-    if (read_and_report(&r, &error)) return GT_EXIT_DONE;
+    bool made = read_and_report(&r, &error);
+    gt_free(r.command);
+    if (made) return GT_EXIT_DONE;
     if (strcmp(error.text, no_collectives) == 0) {
         gt_info("%s: no collectives in the traces, so no collective report", files->common_folder);
         return GT_EXIT_DONE;
@@ -327,6 +356,7 @@ static bool report_as_asked(const gt_call *call, const gt_rank_files *files,
                  .options = *options,
                  .extra = extra_wanted ? &extra : NULL,
                  .to = &to,
+                 .command = gt_call_describe(call, NULL),
                  .threads = threads_of(arguments, read),
                  .allow_missing = gt_arguments_flag(arguments, "allow_missing_ranks"),
                  .world_size_given = gt_arguments_value(arguments, "world_size")->given,
@@ -334,6 +364,7 @@ static bool report_as_asked(const gt_call *call, const gt_rank_files *files,
                  .quiet = quiet,
                  .as_old = call->by_old_name && !quiet};
     bool made = read_and_report(&r, error);
+    gt_free(r.command);
     gt_destinations_free(&to);
     return made;
 }

@@ -234,12 +234,15 @@ static gt_destinations collective_destinations(const gt_call *call, const char *
     gt_destinations to = {.json_path = answers_path(call, "output_json", label, ".findings.json"),
                           .md_path = answers_path(call, "output_md", label, ".findings.md"),
                           .with_charts = true};
+    to.html_path = answers_path(call, "output_html", label, ".html");
     if (csvs) {
         to.csvs_dir = gt_format("%s/%s", csvs, label);
         to.warn_of_earlier = true;
-    } else if (!to.json_path && !to.md_path) {
-        to.xlsx_path =
-            gt_format("%s%s" GT_COLLECTIVE_WORKBOOK, folder, folder[strlen(folder) - 1] == '/' ? "" : "/");
+    } else if (!to.json_path && !to.md_path && !to.html_path) {
+        const char *slash = folder[strlen(folder) - 1] == '/' ? "" : "/";
+        to.xlsx_path = gt_format("%s%s" GT_COLLECTIVE_WORKBOOK, folder, slash);
+        if (!gt_arguments_flag(&call->arguments, "no_html"))
+            to.html_path = gt_format("%s%s" GT_COLLECTIVE_PAGE, folder, slash);
     }
     gt_free(label);
     gt_free(name);
@@ -267,13 +270,39 @@ static gt_rank_collectives **take_collectives(inputs *in, const gt_trace_folder 
     return ready;
 }
 
+/* The path of a page from the folder of another one; NULL if it is not in that folder. */
+static char *path_from(const char *from, const char *page)
+{
+    size_t len = strlen(from) - strlen(gt_path_name(from));
+    return page && strncmp(from, page, len) == 0 && page[len] != '/' ? gt_strdup(page + len) : NULL;
+}
+
+/* The pages of the ranks of a folder, by rank. */
+static char **find_pages(const gt_call *call, const inputs *in, const gt_trace_folder *traces,
+                         size_t rank_count, const char *from)
+{
+    char **pages = gt_alloc_zero(rank_count, sizeof *pages);
+    for (size_t i = 0, at = 0; from && i < traces->count; i++) {
+        while (in->items[at].path != traces->paths[i]) at++; /* both in the same order */
+        gt_error ignored;
+        gt_destinations to = {0};
+        if (gt_destinations_choose(&to, call, in->items[at].path, in->items[at].label, in->count, &ignored))
+            pages[traces->ranks[i]] = path_from(from, to.html_path);
+        gt_destinations_free(&to);
+    }
+    return pages;
+}
+
 static gt_exit report_collectives(const gt_call *call, inputs *in, const struct folder *folder,
                                   unsigned threads)
 {
     gt_rank_files files = gt_trace_folder_ranks(&folder->traces, folder->path);
     gt_destinations to = collective_destinations(call, folder->path, in->folder_count);
     gt_rank_collectives **ready = take_collectives(in, &folder->traces, files.count);
-    gt_exit status = gt_collective_of_ranks(call, &files, ready, &to, threads);
+    char **pages = find_pages(call, in, &folder->traces, files.count, to.html_path);
+    gt_exit status = gt_collective_of_ranks(call, &files, ready, (const char *const *)pages, &to, threads);
+    for (size_t i = 0; i < files.count; i++) gt_free(pages[i]);
+    gt_free(pages);
     if (!gt_arguments_flag(&call->arguments, "quiet")) putchar('\n');
     print_ranks(in, &folder->traces);
     gt_free(ready);

@@ -14,6 +14,7 @@ import {flameSection} from './sections/flame/flame.js';
 import {footerSection} from './sections/footer.js';
 import {headerSection} from './sections/header.js';
 import {memorySection} from './sections/memory/memory.js';
+import {ranksSection} from './sections/ranks.js';
 import {rooflineSection} from './sections/roofline/roofline.js';
 import {stepsSection} from './sections/steps/steps.js';
 import {sweepSections} from './sections/sweep/sweep.js';
@@ -26,7 +27,7 @@ import {followTheme} from './theme.js';
 // In the order in which they are shown.
 const SECTIONS = [
   headerSection, filterSection, verdictSection, compareSection, findingsSection, barSection,
-  timelineSection,
+  ranksSection, timelineSection,
   flameSection, rooflineSection, tablesSection, stepsSection, memorySection,
   ...sweepSections, sheetsSection, footerSection,
 ];
