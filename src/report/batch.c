@@ -1,4 +1,4 @@
-/* The batch report, in the order of its sheets. */
+/* The batch report, in the order of its sheets, and its page. */
 #include "report/batch.h"
 
 #include "analysis/collective/sheets.h"
@@ -6,10 +6,14 @@
 #include "base/guard.h"
 #include "base/memory.h"
 #include "base/log.h"
+#include "json/writer.h"
+#include "page/page.h"
+#include "page/words.h"
 #include "report/collective.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static void print_line(FILE *out, const char *line)
@@ -180,4 +184,110 @@ void gt_batch_collective_tables(gt_batch_ranks *ranks, gt_table_list *tables)
     add_named(tables, narrow, GT_SHEET_NCCL_IMPLICIT_SYNC_CAT);
     add_named(tables, detailed, GT_SHEET_NCCL_IMPLICIT_SYNC_CAT_DETAILED);
     add_named(tables, all2allv, GT_SHEET_NCCL_ALL2ALLV);
+}
+
+/* ---- the page ---- */
+
+/* Mean times of all ranks, in the order of the tiles. */
+typedef enum batch_time { TOTAL, COMPUTATION, COMMUNICATION, COPIES, IDLE, BATCH_TIMES } batch_time;
+
+static const struct {
+    const char *type; /* of gpu_timelines */
+    const char *id, *label;
+} TIMES[BATCH_TIMES] = {
+    [TOTAL] = {"total_time", "total", "time"},
+    [COMPUTATION] = {"computation_time", "computation", "computation"},
+    [COMMUNICATION] = {"exposed_comm_time", "communication", "exposed communication"},
+    [COPIES] = {"exposed_memcpy_time", "copies", "exposed copies"},
+    [IDLE] = {"idle_time", "idle", "GPU idle"},
+};
+
+/* Milliseconds; NaN where no rank has GPU events. */
+static void read_times(const gt_table_list *tables, double ms[BATCH_TIMES])
+{
+    const gt_table *sheet = gt_table_list_find(tables, GT_SHEET_GPU_TIMELINES);
+    for (size_t t = 0; t < BATCH_TIMES; t++) ms[t] = NAN;
+    if (!sheet) return;
+    const gt_column *types = gt_table_column(sheet, GT_COL_TYPE);
+    const gt_column *means = gt_table_column(sheet, GT_COL_TIME_MS_AVG);
+    for (size_t row = 0; row < sheet->row_count; row++)
+        for (size_t t = 0; t < BATCH_TIMES; t++)
+            if (gt_str_equals(gt_interner_get(sheet->strings, types->texts[row]), TIMES[t].type))
+                ms[t] = gt_column_number(means, row);
+}
+
+static void add_sentence(gt_buffer *sentence, const double ms[BATCH_TIMES], size_t ranks)
+{
+    if (!(ms[TOTAL] > 0)) {
+        gt_buffer_add_cstr(sentence, "No trace has work of a GPU.");
+        return;
+    }
+    gt_buffer_add_cstr(sentence, ranks == 1 ? "The GPU is idle *" : "The GPUs are idle *");
+    gt_words_add_share(sentence, ms[IDLE], ms[TOTAL]);
+    gt_buffer_add_cstr(sentence, "* of *");
+    gt_words_add_time(sentence, ms[TOTAL] * 1e6);
+    gt_buffer_add_cstr(sentence, "*");
+    if (ms[COMMUNICATION] > 0) {
+        gt_buffer_add_cstr(sentence, ", and wait for communication *");
+        gt_words_add_share(sentence, ms[COMMUNICATION], ms[TOTAL]);
+        gt_buffer_add_cstr(sentence, "*");
+    }
+    if (ranks > 1) gt_buffer_add_format(sentence, ": the mean of %zu ranks", ranks);
+    gt_buffer_add_cstr(sentence, ".");
+}
+
+static void put_tile(gt_json_writer *w, batch_time t, const double ms[BATCH_TIMES], size_t ranks)
+{
+    gt_buffer detail = {0};
+    gt_json_open(w, '{');
+    gt_json_put_cstr(w, "id", TIMES[t].id);
+    gt_json_put_cstr(w, "label", TIMES[t].label);
+    gt_json_key(w, "value");
+    gt_json_add_real(w, ms[t]);
+    gt_json_put_cstr(w, "unit", "ms");
+    if (t == TOTAL) {
+        gt_buffer_add_format(&detail, ranks == 1 ? "%zu rank" : "mean of %zu ranks", ranks);
+    } else {
+        gt_words_add_share(&detail, ms[t], ms[TOTAL]);
+        gt_buffer_add_cstr(&detail, " of the time");
+    }
+    gt_json_put_cstr(w, "detail", gt_buffer_str(&detail).bytes);
+    gt_json_close(w, '}');
+    gt_buffer_free(&detail);
+}
+
+static void add_facts(const gt_table_list *tables, size_t ranks, gt_buffer *json)
+{
+    double ms[BATCH_TIMES];
+    gt_json_writer w = {0};
+    gt_buffer sentence = {0};
+    read_times(tables, ms);
+    add_sentence(&sentence, ms, ranks);
+    gt_json_open(&w, '{');
+    gt_json_put_cstr(&w, "sentence", gt_buffer_str(&sentence).bytes);
+    gt_json_key(&w, "tiles");
+    gt_json_open(&w, '[');
+    for (batch_time t = 0; t < BATCH_TIMES && ms[TOTAL] > 0; t++) put_tile(&w, t, ms, ranks);
+    gt_json_close(&w, ']');
+    gt_json_close(&w, '}');
+    gt_buffer_add(json, w.text.bytes, w.text.len);
+    gt_buffer_free(&sentence);
+    gt_json_writer_free(&w);
+}
+
+void gt_batch_add_page(const gt_table_list *tables, size_t ranks, const char *title, const char *command,
+                       gt_buffer *html)
+{
+    const gt_page_source source = {.label = title, .sheets = tables};
+    gt_buffer facts = {0};
+    add_facts(tables, ranks, &facts);
+    gt_page_make(&(gt_page){.kind = GT_PAGE_BATCH,
+                            .title = title,
+                            .framework = "PyTorch",
+                            .command = command,
+                            .facts = gt_buffer_str(&facts).bytes,
+                            .sources = &source,
+                            .source_count = 1},
+                 html);
+    gt_buffer_free(&facts);
 }

@@ -62,4 +62,8 @@ void gt_batch_tables(gt_batch_ranks *ranks, FILE *out, gt_table_list *tables);
 /* Adds nothing if no rank has collectives. */
 void gt_batch_collective_tables(gt_batch_ranks *ranks, gt_table_list *tables);
 
+/* Adds the HTML page of the sheets: time per rank, time by group of ops, and all sheets. */
+void gt_batch_add_page(const gt_table_list *tables, size_t ranks, const char *title, const char *command,
+                       gt_buffer *html);
+
 #endif

@@ -9,6 +9,8 @@
 #include "cli/traces.h"
 #include "os/clock.h"
 #include "os/paths.h"
+#include "os/shell_words.h"
+#include "output/file.h"
 #include "report/batch.h"
 
 #include <stdarg.h>
@@ -52,6 +54,8 @@ static const gt_option output_options[] = {
     {"output_db", GT_OPTION_STRING, "PATH", NULL,
      "write an SQLite database with one table per sheet, if only one folder contains traces",
      .ending = GT_DATABASE_ENDINGS},
+    {"output_html", GT_OPTION_STRING, "PATH", NULL,
+     "write an HTML page with charts and all sheets, if only one folder contains traces"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
@@ -123,11 +127,13 @@ static gt_destinations choose_destinations(const batch *b, const gt_batch_folder
     const char *xlsx = gt_arguments_string(arguments, "output_xlsx_path");
     const char *csvs = gt_arguments_string(arguments, "output_csvs_dir");
     const char *db = gt_arguments_string(arguments, "output_db");
+    const char *html = gt_arguments_string(arguments, "output_html");
     bool below = b->files.count > 1 && folder->relative[0];
     gt_destinations to = {0};
     if (csvs) to.csvs_dir = below ? gt_format("%s/%s", csvs, folder->relative) : gt_strdup(csvs);
     if (db) to.db_path = gt_strdup(db);
-    if (xlsx || (!csvs && !db)) to.xlsx_path = xlsx ? gt_strdup(xlsx) : default_xlsx(b, folder);
+    if (html) to.html_path = gt_strdup(html);
+    if (xlsx || (!csvs && !db && !html)) to.xlsx_path = xlsx ? gt_strdup(xlsx) : default_xlsx(b, folder);
     return to;
 }
 
@@ -140,6 +146,7 @@ static void print_header(const batch *b, const gt_batch_folder *folder, const gt
     if (to->xlsx_path) print_line(b, "Excel file: %s", gt_path_name(to->xlsx_path));
     if (to->csvs_dir) print_line(b, "CSV folder: %s", to->csvs_dir);
     if (to->db_path) print_line(b, "Database: %s", to->db_path);
+    if (to->html_path) print_line(b, "Page: %s", to->html_path);
     print_line(b, "Filters: %s", gt_buffer_str(&filters).bytes);
     print_line(b, "Rank pattern: %s", b->search.rank_pattern);
     print_line(b, "Traces:");
@@ -186,14 +193,54 @@ static bool check_not_traces(const gt_destinations *to, const gt_batch_folder *f
 {
     for (size_t i = 0; i < folder->count; i++)
         if (!gt_check_not_input(to->xlsx_path, folder->files[i], error) ||
-            !gt_check_not_input(to->db_path, folder->files[i], error))
+            !gt_check_not_input(to->db_path, folder->files[i], error) ||
+            !gt_check_not_input(to->html_path, folder->files[i], error))
             return false;
     return true;
 }
 
-static bool make_report(const batch *b, const gt_batch_folder *folder, const gt_destinations *to,
-                        gt_error *error)
+typedef struct batch_page {
+    const batch *b;
+    const gt_batch_folder *folder;
+    const char *path;
+} batch_page;
+
+/* As typed, except for folders that only say where the traces are. The caller frees it. */
+static char *describe_call(const batch_page *page)
 {
+    gt_buffer line = {0};
+    gt_buffer_add_cstr(&line, "gputally batch --base_dir ");
+    gt_shell_quote(&line, gt_path_name(page->folder->path));
+    gt_buffer_add_cstr(&line, " --filters");
+    for (size_t i = 0; i < page->b->search.filter_count; i++) {
+        gt_buffer_add_cstr(&line, " ");
+        gt_shell_quote(&line, page->b->search.filters[i]);
+    }
+    if (gt_arguments_flag(&page->b->call->arguments, "all_kernels"))
+        gt_buffer_add_cstr(&line, " --all_kernels");
+    if (page->b->replays) gt_buffer_add_cstr(&line, " --node_replay");
+    char *text = gt_strdup(gt_buffer_str(&line).bytes);
+    gt_buffer_free(&line);
+    return text;
+}
+
+static bool write_page(const void *context, const gt_table_list *tables, gt_output *output, gt_error *error)
+{
+    const batch_page *page = context;
+    gt_buffer html = {0};
+    char *command = describe_call(page);
+    gt_batch_add_page(tables, page->folder->count, gt_path_name(page->folder->path), command, &html);
+    bool written = gt_output_write_file(output, page->path, gt_buffer_str(&html), error);
+    gt_free(command);
+    gt_buffer_free(&html);
+    return written;
+}
+
+static bool make_report(const batch *b, const gt_batch_folder *folder, gt_destinations *to, gt_error *error)
+{
+    const batch_page page = {b, folder, to->html_path};
+    if (page.path) to->write_more = write_page;
+    to->more_context = &page;
     gt_batch_ranks ranks;
     double start = gt_clock_now_s();
     if (!check_not_traces(to, folder, error)) return false;
@@ -289,6 +336,7 @@ static const char *only_one_file(const batch *b)
 {
     const gt_arguments *arguments = &b->call->arguments;
     if (gt_arguments_string(arguments, "output_db")) return "output_db";
+    if (gt_arguments_string(arguments, "output_html")) return "output_html";
     return !b->call->by_old_name && gt_arguments_string(arguments, "output_xlsx_path") ? "output_xlsx_path"
                                                                                        : NULL;
 }

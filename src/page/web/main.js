@@ -7,6 +7,7 @@ import {goToSection, Navigation} from './navigation.js';
 import {unpackTables} from './pack.js';
 import {Page} from './page.js';
 import {barSection} from './sections/bar.js';
+import {batchSections} from './sections/batch/batch.js';
 import {compareSection} from './sections/compare.js';
 import {filterSection} from './sections/filter.js';
 import {findingsSection} from './sections/findings.js';
@@ -29,7 +30,7 @@ const SECTIONS = [
   headerSection, filterSection, verdictSection, compareSection, findingsSection, barSection,
   ranksSection, timelineSection,
   flameSection, rooflineSection, tablesSection, stepsSection, memorySection,
-  ...sweepSections, sheetsSection, footerSection,
+  ...batchSections, ...sweepSections, sheetsSection, footerSection,
 ];
 
 // They show one trace. A page of two would show only the first of them.
