@@ -247,6 +247,16 @@ def test_very_many_rows_and_groups(binary):
         assert "60,000 rows" in browser.texts(".tile-detail")[0]
 
 
+def test_many_sweeps_have_the_same_size(binary):
+    require_browser()
+    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        open_page(browser, binary, folder, [(f"sweep {i}", rows_of(i)) for i in range(9)])
+        for css in ("#variance-threads .sweep-panel", "#sweep-files h3"):
+            widths = browser.js("return [...document.querySelectorAll(arguments[0])].map((one) => one.getBoundingClientRect().width)", css)
+            assert len(widths) == 9 and max(widths) - min(widths) < 0.1 and min(widths) > 300, (css, widths)
+        assert browser.count(".tile") == 5 and browser.js("return document.documentElement.scrollWidth") <= 1280
+
+
 def test_hostile_labels_are_text(binary):
     require_browser()
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:
