@@ -130,7 +130,7 @@ def check_host(tables):
             at, reached, last = row["lane"], [], -1
         assert lanes[at]["kind"] == "thread" and row["start"] >= last and row["kind"] in ("op", "call", "python", "annotation"), row
         last = row["start"]
-        reached = [end for end in reached[:row["depth"]]]
+        del reached[row["depth"]:]
         assert len(reached) == row["depth"] and (not reached or reached[-1] > row["start"]), row
         reached.append(row["start"] + row["ns"])
     for i, lane in enumerate(lanes):
