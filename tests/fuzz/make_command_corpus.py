@@ -18,6 +18,7 @@ import sys
 import tempfile
 
 from tests.common import harness
+from tests.findings import small_traces
 from tests.fuzz import make_pytorch_corpus as traces
 from tests.fuzz import record_seeds
 from tests.jax import generate_xplane
@@ -208,6 +209,29 @@ def rank_trace(rank, ranks, kinds=("allreduce", "_allgather_base", "reduce_scatt
         collective_kernel(trace, number, name, ranks, 100 * number + 3 * rank, **(splits if name == "all_to_allv" else {}))
     return {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": len(ranks)}, "deviceProperties": [{"id": 0}, {"id": 1}],
             "traceEvents": trace.events}
+
+
+def stepping_rank(rank, ranks):
+    """Three steps of two kernels, of which the second is a collective; rank 1 arrives later than the others."""
+    events, correlation = [], 1
+    for number in range(3):
+        on_host, on_gpu, correlation = small_traces.step(number, correlation, kernels=2)
+        compute, collective = on_gpu
+        compute["dur"] += 50 * (rank == 1)
+        collective.update(name="ncclDevKernel_AllReduce_Sum", ts=compute["ts"] + compute["dur"] + 1, dur=100 - 50 * (rank == 1))
+        collective["args"].update({"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
+                                   "Group size": len(ranks), "Process Group Name": "0", "Process Group Ranks": str(list(ranks)),
+                                   "Process Group Description": "default_pg", "Seq": number})
+        events += on_host + on_gpu
+    return {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": len(ranks)}, "deviceProperties": [{"id": 0}],
+            "traceEvents": events}
+
+
+def report_of_ranks():
+    """The report of a folder: one workbook per rank and one of all ranks."""
+    for rank in range(2):
+        write(f"r/rank{rank}_trace.json", stepping_rank(rank, range(2)))
+    yield ["report", "r"]
 
 
 def collective():
@@ -469,7 +493,8 @@ def run_plans():
         yield ["sweep", "run", "--dry_run", *wrong]
 
 
-SCENARIOS = (rocprof, genesis, devices, extremes, pytorch, phase_methods, collective, sweep, sweep_of_rocprof, jax, compare, programs, run_plans)
+SCENARIOS = (rocprof, genesis, devices, extremes, pytorch, phase_methods, report_of_ranks, collective, sweep, sweep_of_rocprof,
+             jax, compare, programs, run_plans)
 
 
 def run(scenario, program, store):
