@@ -18,6 +18,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { CELLS_MAX = 512 * 512, RANKS_MAX = 1024 };
 
@@ -375,11 +376,44 @@ static void add_facts(const waits *w, const gt_ranks_page *page, gt_buffer *out)
     gt_buffer_free(&sentence);
 }
 
+/* ---- sheets ---- */
+
+/* Sheets of many ranks can have thousands of columns, rank_0_ts and so on, of which the page needs none: a
+ * copy without them; NULL if the sheet is small enough. */
+static gt_table *without_rank_columns(const gt_table *sheet)
+{
+    if (!sheet->row_count || sheet->column_count <= CELLS_MAX / sheet->row_count) return NULL;
+    size_t *columns = gt_alloc(sheet->column_count * sizeof *columns);
+    size_t count = 0;
+    for (size_t c = 0; c < sheet->column_count; c++)
+        if (strncmp(sheet->columns[c].name, "rank_", strlen("rank_")) != 0) columns[count++] = c;
+    gt_table *copy = NULL;
+    if (count < sheet->column_count) {
+        copy = gt_table_copy(sheet);
+        gt_table_arrange(copy, columns, count);
+    }
+    gt_free(columns);
+    return copy;
+}
+
+/* The sheets for the page; `copies` owns those that are not the caller's. */
+static gt_table_list sheets_of_page(const gt_table_list *sheets, gt_table_list *copies)
+{
+    gt_table_list list = {0};
+    for (size_t i = 0; i < sheets->count; i++) {
+        gt_table *copy = without_rank_columns(sheets->items[i]);
+        if (copy) gt_table_list_add(copies, copy);
+        gt_table_list_add(&list, copy ? copy : sheets->items[i]);
+    }
+    return list;
+}
+
 void gt_ranks_add_page(const gt_ranks_page *ranks, gt_buffer *html)
 {
     const gt_answers answers = {.trace = ranks->title, .tables = ranks->sheets, .omit_sheets = true};
     gt_interner *strings = gt_interner_new();
-    gt_table_list work = {0};
+    gt_table_list work = {0}, copies = {0};
+    gt_table_list sheets = sheets_of_page(ranks->sheets, &copies);
     gt_buffer answers_json = {0}, facts = {0};
     waits w;
     bool has_waits = find_waits(&w, ranks->sheets);
@@ -390,7 +424,7 @@ void gt_ranks_add_page(const gt_ranks_page *ranks, gt_buffer *html)
     }
     if (gt_answers_exist(ranks->sheets)) gt_answers_json(&answers, &answers_json);
     add_facts(&w, ranks, &facts);
-    const gt_page_source source = {.label = ranks->title, .sheets = ranks->sheets, .work = &work};
+    const gt_page_source source = {.label = ranks->title, .sheets = &sheets, .work = &work};
     const gt_page page = {.kind = GT_PAGE_RANKS,
                           .title = ranks->title,
                           .framework = "PyTorch",
@@ -404,5 +438,7 @@ void gt_ranks_add_page(const gt_ranks_page *ranks, gt_buffer *html)
     gt_buffer_free(&answers_json);
     gt_buffer_free(&facts);
     gt_table_list_free(&work);
+    gt_table_list_free(&copies);
+    gt_free(sheets.items);
     gt_interner_free(strings);
 }
