@@ -89,9 +89,10 @@ def test_one_trace_per_rank(binary):
             assert line.startswith(f"rank {rank}: total 0.330 ms, computation 36.4 %, exposed communication 0.0 %"), out
             assert line.endswith(f"; wrote run/rank{rank}_trace_perf_report.xlsx and .html"), out
         assert out[0].startswith("run: no rank, node or link stands out: ranks wait 0.00 ms per trace"), out
-        assert "3 ranks, 72 events, 12 collectives" in out and out[-5:-3] == ["wrote run/nccl_analysis_report.xlsx", ""], out
+        written = ["wrote run/nccl_analysis_report.xlsx", "wrote run/nccl_analysis_report.html", ""]
+        assert "3 ranks, 72 events, 12 collectives" in out and out[-6:-3] == written, out
         before = folder.names()
-        assert before == ["run/nccl_analysis_report.xlsx"] + sorted(
+        assert before == ["run/nccl_analysis_report.html", "run/nccl_analysis_report.xlsx"] + sorted(
             f"run/rank{rank}_trace{end}" for rank in range(3) for end in (".json", "_perf_report.html", "_perf_report.xlsx")), before
         report(folder, "run -q")
         assert folder.names() == before, "a second run takes the reports for traces"

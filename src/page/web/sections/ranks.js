@@ -155,15 +155,27 @@ class HeatMap {
     const dark = isDark();
     const colors = Array.from({length: 65}, (_, i) => heatColor(i / 64, dark));
     const gap = this.high > 6 && this.wide > 4 ? 1 : 0;
+    const shown = Math.min(this.numbers.length, Math.max(1, Math.floor(this.wide * this.numbers.length)));
+    const wide = this.wide * this.numbers.length / shown;
     for (let row = 0; row < this.ranks.length; row++) {
-      for (let column = 0; column < this.numbers.length; column++) {
-        const wait = this.cells[row * this.numbers.length + column];
+      for (let i = 0; i < shown; i++) {
+        const wait = this.longestWait(row, i, shown);
         if (Number.isNaN(wait)) continue;
         context.fillStyle = colors[this.most ? Math.round(64 * wait / this.most) : 0];
-        const left = HEAT_LEFT + column * this.wide;
-        context.fillRect(left, HEAT_TOP + row * this.high, Math.max(1, this.wide - gap), Math.max(1, this.high - gap));
+        context.fillRect(HEAT_LEFT + i * wide, HEAT_TOP + row * this.high, Math.max(1, wide - gap), Math.max(1, this.high - gap));
       }
     }
+  }
+
+  // Of the collectives that share a pixel, so that no long wait is lost.
+  longestWait(row, i, shown) {
+    const count = this.numbers.length;
+    let longest = NaN;
+    for (let column = Math.floor(i * count / shown); column < Math.floor((i + 1) * count / shown); column++) {
+      const wait = this.cells[row * count + column];
+      if (!(wait <= longest) && !Number.isNaN(wait)) longest = wait;
+    }
+    return longest;
   }
 
   drawRows(context, right) {
