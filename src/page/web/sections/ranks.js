@@ -270,7 +270,7 @@ class HeatMap {
 // ---- steps of ranks ----
 
 // Key, label, and a variable of style.css or a category.
-const RANK_PARTS = [['busy', 'computation', '--accent'], ['moves', 'moving data', 'communication'],
+const RANK_STEP_PARTS = [['busy', 'computation', '--accent'], ['moves', 'moving data', 'communication'],
   ['waits', 'waiting for ranks', '--bad'], ['idle', 'idle', '--line-strong']];
 
 // Parts of a step by rank, in ns. Time in which only collectives run is moving data, or waiting for other ranks.
@@ -316,23 +316,23 @@ class RankSteps {
       const node = svg('g', {class: 'rank-step', 'data-rank': rank.rank},
         svg('rect', {class: 'ground', x: 0, y: top, width, height: high}),
         i % stride === 0 && svg('text', {x: area.left - 8, y: top + high / 2 + 4, 'text-anchor': 'end'}, `rank ${rank.rank}`),
-        RANK_PARTS.map((part) => {
+        RANK_STEP_PARTS.map((part) => {
           const left = x(at);
           at += rank[part[0]];
           return svg('rect', {x: left, y: top, width: Math.max(0, x(at) - left), height, fill: this.colorOf(part)});
         }),
         i % stride === 0 && svg('text', {x: x(rank.step) + 8, y: top + high / 2 + 4}, time(rank.step)));
-      tooltip.attach(node, () => tipContent(`rank ${rank.rank}`, [['step', time(rank.step)], ...RANK_PARTS.map(([key, label]) => (
+      tooltip.attach(node, () => tipContent(`rank ${rank.rank}`, [['step', time(rank.step)], ...RANK_STEP_PARTS.map(([key, label]) => (
         [label, `${time(rank[key])}, ${percent(rank[key], rank.step)}`])), rank.late ? ['late by', time(rank.late)] : null]));
       return node;
     }));
-    clear(this.legend).append(legend(RANK_PARTS.map((part) => ({label: part[1], css: this.colorOf(part)}))));
+    clear(this.legend).append(legend(RANK_STEP_PARTS.map((part) => ({label: part[1], css: this.colorOf(part)}))));
   }
 
   tableRows() {
     const cell = (ns) => ({text: time(ns ?? NaN), title: `${thousands(ns ?? NaN)} ns`});
-    return {heads: ['rank ', 'step ', ...RANK_PARTS.map((part) => `${part[1]} `), 'late '], total: this.ranks.length,
-      rows: this.ranks.map((rank) => [String(rank.rank), cell(rank.step), ...RANK_PARTS.map(([key]) => cell(rank[key])),
+    return {heads: ['rank ', 'step ', ...RANK_STEP_PARTS.map((part) => `${part[1]} `), 'late '], total: this.ranks.length,
+      rows: this.ranks.map((rank) => [String(rank.rank), cell(rank.step), ...RANK_STEP_PARTS.map(([key]) => cell(rank[key])),
         cell(rank.late)])};
   }
 }
