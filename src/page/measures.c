@@ -226,8 +226,8 @@ static void find_steps(gt_page_measures *m, const gt_page_source *source)
 
 /* ---- the roofline ---- */
 
-/* Computation of the whole trace, in kernels of all devices. */
-static double computation_us(const gt_table *kernels)
+/* Computation of the whole trace, in kernels of all devices; `only`: of this category. NULL: of all. */
+static double computation_us(const gt_table *kernels, const char *only)
 {
     double sum_ns = 0;
     for (size_t row = 0; kernels && row < kernels->row_count; row++) {
@@ -235,7 +235,7 @@ static double computation_us(const gt_table *kernels)
         double ns = number_at(kernels, GT_COL_PAGE_NS, row);
         bool computes = category && strcmp(category, gt_page_category_name(GT_PAGE_COMMUNICATION)) != 0 &&
                         strcmp(category, gt_page_category_name(GT_PAGE_COPY)) != 0;
-        if (computes && ns > 0) sum_ns += ns;
+        if (computes && ns > 0 && (!only || strcmp(category, only) == 0)) sum_ns += ns;
     }
     return sum_ns / 1e3;
 }
@@ -244,10 +244,10 @@ static void find_roofline(gt_page_measures *m, const gt_page_source *source)
 {
     const gt_table *ops = find_table(source->sheets, GT_SHEET_UNIFIED_PERF_SUMMARY);
     gt_page_roofline *r = &m->roofline;
-    r->gpu_us = computation_us(find_table(source->work, GT_SHEET_PAGE_KERNELS));
     const char *rates = text_fact(find_table(source->sheets, GT_SHEET_OVERVIEW), "roofline");
     bool has_times = ops && gt_table_find(ops, GT_COL_ROOFLINE_TIME_US_FIRST) != SIZE_MAX;
     r->has_rates = has_times || (rates && *rates);
+    const gt_table *kernels = find_table(source->work, GT_SHEET_PAGE_KERNELS);
     const char *top = m->part_count && m->parts[0].kind == GT_PART_COMPUTATION ? m->parts[0].name : "";
     for (size_t row = 0; has_times && row < ops->row_count; row++) {
         double ideal_us =
@@ -266,6 +266,9 @@ static void find_roofline(gt_page_measures *m, const gt_page_source *source)
         if (has_model && is_top) r->top_kernel_us += kernel_us;
         if (is_top) r->top_all_us += kernel_us;
     }
+    /* A kernel may have another category than its op, and some have no op. */
+    r->gpu_us = computation_us(kernels, NULL);
+    r->top_all_us = fmax(r->top_all_us, computation_us(kernels, top));
 }
 
 /* ---- all of it ---- */

@@ -32,7 +32,7 @@ typedef struct gt_page_roofline {
     double kernel_us;    /* what their kernels took */
     double top_ideal_us; /* the same of ops in the category with most computation */
     double top_kernel_us;
-    double top_all_us; /* all ops of that category, also those without a model */
+    double top_all_us; /* all work of that category, also without a model */
     double gpu_us;     /* all computation on the GPU; 0: unknown */
 } gt_page_roofline;
 

@@ -356,6 +356,29 @@ static void test_facts_of_steps(void **state)
     free_case(&c);
 }
 
+/* Most time is in kernels that have another category than their op: nothing is said of its roofline. */
+static void test_roofline_of_kernels_without_model(void **state)
+{
+    (void)state;
+    case_tables c = {0};
+    add_table(&c.sheets, "overview", OVERVIEW);
+    add_table(&c.sheets, "balance", "part:text kind:text ns:int\nreduce computation 2000000\n");
+    add_table(&c.sheets, "unified_perf_summary",
+              "name:text category:text operation_count:int kernel:float roofline:float\n"
+              "sum reduce 1 100 50\nsoftmax other 1 1900 -\n");
+    gt_table *ops = c.sheets.items[2];
+    gt_table_rename_column(ops, 1, GT_COL("op category"));
+    gt_table_rename_column(ops, 3, GT_COL("Kernel Time (µs)_sum"));
+    gt_table_rename_column(ops, 4, GT_COL("Roofline Time (µs)_first"));
+    expect_text(
+        facts_of(&c), "sentence",
+        "The GPU works *100 %* of a *1.00 ms* step; most of it is reductions, at *50 %* of the roofline.");
+    add_table(&c.work, "page_kernels", "category:text ns:int\nreduction 100000\nreduction 1900000\n");
+    expect_text(facts_of(&c), "sentence",
+                "The GPU works *100 %* of a *1.00 ms* step; most of it is reductions.");
+    free_case(&c);
+}
+
 /* Steps that do not cover the window: the balance is shown. */
 static void test_steps_that_are_incomplete(void **state)
 {
@@ -438,6 +461,7 @@ int main(void)
         cmocka_unit_test(test_distrust_comes_first),
         cmocka_unit_test(test_facts_of_sheets),
         cmocka_unit_test(test_facts_of_steps),
+        cmocka_unit_test(test_roofline_of_kernels_without_model),
         cmocka_unit_test(test_steps_that_are_incomplete),
         cmocka_unit_test(test_facts_without_findings),
         cmocka_unit_test(test_remainder),
