@@ -7,10 +7,10 @@ import {percent, thousands, time} from '../../format.js';
 import {legend} from '../../legend.js';
 import {tooltip} from '../../tooltip.js';
 
-const RANKS_MAX = 512;
+const BATCH_RANKS_MAX = 512;
 
 // Rows of gpu_timelines that add up to total_time.
-const RANK_PARTS = [
+const BATCH_PARTS = [
   {type: 'computation_time', label: 'computation', css: () => 'var(--accent)'},
   {type: 'exposed_comm_time', label: 'exposed communication', css: () => categoryColor('communication')},
   {type: 'exposed_memcpy_time', label: 'exposed copies', css: () => categoryColor('copy')},
@@ -23,13 +23,13 @@ const GROUP_CATEGORIES = {Attention: 'attention', GEMM: 'GEMM', Conv: 'convoluti
 
 // ---- what the charts show ----
 
-// One entry per rank in the order of the columns: {rank, ns: [of RANK_PARTS], total}. Ranks without GPU events are absent.
+// One entry per rank in the order of the columns: {rank, ns: [of BATCH_PARTS], total}. Ranks without GPU events are absent.
 export function readRankTimes(table) {
   const rowOf = (type) => table.find('type', type);
   const ns = (column, type) => (rowOf(type) < 0 ? NaN : table.column(column)[rowOf(type)] * 1e6);
   const prefix = 'time_ms_';
   return table.columnNames.filter((name) => name.startsWith(prefix) && /^-?\d+$/.test(name.slice(prefix.length)))
-    .map((name) => ({rank: name.slice(prefix.length), ns: RANK_PARTS.map(({type}) => ns(name, type) || 0), total: ns(name, 'total_time')}))
+    .map((name) => ({rank: name.slice(prefix.length), ns: BATCH_PARTS.map(({type}) => ns(name, type) || 0), total: ns(name, 'total_time')}))
     .filter(({total}) => total > 0);
 }
 
@@ -47,7 +47,7 @@ function exactMs(ns) {
 }
 
 // A line of a chart: a name, a bar of segments on the scale of `most`, and its time. Segments are {label, css, ns}.
-function barLine({name, segments, total, text, most, tip}) {
+function batchLine({name, segments, total, text, most, tip}) {
   const bar = element('div', {class: 'batch-bar', style: {width: `${100 * total / most}%`}}, segments.filter(({ns}) => ns > 0)
     .map(({label, css, ns}) => element('span', {class: 'batch-segment', dataset: {part: label}, style: {flexGrow: String(ns / total), background: css}})));
   const node = element('li', {class: 'batch-line', tabindex: 0, 'aria-label': text}, element('span', {class: 'elide', title: name}, name),
@@ -56,16 +56,16 @@ function barLine({name, segments, total, text, most, tip}) {
   return node;
 }
 
-function rankLine({rank, ns, total}, most) {
-  const parts = RANK_PARTS.map(({label}, i) => [label, `${time(ns[i])} · ${percent(ns[i], total)}`]);
-  return barLine({name: `rank ${rank}`, total, most, segments: RANK_PARTS.map(({label, css}, i) => ({label, css: css(), ns: ns[i]})),
+function batchRankLine({rank, ns, total}, most) {
+  const parts = BATCH_PARTS.map(({label}, i) => [label, `${time(ns[i])} · ${percent(ns[i], total)}`]);
+  return batchLine({name: `rank ${rank}`, total, most, segments: BATCH_PARTS.map(({label, css}, i) => ({label, css: css(), ns: ns[i]})),
     text: `rank ${rank}: ${time(total)}; ${parts.map((part) => part.join(' ')).join(', ')}`,
     tip: () => tipContent(`rank ${rank}`, [...parts, ['total', time(total)]])});
 }
 
-function groupLine({group, ns}, most, sum) {
+function batchGroupLine({group, ns}, most, sum) {
   const css = categoryColor(GROUP_CATEGORIES[group] || 'other');
-  return barLine({name: group, total: ns, most, segments: [{label: group, css, ns}], text: `${group}: ${time(ns)}, ${percent(ns, sum)}`,
+  return batchLine({name: group, total: ns, most, segments: [{label: group, css, ns}], text: `${group}: ${time(ns)}, ${percent(ns, sum)}`,
     tip: () => tipContent(group, [['mean of all ranks', time(ns)], ['share', percent(ns, sum)]])});
 }
 
@@ -78,17 +78,17 @@ function drawLines(page, list, draw) {
 
 // ---- sections ----
 
-function buildRankTimes(page, body) {
+function buildBatchRanks(page, body) {
   const ranks = readRankTimes(page.source(0).table('gpu_timelines'));
-  const shown = ranks.slice(0, RANKS_MAX);
+  const shown = ranks.slice(0, BATCH_RANKS_MAX);
   const most = Math.max(...ranks.map(({total}) => total));
   const list = element('ul', {class: 'batch-lines', 'aria-label': 'time per rank'});
   const names = element('div', {});
   drawLines(page, list, () => {
-    names.replaceChildren(legend(RANK_PARTS.map(({label, css}) => ({label, css: css()}))));
-    return shown.map((rank) => rankLine(rank, most));
+    names.replaceChildren(legend(BATCH_PARTS.map(({label, css}) => ({label, css: css()}))));
+    return shown.map((rank) => batchRankLine(rank, most));
   });
-  const table = tableAlternative('Time per rank', () => ({heads: ['rank', ...RANK_PARTS.map(({label}) => `${label} `), 'total '],
+  const table = tableAlternative('Time per rank', () => ({heads: ['rank', ...BATCH_PARTS.map(({label}) => `${label} `), 'total '],
     rows: ranks.map(({rank, ns, total}) => [rank, ...ns.map(exactMs), exactMs(total)]), total: ranks.length}));
   body.append(names, list, table.node);
   if (shown.length < ranks.length) body.append(element('p', {class: 'note'}, `The first ${thousands(shown.length)} of ${thousands(ranks.length)} ranks.`));
@@ -98,7 +98,7 @@ function buildGroupTimes(page, body) {
   const groups = readGroupTimes(page.source(0).table('grouped_breakdown'));
   const sum = groups.reduce((total, {ns}) => total + ns, 0);
   const list = element('ul', {class: 'batch-lines', 'aria-label': 'time by group of ops'});
-  drawLines(page, list, () => groups.map((group) => groupLine(group, groups[0].ns, sum)));
+  drawLines(page, list, () => groups.map((group) => batchGroupLine(group, groups[0].ns, sum)));
   body.append(element('p', {class: 'note'}, 'GPU time of kernels by the op that launched them, the mean of all ranks. Communication and copies ' +
     'may have run at the same time as computation.'), list,
   element('div', {class: 'visually-hidden'}, plainTable('Time by group of ops', ['group', 'time ', 'share '],
@@ -111,7 +111,7 @@ function hasSheet(page, name) {
 
 export const batchSections = [
   {id: 'rank-times', title: 'Time per rank', short: 'Ranks',
-    needs: (page) => hasSheet(page, 'gpu_timelines') && readRankTimes(page.source(0).table('gpu_timelines')).length > 0, build: buildRankTimes},
+    needs: (page) => hasSheet(page, 'gpu_timelines') && readRankTimes(page.source(0).table('gpu_timelines')).length > 0, build: buildBatchRanks},
   {id: 'group-times', title: 'Where the time goes', short: 'Groups',
     needs: (page) => hasSheet(page, 'grouped_breakdown') && readGroupTimes(page.source(0).table('grouped_breakdown')).length > 0,
     build: buildGroupTimes},
