@@ -49,7 +49,7 @@ function saveControls(page) {
 
 function buildFooter(page, body) {
   const {front} = page;
-  const notes = front.facts.notes || [];
+  const notes = [...(front.facts.notes || []), ...(front.notes || [])];
   const controls = element('div', {class: 'toolbar screen-only'});
   const keys = element('button', {type: 'button', class: 'button', onclick: showKeys}, 'keys (?)');
   controls.append(keys);

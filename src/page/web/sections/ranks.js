@@ -58,6 +58,11 @@ export function stragglerOf(steps) {
   return all > 0 && blame[worst] >= all / 2 && blame.length > 1 ? worst : -1;
 }
 
+// Whether a finding blames a rank, a node or a link.
+export function namesRank(answers) {
+  return (answers.findings || []).some(({id}) => ['straggler', 'slow_node', 'slow_link'].includes(id));
+}
+
 // A link beside this page: never to another place.
 export function pageLink(path) {
   return path ? path.split('/').map(encodeURIComponent).join('/') : null;
@@ -73,8 +78,9 @@ class HeatMap {
     this.steps = this.source.table('page_rank_steps');
     Object.assign(this, readWaits(this.waits, this.steps));
     this.late = stragglerOf(this.steps);
-    // Where whole traces were read, the model of the findings says whether its own work takes longer.
-    this.lateWord = this.late >= 0 && this.steps.get('late_ns', this.late) === 0 ? 'waited for the most' : 'the straggler';
+    // Where whole traces were read, the findings say whether being late matters.
+    this.isStraggler = this.late >= 0 && (this.steps.get('late_ns', this.late) === null || namesRank(page.front.answers));
+    this.lateWord = this.isStraggler ? 'the straggler' : 'waited for the most';
     this.canvas = element('canvas', {tabindex: '0', role: 'application', 'aria-roledescription': 'heat map',
       'aria-label': this.description()});
     this.scale = element('canvas', {class: 'heat-scale', 'aria-hidden': 'true'});
@@ -101,7 +107,7 @@ class HeatMap {
   words() {
     const links = this.ranks.map((rank, i) => [rank, pageLink(this.steps.get('page', i))]).filter(([, link]) => link);
     const shown = links.slice(0, RANK_LINKS).map(([rank, link], i) => [i > 0 && ' · ', element('a', {href: link}, String(rank))]);
-    return element('div', {}, element('p', {class: this.late < 0 ? null : 'straggler'}, this.lateText()),
+    return element('div', {}, element('p', {class: this.isStraggler ? 'straggler' : null}, this.lateText()),
       links.length > 0 && element('p', {class: 'small rank-links'}, 'Pages of ranks: ', shown,
         links.length > RANK_LINKS && ' …'));
   }
