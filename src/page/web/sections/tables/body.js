@@ -24,6 +24,8 @@ export class GridBody {
     this.table = element('table', {role: 'grid', 'aria-label': label, class: 'grid-table', tabindex: '0'},
       this.columns, element('thead', {}, this.head), this.rows);
     this.node = element('div', {class: 'grid'}, this.table);
+    const space = () => element('tr', {class: 'space', 'aria-hidden': 'true'});
+    [this.above, this.below] = [space(), space()];
     this.drawn = new Map();
     this.active = 0;
     this.detail = {id: null, node: null, height: 0};
@@ -109,31 +111,41 @@ export class GridBody {
     return Math.max(this.openPlace, Math.floor((y - this.detail.height) / ROW_HEIGHT));
   }
 
-  drawRows() {
-    if (!this.shown) return;
+  // The places to draw. They begin and end at multiples of SPARE_ROWS, so that most frames of scrolling draw nothing.
+  inSight() {
     const height = this.isPrinting ? PRINTED_ROWS * ROW_HEIGHT : Math.max(this.node.clientHeight, VIEW_HEIGHT);
     const begin = this.isPrinting ? 0 : this.node.scrollTop;
-    const first = Math.max(0, this.placeAt(begin) - SPARE_ROWS);
-    const last = Math.min(this.count, this.placeAt(begin + height) + SPARE_ROWS);
+    const first = Math.floor(this.placeAt(begin) / SPARE_ROWS) - 1;
+    const last = Math.ceil(this.placeAt(begin + height) / SPARE_ROWS) + 1;
+    return [Math.max(0, first * SPARE_ROWS), Math.min(this.count, last * SPARE_ROWS)];
+  }
+
+  drawRows() {
+    if (!this.shown) return;
+    const [first, last] = this.inSight();
+    const key = [first, last, this.count, this.openPlace, this.detail.height, this.isPrinting].join();
+    if (key !== this.drawnKey || !this.drawn.size) this.placeRows(first, last);
+    this.drawnKey = key;
+    this.markActive();
+    this.measureDetail();
+  }
+
+  placeRows(first, last) {
     for (const place of this.drawn.keys()) if (place < first || place >= last) this.drawn.delete(place);
-    const parts = [this.space(this.top(first))];
+    this.above.style.height = `${this.top(first)}px`;
+    this.below.style.height = `${this.isPrinting ? 0 : this.top(this.count) - this.top(last)}px`;
+    const parts = [this.above];
     for (let place = first; place < last; place++) {
       if (!this.drawn.has(place)) this.drawn.set(place, this.rowNode(place));
       parts.push(this.drawn.get(place));
       if (place === this.openPlace) parts.push(this.detailRow());
     }
-    parts.push(this.space(this.isPrinting ? 0 : this.top(this.count) - this.top(last)));
+    parts.push(this.below);
     if (!this.count) parts.push(this.textRow(`No ${this.grid.model.noun} with this filter.`));
     if (this.isPrinting && last < this.count) {
       parts.push(this.textRow(`${thousands(this.count - last)} more in the page.`));
     }
-    this.rows.replaceChildren(...parts);
-    this.markActive();
-    this.measureDetail();
-  }
-
-  space(height) {
-    return element('tr', {class: 'space', 'aria-hidden': 'true', style: {height: `${height}px`}});
+    setChildren(this.rows, parts);
   }
 
   textRow(text) {
@@ -187,7 +199,9 @@ export class GridBody {
   detailRow() {
     const width = this.node.clientWidth;
     this.detail.node.style.maxWidth = width ? `${width - 2}px` : '';
-    return element('tr', {class: 'detail-row'}, element('td', {colspan: this.shown.length}, this.detail.node));
+    const cell = this.detail.node.parentNode || element('td', {}, this.detail.node);
+    cell.setAttribute('colspan', String(this.shown.length));
+    return cell.parentNode || element('tr', {class: 'detail-row'}, cell);
   }
 
   measureDetail() {
@@ -293,6 +307,17 @@ export class GridBody {
 function judgement(column, row) {
   if (column.kind !== 'difference' || !column.cells[row]) return '';
   return column.cells[row] > 0 ? ' worse' : ' better';
+}
+
+// Like replaceChildren, but children that stay are not touched: laying them out again would cost most of a frame.
+function setChildren(parent, parts) {
+  const wanted = new Set(parts);
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+  let next = parent.firstChild;
+  for (const part of parts) {
+    if (part === next) next = next.nextSibling;
+    else parent.insertBefore(part, next);
+  }
 }
 
 function shortCell(column, row) {
