@@ -19,11 +19,12 @@ function gainBar(finding, answers) {
   const unit = answers.per === 'trace' ? 'trace' : 'step';
   const whole = Number.isFinite(answers.model_step_ms) ?
     ` of ${answers.model_step_ms} ms, the ${unit} without the profiler's own cost` : '';
+  const ofWhole = Number.isFinite(answers.model_step_ms) ? ` of ${milliseconds(answers.model_step_ms)}` : '';
   const fill = element('div', {class: 'gain-fill', style: {width: `${share}%`}});
   return element('div', {class: 'gain', title: `upper bound: ${finding.gain_ms} ms${whole}`},
     element('div', {class: 'gain-track', 'aria-hidden': 'true'}, fill),
     element('div', {class: 'small'},
-      element('b', {}, `up to ${milliseconds(finding.gain_ms)}`), ` ${per} · ${percent(share, 100)} · `,
+      element('b', {}, `up to ${milliseconds(finding.gain_ms)}`), ` ${per} · ${percent(share, 100)}${ofWhole} · `,
       element('span', {class: 'muted'}, `${finding.confidence} confidence`)));
 }
 
@@ -88,13 +89,17 @@ function fold(page, title, findings, key) {
   return details;
 }
 
-// What remains of the step if all of them were repaired.
-function togetherLine(answers, count) {
+// What remains of the step if all of them were repaired, and what gains something only then.
+function togetherLine(answers, findings) {
   const {model_step_ms: now, all_fixed_ms: then} = answers;
+  const count = findings.length;
   if (!Number.isFinite(now) || !Number.isFinite(then) || count < 1) return null;
+  const gains = findings.reduce((sum, {gain_ms: gain}) => sum + (gain || 0), 0);
+  const them = count === 1 ? 'it hides' : 'they hide';
+  const more = now - then > gains + 0.01 * now ? `, and what ${them},` : '';
   const unit = answers.per === 'trace' ? 'trace' : 'step';
   return element('p', {class: 'together', title: `${now} ms without the profiler's own cost, ${then} ms repaired`},
-    `${count === 1 ? 'With this repaired' : 'All of these together'}: the ${unit} takes `,
+    `${count === 1 ? `With this${more} repaired` : `All of these${more} together`}: the ${unit} takes `,
     element('b', {}, milliseconds(then)), ` instead of ${milliseconds(now)} (estimate).`);
 }
 
@@ -116,7 +121,7 @@ function buildFindings(page, body) {
   const findings = all.filter((finding) => !finding.hint);
   const hints = all.filter((finding) => finding.hint);
   const rest = findings.slice(FIRST_FINDINGS);
-  const together = togetherLine(answers, findings.length);
+  const together = togetherLine(answers, findings);
   clear(body);
   if (findings.length) body.append(cardList(page, findings.slice(0, FIRST_FINDINGS)));
   else body.append(element('p', {class: 'nothing'}, nothingLine(answers, hints.length)));

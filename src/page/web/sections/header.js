@@ -28,6 +28,7 @@ function headerFacts(front) {
   const steps = facts.steps ?? answers.steps;
   return [
     facts.gpu,
+    front.kind === 'trace' && answers.device_count > 1 && 'figures of the busiest GPU',
     front.framework,
     Number.isFinite(steps) && steps > 0 ? `${thousands(steps)} ${steps === 1 ? 'step' : 'steps'}` :
       answers.per === 'trace' && 'no steps',

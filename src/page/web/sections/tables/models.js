@@ -56,7 +56,8 @@ function timeNote(page, groups, total, rows) {
   const sum = rows.reduce((ns, row) => ns + groups[row].ns, 0);
   const part = rows.length < groups.length ? ` (${percent(sum, total)} of all)` : '';
   const range = page.state.getRange('range') ?
-    ' Time and count are those of the chosen range; min, max and roofline those of the trace.' : '';
+    ' Time, count and mean are those of the chosen range, where events at its ends count in part; min, max and roofline ' +
+      'are those of the trace.' : '';
   return `${time(sum)}${part}.${range}`;
 }
 
