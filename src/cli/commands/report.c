@@ -303,10 +303,8 @@ static gt_exit report_collectives(const gt_call *call, inputs *in, const struct 
     gt_exit status = gt_collective_of_ranks(call, &files, ready, (const char *const *)pages, &to, threads);
     for (size_t i = 0; i < files.count; i++) gt_free(pages[i]);
     gt_free(pages);
-    bool quiet = gt_arguments_flag(&call->arguments, "quiet");
-    if (!quiet) putchar('\n');
+    if (!gt_arguments_flag(&call->arguments, "quiet")) putchar('\n');
     print_ranks(in, &folder->traces);
-    if (!quiet && to.html_path && status == GT_EXIT_DONE) printf("all ranks: %s\n", to.html_path);
     gt_free(ready);
     gt_destinations_free(&to);
     gt_rank_files_free(&files);
