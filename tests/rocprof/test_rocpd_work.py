@@ -16,7 +16,7 @@ from tests.rocprof import checks
 
 GROWTH_MAX = 8
 SECONDS_FLOOR = 0.05  # shorter times are mostly those of starting the program
-MEMORY_MAX = 500 << 20  # also under AddressSanitizer, which keeps 256 MB of freed memory
+MEMORY_MAX = 700 << 20  # also under AddressSanitizer, which keeps 256 MB of freed memory and pads every block: 540 MB
 
 
 def connect(path):
