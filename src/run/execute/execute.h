@@ -33,6 +33,9 @@ typedef struct gt_outcome {
  * Returns false if the run failed. */
 bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome);
 
+/* Writes OUTPUT_DIR/NAME_env.csv: section, key, value. (machine.c) */
+bool gt_machine_write(const gt_plan *plan, gt_error *error);
+
 /* ---- collecting files (collect.c) ---- */
 
 /* From the files that rocprofv3 wrote in the plan's run_dir (or in the folder of -d), makes

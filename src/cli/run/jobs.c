@@ -1,0 +1,90 @@
+/* Runs on other machines: as a SLURM job or as a Kubernetes job. Each node starts `gputally run --target
+ * local` with the options that concern it. */
+#include "cli/run/run.h"
+#include "os/paths.h"
+#include "output/file.h"
+#include "run/targets/targets.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The options of `gputally run` on each node. */
+static void node_options(const gt_call *call, gt_plan *plan, gt_arg_list *words)
+{
+    static const char *const passed_on[] = {"timeout", "report", "threads", "max_memory"};
+    const gt_arguments *a = &call->arguments;
+    const char *tools_file = gt_arguments_string(a, "tools_config");
+    gt_arg_list_add(plan->arena, words, "--name");
+    gt_arg_list_add(plan->arena, words, plan->name);
+    for (size_t i = 0; i < GT_LENGTH(passed_on); i++) {
+        if (!gt_arguments_value(a, passed_on[i])->given) continue;
+        gt_arg_list_add(
+            plan->arena, words,
+            gt_arena_format(plan->arena, "--%s=%s", passed_on[i], gt_arguments_value(a, passed_on[i])->text));
+    }
+    if (tools_file) {
+        gt_arg_list_add(plan->arena, words, "--tools_config");
+        gt_arg_list_add(plan->arena, words, gt_path_absolute(plan->arena, plan->workdir, tools_file));
+    }
+    static const char *const flags[] = {"no_sys_env_details", "sys_env_details", "strict"};
+    for (size_t i = 0; i < GT_LENGTH(flags); i++)
+        if (gt_arguments_flag(a, flags[i]))
+            gt_arg_list_add(plan->arena, words, gt_arena_format(plan->arena, "--%s", flags[i]));
+    gt_arg_list_add(plan->arena, words, "--no_progress");
+}
+
+gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan)
+{
+    gt_arg_list words = {0};
+    gt_error error;
+    gt_slurm slurm;
+    gt_exit status = GT_EXIT_DONE;
+    char self[4096];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[len > 0 ? len : 0] = 0;
+    node_options(call, plan, &words);
+    gt_slurm_request request = {plan, len > 0 ? self : "gputally", words.items, words.count};
+    if (!gt_slurm_make(&request, &slurm, &error)) {
+        status = gt_run_context_error(&error);
+    } else if (gt_arguments_flag(&call->arguments, "dry_run")) {
+        plan->slurm = &slurm;
+        status = gt_run_print_plan(plan);
+    } else if (!gt_slurm_write(plan, &slurm, &error)) {
+        fprintf(stderr, "gputally: %s\n", error.text);
+        status = GT_EXIT_FAILED;
+    } else if (gt_arguments_flag(&call->arguments, "generate_only")) {
+        printf("%s\n", slurm.script);
+    } else {
+        status = gt_slurm_run(plan, &slurm) ? GT_EXIT_DONE : GT_EXIT_RUN;
+    }
+    gt_buffer_free(&slurm.text);
+    return status;
+}
+
+gt_exit gt_run_on_kubernetes(const gt_call *call, gt_plan *plan, const char *image)
+{
+    gt_arg_list words = {0};
+    gt_error error;
+    gt_kubernetes objects;
+    if (!gt_arguments_flag(&call->arguments, "generate_only"))
+        return gt_usage_error(call->program,
+                              "target k8s: only the kubectl file can be written; add --generate_only");
+    node_options(call, plan, &words);
+    gt_exit status = GT_EXIT_CONTEXT;
+    if (!gt_kubernetes_make(plan, image, words.items, words.count, &objects, &error)) {
+        gt_run_context_error(&error);
+    } else {
+        gt_output *output = gt_output_new();
+        bool written = gt_output_write_file(output, objects.path, gt_buffer_str(&objects.text), &error) &&
+                       gt_output_commit(output, &error);
+        gt_output_free(output);
+        status = written ? GT_EXIT_DONE : GT_EXIT_FAILED;
+        if (written)
+            printf("%s\n", objects.path);
+        else
+            fprintf(stderr, "gputally: %s\n", error.text);
+    }
+    gt_buffer_free(&objects.text);
+    return status;
+}

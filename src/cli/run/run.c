@@ -1,0 +1,276 @@
+/* `gputally run`: reads the options and the context, makes the plan, and prints it or executes it. */
+#include "cli/run/run.h"
+#include "base/log.h"
+#include "cli/commands/commands.h"
+#include "cli/common.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const gt_option context_options[] = {
+    {"additional_context_file", GT_OPTION_STRING, "FILE", NULL,
+     "read the context (a JSON object) from FILE, or use a shipped config by name, such as "
+     "rocprofv3_lightweight"},
+    {"additional_context", GT_OPTION_STRING, "TEXT", NULL,
+     "add a context as JSON or Python literal; each key overrides the key of the file"},
+    {"tools", GT_OPTION_EACH, "NAMES", NULL, "add tools (comma-separated) after those of the context"},
+    {"tools_config", GT_OPTION_STRING, "FILE", NULL,
+     "load your own tools from FILE, in the format of madengine's tools.json"},
+    {"list_tools", GT_OPTION_FLAG, NULL, NULL, "list the available tools and configs, and exit"},
+    {"write_configs", GT_OPTION_STRING, "DIR", NULL, "write the shipped configs into DIR, and exit"},
+};
+static const gt_option_group context_group = {"Context", context_options, GT_LENGTH(context_options)};
+
+static const gt_option run_options[] = {
+    {"output_dir", GT_OPTION_STRING, "DIR", ".", "write traces, logs and reports into DIR"},
+    {"report", GT_OPTION_STRING, "KINDS", "auto",
+     "write these reports: auto, none, or a comma-separated list of rocprof, pftrace, pytorch, jax, summary"},
+    {"name", GT_OPTION_STRING, "NAME", NULL,
+     "set the name of the run, used in file names (default: name of the command)"},
+    {"timeout", GT_OPTION_INT, "SECONDS", "-1",
+     "stop the command after SECONDS; -1: 7200 seconds, 0: no limit"},
+    {"dry_run", GT_OPTION_FLAG, NULL, NULL, "print the plan as JSON, and exit"},
+    {"verbose", GT_OPTION_FLAG, NULL, NULL, "print the command line"},
+    {"live_output", GT_OPTION_FLAG, NULL, NULL, "show the command's output",
+     .unused = "the command's output is always shown"},
+    {"summary_output", GT_OPTION_STRING, "FILE", NULL, "also write the run record to FILE"},
+    {"sys_env_details", GT_OPTION_FLAG, NULL, NULL,
+     "write NAME_env.csv, a description of this machine, even if the context says not to",
+     .needs = "!no_sys_env_details"},
+    {"no_sys_env_details", GT_OPTION_FLAG, NULL, NULL, "do not write NAME_env.csv"},
+};
+static const gt_option_group run_group = {"Run", run_options, GT_LENGTH(run_options)};
+
+static const gt_option cluster_options[] = {
+    {"docker", GT_OPTION_MAYBE, "IMAGE", NULL,
+     "run the command in a container of this image (default: MAD_CONTAINER_IMAGE of the context)"},
+    {"no_docker", GT_OPTION_FLAG, NULL, NULL,
+     "do not use a container, even if the context has MAD_CONTAINER_IMAGE"},
+    {"target", GT_OPTION_STRING, "WHERE", "auto",
+     "run locally or as a job: auto, local, slurm or k8s; auto: slurm or k8s if the context has such a key, "
+     "else local"},
+    {"generate_only", GT_OPTION_FLAG, NULL, NULL, "write the job file without submitting it"},
+};
+static const gt_option_group cluster_group = {"Containers and clusters", cluster_options,
+                                              GT_LENGTH(cluster_options)};
+
+/* Options of madengine that are not supported: a usage error, so that none is silently ignored. */
+static const gt_option unsupported_options[] = {
+    {"tags", GT_OPTION_EACH, "TAGS", NULL, "choose models of models.json"},
+    {"manifest_file", GT_OPTION_STRING, "FILE", NULL, "read the built images and models from a manifest"},
+    {"registry", GT_OPTION_STRING, "HOST", NULL, "set the image registry"},
+    {"keep_alive", GT_OPTION_FLAG, NULL, NULL, "keep the container running"},
+    {"keep_model_dir", GT_OPTION_FLAG, NULL, NULL, "keep the model's folder in the container"},
+    {"skip_model_run", GT_OPTION_FLAG, NULL, NULL, "prepare the container, without running the model"},
+    {"clean_docker_cache", GT_OPTION_FLAG, NULL, NULL, "rebuild images"},
+    {"manifest_output", GT_OPTION_STRING, "FILE", NULL, "write the manifest to FILE"},
+    {"output", GT_OPTION_STRING, "FILE", NULL, "write a table of models and their performance"},
+    {"data_config", GT_OPTION_STRING, "FILE", NULL, "read where the models' data comes from"},
+    {"force_mirror_local", GT_OPTION_STRING, "DIR", NULL, "use a copy of the models' data on this machine"},
+    {"disable_skip_gpu_arch", GT_OPTION_FLAG, NULL, NULL, "run models also on GPUs that they exclude"},
+    {"ignore_deprecated", GT_OPTION_FLAG, NULL, NULL, "skip deprecated models"},
+    {"cleanup_perf", GT_OPTION_FLAG, NULL, NULL, "clean up the table of models"},
+};
+static const gt_option_group unsupported_group = {"Unsupported madengine options (usage error)",
+                                                  unsupported_options, GT_LENGTH(unsupported_options)};
+
+static const gt_short_option short_options[] = {
+    {'f', "additional_context_file"},
+    {'c', "additional_context"},
+    {'s', "summary_output"},
+    {'l', "live_output"},
+    {'v', "verbose"},
+    {'t', "tags"},
+    {'m', "manifest_file"},
+    {'r', "registry"},
+    {0},
+};
+
+const gt_syntax gt_run_syntax = {
+    .groups = {&context_group, &run_group, &cluster_group, &unsupported_group, &gt_common_group},
+    .main_options = {"additional_context_file", "tools", "output_dir", "report", "list_tools"},
+    .files = "[--] COMMAND [ARG...]",
+    .files_max = SIZE_MAX,
+    .output_option = "output_dir",
+    .short_options = short_options,
+    .is_command = true,
+};
+
+gt_exit gt_run_context_error(const gt_error *error)
+{
+    fprintf(stderr, "gputally: %s\n", error->text);
+    return GT_EXIT_CONTEXT;
+}
+
+static gt_exit list_tools(void)
+{
+    puts("Tools (\"name\" in \"tools\" of a context, or --tools):");
+    for (size_t i = 0; i < gt_tool_count(); i++) printf("  %-26s %s\n", gt_tool_name(i), gt_tool_purpose(i));
+    puts("\nConfigs (-f NAME):");
+    for (size_t i = 0; i < gt_config_count; i++)
+        printf("  %-26s %s\n", gt_configs[i].name, gt_configs[i].purpose);
+    return GT_EXIT_DONE;
+}
+
+/* A usage error if an option of madengine is given that gputally knows but does not support; otherwise
+ * GT_EXIT_DONE. */
+static gt_exit refuse_unsupported(const gt_call *call)
+{
+    for (size_t i = 0; i < GT_LENGTH(unsupported_options); i++)
+        if (gt_arguments_value(&call->arguments, unsupported_options[i].name)->given)
+            return gt_usage_error(call->program, "--%s: unsupported madengine option; see docs/run.md",
+                                  unsupported_options[i].name);
+    return GT_EXIT_DONE;
+}
+
+/* Appends "A,B" as entries {"name": "A"}, {"name": "B"} to the tools of the context. */
+static const gt_value *add_tools(gt_arena *arena, const gt_value *context, const gt_option_value *option)
+{
+    const gt_value *tools = gt_value_get(context, "tools");
+    for (size_t i = 0; i < option->text_count; i++)
+        for (const char *at = option->texts[i]; *at;) {
+            size_t len = strcspn(at, ","), blanks = strspn(at, " ");
+            const char *name =
+                gt_arena_bytes(arena, at + (blanks < len ? blanks : len), blanks < len ? len - blanks : 0);
+            if (*name)
+                tools = gt_settings_push(arena, tools,
+                                         *gt_settings_with(arena, &gt_value_missing, "name",
+                                                           gt_settings_copy_string(arena, name)));
+            at += len + (at[len] == ',');
+        }
+    return option->text_count ? gt_settings_with(arena, context, "tools", *tools) : context;
+}
+
+/* The target of the run, from the option or the context. */
+static const char *target_of(const gt_value *context, const char *wanted)
+{
+    const char *deploy = gt_settings_string(context, "deploy");
+    if (wanted && strcmp(wanted, "auto") != 0) return wanted;
+    if (gt_settings_has(context, "k8s") || gt_settings_has(context, "kubernetes")) return "k8s";
+    if (gt_settings_has(context, "slurm")) return "slurm";
+    return deploy ? deploy : "local";
+}
+
+/* Collects what the plan depends on: options, context and tools file. Strings are in the arena or are those
+ * of the arguments. */
+static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *request, gt_error *error)
+{
+    const gt_arguments *a = &call->arguments;
+    int64_t timeout = gt_arguments_int(a, "timeout");
+    const char *tools_file = gt_arguments_string(a, "tools_config"), *name = gt_arguments_string(a, "name");
+    if (timeout < -1)
+        return gt_fail(error, "Timeout must be -1 (default), 0 (no timeout), or a positive integer");
+    if (!gt_run_reports_check(gt_arguments_string(a, "report"), error)) return false;
+    if (name && (strchr(name, '/') || name[0] == '.'))
+        return gt_fail(error, "--name: '%.200s' is not a valid file name", name);
+    const gt_value *context = gt_context_load(arena, gt_arguments_string(a, "additional_context_file"),
+                                              gt_arguments_string(a, "additional_context"), error);
+    const gt_value *more =
+        tools_file && context ? gt_settings_read(arena, tools_file, error) : &gt_value_missing;
+    if (!context || !more) return false;
+    const gt_option_value *docker = gt_arguments_value(a, "docker");
+    const char *image = docker->text ? docker->text : gt_settings_string(context, "MAD_CONTAINER_IMAGE");
+    if (gt_arguments_flag(a, "no_docker")) image = NULL;
+    if (docker->given && !image)
+        return gt_fail(error,
+                       "--docker: needs an image: --docker=IMAGE or MAD_CONTAINER_IMAGE in the context");
+    context = add_tools(arena, context, gt_arguments_value(a, "tools"));
+    *request = (gt_plan_request){.context = context,
+                                 .more_tools = more,
+                                 .command = a->files,
+                                 .command_count = a->file_count,
+                                 .image = image,
+                                 .name = name,
+                                 .target = target_of(context, gt_arguments_string(a, "target")),
+                                 .output_dir = gt_arguments_string(a, "output_dir"),
+                                 .timeout_s = timeout == -1 ? 7200 : (double)timeout,
+                                 .snapshot = !gt_arguments_flag(a, "no_sys_env_details"),
+                                 .always_snapshot = gt_arguments_flag(a, "sys_env_details")};
+    return true;
+}
+
+/* A usage error if the target is unknown; otherwise GT_EXIT_DONE. The target may come from the context, so
+ * the option parser cannot check it. */
+static gt_exit refuse_target(const gt_call *call, const char *target)
+{
+    static const char *const targets[] = {"local", "slurm", "k8s"};
+    for (size_t i = 0; i < GT_LENGTH(targets); i++)
+        if (strcmp(target, targets[i]) == 0) return GT_EXIT_DONE;
+    return gt_usage_error(call->program,
+                          "argument --target: invalid choice: '%.100s' (choose from auto, local, slurm, k8s)",
+                          target);
+}
+
+gt_exit gt_run_print_plan(const gt_plan *plan)
+{
+    gt_json_writer w = {0};
+    gt_json_open(&w, '{');
+    gt_plan_write(plan, &w);
+    gt_json_close(&w, '}');
+    puts(gt_buffer_str(&w.text).bytes);
+    gt_json_writer_free(&w);
+    return GT_EXIT_DONE;
+}
+
+static void write_record(const gt_plan *plan, const gt_outcome *outcome, const char *path)
+{
+    gt_error error;
+    if (!gt_record_write(plan, outcome, path, &error)) gt_warn("%s", error.text);
+}
+
+/* Runs the plan, then writes the reports and the record: also if the command failed, because what it recorded
+ * until then is useful. */
+static gt_exit execute_plan(const gt_call *call, gt_plan *plan)
+{
+    const char *summary = gt_arguments_string(&call->arguments, "summary_output");
+    gt_outcome outcome;
+    if (gt_arguments_flag(&call->arguments, "verbose")) gt_info("bash -c %s", plan->shell_line);
+    bool done = gt_plan_execute(plan, &outcome);
+    if (outcome.exit_code >= 0) gt_run_reports_write(call, plan, &outcome);
+    if (outcome.exit_code >= 0 || !outcome.failed) write_record(plan, &outcome, plan->record_path);
+    if (summary) write_record(plan, &outcome, summary);
+    return done ? GT_EXIT_DONE : GT_EXIT_RUN;
+}
+
+static gt_exit run_with(const gt_call *call, gt_arena *arena)
+{
+    gt_error error;
+    gt_plan_request request;
+    gt_plan plan;
+    if (!make_request(call, arena, &request, &error)) return gt_run_context_error(&error);
+    if (refuse_target(call, request.target) != GT_EXIT_DONE) return GT_EXIT_USAGE;
+    if (!call->arguments.file_count) {
+        gt_fail(&error, "a command is required: gputally run [options] -- COMMAND [ARG...]");
+        return gt_run_context_error(&error);
+    }
+    const char *image = request.image;
+    bool on_kubernetes = strcmp(request.target, "k8s") == 0;
+    if (on_kubernetes) request.image = NULL;
+    if (!gt_plan_make(arena, &request, &plan, &error)) return gt_run_context_error(&error);
+    if (on_kubernetes && !gt_arguments_flag(&call->arguments, "dry_run"))
+        return gt_run_on_kubernetes(call, &plan, image);
+    if (strcmp(request.target, "slurm") == 0) return gt_run_on_slurm(call, &plan);
+    if (gt_arguments_flag(&call->arguments, "generate_only"))
+        return gt_usage_error(call->program, "--generate_only: local run, no job file to write");
+    return gt_arguments_flag(&call->arguments, "dry_run") ? gt_run_print_plan(&plan)
+                                                          : execute_plan(call, &plan);
+}
+
+gt_exit gt_cmd_run(const gt_call *call)
+{
+    gt_error error;
+    gt_read_options read;
+    const char *folder = gt_arguments_string(&call->arguments, "write_configs");
+    if (!gt_common_apply(call, &read, &error)) return gt_usage_error(call->program, "%s", error.text);
+    if (gt_arguments_flag(&call->arguments, "list_tools")) return list_tools();
+    if (folder) {
+        if (gt_configs_write(folder, &error)) return GT_EXIT_DONE;
+        fprintf(stderr, "gputally: %s\n", error.text);
+        return GT_EXIT_FAILED;
+    }
+    if (refuse_unsupported(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
+    gt_arena arena = {0};
+    gt_exit status = run_with(call, &arena);
+    gt_arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,36 @@
+/* The parts of `gputally run`: options and context (run.c), jobs on other machines (jobs.c), reports at the
+ * end (reports.c). */
+#ifndef GT_CLI_RUN_RUN_H
+#define GT_CLI_RUN_RUN_H
+
+#include "cli/command.h"
+#include "run/execute/execute.h"
+#include "run/plan/plan.h"
+
+/* ---- run.c ---- */
+
+/* Prints the one or two lines of an error in the context or the arguments. */
+gt_exit gt_run_context_error(const gt_error *error);
+/* Prints the plan as JSON. */
+gt_exit gt_run_print_plan(const gt_plan *plan);
+
+/* ---- jobs on other machines (jobs.c) ---- */
+
+/* Writes the batch script, submits it and waits for the job. The nodes start this program by its absolute
+ * path, which must exist on all of them. */
+gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan);
+
+/* Writes the file for kubectl. The image is that of the pods, not of the plan: in a pod, the command runs
+ * without docker. */
+gt_exit gt_run_on_kubernetes(const gt_call *call, gt_plan *plan, const char *image);
+
+/* ---- reports (reports.c) ---- */
+
+/* Whether the value of --report is auto, none, or a comma-separated list of kinds of reports. */
+bool gt_run_reports_check(const char *wanted, gt_error *error);
+
+/* Writes the reports that --report asks for and adds their files to those of the outcome. A report that fails
+ * gives a warning and does not change the status of the run. */
+void gt_run_reports_write(const gt_call *call, const gt_plan *plan, gt_outcome *outcome);
+
+#endif
