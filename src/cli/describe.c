@@ -54,17 +54,15 @@ static void add_trace(gt_buffer *line, const char *path)
 
 char *gt_call_describe(const gt_call *call, const char *trace_path)
 {
-    const gt_option_group *const *groups = call->arguments.syntax->groups;
     gt_buffer line = {0};
     gt_buffer_add_cstr(&line, call->program);
     if (trace_path) add_trace(&line, trace_path);
     for (size_t i = 0; !trace_path && i < call->arguments.file_count; i++)
         add_trace(&line, call->arguments.files[i]);
-    size_t index = 0;
-    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && groups[g]; g++)
-        for (size_t i = 0; i < groups[g]->count; i++, index++)
-            if (call->arguments.values[index].given && changes_report(&groups[g]->options[i]))
-                add_option(&line, &groups[g]->options[i], &call->arguments.values[index]);
+    for (gt_option_walk at = {.syntax = call->arguments.syntax}; gt_option_next(&at);) {
+        const gt_option_value *value = &call->arguments.values[at.index];
+        if (value->given && changes_report(at.option)) add_option(&line, at.option, value);
+    }
     char *text = gt_strdup(gt_buffer_str(&line).bytes);
     gt_buffer_free(&line);
     return text;

@@ -93,11 +93,8 @@ static void check_option(const gt_arguments *arguments, const gt_option_group *g
 
 void gt_warn_without_effect(const gt_arguments *arguments)
 {
-    const gt_option_group *const *groups = arguments->syntax->groups;
-    size_t index = 0;
-    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && groups[g]; g++)
-        for (size_t i = 0; i < groups[g]->count; i++, index++)
-            if (arguments->values[index].given) check_option(arguments, groups[g], &groups[g]->options[i]);
+    for (gt_option_walk at = {.syntax = arguments->syntax}; gt_option_next(&at);)
+        if (arguments->values[at.index].given) check_option(arguments, at.group, at.option);
 }
 
 /* ---- endings of file names ---- */
@@ -128,20 +125,18 @@ static bool is_listed(const char *path, const char *endings)
 
 bool gt_check_endings(const gt_call *call, gt_error *error)
 {
-    const gt_option_group *const *groups = call->arguments.syntax->groups;
-    size_t index = 0;
-    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && groups[g]; g++)
-        for (size_t i = 0; i < groups[g]->count; i++, index++) {
-            const gt_option *option = &groups[g]->options[i];
-            const char *path = call->arguments.values[index].text;
-            if (!option->ending || !call->arguments.values[index].given || !path || !*path) continue;
-            if (option->ending[0] != '!' && !is_accepted(path, option->ending, call->by_old_name))
-                return gt_fail(error, "argument --%s: %.300s: the name must end in %s", option->name, path,
-                               option->ending);
-            if (option->ending[0] == '!' && is_listed(path, option->ending + 1))
-                return gt_fail(error, "argument --%s: %.300s: not the name of an SQLite database; use .db",
-                               option->name, path);
-        }
+    for (gt_option_walk at = {.syntax = call->arguments.syntax}; gt_option_next(&at);) {
+        const gt_option *option = at.option;
+        const gt_option_value *value = &call->arguments.values[at.index];
+        const char *path = value->text;
+        if (!option->ending || !value->given || !path || !*path) continue;
+        if (option->ending[0] != '!' && !is_accepted(path, option->ending, call->by_old_name))
+            return gt_fail(error, "argument --%s: %.300s: the name must end in %s", option->name, path,
+                           option->ending);
+        if (option->ending[0] == '!' && is_listed(path, option->ending + 1))
+            return gt_fail(error, "argument --%s: %.300s: not the name of an SQLite database; use .db",
+                           option->name, path);
+    }
     return true;
 }
 
@@ -157,17 +152,14 @@ static bool is_output(const gt_option *option)
 
 bool gt_check_outputs(const gt_call *call, gt_error *error)
 {
-    const gt_option_group *const *groups = call->arguments.syntax->groups;
-    size_t index = 0;
     if (call->by_old_name) return true;
-    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && groups[g]; g++)
-        for (size_t i = 0; i < groups[g]->count; i++, index++) {
-            const gt_option *option = &groups[g]->options[i];
-            const gt_option_value *value = &call->arguments.values[index];
-            if (!is_output(option) || !value->given || *value->text) continue;
-            return gt_fail(error, "--%s needs %s", option->name,
-                           strcmp(option->metavar, "DIR") == 0 ? "the name of a folder" : "a file name");
-        }
+    for (gt_option_walk at = {.syntax = call->arguments.syntax}; gt_option_next(&at);) {
+        const gt_option *option = at.option;
+        const gt_option_value *value = &call->arguments.values[at.index];
+        if (!is_output(option) || !value->given || *value->text) continue;
+        return gt_fail(error, "--%s needs %s", option->name,
+                       strcmp(option->metavar, "DIR") == 0 ? "the name of a folder" : "a file name");
+    }
     return true;
 }
 
@@ -175,16 +167,13 @@ bool gt_check_outputs(const gt_call *call, gt_error *error)
 
 bool gt_check_minimums(const gt_call *call, gt_error *error)
 {
-    const gt_option_group *const *groups = call->arguments.syntax->groups;
-    size_t index = 0;
     if (call->by_old_name) return true;
-    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && groups[g]; g++)
-        for (size_t i = 0; i < groups[g]->count; i++, index++) {
-            const gt_option *option = &groups[g]->options[i];
-            const gt_option_value *value = &call->arguments.values[index];
-            if (!option->minimum || !value->given || value->number >= atoll(option->minimum)) continue;
-            return gt_fail(error, "argument --%s: must be at least %s, got %" PRId64, option->name,
-                           option->minimum, value->number);
-        }
+    for (gt_option_walk at = {.syntax = call->arguments.syntax}; gt_option_next(&at);) {
+        const gt_option *option = at.option;
+        const gt_option_value *value = &call->arguments.values[at.index];
+        if (!option->minimum || !value->given || value->number >= atoll(option->minimum)) continue;
+        return gt_fail(error, "argument --%s: must be at least %s, got %" PRId64, option->name,
+                       option->minimum, value->number);
+    }
     return true;
 }

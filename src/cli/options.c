@@ -59,6 +59,26 @@ const char *gt_nearest(const char *word, const char *const *names, size_t count)
     return nearest;
 }
 
+/* ---- walks through the options ---- */
+
+bool gt_option_next(gt_option_walk *at)
+{
+    const gt_option_group *const *groups = at->syntax->groups;
+    if (at->option) {
+        at->index++;
+        at->row_index++;
+    }
+    for (; at->group_index < GT_OPTION_GROUPS_MAX && groups[at->group_index]; at->group_index++) {
+        at->group = groups[at->group_index];
+        if (at->row_index < at->group->count && at->index < GT_OPTIONS_MAX) {
+            at->option = &at->group->options[at->row_index];
+            return true;
+        }
+        at->row_index = 0;
+    }
+    return false;
+}
+
 /* ---- the parser ---- */
 
 enum { NOT_FOUND = GT_OPTIONS_MAX, AMBIGUOUS };
@@ -75,9 +95,7 @@ typedef struct parser {
 static size_t collect_options(const gt_syntax *syntax, const gt_option *options[GT_OPTIONS_MAX])
 {
     size_t count = 0;
-    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && syntax->groups[g]; g++)
-        for (size_t i = 0; i < syntax->groups[g]->count && count < GT_OPTIONS_MAX; i++)
-            options[count++] = &syntax->groups[g]->options[i];
+    for (gt_option_walk at = {.syntax = syntax}; gt_option_next(&at);) options[count++] = at.option;
     return count;
 }
 
@@ -313,10 +331,8 @@ void gt_arguments_free(gt_arguments *arguments)
 
 const gt_option_value *gt_arguments_value(const gt_arguments *arguments, const char *name)
 {
-    const gt_option *options[GT_OPTIONS_MAX];
-    size_t count = collect_options(arguments->syntax, options);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(options[i]->name, name) == 0) return &arguments->values[i];
+    for (gt_option_walk at = {.syntax = arguments->syntax}; gt_option_next(&at);)
+        if (strcmp(at.option->name, name) == 0) return &arguments->values[at.index];
     gt_raise_internal("no option --%s", name);
 }
 
@@ -348,10 +364,8 @@ char gt_syntax_short_option(const gt_syntax *syntax, const char *name)
 
 const gt_option *gt_syntax_option(const gt_syntax *syntax, const char *name)
 {
-    const gt_option *options[GT_OPTIONS_MAX];
-    size_t count = collect_options(syntax, options);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(options[i]->name, name) == 0) return options[i];
+    for (gt_option_walk at = {.syntax = syntax}; gt_option_next(&at);)
+        if (strcmp(at.option->name, name) == 0) return at.option;
     return NULL;
 }
 

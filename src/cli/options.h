@@ -104,6 +104,19 @@ bool gt_arguments_flag(const gt_arguments *arguments, const char *name);
 int64_t gt_arguments_int(const gt_arguments *arguments, const char *name);
 const char *gt_arguments_string(const gt_arguments *arguments, const char *name); /* NULL if empty */
 
+/* A walk through the options of a syntax, in the order of gt_arguments.values:
+ *
+ *     for (gt_option_walk at = {.syntax = syntax}; gt_option_next(&at);)
+ *         use(at.group, at.option, &arguments->values[at.index]); */
+typedef struct gt_option_walk {
+    const gt_syntax *syntax;
+    const gt_option_group *group;
+    const gt_option *option;
+    size_t index;                  /* of the option's value */
+    size_t group_index, row_index; /* of the option's group in the syntax; of the option in the group */
+} gt_option_walk;
+bool gt_option_next(gt_option_walk *at);
+
 /* The letter of the short form of an option, or 0. */
 char gt_syntax_short_option(const gt_syntax *syntax, const char *name);
 

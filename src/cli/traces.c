@@ -81,14 +81,11 @@ static void set_option(gt_report_options *options, const gt_option *option, cons
 static gt_report_options report_options(const gt_call *call)
 {
     const gt_arguments *arguments = &call->arguments;
-    const gt_option_group *const *groups = arguments->syntax->groups;
     gt_report_options options =
         arguments->syntax->best_defaults ? gt_report_options_best() : gt_report_options_default();
-    size_t index = 0;
-    for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && groups[g]; g++)
-        for (size_t i = 0; i < groups[g]->count; i++, index++)
-            if (!groups[g]->options[i].unused && gt_report_option_exists(groups[g]->options[i].name))
-                set_option(&options, &groups[g]->options[i], &arguments->values[index]);
+    for (gt_option_walk at = {.syntax = arguments->syntax}; gt_option_next(&at);)
+        if (!at.option->unused && gt_report_option_exists(at.option->name))
+            set_option(&options, at.option, &arguments->values[at.index]);
     if (call->by_old_name) /* these programs have none of them */
         options.rocprof.extra_sheets = options.pytorch.extra_sheets =
             options.pytorch.gpu_only_kernel_summary = false;
