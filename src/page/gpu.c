@@ -85,6 +85,14 @@ static stretch find_time(const gt_page_work *w, int64_t middle)
     return (stretch){middle - low, middle + low};
 }
 
+/* Whether page_gpu has an op. */
+static bool keeps(const gt_page_work *w, size_t op)
+{
+    if (w->exact_start < 0) return true;
+    int64_t start = gt_page_time(w, gt_page_op_at(w, op).start_ns);
+    return start >= w->exact_start && start < w->exact_end;
+}
+
 void gt_page_find_exact(gt_page_work *w)
 {
     const gt_schedule *s = w->schedule;
@@ -98,7 +106,7 @@ void gt_page_find_exact(gt_page_work *w)
         if (w->exact_start < 0) w->exact_start = 0;
         if (w->exact_end > w->end_ns) w->exact_end = w->end_ns;
     }
-    for (size_t i = 0; i < w->op_count; i++) w->lanes[w->op_lane[i]].kept += gt_page_keeps(w, i);
+    for (size_t i = 0; i < w->op_count; i++) w->lanes[w->op_lane[i]].kept += keeps(w, i);
 }
 
 /* ---- the table ---- */
@@ -160,6 +168,6 @@ void gt_page_add_gpu(const gt_page_work *w, gt_table_list *tables)
                      columns[LAUNCH].ints,
                      columns[LAUNCH_LANE].ints};
     for (size_t i = 0; i < w->op_count; i++)
-        if (gt_page_keeps(w, w->order[i])) fill_row(w, &c, row++, w->order[i]);
+        if (keeps(w, w->order[i])) fill_row(w, &c, row++, w->order[i]);
     gt_table_list_add(tables, table);
 }

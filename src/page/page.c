@@ -145,9 +145,11 @@ static void free_packs(page_packs *packs)
 
 /* ---- the front ---- */
 
-static const char *const kind_names[] = {
-    [GT_PAGE_TRACE] = "trace", [GT_PAGE_RANKS] = "ranks", [GT_PAGE_COMPARE] = "compare",
-    [GT_PAGE_BATCH] = "batch", [GT_PAGE_SWEEP] = "sweep", [GT_PAGE_RUN] = "run"};
+static const char *const kind_names[] = {[GT_PAGE_TRACE] = "trace",
+                                         [GT_PAGE_RANKS] = "ranks",
+                                         [GT_PAGE_COMPARE] = "compare",
+                                         [GT_PAGE_BATCH] = "batch",
+                                         [GT_PAGE_SWEEP] = "sweep"};
 
 /* A JSON object of the caller, without white space. */
 static void put_object(gt_json_writer *w, const char *key, const char *json)

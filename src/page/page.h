@@ -25,7 +25,6 @@ typedef enum gt_page_kind {
     GT_PAGE_COMPARE, /* two traces or reports: sources 0 and 1 */
     GT_PAGE_BATCH,
     GT_PAGE_SWEEP,
-    GT_PAGE_RUN,
 } gt_page_kind;
 
 /* The tables of one trace or report. */

@@ -136,14 +136,6 @@ static inline size_t gt_page_kept(const gt_page_work *w, bool of_streams)
     return kept;
 }
 
-/* Whether page_gpu has an op. */
-static inline bool gt_page_keeps(const gt_page_work *w, size_t op)
-{
-    if (w->exact_start < 0) return true;
-    int64_t start = gt_page_time(w, gt_page_op_at(w, op).start_ns);
-    return start >= w->exact_start && start < w->exact_end;
-}
-
 /* ---- categories (categories.c), which the charts of workbooks use, too ---- */
 
 typedef struct gt_page_categories gt_page_categories;

@@ -156,6 +156,12 @@ static bool is_launched_by_several(const linker *l, const uint8_t *kinds, size_t
     return false;
 }
 
+static void note_owner(gt_map *owners, uint32_t gpu, uint32_t host)
+{
+    uint32_t *owner = gt_map_put(owners, gpu, 0);
+    *owner = *owner == GT_MAP_NONE || *owner == host ? host : GT_NO_OWNER;
+}
+
 /* Notes which process launches the GPU events of which other one. In the file, each start of a flow is
  * followed by its end, even if processes use the same ids. One process needs no notes. */
 static void note_owners(linker *l)
@@ -173,7 +179,7 @@ static void note_owners(linker *l)
                 continue;
             }
             uint32_t from = gt_map_get(&starts, (uint64_t)flows[i], 0);
-            if (from != GT_MAP_NONE) gt_owners_note(&l->trace->owners, l->flow_process[i], from);
+            if (from != GT_MAP_NONE) note_owner(&l->trace->owners, l->flow_process[i], from);
         }
         gt_map_free(&starts);
         gt_free(flows);

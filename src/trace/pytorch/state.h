@@ -8,6 +8,8 @@
 #include "base/map.h"
 #include "trace/pytorch/pytorch.h"
 
+enum { GT_NO_OWNER = GT_STR_NONE };
+
 /* Fields have the meaning of those with the same name in gt_event_view and gt_linked_view. */
 typedef struct gt_pytorch_state {
     gt_linked_view view;
@@ -41,7 +43,8 @@ typedef struct gt_pytorch_state {
     /* From gt_pytorch_link on. */
     uint32_t *link_runtime, *link_gpu;
     size_t link_count;
-    gt_map owners; /* see gt_owners_note */
+    gt_map owners; /* from a process of GPU events (in most traces a device) to the process whose calls launch
+                      them, as string ids; GT_NO_OWNER: several do. Empty if only one process launches */
     uint8_t *recompute;
     uint32_t *late_roots;
     size_t late_root_count;
@@ -64,15 +67,6 @@ void gt_state_publish(gt_pytorch_state *state);
 static inline gt_str gt_state_name(const gt_pytorch_state *state, uint32_t row)
 {
     return gt_interner_get(state->strings, state->name[row]);
-}
-
-/* Notes that calls of the process `host` launch GPU events of the process `gpu` (in most traces a device).
- * Both are string ids. GT_NO_OWNER: several processes do. */
-enum { GT_NO_OWNER = GT_STR_NONE };
-static inline void gt_owners_note(gt_map *owners, uint32_t gpu, uint32_t host)
-{
-    uint32_t *owner = gt_map_put(owners, gpu, 0);
-    *owner = *owner == GT_MAP_NONE || *owner == host ? host : GT_NO_OWNER;
 }
 
 /* Notes that a call launches a GPU event, on any thread. The parent of a GPU event is the last such call. */
