@@ -35,8 +35,8 @@ function rowsByClass(source, categories) {
   return classes;
 }
 
-// Calls `add(from, to)` for what a span has outside of `covered`: disjoint spans in order, as [from, to, from, to, ...].
-// `at` is the first covered span that may matter; returns it for the next span, which begins later.
+// Calls `add(from, to)` for what a span has outside of `covered`: disjoint spans in order, as [from, to, from, to,
+// ...]. `at` is the first covered span that may matter; returns it for the next span, which begins later.
 function addUncovered(from, to, covered, at, add) {
   while (at < covered.length && covered[at + 1] <= from) at += 2;
   for (let i = at; i < covered.length && covered[i] < to; i += 2) {

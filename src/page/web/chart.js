@@ -1,5 +1,5 @@
-// What charts share in the document: canvases, axes, tooltips, keys that go from mark to mark, and a table that says the
-// same as the picture. scale.js has the part that needs no document.
+// What charts share in the document: canvases, axes, tooltips, keys that go from mark to mark, and a table that says
+// the same as the picture. scale.js has the part that needs no document.
 
 import {clear, element, onceAFrame, svg} from './dom.js';
 import {thousands} from './format.js';
@@ -108,7 +108,8 @@ export function leftAxis(scale, ticks, area, title) {
 export function tipContent(name, rows, note) {
   return [
     element('div', {class: 'tip-name name'}, name.length > 400 ? `${name.slice(0, 280)}…${name.slice(-100)}` : name),
-    element('dl', {class: 'facts'}, rows.filter((row) => row && row[1] !== null && row[1] !== undefined && row[1] !== '')
+    element('dl', {class: 'facts'}, rows
+      .filter((row) => row && row[1] !== null && row[1] !== undefined && row[1] !== '')
       .map(([label, value]) => [element('dt', {}, label), element('dd', {}, value)])),
     note && element('div', {class: 'muted'}, note),
   ].filter(Boolean);

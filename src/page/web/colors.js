@@ -1,9 +1,9 @@
 // Colours with a fixed meaning everywhere.
 //
-// Categories of GPU work have plain colours after Okabe and Ito; colors.test.mjs checks that colour-blind people can tell
-// them apart. Idle time is hatched: one grey and direction per cause, so that no grey is taken for work, and the largest
-// cause of the page has the accent. Every function answers for the theme that is shown; draw again when the state
-// `theme` changes.
+// Categories of GPU work have plain colours after Okabe and Ito; colors.test.mjs checks that colour-blind people can
+// tell them apart. Idle time is hatched: one grey and direction per cause, so that no grey is taken for work, and the
+// largest cause of the page has the accent. Every function answers for the theme that is shown; draw again when the
+// state `theme` changes.
 //
 //   categoryColor('GEMM'), causeCss('data')         for elements
 //   categoryColor('GEMM'), causePattern(c, 'data')  fillStyle of a canvas

@@ -13,7 +13,7 @@ export function addKeys(group, keys) {
 }
 
 // Whether a key belongs to a field that text is typed into.
-export function isTyping(event) {
+function isTyping(event) {
   const target = event.target;
   return target instanceof Element && target.closest('input, textarea, select, [contenteditable]') !== null;
 }

@@ -21,7 +21,7 @@ function copySelection(text) {
 }
 
 // Whether the text is on the clipboard now, in a promise. Call it while a click or key is handled.
-export async function copyText(text) {
+async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;

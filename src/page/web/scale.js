@@ -95,8 +95,8 @@ export function powerLabel(value) {
   return `${factor === 1 ? '' : `${factor}·`}10${[...String(power)].map((digit) => digits[digit]).join('')}`;
 }
 
-// Boxes {x, y, width, height} of labels that stay in the area {left, top, right, bottom} and overlap neither each other nor
-// the boxes that are there already. Each label has several places, best first; one without a free place gets null.
+// Boxes {x, y, width, height} of labels that stay in the area {left, top, right, bottom} and overlap neither each other
+// nor the boxes that are there already. Each label has several places, best first; one without a free place gets null.
 export function freePlaces(labels, area, boxes) {
   const taken = [...boxes];
   const isFree = (box) => box.x >= area.left && box.x + box.width <= area.right && box.y >= area.top &&

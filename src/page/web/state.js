@@ -1,4 +1,5 @@
-// What the user chose. It lives in the URL's hash, so that a link shows the same: #timeline&range=0-5000&kernels.sort=ns
+// What the user chose. It lives in the URL's hash, so that a link shows the same:
+// #timeline&range=0-5000&kernels.sort=ns
 
 export class State {
   constructor(hash) {

@@ -39,8 +39,8 @@ function decodeFloats(bytes, {at}, rows) {
   return new Float64Array(whole.buffer);
 }
 
-// The strings of a pack. All are decoded at once as one-byte characters, which is ten times as fast as one by one; those
-// that are not ASCII are decoded again when they are asked for.
+// The strings of a pack. All are decoded at once as one-byte characters, which is ten times as fast as one by one;
+// those that are not ASCII are decoded again when they are asked for.
 export class Strings {
   constructor(bytes, place) {
     const lengths = readPlanes(bytes, place, place.count);

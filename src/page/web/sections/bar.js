@@ -73,8 +73,9 @@ function moveByArrows(bar) {
 // Total of work and of idle time, above the ends of the bar.
 function barTotals(contents) {
   const idle = contents.parts.reduce((total, part) => (part.kind === 'idle' ? total + part.ns : total), 0);
-  return [['GPU busy', contents.whole - idle], ['idle', idle]].map(([label, ns]) => element('span', {title: `${thousands(ns)} ns in all`},
-    element('b', {}, label), ` ${time(ns / contents.divisor)} · ${percent(ns, contents.whole)}`));
+  return [['GPU busy', contents.whole - idle], ['idle', idle]]
+    .map(([label, ns]) => element('span', {title: `${thousands(ns)} ns in all`},
+      element('b', {}, label), ` ${time(ns / contents.divisor)} · ${percent(ns, contents.whole)}`));
 }
 
 // A label that does not fit into its part goes to the legend.

@@ -262,7 +262,8 @@ class Waterfall {
     return {
       heads: ['contribution', 'adds ', 'A ', 'B '],
       rows: this.rows.map((row) => (row.one ?
-        [row.label, {text: signedTime(row.ns), title: `${thousands(row.ns)} ns`}, cell(row.one.a_ms), cell(row.one.b_ms)] :
+        [row.label, {text: signedTime(row.ns), title: `${thousands(row.ns)} ns`},
+          cell(row.one.a_ms), cell(row.one.b_ms)] :
         [this.labelOf(row), '', ...stepCells(row)])),
       total: this.rows.length,
     };
@@ -272,8 +273,9 @@ class Waterfall {
 function buildCompare(page, body) {
   const gate = gateNode(page);
   if (gate) body.append(gate);
+  const nothing = 'There is no waterfall: no common time to compare, or not asked for.';
   if (page.front.answers.waterfalls?.length) new Waterfall(page, body);
-  else body.append(element('p', {class: 'empty'}, 'There is no waterfall: no common time to compare, or not asked for.'));
+  else body.append(element('p', {class: 'empty'}, nothing));
 }
 
 export const compareSection = {

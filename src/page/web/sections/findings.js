@@ -79,7 +79,8 @@ function findingCard(page, finding) {
 }
 
 function cardList(page, findings) {
-  return element('ol', {class: `cards of-${Math.min(3, findings.length)}`}, findings.map((finding) => findingCard(page, finding)));
+  return element('ol', {class: `cards of-${Math.min(3, findings.length)}`},
+    findings.map((finding) => findingCard(page, finding)));
 }
 
 function fold(page, title, findings, key) {
@@ -112,7 +113,8 @@ function nothingLine(answers, hintCount) {
   if (!Number.isFinite(answers.busy_ms) || !(answers.step_ms > 0)) return 'Nothing stands out.';
   const unit = answers.per === 'trace' ? 'the trace' : 'a step';
   return `Nothing stands out: the GPU is busy ${percent(answers.busy_ms, answers.step_ms)} of ${unit} ` +
-    `(${milliseconds(answers.step_ms)}), and no rule finds 1 % of it or more to gain${hintCount ? ' with confidence' : ''}.`;
+    `(${milliseconds(answers.step_ms)}), and no rule finds 1 % of it or more to gain` +
+    `${hintCount ? ' with confidence' : ''}.`;
 }
 
 function buildFindings(page, body) {

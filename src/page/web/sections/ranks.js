@@ -1,9 +1,10 @@
-// Several ranks: who waits for whom at which collective (heat map), how fast messages of each size move, and what a step
-// consists of on each rank.
+// Several ranks: who waits for whom at which collective (heat map), how fast messages of each size move, and what a
+// step consists of on each rank.
 //
 // State: `ranks.rank` is the marked rank.
 
-import {announcer, bottomAxis, followMarks, leftAxis, setUpCanvas, tableAlternative, tipContent, watchWidth} from '../chart.js';
+import {announcer, bottomAxis, followMarks, leftAxis, setUpCanvas} from '../chart.js';
+import {tableAlternative, tipContent, watchWidth} from '../chart.js';
 import {categoryColor, isDark, mixColors, themeColor} from '../colors.js';
 import {clear, element, onceAFrame, svg} from '../dom.js';
 import {bytes, percent, significant, shorten, thousands, time} from '../format.js';
@@ -11,8 +12,8 @@ import {legend} from '../legend.js';
 import {linearScale, logDomain, logScale, logTicks, powerLabel, TIME_UNITS, unitTicks} from '../scale.js';
 import {tooltip} from '../tooltip.js';
 
-// From almost the paper to what stands out most. Brightness only falls, or only rises, so that colour-blind people see the
-// same order.
+// From almost the paper to what stands out most. Brightness only falls, or only rises, so that colour-blind people see
+// the same order.
 const LIGHT_HEAT = ['#f4f1ea', '#fcd5a5', '#f58a5c', '#c93a5b', '#6d1d72', '#1a0a3c'];
 const DARK_HEAT = ['#23272e', '#5b2a6e', '#a8327d', '#ee5f5b', '#fdc074', '#fcfdbf'];
 const HEAT_LEFT = 76;
@@ -63,9 +64,9 @@ export function namesRank(answers) {
   return (answers.findings || []).some(({id}) => ['straggler', 'slow_node', 'slow_link'].includes(id));
 }
 
-// A link beside this page: never to another place.
+// A link beside this page: never to another place. Two slashes at its beginning would name another machine.
 export function pageLink(path) {
-  return path ? path.split('/').map(encodeURIComponent).join('/') : null;
+  return path ? path.replace(/^\/+/, '/').split('/').map(encodeURIComponent).join('/') : null;
 }
 
 // ---- the heat map ----
@@ -79,7 +80,8 @@ class HeatMap {
     Object.assign(this, readWaits(this.waits, this.steps));
     this.late = stragglerOf(this.steps);
     // Where whole traces were read, the findings say whether being late matters.
-    this.isStraggler = this.late >= 0 && (this.steps.get('late_ns', this.late) === null || namesRank(page.front.answers));
+    this.isStraggler = this.late >= 0 &&
+      (this.steps.get('late_ns', this.late) === null || namesRank(page.front.answers));
     this.lateWord = this.isStraggler ? 'the straggler' : 'waited for the most';
     this.canvas = element('canvas', {tabindex: '0', role: 'application', 'aria-roledescription': 'heat map',
       'aria-label': this.description()});
@@ -99,14 +101,16 @@ class HeatMap {
   lateText() {
     if (this.late < 0) return 'No rank is waited for more than all others together.';
     const all = this.steps.column('blame_ns').reduce((sum, ns) => sum + ns, 0);
-    return `Rank ${this.ranks[this.late]} is ${this.lateWord}: ${percent(this.steps.get('blame_ns', this.late), all)} of all ` +
-      `waiting is for it; it comes last at ${thousands(this.steps.get('last', this.late))} of ` +
+    return `Rank ${this.ranks[this.late]} is ${this.lateWord}: ` +
+      `${percent(this.steps.get('blame_ns', this.late), all)} of all waiting is for it; ` +
+      `it comes last at ${thousands(this.steps.get('last', this.late))} of ` +
       `${thousands(this.source.fact('collectives'))} collectives.`;
   }
 
   words() {
     const links = this.ranks.map((rank, i) => [rank, pageLink(this.steps.get('page', i))]).filter(([, link]) => link);
-    const shown = links.slice(0, RANK_LINKS).map(([rank, link], i) => [i > 0 && ' · ', element('a', {href: link}, String(rank))]);
+    const shown = links.slice(0, RANK_LINKS)
+      .map(([rank, link], i) => [i > 0 && ' · ', element('a', {href: link}, String(rank))]);
     return element('div', {}, element('p', {class: this.isStraggler ? 'straggler' : null}, this.lateText()),
       links.length > 0 && element('p', {class: 'small rank-links'}, 'Pages of ranks: ', shown,
         links.length > RANK_LINKS && ' …'));
@@ -114,9 +118,11 @@ class HeatMap {
 
   note() {
     const all = this.source.fact('collectives');
-    const some = all > this.numbers.length ? `The ${thousands(this.numbers.length)} collectives with the most waiting, of ` +
+    const some = all > this.numbers.length ?
+      `The ${thousands(this.numbers.length)} collectives with the most waiting, of ` +
       `${thousands(all)}, in their order; sums at the right are those of all. ` : '';
-    return element('p', {class: 'note'}, `${some}A rank waits for as long as its kernel takes longer than the shortest one of ` +
+    return element('p', {class: 'note'},
+      `${some}A rank waits for as long as its kernel takes longer than the shortest one of ` +
       'the collective, so clocks of ranks need not agree. Above: the waiting of all ranks.');
   }
 
@@ -126,7 +132,8 @@ class HeatMap {
     this.canvas.addEventListener('pointermove', (event) => this.point(event));
     this.canvas.addEventListener('pointerleave', () => tooltip.hide());
     this.canvas.addEventListener('click', (event) => this.open(this.cellAt(event)?.row));
-    followMarks(this.canvas, {count: () => this.ranks.length, show: (at) => this.focus(at), choose: (at) => this.open(at)});
+    followMarks(this.canvas, {count: () => this.ranks.length, show: (at) => this.focus(at),
+      choose: (at) => this.open(at)});
     watchWidth(this.box, () => this.draw());
   }
 
@@ -168,7 +175,8 @@ class HeatMap {
         const wait = this.longestWait(row, i, shown);
         if (Number.isNaN(wait)) continue;
         context.fillStyle = colors[this.most ? Math.round(64 * wait / this.most) : 0];
-        context.fillRect(HEAT_LEFT + i * wide, HEAT_TOP + row * this.high, Math.max(1, wide - gap), Math.max(1, this.high - gap));
+        context.fillRect(HEAT_LEFT + i * wide, HEAT_TOP + row * this.high,
+          Math.max(1, wide - gap), Math.max(1, this.high - gap));
       }
     }
   }
@@ -203,7 +211,9 @@ class HeatMap {
       const isFree = !this.nearLate(row, stride);
       context.fillText(isLate ? `▶ rank ${rank}` : isFree ? `rank ${rank}` : '', HEAT_LEFT - 8, bottom);
       context.textAlign = 'left';
-      if (isFree) context.fillText(time(sums[row]), right + 14 + (most ? sums[row] / most * (HEAT_SUM - 80) : 0), bottom);
+      if (isFree) {
+        context.fillText(time(sums[row]), right + 14 + (most ? sums[row] / most * (HEAT_SUM - 80) : 0), bottom);
+      }
     });
     context.fillStyle = themeColor('--muted');
     context.fillText('waits in all', right + 8, HEAT_TOP - 8);
@@ -226,7 +236,8 @@ class HeatMap {
     const place = this.canvas.getBoundingClientRect();
     const row = Math.floor((event.clientY - place.top - HEAT_TOP) / this.high);
     const column = Math.floor((event.clientX - place.left - HEAT_LEFT) / this.wide);
-    return row >= 0 && row < this.ranks.length ? {row, column: column >= 0 && column < this.numbers.length ? column : -1} : null;
+    return row >= 0 && row < this.ranks.length ?
+      {row, column: column >= 0 && column < this.numbers.length ? column : -1} : null;
   }
 
   point(event) {
@@ -260,13 +271,15 @@ class HeatMap {
       return;
     }
     const place = this.canvas.getBoundingClientRect();
-    tooltip.show(this.describe({row: at, column: -1}), place.left + HEAT_LEFT, place.top + HEAT_TOP + (at + 1) * this.high);
+    tooltip.show(this.describe({row: at, column: -1}),
+      place.left + HEAT_LEFT, place.top + HEAT_TOP + (at + 1) * this.high);
     this.announcer.say(`rank ${this.ranks[at]} waits ${time(this.steps.get('wait_ns', at))}, comes last ` +
       `${thousands(this.steps.get('last', at))} times`);
   }
 
   tableRows() {
-    const cell = (name, row) => ({text: time(this.steps.get(name, row)), title: `${thousands(this.steps.get(name, row))} ns`});
+    const cell = (name, row) => ({text: time(this.steps.get(name, row)),
+      title: `${thousands(this.steps.get(name, row))} ns`});
     return {heads: ['rank ', 'waits in all ', 'comes last ', 'others wait for it '], total: this.ranks.length,
       rows: this.ranks.map((rank, row) => [String(rank), cell('wait_ns', row), thousands(this.steps.get('last', row)),
         cell('blame_ns', row)])};
@@ -283,8 +296,8 @@ const RANK_STEP_PARTS = [['busy', 'computation', '--accent'], ['moves', 'moving 
 export function rankParts(steps) {
   const get = (name, row) => steps.get(name, row) ?? 0;
   return Array.from({length: steps.rows}, (_, row) => ({rank: steps.get('rank', row), step: steps.get('step_ns', row),
-    late: steps.get('late_ns', row), busy: get('busy_ns', row), idle: get('idle_ns', row), waits: get('exposed_wait_ns', row),
-    moves: get('exposed_ns', row)})).filter(({step}) => step !== null);
+    late: steps.get('late_ns', row), busy: get('busy_ns', row), idle: get('idle_ns', row),
+    waits: get('exposed_wait_ns', row), moves: get('exposed_ns', row)})).filter(({step}) => step !== null);
 }
 
 class RankSteps {
@@ -315,31 +328,37 @@ class RankSteps {
     this.picture.setAttribute('width', width);
     this.picture.setAttribute('height', area.bottom + 24);
     const stride = Math.ceil(14 / high);
-    clear(this.picture).append(bottomAxis(x, unitTicks(0, most, 6, TIME_UNITS), area, null), ...this.ranks.map((rank, i) => {
+    const rows = this.ranks.map((rank, i) => {
       let at = 0;
       const top = area.top + i * high;
       const height = Math.max(1, high - (high > 4 ? 2 : 0));
+      const isNamed = i % stride === 0;
+      const y = top + high / 2 + 4;
       const node = svg('g', {class: 'rank-step', 'data-rank': rank.rank},
         svg('rect', {class: 'ground', x: 0, y: top, width, height: high}),
-        i % stride === 0 && svg('text', {x: area.left - 8, y: top + high / 2 + 4, 'text-anchor': 'end'}, `rank ${rank.rank}`),
+        isNamed && svg('text', {x: area.left - 8, y, 'text-anchor': 'end'}, `rank ${rank.rank}`),
         RANK_STEP_PARTS.map((part) => {
           const left = x(at);
           at += rank[part[0]];
           return svg('rect', {x: left, y: top, width: Math.max(0, x(at) - left), height, fill: this.colorOf(part)});
         }),
-        i % stride === 0 && svg('text', {x: x(rank.step) + 8, y: top + high / 2 + 4}, time(rank.step)));
-      tooltip.attach(node, () => tipContent(`rank ${rank.rank}`, [['step', time(rank.step)], ...RANK_STEP_PARTS.map(([key, label]) => (
-        [label, `${time(rank[key])}, ${percent(rank[key], rank.step)}`])), rank.late ? ['late by', time(rank.late)] : null]));
+        isNamed && svg('text', {x: x(rank.step) + 8, y}, time(rank.step)));
+      tooltip.attach(node, () => tipContent(`rank ${rank.rank}`, [
+        ['step', time(rank.step)],
+        ...RANK_STEP_PARTS.map(([key, label]) => [label, `${time(rank[key])}, ${percent(rank[key], rank.step)}`]),
+        rank.late ? ['late by', time(rank.late)] : null]));
       return node;
-    }));
+    });
+    clear(this.picture).append(bottomAxis(x, unitTicks(0, most, 6, TIME_UNITS), area, null), ...rows);
     clear(this.legend).append(legend(RANK_STEP_PARTS.map((part) => ({label: part[1], css: this.colorOf(part)}))));
   }
 
   tableRows() {
     const cell = (ns) => ({text: time(ns ?? NaN), title: `${thousands(ns ?? NaN)} ns`});
-    return {heads: ['rank ', 'step ', ...RANK_STEP_PARTS.map((part) => `${part[1]} `), 'late '], total: this.ranks.length,
-      rows: this.ranks.map((rank) => [String(rank.rank), cell(rank.step), ...RANK_STEP_PARTS.map(([key]) => cell(rank[key])),
-        cell(rank.late)])};
+    return {heads: ['rank ', 'step ', ...RANK_STEP_PARTS.map((part) => `${part[1]} `), 'late '],
+      total: this.ranks.length,
+      rows: this.ranks.map((rank) => [String(rank.rank), cell(rank.step),
+        ...RANK_STEP_PARTS.map(([key]) => cell(rank[key])), cell(rank.late)])};
   }
 }
 
@@ -355,7 +374,8 @@ export function busPoints(sheet) {
   const points = [];
   for (let row = 0; row < sheet.rows; row++) {
     if (!(size[row] > 0 && speed[row] > 0)) continue;
-    points.push({size: size[row] * 1048576, speed: speed[row], name: sheet.get('Collective name', row) ?? 'unknown', row});
+    points.push({size: size[row] * 1048576, speed: speed[row],
+      name: sheet.get('Collective name', row) ?? 'unknown', row});
   }
   return points;
 }
@@ -365,7 +385,8 @@ class BusChart {
     this.points = busPoints(page.source(0).table('nccl_implicit_sync'));
     if (!this.points.length) return;
     this.types = [...new Set(this.points.map(({name}) => name))].sort();
-    const label = `Bus bandwidth of ${thousands(this.points.length)} collectives by size; the sheet nccl_implicit_sync has it.`;
+    const label = `Bus bandwidth of ${thousands(this.points.length)} collectives by size; ` +
+      'the sheet nccl_implicit_sync has it.';
     this.canvas = element('canvas', {role: 'img', 'aria-label': label});
     this.axes = svg('svg', {class: 'underlay', 'aria-hidden': 'true'});
     this.box = element('div', {class: 'chart bus-chart'}, this.axes, this.canvas);
@@ -392,7 +413,8 @@ class BusChart {
     this.axes.setAttribute('height', BUS_HEIGHT);
     clear(this.axes).append(
       bottomAxis(this.x, logTicks(...sizes, 8).map((value) => ({value, label: bytes(value)})), area, 'message size'),
-      leftAxis(this.y, logTicks(...speeds, 8).map((value) => ({value, label: powerLabel(value)})), area, 'bus bandwidth, GB/s'));
+      leftAxis(this.y, logTicks(...speeds, 8).map((value) => ({value, label: powerLabel(value)})),
+        area, 'bus bandwidth, GB/s'));
     const context = setUpCanvas(this.canvas, width, BUS_HEIGHT);
     context.globalAlpha = 0.7;
     for (const point of this.points) {
@@ -401,17 +423,20 @@ class BusChart {
       context.arc(this.x(point.size), this.y(point.speed), 4, 0, 7);
       context.fill();
     }
-    clear(this.legend).append(legend(this.types.slice(0, 12).map((name) => ({label: shorten(name, 40), css: this.colorOf(name)}))));
+    clear(this.legend).append(legend(this.types.slice(0, 12)
+      .map((name) => ({label: shorten(name, 40), css: this.colorOf(name)}))));
   }
 
   point(event) {
     const place = this.canvas.getBoundingClientRect();
     const [left, top] = [event.clientX - place.left, event.clientY - place.top];
     const distance = ({size, speed}) => Math.hypot(this.x(size) - left, this.y(speed) - top);
-    const near = this.points.reduce((best, point) => (best === null || distance(point) < distance(best) ? point : best), null);
+    const near = this.points.reduce((best, point) =>
+      (best === null || distance(point) < distance(best) ? point : best), null);
     if (!near || distance(near) > 12) tooltip.hide();
     else {
-      tooltip.show(tipContent(near.name, [['size', bytes(near.size)], ['bus bandwidth', `${significant(near.speed)} GB/s`],
+      tooltip.show(tipContent(near.name, [['size', bytes(near.size)],
+        ['bus bandwidth', `${significant(near.speed)} GB/s`],
         ['row of the sheet', thousands(near.row)]]), event.clientX, event.clientY);
     }
   }

@@ -48,8 +48,9 @@ function sparkLine(values, unit) {
 function tileNode(tile) {
   const isNumber = typeof tile.value === 'number';
   const value = isNumber ? tileNumber(tile) : tile.value ?? '–';
-  const before = typeof tile.before === 'number' && element('span', {class: 'tile-before', title: `${tile.before} ${tile.unit || ''}`},
-    `${tileNumber({...tile, value: tile.before})} → `);
+  const before = typeof tile.before === 'number' &&
+    element('span', {class: 'tile-before', title: `${tile.before} ${tile.unit || ''}`},
+      `${tileNumber({...tile, value: tile.before})} → `);
   return element('li', {class: 'tile', dataset: {tile: tile.id}},
     element('div', {class: 'tile-label'}, tile.label),
     element('div', {class: 'tile-value'}, before,

@@ -1,4 +1,5 @@
-// A folder of ranks: what each GPU did with its time, and which groups of ops took it. Bars of one chart have one scale.
+// A folder of ranks: what each GPU did with its time, and which groups of ops took it. Bars of one chart have one
+// scale.
 
 import {plainTable, tableAlternative, tipContent} from '../../chart.js';
 import {categoryColor, causeCss} from '../../colors.js';
@@ -18,23 +19,25 @@ const BATCH_PARTS = [
 ];
 
 // Groups of grouped_breakdown that have a colour of their own.
-const GROUP_CATEGORIES = {Attention: 'attention', GEMM: 'GEMM', Conv: 'convolution', Norm: 'normalisation', Elemwise: 'elementwise',
-  Comms: 'communication', Memcpy: 'copy'};
+const GROUP_CATEGORIES = {Attention: 'attention', GEMM: 'GEMM', Conv: 'convolution', Norm: 'normalisation',
+  Elemwise: 'elementwise', Comms: 'communication', Memcpy: 'copy'};
 
 // ---- what the charts show ----
 
-// One entry per rank in the order of the columns: {rank, ns: [of BATCH_PARTS], total}. Ranks without GPU events are absent.
-export function readRankTimes(table) {
+// One entry per rank in the order of the columns: {rank, ns: [of BATCH_PARTS], total}. Ranks without GPU events are
+// absent.
+function readRankTimes(table) {
   const rowOf = (type) => table.find('type', type);
   const ns = (column, type) => (rowOf(type) < 0 ? NaN : table.column(column)[rowOf(type)] * 1e6);
   const prefix = 'time_ms_';
   return table.columnNames.filter((name) => name.startsWith(prefix) && /^-?\d+$/.test(name.slice(prefix.length)))
-    .map((name) => ({rank: name.slice(prefix.length), ns: BATCH_PARTS.map(({type}) => ns(name, type) || 0), total: ns(name, 'total_time')}))
+    .map((name) => ({rank: name.slice(prefix.length), ns: BATCH_PARTS.map(({type}) => ns(name, type) || 0),
+      total: ns(name, 'total_time')}))
     .filter(({total}) => total > 0);
 }
 
 // Groups with time, longest first: [{group, ns}].
-export function readGroupTimes(table) {
+function readGroupTimes(table) {
   const seconds = table.column('Time (s)');
   return Array.from(table.column('Group'), (group, row) => ({group, ns: seconds[row] * 1e9}))
     .filter(({group, ns}) => group !== 'Total' && ns > 0).sort((a, b) => b.ns - a.ns);
@@ -48,24 +51,29 @@ function exactMs(ns) {
 
 // A line of a chart: a name, a bar of segments on the scale of `most`, and its time. Segments are {label, css, ns}.
 function batchLine({name, segments, total, text, most, tip}) {
-  const bar = element('div', {class: 'batch-bar', style: {width: `${100 * total / most}%`}}, segments.filter(({ns}) => ns > 0)
-    .map(({label, css, ns}) => element('span', {class: 'batch-segment', dataset: {part: label}, style: {flexGrow: String(ns / total), background: css}})));
-  const node = element('li', {class: 'batch-line', tabindex: 0, 'aria-label': text}, element('span', {class: 'elide', title: name}, name),
-    element('span', {class: 'batch-track'}, bar), element('span', {class: 'number', title: exactMs(total).title}, time(total)));
+  const bar = element('div', {class: 'batch-bar', style: {width: `${100 * total / most}%`}},
+    segments.filter(({ns}) => ns > 0).map(({label, css, ns}) => element('span', {class: 'batch-segment',
+      dataset: {part: label}, style: {flexGrow: String(ns / total), background: css}})));
+  const node = element('li', {class: 'batch-line', tabindex: 0, 'aria-label': text},
+    element('span', {class: 'elide', title: name}, name),
+    element('span', {class: 'batch-track'}, bar),
+    element('span', {class: 'number', title: exactMs(total).title}, time(total)));
   tooltip.attach(node, tip);
   return node;
 }
 
 function batchRankLine({rank, ns, total}, most) {
   const parts = BATCH_PARTS.map(({label}, i) => [label, `${time(ns[i])} · ${percent(ns[i], total)}`]);
-  return batchLine({name: `rank ${rank}`, total, most, segments: BATCH_PARTS.map(({label, css}, i) => ({label, css: css(), ns: ns[i]})),
+  return batchLine({name: `rank ${rank}`, total, most,
+    segments: BATCH_PARTS.map(({label, css}, i) => ({label, css: css(), ns: ns[i]})),
     text: `rank ${rank}: ${time(total)}; ${parts.map((part) => part.join(' ')).join(', ')}`,
     tip: () => tipContent(`rank ${rank}`, [...parts, ['total', time(total)]])});
 }
 
 function batchGroupLine({group, ns}, most, sum) {
   const css = categoryColor(GROUP_CATEGORIES[group] || 'other');
-  return batchLine({name: group, total: ns, most, segments: [{label: group, css, ns}], text: `${group}: ${time(ns)}, ${percent(ns, sum)}`,
+  return batchLine({name: group, total: ns, most, segments: [{label: group, css, ns}],
+    text: `${group}: ${time(ns)}, ${percent(ns, sum)}`,
     tip: () => tipContent(group, [['mean of all ranks', time(ns)], ['share', percent(ns, sum)]])});
 }
 
@@ -88,10 +96,14 @@ function buildBatchRanks(page, body) {
     names.replaceChildren(legend(BATCH_PARTS.map(({label, css}) => ({label, css: css()}))));
     return shown.map((rank) => batchRankLine(rank, most));
   });
-  const table = tableAlternative('Time per rank', () => ({heads: ['rank', ...BATCH_PARTS.map(({label}) => `${label} `), 'total '],
+  const table = tableAlternative('Time per rank', () => ({
+    heads: ['rank', ...BATCH_PARTS.map(({label}) => `${label} `), 'total '],
     rows: ranks.map(({rank, ns, total}) => [rank, ...ns.map(exactMs), exactMs(total)]), total: ranks.length}));
   body.append(names, list, table.node);
-  if (shown.length < ranks.length) body.append(element('p', {class: 'note'}, `The first ${thousands(shown.length)} of ${thousands(ranks.length)} ranks.`));
+  if (shown.length < ranks.length) {
+    body.append(element('p', {class: 'note'},
+      `The first ${thousands(shown.length)} of ${thousands(ranks.length)} ranks.`));
+  }
 }
 
 function buildGroupTimes(page, body) {
@@ -99,7 +111,8 @@ function buildGroupTimes(page, body) {
   const sum = groups.reduce((total, {ns}) => total + ns, 0);
   const list = element('ul', {class: 'batch-lines', 'aria-label': 'time by group of ops'});
   drawLines(page, list, () => groups.map((group) => batchGroupLine(group, groups[0].ns, sum)));
-  body.append(element('p', {class: 'note'}, 'GPU time of kernels by the op that launched them, the mean of all ranks. Communication and copies ' +
+  body.append(element('p', {class: 'note'},
+    'GPU time of kernels by the op that launched them, the mean of all ranks. Communication and copies ' +
     'may have run at the same time as computation.'), list,
   element('div', {class: 'visually-hidden'}, plainTable('Time by group of ops', ['group', 'time ', 'share '],
     groups.map(({group, ns}) => [group, exactMs(ns), percent(ns, sum)]))));
@@ -111,8 +124,10 @@ function hasSheet(page, name) {
 
 export const batchSections = [
   {id: 'rank-times', title: 'Time per rank', short: 'Ranks',
-    needs: (page) => hasSheet(page, 'gpu_timelines') && readRankTimes(page.source(0).table('gpu_timelines')).length > 0, build: buildBatchRanks},
+    needs: (page) => hasSheet(page, 'gpu_timelines') && readRankTimes(page.source(0).table('gpu_timelines')).length > 0,
+    build: buildBatchRanks},
   {id: 'group-times', title: 'Where the time goes', short: 'Groups',
-    needs: (page) => hasSheet(page, 'grouped_breakdown') && readGroupTimes(page.source(0).table('grouped_breakdown')).length > 0,
+    needs: (page) => hasSheet(page, 'grouped_breakdown') &&
+      readGroupTimes(page.source(0).table('grouped_breakdown')).length > 0,
     build: buildGroupTimes},
 ];

@@ -1,8 +1,8 @@
 // "Where the time goes": GPU time as a flame graph that hangs from the top, from modules over ops down to kernels, and
 // as bars by category.
 //
-// State: `flame.root` (the item at the top), `flame.order` (`time`: in time order), `flame.modules` (`apart`: each module
-// of its own), and those of others: `range`, `category`, `finding`, `search`, `kernel`.
+// State: `flame.root` (the item at the top), `flame.order` (`time`: in time order), `flame.modules` (`apart`: each
+// module of its own), and those of others: `range`, `category`, `finding`, `search`, `kernel`.
 
 import {announcer, setUpCanvas, tableAlternative, tipContent, watchWidth} from '../../chart.js';
 import {CATEGORIES, categoryColor} from '../../colors.js';
@@ -44,7 +44,8 @@ class FlameGraph {
       .map(([order, label, title]) => element('button', {type: 'button', class: 'button', title, dataset: {order},
         onclick: () => this.page.state.set({'flame.order': order || null})}, label));
     this.together = element('button', {type: 'button', class: 'button', title: 'count Block_0, Block_1, ... as one',
-      onclick: () => this.page.state.set({'flame.modules': this.isTogether() ? 'apart' : null})}, 'repeated modules together');
+      onclick: () => this.page.state.set({'flame.modules': this.isTogether() ? 'apart' : null})},
+      'repeated modules together');
     body.append(
       element('div', {class: 'toolbar'}, element('div', {class: 'segmented', role: 'group', 'aria-label': 'order'},
         this.orders), this.together, this.search, this.summary),
@@ -91,7 +92,9 @@ class FlameGraph {
 
   rangeNotes(range, isOrdered, starts) {
     const notes = [];
-    if (!this.tree.hasOps) notes.push('The trace does not say which ops launched its kernels: they are shown by category.');
+    if (!this.tree.hasOps) {
+      notes.push('The trace does not say which ops launched its kernels: they are shown by category.');
+    }
     const rounded = roundRange(this.source, range);
     if (range && rounded[0] !== range[0]) {
       notes.push(`The page has sums for this range in bins only: shown is ${time(rounded[0])} to ${time(rounded[1])}.`);
@@ -115,7 +118,8 @@ class FlameGraph {
     if (this.focused >= this.boxes.length) this.focused = -1;
     const match = this.findMatch();
     this.showSummary(match);
-    this.note.textContent = [...this.notes, layout.isCut ? 'Deeper levels are not drawn: zoom in.' : ''].join(' ').trim();
+    this.note.textContent = [...this.notes, layout.isCut ? 'Deeper levels are not drawn: zoom in.' : ''].join(' ')
+      .trim();
     this.canvas.hidden = !this.boxes.length;
     const context = setUpCanvas(this.canvas, width, layout.levels * FLAME_ROW);
     drawFlame(context, width, tree, this.boxes, {match, kernel: state.getNumber('kernel'), focused: this.focused});
@@ -145,7 +149,8 @@ class FlameGraph {
         ` (${time(match.ns[FLAME_ALL])} of ${time(all)})` :
       `${time(all)} of GPU time in ${thousands(tree.count[FLAME_ALL])} kernels, copies and memsets`;
     this.summary.textContent = text;
-    this.canvas.setAttribute('aria-label', `Flame graph of ${tree.name(this.root).slice(0, 200)}: ${text}. Arrow keys move.`);
+    this.canvas.setAttribute('aria-label',
+      `Flame graph of ${tree.name(this.root).slice(0, 200)}: ${text}. Arrow keys move.`);
   }
 
   showControls() {
@@ -267,7 +272,8 @@ class FlameGraph {
     const {tree, root} = this;
     const all = tree.ns[root];
     const ns = tree.categoryNs(root);
-    const rows = CATEGORIES.map((name, i) => ({name, ns: ns[i]})).filter((row) => row.ns > 0).sort((a, b) => b.ns - a.ns);
+    const rows = CATEGORIES.map((name, i) => ({name, ns: ns[i]})).filter((row) => row.ns > 0)
+      .sort((a, b) => b.ns - a.ns);
     const title = root === FLAME_ALL ? 'By category' : ['By category, of ', element('span', {class: 'name'},
       shorten(tree.name(root), 60))];
     clear(this.bars).append(element('h3', {}, title), ...rows.map(({name, ns: size}) =>

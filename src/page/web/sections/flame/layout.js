@@ -8,8 +8,8 @@ import {FLAME_ALL} from './tree.js';
 const FLAME_LEVELS = 120;
 
 // Gives {boxes, levels, isCut: there are deeper levels}. A box has items (a chain, top first; none: narrow neighbours),
-// level, from and to (shares of the width), parent (index of a box, or -1), count (of items) and ns. Boxes are in order of
-// level, then from left to right.
+// level, from and to (shares of the width), parent (index of a box, or -1), count (of items) and ns. Boxes are in order
+// of level, then from left to right.
 export function layoutFlame(tree, root, inTimeOrder, narrowest) {
   const boxes = [];
   const total = tree.ns[root];

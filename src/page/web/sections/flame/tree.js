@@ -1,4 +1,5 @@
-// The tree of the flame graph: all GPU work, by the path of modules, functions and ops that launched it, down to kernels.
+// The tree of the flame graph: all GPU work, by the path of modules, functions and ops that launched it, down to
+// kernels.
 //
 // Items are numbered, parents before their children:
 //
@@ -7,14 +8,14 @@
 //   2 ... 2 + rows - 1   the rows of page_nodes
 //   then                 leaves: one per node and kernel
 //
-// A node has the same number whatever the range, so that a link to it (`flame.root`) keeps its meaning. If repeated modules
-// are shown together (Block_0, Block_1, ... as Block), all of them count for the first. Traces that know nothing about ops
-// (rocprofv3) have the categories instead of nodes.
+// A node has the same number whatever the range, so that a link to it (`flame.root`) keeps its meaning. If repeated
+// modules are shown together (Block_0, Block_1, ... as Block), all of them count for the first. Traces that know
+// nothing about ops (rocprofv3) have the categories instead of nodes.
 
 import {CATEGORIES} from '../../colors.js';
 
 export const FLAME_ALL = 0;
-export const FLAME_UNLAUNCHED = 1;
+const FLAME_UNLAUNCHED = 1;
 const FLAME_NODES = 2;
 
 // nn.Modules are numbered by class: Block_0, Block_1.
@@ -50,7 +51,8 @@ export class FlameTree {
   // The parent of each row of page_nodes; -1: none.
   findRowParents() {
     const parents = this.nodes.column('parent');
-    return Int32Array.from({length: this.nodeCount}, (_, row) => (parents[row] >= 0 && parents[row] < row ? parents[row] : -1));
+    return Int32Array.from({length: this.nodeCount},
+      (_, row) => (parents[row] >= 0 && parents[row] < row ? parents[row] : -1));
   }
 
   // The row that each row of page_nodes counts for, and how many modules count for a row.
@@ -220,7 +222,8 @@ export class FlameTree {
   // The item that a link names; the top if there is no such item, or if it has no time in this range.
   itemOf(link) {
     const row = /^\d+$/.test(link || '') ? Number(link) : -1;
-    const item = link === 'none' ? FLAME_UNLAUNCHED : row >= 0 && row < this.nodeCount ? this.itemOfNode(row) : FLAME_ALL;
+    const item = link === 'none' ? FLAME_UNLAUNCHED :
+      row >= 0 && row < this.nodeCount ? this.itemOfNode(row) : FLAME_ALL;
     return this.ns[item] > 0 ? item : FLAME_ALL;
   }
 

@@ -2,8 +2,8 @@
 
 import {logDomain} from '../../scale.js';
 
-// Rows of page_copies: {direction, kind, bytes (of one; NaN: unknown), count, ns, rate (GB/s; NaN: unknown)}, in the order
-// of the table.
+// Rows of page_copies: {direction, kind, bytes (of one; NaN: unknown), count, ns, rate (GB/s; NaN: unknown)}, in the
+// order of the table.
 export function readCopies(table) {
   return Array.from({length: table.rows}, (_, row) => {
     const [bytes, count, ns] = ['bytes', 'count', 'ns'].map((name) => table.get(name, row) ?? NaN);
@@ -18,7 +18,9 @@ export function groupCopies(copies) {
   const groups = new Map();
   for (const copy of copies) {
     const key = `${copy.direction}\n${copy.kind}`;
-    if (!groups.has(key)) groups.set(key, {direction: copy.direction, kind: copy.kind, count: 0, ns: 0, bytes: 0, sizeNs: 0});
+    if (!groups.has(key)) {
+      groups.set(key, {direction: copy.direction, kind: copy.kind, count: 0, ns: 0, bytes: 0, sizeNs: 0});
+    }
     const group = groups.get(key);
     group.count += copy.count || 0;
     group.ns += copy.ns || 0;

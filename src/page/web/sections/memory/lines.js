@@ -51,8 +51,8 @@ class MemoryChart {
       bottomAxis(this.x, unitTicks(...range, (area.right - area.left) / 110, TIME_UNITS), area),
       leftAxis(this.y, unitTicks(0, top, 4, BYTE_UNITS), area),
       svg('path', {class: 'memory-fill', d: pathOf(used, area.bottom)}),
-      svg('path', {class: 'memory-line reserved', d: pathOf(held)}), svg('path', {class: 'memory-line', d: pathOf(used)}),
-      ...this.peakMark(peaks[0], area), this.cursor);
+      svg('path', {class: 'memory-line reserved', d: pathOf(held)}),
+      svg('path', {class: 'memory-line', d: pathOf(used)}), ...this.peakMark(peaks[0], area), this.cursor);
   }
 
   peakMark(peak, area) {
@@ -61,13 +61,14 @@ class MemoryChart {
     const y = this.y(peak.value);
     const isRight = x > (area.left + area.right) / 2;
     return [svg('circle', {class: 'peak', cx: x, cy: y, r: 4}),
-      svg('text', {class: 'peak-name', x: x + (isRight ? -8 : 8), y: Math.max(y - 8, 12), 'text-anchor': isRight ? 'end' : 'start'},
+      svg('text', {class: 'peak-name', x: x + (isRight ? -8 : 8), y: Math.max(y - 8, 12),
+        'text-anchor': isRight ? 'end' : 'start'},
         `peak ${bytes(peak.value)}`, svg('title', {}, `${thousands(peak.value)} bytes`))];
   }
 
   describePeaks([used, held]) {
-    return `Memory of device ${this.samples.device}: at most ${bytes(used?.value)} allocated and ${bytes(held?.value)} reserved.` +
-      ' Arrow keys move in time.';
+    return `Memory of device ${this.samples.device}: at most ${bytes(used?.value)} allocated and ` +
+      `${bytes(held?.value)} reserved. Arrow keys move in time.`;
   }
 
   // The values at a time; null: none.
@@ -104,10 +105,13 @@ export class MemoryLines {
       [...devices].sort((a, b) => peak(b) - peak(a)).slice(0, DEVICES).sort((a, b) => a.device - b.device);
     body.append(element('ul', {class: 'legend'},
       element('li', {}, element('span', {class: 'swatch allocated', 'aria-hidden': 'true'}), 'allocated by tensors'),
-      element('li', {}, element('span', {class: 'swatch reserved', 'aria-hidden': 'true'}), 'reserved by the allocator')));
-    this.charts = shown.map((samples) => new MemoryChart(samples, body, devices.length > 1 ? `GPU ${samples.device}` : null));
+      element('li', {}, element('span', {class: 'swatch reserved', 'aria-hidden': 'true'}),
+        'reserved by the allocator')));
+    this.charts = shown.map(
+      (samples) => new MemoryChart(samples, body, devices.length > 1 ? `GPU ${samples.device}` : null));
     if (shown.length < devices.length) {
-      body.append(element('p', {class: 'note'}, `Shown are the ${DEVICES} devices with the highest peaks of ${devices.length}.`));
+      body.append(element('p', {class: 'note'},
+        `Shown are the ${DEVICES} devices with the highest peaks of ${devices.length}.`));
     }
     const draw = onceAFrame(() => this.draw());
     page.state.on(['range', 'view', 'theme'], draw);

@@ -13,8 +13,9 @@ import {CopyScatter} from './scatter.js';
 const COPY_ROWS = 100;
 
 function pageableMark() {
-  return element('span', {class: 'chip pageable', title: 'Pageable memory is copied to a buffer of the driver first; pinned ' +
-    'memory is faster and does not block the host.'}, 'pageable');
+  return element('span', {class: 'chip pageable',
+    title: 'Pageable memory is copied to a buffer of the driver first; pinned ' +
+      'memory is faster and does not block the host.'}, 'pageable');
 }
 
 function rateText(rate) {
@@ -35,7 +36,8 @@ function groupTable(groups) {
       style: {width: `${100 * group.ns / longest}%`}})),
     number(rateText(group.rate), String(group.rate))));
   const heads = ['direction', 'memory', 'copies', 'bytes', 'time', '', 'bandwidth'];
-  return element('table', {class: 'plain copies'}, element('caption', {class: 'visually-hidden'}, 'Copies by direction'),
+  return element('table', {class: 'plain copies'},
+    element('caption', {class: 'visually-hidden'}, 'Copies by direction'),
     element('thead', {}, element('tr', {}, heads.map((head, i) =>
       element('th', {scope: 'col', class: [2, 3, 4, 6].includes(i) ? 'number' : null}, head)))),
     element('tbody', {}, rows));
@@ -62,7 +64,8 @@ function pageableNote(groups) {
 function buildCopies(page, body) {
   const source = page.source(0);
   if (!source.has('page_copies')) {
-    body.append(element('h3', {}, 'Copies'), element('p', {class: 'empty'}, 'There are no copies or memsets in this trace.'));
+    body.append(element('h3', {}, 'Copies'),
+      element('p', {class: 'empty'}, 'There are no copies or memsets in this trace.'));
     return;
   }
   const copies = readCopies(source.table('page_copies'));
@@ -71,7 +74,8 @@ function buildCopies(page, body) {
   const left = element('div', {}, pageableNote(groups), groupTable(groups),
     tableAlternative('Copies by size', () => copyTable(copies)).node);
   const right = element('div', {});
-  body.append(element('h3', {}, 'Copies of the whole trace'), element('div', {class: 'columns copies-columns'}, left, right));
+  body.append(element('h3', {}, 'Copies of the whole trace'),
+    element('div', {class: 'columns copies-columns'}, left, right));
   if (points) new CopyScatter(page, right, points);
   else right.append(element('p', {class: 'empty'}, 'The trace does not say how many bytes were copied.'));
 }

@@ -3,7 +3,8 @@
 // The samples of each device, by device: {device, start, allocated, reserved} with arrays in order of time.
 export function readMemory(table) {
   const devices = new Map();
-  const [device, start, allocated, reserved] = ['device', 'start', 'allocated', 'reserved'].map((name) => table.column(name));
+  const [device, start, allocated, reserved] =
+    ['device', 'start', 'allocated', 'reserved'].map((name) => table.column(name));
   for (let row = 0; row < table.rows; row++) {
     if (Number.isNaN(start[row])) continue;
     if (!devices.has(device[row])) devices.set(device[row], {device: device[row], rows: []});
@@ -52,7 +53,9 @@ export function stepPoints(start, values, [first, last], [begin, end], x, y) {
       [high, low, current] : [low, high, current];
     if (points.length) points.push([column, points.at(-1)[1]]);
     for (const value of order) {
-      if (!points.length || points.at(-1)[1] !== y(value) || points.at(-1)[0] !== column) points.push([column, y(value)]);
+      if (!points.length || points.at(-1)[1] !== y(value) || points.at(-1)[0] !== column) {
+        points.push([column, y(value)]);
+      }
     }
   };
   for (let i = first; i < last; i++) {

@@ -53,11 +53,14 @@ export class CopyScatter {
     this.x = logScale(this.sizes, [area.left, area.right]);
     this.y = logScale(this.rates, [area.bottom, area.top]);
     const size = linearScale([0, this.points[0].ns], [0, 26 * 26]);
-    const sizeTicks = logTicks(...this.sizes, (area.right - area.left) / 64).map((value) => ({value, label: tickBytes(value)}));
+    const sizeTicks = logTicks(...this.sizes, (area.right - area.left) / 64)
+      .map((value) => ({value, label: tickBytes(value)}));
     const rateTicks = logTicks(...this.rates, 7).map((value) => ({value, label: powerLabel(value)}));
-    this.marks = this.points.map((point, i) => svg('path', {class: isPageable(point) ? 'copy-mark pageable' : 'copy-mark',
+    this.marks = this.points.map((point, i) => svg('path', {
+      class: isPageable(point) ? 'copy-mark pageable' : 'copy-mark',
       d: shapeOf(point.direction), 'data-index': i, 'vector-effect': 'non-scaling-stroke',
-      transform: `translate(${this.x(point.bytes)} ${this.y(point.rate)}) scale(${Math.max(6, Math.sqrt(size(point.ns)))})`}));
+      transform: `translate(${this.x(point.bytes)} ${this.y(point.rate)}) ` +
+        `scale(${Math.max(6, Math.sqrt(size(point.ns)))})`}));
     this.chart.setAttribute('width', width);
     this.chart.setAttribute('height', SCATTER_HEIGHT);
     clear(this.chart).append(bottomAxis(this.x, sizeTicks, area, 'size of one copy'),
@@ -90,7 +93,8 @@ export class CopyScatter {
     const point = this.points[at];
     const place = this.chart.getBoundingClientRect();
     tooltip.show(this.describe(point), place.left + this.x(point.bytes), place.top + this.y(point.rate));
-    this.announcer.say(`${directionText(point.direction)}, ${point.kind}, ${bytes(point.bytes)}: ${significant(point.rate)} GB/s`);
+    this.announcer.say(`${directionText(point.direction)}, ${point.kind}, ${bytes(point.bytes)}: ` +
+      `${significant(point.rate)} GB/s`);
   }
 }
 

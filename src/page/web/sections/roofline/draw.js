@@ -14,9 +14,9 @@ const LABEL_HEIGHT = 16;
 const ROOF_NAMES_WIDTH = 144;
 const measuring = {context: null};
 
-// The points that decide what the axes show: those with nearly all of the time. A few tiny ops that are slower by orders
-// of magnitude would leave little room for the others; they are drawn at the edge.
-export function pointsOfAxes(points) {
+// The points that decide what the axes show: those with nearly all of the time. A few tiny ops that are slower by
+// orders of magnitude would leave little room for the others; they are drawn at the edge.
+function pointsOfAxes(points) {
   const total = points.reduce((sum, point) => sum + point.ns, 0);
   let sum = 0;
   const end = points.findIndex((point) => (sum += point.ns) >= AXES_SHARE * total);
@@ -28,7 +28,8 @@ export function rooflinePlot(points, roofs, width, height) {
   const area = {left: 56, right: width - (roofs ? ROOF_NAMES_WIDTH : 24), top: 32, bottom: height - 40};
   const main = pointsOfAxes(points);
   const rates = roofs ? roofs.roofs.map((roof) => roof.rate) : [];
-  const around = (values) => values.flatMap((value) => [value / 8, value * 1.5]);  // some of the slope, some of the roof
+  const around = (values) => values.flatMap((value) => [value / 8, value * 1.5]);
+    // some of the slope, some of the roof
   const ridges = rates.map((rate) => rate / roofs.memory);
   const xDomain = logDomain([...main.map((point) => point.intensity), ...around(ridges)], 1.8);
   const yDomain = logDomain([...main.map((point) => point.rate), ...around(rates)], 1.4);
@@ -39,7 +40,8 @@ export function rooflinePlot(points, roofs, width, height) {
   const place = (point) => ({x: x(clamp(point.intensity, xDomain)), y: y(clamp(point.rate, yDomain)),
     r: Math.max(2.5, largest * Math.sqrt(point.ns / points[0].ns))});
   return {area, x, y, xDomain, yDomain, place, outside: points.filter((point) =>
-    point.intensity < xDomain[0] || point.intensity > xDomain[1] || point.rate < yDomain[0] || point.rate > yDomain[1])};
+    point.intensity < xDomain[0] || point.intensity > xDomain[1] ||
+    point.rate < yDomain[0] || point.rate > yDomain[1])};
 }
 
 export function rooflineAxes({area, x, y, xDomain, yDomain}) {
@@ -72,7 +74,8 @@ export function rooflineRoofNames({area, x, y, xDomain, yDomain}, {memory, roofs
     free = top + LABEL_HEIGHT - 2;
     const label = precisionLabel(...precisions);
     const text = `${shorten(label, 15)} ${significant(rate)}`;
-    return svg('text', {class: 'roof-name', x: area.right + 6, y: top}, text, svg('title', {}, `${label}: ${rate} TFLOP/s`));
+    return svg('text', {class: 'roof-name', x: area.right + 6, y: top}, text,
+      svg('title', {}, `${label}: ${rate} TFLOP/s`));
   });
   const at = Math.max(xDomain[0] * 1.2, yDomain[0] / memory * 1.2);
   const [left, top] = [x(at), y(at * memory)];
@@ -102,7 +105,8 @@ function shortLabel(point) {
   const shapes = shapeLabel(point.shapes);
   const first = shapes.split(', ')[0];
   const text = [fitText(measuring.context, point.op.replace(/^aten::/, ''), 150),
-    measuring.context.measureText(shapes).width <= 160 ? shapes : fitText(measuring.context, first, 160)].join(' ').trim();
+    measuring.context.measureText(shapes).width <= 160 ? shapes :
+      fitText(measuring.context, first, 160)].join(' ').trim();
   return {text, width: measuring.context.measureText(text).width + 4};
 }
 

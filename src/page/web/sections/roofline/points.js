@@ -8,7 +8,8 @@ const ROOFLINE_COLUMNS = {
   name: ['name'], shapes: ['Input Dims', 'Input Dims_first'], count: ['operation_count', 'name_count'],
   intensity: ['FLOPS/Byte', 'FLOPS/Byte_first'], rate: ['TFLOPS/s_mean'], us: ['Kernel Time (µs)_sum'],
   roofUs: ['Roofline Time (µs)_first', 'Roofline Time (µs)'], spec: ['Compute Spec', 'Compute Spec_first'],
-  bound: ['Roofline Bound', 'Roofline Bound_first'], category: ['op category'], type: ['Input type', 'Input type_first'],
+  bound: ['Roofline Bound', 'Roofline Bound_first'], category: ['op category'],
+  type: ['Input type', 'Input type_first'],
 };
 
 // Where the page does not know the kernels of an op (opTimes), its category in the sheet decides.
@@ -23,9 +24,9 @@ export function rooflineSheets(source) {
     ROOFLINE_COLUMNS.intensity.some((name) => table.has(name)));
 }
 
-// Gives {points, rows, ns}: all points, longest first, and how many rows the sheets have and their time. A point has op,
-// shapes, count, intensity (flop/byte), rate (TFLOP/s), ns, roofNs (of all calls together; NaN: unknown), spec, bound and
-// category.
+// Gives {points, rows, ns}: all points, longest first, and how many rows the sheets have and their time. A point has
+// op, shapes, count, intensity (flop/byte), rate (TFLOP/s), ns, roofNs (of all calls together; NaN: unknown), spec,
+// bound and category.
 export function rooflinePoints(sheets) {
   const points = [];
   let [rows, ns] = [0, 0];
@@ -54,8 +55,8 @@ function pointOf(sheet, columns, row) {
   const category = text('category') || sheet.name;
   const spec = text('spec') || (sheet.name.startsWith('op_') ? specOfType(text('type')) : '');
   return {
-    op: text('name'), shapes: text('shapes'), count: number('count'), intensity: number('intensity'), rate: number('rate'),
-    ns: number('us') * 1000, roofNs: number('roofUs') * 1000 * number('count'), spec,
+    op: text('name'), shapes: text('shapes'), count: number('count'), intensity: number('intensity'),
+    rate: number('rate'), ns: number('us') * 1000, roofNs: number('roofUs') * 1000 * number('count'), spec,
     bound: {COMPUTE_BOUND: 'compute', MEMORY_BOUND: 'memory bandwidth'}[text('bound')] || '',
     category: SHEET_CATEGORIES.find(([pattern]) => pattern.test(category))?.[1] || 'other',
   };
@@ -77,8 +78,8 @@ function kernelKey(name) {
   return `kernel\n${name}`;
 }
 
-// GPU time by op and shapes, and by kernel: {ns, category, kernel (row), call (row or null)}; the last three are those with
-// the most time.
+// GPU time by op and shapes, and by kernel: {ns, category, kernel (row), call (row or null)}; the last three are those
+// with the most time.
 export function opTimes(source, work) {
   const times = new Map();
   if (!work || !source.has('page_kernels')) return times;
@@ -91,7 +92,8 @@ export function opTimes(source, work) {
     if (!entry) times.set(key, entry = {ns: 0, largest: 0});
     entry.ns += work.ns[row];
     if (work.ns[row] <= entry.largest) return;
-    Object.assign(entry, {largest: work.ns[row], kernel: work.kernel[row], call, category: categories[work.kernel[row]]});
+    Object.assign(entry, {largest: work.ns[row], kernel: work.kernel[row], call,
+      category: categories[work.kernel[row]]});
   };
   for (let row = 0; row < work.call.length; row++) {
     const call = work.call[row];
@@ -104,8 +106,8 @@ export function opTimes(source, work) {
   return times;
 }
 
-// The points of a range: their times scaled by the share of their op's time that is in it. Gives each point its category,
-// kernel and call, too. `all` and `some` are opTimes of the trace and of the range (null: the whole trace).
+// The points of a range: their times scaled by the share of their op's time that is in it. Gives each point its
+// category, kernel and call, too. `all` and `some` are opTimes of the trace and of the range (null: the whole trace).
 // `unplaced` counts points whose times the page does not know.
 export function pointsInRange(points, all, some) {
   const shown = [];

@@ -25,7 +25,8 @@ class Roofline {
     this.shown = [];
     this.focused = -1;
     if (!this.all.points.length) {
-      body.append(element('p', {class: 'empty'}, 'No op of this trace has a performance model that fits its arguments.' +
+      body.append(element('p', {class: 'empty'},
+        'No op of this trace has a performance model that fits its arguments.' +
         ' Ops need input shapes: profile with record_shapes=True.'));
       return;
     }
@@ -55,7 +56,8 @@ class Roofline {
     this.chart.addEventListener('pointermove', (event) => this.point(event));
     this.chart.addEventListener('pointerleave', () => tooltip.hide());
     this.chart.addEventListener('click', (event) => this.choose(indexOf(event.target)));
-    followMarks(this.chart, {count: () => this.shown.length, show: (at) => this.focus(at), choose: (at) => this.choose(at)});
+    followMarks(this.chart, {count: () => this.shown.length, show: (at) => this.focus(at),
+      choose: (at) => this.choose(at)});
     watchWidth(this.box, () => this.draw());
   }
 
@@ -107,8 +109,10 @@ class Roofline {
   }
 
   showOutside(outside) {
-    const share = percent(outside.reduce((sum, point) => sum + point.ns, 0), this.inRange.reduce((sum, point) => sum + point.ns, 0));
-    this.outside.textContent = outside.length ? `${thousands(outside.length)} at the edge ${outside.length === 1 ? 'lies' : 'lie'} ` +
+    const share = percent(outside.reduce((sum, point) => sum + point.ns, 0),
+      this.inRange.reduce((sum, point) => sum + point.ns, 0));
+    this.outside.textContent = outside.length ?
+      `${thousands(outside.length)} at the edge ${outside.length === 1 ? 'lies' : 'lie'} ` +
       `outside the axes (${share} of the time).` : '';
   }
 
@@ -134,14 +138,20 @@ class Roofline {
       sums.roof += Math.min(point.roofNs, point.ns);
     }
     const parts = sums.judged > 0 ? ['Ops with a known roof take ', element('b', {}, time(sums.judged)),
-      '; at the roof they would take ', element('b', {}, time(sums.roof)), ` (${percent(sums.roof, sums.judged)}).`] : [];
+      '; at the roof they would take ', element('b', {}, time(sums.roof)),
+      ` (${percent(sums.roof, sums.judged)}).`] : [];
     if (!this.inRange.length) parts.push('No op with a performance model ran in this range.');
     clear(this.summary).append(...parts);
     const known = points.reduce((sum, point) => sum + point.ns, 0);
-    const notes = [`One bubble per op and shape, area by time: ${thousands(points.length)} of ${thousands(rows)} rows have a ` +
-      `performance model, ${percent(known, ns)} of their time.`];
-    if (this.inRange.length > BUBBLES) notes.push(`Shown are the ${BUBBLES} longest of ${thousands(this.inRange.length)}.`);
-    if (unplaced) notes.push(`${thousands(unplaced)} have no times of their own on this page and are left out of the range.`);
+    const notes = ['One bubble per op and shape, area by time: ' +
+      `${thousands(points.length)} of ${thousands(rows)} rows have a performance model, ` +
+      `${percent(known, ns)} of their time.`];
+    if (this.inRange.length > BUBBLES) {
+      notes.push(`Shown are the ${BUBBLES} longest of ${thousands(this.inRange.length)}.`);
+    }
+    if (unplaced) {
+      notes.push(`${thousands(unplaced)} have no times of their own on this page and are left out of the range.`);
+    }
     notes.push(this.roofNote());
     this.note.textContent = notes.join(' ');
     this.chart.setAttribute('aria-label', `Roofline. ${this.summary.textContent} Arrow keys go from bubble to bubble.`);
@@ -180,16 +190,19 @@ class Roofline {
 
   describe(point) {
     const kernels = this.source.table('page_kernels');
-    const kernel = point.kernel === null ? null : kernels.get('short', point.kernel) || kernels.get('name', point.kernel);
+    const kernel = point.kernel === null ? null :
+      kernels.get('short', point.kernel) || kernels.get('name', point.kernel);
     const gap = point.ns - point.roofNs;
     return tipContent(point.op, [
       ['shapes', shorten(point.shapes, 160)],
       ['kernel', kernel && shorten(kernel, 120)],
       ['time', `${time(point.ns)} in ${thousands(Math.round(point.count))} calls`],
       ['at the roof', point.roofNs > 0 ? time(point.roofNs) : 'unknown'],
-      point.roofNs > 0 && ['gap', `${significant(Math.max(gap, 0) / 1e6)} ms, at ${percent(point.roofNs, point.ns)} of the roof`],
+      point.roofNs > 0 && ['gap', `${significant(Math.max(gap, 0) / 1e6)} ms, ` +
+        `at ${percent(point.roofNs, point.ns)} of the roof`],
       ['rate', `${significant(point.rate)} TFLOP/s at ${significant(point.intensity)} flops per byte`],
-      ['roof', [point.spec && precisionLabel(point.spec), point.bound && `bound by ${point.bound}`].filter(Boolean).join(', ')],
+      ['roof', [point.spec && precisionLabel(point.spec), point.bound && `bound by ${point.bound}`]
+        .filter(Boolean).join(', ')],
       ['category', point.category],
     ]);
   }

@@ -7,8 +7,8 @@ const MAD_SCALE = 1.4826;   // makes the MAD of normally distributed values thei
 const OUTLIER_MADS = 3;
 const OUTLIER_SHARE = 0.05;
 
-// The steps of a source: {name, start, ns, phase, inWindow, parts: ns per part}, and the parts that occur, in the order in
-// which they are stacked: work, then communication and copies, then idle time; the largest of each first.
+// The steps of a source: {name, start, ns, phase, inWindow, parts: ns per part}, and the parts that occur, in the order
+// in which they are stacked: work, then communication and copies, then idle time; the largest of each first.
 export function readSteps(source) {
   const table = source.table('page_steps');
   const parts = readParts(source.table('page_step_parts'), table.rows);
@@ -85,8 +85,8 @@ export function findOutliers(steps, phases) {
   });
 }
 
-// Bars of equal numbers of steps, at most `most`: {first, last, ns, parts} with means, and outlier: the longest step that
-// is not usual, or -1. Where there is room, a bar is one step.
+// Bars of equal numbers of steps, at most `most`: {first, last, ns, parts} with means, and outlier: the longest step
+// that is not usual, or -1. Where there is room, a bar is one step.
 export function groupSteps(steps, outliers, most) {
   const size = Math.max(1, Math.ceil(steps.length / Math.max(1, most)));
   const groups = [];

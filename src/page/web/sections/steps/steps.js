@@ -66,8 +66,9 @@ class StepBars {
     }
     const [one] = this.phases.values();
     const value = (ns) => element('b', {title: `${thousands(ns)} ns`}, time(ns));
-    return element('p', {class: 'steps-summary'}, element('b', {}, thousands(one.count)), one.count === 1 ? ' step' : ' steps',
-      ': mean ', value(one.mean), ', p50 ', value(one.p50), ', p99 ', value(one.p99), `. ${remarks}`);
+    return element('p', {class: 'steps-summary'}, element('b', {}, thousands(one.count)),
+      one.count === 1 ? ' step: mean ' : ' steps: mean ', value(one.mean), ', p50 ', value(one.p50),
+      ', p99 ', value(one.p99), `. ${remarks}`);
   }
 
   listen() {
@@ -97,7 +98,8 @@ class StepBars {
     area.right = Math.min(area.right, area.left + groups.length * this.barWidth + 8);
     this.y = linearScale([0, top], [area.bottom, area.top]);
     const context = setUpCanvas(this.canvas, width, STEP_HEIGHT);
-    const view = {area, barWidth: this.barWidth, gap: this.barWidth > 6 ? Math.min(8, this.barWidth * 0.2) : 0, y: this.y,
+    const view = {area, barWidth: this.barWidth,
+      gap: this.barWidth > 6 ? Math.min(8, this.barWidth * 0.2) : 0, y: this.y,
       limit: top, parts: this.parts, outliers: this.outliers, top: 22, ...this.dimming()};
     drawSteps(context, this.canvas.width / width, groups, view);
     if (this.hasPhases) drawPhases(context, groups, this.steps, [...this.phases.keys()], view);
@@ -128,21 +130,23 @@ class StepBars {
     this.axes.setAttribute('width', width);
     this.axes.setAttribute('height', STEP_HEIGHT);
     const ticks = unitTicks(0, top, 5, TIME_UNITS);
-    const labels = this.groups.map(({first}) => shorten(this.steps[first].name.slice(this.prefix.length) || String(first), 16));
+    const labels = this.groups.map(({first}) =>
+      shorten(this.steps[first].name.slice(this.prefix.length) || String(first), 16));
     const longest = labels.reduce((most, label) => Math.max(most, label.length), 1);
     const stride = Math.ceil((longest * 7.5 + 12) / barWidth);
     clear(this.axes).append(leftAxis(this.y, ticks, area, 'time per step'), svg('g', {class: 'axis'},
       svg('line', {x1: area.left, x2: area.right, y1: area.bottom + 0.5, y2: area.bottom + 0.5}),
-      labels.map((label, i) => i % stride === 0 && svg('text', {x: area.left + (i + 0.42) * barWidth, y: area.bottom + 16,
-        'text-anchor': 'middle'}, label)),
+      labels.map((label, i) => i % stride === 0 &&
+        svg('text', {x: area.left + (i + 0.42) * barWidth, y: area.bottom + 16,
+          'text-anchor': 'middle'}, label)),
       svg('text', {class: 'title', x: area.left, y: area.bottom + 34}, shorten(this.prefix || 'step', 60))));
   }
 
   showNote(isCut) {
     const notes = [];
     if (this.size > 1) {
-      notes.push(`${thousands(this.steps.length)} steps: each bar is the mean of ${thousands(this.size)}, and a mark says ` +
-        'that one of them is unusual.');
+      notes.push(`${thousands(this.steps.length)} steps: each bar is the mean of ${thousands(this.size)}, ` +
+        'and a mark says that one of them is unusual.');
     }
     const left = this.source.fact('steps_left_out');
     if (left) notes.push(`${thousands(left)} more steps are not on this page.`);
@@ -153,15 +157,16 @@ class StepBars {
     }
     notes.push('A click shows only that step in the other sections.');
     this.note.textContent = notes.join(' ');
-    this.canvas.setAttribute('aria-label', `Time of ${thousands(this.steps.length)} steps. Arrow keys go from bar to bar,` +
-      ' Enter chooses its range.');
+    this.canvas.setAttribute('aria-label',
+      `Time of ${thousands(this.steps.length)} steps. Arrow keys go from bar to bar, ` +
+      'Enter chooses its range.');
   }
 
   showLegend() {
     const chosen = this.page.state.get('category');
     const keys = this.parts.map(({part, kind}) => partKey(part, kind));
-    const items = this.parts.map(({part, kind}, i) => ({label: partLabel(part, kind), css: partCss(part, kind), key: keys[i],
-      isChosen: chosen === keys[i], isOff: keys.includes(chosen) && chosen !== keys[i]}));
+    const items = this.parts.map(({part, kind}, i) => ({label: partLabel(part, kind), css: partCss(part, kind),
+      key: keys[i], isChosen: chosen === keys[i], isOff: keys.includes(chosen) && chosen !== keys[i]}));
     clear(this.legend).append(legend(items, ({key}) => this.page.state.set({category: chosen === key ? null : key})));
     if (!this.hasPhases) return;
     this.legend.append(element('p', {class: 'legend'}, 'Line above the bars: ', [...this.phases.keys()].map((phase) =>
@@ -194,8 +199,8 @@ class StepBars {
       `${this.steps[group.outlier].name}: ${time(this.steps[group.outlier].ns)}, ${this.outlierText(group.outlier)}`);
     return tipContent(shorten(name, 160), [
       [isOne ? 'time' : 'mean', time(group.ns)],
-      usual && isOne && usual.count > 2 && ['', `${group.ns < usual.p50 ? '−' : '+'}${percent(Math.abs(group.ns - usual.p50),
-        usual.p50)} compared with the median`],
+      usual && isOne && usual.count > 2 && ['', `${group.ns < usual.p50 ? '−' : '+'}` +
+        `${percent(Math.abs(group.ns - usual.p50), usual.p50)} compared with the median`],
       unusual && ['unusual', unusual],
       step.phase && isOne && ['phase', step.phase],
       isOne && !step.inWindow && ['window', 'outside: findings are not about this step'],
@@ -254,7 +259,8 @@ function phaseName(phase) {
 
 // The bar of the first screen shows one step; only its phase says more.
 function hasSteps(source) {
-  return source.has('page_steps') && (source.table('page_steps').rows > 1 || source.table('page_steps').get('phase', 0) !== null);
+  return source.has('page_steps') &&
+    (source.table('page_steps').rows > 1 || source.table('page_steps').get('phase', 0) !== null);
 }
 
 export const stepsSection = {

@@ -22,7 +22,8 @@ function bandScale(keys, area) {
 // Labels of as many keys as have room.
 function keyTicks(keys, width, label) {
   const stride = Math.max(1, Math.ceil(LABEL_WIDTH / width));
-  return keys.map((key, i) => ({value: key, label: i % stride === 0 ? label(key) : ''})).filter(({label: text}) => text);
+  return keys.map((key, i) => ({value: key, label: i % stride === 0 ? label(key) : ''}))
+    .filter(({label: text}) => text);
 }
 
 class SweepPanel {
@@ -42,7 +43,8 @@ class SweepPanel {
     const width = this.place.clientWidth;
     if (!width) return;
     const {chart} = this;
-    const area = this.area = {left: MARGIN.left, top: MARGIN.top, right: width - MARGIN.right, bottom: PANEL_HEIGHT - MARGIN.bottom};
+    const area = this.area = {left: MARGIN.left, top: MARGIN.top,
+      right: width - MARGIN.right, bottom: PANEL_HEIGHT - MARGIN.bottom};
     const {scale, width: band} = bandScale(chart.keys, area);
     Object.assign(this, {band, x: scale, y: linearScale(chart.domain, [area.bottom, area.top])});
     this.svg.setAttribute('width', width);
@@ -55,7 +57,8 @@ class SweepPanel {
   // A mark reacts in the whole height of its band, so that thin ones are easy to hit.
   drawMark(mark) {
     const node = svg('g', {class: 'sweep-mark', dataset: {key: mark.key}}, this.chart.draw(this, mark));
-    node.addEventListener('pointermove', (event) => tooltip.show(this.chart.describe(this.sweep, mark), event.clientX, event.clientY));
+    node.addEventListener('pointermove', (event) =>
+      tooltip.show(this.chart.describe(this.sweep, mark), event.clientX, event.clientY));
     node.addEventListener('pointerleave', () => tooltip.hide());
     return node;
   }
@@ -75,9 +78,11 @@ class SweepPanel {
 
 // The panels of a chart; sweeps without rows have a sentence instead.
 export function sweepPanels(chart, sources, announcer) {
-  return element('div', {class: 'sweep-panels'}, sources.map(({label, sweep}) => (sweep ? new SweepPanel(chart, sweep, announcer).node :
+  return element('div', {class: 'sweep-panels'}, sources.map(({label, sweep}) => (sweep ?
+    new SweepPanel(chart, sweep, announcer).node :
     element('figure', {class: 'sweep-panel'}, element('figcaption', {class: 'elide strong', title: label}, label),
-      element('p', {class: 'empty'}, 'No rows: tracelens_analysis/top5_gemm_kernels_time_variance.csv is missing or empty. ' +
+      element('p', {class: 'empty'},
+        'No rows: tracelens_analysis/top5_gemm_kernels_time_variance.csv is missing or empty. ' +
         'gputally sweep top writes it.')))));
 }
 
@@ -93,7 +98,8 @@ function hitArea({area, band}, x) {
 
 // Values at the same pixel are one circle.
 function outlierCircles({y}, x, outliers) {
-  return [...new Set(outliers.map((ns) => Math.round(y(ns))))].map((at) => svg('circle', {class: 'outlier', cx: x, cy: at, r: 3}));
+  return [...new Set(outliers.map((ns) => Math.round(y(ns))))]
+    .map((at) => svg('circle', {class: 'outlier', cx: x, cy: at, r: 3}));
 }
 
 export function drawBox(panel, {key, box}) {
@@ -104,7 +110,8 @@ export function drawBox(panel, {key, box}) {
     line(x, y(box.whiskerLow), x, y(box.low), 'whisker'), line(x, y(box.high), x, y(box.whiskerHigh), 'whisker'),
     line(x - half / 2, y(box.whiskerLow), x + half / 2, y(box.whiskerLow), 'whisker'),
     line(x - half / 2, y(box.whiskerHigh), x + half / 2, y(box.whiskerHigh), 'whisker'),
-    svg('rect', {class: 'quartiles', x: x - half, y: y(box.high), width: 2 * half, height: Math.max(1, y(box.low) - y(box.high))}),
+    svg('rect', {class: 'quartiles', x: x - half, y: y(box.high), width: 2 * half,
+      height: Math.max(1, y(box.low) - y(box.high))}),
     line(x - half, y(box.median), x + half, y(box.median), 'median'),
     outlierCircles(panel, x, box.outliers)];
 }
@@ -115,7 +122,8 @@ export function drawViolin(panel, {key, box, density, least}) {
   const x = place(key);
   const half = Math.max(1, Math.min(48, band * 0.42));
   const highest = density.reduce((most, [, value]) => Math.max(most, value), 0);
-  const side = (sign) => density.map(([ns, value]) => `${(x + sign * half * value / highest).toFixed(2)} ${y(ns).toFixed(2)}`);
+  const side = (sign) => density.map(([ns, value]) =>
+    `${(x + sign * half * value / highest).toFixed(2)} ${y(ns).toFixed(2)}`);
   return [hitArea(panel, x),
     density.length ? svg('path', {class: 'violin', d: `M${side(-1).join('L')}L${side(1).reverse().join('L')}Z`}) :
       line(x - half, y(box.median), x + half, y(box.median), 'whisker'),
@@ -131,15 +139,17 @@ const SERIES_SHAPES = [
   (x, y) => `M${x} ${y - 6}l6 6l-6 6l-6-6Z`,
 ];
 
-export function seriesClass(index) {
+function seriesClass(index) {
   return `series-${index % SERIES_COLORS}`;
 }
 
 export function seriesShape(index, x, y) {
-  return svg('path', {class: `series-mark ${seriesClass(index)}`, d: SERIES_SHAPES[index % SERIES_SHAPES.length](x, y)});
+  return svg('path', {class: `series-mark ${seriesClass(index)}`,
+    d: SERIES_SHAPES[index % SERIES_SHAPES.length](x, y)});
 }
 
 // A point of a line, with the way to the next one.
 export function drawPoint({x, y}, {key, ns, series, next}) {
-  return [next && line(x(key), y(ns), x(next.key), y(next.ns), `series-line ${seriesClass(series)}`), seriesShape(series, x(key), y(ns))];
+  return [next && line(x(key), y(ns), x(next.key), y(next.ns), `series-line ${seriesClass(series)}`),
+    seriesShape(series, x(key), y(ns))];
 }

@@ -14,8 +14,8 @@ export const GROUPS_MAX = 128;
 export function readSpread(source) {
   const table = source.table('page_variance');
   if (!table || !table.rows) return null;
-  return {label: source.label, threads: table.column('threads'), channels: table.column('channel'), ranks: table.column('rank'),
-    ns: Float64Array.from(table.column('time_diff_us'), (us) => us * 1000)};
+  return {label: source.label, threads: table.column('threads'), channels: table.column('channel'),
+    ranks: table.column('rank'), ns: Float64Array.from(table.column('time_diff_us'), (us) => us * 1000)};
 }
 
 // All keys of one kind that any sweep has, ascending.
@@ -47,7 +47,8 @@ export function boxOf(sorted) {
   const reach = WHISKER_REACH * (high - low);
   const inside = sorted.filter((ns) => ns >= low - reach && ns <= high + reach);
   return {count: sorted.length, mean: mean(sorted), median, low, high, largest: sorted.at(-1),
-    whiskerLow: inside.length ? Math.min(inside[0], low) : low, whiskerHigh: inside.length ? Math.max(inside.at(-1), high) : high,
+    whiskerLow: inside.length ? Math.min(inside[0], low) : low,
+    whiskerHigh: inside.length ? Math.max(inside.at(-1), high) : high,
     outliers: sorted.filter((ns) => ns < low - reach || ns > high + reach)};
 }
 
@@ -78,8 +79,9 @@ export function interactionOf(sweep) {
     const sum = sums.get(threads).get(channels) || {total: 0, count: 0};
     sums.get(threads).set(channels, {total: sum.total + ns, count: sum.count + 1});
   });
-  return [...sums].sort(([a], [b]) => a - b).map(([threads, points]) => ({threads, points: [...points].sort(([a], [b]) => a - b)
-    .map(([channels, {total, count}]) => ({channels, ns: total / count, count}))}));
+  return [...sums].sort(([a], [b]) => a - b).map(([threads, points]) => ({threads,
+    points: [...points].sort(([a], [b]) => a - b)
+      .map(([channels, {total, count}]) => ({channels, ns: total / count, count}))}));
 }
 
 // One domain for the times of all sweeps. It has the zero, or heights could not be compared.

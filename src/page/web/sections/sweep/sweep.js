@@ -45,8 +45,8 @@ function spreadMarks(sweep, kind, shown) {
 
 function describeGroup(kind) {
   return (sweep, {key, box, least}) => tipContent(`${sweep.label}: ${SWEEP_KINDS[kind].name} ${thousands(key)}`, [
-    ['rows', thousands(box.count)], ['largest', time(box.largest)], ['third quartile', time(box.high)], ['median', time(box.median)],
-    ['first quartile', time(box.low)], ['least', time(least)], ['mean', time(box.mean)],
+    ['rows', thousands(box.count)], ['largest', time(box.largest)], ['third quartile', time(box.high)],
+    ['median', time(box.median)], ['first quartile', time(box.low)], ['least', time(least)], ['mean', time(box.mean)],
     ['beyond the whiskers', thousands(box.outliers.length)]]);
 }
 
@@ -58,16 +58,18 @@ function spreadChart(page, kind, isViolin) {
   const marks = new Map(sweeps.map((sweep) => [sweep, spreadMarks(sweep, kind, keys)]));
   if (isViolin) for (const list of marks.values()) for (const mark of list) mark.density = densityOf(mark.times);
   return {title, keys, keyLabel, omitted: all.length - keys.length, xTitle: name, yTitle: 'time difference',
-    domain: sharedDomain(sweeps.map(({ns}) => ns)), marks: (sweep) => marks.get(sweep), draw: isViolin ? drawViolin : drawBox,
+    domain: sharedDomain(sweeps.map(({ns}) => ns)), marks: (sweep) => marks.get(sweep),
+    draw: isViolin ? drawViolin : drawBox,
     describe: describeGroup(kind), say: ({key, box}) => `${name} ${key}: median ${time(box.median)}`};
 }
 
 const GROUP_HEADS = ['sweep', 'rows ', 'mean ', 'median ', 'first quartile ', 'third quartile ', 'least ', 'largest '];
 
 function spreadTable(page, charts) {
-  const rows = charts.flatMap((chart) => sweepsWithRows(page).flatMap((sweep) => chart.marks(sweep).map(({key, box, least}) => [
-    sweep.label, `${chart.xTitle} ${thousands(key)}`, thousands(box.count), exactTime(box.mean), exactTime(box.median), exactTime(box.low),
-    exactTime(box.high), exactTime(least), exactTime(box.largest)])));
+  const rows = charts.flatMap((chart) => sweepsWithRows(page).flatMap((sweep) =>
+    chart.marks(sweep).map(({key, box, least}) => [
+      sweep.label, `${chart.xTitle} ${thousands(key)}`, thousands(box.count), exactTime(box.mean),
+      exactTime(box.median), exactTime(box.low), exactTime(box.high), exactTime(least), exactTime(box.largest)])));
   return {heads: ['sweep', 'group', ...GROUP_HEADS.slice(1)], rows, total: rows.length};
 }
 
@@ -90,11 +92,13 @@ function interactionChart(page) {
   const isShown = (point) => point && point.series >= 0 && keys.includes(point.key);
   const marks = new Map(sweeps.map((sweep) => [sweep, pointsOf(sweep, threads).filter(isShown)
     .map((point) => ({...point, next: isShown(point.next) ? point.next : null}))]));
-  return {title: 'Mean time difference by channels, one line per number of threads', threads, keys, keyLabel: (key) => thousands(key),
-    omitted: allThreads.length - threads.length + allChannels.length - keys.length,
-    xTitle: 'channels', yTitle: 'mean time difference', domain: sharedDomain([...marks.values()].map((points) => points.map(({ns}) => ns))),
+  return {title: 'Mean time difference by channels, one line per number of threads', threads, keys,
+    keyLabel: (key) => thousands(key), omitted: allThreads.length - threads.length + allChannels.length - keys.length,
+    xTitle: 'channels', yTitle: 'mean time difference',
+    domain: sharedDomain([...marks.values()].map((points) => points.map(({ns}) => ns))),
     marks: (sweep) => marks.get(sweep), draw: drawPoint,
-    describe: (sweep, point) => tipContent(`${sweep.label}: ${thousands(point.threads)} threads, ${thousands(point.key)} channels`,
+    describe: (sweep, point) => tipContent(
+      `${sweep.label}: ${thousands(point.threads)} threads, ${thousands(point.key)} channels`,
       [['mean', time(point.ns)], ['rows', thousands(point.count)]]),
     say: (point) => `${point.threads} threads, ${point.key} channels: mean ${time(point.ns)}`};
 }
@@ -128,7 +132,8 @@ function buildCharts(page, body, part, charts, makeTable, above = null) {
   }
   const voice = announcer();
   const omitted = charts.reduce((sum, chart) => sum + chart.omitted, 0);
-  body.append(element('p', {class: 'note'}, 'All panels have the same scale: a spread half as large looks half as large.' +
+  body.append(element('p', {class: 'note'},
+    'All panels have the same scale: a spread half as large looks half as large.' +
     `${omitted ? ` ${thousands(omitted)} further groups are not drawn.` : ''}`));
   if (above) body.append(above);
   for (const chart of charts) {
@@ -160,7 +165,8 @@ const interactionSection = {
   needs: (page) => page.front.kind === 'sweep',
   build: (page, body) => {
     const chart = hasRows(page) ? interactionChart(page) : null;
-    buildCharts(page, body, 'interaction', chart ? [chart] : [], () => interactionTable(page, chart), chart && threadsLegend(chart.threads));
+    buildCharts(page, body, 'interaction', chart ? [chart] : [], () => interactionTable(page, chart),
+      chart && threadsLegend(chart.threads));
   },
 };
 
@@ -181,7 +187,8 @@ export const sweepSections = [
   spreadSection('threads', 'Variance by Thread Count', 'Threads', ['threads'], false),
   spreadSection('channels', 'Variance by Channel Count', 'Channels', ['channels'], false),
   spreadSection('ranks', 'Variance by Rank', 'Ranks', ['ranks'], false),
-  spreadSection('distribution', 'Variance Distribution (Violin Plots)', 'Distribution', ['threads', 'channels', 'ranks'], true),
+  spreadSection('distribution', 'Variance Distribution (Violin Plots)', 'Distribution',
+    ['threads', 'channels', 'ranks'], true),
   interactionSection,
   sweepFilesSection,
 ];

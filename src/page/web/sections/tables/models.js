@@ -6,7 +6,7 @@ import {kernelDetails, opDetails} from './details.js';
 import {groupByKernel, groupByOp, modulePath, opIds} from './groups.js';
 import {RooflineCells} from './roofline_cells.js';
 
-export function timeColumns(groups, total) {
+function timeColumns(groups, total) {
   const cells = (get) => Float64Array.from(groups, get);
   return [
     {key: 'ns', aliases: ['time', 'total'], title: 'Time', kind: 'time',
@@ -56,13 +56,13 @@ function timeNote(page, groups, total, rows) {
   const sum = rows.reduce((ns, row) => ns + groups[row].ns, 0);
   const part = rows.length < groups.length ? ` (${percent(sum, total)} of all)` : '';
   const range = page.state.getRange('range') ?
-    ' Time, count and mean are those of the chosen range, where events at its ends count in part; min, max and roofline ' +
-      'are those of the trace.' : '';
+    ' Time, count and mean are those of the chosen range, where events at its ends count in part; min, max ' +
+      'and roofline are those of the trace.' : '';
   return `${time(sum)}${part}.${range}`;
 }
 
 // Rows by the ids of their groups.
-export function rowFinder(groups) {
+function rowFinder(groups) {
   const rows = new Map(groups.map((group, row) => [String(group.id), row]));
   return (id) => rows.get(String(id)) ?? -1;
 }

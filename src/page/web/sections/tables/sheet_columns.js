@@ -4,8 +4,8 @@ const TIME_UNIT = /(?:\(|_| )(ns|us|µs|μs|ms|s)\)?(?:_(?:sum|mean|median|std|m
 
 // Eight columns per sheet that say most; other sheets show their first eight.
 const PREFERRED = {
-  unified_perf_summary: ['name', 'Input Dims', 'op category', 'operation_count', 'Kernel Time (µs)_sum', 'TFLOPS/s_mean',
-    'TB/s_mean', 'Pct Roofline_mean'],
+  unified_perf_summary: ['name', 'Input Dims', 'op category', 'operation_count', 'Kernel Time (µs)_sum',
+    'TFLOPS/s_mean', 'TB/s_mean', 'Pct Roofline_mean'],
   kernel_summary: ['Kernel name', 'Parent cpu_op', 'Parent op category', 'Kernel stream', 'Kernel duration (µs)_sum',
     'Kernel duration (µs)_count', 'Kernel duration (µs)_mean', 'Percent of kernels time (%)', 'name', 'Count',
     'Mean Kernel Time (µs)', 'Total Kernel Time (ms)', 'Category', 'Percentage (%)'],

@@ -48,7 +48,8 @@ function sheetChooser(page, sheets, choose) {
 function buildSheets(page, body) {
   const sheets = sheetsOf(page);
   // Of a comparison, its own sheets come last and are those that people look for.
-  const usual = (page.front.kind === 'compare' ? sheets.filter(({number}) => number === page.sources.length - 1) : sheets)
+  const usual = (page.front.kind === 'compare' ?
+    sheets.filter(({number}) => number === page.sources.length - 1) : sheets)
     .find(({table}) => table.rows) || sheets.find(({table}) => table.rows) || sheets[0];
   const chosen = () => sheets.find(({key}) => key === page.state.get('sheets.sheet')) || usual;
   const grid = new Grid(page, 'sheets', 'sheet', 'word column:text column>10', () => sheetModel(page, chosen().table));

@@ -1,7 +1,7 @@
 // The time axis: what part of the trace is shown (a view, [begin, end] in ns), and its ticks. Nothing here needs a
 // document.
 
-export const NS_PER_1000_PIXELS = 20; // the closest zoom
+const NS_PER_1000_PIXELS = 20; // the closest zoom
 
 const AXIS_UNITS = [[1, 'ns'], [1e3, 'µs'], [1e6, 'ms'], [1e9, 's']];
 

@@ -5,7 +5,7 @@ import {CAUSES} from '../../colors.js';
 import {firstIndexAbove} from './track.js';
 
 // Rows of a table whose texts in one of these columns have the search text in them: a Uint8Array.
-export function textMatches(table, columns, text) {
+function textMatches(table, columns, text) {
   const found = new Uint8Array(table ? table.rows : 0);
   const wanted = text.toLowerCase();
   for (const name of columns) {

@@ -5,7 +5,7 @@ import {timeTicks} from './axis.js';
 import {placeOfEvent} from './layout.js';
 
 export const AXIS_HEIGHT = 22;
-export const STEPS_HEIGHT = 18;
+const STEPS_HEIGHT = 18;
 const STEP_LEAST = 4; // CSS pixels: narrower steps are not drawn one by one
 
 // What the scene is drawn from:
