@@ -8,9 +8,9 @@
  * afterwards. Texts of a trace are only ever data: they reach the page through packs and escaped JSON, and
  * the page shows them as text.
  *
- * Files: page (the document), pack (tables as compressed columns), work (the tables of a schedule), and what
- * work is made of: lanes, gpu, kernels, calls (paths, nodes), sums, bins, host; idle, steps, copies, memory,
- * evidence, peaks; categories. */
+ * Files: page (the document), pack and pack_columns (tables as compressed columns), work (the tables of a
+ * schedule), and what work is made of: lanes, gpu, kernels, calls (paths, nodes), sums, bins, host; idle,
+ * steps, copies, memory, evidence, peaks; categories. */
 #ifndef GT_PAGE_PAGE_H
 #define GT_PAGE_PAGE_H
 

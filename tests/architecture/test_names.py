@@ -49,7 +49,8 @@ def test_each_name_is_declared_once():
 
 
 def test_each_handle_is_used():
-    text = "\n".join(text for path, text in sources() if path not in HEADERS.values())
+    headers = {*HEADERS.values(), PAGE_HEADER}
+    text = "\n".join(text for path, text in sources() if path not in headers)
     used = set(re.findall(r"\bGT_(?:COL|SHEET)_\w+", text))
     # GT_AGGREGATE(TB_PER_S, MEAN) and macros around it make the handles of aggregates from parts of names.
     parts = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", text))
@@ -57,6 +58,8 @@ def test_each_handle_is_used():
     for handle, _ in declarations("COL") + declarations("SHEET"):
         made = re.fullmatch(rf"GT_COL_(\w+?)(?:_(?:{kinds}))?", handle)
         assert handle in used or (made and made[1] in parts), f"{handle} is not used"
+    for handle, _ in declarations("COL", PAGE_HEADER) + declarations("SHEET", PAGE_HEADER):
+        assert handle in used, f"{handle} is not used"
 
 
 def test_no_string_is_passed_as_a_name():
