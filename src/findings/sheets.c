@@ -105,57 +105,95 @@ static gt_table *overview_sheet(const gt_findings *f)
 
 /* ---- findings ---- */
 
-/* Joined by "; ", which no item contains: JSON has the items again. */
-static uint32_t join_evidence(gt_interner *strings, const gt_finding *finding)
+enum {
+    FINDING_RANK,
+    FINDING_ID,
+    FINDING_SEVERITY,
+    FINDING_CONFIDENCE,
+    FINDING_HINT,
+    FINDING_KIND,
+    FINDING_TITLE,
+    FINDING_WHERE,
+    FINDING_GAIN,
+    FINDING_PCT,
+    FINDING_SCORE,
+    FINDING_EVIDENCE,
+    FINDING_ADVICE
+};
+
+gt_table *gt_findings_sheet_new(gt_interner *strings)
 {
-    gt_buffer text = {0};
+    static const gt_column_head heads[] = {
+        [FINDING_RANK] = {GT_COL_RANK, GT_TYPE_INT},
+        [FINDING_ID] = {GT_COL_ID, GT_TYPE_STRING},
+        [FINDING_SEVERITY] = {GT_COL_SEVERITY, GT_TYPE_STRING},
+        [FINDING_CONFIDENCE] = {GT_COL_CONFIDENCE, GT_TYPE_STRING},
+        [FINDING_HINT] = {GT_COL_HINT, GT_TYPE_BOOL},
+        [FINDING_KIND] = {GT_COL_KIND, GT_TYPE_STRING},
+        [FINDING_TITLE] = {GT_COL_TITLE, GT_TYPE_STRING},
+        [FINDING_WHERE] = {GT_COL_WHERE, GT_TYPE_STRING},
+        [FINDING_GAIN] = {GT_COL_GAIN_MS, GT_TYPE_FLOAT},
+        [FINDING_PCT] = {GT_COL_GAIN_PCT, GT_TYPE_FLOAT},
+        [FINDING_SCORE] = {GT_COL_SCORE, GT_TYPE_FLOAT},
+        [FINDING_EVIDENCE] = {GT_COL_EVIDENCE, GT_TYPE_STRING},
+        [FINDING_ADVICE] = {GT_COL_ADVICE, GT_TYPE_STRING},
+    };
+    gt_table *sheet = gt_table_new(GT_SHEET_FINDINGS, strings);
+    gt_table_add_columns(sheet, heads, GT_LENGTH(heads));
+    return sheet;
+}
+
+size_t gt_findings_sheet_add(gt_table *sheet, const gt_finding_row *finding)
+{
+    size_t row = gt_table_add_row(sheet);
+    gt_table_set_int(sheet, FINDING_RANK, row, (int64_t)row + 1);
+    gt_table_set_cstr(sheet, FINDING_ID, row, finding->id);
+    gt_table_set_cstr(sheet, FINDING_SEVERITY, row, gt_severity_name(finding->severity));
+    gt_table_set_cstr(sheet, FINDING_CONFIDENCE, row, gt_confidence_name(finding->confidence));
+    gt_table_set_bool(sheet, FINDING_HINT, row, finding->confidence == GT_CONFIDENCE_LOW);
+    gt_table_set_cstr(sheet, FINDING_KIND, row, finding->is_gpu ? "gpu" : "host");
+    gt_table_set_cstr(sheet, FINDING_TITLE, row, finding->title);
+    if (finding->where) gt_table_set_cstr(sheet, FINDING_WHERE, row, finding->where);
+    gt_table_set_float(sheet, FINDING_GAIN, row, finding->gain_ms);
+    gt_table_set_float(sheet, FINDING_PCT, row, finding->gain_pct);
+    gt_table_set_float(sheet, FINDING_SCORE, row, finding->score);
+    gt_table_set_cstr(sheet, FINDING_EVIDENCE, row, finding->evidence);
+    gt_table_set_cstr(sheet, FINDING_ADVICE, row, finding->advice);
+    return row;
+}
+
+/* Joined by "; ", which no item contains: JSON has the items again. */
+static void join_evidence(const gt_finding *finding, gt_buffer *text)
+{
+    text->len = 0;
     for (size_t i = 0; i < finding->evidence_count; i++) {
-        if (i) gt_buffer_add_cstr(&text, "; ");
+        if (i) gt_buffer_add_cstr(text, "; ");
         const char *item = finding->evidence[i];
-        for (; *item; item++) gt_buffer_add(&text, *item == ';' && item[1] == ' ' ? "," : item, 1);
+        for (; *item; item++) gt_buffer_add(text, *item == ';' && item[1] == ' ' ? "," : item, 1);
     }
-    uint32_t id = gt_interner_add(strings, text.bytes, text.len);
-    gt_buffer_free(&text);
-    return id;
 }
 
 static gt_table *findings_sheet(const gt_findings *f)
 {
-    enum { RANK, ID, SEVERITY, CONFIDENCE, HINT, KIND, TITLE, WHERE, GAIN, PCT, SCORE, EVIDENCE, ADVICE };
-    static const gt_column_head heads[] = {
-        [RANK] = {GT_COL_RANK, GT_TYPE_INT},
-        [ID] = {GT_COL_ID, GT_TYPE_STRING},
-        [SEVERITY] = {GT_COL_SEVERITY, GT_TYPE_STRING},
-        [CONFIDENCE] = {GT_COL_CONFIDENCE, GT_TYPE_STRING},
-        [HINT] = {GT_COL_HINT, GT_TYPE_BOOL},
-        [KIND] = {GT_COL_KIND, GT_TYPE_STRING},
-        [TITLE] = {GT_COL_TITLE, GT_TYPE_STRING},
-        [WHERE] = {GT_COL_WHERE, GT_TYPE_STRING},
-        [GAIN] = {GT_COL_GAIN_MS, GT_TYPE_FLOAT},
-        [PCT] = {GT_COL_GAIN_PCT, GT_TYPE_FLOAT},
-        [SCORE] = {GT_COL_SCORE, GT_TYPE_FLOAT},
-        [EVIDENCE] = {GT_COL_EVIDENCE, GT_TYPE_STRING},
-        [ADVICE] = {GT_COL_ADVICE, GT_TYPE_STRING},
-    };
-    gt_table *sheet = gt_table_new(GT_SHEET_FINDINGS, f->schedule->strings);
-    gt_table_add_columns(sheet, heads, GT_LENGTH(heads));
+    gt_buffer evidence = {0};
+    gt_table *sheet = gt_findings_sheet_new(f->schedule->strings);
     for (size_t i = 0; i < f->list->shown; i++) {
         const gt_finding *finding = &f->list->items[i];
-        size_t row = gt_table_add_row(sheet);
-        gt_table_set_int(sheet, RANK, row, (int64_t)finding->rank);
-        gt_table_set_cstr(sheet, ID, row, finding->id);
-        gt_table_set_cstr(sheet, SEVERITY, row, gt_severity_name(finding->severity));
-        gt_table_set_cstr(sheet, CONFIDENCE, row, gt_confidence_name(finding->confidence));
-        gt_table_set_bool(sheet, HINT, row, gt_finding_is_hint(finding));
-        gt_table_set_cstr(sheet, KIND, row, finding->is_gpu ? "gpu" : "host");
-        gt_table_set_cstr(sheet, TITLE, row, finding->title);
-        if (finding->where) gt_table_set_cstr(sheet, WHERE, row, finding->where);
-        gt_table_set_float(sheet, GAIN, row, gt_replayed_ms(finding->gain_ns));
-        gt_table_set_float(sheet, PCT, row, floor(finding->gain_pct * 100 + 0.5) / 100);
-        gt_table_set_float(sheet, SCORE, row, finding->score);
-        gt_table_set_string(sheet, EVIDENCE, row, join_evidence(f->schedule->strings, finding));
-        gt_table_set_cstr(sheet, ADVICE, row, finding->advice);
+        join_evidence(finding, &evidence);
+        const gt_finding_row row = {.id = finding->id,
+                                    .title = finding->title,
+                                    .where = finding->where,
+                                    .evidence = gt_buffer_str(&evidence).bytes,
+                                    .advice = finding->advice,
+                                    .severity = finding->severity,
+                                    .confidence = finding->confidence,
+                                    .is_gpu = finding->is_gpu,
+                                    .gain_ms = gt_replayed_ms(finding->gain_ns),
+                                    .gain_pct = floor(finding->gain_pct * 100 + 0.5) / 100,
+                                    .score = finding->score};
+        gt_findings_sheet_add(sheet, &row);
     }
+    gt_buffer_free(&evidence);
     return sheet;
 }
 

@@ -19,6 +19,19 @@ gt_table *gt_overview_new(gt_interner *strings);
 void gt_overview_add_number(gt_table *overview, const char *name, double value, const char *unit);
 void gt_overview_add_text(gt_table *overview, const char *name, const char *text);
 
+/* A row of the sheet findings. Texts are borrowed. */
+typedef struct gt_finding_row {
+    const char *id, *title, *where, *evidence, *advice; /* where may be NULL */
+    gt_severity severity;
+    gt_confidence confidence;
+    bool is_gpu;
+    double gain_ms, gain_pct, score; /* rounded by the caller */
+} gt_finding_row;
+
+/* The sheet findings, without rows. Adding a finding, in the order of the list, returns its row. */
+gt_table *gt_findings_sheet_new(gt_interner *strings);
+size_t gt_findings_sheet_add(gt_table *sheet, const gt_finding_row *finding);
+
 /* The sheet trust, without rows. Adding a check returns its row; `text` is its sentence, or what replaces it.
  */
 gt_table *gt_trust_sheet_new(gt_interner *strings);

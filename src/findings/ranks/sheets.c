@@ -26,57 +26,22 @@
 
 static gt_table *findings_sheet(const gt_rank_findings *found, gt_interner *strings)
 {
-    enum {
-        RANK,
-        ID,
-        SEVERITY,
-        CONFIDENCE,
-        HINT,
-        KIND,
-        TITLE,
-        WHERE,
-        GAIN,
-        PCT,
-        SCORE,
-        EVIDENCE,
-        ADVICE,
-        RANKS
-    };
-    static const gt_column_head heads[] = {
-        [RANK] = {GT_COL_RANK, GT_TYPE_INT},
-        [ID] = {GT_COL_ID, GT_TYPE_STRING},
-        [SEVERITY] = {GT_COL_SEVERITY, GT_TYPE_STRING},
-        [CONFIDENCE] = {GT_COL_CONFIDENCE, GT_TYPE_STRING},
-        [HINT] = {GT_COL_HINT, GT_TYPE_BOOL},
-        [KIND] = {GT_COL_KIND, GT_TYPE_STRING},
-        [TITLE] = {GT_COL_TITLE, GT_TYPE_STRING},
-        [WHERE] = {GT_COL_WHERE, GT_TYPE_STRING},
-        [GAIN] = {GT_COL_GAIN_MS, GT_TYPE_FLOAT},
-        [PCT] = {GT_COL_GAIN_PCT, GT_TYPE_FLOAT},
-        [SCORE] = {GT_COL_SCORE, GT_TYPE_FLOAT},
-        [EVIDENCE] = {GT_COL_EVIDENCE, GT_TYPE_STRING},
-        [ADVICE] = {GT_COL_ADVICE, GT_TYPE_STRING},
-        [RANKS] = {GT_COL_RANKS, GT_TYPE_STRING},
-    };
-    gt_table *sheet = gt_table_new(GT_SHEET_FINDINGS, strings);
-    gt_table_add_columns(sheet, heads, GT_LENGTH(heads));
+    gt_table *sheet = gt_findings_sheet_new(strings);
+    size_t column = gt_table_add_column(sheet, GT_COL_RANKS, GT_TYPE_STRING);
     for (size_t i = 0; i < found->count; i++) {
         const gt_run_finding *finding = &found->items[i];
-        size_t row = gt_table_add_row(sheet);
-        gt_table_set_int(sheet, RANK, row, (int64_t)i + 1);
-        gt_table_set_cstr(sheet, ID, row, finding->id);
-        gt_table_set_cstr(sheet, SEVERITY, row, gt_severity_name(finding->severity));
-        gt_table_set_cstr(sheet, CONFIDENCE, row, gt_confidence_name(finding->confidence));
-        gt_table_set_bool(sheet, HINT, row, finding->confidence == GT_CONFIDENCE_LOW);
-        gt_table_set_cstr(sheet, KIND, row, finding->is_gpu ? "gpu" : "host");
-        gt_table_set_cstr(sheet, TITLE, row, finding->title);
-        if (finding->where) gt_table_set_cstr(sheet, WHERE, row, finding->where);
-        gt_table_set_float(sheet, GAIN, row, finding->gain_ns / 1e6);
-        gt_table_set_float(sheet, PCT, row, finding->gain_pct);
-        gt_table_set_float(sheet, SCORE, row, finding->score / 1e6);
-        gt_table_set_cstr(sheet, EVIDENCE, row, finding->evidence);
-        gt_table_set_cstr(sheet, ADVICE, row, finding->advice);
-        gt_table_set_cstr(sheet, RANKS, row, finding->ranks);
+        const gt_finding_row row = {.id = finding->id,
+                                    .title = finding->title,
+                                    .where = finding->where,
+                                    .evidence = finding->evidence,
+                                    .advice = finding->advice,
+                                    .severity = finding->severity,
+                                    .confidence = finding->confidence,
+                                    .is_gpu = finding->is_gpu,
+                                    .gain_ms = finding->gain_ns / 1e6,
+                                    .gain_pct = finding->gain_pct,
+                                    .score = finding->score / 1e6};
+        gt_table_set_cstr(sheet, column, gt_findings_sheet_add(sheet, &row), finding->ranks);
     }
     return sheet;
 }
