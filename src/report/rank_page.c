@@ -336,7 +336,7 @@ static void add_tiles(const gt_ranks_page *page, gt_json_writer *json)
              "mean of ranks, per step");
     add_tile(json, "late", "latest rank", late_ms, which);
     add_tile(json, "fixed", "step time if repaired", overview_value(overview, "all_fixed_ms"),
-             "estimate, with all findings repaired");
+             "estimate with all findings repaired, mean of ranks");
     gt_json_close(json, ']');
     gt_free(which);
 }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {fileName} from '../../src/page/web/output.js';
+import {gainBase} from '../../src/page/web/sections/findings.js';
 import {rangeText} from '../../src/page/web/sections/filter.js';
 import {reportJson, tableCsv} from '../../src/page/web/sections/footer.js';
 import {rangeTiles, sparkPath, thinSpark} from '../../src/page/web/sections/verdict.js';
@@ -42,6 +43,16 @@ test('tiles of a range', () => {
     '500 µs of the selection', 'only for the whole trace']);
   assert.ok(shown.every(({spark}) => spark.length === 0));
   assert.equal(rangeTiles(tiles, {parts, length: 8e6, isEstimate: true})[3].detail, 'estimate from bins');
+});
+
+test('gains say what they are shares of', () => {
+  const answers = {step_ms: 71, model_step_ms: 37.3, per: 'step'};
+  assert.deepEqual(gainBase(answers, 'trace'), {meaning: "the step without the profiler's own cost",
+    remark: "the 71.0 ms of the trace include the profiler's own cost"});
+  assert.deepEqual(gainBase({...answers, model_step_ms: 70.9}, 'trace').remark, '', 'nearly the same time');
+  assert.deepEqual(gainBase({...answers, model_step_ms: 71}, 'ranks'), {meaning: 'the mean step of all ranks as recorded',
+    remark: 'mean of all ranks, as recorded'});
+  assert.equal(gainBase({per: 'trace'}, 'trace').remark, '', 'nothing is known');
 });
 
 test('both ends of a range have one unit and enough digits', () => {

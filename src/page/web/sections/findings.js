@@ -13,12 +13,23 @@ function milliseconds(ms) {
   return Math.abs(ms) < 999.5 ? `${significant(ms)} ms` : `${significant(ms / 1e3)} s`;
 }
 
-function gainBar(finding, answers) {
+// What the time that gains are shares of is: {meaning, remark}, a remark where it is not the step time that the page
+// shows at the top. A trace is replayed without the profiler's own cost; of ranks it is the mean of what they recorded.
+export function gainBase({model_step_ms: base, step_ms: recorded, per}, kind) {
+  const unit = per === 'trace' ? 'trace' : 'step';
+  if (kind === 'ranks') {
+    return {meaning: `the mean ${unit} of all ranks as recorded`, remark: 'mean of all ranks, as recorded'};
+  }
+  const isFar = Math.abs(recorded - base) >= 0.01 * recorded;
+  return {meaning: `the ${unit} without the profiler's own cost`,
+    remark: isFar ? `the ${milliseconds(recorded)} of the trace include the profiler's own cost` : ''};
+}
+
+function gainBar(finding, {answers, kind}) {
   const share = Math.min(100, Math.max(0, finding.gain_pct || 0));
   const per = answers.per === 'trace' ? 'in the trace' : 'per step';
-  const unit = answers.per === 'trace' ? 'trace' : 'step';
   const whole = Number.isFinite(answers.model_step_ms) ?
-    ` of ${answers.model_step_ms} ms, the ${unit} without the profiler's own cost` : '';
+    ` of ${answers.model_step_ms} ms, ${gainBase(answers, kind).meaning}` : '';
   const ofWhole = Number.isFinite(answers.model_step_ms) ? ` of ${milliseconds(answers.model_step_ms)}` : '';
   const fill = element('div', {class: 'gain-fill', style: {width: `${share}%`}});
   return element('div', {class: 'gain', title: `upper bound: ${finding.gain_ms} ms${whole}`},
@@ -70,7 +81,7 @@ function findingCard(page, finding) {
   card.append(
     element('div', {class: 'rank', 'aria-label': `rank ${finding.rank}`}, finding.rank),
     element('h3', {}, finding.title),
-    gainBar(finding, page.front.answers),
+    gainBar(finding, page.front),
     evidenceList(finding),
     element('p', {class: 'advice'}, finding.advice),
     ruleFacts(finding),
@@ -91,7 +102,7 @@ function fold(page, title, findings, key) {
 }
 
 // What remains of the step if all of them were repaired, and what gains something only then.
-function togetherLine(answers, findings) {
+function togetherLine({answers, kind}, findings) {
   const {model_step_ms: now, all_fixed_ms: then} = answers;
   const count = findings.length;
   if (!Number.isFinite(now) || !Number.isFinite(then) || count < 1) return null;
@@ -99,9 +110,10 @@ function togetherLine(answers, findings) {
   const them = count === 1 ? 'it hides' : 'they hide';
   const more = now - then > gains + 0.01 * now ? `, and what ${them},` : '';
   const unit = answers.per === 'trace' ? 'trace' : 'step';
-  return element('p', {class: 'together', title: `${now} ms without the profiler's own cost, ${then} ms repaired`},
+  const {meaning, remark} = gainBase(answers, kind);
+  return element('p', {class: 'together', title: `${now} ms, ${meaning}; ${then} ms repaired`},
     `${count === 1 ? `With this${more} repaired` : `All of these${more} together`}: the ${unit} takes `,
-    element('b', {}, milliseconds(then)), ` instead of ${milliseconds(now)} (estimate).`);
+    element('b', {}, milliseconds(then)), ` instead of ${milliseconds(now)} (estimate${remark && `; ${remark}`}).`);
 }
 
 function nothingLine(answers, hintCount) {
@@ -123,7 +135,7 @@ function buildFindings(page, body) {
   const findings = all.filter((finding) => !finding.hint);
   const hints = all.filter((finding) => finding.hint);
   const rest = findings.slice(FIRST_FINDINGS);
-  const together = togetherLine(answers, findings);
+  const together = togetherLine(page.front, findings);
   clear(body);
   if (findings.length) body.append(cardList(page, findings.slice(0, FIRST_FINDINGS)));
   else body.append(element('p', {class: 'nothing'}, nothingLine(answers, hints.length)));
