@@ -254,6 +254,7 @@ void gt_page_add_facts(const gt_page_source *source, gt_buffer *json)
     gt_buffer sentence = {0};
     gt_json_open(&w, '{');
     gt_page_add_sentence(&m, &sentence);
+    gt_page_add_repair(&m, &sentence);
     put_text(&w, "sentence", &sentence);
     put_tiles(&w, &m);
     put_bar(&w, &m);

@@ -271,6 +271,22 @@ static void find_roofline(gt_page_measures *m, const gt_page_source *source)
     r->top_all_us = fmax(r->top_all_us, computation_us(kernels, top));
 }
 
+/* ---- the first finding ---- */
+
+static void find_repair(gt_page_measures *m, const gt_table_list *sheets)
+{
+    const gt_table *findings = find_table(sheets, GT_SHEET_FINDINGS);
+    for (size_t row = 0; findings && row < findings->row_count; row++) {
+        const char *kind = text_at(findings, GT_COL_KIND, row);
+        if (flag_at(findings, GT_COL_HINT, row)) continue;
+        m->repair = (gt_page_repair){.id = text_at(findings, GT_COL_ID, row),
+                                     .title = text_at(findings, GT_COL_TITLE, row),
+                                     .is_gpu = kind && strcmp(kind, "gpu") == 0,
+                                     .gain_pct = number_at(findings, GT_COL_GAIN_PCT, row)};
+        return;
+    }
+}
+
 /* ---- all of it ---- */
 
 static double timeline_ms(const gt_table *timeline, const char *type)
@@ -285,6 +301,7 @@ gt_page_measures gt_page_measures_find(const gt_page_source *source)
     const gt_table *timeline = find_table(source->sheets, GT_SHEET_GPU_TIMELINE);
     find_window(&m, source);
     find_trust(&m, source->sheets);
+    find_repair(&m, source->sheets);
     if (m.window_ns > 0) {
         find_parts(&m, source);
         find_steps(&m, source);

@@ -36,6 +36,14 @@ typedef struct gt_page_roofline {
     double gpu_us;     /* all computation on the GPU; 0: unknown */
 } gt_page_roofline;
 
+/* The first finding that is no hint. */
+typedef struct gt_page_repair {
+    const char *id; /* NULL: there is none */
+    const char *title;
+    bool is_gpu;
+    double gain_pct;
+} gt_page_repair;
+
 typedef struct gt_page_measures {
     int64_t window_ns; /* 0: no GPU work */
     int64_t kind_ns[GT_PART_KINDS];
@@ -47,6 +55,7 @@ typedef struct gt_page_measures {
     double device_count;
     bool is_distrusted;
     const char *distrust; /* why, as a sentence; NULL: no check says */
+    gt_page_repair repair;
     gt_page_roofline roofline;
     double total_ms[GT_PART_KINDS]; /* COMMUNICATION, COPY: in the whole trace, hidden or not; NaN: unknown */
     /* Per step of the window. */
@@ -60,5 +69,7 @@ void gt_page_measures_free(gt_page_measures *measures);
 
 /* sentence.c: one sentence, or two if the trace cannot be trusted. What should be bold is between `*`. */
 void gt_page_add_sentence(const gt_page_measures *measures, gt_buffer *out);
+/* Another sentence, after a space, if the first finding is about something else than that sentence. */
+void gt_page_add_repair(const gt_page_measures *measures, gt_buffer *out);
 
 #endif

@@ -8,7 +8,11 @@
  * %* of the roofline."
  *
  * Of idle time, communication and copies the largest counts. A trace that cannot be trusted gets a sentence
- * before this one that says so. */
+ * before this one that says so.
+ *
+ * This is where time goes. Findings are ordered by what a repair gains and how certain that is, so the first
+ * one may be about something else: the GPU waits for the data loader a little longer than for an operator on
+ * the CPU, but the repair of the latter gains more. Then the page says so in a second sentence. */
 #include "page/measures.h"
 
 #include "base/memory.h"
@@ -125,13 +129,27 @@ static void add_busy(const gt_page_measures *m, gt_buffer *out)
     gt_buffer_add_cstr(out, ".");
 }
 
-/* The text of a check, in which nothing is bold. */
+/* A text of others, in which nothing is bold. */
+static void add_plain(const char *text, gt_buffer *out)
+{
+    for (; *text; text++)
+        if (*text != '*') gt_buffer_add(out, text, 1);
+}
+
 static void add_distrust(const gt_page_measures *m, gt_buffer *out)
 {
     gt_buffer_add_cstr(out, "*Do not trust this trace.* ");
-    for (const char *at = m->distrust ? m->distrust : ""; *at; at++)
-        if (*at != '*') gt_buffer_add(out, at, 1);
+    add_plain(m->distrust ? m->distrust : "", out);
     if (m->distrust && *m->distrust) gt_buffer_add_cstr(out, " ");
+}
+
+/* What limits the step; COMPUTATION: nothing else does. */
+static gt_page_part_kind limit_of(const gt_page_measures *m)
+{
+    gt_page_part_kind limit = GT_PART_IDLE;
+    for (gt_page_part_kind kind = GT_PART_COMMUNICATION; kind < GT_PART_IDLE; kind++)
+        if (m->kind_ns[kind] > m->kind_ns[limit]) limit = kind;
+    return (double)m->kind_ns[limit] < important * (double)m->window_ns ? GT_PART_COMPUTATION : limit;
 }
 
 void gt_page_add_sentence(const gt_page_measures *m, gt_buffer *out)
@@ -141,13 +159,55 @@ void gt_page_add_sentence(const gt_page_measures *m, gt_buffer *out)
         gt_buffer_add_cstr(out, "The trace has no GPU work.");
         return;
     }
-    gt_page_part_kind limit = GT_PART_IDLE;
-    for (gt_page_part_kind kind = GT_PART_COMMUNICATION; kind < GT_PART_IDLE; kind++)
-        if (m->kind_ns[kind] > m->kind_ns[limit]) limit = kind;
-    if ((double)m->kind_ns[limit] < important * (double)m->window_ns)
+    gt_page_part_kind limit = limit_of(m);
+    if (limit == GT_PART_COMPUTATION)
         add_busy(m, out);
     else if (limit == GT_PART_IDLE)
         add_idle(m, out);
     else
         add_exposed(m, limit, out);
+}
+
+/* ---- the first finding ---- */
+
+/* What findings are about, if it is not computation: a kind of part, and of idle time its cause. */
+static const struct {
+    const char *id;
+    gt_page_part_kind kind;
+    const char *cause;
+} subjects[] = {
+    {"data_stall", GT_PART_IDLE, "data"},          {"host_sync", GT_PART_IDLE, "sync"},
+    {"cpu_roundtrip", GT_PART_IDLE, "cpu_op"},     {"allocator_churn", GT_PART_IDLE, "alloc"},
+    {"python_busy", GT_PART_IDLE, "python"},       {"host_untraced", GT_PART_IDLE, "untraced"},
+    {"first_use", GT_PART_IDLE, "module"},         {"launch_bound", GT_PART_IDLE, "launch"},
+    {"slow_optimizer", GT_PART_IDLE, "launch"},    {"short_kernels", GT_PART_IDLE, "launch"},
+    {"pageable_copy", GT_PART_IDLE, "copy"},       {"pageable_copy", GT_PART_COPY, NULL},
+    {"exposed_copy", GT_PART_COPY, NULL},          {"exposed_comm", GT_PART_IDLE, "collective"},
+    {"exposed_comm", GT_PART_COMMUNICATION, NULL},
+};
+
+/* Whether the first finding is about what the sentence says. */
+static bool is_about_limit(const gt_page_measures *m)
+{
+    gt_page_part_kind limit = limit_of(m);
+    const gt_page_part *cause = largest(m, GT_PART_IDLE);
+    if (limit == GT_PART_COMPUTATION) return m->repair.is_gpu;
+    for (size_t i = 0; i < GT_LENGTH(subjects); i++) {
+        if (strcmp(subjects[i].id, m->repair.id) != 0 || subjects[i].kind != limit) continue;
+        if (limit != GT_PART_IDLE || (cause && strcmp(cause->name, subjects[i].cause) == 0)) return true;
+    }
+    return false;
+}
+
+void gt_page_add_repair(const gt_page_measures *m, gt_buffer *out)
+{
+    if (!m->repair.id || !m->repair.title || m->window_ns <= 0 || !m->part_count || is_about_limit(m)) return;
+    gt_buffer_add_cstr(out, " What to repair first, by gain and certainty, is something else: ");
+    add_plain(m->repair.title, out);
+    if (m->repair.gain_pct > 0) {
+        gt_buffer_add_cstr(out, " (up to *");
+        gt_words_add_share(out, m->repair.gain_pct, 100);
+        gt_buffer_add_cstr(out, "*)");
+    }
+    gt_buffer_add_cstr(out, ".");
 }

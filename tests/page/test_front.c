@@ -294,6 +294,77 @@ static void expect_bar(const gt_value *facts, const char *wanted)
     "communication exposed_communication 200000\ncopies exposed_copy 100000\n"                               \
     "launch idle 650000\nsync idle 150000\nremainder remainder 0\n"
 
+/* ---- the first finding ---- */
+
+static void expect_repair(const gt_page_measures *m, const char *wanted)
+{
+    gt_buffer out = {0};
+    gt_page_add_repair(m, &out);
+    expect_words(&out, wanted);
+    gt_buffer_free(&out);
+}
+
+/* The GPU waits for the data loader most, and the first finding is about that, or not. */
+static void test_first_finding_of_an_idle_gpu(void **state)
+{
+    (void)state;
+    gt_page_measures m = measures_of((gt_page_part[]){{GT_PART_COMPUTATION, "GEMM", 100},
+                                                      {GT_PART_IDLE, "data", 500},
+                                                      {GT_PART_IDLE, "cpu_op", 400},
+                                                      {0}},
+                                     1);
+    expect_repair(&m, "");
+    m.repair = (gt_page_repair){.id = "data_stall", .title = "Waits for data", .gain_pct = 40};
+    expect_repair(&m, "");
+    m.repair = (gt_page_repair){.id = "cpu_roundtrip", .title = "A *tensor* goes round", .gain_pct = 48};
+    expect_repair(&m, " What to repair first, by gain and certainty, is something else: A tensor goes round "
+                      "(up to *48 %*).");
+    m.repair = (gt_page_repair){.id = "new_rule", .title = "New", .is_gpu = true, .gain_pct = NAN};
+    expect_repair(&m, " What to repair first, by gain and certainty, is something else: New.");
+}
+
+static void test_first_finding_of_a_busy_gpu(void **state)
+{
+    (void)state;
+    gt_page_measures m =
+        measures_of((gt_page_part[]){{GT_PART_COMPUTATION, "GEMM", 950}, {GT_PART_IDLE, "data", 50}, {0}}, 1);
+    m.repair = (gt_page_repair){.id = "fp32_gemm", .title = "FP32", .is_gpu = true, .gain_pct = 40};
+    expect_repair(&m, "");
+    m.repair = (gt_page_repair){.id = "data_stall", .title = "Waits for data", .gain_pct = 4};
+    expect_repair(
+        &m, " What to repair first, by gain and certainty, is something else: Waits for data (up to *4 %*).");
+}
+
+static void test_first_finding_of_copies(void **state)
+{
+    (void)state;
+    gt_page_measures m = measures_of(
+        (gt_page_part[]){{GT_PART_COMPUTATION, "GEMM", 600}, {GT_PART_COPY, "copy", 400}, {0}}, 1);
+    m.repair = (gt_page_repair){.id = "pageable_copy", .title = "Pageable", .is_gpu = true, .gain_pct = 40};
+    expect_repair(&m, "");
+    m.repair.id = "exposed_comm";
+    expect_repair(
+        &m, " What to repair first, by gain and certainty, is something else: Pageable (up to *40 %*).");
+}
+
+/* Hints are no findings. */
+static void test_first_finding_of_sheets(void **state)
+{
+    (void)state;
+    case_tables c = {0};
+    add_table(&c.sheets, "overview", OVERVIEW);
+    add_table(&c.sheets, "balance", BALANCE);
+    add_table(
+        &c.sheets, "findings",
+        "rank:int id:text hint:bool kind:text title:text gain_pct:float\n"
+        "1 host_sync true host Hint 70\n2 host_sync false host Waits 20\n3 fp32_gemm false gpu FP32 10\n");
+    expect_text(
+        facts_of(&c), "sentence",
+        "The GPU is idle *40 %* of a *1.00 ms* step: the host does not launch work fast enough. What to "
+        "repair first, by gain and certainty, is something else: Waits (up to *20 %*).");
+    free_case(&c);
+}
+
 /* From the sheets alone, as of a trace whose steps are not in the page. Two GEMM categories are one. */
 static void test_facts_of_sheets(void **state)
 {
@@ -459,6 +530,10 @@ int main(void)
         cmocka_unit_test(test_busy),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_distrust_comes_first),
+        cmocka_unit_test(test_first_finding_of_an_idle_gpu),
+        cmocka_unit_test(test_first_finding_of_a_busy_gpu),
+        cmocka_unit_test(test_first_finding_of_copies),
+        cmocka_unit_test(test_first_finding_of_sheets),
         cmocka_unit_test(test_facts_of_sheets),
         cmocka_unit_test(test_facts_of_steps),
         cmocka_unit_test(test_roofline_of_kernels_without_model),
