@@ -1,0 +1,36 @@
+/* Secrets among the variables of a run: which names have values that must not be shown, and texts and
+ * settings with these values masked.
+ *
+ * Everything that a run prints or leaves behind (plan, record, log, script) is masked. What needs the value
+ * itself at run time gets it through the environment of the child, or through a file with mode 0600; never as
+ * an argument, because every user of the machine sees the arguments of every process. */
+#ifndef GT_RUN_PLAN_SECRETS_H
+#define GT_RUN_PLAN_SECRETS_H
+
+#include "base/memory.h"
+#include "json/values.h"
+#include "os/shell_words.h"
+
+#include <stdbool.h>
+
+#define GT_SECRET_MASK "***"
+
+/* Whether a variable, key or option with this name usually has a secret as its value: HF_TOKEN,
+ * AWS_SECRET_ACCESS_KEY, db-password, apiKey; not MAX_TOKENS, TOKENIZERS_PARALLELISM, KEYBOARD. Upper and
+ * lower case are the same. */
+bool gt_secret_is_name(const char *name);
+
+/* The value with every string or number of a key with a secret's name replaced by the mask, at any depth, and
+ * with passwords in URLs masked. The original where nothing changes. */
+const gt_value *gt_secrets_masked(gt_arena *arena, const gt_value *value);
+
+/* A shell line or message with secrets masked: the values of secret variables of `variables` (a dict of
+ * strings; MISSING: none) wherever they occur, the values of assignments and options with a secret's name
+ * (HF_TOKEN=...,
+ * --api-key ...), and passwords in URLs. In the arena; the text itself where nothing changes. */
+const char *gt_secrets_hide(gt_arena *arena, const gt_value *variables, const char *text);
+
+/* The words, each masked like that; an option with a secret's name also masks the word after it. */
+gt_arg_list gt_secrets_hide_words(gt_arena *arena, const gt_value *variables, const gt_arg_list *words);
+
+#endif

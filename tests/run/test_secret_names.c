@@ -1,0 +1,137 @@
+/* Names that have secrets as values, and texts with these values masked. Expected results are written by
+ * hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run/plan/context.h"
+#include "run/plan/secrets.h"
+
+static gt_arena arena;
+
+static const gt_value *parse(const char *json)
+{
+    gt_error error;
+    const gt_value *value = gt_settings_parse(&arena, (gt_str){json, strlen(json)}, &error);
+    assert_non_null(value);
+    return value;
+}
+
+static void names_of_secrets(void **state)
+{
+    (void)state;
+    static const char *const secret[] = {"HF_TOKEN",
+                                         "hf_token",
+                                         "hfToken",
+                                         "HUGGINGFACEHUB_API_TOKEN",
+                                         "WANDB_API_KEY",
+                                         "AWS_ACCESS_KEY_ID",
+                                         "AWS_SECRET_ACCESS_KEY",
+                                         "PGPASSWORD",
+                                         "DB_PASSWD",
+                                         "DB_PASS",
+                                         "REDIS_PWD",
+                                         "SSH_PASSPHRASE",
+                                         "apikey",
+                                         "OPENAI_APIKEY",
+                                         "GITHUB_PAT",
+                                         "GOOGLE_APPLICATION_CREDENTIALS",
+                                         "BASIC_AUTH",
+                                         "SECRET",
+                                         "--api-key",
+                                         "client.secret"};
+    static const char *const harmless[] = {"",
+                                           "PWD",
+                                           "OLDPWD",
+                                           "KEYBOARD",
+                                           "MONKEY",
+                                           "MAX_TOKENS",
+                                           "TOKENIZERS_PARALLELISM",
+                                           "AUTHOR",
+                                           "PATH",
+                                           "NCCL_SOCKET_IFNAME",
+                                           "MAX_TOKEN_LENGTH",
+                                           "PUBLIC_KEY",
+                                           "KEY_DIM",
+                                           "PASS",
+                                           "PASSES",
+                                           "SECRETARY",
+                                           "HIP_VISIBLE_DEVICES",
+                                           "PAD_TOKEN_ID",
+                                           "OMP_NUM_THREADS"};
+    for (size_t i = 0; i < GT_LENGTH(secret); i++)
+        if (!gt_secret_is_name(secret[i])) fail_msg("%s is not found to be a secret's name", secret[i]);
+    for (size_t i = 0; i < GT_LENGTH(harmless); i++)
+        if (gt_secret_is_name(harmless[i])) fail_msg("%s is taken for a secret's name", harmless[i]);
+    char longest[40001];
+    memset(longest, 'A', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    assert_false(gt_secret_is_name(longest));
+}
+
+static void texts(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"HF_TOKEN=abcd python3 train.py", "HF_TOKEN=*** python3 train.py"},
+        {"env HF_TOKEN='a b' x", "env HF_TOKEN=*** x"},
+        {"env 'HF_TOKEN=a b' x", "env 'HF_TOKEN=***' x"},
+        {"env \"HF_TOKEN=a \\\" b\" x", "env \"HF_TOKEN=***\" x"},
+        {"sh -c 'K=1 HF_TOKEN=ab; echo'", "sh -c 'K=1 HF_TOKEN=***'"},
+        {"./app --api-key abc --steps 3", "./app --api-key *** --steps 3"},
+        {"./app --api-key=abc --steps 3", "./app --api-key=*** --steps 3"},
+        {"./app --password --steps 3", "./app --password --steps 3"},
+        {"./app --max-tokens 512 --token_count=5", "./app --max-tokens 512 --token_count=5"},
+        {"git clone https://me:geheim@host/x", "git clone https://me:***@host/x"},
+        {"see https://host:8080/a@b", "see https://host:8080/a@b"},
+        {"HF_TOKEN= x", "HF_TOKEN= x"},
+        {"echo s3cr3t/x", "echo ***/x"},
+        {"HF_TOKEN='open", "HF_TOKEN=***"},
+        {"", ""},
+    };
+    const gt_value *env = parse("{\"MY_SECRET\": \"s3cr3t\", \"A_KEY\": \"1\", \"B\": \"echo\"}");
+    for (size_t i = 0; i < GT_LENGTH(cases); i++)
+        assert_string_equal(gt_secrets_hide(&arena, env, cases[i][0]), cases[i][1]);
+    gt_arg_list words = {0};
+    static const char *const given[] = {"app", "--token", "abc def", "x=s3cr3t", "--key", "--y"};
+    static const char *const expected[] = {"app", "--token", "***", "x=***", "--key", "--y"};
+    for (size_t i = 0; i < GT_LENGTH(given); i++) gt_arg_list_add(&arena, &words, given[i]);
+    gt_arg_list masked = gt_secrets_hide_words(&arena, env, &words);
+    for (size_t i = 0; i < GT_LENGTH(given); i++) assert_string_equal(masked.items[i], expected[i]);
+}
+
+static void settings(void **state)
+{
+    (void)state;
+    const gt_value *masked = gt_secrets_masked(
+        &arena,
+        parse("{\"env_vars\": {\"HF_TOKEN\": \"abc\", \"A\": \"b\", \"PIN_KEY\": 7, \"E_KEY\": \"\"}, "
+              "\"tools\": [{\"name\": \"x\", \"cmd\": \"X_TOKEN=q ./y\"}], "
+              "\"image_pull_secrets\": [\"regcred\"]}"));
+    const gt_value *env = gt_value_get(masked, "env_vars");
+    assert_string_equal(gt_settings_string(env, "HF_TOKEN"), "***");
+    assert_string_equal(gt_settings_string(env, "A"), "b");
+    assert_string_equal(gt_settings_string(env, "PIN_KEY"), "***");
+    assert_string_equal(gt_settings_string(env, "E_KEY"), "");
+    assert_string_equal(gt_settings_string(gt_value_at(gt_value_get(masked, "tools"), 0), "cmd"),
+                        "X_TOKEN=*** ./y");
+    assert_true(gt_value_equals_cstr(gt_value_at(gt_value_get(masked, "image_pull_secrets"), 0), "regcred"));
+}
+
+static int free_arena(void **state)
+{
+    (void)state;
+    gt_arena_free(&arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names_of_secrets), cmocka_unit_test(texts),
+                                       cmocka_unit_test(settings)};
+    return cmocka_run_group_tests(tests, NULL, free_arena);
+}
