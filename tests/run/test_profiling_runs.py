@@ -997,15 +997,16 @@ def performance_lines(binary):
             equal((line, p.record()["performance"], p.record()["metric"]), (line, *expected))
 
 
-def main():
+def run_tests(tests):
+    """Runs tests of the command line that have the word there in their name."""
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--bin", required=True)
     arguments.add_argument("only", nargs="?", default="")
     options = arguments.parse_args()
     binary = harness.require_binary(options.bin)
-    return harness.run_functions([(function.__name__, lambda function=function: function(binary)) for function in TESTS
+    return harness.run_functions([(function.__name__, lambda function=function: function(binary)) for function in tests
                                   if options.only in function.__name__])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(TESTS))

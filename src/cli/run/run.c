@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cli/commands/commands.h"
 #include "cli/common.h"
+#include "run/plan/secrets.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -224,7 +225,8 @@ static gt_exit execute_plan(const gt_call *call, gt_plan *plan)
 {
     const char *summary = gt_arguments_string(&call->arguments, "summary_output");
     gt_outcome outcome;
-    if (gt_arguments_flag(&call->arguments, "verbose")) gt_info("bash -c %s", plan->shell_line);
+    if (gt_arguments_flag(&call->arguments, "verbose"))
+        gt_info("bash -c %s", gt_secrets_hide(plan->arena, plan->env, plan->shell_line));
     bool done = gt_plan_execute(plan, &outcome);
     if (outcome.exit_code >= 0) gt_run_reports_write(call, plan, &outcome);
     if (outcome.exit_code >= 0 || !outcome.failed) write_record(plan, &outcome, plan->record_path);

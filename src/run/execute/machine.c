@@ -5,6 +5,7 @@
 #include "os/paths.h"
 #include "output/file.h"
 #include "output/output.h"
+#include "run/plan/secrets.h"
 #include "run/sensors/sensors.h"
 #include "schema/columns.h"
 
@@ -102,9 +103,10 @@ static void add_variables(snapshot *s)
         for (size_t i = 0; i < GT_LENGTH(kept_variables); i++) {
             if (strncmp(*entry, kept_variables[i], strlen(kept_variables[i])) != 0) continue;
             const char *equals = strchr(*entry, '=');
-            if (equals)
-                add(s, "rocm_env_variables", gt_arena_bytes(s->arena, *entry, (size_t)(equals - *entry)),
-                    equals + 1);
+            if (equals) {
+                const char *name = gt_arena_bytes(s->arena, *entry, (size_t)(equals - *entry));
+                add(s, "rocm_env_variables", name, gt_secret_is_name(name) ? GT_SECRET_MASK : equals + 1);
+            }
             break;
         }
 }

@@ -5,6 +5,7 @@
 #include "os/child.h"
 #include "os/paths.h"
 #include "run/plan/context.h"
+#include "run/plan/secrets.h"
 #include "run/sensors/sensors.h"
 
 #include <ctype.h>
@@ -74,10 +75,14 @@ static void add_joined(builder *b, const char *format, const char *first, const 
     gt_free(word);
 }
 
+/* A secret is named only: docker takes its value from its own environment, which other users cannot see. */
 static void add_variable(builder *b, const char *name, const char *value)
 {
     add(b, "--env");
-    add_joined(b, "%s=%s", name, value);
+    if (gt_secret_is_name(name))
+        add(b, name);
+    else
+        add_joined(b, "%s=%s", name, value);
 }
 
 static void add_number(builder *b, const char *name, size_t value)

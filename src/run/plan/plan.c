@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "os/clock.h"
 #include "os/paths.h"
+#include "run/plan/secrets.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -261,14 +262,21 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
 
 /* ---- the plan as JSON ---- */
 
-static void write_actions(gt_json_writer *w, const char *key, const gt_action *actions, size_t count)
+/* The plan is printed and kept in the record, so values of secrets are masked in all of it. */
+static const char *shown(const gt_plan *plan, const char *text)
+{
+    return gt_secrets_hide(plan->arena, plan->env, text);
+}
+
+static void write_actions(gt_json_writer *w, const char *key, const gt_plan *plan, const gt_action *actions,
+                          size_t count)
 {
     gt_json_key(w, key);
     gt_json_open(w, '[');
     for (size_t i = 0; i < count; i++) {
         gt_json_open(w, '{');
         gt_json_put_cstr(w, "path", actions[i].path);
-        gt_json_put_cstr(w, "args", actions[i].args);
+        gt_json_put_cstr(w, "args", shown(plan, actions[i].args));
         gt_json_key(w, "native");
         gt_json_add_bool(w, actions[i].kind != GT_ACTION_SCRIPT);
         gt_json_close(w, '}');
@@ -297,13 +305,20 @@ static void write_list(gt_json_writer *w, const char *key, const gt_arg_list *li
     gt_json_put_cstrs(w, key, list->items, list->count);
 }
 
-static void write_profiler(gt_json_writer *w, const gt_profiler *profiler)
+static void write_words(gt_json_writer *w, const char *key, const gt_plan *plan, const gt_arg_list *words)
 {
+    gt_arg_list masked = gt_secrets_hide_words(plan->arena, plan->env, words);
+    write_list(w, key, &masked);
+}
+
+static void write_profiler(gt_json_writer *w, const gt_plan *plan)
+{
+    const gt_profiler *profiler = plan->profiler;
     gt_json_key(w, "profiler");
     gt_json_open(w, '{');
     gt_json_put_cstr(w, "kind", gt_profiler_kind_name(profiler->kind));
     gt_json_put_cstr(w, "path", profiler->path);
-    write_list(w, "options", &profiler->options);
+    write_words(w, "options", plan, &profiler->options);
     gt_json_put_int(w, "passes", (int64_t)profiler->passes);
     gt_json_put_cstr(w, "output_dir", profiler->output_dir);
     write_list(w, "formats", &profiler->formats);
@@ -338,21 +353,21 @@ static void write_slurm(gt_json_writer *w, const gt_plan *plan)
 
 void gt_plan_write(const gt_plan *plan, gt_json_writer *w)
 {
-    gt_json_put_value(w, "context", plan->context);
+    gt_json_put_value(w, "context", gt_secrets_masked(plan->arena, plan->context));
     gt_json_put_cstr(w, "target", plan->target);
     gt_json_put_cstr(w, "name", plan->name);
     gt_json_put_cstr(w, "workdir", plan->workdir);
-    gt_json_put_value(w, "env", plan->env);
-    write_actions(w, "pre", plan->pre, plan->pre_count);
-    gt_json_put_cstr(w, "argv_shell", plan->shell_line);
-    write_actions(w, "post", plan->post, plan->post_count);
+    gt_json_put_value(w, "env", gt_secrets_masked(plan->arena, plan->env));
+    write_actions(w, "pre", plan, plan->pre, plan->pre_count);
+    gt_json_put_cstr(w, "argv_shell", shown(plan, plan->shell_line));
+    write_actions(w, "post", plan, plan->post, plan->post_count);
     write_samplers(w, plan);
-    write_profiler(w, plan->profiler);
+    write_profiler(w, plan);
     write_library(w, plan);
     gt_json_key(w, "docker");
     if (plan->image) {
         gt_json_open(w, '{');
-        write_list(w, "argv", &plan->docker);
+        write_words(w, "argv", plan, &plan->docker);
         gt_json_close(w, '}');
     } else {
         gt_json_add_cstr(w, NULL);
