@@ -1,10 +1,12 @@
 /* Running a command: its two streams are pipes that one loop reads, together with a pipe to which the signal
- * handlers write. So no thread is needed, and nothing is polled. */
+ * handlers write and the reports of the supervisor (supervisor.h). So no thread is needed, and nothing is
+ * polled. */
 #include "os/child.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/buffer.h"
 #include "os/clock.h"
+#include "os/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +22,6 @@
 static const int handed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 enum {
     HANDED_ON = sizeof handed_on / sizeof *handed_on,
-    WATCHED = HANDED_ON + 1, /* and SIGCHLD */
     READ_SIZE = 64 * 1024,
     LINE_MAX_BYTES = 1 << 20, /* a line longer than this is shown in pieces */
 };
@@ -41,12 +42,13 @@ typedef struct source {
 typedef struct watch {
     const gt_child_setup *setup;
     gt_child_result *result;
-    pid_t pid;
+    gt_supervisor supervisor;
     source sources[2];
     int log;
     int signals;                                   /* read end of the signal pipe */
     double started, deadline, kill_at, give_up_at; /* seconds of the monotonic clock; 0: not set */
-    bool ended;
+    bool ended;                                    /* the command has */
+    bool over;                                     /* the supervisor has: nothing is left to be ended */
     int status;
 } watch;
 
@@ -63,34 +65,41 @@ static void note_signal(int number)
     errno = before;
 }
 
-static void watch_signals(struct sigaction old[WATCHED + 1])
+static void watch_signals(struct sigaction old[HANDED_ON + 1])
 {
     struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < HANDED_ON; i++) sigaction(handed_on[i], &action, &old[i]);
-    sigaction(SIGCHLD, &action, &old[HANDED_ON]);
     action.sa_handler =
         SIG_IGN; /* if the reader of our output goes away, the command must still be waited for */
-    sigaction(SIGPIPE, &action, &old[WATCHED]);
+    sigaction(SIGPIPE, &action, &old[HANDED_ON]);
 }
 
-static void restore_signals(const struct sigaction old[WATCHED + 1])
+static void restore_signals(const struct sigaction old[HANDED_ON + 1])
 {
     for (size_t i = 0; i < HANDED_ON; i++) sigaction(handed_on[i], &old[i], NULL);
-    sigaction(SIGCHLD, &old[HANDED_ON], NULL);
-    sigaction(SIGPIPE, &old[WATCHED], NULL);
+    sigaction(SIGPIPE, &old[HANDED_ON], NULL);
 }
 
 /* ---- starting ---- */
 
-/* In the child: never returns. A failure is reported through `failures` as errno. */
-static void exec_command(const gt_child_setup *setup, const int out[2], int failures,
-                         const struct sigaction old[WATCHED + 1])
+typedef struct command {
+    const gt_child_setup *setup;
+    int out[2]; /* where its two streams go */
+    int failures;
+    const struct sigaction *old;
+} command;
+
+/* In the command's process: never returns. A failure is reported through `failures` as errno. */
+static void exec_command(void *context, const sigset_t *mask)
 {
-    setpgid(0, 0);
-    restore_signals(old);
+    const command *c = context;
+    const gt_child_setup *setup = c->setup;
+    int failures = c->failures;
+    restore_signals(c->old);
+    pthread_sigmask(SIG_SETMASK, mask, NULL);
     int failure = 0;
-    if (dup2(out[0], STDOUT_FILENO) < 0 || dup2(out[1], STDERR_FILENO) < 0 ||
+    if (dup2(c->out[0], STDOUT_FILENO) < 0 || dup2(c->out[1], STDERR_FILENO) < 0 ||
         (setup->directory && chdir(setup->directory) != 0))
         failure = errno;
     if (!failure) {
@@ -126,19 +135,24 @@ static bool cannot_start(const gt_child_setup *setup, gt_child_result *result, i
                   : gt_fail(error, "cannot run %s: %s", setup->argv[0], strerror(failure));
 }
 
-static bool start(watch *w, const struct sigaction old[WATCHED + 1], gt_error *error)
+static bool start(watch *w, const struct sigaction old[HANDED_ON + 1], gt_error *error)
 {
     int out[2] = {-1, -1}, err[2] = {-1, -1}, failures[2] = {-1, -1}, failure = 0;
     bool merge = w->setup->merge;
-    if (!open_pipes(out, err, failures, merge) || (w->pid = fork()) < 0) {
+    if (!open_pipes(out, err, failures, merge)) {
         failure = errno;
         close_pair(out), close_pair(err), close_pair(failures);
         return cannot_start(w->setup, w->result, failure, error);
     }
-    if (w->pid == 0) exec_command(w->setup, (int[]){out[1], merge ? out[1] : err[1]}, failures[1], old);
-    setpgid(w->pid, w->pid);
-    close(out[1]), close(failures[1]);
-    if (!merge) close(err[1]);
+    command c = {w->setup, {out[1], merge ? out[1] : err[1]}, failures[1], old};
+    const int passed_on[] = {out[1], err[1], failures[1]};
+    const gt_supervisor_setup supervised = {exec_command, &c, passed_on, 3, w->setup->undo};
+    failure = gt_supervisor_start(&supervised, &w->supervisor);
+    if (failure) {
+        close(out[0]), close(failures[0]);
+        if (!merge) close(err[0]);
+        return cannot_start(w->setup, w->result, failure, error);
+    }
     bool silent = w->setup->silent;
     w->sources[0] =
         (source){.descriptor = out[0], .shown_at = silent ? -1 : STDOUT_FILENO, .stream = GT_CHILD_STDOUT};
@@ -149,8 +163,7 @@ static bool start(watch *w, const struct sigaction old[WATCHED + 1], gt_error *e
     }
     close(failures[0]);
     if (received <= 0) return true;
-    while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR) {
-    }
+    gt_supervisor_finish(&w->supervisor);
     return cannot_start(w->setup, w->result, failure, error);
 }
 
@@ -251,42 +264,48 @@ static void read_source(watch *w, source *s)
 
 static double grace_s(const watch *w)
 {
-    return w->setup->grace_s > 0 ? w->setup->grace_s : default_grace_s;
+    return w->setup->grace_s != 0 ? w->setup->grace_s : default_grace_s;
 }
 
-static void end_group(watch *w, int number)
+/* Asks the command to end, or kills it. A signal from the keyboard goes to its process group, as a terminal
+ * would send it; another one to everything that it started. */
+static void end_command(watch *w, int number, const char *why)
 {
-    kill(-w->pid, number);
-    kill(-w->pid, SIGCONT); /* a stopped process must receive it too */
-    if (number != SIGKILL) w->kill_at = gt_clock_now_s() + grace_s(w);
-}
-
-/* The command reads from the terminal, which belongs to our process group: it is lent to the command's group.
- */
-static void lend_terminal(watch *w, pid_t group)
-{
-    if (!isatty(STDIN_FILENO)) return;
-    sigset_t blocked, before;
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGTTOU);
-    pthread_sigmask(SIG_BLOCK, &blocked, &before);
-    tcsetpgrp(STDIN_FILENO, group);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (group == w->pid) kill(-w->pid, SIGCONT);
-}
-
-static void look_at_child(watch *w)
-{
-    int status;
-    pid_t pid = waitpid(w->pid, &status, WNOHANG | WUNTRACED);
-    if (pid != w->pid) return;
-    if (WIFSTOPPED(status)) {
-        if (WSTOPSIG(status) == SIGTTIN || WSTOPSIG(status) == SIGTTOU) lend_terminal(w, w->pid);
+    double grace = grace_s(w);
+    if (grace < 0) number = SIGKILL;
+    gt_supervisor_signal(&w->supervisor, number, number != SIGINT && number != SIGQUIT);
+    if (number == SIGKILL) {
+        w->kill_at = 0;
         return;
     }
-    w->ended = true;
-    w->status = status;
+    w->kill_at = gt_clock_now_s() + grace;
+    if (w->setup->waits_for)
+        gt_warn("%s: waiting up to %g s for %s (Ctrl-C kills at once)", why, grace, w->setup->waits_for);
+}
+
+static void end_supervisor(watch *w)
+{
+    w->over = true;
+    if (!w->ended) { /* somebody has killed it, and the command with it */
+        w->ended = true;
+        w->status = SIGKILL;
+    }
     w->give_up_at = gt_clock_now_s() + linger_s;
+}
+
+static void take_report(watch *w)
+{
+    gt_supervisor_report report;
+    ssize_t got = read(w->supervisor.reports, &report, sizeof report);
+    if (got < 0 && errno == EINTR) return;
+    if (got != sizeof report) {
+        end_supervisor(w);
+    } else if (report.kind == GT_SUPERVISOR_LEFT) {
+        w->result->left = report.value;
+    } else {
+        w->ended = true;
+        w->status = report.value;
+    }
 }
 
 static void take_signals(watch *w)
@@ -294,33 +313,29 @@ static void take_signals(watch *w)
     unsigned char numbers[32];
     ssize_t n = read(w->signals, numbers, sizeof numbers);
     for (ssize_t i = 0; i < n; i++) {
-        if (numbers[i] == SIGCHLD) {
-            look_at_child(w);
-        } else {
-            end_group(w, w->result->interrupted ? SIGKILL : numbers[i]); /* the second signal kills at once */
-            w->result->interrupted = numbers[i];
-        }
+        bool is_asked = w->result->interrupted || w->result->timed_out;
+        end_command(w, is_asked ? SIGKILL : numbers[i], "interrupted"); /* the second signal kills at once */
+        w->result->interrupted = numbers[i];
     }
 }
 
 static void take_clock(watch *w)
 {
     double now = gt_clock_now_s();
-    if (w->ended) return;
-    if (w->deadline > 0 && now >= w->deadline) {
+    if (w->over) return;
+    if (!w->ended && w->deadline > 0 && now >= w->deadline) {
         w->result->timed_out = true;
         w->deadline = 0;
-        end_group(w, SIGTERM);
+        if (!w->result->interrupted) end_command(w, SIGTERM, "time limit reached");
     } else if (w->kill_at > 0 && now >= w->kill_at) {
-        w->kill_at = 0;
-        end_group(w, SIGKILL);
+        end_command(w, SIGKILL, NULL);
     }
 }
 
 static int wait_ms(const watch *w)
 {
-    double next = w->ended ? w->give_up_at : w->deadline;
-    if (!w->ended && w->kill_at > 0 && (next == 0 || w->kill_at < next)) next = w->kill_at;
+    double next = w->over ? w->give_up_at : w->ended ? 0 : w->deadline;
+    if (!w->over && w->kill_at > 0 && (next == 0 || w->kill_at < next)) next = w->kill_at;
     for (int i = 0; i < 2; i++) {
         const source *s = &w->sources[i];
         if (s->held.len > s->shown && (next == 0 || s->since + prompt_s < next)) next = s->since + prompt_s;
@@ -333,20 +348,21 @@ static int wait_ms(const watch *w)
 static bool is_done(const watch *w)
 {
     bool open = w->sources[0].descriptor >= 0 || w->sources[1].descriptor >= 0;
-    return w->ended && (!open || gt_clock_now_s() >= w->give_up_at);
+    return w->over && (!open || gt_clock_now_s() >= w->give_up_at);
 }
 
 static void wait_for_end(watch *w)
 {
-    look_at_child(w);
     while (!is_done(w)) {
-        struct pollfd places[3] = {{.fd = w->sources[0].descriptor, .events = POLLIN},
+        struct pollfd places[4] = {{.fd = w->sources[0].descriptor, .events = POLLIN},
                                    {.fd = w->sources[1].descriptor, .events = POLLIN},
-                                   {.fd = w->signals, .events = POLLIN}};
-        int ready = poll(places, 3, wait_ms(w));
+                                   {.fd = w->signals, .events = POLLIN},
+                                   {.fd = w->over ? -1 : w->supervisor.reports, .events = POLLIN}};
+        int ready = poll(places, 4, wait_ms(w));
         for (int i = 0; ready > 0 && i < 2; i++)
             if (places[i].revents) read_source(w, &w->sources[i]);
         if (ready > 0 && places[2].revents) take_signals(w);
+        if (ready > 0 && places[3].revents) take_report(w);
         take_clock(w);
         pass_prompts(w);
     }
@@ -356,9 +372,9 @@ static void wait_for_end(watch *w)
 
 static void settle(watch *w)
 {
-    if (w->result->timed_out || w->result->interrupted)
-        kill(-w->pid, SIGKILL); /* processes that it left behind */
-    if (isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == w->pid) lend_terminal(w, getpgrp());
+    gt_supervisor_finish(&w->supervisor);
+    if (w->result->left && (w->result->timed_out || w->result->interrupted))
+        gt_warn("%d processes of the command do not end, even when they are killed", w->result->left);
     w->result->seconds = gt_clock_now_s() - w->started;
     w->result->exit_code = WIFSIGNALED(w->status) ? 128 + WTERMSIG(w->status) : WEXITSTATUS(w->status);
 }
@@ -381,7 +397,7 @@ bool gt_child_run(const gt_child_setup *setup, gt_child_result *result, gt_error
     w.sources[0].descriptor = w.sources[1].descriptor = -1;
     if (!open_log(&w, error)) return false;
     fflush(stdout); /* our output comes before the command's */
-    struct sigaction old[WATCHED + 1];
+    struct sigaction old[HANDED_ON + 1];
     if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
         if (w.log >= 0) close(w.log);
         return cannot_start(setup, result, errno, error);

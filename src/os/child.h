@@ -2,10 +2,11 @@
  *
  * gt_child_run runs a command in a process group of its own and waits for it, like the job of a shell: output
  * goes to a log and to the terminal, signals that end this program are passed on, and the time may be
- * limited. No shell is involved: argv[0] is looked up in PATH and gets its arguments as they are. Processes
- * that the command leaves running in its group when it is ended early (timeout, signal) are ended with it.
- * Only one such command can run at a time, and only the command line may use it, because it installs signal
- * handlers while the command runs.
+ * limited. No shell is involved: argv[0] is looked up in PATH and gets its arguments as they are. When it is
+ * ended early (timeout, signal, or because this program was killed), everything that it started is ended with
+ * it, also what has left its group, session or parent (supervisor.h); what is left after a normal end goes on
+ * running. Only one such command can run at a time, and only the command line may use it, because it installs
+ * signal handlers while the command runs.
  *
  * gt_child_spawn and gt_child_finish (spawn.c) are for the library: they leave signals alone. */
 #ifndef GT_OS_CHILD_H
@@ -34,8 +35,10 @@ typedef struct gt_child_setup {
     bool silent;                    /* the output is not shown, only logged */
     bool merge;                     /* both streams are one, as with 2>&1 */
     double timeout_s;               /* 0: none */
-    double grace_s;                 /* between SIGTERM and SIGKILL; 0: ten seconds */
-    gt_child_line *line;            /* NULL: bytes are passed on as they arrive */
+    double grace_s;          /* between SIGTERM and SIGKILL; 0: ten seconds; negative: SIGKILL at once */
+    const char *waits_for;   /* says what this time is for, when it begins; NULL: nothing is said */
+    const char *const *undo; /* a command that is run if this program is killed meanwhile; NULL: none */
+    gt_child_line *line;     /* NULL: bytes are passed on as they arrive */
     void *line_context;
 } gt_child_setup;
 
@@ -44,6 +47,7 @@ typedef struct gt_child_result {
     bool timed_out;  /* it ran longer than timeout_s */
     int interrupted; /* the signal that this program received and passed on; 0 for none */
     double seconds;  /* from start to end */
+    int left;        /* processes that the command has left running, or that could not be ended */
 } gt_child_result;
 
 /* False if the command could not be started: the message says why, and exit_code is 127 if it was not found,

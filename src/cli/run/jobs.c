@@ -12,7 +12,7 @@
 /* The options of `gputally run` on each node. */
 static void node_options(const gt_call *call, gt_plan *plan, gt_arg_list *words)
 {
-    static const char *const passed_on[] = {"timeout", "report", "threads", "max_memory"};
+    static const char *const passed_on[] = {"timeout", "grace", "report", "threads", "max_memory"};
     const gt_arguments *a = &call->arguments;
     const char *tools_file = gt_arguments_string(a, "tools_config");
     gt_arg_list_add(plan->arena, words, "--name");

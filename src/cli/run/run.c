@@ -30,6 +30,8 @@ static const gt_option run_options[] = {
      "set the name of the run, used in file names (default: name of the command)"},
     {"timeout", GT_OPTION_INT, "SECONDS", "-1",
      "stop the command after SECONDS; -1: 7200 seconds, 0: no limit"},
+    {"grace", GT_OPTION_INT, "SECONDS", "60",
+     "when the command is stopped or interrupted, let it write its files for SECONDS before it is killed"},
     {"dry_run", GT_OPTION_FLAG, NULL, NULL, "print the plan as JSON, and exit"},
     {"verbose", GT_OPTION_FLAG, NULL, NULL, "print the command line"},
     {"live_output", GT_OPTION_FLAG, NULL, NULL, "show the command's output",
@@ -157,10 +159,11 @@ static const char *target_of(const gt_value *context, const char *wanted)
 static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *request, gt_error *error)
 {
     const gt_arguments *a = &call->arguments;
-    int64_t timeout = gt_arguments_int(a, "timeout");
+    int64_t timeout = gt_arguments_int(a, "timeout"), grace = gt_arguments_int(a, "grace");
     const char *tools_file = gt_arguments_string(a, "tools_config"), *name = gt_arguments_string(a, "name");
     if (timeout < -1)
         return gt_fail(error, "Timeout must be -1 (default), 0 (no timeout), or a positive integer");
+    if (grace < 0) return gt_fail(error, "--grace: must be 0 (kill at once) or a number of seconds");
     if (!gt_run_reports_check(gt_arguments_string(a, "report"), error)) return false;
     if (name && (strchr(name, '/') || name[0] == '.'))
         return gt_fail(error, "--name: '%.200s' is not a valid file name", name);
@@ -185,6 +188,7 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
                                  .target = target_of(context, gt_arguments_string(a, "target")),
                                  .output_dir = gt_arguments_string(a, "output_dir"),
                                  .timeout_s = timeout == -1 ? 7200 : (double)timeout,
+                                 .grace_s = grace ? (double)grace : -1,
                                  .snapshot = !gt_arguments_flag(a, "no_sys_env_details"),
                                  .always_snapshot = gt_arguments_flag(a, "sys_env_details")};
     return true;

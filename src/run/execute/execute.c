@@ -303,6 +303,11 @@ static void run_command(run *r)
                             .log_path = plan->log_path,
                             .log_append = true,
                             .timeout_s = plan->timeout_s,
+                            .grace_s = plan->grace_s,
+                            .waits_for = plan->profiler->kind != GT_PROFILER_NONE
+                                             ? "the command to end and the profiler to write its trace"
+                                             : "the command to end",
+                            .undo = plan->image ? gt_docker_undo(plan) : NULL,
                             .merge = r->libraries,
                             .line = handle_line,
                             .line_context = r};
@@ -314,6 +319,9 @@ static void run_command(run *r)
         return;
     }
     if (plan->image && (result.timed_out || result.interrupted)) gt_docker_remove(plan);
+    if (result.left && !result.timed_out && !result.interrupted)
+        gt_warn("the command has ended, but %d of the processes that it started are still running",
+                result.left);
     r->outcome->exit_code = result.exit_code;
     r->outcome->timed_out = result.timed_out;
     r->outcome->interrupted = result.interrupted;

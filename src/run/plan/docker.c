@@ -271,10 +271,17 @@ bool gt_docker_make(const gt_plan *plan, const char *image, gt_arg_list *words, 
     return true;
 }
 
+const char *const *gt_docker_undo(const gt_plan *plan)
+{
+    const char *words[] = {"docker", "rm", "-f", container_name(plan), NULL};
+    const char **kept = gt_arena_alloc(plan->arena, sizeof words);
+    memcpy(kept, words, sizeof words);
+    return kept;
+}
+
 void gt_docker_remove(const gt_plan *plan)
 {
-    const char *argv[] = {"docker", "rm", "-f", container_name(plan), NULL};
-    gt_child_setup setup = {.argv = argv, .silent = true, .timeout_s = 60};
+    gt_child_setup setup = {.argv = gt_docker_undo(plan), .silent = true, .timeout_s = 60};
     gt_child_result result;
     gt_error ignored;
     gt_child_run(&setup, &result, &ignored);

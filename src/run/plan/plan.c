@@ -237,6 +237,7 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
                       .target = request->target,
                       .image = request->image,
                       .timeout_s = request->timeout_s,
+                      .grace_s = request->grace_s,
                       .none = {.kind = GT_PROFILER_NONE, .passes = 1},
                       .env = gt_settings_update(arena, &gt_value_missing, &gt_value_missing)};
     plan->profiler = &plan->none;

@@ -192,6 +192,7 @@ typedef struct gt_plan {
     const char *timestamp, *run_dir; /* of this run, under output_dir/rocprof_output */
     const char *log_path, *record_path;
     double timeout_s;    /* 0: none */
+    double grace_s;      /* time to end before it is killed; negative: none */
     const gt_value *env; /* variables of the command in addition to gputally's own, in order */
     gt_action *pre, *post;
     size_t pre_count, post_count;
@@ -221,6 +222,7 @@ typedef struct gt_plan_request {
     const char *target;
     const char *output_dir; /* as typed */
     double timeout_s;
+    double grace_s;
     bool snapshot;        /* write a description of the machine, unless the context says not to */
     bool always_snapshot; /* even then */
 } gt_plan_request;
@@ -241,7 +243,8 @@ void gt_plan_write(const gt_plan *plan, gt_json_writer *w);
  * that this machine does not have. */
 bool gt_docker_make(const gt_plan *plan, const char *image, gt_arg_list *words, gt_error *error);
 
-/* Removes a container that the command left behind. */
+/* The command that removes the container, should the docker command leave it behind. Ends with NULL. */
+const char *const *gt_docker_undo(const gt_plan *plan);
 void gt_docker_remove(const gt_plan *plan);
 
 /* ---- stages: scripts of madengine that gputally replaces (stages.c) ---- */
