@@ -84,7 +84,8 @@ static bool check_therock(const gt_plan *plan)
     return true;
 }
 
-static bool do_action(const gt_plan *plan, const gt_action *action, gt_error *error)
+static bool do_action(const gt_plan *plan, const gt_machine *machine, const gt_action *action,
+                      gt_error *error)
 {
     switch (action->kind) {
     case GT_ACTION_SCRIPT:
@@ -94,7 +95,7 @@ static bool do_action(const gt_plan *plan, const gt_action *action, gt_error *er
         fflush(stdout);
         return true;
     case GT_ACTION_ENVIRONMENT:
-        return gt_machine_write(plan, error);
+        return gt_machine_write(machine, error);
     case GT_ACTION_THEROCK:
         return check_therock(plan);
     default:
@@ -242,7 +243,7 @@ static bool do_actions(run *r, const gt_action *actions, size_t count, bool all)
     bool ok = true;
     gt_error error;
     for (size_t i = 0; i < count && (ok || all); i++)
-        if (!do_action(r->plan, &actions[i], &error)) ok = failed(r, error.text);
+        if (!do_action(r->plan, r->outcome->machine, &actions[i], &error)) ok = failed(r, error.text);
     return ok;
 }
 
@@ -349,12 +350,14 @@ bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome)
         return false;
     }
     if (plan->library_modes.count) r.libraries = gt_library_trace_new(&plan->library_modes);
+    outcome->machine = gt_machine_look(plan);
     bool prepared = do_actions(&r, plan->pre, plan->pre_count, false);
     if (prepared) {
         start_samplers(&r);
         run_command(&r);
         stop_samplers(&r);
     }
+    gt_machine_finish(outcome->machine);
     write_libraries(&r);
     do_actions(&r, plan->post, plan->post_count, true);
     gt_collect(plan, outcome);

@@ -18,6 +18,8 @@
 
 /* ---- execution (execute.c) ---- */
 
+typedef struct gt_machine gt_machine;
+
 typedef struct gt_outcome {
     struct timespec begin, end;
     int exit_code; /* of the command; -1: not started */
@@ -27,14 +29,23 @@ typedef struct gt_outcome {
     const char *reason;               /* why it failed; NULL: see the exit code */
     const char *performance, *metric; /* as printed by the command; NULL: none */
     gt_arg_list files;                /* absolute paths of the files that the run wrote */
+    gt_machine *machine;              /* what it ran on; NULL: nothing was started */
 } gt_outcome;
 
 /* Runs the plan. Fills the outcome in any case and prints messages; files are kept even if the command fails.
  * Returns false if the run failed. */
 bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome);
 
-/* Writes OUTPUT_DIR/NAME_env.csv: section, key, value. (machine.c) */
-bool gt_machine_write(const gt_plan *plan, gt_error *error);
+/* ---- the machine (machine.c) ---- */
+
+/* Describes this machine, before the command; in the plan's arena. */
+gt_machine *gt_machine_look(const gt_plan *plan);
+/* Reads the clocks again, right after the command, and closes the libraries of the GPUs. */
+void gt_machine_finish(gt_machine *machine);
+/* Writes OUTPUT_DIR/NAME_env.csv: section, key, value. */
+bool gt_machine_write(const gt_machine *machine, gt_error *error);
+/* Writes the member "machine" of the run record; null if `machine` is NULL. */
+void gt_machine_put(gt_json_writer *w, const gt_machine *machine);
 
 /* ---- collecting files (collect.c) ---- */
 

@@ -201,6 +201,7 @@ bool gt_record_write(const gt_plan *plan, const gt_outcome *outcome, const char 
     put_performance(&w, outcome);
     gt_json_put_int(&w, "passes", (int64_t)plan->profiler->passes);
     put_files(&w, &outcome->files);
+    gt_machine_put(&w, outcome->machine);
     gt_json_close(&w, '}');
     gt_buffer_add_cstr(&w.text, "\n");
     gt_output *output = gt_output_new();

@@ -112,6 +112,7 @@ const char *gt_profiler_kind_name(gt_profiler_kind kind);
 typedef struct gt_profiler {
     gt_profiler_kind kind;
     const char *path;       /* the program; NULL: not installed */
+    const char *version;    /* of the program; NULL: unknown */
     gt_arg_list options;    /* without the "--" before the command */
     gt_arg_list before_app; /* words of the context's cmd after its "--" */
     size_t passes;          /* how often the command runs */

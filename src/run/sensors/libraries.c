@@ -3,10 +3,12 @@
 #include "run/sensors/sensors.h"
 #include "base/memory.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Looks up every function of a table; returns false if a required one is missing. */
 typedef struct wanted_function {
@@ -114,6 +116,12 @@ typedef struct nvml_memory {
     unsigned long long total, free, used;
 } nvml_memory;
 
+typedef struct nvml_pci {
+    char short_bus_id[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char bus_id[32];
+} nvml_pci;
+
 typedef struct nvml {
     void *library;
     int (*init)(void);
@@ -123,6 +131,17 @@ typedef struct nvml {
     int (*power)(void *, unsigned *);
     int (*memory)(void *, nvml_memory *);
     void **devices;
+    /* only for the description; NULL: this version of the library does not have it */
+    int (*driver_version)(char *, unsigned);
+    int (*cuda_version)(int *);
+    int (*name)(void *, char *, unsigned);
+    int (*uuid)(void *, char *, unsigned);
+    int (*vbios)(void *, char *, unsigned);
+    int (*pci)(void *, nvml_pci *);
+    int (*power_limit)(void *, unsigned *);
+    int (*ecc)(void *, int *, int *);
+    int (*clock)(void *, int, unsigned *);
+    int (*max_clock)(void *, int, unsigned *);
 } nvml;
 
 static double nvml_power(gt_sensors *sensors, size_t device)
@@ -154,6 +173,74 @@ static void nvml_close(gt_sensors *sensors)
     dlclose(n->library);
 }
 
+/* ---- libnvidia-ml: the description of a GPU ---- */
+
+enum { NVML_TEXT = 96, CLOCK_SM = 1, CLOCK_MEMORY = 2 };
+
+static const char *nvml_text(gt_arena *arena, int (*get)(void *, char *, unsigned), void *device)
+{
+    char text[NVML_TEXT] = "";
+    if (!get || get(device, text, sizeof text) != 0) return NULL;
+    text[sizeof text - 1] = 0;
+    return *text ? gt_arena_bytes(arena, text, strlen(text)) : NULL;
+}
+
+static double nvml_mhz(int (*get)(void *, int, unsigned *), void *device, int type)
+{
+    unsigned mhz = 0;
+    return get && get(device, type, &mhz) == 0 ? (double)mhz : NAN;
+}
+
+/* "00000000:19:00.0" as the kernel writes it: "0000:19:00.0". */
+static const char *nvml_address(gt_arena *arena, const nvml *n, void *device)
+{
+    nvml_pci info = {0};
+    if (!n->pci || n->pci(device, &info) != 0) return NULL;
+    info.bus_id[sizeof info.bus_id - 1] = 0;
+    size_t len = strlen(info.bus_id), skipped = len > 12 ? len - 12 : 0;
+    for (char *c = info.bus_id; *c; c++) *c = (char)tolower((unsigned char)*c);
+    return len ? gt_arena_bytes(arena, info.bus_id + skipped, len - skipped) : NULL;
+}
+
+static void nvml_describe(gt_sensors *sensors, size_t index, gt_arena *arena, gt_gpu_entry *facts)
+{
+    const nvml *n = sensors->state;
+    void *device = n->devices[index];
+    nvml_memory memory;
+    unsigned milliwatts = 0;
+    int ecc = -1, pending;
+    *facts = (gt_gpu_entry){
+        .vendor = "NVIDIA",
+        .name = nvml_text(arena, n->name, device),
+        .uuid = nvml_text(arena, n->uuid, device),
+        .vbios = nvml_text(arena, n->vbios, device),
+        .pci = nvml_address(arena, n, device),
+        .memory_bytes = n->memory(device, &memory) == 0 ? (double)memory.total : NAN,
+        .power_limit_w = n->power_limit && n->power_limit(device, &milliwatts) == 0 ? milliwatts / 1e3 : NAN,
+        .ecc = n->ecc && n->ecc(device, &ecc, &pending) == 0 ? ecc != 0 : -1,
+        .max_clocks = {nvml_mhz(n->max_clock, device, CLOCK_SM),
+                       nvml_mhz(n->max_clock, device, CLOCK_MEMORY)}};
+}
+
+static gt_gpu_clocks nvml_clocks(gt_sensors *sensors, size_t device)
+{
+    const nvml *n = sensors->state;
+    return (gt_gpu_clocks){nvml_mhz(n->clock, n->devices[device], CLOCK_SM),
+                           nvml_mhz(n->clock, n->devices[device], CLOCK_MEMORY)};
+}
+
+static void nvml_versions(gt_sensors *sensors, gt_arena *arena, const char **driver, const char **cuda)
+{
+    const nvml *n = sensors->state;
+    char text[NVML_TEXT] = "";
+    int version = 0; /* 13010: 13.1 */
+    *driver = *cuda = NULL;
+    if (n->driver_version && n->driver_version(text, sizeof text) == 0 && *text)
+        *driver = gt_arena_bytes(arena, text, strnlen(text, sizeof text));
+    if (n->cuda_version && n->cuda_version(&version) == 0 && version >= 1000)
+        *cuda = gt_arena_format(arena, "%d.%d", version / 1000, version % 1000 / 10);
+}
+
 static bool nvml_find_devices(gt_arena *arena, nvml *n, size_t *count)
 {
     unsigned found = 0;
@@ -178,9 +265,27 @@ bool gt_sensors_open_nvml(gt_arena *arena, gt_sensors *sensors)
         {"nvmlDeviceGetHandleByIndex_v2", (void **)&n->handle, false},
         {"nvmlDeviceGetPowerUsage", (void **)&n->power, false},
         {"nvmlDeviceGetMemoryInfo", (void **)&n->memory, false},
+        {"nvmlSystemGetDriverVersion", (void **)&n->driver_version, true},
+        {"nvmlSystemGetCudaDriverVersion_v2", (void **)&n->cuda_version, true},
+        {"nvmlDeviceGetName", (void **)&n->name, true},
+        {"nvmlDeviceGetUUID", (void **)&n->uuid, true},
+        {"nvmlDeviceGetVbiosVersion", (void **)&n->vbios, true},
+        {"nvmlDeviceGetPciInfo_v3", (void **)&n->pci, true},
+        {"nvmlDeviceGetEnforcedPowerLimit", (void **)&n->power_limit, true},
+        {"nvmlDeviceGetEccMode", (void **)&n->ecc, true},
+        {"nvmlDeviceGetClockInfo", (void **)&n->clock, true},
+        {"nvmlDeviceGetMaxClockInfo", (void **)&n->max_clock, true},
     };
-    *sensors =
-        (gt_sensors){"libnvidia-ml", 0, n, nvml_power, nvml_memory_percent, nvml_is_secondary, nvml_close};
+    *sensors = (gt_sensors){"libnvidia-ml",
+                            0,
+                            n,
+                            nvml_power,
+                            nvml_memory_percent,
+                            nvml_is_secondary,
+                            nvml_close,
+                            .describe = nvml_describe,
+                            .clocks = nvml_clocks,
+                            .versions = nvml_versions};
     if (load(n->library, functions, GT_LENGTH(functions)) && n->init() == 0) {
         if (nvml_find_devices(arena, n, &sensors->count)) return true;
         n->shut_down();

@@ -24,6 +24,40 @@ typedef struct gt_gpu_list {
 /* GPUs with a render node, ordered by PCI address like ROCm. Tests set GPUTALLY_SYSFS in place of /sys. */
 gt_gpu_list gt_gpus_find(gt_arena *arena);
 
+/* ---- what is known of a GPU (inventory.c) ---- */
+
+/* In MHz; NaN: unknown. */
+typedef struct gt_gpu_clocks {
+    double core_mhz, memory_mhz;
+} gt_gpu_clocks;
+
+typedef struct gt_gpu_entry {
+    const char *vendor;            /* "AMD" or "NVIDIA" */
+    const char *name, *uuid, *pci; /* NULL: unknown, as for all strings here */
+    const char *vbios;
+    double memory_bytes, power_limit_w; /* NaN: unknown */
+    int ecc;                            /* 1: on, 0: off, -1: unknown */
+    gt_gpu_clocks max_clocks;
+} gt_gpu_entry;
+
+typedef struct gt_inventory gt_inventory;
+
+/* Describes the GPUs of this machine: those of gt_gpus_find in its order, then those that only NVIDIA's
+ * library knows, as in some containers. The library stays open until gt_inventory_close, because opening it
+ * again may take seconds. Everything is in the arena. */
+gt_inventory *gt_inventory_open(gt_arena *arena);
+void gt_inventory_close(gt_inventory *inventory);
+size_t gt_inventory_count(const gt_inventory *inventory);
+const gt_gpu_entry *gt_inventory_gpu(const gt_inventory *inventory, size_t index);
+/* The clocks at this moment. */
+gt_gpu_clocks gt_inventory_clocks(gt_inventory *inventory, size_t index);
+/* Versions of NVIDIA's driver and of the newest CUDA that it supports ("13.0"); NULL: unknown. */
+const char *gt_inventory_nvidia_driver(const gt_inventory *inventory);
+const char *gt_inventory_cuda_driver(const gt_inventory *inventory);
+
+/* Whether there is an NVIDIA GPU, also without its library. */
+bool gt_gpus_have_nvidia(gt_arena *arena);
+
 /* ---- sensors (sensors.c, libraries.c) ---- */
 
 typedef struct gt_sensors gt_sensors;
@@ -37,6 +71,10 @@ struct gt_sensors {
                              size_t device);                  /* used share of the device's memory; or NaN */
     bool (*is_secondary)(gt_sensors *sensors, size_t device); /* a die whose power its twin reports */
     void (*close)(gt_sensors *sensors);
+    /* NVML only; NULL elsewhere */
+    void (*describe)(gt_sensors *sensors, size_t device, gt_arena *arena, gt_gpu_entry *facts);
+    gt_gpu_clocks (*clocks)(gt_sensors *sensors, size_t device);
+    void (*versions)(gt_sensors *sensors, gt_arena *arena, const char **driver, const char **cuda);
 };
 
 /* Opens the first source that has a device: a library (libraries.c) or sysfs. Returns false if there is none.
