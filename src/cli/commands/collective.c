@@ -315,7 +315,8 @@ static bool read_and_report(request *r, gt_error *error)
 }
 
 gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, gt_rank_collectives **ready,
-                               const char *const *pages, const gt_destinations *to, unsigned threads)
+                               const char *const *pages, const gt_destinations *to, unsigned threads,
+                               bool *is_written)
 {
     static const char *const aggregations[] = {"mean", "median", "min", "max"};
     request r = {.arguments = &call->arguments,
@@ -332,9 +333,9 @@ gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, 
     gt_error error = {""};
     for (size_t i = 0; i < GT_LENGTH(aggregations); i++)
         gt_aggregations_add(&r.options.aggregations, aggregations[i], &error);
-    bool made = read_and_report(&r, &error);
+    *is_written = read_and_report(&r, &error);
     gt_free(r.command);
-    if (made) return GT_EXIT_DONE;
+    if (*is_written) return GT_EXIT_DONE;
     if (strcmp(error.text, no_collectives) == 0) {
         gt_info("%s: no collectives in the traces, so no collective report", files->common_folder);
         return GT_EXIT_DONE;

@@ -300,11 +300,15 @@ static gt_exit report_collectives(const gt_call *call, inputs *in, const struct 
     gt_destinations to = collective_destinations(call, folder->path, in->folder_count);
     gt_rank_collectives **ready = take_collectives(in, &folder->traces, files.count);
     char **pages = find_pages(call, in, &folder->traces, files.count, to.html_path);
-    gt_exit status = gt_collective_of_ranks(call, &files, ready, (const char *const *)pages, &to, threads);
+    bool is_written = false, quiet = gt_arguments_flag(&call->arguments, "quiet");
+    gt_exit status =
+        gt_collective_of_ranks(call, &files, ready, (const char *const *)pages, &to, threads, &is_written);
     for (size_t i = 0; i < files.count; i++) gt_free(pages[i]);
     gt_free(pages);
-    if (!gt_arguments_flag(&call->arguments, "quiet")) putchar('\n');
+    if (!quiet) putchar('\n');
     print_ranks(in, &folder->traces);
+    /* The last line names the page to open first. */
+    if (!quiet && is_written && to.html_path) printf("all ranks: %s\n", to.html_path);
     gt_free(ready);
     gt_destinations_free(&to);
     gt_rank_files_free(&files);
