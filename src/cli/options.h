@@ -6,6 +6,7 @@
 #define GT_CLI_OPTIONS_H
 
 #include "base/error.h"
+#include "compat/nearest.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -124,14 +125,5 @@ char gt_syntax_short_option(const gt_syntax *syntax, const char *name);
 const gt_option *gt_syntax_option(const gt_syntax *syntax, const char *name);
 /* Whether help shows the option first, among the main options. */
 bool gt_syntax_is_main(const gt_syntax *syntax, const gt_option *option);
-
-/* ---- "did you mean ...?" ---- */
-
-/* The number of characters to insert, delete, replace or swap with their neighbour to turn one word into
- * the other; '-' and '_' are equivalent. Only the first 63 characters are compared. */
-size_t gt_edit_distance(const char *a, const char *b);
-
-/* The most similar name, or NULL if none is similar enough. */
-const char *gt_nearest(const char *word, const char *const *names, size_t count);
 
 #endif
