@@ -197,6 +197,13 @@ static bool check_profilers(run *r)
         if (profiler && !profiler->path) return missing_profiler(r, profiler->kind);
         if (profiler) fit_to_program(r->plan, profiler);
     }
+    const char *launcher = r->plan->launch.program;
+    if (launcher && !gt_path_search(r->plan->arena, launcher, getenv("PATH"))) {
+        gt_error error;
+        gt_fail(&error, "%.200s not found in PATH; it is the launcher of the context (distributed)",
+                launcher);
+        return failed(r, error.text);
+    }
     gt_plan_compose(r->plan);
     return true;
 }

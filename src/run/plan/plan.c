@@ -75,11 +75,12 @@ static bool add_variables(gt_plan *plan, const gt_value *dict, const char *whose
 
 /* ---- pieces of the command line ---- */
 
-static bool expects_many_processes(const gt_value *context)
+static bool expects_many_processes(const gt_plan *plan)
 {
-    const gt_value *distributed = gt_value_get(context, "distributed");
+    const gt_value *distributed = gt_value_get(plan->context, "distributed");
     return gt_settings_int(distributed, "nproc_per_node", 1) > 1 ||
-           gt_settings_int(distributed, "nnodes", 1) > 1;
+           gt_settings_int(distributed, "nnodes", 1) > 1 ||
+           (plan->distributed.given && plan->distributed.processes > 1);
 }
 
 static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_arg_list *words,
@@ -88,7 +89,7 @@ static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_ar
     gt_profiler *profiler = gt_arena_alloc(plan->arena, sizeof *profiler);
     gt_profiler_place place = {.workdir = plan->workdir,
                                .run_dir = plan->run_dir,
-                               .many_processes = expects_many_processes(plan->context),
+                               .many_processes = expects_many_processes(plan),
                                .tool = piece->tool ? piece->tool : "encapsulate_script",
                                .own_cmd = piece->own_cmd,
                                .in_container = plan->image};
@@ -120,8 +121,14 @@ static bool add_piece(gt_plan *plan, const gt_stack_piece *piece, gt_error *erro
 void gt_plan_compose(gt_plan *plan)
 {
     gt_buffer line = {0};
+    const char *runner = plan->launch.runner;
     for (size_t i = 0; i < plan->piece_count; i++) {
         const gt_profiler *profiler = plan->pieces[i].profiler;
+        if (runner && profiler && gt_plan_launcher_is_outside(plan)) {
+            gt_buffer_add_cstr(&line, runner);
+            gt_buffer_add_cstr(&line, " ");
+            runner = NULL;
+        }
         if (!profiler) {
             gt_buffer_add_cstr(&line, plan->pieces[i].text);
         } else {
@@ -134,7 +141,11 @@ void gt_plan_compose(gt_plan *plan)
         }
         gt_buffer_add_cstr(&line, " ");
     }
-    gt_buffer_add_cstr(&line, plan->command_line);
+    if (runner) {
+        gt_buffer_add_cstr(&line, runner);
+        gt_buffer_add_cstr(&line, " ");
+    }
+    gt_buffer_add_cstr(&line, plan->launch.command);
     plan->shell_line = gt_arena_bytes(plan->arena, line.bytes, line.len);
     gt_buffer_free(&line);
 }
@@ -245,10 +256,12 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
     if (!gt_stack_build(arena, plan->context, request->more_tools, &stack, error)) return false;
     if (stack.warning) gt_arg_list_add(arena, &plan->warnings, stack.warning);
     name_places(plan, request);
-    if (!add_variables(plan, gt_value_get(plan->context, "env_vars"), "env_vars", error) ||
+    if (!gt_plan_launcher(plan, request, error) ||
+        !add_variables(plan, gt_value_get(plan->context, "env_vars"), "env_vars", error) ||
         !add_variables(plan, stack.env, "tools", error) ||
         !add_variables(plan, gt_value_get(plan->context, "docker_env_vars"), "docker_env_vars", error))
         return false;
+    gt_plan_interface(plan);
     if (!make_pieces(plan, &stack, error)) return false;
     plan->pre = actions_of(plan, stack.pre, &plan->pre_count);
     plan->post = actions_of(plan, stack.post, &plan->post_count);
@@ -257,6 +270,7 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
     if (plan->image && !check_container(plan, error)) return false;
     list_outputs(plan);
     note_passes(plan);
+    gt_plan_note_launcher(plan);
     gt_plan_compose(plan);
     return !plan->image || gt_docker_make(plan, plan->image, &plan->docker, error);
 }
@@ -365,6 +379,7 @@ void gt_plan_write(const gt_plan *plan, gt_json_writer *w)
     write_samplers(w, plan);
     write_profiler(w, plan);
     write_library(w, plan);
+    gt_plan_write_launcher(plan, w);
     gt_json_key(w, "docker");
     if (plan->image) {
         gt_json_open(w, '{');

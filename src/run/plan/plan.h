@@ -13,6 +13,7 @@
 #include "json/writer.h"
 #include "os/shell_words.h"
 #include "run/plan/context.h"
+#include "run/plan/launcher.h"
 #include "run/sensors/sensors.h"
 
 /* ---- tools (tools.c) ---- */
@@ -200,7 +201,9 @@ typedef struct gt_plan {
     gt_plan_piece *pieces;
     size_t piece_count;
     const char *command_line; /* the user's command, quoted */
-    const char *shell_line;   /* the complete line, as passed to bash -c */
+    gt_distributed distributed;
+    gt_launch launch;       /* how the command is started */
+    const char *shell_line; /* the complete line, as passed to bash -c */
     gt_profiler none;
     gt_profiler *profiler; /* the outermost profiler, or &none */
     gt_sampler_plan samplers[GT_SAMPLERS_MAX];
@@ -236,6 +239,23 @@ void gt_plan_compose(gt_plan *plan);
 
 /* Writes the members of the plan's JSON object, for --dry_run and the run record. */
 void gt_plan_write(const gt_plan *plan, gt_json_writer *w);
+
+/* ---- launcher (plan_launcher.c) ---- */
+
+/* Decides who starts the command, and sets the variables of the launcher. These come before env_vars, so that
+ * the context can change them. Returns false if the launcher is unknown or cannot work here. */
+bool gt_plan_launcher(gt_plan *plan, const gt_plan_request *request, gt_error *error);
+/* Sets slurm.network_interface as the interface of NCCL and Gloo, wherever the command runs. */
+void gt_plan_interface(gt_plan *plan);
+
+/* Whether the launcher comes before the profiler, so that each process has a profiler of its own. mpirun and
+ * srun need it: their daemons start the processes, also on other nodes, without our environment. A profiler
+ * that runs the command several times cannot do so inside mpirun, because a process can join an MPI program
+ * only once; on one node it works around mpirun. */
+bool gt_plan_launcher_is_outside(const gt_plan *plan);
+/* Warns if this combination of launcher and profiler may fail; once the profiler is known. */
+void gt_plan_note_launcher(gt_plan *plan);
+void gt_plan_write_launcher(const gt_plan *plan, gt_json_writer *w);
 
 /* ---- Docker (docker.c) ---- */
 

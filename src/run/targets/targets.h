@@ -7,17 +7,9 @@
 
 /* ---- several nodes ---- */
 
-typedef struct gt_distributed {
-    const char *name;         /* distributed.launcher */
-    int64_t nodes, processes; /* processes per node */
-    int64_t port;
-} gt_distributed;
-
-gt_distributed gt_distributed_of(const gt_value *settings, int64_t nodes, int64_t gpus);
-
 /* Appends shell lines "export NAME=..." for the launcher; they may use NODE_RANK and MASTER_ADDR, which are
  * set before. Returns false if the launcher needs more nodes. */
-bool gt_distributed_export(const gt_distributed *launcher, const gt_value *settings, gt_buffer *lines,
+bool gt_distributed_export(const gt_distributed *distributed, const gt_value *settings, gt_buffer *lines,
                            gt_error *error);
 
 /* ---- SLURM ---- */
