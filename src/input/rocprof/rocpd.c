@@ -63,7 +63,7 @@ static uint32_t intern(reading *r, gt_str text)
 
 static uint32_t guid_of(reading *r, sqlite3_stmt *rows, int column)
 {
-    gt_str guid = gt_rocpd_string(rows, column);
+    gt_str guid = gt_sqlite_string(rows, column);
     if (r->last_guid && strcmp(r->last_guid, guid.bytes) == 0) return r->last_guid_id;
     gt_free(r->last_guid);
     r->last_guid = gt_strdup(guid.bytes);
@@ -122,11 +122,11 @@ static bool add_rows(reading *r, const table *t, sqlite3_stmt *rows)
 {
     bool failed = false;
     size_t count = 0;
-    while (!r->unusual && gt_rocpd_next(&r->rocpd, rows, &failed, r->error)) {
+    while (!r->unusual && gt_sqlite_next(&r->rocpd.database, rows, &failed, r->error)) {
         t->add(r, guid_of(r, rows, 0), rows);
         if (++count % 4096 == 0) gt_progress_add(0, 4096);
     }
-    gt_rocpd_end_rows(rows);
+    gt_sqlite_end(rows);
     return !failed;
 }
 
@@ -275,7 +275,7 @@ static bool read_large_table(reading *r, size_t set_number, const table *t)
 static void add_string(reading *r, uint32_t guid, sqlite3_stmt *rows)
 {
     *gt_map_put(&r->strings, guid, (uint64_t)sqlite3_column_int64(rows, 1)) =
-        intern(r, gt_rocpd_string(rows, 2));
+        intern(r, gt_sqlite_string(rows, 2));
 }
 
 static void add_thread(reading *r, uint32_t guid, sqlite3_stmt *rows)
@@ -287,7 +287,7 @@ static void add_thread(reading *r, uint32_t guid, sqlite3_stmt *rows)
 static void add_node(reading *r, uint32_t guid, sqlite3_stmt *rows)
 {
     *gt_map_put(&r->nodes, guid, (uint64_t)sqlite3_column_int64(rows, 1)) =
-        intern(r, gt_rocpd_string(rows, 2));
+        intern(r, gt_sqlite_string(rows, 2));
 }
 
 static void add_process(reading *r, uint32_t guid, sqlite3_stmt *rows)
@@ -297,7 +297,7 @@ static void add_process(reading *r, uint32_t guid, sqlite3_stmt *rows)
         .pid = sqlite3_column_int64(rows, 3),
         .init_ns = sqlite3_column_int64(rows, 4),
         .fini_ns = sqlite3_column_int64(rows, 5),
-        .command = is_null(rows, 6) ? GT_STR_NONE : intern(r, gt_rocpd_string(rows, 6)),
+        .command = is_null(rows, 6) ? GT_STR_NONE : intern(r, gt_sqlite_string(rows, 6)),
         .hostname = host == GT_MAP_NONE ? GT_STR_NONE : host,
     };
     *gt_map_put(&r->processes, guid, (uint64_t)sqlite3_column_int64(rows, 1)) =
@@ -307,7 +307,7 @@ static void add_process(reading *r, uint32_t guid, sqlite3_stmt *rows)
 static void add_counter_name(reading *r, uint32_t guid, sqlite3_stmt *rows)
 {
     *gt_map_put(&r->counters, guid, (uint64_t)sqlite3_column_int64(rows, 1)) =
-        intern(r, gt_rocpd_string(rows, 2));
+        intern(r, gt_sqlite_string(rows, 2));
 }
 
 /* A copy of JSON text with the padding that the JSON reader needs. */
@@ -332,13 +332,13 @@ static const gt_field symbol_fields[] = {{"truncated_kernel_name", GT_FIELD_STRI
 static uint32_t symbol_name(reading *r, sqlite3_stmt *rows)
 {
     gt_record record;
-    if (r->full_names && gt_rocpd_string(rows, 2).len) return intern(r, gt_rocpd_string(rows, 2));
-    if (read_json(r, r->symbol_reader, gt_rocpd_string(rows, 4), &record) && record.present & 1 &&
+    if (r->full_names && gt_sqlite_string(rows, 2).len) return intern(r, gt_sqlite_string(rows, 2));
+    if (read_json(r, r->symbol_reader, gt_sqlite_string(rows, 4), &record) && record.present & 1 &&
         record.cells[0].text > GT_STR_EMPTY)
         return (uint32_t)record.cells[0].text;
-    gt_str display = gt_utf8_repair(gt_rocpd_string(rows, 2), &r->repaired);
+    gt_str display = gt_utf8_repair(gt_sqlite_string(rows, 2), &r->repaired);
     if (display.len) return gt_kernel_name_of_displayed(r->run->strings, display);
-    return intern(r, gt_rocpd_string(rows, 3));
+    return intern(r, gt_sqlite_string(rows, 3));
 }
 
 static int32_t register_count(sqlite3_stmt *rows, int column)
@@ -358,7 +358,7 @@ static void add_symbol(reading *r, uint32_t guid, sqlite3_stmt *rows)
     gt_kernel_use use = {register_count(rows, 5), register_count(rows, 6), register_count(rows, 7),
                          register_count(rows, 8)};
     uint32_t name = symbol_name(r, rows);
-    gt_str full = gt_rocpd_string(rows, 2);
+    gt_str full = gt_sqlite_string(rows, 2);
     struct symbol symbol = {gt_kernel_names_add(r->run, name, use), GT_STR_NONE, 0};
     if (full.len && !r->full_names) {
         symbol.short_name = name;
@@ -370,7 +370,7 @@ static void add_symbol(reading *r, uint32_t guid, sqlite3_stmt *rows)
 static void add_agent(reading *r, uint32_t guid, sqlite3_stmt *rows)
 {
     gt_record record = {0};
-    if (read_json(r, r->agent_reader, gt_rocpd_string(rows, 6), &record))
+    if (read_json(r, r->agent_reader, gt_sqlite_string(rows, 6), &record))
         gt_agent_complete(&record, r->agent_reader);
     else
         record.present = 0;
@@ -383,7 +383,7 @@ static void add_agent(reading *r, uint32_t guid, sqlite3_stmt *rows)
                  {GT_AGENT_MODEL_NAME, 10}};
     for (size_t i = 0; i < GT_LENGTH(texts); i++)
         if (!(record.present >> texts[i].slot & 1) && !is_null(rows, texts[i].column)) {
-            record.cells[texts[i].slot].text = intern(r, gt_rocpd_string(rows, texts[i].column));
+            record.cells[texts[i].slot].text = intern(r, gt_sqlite_string(rows, texts[i].column));
             record.present |= UINT64_C(1) << texts[i].slot;
         }
     set(&record.present, record.cells, GT_AGENT_ID, rows, 1);
@@ -601,8 +601,9 @@ static bool read_counters(reading *r, size_t set_number)
     sqlite3_stmt *rows = gt_rocpd_rows(&r->rocpd, set_number, &value_query, &missing, r->error);
     if (!rows) return missing;
     sums all = {0};
-    while (gt_rocpd_next(&r->rocpd, rows, &failed, r->error)) add_value(r, &all, guid_of(r, rows, 0), rows);
-    gt_rocpd_end_rows(rows);
+    while (gt_sqlite_next(&r->rocpd.database, rows, &failed, r->error))
+        add_value(r, &all, guid_of(r, rows, 0), rows);
+    gt_sqlite_end(rows);
     write_counters(r, &all);
     gt_map_free(&all.places);
     gt_free(all.items);

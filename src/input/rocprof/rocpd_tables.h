@@ -3,13 +3,10 @@
 #ifndef GT_INPUT_ROCPROF_ROCPD_TABLES_H
 #define GT_INPUT_ROCPROF_ROCPD_TABLES_H
 
-#include "base/error.h"
-#include "base/interner.h"
-
-#include <sqlite3.h>
+#include "input/sqlite.h"
 
 typedef struct gt_rocpd {
-    sqlite3 *database;
+    gt_sqlite database;
     const char *path;
     char **suffixes; /* "_0190a4…": one per set of tables; "" if the names have none */
     size_t suffix_count, suffix_capacity;
@@ -35,8 +32,8 @@ typedef struct gt_rocpd_query {
     const char *join_by; /* the column of this table with the id */
 } gt_rocpd_query;
 
-/* Starts a query; finalize the result. NULL with *missing set if there is no such table, else NULL is an
- * error. */
+/* Starts a query; free the result with gt_sqlite_end. NULL with *missing set if there is no such table,
+ * else NULL is an error. */
 sqlite3_stmt *gt_rocpd_rows(const gt_rocpd *rocpd, size_t set, const gt_rocpd_query *query, bool *missing,
                             gt_error *error);
 
@@ -51,12 +48,5 @@ sqlite3_stmt *gt_rocpd_rows_of(const gt_rocpd *rocpd, size_t set, const gt_rocpd
                                gt_error *error);
 /* Whether a table has no rows; also if there is no such table. */
 bool gt_rocpd_is_empty(const gt_rocpd *rocpd, size_t set, const char *table);
-
-/* Moves to the next row; false at the end, and on failure with *failed set. */
-bool gt_rocpd_next(const gt_rocpd *rocpd, sqlite3_stmt *rows, bool *failed, gt_error *error);
-void gt_rocpd_end_rows(sqlite3_stmt *rows); /* frees them, before the database is closed; NULL does nothing */
-
-/* A cell as a string; empty if it is NULL. Valid until the next row. */
-gt_str gt_rocpd_string(sqlite3_stmt *rows, int column);
 
 #endif

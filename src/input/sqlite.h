@@ -1,0 +1,46 @@
+/* SQLite databases as input: opened without trusting them, and read with plain SELECTs.
+ *
+ * The file is opened read-only. None of its views, triggers or extensions are used, and limits far below
+ * those of SQLite apply to its schema. */
+#ifndef GT_INPUT_SQLITE_H
+#define GT_INPUT_SQLITE_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/interner.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+typedef struct gt_sqlite {
+    sqlite3 *handle;
+    const char *path; /* not owned */
+} gt_sqlite;
+
+/* Whether the file has as many bytes as its header says, and no journal beside it. */
+bool gt_sqlite_is_complete(const char *path, gt_error *error);
+/* Whether SQLite left a file with this ending beside it, such as "-wal", that is not empty. */
+bool gt_sqlite_has_beside(const char *path, const char *ending);
+
+/* Opens the file; `database` must not move until it is closed. An immutable database is read without looking
+ * at other files beside it. False with an error. */
+bool gt_sqlite_open(gt_sqlite *database, const char *path, bool immutable, gt_error *error);
+void gt_sqlite_close(gt_sqlite *database); /* also one that was not opened */
+/* Says what the last call of SQLite failed with; returns false. */
+bool gt_sqlite_fail(const gt_sqlite *database, gt_error *error);
+/* After calls that return the same for "none" and for out of memory. */
+void gt_sqlite_check_memory(const gt_sqlite *database);
+
+/* A query; NULL on failure. */
+sqlite3_stmt *gt_sqlite_prepare(const gt_sqlite *database, const char *sql);
+/* Moves to the next row; false at the end, and on failure with *failed set. */
+bool gt_sqlite_next(const gt_sqlite *database, sqlite3_stmt *rows, bool *failed, gt_error *error);
+void gt_sqlite_end(sqlite3_stmt *rows); /* frees them, before the database is closed; NULL does nothing */
+
+/* A cell as a string; empty if it is NULL. Valid until the next row. */
+gt_str gt_sqlite_string(sqlite3_stmt *rows, int column);
+
+/* Adds a name between double quotes to a query. */
+void gt_sqlite_add_name(gt_buffer *sql, const char *name, const char *suffix);
+
+#endif
