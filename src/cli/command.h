@@ -39,6 +39,8 @@ struct gt_call {
     const char *program; /* its name in messages: "gputally rocprof", or the old name */
     bool by_old_name;    /* called through a link with the old name: use the defaults and messages of that
                             program */
+    bool answers_only;   /* print only the first lines about a trace, and no files: for a command that makes
+                            several reports, such as `run` */
     gt_arguments arguments;
 };
 

@@ -141,6 +141,10 @@ static void show_report(const gt_trace_call *trace, const gt_report *report, con
         return;
     }
     gt_terminal terminal = gt_terminal_for(trace->out);
+    if (trace->call->answers_only) {
+        gt_report_print_answers(trace->out, report, (int)terminal.width, terminal.utf8);
+        return;
+    }
     if (trace->is_one_of_several) fprintf(trace->out, "%s\n", report->title);
     gt_report_print_summary(trace->out, report, (int)terminal.width, terminal.utf8);
     if (gt_answers_exist(&report->tables))

@@ -536,6 +536,16 @@ void gt_report_print_summary(FILE *out, const gt_report *report, int width, bool
     gt_summary_facts_free(&facts);
 }
 
+void gt_report_print_answers(FILE *out, const gt_report *report, int width, bool utf8)
+{
+    print_answers(out, report, width, utf8);
+    if (report->kind != GT_TRACE_ROCPROF) return;
+    bool is_kept = gt_kept_is_found(&report->kept);
+    gt_summary_facts facts = is_kept ? report->kept.facts : rocprof_facts(report);
+    gt_rocprof_print_counts(out, &facts);
+    if (!is_kept) gt_summary_facts_free(&facts);
+}
+
 void gt_report_print_line(FILE *out, const gt_report *report)
 {
     static const struct {

@@ -134,5 +134,8 @@ void gt_report_add_page(const gt_report *report, const char *command, gt_buffer 
 void gt_report_print_line(FILE *out, const gt_report *report);
 /* A short view of the report for people. */
 void gt_report_print_summary(FILE *out, const gt_report *report, int width, bool utf8);
+/* Only what comes first: the line about the trace, the verdict and the findings. A rocprofv3 run also has the
+ * line that counts its records. */
+void gt_report_print_answers(FILE *out, const gt_report *report, int width, bool utf8);
 
 #endif

@@ -274,6 +274,19 @@ gt_summary_facts gt_rocprof_find_facts(const gt_rocprof *run)
                                          [FACT_HAS_CALLS] = (run->wanted & GT_WANT_CALLS) != 0}};
 }
 
+void gt_rocprof_print_counts(FILE *out, const gt_summary_facts *facts)
+{
+    uint64_t dispatches = (uint64_t)facts->counts[FACT_DISPATCHES];
+    uint64_t copies = (uint64_t)facts->counts[FACT_COPIES], calls = (uint64_t)facts->counts[FACT_API_CALLS];
+    fprintf(out, "%" PRIu64 " kernel %s, %" PRIu64 " memory %s, %" PRIu64 " API %s; ", dispatches,
+            gt_noun(dispatches, "dispatch", "dispatches"), copies, gt_noun(copies, "copy", "copies"), calls,
+            gt_noun(calls, "call", "calls"));
+    if (facts->counts[FACT_PROCESSES] > 1)
+        fprintf(out, "%" PRId64 " processes\n", facts->counts[FACT_PROCESSES]);
+    else
+        fprintf(out, "PID %" PRId64 "\n", facts->counts[FACT_PID]);
+}
+
 void gt_rocprof_print_summary(FILE *out, const gt_summary_facts *facts, const gt_comm_kernels *communication,
                               const gt_table_list *tables, int width, bool utf8)
 {
@@ -287,15 +300,7 @@ void gt_rocprof_print_summary(FILE *out, const gt_summary_facts *facts, const gt
     terminal.width = width > 0 ? (size_t)width : 0;
     terminal.utf8 = utf8;
 
-    uint64_t dispatches = (uint64_t)facts->counts[FACT_DISPATCHES];
-    uint64_t copies = (uint64_t)facts->counts[FACT_COPIES], calls = (uint64_t)facts->counts[FACT_API_CALLS];
-    fprintf(out, "%" PRIu64 " kernel %s, %" PRIu64 " memory %s, %" PRIu64 " API %s; ", dispatches,
-            gt_noun(dispatches, "dispatch", "dispatches"), copies, gt_noun(copies, "copy", "copies"), calls,
-            gt_noun(calls, "call", "calls"));
-    if (facts->counts[FACT_PROCESSES] > 1)
-        fprintf(out, "%" PRId64 " processes\n", facts->counts[FACT_PROCESSES]);
-    else
-        fprintf(out, "PID %" PRId64 "\n", facts->counts[FACT_PID]);
+    gt_rocprof_print_counts(out, facts);
     const gt_table *summary = gt_table_list_find(tables, GT_SHEET_KERNEL_SUMMARY);
     if (summary && summary->row_count) print_communication(out, communication, summary);
     print_timeline(&terminal, tables);

@@ -41,7 +41,9 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
 
 /* What the summary shows of the run. */
 gt_summary_facts gt_rocprof_find_facts(const gt_rocprof *run);
-/* The timeline as bars, the categories, and the longest kernels. `communication` is that of the run. */
+/* One line: how many dispatches, copies, API calls and processes. */
+void gt_rocprof_print_counts(FILE *out, const gt_summary_facts *facts);
+/* This line, the timeline as bars, the categories, and the longest kernels. `communication` is that of the run. */
 void gt_rocprof_print_summary(FILE *out, const gt_summary_facts *facts, const gt_comm_kernels *communication,
                               const gt_table_list *tables, int width, bool utf8);
 

@@ -21,7 +21,9 @@ typedef struct reporter {
     const gt_plan *plan;
     gt_outcome *outcome;
     const char *wanted;
-    size_t entries; /* directory entries visited so far */
+    bool is_shown;       /* the first report was printed; the others are only written */
+    gt_arg_list written; /* files of reports */
+    size_t entries;      /* directory entries visited so far */
 } reporter;
 
 static bool is_listed(const char *list, const char *word, size_t len)
@@ -64,6 +66,12 @@ static const char *page_beside(const reporter *r, const gt_command *command, con
     return gt_arena_format(r->plan->arena, "%.*s.html", (int)stem, workbook);
 }
 
+static void add_written(reporter *r, const char *path)
+{
+    gt_arg_list_add(r->plan->arena, &r->outcome->files, path);
+    gt_arg_list_add(r->plan->arena, &r->written, path);
+}
+
 /* Calls a report command with a trace, the names of its workbook and page, and the common options of this
  * call. */
 static void make_report(reporter *r, const char *command_name, const char *trace, const char *workbook)
@@ -81,7 +89,7 @@ static void make_report(reporter *r, const char *command_name, const char *trace
         words[count++] = html;
         words[count++] = (char *)page;
     }
-    if (gt_arguments_flag(&r->call->arguments, "quiet")) words[count++] = quiet;
+    if (r->is_shown || gt_arguments_flag(&r->call->arguments, "quiet")) words[count++] = quiet;
     if (gt_arguments_flag(&r->call->arguments, "no_progress")) words[count++] = no_progress;
     if (gt_arguments_flag(&r->call->arguments, "strict")) words[count++] = strict;
     if (threads->given) {
@@ -92,7 +100,7 @@ static void make_report(reporter *r, const char *command_name, const char *trace
         words[count++] = max_memory;
         words[count++] = (char *)memory->text;
     }
-    gt_call report = {.command = command, .program = r->call->program};
+    gt_call report = {.command = command, .program = r->call->program, .answers_only = true};
     gt_error error;
     gt_exit status = GT_EXIT_FAILED;
     if (!gt_arguments_parse(&report.arguments, command->syntax, count, words, &error))
@@ -101,8 +109,9 @@ static void make_report(reporter *r, const char *command_name, const char *trace
         status = command->run(&report);
     gt_arguments_free(&report.arguments);
     if (status == GT_EXIT_DONE) {
-        gt_arg_list_add(r->plan->arena, &r->outcome->files, workbook);
-        if (page) gt_arg_list_add(r->plan->arena, &r->outcome->files, page);
+        r->is_shown = true;
+        add_written(r, workbook);
+        if (page) add_written(r, page);
     } else {
         gt_warn("%s: no report written", trace);
     }
@@ -133,11 +142,11 @@ static void report_profiler(reporter *r, const gt_profiler *profiler)
         const char *name = profiler->kind == GT_PROFILER_RTL ? "trace.db" : "trace.rpd";
         const char *trace = gt_path_join(r->plan->arena, profiler->output_dir, name);
         if (wants(r, "rocprof") && access(trace, F_OK) == 0)
-            make_report(r, "rocprof", trace, workbook_of(r, "perf_report.xlsx"));
+            make_report(r, "report", trace, workbook_of(r, "perf_report.xlsx"));
         return;
     }
     if (wants(r, "rocprof"))
-        make_report(r, "rocprof", profiler->output_dir, workbook_of(r, "perf_report.xlsx"));
+        make_report(r, "report", profiler->output_dir, workbook_of(r, "perf_report.xlsx"));
 }
 
 static void report_pftrace(reporter *r)
@@ -215,7 +224,19 @@ static void write_summary(reporter *r)
     if (!gt_run_summary_write(r->plan, &path, &error))
         gt_warn("%s", error.text);
     else if (path)
-        gt_arg_list_add(r->plan->arena, &r->outcome->files, path);
+        add_written(r, path);
+}
+
+/* The folders of traces, then the reports. */
+static void print_written(const reporter *r)
+{
+    if (r->is_shown) putchar('\n');
+    for (size_t i = 0; i < r->plan->piece_count; i++) {
+        const gt_profiler *profiler = r->plan->pieces[i].profiler;
+        if (profiler && has_results(r, profiler->output_dir)) printf("traces in %s\n", profiler->output_dir);
+    }
+    for (size_t i = 0; i < r->written.count; i++) printf("wrote %s\n", r->written.items[i]);
+    fflush(stdout);
 }
 
 void gt_run_reports_write(const gt_call *call, const gt_plan *plan, gt_outcome *outcome)
@@ -228,4 +249,5 @@ void gt_run_reports_write(const gt_call *call, const gt_plan *plan, gt_outcome *
     if (wants(&r, "pftrace")) report_pftrace(&r);
     if (wants(&r, "pytorch") || wants(&r, "jax")) find_own_traces(&r, plan->workdir, 0);
     if (wants(&r, "summary")) write_summary(&r);
+    if (!gt_arguments_flag(&call->arguments, "quiet")) print_written(&r);
 }

@@ -199,7 +199,8 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 
 typedef struct search {
     gt_rocprof_files *files;
-    gt_map seen; /* device and inode of each file */
+    gt_map seen;   /* device and inode of each file */
+    bool skip_own; /* those that `gputally run` made from others */
 } search;
 
 static void search_folder(search *s, const char *folder, unsigned pass, unsigned depth);
@@ -207,6 +208,7 @@ static void search_folder(search *s, const char *folder, unsigned pass, unsigned
 typedef struct listing {
     struct dirent **entries; /* allocated by libc, like each entry */
     int count;
+    gt_own_files own;
 } listing;
 
 static void free_listing(void *context)
@@ -214,10 +216,11 @@ static void free_listing(void *context)
     listing *l = context;
     for (int i = 0; i < l->count; i++) gt_free(l->entries[i]);
     gt_free(l->entries);
+    gt_own_files_free(&l->own);
 }
 
-static void search_entry(search *s, const char *folder, const char *name, unsigned pass, unsigned depth,
-                         bool want_folders)
+static void search_entry(search *s, const listing *l, const char *folder, const char *name, unsigned pass,
+                         unsigned depth, bool want_folders)
 {
     char *path = gt_format("%s/%s", folder, name);
     struct stat status;
@@ -225,6 +228,7 @@ static void search_entry(search *s, const char *folder, const char *name, unsign
     if (known && want_folders && S_ISDIR(status.st_mode) && depth < MAX_DEPTH)
         search_folder(s, path, pass ? pass : gt_rocprof_pass_of(path), depth + 1);
     bool wanted = known && !want_folders && !S_ISDIR(status.st_mode) && stem_length(name);
+    wanted = wanted && !(s->skip_own && gt_own_files_has(&l->own, name, (int64_t)status.st_size));
     if (wanted && gt_path_may_open(path) && s->files->count < MAX_FILES) {
         uint32_t *place = gt_map_put(&s->seen, (uint64_t)status.st_dev, (uint64_t)status.st_ino);
         if (*place == GT_MAP_NONE) add_file(s->files, folder, name, pass);
@@ -240,8 +244,9 @@ static void search_folder(search *s, const char *folder, unsigned pass, unsigned
     l.count = scandir(folder, &l.entries, NULL, by_name);
     if (l.count < 0 && errno == ENOMEM) gt_raise("out of memory");
     gt_guard_add(free_listing, &l);
-    for (int i = 0; i < l.count; i++) search_entry(s, folder, l.entries[i]->d_name, pass, depth, true);
-    for (int i = 0; i < l.count; i++) search_entry(s, folder, l.entries[i]->d_name, pass, depth, false);
+    gt_own_files_read(&l.own, folder);
+    for (int i = 0; i < l.count; i++) search_entry(s, &l, folder, l.entries[i]->d_name, pass, depth, true);
+    for (int i = 0; i < l.count; i++) search_entry(s, &l, folder, l.entries[i]->d_name, pass, depth, false);
     gt_guard_remove(&l);
     free_listing(&l);
 }
@@ -300,16 +305,41 @@ static int by_pass(const void *a, const void *b)
     return strverscmp(x->prefix, y->prefix);
 }
 
+/* The folder to search: of one into which `gputally run` put several runs, that of the newest. The caller
+ * frees it. */
+static char *folder_of_run(const char *folder, bool *is_newest)
+{
+    size_t len = strlen(folder);
+    while (len > 1 && folder[len - 1] == '/') len--;
+    char *trimmed = gt_format("%.*s", (int)len, folder), *newest = gt_format("%s/latest", trimmed);
+    char *list = gt_format("%s/%s", trimmed, GT_OWN_FILES_NAME);
+    struct stat status;
+    *is_newest = gt_path_is_file(list) && lstat(newest, &status) == 0 && S_ISLNK(status.st_mode) &&
+                 gt_path_is_folder(newest);
+    gt_free(list);
+    gt_free(*is_newest ? trimmed : newest);
+    return *is_newest ? newest : trimmed;
+}
+
+static void search_all(gt_rocprof_files *files, const char *folder, bool skip_own)
+{
+    search s = {.files = files, .skip_own = skip_own};
+    search_folder(&s, folder, gt_rocprof_pass_of(folder), 0);
+    gt_map_free(&s.seen);
+}
+
 bool gt_rocprof_files_find(gt_rocprof_files *files, const char *folder, gt_error *error)
 {
     *files = (gt_rocprof_files){0};
-    size_t len = strlen(folder);
-    while (len > 1 && folder[len - 1] == '/') len--;
-    char *trimmed = gt_format("%.*s", (int)len, folder);
-    search s = {.files = files};
-    search_folder(&s, trimmed, gt_rocprof_pass_of(trimmed), 0);
-    gt_map_free(&s.seen);
-    gt_free(trimmed);
+    bool is_newest;
+    char *searched = folder_of_run(folder, &is_newest);
+    search_all(files, searched, true);
+    if (!files->count) { /* the originals were deleted */
+        gt_rocprof_files_free(files);
+        search_all(files, searched, false);
+    }
+    files->is_newest = is_newest;
+    gt_free(searched);
     drop_merged(files);
     for (size_t i = 0; i < files->count; i++) keep_best_format(files, &files->groups[i]);
     if (files->count) qsort(files->groups, files->count, sizeof *files->groups, by_pass);

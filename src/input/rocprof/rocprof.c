@@ -373,6 +373,7 @@ gt_rocprof *gt_rocprof_read_folder(const char *folder, const gt_read_options *op
         gt_rocprof_files_free(&files);
         return NULL;
     }
+    if (files.is_newest) gt_info("%s: reading the newest run in this folder, %s/latest", folder, folder);
     if (files.skipped)
         gt_info("%s: skipped %zu files with the same run in another format", folder, files.skipped);
     if (files.count == 1 && files.groups[0].count == 1 &&

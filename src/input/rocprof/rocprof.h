@@ -1,12 +1,14 @@
 /* The output of rocprofv3 as one run: a file of any of its formats (JSON, CSV, rocpd database, Perfetto), or
  * a folder.
  *
- * rocprof.c chooses the reader per file, files.c finds the files of a folder, passes.c joins counter passes,
+ * rocprof.c chooses the reader per file, files.c and own_files.c find the files of a folder, passes.c joins
+ * counter passes,
  * readers.h declares the reader per format. On failure the result is NULL with an error that names the file.
  */
 #ifndef GT_INPUT_ROCPROF_ROCPROF_H
 #define GT_INPUT_ROCPROF_ROCPROF_H
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "input/detect.h"
 #include "input/options.h"
@@ -52,16 +54,37 @@ typedef struct gt_rocprof_files {
     gt_rocprof_file_group *groups; /* sorted by pass, then by name */
     size_t count, capacity;
     size_t skipped;      /* files with the same data in another format */
+    bool is_newest;      /* the folder has several runs, and only the newest was searched */
     char **unrecognised; /* a message for each file that has a name of rocprofv3 but not its contents */
     size_t unrecognised_count, unrecognised_capacity;
 } gt_rocprof_files;
 
-/* Searches the folder and its sub-folders, a few levels deep. A file with two names (a link) counts once, in
- * the deepest folder. If some file names have a process id, files without one are skipped: `gputally run`
- * merges the former into the latter. False if there is no rocprofv3 file; gt_rocprof_files_free is needed in
- * either case. */
+/* Searches the folder and its sub-folders, a few levels deep. Of a folder into which `gputally run` put
+ * several runs, only that of its link `latest`. A file with two names (a link) counts once, in the deepest
+ * folder. Files that `gputally run` made from others are skipped, unless the others are gone; where their
+ * list is missing, files without a process id in their names count as such if others have one. False if there
+ * is no rocprofv3 file; gt_rocprof_files_free is needed in either case. */
 bool gt_rocprof_files_find(gt_rocprof_files *files, const char *folder, gt_error *error);
 void gt_rocprof_files_free(gt_rocprof_files *files);
+
+/* ---- files that `gputally run` made from others (own_files.c) ---- */
+
+#define GT_OWN_FILES_NAME ".gputally_files"
+
+typedef struct gt_own_files { /* {0} is the empty list */
+    gt_interner *names;
+    int64_t *bytes; /* by string id; -1: not in the list */
+    size_t capacity;
+} gt_own_files;
+
+/* Reads the list of a folder; false and an empty list if there is none. */
+bool gt_own_files_read(gt_own_files *list, const char *folder);
+/* Whether a file of this name and size is in the list. */
+bool gt_own_files_has(const gt_own_files *list, const char *name, int64_t bytes);
+/* Adds a file, or changes its size; -1 removes it. */
+void gt_own_files_set(gt_own_files *list, const char *name, int64_t bytes);
+void gt_own_files_print(const gt_own_files *list, gt_buffer *text); /* as gt_own_files_read reads it */
+void gt_own_files_free(gt_own_files *list);
 
 /* The number of the counter pass in a folder's name (3 for "pmc_3"); 0 for other names. */
 unsigned gt_rocprof_pass_of(const char *folder);

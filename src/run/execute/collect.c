@@ -1,5 +1,6 @@
 /* Collects the files that the profiler wrote into the output folder. */
 #include "run/execute/execute.h"
+#include "run/execute/found_files.h"
 #include "base/buffer.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -19,144 +20,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* ---- files of the profiler ---- */
-
-typedef struct found_file {
-    const char *path, *name;
-    const char *kind;        /* the part of the name after the process id: "kernel_trace.csv", "results.db" */
-    unsigned pass;           /* of counter collection; 0: none */
-    const char *pass_folder; /* "pmc_1"; NULL: none */
-    int64_t pid;             /* from the name; 0: not in the name */
-    int64_t bytes;
-    bool at_top; /* in the top folder of the tree */
-} found_file;
-
-typedef struct found_files {
-    found_file *items; /* in the arena; ordered by pass, process and path */
-    size_t count, capacity;
-} found_files;
-
-enum { DEPTH_MAX = 6, FILES_MAX = 100000 };
-
-/* ---- finding files ---- */
-
-static void add_file(gt_arena *arena, found_files *files, found_file file)
-{
-    if (files->count == files->capacity) {
-        size_t capacity = files->capacity ? files->capacity * 2 : 64;
-        found_file *items = gt_arena_alloc(arena, capacity * sizeof *items);
-        if (files->count) memcpy(items, files->items, files->count * sizeof *items);
-        files->items = items;
-        files->capacity = capacity;
-    }
-    file.name = gt_path_name(file.path);
-    size_t prefix = gt_rocprof_prefix_length(file.name);
-    file.kind = file.name + prefix + (file.name[prefix] == '_');
-    /* "123" or "rocprofv3_output_123" */
-    size_t digits = prefix;
-    while (digits && isdigit((unsigned char)file.name[digits - 1])) digits--;
-    if (digits < prefix && (digits == 0 || file.name[digits - 1] == '_'))
-        file.pid = strtoll(file.name + digits, NULL, 10);
-    files->items[files->count++] = file;
-}
-
-static void walk(gt_arena *arena, found_files *files, const char *folder, found_file above, int depth)
-{
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    while (dir && (entry = readdir(dir)) && files->count < FILES_MAX) {
-        struct stat status;
-        const char *path = gt_path_join(arena, folder, entry->d_name);
-        if (entry->d_name[0] == '.' || lstat(path, &status) != 0) continue;
-        found_file file = above;
-        file.path = path;
-        file.bytes = (int64_t)status.st_size;
-        file.at_top = depth == 0;
-        if (S_ISDIR(status.st_mode) && depth < DEPTH_MAX && strcmp(entry->d_name, "counters") != 0) {
-            if (!file.pass && (file.pass = gt_rocprof_pass_of(path))) file.pass_folder = gt_path_name(path);
-            walk(arena, files, path, file, depth + 1);
-        } else if (S_ISREG(status.st_mode)) {
-            add_file(arena, files, file);
-        } else if (!S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode)) {
-            gt_path_may_open(path); /* names it in a warning */
-        }
-    }
-    if (dir) closedir(dir);
-}
-
-static int by_pass(const void *a, const void *b)
-{
-    const found_file *x = a, *y = b;
-    if (x->pass != y->pass) return x->pass < y->pass ? -1 : 1;
-    if (x->pid != y->pid) return x->pid < y->pid ? -1 : 1;
-    return strcmp(x->path, y->path);
-}
-
-static found_files list_found_files(gt_arena *arena, const char *folder)
-{
-    found_files files = {0};
-    walk(arena, &files, folder, (found_file){0}, 0);
-    if (files.count) qsort(files.items, files.count, sizeof *files.items, by_pass);
-    return files;
-}
-
-/* ---- links ---- */
-
-static bool link_file(const char *from, const char *to, gt_error *error)
-{
-    if (gt_path_is_same_file(from, to)) return true;
-    if (unlink(to) != 0 && errno != ENOENT) return gt_fail_writing(error, to, errno);
-    return link(from, to) == 0 || symlink(from, to) == 0 || gt_fail_writing(error, to, errno);
-}
-
-/* ---- merging CSV files ---- */
-
-typedef struct merge {
-    gt_file out;
-    char *header;
-    size_t header_len;
-} merge;
-
-static void add_rows(merge *m, const char *path)
-{
-    FILE *in = fopen(path, "rbe");
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t len = in ? getline(&line, &room, in) : -1;
-    bool same_columns =
-        len > 0 &&
-        (!m->header || ((size_t)len == m->header_len && memcmp(line, m->header, (size_t)len) == 0));
-    if (len > 0 && !same_columns) gt_warn("%s: skipped; columns differ from the previous files", path);
-    if (same_columns && !m->header) {
-        m->header = gt_alloc((size_t)len);
-        memcpy(m->header, line, (size_t)len);
-        m->header_len = (size_t)len;
-        gt_file_write(&m->out, line, (size_t)len);
-    }
-    static char block[1 << 16];
-    size_t got;
-    char last = '\n';
-    while (same_columns && (got = fread(block, 1, sizeof block, in)) > 0) {
-        gt_file_write(&m->out, block, got);
-        last = block[got - 1];
-    }
-    if (last != '\n') gt_file_put(&m->out, '\n');
-    gt_free(line);
-    if (in) fclose(in);
-}
-
-static bool merge_csv_files(const char *const *paths, size_t count, const char *to, gt_error *error)
-{
-    gt_output *output = gt_output_new();
-    merge m = {0};
-    bool ok = gt_file_open(&m.out, output, to, error);
-    for (size_t i = 0; ok && i < count; i++) add_rows(&m, paths[i]);
-    ok = ok && gt_file_close(&m.out, error) && gt_output_commit(output, error);
-    gt_output_free(output);
-    gt_free(m.header);
-    return ok;
-}
 
 /* ---- instruction histogram ---- */
 
@@ -309,7 +172,8 @@ typedef struct collector {
     const gt_profiler *profiler;
     const char *tree; /* the profiler's output */
     const char *root; /* <output-dir>/rocprof_output */
-    found_files files;
+    gt_found_files files;
+    gt_made_files made; /* by this program */
 } collector;
 
 static const char *const top_tables[] = {"kernel_trace.csv", "hip_api_trace.csv", "memory_copy_trace.csv"};
@@ -328,11 +192,17 @@ static void add_output(collector *c, const char *path)
     gt_arg_list_add(c->plan->arena, &c->outcome->files, path);
 }
 
+static void add_made(collector *c, const char *path)
+{
+    gt_made_files_add(&c->made, c->plan->arena, path);
+    add_output(c, path);
+}
+
 static void link_to(collector *c, const char *from, const char *to)
 {
     gt_error error;
-    if (link_file(from, to, &error))
-        add_output(c, to);
+    if (gt_found_file_link(from, to, &error))
+        add_made(c, to);
     else
         warn(&error);
 }
@@ -361,7 +231,7 @@ static void move_legacy(collector *c)
 
 /* ---- results ---- */
 
-static bool is_result(const found_file *file)
+static bool is_result(const gt_found_file *file)
 {
     for (size_t i = 0; i < GT_LENGTH(results); i++)
         if (strcmp(file->kind, results[i]) == 0) return true;
@@ -378,7 +248,7 @@ static bool is_taken(const char *path, const char *by)
 static void link_results(collector *c)
 {
     for (size_t i = 0; i < c->files.count; i++) {
-        const found_file *file = &c->files.items[i];
+        const gt_found_file *file = &c->files.items[i];
         if (!is_result(file) || file->at_top) continue;
         const char *to = gt_path_join(c->plan->arena, c->tree, file->name);
         if (is_taken(to, file->path)) {
@@ -391,7 +261,7 @@ static void link_results(collector *c)
 
 static void link_largest(collector *c, const char *kind, const char *name)
 {
-    const found_file *largest = NULL;
+    const gt_found_file *largest = NULL;
     for (size_t i = 0; i < c->files.count; i++)
         if (strcmp(c->files.items[i].kind, kind) == 0 &&
             (!largest || c->files.items[i].bytes > largest->bytes))
@@ -414,7 +284,7 @@ static size_t files_of(const collector *c, const char *kind, const char **paths)
     size_t count = 0;
     unsigned pass = 0;
     for (size_t i = 0; i < c->files.count; i++) {
-        const found_file *file = &c->files.items[i];
+        const gt_found_file *file = &c->files.items[i];
         if (strcmp(file->kind, kind) != 0 || strcmp(file->name, kind) == 0) continue; /* a merged file */
         if (count && ((file->pass != pass && !all_passes) || one)) break;
         pass = file->pass;
@@ -432,8 +302,8 @@ static bool merge_kind(collector *c, const char *kind, const char *to)
         link_to(c, paths[0], to);
     } else if (count) {
         unlink(to); /* not through a link of an earlier run */
-        if (merge_csv_files(paths, count, to, &error))
-            add_output(c, to);
+        if (gt_found_files_merge(paths, count, to, &error))
+            add_made(c, to);
         else
             warn(&error);
     }
@@ -477,23 +347,47 @@ static void convert(collector *c)
     size_t kernels = 0;
     gt_error error;
     if (!has_csv && has_other) {
-        if (!gt_convert_csv(c->tree, c->tree, &kernels, &c->outcome->files, c->plan->arena, &error)) {
+        gt_arg_list written = {0};
+        if (!gt_convert_csv(c->tree, c->tree, &kernels, &written, c->plan->arena, &error)) {
             warn(&error);
             return;
         }
+        for (size_t i = 0; i < written.count; i++) add_made(c, written.items[i]);
         has_csv = kernels > 0;
     }
     if (!has_csv && records_kernels(c->profiler)) gt_warn("no GPU kernel records in %s", c->tree);
 }
 
-static void link_latest(collector *c)
+/* FOLDER/latest: a relative link, so that the folder can be moved, unless the run is elsewhere. */
+static void link_latest(collector *c, const char *folder)
 {
-    if (strcmp(c->tree, c->plan->run_dir) != 0) return;
-    const char *link = gt_path_join(c->plan->arena, c->root, "latest");
+    size_t len = strlen(folder);
+    bool is_below = strncmp(c->tree, folder, len) == 0 && c->tree[len] == '/';
+    const char *link = gt_path_join(c->plan->arena, folder, "latest");
     struct stat status;
     if (lstat(link, &status) == 0 && !S_ISLNK(status.st_mode)) return;
     unlink(link);
-    if (symlink(c->plan->timestamp, link) != 0) gt_warn("cannot create link %s: %s", link, strerror(errno));
+    if (symlink(is_below ? c->tree + len + 1 : c->tree, link) != 0)
+        gt_warn("cannot create link %s: %s", link, strerror(errno));
+    gt_made_files_add(&c->made, c->plan->arena, link); /* readers use the link if the folder has a list */
+}
+
+/* Removes files in rocprof_output that were made for an earlier run and that this one does not have. */
+static void remove_stale(collector *c)
+{
+    gt_own_files list;
+    struct stat status;
+    gt_own_files_read(&list, c->root);
+    for (uint32_t id = GT_STR_EMPTY + 1; list.names && id < gt_interner_count(list.names); id++) {
+        const char *name = gt_interner_get(list.names, id).bytes;
+        const char *path = gt_path_join(c->plan->arena, c->root, name);
+        bool is_new = strchr(name, '/') != NULL;
+        for (size_t i = 0; !is_new && i < c->outcome->files.count; i++)
+            is_new = strcmp(c->outcome->files.items[i], path) == 0;
+        if (is_new || lstat(path, &status) != 0 || S_ISDIR(status.st_mode)) continue;
+        if (S_ISLNK(status.st_mode) || gt_own_files_has(&list, name, (int64_t)status.st_size)) unlink(path);
+    }
+    gt_own_files_free(&list);
 }
 
 static void list_all(collector *c)
@@ -509,7 +403,7 @@ static void collect_rocprof(collector *c)
         warn(&error);
         return;
     }
-    c->files = list_found_files(c->plan->arena, c->tree);
+    c->files = gt_found_files_list(c->plan->arena, c->tree);
     list_all(c);
     convert(c);
     merge_tables(c);
@@ -518,7 +412,11 @@ static void collect_rocprof(collector *c)
                  c->profiler->trace_name ? c->profiler->trace_name : "model_trace.pftrace");
     link_largest(c, "results.json", "trace.json");
     write_histogram(c->root, &c->outcome->files, c->plan->arena);
-    link_latest(c);
+    remove_stale(c);
+    link_latest(c, c->root);
+    if (c->profiler->named_dir && strcmp(c->profiler->named_dir, c->root) != 0)
+        link_latest(c, c->profiler->named_dir);
+    if (!gt_made_files_list(&c->made, c->plan->arena, &error)) warn(&error);
 }
 
 /* rpd writes trace.rpd into the work folder. */
@@ -543,7 +441,7 @@ void gt_collect(const gt_plan *plan, gt_outcome *outcome)
             continue;
         }
         if (profiler->kind == GT_PROFILER_RPD) collect_rpd(&c);
-        c.files = list_found_files(plan->arena, c.tree);
+        c.files = gt_found_files_list(plan->arena, c.tree);
         list_all(&c);
     }
 }

@@ -224,11 +224,10 @@ static bool write_counters(const gt_profiler *profiler, gt_error *error)
 static bool prepare(run *r)
 {
     gt_error error;
-    if (!gt_path_make_folder(r->plan->output_dir, &error)) return failed(r, error.text);
+    if (!gt_path_make_folder(r->plan->output_dir, &error) || !gt_plan_claim_folders(r->plan, &error))
+        return failed(r, error.text);
     for (size_t i = 0; i < r->plan->piece_count; i++) {
         const gt_profiler *profiler = r->plan->pieces[i].profiler;
-        if (profiler && profiler->output_dir && !gt_path_make_folder(profiler->output_dir, &error))
-            return failed(r, error.text);
         if (profiler && !write_counters(profiler, &error)) return failed(r, error.text);
     }
     if (unlink(r->plan->log_path) != 0 &&
@@ -366,6 +365,7 @@ bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome)
     }
     gt_machine_finish(outcome->machine);
     write_libraries(&r);
+    gt_publish(plan, outcome);
     do_actions(&r, plan->post, plan->post_count, true);
     gt_collect(plan, outcome);
     gt_arg_list_add(plan->arena, &outcome->files, plan->log_path);

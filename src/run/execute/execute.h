@@ -1,5 +1,6 @@
-/* Executing a plan: run the command under its tools (execute.c), collect the profiler's files (collect.c,
- * convert_csv.c), count the library calls in its output (library_trace.c), and record the outcome (record.c).
+/* Executing a plan: run the command under its tools (execute.c), put the profiler's files where the user
+ * expects them (publish.c), collect them (collect.c, convert_csv.c, found_files.c), count the library calls
+ * in its output (library_trace.c), and record the outcome (record.c).
  */
 #ifndef GT_RUN_EXECUTE_EXECUTE_H
 #define GT_RUN_EXECUTE_EXECUTE_H
@@ -47,9 +48,14 @@ bool gt_machine_write(const gt_machine *machine, gt_error *error);
 /* Writes the member "machine" of the run record; null if `machine` is NULL. */
 void gt_machine_put(gt_json_writer *w, const gt_machine *machine);
 
-/* ---- collecting files (collect.c) ---- */
+/* ---- the profiler's files (publish.c, collect.c) ---- */
 
-/* From the files that rocprofv3 wrote in the plan's run_dir (or in the folder of -d), makes
+/* Gives the files that the profiler wrote the names that -d and -o mean. Before the user's scripts, which may
+ * read them. Files are added to the outcome. Failures are warnings. */
+void gt_publish(const gt_plan *plan, gt_outcome *outcome);
+
+/* From the files that rocprofv3 wrote in its folder of this run (run_dir: rocprof_output/TIMESTAMP, or
+ * DIR/TIMESTAMP of -d DIR), makes
  *
  *     run_dir/PID_results.db|json|pftrace              links to the results of each process
  *     run_dir/kernel_trace.csv, hip_api_trace.csv,     all processes; converted from other formats if
@@ -57,7 +63,7 @@ void gt_machine_put(gt_json_writer *w, const gt_machine *machine);
  *     rocprof_output/rocprofv3_output_BASE.csv         the same for six kinds; counters: all passes
  *     rocprof_output/model_trace.pftrace, trace.json   the largest of this run
  *     rocprof_output/instruction_histogram.json
- *     rocprof_output/latest                            link to run_dir
+ *     rocprof_output/latest, DIR/latest                links to run_dir
  *
  * Legacy results.* in the work folder that are newer than the run are moved into run_dir. Files are added to
  * the outcome. Failures are warnings. */

@@ -75,12 +75,9 @@ static bool add_variables(gt_plan *plan, const gt_value *dict, const char *whose
 
 /* ---- pieces of the command line ---- */
 
-static bool expects_many_processes(const gt_plan *plan)
+static bool expects_many_hosts(const gt_value *context)
 {
-    const gt_value *distributed = gt_value_get(plan->context, "distributed");
-    return gt_settings_int(distributed, "nproc_per_node", 1) > 1 ||
-           gt_settings_int(distributed, "nnodes", 1) > 1 ||
-           (plan->distributed.given && plan->distributed.processes > 1);
+    return gt_settings_int(gt_value_get(context, "distributed"), "nnodes", 1) > 1;
 }
 
 static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_arg_list *words,
@@ -89,7 +86,8 @@ static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_ar
     gt_profiler *profiler = gt_arena_alloc(plan->arena, sizeof *profiler);
     gt_profiler_place place = {.workdir = plan->workdir,
                                .run_dir = plan->run_dir,
-                               .many_processes = expects_many_processes(plan),
+                               .timestamp = plan->timestamp,
+                               .many_hosts = expects_many_hosts(plan->context),
                                .tool = piece->tool ? piece->tool : "encapsulate_script",
                                .own_cmd = piece->own_cmd,
                                .in_container = plan->image};

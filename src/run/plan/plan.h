@@ -4,7 +4,7 @@
  * A context names tools (tools.c). Each tool puts a command in front of the user's command and may name
  * scripts to run before and after it. Commands that call a profiler become a gt_profiler (profiler.c,
  * profiler_options.c); scripts that gputally replaces become stages (stages.c). docker.c makes the docker
- * command. plan.c puts it all together.
+ * command. plan.c puts it all together, folders.c makes the folders before it is executed.
  */
 #ifndef GT_RUN_PLAN_PLAN_H
 #define GT_RUN_PLAN_PLAN_H
@@ -117,7 +117,10 @@ typedef struct gt_profiler {
     gt_arg_list options;    /* without the "--" before the command */
     gt_arg_list before_app; /* words of the context's cmd after its "--" */
     size_t passes;          /* how often the command runs */
-    const char *output_dir;
+    const char *output_dir; /* of this run alone; below named_dir */
+    const char *named_dir;  /* what -d means to the user; NULL: this profiler has no such folder */
+    const char
+        *file_name; /* of -o as the user wrote it, if the processes get names of their own; else NULL */
     gt_arg_list formats;
     const char *trace_name;              /* value of --perfetto-trace-filename; NULL: not given */
     const gt_counter_file *counter_file; /* to be written to counter_path; NULL: none */
@@ -127,10 +130,11 @@ typedef struct gt_profiler {
 
 /* Where the profiler runs. */
 typedef struct gt_profiler_place {
-    const char *workdir; /* base of relative paths */
-    const char *run_dir; /* <output-dir>/rocprof_output/<timestamp> */
-    bool many_processes; /* several processes would write the same file */
-    const char *tool;    /* name of the tool */
+    const char *workdir;   /* base of relative paths */
+    const char *run_dir;   /* <output-dir>/rocprof_output/<timestamp> */
+    const char *timestamp; /* the name of run_dir */
+    bool many_hosts;       /* process ids may be equal */
+    const char *tool;      /* name of the tool */
     bool own_cmd;
     bool in_container; /* the program is part of an image, not of this machine */
 } gt_profiler_place;
@@ -233,6 +237,10 @@ typedef struct gt_plan_request {
 
 /* Returns false if the context is invalid. */
 bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan, gt_error *error);
+
+/* Makes the folders of the profilers' output. They are of this run alone: if another run made one of the same
+ * name since the plan was made, the plan gets another name. */
+bool gt_plan_claim_folders(gt_plan *plan, gt_error *error);
 
 /* Computes shell_line; again after the options of a profiler changed. */
 void gt_plan_compose(gt_plan *plan);

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "os/paths.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,26 +107,45 @@ static const char *first_value(const gt_profiler_option *option)
     return option && option->value_count ? option->values[0] : NULL;
 }
 
+/* Every run writes into a folder of its own, so that no file of an earlier run is taken for one of this:
+ * below rocprof_output, or below the folder that the user named. */
 static void resolve_output_dir(planner *p)
 {
     gt_profiler_option *option = gt_profiler_option_find(&p->options, "output-directory");
-    const char *given = first_value(option);
-    p->profiler->output_dir = !given || gt_path_is_named(given, "rocprof_output")
-                                  ? p->place->run_dir
-                                  : gt_path_absolute(p->arena, p->place->workdir, given);
+    const char *given = first_value(option), *run_dir = p->place->run_dir;
+    if (!given || gt_path_is_named(given, "rocprof_output")) {
+        p->profiler->output_dir = run_dir;
+        p->profiler->named_dir = gt_arena_bytes(p->arena, run_dir, gt_path_folder_len(run_dir) - 1);
+    } else {
+        p->profiler->named_dir = gt_path_absolute(p->arena, p->place->workdir, given);
+        p->profiler->output_dir = gt_path_join(p->arena, p->profiler->named_dir, p->place->timestamp);
+    }
     if (given) option->values[0] = p->profiler->output_dir;
 }
 
+/* Whether rocprofv3 replaces a part of the name with something that differs between processes. */
+static bool is_per_process(const char *name)
+{
+    static const char *const keys[] = {"%pid%", "{pid}", "%p",    "%rank%", "{rank}", "%r",
+                                       "%nid%", "{nid}", "%env{", "$ENV{",  "%q{"};
+    for (size_t i = 0; i < GT_LENGTH(keys); i++) {
+        const char *at = strstr(name, keys[i]);
+        bool is_short = strlen(keys[i]) == 2; /* not the beginning of a longer key, such as %ppid% */
+        if (at && !(is_short && isalpha((unsigned char)at[2]))) return true;
+    }
+    return false;
+}
+
+/* -o: any program may start others, and with one name for all of them, the last one to end would overwrite
+ * what the others wrote. Afterwards the name that the user wrote exists, too (publish.c). */
 static void resolve_output_file(planner *p)
 {
     gt_profiler_option *option = gt_profiler_option_find(&p->options, "output-file");
     const char *given = first_value(option);
-    if (!given || !p->place->many_processes || strchr(given, '%') || strchr(given, '$')) return;
-    char name[512];
-    snprintf(name, sizeof name, "%.400s_%%pid%%", given);
-    option->values[0] = gt_arena_bytes(p->arena, name, strlen(name));
-    add_message(p->arena, p->notes, "-o %s: several processes are expected; each writes its own file (%s)",
-                given, name);
+    if (!given || is_per_process(given)) return;
+    p->profiler->file_name = given;
+    option->values[0] =
+        gt_arena_format(p->arena, "%s_%s", given, p->place->many_hosts ? "%hostname%_%pid%" : "%pid%");
 }
 
 static void note_counters(planner *p, gt_str text)

@@ -1,0 +1,71 @@
+"""rocprofv3 for tests, with hip_program.py as the program that it profiles.
+
+The real launcher script is used if GPUTALLY_ROCPROFV3 is the path of rocprofv3.py, of ROCm/rocm-systems
+(projects/rocprofiler-sdk/source/bin) or an older ROCm/rocprofiler-sdk. It gets a folder of its own with empty libraries, because it
+only looks whether they exist. Otherwise stand_ins/rocprofv3 is used; test_rocprofv3_command_lines.py compares the two.
+"""
+import atexit
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tests.common import harness
+from tests.run.test_profiling_runs import STAND_INS, Place
+
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hip_program.py")
+LIBRARIES = ("librocprofiler-sdk.so", "librocprofiler-sdk-roctx.so", "rocprofiler-sdk/librocprofv3-list-avail.so",
+             "rocprofiler-sdk/librocprofiler-sdk-tool.so", "rocprofiler-sdk/librocprofiler-sdk-tool-kokkosp.so")
+
+
+@functools.cache
+def real_launcher():
+    """The path of the real launcher in a folder with libraries, or None."""
+    script = os.environ.get("GPUTALLY_ROCPROFV3")
+    compiler = shutil.which("cc", path=harness.SYSTEM_PATH) or shutil.which("gcc", path=harness.SYSTEM_PATH)
+    if not script or not os.path.exists(script) or not compiler:
+        return None
+    folder = tempfile.mkdtemp(prefix="gputally-rocm-")
+    atexit.register(shutil.rmtree, folder, True)
+    os.makedirs(os.path.join(folder, "lib", "rocprofiler-sdk"))
+    os.mkdir(os.path.join(folder, "bin"))
+    with open(script, encoding="utf-8") as file:  # the build replaces these
+        text = re.sub("@[A-Z_a-z]*@", "stub", file.read().replace("@FULL_VERSION_STRING@", "1.0.0"))
+    launcher = os.path.join(folder, "bin", "rocprofv3")
+    with open(launcher, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(launcher, 0o755)
+    source = os.path.join(folder, "empty.c")
+    with open(source, "w") as file:
+        file.write("int gputally_empty;\n")
+    for name in LIBRARIES:
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", os.path.join(folder, "lib", name), source], check=True,
+                       env={**os.environ, "PATH": harness.SYSTEM_PATH})
+    return launcher
+
+
+def which():
+    return "the real launcher" if real_launcher() else "a stand-in (GPUTALLY_ROCPROFV3 names no rocprofv3.py)"
+
+
+class Run(Place):
+    """A folder in which rocprofv3 is installed, and hip_program.py writes the files."""
+
+    def __init__(self, binary, *programs):
+        super().__init__(binary, *programs)
+        os.symlink(real_launcher() or os.path.join(STAND_INS, "rocprofv3"), os.path.join(self.bin, "rocprofv3"))
+        self.fixtures = ""
+
+    def program(self, *options, **settings):
+        """The command line: program(processes=3) starts three."""
+        words = [word for name, value in settings.items() for word in ("--" + name, str(value))]
+        return ["--", sys.executable, PROGRAM, *words, *options]
+
+
+def tool(options, name="rocprof"):
+    """A context with the user's own rocprofv3 command."""
+    import json
+    return json.dumps({"tools": [{"name": name, "cmd": f"rocprofv3 {options} --"}]})
