@@ -178,6 +178,7 @@ static void write_front(const gt_page *page, const gt_page_notes *notes, gt_json
     for (size_t i = 0; i < page->source_count; i++) gt_json_add_cstr(w, page->sources[i].label);
     gt_json_close(w, ']');
     gt_json_put_cstrs(w, "notes", (const char *const *)notes->items, notes->count);
+    gt_json_put_cstrs(w, "messages", page->messages, page->message_count);
     put_object(w, "answers", page->answers);
     put_object(w, "facts", page->facts);
     gt_json_close(w, '}');

@@ -44,6 +44,8 @@ typedef struct gt_page {
     const char *facts;     /* a JSON object with more for the first screen; see web/README.md */
     const gt_page_source *sources;
     size_t source_count;
+    const char *const *messages; /* warnings about the trace */
+    size_t message_count;
     /* HTML that stands in the file beside the data, for readers that run no program: escaped by the caller,
      * without scripts and styles. Sections of the page take its parts (`data-part`) over. Such a page has its
      * title as it is. */

@@ -468,19 +468,40 @@ static void open_kept(gt_report *report, const char *path)
     report->options.read.index = &report->index;
 }
 
+static void hear(void *context, gt_message_kind kind, const char *text)
+{
+    gt_report *report = context;
+    if (kind != GT_MESSAGE_INFO) gt_buffer_add(&report->messages, text, strlen(text) + 1);
+}
+
+/* The page shows messages, too. */
+static void listen(gt_report *report)
+{
+    report->listener = (gt_log_listener){.hear = hear, .context = report};
+    gt_log_listen(&report->listener);
+}
+
+static bool read_trace(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
+{
+    if (gt_kept_is_found(&report->kept)) {
+        gt_kept_repeat(&report->kept, GT_KEPT_READ);
+        return true;
+    }
+    gt_kept_listen(&report->kept, GT_KEPT_READ);
+    bool read = kinds[report->kind].read(report, stream, path, error);
+    gt_kept_hush(&report->kept);
+    return read;
+}
+
 bool gt_report_read(gt_report *report, gt_trace_kind kind, gt_stream *stream, const char *path,
                     const gt_report_options *options, gt_error *error)
 {
     *report = (gt_report){.kind = kind, .title = gt_trace_title(path), .options = *options};
     if (!gt_report_options_check(options, error) || !kinds[kind].prepare(report, path, error)) return false;
     open_kept(report, path);
-    if (gt_kept_is_found(&report->kept)) {
-        gt_kept_repeat(&report->kept, GT_KEPT_READ);
-        return true;
-    }
-    gt_kept_listen(&report->kept, GT_KEPT_READ);
-    bool read = kinds[kind].read(report, stream, path, error);
-    gt_kept_hush(&report->kept);
+    listen(report);
+    bool read = read_trace(report, stream, path, error);
+    gt_log_unlisten(&report->listener);
     return read;
 }
 
@@ -492,7 +513,7 @@ static void keep_report(gt_report *report)
     gt_summary_facts_free(&facts);
 }
 
-bool gt_report_make_tables(gt_report *report, gt_error *error)
+static bool make_tables(gt_report *report, gt_error *error)
 {
     if (gt_kept_is_found(&report->kept)) {
         gt_kept_repeat(&report->kept, GT_KEPT_MADE);
@@ -514,11 +535,20 @@ bool gt_report_make_tables(gt_report *report, gt_error *error)
     return made;
 }
 
+bool gt_report_make_tables(gt_report *report, gt_error *error)
+{
+    listen(report);
+    bool made = make_tables(report, error);
+    gt_log_unlisten(&report->listener);
+    return made;
+}
+
 void gt_report_free(gt_report *report)
 {
     gt_table_list_free(&report->tables);
     gt_table_list_free(&report->page);
     gt_interner_free(report->page_strings);
+    gt_buffer_free(&report->messages);
     kinds[report->kind].free(report);
     gt_comm_kernels_free(report->communication);
     gt_kept_close(&report->kept);

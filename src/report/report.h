@@ -13,6 +13,7 @@
 #ifndef GT_REPORT_REPORT_H
 #define GT_REPORT_REPORT_H
 
+#include "base/log.h"
 #include "input/detect.h"
 #include "input/options.h"
 #include "input/xla/profiles.h"
@@ -92,6 +93,8 @@ typedef struct gt_report {
     gt_table_list tables;
     gt_table_list page; /* the tables of schema/page.h, if the page is wanted */
     gt_report_options options;
+    gt_buffer messages;             /* warnings and hints about the trace, each NUL-terminated */
+    gt_log_listener listener;       /* hears them */
     gt_comm_kernels *communication; /* the trace refers to it; NULL: as in TraceLens */
     gt_kept kept;                   /* the same report from the index; then `trace` is NULL */
     gt_index_policy index;          /* that of the options, with the index that kept has opened */

@@ -178,6 +178,32 @@ def test_without_findings(binary):
             assert page.front["facts"]["sentence"].startswith("The GPU "), page.front["facts"]["sentence"]
 
 
+# ---- messages ----
+
+def test_messages_about_the_trace(binary):
+    """Warnings are those of the terminal, without folders, whatever the threads and with or without an index."""
+    with Folder(binary) as folder:
+        os.makedirs(folder.file("deep/folder"))
+        trace = small_traces.training()
+        for event in trace["traceEvents"][-3:]:
+            del event["dur"]
+        small_traces.write(folder.file("deep/folder/t.json"), trace)
+        with open(folder.file("deep/folder/cut.json"), "w", encoding="utf-8") as file:
+            file.write(json.dumps(small_traces.training())[:-200])
+        for name, wanted in (("t.json", "3 events without a start or a duration are ignored"), ("cut.json", "cut.json: truncated")):
+            found = set()
+            for options in ("", "--threads 1", "--threads 8", "--index auto", "--index auto"):
+                done = folder.sh(f"gputally report deep/folder/{name} -q --output_html p.html {options}")
+                assert done.returncode == 0, done.stderr
+                messages = read_page(folder.file("p.html")).front["messages"]
+                told = [line.removeprefix("gputally: warning: ").replace("deep/folder/", "") for line in done.stderr.splitlines()]
+                assert messages == sorted(told), (messages, told)
+                found.add(tuple(messages))
+            assert len(found) == 1 and any(message.startswith(wanted) for message in messages), (found, wanted)
+        page, _ = make(folder, fixtures()[1])
+        assert page.front["messages"] == [], page.front["messages"]
+
+
 # ---- hostile names ----
 
 def hostile_trace():

@@ -315,7 +315,7 @@ def test_a_front_without_answers_and_facts(_):
 def test_long_and_turned_names_stay_in_their_place(_):
     def change(front):
         facts, answers = front["facts"], front["answers"]
-        front.update(title=LONG, command=LONG)
+        front.update(title=LONG, command=LONG, messages=["3 events are ignored", LONG, TURNED])
         facts.update(gpu=LONG, sentence=f"The GPU is idle *60 %*: {LONG}", notes=[LONG, TURNED])
         answers["findings"][0].update(title=LONG, where=LONG, evidence=[LONG] * 3, advice=LONG)
         answers["findings"][1].update(title=TURNED, where=TURNED, evidence=[TURNED], advice=TURNED)
@@ -329,6 +329,8 @@ def test_long_and_turned_names_stay_in_their_place(_):
                 browser.open(path, hash_)
                 assert not has_sideways_scrolling(browser), (width, hash_)
                 assert browser.js("return document.title").startswith("xxx") and browser.count("main script") == 0
+        assert browser.texts("#footer .notes h3") == ["Messages about the trace", "What this page leaves out"]
+        assert browser.text("#footer .notes li") == "3 events are ignored"
         browser.js("document.querySelectorAll('.finding .plain').forEach((button) => button.click())")
         assert not has_sideways_scrolling(browser)
         assert browser.js("return document.querySelector('.finding h3').textContent.length") == len(LONG)

@@ -50,13 +50,15 @@ function saveControls(page) {
 function buildFooter(page, body) {
   const {front} = page;
   const notes = [...(front.facts.notes || []), ...(front.notes || [])];
+  const list = (title, lines) => lines.length > 0 && element('div', {class: 'notes'}, element('h3', {}, title),
+    element('ul', {}, lines.map((line) => element('li', {class: 'note'}, line)))) || '';
   const controls = element('div', {class: 'toolbar screen-only'});
   const keys = element('button', {type: 'button', class: 'button', onclick: showKeys}, 'keys (?)');
   controls.append(keys);
   page.onTables(() => controls.prepend(...saveControls(page).flat()));
   body.append(
-    notes.length > 0 && element('div', {class: 'notes'}, element('h3', {}, 'What this page leaves out'),
-      element('ul', {}, notes.map((note) => element('li', {class: 'note'}, note)))) || '',
+    list('Messages about the trace', front.messages || []),
+    list('What this page leaves out', notes),
     controls,
     element('p', {class: 'note'}, [
       front.version && `gputally ${front.version}`, front.schema && `page ${front.schema}`,
