@@ -123,6 +123,13 @@ static void add_exposed_tile(gt_json_writer *w, const gt_page_measures *m, gt_pa
     close_tile(w, detail, step_values(m, m->step_kind_ns[kind], unit.ns), m->step_count);
 }
 
+static const char *const roofline_lacks[] = {
+    [GT_ROOFLINE_LACKS_DURATIONS] = "kernels have no duration",
+    [GT_ROOFLINE_LACKS_SHAPES] = "no shapes in the trace: see record_shapes=True",
+    [GT_ROOFLINE_LACKS_MODELS] = "no op has a model",
+    [GT_ROOFLINE_LACKS_RATES] = "unknown rates: see --gpu_arch_platform",
+};
+
 static void add_roofline_tile(gt_json_writer *w, const gt_page_measures *m, gt_buffer *detail)
 {
     const gt_page_roofline *r = &m->roofline;
@@ -135,8 +142,7 @@ static void add_roofline_tile(gt_json_writer *w, const gt_page_measures *m, gt_b
     } else if (is_known) {
         gt_buffer_add_cstr(detail, "of ops with a model");
     } else {
-        gt_buffer_add_cstr(detail,
-                           r->has_rates ? "no op has a model" : "unknown rates: see --gpu_arch_platform");
+        gt_buffer_add_cstr(detail, roofline_lacks[r->lack]);
     }
     close_tile(w, detail, NULL, 0);
 }

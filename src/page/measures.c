@@ -240,6 +240,20 @@ static double computation_us(const gt_table *kernels, const char *only)
     return sum_ns / 1e3;
 }
 
+static gt_page_roofline_lack lack_of(const gt_table *ops)
+{
+    bool has_durations = false, has_shapes = false, has_models = false;
+    if (!ops || !ops->row_count) return GT_ROOFLINE_LACKS_MODELS;
+    for (size_t row = 0; row < ops->row_count; row++) {
+        has_durations |= number_at(ops, GT_COL_KERNEL_TIME_US_SUM, row) > 0;
+        has_shapes |= text_at(ops, GT_COL_INPUT_DIMS, row) != NULL;
+        has_models |= number_at(ops, GT_COL_GFLOPS, row) > 0;
+    }
+    if (!has_durations) return GT_ROOFLINE_LACKS_DURATIONS;
+    if (!has_shapes) return GT_ROOFLINE_LACKS_SHAPES;
+    return has_models ? GT_ROOFLINE_LACKS_RATES : GT_ROOFLINE_LACKS_MODELS;
+}
+
 static void find_roofline(gt_page_measures *m, const gt_page_source *source)
 {
     const gt_table *ops = find_table(source->sheets, GT_SHEET_UNIFIED_PERF_SUMMARY);
@@ -247,6 +261,7 @@ static void find_roofline(gt_page_measures *m, const gt_page_source *source)
     const char *rates = text_fact(find_table(source->sheets, GT_SHEET_OVERVIEW), "roofline");
     bool has_times = ops && gt_table_find(ops, GT_COL_ROOFLINE_TIME_US_FIRST) != SIZE_MAX;
     r->has_rates = has_times || (rates && *rates);
+    r->lack = lack_of(ops);
     const gt_table *kernels = find_table(source->work, GT_SHEET_PAGE_KERNELS);
     const char *top = m->part_count && m->parts[0].kind == GT_PART_COMPUTATION ? m->parts[0].name : "";
     for (size_t row = 0; has_times && row < ops->row_count; row++) {

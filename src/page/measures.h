@@ -25,12 +25,21 @@ typedef struct gt_page_part {
     int64_t ns;
 } gt_page_part;
 
+/* Why there are no such times: the first of these that is true. */
+typedef enum gt_page_roofline_lack {
+    GT_ROOFLINE_LACKS_DURATIONS, /* of kernels */
+    GT_ROOFLINE_LACKS_SHAPES,    /* of the inputs of ops */
+    GT_ROOFLINE_LACKS_MODELS,
+    GT_ROOFLINE_LACKS_RATES, /* of the GPU */
+} gt_page_roofline_lack;
+
 /* Times of ops that have a performance model and rates to compare with. */
 typedef struct gt_page_roofline {
-    bool has_rates;      /* those of the GPU are known */
-    double ideal_us;     /* what they would take at the roofline */
-    double kernel_us;    /* what their kernels took */
-    double top_ideal_us; /* the same of ops in the category with most computation */
+    gt_page_roofline_lack lack; /* of those without times (kernel_us is 0) */
+    bool has_rates;             /* those of the GPU are known */
+    double ideal_us;            /* what they would take at the roofline */
+    double kernel_us;           /* what their kernels took */
+    double top_ideal_us;        /* the same of ops in the category with most computation */
     double top_kernel_us;
     double top_all_us; /* all work of that category, also without a model */
     double gpu_us;     /* all computation on the GPU; 0: unknown */

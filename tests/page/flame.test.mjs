@@ -101,6 +101,13 @@ test('a search sums the share of all paths that have the text', () => {
     ['aten::mm', 'aten::mm', 'gemm', 'gemm', 'gemm']);
 });
 
+test('why there is no time', () => {
+  const without = (work) => new FlameTree(source, work, {firstStarts: null, isTogether: false});
+  assert.match(without({call: [0, 1], kernel: [0, 0], count: [3, 1], ns: [0, 0]}).withoutTime(false), /no duration/);
+  const none = without({call: [], kernel: [], count: [], ns: []});
+  assert.deepEqual([none.withoutTime(true), none.withoutTime(false)], ['No GPU work in this range.', 'No GPU work in this trace.']);
+});
+
 test('a search finds one of several modules that are shown together', () => {
   const together = new FlameTree(source, WORK, {firstStarts: null, isTogether: true});
   assert.equal(matchFlame(together, {search: 'block_0'}).ns[0], 42);

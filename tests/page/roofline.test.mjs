@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {addRoofs, evidenceOps, opTimes, pointsInRange, precisionLabel} from '../../src/page/web/sections/roofline/points.js';
-import {rooflinePoints, rooflineRoofs, rooflineSheets, shapeLabel} from '../../src/page/web/sections/roofline/points.js';
+import {rooflinePoints, rooflineRoofs, rooflineSheets, shapeLabel, withoutPoints} from '../../src/page/web/sections/roofline/points.js';
 import {plainSource, plainTable} from './helpers.mjs';
 
 const SHEET = plainTable('unified_perf_summary', {
@@ -39,6 +39,16 @@ test('infinite, negative and missing values are no points', () => {
   const sheet = plainTable('unified_perf_summary', {'name': ['a', 'b', 'c', 'd'], 'FLOPS/Byte': [Infinity, -1, 1, 1],
     'TFLOPS/s_mean': [1, 1, NaN, 1], 'Kernel Time (µs)_sum': [1, 1, 1, 0]});
   assert.deepEqual(rooflinePoints([sheet]).points, []);
+});
+
+test('why there are no points', () => {
+  const why = (columns) => withoutPoints(rooflinePoints([plainTable('unified_perf_summary', {name: ['a', 'b'], ...columns})]));
+  const time = {'Kernel Time (µs)_sum': [1, 0]};
+  const shapes = {'Input Dims': ['((8,),)', null]};
+  assert.match(why({...shapes, 'FLOPS/Byte': [1, 1], 'TFLOPS/s_mean': [NaN, NaN], 'Kernel Time (µs)_sum': [0, 0]}), /no duration/);
+  assert.match(why(time), /no input shapes/);
+  assert.match(why({...time, 'Input Dims': [null, null]}), /no input shapes/);
+  assert.match(why({...time, ...shapes}), /No op of this trace has a performance model/);
 });
 
 test('JAX reports have sheets per kind of op', () => {

@@ -427,6 +427,37 @@ static void test_facts_of_steps(void **state)
     free_case(&c);
 }
 
+/* Why the share of the roofline is unknown: rates help only where everything else is there. */
+static void test_roofline_that_is_unknown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rows, *detail;
+    } cases[] = {
+        {"mm GEMM 10 0 ((2,2),(2,2)) 5\n", "kernels have no duration"},
+        {"mm GEMM 10 0 - -\n", "kernels have no duration"},
+        {"mm GEMM 10 100 - -\n", "no shapes in the trace: see record_shapes=True"},
+        {"mm GEMM 10 100 ((2,2),(2,2)) -\n", "no op has a model"},
+        {"mm GEMM 10 100 ((2,2),(2,2)) 5\nadd other 1 1 - -\n", "unknown rates: see --gpu_arch_platform"},
+    };
+    for (size_t i = 0; i < GT_LENGTH(cases); i++) {
+        case_tables c = {0};
+        char *text =
+            gt_format("name:text category:text operation_count:int kernel:float dims:text GFLOPS:float\n%s",
+                      cases[i].rows);
+        add_table(&c.sheets, "overview", OVERVIEW);
+        add_table(&c.sheets, "balance", BALANCE);
+        add_table(&c.sheets, "unified_perf_summary", text);
+        gt_table *ops = c.sheets.items[2];
+        gt_table_rename_column(ops, 1, GT_COL("op category"));
+        gt_table_rename_column(ops, 3, GT_COL("Kernel Time (µs)_sum"));
+        gt_table_rename_column(ops, 4, GT_COL("Input Dims"));
+        expect_tile(facts_of(&c), "roofline", NAN, "%", cases[i].detail);
+        gt_free(text);
+        free_case(&c);
+    }
+}
+
 /* Most time is in kernels that have another category than their op: nothing is said of its roofline. */
 static void test_roofline_of_kernels_without_model(void **state)
 {
@@ -484,7 +515,7 @@ static void test_facts_without_findings(void **state)
                 "The GPU is idle *25 %* of a *1.00 ms* step: the host does not launch work fast enough.");
     expect_text(facts, "gpu", NULL);
     expect_tile(facts, "copies", 0, "ms", "all copies are hidden by other work");
-    expect_tile(facts, "roofline", NAN, "%", "unknown rates: see --gpu_arch_platform");
+    expect_tile(facts, "roofline", NAN, "%", "no op has a model");
     assert_int_equal(notes->count, 4);
     assert_true(gt_value_equals_cstr(
         gt_value_at(notes, 0), "The timeline has 250,000 of 1,000,000 GPU events one by one; elsewhere it "
@@ -536,6 +567,7 @@ int main(void)
         cmocka_unit_test(test_first_finding_of_sheets),
         cmocka_unit_test(test_facts_of_sheets),
         cmocka_unit_test(test_facts_of_steps),
+        cmocka_unit_test(test_roofline_that_is_unknown),
         cmocka_unit_test(test_roofline_of_kernels_without_model),
         cmocka_unit_test(test_steps_that_are_incomplete),
         cmocka_unit_test(test_facts_without_findings),

@@ -141,7 +141,7 @@ class FlameGraph {
     const {tree} = this;
     const all = tree.ns[FLAME_ALL];
     if (!all) {
-      this.summary.textContent = 'No GPU work in this range.';
+      this.summary.textContent = tree.withoutTime(Boolean(this.page.state.getRange('range')));
       return;
     }
     const text = match ?

@@ -147,6 +147,12 @@ export class FlameTree {
     }
   }
 
+  // Why no item has time.
+  withoutTime(isRange) {
+    if (this.count[FLAME_ALL]) return 'Kernels, copies and memsets have no duration in this trace.';
+    return `No GPU work in this ${isRange ? 'range' : 'trace'}.`;
+  }
+
   // The children with time of an item: childList from childStarts[item] up to childStarts[item + 1].
   linkChildren() {
     this.childStarts = new Int32Array(this.size + 2);

@@ -24,12 +24,12 @@ export function rooflineSheets(source) {
     ROOFLINE_COLUMNS.intensity.some((name) => table.has(name)));
 }
 
-// Gives {points, rows, ns}: all points, longest first, and how many rows the sheets have and their time. A point has
-// op, shapes, count, intensity (flop/byte), rate (TFLOP/s), ns, roofNs (of all calls together; NaN: unknown), spec,
-// bound and category.
+// Gives {points, rows, ns, shaped}: all points, longest first, how many rows the sheets have and their time, and how
+// many of them have shapes. A point has op, shapes, count, intensity (flop/byte), rate (TFLOP/s), ns, roofNs (of all
+// calls together; NaN: unknown), spec, bound and category.
 export function rooflinePoints(sheets) {
   const points = [];
-  let [rows, ns] = [0, 0];
+  let [rows, ns, shaped] = [0, 0, 0];
   for (const sheet of sheets) {
     const columns = {};
     for (const [key, names] of Object.entries(ROOFLINE_COLUMNS)) {
@@ -39,6 +39,7 @@ export function rooflinePoints(sheets) {
     for (let row = 0; row < sheet.rows; row++) {
       const point = pointOf(sheet, columns, row);
       rows++;
+      shaped += point.shapes ? 1 : 0;
       ns += point.ns > 0 ? point.ns : 0;
       if (point.intensity > 0 && point.rate > 0 && point.ns > 0 && Number.isFinite(point.intensity * point.rate)) {
         points.push(point);
@@ -46,7 +47,14 @@ export function rooflinePoints(sheets) {
     }
   }
   points.sort((a, b) => b.ns - a.ns);
-  return {points, rows, ns};
+  return {points, rows, ns, shaped};
+}
+
+// Why there are no points.
+export function withoutPoints({ns, shaped}) {
+  if (!ns) return 'The kernels of ops have no duration in this trace, so that there are no rates.';
+  if (!shaped) return 'The trace has no input shapes: profile with record_shapes=True.';
+  return 'No op of this trace has a performance model that fits its arguments.';
 }
 
 function pointOf(sheet, columns, row) {

@@ -12,7 +12,7 @@ import {workEvidence} from '../flame/tree.js';
 import {pointLabel, ROOFLINE_ACHIEVABLE, rooflineAxes, rooflineBubbles, rooflineNames} from './draw.js';
 import {rooflinePlot, rooflineRoofLines, rooflineRoofNames} from './draw.js';
 import {addRoofs, evidenceOps, opTimes, pointsInRange, precisionLabel, rooflinePoints} from './points.js';
-import {rooflineRoofs, rooflineSheets} from './points.js';
+import {rooflineRoofs, rooflineSheets, withoutPoints} from './points.js';
 
 const BUBBLES = 400;
 const TABLE_ROWS_OF_OPS = 100;
@@ -25,9 +25,7 @@ class Roofline {
     this.shown = [];
     this.focused = -1;
     if (!this.all.points.length) {
-      body.append(element('p', {class: 'empty'},
-        'No op of this trace has a performance model that fits its arguments.' +
-        ' Ops need input shapes: profile with record_shapes=True.'));
+      body.append(element('p', {class: 'empty'}, withoutPoints(this.all)));
       return;
     }
     this.roofs = rooflineRoofs(this.source, this.all.points);
