@@ -47,6 +47,7 @@ typedef struct gt_child_result {
     bool timed_out;  /* it ran longer than timeout_s */
     int interrupted; /* the signal that this program received and passed on; 0 for none */
     double seconds;  /* from start to end */
+    int log_failure; /* errno, if the log could not be written */
     int left;        /* processes that the command has left running, or that could not be ended */
 } gt_child_result;
 

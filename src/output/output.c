@@ -209,8 +209,16 @@ void gt_output_free(gt_output *output)
     gt_free(output);
 }
 
+static _Atomic(bool) ran_out_of_space;
+
+bool gt_output_ran_out_of_space(void)
+{
+    return ran_out_of_space;
+}
+
 bool gt_fail_writing(gt_error *error, const char *path, int error_number)
 {
+    if (error_number == ENOSPC || error_number == EDQUOT) ran_out_of_space = true;
     return gt_fail(error, "cannot write %s: %s", path, strerror(error_number));
 }
 

@@ -85,6 +85,9 @@ bool gt_output_add_folder(gt_output *output, const char *path, gt_error *error);
 
 /* "cannot write report.xlsx: No space left on device" */
 bool gt_fail_writing(gt_error *error, const char *path, int error_number);
+/* Whether a file of this process could not be written because the disk, or the user's part of it, was full.
+ */
+bool gt_output_ran_out_of_space(void);
 
 /* ---- for programs that remove unfinished files when they end early: the command line ---- */
 

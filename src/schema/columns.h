@@ -473,6 +473,7 @@
 #define GT_COL_DISPATCH              GT_COL("dispatch")
 #define GT_COL_DISPATCH_ID           GT_COL("dispatch_id")
 #define GT_COL_ENERGY_J              GT_COL("energy_J")
+#define GT_COL_ENERGY_COUNTER_J      GT_COL("energy_counter_J")
 #define GT_COL_GPU                   GT_COL("gpu")
 #define GT_COL_GRID_X                GT_COL("grid_x")
 #define GT_COL_GRID_Y                GT_COL("grid_y")

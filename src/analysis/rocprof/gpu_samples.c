@@ -47,12 +47,25 @@ static double *values_of(const gt_column *column, size_t rows)
     return values;
 }
 
+/* Trapezoids between the samples that have a value: a missing one takes no energy away. Before the first and
+ * after the last value, the power is taken to be that value. */
 static double energy_of(const double *watts, const double *times, size_t count)
 {
-    double joules = 0;
-    for (size_t i = 0; i + 1 < count; i++) {
-        double part = watts[i] * (times[i + 1] - times[i]);
-        if (isfinite(part)) joules += part;
+    double joules = 0, since = NAN, power = NAN;
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(times[i])) continue;
+        bool has_power = isfinite(watts[i]);
+        double elapsed = times[i] - since;
+        if (isnan(since)) {
+            since = times[i];
+            power = has_power ? watts[i] : NAN;
+        } else if (has_power) {
+            if (elapsed > 0) joules += elapsed * (isnan(power) ? watts[i] : (power + watts[i]) / 2);
+            since = times[i];
+            power = watts[i];
+        } else if (i + 1 == count && elapsed > 0 && isfinite(power)) {
+            joules += elapsed * power;
+        }
     }
     return joules;
 }

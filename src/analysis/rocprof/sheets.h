@@ -104,7 +104,7 @@ gt_table *gt_rocprof_stats_by_name(const gt_rocprof *run, int64_t kind);
  *     gpu                   "GPU0"
  *     samples               number of cells with a number
  *     min, mean, max, p95   of these, in the unit of the samples
- *     energy_J              sum of each sample times the time to the next one; only if is_power
+ *     energy_J              integral of the power: trapezoids between samples with a number; only if is_power
  */
 gt_table *gt_gpu_samples_summary(const gt_table *samples, gt_sheet name, bool is_power);
 

@@ -221,7 +221,7 @@ static void write_summary(reporter *r)
 {
     const char *path;
     gt_error error;
-    if (!gt_run_summary_write(r->plan, &path, &error))
+    if (!gt_run_summary_write(r->plan, r->outcome, &path, &error))
         gt_warn("%s", error.text);
     else if (path)
         add_written(r, path);

@@ -217,10 +217,24 @@ gt_exit gt_run_print_plan(const gt_plan *plan)
     return GT_EXIT_DONE;
 }
 
-static void write_record(const gt_plan *plan, const gt_outcome *outcome, const char *path)
+static bool write_record(const gt_plan *plan, const gt_outcome *outcome, const char *path)
 {
     gt_error error;
-    if (!gt_record_write(plan, outcome, path, &error)) gt_warn("%s", error.text);
+    if (gt_record_write(plan, outcome, path, &error)) return true;
+    fprintf(stderr, "gputally: %s\n", error.text);
+    return false;
+}
+
+/* A run whose files are not complete has failed, even if the command has not. */
+static bool is_on_disk(const gt_plan *plan, gt_outcome *outcome)
+{
+    if (outcome->exit_code < 0 || !gt_disk_was_full(plan->output_dir)) return true;
+    const char *reason = gt_arena_format(
+        plan->arena, "the disk of %s is full: files of this run are missing or incomplete", plan->output_dir);
+    fprintf(stderr, "gputally: %s\n", reason);
+    outcome->failed = true;
+    if (!outcome->reason) outcome->reason = reason;
+    return false;
 }
 
 /* Runs the plan, then writes the reports and the record: also if the command failed, because what it recorded
@@ -233,8 +247,10 @@ static gt_exit execute_plan(const gt_call *call, gt_plan *plan)
         gt_info("bash -c %s", gt_secrets_hide(plan->arena, plan->env, plan->shell_line));
     bool done = gt_plan_execute(plan, &outcome);
     if (outcome.exit_code >= 0) gt_run_reports_write(call, plan, &outcome);
-    if (outcome.exit_code >= 0 || !outcome.failed) write_record(plan, &outcome, plan->record_path);
-    if (summary) write_record(plan, &outcome, summary);
+    done = is_on_disk(plan, &outcome) && done;
+    if (outcome.exit_code >= 0 || !outcome.failed)
+        done = write_record(plan, &outcome, plan->record_path) && done;
+    if (summary) done = write_record(plan, &outcome, summary) && done;
     return done ? GT_EXIT_DONE : GT_EXIT_RUN;
 }
 

@@ -5,6 +5,7 @@
 #include "os/child.h"
 #include "os/paths.h"
 #include "output/file.h"
+#include "output/output.h"
 #include "run/sensors/sensors.h"
 
 #include <errno.h>
@@ -63,6 +64,7 @@ static bool run_script(const gt_plan *plan, const gt_action *action, gt_error *e
     if (ok && result.timed_out)
         ok = gt_fail(error, "%s: timed out after %g s", action->path, script_timeout_s);
     if (ok && result.exit_code) ok = gt_fail(error, "%s: exit status %d", action->path, result.exit_code);
+    if (ok && result.log_failure) ok = gt_fail_writing(error, plan->log_path, result.log_failure);
     gt_buffer_free(&line);
     return ok;
 }
@@ -276,9 +278,14 @@ static void start_samplers(run *r)
 
 static void stop_samplers(run *r)
 {
-    for (size_t i = 0; i < r->plan->sampler_count; i++)
-        if (gt_sampler_stop(r->samplers[i]))
-            gt_arg_list_add(r->plan->arena, &r->outcome->files, r->plan->samplers[i].file);
+    for (size_t i = 0; i < r->plan->sampler_count; i++) {
+        const gt_sampler_plan *sampler = &r->plan->samplers[i];
+        gt_sampler_result result = gt_sampler_stop(r->samplers[i], r->plan->arena);
+        if (result.has_file) gt_arg_list_add(r->plan->arena, &r->outcome->files, sampler->file);
+        if (result.failed)
+            failed(r, gt_arena_format(r->plan->arena, "not all samples are in %s", sampler->file));
+        gt_energy_measure(r->plan, sampler, &result, r->outcome);
+    }
     if (r->has_sensors) r->sensors.close(&r->sensors);
 }
 
@@ -291,7 +298,7 @@ static void write_libraries(run *r)
                                &error))
         gt_arg_list_add(r->plan->arena, &r->outcome->files, r->plan->library_file);
     else
-        gt_warn("%s", error.text);
+        failed(r, error.text);
     gt_library_trace_free(r->libraries);
 }
 
@@ -341,6 +348,9 @@ static void run_command(run *r)
     else if (result.exit_code)
         snprintf(reason, sizeof reason, "the command failed with exit status %d", result.exit_code);
     if (*reason) failed(r, reason);
+    if (result.log_failure)
+        failed(r, gt_arena_format(plan->arena, "cannot write %s: %s", plan->log_path,
+                                  strerror(result.log_failure)));
 }
 
 bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome)

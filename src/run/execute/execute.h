@@ -21,6 +21,13 @@
 
 typedef struct gt_machine gt_machine;
 
+/* What one GPU took while the command ran; NaN: not known. */
+typedef struct gt_gpu_energy {
+    const char *gpu;  /* "GPU0" */
+    double sampled_j; /* integral of the samples of its power */
+    double counted_j; /* by its own counter */
+} gt_gpu_energy;
+
 typedef struct gt_outcome {
     struct timespec begin, end;
     int exit_code; /* of the command; -1: not started */
@@ -31,6 +38,8 @@ typedef struct gt_outcome {
     const char *performance, *metric; /* as printed by the command; NULL: none */
     gt_arg_list files;                /* absolute paths of the files that the run wrote */
     gt_machine *machine;              /* what it ran on; NULL: nothing was started */
+    gt_gpu_energy *energies;          /* of the GPUs whose power was sampled */
+    size_t energy_count;
 } gt_outcome;
 
 /* Runs the plan. Fills the outcome in any case and prints messages; files are kept even if the command fails.
@@ -47,6 +56,24 @@ void gt_machine_finish(gt_machine *machine);
 bool gt_machine_write(const gt_machine *machine, gt_error *error);
 /* Writes the member "machine" of the run record; null if `machine` is NULL. */
 void gt_machine_put(gt_json_writer *w, const gt_machine *machine);
+
+/* ---- energy (energy.c) ---- */
+
+/* Stores the energies of a power sampler, once it has stopped. */
+void gt_energy_measure(const gt_plan *plan, const gt_sampler_plan *sampler, const gt_sampler_result *result,
+                       gt_outcome *outcome);
+/* Writes the member "energy" of the record: the GPUs, and a total for which the counters win; null: not
+ * sampled. */
+void gt_energy_write(const gt_outcome *outcome, gt_json_writer *w);
+/* Adds what the counters say to power_summary, if there are any. */
+void gt_energy_add_column(const gt_outcome *outcome, gt_table *summary);
+
+/* ---- disk (disk.c) ---- */
+
+/* Free bytes where the folder is; false if the file system does not tell. */
+bool gt_disk_free_bytes(const char *folder, uint64_t *bytes);
+/* Whether files of this run may be missing or incomplete because the disk is full. */
+bool gt_disk_was_full(const char *folder);
 
 /* ---- the profiler's files (publish.c, collect.c) ---- */
 
@@ -133,6 +160,6 @@ bool gt_record_write(const gt_plan *plan, const gt_outcome *outcome, const char 
 /* Writes OUTPUT_DIR/NAME_run_summary.xlsx with the sheets that the run has files for: power_summary,
  * vram_summary, library_calls (most calls first). If there are none, writes nothing and sets *path to NULL.
  */
-bool gt_run_summary_write(const gt_plan *plan, const char **path, gt_error *error);
+bool gt_run_summary_write(const gt_plan *plan, const gt_outcome *outcome, const char **path, gt_error *error);
 
 #endif

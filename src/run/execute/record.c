@@ -199,6 +199,7 @@ bool gt_record_write(const gt_plan *plan, const gt_outcome *outcome, const char 
     gt_json_add_bool(&w, outcome->timed_out);
     gt_json_put_cstr(&w, "reason", outcome->reason);
     put_performance(&w, outcome);
+    gt_energy_write(outcome, &w);
     gt_json_put_int(&w, "passes", (int64_t)plan->profiler->passes);
     put_files(&w, &outcome->files);
     gt_machine_put(&w, outcome->machine);
@@ -214,16 +215,24 @@ bool gt_record_write(const gt_plan *plan, const gt_outcome *outcome, const char 
 
 /* ---- summary workbook ---- */
 
-static bool add_samples(gt_table_list *tables, gt_interner *strings, const gt_sampler_plan *sampler,
-                        gt_error *error)
+static bool is_written(const gt_outcome *outcome, const char *path)
 {
-    if (access(sampler->file, F_OK) != 0) return true;
+    for (size_t i = 0; i < outcome->files.count; i++)
+        if (strcmp(outcome->files.items[i], path) == 0) return true;
+    return false;
+}
+
+static bool add_samples(gt_table_list *tables, gt_interner *strings, const gt_sampler_plan *sampler,
+                        const gt_outcome *outcome, gt_error *error)
+{
+    if (!is_written(outcome, sampler->file)) return true; /* a file of an earlier run may be there */
     gt_table *samples = gt_csv_table_read(sampler->file, GT_SHEET_SAMPLES, strings, error);
     if (!samples) return false;
     bool is_power = strcmp(sampler->mode, "power") == 0;
-    gt_table_list_add(
-        tables,
-        gt_gpu_samples_summary(samples, is_power ? GT_SHEET_POWER_SUMMARY : GT_SHEET_VRAM_SUMMARY, is_power));
+    gt_table *summary =
+        gt_gpu_samples_summary(samples, is_power ? GT_SHEET_POWER_SUMMARY : GT_SHEET_VRAM_SUMMARY, is_power);
+    if (is_power) gt_energy_add_column(outcome, summary);
+    gt_table_list_add(tables, summary);
     gt_table_free(samples);
     return true;
 }
@@ -240,15 +249,15 @@ static bool add_calls(gt_table_list *tables, gt_interner *strings, const char *p
     return true;
 }
 
-bool gt_run_summary_write(const gt_plan *plan, const char **path, gt_error *error)
+bool gt_run_summary_write(const gt_plan *plan, const gt_outcome *outcome, const char **path, gt_error *error)
 {
     gt_interner *strings = gt_interner_new();
     gt_table_list tables = {0};
     bool ok = true;
     *path = NULL;
     for (size_t i = 0; ok && i < plan->sampler_count; i++)
-        ok = add_samples(&tables, strings, &plan->samplers[i], error);
-    if (ok && plan->library_modes.count && access(plan->library_file, F_OK) == 0)
+        ok = add_samples(&tables, strings, &plan->samplers[i], outcome, error);
+    if (ok && plan->library_modes.count && is_written(outcome, plan->library_file))
         ok = add_calls(&tables, strings, plan->library_file, error);
     if (ok && tables.count) {
         *path = gt_arena_format(plan->arena, "%s/%s_run_summary.xlsx", plan->output_dir, plan->name);

@@ -68,6 +68,17 @@ static bool rocm_is_secondary(gt_sensors *sensors, size_t device)
     return r->energy && r->energy((uint32_t)device, &energy, &resolution, &timestamp) == 0 && energy == 0;
 }
 
+static double rocm_energy(gt_sensors *sensors, size_t device)
+{
+    const rocm *r = sensors->state;
+    uint64_t ticks = 0, timestamp;
+    float tick_microjoules = 0;
+    if (!r->energy || r->energy((uint32_t)device, &ticks, &tick_microjoules, &timestamp) != 0 || !ticks ||
+        !(tick_microjoules > 0))
+        return NAN;
+    return (double)ticks * (double)tick_microjoules / 1e6;
+}
+
 static void rocm_close(gt_sensors *sensors)
 {
     rocm *r = sensors->state;
@@ -100,7 +111,8 @@ bool gt_sensors_open_rocm(gt_arena *arena, gt_sensors *sensors)
         {"rsmi_dev_energy_count_get", (void **)&r->energy, true},
     };
     uint32_t count = 0;
-    *sensors = (gt_sensors){"librocm_smi64", 0, r, rocm_power, rocm_memory, rocm_is_secondary, rocm_close};
+    *sensors = (gt_sensors){"librocm_smi64",   0,           r,         rocm_power, rocm_memory,
+                            rocm_is_secondary, rocm_energy, rocm_close};
     if (load(r->library, functions, GT_LENGTH(functions)) && r->init(0) == 0 && r->count(&count) == 0 &&
         count) {
         sensors->count = count;
@@ -122,6 +134,27 @@ typedef struct nvml_pci {
     char bus_id[32];
 } nvml_pci;
 
+/* One value of nvmlDeviceGetFieldValues, with the layout of nvml.h. */
+typedef struct nvml_field {
+    unsigned field, scope;
+    long long timestamp, latency_us;
+    int type, status;
+    union {
+        double real;
+        unsigned number;
+        unsigned long long_number;
+        unsigned long long large;
+    } value;
+} nvml_field;
+
+enum {
+    NVML_POWER_INSTANT = 186,
+    NVML_TYPE_REAL = 0,
+    NVML_TYPE_UNSIGNED = 1,
+    NVML_TYPE_LONG = 2,
+    NVML_TYPE_LARGE = 3
+};
+
 typedef struct nvml {
     void *library;
     int (*init)(void);
@@ -130,6 +163,8 @@ typedef struct nvml {
     int (*handle)(unsigned, void **);
     int (*power)(void *, unsigned *);
     int (*memory)(void *, nvml_memory *);
+    int (*fields)(void *, int, nvml_field *);
+    int (*energy)(void *, unsigned long long *);
     void **devices;
     /* only for the description; NULL: this version of the library does not have it */
     int (*driver_version)(char *, unsigned);
@@ -144,12 +179,45 @@ typedef struct nvml {
     int (*max_clock)(void *, int, unsigned *);
 } nvml;
 
+/* The power at this moment in milliwatts; NaN where the driver does not have it. */
+static double nvml_power_now(const nvml *n, size_t device)
+{
+    nvml_field field = {.field = NVML_POWER_INSTANT};
+    if (!n->fields || n->fields(n->devices[device], 1, &field) != 0 || field.status != 0) return NAN;
+    switch (field.type) {
+    case NVML_TYPE_REAL:
+        return field.value.real;
+    case NVML_TYPE_UNSIGNED:
+        return field.value.number;
+    case NVML_TYPE_LONG:
+        return (double)field.value.long_number;
+    case NVML_TYPE_LARGE:
+        return (double)field.value.large;
+    default:
+        return NAN;
+    }
+}
+
+/* nvmlDeviceGetPowerUsage is the average of the last second on GPUs since Ampere, which blurs short runs; it
+ * is used where there is nothing better. */
 static double nvml_power(gt_sensors *sensors, size_t device)
 {
     const nvml *n = sensors->state;
-    unsigned milliwatts;
-    if (n->power(n->devices[device], &milliwatts) != 0) return NAN;
-    return round((double)milliwatts / 10) / 100; /* rounded to two decimals */
+    unsigned average;
+    double milliwatts = nvml_power_now(n, device);
+    if (!(milliwatts > 0)) {
+        if (n->power(n->devices[device], &average) != 0) return NAN;
+        milliwatts = average;
+    }
+    return round(milliwatts / 10) / 100; /* rounded to two decimals */
+}
+
+static double nvml_energy(gt_sensors *sensors, size_t device)
+{
+    const nvml *n = sensors->state;
+    unsigned long long millijoules;
+    if (!n->energy || n->energy(n->devices[device], &millijoules) != 0) return NAN;
+    return (double)millijoules / 1e3;
 }
 
 static double nvml_memory_percent(gt_sensors *sensors, size_t device)
@@ -265,6 +333,8 @@ bool gt_sensors_open_nvml(gt_arena *arena, gt_sensors *sensors)
         {"nvmlDeviceGetHandleByIndex_v2", (void **)&n->handle, false},
         {"nvmlDeviceGetPowerUsage", (void **)&n->power, false},
         {"nvmlDeviceGetMemoryInfo", (void **)&n->memory, false},
+        {"nvmlDeviceGetFieldValues", (void **)&n->fields, true},
+        {"nvmlDeviceGetTotalEnergyConsumption", (void **)&n->energy, true},
         {"nvmlSystemGetDriverVersion", (void **)&n->driver_version, true},
         {"nvmlSystemGetCudaDriverVersion_v2", (void **)&n->cuda_version, true},
         {"nvmlDeviceGetName", (void **)&n->name, true},
@@ -282,6 +352,7 @@ bool gt_sensors_open_nvml(gt_arena *arena, gt_sensors *sensors)
                             nvml_power,
                             nvml_memory_percent,
                             nvml_is_secondary,
+                            nvml_energy,
                             nvml_close,
                             .describe = nvml_describe,
                             .clocks = nvml_clocks,

@@ -23,8 +23,10 @@ struct gt_sampler {
     bool is_power;
     size_t *devices;
     size_t count;
-    char *part; /* FILE.part */
+    double *joules; /* state of each device's energy counter, first at the beginning, then the difference */
+    char *part;     /* FILE.part */
     FILE *file;
+    int failure; /* errno of the first row that could not be written */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -106,7 +108,17 @@ static void take_sample(gt_sampler *s)
     fputs(text, s->file);
     for (size_t i = 0; i < s->count; i++) write_value(s, s->devices[i]);
     fputs("\r\n", s->file);
-    fflush(s->file);
+    if (fflush(s->file) != 0 && !s->failure) s->failure = errno;
+}
+
+/* The counters of a power sampler; with `since` what they have counted since then. */
+static void read_counters(gt_sampler *s, bool since)
+{
+    for (size_t i = 0; s->is_power && i < s->count; i++) {
+        double now = s->sensors->energy_j(s->sensors, s->devices[i]);
+        s->joules[i] = since ? now - s->joules[i] : now;
+        if (since && !(s->joules[i] >= 0)) s->joules[i] = NAN; /* the driver was loaded again */
+    }
 }
 
 static void *sample(void *context)
@@ -115,6 +127,7 @@ static void *sample(void *context)
     struct timespec next;
     clock_gettime(CLOCK_MONOTONIC, &next);
     pthread_mutex_lock(&s->lock);
+    read_counters(s, false);
     while (!s->stop) {
         take_sample(s);
         long period_ns = (long)((s->plan->period_s - floor(s->plan->period_s)) * 1e9);
@@ -124,6 +137,7 @@ static void *sample(void *context)
         }
     }
     take_sample(s);
+    read_counters(s, true);
     pthread_mutex_unlock(&s->lock);
     return NULL;
 }
@@ -135,6 +149,7 @@ static void free_sampler(gt_sampler *s)
     if (s->file) fclose(s->file);
     gt_free(s->part);
     gt_free(s->devices);
+    gt_free(s->joules);
     gt_free(s);
 }
 
@@ -165,6 +180,7 @@ gt_sampler *gt_sampler_start(const gt_sampler_plan *plan, gt_sensors *sensors)
         free_sampler(s);
         return NULL;
     }
+    s->joules = gt_alloc_zero(s->count, sizeof *s->joules);
     s->file = fopen(s->part, "wbe");
     if (s->file) write_header(s);
     if (!s->file || !start_thread(s)) {
@@ -175,22 +191,30 @@ gt_sampler *gt_sampler_start(const gt_sampler_plan *plan, gt_sensors *sensors)
     return s;
 }
 
-bool gt_sampler_stop(gt_sampler *s)
+gt_sampler_result gt_sampler_stop(gt_sampler *s, gt_arena *arena)
 {
-    if (!s) return false;
+    gt_sampler_result result = {0};
+    if (!s) return result;
     pthread_mutex_lock(&s->lock);
     s->stop = true;
     pthread_cond_signal(&s->wake);
     pthread_mutex_unlock(&s->lock);
     pthread_join(s->thread, NULL);
-    bool whole = !ferror(s->file) && fclose(s->file) == 0;
+    int failure = s->failure;
+    if (fclose(s->file) != 0 && !failure) failure = errno;
     s->file = NULL;
-    if (!whole || rename(s->part, s->plan->file) != 0) {
-        gt_warn("cannot write %s: %s", s->plan->file, strerror(errno));
-        whole = false;
+    if (!failure && rename(s->part, s->plan->file) != 0) failure = errno;
+    if (failure) gt_warn("cannot write %s: %s", s->plan->file, strerror(failure));
+    result.has_file = !failure;
+    result.failed = failure;
+    if (s->is_power) {
+        result.counted = gt_arena_alloc(arena, s->count * sizeof *result.counted);
+        result.count = s->count;
     }
+    for (size_t i = 0; i < result.count; i++)
+        result.counted[i] = (gt_counted_energy){s->devices[i], s->joules[i]};
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->wake);
     free_sampler(s);
-    return whole;
+    return result;
 }

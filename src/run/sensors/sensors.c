@@ -68,7 +68,8 @@ gt_gpu_list gt_gpus_find(gt_arena *arena)
 /* ---- sensors: files of the amdgpu driver ---- */
 
 typedef struct sysfs_device {
-    const char *power; /* path of the power in microwatts; NULL: none */
+    const char *power;  /* path of the power in microwatts; NULL: none */
+    const char *energy; /* path of the counter in microjoules; NULL: none */
     const char *used, *total;
 } sysfs_device;
 
@@ -81,11 +82,11 @@ static double read_number(const char *path)
     return number;
 }
 
-static const char *power_file(gt_arena *arena, const char *device)
+/* The first of these files that the driver has. */
+static const char *monitor_file(gt_arena *arena, const char *device, const char *const *names, size_t count)
 {
-    static const char *const names[] = {"power1_input", "power1_average"};
     const char *found = NULL;
-    for (size_t i = 0; !found && i < GT_LENGTH(names); i++) {
+    for (size_t i = 0; !found && i < count; i++) {
         char *pattern = gt_format("%s/hwmon/hwmon*/%s", device, names[i]);
         glob_t matches;
         if (glob(pattern, 0, NULL, &matches) == 0) {
@@ -101,6 +102,11 @@ static const char *power_file(gt_arena *arena, const char *device)
 static double sysfs_power(gt_sensors *sensors, size_t device)
 {
     return read_number(((sysfs_device *)sensors->state)[device].power) / 1e6;
+}
+
+static double sysfs_energy(gt_sensors *sensors, size_t device)
+{
+    return read_number(((sysfs_device *)sensors->state)[device].energy) / 1e6;
 }
 
 static double sysfs_memory(gt_sensors *sensors, size_t device)
@@ -121,18 +127,21 @@ static void close_nothing(gt_sensors *sensors)
 
 static bool open_sysfs(gt_arena *arena, gt_sensors *sensors)
 {
+    static const char *const power[] = {"power1_input", "power1_average"}, *const energy[] = {
+                                                                               "energy1_input"};
     gt_gpu_list gpus = gt_gpus_find(arena);
     sysfs_device *devices = gt_arena_alloc(arena, (gpus.count + 1) * sizeof *devices);
     size_t count = 0;
     for (size_t i = 0; i < gpus.count; i++) {
         if (!gpus.items[i].is_amd) continue;
         const char *device = gpus.items[i].device;
-        devices[count++] =
-            (sysfs_device){power_file(arena, device), gt_path_join(arena, device, "mem_info_vram_used"),
-                           gt_path_join(arena, device, "mem_info_vram_total")};
+        devices[count++] = (sysfs_device){monitor_file(arena, device, power, GT_LENGTH(power)),
+                                          monitor_file(arena, device, energy, GT_LENGTH(energy)),
+                                          gt_path_join(arena, device, "mem_info_vram_used"),
+                                          gt_path_join(arena, device, "mem_info_vram_total")};
     }
-    *sensors =
-        (gt_sensors){"amdgpu", count, devices, sysfs_power, sysfs_memory, sysfs_is_secondary, close_nothing};
+    *sensors = (gt_sensors){"amdgpu",           count,        devices,      sysfs_power, sysfs_memory,
+                            sysfs_is_secondary, sysfs_energy, close_nothing};
     return count;
 }
 
@@ -141,7 +150,7 @@ static bool open_sysfs(gt_arena *arena, gt_sensors *sensors)
 typedef struct fake_row {
     double t;
     size_t device;
-    double watts, used, total;
+    double watts, used, total, joules;
     bool secondary;
 } fake_row;
 
@@ -175,6 +184,12 @@ static double fake_memory(gt_sensors *sensors, size_t device)
     return row ? 100 * row->used / row->total : NAN;
 }
 
+static double fake_energy(gt_sensors *sensors, size_t device)
+{
+    const fake_row *row = fake_now(sensors->state, device);
+    return row ? row->joules : NAN;
+}
+
 static bool fake_is_secondary(gt_sensors *sensors, size_t device)
 {
     const fake_row *row = fake_now(sensors->state, device);
@@ -198,7 +213,9 @@ static bool read_fake_row(const char *line, fake_row *row)
     row->device = device;
     row->secondary = strcmp(watts, "-") == 0;
     row->watts = *watts && !row->secondary ? strtod(watts, NULL) : NAN;
-    return sscanf(line + at + len, ",%lf,%lf", &row->used, &row->total) == 2;
+    int found = sscanf(line + at + len, ",%lf,%lf,%lf", &row->used, &row->total, &row->joules);
+    if (found < 3) row->joules = NAN;
+    return found >= 2;
 }
 
 static bool open_fake(gt_arena *arena, gt_sensors *sensors)
@@ -210,7 +227,8 @@ static bool open_fake(gt_arena *arena, gt_sensors *sensors)
     fake *f = gt_arena_alloc(arena, sizeof *f);
     *f = (fake){0};
     clock_gettime(CLOCK_MONOTONIC, &f->begin);
-    *sensors = (gt_sensors){"fake", 0, f, fake_power, fake_memory, fake_is_secondary, fake_close};
+    *sensors =
+        (gt_sensors){"fake", 0, f, fake_power, fake_memory, fake_is_secondary, fake_energy, fake_close};
     if (!gt_read_small_file(path, 1 << 22, &text, &error)) gt_warn("%s", error.text);
     for (const char *line = gt_buffer_str(&text).bytes; *line;) {
         fake_row row;

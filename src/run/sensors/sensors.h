@@ -70,6 +70,8 @@ struct gt_sensors {
     double (*memory_percent)(gt_sensors *sensors,
                              size_t device);                  /* used share of the device's memory; or NaN */
     bool (*is_secondary)(gt_sensors *sensors, size_t device); /* a die whose power its twin reports */
+    /* The device's own count of the energy that it has taken so far; NaN if it has none. */
+    double (*energy_j)(gt_sensors *sensors, size_t device);
     void (*close)(gt_sensors *sensors);
     /* NVML only; NULL elsewhere */
     void (*describe)(gt_sensors *sensors, size_t device, gt_arena *arena, gt_gpu_entry *facts);
@@ -78,8 +80,8 @@ struct gt_sensors {
 };
 
 /* Opens the first source that has a device: a library (libraries.c) or sysfs. Returns false if there is none.
- * Tests set GPUTALLY_SMI_FAKE to a file with rows t,device,watts,used,total: the values from t seconds on;
- * watts "-" is a secondary die, "" cannot be read. */
+ * Tests set GPUTALLY_SMI_FAKE to a file with rows t,device,watts,used,total[,joules]: the values from t
+ * seconds on; watts "-" is a secondary die, "" cannot be read; joules is the state of an energy counter. */
 bool gt_sensors_open(gt_arena *arena, gt_sensors *sensors);
 
 /* The libraries; false if the library is not installed or has no device. */
@@ -102,8 +104,20 @@ typedef struct gt_sampler gt_sampler;
  * sampled; the run continues without. The sensors must outlive the sampler. */
 gt_sampler *gt_sampler_start(const gt_sampler_plan *plan, gt_sensors *sensors);
 
-/* Takes the last sample, ends the thread and renames the file to its final name. NULL is allowed. Returns
- * whether there is a file. */
-bool gt_sampler_stop(gt_sampler *sampler);
+/* What the energy counter of a device has counted while a power sampler ran. */
+typedef struct gt_counted_energy {
+    size_t device;
+    double joules; /* NaN: it has no counter */
+} gt_counted_energy;
+
+typedef struct gt_sampler_result {
+    bool has_file;              /* it has been written */
+    bool failed;                /* it could not be written */
+    gt_counted_energy *counted; /* of a power sampler; in the arena */
+    size_t count;
+} gt_sampler_result;
+
+/* Takes the last sample, ends the thread and renames the file to its final name. NULL is allowed. */
+gt_sampler_result gt_sampler_stop(gt_sampler *sampler, gt_arena *arena);
 
 #endif
