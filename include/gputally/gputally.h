@@ -84,7 +84,7 @@ GPUTALLY_API gputally_report *gputally_report_make(const char *trace_path, const
                                                    char *error, size_t error_size);
 GPUTALLY_API void gputally_report_free(gputally_report *report); /* NULL does nothing */
 
-typedef enum gputally_kind { GPUTALLY_ROCPROF, GPUTALLY_PYTORCH, GPUTALLY_JAX } gputally_kind;
+typedef enum gputally_kind { GPUTALLY_ROCPROF, GPUTALLY_PYTORCH, GPUTALLY_JAX, GPUTALLY_NSYS } gputally_kind;
 GPUTALLY_API gputally_kind gputally_report_kind(const gputally_report *report);
 
 /* Each of these writes all sheets, or nothing: missing folders are created, existing files are replaced only

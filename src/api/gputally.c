@@ -264,7 +264,8 @@ gputally_kind gputally_report_kind(const gputally_report *report)
 {
     static const gputally_kind kinds[] = {[GT_TRACE_ROCPROF] = GPUTALLY_ROCPROF,
                                           [GT_TRACE_PYTORCH] = GPUTALLY_PYTORCH,
-                                          [GT_TRACE_JAX] = GPUTALLY_JAX};
+                                          [GT_TRACE_JAX] = GPUTALLY_JAX,
+                                          [GT_TRACE_NSYS] = GPUTALLY_NSYS};
     return kinds[report->report.kind];
 }
 

@@ -36,6 +36,14 @@ const gt_command gt_commands[] = {
      "the CSV files, or the folder that rocprofv3 wrote; all processes of a folder go into one report. JSON "
      "and CSV may be compressed with gzip or zstd; \"-\" is standard input.",
      REPORTS},
+    {"nsys", NULL, "report on an Nsight Systems export: timeline, kernels, CUDA calls, NVTX, NCCL",
+     &gt_nsys_syntax, gt_cmd_nsys,
+     "Writes the performance report of an Nsight Systems capture: GPU timeline, kernels by name and by "
+     "category, and the CUDA calls, memory copies, NVTX ranges, NCCL messages, CUDA graphs and calls of the "
+     "operating system that were recorded; optionally every kernel and a study of short kernels. FILE is the "
+     "SQLite file that `nsys export --type sqlite` writes of a report (*.nsys-rep), which only nsys can "
+     "read.",
+     REPORTS},
     {"jax", "TraceLens_generate_perf_report_jax",
      "report on a JAX profile (xplane.pb): timeline, kernels, ops", &gt_jax_syntax, gt_cmd_jax,
      "Writes the performance report of a JAX profile (*.xplane.pb): timeline of each GPU, kernels with the "

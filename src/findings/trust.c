@@ -201,6 +201,8 @@ static void judge_links(const gt_schedule *s, gt_trust *trust)
             ? without_launch == count && count ? ": the calls recorded are not those of these launches." : "."
         : s->origin == GT_BY_ROCPROF ? ": host calls were not recorded (rocprofv3 --hip-trace), so idle time "
                                        "cannot be explained."
+        : s->origin == GT_BY_NSYS    ? ": host calls were not recorded (nsys profile --trace=cuda), so idle "
+                                       "time cannot be explained."
                                      : ": host calls were not recorded, so idle time cannot be explained.");
     if (is_other(s)) return; /* no profiler but PyTorch's records ops of a framework */
     double value = percent(without_op_ns, total_ns);

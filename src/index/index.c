@@ -425,6 +425,6 @@ bool gt_index_kind_of(const char *path, gt_index_kind *kind, gt_error *error)
     uint32_t number = gt_index_file_kind(file);
     gt_index_file_close(file);
     *kind = (gt_index_kind)number;
-    return (number >= GT_INDEX_PYTORCH && number <= GT_INDEX_JAX) ||
+    return (number >= GT_INDEX_PYTORCH && number <= GT_INDEX_NSYS) ||
            gt_fail(error, "%s: damaged index, and its trace is missing", path);
 }

@@ -2,6 +2,7 @@
  * CSV files of rocprofv3 by their column names. */
 #include "input/detect.h"
 #include "base/memory.h"
+#include "input/nsys/nsys.h"
 #include "input/perfetto/perfetto.h"
 #include "input/rocprof/readers.h"
 #include "input/xla/xplane.h"
@@ -18,6 +19,7 @@ static const char *const names[GT_FORMATS] = {
     [GT_FORMAT_XPLANE] = "JAX profile (XPlane)",
     [GT_FORMAT_PERFETTO] = "Perfetto trace",
     [GT_FORMAT_SQLITE] = "SQLite database",
+    [GT_FORMAT_NSYS_REPORT] = "Nsight Systems report",
     [GT_FORMAT_ZIP] = "zip archive",
     [GT_FORMAT_ELF] = "executable program",
     [GT_FORMAT_INDEX] = "index of gputally, without its trace",
@@ -101,10 +103,23 @@ bool gt_detect(gt_stream *stream, gt_trace_format *format, gt_error *error)
             return true;
         }
     gt_str first = {(const char *)text, len};
+    if (gt_nsys_is_report(first)) {
+        *format = GT_FORMAT_NSYS_REPORT;
+        return true;
+    }
     *format = gt_is_xplane(first)     ? GT_FORMAT_XPLANE
               : gt_is_perfetto(first) ? GT_FORMAT_PERFETTO
                                       : format_of_json(first);
     if (*format == GT_FORMAT_UNKNOWN && gt_rocprof_csv_kind(first) != GT_CSV_UNKNOWN)
         *format = GT_FORMAT_ROCPROF_CSV;
     return true;
+}
+
+bool gt_detect_fail(gt_stream *stream, gt_trace_format format, gt_error *error)
+{
+    const uint8_t *text;
+    size_t len;
+    if (format == GT_FORMAT_NSYS_REPORT && gt_stream_peek(stream, &text, &len, error))
+        return gt_nsys_fail_report(gt_stream_path(stream), (gt_str){(const char *)text, len}, error);
+    return gt_fail(error, "%s: unsupported input: %s", gt_stream_path(stream), gt_format_name(format));
 }

@@ -17,6 +17,7 @@ typedef enum gt_trace_format {
     GT_FORMAT_XPLANE,
     GT_FORMAT_PERFETTO,
     GT_FORMAT_SQLITE,
+    GT_FORMAT_NSYS_REPORT,
     GT_FORMAT_ZIP,
     GT_FORMAT_ELF,
     GT_FORMAT_INDEX, /* of gputally, whose trace is missing (index/index.h) */
@@ -27,6 +28,10 @@ typedef enum gt_trace_format {
 /* Looks at the first block of the stream, decompressed if necessary, and leaves the stream at its beginning.
  * False if it cannot be read. */
 bool gt_detect(gt_stream *stream, gt_trace_format *format, gt_error *error);
+
+/* Says that a file of this format is not read, and of a report of Nsight Systems what to do; returns false.
+ */
+bool gt_detect_fail(gt_stream *stream, gt_trace_format format, gt_error *error);
 
 /* For messages: "rocprofv3 JSON trace". */
 const char *gt_format_name(gt_trace_format format);

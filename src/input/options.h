@@ -25,6 +25,14 @@ typedef struct gt_run_info {
     bool is_whole;  /* the trace was read to its end, and its file is not damaged */
 } gt_run_info;
 
+/* Which names of kernels are read of an Nsight Systems export. */
+typedef enum gt_kernel_name_kind {
+    GT_KERNEL_NAMES_SHORT,
+    GT_KERNEL_NAMES_DEMANGLED,
+    GT_KERNEL_NAMES_MANGLED,
+    GT_KERNEL_NAME_KINDS
+} gt_kernel_name_kind;
+
 typedef struct gt_read_options {
     unsigned threads; /* the maximum number of threads that parse; 0 and 1: one thread */
     bool strict;      /* a truncated file is an error instead of a warning */
@@ -32,6 +40,7 @@ typedef struct gt_read_options {
     unsigned wanted;  /* of a rocprofv3 run, what a plain report does not need: GT_WANT_ bits */
     bool long_names;  /* of a rocprofv3 CSV file: keep kernel names as they are, without shortening them */
     bool full_names;  /* of any rocprofv3 format: the full names of kernels, as in its CSV files */
+    gt_kernel_name_kind kernel_names;
     gt_run_info *run; /* filled from a PyTorch trace in JSON; NULL: not wanted */
     struct gt_trace_facts
         *facts; /* added to from a PyTorch trace (trace/pytorch/pytorch.h); NULL: likewise */

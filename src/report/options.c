@@ -27,7 +27,8 @@ enum {
     ROCPROF = 1u << GT_TRACE_ROCPROF,
     PYTORCH = 1u << GT_TRACE_PYTORCH,
     JAX = 1u << GT_TRACE_JAX,
-    ANY = ROCPROF | PYTORCH | JAX,
+    NSYS = 1u << GT_TRACE_NSYS,
+    ANY = ROCPROF | PYTORCH | JAX | NSYS,
 };
 
 static const struct {
@@ -46,22 +47,26 @@ static const struct {
     {"gpu_arch_json_path", STRING, AT(gpu_arch_json_path), 0, ANY},
     {"gpu_arch_platform", STRING, AT(gpu_arch_platform), 0, ANY},
     {"gpu_peaks", SPECIAL, 0, 0, ANY},
-    /* rocprofv3 and PyTorch */
+    /* rocprofv3, Nsight Systems and PyTorch */
     {"short_kernel_study", FLAG, AT(rocprof.short_kernel_study), AT(pytorch.short_kernel_study),
-     ROCPROF | PYTORCH},
+     ROCPROF | NSYS | PYTORCH},
     {"short_kernel_threshold_us", INT, AT(rocprof.short_threshold_us), AT(pytorch.short_threshold_us),
-     ROCPROF | PYTORCH},
-    {"short_kernel_histogram_bins", INT, AT(rocprof.short_bins), AT(pytorch.short_bins), ROCPROF | PYTORCH},
-    {"no_extra_sheets", NEGATED_FLAG, AT(rocprof.extra_sheets), AT(pytorch.extra_sheets), ROCPROF | PYTORCH},
-    {"comm_kernels", SPECIAL, 0, 0, ROCPROF | PYTORCH},
-    {"comm_kernel_regex", SPECIAL, 0, 0, ROCPROF | PYTORCH},
+     ROCPROF | NSYS | PYTORCH},
+    {"short_kernel_histogram_bins", INT, AT(rocprof.short_bins), AT(pytorch.short_bins),
+     ROCPROF | NSYS | PYTORCH},
+    {"no_extra_sheets", NEGATED_FLAG, AT(rocprof.extra_sheets), AT(pytorch.extra_sheets),
+     ROCPROF | NSYS | PYTORCH},
+    {"comm_kernels", SPECIAL, 0, 0, ROCPROF | NSYS | PYTORCH},
+    {"comm_kernel_regex", SPECIAL, 0, 0, ROCPROF | NSYS | PYTORCH},
     {"disable_kernel_summary", NEGATED_FLAG, AT(rocprof.kernel_summary), AT(pytorch.kernel_summary),
-     ROCPROF | PYTORCH},
+     ROCPROF | NSYS | PYTORCH},
     /* rocprofv3 */
-    {"kernel_details", FLAG, AT(rocprof.kernel_details), 0, ROCPROF},
-    {"topk_kernels", SPECIAL, 0, 0, ROCPROF},
+    {"kernel_details", FLAG, AT(rocprof.kernel_details), 0, ROCPROF | NSYS},
+    {"topk_kernels", SPECIAL, 0, 0, ROCPROF | NSYS},
     {"all_processes", FLAG, AT(all_processes), 0, ROCPROF},
-    {"full_kernel_names", FLAG, AT(rocprof.full_names), 0, ROCPROF},
+    {"full_kernel_names", FLAG, AT(rocprof.full_names), 0, ROCPROF | NSYS},
+    /* Nsight Systems */
+    {"kernel_names", SPECIAL, 0, 0, NSYS},
     /* PyTorch */
     {"include_unlinked_kernels", FLAG, AT(pytorch.include_unlinked_kernels), 0, PYTORCH},
     {"linked_kernels_only", NEGATED_FLAG, AT(pytorch.include_unlinked_kernels), 0, PYTORCH},
@@ -192,6 +197,19 @@ static bool add_comm_regex(gt_report_options *options, const char *value)
     return true;
 }
 
+static bool set_kernel_names(gt_report_options *options, const char *value)
+{
+    static const char *const names[GT_KERNEL_NAME_KINDS] = {[GT_KERNEL_NAMES_SHORT] = "short",
+                                                            [GT_KERNEL_NAMES_DEMANGLED] = "demangled",
+                                                            [GT_KERNEL_NAMES_MANGLED] = "mangled"};
+    for (int kind = 0; kind < GT_KERNEL_NAME_KINDS; kind++)
+        if (strcmp(names[kind], value) == 0) {
+            options->kernel_names = (gt_kernel_name_kind)kind;
+            return true;
+        }
+    return false;
+}
+
 /* Options that are more than the value of one field. */
 static bool set_special(gt_report_options *options, const char *name, const char *value)
 {
@@ -201,6 +219,7 @@ static bool set_special(gt_report_options *options, const char *name, const char
     if (strcmp(name, "kernel_metadata_keyword_filters") == 0) return add_keyword(options, value);
     if (strcmp(name, "comm_kernels") == 0) return set_comm_kernels(options, value);
     if (strcmp(name, "comm_kernel_regex") == 0) return add_comm_regex(options, value);
+    if (strcmp(name, "kernel_names") == 0) return set_kernel_names(options, value);
     if (strcmp(name, "max_memory") == 0) return gt_memory_parse_limit(value, &options->max_memory, NULL);
     if (!parse_int(value, &number)) return false;
     if (strcmp(name, "threads") == 0) {
@@ -261,9 +280,11 @@ bool gt_report_options_set(gt_report_options *options, const char *name, const c
 
 void gt_report_options_warn(const gt_report_options *options, unsigned kinds, const char *dashes)
 {
-    static const char *const names[] = {
-        [GT_TRACE_ROCPROF] = "rocprofv3", [GT_TRACE_PYTORCH] = "PyTorch", [GT_TRACE_JAX] = "JAX"};
-    char list[64] = "";
+    static const char *const names[] = {[GT_TRACE_ROCPROF] = "rocprofv3",
+                                        [GT_TRACE_PYTORCH] = "PyTorch",
+                                        [GT_TRACE_JAX] = "JAX",
+                                        [GT_TRACE_NSYS] = "Nsight Systems"};
+    char list[80] = "";
     for (size_t kind = 0; kind < GT_LENGTH(names); kind++)
         if (kinds & 1u << kind)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? " and " : "",
@@ -314,12 +335,12 @@ static void describe_field(gt_buffer *text, const char *name, const char *field,
  * settings of the environment. */
 static void describe_others(const gt_report_options *options, gt_buffer *text)
 {
-    gt_buffer_add_format(text, " best=%d,%d,%d gpu_peaks=%d phases=%d idle=%d:%lld details=%d:%lld comm=%d",
-                         options->pytorch.correct_launches, options->pytorch.gpu_only_kernel_summary,
-                         options->detect_gpu, (int)options->gpu_peaks,
-                         (int)options->pytorch.phase_options.method, options->pytorch.split_idle,
-                         (long long)options->pytorch.micro_idle_us, options->rocprof.limit_details,
-                         (long long)options->rocprof.topk_kernels, options->all_comm_kernels);
+    gt_buffer_add_format(
+        text, " best=%d,%d,%d gpu_peaks=%d phases=%d idle=%d:%lld details=%d:%lld comm=%d names=%d",
+        options->pytorch.correct_launches, options->pytorch.gpu_only_kernel_summary, options->detect_gpu,
+        (int)options->gpu_peaks, (int)options->pytorch.phase_options.method, options->pytorch.split_idle,
+        (long long)options->pytorch.micro_idle_us, options->rocprof.limit_details,
+        (long long)options->rocprof.topk_kernels, options->all_comm_kernels, (int)options->kernel_names);
     for (size_t i = 0; i < options->comm_regex_count; i++)
         describe_string(text, "regex", options->comm_regexes[i]);
     for (size_t i = 0; i < options->jax.keyword_count; i++)

@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const frameworks[] = {
-    [GT_TRACE_ROCPROF] = "rocprofv3", [GT_TRACE_PYTORCH] = "PyTorch", [GT_TRACE_JAX] = "JAX"};
+static const char *const frameworks[] = {[GT_TRACE_ROCPROF] = "rocprofv3",
+                                         [GT_TRACE_PYTORCH] = "PyTorch",
+                                         [GT_TRACE_JAX] = "JAX",
+                                         [GT_TRACE_NSYS] = "Nsight Systems"};
 
 /* ---- messages ---- */
 

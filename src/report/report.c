@@ -8,6 +8,7 @@
 #include "findings/findings.h"
 #include "findings/formats/formats.h"
 #include "input/chrome/kineto.h"
+#include "input/nsys/nsys.h"
 #include "input/rocprof/rocprof.h"
 #include "input/xla/xplane.h"
 #include "os/paths.h"
@@ -31,7 +32,8 @@ static const struct {
 
 static const gt_index_kind index_kinds[] = {[GT_TRACE_ROCPROF] = GT_INDEX_ROCPROF,
                                             [GT_TRACE_PYTORCH] = GT_INDEX_PYTORCH,
-                                            [GT_TRACE_JAX] = GT_INDEX_JAX};
+                                            [GT_TRACE_JAX] = GT_INDEX_JAX,
+                                            [GT_TRACE_NSYS] = GT_INDEX_NSYS};
 
 static bool kind_of_index(const char *path, gt_trace_kind *kind, gt_error *error)
 {
@@ -39,6 +41,16 @@ static bool kind_of_index(const char *path, gt_trace_kind *kind, gt_error *error
     if (!gt_index_kind_of(path, &found, error)) return false;
     for (size_t i = 0; i < GT_LENGTH(index_kinds); i++)
         if (index_kinds[i] == found) *kind = (gt_trace_kind)i;
+    return true;
+}
+
+/* A database is one of rocprofv3 unless it has other tables. */
+static bool kind_of_database(const gt_stream *stream, gt_trace_kind *kind, gt_error *error)
+{
+    gt_database_kind found =
+        gt_stream_seekable(stream) ? gt_database_kind_of(gt_stream_path(stream)) : GT_DATABASE_OTHER;
+    if (found == GT_DATABASE_NVPROF) return gt_fail_nvprof(gt_stream_path(stream), error);
+    if (found == GT_DATABASE_NSYS) *kind = GT_TRACE_NSYS;
     return true;
 }
 
@@ -50,13 +62,25 @@ bool gt_report_detect(gt_stream *stream, gt_trace_kind *kind, gt_error *error)
     for (size_t i = 0; i < GT_LENGTH(formats); i++) {
         if (formats[i].format != format) continue;
         *kind = formats[i].kind;
+        if (format == GT_FORMAT_SQLITE) return kind_of_database(stream, kind, error);
         if (format != GT_FORMAT_PERFETTO) return true;
         gt_perfetto_origin origin; /* both profilers can write this format */
         if (!gt_perfetto_find_origin(stream, &origin, error)) return false;
         if (origin == GT_ORIGIN_PYTORCH) *kind = GT_TRACE_PYTORCH;
         return true;
     }
-    return gt_fail(error, "%s: unsupported input: %s", gt_stream_path(stream), gt_format_name(format));
+    return gt_detect_fail(stream, format, error);
+}
+
+static bool find_exports(gt_profile_list *traces, const char *folder)
+{
+    gt_nsys_files files;
+    gt_nsys_files_find(&files, folder);
+    for (size_t i = 0; i < files.count; i++)
+        GT_PUSH(traces->paths, traces->count, traces->capacity, gt_strdup(files.paths[i]));
+    bool found = files.count > 0;
+    gt_nsys_files_free(&files);
+    return found;
 }
 
 bool gt_report_find_traces(gt_profile_list *traces, const char *path, gt_error *error)
@@ -65,8 +89,11 @@ bool gt_report_find_traces(gt_profile_list *traces, const char *path, gt_error *
         GT_PUSH(traces->paths, traces->count, traces->capacity, gt_strdup(path));
         return true;
     }
-    return gt_profiles_find(traces, path, error) ||
-           gt_fail(error, "%s: no rocprofv3 files or JAX profile in this folder", path);
+    if (gt_profiles_find(traces, path, error)) return true;
+    if (gt_path_is_folder(path) && find_exports(traces, path)) return true;
+    if (gt_path_is_folder(path) && gt_nsys_fail_folder(path, error)) return false;
+    return gt_fail(error, "%s: no rocprofv3 files, JAX profile or Nsight Systems export in this folder",
+                   path);
 }
 
 /* ---- communication kernels ---- */
@@ -109,21 +136,49 @@ static bool prepare_rocprof(gt_report *report, const char *path, gt_error *error
     return choose_gpu(report, error);
 }
 
-static bool read_rocprof(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
+/* What to read for the sheets, the findings and the page. */
+static void set_wanted(gt_report *report)
 {
     gt_read_options *read = &report->options.read;
     read->wanted = gt_rocprof_options_wanted(&report->options.rocprof);
     if (wants_schedule(&report->options)) read->wanted |= GT_WANT_FOR_FINDINGS;
+}
+
+/* Kernels whose short names are the same share a row. */
+static void warn_of_short_names(const gt_rocprof *run, const char *option)
+{
+    if (run->full_to_short.count > run->short_names.count)
+        gt_warn("%zu kernels have only %zu different short names, and those with the same one share a row; "
+                "%s keeps them apart",
+                run->full_to_short.count, run->short_names.count, option);
+}
+
+static bool read_rocprof(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
+{
+    gt_read_options *read = &report->options.read;
+    set_wanted(report);
     if (report->options.all_processes) read->wanted |= GT_WANT_ALL_PROCESSES;
     read->full_names = report->options.rocprof.full_names;
     gt_rocprof *run =
         stream ? gt_rocprof_read(stream, path, read, error) : gt_rocprof_read_folder(path, read, error);
     report->trace.rocprof = run;
     if (!run) return false;
-    if (run->full_to_short.count > run->short_names.count)
-        gt_warn("%zu kernels have only %zu different short names, and those with the same one share a row; "
-                "--full_kernel_names keeps them apart",
-                run->full_to_short.count, run->short_names.count);
+    warn_of_short_names(run, "--full_kernel_names");
+    run->communication = report->communication;
+    return true;
+}
+
+static bool read_nsys(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
+{
+    gt_report_options *options = &report->options;
+    set_wanted(report);
+    if (options->rocprof.full_names && options->kernel_names == GT_KERNEL_NAMES_SHORT)
+        options->kernel_names = GT_KERNEL_NAMES_DEMANGLED;
+    options->rocprof.full_names = options->kernel_names == GT_KERNEL_NAMES_DEMANGLED;
+    options->read.kernel_names = options->kernel_names;
+    gt_rocprof *run = report->trace.rocprof = gt_nsys_read(stream, path, &options->read, error);
+    if (!run) return false;
+    if (options->kernel_names == GT_KERNEL_NAMES_SHORT) warn_of_short_names(run, "--kernel_names demangled");
     run->communication = report->communication;
     return true;
 }
@@ -443,6 +498,8 @@ static const struct {
     [GT_TRACE_PYTORCH] = {prepare_pytorch, read_pytorch, make_pytorch_tables, pytorch_facts, print_pytorch,
                           free_pytorch},
     [GT_TRACE_JAX] = {prepare_jax, read_jax, make_jax_tables, jax_facts, print_jax, free_jax},
+    [GT_TRACE_NSYS] = {prepare_rocprof, read_nsys, make_rocprof_tables, rocprof_facts, print_rocprof,
+                       free_rocprof},
 };
 
 /* Looks for the report in the index. The readers then use the index that is open. */

@@ -1,6 +1,7 @@
 /* The report of any trace: one table maps each format to its reader and its report.
  *
- * This is what `gputally report`, `pytorch`, `rocprof` and `jax` and the public interface have in common:
+ * This is what `gputally report`, `pytorch`, `rocprof`, `nsys` and `jax` and the public interface have in
+ * common:
  *
  *     gt_report_options options = gt_report_options_default();
  *     gt_report report;
@@ -23,7 +24,7 @@
 #include "report/rocprof.h"
 #include "trace/communication.h"
 
-typedef enum gt_trace_kind { GT_TRACE_ROCPROF, GT_TRACE_PYTORCH, GT_TRACE_JAX } gt_trace_kind;
+typedef enum gt_trace_kind { GT_TRACE_ROCPROF, GT_TRACE_PYTORCH, GT_TRACE_JAX, GT_TRACE_NSYS } gt_trace_kind;
 
 /* ---- options (options.c) ---- */
 
@@ -40,7 +41,8 @@ typedef struct gt_report_options {
     bool all_findings;    /* in the terminal, which otherwise shows the first ones */
     bool detect_gpu;      /* roofline columns for the GPU that the trace names, unless one is given */
     gt_rocprof_options rocprof;
-    bool all_processes; /* of a rocprofv3 JSON file */
+    bool all_processes;               /* of a rocprofv3 JSON file */
+    gt_kernel_name_kind kernel_names; /* of an Nsight Systems export */
     gt_pytorch_options pytorch;
     const char *gpu_arch_platform, *gpu_arch_json_path; /* at most one of them */
     gt_peak_set gpu_peaks;                              /* of gpu_arch_platform */
@@ -55,8 +57,8 @@ typedef struct gt_report_options {
     bool is_set[GT_REPORT_OPTIONS_MAX]; /* by gt_report_options_set, in the order of the table of options */
 } gt_report_options;
 
-/* Those of `gputally pytorch`, `rocprof` and `jax`, and of the public interface: the reference's defaults,
- * with our extra sheets. */
+/* Those of `gputally pytorch`, `rocprof`, `nsys` and `jax`, and of the public interface: the reference's
+ * defaults, with our extra sheets. */
 gt_report_options gt_report_options_default(void);
 /* Those of `gputally report`: what shows most of a trace, also where the reference's defaults differ. */
 gt_report_options gt_report_options_best(void);
@@ -85,7 +87,7 @@ typedef struct gt_report {
     gt_trace_kind kind;
     const char *title; /* the trace's name in messages; not owned */
     union {
-        gt_rocprof *rocprof;
+        gt_rocprof *rocprof; /* also of an Nsight Systems export */
         gt_pytorch_linked *pytorch;
         gt_jax *jax;
         void *any;
@@ -112,8 +114,8 @@ typedef struct gt_report {
 /* The kind of report that a trace has, from its contents. Leaves the stream at its beginning. */
 bool gt_report_detect(gt_stream *stream, gt_trace_kind *kind, gt_error *error);
 
-/* The traces at a path: the path itself, or of a folder with JAX profiles these profiles. A folder of
- * rocprofv3 files is one trace. False if a folder has neither. */
+/* The traces at a path: the path itself, or of a folder with JAX profiles or Nsight Systems exports each of
+ * them. A folder of rocprofv3 files is one trace. False if a folder has none of these. */
 bool gt_report_find_traces(gt_profile_list *traces, const char *path, gt_error *error);
 
 /* Reads the trace. `stream` is NULL for a folder of rocprofv3 files. The report must not be moved afterwards,

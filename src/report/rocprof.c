@@ -36,12 +36,13 @@ unsigned gt_rocprof_options_wanted(const gt_rocprof_options *options)
 
 static void warn_about_input(const gt_rocprof *run, const gt_table *kernels, bool from_stats)
 {
+    bool is_nsys = run->recorder == GT_RECORDER_NSYS; /* whose reader says what is missing */
     if (run->processes > 1 && run->process_count <= 1)
         gt_warn("%zu processes in the trace; the report covers the first one (PID %" PRId64 ")",
                 run->processes, run->pid);
     if (from_stats)
         gt_warn("kernel statistics without a kernel trace: no timeline, no dispatches, no medians");
-    else if (!kernels->row_count)
+    else if (!kernels->row_count && !is_nsys)
         gt_warn("No kernel events found in rocprof data");
     size_t backwards = 0;
     for (size_t row = 0; row < kernels->row_count; row++)
@@ -79,7 +80,7 @@ static void add_summaries(const gt_rocprof *run, const gt_rocprof_options *optio
     gt_kernels_add_categories(by_name, options->full_names);
     if (run->communication) gt_kernels_mark_communication(by_name, run->communication);
     if (options->hint_communication) hint_at_communication(by_name);
-    gt_table_list_add(tables, gt_kernel_summary(by_name));
+    gt_table_list_add(tables, gt_kernel_summary(by_name, run->recorder != GT_RECORDER_NSYS));
     gt_table_list_add(tables, gt_kernel_summary_by_category(by_name));
     gt_table_free(by_name);
 }
@@ -131,6 +132,8 @@ static bool add_extra_sheets(gt_rocprof *run, gt_table_list *tables, gt_error *e
     for (int domain = 0; domain < GT_CALL_DOMAINS && !failed; domain++)
         add_if_there(tables, gt_rocprof_call_summary(run, (gt_call_domain)domain, &failed, error));
     if (!failed) add_if_there(tables, gt_rocprof_copy_summary(run, &failed, error));
+    if (!failed) add_if_there(tables, gt_rocprof_graph_summary(run, &failed, error));
+    if (!failed) add_if_there(tables, gt_rocprof_nccl_messages(run, &failed, error));
     if (failed) return false;
     add_if_there(tables, gt_rocprof_counters_by_kernel(run));
     add_if_there(tables, gt_rocprof_agent_info(run));
@@ -249,12 +252,18 @@ static void print_communication(FILE *out, const gt_comm_kernels *communication,
 /* One line that lists the extra sheets without data. */
 static void print_missing(FILE *out, const gt_table_list *tables)
 {
-    static const gt_sheet extra[] = {GT_SHEET_HIP_API_SUMMARY, GT_SHEET_HSA_API_SUMMARY,
-                                     GT_SHEET_MEMORY_COPY_SUMMARY, GT_SHEET_COUNTERS_BY_KERNEL,
-                                     GT_SHEET_AGENT_INFO};
+    static const gt_sheet of_rocprof[] = {GT_SHEET_HIP_API_SUMMARY, GT_SHEET_HSA_API_SUMMARY,
+                                          GT_SHEET_MEMORY_COPY_SUMMARY, GT_SHEET_COUNTERS_BY_KERNEL,
+                                          GT_SHEET_AGENT_INFO};
+    static const gt_sheet of_nsys[] = {GT_SHEET_CUDA_API_SUMMARY, GT_SHEET_NVTX_SUMMARY,
+                                       GT_SHEET_MEMORY_COPY_SUMMARY, GT_SHEET_AGENT_INFO};
+    bool is_nsys = gt_table_list_find(tables, GT_SHEET_CUDA_API_SUMMARY) != NULL;
+    const gt_sheet *extra = is_nsys ? of_nsys : of_rocprof;
+    size_t count = is_nsys ? GT_LENGTH(of_nsys) : GT_LENGTH(of_rocprof);
     const char *before = "no data for: ";
-    for (size_t i = 0; i < GT_LENGTH(extra); i++) {
-        if (gt_table_list_find(tables, extra[i])) continue;
+    for (size_t i = 0; i < count; i++) {
+        const gt_table *sheet = gt_table_list_find(tables, extra[i]);
+        if (sheet && (sheet->row_count || !is_nsys)) continue;
         fprintf(out, "%s%s", before, extra[i].name);
         before = ", ";
     }

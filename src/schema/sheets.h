@@ -124,17 +124,23 @@
 #define GT_SHEET_WATERFALL          GT_SHEET("waterfall")
 #define GT_SHEET_WATERFALL_PARTS    GT_SHEET("waterfall_parts")
 
-/* ---- rocprofv3 reports ---- */
+/* ---- rocprofv3 reports, and those of Nsight Systems exports ---- */
 
 #define GT_SHEET_AGENT_INFO                 GT_SHEET("agent_info")
 #define GT_SHEET_CALLS                      GT_SHEET("calls")
 #define GT_SHEET_COUNTERS_BY_KERNEL         GT_SHEET("counters_by_kernel")
+#define GT_SHEET_CUDA_API_SUMMARY           GT_SHEET("cuda_api_summary")
+#define GT_SHEET_CUDA_GRAPH_SUMMARY         GT_SHEET("cuda_graph_summary")
 #define GT_SHEET_GENESIS_HIP_SUMMARY        GT_SHEET("pftrace_hip_activity_hip_summar")
 #define GT_SHEET_HIP_API_SUMMARY            GT_SHEET("hip_api_summary")
 #define GT_SHEET_HSA_API_SUMMARY            GT_SHEET("hsa_api_summary")
 #define GT_SHEET_KERNEL_DETAILS             GT_SHEET("kernel_details")
 #define GT_SHEET_KERNEL_SUMMARY_BY_CATEGORY GT_SHEET("kernel_summary_by_category")
 #define GT_SHEET_MEMORY_COPY_SUMMARY        GT_SHEET("memory_copy_summary")
+#define GT_SHEET_NCCL_API_SUMMARY           GT_SHEET("nccl_api_summary")
+#define GT_SHEET_NCCL_MESSAGES              GT_SHEET("nccl_messages")
+#define GT_SHEET_NVTX_SUMMARY               GT_SHEET("nvtx_summary")
+#define GT_SHEET_OSRT_SUMMARY               GT_SHEET("osrt_summary")
 #define GT_SHEET_PROCESS_SUMMARY            GT_SHEET("process_summary")
 #define GT_SHEET_STATS                      GT_SHEET("stats")
 

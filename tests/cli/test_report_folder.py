@@ -179,7 +179,7 @@ def test_one_trace_and_none(binary):
         os.makedirs(folder.file("empty/below"))
         with open(folder.file("empty/notes.json"), "w") as file:
             file.write('{"notes": 1}')
-        report(folder, "empty", 1, "empty: no rocprofv3 files, JAX profile or PyTorch traces in this folder")
+        report(folder, "empty", 1, "empty: no rocprofv3 files, JAX profile, Nsight Systems export or PyTorch traces in this folder")
 
 
 def test_other_files_are_left_alone(binary):
@@ -224,7 +224,7 @@ def test_unreadable_ranks(binary):
         report(folder, "run -q", 1, "warning: cannot open run/rank1.json.gz: No such file or directory; this trace is not in the report")
         os.remove(folder.file("run/rank0.json"))
         report(folder, "run -q", 1, "warning: cannot open run/rank1.json.gz: No such file or directory; this trace is not in the report\n"
-               "run: no rocprofv3 files, JAX profile or PyTorch traces in this folder")
+               "run: no rocprofv3 files, JAX profile, Nsight Systems export or PyTorch traces in this folder")
 
 
 def test_missing_last_rank(binary):

@@ -681,7 +681,7 @@ static void errors_are_messages(void **state)
     char error[GPUTALLY_ERROR_SIZE];
     process_state *before = take_state();
     static const char *const wrong[][2] = {{"missing.json", "missing.json"},
-                                           {"out", "no rocprofv3 files or JAX profile"},
+                                           {"out", "no rocprofv3 files, JAX profile or Nsight Systems export"},
                                            {"hosts", "2 profiles, one per host"},
                                            {"empty", "unsupported input"}};
     write_bytes(in_folder("empty"), "", 0);

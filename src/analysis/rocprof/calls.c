@@ -10,6 +10,9 @@
  *     Total Bytes                copies: bytes moved; empty if the format does not record them (CSV)
  *     Bandwidth (GB/s)           copies: Total Bytes / total nanoseconds
  *
+ * An Nsight Systems export always has the sheets of CUDA calls and of copies, if need be without rows;
+ * launches of its graphs make a sheet like that of calls.
+ *
  * A run that was recorded with `--stats` only has no records but statistics by name; the sheets are then made
  * from those. */
 #include "analysis/rocprof/sheets.h"
@@ -21,6 +24,7 @@
 #include "schema/sheets.h"
 #include "table/operations.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -202,6 +206,18 @@ static gt_table *call_records(gt_rocprof *run, domain_job *job, size_t count)
     return records;
 }
 
+/* Times by name of nothing: of sheets that are shown all the same. */
+static gt_table *nothing_by_name(gt_rocprof *run, size_t aggregate_count)
+{
+    gt_table *records = gt_table_new(GT_SHEET_CALLS, run->strings);
+    gt_table_add_column(records, GT_COL_NAME, GT_TYPE_STRING);
+    gt_table_add_column(records, GT_COL_DUR_NS, GT_TYPE_INT);
+    gt_table_add_column(records, GT_COL_BYTES, GT_TYPE_INT);
+    gt_table *names = group_by_name(records, aggregate_count);
+    gt_table_free(records);
+    return names;
+}
+
 /* The calls of a domain by name; NULL if the run has no records of them. */
 static gt_table *calls_by_name(gt_rocprof *run, gt_call_domain domain, bool *failed, gt_error *error)
 {
@@ -235,10 +251,46 @@ static gt_table *calls_by_name(gt_rocprof *run, gt_call_domain domain, bool *fai
 gt_table *gt_rocprof_call_summary(gt_rocprof *run, gt_call_domain domain, bool *failed, gt_error *error)
 {
     gt_table *names = calls_by_name(run, domain, failed, error);
+    const char *sheet = gt_call_sheet(run->recorder, domain);
     if (!names && !*failed) names = gt_rocprof_stats_by_name(run, domain);
-    char sheet[64];
-    snprintf(sheet, sizeof sheet, "%s_summary", gt_call_domain_name(domain));
-    return names ? make_sheet(names, gt_sheet_named(sheet)) : NULL;
+    if (!names && !*failed && run->recorder == GT_RECORDER_NSYS && domain == GT_CALL_HIP)
+        names = nothing_by_name(run, CALL_AGGREGATES);
+    return names && sheet ? make_sheet(names, gt_sheet_named(sheet)) : NULL;
+}
+
+gt_table *gt_rocprof_graph_summary(gt_rocprof *run, bool *failed, gt_error *error)
+{
+    size_t count = run->graphs ? gt_store_count(run->graphs) : 0;
+    if (!count) return NULL;
+    int64_t *durations =
+        gt_rocprof_durations(run->graphs, GT_GRAPH_START, GT_GRAPH_END, "graph launch", error);
+    *failed = !durations;
+    if (!durations) return NULL;
+    int64_t *ids = gt_store_ints(run->graphs, GT_GRAPH_ID);
+    gt_table *records = gt_table_new(GT_SHEET_CALLS, run->strings);
+    gt_table_add_column(records, GT_COL_NAME, GT_TYPE_STRING);
+    gt_table_add_column(records, GT_COL_DUR_NS, GT_TYPE_INT);
+    gt_table_add_rows(records, count);
+    for (size_t i = 0; i < count; i++) {
+        records->columns[0].texts[i] = gt_graph_name(run->strings, ids[i]);
+        records->columns[1].ints[i] = durations[i];
+    }
+    gt_table *names = group_by_name(records, CALL_AGGREGATES);
+    gt_table_free(records);
+    gt_free(ids);
+    gt_free(durations);
+    return make_sheet(names, GT_SHEET_CUDA_GRAPH_SUMMARY);
+}
+
+/* The name of a copy: its direction, or the number of its kind. */
+static uint32_t copy_name(gt_rocprof *run, int64_t direction, int64_t kind)
+{
+    char name[64];
+    if (direction < 0 || direction >= GT_COPY_DIRECTIONS) direction = GT_COPY_UNKNOWN;
+    const char *known = gt_copy_direction_name((gt_copy_direction)direction);
+    if (direction != GT_COPY_OTHER_KIND) return gt_interner_add_cstr(run->strings, known);
+    snprintf(name, sizeof name, "%s_%" PRId64, known, kind);
+    return gt_interner_add_cstr(run->strings, name);
 }
 
 /* The records of all copies: name (the direction), dur_ns and bytes. */
@@ -247,16 +299,14 @@ static gt_table *copy_records(gt_rocprof *run, const int64_t *durations)
     size_t count = gt_store_count(run->copies);
     int64_t *directions = gt_store_ints(run->copies, GT_COPY_DIRECTION);
     int64_t *bytes = gt_store_ints(run->copies, GT_COPY_BYTES);
+    int64_t *kinds = gt_store_ints(run->copies, GT_COPY_KIND);
     gt_table *records = gt_table_new(GT_SHEET_COPIES, run->strings);
     gt_table_add_column(records, GT_COL_NAME, GT_TYPE_STRING);
     gt_table_add_column(records, GT_COL_DUR_NS, GT_TYPE_INT);
     gt_table_add_column(records, GT_COL_BYTES, GT_TYPE_INT);
     gt_table_add_rows(records, count);
     for (size_t i = 0; i < count; i++) {
-        gt_copy_direction direction = directions[i] >= 0 && directions[i] < GT_COPY_DIRECTIONS
-                                          ? (gt_copy_direction)directions[i]
-                                          : GT_COPY_UNKNOWN;
-        records->columns[0].texts[i] = gt_interner_add_cstr(run->strings, gt_copy_direction_name(direction));
+        records->columns[0].texts[i] = copy_name(run, directions[i], kinds[i]);
         records->columns[1].ints[i] = durations[i];
         if (bytes[i] < 0)
             gt_table_set_null(records, 2, i);
@@ -265,6 +315,7 @@ static gt_table *copy_records(gt_rocprof *run, const int64_t *durations)
     }
     gt_free(directions);
     gt_free(bytes);
+    gt_free(kinds);
     return records;
 }
 
@@ -302,6 +353,9 @@ gt_table *gt_rocprof_copy_summary(gt_rocprof *run, bool *failed, gt_error *error
         add_bandwidth(names);
         gt_table_free(records);
         gt_free(durations);
+    } else if (run->recorder == GT_RECORDER_NSYS) {
+        names = nothing_by_name(run, GT_LENGTH(aggregates));
+        add_bandwidth(names);
     } else {
         names = gt_rocprof_stats_by_name(run, GT_STATS_COPIES);
     }

@@ -166,7 +166,7 @@ gt_table *gt_kernels_by_name(const gt_table *kernels)
                           (gt_group_options){.sorted = true});
 }
 
-gt_table *gt_kernel_summary(const gt_table *by_name)
+gt_table *gt_kernel_summary(const gt_table *by_name, bool as_tracelens)
 {
     gt_table *summary = gt_table_copy(by_name);
     gt_table_rename(summary, GT_SHEET_KERNEL_SUMMARY);
@@ -175,8 +175,8 @@ gt_table *gt_kernel_summary(const gt_table *by_name)
     for (size_t i = 0; i < GT_LENGTH(summary_times); i++)
         gt_table_ns_to_us(summary, gt_table_find(summary, summary_times[i].ns), summary_times[i].us);
     gt_table_ns_to_ms(summary, gt_table_find(summary, GT_COL_TOTAL_NS), GT_COL_TOTAL_KERNEL_TIME_MS);
-    gt_table_select(summary, summary->row_count ? summary_columns : summary_columns_empty,
-                    GT_LENGTH(summary_columns));
+    bool is_odd = as_tracelens && !summary->row_count;
+    gt_table_select(summary, is_odd ? summary_columns_empty : summary_columns, GT_LENGTH(summary_columns));
     return summary;
 }
 
@@ -198,7 +198,8 @@ gt_table *gt_kernel_summary_by_category(const gt_table *by_name)
 /* ---- kernel_details ----
  *
  *     Kernel duration (µs)  (end - start) / 1000.0
- *     grid_x, _y, _z        in work-items, as recorded (not divided by the block)
+ *     grid_x, _y, _z        in work-items, as recorded (not divided by the block); in blocks of an Nsight
+ *                           Systems export, which records those
  *     agent_id              the handle of the GPU
  *
  * The other columns are as rocprofv3 recorded them. Each is reordered into the memory of the one before, so
@@ -275,7 +276,7 @@ void gt_rocprof_kernel_details(gt_rocprof *run, gt_table *kernels, size_t rows_m
 {
     size_t count = kernels->row_count;
     gt_table_rename(kernels, GT_SHEET_KERNEL_DETAILS);
-    if (!count) {
+    if (!count && run->recorder != GT_RECORDER_NSYS) {
         gt_table_select(kernels, NULL, 0);
         return;
     }

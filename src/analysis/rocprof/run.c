@@ -90,7 +90,10 @@ gt_table *gt_rocprof_agent_info(gt_rocprof *run)
  *     Count                    kernel dispatches
  *     Total Kernel Time (ms)   sum of their nanoseconds / 1,000,000
  *     Percentage (%)           of the kernel time of all processes
- *     total_time ms            the profiled time; empty if the format does not record it */
+ *     total_time ms            the profiled time; empty if the format does not record it
+ *
+ * An export of Nsight Systems is of one host and records no time per process, so hostname and total_time ms
+ * are omitted, and so are processes without kernels. */
 
 gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations)
 {
@@ -106,6 +109,7 @@ gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations)
         all += durations[i];
     }
     gt_table *sheet = gt_table_new(GT_SHEET_PROCESS_SUMMARY, run->strings);
+    bool of_nsys = run->recorder == GT_RECORDER_NSYS;
     gt_table_add_column(sheet, GT_COL_PROCESS, GT_TYPE_INT);
     gt_table_add_column(sheet, GT_COL_PID, GT_TYPE_INT);
     gt_table_add_column(sheet, GT_COL_HOSTNAME, GT_TYPE_STRING);
@@ -115,6 +119,7 @@ gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations)
     gt_table_add_column(sheet, GT_COL_PROCESS_TOTAL_TIME_MS, GT_TYPE_FLOAT);
     for (size_t i = 0; i < run->process_count; i++) {
         const gt_rocprof_process *process = &run->process[i];
+        if (of_nsys && !counts[i]) continue;
         size_t row = gt_table_add_row(sheet);
         gt_table_set_int(sheet, 0, row, (int64_t)i);
         gt_table_set_int(sheet, 1, row, process->pid);
@@ -128,7 +133,13 @@ gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations)
     gt_free(processes);
     gt_free(counts);
     gt_free(totals);
-    return sheet;
+    if (!of_nsys) return sheet;
+    static const gt_col known[] = {GT_COL_PROCESS, GT_COL_PID, GT_COL_COUNT_TITLE,
+                                   GT_COL_TOTAL_KERNEL_TIME_MS, GT_COL_PERCENTAGE_PCT};
+    gt_table_select(sheet, known, GT_LENGTH(known));
+    if (sheet->row_count > 1) return sheet;
+    gt_table_free(sheet);
+    return NULL;
 }
 
 /* ---- counters_by_kernel ----

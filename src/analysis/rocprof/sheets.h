@@ -1,4 +1,4 @@
-/* All sheets of a rocprofv3 report:
+/* All sheets of a report on a rocprofv3 run or an Nsight Systems export:
  *
  *     gpu_timeline, gpu_timeline_by_device              timeline.c
  *     agent_info, process_summary                       run.c
@@ -9,6 +9,8 @@
  *     short_kernel_histogram                            analysis/sheet_parts.c
  *     hip_api_summary, hsa_api_summary, ...             calls.c
  *     memory_copy_summary                               calls.c
+ *     cuda_graph_summary                                calls.c
+ *     nccl_messages                                     messages.c
  *
  * and the summary of power and memory samples that `gputally run` writes (gpu_samples.c). The report of
  * simulations has its own sheets in genesis.h.
@@ -66,8 +68,8 @@ void gt_kernels_mark_communication(gt_table *by_name, const gt_comm_kernels *com
 gt_comm_uses gt_kernels_communication(const gt_table *by_name, const gt_comm_kernels *comm, bool counted);
 
 /* Which kernels, and which categories of kernels, took the time? The largest total first, equal totals in
- * order of the name. */
-gt_table *gt_kernel_summary(const gt_table *by_name);
+ * order of the name. A sheet without rows has its columns in another order in TraceLens. */
+gt_table *gt_kernel_summary(const gt_table *by_name, bool as_tracelens);
 gt_table *gt_kernel_summary_by_category(const gt_table *by_name);
 
 /* Which dispatches took longest, and how were they launched? One row per dispatch, the longest first, equal
@@ -89,6 +91,11 @@ gt_table *gt_short_kernels_summary(const gt_table *short_kernels, int64_t all_ns
 gt_table *gt_rocprof_call_summary(gt_rocprof *run, gt_call_domain domain, bool *failed, gt_error *error);
 /* How much was copied in which direction, and how fast? NULL as above. */
 gt_table *gt_rocprof_copy_summary(gt_rocprof *run, bool *failed, gt_error *error);
+
+/* Of an Nsight Systems export: how long did launches of whole graphs take? NULL as above. */
+gt_table *gt_rocprof_graph_summary(gt_rocprof *run, bool *failed, gt_error *error);
+/* How much did NCCL send, in messages of which size? NULL as above. */
+gt_table *gt_rocprof_nccl_messages(gt_rocprof *run, bool *failed, gt_error *error);
 
 /* Statistics that rocprofv3 computed itself (`--stats`), for runs that have no records of that kind. By name,
  * ascending: name, Count, total_ns, mean_ns, median_ns (always missing), std_ns, min_ns, max_ns. `kind` is a

@@ -1,7 +1,7 @@
 /* Sheet gpu_timeline: was the GPU busy, and with what? And gpu_timeline_by_device: the same per GPU.
  *
  *     total_time  fini_time - init_time of the process
- *     kernel      time in which at least one kernel ran, on any GPU and stream
+ *     kernel      time in which at least one kernel, or a whole CUDA graph, ran, on any GPU and stream
  *     memory      time in which at least one memory copy ran
  *     busy_time   time in which at least one kernel or copy ran
  *     idle        total_time - busy_time, at least 0
@@ -27,6 +27,24 @@
 #include <string.h>
 
 enum { DEVICES_MAX = 1 << 16 }; /* a run with more is damaged */
+
+/* Adds the spans of `more` after those of `spans`. */
+static void append_spans(gt_spans *spans, const gt_spans *more)
+{
+    size_t count = spans->count + more->count;
+    gt_spans all = {gt_alloc((count + 1) * sizeof *all.starts), gt_alloc((count + 1) * sizeof *all.ends),
+                    count};
+    const gt_spans *const parts[] = {spans, more};
+    size_t at = 0;
+    for (size_t i = 0; i < GT_LENGTH(parts); i++) {
+        if (!parts[i]->count) continue;
+        memcpy(all.starts + at, parts[i]->starts, parts[i]->count * sizeof *all.starts);
+        memcpy(all.ends + at, parts[i]->ends, parts[i]->count * sizeof *all.ends);
+        at += parts[i]->count;
+    }
+    gt_spans_free(spans);
+    *spans = all;
+}
 
 /* ---- sheets ---- */
 
@@ -160,10 +178,28 @@ static void warn_of_clocks(const gt_rocprof *run)
     free_host_times(&times);
 }
 
+/* Whether there is a timeline: rocprofv3's begins with the first kernel. */
+static bool has_timeline(const gt_rocprof *run)
+{
+    bool is_nsys = run->recorder == GT_RECORDER_NSYS;
+    return gt_store_count(run->dispatches) || (is_nsys && (run->graphs || gt_store_count(run->copies)));
+}
+
+/* Kernels, and the launches of graphs, which are kernels that were not recorded one by one. */
+static gt_spans kernel_spans(const gt_rocprof *run)
+{
+    gt_spans kernels = gt_spans_of(run->dispatches, GT_DISPATCH_START, GT_DISPATCH_END);
+    if (!run->graphs) return kernels;
+    gt_spans graphs = gt_spans_of(run->graphs, GT_GRAPH_START, GT_GRAPH_END);
+    append_spans(&kernels, &graphs);
+    gt_spans_free(&graphs);
+    return kernels;
+}
+
 gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run)
 {
-    if (!gt_store_count(run->dispatches)) return gt_gpu_timeline_new(run->strings);
-    gt_activity all = {.kernels = gt_spans_of(run->dispatches, GT_DISPATCH_START, GT_DISPATCH_END),
+    if (!has_timeline(run)) return gt_gpu_timeline_new(run->strings);
+    gt_activity all = {.kernels = kernel_spans(run),
                        .copies = gt_spans_of(run->copies, GT_COPY_START, GT_COPY_END)};
     gt_activity_measure(&all);
     gt_table *timeline = make_timeline(run->strings, &all, (gt_wide_ns)run->fini_ns - run->init_ns);
@@ -211,7 +247,7 @@ typedef struct devices {
     gt_map places; /* (that number, node) to device */
     gt_agent_list agents;
     uint32_t *of_kernels; /* the device of each dispatch */
-    uses copies;
+    uses copies, graphs;
 } devices;
 
 static uint32_t device_of(devices *d, int64_t process, int64_t number)
@@ -325,8 +361,7 @@ static void add_copy(devices *d, const gt_store_cell *cells)
     int64_t process = cells[GT_COPY_PROCESS].integer, direction = cells[GT_COPY_DIRECTION].integer;
     int64_t start = cells[GT_COPY_START].integer, end = cells[GT_COPY_END].integer;
     int64_t from = cells[GT_COPY_SOURCE].integer, to = cells[GT_COPY_DESTINATION].integer;
-    bool to_gpu = direction == GT_COPY_HOST_TO_DEVICE || direction == GT_COPY_DEVICE_TO_DEVICE;
-    bool from_gpu = direction == GT_COPY_DEVICE_TO_HOST || direction == GT_COPY_DEVICE_TO_DEVICE;
+    bool to_gpu = gt_copy_is_to_gpu(direction), from_gpu = gt_copy_is_from_gpu(direction);
     uint32_t first = GT_MAP_NONE;
     if (is_gpu(d, process, from, from_gpu)) {
         first = device_of(d, process, from);
@@ -344,6 +379,17 @@ static void add_copies(devices *d)
     gt_store_cell cells[GT_COPY_COLUMNS];
     gt_store_scan *scan = gt_store_scan_new(d->run->copies);
     while (gt_store_scan_next(scan, cells)) add_copy(d, cells);
+    gt_store_scan_free(scan);
+}
+
+static void add_graphs(devices *d)
+{
+    if (!d->run->graphs) return;
+    gt_store_cell cells[GT_GRAPH_COLUMNS];
+    gt_store_scan *scan = gt_store_scan_new(d->run->graphs);
+    while (gt_store_scan_next(scan, cells))
+        add_use(&d->graphs, cells[GT_GRAPH_START].integer, cells[GT_GRAPH_END].integer,
+                device_of(d, cells[GT_GRAPH_PROCESS].integer, cells[GT_GRAPH_AGENT].integer));
     gt_store_scan_free(scan);
 }
 
@@ -484,6 +530,30 @@ static void set_ids(const devices *d, const device *of, gt_table *sheet, size_t 
         if (ids[i] != GT_AGENT_ABSENT) gt_table_set_int(sheet, column + i, row, ids[i]);
 }
 
+/* Adds the graph launches of each device to its kernels. */
+static void join_graphs(const devices *d, gt_spans *kernels, size_t *begins)
+{
+    size_t *graph_begins, at = 0;
+    if (!d->graphs.count) return;
+    gt_spans graphs = group_copies(&d->graphs, d->count, &graph_begins), all = {0};
+    all.starts = gt_alloc((kernels->count + graphs.count) * sizeof *all.starts);
+    all.ends = gt_alloc((kernels->count + graphs.count) * sizeof *all.ends);
+    for (size_t i = 0; i < d->count; i++) {
+        const gt_spans parts[] = {part_of(kernels, begins, i), part_of(&graphs, graph_begins, i)};
+        begins[i] = at;
+        for (size_t p = 0; p < GT_LENGTH(parts); p++)
+            for (size_t s = 0; s < parts[p].count; s++, at++) {
+                all.starts[at] = parts[p].starts[s];
+                all.ends[at] = parts[p].ends[s];
+            }
+    }
+    all.count = begins[d->count] = at;
+    gt_spans_free(&graphs);
+    gt_free(graph_begins);
+    gt_spans_free(kernels);
+    *kernels = all;
+}
+
 static void measure_device(void *context, size_t number)
 {
     gt_activity *of_devices = context;
@@ -496,6 +566,7 @@ static gt_table *make_by_device(const devices *d)
     size_t *kernel_begins, *copy_begins, hostname = 0, ids = 0;
     gt_spans kernels = group_kernels(d, &kernel_begins);
     gt_spans copies = group_copies(&d->copies, d->count, &copy_begins);
+    join_graphs(d, &kernels, kernel_begins);
     gt_activity *of_devices = gt_alloc_zero(d->count, sizeof *of_devices);
     for (size_t i = 0; i < d->count; i++)
         of_devices[i] = (gt_activity){.kernels = part_of(&kernels, kernel_begins, i),
@@ -534,8 +605,9 @@ gt_table *gt_rocprof_gpu_timeline_by_device(const gt_rocprof *run)
 {
     devices d = {.run = run, .agents = gt_agent_list_new(run)};
     gt_table *sheet = NULL;
-    if (gt_store_count(run->dispatches)) {
+    if (has_timeline(run)) {
         add_kernels(&d);
+        add_graphs(&d);
         add_copies(&d);
     }
     if (d.count > DEVICES_MAX)
@@ -549,5 +621,6 @@ gt_table *gt_rocprof_gpu_timeline_by_device(const gt_rocprof *run)
     gt_free(d.items);
     gt_free(d.of_kernels);
     gt_free(d.copies.items);
+    gt_free(d.graphs.items);
     return sheet;
 }

@@ -6,6 +6,7 @@
 #include "cli/common.h"
 #include "cli/traces.h"
 #include "input/detect.h"
+#include "input/nsys/nsys.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 #include "transform/convert.h"
@@ -155,9 +156,14 @@ static bool convert_stream(conversion *c, gt_stream *stream, gt_output *output, 
     gt_trace_format format;
     if (!gt_detect(stream, &format, error)) return false;
     if (format == GT_FORMAT_KINETO_JSON) return write_chrome(c, stream, output, error);
+    if (format == GT_FORMAT_SQLITE && gt_database_kind_of(c->in) == GT_DATABASE_NSYS)
+        return gt_fail(error,
+                       "%s: an Nsight Systems export cannot be converted; nsys itself opens its report, and "
+                       "gputally report writes a page with the timeline",
+                       gt_trace_title(c->in));
     if (gt_rocprof_reads(format) || format == GT_FORMAT_INDEX)
         return write_rocprof(c, gt_rocprof_read(stream, c->in, &c->read, error), output, error);
-    return gt_fail(error, "%s: unsupported input: %s", gt_trace_title(c->in), gt_format_name(format));
+    return gt_detect_fail(stream, format, error);
 }
 
 static bool convert(conversion *c, gt_output *output, gt_error *error)

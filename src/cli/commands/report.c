@@ -1,12 +1,13 @@
 /* `gputally report`: detects the format of each trace and writes the matching report. Of a folder: the report
- * of the rocprofv3 run or the JAX profiles in it, or else of each PyTorch trace; if these are one per rank,
- * also the report on their collectives. */
+ * of the rocprofv3 run, the JAX profiles or the Nsight Systems exports in it, or else of each PyTorch trace;
+ * if these are one per rank, also the report on their collectives. */
 #include "cli/commands/commands.h"
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/inputs/inputs.h"
+#include "input/nsys/nsys.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 
@@ -45,7 +46,7 @@ static const gt_option_group report_group = {"PyTorch timeline", report_options,
 const gt_syntax gt_report_syntax = {
     .groups = {&findings_group, &gt_pytorch_sheets_group, &report_group, &gt_report_phases_group,
                &gt_pytorch_plots_group, &gt_report_roofline_group, &gt_pytorch_comparison_group,
-               &gt_communication_group, &gt_extra_group, &gt_rocprof_group, &gt_jax_group,
+               &gt_communication_group, &gt_extra_group, &gt_rocprof_group, &gt_nsys_group, &gt_jax_group,
                &gt_short_kernel_group, &gt_extra_sheets_group, &gt_output_group, &gt_pytorch_unused_group,
                &gt_index_group, &gt_common_group},
     .main_options = {"output_xlsx_path", "output_csvs_dir", "output_json", "output_md", "strict_trust"},
@@ -61,7 +62,8 @@ static bool make_matching_report(const gt_trace_call *trace, gt_error *error)
 {
     static gt_report_maker *const makers[] = {[GT_TRACE_ROCPROF] = gt_rocprof_report,
                                               [GT_TRACE_PYTORCH] = gt_pytorch_report,
-                                              [GT_TRACE_JAX] = gt_jax_report};
+                                              [GT_TRACE_JAX] = gt_jax_report,
+                                              [GT_TRACE_NSYS] = gt_nsys_report};
     gt_trace_kind kind = GT_TRACE_ROCPROF; /* of a folder: see gt_report_find_traces */
     if (trace->stream && !gt_report_detect(trace->stream, &kind, error)) return false;
     return makers[kind](trace, error);
@@ -95,16 +97,18 @@ static bool add_profiles(inputs *in, const char *path, gt_error *error)
     return true;
 }
 
-/* A JAX profile has a Chrome trace of its own next to it, so only a rocprofv3 folder can be mixed up. */
+/* A JAX profile has a Chrome trace of its own next to it, so only a folder of another profiler can be mixed
+ * up. */
 static void warn_of_others(const char *path)
 {
     gt_trace_folder others;
-    if (!gt_rocprof_is_folder(path)) return;
+    bool is_rocprof = gt_rocprof_is_folder(path);
+    if (!is_rocprof && !gt_nsys_is_folder(path)) return;
     gt_trace_folder_find(&others, path, false);
     if (others.count)
-        gt_warn(
-            "%s: the report covers the rocprofv3 files; for its %zu PyTorch traces use gputally report %s%s",
-            path, others.count, others.paths[0], others.count > 1 ? " ..." : "");
+        gt_warn("%s: the report covers the %s; for its %zu PyTorch traces use gputally report %s%s", path,
+                is_rocprof ? "rocprofv3 files" : "exports of Nsight Systems", others.count, others.paths[0],
+                others.count > 1 ? " ..." : "");
     gt_trace_folder_free(&others);
 }
 
@@ -127,8 +131,11 @@ static bool add_folder(inputs *in, const char *path, gt_error *error)
         add_item(in, found->paths[i], found->are_ranks ? found->ranks[i] : -1);
     warn_of_unreadable(found);
     GT_PUSH(in->folders, in->folder_count, in->folder_capacity, folder);
-    return found->count ||
-           gt_fail(error, "%s: no rocprofv3 files, JAX profile or PyTorch traces in this folder", path);
+    return found->count || (!gt_nsys_fail_folder(path, error) &&
+                            gt_fail(error,
+                                    "%s: no rocprofv3 files, JAX profile, Nsight Systems export or PyTorch "
+                                    "traces in this folder",
+                                    path));
 }
 
 /* The last name of a path: "runs/a/" gives "a". */
@@ -337,7 +344,8 @@ static gt_exit report_folders(const gt_call *call, inputs *in, unsigned threads)
 
 gt_exit gt_cmd_report(const gt_call *call)
 {
-    if (gt_pytorch_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
+    if (gt_pytorch_check(call) != GT_EXIT_DONE || gt_kernel_names_check(call) != GT_EXIT_DONE)
+        return GT_EXIT_USAGE;
     if (gt_arguments_flag(&call->arguments, "linked_kernels_only") &&
         gt_arguments_flag(&call->arguments, "include_unlinked_kernels"))
         return gt_usage_error(call->program, "argument --linked_kernels_only: not allowed with argument "

@@ -1,11 +1,11 @@
-/* The schedule of a rocprofv3 run.
+/* The schedule of a rocprofv3 run or an Nsight Systems export.
  *
  * Ops are kernel dispatches and memory copies of the GPU that is busy longest. Calls are those of HIP, or of
  * HSA if no call of HIP was recorded; ranges that the program marked say where calls belong. Many runs have
  * no calls: then the schedule has no host.
  *
  * Dispatches of one stream run one after the other. Some formats do not record streams, then those of one
- * hardware queue do, and copies of one direction. */
+ * hardware queue do, and copies of one direction. A launch of a whole CUDA graph is one op. */
 #include "findings/formats/formats.h"
 #include "findings/formats/plain.h"
 
@@ -178,6 +178,44 @@ static void add_dispatches(rocprof_builder *b, const dispatch_columns *d)
     gt_free(facts);
 }
 
+/* ---- graphs ---- */
+
+/* Either counts the graph launches of each device, or adds them. */
+static void visit_graphs(rocprof_builder *b, bool adds)
+{
+    if (!b->run->graphs) return;
+    gt_store_cell cells[GT_GRAPH_COLUMNS];
+    gt_store_scan *scan = gt_store_scan_new(b->run->graphs);
+    uint32_t category = gt_interner_add_cstr(b->run->strings, "Graph");
+    for (uint32_t row = 0; gt_store_scan_next(scan, cells); row++) {
+        uint64_t process = (uint64_t)cells[GT_GRAPH_PROCESS].integer;
+        uint64_t launch = (uint64_t)cells[GT_GRAPH_CORRELATION].integer;
+        uint32_t device = device_of(b, (int64_t)process, cells[GT_GRAPH_AGENT].integer);
+        if (!adds) {
+            add_use(b, device, cells[GT_GRAPH_START].integer, cells[GT_GRAPH_END].integer);
+            b->has_streams |= cells[GT_GRAPH_STREAM].integer != 0;
+            continue;
+        }
+        gt_plain_op op = {.start_ns = cells[GT_GRAPH_START].integer,
+                          .end_ns = cells[GT_GRAPH_END].integer,
+                          .process = process,
+                          .launch = launch,
+                          .stream = (uint64_t)cells[GT_GRAPH_STREAM].integer,
+                          .device = device,
+                          .name = gt_graph_name(b->run->strings, cells[GT_GRAPH_ID].integer),
+                          .category = category,
+                          .row = row,
+                          .kind = GT_KIND_KERNEL,
+                          .has_launch = launch != 0};
+        if (device == b->device)
+            *gt_map_put(&b->processes, process, 0) = 1;
+        else if (launch)
+            *gt_map_put(&b->other_launches, process, launch) = 1;
+        add_op(b, &op);
+    }
+    gt_store_scan_free(scan);
+}
+
 /* ---- copies ---- */
 
 /* Whether an end of a copy is a GPU: by the type of the agent, or else by the direction of the copy. */
@@ -195,11 +233,10 @@ static size_t copy_devices(rocprof_builder *b, const gt_store_cell *cells, uint3
 {
     int64_t process = cells[GT_COPY_PROCESS].integer, direction = cells[GT_COPY_DIRECTION].integer;
     int64_t from = cells[GT_COPY_SOURCE].integer, to = cells[GT_COPY_DESTINATION].integer;
-    bool is_between = direction == GT_COPY_DEVICE_TO_DEVICE;
     size_t count = 0;
-    if (is_gpu(b, process, from, is_between || direction == GT_COPY_DEVICE_TO_HOST))
+    if (is_gpu(b, process, from, gt_copy_is_from_gpu(direction)))
         devices[count++] = device_of(b, process, from);
-    if (is_gpu(b, process, to, is_between || direction == GT_COPY_HOST_TO_DEVICE)) {
+    if (is_gpu(b, process, to, gt_copy_is_to_gpu(direction))) {
         devices[count] = device_of(b, process, to);
         if (!count || devices[count] != devices[0]) count++;
     }
@@ -216,6 +253,19 @@ static uint32_t copy_name(rocprof_builder *b, int64_t direction, bool is_between
                                         [GT_COPY_HOST_TO_DEVICE] = "Memcpy HtoD",
                                         [GT_COPY_DEVICE_TO_HOST] = "Memcpy DtoH",
                                         [GT_COPY_DEVICE_TO_DEVICE] = "Memcpy DtoD",
+                                        [GT_COPY_HOST_TO_ARRAY] = "Memcpy HtoD",
+                                        [GT_COPY_ARRAY_TO_HOST] = "Memcpy DtoH",
+                                        [GT_COPY_ARRAY_TO_ARRAY] = "Memcpy DtoD",
+                                        [GT_COPY_ARRAY_TO_DEVICE] = "Memcpy DtoD",
+                                        [GT_COPY_DEVICE_TO_ARRAY] = "Memcpy DtoD",
+                                        [GT_COPY_PEER_TO_PEER] = "Memcpy PtoP",
+                                        [GT_COPY_UNIFIED_HOST_TO_DEVICE] = "Memcpy HtoD (Managed -> Device)",
+                                        [GT_COPY_UNIFIED_DEVICE_TO_HOST] = "Memcpy DtoH (Device -> Managed)",
+                                        [GT_COPY_UNIFIED_DEVICE_TO_DEVICE] =
+                                            "Memcpy DtoD (Managed -> Managed)",
+                                        [GT_COPY_SET] = "Memset (Device)",
+                                        [GT_COPY_NOT_KNOWN] = "Memcpy",
+                                        [GT_COPY_OTHER_KIND] = "Memcpy",
                                         [COPY_BETWEEN_GPUS] = "Memcpy PtoP"};
     size_t index = direction > 0 && direction < GT_COPY_DIRECTIONS ? (size_t)direction : GT_COPY_UNKNOWN;
     if (is_between) index = COPY_BETWEEN_GPUS;
@@ -244,7 +294,7 @@ static void add_copy(rocprof_builder *b, const gt_store_cell *cells, uint32_t ro
                       .name = copy_name(b, direction, is_between),
                       .category = GT_STR_NONE,
                       .row = row,
-                      .kind = GT_KIND_MEMCPY,
+                      .kind = direction == GT_COPY_SET ? GT_KIND_MEMSET : GT_KIND_MEMCPY,
                       .has_launch = launch != 0};
     if (device == b->device) *gt_map_put(&b->processes, process, 0) = 1;
     add_op(b, &op);
@@ -289,6 +339,8 @@ static void add_calls(rocprof_builder *b)
     size_t count = b->run->calls ? gt_store_count(b->run->calls) : 0;
     if (!count || !b->plain.op_count) return;
     int64_t *domains = gt_store_ints(b->run->calls, GT_CALL_DOMAIN);
+    uint32_t across =
+        gt_interner_find(b->run->strings, GT_CALL_ACROSS_THREADS, strlen(GT_CALL_ACROSS_THREADS));
     gt_call_domain used = has_domain(domains, count, GT_CALL_HIP) ? GT_CALL_HIP : GT_CALL_HSA;
     gt_store_cell cells[GT_CALL_COLUMNS];
     gt_store_scan *scan = gt_store_scan_new(b->run->calls);
@@ -298,6 +350,7 @@ static void add_calls(rocprof_builder *b)
         int64_t domain = cells[GT_CALL_DOMAIN].integer;
         bool is_range = domain == GT_CALL_MARKER;
         if ((domain != (int64_t)used && !is_range) || cells[GT_CALL_NAME].text == GT_STR_NONE) continue;
+        if (is_range && across != GT_STR_NONE && cells[GT_CALL_KIND].text == across) continue;
         if (gt_map_get(&b->processes, process, 0) == GT_MAP_NONE) continue;
         bool has_launch = !is_range && launch != 0;
         gt_plain_call call = {.start_ns = cells[GT_CALL_START].integer,
@@ -352,6 +405,14 @@ static uint32_t device_name(const rocprof_builder *b)
     return name.len ? product : architecture;
 }
 
+/* Of CUDA; -1 if it is unknown. */
+static int64_t compute_major(const rocprof_builder *b)
+{
+    uint32_t agent = b->use_count ? b->uses[b->device].agent : GT_MAP_NONE;
+    uint64_t version = agent == GT_MAP_NONE ? 0 : agent_number(b, GT_AGENT_VERSION, agent);
+    return version ? (int64_t)(version / 10000) : -1;
+}
+
 static void find_busiest(rocprof_builder *b)
 {
     size_t used = 0;
@@ -364,11 +425,12 @@ static void find_busiest(rocprof_builder *b)
 
 /* ---- names of streams ---- */
 
-static const char *const copy_streams[] = {[GT_COPY_UNKNOWN] = "copies",
-                                           [GT_COPY_HOST_TO_HOST] = "copies on the host",
-                                           [GT_COPY_HOST_TO_DEVICE] = "copies to the GPU",
-                                           [GT_COPY_DEVICE_TO_HOST] = "copies to the host",
-                                           [GT_COPY_DEVICE_TO_DEVICE] = "copies on the GPU"};
+static const char *const copy_streams[GT_COPY_DIRECTIONS] = {[GT_COPY_UNKNOWN] = "copies",
+                                                             [GT_COPY_HOST_TO_HOST] = "copies on the host",
+                                                             [GT_COPY_HOST_TO_DEVICE] = "copies to the GPU",
+                                                             [GT_COPY_DEVICE_TO_HOST] = "copies to the host",
+                                                             [GT_COPY_DEVICE_TO_DEVICE] =
+                                                                 "copies on the GPU"};
 
 static gt_stream_names name_stream(const void *context, const gt_plain_op *op)
 {
@@ -380,8 +442,8 @@ static gt_stream_names name_stream(const void *context, const gt_plain_op *op)
     if (names.device_number >= 0) snprintf(device, sizeof device, "GPU %" PRId64, names.device_number);
     if (op->stream & copy_engine) {
         uint64_t direction = op->stream & ~copy_engine;
-        size_t index = direction < GT_LENGTH(copy_streams) ? (size_t)direction : GT_COPY_UNKNOWN;
-        length = snprintf(stream, sizeof stream, "%s", copy_streams[index]);
+        bool is_named = direction < GT_LENGTH(copy_streams) && copy_streams[direction];
+        length = snprintf(stream, sizeof stream, "%s", copy_streams[is_named ? direction : GT_COPY_UNKNOWN]);
     } else {
         length = snprintf(stream, sizeof stream, "%s %" PRId64, b->has_streams ? "stream" : "queue",
                           (int64_t)op->stream);
@@ -399,15 +461,20 @@ gt_schedule *gt_schedule_of_rocprof(gt_rocprof *run, bool to_show)
     b.plain.strings = run->strings;
     if (to_show) b.plain.name_stream = name_stream;
     b.plain.context = &b;
-    b.plain.origin = GT_BY_ROCPROF;
+    bool is_nsys = run->recorder == GT_RECORDER_NSYS;
+    b.plain.origin = is_nsys ? GT_BY_NSYS : GT_BY_ROCPROF;
+    b.has_streams = is_nsys; /* it records no queues, and stream 0 is one as good as any */
     dispatch_columns dispatches = read_dispatches(&b);
+    visit_graphs(&b, false);
     visit_copies(&b, false);
     find_busiest(&b);
     add_dispatches(&b, &dispatches);
     free_dispatches(&dispatches);
+    visit_graphs(&b, true);
     visit_copies(&b, true);
     add_calls(&b);
-    b.plain.device = (gt_device_facts){.name = device_name(&b), .compute_major = -1, .is_amd = true};
+    b.plain.device = (gt_device_facts){
+        .name = device_name(&b), .compute_major = is_nsys ? compute_major(&b) : -1, .is_amd = !is_nsys};
     gt_schedule *schedule = gt_schedule_of_plain(&b.plain);
     gt_plain_free(&b.plain);
     gt_agent_list_free(&b.agents);

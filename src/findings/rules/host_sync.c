@@ -83,8 +83,10 @@ static void edit_points(const gt_schedule *schedule, const bool *in_trip, gt_edi
 
 static char *advice_of(const gt_schedule *schedule)
 {
-    static const char *const before[] = {
-        [GT_BY_PYTORCH] = "", [GT_BY_ROCPROF] = "Find out what waits. In PyTorch: ", [GT_BY_JAX] = ""};
+    static const char *const before[] = {[GT_BY_PYTORCH] = "",
+                                         [GT_BY_ROCPROF] = "Find out what waits. In PyTorch: ",
+                                         [GT_BY_JAX] = "",
+                                         [GT_BY_NSYS] = "Find out what waits. In PyTorch: "};
     if (schedule->origin == GT_BY_JAX)
         return gt_rule_text(
             "Call block_until_ready() and read values (float(), np.asarray(), print) only every N "

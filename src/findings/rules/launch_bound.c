@@ -58,6 +58,7 @@ bool gt_rule_launch_bound(const gt_rule_input *input, gt_finding *finding)
     static const char *const ways[] = {
         [GT_BY_PYTORCH] = "CUDA or HIP graphs or torch.compile(mode=\"reduce-overhead\")",
         [GT_BY_ROCPROF] = "HIP graphs (in PyTorch torch.compile(mode=\"reduce-overhead\"))",
+        [GT_BY_NSYS] = "CUDA graphs (in PyTorch torch.compile(mode=\"reduce-overhead\"))",
         [GT_BY_JAX] = "one jax.jit for the whole step with XLA's command buffers"};
     finding->advice =
         gt_rule_text("Use %s, larger batches, or fuse small operators.", ways[schedule->origin]);

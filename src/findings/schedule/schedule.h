@@ -200,8 +200,8 @@ typedef struct gt_step_window {
     size_t steps;      /* in the window: what times are divided by, at least 1 */
 } gt_step_window;
 
-/* What recorded the trace: PyTorch's profiler, rocprofv3 or JAX's. */
-typedef enum gt_trace_origin { GT_BY_PYTORCH, GT_BY_ROCPROF, GT_BY_JAX } gt_trace_origin;
+/* What recorded the trace: PyTorch's profiler, rocprofv3, JAX's or Nsight Systems. */
+typedef enum gt_trace_origin { GT_BY_PYTORCH, GT_BY_ROCPROF, GT_BY_JAX, GT_BY_NSYS } gt_trace_origin;
 
 /* What other traces than those of PyTorch say about the scheduled device. */
 typedef struct gt_device_facts {

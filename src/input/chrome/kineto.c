@@ -436,6 +436,7 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
     with_facts.facts = &stores->facts;
     gt_trace_format kind;
     if (!gt_detect(stream, &kind, error)) return false;
+    if (kind == GT_FORMAT_NSYS_REPORT) return gt_detect_fail(stream, kind, error);
     if (kind == GT_FORMAT_PERFETTO) return gt_kineto_read_perfetto(stream, keep, options, stores, error);
     bool with_frames = gt_kineto_has_frames(keep), with_memory = gt_kineto_has_memory(keep);
     gt_record_format format = {.what = "event",

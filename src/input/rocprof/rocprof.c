@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "index/index.h"
+#include "input/nsys/nsys.h"
 #include "input/rocprof/readers.h"
 #include "os/paths.h"
 
@@ -95,7 +96,10 @@ static gt_rocprof *read_csv(gt_stream *stream, const gt_read_options *options, g
 static gt_rocprof *read_database(const char *path, const gt_read_options *options, gt_error *error)
 {
     gt_rocprof_writers writers = gt_rocprof_write(gt_rocprof_new_wanted(options->wanted));
-    return finish(&writers, gt_rocpd_read(&writers, path, options, error));
+    gt_rocprof *run = finish(&writers, gt_rocpd_read(&writers, path, options, error));
+    if (!run && gt_database_kind_of(path) == GT_DATABASE_NSYS)
+        gt_fail(error, "%s: an export of Nsight Systems; use gputally nsys or gputally report", path);
+    return run;
 }
 
 static gt_rocprof *read_perfetto(gt_stream *stream, const gt_read_options *options, gt_error *error)

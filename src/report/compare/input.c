@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "findings/findings.h"
 #include "findings/formats/formats.h"
+#include "input/nsys/nsys.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
 #include "output/file.h"
@@ -19,7 +20,8 @@
 
 /* ---- is it a trace? ---- */
 
-/* SQLite files are not among the traces here: a report may be one, too. */
+/* SQLite files are not among these: a report may be one, too. But exports of Nsight Systems are told apart.
+ */
 static bool is_trace_format(gt_trace_format format)
 {
     return format == GT_FORMAT_KINETO_JSON || format == GT_FORMAT_ROCPROF_JSON ||
@@ -39,6 +41,7 @@ bool gt_compare_is_trace(const char *path)
     gt_stream *stream = gt_path_is_file(path) ? gt_stream_open(path, &error) : NULL;
     bool known = stream && gt_detect(stream, &format, &error);
     gt_stream_close(stream);
+    if (known && format == GT_FORMAT_SQLITE) return gt_database_kind_of(path) == GT_DATABASE_NSYS;
     return known && is_trace_format(format);
 }
 
@@ -51,6 +54,7 @@ static gt_schedule *schedule_of(const gt_report *report)
     case GT_TRACE_PYTORCH:
         return gt_schedule_new(gt_report_events(report));
     case GT_TRACE_ROCPROF:
+    case GT_TRACE_NSYS:
         return gt_schedule_of_rocprof(report->trace.rocprof, false);
     default:
         return report->trace.jax->count ? gt_schedule_of_jax(report->trace.jax, false) : NULL;
@@ -98,8 +102,10 @@ static void keep_sheets(gt_compare_report *to, const gt_table_list *tables)
     gt_file_end_memory(&text);
 }
 
-static const gt_trace_origin origins[] = {
-    [GT_TRACE_PYTORCH] = GT_BY_PYTORCH, [GT_TRACE_ROCPROF] = GT_BY_ROCPROF, [GT_TRACE_JAX] = GT_BY_JAX};
+static const gt_trace_origin origins[] = {[GT_TRACE_PYTORCH] = GT_BY_PYTORCH,
+                                          [GT_TRACE_ROCPROF] = GT_BY_ROCPROF,
+                                          [GT_TRACE_JAX] = GT_BY_JAX,
+                                          [GT_TRACE_NSYS] = GT_BY_NSYS};
 
 static bool read_trace(gt_compare_report *to, gt_trace_kind kind, gt_stream *stream, gt_compare_wanted wanted,
                        const gt_read_options *read, gt_error *error)
@@ -143,6 +149,7 @@ static bool open_trace(gt_compare_report *to, gt_compare_wanted wanted, const gt
 /* Sheets that only reports of these traces have. */
 static gt_trace_origin origin_of(const gt_perf_sheets *sheets)
 {
+    if (gt_perf_sheets_has(sheets, GT_SHEET_CUDA_API_SUMMARY)) return GT_BY_NSYS;
     if (gt_perf_sheets_has(sheets, GT_SHEET_KERNEL_SUMMARY_BY_CATEGORY)) return GT_BY_ROCPROF;
     if (gt_perf_sheets_has(sheets, GT_SHEET_GPU_EVENTS_AVERAGES)) return GT_BY_JAX;
     return GT_BY_PYTORCH;

@@ -32,8 +32,10 @@ static void add_facts(const gt_compare_report reports[2], const gt_page_source *
 void gt_compare_add_page(const gt_compare_report reports[2], const gt_table_list *tables,
                          const gt_compare_options *options, const char *command, gt_buffer *html)
 {
-    static const char *const frameworks[] = {
-        [GT_BY_PYTORCH] = "PyTorch", [GT_BY_ROCPROF] = "rocprofv3", [GT_BY_JAX] = "JAX"};
+    static const char *const frameworks[] = {[GT_BY_PYTORCH] = "PyTorch",
+                                             [GT_BY_ROCPROF] = "rocprofv3",
+                                             [GT_BY_JAX] = "JAX",
+                                             [GT_BY_NSYS] = "Nsight Systems"};
     const gt_page_source sources[] = {
         source_of(&reports[0]), source_of(&reports[1]), {.label = "comparison", .sheets = tables}};
     char *title = gt_format("%s \u2192 %s", reports[0].tag, reports[1].tag);

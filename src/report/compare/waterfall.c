@@ -52,8 +52,10 @@ static sides sides_of(const gt_compare_report *base, const gt_compare_report *va
 
 static const char *origin_name(const gt_compare_report *report)
 {
-    static const char *const names[] = {
-        [GT_BY_PYTORCH] = "PyTorch", [GT_BY_ROCPROF] = "rocprofv3", [GT_BY_JAX] = "JAX"};
+    static const char *const names[] = {[GT_BY_PYTORCH] = "PyTorch",
+                                        [GT_BY_ROCPROF] = "rocprofv3",
+                                        [GT_BY_JAX] = "JAX",
+                                        [GT_BY_NSYS] = "Nsight Systems"};
     return names[report->origin];
 }
 

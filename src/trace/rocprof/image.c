@@ -1,4 +1,4 @@
-/* A rocprofv3 run as an image, and back. What is loaded is checked for what the readers guarantee: string ids
+/* A run as an image, and back. What is loaded is checked for what the readers guarantee: string ids
  * and numbers of processes that exist, and values of enums. */
 #include "trace/rocprof/rocprof.h"
 
@@ -15,6 +15,7 @@ enum {
     RUN_API_CALLS,
     RUN_PROCESSES,
     RUN_STORES, /* bit i: has stores[i] */
+    RUN_RECORDER,
     RUN_NUMBERS
 };
 
@@ -87,7 +88,16 @@ static const struct stored {
      GT_STATS_COLUMNS,
      1,
      {{GT_STATS_OF, GT_STATS_OTHER + 1}}},
+    {"graphs",
+     offsetof(gt_rocprof, graphs),
+     gt_graph_columns,
+     NULL,
+     GT_GRAPH_COLUMNS,
+     1,
+     {{GT_GRAPH_PROCESS, OF_PROCESSES}}},
+    {"messages", offsetof(gt_rocprof, messages), gt_message_columns, NULL, GT_MESSAGE_COLUMNS, 0, {{0, 0}}},
 };
+enum { RARE_STORES = 3 }; /* the last ones: not every run has them */
 
 static gt_store **store_at(gt_rocprof *run, size_t i)
 {
@@ -140,6 +150,7 @@ void gt_rocprof_save(gt_rocprof *run, gt_image *image)
         [RUN_HOSTNAME] = run->hostname,
         [RUN_API_CALLS] = (int64_t)run->api_calls,
         [RUN_PROCESSES] = (int64_t)run->processes,
+        [RUN_RECORDER] = run->recorder,
     };
     gt_kernel_names_save(run, image);
     gt_strings_save(run->strings, image);
@@ -218,13 +229,13 @@ static bool load_stores(gt_rocprof *run, const gt_image *image, int64_t which)
     return run->dispatches && run->copies;
 }
 
-/* The stores that a run has follow from what was wanted, except the last one. */
+/* The stores that a run has follow from what was wanted, except the rare ones. */
 static bool are_wanted(const gt_rocprof *run, int64_t which)
 {
-    enum { STATS = GT_LENGTH(stores) - 1 };
     gt_rocprof *usual = gt_rocprof_new_wanted(run->wanted);
     bool same = which >= 0 && which < INT64_C(1) << GT_LENGTH(stores);
-    for (size_t i = 0; i < STATS; i++) same = same && (*store_at(usual, i) != NULL) == (which >> i & 1);
+    for (size_t i = 0; i < GT_LENGTH(stores) - RARE_STORES; i++)
+        same = same && (*store_at(usual, i) != NULL) == (which >> i & 1);
     gt_rocprof_free(usual);
     return same;
 }
@@ -233,6 +244,7 @@ gt_rocprof *gt_rocprof_load(const gt_image *image)
 {
     const int64_t *numbers = gt_image_get_all(image, "run", "numbers", sizeof *numbers, RUN_NUMBERS);
     if (!numbers || numbers[RUN_WANTED] < 0 || numbers[RUN_WANTED] > GT_WANT_ALL) return NULL;
+    if (numbers[RUN_RECORDER] < 0 || numbers[RUN_RECORDER] >= GT_RECORDERS) return NULL;
     gt_rocprof *run = gt_rocprof_new_wanted((unsigned)numbers[RUN_WANTED]);
     gt_interner *strings = gt_strings_load(image);
     bool sound = strings && are_wanted(run, numbers[RUN_STORES]);
@@ -240,6 +252,7 @@ gt_rocprof *gt_rocprof_load(const gt_image *image)
         gt_interner_free(run->strings);
         run->strings = strings;
         strings = NULL;
+        run->recorder = (gt_recorder)numbers[RUN_RECORDER];
         run->init_ns = numbers[RUN_INIT_NS];
         run->fini_ns = numbers[RUN_FINI_NS];
         run->pid = numbers[RUN_PID];

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 const gt_store_column gt_dispatch_columns[GT_DISPATCH_COLUMNS] = {
     [GT_DISPATCH_KERNEL_ID] = {GT_STORE_INT, GT_NO_KERNEL_ID},
@@ -35,6 +34,7 @@ const gt_store_column gt_copy_columns[GT_COPY_COLUMNS] = {
     [GT_COPY_BYTES] = {GT_STORE_INT, -1},       [GT_COPY_SOURCE] = {GT_STORE_INT, -1},
     [GT_COPY_DESTINATION] = {GT_STORE_INT, -1}, [GT_COPY_STREAM] = {GT_STORE_INT, 0},
     [GT_COPY_THREAD] = {GT_STORE_INT, 0},       [GT_COPY_CORRELATION] = {GT_STORE_INT, 0},
+    [GT_COPY_KIND] = {GT_STORE_INT, -1},
 };
 
 const gt_store_column gt_call_columns[GT_CALL_COLUMNS] = {
@@ -230,54 +230,6 @@ int64_t gt_rocprof_add_process(gt_rocprof *run, gt_rocprof_process process)
     return (int64_t)run->process_count - 1;
 }
 
-/* ---- directions and domains ---- */
-
-static const char *const directions[GT_COPY_DIRECTIONS] = {
-    [GT_COPY_UNKNOWN] = "MEMORY_COPY_NONE",
-    [GT_COPY_HOST_TO_HOST] = "MEMORY_COPY_HOST_TO_HOST",
-    [GT_COPY_HOST_TO_DEVICE] = "MEMORY_COPY_HOST_TO_DEVICE",
-    [GT_COPY_DEVICE_TO_HOST] = "MEMORY_COPY_DEVICE_TO_HOST",
-    [GT_COPY_DEVICE_TO_DEVICE] = "MEMORY_COPY_DEVICE_TO_DEVICE",
-};
-
-const char *gt_copy_direction_name(gt_copy_direction direction)
-{
-    return directions[direction];
-}
-
-gt_copy_direction gt_copy_direction_of(gt_str name)
-{
-    for (int d = GT_COPY_HOST_TO_HOST; d < GT_COPY_DIRECTIONS; d++) {
-        const char *short_form = directions[d] + strlen("MEMORY_COPY_");
-        if (gt_str_contains(name, short_form)) return (gt_copy_direction)d;
-    }
-    return GT_COPY_UNKNOWN;
-}
-
-static const char *const domains[GT_CALL_DOMAINS] = {
-    [GT_CALL_HIP] = "hip_api",
-    [GT_CALL_HSA] = "hsa_api",
-    [GT_CALL_MARKER] = "marker_api",
-    [GT_CALL_RCCL] = "rccl_api",
-    [GT_CALL_ROCDECODE] = "rocdecode_api",
-    [GT_CALL_ROCJPEG] = "rocjpeg_api",
-    [GT_CALL_OTHER] = "other_api",
-};
-
-const char *gt_call_domain_name(gt_call_domain domain)
-{
-    return domains[domain];
-}
-
-gt_call_domain gt_call_domain_of(gt_str kind)
-{
-    for (int d = 0; d < GT_CALL_OTHER; d++) {
-        size_t len = (size_t)(strchr(domains[d], '_') - domains[d]) + 1; /* "hip_" */
-        if (kind.len > len && strncasecmp(kind.bytes, domains[d], len) == 0) return (gt_call_domain)d;
-    }
-    return GT_CALL_OTHER;
-}
-
 /* ---- writing ---- */
 
 gt_rocprof_writers gt_rocprof_write(gt_rocprof *run)
@@ -308,12 +260,30 @@ void gt_rocprof_write_copy(gt_rocprof_writers *w, uint64_t present, const gt_sto
     gt_store_writer_add(w->copies, present & mask(gt_copy_width(w->run->wanted)), cells);
 }
 
-void gt_rocprof_write_stats(gt_rocprof_writers *w, uint64_t present, const gt_store_cell *cells)
+/* A store that most runs do not have is created with its first row. */
+static void write_rare(gt_rocprof_writers *w, gt_store **store, gt_store_writer **writer,
+                       const gt_store_column *columns, size_t width, uint64_t present,
+                       const gt_store_cell *cells)
 {
     gt_interner *strings = w->run->strings;
-    if (!w->stats) w->stats = gt_store_writer_new(gt_stats_columns, GT_STATS_COLUMNS, strings);
-    if (!w->run->stats) w->run->stats = gt_store_new(gt_stats_columns, GT_STATS_COLUMNS, strings);
-    gt_store_writer_add(w->stats, present, cells);
+    if (!*writer) *writer = gt_store_writer_new(columns, width, strings);
+    if (!*store) *store = gt_store_new(columns, width, strings);
+    gt_store_writer_add(*writer, present, cells);
+}
+
+void gt_rocprof_write_stats(gt_rocprof_writers *w, uint64_t present, const gt_store_cell *cells)
+{
+    write_rare(w, &w->run->stats, &w->stats, gt_stats_columns, GT_STATS_COLUMNS, present, cells);
+}
+
+void gt_rocprof_write_graph(gt_rocprof_writers *w, uint64_t present, const gt_store_cell *cells)
+{
+    write_rare(w, &w->run->graphs, &w->graphs, gt_graph_columns, GT_GRAPH_COLUMNS, present, cells);
+}
+
+void gt_rocprof_write_message(gt_rocprof_writers *w, uint64_t present, const gt_store_cell *cells)
+{
+    write_rare(w, &w->run->messages, &w->messages, gt_message_columns, GT_MESSAGE_COLUMNS, present, cells);
 }
 
 static void flush(gt_store_writer *writer, gt_store *store)
@@ -329,12 +299,14 @@ void gt_rocprof_write_flush(gt_rocprof_writers *w)
     flush(w->counters, w->run->counters);
     flush(w->agents, w->run->agents);
     flush(w->stats, w->run->stats);
+    flush(w->graphs, w->run->graphs);
+    flush(w->messages, w->run->messages);
 }
 
 void gt_rocprof_write_end(gt_rocprof_writers *w)
 {
-    gt_store_writer **writers[] = {&w->dispatches, &w->copies, &w->calls,
-                                   &w->counters,   &w->agents, &w->stats};
+    gt_store_writer **writers[] = {&w->dispatches, &w->copies, &w->calls,  &w->counters,
+                                   &w->agents,     &w->stats,  &w->graphs, &w->messages};
     gt_rocprof_write_flush(w);
     for (size_t i = 0; i < GT_LENGTH(writers); i++) {
         gt_store_writer_free(*writers[i]);
@@ -428,6 +400,8 @@ void gt_rocprof_free(gt_rocprof *run)
     gt_store_free(run->counters);
     gt_store_free(run->agents);
     gt_store_free(run->stats);
+    gt_store_free(run->graphs);
+    gt_store_free(run->messages);
     gt_kernel_names_free(run->kernel_names);
     gt_map_free(&run->full_to_short);
     gt_map_free(&run->short_names);

@@ -1,6 +1,7 @@
 /* A run as rocprofv3 recorded it: kernel dispatches, memory copies, API calls, counters, agents and
  * processes. All rocprofv3 formats are read into this structure, so that the sheets do not depend on the
- * format.
+ * format. Exports of Nsight Systems are, too: they have launches of CUDA graphs and messages of NCCL besides
+ * (nsys.c), and other sheets for their API calls.
  *
  * Dispatches and the times of copies are always read; the rest only if requested (GT_WANT_...), so that a
  * plain report needs little memory. A run may have several processes: columns ..._PROCESS are indexes into
@@ -71,6 +72,7 @@ enum {
     GT_COPY_STREAM,
     GT_COPY_THREAD,
     GT_COPY_CORRELATION,
+    GT_COPY_KIND, /* of GT_COPY_OTHER_KIND: its number in Nsight Systems */
     GT_COPY_COLUMNS
 };
 
@@ -80,6 +82,20 @@ typedef enum gt_copy_direction {
     GT_COPY_HOST_TO_DEVICE,
     GT_COPY_DEVICE_TO_HOST,
     GT_COPY_DEVICE_TO_DEVICE,
+
+    /* Only Nsight Systems has these. */
+    GT_COPY_HOST_TO_ARRAY,
+    GT_COPY_ARRAY_TO_HOST,
+    GT_COPY_ARRAY_TO_ARRAY,
+    GT_COPY_ARRAY_TO_DEVICE,
+    GT_COPY_DEVICE_TO_ARRAY,
+    GT_COPY_PEER_TO_PEER,
+    GT_COPY_UNIFIED_HOST_TO_DEVICE,
+    GT_COPY_UNIFIED_DEVICE_TO_HOST,
+    GT_COPY_UNIFIED_DEVICE_TO_DEVICE,
+    GT_COPY_SET,        /* memory was set */
+    GT_COPY_NOT_KNOWN,  /* the driver did not say */
+    GT_COPY_OTHER_KIND, /* see GT_COPY_KIND */
     GT_COPY_DIRECTIONS
 } gt_copy_direction;
 
@@ -87,6 +103,9 @@ typedef enum gt_copy_direction {
  * contains one of those to the direction. */
 const char *gt_copy_direction_name(gt_copy_direction direction);
 gt_copy_direction gt_copy_direction_of(gt_str name);
+/* Whether a copy of this direction begins, or ends, in the memory of a GPU. */
+bool gt_copy_is_from_gpu(int64_t direction);
+bool gt_copy_is_to_gpu(int64_t direction);
 
 /* Columns of gt_rocprof.calls: API calls and ranges that the program marked. */
 enum {
@@ -102,6 +121,9 @@ enum {
     GT_CALL_COLUMNS
 };
 
+/* GT_CALL_KIND of a range that ends on another thread than it begins: which calls are in it is unknown. */
+#define GT_CALL_ACROSS_THREADS "NVTX_START_END_ACROSS_THREADS"
+
 typedef enum gt_call_domain {
     GT_CALL_HIP,
     GT_CALL_HSA,
@@ -110,6 +132,7 @@ typedef enum gt_call_domain {
     GT_CALL_ROCDECODE,
     GT_CALL_ROCJPEG,
     GT_CALL_OTHER,
+    GT_CALL_OSRT, /* functions of the operating system's libraries; only of Nsight Systems */
     GT_CALL_DOMAINS
 } gt_call_domain;
 
@@ -118,6 +141,35 @@ typedef enum gt_call_domain {
 const char *gt_call_domain_name(gt_call_domain domain);
 /* The domain of a kind ("HIP_RUNTIME_API_EXT") or of a category ("hip_api"). */
 gt_call_domain gt_call_domain_of(gt_str kind);
+
+/* The sheet about the calls of a domain: "hip_api_summary", or "cuda_api_summary" of Nsight Systems. */
+typedef enum gt_recorder { GT_RECORDER_ROCPROF, GT_RECORDER_NSYS, GT_RECORDERS } gt_recorder;
+const char *gt_call_sheet(gt_recorder recorder, gt_call_domain domain);
+
+/* Columns of gt_rocprof.graphs: launches of whole CUDA graphs, whose kernels were not recorded. All INT. */
+enum {
+    GT_GRAPH_START,
+    GT_GRAPH_END,
+    GT_GRAPH_PROCESS,
+    GT_GRAPH_AGENT, /* as GT_DISPATCH_AGENT */
+    GT_GRAPH_STREAM,
+    GT_GRAPH_CORRELATION,
+    GT_GRAPH_ID,
+    GT_GRAPH_COLUMNS
+};
+
+/* "graph_3", or "graph" if the id is unknown: as an id in `strings`. */
+uint32_t gt_graph_name(gt_interner *strings, int64_t id);
+
+/* Columns of gt_rocprof.messages: calls of NCCL whose message sizes were recorded. */
+enum {
+    GT_MESSAGE_NAME,         /* STRING */
+    GT_MESSAGE_COMMUNICATOR, /* STRING: "0x..."; absent if it was not recorded */
+    GT_MESSAGE_BYTES,
+    GT_MESSAGE_START,
+    GT_MESSAGE_END,
+    GT_MESSAGE_COLUMNS
+};
 
 /* Columns of gt_rocprof.counters: one row per dispatch and counter, summed over the hardware instances. */
 enum {
@@ -153,10 +205,13 @@ enum {
     GT_AGENT_NODE_ID = GT_AGENT_INFO,
     GT_AGENT_LOGICAL_NODE_ID,
     GT_AGENT_TYPE,                             /* STRING: CPU, GPU, ... */
+    GT_AGENT_WAVE_SIZE = GT_AGENT_INFO + 11,   /* threads that run in step */
     GT_AGENT_CU_COUNT = GT_AGENT_INFO + 13,    /* compute units */
+    GT_AGENT_VERSION = GT_AGENT_INFO + 20,     /* of the architecture: 90402 is 9.4.2 */
     GT_AGENT_LOCATION_ID = GT_AGENT_INFO + 23, /* on the PCI bus, in its domain */
     GT_AGENT_DOMAIN,
     GT_AGENT_CLOCK = GT_AGENT_INFO + 31,  /* Max_Engine_Clk_Fcompute: of the compute units, MHz */
+    GT_AGENT_MEMORY = GT_AGENT_INFO + 40, /* Local_Mem_Size */
     GT_AGENT_GPU_ID = GT_AGENT_INFO + 42, /* of the driver; unique on a host */
     GT_AGENT_INFO_COLUMNS = 53,
     GT_AGENT_COLUMNS = GT_AGENT_INFO + GT_AGENT_INFO_COLUMNS,
@@ -177,6 +232,8 @@ extern const gt_store_column gt_call_columns[GT_CALL_COLUMNS];
 extern const gt_store_column gt_counter_columns[GT_COUNTER_COLUMNS];
 extern const gt_store_column gt_stats_columns[GT_STATS_COLUMNS];
 extern const gt_store_column gt_agent_columns[GT_AGENT_COLUMNS];
+extern const gt_store_column gt_graph_columns[GT_GRAPH_COLUMNS];
+extern const gt_store_column gt_message_columns[GT_MESSAGE_COLUMNS];
 
 /* One process of the run: a rank, if the job has one process per GPU. */
 typedef struct gt_rocprof_process {
@@ -188,6 +245,7 @@ typedef struct gt_rocprof_process {
 } gt_rocprof_process;
 
 typedef struct gt_rocprof {
+    gt_recorder recorder;
     gt_interner *strings; /* owned; includes kernel names */
     unsigned wanted;      /* GT_WANT_* bits: what was read */
     gt_store *dispatches; /* in file order; never NULL; gt_dispatch_width columns */
@@ -196,6 +254,7 @@ typedef struct gt_rocprof {
     gt_store *counters;
     gt_store *agents;
     gt_store *stats;             /* NULL if no such file was read */
+    gt_store *graphs, *messages; /* NULL if there are none */
     int64_t init_ns, fini_ns;    /* the profiled window; 0 if unknown */
     int64_t pid;                 /* of the first process */
     uint32_t hostname;           /* string id; "unknown" if the file does not say */
@@ -226,7 +285,7 @@ int64_t gt_rocprof_add_process(gt_rocprof *run, gt_rocprof_process process);
 typedef struct gt_rocprof_writers {
     gt_rocprof *run;
     gt_store_writer *dispatches, *copies, *calls, *counters, *agents;
-    gt_store_writer *stats; /* created with the first row */
+    gt_store_writer *stats, *graphs, *messages; /* created with the first row */
 } gt_rocprof_writers;
 gt_rocprof_writers gt_rocprof_write(gt_rocprof *run);
 /* Writes one record; columns that are not wanted are ignored. For the other stores use gt_store_writer_add.
@@ -234,6 +293,8 @@ gt_rocprof_writers gt_rocprof_write(gt_rocprof *run);
 void gt_rocprof_write_dispatch(gt_rocprof_writers *writers, uint64_t present, const gt_store_cell *cells);
 void gt_rocprof_write_copy(gt_rocprof_writers *writers, uint64_t present, const gt_store_cell *cells);
 void gt_rocprof_write_stats(gt_rocprof_writers *writers, uint64_t present, const gt_store_cell *cells);
+void gt_rocprof_write_graph(gt_rocprof_writers *writers, uint64_t present, const gt_store_cell *cells);
+void gt_rocprof_write_message(gt_rocprof_writers *writers, uint64_t present, const gt_store_cell *cells);
 /* Moves everything written so far into the run's stores. */
 void gt_rocprof_write_flush(gt_rocprof_writers *writers);
 /* The same, and frees the writers. */
