@@ -55,7 +55,7 @@ static void add_to_group(copy_groups *groups, copy_group added)
         return;
     }
     groups->items[*place].count += added.count;
-    groups->items[*place].ns += added.ns;
+    groups->items[*place].ns = gt_page_add_ns(groups->items[*place].ns, added.ns);
 }
 
 static copy_groups find_groups(const gt_page_work *w)

@@ -51,7 +51,7 @@ static size_t sum_ops(evidence *e, uint32_t finding, const gt_edit *edit)
         e->seen[op] = finding;
         if (!e->count[sum]) e->touched[touched++] = sum;
         e->count[sum]++;
-        e->ns[sum] += gt_op_ns(&w->schedule->ops[op]);
+        e->ns[sum] = gt_page_add_ns(e->ns[sum], gt_op_ns(&w->schedule->ops[op]));
     }
     return touched;
 }

@@ -97,7 +97,7 @@ static void add_step_tile(gt_json_writer *w, const gt_page_measures *m, gt_buffe
 static void add_busy_tile(gt_json_writer *w, const gt_page_measures *m, gt_buffer *detail)
 {
     double busy_ns = (double)(m->window_ns - m->kind_ns[GT_PART_IDLE]);
-    open_tile(w, "busy", "GPU busy", 100 * busy_ns / (double)m->window_ns, "%");
+    open_tile(w, "busy", "GPU busy", 100 * (busy_ns / (double)m->window_ns), "%");
     gt_words_add_time(detail, busy_ns / m->window_steps);
     gt_buffer_add_cstr(detail, m->has_steps ? " of a step" : " of the trace");
     close_tile(w, detail, step_values(m, m->step_kind_ns[GT_PART_IDLE], 0), m->step_count);

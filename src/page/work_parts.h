@@ -100,11 +100,13 @@ static inline int64_t gt_page_time(const gt_page_work *w, int64_t schedule_ns)
     return schedule_ns - w->zero_ns;
 }
 
-/* The sum of two durations; a trace with absurd times may have sums that do not fit. */
+/* The sum of two durations. A trace with absurd times may have sums that do not fit; and the page computes
+ * with doubles, which hold all integers up to 2^53. */
 static inline int64_t gt_page_add_ns(int64_t sum, int64_t ns)
 {
+    const int64_t most = INT64_C(1) << 53;
     int64_t result;
-    return __builtin_add_overflow(sum, ns, &result) ? INT64_MAX : result;
+    return __builtin_add_overflow(sum, ns, &result) || result > most ? most : result;
 }
 
 /* What all ops have; times are those of the schedule. */
