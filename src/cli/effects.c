@@ -140,7 +140,7 @@ bool gt_check_endings(const gt_call *call, gt_error *error)
     return true;
 }
 
-/* ---- empty names ---- */
+/* ---- names of outputs ---- */
 
 /* output_json, out, summary_output, write_configs */
 static bool is_output(const gt_option *option)
@@ -156,9 +156,13 @@ bool gt_check_outputs(const gt_call *call, gt_error *error)
     for (gt_option_walk at = {.syntax = call->arguments.syntax}; gt_option_next(&at);) {
         const gt_option *option = at.option;
         const gt_option_value *value = &call->arguments.values[at.index];
-        if (!is_output(option) || !value->given || *value->text) continue;
-        return gt_fail(error, "--%s needs %s", option->name,
-                       strcmp(option->metavar, "DIR") == 0 ? "the name of a folder" : "a file name");
+        if (!is_output(option) || !value->given) continue;
+        bool is_folder = strcmp(option->metavar, "DIR") == 0;
+        if (!*value->text)
+            return gt_fail(error, "--%s needs %s", option->name,
+                           is_folder ? "the name of a folder" : "a file name");
+        if (!is_folder && strcmp(value->text, "-") == 0)
+            return gt_fail(error, "argument --%s: must be a file, not standard output", option->name);
     }
     return true;
 }
