@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {parseExpression} from '../../src/page/web/sections/tables/expression.js';
 import {toCsv, toMarkdown} from '../../src/page/web/sections/tables/export.js';
-import {fullTitle, shownCell, sortRows} from '../../src/page/web/sections/tables/values.js';
+import {columnWidth, fullTitle, shownCell, sortRows} from '../../src/page/web/sections/tables/values.js';
 
 const COLUMNS = [
   {key: 'name', title: 'Kernel', kind: 'name', isName: true, cells: ['void gemm<4>()', 'ncclAllReduce', 'at::native::add', 'a|b "c" µ'],
@@ -21,6 +21,18 @@ function found(text) {
   const {test: matches, error} = parseExpression(text, COLUMNS);
   return error || [0, 1, 2, 3].filter(matches);
 }
+
+test('columns of numbers have room for every number', () => {
+  const width = (cells, kind = 'number') => columnWidth({kind, cells});
+  assert.equal(width([1, 2.5, NaN, null]), 96);
+  assert.equal(width([1, 1234567890123456]), 21 * 8 + 24, '1,234,567,890,123,456');
+  assert.equal(width([5, -1234567890123]), 18 * 8 + 24, '-1,234,567,890,123');
+  assert.equal(width([1234567890.5]), 13 * 8 + 24, '1,234,567,891 may be shown as 1,234,567,890');
+  assert.equal(width([1e300, Infinity]), 96);
+  assert.equal(width(['x'.repeat(1000)], 'text'), 144);
+  assert.equal(shownCell({kind: 'number', cells: [1e300]}, 0), '1.00e+300');
+  assert.equal(shownCell({kind: 'number', cells: [1234567890123456]}, 0), '1,234,567,890,123,456');
+});
 
 test('words match the name, short or full', () => {
   assert.deepEqual(found('gemm'), [0]);

@@ -387,7 +387,9 @@ def test_sheet_of_200000_rows(_):
 
 
 def test_all_sheets_can_be_chosen(_):
-    with opened() as (browser, page):
+    large = Table("large", [Column("at", "int", [1_700_000_000_123_456, -1_700_000_000_123_456]), Column("value", "float", [1234567890.5, 1e300]),
+                            *(Column(f"more {i}", "int", [123_456_789, 5]) for i in range(6))])
+    with opened(extra=[large]) as (browser, page):
         names = browser.js("return [...document.querySelectorAll('#sheets select option')].map((one) => one.value)")
         assert names == [name for name in page.tables[0] if not name.startswith("page_")]
         for name in names:
@@ -396,6 +398,8 @@ def test_all_sheets_can_be_chosen(_):
             browser.settle()
             shown = browser.js("return [...document.querySelectorAll('#sheets-table thead button')].map((one) => one.dataset.key)")
             assert len(shown) == min(8, len(sheet.columns)) and f"sheets.sheet={name}" in browser.hash()
+            cut = browser.js("return [...document.querySelectorAll('#sheets-table td.number')].filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)")
+            assert not cut, (name, cut)
             for at, column in enumerate(shown):
                 for text, cell in zip(shown_cells(browser, "sheets", at), sheet.column(column)):
                     assert same_cell(text, cell), (name, column, text, cell)

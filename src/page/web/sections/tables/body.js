@@ -4,7 +4,7 @@ import {categoryColor} from '../../colors.js';
 import {element, onceAFrame} from '../../dom.js';
 import {shorten, thousands} from '../../format.js';
 import {swatch} from '../../legend.js';
-import {NO_VALUE, cellTitle, fullCell, isNothing, kindOf, shownCell} from './values.js';
+import {cellTitle, columnWidth, fullCell, isNothing, kindOf, NO_VALUE, shownCell} from './values.js';
 
 const ROW_HEIGHT = 28;
 const HEAD_HEIGHT = 33;
@@ -58,12 +58,13 @@ export class GridBody {
   showHead() {
     const sorting = this.grid.sorting();
     const hasFlexible = this.shown.some((column) => kindOf(column).isFlexible);
-    const total = this.shown.reduce((sum, column) => sum + kindOf(column).width, 0);
+    const widths = this.shown.map(columnWidth);
+    const total = widths.reduce((sum, width) => sum + width, 0);
     this.table.style.minWidth = `${total}px`;
     this.table.setAttribute('aria-rowcount', String(this.count + 1));
-    this.columns.replaceChildren(...this.shown.map((column) => {
+    this.columns.replaceChildren(...this.shown.map((column, i) => {
       const isFlexible = hasFlexible ? kindOf(column).isFlexible : column === this.shown[0];
-      return element('col', {style: {width: isFlexible ? 'auto' : `${kindOf(column).width}px`}});
+      return element('col', {style: {width: isFlexible ? 'auto' : `${widths[i]}px`}});
     }));
     const focused = this.head.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     this.head.replaceChildren(...this.shown.map((column) => this.headCell(column, sorting)));

@@ -6,11 +6,15 @@
 import {bytes, significant, thousands, time} from '../../format.js';
 
 export const NO_VALUE = '–';
+const DIGIT_WIDTH = 8;
+const CELL_PADDING = 24;
 const TIME_SIZES = {ns: 1, us: 1e3, µs: 1e3, μs: 1e3, ms: 1e6, s: 1e9};
 const COUNT_SIZES = {k: 1e3, M: 1e6, G: 1e9};
 const BYTE_SIZES = {B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12};
 
+// Numbers that no cell has room for are shown as 1.00e+300.
 function wholeOrShort(value) {
+  if (Math.abs(value) >= 1e16) return value.toExponential(2);
   return Number.isInteger(value) ? thousands(value) : significant(value);
 }
 
@@ -45,6 +49,21 @@ const CELL_KINDS = {
 
 export function kindOf(column) {
   return CELL_KINDS[column.kind];
+}
+
+// Pixels: enough for every number, which would mean something else if it lost its end. Whole numbers are the longest
+// texts, so that the largest and the smallest one decide.
+export function columnWidth(column) {
+  const {width, isNumber, show} = kindOf(column);
+  if (!isNumber) return width;
+  let least = 0;
+  let most = 0;
+  for (const value of column.cells) {
+    if (value > most && value < 1e16) most = value;
+    else if (value < least && value > -1e16) least = value;
+  }
+  const longest = Math.max(show(Math.trunc(least)).length, show(Math.trunc(most)).length);
+  return Math.max(width, longest * DIGIT_WIDTH + CELL_PADDING);
 }
 
 export function isNothing(value) {
