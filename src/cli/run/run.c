@@ -144,6 +144,13 @@ static const gt_value *add_tools(gt_arena *arena, const gt_value *context, const
     return option->text_count ? gt_settings_with(arena, context, "tools", *tools) : context;
 }
 
+/* The option wins over the context; -1 is its default. */
+static double timeout_of(const gt_value *context, int64_t option)
+{
+    double of_context = gt_context_timeout_s(context);
+    return option >= 0 ? (double)option : of_context >= 0 ? of_context : 7200;
+}
+
 /* The target of the run, from the option or the context. */
 static const char *target_of(const gt_value *context, const char *wanted)
 {
@@ -187,7 +194,7 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
                                  .name = name,
                                  .target = target_of(context, gt_arguments_string(a, "target")),
                                  .output_dir = gt_arguments_string(a, "output_dir"),
-                                 .timeout_s = timeout == -1 ? 7200 : (double)timeout,
+                                 .timeout_s = timeout_of(context, timeout),
                                  .grace_s = grace ? (double)grace : -1,
                                  .snapshot = !gt_arguments_flag(a, "no_sys_env_details"),
                                  .always_snapshot = gt_arguments_flag(a, "sys_env_details")};

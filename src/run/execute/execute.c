@@ -6,6 +6,7 @@
 #include "os/paths.h"
 #include "output/file.h"
 #include "output/output.h"
+#include "run/plan/secrets.h"
 #include "run/sensors/sensors.h"
 
 #include <errno.h>
@@ -108,6 +109,7 @@ static bool do_action(const gt_plan *plan, const gt_machine *machine, const gt_a
 /* ---- execution ---- */
 
 static const double help_timeout_s = 60;
+enum { SHOWN_MAX = 200 }; /* bytes of a line with an error that are shown */
 
 typedef struct run {
     gt_plan *plan;
@@ -115,6 +117,7 @@ typedef struct run {
     gt_library_trace *libraries; /* NULL: not traced */
     gt_sensors sensors;
     bool has_sensors;
+    const char *error_text, *error_line; /* of the first error in the command's output */
     gt_sampler *samplers[GT_SAMPLERS_MAX];
 } run;
 
@@ -260,6 +263,12 @@ static bool do_actions(run *r, const gt_action *actions, size_t count, bool all)
 static bool handle_line(void *context, gt_child_stream stream, gt_str line)
 {
     run *r = context;
+    const char *text = r->error_text ? NULL : gt_log_scan_find(&r->plan->log_scan, line);
+    if (text) {
+        r->error_text = text;
+        r->error_line =
+            gt_arena_bytes(r->plan->arena, line.bytes, line.len < SHOWN_MAX ? line.len : SHOWN_MAX);
+    }
     if (!r->outcome->performance)
         gt_performance_find(r->plan->arena, line, &r->outcome->performance, &r->outcome->metric);
     bool may_be_noise = stream == GT_CHILD_STDERR || r->libraries;
@@ -348,6 +357,9 @@ static void run_command(run *r)
     else if (result.exit_code)
         snprintf(reason, sizeof reason, "the command failed with exit status %d", result.exit_code);
     if (*reason) failed(r, reason);
+    if (r->error_text)
+        failed(r, gt_arena_format(plan->arena, "the log has an error (\"%s\"): %s", r->error_text,
+                                  gt_secrets_hide(plan->arena, plan->env, r->error_line)));
     if (result.log_failure)
         failed(r, gt_arena_format(plan->arena, "cannot write %s: %s", plan->log_path,
                                   strerror(result.log_failure)));

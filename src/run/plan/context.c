@@ -362,11 +362,20 @@ const gt_value *gt_context_load(gt_arena *arena, const char *path, const char *t
         const gt_value *typed = load_text(arena, text, error);
         context = typed ? gt_settings_update(arena, context, typed) : NULL;
     }
-    if (!context || !check_types(context, error)) return NULL;
+    if (!context || !check_types(context, error) || !gt_context_check_names(context, error)) return NULL;
     context = convert_build_arguments(arena, context);
     for (size_t i = 0; context && i < GT_LENGTH(choices); i++)
         context = check_known(arena, context, i, error);
     return context;
+}
+
+double gt_context_timeout_s(const gt_value *context)
+{
+    const gt_value *timeout = gt_value_get(context, "timeout");
+    double seconds = timeout->type == GT_VALUE_INT     ? (double)timeout->integer
+                     : timeout->type == GT_VALUE_FLOAT ? timeout->number
+                                                       : -1;
+    return seconds >= 0 ? seconds : -1; /* a number that is not one is none */
 }
 
 static int64_t gpus_of(const gt_value *object)

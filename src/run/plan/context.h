@@ -43,10 +43,17 @@ int64_t gt_settings_int(const gt_value *dict, const char *key, int64_t otherwise
 /* ---- reading a context ---- */
 
 /* Reads the file (NULL: none), overrides its keys with those of `text` (JSON or a Python literal; NULL or
- * "{}": none), fills in gpu_vendor and guest_os, and checks the types of all known keys; unknown keys are
- * kept. If the file does not exist and has the name of a shipped config, that config is used. Returns NULL if
- * something is invalid; the error has one or two lines. */
+ * "{}": none), fills in gpu_vendor and guest_os, and checks the names and types of all keys; unknown keys are
+ * kept, unless they are misspelt. If the file does not exist and has the name of a shipped config, that
+ * config is used. Returns NULL if something is invalid; the error has one or two lines. */
 const gt_value *gt_context_load(gt_arena *arena, const char *path, const char *text, gt_error *error);
+
+/* Fails if a key is a misspelt known one, and warns of other unknown keys. Keys that begin with "_" are
+ * comments. (context_keys.c) */
+bool gt_context_check_names(const gt_value *context, gt_error *error);
+
+/* The time limit of the context's "timeout" in seconds: 0: none, negative: the context has none. */
+double gt_context_timeout_s(const gt_value *context);
 
 /* The number of GPUs that a run requests, -1 for all: from keys of the context or of its slurm and k8s
  * objects, else `otherwise`. */

@@ -250,6 +250,7 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
                       .none = {.kind = GT_PROFILER_NONE, .passes = 1},
                       .env = gt_settings_update(arena, &gt_value_missing, &gt_value_missing)};
     plan->profiler = &plan->none;
+    plan->log_scan = gt_log_scan_make(arena, plan->context, &gt_value_missing);
     gt_stack stack;
     if (!gt_stack_build(arena, plan->context, request->more_tools, &stack, error)) return false;
     if (stack.warning) gt_arg_list_add(arena, &plan->warnings, stack.warning);

@@ -175,6 +175,19 @@ typedef struct gt_action {
 
 enum { GT_SAMPLERS_MAX = 2 };
 
+/* Texts in the output of the command that mean that it failed (log_scan.c). */
+typedef struct gt_log_scan {
+    bool is_on;
+    gt_arg_list errors, benign; /* a line with a benign text is not an error */
+} gt_log_scan;
+
+/* From the log_error_* keys of the context, or else of the model's entry in models.json (MISSING: a plain
+ * command). On for models unless they say otherwise; for a plain command if the context has patterns or
+ * switches it on. */
+gt_log_scan gt_log_scan_make(gt_arena *arena, const gt_value *context, const gt_value *model);
+/* The error text in a line, or NULL. */
+const char *gt_log_scan_find(const gt_log_scan *scan, gt_str line);
+
 /* A run on a SLURM cluster; made by gt_slurm_make (run/targets/targets.h). */
 typedef struct gt_slurm {
     const char *script;       /* path of the batch script */
@@ -210,6 +223,7 @@ typedef struct gt_plan {
     const char *shell_line; /* the complete line, as passed to bash -c */
     gt_profiler none;
     gt_profiler *profiler; /* the outermost profiler, or &none */
+    gt_log_scan log_scan;
     gt_sampler_plan samplers[GT_SAMPLERS_MAX];
     size_t sampler_count;
     gt_arg_list library_modes; /* empty: library calls are not traced */
