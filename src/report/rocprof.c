@@ -29,7 +29,7 @@ unsigned gt_rocprof_options_wanted(const gt_rocprof_options *options)
 {
     if (!options->extra_sheets) return 0;
     return GT_WANT_COPY_DETAILS | GT_WANT_CALLS | GT_WANT_COUNTERS | GT_WANT_AGENTS |
-           GT_WANT_DISPATCH_PROCESSES;
+           GT_WANT_DISPATCH_PROCESSES | GT_WANT_SAMPLES;
 }
 
 /* ---- sheets ---- */
@@ -136,6 +136,7 @@ static bool add_extra_sheets(gt_rocprof *run, gt_table_list *tables, gt_error *e
     if (!failed) add_if_there(tables, gt_rocprof_nccl_messages(run, &failed, error));
     if (failed) return false;
     add_if_there(tables, gt_rocprof_counters_by_kernel(run));
+    add_if_there(tables, gt_rocprof_hotspots(run));
     add_if_there(tables, gt_rocprof_agent_info(run));
     return add_process_summary(run, tables, error);
 }

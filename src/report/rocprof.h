@@ -3,8 +3,9 @@
  * Sheets: gpu_timeline, gpu_timeline_by_device (an extra sheet), kernel_summary, kernel_summary_by_category,
  * kernel_details, short_kernels_summary, short_kernel_histogram; then the extra sheets hip_api_summary,
  * hsa_api_summary and those of other APIs (of an export cuda_api_summary, nvtx_summary, nccl_api_summary,
- * osrt_summary), memory_copy_summary, cuda_graph_summary, nccl_messages, counters_by_kernel, agent_info,
- * process_summary. Sheets that the options exclude and extra sheets without data are omitted. */
+ * osrt_summary), memory_copy_summary, cuda_graph_summary, nccl_messages, counters_by_kernel,
+ * pc_sampling_hotspots, agent_info, process_summary. Sheets that the options exclude and extra sheets without
+ * data are omitted. */
 #ifndef GT_REPORT_ROCPROF_H
 #define GT_REPORT_ROCPROF_H
 
@@ -44,7 +45,8 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
 gt_summary_facts gt_rocprof_find_facts(const gt_rocprof *run);
 /* One line: how many dispatches, copies, API calls and processes. */
 void gt_rocprof_print_counts(FILE *out, const gt_summary_facts *facts);
-/* This line, the timeline as bars, the categories, and the longest kernels. `communication` is that of the run. */
+/* This line, the timeline as bars, the categories, and the longest kernels. `communication` is that of the
+ * run. */
 void gt_rocprof_print_summary(FILE *out, const gt_summary_facts *facts, const gt_comm_kernels *communication,
                               const gt_table_list *tables, int width, bool utf8);
 

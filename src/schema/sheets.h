@@ -141,6 +141,7 @@
 #define GT_SHEET_NCCL_MESSAGES              GT_SHEET("nccl_messages")
 #define GT_SHEET_NVTX_SUMMARY               GT_SHEET("nvtx_summary")
 #define GT_SHEET_OSRT_SUMMARY               GT_SHEET("osrt_summary")
+#define GT_SHEET_PC_SAMPLING_HOTSPOTS       GT_SHEET("pc_sampling_hotspots")
 #define GT_SHEET_PROCESS_SUMMARY            GT_SHEET("process_summary")
 #define GT_SHEET_STATS                      GT_SHEET("stats")
 

@@ -3,6 +3,7 @@
  *     gpu_timeline, gpu_timeline_by_device              timeline.c
  *     agent_info, process_summary                       run.c
  *     counters_by_kernel                                run.c
+ *     pc_sampling_hotspots                              pc_samples.c
  *     kernel_summary, kernel_summary_by_category        kernels.c
  *     kernel_details                                    kernels.c
  *     short_kernels_summary                             kernels.c
@@ -41,6 +42,10 @@ gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations);
 
 /* What did the hardware count while each kernel ran? NULL if the run has no counters. */
 gt_table *gt_rocprof_counters_by_kernel(gt_rocprof *run);
+
+/* At which instructions do the waves spend their time, and what do they wait for there? NULL if the run has no
+ * samples of the program counter. */
+gt_table *gt_rocprof_hotspots(gt_rocprof *run);
 
 /* ---- kernels ---- */
 

@@ -303,11 +303,20 @@ static void add_stats(gt_csv_row *r)
     gt_rocprof_write_stats(r->writers, columns_of(r, GT_STATS_COLUMNS), r->cells);
 }
 
+/* Without an instruction, the comment only gives an address. */
+static void add_sample(gt_csv_row *r)
+{
+    if (!r->writers->samples) return;
+    if (!(r->present >> GT_SAMPLE_INSTRUCTION & 1)) r->present &= ~(UINT64_C(1) << GT_SAMPLE_COMMENT);
+    set(r, GT_SAMPLE_PROCESS, find_process(r));
+    gt_store_writer_add(r->writers->samples, columns_of(r, GT_SAMPLE_COLUMNS), r->cells);
+}
+
 /* NULL: kinds that are not read. */
 static void (*const add_row[GT_CSV_KINDS])(gt_csv_row *row) = {
     [GT_CSV_KERNELS] = add_dispatch, [GT_CSV_COUNTERS] = add_counter, [GT_CSV_CALLS] = add_call,
     [GT_CSV_COPIES] = add_copy,      [GT_CSV_AGENTS] = add_agent,     [GT_CSV_OLD_RESULTS] = add_old_result,
-    [GT_CSV_STATS] = add_stats,
+    [GT_CSV_STATS] = add_stats,      [GT_CSV_SAMPLES] = add_sample,
 };
 
 /* ---- the plan: one step per column ---- */

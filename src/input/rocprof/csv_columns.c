@@ -117,6 +117,16 @@ static const column_rule stats_rules[] = {
     {0},
 };
 
+static const column_rule sample_rules[] = {
+    {"Dispatch_Id", GT_CSV_INT, GT_SAMPLE_DISPATCH},
+    {"Instruction", GT_CSV_INTERNED, GT_SAMPLE_INSTRUCTION},
+    {"Instruction_Comment", GT_CSV_INTERNED, GT_SAMPLE_COMMENT},
+    {"Wave_Issued_Instruction", GT_CSV_INT, GT_SAMPLE_ISSUED},
+    {"Stall_Reason", GT_CSV_INTERNED, GT_SAMPLE_REASON},
+    {"Process_Id", GT_CSV_INT, SLOT_PID},
+    {0},
+};
+
 static const struct {
     const char *name;
     const char *needs[3]; /* columns that identify the kind; the first kind with all of them wins */
@@ -130,7 +140,8 @@ static const struct {
     [GT_CSV_AGENTS] = {"list of agents", {"Node_Id", "Agent_Type", "Logical_Node_Id"}, NULL},
     [GT_CSV_OLD_RESULTS] = {"results.csv of rocprof", {"Index", "KernelName", "gpu-id"}, old_results_rules},
     [GT_CSV_STATS] = {"statistics file", {"Name", "Calls", "TotalDurationNs"}, stats_rules},
-    [GT_CSV_OTHER] = {"trace of allocations or samples", {0}, NULL},
+    [GT_CSV_SAMPLES] = {"PC samples", {"Sample_Timestamp", "Dispatch_Id", "Instruction"}, sample_rules},
+    [GT_CSV_OTHER] = {"trace of allocations", {0}, NULL},
 };
 
 /* Columns that only files of the kind GT_CSV_OTHER have. */

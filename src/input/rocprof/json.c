@@ -179,6 +179,8 @@ static bool read_buffer_records(reading *r)
                               &r->run->copies);
         else if (domain != GT_CALL_DOMAINS)
             read = read_api_calls(r, domain);
+        else if (r->extra)
+            read = gt_rocprof_extra_buffer(r->extra, &r->json, key);
         else
             read = gt_json_skip(&r->json);
         if (!read) return false;

@@ -125,6 +125,7 @@ typedef struct counter_value {
 
 struct gt_rocprof_extra {
     gt_rocprof *run;
+    gt_rocprof_samples *samples; /* NULL if not wanted */
     const gt_read_options *options;
     gt_store *calls[GT_CALL_DOMAINS]; /* as in the file; NULL if it has none */
     kind *kinds;
@@ -143,6 +144,7 @@ gt_rocprof_extra *gt_rocprof_extra_new(gt_rocprof *run, const gt_read_options *o
     gt_rocprof_extra *extra = gt_alloc_zero(1, sizeof *extra);
     extra->run = run;
     extra->options = options;
+    if (run->samples) extra->samples = gt_rocprof_samples_new(run, options);
     return extra;
 }
 
@@ -159,6 +161,7 @@ void gt_rocprof_extra_free(gt_rocprof_extra *extra)
     gt_map_free(&extra->counted);
     gt_record_reader_free(extra->value_reader);
     gt_record_reader_free(extra->dispatch_reader);
+    gt_rocprof_samples_free(extra->samples);
     gt_free(extra);
 }
 
@@ -247,13 +250,23 @@ bool gt_rocprof_extra_names(gt_rocprof_extra *extra, gt_json *json)
     if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
     if (!gt_json_enter_object(json)) return false;
     while (gt_json_next_key(json, &key)) {
-        bool read = gt_str_equals(key, "buffer_records") && !extra->kind_count ? read_kinds(extra, json)
-                    : gt_str_equals(key, "marker_api")
-                        ? read_map(extra, json, "key", "value", &extra->messages)
-                        : gt_json_skip(json);
+        bool read;
+        if (gt_str_equals(key, "buffer_records") && !extra->kind_count)
+            read = read_kinds(extra, json);
+        else if (gt_str_equals(key, "marker_api"))
+            read = read_map(extra, json, "key", "value", &extra->messages);
+        else if (!extra->samples || !gt_rocprof_samples_read(extra->samples, json, key, &read))
+            read = gt_json_skip(json);
         if (!read) return false;
     }
     return !json->failed;
+}
+
+bool gt_rocprof_extra_buffer(gt_rocprof_extra *extra, gt_json *json, gt_str key)
+{
+    bool read;
+    if (extra->samples && gt_rocprof_samples_read(extra->samples, json, key, &read)) return read;
+    return gt_json_skip(json);
 }
 
 bool gt_rocprof_extra_counter_names(gt_rocprof_extra *extra, gt_json *json)
@@ -547,4 +560,5 @@ void gt_rocprof_extra_finish(gt_rocprof_extra *extra)
     if (extra->dispatches && !gt_store_count(run->dispatches))
         gt_store_append(run->dispatches, gt_store_writer_take(extra->dispatches));
     finish_copies(extra);
+    if (extra->samples) gt_rocprof_samples_finish(extra->samples);
 }

@@ -1,6 +1,6 @@
 /* The reader of each rocprofv3 format; rocprof.h chooses among them.
  *
- *     json.c, json_symbols.c, json_extra.c   *_results.json
+ *     json.c, json_symbols.c, json_extra.c, json_samples.c   *_results.json
  *     csv.c, csv_columns.c   *_kernel_trace.csv, *_hip_api_trace.csv, ...
  *     rocpd.c                *_results.db
  *     perfetto.c             *_results.pftrace
@@ -36,7 +36,8 @@ typedef enum gt_csv_kind {
     GT_CSV_AGENTS,
     GT_CSV_OLD_RESULTS, /* results.csv of the older rocprof: kernels, with one column per counter */
     GT_CSV_STATS,       /* statistics that rocprofv3 derives from the others */
-    GT_CSV_OTHER,       /* allocations, scratch memory, samples: not read */
+    GT_CSV_SAMPLES,     /* of the program counter */
+    GT_CSV_OTHER,       /* allocations, scratch memory: not read */
     GT_CSV_KINDS
 } gt_csv_kind;
 
@@ -142,9 +143,25 @@ bool gt_rocprof_extra_counter_names(gt_rocprof_extra *extra, gt_json *json);    
 bool gt_rocprof_extra_callback_records(gt_rocprof_extra *extra, gt_json *json); /* "callback_records" */
 bool gt_rocprof_extra_agents(gt_rocprof_extra *extra, gt_json *json);           /* "agents" */
 
-/* Call it at the end of the process: adds calls, counters and agents to the run, and replaces the operation
- * numbers of copies by gt_copy_direction. If the process has counters but no kernel trace, its dispatches are
- * those of the counters, as in CSV files. */
+/* An array of buffer_records: samples of the program counter, or something else, which is skipped. */
+bool gt_rocprof_extra_buffer(gt_rocprof_extra *extra, gt_json *json, gt_str key);
+
+/* Call it at the end of the process: adds calls, counters, agents and samples to the run, and replaces the
+ * operation numbers of copies by gt_copy_direction. If the process has counters but no kernel trace, its
+ * dispatches are those of the counters, as in CSV files. */
 void gt_rocprof_extra_finish(gt_rocprof_extra *extra);
+
+/* ---- the samples of the JSON (json_samples.c), for json_extra.c ---- */
+
+typedef struct gt_rocprof_samples gt_rocprof_samples;
+
+/* For one process of the file; `run` and `options` must outlive it. */
+gt_rocprof_samples *gt_rocprof_samples_new(gt_rocprof *run, const gt_read_options *options);
+void gt_rocprof_samples_free(gt_rocprof_samples *samples); /* accepts NULL */
+/* Whether a key of buffer_records or strings is about samples; if so, reads its value and sets *read to
+ * whether the JSON is sound. */
+bool gt_rocprof_samples_read(gt_rocprof_samples *samples, gt_json *json, gt_str key, bool *read);
+/* Adds them to the run at the end of the process. */
+void gt_rocprof_samples_finish(gt_rocprof_samples *samples);
 
 #endif

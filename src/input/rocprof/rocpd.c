@@ -209,8 +209,8 @@ static void read_parts(void *context, size_t index)
         gt_rocpd_close(&r.rocpd);
     }
     gt_free(r.last_guid);
-    gt_store_writer *own[] = {writers.dispatches, writers.copies, writers.calls, writers.counters,
-                              writers.agents};
+    gt_store_writer *own[] = {writers.dispatches, writers.copies, writers.calls,
+                              writers.counters,   writers.agents, writers.samples};
     for (size_t i = 0; i < GT_LENGTH(own); i++) gt_store_writer_free(own[i]);
 }
 

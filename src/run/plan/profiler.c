@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 typedef struct planner {
@@ -271,6 +272,29 @@ static void fix_pc_sampling(planner *p)
                 "sampling by time uses host_trap; stochastic sampling supports cycles only");
 }
 
+/* Of rocprofv3's formats, only these two have samples of the program counter. */
+static bool holds_samples(const char *format)
+{
+    return strcasecmp(format, "csv") == 0 || strcasecmp(format, "json") == 0;
+}
+
+/* The preset of PC sampling requests a Perfetto trace alone. */
+static void add_sample_format(planner *p)
+{
+    gt_profiler_option *option = gt_profiler_option_find(&p->options, "output-format");
+    if (!gt_profiler_option_is_on(&p->options, "pc-sampling-beta-enabled")) return;
+    for (size_t i = 0; option && i < option->value_count; i++)
+        if (holds_samples(option->values[i])) return;
+    if (p->place->own_cmd || !option) {
+        add_message(p->arena, p->warnings,
+                    "tool %.200s: this output format has no PC samples; add --output-format csv or json",
+                    p->place->tool);
+        return;
+    }
+    option->values[option->value_count++] = "csv"; /* there is space for one more */
+    add_message(p->arena, p->notes, "added --output-format csv: a Perfetto trace has no PC samples");
+}
+
 static void emit(planner *p, const char *word)
 {
     gt_arg_list_add(p->arena, &p->profiler->options, word);
@@ -300,6 +324,7 @@ static bool plan_rocprofv3(planner *p)
     resolve_output_file(p);
     drop_unknown_options(p);
     fix_pc_sampling(p);
+    add_sample_format(p);
     choose_formats(p);
     if (!resolve_input(p)) return false;
     emit_all(p);

@@ -239,8 +239,8 @@ static void move_agents(gt_rocprof *run, gt_interner *to)
 /* Whether the strings hold more than kernel names: then none of them is removed. */
 static bool has_other_strings(const gt_rocprof *run)
 {
-    return run->stats || (run->calls && gt_store_count(run->calls)) ||
-           (run->counters && gt_store_count(run->counters));
+    return run->stats || (run->samples && gt_store_count(run->samples)) ||
+           (run->calls && gt_store_count(run->calls)) || (run->counters && gt_store_count(run->counters));
 }
 
 void gt_rocprof_forget_unused_names(gt_rocprof *run)
@@ -276,6 +276,7 @@ void gt_rocprof_forget_unused_names(gt_rocprof *run)
     gt_store_use_strings(run->dispatches, strings);
     gt_store_use_strings(run->copies, strings);
     if (run->calls) gt_store_use_strings(run->calls, strings);
+    if (run->samples) gt_store_use_strings(run->samples, strings);
     if (run->counters) gt_store_use_strings(run->counters, strings);
 }
 

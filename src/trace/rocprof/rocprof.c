@@ -58,6 +58,12 @@ const gt_store_column gt_counter_columns[GT_COUNTER_COLUMNS] = {
     [GT_COUNTER_AGENT] = {GT_STORE_INT, -1},
 };
 
+const gt_store_column gt_sample_columns[GT_SAMPLE_COLUMNS] = {
+    [GT_SAMPLE_PROCESS] = {GT_STORE_INT, 0},        [GT_SAMPLE_DISPATCH] = {GT_STORE_INT, 0},
+    [GT_SAMPLE_INSTRUCTION] = {GT_STORE_STRING, 0}, [GT_SAMPLE_COMMENT] = {GT_STORE_STRING, 0},
+    [GT_SAMPLE_ISSUED] = {GT_STORE_INT, -1},        [GT_SAMPLE_REASON] = {GT_STORE_STRING, 0},
+};
+
 const gt_store_column gt_stats_columns[GT_STATS_COLUMNS] = {
     [GT_STATS_OF] = {GT_STORE_INT, GT_STATS_OTHER},
     [GT_STATS_NAME] = {GT_STORE_STRING, 0},
@@ -214,6 +220,7 @@ gt_rocprof *gt_rocprof_new_wanted(unsigned wanted)
     if (wanted & GT_WANT_COUNTERS)
         run->counters = gt_store_new(gt_counter_columns, GT_COUNTER_COLUMNS, strings);
     if (wanted & GT_WANT_AGENTS) run->agents = gt_store_new(gt_agent_columns, GT_AGENT_COLUMNS, strings);
+    if (wanted & GT_WANT_SAMPLES) run->samples = gt_store_new(gt_sample_columns, GT_SAMPLE_COLUMNS, strings);
     run->hostname = gt_interner_add_cstr(strings, "unknown");
     run->processes = 1;
     return run;
@@ -242,6 +249,7 @@ gt_rocprof_writers gt_rocprof_write(gt_rocprof *run)
     if (run->calls) w.calls = gt_store_writer_new(gt_call_columns, GT_CALL_COLUMNS, strings);
     if (run->counters) w.counters = gt_store_writer_new(gt_counter_columns, GT_COUNTER_COLUMNS, strings);
     if (run->agents) w.agents = gt_store_writer_new(gt_agent_columns, GT_AGENT_COLUMNS, strings);
+    if (run->samples) w.samples = gt_store_writer_new(gt_sample_columns, GT_SAMPLE_COLUMNS, strings);
     return w;
 }
 
@@ -298,6 +306,7 @@ void gt_rocprof_write_flush(gt_rocprof_writers *w)
     flush(w->calls, w->run->calls);
     flush(w->counters, w->run->counters);
     flush(w->agents, w->run->agents);
+    flush(w->samples, w->run->samples);
     flush(w->stats, w->run->stats);
     flush(w->graphs, w->run->graphs);
     flush(w->messages, w->run->messages);
@@ -305,8 +314,8 @@ void gt_rocprof_write_flush(gt_rocprof_writers *w)
 
 void gt_rocprof_write_end(gt_rocprof_writers *w)
 {
-    gt_store_writer **writers[] = {&w->dispatches, &w->copies, &w->calls,  &w->counters,
-                                   &w->agents,     &w->stats,  &w->graphs, &w->messages};
+    gt_store_writer **writers[] = {&w->dispatches, &w->copies, &w->calls,  &w->counters, &w->agents,
+                                   &w->samples,    &w->stats,  &w->graphs, &w->messages};
     gt_rocprof_write_flush(w);
     for (size_t i = 0; i < GT_LENGTH(writers); i++) {
         gt_store_writer_free(*writers[i]);
@@ -399,6 +408,7 @@ void gt_rocprof_free(gt_rocprof *run)
     gt_store_free(run->calls);
     gt_store_free(run->counters);
     gt_store_free(run->agents);
+    gt_store_free(run->samples);
     gt_store_free(run->stats);
     gt_store_free(run->graphs);
     gt_store_free(run->messages);
@@ -452,7 +462,8 @@ static change change_of(const gt_store_column *columns, size_t column)
         return column == GT_COUNTER_PROCESS ? PROCESS : column == GT_COUNTER_KERNEL_ID ? KERNEL : AS_IT_IS;
     bool process = (columns == gt_copy_columns && column == GT_COPY_PROCESS) ||
                    (columns == gt_call_columns && column == GT_CALL_PROCESS) ||
-                   (columns == gt_agent_columns && column == GT_AGENT_PROCESS);
+                   (columns == gt_agent_columns && column == GT_AGENT_PROCESS) ||
+                   (columns == gt_sample_columns && column == GT_SAMPLE_PROCESS);
     return process ? PROCESS : AS_IT_IS;
 }
 
@@ -563,6 +574,7 @@ void gt_rocprof_merge(gt_rocprof_writers *writers, gt_rocprof *other)
     move_store(&m, other->counters, GT_COUNTER_COLUMNS, writers->counters, gt_counter_columns,
                GT_COUNTER_COLUMNS);
     move_store(&m, other->agents, GT_AGENT_COLUMNS, writers->agents, gt_agent_columns, GT_AGENT_COLUMNS);
+    move_store(&m, other->samples, GT_SAMPLE_COLUMNS, writers->samples, gt_sample_columns, GT_SAMPLE_COLUMNS);
     for (size_t i = 0; i < other->full_to_short.capacity; i++) {
         const gt_map_entry *noted = &other->full_to_short.entries[i];
         if (noted->used) gt_kernel_names_note(run, text_of(&m, (uint32_t)noted->a), noted->b);

@@ -26,7 +26,8 @@ enum {
     GT_WANT_ALL_PROCESSES = 1 << 5, /* of a JSON file: by default only the first process is read. Of other
                                        formats all processes are always read */
     GT_WANT_DISPATCH_PROCESSES = 1 << 6, /* GT_DISPATCH_PROCESS, without the other details */
-    GT_WANT_ALL = (1 << 7) - 1,
+    GT_WANT_SAMPLES = 1 << 7,            /* gt_rocprof.samples */
+    GT_WANT_ALL = (1 << 8) - 1,
 };
 
 /* Columns of gt_rocprof.dispatches; all INT. Times are nanoseconds. */
@@ -182,6 +183,18 @@ enum {
     GT_COUNTER_COLUMNS
 };
 
+/* Columns of gt_rocprof.samples: one row per sample of a program counter. Only JSON and CSV files have them.
+ */
+enum {
+    GT_SAMPLE_PROCESS,
+    GT_SAMPLE_DISPATCH,    /* its GT_DISPATCH_ID */
+    GT_SAMPLE_INSTRUCTION, /* STRING; GT_STR_NONE if rocprofv3 does not know the code */
+    GT_SAMPLE_COMMENT,     /* STRING: the source line, of programs with debug symbols */
+    GT_SAMPLE_ISSUED,      /* whether the wave issued the instruction; -1: unknown (host_trap) */
+    GT_SAMPLE_REASON,      /* STRING: why it did not; meaningless if it did */
+    GT_SAMPLE_COLUMNS
+};
+
 /* Columns of gt_rocprof.stats: sums computed by rocprofv3, for runs that have nothing else. */
 enum {
     GT_STATS_OF,   /* a gt_call_domain, GT_STATS_KERNELS or GT_STATS_COPIES */
@@ -230,6 +243,7 @@ extern const gt_store_column gt_dispatch_columns[GT_DISPATCH_COLUMNS];
 extern const gt_store_column gt_copy_columns[GT_COPY_COLUMNS];
 extern const gt_store_column gt_call_columns[GT_CALL_COLUMNS];
 extern const gt_store_column gt_counter_columns[GT_COUNTER_COLUMNS];
+extern const gt_store_column gt_sample_columns[GT_SAMPLE_COLUMNS];
 extern const gt_store_column gt_stats_columns[GT_STATS_COLUMNS];
 extern const gt_store_column gt_agent_columns[GT_AGENT_COLUMNS];
 extern const gt_store_column gt_graph_columns[GT_GRAPH_COLUMNS];
@@ -250,9 +264,10 @@ typedef struct gt_rocprof {
     unsigned wanted;      /* GT_WANT_* bits: what was read */
     gt_store *dispatches; /* in file order; never NULL; gt_dispatch_width columns */
     gt_store *copies;     /* never NULL; gt_copy_width columns */
-    gt_store *calls;      /* NULL if not wanted, like the next two */
+    gt_store *calls;      /* NULL if not wanted, like the next three */
     gt_store *counters;
     gt_store *agents;
+    gt_store *samples;
     gt_store *stats;             /* NULL if no such file was read */
     gt_store *graphs, *messages; /* NULL if there are none */
     int64_t init_ns, fini_ns;    /* the profiled window; 0 if unknown */
@@ -284,7 +299,7 @@ int64_t gt_rocprof_add_process(gt_rocprof *run, gt_rocprof_process process);
 /* For readers that read a file record by record: one writer per store, NULL if the store is not wanted. */
 typedef struct gt_rocprof_writers {
     gt_rocprof *run;
-    gt_store_writer *dispatches, *copies, *calls, *counters, *agents;
+    gt_store_writer *dispatches, *copies, *calls, *counters, *agents, *samples;
     gt_store_writer *stats, *graphs, *messages; /* created with the first row */
 } gt_rocprof_writers;
 gt_rocprof_writers gt_rocprof_write(gt_rocprof *run);
