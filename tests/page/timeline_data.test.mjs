@@ -117,6 +117,14 @@ test('notes say what is left out', () => {
   assert.equal(timelineNotes(read({...FACTS, idle_left_out: 2500})).at(-1), 'Gaps of 2.50 µs together are too short to be shown.');
 });
 
+test('of several GPUs, a note names the one that is judged', () => {
+  const some = tables();
+  some[0].column('group')[1] = 'GPU 1';
+  some[0].column('judged')[1] = false;
+  assert.equal(timelineNotes(read(FACTS, some)).at(-1),
+    'Findings and idle time are those of GPU 0, the busiest GPU; host threads are those of the processes that use it.');
+});
+
 // ---- highlights ----
 
 const matchesOf = (hash) => new TimelineMatches(data, new State(hash), data);

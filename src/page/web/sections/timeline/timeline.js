@@ -10,7 +10,7 @@
 
 import {CATEGORIES, CAUSES, categoryColor, causeCss} from '../../colors.js';
 import {clear, element} from '../../dom.js';
-import {percent, thousands, time} from '../../format.js';
+import {percent, shorten, thousands, time} from '../../format.js';
 import {addKeys, showKeys} from '../../keys.js';
 import {fileName, saveFile} from '../../output.js';
 import {legend} from '../../legend.js';
@@ -127,6 +127,12 @@ export function timelineNotes(data) {
     notes.push(`Events of at most ${time(longest)} are left out on ${short.length} of ${data.lanes.length} lanes.`);
   }
   if (data.idleLeftOut > 0) notes.push(`Gaps of ${time(data.idleLeftOut)} together are too short to be shown.`);
+  const streams = data.lanes.filter((lane) => lane.kind === 'stream');
+  const judged = streams.find((lane) => lane.isJudged);
+  if (judged && streams.some((lane) => lane.group !== judged.group)) {
+    notes.push(`Findings and idle time are those of ${shorten(judged.group, 40)}, the busiest GPU; host threads are ` +
+        'those of the processes that use it.');
+  }
   return notes;
 }
 
