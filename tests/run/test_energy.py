@@ -137,6 +137,29 @@ def nvidia_power_is_that_of_the_moment(binary):
         equal((p.record()["energy"]["total_J"], p.record()["energy"]["total_from"]), (120, "counter"))
 
 
+@test
+def both_dies_of_a_gpu(binary):
+    context = '{"tools": [{"name": "gpu_info_power_profiler", "env_vars": {"POWER_DUAL_GCD": "true"}}, {"name": "rocprofv3_agent"}]}'
+    with Place(binary, "rocprofv3") as p:
+        gpus = os.path.join(p.path, "gpus")
+        with open(gpus, "w") as f:
+            f.write("0,0,100,1,2\n0,1,-,1,2\n")
+        # each waits for the other one, so that they must run at the same time
+        command = ["bash", "-c", 'touch "$0 $HIP_VISIBLE_DEVICES"; until [ -e "$0 0" -a -e "$0 1" ]; do sleep 0.05; done; '
+                   'exit $((HIP_VISIBLE_DEVICES * 7))', "a name"]
+        done = p.run("-c", context, "--timeout", "60", "--report", "none", "--", *command, GPUTALLY_SMI_FAKE=gpus)
+        equal((done.returncode, p.record()["exit_code"]), (3, 7))
+        equal([os.path.exists(p.file(f"a name {d}")) for d in (0, 1)], [True, True])
+        for rows in ("0,0,100,1,2\n", "0,0,100,1,2\n0,2,100,1,2\n"):
+            with open(gpus, "w") as f:
+                f.write(rows)
+            done = p.run("-c", context, "--", "true", GPUTALLY_SMI_FAKE=gpus)
+            equal(done.returncode, 3)
+            holds(done.stderr, f"POWER_DUAL_GCD needs a machine with exactly two GPU dies; this one has {3 if '2,100' in rows else 1}")
+        plan = p.plan("-c", context[:-1] + ', "gpu_vendor": "NVIDIA"}')
+        assert "dual_gcd" not in plan["argv_shell"] and any("ignored" in note for note in plan["notes"]), plan
+
+
 @contextlib.contextmanager
 def small_disk(kib):
     """A file system of this size; None where none can be mounted."""

@@ -226,9 +226,25 @@ static bool write_counters(const gt_profiler *profiler, gt_error *error)
     return ok;
 }
 
+static bool check_dies(run *r)
+{
+    if (!r->plan->dual_gcd) return true;
+    gt_sensors sensors;
+    size_t count = 0;
+    if (gt_sensors_open(r->plan->arena, &sensors)) {
+        count = sensors.count;
+        sensors.close(&sensors);
+    }
+    return count == 2 ||
+           failed(r, gt_arena_format(r->plan->arena,
+                                     "%s needs a machine with exactly two GPU dies; this one has %zu",
+                                     r->plan->dual_gcd, count));
+}
+
 static bool prepare(run *r)
 {
     gt_error error;
+    if (!check_dies(r)) return false;
     if (!gt_path_make_folder(r->plan->output_dir, &error) || !gt_plan_claim_folders(r->plan, &error))
         return failed(r, error.text);
     for (size_t i = 0; i < r->plan->piece_count; i++) {

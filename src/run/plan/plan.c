@@ -116,6 +116,11 @@ static bool add_piece(gt_plan *plan, const gt_stack_piece *piece, gt_error *erro
     return true;
 }
 
+/* Runs the command after it on both devices at once. Its status is that of the last one that failed. */
+static const char on_both_dies[] =
+    "bash -c 'for d in 0 1; do HIP_VISIBLE_DEVICES=$d \"$@\" & p[$d]=$!; done; s=0; "
+    "for d in 0 1; do wait ${p[$d]} || s=$?; done; exit $s' dual_gcd ";
+
 void gt_plan_compose(gt_plan *plan)
 {
     gt_buffer line = {0};
@@ -139,6 +144,7 @@ void gt_plan_compose(gt_plan *plan)
         }
         gt_buffer_add_cstr(&line, " ");
     }
+    if (plan->dual_gcd) gt_buffer_add_cstr(&line, on_both_dies);
     if (runner) {
         gt_buffer_add_cstr(&line, runner);
         gt_buffer_add_cstr(&line, " ");

@@ -224,6 +224,7 @@ typedef struct gt_plan {
     gt_profiler none;
     gt_profiler *profiler; /* the outermost profiler, or &none */
     gt_log_scan log_scan;
+    const char *dual_gcd; /* variable that asks for the command on both dies of a GPU at once; NULL: none */
     gt_sampler_plan samplers[GT_SAMPLERS_MAX];
     size_t sampler_count;
     gt_arg_list library_modes; /* empty: library calls are not traced */

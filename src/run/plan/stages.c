@@ -170,6 +170,24 @@ static bool is_device_list(const char *text)
     return true;
 }
 
+/* Only GPUs of AMD have two dies that are devices of their own. */
+static void plan_dual(gt_plan *plan, const char *prefix)
+{
+    const char *vendor = gt_settings_string(plan->context, "gpu_vendor");
+    const char *name = gt_arena_format(plan->arena, "%s_DUAL_GCD", prefix);
+    if (vendor && strcmp(vendor, "AMD") != 0) {
+        gt_arg_list_add(plan->arena, &plan->notes,
+                        gt_arena_format(plan->arena, "%s: only for GPUs of AMD, ignored", name));
+        return;
+    }
+    plan->dual_gcd = name;
+    gt_arg_list_add(
+        plan->arena, &plan->notes,
+        gt_arena_format(plan->arena,
+                        "%s: the command runs twice at the same time, with HIP_VISIBLE_DEVICES=0 and 1",
+                        name));
+}
+
 static bool plan_sampler(gt_plan *plan, const char *prefix, gt_error *error)
 {
     const char *devices = sampler_setting(plan, prefix, "DEVICE"),
@@ -191,8 +209,7 @@ static bool plan_sampler(gt_plan *plan, const char *prefix, gt_error *error)
     if (!is_device_list(devices))
         return gt_fail(error, "%s_DEVICE: must be 'all' or comma-separated numbers, got %.200s", prefix,
                        devices);
-    if (dual && strcasecmp(dual, "true") == 0)
-        return gt_fail(error, "%s_DUAL_GCD=true (running the command twice) is unsupported", prefix);
+    if (dual && strcasecmp(dual, "true") == 0) plan_dual(plan, prefix);
     plan->samplers[plan->sampler_count++] =
         (gt_sampler_plan){own_mode, devices, period_s,
                           gt_path_absolute(plan->arena, plan->output_dir, file ? file : "prof.csv")};
