@@ -315,6 +315,7 @@ static void take_signals(watch *w)
     ssize_t n = read(w->signals, numbers, sizeof numbers);
     for (ssize_t i = 0; i < n; i++) {
         bool is_asked = w->result->interrupted || w->result->timed_out;
+        if (is_asked && numbers[i] == SIGTERM) continue; /* batch systems send it several times */
         end_command(w, is_asked ? SIGKILL : numbers[i], "interrupted"); /* the second signal kills at once */
         w->result->interrupted = numbers[i];
     }

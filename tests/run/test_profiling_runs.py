@@ -489,7 +489,7 @@ def a_failing_command_under_a_profiler(binary):
 @test
 def several_processes(binary):
     with Place(binary, "rocprofv3") as p:
-        text = json.dumps({"tools": [{"name": "rocprofv3_agent"}], "distributed": {"launcher": "torchrun", "nproc_per_node": 4}})
+        text = json.dumps({"tools": [{"name": "rocprofv3_agent"}], "distributed": {"launcher": "none", "nproc_per_node": 4}})
         done = p.run("-c", text, "--", "true")
         equal((done.returncode, p.calls()[0]["env"]["ROCPROF_OUTPUT_FILE_NAME"]), (0, "rocprofv3_output_%pid%"))
         equal(len(p.rows("rocprof_output", "rocprofv3_output_kernel_trace.csv")), 2)
@@ -865,7 +865,7 @@ def a_script_for_slurm(binary):
         equal(directives_of(script), ["job-name=gputally-dummy_prof", f"output={log}.out", f"error={log}.err", "partition=amd-rccl",
                                       "nodes=2", "ntasks=2", "ntasks-per-node=1", "gpus-per-node=4", "time=04:00:00", "exclusive"])
         equal(len(re.findall(r"^srun ", script, re.M)), 1)
-        for line in ("export NCCL_IB_DISABLE=0", "export NCCL_DEBUG=WARN", "export OMP_NUM_THREADS=8", "export NNODES=2 NPROC_PER_NODE=4"):
+        for line in ("export NCCL_IB_DISABLE=0", "export NCCL_DEBUG=WARN", "export OMP_NUM_THREADS=8", "export NNODES=2", "export NPROC_PER_NODE=4"):
             holds(script, "\n" + line + "\n")
         equal(subprocess.run(["bash", "-n", path]).returncode, 0)
         p.run("-f", "rocprofv3_multi_gpu.json", "--name", "g", "--generate-only", "--", "true")
@@ -885,7 +885,7 @@ def slurm_settings(binary):
         script = p.read("out dir", "gputally_j.sh")
         equal(directives_of(script)[4:], ["nodes=1", "ntasks=1", "ntasks-per-node=1", "gpus-per-node=8", "time=12:00:00",
                                           "nodelist=a1,a2", "exclude=b", "constraint=mi300", "exclusive", "qos=q", "account=acc"])
-        for part in ("module load rocm/7.0\nmodule load 'x y'\n", "export A='it'\\''s $HOME'\n", "GPUTALLY_INTERFACE=ib3\n",
+        for part in ("module load rocm/7.0\nmodule load 'x y'\n", "export A='it'\\''s $HOME'\n", "export NCCL_SOCKET_IFNAME=ib3\nexport GLOO_SOCKET_IFNAME=ib3\n",
                      "deepspeed --num_gpus=8", "export MIOPEN_USER_DB_PATH=/scratch/node_$SLURM_PROCID"):
             holds(script, part)
         equal(json.loads(p.read("out dir", "gputally_j_context.json"))["env_vars"]["MIOPEN_USER_DB_PATH"], None)

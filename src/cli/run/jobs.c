@@ -1,6 +1,7 @@
 /* Runs on other machines: as a SLURM job or as a Kubernetes job. Each node starts `gputally run --target
  * local` with the options that concern it. */
 #include "cli/run/run.h"
+#include "base/log.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "run/targets/targets.h"
@@ -34,6 +35,20 @@ static void node_options(const gt_call *call, gt_plan *plan, gt_arg_list *words)
     gt_arg_list_add(plan->arena, words, "--no_progress");
 }
 
+/* Options that only make sense on a node of SLURM: the container of the command, and no time limit of our own
+ * if none is given, because the job has one. */
+static void add_slurm_options(const gt_call *call, gt_plan *plan, gt_arg_list *words)
+{
+    const gt_option_value *docker = gt_arguments_value(&call->arguments, "docker");
+    if (docker->given)
+        gt_arg_list_add(plan->arena, words,
+                        docker->text ? gt_arena_format(plan->arena, "--docker=%s", docker->text)
+                                     : "--docker");
+    if (gt_arguments_flag(&call->arguments, "no_docker")) gt_arg_list_add(plan->arena, words, "--no_docker");
+    if (!gt_arguments_value(&call->arguments, "timeout")->given && !gt_settings_has(plan->context, "timeout"))
+        gt_arg_list_add(plan->arena, words, "--timeout=0");
+}
+
 gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan)
 {
     gt_arg_list words = {0};
@@ -44,6 +59,8 @@ gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan)
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
     self[len > 0 ? len : 0] = 0;
     node_options(call, plan, &words);
+    add_slurm_options(call, plan, &words);
+    for (size_t i = 0; i < plan->warnings.count; i++) gt_warn("%s", plan->warnings.items[i]);
     gt_slurm_request request = {plan, len > 0 ? self : "gputally", words.items, words.count};
     if (!gt_slurm_make(&request, &slurm, &error)) {
         status = gt_run_context_error(&error);

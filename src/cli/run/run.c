@@ -6,6 +6,7 @@
 #include "run/plan/secrets.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const gt_option context_options[] = {
@@ -255,7 +256,9 @@ static gt_exit execute_plan(const gt_call *call, gt_plan *plan)
     bool done = gt_plan_execute(plan, &outcome);
     if (outcome.exit_code >= 0) gt_run_reports_write(call, plan, &outcome);
     done = is_on_disk(plan, &outcome) && done;
-    if (outcome.exit_code >= 0 || !outcome.failed)
+    /* Who waits for a job reads why its nodes could not start the command. */
+    bool is_node = getenv("MAD_IN_SLURM_JOB");
+    if (outcome.exit_code >= 0 || !outcome.failed || is_node)
         done = write_record(plan, &outcome, plan->record_path) && done;
     if (summary) done = write_record(plan, &outcome, summary) && done;
     return done ? GT_EXIT_DONE : GT_EXIT_RUN;
@@ -273,12 +276,12 @@ static gt_exit run_with(const gt_call *call, gt_arena *arena)
         return gt_run_context_error(&error);
     }
     const char *image = request.image;
-    bool on_kubernetes = strcmp(request.target, "k8s") == 0;
-    if (on_kubernetes) request.image = NULL;
+    bool on_kubernetes = strcmp(request.target, "k8s") == 0, on_slurm = strcmp(request.target, "slurm") == 0;
+    if (on_kubernetes || on_slurm) request.image = NULL; /* it must fit the nodes, not this machine */
     if (!gt_plan_make(arena, &request, &plan, &error)) return gt_run_context_error(&error);
     if (on_kubernetes && !gt_arguments_flag(&call->arguments, "dry_run"))
         return gt_run_on_kubernetes(call, &plan, image);
-    if (strcmp(request.target, "slurm") == 0) return gt_run_on_slurm(call, &plan);
+    if (on_slurm) return gt_run_on_slurm(call, &plan);
     if (gt_arguments_flag(&call->arguments, "generate_only"))
         return gt_usage_error(call->program, "--generate_only: local run, no job file to write");
     return gt_arguments_flag(&call->arguments, "dry_run") ? gt_run_print_plan(&plan)

@@ -381,6 +381,13 @@ static void run_command(run *r)
                                   strerror(result.log_failure)));
 }
 
+/* When a job of SLURM is ended, all its processes get SIGTERM at once, and SIGKILL only later: the time
+ * between is for collecting what the command left, so SIGTERM must not end that. */
+static void ignore_end_of_job(void)
+{
+    if (getenv("MAD_IN_SLURM_JOB")) signal(SIGTERM, SIG_IGN);
+}
+
 bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome)
 {
     *outcome = (gt_outcome){.exit_code = -1};
@@ -399,6 +406,7 @@ bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome)
     if (prepared) {
         start_samplers(&r);
         run_command(&r);
+        ignore_end_of_job();
         stop_samplers(&r);
     }
     gt_machine_finish(outcome->machine);

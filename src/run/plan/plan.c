@@ -75,9 +75,10 @@ static bool add_variables(gt_plan *plan, const gt_value *dict, const char *whose
 
 /* ---- pieces of the command line ---- */
 
-static bool expects_many_hosts(const gt_value *context)
+static bool expects_many_hosts(const gt_plan *plan)
 {
-    return gt_settings_int(gt_value_get(context, "distributed"), "nnodes", 1) > 1;
+    return plan->distributed.nodes > 1 ||
+           gt_settings_int(gt_value_get(plan->context, "distributed"), "nnodes", 1) > 1;
 }
 
 static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_arg_list *words,
@@ -87,7 +88,7 @@ static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_ar
     gt_profiler_place place = {.workdir = plan->workdir,
                                .run_dir = plan->run_dir,
                                .timestamp = plan->timestamp,
-                               .many_hosts = expects_many_hosts(plan->context),
+                               .many_hosts = expects_many_hosts(plan),
                                .tool = piece->tool ? piece->tool : "encapsulate_script",
                                .own_cmd = piece->own_cmd,
                                .in_container = plan->image};

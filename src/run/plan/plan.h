@@ -195,7 +195,9 @@ typedef struct gt_slurm {
     const char *results_dir;  /* <output_dir>/<name>; job number and node_<rank> are appended */
     gt_arg_list directives;   /* "--nodes=2", in order */
     gt_buffer text;           /* the script; the caller frees it */
-    int64_t nodes;
+    const char *log_path;     /* of the job's output; "_<job>_0.out" and "_<job>_0.err" are appended */
+    int64_t nodes;            /* that write a record */
+    bool runs_once;           /* only the first node does: the launcher starts the others */
 } gt_slurm;
 
 /* One piece of the command line, outermost first. */

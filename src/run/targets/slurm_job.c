@@ -1,0 +1,399 @@
+/* Submits a SLURM job, shows its output while it runs, and combines the records of its nodes.
+ *
+ * The result of a job is what SLURM says about it and what its nodes recorded: a job succeeded if it
+ * completed and every node has a record of a successful run. Clusters without accounting forget a job after
+ * some minutes; then the records alone decide. While SLURM does not answer, the job goes on, so that is no
+ * reason to stop waiting: the question is repeated at growing intervals.
+ *
+ * The first Ctrl-C ends the processes of the job with SIGTERM, so that the nodes collect what they have, and
+ * waits for that; the second one cancels the job and leaves. A hang-up (a lost connection) leaves the job
+ * alone. */
+#include "run/targets/targets.h"
+#include "base/log.h"
+#include "os/clock.h"
+#include "os/paths.h"
+#include "output/file.h"
+#include "run/execute/execute.h"
+#include "run/targets/slurm_job.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    SILENCES_MAX = 60,     /* unanswered questions in a row until the state is unknown */
+    SILENCES_TO_TRUST = 5, /* ... until records of all nodes are taken as the end of the job */
+    LOOK_MS = 250,         /* between two looks at the job's output */
+    RECORD_TRIES = 40,     /* looks for records that a network file system does not show yet */
+};
+static const double stop_grace_s = 120; /* for the nodes to collect, before the job is cancelled */
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t interrupts, hang_ups;
+
+static void note_signal(int number)
+{
+    if (number == SIGHUP)
+        hang_ups = 1;
+    else
+        interrupts = interrupts + 1;
+}
+
+static const int watched[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGPIPE};
+
+static void watch_signals(struct sigaction old[GT_LENGTH(watched)])
+{
+    for (size_t i = 0; i < GT_LENGTH(watched); i++) {
+        struct sigaction action = {.sa_handler = watched[i] == SIGPIPE ? SIG_IGN : note_signal};
+        sigemptyset(&action.sa_mask);
+        sigaction(watched[i], NULL, &old[i]);
+        if (old[i].sa_handler != SIG_IGN) sigaction(watched[i], &action, NULL); /* nohup ignores SIGHUP */
+    }
+}
+
+static void restore_signals(const struct sigaction old[GT_LENGTH(watched)])
+{
+    for (size_t i = 0; i < GT_LENGTH(watched); i++) sigaction(watched[i], &old[i], NULL);
+}
+
+/* ---- waiting ---- */
+
+typedef struct waiting {
+    const gt_slurm *slurm;
+    gt_slurm_job job;
+    gt_follower out, err;
+    gt_arg_list reasons; /* already shown */
+    const char *shown;   /* state that was shown last */
+    double pause_s, stopped_at;
+    int silences, gone;
+    bool cancelled, left;
+} waiting;
+
+/* A signal that arrived while a program of SLURM ran was taken by gt_child_run. */
+static void take_signal(waiting *w)
+{
+    if (w->job.interrupted) note_signal(w->job.interrupted);
+    w->job.interrupted = 0;
+}
+
+static void show_output(waiting *w)
+{
+    gt_follower_show(&w->out);
+    gt_follower_show(&w->err);
+}
+
+/* Waits and shows the output; returns early if a signal arrives. */
+static void pause_for(waiting *w, double seconds)
+{
+    double until = gt_clock_now_s() + seconds;
+    int before = interrupts;
+    while (gt_clock_now_s() < until && interrupts == before && !hang_ups) {
+        double left_ms = (until - gt_clock_now_s()) * 1000;
+        poll(NULL, 0, left_ms < LOOK_MS ? (int)left_ms + 1 : LOOK_MS);
+        show_output(w);
+    }
+}
+
+/* Seconds between two questions: one at first, growing to half a minute. */
+static double next_pause(waiting *w)
+{
+    const char *text = getenv("GPUTALLY_SLURM_POLL_SECONDS");
+    double given = text ? strtod(text, NULL) : 0, most = given > 0 ? given : 30;
+    if (w->pause_s == 0 || given > 0) w->pause_s = given > 0 ? given : 1;
+    double pause_s = w->pause_s;
+    w->pause_s = w->pause_s * 1.5 < most ? w->pause_s * 1.5 : most;
+    for (int i = 0; i < w->silences && pause_s < most * 10; i++) pause_s *= 2;
+    return pause_s < most * 10 ? pause_s : most * 10;
+}
+
+static void show_state(waiting *w)
+{
+    const gt_slurm_job *job = &w->job;
+    bool pending = strcmp(job->state, "PENDING") == 0;
+    bool again = w->shown && pending && strcmp(w->shown, "PENDING") != 0;
+    if (again) gt_info("job %s: started again by SLURM", job->id);
+    if (!pending && (!w->shown || strcmp(w->shown, job->state) != 0) && strcmp(job->state, "COMPLETING") != 0)
+        gt_info("job %s: %s", job->id, job->state);
+    w->shown = job->state;
+    if (!pending || !*job->reason || strcmp(job->reason, "None") == 0) return;
+    for (size_t i = 0; i < w->reasons.count; i++)
+        if (strcmp(w->reasons.items[i], job->reason) == 0) return;
+    gt_arg_list_add(job->arena, &w->reasons, job->reason);
+    bool held = strstr(job->reason, "Held") || strstr(job->reason, "held");
+    gt_info("job %s: waits: %s%s%s", job->id, job->reason, held ? "; release it with: scontrol release " : "",
+            held ? job->id : "");
+}
+
+static void stop_job(waiting *w)
+{
+    bool runs = w->job.state && strcmp(w->job.state, "RUNNING") == 0;
+    w->stopped_at = gt_clock_now_s();
+    gt_warn("interrupted: ending job %s and waiting for its results; interrupt again to leave", w->job.id);
+    if (!runs || !gt_slurm_stop(&w->job, w->slurm->runs_once)) {
+        w->cancelled = true;
+        if (!gt_slurm_cancel(&w->job)) gt_warn("%s", w->job.problem);
+    }
+    take_signal(w);
+}
+
+/* Reacts to signals. Returns false if the job is not waited for any longer. */
+static bool handle_signals(waiting *w)
+{
+    if (hang_ups) {
+        w->left = true;
+        return false;
+    }
+    if (interrupts > 0 && w->stopped_at == 0) stop_job(w);
+    if (interrupts > 1) {
+        gt_slurm_cancel(&w->job);
+        gt_warn("interrupted again: job %s is cancelled and not waited for", w->job.id);
+        w->left = true;
+        return false;
+    }
+    if (w->stopped_at > 0 && !w->cancelled && gt_clock_now_s() > w->stopped_at + stop_grace_s) {
+        w->cancelled = true;
+        gt_slurm_cancel(&w->job);
+        take_signal(w);
+    }
+    return true;
+}
+
+static bool has_all_records(const waiting *w)
+{
+    for (int64_t rank = 0; rank < w->slurm->nodes; rank++) {
+        const char *path = gt_arena_format(w->job.arena, "%s/%s/node_%" PRId64 "/gputally_run.json",
+                                           w->slurm->results_dir, w->job.id, rank);
+        if (access(path, F_OK) != 0) return false;
+    }
+    return true;
+}
+
+/* SLURM did not answer. Returns whether to ask again. */
+static bool bear_silence(waiting *w)
+{
+    if (w->silences++ == 0) gt_warn("%s; the job may still run, asking again", w->job.problem);
+    if (w->silences >= SILENCES_TO_TRUST && has_all_records(w)) return false;
+    if (w->silences < SILENCES_MAX) return true;
+    gt_warn("SLURM did not answer %d times; the state of job %s is unknown", w->silences, w->job.id);
+    return false;
+}
+
+/* A job that was taken off its nodes may be started again, and one empty answer may be an accident: both must
+ * be heard twice. Returns whether the job is over. */
+static bool is_over(waiting *w, gt_slurm_answer answer)
+{
+    const char *state = w->job.state ? w->job.state : "";
+    bool doubtful =
+        answer == GT_SLURM_GONE || strcmp(state, "PREEMPTED") == 0 || strcmp(state, "NODE_FAIL") == 0;
+    return !doubtful || w->gone++ > 0;
+}
+
+static void wait_for_end(waiting *w)
+{
+    for (;;) {
+        if (!handle_signals(w)) return;
+        gt_slurm_answer answer = gt_slurm_ask(&w->job);
+        take_signal(w);
+        if (answer == GT_SLURM_SILENT && !bear_silence(w)) break;
+        if (answer != GT_SLURM_SILENT && w->silences) {
+            gt_info("SLURM answers again");
+            w->silences = 0;
+        }
+        if (answer == GT_SLURM_WAITS) {
+            w->gone = 0;
+            show_state(w);
+        } else if (answer != GT_SLURM_SILENT && is_over(w, answer)) {
+            if (answer == GT_SLURM_GONE) w->job.source = NULL;
+            break;
+        }
+        pause_for(w, next_pause(w));
+    }
+    gt_follower_end(&w->out);
+    gt_follower_end(&w->err);
+    if (w->silences || !w->job.source) w->job.state = w->job.source = NULL;
+}
+
+/* ---- records of the nodes ---- */
+
+typedef struct summary {
+    gt_json_writer json;
+    gt_performances figures;
+    int64_t succeeded, missing;
+} summary;
+
+static const gt_value *read_record(gt_arena *arena, const char *folder)
+{
+    gt_error ignored;
+    return gt_settings_read(arena, gt_path_join(arena, folder, "gputally_run.json"), &ignored);
+}
+
+static void add_node(const waiting *w, summary *s, const char *folder, int64_t rank)
+{
+    gt_arena *arena = w->job.arena;
+    const gt_value *record = read_record(arena, folder);
+    const char *status = record ? gt_settings_string(record, "status") : NULL;
+    const char *metric = record ? gt_settings_string(record, "metric") : NULL;
+    const char *reason = record ? gt_settings_string(record, "reason") : "no record";
+    const gt_value *value = record ? gt_value_get(record, "performance") : &gt_value_missing;
+    gt_json_open(&s->json, '{');
+    gt_json_put_int(&s->json, "node", rank);
+    gt_json_put_cstr(&s->json, "folder", folder);
+    gt_json_put_cstr(&s->json, "status", status ? status : "MISSING");
+    gt_json_put_value(&s->json, "exit_code", record ? gt_value_get(record, "exit_code") : &gt_value_none);
+    gt_json_put_cstr(&s->json, "reason", reason);
+    gt_json_put_value(&s->json, "performance", value);
+    gt_json_put_cstr(&s->json, "metric", metric);
+    gt_json_close(&s->json, '}');
+    if (!status || strcmp(status, "SUCCESS") != 0)
+        fprintf(stderr, "gputally: node %" PRId64 ": %s: %s\n", rank, status ? status : "MISSING",
+                reason ? reason : "see its log");
+    if (metric && (value->type == GT_VALUE_FLOAT || value->type == GT_VALUE_INT))
+        gt_performances_add(&s->figures, arena, metric,
+                            value->type == GT_VALUE_INT ? (double)value->integer : value->number);
+}
+
+static const char *node_folder(const waiting *w, const char *folder, int64_t rank)
+{
+    return gt_arena_format(w->job.arena, "%s/node_%" PRId64, folder, rank);
+}
+
+static void count_nodes(const waiting *w, summary *s, const char *folder)
+{
+    for (int64_t rank = 0; rank < w->slurm->nodes; rank++) {
+        const gt_value *record = read_record(w->job.arena, node_folder(w, folder, rank));
+        const char *status = record ? gt_settings_string(record, "status") : NULL;
+        s->succeeded += status && strcmp(status, "SUCCESS") == 0;
+        s->missing += !status;
+    }
+}
+
+static void add_nodes(const waiting *w, summary *s, const char *folder)
+{
+    gt_json_key(&s->json, "nodes");
+    gt_json_open(&s->json, '[');
+    for (int64_t rank = 0; rank < w->slurm->nodes; rank++) add_node(w, s, node_folder(w, folder, rank), rank);
+    gt_json_close(&s->json, ']');
+    gt_performances_write(&s->figures, &s->json, "metrics");
+}
+
+/* What became of the job, in one word, and who said so. Without SLURM's word the records decide. */
+static const char *final_state(waiting *w, const summary *s)
+{
+    if (w->left) return w->job.state ? w->job.state : "UNKNOWN";
+    if (w->job.source) return w->job.state;
+    if (s->missing) return "UNKNOWN";
+    w->job.source = "records of the nodes";
+    return s->succeeded == w->slurm->nodes ? "COMPLETED" : "FAILED";
+}
+
+static void add_state(const waiting *w, summary *s, const char *state, bool succeeded, const char *name)
+{
+    const gt_slurm_job *job = &w->job;
+    gt_json_put_cstr(&s->json, "job", job->id);
+    gt_json_put_cstr(&s->json, "name", name);
+    gt_json_put_cstr(&s->json, "status", succeeded ? "SUCCESS" : "FAILURE");
+    gt_json_put_cstr(&s->json, "state", state);
+    gt_json_put_cstr(&s->json, "state_from", job->source);
+    gt_json_put_cstr(&s->json, "reason", w->stopped_at > 0 ? "interrupted by the user" : NULL);
+    if (job->exit_code >= 0)
+        gt_json_put_int(&s->json, "exit_code", job->exit_code);
+    else
+        gt_json_put_cstr(&s->json, "exit_code", NULL);
+    if (job->exit_signal > 0) gt_json_put_int(&s->json, "exit_signal", job->exit_signal);
+    gt_json_put_cstr(&s->json, "output", w->out.path);
+    gt_json_put_cstr(&s->json, "errors", w->err.path);
+}
+
+static void write_summary(summary *s, const char *path)
+{
+    gt_error error;
+    gt_output *output = gt_output_new();
+    gt_buffer_add_cstr(&s->json.text, "\n");
+    if (gt_output_write_file(output, path, gt_buffer_str(&s->json.text), &error) &&
+        gt_output_commit(output, &error))
+        gt_info("%s", path);
+    else
+        gt_warn("%s", error.text);
+    gt_output_free(output);
+}
+
+static bool summarise(waiting *w, const char *name)
+{
+    summary s = {0};
+    const char *folder = gt_path_join(w->job.arena, w->slurm->results_dir, w->job.id);
+    bool ended_well = w->job.source && strcmp(w->job.state, "COMPLETED") == 0;
+    for (int i = 0; ended_well && i < RECORD_TRIES && !has_all_records(w); i++) poll(NULL, 0, LOOK_MS);
+    count_nodes(w, &s, folder);
+    const char *state = final_state(w, &s);
+    bool completed = strcmp(state, "COMPLETED") == 0 && w->stopped_at == 0 && !w->left;
+    bool succeeded = completed && s.succeeded == w->slurm->nodes;
+    gt_json_open(&s.json, '{');
+    add_state(w, &s, state, succeeded, name);
+    add_nodes(w, &s, folder);
+    gt_json_close(&s.json, '}');
+    if (completed && s.missing)
+        gt_warn("%s: not every node wrote a record; is this folder the same on all nodes?", folder);
+    write_summary(&s, gt_path_join(w->job.arena, folder, "results_summary.json"));
+    if (succeeded)
+        gt_info("job %s: %s", w->job.id, state);
+    else if (w->left)
+        fprintf(stderr, "gputally: job %s was not waited for; its last known state is %s\n", w->job.id,
+                state);
+    else if (!completed)
+        fprintf(stderr, "gputally: job %s ended with state %s%s\n", w->job.id, state,
+                w->stopped_at > 0 ? " after it was interrupted" : "");
+    else
+        fprintf(stderr, "gputally: not every node of job %s succeeded\n", w->job.id);
+    gt_json_writer_free(&s.json);
+    return succeeded;
+}
+
+/* ---- the whole ---- */
+
+static bool find_programs(const gt_plan *plan, const char *script)
+{
+    static const char *const programs[] = {"sbatch", "squeue"};
+    for (size_t i = 0; i < GT_LENGTH(programs); i++)
+        if (!gt_path_search(plan->arena, programs[i], getenv("PATH"))) {
+            fprintf(stderr, "gputally: %s not found in PATH; wrote %s, submit it from a cluster node\n",
+                    programs[i], script);
+            return false;
+        }
+    return true;
+}
+
+bool gt_slurm_run(const gt_plan *plan, const gt_slurm *slurm)
+{
+    gt_arena *arena = plan->arena;
+    if (!find_programs(plan, slurm->script)) return false;
+    waiting w = {.slurm = slurm,
+                 .job = {.arena = arena,
+                         .environment = gt_slurm_environment(arena, gt_value_get(plan->context, "slurm")),
+                         .reason = "",
+                         .problem = "",
+                         .exit_code = -1},
+                 .out = {.shown_at = STDOUT_FILENO, .descriptor = -1},
+                 .err = {.shown_at = STDERR_FILENO, .descriptor = -1}};
+    if (!gt_slurm_submit(&w.job, slurm->script)) {
+        fprintf(stderr, "gputally: %s could not be submitted: %s\n", slurm->script, w.job.problem);
+        return false;
+    }
+    w.out.path = gt_arena_format(arena, "%s_%s_0.out", slurm->log_path, w.job.id);
+    w.err.path = gt_arena_format(arena, "%s_%s_0.err", slurm->log_path, w.job.id);
+    gt_info("job %s: %s", w.job.id, slurm->script);
+    gt_info("output of job %s: %s", w.job.id, w.out.path);
+    struct sigaction old[GT_LENGTH(watched)];
+    interrupts = hang_ups = 0;
+    watch_signals(old);
+    take_signal(&w);
+    wait_for_end(&w);
+    bool succeeded = summarise(&w, plan->name);
+    restore_signals(old);
+    return succeeded;
+}
