@@ -70,16 +70,21 @@ static bool check_launcher(const gt_plan *plan, gt_error *error)
     return true;
 }
 
-/* Open MPI refuses root and more processes than cores unless told; other MPIs ignore these variables. */
+/* Open MPI refuses root and more processes than cores unless told, and wants ssh even if all processes are on
+ * this machine. Other MPIs ignore these variables. */
 static void allow_mpi(gt_plan *plan)
 {
-    static const char *const allowed[][2] = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
-                                             {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-                                             {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
-                                             {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"}};
-    for (size_t i = 0; i < GT_LENGTH(allowed); i++)
-        plan->env = gt_settings_with(plan->arena, plan->env, allowed[i][0],
-                                     gt_settings_copy_string(plan->arena, allowed[i][1]));
+    static const char *const always[][2] = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                                            {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+                                            {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+                                            {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+                                            {"OMPI_MCA_plm_rsh_agent", "sh"},
+                                            {"PRTE_MCA_plm_ssh_agent", "sh"}};
+    size_t count = GT_LENGTH(always) - (plan->distributed.nodes > 1 ? 2 : 0);
+    for (size_t i = 0; i < count; i++)
+        if (!getenv(always[i][0]))
+            plan->env = gt_settings_with(plan->arena, plan->env, always[i][0],
+                                         gt_settings_copy_string(plan->arena, always[i][1]));
 }
 
 bool gt_plan_launcher(gt_plan *plan, const gt_plan_request *request, gt_error *error)
@@ -106,7 +111,7 @@ bool gt_plan_launcher(gt_plan *plan, const gt_plan_request *request, gt_error *e
             arena, plan->env, name,
             gt_settings_copy_string(arena, kept ? own : expand(arena, variables->items[i + 1].text.bytes)));
     }
-    if (plan->launch.remote && plan->distributed.kind == GT_LAUNCHER_MPIRUN) allow_mpi(plan);
+    if (plan->distributed.given && plan->distributed.kind == GT_LAUNCHER_MPIRUN) allow_mpi(plan);
     return variables;
 }
 
