@@ -48,7 +48,10 @@ static bool kind_of_index(const char *path, gt_trace_kind *kind, gt_error *error
 static bool kind_of_database(const gt_stream *stream, gt_trace_kind *kind, gt_error *error)
 {
     gt_database_kind found =
-        gt_stream_seekable(stream) ? gt_database_kind_of(gt_stream_path(stream)) : GT_DATABASE_OTHER;
+        gt_stream_seekable(stream) ? gt_database_kind_of(gt_stream_path(stream)) : GT_DATABASE_ROCPD;
+    if (found == GT_DATABASE_OTHER)
+        return gt_fail(error, "%s: no tables of Nsight Systems and no rocpd tables in this database",
+                       gt_stream_path(stream));
     if (found == GT_DATABASE_NVPROF) return gt_fail_nvprof(gt_stream_path(stream), error);
     if (found == GT_DATABASE_NSYS) *kind = GT_TRACE_NSYS;
     return true;
@@ -168,8 +171,22 @@ static bool read_rocprof(gt_report *report, gt_stream *stream, const char *path,
     return true;
 }
 
+/* Whether the file may be an export: what the first bytes tell. */
+static bool may_be_export(gt_stream *stream, gt_error *error)
+{
+    gt_trace_format format;
+    if (!gt_detect(stream, &format, error)) return false;
+    if (format == GT_FORMAT_INDEX || (format == GT_FORMAT_SQLITE && gt_stream_seekable(stream))) return true;
+    if (format == GT_FORMAT_NSYS_REPORT) return gt_detect_fail(stream, format, error);
+    if (format == GT_FORMAT_SQLITE)
+        return gt_fail(error, "%s: an export must be an uncompressed file", gt_stream_path(stream));
+    return gt_fail(error, "%s: not an SQLite export of Nsight Systems: %s", gt_stream_path(stream),
+                   gt_format_name(format));
+}
+
 static bool read_nsys(gt_report *report, gt_stream *stream, const char *path, gt_error *error)
 {
+    if (stream && !may_be_export(stream, error)) return false;
     gt_report_options *options = &report->options;
     set_wanted(report);
     if (options->rocprof.full_names && options->kernel_names == GT_KERNEL_NAMES_SHORT)

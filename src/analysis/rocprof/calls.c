@@ -255,7 +255,9 @@ gt_table *gt_rocprof_call_summary(gt_rocprof *run, gt_call_domain domain, bool *
     if (!names && !*failed) names = gt_rocprof_stats_by_name(run, domain);
     if (!names && !*failed && run->recorder == GT_RECORDER_NSYS && domain == GT_CALL_HIP)
         names = nothing_by_name(run, CALL_AGGREGATES);
-    return names && sheet ? make_sheet(names, gt_sheet_named(sheet)) : NULL;
+    if (names && sheet) return make_sheet(names, gt_sheet_named(sheet));
+    gt_table_free(names);
+    return NULL;
 }
 
 gt_table *gt_rocprof_graph_summary(gt_rocprof *run, bool *failed, gt_error *error)

@@ -5,7 +5,7 @@
  *     gpu.c      kernels, copies, memory that was set, launches of graphs
  *     calls.c    calls of CUDA and of the operating system; they say which thread launched a kernel
  *     ranges.c   NVTX ranges and their domains; payload.c: the sizes of messages of NCCL
- *     nsys.c     puts it together: processes in order, the profiled time, what is missing
+ *     reader.c   puts it together: processes in order, the profiled time, what is missing
  *
  * Names are ids of the table StringIds, which may be larger than everything else: strings.c looks up those
  * that are met. Large tables are read once, from front to back. */

@@ -91,30 +91,30 @@ static bool has_meta_row(const gt_nsys_tables *tables, const char *table)
     return found;
 }
 
-static bool has_activity(const gt_nsys_tables *tables)
+static bool has_table_like(const gt_nsys_tables *tables, const char *beginning)
 {
     for (uint32_t id = 0; id < gt_interner_count(tables->names); id++)
-        if (gt_str_starts_with(gt_interner_get(tables->names, id), "CUPTI_ACTIVITY_KIND_")) return true;
+        if (gt_str_starts_with(gt_interner_get(tables->names, id), beginning)) return true;
     return false;
 }
 
 gt_database_kind gt_nsys_tables_kind(const gt_nsys_tables *tables)
 {
     static const char *const others[] = {"NVTX_EVENTS", "OSRT_API", "TARGET_INFO_GPU"};
-    bool is_ours = has_activity(tables);
+    bool is_ours = has_table_like(tables, "CUPTI_ACTIVITY_KIND_");
+    gt_database_kind other = has_table_like(tables, "rocpd_") ? GT_DATABASE_ROCPD : GT_DATABASE_OTHER;
     if (!find_column(tables, "StringIds", "id").exists || !find_column(tables, "StringIds", "value").exists)
-        return is_ours && find_column(tables, "StringTable", "_id_").exists ? GT_DATABASE_NVPROF
-                                                                            : GT_DATABASE_OTHER;
+        return is_ours && find_column(tables, "StringTable", "_id_").exists ? GT_DATABASE_NVPROF : other;
     for (size_t i = 0; i < GT_LENGTH(others); i++) is_ours |= gt_nsys_has_table(tables, others[i]);
     is_ours = is_ours || has_meta_row(tables, "META_DATA_EXPORT") || has_meta_row(tables, "EXPORT_META_DATA");
-    return is_ours ? GT_DATABASE_NSYS : GT_DATABASE_OTHER;
+    return is_ours ? GT_DATABASE_NSYS : other;
 }
 
 gt_database_kind gt_database_kind_of(const char *path)
 {
     gt_error ignored;
     gt_nsys_tables tables;
-    if (!gt_nsys_tables_open(&tables, path, &ignored)) return GT_DATABASE_OTHER;
+    if (!gt_nsys_tables_open(&tables, path, &ignored)) return GT_DATABASE_ROCPD;
     gt_database_kind kind = gt_nsys_tables_kind(&tables);
     gt_nsys_tables_close(&tables);
     return kind;

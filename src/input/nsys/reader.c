@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "index/index.h"
-#include "input/detect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,22 +219,6 @@ static gt_rocprof *read_export(const char *path, const gt_read_options *options,
     return NULL;
 }
 
-static gt_rocprof *read_stream(gt_stream *stream, const char *path, const gt_read_options *options,
-                               gt_error *error)
-{
-    gt_trace_format format;
-    if (!gt_detect(stream, &format, error)) return NULL;
-    if (format == GT_FORMAT_SQLITE && gt_stream_seekable(stream)) return read_export(path, options, error);
-    if (format == GT_FORMAT_SQLITE)
-        gt_fail(error, "%s: an export must be an uncompressed file", gt_stream_path(stream));
-    else if (format == GT_FORMAT_NSYS_REPORT)
-        gt_detect_fail(stream, format, error);
-    else
-        gt_fail(error, "%s: not an SQLite export of Nsight Systems: %s", gt_stream_path(stream),
-                gt_format_name(format));
-    return NULL;
-}
-
 /* ---- the index of a file ---- */
 
 enum { INDEX_KEY_MAX = 64 };
@@ -272,7 +255,7 @@ gt_rocprof *gt_nsys_read(gt_stream *stream, const char *path, const gt_read_opti
     } else if (!run) {
         gt_log_listener listener = {0};
         gt_log_listen(&listener);
-        run = read_stream(stream, path, options, error);
+        run = read_export(path, options, error);
         gt_log_unlisten(&listener);
         /* What the reader warns of, it must warn of every time. */
         if (run && gt_index_keeps(index) && !listener.heard) keep_in_index(index, key, run);
