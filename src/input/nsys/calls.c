@@ -81,9 +81,8 @@ static void add_cuda_call(call_reader *c, gt_nsys_rows *rows)
     int64_t global = gt_nsys_int_or(rows, THREAD, 0), process = gt_nsys_process_of(r, global);
     r->call_count++;
     if (gt_nsys_int(rows, START, &start))
-        gt_nsys_found_call(
-            r, process, correlation,
-            (gt_nsys_launch){.start = start, .row = gt_nsys_row_id(rows), .thread = gt_nsys_thread(global)});
+        gt_nsys_found_call(r, process, correlation,
+                           (gt_nsys_launch){start, (uint32_t)gt_nsys_thread(global), true});
     if (r->writers->calls)
         write_call(c, rows, GT_CALL_HIP, class == CLASS_DRIVER ? c->driver : c->runtime, process,
                    correlation);

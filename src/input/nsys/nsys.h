@@ -23,8 +23,8 @@ gt_database_kind gt_database_kind_of(const char *path);
 /* Says that nvprof's are not read; returns false. */
 bool gt_fail_nvprof(const char *path, gt_error *error);
 
-/* Reads an export. `stream` is that of the file, which must be an SQLite database that can be read in any order,
- * or NULL if there is only an index of it. On failure the result is NULL with an error that names the
+/* Reads an export. `stream` is that of the file, which must be an SQLite database that can be read in any
+ * order, or NULL if there is only an index of it. On failure the result is NULL with an error that names the
  * file. `options->wanted` has GT_WANT_ bits. */
 gt_rocprof *gt_nsys_read(gt_stream *stream, const char *path, const gt_read_options *options,
                          gt_error *error);

@@ -49,10 +49,7 @@ void gt_nsys_found_call(gt_nsys_reading *r, int64_t process, int64_t correlation
     uint32_t number = gt_map_get(&r->launch_numbers, (uint64_t)process, (uint64_t)correlation);
     if (number == GT_MAP_NONE) return;
     gt_nsys_launch *launch = &r->launches[number];
-    bool is_first = !launch->is_found || call.start < launch->start ||
-                    (call.start == launch->start && call.row < launch->row);
-    if (is_first) *launch = call;
-    launch->is_found = true;
+    if (!launch->is_found || call.start < launch->start) *launch = call;
 }
 
 /* ---- putting it together ---- */
@@ -179,7 +176,9 @@ static bool check_kind(const gt_nsys_tables *tables, const char *path, gt_error 
 {
     switch (gt_nsys_tables_kind(tables)) {
     case GT_DATABASE_NSYS:
-        return true;
+        return !tables->not_plain ||
+               gt_fail(error, "%s: %s is a view or virtual table, not a table as nsys writes it", path,
+                       tables->not_plain);
     case GT_DATABASE_NVPROF:
         return gt_fail_nvprof(path, error);
     default:

@@ -47,10 +47,11 @@ uint32_t gt_nsys_intern(gt_nsys_strings *strings, gt_str text);
 
 /* ---- what is being read ---- */
 
-/* The call that launched a GPU event: of several with its correlation id, the first. */
+/* The call that launched a GPU event: of several with its correlation id the one that starts first, and of
+ * these the first in the table. */
 typedef struct gt_nsys_launch {
-    int64_t start, row;
-    int64_t thread;
+    int64_t start;
+    uint32_t thread;
     bool is_found;
 } gt_nsys_launch;
 

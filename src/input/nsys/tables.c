@@ -8,18 +8,34 @@
 
 /* ---- the list of tables ---- */
 
-/* Views and virtual tables, which have no root page, are not listed, so that nothing is ever read of them. */
+/* Whether the reader would read a table of this name. */
+static bool is_ours(gt_str name)
+{
+    static const char *const names[] = {"StringIds",        "NVTX_EVENTS",      "NVTX_PAYLOAD_SCHEMA_ENTRIES",
+                                        "OSRT_API",         "PROCESSES",        "ANALYSIS_DETAILS",
+                                        "DIAGNOSTIC_EVENT", "META_DATA_EXPORT", "EXPORT_META_DATA"};
+    for (size_t i = 0; i < GT_LENGTH(names); i++)
+        if (gt_str_equals(name, names[i])) return true;
+    return gt_str_starts_with(name, "CUPTI_ACTIVITY_KIND_") || gt_str_starts_with(name, "TARGET_INFO_");
+}
+
+/* Lists the plain tables, so that nothing else is ever read: a view or virtual table, which has no root page,
+ * could compute anything. nsys writes neither. */
 static bool list_tables(gt_nsys_tables *tables, gt_error *error)
 {
     bool failed = false;
     sqlite3_stmt *rows = gt_sqlite_prepare(
-        &tables->sqlite, "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND "
-                         "upper(substr(sql, 1, 14)) <> 'CREATE VIRTUAL'");
+        &tables->sqlite,
+        "SELECT name, type = 'table' AND rootpage > 0 AND upper(substr(sql, 1, 14)) <> 'CREATE "
+        "VIRTUAL' FROM sqlite_master WHERE type IN ('table', 'view')");
     tables->names = gt_interner_new();
     if (!rows) return gt_sqlite_fail(&tables->sqlite, error);
     while (gt_sqlite_next(&tables->sqlite, rows, &failed, error)) {
         gt_str name = gt_sqlite_string(rows, 0);
-        gt_interner_add(tables->names, name.bytes, name.len);
+        if (sqlite3_column_int(rows, 1))
+            gt_interner_add(tables->names, name.bytes, name.len);
+        else if (is_ours(name) && !tables->not_plain)
+            tables->not_plain = gt_strdup(name.bytes);
     }
     gt_sqlite_end(rows);
     return !failed;
@@ -38,7 +54,9 @@ void gt_nsys_tables_close(gt_nsys_tables *tables)
 {
     gt_sqlite_close(&tables->sqlite);
     gt_interner_free(tables->names);
+    gt_free(tables->not_plain);
     tables->names = NULL;
+    tables->not_plain = NULL;
 }
 
 bool gt_nsys_has_table(const gt_nsys_tables *tables, const char *name)
@@ -101,13 +119,13 @@ static bool has_table_like(const gt_nsys_tables *tables, const char *beginning)
 gt_database_kind gt_nsys_tables_kind(const gt_nsys_tables *tables)
 {
     static const char *const others[] = {"NVTX_EVENTS", "OSRT_API", "TARGET_INFO_GPU"};
-    bool is_ours = has_table_like(tables, "CUPTI_ACTIVITY_KIND_");
+    bool is_nsys = has_table_like(tables, "CUPTI_ACTIVITY_KIND_");
     gt_database_kind other = has_table_like(tables, "rocpd_") ? GT_DATABASE_ROCPD : GT_DATABASE_OTHER;
     if (!find_column(tables, "StringIds", "id").exists || !find_column(tables, "StringIds", "value").exists)
-        return is_ours && find_column(tables, "StringTable", "_id_").exists ? GT_DATABASE_NVPROF : other;
-    for (size_t i = 0; i < GT_LENGTH(others); i++) is_ours |= gt_nsys_has_table(tables, others[i]);
-    is_ours = is_ours || has_meta_row(tables, "META_DATA_EXPORT") || has_meta_row(tables, "EXPORT_META_DATA");
-    return is_ours ? GT_DATABASE_NSYS : other;
+        return is_nsys && find_column(tables, "StringTable", "_id_").exists ? GT_DATABASE_NVPROF : other;
+    for (size_t i = 0; i < GT_LENGTH(others); i++) is_nsys |= gt_nsys_has_table(tables, others[i]);
+    is_nsys = is_nsys || has_meta_row(tables, "META_DATA_EXPORT") || has_meta_row(tables, "EXPORT_META_DATA");
+    return is_nsys ? GT_DATABASE_NSYS : other;
 }
 
 gt_database_kind gt_database_kind_of(const char *path)

@@ -15,6 +15,7 @@
 typedef struct gt_nsys_tables {
     gt_sqlite sqlite;
     gt_interner *names; /* of the plain tables */
+    char *not_plain;    /* the name of a view or virtual table that should be a table; NULL: there is none */
 } gt_nsys_tables;
 
 /* Opens a file and lists its tables; `tables` must not move. */
