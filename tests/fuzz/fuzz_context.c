@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "run/plan/context.h"
 #include "run/plan/plan.h"
+#include "run/targets/kubernetes/kubernetes.h"
 #include "run/targets/targets.h"
 
 #include <stdlib.h>
@@ -18,8 +19,9 @@ static void make_files(const gt_plan *plan)
     gt_buffer_free(&slurm.text);
     gt_kubernetes objects;
     error = (gt_error){0};
-    if (!gt_kubernetes_make(plan, "image", options, 2, &objects, &error) && !error.text[0]) abort();
-    gt_buffer_free(&objects.text);
+    gt_kubernetes_request pods = {plan, "image", options, 2, NULL};
+    if (!gt_kubernetes_make(&pods, &objects, &error) && !error.text[0]) abort();
+    gt_kubernetes_free(&objects);
 }
 
 static void ignore(bool warning, const char *text)

@@ -962,7 +962,7 @@ def objects_for_kubernetes(binary):
         equal(container["resources"], {"requests": {"amd.com/gpu": "4", "memory": "64Gi", "cpu": "16"},
                                        "limits": {"amd.com/gpu": "4", "memory": "128Gi", "cpu": "32"}})
         equal(container["securityContext"], {"capabilities": {"add": ["SYS_PTRACE"]}, "seccompProfile": {"type": "Unconfined"}})
-        equal({e["name"]: e["value"] for e in container["env"]}["A"], context["env_vars"]["A"])
+        equal({e["name"]: e.get("value") for e in container["env"]}["A"], context["env_vars"]["A"])
         script = container["args"][0]
         assert script.endswith("""-- sh -c 'echo '\\''a\tb'\\''\necho c'"""), script
         holds(script, "--nnodes=2 --nproc_per_node=4 --node_rank=${NODE_RANK}")
@@ -979,7 +979,7 @@ def objects_for_kubernetes(binary):
         container = objects["Job"]["spec"]["template"]["spec"]["containers"][0]
         equal(container["resources"]["requests"], {"nvidia.com/gpu": "1", "memory": "16Gi", "cpu": "8"})
         assert "securityContext" not in container
-        for words, status, text in ((["-c", '{"k8s": {}}', "--", "true"], 2, "add --generate_only"),
+        for words, status, text in ((["-c", '{"k8s": {}}', "--", "true"], 4, "an image that contains gputally is required"),
                                     (["-c", '{"k8s": {}}', "--generate-only", "--", "true"], 4, "an image that contains gputally is required"),
                                     (["--target", "moon", "--", "true"], 2, "invalid choice: 'moon'"),
                                     (["--generate-only", "--", "true"], 2, "--generate_only: local run")):

@@ -3,7 +3,7 @@
 #include "cli/run/run.h"
 #include "base/log.h"
 #include "os/paths.h"
-#include "output/file.h"
+#include "run/targets/kubernetes/kubernetes.h"
 #include "run/targets/targets.h"
 
 #include <stdio.h>
@@ -15,7 +15,6 @@ static void node_options(const gt_call *call, gt_plan *plan, gt_arg_list *words)
 {
     static const char *const passed_on[] = {"timeout", "grace", "report", "threads", "max_memory"};
     const gt_arguments *a = &call->arguments;
-    const char *tools_file = gt_arguments_string(a, "tools_config");
     gt_arg_list_add(plan->arena, words, "--name");
     gt_arg_list_add(plan->arena, words, plan->name);
     for (size_t i = 0; i < GT_LENGTH(passed_on); i++) {
@@ -23,10 +22,6 @@ static void node_options(const gt_call *call, gt_plan *plan, gt_arg_list *words)
         gt_arg_list_add(
             plan->arena, words,
             gt_arena_format(plan->arena, "--%s=%s", passed_on[i], gt_arguments_value(a, passed_on[i])->text));
-    }
-    if (tools_file) {
-        gt_arg_list_add(plan->arena, words, "--tools_config");
-        gt_arg_list_add(plan->arena, words, gt_path_absolute(plan->arena, plan->workdir, tools_file));
     }
     static const char *const flags[] = {"no_sys_env_details", "sys_env_details", "strict"};
     for (size_t i = 0; i < GT_LENGTH(flags); i++)
@@ -49,6 +44,15 @@ static void add_slurm_options(const gt_call *call, gt_plan *plan, gt_arg_list *w
         gt_arg_list_add(plan->arena, words, "--timeout=0");
 }
 
+/* Nodes of a SLURM cluster share the folder that it is in. */
+static void add_tools_file(const gt_call *call, gt_plan *plan, gt_arg_list *words)
+{
+    const char *file = gt_arguments_string(&call->arguments, "tools_config");
+    if (!file) return;
+    gt_arg_list_add(plan->arena, words, "--tools_config");
+    gt_arg_list_add(plan->arena, words, gt_path_absolute(plan->arena, plan->workdir, file));
+}
+
 gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan)
 {
     gt_arg_list words = {0};
@@ -61,6 +65,7 @@ gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan)
     node_options(call, plan, &words);
     add_slurm_options(call, plan, &words);
     for (size_t i = 0; i < plan->warnings.count; i++) gt_warn("%s", plan->warnings.items[i]);
+    add_tools_file(call, plan, &words);
     gt_slurm_request request = {plan, len > 0 ? self : "gputally", words.items, words.count};
     if (!gt_slurm_make(&request, &slurm, &error)) {
         status = gt_run_context_error(&error);
@@ -84,24 +89,23 @@ gt_exit gt_run_on_kubernetes(const gt_call *call, gt_plan *plan, const char *ima
     gt_arg_list words = {0};
     gt_error error;
     gt_kubernetes objects;
-    if (!gt_arguments_flag(&call->arguments, "generate_only"))
-        return gt_usage_error(call->program,
-                              "target k8s: only the kubectl file can be written; add --generate_only");
+    const gt_arguments *a = &call->arguments;
     node_options(call, plan, &words);
+    gt_kubernetes_request request = {plan, image, words.items, words.count,
+                                     gt_arguments_string(a, "tools_config")};
     gt_exit status = GT_EXIT_CONTEXT;
-    if (!gt_kubernetes_make(plan, image, words.items, words.count, &objects, &error)) {
+    if (!gt_kubernetes_make(&request, &objects, &error)) {
         gt_run_context_error(&error);
+    } else if (!gt_arguments_flag(a, "generate_only")) {
+        status = gt_kubernetes_run(plan, &objects, gt_arguments_flag(a, "keep_alive")) ? GT_EXIT_DONE
+                                                                                       : GT_EXIT_RUN;
+    } else if (gt_kubernetes_write(&objects, &error)) {
+        status = GT_EXIT_DONE;
+        printf("%s\n", objects.path);
     } else {
-        gt_output *output = gt_output_new();
-        bool written = gt_output_write_file(output, objects.path, gt_buffer_str(&objects.text), &error) &&
-                       gt_output_commit(output, &error);
-        gt_output_free(output);
-        status = written ? GT_EXIT_DONE : GT_EXIT_FAILED;
-        if (written)
-            printf("%s\n", objects.path);
-        else
-            fprintf(stderr, "gputally: %s\n", error.text);
+        status = GT_EXIT_FAILED;
+        fprintf(stderr, "gputally: %s\n", error.text);
     }
-    gt_buffer_free(&objects.text);
+    gt_kubernetes_free(&objects);
     return status;
 }

@@ -54,6 +54,7 @@ static const gt_option cluster_options[] = {
      "run locally or as a job: auto, local, slurm or k8s; auto: slurm or k8s if the context has such a key, "
      "else local"},
     {"generate_only", GT_OPTION_FLAG, NULL, NULL, "write the job file without submitting it"},
+    {"keep_alive", GT_OPTION_FLAG, NULL, NULL, "keep the objects of a Kubernetes run, with its results"},
 };
 static const gt_option_group cluster_group = {"Containers and clusters", cluster_options,
                                               GT_LENGTH(cluster_options)};
@@ -63,7 +64,6 @@ static const gt_option unsupported_options[] = {
     {"tags", GT_OPTION_EACH, "TAGS", NULL, "choose models of models.json"},
     {"manifest_file", GT_OPTION_STRING, "FILE", NULL, "read the built images and models from a manifest"},
     {"registry", GT_OPTION_STRING, "HOST", NULL, "set the image registry"},
-    {"keep_alive", GT_OPTION_FLAG, NULL, NULL, "keep the container running"},
     {"keep_model_dir", GT_OPTION_FLAG, NULL, NULL, "keep the model's folder in the container"},
     {"skip_model_run", GT_OPTION_FLAG, NULL, NULL, "prepare the container, without running the model"},
     {"clean_docker_cache", GT_OPTION_FLAG, NULL, NULL, "rebuild images"},
@@ -281,6 +281,8 @@ static gt_exit run_with(const gt_call *call, gt_arena *arena)
     if (!gt_plan_make(arena, &request, &plan, &error)) return gt_run_context_error(&error);
     if (on_kubernetes && !gt_arguments_flag(&call->arguments, "dry_run"))
         return gt_run_on_kubernetes(call, &plan, image);
+    if (gt_arguments_flag(&call->arguments, "keep_alive"))
+        return gt_usage_error(call->program, "--keep_alive: only for Kubernetes");
     if (on_slurm) return gt_run_on_slurm(call, &plan);
     if (gt_arguments_flag(&call->arguments, "generate_only"))
         return gt_usage_error(call->program, "--generate_only: local run, no job file to write");

@@ -20,8 +20,8 @@ gt_exit gt_run_print_plan(const gt_plan *plan);
  * path, which must exist on all of them. */
 gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan);
 
-/* Writes the file for kubectl. The image is that of the pods, not of the plan: in a pod, the command runs
- * without docker. */
+/* Submits the job with kubectl, follows it and collects its results; with --generate_only, writes the file
+ * for kubectl. The image is that of the pods, not of the plan: in a pod, the command runs without docker. */
 gt_exit gt_run_on_kubernetes(const gt_call *call, gt_plan *plan, const char *image);
 
 /* ---- reports (reports.c) ---- */

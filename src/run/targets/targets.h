@@ -1,5 +1,5 @@
 /* Where a command runs if not on this machine: as a SLURM job (slurm.c) or as a Kubernetes job
- * (kubernetes.c), and the variables of launchers on several nodes (distributed.c). */
+ * (kubernetes/), and the variables of launchers on several nodes (distributed.c). */
 #ifndef GT_RUN_TARGETS_TARGETS_H
 #define GT_RUN_TARGETS_TARGETS_H
 
@@ -30,18 +30,5 @@ bool gt_slurm_write(const gt_plan *plan, const gt_slurm *slurm, gt_error *error)
 /* Submits the script, waits for the job and combines the nodes' records in results_summary.json. Prints
  * messages and returns false if the job could not be submitted or did not complete. */
 bool gt_slurm_run(const gt_plan *plan, const gt_slurm *slurm);
-
-/* ---- Kubernetes ---- */
-
-typedef struct gt_kubernetes {
-    const char *path; /* OUTPUT_DIR/gputally_NAME.yaml */
-    gt_buffer text;   /* the caller frees it */
-} gt_kubernetes;
-
-/* Makes the file for kubectl: a volume claim for results, a ConfigMap with the context, a Service if there
- * are several nodes, and the Job whose pods run `gputally run --target local` with these options before its
- * "--". Returns false if a setting is missing or invalid. */
-bool gt_kubernetes_make(const gt_plan *plan, const char *image, const char *const *run_options,
-                        size_t run_option_count, gt_kubernetes *out, gt_error *error);
 
 #endif

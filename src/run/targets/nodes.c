@@ -1,0 +1,85 @@
+/* The records of a job's nodes. A node without a record is MISSING: it never started, or was killed. */
+#include "run/targets/nodes.h"
+#include "json/writer.h"
+#include "os/paths.h"
+#include "output/file.h"
+#include "run/execute/execute.h"
+#include "run/plan/context.h"
+
+#include <string.h>
+
+gt_nodes gt_nodes_read(gt_arena *arena, const char *folder, size_t count)
+{
+    gt_nodes nodes = {gt_arena_alloc(arena, (count + 1) * sizeof *nodes.items), count};
+    for (size_t i = 0; i < count; i++) {
+        gt_error ignored;
+        gt_node *node = &nodes.items[i];
+        node->folder = gt_path_join(arena, folder, gt_arena_format(arena, "node_%zu", i));
+        const gt_value *record =
+            gt_settings_read(arena, gt_path_join(arena, node->folder, "gputally_run.json"), &ignored);
+        node->record = record ? record : &gt_value_missing;
+        const char *status = gt_settings_string(node->record, "status");
+        node->status = status ? status : "MISSING";
+        node->reason = gt_settings_string(node->record, "reason");
+    }
+    return nodes;
+}
+
+bool gt_nodes_all_succeeded(const gt_nodes *nodes)
+{
+    for (size_t i = 0; i < nodes->count; i++)
+        if (strcmp(nodes->items[i].status, "SUCCESS") != 0) return false;
+    return true;
+}
+
+static void add_node(gt_json_writer *json, const gt_node *node, size_t rank)
+{
+    const gt_value *exit_code = gt_value_get(node->record, "exit_code");
+    gt_json_open(json, '{');
+    gt_json_put_int(json, "node", (int64_t)rank);
+    gt_json_put_cstr(json, "folder", node->folder);
+    gt_json_put_cstr(json, "status", node->status);
+    gt_json_put_value(json, "exit_code", exit_code);
+    gt_json_put_value(json, "performance", gt_value_get(node->record, "performance"));
+    gt_json_put_cstr(json, "metric", gt_settings_string(node->record, "metric"));
+    gt_json_put_cstr(json, "reason", node->reason);
+    gt_json_close(json, '}');
+}
+
+static void add_metrics(gt_arena *arena, gt_json_writer *json, const gt_nodes *nodes)
+{
+    gt_performances figures = {0};
+    for (size_t i = 0; i < nodes->count; i++) {
+        const char *metric = gt_settings_string(nodes->items[i].record, "metric");
+        const gt_value *value = gt_value_get(nodes->items[i].record, "performance");
+        if (metric && (value->type == GT_VALUE_FLOAT || value->type == GT_VALUE_INT))
+            gt_performances_add(&figures, arena, metric,
+                                value->type == GT_VALUE_INT ? (double)value->integer : value->number);
+    }
+    gt_performances_write(&figures, json, "metrics");
+}
+
+bool gt_nodes_write(gt_arena *arena, const gt_nodes *nodes, const char *folder, const char *job,
+                    const char *name, const char *status, const char *reason, gt_error *error)
+{
+    gt_json_writer json = {0};
+    gt_json_open(&json, '{');
+    gt_json_put_cstr(&json, "job", job);
+    gt_json_put_cstr(&json, "name", name);
+    if (status) gt_json_put_cstr(&json, "status", status);
+    if (status) gt_json_put_cstr(&json, "reason", reason);
+    gt_json_key(&json, "nodes");
+    gt_json_open(&json, '[');
+    for (size_t i = 0; i < nodes->count; i++) add_node(&json, &nodes->items[i], i);
+    gt_json_close(&json, ']');
+    add_metrics(arena, &json, nodes);
+    gt_json_close(&json, '}');
+    gt_buffer_add_cstr(&json.text, "\n");
+    gt_output *output = gt_output_new();
+    bool ok = gt_output_write_file(output, gt_path_join(arena, folder, "results_summary.json"),
+                                   gt_buffer_str(&json.text), error) &&
+              gt_output_commit(output, error);
+    gt_output_free(output);
+    gt_json_writer_free(&json);
+    return ok;
+}

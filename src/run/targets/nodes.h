@@ -1,0 +1,34 @@
+/* Records of the nodes of a job: what each node_N/gputally_run.json says, combined. */
+#ifndef GT_RUN_TARGETS_NODES_H
+#define GT_RUN_TARGETS_NODES_H
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "json/values.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct gt_node {
+    const char *folder;
+    const gt_value *record; /* MISSING: there is none */
+    const char *status;     /* of the record; MISSING if there is none */
+    const char *reason;     /* why it failed, if known; NULL */
+} gt_node;
+
+typedef struct gt_nodes {
+    gt_node *items; /* in the arena */
+    size_t count;
+} gt_nodes;
+
+/* Reads the records of FOLDER/node_0 to FOLDER/node_(count-1). */
+gt_nodes gt_nodes_read(gt_arena *arena, const char *folder, size_t count);
+
+bool gt_nodes_all_succeeded(const gt_nodes *nodes);
+
+/* Writes FOLDER/results_summary.json: the job, the nodes, and their figures combined by metric (`status` and
+ * `reason` of the job, unless NULL). */
+bool gt_nodes_write(gt_arena *arena, const gt_nodes *nodes, const char *folder, const char *job,
+                    const char *name, const char *status, const char *reason, gt_error *error);
+
+#endif
