@@ -19,6 +19,7 @@ import tempfile
 
 from tests.common import harness
 from tests.findings import small_traces
+from tests.fuzz import make_page_corpus
 from tests.fuzz import make_pytorch_corpus as traces
 from tests.fuzz import record_seeds
 from tests.jax import generate_xplane
@@ -415,6 +416,19 @@ def jax():
         yield ["report", name + ".xplane.pb", *PAGE, *OUT]
 
 
+def messages():
+    """Pages of traces that the terminal warns about, in a folder, whose name pages do not have."""
+    trace = make_page_corpus.steps()
+    for event in trace["traceEvents"]:
+        event["args"].pop("Input Dims", None)
+        if event["ts"] % 7 < 2:
+            event.pop("dur", None)
+    write("deep/m.json", trace)
+    write("deep/cut.json", json.dumps(make_page_corpus.steps())[:-300])
+    yield ["report", "deep/m.json", *PAGE]
+    yield ["report", "deep/cut.json", *PAGE]
+
+
 def compare():
     """Reports whose ops differ, with few sheets each, as folders and as workbooks."""
     for side, make in (("a", traces.gemms), ("b", traces.mixture), ("c", traces.experts)):
@@ -437,6 +451,15 @@ def compare():
         shutil.rmtree("x")
     yield ["compare", "a.json", "b.json", "--fail_if", "step_ms>5%", *OUT]
     yield ["compare", "b.json", "c.json", "--sheets", "waterfall", "--output_json", "out.json", "--output_md", "out.md"]
+    yield ["compare", "a.json", "b.json", "--fail_if", "step_ms>5%", *PAGE]
+    yield ["compare", "c.json", "b.json", "--names", "p", "q", "--output_html", "p.html"]
+    write("s.json", make_page_corpus.steps())
+    slower = make_page_corpus.steps()
+    for event in slower["traceEvents"]:
+        if event["cat"] == "kernel":
+            event.update(dur=2 * event["dur"], name=event["name"] + "_new" * (event["ts"] % 7 < 3))
+    write("t.json", slower)
+    yield ["compare", "s.json", "t.json", *PAGE]
 
 
 def programs():
@@ -494,7 +517,7 @@ def run_plans():
 
 
 SCENARIOS = (rocprof, genesis, devices, extremes, pytorch, phase_methods, report_of_ranks, collective, sweep, sweep_of_rocprof,
-             jax, compare, programs, run_plans)
+             jax, messages, compare, programs, run_plans)
 
 
 def run(scenario, program, store):
