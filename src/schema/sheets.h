@@ -185,6 +185,8 @@
 #define GT_SHEET_LIBRARY_CALLS     GT_SHEET("library_calls")
 #define GT_SHEET_MEMORY_COPY_TRACE GT_SHEET("memory_copy_trace")
 #define GT_SHEET_POWER_SUMMARY     GT_SHEET("power_summary")
+#define GT_SHEET_REPEATS           GT_SHEET("repeats")
+#define GT_SHEET_REPEAT_RUNS       GT_SHEET("repeat_runs")
 #define GT_SHEET_SAMPLES           GT_SHEET("samples")
 #define GT_SHEET_VRAM_SUMMARY      GT_SHEET("vram_summary")
 

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "cli/commands/commands.h"
 #include "cli/common.h"
+#include "json/values.h"
 #include "os/paths.h"
 
 #include <dirent.h>
@@ -72,24 +73,43 @@ static void add_written(reporter *r, const char *path)
     gt_arg_list_add(r->plan->arena, &r->written, path);
 }
 
-/* Calls a report command with a trace, the names of its workbook and page, and the common options of this
- * call. */
-static void make_report(reporter *r, const char *command_name, const char *trace, const char *workbook)
+/* Adds the step time of a trace, from the findings of its report as JSON. */
+static void take_step_time(reporter *r, const char *findings)
+{
+    gt_error ignored;
+    const gt_value *report = gt_settings_read(r->plan->arena, findings, &ignored);
+    const gt_value *step = report ? gt_value_get(report, "step_ms") : &gt_value_missing;
+    const char *per = report ? gt_settings_string(report, "per") : NULL;
+    if (!per || strcmp(per, "step") != 0 || step->type != GT_VALUE_FLOAT) return;
+    gt_outcome *o = r->outcome;
+    o->step_ms = (o->step_ms * (double)o->step_count + step->number) / (double)(o->step_count + 1);
+    o->step_count++;
+}
+
+/* Calls a report command with a trace, the names of its workbook, its page and its findings (NULL: none), and
+ * the common options of this call. */
+static void make_report(reporter *r, const char *command_name, const char *trace, const char *workbook,
+                        const char *findings)
 {
     const gt_command *command = gt_command_find(command_name);
     const gt_option_value *threads = gt_arguments_value(&r->call->arguments, "threads");
     const gt_option_value *memory = gt_arguments_value(&r->call->arguments, "max_memory");
     static char output[] = "--output_xlsx_path", html[] = "--output_html", quiet[] = "--quiet",
                 no_progress[] = "--no_progress", strict[] = "--strict", cores[] = "--threads",
-                max_memory[] = "--max_memory";
+                max_memory[] = "--max_memory", json[] = "--output_json";
     const char *page = page_beside(r, command, workbook);
-    char *words[12] = {(char *)trace, output, (char *)workbook};
+    char *words[14] = {(char *)trace, output, (char *)workbook};
     int count = 3;
     if (page) {
         words[count++] = html;
         words[count++] = (char *)page;
     }
-    if (r->is_shown || gt_arguments_flag(&r->call->arguments, "quiet")) words[count++] = quiet;
+    if (findings) {
+        words[count++] = json;
+        words[count++] = (char *)findings;
+    }
+    if (r->is_shown || r->outcome->is_trial || gt_arguments_flag(&r->call->arguments, "quiet"))
+        words[count++] = quiet;
     if (gt_arguments_flag(&r->call->arguments, "no_progress")) words[count++] = no_progress;
     if (gt_arguments_flag(&r->call->arguments, "strict")) words[count++] = strict;
     if (threads->given) {
@@ -112,6 +132,7 @@ static void make_report(reporter *r, const char *command_name, const char *trace
         r->is_shown = true;
         add_written(r, workbook);
         if (page) add_written(r, page);
+        if (findings) take_step_time(r, findings);
     } else {
         gt_warn("%s: no report written", trace);
     }
@@ -142,11 +163,11 @@ static void report_profiler(reporter *r, const gt_profiler *profiler)
         const char *name = profiler->kind == GT_PROFILER_RTL ? "trace.db" : "trace.rpd";
         const char *trace = gt_path_join(r->plan->arena, profiler->output_dir, name);
         if (wants(r, "rocprof") && access(trace, F_OK) == 0)
-            make_report(r, "report", trace, workbook_of(r, "perf_report.xlsx"));
+            make_report(r, "report", trace, workbook_of(r, "perf_report.xlsx"), NULL);
         return;
     }
     if (wants(r, "rocprof"))
-        make_report(r, "report", profiler->output_dir, workbook_of(r, "perf_report.xlsx"));
+        make_report(r, "report", profiler->output_dir, workbook_of(r, "perf_report.xlsx"), NULL);
 }
 
 static void report_pftrace(reporter *r)
@@ -159,9 +180,9 @@ static void report_pftrace(reporter *r)
     for (size_t i = 0; i < r->outcome->files.count; i++)
         is_of_this_run = is_of_this_run || strcmp(r->outcome->files.items[i], trace) == 0;
     if (!is_of_this_run) return;
-    make_report(r, "pftrace-hip-activity", trace, workbook_of(r, "hip_activity.xlsx"));
-    make_report(r, "pftrace-hip-api", trace, workbook_of(r, "hip_api.xlsx"));
-    make_report(r, "pftrace-memory-copy", trace, workbook_of(r, "memory_copy.xlsx"));
+    make_report(r, "pftrace-hip-activity", trace, workbook_of(r, "hip_activity.xlsx"), NULL);
+    make_report(r, "pftrace-hip-api", trace, workbook_of(r, "hip_api.xlsx"), NULL);
+    make_report(r, "pftrace-memory-copy", trace, workbook_of(r, "memory_copy.xlsx"), NULL);
 }
 
 /* ---- traces that the command wrote itself ---- */
@@ -191,10 +212,25 @@ static void report_own_trace(reporter *r, const char *path)
 {
     for (size_t i = 0; i < GT_LENGTH(own_traces); i++) {
         if (!ends_with(path, own_traces[i].ending) || !wants(r, own_traces[i].kind)) continue;
-        make_report(r, own_traces[i].kind, path,
-                    gt_arena_format(r->plan->arena, "%.*s_perf_report.xlsx",
-                                    (int)(strlen(path) - strlen(own_traces[i].ending)), path));
+        int stem = (int)(strlen(path) - strlen(own_traces[i].ending));
+        const char *beside = gt_arena_format(r->plan->arena, "%.*s", stem, path);
+        if (r->outcome->is_trial) /* the next one would replace what is beside the trace */
+            beside = gt_path_join(r->plan->arena, r->plan->output_dir, gt_path_name(beside));
+        const char *workbook = gt_arena_format(r->plan->arena, "%s_perf_report.xlsx", beside);
+        const char *findings = gt_arena_format(r->plan->arena, "%s.findings.json", beside);
+        if (r->outcome->is_trial)
+            make_report(r, "report", path, workbook, findings);
+        else
+            make_report(r, own_traces[i].kind, path, workbook, NULL);
     }
+}
+
+/* Whether a file was changed after that time. The clock of files is a little behind. */
+static bool is_newer(const struct stat *status, const struct timespec *begin)
+{
+    static const double behind_s = 0.02;
+    double seconds = (double)(status->st_mtim.tv_sec - begin->tv_sec);
+    return seconds + (double)(status->st_mtim.tv_nsec - begin->tv_nsec) * 1e-9 >= -behind_s;
 }
 
 /* Reports on files that are newer than the start of the run. */
@@ -211,7 +247,7 @@ static void find_own_traces(reporter *r, const char *folder, int depth)
         else if (!S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode) && is_own_trace(path) &&
                  !gt_path_may_open(path))
             continue;
-        else if (S_ISREG(status.st_mode) && status.st_mtim.tv_sec >= r->outcome->begin.tv_sec)
+        else if (S_ISREG(status.st_mode) && is_newer(&status, &r->outcome->begin))
             report_own_trace(r, path);
     }
     if (dir) closedir(dir);
@@ -244,10 +280,15 @@ void gt_run_reports_write(const gt_call *call, const gt_plan *plan, gt_outcome *
     const char *wanted = gt_arguments_string(&call->arguments, "report");
     reporter r = {.call = call, .plan = plan, .outcome = outcome, .wanted = wanted};
     if (strcmp(wanted, "none") == 0) return;
+    if (outcome->trials) { /* each repeat has its own reports */
+        if (wants(&r, "summary")) write_summary(&r);
+        if (!gt_arguments_flag(&call->arguments, "quiet")) print_written(&r);
+        return;
+    }
     for (size_t i = 0; i < plan->piece_count; i++)
         if (plan->pieces[i].profiler) report_profiler(&r, plan->pieces[i].profiler);
     if (wants(&r, "pftrace")) report_pftrace(&r);
     if (wants(&r, "pytorch") || wants(&r, "jax")) find_own_traces(&r, plan->workdir, 0);
     if (wants(&r, "summary")) write_summary(&r);
-    if (!gt_arguments_flag(&call->arguments, "quiet")) print_written(&r);
+    if (!gt_arguments_flag(&call->arguments, "quiet") && !outcome->is_trial) print_written(&r);
 }

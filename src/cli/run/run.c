@@ -33,6 +33,11 @@ static const gt_option run_options[] = {
      "stop the command after SECONDS; -1: 7200 seconds, 0: no limit"},
     {"grace", GT_OPTION_INT, "SECONDS", "60",
      "when the command is stopped or interrupted, let it write its files for SECONDS before it is killed"},
+    {"warmup", GT_OPTION_INT, "N", "0",
+     "run the command N times before, without profiler and without counting"},
+    {"repeat", GT_OPTION_INT, "N", "1",
+     "run the command N times with the profiler and N times without it, in turns, and compare"},
+    {"no_baseline", GT_OPTION_FLAG, NULL, NULL, "do not run it without the profiler", .needs = "repeat"},
     {"dry_run", GT_OPTION_FLAG, NULL, NULL, "print the plan as JSON, and exit"},
     {"verbose", GT_OPTION_FLAG, NULL, NULL, "print the command line"},
     {"live_output", GT_OPTION_FLAG, NULL, NULL, "show the command's output",
@@ -173,6 +178,7 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
         return gt_fail(error, "Timeout must be -1 (default), 0 (no timeout), or a positive integer");
     if (grace < 0) return gt_fail(error, "--grace: must be 0 (kill at once) or a number of seconds");
     if (!gt_run_reports_check(gt_arguments_string(a, "report"), error)) return false;
+    if (!gt_run_repeats_check(call, error)) return false;
     if (name && (strchr(name, '/') || name[0] == '.'))
         return gt_fail(error, "--name: '%.200s' is not a valid file name", name);
     const gt_value *context = gt_context_load(arena, gt_arguments_string(a, "additional_context_file"),
@@ -245,21 +251,27 @@ static bool is_on_disk(const gt_plan *plan, gt_outcome *outcome)
     return false;
 }
 
+bool gt_run_finish(const gt_plan *plan, gt_outcome *outcome)
+{
+    bool is_complete = is_on_disk(plan, outcome);
+    bool is_node = getenv("MAD_IN_SLURM_JOB"); /* who waits for a job reads why its nodes could not start */
+    if (outcome->exit_code < 0 && outcome->failed && !is_node) return is_complete;
+    return write_record(plan, outcome, plan->record_path) && is_complete;
+}
+
 /* Runs the plan, then writes the reports and the record: also if the command failed, because what it recorded
  * until then is useful. */
-static gt_exit execute_plan(const gt_call *call, gt_plan *plan)
+static gt_exit execute_plan(const gt_call *call, const gt_plan_request *request, gt_plan *plan)
 {
     const char *summary = gt_arguments_string(&call->arguments, "summary_output");
     gt_outcome outcome;
     if (gt_arguments_flag(&call->arguments, "verbose"))
         gt_info("bash -c %s", gt_secrets_hide(plan->arena, plan->env, plan->shell_line));
-    bool done = gt_plan_execute(plan, &outcome);
+    bool is_repeated = gt_run_repeats_wanted(call);
+    bool done =
+        is_repeated ? gt_run_repeated(call, request, plan, &outcome) : gt_plan_execute(plan, &outcome);
     if (outcome.exit_code >= 0) gt_run_reports_write(call, plan, &outcome);
-    done = is_on_disk(plan, &outcome) && done;
-    /* Who waits for a job reads why its nodes could not start the command. */
-    bool is_node = getenv("MAD_IN_SLURM_JOB");
-    if (outcome.exit_code >= 0 || !outcome.failed || is_node)
-        done = write_record(plan, &outcome, plan->record_path) && done;
+    done = gt_run_finish(plan, &outcome) && done;
     if (summary) done = write_record(plan, &outcome, summary) && done;
     return done ? GT_EXIT_DONE : GT_EXIT_RUN;
 }
@@ -287,7 +299,7 @@ static gt_exit run_with(const gt_call *call, gt_arena *arena)
     if (gt_arguments_flag(&call->arguments, "generate_only"))
         return gt_usage_error(call->program, "--generate_only: local run, no job file to write");
     return gt_arguments_flag(&call->arguments, "dry_run") ? gt_run_print_plan(&plan)
-                                                          : execute_plan(call, &plan);
+                                                          : execute_plan(call, &request, &plan);
 }
 
 gt_exit gt_cmd_run(const gt_call *call)

@@ -14,6 +14,19 @@ gt_exit gt_run_context_error(const gt_error *error);
 /* Prints the plan as JSON. */
 gt_exit gt_run_print_plan(const gt_plan *plan);
 
+/* Checks that the files of a run are complete, and writes its record; false if not. */
+bool gt_run_finish(const gt_plan *plan, gt_outcome *outcome);
+
+/* ---- repeats (repeats.c) ---- */
+
+/* Whether --repeat or --warmup asks for several runs, and whether their values are valid. */
+bool gt_run_repeats_wanted(const gt_call *call);
+bool gt_run_repeats_check(const gt_call *call, gt_error *error);
+
+/* Runs the command as often as these options say. The plan is that of one run; its folder gets the record.
+ * The outcome has the figures and all files. False if a run failed, which ends the series. */
+bool gt_run_repeated(const gt_call *call, const gt_plan_request *request, gt_plan *plan, gt_outcome *outcome);
+
 /* ---- jobs on other machines (jobs.c) ---- */
 
 /* Writes the batch script, submits it and waits for the job. The nodes start this program by its absolute

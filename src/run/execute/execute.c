@@ -362,6 +362,7 @@ static void run_command(run *r)
         gt_warn("the command has ended, but %d of the processes that it started are still running",
                 result.left);
     r->outcome->exit_code = result.exit_code;
+    r->outcome->command_s = result.seconds;
     r->outcome->timed_out = result.timed_out;
     r->outcome->interrupted = result.interrupted;
     char reason[128] = "";

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "json/writer.h"
 #include "os/shell_words.h"
+#include "run/execute/trials.h"
 #include "run/plan/plan.h"
 #include "table/table.h"
 
@@ -40,6 +41,11 @@ typedef struct gt_outcome {
     gt_machine *machine;              /* what it ran on; NULL: nothing was started */
     gt_gpu_energy *energies;          /* of the GPUs whose power was sampled */
     size_t energy_count;
+    double command_s;        /* how long the command ran, with all its passes */
+    bool is_trial;           /* one of several repeats: reports are written to its folder, but not shown */
+    double step_ms;          /* of a trial: mean step time of the command's own traces */
+    size_t step_count;       /* traces that have one */
+    const gt_trials *trials; /* of the whole run; NULL: not repeated */
 } gt_outcome;
 
 /* Runs the plan. Fills the outcome in any case and prints messages; files are kept even if the command fails.
@@ -158,7 +164,8 @@ void gt_performances_write(const gt_performances *figures, gt_json_writer *w, co
 bool gt_record_write(const gt_plan *plan, const gt_outcome *outcome, const char *path, gt_error *error);
 
 /* Writes OUTPUT_DIR/NAME_run_summary.xlsx with the sheets that the run has files for: power_summary,
- * vram_summary, library_calls (most calls first). If there are none, writes nothing and sets *path to NULL.
+ * vram_summary, library_calls (most calls first), repeats, repeat_runs. If there are none, writes nothing and
+ * sets *path to NULL.
  */
 bool gt_run_summary_write(const gt_plan *plan, const gt_outcome *outcome, const char **path, gt_error *error);
 

@@ -200,6 +200,7 @@ bool gt_record_write(const gt_plan *plan, const gt_outcome *outcome, const char 
     gt_json_put_cstr(&w, "reason", outcome->reason);
     put_performance(&w, outcome);
     gt_energy_write(outcome, &w);
+    gt_trials_write(outcome->trials, &w);
     gt_json_put_int(&w, "passes", (int64_t)plan->profiler->passes);
     put_files(&w, &outcome->files);
     gt_machine_put(&w, outcome->machine);
@@ -259,6 +260,7 @@ bool gt_run_summary_write(const gt_plan *plan, const gt_outcome *outcome, const 
         ok = add_samples(&tables, strings, &plan->samplers[i], outcome, error);
     if (ok && plan->library_modes.count && is_written(outcome, plan->library_file))
         ok = add_calls(&tables, strings, plan->library_file, error);
+    if (ok && outcome->trials) gt_trials_add_tables(outcome->trials, &tables, strings);
     if (ok && tables.count) {
         *path = gt_arena_format(plan->arena, "%s/%s_run_summary.xlsx", plan->output_dir, plan->name);
         gt_output *output = gt_output_new();
