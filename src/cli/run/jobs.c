@@ -13,8 +13,8 @@
 /* The options of `gputally run` on each node. */
 static void node_options(const gt_call *call, gt_plan *plan, gt_arg_list *words)
 {
-    static const char *const passed_on[] = {"timeout", "grace",   "warmup",    "repeat",
-                                            "report",  "threads", "max_memory"};
+    static const char *const passed_on[] = {"timeout",      "grace",    "warmup", "repeat",  "capture_steps",
+                                            "capture_time", "min_free", "report", "threads", "max_memory"};
     const gt_arguments *a = &call->arguments;
     gt_arg_list_add(plan->arena, words, "--name");
     gt_arg_list_add(plan->arena, words, plan->name);
@@ -24,7 +24,8 @@ static void node_options(const gt_call *call, gt_plan *plan, gt_arg_list *words)
             plan->arena, words,
             gt_arena_format(plan->arena, "--%s=%s", passed_on[i], gt_arguments_value(a, passed_on[i])->text));
     }
-    static const char *const flags[] = {"no_baseline", "no_sys_env_details", "sys_env_details", "strict"};
+    static const char *const flags[] = {"capture_region", "no_baseline", "no_sys_env_details",
+                                        "sys_env_details", "strict"};
     for (size_t i = 0; i < GT_LENGTH(flags); i++)
         if (gt_arguments_flag(a, flags[i]))
             gt_arg_list_add(plan->arena, words, gt_arena_format(plan->arena, "--%s", flags[i]));

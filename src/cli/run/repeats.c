@@ -38,6 +38,7 @@ static gt_plan_request request_of(gt_arena *arena, const gt_plan_request *reques
         gt_value none = {.type = GT_VALUE_LIST};
         own.context = gt_settings_with(arena, request->context, "tools", none);
         own.snapshot = false;
+        own.capture = (gt_capture_window){0};
     }
     return own;
 }

@@ -1,6 +1,7 @@
 /* `gputally run`: reads the options and the context, makes the plan, and prints it or executes it. */
 #include "cli/run/run.h"
 #include "base/log.h"
+#include "base/memory_limit.h"
 #include "cli/commands/commands.h"
 #include "cli/common.h"
 #include "run/plan/secrets.h"
@@ -33,6 +34,15 @@ static const gt_option run_options[] = {
      "stop the command after SECONDS; -1: 7200 seconds, 0: no limit"},
     {"grace", GT_OPTION_INT, "SECONDS", "60",
      "when the command is stopped or interrupted, let it write its files for SECONDS before it is killed"},
+    {"capture_steps", GT_OPTION_STRING, "A-B", NULL,
+     "record steps A to B only, where the profiler can count them"},
+    {"capture_time", GT_OPTION_STRING, "START:SECONDS", NULL, "record SECONDS only, from START seconds on"},
+    {"capture_region", GT_OPTION_FLAG, NULL, NULL,
+     "record only between the start and stop calls of the program"},
+    {"attach", GT_OPTION_STRING, "PID", NULL,
+     "record a process that is already running, for the time of --capture_time; no command is started"},
+    {"min_free", GT_OPTION_STRING, "SIZE", NULL,
+     "do not start with less than SIZE (such as 20G) free on the disk"},
     {"warmup", GT_OPTION_INT, "N", "0",
      "run the command N times before, without profiler and without counting"},
     {"repeat", GT_OPTION_INT, "N", "1",
@@ -179,6 +189,16 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
     if (grace < 0) return gt_fail(error, "--grace: must be 0 (kill at once) or a number of seconds");
     if (!gt_run_reports_check(gt_arguments_string(a, "report"), error)) return false;
     if (!gt_run_repeats_check(call, error)) return false;
+    gt_capture_window capture;
+    if (!gt_capture_parse(gt_arguments_string(a, "capture_steps"), gt_arguments_string(a, "capture_time"),
+                          gt_arguments_flag(a, "capture_region"), gt_arguments_string(a, "attach"), &capture,
+                          error))
+        return false;
+    uint64_t min_free = 0;
+    const char *free_text = gt_arguments_string(a, "min_free");
+    if (free_text && !gt_memory_parse(free_text, &min_free))
+        return gt_fail(error, "--min_free: must be a size such as 20G, got '%.100s'", free_text);
+    if (capture.attach && !name) name = gt_arena_format(arena, "attach_%lld", (long long)capture.attach);
     if (name && (strchr(name, '/') || name[0] == '.'))
         return gt_fail(error, "--name: '%.200s' is not a valid file name", name);
     const gt_value *context = gt_context_load(arena, gt_arguments_string(a, "additional_context_file"),
@@ -203,6 +223,8 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
                                  .output_dir = gt_arguments_string(a, "output_dir"),
                                  .timeout_s = timeout_of(context, timeout),
                                  .grace_s = grace ? (double)grace : -1,
+                                 .capture = capture,
+                                 .min_free = min_free,
                                  .snapshot = !gt_arguments_flag(a, "no_sys_env_details"),
                                  .always_snapshot = gt_arguments_flag(a, "sys_env_details")};
     return true;
@@ -283,7 +305,14 @@ static gt_exit run_with(const gt_call *call, gt_arena *arena)
     gt_plan plan;
     if (!make_request(call, arena, &request, &error)) return gt_run_context_error(&error);
     if (refuse_target(call, request.target) != GT_EXIT_DONE) return GT_EXIT_USAGE;
-    if (!call->arguments.file_count) {
+    if (request.capture.attach &&
+        (call->arguments.file_count || gt_run_repeats_wanted(call) || strcmp(request.target, "local") != 0)) {
+        gt_fail(
+            &error,
+            "--attach: records a process of this machine, so no command, repeats or cluster are possible");
+        return gt_run_context_error(&error);
+    }
+    if (!call->arguments.file_count && !request.capture.attach) {
         gt_fail(&error, "a command is required: gputally run [options] -- COMMAND [ARG...]");
         return gt_run_context_error(&error);
     }

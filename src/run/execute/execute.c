@@ -167,17 +167,38 @@ static void fit_rtl(gt_plan *plan, gt_profiler *profiler, const char *help)
     profiler->options.count -= 2;
 }
 
-static void fit_to_program(gt_plan *plan, gt_profiler *profiler)
+/* Options for a bounded capture must not be left out: everything would be recorded. */
+static bool check_capture(run *r, const gt_profiler *profiler, const char *help)
 {
+    if (profiler != r->plan->profiler || !strstr(help, "--")) return true;
+    const char *missing = gt_capture_missing(&r->plan->capture_options, help);
+    if (!missing) return true;
+    return failed(r, gt_arena_format(r->plan->arena,
+                                     r->plan->capture.attach
+                                         ? "%s cannot attach to a process: it has no option %s; newer "
+                                           "versions have (ROCm 7.1 and later)"
+                                         : "%s cannot record a part of a run: it has no option %s",
+                                     profiler->path, missing));
+}
+
+static bool fit_to_program(run *r, gt_profiler *profiler)
+{
+    gt_plan *plan = r->plan;
     gt_buffer text = {0};
-    if (profiler->kind == GT_PROFILER_ROCPROFV3 && !profiler->own_cmd)
-        gt_profiler_fit_help(plan->arena, profiler,
-                             help_of((const char *[]){profiler->path, "--help", NULL}, &text).bytes,
-                             &plan->notes);
+    bool ok = true;
+    if (profiler->kind == GT_PROFILER_ROCPROFV3 && (!profiler->own_cmd || plan->capture_options.count)) {
+        const char *help = help_of((const char *[]){profiler->path, "--help", NULL}, &text).bytes;
+        ok = check_capture(r, profiler, help);
+        if (ok) gt_profiler_fit_help(plan->arena, profiler, help, &plan->notes);
+        if (plan->capture.attach &&
+            strstr(help, "--attach-sync-output")) /* or the files come after the end */
+            gt_arg_list_add(plan->arena, &profiler->options, "--attach-sync-output");
+    }
     if (profiler->kind == GT_PROFILER_RTL)
         fit_rtl(plan, profiler,
                 help_of((const char *[]){profiler->path, "trace", "--help", NULL}, &text).bytes);
     gt_buffer_free(&text);
+    return ok;
 }
 
 static bool missing_profiler(run *r, gt_profiler_kind kind)
@@ -200,7 +221,7 @@ static bool check_profilers(run *r)
     for (size_t i = 0; i < r->plan->piece_count; i++) {
         gt_profiler *profiler = r->plan->pieces[i].profiler;
         if (profiler && !profiler->path) return missing_profiler(r, profiler->kind);
-        if (profiler) fit_to_program(r->plan, profiler);
+        if (profiler && !fit_to_program(r, profiler)) return false;
     }
     const char *launcher = r->plan->launch.program;
     if (launcher && !gt_path_search(r->plan->arena, launcher, getenv("PATH"))) {
@@ -241,11 +262,24 @@ static bool check_dies(run *r)
                                      r->plan->dual_gcd, count));
 }
 
+static bool check_process(run *r)
+{
+    gt_arg_list warnings = {0};
+    gt_error error;
+    int64_t pid = r->plan->capture.attach;
+    if (pid && !gt_capture_check_process(r->plan->arena, pid, &warnings, &error))
+        return failed(r, error.text);
+    for (size_t i = 0; i < warnings.count; i++) gt_warn("%s", warnings.items[i]);
+    return true;
+}
+
 static bool prepare(run *r)
 {
     gt_error error;
     if (!check_dies(r)) return false;
-    if (!gt_path_make_folder(r->plan->output_dir, &error) || !gt_plan_claim_folders(r->plan, &error))
+    if (!check_process(r)) return false;
+    if (!gt_path_make_folder(r->plan->output_dir, &error) || !gt_disk_check(r->plan, &error) ||
+        !gt_plan_claim_folders(r->plan, &error))
         return failed(r, error.text);
     for (size_t i = 0; i < r->plan->piece_count; i++) {
         const gt_profiler *profiler = r->plan->pieces[i].profiler;

@@ -78,6 +78,10 @@ void gt_energy_add_column(const gt_outcome *outcome, gt_table *summary);
 
 /* Free bytes where the folder is; false if the file system does not tell. */
 bool gt_disk_free_bytes(const char *folder, uint64_t *bytes);
+/* Refuses a run for which less than --min_free is free, and warns if the trace may not fit. */
+bool gt_disk_check(const gt_plan *plan, gt_error *error);
+/* About how many bytes a profiler writes per second, for all processes of this machine; 0: not known. */
+double gt_disk_bytes_per_s(const gt_plan *plan);
 /* Whether files of this run may be missing or incomplete because the disk is full. */
 bool gt_disk_was_full(const char *folder);
 

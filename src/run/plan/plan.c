@@ -125,7 +125,9 @@ static const char on_both_dies[] =
 void gt_plan_compose(gt_plan *plan)
 {
     gt_buffer line = {0};
-    const char *runner = plan->launch.runner;
+    const char *runner = plan->capture.attach ? NULL : plan->launch.runner;
+    if (plan->capture.attach && plan->capture.start_s > 0)
+        gt_buffer_add_format(&line, "sleep %.9g && ", plan->capture.start_s);
     for (size_t i = 0; i < plan->piece_count; i++) {
         const gt_profiler *profiler = plan->pieces[i].profiler;
         if (runner && profiler && gt_plan_launcher_is_outside(plan)) {
@@ -139,11 +141,18 @@ void gt_plan_compose(gt_plan *plan)
             gt_shell_quote(&line, profiler->path ? profiler->path : gt_profiler_kind_name(profiler->kind));
             gt_buffer_add_cstr(&line, profiler->options.count ? " " : "");
             gt_shell_join(&line, profiler->options.items, profiler->options.count);
-            if (profiler->kind == GT_PROFILER_ROCPROFV3) gt_buffer_add_cstr(&line, " --");
+            if (profiler->kind == GT_PROFILER_ROCPROFV3 && !plan->capture.attach)
+                gt_buffer_add_cstr(&line, " --");
             gt_buffer_add_cstr(&line, profiler->before_app.count ? " " : "");
             gt_shell_join(&line, profiler->before_app.items, profiler->before_app.count);
         }
         gt_buffer_add_cstr(&line, " ");
+    }
+    if (plan->capture.attach) { /* nothing is started */
+        while (line.len && line.bytes[line.len - 1] == ' ') line.len--;
+        plan->shell_line = gt_arena_bytes(plan->arena, line.bytes, line.len);
+        gt_buffer_free(&line);
+        return;
     }
     if (plan->dual_gcd) gt_buffer_add_cstr(&line, on_both_dies);
     if (runner) {
@@ -246,6 +255,38 @@ static bool check_container(const gt_plan *plan, gt_error *error)
     return true;
 }
 
+static bool has_counters(const gt_profiler *profiler)
+{
+    for (size_t i = 0; i < profiler->options.count; i++)
+        if (strcmp(profiler->options.items[i], "-i") == 0 ||
+            strcmp(profiler->options.items[i], "--input") == 0 ||
+            strcmp(profiler->options.items[i], "--pmc") == 0)
+            return true;
+    return false;
+}
+
+/* Adds the options for a bounded capture to the profiler. */
+static bool bound_capture(gt_plan *plan, gt_error *error)
+{
+    gt_profiler *profiler = plan->profiler;
+    const char *name = gt_profiler_kind_name(profiler->kind);
+    if (!gt_capture_is_bounded(&plan->capture)) return true;
+    if (profiler->kind == GT_PROFILER_NONE)
+        return gt_fail(error,
+                       "a bounded capture needs a profiler: add --tools rocprofv3_lightweight, for example");
+    if (plan->capture.attach && profiler->passes > 1)
+        return gt_fail(error,
+                       "--attach: counters that need %zu passes cannot be collected from a running process",
+                       profiler->passes);
+    if (plan->capture.attach && plan->image) return gt_fail(error, "--attach: not possible with a container");
+    if (!gt_capture_add_options(plan->arena, &plan->capture, name, has_counters(profiler),
+                                &plan->capture_options, &plan->notes, error))
+        return false;
+    for (size_t i = 0; i < plan->capture_options.count; i++)
+        gt_arg_list_add(plan->arena, &profiler->options, plan->capture_options.items[i]);
+    return true;
+}
+
 bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan, gt_error *error)
 {
     *plan = (gt_plan){.arena = arena,
@@ -254,6 +295,8 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
                       .image = request->image,
                       .timeout_s = request->timeout_s,
                       .grace_s = request->grace_s,
+                      .capture = request->capture,
+                      .min_free = request->min_free,
                       .none = {.kind = GT_PROFILER_NONE, .passes = 1},
                       .env = gt_settings_update(arena, &gt_value_missing, &gt_value_missing)};
     plan->profiler = &plan->none;
@@ -274,6 +317,7 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
     if (wants_snapshot(request)) add_snapshot(plan);
     if (!gt_stage_plan_samplers(plan, error)) return false;
     if (plan->image && !check_container(plan, error)) return false;
+    if (!bound_capture(plan, error)) return false;
     list_outputs(plan);
     note_passes(plan);
     gt_plan_note_launcher(plan);
@@ -372,6 +416,32 @@ static void write_slurm(gt_json_writer *w, const gt_plan *plan)
     gt_json_close(w, '}');
 }
 
+static void write_capture(gt_json_writer *w, const gt_plan *plan)
+{
+    const gt_capture_window *window = &plan->capture;
+    gt_json_key(w, "capture");
+    if (!gt_capture_is_bounded(window)) {
+        gt_json_add_cstr(w, NULL);
+        return;
+    }
+    gt_json_open(w, '{');
+    if (window->seconds > 0) {
+        gt_json_key(w, "start_s");
+        gt_json_add_real(w, window->start_s);
+        gt_json_key(w, "seconds");
+        gt_json_add_real(w, window->seconds);
+    }
+    if (window->first_step) {
+        gt_json_put_int(w, "first_step", window->first_step);
+        gt_json_put_int(w, "last_step", window->last_step);
+    }
+    gt_json_key(w, "by_region");
+    gt_json_add_bool(w, window->by_region);
+    if (window->attach) gt_json_put_int(w, "attach", window->attach);
+    write_list(w, "options", &plan->capture_options);
+    gt_json_close(w, '}');
+}
+
 void gt_plan_write(const gt_plan *plan, gt_json_writer *w)
 {
     gt_json_put_value(w, "context", gt_secrets_masked(plan->arena, plan->context));
@@ -384,6 +454,7 @@ void gt_plan_write(const gt_plan *plan, gt_json_writer *w)
     write_actions(w, "post", plan, plan->post, plan->post_count);
     write_samplers(w, plan);
     write_profiler(w, plan);
+    write_capture(w, plan);
     write_library(w, plan);
     gt_plan_write_launcher(plan, w);
     gt_json_key(w, "docker");

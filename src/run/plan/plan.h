@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "json/writer.h"
 #include "os/shell_words.h"
+#include "run/plan/capture.h"
 #include "run/plan/context.h"
 #include "run/plan/launcher.h"
 #include "run/sensors/sensors.h"
@@ -226,6 +227,9 @@ typedef struct gt_plan {
     gt_profiler none;
     gt_profiler *profiler; /* the outermost profiler, or &none */
     gt_log_scan log_scan;
+    gt_capture_window capture;
+    gt_arg_list capture_options; /* of the profiler, for the capture */
+    uint64_t min_free;           /* bytes that must be free where the output goes */
     const char *dual_gcd; /* variable that asks for the command on both dies of a GPU at once; NULL: none */
     gt_sampler_plan samplers[GT_SAMPLERS_MAX];
     size_t sampler_count;
@@ -248,6 +252,8 @@ typedef struct gt_plan_request {
     const char *output_dir; /* as typed */
     double timeout_s;
     double grace_s;
+    gt_capture_window capture;
+    uint64_t min_free;
     bool snapshot;        /* write a description of the machine, unless the context says not to */
     bool always_snapshot; /* even then */
 } gt_plan_request;
