@@ -38,7 +38,7 @@ report: deps build ## write a report of the example trace, or of TRACE=file, to 
 	build/gputally report "$(TRACE)" --output_csvs_dir "$(REPORT)" \
 	    --output_xlsx_path "$(REPORT)/$${name%_results}_perf_report.xlsx"
 
-test: GROUP = build test $(CROSS)
+test: GROUP = build test $(CROSS) $(if $(filter slurm launchers,$(T)),slurm)
 test: deps build ## run all tests, or those of T=area or T=test
 	@$(RUN) scripts/test build $(JOBS) "$(T)"
 

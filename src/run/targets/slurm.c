@@ -355,8 +355,9 @@ bool gt_slurm_make(const gt_slurm_request *request, gt_slurm *slurm, gt_error *e
     w.slurm = gt_value_get(w.settings, "slurm");
     if (!take_number(&w, w.slurm, "gpus_per_node", 0, 1024, &w.gpus)) return false;
     w.launcher = gt_distributed_of(w.settings, w.nodes, w.gpus);
-    slurm->runs_once = gt_launcher_runs_once(&w.launcher);
-    slurm->nodes = slurm->runs_once ? 1 : w.nodes;
+    bool runs_once = gt_launcher_runs_once(&w.launcher);
+    slurm->nodes = runs_once ? 1 : w.nodes;
+    slurm->signal_script = runs_once && w.launcher.kind != GT_LAUNCHER_SRUN;
     name_files(&w);
     const char *workspace = gt_settings_string(w.slurm, "shared_workspace");
     if (!add_directives(&w)) return false;

@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 enum {
-    SILENCES_MAX = 60,     /* unanswered questions in a row until the state is unknown */
+    SILENCES_MAX = 30,     /* unanswered questions in a row until the state is unknown */
     SILENCES_TO_TRUST = 5, /* ... until records of all nodes are taken as the end of the job */
     LOOK_MS = 250,         /* between two looks at the job's output */
     RECORD_TRIES = 40,     /* looks for records that a network file system does not show yet */
@@ -135,7 +135,7 @@ static void stop_job(waiting *w)
     bool runs = w->job.state && strcmp(w->job.state, "RUNNING") == 0;
     w->stopped_at = gt_clock_now_s();
     gt_warn("interrupted: ending job %s and waiting for its results; interrupt again to leave", w->job.id);
-    if (!runs || !gt_slurm_stop(&w->job, w->slurm->runs_once)) {
+    if (!runs || !gt_slurm_stop(&w->job, w->slurm->signal_script)) {
         w->cancelled = true;
         if (!gt_slurm_cancel(&w->job)) gt_warn("%s", w->job.problem);
     }

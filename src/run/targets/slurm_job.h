@@ -42,9 +42,10 @@ typedef enum gt_slurm_answer {
 
 gt_slurm_answer gt_slurm_ask(gt_slurm_job *job);
 
-/* Signals the processes of the job with SIGTERM, so that the nodes can collect what they have (`script`: also
- * the batch script), or cancels it. */
+/* Sends SIGTERM to the processes of the job's steps, so that the nodes can collect what they have; or to its
+ * script, for launchers that end their processes themselves. */
 bool gt_slurm_stop(gt_slurm_job *job, bool script);
+/* Cancels the job. */
 bool gt_slurm_cancel(gt_slurm_job *job);
 
 /* ---- showing output (slurm_follow.c) ---- */

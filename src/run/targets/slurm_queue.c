@@ -255,7 +255,7 @@ gt_slurm_answer gt_slurm_ask(gt_slurm_job *job)
 bool gt_slurm_stop(gt_slurm_job *job, bool script)
 {
     gt_buffer text = {0};
-    const char *words[] = {"scancel", "--signal=TERM", script ? "--full" : job->id, job->id};
+    const char *words[] = {"scancel", "--signal=TERM", script ? "--batch" : job->id, job->id};
     bool ok = call_about(job, words, script ? 4 : 3, &text);
     gt_buffer_free(&text);
     return ok;
