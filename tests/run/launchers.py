@@ -47,6 +47,25 @@ def real_launcher():
     return launcher
 
 
+@functools.cache
+def real_avail():
+    """The path of the real rocprofv3-avail, if it is beside the real launcher, with avail_library.c as its library; or None."""
+    script = os.environ.get("GPUTALLY_ROCPROFV3", "")
+    sources = os.path.dirname(script)
+    program, module = os.path.join(sources, "rocprofv3-avail.py"), os.path.join(sources, "rocprofv3_avail_module")
+    if not real_launcher() or not os.path.exists(program) or not os.path.isdir(module):
+        return None
+    folder = os.path.dirname(os.path.dirname(real_launcher()))
+    shutil.copytree(module, os.path.join(folder, "bin", "rocprofv3_avail_module"))
+    shutil.copy(program, os.path.join(folder, "bin", "rocprofv3-avail"))
+    os.chmod(os.path.join(folder, "bin", "rocprofv3-avail"), 0o755)
+    library = os.path.join(folder, "lib", "rocprofiler-sdk", "librocprofv3-list-avail.so")
+    compiler = shutil.which("cc", path=harness.SYSTEM_PATH) or shutil.which("gcc", path=harness.SYSTEM_PATH)
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, os.path.join(os.path.dirname(PROGRAM), "avail_library.c")],
+                   check=True, env={**os.environ, "PATH": harness.SYSTEM_PATH})
+    return os.path.join(folder, "bin", "rocprofv3-avail")
+
+
 def which():
     return "the real launcher" if real_launcher() else "a stand-in (GPUTALLY_ROCPROFV3 names no rocprofv3.py)"
 
@@ -56,8 +75,26 @@ class Run(Place):
 
     def __init__(self, binary, *programs):
         super().__init__(binary, *programs)
-        os.symlink(real_launcher() or os.path.join(STAND_INS, "rocprofv3"), os.path.join(self.bin, "rocprofv3"))
+        self.install(real_launcher(), "rocprofv3")
         self.fixtures = ""
+
+    def install(self, real, name):
+        """A script that starts the real program, or a link to the stand-in."""
+        path = os.path.join(self.bin, name)
+        if not real:
+            os.symlink(os.path.join(STAND_INS, name), path)
+            return
+        with open(path, "w") as file:
+            file.write(f'#!/bin/sh\nexec "{sys.executable}" "{real}" "$@"\n')
+        os.chmod(path, 0o755)
+
+    def install_avail(self, text):
+        """Installs rocprofv3-avail for GPUs that have these counters; returns the variables that it needs."""
+        self.install(real_avail(), "rocprofv3-avail")
+        path = os.path.join(self.path, "gpus")
+        with open(path, "w") as file:
+            file.write(text)
+        return {"STANDIN_AVAIL": path}
 
     def program(self, *options, **settings):
         """The command line: program(processes=3) starts three."""

@@ -236,14 +236,12 @@ static bool check_profilers(run *r)
 
 static bool write_counters(const gt_profiler *profiler, gt_error *error)
 {
-    if (!profiler->counter_file) return true;
-    gt_buffer text = {0};
-    gt_counter_file_add(profiler->counter_file, &text);
+    if (!profiler->counter_text) return true;
+    gt_str text = {profiler->counter_text, strlen(profiler->counter_text)};
     gt_output *output = gt_output_new();
-    bool ok = gt_output_write_file(output, profiler->counter_path, gt_buffer_str(&text), error) &&
-              gt_output_commit(output, error);
+    bool ok =
+        gt_output_write_file(output, profiler->counter_path, text, error) && gt_output_commit(output, error);
     gt_output_free(output);
-    gt_buffer_free(&text);
     return ok;
 }
 

@@ -91,7 +91,8 @@ static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_ar
                                .many_hosts = expects_many_hosts(plan),
                                .tool = piece->tool ? piece->tool : "encapsulate_script",
                                .own_cmd = piece->own_cmd,
-                               .in_container = plan->image};
+                               .in_container = plan->image,
+                               .on_this_machine = !plan->image && strcmp(plan->target, "local") == 0};
     bool ok = gt_stage_is_rtl(words)   ? gt_stage_plan_rtl(plan, profiler)
               : gt_stage_is_rpd(words) ? gt_stage_plan_rpd(plan, words, profiler)
                                        : gt_profiler_plan(plan->arena, words, &place, profiler, &plan->notes,
@@ -385,6 +386,7 @@ static void write_profiler(gt_json_writer *w, const gt_plan *plan)
     gt_json_put_cstr(w, "path", profiler->path);
     write_words(w, "options", plan, &profiler->options);
     gt_json_put_int(w, "passes", (int64_t)profiler->passes);
+    write_list(w, "counters", &profiler->counter_passes);
     gt_json_put_cstr(w, "output_dir", profiler->output_dir);
     write_list(w, "formats", &profiler->formats);
     gt_json_close(w, '}');

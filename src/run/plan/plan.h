@@ -3,8 +3,9 @@
  *
  * A context names tools (tools.c). Each tool puts a command in front of the user's command and may name
  * scripts to run before and after it. Commands that call a profiler become a gt_profiler (profiler.c,
- * profiler_options.c); scripts that gputally replaces become stages (stages.c). docker.c makes the docker
- * command. plan.c puts it all together, folders.c makes the folders before it is executed.
+ * profiler_options.c; counters: counter_files.c, counters.c); scripts that gputally replaces become stages
+ * (stages.c). docker.c makes the docker command. plan.c puts it all together, folders.c makes the folders
+ * before it is executed.
  */
 #ifndef GT_RUN_PLAN_PLAN_H
 #define GT_RUN_PLAN_PLAN_H
@@ -67,6 +68,23 @@ size_t gt_counter_passes(gt_str text, size_t *in_comments);
  * only gfx90a and older GPUs have to `only_old`; as of rocprofiler-sdk 1.0. */
 void gt_counters_unknown(gt_str text, gt_buffer *unavailable, gt_buffer *only_old);
 
+/* What rocprofv3-avail says about the first GPU of this machine (counters.c). */
+typedef struct gt_avail {
+    gt_arena *arena;
+    const char *path;         /* of the program; NULL: not installed */
+    const char *device, *gpu; /* its number and name, such as gfx942 */
+    gt_arg_list names;        /* counters of all GPUs, sorted */
+    bool interrupted;         /* by a signal */
+} gt_avail;
+
+/* Asks the rocprofv3-avail beside this rocprofv3, or that in PATH; false if it gives no counters. */
+bool gt_avail_ask(gt_avail *avail, gt_arena *arena, const char *rocprofv3);
+bool gt_avail_has(const gt_avail *avail, const char *counter);
+/* What counts the same on this GPU, for people; NULL: not known. */
+const char *gt_avail_replacement(const gt_avail *avail, const char *counter);
+/* Distributes counters to as few passes as possible; appends one string per pass. */
+void gt_avail_pack(gt_avail *avail, const gt_arg_list *counters, gt_arg_list *passes);
+
 /* ---- options of rocprofv3 (profiler_options.c) ---- */
 
 typedef enum gt_profiler_option_values {
@@ -123,11 +141,29 @@ typedef struct gt_profiler {
     const char
         *file_name; /* of -o as the user wrote it, if the processes get names of their own; else NULL */
     gt_arg_list formats;
-    const char *trace_name;              /* value of --perfetto-trace-filename; NULL: not given */
-    const gt_counter_file *counter_file; /* to be written to counter_path; NULL: none */
+    const char *trace_name;     /* value of --perfetto-trace-filename; NULL: not given */
+    gt_arg_list counter_passes; /* one string per pass: the counters, separated by blanks */
+    const char *counter_text;   /* to be written to counter_path; NULL: nothing */
     const char *counter_path;
     bool own_cmd; /* the user wrote the options */
 } gt_profiler;
+
+/* Where counters come from, and where messages about them go (counter_files.c). */
+typedef struct gt_counter_setup {
+    gt_arena *arena;
+    const char *tool, *workdir;
+    const char *rocprofv3; /* its path, if the GPUs of this machine can be asked; else NULL */
+    gt_arg_list *notes, *warnings;
+} gt_counter_setup;
+
+/* Plans the passes of a file of -i, whose path becomes absolute. If there is no such file, but a list that
+ * comes with gputally has its name, that is used: its path is where it will be written. False if the file
+ * cannot be read or the GPU has none of its counters. */
+bool gt_counters_plan_file(const gt_counter_setup *setup, gt_profiler *profiler, const char **path,
+                           gt_error *error);
+/* The same for the names of --pmc. */
+bool gt_counters_plan_names(const gt_counter_setup *setup, gt_profiler *profiler, const char *const *names,
+                            size_t count, gt_error *error);
 
 /* Where the profiler runs. */
 typedef struct gt_profiler_place {
@@ -137,7 +173,8 @@ typedef struct gt_profiler_place {
     bool many_hosts;       /* process ids may be equal */
     const char *tool;      /* name of the tool */
     bool own_cmd;
-    bool in_container; /* the program is part of an image, not of this machine */
+    bool in_container;    /* the program is part of an image, not of this machine */
+    bool on_this_machine; /* whose GPUs the command will use, so they can be asked */
 } gt_profiler_place;
 
 /* Makes the profiler from the arguments of a cmd: "bash .../rocprof_wrapper.sh [options] [--] [words]" or

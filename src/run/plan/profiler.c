@@ -22,8 +22,6 @@ typedef struct planner {
     gt_error *error;
 } planner;
 
-enum { COUNTER_FILE_MAX_BYTES = 1 << 20 };
-
 const char *gt_profiler_kind_name(gt_profiler_kind kind)
 {
     static const char *const names[] = {"none", "rocprofv3", "rocprof", "rtl", "rpd"};
@@ -149,89 +147,23 @@ static void resolve_output_file(planner *p)
         gt_arena_format(p->arena, "%s_%s", given, p->place->many_hosts ? "%hostname%_%pid%" : "%pid%");
 }
 
-static void note_counters(planner *p, gt_str text)
+/* -i and --pmc. A file with the user's own definitions of counters has names that nobody can check. */
+static bool resolve_counters(planner *p)
 {
-    gt_buffer unavailable = {0}, only_old = {0};
-    gt_counters_unknown(text, &unavailable, &only_old);
-    if (unavailable.len)
-        add_message(p->arena, p->notes, "no GPU has these counters; their passes give no values: %s",
-                    gt_buffer_str(&unavailable).bytes);
-    if (only_old.len)
-        add_message(p->arena, p->notes, "only on gfx90a and older, not on gfx942 and gfx950: %s",
-                    gt_buffer_str(&only_old).bytes);
-    gt_buffer_free(&unavailable);
-    gt_buffer_free(&only_old);
-}
-
-static void count_text_passes(planner *p, gt_str text)
-{
-    size_t in_comments;
-    p->profiler->passes = gt_counter_passes(text, &in_comments);
-    if (in_comments)
-        add_message(p->arena, p->notes,
-                    "%zu passes come from comment lines; rocprofv3 1.0 runs them without counters",
-                    in_comments);
-    if (p->profiler->passes == 0) p->profiler->passes = 1;
-    note_counters(p, text);
-}
-
-/* Counts the jobs of a YAML file: items of the list under "jobs:", recognised by the indentation of the
- * first one. */
-static size_t count_yaml_jobs(const char *text)
-{
-    const char *line = strstr(text, "jobs:");
-    size_t jobs = 0, indent = 0;
-    while (line && (line = strchr(line, '\n'))) {
-        size_t blanks = strspn(++line, " ");
-        if (line[blanks] != '-') continue;
-        if (!jobs) indent = blanks;
-        jobs += blanks == indent;
-    }
-    return jobs;
-}
-
-static void count_passes(planner *p, const char *path, gt_str text)
-{
-    const char *dot = strrchr(path, '.');
-    size_t jobs = 0;
-    if (dot && strcmp(dot, ".json") == 0) {
-        gt_error ignored;
-        const gt_value *value = gt_settings_parse(p->arena, text, &ignored);
-        jobs = value ? gt_value_get(value, "jobs")->count : 0;
-    } else if (dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0)) {
-        jobs = count_yaml_jobs(text.bytes);
-    } else {
-        count_text_passes(p, text);
-        return;
-    }
-    p->profiler->passes = jobs ? jobs : 1;
-}
-
-/* -i: uses a built-in list if the path names one and there is no such file. */
-static bool resolve_input(planner *p)
-{
-    gt_profiler_option *option = gt_profiler_option_find(&p->options, "input");
-    const char *given = first_value(option);
-    if (!given) return true;
-    const char *path = gt_path_absolute(p->arena, p->place->workdir, given);
-    const gt_counter_file *file = access(path, F_OK) != 0 ? gt_counter_file_find(path) : NULL;
-    gt_buffer text = {0};
-    gt_error reason;
-    bool ok = true;
-    if (file) {
-        gt_counter_file_add(file, &text);
-        p->profiler->counter_file = file;
-        path =
-            gt_path_join(p->arena, gt_path_join(p->arena, p->profiler->output_dir, "counters"), file->name);
-        p->profiler->counter_path = path;
-    } else {
-        ok = gt_read_small_file(path, COUNTER_FILE_MAX_BYTES, &text, &reason) ||
-             gt_fail(p->error, "tool %.200s: cannot read its counters: %.700s", p->place->tool, reason.text);
-    }
-    if (ok) count_passes(p, path, gt_buffer_str(&text));
-    option->values[0] = path;
-    gt_buffer_free(&text);
-    return ok;
+    gt_profiler_option *input = gt_profiler_option_find(&p->options, "input");
+    const gt_profiler_option *names = gt_profiler_option_find(&p->options, "pmc");
+    bool can_check = p->place->on_this_machine && p->profiler->kind == GT_PROFILER_ROCPROFV3 &&
+                     !gt_profiler_option_find(&p->options, "extra-counters");
+    gt_counter_setup setup = {.arena = p->arena,
+                              .tool = p->place->tool,
+                              .workdir = p->place->workdir,
+                              .rocprofv3 = can_check ? p->profiler->path : NULL,
+                              .notes = p->notes,
+                              .warnings = p->warnings};
+    if (first_value(input) && !gt_counters_plan_file(&setup, p->profiler, &input->values[0], p->error))
+        return false;
+    return !first_value(names) ||
+           gt_counters_plan_names(&setup, p->profiler, names->values, names->value_count, p->error);
 }
 
 static void choose_formats(planner *p)
@@ -326,7 +258,7 @@ static bool plan_rocprofv3(planner *p)
     fix_pc_sampling(p);
     add_sample_format(p);
     choose_formats(p);
-    if (!resolve_input(p)) return false;
+    if (!resolve_counters(p)) return false;
     emit_all(p);
     if (has_dir) return true;
     emit(p, "-d");
@@ -377,7 +309,7 @@ static bool plan_legacy(planner *p)
 {
     resolve_output_dir(p);
     drop_unknown_options(p);
-    if (!resolve_input(p)) return false;
+    if (!resolve_counters(p)) return false;
     static const char *const api[] = {"hip-trace", "hsa-trace", "sys-trace", "runtime-trace"};
     bool has_api = false;
     for (size_t i = 0; i < GT_LENGTH(api); i++)
