@@ -246,6 +246,16 @@ def names_per_host(binary):
 
 
 @test
+def ways_to_write_a_folder(binary):
+    with Run(binary) as p:
+        for written in ("-d out", "-d=out", "-dout", "--output-directory out", "--output-directory=out", "-d ./x/../out//"):
+            done = ran(p.run("-c", tool(f"--kernel-trace --output-format csv {written}"), *p.program(dispatches=3)))
+            equal((written, counts(done)), (written, (3, 1)))
+            equal(os.path.realpath(p.file("out", "latest")).startswith(os.path.realpath(p.file("out"))), True)
+        equal(len(glob.glob(p.file("out", "[0-9]*-*"))), 6)
+
+
+@test
 def runs_at_the_same_time(binary):
     """As mpirun starts them: four runs in one folder at once, each with a folder of its own."""
     with Run(binary) as p:

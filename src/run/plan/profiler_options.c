@@ -238,20 +238,40 @@ static size_t values_of(const gt_profiler_option *option, const char *const *wor
     }
 }
 
+/* The value that is part of the word: of --name=value, -n=value and, unless it is a truth, -nvalue. Sets the
+ * name without it. NULL if there is none. */
+static const char *value_in(gt_arena *arena, const char *word, const char **name)
+{
+    bool is_long = strncmp(word, "--", 2) == 0;
+    const char *equals = is_long                                       ? strchr(word, '=')
+                         : word[0] == '-' && word[1] && word[2] == '=' ? word + 2
+                                                                       : NULL;
+    *name = word;
+    if (equals) {
+        *name = gt_arena_bytes(arena, word, (size_t)(equals - word));
+        return equals + 1;
+    }
+    if (is_long || word[0] != '-' || !word[1] || !word[2]) return NULL;
+    gt_profiler_option option = {.written = gt_arena_bytes(arena, word, 2)};
+    look_up(&option);
+    if (option.takes != GT_TAKES_ONE && option.takes != GT_TAKES_MANY) return NULL;
+    *name = option.written;
+    return word + 2;
+}
+
 gt_profiler_options gt_profiler_options_parse(gt_arena *arena, const char *const *words, size_t count)
 {
     gt_profiler_options options = {.items = gt_arena_alloc(arena, (count + 1) * sizeof *options.items)};
     for (size_t i = 0; i < count;) {
-        const char *word = words[i++], *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
+        const char *word = words[i++], *name, *value = value_in(arena, word, &name);
         gt_profiler_option *option = &options.items[options.count++];
-        *option = (gt_profiler_option){.written = word};
-        if (equals) option->written = gt_arena_bytes(arena, word, (size_t)(equals - word));
+        *option = (gt_profiler_option){.written = name};
         look_up(option);
-        size_t n = equals ? 1 : word[0] == '-' ? values_of(option, words + i, count - i) : 0;
+        size_t n = value ? 1 : word[0] == '-' ? values_of(option, words + i, count - i) : 0;
         option->values = gt_arena_alloc(arena, (n + 2) * sizeof *option->values); /* space for one more */
-        for (size_t v = 0; v < n; v++) option->values[v] = equals ? equals + 1 : words[i + v];
+        for (size_t v = 0; v < n; v++) option->values[v] = value ? value : words[i + v];
         option->value_count = n;
-        i += equals ? 0 : n;
+        i += value ? 0 : n;
     }
     return options;
 }
