@@ -18,7 +18,7 @@
 
 /* ---- actions before and after the command ---- */
 
-static const double script_timeout_s = 600;
+static const double script_timeout_s = 600, data_timeout_s = 1200;
 
 extern char **environ;
 
@@ -30,7 +30,7 @@ static bool is_replaced(const gt_value *env, const char *entry)
     return false;
 }
 
-static const char *const *plan_environment(const gt_plan *plan)
+const char *const *gt_plan_environment(const gt_plan *plan)
 {
     size_t count = 0, own = 0;
     while (environ[own]) own++;
@@ -45,27 +45,49 @@ static const char *const *plan_environment(const gt_plan *plan)
     return list;
 }
 
-/* Runs bash PATH ARGS, as written in the context. */
-static bool run_script(const gt_plan *plan, const gt_action *action, gt_error *error)
+static bool is_silent(const gt_plan *plan)
 {
-    gt_buffer line = {0};
-    gt_buffer_add_cstr(&line, "bash ");
-    gt_shell_quote(&line, action->path);
-    gt_buffer_add_cstr(&line, " ");
-    gt_buffer_add_cstr(&line, action->args);
-    const char *argv[] = {"bash", "-c", gt_buffer_str(&line).bytes, NULL};
-    gt_child_setup setup = {.argv = argv,
-                            .environment = plan_environment(plan),
+    return plan->model && !plan->model->live_output;
+}
+
+/* Runs a shell line where the command runs: in the session's container, or here. `what` is for messages. */
+static bool run_line(const gt_plan *plan, const char *line, const char *what, double timeout_s,
+                     gt_error *error)
+{
+    const char *here[] = {"bash", "-c", line, NULL};
+    gt_child_setup setup = {.argv = plan->in_session ? gt_docker_exec(plan, line) : here,
+                            .environment = gt_plan_environment(plan),
                             .directory = plan->workdir,
                             .log_path = plan->log_path,
                             .log_append = true,
-                            .timeout_s = script_timeout_s};
+                            .silent = is_silent(plan),
+                            .timeout_s = timeout_s};
     gt_child_result result;
     bool ok = gt_child_run(&setup, &result, error);
-    if (ok && result.timed_out)
-        ok = gt_fail(error, "%s: timed out after %g s", action->path, script_timeout_s);
-    if (ok && result.exit_code) ok = gt_fail(error, "%s: exit status %d", action->path, result.exit_code);
+    if (ok && result.timed_out) ok = gt_fail(error, "%s: timed out after %g s", what, timeout_s);
+    if (ok && result.exit_code) ok = gt_fail(error, "%s: exit status %d", what, result.exit_code);
     if (ok && result.log_failure) ok = gt_fail_writing(error, plan->log_path, result.log_failure);
+    return ok;
+}
+
+/* Runs bash PATH ARGS, as written in the context. A script of a model is copied to the model's folder first,
+ * as madengine does, because it may look for files beside itself. */
+static bool run_script(const gt_plan *plan, const gt_action *action, gt_error *error)
+{
+    gt_buffer line = {0};
+    if (plan->model) {
+        const char *path = gt_path_absolute(plan->arena, plan->model->project, action->path);
+        gt_buffer_add_cstr(&line, "cp -RL -- ");
+        gt_shell_quote(&line, gt_docker_path(plan, path));
+        gt_buffer_add_cstr(&line, " . && bash ");
+        gt_shell_quote(&line, gt_arena_format(plan->arena, "./%s", gt_path_name(path)));
+    } else {
+        gt_buffer_add_cstr(&line, "bash ");
+        gt_shell_quote(&line, action->path);
+    }
+    gt_buffer_add_cstr(&line, " ");
+    gt_buffer_add_cstr(&line, action->args);
+    bool ok = run_line(plan, gt_buffer_str(&line).bytes, action->path, script_timeout_s, error);
     gt_buffer_free(&line);
     return ok;
 }
@@ -118,6 +140,7 @@ typedef struct run {
     gt_sensors sensors;
     bool has_sensors;
     const char *error_text, *error_line; /* of the first error in the command's output */
+    bool no_container;                   /* of the session: it did not start, or was removed */
     gt_sampler *samplers[GT_SAMPLERS_MAX];
 } run;
 
@@ -216,8 +239,8 @@ static bool missing_profiler(run *r, gt_profiler_kind kind)
 static bool check_profilers(run *r)
 {
     if (r->plan->image) /* docker reports what is missing in the image */
-        return gt_path_search(r->plan->arena, "docker", getenv("PATH")) ||
-               failed(r, "docker not found in PATH");
+        return gt_docker_program(r->plan->arena) ||
+               failed(r, "neither docker nor podman found in PATH; --no_docker runs without a container");
     for (size_t i = 0; i < r->plan->piece_count; i++) {
         gt_profiler *profiler = r->plan->pieces[i].profiler;
         if (profiler && !profiler->path) return missing_profiler(r, profiler->kind);
@@ -363,16 +386,19 @@ static void run_command(run *r)
 {
     gt_plan *plan = r->plan;
     const char *line[] = {"bash", "-c", plan->shell_line, NULL}, *const *argv = line;
-    if (plan->image) {
+    if (plan->in_session) {
+        argv = gt_docker_exec(plan, plan->shell_line);
+    } else if (plan->image) {
         gt_arg_list_add(plan->arena, &plan->docker, ""); /* space for the terminating NULL */
         plan->docker.items[--plan->docker.count] = NULL;
         argv = plan->docker.items;
     }
     gt_child_setup setup = {.argv = argv,
-                            .environment = plan_environment(plan),
+                            .environment = gt_plan_environment(plan),
                             .directory = plan->workdir,
                             .log_path = plan->log_path,
                             .log_append = true,
+                            .silent = is_silent(plan),
                             .timeout_s = plan->timeout_s,
                             .grace_s = plan->grace_s,
                             .waits_for = plan->profiler->kind != GT_PROFILER_NONE
@@ -389,7 +415,11 @@ static void run_command(run *r)
         failed(r, error.text);
         return;
     }
-    if (plan->image && (result.timed_out || result.interrupted)) gt_docker_remove(plan);
+    if (plan->image && (result.timed_out || result.interrupted)) { /* nothing else ends what runs in it */
+        if (plan->in_session) gt_container_give_files(plan);
+        gt_docker_remove(plan);
+        r->no_container = plan->in_session;
+    }
     if (result.left && !result.timed_out && !result.interrupted)
         gt_warn("the command has ended, but %d of the processes that it started are still running",
                 result.left);
@@ -421,6 +451,39 @@ static void ignore_end_of_job(void)
     if (getenv("MAD_IN_SLURM_JOB")) signal(SIGTERM, SIG_IGN);
 }
 
+/* ---- containers and models ---- */
+
+static bool start_session(run *r)
+{
+    gt_error error;
+    if (!r->plan->in_session || gt_container_start(r->plan, &error)) return true;
+    r->no_container = true;
+    return failed(r, error.text);
+}
+
+static void end_session(run *r)
+{
+    const gt_plan *plan = r->plan;
+    if (!plan->in_session || r->no_container) return;
+    gt_container_give_files(plan);
+    if (plan->model && plan->model->keep_alive)
+        gt_info("the container is still running: %s exec -it %s bash", gt_path_name(plan->docker.items[0]),
+                plan->container);
+    else
+        gt_docker_remove(plan);
+}
+
+/* Prepares the data of a model. */
+static bool set_up_model(run *r)
+{
+    const gt_value *lines = r->plan->model ? r->plan->model->setup : &gt_value_missing;
+    gt_error error;
+    for (uint32_t i = 0; i < lines->count; i++)
+        if (!run_line(r->plan, lines->items[i].text.bytes, "data", data_timeout_s, &error))
+            return failed(r, error.text);
+    return true;
+}
+
 bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome)
 {
     *outcome = (gt_outcome){.exit_code = -1};
@@ -435,8 +498,11 @@ bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome)
     }
     if (plan->library_modes.count) r.libraries = gt_library_trace_new(&plan->library_modes);
     outcome->machine = gt_machine_look(plan);
-    bool prepared = do_actions(&r, plan->pre, plan->pre_count, false);
-    if (prepared) {
+    bool prepared =
+        start_session(&r) && set_up_model(&r) && do_actions(&r, plan->pre, plan->pre_count, false);
+    if (prepared && plan->model && plan->model->skip) {
+        outcome->exit_code = 0;
+    } else if (prepared) {
         start_samplers(&r);
         run_command(&r);
         ignore_end_of_job();
@@ -445,7 +511,8 @@ bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome)
     gt_machine_finish(outcome->machine);
     write_libraries(&r);
     gt_publish(plan, outcome);
-    do_actions(&r, plan->post, plan->post_count, true);
+    if (!r.no_container) do_actions(&r, plan->post, plan->post_count, true);
+    end_session(&r);
     gt_collect(plan, outcome);
     gt_arg_list_add(plan->arena, &outcome->files, plan->log_path);
     clock_gettime(CLOCK_REALTIME, &outcome->end);

@@ -35,6 +35,7 @@ typedef struct gt_outcome {
     bool failed;   /* for any reason */
     bool timed_out;
     int interrupted;                  /* the signal; 0: none */
+    double command_s;                 /* how long the command itself took */
     const char *reason;               /* why it failed; NULL: see the exit code */
     const char *performance, *metric; /* as printed by the command; NULL: none */
     gt_arg_list files;                /* absolute paths of the files that the run wrote */
@@ -51,6 +52,18 @@ typedef struct gt_outcome {
 /* Runs the plan. Fills the outcome in any case and prints messages; files are kept even if the command fails.
  * Returns false if the run failed. */
 bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome);
+
+/* The environment of the command: this program's and the plan's. In the plan's arena. */
+const char *const *gt_plan_environment(const gt_plan *plan);
+
+/* ---- containers that stay for several commands (container.c) ---- */
+
+/* Starts the container of a plan in_session. A container of the same name that another run left behind is
+ * removed; if that run still goes on, this container gets another name. */
+bool gt_container_start(gt_plan *plan, gt_error *error);
+/* Makes what the container wrote in these folders writable for the user of this program, because programs in
+ * it run as root. */
+void gt_container_give_files(const gt_plan *plan);
 
 /* ---- the machine (machine.c) ---- */
 

@@ -182,6 +182,7 @@ static bool add_gpus(builder *b, bool is_amd)
     size_t there = is_amd ? gpus.count : count_nvidia(), count;
     size_t *chosen = gt_arena_alloc(b->plan->arena, (there + 1) * sizeof *chosen);
     int64_t wanted = gt_context_gpus_or(b->plan->context, -1);
+    if (b->plan->model && !there) wanted = -1; /* a model may run on the CPU; the caller warns */
     if (!choose_gpus(gt_settings_string(b->plan->context, "docker_gpus"), wanted, there, chosen, &count,
                      b->error))
         return false;
@@ -197,9 +198,19 @@ static bool add_gpus(builder *b, bool is_amd)
 static void add_mounts(builder *b)
 {
     const gt_value *mounts = gt_value_get(b->plan->context, "docker_mounts");
+    const gt_plan_model *model = b->plan->model;
+    const char *folder = model ? model->project : b->plan->workdir;
     add(b, "-v");
-    add_joined(b, "%s:%s", b->plan->workdir, b->plan->workdir);
-    if (strcmp(b->plan->workdir, b->plan->output_dir) != 0) {
+    add_joined(b, "%s:%s", folder, folder);
+    if (model) {
+        add(b, "-v");
+        add_joined(b, "%s:%s/", folder, GT_WORKSPACE);
+    }
+    for (uint32_t i = 0; model && i < model->mounts->count; i++) {
+        add(b, "-v");
+        add(b, model->mounts->items[i].text.bytes);
+    }
+    if (strcmp(folder, b->plan->output_dir) != 0) {
         add(b, "-v");
         add_joined(b, "%s:%s", b->plan->output_dir, b->plan->output_dir);
     }
@@ -226,7 +237,7 @@ static void add_variables(builder *b, const char *vendor)
 {
     const gt_value *env = b->plan->env;
     const char *build = getenv("BUILD_NUMBER");
-    add_variable(b, "MAD_MODEL_NAME", b->plan->name);
+    add_variable(b, "MAD_MODEL_NAME", b->plan->model ? b->plan->model->name : b->plan->name);
     add_variable(b, "JENKINS_BUILD_NUMBER", build && *build ? build : "0");
     add_variable(b, "MAD_GPU_VENDOR", vendor);
     add_variable(b, "MAD_GUEST_OS", gt_settings_string(b->plan->context, "guest_os"));
@@ -237,12 +248,40 @@ static void add_variables(builder *b, const char *vendor)
         add_variable(b, env->items[i].text.bytes, env->items[i + 1].text.bytes);
 }
 
-/* A name that no other run uses. */
-static const char *container_name(const gt_plan *plan)
+const char *gt_docker_program(gt_arena *arena)
 {
-    char name[160];
-    snprintf(name, sizeof name, "gputally_%.80s_%ld", plan->name, (long)getpid());
-    return gt_arena_bytes(plan->arena, name, strlen(name));
+    const char *own = getenv("GPUTALLY_DOCKER"), *names[] = {"docker", "podman"};
+    if (own && *own) return gt_path_search(arena, own, getenv("PATH")) ? own : NULL;
+    for (size_t i = 0; i < GT_LENGTH(names); i++)
+        if (gt_path_search(arena, names[i], getenv("PATH"))) return names[i];
+    return NULL;
+}
+
+const char *gt_docker_path(const gt_plan *plan, const char *path)
+{
+    const char *project = plan->image && plan->model ? plan->model->project : NULL;
+    size_t len = project ? strlen(project) : 0;
+    if (!project || strncmp(path, project, len) != 0 || (path[len] && path[len] != '/')) return path;
+    return gt_arena_format(plan->arena, GT_WORKSPACE "%s", path + len);
+}
+
+static void add_start(builder *b)
+{
+    const char *program = gt_docker_program(b->plan->arena);
+    add(b, program ? program : "docker");
+    add(b, "run");
+    if (b->plan->in_session) {
+        add(b, "-t");
+        add(b, "-d");
+        add(b, "--stop-signal"); /* cat ignores SIGTERM as process 1 */
+        add(b, "SIGKILL");
+        add(b, "--label");
+        add(b, gt_arena_format(b->plan->arena, "gputally.pid=%ld", (long)getpid()));
+    } else {
+        add(b, "--rm");
+    }
+    add(b, "--name");
+    add(b, b->plan->container);
 }
 
 bool gt_docker_make(const gt_plan *plan, const char *image, gt_arg_list *words, gt_error *error)
@@ -251,29 +290,48 @@ bool gt_docker_make(const gt_plan *plan, const char *image, gt_arg_list *words, 
     const char *vendor = gt_settings_string(plan->context, "gpu_vendor");
     bool is_amd = strcmp(vendor, "AMD") == 0;
     if (image[0] == '-') return gt_fail(error, "'%.200s' is not a valid image name", image);
-    add(&b, "docker");
-    add(&b, "run");
-    add(&b, "--rm");
-    add(&b, "--name");
-    add(&b, container_name(plan));
+    add_start(&b);
     for (size_t i = 0; i < GT_LENGTH(common_options); i++) add(&b, common_options[i]);
     for (size_t i = 0; i < 2; i++) add(&b, is_amd ? amd_options[i] : nvidia_options[i]);
     if (!add_gpus(&b, is_amd)) return false;
     add_cpus(&b);
     add_variables(&b, vendor);
     add_mounts(&b);
+    for (size_t i = 0; plan->model && i < plan->model->options.count; i++)
+        add(&b, plan->model->options.items[i]);
     add(&b, "--workdir");
-    add(&b, plan->workdir);
+    add(&b, plan->model ? GT_WORKSPACE : plan->workdir);
     add(&b, image);
+    if (plan->in_session) {
+        add(&b, "cat");
+    } else {
+        add(&b, "bash");
+        add(&b, "-c");
+        add(&b, plan->shell_line);
+    }
+    return true;
+}
+
+const char *const *gt_docker_exec(const gt_plan *plan, const char *line)
+{
+    gt_arg_list words = {0};
+    builder b = {.plan = plan, .words = &words};
+    add(&b, plan->docker.items[0]);
+    add(&b, "exec");
+    add(&b, "--workdir");
+    add(&b, gt_docker_path(plan, plan->workdir));
+    add(&b, plan->container);
     add(&b, "bash");
     add(&b, "-c");
-    add(&b, plan->shell_line);
-    return true;
+    add(&b, line);
+    add(&b, ""); /* space for the terminating NULL */
+    words.items[--words.count] = NULL;
+    return words.items;
 }
 
 const char *const *gt_docker_undo(const gt_plan *plan)
 {
-    const char *words[] = {"docker", "rm", "-f", container_name(plan), NULL};
+    const char *words[] = {plan->docker.items[0], "rm", "-f", plan->container, NULL};
     const char **kept = gt_arena_alloc(plan->arena, sizeof words);
     memcpy(kept, words, sizeof words);
     return kept;

@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -86,6 +87,7 @@ static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_ar
 {
     gt_profiler *profiler = gt_arena_alloc(plan->arena, sizeof *profiler);
     gt_profiler_place place = {.workdir = plan->workdir,
+                               .named_base = plan->model ? plan->output_dir : plan->workdir,
                                .run_dir = plan->run_dir,
                                .timestamp = plan->timestamp,
                                .many_hosts = expects_many_hosts(plan),
@@ -231,29 +233,48 @@ static bool make_pieces(gt_plan *plan, const gt_stack *stack, gt_error *error)
 static void name_places(gt_plan *plan, const gt_plan_request *request)
 {
     gt_arena *arena = plan->arena;
+    const char *current = gt_path_current(arena);
+    const gt_plan_model *model = request->model;
     plan->name = request->name ? request->name : name_of_command(arena, request);
-    plan->workdir = gt_path_current(arena);
-    plan->output_dir =
-        gt_path_absolute(arena, plan->workdir, request->output_dir ? request->output_dir : ".");
+    plan->workdir = model ? model->folder : current;
+    plan->output_dir = gt_path_absolute(arena, current, request->output_dir ? request->output_dir : ".");
     plan->log_path =
-        gt_path_join(arena, plan->output_dir, gt_arena_format(arena, "%s.run.live.log", plan->name));
+        model ? gt_path_join(arena, current, model->log_name)
+              : gt_path_join(arena, plan->output_dir, gt_arena_format(arena, "%s.run.live.log", plan->name));
     plan->record_path = gt_path_join(arena, plan->output_dir, "gputally_run.json");
     choose_run_dir(plan);
+    if (model) {
+        plan->command_line = model->line;
+        return;
+    }
     gt_buffer line = {0};
     gt_shell_join(&line, request->command, request->command_count);
     plan->command_line = gt_arena_bytes(arena, line.bytes, line.len);
     gt_buffer_free(&line);
 }
 
-/* Scripts of the user would have to run in the container, but only the command runs there. */
-static bool check_container(const gt_plan *plan, gt_error *error)
+/* A name that no other run uses. Models have madengine's name, by which users find a container that was kept
+ * alive. */
+static const char *container_name(const gt_plan *plan)
+{
+    const char *rank = getenv("SLURM_PROCID");
+    if (!rank) rank = getenv("RANK");
+    char *name = plan->model ? gt_arena_format(plan->arena, "container_%s%s%s", plan->image,
+                                               rank ? "_node" : "", rank ? rank : "")
+                             : gt_arena_format(plan->arena, "gputally_%.80s_%ld", plan->name, (long)getpid());
+    for (char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("_.-", *c)) *c = '_';
+    return name;
+}
+
+/* Scripts of the user run in the container, too, so it must exist before and after the command. */
+static bool needs_session(const gt_plan *plan)
 {
     for (size_t i = 0; i < plan->pre_count + plan->post_count; i++) {
         const gt_action *action = i < plan->pre_count ? &plan->pre[i] : &plan->post[i - plan->pre_count];
-        if (action->kind == GT_ACTION_SCRIPT)
-            return gt_fail(error, "%.200s: scripts inside a container are unsupported", action->path);
+        if (action->kind == GT_ACTION_SCRIPT) return true;
     }
-    return true;
+    return plan->model;
 }
 
 static bool has_counters(const gt_profiler *profiler)
@@ -291,6 +312,7 @@ static bool bound_capture(gt_plan *plan, gt_error *error)
 bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan, gt_error *error)
 {
     *plan = (gt_plan){.arena = arena,
+                      .model = request->model,
                       .context = request->context,
                       .target = request->target,
                       .image = request->image,
@@ -301,11 +323,13 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
                       .none = {.kind = GT_PROFILER_NONE, .passes = 1},
                       .env = gt_settings_update(arena, &gt_value_missing, &gt_value_missing)};
     plan->profiler = &plan->none;
-    plan->log_scan = gt_log_scan_make(arena, plan->context, &gt_value_missing);
+    plan->log_scan =
+        gt_log_scan_make(arena, plan->context, plan->model ? plan->model->entry : &gt_value_missing);
     gt_stack stack;
     if (!gt_stack_build(arena, plan->context, request->more_tools, &stack, error)) return false;
     if (stack.warning) gt_arg_list_add(arena, &plan->warnings, stack.warning);
     name_places(plan, request);
+    if (plan->model && !add_variables(plan, plan->model->variables, "model", error)) return false;
     if (!gt_plan_launcher(plan, request, error) ||
         !add_variables(plan, gt_value_get(plan->context, "env_vars"), "env_vars", error) ||
         !add_variables(plan, stack.env, "tools", error) ||
@@ -317,7 +341,8 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
     plan->post = actions_of(plan, stack.post, &plan->post_count);
     if (wants_snapshot(request)) add_snapshot(plan);
     if (!gt_stage_plan_samplers(plan, error)) return false;
-    if (plan->image && !check_container(plan, error)) return false;
+    if (plan->image) plan->container = container_name(plan);
+    plan->in_session = plan->image && needs_session(plan);
     if (!bound_capture(plan, error)) return false;
     list_outputs(plan);
     note_passes(plan);

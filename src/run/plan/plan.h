@@ -167,11 +167,12 @@ bool gt_counters_plan_names(const gt_counter_setup *setup, gt_profiler *profiler
 
 /* Where the profiler runs. */
 typedef struct gt_profiler_place {
-    const char *workdir;   /* base of relative paths */
-    const char *run_dir;   /* <output-dir>/rocprof_output/<timestamp> */
-    const char *timestamp; /* the name of run_dir */
-    bool many_hosts;       /* process ids may be equal */
-    const char *tool;      /* name of the tool */
+    const char *workdir;    /* base of relative paths */
+    const char *named_base; /* base of -d: a model's own folder does not stay */
+    const char *run_dir;    /* <output-dir>/rocprof_output/<timestamp> */
+    const char *timestamp;  /* the name of run_dir */
+    bool many_hosts;        /* process ids may be equal */
+    const char *tool;       /* name of the tool */
     bool own_cmd;
     bool in_container;    /* the program is part of an image, not of this machine */
     bool on_this_machine; /* whose GPUs the command will use, so they can be asked */
@@ -244,8 +245,29 @@ typedef struct gt_plan_piece {
     const char *text;
 } gt_plan_piece;
 
+/* A model of models.json (run/models) that runs in place of a command. */
+typedef struct gt_plan_model {
+    const char *name;          /* as in models.json */
+    const gt_value *entry;     /* the whole entry there */
+    const char *line;          /* the shell line that starts its script */
+    const char *folder;        /* where it runs; inside a container, below GT_WORKSPACE */
+    const char *project;       /* the folder of models.json; mounted as GT_WORKSPACE */
+    const char *log_name;      /* of the file in the current folder */
+    const gt_value *variables; /* weaker than those of the context */
+    const gt_value *mounts;    /* list of "host:container[:ro]" */
+    const gt_value *setup;     /* list of shell lines that run before the pre-scripts */
+    gt_arg_list options;       /* of docker run */
+    bool keep_alive;           /* the container */
+    bool live_output;          /* the output is shown, not only logged */
+    bool skip;                 /* everything except the script itself is done */
+} gt_plan_model;
+
+#define GT_WORKSPACE "/myworkspace"
+
 typedef struct gt_plan {
     gt_arena *arena;
+    const gt_plan_model *model; /* NULL: a command */
+    const char *manifest;       /* of a job that runs models: each node runs those of this file; NULL: none */
     const gt_value *context;
     const char *target, *name, *workdir, *output_dir;
     const char *timestamp, *run_dir; /* of this run, under output_dir/rocprof_output */
@@ -274,6 +296,9 @@ typedef struct gt_plan {
     const char *library_file;
     const char *image;     /* container image; NULL: no container */
     gt_arg_list docker;    /* the docker command, once shell_line is known */
+    const char *container; /* its name; NULL: no container */
+    bool in_session;       /* docker starts a container that waits, and scripts and command run in it one by
+                              one; otherwise docker runs the command itself */
     const gt_slurm *slurm; /* NULL: local run */
     gt_arg_list outputs, notes, warnings;
 } gt_plan;
@@ -291,8 +316,9 @@ typedef struct gt_plan_request {
     double grace_s;
     gt_capture_window capture;
     uint64_t min_free;
-    bool snapshot;        /* write a description of the machine, unless the context says not to */
-    bool always_snapshot; /* even then */
+    const gt_plan_model *model; /* in place of the command; NULL: the command */
+    bool snapshot;              /* write a description of the machine, unless the context says not to */
+    bool always_snapshot;       /* even then */
 } gt_plan_request;
 
 /* Returns false if the context is invalid. */
@@ -327,10 +353,19 @@ void gt_plan_write_launcher(const gt_plan *plan, gt_json_writer *w);
 
 /* ---- Docker (docker.c) ---- */
 
-/* The arguments of "docker run ... IMAGE bash -c LINE", for the plan's line and variables. The container
- * mounts the work folder and the output folder at their own paths. Returns false if the context requests GPUs
- * that this machine does not have. */
+/* The program that runs containers: GPUTALLY_DOCKER, else docker, else podman in PATH. NULL: there is none.
+ */
+const char *gt_docker_program(gt_arena *arena);
+
+/* The arguments of "docker run ... IMAGE bash -c LINE", for the plan's line and variables, or, in a session,
+ * of "docker run -d ... IMAGE cat". The container mounts the work folder and the output folder at their own
+ * paths. Returns false if the context requests GPUs that this machine does not have. */
 bool gt_docker_make(const gt_plan *plan, const char *image, gt_arg_list *words, gt_error *error);
+
+/* "docker exec ... CONTAINER bash -c LINE" in a session, ending with NULL. */
+const char *const *gt_docker_exec(const gt_plan *plan, const char *line);
+/* A path of this machine as the command sees it: below GT_WORKSPACE in a model's container. */
+const char *gt_docker_path(const gt_plan *plan, const char *path);
 
 /* The command that removes the container, should the docker command leave it behind. Ends with NULL. */
 const char *const *gt_docker_undo(const gt_plan *plan);

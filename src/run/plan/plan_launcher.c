@@ -97,11 +97,13 @@ bool gt_plan_launcher(gt_plan *plan, const gt_plan_request *request, gt_error *e
                                                         : gt_context_gpus_or(plan->context, 1);
     plan->distributed = gt_distributed_of(plan->context, count_nodes(plan), gpus);
     if (!check_launcher(plan, error)) return false;
-    plan->launch =
-        gt_launch_plan(arena, &plan->distributed, request->command, request->command_count, plan->image);
+    /* the script of a model starts the launcher itself, with MAD_MULTI_NODE_RUNNER */
+    plan->launch = plan->model ? (gt_launch){.command = plan->model->line}
+                               : gt_launch_plan(arena, &plan->distributed, request->command,
+                                                request->command_count, plan->image);
     if (plan->launch.note) gt_arg_list_add(arena, &plan->notes, plan->launch.note);
     bool is_distributed = gt_settings_has(plan->context, "distributed");
-    if (!is_distributed && !plan->image && strcmp(plan->target, "local") == 0) return true;
+    if (!is_distributed && !plan->image && !plan->model && strcmp(plan->target, "local") == 0) return true;
     const gt_value *variables = gt_launcher_variables(arena, &plan->distributed, plan->context, error);
     for (uint32_t i = 0; variables && i < variables->count; i += 2) {
         const char *name = variables->items[i].text.bytes, *own = getenv(name);

@@ -116,7 +116,7 @@ static void resolve_output_dir(planner *p)
         p->profiler->output_dir = run_dir;
         p->profiler->named_dir = gt_arena_bytes(p->arena, run_dir, gt_path_folder_len(run_dir) - 1);
     } else {
-        p->profiler->named_dir = gt_path_absolute(p->arena, p->place->workdir, given);
+        p->profiler->named_dir = gt_path_absolute(p->arena, p->place->named_base, given);
         p->profiler->output_dir = gt_path_join(p->arena, p->profiler->named_dir, p->place->timestamp);
     }
     if (given) option->values[0] = p->profiler->output_dir;

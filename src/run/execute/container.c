@@ -1,0 +1,113 @@
+/* A container that stays for several commands: started with a program that waits (cat), so that scripts and
+ * the command run in it one after another with docker exec. */
+#include "run/execute/execute.h"
+#include "base/log.h"
+#include "os/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const double docker_timeout_s = 120, pull_timeout_s = 7200;
+
+static bool keep_output(void *context, gt_child_stream stream, gt_str line)
+{
+    gt_buffer *text = context;
+    (void)stream;
+    gt_buffer_add(text, line.bytes, line.len);
+    gt_buffer_add_cstr(text, "\n");
+    return false;
+}
+
+/* Runs a short docker command silently; its output is in `text`. */
+static bool ask_docker(const char *const *argv, double timeout_s, gt_buffer *text)
+{
+    gt_child_setup setup = {.argv = argv,
+                            .silent = true,
+                            .merge = true,
+                            .timeout_s = timeout_s,
+                            .line = keep_output,
+                            .line_context = text};
+    gt_child_result result;
+    gt_error ignored;
+    text->len = 0;
+    bool ok = gt_child_run(&setup, &result, &ignored) && result.exit_code == 0;
+    while (text->len && text->bytes[text->len - 1] == '\n') text->len--;
+    gt_buffer_str(text);
+    return ok;
+}
+
+/* Whether the run that started the container of this name is still there: its process id is a label. */
+static bool is_in_use(const gt_plan *plan, gt_buffer *text)
+{
+    const char *argv[] = {plan->docker.items[0],
+                          "inspect",
+                          "-f",
+                          "{{.State.Running}} {{index .Config.Labels \"gputally.pid\"}}",
+                          plan->container,
+                          NULL};
+    if (!ask_docker(argv, docker_timeout_s, text)) return false;
+    if (strncmp(text->bytes, "true ", 5) != 0) return false;
+    long pid = strtol(text->bytes + 5, NULL, 10);
+    return pid > 0 && pid != (long)getpid() && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+}
+
+static void rename_container(gt_plan *plan)
+{
+    const char *name = gt_arena_format(plan->arena, "%s_%ld", plan->container, (long)getpid());
+    for (size_t i = 0; i < plan->docker.count; i++)
+        if (strcmp(plan->docker.items[i], "--name") == 0) {
+            plan->docker.items[i + 1] = name;
+            break;
+        }
+    plan->container = name;
+}
+
+bool gt_container_start(gt_plan *plan, gt_error *error)
+{
+    gt_buffer text = {0};
+    if (is_in_use(plan, &text)) rename_container(plan);
+    gt_docker_remove(plan);
+    gt_arg_list_add(plan->arena, &plan->docker, ""); /* space for the terminating NULL */
+    plan->docker.items[--plan->docker.count] = NULL;
+    /* the environment holds values that are not arguments */
+    const char *const *environment = gt_plan_environment(plan);
+    gt_child_setup setup = {.argv = plan->docker.items,
+                            .environment = environment,
+                            .log_path = plan->log_path,
+                            .log_append = true,
+                            .silent = true,
+                            .merge = true,
+                            .timeout_s = pull_timeout_s,
+                            .line = keep_output,
+                            .line_context = &text};
+    gt_child_result result;
+    text.len = 0;
+    bool ok = gt_child_run(&setup, &result, error);
+    if (ok && result.exit_code) {
+        while (text.len && text.bytes[text.len - 1] == '\n') text.len--;
+        ok = gt_fail(error, "the container did not start (exit status %d): %.600s", result.exit_code,
+                     gt_buffer_str(&text).bytes);
+    }
+    gt_buffer_free(&text);
+    return ok;
+}
+
+void gt_container_give_files(const gt_plan *plan)
+{
+    gt_buffer line = {0}, text = {0};
+    gt_buffer_add_cstr(&line, "chmod -R a+rwX -- ");
+    gt_shell_quote(&line, gt_docker_path(plan, plan->workdir));
+    for (size_t i = 0; i < plan->piece_count; i++) {
+        const gt_profiler *profiler = plan->pieces[i].profiler;
+        if (!profiler || !profiler->output_dir) continue;
+        gt_buffer_add_cstr(&line, " ");
+        gt_shell_quote(&line, profiler->output_dir);
+    }
+    gt_buffer_add_cstr(&line, " || true");
+    ask_docker(gt_docker_exec(plan, gt_buffer_str(&line).bytes), docker_timeout_s, &text);
+    gt_buffer_free(&line);
+    gt_buffer_free(&text);
+}
