@@ -88,6 +88,14 @@ const gt_command gt_commands[] = {
      "simulation is built. Kernels are read from the capture's *_kernel_trace.csv, or else from its "
      "*_results.json; a *_results.pftrace adds HIP calls and copies.",
      REPORTS},
+    {"ncu", NULL, "report on kernels that NVIDIA's ncu profiled: time, utilisation, occupancy",
+     &gt_ncu_syntax, gt_cmd_ncu,
+     "Writes the metrics of kernel launches that Nsight Compute collected: one row per kernel with its time, "
+     "how busy SMs and memory were, occupancy and registers; one row per launch; and all metrics. FILE is "
+     "what "
+     "`ncu --csv` printed, with --page raw or --page details, and may be compressed with gzip or zstd; \"-\" "
+     "is standard input. Of a report, use: ncu --import REPORT --csv --page raw > FILE.",
+     REPORTS},
     {"pftrace-hip-api", "TraceLens_generate_perf_report_pftrace_hip_api",
      "list the HIP calls of a rocprofv3 pftrace: call, wait and kernel times", &gt_pftrace_api_syntax,
      gt_cmd_pftrace_hip_api,

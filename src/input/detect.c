@@ -1,7 +1,8 @@
 /* Format detection: binary formats by their first bytes, JSON formats by the keys of the outermost object,
- * CSV files of rocprofv3 by their column names. */
+ * CSV files of rocprofv3 and ncu by their column names. */
 #include "input/detect.h"
 #include "base/memory.h"
+#include "input/ncu/ncu.h"
 #include "input/nsys/nsys.h"
 #include "input/perfetto/perfetto.h"
 #include "input/rocprof/readers.h"
@@ -14,6 +15,7 @@ static const char *const names[GT_FORMATS] = {
     [GT_FORMAT_UNKNOWN] = "unknown format",
     [GT_FORMAT_ROCPROF_JSON] = "rocprofv3 JSON trace",
     [GT_FORMAT_ROCPROF_CSV] = "rocprofv3 CSV file",
+    [GT_FORMAT_NCU_CSV] = "Nsight Compute CSV file",
     [GT_FORMAT_KINETO_JSON] = "PyTorch trace (Chrome format)",
     [GT_FORMAT_OTHER_JSON] = "JSON file without a known trace",
     [GT_FORMAT_XPLANE] = "JAX profile (XPlane)",
@@ -112,6 +114,8 @@ bool gt_detect(gt_stream *stream, gt_trace_format *format, gt_error *error)
                                       : format_of_json(first);
     if (*format == GT_FORMAT_UNKNOWN && gt_rocprof_csv_kind(first) != GT_CSV_UNKNOWN)
         *format = GT_FORMAT_ROCPROF_CSV;
+    if ((*format == GT_FORMAT_UNKNOWN || *format == GT_FORMAT_OTHER_JSON) && gt_is_ncu_csv(first))
+        *format = GT_FORMAT_NCU_CSV;
     return true;
 }
 

@@ -666,6 +666,27 @@
 #define GT_COL_LIBRARY                  GT_COL("library")
 #define GT_COL_SECTION                  GT_COL("section")
 
+/* ---- Nsight Compute reports ---- */
+
+#define GT_COL_ACHIEVED_OCCUPANCY_PCT    GT_COL("achieved_occupancy_pct")
+#define GT_COL_BLOCK                     GT_COL("block")
+#define GT_COL_DRAM_BYTES                GT_COL("dram_bytes")
+#define GT_COL_DRAM_GB_PER_S             GT_COL("dram_gb_per_s")
+#define GT_COL_DRAM_PCT                  GT_COL("dram_pct")
+#define GT_COL_GRID                      GT_COL("grid")
+#define GT_COL_LAUNCHES                  GT_COL("launches")
+#define GT_COL_MAX_US                    GT_COL("max_us")
+#define GT_COL_MEAN_US                   GT_COL("mean_us")
+#define GT_COL_MEMORY_PCT                GT_COL("memory_pct")
+#define GT_COL_MIN_US                    GT_COL("min_us")
+#define GT_COL_NCU_METRIC                GT_COL("metric")
+#define GT_COL_REGISTERS_PER_THREAD      GT_COL("registers_per_thread")
+#define GT_COL_SHARED_MEMORY_BYTES       GT_COL("shared_memory_bytes")
+#define GT_COL_SM_PCT                    GT_COL("sm_pct")
+#define GT_COL_THEORETICAL_OCCUPANCY_PCT GT_COL("theoretical_occupancy_pct")
+#define GT_COL_TOTAL_US                  GT_COL("total_us")
+#define GT_COL_WAVES_PER_SM              GT_COL("waves_per_sm")
+
 /* ---- gputally sweep ---- */
 
 #define GT_COL_ALGO_BW_GB_PER_S_MAX         GT_COL("algo bw (GB/s)_max")

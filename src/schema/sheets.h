@@ -190,6 +190,12 @@
 #define GT_SHEET_SAMPLES           GT_SHEET("samples")
 #define GT_SHEET_VRAM_SUMMARY      GT_SHEET("vram_summary")
 
+/* ---- Nsight Compute reports ---- */
+
+#define GT_SHEET_NCU_DETAILS  GT_SHEET("ncu_details")
+#define GT_SHEET_NCU_KERNELS  GT_SHEET("ncu_kernels")
+#define GT_SHEET_NCU_LAUNCHES GT_SHEET("ncu_launches")
+
 /* ---- gputally sweep ---- */
 
 #define GT_SHEET_ALL_DATA                 GT_SHEET("All_Data")

@@ -9,7 +9,7 @@
 
 extern const gt_syntax gt_batch_syntax, gt_collective_syntax, gt_compare_syntax, gt_convert_syntax,
     gt_diff_syntax, gt_fuse_syntax, gt_genesis_syntax, gt_index_syntax, gt_jax_syntax, gt_jax_analysis_syntax,
-    gt_jax_collective_syntax, gt_jax_llama_syntax, gt_model_syntax, gt_nsys_syntax,
+    gt_jax_collective_syntax, gt_jax_llama_syntax, gt_model_syntax, gt_ncu_syntax, gt_nsys_syntax,
     gt_pftrace_activity_syntax, gt_pftrace_api_syntax, gt_pftrace_copy_syntax, gt_pytorch_syntax,
     gt_report_syntax, gt_rocprof_syntax, gt_run_syntax, gt_split_syntax;
 
@@ -26,6 +26,7 @@ gt_exit gt_cmd_jax_analysis(const gt_call *call);
 gt_exit gt_cmd_jax_collective(const gt_call *call);
 gt_exit gt_cmd_jax_llama(const gt_call *call);
 gt_exit gt_cmd_model(const gt_call *call);
+gt_exit gt_cmd_ncu(const gt_call *call);
 gt_exit gt_cmd_nsys(const gt_call *call);
 gt_exit gt_cmd_pftrace_hip_activity(const gt_call *call);
 gt_exit gt_cmd_pftrace_hip_api(const gt_call *call);
@@ -44,7 +45,7 @@ extern const gt_option_group gt_pytorch_sheets_group, gt_pytorch_roofline_group,
     gt_pytorch_unused_group, gt_rocprof_group, gt_nsys_group, gt_jax_group;
 extern const gt_option_alias gt_pytorch_aliases[];
 
-gt_report_maker gt_pytorch_report, gt_rocprof_report, gt_nsys_report, gt_jax_report;
+gt_report_maker gt_pytorch_report, gt_rocprof_report, gt_nsys_report, gt_jax_report, gt_ncu_report;
 
 #define GT_COLLECTIVE_WORKBOOK "nccl_analysis_report.xlsx" /* its default name */
 #define GT_COLLECTIVE_PAGE     "nccl_analysis_report.html"

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/inputs/inputs.h"
+#include "input/detect.h"
 #include "input/nsys/nsys.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
@@ -65,6 +66,9 @@ static bool make_matching_report(const gt_trace_call *trace, gt_error *error)
                                               [GT_TRACE_JAX] = gt_jax_report,
                                               [GT_TRACE_NSYS] = gt_nsys_report};
     gt_trace_kind kind = GT_TRACE_ROCPROF; /* of a folder: see gt_report_find_traces */
+    gt_trace_format format;
+    if (trace->stream && !gt_detect(trace->stream, &format, error)) return false;
+    if (trace->stream && format == GT_FORMAT_NCU_CSV) return gt_ncu_report(trace, error);
     if (trace->stream && !gt_report_detect(trace->stream, &kind, error)) return false;
     return makers[kind](trace, error);
 }
