@@ -35,7 +35,6 @@ typedef struct gt_outcome {
     bool failed;   /* for any reason */
     bool timed_out;
     int interrupted;                  /* the signal; 0: none */
-    double command_s;                 /* how long the command itself took */
     const char *reason;               /* why it failed; NULL: see the exit code */
     const char *performance, *metric; /* as printed by the command; NULL: none */
     gt_arg_list files;                /* absolute paths of the files that the run wrote */
