@@ -14,7 +14,7 @@
 static void node_options(const gt_call *call, gt_plan *plan, gt_arg_list *words)
 {
     static const char *const passed_on[] = {"timeout",      "grace",    "warmup", "repeat",  "capture_steps",
-                                            "capture_time", "min_free", "report", "threads", "max_memory"};
+                                            "capture_time", "min_free", "report", "profiler_args", "threads", "max_memory"};
     const gt_arguments *a = &call->arguments;
     gt_arg_list_add(plan->arena, words, "--name");
     gt_arg_list_add(plan->arena, words, plan->name);

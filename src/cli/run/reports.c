@@ -15,7 +15,7 @@
 
 enum { DEPTH_MAX = 6, ENTRIES_MAX = 100000 };
 
-static const char *const kinds[] = {"rocprof", "pftrace", "pytorch", "jax", "summary"};
+static const char *const kinds[] = {"rocprof", "nsys", "ncu", "pftrace", "pytorch", "jax", "summary"};
 
 typedef struct reporter {
     const gt_call *call;
@@ -46,8 +46,8 @@ bool gt_run_reports_check(const char *wanted, gt_error *error)
         while (i < GT_LENGTH(kinds) && !(strlen(kinds[i]) == len && memcmp(kinds[i], at, len) == 0)) i++;
         if (i == GT_LENGTH(kinds))
             return gt_fail(error,
-                           "--report: invalid choice '%.*s' (choose from auto, none, rocprof, pftrace, "
-                           "pytorch, jax, summary)",
+                           "--report: invalid choice '%.*s' (choose from auto, none, rocprof, nsys, ncu, "
+                           "pftrace, pytorch, jax, summary)",
                            len < 100 ? (int)len : 100, at);
         at += len;
     }
@@ -138,6 +138,12 @@ static void make_report(reporter *r, const char *command_name, const char *trace
     }
 }
 
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t len = strlen(name), end = strlen(ending);
+    return len > end && strcmp(name + len - end, ending) == 0;
+}
+
 /* OUTPUT_DIR/NAME_<ending> */
 static const char *workbook_of(const reporter *r, const char *ending)
 {
@@ -156,8 +162,35 @@ static bool has_results(const reporter *r, const char *folder)
     return false;
 }
 
+/* Reports on the exports of NVIDIA's profilers: NAME_perf_report.xlsx, or NAME_HOST_PID_perf_report.xlsx if
+ * there are several, because each process or range was captured on its own. */
+static void report_nvidia(reporter *r, const gt_profiler *profiler)
+{
+    const char *kind = gt_profiler_kind_name(profiler->kind);
+    const char *ending = profiler->kind == GT_PROFILER_NSYS ? ".sqlite" : ".csv";
+    gt_arg_list exports = {0};
+    size_t len = strlen(profiler->output_dir);
+    for (size_t i = 0; i < r->outcome->files.count; i++) {
+        const char *path = r->outcome->files.items[i];
+        if (strncmp(path, profiler->output_dir, len) == 0 && path[len] == '/' && ends_with(path, ending))
+            gt_arg_list_add(r->plan->arena, &exports, path);
+    }
+    for (size_t i = 0; wants(r, kind) && i < exports.count; i++) {
+        const char *name = gt_path_name(exports.items[i]);
+        const char *ends = exports.count == 1 ? "perf_report.xlsx"
+                                              : gt_arena_format(r->plan->arena, "%.*s_perf_report.xlsx",
+                                                                (int)(strlen(name) - strlen(ending)), name);
+        make_report(r, profiler->kind == GT_PROFILER_NSYS ? "report" : "ncu", exports.items[i],
+                    workbook_of(r, ends), NULL);
+    }
+}
+
 static void report_profiler(reporter *r, const gt_profiler *profiler)
 {
+    if (gt_nvidia_is(profiler)) {
+        report_nvidia(r, profiler);
+        return;
+    }
     if (!has_results(r, profiler->output_dir)) return;
     if (profiler->kind == GT_PROFILER_RTL || profiler->kind == GT_PROFILER_RPD) {
         const char *name = profiler->kind == GT_PROFILER_RTL ? "trace.db" : "trace.rpd";
@@ -194,12 +227,6 @@ static const struct {
     {"pytorch", ".pt.trace.json.gz"},
     {"jax", ".xplane.pb"},
 };
-
-static bool ends_with(const char *name, const char *ending)
-{
-    size_t len = strlen(name), end = strlen(ending);
-    return len > end && strcmp(name + len - end, ending) == 0;
-}
 
 static bool is_own_trace(const char *path)
 {

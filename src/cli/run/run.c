@@ -24,10 +24,20 @@ static const gt_option context_options[] = {
 };
 static const gt_option_group context_group = {"Context", context_options, GT_LENGTH(context_options)};
 
+static const char *const profilers[] = {"auto", "none", "nsys", "ncu", "rocprofv3"};
+
 static const gt_option run_options[] = {
+    {"profiler", GT_OPTION_STRING, "NAME", "auto",
+     "run the command under this profiler in place of those of the context: nsys, ncu, rocprofv3, none; "
+     "auto: "
+     "those of the context"},
+    {"profiler_args", GT_OPTION_STRING, "ARGS", NULL,
+     "pass more options to the profiler, as in --profiler_args=\"--duration=30\"; they replace those of the "
+     "tool"},
     {"output_dir", GT_OPTION_STRING, "DIR", ".", "write traces, logs and reports into DIR"},
     {"report", GT_OPTION_STRING, "KINDS", "auto",
-     "write these reports: auto, none, or a comma-separated list of rocprof, pftrace, pytorch, jax, summary"},
+     "write these reports: auto, none, or a comma-separated list of rocprof, nsys, ncu, pftrace, "
+     "pytorch, jax, summary"},
     {"name", GT_OPTION_STRING, "NAME", NULL,
      "set the name of the run, used in file names (default: name of the command)"},
     {"timeout", GT_OPTION_INT, "SECONDS", "-1",
@@ -212,7 +222,10 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
     if (docker->given && !image)
         return gt_fail(error,
                        "--docker: needs an image: --docker=IMAGE or MAD_CONTAINER_IMAGE in the context");
+    const char *profiler = gt_arguments_string(a, "profiler");
     context = add_tools(arena, context, gt_arguments_value(a, "tools"));
+    if (profiler && strcmp(profiler, "auto") != 0)
+        context = gt_tools_choose_profiler(arena, context, strcmp(profiler, "none") == 0 ? NULL : profiler);
     *request = (gt_plan_request){.context = context,
                                  .more_tools = more,
                                  .command = a->files,
@@ -221,6 +234,7 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
                                  .name = name,
                                  .target = target_of(context, gt_arguments_string(a, "target")),
                                  .output_dir = gt_arguments_string(a, "output_dir"),
+                                 .profiler_args = gt_arguments_string(a, "profiler_args"),
                                  .timeout_s = timeout_of(context, timeout),
                                  .grace_s = grace ? (double)grace : -1,
                                  .capture = capture,
@@ -240,6 +254,18 @@ static gt_exit refuse_target(const gt_call *call, const char *target)
     return gt_usage_error(call->program,
                           "argument --target: invalid choice: '%.100s' (choose from auto, local, slurm, k8s)",
                           target);
+}
+
+/* A usage error if --profiler has an unknown name; otherwise GT_EXIT_DONE. */
+static gt_exit refuse_profiler(const gt_call *call)
+{
+    const char *name = gt_arguments_string(&call->arguments, "profiler");
+    for (size_t i = 0; i < GT_LENGTH(profilers); i++)
+        if (name && strcmp(name, profilers[i]) == 0) return GT_EXIT_DONE;
+    return gt_usage_error(
+        call->program,
+        "argument --profiler: invalid choice: '%.100s' (choose from auto, none, nsys, ncu, rocprofv3)",
+        name ? name : "");
 }
 
 gt_exit gt_run_print_plan(const gt_plan *plan)
@@ -343,6 +369,7 @@ gt_exit gt_cmd_run(const gt_call *call)
         fprintf(stderr, "gputally: %s\n", error.text);
         return GT_EXIT_FAILED;
     }
+    if (refuse_profiler(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     if (refuse_unsupported(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     gt_arena arena = {0};
     gt_exit status = run_with(call, &arena);

@@ -142,6 +142,7 @@ typedef struct run {
     const char *error_text, *error_line; /* of the first error in the command's output */
     bool no_container;                   /* of the session: it did not start, or was removed */
     gt_sampler *samplers[GT_SAMPLERS_MAX];
+    bool no_counters; /* the driver refused ncu the performance counters */
 } run;
 
 /* Keeps the first reason, which is the relevant one. */
@@ -204,6 +205,24 @@ static bool check_capture(run *r, const gt_profiler *profiler, const char *help)
                                      profiler->path, missing));
 }
 
+static bool fit_nvidia(run *r, gt_profiler *profiler)
+{
+    gt_plan *plan = r->plan;
+    gt_buffer text = {0};
+    bool ok = true;
+    if (profiler->kind == GT_PROFILER_NSYS) {
+        const char *help =
+            help_of((const char *[]){profiler->path, "profile", "--help", NULL}, &text).bytes;
+        ok = check_capture(r, profiler, help);
+        gt_nvidia_fit_help(plan, profiler, help, &plan->profiler_args);
+    }
+    text.len = 0;
+    profiler->version = gt_nvidia_version(
+        plan->arena, help_of((const char *[]){profiler->path, "--version", NULL}, &text).bytes);
+    gt_buffer_free(&text);
+    return ok;
+}
+
 static bool fit_to_program(run *r, gt_profiler *profiler)
 {
     gt_plan *plan = r->plan;
@@ -212,11 +231,12 @@ static bool fit_to_program(run *r, gt_profiler *profiler)
     if (profiler->kind == GT_PROFILER_ROCPROFV3 && (!profiler->own_cmd || plan->capture_options.count)) {
         const char *help = help_of((const char *[]){profiler->path, "--help", NULL}, &text).bytes;
         ok = check_capture(r, profiler, help);
-        if (ok) gt_profiler_fit_help(plan->arena, profiler, help, &plan->notes);
+        if (ok) gt_profiler_fit_help(plan->arena, profiler, help, &plan->profiler_args, &plan->notes);
         if (plan->capture.attach &&
             strstr(help, "--attach-sync-output")) /* or the files come after the end */
             gt_arg_list_add(plan->arena, &profiler->options, "--attach-sync-output");
     }
+    if (gt_nvidia_is(profiler)) ok = fit_nvidia(r, profiler);
     if (profiler->kind == GT_PROFILER_RTL)
         fit_rtl(plan, profiler,
                 help_of((const char *[]){profiler->path, "trace", "--help", NULL}, &text).bytes);
@@ -231,8 +251,14 @@ static bool missing_profiler(run *r, gt_profiler_kind kind)
     if (kind == GT_PROFILER_RPD)
         return failed(r, "rocmProfileData/rpd_tracer/runTracer.sh not found; build ROCm/rocmProfileData in "
                          "this folder first");
+    if (kind == GT_PROFILER_NSYS || kind == GT_PROFILER_NCU)
+        return failed(r, gt_nvidia_missing(r->plan->arena, kind));
     failed(r, "Error: Neither rocprofv3 nor rocprof found in PATH");
-    fputs("gputally: Please ensure ROCm profiler tools are installed\n", stderr);
+    fputs(gt_gpus_have_nvidia(r->plan->arena)
+              ? "gputally: this machine has NVIDIA GPUs; use --profiler nsys (timeline) or --profiler ncu "
+                "(counters) in place of the profilers of ROCm\n"
+              : "gputally: Please ensure ROCm profiler tools are installed\n",
+          stderr);
     return false;
 }
 
@@ -342,6 +368,7 @@ static bool handle_line(void *context, gt_child_stream stream, gt_str line)
     }
     if (!r->outcome->performance)
         gt_performance_find(r->plan->arena, line, &r->outcome->performance, &r->outcome->metric);
+    if (gt_nvidia_is(r->plan->profiler) && gt_nvidia_forbids_counters(line)) r->no_counters = true;
     bool may_be_noise = stream == GT_CHILD_STDERR || r->libraries;
     if (may_be_noise && gt_profiler_is_noise(r->plan->profiler->kind, line)) return false;
     return !r->libraries || !gt_library_trace_see(r->libraries, line);
@@ -427,6 +454,11 @@ static void run_command(run *r)
     r->outcome->command_s = result.seconds;
     r->outcome->timed_out = result.timed_out;
     r->outcome->interrupted = result.interrupted;
+    if (r->no_counters)
+        failed(r,
+               "the driver lets only administrators read GPU performance counters (ERR_NVGPUCTRPERM): run as "
+               "root, in a container with --cap-add=SYS_ADMIN, or load the module nvidia with "
+               "NVreg_RestrictProfilingToAdminUsers=0");
     char reason[128] = "";
     if (result.timed_out)
         snprintf(reason, sizeof reason, "Program timed out. Requested timeout=%g", plan->timeout_s);
@@ -513,6 +545,7 @@ bool gt_plan_execute(gt_plan *plan, gt_outcome *outcome)
     gt_publish(plan, outcome);
     if (!r.no_container) do_actions(&r, plan->post, plan->post_count, true);
     end_session(&r);
+    gt_nvidia_export(plan);
     gt_collect(plan, outcome);
     gt_arg_list_add(plan->arena, &outcome->files, plan->log_path);
     clock_gettime(CLOCK_REALTIME, &outcome->end);

@@ -1,6 +1,6 @@
 /* Executing a plan: run the command under its tools (execute.c), put the profiler's files where the user
- * expects them (publish.c), collect them (collect.c, convert_csv.c, found_files.c), count the library calls
- * in its output (library_trace.c), and record the outcome (record.c).
+ * expects them (publish.c), collect them (collect.c, convert_csv.c, found_files.c, nvidia.c), count the
+ * library calls in its output (library_trace.c), and record the outcome (record.c).
  */
 #ifndef GT_RUN_EXECUTE_EXECUTE_H
 #define GT_RUN_EXECUTE_EXECUTE_H
@@ -137,6 +137,13 @@ void gt_histogram_print(const gt_histogram *histogram, gt_buffer *text);
  * `kernels` counts dispatches; the paths are added to `written`. (convert_csv.c) */
 bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, gt_arg_list *written,
                     gt_arena *arena, gt_error *error);
+
+/* ---- reports of NVIDIA's profilers (nvidia.c) ---- */
+
+/* Exports each report of nsys as a database and each of ncu as CSV, beside it. Failures are warnings. */
+void gt_nvidia_export(const gt_plan *plan);
+/* Whether NVIDIA's driver says in this line that only administrators may read the GPU's counters. */
+bool gt_nvidia_forbids_counters(gt_str line);
 
 /* ---- library calls (library_trace.c) ---- */
 

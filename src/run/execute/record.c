@@ -128,12 +128,21 @@ void gt_performances_write(const gt_performances *figures, gt_json_writer *w, co
 static const struct {
     const char *ending, *kind;
 } kinds[] = {
-    {"_results.db", "rocpd"}, {"_results.json", "rocprofv3 json"},
-    {".pftrace", "pftrace"},  {".rpd", "rpd"},
-    {".db", "database"},      {".json.gz", "json"},
-    {".json", "json"},        {".csv", "csv"},
-    {".log", "log"},          {".xlsx", "report"},
-    {".html", "page"},        {".xplane.pb", "xplane"},
+    {".nsys-rep", "nsys report"},
+    {".ncu-rep", "ncu report"},
+    {".sqlite", "nsys export"},
+    {"_results.db", "rocpd"},
+    {"_results.json", "rocprofv3 json"},
+    {".pftrace", "pftrace"},
+    {".rpd", "rpd"},
+    {".db", "database"},
+    {".json.gz", "json"},
+    {".json", "json"},
+    {".csv", "csv"},
+    {".log", "log"},
+    {".xlsx", "report"},
+    {".html", "page"},
+    {".xplane.pb", "xplane"},
     {".txt", "text"},
 };
 

@@ -82,6 +82,18 @@ static bool expects_many_hosts(const gt_plan *plan)
            gt_settings_int(gt_value_get(plan->context, "distributed"), "nnodes", 1) > 1;
 }
 
+/* The words with more options before the "--" that ends them. */
+static gt_arg_list with_options(const gt_plan *plan, const gt_arg_list *words, const gt_arg_list *more)
+{
+    gt_arg_list joined = {0};
+    size_t end = 0;
+    while (end < words->count && strcmp(words->items[end], "--") != 0) end++;
+    for (size_t i = 0; i < end; i++) gt_arg_list_add(plan->arena, &joined, words->items[i]);
+    for (size_t i = 0; i < more->count; i++) gt_arg_list_add(plan->arena, &joined, more->items[i]);
+    for (size_t i = end; i < words->count; i++) gt_arg_list_add(plan->arena, &joined, words->items[i]);
+    return joined;
+}
+
 static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_arg_list *words,
                          gt_error *error)
 {
@@ -95,11 +107,21 @@ static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_ar
                                .own_cmd = piece->own_cmd,
                                .in_container = plan->image,
                                .on_this_machine = !plan->image && strcmp(plan->target, "local") == 0};
-    bool ok = gt_stage_is_rtl(words)   ? gt_stage_plan_rtl(plan, profiler)
-              : gt_stage_is_rpd(words) ? gt_stage_plan_rpd(plan, words, profiler)
-                                       : gt_profiler_plan(plan->arena, words, &place, profiler, &plan->notes,
-                                                          &plan->warnings, error);
+    static const gt_arg_list nothing;
+    const gt_arg_list *more = plan->profiler == &plan->none ? &plan->profiler_args : &nothing;
+    gt_arg_list joined = with_options(plan, words, more);
+    bool ok = true;
+    if (gt_nvidia_is_called(words))
+        gt_nvidia_plan(plan, words, more, &place, profiler);
+    else
+        ok = gt_stage_is_rtl(words)   ? gt_stage_plan_rtl(plan, profiler)
+             : gt_stage_is_rpd(words) ? gt_stage_plan_rpd(plan, words, profiler)
+                                      : gt_profiler_plan(plan->arena, &joined, &place, profiler, &plan->notes,
+                                                         &plan->warnings, error);
     if (!ok) return false;
+    if (plan->profiler != &plan->none && (gt_nvidia_is(profiler) || gt_nvidia_is(plan->profiler)))
+        return gt_fail(error, "%s and %s cannot run together: each needs the GPU's profiling interface",
+                       gt_profiler_kind_name(plan->profiler->kind), gt_profiler_kind_name(profiler->kind));
     plan->pieces[plan->piece_count++] = (gt_plan_piece){.profiler = profiler};
     if (plan->profiler == &plan->none) plan->profiler = profiler;
     return true;
@@ -114,7 +136,8 @@ static bool add_piece(gt_plan *plan, const gt_stack_piece *piece, gt_error *erro
         gt_stage_plan_library(plan);
         return true;
     }
-    if (plain && (gt_profiler_is_called(&words) || gt_stage_is_rtl(&words) || gt_stage_is_rpd(&words)))
+    if (plain && (gt_profiler_is_called(&words) || gt_nvidia_is_called(&words) || gt_stage_is_rtl(&words) ||
+                  gt_stage_is_rpd(&words)))
         return add_profiler(plan, piece, &words, error);
     plan->pieces[plan->piece_count++] = (gt_plan_piece){.text = piece->cmd};
     return true;
@@ -222,11 +245,19 @@ static void note_passes(gt_plan *plan)
         gt_arg_list_add(plan->arena, &plan->notes, "neither rocprofv3 nor rocprof is installed");
 }
 
+static bool read_profiler_args(gt_plan *plan, const char *text, gt_error *error)
+{
+    return !text || gt_shell_split(plan->arena, text, &plan->profiler_args) ||
+           gt_fail(error, "--profiler_args: quote words that mean more to a shell: %.200s", text);
+}
+
 static bool make_pieces(gt_plan *plan, const gt_stack *stack, gt_error *error)
 {
     plan->pieces = gt_arena_alloc(plan->arena, (stack->piece_count + 1) * sizeof *plan->pieces);
     for (size_t i = 0; i < stack->piece_count; i++)
         if (!add_piece(plan, &stack->pieces[i], error)) return false;
+    if (plan->profiler_args.count && plan->profiler == &plan->none)
+        return gt_fail(error, "--profiler_args: this run has no profiler; choose one with --profiler");
     return true;
 }
 
@@ -336,7 +367,8 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
         !add_variables(plan, gt_value_get(plan->context, "docker_env_vars"), "docker_env_vars", error))
         return false;
     gt_plan_interface(plan);
-    if (!make_pieces(plan, &stack, error)) return false;
+    if (!read_profiler_args(plan, request->profiler_args, error) || !make_pieces(plan, &stack, error))
+        return false;
     plan->pre = actions_of(plan, stack.pre, &plan->pre_count);
     plan->post = actions_of(plan, stack.post, &plan->post_count);
     if (wants_snapshot(request)) add_snapshot(plan);

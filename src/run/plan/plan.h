@@ -24,6 +24,10 @@ size_t gt_tool_count(void); /* built-in tools */
 const char *gt_tool_name(size_t index);
 const char *gt_tool_purpose(size_t index);
 
+/* The context whose only profiler is `name`, which must be a tool, or without a profiler if it is NULL. Other
+ * tools stay, and so do tools that gputally does not know. */
+const gt_value *gt_tools_choose_profiler(gt_arena *arena, const gt_value *context, const char *name);
+
 /* What one tool, or the context itself, puts in front of the command. */
 typedef struct gt_stack_piece {
     const char *cmd;
@@ -125,6 +129,8 @@ typedef enum gt_profiler_kind {
     GT_PROFILER_ROCPROF, /* legacy */
     GT_PROFILER_RTL,
     GT_PROFILER_RPD,
+    GT_PROFILER_NSYS, /* NVIDIA Nsight Systems */
+    GT_PROFILER_NCU,  /* NVIDIA Nsight Compute */
 } gt_profiler_kind;
 
 const char *gt_profiler_kind_name(gt_profiler_kind kind);
@@ -187,8 +193,11 @@ bool gt_profiler_plan(gt_arena *arena, const gt_arg_list *words, const gt_profil
 /* Whether the words call the wrapper or rocprofv3 itself. */
 bool gt_profiler_is_called(const gt_arg_list *words);
 
-/* Drops options of a preset that are not in the --help text of this rocprofv3; notes each dropped option. */
-void gt_profiler_fit_help(gt_arena *arena, gt_profiler *profiler, const char *help, gt_arg_list *notes);
+/* Drops options of a preset that are not in the --help text of this rocprofv3, except those of
+ * --profiler_args
+ * (`users`); notes each dropped option. */
+void gt_profiler_fit_help(gt_arena *arena, gt_profiler *profiler, const char *help, const gt_arg_list *users,
+                          gt_arg_list *notes);
 
 /* Whether a line of output carries no information and is dropped, as the wrapper scripts do. */
 bool gt_profiler_is_noise(gt_profiler_kind kind, gt_str line);
@@ -300,6 +309,7 @@ typedef struct gt_plan {
     bool in_session;       /* docker starts a container that waits, and scripts and command run in it one by
                               one; otherwise docker runs the command itself */
     const gt_slurm *slurm; /* NULL: local run */
+    gt_arg_list profiler_args; /* of --profiler_args, for the outermost profiler */
     gt_arg_list outputs, notes, warnings;
 } gt_plan;
 
@@ -311,7 +321,8 @@ typedef struct gt_plan_request {
     const char *image; /* NULL: no container */
     const char *name;  /* NULL: name of the command */
     const char *target;
-    const char *output_dir; /* as typed */
+    const char *output_dir;    /* as typed */
+    const char *profiler_args; /* more options of the profiler, as in a shell; NULL: none */
     double timeout_s;
     double grace_s;
     gt_capture_window capture;
@@ -350,6 +361,26 @@ bool gt_plan_launcher_is_outside(const gt_plan *plan);
 /* Warns if this combination of launcher and profiler may fail; once the profiler is known. */
 void gt_plan_note_launcher(gt_plan *plan);
 void gt_plan_write_launcher(const gt_plan *plan, gt_json_writer *w);
+
+/* ---- NVIDIA's profilers (nvidia.c) ---- */
+
+bool gt_nvidia_is_called(const gt_arg_list *words); /* "nsys profile ..." or "ncu ..." */
+bool gt_nvidia_is(const gt_profiler *profiler);
+
+/* Makes the profiler from the arguments of a cmd; `more` are options that replace those of the cmd. */
+void gt_nvidia_plan(gt_plan *plan, const gt_arg_list *words, const gt_arg_list *more,
+                    const gt_profiler_place *place, gt_profiler *profiler);
+
+/* The installed program, NULL if there is none, and the sentence that says where it was searched. */
+const char *gt_nvidia_search(gt_arena *arena, gt_profiler_kind kind);
+const char *gt_nvidia_missing(gt_arena *arena, gt_profiler_kind kind);
+
+/* Drops options, and values of --trace, of a preset that the text of `nsys profile --help` does not list,
+ * except those of --profiler_args (`users`). */
+void gt_nvidia_fit_help(gt_plan *plan, gt_profiler *profiler, const char *help, const gt_arg_list *users);
+
+/* The number in the text of --version; NULL: none. */
+const char *gt_nvidia_version(gt_arena *arena, const char *text);
 
 /* ---- Docker (docker.c) ---- */
 

@@ -24,7 +24,7 @@ typedef struct planner {
 
 const char *gt_profiler_kind_name(gt_profiler_kind kind)
 {
-    static const char *const names[] = {"none", "rocprofv3", "rocprof", "rtl", "rpd"};
+    static const char *const names[] = {"none", "rocprofv3", "rocprof", "rtl", "rpd", "nsys", "ncu"};
     return names[kind];
 }
 
@@ -378,7 +378,17 @@ static bool help_names(const char *help, const char *option)
     return false;
 }
 
-void gt_profiler_fit_help(gt_arena *arena, gt_profiler *profiler, const char *help, gt_arg_list *notes)
+static bool is_in(const gt_arg_list *list, const char *option)
+{
+    size_t len = strlen(option);
+    for (size_t i = 0; i < list->count; i++)
+        if (strncmp(list->items[i], option, len) == 0 && (!list->items[i][len] || list->items[i][len] == '='))
+            return true;
+    return false;
+}
+
+void gt_profiler_fit_help(gt_arena *arena, gt_profiler *profiler, const char *help, const gt_arg_list *users,
+                          gt_arg_list *notes)
 {
     if (profiler->own_cmd || profiler->kind != GT_PROFILER_ROCPROFV3 || !strstr(help, "--")) return;
     gt_profiler_options options =
@@ -386,7 +396,9 @@ void gt_profiler_fit_help(gt_arena *arena, gt_profiler *profiler, const char *he
     planner p = {.arena = arena, .profiler = profiler, .options = options};
     for (size_t i = 0; i < options.count; i++) {
         gt_profiler_option *option = &options.items[i];
-        if (strncmp(option->written, "--", 2) != 0 || help_names(help, option->written)) continue;
+        if (strncmp(option->written, "--", 2) != 0 || help_names(help, option->written) ||
+            is_in(users, option->written))
+            continue;
         option->dropped = true;
         add_message(arena, notes, "this rocprofv3 has no %s; option dropped", option->written);
     }

@@ -102,6 +102,12 @@ static const tool_row rows[] = {
      AROUND("rocm_trace_lite")},
     {"rocm_trace_lite_default", "rocm-trace-lite, mode default", RTL, .env = {{"RTL_MODE", "default"}},
      AROUND("rocm_trace_lite")},
+    {"nsys", "NVIDIA Nsight Systems: kernels, copies, CUDA calls, NVTX ranges",
+     "nsys profile --trace=cuda,nvtx,osrt,cublas,cudnn --cuda-graph-trace=node --sample=none "
+     "--cpuctxsw=none"},
+    {"ncu", "NVIDIA Nsight Compute: hardware counters per kernel, each kernel runs several times",
+     "ncu --target-processes all --section LaunchStats --section Occupancy --section SpeedOfLight --section "
+     "MemoryWorkloadAnalysis"},
     {"rocblas_trace", "rocBLAS calls", LIBRARY, .env = {{"ROCBLAS_TRACE", "1"}}},
     {"hipblaslt_trace", "hipBLASLt calls", LIBRARY, .env = {{"HIPBLASLT_TRACE", "1"}}},
     {"miopen_trace", "MIOpen calls", LIBRARY, .env = {{"MIOPEN_TRACE", "1"}}},
@@ -130,6 +136,31 @@ const char *gt_tool_name(size_t index)
 const char *gt_tool_purpose(size_t index)
 {
     return rows[index].purpose;
+}
+
+/* Whether a built-in tool puts a profiler in front of the command. */
+static bool is_profiler(const char *name)
+{
+    for (size_t i = 0; i < GT_LENGTH(rows); i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return strncmp(name, "rocprof", 7) == 0 || strncmp(name, "rocm_trace_lite", 15) == 0 ||
+                   strcmp(name, "rpd") == 0 || strcmp(name, "nsys") == 0 || strcmp(name, "ncu") == 0;
+    return false;
+}
+
+const gt_value *gt_tools_choose_profiler(gt_arena *arena, const gt_value *context, const char *name)
+{
+    static const gt_value empty = {.type = GT_VALUE_LIST};
+    const gt_value *tools = gt_value_get(context, "tools"), *kept = &empty;
+    for (uint32_t i = 0; gt_value_is_list(tools) && i < tools->count; i++) {
+        const char *tool = gt_settings_string(&tools->items[i], "name");
+        if (!tool || !is_profiler(tool)) kept = gt_settings_push(arena, kept, tools->items[i]);
+    }
+    if (name)
+        kept = gt_settings_push(
+            arena, kept,
+            *gt_settings_with(arena, &gt_value_missing, "name", gt_settings_copy_string(arena, name)));
+    return gt_settings_with(arena, context, "tools", *kept);
 }
 
 static const gt_value *scripts_of(gt_arena *arena, const script *scripts)
