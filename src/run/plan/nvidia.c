@@ -200,6 +200,23 @@ static const char *report_path(const gt_plan *plan, const gt_profiler *profiler,
     return result;
 }
 
+/* ncu without a filter measures every kernel of the program, which may take hours. */
+static void note_slow(gt_plan *plan, const nvidia_program *program, const gt_profiler *profiler)
+{
+    static const char *const filters[] = {"--launch-count",       "-c",
+                                          "--kernel-name",        "-k",
+                                          "--kernel-id",          "--nvtx-include",
+                                          "--profile-from-start", "--range-filter"};
+    if (program->kind != GT_PROFILER_NCU || profiler->own_cmd || !profiler->path || plan->capture.by_region)
+        return;
+    for (size_t i = 0; i < profiler->options.count; i++)
+        for (size_t f = 0; f < GT_LENGTH(filters); f++)
+            if (strncmp(profiler->options.items[i], filters[f], strlen(filters[f])) == 0) return;
+    gt_arg_list_add(
+        plan->arena, &plan->notes,
+        "ncu runs every kernel several times; choose some with --profiler_args=\"--launch-count 100\"");
+}
+
 /* OUTPUT_DIR/nsys_output/TIMESTAMP, a folder that does not exist yet. */
 static const char *choose_folder(const gt_plan *plan, const nvidia_program *program)
 {
@@ -226,6 +243,7 @@ void gt_nvidia_plan(gt_plan *plan, const gt_arg_list *words, const gt_arg_list *
     const char *output = NULL;
     add_options(plan, program, &own, more, profiler, &output);
     add_options(plan, program, more, &none, profiler, &output);
+    note_slow(plan, program, profiler);
     const char *path = report_path(plan, profiler, output ? gt_path_name(output) : NULL);
     if (output)
         gt_arg_list_add(

@@ -111,6 +111,8 @@ static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_ar
     const gt_arg_list *more = plan->profiler == &plan->none ? &plan->profiler_args : &nothing;
     gt_arg_list joined = with_options(plan, words, more);
     bool ok = true;
+    if (more->count && (gt_stage_is_rtl(words) || gt_stage_is_rpd(words)))
+        return gt_fail(error, "--profiler_args: unsupported for tool %.200s", place.tool);
     if (gt_nvidia_is_called(words))
         gt_nvidia_plan(plan, words, more, &place, profiler);
     else
