@@ -86,9 +86,9 @@ def write_results(options, rank):
     counters = [c for c in counters if known is None or c in known.split()]
     process = make_process(rank, os.getpid(), options.dispatches + rank, counters)
     prefix = env.get("ROCPROF_OUTPUT_FILE_NAME") or "%hostname%/%pid%"
+    prefix = os.path.join(env["ROCPROF_OUTPUT_PATH"], prefix)
     for key, value in (("%hostname%", socket.gethostname()), ("%pid%", str(os.getpid())), ("%rank%", env.get("SLURM_PROCID", "0"))):
         prefix = prefix.replace(key, value)
-    prefix = os.path.join(env["ROCPROF_OUTPUT_PATH"], prefix)
     samples = options.samples if env.get("ROCPROFILER_PC_SAMPLING_BETA_ENABLED") else 0
     method = env.get("ROCPROF_PC_SAMPLING_METHOD", "host_trap")
     for form in env["ROCPROF_OUTPUT_FORMAT"].lower().split(","):

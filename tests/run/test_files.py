@@ -256,6 +256,68 @@ def ways_to_write_a_folder(binary):
 
 
 @test
+def names_from_elsewhere(binary):
+    """-d and -o may also come from variables, from an absolute -o and from the jobs of a file."""
+    def check(p, context, where, name, passes=(), **env):
+        done = ran(p.run("-c", context, *p.program(processes=3, dispatches=4), **env))
+        equal((context, counts(done)), (context, (hip_program.truth(3, 4), 3)))
+        for folder in passes or ("",):
+            equal((context, data_rows(p.file(where, folder, f"{name}_kernel_trace.csv"))), (context, hip_program.truth(3, 4)))
+
+    with Run(binary) as p:
+        options = "--kernel-trace --output-format csv"
+        check(p, tool(options), "by_env", "mine", ROCPROF_OUTPUT_PATH="by_env", ROCPROF_OUTPUT_FILE_NAME="mine")
+        context = json.loads(tool(options))
+        context["env_vars"] = {"ROCPROF_OUTPUT_PATH": "by_context", "ROCPROF_OUTPUT_FILE_NAME": "mine"}
+        check(p, json.dumps(context), "by_context", "mine", ROCPROF_OUTPUT_PATH="by_env")
+        check(p, tool(f"{options} -o {p.file('far', 'away')}"), "far", "away")
+        check(p, tool(f"{options} -d ignored -o {p.file('far', 'again')}"), "far", "again")
+        check(p, tool(f"{options} -d out -o below/mine"), "out/below", "mine")
+        jobs = {"jobs": [{"pmc": ["SQ_WAVES"], "output_directory": "by_jobs", "output_file": "mine"},
+                         {"pmc": ["TCC_HIT_sum"], "output_directory": "by_jobs", "output_file": "mine"}]}
+        with open(p.file("jobs.json"), "w") as file:
+            json.dump(jobs, file)
+        check(p, tool(f"{options} -i jobs.json"), "by_jobs", "mine", ("pass_1", "pass_2"))
+        equal(counter_sums(p), true_sums(["SQ_WAVES", "TCC_HIT_sum"], 3, 4))
+        equal(json.loads(p.read("jobs.json")), jobs)
+        for text, expected in ((json.dumps({"jobs": [{"output_file": "a"}, {"output_file": "b"}]}), "output_file is a and b"),
+                               ("jobs:\n  - pmc: [A]\n    output_directory: x\n", "has output_directory; remove it")):
+            path = "bad.json" if text[0] == "{" else "bad.yaml"
+            with open(p.file(path), "w") as file:
+                file.write(text)
+            done = p.run("-c", tool(f"{options} -i {path}"), "--", "true")
+            equal(done.returncode, 4)
+            holds(done.stderr, expected)
+        with open(p.file("good.yaml"), "w") as file:
+            file.write("# output_directory: is a comment\njobs:\n  - pmc: [A]\n    my_output_file: x\n")
+        equal(p.plan("-c", tool(f"{options} -i good.yaml"))["profiler"]["passes"], 1)
+
+
+@test
+def folders_with_keys(binary):
+    """rocprofv3 replaces %hostname% and so on in -d, too: the fixed part of the folder is the user's."""
+    with Run(binary) as p:
+        for given, named, rest in (("a/b_%rank%/c", "a", "b_%rank%/c"), ("%hostname%", "", "%hostname%"), ("x_{pid}", "", "x_{pid}"),
+                                   ("a/$ENV{USER}/c", "a", "$ENV{USER}/c")):
+            options = p.plan("-c", tool(f"--kernel-trace -d '{given}'"))["profiler"]["options"]
+            stamp = os.path.relpath(options[options.index("-d") + 1], os.path.join(os.path.realpath(p.work), named))
+            equal((given, stamp.split("/", 1)[1]), (given, rest))
+            assert re.match(r"\d{4}-\d\d-\d\d_", stamp), stamp
+        done = ran(p.run("-c", tool("--kernel-trace --output-format csv -d 'a/b_%rank%/c'"), *p.program(processes=2)))
+        equal(counts(done), (hip_program.truth(2, 20), 2))
+        equal(len(glob.glob(p.file("a", "b_0", "c", socket.gethostname(), "*_kernel_trace.csv"))), 2)
+
+
+@test
+def another_folder_of_the_default_name(binary):
+    with Run(binary) as p:
+        ran(p.run("-c", tool("--kernel-trace --output-format csv -d scratch/rocprof_output"), "--output-dir", "o", *p.program()))
+        equal(len(glob.glob(p.file("scratch", "rocprof_output", socket.gethostname(), "*_kernel_trace.csv"))), 1)
+        ran(p.run("-c", tool("--kernel-trace --output-format csv -d ./rocprof_output/"), "--output-dir", "o", *p.program()))
+        equal((len(glob.glob(p.file("o", "rocprof_output", "latest", "*", "*.csv"))) > 1, os.path.exists(p.file("rocprof_output"))), (True, False))
+
+
+@test
 def runs_at_the_same_time(binary):
     """As mpirun starts them: four runs in one folder at once, each with a folder of its own."""
     with Run(binary) as p:

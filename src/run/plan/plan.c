@@ -102,6 +102,7 @@ static bool add_profiler(gt_plan *plan, const gt_stack_piece *piece, const gt_ar
                                .named_base = plan->model ? plan->output_dir : plan->workdir,
                                .run_dir = plan->run_dir,
                                .timestamp = plan->timestamp,
+                               .env = plan->env,
                                .many_hosts = expects_many_hosts(plan),
                                .tool = piece->tool ? piece->tool : "encapsulate_script",
                                .own_cmd = piece->own_cmd,

@@ -3,9 +3,9 @@
  *
  * A context names tools (tools.c). Each tool puts a command in front of the user's command and may name
  * scripts to run before and after it. Commands that call a profiler become a gt_profiler (profiler.c,
- * profiler_options.c; counters: counter_files.c, counters.c); scripts that gputally replaces become stages
- * (stages.c). docker.c makes the docker command. plan.c puts it all together, folders.c makes the folders
- * before it is executed.
+ * profiler_options.c; its output: profiler_output.c; counters: counter_files.c, counters.c); scripts that
+ * gputally replaces become stages (stages.c). docker.c makes the docker command. plan.c puts it all together,
+ * folders.c makes the folders before it is executed.
  */
 #ifndef GT_RUN_PLAN_PLAN_H
 #define GT_RUN_PLAN_PLAN_H
@@ -116,6 +116,9 @@ typedef struct gt_profiler_options {
 /* Parses options of rocprofv3. An argument that belongs to no option becomes one of kind GT_TAKES_UNKNOWN. */
 gt_profiler_options gt_profiler_options_parse(gt_arena *arena, const char *const *words, size_t count);
 
+/* Adds an option with one value. Pointers to other options are no longer valid. */
+gt_profiler_option *gt_profiler_option_add(gt_arena *arena, gt_profiler_options *options, const char *written,
+                                           const char *value);
 /* The last option with this long name, or NULL. */
 gt_profiler_option *gt_profiler_option_find(const gt_profiler_options *options, const char *name);
 /* Whether the option is given and not switched off. */
@@ -177,6 +180,7 @@ typedef struct gt_profiler_place {
     const char *named_base; /* base of -d: a model's own folder does not stay */
     const char *run_dir;    /* <output-dir>/rocprof_output/<timestamp> */
     const char *timestamp;  /* the name of run_dir */
+    const gt_value *env;    /* variables of the command in addition to gputally's own */
     bool many_hosts;        /* process ids may be equal */
     const char *tool;       /* name of the tool */
     bool own_cmd;
@@ -189,6 +193,11 @@ typedef struct gt_profiler_place {
  * ...". Appends changes to the notes and problems to the warnings. Returns false if the words are invalid. */
 bool gt_profiler_plan(gt_arena *arena, const gt_arg_list *words, const gt_profiler_place *place,
                       gt_profiler *profiler, gt_arg_list *notes, gt_arg_list *warnings, gt_error *error);
+
+/* Replaces -d and -o by folders and names of this run and of each process (profiler_output.c). False if a
+ * file of -i has other ones. */
+bool gt_profiler_plan_output(gt_arena *arena, gt_profiler_options *options, const gt_profiler_place *place,
+                             gt_profiler *profiler, gt_arg_list *notes, gt_error *error);
 
 /* Whether the words call the wrapper or rocprofv3 itself. */
 bool gt_profiler_is_called(const gt_arg_list *words);

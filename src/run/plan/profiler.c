@@ -106,47 +106,6 @@ static const char *first_value(const gt_profiler_option *option)
     return option && option->value_count ? option->values[0] : NULL;
 }
 
-/* Every run writes into a folder of its own, so that no file of an earlier run is taken for one of this:
- * below rocprof_output, or below the folder that the user named. */
-static void resolve_output_dir(planner *p)
-{
-    gt_profiler_option *option = gt_profiler_option_find(&p->options, "output-directory");
-    const char *given = first_value(option), *run_dir = p->place->run_dir;
-    if (!given || gt_path_is_named(given, "rocprof_output")) {
-        p->profiler->output_dir = run_dir;
-        p->profiler->named_dir = gt_arena_bytes(p->arena, run_dir, gt_path_folder_len(run_dir) - 1);
-    } else {
-        p->profiler->named_dir = gt_path_absolute(p->arena, p->place->named_base, given);
-        p->profiler->output_dir = gt_path_join(p->arena, p->profiler->named_dir, p->place->timestamp);
-    }
-    if (given) option->values[0] = p->profiler->output_dir;
-}
-
-/* Whether rocprofv3 replaces a part of the name with something that differs between processes. */
-static bool is_per_process(const char *name)
-{
-    static const char *const keys[] = {"%pid%", "{pid}", "%p",    "%rank%", "{rank}", "%r",
-                                       "%nid%", "{nid}", "%env{", "$ENV{",  "%q{"};
-    for (size_t i = 0; i < GT_LENGTH(keys); i++) {
-        const char *at = strstr(name, keys[i]);
-        bool is_short = strlen(keys[i]) == 2; /* not the beginning of a longer key, such as %ppid% */
-        if (at && !(is_short && isalpha((unsigned char)at[2]))) return true;
-    }
-    return false;
-}
-
-/* -o: any program may start others, and with one name for all of them, the last one to end would overwrite
- * what the others wrote. Afterwards the name that the user wrote exists, too (publish.c). */
-static void resolve_output_file(planner *p)
-{
-    gt_profiler_option *option = gt_profiler_option_find(&p->options, "output-file");
-    const char *given = first_value(option);
-    if (!given || is_per_process(given)) return;
-    p->profiler->file_name = given;
-    option->values[0] =
-        gt_arena_format(p->arena, "%s_%s", given, p->place->many_hosts ? "%hostname%_%pid%" : "%pid%");
-}
-
 /* -i and --pmc. A file with the user's own definitions of counters has names that nobody can check. */
 static bool resolve_counters(planner *p)
 {
@@ -162,6 +121,7 @@ static bool resolve_counters(planner *p)
                               .warnings = p->warnings};
     if (first_value(input) && !gt_counters_plan_file(&setup, p->profiler, &input->values[0], p->error))
         return false;
+    if (first_value(input) && p->profiler->counter_path) input->values[0] = p->profiler->counter_path;
     return !first_value(names) ||
            gt_counters_plan_names(&setup, p->profiler, names->values, names->value_count, p->error);
 }
@@ -251,18 +211,12 @@ static void emit_all(planner *p)
 
 static bool plan_rocprofv3(planner *p)
 {
-    bool has_dir = first_value(gt_profiler_option_find(&p->options, "output-directory")) != NULL;
-    resolve_output_dir(p);
-    resolve_output_file(p);
     drop_unknown_options(p);
     fix_pc_sampling(p);
     add_sample_format(p);
     choose_formats(p);
     if (!resolve_counters(p)) return false;
     emit_all(p);
-    if (has_dir) return true;
-    emit(p, "-d");
-    emit(p, p->profiler->output_dir);
     return true;
 }
 
@@ -307,7 +261,6 @@ static void warn_of_dropped(planner *p)
 
 static bool plan_legacy(planner *p)
 {
-    resolve_output_dir(p);
     drop_unknown_options(p);
     if (!resolve_counters(p)) return false;
     static const char *const api[] = {"hip-trace", "hsa-trace", "sys-trace", "runtime-trace"};
@@ -363,6 +316,7 @@ bool gt_profiler_plan(gt_arena *arena, const gt_arg_list *words, const gt_profil
         gt_arg_list_add(arena, &profiler->before_app, words->items[i]);
     p.options = gt_profiler_options_parse(arena, words->items + first, end - first);
     choose_program(&p, wrapper);
+    if (!gt_profiler_plan_output(arena, &p.options, place, profiler, notes, error)) return false;
     return profiler->kind == GT_PROFILER_ROCPROF ? plan_legacy(&p) : plan_rocprofv3(&p);
 }
 

@@ -276,6 +276,20 @@ gt_profiler_options gt_profiler_options_parse(gt_arena *arena, const char *const
     return options;
 }
 
+gt_profiler_option *gt_profiler_option_add(gt_arena *arena, gt_profiler_options *options, const char *written,
+                                           const char *value)
+{
+    gt_profiler_option *items = gt_arena_alloc(arena, (options->count + 2) * sizeof *items);
+    if (options->count) memcpy(items, options->items, options->count * sizeof *items);
+    gt_profiler_option *option = &items[options->count++];
+    *option = (gt_profiler_option){.written = written, .value_count = 1};
+    look_up(option);
+    option->values = gt_arena_alloc(arena, 2 * sizeof *option->values);
+    option->values[0] = value;
+    options->items = items;
+    return option;
+}
+
 gt_profiler_option *gt_profiler_option_find(const gt_profiler_options *options, const char *name)
 {
     for (size_t i = options->count; i--;)
