@@ -43,6 +43,8 @@ static const char *const forwarded[] = {
     "NPROC_PER_NODE",
     "MAD_MULTI_NODE_RUNNER",
     "MAD_COLLECT_METRICS",
+    "MAD_SLURM_JOB_ID",
+    "GPUTALLY_HOSTFILE",
     "NCCL_SOCKET_IFNAME",
     "GLOO_SOCKET_IFNAME",
     "NCCL_DEBUG",
