@@ -263,11 +263,13 @@ class Scripted(Place):
                 json.dump(answers, file)
 
     def job(self, *command, **env):
-        done = self.run("-c", '{"slurm": {"nodes": 2}}', "--name", "j", "--report", "none", "--no_sys_env_details", "--",
+        done = self.run("-c", '{"slurm": {"nodes": 2}}', "--name", "j", "-s", "copy of summary.json", "--report", "none", "--no_sys_env_details", "--",
                         *(command or ["true"]), GPUTALLY_SLURM_POLL_SECONDS="0.01", **env)
         path = self.file("slurm_results", "j", "4242", "results_summary.json")
         with open(path) as file:
-            return done, json.load(file)
+            text = file.read()
+        equal(self.read("copy of summary.json"), text)
+        return done, json.loads(text)
 
     def asked(self, name):
         return sum(call.get("program") == name for call in self.calls())

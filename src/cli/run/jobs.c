@@ -80,6 +80,7 @@ gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan)
     } else if (gt_arguments_flag(&call->arguments, "generate_only")) {
         printf("%s\n", slurm.script);
     } else {
+        slurm.summary_copy = gt_arguments_string(&call->arguments, "summary_output");
         status = gt_slurm_run(plan, &slurm) ? GT_EXIT_DONE : GT_EXIT_RUN;
     }
     gt_buffer_free(&slurm.text);

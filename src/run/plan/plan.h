@@ -254,6 +254,7 @@ typedef struct gt_slurm {
     gt_buffer text;           /* the script; the caller frees it */
     const char *log_path;     /* of the job's output; "_<job>_0.out" and "_<job>_0.err" are appended */
     int64_t nodes;            /* that write a record */
+    const char *summary_copy; /* --summary_output; NULL: none */
     bool signal_script;       /* to end the command, signal the script instead of the steps of the job */
 } gt_slurm;
 

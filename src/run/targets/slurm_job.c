@@ -310,13 +310,13 @@ static void add_state(const waiting *w, summary *s, const char *state, bool succ
     gt_json_put_cstr(&s->json, "errors", w->err.path);
 }
 
-static void write_summary(summary *s, const char *path)
+static void write_summary(summary *s, const char *path, const char *copy)
 {
     gt_error error;
     gt_output *output = gt_output_new();
-    gt_buffer_add_cstr(&s->json.text, "\n");
-    if (gt_output_write_file(output, path, gt_buffer_str(&s->json.text), &error) &&
-        gt_output_commit(output, &error))
+    const gt_str text = gt_buffer_str(&s->json.text);
+    if (gt_output_write_file(output, path, text, &error) &&
+        (!copy || gt_output_write_file(output, copy, text, &error)) && gt_output_commit(output, &error))
         gt_info("%s", path);
     else
         gt_warn("%s", error.text);
@@ -337,9 +337,10 @@ static bool summarise(waiting *w, const char *name)
     add_state(w, &s, state, succeeded, name);
     add_nodes(w, &s, folder);
     gt_json_close(&s.json, '}');
+    gt_buffer_add_cstr(&s.json.text, "\n");
     if (completed && s.missing)
         gt_warn("%s: not every node wrote a record; is this folder the same on all nodes?", folder);
-    write_summary(&s, gt_path_join(w->job.arena, folder, "results_summary.json"));
+    write_summary(&s, gt_path_join(w->job.arena, folder, "results_summary.json"), w->slurm->summary_copy);
     if (succeeded)
         gt_info("job %s: %s", w->job.id, state);
     else if (w->left)
