@@ -245,6 +245,18 @@ def test_real_launchers(binary):
             equal((launcher, done.returncode, c.summary("m")["state"]), (launcher, 3, "FAILED"))
 
 
+def test_real_nodes_with_python_launchers(binary):
+    """Each node starts a stand-in of the launcher, which checks its options and the list of hosts."""
+    for launcher in ("torchrun", "deepspeed", "accelerate"):
+        with Cluster(binary) as c:
+            os.symlink(os.path.join(STAND_INS, "python_launcher"), os.path.join(c.path, launcher))
+            done = c.run("l", "sh", "-c", "echo $RANK $WORLD_SIZE $LOCAL_RANK $SLURMD_NODENAME", PATH=c.path + ":" + harness.SYSTEM_PATH,
+                         STANDIN_LOG=os.path.join(c.path, "log"), context={"distributed": {"launcher": launcher}})  # one per GPU
+            equal((launcher, done.returncode), (launcher, 0))
+            equal(sorted(done.stdout.splitlines()), ["0 4 0 n1", "1 4 1 n1", "2 4 0 n2", "3 4 1 n2"])
+            equal(len(c.summary("l")["nodes"]), 2)
+
+
 # --- stand-ins ---
 
 GONE = [1, "", "slurm_load_jobs error: Invalid job id specified\n"]
