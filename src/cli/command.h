@@ -41,6 +41,8 @@ struct gt_call {
                             program */
     bool answers_only;   /* print only the first lines about a trace, and no files: for a command that makes
                             several reports, such as `run` */
+    struct gt_buffer *first_finding; /* gets the first finding of the report that is printed, as a line; NULL:
+                                        not wanted */
     gt_arguments arguments;
 };
 

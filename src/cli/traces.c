@@ -141,6 +141,9 @@ static void show_report(const gt_trace_call *trace, const gt_report *report, con
         return;
     }
     gt_terminal terminal = gt_terminal_for(trace->out);
+    if (trace->call->first_finding)
+        gt_answers_add_first(&(gt_answers){.trace = report->title, .tables = &report->tables},
+                             trace->call->first_finding);
     if (trace->call->answers_only) {
         gt_report_print_answers(trace->out, report, (int)terminal.width, terminal.utf8);
         return;

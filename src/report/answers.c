@@ -284,6 +284,22 @@ static void print_finding(const gt_table *findings, size_t row, const gt_termina
                gt_answers_cell(findings, GT_COL_ADVICE, row).bytes);
 }
 
+void gt_answers_add_first(const gt_answers *answers, gt_buffer *line)
+{
+    const gt_table *findings = gt_answers_sheet(answers, GT_SHEET_FINDINGS);
+    char gain[32];
+    if (!gt_answers_exist(answers->tables)) return;
+    if (!findings) {
+        gt_buffer_add_cstr(line, "none");
+        return;
+    }
+    gt_buffer_add_format(line, "%s: %s, up to about %s ms (%.0f%%)",
+                         gt_answers_cell(findings, GT_COL_ID, 0).bytes,
+                         gt_answers_cell(findings, GT_COL_TITLE, 0).bytes,
+                         estimate(gain, gt_answers_value(findings, GT_COL_GAIN_MS, 0)),
+                         gt_answers_value(findings, GT_COL_GAIN_PCT, 0));
+}
+
 static void print_more(const gt_table *findings, size_t shown, const gt_terminal *terminal)
 {
     gt_buffer names = {0};

@@ -37,6 +37,9 @@ typedef struct gt_answers_limits {
     size_t findings, evidence, checks; /* evidence is per finding */
 } gt_answers_limits;
 
+/* Adds the first finding as one line, without a line break; nothing if there are no sheets of findings. */
+void gt_answers_add_first(const gt_answers *answers, gt_buffer *line);
+
 /* The lines that a terminal shows first: one about the trace, the verdict with the checks that are not
  * passed, the first findings and the causes of idle time. */
 void gt_answers_print(const gt_answers *answers, const gt_terminal *terminal,

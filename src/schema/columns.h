@@ -479,6 +479,8 @@
 #define GT_COL_ENERGY_COUNTER_J      GT_COL("energy_counter_J")
 #define GT_COL_EXIT_CODE             GT_COL("exit_code")
 #define GT_COL_FOLDER                GT_COL("folder")
+#define GT_COL_RUN_DURATION_S        GT_COL("duration_s")
+#define GT_COL_RUN_STATUS            GT_COL("status")
 #define GT_COL_GPU                   GT_COL("gpu")
 #define GT_COL_GRID_X                GT_COL("grid_x")
 #define GT_COL_GRID_Y                GT_COL("grid_y")

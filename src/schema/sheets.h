@@ -184,6 +184,7 @@
 #define GT_SHEET_KERNEL_TRACE      GT_SHEET("kernel_trace")
 #define GT_SHEET_LIBRARY_CALLS     GT_SHEET("library_calls")
 #define GT_SHEET_MEMORY_COPY_TRACE GT_SHEET("memory_copy_trace")
+#define GT_SHEET_NODES             GT_SHEET("nodes")
 #define GT_SHEET_POWER_SUMMARY     GT_SHEET("power_summary")
 #define GT_SHEET_REPEATS           GT_SHEET("repeats")
 #define GT_SHEET_REPEAT_RUNS       GT_SHEET("repeat_runs")

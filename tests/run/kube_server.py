@@ -238,9 +238,10 @@ class Pod:
             try:
                 container = self.spec["containers"][0]
                 command = self.words(container["command"] + container.get("args", []))
-                os.makedirs(os.path.join(self.cluster.folder, "work"), exist_ok=True)
+                workdir = os.path.join(self.cluster.folder, "work", self.name)
+                os.makedirs(workdir, exist_ok=True)
                 self.process = subprocess.Popen(command, env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                                cwd=os.path.join(self.cluster.folder, "work"), start_new_session=True)
+                                                cwd=workdir, start_new_session=True)
             except LookupError as problem:
                 self.set_state("Pending", {"waiting": {"reason": "CreateContainerConfigError", "message": str(problem)}})
                 return

@@ -358,7 +358,9 @@ def one_report_on_the_terminal(binary):
             equal(done.stdout.count("Trust: "), 1)
             lines = done.stdout.splitlines()
             at = lines.index("traces in " + os.path.realpath(p.file("rocprof_output", "latest")))
-            written = [line[len("wrote "):] for line in lines[at + 1:]]
+            assert lines[-2].startswith("first finding: "), lines[-2:]
+            equal(lines[-1], "open " + next(f["path"] for f in p.record()["files"] if f["kind"] == "page"))
+            written = [line[len("wrote "):] for line in lines[at + 1:-2]]
             equal(len([path for path in written if path.endswith(".xlsx")]), books)
             equal([path for path in written if not os.path.exists(path)], [])
             equal(sorted(written), sorted(f["path"] for f in p.record()["files"] if f["kind"] in ("report", "page")))

@@ -113,7 +113,7 @@ def one_pod(binary):
         done = p.run({}, *sh("echo to stdout; echo to stderr >&2; echo 'performance: 12 samples_per_second'"))
         equal((done.returncode, done.stderr.count("warning")), (0, 0))
         equal(sorted(done.stdout.splitlines()[:3]), ["performance: 12 samples_per_second", "to stderr", "to stdout"])
-        equal(sorted(os.listdir(p.results())), ["job.log", "job.yaml", "node_0", "results_summary.json"])
+        equal(sorted(os.listdir(p.results())), ["job.log", "job.yaml", "job_run_summary.xlsx", "node_0", "results_summary.json"])
         with open(p.results("node_0", "gputally_run.json")) as f:
             record = json.load(f)
         equal((record["status"], record["performance"]), ("SUCCESS", 12.0))
@@ -178,7 +178,7 @@ def all_outputs_come_back(binary):
         with open(counters, "w") as f:
             f.write("pmc: SQ_WAVES\n")
         context = {"tools": [{"name": "rocprofv3", "cmd": "rocprofv3 --kernel-trace --output-format csv -i 'my counters.txt' -d ./rocprof_output --"}]}
-        p.cluster.variables["STANDIN_LOG"] = os.path.join(p.path, "log")
+        p.cluster.variables.update(STANDIN_LOG=os.path.join(p.path, "log"), STANDIN_FIXTURES=p.path)
         done = p.run(context, *sh("true"))
         equal(done.returncode, 0)
         stored = [f for f in p.created("ConfigMap")[0]["data"].items() if f[0] != "context.json"]

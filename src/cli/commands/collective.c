@@ -190,6 +190,7 @@ typedef struct request {
     bool all_findings;        /* in the terminal */
     const char *const *pages; /* by rank: see gt_ranks_page */
     char *command;            /* owned; for the page */
+    gt_buffer *first_finding; /* see gt_call; NULL: not wanted */
     bool quiet, as_old;       /* prints nothing; prints the lines of the TraceLens program */
 } request;
 
@@ -199,6 +200,7 @@ static void show_answers(const request *r, const gt_table_list *tables, const gt
     static const gt_answers_limits usual = {3, 2, 0}, everything = {SIZE_MAX, SIZE_MAX, 0};
     const gt_answers answers = {.trace = r->files->common_folder, .tables = tables};
     if (!gt_answers_exist(tables)) return;
+    if (r->first_finding) gt_answers_add_first(&answers, r->first_finding);
     gt_answers_print_ranks(&answers, terminal, r->all_findings ? &everything : &usual);
     putchar('\n');
 }
@@ -329,6 +331,7 @@ gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, 
                  .threads = threads,
                  .allow_missing = true,
                  .all_findings = gt_arguments_flag(&call->arguments, "all_findings"),
+                 .first_finding = call->first_finding,
                  .quiet = gt_arguments_flag(&call->arguments, "quiet")};
     gt_error error = {""};
     for (size_t i = 0; i < GT_LENGTH(aggregations); i++)

@@ -8,16 +8,35 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-/* The options of `gputally run` on each node. */
-static void node_options(const gt_call *call, gt_plan *plan, gt_arg_list *words)
+/* Whether one report of all nodes is made after the job. Traces of other profilers than rocprofv3 are
+ * reported on each node. */
+static bool is_reported_here(const gt_plan *plan)
 {
-    static const char *const passed_on[] = {"timeout",      "grace",    "warmup", "repeat",  "capture_steps",
-                                            "capture_time", "min_free", "report", "profiler_args", "threads", "max_memory"};
+    gt_profiler_kind kind = plan->profiler->kind;
+    return kind == GT_PROFILER_NONE || kind == GT_PROFILER_ROCPROFV3;
+}
+
+/* The reports that each node makes: those that --report asks for, or only a summary of its own samples. */
+static const char *node_reports(const gt_call *call, const gt_plan *plan, bool all_together)
+{
+    const char *wanted = gt_arguments_string(&call->arguments, "report");
+    return all_together && is_reported_here(plan) && strcmp(wanted, "none") != 0 ? "summary" : wanted;
+}
+
+/* The options of `gputally run` on each node. */
+static void node_options(const gt_call *call, gt_plan *plan, bool all_together, gt_arg_list *words)
+{
+    static const char *const passed_on[] = {"timeout",       "grace",        "warmup",   "repeat",
+                                            "capture_steps", "capture_time", "min_free", "profiler_args",
+                                            "threads",       "max_memory"};
     const gt_arguments *a = &call->arguments;
     gt_arg_list_add(plan->arena, words, "--name");
     gt_arg_list_add(plan->arena, words, plan->name);
+    gt_arg_list_add(plan->arena, words,
+                    gt_arena_format(plan->arena, "--report=%s", node_reports(call, plan, all_together)));
     for (size_t i = 0; i < GT_LENGTH(passed_on); i++) {
         if (!gt_arguments_value(a, passed_on[i])->given) continue;
         gt_arg_list_add(
@@ -55,6 +74,21 @@ static void add_tools_file(const gt_call *call, gt_plan *plan, gt_arg_list *word
     gt_arg_list_add(plan->arena, words, gt_path_absolute(plan->arena, plan->workdir, file));
 }
 
+/* The only node of a job makes its reports itself. Of several, traces that the command writes are in the
+ * folder that they share. */
+static gt_exit run_on_nodes(const gt_call *call, gt_plan *plan, const gt_slurm *slurm)
+{
+    const char *folder;
+    struct timespec begin;
+    clock_gettime(CLOCK_REALTIME, &begin);
+    bool done = gt_slurm_run(plan, slurm, &folder);
+    const char *shared = gt_settings_string(gt_value_get(plan->context, "slurm"), "shared_workspace");
+    if (folder && slurm->nodes > 1 && is_reported_here(plan))
+        gt_run_reports_of_nodes(call, plan, folder, (size_t)slurm->nodes, shared ? shared : plan->workdir,
+                                begin);
+    return done ? GT_EXIT_DONE : GT_EXIT_RUN;
+}
+
 gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan)
 {
     gt_arg_list words = {0};
@@ -64,7 +98,8 @@ gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan)
     char self[4096];
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
     self[len > 0 ? len : 0] = 0;
-    node_options(call, plan, &words);
+    bool several = gt_settings_int(gt_value_get(plan->context, "slurm"), "nodes", 1) > 1;
+    node_options(call, plan, several, &words);
     add_slurm_options(call, plan, &words);
     for (size_t i = 0; i < plan->warnings.count; i++) gt_warn("%s", plan->warnings.items[i]);
     add_tools_file(call, plan, &words);
@@ -81,10 +116,21 @@ gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan)
         printf("%s\n", slurm.script);
     } else {
         slurm.summary_copy = gt_arguments_string(&call->arguments, "summary_output");
-        status = gt_slurm_run(plan, &slurm) ? GT_EXIT_DONE : GT_EXIT_RUN;
+        status = run_on_nodes(call, plan, &slurm);
     }
     gt_buffer_free(&slurm.text);
     return status;
+}
+
+/* Pods do not share a folder: traces that the command writes come along with the results. */
+static gt_exit run_in_pods(const gt_call *call, gt_plan *plan, gt_kubernetes *objects)
+{
+    struct timespec begin = {0}; /* the folder is new, and clocks of other machines may differ */
+    bool keep = gt_arguments_flag(&call->arguments, "keep_alive");
+    bool done = gt_kubernetes_run(plan, objects, keep);
+    if (is_reported_here(plan) && gt_path_is_folder(objects->results_dir))
+        gt_run_reports_of_nodes(call, plan, objects->results_dir, (size_t)objects->nodes, NULL, begin);
+    return done ? GT_EXIT_DONE : GT_EXIT_RUN;
 }
 
 gt_exit gt_run_on_kubernetes(const gt_call *call, gt_plan *plan, const char *image)
@@ -92,16 +138,15 @@ gt_exit gt_run_on_kubernetes(const gt_call *call, gt_plan *plan, const char *ima
     gt_arg_list words = {0};
     gt_error error;
     gt_kubernetes objects;
-    const gt_arguments *a = &call->arguments;
-    node_options(call, plan, &words);
+    node_options(call, plan, true, &words);
+    gt_arg_list_add(plan->arena, &words, "--copy_traces");
     gt_kubernetes_request request = {plan, image, words.items, words.count,
-                                     gt_arguments_string(a, "tools_config")};
+                                     gt_arguments_string(&call->arguments, "tools_config")};
     gt_exit status = GT_EXIT_CONTEXT;
     if (!gt_kubernetes_make(&request, &objects, &error)) {
         gt_run_context_error(&error);
-    } else if (!gt_arguments_flag(a, "generate_only")) {
-        status = gt_kubernetes_run(plan, &objects, gt_arguments_flag(a, "keep_alive")) ? GT_EXIT_DONE
-                                                                                       : GT_EXIT_RUN;
+    } else if (!gt_arguments_flag(&call->arguments, "generate_only")) {
+        status = run_in_pods(call, plan, &objects);
     } else if (gt_kubernetes_write(&objects, &error)) {
         status = GT_EXIT_DONE;
         printf("%s\n", objects.path);

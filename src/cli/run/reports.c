@@ -1,31 +1,26 @@
 /* The reports at the end of a run: on what the profiler wrote, and on traces that the command wrote itself.
  * Each is made by the report command of its kind, with the common options of this call. */
-#include "cli/run/run.h"
+#include "cli/run/reports.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "cli/commands/commands.h"
 #include "cli/common.h"
 #include "json/values.h"
 #include "os/paths.h"
+#include "output/file.h"
 
+#include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEPTH_MAX = 6, ENTRIES_MAX = 100000 };
+enum { DEPTH_MAX = 6, ENTRIES_MAX = 100000, COPY_BYTES = 1 << 20 };
 
 static const char *const kinds[] = {"rocprof", "nsys", "ncu", "pftrace", "pytorch", "jax", "summary"};
-
-typedef struct reporter {
-    const gt_call *call;
-    const gt_plan *plan;
-    gt_outcome *outcome;
-    const char *wanted;
-    bool is_shown;       /* the first report was printed; the others are only written */
-    gt_arg_list written; /* files of reports */
-    size_t entries;      /* directory entries visited so far */
-} reporter;
 
 static bool is_listed(const char *list, const char *word, size_t len)
 {
@@ -54,27 +49,27 @@ bool gt_run_reports_check(const char *wanted, gt_error *error)
     return true;
 }
 
-static bool wants(const reporter *r, const char *kind)
+bool gt_reporter_wants(const gt_reporter *r, const char *kind)
 {
     return strcmp(r->wanted, "auto") == 0 || is_listed(r->wanted, kind, strlen(kind));
 }
 
 /* The page beside a workbook; NULL if the command makes none. */
-static const char *page_beside(const reporter *r, const gt_command *command, const char *workbook)
+static const char *page_beside(const gt_reporter *r, const gt_command *command, const char *workbook)
 {
     if (!gt_syntax_option(command->syntax, "output_html")) return NULL;
     size_t stem = strlen(workbook) - strlen(GT_WORKBOOK_ENDING);
     return gt_arena_format(r->plan->arena, "%.*s.html", (int)stem, workbook);
 }
 
-static void add_written(reporter *r, const char *path)
+void gt_reporter_add(gt_reporter *r, const char *path)
 {
     gt_arg_list_add(r->plan->arena, &r->outcome->files, path);
     gt_arg_list_add(r->plan->arena, &r->written, path);
 }
 
 /* Adds the step time of a trace, from the findings of its report as JSON. */
-static void take_step_time(reporter *r, const char *findings)
+static void take_step_time(gt_reporter *r, const char *findings)
 {
     gt_error ignored;
     const gt_value *report = gt_settings_read(r->plan->arena, findings, &ignored);
@@ -86,28 +81,13 @@ static void take_step_time(reporter *r, const char *findings)
     o->step_count++;
 }
 
-/* Calls a report command with a trace, the names of its workbook, its page and its findings (NULL: none), and
- * the common options of this call. */
-static void make_report(reporter *r, const char *command_name, const char *trace, const char *workbook,
-                        const char *findings)
+/* Calls a report command with these words and the common options of this call. */
+static bool call_report(gt_reporter *r, const gt_command *command, char **words, int count)
 {
-    const gt_command *command = gt_command_find(command_name);
     const gt_option_value *threads = gt_arguments_value(&r->call->arguments, "threads");
     const gt_option_value *memory = gt_arguments_value(&r->call->arguments, "max_memory");
-    static char output[] = "--output_xlsx_path", html[] = "--output_html", quiet[] = "--quiet",
-                no_progress[] = "--no_progress", strict[] = "--strict", cores[] = "--threads",
-                max_memory[] = "--max_memory", json[] = "--output_json";
-    const char *page = page_beside(r, command, workbook);
-    char *words[14] = {(char *)trace, output, (char *)workbook};
-    int count = 3;
-    if (page) {
-        words[count++] = html;
-        words[count++] = (char *)page;
-    }
-    if (findings) {
-        words[count++] = json;
-        words[count++] = (char *)findings;
-    }
+    static char quiet[] = "--quiet", no_progress[] = "--no_progress", strict[] = "--strict",
+                cores[] = "--threads", max_memory[] = "--max_memory";
     if (r->is_shown || r->outcome->is_trial || gt_arguments_flag(&r->call->arguments, "quiet"))
         words[count++] = quiet;
     if (gt_arguments_flag(&r->call->arguments, "no_progress")) words[count++] = no_progress;
@@ -121,6 +101,7 @@ static void make_report(reporter *r, const char *command_name, const char *trace
         words[count++] = (char *)memory->text;
     }
     gt_call report = {.command = command, .program = r->call->program, .answers_only = true};
+    if (!r->is_shown) report.first_finding = &r->finding;
     gt_error error;
     gt_exit status = GT_EXIT_FAILED;
     if (!gt_arguments_parse(&report.arguments, command->syntax, count, words, &error))
@@ -128,14 +109,42 @@ static void make_report(reporter *r, const char *command_name, const char *trace
     else
         status = command->run(&report);
     gt_arguments_free(&report.arguments);
-    if (status == GT_EXIT_DONE) {
-        r->is_shown = true;
-        add_written(r, workbook);
-        if (page) add_written(r, page);
-        if (findings) take_step_time(r, findings);
-    } else {
-        gt_warn("%s: no report written", trace);
+    return status == GT_EXIT_DONE;
+}
+
+enum { WORDS_MAX = 14 };
+
+/* The report of a trace, with the names of its workbook, its page and its findings (NULL: none). */
+static void make_report(gt_reporter *r, const char *command_name, const char *trace, const char *workbook,
+                        const char *findings)
+{
+    const gt_command *command = gt_command_find(command_name);
+    static char output[] = "--output_xlsx_path", html[] = "--output_html", json[] = "--output_json";
+    const char *page = page_beside(r, command, workbook);
+    char *words[WORDS_MAX] = {(char *)trace, output, (char *)workbook};
+    int count = 3;
+    if (page) {
+        words[count++] = html;
+        words[count++] = (char *)page;
     }
+    if (findings) {
+        words[count++] = json;
+        words[count++] = (char *)findings;
+    }
+    if (!call_report(r, command, words, count)) {
+        gt_warn("%s: no report written", trace);
+        return;
+    }
+    if (!r->is_shown) r->page = page;
+    r->is_shown = true;
+    gt_reporter_add(r, workbook);
+    if (page) gt_reporter_add(r, page);
+    if (findings) take_step_time(r, findings);
+}
+
+void gt_reporter_make(gt_reporter *r, const char *command_name, const char *trace, const char *workbook)
+{
+    make_report(r, command_name, trace, workbook, NULL);
 }
 
 static bool ends_with(const char *name, const char *ending)
@@ -145,14 +154,14 @@ static bool ends_with(const char *name, const char *ending)
 }
 
 /* OUTPUT_DIR/NAME_<ending> */
-static const char *workbook_of(const reporter *r, const char *ending)
+static const char *workbook_of(const gt_reporter *r, const char *ending)
 {
     return gt_arena_format(r->plan->arena, "%s/%s_%s", r->plan->output_dir, r->plan->name, ending);
 }
 
 /* ---- traces of the profiler ---- */
 
-static bool has_results(const reporter *r, const char *folder)
+static bool has_results(const gt_reporter *r, const char *folder)
 {
     size_t len = strlen(folder);
     for (size_t i = 0; i < r->outcome->files.count; i++) {
@@ -164,7 +173,7 @@ static bool has_results(const reporter *r, const char *folder)
 
 /* Reports on the exports of NVIDIA's profilers: NAME_perf_report.xlsx, or NAME_HOST_PID_perf_report.xlsx if
  * there are several, because each process or range was captured on its own. */
-static void report_nvidia(reporter *r, const gt_profiler *profiler)
+static void report_nvidia(gt_reporter *r, const gt_profiler *profiler)
 {
     const char *kind = gt_profiler_kind_name(profiler->kind);
     const char *ending = profiler->kind == GT_PROFILER_NSYS ? ".sqlite" : ".csv";
@@ -175,7 +184,7 @@ static void report_nvidia(reporter *r, const gt_profiler *profiler)
         if (strncmp(path, profiler->output_dir, len) == 0 && path[len] == '/' && ends_with(path, ending))
             gt_arg_list_add(r->plan->arena, &exports, path);
     }
-    for (size_t i = 0; wants(r, kind) && i < exports.count; i++) {
+    for (size_t i = 0; gt_reporter_wants(r, kind) && i < exports.count; i++) {
         const char *name = gt_path_name(exports.items[i]);
         const char *ends = exports.count == 1 ? "perf_report.xlsx"
                                               : gt_arena_format(r->plan->arena, "%.*s_perf_report.xlsx",
@@ -185,7 +194,7 @@ static void report_nvidia(reporter *r, const gt_profiler *profiler)
     }
 }
 
-static void report_profiler(reporter *r, const gt_profiler *profiler)
+static void report_profiler(gt_reporter *r, const gt_profiler *profiler)
 {
     if (gt_nvidia_is(profiler)) {
         report_nvidia(r, profiler);
@@ -195,15 +204,15 @@ static void report_profiler(reporter *r, const gt_profiler *profiler)
     if (profiler->kind == GT_PROFILER_RTL || profiler->kind == GT_PROFILER_RPD) {
         const char *name = profiler->kind == GT_PROFILER_RTL ? "trace.db" : "trace.rpd";
         const char *trace = gt_path_join(r->plan->arena, profiler->output_dir, name);
-        if (wants(r, "rocprof") && access(trace, F_OK) == 0)
-            make_report(r, "report", trace, workbook_of(r, "perf_report.xlsx"), NULL);
+        if (gt_reporter_wants(r, "rocprof") && access(trace, F_OK) == 0)
+            gt_reporter_make(r, "report", trace, workbook_of(r, "perf_report.xlsx"));
         return;
     }
-    if (wants(r, "rocprof"))
-        make_report(r, "report", profiler->output_dir, workbook_of(r, "perf_report.xlsx"), NULL);
+    if (gt_reporter_wants(r, "rocprof"))
+        gt_reporter_make(r, "report", profiler->output_dir, workbook_of(r, "perf_report.xlsx"));
 }
 
-static void report_pftrace(reporter *r)
+static void report_pftrace(gt_reporter *r)
 {
     const char *name = r->plan->profiler->trace_name;
     const char *folder = gt_path_join(r->plan->arena, r->plan->output_dir, "rocprof_output");
@@ -213,9 +222,9 @@ static void report_pftrace(reporter *r)
     for (size_t i = 0; i < r->outcome->files.count; i++)
         is_of_this_run = is_of_this_run || strcmp(r->outcome->files.items[i], trace) == 0;
     if (!is_of_this_run) return;
-    make_report(r, "pftrace-hip-activity", trace, workbook_of(r, "hip_activity.xlsx"), NULL);
-    make_report(r, "pftrace-hip-api", trace, workbook_of(r, "hip_api.xlsx"), NULL);
-    make_report(r, "pftrace-memory-copy", trace, workbook_of(r, "memory_copy.xlsx"), NULL);
+    gt_reporter_make(r, "pftrace-hip-activity", trace, workbook_of(r, "hip_activity.xlsx"));
+    gt_reporter_make(r, "pftrace-hip-api", trace, workbook_of(r, "hip_api.xlsx"));
+    gt_reporter_make(r, "pftrace-memory-copy", trace, workbook_of(r, "memory_copy.xlsx"));
 }
 
 /* ---- traces that the command wrote itself ---- */
@@ -235,21 +244,104 @@ static bool is_own_trace(const char *path)
     return false;
 }
 
-static void report_own_trace(reporter *r, const char *path)
+static void report_own_trace(gt_reporter *r, const char *path)
 {
     for (size_t i = 0; i < GT_LENGTH(own_traces); i++) {
-        if (!ends_with(path, own_traces[i].ending) || !wants(r, own_traces[i].kind)) continue;
+        if (!ends_with(path, own_traces[i].ending) || !gt_reporter_wants(r, own_traces[i].kind)) continue;
         int stem = (int)(strlen(path) - strlen(own_traces[i].ending));
         const char *beside = gt_arena_format(r->plan->arena, "%.*s", stem, path);
         if (r->outcome->is_trial) /* the next one would replace what is beside the trace */
             beside = gt_path_join(r->plan->arena, r->plan->output_dir, gt_path_name(beside));
         const char *workbook = gt_arena_format(r->plan->arena, "%s_perf_report.xlsx", beside);
         const char *findings = gt_arena_format(r->plan->arena, "%s.findings.json", beside);
-        if (r->outcome->is_trial)
-            make_report(r, "report", path, workbook, findings);
-        else
-            make_report(r, own_traces[i].kind, path, workbook, NULL);
+        make_report(r, "report", path, workbook, r->outcome->is_trial ? findings : NULL);
     }
+}
+
+/* Files of a report of all ranks. The report names them itself if it is printed. */
+static void add_rank_files(gt_reporter *r, const char *folder)
+{
+    static const char *const endings[] = {".xlsx", ".html"};
+    gt_folder_list names = gt_list_folder(folder);
+    for (size_t i = 0; i < names.count; i++)
+        for (size_t k = 0; k < GT_LENGTH(endings); k++)
+            if (ends_with(names.items[i], endings[k]))
+                gt_arg_list_add(r->plan->arena, r->is_shown ? &r->written : &r->outcome->files,
+                                gt_path_join(r->plan->arena, folder, names.items[i]));
+    gt_folder_list_free(&names);
+}
+
+/* One report of all ranks, from a folder that has only their traces. False if there is none. */
+static bool report_ranks(gt_reporter *r, const char *folder)
+{
+    gt_error error;
+    char *words[WORDS_MAX] = {(char *)folder};
+    if (!gt_run_ranks_link(r->plan->arena, &r->own, folder, &error)) {
+        if (error.text[0]) gt_warn("%s", error.text);
+        return false;
+    }
+    if (!call_report(r, gt_command_find("report"), words, 1))
+        gt_warn("%s: not all reports were written", folder);
+    const char *page = gt_path_join(r->plan->arena, folder, GT_COLLECTIVE_PAGE);
+    if (!r->is_shown && access(page, F_OK) == 0) r->page = page;
+    add_rank_files(r, folder);
+    r->is_shown = true;
+    return true;
+}
+
+void gt_reporter_own_traces(gt_reporter *r, const char *folder)
+{
+    bool is_trial = r->outcome->is_trial; /* needs the step time of each trace */
+    if (!r->own.count || (!is_trial && report_ranks(r, folder))) return;
+    for (size_t i = 0; i < r->own.count; i++) report_own_trace(r, r->own.items[i].path);
+}
+
+static bool copy_bytes(const char *from, const char *to)
+{
+    int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    ssize_t count = in < 0 || out < 0 ? -1 : 1;
+    char *block = gt_alloc(COPY_BYTES);
+    while (count > 0 && (count = read(in, block, COPY_BYTES)) > 0)
+        if (gt_write_fully(out, block, (size_t)count) != 0) count = -1;
+    gt_free(block);
+    if (in >= 0) close(in);
+    if (out >= 0 && close(out) != 0) count = -1;
+    return count == 0;
+}
+
+/* The path below the work folder is kept. A copy of an earlier run is replaced. */
+static void copy_trace(gt_reporter *r, const char *path)
+{
+    gt_error error;
+    size_t len = strlen(r->plan->workdir), own = strlen(r->copy_to);
+    if (strncmp(path, r->copy_to, own) == 0 && path[own] == '/') return; /* a copy itself */
+    const char *to = gt_path_join(r->plan->arena, r->copy_to, path + len + strspn(path + len, "/"));
+    char *folder = gt_path_folder(to);
+    bool ok = gt_path_make_folder(folder, &error);
+    gt_free(folder);
+    if (!ok) {
+        gt_warn("%s", error.text);
+        return;
+    }
+    unlink(to);
+    if (link(path, to) == 0 || copy_bytes(path, to))
+        gt_arg_list_add(r->plan->arena, &r->outcome->files, to);
+    else
+        gt_warn("%s: could not be copied to %s: %s", path, to, strerror(errno));
+}
+
+/* PyTorch traces are kept for a report of all of them. */
+static void take_own_trace(gt_reporter *r, const char *path, int64_t node)
+{
+    if (!is_own_trace(path)) return;
+    if (r->copy_to) {
+        copy_trace(r, path);
+        return;
+    }
+    if (ends_with(path, ".xplane.pb"))
+        report_own_trace(r, path);
+    else if (gt_reporter_wants(r, "pytorch"))
+        gt_run_traces_add(&r->own, r->plan->arena, path, node);
 }
 
 /* Whether a file was changed after that time. The clock of files is a little behind. */
@@ -260,8 +352,8 @@ static bool is_newer(const struct stat *status, const struct timespec *begin)
     return seconds + (double)(status->st_mtim.tv_nsec - begin->tv_nsec) * 1e-9 >= -behind_s;
 }
 
-/* Reports on files that are newer than the start of the run. */
-static void find_own_traces(reporter *r, const char *folder, int depth)
+/* Files that are newer than the start of the run. */
+void gt_reporter_find(gt_reporter *r, const char *folder, int64_t node, int depth)
 {
     DIR *dir = opendir(folder);
     struct dirent *entry;
@@ -270,28 +362,40 @@ static void find_own_traces(reporter *r, const char *folder, int depth)
         const char *path = gt_path_join(r->plan->arena, folder, entry->d_name);
         if (entry->d_name[0] == '.' || lstat(path, &status) != 0) continue;
         if (S_ISDIR(status.st_mode) && depth < DEPTH_MAX)
-            find_own_traces(r, path, depth + 1);
+            gt_reporter_find(r, path, node, depth + 1);
         else if (!S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode) && is_own_trace(path) &&
                  !gt_path_may_open(path))
             continue;
         else if (S_ISREG(status.st_mode) && is_newer(&status, &r->outcome->begin))
-            report_own_trace(r, path);
+            take_own_trace(r, path, node);
     }
     if (dir) closedir(dir);
 }
 
-static void write_summary(reporter *r)
+static void write_summary(gt_reporter *r)
 {
     const char *path;
     gt_error error;
     if (!gt_run_summary_write(r->plan, r->outcome, &path, &error))
         gt_warn("%s", error.text);
     else if (path)
-        add_written(r, path);
+        gt_reporter_add(r, path);
+}
+
+/* The first finding, and the page to open. */
+void gt_reporter_print_last(const gt_reporter *r)
+{
+    if (r->finding.len) {
+        fputs("first finding: ", stdout);
+        for (size_t i = 0; i < r->finding.len; i++)
+            putchar(iscntrl((unsigned char)r->finding.bytes[i]) ? '?' : r->finding.bytes[i]);
+        putchar('\n');
+    }
+    if (r->page) printf("open %s\n", r->page);
 }
 
 /* The folders of traces, then the reports. */
-static void print_written(const reporter *r)
+static void print_written(const gt_reporter *r)
 {
     if (r->is_shown) putchar('\n');
     for (size_t i = 0; i < r->plan->piece_count; i++) {
@@ -299,23 +403,50 @@ static void print_written(const reporter *r)
         if (profiler && has_results(r, profiler->output_dir)) printf("traces in %s\n", profiler->output_dir);
     }
     for (size_t i = 0; i < r->written.count; i++) printf("wrote %s\n", r->written.items[i]);
+    gt_reporter_print_last(r);
     fflush(stdout);
+}
+
+/* A folder that does not exist yet: another run may have begun in the same second. */
+static const char *new_ranks_folder(const gt_plan *plan)
+{
+    const char *base =
+        gt_arena_format(plan->arena, "%s/ranks/%s_%s", plan->output_dir, plan->name, plan->timestamp);
+    const char *folder = base;
+    for (int i = 2; access(folder, F_OK) == 0 && i < 1000; i++)
+        folder = gt_arena_format(plan->arena, "%s_%d", base, i);
+    return folder;
+}
+
+void gt_reporter_free(gt_reporter *r)
+{
+    gt_run_traces_free(&r->own);
+    gt_buffer_free(&r->finding);
 }
 
 void gt_run_reports_write(const gt_call *call, const gt_plan *plan, gt_outcome *outcome)
 {
     const char *wanted = gt_arguments_string(&call->arguments, "report");
-    reporter r = {.call = call, .plan = plan, .outcome = outcome, .wanted = wanted};
+    gt_reporter r = {.call = call, .plan = plan, .outcome = outcome, .wanted = wanted};
+    if (gt_arguments_flag(&call->arguments, "copy_traces")) {
+        r.copy_to = gt_path_join(plan->arena, plan->output_dir, "traces");
+        gt_reporter_find(&r, plan->workdir, 0, 0);
+        r.copy_to = NULL;
+        r.entries = 0;
+    }
     if (strcmp(wanted, "none") == 0) return;
     if (outcome->trials) { /* each repeat has its own reports */
-        if (wants(&r, "summary")) write_summary(&r);
+        if (gt_reporter_wants(&r, "summary")) write_summary(&r);
         if (!gt_arguments_flag(&call->arguments, "quiet")) print_written(&r);
         return;
     }
     for (size_t i = 0; i < plan->piece_count; i++)
         if (plan->pieces[i].profiler) report_profiler(&r, plan->pieces[i].profiler);
-    if (wants(&r, "pftrace")) report_pftrace(&r);
-    if (wants(&r, "pytorch") || wants(&r, "jax")) find_own_traces(&r, plan->workdir, 0);
-    if (wants(&r, "summary")) write_summary(&r);
+    if (gt_reporter_wants(&r, "pftrace")) report_pftrace(&r);
+    if (gt_reporter_wants(&r, "pytorch") || gt_reporter_wants(&r, "jax"))
+        gt_reporter_find(&r, plan->workdir, 0, 0);
+    gt_reporter_own_traces(&r, new_ranks_folder(plan));
+    if (gt_reporter_wants(&r, "summary")) write_summary(&r);
     if (!gt_arguments_flag(&call->arguments, "quiet") && !outcome->is_trial) print_written(&r);
+    gt_reporter_free(&r);
 }

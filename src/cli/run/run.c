@@ -62,6 +62,8 @@ static const gt_option run_options[] = {
     {"verbose", GT_OPTION_FLAG, NULL, NULL, "print the command line"},
     {"live_output", GT_OPTION_FLAG, NULL, NULL, "show the command's output",
      .unused = "the command's output is always shown"},
+    {"copy_traces", GT_OPTION_FLAG, NULL, NULL,
+     "copy PyTorch and JAX traces that the command writes below the current folder to DIR/traces"},
     {"summary_output", GT_OPTION_STRING, "FILE", NULL, "also write the run record to FILE"},
     {"sys_env_details", GT_OPTION_FLAG, NULL, NULL,
      "write NAME_env.csv, a description of this machine, even if the context says not to",

@@ -1,5 +1,5 @@
 /* The parts of `gputally run`: options and context (run.c), jobs on other machines (jobs.c), reports at the
- * end (reports.c). */
+ * end (reports.c, node_reports.c, ranks.c). */
 #ifndef GT_CLI_RUN_RUN_H
 #define GT_CLI_RUN_RUN_H
 
@@ -45,5 +45,11 @@ bool gt_run_reports_check(const char *wanted, gt_error *error);
 /* Writes the reports that --report asks for and adds their files to those of the outcome. A report that fails
  * gives a warning and does not change the status of the run. */
 void gt_run_reports_write(const gt_call *call, const gt_plan *plan, gt_outcome *outcome);
+
+/* The same for a job: one report of all nodes, whose results are in FOLDER/node_0 to FOLDER/node_(count-1),
+ * and of traces in the folder that they share (NULL: none) that are newer than the start of the job.
+ * (node_reports.c) */
+void gt_run_reports_of_nodes(const gt_call *call, const gt_plan *plan, const char *folder, size_t count,
+                             const char *shared, struct timespec begin);
 
 #endif

@@ -1,11 +1,17 @@
 /* The records of a job's nodes. A node without a record is MISSING: it never started, or was killed. */
 #include "run/targets/nodes.h"
+#include "base/interner.h"
 #include "json/writer.h"
 #include "os/paths.h"
 #include "output/file.h"
+#include "output/output.h"
 #include "run/execute/execute.h"
 #include "run/plan/context.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
+#include "table/table_list.h"
 
+#include <math.h>
 #include <string.h>
 
 gt_nodes gt_nodes_read(gt_arena *arena, const char *folder, size_t count)
@@ -81,5 +87,59 @@ bool gt_nodes_write(gt_arena *arena, const gt_nodes *nodes, const char *folder, 
               gt_output_commit(output, error);
     gt_output_free(output);
     gt_json_writer_free(&json);
+    return ok;
+}
+
+/* ---- sheet ---- */
+
+static double number(const gt_value *dict, const char *key)
+{
+    const gt_value *value = gt_value_get(dict, key);
+    return value->type == GT_VALUE_INT     ? (double)value->integer
+           : value->type == GT_VALUE_FLOAT ? value->number
+                                           : NAN;
+}
+
+static void set_number(gt_table *table, size_t column, size_t row, double value)
+{
+    if (isfinite(value)) gt_table_set_float(table, column, row, value);
+}
+
+static gt_table *nodes_table(const gt_nodes *nodes, gt_interner *strings)
+{
+    static const struct {
+        gt_col column;
+        gt_type type;
+    } columns[] = {{GT_COL_NODE, GT_TYPE_INT},
+                   {GT_COL_RUN_STATUS, GT_TYPE_STRING},
+                   {GT_COL_RUN_DURATION_S, GT_TYPE_FLOAT},
+                   {GT_COL_PERFORMANCE, GT_TYPE_FLOAT},
+                   {GT_COL_NCU_METRIC, GT_TYPE_STRING},
+                   {GT_COL_ENERGY_J, GT_TYPE_FLOAT}};
+    gt_table *table = gt_table_new(GT_SHEET_NODES, strings);
+    for (size_t i = 0; i < GT_LENGTH(columns); i++)
+        gt_table_add_column(table, columns[i].column, columns[i].type);
+    for (size_t i = 0; i < nodes->count; i++) {
+        const gt_node *node = &nodes->items[i];
+        const char *metric = gt_settings_string(node->record, "metric");
+        size_t row = gt_table_add_row(table);
+        gt_table_set_int(table, 0, row, (int64_t)i);
+        gt_table_set_string(table, 1, row, gt_interner_add_cstr(strings, node->status));
+        set_number(table, 2, row, number(node->record, "duration_s"));
+        set_number(table, 3, row, number(node->record, "performance"));
+        if (metric) gt_table_set_string(table, 4, row, gt_interner_add_cstr(strings, metric));
+        set_number(table, 5, row, number(gt_value_get(node->record, "energy"), "total_J"));
+    }
+    return table;
+}
+
+bool gt_nodes_write_sheet(const gt_nodes *nodes, const char *path, gt_error *error)
+{
+    gt_interner *strings = gt_interner_new();
+    gt_table_list tables = {0};
+    gt_table_list_add(&tables, nodes_table(nodes, strings));
+    bool ok = gt_output_workbook(&tables, path, error);
+    gt_table_list_free(&tables);
+    gt_interner_free(strings);
     return ok;
 }

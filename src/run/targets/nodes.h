@@ -31,4 +31,7 @@ bool gt_nodes_all_succeeded(const gt_nodes *nodes);
 bool gt_nodes_write(gt_arena *arena, const gt_nodes *nodes, const char *folder, const char *job,
                     const char *name, const char *status, const char *reason, gt_error *error);
 
+/* Writes a workbook with the sheet `nodes`: node, status, duration_s, performance, metric, energy_J. */
+bool gt_nodes_write_sheet(const gt_nodes *nodes, const char *path, gt_error *error);
+
 #endif

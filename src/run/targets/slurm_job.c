@@ -369,9 +369,10 @@ static bool find_programs(const gt_plan *plan, const char *script)
     return true;
 }
 
-bool gt_slurm_run(const gt_plan *plan, const gt_slurm *slurm)
+bool gt_slurm_run(const gt_plan *plan, const gt_slurm *slurm, const char **folder)
 {
     gt_arena *arena = plan->arena;
+    *folder = NULL;
     if (!find_programs(plan, slurm->script)) return false;
     waiting w = {.slurm = slurm,
                  .job = {.arena = arena,
@@ -396,5 +397,6 @@ bool gt_slurm_run(const gt_plan *plan, const gt_slurm *slurm)
     wait_for_end(&w);
     bool succeeded = summarise(&w, plan->name);
     restore_signals(old);
+    if (!w.left) *folder = gt_path_join(arena, slurm->results_dir, w.job.id);
     return succeeded;
 }

@@ -28,7 +28,8 @@ bool gt_slurm_make(const gt_slurm_request *request, gt_slurm *slurm, gt_error *e
 bool gt_slurm_write(const gt_plan *plan, const gt_slurm *slurm, gt_error *error);
 
 /* Submits the script, waits for the job and combines the nodes' records in results_summary.json. Prints
- * messages and returns false if the job could not be submitted or did not complete. */
-bool gt_slurm_run(const gt_plan *plan, const gt_slurm *slurm);
+ * messages and returns false if the job could not be submitted or did not complete. *folder is where the
+ * nodes' results are; NULL if the job was not submitted or not waited for. */
+bool gt_slurm_run(const gt_plan *plan, const gt_slurm *slurm, const char **folder);
 
 #endif

@@ -332,10 +332,11 @@ bool gt_kubernetes_make(const gt_kubernetes_request *request, gt_kubernetes *out
     w.settings = settings_of(plan, gpus, nodes);
     w.k8s = gt_value_get(w.settings, "k8s");
     w.distributed = gt_distributed_of(w.settings, nodes, gpus);
-    if (nodes > 1 && strcmp(w.distributed.name, "deepspeed") == 0)
-        return gt_fail(
-            error,
-            "launcher deepspeed on several nodes needs a host list, which Kubernetes does not provide");
+    if (nodes > 1 && gt_launcher_runs_once(&w.distributed))
+        return gt_fail(error,
+                       "launcher %s starts the processes of other nodes itself, which pods do not allow; "
+                       "use torchrun or accelerate",
+                       w.distributed.name);
     name_objects(&w, out);
     bool ok = make_objects(&w, out, error);
     gt_buffer_free(&w.scratch);
