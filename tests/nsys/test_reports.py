@@ -359,6 +359,20 @@ def folders(test):
 
 # ---- other outputs ----
 
+def trust(test):
+    """By hand: GPU 0 runs four kernels, a graph and five copies. Three kernels, the graph and two copies have a call with their id in their
+    process. The first of the two calls with id 12 launched its kernel; taken for the launch, the other one would be after it (T5)."""
+    _, found, problems = sheets(test, export(test), command="report")
+    headings, rows = found["trust"]
+    texts = {row[headings.index("id")]: (row[headings.index("level")], row[headings.index("text")]) for row in rows}
+    if not texts.get("T1", ("", ""))[1].startswith("4 of 10 GPU operations in the window have no recorded launch"):
+        problems.append(f"T1: {texts.get('T1')}")
+    for check in ("T2", "T5"):
+        if texts.get(check, ("none",))[0] != "ok":
+            problems.append(f"{check}: {texts.get(check)}")
+    test.tally.add("launches in the verdict", problems)
+
+
 def outputs(test):
     path = export(test)
     place = lambda name: os.path.join(test.folder, name)
@@ -482,4 +496,4 @@ def random_exports(test):
 
 if __name__ == "__main__":
     sys.exit(run_parts(__doc__, (small_sheets, versions, kernel_names, profiled_time, odd_times, nothing, messages, strings_without_key,
-                                 payloads, refused, folders, outputs, random_exports)))
+                                 payloads, refused, folders, trust, outputs, random_exports)))

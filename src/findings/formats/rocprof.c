@@ -334,13 +334,18 @@ static bool has_domain(const int64_t *domains, size_t count, gt_call_domain doma
     return false;
 }
 
+/* GT_STR_NONE if the run has no such kind of calls. */
+static uint32_t kind_named(const rocprof_builder *b, const char *kind)
+{
+    return gt_interner_find(b->run->strings, kind, strlen(kind));
+}
+
 static void add_calls(rocprof_builder *b)
 {
     size_t count = b->run->calls ? gt_store_count(b->run->calls) : 0;
     if (!count || !b->plain.op_count) return;
     int64_t *domains = gt_store_ints(b->run->calls, GT_CALL_DOMAIN);
-    uint32_t across =
-        gt_interner_find(b->run->strings, GT_CALL_ACROSS_THREADS, strlen(GT_CALL_ACROSS_THREADS));
+    uint32_t across = kind_named(b, GT_CALL_ACROSS_THREADS), again = kind_named(b, GT_CALL_SAME_LAUNCH);
     gt_call_domain used = has_domain(domains, count, GT_CALL_HIP) ? GT_CALL_HIP : GT_CALL_HSA;
     gt_store_cell cells[GT_CALL_COLUMNS];
     gt_store_scan *scan = gt_store_scan_new(b->run->calls);
@@ -350,7 +355,8 @@ static void add_calls(rocprof_builder *b)
         int64_t domain = cells[GT_CALL_DOMAIN].integer;
         bool is_range = domain == GT_CALL_MARKER;
         if ((domain != (int64_t)used && !is_range) || cells[GT_CALL_NAME].text == GT_STR_NONE) continue;
-        if (is_range && across != GT_STR_NONE && cells[GT_CALL_KIND].text == across) continue;
+        uint64_t kind = cells[GT_CALL_KIND].text;
+        if (kind != GT_STR_NONE && (kind == across || kind == again)) continue;
         if (gt_map_get(&b->processes, process, 0) == GT_MAP_NONE) continue;
         bool has_launch = !is_range && launch != 0;
         gt_plain_call call = {.start_ns = cells[GT_CALL_START].integer,

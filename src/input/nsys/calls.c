@@ -47,7 +47,9 @@ static uint32_t function_name(gt_nsys_reading *r, gt_map *names, int64_t id)
 typedef struct call_reader {
     gt_nsys_reading *r;
     gt_map names;
-    uint32_t runtime, driver, osrt; /* kinds */
+    bool is_second; /* attempt: all launches are known */
+    bool displaced; /* a call that was written as a launch turned out not to be the first */
+    uint32_t runtime, driver, again, osrt; /* kinds */
 } call_reader;
 
 static void write_call(call_reader *c, gt_nsys_rows *rows, gt_call_domain domain, uint32_t kind,
@@ -73,6 +75,21 @@ static void write_call(call_reader *c, gt_nsys_rows *rows, gt_call_domain domain
     gt_store_writer_add(r->writers->calls, present, cells);
 }
 
+/* Whether a call is the one that launched the GPU events with its id. Calls are mostly in the order of time,
+ * so that the first one met is the first. */
+static bool is_launch(call_reader *c, gt_nsys_launch *launch, int64_t start, int64_t thread)
+{
+    if (c->is_second) {
+        bool is = launch->start == start && !launch->is_written;
+        launch->is_written |= is;
+        return is;
+    }
+    if (launch->is_found && start >= launch->start) return false;
+    c->displaced |= launch->is_found;
+    *launch = (gt_nsys_launch){.start = start, .thread = (uint32_t)thread, .is_found = true};
+    return true;
+}
+
 static void add_cuda_call(call_reader *c, gt_nsys_rows *rows)
 {
     gt_nsys_reading *r = c->r;
@@ -80,12 +97,11 @@ static void add_cuda_call(call_reader *c, gt_nsys_rows *rows)
     if (class == CLASS_BACKTRACE || rows->failed) return;
     int64_t global = gt_nsys_int_or(rows, THREAD, 0), process = gt_nsys_process_of(r, global);
     r->call_count++;
-    if (gt_nsys_int(rows, START, &start))
-        gt_nsys_found_call(r, process, correlation,
-                           (gt_nsys_launch){start, (uint32_t)gt_nsys_thread(global), true});
-    if (r->writers->calls)
-        write_call(c, rows, GT_CALL_HIP, class == CLASS_DRIVER ? c->driver : c->runtime, process,
-                   correlation);
+    gt_nsys_launch *launch = gt_nsys_find_launch(r, process, correlation);
+    uint32_t kind = class == CLASS_DRIVER ? c->driver : c->runtime;
+    if (launch && gt_nsys_int(rows, START, &start) && !is_launch(c, launch, start, gt_nsys_thread(global)))
+        kind = c->again;
+    if (r->writers->calls) write_call(c, rows, GT_CALL_HIP, kind, process, correlation);
 }
 
 static void add_system_call(call_reader *c, gt_nsys_rows *rows)
@@ -108,15 +124,36 @@ static bool read_table(call_reader *c, const char *table, size_t column_count,
     return gt_nsys_end(&rows) && !c->r->strings.failed;
 }
 
+static bool read_cuda_calls(call_reader *c)
+{
+    return read_table(c, "CUPTI_ACTIVITY_KIND_RUNTIME", GT_LENGTH(call_columns), add_cuda_call) &&
+           read_table(c, "CUPTI_ACTIVITY_KIND_DRIVER", GT_LENGTH(call_columns), add_cuda_call);
+}
+
+/* Reads the calls once more, now that the first one of each id is known. */
+static bool read_again(call_reader *c)
+{
+    gt_nsys_reading *r = c->r;
+    gt_store_piece_free(gt_store_writer_take(r->writers->calls));
+    c->is_second = true;
+    r->call_count = r->untimed = 0;
+    return read_cuda_calls(c);
+}
+
 bool gt_nsys_read_calls(gt_nsys_reading *r)
 {
     gt_interner *strings = r->run->strings;
     call_reader c = {.r = r,
                      .runtime = gt_interner_add_cstr(strings, "CUDA_RUNTIME_API"),
                      .driver = gt_interner_add_cstr(strings, "CUDA_DRIVER_API"),
+                     .again = gt_interner_add_cstr(strings, GT_CALL_SAME_LAUNCH),
                      .osrt = gt_interner_add_cstr(strings, "OSRT_API")};
-    bool read = read_table(&c, "CUPTI_ACTIVITY_KIND_RUNTIME", GT_LENGTH(call_columns), add_cuda_call) &&
-                read_table(&c, "CUPTI_ACTIVITY_KIND_DRIVER", GT_LENGTH(call_columns), add_cuda_call);
+    size_t untimed = r->untimed;
+    bool read = read_cuda_calls(&c);
+    if (read && c.displaced && r->writers->calls) {
+        read = read_again(&c);
+        r->untimed += untimed; /* of the GPU */
+    }
     if (read && r->writers->calls) read = read_table(&c, "OSRT_API", CORRELATION, add_system_call);
     gt_map_free(&c.names);
     return read;

@@ -43,13 +43,11 @@ int64_t gt_nsys_add_launch(gt_nsys_reading *r, int64_t process, int64_t correlat
     return GT_NSYS_THREAD_OF_LAUNCH + *number;
 }
 
-void gt_nsys_found_call(gt_nsys_reading *r, int64_t process, int64_t correlation, gt_nsys_launch call)
+gt_nsys_launch *gt_nsys_find_launch(gt_nsys_reading *r, int64_t process, int64_t correlation)
 {
-    if (!correlation || !r->launch_count) return;
+    if (!correlation || !r->launch_count) return NULL;
     uint32_t number = gt_map_get(&r->launch_numbers, (uint64_t)process, (uint64_t)correlation);
-    if (number == GT_MAP_NONE) return;
-    gt_nsys_launch *launch = &r->launches[number];
-    if (!launch->is_found || call.start < launch->start) *launch = call;
+    return number == GT_MAP_NONE ? NULL : &r->launches[number];
 }
 
 /* ---- putting it together ---- */

@@ -53,6 +53,7 @@ typedef struct gt_nsys_launch {
     int64_t start;
     uint32_t thread;
     bool is_found;
+    bool is_written; /* the call was written to the run, in the second attempt */
 } gt_nsys_launch;
 
 typedef struct gt_nsys_process {
@@ -115,8 +116,8 @@ int64_t gt_nsys_thread(int64_t global_tid);
 #define GT_NSYS_THREAD_OF_LAUNCH (INT64_C(1) << 40)
 /* For a GPU event: the value for its thread. */
 int64_t gt_nsys_add_launch(gt_nsys_reading *r, int64_t process, int64_t correlation);
-/* For a call: whether a GPU event has its id. */
-void gt_nsys_found_call(gt_nsys_reading *r, int64_t process, int64_t correlation, gt_nsys_launch call);
+/* The launch with this id; NULL if no GPU event has it. Valid until the next one is added. */
+gt_nsys_launch *gt_nsys_find_launch(gt_nsys_reading *r, int64_t process, int64_t correlation);
 
 static inline void gt_nsys_put(uint64_t *present, gt_store_cell *cells, int slot, int64_t value)
 {

@@ -124,6 +124,8 @@ enum {
 
 /* GT_CALL_KIND of a range that ends on another thread than it begins: which calls are in it is unknown. */
 #define GT_CALL_ACROSS_THREADS "NVTX_START_END_ACROSS_THREADS"
+/* GT_CALL_KIND of a call with the correlation id of an earlier one, which launched the work with this id. */
+#define GT_CALL_SAME_LAUNCH "CUDA_API_OF_SAME_LAUNCH"
 
 typedef enum gt_call_domain {
     GT_CALL_HIP,
