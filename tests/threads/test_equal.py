@@ -17,6 +17,7 @@ import tempfile
 from tests.cli.test_report_folder import events
 from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, Tally, files_under, run
 from tests.common.repeat_trace import repeated, write_repeated
+from tests.nsys import generate_export
 
 THREADS = (1, 2, 3, 8, 16)
 ALL_OUTPUTS = "--output_csvs_dir OUT/csv --output_xlsx_path OUT/report.xlsx --output_db OUT/report.db"
@@ -54,6 +55,12 @@ def other_cases(folder):
         found[f"jax {os.path.basename(path)}"] = f"jax {path} {ALL_OUTPUTS}"
     rocprof = os.path.join(FIXTURES, "rocprof", "tiny_results.json")
     found["rocprof tiny"] = f"rocprof {rocprof} --kernel_details --short_kernel_study {ALL_OUTPUTS}"
+    small, large = (os.path.join(folder, name) for name in ("small.sqlite", "large.sqlite"))
+    generate_export.write(generate_export.small_run(), small)
+    generate_export.write_large(large, 6000, 6000, 6000)
+    for name, path in (("small", small), ("large", large)):
+        found[f"nsys {name}"] = f"nsys {path} --kernel_details --short_kernel_study {ALL_OUTPUTS}"
+        found[f"report nsys {name}"] = f"report {path} {ALL_OUTPUTS}"
     ranks = os.path.join(folder, "ranks")
     os.mkdir(ranks)
     for rank in range(5):  # one of them is large
