@@ -11,6 +11,7 @@ typedef enum gt_exit {
     GT_EXIT_DONE = 0,
     GT_EXIT_FAILED = 1,
     GT_EXIT_USAGE = 2,
+    GT_EXIT_BUILD = 2,         /* of `run` and `build`: an image was not built */
     GT_EXIT_GATE = 3,          /* the work is done, and a --fail_if condition was met */
     GT_EXIT_RUN = 3,           /* of `run`: the command failed */
     GT_EXIT_CONTEXT = 4,       /* of `run`: the context or an argument is invalid */

@@ -173,8 +173,22 @@ const gt_command gt_commands[] = {
      &gt_run_syntax, gt_cmd_run,
      "Runs COMMAND under rocprofv3 (or another profiler) as a context specifies, collects the output and "
      "writes reports. A context is a JSON object that names tools; shipped contexts answer common questions: "
-     "gputally run -f rocprofv3_lightweight -- python3 train.py. madengine contexts work unchanged. The exit "
-     "status is 3 if the command fails and 4 if the context is invalid.",
+     "gputally run -f rocprofv3_lightweight -- python3 train.py. madengine contexts work unchanged. With "
+     "--tags or --manifest_file, models of models.json run instead of COMMAND, each in a container of its "
+     "image, and their figures go to perf.csv. The exit "
+     "status is 2 if no image could be built, 3 if the command or a model fails, and 4 if the context is "
+     "invalid.",
+     PROGRAMS},
+    {"build", NULL, "build the container images of models, and write a manifest of them", &gt_build_syntax,
+     gt_cmd_build,
+     "Builds the images of the models of models.json that tags select, with docker or podman, from the "
+     "Dockerfiles that fit the context, and writes build_manifest.json for gputally run --manifest_file. "
+     "Options are those of madengine build. The exit status is 2 if a build fails and 4 if the context or an "
+     "argument is invalid.",
+     PROGRAMS},
+    {"discover", NULL, "list the models of a folder", &gt_discover_syntax, gt_cmd_discover,
+     "Lists the models of the current folder: of models.json, scripts/NAME/models.json and "
+     "scripts/NAME/get_models_json.py. With --tags, prints the models that the tags select as JSON.",
      PROGRAMS},
     {"sweep", NULL, "run a grid of settings and analyse the results", NULL, NULL,
      "Analyses a sweep: traces of one program under many settings of the communication library, in folders "

@@ -148,6 +148,30 @@ static gt_exit run_named(const char *name, int argc, char **argv)
     return run_command(command, program, false, argc, argv);
 }
 
+/* madengine's commands that gputally has, by its own name: -o of `run` is the performance table. */
+static gt_exit run_madengine(int argc, char **argv)
+{
+    static const char *const names[] = {"run", "build", "discover"};
+    char program[64];
+    for (size_t i = 0; argc > 1 && i < GT_LENGTH(names); i++) {
+        if (strcmp(argv[1], names[i]) != 0) continue;
+        gt_command command = *gt_command_find(names[i]);
+        gt_syntax syntax = *command.syntax;
+        if (i == 0) syntax.output_option = "output";
+        command.syntax = &syntax;
+        snprintf(program, sizeof program, "madengine %s", names[i]);
+        return run_command(&command, program, true, argc - 2, argv + 2);
+    }
+    if (argc > 1 && asks_for_version(argv[1])) {
+        print_version();
+        return GT_EXIT_DONE;
+    }
+    bool help = argc > 1 && asks_for_help(argv[1]);
+    fprintf(help ? stdout : stderr, "usage: madengine run|build|discover [options]\n"
+                                    "This is gputally under madengine's name; see gputally --help.\n");
+    return help ? GT_EXIT_DONE : GT_EXIT_USAGE;
+}
+
 static gt_exit run_gputally(int argc, char **argv)
 {
     if (argc < 2) {
@@ -211,7 +235,8 @@ int main(int argc, char **argv)
     const char *called_as = argc ? gt_path_name(argv[0]) : "";
     const gt_command *command = gt_command_find_by_old_name(called_as);
     gt_exit status = command ? run_command(command, command->old_name, true, argc - 1, argv + 1)
-                             : run_gputally(argc, argv);
+                     : strcmp(called_as, "madengine") == 0 ? run_madengine(argc, argv)
+                                                           : run_gputally(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "gputally: cannot write to standard output: %s\n", strerror(errno));
         return status ? (int)status : GT_EXIT_FAILED;

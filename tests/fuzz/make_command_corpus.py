@@ -462,6 +462,22 @@ def compare():
     yield ["compare", "s.json", "t.json", *PAGE]
 
 
+def models():
+    write("models.json", [{"name": "m", "dockerfile": "docker/d", "scripts": "s/run.sh", "n_gpus": "1", "tags": ["t", "u"], "args": "-x",
+                           "env_vars": {"DOCKER_IMAGE_NAME": "i:1"}, "slurm": {"partition": "p"}}, {"name": "n", "tags": "t, v"}])
+    write("scripts/scope/models.json", [{"name": "k", "dockerfile": "../d", "scripts": "run.py", "tags": ["t"]}])
+    write("docker/d.ubuntu.amd.Dockerfile", "# CONTEXT {'gpu_vendor': 'AMD', 'guest_os': 'UBUNTU'}\nARG BASE_DOCKER=x\nARG MAD_SYSTEM_GPU_ARCHITECTURE\nFROM $BASE_DOCKER\n")
+    write("batch.json", [{"model_name": "m", "build_new": True}, {"model_name": "n", "registry_image": "r/x"}])
+    for tags in ("all", "t", "scope/t", "m:k=v:f,v"):
+        yield ["discover", "--tags", tags]
+    yield ["discover"]
+    yield ["build", "--tags", "m", "--use-image", "auto"]
+    yield ["build", "--tags", "t", "--use-image", "i:2", "-c", '{"slurm": {"nodes": 2}, "env_vars": {"A": 1}}', "-s", "s.json"]
+    yield ["build", "--tags", "m", "-a", "gfx90a,gfx942"]
+    yield ["build", "--batch-manifest", "batch.json", "--use-image", "i"]
+    yield ["build", "--tags", "m", "--build-on-compute", "--registry", "r:5000"]
+
+
 def programs():
     """The reply is that of the program which the command starts; the target prints it."""
     write("t.json", traces.gemms())
@@ -517,7 +533,7 @@ def run_plans():
 
 
 SCENARIOS = (rocprof, genesis, devices, extremes, pytorch, phase_methods, report_of_ranks, collective, sweep, sweep_of_rocprof,
-             jax, messages, compare, programs, run_plans)
+             jax, messages, compare, models, programs, run_plans)
 
 
 def run(scenario, program, store):
@@ -527,7 +543,9 @@ def run(scenario, program, store):
         os.chdir(folder)
         try:
             for line in scenario():
-                record_seeds.record(store, line, also=["both"] if line[:2] == ["sweep", "compare"] else glob.glob("reply"))
+                folder_of_models = glob.glob("*.json") + glob.glob("*/*.Dockerfile") + glob.glob("scripts/*/*")
+                also = ["both"] if line[:2] == ["sweep", "compare"] else folder_of_models if line[0] in ("build", "discover") else glob.glob("reply")
+                record_seeds.record(store, line, also=also)
                 done = subprocess.run([program, *line, "--quiet"], capture_output=True, text=True)
                 if done.returncode:
                     print(f"{' '.join(line)}: {done.stderr.strip()}")

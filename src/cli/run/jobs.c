@@ -89,6 +89,25 @@ static gt_exit run_on_nodes(const gt_call *call, gt_plan *plan, const gt_slurm *
     return done ? GT_EXIT_DONE : GT_EXIT_RUN;
 }
 
+/* The options of a node that runs the models of a manifest. */
+static void add_manifest_options(const gt_call *call, gt_plan *plan, gt_arg_list *words)
+{
+    static const char *const flags[] = {"live_output", "disable_skip_gpu_arch", "cleanup_perf"};
+    static const char *const files[] = {"output", "data_config", "force_mirror_local"};
+    const gt_arguments *a = &call->arguments;
+    if (!plan->manifest) return;
+    gt_arg_list_add(plan->arena, words, gt_arena_format(plan->arena, "--manifest_file=%s", plan->manifest));
+    for (size_t i = 0; i < GT_LENGTH(flags); i++)
+        if (gt_arguments_flag(a, flags[i]))
+            gt_arg_list_add(plan->arena, words, gt_arena_format(plan->arena, "--%s", flags[i]));
+    for (size_t i = 0; i < GT_LENGTH(files); i++)
+        if (gt_arguments_value(a, files[i])->given)
+            gt_arg_list_add(plan->arena, words,
+                            gt_arena_format(plan->arena, "--%s=%s", files[i],
+                                            gt_path_absolute(plan->arena, plan->workdir,
+                                                             gt_arguments_string(a, files[i]))));
+}
+
 gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan)
 {
     gt_arg_list words = {0};
@@ -103,6 +122,7 @@ gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan)
     add_slurm_options(call, plan, &words);
     for (size_t i = 0; i < plan->warnings.count; i++) gt_warn("%s", plan->warnings.items[i]);
     add_tools_file(call, plan, &words);
+    add_manifest_options(call, plan, &words);
     gt_slurm_request request = {plan, len > 0 ? self : "gputally", words.items, words.count};
     if (!gt_slurm_make(&request, &slurm, &error)) {
         status = gt_run_context_error(&error);
@@ -156,4 +176,10 @@ gt_exit gt_run_on_kubernetes(const gt_call *call, gt_plan *plan, const char *ima
     }
     gt_kubernetes_free(&objects);
     return status;
+}
+
+gt_exit gt_run_manifest_job(const gt_call *call, gt_plan *plan, const gt_value *manifest)
+{
+    (void)manifest;
+    return gt_run_on_slurm(call, plan);
 }

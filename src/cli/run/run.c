@@ -60,8 +60,8 @@ static const gt_option run_options[] = {
     {"no_baseline", GT_OPTION_FLAG, NULL, NULL, "do not run it without the profiler", .needs = "repeat"},
     {"dry_run", GT_OPTION_FLAG, NULL, NULL, "print the plan as JSON, and exit"},
     {"verbose", GT_OPTION_FLAG, NULL, NULL, "print the command line"},
-    {"live_output", GT_OPTION_FLAG, NULL, NULL, "show the command's output",
-     .unused = "the command's output is always shown"},
+    {"live_output", GT_OPTION_FLAG, NULL, NULL,
+     "show the output of models, which otherwise is only logged; that of a command is always shown"},
     {"copy_traces", GT_OPTION_FLAG, NULL, NULL,
      "copy PyTorch and JAX traces that the command writes below the current folder to DIR/traces"},
     {"summary_output", GT_OPTION_STRING, "FILE", NULL, "also write the run record to FILE"},
@@ -81,29 +81,33 @@ static const gt_option cluster_options[] = {
      "run locally or as a job: auto, local, slurm or k8s; auto: slurm or k8s if the context has such a key, "
      "else local"},
     {"generate_only", GT_OPTION_FLAG, NULL, NULL, "write the job file without submitting it"},
-    {"keep_alive", GT_OPTION_FLAG, NULL, NULL, "keep the objects of a Kubernetes run, with its results"},
+    {"keep_alive", GT_OPTION_FLAG, NULL, NULL,
+     "keep the container, or the objects of a Kubernetes run with its results"},
 };
 static const gt_option_group cluster_group = {"Containers and clusters", cluster_options,
                                               GT_LENGTH(cluster_options)};
 
-/* Options of madengine that are not supported: a usage error, so that none is silently ignored. */
-static const gt_option unsupported_options[] = {
-    {"tags", GT_OPTION_EACH, "TAGS", NULL, "choose models of models.json"},
-    {"manifest_file", GT_OPTION_STRING, "FILE", NULL, "read the built images and models from a manifest"},
-    {"registry", GT_OPTION_STRING, "HOST", NULL, "set the image registry"},
-    {"keep_model_dir", GT_OPTION_FLAG, NULL, NULL, "keep the model's folder in the container"},
-    {"skip_model_run", GT_OPTION_FLAG, NULL, NULL, "prepare the container, without running the model"},
-    {"clean_docker_cache", GT_OPTION_FLAG, NULL, NULL, "rebuild images"},
-    {"manifest_output", GT_OPTION_STRING, "FILE", NULL, "write the manifest to FILE"},
-    {"output", GT_OPTION_STRING, "FILE", NULL, "write a table of models and their performance"},
-    {"data_config", GT_OPTION_STRING, "FILE", NULL, "read where the models' data comes from"},
-    {"force_mirror_local", GT_OPTION_STRING, "DIR", NULL, "use a copy of the models' data on this machine"},
+static const gt_option model_options[] = {
+    {"tags", GT_OPTION_EACH, "TAGS", NULL,
+     "build and run the models of models.json that these tags select (comma-separated; repeatable)"},
+    {"manifest_file", GT_OPTION_STRING, "FILE", NULL,
+     "run the models of this manifest, which gputally build wrote"},
+    {"output", GT_OPTION_STRING, "FILE", "perf.csv", "add a row per model to this performance table"},
+    {"registry", GT_OPTION_STRING, "HOST", NULL, "push the images to this registry", .needs = "tags"},
+    {"clean_docker_cache", GT_OPTION_FLAG, NULL, NULL, "build images without docker's cache",
+     .needs = "tags"},
+    {"manifest_output", GT_OPTION_STRING, "FILE", "build_manifest.json",
+     "write the manifest of built images to FILE", .needs = "tags"},
+    {"keep_model_dir", GT_OPTION_FLAG, NULL, NULL, "keep the folder that a model ran in"},
+    {"skip_model_run", GT_OPTION_FLAG, NULL, NULL, "do everything except running the model's script"},
+    {"data_config", GT_OPTION_STRING, "FILE", "data.json", "read where the data of models comes from"},
+    {"force_mirror_local", GT_OPTION_STRING, "DIR", NULL, "keep the data of models in DIR"},
     {"disable_skip_gpu_arch", GT_OPTION_FLAG, NULL, NULL, "run models also on GPUs that they exclude"},
-    {"ignore_deprecated", GT_OPTION_FLAG, NULL, NULL, "skip deprecated models"},
-    {"cleanup_perf", GT_OPTION_FLAG, NULL, NULL, "clean up the table of models"},
+    {"ignore_deprecated", GT_OPTION_FLAG, NULL, NULL, "run deprecated models, too", .needs = "tags"},
+    {"cleanup_perf", GT_OPTION_FLAG, NULL, NULL, "remove perf_entry.* and perf_entry_super.* at the end"},
 };
-static const gt_option_group unsupported_group = {"Unsupported madengine options (usage error)",
-                                                  unsupported_options, GT_LENGTH(unsupported_options)};
+static const gt_option_group model_group = {"Models (instead of COMMAND)", model_options,
+                                            GT_LENGTH(model_options)};
 
 static const gt_short_option short_options[] = {
     {'f', "additional_context_file"},
@@ -118,7 +122,7 @@ static const gt_short_option short_options[] = {
 };
 
 const gt_syntax gt_run_syntax = {
-    .groups = {&context_group, &run_group, &cluster_group, &unsupported_group, &gt_common_group},
+    .groups = {&context_group, &run_group, &cluster_group, &model_group, &gt_common_group},
     .main_options = {"additional_context_file", "tools", "output_dir", "report", "list_tools"},
     .files = "[--] COMMAND [ARG...]",
     .files_max = SIZE_MAX,
@@ -140,17 +144,6 @@ static gt_exit list_tools(void)
     puts("\nConfigs (-f NAME):");
     for (size_t i = 0; i < gt_config_count; i++)
         printf("  %-26s %s\n", gt_configs[i].name, gt_configs[i].purpose);
-    return GT_EXIT_DONE;
-}
-
-/* A usage error if an option of madengine is given that gputally knows but does not support; otherwise
- * GT_EXIT_DONE. */
-static gt_exit refuse_unsupported(const gt_call *call)
-{
-    for (size_t i = 0; i < GT_LENGTH(unsupported_options); i++)
-        if (gt_arguments_value(&call->arguments, unsupported_options[i].name)->given)
-            return gt_usage_error(call->program, "--%s: unsupported madengine option; see docs/run.md",
-                                  unsupported_options[i].name);
     return GT_EXIT_DONE;
 }
 
@@ -241,6 +234,7 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
                                  .grace_s = grace ? (double)grace : -1,
                                  .capture = capture,
                                  .min_free = min_free,
+                                 .keep_alive = gt_arguments_flag(a, "keep_alive"),
                                  .snapshot = !gt_arguments_flag(a, "no_sys_env_details"),
                                  .always_snapshot = gt_arguments_flag(a, "sys_env_details")};
     return true;
@@ -334,14 +328,18 @@ static gt_exit run_with(const gt_call *call, gt_arena *arena)
     if (!make_request(call, arena, &request, &error)) return gt_run_context_error(&error);
     if (refuse_target(call, request.target) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     if (request.capture.attach &&
-        (call->arguments.file_count || gt_run_repeats_wanted(call) || strcmp(request.target, "local") != 0)) {
-        gt_fail(
-            &error,
-            "--attach: records a process of this machine, so no command, repeats or cluster are possible");
+        (call->arguments.file_count || gt_run_repeats_wanted(call) || gt_run_wants_models(call) ||
+         strcmp(request.target, "local") != 0)) {
+        gt_fail(&error, "--attach: records a process of this machine, so no command, models, repeats or cluster "
+                        "are possible");
         return gt_run_context_error(&error);
     }
+    if (gt_run_wants_models(call)) return gt_run_models(call, arena, &request);
     if (!call->arguments.file_count && !request.capture.attach) {
-        gt_fail(&error, "a command is required: gputally run [options] -- COMMAND [ARG...]");
+        gt_fail(&error, call->by_old_name
+                            ? "Either --manifest-file or --tags required"
+                            : "a command is required: gputally run [options] -- COMMAND [ARG...]; or models: "
+                              "--tags or --manifest_file");
         return gt_run_context_error(&error);
     }
     const char *image = request.image;
@@ -350,8 +348,8 @@ static gt_exit run_with(const gt_call *call, gt_arena *arena)
     if (!gt_plan_make(arena, &request, &plan, &error)) return gt_run_context_error(&error);
     if (on_kubernetes && !gt_arguments_flag(&call->arguments, "dry_run"))
         return gt_run_on_kubernetes(call, &plan, image);
-    if (gt_arguments_flag(&call->arguments, "keep_alive"))
-        return gt_usage_error(call->program, "--keep_alive: only for Kubernetes");
+    if (gt_arguments_flag(&call->arguments, "keep_alive") && !plan.image)
+        return gt_usage_error(call->program, "--keep_alive: only for containers and Kubernetes");
     if (on_slurm) return gt_run_on_slurm(call, &plan);
     if (gt_arguments_flag(&call->arguments, "generate_only"))
         return gt_usage_error(call->program, "--generate_only: local run, no job file to write");
@@ -372,7 +370,6 @@ gt_exit gt_cmd_run(const gt_call *call)
         return GT_EXIT_FAILED;
     }
     if (refuse_profiler(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
-    if (refuse_unsupported(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     gt_arena arena = {0};
     gt_exit status = run_with(call, &arena);
     gt_arena_free(&arena);

@@ -1,5 +1,5 @@
-/* The parts of `gputally run`: options and context (run.c), jobs on other machines (jobs.c), reports at the
- * end (reports.c, node_reports.c, ranks.c). */
+/* The parts of `gputally run`: options and context (run.c), models in place of a command (models.c), jobs on
+ * other machines (jobs.c), reports at the end (reports.c, node_reports.c, ranks.c). */
 #ifndef GT_CLI_RUN_RUN_H
 #define GT_CLI_RUN_RUN_H
 
@@ -27,7 +27,19 @@ bool gt_run_repeats_check(const gt_call *call, gt_error *error);
  * The outcome has the figures and all files. False if a run failed, which ends the series. */
 bool gt_run_repeated(const gt_call *call, const gt_plan_request *request, gt_plan *plan, gt_outcome *outcome);
 
+/* ---- models (models.c) ---- */
+
+/* Whether models are to be run instead of a command. */
+bool gt_run_wants_models(const gt_call *call);
+/* Runs the models that the tags or the manifest name. The request has no command. */
+gt_exit gt_run_models(const gt_call *call, gt_arena *arena, const gt_plan_request *request);
+/* False if the context (NULL: it could not be read) names two kinds of cluster. */
+bool gt_run_check_deployment(const gt_value *context, gt_error *error);
+
 /* ---- jobs on other machines (jobs.c) ---- */
+
+/* Runs the models of the plan's manifest as jobs. */
+gt_exit gt_run_manifest_job(const gt_call *call, gt_plan *plan, const gt_value *manifest);
 
 /* Writes the batch script, submits it and waits for the job. The nodes start this program by its absolute
  * path, which must exist on all of them. */

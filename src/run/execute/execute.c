@@ -498,7 +498,7 @@ static void end_session(run *r)
     const gt_plan *plan = r->plan;
     if (!plan->in_session || r->no_container) return;
     gt_container_give_files(plan);
-    if (plan->model && plan->model->keep_alive)
+    if (plan->keep_alive)
         gt_info("the container is still running: %s exec -it %s bash", gt_path_name(plan->docker.items[0]),
                 plan->container);
     else

@@ -308,7 +308,7 @@ static bool needs_session(const gt_plan *plan)
         const gt_action *action = i < plan->pre_count ? &plan->pre[i] : &plan->post[i - plan->pre_count];
         if (action->kind == GT_ACTION_SCRIPT) return true;
     }
-    return plan->model;
+    return plan->model || plan->keep_alive;
 }
 
 static bool has_counters(const gt_profiler *profiler)
@@ -354,6 +354,7 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
                       .grace_s = request->grace_s,
                       .capture = request->capture,
                       .min_free = request->min_free,
+                      .keep_alive = request->keep_alive,
                       .none = {.kind = GT_PROFILER_NONE, .passes = 1},
                       .env = gt_settings_update(arena, &gt_value_missing, &gt_value_missing)};
     plan->profiler = &plan->none;

@@ -276,7 +276,6 @@ typedef struct gt_plan_model {
     const gt_value *mounts;    /* list of "host:container[:ro]" */
     const gt_value *setup;     /* list of shell lines that run before the pre-scripts */
     gt_arg_list options;       /* of docker run */
-    bool keep_alive;           /* the container */
     bool live_output;          /* the output is shown, not only logged */
     bool skip;                 /* everything except the script itself is done */
 } gt_plan_model;
@@ -316,6 +315,7 @@ typedef struct gt_plan {
     const char *image;     /* container image; NULL: no container */
     gt_arg_list docker;    /* the docker command, once shell_line is known */
     const char *container; /* its name; NULL: no container */
+    bool keep_alive;       /* the container stays */
     bool in_session;       /* docker starts a container that waits, and scripts and command run in it one by
                               one; otherwise docker runs the command itself */
     const gt_slurm *slurm; /* NULL: local run */
@@ -338,6 +338,7 @@ typedef struct gt_plan_request {
     gt_capture_window capture;
     uint64_t min_free;
     const gt_plan_model *model; /* in place of the command; NULL: the command */
+    bool keep_alive;            /* the container stays */
     bool snapshot;              /* write a description of the machine, unless the context says not to */
     bool always_snapshot;       /* even then */
 } gt_plan_request;

@@ -284,8 +284,10 @@ static bool add_task(writer *w)
     gt_shell_quote(&task, w->out->context_path);
     gt_buffer_add_cstr(&task, " --output_dir \"$GPUTALLY_NODE_DIR\" ");
     gt_shell_join(&task, w->request->run_options, w->request->run_option_count);
-    gt_buffer_add_cstr(&task, " -- ");
-    gt_buffer_add_cstr(&task, w->plan->command_line);
+    if (!w->plan->manifest) {
+        gt_buffer_add_cstr(&task, " -- ");
+        gt_buffer_add_cstr(&task, w->plan->command_line);
+    }
 
     /* A job that is started again after a node failed or was taken away must not leave old records. */
     add(w, "rm -f ");
