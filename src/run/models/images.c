@@ -6,6 +6,7 @@
 #include "os/child.h"
 #include "os/paths.h"
 #include "run/plan/context.h"
+#include "run/plan/secrets.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -120,10 +121,12 @@ static void build_words(builder *b, gt_arg_list *words)
     const char *names[] = {"-t", b->image, "--pull", "-f", b->file.path};
     for (size_t i = 0; i < GT_LENGTH(names); i++) gt_arg_list_add(arena, words, names[i]);
     for (uint32_t i = 0; arguments->type == GT_VALUE_DICT && i < arguments->count; i += 2) {
+        const char *name = arguments->items[i].text.bytes;
+        if (gt_settings_has(b->variables, name)) continue;
         gt_arg_list_add(arena, words, "--build-arg");
-        gt_arg_list_add(arena, words,
-                        gt_arena_format(arena, "%s=%s", arguments->items[i].text.bytes,
-                                        gt_settings_print(arena, &arguments->items[i + 1])));
+        gt_arg_list_add(
+            arena, words,
+            gt_arena_format(arena, "%s=%s", name, gt_settings_print(arena, &arguments->items[i + 1])));
     }
     for (uint32_t i = 0; i < b->variables->count; i += 2) { /* docker takes the value from its environment */
         gt_arg_list_add(arena, words, "--build-arg");
@@ -242,6 +245,11 @@ static bool build_image(builder *b, const char *path, gt_error *error)
     if (!gt_dockerfile_read(arena, path, &b->file, error) ||
         !gt_credentials_variables(arena, b->request->credentials, b->model, &b->variables, error))
         return false;
+    const gt_value *arguments = gt_value_get(b->request->context, "docker_build_arg");
+    for (uint32_t i = 0; arguments->type == GT_VALUE_DICT && i < arguments->count; i += 2)
+        if (gt_secret_is_name(arguments->items[i].text.bytes))
+            b->variables = with_text(arena, b->variables, arguments->items[i].text.bytes,
+                                     gt_settings_print(arena, &arguments->items[i + 1]));
     b->image = gt_image_name(arena, b->model, b->file.stem, b->architecture);
     const char *log =
         gt_arena_format(arena, "%s_%s.build.live.log", gt_model_file_name(arena, b->model), b->file.stem);

@@ -3,6 +3,7 @@
 #include "run/models/models.h"
 #include "output/file.h"
 #include "run/plan/context.h"
+#include "run/plan/secrets.h"
 #include "os/paths.h"
 
 #include <string.h>
@@ -311,6 +312,19 @@ static bool is_same_text(const char *path, gt_str text)
     return same;
 }
 
+/* Whether masking secrets changes the text of the manifest. */
+static bool has_secrets(const gt_value *manifest, gt_str text)
+{
+    gt_arena arena = {0};
+    gt_json_writer w = {0};
+    gt_json_add_value(&w, gt_secrets_masked(&arena, manifest));
+    gt_buffer_add_cstr(&w.text, "\n");
+    bool differs = w.text.len != text.len || memcmp(w.text.bytes, text.bytes, text.len) != 0;
+    gt_json_writer_free(&w);
+    gt_arena_free(&arena);
+    return differs;
+}
+
 bool gt_manifest_write(const gt_value *manifest, const char *path, gt_error *error)
 {
     gt_json_writer w = {0};
@@ -319,9 +333,14 @@ bool gt_manifest_write(const gt_value *manifest, const char *path, gt_error *err
     gt_str text = gt_buffer_str(&w.text);
     bool ok = is_same_text(path, text);
     if (!ok) {
+        /* the values are needed at run time, so they cannot be masked; only the owner may read them */
+        mode_t before = umask(0);
+        umask(has_secrets(manifest, text) ? 0077 : before);
         gt_output *output = gt_output_new();
         ok = gt_output_write_file(output, path, text, error) && gt_output_commit(output, error);
         gt_output_free(output);
+        umask(before);
+        if (ok && has_secrets(manifest, text)) chmod(path, 0600); /* it may have replaced another file */
     }
     gt_json_writer_free(&w);
     return ok;
