@@ -177,9 +177,3 @@ gt_exit gt_run_on_kubernetes(const gt_call *call, gt_plan *plan, const char *ima
     gt_kubernetes_free(&objects);
     return status;
 }
-
-gt_exit gt_run_manifest_job(const gt_call *call, gt_plan *plan, const gt_value *manifest)
-{
-    (void)manifest;
-    return gt_run_on_slurm(call, plan);
-}

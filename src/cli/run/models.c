@@ -5,6 +5,7 @@
 #include "cli/run/models.h"
 #include "base/log.h"
 #include "os/paths.h"
+#include "output/file.h"
 #include "run/plan/context.h"
 
 #include <stdio.h>
@@ -242,6 +243,45 @@ static const gt_value *summary_of(models_call *c)
                             gt_value_bool(!c->failed->count && !c->build.failed->count));
 }
 
+/* The record of a run of several models, beside the folders with the records of each; a job of a cluster
+ * looks for it. One model has its own there, unless it did not begin. */
+static void write_record(models_call *c, const gt_model_job *jobs)
+{
+    const gt_models_run *run = &c->run;
+    const char *path = gt_path_join(run->arena, run->request->output_dir, "gputally_run.json");
+    gt_error error;
+    bool has_own = run->job_count == 1 && jobs[0].outcome.exit_code >= 0 && jobs[0].plan.record_path;
+    if (run->dry_run || has_own) return;
+    gt_json_writer w = {0};
+    gt_json_open(&w, '{');
+    gt_json_put_cstr(&w, "name", run->job_count ? gt_model_file_name(run->arena, jobs[0].model) : "models");
+    gt_json_put_cstr(&w, "status", c->failed->count ? "FAILURE" : "SUCCESS");
+    gt_json_put_cstr(&w, "reason",
+                     c->failed->count ? gt_settings_string(&c->failed->items[0], "error") : NULL);
+    gt_json_key(&w, "models");
+    gt_json_open(&w, '[');
+    for (size_t i = 0; i < run->job_count; i++) {
+        gt_json_open(&w, '{');
+        gt_json_put_cstr(&w, "name", gt_model_text(jobs[i].model, "name"));
+        gt_json_put_cstr(&w, "status", jobs[i].result.status);
+        gt_json_put_cstr(&w, "reason", jobs[i].result.reason);
+        gt_json_put_cstr(&w, "performance", jobs[i].result.performance);
+        gt_json_put_cstr(&w, "metric", jobs[i].result.metric);
+        gt_json_put_cstr(&w, "output_dir", jobs[i].plan.output_dir);
+        gt_json_close(&w, '}');
+    }
+    gt_json_close(&w, ']');
+    gt_json_close(&w, '}');
+    gt_buffer_add_cstr(&w.text, "\n");
+    gt_output *output = gt_output_new();
+    if (!gt_path_make_folder(run->request->output_dir, &error) ||
+        !gt_output_write_file(output, path, gt_buffer_str(&w.text), &error) ||
+        !gt_output_commit(output, &error))
+        gt_warn("%s", error.text);
+    gt_output_free(output);
+    gt_json_writer_free(&w);
+}
+
 static gt_exit finish(models_call *c)
 {
     const char *path = text_of(c, "summary_output");
@@ -278,46 +318,33 @@ static gt_exit run_here(models_call *c)
     for (size_t i = 0; i < c->run.job_count; i++) {
         gt_run_one_model(&c->run, &jobs[i]);
         note_run(c, &jobs[i]);
-        if (jobs[i].outcome.interrupted) break; /* the user wants to stop, not to go on with the next model */
+        if (jobs[i].outcome.interrupted) /* the user wants to stop, not to go on with the next model */
+            c->run.job_count = i + 1;
     }
+    write_record(c, jobs);
     return finish(c);
 }
 
 /* ---- elsewhere ---- */
 
-static const char *job_name(models_call *c)
-{
-    const gt_value *models = gt_value_get(c->manifest, "built_models");
-    const char *own = text_of(c, "name");
-    if (own) return own;
-    return models->count ? gt_model_file_name(c->run.arena, &models->items[1]) : "models";
-}
-
 /* Options that only make sense where the user is. */
 static void warn_local_options(const models_call *c)
 {
-    static const char *const names[] = {"keep_alive", "keep_model_dir", "skip_model_run"};
+    static const char *const names[] = {"keep_model_dir", "skip_model_run"};
     for (size_t i = 0; i < GT_LENGTH(names); i++)
         if (flag_of(c, names[i])) gt_warn("--%s: only of local runs; ignored", names[i]);
 }
 
 static gt_exit run_elsewhere(models_call *c, const char *target)
 {
-    gt_plan plan;
-    c->request.command = NULL;
-    c->request.command_count = 0;
-    c->request.context = c->run.context;
-    c->request.image = NULL;
-    c->request.name = job_name(c);
-    c->request.target = target;
     warn_local_options(c);
+    if (strcmp(target, "k8s") == 0) return gt_run_models_on_kubernetes(&c->run, c->manifest);
     if (!c->manifest_path) {
         c->manifest_path = text_of(c, "manifest_output");
-        if (!gt_manifest_write(c->manifest, c->manifest_path, &c->error)) return failed(c, GT_EXIT_FAILED);
+        if (!c->run.dry_run && !gt_manifest_write(c->manifest, c->manifest_path, &c->error))
+            return failed(c, GT_EXIT_FAILED);
     }
-    if (!gt_plan_make(c->run.arena, &c->request, &plan, &c->error)) return gt_run_context_error(&c->error);
-    plan.manifest = gt_path_absolute(c->run.arena, plan.workdir, c->manifest_path);
-    return gt_run_manifest_job(c->run.call, &plan, c->manifest);
+    return gt_run_models_on_slurm(&c->run, c->manifest, c->manifest_path, text_of(c, "name"));
 }
 
 /* ---- the call ---- */
@@ -363,5 +390,6 @@ gt_exit gt_run_models(const gt_call *call, gt_arena *arena, const gt_plan_reques
     const char *target = request->target, *wanted = text_of(&c, "target");
     if (strcmp(target, "local") == 0 && (!wanted || strcmp(wanted, "auto") == 0))
         target = gt_manifest_target(c.manifest);
-    return strcmp(target, "local") == 0 ? run_here(&c) : run_elsewhere(&c, target);
+    bool only_plans = c.run.dry_run && strcmp(target, "k8s") == 0; /* those of the pods are the same */
+    return strcmp(target, "local") == 0 || only_plans ? run_here(&c) : run_elsewhere(&c, target);
 }

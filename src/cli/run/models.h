@@ -1,4 +1,5 @@
-/* `gputally run --tags` and `--manifest_file`: models (models.c), one by one (one_model.c). */
+/* `gputally run --tags` and `--manifest_file`: which models run (models.c), here one by one (one_model.c), or
+ * as jobs (model_jobs.c). */
 #ifndef GT_CLI_RUN_MODELS_H
 #define GT_CLI_RUN_MODELS_H
 
@@ -16,7 +17,8 @@ typedef struct gt_models_run {
     gt_host host;
     const char *docker; /* NULL: not installed */
     const char *perf_path, *data_config;
-    const char *mirror; /* of --force_mirror_local; NULL: none */
+    const char *deployment; /* where they run, for perf.csv; NULL: here, or as MAD_DEPLOYMENT_TYPE says */
+    const char *mirror;     /* of --force_mirror_local; NULL: none */
     size_t job_count;
     bool no_docker, dry_run, keep_alive, keep_model_dir, skip_model_run, live_output;
     bool default_timeout; /* nobody has set one */
@@ -43,5 +45,17 @@ typedef struct gt_model_job {
 void gt_run_one_model(gt_models_run *run, gt_model_job *job);
 /* Records a model that is not run because of its skip_gpu_arch. */
 void gt_run_skipped_model(gt_models_run *run, gt_model_job *job);
+/* The context for a model: its own settings under those of the run. */
+const gt_value *gt_run_model_context(const gt_models_run *run, const gt_value *model);
+/* Adds the rows of a job with a result to perf.csv. */
+void gt_run_add_rows(gt_models_run *run, const gt_model_job *job);
+
+/* ---- elsewhere (model_jobs.c) ---- */
+
+/* Runs all models of the manifest in one SLURM job. `name` is that of the job; NULL: of the first model. */
+gt_exit gt_run_models_on_slurm(const gt_models_run *run, const gt_value *manifest, const char *manifest_path,
+                               const char *name);
+/* Runs each model of the manifest as a Kubernetes job. */
+gt_exit gt_run_models_on_kubernetes(gt_models_run *run, const gt_value *manifest);
 
 #endif

@@ -54,8 +54,7 @@ static bool find_image(const gt_models_run *run, gt_model_job *job, gt_error *er
 
 /* ---- settings of the model ---- */
 
-/* The context for this model: its own settings under those of the run. */
-static const gt_value *context_of_model(const gt_models_run *run, const gt_value *model)
+const gt_value *gt_run_model_context(const gt_models_run *run, const gt_value *model)
 {
     const gt_value *context = run->context, *distributed = gt_value_get(model, "distributed");
     if (!gt_value_is_empty(distributed) && !gt_settings_has(context, "distributed"))
@@ -177,11 +176,16 @@ static const gt_value *row_of(const gt_models_run *run, const gt_model_job *job)
 {
     gt_arena *arena = run->arena;
     const gt_run_result *result = &job->result;
-    const char *deployment = variable_or("MAD_DEPLOYMENT_TYPE", "local"), *nodes = "1";
+    const char *deployment = run->deployment ? run->deployment : variable_or("MAD_DEPLOYMENT_TYPE", "local");
+    const gt_value *distributed = gt_value_get(job->context, "distributed");
+    const char *nodes = "1";
     const char *per_node = gt_arena_format(arena, "%zu", gpus_of(run, job->context));
     if (strcmp(deployment, "slurm") == 0) {
         nodes = variable_or("NNODES", variable_or("SLURM_NNODES", nodes));
         per_node = variable_or("GPUS_PER_NODE", per_node);
+    } else if (run->deployment) { /* the GPUs are not of this machine */
+        nodes = gt_arena_format(arena, "%" PRId64, gt_settings_int(distributed, "nnodes", 1));
+        per_node = gt_arena_format(arena, "%" PRId64, gt_context_gpus_or(job->context, 1));
     }
     char machine[256] = "";
     gethostname(machine, sizeof machine - 1);
@@ -226,7 +230,7 @@ static const gt_value *row_of(const gt_models_run *run, const gt_model_job *job)
     return row;
 }
 
-static void add_rows(gt_models_run *run, const gt_model_job *job)
+void gt_run_add_rows(gt_models_run *run, const gt_model_job *job)
 {
     gt_error error;
     bool skip = gt_settings_is_true(run->context, "skip_perf_collection", false) ||
@@ -345,7 +349,7 @@ void gt_run_one_model(gt_models_run *run, gt_model_job *job)
     gt_arena *arena = run->arena;
     gt_error error;
     const char *name = gt_model_text(job->model, "name");
-    job->context = context_of_model(run, job->model);
+    job->context = gt_run_model_context(run, job->model);
     job->result.status = "FAILURE";
     bool ok = find_image(run, job, &error);
     job->log_name = gt_model_log_name(arena, job->model, job->image, ".run");
@@ -365,7 +369,7 @@ void gt_run_one_model(gt_models_run *run, gt_model_job *job)
     }
     if (!ok) job->result.reason = gt_arena_format(arena, "%s", error.text);
     if (!run->dry_run || !ok) say_result(job);
-    add_rows(run, job);
+    gt_run_add_rows(run, job);
 }
 
 void gt_run_skipped_model(gt_models_run *run, gt_model_job *job)
@@ -375,5 +379,5 @@ void gt_run_skipped_model(gt_models_run *run, gt_model_job *job)
     gt_info("%s: skipped, because it excludes the GPU %s", gt_model_text(job->model, "name"),
             run->host.architecture);
     job->image = gt_model_text(job->info, "docker_image");
-    add_rows(run, job);
+    gt_run_add_rows(run, job);
 }

@@ -38,9 +38,6 @@ bool gt_run_check_deployment(const gt_value *context, gt_error *error);
 
 /* ---- jobs on other machines (jobs.c) ---- */
 
-/* Runs the models of the plan's manifest as jobs. */
-gt_exit gt_run_manifest_job(const gt_call *call, gt_plan *plan, const gt_value *manifest);
-
 /* Writes the batch script, submits it and waits for the job. The nodes start this program by its absolute
  * path, which must exist on all of them. */
 gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan);
