@@ -188,5 +188,5 @@ gt_exit gt_run_models_on_kubernetes(gt_models_run *run, const gt_value *manifest
         if (!ok) status = GT_EXIT_RUN;
         if (!only_files) gt_run_add_rows(run, &job);
     }
-    return run->table_failed ? GT_EXIT_RUN : status;
+    return run->files_failed ? GT_EXIT_RUN : status;
 }

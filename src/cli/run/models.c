@@ -295,7 +295,7 @@ static gt_exit finish(models_call *c)
     if (path && !gt_manifest_write(summary_of(c), path, &c->error)) return failed(c, GT_EXIT_FAILED);
     gt_info("%u of %u models succeeded; table: %s", c->succeeded->count,
             c->succeeded->count + c->failed->count, c->run.perf_path);
-    if (c->failed->count || c->run.table_failed) return GT_EXIT_RUN;
+    if (c->failed->count || c->run.files_failed) return GT_EXIT_RUN;
     return c->run.built && c->build.failed->count ? GT_EXIT_FAILED : GT_EXIT_DONE;
 }
 
@@ -372,6 +372,8 @@ static bool read_arguments(models_call *c)
     gt_models_start_nothing(run->dry_run);
     if (run->call->arguments.file_count)
         return gt_fail(&c->error, "--tags and --manifest_file: cannot be used together with a command");
+    if (gt_run_repeats_wanted(run->call))
+        return gt_fail(&c->error, "--repeat and --warmup: of commands, not of models; use -- bash SCRIPT");
     if (!run->perf_path) return gt_fail(&c->error, "--output: needs a file name");
     return gt_perf_check(run->arena, run->perf_path, &c->error) &&
            gt_credentials_load(run->arena, &run->credentials, &c->error);

@@ -23,7 +23,7 @@ typedef struct gt_models_run {
     bool no_docker, dry_run, keep_alive, keep_model_dir, skip_model_run, live_output;
     bool default_timeout; /* nobody has set one */
     bool built;           /* this call built the images */
-    bool table_failed;    /* perf.csv could not be written */
+    bool files_failed;    /* perf.csv, or files of a model, could not be written */
     gt_json_writer plans; /* of --dry_run */
 } gt_models_run;
 

@@ -238,7 +238,7 @@ void gt_run_add_rows(gt_models_run *run, const gt_model_job *job)
     if (skip || run->dry_run) return;
     if (!gt_perf_add(run->arena, run->perf_path, row_of(run, job), job->result.rows, &error)) {
         fprintf(stderr, "gputally: %s\n", error.text);
-        run->table_failed = true;
+        run->files_failed = true;
     }
 }
 
@@ -266,7 +266,6 @@ static void join_logs(const gt_models_run *run, const gt_model_job *job)
 static void finish_run(gt_models_run *run, gt_model_job *job)
 {
     gt_outcome *outcome = &job->outcome;
-    gt_error error;
     const char *traces = gt_workspace_keep(run->arena, &job->space, job->model, job->plan.output_dir,
                                            gt_model_file_name(run->arena, job->model));
     if (run->skip_model_run && !outcome->failed)
@@ -283,9 +282,7 @@ static void finish_run(gt_models_run *run, gt_model_job *job)
         gt_run_reports_write(run->call, &job->plan, outcome);
         job->plan.workdir = folder;
     }
-    if ((outcome->exit_code >= 0 || !outcome->failed) &&
-        !gt_record_write(&job->plan, outcome, job->plan.record_path, &error))
-        gt_warn("%s", error.text);
+    if (!gt_run_finish(&job->plan, outcome)) run->files_failed = true; /* its files are incomplete */
     join_logs(run, job);
 }
 

@@ -327,11 +327,11 @@ static gt_exit run_with(const gt_call *call, gt_arena *arena)
     gt_plan plan;
     if (!make_request(call, arena, &request, &error)) return gt_run_context_error(&error);
     if (refuse_target(call, request.target) != GT_EXIT_DONE) return GT_EXIT_USAGE;
-    if (request.capture.attach &&
-        (call->arguments.file_count || gt_run_repeats_wanted(call) || gt_run_wants_models(call) ||
-         strcmp(request.target, "local") != 0)) {
-        gt_fail(&error, "--attach: records a process of this machine, so no command, models, repeats or cluster "
-                        "are possible");
+    if (request.capture.attach && (call->arguments.file_count || gt_run_repeats_wanted(call) ||
+                                   gt_run_wants_models(call) || strcmp(request.target, "local") != 0)) {
+        gt_fail(&error,
+                "--attach: records a process of this machine, so no command, models, repeats or cluster "
+                "are possible");
         return gt_run_context_error(&error);
     }
     if (gt_run_wants_models(call)) return gt_run_models(call, arena, &request);
