@@ -69,7 +69,11 @@ static void watch_signals(struct sigaction old[HANDED_ON + 1])
 {
     struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < HANDED_ON; i++) sigaction(handed_on[i], &action, &old[i]);
+    for (size_t i = 0; i < HANDED_ON; i++) {
+        sigaction(handed_on[i], &action, &old[i]);
+        bool is_nohup = handed_on[i] == SIGHUP && old[i].sa_handler == SIG_IGN;
+        if (is_nohup) sigaction(SIGHUP, &old[i], NULL); /* the end of the terminal is no reason to end */
+    }
     action.sa_handler =
         SIG_IGN; /* if the reader of our output goes away, the command must still be waited for */
     sigaction(SIGPIPE, &action, &old[HANDED_ON]);

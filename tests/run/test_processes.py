@@ -192,6 +192,20 @@ def an_interrupt_ends_the_tree_and_a_second_one_kills_it(binary):
 
 
 @test
+def a_run_survives_its_terminal_with_nohup(binary):
+    with Place(binary) as p:
+        command = ["bash", "-c", 'echo $$ > pids; until [ -e go ]; do sleep 0.05; done; exit 0']
+        ignore = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        run = subprocess.Popen([binary, "run", "--", *command], cwd=p.work, env=p.environment(), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, preexec_fn=ignore)
+        pids_of(p, 1)
+        run.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        open(p.file("go"), "w").close()
+        equal((run.wait(timeout=harness.WALL_SECONDS), p.record()["status"]), (0, "SUCCESS"))
+
+
+@test
 def after_a_normal_end_they_go_on(binary):
     with Place(binary) as p:
         done = p.run("--", *family(p, "ends"))
