@@ -45,6 +45,22 @@ def windows_become_options(binary):
 
 
 @test
+def windows_of_nvidia_profilers(binary):
+    with Place(binary, "nsys", "ncu") as p:
+        for profiler, words, expected in (("nsys", ["--capture_time", "5:2.5"], "--delay=5 --duration=3 --kill=none"),
+                                          ("nsys", ["--capture_region"], "--capture-range=cudaProfilerApi --capture-range-end=stop"),
+                                          ("ncu", ["--capture_region"], "--profile-from-start off")):
+            holds(p.plan("--profiler", profiler, *words)["argv_shell"], f" {expected} true")
+        for profiler, words, text in (("nsys", ["--capture_steps", "1-2"], "nsys cannot count steps"),
+                                      ("ncu", ["--capture_time", "1:2"], "ncu cannot be bounded by time or steps"),
+                                      ("nsys", ["--attach", "1", "--capture_time", "0:1"], "nsys cannot attach to a process")):
+            command = [] if "--attach" in words else ["--", "true"]
+            done = p.run("--profiler", profiler, *words, *command)
+            equal((words, done.returncode), (words, 4))
+            holds(done.stderr, text)
+
+
+@test
 def steps_bound_counters_only(binary):
     with Place(binary, "rocprofv3") as p:
         done = p.run("--tools", "rocprofv3_agent_counter", "--capture_steps", "10-20", "--report", "none", "--", "true")
