@@ -305,9 +305,11 @@ static void main_options_are_options_of_the_command(void **state)
 static void check_help_lines(const gt_command *command)
 {
     static const char verbs[] =
-        " accept add align also analyse assign build choose clean compare count detect do draw drop exit "
+        " accept add align also analyse assign build choose clean compare copy count detect do draw drop "
+        "exit "
         "expect extract fail find group include keep list load mark match merge model name omit pass prepare "
-        "print read rebuild recognise replace report request rerun run save search set shift show skip split "
+        "print read rebuild recognise record replace report request rerun run save search set shift show "
+        "skip split "
         "start stop treat unset use wait warn write ";
     const gt_syntax *syntax = command->syntax;
     for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && syntax->groups[g]; g++)

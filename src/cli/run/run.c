@@ -43,7 +43,7 @@ static const gt_option run_options[] = {
     {"timeout", GT_OPTION_INT, "SECONDS", "-1",
      "stop the command after SECONDS; -1: 7200 seconds, 0: no limit"},
     {"grace", GT_OPTION_INT, "SECONDS", "60",
-     "give a command that is stopped or interrupted SECONDS to write its files before it is killed"},
+     "wait SECONDS for a command that is stopped or interrupted to write its files, then kill it"},
     {"capture_steps", GT_OPTION_STRING, "A-B", NULL,
      "record steps A to B only, where the profiler can count them"},
     {"capture_time", GT_OPTION_STRING, "START:SECONDS", NULL, "record SECONDS only, from START seconds on"},
