@@ -16,6 +16,7 @@ static const char *const names[GT_FORMATS] = {
     [GT_FORMAT_ROCPROF_JSON] = "rocprofv3 JSON trace",
     [GT_FORMAT_ROCPROF_CSV] = "rocprofv3 CSV file",
     [GT_FORMAT_NCU_CSV] = "Nsight Compute CSV file",
+    [GT_FORMAT_NCU_REPORT] = "Nsight Compute report",
     [GT_FORMAT_KINETO_JSON] = "PyTorch trace (Chrome format)",
     [GT_FORMAT_OTHER_JSON] = "JSON file without a known trace",
     [GT_FORMAT_XPLANE] = "JAX profile (XPlane)",
@@ -37,6 +38,7 @@ static const struct {
     {"PK\3\4", 4, GT_FORMAT_ZIP},
     {"\177ELF", 4, GT_FORMAT_ELF},
     {"GTINDEX\n", 8, GT_FORMAT_INDEX},
+    {"NVR", 4, GT_FORMAT_NCU_REPORT}, /* including the NUL */
 };
 
 static const struct {
@@ -125,5 +127,6 @@ bool gt_detect_fail(gt_stream *stream, gt_trace_format format, gt_error *error)
     size_t len;
     if (format == GT_FORMAT_NSYS_REPORT && gt_stream_peek(stream, &text, &len, error))
         return gt_nsys_fail_report(gt_stream_path(stream), (gt_str){(const char *)text, len}, error);
+    if (format == GT_FORMAT_NCU_REPORT) return gt_ncu_fail_report(gt_stream_path(stream), error);
     return gt_fail(error, "%s: unsupported input: %s", gt_stream_path(stream), gt_format_name(format));
 }

@@ -161,6 +161,14 @@ def nothing_was_profiled(binary):
 
 
 @test
+def a_report_must_be_exported(binary):
+    for command in ("ncu", "report"):
+        done, sheets = run(binary, b"NVR\0\x10\0\0\0binary", command=command, name="a.ncu-rep")
+        equal((done.code, sheets, len(done.stderr.splitlines())), (1, {}, 1))
+        assert "a.ncu-rep: this is a report of Nsight Compute, which only ncu can read; export it with: ncu --import" in done.stderr, done.stderr
+
+
+@test
 def report_detects_it_by_content(binary):
     text = raw({"gpu__time_duration.sum": "ns"}, (launch(0, "a"), "1000"))
     for data, words in ((text.encode(), {}), (gzip.compress(text.encode()), {"name": "trace.json"}), (text.encode(), {"stdin": True}),

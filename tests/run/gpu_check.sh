@@ -289,6 +289,9 @@ if knows profiler && ncu=$(command -v ncu); then
     else
         verdict $status "run with ncu" "$($ncu --version | tail -1)"
         check "ncu export" files "$folder/ncu" .ncu-rep .csv _perf_report.xlsx
+        "$binary" report "$folder"/ncu/ncu_output/latest/*.ncu-rep > "$folder/ncu_report.log" 2>&1
+        grep -q "export it with: ncu --import" "$folder/ncu_report.log"
+        verdict $? "hint for .ncu-rep" "first bytes: $(head -c 8 "$folder"/ncu/ncu_output/latest/*.ncu-rep | od -An -c | tr -s ' ')"
         check "ncu sheets" workbook "$folder/ncu/train_perf_report.xlsx" ncu_kernels ncu_details
     fi
 elif knows profiler; then

@@ -278,6 +278,14 @@ bool gt_is_ncu_csv(gt_str text)
     return false;
 }
 
+bool gt_ncu_fail_report(const char *path, gt_error *error)
+{
+    return gt_fail(error,
+                   "%.400s: this is a report of Nsight Compute, which only ncu can read; export it with: ncu "
+                   "--import %.400s --csv --page raw > FILE.csv",
+                   path, path);
+}
+
 gt_ncu *gt_ncu_read(gt_stream *stream, gt_error *error)
 {
     gt_buffer text = {0};
@@ -286,7 +294,10 @@ gt_ncu *gt_ncu_read(gt_stream *stream, gt_error *error)
     bool ok = gt_stream_read_all(stream, &text, error);
     gt_str all = gt_buffer_str(&text);
     ncu_reader r = {.trace = trace, .at = all.bytes, .end = all.bytes + all.len, .error = error};
-    if (ok && !read_tables(&r)) ok = false, gt_error_prefix(error, gt_stream_path(stream));
+    if (ok && all.len >= 4 && memcmp(all.bytes, "NVR", 4) == 0)
+        ok = gt_ncu_fail_report(gt_stream_path(stream), error);
+    else if (ok && !read_tables(&r))
+        ok = false, gt_error_prefix(error, gt_stream_path(stream));
     if (ok && r.skipped)
         gt_warn("%s: %zu %s not part of a table, skipped", gt_stream_path(stream), r.skipped,
                 gt_noun(r.skipped, "line is", "lines are"));

@@ -36,6 +36,9 @@ typedef struct gt_ncu {
 /* Whether a text begins with such a table, possibly after other lines. */
 bool gt_is_ncu_csv(gt_str text);
 
+/* Says how to export a report (.ncu-rep), which only ncu itself can read. Returns false. */
+bool gt_ncu_fail_report(const char *path, gt_error *error);
+
 /* Reads the whole stream. Lines after the first table that are not rows are skipped, with a warning if they
  * look like rows. NULL if there is no table or a quote is not closed; the error names the file. */
 gt_ncu *gt_ncu_read(gt_stream *stream, gt_error *error);
