@@ -293,6 +293,30 @@ def profilers_of_rocm_on_a_machine_with_nvidia_gpus(binary):
 
 
 @test
+def bounded_captures(binary):
+    with Place(binary, "nsys", "ncu") as p:
+        equal(p.run("--profiler", "nsys", "--capture_time", "2:5", "--report", "none", "--", "true").returncode, 0)
+        argv = captures(p, "nsys")[0]
+        equal([w for w in argv if w.split("=")[0] in ("--delay", "--duration", "--kill")], ["--delay=2", "--duration=5", "--kill=none"])
+        done = p.run("--profiler", "nsys", "--capture_time", "2:5", "--", "touch", "started", STANDIN_NSYS_DROP="--delay")
+        equal((done.returncode, os.path.exists(p.file("started"))), (3, False))
+        holds(done.stderr, "cannot record a part of a run: it has no option --delay")
+        done = p.run("--profiler", "ncu", "--capture_region", "--report", "none", "--", "true")
+        equal(done.returncode, 0)
+        holds(" ".join(captures(p, "ncu")[0]), "--profile-from-start off")
+        assert "several times" not in done.stderr, done.stderr
+
+
+@test
+def repeats_with_and_without_the_profiler(binary):
+    with Place(binary, "nsys") as p:
+        done = p.run("--profiler", "nsys", "--warmup", "1", "--repeat", "2", "--report", "none", "--", "sh", "-c", "echo x >> " + p.file("starts"))
+        equal(done.returncode, 0)
+        equal((len(p.read("starts").split()), len(captures(p, "nsys"))), (5, 2))  # warm-up and baselines run without nsys
+        equal(p.record()["repeats"]["has_baseline"], True)
+
+
+@test
 def a_container_has_its_own_profiler(binary):
     with Place(binary) as p:
         plan = p.plan("--docker=image", "--profiler", "nsys", GPUTALLY_SYSFS=made_sysfs(p, (128, "0000:19:00.0", NVIDIA)))
