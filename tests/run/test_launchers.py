@@ -169,6 +169,10 @@ def test_variables(binary):
               {"NNODES": "1", "NPROC_PER_NODE": "1", "PRIMUS_CONFIG_PATH": "c d.yaml", "PRIMUS_CLI_EXTRA": "--x", "BACKEND": "b"})
         equal(variables({"launcher": "torchrun", "nproc_per_node": 4}, **TWO_NODES)["MAD_MULTI_NODE_RUNNER"],
               "torchrun --nnodes=2 --nproc_per_node=4 --node_rank=1 --master_addr=n1 --master_port=29500")
+        equal(variables({"launcher": "torchrun", "nproc_per_node": 4, "rdzv_backend": "c10d"}, **TWO_NODES)["MAD_MULTI_NODE_RUNNER"],
+              "torchrun --nnodes=2 --nproc_per_node=4 --node_rank=1 --rdzv_backend=c10d --rdzv_endpoint=n1:29500 --rdzv_id=gputally")
+        equal(variables({"launcher": "mpirun", "nproc_per_node": 2, "hostfile": "${HOME:x"})["MAD_MULTI_NODE_RUNNER"],
+              "mpirun -np 2 --hostfile '${HOME:x'")  # not a variable
         # the user's own value stays
         equal(variables({"launcher": "torchrun", "nproc_per_node": 4}, MAD_MULTI_NODE_RUNNER="mine")["MAD_MULTI_NODE_RUNNER"], "mine")
         plan = p.line({"slurm": {"network_interface": "ib7"}, "env_vars": {"NCCL_SOCKET_IFNAME": "eth0"}}, "true")

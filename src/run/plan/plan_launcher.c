@@ -37,16 +37,22 @@ static int64_t count_nodes(gt_plan *plan)
     return 1;
 }
 
-/* Replaces ${NAME} by the variable of this process, if there is one. */
+/* Replaces ${NAME} and ${NAME:-default} by the variable of this process, if there is one, or the default. */
 static const char *expand(gt_arena *arena, const char *text)
 {
     gt_buffer out = {0};
     while (*text) {
-        const char *end = strncmp(text, "${", 2) == 0 ? strpbrk(text, ":}") : NULL;
-        const char *value = end ? getenv(gt_arena_bytes(arena, text + 2, (size_t)(end - text - 2))) : NULL;
+        const char *close = strncmp(text, "${", 2) == 0 ? strchr(text, '}') : NULL, *value = NULL;
+        if (close) {
+            char *name = gt_arena_bytes(arena, text + 2, (size_t)(close - text - 2));
+            char *otherwise = strstr(name, ":-");
+            if (otherwise) *otherwise = 0;
+            value = getenv(name);
+            if (otherwise && (!value || !*value)) value = otherwise + 2;
+        }
         if (value) {
             gt_buffer_add_cstr(&out, value);
-            text = strchr(text, '}') + 1;
+            text = close + 1;
         } else {
             gt_buffer_add(&out, text++, 1);
         }
