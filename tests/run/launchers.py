@@ -6,6 +6,7 @@ only looks whether they exist. Otherwise stand_ins/rocprofv3 is used; test_rocpr
 """
 import atexit
 import functools
+import json
 import os
 import re
 import shutil
@@ -17,8 +18,9 @@ from tests.common import harness
 from tests.run.test_profiling_runs import STAND_INS, Place
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hip_program.py")
-LIBRARIES = ("librocprofiler-sdk.so", "librocprofiler-sdk-roctx.so", "rocprofiler-sdk/librocprofv3-list-avail.so",
-             "rocprofiler-sdk/librocprofiler-sdk-tool.so", "rocprofiler-sdk/librocprofiler-sdk-tool-kokkosp.so")
+LIBRARIES = ("lib/librocprofiler-sdk.so", "lib/librocprofiler-sdk-roctx.so", "lib/rocprofiler-sdk/librocprofv3-list-avail.so",
+             "lib/rocprofiler-sdk/librocprofiler-sdk-tool.so", "lib/rocprofiler-sdk/librocprofiler-sdk-tool-kokkosp.so",
+             "libexec/rocprofiler-sdk/librocprofv3-list-avail.so")  # the last one of version 0.7
 
 
 @functools.cache
@@ -30,7 +32,8 @@ def real_launcher():
         return None
     folder = tempfile.mkdtemp(prefix="gputally-rocm-")
     atexit.register(shutil.rmtree, folder, True)
-    os.makedirs(os.path.join(folder, "lib", "rocprofiler-sdk"))
+    for name in ("lib", "libexec"):
+        os.makedirs(os.path.join(folder, name, "rocprofiler-sdk"))
     os.mkdir(os.path.join(folder, "bin"))
     with open(script, encoding="utf-8") as file:  # the build replaces these
         text = re.sub("@[A-Z_a-z]*@", "stub", file.read().replace("@FULL_VERSION_STRING@", "1.0.0"))
@@ -42,7 +45,7 @@ def real_launcher():
     with open(source, "w") as file:
         file.write("int gputally_empty;\n")
     for name in LIBRARIES:
-        subprocess.run([compiler, "-shared", "-fPIC", "-o", os.path.join(folder, "lib", name), source], check=True,
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", os.path.join(folder, name), source], check=True,
                        env={**os.environ, "PATH": harness.SYSTEM_PATH})
     return launcher
 
@@ -64,6 +67,16 @@ def real_avail():
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, os.path.join(os.path.dirname(PROGRAM), "avail_library.c")],
                    check=True, env={**os.environ, "PATH": harness.SYSTEM_PATH})
     return os.path.join(folder, "bin", "rocprofv3-avail")
+
+
+def formats():
+    """Those of this rocprofv3; rocpd is one since 1.0."""
+    all_formats = ["csv", "json", "pftrace", "rocpd"]
+    if not real_launcher():
+        return all_formats
+    with open(real_launcher(), encoding="utf-8") as file:
+        text = file.read()
+    return [name for name in all_formats if f'"{name}"' in text]
 
 
 def which():
@@ -104,5 +117,4 @@ class Run(Place):
 
 def tool(options, name="rocprof"):
     """A context with the user's own rocprofv3 command."""
-    import json
     return json.dumps({"tools": [{"name": name, "cmd": f"rocprofv3 {options} --"}]})

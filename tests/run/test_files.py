@@ -19,7 +19,7 @@ import openpyxl
 
 from tests.common import harness
 from tests.run import hip_program
-from tests.run.launchers import Run, tool, which
+from tests.run.launchers import Run, formats, tool, which
 from tests.run.test_profiling_runs import equal, holds
 
 TESTS = []
@@ -95,7 +95,7 @@ def check_matrix(binary, form, processes, passes):
 
 
 def add_matrix():
-    for form in ("csv", "json", "rocpd", "pftrace"):
+    for form in formats():
         for processes, passes in ((1, 1), (1, 4), (2, 3), (3, 2), (5, 1), (8, 4)):
             def check(binary, form=form, processes=processes, passes=passes):
                 check_matrix(binary, form, processes, passes)
@@ -105,7 +105,7 @@ def add_matrix():
 
 @test
 def one_to_eight_processes_without_counters(binary):
-    for form in ("csv", "json", "rocpd", "pftrace"):
+    for form in formats():
         for processes in (1, 4, 8):
             with Run(binary) as p:
                 for options in ("", "-o mine"):
@@ -184,12 +184,12 @@ def files_that_were_there_before(binary):
 @test
 def plain_names_of_several_processes(binary):
     with Run(binary) as p:
-        done = p.run("-c", tool("--kernel-trace --output-format csv json rocpd pftrace -d out -o mine"), *p.program(processes=3))
-        holds(done.stderr, "skipped 24 files with the same run in another format")  # these are the profiler's own
+        done = p.run("-c", tool(f"--kernel-trace --output-format {' '.join(formats())} -d out -o mine"), *p.program(processes=3))
+        holds(done.stderr, "files with the same run in another format")  # these are the profiler's own
         truth = hip_program.truth(3, 20)
         equal(counts(done), (truth, 3))
         equal(data_rows(p.file("out", "mine_kernel_trace.csv")), truth)
-        for ending in ("json", "db", "pftrace"):
+        for ending in ("json", "db", "pftrace") if "rocpd" in formats() else ("json", "pftrace"):
             each = glob.glob(p.file("out", f"mine_[0-9]*_results.{ending}"))
             equal((ending, len(each)), (ending, 3))
             equal(os.path.getsize(p.file("out", "mine_results." + ending)), max(map(os.path.getsize, each)))
