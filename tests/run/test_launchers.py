@@ -92,6 +92,9 @@ def test_commands_that_start_the_launcher_themselves(binary):
             plan = p.line(context, *command)
             equal((command, plan["launcher"]["runner"]), (command, None))
             holds(" ".join(plan["notes"]), "the command starts torchrun itself")
+        plan = p.line(context, "bash", "in_the_image.sh")  # may use the variable
+        equal((plan["launcher"]["runner"], plan["argv_shell"]), (None, "bash in_the_image.sh"))
+        holds(" ".join(plan["notes"]), "the script cannot be read here, so it is not started by torchrun; it can use $MAD_MULTI_NODE_RUNNER")
         for command, line in ((["bash", "plain.sh"], TORCH_ONE + "--no_python bash plain.sh"),
                               (["python3", "train.py", "torchrun"], TORCH_ONE + "train.py torchrun"),
                               (["sh", "-c", "echo mytorchrun"], TORCH_ONE + "--no_python sh -c 'echo mytorchrun'"),

@@ -114,18 +114,24 @@ static size_t find_program(const gt_distributed *d, const char *const *words, si
     return SIZE_MAX;
 }
 
-static bool launches_itself(gt_arena *arena, const gt_distributed *d, const char *const *words, size_t count,
-                            bool container)
+static const char starts_itself[] = "the command starts %s itself; it is not started by it again";
+static const char is_unreadable[] =
+    "the script cannot be read here, so it is not started by %s; it can use $MAD_MULTI_NODE_RUNNER";
+
+/* Why the command is not started by the launcher, with a %s for its name; NULL if it is. A script that cannot
+ * be read, because it is in an image or on another machine, may use the variable, as scripts of models do. */
+static const char *why_not(gt_arena *arena, const gt_distributed *d, const char *const *words, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (strstr(words[i], runner_variable)) return true;
+        if (strstr(words[i], runner_variable)) return starts_itself;
     bool shell = is_shell(words[0]);
     for (size_t i = 1; shell && i < count; i++)
         if (words[i][0] == '-' && strchr(words[i], 'c') && words[i][1] != '-')
-            return i + 1 < count && text_launches(d, words[i + 1]);
+            return i + 1 < count && text_launches(d, words[i + 1]) ? starts_itself : NULL;
     const char *script = script_of(words, count);
-    const char *text = script && !container ? read_script(arena, script) : NULL;
-    return text && text_launches(d, text);
+    const char *text = script ? read_script(arena, script) : NULL;
+    if (script && !text) return is_unreadable;
+    return text && text_launches(d, text) ? starts_itself : NULL;
 }
 
 /* ---- the line ---- */
@@ -178,27 +184,25 @@ static const char *python_command(gt_arena *arena, const gt_distributed *d, cons
 }
 
 static gt_launch as_it_is(gt_arena *arena, const gt_distributed *d, const char *const *words, size_t count,
-                          bool noted)
+                          const char *why)
 {
     gt_launch launch = {.command = join(arena, words, count)};
-    if (noted)
-        launch.note =
-            gt_arena_format(arena, "the command starts %s itself; it is not started by it again", d->name);
+    const char *name = why ? strstr(why, "%s") : NULL;
+    if (name) launch.note = gt_arena_format(arena, "%.*s%s%s", (int)(name - why), why, d->name, name + 2);
     return launch;
 }
 
-gt_launch gt_launch_plan(gt_arena *arena, const gt_distributed *d, const char *const *command, size_t count,
-                         bool container)
+gt_launch gt_launch_plan(gt_arena *arena, const gt_distributed *d, const char *const *command, size_t count)
 {
     const char *runner = gt_launcher_runner(arena, d);
-    if (!d->given || !*runner || !count) return as_it_is(arena, d, command, count, false);
+    if (!d->given || !*runner || !count) return as_it_is(arena, d, command, count, NULL);
     bool remote = gt_launcher_runs_once(d);
     size_t program = find_program(d, command, count);
     size_t options = program == SIZE_MAX ? 0 : program + 1;
     if (program != SIZE_MAX && d->kind == GT_LAUNCHER_ACCELERATE && options < count) options++; /* launch */
-    if (launches_itself(arena, d, command, count, container) ||
-        (program != SIZE_MAX && (program || places_processes(d, command + options, count - options))))
-        return as_it_is(arena, d, command, count, true);
+    const char *why = why_not(arena, d, command, count);
+    bool placed = program != SIZE_MAX && (program || places_processes(d, command + options, count - options));
+    if (why || placed) return as_it_is(arena, d, command, count, why ? why : starts_itself);
     gt_launch launch = {
         .runner = runner, .program = remote ? d->name : gt_launcher_programs(d->kind)[0], .remote = remote};
     if (program == 0) {

@@ -76,8 +76,7 @@ typedef struct gt_launch {
     bool remote;         /* processes may be started by daemons that do not inherit our environment */
 } gt_launch;
 
-/* `container`: the command runs in an image, where its files cannot be read from here. */
 gt_launch gt_launch_plan(gt_arena *arena, const gt_distributed *distributed, const char *const *command,
-                         size_t count, bool container);
+                         size_t count);
 
 #endif

@@ -104,9 +104,9 @@ bool gt_plan_launcher(gt_plan *plan, const gt_plan_request *request, gt_error *e
     plan->distributed = gt_distributed_of(plan->context, count_nodes(plan), gpus);
     if (!check_launcher(plan, error)) return false;
     /* the script of a model starts the launcher itself, with MAD_MULTI_NODE_RUNNER */
-    plan->launch = plan->model ? (gt_launch){.command = plan->model->line}
-                               : gt_launch_plan(arena, &plan->distributed, request->command,
-                                                request->command_count, plan->image);
+    plan->launch = plan->model
+                       ? (gt_launch){.command = plan->model->line}
+                       : gt_launch_plan(arena, &plan->distributed, request->command, request->command_count);
     if (plan->launch.note) gt_arg_list_add(arena, &plan->notes, plan->launch.note);
     bool is_distributed = gt_settings_has(plan->context, "distributed");
     if (!is_distributed && !plan->image && !plan->model && strcmp(plan->target, "local") == 0) return true;
