@@ -164,7 +164,7 @@ def test_real_node_that_fails(binary):
         holds(done.stderr, "node 0: FAILURE: Error: Neither rocprofv3 nor rocprof found in PATH")
 
 
-FLUSHES = "trap 'echo flushing; sleep 1; echo flushed; exit 9' TERM; echo ready; sleep 100 & wait"
+FLUSHES = "trap 'echo flushing; sleep 1; echo flushed; exit 9' TERM; echo ready; while :; do sleep 0.1; done"
 
 
 def test_real_job_cancelled_from_outside(binary):
