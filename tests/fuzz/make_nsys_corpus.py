@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the seeds of fuzz_nsys and fuzz_command_nsys: exports of several versions, whole and in parts.
+"""Writes the seeds of fuzz_nsys and fuzz_command_nsys, exports of several versions, whole and in parts; and of fuzz_command_report, folders
+of them.
 
-    python3 -m tests.fuzz.make_nsys_corpus        writes tests/fuzz/corpus/nsys/ and command_nsys/
+    python3 -m tests.fuzz.make_nsys_corpus        writes tests/fuzz/corpus/nsys/, command_nsys/ and command_report/nsys_*
 
 The first byte of a seed of fuzz_nsys sets the options; see fuzz_nsys.c.
 """
@@ -65,6 +66,10 @@ def main():
         words = "\n".join(["nsys", "e.sqlite", "--output_csvs_dir", "out", *options])
         write("command_nsys", options[0][2:], words.encode() + b"\n@@@ db e.sqlite\n" + text)
     write("command_nsys", "report", b"nsys\nr.nsys-rep\n--output_csvs_dir\nout\n@@@ file r.nsys-rep\nNVIDIA Tegra Profiler Report 2025@1@3@140v0.")
+    report = b"NVIDIA Tegra Profiler Report 2025@1@3@140v0."
+    write("command_report", "nsys_folder", b"report\nd\n--output_csvs_dir\nout\n@@@ db d/sub/e.sqlite\n" + text + b"\n@@@ file d/sub/e.nsys-rep\n" + report)
+    write("command_report", "nsys_reports", b"report\nd\n--output_csvs_dir\nout\n@@@ file d/a.nsys-rep\n" + report + b"\n@@@ file d/b.qdrep\n" + report)
+    write("command_report", "nsys_beside", b"report\ne.nsys-rep\n--output_csvs_dir\nout\n@@@ file e.nsys-rep\n" + report + b"\n@@@ db e.sqlite\n" + text)
     write("command_nsys", "json", b"nsys\nr.json\n--output_csvs_dir\nout\n@@@ file r.json\n{}")
 
 

@@ -27,6 +27,7 @@ static const struct {
 } values[] = {
     {"comm_kernels", "all"},         {"gpu_peaks", "achievable"}, {"phase_detection_method", "union"},
     {"gpu_arch_platform", "MI300X"}, {"comm_kernel_regex", "x+"}, {"max_memory", "1G"},
+    {"kernel_names", "mangled"},
 };
 /* These change no sheet. */
 static const char *const without_effect[] = {"threads",           "max_memory",  "csv_safe",
@@ -50,7 +51,7 @@ static const char *value_for(const gt_option *option)
 
 static void check_option(const gt_option *option)
 {
-    static const gt_trace_kind kinds[] = {GT_TRACE_ROCPROF, GT_TRACE_PYTORCH, GT_TRACE_JAX};
+    static const gt_trace_kind kinds[] = {GT_TRACE_ROCPROF, GT_TRACE_PYTORCH, GT_TRACE_JAX, GT_TRACE_NSYS};
     gt_error error;
     size_t different = 0, none = 0;
     for (size_t i = 0; i < 2 * GT_LENGTH(kinds); i++) { /* an option may say what one of the defaults is */
@@ -75,7 +76,7 @@ static void every_option_changes_the_key(void **state)
 {
     (void)state;
     static const gt_syntax *const syntaxes[] = {&gt_report_syntax, &gt_pytorch_syntax, &gt_rocprof_syntax,
-                                                &gt_jax_syntax};
+                                                &gt_nsys_syntax, &gt_jax_syntax};
     size_t checked = 0;
     unsetenv("GEMM_SIMULATOR_PATH");
     for (size_t s = 0; s < GT_LENGTH(syntaxes); s++)
@@ -95,7 +96,7 @@ static void defaults_differ_between_commands_and_kinds(void **state)
     gt_report_options usual = gt_report_options_default(), best = gt_report_options_best();
     char *keys[] = {key_of(&usual, GT_TRACE_PYTORCH), key_of(&best, GT_TRACE_PYTORCH),
                     key_of(&usual, GT_TRACE_ROCPROF), key_of(&best, GT_TRACE_ROCPROF),
-                    key_of(&usual, GT_TRACE_JAX)};
+                    key_of(&usual, GT_TRACE_JAX),     key_of(&usual, GT_TRACE_NSYS)};
     for (size_t i = 0; i < GT_LENGTH(keys); i++)
         for (size_t j = 0; j < i; j++) assert_string_not_equal(keys[i], keys[j]);
     for (size_t i = 0; i < GT_LENGTH(keys); i++) gt_free(keys[i]);
