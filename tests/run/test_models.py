@@ -51,6 +51,7 @@ def tags_choose_models(binary):
         equal((entries[1]["dockerfile"], entries[1]["scripts"]), ("scripts/d/file", "scripts/scope/run.sh"))
         done = ran(p.call("discover"))
         equal(done.stdout, "Available Models (6 total):\n  a\n  b\n  c\n  a/y\n  scope/m1\n  scope/m2\n")
+        equal((ran(p.call("discover", "-t", "x", "-o", "list.json")).stdout, p.json("list.json")), ("", [models[0]]))
         for tag in ("nothing", "scope/nothing", "other/y", "::"):
             done = ran(p.call("discover", "--tags", tag), 1)
             holds(done.stderr, f"No models found corresponding to the given tag: {tag}")

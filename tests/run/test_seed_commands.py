@@ -29,7 +29,9 @@ echo "MIOpen(HIP): Command [x] ./bin/MIOpenDriver conv -n 1"
 echo "performance: 100 samples_per_second"
 """
 
-TRACE = ["rocprof_output/2*/kernel_trace.csv", "rocprof_output/2*/hip_api_trace.csv", "rocprof_output/latest", "*_perf_report.xlsx", "*_perf_report.html", "gputally_run.json"]
+NODE = ["rocprof_output/2*/kernel_trace.csv", "rocprof_output/2*/hip_api_trace.csv", "rocprof_output/latest", "gputally_run.json"]
+REPORT = ["*_perf_report.xlsx", "*_perf_report.html"]
+TRACE = NODE + REPORT
 POWER, VRAM, LIBRARIES = ["gpu_info_power_profiler_output.csv"], ["gpu_info_vram_profiler_output.csv"], ["library_trace.csv"]
 PFTRACE, JSON = ["rocprof_output/model_trace.pftrace"], ["rocprof_output/trace.json"]
 
@@ -41,7 +43,7 @@ BLOCKS = [
      ["RCCL_DEBUG=INFO", "OMP=8", "runner: torchrun --standalone --nproc_per_node=4"]),
     ("rocprofv3_comprehensive.json", "", TRACE + PFTRACE + POWER + VRAM + LIBRARIES, ["RCCL_DEBUG=INFO", "SDMA=0"]),
     ("your_model \\\n  --additional-context-file examples/profiling-configs/rocprofv3_lightweight.json", "", TRACE + JSON, []),
-    ("madengine build --tags your_model --registry your-registry:5000", "slurm_results/your_model/4242/node_1", TRACE + PFTRACE + POWER + VRAM,
+    ("madengine build --tags your_model --registry your-registry:5000", "slurm_results/your_model/4242/node_1", NODE + ["../" + name for name in REPORT] + PFTRACE + POWER + VRAM,
      ["RCCL_DEBUG=INFO NCCL_DEBUG=INFO OMP=8", "runner: torchrun --nnodes=2 --nproc_per_node=4"]),
     ('"tools": [{"name": "rocprofv3_compute"}]', "", TRACE + PFTRACE, []),
     ('"tools": [{"name": "rocprofv3_communication"}]', "", TRACE + PFTRACE, ["RCCL_DEBUG=INFO", "runner: torchrun --standalone --nproc_per_node=8"]),

@@ -10,6 +10,7 @@
 static const gt_option options[] = {
     {"tags", GT_OPTION_EACH, "TAGS", NULL,
      "print the models that these tags select (comma-separated; repeatable), as JSON"},
+    {"output", GT_OPTION_STRING, "FILE", NULL, "write the models to FILE as JSON instead of printing them"},
     {"verbose", GT_OPTION_FLAG, NULL, NULL, "print more", .unused = "there is nothing more to print"},
 };
 static const gt_option_group group = {"Models", options, GT_LENGTH(options)};
@@ -20,6 +21,7 @@ const gt_syntax gt_discover_syntax = {
     .groups = {&group, &gt_messages_group},
     .main_options = {"tags"},
     .files = "",
+    .output_option = "output",
     .short_options = short_options,
 };
 
@@ -53,10 +55,12 @@ gt_exit gt_cmd_discover(const gt_call *call)
         gt_models_copy_folder(&arena);
         ok = gt_models_find(&arena, &models, &error);
     }
-    if (ok)
+    const char *output = gt_arguments_string(&call->arguments, "output");
+    if (ok && output)
+        ok = gt_manifest_write(models, output, &error);
+    else if (ok)
         print_models(models, tags.count > 0);
-    else
-        fprintf(stderr, "gputally: Model discovery failed: %s\n", error.text);
+    if (!ok) fprintf(stderr, "gputally: Model discovery failed: %s\n", error.text);
     gt_arena_free(&arena);
     return ok ? GT_EXIT_DONE : GT_EXIT_FAILED;
 }

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 /* Whether one report of all nodes is made after the job. Traces of other profilers than rocprofv3 are
- * reported on each node. */
+ * reported on each node, and so are those of several models. */
 static bool is_reported_here(const gt_plan *plan)
 {
     gt_profiler_kind kind = plan->profiler->kind;
-    return kind == GT_PROFILER_NONE || kind == GT_PROFILER_ROCPROFV3;
+    return plan->manifest_models <= 1 && (kind == GT_PROFILER_NONE || kind == GT_PROFILER_ROCPROFV3);
 }
 
 /* The reports that each node makes: those that --report asks for, or only a summary of its own samples. */

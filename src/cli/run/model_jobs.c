@@ -31,6 +31,7 @@ gt_exit gt_run_models_on_slurm(const gt_models_run *run, const gt_value *manifes
                                        : "models";
     if (!gt_plan_make(run->arena, &request, &plan, &error)) return gt_run_context_error(&error);
     plan.manifest = gt_path_absolute(run->arena, plan.workdir, manifest_path);
+    plan.manifest_models = models->count / 2;
     return gt_run_on_slurm(run->call, &plan);
 }
 

@@ -286,6 +286,7 @@ typedef struct gt_plan {
     gt_arena *arena;
     const gt_plan_model *model; /* NULL: a command */
     const char *manifest;       /* of a job that runs models: each node runs those of this file; NULL: none */
+    size_t manifest_models;     /* how many models it has; several have folders of their own */
     const gt_value *context;
     const char *target, *name, *workdir, *output_dir;
     const char *timestamp, *run_dir; /* of this run, under output_dir/rocprof_output */
