@@ -308,7 +308,8 @@ static void check_help_lines(const gt_command *command)
         " accept add align also analyse assign build choose clean compare copy count detect do draw drop "
         "exit "
         "expect extract fail find group include keep list load mark match merge model name omit pass prepare "
-        "print read rebuild recognise record replace report request rerun run save search set shift show "
+        "print push read rebuild recognise record remove replace report request rerun run save search set "
+        "shift show "
         "skip split "
         "start stop treat unset use wait warn write ";
     const gt_syntax *syntax = command->syntax;
