@@ -85,8 +85,8 @@ SCHEMA = {
         "storageClassName": str})}),
 }
 KINDS = {"jobs": ("Job", "batch/v1"), "pods": ("Pod", "v1"), "configmaps": ("ConfigMap", "v1"), "secrets": ("Secret", "v1"),
-         "services": ("Service", "v1"), "persistentvolumeclaims": ("PersistentVolumeClaim", "v1")}
-SHORT = {"configmaps": ["cm"], "persistentvolumeclaims": ["pvc"], "services": ["svc"], "pods": ["po"], "jobs": [], "secrets": []}
+         "services": ("Service", "v1"), "persistentvolumeclaims": ("PersistentVolumeClaim", "v1"), "events": ("Event", "v1")}
+SHORT = {"configmaps": ["cm"], "persistentvolumeclaims": ["pvc"], "services": ["svc"], "pods": ["po"], "jobs": [], "secrets": [], "events": ["ev"]}
 
 
 def check(value, schema, place):
@@ -324,6 +324,10 @@ class Job:
 
     def control(self):
         spec = self.item["spec"]
+        while self.cluster.quota and not self.stopped:
+            time.sleep(0.05)
+        if self.stopped:
+            return
         pods, done = {index: self.start_pod(index) for index in range(spec["completions"])}, set()
         while not self.stopped and len(done) < spec["completions"]:
             time.sleep(0.03)
@@ -357,6 +361,7 @@ class Cluster:
         self.log, self.created = [], []
         self.variables = {}  # more variables of containers
         self.evicted = self.has_room = False
+        self.quota = False  # whether pods of jobs are refused until it is False
         self.fail_next = collections.Counter()  # "METHOD kind": how many requests fail with status 500
         self.cut_logs = 0                       # connections for logs that end after the first line
         self.lock = threading.RLock()
@@ -421,6 +426,10 @@ class Cluster:
         return self.objects[kind][(namespace, name)]
 
     def list(self, kind, namespace, selector):
+        if kind == "events":
+            return [{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": namespace}, "type": "Warning",
+                     "reason": "FailedCreate", "message": "pods are forbidden: exceeded quota: gpus",
+                     "involvedObject": {"name": name}} for _, name in self.jobs if self.quota]
         items = [p.item for p in self.pods.values()] if kind == "pods" else list(self.objects[kind].values())
         wanted = dict(part.split("=", 1) for part in selector.split(",")) if selector else {}
         return [item for item in items if item["metadata"]["namespace"] == namespace and

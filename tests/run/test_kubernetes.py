@@ -400,6 +400,34 @@ def a_pod_that_waits_for_a_machine(binary):
 
 
 @test
+def a_quota_that_is_used_up(binary):
+    """No pod exists that could say why it waits."""
+    with Place(binary) as p:
+        p.cluster.quota = True
+        process = subprocess.Popen(p.words({}, *sh("echo ran")), cwd=p.work, env=p.environment(), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        line = process.stderr.readline()
+        while "has no pods" not in line and line:
+            line = process.stderr.readline()
+        holds(line, "FailedCreate: pods are forbidden: exceeded quota: gpus")
+        time.sleep(1)
+        p.cluster.quota = False
+        out, err = process.communicate(timeout=60)
+        equal((process.returncode, "ran\n" in out, "no pods" in err), (0, True, False))
+
+
+@test
+def an_image_without_gputally(binary):
+    with Place(binary) as p:
+        os.unlink(os.path.join(p.pod_bin, "gputally"))
+        done = p.run({}, *sh("true"))
+        equal((done.returncode, len(p.cluster.started)), (3, 1))
+        holds(done.stdout, "gputally: not found")
+        holds(done.stderr, "exit status 127")
+        equal(p.left(), [])
+
+
+@test
 def an_evicted_pod_is_replaced(binary):
     with Place(binary) as p:
         done = p.run({"env_vars": {"STANDIN_EVICT_FIRST": "0.7"}}, *sh("echo start; sleep 3; echo end"))

@@ -13,6 +13,7 @@
 #include <string.h>
 
 static const double default_poll_s = 5, call_timeout_s = 90;
+static const double no_pods_s = 10;          /* until it is asked why a job has no pods */
 static const double lost_after_s = 600;      /* without an answer */
 static const double removal_s = 240;         /* for pods to end after the job was deleted */
 static const double last_output_s = 15;      /* for output after the job is over */
@@ -26,7 +27,8 @@ typedef struct following {
     double answered_at_s; /* the last answer */
     double unpulled_s;    /* since when an image cannot be pulled; 0: it can */
     bool seen, warned, is_ending;
-    size_t living; /* pods that have not ended */
+    size_t pods, living; /* pods, and those that have not ended */
+    double began_at_s;
     bool is_still_pulling;
 } following;
 
@@ -219,6 +221,7 @@ static void check_pod(following *f, gt_arena *arena, const gt_value *item)
     pod->has_started =
         pod->has_started || gt_settings_has(state, "running") || gt_settings_has(state, "terminated");
     pod->has_ended = has_failed || is_phase(item, "Succeeded");
+    f->pods++;
     f->living += !pod->has_ended;
     if (is_phase(item, "Pending") && !f->is_ending) check_waiting(f, arena, item);
     if (has_failed && !was_over) {
@@ -258,12 +261,34 @@ static void check_job(following *f, const gt_value *item)
     }
 }
 
+/* A job without pods: the cluster refuses them, for example because of a quota or a security policy, and only
+ * an event says so. Shown once. */
+static void ask_why_no_pods(following *f)
+{
+    gt_arena arena = {0};
+    const char *selector = gt_arena_format(&arena, "--field-selector=involvedObject.name=%s", f->job->name);
+    const char *words[] = {"get", "events", selector, "-o", "json", NULL};
+    gt_kube_call call = {.words = words, .timeout_s = call_timeout_s};
+    const gt_value *items = &gt_value_missing;
+    if (gt_kube_run(f->session, &call))
+        items = gt_value_get(gt_value_parse(&arena, gt_buffer_str(&call.out)), "items");
+    for (uint32_t i = 0; gt_value_is_list(items) && i < items->count; i++) {
+        const char *text = describe(&arena, &items->items[i]);
+        bool is_warning = gt_value_equals_cstr(gt_value_get(&items->items[i], "type"), "Warning");
+        if (!is_warning || !text || is_any("no pods", f->said.items, f->said.count)) continue;
+        gt_arg_list_add(f->session->arena, &f->said, "no pods");
+        gt_warn("job %s has no pods: %s", f->job->name, text);
+    }
+    gt_kube_call_free(&call);
+    gt_arena_free(&arena);
+}
+
 static void look(following *f)
 {
     gt_arena arena = {0};
     const gt_value *items = gt_value_get(ask(f, &arena, "jobs.batch,pods"), "items");
     bool has_job = false;
-    f->living = 0;
+    f->pods = f->living = 0;
     f->is_still_pulling = false;
     for (uint32_t i = 0; gt_value_is_list(items) && i < items->count; i++)
         if (gt_value_equals_cstr(gt_value_get(&items->items[i], "kind"), "Pod") && name_of(&items->items[i]))
@@ -279,6 +304,9 @@ static void look(following *f)
         f->outcome->is_over = true;
         fail_with(f, "the job was deleted");
     }
+    if (has_job && !f->pods && !f->outcome->is_over && !f->is_ending &&
+        gt_clock_now_s() > f->began_at_s + no_pods_s)
+        ask_why_no_pods(f);
     if (answered && f->is_ending && !has_job && !f->living) f->outcome->is_over = true;
     gt_arena_free(&arena);
 }
@@ -324,6 +352,7 @@ static void show_rest(following *f)
 void gt_kube_follow(gt_kube_session *session, const gt_kubernetes *job, gt_kube_outcome *outcome)
 {
     following f = {.session = session, .job = job, .outcome = outcome, .answered_at_s = gt_clock_now_s()};
+    f.began_at_s = f.answered_at_s;
     while (!outcome->is_over && !outcome->reason && !outcome->is_lost && !session->interrupts) {
         look(&f);
         if (gt_clock_now_s() > f.answered_at_s + lost_after_s) {

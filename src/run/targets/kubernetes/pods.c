@@ -133,8 +133,8 @@ static void put_claim_volume(gt_kube_writer *w, int indent, const char *name, co
 
 /* ---- job ---- */
 
-/* A command that fails is not repeated unless the context asks for that: gputally ends with 2, 3 or 4 then.
- * Pods that are evicted or lost are. */
+/* A command that fails is not repeated unless the context asks for that: gputally ends with 1 to 4 then, and
+ * bash with 126 or 127 if the image has no gputally. Pods that are evicted or lost are repeated. */
 static void put_failure_policy(gt_kube_writer *w)
 {
     const gt_value *own = gt_value_get(w->plan->context, "k8s");
@@ -146,7 +146,7 @@ static void put_failure_policy(gt_kube_writer *w)
     gt_kube_put(w, 6, "onExitCodes:", NULL);
     gt_kube_put(w, 8, "containerName:", "gputally");
     gt_kube_put(w, 8, "operator:", "In");
-    gt_kube_put(w, 8, "values: [2, 3, 4]", NULL);
+    gt_kube_put(w, 8, "values: [1, 2, 3, 4, 126, 127]", NULL);
 }
 
 static void put_limits(gt_kube_writer *w)
