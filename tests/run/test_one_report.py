@@ -267,6 +267,17 @@ def rocprofv3_in_pods(binary):
 
 
 @test
+def energy_of_nodes(binary):
+    """GPUs whose counter goes from 1000 to 1075.5 J during the run."""
+    with Cluster(binary) as p:
+        p.cluster.variables["GPUTALLY_SMI_FAKE"] = write(os.path.join(p.path, "gpus"), "0,0,100,1,2,1000\n0.3,0,100,1,2,1075.5\n")
+        tool = {"name": "gpu_info_power_profiler", "env_vars": {"POWER_DEVICE": "all", "POWER_SAMPLING_RATE": "0.1"}}
+        done = p.run(pod_context(2, tools=[tool]), "--", "sleep", "0.6")
+        equal(done.returncode, 0)
+        equal(column(p.results("job_run_summary.xlsx"), "nodes", "node", "energy_J"), [(0, 75.5), (1, 75.5)])
+
+
+@test
 def a_node_that_failed(binary):
     with Cluster(binary) as p:
         write(os.path.join(p.pod_bin, "writer.py"), WRITER)
