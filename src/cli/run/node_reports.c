@@ -89,7 +89,7 @@ void gt_run_reports_of_nodes(const gt_call *call, const gt_plan *plan, const cha
     if (gt_reporter_wants(&r, "rocprof")) report_profiler(&r, &nodes, folder);
     gt_reporter_own_traces(&r, gt_arena_format(plan->arena, "%s/%s_ranks", folder, plan->name));
     if (gt_reporter_wants(&r, "summary")) write_summary(&r, &nodes, folder);
-    name_missing(&nodes);
+    if (r.is_shown) name_missing(&nodes);
     if (!gt_arguments_flag(&call->arguments, "quiet")) {
         if (r.is_shown) putchar('\n');
         for (size_t i = 0; i < r.written.count; i++) printf("wrote %s\n", r.written.items[i]);
