@@ -34,6 +34,7 @@ void gt_sqlite_check_memory(const gt_sqlite *database)
 
 bool gt_sqlite_fail(const gt_sqlite *database, gt_error *error)
 {
+    gt_sqlite_check_memory(database);
     int code = sqlite3_errcode(database->handle);
     const char *why = sqlite3_errmsg(database->handle);
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)

@@ -26,7 +26,8 @@ bool gt_sqlite_has_beside(const char *path, const char *ending);
  * at other files beside it. False with an error. */
 bool gt_sqlite_open(gt_sqlite *database, const char *path, bool immutable, gt_error *error);
 void gt_sqlite_close(gt_sqlite *database); /* also one that was not opened */
-/* Says what the last call of SQLite failed with; returns false. */
+/* Says what the last call of SQLite failed with; returns false. Raises if it ran out of memory, so that
+ * callers that ignore the error cannot take that for a property of the file. */
 bool gt_sqlite_fail(const gt_sqlite *database, gt_error *error);
 /* After calls that return the same for "none" and for out of memory. */
 void gt_sqlite_check_memory(const gt_sqlite *database);
