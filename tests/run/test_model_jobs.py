@@ -41,8 +41,7 @@ def models_on_slurm(binary):
         for node in (0, 1):
             folder = f"slurm_results/one/4242/node_{node}/model_outputs"
             equal(sorted(os.listdir(p.file(folder))), ["one_dummy.ubuntu.amd", "two_dummy.ubuntu.amd"])
-        logs = p.read("one_dummy.ubuntu.amd.run.live.log")
-        holds(logs, "in run_directory_node")
+            holds(p.read(f"slurm_results/one/4242/node_{node}/one_dummy.ubuntu.amd.run.live.log"), f"node {node} in run_directory_node{node}: torchrun --nnodes=2")
         equal([name for name in os.listdir(p.work) if name.startswith("run_directory")], [])
         manifest = p.read("build_manifest.json")
         ran(p.call("run", "--manifest-file", "build_manifest.json", GPUTALLY_SLURM_POLL_SECONDS="0.2"))  # the manifest knows that it is for SLURM

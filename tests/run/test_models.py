@@ -93,7 +93,7 @@ def list_models():
 def folders_without_models(binary):
     for text, message in ((None, "models.json file not found."), ("{}", "models.json: must be a list of models"), ("[1]", "entry 1 must be an object"),
                           ('[{"name": ""}]', "entry 1 has no name"), ('[{"name": "a\\nb"}]', "control character"), ("[", "models.json: "),
-                          ('[{"name": "x", "args": 1}]', "entry 1: args must be a string")):
+                          ('[{"name": "x", "args": 1}]', "entry 1: args must be a string"), ('[{"name": ".."}]', "entry 1: '..' is not a valid name")):
         with Project(binary, []) as p:
             if text is None:
                 os.remove(p.file("models.json"))
@@ -537,6 +537,21 @@ def folders_with_odd_names(binary):
         holds(p.read("a b;$(touch x).run.live.log"), "args 1 2\n")
         equal(p.table()[0]["model"], "a b;$(touch x)")
         assert not p.exists("x")
+
+
+@test
+def absurd_models(binary):
+    """Names, numbers and types that make no sense: a row that says FAILURE, or a plain run; never a crash."""
+    models = [model("long" * 10000), model("x/../../y"), model("\u202e</script>"), model("numbers", n_gpus=10**30, timeout=1e300),
+              model("types", env_vars=[1], skip_gpu_arch={"a": 1}, data=None, multiple_results=5, tags=7, distributed="x"), model("values", env_vars={"A": [1]}),
+              model("variable", env_vars={"A=B": "1"}), model("launcher", distributed={"launcher": "unheard of"})]
+    with Project(binary, models) as p:
+        done = ran(p.call("run", "--tags", "all", "--no-docker", "--report", "none"), 3)
+        equal([(row["model"][:12], row["status"]) for row in p.table()],
+              [("longlonglong", "FAILURE"), ("x/../../y", "SUCCESS"), ("\u202e</script>", "SUCCESS"), ("numbers", "SUCCESS"), ("types", "SUCCESS"), ("values", "FAILURE"),
+               ("variable", "FAILURE"), ("launcher", "FAILURE")])
+        assert not [name for name in os.listdir(p.path) if name == "y"]
+        holds(done.stderr, "unheard of")
 
 
 @test

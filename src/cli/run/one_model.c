@@ -124,7 +124,7 @@ static bool plan_model(const gt_models_run *run, gt_model_job *job, const gt_dat
                              .setup = data->setup,
                              .live_output = run->live_output,
                              .skip = run->skip_model_run};
-    if (!gt_shell_split(arena, options, &model->options))
+    if (job->image && !gt_shell_split(arena, options, &model->options))
         return gt_fail(error, "additional_docker_run_options: '%.200s' has more than plain words", options);
     gt_plan_request request = *run->request;
     request.context = job->context;
@@ -341,6 +341,23 @@ static void say_result(const gt_model_job *job)
         gt_info("%s: %s", name, result->status);
 }
 
+/* One model writes where the run writes; of several, each has a folder of its own. Logs are in the current
+ * folder, except those of a job's nodes, which share it. */
+static void name_places(const gt_models_run *run, gt_model_job *job)
+{
+    gt_arena *arena = run->arena;
+    const char *folder = run->request->output_dir;
+    const char *log = gt_model_log_name(arena, job->model, job->image, ".run");
+    int stem = (int)(strlen(log) - strlen(".run.live.log"));
+    gt_error ignored; /* the log cannot be written then, which is said */
+    job->output_dir =
+        run->job_count == 1 ? folder : gt_arena_format(arena, "%s/model_outputs/%.*s", folder, stem, log);
+    job->log_name = log;
+    if (!getenv("MAD_IN_SLURM_JOB")) return;
+    gt_path_make_folder(folder, &ignored);
+    job->log_name = gt_path_absolute(arena, gt_path_current(arena), gt_path_join(arena, folder, log));
+}
+
 void gt_run_one_model(gt_models_run *run, gt_model_job *job)
 {
     gt_arena *arena = run->arena;
@@ -349,13 +366,7 @@ void gt_run_one_model(gt_models_run *run, gt_model_job *job)
     job->context = gt_run_model_context(run, job->model);
     job->result.status = "FAILURE";
     bool ok = find_image(run, job, &error);
-    job->log_name = gt_model_log_name(arena, job->model, job->image, ".run");
-    /* one model writes where the run writes; of several, each has a folder of its own */
-    job->output_dir =
-        run->job_count == 1
-            ? run->request->output_dir
-            : gt_arena_format(arena, "%s/model_outputs/%.*s", run->request->output_dir,
-                              (int)(strlen(job->log_name) - strlen(".run.live.log")), job->log_name);
+    name_places(run, job);
     if (ok && run->dry_run) {
         ok = dry_run_job(run, job, &error);
         job->result.status = ok ? "SUCCESS" : "FAILURE";

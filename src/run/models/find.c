@@ -74,6 +74,8 @@ static bool check_model(const gt_value *model, const char *path, uint32_t index,
     }
     const char *name = gt_model_text(model, "name");
     if (!*name) return gt_fail(error, "%s: entry %u has no name", path, index + 1);
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) /* it becomes the name of a folder */
+        return gt_fail(error, "%s: entry %u: '%s' is not a valid name", path, index + 1, name);
     for (const char *c = name; *c; c++)
         if ((unsigned char)*c < ' ')
             return gt_fail(error, "%s: the name of entry %u contains a control character", path, index + 1);

@@ -271,7 +271,7 @@ typedef struct gt_plan_model {
     const char *line;          /* the shell line that starts its script */
     const char *folder;        /* where it runs; inside a container, below GT_WORKSPACE */
     const char *project;       /* the folder of models.json; mounted as GT_WORKSPACE */
-    const char *log_name;      /* of the file in the current folder */
+    const char *log_name;      /* of the file, in the current folder unless it is a path */
     const gt_value *variables; /* weaker than those of the context */
     const gt_value *mounts;    /* list of "host:container[:ro]" */
     const gt_value *setup;     /* list of shell lines that run before the pre-scripts */
