@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Models as jobs: on SLURM (stand-ins) one job for all models of a manifest, on Kubernetes (the stand-in cluster of kube_server.py)
+"""Models as jobs: on SLURM (stand-ins, and a real one where it is installed) one job for all models of a manifest, on Kubernetes (the stand-in cluster of kube_server.py)
 one job per model. perf.csv has one row per model, whatever the number of nodes.
 
     python3 -m tests.run.test_model_jobs --bin build/gputally [TEXT]      only tests with TEXT in their name
@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 from tests.common import harness
-from tests.run import test_kubernetes
+from tests.run import test_kubernetes, test_slurm
 from tests.run.projects import DOCKERFILE, Project, model
 from tests.run.test_models import ran
 from tests.run.test_profiling_runs import equal, holds, run_tests
@@ -48,6 +48,29 @@ def models_on_slurm(binary):
         equal((len(p.table()), p.read("build_manifest.json")), (4, manifest))
         done = ran(p.call("run", "--manifest-file", "build_manifest.json", "--generate-only"))
         equal(done.stdout.strip(), p.file("slurm_results/gputally_one.sh"))
+
+
+@test
+def real_models_on_slurm(binary):
+    """Two models on two nodes of a real SLURM, in a folder with a blank in its name."""
+    with test_slurm.Cluster(os.path.abspath(binary), "my work") as p:
+        script = 'echo "node $NODE_RANK: $MAD_MULTI_NODE_RUNNER"; touch mine; sleep 1; ls | wc -l; [ "$NODE_RANK" != 0 ] || echo "performance: 5 tokens_per_second"\n'
+        for path, text in (("models.json", json.dumps([model("one"), model("two")])), ("scripts/dummy/run.sh", script)):
+            os.makedirs(os.path.dirname(os.path.join(p.work, path)), exist_ok=True)
+            with open(os.path.join(p.work, path), "w") as f:
+                f.write(text)
+        context = {"slurm": {"partition": "test", "nodes": 2, "gpus_per_node": 2, "exclusive": False, "time": "00:10:00"}, "distributed": {"launcher": "torchrun"}}
+        done = subprocess.run([binary, "run", "--tags", "all", "--no_docker", "-c", json.dumps(context), "--report", "none", "--no_sys_env_details"], cwd=p.work,
+                              env=p.environment(), capture_output=True, text=True, timeout=harness.WALL_SECONDS)
+        equal((done.returncode, done.stderr if done.returncode else ""), (0, ""))
+        with open(os.path.join(p.work, "perf.csv"), newline="") as f:
+            rows = list(csv.DictReader(f))
+        equal([(row["model"], row["performance"], row["status"], row["nnodes"], row["deployment_type"]) for row in rows],
+              [(name, "5", "SUCCESS", "2", "slurm") for name in ("one", "two")])
+        for node in (0, 1):
+            log, = glob.glob(os.path.join(glob.escape(p.work), f"slurm_results/one/*/node_{node}/two.run.live.log"))
+            lines = open(log).read().splitlines()
+            equal((lines[0].startswith(f"node {node}: torchrun --nnodes=2 --nproc_per_node=2 --node_rank={node} "), lines[1].strip()), (True, "2"))
 
 
 @test
