@@ -1,312 +1,523 @@
-/* Folders are read one at a time, in byte order of names, so that the same sweep always gives the same
- * traces. */
+/* Finds the settings of a sweep: those that sweep.json names, then those whose folders have the names that
+ * `sweep run` gives them. A walk goes only into folders with such names, so a folder with other things is not
+ * searched. */
 #include "sweep/layout.h"
+#include "base/buffer.h"
+#include "base/log.h"
 #include "base/memory.h"
-#include "input/rocprof/rocprof.h"
 #include "os/paths.h"
+#include "sweep/record.h"
 
-#include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-enum { DIGITS_MAX = 9, DEPTH_MAX = 8, FOLDER_FORMS = 3 };
+enum { AXES_MAX = 32, NAMES_SHOWN = 8, VISITED_MAX = 100000 };
 
-/* ---- names ---- */
+/* ---- outcomes ---- */
 
-bool gt_take_number(const char **text, int64_t *number)
+const char *const gt_run_status_names[] = {"PENDING", "SUCCESS",     "FAILED", "TIMEOUT",
+                                           "SKIPPED", "INTERRUPTED", "UNKNOWN"};
+
+gt_run_status gt_run_status_named(const char *name)
 {
-    const char *at = *text;
-    *number = 0;
-    for (; isdigit((unsigned char)*at) && at - *text < DIGITS_MAX; at++) *number = *number * 10 + (*at - '0');
-    bool any = at > *text && !isdigit((unsigned char)*at);
-    if (any) *text = at;
-    return any;
+    for (gt_run_status status = GT_RUN_PENDING; name && status < GT_RUN_UNKNOWN; status++)
+        if (strcmp(gt_run_status_names[status], name) == 0) return status;
+    return GT_RUN_UNKNOWN;
 }
 
-static bool ends_with(const char *text, const char *end)
+bool gt_run_has_failed(gt_run_status status)
 {
-    size_t len = strlen(text), end_len = strlen(end);
-    return len >= end_len && strcmp(text + len - end_len, end) == 0;
+    return status != GT_RUN_SUCCESS && status != GT_RUN_SKIPPED && status != GT_RUN_UNKNOWN;
 }
 
-/* ---- settings ---- */
+/* ---- adding settings ---- */
 
-static int by_channels(const void *a, const void *b)
+static const char *intern(gt_sweep *sweep, const char *bytes, size_t len)
+{
+    return gt_interner_get(sweep->strings, gt_interner_add(sweep->strings, bytes, len)).bytes;
+}
+
+static size_t find_axis(const gt_sweep *sweep, const char *interned)
+{
+    for (size_t i = 0; i < sweep->axis_count; i++)
+        if (sweep->axes[i].name == interned) return i;
+    return SIZE_MAX;
+}
+
+/* The index of an axis, which is added if it is new; SIZE_MAX if there are too many. */
+static size_t axis_of(gt_sweep *sweep, const char *interned)
+{
+    size_t found = find_axis(sweep, interned);
+    if (found != SIZE_MAX || sweep->axis_count == AXES_MAX) return found;
+    sweep->axes[sweep->axis_count] = (gt_sweep_dimension){.name = interned};
+    return sweep->axis_count++;
+}
+
+/* Sets the value of an axis; settings have room for AXES_MAX of them until the sweep is finished. */
+static void set_value(gt_sweep *sweep, gt_sweep_config *config, const char *axis, size_t axis_len,
+                      const char *value, size_t value_len)
+{
+    size_t index = axis_of(sweep, intern(sweep, axis, axis_len));
+    if (index != SIZE_MAX) config->values[index].value = intern(sweep, value, value_len);
+}
+
+/* The length of NAME in "NAME_value"; an axis of sweep.json or of other settings counts first. */
+static size_t axis_name_len(const gt_sweep *sweep, const char *folder)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < sweep->axis_count; i++) {
+        size_t len = strlen(sweep->axes[i].name);
+        bool fits = strncmp(folder, sweep->axes[i].name, len) == 0 && folder[len] == '_' && folder[len + 1];
+        if (fits && len > longest) longest = len;
+    }
+    return longest ? longest : gt_folder_axis(folder);
+}
+
+/* The axis that the folder is for. */
+static void take_folder(gt_sweep *sweep, gt_sweep_config *config, const char *folder)
+{
+    size_t len, threads = gt_folder_threads(folder);
+    const char *channels = gt_folder_digits(folder, "nccl_", "channels", &len);
+    if (threads != SIZE_MAX) {
+        set_value(sweep, config, "threads", 7, folder, threads);
+    } else if (channels) {
+        set_value(sweep, config, "channels", 8, channels, len);
+    } else if ((len = axis_name_len(sweep, folder))) {
+        set_value(sweep, config, folder, len, folder + len + 1, strlen(folder + len + 1));
+    }
+}
+
+/* Goes through the folders of the place: names of the setting and of its reports, and, without a record, its
+ * axes. */
+static void take_place(gt_sweep *sweep, gt_sweep_config *config, bool take_axes)
+{
+    gt_buffer name = {0};
+    for (const char *at = config->place; *at;) {
+        size_t len = strcspn(at, "/");
+        char *folder = gt_arena_bytes(&sweep->arena, at, len);
+        at += len;
+        while (*at == '/') at++;
+        int64_t repeat;
+        bool repeats = gt_folder_repeat(folder, &repeat), is_last = !*at;
+        if (repeats && take_axes) config->repeat = repeat;
+        const char *called = gt_folder_short_name(&sweep->arena, folder);
+        if (is_last) config->report_name = called;
+        if (repeats) continue;
+        if (take_axes) take_folder(sweep, config, folder);
+        if (name.len) gt_buffer_add_cstr(&name, "_");
+        gt_buffer_add_cstr(&name, called);
+    }
+    const char *slash = strrchr(config->place, '/');
+    config->report_folder =
+        slash ? gt_arena_bytes(&sweep->arena, config->place, (size_t)(slash - config->place)) : ".";
+    config->setting = gt_arena_bytes(&sweep->arena, name.bytes ? name.bytes : "", name.len);
+    gt_buffer_free(&name);
+}
+
+/* What sweep.json says about the run. */
+static bool take_point(gt_sweep *sweep, gt_sweep_config *config, const gt_value *point)
+{
+    const gt_value *values = gt_value_get(point, "values"), *repeat = gt_value_get(point, "repeat"),
+                   *code = gt_value_get(point, "exit_code");
+    if (values->type != GT_VALUE_DICT) return false;
+    for (size_t i = 0; i + 1 < values->count; i += 2) {
+        gt_arena *arena = &sweep->arena;
+        const char *axis = gt_value_copy(arena, &values->items[i]),
+                   *value = gt_value_copy(arena, &values->items[i + 1]);
+        if (axis && value) set_value(sweep, config, axis, strlen(axis), value, strlen(value));
+    }
+    if (repeat->type == GT_VALUE_INT && repeat->integer > 0) config->repeat = repeat->integer;
+    if (code->type == GT_VALUE_INT && code->integer >= 0 && code->integer <= INT16_MAX)
+        config->exit_code = (int)code->integer;
+    config->status = gt_run_status_named(gt_value_copy(&sweep->arena, gt_value_get(point, "status")));
+    return true;
+}
+
+size_t gt_sweep_add(gt_sweep *sweep, const char *root, const char *place)
+{
+    uint32_t *known = gt_map_put(&sweep->places, (uintptr_t)intern(sweep, place, strlen(place)), 0);
+    if (*known != GT_MAP_NONE) return *known;
+    *known = (uint32_t)sweep->added;
+    gt_sweep_config config = {.repeat = 1, .status = GT_RUN_UNKNOWN, .added = sweep->added++};
+    config.values = gt_arena_alloc(&sweep->arena, AXES_MAX * sizeof *config.values);
+    for (size_t i = 0; i < AXES_MAX; i++) config.values[i] = (gt_sweep_value){.place = SIZE_MAX};
+    config.folder = gt_arena_format(&sweep->arena, "%s/%s", root, place);
+    config.place = gt_arena_bytes(&sweep->arena, place, strlen(place));
+    const gt_value *point = gt_sweep_record_point(sweep->record, place);
+    take_place(sweep, &config, !take_point(sweep, &config, point));
+    config.name = config.repeat == 1 ? config.setting
+                                     : gt_arena_format(&sweep->arena, "%s_repeat_%lld", config.setting,
+                                                       (long long)config.repeat);
+    GT_PUSH(sweep->configs, sweep->count, sweep->capacity, config);
+    return config.added;
+}
+
+/* ---- axes of sweep.json ---- */
+
+/* The values of an axis in the order of the grid, before those that settings have besides. */
+static void take_recorded_axis(gt_sweep *sweep, const gt_value *axis)
+{
+    const char *name = gt_value_copy(&sweep->arena, gt_value_get(axis, "name"));
+    const gt_value *values = gt_value_get(axis, "values");
+    size_t index = name ? axis_of(sweep, intern(sweep, name, strlen(name))) : SIZE_MAX;
+    if (index == SIZE_MAX || !gt_value_is_list(values)) return;
+    gt_sweep_dimension *dimension = &sweep->axes[index];
+    dimension->values =
+        gt_arena_alloc(&sweep->arena, ((size_t)values->count + 1) * sizeof *dimension->values);
+    dimension->value_count = 0;
+    for (size_t i = 0; i < values->count; i++) {
+        const char *value = gt_value_copy(&sweep->arena, &values->items[i]);
+        if (value) dimension->values[dimension->value_count++] = intern(sweep, value, strlen(value));
+    }
+}
+
+void gt_sweep_begin(gt_sweep *sweep, const char *root)
+{
+    *sweep = (gt_sweep){.strings = gt_interner_new(), .record = gt_sweep_record_read(root)};
+    sweep->axes = gt_arena_alloc(&sweep->arena, AXES_MAX * sizeof *sweep->axes);
+    const gt_value *axes = sweep->record ? gt_value_get(sweep->record->json, "axes") : &gt_value_missing;
+    for (size_t i = 0; gt_value_is_list(axes) && i < axes->count; i++)
+        take_recorded_axis(sweep, &axes->items[i]);
+}
+
+/* ---- values of axes ---- */
+
+static bool is_number(const char *text, bool *is_whole)
+{
+    char *end;
+    double number = strtod(text, &end);
+    bool plain = !text[strspn(text, "0123456789+-.eE")];
+    *is_whole = plain && !text[strspn(text, "0123456789-")] && strlen(text) < 19;
+    return plain && end > text && !*end && isfinite(number);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+    double left = strtod(x, NULL), right = strtod(y, NULL);
+    return left < right ? -1 : left > right ? 1 : strcmp(x, y);
+}
+
+/* Lists the values that settings have: first those of the grid that occur, then the others. */
+static void list_values(gt_sweep *sweep, size_t axis)
+{
+    gt_sweep_dimension *dimension = &sweep->axes[axis];
+    size_t listed = dimension->value_count;
+    const char **all = gt_arena_alloc(&sweep->arena, (listed + sweep->count + 1) * sizeof *all);
+    gt_map known = {0}; /* value, by its address, to whether settings have it */
+    for (size_t i = 0; i < sweep->count; i++)
+        if (sweep->configs[i].values[axis].value)
+            *gt_map_put(&known, (uintptr_t)sweep->configs[i].values[axis].value, 0) = 1;
+    size_t count = 0;
+    for (size_t i = 0; i < listed + sweep->count; i++) {
+        const char *value = i < listed ? dimension->values[i] : sweep->configs[i - listed].values[axis].value;
+        if (!value || gt_map_get(&known, (uintptr_t)value, 0) != 1) continue;
+        all[count++] = value;
+        *gt_map_put(&known, (uintptr_t)value, 0) = 0;
+    }
+    gt_map_free(&known);
+    dimension->values = all;
+    dimension->value_count = count;
+    dimension->is_numeric = dimension->is_whole = count > 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_whole;
+        dimension->is_numeric = is_number(all[i], &is_whole) && dimension->is_numeric;
+        dimension->is_whole = is_whole && dimension->is_numeric && dimension->is_whole;
+    }
+    if (dimension->is_numeric) qsort(all, count, sizeof *all, by_number);
+}
+
+static void place_values(gt_sweep *sweep, size_t axis)
+{
+    const gt_sweep_dimension *dimension = &sweep->axes[axis];
+    gt_map places = {0};
+    for (size_t i = 0; i < dimension->value_count; i++)
+        *gt_map_put(&places, (uintptr_t)dimension->values[i], 0) = (uint32_t)i;
+    for (size_t i = 0; i < sweep->count; i++) {
+        gt_sweep_value *value = &sweep->configs[i].values[axis];
+        value->axis = dimension->name;
+        value->place = value->value ? gt_map_get(&places, (uintptr_t)value->value, 0) : SIZE_MAX;
+    }
+    gt_map_free(&places);
+}
+
+/* Removes axes of sweep.json that no setting has. */
+static void drop_unused_axes(gt_sweep *sweep)
+{
+    size_t kept = 0;
+    for (size_t axis = 0; axis < sweep->axis_count; axis++) {
+        if (!sweep->axes[axis].value_count) continue;
+        for (size_t i = 0; i < sweep->count; i++)
+            sweep->configs[i].values[kept] = sweep->configs[i].values[axis];
+        sweep->axes[kept++] = sweep->axes[axis];
+    }
+    sweep->axis_count = kept;
+}
+
+/* Names that columns of the sweep's tables have. */
+static const char *column_of(gt_sweep *sweep, const char *axis)
+{
+    static const char *const used[] = {"rank",
+                                       "repeat",
+                                       "status",
+                                       "channel",
+                                       "full_config",
+                                       "threads_num",
+                                       "thread_config",
+                                       "num_ranks",
+                                       "channels_num",
+                                       "channel_config",
+                                       "type",
+                                       "percent",
+                                       "kernel_name",
+                                       "time_diff_us",
+                                       "dtype",
+                                       "operation_id",
+                                       "operation_name",
+                                       "source_file",
+                                       "source",
+                                       "count",
+                                       "Count",
+                                       "setting",
+                                       "metric",
+                                       "kernel_time_min_us",
+                                       "kernel_time_max_us",
+                                       "longest_kernel_name",
+                                       "Kernel_Name"};
+    for (size_t i = 0; i < GT_LENGTH(used); i++)
+        if (strcmp(used[i], axis) == 0) return gt_arena_format(&sweep->arena, "axis_%s", axis);
+    return axis;
+}
+
+/* ---- order ---- */
+
+static int by_values(const void *a, const void *b, void *axis_count)
 {
     const gt_sweep_config *x = a, *y = b;
-    if (x->channels_number != y->channels_number) return x->channels_number < y->channels_number ? -1 : 1;
-    return strcmp(x->channels, y->channels);
+    for (size_t i = 0; i < *(const size_t *)axis_count; i++)
+        if (x->values[i].place != y->values[i].place) return x->values[i].place < y->values[i].place ? -1 : 1;
+    if (x->repeat != y->repeat) return x->repeat < y->repeat ? -1 : 1;
+    return strcmp(x->place, y->place);
 }
 
-static void add_channels(gt_sweep *sweep, const char *root, const char *threads)
+/* The order of the scripts: folders of threads by their names, channels by number. */
+static int by_classic_order(const void *a, const void *b)
 {
-    static const char begin[] = "nccl_", end[] = "channels";
-    char *folder = gt_format("%s/%s", root, threads);
-    gt_folder_list names = gt_list_folder(folder);
-    size_t first = sweep->count;
-    for (size_t i = 0; i < names.count; i++) {
-        const char *name = names.items[i], *digits = name + strlen(begin), *at = digits;
-        int64_t number;
-        if (strncmp(name, begin, strlen(begin)) != 0 || !gt_take_number(&at, &number) || strcmp(at, end) != 0)
-            continue;
-        char *path = gt_format("%s/%s", folder, name);
-        gt_sweep_config config = {gt_strdup(threads), gt_format("%.*s", (int)(at - digits), digits), number,
-                                  path};
-        if (gt_path_is_folder(path)) {
-            GT_PUSH(sweep->configs, sweep->count, sweep->capacity, config);
-        } else {
-            gt_free(config.threads);
-            gt_free(config.channels);
-            gt_free(path);
-        }
+    const gt_sweep_config *x = a, *y = b;
+    int order = strcmp(x->report_folder, y->report_folder);
+    if (order) return order;
+    double left = strtod(x->values[1].value, NULL), right = strtod(y->values[1].value, NULL);
+    return left < right ? -1 : left > right ? 1 : strcmp(x->values[1].value, y->values[1].value);
+}
+
+/* Whether all runs are in folders <T>thread/nccl_<C>channels. */
+static bool is_classic(const gt_sweep *sweep)
+{
+    bool classic = sweep->axis_count == 2 && strcmp(sweep->axes[0].name, "threads") == 0 &&
+                   strcmp(sweep->axes[1].name, "channels") == 0 && sweep->repeats == 1;
+    for (size_t i = 0; i < sweep->count && classic; i++) {
+        const gt_sweep_config *config = &sweep->configs[i];
+        const char *slash = strchr(config->place, '/');
+        size_t len;
+        classic = config->values[0].value && config->values[1].value && slash &&
+                  gt_folder_threads(config->report_folder) != SIZE_MAX &&
+                  gt_folder_digits(slash + 1, "nccl_", "channels", &len);
     }
-    if (sweep->count > first)
-        qsort(sweep->configs + first, sweep->count - first, sizeof *sweep->configs, by_channels);
+    return classic;
+}
+
+static void count_runs(gt_sweep *sweep)
+{
+    sweep->repeats = 1;
+    sweep->failed = 0;
+    for (size_t i = 0; i < sweep->count; i++) {
+        if (sweep->configs[i].repeat > sweep->repeats) sweep->repeats = sweep->configs[i].repeat;
+        sweep->failed += gt_run_has_failed(sweep->configs[i].status);
+    }
+}
+
+void gt_sweep_finish(gt_sweep *sweep)
+{
+    for (size_t axis = 0; axis < sweep->axis_count; axis++) {
+        list_values(sweep, axis);
+        place_values(sweep, axis);
+    }
+    drop_unused_axes(sweep);
+    for (size_t axis = 0; axis < sweep->axis_count; axis++)
+        sweep->axes[axis].column = column_of(sweep, sweep->axes[axis].name);
+    count_runs(sweep);
+    sweep->is_classic = is_classic(sweep);
+    if (sweep->count && sweep->is_classic)
+        qsort(sweep->configs, sweep->count, sizeof *sweep->configs, by_classic_order);
+    else if (sweep->count)
+        qsort_r(sweep->configs, sweep->count, sizeof *sweep->configs, by_values, &sweep->axis_count);
+}
+
+/* ---- finding folders ---- */
+
+static bool is_below(const char *folder, const char *name)
+{
+    char *path = gt_format("%s/%s", folder, name);
+    bool found = gt_path_is_folder(path) || gt_path_is_file(path);
+    gt_free(path);
+    return found;
+}
+
+/* Whether a program was run here. The folder of channels is the innermost one, also if nothing is in it. */
+static bool is_run(const char *folder, const char *name)
+{
+    size_t len;
+    return gt_folder_digits(name, "nccl_", "channels", &len) || is_below(folder, "torch_profiler") ||
+           is_below(folder, "rocprof_traces") || is_below(folder, "run_output.log");
+}
+
+/* What a walk has found. */
+typedef struct walk {
+    gt_sweep *sweep;
+    const char *root;
+    bool any_threads;
+    size_t visited; /* folders; links may lead back */
+} walk;
+
+/* Below a run, only repeats of it are searched, and beside folders of threads no other axes. */
+static bool is_wanted(const char *name, bool below_run, bool beside_threads)
+{
+    int64_t repeat;
+    if (gt_folder_repeat(name, &repeat)) return true;
+    if (below_run) return false;
+    return beside_threads ? gt_folder_threads(name) != SIZE_MAX : gt_folder_is_axis(name);
+}
+
+static void search(walk *w, const char *place, bool below_run, const gt_folder_chain *above)
+{
+    if (w->visited++ > VISITED_MAX) return;
+    char *folder = *place ? gt_format("%s/%s", w->root, place) : gt_strdup(w->root);
+    gt_folder_chain here;
+    gt_folder_list names = {0};
+    if (gt_folder_enter(&here, above, folder)) names = gt_list_folder(folder);
+    bool beside_threads = false;
+    for (size_t i = 0; i < names.count; i++)
+        if (gt_folder_threads(names.items[i]) != SIZE_MAX && is_below(folder, names.items[i]))
+            beside_threads = true;
+    w->any_threads |= beside_threads;
+    for (size_t i = 0; i < names.count; i++) {
+        const char *name = names.items[i];
+        char *path = gt_format("%s/%s", folder, name);
+        char *inner = *place ? gt_format("%s/%s", place, name) : gt_strdup(name);
+        if (is_wanted(name, below_run, beside_threads) && gt_path_is_folder(path)) {
+            bool known = gt_sweep_record_point(w->sweep->record, inner)->type != GT_VALUE_MISSING;
+            bool is_here = known || is_run(path, name);
+            if (is_here && !known) gt_sweep_add(w->sweep, w->root, inner);
+            search(w, inner, is_here, &here);
+        }
+        gt_free(path);
+        gt_free(inner);
+    }
     gt_folder_list_free(&names);
     gt_free(folder);
+}
+
+static void add_recorded(gt_sweep *sweep, const char *root)
+{
+    for (size_t i = 0; sweep->record && i < sweep->record->count; i++) {
+        const gt_recorded_point *point = &sweep->record->points[i];
+        if (gt_sweep_record_point(sweep->record, point->place) != point->json)
+            continue; /* named again later */
+        if (is_below(root, point->place)) gt_sweep_add(sweep, root, point->place);
+    }
 }
 
 bool gt_sweep_open(gt_sweep *sweep, const char *root, gt_error *error)
 {
-    *sweep = (gt_sweep){0};
-    gt_folder_list names = gt_list_folder(root);
-    bool any = false;
-    for (size_t i = 0; i < names.count; i++) {
-        char *path = gt_format("%s/%s", root, names.items[i]);
-        if (ends_with(names.items[i], "thread") && gt_path_is_folder(path)) {
-            any = true;
-            add_channels(sweep, root, names.items[i]);
-        }
-        gt_free(path);
-    }
-    gt_folder_list_free(&names);
-    if (!any) return gt_fail(error, "no *thread directories in %s", root);
-    return sweep->count ||
-           gt_fail(error, "no nccl_*channels directories below the *thread directories in %s", root);
+    gt_sweep_begin(sweep, root);
+    add_recorded(sweep, root);
+    walk w = {.sweep = sweep, .root = root};
+    search(&w, "", false, NULL);
+    gt_sweep_finish(sweep);
+    if (sweep->count) return true;
+    if (!w.any_threads) return gt_fail(error, "no *thread directories in %s", root);
+    return gt_fail(error, "no nccl_*channels directories below the *thread directories in %s", root);
 }
 
 void gt_sweep_free(gt_sweep *sweep)
 {
-    for (size_t i = 0; i < sweep->count; i++) {
-        gt_free(sweep->configs[i].threads);
-        gt_free(sweep->configs[i].channels);
-        gt_free(sweep->configs[i].folder);
-    }
     gt_free(sweep->configs);
+    gt_map_free(&sweep->places);
+    gt_sweep_record_free(sweep->record);
+    if (sweep->strings) gt_interner_free(sweep->strings);
+    gt_arena_free(&sweep->arena);
     *sweep = (gt_sweep){0};
 }
 
-/* ---- traces of torch.profiler ---- */
+/* ---- runs that did not end well ---- */
 
-typedef enum trace_class { CUSTOMER_TRACE, ANY_TRACE, ANY_JSON, NO_TRACE } trace_class;
-
-static trace_class class_of(const char *name)
+/* "2 FAILED, 1 TIMEOUT: 256thread_28ch, 256thread_42ch, ..." */
+static void describe_failed(const gt_sweep *sweep, gt_buffer *text)
 {
-    if (!ends_with(name, ".json") && !ends_with(name, ".json.gz") && !ends_with(name, ".json.zst"))
-        return NO_TRACE;
-    if (strncmp(name, "customer_trace", strlen("customer_trace")) == 0) return CUSTOMER_TRACE;
-    return strstr(name, "trace") ? ANY_TRACE : ANY_JSON;
-}
-
-/* The best trace found so far: the lowest class, and of these the first. */
-typedef struct best_trace {
-    trace_class class;
-    char *path;
-} best_trace;
-
-static void consider_trace(best_trace *best, const char *folder, const char *name)
-{
-    trace_class class = class_of(name);
-    if (class >= best->class) return;
-    char *path = gt_format("%s/%s", folder, name);
-    if (gt_path_is_file(path)) {
-        gt_free(best->path);
-        *best = (best_trace){class, path};
-    } else {
-        gt_free(path);
+    size_t named = 0;
+    for (gt_run_status status = GT_RUN_PENDING; status < GT_RUN_UNKNOWN; status++) {
+        size_t count = 0;
+        for (size_t i = 0; i < sweep->count; i++) count += sweep->configs[i].status == status;
+        if (!count || !gt_run_has_failed(status)) continue;
+        gt_buffer_add_format(text, "%s%zu %s", text->len ? ", " : "", count, gt_run_status_names[status]);
+    }
+    for (size_t i = 0; i < sweep->count && named <= NAMES_SHOWN; i++) {
+        if (!gt_run_has_failed(sweep->configs[i].status)) continue;
+        const char *before = named ? ", " : ": ";
+        gt_buffer_add_format(text, "%s%.200s", before, named < NAMES_SHOWN ? sweep->configs[i].name : "...");
+        named++;
     }
 }
 
-static bool is_own_folder(const char *path)
+void gt_sweep_leave_out_failed(gt_sweep *sweep, bool include)
 {
-    struct stat status;
-    return lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    if (!sweep->failed) return;
+    gt_buffer text = {0};
+    describe_failed(sweep, &text);
+    if (include)
+        gt_warn("%zu of %zu runs did not end well and are included, marked in the column status (%s)",
+                sweep->failed, sweep->count, gt_buffer_str(&text).bytes);
+    else
+        gt_warn("%zu of %zu runs did not end well and are left out (%s); --include_failed includes them",
+                sweep->failed, sweep->count, gt_buffer_str(&text).bytes);
+    gt_buffer_free(&text);
+    if (include) return;
+    size_t kept = 0;
+    for (size_t i = 0; i < sweep->count; i++)
+        if (!gt_run_has_failed(sweep->configs[i].status)) sweep->configs[kept++] = sweep->configs[i];
+    sweep->count = kept;
+    sweep->failed = 0;
 }
 
-/* Links to folders are not followed: they may lead back. */
-static void search_folder(best_trace *best, const char *folder, unsigned depth)
+/* ---- access ---- */
+
+size_t gt_sweep_axis_named(const gt_sweep *sweep, const char *name)
 {
-    gt_folder_list names = gt_list_folder(folder);
-    for (size_t i = 0; i < names.count; i++) consider_trace(best, folder, names.items[i]);
-    for (size_t i = 0; i < names.count && depth; i++) {
-        char *path = gt_format("%s/%s", folder, names.items[i]);
-        if (is_own_folder(path)) search_folder(best, path, depth - 1);
-        gt_free(path);
-    }
-    gt_folder_list_free(&names);
+    for (size_t i = 0; i < sweep->axis_count; i++)
+        if (strcmp(sweep->axes[i].name, name) == 0) return i;
+    return SIZE_MAX;
 }
 
-static char *trace_in(const char *folder)
+static char *report_path(const char *analysis, const gt_sweep_config *config, const char *name)
 {
-    best_trace best = {.class = NO_TRACE};
-    search_folder(&best, folder, 0);
-    char *moved = gt_format("%s/trace", folder); /* the folder to which the Python script moves traces */
-    if (!best.path) search_folder(&best, moved, 0);
-    gt_free(moved);
-    if (!best.path) search_folder(&best, folder, DEPTH_MAX);
-    return best.path;
+    return strcmp(config->report_folder, ".") == 0
+               ? gt_format("%s/%s", analysis, name)
+               : gt_format("%s/%s/%s", analysis, config->report_folder, name);
 }
 
-/* The rank in the name of a folder, and which of the three forms it has: rank1, rank_1, rank_01. */
-static bool rank_of_folder(const char *name, int64_t *rank, unsigned *form)
+char *gt_sweep_rank_report(const char *analysis, const gt_sweep_config *config, int64_t rank)
 {
-    if (strncmp(name, "rank", 4) != 0) return false;
-    const char *at = name + 4;
-    bool apart = *at == '_';
-    at += apart;
-    bool padded = at[0] == '0' && at[1];
-    *form = padded ? 2 : apart;
-    return gt_take_number(&at, rank) && !*at;
-}
-
-/* "trace_rank1.json", "rank-1_x.json": "rank", an optional separator, and the number. */
-static bool rank_of_file(const char *name, int64_t *rank)
-{
-    for (const char *at = name; (at = strstr(at, "rank"));) {
-        at += 4;
-        const char *digits = at + (*at && !isalnum((unsigned char)*at));
-        if (gt_take_number(&digits, rank)) return true;
-    }
-    return false;
-}
-
-static gt_sweep_trace *find_rank(gt_sweep_traces *traces, int64_t rank)
-{
-    for (size_t i = traces->count; i-- > 0;)
-        if (traces->items[i].rank == rank) return &traces->items[i];
-    return NULL;
-}
-
-static void add_trace(gt_sweep_traces *traces, int64_t rank, char *path)
-{
-    gt_sweep_trace trace = {rank, path};
-    GT_PUSH(traces->items, traces->count, traces->capacity, trace);
-}
-
-/* In the order of the forms, so that the first one counts. */
-static void add_from_folders(gt_sweep_traces *traces, const char *profiler, const gt_folder_list *names)
-{
-    for (unsigned wanted = 0; wanted < FOLDER_FORMS; wanted++)
-        for (size_t i = 0; i < names->count; i++) {
-            int64_t rank;
-            unsigned form;
-            if (!rank_of_folder(names->items[i], &rank, &form) || form != wanted || find_rank(traces, rank))
-                continue;
-            char *folder = gt_format("%s/%s", profiler, names->items[i]);
-            char *path = gt_path_is_folder(folder) ? trace_in(folder) : NULL;
-            if (path) add_trace(traces, rank, path);
-            gt_free(folder);
-        }
-}
-
-static void add_from_files(gt_sweep_traces *traces, const char *profiler, const gt_folder_list *names)
-{
-    for (trace_class class = CUSTOMER_TRACE; class < NO_TRACE; class ++)
-        for (size_t i = 0; i < names->count; i++) {
-            int64_t rank;
-            if (class_of(names->items[i]) != class || !rank_of_file(names->items[i], &rank) ||
-                find_rank(traces, rank))
-                continue;
-            char *path = gt_format("%s/%s", profiler, names->items[i]);
-            if (gt_path_is_file(path))
-                add_trace(traces, rank, path);
-            else
-                gt_free(path);
-        }
-}
-
-static int by_rank(const void *a, const void *b)
-{
-    const gt_sweep_trace *x = a, *y = b;
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
-
-gt_sweep_traces gt_sweep_traces_in(const char *profiler_folder)
-{
-    gt_sweep_traces traces = {0};
-    gt_folder_list names = gt_list_folder(profiler_folder);
-    add_from_folders(&traces, profiler_folder, &names);
-    add_from_files(&traces, profiler_folder, &names);
-    if (traces.count) qsort(traces.items, traces.count, sizeof *traces.items, by_rank);
-    gt_folder_list_free(&names);
-    return traces;
-}
-
-gt_sweep_traces gt_sweep_torch_traces(const char *config_folder)
-{
-    char *profiler = gt_format("%s/torch_profiler", config_folder);
-    gt_sweep_traces traces = gt_sweep_traces_in(profiler);
-    gt_free(profiler);
-    return traces;
-}
-
-char *gt_sweep_torch_trace(const char *config_folder, int64_t rank)
-{
-    gt_sweep_traces traces = gt_sweep_torch_traces(config_folder);
-    gt_sweep_trace *found = find_rank(&traces, rank);
-    char *path = found ? gt_strdup(found->path) : NULL;
-    gt_sweep_traces_free(&traces);
+    char *name = gt_format("individual_reports/perf_%s_rank%lld.xlsx", config->report_name, (long long)rank);
+    char *path = report_path(analysis, config, name);
+    gt_free(name);
     return path;
 }
 
-/* ---- traces of rocprofv3 ---- */
-
-/* The CSV file with the kernels, if a process has several. */
-static const char *kernels_of(const gt_rocprof_file_group *group)
+char *gt_sweep_collective_report(const char *analysis, const gt_sweep_config *config)
 {
-    static const char *const wanted[] = {"_kernel_trace.csv", "_counter_collection.csv"};
-    for (size_t w = 0; w < GT_LENGTH(wanted); w++)
-        for (size_t i = 0; i < group->count; i++)
-            if (strstr(group->files[i].path, wanted[w])) return group->files[i].path;
-    return group->files[0].path;
-}
-
-static int by_path(const void *a, const void *b)
-{
-    return strcmp(kernels_of(a), kernels_of(b));
-}
-
-static int by_pid_then_path(const void *a, const void *b)
-{
-    int64_t x = ((const gt_rocprof_file_group *)a)->pid, y = ((const gt_rocprof_file_group *)b)->pid;
-    return x < y ? -1 : x > y ? 1 : by_path(a, b);
-}
-
-gt_sweep_traces gt_sweep_rocprof_traces(const char *config_folder, bool by_pid)
-{
-    gt_sweep_traces traces = {0};
-    gt_error ignored;
-    gt_rocprof_files files = {0};
-    char *first_pass = gt_format("%s/rocprof_traces/pass_1", config_folder);
-    char *folder = gt_format("%s/rocprof_traces", config_folder);
-    if (gt_rocprof_files_find(&files, gt_path_is_folder(first_pass) ? first_pass : folder, &ignored)) {
-        size_t count = 0; /* the first pass only */
-        while (count < files.count && files.groups[count].pass == files.groups[0].pass) count++;
-        qsort(files.groups, count, sizeof *files.groups, by_pid ? by_pid_then_path : by_path);
-        for (size_t i = 0; i < count; i++)
-            if (files.groups[i].count)
-                add_trace(&traces, (int64_t)traces.count, gt_strdup(kernels_of(&files.groups[i])));
-    }
-    gt_rocprof_files_free(&files);
-    gt_free(first_pass);
-    gt_free(folder);
-    return traces;
-}
-
-void gt_sweep_traces_free(gt_sweep_traces *traces)
-{
-    for (size_t i = 0; i < traces->count; i++) gt_free(traces->items[i].path);
-    gt_free(traces->items);
-    *traces = (gt_sweep_traces){0};
+    char *name = gt_format("collective_reports/collective_%s.xlsx", config->report_name);
+    char *path = report_path(analysis, config, name);
+    gt_free(name);
+    return path;
 }

@@ -1,31 +1,124 @@
-/* The folders of a sweep: SWEEP/<T>thread/nccl_<C>channels/torch_profiler/rank<R> for torch.profiler,
- * rocprof_traces for rocprofv3. Traces are only read. */
+/* The settings of a sweep: which values of which axes each run had, where its folder and its reports are, how
+ * it ended, and where its traces are. Nothing is written here.
+ *
+ *     SWEEP/[repeat_<k>/][NAME_<value>/...]<T>thread/nccl_<C>channels/torch_profiler/rank<R>
+ *     SWEEP/tracelens_analysis/[repeat_<k>/][NAME_<value>/...]<T>thread/individual_reports/perf_<C>ch_rank<R>.xlsx
+ *
+ * Each axis is one folder; threads and channels are axes like any other and may be missing. sweep.json, which
+ * `sweep run` writes, says which axes there are and how each run ended; without it, the names of folders do.
+ * The first repeat of a setting has no folder of its own.
+ *
+ * A loop over all settings:
+ *
+ *     for (size_t i = 0; i < sweep.count; i++)
+ *         for (size_t a = 0; a < sweep.axis_count; a++)
+ *             printf("%s=%s\n", sweep.axes[a].name, sweep.configs[i].values[a].value);
+ */
 #ifndef GT_SWEEP_LAYOUT_H
 #define GT_SWEEP_LAYOUT_H
 
 #include "base/error.h"
+#include "base/interner.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "sweep/folder_names.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define GT_SWEEP_ANALYSIS "tracelens_analysis" /* the folder of a sweep that all steps write to */
+/* ---- outcomes of runs ---- */
 
-/* One setting of threads and channels. */
+typedef enum gt_run_status {
+    GT_RUN_PENDING, /* not started, or the sweep was killed during it */
+    GT_RUN_SUCCESS,
+    GT_RUN_FAILED,
+    GT_RUN_TIMEOUT,
+    GT_RUN_SKIPPED, /* its folder existed; only in records of older versions */
+    GT_RUN_INTERRUPTED,
+    GT_RUN_UNKNOWN, /* sweep.json does not name the run */
+} gt_run_status;
+extern const char *const gt_run_status_names[];
+/* The status with this name; UNKNOWN if there is none. */
+gt_run_status gt_run_status_named(const char *name);
+/* Whether the run is known not to have ended well: its traces may be missing, cut off or wrong. */
+bool gt_run_has_failed(gt_run_status status);
+
+/* ---- settings ---- */
+
+typedef struct gt_sweep_dimension {
+    const char *name;   /* "threads", "proto" */
+    const char *column; /* its column in new tables: the name, or "axis_rank" for names that tables use */
+    const char *
+        *values; /* numbers ascending; others in the order of the grid, or byte order if it is unknown */
+    size_t value_count;
+    bool is_numeric; /* all values are numbers */
+    bool is_whole;   /* all values are integers */
+} gt_sweep_dimension;
+
+typedef struct gt_sweep_value {
+    const char *axis;
+    const char *value; /* NULL: this setting has no such axis */
+    size_t place;      /* of the value in the dimension's list; SIZE_MAX: none */
+} gt_sweep_value;
+
+/* One run: a setting, or one of its repeats. */
 typedef struct gt_sweep_config {
-    char *threads;  /* name of the folder: "256thread" */
-    char *channels; /* digits of the folder name: "28" */
-    int64_t channels_number;
-    char *folder;
+    gt_sweep_value *values; /* of each axis of the sweep, in its order */
+    int64_t repeat;         /* from 1 */
+    gt_run_status status;
+    int exit_code; /* of a run that ended; else 0 */
+    const char *folder;
+    const char *place;         /* the folder below the sweep's: "256thread/nccl_28channels" */
+    const char *name;          /* of the run: "256thread_28ch", "proto_LL_256thread_28ch_repeat_2" */
+    const char *setting;       /* the name without the repeat: equal for all repeats of a setting */
+    const char *report_folder; /* below tracelens_analysis: "256thread", "proto_LL/256thread", "." */
+    const char *report_name;   /* "28ch" in perf_28ch_rank0.xlsx, "mode_fast" in perf_mode_fast_rank0.xlsx */
+    size_t added;              /* the how many-th gt_sweep_add was for it, from 0 */
 } gt_sweep_config;
 
 typedef struct gt_sweep {
-    gt_sweep_config *configs; /* threads in byte order of their names, channels by number */
+    gt_sweep_dimension *axes; /* in the order of the folders, outermost first */
+    size_t axis_count;
+    gt_sweep_config *configs; /* in the order of the axes' values, later axes faster; then repeats */
     size_t count, capacity;
+    size_t added;    /* by gt_sweep_add so far, including those that are left out */
+    int64_t repeats; /* the highest number of a repeat */
+    bool
+        is_classic; /* the axes are threads and channels and nothing is repeated, as in a sweep of the scripts
+                       that gputally replaces: threads are then in byte order of their folders' names */
+    size_t failed;  /* configs that did not end well (gt_run_has_failed) */
+    struct gt_sweep_record *record; /* sweep.json; NULL: none */
+    gt_interner *strings;           /* of names of axes and values: equal ones are at one address */
+    gt_map places;                  /* address of the interned place to `added` */
+    gt_arena arena;                 /* of the other strings and all lists */
 } gt_sweep;
 
-/* Finds the settings. Fails if there is no folder "*thread". */
+/* Finds the settings whose folders exist. Fails if there are none. gt_sweep_free in any case. */
 bool gt_sweep_open(gt_sweep *sweep, const char *root, gt_error *error);
 void gt_sweep_free(gt_sweep *sweep);
+
+/* Removes the runs that did not end well, with a warning that names them. With `include`, they stay, and the
+ * warning says that. */
+void gt_sweep_leave_out_failed(gt_sweep *sweep, bool include);
+
+/* The index of an axis; SIZE_MAX if the sweep has no such axis. */
+size_t gt_sweep_axis_named(const gt_sweep *sweep, const char *name);
+
+/* "ANALYSIS/256thread/individual_reports/perf_28ch_rank0.xlsx" and
+ * "ANALYSIS/256thread/collective_reports/collective_28ch.xlsx"; the caller frees them. */
+char *gt_sweep_rank_report(const char *analysis, const gt_sweep_config *config, int64_t rank);
+char *gt_sweep_collective_report(const char *analysis, const gt_sweep_config *config);
+
+/* ---- for those who find settings in another way, by their reports ---- */
+
+/* A sweep without settings; reads sweep.json of the folder if there is one, and warns if it is damaged. */
+void gt_sweep_begin(gt_sweep *sweep, const char *root);
+/* Adds the run with this folder below the sweep's, "256thread/nccl_28channels", unless it is there already.
+ * Returns its `added`. */
+size_t gt_sweep_add(gt_sweep *sweep, const char *root, const char *place);
+/* Sorts axes, values and settings. */
+void gt_sweep_finish(gt_sweep *sweep);
+/* ---- traces ---- */
 
 typedef struct gt_sweep_trace {
     int64_t rank;
@@ -48,9 +141,5 @@ char *gt_sweep_torch_trace(const char *config_folder, int64_t rank);
 /* The traces of rocprofv3, one per process. Ranks follow the byte order of the paths, or the process ids. */
 gt_sweep_traces gt_sweep_rocprof_traces(const char *config_folder, bool by_pid);
 void gt_sweep_traces_free(gt_sweep_traces *traces);
-
-/* Reads the digits at *text, as many as fit into the number, and advances past them. Returns false if there
- * are none. */
-bool gt_take_number(const char **text, int64_t *number);
 
 #endif

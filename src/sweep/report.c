@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- comparisons across thread settings ---- */
+/* ---- comparisons across the values of an axis ---- */
 
 typedef struct sweep_ranks {
     int64_t *items; /* ascending, without duplicates */
@@ -37,8 +37,9 @@ typedef struct comparison_counts {
     size_t made, failed;
 } comparison_counts;
 
+/* One rank of the runs that differ in one axis only. */
 typedef struct comparison_task {
-    const char *channels;
+    size_t axis, first, end; /* the runs in the job's order */
     int64_t rank;
     bool made, failed;
 } comparison_task;
@@ -47,31 +48,56 @@ typedef struct comparison_job {
     const gt_sweep *sweep;
     const char *analysis;
     gt_compare_options options;
+    const gt_sweep_config **order; /* for each axis all runs, so that those to be compared are side by side */
     comparison_task *tasks;
     size_t count, capacity;
     comparison_counts done;
 } comparison_job;
 
-static char *report_path(const char *analysis, const gt_sweep_config *config, int64_t rank)
+/* The axes across which runs are compared: threads in a classic sweep, like the scripts do, else every axis
+ * with several values. */
+static bool is_compared(const gt_sweep *sweep, size_t axis)
 {
-    return gt_format("%s/%s/individual_reports/perf_%sch_rank%" PRId64 ".xlsx", analysis, config->threads,
-                     config->channels, rank);
+    return sweep->is_classic ? axis == 0 : sweep->axes[axis].value_count > 1;
+}
+
+/* What the report of a run is called in its comparison across an axis: the folder of threads in a classic
+ * sweep, else the value. */
+static const char *tag_of(const comparison_job *j, size_t axis, const gt_sweep_config *config)
+{
+    return j->sweep->is_classic ? config->report_folder : config->values[axis].value;
 }
 
 /* The reports of a comparison_task, not opened yet. */
 static size_t find_reports(const comparison_job *j, const comparison_task *t, gt_compare_report *reports)
 {
     size_t count = 0;
-    for (size_t i = 0; i < j->sweep->count; i++) {
-        const gt_sweep_config *config = &j->sweep->configs[i];
-        if (strcmp(config->channels, t->channels) != 0) continue;
-        char *path = report_path(j->analysis, config, t->rank);
+    for (size_t i = t->first; i < t->end; i++) {
+        const gt_sweep_config *config = j->order[i];
+        char *path = gt_sweep_rank_report(j->analysis, config, t->rank);
         if (gt_path_is_file(path))
-            reports[count++] = (gt_compare_report){.tag = config->threads, .path = path};
+            reports[count++] = (gt_compare_report){.tag = tag_of(j, t->axis, config), .path = path};
         else
             gt_free(path);
     }
     return count;
+}
+
+/* "28ch" in a classic sweep; else the values of the other axes: "mode_fast_256thread". */
+static char *others_of(const comparison_job *j, const comparison_task *t)
+{
+    const gt_sweep_config *config = j->order[t->first];
+    if (j->sweep->is_classic) return gt_strdup(config->report_name);
+    gt_buffer text = {0};
+    for (size_t i = 0; i < j->sweep->axis_count; i++)
+        if (i != t->axis && config->values[i].value)
+            gt_buffer_add_format(&text, "%s%s_%s", text.len ? "_" : "", config->values[i].axis,
+                                 config->values[i].value);
+    if (config->repeat > 1)
+        gt_buffer_add_format(&text, "%srepeat_%lld", text.len ? "_" : "", (long long)config->repeat);
+    char *others = gt_strdup(text.len ? gt_buffer_str(&text).bytes : "all");
+    gt_buffer_free(&text);
+    return others;
 }
 
 static bool compare(const comparison_job *j, const comparison_task *t, gt_compare_report *reports,
@@ -79,8 +105,10 @@ static bool compare(const comparison_job *j, const comparison_task *t, gt_compar
 {
     gt_interner *strings = gt_interner_new();
     gt_table_list tables = {0};
-    char *path = gt_format("%s/comparisons/compare_%sch_rank%" PRId64 "_across_threads.xlsx", j->analysis,
-                           t->channels, t->rank);
+    char *others = others_of(j, t);
+    char *path = gt_format("%s/comparisons/compare_%s_rank%" PRId64 "_across_%s.xlsx", j->analysis, others,
+                           t->rank, j->sweep->axes[t->axis].name);
+    gt_free(others);
     bool open = true;
     for (size_t i = 0; i < count && open; i++)
         open = (reports[i].sheets = gt_perf_sheets_open(reports[i].path, error));
@@ -97,13 +125,16 @@ static bool do_comparison(void *context, size_t index)
     comparison_job *j = context;
     comparison_task *t = &j->tasks[index];
     gt_error error = {""};
-    gt_compare_report *reports = gt_alloc_zero(j->sweep->count, sizeof *reports);
+    gt_compare_report *reports = gt_alloc_zero(t->end - t->first, sizeof *reports);
     size_t count = find_reports(j, t, reports);
+    char *others = others_of(j, t);
     bool made = count > 1 && compare(j, t, reports, count, &error);
     if (count == 1)
-        gt_info("Skip comparison of %sch rank %" PRId64 " - only in 1 thread config", t->channels, t->rank);
+        gt_info("Skip comparison of %s rank %" PRId64 " - only in 1 %s config", others, t->rank,
+                j->sweep->is_classic ? "thread" : j->sweep->axes[t->axis].name);
     else if (count > 1 && !made)
-        gt_warn("comparison of %sch rank %" PRId64 ": %s", t->channels, t->rank, error.text);
+        gt_warn("comparison of %s rank %" PRId64 ": %s", others, t->rank, error.text);
+    gt_free(others);
     for (size_t i = 0; i < count; i++) {
         gt_perf_sheets_close(reports[i].sheets);
         gt_free((char *)(uintptr_t)reports[i].path);
@@ -121,31 +152,63 @@ static void count_comparison(void *context, size_t index)
     j->done.failed += j->tasks[index].failed;
 }
 
-/* Channels in the order in which they first appear in the sweep. */
-static void add_comparisons(comparison_job *j, const sweep_ranks *ranks)
+typedef struct comparison_order {
+    size_t axis, axis_count;
+} comparison_order;
+
+/* -1, 0 or 1: whether runs differ in more than the axis. */
+static int compare_others(const gt_sweep_config *x, const gt_sweep_config *y, const comparison_order *order)
 {
-    for (size_t i = 0; i < j->sweep->count; i++) {
-        const char *channels = j->sweep->configs[i].channels;
-        bool met = false;
-        for (size_t k = 0; k < i && !met; k++) met = strcmp(j->sweep->configs[k].channels, channels) == 0;
-        for (size_t r = 0; r < ranks->count && !met; r++) {
-            comparison_task t = {.channels = channels, .rank = ranks->items[r]};
+    for (size_t i = 0; i < order->axis_count; i++)
+        if (i != order->axis && x->values[i].place != y->values[i].place)
+            return x->values[i].place < y->values[i].place ? -1 : 1;
+    return (x->repeat > y->repeat) - (x->repeat < y->repeat);
+}
+
+/* Runs that differ only in the axis keep the order of the sweep. */
+static int by_others(const void *a, const void *b, void *order)
+{
+    const gt_sweep_config *x = *(const gt_sweep_config *const *)a, *y = *(const gt_sweep_config *const *)b;
+    int others = compare_others(x, y, order);
+    return others ? others : (x > y) - (x < y);
+}
+
+static void add_comparisons_across(comparison_job *j, size_t axis, const sweep_ranks *ranks)
+{
+    const comparison_order by = {axis, j->sweep->axis_count};
+    size_t count = j->sweep->count, begin = axis * count;
+    const gt_sweep_config **runs = j->order + begin;
+    for (size_t i = 0; i < count; i++) runs[i] = &j->sweep->configs[i];
+    qsort_r(runs, count, sizeof(*runs), by_others, (void *)(uintptr_t)&by);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && compare_others(runs[first], runs[end], &by) == 0;) end++;
+        for (size_t r = 0; r < ranks->count; r++) {
+            comparison_task t = {
+                .axis = axis, .first = begin + first, .end = begin + end, .rank = ranks->items[r]};
             GT_PUSH(j->tasks, j->count, j->capacity, t);
         }
     }
 }
 
-static comparison_counts compare_across_threads(const gt_sweep *sweep, const char *analysis,
-                                                const sweep_ranks *ranks, bool rocprof)
+static void add_comparisons(comparison_job *j, const sweep_ranks *ranks)
+{
+    for (size_t axis = 0; axis < j->sweep->axis_count && j->sweep->count; axis++)
+        if (is_compared(j->sweep, axis)) add_comparisons_across(j, axis, ranks);
+}
+
+static comparison_counts compare_across_axes(const gt_sweep *sweep, const char *analysis,
+                                             const sweep_ranks *ranks, bool rocprof)
 {
     const char *const groups[] = {"gpu_timeline", rocprof ? "kernel_summary" : "ops_summary"};
     comparison_job j = {.sweep = sweep,
                         .analysis = analysis,
                         .options = {.groups = groups, .group_count = GT_LENGTH(groups)}};
+    j.order = gt_alloc_zero(sweep->axis_count * sweep->count, sizeof(*j.order));
     add_comparisons(&j, ranks);
     gt_many_run(
         &(gt_many){.count = j.count, .work = do_comparison, .finish = count_comparison, .context = &j});
     gt_free(j.tasks);
+    gt_free(j.order);
     return j.done;
 }
 
@@ -191,14 +254,14 @@ typedef struct job {
 static void fail_task(const job *j, task *t, const char *what, const gt_error *error)
 {
     const gt_sweep_config *config = &j->sweep->configs[t->config];
-    gt_warn("%s/%sch rank %" PRId64 ": %s: %s", config->threads, config->channels, t->trace->rank, what,
-            error->text);
+    gt_warn("%s/%s rank %" PRId64 ": %s: %s", config->report_folder, config->report_name, t->trace->rank,
+            what, error->text);
     t->failures++;
 }
 
 static bool write_report(const job *j, const task *t, const gt_table_list *tables, gt_error *error)
 {
-    char *path = report_path(j->analysis, &j->sweep->configs[t->config], t->trace->rank);
+    char *path = gt_sweep_rank_report(j->analysis, &j->sweep->configs[t->config], t->trace->rank);
     bool written = gt_output_workbook(tables, path, error);
     gt_free(path);
     return written;
@@ -337,8 +400,7 @@ static bool report_collectives(const job *j, size_t index, gt_table *rows, gt_er
     for (size_t i = 0; i < GT_LENGTH(aggregations); i++)
         gt_aggregations_add(&options.aggregations, aggregations[i], error);
     gt_table_list tables = {0};
-    char *path = gt_format("%s/%s/collective_reports/collective_%sch.xlsx", j->analysis, config->threads,
-                           config->channels);
+    char *path = gt_sweep_collective_report(j->analysis, config);
     bool made = gt_collective_tables(rows, &options, &tables, NULL, error) &&
                 gt_output_workbook(&tables, path, error);
     gt_free(path);
@@ -357,11 +419,12 @@ static void finish_setting(const job *j, size_t index)
         s->has_collective = report_collectives(j, index, rows, &error);
         s->failed = !s->has_collective;
         if (s->failed)
-            gt_warn("%s/%sch: no collective report: %s", config->threads, config->channels, error.text);
+            gt_warn("%s/%s: no collective report: %s", config->report_folder, config->report_name,
+                    error.text);
     } else {
         if (rows && !j->options->rocprof)
-            gt_warn("%s/%sch: no collectives in the traces; no collective report", config->threads,
-                    config->channels);
+            gt_warn("%s/%s: no collectives in the traces; no collective report", config->report_folder,
+                    config->report_name);
         gt_table_free(rows);
     }
     gt_interner_free(strings);
@@ -410,7 +473,7 @@ static void add_tasks(job *j)
         setting *s = &j->settings[i];
         s->traces = j->options->rocprof ? gt_sweep_rocprof_traces(config->folder, j->options->by_pid)
                                         : gt_sweep_torch_traces(config->folder);
-        if (!s->traces.count) gt_warn("Skip %s/%sch - no traces", config->threads, config->channels);
+        if (!s->traces.count) gt_warn("Skip %s/%s - no traces", config->report_folder, config->report_name);
         atomic_init(&s->left, s->traces.count);
         s->first = j->count;
         s->rows = gt_alloc_zero(s->traces.count, sizeof *s->rows);
@@ -445,7 +508,7 @@ static bool make_folders(const job *j, gt_output *output, gt_error *error)
 {
     bool made = true;
     for (size_t i = 0; i < j->sweep->count && made; i++) {
-        const char *threads = j->sweep->configs[i].threads;
+        const char *threads = j->sweep->configs[i].report_folder;
         char *individual = gt_format("%s/%s/individual_reports", j->analysis, threads);
         char *collective = gt_format("%s/%s/collective_reports", j->analysis, threads);
         made = gt_output_add_folder(output, individual, error) &&
@@ -480,7 +543,7 @@ static sweep_ranks ranks_of(const job *j)
 static void compare_all(job *j)
 {
     sweep_ranks ranks = ranks_of(j);
-    comparison_counts done = compare_across_threads(j->sweep, j->analysis, &ranks, j->options->rocprof);
+    comparison_counts done = compare_across_axes(j->sweep, j->analysis, &ranks, j->options->rocprof);
     j->totals->comparisons = done.made;
     j->totals->failed += done.failed;
     gt_free(ranks.items);

@@ -9,7 +9,6 @@
 #include "schema/columns.h"
 #include "sweep/layout.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,16 +130,14 @@ double gt_sheet_cell_as_number(const gt_sheet_cell *cell)
 
 /* ---- settings and their reports ---- */
 
-/* "256" of "256thread": the name without the suffix, which must be a number. */
-static bool number_without(const char *name, const char *word, int64_t *number)
-{
-    const char *at = strstr(name, word);
-    char *rest = gt_format("%.*s%s", (int)(at ? at - name : 0), name, at ? at + strlen(word) : name);
-    const char *digits = rest;
-    bool whole = gt_take_number(&digits, number) && !*digits;
-    gt_free(rest);
-    return whole;
-}
+enum { VISITED_MAX = 100000 };
+
+typedef struct search {
+    gt_setting_reports *reports;
+    const gt_reports_wanted *wanted;
+    bool any_settings; /* there are folders of settings, with reports or without */
+    size_t visited;
+} search;
 
 static bool has_ending(const char *name, const char *begin, const char *end)
 {
@@ -149,103 +146,171 @@ static bool has_ending(const char *name, const char *begin, const char *end)
            strcmp(name + len - strlen(end), end) == 0;
 }
 
-/* perf_28ch_rank3.xlsx */
-static bool parse_rank_report(const char *name, gt_setting_report *report)
+/* perf_28ch_rank3.xlsx, also perf_28ch_rank3_more.xlsx: the setting's name in it. NULL if it is not a report;
+ * the rank is -1 if it has no number. */
+static char *parse_rank_report(const char *name, int64_t *rank)
 {
-    if (!has_ending(name, "perf_", ".xlsx")) return false;
-    const char *channel = name + strlen("perf_"), *mark = strchr(channel, '_');
-    if (!mark || strncmp(mark, "_rank", 5) != 0) return false;
-    const char *rank = mark + 5;
-    report->channel_config = gt_format("%.*s", (int)(mark - channel), channel);
-    return number_without(report->channel_config, "ch", &report->channels) &&
-           gt_take_number(&rank, &report->rank) && (strcmp(rank, ".xlsx") == 0 || *rank == '_');
+    static const char begin[] = "perf_", mark[] = "_rank";
+    if (!has_ending(name, begin, ".xlsx")) return NULL;
+    const char *setting = name + strlen(begin), *last = NULL;
+    for (const char *at = setting; (at = strstr(at, mark)); at++) {
+        const char *digits = at + strlen(mark);
+        last = !last || gt_take_number(&digits, rank) ? at : last;
+    }
+    if (!last) return NULL;
+    const char *digits = last + strlen(mark);
+    if (!gt_take_number(&digits, rank) || (strcmp(digits, ".xlsx") != 0 && *digits != '_')) *rank = -1;
+    return gt_format("%.*s", (int)(last - setting), setting);
 }
 
 /* collective_28ch.xlsx */
-static bool parse_collective_report(const char *name, gt_setting_report *report)
+static char *parse_collective_report(const char *name, int64_t *rank)
 {
-    if (!has_ending(name, "collective_", ".xlsx")) return false;
-    const char *channel = name + strlen("collective_");
-    report->channel_config = gt_format("%.*s", (int)(strlen(channel) - strlen(".xlsx")), channel);
-    return number_without(report->channel_config, "ch", &report->channels);
+    static const char begin[] = "collective_", end[] = ".xlsx";
+    *rank = 0;
+    if (!has_ending(name, begin, end)) return NULL;
+    return gt_format("%.*s", (int)(strlen(name) - strlen(begin) - strlen(end)), name + strlen(begin));
 }
 
 static void free_report(gt_setting_report *report)
 {
     gt_free(report->path);
     gt_free(report->file);
-    gt_free(report->thread_config);
-    gt_free(report->channel_config);
     gt_table_free(report->table);
 }
 
-/* The reports of one thread folder. */
-static bool add_reports(gt_setting_reports *reports, const char *analysis, const char *thread_config,
-                        gt_report_kind kind, gt_error *error)
+/* A report of a setting whose other folders are `place`; false if the file's name is that of no setting. */
+static bool add_report(search *s, const char *folder, const char *file, const char *place)
 {
-    char *folder = gt_format("%s/%s/%s", analysis, thread_config,
-                             kind == GT_REPORTS_OF_RANKS ? "individual_reports" : "collective_reports");
-    gt_folder_list names = gt_list_folder(folder);
-    int64_t threads;
-    bool numbered = number_without(thread_config, "thread", &threads);
-    bool ok = true;
-    for (size_t i = 0; i < names.count && ok; i++) {
-        gt_setting_report report = {0};
-        bool ours = kind == GT_REPORTS_OF_RANKS ? parse_rank_report(names.items[i], &report)
-                                                : parse_collective_report(names.items[i], &report);
-        if (ours && numbered) {
-            report.path = gt_format("%s/%s", folder, names.items[i]);
-            report.file = gt_strdup(names.items[i]);
-            report.thread_config = gt_strdup(thread_config);
-            report.threads = threads;
-            GT_PUSH(reports->items, reports->count, reports->capacity, report);
-            continue;
-        }
-        if (ours)
-            ok = gt_fail(error, "%s/%s: no thread number in the name", analysis, thread_config);
-        else if (report.channel_config)
-            gt_warn("%s/%s: skipped, no channel number or rank in the name", folder, names.items[i]);
-        free_report(&report);
+    int64_t rank;
+    bool of_ranks = s->wanted->kind == GT_REPORTS_OF_RANKS;
+    char *setting = of_ranks ? parse_rank_report(file, &rank) : parse_collective_report(file, &rank);
+    if (!setting) return true;
+    gt_sweep *sweep = &s->reports->sweep;
+    char *last = gt_folder_of_report(setting);
+    bool ours = rank >= 0 && gt_folder_is_axis(last);
+    if (ours) {
+        char *whole = *place ? gt_format("%s/%s", place, last) : gt_strdup(last);
+        gt_setting_report report = {.path = gt_format("%s/%s", folder, file),
+                                    .file = gt_strdup(file),
+                                    .rank = rank,
+                                    .added = gt_sweep_add(sweep, s->wanted->root, whole)};
+        GT_PUSH(s->reports->items, s->reports->count, s->reports->capacity, report);
+        gt_free(whole);
     }
-    gt_folder_list_free(&names);
-    gt_free(folder);
-    return ok;
+    gt_free(last);
+    gt_free(setting);
+    return ours;
 }
 
-static int by_place(const void *a, const void *b)
+/* The reports below one folder of the analysis, whose name is `place`. */
+static void search_folder(search *s, const char *place, const gt_folder_chain *above)
+{
+    if (s->visited++ > VISITED_MAX) return;
+    const char *analysis = s->wanted->analysis,
+               *kind = s->wanted->kind == GT_REPORTS_OF_RANKS ? "individual_reports" : "collective_reports";
+    char *here = *place ? gt_format("%s/%s", analysis, place) : gt_strdup(analysis);
+    char *folder = gt_format("%s/%s", here, kind);
+    gt_folder_chain chain;
+    gt_folder_list files = {0}, names = {0};
+    if (gt_folder_enter(&chain, above, here)) {
+        files = gt_list_folder(folder);
+        names = gt_list_folder(here);
+    }
+    for (size_t i = 0; i < files.count; i++)
+        if (!add_report(s, folder, files.items[i], place))
+            gt_warn("%s/%s: skipped, no channel number or rank in the name", folder, files.items[i]);
+    for (size_t i = 0; i < names.count; i++) {
+        char *path = gt_format("%s/%s", here, names.items[i]);
+        char *inner = *place ? gt_format("%s/%s", place, names.items[i]) : gt_strdup(names.items[i]);
+        bool is_setting = gt_folder_is_axis(names.items[i]) && gt_path_is_folder(path);
+        s->any_settings = s->any_settings || is_setting;
+        if (is_setting) search_folder(s, inner, &chain);
+        gt_free(path);
+        gt_free(inner);
+    }
+    gt_folder_list_free(&files);
+    gt_folder_list_free(&names);
+    gt_free(folder);
+    gt_free(here);
+}
+
+/* Tables have the number of threads. */
+static bool check_threads(const gt_sweep *sweep, const char *analysis, gt_error *error)
+{
+    size_t axis = gt_sweep_axis_named(sweep, "threads");
+    for (size_t i = 0; axis != SIZE_MAX && i < sweep->count; i++) {
+        const char *value = sweep->configs[i].values[axis].value, *at = value;
+        int64_t number;
+        if (value && (!gt_take_number(&at, &number) || *at))
+            return gt_fail(error, "%s/%sthread: no thread number in the name", analysis, value);
+    }
+    return true;
+}
+
+static int by_run(const void *a, const void *b)
 {
     const gt_setting_report *x = a, *y = b;
-    int order = strcmp(x->thread_config, y->thread_config);
-    if (order) return order;
-    if (x->channels != y->channels) return x->channels < y->channels ? -1 : 1;
+    if (x->config != y->config) return x->config < y->config ? -1 : 1;
     if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
     return strcmp(x->file, y->file);
 }
 
-bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, const char *analysis,
-                             gt_report_kind kind, gt_error *error)
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const gt_setting_report *)a)->path, ((const gt_setting_report *)b)->path);
+}
+
+/* Finds the run of each report, drops the reports of runs that are left out, and sorts them. */
+static void connect(gt_setting_reports *reports, gt_report_kind kind)
+{
+    const gt_sweep *sweep = &reports->sweep;
+    const gt_sweep_config **by_added = gt_alloc_zero(sweep->added, sizeof *by_added);
+    size_t kept = 0;
+    for (size_t i = 0; i < sweep->count; i++) by_added[sweep->configs[i].added] = &sweep->configs[i];
+    for (size_t i = 0; i < reports->count; i++) {
+        gt_setting_report report = reports->items[i];
+        report.config = by_added[report.added];
+        if (report.config)
+            reports->items[kept++] = report;
+        else
+            free_report(&report);
+    }
+    reports->count = kept;
+    gt_free(by_added);
+    bool by_names = kind == GT_REPORTS_COLLECTIVE && sweep->is_classic;
+    if (kept) qsort(reports->items, kept, sizeof *reports->items, by_names ? by_path : by_run);
+}
+
+static bool find_below(gt_setting_reports *reports, const gt_reports_wanted *wanted, gt_error *error)
+{
+    search s = {.reports = reports, .wanted = wanted};
+    const char *analysis = wanted->analysis;
+    gt_sweep_begin(&reports->sweep, wanted->root);
+    search_folder(&s, "", NULL);
+    gt_sweep_finish(&reports->sweep);
+    if (!gt_path_is_folder(analysis))
+        return gt_fail(error, "no folder %s in %s", gt_path_name(analysis), wanted->root);
+    if (!reports->count && !s.any_settings) return gt_fail(error, "no *thread directories in %s", analysis);
+    if (!check_threads(&reports->sweep, analysis, error)) return false;
+    gt_sweep_leave_out_failed(&reports->sweep, wanted->include_failed);
+    connect(reports, wanted->kind);
+    return reports->count ||
+           gt_fail(error, "no %s reports in %s",
+                   wanted->kind == GT_REPORTS_OF_RANKS ? "individual" : "collective", analysis);
+}
+
+bool gt_setting_reports_find(gt_setting_reports *reports, const gt_reports_wanted *wanted, gt_error *error)
 {
     *reports = (gt_setting_reports){0};
-    if (!gt_path_is_folder(root)) return gt_fail(error, "Sweep directory does not exist: %s", root);
-    gt_folder_list names = gt_list_folder(analysis);
-    bool ok = true, any = false;
-    for (size_t i = 0; i < names.count && ok; i++) {
-        char *path = gt_format("%s/%s", analysis, names.items[i]);
-        bool is_threads = strstr(names.items[i], "thread") && gt_path_is_folder(path);
-        any = any || is_threads;
-        if (is_threads) ok = add_reports(reports, analysis, names.items[i], kind, error);
-        gt_free(path);
-    }
-    if (ok && !gt_path_is_folder(analysis))
-        ok = gt_fail(error, "no folder %s in %s", gt_path_name(analysis), root);
-    if (ok && !any) ok = gt_fail(error, "no *thread directories in %s", analysis);
-    if (ok && !reports->count)
-        ok = gt_fail(error, "no %s reports in %s", kind == GT_REPORTS_OF_RANKS ? "individual" : "collective",
-                     analysis);
-    if (ok && kind == GT_REPORTS_OF_RANKS)
-        qsort(reports->items, reports->count, sizeof *reports->items, by_place);
-    gt_folder_list_free(&names);
-    return ok;
+    if (wanted->root && !gt_path_is_folder(wanted->root))
+        return gt_fail(error, "Sweep directory does not exist: %s", wanted->root);
+    gt_reports_wanted whole = *wanted;
+    char *above = gt_format("%s/..", wanted->analysis);
+    if (!whole.root) whole.root = above;
+    bool found = find_below(reports, &whole, error);
+    gt_free(above);
+    return found;
 }
 
 typedef struct job {
@@ -287,11 +352,9 @@ void gt_setting_reports_free(gt_setting_reports *reports)
 {
     for (size_t i = 0; i < reports->count; i++) free_report(&reports->items[i]);
     gt_free(reports->items);
+    gt_sweep_free(&reports->sweep);
     *reports = (gt_setting_reports){0};
 }
-
-const gt_col gt_setting_columns[GT_SETTING_COLUMNS] = {
-    GT_COL_FULL_CONFIG, GT_COL_THREADS_NUM, GT_COL_THREAD_CONFIG, GT_COL_CHANNELS_NUM, GT_COL_CHANNEL_CONFIG};
 
 void gt_add_string_column(gt_table *table, gt_col name, const char *text)
 {
@@ -300,20 +363,70 @@ void gt_add_string_column(gt_table *table, gt_col name, const char *text)
     for (size_t row = 0; row < table->row_count; row++) gt_table_set_string(table, column, row, id);
 }
 
+/* ---- columns of a run ---- */
+
+enum { AXIS_PLAIN, AXIS_THREADS, AXIS_CHANNELS };
+
+static int kind_of_axis(const gt_sweep_dimension *axis)
+{
+    if (strcmp(axis->name, "threads") == 0) return AXIS_THREADS;
+    return strcmp(axis->name, "channels") == 0 ? AXIS_CHANNELS : AXIS_PLAIN;
+}
+
+size_t gt_setting_columns(const gt_sweep *sweep, gt_col *columns)
+{
+    static const gt_col pairs[][2] = {[AXIS_THREADS] = {GT_COL_THREADS_NUM, GT_COL_THREAD_CONFIG},
+                                      [AXIS_CHANNELS] = {GT_COL_CHANNELS_NUM, GT_COL_CHANNEL_CONFIG}};
+    size_t count = 0;
+    columns[count++] = GT_COL_FULL_CONFIG;
+    for (size_t i = 0; i < sweep->axis_count; i++) {
+        int kind = kind_of_axis(&sweep->axes[i]);
+        columns[count++] = kind == AXIS_PLAIN ? gt_col_named(sweep->axes[i].column) : pairs[kind][0];
+        if (kind != AXIS_PLAIN) columns[count++] = pairs[kind][1];
+    }
+    if (sweep->repeats > 1) columns[count++] = GT_COL_REPEAT;
+    if (sweep->failed) columns[count++] = GT_COL_RUN_STATUS;
+    return count;
+}
+
 static void add_int_column(gt_table *table, gt_col name, int64_t number)
 {
     size_t column = gt_table_add_column(table, name, GT_TYPE_INT);
     for (size_t row = 0; row < table->row_count; row++) gt_table_set_int(table, column, row, number);
 }
 
-void gt_add_setting_columns(gt_table *table, const char *thread_config, int64_t threads,
-                            const char *channel_config, int64_t channels)
+/* The value as a number if all values of the axis are numbers; null if the run has no such axis. */
+static void add_value_column(gt_table *table, gt_col name, const gt_sweep_dimension *axis, const char *value)
 {
-    char *full = gt_format("%s_%s", thread_config, channel_config);
-    gt_add_string_column(table, gt_setting_columns[0], full);
-    add_int_column(table, gt_setting_columns[1], threads);
-    gt_add_string_column(table, gt_setting_columns[2], thread_config);
-    add_int_column(table, gt_setting_columns[3], channels);
-    gt_add_string_column(table, gt_setting_columns[4], channel_config);
-    gt_free(full);
+    gt_type type = axis->is_whole ? GT_TYPE_INT : axis->is_numeric ? GT_TYPE_FLOAT : GT_TYPE_STRING;
+    if (!value)
+        gt_table_add_column(table, name, type);
+    else if (type == GT_TYPE_INT)
+        add_int_column(table, name, strtoll(value, NULL, 10));
+    else if (type == GT_TYPE_STRING)
+        gt_add_string_column(table, name, value);
+    else {
+        size_t column = gt_table_add_column(table, name, type);
+        for (size_t row = 0; row < table->row_count; row++)
+            gt_table_set_float(table, column, row, strtod(value, NULL));
+    }
+}
+
+void gt_add_setting_columns(gt_table *table, const gt_sweep *sweep, const gt_sweep_config *config)
+{
+    gt_col columns[GT_SETTING_COLUMNS_MAX];
+    size_t next = 1;
+    gt_setting_columns(sweep, columns);
+    gt_add_string_column(table, columns[0], config->name);
+    for (size_t i = 0; i < sweep->axis_count; i++) {
+        const char *value = config->values[i].value;
+        int kind = kind_of_axis(&sweep->axes[i]);
+        add_value_column(table, columns[next++], &sweep->axes[i], value);
+        if (kind == AXIS_PLAIN) continue;
+        char *text = gt_format("%s%s", value ? value : "", kind == AXIS_THREADS ? "thread" : "ch");
+        gt_add_string_column(table, columns[next++], value ? text : "");
+        gt_free(text);
+    }
+    if (sweep->repeats > 1) add_int_column(table, columns[next++], config->repeat);
+    if (sweep->failed) gt_add_string_column(table, columns[next], gt_run_status_names[config->status]);
 }

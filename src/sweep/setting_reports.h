@@ -8,46 +8,55 @@
 
 #include "input/sheets/sheets.h"
 #include "schema/sheets.h"
+#include "sweep/layout.h"
 #include "table/table.h"
 
 /* ---- settings and their reports ---- */
 
 typedef struct gt_setting_report {
-    char *path, *file;                    /* file: the last part of the path */
-    char *thread_config, *channel_config; /* "256thread", "28ch" */
-    int64_t threads, channels;
-    int64_t rank;    /* of the report of one rank; else 0 */
-    gt_table *table; /* the sheet that was read; NULL if it could not be read */
+    char *path, *file;             /* file: the last part of the path */
+    const gt_sweep_config *config; /* the run, in the sweep of the reports; NULL if that is not known */
+    int64_t rank;                  /* of the report of one rank; else 0 */
+    gt_table *table;               /* the sheet that was read; NULL if it could not be read */
+    size_t added;                  /* of the config while reports are searched */
 } gt_setting_report;
 
 typedef struct gt_setting_reports {
     gt_setting_report *items;
     size_t count, capacity;
+    gt_sweep sweep; /* the settings that have reports */
 } gt_setting_reports;
 
 typedef enum gt_report_kind {
-    GT_REPORTS_OF_RANKS,   /* individual_reports/perf_<C>ch_rank<R>.xlsx, ordered by thread folder, channels,
-                              rank */
-    GT_REPORTS_COLLECTIVE, /* collective_reports/collective_<C>ch.xlsx, ordered by thread folder and file name
-                            */
+    GT_REPORTS_OF_RANKS, /* individual_reports/perf_<C>ch_rank<R>.xlsx, in the order of the sweep's runs, then
+                          * by rank
+                          */
+    GT_REPORTS_COLLECTIVE, /* collective_reports/collective_<C>ch.xlsx, in the order of the sweep's runs; in a
+                              classic sweep by folder and file name */
 } gt_report_kind;
 
-/* Finds the reports in the folder `analysis`, usually ROOT/tracelens_analysis. Fails if there are none or if
- * the name of a folder has no number. */
-bool gt_setting_reports_find(gt_setting_reports *reports, const char *root, const char *analysis,
-                             gt_report_kind kind, gt_error *error);
+typedef struct gt_reports_wanted {
+    const char *root;     /* folder of the sweep, with sweep.json; NULL: the folder above `analysis` */
+    const char *analysis; /* folder of the reports, usually ROOT/tracelens_analysis */
+    gt_report_kind kind;
+    bool include_failed; /* see gt_sweep_leave_out_failed */
+} gt_reports_wanted;
+
+/* Finds the reports. Fails if there are none or if the name of a folder of threads has no number.
+ * gt_setting_reports_free in any case. */
+bool gt_setting_reports_find(gt_setting_reports *reports, const gt_reports_wanted *wanted, gt_error *error);
 /* Reads a sheet of each report, several at a time. Warns about reports that have no such sheet or are
  * unreadable. */
 void gt_setting_reports_read(gt_setting_reports *reports, gt_sheet sheet, gt_interner *strings);
 void gt_setting_reports_free(gt_setting_reports *reports);
 
-/* The columns that identify a setting: full_config ("256thread_28ch"), threads_num, thread_config,
- * channels_num, channel_config. */
-enum { GT_SETTING_COLUMNS = 5 };
-extern const gt_col gt_setting_columns[GT_SETTING_COLUMNS];
-/* Appends these columns, with the same values in every row. */
-void gt_add_setting_columns(gt_table *table, const char *thread_config, int64_t threads,
-                            const char *channel_config, int64_t channels);
+/* Appends the columns that identify a run, with the same values in every row: full_config ("256thread_28ch"),
+ * then for each axis its value (threads_num and thread_config, channels_num and channel_config for these
+ * two), repeat if something is repeated, and status if runs are included that did not end well. */
+void gt_add_setting_columns(gt_table *table, const gt_sweep *sweep, const gt_sweep_config *config);
+/* The names of these columns; borrowed from the sweep. At most GT_SETTING_COLUMNS_MAX. */
+enum { GT_SETTING_COLUMNS_MAX = 80 };
+size_t gt_setting_columns(const gt_sweep *sweep, gt_col *columns);
 /* Appends a column with the same string in every row. */
 void gt_add_string_column(gt_table *table, gt_col name, const char *text);
 

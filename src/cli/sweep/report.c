@@ -22,6 +22,7 @@ static const gt_option report_options[] = {
      "choose the columns of the sheet GEMM: head, or 2025.12 for scripts that expect the column positions of "
      "that version",
      .needs = "!rocprof"},
+    GT_SWEEP_INCLUDE_FAILED,
 };
 static const gt_option_group report_group = {"Reports", report_options, GT_LENGTH(report_options)};
 
@@ -49,17 +50,19 @@ static int choice(const gt_call *call, const char *option, const char *first, co
 static void show(const gt_sweep *sweep, const gt_sweep_totals *totals, const char *folder, bool rocprof)
 {
     for (size_t i = 0; i < sweep->count;) {
-        const char *threads = sweep->configs[i].threads;
+        const char *folder_of = sweep->configs[i].report_folder;
         size_t reports = 0, collective = 0, settings = 0;
-        for (; i < sweep->count && strcmp(sweep->configs[i].threads, threads) == 0; i++, settings++) {
+        for (; i < sweep->count && strcmp(sweep->configs[i].report_folder, folder_of) == 0; i++, settings++) {
             reports += totals->of_config[i].reports;
             collective += totals->of_config[i].collective;
         }
-        printf("%s: %zu channel settings, %zu individual reports", threads, settings, reports);
+        printf("%s: %zu %ssettings, %zu individual reports", folder_of, settings,
+               sweep->is_classic ? "channel " : "", reports);
         if (!rocprof) printf(", %zu collective reports", collective);
         putchar('\n');
     }
-    printf("Comparisons across threads: %zu\n\nwrote %s\n", totals->comparisons, folder);
+    printf("Comparisons across %s: %zu\n\nwrote %s\n", sweep->is_classic ? "threads" : "values of an axis",
+           totals->comparisons, folder);
 }
 
 static bool make_reports(const gt_call *call, const char *root, const gt_sweep_report_options *options,
@@ -72,7 +75,7 @@ static bool make_reports(const gt_call *call, const char *root, const gt_sweep_r
     bool made = gt_path_is_folder(root) || gt_fail(error, "Directory not found: %s", root);
     made = made && (elsewhere || access(root, W_OK) == 0 ||
                     gt_fail(error, "No write permission for sweep directory: %s", root));
-    made = made && gt_sweep_open(&sweep, root, error) &&
+    made = made && gt_sweep_open_for_step(call, &sweep, root, error) &&
            gt_sweep_make_reports(&sweep, root, folder, options, &totals, error);
     if (made && !gt_sweep_is_quiet(call)) show(&sweep, &totals, folder, options->rocprof);
     if (made && totals.failed) made = gt_fail(error, "%zu reports could not be written", totals.failed);

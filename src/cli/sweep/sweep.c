@@ -153,6 +153,13 @@ char *gt_sweep_analysis_folder(const gt_call *call, const char *option, const ch
     return given ? gt_strdup(given) : gt_format("%s/" GT_SWEEP_ANALYSIS, root);
 }
 
+bool gt_sweep_open_for_step(const gt_call *call, gt_sweep *sweep, const char *root, gt_error *error)
+{
+    if (!gt_sweep_open(sweep, root, error)) return false;
+    gt_sweep_leave_out_failed(sweep, gt_arguments_flag(&call->arguments, "include_failed"));
+    return sweep->count || gt_fail(error, "no run of %s ended well", root);
+}
+
 bool gt_sweep_is_quiet(const gt_call *call)
 {
     return gt_arguments_flag(&call->arguments, "quiet");

@@ -52,6 +52,17 @@ bool gt_sweep_is_quiet(const gt_call *call);
  * frees it. */
 char *gt_sweep_analysis_folder(const gt_call *call, const char *option, const char *root);
 
+/* The option of all steps that read settings, for their tables of options. */
+#define GT_SWEEP_INCLUDE_FAILED                                                                              \
+    {                                                                                                        \
+        "include_failed", GT_OPTION_FLAG, NULL, NULL,                                                        \
+            "include runs that failed, timed out or were interrupted, marked in the column status "          \
+            "(default: they are "                                                                            \
+            "left out, with a warning)"                                                                      \
+    }
+/* Opens a sweep and leaves out the runs that did not end well, unless --include_failed is given. */
+bool gt_sweep_open_for_step(const gt_call *call, gt_sweep *sweep, const char *root, gt_error *error);
+
 /* Writes a table as CSV with this line end. */
 bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *line_end, gt_error *error);
 /* Writes all tables to the workbook <stem>.xlsx and the first one to <stem>.csv; both or neither. */

@@ -22,6 +22,7 @@ static const gt_option timeline_options[] = {
      "read the reports in DIR (default: tracelens_analysis in --sweep_dir)"},
     {"output_dir", GT_OPTION_STRING, "DIR", NULL,
      "write the workbook into DIR (default: folder of the reports)"},
+    GT_SWEEP_INCLUDE_FAILED,
 };
 static const gt_option_group timeline_group = {"Timeline", timeline_options, GT_LENGTH(timeline_options)};
 
@@ -39,6 +40,7 @@ static const gt_option comms_options[] = {
      "read the reports in DIR (default: tracelens_analysis in --sweep_dir)"},
     {"output_dir", GT_OPTION_STRING, "DIR", NULL,
      "write the files into DIR (default: folder of the reports)"},
+    GT_SWEEP_INCLUDE_FAILED,
 };
 static const gt_option_group comms_group = {"Collectives", comms_options, GT_LENGTH(comms_options)};
 
@@ -175,7 +177,12 @@ static gt_exit run_on_reports(const gt_call *call, gt_report_kind kind, gt_sheet
     const char *root = gt_arguments_value(&call->arguments, "sweep_dir")->text,
                *output_dir = gt_arguments_string(&call->arguments, "output_dir");
     char *analysis = gt_sweep_analysis_folder(call, "tracelens_path", root);
-    bool made = gt_setting_reports_find(&reports, root, analysis, kind, &error);
+    const gt_reports_wanted wanted = {.root = root,
+                                      .analysis = analysis,
+                                      .kind = kind,
+                                      .include_failed =
+                                          gt_arguments_flag(&call->arguments, "include_failed")};
+    bool made = gt_setting_reports_find(&reports, &wanted, &error);
     if (made) {
         gt_setting_reports_read(&reports, sheet, strings);
         made = make(call, &reports, output_dir ? output_dir : analysis, strings, &error);
@@ -200,6 +207,7 @@ static const gt_option counters_options[] = {
     {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "read the rocprofv3 traces of this sweep folder (required)"},
     {"output_dir", GT_OPTION_STRING, "DIR", NULL,
      "write the files into DIR (default: tracelens_analysis in --sweep_dir)"},
+    GT_SWEEP_INCLUDE_FAILED,
 };
 static const gt_option_group counters_group = {"Counters", counters_options, GT_LENGTH(counters_options)};
 
@@ -219,7 +227,7 @@ static bool make_counters(const gt_call *call, const char *root, const gt_read_o
     char *folder = gt_sweep_analysis_folder(call, "output_dir", root);
     char *stem = gt_format("%s/counters_all_configs", folder);
     bool made = (gt_path_is_folder(root) || gt_fail(error, "Sweep directory does not exist: %s", root)) &&
-                gt_sweep_open(&sweep, root, error) &&
+                gt_sweep_open_for_step(call, &sweep, root, error) &&
                 gt_sweep_counter_tables(&sweep, read, strings, &tables, error) &&
                 gt_sweep_write_both(&tables, stem, error);
     if (made && !gt_sweep_is_quiet(call))

@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const gt_run_status_names[] = {"PENDING", "SUCCESS", "FAILED",
-                                           "TIMEOUT", "SKIPPED", "INTERRUPTED"};
-
 static bool was_run(const gt_run_outcome *outcome)
 {
     return outcome->status != GT_RUN_PENDING && outcome->status != GT_RUN_SKIPPED;

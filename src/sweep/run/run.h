@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "os/shell_words.h"
+#include "sweep/layout.h"
 
 #include <time.h>
 
@@ -130,16 +131,6 @@ bool gt_runner_run(const gt_run_plan *plan, const gt_runner_options *options, gt
 void gt_runner_print(const gt_run_plan *plan, const gt_runner_options *options);
 
 /* ---- outcomes ---- */
-
-typedef enum gt_run_status {
-    GT_RUN_PENDING, /* not started */
-    GT_RUN_SUCCESS,
-    GT_RUN_FAILED,
-    GT_RUN_TIMEOUT,
-    GT_RUN_SKIPPED,
-    GT_RUN_INTERRUPTED,
-} gt_run_status;
-extern const char *const gt_run_status_names[];
 
 typedef struct gt_run_outcome {
     gt_run_status status;

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The columns of the result; marked: columns of the sheet. */
 static const struct {
@@ -20,11 +21,7 @@ static const struct {
     {GT_COL_OPERATION_NAME, false},
     {GT_COL_FULL_MSG_SIZE_MB, true},
     {GT_COL_IN_MSG_NELEMS, true},
-    {GT_COL_THREADS_NUM, false},
-    {GT_COL_THREAD_CONFIG, false},
-    {GT_COL_CHANNELS_NUM, false},
-    {GT_COL_CHANNEL_CONFIG, false},
-    {GT_COL_FULL_CONFIG, false},
+    {GT_COL_FULL_CONFIG, false}, /* after the other columns of the run */
     {GT_COL_COLLECTIVE_NAME, true},
     {GT_COL_DTYPE, true},
     {GT_COL_GROUP_SIZE, true},
@@ -60,7 +57,7 @@ static const double TINY_MB = 0.01, MEDIUM_MB = 100;
 /* ---- one file ---- */
 
 /* The required columns of the sheet, and the setting of the file. */
-static gt_table *rows_of_report(const gt_setting_report *report, gt_error *error)
+static gt_table *rows_of_report(const gt_sweep *sweep, const gt_setting_report *report, gt_error *error)
 {
     gt_col wanted[GT_LENGTH(columns)];
     size_t count = 0;
@@ -74,8 +71,7 @@ static gt_table *rows_of_report(const gt_setting_report *report, gt_error *error
             gt_table_free(rows);
             return NULL;
         }
-    gt_add_setting_columns(rows, report->thread_config, report->threads, report->channel_config,
-                           report->channels);
+    gt_add_setting_columns(rows, sweep, report->config);
     gt_add_string_column(rows, GT_COL_SOURCE_FILE, report->file);
     return rows;
 }
@@ -161,14 +157,20 @@ static bool add_operations(gt_table *all, gt_error *error)
     return true;
 }
 
-static void order_columns(gt_table *all)
+/* By operation, then in the order of the runs. */
+static void order_columns(const gt_sweep *sweep, gt_table *all)
 {
     static const gt_sort_key order[] = {
         {GT_COL_OPERATION_ID, false}, {GT_COL_THREADS_NUM, false}, {GT_COL_CHANNELS_NUM, false}};
-    gt_col names[GT_LENGTH(columns)];
-    for (size_t i = 0; i < GT_LENGTH(columns); i++) names[i] = columns[i].name;
-    gt_table_select(all, names, GT_LENGTH(columns));
-    gt_table_sort(all, order, GT_LENGTH(order));
+    gt_col names[GT_LENGTH(columns) + GT_SETTING_COLUMNS_MAX], of_run[GT_SETTING_COLUMNS_MAX];
+    size_t count = 0, run_count = gt_setting_columns(sweep, of_run);
+    for (size_t i = 0; i < GT_LENGTH(columns); i++) {
+        bool is_run = strcmp(columns[i].name.name, GT_COL_FULL_CONFIG.name) == 0;
+        for (size_t c = 1; is_run && c < run_count; c++) names[count++] = of_run[c];
+        names[count++] = columns[i].name;
+    }
+    gt_table_select(all, names, count);
+    gt_table_sort(all, order, sweep->is_classic ? GT_LENGTH(order) : 1); /* stable */
 }
 
 gt_table *gt_sweep_comms_table(const gt_setting_reports *reports, gt_interner *strings, gt_error *error)
@@ -177,7 +179,7 @@ gt_table *gt_sweep_comms_table(const gt_setting_reports *reports, gt_interner *s
     bool ok = true;
     for (size_t i = 0; i < reports->count && ok; i++) {
         if (!reports->items[i].table) continue;
-        gt_table *rows = rows_of_report(&reports->items[i], error);
+        gt_table *rows = rows_of_report(&reports->sweep, &reports->items[i], error);
         ok = rows != NULL;
         if (all && rows) {
             unify_types(all, rows);
@@ -191,7 +193,7 @@ gt_table *gt_sweep_comms_table(const gt_setting_reports *reports, gt_interner *s
     }
     if (ok && (!all || !all->row_count)) ok = gt_fail(error, "No data was loaded");
     if (ok && add_operations(all, error)) {
-        order_columns(all);
+        order_columns(&reports->sweep, all);
         return all;
     }
     gt_table_free(all);

@@ -14,8 +14,6 @@
 
 #include <stdlib.h>
 
-enum { OWN_COLUMNS = GT_SETTING_COLUMNS + 2 }; /* before the columns of counters */
-
 typedef struct job {
     const gt_sweep *sweep;
     gt_read_options read;
@@ -25,17 +23,12 @@ typedef struct job {
 } job;
 
 /* Adds the columns of the setting. */
-static void name_setting(gt_table *table, const gt_sweep_config *config)
+static void name_setting(gt_table *table, const gt_sweep *sweep, const gt_sweep_config *config)
 {
-    const char *digits = config->threads;
-    int64_t threads = 0;
-    gt_take_number(&digits, &threads);
-    char *channels = gt_format("%sch", config->channels);
     size_t counted = table->column_count;
     gt_table_rename_column(table, 0, GT_COL_CSV_KERNEL_NAME);
-    gt_add_setting_columns(table, config->threads, threads, channels, config->channels_number);
-    for (size_t c = 0; c < GT_SETTING_COLUMNS; c++) gt_table_move_column(table, counted + c, c);
-    gt_free(channels);
+    gt_add_setting_columns(table, sweep, config);
+    for (size_t c = 0; counted + c < table->column_count; c++) gt_table_move_column(table, counted + c, c);
 }
 
 static bool read_setting(void *context, size_t index)
@@ -47,13 +40,13 @@ static bool read_setting(void *context, size_t index)
     gt_rocprof *run = NULL;
     gt_table *table = NULL;
     if (!gt_path_is_folder(folder)) {
-        gt_warn("Skip %s/%sch - no rocprof_traces", config->threads, config->channels);
+        gt_warn("Skip %s/%s - no rocprof_traces", config->report_folder, config->report_name);
     } else if (!(run = gt_rocprof_read_folder(folder, &j->read, &error))) {
         gt_warn("%s: skipped", error.text);
     } else if (!(table = gt_rocprof_counters_by_kernel(run))) {
         gt_warn("%s: no counters", folder);
     }
-    if (table) name_setting(table, config);
+    if (table) name_setting(table, j->sweep, config);
     j->own[index] = gt_interner_new();
     if (table) gt_table_use_strings(table, j->own[index]);
     j->tables[index] = table;
@@ -69,10 +62,12 @@ static void keep_setting(void *context, size_t index)
     gt_interner_free(j->own[index]);
 }
 
-static bool add_pivots(const gt_table *all, gt_table_list *tables, gt_error *error)
+static bool add_pivots(const gt_sweep *sweep, const gt_table *all, gt_table_list *tables, gt_error *error)
 {
     static const gt_col index[] = {GT_COL_CSV_KERNEL_NAME};
-    for (size_t c = OWN_COLUMNS; c < all->column_count; c++) {
+    gt_col columns[GT_SETTING_COLUMNS_MAX];
+    size_t own = gt_setting_columns(sweep, columns) + 2; /* Kernel_Name and Count */
+    for (size_t c = own; c < all->column_count; c++) {
         const char *counter = all->columns[c].name;
         gt_table *pivot = gt_table_pivot(all,
                                          &(gt_pivot){.index = index,
@@ -110,5 +105,5 @@ bool gt_sweep_counter_tables(const gt_sweep *sweep, const gt_read_options *read,
     gt_free(j.tables);
     gt_table_list_add(tables, all);
     if (ok && !all->row_count) ok = gt_fail(error, "no setting has counters");
-    return ok && add_pivots(all, tables, error);
+    return ok && add_pivots(sweep, all, tables, error);
 }

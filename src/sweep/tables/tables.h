@@ -56,10 +56,9 @@ gt_table *gt_sweep_comms_settings(const gt_table *all);
 
 /* ---- `sweep counters` (counters.c) ---- */
 
-/* Adds All_Data, one row per setting and kernel: full_config, threads_num, thread_config, channels_num,
- * channel_config, Kernel_Name, Count (dispatches) and the mean of each counter; and per counter
- * Pivot_<counter>, kernels by settings. Warns about settings that cannot be read and skips them. Fails if
- * none has counters. */
+/* Adds All_Data, one row per setting and kernel: the columns of gt_setting_columns, Kernel_Name, Count
+ * (dispatches) and the mean of each counter; and per counter Pivot_<counter>, kernels by settings. Warns
+ * about settings that cannot be read and skips them. Fails if none has counters. */
 bool gt_sweep_counter_tables(const gt_sweep *sweep, const gt_read_options *read, gt_interner *strings,
                              gt_table_list *tables, gt_error *error);
 

@@ -83,20 +83,14 @@ gt_table *gt_timeline_means(const gt_table *rows, bool geometric)
 }
 
 /* The rows of All_Data of one setting. */
-static gt_table *rows_of_setting(const gt_setting_report *setting, size_t ranks, gt_table *means)
+static gt_table *rows_of_setting(const gt_sweep *sweep, const gt_sweep_config *config, size_t ranks,
+                                 gt_table *means)
 {
-    gt_add_setting_columns(means, setting->thread_config, setting->threads, setting->channel_config,
-                           setting->channels);
+    gt_add_setting_columns(means, sweep, config);
     size_t column = gt_table_add_column(means, GT_COL_NUM_RANKS, GT_TYPE_INT);
     for (size_t row = 0; row < means->row_count; row++) gt_table_set_int(means, column, row, (int64_t)ranks);
     for (size_t c = 0; c < SOURCE_COLUMNS; c++) gt_table_move_column(means, 0, means->column_count - 1);
     return means;
-}
-
-static bool is_same_setting(const gt_setting_report *a, const gt_setting_report *b)
-{
-    return strcmp(a->thread_config, b->thread_config) == 0 &&
-           strcmp(a->channel_config, b->channel_config) == 0;
 }
 
 static void append(gt_table **all, gt_table *more)
@@ -115,17 +109,17 @@ static gt_table *all_data(const gt_setting_reports *reports, bool geometric)
     gt_table *all = NULL;
     for (size_t first = 0, end; first < reports->count; first = end) {
         gt_table *rows = NULL;
-        for (end = first;
-             end < reports->count && is_same_setting(&reports->items[first], &reports->items[end]); end++)
+        for (end = first; end < reports->count && reports->items[first].config == reports->items[end].config;
+             end++)
             append(&rows, gt_timeline_rows(&reports->items[end]));
         if (rows)
-            append(&all,
-                   rows_of_setting(&reports->items[first], end - first, gt_timeline_means(rows, geometric)));
+            append(&all, rows_of_setting(&reports->sweep, reports->items[first].config, end - first,
+                                         gt_timeline_means(rows, geometric)));
         gt_table_free(rows);
     }
     if (all) {
         gt_table_rename(all, GT_SHEET_ALL_DATA);
-        gt_table_sort(all, order, GT_LENGTH(order));
+        if (reports->sweep.is_classic) gt_table_sort(all, order, GT_LENGTH(order));
     }
     return all;
 }
@@ -151,14 +145,27 @@ static gt_table *pivot_of(const gt_table *all, gt_col values, gt_sheet name, gt_
     return pivot;
 }
 
-static gt_table *summary_of(const gt_table *all)
+/* The columns of All_Data that a run has only one value of: those of its axes, without the texts of threads
+ * and channels, and the number of ranks. */
+static size_t list_firsts(const gt_sweep *sweep, gt_aggregate *firsts)
+{
+    gt_col columns[GT_SETTING_COLUMNS_MAX];
+    size_t all = gt_setting_columns(sweep, columns), count = 0;
+    for (size_t i = 1; i < all; i++)
+        if (strcmp(columns[i].name, GT_COL_THREAD_CONFIG.name) != 0 &&
+            strcmp(columns[i].name, GT_COL_CHANNEL_CONFIG.name) != 0)
+            firsts[count++] = (gt_aggregate){columns[i], GT_GROUP_FIRST, columns[i]};
+    firsts[count++] = (gt_aggregate){GT_COL_NUM_RANKS, GT_GROUP_FIRST, GT_COL_NUM_RANKS};
+    return count;
+}
+
+static gt_table *summary_of(const gt_sweep *sweep, const gt_table *all)
 {
     static const gt_col keys[] = {GT_COL_FULL_CONFIG};
-    static const gt_aggregate firsts[] = {{GT_COL_THREADS_NUM, GT_GROUP_FIRST, GT_COL_THREADS_NUM},
-                                          {GT_COL_CHANNELS_NUM, GT_GROUP_FIRST, GT_COL_CHANNELS_NUM},
-                                          {GT_COL_NUM_RANKS, GT_GROUP_FIRST, GT_COL_NUM_RANKS}};
+    gt_aggregate firsts[GT_SETTING_COLUMNS_MAX + 1];
+    size_t first_count = list_firsts(sweep, firsts);
     const gt_group_options sorted = {.sorted = true};
-    gt_table *summary = gt_table_group(all, keys, 1, firsts, GT_LENGTH(firsts), sorted);
+    gt_table *summary = gt_table_group(all, keys, 1, firsts, first_count, sorted);
     gt_table_rename(summary, GT_SHEET_SUMMARY_BY_CONFIG);
     gt_groups groups = gt_groups_find(all, keys, 1, sorted);
     const gt_column *type = gt_table_column(all, GT_COL_TYPE), *time = gt_table_column(all, GT_COL_TIME_MS);
@@ -188,7 +195,7 @@ bool gt_sweep_timeline_tables(const gt_setting_reports *reports, bool geometric,
         if (!pivot) return false;
         gt_table_list_add(tables, pivot);
     }
-    gt_table_list_add(tables, summary_of(all));
+    gt_table_list_add(tables, summary_of(&reports->sweep, all));
     return true;
 }
 
