@@ -45,10 +45,11 @@ typedef struct watch {
     gt_supervisor supervisor;
     source sources[2];
     int log;
-    int signals;                                   /* read end of the signal pipe */
-    double started, deadline, kill_at, give_up_at; /* seconds of the monotonic clock; 0: not set */
-    bool ended;                                    /* the command has */
-    bool over;                                     /* the supervisor has: nothing is left to be ended */
+    int signals; /* read end of the signal pipe */
+    double started, deadline, terminate_at, kill_at,
+        give_up_at; /* seconds of the monotonic clock; 0: not set */
+    bool ended;     /* the command has */
+    bool over;      /* the supervisor has: nothing is left to be ended */
     int status;
 } watch;
 
@@ -278,12 +279,15 @@ static void end_command(watch *w, int number, const char *why)
 {
     double grace = grace_s(w);
     if (grace < 0) number = SIGKILL;
-    gt_supervisor_signal(&w->supervisor, number, number != SIGINT && number != SIGQUIT);
+    bool is_typed = number == SIGINT || number == SIGQUIT;
+    gt_supervisor_signal(&w->supervisor, number, !is_typed);
+    w->terminate_at = 0;
     if (number == SIGKILL) {
         w->kill_at = 0;
         return;
     }
     w->kill_at = gt_clock_now_s() + grace;
+    if (is_typed && w->setup->then_terminate) w->terminate_at = w->kill_at - grace / 2;
     if (w->setup->waits_for)
         gt_warn("%s: waiting up to %g s for %s (Ctrl-C kills at once)", why, grace, w->setup->waits_for);
 }
@@ -335,6 +339,9 @@ static void take_clock(watch *w)
         if (!w->result->interrupted) end_command(w, SIGTERM, "time limit reached");
     } else if (w->kill_at > 0 && now >= w->kill_at) {
         end_command(w, SIGKILL, NULL);
+    } else if (w->terminate_at > 0 && now >= w->terminate_at) {
+        w->terminate_at = 0;
+        gt_supervisor_signal(&w->supervisor, SIGTERM, true);
     }
 }
 
@@ -342,6 +349,7 @@ static int wait_ms(const watch *w)
 {
     double next = w->over ? w->give_up_at : w->ended ? 0 : w->deadline;
     if (!w->over && w->kill_at > 0 && (next == 0 || w->kill_at < next)) next = w->kill_at;
+    if (!w->over && w->terminate_at > 0 && (next == 0 || w->terminate_at < next)) next = w->terminate_at;
     for (int i = 0; i < 2; i++) {
         const source *s = &w->sources[i];
         if (s->held.len > s->shown && (next == 0 || s->since + prompt_s < next)) next = s->since + prompt_s;

@@ -35,7 +35,9 @@ typedef struct gt_child_setup {
     bool silent;                    /* the output is not shown, only logged */
     bool merge;                     /* both streams are one, as with 2>&1 */
     double timeout_s;               /* 0: none */
-    double grace_s;          /* between SIGTERM and SIGKILL; 0: ten seconds; negative: SIGKILL at once */
+    double grace_s;      /* between SIGTERM and SIGKILL; 0: ten seconds; negative: SIGKILL at once */
+    bool then_terminate; /* after half of that time, SIGTERM follows a signal from the keyboard: many programs
+                            that start others ignore SIGINT */
     const char *waits_for;   /* says what this time is for, when it begins; NULL: nothing is said */
     const char *const *undo; /* a command that is run if this program is killed meanwhile; NULL: none */
     gt_child_line *line;     /* NULL: bytes are passed on as they arrive */

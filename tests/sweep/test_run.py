@@ -205,6 +205,117 @@ def check_skip(sweep):
     return problems + expect("files", [name for name in sweep.files() if "nccl_28channels" in name], [])
 
 
+# Fails for 30 channels and hangs for 31 unless a file says that all is well; writes a trace.
+UNRELIABLE = """mkdir -p {profiler_dir}/rank0
+echo $$ >{output_dir}/pid
+if [ ! -e well ]; then
+    [ {channels} != 30 ] || exit 3
+    [ {channels} != 31 ] || sleep 600
+fi
+echo '{{"traceEvents": []}' >{profiler_dir}/rank0/trace.json
+"""
+
+
+def check_resume(sweep):
+    """Only runs that ended well and whose output is whole are skipped; the history of the others is kept."""
+    base = ["-t", "256", "-o", "out", "--delay", "0"]
+    command = ["--", "sh", "-c", UNRELIABLE]
+    sweep.run("-c", "28,29,30,31", *base, "--timeout", "2", *command)
+    problems = expect("statuses", [p["status"] for p in sweep.record()["points"]], ["SUCCESS", "SUCCESS", "FAILED", "TIMEOUT"])
+    os.remove(os.path.join(sweep.folder, "out/256thread/nccl_29channels/torch_profiler/rank0/trace.json"))
+    open(os.path.join(sweep.folder, "well"), "w").close()
+    before = sweep.record()["points"][0]
+    done = sweep.run("-c", "28,29,30,31", *base[:3], "./out", *base[4:], "-s", *command)
+    points = sweep.record()["points"]
+    problems += expect("skipped", re.findall(r"Skipping .*CHANNELS=(\d+)", done.stdout), ["28"])
+    problems += expect("begun", re.findall(r"Run \d of \d", done.stdout), ["Run 1 of 3", "Run 2 of 3", "Run 3 of 3"])
+    problems += expect("statuses after", [p["status"] for p in points], 4 * ["SUCCESS"])
+    problems += expect("attempts", [[a["status"] for a in p["attempts"]] for p in points],
+                       [["SUCCESS"], ["SUCCESS", "SUCCESS"], ["FAILED", "SUCCESS"], ["TIMEOUT", "SUCCESS"]])
+    problems += expect("exit codes of attempts", [a["exit_code"] for a in points[2]["attempts"]], [3, 0])
+    problems += expect("the run that was skipped", {**points[0], "directory": ""}, {**before, "directory": ""})
+    problems += expect("folder", points[0]["directory"], "./out/256thread/nccl_28channels")
+    sweep.run("-c", "28,40", "-t", "512", "-o", "out", "--delay", "0", *command)
+    return problems + expect("runs of both sweeps", [p["directory"] for p in sweep.record()["points"]], [
+        f"out/{t}thread/nccl_{c}channels" for t, c in ((512, 28), (512, 40), (256, 28), (256, 29), (256, 30), (256, 31))])
+
+
+def check_resume_after_kill(sweep):
+    """A run during which the sweep was killed is not taken for one that ended well, and is run again."""
+    options = ["-c", "31", "-t", "256", "-o", "out"]
+    open(os.path.join(sweep.folder, "well"), "w").close()
+    sweep.run(*options, "--", "sh", "-c", UNRELIABLE)
+    os.remove(os.path.join(sweep.folder, "well"))
+    pid_file = os.path.join(sweep.folder, "out/256thread/nccl_31channels/pid")
+    os.remove(pid_file)
+    process = sweep.start(*options, "--", "sh", "-c", UNRELIABLE)
+    begun = wait_for(lambda: os.path.exists(pid_file) and open(pid_file).read().strip())
+    process.kill()
+    process.communicate(timeout=WALL_SECONDS)
+    problems = [] if begun else ["did not begin"]
+    problems += expect("after the kill", [p["status"] for p in sweep.record()["points"]], ["PENDING"])
+    open(os.path.join(sweep.folder, "well"), "w").close()
+    done = sweep.run(*options, "-s", "--", "sh", "-c", UNRELIABLE)
+    return problems + expect("skipped", done.stdout.count("Skipping"), 0) + expect(
+        "at the end", [p["status"] for p in sweep.record()["points"]], ["SUCCESS"])
+
+
+def check_other_axes(sweep):
+    """An axis alone, without threads and channels: folders, variables, summary and sweep.json."""
+    done = sweep.run("-c", "none", "-t", "none", "--axis", "mode=fast,slow", "--axis-env", "mode=MODE", "-o", "out", "--delay", "0", "--",
+                     "sh", "-c", "echo $MODE {mode} ${{NCCL_MAX_NCHANNELS-unset} ${{RCCL_THREADS_PER_BLOCK-unset}")
+    problems = expect("exit code", done.code, 0) + expect("said", done.stderr, "")
+    for mode in ("fast", "slow"):
+        problems += expect("output", sweep.text(f"out/mode_{mode}/run_output.log"), f"{mode} {mode} unset unset\n")
+    summary = without_durations(sweep.text(sweep.only(r"out/.*summary.*")))
+    problems += within("summary", summary, "MODE            STATUS     DURATION(s)", "slow            SUCCESS    N",
+                       "Output directories:\n    - out/mode_fast/\n")
+    problems += within("log", done.stdout, "Testing mode: fast slow", "Running with MODE=fast", "[OK] Completed run with mode=slow")
+    record = sweep.record()
+    problems += expect("axes", record["axes"], [{"name": "mode", "values": ["fast", "slow"], "variable": "MODE", "folder": "mode_%s"}])
+    return problems + expect("values", [p["values"] for p in record["points"]], [{"mode": "fast"}, {"mode": "slow"}])
+
+
+def check_repeats(sweep):
+    """Each setting several times in an order that the seed decides."""
+    def titles(root, *options):
+        done = sweep.run("-c", "28,30,31", "-t", "256", "--repeat", "3", "-o", root, "--delay", "0", *options)
+        return re.findall(r"Completed run with (.*) \(duration", done.stdout)
+
+    first, same, other = titles("a", "--seed", "7"), titles("b", "--seed", "7"), titles("c", "--seed", "8")
+    grid = [f"THREADS=256, CHANNELS={c}, repeat {k}" for k in (1, 2, 3) for c in (28, 30, 31)]
+    problems = expect("runs", sorted(first), sorted(grid)) + expect("the same seed", same, first)
+    problems += [] if grid != first != other else ["the order is not random"]
+    record = sweep.record("a")
+    problems += expect("record", (record["seed"], record["repeats"]), (7, 3))
+    problems += expect("folders", [(p["repeat"], p["directory"]) for p in record["points"]], [
+        (k, f"a/{'' if k == 1 else f'repeat_{k}/'}256thread/nccl_{c}channels") for k in (1, 2, 3) for c in (28, 30, 31)])
+    return problems + [name for name in (p["directory"] for p in record["points"])
+                       if not os.path.exists(os.path.join(sweep.folder, name, "run_output.log"))]
+
+
+def check_terminate(sweep):
+    """A command that ignores Ctrl-C gets SIGTERM before it is killed."""
+    command = "trap '' INT; trap 'echo terminated >said; exit 1' TERM; echo begun >begun; while :; do sleep 0.1; done"
+    process = sweep.start("-c", "28", "-t", "256", "-o", "out", "--", "sh", "-c", command)
+    begun = wait_for(lambda: os.path.exists(os.path.join(sweep.folder, "begun")))
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=WALL_SECONDS)
+    problems = [] if begun else ["did not begin"]
+    return problems + expect("exit code", process.returncode, 130) + expect(
+        "said", sweep.text("said") if os.path.exists(os.path.join(sweep.folder, "said")) else None, "terminated\n")
+
+
+def check_progress(sweep):
+    done = sweep.run("-c", "28,30,31", "-t", "256", "-o", "out", "--delay", "0", "--", "sh", "-c", "sleep 1")
+    lines = [line.partition("] ")[2] for line in done.stdout.splitlines() if "] Run " in line]
+    problems = expect("lines", len(lines), 3) + expect("first", lines[0], "Run 1 of 3")
+    for line, number, left in zip(lines[1:], (2, 3), (2, 1)):
+        found = re.fullmatch(rf"Run {number} of 3, about (\d+) s left", line)
+        problems += [] if found and int(found[1]) >= left else [f"line: {line!r}"]
+    return problems
+
+
 def check_delay(sweep):
     began = time.monotonic()
     done = sweep.run("-c", "28,30,31", "-t", "256", "-o", "out", "--delay", "1")
@@ -346,6 +457,12 @@ CASES = [
     Case("rocprofv3", check_rocprof),
     Case("any command", check_command),
     Case("skip existing", check_skip),
+    Case("continue a sweep", check_resume),
+    Case("continue a sweep that was killed", check_resume_after_kill),
+    Case("an axis without threads and channels", check_other_axes),
+    Case("repeats", check_repeats),
+    Case("SIGTERM after Ctrl-C", check_terminate),
+    Case("what is left", check_progress),
     Case("delay", check_delay),
     Case("timeout", check_timeout),
     Case("SIGINT", check_signal, signal.SIGINT),

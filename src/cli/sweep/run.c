@@ -12,15 +12,21 @@
 
 static const gt_option grid_options[] = {
     {"channels", GT_OPTION_STRING, "LIST", "28,42,56,70",
-     "run with these values of NCCL_MAX_NCHANNELS, comma-separated"},
+     "run with these values of NCCL_MAX_NCHANNELS, comma-separated; none: without this axis"},
     {"threads", GT_OPTION_STRING, "LIST", "256,512",
-     "run with these values of RCCL_THREADS_PER_BLOCK, comma-separated; each is combined with all channels"},
+     "run with these values of RCCL_THREADS_PER_BLOCK, comma-separated; each is combined with all channels; "
+     "none: "
+     "without this axis"},
     {"axis", GT_OPTION_EACH, "NAME=LIST", NULL,
      "add a setting and its values; its folders enclose those of threads, so that each is a sweep"},
     {"axis_env", GT_OPTION_EACH, "NAME=VARIABLE", NULL,
      "set the environment variable for the value of an axis", .needs = "axis"},
     {"axis_dir", GT_OPTION_EACH, "NAME=FORMAT", NULL,
      "name the folders of an axis, with %s for the value (default: NAME_%s)", .needs = "axis"},
+    {"repeat", GT_OPTION_INT, "N", "1",
+     "run each setting N times, in random order; the runs after the first are in repeat_<k>"},
+    {"seed", GT_OPTION_INT, "N", NULL, "choose the random order (default: another one each time, recorded)",
+     .needs = "repeat"},
 };
 static const gt_option_group grid_group = {"Grid", grid_options, GT_LENGTH(grid_options)};
 
@@ -45,7 +51,10 @@ static const gt_option_group command_group = {"Command", command_options, GT_LEN
 static const gt_option run_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", NULL,
      "write the sweep into DIR (default: experiments/sweep_YYYYMMDD_HHMMSS)"},
-    {"skip_existing", GT_OPTION_FLAG, NULL, NULL, "skip runs whose folder exists"},
+    {"skip_existing", GT_OPTION_FLAG, NULL, NULL,
+     "continue a sweep: skip runs that ended well and whose output is whole, and those whose folder exists "
+     "although "
+     "sweep.json does not name them; run the others again"},
     {"no_aggregate", GT_OPTION_FLAG, NULL, NULL, "do not write the summary file"},
     {"delay", GT_OPTION_INT, "SECONDS", "5", "wait SECONDS between runs"},
     {"timeout", GT_OPTION_INT, "SECONDS", "0",
@@ -101,6 +110,7 @@ static bool make_grid(const gt_call *call, gt_sweep_grid *grid, gt_error *error)
     return set_each(call, "axis", grid, gt_sweep_grid_add_axis, error) &&
            set_each(call, "axis_env", grid, gt_sweep_grid_set_variable, error) &&
            set_each(call, "axis_dir", grid, gt_sweep_grid_set_folder, error) &&
+           (grid->axis_count || gt_fail(error, "no axes: give --threads, --channels or --axis")) &&
            (gt_sweep_grid_points(grid) || gt_fail(error, "more than %d points in the grid", GT_POINTS_MAX));
 }
 
@@ -111,7 +121,7 @@ static bool check_numbers(const gt_call *call, gt_error *error)
     static const struct {
         const char *option;
         int64_t least;
-    } numbers[] = {{"nproc", 1}, {"delay", 0}, {"timeout", 0}};
+    } numbers[] = {{"nproc", 1}, {"delay", 0}, {"timeout", 0}, {"repeat", 1}};
     for (size_t i = 0; i < GT_LENGTH(numbers); i++) {
         int64_t number = gt_arguments_int(&call->arguments, numbers[i].option);
         if (number < numbers[i].least || number > INT32_MAX)
@@ -138,7 +148,13 @@ static bool make_plan(const gt_call *call, const char *root, gt_run_plan *plan, 
     plan->environment_count = environment->text_count;
     plan->unset = unset->texts;
     plan->unset_count = unset->text_count;
+    plan->repeats = (size_t)gt_arguments_int(arguments, "repeat");
+    plan->seed = (uint64_t)(gt_arguments_value(arguments, "seed")->given ? gt_arguments_int(arguments, "seed")
+                                                                         : (int64_t)time(NULL));
+    if (plan->repeats > GT_REPEATS_MAX)
+        return gt_fail(error, "argument --repeat: must be at most %d", GT_REPEATS_MAX);
     return check_numbers(call, error) && make_grid(call, &plan->grid, error) &&
+           (gt_run_count(plan) <= GT_POINTS_MAX || gt_fail(error, "more than %d runs", GT_POINTS_MAX)) &&
            gt_run_plan_check(plan, error);
 }
 

@@ -60,8 +60,8 @@ static gt_sweep_axis *find_axis(gt_sweep_grid *grid, const char *name, size_t le
 /* Adds an axis outside threads and channels, after the other further axes. */
 static gt_sweep_axis *insert_axis(gt_sweep_grid *grid, const char *name, size_t len)
 {
-    size_t at = grid->axis_count - 2;
-    memmove(&grid->axes[at + 1], &grid->axes[at], 2 * sizeof *grid->axes);
+    size_t at = gt_sweep_grid_further(grid);
+    memmove(&grid->axes[at + 1], &grid->axes[at], (grid->axis_count - at) * sizeof *grid->axes);
     grid->axis_count++;
     char *folder = gt_format("%.*s_%%s", (int)len, name);
     grid->axes[at] = (gt_sweep_axis){.name = gt_arena_bytes(&grid->arena, name, len),
@@ -72,12 +72,35 @@ static gt_sweep_axis *insert_axis(gt_sweep_grid *grid, const char *name, size_t 
 
 bool gt_sweep_grid_begin(gt_sweep_grid *grid, const char *threads, const char *channels, gt_error *error)
 {
-    *grid = (gt_sweep_grid){
-        .axes = {{.name = "threads", .variable = "RCCL_THREADS_PER_BLOCK", .folder = "%sthread"},
-                 {.name = "channels", .variable = "NCCL_MAX_NCHANNELS", .folder = "nccl_%schannels"}},
-        .axis_count = 2};
-    return set_values(grid, &grid->axes[0], threads, error) &&
-           set_values(grid, &grid->axes[1], channels, error);
+    static const gt_sweep_axis own[] = {
+        {.name = "threads", .variable = "RCCL_THREADS_PER_BLOCK", .folder = "%sthread"},
+        {.name = "channels", .variable = "NCCL_MAX_NCHANNELS", .folder = "nccl_%schannels"}};
+    const char *const lists[] = {threads, channels};
+    *grid = (gt_sweep_grid){0};
+    for (size_t i = 0; i < GT_LENGTH(own); i++) {
+        if (strcmp(lists[i], "none") == 0) continue;
+        gt_sweep_axis *axis = &grid->axes[grid->axis_count++];
+        *axis = own[i];
+        if (!set_values(grid, axis, lists[i], error)) return false;
+    }
+    return true;
+}
+
+static bool is_own_axis(const gt_sweep_axis *axis)
+{
+    return strcmp(axis->name, "threads") == 0 || strcmp(axis->name, "channels") == 0;
+}
+
+size_t gt_sweep_grid_further(const gt_sweep_grid *grid)
+{
+    size_t count = 0;
+    while (count < grid->axis_count && !is_own_axis(&grid->axes[count])) count++;
+    return count;
+}
+
+size_t gt_sweep_grid_named_as(const gt_sweep_grid *grid, size_t k)
+{
+    return (k + gt_sweep_grid_further(grid)) % grid->axis_count;
 }
 
 void gt_sweep_grid_free(gt_sweep_grid *grid)
@@ -96,7 +119,7 @@ static bool is_name(const char *text, size_t len)
 /* Names of placeholders that cannot be names of an axis. */
 static bool is_reserved(const char *name, size_t len)
 {
-    static const char *const reserved[] = {"output_dir", "profiler_dir", "config", "nproc"};
+    static const char *const reserved[] = {"output_dir", "profiler_dir", "config", "nproc", "repeat"};
     for (size_t i = 0; i < GT_LENGTH(reserved); i++)
         if (strlen(reserved[i]) == len && memcmp(reserved[i], name, len) == 0) return true;
     return false;

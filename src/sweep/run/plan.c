@@ -207,12 +207,66 @@ static const char *path_below(gt_run_point *made, const char *name)
     return gt_path_join(&made->arena, made->folder, name);
 }
 
-gt_run_point gt_run_point_make(const gt_run_plan *plan, size_t point)
+/* ---- runs ---- */
+
+size_t gt_run_count(const gt_run_plan *plan)
+{
+    return gt_sweep_grid_points(&plan->grid) * plan->repeats;
+}
+
+size_t gt_run_repeat(const gt_run_plan *plan, size_t run)
+{
+    return run / gt_sweep_grid_points(&plan->grid) + 1;
+}
+
+size_t gt_run_grid_point(const gt_run_plan *plan, size_t run)
+{
+    return run % gt_sweep_grid_points(&plan->grid);
+}
+
+/* The next number of the generator splitmix64. */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* Random, so that a drift of the machine is not taken for an effect of a setting; without repeats, the order
+ * of the grid, like that of the script. */
+size_t *gt_run_order(const gt_run_plan *plan)
+{
+    size_t count = gt_run_count(plan), *order = gt_alloc(count * sizeof *order);
+    uint64_t state = plan->seed;
+    for (size_t i = 0; i < count; i++) order[i] = i;
+    for (size_t i = count; plan->repeats > 1 && i > 1; i--) {
+        size_t other = (size_t)(next_random(&state) % i), kept = order[i - 1];
+        order[i - 1] = order[other];
+        order[other] = kept;
+    }
+    return order;
+}
+
+/* "256thread/nccl_28channels", "repeat_2/256thread/nccl_28channels" */
+static const char *place_of(const gt_run_plan *plan, size_t run, gt_run_point *made)
+{
+    size_t repeat = gt_run_repeat(plan, run);
+    char *above = repeat > 1 ? gt_format("repeat_%zu", repeat) : gt_strdup("");
+    char *place = gt_sweep_grid_folder(&plan->grid, gt_run_grid_point(plan, run), above);
+    const char *kept = gt_arena_bytes(&made->arena, place, strlen(place));
+    gt_free(above);
+    gt_free(place);
+    return kept;
+}
+
+gt_run_point gt_run_point_make(const gt_run_plan *plan, size_t run)
 {
     gt_run_point made = {0};
-    char *folder = gt_sweep_grid_folder(&plan->grid, point, plan->root);
-    made.folder = gt_arena_bytes(&made.arena, folder, strlen(folder));
-    gt_free(folder);
+    size_t point = gt_run_grid_point(plan, run), len = strlen(plan->root);
+    made.place = place_of(plan, run, &made);
+    made.folder = gt_arena_format(&made.arena, "%s%s%s", plan->root,
+                                  len && plan->root[len - 1] != '/' ? "/" : "", made.place);
     made.profiler_folder = path_below(&made, "torch_profiler");
     if (plan->rocprof) {
         made.rocprof_folder = path_below(&made, "rocprof_traces");
@@ -233,18 +287,21 @@ void gt_run_point_free(gt_run_point *point)
     *point = (gt_run_point){0};
 }
 
-char *gt_run_point_title(const gt_run_plan *plan, size_t point)
+char *gt_run_point_title(const gt_run_plan *plan, size_t run)
 {
     const gt_sweep_grid *grid = &plan->grid;
     gt_buffer title = {0};
-    size_t further = grid->axis_count - 2;
     for (size_t k = 0; k < grid->axis_count; k++) {
-        size_t axis = k < 2 ? further + k : k - 2; /* threads and channels first */
+        size_t axis = gt_sweep_grid_named_as(grid, k);
+        const char *name = grid->axes[axis].name;
         if (k) gt_buffer_add_cstr(&title, ", ");
-        gt_buffer_add_cstr(&title, k == 0 ? "THREADS" : k == 1 ? "CHANNELS" : grid->axes[axis].name);
+        gt_buffer_add_cstr(&title, strcmp(name, "threads") == 0    ? "THREADS"
+                                   : strcmp(name, "channels") == 0 ? "CHANNELS"
+                                                                   : name);
         gt_buffer_add_cstr(&title, "=");
-        gt_buffer_add_cstr(&title, gt_sweep_grid_value(grid, point, axis));
+        gt_buffer_add_cstr(&title, gt_sweep_grid_value(grid, gt_run_grid_point(plan, run), axis));
     }
+    if (plan->repeats > 1) gt_buffer_add_format(&title, ", repeat %zu", gt_run_repeat(plan, run));
     char *text = gt_strdup(gt_buffer_str(&title).bytes);
     gt_buffer_free(&title);
     return text;

@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "json/writer.h"
 #include "os/clock.h"
+#include "os/paths.h"
+#include "sweep/record.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -11,10 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool was_run(const gt_run_outcome *outcome)
 {
-    return outcome->status != GT_RUN_PENDING && outcome->status != GT_RUN_SKIPPED;
+    return !outcome->is_skipped && outcome->status != GT_RUN_PENDING;
 }
 
 /* ---- summary ---- */
@@ -41,59 +44,65 @@ static void add_upper(gt_buffer *text, const char *name, int width)
     add_format(text, "%-*s", width, upper);
 }
 
-static void add_further_values(gt_buffer *text, const gt_sweep_grid *grid, size_t point)
+/* How wide the column of an axis is in the reference script. */
+static int width_of(const gt_sweep_axis *axis)
 {
-    for (size_t i = 0; i + 2 < grid->axis_count; i++)
-        add_format(text, "%-15s ", gt_sweep_grid_value(grid, point, i));
+    return strcmp(axis->name, "threads") == 0 ? 10 : 15;
 }
 
-static void add_row(gt_buffer *text, const gt_run_plan *plan, size_t point, const gt_run_outcome *outcome)
+static void add_row(gt_buffer *text, const gt_run_plan *plan, size_t run, const gt_run_outcome *outcome)
 {
     const gt_sweep_grid *grid = &plan->grid;
     char duration[32] = "N/A";
+    const char *status = outcome->is_skipped                 ? gt_run_status_names[GT_RUN_SKIPPED]
+                         : outcome->status == GT_RUN_PENDING ? gt_run_status_names[GT_RUN_UNKNOWN]
+                                                             : gt_run_status_names[outcome->status];
     if (was_run(outcome)) snprintf(duration, sizeof duration, "%" PRId64, outcome->duration_s);
-    add_further_values(text, grid, point);
-    add_format(text, "%-10s %-15s %-10s %-15s\n", gt_sweep_grid_value(grid, point, grid->axis_count - 2),
-               gt_sweep_grid_value(grid, point, grid->axis_count - 1),
-               outcome->status == GT_RUN_PENDING ? "UNKNOWN" : gt_run_status_names[outcome->status],
-               duration);
+    if (plan->repeats > 1) add_format(text, "%-10zu ", gt_run_repeat(plan, run));
+    for (size_t i = 0; i < grid->axis_count; i++)
+        add_format(text, "%-*s ", width_of(&grid->axes[i]),
+                   gt_sweep_grid_value(grid, gt_run_grid_point(plan, run), i));
+    add_format(text, "%-10s %-15s\n", status, duration);
 }
 
-static void add_folder(gt_buffer *text, const gt_run_plan *plan, size_t point, bool first_of_threads)
+/* The folder of a run; before the first one of a group, the values of all axes but the last. */
+static void add_folder(gt_buffer *text, const gt_run_plan *plan, size_t run, bool is_first)
 {
     const gt_sweep_grid *grid = &plan->grid;
-    if (first_of_threads) {
+    size_t named = grid->axis_count - 1;
+    if (is_first && named) {
         gt_buffer_add_cstr(text, "  ");
-        for (size_t i = 0; i + 2 < grid->axis_count; i++) {
+        for (size_t i = 0; i < named; i++) {
             add_upper(text, grid->axes[i].name, 0);
-            add_format(text, "=%s, ", gt_sweep_grid_value(grid, point, i));
+            add_format(text, "=%s%s", gt_sweep_grid_value(grid, gt_run_grid_point(plan, run), i),
+                       i + 1 < named ? ", " : ":\n");
         }
-        add_format(text, "THREADS=%s:\n", gt_sweep_grid_value(grid, point, grid->axis_count - 2));
     }
-    char *folder = gt_sweep_grid_folder(grid, point, plan->root);
-    add_format(text, "    - %s/\n", folder);
-    gt_free(folder);
+    gt_run_point point = gt_run_point_make(plan, run);
+    add_format(text, "    - %s/\n", point.folder);
+    gt_run_point_free(&point);
 }
 
 void gt_run_summary(const gt_run_plan *plan, const gt_run_outcome *outcomes, time_t now, gt_buffer *text)
 {
     const gt_sweep_grid *grid = &plan->grid;
-    size_t points = gt_sweep_grid_points(grid), channels = grid->axes[grid->axis_count - 1].value_count;
+    size_t runs = gt_run_count(plan), group = grid->axes[grid->axis_count - 1].value_count;
     char date[GT_CLOCK_TEXT];
     gt_clock_format(date, sizeof date, "%a %b %e %H:%M:%S %Z %Y", now);
     add_format(text, "NCCL Channel & Thread Sweep Summary\nGenerated: %s\n\n", date);
-    for (size_t i = 0; i + 2 < grid->axis_count; i++) {
-        add_upper(text, grid->axes[i].name, 15);
+    if (plan->repeats > 1) add_format(text, "%-10s ", "REPEAT");
+    for (size_t i = 0; i < grid->axis_count; i++) {
+        add_upper(text, grid->axes[i].name, width_of(&grid->axes[i]));
         gt_buffer_add_cstr(text, " ");
     }
-    add_format(text, "%-10s %-15s %-10s %-15s\n", "THREADS", "CHANNELS", "STATUS", "DURATION(s)");
+    add_format(text, "%-10s %-15s\n", "STATUS", "DURATION(s)");
     gt_buffer_add_cstr(text, "----------------------------------------------------\n");
-    for (size_t point = 0; point < points; point++) {
-        add_row(text, plan, point, &outcomes[point]);
-        if ((point + 1) % channels == 0) gt_buffer_add_cstr(text, "\n");
+    for (size_t run = 0; run < runs; run++) {
+        add_row(text, plan, run, &outcomes[run]);
+        if ((run + 1) % group == 0) gt_buffer_add_cstr(text, "\n");
     }
     gt_buffer_add_cstr(text, "\nOutput directories:\n");
-    for (size_t point = 0; point < points; point++) add_folder(text, plan, point, point % channels == 0);
+    for (size_t run = 0; run < runs; run++) add_folder(text, plan, run, run % group == 0);
 }
 
 /* ---- sweep.json ---- */
@@ -118,6 +127,22 @@ static void put_variables(gt_json_writer *w, const gt_arg_list *variables)
     gt_json_close(w, '}');
 }
 
+static void put_axes(gt_json_writer *w, const gt_sweep_grid *grid)
+{
+    gt_json_key(w, "axes");
+    gt_json_open(w, '[');
+    for (size_t i = 0; i < grid->axis_count; i++) {
+        const gt_sweep_axis *axis = &grid->axes[i];
+        gt_json_open(w, '{');
+        gt_json_put_cstr(w, "name", axis->name);
+        gt_json_put_cstrs(w, "values", axis->values, axis->value_count);
+        gt_json_put_cstr(w, "variable", axis->variable);
+        gt_json_put_cstr(w, "folder", axis->folder);
+        gt_json_close(w, '}');
+    }
+    gt_json_close(w, ']');
+}
+
 static void put_values(gt_json_writer *w, const gt_sweep_grid *grid, size_t point)
 {
     gt_json_key(w, "values");
@@ -127,12 +152,9 @@ static void put_values(gt_json_writer *w, const gt_sweep_grid *grid, size_t poin
     gt_json_close(w, '}');
 }
 
-static void put_point(gt_json_writer *w, const gt_run_plan *plan, size_t index, const gt_run_outcome *outcome)
+/* Status, exit code and times of a run. */
+static void put_outcome(gt_json_writer *w, const gt_run_outcome *outcome)
 {
-    gt_run_point point = gt_run_point_make(plan, index);
-    gt_json_open(w, '{');
-    put_values(w, &plan->grid, index);
-    gt_json_put_cstr(w, "directory", point.folder);
     gt_json_put_cstr(w, "status", gt_run_status_names[outcome->status]);
     gt_json_key(w, "exit_code");
     if (was_run(outcome))
@@ -141,27 +163,161 @@ static void put_point(gt_json_writer *w, const gt_run_plan *plan, size_t index, 
         gt_json_add_cstr(w, NULL);
     put_time(w, "start", outcome->started, was_run(outcome));
     put_time(w, "end", outcome->ended, was_run(outcome));
-    gt_json_put_cstrs(w, "argv", point.argv.items, point.argv.count);
-    put_variables(w, &point.variables);
-    gt_json_close(w, '}');
-    gt_run_point_free(&point);
 }
 
-void gt_run_json(const gt_run_plan *plan, const gt_run_outcome *outcomes, time_t started, gt_buffer *text)
+/* An attempt that a record without attempts has: the run itself. */
+static void put_only_attempt(gt_json_writer *w, const gt_value *earlier)
 {
+    static const char *const keys[] = {"status", "exit_code", "start", "end"};
+    const gt_value *started = gt_value_get(earlier, "start");
+    if (started->type != GT_VALUE_STRING) return;
+    gt_json_open(w, '{');
+    for (size_t i = 0; i < GT_LENGTH(keys); i++)
+        gt_json_put_value(w, keys[i], gt_value_get(earlier, keys[i]));
+    gt_json_close(w, '}');
+}
+
+/* All attempts at a run, the earliest first. */
+static void put_attempts(gt_json_writer *w, const gt_value *earlier, const gt_run_outcome *outcome)
+{
+    const gt_value *attempts = gt_value_get(earlier, "attempts");
+    gt_json_key(w, "attempts");
+    gt_json_open(w, '[');
+    for (size_t i = 0; gt_value_is_list(attempts) && i < attempts->count; i++)
+        gt_json_add_value(w, &attempts->items[i]);
+    if (!gt_value_is_list(attempts)) put_only_attempt(w, earlier);
+    if (was_run(outcome)) {
+        gt_json_open(w, '{');
+        put_outcome(w, outcome);
+        gt_json_close(w, '}');
+    }
+    gt_json_close(w, ']');
+}
+
+static void put_point(gt_json_writer *w, const gt_run_plan *plan, size_t run, const gt_run_point *point,
+                      const gt_run_outcome *outcome, const gt_value *earlier)
+{
+    gt_json_open(w, '{');
+    put_values(w, &plan->grid, gt_run_grid_point(plan, run));
+    gt_json_put_int(w, "repeat", (int64_t)gt_run_repeat(plan, run));
+    gt_json_put_cstr(w, "directory", point->folder);
+    put_outcome(w, outcome);
+    if (outcome->status == GT_RUN_SUCCESS) {
+        gt_json_put_int(w, "output_files", (int64_t)outcome->files);
+        gt_json_put_int(w, "output_bytes", (int64_t)outcome->bytes);
+    }
+    put_attempts(w, earlier, outcome);
+    gt_json_put_cstrs(w, "argv", point->argv.items, point->argv.count);
+    put_variables(w, &point->variables);
+    gt_json_close(w, '}');
+}
+
+/* A run that was not begun now, as it was recorded before; the sweep may have been given by another path
+ * then. */
+static void put_earlier(gt_json_writer *w, const char *folder, const gt_value *earlier)
+{
+    gt_json_open(w, '{');
+    for (size_t i = 0; i + 1 < earlier->count; i += 2) {
+        char *key = gt_format("%.*s", (int)earlier->items[i].text.len, earlier->items[i].text.bytes);
+        if (strcmp(key, "directory") == 0)
+            gt_json_put_cstr(w, key, folder);
+        else
+            gt_json_put_value(w, key, &earlier->items[i + 1]);
+        gt_free(key);
+    }
+    gt_json_close(w, '}');
+}
+
+/* The runs of earlier sweeps in this folder that are not part of this one. */
+static void put_others(gt_json_writer *w, const gt_run_history *history, const gt_interner *places)
+{
+    const gt_sweep_record *earlier = history->earlier;
+    size_t len = strlen(history->plan->root);
+    for (size_t i = 0; earlier && i < earlier->count; i++) {
+        const gt_recorded_point *point = &earlier->points[i];
+        if (gt_interner_find(places, point->place, strlen(point->place)) != GT_STR_NONE) continue;
+        if (point->json->type != GT_VALUE_DICT) continue;
+        char *folder = gt_format("%s%s%s", history->plan->root,
+                                 len && history->plan->root[len - 1] != '/' ? "/" : "", point->place);
+        put_earlier(w, folder, point->json);
+        gt_free(folder);
+    }
+}
+
+void gt_run_json(const gt_run_history *history, gt_buffer *text)
+{
+    const gt_run_plan *plan = history->plan;
+    gt_interner *places = gt_interner_new();
     gt_json_writer w = {0};
     gt_json_open(&w, '{');
     gt_json_put_cstr(&w, "program", "gputally " GT_VERSION);
-    put_time(&w, "start", started, true);
+    put_time(&w, "start", history->started, true);
     gt_json_put_cstr(&w, "sweep", plan->root);
+    put_axes(&w, &plan->grid);
+    gt_json_put_int(&w, "repeats", (int64_t)plan->repeats);
+    gt_json_put_int(&w, "seed", (int64_t)plan->seed);
     gt_json_put_cstrs(&w, "unset", plan->unset, plan->unset_count);
     gt_json_key(&w, "points");
     gt_json_open(&w, '[');
-    size_t points = gt_sweep_grid_points(&plan->grid);
-    for (size_t i = 0; i < points; i++) put_point(&w, plan, i, &outcomes[i]);
+    for (size_t i = 0, runs = gt_run_count(plan); i < runs; i++) {
+        gt_run_point point = gt_run_point_make(plan, i);
+        const gt_value *earlier = gt_sweep_record_point(history->earlier, point.place);
+        gt_interner_add_cstr(places, point.place);
+        if (earlier->type == GT_VALUE_DICT && !history->outcomes[i].is_begun)
+            put_earlier(&w, point.folder, earlier);
+        else
+            put_point(&w, plan, i, &point, &history->outcomes[i], earlier);
+        gt_run_point_free(&point);
+    }
+    put_others(&w, history, places);
     gt_json_close(&w, ']');
     gt_json_close(&w, '}');
     gt_buffer_add(text, w.text.bytes, w.text.len);
     gt_buffer_add_cstr(text, "\n");
     gt_json_writer_free(&w);
+    gt_interner_free(places);
+}
+
+/* ---- outputs ---- */
+
+enum { DEPTH_MAX = 16 };
+
+static void count_outputs(const char *folder, unsigned depth, size_t *files, uint64_t *bytes)
+{
+    gt_folder_list names = gt_list_folder(folder);
+    for (size_t i = 0; i < names.count; i++) {
+        char *path = gt_format("%s/%s", folder, names.items[i]);
+        struct stat status;
+        bool known = lstat(path, &status) == 0;
+        if (known && S_ISDIR(status.st_mode) && depth && strcmp(names.items[i], GT_SWEEP_ANALYSIS) != 0)
+            count_outputs(path, depth - 1, files, bytes);
+        if (known && S_ISREG(status.st_mode)) {
+            ++*files;
+            *bytes += (uint64_t)status.st_size;
+        }
+        gt_free(path);
+    }
+    gt_folder_list_free(&names);
+}
+
+void gt_run_outputs(const char *folder, size_t *files, uint64_t *bytes)
+{
+    *files = 0;
+    *bytes = 0;
+    count_outputs(folder, DEPTH_MAX, files, bytes);
+}
+
+bool gt_run_is_whole(const gt_sweep_record *record, const gt_run_point *point)
+{
+    const gt_value *earlier = gt_sweep_record_point(record, point->place);
+    const gt_value *files = gt_value_get(earlier, "output_files"),
+                   *bytes = gt_value_get(earlier, "output_bytes");
+    size_t found;
+    uint64_t found_bytes;
+    if (!gt_value_equals_cstr(gt_value_get(earlier, "status"), gt_run_status_names[GT_RUN_SUCCESS]))
+        return false;
+    if (!gt_path_is_folder(point->folder)) return false;
+    gt_run_outputs(point->folder, &found, &found_bytes);
+    return (files->type != GT_VALUE_INT || (int64_t)found >= files->integer) &&
+           (bytes->type != GT_VALUE_INT || (int64_t)found_bytes >= bytes->integer);
 }

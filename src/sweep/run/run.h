@@ -16,8 +16,8 @@
 
 /* ---- grid of settings ----
  *
- * Later axes vary faster. The last two are always threads and channels, so that each folder above them is a
- * sweep that all steps can read: ROOT/[axis...]/<T>thread/nccl_<C>channels. */
+ * Later axes vary faster. Threads and channels are the last two, so that each folder above them is a sweep
+ * that other programs can read, too: ROOT/[axis...]/<T>thread/nccl_<C>channels. Either may be missing. */
 
 enum { GT_AXES_MAX = 16, GT_AXIS_VALUES_MAX = 1000, GT_POINTS_MAX = 10000 };
 
@@ -35,8 +35,8 @@ typedef struct gt_sweep_grid {
     gt_arena arena; /* of all strings */
 } gt_sweep_grid;
 
-/* The grid with the two axes that every sweep has. Returns false if a value is not an integer or is given
- * twice. */
+/* The grid with threads and channels; "none" instead of values leaves one of them out. Returns false if a
+ * value is not an integer or is given twice. */
 bool gt_sweep_grid_begin(gt_sweep_grid *grid, const char *threads, const char *channels, gt_error *error);
 void gt_sweep_grid_free(gt_sweep_grid *grid);
 
@@ -46,6 +46,10 @@ bool gt_sweep_grid_add_axis(gt_sweep_grid *grid, const char *text, gt_error *err
 bool gt_sweep_grid_set_variable(gt_sweep_grid *grid, const char *text, gt_error *error);
 bool gt_sweep_grid_set_folder(gt_sweep_grid *grid, const char *text, gt_error *error);
 
+/* The number of axes before threads and channels. */
+size_t gt_sweep_grid_further(const gt_sweep_grid *grid);
+/* Axes in the order in which texts for people name them: threads and channels, then the others. */
+size_t gt_sweep_grid_named_as(const gt_sweep_grid *grid, size_t k);
 /* The number of points; 0 if there are more than GT_POINTS_MAX. */
 size_t gt_sweep_grid_points(const gt_sweep_grid *grid);
 /* The value of an axis at a point. */
@@ -56,6 +60,9 @@ const char *gt_sweep_grid_named(const gt_sweep_grid *grid, size_t point, const c
 char *gt_sweep_grid_folder(const gt_sweep_grid *grid, size_t point, const char *root);
 
 /* ---- command of a point ----
+ *
+ * A point is run `repeats` times. Runs are numbered: first the first run of each point, then the second ones.
+ * The folders of later repeats are in ROOT/repeat_<k>, which is a sweep of its own.
  *
  * In the arguments of the command and in values of variables, {threads}, {channels}, the names of other axes,
  * {output_dir}, {profiler_dir}, {config} and {nproc} are replaced with their values at the point; {{ is a
@@ -75,7 +82,17 @@ typedef struct gt_run_plan {
     size_t environment_count;
     const char *const *unset; /* names of variables to remove from the environment */
     size_t unset_count;
+    size_t repeats; /* of each point, at least 1; if more, runs are in random order */
+    uint64_t seed;  /* of that order */
 } gt_run_plan;
+
+enum { GT_REPEATS_MAX = 1000 };
+size_t gt_run_count(const gt_run_plan *plan);
+size_t gt_run_repeat(const gt_run_plan *plan, size_t run); /* from 1 */
+size_t gt_run_grid_point(const gt_run_plan *plan, size_t run);
+/* The runs in the order in which they are run; the caller frees the list. The order depends only on the plan.
+ */
+size_t *gt_run_order(const gt_run_plan *plan);
 
 /* Returns false if a placeholder is unknown or a variable name is invalid. */
 bool gt_run_plan_check(const gt_run_plan *plan, gt_error *error);
@@ -83,6 +100,7 @@ bool gt_run_plan_check(const gt_run_plan *plan, gt_error *error);
 /* One point, ready to run. All memory is in its arena. */
 typedef struct gt_run_point {
     gt_arena arena;
+    const char *place;                    /* the folder below the root */
     const char *folder, *profiler_folder; /* as passed to the command: below the root as given */
     const char *rocprof_folder;           /* NULL: without rocprofv3 */
     gt_arg_list argv;                     /* NULL-terminated */
@@ -91,11 +109,11 @@ typedef struct gt_run_point {
 } gt_run_point;
 
 /* The plan must have been checked. */
-gt_run_point gt_run_point_make(const gt_run_plan *plan, size_t point);
+gt_run_point gt_run_point_make(const gt_run_plan *plan, size_t run);
 void gt_run_point_free(gt_run_point *point);
 
-/* "THREADS=256, CHANNELS=28", then further axes; the caller frees it. */
-char *gt_run_point_title(const gt_run_plan *plan, size_t point);
+/* "THREADS=256, CHANNELS=28", then further axes and the repeat; the caller frees it. */
+char *gt_run_point_title(const gt_run_plan *plan, size_t run);
 
 /* ---- job files for rocprofv3, for `sweep run --rocprof --rocprof_input FILE` ---- */
 
@@ -112,7 +130,8 @@ bool gt_rocprof_jobs_write(const char *folder, gt_error *error);
  * summary and sweep.json. */
 
 typedef struct gt_runner_options {
-    bool skip_existing; /* skip points whose folder exists */
+    bool skip_existing; /* skip points that ended well and whose output is whole, and those whose folder
+                           exists although sweep.json does not name them; run the others again */
     bool no_summary;
     bool quiet;                 /* write the output of the commands and of the sweep only to the logs */
     int64_t delay_s, timeout_s; /* 0: none */
@@ -137,13 +156,29 @@ typedef struct gt_run_outcome {
     int exit_code;
     time_t started, ended; /* of a point that was run */
     int64_t duration_s;
+    bool is_begun, is_skipped; /* is_skipped: not run now */
+    size_t files;              /* that a successful run has left in its folder, and their bytes */
+    uint64_t bytes;
 } gt_run_outcome;
 
+/* What sweep.json is made of. */
+typedef struct gt_run_history {
+    const gt_run_plan *plan;
+    const gt_run_outcome *outcomes;        /* of each run */
+    const struct gt_sweep_record *earlier; /* sweep.json as it was before; NULL: none */
+    time_t started;
+} gt_run_history;
+
 /* The summary file of the reference script: THREADS, CHANNELS, STATUS, DURATION(s), then the folders. Further
- * axes are columns before them. */
+ * axes are columns before them, and the repeat is the first one. */
 void gt_run_summary(const gt_run_plan *plan, const gt_run_outcome *outcomes, time_t now, gt_buffer *text);
-/* sweep.json: the command, the variables, and each point with its values, folder, status, exit code and
- * times. */
-void gt_run_json(const gt_run_plan *plan, const gt_run_outcome *outcomes, time_t started, gt_buffer *text);
+/* sweep.json: the axes, the variables, and each run with its values, folder, status, exit code, times and all
+ * its attempts so far. Runs of earlier sweeps in the folder stay. */
+void gt_run_json(const gt_run_history *history, gt_buffer *text);
+
+/* The files below a folder, without its own analyses, and their bytes. */
+void gt_run_outputs(const char *folder, size_t *files, uint64_t *bytes);
+/* Whether sweep.json says that the run ended well, and nothing of its output is missing since. */
+bool gt_run_is_whole(const struct gt_sweep_record *record, const gt_run_point *point);
 
 #endif

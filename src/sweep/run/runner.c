@@ -8,7 +8,7 @@
 #include "os/paths.h"
 #include "output/file.h"
 #include "output/terminal.h"
-#include "sweep/layout.h"
+#include "sweep/record.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,13 +16,18 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct runner {
     const gt_run_plan *plan;
     const gt_runner_options *options;
     gt_runner_result *result;
-    gt_run_outcome *outcomes; /* one per point */
-    size_t points;
+    gt_run_outcome *outcomes; /* one per run */
+    size_t runs;
+    size_t *order;            /* of the runs */
+    gt_sweep_record *earlier; /* sweep.json as it was before; NULL: none */
+    size_t done;              /* runs of this program, without skipped ones, and the seconds that they took */
+    double done_s;
     char *log_path, *summary_path, *record_path;
     FILE *log;
     bool colour;
@@ -115,25 +120,28 @@ static void log_beginning(runner *r)
         log_line(r, "Config file: %s", r->plan->config);
         log_line(r, "Processes per node: %" PRId64, r->plan->nproc);
     }
-    for (size_t i = 0; i + 2 < grid->axis_count; i++) log_values(r, grid->axes[i].name, &grid->axes[i]);
-    log_values(r, "threads per block", &grid->axes[grid->axis_count - 2]);
-    log_values(r, "channels", &grid->axes[grid->axis_count - 1]);
+    for (size_t i = 0; i < grid->axis_count; i++)
+        log_values(r, strcmp(grid->axes[i].name, "threads") == 0 ? "threads per block" : grid->axes[i].name,
+                   &grid->axes[i]);
+    if (r->plan->repeats > 1)
+        log_line(r, "Each setting %zu times, in random order (seed %" PRIu64 ")", r->plan->repeats,
+                 r->plan->seed);
     log_line(r, "Skip existing: %s", r->options->skip_existing ? "true" : "false");
     log_line(r, "Results directory: %s", r->plan->root);
 }
 
 /* "RCCL_THREADS_PER_BLOCK=256, NCCL_MAX_NCHANNELS=28" */
-static char *describe_variables(const gt_run_plan *plan, size_t point)
+static char *describe_variables(const gt_run_plan *plan, size_t run)
 {
     const gt_sweep_grid *grid = &plan->grid;
     gt_buffer text = {0};
     for (size_t k = 0; k < grid->axis_count; k++) {
-        size_t axis = (k + grid->axis_count - 2) % grid->axis_count; /* threads and channels first */
+        size_t axis = gt_sweep_grid_named_as(grid, k);
         const char *name = grid->axes[axis].variable ? grid->axes[axis].variable : grid->axes[axis].name;
         if (k) gt_buffer_add_cstr(&text, ", ");
         gt_buffer_add_cstr(&text, name);
         gt_buffer_add_cstr(&text, "=");
-        gt_buffer_add_cstr(&text, gt_sweep_grid_value(grid, point, axis));
+        gt_buffer_add_cstr(&text, gt_sweep_grid_value(grid, gt_run_grid_point(plan, run), axis));
     }
     char *described = gt_strdup(gt_buffer_str(&text).bytes);
     gt_buffer_free(&text);
@@ -159,7 +167,7 @@ static bool write_record(runner *r, bool last, gt_error *error)
     gt_buffer text = {0};
     if (!last && time(NULL) == r->recorded) return true;
     r->recorded = time(NULL);
-    gt_run_json(r->plan, r->outcomes, r->started, &text);
+    gt_run_json(&(gt_run_history){r->plan, r->outcomes, r->earlier, r->started}, &text);
     return write_whole(r->record_path, &text, error);
 }
 
@@ -207,6 +215,7 @@ static void run_command(runner *r, size_t index, const gt_run_point *point)
         .log_path = log_path,
         .silent = r->options->quiet,
         .merge = true,
+        .then_terminate = true,
         .timeout_s = (double)r->options->timeout_s,
     };
     gt_child_result child = {0};
@@ -218,6 +227,9 @@ static void run_command(runner *r, size_t index, const gt_run_point *point)
     outcome->duration_s = (int64_t)child.seconds;
     outcome->status = started ? status_of(&child) : GT_RUN_FAILED;
     if (!started) log_line(r, "[ERROR] %s", error.text);
+    if (outcome->status == GT_RUN_SUCCESS) gt_run_outputs(point->folder, &outcome->files, &outcome->bytes);
+    r->done++;
+    r->done_s += child.seconds;
     gt_free(log_path);
 }
 
@@ -227,16 +239,42 @@ static bool make_folders(const gt_run_point *point, gt_error *error)
            (!point->rocprof_folder || gt_path_make_folder(point->rocprof_folder, error));
 }
 
-static bool run_point(runner *r, size_t index, const gt_run_point *point, gt_error *error)
+/* "3 of 16", and from the second run on how long the rest will take if it is like what was done. */
+static void log_progress(runner *r, size_t left)
+{
+    double seconds = r->done ? (double)left * (r->done_s / (double)r->done) +
+                                   (double)(left - 1) * (double)r->options->delay_s
+                             : 0;
+    size_t number = r->done + 1, all = r->done + left;
+    if (!r->done)
+        log_line(r, "Run %zu of %zu", number, all);
+    else if (seconds < 90)
+        log_line(r, "Run %zu of %zu, about %.0f s left", number, all, seconds);
+    else if (seconds < 90 * 60)
+        log_line(r, "Run %zu of %zu, about %.0f min left", number, all, seconds / 60);
+    else
+        log_line(r, "Run %zu of %zu, about %.1f h left", number, all, seconds / 3600);
+}
+
+/* A run that ended well before is not taken for that while it is repeated, also if this program is killed. */
+static bool begin_point(runner *r, size_t index, const gt_run_point *point, gt_error *error)
+{
+    r->outcomes[index].is_begun = true;
+    bool is_known = gt_sweep_record_point(r->earlier, point->place)->type != GT_VALUE_MISSING;
+    return make_folders(point, error) && (!is_known || write_record(r, true, error));
+}
+
+static bool run_point(runner *r, size_t index, const gt_run_point *point, size_t left, gt_error *error)
 {
     static const char rule[] = "========================================";
     char *variables = describe_variables(r->plan, index);
     put_line(r, YELLOW, rule);
+    log_progress(r, left);
     log_line(r, "Running with %s", variables);
     log_line(r, "Output directory: %s", point->folder);
     put_line(r, YELLOW, rule);
     gt_free(variables);
-    if (!make_folders(point, error)) return false;
+    if (!begin_point(r, index, point, error)) return false;
     run_command(r, index, point);
     const gt_run_outcome *outcome = &r->outcomes[index];
     if (outcome->status != GT_RUN_INTERRUPTED) log_end(r, index, outcome);
@@ -244,32 +282,60 @@ static bool run_point(runner *r, size_t index, const gt_run_point *point, gt_err
     return write_record(r, false, error);
 }
 
-static void skip_point(runner *r, size_t index)
+static void skip_point(runner *r, size_t index, const gt_run_point *point)
 {
     char *title = gt_run_point_title(r->plan, index);
     log_line(r, "Skipping %s (directory exists)", title);
-    r->outcomes[index].status = GT_RUN_SKIPPED;
+    r->outcomes[index].is_skipped = true;
+    if (gt_sweep_record_point(r->earlier, point->place)->type == GT_VALUE_MISSING)
+        r->outcomes[index].status = GT_RUN_SKIPPED;
     gt_free(title);
+}
+
+/* Without a record, it cannot be known how a run ended: then its folder counts, as for the script. */
+static bool is_skipped(const gt_runner_options *options, const gt_sweep_record *earlier,
+                       const gt_run_point *point)
+{
+    if (!options->skip_existing) return false;
+    const gt_value *recorded = gt_sweep_record_point(earlier, point->place);
+    bool is_unknown =
+        recorded->type == GT_VALUE_MISSING ||
+        gt_value_equals_cstr(gt_value_get(recorded, "status"), gt_run_status_names[GT_RUN_SKIPPED]);
+    return is_unknown ? gt_path_is_folder(point->folder) : gt_run_is_whole(earlier, point);
 }
 
 /* ---- all points ---- */
 
+static void skip_points(runner *r, size_t *left)
+{
+    *left = 0;
+    for (size_t i = 0; i < r->runs; i++) {
+        gt_run_point point = gt_run_point_make(r->plan, r->order[i]);
+        if (is_skipped(r->options, r->earlier, &point))
+            skip_point(r, r->order[i], &point);
+        else
+            ++*left;
+        gt_run_point_free(&point);
+    }
+}
+
 static bool run_points(runner *r, gt_error *error)
 {
     bool ok = true, waits = false;
-    for (size_t i = 0; i < r->points && ok && !caught; i++) {
-        gt_run_point point = gt_run_point_make(r->plan, i);
-        if (r->options->skip_existing && gt_path_is_folder(point.folder)) {
-            skip_point(r, i);
-        } else {
-            if (waits && r->options->delay_s) {
-                log_line(r, "Waiting %" PRId64 " seconds before next run...", r->options->delay_s);
-                wait_seconds(r->options->delay_s);
-            }
-            if (!caught) ok = run_point(r, i, &point, error);
-            waits = true;
-            if (r->outcomes[i].status == GT_RUN_INTERRUPTED && !caught) caught = SIGINT;
+    size_t left;
+    skip_points(r, &left);
+    for (size_t i = 0; i < r->runs && ok && !caught; i++) {
+        size_t run = r->order[i];
+        if (r->outcomes[run].is_skipped) continue;
+        if (waits && r->options->delay_s) {
+            log_line(r, "Waiting %" PRId64 " seconds before next run...", r->options->delay_s);
+            wait_seconds(r->options->delay_s);
         }
+        if (caught) break;
+        gt_run_point point = gt_run_point_make(r->plan, run);
+        ok = run_point(r, run, &point, left--, error);
+        waits = true;
+        if (r->outcomes[run].status == GT_RUN_INTERRUPTED && !caught) caught = SIGINT;
         gt_run_point_free(&point);
     }
     return ok && write_record(r, true, error);
@@ -312,8 +378,10 @@ bool gt_runner_run(const gt_run_plan *plan, const gt_runner_options *options, gt
     runner r = {.plan = plan, .options = options, .result = result, .started = time(NULL)};
     *result = (gt_runner_result){0};
     gt_clock_format(stamp, sizeof stamp, "%Y%m%d_%H%M%S", r.started);
-    r.points = gt_sweep_grid_points(&plan->grid);
-    r.outcomes = gt_alloc_zero(r.points, sizeof *r.outcomes);
+    r.runs = gt_run_count(plan);
+    r.outcomes = gt_alloc_zero(r.runs, sizeof *r.outcomes);
+    r.order = gt_run_order(plan);
+    r.earlier = gt_sweep_record_read(plan->root);
     r.colour = gt_terminal_for(stdout).colour;
     r.log_path = gt_format("%s/nccl_thread_sweep_%s.log", plan->root, stamp);
     r.summary_path = gt_format("%s/nccl_thread_sweep_summary_%s.txt", plan->root, stamp);
@@ -327,6 +395,8 @@ bool gt_runner_run(const gt_run_plan *plan, const gt_runner_options *options, gt
     ok = close_log(&r, ok, error);
     restore_signals(old);
     gt_free(r.outcomes);
+    gt_free(r.order);
+    gt_sweep_record_free(r.earlier);
     gt_free(r.log_path);
     gt_free(r.summary_path);
     gt_free(r.record_path);
@@ -349,12 +419,13 @@ static void add_shell_line(gt_buffer *line, const gt_run_plan *plan, const gt_ru
 
 void gt_runner_print(const gt_run_plan *plan, const gt_runner_options *options)
 {
-    size_t points = gt_sweep_grid_points(&plan->grid);
-    for (size_t i = 0; i < points; i++) {
-        gt_run_point point = gt_run_point_make(plan, i);
-        char *title = gt_run_point_title(plan, i);
+    size_t *order = gt_run_order(plan), runs = gt_run_count(plan);
+    gt_sweep_record *earlier = gt_sweep_record_read(plan->root);
+    for (size_t i = 0; i < runs; i++) {
+        gt_run_point point = gt_run_point_make(plan, order[i]);
+        char *title = gt_run_point_title(plan, order[i]);
         gt_buffer line = {0};
-        bool skipped = options->skip_existing && gt_path_is_folder(point.folder);
+        bool skipped = is_skipped(options, earlier, &point);
         add_shell_line(&line, plan, &point);
         printf("%s# %s%s\n", i ? "\n" : "", title, skipped ? ": skipped, folder exists" : "");
         if (!skipped) printf("%s\n", gt_buffer_str(&line).bytes);
@@ -362,4 +433,6 @@ void gt_runner_print(const gt_run_plan *plan, const gt_runner_options *options)
         gt_free(title);
         gt_run_point_free(&point);
     }
+    gt_sweep_record_free(earlier);
+    gt_free(order);
 }
