@@ -210,6 +210,7 @@
 #define GT_SHEET_NCCL_IMPLICIT_SYNC_CMP   GT_SHEET("nccl_implicit_sync_cmp")
 #define GT_SHEET_NCCL_LONG_CMP            GT_SHEET("nccl_long_cmp")
 #define GT_SHEET_PER_RANK_PERCENT         GT_SHEET("Per_Rank_Percent")
+#define GT_SHEET_NCCL_SUMMARY             GT_SHEET("NCCL_Summary")
 #define GT_SHEET_PER_RANK_TIME_MS         GT_SHEET("Per_Rank_Time_ms")
 #define GT_SHEET_PIVOT_PERCENT            GT_SHEET("Pivot_Percent")
 #define GT_SHEET_PIVOT_TIME_MS            GT_SHEET("Pivot_Time_ms")

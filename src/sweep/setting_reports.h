@@ -40,6 +40,7 @@ typedef struct gt_reports_wanted {
     const char *analysis; /* folder of the reports, usually ROOT/tracelens_analysis */
     gt_report_kind kind;
     bool include_failed; /* see gt_sweep_leave_out_failed */
+    bool any_status;     /* includes them without a word */
 } gt_reports_wanted;
 
 /* Finds the reports. Fails if there are none or if the name of a folder of threads has no number.

@@ -27,6 +27,45 @@ def same(what, got, wanted):
     return [] if got == wanted else [f"{what}: {got!r}, not {wanted!r}"]
 
 
+def check_several_tests(binary, folder):
+    """Each test is compared with the baseline, and all runs are side by side."""
+    generate_sweep.lay_out(os.path.join(folder, "s"), ranks=(0, 1))
+    run([binary, "sweep", "report", "s"], cwd=folder)
+    base, first, second = "s/256thread/nccl_28channels", "s/512thread/nccl_28channels", "s/512thread/nccl_42channels"
+    problems = []
+    for number, tests in enumerate((["--test", first, "--test", second], ["--test", first, second])):
+        done, more = compare(binary, folder, "--baseline", base, *tests, "-o", f"out{number}")
+        problems += more + same("files", sorted(files_under(os.path.join(folder, f"out{number}"))), sorted(
+            ["final_analysis_report_for_all.xlsx"] + [f"512thread_{c}ch/{name}.xlsx" for c in (28, 42) for name in (
+                "gpu_timeline_comparison", "collective_comparison", "final_analysis_report")]))
+    _, more = compare(binary, folder, "--baseline", base, "--test", first, "-o", "alone")
+    problems += more
+    for name in ("gpu_timeline_comparison", "collective_comparison", "final_analysis_report"):
+        problems += same(name, read_workbook(os.path.join(folder, f"out0/512thread_28ch/{name}.xlsx")),
+                         read_workbook(os.path.join(folder, f"alone/{name}.xlsx")))
+    book = read_workbook(os.path.join(folder, "out0/final_analysis_report_for_all.xlsx"))
+    runs = ("256thread_28ch", "512thread_28ch", "512thread_42ch")
+    problems += same("sheets", list(book), ["Summary", "Per_Rank_Time_ms", "NCCL_Summary"])
+    problems += same("columns", list(book["Summary"][0]), ["type"] + [f"{name}_{run}" for run in runs for name in ("time ms", "percent", "num_ranks")] + [
+        f"percentage_change_{run}" for run in runs[1:]])
+    busy = {row[0]: row for row in book["Summary"]}
+    problems += near("changes", busy["busy_time"][-2:], [3.872333988803155, 5.611859022837411])
+    problems += same("no change of nothing", busy["exposed_memcpy_time"][-2:], (None, None))
+    problems += same("ranks", list(book["Per_Rank_Time_ms"][0]), ["type"] + [f"{rank}_{run}" for run in runs for rank in (0, 1)])
+    heads = list(book["NCCL_Summary"][0])
+    latency = [heads.index(f"comm_latency_mean_{run}") for run in runs]
+    collectives = {row[0]: [row[i] for i in latency] for row in book["NCCL_Summary"][1:]}
+    problems += same("collectives", sorted(collectives), ["_allgather_base_67108864", "allreduce_1048576", "allreduce_2048"])
+    # 200 + threads / 10; 100 + channels minus the start of rank 1, which is 2 us later than that of rank 0
+    problems += near("gather", collectives["_allgather_base_67108864"], [225.6, 251.2, 251.2])
+    problems += near("reduce", collectives["allreduce_1048576"], [128, 128, 142])
+    done, more = compare(binary, folder, "--baseline", base, "--test", first, base, base, "-o", "equal", "--test-label", "x")
+    problems += more + same("labels", [name for name in ("x", "256thread_28ch_2", "256thread_28ch_3") if not os.path.isdir(
+        os.path.join(folder, "equal", name))], [])
+    done, more = compare(binary, folder, "--baseline", base, "--test", first, "-o", "y", "--test-label", "a", "b", code=2)
+    return problems + more
+
+
 def check_sweep(binary, folder):
     generate_sweep.lay_out(os.path.join(folder, "s"), ranks=(0, 1))
     run([binary, "sweep", "report", "s"], cwd=folder)
@@ -151,6 +190,7 @@ def check_damaged(binary, folder):
 
 CASES = [
     Case("settings of a sweep", check_sweep),
+    Case("several tests", check_several_tests),
     Case("single runs", check_single_runs),
     Case("collectives", check_collectives),
     Case("damaged reports", check_damaged),

@@ -1,8 +1,10 @@
 /* `gputally sweep all`: runs the steps one after another, each as if it were called on its own. */
+#include "base/log.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/sweep/sweep.h"
 #include "os/paths.h"
+#include "sweep/setting_reports.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,9 @@
 static const gt_option all_options[] = {
     {"output_dir", GT_OPTION_STRING, "DIR", NULL,
      "write all files into DIR (default: tracelens_analysis in SWEEP)"},
-    {"top_k", GT_OPTION_INT, "K", "5", "keep K rows per report in `top`; CSV file names start with top<K>",
+    {"top_k", GT_OPTION_INT, "K", "5",
+     "keep K rows per report in `top`; names of CSV files start with top<K>, and the job file is "
+     "rocprof_top<K>_kernels.yaml",
      .needs = "!rocprof"},
     {"rocprof", GT_OPTION_FLAG, NULL, NULL,
      "analyse rocprofv3 traces instead of torch.profiler traces: steps report, timeline and counters"},
@@ -22,6 +26,7 @@ static const gt_option all_options[] = {
      .needs = "!rocprof"},
     {"dpi", GT_OPTION_INT, "N", NULL, "pass --dpi to `gputally sweep plot`", .needs = "!rocprof"},
     {"geo_mean", GT_OPTION_FLAG, NULL, NULL, "pass --geo_mean to `gputally sweep timeline`"},
+    GT_SWEEP_INCLUDE_FAILED,
 };
 static const gt_option_group all_group = {"Steps", all_options, GT_LENGTH(all_options)};
 
@@ -35,7 +40,7 @@ const gt_syntax gt_sweep_all_syntax = {
 };
 
 /* Files and folders that steps pass on. */
-typedef enum place { NOTHING, ROOT, ANALYSIS, ROWS, STAMPED, PLACES } place;
+typedef enum place { NOTHING, ROOT, ANALYSIS, ROWS, STAMPED, JOB_FILE, PLACES } place;
 
 /* The arguments of each step, and the options of `all` that it takes; NULL or NOTHING: none. */
 static const struct {
@@ -44,24 +49,38 @@ static const struct {
         const char *option; /* NULL: the place is an argument without option */
         place value;
     } places[3];
-    const char *options[2];
+    const char *options[3];
     bool is_traced, is_rocprof; /* for traces of torch.profiler, of rocprofv3 */
     bool needs_rows;            /* reads the output of `top` */
+    bool needs_collectives;     /* has nothing to do without collective reports */
 } chain[] = {
     {"report",
      {{NULL, ROOT}, {"--output_dir", ANALYSIS}},
-     {"rank_order", "report_layout"},
-     true,
-     true,
-     false},
-    {"top", {{"--base_path", ANALYSIS}, {"--output_file", ROWS}}, {"top_k"}, true, false, false},
-    {"yaml", {{"--input_csv", ROWS}}, {NULL}, true, false, true},
-    {"plot", {{"--csv_path", ROWS}}, {"dpi"}, true, false, true},
-    {"timestamps", {{"--input_csv", ROWS}, {"--base_path", ROOT}}, {NULL}, true, false, true},
-    {"overlap", {{"--input_csv", STAMPED}, {"--tracelens_path", ANALYSIS}}, {NULL}, true, false, true},
-    {"timeline", {{"--sweep_dir", ROOT}, {"--tracelens_path", ANALYSIS}}, {"geo_mean"}, true, true, false},
-    {"comms", {{"--sweep_dir", ROOT}, {"--tracelens_path", ANALYSIS}}, {NULL}, true, false, false},
-    {"counters", {{"--sweep_dir", ROOT}, {"--output_dir", ANALYSIS}}, {NULL}, false, true, false},
+     {"rank_order", "report_layout", "include_failed"},
+     .is_traced = true,
+     .is_rocprof = true},
+    {"top",
+     {{"--base_path", ANALYSIS}, {"--output_file", ROWS}, {"--sweep_dir", ROOT}},
+     {"top_k", "include_failed"},
+     .is_traced = true},
+    {"yaml", {{"--input_csv", ROWS}, {"--output_yaml", JOB_FILE}}, .is_traced = true, .needs_rows = true},
+    {"plot", {{"--csv_path", ROWS}}, {"dpi"}, .is_traced = true, .needs_rows = true},
+    {"timestamps", {{"--input_csv", ROWS}, {"--base_path", ROOT}}, .is_traced = true, .needs_rows = true},
+    {"overlap",
+     {{"--input_csv", STAMPED}, {"--tracelens_path", ANALYSIS}, {"--sweep_dir", ROOT}},
+     .is_traced = true,
+     .needs_rows = true},
+    {"timeline",
+     {{"--sweep_dir", ROOT}, {"--tracelens_path", ANALYSIS}},
+     {"geo_mean", "include_failed"},
+     .is_traced = true,
+     .is_rocprof = true},
+    {"comms",
+     {{"--sweep_dir", ROOT}, {"--tracelens_path", ANALYSIS}},
+     {"include_failed"},
+     .is_traced = true,
+     .needs_collectives = true},
+    {"counters", {{"--sweep_dir", ROOT}, {"--output_dir", ANALYSIS}}, {"include_failed"}, .is_rocprof = true},
 };
 
 typedef struct words {
@@ -147,8 +166,23 @@ static void name_places(const gt_call *call, char **places)
     places[ANALYSIS] = gt_sweep_analysis_folder(call, "output_dir", root);
     char *here = absolute_analysis(call, root);
     places[ROWS] = gt_format("%s/top%lld_gemm_kernels_time_variance.csv", here, top);
+    places[JOB_FILE] = gt_format("%s/rocprof_top%lld_kernels.yaml", here, top);
     places[STAMPED] = gt_path_replace_extension(places[ROWS], "_with_timestamps.csv");
     gt_free(here);
+}
+
+/* Whether there are collective reports; a sweep on one GPU has none, which is no failure. */
+static bool has_collectives(char *const *places)
+{
+    gt_setting_reports reports;
+    gt_error ignored;
+    const gt_reports_wanted wanted = {.root = places[ROOT],
+                                      .analysis = places[ANALYSIS],
+                                      .kind = GT_REPORTS_COLLECTIVE,
+                                      .any_status = true};
+    bool found = gt_setting_reports_find(&reports, &wanted, &ignored);
+    gt_setting_reports_free(&reports);
+    return found;
 }
 
 /* If a step fails, only the steps that read its rows are skipped. A usage error stops everything: the
@@ -156,7 +190,7 @@ static void name_places(const gt_call *call, char **places)
 gt_exit gt_cmd_sweep_all(const gt_call *call)
 {
     if (!gt_sweep_open_input(call, NULL)) return GT_EXIT_USAGE;
-    bool rocprof = gt_arguments_flag(&call->arguments, "rocprof"), has_rows = true;
+    bool rocprof = gt_arguments_flag(&call->arguments, "rocprof"), has_rows = true, is_reported = true;
     char *places[PLACES] = {NULL};
     gt_exit worst = GT_EXIT_DONE;
     name_places(call, places);
@@ -165,9 +199,14 @@ gt_exit gt_cmd_sweep_all(const gt_call *call)
             continue;
         if (!gt_sweep_is_quiet(call)) printf("%s== %s\n", i ? "\n" : "", chain[i].name);
         fflush(stdout);
+        if (chain[i].needs_collectives && is_reported && !has_collectives(places)) {
+            gt_info("no collectives in the traces; %s is skipped", chain[i].name);
+            continue;
+        }
         gt_exit status = run_step(call, i, places);
         if (status != GT_EXIT_DONE && strcmp(chain[i].name, "top") == 0) has_rows = false;
         if (status > worst) worst = status;
+        if (i == 0) is_reported = status == GT_EXIT_DONE;
         if (i == 0 && status != GT_EXIT_DONE && !gt_path_is_folder(places[ANALYSIS])) break;
     }
     for (size_t i = 0; i < PLACES; i++) gt_free(places[i]);

@@ -22,12 +22,15 @@ static const gt_option compare_options[] = {
     {"baseline", GT_OPTION_STRING, "RUN", NULL,
      "read the baseline run: SWEEP/<T>thread/nccl_<C>channels, or a folder with reports in "
      "tracelens_analysis (required)"},
-    {"test", GT_OPTION_STRING, "RUN", NULL, "read the run to compare with the baseline (required)"},
+    {"test", GT_OPTION_STRINGS, "RUN...", NULL,
+     "read the run to compare with the baseline (required); several runs are compared with it one by one, in "
+     "folders "
+     "named after them, and all together"},
     {"output", GT_OPTION_STRING, "DIR", NULL, "write the workbooks into DIR (required)"},
     {"baseline_label", GT_OPTION_STRING, "TEXT", NULL,
      "name the baseline TEXT in the sheets (default: 256thread_28ch, or the folder name)"},
-    {"test_label", GT_OPTION_STRING, "TEXT", NULL,
-     "name the other run TEXT in the sheets (default: like --baseline_label)"},
+    {"test_label", GT_OPTION_STRINGS, "TEXT...", NULL,
+     "name the other runs in the sheets, in the order of --test (default: like --baseline_label)"},
     {"geo_mean", GT_OPTION_FLAG, NULL, NULL, "use geometric instead of arithmetic means over ranks"},
 };
 static const gt_option_group compare_group = {"Runs", compare_options, GT_LENGTH(compare_options)};
@@ -40,7 +43,17 @@ const gt_syntax gt_sweep_compare_syntax = {
     .output_option = "output",
 };
 
-static bool write_comparison(const gt_call *call, const gt_run_comparison *c, gt_error *error)
+/* A label as the name of a folder. */
+static char *folder_of(const char *label)
+{
+    char *name = gt_strdup(label);
+    for (char *c = name; *c; c++)
+        if (*c == '/' || (unsigned char)*c < ' ') *c = '_';
+    if (name[0] == '.') name[0] = '_';
+    return name;
+}
+
+static bool add_workbooks(const gt_run_comparison *c, const char *folder, gt_output *output, gt_error *error)
 {
     const struct {
         const char *file;
@@ -48,13 +61,33 @@ static bool write_comparison(const gt_call *call, const gt_run_comparison *c, gt
     } documents[] = {{"gpu_timeline_comparison.xlsx", &c->timelines},
                      {"collective_comparison.xlsx", &c->collectives},
                      {"final_analysis_report.xlsx", &c->final}};
-    gt_output *output = gt_output_new();
     bool written = true;
     for (size_t i = 0; i < GT_LENGTH(documents) && written; i++) {
         if (!documents[i].tables->count) continue;
-        char *path =
-            gt_format("%s/%s", gt_arguments_value(&call->arguments, "output")->text, documents[i].file);
+        char *path = gt_format("%s/%s", folder, documents[i].file);
         written = gt_output_xlsx(output, path, documents[i].tables->items, documents[i].tables->count, error);
+        gt_free(path);
+    }
+    return written;
+}
+
+/* One test: its workbooks are in the folder itself. Several: in one folder per test, beside the workbook of
+ * all. */
+static bool write_comparisons(const gt_call *call, const gt_run_comparisons *all, gt_error *error)
+{
+    const char *root = gt_arguments_value(&call->arguments, "output")->text;
+    gt_output *output = gt_output_new();
+    bool written = true;
+    for (size_t i = 0; i < all->count && written; i++) {
+        char *name = folder_of(all->items[i].test_label);
+        char *folder = all->count > 1 ? gt_format("%s/%s", root, name) : gt_strdup(root);
+        written = add_workbooks(&all->items[i], folder, output, error);
+        gt_free(folder);
+        gt_free(name);
+    }
+    if (written && all->together.count) {
+        char *path = gt_format("%s/final_analysis_report_for_all.xlsx", root);
+        written = gt_output_xlsx(output, path, all->together.items, all->together.count, error);
         gt_free(path);
     }
     written = written && gt_output_commit(output, error);
@@ -84,19 +117,29 @@ gt_exit gt_cmd_sweep_compare(const gt_call *call)
     gt_error error = {""};
     if (!gt_sweep_begin_reading(call, (const char *[]){"baseline", "test", "output", NULL}, &read))
         return GT_EXIT_USAGE;
+    const gt_option_value *tests = gt_arguments_value(arguments, "test"),
+                          *labels = gt_arguments_value(arguments, "test_label");
+    if (labels->text_count > tests->text_count)
+        return gt_usage_error(call->program, "argument --test_label: %zu labels for %zu runs",
+                              labels->text_count, tests->text_count);
     const gt_run_comparison_options options = {
         .baseline = gt_arguments_value(arguments, "baseline")->text,
-        .test = gt_arguments_value(arguments, "test")->text,
+        .tests = tests->texts,
+        .test_count = tests->text_count,
         .baseline_label = gt_arguments_string(arguments, "baseline_label"),
-        .test_label = gt_arguments_string(arguments, "test_label"),
+        .test_labels = labels->texts,
+        .test_label_count = labels->text_count,
         .geometric = gt_arguments_flag(arguments, "geo_mean"),
     };
     gt_interner *strings = gt_interner_new();
-    gt_run_comparison comparison;
-    bool made = gt_run_comparison_make(&comparison, &options, strings, &error);
-    if (made && !gt_sweep_is_quiet(call)) show_comparison(&comparison);
-    made = made && write_comparison(call, &comparison, &error);
-    gt_run_comparison_free(&comparison);
+    gt_run_comparisons all;
+    bool made = gt_run_comparisons_make(&all, &options, strings, &error);
+    for (size_t i = 0; made && i < all.count && !gt_sweep_is_quiet(call); i++) {
+        if (i) puts("");
+        show_comparison(&all.items[i]);
+    }
+    made = made && write_comparisons(call, &all, &error);
+    gt_run_comparisons_free(&all);
     gt_interner_free(strings);
     return made ? GT_EXIT_DONE : gt_sweep_failed(&error);
 }
@@ -113,6 +156,7 @@ static const gt_option html_options[] = {
      "name the second sweep TEXT on the page (default: folder name)", .needs = "sweep2"},
     {"sweep", GT_OPTION_STRINGS, "DIR[=LABEL]", NULL,
      "show a further sweep, or all sweeps instead of --sweep1 and --sweep2"},
+    {"top_k", GT_OPTION_INT, "K", "5", "read the CSV files top<K>_gemm_kernels_time_variance.csv"},
     {"output", GT_OPTION_STRING, "FILE", "sweep_comparison_report.html", "write the page to FILE"},
 };
 static const gt_option_group html_group = {"Sweeps", html_options, GT_LENGTH(html_options)};
@@ -184,7 +228,7 @@ static bool make_page(const gt_call *call, const sweep_list *list, gt_error *err
     const char *path = gt_arguments_value(&call->arguments, "output")->text;
     char *folder = gt_path_sibling(path, ".");
     gt_buffer page = {0};
-    gt_comparison_page(&page, list->items, list->count, folder);
+    gt_comparison_page(&page, list->items, list->count, gt_arguments_int(&call->arguments, "top_k"), folder);
     bool made = gt_sweep_write_texts(&path, (gt_str[]){gt_buffer_str(&page)}, 1, error);
     if (made && !gt_sweep_is_quiet(call))
         printf("wrote %s (%.2f MB)\n", path, (double)page.len / (1024 * 1024));

@@ -33,6 +33,9 @@ static const gt_option top_options[] = {
     {"channels", GT_OPTION_STRINGS, "N...", NULL,
      "read only these channel settings (default: all with reports)"},
     {"ranks", GT_OPTION_STRINGS, "N...", NULL, "read only these ranks (default: all with reports)"},
+    {"sweep_dir", GT_OPTION_STRING, "DIR", NULL,
+     "read sweep.json of this sweep folder, with axes and outcomes (default: the folder above --base_path)"},
+    GT_SWEEP_INCLUDE_FAILED,
 };
 static const gt_option_group top_group = {"Rows", top_options, GT_LENGTH(top_options)};
 
@@ -66,11 +69,13 @@ static void show_top(const gt_top_gemms *found, const char *path)
     printf("%zu reports, %zu rows\n\nRows whose kernel times vary most:\n", found->files, table->row_count);
     for (size_t row = 0; row < table->row_count && row < ROWS_SHOWN; row++) {
         gt_str name = gt_interner_get(strings, gt_table_column(table, GT_COL_GEMM_KERNEL_NAME)->texts[row]);
-        printf("%zu. threads=%s, ch=%s, rank=%s, diff=%.4fus\n   %.*s...\n", row + 1,
-               gt_interner_get(strings, table->columns[0].texts[row]).bytes,
-               gt_interner_get(strings, table->columns[1].texts[row]).bytes,
-               gt_interner_get(strings, table->columns[2].texts[row]).bytes, found->difference[row],
-               NAME_SHOWN, name.bytes);
+        printf("%zu. ", row + 1);
+        for (size_t c = 0; c <= found->rank_column; c++) {
+            const char *column =
+                strcmp(table->columns[c].name, "channel") == 0 ? "ch" : table->columns[c].name;
+            printf("%s=%s, ", column, gt_interner_get(strings, table->columns[c].texts[row]).bytes);
+        }
+        printf("diff=%.4fus\n   %.*s...\n", found->difference[row], NAME_SHOWN, name.bytes);
     }
     printf("\nUnique kernels: %zu\nAverage time difference: %.4f us\nMax time difference: %.4f us\n"
            "Min time difference: %.4f us\n\nwrote %s\n",
@@ -99,7 +104,9 @@ gt_exit gt_cmd_sweep_top(const gt_call *call)
     gt_exit status = GT_EXIT_USAGE;
     if (!gt_sweep_open_input(call, (const char *[]){"base_path", NULL})) return status;
     const char *base = gt_arguments_value(&call->arguments, "base_path")->text;
-    gt_top_gemms_options options = {.top = gt_arguments_int(&call->arguments, "top_k")};
+    gt_top_gemms_options options = {.top = gt_arguments_int(&call->arguments, "top_k"),
+                                    .root = gt_arguments_string(&call->arguments, "sweep_dir"),
+                                    .include_failed = gt_arguments_flag(&call->arguments, "include_failed")};
     if (!parse_numbers(call, "threads", &options.threads, &error) ||
         !parse_numbers(call, "channels", &options.channels, &error) ||
         !parse_numbers(call, "ranks", &options.ranks, &error)) {
@@ -156,7 +163,9 @@ static bool make_yaml(const gt_call *call, const gt_table *table, bool exact, gt
 {
     const char *csv_path = gt_arguments_value(&call->arguments, "input_csv")->text;
     const char *given = gt_arguments_string(&call->arguments, "output_yaml");
-    size_t column = gt_table_find(table, GT_COL_GEMM_KERNEL_NAME);
+    size_t column = gt_table_find(table, GT_COL_GEMM_KERNEL_NAME),
+           longest = gt_table_find(table, GT_COL_LONGEST_KERNEL_NAME); /* kernel_name may be a memset there */
+    if (longest != SIZE_MAX) column = longest;
     if (column == SIZE_MAX) return gt_fail(error, "%s: no column kernel_name", csv_path);
     gt_kernel_patterns patterns;
     gt_kernel_patterns_make(&patterns, &table->columns[column], table->row_count, table->strings, exact);
@@ -299,6 +308,8 @@ static const gt_option overlap_options[] = {
     {"output_csv", GT_OPTION_STRING, "FILE", NULL,
      "write the new CSV file to FILE (default: next to the input, with the suffix _with_collective_overlap "
      "instead of _with_timestamps)"},
+    {"sweep_dir", GT_OPTION_STRING, "DIR", NULL,
+     "read sweep.json of this sweep folder, with the axes (default: the folder above --tracelens_path)"},
     {"lossless", GT_OPTION_FLAG, NULL, NULL, LOSSLESS_HELP},
 };
 static const gt_option_group overlap_group = {"Overlap", overlap_options, GT_LENGTH(overlap_options)};
@@ -410,8 +421,9 @@ static bool add_overlap(const gt_call *call, const gt_read_options *read, gt_tab
 {
     (void)read;
     gt_overlap_counts counts;
-    bool made = gt_sweep_add_overlap(table, gt_arguments_value(&call->arguments, "tracelens_path")->text,
-                                     &counts, error);
+    bool made =
+        gt_sweep_add_overlap(table, gt_arguments_string(&call->arguments, "sweep_dir"),
+                             gt_arguments_value(&call->arguments, "tracelens_path")->text, &counts, error);
     if (made && !gt_sweep_is_quiet(call)) show_overlap(table, &counts);
     gt_free(counts.items);
     return made;

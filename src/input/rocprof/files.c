@@ -253,12 +253,20 @@ static void search_folder(search *s, const char *folder, unsigned pass, unsigned
 
 /* ---- one format per group ---- */
 
-static void keep_best_format(gt_rocprof_files *files, gt_rocprof_file_group *group)
+static bool has_format(const gt_rocprof_file_group *group, gt_trace_format format)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (group->files[i].format == format) return true;
+    return false;
+}
+
+/* Of the preferred format if there are such files. */
+static void keep_best_format(gt_rocprof_files *files, gt_rocprof_file_group *group, gt_trace_format preferred)
 {
     gt_trace_format best = GT_FORMAT_UNKNOWN;
     for (size_t f = GT_LENGTH(formats); f-- > 0;)
-        for (size_t i = 0; i < group->count; i++)
-            if (group->files[i].format == formats[f]) best = formats[f];
+        if (has_format(group, formats[f])) best = formats[f];
+    if (has_format(group, preferred)) best = preferred;
     size_t kept = 0;
     for (size_t i = 0; i < group->count; i++) {
         if (group->files[i].format == best) {
@@ -330,6 +338,12 @@ static void search_all(gt_rocprof_files *files, const char *folder, bool skip_ow
 
 bool gt_rocprof_files_find(gt_rocprof_files *files, const char *folder, gt_error *error)
 {
+    return gt_rocprof_files_find_as(files, folder, GT_FORMAT_UNKNOWN, error);
+}
+
+bool gt_rocprof_files_find_as(gt_rocprof_files *files, const char *folder, gt_trace_format preferred,
+                              gt_error *error)
+{
     *files = (gt_rocprof_files){0};
     bool is_newest;
     char *searched = folder_of_run(folder, &is_newest);
@@ -341,7 +355,7 @@ bool gt_rocprof_files_find(gt_rocprof_files *files, const char *folder, gt_error
     files->is_newest = is_newest;
     gt_free(searched);
     drop_merged(files);
-    for (size_t i = 0; i < files->count; i++) keep_best_format(files, &files->groups[i]);
+    for (size_t i = 0; i < files->count; i++) keep_best_format(files, &files->groups[i], preferred);
     if (files->count) qsort(files->groups, files->count, sizeof *files->groups, by_pass);
     return files->count || gt_fail(error, "%s: no rocprofv3 files in this folder", folder);
 }

@@ -368,8 +368,9 @@ gt_rocprof *gt_rocprof_read_folder(const char *folder, const gt_read_options *op
     gt_rocprof_files files;
     gt_rocprof *run = NULL;
     gt_read_options all = *options;
-    all.wanted |= GT_WANT_ALL_PROCESSES;
-    if (!gt_rocprof_files_find(&files, folder, error)) {
+    all.wanted = (options->wanted & ~(unsigned)GT_WANT_CSV) | GT_WANT_ALL_PROCESSES;
+    gt_trace_format preferred = options->wanted & GT_WANT_CSV ? GT_FORMAT_ROCPROF_CSV : GT_FORMAT_UNKNOWN;
+    if (!gt_rocprof_files_find_as(&files, folder, preferred, error)) {
         gt_rocprof_files_free(&files);
         return NULL;
     }

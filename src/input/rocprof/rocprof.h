@@ -65,6 +65,9 @@ typedef struct gt_rocprof_files {
  * list is missing, files without a process id in their names count as such if others have one. False if there
  * is no rocprofv3 file; gt_rocprof_files_free is needed in either case. */
 bool gt_rocprof_files_find(gt_rocprof_files *files, const char *folder, gt_error *error);
+/* The same; processes with files of the preferred format keep those. */
+bool gt_rocprof_files_find_as(gt_rocprof_files *files, const char *folder, gt_trace_format preferred,
+                              gt_error *error);
 void gt_rocprof_files_free(gt_rocprof_files *files);
 
 /* ---- files that `gputally run` made from others (own_files.c) ---- */

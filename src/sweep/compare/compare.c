@@ -1,4 +1,4 @@
-/* `sweep compare`: finds the reports of two runs and puts the sheets of the comparison together. */
+/* `sweep compare`: finds the reports of the runs and puts the sheets of the comparisons together. */
 #include "sweep/compare/compare.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -43,35 +43,73 @@ static char *cut_last_part(char *path)
     return part;
 }
 
-/* "nccl_28channels" in "256thread": the run is a setting of a sweep. */
-static bool is_setting(const char *threads, const char *channels, int64_t *number)
+/* "nccl_28channels" in "256thread": the run is a setting of a sweep of threads and channels. */
+static bool is_classic_setting(const char *threads, const char *channels)
 {
-    size_t len = strlen(threads);
-    if (len <= 6 || strcmp(threads + len - 6, "thread") != 0 || strncmp(channels, "nccl_", 5) != 0)
-        return false;
-    channels += 5;
-    return gt_take_number(&channels, number) && strcmp(channels, "channels") == 0;
+    size_t len;
+    size_t before = gt_folder_threads(threads);
+    return before != SIZE_MAX && before && gt_folder_digits(channels, "nccl_", "channels", &len);
+}
+
+/* The folder above the run that is that of a sweep: the nearest one with reports. NULL: the run is not in a
+ * sweep. The caller frees it. */
+static char *sweep_above(const char *whole_path)
+{
+    char *above = gt_strdup(whole_path), *last = cut_last_part(above), *upper = cut_last_part(above);
+    bool found = is_classic_setting(upper, last);
+    char *analysis = gt_format("%s/" GT_SWEEP_ANALYSIS, whole_path);
+    bool is_single = gt_path_is_folder(analysis);
+    gt_free(analysis);
+    if (!found && !is_single) strcpy(above, whole_path); /* as long as before */
+    while (!found && !is_single && *above) {
+        char *name = cut_last_part(above);
+        bool is_axis = gt_folder_is_axis(name);
+        gt_free(name);
+        if (!is_axis) break;
+        analysis = gt_format("%s/" GT_SWEEP_ANALYSIS, above);
+        found = gt_path_is_folder(analysis);
+        gt_free(analysis);
+    }
+    gt_free(last);
+    gt_free(upper);
+    if (found) return above;
+    gt_free(above);
+    return NULL;
+}
+
+/* A setting of a sweep, which may have any axes. */
+static place place_in_sweep(const char *root, const char *whole_path)
+{
+    gt_sweep sweep;
+    gt_sweep_begin(&sweep, root);
+    gt_sweep_add(&sweep, root, whole_path + strlen(root) + 1);
+    gt_sweep_finish(&sweep);
+    const gt_sweep_config *config = &sweep.configs[0];
+    bool is_top = strcmp(config->report_folder, ".") == 0;
+    place p = {.folder = gt_format("%s/" GT_SWEEP_ANALYSIS "%s%s", root, is_top ? "" : "/",
+                                   is_top ? "" : config->report_folder),
+               .prefix = gt_format("perf_%s_rank", config->report_name),
+               .collective = gt_format("collective_%s.xlsx", config->report_name),
+               .label = gt_strdup(config->name)};
+    if (gt_run_has_failed(config->status))
+        gt_warn("%s: the run did not end well (%s)", config->name, gt_run_status_names[config->status]);
+    gt_sweep_free(&sweep);
+    return p;
 }
 
 static place place_of(const char *whole_path)
 {
-    place p = {0};
-    int64_t number;
-    char *above = gt_strdup(whole_path), *last = cut_last_part(above), *threads = cut_last_part(above);
-    if (is_setting(threads, last, &number)) {
-        p.folder = gt_format("%s/" GT_SWEEP_ANALYSIS "/%s", above, threads);
-        p.prefix = gt_format("perf_%lldch_rank", (long long)number);
-        p.collective = gt_format("collective_%lldch.xlsx", (long long)number);
-        p.label = gt_format("%s_%lldch", threads, (long long)number);
+    char *root = sweep_above(whole_path);
+    place p;
+    if (root) {
+        p = place_in_sweep(root, whole_path);
     } else {
         p.folder = gt_format("%s/" GT_SWEEP_ANALYSIS, whole_path);
         p.prefix = gt_strdup("perf_rank");
         p.collective = gt_strdup("collective_all_ranks.xlsx");
-        p.label = gt_strdup(last);
+        p.label = gt_strdup(gt_path_name(whole_path));
     }
-    gt_free(above);
-    gt_free(last);
-    gt_free(threads);
+    gt_free(root);
     return p;
 }
 
@@ -128,7 +166,7 @@ static void free_reports(run_reports *reports)
     *reports = (run_reports){0};
 }
 
-/* ---- comparison ---- */
+/* ---- comparison with one test ---- */
 
 enum { BASELINE, TEST, RUNS };
 
@@ -140,13 +178,13 @@ static const struct {
                     {GT_SHEET_NCCL_IMPLICIT_SYNC_CMP, GT_SHEET_FINAL_NCCL_IMPLICIT_SYNC},
                     {GT_SHEET_NCCL_LONG_CMP, GT_SHEET_FINAL_NCCL_LONG}};
 
-static bool compare_collectives(gt_run_comparison *c, const run_reports *runs, const gt_run_side *sides,
-                                gt_interner *strings, gt_error *error)
+static bool compare_collectives(gt_run_comparison *c, const run_reports *const *runs,
+                                const gt_run_side *sides, gt_interner *strings, gt_error *error)
 {
     gt_collective_side collectives[RUNS];
     for (size_t i = 0; i < RUNS; i++) {
-        collectives[i] = (gt_collective_side){runs[i].collective, sides[i].label};
-        if (runs[i].collective) continue;
+        collectives[i] = (gt_collective_side){runs[i]->collective, sides[i].label};
+        if (runs[i]->collective) continue;
         gt_warn("%s has no collective report; collectives are not compared", sides[i].label);
         return true;
     }
@@ -167,50 +205,105 @@ static void make_final(gt_run_comparison *c, const gt_run_side *sides)
     }
 }
 
-static bool compare_runs(gt_run_comparison *c, const gt_run_comparison_options *options, run_reports *runs,
-                         gt_interner *strings, gt_error *error)
+static bool compare_pair(gt_run_comparison *c, const run_reports *const *runs, const gt_run_side *sides,
+                         bool geometric, gt_interner *strings, gt_error *error)
 {
-    const char *const folders[RUNS] = {options->baseline, options->test}, *const labels[RUNS] = {
-                                                                              options->baseline_label,
-                                                                              options->test_label};
-    gt_run_side sides[RUNS];
-    for (size_t i = 0; i < RUNS; i++) {
-        if (!find_reports(&runs[i], folders[i], error)) return false;
-        gt_setting_reports_read(&runs[i].ranks, GT_SHEET_GPU_TIMELINE, strings);
-        sides[i] = (gt_run_side){&runs[i].ranks, labels[i] ? labels[i] : runs[i].label};
-    }
-    if (strcmp(sides[BASELINE].label, sides[TEST].label) == 0) {
-        sides[BASELINE].label = "baseline";
-        sides[TEST].label = "test";
-    }
     c->baseline_label = gt_strdup(sides[BASELINE].label);
     c->test_label = gt_strdup(sides[TEST].label);
-    c->baseline_ranks = runs[BASELINE].ranks.count;
-    c->test_ranks = runs[TEST].ranks.count;
-    if (!gt_run_timelines(&sides[BASELINE], &sides[TEST], options->geometric, strings, &c->timelines,
-                          error) ||
+    c->baseline_ranks = runs[BASELINE]->ranks.count;
+    c->test_ranks = runs[TEST]->ranks.count;
+    if (!gt_run_timelines(&sides[BASELINE], &sides[TEST], geometric, strings, &c->timelines, error) ||
         !compare_collectives(c, runs, sides, strings, error))
         return false;
     make_final(c, sides);
     return true;
 }
 
-bool gt_run_comparison_make(gt_run_comparison *comparison, const gt_run_comparison_options *options,
-                            gt_interner *strings, gt_error *error)
+/* ---- all tests ---- */
+
+static bool is_used(const gt_run_side *sides, size_t count, const char *label)
 {
-    run_reports runs[RUNS] = {{.label = NULL}};
-    *comparison = (gt_run_comparison){0};
-    bool made = compare_runs(comparison, options, runs, strings, error);
-    for (size_t i = 0; i < RUNS; i++) free_reports(&runs[i]);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(sides[i].label, label) == 0) return true;
+    return false;
+}
+
+/* Labels name columns, so each must be another one: "baseline" and "test" if there are only these two, else
+ * "256thread_28ch_2". */
+static void make_labels_unique(gt_run_side *sides, run_reports *runs, size_t count)
+{
+    if (count == RUNS && strcmp(sides[BASELINE].label, sides[TEST].label) == 0) {
+        sides[BASELINE].label = "baseline";
+        sides[TEST].label = "test";
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        const char *label = sides[i].label;
+        char *other = gt_strdup(label);
+        for (size_t number = 2; is_used(sides, i, other); number++) {
+            gt_free(other);
+            other = gt_format("%s_%zu", label, number);
+        }
+        gt_free(runs[i].label);
+        runs[i].label = other; /* keeps the label */
+        sides[i].label = other;
+    }
+}
+
+static bool compare_runs(gt_run_comparisons *all, const gt_run_comparison_options *options, run_reports *runs,
+                         gt_run_side *sides, gt_interner *strings, gt_error *error)
+{
+    size_t count = options->test_count + 1;
+    for (size_t i = 0; i < count; i++) {
+        const char *folder = i ? options->tests[i - 1] : options->baseline;
+        const char *label = !i                               ? options->baseline_label
+                            : i <= options->test_label_count ? options->test_labels[i - 1]
+                                                             : NULL;
+        if (!find_reports(&runs[i], folder, error)) return false;
+        gt_setting_reports_read(&runs[i].ranks, GT_SHEET_GPU_TIMELINE, strings);
+        sides[i] = (gt_run_side){&runs[i].ranks, label ? label : runs[i].label};
+    }
+    make_labels_unique(sides, runs, count);
+    for (size_t i = 1; i < count; i++) {
+        const run_reports *const pair[RUNS] = {&runs[0], &runs[i]};
+        const gt_run_side pair_sides[RUNS] = {sides[0], sides[i]};
+        if (!compare_pair(&all->items[i - 1], pair, pair_sides, options->geometric, strings, error))
+            return false;
+    }
+    const char **collectives = gt_alloc(count * sizeof *collectives);
+    for (size_t i = 0; i < count; i++) collectives[i] = runs[i].collective;
+    const gt_all_runs every = {sides, collectives, count, options->geometric};
+    bool made = count == RUNS || gt_all_runs_tables(&every, strings, &all->together, error);
+    gt_free(collectives);
     return made;
 }
 
-void gt_run_comparison_free(gt_run_comparison *comparison)
+bool gt_run_comparisons_make(gt_run_comparisons *all, const gt_run_comparison_options *options,
+                             gt_interner *strings, gt_error *error)
 {
-    gt_table_list_free(&comparison->timelines);
-    gt_table_list_free(&comparison->collectives);
-    gt_table_list_free(&comparison->final);
-    gt_free(comparison->baseline_label);
-    gt_free(comparison->test_label);
-    *comparison = (gt_run_comparison){0};
+    size_t count = options->test_count + 1;
+    run_reports *runs = gt_alloc_zero(count, sizeof *runs);
+    gt_run_side *sides = gt_alloc_zero(count, sizeof *sides);
+    *all = (gt_run_comparisons){.items = gt_alloc_zero(options->test_count, sizeof *all->items),
+                                .count = options->test_count};
+    bool made = compare_runs(all, options, runs, sides, strings, error);
+    for (size_t i = 0; i < count; i++) free_reports(&runs[i]);
+    gt_free(runs);
+    gt_free(sides);
+    return made;
+}
+
+void gt_run_comparisons_free(gt_run_comparisons *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        gt_run_comparison *comparison = &all->items[i];
+        gt_table_list_free(&comparison->timelines);
+        gt_table_list_free(&comparison->collectives);
+        gt_table_list_free(&comparison->final);
+        gt_free(comparison->baseline_label);
+        gt_free(comparison->test_label);
+    }
+    gt_table_list_free(&all->together);
+    gt_free(all->items);
+    *all = (gt_run_comparisons){0};
 }

@@ -33,11 +33,10 @@ static const struct {
 };
 
 /* The files that the last section lists per sweep. */
-#define VARIANCE_FILE "tracelens_analysis/top5_gemm_kernels_time_variance.csv"
 static const struct {
     const char *name, *path;
 } DATA_FILES[] = {
-    {"GEMM Variance CSV", VARIANCE_FILE},
+    {"GEMM Variance CSV", NULL}, /* named after --top_k */
     {"TraceLens Reports", "tracelens_analysis"},
     {"Plots", PLOTS_FOLDER},
 };
@@ -51,6 +50,13 @@ static const char INTRODUCTION[] = "<div class=\"info-box\" data-part=\"introduc
                                    "is that between the slowest and the fastest call.</p>\n</div>\n";
 
 /* ---- files ---- */
+
+/* The rows of `sweep top` of a sweep. */
+static char *variance_file(const gt_compared_sweep *sweep, int64_t top)
+{
+    return gt_format("%s/tracelens_analysis/top%lld_gemm_kernels_time_variance.csv", sweep->path,
+                     (long long)top);
+}
 
 /* The absolute path of a folder. If it does not exist yet, its last parts are used as given. */
 static bool whole_path(const char *folder, char whole[PATH_MAX])
@@ -175,10 +181,11 @@ static void add_plot_section(gt_buffer *page, const gt_compared_sweep *sweeps, s
     gt_buffer_add_cstr(page, "</table>\n");
 }
 
-static void add_data_file(gt_buffer *page, const gt_compared_sweep *sweep, size_t file,
+static void add_data_file(gt_buffer *page, const gt_compared_sweep *sweep, size_t file, int64_t top,
                           const char *page_folder)
 {
-    char *path = gt_format("%s/%s", sweep->path, DATA_FILES[file].path);
+    char *path = DATA_FILES[file].path ? gt_format("%s/%s", sweep->path, DATA_FILES[file].path)
+                                       : variance_file(sweep, top);
     char *link = relative_path(page_folder, path);
     gt_buffer_add_cstr(page, "<li>");
     if (link) {
@@ -192,7 +199,7 @@ static void add_data_file(gt_buffer *page, const gt_compared_sweep *sweep, size_
     gt_free(path);
 }
 
-static void add_data_section(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count,
+static void add_data_section(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count, int64_t top,
                              const char *page_folder)
 {
     gt_buffer_add_cstr(
@@ -202,13 +209,13 @@ static void add_data_section(gt_buffer *page, const gt_compared_sweep *sweeps, s
         add_tagged(page, "", sweeps[i].label, "</h3>\n<ul>\n");
         add_tagged(page, "<li>Path: ", sweeps[i].path, "</li>\n");
         for (size_t file = 0; file < GT_LENGTH(DATA_FILES); file++)
-            add_data_file(page, &sweeps[i], file, page_folder);
+            add_data_file(page, &sweeps[i], file, top, page_folder);
         gt_buffer_add_cstr(page, "</ul>\n");
     }
     gt_buffer_add_cstr(page, "</div>\n");
 }
 
-static void add_document(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count,
+static void add_document(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count, int64_t top,
                          const char *page_folder)
 {
     gt_buffer scratch = {0};
@@ -217,21 +224,22 @@ static void add_document(gt_buffer *page, const gt_compared_sweep *sweeps, size_
     add_sweep_table(page, sweeps, count);
     for (size_t plot = 0; plot < GT_VARIANCE_PLOTS; plot++)
         add_plot_section(page, sweeps, count, plot, &scratch);
-    add_data_section(page, sweeps, count, page_folder);
+    add_data_section(page, sweeps, count, top, page_folder);
     gt_buffer_add_cstr(page, "</div>\n");
     gt_buffer_free(&scratch);
 }
 
 /* ---- the page ---- */
 
-static void read_spread(gt_sweep_spread *spread, const gt_compared_sweep *sweep, gt_interner *strings)
+static void read_spread(gt_sweep_spread *spread, const gt_compared_sweep *sweep, int64_t top,
+                        gt_interner *strings)
 {
-    char *path = gt_format("%s/" VARIANCE_FILE, sweep->path);
+    char *path = variance_file(sweep, top);
     gt_sweep_spread_read(spread, path, strings);
     gt_free(path);
 }
 
-void gt_comparison_page(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count,
+void gt_comparison_page(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count, int64_t top,
                         const char *page_folder)
 {
     gt_interner *strings = gt_interner_new();
@@ -240,12 +248,12 @@ void gt_comparison_page(gt_buffer *page, const gt_compared_sweep *sweeps, size_t
     const char **labels = gt_alloc(count * sizeof *labels);
     gt_buffer document = {0}, facts = {0};
     for (size_t i = 0; i < count; i++) {
-        read_spread(&spreads[i], &sweeps[i], strings);
+        read_spread(&spreads[i], &sweeps[i], top, strings);
         labels[i] = sweeps[i].label;
         sources[i] =
             (gt_page_source){.label = labels[i], .sheets = &spreads[i].sheets, .work = &spreads[i].work};
     }
-    add_document(&document, sweeps, count, page_folder);
+    add_document(&document, sweeps, count, top, page_folder);
     gt_sweep_spread_facts(spreads, labels, count, &facts);
     gt_page_make(&(gt_page){.kind = GT_PAGE_SWEEP,
                             .title = TITLE,

@@ -24,8 +24,7 @@ double gt_ratio_of(double baseline, double test)
 
 /* ---- one run ---- */
 
-/* type, time ms, percent, rank; sorted by rank and type. NULL if no report has a timeline. */
-static gt_table *rows_of_ranks(const gt_setting_reports *reports)
+gt_table *gt_run_rank_rows(const gt_setting_reports *reports)
 {
     static const gt_sort_key order[] = {{GT_COL_RANK, false}, {GT_COL_TYPE, false}};
     gt_table *all = NULL;
@@ -70,7 +69,7 @@ enum { SUMMARY, ALL_RANKS, TIMES, PERCENTS, TIMELINE_SHEETS };
 static bool make_sheets(const gt_run_side *side, bool geometric, gt_table *sheets[TIMELINE_SHEETS],
                         gt_error *error)
 {
-    gt_table *rows = sheets[ALL_RANKS] = rows_of_ranks(side->reports);
+    gt_table *rows = sheets[ALL_RANKS] = gt_run_rank_rows(side->reports);
     if (!rows) return gt_fail(error, "%s: no report has a readable sheet gpu_timeline", side->label);
     sheets[SUMMARY] = summary_of(rows, side->reports->count, geometric);
     sheets[TIMES] = pivot_of(rows, GT_COL_TIME_MS, GT_SHEET_PER_RANK_TIME_MS, error);

@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "output/output.h"
+#include "sweep/layout.h"
 #include "table/table.h"
 
 #include <stdio.h>
@@ -12,9 +13,13 @@
 /* ---- `sweep top` (top.c) ----
  *
  * A row of the sheet GEMM is one op with its parameters; its times are over all instances. Columns of the
- * result: threads, channel, rank, kernel_name (the first kernel of the op), kernel_time_min_us,
- * kernel_time_max_us, time_diff_us, and col_<name> for each column of the sheets, in byte order. All are
- * strings, printed as Python prints the cells of the sheet. */
+ * result: threads, channel (in sweeps with other axes: all axes, and the repeat), rank, kernel_name (the
+ * first kernel of the op), kernel_time_min_us, kernel_time_max_us, time_diff_us, and col_<name> for each
+ * column of the sheets, in byte order. All are strings, printed as Python prints the cells of the sheet.
+ *
+ * The first kernel of an op may be a memset. If the kernel of an op that takes most of its time is another
+ * one anywhere in the result, the last column longest_kernel_name has it. If runs are included that did not
+ * end well, the column status after time_diff_us marks them. */
 
 typedef struct gt_number_list {
     int64_t *items;
@@ -24,6 +29,8 @@ typedef struct gt_number_list {
 typedef struct gt_top_gemms_options {
     gt_number_list threads, channels, ranks; /* the reports to read; empty: all that exist */
     int64_t top;                             /* rows to keep per report; negative: all except the last -top */
+    const char *root;    /* folder of the sweep, with sweep.json; NULL: that above `analysis` */
+    bool include_failed; /* see gt_sweep_leave_out_failed */
 } gt_top_gemms_options;
 
 typedef struct gt_top_gemms {
@@ -32,6 +39,7 @@ typedef struct gt_top_gemms {
     double mean;           /* of the differences */
     size_t unique_kernels; /* different kernel names */
     size_t files;          /* reports that were read */
+    size_t rank_column;    /* the columns before it are axes */
 } gt_top_gemms;
 
 /* Reads the reports under the folder `analysis`, whose lists of the options it completes. Warns about reports
@@ -66,11 +74,13 @@ void gt_kernel_patterns_free(gt_kernel_patterns *patterns);
 void gt_kernel_patterns_job(const gt_kernel_patterns *patterns, const char *source, gt_buffer *yaml);
 void gt_kernel_patterns_list(const gt_kernel_patterns *patterns, const char *source, gt_buffer *list);
 
-/* ---- rows of the CSV file, for `sweep timestamps` and `sweep overlap` (timestamps.c) ---- */
+/* ---- rows of the CSV file, for `sweep timestamps` and `sweep overlap` (rows.c) ---- */
 
 /* One setting and rank that rows of the table belong to. */
 typedef struct gt_gemm_run {
-    int64_t threads, channels, rank;
+    const gt_sweep_config *config; /* in a sweep with other axes than threads and channels; else NULL */
+    int64_t threads, channels;     /* in a sweep of these two */
+    int64_t rank;
 } gt_gemm_run;
 
 typedef struct gt_gemm_rows {
@@ -81,9 +91,14 @@ typedef struct gt_gemm_rows {
 } gt_gemm_rows;
 #define GT_NO_RUN UINT32_MAX
 
-/* Fails if the table has no column threads, channel, rank or kernel_name. */
-bool gt_gemm_rows_find(gt_gemm_rows *rows, gt_table *table, gt_error *error);
+/* Finds the runs of the rows by their columns threads and channel; in a sweep with other axes by all columns
+ * that have the name of an axis or are the repeat. `sweep` may be NULL. Fails if the table has no column
+ * threads, channel, rank or kernel_name. */
+bool gt_gemm_rows_find(gt_gemm_rows *rows, gt_table *table, const gt_sweep *sweep, gt_error *error);
 void gt_gemm_rows_free(gt_gemm_rows *rows);
+/* The name of an axis in the columns of `sweep top`: "channel" for channels, else gt_sweep_dimension.column.
+ */
+const char *gt_gemm_axis_column(const gt_sweep_dimension *axis);
 
 /* The number in a cell of a column of any type; NaN if it is not a number or there is no such column. */
 double gt_gemm_number(const gt_table *table, gt_col name, size_t row);
@@ -138,8 +153,10 @@ typedef struct gt_overlap_counts {
 } gt_overlap_counts;
 
 /* Adds the columns. Warns about settings without a readable collective report; their rows have no overlap.
- * Fails if the table lacks a column. The caller frees counts->items. */
-bool gt_sweep_add_overlap(gt_table *table, const char *analysis, gt_overlap_counts *counts, gt_error *error);
+ * Fails if the table lacks a column. The caller frees counts->items. `root`: folder of the sweep, with
+ * sweep.json; NULL: that above `analysis`. */
+bool gt_sweep_add_overlap(gt_table *table, const char *root, const char *analysis, gt_overlap_counts *counts,
+                          gt_error *error);
 
 enum { GT_HIGH_OVERLAP_PERCENT = 50 };
 typedef struct gt_overlap_summary {

@@ -101,8 +101,10 @@ static bool read_setting(void *context, size_t index)
 {
     work *w = context;
     setting *s = &w->settings[index];
-    char *path = gt_format("%s/%" PRId64 "thread/collective_reports/collective_%" PRId64 "ch.xlsx",
-                           w->analysis, s->run->threads, s->run->channels);
+    char *path = s->run->config
+                     ? gt_sweep_collective_report(w->analysis, s->run->config)
+                     : gt_format("%s/%" PRId64 "thread/collective_reports/collective_%" PRId64 "ch.xlsx",
+                                 w->analysis, s->run->threads, s->run->channels);
     gt_error error = {""};
     if (!gt_path_is_file(path))
         gt_warn("Collective report not found: %s", path);
@@ -222,6 +224,13 @@ static bool instance_of(const work *w, size_t row, double *begin_ms, double *dur
     return w->rows.run_of_row[row] != GT_NO_RUN && !isnan(*begin_ms) && *dur_us > 0;
 }
 
+/* The place in setting_of: by config, or by threads and channels. */
+static uint32_t *setting_place(work *w, const gt_gemm_run *run)
+{
+    return run->config ? gt_map_put(&w->setting_of, (uintptr_t)run->config, UINT64_MAX)
+                       : gt_map_put(&w->setting_of, (uint64_t)run->threads, (uint64_t)run->channels);
+}
+
 /* Reads the settings that the rows need, several at a time. */
 static void read_settings(work *w)
 {
@@ -229,7 +238,7 @@ static void read_settings(work *w)
     for (size_t row = 0; row < w->table->row_count; row++) {
         if (!instance_of(w, row, &begin_ms, &dur_us)) continue;
         const gt_gemm_run *run = &w->rows.runs[w->rows.run_of_row[row]];
-        uint32_t *place = gt_map_put(&w->setting_of, (uint64_t)run->threads, (uint64_t)run->channels);
+        uint32_t *place = setting_place(w, run);
         if (*place != GT_MAP_NONE) continue;
         *place = (uint32_t)w->setting_count;
         GT_PUSH(w->settings, w->setting_count, w->setting_capacity, ((setting){.run = run}));
@@ -251,8 +260,7 @@ static void fill_rows(work *w, size_t first)
             continue;
         }
         const gt_gemm_run *run = &w->rows.runs[w->rows.run_of_row[row]];
-        const setting *s =
-            &w->settings[gt_map_get(&w->setting_of, (uint64_t)run->threads, (uint64_t)run->channels)];
+        const setting *s = &w->settings[*setting_place(w, run)];
         uint32_t list = gt_map_get(&s->of_rank, (uint64_t)run->rank, 0);
         if (list != GT_MAP_NONE) fill_row(w, row, first, &s->ranks[list], begin_ms, dur_us);
     }
@@ -275,24 +283,38 @@ static void sort_counts(gt_overlap_counts *counts)
     gt_free(keys);
 }
 
-bool gt_sweep_add_overlap(gt_table *table, const char *analysis, gt_overlap_counts *counts, gt_error *error)
+static bool add_overlap(work *w, const gt_sweep *sweep, gt_error *error)
+{
+    if (!gt_gemm_rows_find(&w->rows, w->table, sweep, error)) return false;
+    if (gt_table_find(w->table, GT_COL_MAX_DURATION_TIMESTAMP_MS) == SIZE_MAX) {
+        gt_gemm_rows_free(&w->rows);
+        return gt_fail(error, "no column max_duration_timestamp_ms; run `gputally sweep timestamps` first");
+    }
+    read_settings(w);
+    fill_rows(w, gt_gemm_new_columns(w->table, new_columns, GT_LENGTH(new_columns)));
+    sort_counts(w->counts);
+    for (size_t i = 0; i < w->setting_count; i++) free_setting(&w->settings[i]);
+    gt_free(w->settings);
+    gt_map_free(&w->setting_of);
+    gt_map_free(&w->counted);
+    gt_gemm_rows_free(&w->rows);
+    return true;
+}
+
+bool gt_sweep_add_overlap(gt_table *table, const char *root, const char *analysis, gt_overlap_counts *counts,
+                          gt_error *error)
 {
     *counts = (gt_overlap_counts){0};
     work w = {.table = table, .analysis = analysis, .counts = counts};
-    if (!gt_gemm_rows_find(&w.rows, table, error)) return false;
-    if (gt_table_find(table, GT_COL_MAX_DURATION_TIMESTAMP_MS) == SIZE_MAX) {
-        gt_gemm_rows_free(&w.rows);
-        return gt_fail(error, "no column max_duration_timestamp_ms; run `gputally sweep timestamps` first");
-    }
-    read_settings(&w);
-    fill_rows(&w, gt_gemm_new_columns(table, new_columns, GT_LENGTH(new_columns)));
-    sort_counts(counts);
-    for (size_t i = 0; i < w.setting_count; i++) free_setting(&w.settings[i]);
-    gt_free(w.settings);
-    gt_map_free(&w.setting_of);
-    gt_map_free(&w.counted);
-    gt_gemm_rows_free(&w.rows);
-    return true;
+    gt_setting_reports reports;
+    gt_error ignored;
+    /* Rows say which runs are wanted, so failed ones are not left out here. */
+    const gt_reports_wanted in_folder = {
+        .root = root, .analysis = analysis, .kind = GT_REPORTS_COLLECTIVE, .any_status = true};
+    bool found = gt_setting_reports_find(&reports, &in_folder, &ignored);
+    bool made = add_overlap(&w, found ? &reports.sweep : NULL, error);
+    gt_setting_reports_free(&reports);
+    return made;
 }
 
 gt_overlap_summary gt_overlap_summarize(const gt_table *table)

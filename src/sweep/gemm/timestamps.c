@@ -1,5 +1,4 @@
-/* `sweep timestamps`: finds the shortest and the longest instance of each GEMM kernel in the traces. Also
- * contains the access to rows of the CSV file, which `sweep overlap` shares. */
+/* `sweep timestamps`: finds the shortest and the longest instance of each GEMM kernel in the traces. */
 #include "sweep/gemm/gemm.h"
 #include "base/log.h"
 #include "base/many.h"
@@ -18,87 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- rows of the CSV file ---- */
-
-enum { THREADS, CHANNEL, RANK, NUMBERS };
-static const gt_col needed[] = {GT_COL_THREADS, GT_COL_CHANNEL, GT_COL_RANK, GT_COL_GEMM_KERNEL_NAME};
-
-double gt_gemm_number(const gt_table *table, gt_col name, size_t row)
-{
-    size_t index = gt_table_find(table, name);
-    if (index == SIZE_MAX || gt_column_is_null(&table->columns[index], row)) return NAN;
-    const gt_column *column = &table->columns[index];
-    if (column->type == GT_TYPE_INT) return (double)column->ints[row];
-    if (column->type == GT_TYPE_FLOAT) return column->floats[row];
-    if (column->type != GT_TYPE_STRING) return NAN;
-    char *end;
-    gt_str text = gt_interner_get(table->strings, column->texts[row]);
-    double number = strtod(text.bytes, &end);
-    return text.len && end == text.bytes + text.len ? number : NAN;
-}
-
-gt_str gt_gemm_string(const gt_table *table, gt_col name, size_t row)
-{
-    size_t index = gt_table_find(table, name);
-    if (index == SIZE_MAX || table->columns[index].type != GT_TYPE_STRING) return (gt_str){"", 0};
-    return gt_interner_get(table->strings, table->columns[index].texts[row]);
-}
-
-size_t gt_gemm_new_columns(gt_table *table, const gt_column_head *columns, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        size_t old = gt_table_find(table, columns[i].name);
-        if (old != SIZE_MAX) gt_table_drop_column(table, old);
-    }
-    size_t first = table->column_count;
-    for (size_t i = 0; i < count; i++) gt_table_add_column(table, columns[i].name, columns[i].type);
-    return first;
-}
-
-/* Returns false if one of the numbers is missing or not an integer. */
-static bool read_run(const gt_table *table, size_t row, gt_gemm_run *run)
-{
-    int64_t *const places[NUMBERS] = {&run->threads, &run->channels, &run->rank};
-    for (size_t i = 0; i < NUMBERS; i++) {
-        double number = gt_gemm_number(table, needed[i], row);
-        if (!(number >= 0 && number <= INT32_MAX) || number != trunc(number)) return false;
-        *places[i] = (int64_t)number;
-    }
-    return true;
-}
-
-bool gt_gemm_rows_find(gt_gemm_rows *rows, gt_table *table, gt_error *error)
-{
-    *rows = (gt_gemm_rows){.table = table};
-    for (size_t i = 0; i < GT_LENGTH(needed); i++)
-        if (gt_table_find(table, needed[i]) == SIZE_MAX)
-            return gt_fail(error, "no column %s", needed[i].name);
-    size_t capacity = 0;
-    gt_map known = {0};
-    rows->run_of_row = gt_alloc(table->row_count * sizeof *rows->run_of_row);
-    for (size_t row = 0; row < table->row_count; row++) {
-        gt_gemm_run run;
-        rows->run_of_row[row] = GT_NO_RUN;
-        if (!read_run(table, row, &run)) continue;
-        uint64_t setting = (uint64_t)run.threads << 32 | (uint64_t)run.channels;
-        uint32_t *place = gt_map_put(&known, setting, (uint64_t)run.rank);
-        if (*place == GT_MAP_NONE) {
-            *place = (uint32_t)rows->run_count;
-            GT_PUSH(rows->runs, rows->run_count, capacity, run);
-        }
-        rows->run_of_row[row] = *place;
-    }
-    gt_map_free(&known);
-    return true;
-}
-
-void gt_gemm_rows_free(gt_gemm_rows *rows)
-{
-    gt_free(rows->runs);
-    gt_free(rows->run_of_row);
-    *rows = (gt_gemm_rows){0};
-}
 
 /* ---- timestamps ---- */
 
@@ -146,8 +64,9 @@ static void find_traces(job *j, const gt_gemm_rows *rows)
     j->traces = gt_alloc_zero(j->count, sizeof *j->traces);
     for (size_t i = 0; i < j->count; i++) {
         const gt_gemm_run *run = &rows->runs[i];
-        char *folder = gt_format("%s/%" PRId64 "thread/nccl_%" PRId64 "channels", j->options->root,
-                                 run->threads, run->channels);
+        char *folder = run->config ? gt_strdup(run->config->folder)
+                                   : gt_format("%s/%" PRId64 "thread/nccl_%" PRId64 "channels",
+                                               j->options->root, run->threads, run->channels);
         j->traces[i].path = gt_sweep_torch_trace(folder, run->rank);
         if (!j->traces[i].path)
             gt_warn("no trace of rank %" PRId64 " in %s; its rows have no timestamps", run->rank, folder);
@@ -197,8 +116,12 @@ static void compare_with_report(filler *f, size_t row, const char *which, gt_col
 static void fill_row(filler *f, size_t row, const gt_kernel_list *kernels)
 {
     gt_kernel_instance shortest, longest;
-    gt_str name = gt_gemm_string(f->table, GT_COL_GEMM_KERNEL_NAME, row);
-    if (!name.len || !gt_kernel_list_find(kernels, name, f->options->exact, &shortest, &longest)) {
+    gt_str name = gt_gemm_string(f->table, GT_COL_GEMM_KERNEL_NAME, row),
+           other = gt_gemm_string(f->table, GT_COL_LONGEST_KERNEL_NAME, row); /* the first may be a memset */
+    bool found = name.len && gt_kernel_list_find(kernels, name, f->options->exact, &shortest, &longest);
+    found =
+        found || (other.len && gt_kernel_list_find(kernels, other, f->options->exact, &shortest, &longest));
+    if (!found) {
         if (f->not_found++ < WARNED_MAX)
             gt_warn("row %zu: no instance of kernel %.200s in the trace", row + 1, name.bytes);
         return;
@@ -228,7 +151,13 @@ static void fill_rows(filler *f, const gt_gemm_rows *rows, const trace *traces)
 bool gt_sweep_add_timestamps(gt_table *table, const gt_timestamps_options *options, gt_error *error)
 {
     gt_gemm_rows rows;
-    if (!gt_gemm_rows_find(&rows, table, error)) return false;
+    gt_sweep sweep;
+    gt_error ignored;
+    bool has_sweep = gt_sweep_open(&sweep, options->root, &ignored);
+    if (!gt_gemm_rows_find(&rows, table, has_sweep ? &sweep : NULL, error)) {
+        gt_sweep_free(&sweep);
+        return false;
+    }
     job j = {.options = options};
     find_traces(&j, &rows);
     read_traces(&j);
@@ -241,6 +170,7 @@ bool gt_sweep_add_timestamps(gt_table *table, const gt_timestamps_options *optio
     }
     gt_free(j.traces);
     gt_gemm_rows_free(&rows);
+    gt_sweep_free(&sweep);
     return true;
 }
 

@@ -11,27 +11,28 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "sweep/layout.h"
+#include "sweep/record.h"
 #include "sweep/setting_reports.h"
 #include "table/operations.h"
 #include "table/stats.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS, CHANNEL, RANK, KERNEL_NAME, TIME_MIN, TIME_MAX, TIME_DIFF, OWN_COLUMNS };
-static const gt_col own_columns[OWN_COLUMNS] = {GT_COL_THREADS,
-                                                GT_COL_CHANNEL,
-                                                GT_COL_RANK,
-                                                GT_COL_GEMM_KERNEL_NAME,
-                                                GT_COL_KERNEL_TIME_MIN_US,
-                                                GT_COL_KERNEL_TIME_MAX_US,
-                                                GT_COL_TIME_DIFF_US};
+/* The columns of the result that sheets do not have, after those of the axes. */
+enum { RANK, KERNEL_NAME, TIME_MIN, TIME_MAX, TIME_DIFF, LONGEST, OWN_COLUMNS };
+static const gt_col own_columns[OWN_COLUMNS] = {
+    GT_COL_RANK,         GT_COL_GEMM_KERNEL_NAME,   GT_COL_KERNEL_TIME_MIN_US, GT_COL_KERNEL_TIME_MAX_US,
+    GT_COL_TIME_DIFF_US, GT_COL_LONGEST_KERNEL_NAME};
 
 /* One report. */
 typedef struct task {
+    const gt_sweep_config *config; /* in a sweep with other axes than threads and channels; else NULL */
     int64_t threads, channels, rank;
+    char *path;
     gt_table *table;      /* its first rows; NULL: none */
     gt_interner *strings; /* of the table, until it is kept */
     double *difference;
@@ -40,11 +41,47 @@ typedef struct task {
 
 typedef struct job {
     const char *analysis;
+    const gt_sweep *sweep; /* of the configs; NULL: threads and channels */
     int64_t top;
     gt_interner *strings;
     task *tasks;
-    size_t count, files;
+    size_t count, capacity, files;
 } job;
+
+/* ---- columns of the axes ---- */
+
+/* How many columns of axes the result has. */
+static size_t axis_columns(const job *j)
+{
+    return j->sweep ? j->sweep->axis_count + (j->sweep->repeats > 1) : 2;
+}
+
+static gt_col axis_column(const job *j, size_t index)
+{
+    static const gt_col classic[] = {GT_COL_THREADS, GT_COL_CHANNEL};
+    if (!j->sweep) return classic[index];
+    if (index == j->sweep->axis_count) return GT_COL_REPEAT;
+    return gt_col_named(gt_gemm_axis_column(&j->sweep->axes[index]));
+}
+
+static void set_int(gt_table *table, size_t column, size_t row, int64_t number)
+{
+    char text[GT_NUMBER_MAX];
+    gt_table_set_string(table, column, row,
+                        gt_interner_add(table->strings, text, gt_print_int(text, number)));
+}
+
+static void fill_axes(const job *j, const task *t, gt_table *table, size_t row)
+{
+    if (!t->config) {
+        set_int(table, 0, row, t->threads);
+        set_int(table, 1, row, t->channels);
+        return;
+    }
+    for (size_t i = 0; i < j->sweep->axis_count; i++)
+        if (t->config->values[i].value) gt_table_set_cstr(table, i, row, t->config->values[i].value);
+    if (j->sweep->repeats > 1) set_int(table, j->sweep->axis_count, row, t->config->repeat);
+}
 
 /* ---- one sheet ---- */
 
@@ -65,6 +102,62 @@ static bool first_name(gt_str text, gt_str *name)
         return true;
     }
     return false;
+}
+
+/* The string that begins at `at` with a quote, and the byte after it; NULL if there is none. */
+static const char *quoted(const char *at, const char *end, gt_str *text)
+{
+    while (at < end && (*at == ' ' || (*at >= '\t' && *at <= '\r'))) at++;
+    if (at == end || (*at != '\'' && *at != '"')) return NULL;
+    const char *start = at + 1;
+    for (const char *p = start; p < end; p++) {
+        if (*p == '\\') {
+            p++;
+        } else if (*p == *at) {
+            *text = (gt_str){start, (size_t)(p - start)};
+            return p + 1;
+        }
+    }
+    return NULL;
+}
+
+/* The number after a key between `at` and `end`, which NumPy may have printed as np.float64(1.5); 0 if there
+ * is none. */
+static double number_after(const char *at, const char *end, const char *key)
+{
+    static const char wrapper[] = "np.float64(";
+    const char *found = memmem(at, (size_t)(end - at), key, strlen(key));
+    if (!found) return NAN;
+    found += strlen(key);
+    while (found < end && *found == ' ') found++;
+    if ((size_t)(end - found) > strlen(wrapper) && memcmp(found, wrapper, strlen(wrapper)) == 0)
+        found += strlen(wrapper);
+    char text[64] = "";
+    for (size_t len = 0; found < end && len + 1 < sizeof text; found++) text[len++] = *found;
+    double number = strtod(text, NULL);
+    return number;
+}
+
+/* The kernel with the longest total time, the last of equal ones, as the list is sorted by time: what an op
+ * does, also if it clears memory before. */
+static bool longest_name(gt_str text, gt_str *longest)
+{
+    static const char key[] = "'name':";
+    const char *end = text.bytes + text.len;
+    double most = -1;
+    for (const char *at = memmem(text.bytes, text.len, key, strlen(key)); at;) {
+        gt_str name;
+        const char *after = quoted(at + strlen(key), end, &name);
+        const char *rest = after ? after : at + strlen(key);
+        const char *next = memmem(rest, (size_t)(end - rest), key, strlen(key));
+        double total = number_after(rest, next ? next : end, "'total_duration_us':");
+        if (after && name.len && total >= most) {
+            most = total;
+            *longest = name;
+        }
+        at = next;
+    }
+    return most >= 0;
 }
 
 typedef struct sheet {
@@ -105,32 +198,35 @@ static void find_rows(sheet *s)
 }
 
 /* Fills the columns that the sheet does not have, for the used row `index` of the sheet. */
-static void fill_own(gt_table *table, size_t row, const sheet *s, uint32_t index, const task *t)
+static void fill_own(const job *j, gt_table *table, size_t row, const sheet *s, uint32_t index, const task *t)
 {
-    const int64_t numbers[] = {t->threads, t->channels, t->rank};
     gt_interner *strings = table->strings;
     char text[GT_NUMBER_MAX];
-    gt_str name = {"", 0};
+    size_t first = axis_columns(j);
     const gt_sheet_cell *details = gt_sheet_grid_at(s->grid, s->rows[index], s->details);
     const gt_sheet_cell *shortest = gt_sheet_grid_at(s->grid, s->rows[index], s->shortest);
     const gt_sheet_cell *longest = gt_sheet_grid_at(s->grid, s->rows[index], s->longest);
-    first_name((gt_str){details->bytes, details->len}, &name);
-    for (size_t n = 0; n < GT_LENGTH(numbers); n++)
-        gt_table_set_string(table, THREADS + n, row,
-                            gt_interner_add(strings, text, gt_print_int(text, numbers[n])));
-    gt_table_set_string(table, KERNEL_NAME, row, gt_interner_add(strings, name.bytes, name.len));
-    gt_table_set_string(table, TIME_MIN, row, gt_sheet_cell_as_string(shortest, strings));
-    gt_table_set_string(table, TIME_MAX, row, gt_sheet_cell_as_string(longest, strings));
-    gt_table_set_string(table, TIME_DIFF, row,
+    gt_str name = {"", 0}, kernels = {details->bytes, details->len};
+    first_name(kernels, &name);
+    fill_axes(j, t, table, row);
+    set_int(table, first + RANK, row, t->rank);
+    gt_table_set_string(table, first + KERNEL_NAME, row, gt_interner_add(strings, name.bytes, name.len));
+    gt_table_set_string(table, first + TIME_MIN, row, gt_sheet_cell_as_string(shortest, strings));
+    gt_table_set_string(table, first + TIME_MAX, row, gt_sheet_cell_as_string(longest, strings));
+    gt_table_set_string(table, first + TIME_DIFF, row,
                         gt_interner_add(strings, text, gt_print_double(text, s->difference[index])));
+    longest_name(kernels, &name);
+    gt_table_set_string(table, first + LONGEST, row, gt_interner_add(strings, name.bytes, name.len));
 }
 
 /* The first rows of the sheet as a table with the column names of the result. */
-static gt_table *take_rows(const sheet *s, const task *t, const uint32_t *order, size_t count,
+static gt_table *take_rows(const job *j, const sheet *s, const task *t, const uint32_t *order, size_t count,
                            gt_interner *strings)
 {
     gt_table *table = gt_table_new(GT_SHEET_GEMM, strings);
     gt_table_add_rows(table, count);
+    for (size_t c = 0; c < axis_columns(j); c++)
+        gt_table_add_column(table, axis_column(j, c), GT_TYPE_STRING);
     for (size_t c = 0; c < OWN_COLUMNS; c++) gt_table_add_column(table, own_columns[c], GT_TYPE_STRING);
     size_t *column_of = gt_alloc(s->grid->columns * sizeof *column_of);
     for (uint32_t c = 0; c < s->grid->columns; c++) {
@@ -143,7 +239,7 @@ static gt_table *take_rows(const sheet *s, const task *t, const uint32_t *order,
         gt_free(name);
     }
     for (size_t i = 0; i < count; i++) {
-        fill_own(table, i, s, order[i], t);
+        fill_own(j, table, i, s, order[i], t);
         for (uint32_t c = 0; c < s->grid->columns; c++)
             if (column_of[c] != SIZE_MAX)
                 gt_table_set_string(
@@ -161,7 +257,7 @@ static void take_sheet(job *j, task *t, sheet *s, gt_interner *strings)
     gt_order_by_floats(order, s->count, s->difference, true);
     size_t kept = gt_pandas_head(s->count, j->top);
     if (kept) {
-        t->table = take_rows(s, t, order, kept, strings);
+        t->table = take_rows(j, s, t, order, kept, strings);
         t->difference = gt_alloc(kept * sizeof *t->difference);
         for (size_t i = 0; i < kept; i++) t->difference[i] = s->difference[order[i]];
     }
@@ -178,8 +274,7 @@ static bool read_report(void *context, size_t index)
     gt_report_grid grid;
     sheet s = {0};
     gt_interner *strings = gt_interner_new();
-    char *path = gt_format("%s/%" PRId64 "thread/individual_reports/perf_%" PRId64 "ch_rank%" PRId64 ".xlsx",
-                           j->analysis, t->threads, t->channels, t->rank);
+    const char *path = t->path;
     gt_sheet_found found = GT_SHEET_BROKEN;
     const char *about = gt_log_about(path);
     if (!gt_path_is_file(path)) {
@@ -199,7 +294,6 @@ static bool read_report(void *context, size_t index)
     gt_log_about(about);
     t->strings = strings;
     t->is_read = found == GT_SHEET_READ;
-    gt_free(path);
     return true;
 }
 
@@ -226,9 +320,35 @@ static gt_table *join_tables(const job *j)
     for (size_t i = 0; i < j->count; i++)
         if (j->tasks[i].table && !gt_table_append_outer(all, j->tasks[i].table, &error))
             gt_raise_internal("%s", error.text); /* all columns are strings */
-    if (all->column_count > OWN_COLUMNS)
-        qsort(all->columns + OWN_COLUMNS, all->column_count - OWN_COLUMNS, sizeof *all->columns, by_name);
+    size_t own = axis_columns(j) + OWN_COLUMNS;
+    if (all->column_count > own)
+        qsort(all->columns + own, all->column_count - own, sizeof *all->columns, by_name);
     return all;
+}
+
+/* Moves the longest kernels to the end, or drops them if they are the first kernels in all rows. */
+static void place_longest(gt_table *all, size_t first)
+{
+    if (!all->column_count) return;
+    const uint32_t *names = all->columns[first + KERNEL_NAME].texts,
+                   *longest = all->columns[first + LONGEST].texts;
+    bool differs = false;
+    for (size_t row = 0; row < all->row_count && !differs; row++) differs = names[row] != longest[row];
+    if (differs)
+        gt_table_move_column(all, first + LONGEST, all->column_count - 1);
+    else
+        gt_table_drop_column(all, first + LONGEST);
+}
+
+/* Marks the rows of runs that did not end well, after time_diff_us. */
+static void add_status(const job *j, gt_table *all)
+{
+    if (!j->sweep || !j->sweep->failed || !all->column_count) return;
+    size_t column = gt_table_add_column(all, GT_COL_RUN_STATUS, GT_TYPE_STRING), row = 0;
+    for (size_t i = 0; i < j->count; i++)
+        for (size_t r = 0; j->tasks[i].table && r < j->tasks[i].table->row_count; r++)
+            gt_table_set_cstr(all, column, row++, gt_run_status_names[j->tasks[i].config->status]);
+    gt_table_move_column(all, column, axis_columns(j) + LONGEST);
 }
 
 static void sort_rows(gt_top_gemms *found, const job *j)
@@ -307,30 +427,103 @@ static size_t count_kernels(const gt_table *table)
     return count;
 }
 
+/* Whether sweep.json says that the run did not end well. */
+static bool is_left_out(const gt_sweep_record *record, int64_t threads, int64_t channels)
+{
+    char place[96];
+    gt_arena arena = {0};
+    snprintf(place, sizeof place, "%" PRId64 "thread/nccl_%" PRId64 "channels", threads, channels);
+    const char *status = gt_value_copy(&arena, gt_value_get(gt_sweep_record_point(record, place), "status"));
+    bool failed = gt_run_has_failed(gt_run_status_named(status));
+    gt_arena_free(&arena);
+    return failed;
+}
+
+/* All combinations of threads, channels and ranks, like the script. */
+static void add_combinations(job *j, const gt_top_gemms_options *options, const gt_sweep_record *record)
+{
+    for (size_t t = 0; t < options->threads.count; t++)
+        for (size_t c = 0; c < options->channels.count; c++) {
+            int64_t threads = options->threads.items[t], channels = options->channels.items[c];
+            if (is_left_out(record, threads, channels)) continue;
+            for (size_t r = 0; r < options->ranks.count; r++) {
+                task one = {.threads = threads, .channels = channels, .rank = options->ranks.items[r]};
+                one.path = gt_format("%s/%" PRId64 "thread/individual_reports/perf_%" PRId64 "ch_rank%" PRId64
+                                     ".xlsx",
+                                     j->analysis, threads, channels, one.rank);
+                GT_PUSH(j->tasks, j->count, j->capacity, one);
+            }
+        }
+}
+
+static bool is_listed(const gt_number_list *list, int64_t number)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i] == number) return true;
+    return !list->count;
+}
+
+/* Whether the run has one of the values of the axis; a run without the axis has none. */
+static bool has_listed(const gt_sweep *sweep, const gt_sweep_config *config, const char *name,
+                       const gt_number_list *list)
+{
+    size_t axis = gt_sweep_axis_named(sweep, name);
+    const char *value = axis == SIZE_MAX ? NULL : config->values[axis].value;
+    return !list->count || (value && is_listed(list, strtoll(value, NULL, 10)));
+}
+
+/* The reports that there are. */
+static void add_reports(job *j, const gt_setting_reports *reports, const gt_top_gemms_options *options)
+{
+    j->sweep = &reports->sweep;
+    for (size_t i = 0; i < reports->count; i++) {
+        const gt_setting_report *report = &reports->items[i];
+        if (!is_listed(&options->ranks, report->rank) ||
+            !has_listed(j->sweep, report->config, "threads", &options->threads) ||
+            !has_listed(j->sweep, report->config, "channels", &options->channels))
+            continue;
+        task one = {.config = report->config, .rank = report->rank, .path = gt_strdup(report->path)};
+        GT_PUSH(j->tasks, j->count, j->capacity, one);
+    }
+}
+
+static void free_tasks(job *j)
+{
+    for (size_t i = 0; i < j->count; i++) {
+        gt_table_free(j->tasks[i].table);
+        gt_free(j->tasks[i].difference);
+        gt_free(j->tasks[i].path);
+    }
+    gt_free(j->tasks);
+}
+
 gt_top_gemms gt_top_gemms_find(const char *analysis, gt_top_gemms_options *options, gt_interner *strings)
 {
-    complete_lists(analysis, options);
     job j = {.analysis = analysis, .top = options->top, .strings = strings};
-    j.tasks = gt_alloc_zero(options->threads.count * options->channels.count * options->ranks.count,
-                            sizeof *j.tasks);
-    for (size_t t = 0; t < options->threads.count; t++)
-        for (size_t c = 0; c < options->channels.count; c++)
-            for (size_t r = 0; r < options->ranks.count; r++)
-                j.tasks[j.count++] = (task){.threads = options->threads.items[t],
-                                            .channels = options->channels.items[c],
-                                            .rank = options->ranks.items[r]};
+    gt_setting_reports reports;
+    gt_error ignored;
+    const gt_reports_wanted wanted = {.root = options->root,
+                                      .analysis = analysis,
+                                      .kind = GT_REPORTS_OF_RANKS,
+                                      .include_failed = options->include_failed};
+    bool is_found = gt_setting_reports_find(&reports, &wanted, &ignored);
+    if (is_found && (!reports.sweep.is_classic || reports.sweep.failed)) {
+        add_reports(&j, &reports, options);
+    } else {
+        complete_lists(analysis, options);
+        add_combinations(&j, options, reports.sweep.record);
+    }
     gt_many_run(&(gt_many){.count = j.count, .work = read_report, .finish = keep_report, .context = &j});
-    gt_top_gemms found = {.table = join_tables(&j), .files = j.files};
+    gt_top_gemms found = {.table = join_tables(&j), .files = j.files, .rank_column = axis_columns(&j)};
+    place_longest(found.table, found.rank_column);
+    add_status(&j, found.table);
     sort_rows(&found, &j);
     if (found.table->row_count) {
         found.mean = gt_mean(found.difference, found.table->row_count);
         found.unique_kernels = count_kernels(found.table);
     }
-    for (size_t i = 0; i < j.count; i++) {
-        gt_table_free(j.tasks[i].table);
-        gt_free(j.tasks[i].difference);
-    }
-    gt_free(j.tasks);
+    free_tasks(&j);
+    gt_setting_reports_free(&reports);
     return found;
 }
 

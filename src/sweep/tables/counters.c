@@ -31,26 +31,39 @@ static void name_setting(gt_table *table, const gt_sweep *sweep, const gt_sweep_
     for (size_t c = 0; counted + c < table->column_count; c++) gt_table_move_column(table, counted + c, c);
 }
 
+/* The counters of a run; NULL: none. rocprofv3 may write counters only into CSV files beside JSON files
+ * without them. */
+static gt_table *read_counters(const char *folder, const gt_read_options *read, gt_interner *strings,
+                               bool *is_read, gt_error *error)
+{
+    gt_read_options again = *read;
+    gt_table *table = NULL;
+    for (int i = 0; i < 2 && !table; i++) {
+        gt_rocprof *run = gt_rocprof_read_folder(folder, &again, error);
+        if (i == 0) *is_read = run != NULL;
+        if (run && (table = gt_rocprof_counters_by_kernel(run))) gt_table_use_strings(table, strings);
+        gt_rocprof_free(run);
+        again.wanted |= GT_WANT_CSV;
+    }
+    return table;
+}
+
 static bool read_setting(void *context, size_t index)
 {
     job *j = context;
     const gt_sweep_config *config = &j->sweep->configs[index];
     char *folder = gt_format("%s/rocprof_traces", config->folder);
     gt_error error = {""};
-    gt_rocprof *run = NULL;
-    gt_table *table = NULL;
-    if (!gt_path_is_folder(folder)) {
-        gt_warn("Skip %s/%s - no rocprof_traces", config->report_folder, config->report_name);
-    } else if (!(run = gt_rocprof_read_folder(folder, &j->read, &error))) {
-        gt_warn("%s: skipped", error.text);
-    } else if (!(table = gt_rocprof_counters_by_kernel(run))) {
-        gt_warn("%s: no counters", folder);
-    }
-    if (table) name_setting(table, j->sweep, config);
+    bool is_read = true;
     j->own[index] = gt_interner_new();
-    if (table) gt_table_use_strings(table, j->own[index]);
-    j->tables[index] = table;
-    gt_rocprof_free(run);
+    if (!gt_path_is_folder(folder))
+        gt_warn("Skip %s/%s - no rocprof_traces", config->report_folder, config->report_name);
+    else if ((j->tables[index] = read_counters(folder, &j->read, j->own[index], &is_read, &error)))
+        name_setting(j->tables[index], j->sweep, config);
+    else if (is_read)
+        gt_warn("%s: no counters", folder);
+    else
+        gt_warn("%s: skipped", error.text);
     gt_free(folder);
     return true;
 }

@@ -28,6 +28,7 @@ enum {
     GT_WANT_DISPATCH_PROCESSES = 1 << 6, /* GT_DISPATCH_PROCESS, without the other details */
     GT_WANT_SAMPLES = 1 << 7,            /* gt_rocprof.samples */
     GT_WANT_ALL = (1 << 8) - 1,
+    GT_WANT_CSV = 1 << 8, /* of a folder with several formats, the CSV files: JSON may lack their counters */
 };
 
 /* Columns of gt_rocprof.dispatches; all INT. Times are nanoseconds. */

@@ -1,0 +1,206 @@
+/* The baseline and several tests side by side: each run gets columns of its own, and rows are joined by type,
+ * by rank, or by collective and size. */
+#include "sweep/compare/compare.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
+#include "sweep/tables/tables.h"
+#include "table/operations.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- joining ---- */
+
+/* A table whose rows are found by a key: the string of its first column. */
+typedef struct joined {
+    gt_table *table;
+    gt_map rows; /* of each key */
+} joined;
+
+static joined new_joined(gt_sheet sheet, gt_col key, gt_interner *strings)
+{
+    joined j = {.table = gt_table_new(sheet, strings)};
+    gt_table_add_column(j.table, key, GT_TYPE_STRING);
+    return j;
+}
+
+/* The row of a key, which is added at the end if it is new. */
+static size_t row_of(joined *j, uint32_t key)
+{
+    uint32_t *row = gt_map_put(&j->rows, key, 0);
+    if (*row == GT_MAP_NONE) {
+        *row = (uint32_t)gt_table_add_row(j->table);
+        gt_table_set_string(j->table, 0, *row, key);
+    }
+    return *row;
+}
+
+static size_t add_column(gt_table *table, const char *name, const char *label, gt_type type)
+{
+    char *whole = gt_format("%s_%s", name, label);
+    size_t column = gt_table_add_column(table, gt_col_named(whole), type);
+    gt_free(whole);
+    return column;
+}
+
+static void copy_cell(gt_table *to, size_t column, size_t row, const gt_column *from, size_t from_row)
+{
+    if (gt_column_is_null(from, from_row)) return;
+    switch (from->type) {
+    case GT_TYPE_INT:
+        gt_table_set_int(to, column, row, from->ints[from_row]);
+        break;
+    case GT_TYPE_FLOAT:
+        gt_table_set_float(to, column, row, from->floats[from_row]);
+        break;
+    case GT_TYPE_STRING:
+        gt_table_set_string(to, column, row, from->texts[from_row]);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- timelines ---- */
+
+/* The means of a run as columns of the summary; returns the column of its times. */
+static size_t add_means(joined *summary, const gt_table *rows, const gt_run_side *side, bool geometric)
+{
+    gt_table *means = gt_timeline_means(rows, geometric), *table = summary->table;
+    size_t time = add_column(table, GT_COL_TIME_MS.name, side->label, GT_TYPE_FLOAT);
+    size_t percent = add_column(table, GT_COL_PERCENT.name, side->label, GT_TYPE_FLOAT);
+    size_t ranks = add_column(table, GT_COL_NUM_RANKS.name, side->label, GT_TYPE_INT);
+    for (size_t i = 0; i < means->row_count; i++) {
+        uint32_t type = gt_table_column(means, GT_COL_TYPE)->texts[i];
+        if (type == GT_STR_NONE) continue;
+        size_t row = row_of(summary, type);
+        copy_cell(table, time, row, gt_table_column(means, GT_COL_TIME_MS), i);
+        copy_cell(table, percent, row, gt_table_column(means, GT_COL_PERCENT), i);
+        gt_table_set_int(table, ranks, row, (int64_t)side->reports->count);
+    }
+    gt_table_free(means);
+    return time;
+}
+
+static void add_changes(gt_table *summary, const gt_all_runs *runs, const size_t *times)
+{
+    for (size_t i = 1; i < runs->count; i++) {
+        size_t column = add_column(summary, "percentage_change", runs->sides[i].label, GT_TYPE_FLOAT);
+        for (size_t row = 0; row < summary->row_count; row++) {
+            double before = summary->columns[times[0]].floats[row],
+                   after = summary->columns[times[i]].floats[row];
+            if (before != 0 && !isnan(before) && !isnan(after))
+                gt_table_set_float(summary, column, row, (after - before) / before * 100);
+        }
+    }
+}
+
+/* One column per rank, in the order of the rows. */
+static void add_rank_times(joined *times, const gt_table *rows, const char *label)
+{
+    const int64_t *ranks = gt_table_column(rows, GT_COL_RANK)->ints;
+    const gt_column *types = gt_table_column(rows, GT_COL_TYPE);
+    size_t column = 0;
+    for (size_t i = 0; i < rows->row_count; i++) {
+        if (i == 0 || ranks[i] != ranks[i - 1]) {
+            char *rank = gt_format("%lld", (long long)ranks[i]);
+            column = add_column(times->table, rank, label, GT_TYPE_FLOAT);
+            gt_free(rank);
+        }
+        if (types->texts[i] == GT_STR_NONE) continue;
+        size_t row = row_of(times, types->texts[i]);
+        copy_cell(times->table, column, row, gt_table_column(rows, GT_COL_TIME_MS), i);
+    }
+}
+
+static bool add_timelines(const gt_all_runs *runs, gt_interner *strings, gt_table_list *tables,
+                          gt_error *error)
+{
+    joined summary = new_joined(GT_SHEET_SUMMARY, GT_COL_TYPE, strings),
+           times = new_joined(GT_SHEET_PER_RANK_TIME_MS, GT_COL_TYPE, strings);
+    size_t *columns = gt_alloc(runs->count * sizeof *columns);
+    bool made = true;
+    for (size_t i = 0; i < runs->count && made; i++) {
+        gt_table *rows = gt_run_rank_rows(runs->sides[i].reports);
+        made =
+            rows || gt_fail(error, "%s: no report has a readable sheet gpu_timeline", runs->sides[i].label);
+        if (!made) break;
+        columns[i] = add_means(&summary, rows, &runs->sides[i], runs->geometric);
+        add_rank_times(&times, rows, runs->sides[i].label);
+        gt_table_free(rows);
+    }
+    if (made) add_changes(summary.table, runs, columns);
+    gt_table_list_add(tables, summary.table);
+    gt_table_list_add(tables, times.table);
+    gt_map_free(&summary.rows);
+    gt_map_free(&times.rows);
+    gt_free(columns);
+    return made;
+}
+
+/* ---- collectives ---- */
+
+/* "allreduce_1048576"; GT_STR_NONE if a part is missing. */
+static uint32_t collective_key(const gt_table *sheet, size_t row)
+{
+    const gt_column *name = gt_table_column(sheet, GT_COL_COLLECTIVE_NAME),
+                    *size = gt_table_column(sheet, GT_COL_IN_MSG_NELEMS);
+    bool is_number = size->type == GT_TYPE_INT || size->type == GT_TYPE_FLOAT;
+    if (name->type != GT_TYPE_STRING || name->texts[row] == GT_STR_NONE || !is_number ||
+        gt_column_is_null(size, row))
+        return GT_STR_NONE;
+    double elements = size->type == GT_TYPE_INT ? (double)size->ints[row] : size->floats[row];
+    char *key = gt_format("%s_%.0f", gt_interner_get(sheet->strings, name->texts[row]).bytes, elements);
+    uint32_t id = gt_interner_add_cstr(sheet->strings, key);
+    gt_free(key);
+    return id;
+}
+
+/* The columns of a run's sheet; of several rows with one key (other data types), the first. */
+static void add_collectives(joined *all, const gt_table *sheet, const char *label)
+{
+    size_t first = all->table->column_count;
+    gt_map seen = {0};
+    for (size_t c = 0; c < sheet->column_count; c++)
+        add_column(all->table, sheet->columns[c].name, label, sheet->columns[c].type);
+    for (size_t i = 0; i < sheet->row_count; i++) {
+        uint32_t key = collective_key(sheet, i);
+        uint32_t *known = key == GT_STR_NONE ? NULL : gt_map_put(&seen, key, 0);
+        if (!known || *known != GT_MAP_NONE) continue;
+        *known = 1;
+        size_t row = row_of(all, key);
+        for (size_t c = 0; c < sheet->column_count; c++)
+            copy_cell(all->table, first + c, row, &sheet->columns[c], i);
+    }
+    gt_map_free(&seen);
+}
+
+bool gt_all_runs_tables(const gt_all_runs *runs, gt_interner *strings, gt_table_list *tables, gt_error *error)
+{
+    if (!add_timelines(runs, strings, tables, error)) return false;
+    joined all = new_joined(GT_SHEET_NCCL_SUMMARY, GT_COL_INDEX, strings);
+    for (size_t i = 0; i < runs->count; i++) {
+        gt_table *sheet = NULL;
+        gt_error problem;
+        if (!runs->collectives[i]) continue; /* said when it was compared with the baseline */
+        if (gt_read_report_table(runs->collectives[i], GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC, strings, &sheet,
+                                 &problem) != GT_SHEET_READ)
+            gt_warn("%s: skipped", problem.text);
+        else if (gt_table_find(sheet, GT_COL_COLLECTIVE_NAME) == SIZE_MAX ||
+                 gt_table_find(sheet, GT_COL_IN_MSG_NELEMS) == SIZE_MAX)
+            gt_warn("%s: skipped, no Collective name or In msg nelems", runs->collectives[i]);
+        else
+            add_collectives(&all, sheet, runs->sides[i].label);
+        gt_table_free(sheet);
+    }
+    gt_map_free(&all.rows);
+    if (all.table->row_count)
+        gt_table_list_add(tables, all.table);
+    else
+        gt_table_free(all.table);
+    return true;
+}
