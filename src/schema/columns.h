@@ -729,7 +729,6 @@
 #define GT_COL_OVERLAPPING_COLLECTIVE_COUNT GT_COL("overlapping_collective_count")
 #define GT_COL_OVERLAPPING_COLLECTIVE_NAMES GT_COL("overlapping_collective_names")
 #define GT_COL_REPEAT                       GT_COL("repeat")
-#define GT_COL_RUN_STATUS                   GT_COL("status")
 #define GT_COL_SETTINGS                     GT_COL("settings")
 #define GT_COL_SKEW_IN_END_TIME_MEDIAN      GT_COL("skew in end time_median")
 #define GT_COL_SKEW_IN_END_TIME_MIN         GT_COL("skew in end time_min")
