@@ -59,7 +59,7 @@ test('the density of very many values is that of their quantiles', () => {
 });
 
 test('means of threads and channels', () => {
-  const means = interactionOf(SWEEP).map(({threads, points}) => [threads, points.map(({channels, ns, count}) => [channels, inUs(ns), count])]);
+  const means = interactionOf(SWEEP).map(({key, points}) => [key, points.map(({key: channels, ns, count}) => [channels, inUs(ns), count])]);
   assert.deepEqual(means, [[256, [[28, 19.25, 4], [42, 23.75, 4]]], [512, [[28, 26.25, 4], [42, 34.25, 4]]]]);
 });
 
@@ -78,4 +78,17 @@ test('one domain for all sweeps, with the zero', () => {
 test('a source without rows has no spread', () => {
   assert.equal(readSpread(plainSource([])), null);
   assert.equal(readSpread(plainSource([plainTable('page_variance', {threads: [], channel: [], rank: [], time_diff_us: []})])), null);
+});
+
+test('other axes are words in the order of the grid, and a sweep may lack threads and channels', () => {
+  const sweep = readSpread(plainSource([plainTable('page_variance',
+    {'axis mode': ['slow', 'fast', 'slow', 'fast'], 'axis size': ['8', '16', '16', '16'], rank: [0, 0, 1, 1], time_diff_us: [1, 2, 3, 6]})]));
+  assert.deepEqual(keysOf([sweep], 'axis mode', ['slow', 'none', 'fast']), ['slow', 'fast']);
+  assert.deepEqual(keysOf([sweep], 'threads'), []);
+  assert.deepEqual(groupSpread(sweep, 'axis mode').get('fast'), [2000, 6000]);
+  assert.equal(groupSpread(sweep, 'threads').size, 0);
+  assert.deepEqual(interactionOf(sweep), []);
+  assert.deepEqual(interactionOf(sweep, ['axis mode', 'axis size'], ['slow', 'fast'], ['8', '16']), [
+    {key: 'slow', points: [{key: '8', ns: 1000, count: 1}, {key: '16', ns: 3000, count: 1}]},
+    {key: 'fast', points: [{key: '16', ns: 4000, count: 2}]}]);
 });

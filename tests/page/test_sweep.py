@@ -5,6 +5,7 @@
 
 What scripts look for in the file itself is tested by tests/sweep/test_html.py.
 """
+import json
 import os
 import random
 import statistics
@@ -255,6 +256,35 @@ def test_many_sweeps_have_the_same_size(binary):
             widths = browser.js("return [...document.querySelectorAll(arguments[0])].map((one) => one.getBoundingClientRect().width)", css)
             assert len(widths) == 9 and max(widths) - min(widths) < 0.1 and min(widths) > 300, (css, widths)
         assert browser.count(".tile") == 5 and browser.js("return document.documentElement.scrollWidth") <= 1280
+
+
+def test_other_axes_are_charts_in_the_order_of_the_grid(binary):
+    """Sweeps of mode and size, without threads and channels; one of the values is hostile."""
+    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        modes = ["slow", "fast", HOSTILE[0].replace("/", "|")]
+        for i in range(2):
+            analysis = os.path.join(folder, f"s{i}", "tracelens_analysis")
+            os.makedirs(analysis)
+            with open(os.path.join(folder, f"s{i}", "sweep.json"), "w") as file:
+                json.dump({"sweep": "s", "axes": [{"name": "mode", "values": modes}, {"name": "size", "values": ["8", "16"]}], "points": []}, file)
+            with open(os.path.join(analysis, "top5_gemm_kernels_time_variance.csv"), "w", newline="") as file:
+                file.write("mode,size,rank,kernel_name,time_diff_us\r\n")
+                file.writelines(f"{mode},{size},{rank},Cijk,{(m + 1) * size + rank + 10 * i}\r\n"
+                                for m, mode in enumerate(modes) for size in (16, 8) for rank in (0, 1))
+        path = os.path.join(folder, "page.html")
+        done = run([binary, "sweep", "html", "--sweep", os.path.join(folder, "s0"), os.path.join(folder, "s1"), "--output", path])
+        assert done.code == 0, done.stderr
+        browser.open(path)
+        titles = browser.js("return [...document.querySelectorAll('main section h2')].map((one) => one.textContent)")
+        assert [t for t in titles if "Variance" in t or "Interaction" in t] == [
+            "Variance by Other Axes", "Variance by Rank", "Variance Distribution (Violin Plots)", "Interaction of Axes"], titles
+        rows = table_rows(browser, "variance-axes")
+        assert [row[1] for row in rows if row[0] == "s0"] == [f"mode {mode}" for mode in modes] + ["size 8", "size 16"], rows
+        means = {(row[0], row[1]): row[3] for row in rows}
+        check_numbers([in_us(means["s0", "mode fast"]), in_us(means["s1", "size 8"])], [24.5, 26.5])
+        pairs = table_rows(browser, "variance-axes-interaction")
+        assert [row[1:4] for row in pairs if row[0] == "s0"][:2] == [["slow", "8", "2"], ["slow", "16", "2"]], pairs
+        assert browser.js("return document.querySelectorAll('#variance-axes .sweep-panel').length") == 4
 
 
 def test_hostile_labels_are_text(binary):

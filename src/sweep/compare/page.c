@@ -20,16 +20,19 @@
 static const char PLOTS_FOLDER[] = "tracelens_analysis/plots";
 enum { LARGEST_PLOT = 64 << 20, SWEEPS_A_ROW = 2 };
 
-/* In the order of gt_variance_plot_files. */
+/* The parts of the document: which plots each has, and what the page's section asks for. Those of other axes
+ * than threads and channels are only there if a sweep has some. */
 static const struct {
-    const char *heading, *alt;
-    const char *part; /* what the page's section asks for */
-} PLOT_SECTIONS[GT_VARIANCE_PLOTS] = {
-    {"Variance by Thread Count", "Threads", "threads"},
-    {"Variance by Channel Count", "Channels", "channels"},
-    {"Variance by Rank", "Ranks", "ranks"},
-    {"Variance Distribution (Violin Plots)", "Violin", "distribution"},
-    {"Thread-Channel Interaction", "Interaction", "interaction"},
+    gt_variance_form form;
+    gt_variance_kind kind; /* of the axis; of lines: GT_BY_OTHER for all pairs */
+    const char *part, *heading, *alt;
+} PARTS[] = {
+    {GT_PLOT_BOXES, GT_BY_THREADS, "threads", "Variance by Thread Count", "Threads"},
+    {GT_PLOT_BOXES, GT_BY_CHANNELS, "channels", "Variance by Channel Count", "Channels"},
+    {GT_PLOT_BOXES, GT_BY_OTHER, "axes", "Variance by Other Axes", NULL},
+    {GT_PLOT_BOXES, GT_BY_RANKS, "ranks", "Variance by Rank", "Ranks"},
+    {GT_PLOT_VIOLINS, GT_BY_OTHER, "distribution", "Variance Distribution (Violin Plots)", "Violin"},
+    {GT_PLOT_LINES, GT_BY_OTHER, "interaction", "Thread-Channel Interaction", "Interaction"},
 };
 
 /* The files that the last section lists per sweep. */
@@ -148,35 +151,108 @@ static void add_sweep_table(gt_buffer *page, const gt_compared_sweep *sweeps, si
     gt_buffer_add_cstr(page, "</table>\n");
 }
 
-static void add_plot(gt_buffer *page, const gt_compared_sweep *sweep, size_t number, size_t plot,
-                     gt_buffer *scratch)
+/* What the document shows: the sweeps, and the plots that any of them has. */
+typedef struct shown_plot {
+    gt_variance_form form;
+    gt_variance_kind kind;
+    const char *file, *title;
+} shown_plot;
+
+typedef struct shown {
+    const gt_compared_sweep *sweeps;
+    size_t count;
+    shown_plot *plots;
+    size_t plot_count, plot_capacity;
+    gt_variance_plots *lists; /* of the sweeps, and a last one for sweeps without rows: they own the names */
+    bool has_other_axes;
+    gt_buffer scratch;
+} shown;
+
+static void show_plots(shown *s, const gt_variance_plots *plots, const gt_variance_rows *rows)
 {
-    char *path = gt_format("%s/%s/%s", sweep->path, PLOTS_FOLDER, gt_variance_plot_files[plot]);
-    if (read_png(path, scratch)) {
+    static const gt_variance_kind classic[] = {GT_BY_THREADS, GT_BY_CHANNELS, GT_BY_RANKS};
+    for (size_t i = 0; i < plots->count; i++) {
+        const gt_variance_plot *plot = &plots->items[i];
+        bool is_known = false;
+        for (size_t k = 0; k < s->plot_count && !is_known; k++)
+            is_known = strcmp(s->plots[k].file, plot->file) == 0;
+        gt_variance_kind kind = plot->form != GT_PLOT_BOXES ? GT_BY_OTHER
+                                : rows                      ? rows->axes[plot->axis].kind
+                                                            : classic[plot->axis];
+        shown_plot one = {plot->form, kind, plot->file, plot->title};
+        s->has_other_axes |= plot->form == GT_PLOT_BOXES && kind == GT_BY_OTHER;
+        if (!is_known) GT_PUSH(s->plots, s->plot_count, s->plot_capacity, one);
+    }
+}
+
+static shown what_is_shown(const gt_compared_sweep *sweeps, size_t count, const gt_sweep_spread *spreads)
+{
+    shown s = {.sweeps = sweeps, .count = count, .lists = gt_alloc_zero(count + 1, sizeof *s.lists)};
+    bool all_have_rows = true;
+    for (size_t i = 0; i < count; i++) {
+        all_have_rows = all_have_rows && spreads[i].rows;
+        if (!spreads[i].rows) continue;
+        s.lists[i] = gt_variance_plots_of(&spreads[i].variance);
+        show_plots(&s, &s.lists[i], &spreads[i].variance);
+    }
+    if (!all_have_rows) {
+        s.lists[count] = gt_variance_plots_of(NULL);
+        show_plots(&s, &s.lists[count], NULL);
+    }
+    return s;
+}
+
+static void free_shown(shown *s)
+{
+    for (size_t i = 0; i <= s->count; i++) gt_variance_plots_free(&s->lists[i]);
+    gt_free(s->lists);
+    gt_free(s->plots);
+    gt_buffer_free(&s->scratch);
+}
+
+static void add_plot(gt_buffer *page, shown *s, size_t sweep, const shown_plot *plot, const char *alt)
+{
+    char *path = gt_format("%s/%s/%s", s->sweeps[sweep].path, PLOTS_FOLDER, plot->file);
+    if (read_png(path, &s->scratch)) {
         gt_buffer_add_cstr(page, "<td><img src=\"data:image/png;base64,");
-        gt_html_add_base64(page, scratch->bytes, scratch->len);
-        add_tagged(page, "\" alt=\"", PLOT_SECTIONS[plot].alt, "");
-        add_number(page, " Sweep ", number, "\"></td>\n");
+        gt_html_add_base64(page, s->scratch.bytes, s->scratch.len);
+        add_tagged(page, "\" alt=\"", alt ? alt : plot->title, "");
+        add_number(page, " Sweep ", sweep + 1, "\"></td>\n");
     } else {
         gt_warn("no plot %s", path);
-        add_tagged(page, "<td><div class=\"missing\">plot not available: ", gt_variance_plot_files[plot],
-                   "</div></td>\n");
+        add_tagged(page, "<td><div class=\"missing\">plot not available: ", plot->file, "</div></td>\n");
     }
     gt_free(path);
 }
 
-static void add_plot_section(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count, size_t plot,
-                             gt_buffer *scratch)
+static void add_plot_rows(gt_buffer *page, shown *s, const shown_plot *plot, const char *alt)
 {
-    add_tagged(page, "<hr>\n<h2>", PLOT_SECTIONS[plot].heading, "</h2>\n<table class=\"comparison-table\"");
-    add_tagged(page, " data-part=\"", PLOT_SECTIONS[plot].part, "\">\n");
-    for (size_t first = 0; first < count; first += SWEEPS_A_ROW) {
-        size_t end = first + SWEEPS_A_ROW < count ? first + SWEEPS_A_ROW : count;
+    for (size_t first = 0; first < s->count; first += SWEEPS_A_ROW) {
+        size_t end = first + SWEEPS_A_ROW < s->count ? first + SWEEPS_A_ROW : s->count;
         gt_buffer_add_cstr(page, "<tr>");
-        for (size_t i = first; i < end; i++) add_tagged(page, "<th>", sweeps[i].label, "</th>");
+        for (size_t i = first; i < end; i++) add_tagged(page, "<th>", s->sweeps[i].label, "</th>");
         gt_buffer_add_cstr(page, "</tr>\n<tr>\n");
-        for (size_t i = first; i < end; i++) add_plot(page, &sweeps[i], i + 1, plot, scratch);
+        for (size_t i = first; i < end; i++) add_plot(page, s, i, plot, alt);
         gt_buffer_add_cstr(page, "</tr>\n");
+    }
+}
+
+/* The plots of one part, in one table; if there are several, each has a row with its title. */
+static void add_part(gt_buffer *page, shown *s, size_t part)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->plot_count; i++)
+        count += s->plots[i].form == PARTS[part].form && s->plots[i].kind == PARTS[part].kind;
+    if (!count) return;
+    bool is_pair = PARTS[part].form == GT_PLOT_LINES && s->has_other_axes;
+    add_tagged(page, "<hr>\n<h2>", is_pair ? "Interaction of Axes" : PARTS[part].heading,
+               "</h2>\n<table class=\"comparison-table\"");
+    add_tagged(page, " data-part=\"", PARTS[part].part, "\">\n");
+    for (size_t i = 0; i < s->plot_count; i++) {
+        const shown_plot *plot = &s->plots[i];
+        if (plot->form != PARTS[part].form || plot->kind != PARTS[part].kind) continue;
+        if (count > 1) add_tagged(page, "<tr><th colspan=\"2\">", plot->title, "</th></tr>\n");
+        add_plot_rows(page, s, plot, count > 1 ? NULL : PARTS[part].alt);
     }
     gt_buffer_add_cstr(page, "</table>\n");
 }
@@ -215,18 +291,17 @@ static void add_data_section(gt_buffer *page, const gt_compared_sweep *sweeps, s
     gt_buffer_add_cstr(page, "</div>\n");
 }
 
-static void add_document(gt_buffer *page, const gt_compared_sweep *sweeps, size_t count, int64_t top,
-                         const char *page_folder)
+static void add_document(gt_buffer *page, const gt_compared_sweep *sweeps, const gt_sweep_spread *spreads,
+                         size_t count, int64_t top, const char *page_folder)
 {
-    gt_buffer scratch = {0};
+    shown s = what_is_shown(sweeps, count, spreads);
     add_tagged(page, "<div id=\"document\">\n<h1>", TITLE, "</h1>\n");
     gt_buffer_add_cstr(page, INTRODUCTION);
     add_sweep_table(page, sweeps, count);
-    for (size_t plot = 0; plot < GT_VARIANCE_PLOTS; plot++)
-        add_plot_section(page, sweeps, count, plot, &scratch);
+    for (size_t part = 0; part < GT_LENGTH(PARTS); part++) add_part(page, &s, part);
     add_data_section(page, sweeps, count, top, page_folder);
     gt_buffer_add_cstr(page, "</div>\n");
-    gt_buffer_free(&scratch);
+    free_shown(&s);
 }
 
 /* ---- the page ---- */
@@ -253,7 +328,7 @@ void gt_comparison_page(gt_buffer *page, const gt_compared_sweep *sweeps, size_t
         sources[i] =
             (gt_page_source){.label = labels[i], .sheets = &spreads[i].sheets, .work = &spreads[i].work};
     }
-    add_document(&document, sweeps, count, top, page_folder);
+    add_document(&document, sweeps, spreads, count, top, page_folder);
     gt_sweep_spread_facts(spreads, labels, count, &facts);
     gt_page_make(&(gt_page){.kind = GT_PAGE_SWEEP,
                             .title = TITLE,

@@ -15,6 +15,7 @@
 #include "sweep/gemm/gemm.h"
 #include "table/stats.h"
 
+#include <string.h>
 #include <sys/stat.h>
 
 enum { ROWS_MAX = 50000, TILES_MAX = 5 };
@@ -35,61 +36,77 @@ static size_t row_of_stretch(size_t i, size_t count, size_t row_count)
     return begin + (size_t)((uint32_t)i * UINT32_C(2654435761) >> 8) % (end - begin);
 }
 
+/* The column of an axis. Only threads, channels and ranks are numbers on the page: others are words, which it
+ * does not sort. */
+static size_t add_axis_column(gt_table *table, const gt_variance_axis *axis)
+{
+    static const gt_col known[] = {[GT_BY_THREADS] = GT_COL_PAGE_THREADS,
+                                   [GT_BY_CHANNELS] = GT_COL_PAGE_CHANNEL,
+                                   [GT_BY_RANKS] = GT_COL_PAGE_RANK};
+    if (axis->kind != GT_BY_OTHER) return gt_table_add_column(table, known[axis->kind], GT_TYPE_INT);
+    char *name = gt_format("axis %s", axis->name);
+    size_t column = gt_table_add_column(table, gt_col_named(name), GT_TYPE_STRING);
+    gt_free(name);
+    return column;
+}
+
 /* The rows that the plots use, at most ROWS_MAX of them, evenly from the whole file. */
 static gt_table *plotted_rows(const gt_variance_rows *rows, gt_interner *strings)
 {
-    static const gt_column_head heads[] = {{GT_COL_PAGE_THREADS, GT_TYPE_INT},
-                                           {GT_COL_PAGE_CHANNEL, GT_TYPE_INT},
-                                           {GT_COL_PAGE_RANK, GT_TYPE_INT},
-                                           {GT_COL_PAGE_TIME_DIFF_US, GT_TYPE_FLOAT}};
     gt_table *table = gt_table_new(GT_SHEET_PAGE_VARIANCE, strings);
     size_t count = rows->count < ROWS_MAX ? rows->count : ROWS_MAX;
-    gt_table_add_columns(table, heads, GT_LENGTH(heads));
+    for (size_t a = 0; a < rows->axis_count; a++) add_axis_column(table, &rows->axes[a]);
+    size_t time = gt_table_add_column(table, GT_COL_PAGE_TIME_DIFF_US, GT_TYPE_FLOAT);
     gt_table_add_rows(table, count);
     for (size_t i = 0; i < count; i++) {
-        const gt_variance_row *row = &rows->items[row_of_stretch(i, count, rows->count)];
-        for (size_t k = 0; k < GT_VARIANCE_KEYS; k++) gt_table_set_int(table, k, i, row->keys[k]);
-        gt_table_set_float(table, GT_VARIANCE_KEYS, i, row->time_diff_us);
+        size_t row = row_of_stretch(i, count, rows->count);
+        for (size_t a = 0; a < rows->axis_count; a++) {
+            const gt_variance_axis *axis = &rows->axes[a];
+            const gt_variance_group *group = &axis->items[axis->of_row[row]];
+            if (axis->kind == GT_BY_OTHER)
+                gt_table_set_cstr(table, a, i, group->text);
+            else
+                gt_table_set_int(table, a, i, (int64_t)group->number);
+        }
+        gt_table_set_float(table, time, i, rows->time_diff_us[row]);
     }
     return table;
 }
 
 static void summarize(gt_sweep_spread *spread, const gt_variance_rows *rows)
 {
-    double *values = gt_alloc(rows->count * sizeof *values);
+    const double *values = rows->time_diff_us;
     spread->rows = rows->count;
-    spread->largest_us = rows->items[0].time_diff_us;
-    for (size_t i = 0; i < rows->count; i++) {
-        values[i] = rows->items[i].time_diff_us;
+    spread->largest_us = values[0];
+    for (size_t i = 0; i < rows->count; i++)
         if (values[i] > spread->largest_us) spread->largest_us = values[i];
-    }
     spread->mean_us = gt_mean(values, rows->count);
     spread->median_us = gt_median(values, rows->count);
-    gt_free(values);
 }
 
 void gt_sweep_spread_read(gt_sweep_spread *spread, const char *csv_path, gt_interner *strings)
 {
     gt_error error;
-    gt_variance_rows rows = {0};
     *spread = (gt_sweep_spread){0};
+    gt_variance_rows *rows = &spread->variance;
     if (!has_bytes(csv_path)) return;
     gt_table *table = gt_csv_table_read(csv_path, GT_SHEET_VARIANCE, strings, &error);
-    if (table && gt_variance_rows_of(table, csv_path, &rows, &error)) {
-        summarize(spread, &rows);
-        gt_table_list_add(&spread->work, plotted_rows(&rows, strings));
+    if (table && gt_variance_rows_of(table, csv_path, rows, &error)) {
+        summarize(spread, rows);
+        gt_table_list_add(&spread->work, plotted_rows(rows, strings));
         gt_table_list_add(&spread->sheets, table);
     } else {
         gt_warn("%s; the page shows only the plots of this sweep", error.text);
         gt_table_free(table);
+        gt_variance_rows_free(rows);
     }
-    gt_variance_rows_free(&rows);
 }
 
 void gt_sweep_spread_free(gt_sweep_spread *spread)
 {
     gt_table_list_free(&spread->sheets);
     gt_table_list_free(&spread->work);
+    gt_variance_rows_free(&spread->variance);
 }
 
 /* ---- facts ---- */
@@ -186,6 +203,53 @@ static void put_notes(gt_json_writer *w, const gt_sweep_spread *spreads, const c
     gt_json_close(w, ']');
 }
 
+/* The values of an axis that a sweep has and no sweep before it. */
+static void put_values(gt_json_writer *w, const gt_variance_axis *axis, gt_interner *put)
+{
+    for (size_t i = 0; i < axis->count; i++) {
+        size_t len = strlen(axis->items[i].text);
+        if (gt_interner_find(put, axis->items[i].text, len) != GT_STR_NONE) continue;
+        gt_interner_add(put, axis->items[i].text, len);
+        gt_json_add_cstr(w, axis->items[i].text);
+    }
+}
+
+static const gt_variance_axis *other_axis(const gt_sweep_spread *spread, const char *name)
+{
+    for (size_t a = 0; a < spread->variance.axis_count; a++)
+        if (spread->variance.axes[a].kind == GT_BY_OTHER && strcmp(spread->variance.axes[a].name, name) == 0)
+            return &spread->variance.axes[a];
+    return NULL;
+}
+
+/* The axes besides threads and channels, of all sweeps together. */
+static void put_axes(gt_json_writer *w, const gt_sweep_spread *spreads, size_t count)
+{
+    gt_json_key(w, "axes");
+    gt_json_open(w, '[');
+    for (size_t i = 0; i < count; i++)
+        for (size_t a = 0; a < spreads[i].variance.axis_count; a++) {
+            const gt_variance_axis *axis = &spreads[i].variance.axes[a];
+            bool is_known = axis->kind != GT_BY_OTHER;
+            for (size_t before = 0; before < i && !is_known; before++)
+                is_known = other_axis(&spreads[before], axis->name);
+            if (is_known) continue;
+            gt_interner *put = gt_interner_new();
+            gt_json_open(w, '{');
+            gt_json_put_cstr(w, "name", axis->name);
+            gt_json_key(w, "values");
+            gt_json_open(w, '[');
+            for (size_t later = i; later < count; later++) {
+                const gt_variance_axis *same = other_axis(&spreads[later], axis->name);
+                if (same) put_values(w, same, put);
+            }
+            gt_json_close(w, ']');
+            gt_json_close(w, '}');
+            gt_interner_free(put);
+        }
+    gt_json_close(w, ']');
+}
+
 void gt_sweep_spread_facts(const gt_sweep_spread *spreads, const char *const *labels, size_t count,
                            gt_buffer *json)
 {
@@ -196,6 +260,7 @@ void gt_sweep_spread_facts(const gt_sweep_spread *spreads, const char *const *la
     gt_json_put_cstr(&w, "sentence", gt_buffer_str(&sentence).bytes);
     put_tiles(&w, spreads, labels, count);
     put_notes(&w, spreads, labels, count);
+    put_axes(&w, spreads, count);
     gt_json_close(&w, '}');
     gt_buffer_add(json, w.text.bytes, w.text.len);
     gt_buffer_free(&sentence);

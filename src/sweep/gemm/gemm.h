@@ -166,48 +166,73 @@ typedef struct gt_overlap_summary {
 } gt_overlap_summary;
 gt_overlap_summary gt_overlap_summarize(const gt_table *table);
 
-/* ---- `sweep plot` (variance.c) ----
+/* ---- `sweep plot` (variance.c, plots.c) ----
  *
- * The rows of the CSV file, grouped by threads, channels and rank. Rows are used if threads, channel and rank
- * are integers and time_diff_us is a time; others are skipped with a warning. */
+ * The rows of the CSV file, grouped by each axis and by rank. The axes are the columns before `rank`: threads
+ * and channel, or any others. Rows are used if threads, channel, repeat and rank are integers, other axes
+ * have a value and time_diff_us is a time; others are skipped with a warning. */
 
-/* The time differences of the rows with one key, in the order of the file. */
+typedef enum gt_variance_kind {
+    GT_BY_THREADS,
+    GT_BY_CHANNELS,
+    GT_BY_RANKS,
+    GT_BY_OTHER, /* any other axis */
+} gt_variance_kind;
+
+/* The time differences of the rows with one value, in the order of the file. */
 typedef struct gt_variance_group {
-    int64_t key;
+    const char *text; /* the value */
+    double number;    /* of the value, if the axis is numeric; else its place */
     const double *values_us;
     size_t count;
 } gt_variance_group;
 
-typedef enum gt_variance_key { GT_BY_THREADS, GT_BY_CHANNELS, GT_BY_RANKS, GT_VARIANCE_KEYS } gt_variance_key;
-
-/* All groups of one kind, keys ascending. */
-typedef struct gt_variance_groups {
+/* All groups of one axis: numbers ascending; other values in the order of the grid, or byte order if it is
+ * unknown. */
+typedef struct gt_variance_axis {
+    const char *name; /* "threads", "channels", "rank", "proto" */
+    gt_variance_kind kind;
+    bool is_numeric;
     gt_variance_group *items;
-    size_t count, capacity;
+    size_t count;
     double *values_us; /* of all groups */
-} gt_variance_groups;
+    uint32_t *of_row;  /* the group of each row */
+} gt_variance_axis;
 
-typedef struct gt_variance_row {
-    int64_t keys[GT_VARIANCE_KEYS];
-    double time_diff_us;
-} gt_variance_row;
-
+enum { GT_VARIANCE_AXES_MAX = 12 };
 typedef struct gt_variance_rows {
-    gt_variance_row *items;
-    size_t count, capacity;
-    gt_variance_groups by[GT_VARIANCE_KEYS];
+    double *time_diff_us; /* of each row */
+    size_t count;
+    gt_variance_axis axes[GT_VARIANCE_AXES_MAX]; /* the last one is the rank */
+    size_t axis_count;
+    bool is_classic; /* the axes are threads, channels and rank */
+    gt_arena arena;
 } gt_variance_rows;
 
-/* Returns false if a column is missing, no row can be used or there are too many combinations of threads and
- * channels; `name` is the file name for messages. */
-bool gt_variance_rows_of(const gt_table *table, const char *name, gt_variance_rows *rows, gt_error *error);
+/* Returns false if a column is missing, no row can be used or there are too many axes or combinations of
+ * values; `path` is the file, for messages and to find sweep.json in the folder above it. */
+bool gt_variance_rows_of(const gt_table *table, const char *path, gt_variance_rows *rows, gt_error *error);
 void gt_variance_rows_free(gt_variance_rows *rows);
 
 /* Prints "  256 threads: mean=21.50us, median=22.88us, max=26.25us, n=8" and so on. */
 void gt_variance_rows_print(FILE *file, const gt_variance_rows *rows);
 
-enum { GT_VARIANCE_PLOTS = 5 };
-extern const char *const gt_variance_plot_files[GT_VARIANCE_PLOTS]; /* names of the PNG files */
+/* The plots: boxes per axis, violins of all, and for each pair of axes (without the rank) the mean per
+ * combination. */
+typedef enum gt_variance_form { GT_PLOT_BOXES, GT_PLOT_VIOLINS, GT_PLOT_LINES } gt_variance_form;
+typedef struct gt_variance_plot {
+    gt_variance_form form;
+    size_t axis,
+        other; /* of boxes: axis; of lines: one line per value of `axis`, `other` from left to right */
+    char *file, *title; /* title: a heading for the page */
+} gt_variance_plot;
+typedef struct gt_variance_plots {
+    gt_variance_plot *items;
+    size_t count, capacity;
+} gt_variance_plots;
+/* NULL: those of a sweep of threads and channels. */
+gt_variance_plots gt_variance_plots_of(const gt_variance_rows *rows);
+void gt_variance_plots_free(gt_variance_plots *plots);
 
 /* Adds the PNG files to the output. `as_reference`: like the Python script, the interaction plot always shows
  * 28, 42, 56 and 70 channels, and 0 if there is no row. */

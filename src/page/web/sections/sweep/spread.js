@@ -10,24 +10,35 @@ const DENSITY_POINTS = 100;
 const DENSITY_VALUES = 2000; // of more, these quantiles
 export const GROUPS_MAX = 128;
 
-// The rows of a source: {label, threads, channels, ranks, ns}; null without data.
+// The kind of an axis besides threads and channels: keys of sweeps must not collide with these.
+export function axisKind(name) {
+  return `axis ${name}`;
+}
+
+// The rows of a source: {label, threads, channels, ranks, 'axis NAME', ns}, of threads, channels and further axes those
+// that the sweep has; null without data.
 export function readSpread(source) {
   const table = source.table('page_variance');
   if (!table || !table.rows) return null;
-  return {label: source.label, threads: table.column('threads'), channels: table.column('channel'),
-    ranks: table.column('rank'), ns: Float64Array.from(table.column('time_diff_us'), (us) => us * 1000)};
+  const sweep = {label: source.label, ns: Float64Array.from(table.column('time_diff_us'), (us) => us * 1000)};
+  for (const [kind, name] of [['threads', 'threads'], ['channels', 'channel'], ['ranks', 'rank']]) {
+    if (table.has(name)) sweep[kind] = table.column(name);
+  }
+  for (const name of table.columnNames) if (name.startsWith('axis ')) sweep[name] = table.column(name);
+  return sweep;
 }
 
-// All keys of one kind that any sweep has, ascending.
-export function keysOf(sweeps, kind) {
+// All keys of one kind that any sweep has: numbers ascending, words in the order of `known`.
+export function keysOf(sweeps, kind, known = null) {
   const keys = new Set();
-  for (const sweep of sweeps) for (const key of sweep[kind]) keys.add(key);
-  return [...keys].sort((a, b) => a - b);
+  for (const sweep of sweeps) for (const key of sweep[kind] || []) keys.add(key);
+  return known ? known.filter((key) => keys.has(key)) : [...keys].sort((a, b) => a - b);
 }
 
 // Sorted times per key.
 export function groupSpread(sweep, kind) {
   const groups = new Map();
+  if (!sweep[kind]) return groups;
   sweep.ns.forEach((ns, row) => {
     const key = sweep[kind][row];
     if (!groups.has(key)) groups.set(key, []);
@@ -70,18 +81,22 @@ export function densityOf(sorted) {
   });
 }
 
-// The mean time of each pair of threads and channels: [{threads, points: [{channels, ns, count}]}], both ascending.
-export function interactionOf(sweep) {
-  const sums = new Map();
+// The mean time of each pair of values of two kinds, in the order of their keys: [{key, points: [{key, ns, count}]}].
+export function interactionOf(sweep, [kind, otherKind] = ['threads', 'channels'],
+  keys = keysOf([sweep], kind), otherKeys = keysOf([sweep], otherKind)) {
+  if (!sweep[kind] || !sweep[otherKind]) return [];
+  const sums = new Map(keys.map((key) => [key, new Map()]));
   sweep.ns.forEach((ns, row) => {
-    const [threads, channels] = [sweep.threads[row], sweep.channels[row]];
-    if (!sums.has(threads)) sums.set(threads, new Map());
-    const sum = sums.get(threads).get(channels) || {total: 0, count: 0};
-    sums.get(threads).set(channels, {total: sum.total + ns, count: sum.count + 1});
+    const pairs = sums.get(sweep[kind][row]);
+    if (!pairs) return;
+    const sum = pairs.get(sweep[otherKind][row]) || {total: 0, count: 0};
+    pairs.set(sweep[otherKind][row], {total: sum.total + ns, count: sum.count + 1});
   });
-  return [...sums].sort(([a], [b]) => a - b).map(([threads, points]) => ({threads,
-    points: [...points].sort(([a], [b]) => a - b)
-      .map(([channels, {total, count}]) => ({channels, ns: total / count, count}))}));
+  return keys.filter((key) => sums.get(key).size).map((key) => ({key,
+    points: otherKeys.filter((other) => sums.get(key).has(other)).map((other) => {
+      const {total, count} = sums.get(key).get(other);
+      return {key: other, ns: total / count, count};
+    })}));
 }
 
 // One domain for the times of all sweeps. It has the zero, or heights could not be compared.

@@ -6,13 +6,41 @@ import {announcer, tableAlternative, tipContent} from '../../chart.js';
 import {documentPart, element, svg} from '../../dom.js';
 import {thousands, time} from '../../format.js';
 import {drawBox, drawPoint, drawViolin, seriesShape, sweepPanels} from './panels.js';
-import {boxOf, densityOf, GROUPS_MAX, groupSpread, interactionOf, keysOf, readSpread, sharedDomain} from './spread.js';
+import {axisKind, boxOf, densityOf, GROUPS_MAX, groupSpread} from './spread.js';
+import {interactionOf, keysOf, readSpread, sharedDomain} from './spread.js';
+
+const AXIS_LETTERS = 16; // of a value below a chart; tables have all
 
 const SWEEP_KINDS = {
-  threads: {name: 'threads', title: 'Time difference by threads', keyLabel: (key) => thousands(key)},
-  channels: {name: 'channels', title: 'Time difference by channels', keyLabel: (key) => thousands(key)},
-  ranks: {name: 'rank', title: 'Time difference by rank', keyLabel: (key) => thousands(key)},
+  threads: {name: 'threads', title: 'Time difference by threads', keyLabel: (key) => thousands(key), values: null},
+  channels: {name: 'channels', title: 'Time difference by channels', keyLabel: (key) => thousands(key), values: null},
+  ranks: {name: 'rank', title: 'Time difference by rank', keyLabel: (key) => thousands(key), values: null},
 };
+
+function shortAxisValue(text) {
+  const letters = [...text];
+  return letters.length > AXIS_LETTERS ? `${letters.slice(0, AXIS_LETTERS - 1).join('')}…` : text;
+}
+
+// How a kind is shown; the axes besides threads and channels are those of the page's facts.
+function sweepKind(page, kind) {
+  if (SWEEP_KINDS[kind]) return SWEEP_KINDS[kind];
+  const {name, values} = page.front.facts.axes.find((axis) => axisKind(axis.name) === kind);
+  return {name, title: `Time difference by ${name}`, keyLabel: shortAxisValue, values};
+}
+
+function otherKinds(page) {
+  return (page.front.facts.axes || []).map(({name}) => axisKind(name));
+}
+
+function sweepsHaveKind(page, kind) {
+  return sweepsWithRows(page).some((sweep) => sweep[kind]);
+}
+
+// All kinds that a sweep has; the rank is no setting.
+function settingKinds(page) {
+  return [...otherKinds(page), 'threads', 'channels'].filter((kind) => sweepsHaveKind(page, kind));
+}
 
 function spreadsOf(page) {
   if (!page.spreads) page.spreads = page.sources.map((source) => ({label: source.label, sweep: readSpread(source)}));
@@ -43,24 +71,29 @@ function spreadMarks(sweep, kind, shown) {
   });
 }
 
-function describeGroup(kind) {
-  return (sweep, {key, box, least}) => tipContent(`${sweep.label}: ${SWEEP_KINDS[kind].name} ${thousands(key)}`, [
+function describeGroup({name}) {
+  return (sweep, {key, box, least}) => tipContent(`${sweep.label}: ${name} ${sweepKeyText(key)}`, [
     ['rows', thousands(box.count)], ['largest', time(box.largest)], ['third quartile', time(box.high)],
     ['median', time(box.median)], ['first quartile', time(box.low)], ['least', time(least)], ['mean', time(box.mean)],
     ['beyond the whiskers', thousands(box.outliers.length)]]);
 }
 
+// A key in full: numbers of threads, channels and ranks, or the value of another axis.
+function sweepKeyText(key) {
+  return typeof key === 'number' ? thousands(key) : key;
+}
+
 function spreadChart(page, kind, isViolin) {
   const sweeps = sweepsWithRows(page);
-  const {title, keyLabel, name} = SWEEP_KINDS[kind];
-  const all = keysOf(sweeps, kind);
+  const {title, keyLabel, name, values} = sweepKind(page, kind);
+  const all = keysOf(sweeps, kind, values);
   const keys = all.slice(0, GROUPS_MAX);
   const marks = new Map(sweeps.map((sweep) => [sweep, spreadMarks(sweep, kind, keys)]));
   if (isViolin) for (const list of marks.values()) for (const mark of list) mark.density = densityOf(mark.times);
   return {title, keys, keyLabel, omitted: all.length - keys.length, xTitle: name, yTitle: 'time difference',
     domain: sharedDomain(sweeps.map(({ns}) => ns)), marks: (sweep) => marks.get(sweep),
     draw: isViolin ? drawViolin : drawBox,
-    describe: describeGroup(kind), say: ({key, box}) => `${name} ${key}: median ${time(box.median)}`};
+    describe: describeGroup(sweepKind(page, kind)), say: ({key, box}) => `${name} ${key}: median ${time(box.median)}`};
 }
 
 const GROUP_HEADS = ['sweep', 'rows ', 'mean ', 'median ', 'first quartile ', 'third quartile ', 'least ', 'largest '];
@@ -68,50 +101,65 @@ const GROUP_HEADS = ['sweep', 'rows ', 'mean ', 'median ', 'first quartile ', 't
 function spreadTable(page, charts) {
   const rows = charts.flatMap((chart) => sweepsWithRows(page).flatMap((sweep) =>
     chart.marks(sweep).map(({key, box, least}) => [
-      sweep.label, `${chart.xTitle} ${thousands(key)}`, thousands(box.count), exactTime(box.mean),
+      sweep.label, `${chart.xTitle} ${sweepKeyText(key)}`, thousands(box.count), exactTime(box.mean),
       exactTime(box.median), exactTime(box.low), exactTime(box.high), exactTime(least), exactTime(box.largest)])));
   return {heads: ['sweep', 'group', ...GROUP_HEADS.slice(1)], rows, total: rows.length};
 }
 
-// ---- threads and channels together ----
+// ---- two axes together ----
 
-function pointsOf(sweep, threads) {
-  return interactionOf(sweep).flatMap((one) => {
-    const points = one.points.map(({channels, ns, count}) => ({key: channels, ns, count, top: ns, threads: one.threads,
-      series: threads.indexOf(one.threads)}));
-    points.forEach((point, i) => point.next = points[i + 1]);
+function pointsOf(sweep, kinds, seriesKeys, keys) {
+  return interactionOf(sweep, kinds, seriesKeys, keys).flatMap((one) => {
+    const points = one.points.map(({key, ns, count}) => ({key, ns, count, top: ns, seriesKey: one.key,
+      series: seriesKeys.indexOf(one.key)}));
+    points.forEach((point, i) => point.next = points[i + 1] || null);
     return points;
   });
 }
 
-function interactionChart(page) {
+// "256 threads" or "mode fast"
+function axisValueText({name, values}, key) {
+  return values ? `${name} ${key}` : `${thousands(key)} ${name}`;
+}
+
+function interactionChart(page, kinds) {
   const sweeps = sweepsWithRows(page);
-  const allThreads = keysOf(sweeps, 'threads');
-  const allChannels = keysOf(sweeps, 'channels');
-  const [threads, keys] = [allThreads.slice(0, GROUPS_MAX), allChannels.slice(0, GROUPS_MAX)];
-  const isShown = (point) => point && point.series >= 0 && keys.includes(point.key);
-  const marks = new Map(sweeps.map((sweep) => [sweep, pointsOf(sweep, threads).filter(isShown)
-    .map((point) => ({...point, next: isShown(point.next) ? point.next : null}))]));
-  return {title: 'Mean time difference by channels, one line per number of threads', threads, keys,
-    keyLabel: (key) => thousands(key), omitted: allThreads.length - threads.length + allChannels.length - keys.length,
-    xTitle: 'channels', yTitle: 'mean time difference',
-    domain: sharedDomain([...marks.values()].map((points) => points.map(({ns}) => ns))),
-    marks: (sweep) => marks.get(sweep), draw: drawPoint,
-    describe: (sweep, point) => tipContent(
-      `${sweep.label}: ${thousands(point.threads)} threads, ${thousands(point.key)} channels`,
-      [['mean', time(point.ns)], ['rows', thousands(point.count)]]),
-    say: (point) => `${point.threads} threads, ${point.key} channels: mean ${time(point.ns)}`};
+  const [first, second] = kinds.map((kind) => sweepKind(page, kind));
+  const [allSeries, allKeys] = kinds.map((kind) => keysOf(sweeps, kind, sweepKind(page, kind).values));
+  const [seriesKeys, keys] = [allSeries.slice(0, GROUPS_MAX), allKeys.slice(0, GROUPS_MAX)];
+  const marks = new Map(sweeps.map((sweep) => [sweep, pointsOf(sweep, kinds, seriesKeys, keys)]));
+  const text = ({seriesKey, key}) => `${axisValueText(first, seriesKey)}, ${axisValueText(second, key)}`;
+  return {title: first.values ? `Mean time difference by ${second.name}, one line per ${first.name}` :
+    `Mean time difference by ${second.name}, one line per number of ${first.name}`,
+  first, second, seriesKeys, keys, keyLabel: second.keyLabel,
+  omitted: allSeries.length - seriesKeys.length + allKeys.length - keys.length,
+  xTitle: second.name, yTitle: 'mean time difference',
+  domain: sharedDomain([...marks.values()].map((points) => points.map(({ns}) => ns))),
+  marks: (sweep) => marks.get(sweep), draw: drawPoint,
+  describe: (sweep, point) => tipContent(`${sweep.label}: ${text(point)}`,
+    [['mean', time(point.ns)], ['rows', thousands(point.count)]]),
+  say: (point) => `${text(point)}: mean ${time(point.ns)}`};
 }
 
-function interactionTable(page, chart) {
-  const rows = sweepsWithRows(page).flatMap((sweep) => chart.marks(sweep).map(({threads, key, ns, count}) => [
-    sweep.label, thousands(threads), thousands(key), thousands(count), exactTime(ns)]));
-  return {heads: ['sweep', 'threads ', 'channels ', 'rows ', 'mean '], rows, total: rows.length};
+function interactionTable(page, charts) {
+  const isOne = charts.length === 1;
+  const rows = charts.flatMap((chart) => sweepsWithRows(page).flatMap((sweep) =>
+    chart.marks(sweep).map(({seriesKey, key, ns, count}) => [sweep.label,
+      isOne ? sweepKeyText(seriesKey) : axisValueText(chart.first, seriesKey),
+      isOne ? sweepKeyText(key) : axisValueText(chart.second, key), thousands(count), exactTime(ns)])));
+  const [first, second] = isOne ? [charts[0].first.name, charts[0].second.name] : ['setting', 'and'];
+  return {heads: ['sweep', `${first} `, `${second} `, 'rows ', 'mean '], rows, total: rows.length};
 }
 
-function threadsLegend(threads) {
-  return element('ul', {class: 'legend sweep-legend'}, threads.map((count, i) => element('li', {},
-    svg('svg', {width: 16, height: 16, 'aria-hidden': 'true'}, seriesShape(i, 8, 8)), `${thousands(count)} threads`)));
+function interactionLegend({first, seriesKeys}) {
+  return element('ul', {class: 'legend sweep-legend'}, seriesKeys.map((key, i) => element('li', {},
+    svg('svg', {width: 16, height: 16, 'aria-hidden': 'true'}, seriesShape(i, 8, 8)), axisValueText(first, key))));
+}
+
+// All pairs of axes.
+function interactionCharts(page) {
+  const kinds = settingKinds(page);
+  return kinds.flatMap((first, i) => kinds.slice(i + 1).map((second) => interactionChart(page, [first, second])));
 }
 
 // ---- sections ----
@@ -125,7 +173,7 @@ function plotImages(part, isOnly) {
     element('summary', {}, 'The PNG plots, each with a scale of its own'), element('div', {}, table));
 }
 
-function buildCharts(page, body, part, charts, makeTable, above = null) {
+function buildCharts(page, body, part, charts, makeTable, legendOf = null) {
   if (!hasRows(page)) {
     body.append(...[plotImages(part, true) || 'no data'].flat());
     return;
@@ -135,16 +183,20 @@ function buildCharts(page, body, part, charts, makeTable, above = null) {
   body.append(element('p', {class: 'note'},
     'All panels have the same scale: a spread half as large looks half as large.' +
     `${omitted ? ` ${thousands(omitted)} further groups are not drawn.` : ''}`));
-  if (above) body.append(above);
   for (const chart of charts) {
     if (charts.length > 1) body.append(element('h3', {}, chart.title));
+    if (legendOf) body.append(legendOf(chart));
     body.append(sweepPanels(chart, spreadsOf(page), voice));
   }
   body.append(voice.node, tableAlternative(charts[0].title, makeTable).node, plotImages(part, false) || '');
 }
 
-function spreadSection(part, title, short, kinds, isViolin) {
-  return {id: `variance-${part}`, title, short, needs: (page) => page.front.kind === 'sweep', build: (page, body) => {
+// `kindsOf`: the kinds of a page. A sweep without rows is shown by its plots, which are those of threads and channels.
+function spreadSection(part, title, short, kindsOf, isViolin) {
+  const needs = (page) => page.front.kind === 'sweep' &&
+    (hasRows(page) ? kindsOf(page).some((kind) => sweepsHaveKind(page, kind)) : part !== 'axes');
+  return {id: `variance-${part}`, title, short, needs, build: (page, body) => {
+    const kinds = kindsOf(page).filter((kind) => sweepsHaveKind(page, kind));
     const charts = hasRows(page) ? kinds.map((kind) => spreadChart(page, kind, isViolin)) : [];
     buildCharts(page, body, part, charts, () => spreadTable(page, charts));
   }};
@@ -158,17 +210,17 @@ const sweepListSection = {
   build: (page, body) => body.append(...['introduction', 'sweeps'].map(documentPart).filter(Boolean)),
 };
 
-const interactionSection = {
-  id: 'variance-interaction',
-  title: 'Thread-Channel Interaction',
-  short: 'Interaction',
-  needs: (page) => page.front.kind === 'sweep',
-  build: (page, body) => {
-    const chart = hasRows(page) ? interactionChart(page) : null;
-    buildCharts(page, body, 'interaction', chart ? [chart] : [], () => interactionTable(page, chart),
-      chart && threadsLegend(chart.threads));
-  },
-};
+function interactionSection(id, title, needs) {
+  const isThere = (page) => page.front.kind === 'sweep' && needs(page);
+  return {id, title, short: 'Interaction', needs: isThere, build: (page, body) => {
+    const charts = hasRows(page) ? interactionCharts(page) : [];
+    buildCharts(page, body, 'interaction', charts, () => interactionTable(page, charts), interactionLegend);
+  }};
+}
+
+function hasOtherAxes(page) {
+  return hasRows(page) && otherKinds(page).length > 0;
+}
 
 // The last one: what is left of the document are its headings.
 const sweepFilesSection = {
@@ -184,11 +236,15 @@ const sweepFilesSection = {
 
 export const sweepSections = [
   sweepListSection,
-  spreadSection('threads', 'Variance by Thread Count', 'Threads', ['threads'], false),
-  spreadSection('channels', 'Variance by Channel Count', 'Channels', ['channels'], false),
-  spreadSection('ranks', 'Variance by Rank', 'Ranks', ['ranks'], false),
+  spreadSection('threads', 'Variance by Thread Count', 'Threads', () => ['threads'], false),
+  spreadSection('channels', 'Variance by Channel Count', 'Channels', () => ['channels'], false),
+  spreadSection('axes', 'Variance by Other Axes', 'Axes', otherKinds, false),
+  spreadSection('ranks', 'Variance by Rank', 'Ranks', () => ['ranks'], false),
   spreadSection('distribution', 'Variance Distribution (Violin Plots)', 'Distribution',
-    ['threads', 'channels', 'ranks'], true),
-  interactionSection,
+    (page) => [...otherKinds(page), 'threads', 'channels', 'ranks'], true),
+  interactionSection('variance-interaction', 'Thread-Channel Interaction',
+    (page) => !hasOtherAxes(page) && (!hasRows(page) || settingKinds(page).length > 1)),
+  interactionSection('variance-axes-interaction', 'Interaction of Axes',
+    (page) => hasOtherAxes(page) && settingKinds(page).length > 1),
   sweepFilesSection,
 ];
