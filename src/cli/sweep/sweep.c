@@ -43,9 +43,11 @@ const gt_command gt_sweep_steps[] = {
      NULL},
     {"plot", "plot_gemm_variance.py", "plot the time variance of the `top` rows per setting",
      &gt_sweep_plot_syntax, gt_cmd_sweep_plot,
-     "Draws five plots of a CSV file of `gputally sweep top` as PNG: box plots by threads, by channels and "
-     "by rank, violin plots of all three, and the mean per combination of threads and channels. Prints mean, "
-     "median and maximum of each.",
+     "Draws plots of a CSV file of `gputally sweep top` as PNG: box plots by threads, by channels (or by "
+     "each "
+     "other axis) and by rank, violin plots of all, and the mean per combination of two axes. Prints mean, "
+     "median and "
+     "maximum of each.",
      NULL},
     {"timestamps", "enhance_gemm_variance_with_timestamps.py",
      "add start times of the shortest and longest instance of each row", &gt_sweep_timestamps_syntax,
@@ -79,11 +81,13 @@ const gt_command gt_sweep_steps[] = {
      "Writes one HTML file with embedded images that shows the plots of two or more sweeps side by side. The "
      "plots are those of `gputally sweep plot` in SWEEP/tracelens_analysis/plots.",
      NULL},
-    {"compare", "run_full_analysis.py", "compare two runs, rank by rank", &gt_sweep_compare_syntax,
-     gt_cmd_sweep_compare,
-     "Compares the GPU timelines of two runs, per rank and on average, and their collectives by name, type "
-     "and size, and shows what improved or regressed. Reads reports of `gputally sweep report` or of single "
-     "runs, and writes three workbooks.",
+    {"compare", "run_full_analysis.py", "compare runs with a baseline, rank by rank",
+     &gt_sweep_compare_syntax, gt_cmd_sweep_compare,
+     "Compares the GPU timelines of a baseline and of each other run, per rank and on average, and their "
+     "collectives by name, type and size, and shows what improved or regressed. Reads reports of `gputally "
+     "sweep "
+     "report` or of single runs, and writes three workbooks per test, and one of all runs if there are "
+     "several tests.",
      NULL},
     {"merge", "merge_gpu_trace_ranks.py",
      "merge the GPU events of several ranks into one trace, for Perfetto", &gt_sweep_merge_syntax,
