@@ -103,6 +103,9 @@ def check_axes_around_threads(s):
     s.same("settings", list(dict.fromkeys(row[:7] for row in book["All_Data"][1:])), [
         (f"proto_{p}_256thread_{c}ch{'' if k == 1 else '_repeat_2'}", p, 256, "256thread", c, f"{c}ch", k)
         for p, c, k in (("LL", 28, 1), ("LL", 28, 2), ("LL", 42, 1), ("LL", 42, 2), ("Simple", 28, 1), ("Simple", 42, 1))])
+    s.run("compare", "--baseline", "s/proto_LL/256thread/nccl_28channels", "--test", "s/proto_Simple/256thread/nccl_28channels", "-o", "o")
+    s.same("labels", read_workbook(s.path("o/gpu_timeline_comparison.xlsx"))["Summary_Comparison"][0][1:3],
+           ("proto_LL_256thread_28ch_time_ms", "proto_Simple_256thread_28ch_time_ms"))
     # a part is a sweep, too, as before
     s.run("report", "s/proto_LL")
     s.same("a sweep of its own", os.listdir(s.path("s/proto_LL/tracelens_analysis")), ["256thread"])

@@ -51,30 +51,44 @@ static bool is_classic_setting(const char *threads, const char *channels)
     return before != SIZE_MAX && before && gt_folder_digits(channels, "nccl_", "channels", &len);
 }
 
-/* The folder above the run that is that of a sweep: the nearest one with reports. NULL: the run is not in a
- * sweep. The caller frees it. */
+static bool has_reports(const char *folder)
+{
+    char *analysis = gt_format("%s/" GT_SWEEP_ANALYSIS, folder);
+    bool found = gt_path_is_folder(analysis);
+    gt_free(analysis);
+    return found;
+}
+
+/* The nearest folder above the run with reports, if the folders between are those of axes. NULL: there is
+ * none. The caller frees it. */
+static char *reports_above(const char *whole_path)
+{
+    char *above = gt_strdup(whole_path);
+    bool is_axis = true;
+    while (is_axis && *above) {
+        char *name = cut_last_part(above);
+        is_axis = gt_folder_is_axis(name);
+        gt_free(name);
+        if (is_axis && has_reports(above)) return above;
+    }
+    gt_free(above);
+    return NULL;
+}
+
+/* The folder of the sweep that the run is a setting of; NULL: the run is not in a sweep. The caller frees it.
+ */
 static char *sweep_above(const char *whole_path)
 {
     char *above = gt_strdup(whole_path), *last = cut_last_part(above), *upper = cut_last_part(above);
-    bool found = is_classic_setting(upper, last);
-    char *analysis = gt_format("%s/" GT_SWEEP_ANALYSIS, whole_path);
-    bool is_single = gt_path_is_folder(analysis);
-    gt_free(analysis);
-    if (!found && !is_single) strcpy(above, whole_path); /* as long as before */
-    while (!found && !is_single && *above) {
-        char *name = cut_last_part(above);
-        bool is_axis = gt_folder_is_axis(name);
-        gt_free(name);
-        if (!is_axis) break;
-        analysis = gt_format("%s/" GT_SWEEP_ANALYSIS, above);
-        found = gt_path_is_folder(analysis);
-        gt_free(analysis);
-    }
+    bool is_classic = is_classic_setting(upper, last);
+    char *found = is_classic || !has_reports(whole_path) ? reports_above(whole_path) : NULL;
     gt_free(last);
     gt_free(upper);
-    if (found) return above;
-    gt_free(above);
-    return NULL;
+    if (found || !is_classic) {
+        gt_free(above);
+        return found;
+    }
+    return above; /* whose reports are missing */
 }
 
 /* A setting of a sweep, which may have any axes. */
