@@ -235,6 +235,9 @@ def check_resume(sweep):
     problems += expect("exit codes of attempts", [a["exit_code"] for a in points[2]["attempts"]], [3, 0])
     problems += expect("the run that was skipped", {**points[0], "directory": ""}, {**before, "directory": ""})
     problems += expect("folder", points[0]["directory"], "./out/256thread/nccl_28channels")
+    sessions = sweep.record()["sessions"]
+    problems += expect("sessions", [s["start"] <= a["start"] for s, a in zip(sessions, points[2]["attempts"])], [True, True])
+    problems += expect("machines", [s["machine"]["kernel"] for s in sessions], 2 * [os.uname().release])
     sweep.run("-c", "28,40", "-t", "512", "-o", "out", "--delay", "0", *command)
     return problems + expect("runs of both sweeps", [p["directory"] for p in sweep.record()["points"]], [
         f"out/{t}thread/nccl_{c}channels" for t, c in ((512, 28), (512, 40), (256, 28), (256, 29), (256, 30), (256, 31))])

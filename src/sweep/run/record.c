@@ -5,6 +5,7 @@
 #include "json/writer.h"
 #include "os/clock.h"
 #include "os/paths.h"
+#include "run/execute/execute.h"
 #include "sweep/record.h"
 
 #include <ctype.h>
@@ -244,6 +245,22 @@ static void put_others(gt_json_writer *w, const gt_run_history *history, const g
     }
 }
 
+/* The machine of each call of `sweep run` so far; the times of attempts tell which one they belong to. */
+static void put_sessions(gt_json_writer *w, const gt_run_history *history)
+{
+    const gt_value *earlier =
+        history->earlier ? gt_value_get(history->earlier->json, "sessions") : &gt_value_missing;
+    gt_json_key(w, "sessions");
+    gt_json_open(w, '[');
+    for (size_t i = 0; gt_value_is_list(earlier) && i < earlier->count; i++)
+        gt_json_add_value(w, &earlier->items[i]);
+    gt_json_open(w, '{');
+    put_time(w, "start", history->started, true);
+    gt_machine_put(w, history->machine);
+    gt_json_close(w, '}');
+    gt_json_close(w, ']');
+}
+
 void gt_run_json(const gt_run_history *history, gt_buffer *text)
 {
     const gt_run_plan *plan = history->plan;
@@ -257,6 +274,7 @@ void gt_run_json(const gt_run_history *history, gt_buffer *text)
     gt_json_put_int(&w, "repeats", (int64_t)plan->repeats);
     gt_json_put_int(&w, "seed", (int64_t)plan->seed);
     gt_json_put_cstrs(&w, "unset", plan->unset, plan->unset_count);
+    put_sessions(&w, history);
     gt_json_key(&w, "points");
     gt_json_open(&w, '[');
     for (size_t i = 0, runs = gt_run_count(plan); i < runs; i++) {

@@ -2,7 +2,8 @@
  * outcome.
  *
  * grid.c: axes, values and points. plan.c: the command, environment and folder of a point, and the shipped
- * job files for rocprofv3. runner.c: runs the points. record.c: the summary and sweep.json. */
+ * job files for rocprofv3. runner.c: runs the points. record.c: the summary and sweep.json. session.c: what
+ * they run on. */
 #ifndef GT_SWEEP_RUN_RUN_H
 #define GT_SWEEP_RUN_RUN_H
 
@@ -166,15 +167,28 @@ typedef struct gt_run_history {
     const gt_run_plan *plan;
     const gt_run_outcome *outcomes;        /* of each run */
     const struct gt_sweep_record *earlier; /* sweep.json as it was before; NULL: none */
+    const struct gt_machine *machine;      /* what the runs of this call run on; NULL: not known */
     time_t started;
 } gt_run_history;
 
 /* The summary file of the reference script: THREADS, CHANNELS, STATUS, DURATION(s), then the folders. Further
  * axes are columns before them, and the repeat is the first one. */
 void gt_run_summary(const gt_run_plan *plan, const gt_run_outcome *outcomes, time_t now, gt_buffer *text);
-/* sweep.json: the axes, the variables, and each run with its values, folder, status, exit code, times and all
- * its attempts so far. Runs of earlier sweeps in the folder stay. */
+/* sweep.json: the axes, the variables, the machine of each session (call of `sweep run`), and each run with
+ * its values, folder, status, exit code, times and all its attempts so far. Runs of earlier sweeps in the
+ * folder stay. */
 void gt_run_json(const gt_run_history *history, gt_buffer *text);
+
+/* The machine and the versions of what the command uses, at the beginning of a session; its end reads the
+ * clocks again.
+ */
+typedef struct gt_run_session {
+    struct gt_plan *plan; /* as `gputally run` describes a command */
+    struct gt_machine *machine;
+} gt_run_session;
+gt_run_session gt_run_session_begin(const gt_run_plan *plan);
+void gt_run_session_end(gt_run_session *session);
+void gt_run_session_free(gt_run_session *session);
 
 /* The files below a folder, without its own analyses, and their bytes. */
 void gt_run_outputs(const char *folder, size_t *files, uint64_t *bytes);

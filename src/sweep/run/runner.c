@@ -26,7 +26,8 @@ typedef struct runner {
     size_t runs;
     size_t *order;            /* of the runs */
     gt_sweep_record *earlier; /* sweep.json as it was before; NULL: none */
-    size_t done;              /* runs of this program, without skipped ones, and the seconds that they took */
+    gt_run_session session;
+    size_t done; /* runs of this program, without skipped ones, and the seconds that they took */
     double done_s;
     char *log_path, *summary_path, *record_path;
     FILE *log;
@@ -167,7 +168,7 @@ static bool write_record(runner *r, bool last, gt_error *error)
     gt_buffer text = {0};
     if (!last && time(NULL) == r->recorded) return true;
     r->recorded = time(NULL);
-    gt_run_json(&(gt_run_history){r->plan, r->outcomes, r->earlier, r->started}, &text);
+    gt_run_json(&(gt_run_history){r->plan, r->outcomes, r->earlier, r->session.machine, r->started}, &text);
     return write_whole(r->record_path, &text, error);
 }
 
@@ -338,6 +339,7 @@ static bool run_points(runner *r, gt_error *error)
         if (r->outcomes[run].status == GT_RUN_INTERRUPTED && !caught) caught = SIGINT;
         gt_run_point_free(&point);
     }
+    gt_run_session_end(&r->session);
     return ok && write_record(r, true, error);
 }
 
@@ -390,6 +392,7 @@ bool gt_runner_run(const gt_run_plan *plan, const gt_runner_options *options, gt
     struct sigaction old[GT_LENGTH(WATCHED)];
     watch_signals(old);
     bool ok = open_log(&r, error);
+    if (ok) r.session = gt_run_session_begin(plan);
     if (ok) log_beginning(&r);
     ok = ok && run_points(&r, error) && finish(&r, error);
     ok = close_log(&r, ok, error);
@@ -397,6 +400,7 @@ bool gt_runner_run(const gt_run_plan *plan, const gt_runner_options *options, gt
     gt_free(r.outcomes);
     gt_free(r.order);
     gt_sweep_record_free(r.earlier);
+    gt_run_session_free(&r.session);
     gt_free(r.log_path);
     gt_free(r.summary_path);
     gt_free(r.record_path);
