@@ -157,8 +157,9 @@ typedef struct gt_run_outcome {
     int exit_code;
     time_t started, ended; /* of a point that was run */
     int64_t duration_s;
-    bool is_begun, is_skipped; /* is_skipped: not run now */
-    size_t files;              /* that a successful run has left in its folder, and their bytes */
+    bool is_begun;   /* it is among those to be run now: what was recorded before is replaced */
+    bool is_skipped; /* not run now */
+    size_t files;    /* that a successful run has left in its folder, and their bytes */
     uint64_t bytes;
 } gt_run_outcome;
 

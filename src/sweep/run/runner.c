@@ -257,14 +257,6 @@ static void log_progress(runner *r, size_t left)
         log_line(r, "Run %zu of %zu, about %.1f h left", number, all, seconds / 3600);
 }
 
-/* A run that ended well before is not taken for that while it is repeated, also if this program is killed. */
-static bool begin_point(runner *r, size_t index, const gt_run_point *point, gt_error *error)
-{
-    r->outcomes[index].is_begun = true;
-    bool is_known = gt_sweep_record_point(r->earlier, point->place)->type != GT_VALUE_MISSING;
-    return make_folders(point, error) && (!is_known || write_record(r, true, error));
-}
-
 static bool run_point(runner *r, size_t index, const gt_run_point *point, size_t left, gt_error *error)
 {
     static const char rule[] = "========================================";
@@ -275,7 +267,7 @@ static bool run_point(runner *r, size_t index, const gt_run_point *point, size_t
     log_line(r, "Output directory: %s", point->folder);
     put_line(r, YELLOW, rule);
     gt_free(variables);
-    if (!begin_point(r, index, point, error)) return false;
+    if (!make_folders(point, error)) return false;
     run_command(r, index, point);
     const gt_run_outcome *outcome = &r->outcomes[index];
     if (outcome->status != GT_RUN_INTERRUPTED) log_end(r, index, outcome);
@@ -307,24 +299,29 @@ static bool is_skipped(const gt_runner_options *options, const gt_sweep_record *
 
 /* ---- all points ---- */
 
-static void skip_points(runner *r, size_t *left)
+/* Runs that are repeated are PENDING from now on: one that ended well before is not taken for that if this
+ * program is killed while it runs again. */
+static bool choose_runs(runner *r, size_t *left, gt_error *error)
 {
     *left = 0;
     for (size_t i = 0; i < r->runs; i++) {
         gt_run_point point = gt_run_point_make(r->plan, r->order[i]);
-        if (is_skipped(r->options, r->earlier, &point))
+        if (is_skipped(r->options, r->earlier, &point)) {
             skip_point(r, r->order[i], &point);
-        else
+        } else {
+            r->outcomes[r->order[i]].is_begun = true;
             ++*left;
+        }
         gt_run_point_free(&point);
     }
+    return !r->earlier || write_record(r, true, error);
 }
 
 static bool run_points(runner *r, gt_error *error)
 {
-    bool ok = true, waits = false;
+    bool waits = false;
     size_t left;
-    skip_points(r, &left);
+    bool ok = choose_runs(r, &left, error);
     for (size_t i = 0; i < r->runs && ok && !caught; i++) {
         size_t run = r->order[i];
         if (r->outcomes[run].is_skipped) continue;
