@@ -297,6 +297,60 @@ def check_repeats(sweep):
                        if not os.path.exists(os.path.join(sweep.folder, name, "run_output.log"))]
 
 
+# Says which GPUs it has, and waits until as many runs as there are slots have begun.
+AT_ONCE = """echo "$HIP_VISIBLE_DEVICES $CUDA_VISIBLE_DEVICES ${{ROCR_VISIBLE_DEVICES-unset}"
+echo x >begun_{channels}
+while [ $(ls begun_* | wc -l) -lt 2 ]; do sleep 0.05; done
+[ {channels} != 30 ] || exit 3
+"""
+
+
+def check_slots(sweep):
+    """Two runs at once, each with its half of the GPUs; the folders and the record are those of a sweep without slots."""
+    for name in ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"):
+        sweep.environment.pop(name, None)
+    done = sweep.run("-c", "28,29,30,31,32", "-t", "256", "-o", "out", "--delay", "0", "--slots", "2", "--gpus", "0,1,2,3,4",
+                     "--", "sh", "-c", AT_ONCE)
+    problems = expect("exit code", done.code, 0) + expect("said", done.stderr, "")
+    texts = [sweep.text(f"out/256thread/nccl_{c}channels/run_output.log") for c in range(28, 33)]
+    problems += expect("GPUs", set(texts), {"0,1 0,1 unset\n", "2,3 2,3 unset\n"})
+    problems += expect("statuses", [p["status"] for p in sweep.record()["points"]], ["SUCCESS", "SUCCESS", "FAILED", "SUCCESS", "SUCCESS"])
+    problems += expect("exit code of the run", sweep.record()["points"][2]["exit_code"], 3)
+    problems += expect("outputs", sweep.record()["points"][0]["output_files"], 1)
+    problems += within("log", done.stdout, "Slot 1: GPUs 0,1", "Slot 2: GPUs 2,3", "Run 5 of 5", "[ERROR] Failed run with THREADS=256, CHANNELS=30")
+    sweep.environment["ROCR_VISIBLE_DEVICES"] = "4,6"
+    sweep.run("-c", "28,29", "-t", "256", "-o", "named", "--slots", "2", "--", "sh", "-c", "echo $ROCR_VISIBLE_DEVICES ${{HIP_VISIBLE_DEVICES-unset}")
+    problems += expect("GPUs of the variable", {sweep.text(f"named/256thread/nccl_{c}channels/run_output.log") for c in (28, 29)},
+                       {"4 unset\n", "6 unset\n"})
+    done = sweep.run("-c", "28,29", "-t", "256", "-o", "few", "--slots", "3")
+    problems += expect("too few", done.code, 1) + within("too few", done.stderr, "3 slots but 2 GPUs")
+    done = sweep.run("-c", "28,29,30,31,32", "-t", "256", "-o", "out", "--delay", "0", "--slots", "2", "--gpus", "none", "-s", "--", "true")
+    return problems + expect("continued", (done.stdout.count("Skipping"), {p["status"] for p in sweep.record()["points"]}), (4, {"SUCCESS"}))
+
+
+def check_signal_of_slots(sweep):
+    """All commands end, also with a signal to this program alone, and if it is killed."""
+    problems = []
+    for number, status in ((signal.SIGTERM, "INTERRUPTED"), (signal.SIGINT, "INTERRUPTED"), (signal.SIGKILL, "PENDING")):
+        for channels in (28, 29):
+            if os.path.exists(os.path.join(sweep.folder, f"pid_{channels}")):
+                os.remove(os.path.join(sweep.folder, f"pid_{channels}"))
+        out = f"out{number}"
+        process = sweep.start("-c", "28,29,30", "-t", "256", "-o", out, "--slots", "2", "--gpus", "none", "--", "sh", "-c", STARTS_BACKGROUND_PROCESS)
+        logs = [os.path.join(sweep.folder, out, f"256thread/nccl_{c}channels/run_output.log") for c in (28, 29)]
+        begun = wait_for(lambda: all(os.path.exists(log) and "begun" in open(log).read() for log in logs))
+        process.send_signal(number)
+        process.communicate(timeout=WALL_SECONDS)
+        problems += [] if begun else ["did not begin"]
+        problems += expect("exit code", process.returncode, -9 if number == signal.SIGKILL else 130)
+        for channels in (28, 29):
+            pid = int(sweep.text(f"pid_{channels}"))
+            problems += [] if wait_for(lambda: not alive(pid)) else [f"left {pid} running"]
+        if number != signal.SIGKILL:
+            problems += expect("statuses", [p["status"] for p in sweep.record(out)["points"]], [status, status, "PENDING"])
+    return problems
+
+
 def check_terminate(sweep):
     """A command that ignores Ctrl-C gets SIGTERM before it is killed."""
     command = "trap '' INT; trap 'echo terminated >said; exit 1' TERM; echo begun >begun; while :; do sleep 0.1; done"
@@ -464,6 +518,8 @@ CASES = [
     Case("continue a sweep that was killed", check_resume_after_kill),
     Case("an axis without threads and channels", check_other_axes),
     Case("repeats", check_repeats),
+    Case("several runs at once", check_slots),
+    Case("several runs at once end with a signal", check_signal_of_slots),
     Case("SIGTERM after Ctrl-C", check_terminate),
     Case("what is left", check_progress),
     Case("delay", check_delay),

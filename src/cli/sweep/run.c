@@ -59,6 +59,13 @@ static const gt_option run_options[] = {
     {"delay", GT_OPTION_INT, "SECONDS", "5", "wait SECONDS between runs"},
     {"timeout", GT_OPTION_INT, "SECONDS", "0",
      "stop a run after SECONDS and continue with the next; 0: no limit"},
+    {"slots", GT_OPTION_INT, "N", "1",
+     "run N settings at once, each with its own GPUs; their output goes only to their logs"},
+    {"gpus", GT_OPTION_STRING, "LIST", NULL,
+     "divide these GPUs among the slots (default: those of HIP_VISIBLE_DEVICES and so on, or all); none: do "
+     "not choose "
+     "GPUs",
+     .needs = "slots"},
     {"fail_on_error", GT_OPTION_FLAG, NULL, NULL, "exit with status 1 if a run fails or times out"},
     {"dry_run", GT_OPTION_FLAG, NULL, NULL, "print the commands as shell lines, and exit"},
 };
@@ -121,7 +128,7 @@ static bool check_numbers(const gt_call *call, gt_error *error)
     static const struct {
         const char *option;
         int64_t least;
-    } numbers[] = {{"nproc", 1}, {"delay", 0}, {"timeout", 0}, {"repeat", 1}};
+    } numbers[] = {{"nproc", 1}, {"delay", 0}, {"timeout", 0}, {"repeat", 1}, {"slots", 1}};
     for (size_t i = 0; i < GT_LENGTH(numbers); i++) {
         int64_t number = gt_arguments_int(&call->arguments, numbers[i].option);
         if (number < numbers[i].least || number > INT32_MAX)
@@ -151,6 +158,8 @@ static bool make_plan(const gt_call *call, const char *root, gt_run_plan *plan, 
     plan->repeats = (size_t)gt_arguments_int(arguments, "repeat");
     plan->seed = (uint64_t)(gt_arguments_value(arguments, "seed")->given ? gt_arguments_int(arguments, "seed")
                                                                          : (int64_t)time(NULL));
+    if (gt_arguments_int(arguments, "slots") > GT_SLOTS_MAX)
+        return gt_fail(error, "argument --slots: must be at most %d", GT_SLOTS_MAX);
     if (plan->repeats > GT_REPEATS_MAX)
         return gt_fail(error, "argument --repeat: must be at most %d", GT_REPEATS_MAX);
     return check_numbers(call, error) && make_grid(call, &plan->grid, error) &&
@@ -182,6 +191,8 @@ static gt_exit run(const gt_call *call, const gt_run_plan *plan)
         .quiet = gt_arguments_flag(arguments, "quiet"),
         .delay_s = gt_arguments_int(arguments, "delay"),
         .timeout_s = gt_arguments_int(arguments, "timeout"),
+        .slots = (size_t)gt_arguments_int(arguments, "slots"),
+        .gpus = gt_arguments_string(arguments, "gpus"),
     };
     gt_runner_result result;
     gt_error error;

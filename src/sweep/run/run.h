@@ -87,7 +87,7 @@ typedef struct gt_run_plan {
     uint64_t seed;  /* of that order */
 } gt_run_plan;
 
-enum { GT_REPEATS_MAX = 1000 };
+enum { GT_REPEATS_MAX = 1000, GT_SLOTS_MAX = 256 };
 size_t gt_run_count(const gt_run_plan *plan);
 size_t gt_run_repeat(const gt_run_plan *plan, size_t run); /* from 1 */
 size_t gt_run_grid_point(const gt_run_plan *plan, size_t run);
@@ -136,6 +136,8 @@ typedef struct gt_runner_options {
     bool no_summary;
     bool quiet;                 /* write the output of the commands and of the sweep only to the logs */
     int64_t delay_s, timeout_s; /* 0: none */
+    size_t slots;               /* runs at once; 0 and 1: one after another */
+    const char *gpus;           /* to divide among the slots (slots.h); NULL: all */
 } gt_runner_options;
 
 typedef struct gt_runner_result {

@@ -9,6 +9,7 @@
 #include "output/file.h"
 #include "output/terminal.h"
 #include "sweep/record.h"
+#include "sweep/run/slots.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +28,8 @@ typedef struct runner {
     size_t *order;            /* of the runs */
     gt_sweep_record *earlier; /* sweep.json as it was before; NULL: none */
     gt_run_session session;
-    size_t done; /* runs of this program, without skipped ones, and the seconds that they took */
+    size_t begun; /* runs of this program, without skipped ones */
+    size_t done;  /* those that ended, and the seconds that they took */
     double done_s;
     char *log_path, *summary_path, *record_path;
     FILE *log;
@@ -37,11 +39,12 @@ typedef struct runner {
 
 /* ---- signals: os/child.c passes them on to the running command; this flag stops the sweep ---- */
 
-static volatile sig_atomic_t caught;
+static volatile sig_atomic_t caught, caught_count;
 
 static void note_signal(int number)
 {
     caught = number;
+    caught_count = caught_count + 1;
 }
 
 static const int WATCHED[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -50,7 +53,7 @@ static void watch_signals(struct sigaction old[GT_LENGTH(WATCHED)])
 {
     struct sigaction action = {.sa_handler = note_signal};
     sigemptyset(&action.sa_mask);
-    caught = 0;
+    caught = caught_count = 0;
     for (size_t i = 0; i < GT_LENGTH(WATCHED); i++) sigaction(WATCHED[i], &action, &old[i]);
 }
 
@@ -214,7 +217,7 @@ static void run_command(runner *r, size_t index, const gt_run_point *point)
         .argv = point->argv.items,
         .environment = point->environment.items,
         .log_path = log_path,
-        .silent = r->options->quiet,
+        .silent = r->options->quiet || r->options->slots > 1,
         .merge = true,
         .then_terminate = true,
         .timeout_s = (double)r->options->timeout_s,
@@ -243,10 +246,12 @@ static bool make_folders(const gt_run_point *point, gt_error *error)
 /* "3 of 16", and from the second run on how long the rest will take if it is like what was done. */
 static void log_progress(runner *r, size_t left)
 {
-    double seconds = r->done ? (double)left * (r->done_s / (double)r->done) +
-                                   (double)(left - 1) * (double)r->options->delay_s
+    double slots = r->options->slots > 1 ? (double)r->options->slots : 1;
+    double seconds = r->done ? ((double)left * (r->done_s / (double)r->done) +
+                                (double)(left - 1) * (double)r->options->delay_s) /
+                                   slots
                              : 0;
-    size_t number = r->done + 1, all = r->done + left;
+    size_t number = r->begun + 1, all = r->begun + left;
     if (!r->done)
         log_line(r, "Run %zu of %zu", number, all);
     else if (seconds < 90)
@@ -257,7 +262,7 @@ static void log_progress(runner *r, size_t left)
         log_line(r, "Run %zu of %zu, about %.1f h left", number, all, seconds / 3600);
 }
 
-static bool run_point(runner *r, size_t index, const gt_run_point *point, size_t left, gt_error *error)
+static void log_begin(runner *r, size_t index, const gt_run_point *point, size_t left)
 {
     static const char rule[] = "========================================";
     char *variables = describe_variables(r->plan, index);
@@ -267,12 +272,25 @@ static bool run_point(runner *r, size_t index, const gt_run_point *point, size_t
     log_line(r, "Output directory: %s", point->folder);
     put_line(r, YELLOW, rule);
     gt_free(variables);
-    if (!make_folders(point, error)) return false;
-    run_command(r, index, point);
+    r->begun++;
+}
+
+/* After a run: its outcome is known. */
+static bool note_end(runner *r, size_t index, gt_error *error)
+{
     const gt_run_outcome *outcome = &r->outcomes[index];
     if (outcome->status != GT_RUN_INTERRUPTED) log_end(r, index, outcome);
     r->result->failed += outcome->status == GT_RUN_FAILED || outcome->status == GT_RUN_TIMEOUT;
+    if (outcome->status == GT_RUN_INTERRUPTED && !caught) caught = SIGINT;
     return write_record(r, false, error);
+}
+
+static bool run_point(runner *r, size_t index, const gt_run_point *point, size_t left, gt_error *error)
+{
+    log_begin(r, index, point, left);
+    if (!make_folders(point, error)) return false;
+    run_command(r, index, point);
+    return note_end(r, index, error);
 }
 
 static void skip_point(runner *r, size_t index, const gt_run_point *point)
@@ -333,9 +351,85 @@ static bool run_points(runner *r, gt_error *error)
         gt_run_point point = gt_run_point_make(r->plan, run);
         ok = run_point(r, run, &point, left--, error);
         waits = true;
-        if (r->outcomes[run].status == GT_RUN_INTERRUPTED && !caught) caught = SIGINT;
         gt_run_point_free(&point);
     }
+    return ok;
+}
+
+/* ---- several at once ---- */
+
+/* In the process of a slot. */
+static void run_in_slot(void *context, size_t run, gt_run_outcome *outcome)
+{
+    runner *r = context;
+    gt_run_point point = gt_run_point_make(r->plan, run); /* with the GPUs of the slot in its environment */
+    if (r->begun++ && r->options->delay_s) wait_seconds(r->options->delay_s);
+    r->outcomes[run] = (gt_run_outcome){.is_begun = true};
+    if (caught)
+        r->outcomes[run].status = GT_RUN_PENDING;
+    else
+        run_command(r, run, &point);
+    *outcome = r->outcomes[run];
+    gt_run_point_free(&point);
+}
+
+/* Gives the next runs to idle slots. */
+static bool give_runs(runner *r, gt_slots *slots, size_t *next, size_t *left, gt_error *error)
+{
+    for (; *next < r->runs && !caught; ++*next) {
+        size_t run = r->order[*next];
+        if (r->outcomes[run].is_skipped) continue;
+        gt_run_point point = gt_run_point_make(r->plan, run);
+        bool made = make_folders(&point, error), given = made && gt_slots_give(slots, run);
+        if (given) log_begin(r, run, &point, (*left)--);
+        gt_run_point_free(&point);
+        if (!made) return false;
+        if (!given) break;
+    }
+    return true;
+}
+
+static bool run_points_at_once(runner *r, gt_slots *slots, gt_error *error)
+{
+    size_t left, next = 0, run;
+    int passed = 0; /* signals that were passed on */
+    bool ok = choose_runs(r, &left, error);
+    while (ok || gt_slots_are_busy(slots)) {
+        if (ok) ok = give_runs(r, slots, &next, &left, error);
+        if (!gt_slots_are_busy(slots)) break;
+        gt_run_outcome outcome;
+        if (gt_slots_wait(slots, &run, &outcome)) {
+            r->outcomes[run] = outcome;
+            r->outcomes[run].is_begun = true;
+            r->done++;
+            r->done_s += (double)outcome.duration_s;
+            if (outcome.status != GT_RUN_PENDING && ok) ok = note_end(r, run, error);
+        }
+        for (; passed < caught_count; passed++) gt_slots_signal(slots, caught);
+    }
+    if (ok && !caught && next < r->runs) return gt_fail(error, "all slots were killed");
+    return ok;
+}
+
+static bool run_in_slots(runner *r, gt_error *error)
+{
+    gt_arena arena = {0};
+    const char **gpus = gt_alloc_zero(r->options->slots, sizeof *gpus);
+    gt_slots *slots = NULL;
+    bool ok = gt_slots_divide(r->options->slots, r->options->gpus, &arena, gpus, error);
+    for (size_t i = 0; ok && i < r->options->slots; i++)
+        log_line(r, "Slot %zu: GPUs %s", i + 1, *gpus[i] ? gpus[i] : "not chosen");
+    if (ok) slots = gt_slots_start(r->options->slots, gpus, run_in_slot, r, error);
+    ok = slots && run_points_at_once(r, slots, error);
+    if (slots) gt_slots_end(slots);
+    gt_free(gpus);
+    gt_arena_free(&arena);
+    return ok;
+}
+
+static bool run_all(runner *r, gt_error *error)
+{
+    bool ok = r->options->slots > 1 ? run_in_slots(r, error) : run_points(r, error);
     gt_run_session_end(&r->session);
     return ok && write_record(r, true, error);
 }
@@ -391,7 +485,7 @@ bool gt_runner_run(const gt_run_plan *plan, const gt_runner_options *options, gt
     bool ok = open_log(&r, error);
     if (ok) r.session = gt_run_session_begin(plan);
     if (ok) log_beginning(&r);
-    ok = ok && run_points(&r, error) && finish(&r, error);
+    ok = ok && run_all(&r, error) && finish(&r, error);
     ok = close_log(&r, ok, error);
     restore_signals(old);
     gt_free(r.outcomes);

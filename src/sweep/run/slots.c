@@ -1,0 +1,245 @@
+/* Slots are forked processes. Orders (numbers of runs) and replies (outcomes) go through pipes; a slot ends
+ * when its pipe of orders is closed, and gets SIGTERM from the kernel if this program is killed. */
+#include "sweep/run/slots.h"
+#include "base/memory.h"
+#include "run/sensors/sensors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- GPUs ---- */
+
+/* The variables that choose GPUs; the numbers of the later ones count only what the first leaves. */
+static const char *const VARIABLES[] = {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+                                        "CUDA_VISIBLE_DEVICES"};
+
+static const char *set_variable(void)
+{
+    for (size_t i = 0; i < GT_LENGTH(VARIABLES); i++) {
+        const char *value = getenv(VARIABLES[i]);
+        if (value && *value) return VARIABLES[i];
+    }
+    return NULL;
+}
+
+static const char *all_gpus(gt_arena *arena)
+{
+    gt_inventory *inventory = gt_inventory_open(arena);
+    size_t count = gt_inventory_count(inventory);
+    gt_buffer list = {0};
+    for (size_t i = 0; i < count; i++) gt_buffer_add_format(&list, "%s%zu", i ? "," : "", i);
+    gt_inventory_close(inventory);
+    const char *kept = gt_arena_bytes(arena, gt_buffer_str(&list).bytes, list.len);
+    gt_buffer_free(&list);
+    return kept;
+}
+
+/* The first `count` elements of a list; *rest is what follows. */
+static const char *take_gpus(gt_arena *arena, const char *list, size_t count, const char **rest)
+{
+    const char *end = list;
+    for (size_t i = 0; i < count && *end; i++) {
+        end += strcspn(end, ",");
+        if (i + 1 < count && *end) end++;
+    }
+    *rest = *end ? end + 1 : end;
+    return gt_arena_bytes(arena, list, (size_t)(end - list));
+}
+
+bool gt_slots_divide(size_t slots, const char *given, gt_arena *arena, const char **lists, gt_error *error)
+{
+    const char *variable = set_variable();
+    const char *all = given ? given : variable ? getenv(variable) : all_gpus(arena);
+    for (size_t i = 0; i < slots; i++) lists[i] = "";
+    if (strcmp(all, "none") == 0) return true;
+    size_t count = *all ? 1 : 0;
+    for (const char *at = all; *at; at++) count += *at == ',';
+    if (count < slots)
+        return gt_fail(error, "%zu slots but %zu GPUs; --gpus names them, and --gpus none runs without",
+                       slots, count);
+    for (size_t i = 0; i < slots; i++) lists[i] = take_gpus(arena, all, count / slots, &all);
+    return true;
+}
+
+static void set_gpus(const char *list)
+{
+    const char *variable = set_variable();
+    if (!*list) return;
+    if (variable) {
+        setenv(variable, list, 1);
+        return;
+    }
+    setenv("HIP_VISIBLE_DEVICES", list, 1);
+    setenv("CUDA_VISIBLE_DEVICES", list, 1);
+}
+
+/* ---- processes ---- */
+
+typedef struct slot {
+    pid_t pid;
+    int orders, replies;
+    size_t run; /* SIZE_MAX: idle */
+    bool is_dead;
+} slot;
+
+struct gt_slots {
+    slot *items;
+    size_t count;
+};
+
+static bool read_all(int descriptor, void *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t got = read(descriptor, (char *)bytes + done, size - done);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+static bool write_all(int descriptor, const void *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t put = write(descriptor, (const char *)bytes + done, size - done);
+        if (put < 0 && errno == EINTR) continue;
+        if (put <= 0) return false;
+        done += (size_t)put;
+    }
+    return true;
+}
+
+/* The process of a slot. Its group is another one than that of the terminal, so that a signal arrives once:
+ * from here. */
+__attribute__((noreturn)) static void be_slot(int orders, int replies, const char *gpus, gt_slot_run *run,
+                                              void *context)
+{
+    size_t number;
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+    set_gpus(gpus);
+    while (read_all(orders, &number, sizeof number)) {
+        gt_run_outcome outcome = {0};
+        run(context, number, &outcome);
+        if (!write_all(replies, &outcome, sizeof outcome)) break;
+    }
+    _exit(0);
+}
+
+static void close_pipes(gt_slots *slots, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        close(slots->items[i].orders);
+        close(slots->items[i].replies);
+    }
+}
+
+static bool start_slot(gt_slots *slots, size_t index, const char *gpus, gt_slot_run *run, void *context,
+                       gt_error *error)
+{
+    int orders[2], replies[2];
+    if (pipe2(orders, O_CLOEXEC) != 0) return gt_fail(error, "cannot start a slot: %s", strerror(errno));
+    if (pipe2(replies, O_CLOEXEC) != 0) {
+        close(orders[0]);
+        close(orders[1]);
+        return gt_fail(error, "cannot start a slot: %s", strerror(errno));
+    }
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close_pipes(slots, index); /* or the slots before would not see the end of their orders */
+        close(orders[1]);
+        close(replies[0]);
+        be_slot(orders[0], replies[1], gpus, run, context);
+    }
+    close(orders[0]);
+    close(replies[1]);
+    slots->items[index] = (slot){.pid = pid, .orders = orders[1], .replies = replies[0], .run = SIZE_MAX};
+    slots->count = index + 1;
+    if (pid < 0) slots->items[index].is_dead = true;
+    return pid > 0 || gt_fail(error, "cannot start a slot: %s", strerror(errno));
+}
+
+gt_slots *gt_slots_start(size_t count, const char *const *gpus, gt_slot_run *run, void *context,
+                         gt_error *error)
+{
+    gt_slots *slots = gt_alloc_zero(1, sizeof *slots);
+    slots->items = gt_alloc_zero(count, sizeof *slots->items);
+    for (size_t i = 0; i < count; i++)
+        if (!start_slot(slots, i, gpus[i], run, context, error)) {
+            gt_slots_end(slots);
+            return NULL;
+        }
+    return slots;
+}
+
+bool gt_slots_give(gt_slots *slots, size_t run)
+{
+    for (size_t i = 0; i < slots->count; i++) {
+        slot *s = &slots->items[i];
+        if (s->run != SIZE_MAX || s->is_dead) continue;
+        s->is_dead = !write_all(s->orders, &run, sizeof run);
+        if (s->is_dead) continue;
+        s->run = run;
+        return true;
+    }
+    return false;
+}
+
+bool gt_slots_are_busy(const gt_slots *slots)
+{
+    for (size_t i = 0; i < slots->count; i++)
+        if (slots->items[i].run != SIZE_MAX) return true;
+    return false;
+}
+
+static void take_reply(slot *s, size_t *run, gt_run_outcome *outcome)
+{
+    *run = s->run;
+    s->run = SIZE_MAX;
+    if (read_all(s->replies, outcome, sizeof *outcome)) return;
+    s->is_dead = true; /* somebody has killed it */
+    *outcome = (gt_run_outcome){.status = GT_RUN_FAILED, .exit_code = 128 + SIGKILL};
+    outcome->started = outcome->ended = time(NULL);
+}
+
+bool gt_slots_wait(gt_slots *slots, size_t *run, gt_run_outcome *outcome)
+{
+    struct pollfd *places = gt_alloc(slots->count * sizeof *places);
+    for (size_t i = 0; i < slots->count; i++)
+        places[i] = (struct pollfd){.fd = slots->items[i].run == SIZE_MAX ? -1 : slots->items[i].replies,
+                                    .events = POLLIN};
+    int ready = gt_slots_are_busy(slots) ? poll(places, slots->count, 500) : 0;
+    slot *ended = NULL;
+    for (size_t i = 0; i < slots->count && ready > 0 && !ended; i++)
+        if (places[i].revents) ended = &slots->items[i];
+    gt_free(places);
+    if (ended) take_reply(ended, run, outcome);
+    return ended != NULL;
+}
+
+void gt_slots_signal(gt_slots *slots, int number)
+{
+    for (size_t i = 0; i < slots->count; i++)
+        if (!slots->items[i].is_dead && slots->items[i].run != SIZE_MAX) kill(slots->items[i].pid, number);
+}
+
+void gt_slots_end(gt_slots *slots)
+{
+    close_pipes(slots, slots->count);
+    for (size_t i = 0; i < slots->count; i++)
+        while (slots->items[i].pid > 0 && waitpid(slots->items[i].pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+    gt_free(slots->items);
+    gt_free(slots);
+}
