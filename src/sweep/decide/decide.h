@@ -1,0 +1,127 @@
+/* Which setting of a sweep should be used, and how sure is that?
+ *
+ *     noise.c        the spread of settings that were measured a few times
+ *     best.c         comparisons of settings, and which of them cannot be told apart from the best
+ *     anova.c        main effects and interactions of the axes
+ *
+ * Times are compared on a logarithmic scale: noise is a percentage of a time rather than a number of
+ * microseconds, and a difference of logarithms is a ratio. */
+#ifndef GT_SWEEP_DECIDE_DECIDE_H
+#define GT_SWEEP_DECIDE_DECIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GT_DECIDE_ALPHA 0.05 /* how often a claim may be wrong */
+
+/* ---- comparisons (best.c) ---- */
+
+/* Measurements of one setting on a logarithmic scale. */
+typedef struct gt_log_sample {
+    size_t count;
+    double mean;     /* NaN: no measurements */
+    double variance; /* NaN: fewer than two */
+    double freedom;  /* degrees of freedom of the variance: count - 1, more with gt_log_samples_share_noise */
+    double pool;     /* those of all settings that share their noise; 0: it is the setting's own */
+} gt_log_sample;
+
+/* Values that are not positive and finite do not count. */
+gt_log_sample gt_log_sample_of(const double *values, size_t count);
+
+/* Improves the variances of all settings of a sweep by what the others say about the noise (noise.c). */
+void gt_log_samples_share_noise(gt_log_sample *samples, size_t count);
+
+/* A value with its 95 % interval; the limits are NaN if there is none. */
+typedef struct gt_estimate {
+    double value, low, high;
+} gt_estimate;
+
+/* The geometric mean with Student's interval. */
+gt_estimate gt_log_sample_mean(const gt_log_sample *sample);
+
+/* How much larger a is than b. */
+typedef struct gt_ratio_test {
+    gt_estimate ratio; /* geometric mean of a divided by that of b */
+    double p;          /* of Welch's test: how often equal settings differ at least so much; NaN: unknown */
+    double freedom;    /* degrees of freedom of Welch's test */
+    double error;      /* standard error of the logarithm of the ratio */
+} gt_ratio_test;
+gt_ratio_test gt_compare_samples(const gt_log_sample *a, const gt_log_sample *b);
+
+/* The permutation test: the share of all ways to distribute the measurements to a and b that make the means
+ * of the logarithms differ at least as much as they do. It assumes no distribution, but its result cannot be
+ * below 2 / (n choose a's count). All ways are tried if there are few, otherwise a fixed random selection.
+ * NaN if a or b has no usable value. */
+double gt_permutation_p(const double *a, size_t a_count, const double *b, size_t b_count);
+
+/* Holm's correction of p-values for their number, in place; NaN stays and does not count. */
+void gt_holm_correct(double *p, size_t count);
+
+/* What is known of one setting. */
+typedef struct gt_standing {
+    size_t rank;           /* 1: the smallest mean; settings without measurements come last */
+    gt_ratio_test to_best; /* against the setting of rank 1; of that setting itself: ratio 1, p NaN */
+    double p;              /* corrected for the selection of the best and for the number of settings; NaN of
+                              the best, and where there is no spread to compare with */
+    bool is_candidate;     /* it cannot be told apart from the best, or it is the best */
+} gt_standing;
+
+typedef struct gt_best {
+    gt_standing *settings; /* as many as were given, in their order; the caller frees it */
+    size_t *order;         /* their indexes by rank; the caller frees it */
+    size_t count;
+    size_t measured;   /* settings with measurements */
+    size_t candidates; /* 1: the setting of rank 1 is the best, and that is supported */
+} gt_best;
+
+/* The smallest is the best. */
+gt_best gt_best_find(const gt_log_sample *samples, size_t count);
+void gt_best_free(gt_best *best);
+
+/* ---- ratios of medians (best.c) ---- */
+
+/* The median with an interval that assumes no distribution: the values between which the median lies with a
+ * probability of at least 95 %, or the extremes if there are fewer than six values. Sorts the values, which
+ * are finite. */
+gt_estimate gt_median_estimate(double *values, size_t count);
+/* a / b for independent positive estimates, on a logarithmic scale. */
+gt_estimate gt_ratio_of_estimates(gt_estimate a, gt_estimate b);
+
+/* ---- effects (anova.c) ---- */
+
+enum { GT_EFFECT_AXES_MAX = 12, GT_EFFECT_COLUMNS_MAX = 300 };
+
+/* The measurements and the places of the settings on each axis. */
+typedef struct gt_effect_design {
+    const gt_log_sample *samples; /* by setting */
+    size_t count;                 /* settings */
+    size_t axis_count;
+    const size_t *levels; /* by axis: how many values it has */
+    const size_t *places; /* [setting * axis_count + axis]: the value, below levels[axis] */
+} gt_effect_design;
+
+/* One row of the analysis of variance. */
+typedef struct gt_effect {
+    size_t axes[2];   /* the second is SIZE_MAX of a main effect; both are of the rest and of the error */
+    double squares;   /* sum of squares (type II): what the term explains beyond all terms without it */
+    size_t freedom;   /* 0: the design cannot tell it apart from others */
+    double f, p;      /* NaN: no error to compare with */
+    double share_pct; /* of the sum of squares of all rows */
+    enum { GT_EFFECT_TERM, GT_EFFECT_REST, GT_EFFECT_ERROR } kind;
+} gt_effect;
+
+typedef struct gt_effects {
+    gt_effect *items; /* main effects, interactions of two axes, the rest (interactions of more axes, and of
+                         settings that are missing), the error; the caller frees it */
+    size_t count, capacity;
+    bool is_balanced;      /* all combinations exist, with equal numbers of measurements */
+    bool has_error;        /* settings were measured several times */
+    bool has_interactions; /* there was room and need for terms of two axes */
+} gt_effects;
+
+/* False, with `effects` empty, if no axis varies, or the design is too large. */
+bool gt_effects_find(gt_effects *effects, const gt_effect_design *design);
+void gt_effects_free(gt_effects *effects);
+
+#endif
