@@ -4,6 +4,7 @@
 #include "os/paths.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
+#include "table/distributions.h"
 #include "table/stats.h"
 
 #include <math.h>
@@ -18,16 +19,7 @@ static const char *const figure_names[GT_TRIAL_FIGURES] = {"wall_s", "performanc
 
 double gt_student_t975(size_t freedom)
 {
-    static const double few[] = {
-        12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004, 2.262157, 2.228139,
-        2.200985,  2.178813, 2.160369, 2.144787, 2.131450, 2.119905, 2.109816, 2.100922, 2.093024, 2.085963,
-        2.079614,  2.073873, 2.068658, 2.063899, 2.059539, 2.055529, 2.051831, 2.048407, 2.045230, 2.042272};
-    if (!freedom) return NAN;
-    if (freedom <= GT_LENGTH(few)) return few[freedom - 1];
-    const double z = 1.959963985; /* of the normal distribution, corrected by the first terms of a series */
-    double v = (double)freedom, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
-    return z + (z3 + z) / (4 * v) + (5 * z5 + 16 * z3 + 3 * z) / (96 * v * v) +
-           (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * v * v * v);
+    return gt_student_quantile(0.975, (double)freedom);
 }
 
 gt_spread gt_spread_of(const double *values, size_t count)
