@@ -222,4 +222,12 @@
 #define GT_SHEET_TOP_GEMMS                GT_SHEET("top_gemms")
 #define GT_SHEET_VARIANCE                 GT_SHEET("variance")
 
+/* ---- gputally sweep decide ---- */
+
+#define GT_SHEET_BANDWIDTH_BY_SIZE GT_SHEET("bandwidth_by_size")
+#define GT_SHEET_EFFECT_MEANS      GT_SHEET("effect_means")
+#define GT_SHEET_EFFECTS           GT_SHEET("effects")
+#define GT_SHEET_OVERLAP_SLOWDOWN  GT_SHEET("overlap_slowdown")
+#define GT_SHEET_RECOMMENDATION    GT_SHEET("recommendation")
+
 #endif

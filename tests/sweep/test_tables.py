@@ -373,10 +373,11 @@ def check_all_is_its_steps(s):
     s.run("overlap", "--input-csv", f"{stem}_with_timestamps.csv", "--tracelens-path", "s/tracelens_analysis")
     s.run("timeline", "--sweep-dir", "s")
     s.run("comms", "--sweep-dir", "s")
+    s.run("decide", "s")
     shutil.rmtree(s.path("t/tracelens_analysis"))
     done = s.run("all", "t", "--top-k", "1", "--dpi", "40")
     s.same("order", [line for line in done.stdout.splitlines() if line.startswith("== ")],
-           [f"== {step}" for step in ("report", "top", "yaml", "plot", "timestamps", "overlap", "timeline", "comms")])
+           [f"== {step}" for step in ("report", "top", "yaml", "plot", "timestamps", "overlap", "timeline", "comms", "decide")])
     ours = {n: open(s.path("t/tracelens_analysis", n), "rb").read() for n in files_under(s.path("t/tracelens_analysis"))}
     steps = {n: open(s.path("s/tracelens_analysis", n), "rb").read() for n in files_under(s.path("s/tracelens_analysis"))}
     s.same("plots", len([n for n in ours if n.endswith(".png")]), 5)
@@ -388,7 +389,7 @@ def check_all_is_its_steps(s):
     done = s.run("all", "t", "--top-k", "0", code=1)
     s.holds("errors", done.stderr, "No data extracted!")
     s.same("steps left", [line for line in done.stdout.splitlines() if line.startswith("== ")],
-           ["== report", "== top", "== timeline", "== comms"])
+           ["== report", "== top", "== timeline", "== comms", "== decide"])
     s.same("quiet", s.run("all", "t", "--quiet", "--dpi", "40").stdout, "")
     shutil.rmtree(s.path("t/tracelens_analysis"))
     s.run("all", "t", "-q", "--top-k", "1", "--dpi", "40", "-o", "elsewhere")

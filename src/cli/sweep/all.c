@@ -80,6 +80,7 @@ static const struct {
      {"include_failed"},
      .is_traced = true,
      .needs_collectives = true},
+    {"decide", {{NULL, ROOT}, {"--output_dir", ANALYSIS}}, {"include_failed"}, .is_traced = true},
     {"counters", {{"--sweep_dir", ROOT}, {"--output_dir", ANALYSIS}}, {"include_failed"}, .is_rocprof = true},
 };
 

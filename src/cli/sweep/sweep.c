@@ -71,6 +71,12 @@ const gt_command gt_sweep_steps[] = {
      "Combines the nccl_summary_implicit_sync sheets of all collective reports of a sweep in "
      "nccl_master_all_configs.xlsx and .csv.",
      NULL},
+    {"decide", NULL, "recommend a setting, with how sure that is and what it is worth",
+     &gt_sweep_decide_syntax, gt_cmd_sweep_decide,
+     "Reads the torch.profiler traces of a sweep and says which setting to use, or which settings cannot be "
+     "told apart. Writes step times with intervals and p-values, effects of the axes, how much collectives "
+     "slow down GEMMs at the same time, and bandwidth by message size, as a workbook and CSV files.",
+     NULL},
     {"counters", NULL, "collect the rocprofv3 counters per kernel and setting", &gt_sweep_counters_syntax,
      gt_cmd_sweep_counters,
      "Combines the counters that rocprofv3 collected (rocprof_traces in each setting's folder), as the mean "
@@ -194,6 +200,22 @@ bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *lin
     gt_output *output = gt_output_new();
     bool written = write_table(output, table, path, line_end, error) && gt_output_commit(output, error);
     gt_output_free(output);
+    return written;
+}
+
+bool gt_sweep_write_sheets(const gt_table_list *tables, const char *folder, const char *stem, gt_error *error)
+{
+    gt_output *output = gt_output_new();
+    char *workbook = gt_format("%s/%s.xlsx", folder, stem);
+    bool written = gt_output_xlsx(output, workbook, tables->items, tables->count, error);
+    for (size_t i = 0; i < tables->count && written; i++) {
+        char *path = gt_format("%s/%s.csv", folder, tables->items[i]->name);
+        written = write_table(output, tables->items[i], path, "\n", error);
+        gt_free(path);
+    }
+    written = written && gt_output_commit(output, error);
+    gt_output_free(output);
+    gt_free(workbook);
     return written;
 }
 

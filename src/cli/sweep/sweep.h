@@ -1,8 +1,8 @@
 /* `gputally sweep STEP`: the table of steps, and what they share.
  *
  * run.c: run. report.c: report. gemm.c: top, yaml, plot, timestamps, overlap. tables.c: timeline, comms,
- * counters. compare.c: compare, html. merge.c: merge. all.c: all. A step parses its options, calls src/sweep
- * and prints. */
+ * counters. compare.c: compare, html. merge.c: merge. decide.c: decide. all.c: all. A step parses its
+ * options, calls src/sweep and prints. */
 #ifndef GT_CLI_SWEEP_SWEEP_H
 #define GT_CLI_SWEEP_SWEEP_H
 
@@ -18,7 +18,7 @@ extern const gt_command gt_sweep_steps[];
 extern const gt_syntax gt_sweep_run_syntax, gt_sweep_report_syntax, gt_sweep_top_syntax, gt_sweep_yaml_syntax,
     gt_sweep_plot_syntax, gt_sweep_timestamps_syntax, gt_sweep_overlap_syntax, gt_sweep_timeline_syntax,
     gt_sweep_comms_syntax, gt_sweep_counters_syntax, gt_sweep_html_syntax, gt_sweep_compare_syntax,
-    gt_sweep_merge_syntax, gt_sweep_all_syntax;
+    gt_sweep_merge_syntax, gt_sweep_decide_syntax, gt_sweep_all_syntax;
 gt_exit gt_cmd_sweep_run(const gt_call *call);
 gt_exit gt_cmd_sweep_report(const gt_call *call);
 gt_exit gt_cmd_sweep_top(const gt_call *call);
@@ -32,6 +32,7 @@ gt_exit gt_cmd_sweep_counters(const gt_call *call);
 gt_exit gt_cmd_sweep_html(const gt_call *call);
 gt_exit gt_cmd_sweep_compare(const gt_call *call);
 gt_exit gt_cmd_sweep_merge(const gt_call *call);
+gt_exit gt_cmd_sweep_decide(const gt_call *call);
 gt_exit gt_cmd_sweep_all(const gt_call *call);
 
 /* ---- what the steps share ---- */
@@ -67,6 +68,10 @@ bool gt_sweep_open_for_step(const gt_call *call, gt_sweep *sweep, const char *ro
 bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *line_end, gt_error *error);
 /* Writes all tables to the workbook <stem>.xlsx and the first one to <stem>.csv; both or neither. */
 bool gt_sweep_write_both(const gt_table_list *tables, const char *stem, gt_error *error);
+/* Writes all tables to the workbook FOLDER/<stem>.xlsx and each to FOLDER/<name of the table>.csv; all or
+ * none. */
+bool gt_sweep_write_sheets(const gt_table_list *tables, const char *folder, const char *stem,
+                           gt_error *error);
 /* Writes text files, all or none. */
 bool gt_sweep_write_texts(const char *const *paths, const gt_str *texts, size_t count, gt_error *error);
 

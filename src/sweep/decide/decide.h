@@ -3,11 +3,21 @@
  *     noise.c        the spread of settings that were measured a few times
  *     best.c         comparisons of settings, and which of them cannot be told apart from the best
  *     anova.c        main effects and interactions of the axes
+ *     trace.c        what is measured in one trace
+ *     measure.c      the same for all runs of a sweep
+ *     sheets.c       the sheets: recommendation, effects, effect_means, overlap_slowdown, bandwidth_by_size
+ *     advice.c       the answer in words
  *
  * Times are compared on a logarithmic scale: noise is a percentage of a time rather than a number of
  * microseconds, and a difference of logarithms is a ratio. */
 #ifndef GT_SWEEP_DECIDE_DECIDE_H
 #define GT_SWEEP_DECIDE_DECIDE_H
+
+#include "base/buffer.h"
+#include "base/interner.h"
+#include "input/options.h"
+#include "sweep/layout.h"
+#include "table/table_list.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -123,5 +133,121 @@ typedef struct gt_effects {
 /* False, with `effects` empty, if no axis varies, or the design is too large. */
 bool gt_effects_find(gt_effects *effects, const gt_effect_design *design);
 void gt_effects_free(gt_effects *effects);
+
+/* ---- measurements of a trace (trace.c) ---- */
+
+typedef struct gt_number_series {
+    double *items;
+    size_t count, capacity;
+} gt_number_series;
+
+/* The calls of a GEMM kernel of one op and shape on one GPU, in microseconds. A call is `with` a collective
+ * if one runs for at least half of its time, `without` if none runs for more than a hundredth of it. */
+typedef struct gt_gemm_calls {
+    uint32_t kernel, op, shape; /* string ids; op and shape may be GT_STR_NONE */
+    gt_number_series with, without;
+    size_t partial; /* calls that are neither */
+} gt_gemm_calls;
+
+typedef struct gt_trace_measures {
+    gt_interner *strings; /* owned */
+    bool has_steps;       /* step_ms are marked steps; otherwise the whole trace is one */
+    gt_number_series step_ms;
+    double exposed_ms, gemm_ms; /* per step: communication without computation; time in GEMM kernels */
+    double steps;               /* that the window has which was measured */
+    gt_gemm_calls *gemms;       /* in the order of their first calls */
+    size_t gemm_count, gemm_capacity;
+    gt_table *collectives; /* see gt_collectives_of_rank; NULL: the trace is truncated */
+} gt_trace_measures;
+
+/* NULL and an error if the trace cannot be read or has no GPU events. */
+gt_trace_measures *gt_trace_measures_read(const char *path, int64_t rank, const gt_read_options *read,
+                                          gt_error *error);
+void gt_trace_measures_free(gt_trace_measures *measures); /* NULL does nothing */
+
+/* ---- measurements of a sweep (measure.c) ---- */
+
+/* One run. Times are means over its ranks. */
+typedef struct gt_run_measures {
+    size_t setting; /* in gt_sweep_measures */
+    size_t ranks;   /* traces that were read */
+    double step_ms; /* median over steps; NaN: no trace could be read */
+    double exposed_ms, gemm_ms;
+    gt_number_series steps;    /* by step */
+    gt_number_series per_rank; /* by rank: its median step */
+} gt_run_measures;
+
+/* A GEMM kernel of one op and shape under one setting. Durations are divided by the median of the calls
+ * without a collective in the same trace, so that ranks and repeats can be put together. */
+typedef struct gt_overlap_row {
+    size_t setting;
+    uint32_t kernel, op, shape;
+    gt_number_series with, without;
+    gt_number_series with_us, without_us;
+    size_t partial;
+    double cost_ms, expected_ms; /* of calls with a collective that have a counterpart without: what they took
+                                    longer, and what they would have taken; per step, mean over ranks */
+} gt_overlap_row;
+
+/* Collectives of one name and size under one setting. */
+typedef struct gt_bandwidth_row {
+    size_t setting;
+    uint32_t collective;
+    double size_mb;
+    gt_number_series bus_gb_s, latency_us;
+} gt_bandwidth_row;
+
+typedef struct gt_sweep_measures {
+    const gt_sweep *sweep; /* borrowed */
+    gt_interner *strings;  /* owned */
+    gt_run_measures *runs; /* by config of the sweep */
+    size_t *first_config;  /* by setting: its first run; one entry more than settings */
+    size_t setting_count;
+    bool has_steps; /* all traces have marked steps */
+    gt_overlap_row *overlaps;
+    size_t overlap_count, overlap_capacity;
+    gt_bandwidth_row *bandwidths;
+    size_t bandwidth_count, bandwidth_capacity;
+} gt_sweep_measures;
+
+/* Reads all traces of torch.profiler, several at a time. Warns about those that cannot be read; fails if none
+ * can. Free in any case. */
+bool gt_sweep_measure(gt_sweep_measures *measures, const gt_sweep *sweep, const gt_read_options *read,
+                      gt_error *error);
+void gt_sweep_measures_free(gt_sweep_measures *measures);
+
+/* ---- the decision (sheets.c, advice.c) ---- */
+
+/* Of what the spread of a setting is. */
+typedef enum gt_spread_source {
+    GT_SPREAD_REPEATS,
+    GT_SPREAD_STEPS,
+    GT_SPREAD_RANKS,
+    GT_SPREAD_NONE
+} gt_spread_source;
+extern const char *const gt_spread_source_names[];
+
+typedef struct gt_decision {
+    gt_sweep_measures *measures; /* borrowed */
+    gt_spread_source spread;
+    gt_number_series *values; /* step times by setting; in ms */
+    gt_log_sample *samples;   /* of them */
+    gt_best best;
+    bool has_effects;
+    gt_effects effects;
+} gt_decision;
+
+void gt_decide(gt_decision *decision, gt_sweep_measures *measures);
+void gt_decision_free(gt_decision *decision);
+
+/* Adds the sheets that the sweep has something for; recommendation always. */
+void gt_decision_add_sheets(const gt_decision *decision, gt_table_list *tables);
+
+/* The index of the setting with this name, "256thread_28ch"; SIZE_MAX if there is none. */
+size_t gt_decision_setting(const gt_decision *decision, const char *name);
+
+/* The answer in a few sentences, and the lines that set the best setting in a shell. `baseline` is the
+ * setting that the best is compared with, SIZE_MAX: the median one. */
+void gt_decision_say(const gt_decision *decision, size_t baseline, gt_buffer *text);
 
 #endif

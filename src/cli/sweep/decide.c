@@ -1,0 +1,99 @@
+/* `gputally sweep decide`: which setting to use, and how sure that is. */
+#include "base/memory.h"
+#include "cli/common.h"
+#include "cli/sweep/sweep.h"
+#include "os/paths.h"
+#include "report/summary.h"
+#include "schema/columns.h"
+#include "schema/sheets.h"
+#include "sweep/decide/decide.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const gt_option decide_options[] = {
+    {"output_dir", GT_OPTION_STRING, "DIR", NULL,
+     "write the files into DIR (default: tracelens_analysis in SWEEP)"},
+    {"baseline", GT_OPTION_STRING, "SETTING", NULL,
+     "compare the fastest setting with this one, which you use now, such as 256thread_28ch (default: the "
+     "median setting)"},
+    GT_SWEEP_INCLUDE_FAILED,
+};
+static const gt_option_group decide_group = {"Decision", decide_options, GT_LENGTH(decide_options)};
+
+const gt_syntax gt_sweep_decide_syntax = {
+    .groups = {&decide_group, &gt_common_group},
+    .main_options = {"baseline", "output_dir", "threads", "quiet"},
+    .files = "SWEEP",
+    .files_max = 1,
+    .folders = true,
+    .output_option = "output_dir",
+};
+
+enum { ROWS_SHOWN = 12 };
+
+static void show_table(const gt_table_list *tables)
+{
+    static const gt_terminal_column columns[] = {{GT_COL_STEP_MS, "step ms", 3, NULL},
+                                                 {GT_COL_STEP_LOW_MS, "from", 3, NULL},
+                                                 {GT_COL_STEP_HIGH_MS, "to", 3, NULL},
+                                                 {GT_COL_DIFFERENCE_PCT, "slower", 1, "%"},
+                                                 {GT_COL_P_VALUE, "p", 4, NULL},
+                                                 {GT_COL_EXPOSED_COMM_MS, "exposed ms", 3, NULL},
+                                                 {GT_COL_GEMM_SLOWDOWN, "GEMM slowdown", 3, NULL},
+                                                 {GT_COL_BUS_GB_S, "bus GB/s", 1, NULL},
+                                                 {GT_COL_SETTING, "setting", 0, NULL}};
+    const gt_table *table = gt_table_list_find(tables, GT_SHEET_RECOMMENDATION);
+    gt_terminal terminal = gt_terminal_for(stdout);
+    gt_summary_rows(&terminal, table, columns, GT_LENGTH(columns), ROWS_SHOWN);
+}
+
+static bool find_baseline(const gt_call *call, const gt_decision *decision, size_t *baseline, gt_error *error)
+{
+    const char *name = gt_arguments_string(&call->arguments, "baseline");
+    *baseline = name ? gt_decision_setting(decision, name) : SIZE_MAX;
+    if (!name || *baseline != SIZE_MAX) return true;
+    return gt_fail(error, "--baseline: the sweep has no setting '%s'", name);
+}
+
+static bool decide(const gt_call *call, gt_sweep_measures *measures, const char *folder, gt_error *error)
+{
+    gt_decision decision;
+    gt_table_list tables = {0};
+    gt_buffer text = {0};
+    size_t baseline;
+    gt_decide(&decision, measures);
+    gt_decision_add_sheets(&decision, &tables);
+    bool made = find_baseline(call, &decision, &baseline, error) &&
+                gt_sweep_write_sheets(&tables, folder, "decision", error);
+    if (made && !gt_sweep_is_quiet(call)) {
+        gt_decision_say(&decision, baseline, &text);
+        fwrite(text.bytes, 1, text.len, stdout);
+        putchar('\n');
+        show_table(&tables);
+        printf("\nwrote %s/decision.xlsx\n", folder);
+        for (size_t i = 0; i < tables.count; i++) printf("wrote %s/%s.csv\n", folder, tables.items[i]->name);
+    }
+    gt_buffer_free(&text);
+    gt_table_list_free(&tables);
+    gt_decision_free(&decision);
+    return made;
+}
+
+gt_exit gt_cmd_sweep_decide(const gt_call *call)
+{
+    gt_read_options read;
+    gt_error error = {""};
+    if (!gt_sweep_begin_reading(call, NULL, &read)) return GT_EXIT_USAGE;
+    gt_sweep sweep = {0};
+    gt_sweep_measures measures = {0};
+    const char *root = call->arguments.files[0];
+    char *folder = gt_sweep_analysis_folder(call, "output_dir", root);
+    bool made = (gt_path_is_folder(root) || gt_fail(&error, "Sweep directory does not exist: %s", root)) &&
+                gt_sweep_open_for_step(call, &sweep, root, &error) &&
+                gt_sweep_measure(&measures, &sweep, &read, &error) && decide(call, &measures, folder, &error);
+    gt_sweep_measures_free(&measures);
+    gt_sweep_free(&sweep);
+    gt_free(folder);
+    return made ? GT_EXIT_DONE : gt_sweep_failed(&error);
+}

@@ -1,0 +1,343 @@
+/* Measurements of all runs of a sweep: traces are read several at a time and put together in their order, so
+ * that the result does not depend on the number of threads. */
+#include "sweep/decide/decide.h"
+
+#include "analysis/collective/sheets.h"
+#include "base/log.h"
+#include "base/many.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "input/files.h"
+#include "schema/columns.h"
+#include "table/stats.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct task {
+    size_t config;
+    const gt_sweep_trace *trace;
+    gt_trace_measures *found;
+} task;
+
+typedef struct job {
+    gt_sweep_measures *measures;
+    const gt_read_options *read;
+    gt_sweep_traces *traces; /* by config */
+    task *tasks;
+    size_t count, capacity;
+    size_t done;       /* traces that could be read */
+    gt_table *rows;    /* collectives of the run so far */
+    bool rows_missing; /* a rank of the run is missing, so its collectives cannot be matched */
+    gt_map overlaps, bandwidths;
+    gt_interner *keys;
+} job;
+
+static void push(gt_number_series *series, double value)
+{
+    GT_PUSH(series->items, series->count, series->capacity, value);
+}
+
+/* ---- settings ---- */
+
+static void find_settings(gt_sweep_measures *m)
+{
+    const gt_sweep *sweep = m->sweep;
+    m->first_config = gt_alloc((sweep->count + 1) * sizeof *m->first_config);
+    for (size_t i = 0; i < sweep->count; i++) {
+        if (!i || strcmp(sweep->configs[i].setting, sweep->configs[i - 1].setting) != 0)
+            m->first_config[m->setting_count++] = i;
+        m->runs[i] = (gt_run_measures){
+            .setting = m->setting_count - 1, .step_ms = NAN, .exposed_ms = NAN, .gemm_ms = NAN};
+    }
+    m->first_config[m->setting_count] = sweep->count;
+}
+
+/* ---- one trace ---- */
+
+static bool read_trace(void *context, size_t index)
+{
+    job *j = context;
+    task *t = &j->tasks[index];
+    gt_error error = {""};
+    const char *about = gt_log_about(t->trace->path);
+    t->found = gt_trace_measures_read(t->trace->path, t->trace->rank, j->read, &error);
+    gt_log_about(about);
+    if (!t->found)
+        gt_warn("%s rank %" PRId64 ": not measured: %s", j->measures->sweep->configs[t->config].name,
+                t->trace->rank, error.text);
+    return true;
+}
+
+static uint32_t move_string(const job *j, const gt_interner *from, uint32_t id)
+{
+    if (id == GT_STR_NONE) return GT_STR_NONE;
+    gt_str text = gt_interner_get(from, id);
+    return gt_interner_add(j->measures->strings, text.bytes, text.len);
+}
+
+/* The steps of a run are means over its ranks, by number; a rank without a step does not count in it. Until
+ * the run is complete, `steps` has sums and `per_rank` the medians. */
+static void add_steps(gt_run_measures *run, const gt_trace_measures *found, double *counts)
+{
+    for (size_t i = 0; i < found->step_ms.count; i++) {
+        run->steps.items[i] += found->step_ms.items[i];
+        counts[i]++;
+    }
+}
+
+static gt_overlap_row *overlap_of(job *j, size_t setting, const gt_overlap_row *like)
+{
+    gt_sweep_measures *m = j->measures;
+    uint32_t parts[] = {like->kernel, like->op, like->shape},
+             key = gt_interner_add(j->keys, parts, sizeof parts),
+             *index = gt_map_put(&j->overlaps, setting, key);
+    if (*index == GT_MAP_NONE) {
+        *index = (uint32_t)m->overlap_count;
+        GT_PUSH(m->overlaps, m->overlap_count, m->overlap_capacity, *like);
+    }
+    return &m->overlaps[*index];
+}
+
+static void add_gemm(job *j, size_t setting, const gt_trace_measures *found, const gt_gemm_calls *calls)
+{
+    gt_overlap_row *row =
+        overlap_of(j, setting,
+                   &(gt_overlap_row){.setting = setting,
+                                     .kernel = move_string(j, found->strings, calls->kernel),
+                                     .op = move_string(j, found->strings, calls->op),
+                                     .shape = move_string(j, found->strings, calls->shape)});
+    double usual = gt_median(calls->without.items, calls->without.count), sum = 0;
+    row->partial += calls->partial;
+    for (size_t i = 0; i < calls->without.count; i++) {
+        push(&row->without_us, calls->without.items[i]);
+        push(&row->without, calls->without.items[i] / usual);
+    }
+    for (size_t i = 0; i < calls->with.count; i++) {
+        push(&row->with_us, calls->with.items[i]);
+        if (!calls->without.count) continue;
+        push(&row->with, calls->with.items[i] / usual);
+        sum += calls->with.items[i];
+    }
+    if (!calls->without.count) return;
+    double expected = usual * (double)calls->with.count;
+    row->expected_ms += expected / 1e3 / found->steps;
+    row->cost_ms += (sum - expected) / 1e3 / found->steps;
+}
+
+/* ---- collectives of a run ---- */
+
+static void add_collectives(job *j, size_t setting, const gt_table *sync)
+{
+    gt_sweep_measures *m = j->measures;
+    if (!sync->row_count) return;
+    const gt_column *name = gt_table_column(sync, GT_COL_COLLECTIVE_NAME),
+                    *size = gt_table_column(sync, GT_COL_FULL_MSG_SIZE_MB),
+                    *bus = gt_table_column(sync, GT_COL_BUS_BW_GB_PER_S),
+                    *latency = gt_table_column(sync, GT_COL_COMM_LATENCY);
+    for (size_t i = 0; i < sync->row_count; i++) {
+        double mb = gt_column_number(size, i), gb_s = gt_column_number(bus, i),
+               us = gt_column_number(latency, i);
+        if (!(mb >= 0 && gb_s > 0 && us > 0 && isfinite(gb_s) && isfinite(us)) ||
+            name->type != GT_TYPE_STRING)
+            continue;
+        struct {
+            double mb;
+            uint32_t name, setting;
+        } parts = {mb, move_string(j, sync->strings, name->texts[i]), (uint32_t)setting};
+        uint32_t key = gt_interner_add(j->keys, &parts, sizeof parts),
+                 *index = gt_map_put(&j->bandwidths, key, 0);
+        if (*index == GT_MAP_NONE) {
+            gt_bandwidth_row row = {.setting = setting, .collective = parts.name, .size_mb = mb};
+            *index = (uint32_t)m->bandwidth_count;
+            GT_PUSH(m->bandwidths, m->bandwidth_count, m->bandwidth_capacity, row);
+        }
+        push(&m->bandwidths[*index].bus_gb_s, gb_s);
+        push(&m->bandwidths[*index].latency_us, us);
+    }
+}
+
+/* Collectives are matched by their order, which needs the traces of all ranks. */
+static void finish_collectives(job *j, size_t config)
+{
+    gt_error error;
+    if (j->rows && j->rows->row_count && !j->rows_missing) {
+        bool by_order_alone = gt_collectives_number(j->rows);
+        gt_collective_matches matches = gt_collective_match(j->rows);
+        gt_collective_sync sync;
+        if (gt_collective_sync_find(&sync, &matches, by_order_alone, GT_MISMATCH_SKIP, &error)) {
+            gt_table *table = gt_collective_sync_table(&sync, false);
+            add_collectives(j, j->measures->runs[config].setting, table);
+            gt_table_free(table);
+        }
+        gt_collective_sync_free(&sync);
+        gt_collective_matches_free(&matches);
+    }
+    gt_table_free(j->rows);
+    j->rows = NULL;
+    j->rows_missing = false;
+}
+
+/* ---- one run ---- */
+
+static void take_collectives(job *j, gt_trace_measures *found)
+{
+    if (!found || !found->collectives) {
+        j->rows_missing = true;
+        return;
+    }
+    gt_table *rows = found->collectives;
+    found->collectives = NULL;
+    gt_table_use_strings(rows, j->measures->strings);
+    if (!j->rows) {
+        j->rows = rows;
+        return;
+    }
+    gt_table_append_same(j->rows, rows);
+    gt_table_free(rows);
+}
+
+/* Means over the ranks of a run, whose traces are tasks first ... end - 1. */
+static void sum_up_ranks(job *j, gt_run_measures *run, size_t first, size_t end)
+{
+    size_t longest = 0;
+    for (size_t i = first; i < end; i++)
+        if (j->tasks[i].found && j->tasks[i].found->step_ms.count > longest)
+            longest = j->tasks[i].found->step_ms.count;
+    run->steps = (gt_number_series){gt_alloc_zero(longest + 1, sizeof(double)), longest, longest + 1};
+    double *counts = gt_alloc_zero(longest + 1, sizeof *counts), exposed = 0, gemm = 0;
+    for (size_t i = first; i < end; i++) {
+        const gt_trace_measures *found = j->tasks[i].found;
+        if (!found || !found->step_ms.count) continue;
+        run->ranks++;
+        add_steps(run, found, counts);
+        push(&run->per_rank, gt_median(found->step_ms.items, found->step_ms.count));
+        exposed += found->exposed_ms;
+        gemm += found->gemm_ms;
+        if (!found->has_steps) j->measures->has_steps = false;
+    }
+    for (size_t i = 0; i < longest; i++) run->steps.items[i] /= counts[i];
+    gt_free(counts);
+    if (!run->ranks) return;
+    run->step_ms = gt_mean(run->per_rank.items, run->per_rank.count);
+    run->exposed_ms = exposed / (double)run->ranks;
+    run->gemm_ms = gemm / (double)run->ranks;
+}
+
+/* Called in the order of the traces: those of a run follow each other. */
+static void keep_trace(void *context, size_t index)
+{
+    job *j = context;
+    task *t = &j->tasks[index];
+    gt_run_measures *run = &j->measures->runs[t->config];
+    if (t->found) {
+        j->done++;
+        for (size_t i = 0; i < t->found->gemm_count; i++)
+            add_gemm(j, run->setting, t->found, &t->found->gemms[i]);
+    }
+    take_collectives(j, t->found);
+    if (index + 1 < j->count && j->tasks[index + 1].config == t->config) return;
+    size_t first = index;
+    while (first && j->tasks[first - 1].config == t->config) first--;
+    sum_up_ranks(j, run, first, index + 1);
+    finish_collectives(j, t->config);
+    for (size_t i = first; i <= index; i++) {
+        gt_trace_measures_free(j->tasks[i].found);
+        j->tasks[i].found = NULL;
+    }
+}
+
+/* The costs of a setting are sums over all its traces until here. */
+static void divide_costs(gt_sweep_measures *m)
+{
+    double *traces = gt_alloc_zero(m->setting_count + 1, sizeof *traces);
+    for (size_t i = 0; i < m->sweep->count; i++) traces[m->runs[i].setting] += (double)m->runs[i].ranks;
+    for (size_t i = 0; i < m->overlap_count; i++) {
+        m->overlaps[i].cost_ms /= traces[m->overlaps[i].setting];
+        m->overlaps[i].expected_ms /= traces[m->overlaps[i].setting];
+    }
+    gt_free(traces);
+}
+
+/* ---- all of them ---- */
+
+static void add_tasks(job *j)
+{
+    const gt_sweep *sweep = j->measures->sweep;
+    for (size_t i = 0; i < sweep->count; i++) {
+        j->traces[i] = gt_sweep_torch_traces(sweep->configs[i].folder);
+        if (!j->traces[i].count) gt_warn("Skip %s - no traces", sweep->configs[i].name);
+        for (size_t r = 0; r < j->traces[i].count; r++) {
+            task t = {.config = i, .trace = &j->traces[i].items[r]};
+            GT_PUSH(j->tasks, j->count, j->capacity, t);
+        }
+    }
+}
+
+static void read_all(job *j)
+{
+    const char **paths = gt_alloc((j->count + 1) * sizeof *paths);
+    for (size_t i = 0; i < j->count; i++) paths[i] = j->tasks[i].trace->path;
+    gt_file_sizes sizes = gt_file_sizes_find(paths, j->count);
+    gt_files_progress(j->count, "trace", "traces", sizes.bytes);
+    gt_many_run(&(gt_many){.count = j->count,
+                           .sizes = sizes.memory,
+                           .limit = sizes.limit,
+                           .work = read_trace,
+                           .finish = keep_trace,
+                           .context = j});
+    gt_progress_end_all();
+    gt_file_sizes_free(&sizes);
+    gt_free(paths);
+}
+
+bool gt_sweep_measure(gt_sweep_measures *measures, const gt_sweep *sweep, const gt_read_options *read,
+                      gt_error *error)
+{
+    *measures = (gt_sweep_measures){.sweep = sweep, .strings = gt_interner_new(), .has_steps = true};
+    measures->runs = gt_alloc_zero(sweep->count + 1, sizeof *measures->runs);
+    find_settings(measures);
+    gt_read_options part = *read;
+    part.is_part = true;
+    job j = {.measures = measures, .read = &part, .keys = gt_interner_new()};
+    j.traces = gt_alloc_zero(sweep->count + 1, sizeof *j.traces);
+    add_tasks(&j);
+    bool measured = j.count > 0 || gt_fail(error, "no traces of torch.profiler in the sweep");
+    if (measured) {
+        read_all(&j);
+        divide_costs(measures);
+        measured = j.done > 0 || gt_fail(error, "none of the traces could be measured");
+    }
+    for (size_t i = 0; i < sweep->count; i++) gt_sweep_traces_free(&j.traces[i]);
+    gt_free(j.traces);
+    gt_free(j.tasks);
+    gt_map_free(&j.overlaps);
+    gt_map_free(&j.bandwidths);
+    gt_interner_free(j.keys);
+    return measured;
+}
+
+void gt_sweep_measures_free(gt_sweep_measures *m)
+{
+    for (size_t i = 0; m->runs && i < m->sweep->count; i++) {
+        gt_free(m->runs[i].steps.items);
+        gt_free(m->runs[i].per_rank.items);
+    }
+    for (size_t i = 0; i < m->overlap_count; i++) {
+        gt_overlap_row *row = &m->overlaps[i];
+        gt_number_series *lists[] = {&row->with, &row->without, &row->with_us, &row->without_us};
+        for (size_t k = 0; k < GT_LENGTH(lists); k++) gt_free(lists[k]->items);
+    }
+    for (size_t i = 0; i < m->bandwidth_count; i++) {
+        gt_free(m->bandwidths[i].bus_gb_s.items);
+        gt_free(m->bandwidths[i].latency_us.items);
+    }
+    gt_free(m->runs);
+    gt_free(m->first_config);
+    gt_free(m->overlaps);
+    gt_free(m->bandwidths);
+    gt_interner_free(m->strings);
+    *m = (gt_sweep_measures){0};
+}

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""`gputally sweep decide` on whole sweeps with known truth (generate_decisions.py): what was planted must be found.
+
+How often claims are right is tested in test_decide.c, which simulates 500 sweeps as measurements."""
+import csv
+import math
+import os
+import re
+import statistics
+import sys
+
+from tests.sweep import generate_decisions as generate
+from tests.sweep.generate_sweep import read_workbook
+from tests.common.harness import Case, run, run_cases
+
+SHEETS = ["recommendation", "effects", "effect_means", "overlap_slowdown", "bandwidth_by_size"]
+
+
+class Decision:
+    def __init__(self, binary, folder):
+        self.binary, self.folder, self.problems = binary, folder, []
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
+
+    def decide(self, *words, code=0):
+        done = run([self.binary, "sweep", "decide", "s", *words], cwd=self.folder)
+        self.problems += done.problems()
+        self.same("exit code", done.code, code)
+        return done
+
+    def rows(self, sheet, folder="s/tracelens_analysis"):
+        with open(self.path(folder, f"{sheet}.csv"), newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def same(self, what, got, wanted):
+        if got != wanted:
+            self.problems.append(f"{what}: {got!r}, not {wanted!r}")
+
+    def near(self, what, got, wanted, relative):
+        if not math.isclose(float(got), wanted, rel_tol=relative):
+            self.problems.append(f"{what}: {got}, not {wanted}")
+
+    def holds(self, what, text, *parts):
+        for part in parts:
+            if part not in text:
+                self.problems.append(f"{what} lacks {part!r}: {text!r}")
+
+
+def truth(best, faster=0.03, base=6000.0):
+    return lambda setting: base * (1 - faster if setting == best else 1)
+
+
+def check_best(d):
+    """A setting that is 5 % faster is found, with the lines that set it."""
+    generate.lay_out(d.path("s"), truth((512, 28), 0.05))
+    done = d.decide()
+    d.holds("answer", done.stdout, "Use threads=512 channels=28: it is the best of 4 settings", "export RCCL_THREADS_PER_BLOCK=512\n",
+            "export NCCL_MAX_NCHANNELS=28\n", "hours of every day")
+    rows = d.rows("recommendation")
+    d.same("first", (rows[0]["setting"], rows[0]["threads"], rows[0]["channels"], rows[0]["rank"]), ("512thread_28ch", "512", "28", "1"))
+    d.same("told apart", [row["told_apart"] for row in rows], ["False", "True", "True", "True"])
+    d.same("spread", {(row["spread"], row["measurements"]) for row in rows}, {("repeats", "5")})
+    d.near("step", rows[0]["step_ms"], 6 * 0.95, 0.02)
+    for row in rows[1:]:
+        d.near("difference", row["difference_pct"], 100 * (1 / 0.95 - 1), 0.4)
+        d.same("p", 0 <= float(row["p_single"]) <= float(row["p_value"]) < 0.05, True)
+    d.near("exposed", rows[0]["exposed_comm_ms"], generate.exposed_us() / 1000, 0.001)
+    book = read_workbook(d.path("s/tracelens_analysis/decision.xlsx"))
+    d.same("sheets", list(book), SHEETS)
+    saved = float(re.search(r"saves ([0-9.]+) %", done.stdout).group(1))
+    hours = float(re.search(r"([0-9.]+) hours", done.stdout).group(1))
+    d.near("hours", hours, saved * 0.24, 0.1)
+    named = d.decide("--baseline", "256thread_42ch")
+    d.holds("baseline", named.stdout, "Compared with threads=256 channels=42, the fastest saves")
+    bad = d.decide("--baseline", "nothing", code=1)
+    d.holds("unknown baseline", bad.stderr, "the sweep has no setting 'nothing'")
+
+
+def check_no_difference(d):
+    generate.lay_out(d.path("s"), truth(None), seed=7)
+    done = d.decide()
+    d.holds("answer", done.stdout, "No setting is supported as the best: 4 of 4 settings cannot be told apart")
+    d.same("told apart", {row["told_apart"] for row in d.rows("recommendation")}, {"False"})
+
+
+def check_step_times(d):
+    """Step times of the sheet are geometric means of the runs' planted times; without noise they are exact."""
+    generate.lay_out(d.path("s"), lambda s: 6000.0 + s[0] + s[1], repeats=2, run_noise=0, step_noise=0, kernel_noise=0)
+    d.decide("--quiet")
+    rows = d.rows("recommendation")
+    d.same("order", [row["setting"] for row in rows], ["256thread_28ch", "256thread_42ch", "512thread_28ch", "512thread_42ch"])
+    for row in rows:
+        d.near("step", row["step_ms"], (6000 + int(row["threads"]) + int(row["channels"])) / 1000, 1e-6)
+        d.near("GEMM", row["gemm_ms"], generate.GEMMS * sum(generate.GEMM_US.values()) / 1000, 1e-6)
+        d.near("exposed", row["exposed_comm_ms"], generate.exposed_us() / 1000, 1e-6)
+    effects = {row["term"]: row for row in d.rows("effects")}
+    d.same("terms", list(effects), ["threads", "channels", "threads x channels", "error (repeats)"])
+    logs = {(t, c): math.log(6000 + t + c) for t in (256, 512) for c in (28, 42)}
+    by_threads = (logs[256, 28] + logs[256, 42] - logs[512, 28] - logs[512, 42]) / 4
+    d.near("sum of squares", effects["threads"]["sum_of_squares"], 8 * by_threads ** 2, 1e-4)
+    means = [row for row in d.rows("effect_means") if row["axis_1"] == "threads" and row["value_1"] == "256" and not row["axis_2"]]
+    d.same("means", len(means), 1)
+    d.near("mean", means[0]["step_ms"], math.exp((logs[256, 28] + logs[256, 42]) / 2) / 1000, 1e-6)
+
+
+def check_overlap(d):
+    """A planted slowdown of 1.1 to 1.4 is recovered within a tenth of what it adds, per setting and shape."""
+    planted = {(256, 28): 1.1, (256, 42): 1.2, (512, 28): 1.3, (512, 42): 1.4}
+    generate.lay_out(d.path("s"), truth(None, base=7000.0), slowdown=planted.get, repeats=2, steps=4)
+    d.decide()
+    rows = d.rows("overlap_slowdown")
+    d.same("rows", len(rows), 8)
+    for row in rows:
+        wanted = planted[int(row["threads"]), int(row["channels"])]
+        if abs(float(row["slowdown"]) - wanted) > 0.1 * (wanted - 1) + 0.004:
+            d.problems.append(f"slowdown of {row['setting']}: {row['slowdown']}, not {wanted}")
+        d.same("interval", float(row["slowdown_low"]) < wanted < float(row["slowdown_high"]), True)
+        calls = 2 * 2 * 4 * generate.GEMMS // 2 # repeats, ranks, steps, half of the calls
+        d.same("calls", (row["calls_with"], row["calls_without"], row["calls_partial"]), (str(calls), str(calls), "0"))
+        usual = generate.GEMM_US[row["kernel_name"]]
+        d.near("without", row["us_without"], usual, 0.02)
+        d.near("cost", row["cost_ms"], (wanted - 1) * usual * generate.GEMMS / 2 / 1000, 0.1 if wanted > 1.15 else 0.2)
+        d.same("shape", row["shape"].replace(" ", ""), str(generate.SHAPES[row["kernel_name"]]).replace(" ", ""))
+    for row in d.rows("recommendation"):
+        wanted = planted[int(row["threads"]), int(row["channels"])]
+        if abs(float(row["gemm_slowdown"]) - wanted) > 0.1 * (wanted - 1):
+            d.problems.append(f"GEMM slowdown of {row['setting']}: {row['gemm_slowdown']}, not {wanted}")
+
+
+def check_bandwidth(d):
+    generate.lay_out(d.path("s"), truth(None), repeats=1, kernel_noise=0, threads=(256,))
+    d.decide()
+    rows = d.rows("bandwidth_by_size")
+    d.same("rows", [(row["setting"], row["collective"], row["count"]) for row in rows],
+           [(f"256thread_{c}ch", "allreduce", str(4 * (2 * generate.GEMMS // 2 + 1))) for c in (28, 42)])
+    # of the 9 all-reduces in a step, 4 take 202 us, 4 take 82 us, one 150 us; on 2 ranks a link carries 2 * 1/2 of the bytes
+    for row in rows:
+        d.near("size", row["message_mb"], generate.REDUCE_BYTES / 2 ** 20, 1e-9)
+        d.near("latency", row["latency_us"], statistics.median([202.0] * 4 + [82.0] * 4 + [150.0]), 1e-6)
+
+
+def check_one_run(d):
+    """With one run per setting the spread is that of the steps, and that is said."""
+    generate.lay_out(d.path("s"), truth((256, 42), 0.05), repeats=1, steps=8, run_noise=0)
+    done = d.decide()
+    d.holds("answer", done.stdout, "its spread is that of the steps of one run", "Use threads=256 channels=42")
+    d.same("spread", {(row["spread"], row["measurements"]) for row in d.rows("recommendation")}, {("steps", "8")})
+    d.holds("error", d.rows("effects")[-1]["term"], "error (steps)")
+
+
+def check_threads(d):
+    """The same bytes with any number of threads."""
+    generate.lay_out(d.path("s"), truth((256, 28)), repeats=2)
+    files = {}
+    for threads in "1", "2", "8":
+        d.decide("--threads", threads, "-o", threads)
+        files[threads] = {name: open(d.path(threads, name), "rb").read() for name in sorted(os.listdir(d.path(threads)))}
+    d.same("same bytes", files["1"] == files["2"] == files["8"], True)
+    d.same("files", sorted(files["1"]), sorted([f"{name}.csv" for name in SHEETS] + ["decision.xlsx"]))
+
+
+def check_damaged(d):
+    """Runs without usable traces come last and are not told apart from anything."""
+    generate.lay_out(d.path("s"), truth((256, 28), 0.05), repeats=1, steps=5)
+    for rank in 0, 1:
+        with open(d.path("s/512thread/nccl_42channels/torch_profiler", f"rank{rank}", "trace.json"), "w", encoding="utf-8") as file:
+            file.write('{"traceEvents": []}')
+    done = run([d.binary, "sweep", "decide", "s"], cwd=d.folder)
+    d.same("exit code", done.code, 0)
+    d.holds("warning", done.stderr, "512thread_42ch rank 0: not measured")
+    last = d.rows("recommendation")[-1]
+    d.same("last", (last["setting"], last["step_ms"], last["p_value"], last["told_apart"], last["pareto_front"]),
+           ("512thread_42ch", "", "", "False", "False"))
+    for name in "256thread", "512thread":
+        for c in 28, 42:
+            for rank in 0, 1:
+                path = d.path("s", name, f"nccl_{c}channels/torch_profiler", f"rank{rank}", "trace.json")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write('{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1e300, "dur": -5, "pid": 0, "tid": 0}]}')
+    done = run([d.binary, "sweep", "decide", "s"], cwd=d.folder)
+    d.same("no crash", done.code in (0, 1), True)
+
+
+def run_check(binary, folder, check):
+    d = Decision(binary, folder)
+    check(d)
+    return d.problems
+
+
+CHECKS = (check_best, check_no_difference, check_step_times, check_overlap, check_bandwidth, check_one_run, check_threads, check_damaged)
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases(__doc__.splitlines()[0], [Case(check.__name__[6:].replace("_", " "), run_check, check) for check in CHECKS]))
