@@ -316,6 +316,50 @@ def ranks_on_slurm(binary):
         holds(done.stdout, "\nopen " + os.path.realpath(folder))
 
 
+def slurm_job(p, launcher, line, *words):
+    """Two nodes with a stand-in for rocprofv3 whose process id is 7 plus the number of the task."""
+    profiler = PROFILER.replace('os.environ["NODE_RANK"]', 'os.environ["SLURM_PROCID"]').replace('"7_kernel', 'f"{7 + node}_kernel')
+    os.chmod(write(os.path.join(p.bin, "rocprofv3"), profiler), 0o755)
+    context = {"slurm": {"nodes": 2, "gpus_per_node": 1}, "distributed": {"launcher": launcher, "nproc_per_node": 1},
+               "tools": [{"name": "rocprofv3", "cmd": "rocprofv3 --kernel-trace --output-format csv -d ./rocprof_output --"}]}
+    done = p.run("-c", json.dumps(context), "--name", "job", *words, "--", "bash", "-c",
+                 line.replace("WRITE", f"python3 '{write(os.path.join(p.path, 'writer.py'), WRITER)}'"), GPUTALLY_SLURM_POLL_SECONDS="0.1")
+    return done, p.file("slurm_results", "job", "4242")
+
+
+@test
+def one_node_collects_on_slurm(binary):
+    """A launcher that starts the processes of all nodes: only node_0 has a record, and the report is made all the same."""
+    both = "WRITE out/host_0.pt.trace.json 0 2 0 info; WRITE out/host_1.pt.trace.json 1 2 250 info"
+    for launcher, line, kernel_ms in (("srun", "WRITE out/host_$SLURM_PROCID.pt.trace.json $SLURM_PROCID 2 $((SLURM_PROCID * 250)) info",
+                                       0.008), ("slurm_multi", both, 0.002)):
+        with SlurmPlace(binary, *SLURM) as p:
+            done, folder = slurm_job(p, launcher, line)
+            equal((launcher, done.returncode, os.listdir(os.path.join(folder, "rocprof_nodes"))), (launcher, 0, ["node_0"]))
+            # 2 dispatches of 1 µs in the first process; 3 of 2 µs in the second
+            equal([round(ms, 9) for ms, in column(os.path.join(folder, "job_perf_report.xlsx"), "kernel_summary", "Total Kernel Time (ms)")], [kernel_ms])
+            equal([starts(os.path.join(folder, "job_ranks", f"rank{r}_trace.json")) for r in (0, 1)], [1100, 1350])
+            assert os.path.exists(os.path.join(folder, "job_ranks", "nccl_analysis_report.html")), os.listdir(folder)
+            equal(column(os.path.join(folder, "job_run_summary.xlsx"), "nodes", "node", "status"), [(0, "SUCCESS")])
+            holds(done.stdout, "\nopen " + os.path.realpath(folder))
+
+
+@test
+def repeats_on_slurm(binary):
+    """The report of all nodes is that of one repeat: the one with the median time on node 0, here the second."""
+    with SlurmPlace(binary, *SLURM) as p:
+        line = ("case $GPUTALLY_REPEAT in repeat_1) sleep 0.9;; repeat_2) [ $NODE_RANK = 0 ] && sleep 0.5;; esac; "
+                "WRITE out/host_$NODE_RANK.pt.trace.json $NODE_RANK 2 $((NODE_RANK * 250)) info")
+        done, folder = slurm_job(p, "none", line, "--repeat", "3", "--no_baseline")
+        equal(done.returncode, 0)
+        runs = [os.path.realpath(os.path.join(folder, "rocprof_nodes", f"node_{i}")) for i in (0, 1)]
+        equal([f"/{'/'.join(run.split('/')[-6:-1])}" for run in runs],
+              [f"/node_{i}/repeats/{runs[i].split('/')[-4]}/repeat_2/rocprof_output" for i in (0, 1)])
+        equal(column(os.path.join(folder, "job_perf_report.xlsx"), "process_summary", "process", "pid", "Count"), [(0, 7, 2), (1, 8, 3)])
+        assert os.path.exists(os.path.join(folder, "job_ranks", "nccl_analysis_report.html")), os.listdir(folder)
+        equal(column(os.path.join(folder, "job_run_summary.xlsx"), "nodes", "node", "status"), [(0, "SUCCESS"), (1, "SUCCESS")])
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--bin", required=True)

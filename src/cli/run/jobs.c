@@ -75,15 +75,15 @@ static void add_tools_file(const gt_call *call, gt_plan *plan, gt_arg_list *word
 }
 
 /* The only node of a job makes its reports itself. Of several, traces that the command writes are in the
- * folder that they share. */
-static gt_exit run_on_nodes(const gt_call *call, gt_plan *plan, const gt_slurm *slurm)
+ * folder that they share; only one of them has a record if the launcher starts the processes of all. */
+static gt_exit run_on_nodes(const gt_call *call, gt_plan *plan, const gt_slurm *slurm, bool several)
 {
     const char *folder;
     struct timespec begin;
     clock_gettime(CLOCK_REALTIME, &begin);
     bool done = gt_slurm_run(plan, slurm, &folder);
     const char *shared = gt_settings_string(gt_value_get(plan->context, "slurm"), "shared_workspace");
-    if (folder && slurm->nodes > 1 && is_reported_here(plan))
+    if (folder && several && is_reported_here(plan))
         gt_run_reports_of_nodes(call, plan, folder, (size_t)slurm->nodes, shared ? shared : plan->workdir,
                                 begin);
     return done ? GT_EXIT_DONE : GT_EXIT_RUN;
@@ -136,7 +136,7 @@ gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan)
         printf("%s\n", slurm.script);
     } else {
         slurm.summary_copy = gt_arguments_string(&call->arguments, "summary_output");
-        status = run_on_nodes(call, plan, &slurm);
+        status = run_on_nodes(call, plan, &slurm, several);
     }
     gt_buffer_free(&slurm.text);
     return status;

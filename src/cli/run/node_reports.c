@@ -1,6 +1,7 @@
 /* One report of all nodes of a job: of the rocprofv3 runs of the nodes together, and of the PyTorch traces of
  * all ranks. A node that failed is named, and the report is made of the others. */
 #include "base/log.h"
+#include "base/memory.h"
 #include "cli/run/reports.h"
 #include "input/rocprof/rocprof.h"
 #include "os/paths.h"
@@ -14,10 +15,39 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The newest rocprofv3 run of a node; NULL if there is none. */
-static const char *newest_run(gt_arena *arena, const char *node)
+/* The repeat that stands for all, "repeat_2": that with the median time on the first node that has one. NULL:
+ * the command was not repeated. All nodes take the same one, because its processes ran together. */
+static const char *typical_repeat(const gt_nodes *nodes)
 {
-    const char *latest = gt_path_join(arena, node, "rocprof_output/latest");
+    for (size_t i = 0; i < nodes->count; i++) {
+        const gt_value *repeats = gt_value_get(nodes->items[i].record, "repeats");
+        const char *folder = gt_settings_string(repeats, "typical");
+        if (folder) return gt_path_name(folder);
+    }
+    return NULL;
+}
+
+/* Where a node has the files of its run, or of this repeat (NULL: it was not repeated). */
+static const char *run_folder(gt_arena *arena, const gt_node *node, const char *repeat)
+{
+    const gt_value *runs = gt_value_get(gt_value_get(node->record, "repeats"), "runs");
+    for (uint32_t i = 0; repeat && gt_value_is_list(runs) && i < runs->count; i++) {
+        const char *folder = gt_settings_string(&runs->items[i], "folder");
+        if (!folder || strcmp(gt_path_name(folder), repeat) != 0) continue;
+        char *series = gt_path_folder(folder);
+        /* Not the path itself: in a pod, the folder of the node has another one. */
+        const char *found =
+            gt_arena_format(arena, "%s/repeats/%s/%s", node->folder, gt_path_name(series), repeat);
+        gt_free(series);
+        return found;
+    }
+    return node->folder;
+}
+
+/* The newest rocprofv3 run of a node; NULL if there is none. */
+static const char *newest_run(gt_arena *arena, const gt_node *node, const char *repeat)
+{
+    const char *latest = gt_path_join(arena, run_folder(arena, node, repeat), "rocprof_output/latest");
     char *real = realpath(latest, NULL);
     const char *run = real ? gt_arena_bytes(arena, real, strlen(real)) : NULL;
     free(real);
@@ -27,10 +57,11 @@ static const char *newest_run(gt_arena *arena, const char *node)
 /* Links the runs of the nodes into one folder, where the reader finds a process per node and process id. */
 static size_t link_runs(gt_arena *arena, const gt_nodes *nodes, const char *folder, gt_error *error)
 {
+    const char *repeat = typical_repeat(nodes);
     size_t count = 0;
     if (!gt_path_make_folder(folder, error)) return 0;
     for (size_t i = 0; i < nodes->count; i++) {
-        const char *run = newest_run(arena, nodes->items[i].folder);
+        const char *run = newest_run(arena, &nodes->items[i], repeat);
         const char *name = gt_path_join(arena, folder, gt_path_name(nodes->items[i].folder));
         if (!run) continue;
         if (symlink(run, name) == 0 || errno == EEXIST)
@@ -45,8 +76,10 @@ static void report_profiler(gt_reporter *r, const gt_nodes *nodes, const char *f
 {
     gt_error error = {""};
     const char *runs = gt_path_join(r->plan->arena, folder, "rocprof_nodes");
+    const char *repeat = typical_repeat(nodes);
     bool any = false;
-    for (size_t i = 0; i < nodes->count; i++) any = any || newest_run(r->plan->arena, nodes->items[i].folder);
+    for (size_t i = 0; i < nodes->count; i++)
+        any = any || newest_run(r->plan->arena, &nodes->items[i], repeat);
     if (!any) return;
     size_t count = link_runs(r->plan->arena, nodes, runs, &error);
     if (error.text[0]) gt_warn("%s", error.text);
