@@ -13,6 +13,7 @@ import sys
 import openpyxl
 
 from tests.common import harness
+from tests.run.test_one_report import WRITER, column, write
 from tests.run.test_profiling_runs import Place, equal, holds, run_tests
 
 TESTS = []
@@ -117,6 +118,53 @@ def step_times_of_the_commands_own_trace(binary):
         holds(done.stdout, "step time 15.94 ms")
 
 
+def files_below(folder):
+    return sorted(os.path.relpath(os.path.join(d, f), folder) for d, _, fs in os.walk(folder) for f in fs)
+
+
+@test
+def traces_of_the_same_name_in_several_folders(binary):
+    """Each has a report of its own, listed once; nothing is left of the files that the step time is read from."""
+    with Place(binary, "rocprofv3") as p:
+        copies = "for d in a b c/d; do mkdir -p $d; cp '%s' $d/trace.pt.trace.json.gz; done; gunzip -c a/trace.pt.trace.json.gz >a/trace.pt.trace.json" % TRACE
+        done = p.run("--tools", "rocprofv3_lightweight", "--repeat", "2", "--", "bash", "-c", copies)
+        equal(done.returncode, 0)
+        folder = p.file("repeats", os.listdir(p.file("repeats"))[0])
+        for i in (1, 2):
+            repeat = os.path.join(folder, f"repeat_{i}")
+            reports = [f for f in files_below(repeat) if f.endswith("trace_perf_report.xlsx") or f.endswith("trace_2_perf_report.xlsx")]
+            equal(reports, ["a/trace_2_perf_report.xlsx", "a/trace_perf_report.xlsx", "b/trace_perf_report.xlsx", "c/d/trace_perf_report.xlsx"])
+            equal([f for f in files_below(repeat) if f.endswith(".findings.json")], [])
+            with open(os.path.join(repeat, "gputally_run.json")) as f:
+                listed = [os.path.relpath(file["path"], repeat) for file in json.load(f)["files"]]
+            equal(sorted(f for f in listed if f.endswith("e_perf_report.xlsx") or f.endswith("_2_perf_report.xlsx")), reports)
+        close(p.record()["repeats"]["profiled"]["step_ms"]["mean"], 15.939839)
+        equal(p.run("--", "bash", "-c", copies).returncode, 0)  # a single run: beside the trace
+        equal([f for f in files_below(p.work) if f.endswith("_perf_report.xlsx") and not f.startswith("repeats")], reports)
+
+
+@test
+def ranks_of_each_repeat(binary):
+    """The second repeat writes to the same files; rank 1 is late in it, rank 0 in the first."""
+    with Place(binary, "rocprofv3") as p:
+        writer = write(os.path.join(p.path, "writer.py"), WRITER)
+        line = (f"[ $GPUTALLY_REPEAT = repeat_1 ] && a=250 b=0 || a=0 b=250; python3 '{writer}' log/rank0.pt.trace.json 0 2 $a info; "
+                f"python3 '{writer}' log/rank1.pt.trace.json 1 2 $b info")
+        done = p.run("--tools", "rocprofv3_lightweight", "--repeat", "2", "--no_baseline", "--", "bash", "-c", line)
+        equal(done.returncode, 0)
+        folder = p.file("repeats", os.listdir(p.file("repeats"))[0])
+        for i, late in ((1, [2, 0]), (2, [0, 2])):
+            repeat = os.path.join(folder, f"repeat_{i}")
+            ranks, = os.listdir(os.path.join(repeat, "ranks"))
+            report = os.path.join(repeat, "ranks", ranks, "nccl_analysis_report.xlsx")
+            equal([times for _, times in sorted(column(report, "straggler_summary", "rank", "times_arrived_last"))], late)
+            equal([f for f in files_below(repeat) if f.endswith("_trace.json") or f.endswith(".findings.json")], [])
+            with open(os.path.join(repeat, "gputally_run.json")) as f:
+                listed = {os.path.basename(file["path"]) for file in json.load(f)["files"]}
+            assert {"nccl_analysis_report.xlsx", "nccl_analysis_report.html", "rank1_trace_perf_report.xlsx"} <= listed, listed
+        equal([f for f in files_below(p.file("log"))], ["rank0.pt.trace.json", "rank1.pt.trace.json"])
+
+
 @test
 def baselines_only_where_there_is_something_to_compare(binary):
     with Place(binary, "rocprofv3") as p:
@@ -141,6 +189,21 @@ def counter_passes_are_divided(binary):
         passes = len(p.calls())
         runs = {run["kind"]: run["wall_s"] for run in p.record()["repeats"]["runs"]}
         assert passes > 1 and 0.3 < runs["profiled"] < 0.3 * passes, (passes, runs)
+
+
+@test
+def energy_of_counter_passes_is_divided(binary):
+    """The counter of the GPU goes from 1000 to 1100 J during each run, whatever the number of passes."""
+    with Place(binary, "rocprofv3") as p:
+        with open(p.file("gpus"), "w") as f:
+            f.write("0,0,100,1,2,1000\n0.2,0,100,1,2,1100\n")
+        context = {"tools": [{"name": "gpu_info_power_profiler", "env_vars": {"POWER_DEVICE": "all", "POWER_SAMPLING_RATE": "0.1"}},
+                             {"name": "rocprofv3_agent_counter"}]}
+        done = p.run("-c", json.dumps(context), "--repeat", "1", "--no_baseline", "--report", "none", "--", "sleep", "0.3", GPUTALLY_SMI_FAKE="gpus")
+        equal(done.returncode, 0)
+        run, = p.record()["repeats"]["runs"]
+        assert len(p.calls()) > 1
+        close(run["energy_J"], 100 / len(p.calls()))
 
 
 @test

@@ -32,6 +32,16 @@ void gt_run_traces_add(gt_run_traces *traces, gt_arena *arena, const char *path,
     GT_PUSH(traces->items, traces->count, traces->capacity, trace);
 }
 
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const gt_run_trace *)a)->path, ((const gt_run_trace *)b)->path);
+}
+
+void gt_run_traces_sort(gt_run_traces *traces)
+{
+    if (traces->count) qsort(traces->items, traces->count, sizeof *traces->items, by_path);
+}
+
 void gt_run_traces_free(gt_run_traces *traces)
 {
     gt_free(traces->items);

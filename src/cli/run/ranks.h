@@ -19,6 +19,8 @@ typedef struct gt_run_traces { /* {0} is the empty list */
 } gt_run_traces;
 
 void gt_run_traces_add(gt_run_traces *traces, gt_arena *arena, const char *path, int64_t node);
+/* By path, so that the order does not depend on the file system. */
+void gt_run_traces_sort(gt_run_traces *traces);
 void gt_run_traces_free(gt_run_traces *traces);
 
 /* Makes the folder with links rank0_trace.json, rank1_trace.json.gz and so on. The rank is that of

@@ -54,17 +54,17 @@ static void tell_command(gt_plan *plan, const gt_trial *trial)
 
 static void take_figures(const gt_plan *plan, const gt_outcome *outcome, gt_trials *trials, gt_trial *trial)
 {
-    double joules = 0;
+    double joules = 0, passes = (double)plan->profiler->passes; /* each runs the command once */
     for (size_t i = 0; i < outcome->energy_count; i++) {
         const gt_gpu_energy *e = &outcome->energies[i];
         joules += isfinite(e->counted_j) ? e->counted_j : e->sampled_j;
     }
     trial->exit_code = outcome->exit_code;
-    trial->figures[GT_TRIAL_WALL_S] = outcome->command_s / (double)plan->profiler->passes;
+    trial->figures[GT_TRIAL_WALL_S] = outcome->command_s / passes;
     if (outcome->performance) trial->figures[GT_TRIAL_PERFORMANCE] = strtod(outcome->performance, NULL);
     if (outcome->performance && !trials->metric) trials->metric = outcome->metric;
     if (outcome->step_count) trial->figures[GT_TRIAL_STEP_MS] = outcome->step_ms;
-    if (outcome->energy_count) trial->figures[GT_TRIAL_ENERGY_J] = joules;
+    if (outcome->energy_count) trial->figures[GT_TRIAL_ENERGY_J] = joules / passes;
 }
 
 /* One run with its own record; false if it failed. `all` collects files and the reason of a failure. */

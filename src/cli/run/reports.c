@@ -68,11 +68,18 @@ void gt_reporter_add(gt_reporter *r, const char *path)
     gt_arg_list_add(r->plan->arena, &r->written, path);
 }
 
-/* Adds the step time of a trace, from the findings of its report as JSON. */
+/* Where a report puts its findings for take_step_time. */
+static const char *findings_file(const gt_reporter *r)
+{
+    return gt_arena_format(r->plan->arena, "%s/%s.findings.json", r->plan->output_dir, r->plan->name);
+}
+
+/* Adds the step time of a trace, from the findings of its report as JSON, which nobody needs afterwards. */
 static void take_step_time(gt_reporter *r, const char *findings)
 {
     gt_error ignored;
     const gt_value *report = gt_settings_read(r->plan->arena, findings, &ignored);
+    unlink(findings);
     const gt_value *step = report ? gt_value_get(report, "step_ms") : &gt_value_missing;
     const char *per = report ? gt_settings_string(report, "per") : NULL;
     if (!per || strcmp(per, "step") != 0 || step->type != GT_VALUE_FLOAT) return;
@@ -244,17 +251,39 @@ static bool is_own_trace(const char *path)
     return false;
 }
 
+/* Where the report of a trace goes, without its ending: beside the trace; of a repeat into its folder, with
+ * the trace's path below the work folder, because the next one would replace what is beside the trace. Two
+ * traces whose names differ only in the ending get different names. */
+static const char *report_stem(gt_reporter *r, const char *path, int len)
+{
+    gt_arena *arena = r->plan->arena;
+    const char *output = r->plan->output_dir, *work = r->plan->workdir;
+    const char *stem = gt_arena_format(arena, "%.*s", len, path);
+    size_t below = strlen(output), root = strlen(work);
+    bool is_in_output = strncmp(path, output, below) == 0 && path[below] == '/';
+    if (r->outcome->is_trial && !is_in_output && strncmp(path, work, root) == 0) {
+        gt_error error;
+        stem = gt_path_join(arena, output, stem + root + strspn(stem + root, "/"));
+        char *folder = gt_path_folder(stem);
+        if (!gt_path_make_folder(folder, &error)) gt_warn("%s", error.text);
+        gt_free(folder);
+    }
+    if (!r->stems) r->stems = gt_interner_new();
+    const char *name = stem;
+    for (int n = 2; gt_interner_find(r->stems, name, strlen(name)) != GT_STR_NONE; n++)
+        name = gt_arena_format(arena, "%s_%d", stem, n);
+    gt_interner_add_cstr(r->stems, name);
+    return name;
+}
+
 static void report_own_trace(gt_reporter *r, const char *path)
 {
     for (size_t i = 0; i < GT_LENGTH(own_traces); i++) {
         if (!ends_with(path, own_traces[i].ending) || !gt_reporter_wants(r, own_traces[i].kind)) continue;
         int stem = (int)(strlen(path) - strlen(own_traces[i].ending));
-        const char *beside = gt_arena_format(r->plan->arena, "%.*s", stem, path);
-        if (r->outcome->is_trial) /* the next one would replace what is beside the trace */
-            beside = gt_path_join(r->plan->arena, r->plan->output_dir, gt_path_name(beside));
-        const char *workbook = gt_arena_format(r->plan->arena, "%s_perf_report.xlsx", beside);
-        const char *findings = gt_arena_format(r->plan->arena, "%s.findings.json", beside);
-        make_report(r, "report", path, workbook, r->outcome->is_trial ? findings : NULL);
+        const char *workbook =
+            gt_arena_format(r->plan->arena, "%s_perf_report.xlsx", report_stem(r, path, stem));
+        make_report(r, "report", path, workbook, r->outcome->is_trial ? findings_file(r) : NULL);
     }
 }
 
@@ -265,9 +294,11 @@ static void add_rank_files(gt_reporter *r, const char *folder)
     gt_folder_list names = gt_list_folder(folder);
     for (size_t i = 0; i < names.count; i++)
         for (size_t k = 0; k < GT_LENGTH(endings); k++)
-            if (ends_with(names.items[i], endings[k]))
-                gt_arg_list_add(r->plan->arena, r->is_shown ? &r->written : &r->outcome->files,
-                                gt_path_join(r->plan->arena, folder, names.items[i]));
+            if (ends_with(names.items[i], endings[k])) {
+                const char *path = gt_path_join(r->plan->arena, folder, names.items[i]);
+                gt_arg_list_add(r->plan->arena, &r->outcome->files, path);
+                if (r->is_shown) gt_arg_list_add(r->plan->arena, &r->written, path);
+            }
     gt_folder_list_free(&names);
 }
 
@@ -289,11 +320,32 @@ static bool report_ranks(gt_reporter *r, const char *folder)
     return true;
 }
 
+/* A repeat also needs the step time of each rank. Its links to the traces are removed: the next run may write
+ * to the same files, and then the links would show what this report is not about. */
+static void finish_ranks_of_trial(gt_reporter *r, const char *folder)
+{
+    static char json[] = "--output_json";
+    const char *findings = findings_file(r);
+    gt_folder_list names = gt_list_folder(folder);
+    for (size_t i = 0; i < names.count; i++) {
+        if (!ends_with(names.items[i], "_trace.json") && !ends_with(names.items[i], "_trace.json.gz"))
+            continue;
+        const char *trace = gt_path_join(r->plan->arena, folder, names.items[i]);
+        char *words[WORDS_MAX] = {(char *)trace, json, (char *)findings};
+        if (call_report(r, gt_command_find("report"), words, 3)) take_step_time(r, findings);
+        unlink(trace);
+    }
+    gt_folder_list_free(&names);
+}
+
 void gt_reporter_own_traces(gt_reporter *r, const char *folder)
 {
-    bool is_trial = r->outcome->is_trial; /* needs the step time of each trace */
-    if (!r->own.count || (!is_trial && report_ranks(r, folder))) return;
-    for (size_t i = 0; i < r->own.count; i++) report_own_trace(r, r->own.items[i].path);
+    if (!r->own.count) return;
+    gt_run_traces_sort(&r->own);
+    if (!report_ranks(r, folder))
+        for (size_t i = 0; i < r->own.count; i++) report_own_trace(r, r->own.items[i].path);
+    else if (r->outcome->is_trial)
+        finish_ranks_of_trial(r, folder);
 }
 
 static bool copy_bytes(const char *from, const char *to)
@@ -421,6 +473,7 @@ static const char *new_ranks_folder(const gt_plan *plan)
 void gt_reporter_free(gt_reporter *r)
 {
     gt_run_traces_free(&r->own);
+    gt_interner_free(r->stems);
     gt_buffer_free(&r->finding);
 }
 

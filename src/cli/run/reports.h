@@ -4,6 +4,7 @@
 #define GT_CLI_RUN_REPORTS_H
 
 #include "base/buffer.h"
+#include "base/interner.h"
 #include "cli/run/ranks.h"
 #include "cli/run/run.h"
 
@@ -17,6 +18,7 @@ typedef struct gt_reporter {
     size_t entries;      /* directory entries visited so far */
     const char *copy_to; /* where traces are copied that are found; NULL: they are reported on */
     gt_run_traces own;   /* PyTorch traces that the command wrote */
+    gt_interner *stems;  /* names of their reports without the ending; NULL: none yet */
     gt_buffer finding;   /* the first one of the report that is printed */
     const char *page;    /* to open first; NULL: none */
 } gt_reporter;

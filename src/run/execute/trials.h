@@ -20,7 +20,7 @@ typedef enum gt_trial_figure {
     GT_TRIAL_WALL_S, /* of one pass of the command */
     GT_TRIAL_PERFORMANCE,
     GT_TRIAL_STEP_MS,  /* of the command's own trace */
-    GT_TRIAL_ENERGY_J, /* of all GPUs */
+    GT_TRIAL_ENERGY_J, /* of all GPUs, for one pass */
     GT_TRIAL_FIGURES
 } gt_trial_figure;
 
