@@ -20,7 +20,7 @@
 
 typedef struct gt_findings_options {
     const gt_gpu_arch *gpu; /* the user's choice; NULL: the device that the trace names, if it is known */
-    bool is_cut_off;        /* the file is truncated */
+    bool is_cut_off;        /* the file is truncated, or one of several is missing */
 } gt_findings_options;
 
 typedef struct gt_findings {

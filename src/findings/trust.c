@@ -289,7 +289,9 @@ static void judge_steps(const gt_schedule *s, bool is_cut_off, gt_trust *trust)
     for (size_t i = 0; i < s->step_count; i++) empty += s->steps[i].first_op == GT_NONE;
     double fail = s->step_count && empty == s->step_count ? 0 : NO_LIMIT;
     double value = (double)(empty + is_cut_off);
-    const char *cut_off = is_cut_off ? "The file is truncated. " : "";
+    const char *cut_off = !is_cut_off   ? ""
+                          : is_other(s) ? "Records are missing: a file is damaged or truncated. "
+                                        : "The file is truncated. ";
     if (is_cut_to_limit(s)) {
         static const double day_ns = 86400e9;
         add(trust, "T6", value + 1, 0, 0,

@@ -29,7 +29,7 @@ typedef struct gt_trust_input {
     double busy_ns;          /* per step */
     double model_ns;         /* replayed without the profiler's own cost */
     double replay_error_pct; /* of the unedited replay */
-    bool is_cut_off;         /* the file is truncated */
+    bool is_cut_off;         /* the file is truncated, or one of several is missing */
 } gt_trust_input;
 
 gt_trust gt_trust_judge(const gt_trust_input *input);

@@ -304,9 +304,10 @@ static void add_findings(const gt_report_options *options, const gt_findings *fi
 }
 
 /* The same of a schedule, which is freed. */
-static void add_findings_of(gt_report *report, gt_schedule *schedule)
+static void add_findings_of(gt_report *report, gt_schedule *schedule, bool is_cut_off)
 {
-    const gt_findings_options options = {.gpu = gpu_of(report, gt_schedule_device_name(schedule))};
+    const gt_findings_options options = {.gpu = gpu_of(report, gt_schedule_device_name(schedule)),
+                                         .is_cut_off = is_cut_off};
     gt_findings *findings = gt_findings_of_schedule(schedule, &options);
     add_findings(&report->options, findings, &report->tables, &report->page);
     gt_findings_free(findings);
@@ -315,7 +316,8 @@ static void add_findings_of(gt_report *report, gt_schedule *schedule)
 static bool make_rocprof_tables(gt_report *report, gt_error *error)
 {
     if (wants_schedule(&report->options))
-        add_findings_of(report, gt_schedule_of_rocprof(report->trace.rocprof, report->options.page));
+        add_findings_of(report, gt_schedule_of_rocprof(report->trace.rocprof, report->options.page),
+                        report->trace.rocprof->is_cut_off);
     report->options.rocprof.hint_communication = !report->options.all_comm_kernels;
     report->options.rocprof.last_use = true;
     return gt_rocprof_tables(report->trace.rocprof, &report->options.rocprof, &report->tables, error);
@@ -424,7 +426,7 @@ static bool make_pytorch_tables(gt_report *report, gt_error *error)
 static bool make_jax_tables(gt_report *report, gt_error *error)
 {
     if (wants_schedule(&report->options) && report->trace.jax->count)
-        add_findings_of(report, gt_schedule_of_jax(report->trace.jax, report->options.page));
+        add_findings_of(report, gt_schedule_of_jax(report->trace.jax, report->options.page), false);
     return gt_jax_tables(report->trace.jax, &report->options.jax, &report->tables, error);
 }
 

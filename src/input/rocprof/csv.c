@@ -526,6 +526,7 @@ static bool accept_cut(gt_csv_row *r, const char *damage, const gt_read_options 
     const char *why = damage ? damage : "incomplete last row";
     if (options->strict) return gt_fail(r->error, "truncated (%s) after %zu rows", why, r->row - 2);
     gt_warn("%s: truncated (%s): read %zu rows", r->path, why, r->row - 2);
+    r->run->is_cut_off = true;
     return true;
 }
 

@@ -311,6 +311,7 @@ static bool read_document(reading *r)
 static bool accept(reading *r, bool read, const char *path, gt_error *error)
 {
     const char *damage = gt_stream_damage(r->json.stream);
+    r->run->is_cut_off = !read;
     if (!read && r->json.truncated && r->has_tool)
         return gt_accept_truncated(path, damage, gt_store_count(r->run->dispatches), "kernel dispatches",
                                    gt_json_offset(&r->json), r->options, error);

@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "input/perfetto/record.h"
 #include "trace/events.h"
+#include "trace/pytorch/pytorch.h" /* gt_trace_facts */
 
 #include <stdlib.h>
 #include <string.h>
@@ -605,7 +606,11 @@ static bool read_all(reading *r, const char *path, const gt_read_options *option
         if (event.type == GT_PERFETTO_INSTANT) read_mark(r, &event);
     }
     if (r->pending_kind) end_pending(r, NULL);
-    if (!gt_perfetto_accept(r->trace, r->kept, "kernels, copies and calls", options, error)) return false;
+    gt_trace_facts facts = {0};
+    gt_read_options noting = *options;
+    noting.facts = &facts;
+    if (!gt_perfetto_accept(r->trace, r->kept, "kernels, copies and calls", &noting, error)) return false;
+    r->run->is_cut_off |= facts.is_cut_off;
     if (!r->kept && !r->timeless)
         return gt_fail(error, "%s: no rocprofv3 kernels, copies or API calls in this Perfetto trace", path);
     if (r->timeless) gt_warn("%s: skipped %zu kernels, copies or calls without a time", path, r->timeless);
@@ -643,7 +648,7 @@ bool gt_rocprof_read_perfetto(gt_rocprof_writers *writers, gt_stream *stream, co
     if (!options->is_part) gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     bool read = read_all(r, gt_stream_path(stream), options, error);
     if (!options->is_part) gt_progress_end();
-    if (read) restore_orders(r);
+    restore_orders(r); /* also of a damaged file: what was read of it may be kept */
     free_orders(r);
     agent_reader_free(r->agents);
     gt_perfetto_records_free(r->records);

@@ -184,6 +184,52 @@ gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_o
     return run;
 }
 
+/* ---- damaged files of a folder ----
+ *
+ * One process of many that was killed must not cost the report of the others: what a reader got of its file
+ * stays in the run, in the same order for any number of threads, and a warning says what is missing. */
+
+typedef struct damage {
+    bool allowed;    /* not with `strict`, and not if there is only one process and pass */
+    gt_error first;  /* the error if nothing else can be reported */
+    char **warnings; /* given when it is known that something can be */
+    size_t count, capacity;
+} damage;
+
+/* Rows in the run, so that a file that gave some can be told from one that gave none. */
+static size_t rows_of(gt_rocprof_writers *writers)
+{
+    const gt_rocprof *run = writers->run;
+    gt_rocprof_write_flush(writers);
+    return gt_store_count(run->dispatches) + gt_store_count(run->copies) +
+           (run->calls ? gt_store_count(run->calls) : 0) +
+           (run->counters ? gt_store_count(run->counters) : 0);
+}
+
+/* Notes a file that cannot be read, or not to its end; false if that is not allowed. `before`: the rows
+ * before it was read. */
+static bool skip(damage *d, gt_rocprof_writers *writers, const gt_rocprof_file_group *group, size_t before,
+                 const gt_error *error)
+{
+    if (!d->allowed) return false;
+    if (!d->count) d->first = *error;
+    char *process = group->pid ? gt_format(" of process %lld", (long long)group->pid) : gt_strdup("");
+    char *host = group->host ? gt_format(" on %s", group->host) : gt_strdup("");
+    const char *text = rows_of(writers) > before
+                           ? "%s; the records%s%s after that are missing"
+                           : "%s; the file is not read, and its records%s%s are missing";
+    GT_PUSH(d->warnings, d->count, d->capacity, gt_format(text, error->text, process, host));
+    gt_free(process);
+    gt_free(host);
+    return true;
+}
+
+static void free_damage(damage *d)
+{
+    for (size_t i = 0; i < d->count; i++) gt_free(d->warnings[i]);
+    gt_free(d->warnings);
+}
+
 /* ---- a folder ---- */
 
 static bool has_kind(const gt_rocprof_file_group *group, gt_csv_kind kind)
@@ -202,7 +248,7 @@ static bool has_kind(const gt_rocprof_file_group *group, gt_csv_kind kind)
 }
 
 static bool read_csv_group(gt_rocprof_writers *writers, const gt_rocprof_file_group *group,
-                           const gt_read_options *options, gt_error *error)
+                           const gt_read_options *options, damage *d, gt_error *error)
 {
     gt_rocprof *run = writers->run;
     gt_rocprof_process process = {.pid = group->pid};
@@ -211,8 +257,10 @@ static bool read_csv_group(gt_rocprof_writers *writers, const gt_rocprof_file_gr
                             .kernels_from_counters = !has_kind(group, GT_CSV_KERNELS)};
     bool read = true;
     for (size_t i = 0; read && i < group->count; i++) {
+        size_t before = rows_of(writers);
         gt_stream *stream = gt_stream_open(group->files[i].path, error);
-        read = stream && gt_rocprof_csv_read(writers, stream, &source, options, error);
+        read = (stream && gt_rocprof_csv_read(writers, stream, &source, options, error)) ||
+               skip(d, writers, group, before, error);
         gt_stream_close(stream);
     }
     gt_csv_source_free(&source);
@@ -238,28 +286,29 @@ static bool read_perfetto_file(gt_rocprof_writers *writers, const char *path, co
 }
 
 static bool read_group_files(gt_rocprof_writers *writers, const gt_rocprof_file_group *group,
-                             const gt_read_options *options, gt_error *error)
+                             const gt_read_options *options, damage *d, gt_error *error)
 {
     if (group->files[0].format == GT_FORMAT_ROCPROF_CSV)
-        return read_csv_group(writers, group, options, error);
+        return read_csv_group(writers, group, options, d, error);
     for (size_t i = 0; i < group->count; i++) {
+        size_t before = rows_of(writers);
         const char *path = group->files[i].path;
         gt_trace_format format = group->files[i].format;
         bool read = format == GT_FORMAT_SQLITE     ? gt_rocpd_read(writers, path, options, error)
                     : format == GT_FORMAT_PERFETTO ? read_perfetto_file(writers, path, options, error)
                                                    : read_json_file(writers, path, options, error);
-        if (!read) return false;
+        if (!read && !skip(d, writers, group, before, error)) return false;
     }
     return true;
 }
 
 /* Also notes where the files of the processes are, and the host if the format does not say it. */
 static bool read_group(gt_rocprof_writers *writers, const gt_rocprof_file_group *group,
-                       const gt_read_options *options, gt_error *error)
+                       const gt_read_options *options, damage *d, gt_error *error)
 {
     gt_rocprof *run = writers->run;
     size_t first = run->process_count;
-    if (!read_group_files(writers, group, options, error)) return false;
+    if (!read_group_files(writers, group, options, d, error)) return false;
     for (size_t i = first; i < run->process_count; i++) {
         if (!run->process[i].hostname && group->host)
             run->process[i].hostname = gt_interner_add_cstr(run->strings, group->host);
@@ -278,25 +327,26 @@ typedef struct pass {
     size_t count;
 } pass;
 
-static bool read_pass(gt_rocprof_writers *writers, const pass *p, const gt_read_options *options,
+static bool read_pass(gt_rocprof_writers *writers, const pass *p, const gt_read_options *options, damage *d,
                       gt_error *error)
 {
     for (size_t i = 0; i < p->count; i++)
-        if (!read_group(writers, &p->groups[i], options, error)) return false;
+        if (!read_group(writers, &p->groups[i], options, d, error)) return false;
     return true;
 }
 
 /* A later pass ran the same program again: only its counters are used. Its processes have other ids, so they
  * are read together and then matched with those of the run. */
 static bool read_later_pass(gt_rocprof_passes *passes, gt_rocprof_writers *writers, const pass *p,
-                            const gt_read_options *options, gt_error *error)
+                            const gt_read_options *options, damage *d, gt_error *error)
 {
     gt_read_options counters_only = *options;
     counters_only.wanted = GT_WANT_COUNTERS | GT_WANT_AGENTS | GT_WANT_ALL_PROCESSES;
     gt_rocprof_writers later = gt_rocprof_write(gt_rocprof_new_wanted(counters_only.wanted));
-    bool read = read_pass(&later, p, &counters_only, error);
+    bool read = read_pass(&later, p, &counters_only, d, error);
     gt_rocprof_write_end(&later);
     if (read) gt_rocprof_passes_join(passes, writers, later.run, p->groups[0].pass);
+    writers->run->is_cut_off |= later.run->is_cut_off;
     gt_rocprof_free(later.run);
     return read;
 }
@@ -317,7 +367,7 @@ static pass pass_at(const gt_rocprof_files *files, size_t first)
 }
 
 static bool read_later_passes(gt_rocprof_writers *writers, const gt_rocprof_files *files, size_t first,
-                              const gt_read_options *options, gt_error *error)
+                              const gt_read_options *options, damage *d, gt_error *error)
 {
     gt_rocprof *run = writers->run;
     gt_rocprof_passes *passes = gt_rocprof_passes_new(run);
@@ -327,7 +377,7 @@ static bool read_later_passes(gt_rocprof_writers *writers, const gt_rocprof_file
     while (read && first < files->count) {
         pass p = pass_at(files, first);
         first += p.count;
-        read = read_later_pass(passes, writers, &p, options, error);
+        read = read_later_pass(passes, writers, &p, options, d, error);
         gt_rocprof_write_flush(writers);
         GT_PUSH(ends, count, capacity, gt_store_count(run->counters));
     }
@@ -337,17 +387,34 @@ static bool read_later_passes(gt_rocprof_writers *writers, const gt_rocprof_file
     return read;
 }
 
-static bool read_files(gt_rocprof_writers *writers, const gt_rocprof_files *files,
-                       const gt_read_options *options, gt_error *error)
+static bool read_all_files(gt_rocprof_writers *writers, const gt_rocprof_files *files,
+                           const gt_read_options *options, damage *d, gt_error *error)
 {
     size_t at = 0;
     while (at < files->count && !has_run(writers->run)) {
         pass p = pass_at(files, at);
         at += p.count;
-        if (!read_pass(writers, &p, options, error)) return false;
+        if (!read_pass(writers, &p, options, d, error)) return false;
         gt_rocprof_write_flush(writers);
     }
-    return at == files->count || !writers->counters || read_later_passes(writers, files, at, options, error);
+    return at == files->count || !writers->counters ||
+           read_later_passes(writers, files, at, options, d, error);
+}
+
+/* Without a kernel of the files that can be read, the damage is the error. */
+static bool read_files(gt_rocprof_writers *writers, const gt_rocprof_files *files,
+                       const gt_read_options *options, gt_error *error)
+{
+    damage d = {.allowed = !options->strict && files->count > 1};
+    bool read = read_all_files(writers, files, options, &d, error);
+    if (read && d.count && !has_run(writers->run)) {
+        *error = d.first;
+        read = false;
+    }
+    for (size_t i = 0; read && i < d.count; i++) gt_warn("%s", d.warnings[i]);
+    if (d.count || files->unrecognised_count) writers->run->is_cut_off = true;
+    free_damage(&d);
+    return read;
 }
 
 /* Warns about files that have a name of rocprofv3 but are damaged; false with an error if that is not
@@ -384,6 +451,7 @@ gt_rocprof *gt_rocprof_read_folder(const char *folder, const gt_read_options *op
     if (files.count == 1 && files.groups[0].count == 1 &&
         files.groups[0].files[0].format == GT_FORMAT_ROCPROF_JSON) {
         run = gt_rocprof_read_json(files.groups[0].files[0].path, &all, error);
+        if (run && files.unrecognised_count) run->is_cut_off = true;
     } else {
         bool has_passes = files.groups[files.count - 1].pass != files.groups[0].pass;
         if (has_passes && all.wanted & GT_WANT_COUNTERS) /* what tells processes apart */

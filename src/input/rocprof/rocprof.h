@@ -21,7 +21,8 @@ bool gt_rocprof_reads(gt_trace_format format);
 gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_options *options,
                             gt_error *error);
 /* Reads a folder; every process in it becomes a process of the run, also each of a JSON file with several. A
- * file with a name of rocprofv3 that cannot be recognised is a warning, and an error with `strict`. If there
+ * file with a name of rocprofv3 that cannot be recognised is a warning, and an error with `strict`; so is a
+ * damaged file, unless there is only one process and pass, or no kernel without it. If there
  * are counter passes, dispatches come from the first pass, and each pass adds its counters (passes.c). */
 gt_rocprof *gt_rocprof_read_folder(const char *folder, const gt_read_options *options, gt_error *error);
 /* Whether a folder contains any rocprofv3 file. */

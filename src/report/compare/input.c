@@ -65,8 +65,10 @@ static gt_schedule *schedule_of(const gt_report *report)
 static void judge(gt_report *report, gt_schedule *schedule, gt_compare_report *to)
 {
     const gt_trace_facts *facts = report->kind == GT_TRACE_PYTORCH ? gt_report_events(report)->facts : NULL;
+    bool is_cut_off = (facts && facts->is_cut_off) ||
+                      (report->kind == GT_TRACE_ROCPROF && report->trace.rocprof->is_cut_off);
     gt_findings *findings =
-        gt_findings_of_schedule(schedule, &(gt_findings_options){.is_cut_off = facts && facts->is_cut_off});
+        gt_findings_of_schedule(schedule, &(gt_findings_options){.is_cut_off = is_cut_off});
     to->parts = gt_step_parts_new(schedule, findings->idle);
     gt_findings_add_sheets(findings, &report->tables);
     gt_findings_free(findings);

@@ -552,6 +552,7 @@ void gt_rocprof_merge(gt_rocprof_writers *writers, gt_rocprof *other)
 {
     gt_rocprof *run = writers->run;
     merge m = begin(writers, other, (int64_t)run->process_count);
+    run->is_cut_off |= other->is_cut_off;
     for (size_t i = 0; i < other->process_count; i++) {
         gt_rocprof_process process = other->process[i];
         process.hostname = text_of(&m, process.hostname);

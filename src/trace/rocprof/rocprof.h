@@ -277,6 +277,7 @@ typedef struct gt_rocprof {
     int64_t pid;                 /* of the first process */
     uint32_t hostname;           /* string id; "unknown" if the file does not say */
     uint64_t api_calls;          /* HIP and HSA calls recorded */
+    bool is_cut_off;             /* a file ends early or is damaged, so records are missing */
     size_t processes;            /* in the file; see GT_WANT_ALL_PROCESSES */
     gt_rocprof_process *process; /* those read; may be empty without GT_WANT_DISPATCH_DETAILS */
     size_t process_count, process_capacity;
