@@ -34,6 +34,8 @@ static void names_of_secrets(void **state)
                                          "PGPASSWORD",
                                          "DB_PASSWD",
                                          "DB_PASS",
+                                         "PGPASS",
+                                         "SSHPASS",
                                          "REDIS_PWD",
                                          "SSH_PASSPHRASE",
                                          "apikey",
@@ -59,6 +61,7 @@ static void names_of_secrets(void **state)
                                            "KEY_DIM",
                                            "PASS",
                                            "PASSES",
+                                           "BYPASS",
                                            "SECRETARY",
                                            "HIP_VISIBLE_DEVICES",
                                            "PAD_TOKEN_ID",
@@ -91,6 +94,23 @@ static void texts(void **state)
         {"HF_TOKEN= x", "HF_TOKEN= x"},
         {"echo s3cr3t/x", "echo ***/x"},
         {"HF_TOKEN='open", "HF_TOKEN=***"},
+        {"sh -c 'export MY_TOKEN='\\''a b'\\''; true'", "sh -c 'export MY_TOKEN=***; true'"},
+        {"sh -c 'true --token '\\''a b'\\'' --x'", "sh -c 'true --token *** --x'"},
+        {"python3 -c 'MY_TOKEN='\\''ab'\\'''", "python3 -c 'MY_TOKEN=***'"},
+        {"python3 -c 'MY_TOKEN = \"a b\"; f(1)'", "python3 -c 'MY_TOKEN = ***; f(1)'"},
+        {"sh -c \"X_TOKEN=\\\"a b\\\" y\"", "sh -c \"X_TOKEN=*** y\""},
+        {"sh -c \"X_TOKEN='a b' y\"", "sh -c \"X_TOKEN=*** y\""},
+        {"env 'X_TOKEN=it'\\''s it' y", "env 'X_TOKEN=***' y"},
+        {"X_TOKEN='it'\\''s it' y", "X_TOKEN=*** y"},
+        {"curl -H 'Authorization: Bearer ab' host", "curl -H 'Authorization: Bearer ***' host"},
+        {"Authorization: Basic ab== x", "Authorization: Basic *** x"},
+        {"curl -H 'X: bearer ab' host", "curl -H 'X: bearer ***' host"},
+        {"a '{\"api_key\": \"ab\", \"n\": 1}' b", "a '{\"api_key\": ***, \"n\": 1}' b"},
+        {"{'token':'ab','n':1}", "{'token':***,'n':1}"},
+        {"os.environ[\"HF_TOKEN\"] = \"ab\" # x", "os.environ[\"HF_TOKEN\"] = *** # x"},
+        {"setdefault(\"HF_TOKEN\", \"ab\")", "setdefault(\"HF_TOKEN\", ***)"},
+        {"docker run -v /run/key:/key img", "docker run -v /run/key:/key img"},
+        {"a bearer of news", "a bearer *** news"},
         {"", ""},
     };
     const gt_value *env = parse("{\"MY_SECRET\": \"s3cr3t\", \"A_KEY\": \"1\", \"B\": \"echo\"}");
@@ -104,11 +124,52 @@ static void texts(void **state)
     for (size_t i = 0; i < GT_LENGTH(given); i++) assert_string_equal(masked.items[i], expected[i]);
 }
 
+/* However often a line is quoted for another shell, the value is masked. */
+static void nested_quotes(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"export MY_TOKEN='geheim 1'; true",
+                                        "run --token \"geheim 1\" x",
+                                        "MY_TOKEN=geheim",
+                                        "f({'api_key': 'geheim 1'})",
+                                        "curl -H 'Authorization: Bearer geheim'",
+                                        "X_TOKEN='it'\\''s geheim'",
+                                        "printf '%s' \"x\" 'y' ; A_SECRET=\"geheim 1\" z"};
+    for (size_t i = 0; i < GT_LENGTH(lines); i++) {
+        const char *line = lines[i];
+        for (int depth = 0; depth < 4; depth++) {
+            const char *masked = gt_secrets_hide(&arena, &gt_value_missing, line);
+            if (strstr(masked, "geheim")) fail_msg("%s is masked as %s", line, masked);
+            const char *words[] = {"sh", "-c", line};
+            gt_buffer quoted = {0};
+            gt_shell_join(&quoted, words, 3);
+            line = gt_arena_bytes(&arena, quoted.bytes, quoted.len);
+            gt_buffer_free(&quoted);
+        }
+    }
+}
+
+/* Values of the context, the variables and the environment are known wherever they occur. */
+static void known_values(void **state)
+{
+    (void)state;
+    const char *const environment[] = {"HF_TOKEN=geheim_1", "A_KEY=geheim2", "SSH_AUTH_SOCK=/tmp/geheim_3",
+                                       "B=geheim_4",        "BROKEN_TOKEN",  NULL};
+    const gt_value *context = parse("{\"tools\": [{\"env_vars\": {\"X_TOKEN\": \"it's \\\"5\\\"\"}}]}");
+    const gt_value *known = gt_secrets_known(&arena, context, parse("{\"X_TOKEN\": \"six6\"}"), environment);
+    assert_string_equal(gt_secrets_hide(&arena, known, "a geheim_1, geheim2 /tmp/geheim_3 geheim_4 xsix6y"),
+                        "a ***, geheim2 /tmp/geheim_3 geheim_4 x***y");
+    assert_string_equal(gt_secrets_hide(&arena, known, "a 'x it'\\''s \"5\" y' it's \\\"5\\\""),
+                        "a 'x *** y' ***");
+    const gt_value *masked = gt_secrets_masked(&arena, known, parse("{\"A\": [\"x-geheim_1-y\"]}"));
+    assert_true(gt_value_equals_cstr(gt_value_at(gt_value_get(masked, "A"), 0), "x-***-y"));
+}
+
 static void settings(void **state)
 {
     (void)state;
     const gt_value *masked = gt_secrets_masked(
-        &arena,
+        &arena, &gt_value_missing,
         parse("{\"env_vars\": {\"HF_TOKEN\": \"abc\", \"A\": \"b\", \"PIN_KEY\": 7, \"E_KEY\": \"\"}, "
               "\"tools\": [{\"name\": \"x\", \"cmd\": \"X_TOKEN=q ./y\"}], "
               "\"image_pull_secrets\": [\"regcred\"]}"));
@@ -132,6 +193,7 @@ static int free_arena(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(names_of_secrets), cmocka_unit_test(texts),
+                                       cmocka_unit_test(nested_quotes), cmocka_unit_test(known_values),
                                        cmocka_unit_test(settings)};
     return cmocka_run_group_tests(tests, NULL, free_arena);
 }

@@ -66,6 +66,22 @@ def dry_run_and_verbose_mask_the_line(binary):
 
 
 @test
+def quotes_headers_and_inherited_values_are_masked(binary):
+    commands = [["sh", "-c", "export MY_TOKEN='geheim_value'; true"], ["sh", "-c", "true --token 'geheim_value'"],
+                ["python3", "-c", "MY_TOKEN='geheim_value'"], ["true", "--hf", "hf_geheim1"], ["true", "-H", "Authorization: Bearer geheim_value"],
+                ["true", '{"api_key": "geheim_value"}'], ["env", "PGPASS=geheim_value", "true"]]
+    for command in commands:
+        with Place(binary) as p:
+            context = {"env_vars": {"OTHER_TOKEN": "geheim_other", "FOO": "Bearer geheim_other", "BAR": "x-geheim_other-y"}}
+            done = p.run("--verbose", "-c", json.dumps(context), "--", *command, HF_TOKEN="hf_geheim1")
+            equal(done.returncode, 0)
+            has_no_secret(done.stdout + done.stderr)
+            for name, text in all_texts(p.work):
+                has_no_secret(text)
+            equal(p.record()["context"]["env_vars"]["BAR"], "x-***-y")
+
+
+@test
 def docker_gets_them_through_its_environment(binary):
     with Place(binary, "docker") as p:
         done = p.run("-c", json.dumps(CONTEXT), "--docker=img", "--", "bash", "-c", PRINT)

@@ -310,7 +310,7 @@ static gt_exit execute_plan(const gt_call *call, const gt_plan_request *request,
     const char *summary = gt_arguments_string(&call->arguments, "summary_output");
     gt_outcome outcome;
     if (gt_arguments_flag(&call->arguments, "verbose"))
-        gt_info("bash -c %s", gt_secrets_hide(plan->arena, plan->env, plan->shell_line));
+        gt_info("bash -c %s", gt_secrets_hide(plan->arena, plan->secrets, plan->shell_line));
     bool is_repeated = gt_run_repeats_wanted(call);
     bool done =
         is_repeated ? gt_run_repeated(call, request, plan, &outcome) : gt_plan_execute(plan, &outcome);

@@ -470,7 +470,7 @@ static void run_command(run *r)
     if (*reason) failed(r, reason);
     if (r->error_text)
         failed(r, gt_arena_format(plan->arena, "the log has an error (\"%s\"): %s", r->error_text,
-                                  gt_secrets_hide(plan->arena, plan->env, r->error_line)));
+                                  gt_secrets_hide(plan->arena, plan->secrets, r->error_line)));
     if (result.log_failure)
         failed(r, gt_arena_format(plan->arena, "cannot write %s: %s", plan->log_path,
                                   strerror(result.log_failure)));

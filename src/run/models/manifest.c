@@ -317,7 +317,7 @@ static bool has_secrets(const gt_value *manifest, gt_str text)
 {
     gt_arena arena = {0};
     gt_json_writer w = {0};
-    gt_json_add_value(&w, gt_secrets_masked(&arena, manifest));
+    gt_json_add_value(&w, gt_secrets_masked(&arena, &gt_value_missing, manifest));
     gt_buffer_add_cstr(&w.text, "\n");
     bool differs = w.text.len != text.len || memcmp(w.text.bytes, text.bytes, text.len) != 0;
     gt_json_writer_free(&w);

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+extern char **environ;
+
 /* ---- making the plan ---- */
 
 /* ---- names and folders ---- */
@@ -384,6 +386,7 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
     note_passes(plan);
     gt_plan_note_launcher(plan);
     gt_plan_compose(plan);
+    plan->secrets = gt_secrets_known(arena, plan->context, plan->env, (const char *const *)environ);
     return !plan->image || gt_docker_make(plan, plan->image, &plan->docker, error);
 }
 
@@ -392,7 +395,7 @@ bool gt_plan_make(gt_arena *arena, const gt_plan_request *request, gt_plan *plan
 /* The plan is printed and kept in the record, so values of secrets are masked in all of it. */
 static const char *shown(const gt_plan *plan, const char *text)
 {
-    return gt_secrets_hide(plan->arena, plan->env, text);
+    return gt_secrets_hide(plan->arena, plan->secrets, text);
 }
 
 static void write_actions(gt_json_writer *w, const char *key, const gt_plan *plan, const gt_action *actions,
@@ -434,7 +437,7 @@ static void write_list(gt_json_writer *w, const char *key, const gt_arg_list *li
 
 static void write_words(gt_json_writer *w, const char *key, const gt_plan *plan, const gt_arg_list *words)
 {
-    gt_arg_list masked = gt_secrets_hide_words(plan->arena, plan->env, words);
+    gt_arg_list masked = gt_secrets_hide_words(plan->arena, plan->secrets, words);
     write_list(w, key, &masked);
 }
 
@@ -507,11 +510,11 @@ static void write_capture(gt_json_writer *w, const gt_plan *plan)
 
 void gt_plan_write(const gt_plan *plan, gt_json_writer *w)
 {
-    gt_json_put_value(w, "context", gt_secrets_masked(plan->arena, plan->context));
+    gt_json_put_value(w, "context", gt_secrets_masked(plan->arena, plan->secrets, plan->context));
     gt_json_put_cstr(w, "target", plan->target);
     gt_json_put_cstr(w, "name", plan->name);
     gt_json_put_cstr(w, "workdir", plan->workdir);
-    gt_json_put_value(w, "env", gt_secrets_masked(plan->arena, plan->env));
+    gt_json_put_value(w, "env", gt_secrets_masked(plan->arena, plan->secrets, plan->env));
     write_actions(w, "pre", plan, plan->pre, plan->pre_count);
     gt_json_put_cstr(w, "argv_shell", shown(plan, plan->shell_line));
     write_actions(w, "post", plan, plan->post, plan->post_count);

@@ -291,9 +291,10 @@ typedef struct gt_plan {
     const char *target, *name, *workdir, *output_dir;
     const char *timestamp, *run_dir; /* of this run, under output_dir/rocprof_output */
     const char *log_path, *record_path;
-    double timeout_s;    /* 0: none */
-    double grace_s;      /* time to end before it is killed; negative: none */
-    const gt_value *env; /* variables of the command in addition to gputally's own, in order */
+    double timeout_s;        /* 0: none */
+    double grace_s;          /* time to end before it is killed; negative: none */
+    const gt_value *env;     /* variables of the command in addition to gputally's own, in order */
+    const gt_value *secrets; /* what is masked in everything that is shown (gt_secrets_known) */
     gt_action *pre, *post;
     size_t pre_count, post_count;
     gt_plan_piece *pieces;

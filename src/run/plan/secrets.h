@@ -20,17 +20,23 @@
  * lower case are the same. */
 bool gt_secret_is_name(const char *name);
 
-/* The value with every string or number of a key with a secret's name replaced by the mask, at any depth, and
- * with passwords in URLs masked. The original where nothing changes. */
-const gt_value *gt_secrets_masked(gt_arena *arena, const gt_value *value);
+/* The secrets that a run knows, as a dict of strings with secrets' names: those of its context, at any depth,
+ * and of its variables, and those of the environment ("NAME=value", ends with NULL) that have at least eight
+ * characters and are not the place of a file. In the arena. */
+const gt_value *gt_secrets_known(gt_arena *arena, const gt_value *context, const gt_value *variables,
+                                 const char *const *environment);
 
-/* A shell line or message with secrets masked: the values of secret variables of `variables` (a dict of
- * strings; MISSING: none) wherever they occur, the values of assignments and options with a secret's name
- * (HF_TOKEN=...,
- * --api-key ...), and passwords in URLs. In the arena; the text itself where nothing changes. */
-const char *gt_secrets_hide(gt_arena *arena, const gt_value *variables, const char *text);
+/* The value with every string or number of a key with a secret's name replaced by the mask, at any depth, and
+ * with its other strings masked like texts. The original where nothing changes. */
+const gt_value *gt_secrets_masked(gt_arena *arena, const gt_value *known, const gt_value *value);
+
+/* A shell line or message with secrets masked: the values of `known` (a dict of strings, of which those with
+ * a secret's name count; MISSING: none) wherever they occur, also as a part of something; the values of
+ * assignments, options, JSON keys and headers with a secret's name (HF_TOKEN=..., --api-key ...), and
+ * passwords in URLs. In the arena; the text itself where nothing changes. */
+const char *gt_secrets_hide(gt_arena *arena, const gt_value *known, const char *text);
 
 /* The words, each masked like that; an option with a secret's name also masks the word after it. */
-gt_arg_list gt_secrets_hide_words(gt_arena *arena, const gt_value *variables, const gt_arg_list *words);
+gt_arg_list gt_secrets_hide_words(gt_arena *arena, const gt_value *known, const gt_arg_list *words);
 
 #endif
