@@ -3,6 +3,7 @@
 
 How often claims are right is tested in test_decide.c, which simulates 500 sweeps as measurements."""
 import csv
+import json
 import math
 import os
 import re
@@ -80,7 +81,8 @@ def check_best(d):
 def check_no_difference(d):
     generate.lay_out(d.path("s"), truth(None), seed=7)
     done = d.decide()
-    d.holds("answer", done.stdout, "No setting is supported as the best: 4 of 4 settings cannot be told apart")
+    d.holds("answer", done.stdout, "No setting is supported as the best: 4 of 4 settings cannot be told apart",
+            "# the fastest, not supported as the best\nexport RCCL_THREADS_PER_BLOCK=")
     d.same("told apart", {row["told_apart"] for row in d.rows("recommendation")}, {"False"})
 
 
@@ -182,13 +184,82 @@ def check_damaged(d):
     d.same("no crash", done.code in (0, 1), True)
 
 
+# Writes the traces of a run whose step time depends on the axis `mode`; fails for one of them.
+PROGRAM = """
+import json, os, random, sys
+sys.path.insert(0, {tests!r})
+from tests.sweep import generate_decisions as generate
+mode, folder = os.environ["MODE"], sys.argv[1]
+dice = random.Random(folder)
+length = {times!r}[mode] * dice.lognormvariate(0, 0.005)
+for rank in 0, 1:
+    path = os.path.join(folder, f"rank{{rank}}", "trace.json")
+    os.makedirs(os.path.dirname(path))
+    with open(path, "w") as file:
+        json.dump(generate.trace(rank, 2, [length] * 3, 1.0, 0.01, rank), file)
+sys.exit(3 if mode == "broken" else 0)
+"""
+
+
+def run_program(d, times, *options):
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    with open(d.path("program.py"), "w", encoding="utf-8") as file:
+        file.write(PROGRAM.format(tests=root, times=times))
+    done = run([d.binary, "sweep", "run", "--output-dir", "s", "--delay", "0", "--repeat", "4", "--quiet", *options, "--", sys.executable,
+                "program.py", "{profiler_dir}"], cwd=d.folder)
+    d.same("run", (done.code, done.stderr), (0, ""))
+
+
+def check_any_axis(d):
+    """Axes, repeats and outcomes as `sweep run` records them; the lines to export name the axis' own variable."""
+    times = {"plain": 6000, "it's": 5500, "slow one": 6600, "broken": 5000}
+    run_program(d, times, "--threads", "256", "--channels", "28", "--axis", "mode=" + ",".join(times), "--axis-env", "mode=MODE")
+    done = run([d.binary, "sweep", "decide", "s"], cwd=d.folder)
+    d.same("exit code", done.code, 0)
+    d.holds("answer", done.stdout, "best of 3 settings", "export MODE='it'\\''s'\n", "export RCCL_THREADS_PER_BLOCK=256\n")
+    d.holds("failed runs", done.stderr, "4 of 16 runs did not end well and are left out")
+    rows = d.rows("recommendation")
+    d.same("order", [row["mode"] for row in rows], ["it's", "plain", "slow one"])
+    d.same("repeats", {(row["spread"], row["measurements"], row["told_apart"]) for row in rows[1:]}, {("repeats", "4", "True")})
+    d.same("terms", [row["term"] for row in d.rows("effects")], ["mode", "error (repeats)"])
+    done = run([d.binary, "sweep", "decide", "s", "--include_failed"], cwd=d.folder)
+    d.holds("included", done.stdout, "best of 4 settings", "mode=broken")
+    d.same("status", [row["status"] for row in d.rows("recommendation")], ["FAILED", "SUCCESS", "SUCCESS", "SUCCESS"])
+
+
+def check_hostile_traces(d):
+    """Odd names, shapes and times: no crash, and the others are still compared."""
+    generate.lay_out(d.path("s"), truth(None), repeats=1)
+    names = ["</script><script>alert(1)</script>gemm", "gemm" * 10000, "\u202egemm\u0000", "gemm\n\r\t,\""]
+    for rank in 0, 1:
+        path = d.path("s/256thread/nccl_28channels/torch_profiler", f"rank{rank}", "trace.json")
+        with open(path, encoding="utf-8") as file:
+            trace = json.load(file)
+        for i, event in enumerate(trace["traceEvents"]):
+            if event.get("cat") == "kernel" and event["name"] in generate.GEMM_US:
+                event["name"] = names[i % 4]
+                if i % 7 == 0:
+                    event["dur"] = [-1e30, 0, 1e300, None][i % 4]
+                if i % 11 == 0:
+                    del event["ts"]
+            if event.get("cat") == "cpu_op" and i % 3 == 0:
+                event["args"]["Input Dims"] = [[-1, 10 ** 30], "x", {"a": []}]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(trace, file)
+    done = run([d.binary, "sweep", "decide", "s"], cwd=d.folder)
+    d.same("exit code", (done.code, "Sanitizer" in done.stderr, "runtime error" in done.stderr), (0, False, False))
+    d.same("settings", len(d.rows("recommendation")), 4)
+    d.same("other settings", len([row for row in d.rows("overlap_slowdown") if row["threads"] == "512"]), 4)
+
+
 def run_check(binary, folder, check):
     d = Decision(binary, folder)
     check(d)
     return d.problems
 
 
-CHECKS = (check_best, check_no_difference, check_step_times, check_overlap, check_bandwidth, check_one_run, check_threads, check_damaged)
+CHECKS = (check_best, check_no_difference, check_step_times, check_overlap, check_bandwidth, check_one_run, check_threads, check_damaged,
+          check_any_axis, check_hostile_traces)
 
 
 if __name__ == "__main__":

@@ -136,7 +136,7 @@ static void say_environment(const gt_decision *d, gt_buffer *text)
     const gt_sweep *sweep = d->measures->sweep;
     const gt_sweep_config *config = config_of(d, d->best.order[0]);
     gt_arena arena = {0};
-    gt_buffer_add_format(text, "\n");
+    gt_buffer_add_cstr(text, d->best.candidates == 1 ? "\n" : "\n# the fastest, not supported as the best\n");
     for (size_t a = 0; a < sweep->axis_count; a++) {
         const char *value = config->values[a].value, *name = variable_of(sweep, sweep->axes[a].name, &arena);
         if (!value) continue;

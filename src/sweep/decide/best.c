@@ -154,7 +154,7 @@ static double share_of_choices(const double *values, size_t all, size_t count, d
 static double share_of_random(double *values, size_t all, size_t count, double limit)
 {
     uint64_t state = UINT64_C(0x9E3779B97F4A7C15);
-    size_t far = 1, tries = 20000000 / (all + 1);
+    size_t far = 1, tries = 4000000 / (all + 1);
     if (tries > PERMUTATIONS) tries = PERMUTATIONS;
     if (tries < 1000) tries = 1000;
     for (size_t t = 0; t < tries; t++) {
