@@ -74,6 +74,7 @@ def check_best(d):
     d.near("hours", hours, saved * 0.24, 0.1)
     named = d.decide("--baseline", "256thread_42ch")
     d.holds("baseline", named.stdout, "Compared with threads=256 channels=42, the fastest saves")
+    d.holds("baseline", d.decide("--baseline", "512thread_28ch").stdout, "The setting used now is the fastest.")
     bad = d.decide("--baseline", "nothing", code=1)
     d.holds("unknown baseline", bad.stderr, "the sweep has no setting 'nothing'")
 
@@ -149,6 +150,13 @@ def check_one_run(d):
     d.holds("answer", done.stdout, "its spread is that of the steps of one run", "Use threads=256 channels=42")
     d.same("spread", {(row["spread"], row["measurements"]) for row in d.rows("recommendation")}, {("steps", "8")})
     d.holds("error", d.rows("effects")[-1]["term"], "error (steps)")
+
+
+def check_one_setting(d):
+    """Nothing to compare: the files have headings only, except for the one setting."""
+    generate.lay_out(d.path("s"), truth(None), threads=(256,), channels=(28,), repeats=2)
+    d.holds("answer", d.decide().stdout, "Only one setting was measured.\n")
+    d.same("rows", [len(d.rows(sheet)) for sheet in SHEETS], [1, 0, 0, 2, 1])
 
 
 def check_threads(d):
@@ -258,7 +266,7 @@ def run_check(binary, folder, check):
     return d.problems
 
 
-CHECKS = (check_best, check_no_difference, check_step_times, check_overlap, check_bandwidth, check_one_run, check_threads, check_damaged,
+CHECKS = (check_best, check_no_difference, check_step_times, check_overlap, check_bandwidth, check_one_run, check_one_setting, check_threads, check_damaged,
           check_any_axis, check_hostile_traces)
 
 

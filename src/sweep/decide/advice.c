@@ -94,10 +94,11 @@ static void say_worth(const gt_decision *d, size_t baseline, gt_buffer *text)
     bool is_given = baseline != SIZE_MAX;
     size_t other = is_given ? baseline : middle_setting(d);
     const gt_standing *standing = &d->best.settings[other];
-    if (other == d->best.order[0] || isnan(standing->to_best.ratio.value)) {
+    if (other == d->best.order[0] || !(standing->to_best.ratio.value > 1)) {
         if (is_given)
-            gt_buffer_add_cstr(text, standing->rank == 1 ? "It is the setting used now.\n"
-                                                         : "The setting used now was not measured.\n");
+            gt_buffer_add_cstr(text, standing->to_best.ratio.value <= 1
+                                         ? "The setting used now is the fastest.\n"
+                                         : "The setting used now was not measured.\n");
         return;
     }
     double saved = 1 - 1 / standing->to_best.ratio.value;

@@ -5,6 +5,7 @@
  *     anova.c        main effects and interactions of the axes
  *     trace.c        what is measured in one trace
  *     measure.c      the same for all runs of a sweep
+ *     decision.c     from measurements to a decision
  *     sheets.c       the sheets: recommendation, effects, effect_means, overlap_slowdown, bandwidth_by_size
  *     advice.c       the answer in words
  *
@@ -15,6 +16,7 @@
 
 #include "base/buffer.h"
 #include "base/interner.h"
+#include "base/memory.h"
 #include "input/options.h"
 #include "sweep/layout.h"
 #include "table/table_list.h"
@@ -141,6 +143,11 @@ typedef struct gt_number_series {
     size_t count, capacity;
 } gt_number_series;
 
+static inline void gt_series_add(gt_number_series *series, double value)
+{
+    GT_PUSH(series->items, series->count, series->capacity, value);
+}
+
 /* The calls of a GEMM kernel of one op and shape on one GPU, in microseconds. A call is `with` a collective
  * if one runs for at least half of its time, `without` if none runs for more than a hundredth of it. */
 typedef struct gt_gemm_calls {
@@ -210,13 +217,19 @@ typedef struct gt_sweep_measures {
     size_t bandwidth_count, bandwidth_capacity;
 } gt_sweep_measures;
 
+/* The run after the last one of a setting. */
+static inline size_t gt_setting_runs_end(const gt_sweep_measures *measures, size_t setting)
+{
+    return measures->first_config[setting + 1];
+}
+
 /* Reads all traces of torch.profiler, several at a time. Warns about those that cannot be read; fails if none
  * can. Free in any case. */
 bool gt_sweep_measure(gt_sweep_measures *measures, const gt_sweep *sweep, const gt_read_options *read,
                       gt_error *error);
 void gt_sweep_measures_free(gt_sweep_measures *measures);
 
-/* ---- the decision (sheets.c, advice.c) ---- */
+/* ---- the decision (decision.c, sheets.c, advice.c) ---- */
 
 /* Of what the spread of a setting is. */
 typedef enum gt_spread_source {
@@ -240,7 +253,7 @@ typedef struct gt_decision {
 void gt_decide(gt_decision *decision, gt_sweep_measures *measures);
 void gt_decision_free(gt_decision *decision);
 
-/* Adds the sheets that the sweep has something for; recommendation always. */
+/* Adds all sheets; those that the sweep has nothing for have no rows. */
 void gt_decision_add_sheets(const gt_decision *decision, gt_table_list *tables);
 
 /* The index of the setting with this name, "256thread_28ch"; SIZE_MAX if there is none. */

@@ -35,11 +35,6 @@ typedef struct job {
     gt_interner *keys;
 } job;
 
-static void push(gt_number_series *series, double value)
-{
-    GT_PUSH(series->items, series->count, series->capacity, value);
-}
-
 /* ---- settings ---- */
 
 static void find_settings(gt_sweep_measures *m)
@@ -112,13 +107,13 @@ static void add_gemm(job *j, size_t setting, const gt_trace_measures *found, con
     double usual = gt_median(calls->without.items, calls->without.count), sum = 0;
     row->partial += calls->partial;
     for (size_t i = 0; i < calls->without.count; i++) {
-        push(&row->without_us, calls->without.items[i]);
-        push(&row->without, calls->without.items[i] / usual);
+        gt_series_add(&row->without_us, calls->without.items[i]);
+        gt_series_add(&row->without, calls->without.items[i] / usual);
     }
     for (size_t i = 0; i < calls->with.count; i++) {
-        push(&row->with_us, calls->with.items[i]);
+        gt_series_add(&row->with_us, calls->with.items[i]);
         if (!calls->without.count) continue;
-        push(&row->with, calls->with.items[i] / usual);
+        gt_series_add(&row->with, calls->with.items[i] / usual);
         sum += calls->with.items[i];
     }
     if (!calls->without.count) return;
@@ -154,8 +149,8 @@ static void add_collectives(job *j, size_t setting, const gt_table *sync)
             *index = (uint32_t)m->bandwidth_count;
             GT_PUSH(m->bandwidths, m->bandwidth_count, m->bandwidth_capacity, row);
         }
-        push(&m->bandwidths[*index].bus_gb_s, gb_s);
-        push(&m->bandwidths[*index].latency_us, us);
+        gt_series_add(&m->bandwidths[*index].bus_gb_s, gb_s);
+        gt_series_add(&m->bandwidths[*index].latency_us, us);
     }
 }
 
@@ -213,7 +208,7 @@ static void sum_up_ranks(job *j, gt_run_measures *run, size_t first, size_t end)
         if (!found || !found->step_ms.count) continue;
         run->ranks++;
         add_steps(run, found, counts);
-        push(&run->per_rank, gt_median(found->step_ms.items, found->step_ms.count));
+        gt_series_add(&run->per_rank, gt_median(found->step_ms.items, found->step_ms.count));
         exposed += found->exposed_ms;
         gemm += found->gemm_ms;
         if (!found->has_steps) j->measures->has_steps = false;

@@ -34,109 +34,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-const char *const gt_spread_source_names[] = {"repeats", "steps", "ranks", "none"};
-
-static void push(gt_number_series *series, double value)
-{
-    GT_PUSH(series->items, series->count, series->capacity, value);
-}
-
-/* ---- the decision ---- */
-
-static size_t runs_end(const gt_sweep_measures *m, size_t setting)
-{
-    return m->first_config[setting + 1];
-}
-
-/* The most measurements that any setting has of each kind. */
-static gt_spread_source choose_spread(const gt_sweep_measures *m)
-{
-    size_t most[GT_SPREAD_NONE] = {0};
-    for (size_t s = 0; s < m->setting_count; s++) {
-        size_t runs = 0;
-        for (size_t i = m->first_config[s]; i < runs_end(m, s); i++) {
-            const gt_run_measures *run = &m->runs[i];
-            runs += isnan(run->step_ms) ? 0 : 1;
-            if (m->has_steps && run->steps.count > most[GT_SPREAD_STEPS])
-                most[GT_SPREAD_STEPS] = run->steps.count;
-            if (run->ranks > most[GT_SPREAD_RANKS]) most[GT_SPREAD_RANKS] = run->ranks;
-        }
-        if (runs > most[GT_SPREAD_REPEATS]) most[GT_SPREAD_REPEATS] = runs;
-    }
-    for (gt_spread_source source = 0; source < GT_SPREAD_NONE; source++)
-        if (most[source] > 1) return source;
-    return GT_SPREAD_NONE;
-}
-
-static void take_values(gt_decision *d)
-{
-    const gt_sweep_measures *m = d->measures;
-    for (size_t i = 0; i < m->sweep->count; i++) {
-        const gt_run_measures *run = &m->runs[i];
-        gt_number_series *values = &d->values[run->setting];
-        const gt_number_series *from = d->spread == GT_SPREAD_STEPS ? &run->steps : &run->per_rank;
-        if (isnan(run->step_ms)) continue;
-        if (d->spread == GT_SPREAD_REPEATS || d->spread == GT_SPREAD_NONE) {
-            push(values, run->step_ms);
-            continue;
-        }
-        for (size_t k = 0; k < from->count; k++) push(values, from->items[k]);
-    }
-}
-
-static void find_effects(gt_decision *d)
-{
-    const gt_sweep *sweep = d->measures->sweep;
-    size_t count = d->measures->setting_count, axes = sweep->axis_count;
-    size_t *levels = gt_alloc((axes + 1) * sizeof *levels),
-           *places = gt_alloc((count * axes + 1) * sizeof *places);
-    for (size_t a = 0; a < axes; a++) {
-        levels[a] = sweep->axes[a].value_count;
-        bool is_missing = false;
-        for (size_t s = 0; s < count; s++) {
-            size_t place = sweep->configs[d->measures->first_config[s]].values[a].place;
-            is_missing |= place >= sweep->axes[a].value_count;
-            places[s * axes + a] = place < sweep->axes[a].value_count ? place : sweep->axes[a].value_count;
-        }
-        levels[a] += is_missing; /* settings without the axis have a value of their own */
-    }
-    d->has_effects =
-        gt_effects_find(&d->effects, &(gt_effect_design){d->samples, count, axes, levels, places});
-    gt_free(levels);
-    gt_free(places);
-}
-
-void gt_decide(gt_decision *d, gt_sweep_measures *measures)
-{
-    *d = (gt_decision){.measures = measures, .spread = choose_spread(measures)};
-    d->values = gt_alloc_zero(measures->setting_count + 1, sizeof *d->values);
-    d->samples = gt_alloc((measures->setting_count + 1) * sizeof *d->samples);
-    take_values(d);
-    for (size_t s = 0; s < measures->setting_count; s++)
-        d->samples[s] = gt_log_sample_of(d->values[s].items, d->values[s].count);
-    find_effects(d); /* with the variances as measured */
-    gt_log_samples_share_noise(d->samples, measures->setting_count);
-    d->best = gt_best_find(d->samples, measures->setting_count);
-}
-
-void gt_decision_free(gt_decision *d)
-{
-    for (size_t s = 0; s < d->measures->setting_count; s++) gt_free(d->values[s].items);
-    gt_free(d->values);
-    gt_free(d->samples);
-    gt_best_free(&d->best);
-    gt_effects_free(&d->effects);
-}
-
-size_t gt_decision_setting(const gt_decision *d, const char *name)
-{
-    const gt_sweep_measures *m = d->measures;
-    for (size_t s = 0; s < m->setting_count; s++)
-        if (strcmp(m->sweep->configs[m->first_config[s]].setting, name) == 0) return s;
-    return SIZE_MAX;
-}
 
 /* ---- cells ---- */
 
@@ -223,9 +120,9 @@ static figures *find_figures(const gt_decision *d)
         }
     for (size_t s = 0; s < m->setting_count; s++) {
         gt_number_series exposed = {0}, gemm = {0};
-        for (size_t i = m->first_config[s]; i < runs_end(m, s); i++) {
-            push(&exposed, m->runs[i].exposed_ms);
-            push(&gemm, m->runs[i].gemm_ms);
+        for (size_t i = m->first_config[s]; i < gt_setting_runs_end(m, s); i++) {
+            gt_series_add(&exposed, m->runs[i].exposed_ms);
+            gt_series_add(&gemm, m->runs[i].gemm_ms);
         }
         all[s] = (figures){.goals = {exp(d->samples[s].mean), gt_mean(exposed.items, exposed.count),
                                      expected[s] > 0 ? 1 + cost[s] / expected[s] : NAN,
@@ -291,7 +188,8 @@ static void add_status(gt_table *table, const gt_decision *d)
     size_t column = gt_table_add_column(table, GT_COL_RUN_STATUS, GT_TYPE_STRING);
     for (size_t r = 0; r < m->setting_count; r++) {
         size_t setting = d->best.order[r], run = m->first_config[setting];
-        while (run + 1 < runs_end(m, setting) && !gt_run_has_failed(m->sweep->configs[run].status)) run++;
+        while (run + 1 < gt_setting_runs_end(m, setting) && !gt_run_has_failed(m->sweep->configs[run].status))
+            run++;
         gt_table_set_cstr(table, column, r, gt_run_status_names[m->sweep->configs[run].status]);
     }
 }
@@ -402,7 +300,7 @@ static void add_mean(gt_table *table, const gt_decision *d, const size_t axes[2]
         const gt_sweep_value *values = sweep->configs[d->measures->first_config[s]].values;
         if (d->samples[s].count && values[axes[0]].place == places[0] &&
             (axes[1] == SIZE_MAX || values[axes[1]].place == places[1]))
-            push(&means, d->samples[s].mean);
+            gt_series_add(&means, d->samples[s].mean);
     }
     if (means.count) {
         double mean = gt_mean(means.items, means.count);
@@ -546,20 +444,10 @@ static gt_table *bandwidth_by_size(const gt_decision *d)
     return table;
 }
 
+/* All of them, also without rows, so that none is left over from an earlier decision. */
 void gt_decision_add_sheets(const gt_decision *d, gt_table_list *tables)
 {
-    gt_table_list_add(tables, recommendation(d));
-    if (d->has_effects) {
-        gt_table_list_add(tables, effects(d));
-        gt_table_list_add(tables, effect_means(d));
-    }
-    gt_table *overlap = overlap_slowdown(d), *bandwidth = bandwidth_by_size(d);
-    if (overlap->row_count)
-        gt_table_list_add(tables, overlap);
-    else
-        gt_table_free(overlap);
-    if (bandwidth->row_count)
-        gt_table_list_add(tables, bandwidth);
-    else
-        gt_table_free(bandwidth);
+    gt_table *(*const sheets[])(const gt_decision *) = {recommendation, effects, effect_means,
+                                                        overlap_slowdown, bandwidth_by_size};
+    for (size_t i = 0; i < GT_LENGTH(sheets); i++) gt_table_list_add(tables, sheets[i](d));
 }
