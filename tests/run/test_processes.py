@@ -3,6 +3,7 @@
 
     python3 -m tests.run.test_processes --bin build/gputally [TEXT]      only tests with TEXT in their name
 """
+import json
 import os
 import signal
 import subprocess
@@ -189,6 +190,27 @@ def an_interrupt_ends_the_tree_and_a_second_one_kills_it(binary):
         equal(run.returncode, 3)
         equal([pid for pid in pids if lives(pid)], [])
         equal(p.record()["exit_code"], 128 + signal.SIGKILL)
+
+
+@test
+def an_interrupt_of_a_script_ends_the_run(binary):
+    """Also of a script that ends well in spite of it: the command must not start then."""
+    for kind, body in (("pre_scripts", "sleep 100"), ("pre_scripts", "trap 'exit 0' INT; sleep 100"), ("post_scripts", "sleep 100"),
+                       ("post_scripts", "trap 'exit 0' INT; sleep 100")):
+        with Place(binary) as p:
+            with open(p.file("s.sh"), "w") as f:
+                f.write("echo $$ > pids; " + body)
+            run = start(p, "-c", json.dumps({kind: [{"path": "s.sh"}]}), "--", "sh", "-c", "echo ran > ran")
+            pids_of(p, 1)
+            time.sleep(0.2)  # until the trap is set
+            run.send_signal(signal.SIGINT)
+            _, errors = run.communicate(timeout=harness.WALL_SECONDS)
+            reason = "interrupted by signal 2 (Interrupt) during s.sh"
+            equal((kind, body, run.returncode, os.path.exists(p.file("ran"))), (kind, body, 3, kind == "post_scripts"))
+            holds(errors, reason)
+            if kind == "post_scripts":
+                record = p.record()
+                equal((record["status"], record["exit_code"], record["reason"]), ("FAILURE", 0, reason))
 
 
 @test

@@ -212,8 +212,14 @@ def a_failed_run_ends_the_series(binary):
         command = ["bash", "-c", "echo x >> starts; [ $(wc -l < starts) -lt 4 ] || exit 9"]
         done = p.run("--tools", "rocprofv3_lightweight", "--warmup", "1", "--repeat", "5", "--", *command)
         equal((done.returncode, len(starts(p))), (3, 4))
+        holds(done.stdout, "1 repeat: wall time ")
+        row = [cell.value for cell in list(openpyxl.load_workbook(p.file("bash_run_summary.xlsx"))["repeat_runs"])[4]]
+        equal((row[:4], row[7]), ([4, "baseline", 2, None], 9))
         record = p.record()
-        equal((record["status"], record["exit_code"], len(record["repeats"]["runs"])), ("FAILURE", 9, 3))
+        equal((record["status"], record["exit_code"], len(record["repeats"]["runs"])), ("FAILURE", 9, 4))
+        failed = record["repeats"]["runs"][-1]
+        equal((failed["kind"], failed["number"], failed["exit_code"], failed["wall_s"]), ("baseline", 2, 9, None))
+        equal((record["repeats"]["profiled"]["wall_s"]["count"], record["repeats"]["baseline"]["wall_s"]["count"]), (1, 1))
         holds(record["reason"], "baseline_2: the command failed with exit status 9")
         for words in (["--repeat", "0"], ["--warmup", "-1"], ["--repeat", "100000"]):
             equal((words, p.run(*words, "--", "true").returncode), (words, 4))

@@ -159,6 +159,7 @@ def test_real_node_that_fails(binary):
         holds(done.stderr, "ended with state FAILED")
         summary = c.summary("f")
         equal((summary["status"], [(n["status"], n["exit_code"]) for n in summary["nodes"]]), ("FAILURE", [("FAILURE", 143), ("FAILURE", 7)]))
+        equal((summary["exit_code"], summary["reason"]), (3, "the job ended with state FAILED; node 1: the command failed with exit status 7"))
         done = c.run("g", "true", context={"tools": [{"name": "rocprofv3_lightweight"}]})
         equal(done.returncode, 3)  # no profiler on the nodes
         holds(done.stderr, "node 0: FAILURE: Error: Neither rocprofv3 nor rocprof found in PATH")
@@ -176,6 +177,8 @@ def test_real_job_cancelled_from_outside(binary):
         equal(running.wait(), 3)
         holds(rest, "flushed")
         summary = c.summary("out")
+        equal(summary["reason"], "the job ended with state CANCELLED; node 0: interrupted by signal 15 (Terminated)")
+        assert summary["exit_code"], summary
         equal((summary["state"], [n["exit_code"] for n in summary["nodes"]]), ("CANCELLED", [9, 9]))
 
 
@@ -314,13 +317,25 @@ def test_states(binary):
             done, summary = p.job()
             equal((answers, done.returncode, summary["state"], summary["state_from"]), (answers, status, state, source))
             equal((summary["status"], [n["status"] for n in summary["nodes"]]), ("FAILURE" if status else "SUCCESS", ["SUCCESS"] * 2))
+            code = 0 if source in ("scontrol", "sacct") else None
             if status:
                 holds(done.stderr, f"job 4242 ended with state {state}")
+                code = 128 + 15 if state in ("TIMEOUT", "CANCELLED") else None  # the nodes themselves have succeeded
+            reason = f"the job ended with state {state}" if status else None
+            equal((answers, summary["exit_code"], summary["reason"]), (answers, code, reason))
     with Scripted(binary, squeue=[squeue("RUNNING"), squeue("PENDING"), squeue("RUNNING"), squeue("COMPLETED")]) as p:
         holds(p.job()[0].stderr, "job 4242: started again by SLURM")
     with Scripted(binary) as p:
         done, summary = p.job("sh", "-c", "exit $NODE_RANK")
         equal((done.returncode, summary["state"], [n["exit_code"] for n in summary["nodes"]]), (3, "FAILED", [0, 1]))
+        equal((summary["exit_code"], summary["reason"]), (1, "the job ended with state FAILED; node 1: the command failed with exit status 1"))
+    with Scripted(binary, squeue=[squeue("COMPLETED")], scontrol=[scontrol("COMPLETED", "0:0")]) as p:
+        done, summary = p.job("sh", "-c", "exit $NODE_RANK")
+        equal((summary["status"], summary["exit_code"], summary["reason"]), ("FAILURE", 1, "node 1: the command failed with exit status 1"))
+    with Scripted(binary, squeue=[squeue("TIMEOUT")], scontrol=[scontrol("TIMEOUT", "0:0")]) as p:  # as SLURM ends nodes: node 1 fails by itself
+        done, summary = p.job("sh", "-c", "[ $NODE_RANK = 1 ] && exit 7; kill -TERM $(ps -o ppid= $(ps -o ppid= $$)); sleep 20")
+        equal([n["reason"] for n in summary["nodes"]], ["interrupted by signal 15 (Terminated)", "the command failed with exit status 7"])
+        equal((summary["exit_code"], summary["reason"]), (7, "the job ended with state TIMEOUT; node 1: the command failed with exit status 7"))
 
 
 def test_slurm_that_does_not_answer(binary):

@@ -94,10 +94,12 @@ static bool run_trial(const gt_call *call, const gt_plan_request *request, const
     all->exit_code = outcome.exit_code;
     all->timed_out = outcome.timed_out;
     all->interrupted = outcome.interrupted;
-    for (size_t i = 0; ok && i < outcome.files.count; i++)
+    for (size_t i = 0; i < outcome.files.count; i++)
         gt_arg_list_add(whole->arena, &all->files, outcome.files.items[i]);
     if (!ok) {
         all->failed = true;
+        trial->exit_code = outcome.exit_code;
+        trials->has_failed = true;
         all->reason =
             gt_arena_format(whole->arena, "%s: %s", trial->name, outcome.reason ? outcome.reason : "failed");
         return false;

@@ -50,9 +50,10 @@ static bool is_silent(const gt_plan *plan)
     return plan->model && !plan->model->live_output;
 }
 
-/* Runs a shell line where the command runs: in the session's container, or here. `what` is for messages. */
-static bool run_line(const gt_plan *plan, const char *line, const char *what, double timeout_s,
-                     gt_error *error)
+/* Runs a shell line where the command runs: in the session's container, or here. `what` is for messages. An
+ * interrupt is meant for the whole run, so it fails also if the line ends well in spite of it. */
+static bool run_line(const gt_plan *plan, gt_outcome *outcome, const char *line, const char *what,
+                     double timeout_s, gt_error *error)
 {
     const char *here[] = {"bash", "-c", line, NULL};
     gt_child_setup setup = {.argv = plan->in_session ? gt_docker_exec(plan, line) : here,
@@ -64,6 +65,11 @@ static bool run_line(const gt_plan *plan, const char *line, const char *what, do
                             .timeout_s = timeout_s};
     gt_child_result result;
     bool ok = gt_child_run(&setup, &result, error);
+    if (ok && result.interrupted) {
+        outcome->interrupted = result.interrupted;
+        ok = gt_fail(error, "interrupted by signal %d (%s) during %.200s", result.interrupted,
+                     strsignal(result.interrupted), what);
+    }
     if (ok && result.timed_out) ok = gt_fail(error, "%s: timed out after %g s", what, timeout_s);
     if (ok && result.exit_code) ok = gt_fail(error, "%s: exit status %d", what, result.exit_code);
     if (ok && result.log_failure) ok = gt_fail_writing(error, plan->log_path, result.log_failure);
@@ -72,7 +78,7 @@ static bool run_line(const gt_plan *plan, const char *line, const char *what, do
 
 /* Runs bash PATH ARGS, as written in the context. A script of a model is copied to the model's folder first,
  * as madengine does, because it may look for files beside itself. */
-static bool run_script(const gt_plan *plan, const gt_action *action, gt_error *error)
+static bool run_script(const gt_plan *plan, gt_outcome *outcome, const gt_action *action, gt_error *error)
 {
     gt_buffer line = {0};
     if (plan->model) {
@@ -87,7 +93,7 @@ static bool run_script(const gt_plan *plan, const gt_action *action, gt_error *e
     }
     gt_buffer_add_cstr(&line, " ");
     gt_buffer_add_cstr(&line, action->args);
-    bool ok = run_line(plan, gt_buffer_str(&line).bytes, action->path, script_timeout_s, error);
+    bool ok = run_line(plan, outcome, gt_buffer_str(&line).bytes, action->path, script_timeout_s, error);
     gt_buffer_free(&line);
     return ok;
 }
@@ -109,18 +115,17 @@ static bool check_therock(const gt_plan *plan)
     return true;
 }
 
-static bool do_action(const gt_plan *plan, const gt_machine *machine, const gt_action *action,
-                      gt_error *error)
+static bool do_action(const gt_plan *plan, gt_outcome *outcome, const gt_action *action, gt_error *error)
 {
     switch (action->kind) {
     case GT_ACTION_SCRIPT:
-        return run_script(plan, action, error);
+        return run_script(plan, outcome, action, error);
     case GT_ACTION_ECHO:
         puts(action->args);
         fflush(stdout);
         return true;
     case GT_ACTION_ENVIRONMENT:
-        return gt_machine_write(machine, error);
+        return gt_machine_write(outcome->machine, error);
     case GT_ACTION_THEROCK:
         return check_therock(plan);
     default:
@@ -211,8 +216,7 @@ static bool fit_nvidia(run *r, gt_profiler *profiler)
     gt_buffer text = {0};
     bool ok = true;
     if (profiler->kind == GT_PROFILER_NSYS) {
-        const char *help =
-            help_of((const char *[]){profiler->path, "profile", "--help", NULL}, &text).bytes;
+        const char *help = help_of((const char *[]){profiler->path, "profile", "--help", NULL}, &text).bytes;
         ok = check_capture(r, profiler, help);
         gt_nvidia_fit_help(plan, profiler, help, &plan->profiler_args);
     }
@@ -351,7 +355,7 @@ static bool do_actions(run *r, const gt_action *actions, size_t count, bool all)
     bool ok = true;
     gt_error error;
     for (size_t i = 0; i < count && (ok || all); i++)
-        if (!do_action(r->plan, r->outcome->machine, &actions[i], &error)) ok = failed(r, error.text);
+        if (!do_action(r->plan, r->outcome, &actions[i], &error)) ok = failed(r, error.text);
     return ok;
 }
 
@@ -511,7 +515,7 @@ static bool set_up_model(run *r)
     const gt_value *lines = r->plan->model ? r->plan->model->setup : &gt_value_missing;
     gt_error error;
     for (uint32_t i = 0; i < lines->count; i++)
-        if (!run_line(r->plan, lines->items[i].text.bytes, "data", data_timeout_s, &error))
+        if (!run_line(r->plan, r->outcome, lines->items[i].text.bytes, "data", data_timeout_s, &error))
             return failed(r, error.text);
     return true;
 }

@@ -155,13 +155,16 @@ static void put_runs(const gt_trials *trials, gt_json_writer *w)
 {
     gt_json_key(w, "runs");
     gt_json_open(w, '[');
-    for (size_t i = 0; i < trials->done; i++) {
+    for (size_t i = 0; i < trials->done + trials->has_failed; i++) {
         const gt_trial *t = &trials->items[i];
         gt_json_open(w, '{');
         gt_json_put_cstr(w, "kind", kind_names[t->kind]);
         gt_json_put_int(w, "number", (int64_t)t->number);
         gt_json_put_cstr(w, "folder", t->output_dir);
-        gt_json_put_int(w, "exit_code", t->exit_code);
+        if (t->exit_code < 0)
+            gt_json_put_cstr(w, "exit_code", NULL);
+        else
+            gt_json_put_int(w, "exit_code", t->exit_code);
         for (size_t f = 0; f < GT_TRIAL_FIGURES; f++) put_number(w, figure_names[f], t->figures[f]);
         gt_json_close(w, '}');
     }
@@ -241,14 +244,14 @@ static gt_table *runs_table(const gt_trials *trials, gt_interner *strings)
         {GT_COL_FOLDER, GT_TYPE_STRING}};
     gt_table *table = gt_table_new(GT_SHEET_REPEAT_RUNS, strings);
     gt_table_add_columns(table, heads, GT_LENGTH(heads));
-    for (size_t i = 0; i < trials->done; i++) {
+    for (size_t i = 0; i < trials->done + trials->has_failed; i++) {
         const gt_trial *t = &trials->items[i];
         size_t row = gt_table_add_row(table);
         gt_table_set_int(table, 0, row, (int64_t)i + 1);
         gt_table_set_cstr(table, 1, row, kind_names[t->kind]);
         gt_table_set_int(table, 2, row, (int64_t)t->number);
         for (size_t f = 0; f < GT_TRIAL_FIGURES; f++) gt_table_set_float(table, 3 + f, row, t->figures[f]);
-        gt_table_set_int(table, 7, row, t->exit_code);
+        if (t->exit_code >= 0) gt_table_set_int(table, 7, row, t->exit_code);
         gt_table_set_cstr(table, 8, row, t->output_dir);
     }
     return table;
@@ -277,7 +280,7 @@ const char *gt_trials_say(const gt_trials *trials, gt_arena *arena)
     gt_spread step = gt_trials_spread(trials, GT_TRIAL_PROFILED, GT_TRIAL_STEP_MS);
     gt_spread baseline = gt_trials_spread(trials, GT_TRIAL_BASELINE, GT_TRIAL_WALL_S);
     gt_spread overhead = gt_trials_overhead(trials, GT_TRIAL_WALL_S);
-    gt_buffer_add_format(&text, "%zu repeats: wall time ", wall.count);
+    gt_buffer_add_format(&text, "%zu repeat%s: wall time ", wall.count, wall.count == 1 ? "" : "s");
     say_spread(&text, wall, "s");
     if (figure.count) {
         gt_buffer_add_cstr(&text, ", performance ");

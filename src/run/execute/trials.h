@@ -26,10 +26,10 @@ typedef enum gt_trial_figure {
 
 typedef struct gt_trial {
     gt_trial_kind kind;
-    size_t number;          /* from 1 within its kind */
-    const char *name;       /* "repeat_1", "baseline_1", "warmup_1" */
-    const char *output_dir; /* its folder */
-    int exit_code;
+    size_t number;                    /* from 1 within its kind */
+    const char *name;                 /* "repeat_1", "baseline_1", "warmup_1" */
+    const char *output_dir;           /* its folder */
+    int exit_code;                    /* -1: it did not start */
     double figures[GT_TRIAL_FIGURES]; /* NaN: it has none */
 } gt_trial;
 
@@ -39,7 +39,8 @@ typedef struct gt_trials {
     const char *metric; /* of the performance; NULL: the command prints none */
     gt_trial *items;    /* in the order in which they run */
     size_t count;       /* all of them */
-    size_t done;        /* those that have ended */
+    size_t done;        /* those that have ended well */
+    bool has_failed;    /* the one after these has failed; it has an exit code, but no figures */
 } gt_trials;
 
 /* What `count` values are like. Without an interval (fewer than two values), std, low and high are NaN. */

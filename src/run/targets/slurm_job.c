@@ -225,6 +225,9 @@ typedef struct summary {
     gt_json_writer json;
     gt_performances figures;
     int64_t succeeded, missing;
+    int weight;         /* of the reason: how likely it is the cause; see weigh */
+    const char *reason; /* why a node has failed; NULL: none has */
+    int exit_code;      /* of that node; 0: not known */
 } summary;
 
 static const gt_value *read_record(gt_arena *arena, const char *folder)
@@ -263,13 +266,28 @@ static const char *node_folder(const waiting *w, const char *folder, int64_t ran
     return gt_arena_format(w->job.arena, "%s/node_%" PRId64, folder, rank);
 }
 
+/* Keeps the reason of the node that is the cause. When one fails, SLURM ends the others: these were
+ * interrupted, or have not even a record. */
+static void weigh(const waiting *w, summary *s, const gt_value *record, int64_t rank)
+{
+    static const char interrupted[] = "interrupted by signal";
+    const char *reason = record ? gt_settings_string(record, "reason") : "no record";
+    int weight = !record ? 1 : reason && strncmp(reason, interrupted, sizeof interrupted - 1) == 0 ? 2 : 3;
+    if (!reason || weight <= s->weight) return;
+    s->weight = weight;
+    s->reason = gt_arena_format(w->job.arena, "node %" PRId64 ": %s", rank, reason);
+    s->exit_code = record ? (int)gt_settings_int(record, "exit_code", 0) : 0;
+}
+
 static void count_nodes(const waiting *w, summary *s, const char *folder)
 {
     for (int64_t rank = 0; rank < w->slurm->nodes; rank++) {
         const gt_value *record = read_record(w->job.arena, node_folder(w, folder, rank));
         const char *status = record ? gt_settings_string(record, "status") : NULL;
-        s->succeeded += status && strcmp(status, "SUCCESS") == 0;
+        bool succeeded = status && strcmp(status, "SUCCESS") == 0;
+        s->succeeded += succeeded;
         s->missing += !status;
+        if (!succeeded) weigh(w, s, record, rank);
     }
 }
 
@@ -292,17 +310,40 @@ static const char *final_state(waiting *w, const summary *s)
     return s->succeeded == w->slurm->nodes ? "COMPLETED" : "FAILED";
 }
 
+/* Why a job has no success; NULL if it has. */
+static const char *reason_of(const waiting *w, const summary *s, const char *state, bool succeeded)
+{
+    gt_arena *arena = w->job.arena;
+    if (succeeded) return NULL;
+    if (w->stopped_at > 0) return "interrupted by the user";
+    if (w->left) return gt_arena_format(arena, "not waited for; its last known state is %s", state);
+    if (strcmp(state, "COMPLETED") == 0) return s->reason;
+    return gt_arena_format(arena, "the job ended with state %s%s%s", state, s->reason ? "; " : "",
+                           s->reason ? s->reason : "");
+}
+
+/* SLURM says 0 of a job that it ended itself, and of one that succeeded on some nodes only. -1: not known.
+ * Beyond the signals there are numbers of SLURM itself: 125 is a lack of memory. */
+static int exit_code_of(const waiting *w, const summary *s, bool succeeded)
+{
+    const gt_slurm_job *job = &w->job;
+    if (succeeded || job->exit_code > 0) return job->exit_code;
+    if (job->exit_signal > 0 && job->exit_signal <= SIGRTMAX) return 128 + job->exit_signal;
+    return s->exit_code > 0 ? s->exit_code : -1;
+}
+
 static void add_state(const waiting *w, summary *s, const char *state, bool succeeded, const char *name)
 {
     const gt_slurm_job *job = &w->job;
+    int exit_code = exit_code_of(w, s, succeeded);
     gt_json_put_cstr(&s->json, "job", job->id);
     gt_json_put_cstr(&s->json, "name", name);
     gt_json_put_cstr(&s->json, "status", succeeded ? "SUCCESS" : "FAILURE");
     gt_json_put_cstr(&s->json, "state", state);
     gt_json_put_cstr(&s->json, "state_from", job->source);
-    gt_json_put_cstr(&s->json, "reason", w->stopped_at > 0 ? "interrupted by the user" : NULL);
-    if (job->exit_code >= 0)
-        gt_json_put_int(&s->json, "exit_code", job->exit_code);
+    gt_json_put_cstr(&s->json, "reason", reason_of(w, s, state, succeeded));
+    if (exit_code >= 0)
+        gt_json_put_int(&s->json, "exit_code", exit_code);
     else
         gt_json_put_cstr(&s->json, "exit_code", NULL);
     if (job->exit_signal > 0) gt_json_put_int(&s->json, "exit_signal", job->exit_signal);
