@@ -125,6 +125,22 @@ def no_counter_is_left(binary):
 
 
 @test
+def counters_without_values(binary):
+    """As on a machine whose driver refuses them: the kernels are there, their counters are not."""
+    for form in ("csv", "json", "rocpd"):
+        for words in ("--kernel-trace --pmc SQ_WAVES", "--kernel-trace", "-i own.txt"):
+            for has_values in (True, False):
+                with Run(binary) as p:
+                    with open(p.file("own.txt"), "w") as file:
+                        file.write("pmc: SQ_WAVES\npmc: SQ_INSTS_VALU\n")
+                    env = {} if has_values else {"HIP_PROGRAM_COUNTERS": "GRBM_COUNT"}
+                    done = p.run("-c", tool(f"{words} --output-format {form}"), "--report", "none", *p.program(dispatches=3), **env)
+                    case = (form, words, has_values)
+                    equal((case, done.returncode, "no counter values in " in done.stderr), (case, 0, not has_values and words != "--kernel-trace"))
+                    equal((case, "no GPU kernel records" in done.stderr), (case, False))
+
+
+@test
 def own_files_stay_as_they_are(binary):
     with Run(binary) as p:
         env = p.install_avail(gpu())

@@ -339,16 +339,49 @@ static bool has_kind(const collector *c, const char *kind)
     return false;
 }
 
-/* Makes tables from databases, JSON or Perfetto traces; returns whether they contain any kernel. */
+static bool records_counters(const gt_profiler *profiler)
+{
+    for (size_t i = 0; i < profiler->options.count; i++)
+        if (strncmp(profiler->options.items[i], "--pmc", 5) == 0) return true;
+    return profiler->counter_passes.count > 0;
+}
+
+/* Whether a CSV file has more than its heading. */
+static bool has_rows(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    int byte = file ? getc(file) : EOF;
+    while (byte != EOF && byte != '\n') byte = getc(file);
+    if (byte != EOF) byte = getc(file);
+    if (file) fclose(file);
+    return byte != EOF;
+}
+
+/* A counter that the GPU does not have, or may not read, gives a file without values, or none. Perfetto
+ * traces are not asked: they have counters only as tracks. */
+static void check_counters(const collector *c, size_t converted)
+{
+    bool found = converted > 0;
+    if (!records_counters(c->profiler)) return;
+    for (size_t i = 0; !found && i < c->files.count; i++)
+        found =
+            strcmp(c->files.items[i].kind, "counter_collection.csv") == 0 && has_rows(c->files.items[i].path);
+    bool is_unknown = has_kind(c, "results.pftrace") && !has_kind(c, "results.db") &&
+                      !has_kind(c, "results.json") && !has_kind(c, "counter_collection.csv");
+    if (!found && !is_unknown) gt_warn("no counter values in %s", c->tree);
+}
+
+/* Makes tables from databases, JSON or Perfetto traces. Warns if there are no kernels or counters. */
 static void convert(collector *c)
 {
     bool has_csv = has_kind(c, "kernel_trace.csv"), has_other = false;
     for (size_t i = 0; i < GT_LENGTH(results); i++) has_other = has_other || has_kind(c, results[i]);
-    size_t kernels = 0;
+    size_t kernels = 0, counters = 0;
     gt_error error;
     if (!has_csv && has_other) {
         gt_arg_list written = {0};
-        if (!gt_convert_csv(c->tree, c->tree, &kernels, &written, c->plan->arena, &error)) {
+        if (!gt_convert_csv(c->tree, c->tree, &kernels, records_counters(c->profiler) ? &counters : NULL,
+                            &written, c->plan->arena, &error)) {
             warn(&error);
             return;
         }
@@ -356,6 +389,7 @@ static void convert(collector *c)
         has_csv = kernels > 0;
     }
     if (!has_csv && records_kernels(c->profiler)) gt_warn("no GPU kernel records in %s", c->tree);
+    if (c->profiler->kind == GT_PROFILER_ROCPROFV3) check_counters(c, counters);
 }
 
 /* FOLDER/latest: a relative link, so that the folder can be moved, unless the run is elsewhere. */

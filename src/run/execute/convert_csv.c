@@ -148,15 +148,17 @@ static void keep_hip(gt_table *table, const gt_store *calls)
     gt_free(domains);
 }
 
-bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, gt_arg_list *written,
-                    gt_arena *arena, gt_error *error)
+bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, size_t *counters,
+                    gt_arg_list *written, gt_arena *arena, gt_error *error)
 {
     gt_read_options options = {.threads = gt_threads_default(),
                                .wanted = GT_WANT_DISPATCH_DETAILS | GT_WANT_COPY_DETAILS | GT_WANT_CALLS |
                                          GT_WANT_ALL_PROCESSES};
+    if (counters) options.wanted |= GT_WANT_COUNTERS;
     gt_rocprof *run = gt_rocprof_read_folder(folder, &options, error);
     if (!run) return false;
     *kernels = gt_store_count(run->dispatches);
+    if (counters) *counters = gt_store_count(run->counters);
     maker dispatches = {run, run->dispatches, "KERNEL_DISPATCH",
                         gt_store_ints(run->dispatches, GT_DISPATCH_KERNEL_ID), NULL};
     maker copies = {run, run->copies, "MEMORY_COPY", NULL, gt_store_ints(run->copies, GT_COPY_DIRECTION)};

@@ -134,9 +134,10 @@ void gt_histogram_add(gt_histogram *histogram, const gt_table *table);
 void gt_histogram_print(const gt_histogram *histogram, gt_buffer *text);
 
 /* Reads the rocprofv3 output of a folder as one run and writes its tables that have rows as CSV into `to`.
- * `kernels` counts dispatches; the paths are added to `written`. (convert_csv.c) */
-bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, gt_arg_list *written,
-                    gt_arena *arena, gt_error *error);
+ * `kernels` counts dispatches, `counters` values of counters (NULL: not read); the paths are added to
+ * `written`. (convert_csv.c) */
+bool gt_convert_csv(const char *folder, const char *to, size_t *kernels, size_t *counters,
+                    gt_arg_list *written, gt_arena *arena, gt_error *error);
 
 /* ---- reports of NVIDIA's profilers (nvidia.c) ---- */
 
