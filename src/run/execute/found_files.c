@@ -97,11 +97,65 @@ typedef struct merge {
     size_t header_len;
 } merge;
 
+/* Where the rows of a file are while it is read. A quote ends a field only before a comma or a line end,
+ * because rocprofv3 does not escape quotes. */
+typedef struct row_scan {
+    bool in_quotes,
+        may_close;          /* may_close: the previous byte is a quote that ends the field if this one does */
+    bool at_field;          /* a field begins */
+    size_t fields, columns; /* of this row so far, and of the first line */
+    long at, row;           /* offset, and that of this row */
+} row_scan;
+
+static void scan_byte(row_scan *s, char byte)
+{
+    bool ends_row = byte == '\n' || byte == '\r';
+    if (s->in_quotes && s->may_close && (byte == ',' || ends_row)) s->in_quotes = false;
+    s->may_close = byte == '"' && !s->at_field;
+    if (s->at_field && byte == '"') s->in_quotes = true;
+    s->at_field = false;
+    s->at++;
+    if (s->in_quotes) return;
+    if (ends_row) {
+        if (!s->columns) s->columns = s->fields;
+        s->row = s->at;
+    }
+    if (byte == ',') s->fields++;
+    if (ends_row) s->fields = 1;
+    s->at_field = byte == ',' || ends_row;
+}
+
+/* The size without a last row that lacks fields, as in the file of a process that was killed. Such a row has
+ * no line end; with all fields it counts as complete, as readers of the file have it. */
+static long complete_size(FILE *in, long size)
+{
+    if (size < 1 || fseek(in, size - 1, SEEK_SET) != 0 || getc(in) == '\n') return size;
+    row_scan s = {.at_field = true, .fields = 1};
+    static char block[1 << 16];
+    size_t got;
+    rewind(in);
+    while ((got = fread(block, 1, sizeof block, in)) > 0)
+        for (size_t i = 0; i < got; i++) scan_byte(&s, block[i]);
+    bool in_quotes = s.in_quotes && !s.may_close;
+    return !s.columns || (s.fields == s.columns && !in_quotes && !s.at_field) ? size : s.row;
+}
+
+static long size_of(FILE *in)
+{
+    struct stat status;
+    return fstat(fileno(in), &status) == 0 ? (long)status.st_size : 0;
+}
+
 static void add_rows(merge *m, const char *path)
 {
     FILE *in = fopen(path, "rbe");
     char *line = NULL;
     size_t room = 0;
+    long size = in ? size_of(in) : 0, complete = in ? complete_size(in, size) : 0;
+    if (in) rewind(in);
+    if (complete < size)
+        gt_warn_once("%s: truncated: its incomplete last row is left out of the files of all processes",
+                     path);
     ssize_t len = in ? getline(&line, &room, in) : -1;
     bool same_columns =
         len > 0 &&
@@ -116,7 +170,9 @@ static void add_rows(merge *m, const char *path)
     static char block[1 << 16];
     size_t got;
     char last = '\n';
-    while (same_columns && (got = fread(block, 1, sizeof block, in)) > 0) {
+    for (long left = complete - len; same_columns && left > 0; left -= (long)got) {
+        got = fread(block, 1, left < (long)sizeof block ? (size_t)left : sizeof block, in);
+        if (!got) break;
         gt_file_write(&m->out, block, got);
         last = block[got - 1];
     }
