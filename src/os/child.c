@@ -151,7 +151,12 @@ static bool start(watch *w, const struct sigaction old[HANDED_ON + 1], gt_error 
     }
     command c = {w->setup, {out[1], merge ? out[1] : err[1]}, failures[1], old};
     const int passed_on[] = {out[1], err[1], failures[1]};
-    const gt_supervisor_setup supervised = {exec_command, &c, passed_on, 3, w->setup->undo};
+    const gt_supervisor_setup supervised = {.become = exec_command,
+                                            .context = &c,
+                                            .passed_on = passed_on,
+                                            .passed_on_count = 3,
+                                            .in_slurm = w->setup->in_slurm,
+                                            .undo = w->setup->undo};
     failure = gt_supervisor_start(&supervised, &w->supervisor);
     if (failure) {
         close(out[0]), close(failures[0]);
@@ -288,8 +293,12 @@ static void end_command(watch *w, int number, const char *why)
     }
     w->kill_at = gt_clock_now_s() + grace;
     if (is_typed && w->setup->then_terminate) w->terminate_at = w->kill_at - grace / 2;
-    if (w->setup->waits_for)
+    if (!w->setup->waits_for) return;
+    if (!w->setup->in_slurm)
         gt_warn("%s: waiting up to %g s for %s (Ctrl-C kills at once)", why, grace, w->setup->waits_for);
+    else
+        gt_warn("%s: waiting up to %g s for %s; SLURM may kill the job earlier (KillWait)", why, grace,
+                w->setup->waits_for);
 }
 
 static void end_supervisor(watch *w)

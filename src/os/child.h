@@ -38,6 +38,8 @@ typedef struct gt_child_setup {
     double grace_s;      /* between SIGTERM and SIGKILL; 0: ten seconds; negative: SIGKILL at once */
     bool then_terminate; /* after half of that time, SIGTERM follows a signal from the keyboard: many programs
                             that start others ignore SIGINT */
+    bool in_slurm; /* this is a job of SLURM, which sends SIGTERM to all its processes: they get it only once
+                    */
     const char *waits_for;   /* says what this time is for, when it begins; NULL: nothing is said */
     const char *const *undo; /* a command that is run if this program is killed meanwhile; NULL: none */
     gt_child_line *line;     /* NULL: bytes are passed on as they arrive */

@@ -23,8 +23,9 @@ enum {
     SLOW_STEP_MS = 100,  /* and while it has time to end */
     DESCRIPTORS = 65536, /* closed one by one where the kernel cannot close a range */
 };
-static const double kill_s = 10; /* how long processes are killed that do not end */
-static const double undo_s = 60; /* limit of the undo command */
+static const double kill_s = 10;  /* how long processes are killed that do not end */
+static const double undo_s = 60;  /* limit of the undo command */
+static const double told_s = 0.5; /* SLURM signals the processes of a job one after the other within this */
 
 typedef struct order {
     unsigned char number; /* of the signal */
@@ -39,10 +40,11 @@ typedef struct process {
 typedef struct watcher {
     const gt_supervisor_setup *setup;
     pid_t command, caller_group;
-    int orders, reports, deaths; /* deaths: a signalfd of SIGCHLD */
+    int orders, reports, deaths; /* deaths: a signalfd of SIGCHLD and SIGTERM */
     process *processes;
     size_t count;
     bool has_ended, is_ending, is_killing, is_orphaned, is_rest_told;
+    bool is_told; /* SLURM has sent SIGTERM to this process, and so to all others of the job */
     double kill_until;
 } watcher;
 
@@ -181,6 +183,41 @@ static void begin_killing(watcher *s)
     s->is_killing = s->is_ending = true;
 }
 
+/* Whether a process belongs to SLURM (slurmstepd). One that cannot be looked at counts as such. */
+static bool is_slurm(pid_t pid)
+{
+    char path[32] = "/proc/", digits[16], name[16] = "";
+    size_t len = strlen(path), count = 0;
+    for (; pid > 0; pid /= 10) digits[count++] = (char)('0' + pid % 10);
+    while (count) path[len++] = digits[--count];
+    memcpy(path + len, "/comm", 6);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return true;
+    ssize_t got = read(file, name, sizeof name - 1);
+    close(file);
+    return got <= 0 || strncmp(name, "slurm", 5) == 0;
+}
+
+static void take_own_signals(watcher *s)
+{
+    struct signalfd_siginfo info;
+    while (read(s->deaths, &info, sizeof info) == sizeof info)
+        if (info.ssi_signo == SIGTERM && s->setup->in_slurm && is_slurm((pid_t)info.ssi_pid))
+            s->is_told = true;
+}
+
+/* Whether SLURM sends SIGTERM to the command itself. This process ignores it, but sees it: it gets the signal
+ * if all processes of the job do, and does not if only the program was meant (scancel --batch, kill). A
+ * second one would end a profiler that has begun to write its trace. */
+static bool slurm_tells_all(watcher *s)
+{
+    double until = gt_clock_now_s() + told_s;
+    if (!s->setup->in_slurm) return false;
+    for (take_own_signals(s); !s->is_told && gt_clock_now_s() < until; take_own_signals(s))
+        poll(&(struct pollfd){.fd = s->deaths, .events = POLLIN}, 1, STEP_MS);
+    return s->is_told;
+}
+
 static void take_orders(watcher *s)
 {
     order o;
@@ -196,6 +233,8 @@ static void take_orders(watcher *s)
     s->is_ending = true;
     if (o.number == SIGKILL)
         begin_killing(s);
+    else if (o.number == SIGTERM && slurm_tells_all(s))
+        s->is_rest_told = true;
     else
         signal_tree(s, o.number, o.all);
 }
@@ -226,10 +265,8 @@ static void report(const watcher *s, int kind, int value)
 /* Takes what has ended: the command, and orphans that the kernel has given to us. */
 static void reap(watcher *s)
 {
-    struct signalfd_siginfo ignored;
-    while (read(s->deaths, &ignored, sizeof ignored) > 0) {
-    }
     int status;
+    take_own_signals(s);
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
         if (pid != s->command) continue;
         if (WIFSTOPPED(status)) {
@@ -323,8 +360,8 @@ static void close_others(const watcher *s)
 
 static void ignore_signals(void)
 {
-    static const int ignored[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE,
-                                  SIGTSTP, SIGTTOU, SIGTTIN, SIGUSR1, SIGUSR2};
+    static const int ignored[] = {SIGINT,  SIGHUP,  SIGQUIT, SIGPIPE, SIGTSTP,
+                                  SIGTTOU, SIGTTIN, SIGUSR1, SIGUSR2}; /* SIGTERM stays blocked */
     struct sigaction action = {.sa_handler = SIG_IGN};
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) sigaction(ignored[i], &action, NULL);
     action.sa_handler = SIG_DFL;
@@ -337,6 +374,7 @@ static void supervise(watcher *s, const sigset_t *mask)
     sigset_t deaths;
     sigemptyset(&deaths);
     sigaddset(&deaths, SIGCHLD);
+    sigaddset(&deaths, SIGTERM);
     setpgid(0, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     s->deaths = beyond_standard(signalfd(-1, &deaths, SFD_NONBLOCK | SFD_CLOEXEC));

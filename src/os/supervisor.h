@@ -30,6 +30,7 @@ typedef struct gt_supervisor_setup {
     void *context;
     const int *passed_on; /* descriptors that only the command keeps; -1: none */
     size_t passed_on_count;
+    bool in_slurm;           /* SIGTERM is not sent to processes that got it from SLURM */
     const char *const *undo; /* a command that the supervisor runs if this program is gone; NULL: none */
 } gt_supervisor_setup;
 

@@ -198,6 +198,63 @@ def test_real_interrupt_collects(binary):
         equal([(n["exit_code"], n["reason"]) for n in summary["nodes"]], [(9, "interrupted by signal 15 (Terminated)")] * 2)
 
 
+# Notes every SIGTERM, also in a child and in a process with a session of its own, and ends a second after the first one.
+COUNTS = """
+import os, signal, sys, time
+role, first = "command", []
+def note(*_):
+    first.append(time.monotonic())
+    with open(os.path.join(sys.argv[1], f"{os.environ['SLURM_PROCID']}_{role}"), "a") as f:
+        f.write("TERM ")
+if os.fork() == 0:
+    role = "child"
+    if os.fork() == 0:
+        role = "session"
+        os.setsid()
+signal.signal(signal.SIGTERM, note)
+if role == "command":
+    time.sleep(0.3)
+    print("ready", flush=True)
+while not first or time.monotonic() < first[0] + 1:
+    time.sleep(0.02)
+"""
+
+
+def test_real_each_process_gets_one_signal(binary):
+    for name in ("cancelled", "interrupted"):
+        with Cluster(binary) as c:
+            running = c.start(name, sys.executable, "-c", COUNTS, c.path)
+            equal([running.stdout.readline() for _ in range(2)], ["ready\n"] * 2)
+            until(lambda: "RUNNING" in c.errors(), "RUNNING")
+            if name == "cancelled":
+                c.call("scancel", c.job(name))
+            else:
+                running.send_signal(signal.SIGINT)
+            running.stdout.read()
+            equal(running.wait(), 3)
+            for node in (0, 1):
+                for role in ("command", "child", "session"):
+                    with open(os.path.join(c.path, f"{node}_{role}")) as f:
+                        equal((name, node, role, f.read()), (name, node, role, "TERM "))
+            assert "Ctrl-C kills" not in c.errors(), c.errors()
+            holds(c.errors(), "SLURM may kill the job earlier (KillWait)")
+
+
+def test_real_signal_for_the_script_alone_is_passed_on(binary):
+    with Cluster(binary) as c:
+        words = c.words("alone", [sys.executable, "-c", COUNTS, c.path], {"nodes": 1}, {"distributed": {"launcher": "slurm_multi"}})
+        with open(os.path.join(c.path, "errors"), "w") as errors:
+            running = subprocess.Popen(words, cwd=c.work, env=c.environment(), text=True, stdout=subprocess.PIPE, stderr=errors)
+        equal(running.stdout.readline(), "ready\n")
+        until(lambda: "RUNNING" in c.errors(), "RUNNING")
+        c.call("scancel", "--signal=TERM", "--batch", c.job("alone"))
+        running.stdout.read()
+        equal(running.wait(), 3)
+        for role in ("command", "child", "session"):
+            with open(os.path.join(c.path, f"0_{role}")) as f:
+                holds(f.read(), "TERM ")
+
+
 def test_real_second_interrupt_leaves(binary):
     with Cluster(binary) as c:
         running = c.start("two", "sh", "-c", "trap '' TERM; echo ready; sleep 100")

@@ -432,6 +432,7 @@ static void run_command(run *r)
                             .silent = is_silent(plan),
                             .timeout_s = plan->timeout_s,
                             .grace_s = plan->grace_s,
+                            .in_slurm = getenv("SLURM_JOB_ID"),
                             .waits_for = plan->profiler->kind != GT_PROFILER_NONE
                                              ? "the command to end and the profiler to write its trace"
                                              : "the command to end",
