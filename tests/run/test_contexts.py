@@ -49,6 +49,48 @@ def valid_keys_are_accepted(binary):
         holds(done.stderr, "unknown key 'framework_of_dockerfile'")
 
 
+# What madengine's code reads and its documents name; checked against its source by hand.
+SECTIONS = {
+    "slurm": "account allow_submit_without_clean_nodes auto_cleanup_nodes constraint enable_node_check exclude exclusive gpus_per_node mail_type "
+             "mail_user mem modules network_interface nodelist nodes output_dir partition qos reservation results_dir shared_workspace time "
+             "verbose_node_check _comment_node_check cpus_per_task",
+    "distributed": "backend enabled launcher master_port nnodes nproc_per_node port primus sglang_disagg type _note hostfile rdzv_backend",
+    "k8s": "_pvc_auto allow_privileged_profiling backoff_limit cpu cpu_limit cpu_request data_pvc data_storage_class data_storage_size gpu_count "
+           "gpu_resource_name gpu_vendor host_ipc image_pull_policy kubeconfig local_path_storage_class memory memory_limit memory_request "
+           "multi_node_results_storage_class namespace nfs_storage_class node_selector output_dir recreate_shared_data_pvc results_pvc "
+           "results_storage_size secrets service_account single_node_results_storage_class storage_class tolerations ttl_seconds_after_finished "
+           "active_deadline_seconds context pull_timeout results_image results_size workdir"}
+SECTIONS["kubernetes"] = SECTIONS["k8s"]
+
+
+@test
+def keys_of_targets_and_launchers(binary):
+    with Place(binary) as p:
+        for section, names in SECTIONS.items():
+            done = p.run("-c", json.dumps({section: {name: None for name in names.split()}}), "--dry-run", "--target", "local", "--", "true")
+            equal((section, "unknown key" in done.stderr), (section, False))
+        wrong = [("slurm", "node", "nodes"), ("slurm", "partion", "partition"), ("distributed", "launchr", "launcher"),
+                 ("distributed", "nproc_per_nodes", "nproc_per_node"), ("k8s", "name_space", "namespace"), ("kubernetes", "name_space", "namespace")]
+        for section, key, meant in wrong:
+            done = p.run("-c", json.dumps({section: {key: 2}}), "--dry-run", "--", "true")
+            equal((key, done.returncode), (key, 4))
+            holds(done.stderr, f"unknown key '{key}' in {section} (did you mean '{meant}'?)")
+        done = p.run("-c", '{"slurm": {"licenses_of_site": 1}}', "--dry-run", "--", "true")
+        equal(done.returncode, 0)
+        holds(done.stderr, "unknown key 'licenses_of_site' in slurm of the context: ignored")
+
+
+@test
+def wrong_values(binary):
+    with Place(binary) as p:
+        for value in ("-5", "true", "1e30", "-0.5", '"10"'):
+            done = p.run("-c", f'{{"timeout": {value}}}', "--dry-run", "--", "true")
+            equal((value, done.returncode), (value, 4))
+            holds(done.stderr, "key timeout must be a number")
+        for value, status in (("9-1", 4), ("0,x", 4), ("-1", 4), ("0,2-4", 0), ("0, 1", 0), ("all", 0)):
+            equal((value, p.run("-c", json.dumps({"docker_gpus": value}), "--dry-run", "--", "true").returncode), (value, status))
+
+
 @test
 def the_time_limit_of_the_context(binary):
     with Place(binary) as p:

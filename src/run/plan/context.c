@@ -362,7 +362,9 @@ const gt_value *gt_context_load(gt_arena *arena, const char *path, const char *t
         const gt_value *typed = load_text(arena, text, error);
         context = typed ? gt_settings_update(arena, context, typed) : NULL;
     }
-    if (!context || !check_types(context, error) || !gt_context_check_names(context, error)) return NULL;
+    if (!context || !check_types(context, error) || !gt_context_check_names(context, error) ||
+        !gt_context_check_values(context, error))
+        return NULL;
     context = convert_build_arguments(arena, context);
     for (size_t i = 0; context && i < GT_LENGTH(choices); i++)
         context = check_known(arena, context, i, error);

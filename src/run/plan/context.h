@@ -51,6 +51,8 @@ const gt_value *gt_context_load(gt_arena *arena, const char *path, const char *t
 /* Fails if a key is a misspelt known one, and warns of other unknown keys. Keys that begin with "_" are
  * comments. (context_keys.c) */
 bool gt_context_check_names(const gt_value *context, gt_error *error);
+/* Fails if a value is wrong whatever the run: a negative time limit, GPUs 9-1. (context_keys.c) */
+bool gt_context_check_values(const gt_value *context, gt_error *error);
 
 /* The time limit of the context's "timeout" in seconds: 0: none, negative: the context has none. */
 double gt_context_timeout_s(const gt_value *context);
