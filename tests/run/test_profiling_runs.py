@@ -602,13 +602,24 @@ def invalid_samplers(binary):
         done = p.run("--tools", "gpu_info_power_profiler", "--", "echo", "on", GPUTALLY_SYSFS=empty)
         if "no GPU was found" in done.stderr:  # on a machine with NVIDIA's library, GPUs are found
             equal((done.returncode, done.stdout, "gpu_info_power_profiler_output.csv" in p.tree()), (0, "on\n", False))
-        for env, text in (({"POWER_SAMPLING_RATE": "x"}, "Invalid SAMPLING_RATE: x"), ({"POWER_MODE": "bad"}, "Invalid MODE: bad. Must be 'power' or 'vram'"),
+        for env, text in (({"POWER_SAMPLING_RATE": "x"}, "Invalid POWER_SAMPLING_RATE: x"), ({"POWER_SAMPLING_RATE": "0"}, "Invalid POWER_SAMPLING_RATE: 0"), ({"POWER_MODE": "bad"}, "Invalid POWER_MODE: bad. Must be 'power' or 'vram'"),
                           ({"POWER_DEVICE": "a"}, "POWER_DEVICE")):
             context_error(binary, json.dumps({"tools": [{"name": "gpu_info_power_profiler", "env_vars": env}]}), text)
         text = '{"tools": [{"name": "gpu_info_power_profiler", "env_vars": {"POWER_DEVICE": "1"}}]}'
         done = p.run("-c", text, "--", "true", GPUTALLY_SMI_FAKE=fake_gpus(p))
         equal(done.returncode, 0)
         holds(done.stderr, "Device 1 is a secondary die")
+
+
+@test
+def devices_of_samplers(binary):
+    for devices, warning in (("0,0", None), ("0,5", "no GPU 5; its power is not sampled"), ("5, 0,0", "no GPU 5")):
+        with Place(binary) as p:
+            text = json.dumps({"tools": [{"name": "gpu_info_power_profiler", "env_vars": {"POWER_DEVICE": devices}}]})
+            done = p.run("-c", text, "--", "true", GPUTALLY_SMI_FAKE=fake_gpus(p))
+            equal((devices, done.returncode), (devices, 0))
+            equal(p.read("gpu_info_power_profiler_output.csv").splitlines()[0], "time,Power(Watt) GPU0")
+            assert warning in done.stderr if warning else "warning" not in done.stderr, done.stderr
 
 
 LIBRARY_LINES = r"""

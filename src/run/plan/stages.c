@@ -201,11 +201,12 @@ static bool plan_sampler(gt_plan *plan, const char *prefix, gt_error *error)
                        : !devices ? "DEVICE"
                                   : "SAMPLING_RATE");
     if (strcmp(own_mode, "power") != 0 && strcmp(own_mode, "vram") != 0)
-        return gt_fail(error, "Invalid MODE: %.200s. Must be 'power' or 'vram'", own_mode);
+        return gt_fail(error, "Invalid %s_MODE: %.200s. Must be 'power' or 'vram'", prefix, own_mode);
     char *end;
     double period_s = strtod(rate, &end);
     if (*end || !(period_s > 0) || period_s > 86400)
-        return gt_fail(error, "Invalid SAMPLING_RATE: %.200s", rate);
+        return gt_fail(error, "Invalid %s_SAMPLING_RATE: %.200s (seconds, more than 0, at most 86400)",
+                       prefix, rate);
     if (!is_device_list(devices))
         return gt_fail(error, "%s_DEVICE: must be 'all' or comma-separated numbers, got %.200s", prefix,
                        devices);

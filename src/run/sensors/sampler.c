@@ -35,22 +35,27 @@ struct gt_sampler {
 
 /* ---- choosing devices ---- */
 
-static bool add_device(gt_sampler *s, size_t device, bool named)
+static bool is_chosen(const gt_sampler *s, size_t device)
 {
-    bool secondary = s->is_power && s->sensors->is_secondary(s->sensors, device);
-    if (secondary && named) {
-        gt_warn("Device %zu is a secondary die; %s not sampled", device, s->plan->mode);
-        return false;
-    }
-    if (!secondary) s->devices[s->count++] = device;
-    return true;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->devices[i] == device) return true;
+    return false;
 }
 
+static void add_device(gt_sampler *s, size_t device, bool named)
+{
+    bool secondary = s->is_power && s->sensors->is_secondary(s->sensors, device);
+    if (secondary && named)
+        gt_warn("Device %zu is a secondary die; its %s is not sampled", device, s->plan->mode);
+    if (!secondary && s->count < DEVICES_MAX && !is_chosen(s, device)) s->devices[s->count++] = device;
+}
+
+/* What a list names and does not exist is left out with a warning; the others are sampled. */
 static bool choose_devices(gt_sampler *s)
 {
     s->devices = gt_alloc_zero(DEVICES_MAX, sizeof *s->devices);
     bool all = strcmp(s->plan->devices, "all") == 0;
-    for (size_t i = 0; all && i < s->sensors->count && s->count < DEVICES_MAX; i++) add_device(s, i, false);
+    for (size_t i = 0; all && i < s->sensors->count; i++) add_device(s, i, false);
     for (const char *at = s->plan->devices; !all && *at;) {
         char *end;
         unsigned long device = strtoul(at, &end, 10);
@@ -59,11 +64,10 @@ static bool choose_devices(gt_sampler *s)
             continue;
         }
         at = end;
-        if (device >= s->sensors->count || s->count == DEVICES_MAX) {
-            gt_warn("no GPU %lu; %s not sampled", device, s->plan->mode);
-            return false;
-        }
-        if (!add_device(s, device, true)) return false;
+        if (device < s->sensors->count)
+            add_device(s, device, true);
+        else
+            gt_warn("no GPU %lu; its %s is not sampled", device, s->plan->mode);
     }
     if (!s->count) gt_warn("no GPU whose %s can be sampled", s->plan->mode);
     return s->count;
