@@ -323,6 +323,7 @@ static void take_report(watch *w)
     } else {
         w->ended = true;
         w->status = report.value;
+        w->result->seconds = gt_clock_now_s() - w->started;
     }
 }
 
@@ -398,7 +399,7 @@ static void settle(watch *w)
     gt_supervisor_finish(&w->supervisor);
     if (w->result->left && (w->result->timed_out || w->result->interrupted))
         gt_warn("%d processes of the command do not end, even when they are killed", w->result->left);
-    w->result->seconds = gt_clock_now_s() - w->started;
+    if (w->result->seconds == 0) w->result->seconds = gt_clock_now_s() - w->started;
     w->result->exit_code = WIFSIGNALED(w->status) ? 128 + WTERMSIG(w->status) : WEXITSTATUS(w->status);
 }
 

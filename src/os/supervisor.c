@@ -25,6 +25,7 @@ enum {
 };
 static const double kill_s = 10;  /* how long processes are killed that do not end */
 static const double undo_s = 60;  /* limit of the undo command */
+static const double rest_s = 1;   /* helpers of a command often end a moment after it */
 static const double told_s = 0.5; /* SLURM signals the processes of a job one after the other within this */
 
 typedef struct order {
@@ -45,7 +46,7 @@ typedef struct watcher {
     size_t count;
     bool has_ended, is_ending, is_killing, is_orphaned, is_rest_told;
     bool is_told; /* SLURM has sent SIGTERM to this process, and so to all others of the job */
-    double kill_until;
+    double kill_until, ended_at;
 } watcher;
 
 /* ---- finding the descendants ---- */
@@ -279,6 +280,7 @@ static void reap(watcher *s)
         }
         take_terminal_back(s);
         s->has_ended = true;
+        s->ended_at = gt_clock_now_s();
         report(s, GT_SUPERVISOR_ENDED, status);
     }
 }
@@ -287,17 +289,18 @@ static void reap(watcher *s)
 static bool step(watcher *s)
 {
     reap(s);
-    if (s->has_ended && !s->is_ending) return false;
+    bool waits = s->has_ended && !s->is_ending;
+    if (waits && (gt_clock_now_s() > s->ended_at + rest_s || !find_descendants(s))) return false;
     if (s->is_killing) {
         if (!signal_tree(s, SIGKILL, true) && s->has_ended) return false;
         if (gt_clock_now_s() > s->kill_until) return false;
-    } else if (s->has_ended) {
+    } else if (s->has_ended && !waits) {
         size_t living = s->is_rest_told ? find_descendants(s) : signal_tree(s, SIGTERM, true);
         s->is_rest_told = true;
         if (!living) return false;
     }
     struct pollfd places[] = {{.fd = s->orders, .events = POLLIN}, {.fd = s->deaths, .events = POLLIN}};
-    poll(places, 2, s->is_killing ? STEP_MS : s->has_ended ? SLOW_STEP_MS : -1);
+    poll(places, 2, s->is_killing || waits ? STEP_MS : s->has_ended ? SLOW_STEP_MS : -1);
     if (places[0].revents) take_orders(s);
     return true;
 }

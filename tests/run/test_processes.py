@@ -233,9 +233,19 @@ def after_a_normal_end_they_go_on(binary):
         done = p.run("--", *family(p, "ends"))
         pids = pids_of(p, 2)
         equal((done.returncode, list(map(lives, pids))), (0, [True, True]))
-        holds(done.stderr, "2 of the processes that it started are still running")
+        holds(done.stderr, "2 processes that the command started are still running")
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
+
+
+@test
+def helpers_that_end_a_moment_later_are_no_reason_to_warn(binary):
+    with Place(binary) as p:
+        done = p.run("--", "sh", "-c", "sleep 0.4 >/dev/null 2>&1 &")
+        equal((done.returncode, "running" in done.stderr), (0, False))
+        done = p.run("--", "sh", "-c", "sleep 30 >/dev/null 2>&1 & echo $! > pid")
+        holds(done.stderr, "1 process that the command started is still running")
+        os.kill(int(p.read("pid")), signal.SIGKILL)
 
 
 @test

@@ -453,7 +453,8 @@ static void run_command(run *r)
         r->no_container = plan->in_session;
     }
     if (result.left && !result.timed_out && !result.interrupted)
-        gt_warn("the command has ended, but %d of the processes that it started are still running",
+        gt_warn(result.left == 1 ? "%d process that the command started is still running"
+                                 : "%d processes that the command started are still running",
                 result.left);
     r->outcome->exit_code = result.exit_code;
     r->outcome->command_s = result.seconds;
