@@ -22,6 +22,7 @@ import tempfile
 import time
 
 from tests.common import harness
+from tests.run.test_one_report import WRITER, write
 from tests.run.test_profiling_runs import STAND_INS, Place, equal, holds
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -67,12 +68,12 @@ class Cluster:
         return {**os.environ, "PATH": harness.SYSTEM_PATH, "SLURM_CONF": self.conf, "GPUTALLY_SLURM_POLL_SECONDS": "0.2",
                 "ASAN_OPTIONS": "detect_leaks=0", **more}
 
-    def words(self, name, command, slurm, context):
+    def words(self, name, command, slurm, context, report="none"):
         whole = {"slurm": {"partition": "test", "nodes": 2, "gpus_per_node": 2, "exclusive": False, "time": "00:10:00", **slurm}, **context}
-        return [self.binary, "run", "-c", json.dumps(whole), "--name", name, "--report", "none", "--no_sys_env_details", "--", *command]
+        return [self.binary, "run", "-c", json.dumps(whole), "--name", name, "--report", report, "--no_sys_env_details", "--", *command]
 
-    def run(self, name, *command, slurm=None, context=None, **env):
-        return subprocess.run(self.words(name, command, slurm or {}, context or {}), cwd=self.work, env=self.environment(**env),
+    def run(self, name, *command, slurm=None, context=None, report="none", **env):
+        return subprocess.run(self.words(name, command, slurm or {}, context or {}, report), cwd=self.work, env=self.environment(**env),
                               capture_output=True, text=True, timeout=harness.WALL_SECONDS)
 
     def start(self, name, *command, **env):
@@ -162,7 +163,7 @@ def test_real_node_that_fails(binary):
         equal((summary["exit_code"], summary["reason"]), (3, "the job ended with state FAILED; node 1: the command failed with exit status 7"))
         done = c.run("g", "true", context={"tools": [{"name": "rocprofv3_lightweight"}]})
         equal(done.returncode, 3)  # no profiler on the nodes
-        holds(done.stderr, "node 0: FAILURE: Error: Neither rocprofv3 nor rocprof found in PATH")
+        holds(done.stderr, ": FAILURE: Error: Neither rocprofv3 nor rocprof found in PATH")  # the first one ends the other
 
 
 FLUSHES = "trap 'echo flushing; sleep 1; echo flushed; exit 9' TERM; echo ready; while :; do sleep 0.1; done"
@@ -298,6 +299,13 @@ def test_real_launchers(binary):
             equal((launcher, done.returncode), (launcher, 0))
             equal(sorted(done.stdout.splitlines()), ["0 4 0 n1", "1 4 1 n1", "2 4 0 n2", "3 4 1 n2"])
             equal(len(c.summary("l")["nodes"]), 1)  # one process on the first node starts all others
+            # and the report of all ranks is made all the same
+            done = c.run("r", "sh", "-c", f"python3 '{write(os.path.join(c.path, 'writer.py'), WRITER)}' rank$RANK.pt.trace.json $RANK 4 0 info",
+                         context={"distributed": {"launcher": launcher, "nproc_per_node": 2}}, report="auto")
+            folder, = glob.glob(os.path.join(glob.escape(c.work), "slurm_results", "r", "*"))
+            equal((launcher, done.returncode, os.path.exists(os.path.join(folder, "r_run_summary.xlsx"))), (launcher, 0, True))
+            equal(sorted(n for n in os.listdir(os.path.join(folder, "r_ranks")) if n.endswith(".json")), [f"rank{i}_trace.json" for i in range(4)])
+            assert os.path.exists(os.path.join(folder, "r_ranks", "nccl_analysis_report.html")), os.listdir(folder)
             if launcher == "mpirun":
                 continue
             done = c.run("m", "sh", "-c", "[ $RANK != 2 ] || exit 5; sleep 100",
