@@ -20,6 +20,7 @@
 
 enum { DEPTH_MAX = 6, ENTRIES_MAX = 100000, COPY_BYTES = 1 << 20 };
 
+/* Those of profilers first. */
 static const char *const kinds[] = {"rocprof", "nsys", "ncu", "pftrace", "pytorch", "jax", "summary"};
 
 static bool is_listed(const char *list, const char *word, size_t len)
@@ -477,7 +478,7 @@ void gt_reporter_free(gt_reporter *r)
     gt_buffer_free(&r->finding);
 }
 
-void gt_run_reports_write(const gt_call *call, const gt_plan *plan, gt_outcome *outcome)
+static void write_reports(const gt_call *call, const gt_plan *plan, gt_outcome *outcome)
 {
     const char *wanted = gt_arguments_string(&call->arguments, "report");
     gt_reporter r = {.call = call, .plan = plan, .outcome = outcome, .wanted = wanted};
@@ -502,4 +503,14 @@ void gt_run_reports_write(const gt_call *call, const gt_plan *plan, gt_outcome *
     if (gt_reporter_wants(&r, "summary")) write_summary(&r);
     if (!gt_arguments_flag(&call->arguments, "quiet") && !outcome->is_trial) print_written(&r);
     gt_reporter_free(&r);
+}
+
+void gt_run_reports_write(const gt_call *call, const gt_plan *plan, gt_outcome *outcome)
+{
+    write_reports(call, plan, outcome);
+    gt_reporter r = {.wanted = gt_arguments_string(&call->arguments, "report")};
+    bool has_reports = false; /* of the profiler */
+    for (size_t i = 0; !outcome->trials && i < GT_LENGTH(kinds) && strcmp(kinds[i], "pytorch") != 0; i++)
+        has_reports = has_reports || gt_reporter_wants(&r, kinds[i]);
+    gt_earlier_remove(plan, outcome, has_reports);
 }

@@ -198,6 +198,27 @@ static void add_made(collector *c, const char *path)
     add_output(c, path);
 }
 
+/* Whether a file in rocprof_output may be replaced: gputally made it, or it does not exist. A link is to a
+ * file of an earlier run. */
+static bool is_own(const collector *c, const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0 || S_ISLNK(status.st_mode) || status.st_nlink > 1) return true;
+    gt_own_files list;
+    gt_own_files_read(&list, c->root);
+    bool own = gt_own_files_has(&list, gt_path_name(path), (int64_t)status.st_size);
+    gt_own_files_free(&list);
+    return own;
+}
+
+/* The same, with a warning if not. */
+static bool may_replace(const collector *c, const char *path)
+{
+    if (is_own(c, path)) return true;
+    gt_warn("%s is kept: it is not of gputally, or was changed; that of this run is in %s", path, c->tree);
+    return false;
+}
+
 static void link_to(collector *c, const char *from, const char *to)
 {
     gt_error error;
@@ -268,9 +289,9 @@ static void link_largest(collector *c, const char *kind, const char *name)
             largest = &c->files.items[i];
     const char *to = gt_path_join(c->plan->arena, c->root, gt_path_name(name));
     struct stat status;
-    if (largest)
+    if (largest && may_replace(c, to))
         link_to(c, largest->path, to);
-    else if (lstat(to, &status) == 0 && (status.st_nlink > 1 || S_ISLNK(status.st_mode)))
+    else if (!largest && lstat(to, &status) == 0 && (status.st_nlink > 1 || S_ISLNK(status.st_mode)))
         unlink(to); /* links to an earlier run */
 }
 
@@ -317,6 +338,7 @@ static void merge_tables(collector *c)
     for (size_t i = 0; i < GT_LENGTH(canonical_tables); i++) {
         const char *to =
             gt_arena_format(c->plan->arena, "%s/rocprofv3_output_%s", c->root, canonical_tables[i]);
+        if (!may_replace(c, to)) continue;
         if (!merge_kind(c, canonical_tables[i], to)) unlink(to); /* a file of an earlier run would mislead */
     }
 }
@@ -399,7 +421,10 @@ static void link_latest(collector *c, const char *folder)
     bool is_below = strncmp(c->tree, folder, len) == 0 && c->tree[len] == '/';
     const char *link = gt_path_join(c->plan->arena, folder, "latest");
     struct stat status;
-    if (lstat(link, &status) == 0 && !S_ISLNK(status.st_mode)) return;
+    if (lstat(link, &status) == 0 && !S_ISLNK(status.st_mode)) {
+        gt_warn("%s is not a link and is not changed: this run is in %s", link, c->tree);
+        return;
+    }
     unlink(link);
     if (symlink(is_below ? c->tree + len + 1 : c->tree, link) != 0)
         gt_warn("cannot create link %s: %s", link, strerror(errno));

@@ -118,6 +118,10 @@ void gt_publish(const gt_plan *plan, gt_outcome *outcome);
  * the outcome. Failures are warnings. */
 void gt_collect(const gt_plan *plan, gt_outcome *outcome);
 
+/* Removes results of an earlier run, by its record, that this run should have replaced but has not, with a
+ * warning. Before the record of this run is written. `has_reports`: reports were to be made. (earlier.c) */
+void gt_earlier_remove(const gt_plan *plan, const gt_outcome *outcome, bool has_reports);
+
 enum { GT_HISTOGRAM_CLASSES = 6 };
 
 /* Instruction counts by class, in the order in which the classes first appear. */
