@@ -271,6 +271,7 @@ def kept_folders_and_skipped_scripts(binary):
         equal(sorted(os.listdir(p.file("run_directory"))), ["run.sh"])
         done = ran(p.call("run", "--tags", "m", "--no-docker", "--skip-model-run"))
         holds(done.stderr, "m: SKIPPED")
+        holds(done.stderr, "0 of 1 models succeeded, 1 skipped; table: ")
         equal(([row["status"] for row in p.table()], p.exists("run_directory")), (["SUCCESS", "SKIPPED"], False))
         assert "performance" not in (p.read("m.run.live.log") if p.exists("m.run.live.log") else "")
 
@@ -397,13 +398,26 @@ def a_model_in_a_container(binary):
                      "--label a=b --workdir /myworkspace " + image + " cat", "--env MY_TOKEN --env"):
             holds(text, part)
         assert "hidden-value" not in json.dumps(calls)
-        equal([words[0] for words in calls if words[0] in ("exec", "rm")], ["rm", "exec", "exec", "exec", "exec", "rm"])
+        equal([words[0] for words in calls if words[0] in ("exec", "rm")], ["exec", "exec", "exec", "exec", "rm"])
         equal([words[1:5] for words in calls if words[0] == "exec"][1], ["--workdir", "/myworkspace/run_directory", name, "bash"])
         row = p.table()[0]
         equal([row[k] for k in ("model", "docker_file", "base_docker", "docker_image", "launcher", "status", "additional_docker_run_options")],
               ["Dummy/Prof", "docker/dummy.ubuntu.amd.Dockerfile", "rocm/pytorch", image, "docker", "SUCCESS", "--label a=b"])
         holds(p.read("Dummy_Prof_dummy.ubuntu.amd.live.log"), "building " + image + "\n\n" + "=" * 80 + "\nRUN PHASE LOG\n" + "=" * 80 + "\n\nin ")
         assert not p.exists("run_directory") and not json.load(open(p.log + ".docker/containers.json"))
+
+
+@test
+def a_run_that_starts_at_the_same_time(binary):
+    with Project(binary, [model("m")], "docker") as p:
+        ran(p.call("run", "--tags", "m", "--keep-alive"))  # the other one's container
+        # a docker that does not show it yet
+        p.write("late/docker", f'#!/bin/sh\n[ "$1" = inspect ] && exit 1\nexec {p.bin}/docker "$@"\n', 0o755)
+        done = ran(p.call("run", "--tags", "m", PATH=p.file("late") + ":" + p.environment()["PATH"]))
+        holds(done.stderr, "1 of 1 models succeeded")
+        names = [words[words.index("--name") + 1] for words in p.docker() if words[0] == "run"]
+        equal((names[:2], names[2].startswith(names[0] + "_")), ([names[0]] * 2, True))
+        equal(list(json.load(open(p.log + ".docker/containers.json"))), [names[0]])
 
 
 @test
@@ -496,7 +510,7 @@ def manifests_of_madengine(binary):
 @test
 def wrong_calls(binary):
     with Project(binary, [model("m")], "docker") as p:
-        for words, status, text in ((["run"], 4, "Either --manifest-file or --tags required"), (["run", "-m", "none.json"], 4, "Either --manifest-file or --tags required"),
+        for words, status, text in ((["run"], 4, "Either --manifest-file or --tags required"), (["run", "-m", "none.json"], 4, "Either --manifest-file or --tags required, and there is no file none.json\n"),
                                     (["run", "--tags", "m", "--", "true"], 4, "cannot be used together with a command"),
                                     (["run", "--tags", "m", "-c", "[1]"], 4, "additional_context must be a JSON object"),
                                     (["run", "--tags", "m", "-c", '{"slurm": {}, "k8s": {}}'], 4, "Conflicting deployment configuration"),

@@ -39,8 +39,10 @@ static bool ask_docker(const char *const *argv, double timeout_s, gt_buffer *tex
     return ok;
 }
 
-/* Whether the run that started the container of this name is still there: its process id is a label. */
-static bool is_in_use(const gt_plan *plan, gt_buffer *text)
+typedef enum found_container { FOUND_NONE, FOUND_STALE, FOUND_IN_USE } found_container;
+
+/* A container of this name: in use if the run that started it is still there; its process id is a label. */
+static found_container find_container(const gt_plan *plan, gt_buffer *text)
 {
     const char *argv[] = {plan->docker.items[0],
                           "inspect",
@@ -48,10 +50,11 @@ static bool is_in_use(const gt_plan *plan, gt_buffer *text)
                           "{{.State.Running}} {{index .Config.Labels \"gputally.pid\"}}",
                           plan->container,
                           NULL};
-    if (!ask_docker(argv, docker_timeout_s, text)) return false;
-    if (strncmp(text->bytes, "true ", 5) != 0) return false;
+    if (!ask_docker(argv, docker_timeout_s, text)) return FOUND_NONE;
+    if (strncmp(text->bytes, "true ", 5) != 0) return FOUND_STALE;
     long pid = strtol(text->bytes + 5, NULL, 10);
-    return pid > 0 && pid != (long)getpid() && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+    bool in_use = pid > 0 && pid != (long)getpid() && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+    return in_use ? FOUND_IN_USE : FOUND_STALE;
 }
 
 static void rename_container(gt_plan *plan)
@@ -65,11 +68,9 @@ static void rename_container(gt_plan *plan)
     plan->container = name;
 }
 
-bool gt_container_start(gt_plan *plan, gt_error *error)
+/* Starts it; what docker said is in `text`. */
+static bool start(gt_plan *plan, gt_child_result *result, gt_buffer *text, gt_error *error)
 {
-    gt_buffer text = {0};
-    if (is_in_use(plan, &text)) rename_container(plan);
-    gt_docker_remove(plan);
     gt_arg_list_add(plan->arena, &plan->docker, ""); /* space for the terminating NULL */
     plan->docker.items[--plan->docker.count] = NULL;
     /* the environment holds values that are not arguments */
@@ -82,12 +83,27 @@ bool gt_container_start(gt_plan *plan, gt_error *error)
                             .merge = true,
                             .timeout_s = pull_timeout_s,
                             .line = keep_output,
-                            .line_context = &text};
+                            .line_context = text};
+    text->len = 0;
+    bool ok = gt_child_run(&setup, result, error);
+    while (text->len && text->bytes[text->len - 1] == '\n') text->len--;
+    gt_buffer_str(text);
+    return ok;
+}
+
+bool gt_container_start(gt_plan *plan, gt_error *error)
+{
+    gt_buffer text = {0};
     gt_child_result result;
-    text.len = 0;
-    bool ok = gt_child_run(&setup, &result, error);
+    found_container found = find_container(plan, &text);
+    if (found == FOUND_IN_USE) rename_container(plan);
+    if (found == FOUND_STALE) gt_docker_remove(plan); /* otherwise it may be one that was just started */
+    bool ok = start(plan, &result, &text, error);
+    if (ok && result.exit_code && strstr(text.bytes, "already in use")) { /* another run was faster */
+        rename_container(plan);
+        ok = start(plan, &result, &text, error);
+    }
     if (ok && result.exit_code) {
-        while (text.len && text.bytes[text.len - 1] == '\n') text.len--;
         ok = gt_fail(error, "the container did not start (exit status %d): %.600s", result.exit_code,
                      gt_buffer_str(&text).bytes);
     }
