@@ -150,7 +150,10 @@ static void set_wanted(gt_report *report)
 /* Kernels whose short names are the same share a row. */
 static void warn_of_short_names(const gt_rocprof *run, const char *option)
 {
-    if (run->full_to_short.count > run->short_names.count)
+    if (run->full_to_short.count > 1 && run->short_names.count == 1)
+        gt_warn("%zu kernels have the same short name and share a row; %s keeps them apart",
+                run->full_to_short.count, option);
+    else if (run->full_to_short.count > run->short_names.count)
         gt_warn("%zu kernels have only %zu different short names, and those with the same one share a row; "
                 "%s keeps them apart",
                 run->full_to_short.count, run->short_names.count, option);
