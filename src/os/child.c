@@ -196,7 +196,10 @@ static bool write_all(int descriptor, const char *bytes, size_t len)
 
 static void pass(watch *w, source *s, const char *bytes, size_t len)
 {
-    if (s->shown_at >= 0 && !write_all(s->shown_at, bytes, len)) s->shown_at = -1;
+    if (s->shown_at >= 0 && !write_all(s->shown_at, bytes, len)) {
+        if (s->shown_at == STDOUT_FILENO && errno != EPIPE) w->result->output_failure = errno;
+        s->shown_at = -1;
+    }
     if (w->log >= 0 && !write_all(w->log, bytes, len)) {
         w->result->log_failure = errno;
         gt_warn("%s: the log is truncated: %s", w->setup->log_path, strerror(errno));

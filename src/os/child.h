@@ -47,13 +47,14 @@ typedef struct gt_child_setup {
 } gt_child_setup;
 
 typedef struct gt_child_result {
-    int exit_code;   /* as in a shell: 128 + the signal if one ended it */
-    bool timed_out;  /* it ran longer than timeout_s */
-    int interrupted; /* the signal that this program received and passed on; 0 for none */
-    double seconds;  /* from start to end of the command itself */
-    int log_failure; /* errno, if the log could not be written */
-    int left;        /* processes that the command has left running, a second after its end, or that could not
-                        be ended */
+    int exit_code;      /* as in a shell: 128 + the signal if one ended it */
+    bool timed_out;     /* it ran longer than timeout_s */
+    int interrupted;    /* the signal that this program received and passed on; 0 for none */
+    double seconds;     /* from start to end of the command itself */
+    int log_failure;    /* errno, if the log could not be written */
+    int output_failure; /* errno, if standard output could not; not if its reader has gone away */
+    int left; /* processes that the command has left running, a second after its end, or that could not
+                 be ended */
 } gt_child_result;
 
 /* False if the command could not be started: the message says why, and exit_code is 127 if it was not found,

@@ -92,6 +92,25 @@ def wrong_values(binary):
 
 
 @test
+def names_without_control_characters(binary):
+    with Place(binary) as p:
+        for name in ("a\nb", "a\tb", "\x7f"):
+            done = p.run("--name", name, "--", "true")
+            equal((name, done.returncode), (name, 4))
+            holds(done.stderr, "--name: contains a control character")
+        equal(p.tree(), [])
+
+
+@test
+def figures_that_are_no_numbers(binary):
+    with Place(binary) as p:
+        equal(p.run("--", "printf", "performance: 1.5e400 x\nperformance: 2 y\n").returncode, 0)
+        equal((p.record()["performance"], p.record()["metric"]), (2, "y"))
+        equal(p.run("--", "echo", "performance: 1e999 x").returncode, 0)
+        equal((p.record()["performance"], p.record()["metric"]), (None, None))
+
+
+@test
 def the_time_limit_of_the_context(binary):
     with Place(binary) as p:
         done = p.run("-c", '{"timeout": 1}', "--", "sleep", "60")

@@ -239,6 +239,17 @@ def after_a_normal_end_they_go_on(binary):
 
 
 @test
+def output_that_cannot_be_written_is_a_failure(binary):
+    with Place(binary) as p, open("/dev/full", "w") as full:
+        done = subprocess.run([binary, "run", "--report", "none", "--", "echo", "x"], cwd=p.work, stdout=full, stderr=subprocess.PIPE, text=True)
+        equal((done.returncode, p.record()["status"]), (3, "FAILURE"))
+        holds(done.stderr, "cannot write the command's output to standard output: No space left on device")
+        done = subprocess.run(["bash", "-c", '"$0" run --report none -- seq 200000 | head -n 1; exit "${PIPESTATUS[0]}"', binary], cwd=p.work,
+                              capture_output=True, text=True)
+        equal((done.returncode, done.stdout), (0, "1\n"))  # a reader that has enough
+
+
+@test
 def helpers_that_end_a_moment_later_are_no_reason_to_warn(binary):
     with Place(binary) as p:
         done = p.run("--", "sh", "-c", "sleep 0.4 >/dev/null 2>&1 &")

@@ -8,6 +8,7 @@
 #include "output/file.h"
 #include "run/plan/context.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ typedef struct models_call {
     const gt_value *manifest;
     gt_build build;
     const gt_value *succeeded, *failed; /* lists of runs, for the summary */
+    unsigned skipped;                   /* of those that did not fail */
     gt_error error;
 } models_call;
 
@@ -99,6 +101,14 @@ static const gt_value *with_architecture(models_call *c)
     return gt_settings_with(arena, context, "docker_build_arg", *arguments);
 }
 
+static bool has_build_logs(void)
+{
+    glob_t found;
+    bool any = glob("*.build.live.log", 0, NULL, &found) == 0;
+    if (any) globfree(&found);
+    return any;
+}
+
 static gt_exit build_images(models_call *c, const gt_value *models)
 {
     gt_build_request request = {.context = with_architecture(c),
@@ -120,7 +130,8 @@ static gt_exit build_images(models_call *c, const gt_value *models)
     c->manifest = gt_manifest_of_build(c->run.arena, request.context, &c->build);
     if (!gt_manifest_write(c->manifest, c->manifest_path, &c->error)) return failed(c, GT_EXIT_FAILED);
     if (!c->build.images->count) {
-        gt_fail(&c->error, "All builds failed - no images available; see the *.build.live.log files");
+        gt_fail(&c->error, "All builds failed - no images available%s",
+                has_build_logs() ? "; see the *.build.live.log files" : "");
         return failed(c, GT_EXIT_BUILD);
     }
     return GT_EXIT_DONE;
@@ -159,9 +170,13 @@ static gt_exit find_manifest(models_call *c)
         return GT_EXIT_DONE;
     }
     if (!c->tags.count) {
-        gt_fail(&c->error, image ? "Tags required for MAD_CONTAINER_IMAGE mode"
-                                 : "Either --manifest-file or --tags required");
-        if (given && !is_there) gt_warn("%s: no such file", given);
+        if (image)
+            gt_fail(&c->error, "Tags required for MAD_CONTAINER_IMAGE mode");
+        else if (given)
+            gt_fail(&c->error, "Either --manifest-file or --tags required, and there is no file %.300s",
+                    given);
+        else
+            gt_fail(&c->error, "Either --manifest-file or --tags required");
         return failed(c, GT_EXIT_CONTEXT);
     }
     if (given && !is_there) gt_warn("%s: no such file; building the images first", given);
@@ -199,6 +214,7 @@ static void note_run(models_call *c, const gt_model_job *job)
                       job->result.rows ? job->result.results_path : job->result.performance);
     entry = gt_settings_with(arena, entry, "duration", gt_value_float(job->outcome.command_s));
     c->succeeded = gt_settings_push(arena, c->succeeded, *entry);
+    c->skipped += strcmp(job->result.status, "SKIPPED") == 0;
 }
 
 /* The models of the manifest that can run here; the others are reported. */
@@ -293,8 +309,9 @@ static gt_exit finish(models_call *c)
     }
     if (flag_of(c, "cleanup_perf")) gt_perf_remove_entries();
     if (path && !gt_manifest_write(summary_of(c), path, &c->error)) return failed(c, GT_EXIT_FAILED);
-    gt_info("%u of %u models succeeded; table: %s", c->succeeded->count,
-            c->succeeded->count + c->failed->count, c->run.perf_path);
+    const char *skipped = c->skipped ? gt_arena_format(c->run.arena, ", %u skipped", c->skipped) : "";
+    gt_info("%u of %u models succeeded%s; table: %s", c->succeeded->count - c->skipped,
+            c->succeeded->count + c->failed->count, skipped, c->run.perf_path);
     if (c->failed->count || c->run.files_failed) return GT_EXIT_RUN;
     return c->run.built && c->build.failed->count ? GT_EXIT_FAILED : GT_EXIT_DONE;
 }

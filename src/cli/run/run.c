@@ -6,6 +6,7 @@
 #include "cli/common.h"
 #include "run/plan/secrets.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,9 @@ static bool make_request(const gt_call *call, gt_arena *arena, gt_plan_request *
     if (capture.attach && !name) name = gt_arena_format(arena, "attach_%lld", (long long)capture.attach);
     if (name && (strchr(name, '/') || name[0] == '.'))
         return gt_fail(error, "--name: '%.200s' is not a valid file name", name);
+    for (const char *c = name; c && *c; c++)
+        if (iscntrl((unsigned char)*c))
+            return gt_fail(error, "--name: contains a control character (byte %d)", (unsigned char)*c);
     const gt_value *context = gt_context_load(arena, gt_arguments_string(a, "additional_context_file"),
                                               gt_arguments_string(a, "additional_context"), error);
     const gt_value *more =

@@ -477,6 +477,9 @@ static void run_command(run *r)
     if (r->error_text)
         failed(r, gt_arena_format(plan->arena, "the log has an error (\"%s\"): %s", r->error_text,
                                   gt_secrets_hide(plan->arena, plan->secrets, r->error_line)));
+    if (result.output_failure)
+        failed(r, gt_arena_format(plan->arena, "cannot write the command's output to standard output: %s",
+                                  strerror(result.output_failure)));
     if (result.log_failure)
         failed(r, gt_arena_format(plan->arena, "cannot write %s: %s", plan->log_path,
                                   strerror(result.log_failure)));

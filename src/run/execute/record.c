@@ -13,6 +13,7 @@
 #include "schema/sheets.h"
 #include "table/operations.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,11 @@ bool gt_performance_find(gt_arena *arena, gt_str line, const char **number, cons
     gt_python_match match = {0};
     bool is_own = compiled && search(&own, line, &match);
     bool found = is_own || (compiled && search(&trainer, line, &match));
-    if (found) *number = gt_arena_bytes(arena, match.groups[1].bytes, match.groups[1].len);
+    if (found) {
+        const char *text = gt_arena_bytes(arena, match.groups[1].bytes, match.groups[1].len);
+        found = isfinite(strtod(text, NULL)); /* 1.5e400 is no figure */
+        if (found) *number = text;
+    }
     if (found)
         *metric =
             is_own ? gt_arena_bytes(arena, match.groups[2].bytes, match.groups[2].len) : "samples_per_second";
