@@ -62,7 +62,7 @@ static const gt_option run_options[] = {
     {"slots", GT_OPTION_INT, "N", "1",
      "run N settings at once, each with its own GPUs; their output goes only to their logs"},
     {"gpus", GT_OPTION_STRING, "LIST", NULL,
-     "divide these GPUs among the slots (default: those of HIP_VISIBLE_DEVICES and so on, or all); none: do "
+     "split these GPUs among the slots (default: those of HIP_VISIBLE_DEVICES and so on, or all); none: do "
      "not choose "
      "GPUs",
      .needs = "slots"},
