@@ -7,6 +7,7 @@
  * run that is killed leaves the old results with their old record. */
 #include "run/execute/execute.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "os/paths.h"
 #include "run/plan/context.h"
 
@@ -29,16 +30,17 @@ static bool is_sampled(const gt_plan *plan, const char *path)
     return false;
 }
 
-/* OUTPUT_DIR/NAME_….xlsx and .html, for which this run has what they are made of. */
-static bool is_report(const gt_plan *plan, const char *path, const char *kind)
+/* OUTPUT_DIR/NAME_perf_report.xlsx and so on, for which this run has what they are made of. Reports with a
+ * process id in their names, as those of several captures, do not have the name of one of this run. */
+static bool is_report(const gt_plan *plan, const char *path)
 {
-    size_t folder = strlen(plan->output_dir), name = strlen(plan->name);
-    bool is_summary = strstr(path, "_run_summary.xlsx");
-    if (is_summary ? !plan->sampler_count : plan->profiler->kind == GT_PROFILER_NONE) return false;
-    return (strcmp(kind, "report") == 0 || strcmp(kind, "page") == 0) &&
-           strncmp(path, plan->output_dir, folder) == 0 && path[folder] == '/' &&
-           strncmp(path + folder + 1, plan->name, name) == 0 && path[folder + 1 + name] == '_' &&
-           !strchr(path + folder + 1, '/');
+    static const char *const of_profiler[] = {"perf_report.xlsx", "perf_report.html"};
+    bool is = false;
+    for (size_t i = 0; plan->profiler->kind != GT_PROFILER_NONE && i < GT_LENGTH(of_profiler); i++)
+        is = is || strcmp(path, gt_arena_format(plan->arena, "%s/%s_%s", plan->output_dir, plan->name,
+                                                of_profiler[i])) == 0;
+    return is || (plan->sampler_count && strcmp(path, gt_arena_format(plan->arena, "%s/%s_run_summary.xlsx",
+                                                                      plan->output_dir, plan->name)) == 0);
 }
 
 static bool is_unchanged(const char *path, const gt_value *bytes)
@@ -54,15 +56,12 @@ void gt_earlier_remove(const gt_plan *plan, const gt_outcome *outcome, bool has_
     if (access(plan->record_path, R_OK) != 0) return;
     const gt_value *record = gt_settings_read(plan->arena, plan->record_path, &ignored);
     const gt_value *files = record ? gt_value_get(record, "files") : &gt_value_missing;
-    const char *name = record ? gt_settings_string(record, "name") : NULL;
-    bool same_name = name && strcmp(name, plan->name) == 0;
     for (uint32_t i = 0; files->type == GT_VALUE_LIST && i < files->count; i++) {
         const gt_value *file = &files->items[i];
-        const char *path = gt_settings_string(file, "path"), *kind = gt_settings_string(file, "kind");
-        if (!path || !kind || is_written(outcome, path)) continue;
-        bool would_mislead =
-            is_sampled(plan, path) || (has_reports && same_name && is_report(plan, path, kind));
-        if (!would_mislead || !is_unchanged(path, gt_value_get(file, "bytes"))) continue;
+        const char *path = gt_settings_string(file, "path");
+        bool would_mislead = path && (is_sampled(plan, path) || (has_reports && is_report(plan, path)));
+        if (!would_mislead || is_written(outcome, path) || !is_unchanged(path, gt_value_get(file, "bytes")))
+            continue;
         if (unlink(path) == 0)
             gt_warn("%s of an earlier run is removed, because this run has no such result", path);
         else
