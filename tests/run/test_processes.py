@@ -250,6 +250,18 @@ def output_that_cannot_be_written_is_a_failure(binary):
 
 
 @test
+def the_end_of_a_job_is_named_as_the_reason(binary):
+    for left, more in ((60, " before the time limit of the job"), (600, "")):
+        with Place(binary) as p:
+            run = start(p, "--", "sh", "-c", "echo > ready; exec sleep 60", GPUTALLY_JOB_ENDS=str(int(time.time()) + left))
+            until = time.monotonic() + 60
+            while not os.path.exists(p.file("ready")) and time.monotonic() < until:
+                time.sleep(0.02)
+            run.send_signal(signal.SIGTERM)
+            equal((run.wait(timeout=harness.WALL_SECONDS), p.record()["reason"]), (3, "interrupted by signal 15 (Terminated)" + more))
+
+
+@test
 def helpers_that_end_a_moment_later_are_no_reason_to_warn(binary):
     with Place(binary) as p:
         done = p.run("--", "sh", "-c", "sleep 0.4 >/dev/null 2>&1 &")

@@ -454,7 +454,14 @@ def test_scripts(binary):
         equal(directives(script), ["--job-name=gputally-j", f"--output={log}.out", f"--error={log}.err", "--partition=amd-rccl", "--nodes=2",
                                    "--ntasks=2", "--ntasks-per-node=1", "--time=24:00:00", "--constraint=x --wrap=id", "--exclusive",
                                    "--account=#1 'x'", "--reservation=a \"b\" \\c", "--mem=64G", "--cpus-per-task=4", "--mail-type=END,FAIL",
-                                   "--mail-user=me@example.com"])
+                                   "--mail-user=me@example.com", "--signal=TERM@60"])
+        for limit, once, expected in (("10", True, "B:TERM@60"), ("9:59", False, None), ("00:09:59", False, None), ("0-1", False, "TERM@60"),
+                                        ("1-00:00", False, "TERM@60"), ("00:10:00", False, "TERM@60"), ("UNLIMITED", False, None), (30, False, "TERM@60")):
+            own = {"slurm": {"time": limit}, **({"distributed": {"launcher": "slurm_multi"}} if once else {})}
+            equal(p.run("-c", json.dumps(own), "--name", "e", "--generate-only", "--", "true").returncode, 0)
+            lines = p.read("slurm_results", "gputally_e.sh")
+            equal((limit, [d for d in directives(lines) if "signal" in d], "GPUTALLY_JOB_ENDS" in lines),
+                  (limit, ["--signal=" + expected] if expected else [], bool(expected)))
         holds(script, "srun --ntasks=2 --ntasks-per-node=1 --cpus-per-task=$SLURM_CPUS_PER_TASK --kill-on-bad-exit=1 --export=ALL bash -c ")
         holds(script, "deepspeed --hostfile=${GPUTALLY_HOSTFILE} --no_ssh --node_rank=${NODE_RANK}")
         assert "hf_hidden" not in script and "VISIBLE_DEVICES" not in script

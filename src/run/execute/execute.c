@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- actions before and after the command ---- */
@@ -413,6 +414,14 @@ static void write_libraries(run *r)
     gt_library_trace_free(r->libraries);
 }
 
+/* Whether a job of SLURM is ended because its time is nearly over; SLURM's signal comes up to a minute
+ * earlier than asked for. */
+static bool is_near_end_of_job(void)
+{
+    const char *ends = getenv("GPUTALLY_JOB_ENDS");
+    return ends && (double)time(NULL) > strtod(ends, NULL) - 150;
+}
+
 static void run_command(run *r)
 {
     gt_plan *plan = r->plan;
@@ -469,8 +478,9 @@ static void run_command(run *r)
     if (result.timed_out)
         snprintf(reason, sizeof reason, "Program timed out. Requested timeout=%g", plan->timeout_s);
     else if (result.interrupted)
-        snprintf(reason, sizeof reason, "interrupted by signal %d (%s)", result.interrupted,
-                 strsignal(result.interrupted));
+        snprintf(reason, sizeof reason, "interrupted by signal %d (%s)%s", result.interrupted,
+                 strsignal(result.interrupted),
+                 is_near_end_of_job() ? " before the time limit of the job" : "");
     else if (result.exit_code)
         snprintf(reason, sizeof reason, "the command failed with exit status %d", result.exit_code);
     if (*reason) failed(r, reason);

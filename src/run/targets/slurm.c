@@ -49,8 +49,14 @@ typedef struct writer {
     const char *output_dir, *log_pattern;
     const char *job_name; /* the name of the run without characters that queries would have to quote */
     gt_distributed launcher;
+    int64_t ends_after_s; /* the time limit, if its end is announced by a signal; else 0 */
     gt_error *error;
 } writer;
+
+enum {
+    EARLY_S = 60,       /* before the time limit, for the profiler to write and the node to collect */
+    EARLY_FROM_S = 600, /* shorter limits are not announced */
+};
 
 static void add(writer *w, const char *text)
 {
@@ -160,6 +166,37 @@ static bool name_logs(writer *w)
            gt_fail(w->error, "slurm: output_dir must not contain a backslash, which sbatch treats specially");
 }
 
+/* The seconds of a time limit as sbatch reads it: minutes, minutes:seconds, hours:minutes:seconds, and after
+ * "days-" hours, hours:minutes or all three; 0 for another text. */
+static int64_t limit_s(const char *text)
+{
+    int days = 0, parts[3] = {0}, used = 0, count;
+    bool has_days = sscanf(text, "%6d-%n", &days, &used) == 1 && used > 0;
+    if (!has_days) days = used = 0;
+    const char *rest = text + used;
+    if (rest[strspn(rest, "0123456789:")]) return 0;
+    count = sscanf(rest, "%8d:%8d:%8d", &parts[0], &parts[1], &parts[2]);
+    if (count < 1) return 0;
+    bool has_hours = has_days || count == 3;
+    int64_t hours = has_hours ? parts[0] : 0, minutes = has_hours ? parts[1] : parts[0],
+            seconds = has_hours ? parts[2] : parts[1];
+    return ((days * INT64_C(24) + hours) * 60 + minutes) * 60 + seconds;
+}
+
+/* At its time limit a job gets SIGTERM twice within milliseconds, which is too much for a profiler that has
+ * begun to write its trace, and then has only KillWait. So SLURM is asked for one signal before: for the
+ * steps, or for the script if there is no step. */
+static bool add_early_signal(writer *w)
+{
+    const gt_value *time = gt_value_get(w->slurm, "time");
+    const char *text = gt_value_is_empty(time) ? NULL : printed(w, "time", time);
+    int64_t seconds = text ? limit_s(text) : 0;
+    if (seconds < EARLY_FROM_S) return true;
+    w->ends_after_s = seconds;
+    bool script = gt_launcher_runs_once(&w->launcher);
+    return add_directive(w, "signal", gt_arena_format(w->arena, "%sTERM@%d", script ? "B:" : "", EARLY_S));
+}
+
 static bool add_directives(writer *w)
 {
     static const char *const places[] = {"nodelist", "exclude", "constraint"};
@@ -179,7 +216,7 @@ static bool add_directives(writer *w)
            (!w->gpus || add_directive(w, "gpus-per-node", number(w, w->gpus))) && add_optional(w, "time") &&
            add_optionals(w, places, GT_LENGTH(places)) &&
            (!gt_settings_is_true(w->slurm, "exclusive", false) || add_directive(w, "exclusive", NULL)) &&
-           add_optionals(w, others, GT_LENGTH(others));
+           add_optionals(w, others, GT_LENGTH(others)) && add_early_signal(w);
 }
 
 /* ---- variables ---- */
@@ -243,6 +280,9 @@ static bool add_variables(writer *w)
     add_interface(w);
     add_export(w, "DISTRIBUTED_BACKEND", gt_settings_print(w->arena, gt_value_get(distributed, "backend")));
     add(w, "export MAD_DEPLOYMENT_TYPE=slurm MAD_SLURM_JOB_ID=$SLURM_JOB_ID MAD_IN_SLURM_JOB=1\n");
+    if (w->ends_after_s)
+        add(w, gt_arena_format(w->arena, "export GPUTALLY_JOB_ENDS=$(($(date +%%s) + %" PRId64 "))\n",
+                               w->ends_after_s));
     add_export(w, "MAD_TOTAL_NODES", number(w, w->nodes));
     add_export(w, "MAD_LAUNCHER_TYPE", w->launcher.name);
     if (w->nodes > 1) add(w, "export TORCH_ELASTIC_RDZV_TIMEOUT=3600\n");
