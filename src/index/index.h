@@ -41,7 +41,12 @@ typedef struct gt_index_policy {
 } gt_index_policy;
 
 /* What kind of trace an index is of. */
-typedef enum gt_index_kind { GT_INDEX_PYTORCH = 1, GT_INDEX_ROCPROF, GT_INDEX_JAX, GT_INDEX_NSYS } gt_index_kind;
+typedef enum gt_index_kind {
+    GT_INDEX_PYTORCH = 1,
+    GT_INDEX_ROCPROF,
+    GT_INDEX_JAX,
+    GT_INDEX_NSYS
+} gt_index_kind;
 
 /* How keys of reports begin: these only save time, and are dropped if an index has many of them. */
 #define GT_INDEX_REPORT "report "

@@ -167,8 +167,9 @@
 #define GT_COL_PAGE_BLAME_NS        GT_COL("blame_ns")
 #define GT_COL_PAGE_PAGE            GT_COL("page")
 
-/* Sweeps: one row per GEMM that varies: threads and channel if the sweep has them, rank, time_diff_us (between its
- * slowest and its fastest call), and "axis NAME" with the value of each other axis as a string. Of too many rows, every second or third and so on. */
+/* Sweeps: one row per GEMM that varies: threads and channel if the sweep has them, rank, time_diff_us
+ * (between its slowest and its fastest call), and "axis NAME" with the value of each other axis as a string.
+ * Of too many rows, every second or third and so on. */
 #define GT_SHEET_PAGE_VARIANCE   GT_SHEET("page_variance")
 #define GT_COL_PAGE_THREADS      GT_COL("threads")
 #define GT_COL_PAGE_CHANNEL      GT_COL("channel")

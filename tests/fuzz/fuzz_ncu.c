@@ -1,5 +1,5 @@
-/* Fuzzes the reader of `ncu --csv` and its sheets: strings are in the string table, every launch is in one row
- * of ncu_kernels, and every value is counted once in ncu_details. */
+/* Fuzzes the reader of `ncu --csv` and its sheets: strings are in the string table, every launch is in one
+ * row of ncu_kernels, and every value is counted once in ncu_details. */
 #include "analysis/ncu/sheets.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -25,7 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!trace) return 0;
     for (size_t i = 0; i < trace->value_count; i++) {
         const gt_ncu_value *value = &trace->values[i];
-        if (value->launch >= trace->launch_count || value->metric >= gt_interner_count(trace->strings)) abort();
+        if (value->launch >= trace->launch_count || value->metric >= gt_interner_count(trace->strings))
+            abort();
         if (i && value->launch < trace->values[i - 1].launch) abort();
     }
     gt_table_list tables = {0};

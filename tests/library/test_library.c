@@ -680,10 +680,11 @@ static void errors_are_messages(void **state)
     (void)state;
     char error[GPUTALLY_ERROR_SIZE];
     process_state *before = take_state();
-    static const char *const wrong[][2] = {{"missing.json", "missing.json"},
-                                           {"out", "no rocprofv3 files, JAX profile or Nsight Systems export"},
-                                           {"hosts", "2 profiles, one per host"},
-                                           {"empty", "unsupported input"}};
+    static const char *const wrong[][2] = {
+        {"missing.json", "missing.json"},
+        {"out", "no rocprofv3 files, JAX profile or Nsight Systems export"},
+        {"hosts", "2 profiles, one per host"},
+        {"empty", "unsupported input"}};
     write_bytes(in_folder("empty"), "", 0);
     for (size_t i = 0; i < LENGTH(wrong); i++) {
         assert_null(gputally_report_make(in_folder(wrong[i][0]), NULL, error, sizeof error));

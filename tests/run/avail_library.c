@@ -1,5 +1,5 @@
-/* The library behind the real rocprofv3-avail, without a GPU: agents and counters of the file in STANDIN_AVAIL, which
- * stand_ins/rocprofv3-avail describes. */
+/* The library behind the real rocprofv3-avail, without a GPU: agents and counters of the file in
+ * STANDIN_AVAIL, which stand_ins/rocprofv3-avail describes. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,8 @@ __attribute__((constructor)) static void read_file(void)
         } else if (sscanf(line, "limit %31s %63s", a, b) == 2 && limit_count < LIMITS) {
             strcpy(limits[limit_count].block, a);
             limits[limit_count++].number = (unsigned)atoi(b);
-        } else if (sscanf(line, "counter %63s %31s", a, b) == 2 && gpu_count && gpus[gpu_count - 1].count < COUNTERS) {
+        } else if (sscanf(line, "counter %63s %31s", a, b) == 2 && gpu_count &&
+                   gpus[gpu_count - 1].count < COUNTERS) {
             unsigned at = gpus[gpu_count - 1].count++;
             strcpy(gpus[gpu_count - 1].counters[at].name, a);
             strcpy(gpus[gpu_count - 1].counters[at].block, b);
@@ -54,7 +55,8 @@ void agent_handles(unsigned long *handles, unsigned long count)
 void agent_info(unsigned long agent, const char **json)
 {
     static char text[GPUS][256];
-    snprintf(text[agent - 1], sizeof text[0], "{\"type\": 2, \"name\": \"%s\", \"logical_node_type_id\": %lu, \"id\": {\"handle\": %lu}}",
+    snprintf(text[agent - 1], sizeof text[0],
+             "{\"type\": 2, \"name\": \"%s\", \"logical_node_type_id\": %lu, \"id\": {\"handle\": %lu}}",
              gpus[agent - 1].name, agent - 1, agent);
     *json = text[agent - 1];
 }
@@ -69,7 +71,8 @@ void agent_counter_handles(unsigned long *handles, unsigned long agent, unsigned
     for (unsigned long i = 0; i < count; i++) handles[i] = agent * BASE + i;
 }
 
-void counter_info(unsigned long counter, const char **name, const char **description, unsigned *is_derived, unsigned *is_constant)
+void counter_info(unsigned long counter, const char **name, const char **description, unsigned *is_derived,
+                  unsigned *is_constant)
 {
     *name = gpus[counter / BASE - 1].counters[counter % BASE].name;
     *description = "a counter";

@@ -43,8 +43,8 @@ gt_table *gt_rocprof_process_summary(gt_rocprof *run, const int64_t *durations);
 /* What did the hardware count while each kernel ran? NULL if the run has no counters. */
 gt_table *gt_rocprof_counters_by_kernel(gt_rocprof *run);
 
-/* At which instructions do the waves spend their time, and what do they wait for there? NULL if the run has no
- * samples of the program counter. */
+/* At which instructions do the waves spend their time, and what do they wait for there? NULL if the run has
+ * no samples of the program counter. */
 gt_table *gt_rocprof_hotspots(gt_rocprof *run);
 
 /* ---- kernels ---- */
