@@ -873,7 +873,7 @@ def a_script_for_slurm(binary):
         script = p.read("slurm_results", "gputally_dummy_prof.sh")
         log = os.path.realpath(p.file("slurm_results")) + "/gputally-dummy_prof_%j_%t"
         equal(directives_of(script), ["job-name=gputally-dummy_prof", f"output={log}.out", f"error={log}.err", "partition=amd-rccl",
-                                      "nodes=2", "ntasks=2", "ntasks-per-node=1", "gpus-per-node=4", "time=04:00:00", "exclusive"])
+                                      "nodes=2", "ntasks=2", "ntasks-per-node=1", "gpus-per-node=4", "time=04:00:00", "exclusive", "signal=TERM@60"])
         equal(len(re.findall(r"^srun ", script, re.M)), 1)
         for line in ("export NCCL_IB_DISABLE=0", "export NCCL_DEBUG=WARN", "export OMP_NUM_THREADS=8", "export NNODES=2", "export NPROC_PER_NODE=4"):
             holds(script, "\n" + line + "\n")
@@ -894,7 +894,7 @@ def slurm_settings(binary):
         equal(p.run("-c", json.dumps(text), "--name", "j", "--generate-only", "--", "true").returncode, 0)
         script = p.read("out dir", "gputally_j.sh")
         equal(directives_of(script)[4:], ["nodes=1", "ntasks=1", "ntasks-per-node=1", "gpus-per-node=8", "time=12:00:00",
-                                          "nodelist=a1,a2", "exclude=b", "constraint=mi300", "exclusive", "qos=q", "account=acc"])
+                                          "nodelist=a1,a2", "exclude=b", "constraint=mi300", "exclusive", "qos=q", "account=acc", "signal=TERM@60"])
         for part in ("module load rocm/7.0\nmodule load 'x y'\n", "export A='it'\\''s $HOME'\n", "export NCCL_SOCKET_IFNAME=ib3\nexport GLOO_SOCKET_IFNAME=ib3\n",
                      "deepspeed --num_gpus=8", "export MIOPEN_USER_DB_PATH=/scratch/node_$SLURM_PROCID"):
             holds(script, part)
