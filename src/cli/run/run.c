@@ -299,11 +299,16 @@ static bool is_on_disk(const gt_plan *plan, gt_outcome *outcome)
     return false;
 }
 
+/* Who waits for a job reads the records of its nodes, also why one could not start. */
+static bool is_slurm_node(void)
+{
+    return getenv("MAD_IN_SLURM_JOB");
+}
+
 bool gt_run_finish(const gt_plan *plan, gt_outcome *outcome)
 {
     bool is_complete = is_on_disk(plan, outcome);
-    bool is_node = getenv("MAD_IN_SLURM_JOB"); /* who waits for a job reads why its nodes could not start */
-    if (outcome->exit_code < 0 && outcome->failed && !is_node) return is_complete;
+    if (outcome->exit_code < 0 && outcome->failed && !is_slurm_node()) return is_complete;
     return write_record(plan, outcome, plan->record_path) && is_complete;
 }
 
@@ -318,6 +323,9 @@ static gt_exit execute_plan(const gt_call *call, const gt_plan_request *request,
     bool is_repeated = gt_run_repeats_wanted(call);
     bool done =
         is_repeated ? gt_run_repeated(call, request, plan, &outcome) : gt_plan_execute(plan, &outcome);
+    if (is_slurm_node()) /* if a node fails, SLURM kills the others, perhaps before their reports are written
+                          */
+        write_record(plan, &outcome, plan->record_path);
     if (outcome.exit_code >= 0) gt_run_reports_write(call, plan, &outcome);
     done = gt_run_finish(plan, &outcome) && done;
     if (summary) done = write_record(plan, &outcome, summary) && done;
