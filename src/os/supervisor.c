@@ -256,7 +256,7 @@ static void take_terminal_back(const watcher *s)
 
 /* ---- waiting ---- */
 
-static void report(const watcher *s, int kind, int value)
+static void report(const watcher *s, gt_supervisor_event kind, int value)
 {
     gt_supervisor_report r = {.kind = kind, .value = value};
     while (write(s->reports, &r, sizeof r) < 0 && errno == EINTR) {

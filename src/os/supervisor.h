@@ -34,8 +34,10 @@ typedef struct gt_supervisor_setup {
     const char *const *undo; /* a command that the supervisor runs if this program is gone; NULL: none */
 } gt_supervisor_setup;
 
+typedef enum gt_supervisor_event { GT_SUPERVISOR_ENDED = 1, GT_SUPERVISOR_LEFT } gt_supervisor_event;
+
 typedef struct gt_supervisor_report {
-    enum { GT_SUPERVISOR_ENDED = 1, GT_SUPERVISOR_LEFT } kind;
+    gt_supervisor_event kind;
     int value; /* ENDED: status of the command, as of waitpid; LEFT: number of processes that are still there
                 */
 } gt_supervisor_report;

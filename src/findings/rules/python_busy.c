@@ -65,8 +65,8 @@ bool gt_rule_host_untraced(const gt_rule_input *input, gt_finding *finding)
         [GT_BY_PYTORCH] = "with with_stack=True to see the Python function",
         [GT_BY_ROCPROF] =
             "with PyTorch's profiler, or with ranges marked in the program (roctx), to see more",
-        [GT_BY_NSYS] = "with nsys profile --trace=cuda,nvtx,osrt --python-sampling=true, or with NVTX "
-                       "ranges, to see more",
+        [GT_BY_NSYS] =
+            "with nsys profile --trace=cuda,nvtx --python-sampling=true, or with NVTX ranges, to see more",
         [GT_BY_JAX] = "after the functions are compiled, and look at the host threads in a viewer"};
     finding->advice =
         gt_rule_text("Record again %s; often it is data loading, logging or a loop in Python.", ways[origin]);

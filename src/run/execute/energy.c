@@ -67,9 +67,10 @@ void gt_energy_write(const gt_outcome *outcome, gt_json_writer *w)
         put_joules(w, "energy_counter_J", e->counted_j);
         gt_json_close(w, '}');
         double best = isfinite(e->counted_j) ? e->counted_j : e->sampled_j;
-        counted += isfinite(e->counted_j);
-        known += isfinite(best);
-        if (isfinite(best)) total += best;
+        if (isfinite(e->counted_j)) counted++;
+        if (!isfinite(best)) continue;
+        known++;
+        total += best;
     }
     gt_json_close(w, ']');
     put_joules(w, "total_J", known ? total : NAN);
