@@ -324,7 +324,7 @@ static void write_input_file(gt_str heading, gt_str bytes)
 }
 
 /* Writes the files of an input into the current folder and returns the words. */
-static command_input unpack_input(gt_str rest)
+static inline command_input unpack_input(gt_str rest)
 {
     static const char mark[] = "\n@@@ ";
     command_input input = {.count = 0};
@@ -345,7 +345,7 @@ static command_input unpack_input(gt_str rest)
     return input;
 }
 
-static void free_input(command_input *input)
+static inline void free_input(command_input *input)
 {
     for (int i = 0; i < input->count; i++) free(input->words[i]);
 }
