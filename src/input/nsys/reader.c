@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
-#include "index/index.h"
+#include "input/indexed_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,8 +192,10 @@ bool gt_fail_nvprof(const char *path, gt_error *error)
                    path);
 }
 
-static gt_rocprof *read_export(const char *path, const gt_read_options *options, gt_error *error)
+static gt_rocprof *read_export(gt_stream *stream, const char *path, const gt_read_options *options,
+                               gt_error *error)
 {
+    (void)stream; /* SQLite reads the file itself */
     if (!gt_sqlite_is_complete(path, error)) return NULL;
     if (gt_sqlite_has_beside(path, "-wal")) {
         gt_fail(error, "%s: incomplete database (a -wal file exists next to it); export it again", path);
@@ -220,44 +222,9 @@ static gt_rocprof *read_export(const char *path, const gt_read_options *options,
 
 enum { INDEX_KEY_MAX = 64 };
 
-static gt_rocprof *find_in_index(const gt_index *index, const char *key)
-{
-    gt_image image = {0};
-    if (!gt_index_find(index, key, &image)) return NULL;
-    gt_rocprof *run = gt_rocprof_load(&image);
-    gt_image_free(&image);
-    if (run)
-        gt_index_lend(index, run->strings);
-    else
-        gt_index_reject(index);
-    return run;
-}
-
-static void keep_in_index(gt_index *index, const char *key, gt_rocprof *run)
-{
-    gt_image image = {0};
-    gt_rocprof_save(run, &image);
-    gt_index_keep(index, GT_INDEX_NSYS, key, &image);
-    gt_image_free(&image);
-}
-
 gt_rocprof *gt_nsys_read(gt_stream *stream, const char *path, const gt_read_options *options, gt_error *error)
 {
     char key[INDEX_KEY_MAX];
     snprintf(key, sizeof key, "nsys export %x names %d", options->wanted, (int)options->kernel_names);
-    gt_index *index = gt_index_open(options->index, path);
-    gt_rocprof *run = find_in_index(index, key);
-    if (!run && gt_index_is_alone(index)) {
-        gt_index_fail_alone(index, key, error);
-    } else if (!run) {
-        gt_log_listener listener = {0};
-        gt_log_listen(&listener);
-        run = read_export(path, options, error);
-        gt_log_unlisten(&listener);
-        /* What the reader warns of, it must warn of every time. */
-        if (run && gt_index_keeps(index) && !listener.heard) keep_in_index(index, key, run);
-    }
-    gt_index_close(index);
-    if (run && stream) gt_stream_finish(stream);
-    return run;
+    return gt_indexed_run_read(stream, path, options, GT_INDEX_NSYS, key, read_export, error);
 }

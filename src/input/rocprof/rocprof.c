@@ -2,7 +2,7 @@
 #include "input/rocprof/rocprof.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "index/index.h"
+#include "input/indexed_run.h"
 #include "input/nsys/nsys.h"
 #include "input/rocprof/readers.h"
 #include "os/paths.h"
@@ -141,25 +141,10 @@ static void make_index_key(const gt_read_options *options, char key[INDEX_KEY_MA
              options->long_names ? " long names" : "", options->full_names ? " full names" : "");
 }
 
-static gt_rocprof *find_in_index(const gt_index *index, const char *key)
+static gt_rocprof *read_file(gt_stream *stream, const char *path, const gt_read_options *options,
+                             gt_error *error)
 {
-    gt_image image = {0};
-    if (!gt_index_find(index, key, &image)) return NULL;
-    gt_rocprof *run = gt_rocprof_load(&image);
-    gt_image_free(&image);
-    if (run)
-        gt_index_lend(index, run->strings);
-    else
-        gt_index_reject(index);
-    return run;
-}
-
-static void keep_in_index(gt_index *index, const char *key, gt_rocprof *run)
-{
-    gt_image image = {0};
-    gt_rocprof_save(run, &image);
-    gt_index_keep(index, GT_INDEX_ROCPROF, key, &image);
-    gt_image_free(&image);
+    return without_nan(read_format(stream, path, options, error));
 }
 
 gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_options *options,
@@ -167,21 +152,7 @@ gt_rocprof *gt_rocprof_read(gt_stream *stream, const char *path, const gt_read_o
 {
     char key[INDEX_KEY_MAX];
     make_index_key(options, key);
-    gt_index *index = gt_index_open(options->index, path);
-    gt_rocprof *run = find_in_index(index, key);
-    if (!run && gt_index_is_alone(index)) {
-        gt_index_fail_alone(index, key, error);
-    } else if (!run) {
-        gt_log_listener listener = {0};
-        gt_log_listen(&listener);
-        run = without_nan(read_format(stream, path, options, error));
-        gt_log_unlisten(&listener);
-        /* What the reader warns of, it must warn of every time. */
-        if (run && gt_index_keeps(index) && !listener.heard) keep_in_index(index, key, run);
-    }
-    gt_index_close(index);
-    if (run && stream) gt_stream_finish(stream);
-    return run;
+    return gt_indexed_run_read(stream, path, options, GT_INDEX_ROCPROF, key, read_file, error);
 }
 
 /* ---- damaged files of a folder ----
