@@ -3,7 +3,6 @@
 
 #include "base/guard.h"
 #include "base/log.h"
-#include "base/many.h"
 #include "base/memory.h"
 #include "base/printing.h"
 #include "base/progress.h"
@@ -372,9 +371,6 @@ static void show_item(void *context, size_t index)
 /* The journal of an old name has one line after the other, so its traces are read that way, too. */
 static void make_all(job *j)
 {
-    const char **paths = gt_alloc(j->count * sizeof *paths);
-    for (size_t i = 0; i < j->count; i++) paths[i] = j->items[i].path;
-    gt_file_sizes sizes = gt_file_sizes_find(paths, j->count);
     bool one_by_one = j->count == 1 || j->call->by_old_name;
     if (j->call->by_old_name) gt_journal_start(gt_old_program_of(j->call->command)->form, j->quiet);
     for (size_t i = 0; one_by_one && i < j->count; i++) {
@@ -383,17 +379,17 @@ static void make_all(job *j)
     }
     if (!one_by_one) {
         j->read.is_part = true;
-        gt_files_progress(j->count, "trace", "traces", sizes.bytes);
-        gt_many_run(&(gt_many){.count = j->count,
-                               .sizes = sizes.memory,
-                               .limit = sizes.limit,
-                               .work = make_item,
-                               .finish = show_item,
-                               .context = j});
-        gt_progress_end_all();
+        const char **paths = gt_alloc(j->count * sizeof *paths);
+        for (size_t i = 0; i < j->count; i++) paths[i] = j->items[i].path;
+        gt_files_work(&(gt_file_work){.paths = paths,
+                                      .count = j->count,
+                                      .one = "trace",
+                                      .many = "traces",
+                                      .work = make_item,
+                                      .finish = show_item,
+                                      .context = j});
+        gt_free(paths);
     }
-    gt_file_sizes_free(&sizes);
-    gt_free(paths);
     gt_report_options options = report_options(j->call);
     gt_report_options_warn(&options, j->kinds, "--");
     gt_report_options_free(&options);

@@ -1,5 +1,6 @@
 /* Sizes of trace files, for reading many of them; see files.h. */
 #include "input/files.h"
+#include "base/many.h"
 #include "base/memory.h"
 #include "base/memory_limit.h"
 #include "base/number.h"
@@ -45,4 +46,19 @@ void gt_files_progress(size_t count, const char *one, const char *many, uint64_t
     char title[64];
     snprintf(title, sizeof title, "%zu %s", count, gt_noun(count, one, many));
     gt_progress_begin_all(title, bytes);
+}
+
+size_t gt_files_work(const gt_file_work *files)
+{
+    gt_file_sizes sizes = gt_file_sizes_find(files->paths, files->count);
+    gt_files_progress(files->count, files->one, files->many, sizes.bytes);
+    size_t end = gt_many_run(&(gt_many){.count = files->count,
+                                        .sizes = sizes.memory,
+                                        .limit = files->without_limit ? 0 : sizes.limit,
+                                        .work = files->work,
+                                        .finish = files->finish,
+                                        .context = files->context});
+    gt_progress_end_all();
+    gt_file_sizes_free(&sizes);
+    return end;
 }

@@ -1,13 +1,11 @@
-/* Reading the ranks of a batch report side by side (base/many.h). A thread reads a trace, makes its rows and
- * frees the trace; the rows are appended in the order of the ranks. */
+/* Reading the ranks of a batch report side by side (input/files.h). A thread reads a trace, makes its rows
+ * and frees the trace; the rows are appended in the order of the ranks. */
 #include "report/batch.h"
 
 #include "analysis/collective/sheets.h"
 #include "analysis/pytorch/sheets.h"
 #include "base/log.h"
-#include "base/many.h"
 #include "base/memory.h"
-#include "base/progress.h"
 #include "input/chrome/kineto.h"
 #include "input/files.h"
 
@@ -164,16 +162,13 @@ bool gt_batch_ranks_read(gt_batch_ranks *ranks, char *const *paths, const int64_
              .options = options,
              .all_kernels = all_kernels,
              .rows = gt_alloc_zero(count, sizeof *j.rows)};
-    gt_file_sizes sizes = gt_file_sizes_find((const char *const *)paths, count);
-    gt_files_progress(count, "rank", "ranks", sizes.bytes);
-    size_t failed = gt_many_run(&(gt_many){.count = count,
-                                           .sizes = sizes.memory,
-                                           .limit = sizes.limit,
-                                           .work = read_rank,
-                                           .finish = append_rank,
-                                           .context = &j});
-    gt_progress_end_all();
-    gt_file_sizes_free(&sizes);
+    size_t failed = gt_files_work(&(gt_file_work){.paths = (const char *const *)paths,
+                                                  .count = count,
+                                                  .one = "rank",
+                                                  .many = "ranks",
+                                                  .work = read_rank,
+                                                  .finish = append_rank,
+                                                  .context = &j});
     if (failed < count) *error = j.rows[failed].error;
     for (size_t i = 0; i < count; i++) free_rows(&j.rows[i]);
     gt_free(j.rows);

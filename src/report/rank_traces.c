@@ -1,14 +1,12 @@
-/* Reading the collectives of many ranks. Traces are read side by side (base/many.h): a thread reads one,
+/* Reading the collectives of many ranks. Traces are read side by side (input/files.h): a thread reads one,
  * makes its rows and frees its events. What is kept of a rank joins that of the others in the order of the
  * ranks. */
 #include "report/collective.h"
 #include "analysis/collective/sheets.h"
 #include "base/guard.h"
 #include "base/log.h"
-#include "base/many.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/progress.h"
 #include "input/chrome/kineto.h"
 #include "input/files.h"
 #include "report/extra_sheets.h"
@@ -257,16 +255,14 @@ static void check_completeness(gt_rank_traces *traces)
 static void read_all(job *j)
 {
     const gt_rank_request *request = j->request;
-    gt_file_sizes sizes = gt_file_sizes_find((const char *const *)request->paths, request->rank_count);
-    gt_files_progress(request->rank_count, "rank", "ranks", sizes.bytes);
-    gt_many_run(&(gt_many){.count = request->rank_count,
-                           .sizes = sizes.memory,
-                           .limit = request->extra ? sizes.limit : 0,
-                           .work = read_rank,
-                           .finish = keep_rank,
-                           .context = j});
-    gt_progress_end_all();
-    gt_file_sizes_free(&sizes);
+    gt_files_work(&(gt_file_work){.paths = (const char *const *)request->paths,
+                                  .count = request->rank_count,
+                                  .one = "rank",
+                                  .many = "ranks",
+                                  .without_limit = !request->extra,
+                                  .work = read_rank,
+                                  .finish = keep_rank,
+                                  .context = j});
 }
 
 void gt_rank_traces_read(gt_rank_traces *traces, const gt_rank_request *request)

@@ -6,7 +6,6 @@
 #include "base/many.h"
 #include "base/memory.h"
 #include "base/memory_limit.h"
-#include "base/progress.h"
 #include "input/chrome/kineto.h"
 #include "input/files.h"
 #include "input/rocprof/rocprof.h"
@@ -489,16 +488,13 @@ static void read_all(job *j)
 {
     const char **paths = gt_alloc(j->count * sizeof *paths);
     for (size_t i = 0; i < j->count; i++) paths[i] = j->tasks[i].trace->path;
-    gt_file_sizes sizes = gt_file_sizes_find(paths, j->count);
-    gt_files_progress(j->count, "trace", "traces", sizes.bytes);
-    gt_many_run(&(gt_many){.count = j->count,
-                           .sizes = sizes.memory,
-                           .limit = sizes.limit,
-                           .work = do_trace,
-                           .finish = count_trace,
-                           .context = j});
-    gt_progress_end_all();
-    gt_file_sizes_free(&sizes);
+    gt_files_work(&(gt_file_work){.paths = paths,
+                                  .count = j->count,
+                                  .one = "trace",
+                                  .many = "traces",
+                                  .work = do_trace,
+                                  .finish = count_trace,
+                                  .context = j});
     gt_free(paths);
 }
 

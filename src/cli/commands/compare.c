@@ -1,10 +1,8 @@
 /* `gputally compare`: explains why the steps of traces differ, compares the sheets of reports and traces, and
  * checks the --fail_if conditions. */
 #include "cli/commands/commands.h"
-#include "base/many.h"
 #include "base/memory.h"
 #include "cli/common.h"
-#include "base/progress.h"
 #include "input/files.h"
 #include "os/paths.h"
 #include "output/file.h"
@@ -316,13 +314,13 @@ static bool open_reports(comparison *c, gt_error *error)
 {
     opening o = {
         c, {.sheets = wants_sheets(c), .page = page_path(c)}, gt_alloc_zero(c->count, sizeof *o.errors)};
-    gt_file_sizes sizes = gt_file_sizes_find((const char *const *)c->call->arguments.files, c->count);
     c->read.is_part = true;
-    gt_files_progress(c->count, "file", "files", sizes.bytes);
-    size_t failed = gt_many_run(&(gt_many){
-        .count = c->count, .sizes = sizes.memory, .limit = sizes.limit, .work = open_report, .context = &o});
-    gt_progress_end_all();
-    gt_file_sizes_free(&sizes);
+    size_t failed = gt_files_work(&(gt_file_work){.paths = (const char *const *)c->call->arguments.files,
+                                                  .count = c->count,
+                                                  .one = "file",
+                                                  .many = "files",
+                                                  .work = open_report,
+                                                  .context = &o});
     if (failed < c->count) *error = o.errors[failed];
     gt_free(o.errors);
     if (failed == c->count && !c->call->by_old_name) gt_compare_warn(c->reports, c->count);

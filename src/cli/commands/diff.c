@@ -1,9 +1,7 @@
 /* `gputally diff`: merges the call trees of two PyTorch traces and writes the differences. */
 #include "cli/commands/commands.h"
 #include "base/log.h"
-#include "base/many.h"
 #include "base/memory.h"
-#include "base/progress.h"
 #include "cli/common.h"
 #include "cli/traces.h"
 #include "input/chrome/kineto.h"
@@ -121,12 +119,12 @@ static bool read_and_report(const gt_call *call, const gt_read_options *read, gt
 {
     reading r = {.call = call, .read = *read};
     r.read.is_part = true;
-    gt_file_sizes sizes = gt_file_sizes_find((const char *const *)call->arguments.files, 2);
-    gt_files_progress(2, "trace", "traces", sizes.bytes);
-    size_t failed = gt_many_run(&(gt_many){
-        .count = 2, .sizes = sizes.memory, .limit = sizes.limit, .work = read_trace, .context = &r});
-    gt_progress_end_all();
-    gt_file_sizes_free(&sizes);
+    size_t failed = gt_files_work(&(gt_file_work){.paths = (const char *const *)call->arguments.files,
+                                                  .count = 2,
+                                                  .one = "trace",
+                                                  .many = "traces",
+                                                  .work = read_trace,
+                                                  .context = &r});
     if (failed < 2) *error = r.errors[failed];
     bool valid = failed == 2 && report(call, r.traces, error);
     gt_pytorch_linked_free(r.traces[0]);

@@ -4,10 +4,8 @@
 
 #include "analysis/collective/sheets.h"
 #include "base/log.h"
-#include "base/many.h"
 #include "base/map.h"
 #include "base/memory.h"
-#include "base/progress.h"
 #include "input/files.h"
 #include "schema/columns.h"
 #include "table/stats.h"
@@ -275,16 +273,13 @@ static void read_all(job *j)
 {
     const char **paths = gt_alloc((j->count + 1) * sizeof *paths);
     for (size_t i = 0; i < j->count; i++) paths[i] = j->tasks[i].trace->path;
-    gt_file_sizes sizes = gt_file_sizes_find(paths, j->count);
-    gt_files_progress(j->count, "trace", "traces", sizes.bytes);
-    gt_many_run(&(gt_many){.count = j->count,
-                           .sizes = sizes.memory,
-                           .limit = sizes.limit,
-                           .work = read_trace,
-                           .finish = keep_trace,
-                           .context = j});
-    gt_progress_end_all();
-    gt_file_sizes_free(&sizes);
+    gt_files_work(&(gt_file_work){.paths = paths,
+                                  .count = j->count,
+                                  .one = "trace",
+                                  .many = "traces",
+                                  .work = read_trace,
+                                  .finish = keep_trace,
+                                  .context = j});
     gt_free(paths);
 }
 
