@@ -8,6 +8,8 @@ import os
 import re
 import sys
 
+from tests.architecture.run import run_functions
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FUZZ = os.path.join(ROOT, "tests", "fuzz")
 NOT_FUZZED = {"sweep", "sweep all"}  # it is only its steps
@@ -50,18 +52,5 @@ def test_coverage_rules_name_what_exists():
             assert len(rest.split()) > 4, f"no reason: {line}"
 
 
-def main():
-    failed = 0
-    tests = [(name, function) for name, function in globals().items() if name.startswith("test_")]
-    for name, function in tests:
-        try:
-            function()
-        except AssertionError as problem:
-            print(f"FAIL {name}: {problem}")
-            failed += 1
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_functions(globals()))

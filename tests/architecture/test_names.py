@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 
+from tests.architecture.run import run_functions
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HEADERS = {"COL": "src/schema/columns.h", "SHEET": "src/schema/sheets.h"}
 PAGE_HEADER = "src/schema/page.h"  # names of another document: they may be those of sheets, too
@@ -103,18 +105,5 @@ def test_mistakes_do_not_compile():
             assert not compiles(body), body
 
 
-def main():
-    tests = [value for name, value in sorted(globals().items()) if name.startswith("test_")]
-    failed = 0
-    for test in tests:
-        try:
-            test()
-        except AssertionError as error:
-            failed += 1
-            print(f"{test.__name__}: {error}")
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_functions(globals()))

@@ -8,6 +8,8 @@ import os
 import re
 import sys
 
+from tests.architecture.run import run_functions
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LINE_MAX = 120
 
@@ -41,18 +43,5 @@ def test_each_export_is_imported():
             assert name in imported, f"{path}: nobody imports {name}"
 
 
-def main():
-    tests = [value for name, value in sorted(globals().items()) if name.startswith("test_")]
-    failed = 0
-    for test in tests:
-        try:
-            test()
-        except AssertionError as error:
-            failed += 1
-            print(f"{test.__name__}: {error}")
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_functions(globals()))
