@@ -300,7 +300,7 @@ static void add_nodes(const waiting *w, summary *s, const char *folder)
     gt_performances_write(&s->figures, &s->json, "metrics");
 }
 
-/* What became of the job, in one word, and who said so. Without SLURM's word the records decide. */
+/* The state of the job as SLURM gave it; if SLURM gave none, the records of the nodes decide. */
 static const char *final_state(waiting *w, const summary *s)
 {
     if (w->left) return w->job.state ? w->job.state : "UNKNOWN";
