@@ -791,6 +791,22 @@
 #define GT_COL_VALUE_1             GT_COL("value_1")
 #define GT_COL_VALUE_2             GT_COL("value_2")
 
+/* ---- gputally sweep compare OLD NEW ---- */
+
+#define GT_COL_CHANGE_HIGH_PCT  GT_COL("change_high_pct")
+#define GT_COL_CHANGE_LOW_PCT   GT_COL("change_low_pct")
+#define GT_COL_CHANGE_PCT       GT_COL("change_pct")
+#define GT_COL_CHANGE_VERDICT   GT_COL("verdict")
+#define GT_COL_DIFFERS          GT_COL("differs")
+#define GT_COL_FACT             GT_COL("fact")
+#define GT_COL_MEASURE          GT_COL("measure")
+#define GT_COL_MEASUREMENTS_NEW GT_COL("measurements_new")
+#define GT_COL_MEASUREMENTS_OLD GT_COL("measurements_old")
+#define GT_COL_NEW              GT_COL("new")
+#define GT_COL_NEW_STEP_MS      GT_COL("new_step_ms")
+#define GT_COL_OLD              GT_COL("old")
+#define GT_COL_OLD_STEP_MS      GT_COL("old_step_ms")
+
 /* ---- rows of gt_aggregate lists ---- */
 
 /* clang-format off */

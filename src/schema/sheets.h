@@ -230,4 +230,10 @@
 #define GT_SHEET_OVERLAP_SLOWDOWN  GT_SHEET("overlap_slowdown")
 #define GT_SHEET_RECOMMENDATION    GT_SHEET("recommendation")
 
+/* ---- gputally sweep compare OLD NEW ---- */
+
+#define GT_SHEET_SWEEP_CHANGES  GT_SHEET("sweep_changes")
+#define GT_SHEET_SWEEP_MACHINES GT_SHEET("sweep_machines")
+#define GT_SHEET_SWEEP_SETTINGS GT_SHEET("sweep_settings")
+
 #endif

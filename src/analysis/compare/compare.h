@@ -102,6 +102,9 @@ typedef struct gt_gate {
 } gt_gate;
 
 bool gt_gate_parse(gt_gate *gate, const char *condition, gt_error *error);
+/* A condition of the form [ROW.]MEASURE OP NUMBER[%] (sweep/gate); the measure becomes the column, and a
+ * condition without a row is on all of them. False if it does not have this form. */
+bool gt_gate_parse_measure(gt_gate *gate, const char *condition);
 void gt_gate_free(gt_gate *gate);
 
 /* The sheet fail_if without rows: condition, report, sheet, row, column, baseline, variant, diff, pct. */

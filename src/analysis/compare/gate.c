@@ -115,6 +115,29 @@ bool gt_gate_parse(gt_gate *gate, const char *condition, gt_error *error)
                    condition);
 }
 
+static bool parse_measure(gt_gate *gate, const char *at)
+{
+    bool quoted;
+    if (!(gate->column = next_name(&at, &quoted))) return false;
+    if (*at == '.') {
+        at++;
+        gate->row = gate->column;
+        gate->exact_row = quoted;
+        if (!(gate->column = next_name(&at, &quoted))) return false;
+    } else {
+        gate->row = gt_strdup("*");
+    }
+    return next_op(&at, &gate->op) && parse_limit(gate, at);
+}
+
+bool gt_gate_parse_measure(gt_gate *gate, const char *condition)
+{
+    *gate = (gt_gate){.condition = condition};
+    if (parse_measure(gate, condition)) return true;
+    gt_gate_free(gate);
+    return false;
+}
+
 void gt_gate_free(gt_gate *gate)
 {
     gt_free(gate->sheet);

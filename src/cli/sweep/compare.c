@@ -1,5 +1,5 @@
-/* `gputally sweep compare`: compares two runs. `gputally sweep html`: writes a page with the plots of several
- * sweeps. */
+/* `gputally sweep compare`: compares runs, or two sweeps (gate.c). `gputally sweep html`: writes a page with
+ * the plots of several sweeps. */
 #include "cli/sweep/sweep.h"
 #include "base/memory.h"
 #include "cli/common.h"
@@ -26,7 +26,8 @@ static const gt_option compare_options[] = {
      "read the run to compare with the baseline (required); several runs are compared with it one by one, in "
      "folders "
      "named after them, and all together"},
-    {"output", GT_OPTION_STRING, "DIR", NULL, "write the workbooks into DIR (required)"},
+    {"output", GT_OPTION_STRING, "DIR", NULL,
+     "write the workbooks into DIR (required); of OLD NEW: a workbook and CSV files (optional)"},
     {"baseline_label", GT_OPTION_STRING, "TEXT", NULL,
      "name the baseline TEXT in the sheets (default: 256thread_28ch, or the folder name)"},
     {"test_label", GT_OPTION_STRINGS, "TEXT...", NULL,
@@ -36,10 +37,11 @@ static const gt_option compare_options[] = {
 static const gt_option_group compare_group = {"Runs", compare_options, GT_LENGTH(compare_options)};
 
 const gt_syntax gt_sweep_compare_syntax = {
-    .groups = {&compare_group, &gt_whole_files_group},
-    .main_options = {"baseline", "test", "output", "baseline_label", "test_label"},
-    .files = "",
-    .files_max = 0,
+    .groups = {&compare_group, &gt_sweep_gate_group, &gt_common_group},
+    .main_options = {"baseline", "test", "output", "fail_if", "output_md"},
+    .files = "[OLD NEW]",
+    .files_max = 2,
+    .folders = true,
     .output_option = "output",
 };
 
@@ -115,6 +117,7 @@ gt_exit gt_cmd_sweep_compare(const gt_call *call)
     const gt_arguments *arguments = &call->arguments;
     gt_read_options read;
     gt_error error = {""};
+    if (arguments->file_count) return gt_cmd_sweep_gate(call);
     if (!gt_sweep_begin_reading(call, (const char *[]){"baseline", "test", "output", NULL}, &read))
         return GT_EXIT_USAGE;
     const gt_option_value *tests = gt_arguments_value(arguments, "test"),

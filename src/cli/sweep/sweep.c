@@ -87,9 +87,11 @@ const gt_command gt_sweep_steps[] = {
      "Writes one HTML file with embedded images that shows the plots of two or more sweeps side by side. The "
      "plots are those of `gputally sweep plot` in SWEEP/tracelens_analysis/plots.",
      NULL},
-    {"compare", "run_full_analysis.py", "compare runs with a baseline, rank by rank",
+    {"compare", "run_full_analysis.py", "compare two sweeps (--fail_if), or runs with a baseline",
      &gt_sweep_compare_syntax, gt_cmd_sweep_compare,
-     "Compares the GPU timelines of a baseline and of each other run, per rank and on average, and their "
+     "With two sweeps, OLD NEW: says which settings became worse or better, with confidence intervals and "
+     "p-values, and whether machine or software differ; --fail_if makes it a regression gate. Otherwise "
+     "compares the GPU timelines of a baseline and of each other run, per rank and on average, and their "
      "collectives by name, type and size, and shows what improved or regressed. Reads reports of `gputally "
      "sweep "
      "report` or of single runs, and writes three workbooks per test, and one of all runs if there are "

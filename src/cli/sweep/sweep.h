@@ -1,8 +1,8 @@
 /* `gputally sweep STEP`: the table of steps, and what they share.
  *
  * run.c: run. report.c: report. gemm.c: top, yaml, plot, timestamps, overlap. tables.c: timeline, comms,
- * counters. compare.c: compare, html. merge.c: merge. decide.c: decide. all.c: all. A step parses its
- * options, calls src/sweep and prints. */
+ * counters. compare.c: compare, html. gate.c: compare of two sweeps. merge.c: merge. decide.c: decide. all.c:
+ * all. A step parses its options, calls src/sweep and prints. */
 #ifndef GT_CLI_SWEEP_SWEEP_H
 #define GT_CLI_SWEEP_SWEEP_H
 
@@ -31,6 +31,7 @@ gt_exit gt_cmd_sweep_comms(const gt_call *call);
 gt_exit gt_cmd_sweep_counters(const gt_call *call);
 gt_exit gt_cmd_sweep_html(const gt_call *call);
 gt_exit gt_cmd_sweep_compare(const gt_call *call);
+gt_exit gt_cmd_sweep_gate(const gt_call *call); /* `compare` with two sweeps as arguments */
 gt_exit gt_cmd_sweep_merge(const gt_call *call);
 gt_exit gt_cmd_sweep_decide(const gt_call *call);
 gt_exit gt_cmd_sweep_all(const gt_call *call);
@@ -39,6 +40,8 @@ gt_exit gt_cmd_sweep_all(const gt_call *call);
 
 /* Prints "gputally: MESSAGE" on standard error; returns GT_EXIT_FAILED. */
 gt_exit gt_sweep_failed(const gt_error *error);
+
+extern const gt_option_group gt_sweep_gate_group; /* of `compare` with two sweeps */
 
 /* The common options of steps for which --threads is a setting of the sweep. */
 extern const gt_option_group gt_sweep_plain_group;

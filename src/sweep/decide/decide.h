@@ -160,6 +160,7 @@ typedef struct gt_trace_measures {
     gt_interner *strings; /* owned */
     bool has_steps;       /* step_ms are marked steps; otherwise the whole trace is one */
     gt_number_series step_ms;
+    gt_number_series step_exposed_ms, step_gemm_ms; /* of each entry of step_ms */
     double exposed_ms, gemm_ms; /* per step: communication without computation; time in GEMM kernels */
     double steps;               /* that the window has which was measured */
     gt_gemm_calls *gemms;       /* in the order of their first calls */
@@ -180,8 +181,11 @@ typedef struct gt_run_measures {
     size_t ranks;   /* traces that were read */
     double step_ms; /* median over steps; NaN: no trace could be read */
     double exposed_ms, gemm_ms;
-    gt_number_series steps;    /* by step */
-    gt_number_series per_rank; /* by rank: its median step */
+    double slowdown; /* of GEMMs during collectives; NaN: unknown */
+    /* Spreads within the run. By step, means over ranks: */
+    gt_number_series steps, step_exposed_ms, step_gemm_ms;
+    /* By rank: its median step, and the others: */
+    gt_number_series per_rank, rank_exposed_ms, rank_gemm_ms, rank_slowdowns;
 } gt_run_measures;
 
 /* A GEMM kernel of one op and shape under one setting. Durations are divided by the median of the calls
@@ -202,6 +206,8 @@ typedef struct gt_bandwidth_row {
     uint32_t collective;
     double size_mb;
     gt_number_series bus_gb_s, latency_us;
+    gt_number_series run_bus_gb_s; /* medians of the runs that have such collectives */
+    size_t in_earlier_runs;        /* calls that they include */
 } gt_bandwidth_row;
 
 typedef struct gt_sweep_measures {

@@ -20,6 +20,11 @@ typedef struct task {
     gt_trace_measures *found;
 } task;
 
+/* What GEMMs during collectives take, and what they would take without. */
+typedef struct overlap_cost {
+    double cost_ms, expected_ms;
+} overlap_cost;
+
 typedef struct job {
     gt_sweep_measures *measures;
     const gt_read_options *read;
@@ -27,6 +32,7 @@ typedef struct job {
     task *tasks;
     size_t count, capacity;
     size_t done;       /* traces that could be read */
+    overlap_cost cost; /* of the run so far */
     gt_table *rows;    /* collectives of the run so far */
     bool rows_missing; /* a rank of the run is missing, so its collectives cannot be matched */
     gt_map overlaps, bandwidths;
@@ -42,8 +48,11 @@ static void find_settings(gt_sweep_measures *m)
     for (size_t i = 0; i < sweep->count; i++) {
         if (!i || strcmp(sweep->configs[i].setting, sweep->configs[i - 1].setting) != 0)
             m->first_config[m->setting_count++] = i;
-        m->runs[i] = (gt_run_measures){
-            .setting = m->setting_count - 1, .step_ms = NAN, .exposed_ms = NAN, .gemm_ms = NAN};
+        m->runs[i] = (gt_run_measures){.setting = m->setting_count - 1,
+                                       .step_ms = NAN,
+                                       .exposed_ms = NAN,
+                                       .gemm_ms = NAN,
+                                       .slowdown = NAN};
     }
     m->first_config[m->setting_count] = sweep->count;
 }
@@ -77,8 +86,15 @@ static void add_steps(gt_run_measures *run, const gt_trace_measures *found, doub
 {
     for (size_t i = 0; i < found->step_ms.count; i++) {
         run->steps.items[i] += found->step_ms.items[i];
+        run->step_exposed_ms.items[i] += found->step_exposed_ms.items[i];
+        run->step_gemm_ms.items[i] += found->step_gemm_ms.items[i];
         counts[i]++;
     }
+}
+
+static double slowdown_of(overlap_cost cost)
+{
+    return cost.expected_ms > 0 ? 1 + cost.cost_ms / cost.expected_ms : NAN;
 }
 
 static gt_overlap_row *overlap_of(job *j, size_t setting, const gt_overlap_row *like)
@@ -94,7 +110,8 @@ static gt_overlap_row *overlap_of(job *j, size_t setting, const gt_overlap_row *
     return &m->overlaps[*index];
 }
 
-static void add_gemm(job *j, size_t setting, const gt_trace_measures *found, const gt_gemm_calls *calls)
+static void add_gemm(job *j, size_t setting, const gt_trace_measures *found, const gt_gemm_calls *calls,
+                     overlap_cost *cost)
 {
     gt_overlap_row *row =
         overlap_of(j, setting,
@@ -118,6 +135,8 @@ static void add_gemm(job *j, size_t setting, const gt_trace_measures *found, con
     double expected = usual * (double)calls->with.count;
     row->expected_ms += expected / 1e3 / found->steps;
     row->cost_ms += (sum - expected) / 1e3 / found->steps;
+    cost->expected_ms += expected / 1e3 / found->steps;
+    cost->cost_ms += (sum - expected) / 1e3 / found->steps;
 }
 
 /* ---- collectives of a run ---- */
@@ -152,6 +171,19 @@ static void add_collectives(job *j, size_t setting, const gt_table *sync)
     }
 }
 
+/* Runs of a setting follow each other, so its rows are the last ones. */
+static void end_run(job *j, size_t setting)
+{
+    gt_sweep_measures *m = j->measures;
+    for (size_t i = m->bandwidth_count; i-- > 0 && m->bandwidths[i].setting == setting;) {
+        gt_bandwidth_row *row = &m->bandwidths[i];
+        size_t calls = row->bus_gb_s.count - row->in_earlier_runs;
+        if (!calls) continue;
+        gt_series_add(&row->run_bus_gb_s, gt_median(row->bus_gb_s.items + row->in_earlier_runs, calls));
+        row->in_earlier_runs = row->bus_gb_s.count;
+    }
+}
+
 /* Collectives are matched by their order, which needs the traces of all ranks. */
 static void finish_collectives(job *j, size_t config)
 {
@@ -171,6 +203,7 @@ static void finish_collectives(job *j, size_t config)
     gt_table_free(j->rows);
     j->rows = NULL;
     j->rows_missing = false;
+    end_run(j, j->measures->runs[config].setting);
 }
 
 /* ---- one run ---- */
@@ -199,7 +232,9 @@ static void sum_up_ranks(job *j, gt_run_measures *run, size_t first, size_t end)
     for (size_t i = first; i < end; i++)
         if (j->tasks[i].found && j->tasks[i].found->step_ms.count > longest)
             longest = j->tasks[i].found->step_ms.count;
-    run->steps = (gt_number_series){gt_alloc_zero(longest + 1, sizeof(double)), longest, longest + 1};
+    gt_number_series *by_step[] = {&run->steps, &run->step_exposed_ms, &run->step_gemm_ms};
+    for (size_t k = 0; k < GT_LENGTH(by_step); k++)
+        *by_step[k] = (gt_number_series){gt_alloc_zero(longest + 1, sizeof(double)), longest, longest + 1};
     double *counts = gt_alloc_zero(longest + 1, sizeof *counts), exposed = 0, gemm = 0;
     for (size_t i = first; i < end; i++) {
         const gt_trace_measures *found = j->tasks[i].found;
@@ -207,11 +242,14 @@ static void sum_up_ranks(job *j, gt_run_measures *run, size_t first, size_t end)
         run->ranks++;
         add_steps(run, found, counts);
         gt_series_add(&run->per_rank, gt_median(found->step_ms.items, found->step_ms.count));
+        gt_series_add(&run->rank_exposed_ms, found->exposed_ms);
+        gt_series_add(&run->rank_gemm_ms, found->gemm_ms);
         exposed += found->exposed_ms;
         gemm += found->gemm_ms;
         if (!found->has_steps) j->measures->has_steps = false;
     }
-    for (size_t i = 0; i < longest; i++) run->steps.items[i] /= counts[i];
+    for (size_t k = 0; k < GT_LENGTH(by_step); k++)
+        for (size_t i = 0; i < longest; i++) by_step[k]->items[i] /= counts[i];
     gt_free(counts);
     if (!run->ranks) return;
     run->step_ms = gt_mean(run->per_rank.items, run->per_rank.count);
@@ -226,15 +264,21 @@ static void keep_trace(void *context, size_t index)
     task *t = &j->tasks[index];
     gt_run_measures *run = &j->measures->runs[t->config];
     if (t->found) {
+        overlap_cost cost = {0};
         j->done++;
         for (size_t i = 0; i < t->found->gemm_count; i++)
-            add_gemm(j, run->setting, t->found, &t->found->gemms[i]);
+            add_gemm(j, run->setting, t->found, &t->found->gemms[i], &cost);
+        if (cost.expected_ms > 0) gt_series_add(&run->rank_slowdowns, slowdown_of(cost));
+        j->cost.cost_ms += cost.cost_ms;
+        j->cost.expected_ms += cost.expected_ms;
     }
     take_collectives(j, t->found);
     if (index + 1 < j->count && j->tasks[index + 1].config == t->config) return;
     size_t first = index;
     while (first && j->tasks[first - 1].config == t->config) first--;
     sum_up_ranks(j, run, first, index + 1);
+    run->slowdown = slowdown_of(j->cost);
+    j->cost = (overlap_cost){0};
     finish_collectives(j, t->config);
     for (size_t i = first; i <= index; i++) {
         gt_trace_measures_free(j->tasks[i].found);
@@ -312,8 +356,11 @@ bool gt_sweep_measure(gt_sweep_measures *measures, const gt_sweep *sweep, const 
 void gt_sweep_measures_free(gt_sweep_measures *m)
 {
     for (size_t i = 0; m->runs && i < m->sweep->count; i++) {
-        gt_free(m->runs[i].steps.items);
-        gt_free(m->runs[i].per_rank.items);
+        gt_run_measures *run = &m->runs[i];
+        gt_number_series *lists[] = {&run->steps,         &run->step_exposed_ms, &run->step_gemm_ms,
+                                     &run->per_rank,      &run->rank_exposed_ms, &run->rank_gemm_ms,
+                                     &run->rank_slowdowns};
+        for (size_t k = 0; k < GT_LENGTH(lists); k++) gt_free(lists[k]->items);
     }
     for (size_t i = 0; i < m->overlap_count; i++) {
         gt_overlap_row *row = &m->overlaps[i];
@@ -323,6 +370,7 @@ void gt_sweep_measures_free(gt_sweep_measures *m)
     for (size_t i = 0; i < m->bandwidth_count; i++) {
         gt_free(m->bandwidths[i].bus_gb_s.items);
         gt_free(m->bandwidths[i].latency_us.items);
+        gt_free(m->bandwidths[i].run_bus_gb_s.items);
     }
     gt_free(m->runs);
     gt_free(m->first_config);

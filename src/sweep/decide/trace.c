@@ -33,12 +33,15 @@ typedef struct coverage {
     double *before;         /* by interval: the length of those before it */
 } coverage;
 
-static coverage cover(const gt_schedule *s, bool communicates)
+typedef enum covered_by { COLLECTIVES, COMPUTATION, BOTH } covered_by;
+
+static coverage cover(const gt_schedule *s, covered_by which)
 {
     coverage c = {0};
     for (size_t i = 0; i < s->op_count; i++) {
         const gt_gpu_op *op = &s->ops[i];
-        if (op->communicates != communicates || (!communicates && op->kind == GT_KIND_MEMCPY)) continue;
+        if (which != BOTH && op->communicates != (which == COLLECTIVES)) continue;
+        if (!op->communicates && op->kind == GT_KIND_MEMCPY) continue;
         double start = (double)op->start_ns, end = (double)op->end_ns;
         if (end > start) gt_intervals_add(&c.intervals, start, end);
     }
@@ -102,10 +105,20 @@ static bool is_gemm(gt_str op, gt_str kernel)
     return false;
 }
 
+/* The bounds of the steps: step i is from starts[i] to starts[i + 1], and its times belong to entry
+ * entries[i] of step_ms, SIZE_MAX: none. */
+typedef struct step_bounds {
+    double *starts;
+    size_t *entries;
+    double *lengths; /* in steps */
+    size_t count;
+} step_bounds;
+
 typedef struct gemm_finder {
     const gt_schedule *schedule;
     gt_trace_measures *found;
     const coverage *collectives;
+    const step_bounds *steps;
     uint32_t *dims; /* by row of the trace: string id */
     gt_map gemms;   /* key string to index in found->gemms */
     gt_interner *keys;
@@ -139,12 +152,30 @@ static gt_gemm_calls *calls_of(gemm_finder *f, const gt_gpu_op *op)
     return *index ? &f->found->gemms[*index - 1] : NULL;
 }
 
+/* The step of a time; SIZE_MAX: none. */
+static size_t step_at(const step_bounds *steps, double time)
+{
+    size_t low = 0, high = steps->count + 1; /* those before low start at or before the time */
+    if (!steps->count) return SIZE_MAX;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (steps->starts[middle] <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && low <= steps->count ? low - 1 : SIZE_MAX;
+}
+
 static void add_call(gemm_finder *f, const gt_gpu_op *op)
 {
     gt_gemm_calls *calls = calls_of(f, op);
     double dur_ns = (double)op->end_ns - (double)op->start_ns;
     if (!calls || !(dur_ns > 0)) return;
     f->found->gemm_ms += dur_ns / 1e6;
+    size_t step = step_at(f->steps, (double)op->start_ns);
+    if (step != SIZE_MAX && f->steps->entries[step] != SIZE_MAX)
+        f->found->step_gemm_ms.items[f->steps->entries[step]] += dur_ns / 1e6 / f->steps->lengths[step];
     double share =
         (covered(f->collectives, (double)op->end_ns) - covered(f->collectives, (double)op->start_ns)) /
         dur_ns;
@@ -156,11 +187,13 @@ static void add_call(gemm_finder *f, const gt_gpu_op *op)
         calls->partial++;
 }
 
-static void find_gemms(gt_trace_measures *found, const gt_schedule *s, const coverage *collectives)
+static void find_gemms(gt_trace_measures *found, const gt_schedule *s, const coverage *collectives,
+                       const step_bounds *steps)
 {
     gemm_finder f = {.schedule = s,
                      .found = found,
                      .collectives = collectives,
+                     .steps = steps,
                      .dims = gt_store_string_ids(s->trace->store, GT_EVENT_INPUT_DIMS),
                      .keys = gt_interner_new()};
     for (size_t i = 0; i < s->op_count; i++) {
@@ -181,25 +214,63 @@ static double first_start(const gt_schedule *s, size_t used)
     return step->first_op == GT_NONE ? NAN : (double)s->ops[step->first_op].start_ns;
 }
 
-static void find_steps(gt_trace_measures *found, const gt_schedule *s)
+static void find_steps(gt_trace_measures *found, const gt_schedule *s, step_bounds *bounds)
 {
     gt_number_series *times = &found->step_ms;
+    size_t most = s->used_step_count + 2;
+    *bounds = (step_bounds){gt_alloc(most * sizeof *bounds->starts), gt_alloc(most * sizeof *bounds->entries),
+                            gt_alloc(most * sizeof *bounds->lengths), 0};
     for (size_t i = 0; i + 1 < s->used_step_count; i++) {
         double steps = s->used_steps[i + 1] - s->used_steps[i]; /* those without GPU work count, too */
         double ms = (first_start(s, i + 1) - first_start(s, i)) / 1e6 / steps;
+        bounds->starts[i] = first_start(s, i);
+        bounds->starts[i + 1] = first_start(s, i + 1);
+        bounds->lengths[i] = steps;
+        bounds->entries[i] = ms > 0 ? times->count : SIZE_MAX;
+        bounds->count = i + 1;
         if (ms > 0) GT_PUSH(times->items, times->count, times->capacity, ms);
     }
     found->has_steps = times->count > 0;
-    double whole = ((double)s->window.end_ns - (double)s->window.start_ns) / 1e6;
-    if (!times->count && whole > 0) GT_PUSH(times->items, times->count, times->capacity, whole);
+    double start = (double)s->window.start_ns, end = (double)s->window.end_ns, whole = (end - start) / 1e6;
+    if (!times->count && whole > 0) {
+        GT_PUSH(times->items, times->count, times->capacity, whole);
+        bounds->starts[0] = start;
+        bounds->starts[1] = end;
+        bounds->entries[0] = 0;
+        bounds->lengths[0] = 1;
+        bounds->count = 1;
+    }
     found->steps = (double)(s->window.steps ? s->window.steps : 1);
+    gt_number_series *others[] = {&found->step_exposed_ms, &found->step_gemm_ms};
+    for (size_t i = 0; i < GT_LENGTH(others); i++)
+        *others[i] = (gt_number_series){gt_alloc_zero(times->count + 1, sizeof(double)), times->count,
+                                        times->count + 1};
+}
+
+static double covered_between(const coverage *c, double start, double end)
+{
+    return covered(c, end) - covered(c, start);
+}
+
+/* Communication without computation is what both cover together, less what computation covers. */
+static void find_exposed(gt_trace_measures *found, const step_bounds *steps, const coverage *both,
+                         const coverage *compute)
+{
+    for (size_t i = 0; i < steps->count; i++) {
+        double start = steps->starts[i], end = steps->starts[i + 1];
+        if (steps->entries[i] == SIZE_MAX || !(end > start)) continue;
+        double exposed = covered_between(both, start, end) - covered_between(compute, start, end);
+        found->step_exposed_ms.items[steps->entries[i]] = fmax(0, exposed) / 1e6 / steps->lengths[i];
+    }
 }
 
 static void measure(gt_trace_measures *found, const gt_schedule *s)
 {
-    find_steps(found, s);
-    coverage collectives = cover(s, true), compute = cover(s, false);
-    find_gemms(found, s, &collectives);
+    step_bounds steps;
+    find_steps(found, s, &steps);
+    coverage collectives = cover(s, COLLECTIVES), compute = cover(s, COMPUTATION), both = cover(s, BOTH);
+    find_gemms(found, s, &collectives, &steps);
+    find_exposed(found, &steps, &both, &compute);
     clip(&collectives.intervals, (double)s->window.start_ns, (double)s->window.end_ns);
     clip(&compute.intervals, (double)s->window.start_ns, (double)s->window.end_ns);
     found->exposed_ms =
@@ -207,6 +278,10 @@ static void measure(gt_trace_measures *found, const gt_schedule *s)
     found->gemm_ms /= found->steps;
     free_coverage(&collectives);
     free_coverage(&compute);
+    free_coverage(&both);
+    gt_free(steps.starts);
+    gt_free(steps.entries);
+    gt_free(steps.lengths);
 }
 
 gt_trace_measures *gt_trace_measures_read(const char *path, int64_t rank, const gt_read_options *options,
@@ -243,6 +318,8 @@ void gt_trace_measures_free(gt_trace_measures *measures)
     }
     gt_free(measures->gemms);
     gt_free(measures->step_ms.items);
+    gt_free(measures->step_exposed_ms.items);
+    gt_free(measures->step_gemm_ms.items);
     gt_table_free(measures->collectives);
     gt_interner_free(measures->strings);
     gt_free(measures);
