@@ -1,4 +1,7 @@
-/* The answer in words: which setting, how sure, what it is worth, and how to set it. */
+/* The answer in words: which setting, how sure, what it is worth, and how to set it.
+ *
+ * Each part is a function of its own: the terminal shows all of them one after another (gt_decision_say), the
+ * page puts them in their places, with the words that matter between '*'. */
 #include "sweep/decide/decide.h"
 
 #include "base/memory.h"
@@ -8,57 +11,78 @@
 #include <math.h>
 #include <string.h>
 
-enum { NAMES_MAX = 6, NAME_WIDTH_MAX = 80 };
+enum { NAMES_MAX = 6, MARKED_NAMES_MAX = 2, NAME_WIDTH_MAX = 80 };
+
+static const char *mark(bool marked)
+{
+    return marked ? "*" : "";
+}
+
+/* A name of the sweep. Where '*' marks bold words, those of the name are another character; control
+ * characters, which would end a line, are never kept. */
+static void say_name(const char *name, bool marked, gt_buffer *text)
+{
+    size_t len = strnlen(name, NAME_WIDTH_MAX);
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)name[i] < ' ' || name[i] == 0x7F)
+            gt_buffer_add_cstr(text, "?");
+        else if (marked && name[i] == '*')
+            gt_buffer_add_cstr(text, "\u2217");
+        else
+            gt_buffer_add(text, &name[i], 1);
+}
 
 static const gt_sweep_config *config_of(const gt_decision *d, size_t setting)
 {
     return &d->measures->sweep->configs[d->measures->first_config[setting]];
 }
 
-/* "threads=256 channels=28" */
-static void say_setting(const gt_decision *d, size_t setting, gt_buffer *text)
+void gt_decision_say_setting(const gt_decision *d, size_t setting, bool marked, gt_buffer *text)
 {
     const gt_sweep *sweep = d->measures->sweep;
     const gt_sweep_config *config = config_of(d, setting);
     bool any = false;
     for (size_t a = 0; a < sweep->axis_count; a++) {
         if (!config->values[a].value) continue;
-        gt_buffer_add_format(text, "%s%.*s=%.*s", any ? " " : "", NAME_WIDTH_MAX, sweep->axes[a].name,
-                             NAME_WIDTH_MAX, config->values[a].value);
+        if (any) gt_buffer_add_cstr(text, " ");
+        say_name(sweep->axes[a].name, marked, text);
+        gt_buffer_add_cstr(text, "=");
+        say_name(config->values[a].value, marked, text);
         any = true;
     }
-    if (!any) gt_buffer_add_format(text, "%.*s", NAME_WIDTH_MAX, config->setting);
+    if (!any) say_name(config->setting, marked, text);
 }
 
-static void say_candidates(const gt_decision *d, gt_buffer *text)
+static void say_candidates(const gt_decision *d, bool marked, gt_buffer *text)
 {
     const gt_best *best = &d->best;
-    size_t named = 0;
+    size_t named = 0, most = marked ? MARKED_NAMES_MAX : NAMES_MAX;
     bool all = best->candidates == best->measured;
-    gt_buffer_add_format(
-        text,
-        "No setting is supported as the best: %zu of %zu settings cannot be told apart from the fastest%s",
-        best->candidates, best->measured, all ? "" : ", ");
-    for (size_t r = 0; !all && r < best->measured && named < NAMES_MAX; r++) {
+    gt_buffer_add_format(text,
+                         "No setting is supported as the best: %s%zu of %zu settings cannot be told "
+                         "apart%s from the fastest%s",
+                         mark(marked), best->candidates, best->measured, mark(marked), all ? "" : ", ");
+    for (size_t r = 0; !all && r < best->measured && named < most; r++) {
         if (!best->settings[best->order[r]].is_candidate) continue;
         if (named++) gt_buffer_add_format(text, "; ");
-        say_setting(d, best->order[r], text);
+        gt_decision_say_setting(d, best->order[r], marked, text);
     }
     if (!all && best->candidates > named)
         gt_buffer_add_format(text, "; and %zu more", best->candidates - named);
     gt_buffer_add_format(text, ".\n");
 }
 
-static void say_best(const gt_decision *d, gt_buffer *text)
+static void say_best(const gt_decision *d, bool marked, gt_buffer *text)
 {
     const gt_best *best = &d->best;
     const gt_standing *second = &best->settings[best->order[1]];
-    gt_buffer_add_format(text, "Use ");
-    say_setting(d, best->order[0], text);
+    gt_buffer_add_format(text, "Use %s", mark(marked));
+    gt_decision_say_setting(d, best->order[0], marked, text);
     gt_buffer_add_format(
         text,
-        ": it is the best of %zu settings, %.1f %% faster than the next (95 %% interval %.1f to %.1f %%, ",
-        best->measured, 100 * (1 - 1 / second->to_best.ratio.value),
+        "%s: it is the best of %zu settings, %s%.1f %% faster%s than the next (95 %% interval %.1f to %.1f "
+        "%%, ",
+        mark(marked), best->measured, mark(marked), 100 * (1 - 1 / second->to_best.ratio.value), mark(marked),
         100 * (1 - 1 / second->to_best.ratio.low), 100 * (1 - 1 / second->to_best.ratio.high));
     if (second->p < 0.0001)
         gt_buffer_add_format(text, "p < 0.0001).\n");
@@ -66,7 +90,7 @@ static void say_best(const gt_decision *d, gt_buffer *text)
         gt_buffer_add_format(text, "p = %.2g).\n", second->p);
 }
 
-static void say_spread(const gt_decision *d, gt_buffer *text)
+void gt_decision_say_limits(const gt_decision *d, gt_buffer *text)
 {
     static const char *const sentences[] = {
         [GT_SPREAD_REPEATS] = "",
@@ -80,19 +104,21 @@ static void say_spread(const gt_decision *d, gt_buffer *text)
         [GT_SPREAD_NONE] = "Each setting has one measurement: nothing can be said about their noise; use "
                            "`sweep run --repeat`.\n"};
     gt_buffer_add_cstr(text, sentences[d->spread]);
+    if (!d->measures->has_steps)
+        gt_buffer_add_format(
+            text, "Not all traces have several marked steps: there, \"step\" is the whole trace. Call "
+                  "profiler.step() after each step.\n");
 }
 
-/* The setting of the middle rank. */
-static size_t middle_setting(const gt_decision *d)
+size_t gt_decision_baseline(const gt_decision *d, size_t given)
 {
-    return d->best.order[d->best.measured / 2];
+    return given != SIZE_MAX ? given : d->best.order[d->best.measured / 2];
 }
 
-/* What the fastest setting saves of the time of another one. */
-static void say_worth(const gt_decision *d, size_t baseline, gt_buffer *text)
+void gt_decision_say_worth(const gt_decision *d, size_t baseline, bool marked, gt_buffer *text)
 {
     bool is_given = baseline != SIZE_MAX;
-    size_t other = is_given ? baseline : middle_setting(d);
+    size_t other = gt_decision_baseline(d, baseline);
     const gt_standing *standing = &d->best.settings[other];
     if (other == d->best.order[0] || !(standing->to_best.ratio.value > 1)) {
         if (is_given)
@@ -103,10 +129,11 @@ static void say_worth(const gt_decision *d, size_t baseline, gt_buffer *text)
     }
     double saved = 1 - 1 / standing->to_best.ratio.value;
     gt_buffer_add_format(text, "Compared with %s", is_given ? "" : "the median setting, ");
-    say_setting(d, other, text);
+    gt_decision_say_setting(d, other, marked, text);
     gt_buffer_add_format(
-        text, ", the fastest saves %.1f %% of the step time: %.1f hours of every day of computing%s.\n",
-        100 * saved, 24 * saved, standing->is_candidate ? ", but this difference is not supported" : "");
+        text, ", the fastest saves %s%.1f %% of the step time: %.1f hours of every day%s of computing%s.\n",
+        mark(marked), 100 * saved, 24 * saved, mark(marked),
+        standing->is_candidate ? ", but this difference is not supported" : "");
 }
 
 /* ---- environment ---- */
@@ -132,43 +159,59 @@ static bool is_variable_name(const char *name)
            !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789")];
 }
 
-static void say_environment(const gt_decision *d, gt_buffer *text)
+/* A value that cannot be set stands in a comment, which a line end in the value must not end. */
+static void say_comment(const char *axis, const char *value, gt_buffer *text)
+{
+    gt_buffer_add_cstr(text, "# no environment variable: ");
+    say_name(axis, false, text);
+    gt_buffer_add_cstr(text, "=");
+    gt_buffer quoted = {0};
+    gt_shell_quote(&quoted, value);
+    for (size_t i = 0; i < quoted.len; i++)
+        if (quoted.bytes[i] == '\n' || quoted.bytes[i] == '\r') quoted.bytes[i] = '?';
+    gt_buffer_add(text, quoted.bytes, quoted.len);
+    gt_buffer_add_cstr(text, "\n");
+    gt_buffer_free(&quoted);
+}
+
+void gt_decision_say_environment(const gt_decision *d, gt_buffer *text)
 {
     const gt_sweep *sweep = d->measures->sweep;
     const gt_sweep_config *config = config_of(d, d->best.order[0]);
     gt_arena arena = {0};
-    gt_buffer_add_cstr(text, d->best.candidates == 1 ? "\n" : "\n# the fastest, not supported as the best\n");
+    if (d->best.candidates != 1) gt_buffer_add_cstr(text, "# the fastest, not supported as the best\n");
     for (size_t a = 0; a < sweep->axis_count; a++) {
         const char *value = config->values[a].value, *name = variable_of(sweep, sweep->axes[a].name, &arena);
         if (!value) continue;
-        if (is_variable_name(name))
-            gt_buffer_add_format(text, "export %s=", name);
-        else
-            gt_buffer_add_format(text, "# no environment variable: %.*s=", NAME_WIDTH_MAX,
-                                 sweep->axes[a].name);
+        if (!is_variable_name(name)) {
+            say_comment(sweep->axes[a].name, value, text);
+            continue;
+        }
+        gt_buffer_add_format(text, "export %s=", name);
         gt_shell_quote(text, value);
         gt_buffer_add_format(text, "\n");
     }
     gt_arena_free(&arena);
 }
 
-void gt_decision_say(const gt_decision *d, size_t baseline, gt_buffer *text)
+void gt_decision_say_verdict(const gt_decision *d, bool marked, gt_buffer *text)
 {
-    if (!d->best.measured) {
+    if (!d->best.measured)
         gt_buffer_add_format(text, "No setting was measured.\n");
-        return;
-    }
-    if (d->best.measured == 1)
+    else if (d->best.measured == 1)
         gt_buffer_add_format(text, "Only one setting was measured.\n");
     else if (d->best.candidates == 1)
-        say_best(d, text);
+        say_best(d, marked, text);
     else
-        say_candidates(d, text);
-    say_worth(d, baseline, text);
-    say_spread(d, text);
-    if (!d->measures->has_steps)
-        gt_buffer_add_format(
-            text, "Not all traces have several marked steps: there, \"step\" is the whole trace. Call "
-                  "profiler.step() after each step.\n");
-    say_environment(d, text);
+        say_candidates(d, marked, text);
+}
+
+void gt_decision_say(const gt_decision *d, size_t baseline, gt_buffer *text)
+{
+    gt_decision_say_verdict(d, false, text);
+    if (!d->best.measured) return;
+    gt_decision_say_worth(d, baseline, false, text);
+    gt_decision_say_limits(d, text);
+    gt_buffer_add_cstr(text, "\n");
+    gt_decision_say_environment(d, text);
 }

@@ -269,4 +269,15 @@ size_t gt_decision_setting(const gt_decision *decision, const char *name);
  * setting that the best is compared with, SIZE_MAX: the median one. */
 void gt_decision_say(const gt_decision *decision, size_t baseline, gt_buffer *text);
 
+/* Its parts; a sentence ends with a line end. `marked` puts the words that matter between '*', as sentences
+ * of the page have them. Of a decision without measurements, only the verdict can be said. */
+void gt_decision_say_verdict(const gt_decision *decision, bool marked, gt_buffer *text);
+void gt_decision_say_worth(const gt_decision *decision, size_t baseline, bool marked, gt_buffer *text);
+void gt_decision_say_limits(const gt_decision *decision, gt_buffer *text); /* of what was measured */
+void gt_decision_say_environment(const gt_decision *decision, gt_buffer *text);
+/* "threads=256 channels=28"; as a part of a marked sentence it has no '*' of its own. */
+void gt_decision_say_setting(const gt_decision *decision, size_t setting, bool marked, gt_buffer *text);
+/* The given setting, or the one of the middle rank for SIZE_MAX. */
+size_t gt_decision_baseline(const gt_decision *decision, size_t given);
+
 #endif
