@@ -11,6 +11,8 @@ PREFIX    ?= /usr/local
 JOBS      ?= $(shell nproc 2>/dev/null || echo 2)
 # Groups of scripts/packages.txt that `make deps` installs.
 GROUP     ?= build
+# Where packages are written.
+PACKAGES  ?= build/packages
 # The x86-64 code is tested in emulation on other machines.
 CROSS     := $(if $(filter x86_64,$(shell uname -m)),,cross)
 # Configures a build folder and builds targets: $(BUILD) FOLDER [-DOPTION=VALUE...] [TARGET...]
@@ -19,7 +21,7 @@ BUILD      = JOBS=$(JOBS) scripts/build
 RUN        = scripts/with-deps
 
 .DEFAULT_GOAL := build
-.PHONY: help build deps report test asan fuzz fuzz-coverage bench install format clean distclean
+.PHONY: help build deps report test asan fuzz fuzz-coverage bench install deb test-packages format clean distclean
 # Prerequisites are made in the order given, also with -j: first packages, then the build.
 .NOTPARALLEL:
 
@@ -65,6 +67,14 @@ bench: deps ## run the benchmarks: our time divided by that of a simdjson pass o
 
 install: build ## install program, libraries, header, man page, completion and old names under PREFIX (/usr/local)
 	@$(RUN) cmake --install build --prefix $(abspath $(PREFIX)) >build/install.log || { cat build/install.log; exit 1; }
+
+deb: GROUP = build deb
+deb: deps ## build the Debian packages for this architecture into PACKAGES=folder (build/packages)
+	@JOBS=$(JOBS) scripts/make-deb "$(PACKAGES)"
+
+test-packages: GROUP = build test deb packages
+test-packages: deps build deb ## build all packages and test them in clean systems; needs root; T=deb tests one kind
+	@$(RUN) python3 -m tests.packages.run --bin build/gputally --packages "$(PACKAGES)" $(T)
 
 format: GROUP = format
 format: deps ## format the C code according to .clang-format
