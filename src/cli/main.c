@@ -53,6 +53,15 @@ static void run_in_team(void *context)
     t->status = t->call->command->run(t->call);
 }
 
+/* Says on a terminal what a call by an old name is. */
+static void introduce(const gt_call *call)
+{
+    const gt_arguments *arguments = &call->arguments;
+    bool quiet = gt_syntax_option(arguments->syntax, "quiet") && gt_arguments_flag(arguments, "quiet");
+    if (call->by_old_name && !quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "%s: this is gputally %s\n", call->program, call->command->name);
+}
+
 static gt_exit run_command(const gt_command *command, const char *program, bool by_old_name, int argc,
                            char **argv)
 {
@@ -70,6 +79,7 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
         status = gt_usage_error(program, "%s", error.text);
     else {
         team_call in_team = {.call = &call, .status = GT_EXIT_FAILED};
+        introduce(&call);
         if (command->syntax->is_command || gt_arguments_resolve_indexes(&call.arguments, &error))
             gt_team_run(threads_of(&call.arguments), run_in_team, &in_team);
         else

@@ -1,3 +1,3 @@
-/* Fuzzes `gputally model`. */
-static const char *const commands[] = {"model", 0};
+/* Fuzzes `gputally model` and `gputally links`. */
+static const char *const commands[] = {"links", "model", 0};
 #include "command.h"

@@ -533,8 +533,17 @@ def run_plans():
         yield ["sweep", "run", "--dry_run", *wrong]
 
 
+def links():
+    yield ["links", "out"]
+    yield ["links", "old", "--program", "bin/gputally"]
+    write("old/generate_perf_report.py", "mine")
+    yield ["links", "old"]
+    yield ["links", "old", "--force"]
+    yield ["links", "old", "--remove"]
+
+
 SCENARIOS = (rocprof, genesis, devices, extremes, pytorch, phase_methods, report_of_ranks, collective, sweep, sweep_of_rocprof,
-             jax, messages, compare, models, programs, run_plans)
+             jax, messages, compare, models, programs, run_plans, links)
 
 
 def run(scenario, program, store):

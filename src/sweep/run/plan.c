@@ -311,7 +311,7 @@ char *gt_run_point_title(const gt_run_plan *plan, size_t run)
 
 const char *const gt_rocprof_job_names[GT_ROCPROF_JOBS] = {"rocprof_cu_only.yaml", "rocprof_input.yaml"};
 
-static const char *const JOBS[GT_ROCPROF_JOBS] = {
+const char *const gt_rocprof_job_texts[GT_ROCPROF_JOBS] = {
     "# rocprofv3 -i FILE: how busy the compute units are in GEMMs. Few counters, so one pass is "
     "enough.\njobs:\n  - kernel_include_regex: \"(gemm|Cijk_.*)\"\n    kernel_trace: true\n    "
     "output_format: [json, csv] # needed for reports\n    pmc:\n      - SQ_BUSY_CU_CYCLES # cycles in which "
@@ -333,7 +333,8 @@ bool gt_rocprof_jobs_write(const char *folder, gt_error *error)
     bool written = true;
     for (size_t i = 0; i < GT_ROCPROF_JOBS && written; i++) {
         char *path = gt_format("%s/%s", folder, gt_rocprof_job_names[i]);
-        written = gt_output_write_file(output, path, (gt_str){JOBS[i], strlen(JOBS[i])}, error);
+        written = gt_output_write_file(
+            output, path, (gt_str){gt_rocprof_job_texts[i], strlen(gt_rocprof_job_texts[i])}, error);
         gt_free(path);
     }
     written = written && gt_output_commit(output, error);

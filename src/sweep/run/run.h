@@ -119,7 +119,7 @@ char *gt_run_point_title(const gt_run_plan *plan, size_t run);
 /* ---- job files for rocprofv3, for `sweep run --rocprof --rocprof_input FILE` ---- */
 
 enum { GT_ROCPROF_JOBS = 2 };
-extern const char *const gt_rocprof_job_names[GT_ROCPROF_JOBS];
+extern const char *const gt_rocprof_job_names[GT_ROCPROF_JOBS], *const gt_rocprof_job_texts[GT_ROCPROF_JOBS];
 
 /* Writes all of them into a folder and replaces existing files. */
 bool gt_rocprof_jobs_write(const char *folder, gt_error *error);

@@ -1,0 +1,246 @@
+/* Writes the old names into a folder, and removes them.
+ *
+ * What is in the way decides first, for all names, so that a refusal changes nothing. Ours are: links to a
+ * program whose name begins with "gputally", wherever it is or was, and files with the mark of
+ * `gputally links`. What is as it should be is left alone, so that a second call changes nothing. */
+#include "base/memory.h"
+#include "cli/links/links.h"
+#include "os/paths.h"
+#include "output/file.h"
+#include "output/output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MARK_WITHIN = 512 }; /* bytes of a file that contain the mark */
+
+typedef enum obstacle { NOTHING, SAME, OURS, FOREIGN, FOLDER } obstacle;
+
+typedef struct old_file {
+    gt_old_name name;
+    char *path;
+    gt_buffer text; /* what a file should contain; empty for links */
+    obstacle found;
+} old_file;
+
+typedef struct old_files {
+    old_file *items;
+    size_t count;
+} old_files;
+
+static bool is_script(const old_file *file)
+{
+    return file->name.kind == GT_OLD_PYTHON || file->name.kind == GT_OLD_SHELL;
+}
+
+/* ---- what is there ---- */
+
+static obstacle find_link(const char *path, const char *program)
+{
+    char target[4096];
+    ssize_t len = readlink(path, target, sizeof target - 1);
+    if (len < 0) return FOREIGN; /* not a link */
+    target[len] = 0;
+    if (program && strcmp(target, program) == 0) return SAME;
+    return strncmp(gt_path_name(target), "gputally", strlen("gputally")) == 0 ? OURS : FOREIGN;
+}
+
+static obstacle find_text(const char *path, gt_str text)
+{
+    gt_buffer there = {0};
+    gt_error ignored;
+    obstacle found = FOREIGN;
+    if (gt_read_small_file(path, 1 << 16, &there, &ignored)) {
+        gt_str bytes = gt_buffer_str(&there);
+        size_t begin = bytes.len < MARK_WITHIN ? bytes.len : MARK_WITHIN;
+        if (text.len && bytes.len == text.len && memcmp(bytes.bytes, text.bytes, text.len) == 0)
+            found = SAME;
+        else if (memmem(bytes.bytes, begin, GT_LINKS_MARK, strlen(GT_LINKS_MARK)))
+            found = OURS;
+    }
+    gt_buffer_free(&there);
+    return found;
+}
+
+/* `program` NULL: for removing, which does not ask what a file of ours should contain. */
+static obstacle look(old_file *file, const char *program)
+{
+    struct stat status;
+    if (lstat(file->path, &status) != 0) return NOTHING;
+    if (S_ISDIR(status.st_mode)) return FOLDER;
+    if (file->name.kind == GT_OLD_LINK) return find_link(file->path, program);
+    if (!S_ISREG(status.st_mode)) return FOREIGN;
+    obstacle found = find_text(file->path, gt_buffer_str(&file->text));
+    bool can_run = (status.st_mode & S_IXUSR) || !is_script(file);
+    return found == SAME && !can_run ? OURS : found;
+}
+
+static old_files list_files(const char *folder, const char *program)
+{
+    old_files files = {.count = gt_old_name_count()};
+    files.items = gt_alloc_zero(files.count, sizeof *files.items);
+    for (size_t i = 0; i < files.count; i++) {
+        old_file *file = &files.items[i];
+        file->name = gt_old_name_at(i);
+        file->path = gt_format("%s/%s", folder, file->name.path);
+        if (program) gt_old_name_text(&file->text, &file->name, program);
+        file->found = look(file, program);
+    }
+    return files;
+}
+
+static void free_files(old_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        gt_free(files->items[i].path);
+        gt_buffer_free(&files->items[i].text);
+    }
+    gt_free(files->items);
+}
+
+/* ---- writing ---- */
+
+/* Names the first file that is in the way, and says how many there are. */
+static bool may_write(const old_files *files, bool force, gt_error *error)
+{
+    const old_file *first = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        const old_file *file = &files->items[i];
+        if (file->found == FOLDER) return gt_fail(error, "%s: a folder is in the way", file->path);
+        if (file->found != FOREIGN || force) continue;
+        if (!count++) first = file;
+    }
+    if (!count) return true;
+    if (count == 1)
+        return gt_fail(error, "%s: not written by gputally links; --force replaces it", first->path);
+    return gt_fail(error, "%s and %zu other files: not written by gputally links; --force replaces them",
+                   first->path, count - 1);
+}
+
+/* Whoever may read a script may run it. */
+static bool make_executable(const char *path, gt_error *error)
+{
+    struct stat status;
+    if (stat(path, &status) == 0 &&
+        chmod(path, (status.st_mode & 07777) | ((status.st_mode & 0444) >> 2)) == 0)
+        return true;
+    return gt_fail_writing(error, path, errno);
+}
+
+static bool write_texts(const old_files *files, gt_error *error)
+{
+    gt_output *output = gt_output_new();
+    bool written = true;
+    for (size_t i = 0; i < files->count && written; i++) {
+        old_file *file = &files->items[i];
+        if (file->found == SAME || file->name.kind == GT_OLD_LINK) continue;
+        struct stat status; /* a link would be followed */
+        if (file->found == FOREIGN && lstat(file->path, &status) == 0 && !S_ISREG(status.st_mode) &&
+            unlink(file->path) != 0)
+            written = gt_fail_writing(error, file->path, errno);
+        written = written && gt_output_write_file(output, file->path, gt_buffer_str(&file->text), error);
+    }
+    written = written && gt_output_commit(output, error);
+    gt_output_free(output);
+    for (size_t i = 0; i < files->count && written; i++) {
+        const old_file *file = &files->items[i];
+        if (is_script(file) && file->found != SAME) written = make_executable(file->path, error);
+    }
+    return written;
+}
+
+/* Replaces what is there at once: somebody may be using the name. */
+static bool write_link(const char *path, const char *program, gt_error *error)
+{
+    char *temporary = gt_format("%s.tmp-%d", path, (int)getpid());
+    bool written = symlink(program, temporary) == 0 && rename(temporary, path) == 0;
+    if (!written) {
+        gt_fail_writing(error, path, errno);
+        unlink(temporary);
+    }
+    gt_free(temporary);
+    return written;
+}
+
+bool gt_links_write(const char *folder, const char *program, bool force, gt_links_result *result,
+                    gt_error *error)
+{
+    *result = (gt_links_result){0};
+    old_files files = list_files(folder, program);
+    bool written =
+        may_write(&files, force, error) && gt_path_make_folder(folder, error) && write_texts(&files, error);
+    for (size_t i = 0; i < files.count && written; i++) {
+        const old_file *file = &files.items[i];
+        if (file->found == SAME)
+            result->unchanged++;
+        else
+            result->changed++;
+        if (file->found != SAME && file->name.kind == GT_OLD_LINK)
+            written = write_link(file->path, program, error);
+    }
+    free_files(&files);
+    return written;
+}
+
+/* ---- removing ---- */
+
+/* Removes what Python has kept of a module, folder/__pycache__/NAME.*.pyc, and then the folder. */
+static void remove_compiled(const char *module)
+{
+    char *folder = gt_path_folder(module), *cache = gt_format("%s/__pycache__", folder);
+    const char *file = gt_path_name(module);
+    size_t stem = strlen(file) - strlen("py"); /* with the dot */
+    gt_folder_list names = gt_list_folder(cache);
+    for (size_t i = 0; i < names.count; i++) {
+        const char *name = names.items[i];
+        size_t len = strlen(name);
+        if (strncmp(name, file, stem) != 0 || len < 4 || strcmp(name + len - 4, ".pyc") != 0) continue;
+        char *path = gt_format("%s/%s", cache, name);
+        unlink(path);
+        gt_free(path);
+    }
+    gt_folder_list_free(&names);
+    rmdir(cache);
+    gt_free(cache);
+    gt_free(folder);
+}
+
+/* Removes the folders of a path below `folder` that are empty, the innermost first. */
+static void remove_empty_folders(const char *folder, const char *path)
+{
+    char *rest = gt_strdup(path), *end;
+    while ((end = strrchr(rest, '/'))) {
+        *end = 0;
+        char *empty = gt_format("%s/%s", folder, rest);
+        bool removed = rmdir(empty) == 0;
+        gt_free(empty);
+        if (!removed) break;
+    }
+    gt_free(rest);
+}
+
+bool gt_links_remove(const char *folder, gt_links_result *result, gt_error *error)
+{
+    *result = (gt_links_result){0};
+    if (!gt_path_is_folder(folder)) return gt_fail(error, "%s: no such folder", folder);
+    old_files files = list_files(folder, NULL);
+    bool removed = true;
+    for (size_t i = 0; i < files.count && removed; i++) {
+        const old_file *file = &files.items[i];
+        if (file->found == FOREIGN || file->found == FOLDER) result->unchanged++;
+        if (file->found != OURS) continue;
+        if (unlink(file->path) != 0)
+            removed = gt_fail(error, "cannot remove %s: %s", file->path, strerror(errno));
+        result->changed += removed;
+        if (file->name.kind == GT_OLD_PYTHON || file->name.kind == GT_OLD_PACKAGE)
+            remove_compiled(file->path);
+    }
+    for (size_t i = 0; i < files.count && removed; i++)
+        remove_empty_folders(folder, files.items[i].name.path);
+    free_files(&files);
+    return removed;
+}
