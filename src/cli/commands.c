@@ -21,6 +21,15 @@ const gt_command gt_commands[] = {
      "of "
      "all ranks.",
      REPORTS},
+    {"doctor", NULL, "say what a file is, what is missing in it and what to type next", &gt_doctor_syntax,
+     gt_cmd_doctor,
+     "Says what each FILE is, how it was made, what is missing in it, what gputally can do with it, and "
+     "which "
+     "command to type next. FILE may be anything: a trace, a folder, a report, a file of another tool. A "
+     "trace "
+     "is read whole and its report is made in memory, so that what is said holds for all of it; nothing is "
+     "written. The exit status is 0 if gputally can use every FILE, and 1 if not.",
+     REPORTS},
     {"pytorch", "TraceLens_generate_perf_report_pytorch", "report on a PyTorch trace: timeline, ops, kernels",
      &gt_pytorch_syntax, gt_cmd_pytorch,
      "Writes the performance report of a torch.profiler (Kineto) trace: GPU timeline, ops by category, by "

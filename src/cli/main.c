@@ -80,7 +80,8 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
     else {
         team_call in_team = {.call = &call, .status = GT_EXIT_FAILED};
         introduce(&call);
-        if (command->syntax->is_command || gt_arguments_resolve_indexes(&call.arguments, &error))
+        if (command->syntax->is_command || command->syntax->keeps_indexes ||
+            gt_arguments_resolve_indexes(&call.arguments, &error))
             gt_team_run(threads_of(&call.arguments), run_in_team, &in_team);
         else
             fprintf(stderr, "gputally: %s\n", error.text);

@@ -68,6 +68,7 @@ typedef struct gt_syntax {
     const char *output_option;            /* the option whose short form is -o */
     const gt_short_option *short_options; /* ends with {0}; NULL: only -o, -q and -V */
     bool is_command;                      /* the files are a command: options end at its first word */
+    bool keeps_indexes;                   /* an index file stays what it is, and is not replaced by its trace */
     bool best_defaults;                   /* gt_report_options_best, not those of the reference */
     const char *report_ending;            /* suffix of the default workbook name; NULL: "_perf_report.xlsx" */
 } gt_syntax;

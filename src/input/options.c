@@ -3,6 +3,14 @@
 #include "base/log.h"
 
 #include <stdio.h>
+#include <string.h>
+
+const char *gt_trace_member_find(const gt_trace_members *members, const char *name)
+{
+    for (size_t i = 0; i < members->count; i++)
+        if (strcmp(members->items[i].name, name) == 0) return members->items[i].value;
+    return NULL;
+}
 
 bool gt_accept_truncated(const char *path, const char *damage, size_t count, const char *what,
                          uint64_t offset, const gt_read_options *options, gt_error *error)

@@ -25,6 +25,20 @@ typedef struct gt_run_info {
     bool is_whole;  /* the trace was read to its end, and its file is not damaged */
 } gt_run_info;
 
+/* The numbers, strings and truth values that a PyTorch trace in JSON has outside its events, and those in its
+ * distributedInfo ("distributedInfo/backend"): the settings of the profiler and versions. What does not fit
+ * is dropped, and long values are cut. */
+enum { GT_TRACE_MEMBERS_MAX = 48 };
+typedef struct gt_trace_members {
+    struct gt_trace_member {
+        char name[48];
+        char value[80]; /* a string without its quotes; UTF-8 */
+    } items[GT_TRACE_MEMBERS_MAX];
+    size_t count;
+} gt_trace_members;
+/* The value of a member; NULL if the trace does not have it. */
+const char *gt_trace_member_find(const gt_trace_members *members, const char *name);
+
 /* Which names of kernels are read of an Nsight Systems export. */
 typedef enum gt_kernel_name_kind {
     GT_KERNEL_NAMES_SHORT,
@@ -41,7 +55,8 @@ typedef struct gt_read_options {
     bool long_names;  /* of a rocprofv3 CSV file: keep kernel names as they are, without shortening them */
     bool full_names;  /* of any rocprofv3 format: the full names of kernels, as in its CSV files */
     gt_kernel_name_kind kernel_names;
-    gt_run_info *run; /* filled from a PyTorch trace in JSON; NULL: not wanted */
+    gt_run_info *run;          /* filled from a PyTorch trace in JSON; NULL: not wanted */
+    gt_trace_members *members; /* likewise */
     struct gt_trace_facts
         *facts; /* added to from a PyTorch trace (trace/pytorch/pytorch.h); NULL: likewise */
     const struct gt_index_policy *index; /* whether to use or keep an index (index/index.h); NULL: neither */

@@ -252,7 +252,7 @@ static bool read_pytorch(gt_report *report, gt_stream *stream, const char *path,
     gt_report_options *options = &report->options;
     gt_kineto_options keep = {.python_functions = gt_pytorch_needs_python(&options->pytorch),
                               .frames = wants_schedule(options),
-                              .memory = options->page};
+                              .memory = options->page || options->memory};
     gt_pytorch_read *events = gt_kineto_read_stream(stream, keep, &options->read, error);
     if (!events) return false;
     if (!read_comparison(report, keep, error)) {

@@ -38,6 +38,7 @@ typedef struct gt_report_options {
     bool csv_safe;        /* see gt_output_set_csv_safe; for the public interface */
     bool findings;        /* the sheets of findings/findings.h */
     bool page;            /* also what only the page shows (gt_report_add_page) */
+    bool memory;          /* keep the memory events of a PyTorch trace, as the page does */
     bool all_findings;    /* in the terminal, which otherwise shows the first ones */
     bool detect_gpu;      /* roofline columns for the GPU that the trace names, unless one is given */
     gt_rocprof_options rocprof;

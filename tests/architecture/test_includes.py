@@ -24,7 +24,8 @@ import tempfile
 
 # Lowest first.
 LAYERS = ["base", "os", "stream", "json", "table", "compat", "schema", "trace", "index", "model", "input", "analysis",
-          "findings", "output", "page", "transform", "extension", "report", "batch", "run", "sweep", "api", "cli"]
+          "findings", "output", "page", "transform", "extension", "report", "batch", "run", "sweep", "doctor", "api",
+          "cli"]
 
 # Layers that need not exist (yet).
 OPTIONAL = set()

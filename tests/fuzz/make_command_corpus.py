@@ -18,6 +18,7 @@ import sys
 import tempfile
 
 from tests.common import harness
+from tests.doctor import test_doctor
 from tests.findings import small_traces
 from tests.fuzz import make_page_corpus
 from tests.fuzz import make_pytorch_corpus as traces
@@ -542,7 +543,30 @@ def links():
     yield ["links", "old", "--remove"]
 
 
-SCENARIOS = (rocprof, genesis, devices, extremes, pytorch, phase_methods, report_of_ranks, collective, sweep, sweep_of_rocprof,
+# ---- doctor ----
+
+def doctor():
+    """A file of each kind, most of them small, and folders."""
+    json_out = ["--output_json", "d.json"]
+    generate_run.write_all(generate_run.make_run(3), "run")
+    write("t.json", test_doctor.trace(distributedInfo={"rank": 1, "world_size": 4, "backend": "nccl"}, with_stack=1))
+    write("cut.json", json.dumps(test_doctor.trace())[:900])
+    write("ranks/rank0_trace.json", test_doctor.trace(steps=1))
+    write("ranks/rank1_trace.json", "")
+    write("n.csv", test_doctor.NCU)
+    write("jax.json", {"traceEvents": [{"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:0"}}]})
+    write("snapshot", b"\x80\x04}\x94(segments")
+    write("hlo", "HloModule jit_f")
+    write("report.nsys-rep", b"NVTX\0")
+    write("other.json", {"schema": "gputally-findings/1"})
+    write("s/256thread/nccl_28channels/torch_profiler/rank0/t.json", test_doctor.trace(steps=1))
+    for name in ("t.json", "cut.json", "ranks", "n.csv", "jax.json", "snapshot", "hlo", "report.nsys-rep", "other.json", "s",
+                 "run/csv", *glob.glob("run/*/*/*results*")):
+        yield ["doctor", name, *json_out]
+    yield ["doctor", "t.json", "n.csv", "missing", "--strict", "--quiet"]
+
+
+SCENARIOS = (rocprof, doctor, genesis, devices, extremes, pytorch, phase_methods, report_of_ranks, collective, sweep, sweep_of_rocprof,
              jax, messages, compare, models, programs, run_plans, links)
 
 

@@ -52,7 +52,10 @@ bool gt_chrome_count_devices(gt_json *json, size_t *devices);
 /* The devices themselves, for options->facts. */
 struct gt_trace_facts;
 bool gt_chrome_read_devices(gt_json *json, gt_interner *strings, struct gt_trace_facts *facts);
-bool gt_chrome_read_distributed(gt_json *json, gt_distributed_info *info);
+/* `members` may be NULL. */
+bool gt_chrome_read_distributed(gt_json *json, gt_distributed_info *info, gt_trace_members *members);
+/* A member for options->members: `prefix` comes before its name. Lists and objects are skipped. */
+bool gt_chrome_note_member(gt_json *json, const char *prefix, gt_str key, gt_trace_members *members);
 
 /* Reads the whole document. *found says whether it has a list of events. False if the JSON is damaged or
  * truncated, or a function of the visitor failed. */

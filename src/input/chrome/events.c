@@ -8,6 +8,10 @@
 #include "trace/events.h"
 #include "trace/pytorch/pytorch.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
 /* ---- the document ---- */
 
 bool gt_chrome_visit(gt_json *json, const gt_chrome_visitor *visitor, bool *found)
@@ -124,7 +128,48 @@ bool gt_chrome_read_devices(gt_json *json, gt_interner *strings, gt_trace_facts 
     return !json->failed;
 }
 
-bool gt_chrome_read_distributed(gt_json *json, gt_distributed_info *info)
+/* Copies as many whole characters as fit, NUL-terminated. */
+static void copy_whole(char *out, size_t size, gt_str text)
+{
+    size_t len = text.len < size ? text.len : size - 1;
+    while (len < text.len && len && ((uint8_t)text.bytes[len] & 0xC0) == 0x80) len--;
+    memcpy(out, text.bytes, len);
+    out[len] = 0;
+}
+
+bool gt_chrome_note_member(gt_json *json, const char *prefix, gt_str key, gt_trace_members *members)
+{
+    struct gt_trace_member *member = &members->items[members->count];
+    if (members->count == GT_TRACE_MEMBERS_MAX || strlen(prefix) + key.len >= sizeof member->name ||
+        !gt_json_string_is_plain(key) || memchr(key.bytes, 0, key.len))
+        return gt_json_skip(json);
+    snprintf(member->name, sizeof member->name, "%s%.*s", prefix, (int)key.len, key.bytes);
+    gt_json_type type = gt_json_peek(json);
+    gt_json_number number;
+    gt_str raw;
+    if (type == GT_JSON_STRING) {
+        if (!gt_json_string(json, &raw)) return false;
+        /* Long ones are cut before they are decoded: paths and logs may have any length. */
+        char text[3 * sizeof member->value + 1];
+        if (raw.len > sizeof member->value) raw.len = sizeof member->value;
+        copy_whole(member->value, sizeof member->value, (gt_str){text, gt_json_string_decode(raw, text)});
+    } else if (type == GT_JSON_NUMBER) {
+        if (!gt_json_read_number(json, &number)) return false;
+        if (number.is_int)
+            snprintf(member->value, sizeof member->value, "%" PRId64, number.integer);
+        else
+            snprintf(member->value, sizeof member->value, "%.15g", number.real);
+    } else if (type == GT_JSON_TRUE || type == GT_JSON_FALSE) {
+        snprintf(member->value, sizeof member->value, "%s", type == GT_JSON_TRUE ? "1" : "0");
+        if (!gt_json_literal(json)) return false;
+    } else {
+        return gt_json_skip(json);
+    }
+    members->count++;
+    return true;
+}
+
+bool gt_chrome_read_distributed(gt_json *json, gt_distributed_info *info, gt_trace_members *members)
 {
     gt_str key;
     if (gt_json_peek(json) != GT_JSON_OBJECT) return gt_json_skip(json);
@@ -134,6 +179,10 @@ bool gt_chrome_read_distributed(gt_json *json, gt_distributed_info *info)
         int64_t *wanted = gt_str_equals(key, "rank")         ? &info->rank
                           : gt_str_equals(key, "world_size") ? &info->world_size
                                                              : NULL;
+        if (!wanted && members) {
+            if (!gt_chrome_note_member(json, "distributedInfo/", key, members)) return false;
+            continue;
+        }
         if (!wanted || gt_json_peek(json) != GT_JSON_NUMBER) {
             if (!gt_json_skip(json)) return false;
             continue;
@@ -172,7 +221,9 @@ static bool read_member(void *context, gt_json *json, gt_str key)
         return read_text(json, gt_store_strings(store), &to->options->facts->host);
     if (run && gt_str_equals(key, "deviceProperties")) return gt_chrome_count_devices(json, &run->devices);
     if (run && gt_str_equals(key, "distributedInfo"))
-        return gt_chrome_read_distributed(json, &run->distributed);
+        return gt_chrome_read_distributed(json, &run->distributed, to->options->members);
+    if (to->options->members && !gt_str_equals(key, "baseTimeNanoseconds"))
+        return gt_chrome_note_member(json, "", key, to->options->members);
     return gt_chrome_read_base_time(json, key, store);
 }
 
@@ -182,6 +233,7 @@ bool gt_chrome_read_events(gt_stream *stream, const gt_record_format *format, co
     gt_json json;
     bool found = false;
     event_stores to = {format, stores, options};
+    if (options->members) options->members->count = 0;
     if (options->run) *options->run = (gt_run_info){.distributed = {GT_EVENT_NONE, GT_EVENT_NONE}};
     if (!options->is_part) gt_progress_begin(gt_stream_path(stream), gt_stream_size(stream));
     gt_json_begin(&json, stream, 0);

@@ -1,0 +1,293 @@
+/* `gputally doctor`: what a file or folder is, what is missing in it, and the command to type next. Files are
+ * examined by src/doctor; which files of a folder belong together is found here, as `gputally report` finds
+ * them. */
+#include "cli/commands/commands.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/progress.h"
+#include "cli/common.h"
+#include "doctor/doctor.h"
+#include "input/nsys/nsys.h"
+#include "input/rocprof/rocprof.h"
+#include "os/paths.h"
+#include "output/file.h"
+#include "report/report.h"
+#include "sweep/layout.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const gt_option output_options[] = {
+    {"output_json", GT_OPTION_STRING, "PATH", NULL, "write all of it as JSON to PATH (docs/doctor.md)",
+     .ending = "!.xlsx,.csv,.html,.gz"},
+};
+static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
+
+const gt_syntax gt_doctor_syntax = {
+    .groups = {&output_group, &gt_common_group},
+    .main_options = {"output_json", "quiet"},
+    .files = "FILE...",
+    .files_max = SIZE_MAX,
+    .folders = true,
+    .output_option = "output_json",
+    .keeps_indexes = true,
+};
+
+/* ---- folders ---- */
+
+static void add_part(gt_diagnosis *folder, const char *path, const gt_read_options *read)
+{
+    gt_diagnosis *part = gt_doctor_examine(path, read);
+    GT_PUSH(folder->parts, folder->part_count, folder->part_capacity, part);
+}
+
+/* What its files lack, each once, with how many of them lack it. */
+static void gather_lacks(gt_diagnosis *folder)
+{
+    for (size_t i = 0; i < folder->part_count; i++)
+        for (size_t k = 0; k < folder->parts[i]->lack_count; k++) {
+            const gt_lack *lack = &folder->parts[i]->lacks[k];
+            size_t count = 0;
+            if (gt_lack_exists(folder, lack->id)) continue;
+            for (size_t other = i; other < folder->part_count; other++)
+                count += gt_lack_exists(folder->parts[other], lack->id);
+            gt_lack_add(
+                folder, lack->id,
+                gt_diagnosis_text(folder, "%s (%zu of %zu files)", lack->text, count, folder->part_count),
+                lack->effect, lack->fix);
+        }
+}
+
+/* A folder is as good as its files: one that can be used makes it usable, and what they lack, it lacks. */
+static void judge_parts(gt_diagnosis *folder)
+{
+    size_t usable = 0;
+    for (size_t i = 0; i < folder->part_count; i++) {
+        const gt_diagnosis *part = folder->parts[i];
+        usable += part->usable;
+        if (!folder->recording && part->recording)
+            folder->recording = gt_diagnosis_text(folder, "%s", part->recording);
+        if (part->verdict && (!folder->verdict || strcmp(part->verdict, "do not trust") == 0 ||
+                              strcmp(folder->verdict, "good") == 0))
+            folder->verdict = gt_diagnosis_text(folder, "%s", part->verdict);
+    }
+    folder->usable = usable > 0;
+    gt_fact_add_count(folder, GT_FACT_CONTENTS, "files", (double)folder->part_count);
+    gt_fact_add_count(folder, GT_FACT_CONTENTS, "usable_files", (double)usable);
+    gather_lacks(folder);
+    if (usable == folder->part_count) return;
+    gt_lack_add(folder, "files",
+                gt_diagnosis_text(folder, "%zu of %zu files cannot be used", folder->part_count - usable,
+                                  folder->part_count),
+                "they are not in the report", NULL);
+}
+
+static bool is_sweep(gt_diagnosis *d)
+{
+    gt_sweep sweep;
+    gt_error ignored;
+    bool found = gt_sweep_open(&sweep, d->path, &ignored);
+    if (found) {
+        gt_diagnosis_is(d, "sweep", "sweep: runs of one program with several settings");
+        gt_buffer axes = {0};
+        for (size_t i = 0; i < sweep.axis_count; i++)
+            gt_buffer_add_format(&axes, "%s%s (%zu)", i ? ", " : "", sweep.axes[i].name,
+                                 sweep.axes[i].value_count);
+        gt_fact_add_text(d, GT_FACT_MADE, "axes", gt_buffer_str(&axes).bytes);
+        gt_buffer_free(&axes);
+        gt_fact_add_count(d, GT_FACT_CONTENTS, "runs", (double)sweep.count);
+        gt_fact_add_count(d, GT_FACT_CONTENTS, "failed_runs", (double)sweep.failed);
+        if (sweep.failed)
+            gt_lack_add(d, "runs",
+                        gt_diagnosis_text(d, "%zu of %zu runs did not end well", sweep.failed, sweep.count),
+                        "their settings are not compared",
+                        "gputally sweep run with --resume runs them again");
+        d->usable = true;
+        gt_ability_add(d, "sweep all", true, "reports of all settings and their comparison");
+        gt_ability_add(d, "sweep decide", true, "which setting is the best");
+        d->next = gt_diagnosis_command(d, "gputally sweep all", d->path, NULL);
+    }
+    gt_sweep_free(&sweep);
+    return found;
+}
+
+/* JAX profiles or exports of Nsight Systems. */
+static bool has_profiles(gt_diagnosis *d, const gt_read_options *read)
+{
+    gt_profile_list found = {0};
+    gt_error ignored;
+    bool any = gt_report_find_traces(&found, d->path, &ignored) && found.count;
+    if (any) {
+        bool nsys = gt_nsys_is_folder(d->path);
+        gt_diagnosis_is(d, nsys ? "nsys-folder" : "jax-folder",
+                        nsys ? "folder of Nsight Systems exports" : "folder of a JAX profile");
+        for (size_t i = 0; i < found.count; i++) add_part(d, found.paths[i], read);
+        judge_parts(d);
+        if (d->usable) {
+            gt_ability_add(d, "report", true, "one report per file");
+            d->next = gt_diagnosis_command(d, "gputally report", d->path, NULL);
+        }
+    }
+    gt_profiles_free(&found);
+    return any;
+}
+
+static void add_ranks(gt_diagnosis *d, const gt_trace_folder *found)
+{
+    const gt_fact *world = d->part_count ? gt_fact_find(d->parts[0], "world_size") : NULL;
+    size_t ranks = 0, expected = world && world->number > 0 ? (size_t)world->number : 0;
+    for (size_t i = 0; found->are_ranks && i < found->count; i++)
+        if (found->ranks[i] >= 0 && (size_t)found->ranks[i] >= ranks) ranks = (size_t)found->ranks[i] + 1;
+    if (expected > ranks) ranks = expected;
+    if (!found->are_ranks) return;
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "ranks", (double)found->count);
+    if (ranks > found->count)
+        gt_lack_add(d, "ranks",
+                    gt_diagnosis_text(d, "traces of %zu of %zu ranks", ranks - found->count, ranks),
+                    "collectives are compared among the others only",
+                    "export_chrome_trace(f\"traces/rank{rank}_trace.json\") on every rank");
+    /* Which ranks are missing is a matter of the folder, not of each trace. */
+    for (size_t i = 0; i < d->part_count; i++) {
+        gt_diagnosis *part = d->parts[i];
+        for (size_t k = 0; k < part->lack_count; k++)
+            if (strcmp(part->lacks[k].id, "ranks") == 0) {
+                memmove(&part->lacks[k], &part->lacks[k + 1],
+                        (part->lack_count - k - 1) * sizeof *part->lacks);
+                part->lack_count--;
+                break;
+            }
+    }
+}
+
+static bool has_pytorch(gt_diagnosis *d, const gt_read_options *read)
+{
+    gt_trace_folder found;
+    gt_trace_folder_find(&found, d->path, true);
+    bool any = found.count || found.unreadable_count;
+    if (any) {
+        gt_diagnosis_is(d, found.are_ranks ? "rank-traces" : "pytorch-folder",
+                        found.are_ranks ? "folder with one PyTorch trace per rank"
+                                        : "folder of PyTorch traces");
+        for (size_t i = 0; i < found.count; i++) add_part(d, found.paths[i], read);
+        for (size_t i = 0; i < found.unreadable_count; i++) add_part(d, found.unreadable[i].path, read);
+        add_ranks(d, &found);
+        judge_parts(d);
+        gt_ability_add(d, "report", d->usable,
+                       d->usable ? "a report per trace, and on all ranks" : "no trace can be used");
+        gt_ability_add(d, "collective", d->usable && found.are_ranks,
+                       found.are_ranks ? "which ranks wait for which, and how fast collectives are"
+                       : found.why_not
+                           ? gt_diagnosis_text(d, "the traces are not one per rank: %s", found.why_not)
+                           : "needs one trace per rank");
+        gt_ability_add(d, "fuse", d->usable && found.are_ranks, "all ranks in one trace for a viewer");
+        if (d->usable) d->next = gt_diagnosis_command(d, "gputally report", d->path, NULL);
+    }
+    gt_trace_folder_free(&found);
+    return any;
+}
+
+/* A report: the sheets as CSV files. */
+static bool has_sheets(gt_diagnosis *d)
+{
+    gt_arena arena = {0};
+    bool found = gt_path_is_file(gt_path_join(&arena, d->path, "gpu_timeline.csv"));
+    gt_arena_free(&arena);
+    if (!found) return false;
+    gt_diagnosis_is(d, "perf-report", "performance report (folder of CSV files)");
+    d->usable = true;
+    d->next = gt_diagnosis_command(d, "gputally compare", d->path, "OTHER_REPORT");
+    d->next_text = "compares it with another report; replace OTHER_REPORT";
+    gt_ability_add(d, "compare", true, "this and other reports side by side, with --fail_if as a gate");
+    return true;
+}
+
+static void look_at_rest(gt_diagnosis *d)
+{
+    gt_error error;
+    gt_folder_list names = gt_list_folder(d->path);
+    if (gt_nsys_fail_folder(d->path, &error)) {
+        gt_diagnosis_is(d, "nsys-reports", "folder of Nsight Systems reports");
+        d->problem = gt_diagnosis_text(d, "%s", error.text);
+    } else {
+        gt_diagnosis_is(d, names.count ? "folder" : "empty-folder",
+                        names.count ? "folder without traces" : "empty folder");
+        d->problem = names.count ? "no traces, profiles, sweeps or reports in it or in the folders below"
+                                 : "nothing is in it";
+    }
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "entries", (double)names.count);
+    gt_folder_list_free(&names);
+}
+
+static gt_diagnosis *examine_folder(const char *path, const gt_read_options *read)
+{
+    gt_log_record record = {0}; /* the parts have their messages */
+    gt_log_record *before = gt_log_keep(&record);
+    gt_diagnosis *d = gt_diagnosis_new(path);
+    if (!is_sweep(d) && gt_rocprof_is_folder(path)) {
+        gt_diagnosis_free(d);
+        d = gt_doctor_examine(path, read);
+    } else if (!d->usable && !has_profiles(d, read) && !has_pytorch(d, read) && !has_sheets(d)) {
+        look_at_rest(d);
+    }
+    gt_log_keep(before);
+    gt_log_forget(&record);
+    return d;
+}
+
+/* ---- the command ---- */
+
+static bool write_json(const gt_call *call, gt_diagnosis *const *all, size_t count, gt_error *error)
+{
+    const char *path = gt_arguments_string(&call->arguments, "output_json");
+    if (!path) return true;
+    for (size_t i = 0; i < call->arguments.file_count; i++)
+        if (!gt_check_not_input(path, call->arguments.files[i], error)) return false;
+    gt_json_writer w = {0};
+    gt_json_open(&w, '{');
+    gt_json_put_cstr(&w, "schema", GT_DOCTOR_SCHEMA);
+    gt_json_key(&w, "files");
+    gt_json_open(&w, '[');
+    for (size_t i = 0; i < count; i++) gt_diagnosis_json(all[i], &w);
+    gt_json_close(&w, ']');
+    gt_json_close(&w, '}');
+    gt_buffer_add_cstr(&w.text, "\n");
+    gt_output *output = gt_output_new();
+    bool written =
+        gt_output_write_file(output, path, gt_buffer_str(&w.text), error) && gt_output_commit(output, error);
+    gt_output_free(output);
+    gt_json_writer_free(&w);
+    return written;
+}
+
+gt_exit gt_cmd_doctor(const gt_call *call)
+{
+    gt_error error;
+    gt_read_options read;
+    if (!gt_common_apply(call, &read, &error)) return gt_usage_error(call->program, "%s", error.text);
+    bool quiet = gt_arguments_flag(&call->arguments, "quiet");
+    size_t count = call->arguments.file_count;
+    gt_diagnosis **all = gt_alloc(count * sizeof *all);
+    gt_terminal terminal = gt_terminal_for(stdout);
+    gt_exit status = GT_EXIT_DONE;
+    for (size_t i = 0; i < count; i++) {
+        const char *path = call->arguments.files[i];
+        all[i] = gt_path_is_folder(path) ? examine_folder(path, &read) : gt_doctor_examine(path, &read);
+        gt_progress_end();
+        if (!all[i]->usable) status = GT_EXIT_FAILED;
+        if (!quiet && i) putchar('\n');
+        if (!quiet)
+            gt_diagnosis_print(all[i], &terminal);
+        else if (!all[i]->usable)
+            fprintf(stderr, "gputally: %s: %s: %s\n", path, all[i]->what,
+                    all[i]->problem ? all[i]->problem : "not usable");
+    }
+    if (!write_json(call, all, count, &error)) {
+        fprintf(stderr, "gputally: %s\n", error.text);
+        status = GT_EXIT_FAILED;
+    }
+    for (size_t i = 0; i < count; i++) gt_diagnosis_free(all[i]);
+    gt_free(all);
+    return status;
+}

@@ -1,0 +1,167 @@
+/* A diagnosis being made: lists that own nothing but their arrays; all strings are in one arena. */
+#include "doctor/doctor.h"
+
+#include "os/shell_words.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SHOWN_BYTES = 200 };
+
+gt_diagnosis *gt_diagnosis_new(const char *path)
+{
+    gt_diagnosis *d = gt_alloc_zero(1, sizeof *d);
+    d->path = gt_arena_bytes(&d->strings, path, strlen(path));
+    gt_diagnosis_is(d, "unknown", "unknown file");
+    return d;
+}
+
+void gt_diagnosis_free(gt_diagnosis *d)
+{
+    if (!d) return;
+    for (size_t i = 0; i < d->part_count; i++) gt_diagnosis_free(d->parts[i]);
+    gt_free(d->parts);
+    gt_free(d->facts);
+    gt_free(d->lacks);
+    gt_free(d->abilities);
+    gt_free(d->checks);
+    gt_free(d->sheets);
+    gt_free(d->messages);
+    gt_arena_free(&d->strings);
+    gt_free(d);
+}
+
+const char *gt_diagnosis_text(gt_diagnosis *d, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char text[2048];
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return gt_arena_bytes(&d->strings, text, strlen(text));
+}
+
+const char *gt_diagnosis_string(gt_diagnosis *d, gt_str text)
+{
+    gt_buffer shown = {0};
+    const char *end = text.bytes + (text.len < SHOWN_BYTES ? text.len : SHOWN_BYTES);
+    for (const char *at = text.bytes; at < end;) {
+        uint32_t code = gt_utf8_next(&at, text.bytes + text.len);
+        gt_buffer_add_code_point(&shown, code ? code : 0xFFFD);
+    }
+    gt_str bytes = gt_buffer_str(&shown);
+    const char *copy = gt_arena_bytes(&d->strings, bytes.bytes, bytes.len);
+    gt_buffer_free(&shown);
+    return copy;
+}
+
+void gt_diagnosis_is(gt_diagnosis *d, const char *kind, const char *what)
+{
+    d->kind = kind;
+    d->what = what;
+}
+
+static void add_fact(gt_diagnosis *d, gt_fact fact)
+{
+    GT_PUSH(d->facts, d->fact_count, d->fact_capacity, fact);
+}
+
+void gt_fact_add_text(gt_diagnosis *d, gt_fact_group group, const char *name, const char *text)
+{
+    add_fact(d, (gt_fact){.group = group,
+                          .name = name,
+                          .type = GT_FACT_TEXT,
+                          .text = gt_diagnosis_string(d, (gt_str){text, strlen(text)})});
+}
+
+void gt_fact_add_count(gt_diagnosis *d, gt_fact_group group, const char *name, double count)
+{
+    add_fact(d, (gt_fact){.group = group, .name = name, .type = GT_FACT_COUNT, .number = count});
+}
+
+void gt_fact_add_number(gt_diagnosis *d, gt_fact_group group, const char *name, double value,
+                        const char *unit)
+{
+    add_fact(d,
+             (gt_fact){.group = group, .name = name, .type = GT_FACT_NUMBER, .text = unit, .number = value});
+}
+
+void gt_fact_add_bool(gt_diagnosis *d, gt_fact_group group, const char *name, bool value)
+{
+    add_fact(d, (gt_fact){.group = group, .name = name, .type = GT_FACT_BOOL, .number = value});
+}
+
+const gt_fact *gt_fact_find(const gt_diagnosis *d, const char *name)
+{
+    for (size_t i = 0; i < d->fact_count; i++)
+        if (strcmp(d->facts[i].name, name) == 0) return &d->facts[i];
+    return NULL;
+}
+
+void gt_lack_add(gt_diagnosis *d, const char *id, const char *text, const char *effect, const char *fix)
+{
+    gt_lack lack = {.id = id, .text = text, .effect = effect, .fix = fix};
+    GT_PUSH(d->lacks, d->lack_count, d->lack_capacity, lack);
+}
+
+bool gt_lack_exists(const gt_diagnosis *d, const char *id)
+{
+    for (size_t i = 0; i < d->lack_count; i++)
+        if (strcmp(d->lacks[i].id, id) == 0) return true;
+    return false;
+}
+
+void gt_ability_add(gt_diagnosis *d, const char *command, bool can, const char *text)
+{
+    gt_ability ability = {.command = command, .can = can, .text = text};
+    GT_PUSH(d->abilities, d->ability_count, d->ability_capacity, ability);
+}
+
+/* Whether a terminal shows the name as it is, so that it can be copied. */
+static bool is_shown_as_is(const char *path)
+{
+    if (!gt_utf8_is_valid((gt_str){path, strlen(path)})) return false;
+    for (const char *at = path, *end = path + strlen(path); at < end;) {
+        uint32_t code = gt_utf8_next(&at, end);
+        bool turns_text = (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
+                          (code >= 0x2066 && code <= 0x2069) || code == 0xFEFF || code == 0x61C;
+        if (code < ' ' || (code >= 0x7F && code < 0xA0) || turns_text) return false;
+    }
+    return true;
+}
+
+/* Quotes a path for bash and zsh so that it survives being shown: names with line breaks, escapes and bytes
+ * that are not UTF-8 are written as $'a\012b'. */
+static void quote_path(gt_buffer *line, const char *path)
+{
+    if (is_shown_as_is(path)) {
+        gt_shell_quote(line, path);
+        return;
+    }
+    gt_buffer_add_cstr(line, "$'");
+    for (; *path; path++) {
+        unsigned char c = (unsigned char)*path;
+        if (c < ' ' || c >= 0x7F)
+            gt_buffer_add_format(line, "\\%03o", c);
+        else if (c == '\'' || c == '\\')
+            gt_buffer_add_format(line, "\\%c", c);
+        else
+            gt_buffer_add(line, path, 1);
+    }
+    gt_buffer_add_cstr(line, "'");
+}
+
+const char *gt_diagnosis_command(gt_diagnosis *d, const char *words, const char *path, const char *after)
+{
+    gt_buffer line = {0};
+    gt_buffer_add_format(&line, "%s ", words);
+    /* A name that begins like an option would be taken for one. */
+    if (path[0] == '-' && path[1]) gt_buffer_add_cstr(&line, "./");
+    quote_path(&line, path);
+    if (after) gt_buffer_add_format(&line, " %s", after);
+    gt_str text = gt_buffer_str(&line);
+    const char *copy = gt_arena_bytes(&d->strings, text.bytes, text.len);
+    gt_buffer_free(&line);
+    return copy;
+}

@@ -1,0 +1,119 @@
+/* A diagnosis as JSON (docs/doctor.md). Numbers that do not exist are null; lists may be empty. */
+#include "doctor/doctor.h"
+
+#include <math.h>
+#include <string.h>
+
+static void put_text(gt_json_writer *w, const char *key, const char *text)
+{
+    gt_json_put_cstr(w, key, text);
+}
+
+static void put_fact(gt_json_writer *w, const gt_fact *fact)
+{
+    gt_json_key(w, fact->name);
+    if (fact->type == GT_FACT_TEXT)
+        gt_json_add_cstr(w, fact->text);
+    else if (fact->type == GT_FACT_BOOL)
+        gt_json_add_bool(w, fact->number != 0);
+    else if (fact->type == GT_FACT_COUNT && fabs(fact->number) < 0x1p53)
+        gt_json_add_int(w, (int64_t)fact->number);
+    else
+        gt_json_add_real(w, fact->number);
+}
+
+static void put_facts(gt_json_writer *w, const gt_diagnosis *d)
+{
+    static const char *const names[GT_FACT_GROUPS] = {"file", "made", "contents"};
+    for (int group = 0; group < GT_FACT_GROUPS; group++) {
+        gt_json_key(w, names[group]);
+        gt_json_open(w, '{');
+        for (size_t i = 0; i < d->fact_count; i++)
+            if ((int)d->facts[i].group == group && gt_fact_find(d, d->facts[i].name) == &d->facts[i])
+                put_fact(w, &d->facts[i]);
+        gt_json_close(w, '}');
+    }
+}
+
+static void put_gaps(gt_json_writer *w, const gt_diagnosis *d)
+{
+    gt_json_key(w, "missing");
+    gt_json_open(w, '[');
+    for (size_t i = 0; i < d->lack_count; i++) {
+        gt_json_open(w, '{');
+        put_text(w, "id", d->lacks[i].id);
+        put_text(w, "text", d->lacks[i].text);
+        put_text(w, "effect", d->lacks[i].effect);
+        put_text(w, "fix", d->lacks[i].fix);
+        gt_json_close(w, '}');
+    }
+    gt_json_close(w, ']');
+}
+
+static void put_commands(gt_json_writer *w, const gt_diagnosis *d)
+{
+    gt_json_key(w, "commands");
+    gt_json_open(w, '[');
+    for (size_t i = 0; i < d->ability_count; i++) {
+        gt_json_open(w, '{');
+        put_text(w, "command", d->abilities[i].command);
+        gt_json_key(w, "can");
+        gt_json_add_bool(w, d->abilities[i].can);
+        put_text(w, "text", d->abilities[i].text);
+        gt_json_close(w, '}');
+    }
+    gt_json_close(w, ']');
+}
+
+static void put_checks(gt_json_writer *w, const gt_diagnosis *d)
+{
+    gt_json_key(w, "checks");
+    gt_json_open(w, '[');
+    for (size_t i = 0; i < d->check_count; i++) {
+        gt_json_open(w, '{');
+        put_text(w, "id", d->checks[i].id);
+        put_text(w, "level", d->checks[i].level);
+        put_text(w, "text", d->checks[i].text);
+        gt_json_close(w, '}');
+    }
+    gt_json_close(w, ']');
+}
+
+static void put_sheets(gt_json_writer *w, const gt_diagnosis *d)
+{
+    gt_json_key(w, "sheets");
+    gt_json_open(w, '[');
+    for (size_t i = 0; i < d->sheet_count; i++) {
+        gt_json_open(w, '{');
+        put_text(w, "name", d->sheets[i].name);
+        gt_json_put_int(w, "rows", (int64_t)d->sheets[i].rows);
+        put_text(w, "why", d->sheets[i].why);
+        gt_json_close(w, '}');
+    }
+    gt_json_close(w, ']');
+}
+
+void gt_diagnosis_json(const gt_diagnosis *d, gt_json_writer *w)
+{
+    gt_json_open(w, '{');
+    put_text(w, "path", d->path);
+    put_text(w, "kind", d->kind);
+    put_text(w, "what", d->what);
+    gt_json_key(w, "usable");
+    gt_json_add_bool(w, d->usable);
+    put_text(w, "verdict", d->verdict);
+    put_text(w, "problem", d->problem);
+    put_text(w, "next", d->next);
+    put_text(w, "recording", d->recording);
+    put_facts(w, d);
+    put_gaps(w, d);
+    put_checks(w, d);
+    put_commands(w, d);
+    put_sheets(w, d);
+    gt_json_put_cstrs(w, "messages", d->messages, d->message_count);
+    gt_json_key(w, "parts");
+    gt_json_open(w, '[');
+    for (size_t i = 0; i < d->part_count; i++) gt_diagnosis_json(d->parts[i], w);
+    gt_json_close(w, ']');
+    gt_json_close(w, '}');
+}

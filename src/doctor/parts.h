@@ -1,0 +1,45 @@
+/* Internal to src/doctor: one file of a known kind, and what is said about it. */
+#ifndef GT_DOCTOR_PARTS_H
+#define GT_DOCTOR_PARTS_H
+
+#include "doctor/doctor.h"
+#include "input/detect.h"
+#include "report/report.h"
+
+/* A trace whose report is being made. */
+typedef struct gt_patient {
+    gt_diagnosis *d;
+    gt_report *report;
+    gt_trace_format format;
+    gt_stream *stream; /* NULL of a folder */
+    /* Of a Chrome trace: what its first block has. */
+    bool has_jax_names, has_rocprof_names;
+    const gt_run_info *run;
+    const gt_trace_members *members;
+} gt_patient;
+
+/* What the trace has and lacks, after it was read and before its sheets are made, which may take its columns.
+ */
+void gt_doctor_pytorch(gt_patient *p);
+void gt_doctor_run(gt_patient *p); /* rocprofv3 and Nsight Systems */
+void gt_doctor_jax(gt_patient *p);
+
+/* After the sheets were made: which have rows, which checks are not passed. */
+void gt_doctor_sheets(gt_patient *p);
+/* What each kind of trace can be used for, and the command for it. Needs facts, gaps and sheets. */
+void gt_doctor_pytorch_abilities(gt_patient *p);
+void gt_doctor_run_abilities(gt_patient *p);
+void gt_doctor_jax_abilities(gt_patient *p);
+
+/* A file that is no trace: what it is by its first bytes, and what to do with it. `error` is why no report
+ * could be made. */
+void gt_doctor_other(gt_diagnosis *d, gt_str first_bytes, gt_trace_format format, const gt_error *error);
+
+/* A sheet that the report does not have, and why; `fix` as in gt_lack. */
+void gt_doctor_omitted(gt_patient *p, gt_sheet sheet, const char *why);
+bool gt_doctor_has_rows(const gt_patient *p, gt_sheet sheet);
+
+/* "NVIDIA H100, AMD MI300X (8)": names with how often each occurs, in the order of their first occurrence. */
+const char *gt_doctor_count_names(gt_diagnosis *d, const char *const *names, size_t count);
+
+#endif

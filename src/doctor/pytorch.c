@@ -1,0 +1,331 @@
+/* PyTorch traces: which settings torch.profiler had, what it recorded, and what it did not.
+ *
+ * Settings come from the members that PyTorch writes beside the events (record_shapes, with_stack, ...);
+ * older versions write none, so what the events have is counted, too, and that is what gaps are judged by. */
+#include "doctor/parts.h"
+
+#include "analysis/serving/serving.h"
+#include "base/map.h"
+#include "schema/sheets.h"
+#include "trace/pytorch/pytorch.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS_FOR_VARIATION = 3 };
+static const char step_prefix[] = "ProfilerStep#";
+
+/* What the events have. */
+typedef struct event_counts {
+    size_t ops, ops_with_shapes, calls, kernels, copies, annotations, steps, frames, memory, processes;
+    size_t server_steps; /* annotations that `gputally split` cuts at */
+    double first_us, last_us;
+    int64_t first_step, last_step;
+    bool is_jax;
+} event_counts;
+
+static void extend_span(event_counts *c, double start_us, double end_us)
+{
+    if (!isfinite(start_us) || !isfinite(end_us)) return;
+    if (!(c->first_us <= start_us)) c->first_us = start_us;
+    if (!(c->last_us >= end_us)) c->last_us = end_us;
+}
+
+static void count_annotation(event_counts *c, gt_str name, gt_map *steps, uint32_t name_id)
+{
+    c->annotations++;
+    c->server_steps += gt_step_name_kind(name) != GT_STEP_NONE;
+    if (!gt_str_starts_with(name, step_prefix)) return;
+    uint32_t *seen = gt_map_put(steps, name_id, 0);
+    if (*seen != GT_MAP_NONE) return;
+    *seen = 1;
+    int64_t number = strtoll(name.bytes + strlen(step_prefix), NULL, 10);
+    if (!c->steps || number < c->first_step) c->first_step = number;
+    if (!c->steps || number > c->last_step) c->last_step = number;
+    c->steps++;
+}
+
+static void count_row(event_counts *c, const gt_event_view *trace, size_t row, gt_map *steps,
+                      gt_map *processes)
+{
+    uint8_t kind = trace->kind[row];
+    c->ops += kind == GT_KIND_CPU_OP;
+    c->calls += kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
+    c->kernels += kind == GT_KIND_KERNEL;
+    c->copies += kind == GT_KIND_MEMCPY || kind == GT_KIND_MEMSET;
+    if (kind == GT_KIND_ANNOTATION)
+        count_annotation(c, gt_event_name(trace, (uint32_t)row), steps, trace->name[row]);
+    if (gt_kind_is_host(kind) || gt_kind_is_gpu(kind) || gt_kind_is_annotation(kind))
+        extend_span(c, trace->start_us[row], gt_event_end_us(trace, row));
+    if (!gt_kind_is_host(kind)) return;
+    uint32_t *seen = gt_map_put(processes, trace->process[row], 0);
+    c->processes += *seen == GT_MAP_NONE;
+    *seen = 1;
+}
+
+static size_t count_shapes(const gt_event_view *trace)
+{
+    uint32_t *dims = gt_store_string_ids(trace->store, GT_EVENT_INPUT_DIMS);
+    size_t count = 0;
+    for (size_t row = 0; row < trace->recorded; row++)
+        count += trace->kind[row] == GT_KIND_CPU_OP && dims[row] != GT_STR_NONE;
+    gt_free(dims);
+    return count;
+}
+
+static event_counts count_events(const gt_patient *p, const gt_event_view *trace)
+{
+    event_counts c = {.first_us = NAN, .last_us = NAN};
+    gt_map steps = {0}, processes = {0};
+    for (size_t row = 0; row < trace->recorded; row++) count_row(&c, trace, row, &steps, &processes);
+    gt_map_free(&steps);
+    gt_map_free(&processes);
+    c.ops_with_shapes = count_shapes(trace);
+    c.is_jax = p->has_jax_names && !c.ops && !c.kernels;
+    c.frames = trace->frames ? gt_store_count(trace->frames) : 0;
+    gt_memory_events memory = gt_memory_events_unpack(trace->memory);
+    c.memory = memory.count;
+    gt_memory_events_free(&memory);
+    return c;
+}
+
+/* ---- how it was made ---- */
+
+static const char *const settings[] = {"record_shapes", "with_stack", "profile_memory", "with_flops",
+                                       "with_modules"};
+
+/* PyTorch writes the settings that are on. A trace without any of them may come from an old version. */
+static void add_settings(gt_patient *p)
+{
+    bool any = false;
+    for (size_t i = 0; i < GT_LENGTH(settings); i++)
+        any |= gt_trace_member_find(p->members, settings[i]) != NULL;
+    for (size_t i = 0; any && i < GT_LENGTH(settings); i++) {
+        const char *value = gt_trace_member_find(p->members, settings[i]);
+        gt_fact_add_bool(p->d, GT_FACT_MADE, settings[i], value && strcmp(value, "0") != 0);
+    }
+}
+
+/* 12040 is 12.4 of CUDA; HIP has other rules, and its number is shown as it is. */
+static void add_versions(gt_patient *p)
+{
+    static const char *const cuda[] = {"cuda_runtime_version", "cuda_driver_version"};
+    static const char *const others[] = {"hip_runtime_version",     "hip_driver_version",
+                                         "cupti_version",           "roctracer_version",
+                                         "torch_version",           "pytorch_version",
+                                         "distributedInfo/backend", "distributedInfo/nccl_version"};
+    for (size_t i = 0; i < GT_LENGTH(cuda); i++) {
+        const char *value = gt_trace_member_find(p->members, cuda[i]);
+        long number = value ? strtol(value, NULL, 10) : 0;
+        if (number > 0 && number < 1000000)
+            gt_fact_add_text(p->d, GT_FACT_MADE, cuda[i],
+                             gt_diagnosis_text(p->d, "%ld.%ld", number / 1000, number % 1000 / 10));
+    }
+    for (size_t i = 0; i < GT_LENGTH(others); i++) {
+        const char *value = gt_trace_member_find(p->members, others[i]);
+        const char *slash = strchr(others[i], '/');
+        if (value) gt_fact_add_text(p->d, GT_FACT_MADE, slash ? slash + 1 : others[i], value);
+    }
+}
+
+static void add_devices(gt_patient *p, const gt_event_view *trace)
+{
+    const gt_trace_facts *facts = trace->facts;
+    const char **names = gt_alloc((facts->device_count + 1) * sizeof *names);
+    size_t count = 0;
+    for (size_t i = 0; i < facts->device_count; i++) {
+        uint32_t name = facts->devices[i].name;
+        const char *text =
+            name == GT_STR_NONE ? "" : gt_diagnosis_string(p->d, gt_interner_get(trace->strings, name));
+        names[count++] = *text ? text : "unnamed";
+    }
+    if (count)
+        gt_fact_add_text(p->d, GT_FACT_MADE, "devices_of_host", gt_doctor_count_names(p->d, names, count));
+    gt_free(names);
+}
+
+static const char *activities_of(const event_counts *c)
+{
+    bool gpu = c->kernels || c->copies || c->calls, cpu = c->ops != 0;
+    return cpu && gpu ? "CPU, CUDA" : cpu ? "CPU" : gpu ? "CUDA" : "none";
+}
+
+static void add_made(gt_patient *p, const event_counts *c, const gt_event_view *trace)
+{
+    gt_diagnosis *d = p->d;
+    gt_fact_add_text(d, GT_FACT_MADE, "profiler",
+                     c->is_jax ? "jax.profiler, saved as a Chrome trace"
+                     : c->ops || gt_trace_member_find(p->members, "schemaVersion") ? "torch.profiler (Kineto)"
+                                                                                   : "not stated");
+    if (!c->is_jax) gt_fact_add_text(d, GT_FACT_MADE, "activities", activities_of(c));
+    add_settings(p);
+    add_versions(p);
+    add_devices(p, trace);
+    if (trace->facts->host != GT_STR_NONE)
+        gt_fact_add_text(d, GT_FACT_MADE, "host",
+                         gt_diagnosis_string(d, gt_interner_get(trace->strings, trace->facts->host)));
+    if (p->run->distributed.rank != GT_EVENT_NONE)
+        gt_fact_add_count(d, GT_FACT_MADE, "rank", (double)p->run->distributed.rank);
+    if (p->run->distributed.world_size != GT_EVENT_NONE)
+        gt_fact_add_count(d, GT_FACT_MADE, "world_size", (double)p->run->distributed.world_size);
+}
+
+static void add_contents(gt_diagnosis *d, const event_counts *c, const gt_event_view *trace)
+{
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "events", (double)trace->uid_count);
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "ops", (double)c->ops);
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "ops_with_shapes", (double)c->ops_with_shapes);
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "runtime_calls", (double)c->calls);
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "kernels", (double)c->kernels);
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "copies", (double)c->copies);
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "python_functions", (double)c->frames);
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "gpu_memory_events", (double)c->memory);
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "annotations", (double)c->annotations);
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "host_processes", (double)c->processes);
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "profiler_steps", (double)c->steps);
+    if (c->steps) {
+        gt_fact_add_count(d, GT_FACT_CONTENTS, "first_step", (double)c->first_step);
+        gt_fact_add_count(d, GT_FACT_CONTENTS, "last_step", (double)c->last_step);
+    }
+    if (c->last_us >= c->first_us)
+        gt_fact_add_number(d, GT_FACT_CONTENTS, "span_ms", (c->last_us - c->first_us) / 1e3, "ms");
+}
+
+/* ---- what is missing ---- */
+
+static void add_rank_gap(gt_patient *p)
+{
+    int64_t world = p->run->distributed.world_size;
+    if (world < 2) return;
+    gt_lack_add(
+        p->d, "ranks", gt_diagnosis_text(p->d, "one of %" PRId64 " ranks", world),
+        "which rank is late, and how fast the collectives are, takes the traces of all ranks",
+        "export_chrome_trace(f\"traces/rank{rank}_trace.json\") on every rank, then gputally report traces");
+}
+
+static void add_step_gap(gt_patient *p, const event_counts *c)
+{
+    if (c->steps >= STEPS_FOR_VARIATION) return;
+    gt_lack_add(
+        p->d, "steps",
+        c->steps ? gt_diagnosis_text(p->d, "only %zu profiler %s", c->steps, c->steps == 1 ? "step" : "steps")
+                 : "no profiler steps",
+        c->steps ? "how step times vary is unknown" : "times are per trace, not per step",
+        "schedule=torch.profiler.schedule(wait=1, warmup=2, active=5), and prof.step() after each step");
+}
+
+static void add_gaps(gt_patient *p, const event_counts *c, const gt_event_view *trace)
+{
+    gt_diagnosis *d = p->d;
+    static const char both[] = "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]";
+    if (trace->facts->is_cut_off)
+        gt_lack_add(d, "end", "the end of the file", "events at the end are missing",
+                    "let the program end by itself, and look whether the disk was full");
+    if (!c->kernels && !c->copies)
+        gt_lack_add(d, "gpu_events", "no GPU events", "no report can be made", both);
+    if (!c->ops)
+        gt_lack_add(d, "ops", "no CPU ops", "no sheets about ops, and kernels are not assigned to ops", both);
+    if (c->ops && c->ops_with_shapes * 2 <= c->ops)
+        gt_lack_add(d, "shapes",
+                    c->ops_with_shapes ? gt_diagnosis_text(d, "input shapes of only %zu of %zu ops",
+                                                           c->ops_with_shapes, c->ops)
+                                       : "no input shapes",
+                    "no sheets of op families (GEMM, SDPA, CONV, ...), no flops, no roofline",
+                    "record_shapes=True");
+    if (c->ops && !c->frames)
+        gt_lack_add(
+            d, "stacks", "no Python functions",
+            "--include_call_stack and --detect_recompute find nothing, and causes on the host have no "
+            "source location",
+            "with_stack=True");
+    if (!c->memory)
+        gt_lack_add(d, "memory", "no memory events of the GPU", "the page has no graph of allocated memory",
+                    "profile_memory=True");
+    add_step_gap(p, c);
+    add_rank_gap(p);
+}
+
+/* The call that records what is missing, as one line of Python. */
+static void add_recording(gt_patient *p)
+{
+    const gt_diagnosis *d = p->d;
+    static const char *const of_profiler[] = {"gpu_events", "ops", "shapes", "stacks", "memory", "steps"};
+    bool any = false;
+    for (size_t i = 0; i < GT_LENGTH(of_profiler); i++) any |= gt_lack_exists(d, of_profiler[i]);
+    if (any)
+        p->d->recording =
+            "with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU, "
+            "torch.profiler.ProfilerActivity.CUDA], schedule=torch.profiler.schedule(wait=1, warmup=2, "
+            "active=5), record_shapes=True, with_stack=True, profile_memory=True, "
+            "on_trace_ready=lambda p: p.export_chrome_trace(\"trace.json.gz\")) as prof:  # prof.step() "
+            "after "
+            "each step";
+}
+
+void gt_doctor_pytorch(gt_patient *p)
+{
+    const gt_event_view *trace = gt_report_events(p->report);
+    event_counts c = count_events(p, trace);
+    if (c.is_jax) gt_diagnosis_is(p->d, "jax-chrome-trace", "Chrome trace of a JAX profile");
+    add_made(p, &c, trace);
+    add_contents(p->d, &c, trace);
+    if (c.server_steps) gt_fact_add_count(p->d, GT_FACT_CONTENTS, "server_steps", (double)c.server_steps);
+    if (c.is_jax) {
+        gt_lack_add(p->d, "profile", "the profile itself",
+                    "this trace is a view of it without shapes and modules",
+                    "gputally report on the *.xplane.pb file beside it");
+        return;
+    }
+    add_gaps(p, &c, trace);
+    add_recording(p);
+}
+
+/* ---- what can be done ---- */
+
+static void explain_omitted(gt_patient *p)
+{
+    static const struct {
+        gt_sheet sheet;
+        const char *why;
+    } rows[] = {
+        {GT_SHEET_OPS_SUMMARY, "no CPU ops"},
+        {GT_SHEET_OPS_SUMMARY_BY_CATEGORY, "no CPU ops"},
+        {GT_SHEET_OPS_UNIQUE_ARGS, "no CPU ops"},
+        {GT_SHEET_UNIFIED_PERF_SUMMARY, "no CPU ops"},
+        {GT_SHEET_MEMORY_COPIES, "no copies"},
+        {GT_SHEET_COLL_ANALYSIS, "no collectives with their arguments"},
+        {GT_SHEET_GPU_TIMELINE_BY_DEVICE, "events of one GPU only"},
+        {GT_SHEET_INFERENCE_PHASES, "no steps of an inference server"},
+        {GT_SHEET_GEMM, "no such op with input shapes"},
+        {GT_SHEET_SDPA_FWD, "no such op with input shapes"},
+        {GT_SHEET_CONV_FWD, "no such op with input shapes"},
+    };
+    for (size_t i = 0; i < GT_LENGTH(rows); i++) gt_doctor_omitted(p, rows[i].sheet, rows[i].why);
+}
+
+void gt_doctor_pytorch_abilities(gt_patient *p)
+{
+    gt_diagnosis *d = p->d;
+    bool reports = d->usable;
+    const gt_fact *server = gt_fact_find(d, "server_steps"), *world = gt_fact_find(d, "world_size");
+    if (reports) explain_omitted(p);
+    gt_ability_add(d, "report", reports, reports ? "findings, sheets and page" : d->problem);
+    gt_ability_add(d, "compare", reports,
+                   reports ? "why a step takes longer than one of another trace" : "needs a report");
+    gt_ability_add(d, "diff", !gt_lack_exists(d, "ops") && reports,
+                   gt_lack_exists(d, "ops") ? "needs CPU ops"
+                                            : "call trees and kernels of this and another trace");
+    gt_ability_add(d, "collective", false,
+                   world && world->number > 1
+                       ? "needs the traces of the other ranks; put them into one folder"
+                       : "needs the traces of several ranks");
+    gt_ability_add(d, "split", server != NULL,
+                   server ? "single steps of the inference server as traces"
+                          : "no annotations of an inference server (vLLM, SGLang)");
+    gt_ability_add(d, "convert", true, "a Perfetto trace (.pftrace)");
+    gt_ability_add(d, "index", reports,
+                   reports ? "makes the next commands on this trace fast" : "needs a report");
+}

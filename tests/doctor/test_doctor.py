@@ -1,0 +1,468 @@
+#!/usr/bin/env python3
+"""`gputally doctor`: what it says about real and synthetic files, compared with counts made by Python from the same files.
+
+    python3 -m tests.doctor.test_doctor --bin build/gputally [TEXT]      only tests with TEXT in their name
+"""
+import csv
+import glob
+import gzip
+import json
+import os
+import pickle
+import shutil
+import sqlite3
+import subprocess
+import sys
+import zipfile
+
+from tests.cli.folder import Folder
+from tests.common import harness
+from tests.jax import generate_xplane
+from tests.nsys import generate_export
+from tests.rocprof import generate_run
+
+TRACES = harness.CONFORMANCE_TRACES
+
+
+def examine(folder, *paths, code=0):
+    """The JSON of each file, after the exit status was checked."""
+    words = " ".join(f"'{path}'" for path in paths)
+    r = folder.sh(f"gputally doctor {words} --output_json doctor.json --quiet")
+    assert r.returncode == code, r
+    with open(folder.file("doctor.json")) as f:
+        document = json.load(f)
+    assert document["schema"] == "gputally-doctor/1"
+    return document["files"]
+
+
+def one(folder, path, code=0):
+    return examine(folder, path, code=code)[0]
+
+
+def lacks(found):
+    return [item["id"] for item in found["missing"]]
+
+
+def can(found):
+    return {item["command"] for item in found["commands"] if item["can"]}
+
+
+def equal(a, b):
+    assert a == b, f"{a!r} is not {b!r}"
+
+
+# ---- PyTorch ----
+
+def op(ts, **args):
+    return {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": ts, "dur": 20, "args": args}
+
+
+def launch(ts, number):
+    return [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": ts + 2, "dur": 3,
+             "args": {"correlation": number}},
+            {"ph": "s", "id": number, "cat": "ac2g", "name": "ac2g", "pid": 1, "tid": 1, "ts": ts + 2},
+            {"ph": "f", "id": number, "cat": "ac2g", "name": "ac2g", "pid": 0, "tid": 7, "ts": ts + 10, "bp": "e"},
+            {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": ts + 10, "dur": 30,
+             "args": {"stream": 7, "device": 0, "correlation": number}}]
+
+
+SHAPES = {"Input Dims": [[4, 8], [8, 2]], "Input type": ["float", "float"], "Input Strides": [[8, 1], [2, 1]],
+          "Concrete Inputs": ["", ""]}
+
+
+def trace(steps=4, shapes=True, stack=True, memory=True, gpu=True, cpu=True, **members):
+    """A complete trace with these parts left out."""
+    events = []
+    for i in range(steps or 4):
+        at = 1000 + 100 * i
+        if steps:
+            events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i + 7}", "pid": 1, "tid": 1,
+                           "ts": at - 5, "dur": 60})
+        if cpu:
+            events.append(op(at, **(SHAPES if shapes else {})))
+        if stack:
+            events.append({"ph": "X", "cat": "python_function", "name": "train.py(3): step", "pid": 1, "tid": 1, "ts": at - 1,
+                           "dur": 30, "args": {}})
+        if memory:
+            events.append({"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": at + 1,
+                           "args": {"Device Type": 1, "Device Id": 0, "Total Allocated": 4096, "Total Reserved": 8192,
+                                    "Bytes": 64, "Addr": 1}})
+        if gpu:
+            events += launch(at, i + 1)
+    return {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}], **members,
+            "traceEvents": events}
+
+
+def write(folder, name, document):
+    path = folder.file(name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with (gzip.open if name.endswith(".gz") else open)(path, "wt") as f:
+        json.dump(document, f)
+
+
+def test_a_complete_trace_lacks_nothing(binary):
+    with Folder(binary) as folder:
+        write(folder, "t.json.gz", trace(record_shapes=1, with_stack=1, cuda_runtime_version=12040))
+        found = one(folder, "t.json.gz")
+        equal(found["kind"], "pytorch-trace")
+        equal(lacks(found), [])
+        assert found["usable"] and found["recording"] is None
+        equal(found["next"], "gputally report t.json.gz")
+        made = found["made"]
+        equal((made["record_shapes"], made["with_stack"], made["profile_memory"]), (True, True, False))
+        equal(made["cuda_runtime_version"], "12.4")
+        equal(made["devices_of_host"], "NVIDIA H100 80GB HBM3")
+        equal(found["file"]["compression"], "gzip")
+        equal(found["file"]["bytes"], os.path.getsize(folder.file("t.json.gz")))
+        contents = found["contents"]
+        # 4 steps of 1 annotation, 1 op, 1 function, 1 memory event, 1 call, 2 flow events, 1 kernel
+        equal(contents["events"], 32)
+        equal([contents[name] for name in ("ops", "ops_with_shapes", "kernels", "python_functions", "gpu_memory_events",
+                                           "runtime_calls", "annotations", "profiler_steps", "first_step", "last_step")],
+              [4, 4, 4, 4, 4, 4, 4, 4, 7, 10])
+        equal(contents["span_ms"], 0.36)  # from 995 to 1355 µs
+
+
+def test_each_part_that_is_missing(binary):
+    cases = {"shapes": {"shapes": False}, "stacks": {"stack": False}, "memory": {"memory": False}, "steps": {"steps": 0},
+             "gpu_events": {"gpu": False}, "ops": {"cpu": False},
+             "ranks": {"distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8, "nccl_version": "2.22.3"}}}
+    with Folder(binary) as folder:
+        for lack, change in cases.items():
+            write(folder, f"{lack}.json", trace(**change))
+            found = one(folder, f"{lack}.json", code=lack == "gpu_events")
+            assert lack in lacks(found), (lack, lacks(found))
+            allowed = {lack} | ({"stacks"} if lack == "ops" else set())
+            assert set(lacks(found)) <= allowed, (lack, lacks(found))
+            assert all(item["fix"] for item in found["missing"]), found["missing"]
+        found = one(folder, "ranks.json")
+        equal((found["made"]["rank"], found["made"]["world_size"], found["made"]["nccl_version"]), (3, 8, "2.22.3"))
+        found = one(folder, "gpu_events.json", code=1)
+        assert not found["usable"] and "report" not in can(found), found
+        assert "ProfilerActivity.CUDA" in found["recording"]
+
+
+def test_few_steps(binary):
+    with Folder(binary) as folder:
+        write(folder, "t.json", trace(steps=2))
+        missing = one(folder, "t.json")["missing"]
+        equal([(item["id"], item["text"]) for item in missing], [("steps", "only 2 profiler steps")])
+
+
+def test_truncated(binary):
+    with Folder(binary) as folder:
+        text = json.dumps(trace())
+        with open(folder.file("cut.json"), "w") as f:
+            f.write(text[:text.rindex('"cudaLaunchKernel"')])
+        found = one(folder, "cut.json")
+        equal(lacks(found)[0], "end")
+        assert any("truncated" in message for message in found["messages"]), found["messages"]
+        r = folder.sh("gputally doctor cut.json --strict")
+        assert r.returncode == 1 and "ends early" in r.stdout and not r.stderr, r
+        with open(folder.file("nothing.json"), "w") as f:
+            f.write('{"traceEvents": [')
+        assert not one(folder, "nothing.json", code=1)["usable"]
+
+
+def count_with_python(path):
+    """The numbers of a PyTorch trace that doctor shows, from its JSON."""
+    with gzip.open(path) as f:
+        document = json.load(f)
+    events = document["traceEvents"]
+    timed = [e for e in events if e.get("ph") == "X" and "ts" in e and "dur" in e]
+
+    def of(*categories):
+        return [e for e in timed if str(e.get("cat", "")).lower() in categories]
+
+    ops = of("cpu_op")
+    steps = {e["name"] for e in of("user_annotation") if e["name"].startswith("ProfilerStep#")}
+    memory = [e for e in events if e.get("cat") == "cpu_instant_event" and e.get("name") == "[memory]" and
+              e["args"].get("Device Type") != 0 and e["args"].get("Device Id", -1) >= 0 and
+              e["args"].get("Total Allocated", -1) >= 0 and e["args"].get("Total Reserved", -1) >= 0]
+    return {"events": len(events), "ops": len(ops), "ops_with_shapes": sum("Input Dims" in e.get("args", {}) for e in ops),
+            "kernels": len(of("kernel")), "copies": len(of("gpu_memcpy", "gpu_memset")),
+            "runtime_calls": len(of("cuda_runtime", "cuda_driver")), "python_functions": len(of("python_function")),
+            "gpu_memory_events": len(memory), "profiler_steps": len(steps)}, document
+
+
+def test_real_pytorch_traces(binary):
+    names = ["h100__gaunernst_bert-small-uncased__1016001", "hta__mi250_minitoy", "hta__nccl_data",
+             "inference__vllm_decode_full__graph_execution", "mi210__gpu_only_trace__gpu_only_trace",
+             "mi300__resnet_act_checkpoint", "torch_compile_triton__trace"]
+    if not os.path.isdir(TRACES):
+        raise harness.Skipped("no conformance folder")
+    with Folder(binary) as folder:
+        for name in names:
+            path = os.path.join(TRACES, name + ".json.gz")
+            expected, document = count_with_python(path)
+            found = one(folder, path)
+            got = {key: found["contents"][key] for key in expected}
+            assert got == expected, (name, got, expected)
+            for setting in ("record_shapes", "with_stack", "profile_memory", "with_flops", "with_modules"):
+                if setting in found["made"]:
+                    equal(found["made"][setting], bool(document.get(setting)))
+            distributed = document.get("distributedInfo", {})
+            equal(found["made"].get("world_size"), distributed.get("world_size"))
+            equal("ranks" in lacks(found), distributed.get("world_size", 1) > 1)
+            equal("stacks" in lacks(found), expected["ops"] > 0 and not expected["python_functions"])
+            equal("shapes" in lacks(found), expected["ops"] > 0 and expected["ops_with_shapes"] * 2 <= expected["ops"])
+            equal("steps" in lacks(found), expected["profiler_steps"] < 3)
+
+
+def csv_rows(folder, name):
+    with open(os.path.join(folder, name + ".csv"), newline="", encoding="utf-8") as f:
+        return max(sum(1 for _ in csv.reader(f)) - 1, 0)
+
+
+def compare_with_report(folder, path):
+    """Runs the command that doctor names, and compares its sheets with those that doctor lists."""
+    found = one(folder, path)
+    r = folder.sh(found["next"] + " --output_csvs_dir sheets --quiet")
+    assert r.returncode == 0, r
+    written = {name[:-4]: csv_rows(folder.file("sheets"), name[:-4]) for name in os.listdir(folder.file("sheets"))}
+    said = {item["name"]: item["rows"] for item in found["sheets"]}
+    for name, rows in said.items():
+        equal((name, rows), (name, written.pop(name, 0)))
+    equal(written, {})
+    assert all(item["why"] for item in found["sheets"] if not item["rows"]), found["sheets"]
+    with open(folder.file("sheets/trust.csv"), newline="") as f:
+        checks = {row["id"]: row["level"] for row in csv.DictReader(f)}
+    for check in found["checks"]:
+        equal(checks[check["id"]], check["level"])
+    shutil.rmtree(folder.file("sheets"))
+    return found
+
+
+def test_sheets_are_those_of_the_report(binary):
+    with Folder(binary) as folder:
+        write(folder, "t.json", trace())
+        write(folder, "no shapes.json", trace(shapes=False, stack=False))
+        generate_run.write_all(generate_run.make_run(6), folder.file("run"))
+        generate_export.write(generate_export.small_run(), folder.file("x.sqlite"))
+        for path in ("t.json", "no shapes.json", "tiny_results.json", "run/csv", "x.sqlite",
+                     *glob.glob("run/*/*/*results*", root_dir=folder.path)):
+            compare_with_report(folder, path)
+        for fixture in glob.glob(os.path.join(harness.FIXTURES, "jax", "**", "*.xplane.pb*"), recursive=True)[:1]:
+            compare_with_report(folder, fixture)
+
+
+# ---- other profilers ----
+
+def test_rocprofv3_formats(binary):
+    with Folder(binary) as folder:
+        run = generate_run.make_run(9)
+        generate_run.write_all(run, folder.file("run"))
+        for form, what in (("json", "rocprofv3 JSON file"), ("rocpd", "rocprofv3 database (rocpd)"),
+                           ("pftrace", "rocprofv3 Perfetto trace")):
+            path = glob.glob(folder.file(f"run/{form}/*/*results*"))[0]
+            found = one(folder, path)
+            equal((found["kind"], found["what"]), ("rocprofv3-run", what))
+            contents = found["contents"]
+            equal(contents["kernels"], len(run[0].dispatches))
+            equal(contents["copies"], len(run[0].copies))
+            equal("pftrace-hip-api" in can(found), form == "pftrace")
+            assert "gpu_events" not in lacks(found) and "calls" not in lacks(found), lacks(found)
+        found = one(folder, "run/csv")
+        equal(found["what"], "folder of a rocprofv3 run")
+        equal(found["contents"]["kernels"], len(run[0].dispatches))
+        only = glob.glob(folder.file("run/csv/*/*kernel_trace.csv"))[0]
+        found = one(folder, only)
+        assert {"files", "calls", "copies", "counters"} <= set(lacks(found)), lacks(found)
+        equal(found["missing"][0]["fix"], f"gputally report {os.path.dirname(only)}")
+
+
+def test_nsys_exports(binary):
+    with Folder(binary) as folder:
+        generate_export.write(generate_export.small_run(), folder.file("x.sqlite"))
+        db = sqlite3.connect(folder.file("x.sqlite"))
+        kernels = db.execute("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL").fetchone()[0]
+        version = db.execute("SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_PRODUCT_VERSION'").fetchone()[0]
+        db.close()
+        found = one(folder, "x.sqlite")
+        equal((found["kind"], found["contents"]["kernels"], found["made"]["nsys_version"]), ("nsys-export", kernels, version))
+        if os.path.isdir(TRACES):
+            found = one(folder, os.path.join(TRACES, "nsys", "graph_only_2026.sqlite"))
+            assert "graph_kernels" in lacks(found) and "gpu_events" not in lacks(found), lacks(found)
+            found = one(folder, os.path.join(TRACES, "nsys", "fake.nsys-rep"), code=1)
+            equal(found["kind"], "nsys-report")
+            assert found["next"].startswith("nsys export --type sqlite "), found["next"]
+
+
+def test_jax_profiles(binary):
+    fixtures = glob.glob(os.path.join(harness.FIXTURES, "jax", "**", "*.xplane.pb*"), recursive=True)
+    assert fixtures
+    with Folder(binary) as folder:
+        found = one(folder, fixtures[0])
+        equal(found["kind"], "jax-profile")
+        assert {"report", "jax-analysis"} <= can(found)
+        assert found["contents"]["gpu_events"] > 0
+        write(folder, "j.trace.json.gz", {"traceEvents": [
+            {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:0 (NVIDIA H100)"}},
+            {"ph": "X", "pid": 1, "tid": 1, "name": "fusion", "ts": 1, "dur": 2}]})
+        found = one(folder, "j.trace.json.gz", code=1)
+        equal((found["kind"], lacks(found)), ("jax-chrome-trace", ["profile"]))
+
+
+NCU = '"ID","Process ID","Kernel Name","Grid Size","Block Size","gpu__time_duration.sum"\n"","","","","","us"\n' \
+      '"0","1","k","(8, 1, 1)","(128, 1, 1)","2.5"\n"1","1","k","(8, 1, 1)","(128, 1, 1)","3.5"\n'
+
+
+def test_nsight_compute(binary):
+    with Folder(binary) as folder:
+        with open(folder.file("n.csv"), "w") as f:
+            f.write(NCU)
+        found = one(folder, "n.csv")
+        equal((found["kind"], found["contents"]["launches"], found["made"]["page"]), ("ncu-csv", 2, "raw"))
+        r = folder.sh(found["next"] + " -q -o n.xlsx")
+        assert r.returncode == 0, r
+        with open(folder.file("n.ncu-rep"), "wb") as f:
+            f.write(b"NVR\0" + bytes(60))
+        found = one(folder, "n.ncu-rep", code=1)
+        equal((found["kind"], found["next"]), ("ncu-report", "ncu --csv --page raw --import n.ncu-rep > ncu.csv"))
+
+
+def test_converted_chrome_trace(binary):
+    """What `convert` makes of a rocprofv3 run is read by the pftrace commands."""
+    with Folder(binary) as folder:
+        generate_run.write_all(generate_run.make_run(6), folder.file("run"))
+        assert folder.sh("gputally convert run/json c.json -q").returncode == 0
+        found = one(folder, "c.json")
+        equal(found["kind"], "rocprofv3-chrome-trace")
+        r = folder.sh(found["next"] + " --output_csvs_dir out -q")
+        assert r.returncode == 0, r
+
+
+# ---- folders ----
+
+def test_folders(binary):
+    with Folder(binary) as folder:
+        for rank in (0, 2):
+            write(folder, f"ranks/rank{rank}_trace.json",
+                  trace(distributedInfo={"backend": "nccl", "rank": rank, "world_size": 4}))
+        with open(folder.file("ranks/rank1_trace.json"), "w"):
+            pass
+        found = one(folder, "ranks")
+        equal((found["kind"], found["contents"]["files"], found["contents"]["usable_files"]), ("rank-traces", 3, 2))
+        assert {"ranks", "files"} <= set(lacks(found)), lacks(found)
+        equal([part["usable"] for part in found["parts"]], [True, True, False])
+        os.mkdir(folder.file("none"))
+        equal(one(folder, "none", code=1)["kind"], "empty-folder")
+        with open(folder.file("none/notes.txt"), "w") as f:
+            f.write("x")
+        equal(one(folder, "none", code=1)["kind"], "folder")
+        assert folder.sh("gputally report tiny_results.json -q --output_csvs_dir sheets -o book.xlsx --output_db d.db "
+                         "--output_html p.html --output_json f.json").returncode == 0
+        equal(one(folder, "sheets")["kind"], "perf-report")
+        equal(one(folder, "book.xlsx")["kind"], "perf-report")
+        equal(one(folder, "d.db", code=1)["kind"], "gputally-database")
+        equal(one(folder, "p.html", code=1)["kind"], "gputally-page")
+        equal(one(folder, "f.json", code=1)["kind"], "gputally-json")
+        r = folder.sh(one(folder, "sheets")["next"].replace("OTHER_REPORT", "book.xlsx") + " -q -o c.xlsx")
+        assert r.returncode == 0, r
+
+
+def test_sweep_folder(binary):
+    with Folder(binary) as folder:
+        for threads in (256, 512):
+            write(folder, f"s/{threads}thread/nccl_28channels/torch_profiler/rank0/t.json", trace())
+        found = one(folder, "s")
+        equal((found["kind"], found["contents"]["runs"], found["next"]), ("sweep", 2, "gputally sweep all s"))
+
+
+def test_index(binary):
+    with Folder(binary) as folder:
+        write(folder, "t.json", trace())
+        assert folder.sh("gputally index t.json -q").returncode == 0
+        found = one(folder, "t.json.gtindex")
+        equal((found["kind"], found["next"]), ("gputally-index", "gputally doctor t.json"))
+        os.remove(folder.file("t.json"))
+        found = one(folder, "t.json.gtindex")
+        equal(lacks(found), ["trace"])
+        assert folder.sh(found["next"] + " -q -o x.xlsx").returncode == 0
+
+
+# ---- everything else ----
+
+def test_other_files(binary):
+    files = {"empty": b"", "text": b"hello\n", "unknown": bytes(range(256)), "hlo-dump": b"HloModule jit_f, entry\n",
+             "compressed": b"\xfd7zXZ\0" + bytes(40), "hdf5": b"\x89HDF\r\n\x1a\n" + bytes(40), "parquet": b"PAR1" + bytes(40),
+             "pickle": pickle.dumps([1, 2]), "memory-snapshot": pickle.dumps({"segments": [], "device_traces": []}),
+             "program": open("/proc/self/exe", "rb").read(4096), "json": b'{"a": 1}', "execution-trace": b'{"nodes": []}',
+             "image": b"\x89PNG\r\n", "sqlite": None, "archive": None, "checkpoint": None}
+    with Folder(binary) as folder:
+        for kind, data in files.items():
+            if data is not None:
+                with open(folder.file(kind), "wb") as f:
+                    f.write(data)
+        sqlite3.connect(folder.file("sqlite")).execute("CREATE TABLE a (b)").connection.commit()
+        for kind, member in (("archive", "a.txt"), ("checkpoint", "m/data.pkl")):
+            with zipfile.ZipFile(folder.file(kind), "w") as z:
+                z.writestr(member, "x")
+        os.mkfifo(folder.file("special"))
+        for kind in (*files, "special", "missing"):
+            found = one(folder, kind, code=1)
+            equal((kind, found["kind"], found["usable"]), (kind, kind, False))
+            assert found["problem"], found
+            r = folder.sh(f"gputally doctor {kind}")
+            assert r.returncode == 1 and not r.stderr and r.stdout.startswith(f"{kind}: "), r
+        equal(one(folder, "/dev/null", code=1)["kind"], "special")
+
+
+def test_names_are_quoted(binary):
+    with Folder(binary) as folder:
+        write(folder, "t.json", trace())
+        for name in ("a b.json", "it's.json", "$(touch hacked).json", "line\nbreak.json", "-dash.json", "ü.json", "\x1b[31m.json",
+                     "a;b&c|d.json", "back\\slash.json"):
+            shutil.copy(folder.file("t.json"), folder.file(name))
+            r = subprocess.run([folder.file("gputally"), "doctor", "--quiet", "--output_json", "d.json", "./" + name],
+                               cwd=folder.path, capture_output=True)
+            assert r.returncode == 0, (name, r)
+            with open(folder.file("d.json")) as f:
+                line = json.load(f)["files"][0]["next"]
+            shown = subprocess.run([folder.file("gputally"), "doctor", "--", "./" + name], cwd=folder.path, capture_output=True)
+            assert line.encode() in shown.stdout, (line, shown.stdout)  # the terminal shows the same
+            r = folder.sh(line + " --output_csvs_dir out -q")
+            assert r.returncode == 0, (name, line, r)
+            shutil.rmtree(folder.file("out"))
+        assert not os.path.exists(folder.file("hacked"))
+        # a name that begins with a dash is no option when it is pasted
+        r = subprocess.run([folder.file("gputally"), "doctor", "--quiet", "--output_json", "d.json", "--", "-dash.json"],
+                           cwd=folder.path, capture_output=True)
+        with open(folder.file("d.json")) as f:
+            equal(json.load(f)["files"][0]["next"], "gputally report ./-dash.json")
+
+
+def test_several_files_and_output(binary):
+    with Folder(binary) as folder:
+        write(folder, "t.json", trace())
+        open(folder.file("empty"), "w").close()
+        found = examine(folder, "t.json", "empty", "tiny_results.json", code=1)
+        equal([item["usable"] for item in found], [True, False, True])
+        before = set(folder.names())
+        r = folder.sh("gputally doctor t.json tiny_results.json")
+        assert r.returncode == 0 and r.stderr == "", r
+        equal(set(folder.names()), before)  # nothing is written
+        r = folder.sh("gputally doctor t.json --output_json t.json")
+        assert r.returncode == 1 and "input" in r.stderr, r
+        for threads in (1, 3, 8):
+            r = folder.sh(f"gputally doctor t.json tiny_results.json --threads {threads}")
+            if threads == 1:
+                first = r.stdout
+            equal(r.stdout, first)
+        r = folder.sh("cat t.json | gputally doctor -")
+        assert r.returncode == 0 and r.stdout.startswith("standard input: PyTorch trace"), r
+
+
+def test_first_screen(binary):
+    """The first lines say what it is, whether it can be used, and what to type."""
+    with Folder(binary) as folder:
+        write(folder, "t.json", trace(shapes=False))
+        lines = folder.sh("gputally doctor t.json").stdout.splitlines()
+        assert lines[0].startswith("t.json: PyTorch trace (Chrome JSON): "), lines[0]
+        equal(lines[1].split(), ["next", "gputally", "report", "t.json"])
+        assert "  shapes" in "\n".join(lines[:20]), lines
+        assert len(lines) <= 60, len(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(harness.run_test_functions(__doc__, globals()))
