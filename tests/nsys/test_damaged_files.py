@@ -64,6 +64,7 @@ LARGEST, SMALLEST = 9223372036854775807, -9223372036854775808
 
 
 def wrong_cells(damage):
+    damage.try_sql("a zero byte in the name of a function", "UPDATE StringIds SET value = 'cuda' || char(0) || 'Launch_v7000' WHERE id = 6", code=0)
     damage.try_sql("text for a start", f"UPDATE {KERNEL} SET start = 'soon' WHERE rowid = 3", code=1,
                    says=f"table {KERNEL}, row 3: column start is text")
     damage.try_sql("a blob for a name", f"UPDATE {RUNTIME} SET nameId = x'00ff' WHERE rowid = 1", code=1,

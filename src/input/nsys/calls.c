@@ -38,9 +38,10 @@ static uint32_t function_name(gt_nsys_reading *r, gt_map *names, int64_t id)
     if (*known == GT_STR_NONE) return GT_STR_NONE;
     gt_str full = gt_interner_get(r->run->strings, *known), name = without_version(full);
     if (name.len == full.len) return *known;
-    char *copy = gt_format("%.*s", (int)name.len, name.bytes); /* adding a string may move the others */
-    *known = gt_interner_add(r->run->strings, copy, name.len);
-    gt_free(copy);
+    gt_buffer copy = {0}; /* adding a string may move the others; it may hold zero bytes */
+    gt_buffer_add(&copy, name.bytes, name.len);
+    *known = gt_interner_add(r->run->strings, copy.bytes, copy.len);
+    gt_buffer_free(&copy);
     return *known;
 }
 
