@@ -235,6 +235,7 @@ typedef struct setting {
     atomic_size_t left; /* traces not read yet */
     size_t devices;
     bool has_collective, failed; /* the collective report was written, or could not be */
+    bool lacks_collectives;      /* there is nothing to report */
     gt_log_record messages;      /* of the collective report */
 } setting;
 
@@ -421,9 +422,7 @@ static void finish_setting(const job *j, size_t index)
             gt_warn("%s/%s: no collective report: %s", config->report_folder, config->report_name,
                     error.text);
     } else {
-        if (rows && !j->options->rocprof)
-            gt_warn("%s/%s: no collectives in the traces; no collective report", config->report_folder,
-                    config->report_name);
+        s->lacks_collectives = rows && !j->options->rocprof;
         gt_table_free(rows);
     }
     gt_interner_free(strings);
@@ -498,6 +497,27 @@ static void read_all(job *j)
     gt_free(paths);
 }
 
+/* One line for all settings: a sweep on one GPU has many of them. */
+static void warn_without_collectives(const job *j)
+{
+    enum { NAMES_MAX = 4 };
+    gt_buffer names = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < j->sweep->count; i++) {
+        const gt_sweep_config *config = &j->sweep->configs[i];
+        if (!j->settings[i].lacks_collectives) continue;
+        if (count++ < NAMES_MAX)
+            gt_buffer_add_format(&names, "%s%s/%s", names.len ? ", " : "", config->report_folder,
+                                 config->report_name);
+    }
+    if (count > NAMES_MAX) gt_buffer_add_format(&names, " and %zu more", count - NAMES_MAX);
+    if (count && count == j->sweep->count)
+        gt_warn("no collectives in the traces; no collective reports");
+    else if (count)
+        gt_warn("no collectives in the traces of %.*s; no collective report", (int)names.len, names.bytes);
+    gt_buffer_free(&names);
+}
+
 /* ---- folders and totals ---- */
 
 static bool make_folders(const job *j, gt_output *output, gt_error *error)
@@ -568,6 +588,7 @@ bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const char *
     bool made = (j.count || gt_fail(error, "no traces in %s", root)) && make_folders(&j, folders, error);
     if (made) {
         read_all(&j);
+        warn_without_collectives(&j);
         compare_all(&j);
     }
     gt_output_free(folders);

@@ -208,7 +208,9 @@ def check_no_collectives(s):
         with open(s.path("s", name), "w", encoding="utf-8") as file:
             json.dump(trace, file)
     done = s.run("all", "s", "--dpi", "40")
-    s.holds("message", done.stderr, "no collectives in the traces; comms is skipped")
+    s.holds("message", done.stderr, "no collectives in the traces; comms is skipped", "no collectives in the traces; no collective reports",
+            "no collective reports in s/tracelens_analysis, so no overlap")
+    s.same("said once", (done.stderr.count("no collective reports"), done.stderr.count("not found")), (2, 0))
     s.same("step alone", "no collective reports" in s.run("comms", "--sweep-dir", "s", code=1).stderr, True)
 
 

@@ -48,6 +48,7 @@ typedef struct work {
     gt_map counted;    /* name to index in counts */
     gt_overlap_counts *counts;
     size_t count_capacity;
+    bool has_reports; /* at least one collective report */
 } work;
 
 /* ---- a collective report ---- */
@@ -106,9 +107,9 @@ static bool read_setting(void *context, size_t index)
                      : gt_format("%s/%" PRId64 "thread/collective_reports/collective_%" PRId64 "ch.xlsx",
                                  w->analysis, s->run->threads, s->run->channels);
     gt_error error = {""};
-    if (!gt_path_is_file(path))
-        gt_warn("Collective report not found: %s", path);
-    else if (gt_read_report_grid(path, GT_SHEET_NCCL_LONG, &s->sheet, &error) != GT_SHEET_READ)
+    if (!gt_path_is_file(path)) {
+        if (w->has_reports) gt_warn("Collective report not found: %s", path);
+    } else if (gt_read_report_grid(path, GT_SHEET_NCCL_LONG, &s->sheet, &error) != GT_SHEET_READ)
         gt_warn("%s", error.text);
     else
         s->is_read = true;
@@ -290,6 +291,7 @@ static bool add_overlap(work *w, const gt_sweep *sweep, gt_error *error)
         gt_gemm_rows_free(&w->rows);
         return gt_fail(error, "no column max_duration_timestamp_ms; run `gputally sweep timestamps` first");
     }
+    if (!w->has_reports) gt_warn("no collective reports in %s, so no overlap with collectives", w->analysis);
     read_settings(w);
     fill_rows(w, gt_gemm_new_columns(w->table, new_columns, GT_LENGTH(new_columns)));
     sort_counts(w->counts);
@@ -312,7 +314,11 @@ bool gt_sweep_add_overlap(gt_table *table, const char *root, const char *analysi
     const gt_reports_wanted in_folder = {
         .root = root, .analysis = analysis, .kind = GT_REPORTS_COLLECTIVE, .any_status = true};
     bool found = gt_setting_reports_find(&reports, &in_folder, &ignored);
-    bool made = add_overlap(&w, found ? &reports.sweep : NULL, error);
+    w.has_reports = found;
+    gt_sweep sweep = {0}; /* without collective reports, the folders tell the axes */
+    bool opened = !found && root && gt_sweep_open(&sweep, root, &ignored);
+    bool made = add_overlap(&w, found ? &reports.sweep : opened ? &sweep : NULL, error);
+    gt_sweep_free(&sweep);
     gt_setting_reports_free(&reports);
     return made;
 }
