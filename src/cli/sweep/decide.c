@@ -8,6 +8,7 @@
 #include "schema/sheets.h"
 #include "sweep/decide/decide.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,20 +33,39 @@ const gt_syntax gt_sweep_decide_syntax = {
 
 enum { ROWS_SHOWN = 12 };
 
-static void show_table(const gt_table_list *tables)
+/* A sweep on one GPU has no bandwidth, for example. */
+static bool has_values(const gt_table *table, gt_col name)
 {
-    static const gt_terminal_column columns[] = {{GT_COL_STEP_MS, "step ms", 3, NULL},
+    size_t column = gt_table_find(table, name);
+    for (size_t row = 0; column != SIZE_MAX && row < table->row_count; row++)
+        if (!isnan(table->columns[column].floats[row])) return true;
+    return false;
+}
+
+/* The values of the axes tell settings apart in less space than their names, of which only begin and end
+ * would fit. */
+static void show_table(const gt_sweep *sweep, const gt_table_list *tables)
+{
+    enum { AXES_SHOWN = 5 };
+    static const gt_terminal_column figures[] = {{GT_COL_STEP_MS, "step ms", 3, NULL},
                                                  {GT_COL_STEP_LOW_MS, "from", 3, NULL},
                                                  {GT_COL_STEP_HIGH_MS, "to", 3, NULL},
                                                  {GT_COL_DIFFERENCE_PCT, "slower", 1, "%"},
                                                  {GT_COL_P_VALUE, "p", 4, NULL},
                                                  {GT_COL_EXPOSED_COMM_MS, "exposed ms", 3, NULL},
                                                  {GT_COL_GEMM_SLOWDOWN, "GEMM slowdown", 3, NULL},
-                                                 {GT_COL_BUS_GB_S, "bus GB/s", 1, NULL},
-                                                 {GT_COL_SETTING, "setting", 0, NULL}};
+                                                 {GT_COL_BUS_GB_S, "bus GB/s", 1, NULL}};
+    gt_terminal_column columns[GT_LENGTH(figures) + AXES_SHOWN];
     const gt_table *table = gt_table_list_find(tables, GT_SHEET_RECOMMENDATION);
     gt_terminal terminal = gt_terminal_for(stdout);
-    gt_summary_rows(&terminal, table, columns, GT_LENGTH(columns), ROWS_SHOWN);
+    size_t count = 0;
+    for (size_t i = 0; i < GT_LENGTH(figures); i++)
+        if (has_values(table, figures[i].column)) columns[count++] = figures[i];
+    bool by_axes = !sweep->is_classic && sweep->axis_count && sweep->axis_count <= AXES_SHOWN;
+    if (!by_axes) columns[count++] = (gt_terminal_column){GT_COL_SETTING, "setting", 0, NULL};
+    for (size_t a = 0; by_axes && a < sweep->axis_count; a++)
+        columns[count++] = (gt_terminal_column){gt_col_named(sweep->axes[a].column), NULL, -1, NULL};
+    gt_summary_rows(&terminal, table, columns, count, ROWS_SHOWN);
 }
 
 static bool find_baseline(const gt_call *call, const gt_decision *decision, size_t *baseline, gt_error *error)
@@ -70,7 +90,7 @@ static bool decide(const gt_call *call, gt_sweep_measures *measures, const char 
         gt_decision_say(&decision, baseline, &text);
         fwrite(text.bytes, 1, text.len, stdout);
         putchar('\n');
-        show_table(&tables);
+        show_table(decision.measures->sweep, &tables);
         printf("\nwrote %s/decision.xlsx\n", folder);
         for (size_t i = 0; i < tables.count; i++) printf("wrote %s/%s.csv\n", folder, tables.items[i]->name);
     }

@@ -53,15 +53,45 @@ void gt_decision_say_setting(const gt_decision *d, size_t setting, bool marked, 
     if (!any) say_name(config->setting, marked, text);
 }
 
+/* Whether all settings that may be the best have the same value of an axis, and others have not. */
+static bool is_settled(const gt_decision *d, size_t axis)
+{
+    const gt_best *best = &d->best;
+    const char *value = config_of(d, best->order[0])->values[axis].value;
+    bool others = false;
+    for (size_t r = 0; value && r < best->measured; r++) {
+        const char *its = config_of(d, best->order[r])->values[axis].value;
+        bool same = its && strcmp(its, value) == 0;
+        if (best->settings[best->order[r]].is_candidate && !same) return false;
+        others |= !same;
+    }
+    return value && others;
+}
+
+/* What can be used in any case: " All of them have precision=high." */
+static void say_agreement(const gt_decision *d, bool marked, gt_buffer *text)
+{
+    const gt_sweep *sweep = d->measures->sweep;
+    const gt_sweep_config *config = config_of(d, d->best.order[0]);
+    size_t said = 0;
+    for (size_t a = 0; a < sweep->axis_count; a++) {
+        if (!is_settled(d, a)) continue;
+        gt_buffer_add_cstr(text, said++ ? " " : " All of them have ");
+        say_name(sweep->axes[a].name, marked, text);
+        gt_buffer_add_cstr(text, "=");
+        say_name(config->values[a].value, marked, text);
+    }
+    if (said) gt_buffer_add_cstr(text, ".");
+}
+
 static void say_candidates(const gt_decision *d, bool marked, gt_buffer *text)
 {
     const gt_best *best = &d->best;
     size_t named = 0, most = marked ? MARKED_NAMES_MAX : NAMES_MAX;
     bool all = best->candidates == best->measured;
-    gt_buffer_add_format(text,
-                         "No setting is supported as the best: %s%zu of %zu settings cannot be told "
-                         "apart%s from the fastest%s",
-                         mark(marked), best->candidates, best->measured, mark(marked), all ? "" : ", ");
+    gt_buffer_add_format(
+        text, "No setting is supported as the best: %s%zu of %zu settings cannot be told apart%s%s",
+        mark(marked), best->candidates, best->measured, mark(marked), all ? "" : ": ");
     for (size_t r = 0; !all && r < best->measured && named < most; r++) {
         if (!best->settings[best->order[r]].is_candidate) continue;
         if (named++) gt_buffer_add_format(text, "; ");
@@ -69,7 +99,9 @@ static void say_candidates(const gt_decision *d, bool marked, gt_buffer *text)
     }
     if (!all && best->candidates > named)
         gt_buffer_add_format(text, "; and %zu more", best->candidates - named);
-    gt_buffer_add_format(text, ".\n");
+    gt_buffer_add_format(text, ".");
+    say_agreement(d, marked, text);
+    gt_buffer_add_format(text, "\n");
 }
 
 static void say_best(const gt_decision *d, bool marked, gt_buffer *text)
