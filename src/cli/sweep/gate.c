@@ -20,16 +20,16 @@ enum { OLD, NEW };
 
 static const gt_option gate_options[] = {
     {"fail_if", GT_OPTION_STRINGS, "CONDITION", NULL,
-     "of OLD NEW: exit with status 3 if a setting meets the condition [SETTING.]MEASURE OP NUMBER[%] "
+     "exit with status 3 if a setting of OLD NEW meets the condition [SETTING.]MEASURE OP NUMBER[%] "
      "[significant], such as 'step_ms > 3% significant' or 'bus_gb_s < -5%'; measures are step_ms, "
      "exposed_comm_ms, gemm_ms, gemm_slowdown and bus_gb_s; repeatable"},
     {"allow_missing", GT_OPTION_FLAG, NULL, NULL,
-     "of OLD NEW: evaluate conditions although settings of OLD are missing in NEW (default: exit status 1)",
+     "evaluate conditions although settings of OLD are missing in NEW (default: exit status 1)",
      .needs = "fail_if"},
     {"output_json", GT_OPTION_STRING, "PATH", NULL,
-     "of OLD NEW: write the answer and all sheets as JSON to PATH, for scripts"},
+     "write the comparison of OLD NEW with all sheets as JSON to PATH, for scripts"},
     {"output_md", GT_OPTION_STRING, "PATH", NULL,
-     "of OLD NEW: write the answer as Markdown to PATH, for pull requests"},
+     "write the comparison of OLD NEW as Markdown to PATH, for pull requests"},
     GT_SWEEP_INCLUDE_FAILED,
 };
 const gt_option_group gt_sweep_gate_group = {"Comparison of two sweeps", gate_options,
