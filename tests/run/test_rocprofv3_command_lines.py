@@ -23,7 +23,10 @@ COMPARED = re.compile(r"ROCPROF_(OUTPUT_PATH|OUTPUT_FORMAT|OUTPUT_FILE_NAME|COUN
                       r"(HIP|HSA|MARKER|RCCL|ROCDECODE|ROCJPEG|KERNEL|MEMORY|SCRATCH)\w*_TRACE)$|ROCPROFILER_PC_SAMPLING_BETA_ENABLED$")
 
 FILES = {"two.txt": "# a comment\npmc: SQ_WAVES SQ_INSTS_VALU # more\n\npmc: TCC_HIT_sum\n", "one.txt": "pmc: SQ_WAVES\n",
-         "jobs.json": '{"jobs": [{"pmc": ["SQ_WAVES"]}, {"pmc": ["SQ_INSTS_VALU", "TCC_HIT_sum"]}]}', "x.ini": "pmc: A\n"}
+         "jobs.json": '{"jobs": [{"pmc": ["SQ_WAVES"]}, {"pmc": ["SQ_INSTS_VALU", "TCC_HIT_sum"]}]}', "x.ini": "pmc: A\n",
+         "job.yaml": 'jobs:\n  - kernel_include_regex: "(gemm|Cijk_.*)"\n    kernel_trace: true\n    stats: true\n    output_format: [json, csv]\n'
+                     "    pmc:\n      - SQ_WAVES\n      - SQ_INSTS_MFMA\n",
+         "plain.yaml": "jobs:\n  - kernel_trace: true\n    output_format: [csv]\n"}
 
 # options, passes that run (0: none), exit status, a part of the error message
 TABLE = [
@@ -49,6 +52,8 @@ TABLE = [
     ("--pmc SQ_WAVES SQ_INSTS_VALU -d {d}", 1, 0, ""),
     ("-i one.txt -d {d}", 1, 0, ""),
     ("-i jobs.json -d {d}", 2, 0, ""),
+    ("-i job.yaml -d {d}", 1, 0, ""),
+    ("-i plain.yaml -d {d}", 1, 0, ""),
     ("-i none.txt -d {d}", 0, 1, "No such file or directory: 'none.txt'"),
     ("-i x.ini -d {d}", 0, 1, "does not have a recognized extension"),
     ("--kernel-trace --output-format xml -d {d}", 0, 2, "invalid choice: 'xml'"),

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Every command line of the document on ROCprofv3 profiling configurations (seed 004), as it stands: each block of shell commands is
-run in a folder with models, where `madengine` is a link to gputally, and stand-ins take the place of profilers, docker and SLURM.
+run in a folder with models, where `gputally links` has written the name `madengine`, and stand-ins take the place of profilers, docker and SLURM.
 The commands end with status 0, the models succeed, and the files that the document names exist. Skipped without the document.
 
     python3 -m tests.run.test_seed_commands --bin build/gputally [TEXT]      only blocks with TEXT in them
 """
 import argparse
 import glob
+import importlib.util
 import json
 import os
 import re
@@ -69,6 +70,8 @@ def document():
 
 def make_project(binary):
     p = Project(binary, [model(name, n_gpus="8" if "titan" in name else "1") for name in MODELS], *STAND_INS, script=SCRIPT)
+    os.remove(os.path.join(p.bin, "madengine"))
+    subprocess.run([binary, "links", "--quiet", p.bin], check=True)
     p.write("docker/dummy.ubuntu.amd.Dockerfile", DOCKERFILE)
     p.write("../smi", "0,0,100,1,10\n0,1,110,2,10\n")
     os.symlink(shutil.which("which", path="/usr/bin:/bin"), os.path.join(p.bin, "which"))
@@ -100,8 +103,9 @@ def run_block(binary, block, folder, files, lines):
             equal(image["registry_image"], "your-registry:5000/ci-your_model_dummy.ubuntu.amd")
 
 
-def run_python_block(binary):
-    """The block of Python, with the placeholders filled in: the view "kernels" of a database that rocprofv3 wrote."""
+def run_python_block(binary, block):
+    """The block of Python, with the placeholders filled in: the view "kernels" of a database that rocprofv3 wrote. Without pandas, only
+    its query."""
     with make_project(binary) as p:
         done = p.call("run", "--tags", "dummy_prof", "-c", '{"tools": [{"name": "rocprof"}]}')
         assert done.returncode == 0, done.stderr
@@ -109,6 +113,11 @@ def run_python_block(binary):
         equal(len(database), 1)
         with sqlite3.connect(database[0]) as connection:
             assert connection.execute("SELECT COUNT(*) FROM kernels").fetchone()[0] > 0
+        if importlib.util.find_spec("pandas"):
+            program = block.replace("rocprof_output/<timestamp>/*_results.db", database[0])
+            assert program != block
+            shown = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+            assert re.search(r"\[\d rows x \d+ columns\]", shown), shown
 
 
 def run_json_blocks(binary, blocks):
@@ -140,7 +149,7 @@ def main():
         for mark, *_ in BLOCKS:
             assert any(mark in block for block in blocks), mark
         equal(len(blocks), len(BLOCKS))
-    tests = [("every_block_is_known", every_block_is_known), ("the_block_of_python", lambda: run_python_block(binary)),
+    tests = [("every_block_is_known", every_block_is_known), ("the_block_of_python", lambda: run_python_block(binary, *re.findall(r"^```python\n(.*?)^```", text, re.M | re.S))),
              ("the_blocks_of_json", lambda: run_json_blocks(binary, re.findall(r"^```json\n(.*?)^```", text, re.M | re.S)))]
     for mark, folder, files, lines in BLOCKS:
         for block in blocks:
