@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every command line of the document on ROCprofv3 profiling configurations (seed 004), as it stands: each block of shell commands is
-run in a folder with models, where `gputally links` has written the name `madengine`, and stand-ins take the place of profilers, docker and SLURM.
+run in a folder with models, where `gputally links` has written the name `madengine`, and stand-ins take the place of profilers, docker and SLURM; blocks that submit jobs also run on a real SLURM if it is installed
+(test_slurm.py).
 The commands end with status 0, the models succeed, and the files that the document names exist. Skipped without the document.
 
     python3 -m tests.run.test_seed_commands --bin build/gputally [TEXT]      only blocks with TEXT in them
@@ -19,10 +20,12 @@ import sys
 from tests.common import harness
 from tests.run.projects import DOCKERFILE, Project, model
 from tests.run.test_profiling_runs import equal
+from tests.run.test_slurm import cluster
 
 SEEDS = os.path.join(os.path.dirname(os.path.dirname(harness.CONFORMANCE_TRACES)), "seeds")
 MODELS = ["your_model", "dummy_prof", "pyt_vllm_llama2_7b", "pyt_torchtitan_llama3_8b", "pyt_torchvision_resnet50"]
-STAND_INS = ["docker", "rocprofv3", "rocprof", "sbatch", "srun", "squeue", "sacct", "scontrol"]
+SLURM = ["sbatch", "srun", "squeue", "sacct", "scontrol"]
+STAND_INS = ["docker", "rocprofv3", "rocprof", *SLURM]
 SCRIPT = """echo "runner: $MAD_MULTI_NODE_RUNNER"
 echo "RCCL_DEBUG=$RCCL_DEBUG NCCL_DEBUG=$NCCL_DEBUG OMP=$OMP_NUM_THREADS SDMA=$HSA_ENABLE_SDMA"
 echo "./rocblas-bench -f gemm"
@@ -80,9 +83,21 @@ def make_project(binary):
     return p
 
 
-def run_block(binary, block, folder, files, lines):
+def use_real_slurm(p):
+    """Replaces the stand-ins for SLURM's programs by the real ones; returns the variables that they need."""
+    variables = {"SLURM_CONF": cluster()}
+    for name in SLURM:
+        os.remove(os.path.join(p.bin, name))
+        os.symlink(shutil.which(name, path=harness.SYSTEM_PATH), os.path.join(p.bin, name))
+    return variables
+
+
+def run_block(binary, block, folder, files, lines, real_slurm=False):
     with make_project(binary) as p:
         env = {**p.environment(GPUTALLY_SYSFS=p.path), "GPUTALLY_SMI_FAKE": os.path.join(p.path, "smi"), "GPUTALLY_SLURM_POLL_SECONDS": "0.2"}
+        if real_slurm:
+            env.update(use_real_slurm(p))
+            folder = folder.replace("4242", "*")
         done = subprocess.run(["bash", "-e", "-c", block], cwd=p.work, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=harness.WALL_SECONDS)
         assert done.returncode == 0, f"exit status {done.returncode}\n{done.stderr[-3000:]}\n{done.stdout[-2000:]}"
         if folder is None:
@@ -155,6 +170,9 @@ def main():
         for block in blocks:
             if mark in block and options.only in block:
                 tests.append((f"block '{mark[:60]}'", lambda block=block, folder=folder, files=files, lines=lines: run_block(binary, block, folder, files, lines)))
+                if folder and folder.startswith("slurm_results"):
+                    tests.append((f"on a real SLURM: block '{mark[:60]}'",
+                                  lambda block=block, folder=folder, files=files, lines=lines: run_block(binary, block, folder, files, lines, real_slurm=True)))
     return harness.run_functions(tests)
 
 
