@@ -11,7 +11,7 @@
 
 /* The headings of `gputally help`. */
 static const char REPORTS[] = "Reports", COMPARISONS[] = "Comparisons", TRACES[] = "Traces",
-                  PROGRAMS[] = "Running programs", MODELS[] = "Performance models";
+                  PROGRAMS[] = "Running programs", MODELS[] = "Performance models", SETUP[] = "Setup";
 
 const gt_command gt_commands[] = {
     {"report", NULL, "detect the format and write the report", &gt_report_syntax, gt_cmd_report,
@@ -220,6 +220,13 @@ const gt_command gt_commands[] = {
      "model derives from the given shapes and types; optionally also the minimum time on a GPU. Names are "
      "those of PyTorch traces, such as aten::mm; \"list\" prints all ops that have a model.",
      MODELS},
+    {"completion", NULL, "print the script that completes command lines in bash, zsh or fish",
+     &gt_completion_syntax, gt_cmd_completion,
+     "Prints the script with which a SHELL (bash, zsh or fish) completes commands, options and their values: "
+     "names of GPUs, methods, formats. An installed gputally has it already. Otherwise, for bash: "
+     "eval \"$(gputally completion bash)\" in ~/.bashrc; for zsh the same in ~/.zshrc, after compinit; for "
+     "fish: gputally completion fish | source in ~/.config/fish/config.fish.",
+     SETUP},
 };
 const size_t gt_command_count = GT_LENGTH(gt_commands);
 

@@ -66,7 +66,8 @@ static const gt_option index_options[] = {
     {"index", GT_OPTION_STRING, "WHERE", NULL,
      "keep what is read, and the sheets, for the next time: in TRACE" GT_INDEX_SUFFIX
      " (auto), or in this folder or "
-     "file; off: use no index (default: use an index that exists, and write none)"},
+     "file; off: use no index (default: use an index that exists, and write none)",
+     .choices = "auto|off|"},
 };
 const gt_option_group gt_index_group = {"Index", index_options, GT_LENGTH(index_options)};
 
@@ -196,7 +197,8 @@ bool gt_extra_wanted(const gt_arguments *arguments, gt_hta_options *options)
 static const gt_option communication_options[] = {
     {"comm_kernels", GT_OPTION_STRING, "SET", NULL,
      "count as communication: tracelens (NCCL, RCCL and cross_device_reduce) or all (also DeepEP, NVSHMEM, "
-     "MSCCL++, symmetric memory, custom all-reduce, ...; default of gputally report)"},
+     "MSCCL++, symmetric memory, custom all-reduce, ...; default of gputally report)",
+     .choices = "tracelens|all"},
     {"comm_kernel_regex", GT_OPTION_EACH, "REGEX", NULL,
      "count kernels whose name matches this Python regular expression as communication, too; repeatable"},
 };
@@ -205,13 +207,8 @@ const gt_option_group gt_communication_group = {"Communication kernels", communi
 
 gt_exit gt_communication_check(const gt_call *call)
 {
-    const gt_option_value *set = gt_arguments_value(&call->arguments, "comm_kernels");
     const gt_option_value *regexes = gt_arguments_value(&call->arguments, "comm_kernel_regex");
     gt_error error;
-    if (set->text && strcmp(set->text, "all") != 0 && strcmp(set->text, "tracelens") != 0)
-        return gt_usage_error(
-            call->program, "argument --comm_kernels: invalid choice: '%.200s' (choose from tracelens, all)",
-            set->text);
     for (size_t i = 0; i < regexes->text_count; i++)
         if (!gt_comm_regex_check(regexes->texts[i], &error))
             return gt_usage_error(call->program,

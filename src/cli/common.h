@@ -10,6 +10,19 @@
 
 /* ---- options ---- */
 
+/* Endings of files that completion offers. */
+#define GT_PYTORCH_ENDINGS "json,json.gz,json.zst,pftrace,pftrace.gz,pftrace.zst,gtindex"
+#define GT_ROCPROF_ENDINGS                                                                                   \
+    "json,json.gz,json.zst,csv,csv.gz,csv.zst,db,pftrace,pftrace.gz,pftrace.zst,gtindex"
+#define GT_JAX_ENDINGS   "pb,pb.gz,pb.zst,gtindex"
+#define GT_TRACE_ENDINGS GT_ROCPROF_ENDINGS ",sqlite,pb,pb.gz,pb.zst"
+
+/* Values of options whose names other layers have; tests/cli/test_options.c compares them. */
+#define GT_PHASE_METHOD_CHOICES                                                                              \
+    "hybrid|kernel_names|framework_apis|attention_patterns|operation_frequency|gemm_params|union|auto"
+#define GT_PLOT_FORMAT_CHOICES "png|pdf|svg"
+#define GT_PEAK_SET_CHOICES    "peak|achievable|tracelens"
+
 /* Marks of options that name a workbook or a database. A database may have any name but that of another kind
  * of document. */
 #define GT_WORKBOOK_ENDING  ".xlsx"

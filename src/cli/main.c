@@ -7,6 +7,7 @@
 #include "base/threads.h"
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/completion/completion.h"
 #include "cli/effects.h"
 #include "cli/index_files.h"
 #include "json/scan_set.h"
@@ -243,6 +244,11 @@ int main(int argc, char **argv)
     gt_print_escaped();
     gt_cleanup_install();
     if (!choose_instructions()) return GT_EXIT_USAGE;
+    /* For the scripts of shells, whatever the program is called. */
+    if (argc > 2 && strcmp(argv[1], "__complete") == 0) {
+        gt_complete(stdout, strtoul(argv[2], NULL, 10), argv + 3, (size_t)argc - 3);
+        return GT_EXIT_DONE;
+    }
     const char *called_as = argc ? gt_path_name(argv[0]) : "";
     const gt_command *command = gt_command_find_by_old_name(called_as);
     gt_exit status = command ? run_command(command, command->old_name, true, argc - 1, argv + 1)

@@ -1,6 +1,7 @@
 /* The option parser: one pass over the arguments; names are looked up in the tables of the groups. */
 #include "cli/options.h"
 
+#include "base/buffer.h"
 #include "base/guard.h"
 #include "base/memory.h"
 #include "compat/number.h"
@@ -106,6 +107,28 @@ static bool parse_int(const char *text, int64_t *value, bool *too_large)
     return parsed == GT_PYTHON_PARSED && !*too_large;
 }
 
+/* Fails if there is a closed list of values and this is none of them. */
+static bool check_choice(const parser *p, const char *dashes, const char *name, const char *list,
+                         const char *text)
+{
+    size_t len = strlen(text), whole = list ? strlen(list) : 0;
+    if (!list || list[whole - 1] == '|') return true;
+    gt_buffer shown = {0};
+    bool found = false;
+    for (const char *at = list; *at; at += *at == '|') {
+        size_t part = strcspn(at, "|");
+        found |= part == len && memcmp(at, text, len) == 0;
+        if (shown.len) gt_buffer_add_cstr(&shown, ", ");
+        gt_buffer_add(&shown, at, part);
+        at += part;
+    }
+    if (!found)
+        gt_fail(p->error, "argument %s%s: invalid choice: '%.200s' (choose from %s)", dashes, name, text,
+                gt_buffer_str(&shown).bytes);
+    gt_buffer_free(&shown);
+    return found;
+}
+
 static bool set_value(parser *p, size_t index, const char *text)
 {
     const gt_option *option = p->options[index];
@@ -114,6 +137,8 @@ static bool set_value(parser *p, size_t index, const char *text)
     if (option->kind == GT_OPTION_INT && !parse_int(text, &value->number, &too_large))
         return gt_fail(p->error, "argument --%s: %s: '%.200s'", option->name,
                        too_large ? "value out of range" : "invalid int value", text);
+    if (option->kind != GT_OPTION_STRINGS && !check_choice(p, "--", option->name, option->choices, text))
+        return false;
     value->text = text;
     value->given = true;
     return true;
@@ -137,11 +162,15 @@ static bool take_values(parser *p, size_t index, const char *first)
         return gt_fail(p->error, "argument --%s: expected %s argument", option->name,
                        option->kind == GT_OPTION_STRINGS ? "at least one" : "one");
     if (!set_value(p, index, first ? first : p->words[p->next++])) return false;
+    if (option->kind == GT_OPTION_STRINGS &&
+        !check_choice(p, "--", option->name, option->choices, value->text))
+        return false;
     if (option->kind != GT_OPTION_STRINGS && option->kind != GT_OPTION_EACH) return true;
     GT_PUSH(value->texts, value->text_count, value->text_capacity, value->text);
     while (option->kind == GT_OPTION_STRINGS && !first && p->next < p->word_count &&
            !looks_like_option(p->words[p->next])) {
         value->text = p->words[p->next++];
+        if (!check_choice(p, "--", option->name, option->choices, value->text)) return false;
         GT_PUSH(value->texts, value->text_count, value->text_capacity, value->text);
     }
     return true;
@@ -213,6 +242,7 @@ static bool take_file(parser *p, const char *word)
     gt_arguments *a = p->arguments;
     if (a->file_count == a->syntax->files_max)
         return gt_fail(p->error, "unrecognized arguments: %.200s", word);
+    if (!check_choice(p, "", a->syntax->files, a->syntax->file_choices, word)) return false;
     GT_PUSH(a->files, a->file_count, a->file_capacity, word);
     return true;
 }

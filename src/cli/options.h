@@ -31,6 +31,9 @@ typedef struct gt_option {
     const char *unused;  /* why it never has an effect: help does not show it; NULL: it has */
     const char *ending;  /* what a file name must end in: ".xlsx"; must not: "!.csv,.json"; NULL: any */
     const char *minimum; /* the smallest valid number; not checked under an old name; NULL: none */
+    const char
+        *choices; /* the valid values, "short|demangled|mangled", which completion offers. With '|' at the
+                     end, other values are valid, too; "@gpus|" is a list of cli/choices.h. NULL: any */
 } gt_option;
 
 typedef struct gt_option_group {
@@ -61,16 +64,18 @@ typedef struct gt_syntax {
     const char *main_options[GT_MAIN_OPTIONS_MAX]; /* the options that help shows first, at least one; NULL
                                                       after the last */
     const gt_option_alias *aliases;                /* ends with {0}; NULL: none */
-    const char *files;       /* as shown in help: "FILE", "FILE...", "[FILE...]"; "": no files */
-    const char *file_option; /* the option that a file is the value of; NULL: files are separate arguments */
+    const char *files;        /* as shown in help: "FILE", "FILE...", "[FILE...]"; "": no files */
+    const char *file_choices; /* values of these arguments, as in gt_option.choices; NULL: files */
+    const char *file_endings; /* of the files that completion offers, "json,json.gz"; NULL: all */
+    const char *file_option;  /* the option that a file is the value of; NULL: files are separate arguments */
     size_t files_max;
     bool folders;                         /* a file may be a folder; gt_trace_call.stream is NULL then */
     const char *output_option;            /* the option whose short form is -o */
     const gt_short_option *short_options; /* ends with {0}; NULL: only -o, -q and -V */
     bool is_command;                      /* the files are a command: options end at its first word */
-    bool keeps_indexes;                   /* an index file stays what it is, and is not replaced by its trace */
-    bool best_defaults;                   /* gt_report_options_best, not those of the reference */
-    const char *report_ending;            /* suffix of the default workbook name; NULL: "_perf_report.xlsx" */
+    bool keeps_indexes;        /* an index file stays what it is, and is not replaced by its trace */
+    bool best_defaults;        /* gt_report_options_best, not those of the reference */
+    const char *report_ending; /* suffix of the default workbook name; NULL: "_perf_report.xlsx" */
 } gt_syntax;
 
 typedef struct gt_option_value {

@@ -83,6 +83,7 @@ class Tree:
 def test_all_files_are_below_the_prefix(tree):
     assert tree.left == [], tree.left
     for name in ("bin/gputally", HEADER, "share/man/man1/gputally.1", "share/bash-completion/completions/gputally",
+                 "share/zsh/site-functions/_gputally", "share/fish/vendor_completions.d/gputally.fish",
                  "share/gputally/rocprof/rocprof_input.yaml", "share/gputally/profiling-configs/rocprofv3_lightweight.json"):
         assert os.path.isfile(tree.path(name)), name
     old_name = tree.path("bin/TraceLens_generate_perf_report_pytorch")

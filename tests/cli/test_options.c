@@ -11,6 +11,10 @@
 #include "cli/commands/commands.h"
 #include "cli/common.h"
 #include "cli/options.h"
+#include "analysis/phases/phases.h"
+#include "model/arch.h"
+#include "output/figure/figure.h"
+#include "report/compare/compare.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -397,6 +401,74 @@ static void a_former_name_still_works_and_is_not_shown(void **state)
     }
 }
 
+/* Whether the list has these names, in their order, and no others. */
+static void expect_choices(const char *choices, const char *(*name)(size_t), size_t count)
+{
+    char list[512] = "";
+    for (size_t i = 0; i < count; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? "|" : "", name(i));
+    assert_string_equal(choices, list);
+}
+
+static const char *method(size_t i)
+{
+    return gt_phase_method_name((gt_phase_method)i);
+}
+
+static const char *format(size_t i)
+{
+    return gt_figure_format_name((gt_figure_format)i);
+}
+
+static const char *peaks(size_t i)
+{
+    return gt_peak_set_name((gt_peak_set)i);
+}
+
+static const char *group(size_t i)
+{
+    return gt_compare_group(i) ? gt_compare_group(i) : "all";
+}
+
+static void choices_are_the_names_of_other_layers(void **state)
+{
+    (void)state;
+    expect_choices(GT_PHASE_METHOD_CHOICES, method, GT_PHASE_METHODS);
+    expect_choices(GT_PLOT_FORMAT_CHOICES, format, GT_FIGURE_FORMATS);
+    expect_choices(GT_PEAK_SET_CHOICES, peaks, GT_PEAK_SETS);
+    size_t groups = 0;
+    while (gt_compare_group(groups)) groups++;
+    expect_choices(gt_syntax_option(&gt_compare_syntax, "sheets")->choices, group, groups + 1);
+}
+
+static void rejects_values_that_are_not_listed(void **state)
+{
+    (void)state;
+    static const struct {
+        const gt_syntax *syntax;
+        const char *line, *expected; /* NULL: valid */
+    } cases[] = {
+        {&gt_report_syntax, "x.json --comm_kernels some",
+         "argument --comm_kernels: invalid choice: 'some' (choose from tracelens, all)"},
+        {&gt_compare_syntax, "a b --sheets all ops",
+         "argument --sheets: invalid choice: 'ops' (choose from waterfall, gpu_timeline, ops_summary, "
+         "kernel_summary, ops_all, roofline, all)"},
+        {&gt_completion_syntax, "tcsh",
+         "argument SHELL: invalid choice: 'tcsh' (choose from bash, zsh, fish)"},
+        {&gt_report_syntax, "x.json --index some", NULL}, /* a list that is not closed */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[64], *words[WORDS_MAX];
+        snprintf(line, sizeof line, "%s", cases[i].line);
+        gt_arguments arguments;
+        gt_error error = {""};
+        bool parsed = gt_arguments_parse(&arguments, cases[i].syntax, split(line, words), words, &error);
+        assert_int_equal(parsed, cases[i].expected == NULL);
+        if (!parsed) assert_string_equal(error.text, cases[i].expected);
+        gt_arguments_free(&arguments);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +486,8 @@ int main(void)
         cmocka_unit_test(main_options_are_options_of_the_command),
         cmocka_unit_test(help_lines_start_with_a_verb),
         cmocka_unit_test(marks_name_options),
+        cmocka_unit_test(choices_are_the_names_of_other_layers),
+        cmocka_unit_test(rejects_values_that_are_not_listed),
         cmocka_unit_test(a_former_name_still_works_and_is_not_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

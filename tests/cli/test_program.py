@@ -243,14 +243,13 @@ def test_options_are_described_everywhere(binary):
         commands = all_commands(folder, man)
         described = set()
         for command in commands:
-            options = set(re.findall(r"^  (--[A-Za-z_]+)", folder.sh(f"gputally {command} --help").stdout, re.M))
+            options = set(re.findall(r"^  (--[A-Za-z_0-9]+)", folder.sh(f"gputally {command} --help").stdout, re.M))
             described |= options
             at = len(command.split()) + 1
-            line = (f"source {ROOT}/completions/gputally; COMP_WORDS=(gputally {command} --); COMP_CWORD={at}; _gputally; "
-                    'printf "%s\\n" "${COMPREPLY[@]}"')
-            offered = set(folder.sh(line).stdout.split())
+            r = folder.sh(f"gputally __complete {at} gputally {command} --")
+            offered = {line.split("\t")[0] for line in r.stdout.splitlines()[1:]}
             assert offered == options | {"--help"}, (command, offered ^ options)
-        in_man = set(re.findall(r"^\.BI? (--[A-Za-z_]+)", man, re.M)) - {"--option"}
+        in_man = set(re.findall(r"^\.BI? (--[A-Za-z_0-9]+)", man, re.M)) - {"--option"}
         assert in_man == described, in_man ^ described
         for command in commands:
             assert f'\n.SS "gputally {command}" ' in man, command
@@ -260,25 +259,6 @@ def test_options_are_described_everywhere(binary):
         offered = open(os.path.join(ROOT, "completions/gputally"), encoding="utf-8").read().split("complete -F _gputally")[1]
         old_names = set(re.findall(r'"(TraceLens_\w+)"', source))
         assert old_names == set(re.findall(r"TraceLens_\w+", offered)) and OLD_NAME in old_names, old_names
-
-
-def test_completion(binary):
-    complete = "source {}/completions/gputally; COMP_WORDS=({}); COMP_CWORD={}; _gputally; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-    with Folder(binary) as folder:
-        os.mkdir(folder.file("folder"))
-        for words, at, expected in [
-            ("gputally ro", 1, {"rocprof"}),
-            ("gputally --v", 1, {"--version"}),
-            ("gputally help re", 2, {"report"}),
-            ("gputally rocprof --topk", 2, {"--topk_kernels"}),
-            (f"{OLD_NAME} --short_kernel_s", 1, {"--short_kernel_study"}),
-            ("gputally rocprof tiny", 2, {"tiny_results.json"}),
-            ("gputally rocprof --output_csvs_dir ''", 3, {"folder"}),
-            ("gputally rocprof --output_csvs_dir = f", 4, {"folder"}),
-            ("gputally rocprof --threads ''", 3, set()),
-        ]:
-            got = set(folder.sh(complete.format(ROOT, words, at)).stdout.split())
-            assert got == expected, (words, got)
 
 
 def test_sheets_of_an_earlier_report(binary):

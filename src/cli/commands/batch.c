@@ -23,7 +23,7 @@ static const gt_option input_options[] = {
     {"base_dir", GT_OPTION_STRING, "DIR", NULL, "search DIR recursively for traces (required)"},
     {"rank_pattern", GT_OPTION_STRING, "REGEX", "rank_",
      "match the text before the rank number in the file name (regular expression, Python syntax)"},
-    {"extension", GT_OPTION_STRING, "EXT", "json", "read files *.EXT: json or gz"},
+    {"extension", GT_OPTION_STRING, "EXT", "json", "read files *.EXT: json or gz", .choices = "json|gz|"},
     {"filters", GT_OPTION_STRINGS, "TEXT...", "rank_0",
      "read only files whose paths contain all of these strings"},
     {"dry_run", GT_OPTION_FLAG, NULL, NULL, "list the traces of each report and exit"},

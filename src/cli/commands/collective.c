@@ -28,7 +28,8 @@ static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(in
 static const gt_option report_options[] = {
     {"agg_metrics", GT_OPTION_STRINGS, "NAME...", "mean median min max",
      "set the aggregations in the summaries: any of mean median min max std var sum count first last nunique "
-     "size"},
+     "size",
+     .choices = "mean|median|min|max|std|var|sum|count|first|last|nunique|size|"},
     {"gpus_per_node", GT_OPTION_INT, "N", NULL,
      "add the columns node_id and node_span for N GPUs per node (default: from deviceProperties of the first "
      "trace)"},

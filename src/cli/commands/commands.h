@@ -8,16 +8,17 @@
 #include "cli/traces.h"
 
 extern const gt_syntax gt_batch_syntax, gt_build_syntax, gt_collective_syntax, gt_discover_syntax,
-    gt_doctor_syntax, gt_compare_syntax, gt_convert_syntax, gt_diff_syntax, gt_fuse_syntax, gt_genesis_syntax,
-    gt_index_syntax, gt_jax_syntax, gt_jax_analysis_syntax, gt_jax_collective_syntax, gt_jax_llama_syntax,
-    gt_links_syntax, gt_model_syntax, gt_ncu_syntax, gt_nsys_syntax, gt_pftrace_activity_syntax,
-    gt_pftrace_api_syntax, gt_pftrace_copy_syntax, gt_pytorch_syntax, gt_report_syntax, gt_rocprof_syntax,
-    gt_run_syntax, gt_split_syntax;
+    gt_doctor_syntax, gt_compare_syntax, gt_completion_syntax, gt_convert_syntax, gt_diff_syntax,
+    gt_fuse_syntax, gt_genesis_syntax, gt_index_syntax, gt_jax_syntax, gt_jax_analysis_syntax,
+    gt_jax_collective_syntax, gt_jax_llama_syntax, gt_links_syntax, gt_model_syntax, gt_ncu_syntax,
+    gt_nsys_syntax, gt_pftrace_activity_syntax, gt_pftrace_api_syntax, gt_pftrace_copy_syntax,
+    gt_pytorch_syntax, gt_report_syntax, gt_rocprof_syntax, gt_run_syntax, gt_split_syntax;
 
 gt_exit gt_cmd_batch(const gt_call *call);
 gt_exit gt_cmd_build(const gt_call *call);
 gt_exit gt_cmd_collective(const gt_call *call);
 gt_exit gt_cmd_compare(const gt_call *call);
+gt_exit gt_cmd_completion(const gt_call *call);
 gt_exit gt_cmd_convert(const gt_call *call);
 gt_exit gt_cmd_diff(const gt_call *call);
 gt_exit gt_cmd_discover(const gt_call *call);
@@ -66,7 +67,5 @@ gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, 
 /* Prints a usage error and returns GT_EXIT_USAGE if options of the PyTorch report have invalid values or
  * exclude each other. */
 gt_exit gt_pytorch_check(const gt_call *call);
-/* The same for --kernel_names. */
-gt_exit gt_kernel_names_check(const gt_call *call);
 
 #endif

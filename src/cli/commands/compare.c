@@ -20,7 +20,8 @@ static const gt_option compare_options[] = {
      "set one tag per report, used as the prefix of its columns (default: file name without extension)"},
     {"sheets", GT_OPTION_STRINGS, "GROUP...", "all",
      "compare only these groups: waterfall (of traces), gpu_timeline, ops_summary, kernel_summary, ops_all, "
-     "roofline or all; a named group must exist in the baseline"},
+     "roofline or all; a named group must exist in the baseline",
+     .choices = "waterfall|gpu_timeline|ops_summary|kernel_summary|ops_all|roofline|all"},
     {"fail_if", GT_OPTION_STRINGS, "CONDITION", NULL,
      "exit with status 3 if a report meets the condition SHEET.ROW[.COLUMN] OP NUMBER[%], such as "
      "'gpu_timeline.busy_time > 5%', or a trace the condition TOTAL OP NUMBER[%] on its waterfall, such as "
@@ -50,6 +51,7 @@ const gt_syntax gt_compare_syntax = {
     .groups = {&compare_group, &output_group, &gt_common_group},
     .main_options = {"output", "output_csvs_dir", "fail_if", "sheets", "names"},
     .files = "FILE FILE...",
+    .file_endings = GT_TRACE_ENDINGS ",xlsx",
     .files_max = 10000,
     .output_option = "output",
 };
@@ -118,32 +120,18 @@ static bool choose_tags(comparison *c, gt_error *error)
     return true;
 }
 
-static bool is_group(const char *name)
-{
-    for (size_t i = 0; gt_compare_group(i); i++)
-        if (!strcmp(gt_compare_group(i), name)) return true;
-    return false;
-}
-
-static bool choose_groups(comparison *c, gt_error *error)
+static void choose_groups(comparison *c)
 {
     const gt_option_value *sheets = gt_arguments_value(&c->call->arguments, "sheets");
     bool all = !sheets->given;
     for (size_t i = 0; i < sheets->text_count; i++) {
         if (!strcmp(sheets->texts[i], "all"))
             all = true;
-        else if (is_group(sheets->texts[i]))
-            GT_PUSH(c->groups, c->options.group_count, c->group_capacity, sheets->texts[i]);
         else
-            return gt_fail(error,
-                           "argument --sheets: invalid choice: '%.200s' (choose from waterfall, "
-                           "gpu_timeline, ops_summary, "
-                           "kernel_summary, ops_all, roofline, all)",
-                           sheets->texts[i]);
+            GT_PUSH(c->groups, c->options.group_count, c->group_capacity, sheets->texts[i]);
     }
     if (all) c->options.group_count = 0;
     c->options.groups = c->groups;
-    return true;
 }
 
 static bool parse_gates(comparison *c, gt_error *error)
@@ -359,8 +347,8 @@ gt_exit gt_cmd_compare(const gt_call *call)
     c.reports = gt_alloc_zero(c.count, sizeof *c.reports);
     c.own_tags = gt_alloc_zero(c.count, sizeof *c.own_tags);
     gt_exit status;
-    if (gt_common_apply(call, &c.read, &error) && choose_tags(&c, &error) && choose_groups(&c, &error) &&
-        parse_gates(&c, &error)) {
+    if (gt_common_apply(call, &c.read, &error) && choose_tags(&c, &error) && parse_gates(&c, &error)) {
+        choose_groups(&c);
         gt_interner *strings = gt_interner_new();
         gt_table_list tables = {0};
         status = compare(&c, strings, &tables, &error);

@@ -39,7 +39,8 @@ static const struct {
 static const gt_option convert_options[] = {
     {"to", GT_OPTION_STRING, "FORMAT", NULL,
      "set the output format, if the extension of OUT does not determine it: pftrace (Perfetto), json "
-     "(Chrome) or db (SQLite with rocpd's views)"},
+     "(Chrome) or db (SQLite with rocpd's views)",
+     .choices = "pftrace|json|db"},
 };
 static const gt_option output_options[] = {
     {"output", GT_OPTION_STRING, "FILE", NULL, "write the converted trace to FILE (same as OUT)"},
@@ -51,6 +52,7 @@ const gt_syntax gt_convert_syntax = {
     .groups = {&convert_group, &output_group, &gt_index_group, &gt_common_group},
     .main_options = {"to", "output", "threads", "strict", "quiet"},
     .files = "IN OUT",
+    .file_endings = GT_ROCPROF_ENDINGS,
     .files_max = 2,
     .output_option = "output",
 };
@@ -92,10 +94,6 @@ static gt_exit choose_target(conversion *c)
     for (int i = 0; to && i < TARGETS; i++)
         if (strcmp(to, targets[i].name) == 0) c->to = (target)i;
     if (c->to < TARGETS) return GT_EXIT_DONE;
-    if (to)
-        return gt_usage_error(c->call->program,
-                              "argument --to: invalid choice: '%s' (choose from 'pftrace', 'json', 'db')",
-                              to);
     return gt_usage_error(c->call->program,
                           "%s: unknown extension; use .pftrace, .json (both also .gz) or .db, or --to FORMAT",
                           c->out);

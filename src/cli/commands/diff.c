@@ -38,6 +38,7 @@ const gt_syntax gt_diff_syntax = {
     .groups = {&diff_group, &output_group, &gt_index_group, &gt_common_group},
     .main_options = {"output_dir", "output_xlsx_path", "output_db", "add_python_func", "prune_non_gpu"},
     .files = "TRACE1 TRACE2",
+    .file_endings = GT_PYTORCH_ENDINGS,
     .files_max = 2,
     .output_option = "output_dir",
 };

@@ -20,8 +20,7 @@
 #include <string.h>
 
 static const gt_option output_options[] = {
-    {"output_json", GT_OPTION_STRING, "PATH", NULL, "write all of it as JSON to PATH (docs/doctor.md)",
-     .ending = "!.xlsx,.csv,.html,.gz"},
+    {"output_json", GT_OPTION_STRING, "PATH", NULL, "write all of it as JSON to PATH (docs/doctor.md)"},
 };
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 

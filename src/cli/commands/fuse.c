@@ -45,6 +45,7 @@ const gt_syntax gt_fuse_syntax = {
     .groups = {&input_group, &event_group, &output_group, &gt_common_group},
     .main_options = {"output", "trace_dir", "trace_glob", "world_size", "align_times"},
     .files = "[FILE...]",
+    .file_endings = "json,json.gz,json.zst",
     .files_max = GT_RANKS_MAX,
     .output_option = "output",
 };

@@ -31,6 +31,7 @@ const gt_syntax gt_index_syntax = {
     .groups = {&index_group, &gt_common_group},
     .main_options = {"index_dir", "python_functions", "threads"},
     .files = "TRACE...",
+    .file_endings = GT_TRACE_ENDINGS,
     .files_max = SIZE_MAX,
     .output_option = "index_dir",
 };

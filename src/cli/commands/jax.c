@@ -30,7 +30,7 @@ static const gt_option simulator_options[] = {
      .unused = "no sheet of a JAX report depends on the GPU"},
     {"gpu_arch_platform", GT_OPTION_STRING, "NAME", NULL,
      "use a built-in GPU for the GEMM simulator, such as MI300X",
-     .unused = "no sheet of a JAX report depends on the GPU"},
+     .unused = "no sheet of a JAX report depends on the GPU", .choices = "@gpus|"},
     {"enable_origami", GT_OPTION_FLAG, NULL, NULL, "add the times of GEMMs that Origami simulates",
      .unused = "built without Origami, so there are no simulated times"},
 };
@@ -43,6 +43,7 @@ const gt_syntax gt_jax_syntax = {
     .main_options = {"output_xlsx_path", "output_csvs_dir", "output_db", "kernel_metadata_keyword_filters",
                      "threads"},
     .files = "FILE",
+    .file_endings = GT_JAX_ENDINGS,
     .file_option = "profile_path",
     .files_max = 1,
     .output_option = "output_xlsx_path",

@@ -26,7 +26,7 @@ static const gt_option report_options[] = {
     {"output_filename", GT_OPTION_STRING, "NAME", "trace_analysis_results",
      "start these file names with NAME; \"_gemms\" and so on is appended", .needs = "output_path"},
     {"output_table_formats", GT_OPTION_STRINGS, "FORMAT...", ".xlsx .csv",
-     "write these files as .xlsx, .csv or both", .needs = "output_path"},
+     "write these files as .xlsx, .csv or both", .needs = "output_path", .choices = ".xlsx|.csv"},
 };
 static const gt_option_group report_group = {"Analysis", report_options, GT_LENGTH(report_options)};
 
@@ -54,6 +54,7 @@ const gt_syntax gt_jax_analysis_syntax = {
     .main_options = {"output_path", "output_filename", "output_table_formats", "output_xlsx_path",
                      "output_csvs_dir"},
     .files = "FILE",
+    .file_endings = GT_JAX_ENDINGS,
     .file_option = "profile_xplane_pb_path",
     .files_max = 1,
     .output_option = "output_xlsx_path",
@@ -65,20 +66,14 @@ typedef struct formats {
     bool xlsx, csv;
 } formats;
 
-static bool read_formats(const gt_arguments *arguments, formats *f, gt_error *error)
+static void read_formats(const gt_arguments *arguments, formats *f)
 {
     const gt_option_value *value = gt_arguments_value(arguments, "output_table_formats");
     *f = (formats){!value->given, !value->given};
     for (size_t i = 0; i < value->text_count; i++) {
-        bool is_xlsx = strcmp(value->texts[i], ".xlsx") == 0, is_csv = strcmp(value->texts[i], ".csv") == 0;
-        if (!is_xlsx && !is_csv)
-            return gt_fail(
-                error, "argument --output_table_formats: invalid choice: '%.200s' (choose from .xlsx, .csv)",
-                value->texts[i]);
-        f->xlsx |= is_xlsx;
-        f->csv |= is_csv;
+        f->xlsx |= strcmp(value->texts[i], ".xlsx") == 0;
+        f->csv |= strcmp(value->texts[i], ".csv") == 0;
     }
-    return true;
 }
 
 /* ---- writing ---- */
@@ -107,7 +102,8 @@ static gt_output *write_tables(const gt_trace_call *call, const gt_table_list *t
     formats f;
     if (!dir) return gt_destinations_write(call->destinations, call->path, tables, error);
     gt_output *output = gt_output_new();
-    bool written = read_formats(arguments, &f, error);
+    bool written = true;
+    read_formats(arguments, &f);
     for (size_t i = 0; written && i < tables->count; i++)
         written = write_table(output, dir, file, tables->items[i], f, error);
     if (written && gt_output_commit(output, error)) return output;
@@ -177,9 +173,7 @@ gt_exit gt_cmd_jax_analysis(const gt_call *call)
 {
     const gt_arguments *arguments = &call->arguments;
     gt_error error;
-    formats f;
-    if (!check_outputs(arguments, &error) || !read_formats(arguments, &f, &error))
-        return gt_usage_error(call->program, "%s", error.text);
+    if (!check_outputs(arguments, &error)) return gt_usage_error(call->program, "%s", error.text);
     gt_profile_list profiles = {0};
     gt_exit status = GT_EXIT_FAILED;
     bool found =

@@ -36,6 +36,7 @@ const gt_syntax gt_jax_collective_syntax = {
     .groups = {&input_group, &output_group, &gt_common_group},
     .main_options = {"traces_dir", "xla_dumps", "gpus_per_node", "output_xlsx_path", "output_csvs_dir"},
     .files = "[FILE...]",
+    .file_endings = GT_JAX_ENDINGS,
     .files_max = SIZE_MAX,
     .output_option = "output_xlsx_path",
 };

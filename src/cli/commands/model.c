@@ -6,6 +6,7 @@
 #include "cli/common.h"
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "base/raise.h"
 #include "base/number.h"
 #include "model/family.h"
 #include "output/file.h"
@@ -24,7 +25,8 @@ static const gt_option model_options[] = {
      "or as in a trace: [[4096,1024],[1024,512]]"},
     {"dtype", GT_OPTION_STRING, "TYPES", "bf16",
      "set the types: bf16, fp16, fp32, fp64, fp8, fp4, int8, uint8, int32, int64 or a type name from a "
-     "trace; one for all arguments, or a comma-separated list"},
+     "trace; one for all arguments, or a comma-separated list",
+     .choices = "bf16|fp16|fp32|fp64|fp8|fp4|int8|uint8|int32|int64|"},
     {"concrete", GT_OPTION_STRING, "JSON", NULL,
      "set the values of non-tensor arguments, as in a trace: [\"\", \"\", \"\", \"0.0\", \"True\"]"},
     {"strides", GT_OPTION_STRING, "JSON", NULL, "set the strides of the tensors (default: contiguous)"},
@@ -40,10 +42,11 @@ static const gt_option_group model_group = {"Other arguments of the op", model_o
 
 static const gt_option gpu_options[] = {
     {"gpu", GT_OPTION_STRING, "NAME", NULL,
-     "print the minimum time on this GPU, such as MI300X, or on all built-in GPUs: all"},
+     "print the minimum time on this GPU, such as MI300X, or on all built-in GPUs: all",
+     .choices = "@gpus|all|"},
     {"gpu_peaks", GT_OPTION_STRING, "SET", "peak",
      "use these rates of built-in GPUs: peak, achievable (by well-tuned GEMMs, where known) or tracelens",
-     .needs = "gpu"},
+     .needs = "gpu", .choices = GT_PEAK_SET_CHOICES},
     {"gpu_arch_json_path", GT_OPTION_STRING, "FILE", NULL,
      "print the minimum time on the GPU described in FILE"},
 };
@@ -58,6 +61,7 @@ const gt_syntax gt_model_syntax = {
     .groups = {&model_group, &gpu_group, &output_group, &gt_messages_group},
     .main_options = {"shapes", "dtype", "gpu", "concrete", "backward"},
     .files = "OP",
+    .file_choices = "@ops|list|",
     .files_max = 1,
     .output_option = "output",
 };
@@ -415,11 +419,7 @@ static gt_exit model_op(const gt_call *call, gt_buffer *out)
         return gt_usage_error(call->program, "argument --dtype: needs at least one type");
     gt_peak_set set;
     const char *set_name = gt_arguments_value(&call->arguments, "gpu_peaks")->text;
-    if (!gt_peak_set_parse(set_name, &set))
-        return gt_usage_error(call->program,
-                              "argument --gpu_peaks: invalid choice: '%.200s' (choose from peak, achievable, "
-                              "tracelens)",
-                              set_name);
+    if (!gt_peak_set_parse(set_name, &set)) gt_raise_internal("--gpu_peaks %s", set_name);
     gt_interner *strings = gt_interner_new();
     gt_arena arena = {0};
     gpu_list *gpus = gt_alloc_zero(1, sizeof *gpus);

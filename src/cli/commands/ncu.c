@@ -24,6 +24,7 @@ const gt_syntax gt_ncu_syntax = {
     .groups = {&input_group, &gt_output_group, &gt_common_group},
     .main_options = {"output_xlsx_path", "output_csvs_dir", "output_db", "threads", "quiet"},
     .files = "FILE",
+    .file_endings = "csv,csv.gz,csv.zst",
     .file_option = "csv_path",
     .files_max = 1,
     .output_option = "output_xlsx_path",

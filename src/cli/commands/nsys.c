@@ -22,7 +22,8 @@ static const gt_option name_options[] = {
     {"kernel_names", GT_OPTION_STRING, "KIND", NULL,
      "show these names of kernels of an Nsight Systems export: short (the default), demangled (with "
      "arguments "
-     "and template parameters) or mangled"},
+     "and template parameters) or mangled",
+     .choices = "short|demangled|mangled"},
 };
 const gt_option_group gt_nsys_group = {"Nsight Systems", name_options, GT_LENGTH(name_options)};
 
@@ -31,22 +32,10 @@ const gt_syntax gt_nsys_syntax = {
                &gt_extra_sheets_group, &gt_output_group, &gt_page_group, &gt_index_group, &gt_common_group},
     .main_options = {"output_xlsx_path", "output_csvs_dir", "kernel_details", "topk_kernels", "kernel_names"},
     .files = "FILE",
+    .file_endings = "sqlite,gtindex",
     .files_max = 1,
     .output_option = "output_xlsx_path",
 };
-
-gt_exit gt_kernel_names_check(const gt_call *call)
-{
-    static const char *const names[] = {"short", "demangled", "mangled"};
-    const char *given = gt_arguments_string(&call->arguments, "kernel_names");
-    for (size_t i = 0; given && i < GT_LENGTH(names); i++)
-        if (strcmp(given, names[i]) == 0) return GT_EXIT_DONE;
-    if (!given) return GT_EXIT_DONE;
-    return gt_usage_error(call->program,
-                          "argument --kernel_names: invalid choice: '%s' (choose from 'short', 'demangled', "
-                          "'mangled')",
-                          given);
-}
 
 bool gt_nsys_report(const gt_trace_call *trace, gt_error *error)
 {
@@ -56,7 +45,6 @@ bool gt_nsys_report(const gt_trace_call *trace, gt_error *error)
 
 gt_exit gt_cmd_nsys(const gt_call *call)
 {
-    if (gt_communication_check(call) != GT_EXIT_DONE || gt_kernel_names_check(call) != GT_EXIT_DONE)
-        return GT_EXIT_USAGE;
+    if (gt_communication_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     return gt_each_trace(call, call->arguments.files, call->arguments.file_count, gt_nsys_report);
 }

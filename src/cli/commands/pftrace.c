@@ -53,12 +53,13 @@ static const gt_option activity_options[] = {
      "omit communication kernels from kernel_summary, as TraceLens does", .needs = "!no_kernel_summary"},
     {"kernel_summary_baseline", GT_OPTION_STRING, "WHAT", "total",
      "set the base of the percentages in kernel_summary: total, or compute (without communication)",
-     .needs = "!no_kernel_summary"},
+     .needs = "!no_kernel_summary", .choices = "total|compute"},
     {"kernel_summary_group", GT_OPTION_STRING, "WHAT", "config",
      "group kernel_summary by config (name, grid, block and registers) or by name",
-     .needs = "!no_kernel_summary"},
+     .needs = "!no_kernel_summary", .choices = "config|name"},
     {"hip_summary_group", GT_OPTION_STRING, "WHAT", "name",
-     "group hip_summary by name, name+stream, name+op or name+stream+op", .needs = "!no_hip_summary"},
+     "group hip_summary by name, name+stream, name+op or name+stream+op", .needs = "!no_hip_summary",
+     .choices = "name|name+stream|name+op|name+stream+op"},
     {"top_xla", GT_OPTION_INT, "N", "30", "set the number of rows of xla_top"},
 };
 static const gt_option_group activity_group = {"Sheets", activity_options, GT_LENGTH(activity_options)};
@@ -82,6 +83,7 @@ const gt_syntax gt_pftrace_api_syntax = {
     .main_options = {"output_xlsx_path", "output_csvs_dir", "exclude_kernel_regex",
                      "allow_multi_kernel_per_api", "include_nonlaunch_apis"},
     .files = "FILE",
+    .file_endings = "pftrace,pftrace.gz,pftrace.zst,json,json.gz,json.zst",
     .file_option = "trace_path",
     .files_max = 1,
     .output_option = "output_xlsx_path",
@@ -93,6 +95,7 @@ const gt_syntax gt_pftrace_activity_syntax = {
     .main_options = {"output_xlsx_path", "output_csvs_dir", "output_md_path", "merge_kernels",
                      "min_event_ns"},
     .files = "FILE",
+    .file_endings = "pftrace,pftrace.gz,pftrace.zst,json,json.gz,json.zst",
     .file_option = "trace_path",
     .files_max = 1,
     .output_option = "output_xlsx_path",
@@ -102,6 +105,7 @@ const gt_syntax gt_pftrace_copy_syntax = {
     .groups = {&input_group, &gt_output_group, &unused_group, &gt_common_group},
     .main_options = {"output_xlsx_path", "output_csvs_dir", "output_db", "threads", "quiet"},
     .files = "FILE",
+    .file_endings = "pftrace,pftrace.gz,pftrace.zst,json,json.gz,json.zst",
     .file_option = "trace_path",
     .files_max = 1,
     .output_option = "output_xlsx_path",
@@ -266,40 +270,8 @@ gt_exit gt_cmd_pftrace_hip_api(const gt_call *call)
     return run(call, api_report);
 }
 
-/* Options with a fixed set of values. */
-static const struct {
-    const char *option;
-    const char *words[4];
-} choices[] = {
-    {"kernel_summary_baseline", {"total", "compute"}},
-    {"kernel_summary_group", {"config", "name"}},
-    {"hip_summary_group", {"name", "name+stream", "name+op", "name+stream+op"}},
-};
-
-static bool is_choice(const char *text, const char *const *words, size_t count)
-{
-    for (size_t i = 0; i < count && words[i]; i++)
-        if (text && strcmp(text, words[i]) == 0) return true;
-    return false;
-}
-
 gt_exit gt_cmd_pftrace_hip_activity(const gt_call *call)
 {
-    for (size_t i = 0; i < GT_LENGTH(choices); i++) {
-        const char *text = gt_arguments_value(&call->arguments, choices[i].option)->text;
-        if (is_choice(text, choices[i].words, GT_LENGTH(choices[i].words))) continue;
-        gt_buffer words = {0};
-        for (size_t w = 0; w < GT_LENGTH(choices[i].words) && choices[i].words[w]; w++) {
-            if (w) gt_buffer_add_cstr(&words, ", ");
-            gt_buffer_add_cstr(&words, "'");
-            gt_buffer_add_cstr(&words, choices[i].words[w]);
-            gt_buffer_add_cstr(&words, "'");
-        }
-        gt_exit status = gt_usage_error(call->program, "argument --%s: invalid choice: '%s' (choose from %s)",
-                                        choices[i].option, text ? text : "", gt_buffer_str(&words).bytes);
-        gt_buffer_free(&words);
-        return status;
-    }
     return run(call, activity_report);
 }
 

@@ -49,15 +49,20 @@ const gt_option_group gt_pytorch_sheets_group = {"PyTorch sheets", pytorch_sheet
                                                  GT_LENGTH(pytorch_sheets_options)};
 
 #define ROOFLINE_OPTIONS(default_gpu, peaks_need)                                                            \
-    {"gpu_arch_platform", GT_OPTION_STRING, "NAME", NULL,                                                    \
-     "add roofline columns for a built-in GPU, such as MI300X" default_gpu},                                 \
+    {"gpu_arch_platform",                                                                                    \
+     GT_OPTION_STRING,                                                                                       \
+     "NAME",                                                                                                 \
+     NULL,                                                                                                   \
+     "add roofline columns for a built-in GPU, such as MI300X" default_gpu,                                  \
+     .choices = "@gpus|"},                                                                                   \
         {"gpu_peaks",                                                                                        \
          GT_OPTION_STRING,                                                                                   \
          "SET",                                                                                              \
          NULL,                                                                                               \
          "use these rates of the built-in GPU: peak, achievable (by well-tuned GEMMs, where known) or "      \
          "tracelens (default: peak for report, tracelens for pytorch)",                                      \
-         .needs = peaks_need},                                                                               \
+         .needs = peaks_need,                                                                                \
+         .choices = GT_PEAK_SET_CHOICES},                                                                    \
         {"gpu_arch_json_path", GT_OPTION_STRING, "FILE", NULL,                                               \
          "read the GPU's peak rates from FILE and add roofline columns"},                                    \
         {"python_path",                                                                                      \
@@ -96,10 +101,14 @@ const gt_option_group gt_pytorch_comparison_group = {
     {"inference_phase_analysis", GT_OPTION_FLAG, NULL, NULL,                                                 \
      "add the sheets ops_summary_prefill and ops_summary_decode; with --enable_kernel_summary also "         \
      "kernel_summary_prefill and kernel_summary_decode; with the method auto also inference_phases"},        \
-        {"phase_detection_method", GT_OPTION_STRING, "NAME", default_method,                                 \
+        {"phase_detection_method",                                                                           \
+         GT_OPTION_STRING,                                                                                   \
+         "NAME",                                                                                             \
+         default_method,                                                                                     \
          "detect phases by hybrid, kernel_names, operation_frequency, framework_apis, attention_patterns, "  \
          "gemm_params, union, or auto: step annotations of vLLM, SGLang and ATOM, then query lengths and "   \
-         "GEMM sizes of each step, then names"},                                                             \
+         "GEMM sizes of each step, then names",                                                              \
+         .choices = GT_PHASE_METHOD_CHOICES},                                                                \
     {                                                                                                        \
         "decode_threshold", GT_OPTION_INT, "N", "10",                                                        \
             "treat GEMMs with M above N as prefill (gemm_params, union; auto if the batch size is unknown)", \
@@ -121,7 +130,7 @@ static const gt_option pytorch_plots_options[] = {
      "draw plots of the phases into the folder inference_plots of --output_csvs_dir, or next to the workbook "
      "or database (NAME_inference_plots)"},
     {"plot_format", GT_OPTION_STRING, "FORMAT", "png", "write plots as png, pdf or svg",
-     .needs = "generate_plots"},
+     .needs = "generate_plots", .choices = GT_PLOT_FORMAT_CHOICES},
     {"plot_dpi", GT_OPTION_INT, "N", "300", "draw N dots per inch (png)",
      .needs = "generate_plots&plot_format=png"},
     {"disable_plots", GT_OPTION_FLAG, NULL, NULL, "draw no plots, also with --generate_plots",
@@ -157,6 +166,7 @@ const gt_syntax gt_pytorch_syntax = {
                      "gpu_arch_platform"},
     .aliases = gt_pytorch_aliases,
     .files = "FILE",
+    .file_endings = GT_PYTORCH_ENDINGS,
     .file_option = "profile_json_path",
     .files_max = 1,
     .output_option = "output_xlsx_path",
@@ -164,57 +174,27 @@ const gt_syntax gt_pytorch_syntax = {
 
 /* ---- checks ---- */
 
-static const char *method_name(size_t i)
-{
-    return gt_phase_method_name((gt_phase_method)i);
-}
-
-static const char *peak_set(size_t i)
-{
-    return gt_peak_set_name((gt_peak_set)i);
-}
-
-static const char *plot_format(size_t i)
-{
-    return gt_figure_format_name((gt_figure_format)i);
-}
-
-/* The index of the choice; `count` if it is none of them. */
-static size_t choice_of(const char *text, const char *(*choice)(size_t), size_t count)
+/* The format of a name, which the option table has checked. */
+static gt_figure_format format_named(const char *text)
 {
     size_t i = 0;
-    while (i < count && (!text || strcmp(text, choice(i)) != 0)) i++;
-    return i;
-}
-
-static gt_exit check_choice(const gt_call *call, const char *option, const char *(*choice)(size_t),
-                            size_t count)
-{
-    const char *text = gt_arguments_value(&call->arguments, option)->text;
-    if (!text || choice_of(text, choice, count) < count) return GT_EXIT_DONE;
-    char list[256] = "";
-    for (size_t i = 0, used = 0; i < count && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", choice(i));
-    return gt_usage_error(call->program, "argument --%s: invalid choice: '%.200s' (choose from %s)", option,
-                          text, list);
+    while (i + 1 < GT_FIGURE_FORMATS && strcmp(text, gt_figure_format_name((gt_figure_format)i)) != 0) i++;
+    return (gt_figure_format)i;
 }
 
 static gt_exit check_phase_options(const gt_call *call)
 {
-    gt_exit checked = check_choice(call, "phase_detection_method", method_name, GT_PHASE_METHODS);
-    if (checked == GT_EXIT_DONE) checked = check_choice(call, "plot_format", plot_format, GT_FIGURE_FORMATS);
     int64_t dpi = gt_arguments_int(&call->arguments, "plot_dpi");
-    if (checked == GT_EXIT_DONE && (dpi < GT_FIGURE_DPI_MIN || dpi > GT_FIGURE_DPI_MAX))
+    if (dpi < GT_FIGURE_DPI_MIN || dpi > GT_FIGURE_DPI_MAX)
         return gt_usage_error(call->program, "argument --plot_dpi: must be between %d and %d",
                               GT_FIGURE_DPI_MIN, GT_FIGURE_DPI_MAX);
-    return checked;
+    return GT_EXIT_DONE;
 }
 
 gt_exit gt_pytorch_check(const gt_call *call)
 {
     if (gt_gpu_options_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     if (gt_communication_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
-    if (check_choice(call, "gpu_peaks", peak_set, GT_PEAK_SETS) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     if (gt_arguments_int(&call->arguments, "extension_timeout") < 0)
         return gt_usage_error(call->program, "argument --extension_timeout: must not be negative");
     return check_phase_options(call);
@@ -250,7 +230,7 @@ static bool draw_plots(const void *context, const gt_table_list *tables, gt_outp
     if (!gt_arguments_flag(arguments, "inference_phase_analysis") ||
         !gt_arguments_flag(arguments, "generate_plots") || gt_arguments_flag(arguments, "disable_plots"))
         return true;
-    size_t format = choice_of(gt_arguments_string(arguments, "plot_format"), plot_format, GT_FIGURE_FORMATS);
+    gt_figure_format format = format_named(gt_arguments_value(arguments, "plot_format")->text);
     char *folder = plots_folder(trace->destinations);
     bool drawn = gt_phase_plots_draw(tables, folder, (gt_figure_format)format,
                                      gt_arguments_int(arguments, "plot_dpi"), output, error);

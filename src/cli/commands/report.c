@@ -53,6 +53,7 @@ const gt_syntax gt_report_syntax = {
     .main_options = {"output_xlsx_path", "output_csvs_dir", "output_json", "output_md", "strict_trust"},
     .aliases = gt_pytorch_aliases,
     .files = "FILE...",
+    .file_endings = GT_TRACE_ENDINGS,
     .files_max = SIZE_MAX,
     .folders = true,
     .output_option = "output_xlsx_path",
@@ -348,8 +349,7 @@ static gt_exit report_folders(const gt_call *call, inputs *in, unsigned threads)
 
 gt_exit gt_cmd_report(const gt_call *call)
 {
-    if (gt_pytorch_check(call) != GT_EXIT_DONE || gt_kernel_names_check(call) != GT_EXIT_DONE)
-        return GT_EXIT_USAGE;
+    if (gt_pytorch_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     if (gt_arguments_flag(&call->arguments, "linked_kernels_only") &&
         gt_arguments_flag(&call->arguments, "include_unlinked_kernels"))
         return gt_usage_error(call->program, "argument --linked_kernels_only: not allowed with argument "

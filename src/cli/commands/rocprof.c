@@ -36,6 +36,7 @@ const gt_syntax gt_rocprof_syntax = {
     .main_options = {"output_xlsx_path", "output_csvs_dir", "kernel_details", "topk_kernels",
                      "short_kernel_study"},
     .files = "FILE",
+    .file_endings = GT_ROCPROF_ENDINGS,
     .file_option = "profile_json_path",
     .files_max = 1,
     .folders = true,

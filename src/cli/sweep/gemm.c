@@ -132,7 +132,8 @@ static const gt_option yaml_options[] = {
      "names goes next to it, with the suffix _kernel_list.txt"},
     {"match", GT_OPTION_STRING, "HOW", "substring",
      "match kernels by substring (name without templates, arguments and namespaces, anywhere in the kernel "
-     "name) or exact (complete name)"},
+     "name) or exact (complete name)",
+     .choices = "substring|exact"},
 };
 static const gt_option_group yaml_group = {"Job file", yaml_options, GT_LENGTH(yaml_options)};
 
@@ -189,9 +190,6 @@ gt_exit gt_cmd_sweep_yaml(const gt_call *call)
     if (!gt_sweep_open_input(call, (const char *[]){"input_csv", NULL})) return GT_EXIT_USAGE;
     const char *match = gt_arguments_value(&call->arguments, "match")->text;
     bool exact = strcmp(match, "exact") == 0;
-    if (!exact && strcmp(match, "substring") != 0)
-        return gt_usage_error(call->program,
-                              "argument --match: invalid choice: '%s' (choose from substring, exact)", match);
     const char *path = gt_arguments_value(&call->arguments, "input_csv")->text;
     gt_error error;
     gt_interner *strings = gt_interner_new();

@@ -17,11 +17,11 @@ static const gt_option report_options[] = {
      "collective reports"},
     {"rank_order", GT_OPTION_STRING, "HOW", "path",
      "assign rocprofv3 processes to ranks by path (byte order of the paths) or pid (order of process ids)",
-     .needs = "rocprof"},
+     .needs = "rocprof", .choices = "path|pid"},
     {"report_layout", GT_OPTION_STRING, "NAME", "head",
      "choose the columns of the sheet GEMM: head, or 2025.12 for scripts that expect the column positions of "
      "that version",
-     .needs = "!rocprof"},
+     .needs = "!rocprof", .choices = "head|2025.12"},
     GT_SWEEP_INCLUDE_FAILED,
 };
 static const gt_option_group report_group = {"Reports", report_options, GT_LENGTH(report_options)};
@@ -35,16 +35,9 @@ const gt_syntax gt_sweep_report_syntax = {
     .output_option = "output_dir",
 };
 
-/* Whether the option has the first (0) or the second (1) value; otherwise prints a usage error and returns
- * -1. */
-static int choice(const gt_call *call, const char *option, const char *first, const char *second)
+static bool has_value(const gt_call *call, const char *option, const char *value)
 {
-    const char *text = gt_arguments_value(&call->arguments, option)->text;
-    if (strcmp(text, first) == 0) return 0;
-    if (strcmp(text, second) == 0) return 1;
-    gt_usage_error(call->program, "argument --%s: invalid choice: '%s' (choose from %s, %s)", option, text,
-                   first, second);
-    return -1;
+    return strcmp(gt_arguments_value(&call->arguments, option)->text, value) == 0;
 }
 
 static void show(const gt_sweep *sweep, const gt_sweep_totals *totals, const char *folder, bool rocprof)
@@ -90,12 +83,9 @@ gt_exit gt_cmd_sweep_report(const gt_call *call)
     gt_read_options read;
     gt_error error;
     if (!gt_sweep_begin_reading(call, NULL, &read)) return GT_EXIT_USAGE;
-    int by_pid = choice(call, "rank_order", "path", "pid");
-    int old_layout = by_pid < 0 ? -1 : choice(call, "report_layout", "head", "2025.12");
-    if (old_layout < 0) return GT_EXIT_USAGE;
     const gt_sweep_report_options options = {.rocprof = gt_arguments_flag(&call->arguments, "rocprof"),
-                                             .by_pid = by_pid,
-                                             .old_layout = old_layout,
+                                             .by_pid = has_value(call, "rank_order", "pid"),
+                                             .old_layout = has_value(call, "report_layout", "2025.12"),
                                              .strict = read.strict,
                                              .threads = read.threads};
     return make_reports(call, call->arguments.files[0], &options, &error) ? GT_EXIT_DONE
