@@ -55,6 +55,13 @@ bool gt_output_xlsx(gt_output *output, const char *path, gt_table *const *tables
     return write_one(output, GT_DOCUMENT_XLSX, path, tables, count, error);
 }
 
+bool gt_output_styled_xlsx(gt_output *output, const char *path, gt_table *const *tables,
+                           const gt_sheet_style *styles, size_t count, gt_error *error)
+{
+    gt_document document = {.kind = GT_DOCUMENT_XLSX, .path = path, .styles = styles};
+    return gt_output_documents(output, &document, 1, tables, count, error);
+}
+
 bool gt_output_workbook(const gt_table_list *list, const char *path, gt_error *error)
 {
     gt_output *output = gt_output_new();

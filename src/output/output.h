@@ -36,6 +36,18 @@ bool gt_output_csvs(gt_output *output, const char *dir, gt_table *const *tables,
                     gt_error *error);
 bool gt_output_xlsx(gt_output *output, const char *path, gt_table *const *tables, size_t count,
                     gt_error *error);
+/* What a sheet of a workbook has beyond its cells. All zero: nothing. */
+typedef struct gt_sheet_style {
+    bool is_hidden;        /* Excel shows it after "Unhide"; the first sheet that is not hidden is active */
+    bool is_table;         /* a native table named after the sheet, with stripes and filters */
+    bool has_number_names; /* names of columns that are whole numbers are numbers, as pandas writes them */
+    const char *scale_prefix; /* columns whose names begin like this get a colour scale: red, white at 0,
+                                 green; NULL: none */
+} gt_sheet_style;
+/* A workbook with one style per table. Nothing becomes a native table that Excel would not accept as one: a
+ * sheet without rows, or with names of columns that are empty, too long, or equal but for case. */
+bool gt_output_styled_xlsx(gt_output *output, const char *path, gt_table *const *tables,
+                           const gt_sheet_style *styles, size_t count, gt_error *error);
 /* A workbook that is the only document: writes and commits it in one call. After a failure, nothing at `path`
  * has changed. */
 bool gt_output_workbook(const gt_table_list *list, const char *path, gt_error *error);
@@ -50,6 +62,7 @@ typedef struct gt_document {
     const char *path;
     bool is_written;
     const struct gt_dashboard *dashboard; /* of a workbook (output/dashboard.h); NULL: none */
+    const gt_sheet_style *styles;         /* of a workbook, one per table; NULL: none */
 } gt_document;
 bool gt_output_documents(gt_output *output, gt_document *documents, size_t document_count,
                          gt_table *const *tables, size_t count, gt_error *error);

@@ -36,6 +36,7 @@ struct gt_xlsx_sheet {
     const gt_table *table;
     const gt_dashboard *dashboard;   /* NULL: none */
     const gt_dash_cell **dash_cells; /* by row, then by column */
+    gt_sheet_style style;
     cell_prefix *prefixes;
     gt_xlsx_fit fit;
     size_t rows_per_piece;
@@ -49,6 +50,7 @@ typedef struct sheet {
     const gt_dashboard *dashboard;
     const gt_dash_cell *const *dash_cells;
     size_t dash_done; /* of dash_cells, those written */
+    gt_sheet_style style;
     const cell_prefix *prefixes;
     gt_xlsx_fit fit; /* cut_cells: only those of the piece */
     gt_buffer acceptable, literal;
@@ -245,6 +247,22 @@ static void begin_row(sheet *s, size_t row, const char *attributes)
     gt_zip_add(s->zip, attributes);
 }
 
+/* Text, or a number if it is one and is to be written as such. */
+static void write_name(sheet *s, size_t c, const char *text, int style, bool as_number)
+{
+    if (!as_number || !*text || strspn(text, "0123456789") != strlen(text) || strlen(text) >= 16) {
+        write_text(s, c, (gt_str){text, strlen(text)}, style);
+        return;
+    }
+    char *start = gt_zip_room(s->zip, CELL_MAX), *to = put_name(s, start, c);
+    to = put_text(to, "\" s=\"");
+    to += gt_print_int(to, style);
+    to = put_text(to, "\"><v>");
+    to = put_text(to, text);
+    to = put_text(to, "</v></c>");
+    s->zip->used += (size_t)(to - start);
+}
+
 static void write_names(sheet *s)
 {
     size_t lines = 1;
@@ -258,8 +276,9 @@ static void write_names(sheet *s)
     for (size_t c = 0; c < s->fit.columns; c++) {
         const gt_column *column = &s->table->columns[c];
         if (!*column->name) continue; /* no cell, like pandas */
-        write_text(s, c, (gt_str){column->name, strlen(column->name)},
-                   is_text_column(s->table, column) && c > 0 ? GT_STYLE_TEXT_HEADER : GT_STYLE_NUMBER_HEADER);
+        write_name(s, c, column->name,
+                   is_text_column(s->table, column) && c > 0 ? GT_STYLE_TEXT_HEADER : GT_STYLE_NUMBER_HEADER,
+                   s->style.has_number_names);
     }
     write_dash_row(s, 0);
     gt_zip_add(s->zip, "</row>");
@@ -290,30 +309,13 @@ static const char *heading(const sheet *s, size_t row, size_t c)
     return row == 1 ? column->under : column->over ? NULL : column->name;
 }
 
-/* A heading that is a number is written as a number. */
-static void write_heading(sheet *s, size_t c, const char *text)
-{
-    bool is_number = *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 16;
-    if (!is_number) {
-        write_text(s, c, (gt_str){text, strlen(text)}, GT_STYLE_NUMBER_HEADER);
-        return;
-    }
-    char *start = gt_zip_room(s->zip, CELL_MAX), *to = put_name(s, start, c);
-    to = put_text(to, "\" s=\"");
-    to += gt_print_int(to, GT_STYLE_NUMBER_HEADER);
-    to = put_text(to, "\"><v>");
-    to = put_text(to, text);
-    to = put_text(to, "</v></c>");
-    s->zip->used += (size_t)(to - start);
-}
-
 static void write_headings(sheet *s)
 {
     for (size_t row = 0; row < s->fit.header_rows; row++) {
         begin_row(s, row, "\">");
         for (size_t c = 0; c < s->fit.columns; c++) {
             const char *text = heading(s, row, c);
-            if (text) write_heading(s, c, text);
+            if (text) write_name(s, c, text, GT_STYLE_NUMBER_HEADER, true);
         }
         gt_zip_add(s->zip, "</row>");
     }
@@ -439,14 +441,19 @@ static void write_tail(sheet *s)
     if (s->fit.has_filter) {
         gt_zip_add(s->zip, "<autoFilter ref=");
         write_range(s);
-    } else if (s->dashboard ? gt_xlsx_write_dash_merges(s->zip, s->dashboard) : write_merges(s)) {
+    } else if (s->dashboard             ? gt_xlsx_write_dash_merges(s->zip, s->dashboard)
+               : s->fit.header_rows > 1 ? write_merges(s)
+                                        : false) {
         gt_zip_add(s->zip, "</mergeCells>");
     }
+    if (s->style.scale_prefix) gt_xlsx_write_scales(s->zip, s->table, &s->fit, s->style.scale_prefix);
     write_page(s);
     if (gt_xlsx_chart_count(s->dashboard)) gt_zip_add(s->zip, "<drawing r:id=\"rId1\"/>");
+    if (s->fit.has_table)
+        gt_zip_add(s->zip, "<tableParts count=\"1\"><tablePart r:id=\"rId1\"/></tableParts>");
 }
 
-gt_xlsx_sheet *gt_xlsx_sheet_new(const gt_table *table, const gt_dashboard *dashboard)
+gt_xlsx_sheet *gt_xlsx_sheet_new(const gt_table *table, const gt_dashboard *dashboard, gt_sheet_style style)
 {
     gt_xlsx_sheet *s = gt_alloc_zero(1, sizeof *s);
     s->table = table;
@@ -461,6 +468,9 @@ gt_xlsx_sheet *gt_xlsx_sheet_new(const gt_table *table, const gt_dashboard *dash
     s->fit.omitted_columns = table->column_count - s->fit.columns;
     s->rows_per_piece = gt_rows_per_piece(s->fit.columns);
     if (s->fit.columns > 0) find_formats(s);
+    if (!s->dashboard) s->style = style;
+    s->fit.has_table = s->style.is_table && gt_xlsx_can_be_native(table);
+    if (s->fit.has_table) s->fit.has_filter = false;
     if (s->dashboard) {
         s->dash_cells = gt_xlsx_dash_cells(dashboard);
         s->rows_per_piece = s->fit.rows + 1;
@@ -481,6 +491,7 @@ void gt_xlsx_sheet_write(gt_xlsx_sheet *of, size_t piece, gt_zip *zip)
                .table = of->table,
                .dashboard = of->dashboard,
                .dash_cells = of->dash_cells,
+               .style = of->style,
                .prefixes = of->prefixes,
                .fit = of->fit};
     size_t begin = piece * of->rows_per_piece, left = s.fit.rows - begin;
@@ -489,9 +500,10 @@ void gt_xlsx_sheet_write(gt_xlsx_sheet *of, size_t piece, gt_zip *zip)
         gt_zip_add(zip, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n<worksheet "
                         "xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\"");
     if (piece == 0)
-        gt_zip_add(zip, s.dashboard ? " xmlns:r=\"http://schemas.openxmlformats.org/officeDocument/2006/"
-                                      "relationships\">"
-                                    : ">");
+        gt_zip_add(zip, s.dashboard || s.fit.has_table
+                            ? " xmlns:r=\"http://schemas.openxmlformats.org/officeDocument/2006/"
+                              "relationships\">"
+                            : ">");
     if (s.fit.columns > 0) {
         if (piece == 0) write_head(&s);
         write_rows(&s, begin, begin + (left < of->rows_per_piece ? left : of->rows_per_piece));

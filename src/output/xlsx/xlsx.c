@@ -34,6 +34,7 @@ typedef struct workbook {
     gt_table *const *tables;
     size_t count;
     const gt_dashboard *dashboard; /* NULL: none */
+    const gt_sheet_style *styles;  /* one per table; NULL: none */
     gt_name_set names;             /* of the sheets */
     gt_xlsx_fit *sheets;           /* one per table */
     gt_xlsx_sheet **writers;       /* one per table, while they are written */
@@ -86,7 +87,8 @@ static void begin_sheet(void *context, size_t index)
     workbook *book = context;
     const gt_table *table = book->tables[index];
     bool has_dashboard = book->dashboard && book->dashboard->sheet == table;
-    book->writers[index] = gt_xlsx_sheet_new(table, has_dashboard ? book->dashboard : NULL);
+    book->writers[index] = gt_xlsx_sheet_new(table, has_dashboard ? book->dashboard : NULL,
+                                             book->styles ? book->styles[index] : (gt_sheet_style){0});
 }
 
 static void make_piece(void *context, size_t index, void *slot)
@@ -153,6 +155,13 @@ static void add_numbered(gt_zip *zip, const char *format, size_t number)
     gt_zip_add(zip, text);
 }
 
+static bool is_native(const workbook *book, size_t sheet)
+{
+    bool has_dashboard = book->dashboard && book->dashboard->sheet == book->tables[sheet];
+    return book->styles && book->styles[sheet].is_table && !has_dashboard &&
+           gt_xlsx_can_be_native(book->tables[sheet]);
+}
+
 static void write_content_types(workbook *book)
 {
     gt_zip *zip = &book->zip;
@@ -169,6 +178,12 @@ static void write_content_types(workbook *book)
                      "<Override PartName=\"/xl/worksheets/sheet%zu.xml\" ContentType=\"" SPREADSHEET_TYPE
                      "worksheet+xml\"/>",
                      i);
+    for (size_t i = 0; i < book->count; i++)
+        if (is_native(book, i))
+            add_numbered(zip,
+                         "<Override PartName=\"/xl/tables/table%zu.xml\" ContentType=\"" SPREADSHEET_TYPE
+                         "table+xml\"/>",
+                         i + 1);
     gt_xlsx_add_drawing_types(zip, book->dashboard);
     gt_zip_add(zip, "</Types>");
 }
@@ -260,15 +275,31 @@ static void add_defined_names(workbook *book)
     if (any) gt_zip_add(&book->zip, "</definedNames>");
 }
 
+static bool is_hidden(const workbook *book, size_t sheet)
+{
+    return book->styles && book->styles[sheet].is_hidden;
+}
+
+/* The first sheet that is not hidden: Excel shows no other one at first, and refuses a workbook without any.
+ */
+static size_t active_sheet(const workbook *book)
+{
+    size_t sheet = 0;
+    while (sheet < book->count && is_hidden(book, sheet)) sheet++;
+    return sheet < book->count ? sheet : 0;
+}
+
 static void write_workbook(workbook *book)
 {
     gt_zip *zip = &book->zip;
+    size_t active = active_sheet(book);
     gt_zip_begin_part(zip, "xl/workbook.xml", false);
-    gt_zip_add(zip, XML_HEAD "<workbook xmlns=\"" SPREADSHEET "\" xmlns:r=\"" OFFICE
-                             "\"><bookViews><workbookView activeTab=\"0\"/></bookViews><sheets>");
+    gt_zip_add(zip, XML_HEAD "<workbook xmlns=\"" SPREADSHEET "\" xmlns:r=\"" OFFICE "\"><bookViews>");
+    add_numbered(zip, "<workbookView activeTab=\"%zu\"/></bookViews><sheets>", active);
     for (size_t i = 0; i < book->count; i++) {
         gt_zip_add(zip, "<sheet name=\"");
         gt_xlsx_write_escaped(zip, (gt_str){book->names.names[i], strlen(book->names.names[i])});
+        if (is_hidden(book, i) && i != active) gt_zip_add(zip, "\" state=\"hidden");
         add_numbered(zip, "\" sheetId=\"%zu\" r:id=\"rId%zu\"/>", i + 1);
     }
     gt_zip_add(zip, "</sheets>");
@@ -298,6 +329,16 @@ static void write_drawings(workbook *book)
     gt_xlsx_write_drawings(&book->zip, &view);
 }
 
+static void write_native_tables(workbook *book)
+{
+    gt_name_set names = {0};
+    for (size_t i = 0; i < book->count; i++)
+        if (is_native(book, i))
+            gt_xlsx_write_native(&book->zip, i + 1, book->tables[i], &book->sheets[i], book->names.names[i],
+                                 &names);
+    gt_name_set_free(&names);
+}
+
 static void run_job(void *state)
 {
     xlsx_job *j = state;
@@ -309,6 +350,7 @@ static void run_job(void *state)
     write_relations(book);
     gt_xlsx_write_styles(&book->zip, book->dashboard != NULL);
     write_sheets(book);
+    write_native_tables(book);
     write_drawings(book);
     write_workbook(book);
     j->fits = gt_zip_end(&book->zip);
@@ -351,7 +393,9 @@ gt_document_writer gt_xlsx_writer_begin(gt_output *output, const gt_document *do
     j->path = gt_strdup(document->path);
     j->is_open = gt_file_open(&j->file, output, document->path, &j->error);
     if (count == 0) j->nothing = gt_table_new(GT_SHEET_SHEET1, NULL);
-    j->book = (workbook){.tables = count ? tables : &j->nothing, .count = count ? count : 1};
+    j->book = (workbook){.tables = count ? tables : &j->nothing,
+                         .count = count ? count : 1,
+                         .styles = count ? document->styles : NULL};
     j->book.sheets = gt_alloc_zero(j->book.count, sizeof *j->book.sheets);
     if (has_sheet_of(&j->book, document->dashboard)) j->book.dashboard = document->dashboard;
     return (gt_document_writer){j, !j->is_open, run_job, end_job};

@@ -7,6 +7,8 @@
 #include "base/number.h"
 #include "output/dashboard.h"
 #include "output/file.h"
+#include "output/output.h"
+#include "output/text.h"
 #include "table/table.h"
 
 #include <stddef.h>
@@ -137,6 +139,7 @@ typedef struct gt_xlsx_fit {
     size_t cut_cells, omitted_rows, omitted_columns;
     double width;      /* in characters */
     bool fits_on_page; /* printed one page wide; otherwise on several pages, each with the first column */
+    bool has_table;    /* is a native table, whose filter replaces that of the sheet */
 } gt_xlsx_fit;
 
 typedef struct gt_xlsx_sheet gt_xlsx_sheet;
@@ -145,8 +148,8 @@ typedef struct gt_xlsx_sheet gt_xlsx_sheet;
 size_t gt_xlsx_header_rows(const gt_table *table);
 
 /* Finds the formats of the columns. The table must outlive the sheet, and so must the dashboard, which may be
- * NULL. A sheet with a dashboard has no filter, which would also hide rows of the dashboard. */
-gt_xlsx_sheet *gt_xlsx_sheet_new(const gt_table *table, const gt_dashboard *dashboard);
+ * NULL. A sheet with a dashboard has no filter, which would also hide rows of the dashboard, and no style. */
+gt_xlsx_sheet *gt_xlsx_sheet_new(const gt_table *table, const gt_dashboard *dashboard, gt_sheet_style style);
 /* The XML of a sheet consists of pieces with some of its rows each. They may be written in any order, by
  * several threads. */
 size_t gt_xlsx_sheet_pieces(const gt_xlsx_sheet *sheet);
@@ -170,6 +173,17 @@ static inline size_t gt_xlsx_print_double(char *out, double value)
 
 /* Cells from a row and column to others, inside of <mergeCells>. */
 void gt_xlsx_write_merge(gt_zip *zip, size_t row, size_t column, size_t last_row, size_t last_column);
+
+/* ---- native tables and colour scales (native_table.c) ---- */
+
+/* Whether Excel accepts the table as a native one: see gt_output_styled_xlsx. */
+bool gt_xlsx_can_be_native(const gt_table *table);
+/* The parts xl/tables/table<number>.xml and the relation of the sheet with this number to it. The table gets
+ * the name of the sheet, as far as names of tables allow; `names` are those of the workbook's tables. */
+void gt_xlsx_write_native(gt_zip *zip, size_t number, const gt_table *table, const gt_xlsx_fit *fit,
+                          const char *sheet_name, gt_name_set *names);
+/* The elements for all columns whose names begin with the prefix. */
+void gt_xlsx_write_scales(gt_zip *zip, const gt_table *table, const gt_xlsx_fit *fit, const char *prefix);
 
 /* ---- cells of a dashboard (dash_cells.c) ---- */
 
