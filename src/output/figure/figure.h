@@ -108,16 +108,24 @@ typedef struct gt_x_tick {
 
 typedef struct gt_axes_text {
     const char *title, *x_label, *y_label;
-    const gt_x_tick *x_ticks; /* ascending; the y axis has ticks at round numbers */
+    const gt_x_tick *x_ticks; /* ascending */
     size_t x_tick_count;
     bool only_horizontal_grid;
+    const gt_x_tick *y_ticks; /* ascending; NULL: at round numbers */
+    size_t y_tick_count;
+    bool x_is_number; /* the x axis has ticks at round numbers */
+    double scale;     /* of fonts and distances, for small panels; 0: 1 */
+    double right_pad; /* points that stay free to the right of the frame */
 } gt_axes_text;
 
 typedef struct gt_axes {
     gt_figure *figure;
     gt_point upper_left, lower_right; /* of the frame */
     gt_axis_range x, y;
+    double scale; /* of fonts and distances */
 } gt_axes;
+
+gt_font gt_font_scaled(gt_font font, double scale);
 
 /* The fonts and lines that all plots share. */
 extern const gt_font GT_FIGURE_TITLE_FONT, GT_TITLE_FONT, GT_LABEL_FONT, GT_TICK_FONT, GT_LEGEND_FONT;
@@ -137,7 +145,18 @@ void gt_plot_box(const gt_axes *axes, double x, const gt_box *box, gt_paint fill
 /* A violin half a unit wide at x, with lines for minimum, maximum, mean and median. */
 void gt_plot_violin(const gt_axes *axes, double x, const gt_density *density, gt_paint fill);
 
-typedef enum gt_marker { GT_MARKER_CIRCLE, GT_MARKER_SQUARE } gt_marker;
+/* A rectangle from one data point to another. */
+void gt_plot_bar(const gt_axes *axes, gt_point from, gt_point to, gt_paint fill);
+/* A line across the frame at y = 0, or at x = 0, if that is in its range. */
+void gt_plot_zero(const gt_axes *axes, bool of_x);
+
+typedef enum gt_marker {
+    GT_MARKER_CIRCLE,
+    GT_MARKER_SQUARE,
+    GT_MARKER_TRIANGLE,
+    GT_MARKER_DIAMOND,
+    GT_MARKER_BAR, /* of series that are drawn as bars: only the legend uses it */
+} gt_marker;
 
 typedef struct gt_series {
     const char *name;
@@ -156,5 +175,7 @@ void gt_plot_legend(const gt_axes *axes, const gt_series *series, size_t count);
 uint32_t gt_series_colour(size_t index);
 /* A colour scale from dark violet (0) over green to yellow (1). */
 uint32_t gt_scale_colour(double share);
+/* A colour scale with two ends: red (0), pale yellow (0.5), green (1). */
+uint32_t gt_diverging_colour(double share);
 
 #endif

@@ -11,6 +11,7 @@ static const gt_stroke BOX_EDGE = {{0x262626, 1}, 1, false};
 static const gt_stroke MEDIAN_STROKE = {{0xff7f0e, 1}, 1.5, false};
 static const gt_stroke MEAN_STROKE = {{0x2ca02c, 1}, 1.5, true};
 static const gt_stroke VIOLIN_STROKE = {{0x1f77b4, 1}, 1.5, false};
+static const gt_stroke ZERO_STROKE = {{0x262626, 1}, 0.8, false};
 static const gt_stroke NO_EDGE = {{0, 0}, 0, false};
 static const gt_paint NO_FILL = {0, 0}, LEGEND_FILL = {0xffffff, 0.8};
 
@@ -75,17 +76,49 @@ void gt_plot_violin(const gt_axes *axes, double x, const gt_density *density, gt
     draw_line(axes, x, density->min, x, density->max, stroke);
 }
 
+/* ---- bars ---- */
+
+void gt_plot_bar(const gt_axes *axes, gt_point from, gt_point to, gt_paint fill)
+{
+    gt_figure_rectangle(axes->figure, gt_axes_place(axes, from.x, from.y), gt_axes_place(axes, to.x, to.y),
+                        fill, NO_EDGE);
+}
+
+void gt_plot_zero(const gt_axes *axes, bool of_x)
+{
+    gt_axis_range range = of_x ? axes->x : axes->y;
+    if (!(range.low <= 0 && range.high >= 0)) return;
+    if (of_x)
+        draw_line(axes, 0, axes->y.low, 0, axes->y.high, ZERO_STROKE);
+    else
+        draw_line(axes, axes->x.low, 0, axes->x.high, 0, ZERO_STROKE);
+}
+
 /* ---- lines ---- */
 
 static void draw_marker(gt_figure *figure, gt_point at, const gt_series *series)
 {
     gt_paint fill = {series->colour, 1};
-    gt_point corner = {at.x - MARKER_RADIUS, at.y - MARKER_RADIUS},
-             opposite = {at.x + MARKER_RADIUS, at.y + MARKER_RADIUS};
-    if (series->marker == GT_MARKER_SQUARE)
+    double r = MARKER_RADIUS;
+    gt_point corner = {at.x - r, at.y - r}, opposite = {at.x + r, at.y + r};
+    gt_point triangle[] = {{at.x, at.y - r}, {at.x + r, at.y + r}, {at.x - r, at.y + r}};
+    gt_point diamond[] = {{at.x, at.y - 1.3 * r}, {at.x + r, at.y}, {at.x, at.y + 1.3 * r}, {at.x - r, at.y}};
+    switch (series->marker) {
+    case GT_MARKER_CIRCLE:
+        gt_figure_circle(figure, at, r, fill, NO_EDGE);
+        break;
+    case GT_MARKER_SQUARE:
         gt_figure_rectangle(figure, corner, opposite, fill, NO_EDGE);
-    else
-        gt_figure_circle(figure, at, MARKER_RADIUS, fill, NO_EDGE);
+        break;
+    case GT_MARKER_TRIANGLE:
+        gt_figure_area(figure, triangle, GT_LENGTH(triangle), fill, NO_EDGE);
+        break;
+    case GT_MARKER_DIAMOND:
+        gt_figure_area(figure, diamond, GT_LENGTH(diamond), fill, NO_EDGE);
+        break;
+    case GT_MARKER_BAR:
+        break;
+    }
 }
 
 void gt_plot_series(const gt_axes *axes, const gt_series *series)
@@ -108,6 +141,8 @@ void gt_plot_series(const gt_axes *axes, const gt_series *series)
 /* ---- legend ---- */
 
 typedef struct legend {
+    gt_font font;
+    double handle, gap, pad;
     gt_point size;
     double column_width, line;
     size_t rows, shown;
@@ -121,18 +156,22 @@ static const char *entry_text(const legend *l, const gt_series *series, size_t i
 
 static legend measure_legend(const gt_axes *axes, const gt_series *series, size_t count)
 {
-    legend l = {.shown = count > LEGEND_MAX ? LEGEND_MAX - 1 : count};
+    legend l = {.font = gt_font_scaled(GT_LEGEND_FONT, axes->scale),
+                .handle = LEGEND_HANDLE * axes->scale,
+                .gap = LEGEND_GAP * axes->scale,
+                .pad = LEGEND_PAD * axes->scale,
+                .shown = count > LEGEND_MAX ? LEGEND_MAX - 1 : count};
     if (l.shown < count) snprintf(l.more, sizeof l.more, "and %zu more", count - l.shown);
     size_t entries = l.shown + (l.shown < count);
     double widest = 0;
     for (size_t i = 0; i < entries; i++)
-        widest = fmax(widest, gt_figure_text_width(axes->figure, entry_text(&l, series, i), GT_LEGEND_FONT));
+        widest = fmax(widest, gt_figure_text_width(axes->figure, entry_text(&l, series, i), l.font));
     l.rows = entries < LEGEND_ROWS ? entries : LEGEND_ROWS;
-    l.line = gt_figure_text_height(GT_LEGEND_FONT) * LEGEND_LINE;
-    l.column_width = LEGEND_HANDLE + LEGEND_GAP + widest + 2 * LEGEND_GAP;
+    l.line = gt_figure_text_height(l.font) * LEGEND_LINE;
+    l.column_width = l.handle + l.gap + widest + 2 * l.gap;
     size_t columns = (entries + l.rows - 1) / l.rows;
-    l.size = (gt_point){l.column_width * (double)columns + 2 * LEGEND_PAD - 2 * LEGEND_GAP,
-                        l.line * (double)l.rows + 2 * LEGEND_PAD};
+    l.size = (gt_point){l.column_width * (double)columns + 2 * l.pad - 2 * l.gap,
+                        l.line * (double)l.rows + 2 * l.pad};
     return l;
 }
 
@@ -179,18 +218,28 @@ static gt_point choose_corner(const gt_axes *axes, const gt_series *series, size
     return best;
 }
 
+static void draw_handle(const gt_axes *axes, const legend *l, gt_point at, const gt_series *series)
+{
+    gt_point ends[] = {at, {at.x + l->handle, at.y}};
+    double half = gt_figure_text_height(l->font) * 0.35;
+    if (series->marker == GT_MARKER_BAR) {
+        gt_figure_rectangle(axes->figure, (gt_point){at.x, at.y - half},
+                            (gt_point){at.x + l->handle, at.y + half}, (gt_paint){series->colour, 1},
+                            NO_EDGE);
+        return;
+    }
+    gt_figure_line(axes->figure, ends, 2, (gt_stroke){{series->colour, 1}, SERIES_WIDTH, false});
+    draw_marker(axes->figure, (gt_point){at.x + l->handle / 2, at.y}, series);
+}
+
 static void draw_entry(const gt_axes *axes, const legend *l, gt_point corner, const gt_series *series,
                        size_t index)
 {
-    gt_point at = {corner.x + LEGEND_PAD + l->column_width * (double)(index / l->rows),
-                   corner.y + LEGEND_PAD + l->line * ((double)(index % l->rows) + 0.5)};
-    if (index < l->shown) {
-        gt_point ends[] = {at, {at.x + LEGEND_HANDLE, at.y}};
-        gt_figure_line(axes->figure, ends, 2, (gt_stroke){{series[index].colour, 1}, SERIES_WIDTH, false});
-        draw_marker(axes->figure, (gt_point){at.x + LEGEND_HANDLE / 2, at.y}, &series[index]);
-    }
-    gt_figure_text(axes->figure, (gt_point){at.x + LEGEND_HANDLE + LEGEND_GAP, at.y},
-                   entry_text(l, series, index), GT_LEGEND_FONT, (gt_anchor){0, 0.45, false});
+    gt_point at = {corner.x + l->pad + l->column_width * (double)(index / l->rows),
+                   corner.y + l->pad + l->line * ((double)(index % l->rows) + 0.5)};
+    if (index < l->shown) draw_handle(axes, l, at, &series[index]);
+    gt_figure_text(axes->figure, (gt_point){at.x + l->handle + l->gap, at.y}, entry_text(l, series, index),
+                   l->font, (gt_anchor){0, 0.45, false});
 }
 
 void gt_plot_legend(const gt_axes *axes, const gt_series *series, size_t count)
@@ -222,12 +271,24 @@ static uint32_t mixed(uint32_t from, uint32_t to, double share)
     return colour;
 }
 
+static uint32_t colour_between(const uint32_t *anchors, size_t count, double share)
+{
+    size_t last = count - 1;
+    double place = fmin(fmax(share, 0), 1) * (double)last;
+    size_t index = place >= (double)last ? last - 1 : (size_t)place;
+    return mixed(anchors[index], anchors[index + 1], place - (double)index);
+}
+
 uint32_t gt_scale_colour(double share)
 {
     static const uint32_t anchors[] = {0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c,
                                        0x28ae80, 0x5ec962, 0xaddc30, 0xfde725};
-    enum { LAST = GT_LENGTH(anchors) - 1 };
-    double place = fmin(fmax(share, 0), 1) * LAST;
-    size_t index = place >= LAST ? LAST - 1 : (size_t)place;
-    return mixed(anchors[index], anchors[index + 1], place - (double)index);
+    return colour_between(anchors, GT_LENGTH(anchors), share);
+}
+
+uint32_t gt_diverging_colour(double share)
+{
+    static const uint32_t anchors[] = {0xa50026, 0xd73027, 0xf46d43, 0xfdae61, 0xfee08b, 0xffffbf,
+                                       0xd9ef8b, 0xa6d96a, 0x66bd63, 0x1a9850, 0x006837};
+    return colour_between(anchors, GT_LENGTH(anchors), share);
 }
