@@ -123,7 +123,10 @@ gt_exit gt_run_on_slurm(const gt_call *call, gt_plan *plan)
     for (size_t i = 0; i < plan->warnings.count; i++) gt_warn("%s", plan->warnings.items[i]);
     add_tools_file(call, plan, &words);
     add_manifest_options(call, plan, &words);
-    gt_slurm_request request = {plan, len > 0 ? self : "gputally", words.items, words.count};
+    gt_slurm_request request = {.plan = plan,
+                                .gputally = len > 0 ? self : "gputally",
+                                .run_options = words.items,
+                                .run_option_count = words.count};
     if (!gt_slurm_make(&request, &slurm, &error)) {
         status = gt_run_context_error(&error);
     } else if (gt_arguments_flag(&call->arguments, "dry_run")) {

@@ -30,6 +30,11 @@ static const char defaults[] =
     "\"distributed\": {\"backend\": \"nccl\", \"port\": 29500}, "
     "\"env_vars\": {\"OMP_NUM_THREADS\": \"8\", \"MIOPEN_FIND_MODE\": \"1\", \"MIOPEN_USER_DB_PATH\": "
     "\"/tmp/.miopen\"}}";
+/* Under those of an array: partition and time limit are those of the cluster, variables those of the sweep.
+ */
+static const char array_defaults[] =
+    "{\"slurm\": {\"nodes\": 1, \"gpus_per_node\": 8, \"exclusive\": true, \"modules\": []}, "
+    "\"distributed\": {\"backend\": \"nccl\", \"port\": 29500}}";
 static const char one_node[] =
     "{\"slurm\": {\"time\": \"12:00:00\"}, \"env_vars\": {\"NCCL_DEBUG\": \"WARN\"}}";
 static const char many_nodes[] =
@@ -151,14 +156,16 @@ static bool add_optionals(writer *w, const char *const *keys, size_t count)
     return true;
 }
 
-/* sbatch replaces %j by the number of the job and %t by that of the task, which is 0 for the script. */
+/* sbatch replaces %j by the number of the job and %t by that of the task, which is 0 for the script; of an
+ * array, %A by its number and %a by that of the task. */
 static bool name_logs(writer *w)
 {
     gt_buffer path = {0};
     for (const char *c = w->output_dir; *c; c++)
         gt_buffer_add_cstr(&path, *c == '%' ? "%%" : (char[]){*c, 0});
-    w->log_pattern = gt_path_join(w->arena, gt_buffer_str(&path).bytes,
-                                  gt_arena_format(w->arena, "gputally-%s_%%j_%%t", w->job_name));
+    w->log_pattern = gt_path_join(
+        w->arena, gt_buffer_str(&path).bytes,
+        w->request->array ? "%A_%a" : gt_arena_format(w->arena, "gputally-%s_%%j_%%t", w->job_name));
     w->out->log_path =
         gt_path_join(w->arena, w->output_dir, gt_arena_format(w->arena, "gputally-%s", w->job_name));
     gt_buffer_free(&path);
@@ -193,7 +200,7 @@ static bool add_early_signal(writer *w)
     int64_t seconds = text ? limit_s(text) : 0;
     if (seconds < EARLY_FROM_S) return true;
     w->ends_after_s = seconds;
-    bool script = gt_launcher_runs_once(&w->launcher);
+    bool script = w->request->array || gt_launcher_runs_once(&w->launcher);
     return add_directive(w, "signal", gt_arena_format(w->arena, "%sTERM@%d", script ? "B:" : "", EARLY_S));
 }
 
@@ -209,7 +216,8 @@ static bool add_directives(writer *w)
     return name_logs(w) &&
            add_directive(w, "job-name", gt_arena_format(w->arena, "gputally-%s", w->job_name)) &&
            add_directive(w, "output", gt_arena_format(w->arena, "%s.out", w->log_pattern)) &&
-           add_directive(w, "error", gt_arena_format(w->arena, "%s.err", w->log_pattern)) &&
+           (w->request->array ||
+            add_directive(w, "error", gt_arena_format(w->arena, "%s.err", w->log_pattern))) &&
            add_optional(w, "partition") && add_directive(w, "nodes", number(w, w->nodes)) &&
            add_directive(w, "ntasks", number(w, w->nodes * tasks)) &&
            add_directive(w, "ntasks-per-node", number(w, tasks)) &&
@@ -264,29 +272,61 @@ static void add_interface(writer *w)
            "export GLOO_SOCKET_IFNAME=\"${GLOO_SOCKET_IFNAME:-${GPUTALLY_INTERFACE:-eth0}}\"\n");
 }
 
-static bool add_variables(writer *w)
+static void add_master(writer *w)
 {
-    const gt_value *env = gt_value_get(w->settings, "env_vars"),
-                   *distributed = gt_value_get(w->settings, "distributed");
     add(w, "export MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n");
     add_export(w, "MASTER_PORT", number(w, w->launcher.port));
-    add(w, "export WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID\n");
-    add_export(w, "GPUS_PER_NODE", number(w, w->gpus));
-    add_devices(w);
+}
+
+/* The variables of the context, except secrets. */
+static void add_env_vars(writer *w)
+{
+    const gt_value *env = gt_value_get(w->settings, "env_vars");
     for (uint32_t i = 0; env->type == GT_VALUE_DICT && i < env->count; i += 2)
         if (!gt_value_equals_cstr(&env->items[i], "MIOPEN_USER_DB_PATH") &&
             !gt_secret_is_name(env->items[i].text.bytes) && env->items[i + 1].type != GT_VALUE_NONE)
             add_export(w, env->items[i].text.bytes, gt_settings_print(w->arena, &env->items[i + 1]));
-    add_interface(w);
-    add_export(w, "DISTRIBUTED_BACKEND", gt_settings_print(w->arena, gt_value_get(distributed, "backend")));
-    add(w, "export MAD_DEPLOYMENT_TYPE=slurm MAD_SLURM_JOB_ID=$SLURM_JOB_ID MAD_IN_SLURM_JOB=1\n");
+}
+
+/* When the job ends, for a process that is told a while before. */
+static void add_end(writer *w)
+{
     if (w->ends_after_s)
         add(w, gt_arena_format(w->arena, "export GPUTALLY_JOB_ENDS=$(($(date +%%s) + %" PRId64 "))\n",
                                w->ends_after_s));
+}
+
+/* A task of an array has what the command would have here, and what it needs on several nodes. Tasks may
+ * share a node: each has the GPUs that SLURM gives it. */
+static void add_array_variables(writer *w)
+{
+    const gt_value *time = gt_value_get(w->slurm, "time");
+    const char *text = gt_value_is_empty(time) ? NULL : printed(w, "time", time);
+    int64_t limit = text ? limit_s(text) : 0, early = w->ends_after_s ? EARLY_S + 90 : 1;
+    add_env_vars(w);
+    if (limit) /* a signal from now on means the time limit; SLURM sends an early one up to a minute earlier
+                */
+        add(w, gt_arena_format(w->arena, "export GPUTALLY_TIME_OVER=$(($(date +%%s) + %" PRId64 "))\n",
+                               limit - early));
+    if (w->nodes > 1 || gt_settings_has(w->plan->context, "distributed")) add_master(w);
+    if (w->nodes > 1) add_interface(w);
+}
+
+static void add_variables(writer *w)
+{
+    const gt_value *distributed = gt_value_get(w->settings, "distributed");
+    add_master(w);
+    add(w, "export WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID\n");
+    add_export(w, "GPUS_PER_NODE", number(w, w->gpus));
+    add_devices(w);
+    add_env_vars(w);
+    add_interface(w);
+    add_export(w, "DISTRIBUTED_BACKEND", gt_settings_print(w->arena, gt_value_get(distributed, "backend")));
+    add(w, "export MAD_DEPLOYMENT_TYPE=slurm MAD_SLURM_JOB_ID=$SLURM_JOB_ID MAD_IN_SLURM_JOB=1\n");
+    add_end(w);
     add_export(w, "MAD_TOTAL_NODES", number(w, w->nodes));
     add_export(w, "MAD_LAUNCHER_TYPE", w->launcher.name);
     if (w->nodes > 1) add(w, "export TORCH_ELASTIC_RDZV_TIMEOUT=3600\n");
-    return true;
 }
 
 /* ---- commands of each node ---- */
@@ -300,6 +340,27 @@ static void add_hosts(writer *w, gt_buffer *task)
                              "scontrol show hostnames \"$SLURM_JOB_NODELIST\" | sed \"s/\\$/ slots=");
     gt_buffer_add_cstr(task, number(w, w->launcher.processes));
     gt_buffer_add_cstr(task, "/\" >\"$GPUTALLY_HOSTFILE\"\n");
+}
+
+bool gt_slurm_node_lines(const gt_distributed *launcher, const gt_value *settings, gt_buffer *lines,
+                         gt_error *error)
+{
+    gt_buffer_add_cstr(lines, "export NODE_RANK=$SLURM_PROCID RANK=$SLURM_PROCID\n");
+    return gt_distributed_export(launcher, settings, lines, error);
+}
+
+/* The line of a task of an array. */
+static void add_array_task(writer *w)
+{
+    gt_buffer hosts = {0};
+    add(w, "GPUTALLY_NODE_DIR=");
+    gt_shell_quote(&w->out->text, w->output_dir);
+    add(w, "/hosts/$SLURM_JOB_ID\n");
+    add_hosts(w, &hosts);
+    add(w, gt_buffer_str(&hosts).bytes);
+    add(w, w->request->array->line);
+    add(w, "\n");
+    gt_buffer_free(&hosts);
 }
 
 static bool add_task(writer *w)
@@ -369,11 +430,13 @@ static void name_files(writer *w)
     const char *output_dir = gt_settings_string(w->slurm, "output_dir"), *name = w->plan->name;
     w->output_dir =
         gt_path_absolute(w->arena, w->plan->output_dir, output_dir ? output_dir : "slurm_results");
+    if (w->request->array) w->output_dir = w->request->array->folder;
     char *job_name = gt_arena_bytes(w->arena, name, strlen(name));
     for (char *c = job_name; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("._-+", *c)) *c = '_';
     w->job_name = job_name;
     w->out->script = gt_path_join(w->arena, w->output_dir, gt_arena_format(w->arena, "gputally_%s.sh", name));
+    if (w->request->array) w->out->script = gt_path_join(w->arena, w->output_dir, "job.sh");
     w->out->context_path =
         gt_path_join(w->arena, w->output_dir, gt_arena_format(w->arena, "gputally_%s_context.json", name));
     w->out->results_dir = gt_path_join(w->arena, w->output_dir, name);
@@ -391,8 +454,10 @@ bool gt_slurm_make(const gt_slurm_request *request, gt_slurm *slurm, gt_error *e
                 .gpus = 8,
                 .error = error};
     if (!take_number(&w, gt_value_get(plan->context, "slurm"), "nodes", 1, 100000, &w.nodes)) return false;
-    w.settings = merge_defaults(w.arena, merge_defaults(w.arena, &gt_value_missing, defaults),
-                                w.nodes > 1 ? many_nodes : one_node);
+    w.settings = request->array
+                     ? merge_defaults(w.arena, &gt_value_missing, array_defaults)
+                     : merge_defaults(w.arena, merge_defaults(w.arena, &gt_value_missing, defaults),
+                                      w.nodes > 1 ? many_nodes : one_node);
     w.settings = gt_settings_merge(w.arena, w.settings, plan->context);
     w.slurm = gt_value_get(w.settings, "slurm");
     if (!take_number(&w, w.slurm, "gpus_per_node", 0, 1024, &w.gpus)) return false;
@@ -407,7 +472,13 @@ bool gt_slurm_make(const gt_slurm_request *request, gt_slurm *slurm, gt_error *e
     gt_shell_quote(&slurm->text, workspace ? workspace : plan->workdir);
     add(&w, " || exit 1\n");
     add_modules(&w);
-    return add_variables(&w) && add_task(&w);
+    if (request->array) {
+        add_array_variables(&w);
+        add_array_task(&w);
+        return true;
+    }
+    add_variables(&w);
+    return add_task(&w);
 }
 
 /* Each node has its own MIOpen database, which the script sets. */

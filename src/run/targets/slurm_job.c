@@ -26,41 +26,11 @@
 #include <unistd.h>
 
 enum {
-    SILENCES_MAX = 30,     /* unanswered questions in a row until the state is unknown */
     SILENCES_TO_TRUST = 5, /* ... until records of all nodes are taken as the end of the job */
     LOOK_MS = 250,         /* between two looks at the job's output */
     RECORD_TRIES = 40,     /* looks for records that a network file system does not show yet */
 };
 static const double stop_grace_s = 120; /* for the nodes to collect, before the job is cancelled */
-
-/* ---- signals ---- */
-
-static volatile sig_atomic_t interrupts, hang_ups;
-
-static void note_signal(int number)
-{
-    if (number == SIGHUP)
-        hang_ups = 1;
-    else
-        interrupts = interrupts + 1;
-}
-
-static const int watched[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGPIPE};
-
-static void watch_signals(struct sigaction old[GT_LENGTH(watched)])
-{
-    for (size_t i = 0; i < GT_LENGTH(watched); i++) {
-        struct sigaction action = {.sa_handler = watched[i] == SIGPIPE ? SIG_IGN : note_signal};
-        sigemptyset(&action.sa_mask);
-        sigaction(watched[i], NULL, &old[i]);
-        if (old[i].sa_handler != SIG_IGN) sigaction(watched[i], &action, NULL); /* nohup ignores SIGHUP */
-    }
-}
-
-static void restore_signals(const struct sigaction old[GT_LENGTH(watched)])
-{
-    for (size_t i = 0; i < GT_LENGTH(watched); i++) sigaction(watched[i], &old[i], NULL);
-}
 
 /* ---- waiting ---- */
 
@@ -75,13 +45,6 @@ typedef struct waiting {
     bool cancelled, left;
 } waiting;
 
-/* A signal that arrived while a program of SLURM ran was taken by gt_child_run. */
-static void take_signal(waiting *w)
-{
-    if (w->job.interrupted) note_signal(w->job.interrupted);
-    w->job.interrupted = 0;
-}
-
 static void show_output(waiting *w)
 {
     gt_follower_show(&w->out);
@@ -92,24 +55,12 @@ static void show_output(waiting *w)
 static void pause_for(waiting *w, double seconds)
 {
     double until = gt_clock_now_s() + seconds;
-    int before = interrupts;
-    while (gt_clock_now_s() < until && interrupts == before && !hang_ups) {
+    int before = gt_slurm_interrupts();
+    while (gt_clock_now_s() < until && gt_slurm_interrupts() == before && !gt_slurm_hung_up()) {
         double left_ms = (until - gt_clock_now_s()) * 1000;
         poll(NULL, 0, left_ms < LOOK_MS ? (int)left_ms + 1 : LOOK_MS);
         show_output(w);
     }
-}
-
-/* Seconds between two questions: one at first, growing to half a minute. */
-static double next_pause(waiting *w)
-{
-    const char *text = getenv("GPUTALLY_SLURM_POLL_SECONDS");
-    double given = text ? strtod(text, NULL) : 0, most = given > 0 ? given : 30;
-    if (w->pause_s == 0 || given > 0) w->pause_s = given > 0 ? given : 1;
-    double pause_s = w->pause_s;
-    w->pause_s = w->pause_s * 1.5 < most ? w->pause_s * 1.5 : most;
-    for (int i = 0; i < w->silences && pause_s < most * 10; i++) pause_s *= 2;
-    return pause_s < most * 10 ? pause_s : most * 10;
 }
 
 static void show_state(waiting *w)
@@ -139,18 +90,18 @@ static void stop_job(waiting *w)
         w->cancelled = true;
         if (!gt_slurm_cancel(&w->job)) gt_warn("%s", w->job.problem);
     }
-    take_signal(w);
+    gt_slurm_take_signal(&w->job);
 }
 
 /* Reacts to signals. Returns false if the job is not waited for any longer. */
 static bool handle_signals(waiting *w)
 {
-    if (hang_ups) {
+    if (gt_slurm_hung_up()) {
         w->left = true;
         return false;
     }
-    if (interrupts > 0 && w->stopped_at == 0) stop_job(w);
-    if (interrupts > 1) {
+    if (gt_slurm_interrupts() > 0 && w->stopped_at == 0) stop_job(w);
+    if (gt_slurm_interrupts() > 1) {
         gt_slurm_cancel(&w->job);
         gt_warn("interrupted again: job %s is cancelled and not waited for", w->job.id);
         w->left = true;
@@ -159,7 +110,7 @@ static bool handle_signals(waiting *w)
     if (w->stopped_at > 0 && !w->cancelled && gt_clock_now_s() > w->stopped_at + stop_grace_s) {
         w->cancelled = true;
         gt_slurm_cancel(&w->job);
-        take_signal(w);
+        gt_slurm_take_signal(&w->job);
     }
     return true;
 }
@@ -179,7 +130,7 @@ static bool bear_silence(waiting *w)
 {
     if (w->silences++ == 0) gt_warn("%s; the job may still run, asking again", w->job.problem);
     if (w->silences >= SILENCES_TO_TRUST && has_all_records(w)) return false;
-    if (w->silences < SILENCES_MAX) return true;
+    if (w->silences < GT_SLURM_SILENCES_MAX) return true;
     gt_warn("SLURM did not answer %d times; the state of job %s is unknown", w->silences, w->job.id);
     return false;
 }
@@ -199,7 +150,7 @@ static void wait_for_end(waiting *w)
     for (;;) {
         if (!handle_signals(w)) return;
         gt_slurm_answer answer = gt_slurm_ask(&w->job);
-        take_signal(w);
+        gt_slurm_take_signal(&w->job);
         if (answer == GT_SLURM_SILENT && !bear_silence(w)) break;
         if (answer != GT_SLURM_SILENT && w->silences) {
             gt_info("SLURM answers again");
@@ -212,7 +163,7 @@ static void wait_for_end(waiting *w)
             if (answer == GT_SLURM_GONE) w->job.source = NULL;
             break;
         }
-        pause_for(w, next_pause(w));
+        pause_for(w, gt_slurm_next_pause(&w->pause_s, w->silences));
     }
     gt_follower_end(&w->out);
     gt_follower_end(&w->err);
@@ -398,23 +349,16 @@ static bool summarise(waiting *w, const char *name)
 
 /* ---- the whole ---- */
 
-static bool find_programs(const gt_plan *plan, const char *script)
-{
-    static const char *const programs[] = {"sbatch", "squeue"};
-    for (size_t i = 0; i < GT_LENGTH(programs); i++)
-        if (!gt_path_search(plan->arena, programs[i], getenv("PATH"))) {
-            fprintf(stderr, "gputally: %s not found in PATH; wrote %s, submit it from a cluster node\n",
-                    programs[i], script);
-            return false;
-        }
-    return true;
-}
-
 bool gt_slurm_run(const gt_plan *plan, const gt_slurm *slurm, const char **folder)
 {
     gt_arena *arena = plan->arena;
     *folder = NULL;
-    if (!find_programs(plan, slurm->script)) return false;
+    const char *missing = gt_slurm_missing_program(arena);
+    if (missing) {
+        fprintf(stderr, "gputally: %s not found in PATH; wrote %s, submit it from a cluster node\n", missing,
+                slurm->script);
+        return false;
+    }
     waiting w = {.slurm = slurm,
                  .job = {.arena = arena,
                          .environment = gt_slurm_environment(arena, gt_value_get(plan->context, "slurm")),
@@ -423,7 +367,7 @@ bool gt_slurm_run(const gt_plan *plan, const gt_slurm *slurm, const char **folde
                          .exit_code = -1},
                  .out = {.shown_at = STDOUT_FILENO, .descriptor = -1},
                  .err = {.shown_at = STDERR_FILENO, .descriptor = -1}};
-    if (!gt_slurm_submit(&w.job, slurm->script)) {
+    if (!gt_slurm_submit(&w.job, (const char *[]){slurm->script, NULL})) {
         fprintf(stderr, "gputally: %s could not be submitted: %s\n", slurm->script, w.job.problem);
         return false;
     }
@@ -431,13 +375,11 @@ bool gt_slurm_run(const gt_plan *plan, const gt_slurm *slurm, const char **folde
     w.err.path = gt_arena_format(arena, "%s_%s_0.err", slurm->log_path, w.job.id);
     gt_info("job %s: %s", w.job.id, slurm->script);
     gt_info("output of job %s: %s", w.job.id, w.out.path);
-    struct sigaction old[GT_LENGTH(watched)];
-    interrupts = hang_ups = 0;
-    watch_signals(old);
-    take_signal(&w);
+    gt_slurm_watch_signals();
+    gt_slurm_take_signal(&w.job);
     wait_for_end(&w);
     bool succeeded = summarise(&w, plan->name);
-    restore_signals(old);
+    gt_slurm_restore_signals();
     if (!w.left) *folder = gt_path_join(arena, slurm->results_dir, w.job.id);
     return succeeded;
 }

@@ -7,6 +7,7 @@
  * removed. */
 #include "run/targets/slurm_job.h"
 #include "os/child.h"
+#include "os/paths.h"
 #include "os/shell_words.h"
 
 #include <ctype.h>
@@ -106,8 +107,7 @@ bool gt_slurm_call(gt_slurm_job *job, const char *const *argv, gt_buffer *text)
     return ok;
 }
 
-/* Calls a program about this job: words, [--clusters=NAME], number. */
-static bool call_about(gt_slurm_job *job, const char *const *words, size_t count, gt_buffer *text)
+bool gt_slurm_call_about(gt_slurm_job *job, const char *const *words, size_t count, gt_buffer *text)
 {
     const char *argv[12];
     size_t n = 0;
@@ -117,10 +117,24 @@ static bool call_about(gt_slurm_job *job, const char *const *words, size_t count
     return gt_slurm_call(job, argv, text);
 }
 
-bool gt_slurm_submit(gt_slurm_job *job, const char *script)
+const char *gt_slurm_missing_program(gt_arena *arena)
+{
+    static const char *const programs[] = {"sbatch", "squeue"};
+    for (size_t i = 0; i < GT_LENGTH(programs); i++)
+        if (!gt_path_search(arena, programs[i], getenv("PATH"))) return programs[i];
+    return NULL;
+}
+
+bool gt_slurm_submit(gt_slurm_job *job, const char *const *arguments)
 {
     gt_buffer text = {0};
-    bool done = gt_slurm_call(job, (const char *[]){"sbatch", "--parsable", script, NULL}, &text) && text.len;
+    gt_arg_list argv = {0};
+    gt_arg_list_add(job->arena, &argv, "sbatch");
+    gt_arg_list_add(job->arena, &argv, "--parsable");
+    for (; *arguments; arguments++) gt_arg_list_add(job->arena, &argv, *arguments);
+    gt_arg_list_add(job->arena, &argv, "");
+    argv.items[--argv.count] = NULL;
+    bool done = gt_slurm_call(job, argv.items, &text) && text.len;
     if (done) {
         /* "12" or "12;cluster"; without --parsable, "Submitted batch job 12". */
         const char *line = strrchr(text.bytes, '\n'), *blank;
@@ -153,14 +167,23 @@ static bool is_one_of(const char *state, const char *const *states, size_t count
     return false;
 }
 
+bool gt_slurm_is_state(const char *answer, bool *is_final)
+{
+    char state[32];
+    size_t len = strspn(answer, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+    if (len >= sizeof state) return false;
+    memcpy(state, answer, len);
+    state[len] = 0;
+    *is_final = is_one_of(state, final_states, GT_LENGTH(final_states));
+    return *is_final || is_one_of(state, active_states, GT_LENGTH(active_states));
+}
+
 /* Takes the state of an answer. Returns false if it is not one that SLURM has. */
 static bool take_state(gt_slurm_job *job, const char *source, const char *text, gt_slurm_answer *answer)
 {
-    size_t len = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
-    const char *state = gt_arena_bytes(job->arena, text, len);
-    bool final = is_one_of(state, final_states, GT_LENGTH(final_states));
-    if (!final && !is_one_of(state, active_states, GT_LENGTH(active_states))) return false;
-    job->state = state;
+    bool final;
+    if (!gt_slurm_is_state(text, &final)) return false;
+    job->state = gt_arena_bytes(job->arena, text, strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"));
     job->source = source;
     *answer = final ? GT_SLURM_ENDED : GT_SLURM_WAITS;
     return true;
@@ -187,7 +210,7 @@ static gt_slurm_answer ask_squeue(gt_slurm_job *job, gt_buffer *text)
     const char *words[] = {"squeue", "--noheader", gt_arena_format(job->arena, "--jobs=%s", job->id),
                            "--states=all", "--format=%T|%r"};
     gt_slurm_answer answer;
-    if (!call_about(job, words, GT_LENGTH(words), text))
+    if (!gt_slurm_call_about(job, words, GT_LENGTH(words), text))
         return says_gone(job->problem) ? GT_SLURM_GONE : GT_SLURM_SILENT;
     if (!text->len) return GT_SLURM_GONE;
     if (!take_state(job, "squeue", text->bytes, &answer)) {
@@ -211,7 +234,7 @@ static gt_slurm_answer ask_scontrol(gt_slurm_job *job, gt_buffer *text)
 {
     const char *words[] = {"scontrol", "--oneliner", "show", "job", job->id};
     gt_slurm_answer answer;
-    if (!call_about(job, words, GT_LENGTH(words), text))
+    if (!gt_slurm_call_about(job, words, GT_LENGTH(words), text))
         return says_gone(job->problem) ? GT_SLURM_GONE : GT_SLURM_SILENT;
     const char *line = gt_buffer_str(text).bytes, *reason = field(line, " Reason=");
     if (!take_state(job, "scontrol", field(line, " JobState="), &answer)) return GT_SLURM_GONE;
@@ -225,7 +248,7 @@ static gt_slurm_answer ask_sacct(gt_slurm_job *job, gt_buffer *text)
     const char *words[] = {"sacct",         "--noheader",  gt_arena_format(job->arena, "--jobs=%s", job->id),
                            "--allocations", "--parsable2", "--format=State,ExitCode"};
     gt_slurm_answer answer = GT_SLURM_GONE;
-    if (!call_about(job, words, GT_LENGTH(words), text) || !text->len) return GT_SLURM_GONE;
+    if (!gt_slurm_call_about(job, words, GT_LENGTH(words), text) || !text->len) return GT_SLURM_GONE;
     const char *line = strrchr(text->bytes, '\n'), *bar; /* after a restart there is one line per start */
     line = line ? line + 1 : text->bytes;
     line += strspn(line, " ");
@@ -256,7 +279,7 @@ bool gt_slurm_stop(gt_slurm_job *job, bool script)
 {
     gt_buffer text = {0};
     const char *words[] = {"scancel", "--signal=TERM", script ? "--batch" : job->id, job->id};
-    bool ok = call_about(job, words, script ? 4 : 3, &text);
+    bool ok = gt_slurm_call_about(job, words, script ? 4 : 3, &text);
     gt_buffer_free(&text);
     return ok;
 }
@@ -265,7 +288,7 @@ bool gt_slurm_cancel(gt_slurm_job *job)
 {
     gt_buffer text = {0};
     const char *words[] = {"scancel", job->id};
-    bool ok = call_about(job, words, GT_LENGTH(words), &text);
+    bool ok = gt_slurm_call_about(job, words, GT_LENGTH(words), &text);
     gt_buffer_free(&text);
     return ok;
 }
