@@ -85,6 +85,11 @@ bool gt_value_equals_cstr(const gt_value *value, const char *text)
     return value->type == GT_VALUE_STRING && gt_str_equals(value->text, text);
 }
 
+const char *gt_value_copy(gt_arena *arena, const gt_value *value)
+{
+    return value->type == GT_VALUE_STRING ? gt_arena_bytes(arena, value->text.bytes, value->text.len) : NULL;
+}
+
 const gt_value *gt_value_at(const gt_value *list, int64_t i)
 {
     if (!gt_value_is_list(list)) return &gt_value_missing;

@@ -50,6 +50,8 @@ gt_value gt_value_as_tuple(const gt_value *list); /* tuple(list): only the outer
 bool gt_value_is_list(const gt_value *value);  /* or a tuple */
 bool gt_value_is_empty(const gt_value *value); /* false in Python: missing, None, False, 0, "", [] */
 bool gt_value_equals_cstr(const gt_value *value, const char *text);
+/* A NUL-terminated copy of a string in the arena; NULL if the value is not a string. */
+const char *gt_value_copy(gt_arena *arena, const gt_value *value);
 /* Item i of a list, counted from the end if i is negative; MISSING if there is none. */
 const gt_value *gt_value_at(const gt_value *list, int64_t i);
 /* The value of a key of a dict, the last one if there are several; MISSING if there is none. */

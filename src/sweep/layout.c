@@ -14,23 +14,6 @@
 
 enum { AXES_MAX = 32, NAMES_SHOWN = 8, VISITED_MAX = 100000 };
 
-/* ---- outcomes ---- */
-
-const char *const gt_run_status_names[] = {"PENDING", "SUCCESS",     "FAILED", "TIMEOUT",
-                                           "SKIPPED", "INTERRUPTED", "UNKNOWN"};
-
-gt_run_status gt_run_status_named(const char *name)
-{
-    for (gt_run_status status = GT_RUN_PENDING; name && status < GT_RUN_UNKNOWN; status++)
-        if (strcmp(gt_run_status_names[status], name) == 0) return status;
-    return GT_RUN_UNKNOWN;
-}
-
-bool gt_run_has_failed(gt_run_status status)
-{
-    return status != GT_RUN_SUCCESS && status != GT_RUN_SKIPPED && status != GT_RUN_UNKNOWN;
-}
-
 /* ---- adding settings ---- */
 
 static const char *intern(gt_sweep *sweep, const char *bytes, size_t len)

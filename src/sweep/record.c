@@ -3,16 +3,12 @@
 #include "base/log.h"
 #include "os/paths.h"
 #include "sweep/folder_names.h"
+#include "sweep/tasks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { LARGEST_RECORD = 256 << 20 };
-
-const char *gt_value_copy(gt_arena *arena, const gt_value *value)
-{
-    return value->type == GT_VALUE_STRING ? gt_arena_bytes(arena, value->text.bytes, value->text.len) : NULL;
-}
 
 /* Whether a path stays below the folder in which it begins. */
 static bool stays_below(const char *path)
@@ -66,6 +62,20 @@ static void find_points(gt_sweep_record *record)
     }
 }
 
+/* Adds what tasks of SLURM have recorded since. */
+static void add_tasks(gt_sweep_record *record, const char *root)
+{
+    const gt_value *points = gt_value_get(record->json, "points");
+    if (!record->count) return;
+    const char **places = gt_arena_alloc(&record->arena, points->count * sizeof *places);
+    for (size_t i = 0; i < points->count; i++) places[i] = NULL;
+    for (size_t i = 0; i < record->count; i++)
+        places[record->points[i].json - points->items] = record->points[i].place;
+    record->json = gt_tasks_merge(&record->arena, root, record->json, places);
+    record->count = record->sorted_count = 0;
+    find_points(record);
+}
+
 gt_sweep_record *gt_sweep_record_read(const char *root)
 {
     char *path = gt_format("%s/" GT_SWEEP_RECORD, root);
@@ -81,6 +91,7 @@ gt_sweep_record *gt_sweep_record_read(const char *root)
         if (is_read && record->json->type != GT_VALUE_DICT) gt_warn("%s is damaged and not used", path);
         if (record->json->type == GT_VALUE_DICT) {
             find_points(record);
+            add_tasks(record, root);
         } else {
             gt_sweep_record_free(record);
             record = NULL;

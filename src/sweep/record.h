@@ -19,14 +19,12 @@ typedef struct gt_sweep_record {
     gt_arena arena;
 } gt_sweep_record;
 
-/* Reads ROOT/sweep.json. NULL if there is none, or if it is damaged, which is said in a warning. */
+/* Reads ROOT/sweep.json, and adds what tasks of SLURM have done since it was written (tasks.h). NULL if there
+ * is none, or if it is damaged, which is said in a warning. */
 gt_sweep_record *gt_sweep_record_read(const char *root);
 void gt_sweep_record_free(gt_sweep_record *record);
 
 /* The point with this place; MISSING if there is none. `record` may be NULL. */
 const gt_value *gt_sweep_record_point(const gt_sweep_record *record, const char *place);
-
-/* A copy of a string in the arena; NULL if the value is not a string. */
-const char *gt_value_copy(gt_arena *arena, const gt_value *value);
 
 #endif

@@ -4,11 +4,13 @@
 #include "cli/sweep/sweep.h"
 #include "os/clock.h"
 #include "os/paths.h"
+#include "run/plan/context.h"
 #include "sweep/layout.h"
 #include "sweep/run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const gt_option grid_options[] = {
     {"channels", GT_OPTION_STRING, "LIST", "28,42,56,70",
@@ -63,13 +65,28 @@ static const gt_option run_options[] = {
      "run N settings at once, each with its own GPUs; their output goes only to their logs"},
     {"gpus", GT_OPTION_STRING, "LIST", NULL,
      "split these GPUs among the slots (default: those of HIP_VISIBLE_DEVICES and so on, or all); none: do "
-     "not choose "
-     "GPUs",
-     .needs = "slots"},
+     "not choose GPUs; on SLURM: the number of GPUs per task and node",
+     .needs = "slots,target,additional_context,additional_context_file"},
     {"fail_on_error", GT_OPTION_FLAG, NULL, NULL, "exit with status 1 if a run fails or times out"},
     {"dry_run", GT_OPTION_FLAG, NULL, NULL, "print the commands as shell lines, and exit"},
 };
 static const gt_option_group run_group = {"Runs", run_options, GT_LENGTH(run_options)};
+
+static const gt_option cluster_options[] = {
+    {"target", GT_OPTION_STRING, "WHERE", "auto",
+     "run here or as a job array: auto, local or slurm; auto: slurm if the context has such a key"},
+    {"additional_context_file", GT_OPTION_STRING, "FILE", NULL,
+     "read the context (a JSON object) from FILE, as in `gputally run`; its keys slurm, distributed and "
+     "env_vars are used"},
+    {"additional_context", GT_OPTION_STRING, "TEXT", NULL,
+     "add a context as JSON or Python literal; each key overrides the key of the file"},
+    {"generate_only", GT_OPTION_FLAG, NULL, NULL, "write the job script without submitting it"},
+    {"no_wait", GT_OPTION_FLAG, NULL, NULL,
+     "submit the job array without waiting for it; --skip_existing waits later"},
+    {"task", GT_OPTION_INT, "N", NULL,
+     "run task N of the submission --output_dir, and exit; job scripts use this", .needs = "output_dir"},
+};
+static const gt_option_group cluster_group = {"Clusters", cluster_options, GT_LENGTH(cluster_options)};
 
 static const gt_short_option short_options[] = {
     {'c', "channels"},      {'t', "threads"},      {'f', "config"},
@@ -77,7 +94,7 @@ static const gt_short_option short_options[] = {
     {'s', "skip_existing"}, {'n', "no_aggregate"}, {0}};
 
 const gt_syntax gt_sweep_run_syntax = {
-    .groups = {&grid_group, &command_group, &run_group, &gt_sweep_plain_group},
+    .groups = {&grid_group, &command_group, &run_group, &cluster_group, &gt_sweep_plain_group},
     .main_options = {"channels", "threads", "output_dir", "rocprof", "dry_run"},
     .files = "[-- COMMAND...]",
     .files_max = SIZE_MAX,
@@ -168,10 +185,11 @@ static bool make_plan(const gt_call *call, const char *root, gt_run_plan *plan, 
 }
 
 /* Checks before the first run what would make every run fail. */
-static bool can_start(const gt_run_plan *plan, gt_error *error)
+static bool can_start(const gt_run_plan *plan, const gt_run_cluster *cluster, gt_error *error)
 {
     if (plan->rocprof_input && !gt_path_is_file(plan->rocprof_input))
         return gt_fail(error, "job file not found: %s", plan->rocprof_input);
+    if (cluster) return true; /* programs of the nodes need not be here */
     gt_run_point first = gt_run_point_make(plan, 0);
     const char *program = first.argv.items[0];
     bool found = gt_path_search(&first.arena, program, getenv("PATH"));
@@ -180,12 +198,69 @@ static bool can_start(const gt_run_plan *plan, gt_error *error)
     return found;
 }
 
+/* ---- clusters ---- */
+
+/* Keys that a sweep does not use are of no effect, which a warning says. */
+static void warn_unused(const gt_value *context)
+{
+    static const char *const used[] = {"slurm", "distributed", "env_vars", "gpu_vendor", "guest_os"};
+    for (uint32_t i = 0; i < context->count; i += 2) {
+        const char *key = context->items[i].text.bytes;
+        bool is_used = *key == '_';
+        for (size_t k = 0; k < GT_LENGTH(used); k++) is_used = is_used || strcmp(key, used[k]) == 0;
+        if (!is_used) gt_warn("'%.100s' of the context has no effect on a sweep", key);
+    }
+}
+
+/* --gpus on SLURM: a number, or none. */
+static bool set_gpus(gt_arena *arena, const char *text, const gt_value **context, gt_error *error)
+{
+    char *end = NULL;
+    long number = !text ? 0 : strcmp(text, "none") == 0 ? 0 : strtol(text, &end, 10);
+    if (!text) return true;
+    if (end && (end == text || *end || number < 0 || number > 1024))
+        return gt_fail(error, "argument --gpus: on SLURM, a number of GPUs per task and node");
+    const gt_value *slurm =
+        gt_settings_with(arena, gt_value_get(*context, "slurm"), "gpus_per_node", gt_value_int(number));
+    *context = gt_settings_with(arena, *context, "slurm", *slurm);
+    return true;
+}
+
+/* Where the sweep runs. cluster->context is NULL if that is here. */
+static bool find_target(const gt_call *call, gt_arena *arena, gt_run_cluster *cluster, gt_error *error)
+{
+    const gt_arguments *a = &call->arguments;
+    const char *target = gt_arguments_string(a, "target"),
+               *file = gt_arguments_string(a, "additional_context_file"),
+               *text = gt_arguments_string(a, "additional_context");
+    bool is_auto = strcmp(target, "auto") == 0, is_slurm = strcmp(target, "slurm") == 0;
+    if (!is_auto && !is_slurm && strcmp(target, "local") != 0)
+        return gt_fail(error, "argument --target: invalid choice: '%.100s' (choose from auto, local, slurm)",
+                       target);
+    *cluster = (gt_run_cluster){.generate_only = gt_arguments_flag(a, "generate_only"),
+                                .no_wait = gt_arguments_flag(a, "no_wait")};
+    const gt_value *context = &gt_value_missing;
+    if (file || text) context = gt_context_load(arena, file, text, error);
+    if (!context) return false;
+    if (is_slurm || (is_auto && gt_settings_has(context, "slurm"))) {
+        warn_unused(context);
+        if (gt_arguments_value(a, "slots")->given) cluster->at_once = (size_t)gt_arguments_int(a, "slots");
+        cluster->context = context;
+        return set_gpus(arena, gt_arguments_string(a, "gpus"), &cluster->context, error);
+    }
+    if (cluster->generate_only || cluster->no_wait)
+        return gt_fail(error, "argument --%s: only on SLURM: --target slurm",
+                       cluster->generate_only ? "generate_only" : "no_wait");
+    return true;
+}
+
 /* ---- running ---- */
 
-static gt_exit run(const gt_call *call, const gt_run_plan *plan)
+static gt_exit run(const gt_call *call, const gt_run_plan *plan, const gt_run_cluster *cluster)
 {
     const gt_arguments *arguments = &call->arguments;
     gt_runner_options options = {
+        .cluster = cluster->context ? cluster : NULL,
         .skip_existing = gt_arguments_flag(arguments, "skip_existing"),
         .no_summary = gt_arguments_flag(arguments, "no_aggregate"),
         .quiet = gt_arguments_flag(arguments, "quiet"),
@@ -200,10 +275,22 @@ static gt_exit run(const gt_call *call, const gt_run_plan *plan)
         gt_runner_print(plan, &options);
         return GT_EXIT_DONE;
     }
-    if (!can_start(plan, &error) || !gt_runner_run(plan, &options, &result, &error))
+    if (!can_start(plan, options.cluster, &error) || !gt_runner_run(plan, &options, &result, &error))
         return gt_sweep_failed(&error);
     if (result.interrupted) return GT_EXIT_INTERRUPTED;
     return result.failed && gt_arguments_flag(arguments, "fail_on_error") ? GT_EXIT_FAILED : GT_EXIT_DONE;
+}
+
+/* A task of a job array, on its node. */
+static gt_exit run_task(const gt_call *call)
+{
+    gt_error error;
+    gt_run_outcome outcome;
+    int64_t task = gt_arguments_int(&call->arguments, "task");
+    const char *folder = gt_arguments_string(&call->arguments, "output_dir");
+    if (task < 0 || !folder) return gt_usage_error(call->program, "argument --task: needs --output_dir");
+    if (!gt_task_run(folder, (size_t)task, &outcome, &error)) return gt_sweep_failed(&error);
+    return outcome.status == GT_RUN_SUCCESS ? GT_EXIT_DONE : GT_EXIT_FAILED;
 }
 
 static gt_exit write_job_files(const gt_call *call, const char *folder)
@@ -221,13 +308,18 @@ gt_exit gt_cmd_sweep_run(const gt_call *call)
     const char *jobs = gt_arguments_string(arguments, "write_job_files"),
                *given = gt_arguments_string(arguments, "output_dir");
     if (jobs) return write_job_files(call, jobs);
+    if (gt_arguments_value(arguments, "task")->given) return run_task(call);
     gt_error error;
+    gt_arena arena = {0};
+    gt_run_cluster cluster;
     char by_default[GT_CLOCK_TEXT];
     gt_clock_format(by_default, sizeof by_default, "experiments/sweep_%Y%m%d_%H%M%S", time(NULL));
     gt_run_plan plan = {0};
-    gt_exit status = make_plan(call, given ? given : by_default, &plan, &error)
-                         ? run(call, &plan)
+    gt_exit status = make_plan(call, given ? given : by_default, &plan, &error) &&
+                             find_target(call, &arena, &cluster, &error)
+                         ? run(call, &plan, &cluster)
                          : gt_usage_error(call->program, "%s", error.text);
     gt_sweep_grid_free(&plan.grid);
+    gt_arena_free(&arena);
     return status;
 }

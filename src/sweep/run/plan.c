@@ -271,6 +271,7 @@ gt_run_point gt_run_point_make(const gt_run_plan *plan, size_t run)
     if (plan->rocprof) {
         made.rocprof_folder = path_below(&made, "rocprof_traces");
         add_profiler(plan, &made);
+        made.profiler_words = made.argv.count;
     }
     size_t count;
     const char *const *words = command_of(plan, &count);

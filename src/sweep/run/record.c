@@ -254,10 +254,12 @@ static void put_sessions(gt_json_writer *w, const gt_run_history *history)
     gt_json_open(w, '[');
     for (size_t i = 0; gt_value_is_list(earlier) && i < earlier->count; i++)
         gt_json_add_value(w, &earlier->items[i]);
-    gt_json_open(w, '{');
-    put_time(w, "start", history->started, true);
-    gt_machine_put(w, history->machine);
-    gt_json_close(w, '}');
+    if (history->machine) {
+        gt_json_open(w, '{');
+        put_time(w, "start", history->started, true);
+        gt_machine_put(w, history->machine);
+        gt_json_close(w, '}');
+    }
     gt_json_close(w, ']');
 }
 

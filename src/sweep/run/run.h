@@ -98,6 +98,9 @@ size_t *gt_run_order(const gt_run_plan *plan);
 /* Returns false if a placeholder is unknown or a variable name is invalid. */
 bool gt_run_plan_check(const gt_run_plan *plan, gt_error *error);
 
+/* How many arguments of the default command start train.py: torchrun --nproc_per_node N. */
+enum { GT_DEFAULT_LAUNCHER_WORDS = 3 };
+
 /* One point, ready to run. All memory is in its arena. */
 typedef struct gt_run_point {
     gt_arena arena;
@@ -105,6 +108,7 @@ typedef struct gt_run_point {
     const char *folder, *profiler_folder; /* as passed to the command: below the root as given */
     const char *rocprof_folder;           /* NULL: without rocprofv3 */
     gt_arg_list argv;                     /* NULL-terminated */
+    size_t profiler_words;                /* of argv, before the command */
     gt_arg_list variables;                /* "NAME=value" of those that the sweep sets */
     gt_arg_list environment;              /* the complete environment, NULL-terminated */
 } gt_run_point;
@@ -130,7 +134,16 @@ bool gt_rocprof_jobs_write(const char *folder, gt_error *error);
  * the sweep; a command that fails or times out does not stop the sweep. The sweep's folder gets a log, a
  * summary and sweep.json. */
 
+/* Points as tasks of a SLURM job array. */
+typedef struct gt_run_cluster {
+    const struct gt_value *context; /* its keys slurm, distributed and env_vars, as of `gputally run` */
+    size_t at_once;                 /* tasks at once; 0: as many as SLURM starts */
+    bool generate_only;             /* write the script without submitting it */
+    bool no_wait;                   /* submit without waiting */
+} gt_run_cluster;
+
 typedef struct gt_runner_options {
+    const gt_run_cluster *cluster; /* NULL: here */
     bool skip_existing; /* skip points that ended well and whose output is whole, and those whose folder
                            exists although sweep.json does not name them; run the others again */
     bool no_summary;
@@ -143,6 +156,7 @@ typedef struct gt_runner_options {
 typedef struct gt_runner_result {
     size_t failed;    /* points that failed or timed out */
     bool interrupted; /* by a signal */
+    bool left;        /* tasks of SLURM are not waited for */
 } gt_runner_result;
 
 /* The plan must have been checked. Returns false if the sweep could not be started or recorded. */
@@ -159,18 +173,37 @@ typedef struct gt_run_outcome {
     int exit_code;
     time_t started, ended; /* of a point that was run */
     int64_t duration_s;
+    double seconds;
     bool is_begun;   /* it is among those to be run now: what was recorded before is replaced */
     bool is_skipped; /* not run now */
     size_t files;    /* that a successful run has left in its folder, and their bytes */
     uint64_t bytes;
 } gt_run_outcome;
 
+/* Makes the folders of a point. */
+bool gt_run_make_folders(const gt_run_point *point, gt_error *error);
+
+typedef struct gt_run_limits {
+    double timeout_s; /* 0: none */
+    bool silent;      /* the output goes only to the log */
+    bool in_slurm;    /* see os/child.h */
+} gt_run_limits;
+
+/* Runs the command of a point whose folders exist, and fills the outcome (execute.c). Returns false if it
+ * could not be started. */
+bool gt_run_execute(const gt_run_point *point, const gt_run_limits *limits, gt_run_outcome *outcome,
+                    gt_error *error);
+
+/* Runs a task on a node of SLURM (task.c): `folder` is that of the submission. Returns false if there is no
+ * such task, or its outcome could not be recorded. */
+bool gt_task_run(const char *folder, size_t task, gt_run_outcome *outcome, gt_error *error);
+
 /* What sweep.json is made of. */
 typedef struct gt_run_history {
     const gt_run_plan *plan;
     const gt_run_outcome *outcomes;        /* of each run */
     const struct gt_sweep_record *earlier; /* sweep.json as it was before; NULL: none */
-    const struct gt_machine *machine;      /* what the runs of this call run on; NULL: not known */
+    const struct gt_machine *machine;      /* what the runs of this call run on; NULL: on other machines */
     time_t started;
 } gt_run_history;
 
@@ -190,6 +223,7 @@ typedef struct gt_run_session {
     struct gt_machine *machine;
 } gt_run_session;
 gt_run_session gt_run_session_begin(const gt_run_plan *plan);
+gt_run_session gt_run_session_of(const gt_run_point *point, bool rocprof);
 void gt_run_session_end(gt_run_session *session);
 void gt_run_session_free(gt_run_session *session);
 
