@@ -190,7 +190,8 @@ static void add_safe_json(gt_buffer *html, gt_str json)
 {
     const char *end = json.bytes + json.len;
     for (const char *at = json.bytes; at < end; at++) {
-        bool is_line_end = end - at >= 3 && memcmp(at, "\xE2\x80", 2) == 0 && (at[2] & 0xFE) == (char)0xA8;
+        bool is_line_end =
+            end - at >= 3 && memcmp(at, "\xE2\x80", 2) == 0 && ((unsigned char)at[2] & 0xFE) == 0xA8;
         if (is_line_end) {
             gt_buffer_add_format(html, "\\u%04x", 0x2028 + (at[2] & 1));
             at += 2;
