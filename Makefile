@@ -21,7 +21,7 @@ BUILD      = JOBS=$(JOBS) scripts/build
 RUN        = scripts/with-deps
 
 .DEFAULT_GOAL := build
-.PHONY: help build deps report test asan fuzz fuzz-coverage bench install deb test-packages format clean distclean
+.PHONY: help build deps report test asan fuzz fuzz-coverage bench dist install deb test-packages format clean distclean
 # Prerequisites are made in the order given, also with -j: first packages, then the build.
 .NOTPARALLEL:
 
@@ -64,6 +64,10 @@ bench: GROUP = build bench
 bench: deps ## run the benchmarks: our time divided by that of a simdjson pass over the same file
 	@$(BUILD) build-bench -DGPUTALLY_BENCH=ON -DGPUTALLY_TESTS=OFF -DGPUTALLY_WERROR=$(WERROR)
 	@$(RUN) scripts/bench --bin build-bench/gputally --bench_dir build-bench
+
+dist: GROUP = build dist $(if $(CROSS),cross,cross-arm64)
+dist: deps ## build release archives of the portable program for x86-64 and arm64 in build/dist
+	@JOBS=$(JOBS) WERROR=$(WERROR) scripts/dist
 
 install: build ## install program, libraries, header, man page, completion and old names under PREFIX (/usr/local)
 	@$(RUN) cmake --install build --prefix $(abspath $(PREFIX)) >build/install.log || { cat build/install.log; exit 1; }

@@ -7,7 +7,9 @@
 #
 # sets NAME_FOUND and, if the library is there, creates the target deps::NAME. Missing packages are collected in
 # GPUTALLY_MISSING, and gputally_require() reports all of them at once.
-find_package(PkgConfig QUIET)
+if(NOT GPUTALLY_PORTABLE) # whose libraries are all in one folder
+  find_package(PkgConfig QUIET)
+endif()
 set(GPUTALLY_MISSING "")
 
 function(gputally_find name)
@@ -53,6 +55,15 @@ gputally_require("gputally")
 # Cairo is not linked: it is loaded when the first figure is drawn.
 set(GPUTALLY_LIBRARIES deps::ZSTD deps::DEFLATE deps::ISAL deps::MINIZIP deps::ZLIB deps::SQLITE deps::EXPAT deps::PCRE2
     Threads::Threads m ${CMAKE_DL_LIBS})
+if(GPUTALLY_PORTABLE)
+  # Cairo and what its backends for images, PDF and SVG need: the linker takes only those from the libraries. Of
+  # fontconfig and Brotli, only the headers are used (src/output/figure/unused_portable.c).
+  gputally_find(FREETYPE HEADER ft2build.h LIBRARY freetype PACKAGE libfreetype-dev SUFFIXES freetype2)
+  gputally_find(PIXMAN HEADER pixman.h LIBRARY pixman-1 PACKAGE libpixman-1-dev SUFFIXES pixman-1)
+  gputally_find(PNG HEADER png.h LIBRARY png16 PACKAGE libpng-dev)
+  gputally_require("the portable program")
+  set(GPUTALLY_LIBRARIES deps::CAIRO deps::FREETYPE deps::PIXMAN deps::PNG ${GPUTALLY_LIBRARIES})
+endif()
 
 # The same for programs that link libgputally.a: Libs.private of gputally.pc. The libraries are named here instead of
 # in Requires.private, because pkg-config refuses a module that requires one without a .pc file.

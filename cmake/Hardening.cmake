@@ -12,7 +12,9 @@ include(CheckPIESupported)
 
 option(GPUTALLY_HARDENING "compile with protections against memory errors" ON)
 if(GPUTALLY_HARDENING AND NOT GPUTALLY_SANITIZE AND NOT GPUTALLY_FUZZ)
-  check_pie_supported(LANGUAGES C)
+  if(NOT GPUTALLY_PORTABLE) # which links with -static-pie
+    check_pie_supported(LANGUAGES C)
+  endif()
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)
   add_compile_options($<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

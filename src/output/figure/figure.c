@@ -1,103 +1,14 @@
-/* Pictures, drawn by Cairo.
- *
- * Cairo is loaded when the first figure is drawn: linking it, and the fifteen libraries that it needs, would
- * double the start time of every command. */
+/* Pictures, drawn by Cairo (cairo.h). */
 #include "output/figure/figure.h"
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "output/figure/cairo.h"
 #include "output/file.h"
 
-#include <cairo-pdf.h>
-#include <cairo-svg.h>
-#include <cairo.h>
-#include <dlfcn.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- loading Cairo ---- */
-
-/* The functions that are used, without the prefix "cairo_". */
-#define GT_CAIRO_FUNCTIONS(F)                                                                                \
-    F(image_surface_create)                                                                                  \
-    F(pdf_surface_create_for_stream)                                                                         \
-    F(svg_surface_create_for_stream)                                                                         \
-    F(surface_finish)                                                                                        \
-    F(surface_status)                                                                                        \
-    F(surface_destroy)                                                                                       \
-    F(surface_write_to_png_stream)                                                                           \
-    F(status_to_string)                                                                                      \
-    F(create)                                                                                                \
-    F(destroy)                                                                                               \
-    F(status)                                                                                                \
-    F(save)                                                                                                  \
-    F(restore)                                                                                               \
-    F(scale)                                                                                                 \
-    F(translate)                                                                                             \
-    F(rotate)                                                                                                \
-    F(set_source_rgba)                                                                                       \
-    F(set_line_width)                                                                                        \
-    F(set_line_join)                                                                                         \
-    F(set_dash)                                                                                              \
-    F(new_path)                                                                                              \
-    F(new_sub_path)                                                                                          \
-    F(move_to)                                                                                               \
-    F(line_to)                                                                                               \
-    F(close_path)                                                                                            \
-    F(rectangle)                                                                                             \
-    F(arc)                                                                                                   \
-    F(fill_preserve)                                                                                         \
-    F(stroke)                                                                                                \
-    F(paint)                                                                                                 \
-    F(select_font_face)                                                                                      \
-    F(set_font_size)                                                                                         \
-    F(text_extents)                                                                                          \
-    F(show_text)
-
-typedef struct gt_cairo {
-#define GT_CAIRO_FUNCTION(name) __typeof__(cairo_##name) *name;
-    GT_CAIRO_FUNCTIONS(GT_CAIRO_FUNCTION)
-#undef GT_CAIRO_FUNCTION
-} gt_cairo;
-
-static const char LIBRARY[] = "libcairo.so.2";
-
-static gt_cairo functions;
-static gt_error load_failure;
-static bool is_loaded;
-
-static bool find_function(void *library, const char *name, void *function)
-{
-    void *found = dlsym(library, name);
-    if (!found) return gt_fail(&load_failure, "cannot draw figures: %s has no %s", LIBRARY, name);
-    memcpy(function, &found, sizeof found);
-    return true;
-}
-
-static void load_once(void)
-{
-    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        gt_fail(&load_failure, "cannot draw figures without Cairo (Debian package libcairo2): %.800s",
-                dlerror());
-        return;
-    }
-#define GT_FIND(name) &&find_function(library, "cairo_" #name, &functions.name)
-    is_loaded = true GT_CAIRO_FUNCTIONS(GT_FIND);
-#undef GT_FIND
-}
-
-/* NULL if Cairo is not installed. */
-static const gt_cairo *load_cairo(gt_error *error)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load_once);
-    if (is_loaded) return &functions;
-    *error = load_failure;
-    return NULL;
-}
 
 /* ---- pictures ---- */
 
@@ -148,7 +59,7 @@ gt_figure *gt_figure_new(double width_inches, double height_inches, int64_t dots
 gt_figure *gt_figure_new_as(gt_figure_format format, double width_inches, double height_inches,
                             int64_t dots_per_inch, gt_error *error)
 {
-    const gt_cairo *cairo = load_cairo(error);
+    const gt_cairo *cairo = gt_cairo_open(error);
     if (!cairo) return NULL;
     double scale = format == GT_FIGURE_PNG ? (double)dots_per_inch : POINTS_PER_INCH,
            width = ceil(width_inches * scale), height = ceil(height_inches * scale);

@@ -1,0 +1,68 @@
+# The portable program: one file for every Linux system, whatever C library that has, or none at all.
+#
+# Everything is linked statically, also glibc: a program for the oldest glibc in use would not run on musl systems, and
+# musl's malloc and memcpy would make reports slower. The price is that dlopen cannot work. Where the normal program
+# loads a library at run time, the portable one has another file:
+#
+#     X_loaded.c      loads a library; in the normal program
+#     X_portable.c    does without; in the portable program
+#
+# Included before the targets are declared. scripts/dist makes releases with it.
+option(GPUTALLY_PORTABLE "build a fully static program (with cmake/Toolchain.cmake; scripts/dist does all of it)" OFF)
+
+function(gputally_choose_sources list)
+  set(sources ${${list}})
+  if(GPUTALLY_PORTABLE)
+    list(FILTER sources EXCLUDE REGEX "_loaded\\.c$")
+  else()
+    list(FILTER sources EXCLUDE REGEX "_portable\\.c$")
+  endif()
+  set(${list} ${sources} PARENT_SCOPE)
+endfunction()
+
+# Adds what only the portable program contains: the fonts of figures, compressed.
+function(gputally_add_portable_files target)
+  if(NOT GPUTALLY_PORTABLE)
+    return()
+  endif()
+  find_program(ZSTD_PROGRAM zstd)
+  if(NOT ZSTD_PROGRAM)
+    message(FATAL_ERROR "the portable program needs the program zstd: make deps GROUP=dist")
+  endif()
+  set(files "")
+  foreach(name DejaVuSans.ttf DejaVuSans-Bold.ttf)
+    set(font ${CMAKE_SYSROOT}/usr/share/fonts/truetype/dejavu/${name})
+    add_custom_command(OUTPUT fonts/${name}.zst DEPENDS ${font} VERBATIM
+      COMMAND ${CMAKE_COMMAND} -E make_directory fonts
+      COMMAND ${ZSTD_PROGRAM} -q -f -19 ${font} -o fonts/${name}.zst)
+    list(APPEND files ${CMAKE_BINARY_DIR}/fonts/${name}.zst)
+  endforeach()
+  target_sources(${target} PRIVATE ${files})
+  set_source_files_properties(src/output/figure/cairo_portable.c PROPERTIES
+    COMPILE_DEFINITIONS "GT_FONT_DIR=\"${CMAKE_BINARY_DIR}/fonts\"" OBJECT_DEPENDS "${files}")
+endfunction()
+
+if(NOT GPUTALLY_PORTABLE)
+  return()
+endif()
+if(NOT GPUTALLY_SYSROOT)
+  message(FATAL_ERROR "GPUTALLY_PORTABLE needs -DCMAKE_TOOLCHAIN_FILE=cmake/Toolchain.cmake; run scripts/dist instead")
+endif()
+
+set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+# Names of folders would make the program depend on where it was built. Nothing unwinds the stack.
+add_compile_options(-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables
+  -ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
+# Code that runs once per command is compiled for size.
+foreach(folder api batch cli extension os page report run sweep)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.c)
+  set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS -Os)
+endforeach()
+# A warning of the linker tells of a function that works only with files of the system it was linked on.
+set(PORTABLE_LINK_OPTIONS LINKER:--gc-sections LINKER:--fatal-warnings
+  LINKER:--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dlerror # src/os/dynamic_portable.c
+  LINKER:--wrap=FT_Init_FreeType) # src/output/figure/unused_portable.c
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64") # linkers for arm64 cannot do this before binutils 2.43
+  list(APPEND PORTABLE_LINK_OPTIONS LINKER:-z,pack-relative-relocs)
+endif()
