@@ -70,7 +70,12 @@ static void select_embedded_font(cairo_t *context, const char *family, cairo_fon
                                  cairo_font_weight_t weight)
 {
     (void)family, (void)slant;
+    cairo_font_options_t *options = cairo_font_options_create();
+    cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_SLIGHT);
+    cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
     cairo_set_font_face(context, fonts[weight == CAIRO_FONT_WEIGHT_BOLD ? BOLD : REGULAR].face);
+    cairo_set_font_options(context, options);
+    cairo_font_options_destroy(options);
 }
 
 #define cairo_select_font_face select_embedded_font
