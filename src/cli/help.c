@@ -75,7 +75,8 @@ void gt_help_program(FILE *out, size_t width)
     }
     fprintf(out, "\n  gputally report FILE      most users need only this\n"
                  "  gputally help COMMAND     describe a command and its options\n"
-                 "  gputally --version, -V    print the version\n\n");
+                 "  gputally --version, -V    print the version; with --verbose also build, libraries, "
+                 "instructions\n\n");
     print_wrapped(out,
                   "Options may be spelled with '_' or '-', as --option VALUE or --option=VALUE, and may be "
                   "abbreviated to an unambiguous prefix.",

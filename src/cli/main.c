@@ -10,6 +10,7 @@
 #include "cli/completion/completion.h"
 #include "cli/effects.h"
 #include "cli/index_files.h"
+#include "cli/version.h"
 #include "json/scan_set.h"
 #include "output/terminal.h"
 #include "os/paths.h"
@@ -25,7 +26,12 @@
 
 static void print_version(void)
 {
-    printf("gputally %s\n", GT_VERSION);
+    gt_version_print(stdout);
+}
+
+static bool asks_for_details(int argc, char **argv)
+{
+    return argc == 3 && strcmp(argv[2], "--verbose") == 0;
 }
 
 /* How many threads the options ask for, or one per core, as far as memory allows. Numbers that make no sense
@@ -208,7 +214,14 @@ static gt_exit run_gputally(int argc, char **argv)
         return GT_EXIT_DONE;
     }
     if (asks_for_version(word) || strcmp(word, "version") == 0) {
-        print_version();
+        if (asks_for_details(argc, argv))
+            gt_version_print_verbose(stdout);
+        else
+            print_version();
+        return GT_EXIT_DONE;
+    }
+    if (strcmp(word, "--verbose") == 0 && argc == 3 && asks_for_version(argv[2])) {
+        gt_version_print_verbose(stdout);
         return GT_EXIT_DONE;
     }
     if (word[0] == '-')

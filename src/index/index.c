@@ -94,8 +94,7 @@ static char *name_in_folder(const char *folder, const char *trace_path)
     return path;
 }
 
-/* $XDG_CACHE_HOME/gputally, or ~/.cache/gputally; NULL if neither is known. The caller frees it. */
-static char *cache_folder(void)
+char *gt_index_cache_folder(void)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     if (cache && cache[0] == '/') return gt_format("%s/gputally", cache);
@@ -115,7 +114,7 @@ static char *beside(const char *trace_path)
 
 static char *in_cache(const char *trace_path)
 {
-    char *cache = cache_folder();
+    char *cache = gt_index_cache_folder();
     char *path = cache ? name_in_folder(cache, trace_path) : NULL;
     gt_free(cache);
     return path;

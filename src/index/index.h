@@ -83,6 +83,9 @@ bool gt_index_is_index(const char *path, char **trace);
 /* The kind of trace of an index file that was given instead of the trace. False if it cannot be used; the
  * error says why. */
 bool gt_index_kind_of(const char *path, gt_index_kind *kind, gt_error *error);
+/* Where indexes are written if the folder of a trace cannot be: $XDG_CACHE_HOME/gputally, or
+ * ~/.cache/gputally; NULL if neither is known. The caller frees it. */
+char *gt_index_cache_folder(void);
 /* Where gt_index_keep writes; NULL if there is no index. */
 const char *gt_index_target(const gt_index *index);
 

@@ -1,0 +1,177 @@
+/* `gputally --version --verbose`: which build this is, what it is made of, and what it would use on this
+ * machine. For bug reports, and to see why two machines differ.
+ *
+ * Versions of libraries are those that are loaded now, where the library tells; otherwise those of the
+ * headers. */
+#include "cli/version.h"
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "base/memory_limit.h"
+#include "base/pages/spill.h"
+#include "base/threads.h"
+#include "commit.h"
+#include "index/build.h"
+#include "index/index.h"
+#include "json/scan_set.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <dlfcn.h>
+#include <expat.h>
+#include <inttypes.h>
+#include <libdeflate.h>
+#include <pcre2.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
+#if __has_include(<isa-l.h>)
+#include <isa-l.h>
+#endif
+
+#ifndef GT_BUILD_TYPE
+#define GT_BUILD_TYPE ""
+#endif
+
+static void print_row(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, "%-12s  %s\n", name, text);
+}
+
+/* ---- the build ---- */
+
+static void print_build(FILE *out)
+{
+    gt_buffer text = {0};
+#ifdef GT_PORTABLE
+    gt_buffer_add_cstr(&text, "portable: one static file");
+#else
+    gt_buffer_add_cstr(&text, "normal: with shared libraries");
+#endif
+    if (GT_BUILD_TYPE[0]) gt_buffer_add_cstr(&text, ", " GT_BUILD_TYPE);
+#if defined(__clang__)
+    gt_buffer_add_cstr(&text, ", compiled by clang " __clang_version__);
+#elif defined(__GNUC__)
+    gt_buffer_add_cstr(&text, ", compiled by gcc " __VERSION__);
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+    gt_buffer_add_cstr(&text, ", with AddressSanitizer");
+#endif
+    print_row(out, "commit", GT_COMMIT[0] ? GT_COMMIT : "unknown");
+    print_row(out, "build", gt_buffer_str(&text).bytes);
+    text.len = 0;
+    gt_buffer_add_format(&text, "%016" PRIx64, gt_build_number());
+    print_row(out, "build id", gt_build_number() ? gt_buffer_str(&text).bytes : "none");
+    gt_buffer_free(&text);
+}
+
+/* ---- libraries ---- */
+
+/* The version of Cairo if it can be loaded, as the first figure would load it. */
+static void add_cairo(gt_buffer *text)
+{
+#ifdef GT_PORTABLE
+    gt_buffer_add_cstr(text, "Cairo built in");
+#else
+    void *library = dlopen("libcairo.so.2", RTLD_LAZY | RTLD_LOCAL);
+    const char *(*version)(void) = NULL;
+    void *found = library ? dlsym(library, "cairo_version_string") : NULL;
+    memcpy(&version, &found, sizeof found);
+    if (version)
+        gt_buffer_add_format(text, "Cairo %s, loaded when the first figure is drawn", version());
+    else
+        gt_buffer_add_cstr(text, "Cairo is not installed: figures cannot be drawn");
+    if (library) dlclose(library);
+#endif
+}
+
+static void print_libraries(FILE *out)
+{
+    gt_buffer text = {0};
+    char pcre2[64] = "";
+    pcre2_config(PCRE2_CONFIG_VERSION, pcre2);
+    pcre2[strcspn(pcre2, " ")] = 0; /* a date follows */
+    gt_buffer_add_format(&text, "zlib %s, libdeflate %s, zstd %s, SQLite %s, PCRE2 %s", zlibVersion(),
+                         LIBDEFLATE_VERSION_STRING, ZSTD_versionString(), sqlite3_libversion(), pcre2);
+    const char *expat = XML_ExpatVersion(); /* "expat_2.5.0" */
+    gt_buffer_add_format(&text, ", Expat %s", strchr(expat, '_') ? strchr(expat, '_') + 1 : expat);
+#ifdef ISAL_MAJOR_VERSION
+    gt_buffer_add_format(&text, ", ISA-L %d.%d.%d", ISAL_MAJOR_VERSION, ISAL_MINOR_VERSION,
+                         ISAL_PATCH_VERSION);
+#endif
+    print_row(out, "libraries", gt_buffer_str(&text).bytes);
+    text.len = 0;
+#ifdef __GLIBC__
+    gt_buffer_add_format(&text, "glibc %s", gnu_get_libc_version());
+#else
+    gt_buffer_add_cstr(&text, "not glibc");
+#endif
+    print_row(out, "C library", gt_buffer_str(&text).bytes);
+    text.len = 0;
+    add_cairo(&text);
+    print_row(out, "figures", gt_buffer_str(&text).bytes);
+    gt_buffer_free(&text);
+}
+
+/* ---- the machine ---- */
+
+static void print_machine(FILE *out)
+{
+    struct utsname system;
+    gt_buffer text = {0};
+    if (uname(&system) == 0) {
+        gt_buffer_add_format(&text, "%s %s, %s", system.sysname, system.release, system.machine);
+        print_row(out, "system", gt_buffer_str(&text).bytes);
+    }
+    text.len = 0;
+    gt_buffer_add_format(&text, "%s in use; usable:", gt_scan_set_name(gt_scan_set_chosen()));
+    for (int set = 0; set < GT_SCAN_SETS; set++)
+        if (gt_scan_set_is_usable((gt_scan_set)set))
+            gt_buffer_add_format(&text, " %s", gt_scan_set_name((gt_scan_set)set));
+    if (getenv("GPUTALLY_SIMD")) gt_buffer_add_cstr(&text, "; chosen by $GPUTALLY_SIMD");
+    print_row(out, "instructions", gt_buffer_str(&text).bytes);
+    text.len = 0;
+    gt_pages_limits limits = gt_memory_limits(0);
+    gt_buffer_add_format(&text, "%u", gt_memory_threads(&limits, gt_threads_default()));
+    print_row(out, "threads", gt_buffer_str(&text).bytes);
+    text.len = 0;
+    if (limits.bytes)
+        gt_buffer_add_format(&text, "%.1f GiB, then a temporary file", (double)limits.bytes / 0x1p30);
+    else
+        gt_buffer_add_cstr(&text, "no limit set; --max_memory sets one");
+    print_row(out, "memory", gt_buffer_str(&text).bytes);
+    gt_buffer_free(&text);
+}
+
+static void print_paths(FILE *out)
+{
+    char program[4096];
+    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[len > 0 ? len : 0] = 0;
+    char *cache = gt_index_cache_folder();
+    print_row(out, "program", *program ? program : "unknown");
+    print_row(out, "temporary", gt_spill_folder());
+    print_row(out, "indexes",
+              cache ? cache : "next to traces only: neither $XDG_CACHE_HOME nor $HOME is set");
+    gt_free(cache);
+}
+
+void gt_version_print(FILE *out)
+{
+    fprintf(out, "gputally %s\n", GT_VERSION);
+}
+
+void gt_version_print_verbose(FILE *out)
+{
+    gt_version_print(out);
+    print_build(out);
+    print_libraries(out);
+    print_machine(out);
+    print_paths(out);
+}
