@@ -4,7 +4,12 @@
 function __gputally_complete
     set -l words (commandline -opc)
     set -l typed (commandline -ct)
-    set -l lines ($words[1] __complete (count $words) $words $typed 2>/dev/null)
+    # Other names may also be those of the programs that gputally replaces.
+    set -l program $words[1]
+    if not string match -qr '(^|/)gputally$' -- $program; and type -q gputally
+        set program gputally
+    end
+    set -l lines ($program __complete (count $words) $words $typed 2>/dev/null)
     test (count $lines) -gt 0; or return
     test (count $lines) -gt 1; and printf '%s\n' $lines[2..-1]
     set -l kept ''

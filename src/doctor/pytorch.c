@@ -6,6 +6,8 @@
 
 #include "analysis/serving/serving.h"
 #include "base/map.h"
+#include "input/xla/profiles.h"
+#include "os/paths.h"
 #include "schema/sheets.h"
 #include "trace/pytorch/pytorch.h"
 
@@ -265,18 +267,40 @@ static void add_recording(gt_patient *p)
             "each step";
 }
 
+/* The profile that a Chrome trace was made from lies in the same folder. */
+static void name_profile(gt_diagnosis *d)
+{
+    gt_profile_list profiles = {0};
+    gt_error ignored;
+    char *folder = gt_path_folder(d->path);
+    gt_lack_add(d, "profile", "the profile itself", "this trace is a view of it without shapes and modules",
+                "gputally report on the *.xplane.pb file beside it");
+    if (gt_profiles_find(&profiles, folder, &ignored) && profiles.count)
+        d->next = gt_diagnosis_command(d, "gputally report", folder, NULL);
+    gt_profiles_free(&profiles);
+    gt_free(folder);
+}
+
 void gt_doctor_pytorch(gt_patient *p)
 {
     const gt_event_view *trace = gt_report_events(p->report);
     event_counts c = count_events(p, trace);
-    if (c.is_jax) gt_diagnosis_is(p->d, "jax-chrome-trace", "Chrome trace of a JAX profile");
+    bool is_other = !c.ops && !c.kernels && !c.copies && !c.calls && !c.frames && !c.annotations &&
+                    !gt_trace_member_find(p->members, "schemaVersion");
+    if (c.is_jax)
+        gt_diagnosis_is(p->d, "jax-chrome-trace", "Chrome trace of a JAX profile");
+    else if (is_other)
+        gt_diagnosis_is(p->d, "chrome-trace", "Chrome trace of another program");
     add_made(p, &c, trace);
     add_contents(p->d, &c, trace);
     if (c.server_steps) gt_fact_add_count(p->d, GT_FACT_CONTENTS, "server_steps", (double)c.server_steps);
     if (c.is_jax) {
-        gt_lack_add(p->d, "profile", "the profile itself",
-                    "this trace is a view of it without shapes and modules",
-                    "gputally report on the *.xplane.pb file beside it");
+        name_profile(p->d);
+        return;
+    }
+    if (is_other) {
+        gt_lack_add(p->d, "gpu_events", "no GPU events of a profiler that gputally knows",
+                    "no report can be made", "torch.profiler, rocprofv3, nsys or jax.profiler");
         return;
     }
     add_gaps(p, &c, trace);

@@ -161,6 +161,39 @@ static void add_made(gt_patient *p, gt_rocprof *run)
     add_gpus(p, run);
 }
 
+/* The options that record what is there: the file does not say which were given. */
+static void add_options(gt_patient *p)
+{
+    static const struct {
+        const char *fact, *rocprof, *nsys;
+    } rows[] = {{"kernels", "--kernel-trace", "cuda"},
+                {"hip_calls", "--hip-trace", NULL},
+                {"cuda_calls", NULL, "cuda"},
+                {"graph_launches", NULL, "cuda"},
+                {"hsa_calls", "--hsa-trace", NULL},
+                {"copies", "--memory-copy-trace", NULL},
+                {"marker_ranges", "--marker-trace", NULL},
+                {"nvtx_ranges", NULL, "nvtx"},
+                {"rccl_calls", "--rccl-trace", NULL},
+                {"os_calls", NULL, "osrt"},
+                {"counter_values", "--pmc", NULL},
+                {"samples", "--pc-sampling-beta-enabled", NULL}};
+    gt_buffer text = {0};
+    for (size_t i = 0; i < GT_LENGTH(rows); i++) {
+        const gt_fact *fact = gt_fact_find(p->d, rows[i].fact);
+        const char *option = is_nsys(p) ? rows[i].nsys : rows[i].rocprof;
+        if (!fact || fact->number == 0 || !option) continue;
+        if (text.len && strstr(gt_buffer_str(&text).bytes, option)) continue;
+        gt_buffer_add_format(&text, "%s%s",
+                             !text.len    ? is_nsys(p) ? "--trace=" : ""
+                             : is_nsys(p) ? ","
+                                          : " ",
+                             option);
+    }
+    if (text.len) gt_fact_add_text(p->d, GT_FACT_MADE, "options_by_contents", gt_buffer_str(&text).bytes);
+    gt_buffer_free(&text);
+}
+
 /* ---- what is missing ---- */
 
 /* Facts whose count is zero, and the option of the profiler that records them. */
@@ -243,6 +276,7 @@ void gt_doctor_run(gt_patient *p)
     gt_rocprof *run = p->report->trace.rocprof;
     add_made(p, run);
     add_contents(p, run);
+    add_options(p);
     add_csv_gap(p);
     add_gaps(p, run);
 }

@@ -260,6 +260,7 @@ def test_rocprofv3_formats(binary):
             contents = found["contents"]
             equal(contents["kernels"], len(run[0].dispatches))
             equal(contents["copies"], len(run[0].copies))
+            assert found["made"]["options_by_contents"].startswith("--kernel-trace --hip-trace "), found["made"]
             equal("pftrace-hip-api" in can(found), form == "pftrace")
             assert "gpu_events" not in lacks(found) and "calls" not in lacks(found), lacks(found)
         found = one(folder, "run/csv")
@@ -280,6 +281,7 @@ def test_nsys_exports(binary):
         db.close()
         found = one(folder, "x.sqlite")
         equal((found["kind"], found["contents"]["kernels"], found["made"]["nsys_version"]), ("nsys-export", kernels, version))
+        assert found["made"]["options_by_contents"].startswith("--trace=cuda"), found["made"]
         if os.path.isdir(TRACES):
             found = one(folder, os.path.join(TRACES, "nsys", "graph_only_2026.sqlite"))
             assert "graph_kernels" in lacks(found) and "gpu_events" not in lacks(found), lacks(found)
@@ -300,7 +302,17 @@ def test_jax_profiles(binary):
             {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:0 (NVIDIA H100)"}},
             {"ph": "X", "pid": 1, "tid": 1, "name": "fusion", "ts": 1, "dur": 2}]})
         found = one(folder, "j.trace.json.gz", code=1)
-        equal((found["kind"], lacks(found)), ("jax-chrome-trace", ["profile"]))
+        equal((found["kind"], lacks(found), found["next"]), ("jax-chrome-trace", ["profile"], None))
+        shutil.copy(fixtures[0], folder.path)
+        profile = folder.file(os.path.basename(fixtures[0]))
+        if profile.endswith(".gz"):
+            with gzip.open(profile) as f, open(profile[:-3], "wb") as out:
+                out.write(f.read())
+        equal(one(folder, "j.trace.json.gz", code=1)["next"], "gputally report .")
+        write(folder, "browser.json", {"traceEvents": [{"ph": "X", "cat": "blink", "name": "paint", "pid": 1, "tid": 1, "ts": 1,
+                                                         "dur": 2, "args": {}}]})
+        found = one(folder, "browser.json", code=1)
+        equal((found["kind"], lacks(found)), ("chrome-trace", ["gpu_events"]))
 
 
 NCU = '"ID","Process ID","Kernel Name","Grid Size","Block Size","gpu__time_duration.sum"\n"","","","","","us"\n' \
