@@ -44,12 +44,17 @@ static bool is_time(const gt_column *column)
            gt_str_equals(name, "ns") || gt_str_equals(name, "ms");
 }
 
+static const gt_column *time_of(const gt_table *sheet)
+{
+    for (size_t c = 0; c < sheet->column_count; c++)
+        if (is_time(&sheet->columns[c])) return &sheet->columns[c];
+    return NULL;
+}
+
 /* The rows with the most time, in the order of the sheet; without times the first ones. */
 static gt_table *cut_sheet(const gt_table *sheet)
 {
-    const gt_column *time = NULL;
-    for (size_t c = 0; !time && c < sheet->column_count; c++)
-        if (is_time(&sheet->columns[c])) time = &sheet->columns[c];
+    const gt_column *time = time_of(sheet);
     if (!time) return gt_table_copy_rows(sheet, NULL, SHEET_ROWS_MAX);
     uint32_t *rows = gt_order_new(sheet->row_count);
     gt_order_by_column(rows, sheet->row_count, time, sheet->strings, true);
@@ -68,9 +73,9 @@ static void note_cut_sheet(gt_page_notes *notes, const gt_table *sheet)
     gt_buffer note = {0};
     gt_buffer_add_format(&note, "The sheet %s has ", sheet->name);
     gt_words_add_count(&note, sheet->row_count);
-    gt_buffer_add_cstr(&note, " rows; the page has the ");
+    gt_buffer_add_cstr(&note, time_of(sheet) ? " rows; the page has the " : " rows; the page has the first ");
     gt_words_add_count(&note, SHEET_ROWS_MAX);
-    gt_buffer_add_cstr(&note, " with the most time.");
+    gt_buffer_add_cstr(&note, time_of(sheet) ? " with the most time." : ".");
     add_note(notes, gt_strdup(gt_buffer_str(&note).bytes));
     gt_buffer_free(&note);
 }
