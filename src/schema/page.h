@@ -175,4 +175,35 @@
 #define GT_COL_PAGE_CHANNEL      GT_COL("channel")
 #define GT_COL_PAGE_TIME_DIFF_US GT_COL("time_diff_us")
 
+/* The decision about a sweep (src/sweep/decide). A setting is a row of the sheet recommendation; an axis and
+ * its values are numbers of the front's list of axes, because names may be anything, also those of columns.
+ *
+ * page_settings, one row per row of recommendation: "axis NAME" with the value of each axis as a string, and
+ * the difference to the baseline with its interval and the p-value of this one comparison. */
+#define GT_SHEET_PAGE_SETTINGS        GT_SHEET("page_settings")
+#define GT_COL_PAGE_BASELINE_PCT      GT_COL("baseline_pct")
+#define GT_COL_PAGE_BASELINE_LOW_PCT  GT_COL("baseline_low_pct")
+#define GT_COL_PAGE_BASELINE_HIGH_PCT GT_COL("baseline_high_pct")
+#define GT_COL_PAGE_BASELINE_P        GT_COL("baseline_p")
+
+/* The sheet effect_means with intervals; axis_2 and value_2 are null in means of one axis. */
+#define GT_SHEET_PAGE_EFFECT_MEANS GT_SHEET("page_effect_means")
+
+/* The GEMMs that collectives cost the most time, the costliest first, and the rows of overlap_slowdown about
+ * them: `gemm` is a row of page_gemms. */
+#define GT_SHEET_PAGE_GEMMS   GT_SHEET("page_gemms")
+#define GT_SHEET_PAGE_OVERLAP GT_SHEET("page_overlap")
+#define GT_COL_PAGE_GEMM      GT_COL("gemm")
+
+/* The sheet bandwidth_by_size; of too many rows those of the fastest settings. */
+#define GT_SHEET_PAGE_BANDWIDTH GT_SHEET("page_bandwidth")
+
+/* Mean GPU timelines per setting that `sweep timeline` found. */
+#define GT_SHEET_PAGE_TIMELINES GT_SHEET("page_timelines")
+
+/* The sheet sweep_changes without bandwidths: settings as rows of both sweeps (`setting` of this one,
+ * `before` of the first one of the page). */
+#define GT_SHEET_PAGE_CHANGES GT_SHEET("page_changes")
+#define GT_COL_PAGE_BEFORE    GT_COL("before")
+
 #endif

@@ -267,7 +267,7 @@ def sweep():
             trace["traceEvents"] = trace["traceEvents"][:11] + trace["traceEvents"][-15:]
             write(f"traces/{threads}thread/nccl_28channels/torch_profiler/rank{rank}/t.json", trace)
     shutil.copytree("traces", "s")
-    yield ["sweep", "decide", "traces", "-o", "decision"]
+    yield ["sweep", "decide", "traces", "-o", "decision", "--output_html", "page.html"]
     yield ["sweep", "report", "s"]
     for name, sheets in (("timelines", ("gpu_timeline",)), ("gemms", ("GEMM",)), ("comms", ("nccl_summary_implicit_sync",)),
                          ("overlaps", ("nccl_long",)), ("both", ("gpu_timeline", "nccl_summary_implicit_sync", "nccl_summary_long"))):

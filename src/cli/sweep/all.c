@@ -40,7 +40,7 @@ const gt_syntax gt_sweep_all_syntax = {
 };
 
 /* Files and folders that steps pass on. */
-typedef enum place { NOTHING, ROOT, ANALYSIS, ROWS, STAMPED, JOB_FILE, PLACES } place;
+typedef enum place { NOTHING, ROOT, ANALYSIS, ROWS, STAMPED, JOB_FILE, PAGE, PLACES } place;
 
 /* The arguments of each step, and the options of `all` that it takes; NULL or NOTHING: none. */
 static const struct {
@@ -80,7 +80,10 @@ static const struct {
      {"include_failed"},
      .is_traced = true,
      .needs_collectives = true},
-    {"decide", {{NULL, ROOT}, {"--output_dir", ANALYSIS}}, {"include_failed"}, .is_traced = true},
+    {"decide",
+     {{NULL, ROOT}, {"--output_dir", ANALYSIS}, {"--output_html", PAGE}},
+     {"include_failed", "top_k"},
+     .is_traced = true},
     {"counters", {{"--sweep_dir", ROOT}, {"--output_dir", ANALYSIS}}, {"include_failed"}, .is_rocprof = true},
 };
 
@@ -167,6 +170,7 @@ static void name_places(const gt_call *call, char **places)
     places[ANALYSIS] = gt_sweep_analysis_folder(call, "output_dir", root);
     char *here = absolute_analysis(call, root);
     places[ROWS] = gt_format("%s/top%lld_gemm_kernels_time_variance.csv", here, top);
+    places[PAGE] = gt_format("%s/decision.html", places[ANALYSIS]);
     places[JOB_FILE] = gt_format("%s/rocprof_top%lld_kernels.yaml", here, top);
     places[STAMPED] = gt_path_replace_extension(places[ROWS], "_with_timestamps.csv");
     gt_free(here);

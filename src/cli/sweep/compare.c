@@ -11,9 +11,7 @@
 #include "schema/sheets.h"
 #include "sweep/compare/compare.h"
 
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- compare ---- */
@@ -178,19 +176,10 @@ typedef struct sweep_list {
     size_t count;
 } sweep_list;
 
-/* The last part of the path; also for "a/b/" and ".". */
-static char *folder_name(const char *path)
-{
-    char whole[PATH_MAX];
-    const char *name = realpath(path, whole) ? whole : path;
-    const char *slash = strrchr(name, '/');
-    return gt_strdup(slash && slash[1] ? slash + 1 : name);
-}
-
 static void add_sweep(sweep_list *list, const char *path, size_t path_len, const char *label)
 {
     char *own_path = gt_format("%.*s", (int)path_len, path);
-    char *own_label = label ? gt_strdup(label) : folder_name(own_path);
+    char *own_label = label ? gt_strdup(label) : gt_sweep_folder_name(own_path);
     list->texts[2 * list->count] = own_path;
     list->texts[2 * list->count + 1] = own_label;
     list->items[list->count++] = (gt_compared_sweep){own_path, own_label};

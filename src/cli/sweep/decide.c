@@ -7,6 +7,7 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "sweep/decide/decide.h"
+#include "sweep/page/page.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,13 +19,18 @@ static const gt_option decide_options[] = {
     {"baseline", GT_OPTION_STRING, "SETTING", NULL,
      "compare the fastest setting with this one, which you use now, such as 256thread_28ch (default: the "
      "median setting)"},
+    {"output_html", GT_OPTION_STRING, "FILE", NULL,
+     "also write an HTML page: the recommendation, effects of the axes, bandwidth, slowdown by overlap"},
+    {"top_k", GT_OPTION_INT, "K", "5",
+     "show the rows of top<K>_gemm_kernels_time_variance.csv on the page, if `top` has written them",
+     .needs = "output_html"},
     GT_SWEEP_INCLUDE_FAILED,
 };
 static const gt_option_group decide_group = {"Decision", decide_options, GT_LENGTH(decide_options)};
 
 const gt_syntax gt_sweep_decide_syntax = {
     .groups = {&decide_group, &gt_common_group},
-    .main_options = {"baseline", "output_dir", "threads", "quiet"},
+    .main_options = {"baseline", "output_html", "output_dir", "threads", "quiet"},
     .files = "SWEEP",
     .files_max = 1,
     .folders = true,
@@ -38,7 +44,7 @@ static bool has_values(const gt_table *table, gt_col name)
 {
     size_t column = gt_table_find(table, name);
     for (size_t row = 0; column != SIZE_MAX && row < table->row_count; row++)
-        if (!isnan(table->columns[column].floats[row])) return true;
+        if (!isnan(gt_column_number(&table->columns[column], row))) return true;
     return false;
 }
 
@@ -76,16 +82,34 @@ static bool find_baseline(const gt_call *call, const gt_decision *decision, size
     return gt_fail(error, "--baseline: the sweep has no setting '%s'", name);
 }
 
+/* The page, if it is wanted. */
+static void make_page(const gt_call *call, const gt_decision *decision, const gt_table_list *tables,
+                      size_t baseline, const char *folder, gt_buffer *page)
+{
+    char *label = gt_sweep_folder_name(call->arguments.files[0]), *command = gt_call_describe(call, NULL);
+    gt_sweeps_page(&(gt_page_sweep){.label = label,
+                                    .decision = decision,
+                                    .sheets = tables,
+                                    .baseline = baseline,
+                                    .analysis = folder,
+                                    .top = gt_arguments_int(&call->arguments, "top_k")},
+                   1, command, page);
+    gt_free(label);
+    gt_free(command);
+}
+
 static bool decide(const gt_call *call, gt_sweep_measures *measures, const char *folder, gt_error *error)
 {
     gt_decision decision;
     gt_table_list tables = {0};
-    gt_buffer text = {0};
+    gt_buffer text = {0}, page = {0};
     size_t baseline;
+    const char *page_path = gt_arguments_string(&call->arguments, "output_html");
     gt_decide(&decision, measures);
     gt_decision_add_sheets(&decision, &tables);
-    bool made = find_baseline(call, &decision, &baseline, error) &&
-                gt_sweep_write_sheets(&tables, folder, "decision", error);
+    bool made = find_baseline(call, &decision, &baseline, error);
+    if (made && page_path) make_page(call, &decision, &tables, baseline, folder, &page);
+    made = made && gt_sweep_write_sheets(&tables, folder, "decision", page_path, gt_buffer_str(&page), error);
     if (made && !gt_sweep_is_quiet(call)) {
         gt_decision_say(&decision, baseline, &text);
         fwrite(text.bytes, 1, text.len, stdout);
@@ -93,7 +117,9 @@ static bool decide(const gt_call *call, gt_sweep_measures *measures, const char 
         show_table(decision.measures->sweep, &tables);
         printf("\nwrote %s/decision.xlsx\n", folder);
         for (size_t i = 0; i < tables.count; i++) printf("wrote %s/%s.csv\n", folder, tables.items[i]->name);
+        if (page_path) printf("wrote %s\n", page_path);
     }
+    gt_buffer_free(&page);
     gt_buffer_free(&text);
     gt_table_list_free(&tables);
     gt_decision_free(&decision);

@@ -12,11 +12,13 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "sweep/gate/gate.h"
+#include "sweep/page/page.h"
+#include "sweep/setting_reports.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { OLD, NEW };
+enum { OLD, NEW, TOP_DEFAULT = 5 /* of `sweep top` */ };
 
 static const gt_option gate_options[] = {
     {"fail_if", GT_OPTION_STRINGS, "CONDITION", NULL,
@@ -28,6 +30,8 @@ static const gt_option gate_options[] = {
      .needs = "fail_if"},
     {"output_json", GT_OPTION_STRING, "PATH", NULL,
      "write the comparison of OLD NEW with all sheets as JSON to PATH, for scripts"},
+    {"output_html", GT_OPTION_STRING, "PATH", NULL,
+     "write an HTML page of OLD and NEW to PATH: changes, recommendations, effects, bandwidth"},
     {"output_md", GT_OPTION_STRING, "PATH", NULL,
      "write the comparison of OLD NEW as Markdown to PATH, for pull requests"},
     GT_SWEEP_INCLUDE_FAILED,
@@ -102,8 +106,44 @@ static bool write_text(gt_output *output, const gt_call *call, const char *optio
     return written;
 }
 
-static bool write_files(const comparison *c, const gt_sweep_answer *answer, gt_output *output,
-                        gt_error *error)
+/* The page shows what `sweep decide` says about each sweep, and what other steps wrote beside their traces.
+ */
+static bool write_page(comparison *c, const gt_sweep_answer *answer, gt_output *output, gt_error *error)
+{
+    const char *path = gt_arguments_string(&c->call->arguments, "output_html");
+    if (!path) return true;
+    gt_decision decisions[2];
+    gt_table_list sheets[2] = {0};
+    gt_page_sweep sweeps[2];
+    char *labels[2], *folders[2], *command = gt_call_describe(c->call, NULL);
+    gt_buffer page = {0};
+    for (size_t k = OLD; k <= NEW; k++) {
+        labels[k] = gt_sweep_folder_name(c->call->arguments.files[k]);
+        folders[k] = gt_format("%s/" GT_SWEEP_ANALYSIS, c->call->arguments.files[k]);
+        gt_decide(&decisions[k], &c->measures[k]);
+        gt_decision_add_sheets(&decisions[k], &sheets[k]);
+        sweeps[k] = (gt_page_sweep){.label = labels[k],
+                                    .decision = &decisions[k],
+                                    .sheets = &sheets[k],
+                                    .baseline = SIZE_MAX,
+                                    .analysis = folders[k],
+                                    .top = TOP_DEFAULT,
+                                    .answer = k == NEW ? answer : NULL};
+    }
+    gt_sweeps_page(sweeps, 2, command, &page);
+    bool written = gt_output_write_file(output, path, gt_buffer_str(&page), error);
+    for (size_t k = OLD; k <= NEW; k++) {
+        gt_table_list_free(&sheets[k]);
+        gt_decision_free(&decisions[k]);
+        gt_free(labels[k]);
+        gt_free(folders[k]);
+    }
+    gt_buffer_free(&page);
+    gt_free(command);
+    return written;
+}
+
+static bool write_files(comparison *c, const gt_sweep_answer *answer, gt_output *output, gt_error *error)
 {
     const char *folder = gt_arguments_string(&c->call->arguments, "output");
     bool written = true;
@@ -115,7 +155,7 @@ static bool write_files(const comparison *c, const gt_sweep_answer *answer, gt_o
     }
     return written && write_text(output, c->call, "output_json", gt_sweep_answer_json, answer, error) &&
            write_text(output, c->call, "output_md", gt_sweep_answer_markdown, answer, error) &&
-           gt_output_commit(output, error);
+           write_page(c, answer, output, error) && gt_output_commit(output, error);
 }
 
 static void show(const comparison *c, const gt_sweep_answer *answer, const gt_output *output)

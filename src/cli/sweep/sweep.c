@@ -10,6 +10,7 @@
 #include "output/output.h"
 #include "output/file.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +76,7 @@ const gt_command gt_sweep_steps[] = {
      &gt_sweep_decide_syntax, gt_cmd_sweep_decide,
      "Reads the torch.profiler traces of a sweep and says which setting to use, or which settings cannot be "
      "told apart. Writes step times with intervals and p-values, effects of the axes, how much collectives "
-     "slow down GEMMs at the same time, and bandwidth by message size, as a workbook and CSV files.",
+     "slow down GEMMs at the same time, and bandwidth by message size, as a workbook, CSV files and a page.",
      NULL},
     {"counters", NULL, "collect the rocprofv3 counters per kernel and setting", &gt_sweep_counters_syntax,
      gt_cmd_sweep_counters,
@@ -105,9 +106,10 @@ const gt_command gt_sweep_steps[] = {
      "ops are dropped; `gputally fuse` keeps everything.",
      NULL},
     {"all", NULL, "run all steps on one sweep, except html", &gt_sweep_all_syntax, gt_cmd_sweep_all,
-     "Runs the steps report, top, yaml, plot, timestamps, overlap, timeline and comms on a sweep; with "
-     "--rocprof the steps report, timeline and counters. If a step fails, only the steps that need its "
-     "output are skipped, and the exit status is 1.",
+     "Runs the steps report, top, yaml, plot, timestamps, overlap, timeline, comms and decide on a sweep; "
+     "with --rocprof the steps report, timeline and counters. The last file is the page decision.html. If a "
+     "step "
+     "fails, only the steps that need its output are skipped, and the exit status is 1.",
      NULL},
     {0},
 };
@@ -172,6 +174,14 @@ bool gt_sweep_open_for_step(const gt_call *call, gt_sweep *sweep, const char *ro
     return sweep->count || gt_fail(error, "no run of %s ended well", root);
 }
 
+char *gt_sweep_folder_name(const char *path)
+{
+    char whole[PATH_MAX];
+    const char *name = realpath(path, whole) ? whole : path;
+    const char *slash = strrchr(name, '/');
+    return gt_strdup(slash && slash[1] ? slash + 1 : name);
+}
+
 bool gt_sweep_is_quiet(const gt_call *call)
 {
     return gt_arguments_flag(&call->arguments, "quiet");
@@ -205,7 +215,8 @@ bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *lin
     return written;
 }
 
-bool gt_sweep_write_sheets(const gt_table_list *tables, const char *folder, const char *stem, gt_error *error)
+bool gt_sweep_write_sheets(const gt_table_list *tables, const char *folder, const char *stem,
+                           const char *page_path, gt_str page, gt_error *error)
 {
     gt_output *output = gt_output_new();
     char *workbook = gt_format("%s/%s.xlsx", folder, stem);
@@ -215,6 +226,7 @@ bool gt_sweep_write_sheets(const gt_table_list *tables, const char *folder, cons
         written = write_table(output, tables->items[i], path, "\n", error);
         gt_free(path);
     }
+    if (written && page_path) written = gt_output_write_file(output, page_path, page, error);
     written = written && gt_output_commit(output, error);
     gt_output_free(output);
     gt_free(workbook);

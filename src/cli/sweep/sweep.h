@@ -71,10 +71,12 @@ bool gt_sweep_open_for_step(const gt_call *call, gt_sweep *sweep, const char *ro
 bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *line_end, gt_error *error);
 /* Writes all tables to the workbook <stem>.xlsx and the first one to <stem>.csv; both or neither. */
 bool gt_sweep_write_both(const gt_table_list *tables, const char *stem, gt_error *error);
-/* Writes all tables to the workbook FOLDER/<stem>.xlsx and each to FOLDER/<name of the table>.csv; all or
- * none. */
+/* Writes all tables to the workbook FOLDER/<stem>.xlsx and each to FOLDER/<name of the table>.csv, and a page
+ * if `page_path` is not NULL; all or none. */
 bool gt_sweep_write_sheets(const gt_table_list *tables, const char *folder, const char *stem,
-                           gt_error *error);
+                           const char *page_path, gt_str page, gt_error *error);
+/* The last part of the path of a folder, also of "a/b/" and "."; the caller frees it. */
+char *gt_sweep_folder_name(const char *path);
 /* Writes text files, all or none. */
 bool gt_sweep_write_texts(const char *const *paths, const gt_str *texts, size_t count, gt_error *error);
 

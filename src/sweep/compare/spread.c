@@ -222,8 +222,7 @@ static const gt_variance_axis *other_axis(const gt_sweep_spread *spread, const c
     return NULL;
 }
 
-/* The axes besides threads and channels, of all sweeps together. */
-static void put_axes(gt_json_writer *w, const gt_sweep_spread *spreads, size_t count)
+void gt_sweep_spread_put_axes(gt_json_writer *w, const gt_sweep_spread *spreads, size_t count)
 {
     gt_json_key(w, "axes");
     gt_json_open(w, '[');
@@ -260,7 +259,7 @@ void gt_sweep_spread_facts(const gt_sweep_spread *spreads, const char *const *la
     gt_json_put_cstr(&w, "sentence", gt_buffer_str(&sentence).bytes);
     put_tiles(&w, spreads, labels, count);
     put_notes(&w, spreads, labels, count);
-    put_axes(&w, spreads, count);
+    gt_sweep_spread_put_axes(&w, spreads, count);
     gt_json_close(&w, '}');
     gt_buffer_add(json, w.text.bytes, w.text.len);
     gt_buffer_free(&sentence);

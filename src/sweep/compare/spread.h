@@ -1,8 +1,9 @@
-/* How much the times of GEMMs vary in one sweep, as data of the page of several sweeps (spread.c). */
+/* How much the times of GEMMs vary in one sweep, as data of pages (spread.c). */
 #ifndef GT_SWEEP_COMPARE_SPREAD_H
 #define GT_SWEEP_COMPARE_SPREAD_H
 
 #include "base/buffer.h"
+#include "json/writer.h"
 #include "sweep/gemm/gemm.h"
 #include "table/table_list.h"
 
@@ -22,5 +23,7 @@ void gt_sweep_spread_free(gt_sweep_spread *spread);
  * threads and channels, with the values of all sweeps in their order. */
 void gt_sweep_spread_facts(const gt_sweep_spread *spreads, const char *const *labels, size_t count,
                            gt_buffer *json);
+/* Only the axes, as a key of an object. */
+void gt_sweep_spread_put_axes(gt_json_writer *w, const gt_sweep_spread *spreads, size_t count);
 
 #endif

@@ -27,12 +27,12 @@ function keyTicks(keys, width, label) {
 }
 
 class SweepPanel {
-  constructor(chart, sweep, announcer) {
+  constructor(chart, sweep, announcer, isAlone) {
     Object.assign(this, {chart, sweep, announcer});
     this.svg = svg('svg', {height: PANEL_HEIGHT, tabindex: 0, role: 'img',
       'aria-label': `${chart.title} of ${sweep.label}; arrow keys go from mark to mark`});
     this.place = element('div', {class: 'chart sweep-chart'}, this.svg);
-    this.node = element('figure', {class: 'sweep-panel'},
+    this.node = element('figure', {class: 'sweep-panel'}, !isAlone &&
       element('figcaption', {class: 'elide strong', title: sweep.label}, sweep.label), this.place);
     this.marks = chart.marks(sweep);
     followMarks(this.svg, {count: () => this.marks.length, show: (at) => this.focus(at)});
@@ -79,7 +79,7 @@ class SweepPanel {
 // The panels of a chart; sweeps without rows have a sentence instead.
 export function sweepPanels(chart, sources, announcer) {
   return element('div', {class: 'sweep-panels'}, sources.map(({label, sweep}) => (sweep ?
-    new SweepPanel(chart, sweep, announcer).node :
+    new SweepPanel(chart, sweep, announcer, sources.length === 1).node :
     element('figure', {class: 'sweep-panel'}, element('figcaption', {class: 'elide strong', title: label}, label),
       element('p', {class: 'empty'},
         'No rows: tracelens_analysis/top5_gemm_kernels_time_variance.csv is missing or empty. ' +

@@ -2,12 +2,20 @@
 // scale for all sweeps; then the files. Headings are those of the document in the page's HTML, whose parts these
 // sections take over: the table of sweeps, the PNG plots, the links to files.
 
-import {announcer, tableAlternative, tipContent} from '../../chart.js';
+import {announcer, plainTable, tableAlternative, tipContent} from '../../chart.js';
 import {documentPart, element, svg} from '../../dom.js';
 import {thousands, time} from '../../format.js';
+import {bandwidthSection} from './bandwidth.js';
+import {changesSection} from './changes.js';
+import {hasDecisions, signedPercent} from './decision.js';
+import {effectsSection} from './effects.js';
+import {overlapSection} from './overlap.js';
 import {drawBox, drawPoint, drawViolin, seriesShape, sweepPanels} from './panels.js';
+import {tradeOffsSection} from './pareto.js';
+import {recommendSection} from './recommend.js';
 import {axisKind, boxOf, densityOf, GROUPS_MAX, groupSpread} from './spread.js';
 import {interactionOf, keysOf, readSpread, sharedDomain} from './spread.js';
+import {timelinesSection} from './timelines.js';
 
 const AXIS_LETTERS = 16; // of a value below a chart; tables have all
 
@@ -45,6 +53,11 @@ function settingKinds(page) {
 function spreadsOf(page) {
   if (!page.spreads) page.spreads = page.sources.map((source) => ({label: source.label, sweep: readSpread(source)}));
   return page.spreads;
+}
+
+// Whether the page is one of `sweep html`, with a document in its HTML.
+function hasSweepDocument(page) {
+  return page.front.kind === 'sweep' && !hasDecisions(page);
 }
 
 function hasRows(page) {
@@ -90,7 +103,8 @@ function spreadChart(page, kind, isViolin) {
   const keys = all.slice(0, GROUPS_MAX);
   const marks = new Map(sweeps.map((sweep) => [sweep, spreadMarks(sweep, kind, keys)]));
   if (isViolin) for (const list of marks.values()) for (const mark of list) mark.density = densityOf(mark.times);
-  return {title, keys, keyLabel, omitted: all.length - keys.length, xTitle: name, yTitle: 'time difference',
+  return {title, keys, isNumeric: !values, keyLabel, omitted: all.length - keys.length, xTitle: name,
+    yTitle: 'time difference',
     domain: sharedDomain(sweeps.map(({ns}) => ns)), marks: (sweep) => marks.get(sweep),
     draw: isViolin ? drawViolin : drawBox,
     describe: describeGroup(sweepKind(page, kind)), say: ({key, box}) => `${name} ${key}: median ${time(box.median)}`};
@@ -162,6 +176,65 @@ function interactionCharts(page) {
   return kinds.flatMap((first, i) => kinds.slice(i + 1).map((second) => interactionChart(page, [first, second])));
 }
 
+// ---- numbers beside the charts ----
+
+const BESIDE_ROWS = 24;
+
+function signedTimeText(ns) {
+  return `${ns < 0 ? '−' : '+'}${time(Math.abs(ns))}`;
+}
+
+// A difference with its share; all digits in the tooltip.
+function differenceCell(ns, base) {
+  if (!Number.isFinite(ns - base)) return '–';
+  const share = base > 0 ? `, ${signedPercent(100 * (ns / base - 1))}` : '';
+  return {text: `${signedTimeText(ns - base)}${share}`, title: `${(ns - base) / 1000} µs`};
+}
+
+// One row per group, with the value of each sweep. Of one sweep, differences are to the least group; of several, to the
+// first sweep. `groups` are {name, values: one per sweep}.
+function besideTable(page, caption, heads, groups) {
+  const sweeps = sweepsWithRows(page);
+  const isOne = sweeps.length === 1;
+  const least = groups.reduce((low, {values}) => (values[0] < low ? values[0] : low), Infinity);
+  const names = sweeps.map(({label}) => label);
+  const columns = isOne ? [`${heads.value} `, 'more than the least '] :
+    names.flatMap((label, i) => (i ? [`${label} `, `${label} − ${names[0]} `] : [`${label} `]));
+  const cells = ({values}) => (isOne ? [exactTime(values[0]), values[0] === least ? 'least' :
+    differenceCell(values[0], least)] : values.flatMap((ns, i) => {
+    const cell = Number.isFinite(ns) ? exactTime(ns) : '–';
+    return i ? [cell, differenceCell(ns, values[0])] : [cell];
+  }));
+  const shown = groups.slice(0, BESIDE_ROWS);
+  return element('div', {class: 'beside scroll'}, plainTable(caption, [...heads.names, ...columns],
+    shown.map((group) => [...group.names, ...cells(group)])),
+  element('p', {class: 'note'}, isOne ? '' : `${heads.value} of each sweep. `,
+    groups.length > shown.length && `The first ${shown.length} of ${thousands(groups.length)}.`));
+}
+
+function medianGroups(page, chart) {
+  const sweeps = sweepsWithRows(page);
+  const found = sweeps.map((sweep) => new Map(chart.marks(sweep).map((mark) => [mark.key, mark.box.median])));
+  return chart.keys.map((key) => ({names: [sweepKeyText(key)], values: found.map((one) => one.get(key) ?? NaN)}));
+}
+
+function spreadBeside(page, chart) {
+  return besideTable(page, `Medians: ${chart.title}`, {names: [`${chart.xTitle}${chart.isNumeric ? ' ' : ''}`],
+    value: 'median'}, medianGroups(page, chart));
+}
+
+function interactionBeside(page, chart) {
+  const sweeps = sweepsWithRows(page);
+  const pairKey = ({seriesKey, key}) => JSON.stringify([seriesKey, key]);
+  const found = sweeps.map((sweep) => new Map(chart.marks(sweep).map((mark) => [pairKey(mark), mark.ns])));
+  const pairs = chart.seriesKeys.flatMap((seriesKey) => chart.keys.map((key) => ({seriesKey, key})))
+    .filter((pair) => found.some((one) => one.has(pairKey(pair))));
+  return besideTable(page, `Means: ${chart.title}`, {value: 'mean',
+    names: [chart.first, chart.second].map(({name, values}) => `${name}${values ? '' : ' '}`)},
+  pairs.map((pair) => ({names: [sweepKeyText(pair.seriesKey), sweepKeyText(pair.key)],
+    values: found.map((one) => one.get(pairKey(pair)) ?? NaN)})));
+}
+
 // ---- sections ----
 
 // The PNG plots of the sweeps: all that there is without rows, else at hand below the charts.
@@ -173,7 +246,7 @@ function plotImages(part, isOnly) {
     element('summary', {}, 'The PNG plots, each with a scale of its own'), element('div', {}, table));
 }
 
-function buildCharts(page, body, part, charts, makeTable, legendOf = null) {
+function buildCharts(page, body, part, charts, makeTable, {beside, legendOf = null}) {
   if (!hasRows(page)) {
     body.append(...[plotImages(part, true) || 'no data'].flat());
     return;
@@ -181,12 +254,14 @@ function buildCharts(page, body, part, charts, makeTable, legendOf = null) {
   const voice = announcer();
   const omitted = charts.reduce((sum, chart) => sum + chart.omitted, 0);
   body.append(element('p', {class: 'note'},
-    'All panels have the same scale: a spread half as large looks half as large.' +
+    `${spreadsOf(page).length > 1 ? 'All panels have the same scale: a spread half as large looks half as large.' :
+      'A point is one group of equal GEMM calls of one rank: the difference between its slowest and fastest call.'}` +
     `${omitted ? ` ${thousands(omitted)} further groups are not drawn.` : ''}`));
   for (const chart of charts) {
     if (charts.length > 1) body.append(element('h3', {}, chart.title));
     if (legendOf) body.append(legendOf(chart));
-    body.append(sweepPanels(chart, spreadsOf(page), voice));
+    body.append(element('div', {class: 'with-numbers'}, sweepPanels(chart, spreadsOf(page), voice),
+      beside(page, chart)));
   }
   body.append(voice.node, tableAlternative(charts[0].title, makeTable).node, plotImages(part, false) || '');
 }
@@ -194,11 +269,12 @@ function buildCharts(page, body, part, charts, makeTable, legendOf = null) {
 // `kindsOf`: the kinds of a page. A sweep without rows is shown by its plots, which are those of threads and channels.
 function spreadSection(part, title, short, kindsOf, isViolin) {
   const needs = (page) => page.front.kind === 'sweep' &&
-    (hasRows(page) ? kindsOf(page).some((kind) => sweepsHaveKind(page, kind)) : part !== 'axes');
+    (hasRows(page) ? kindsOf(page).some((kind) => sweepsHaveKind(page, kind)) :
+      part !== 'axes' && hasSweepDocument(page));
   return {id: `variance-${part}`, title, short, needs, build: (page, body) => {
     const kinds = kindsOf(page).filter((kind) => sweepsHaveKind(page, kind));
     const charts = hasRows(page) ? kinds.map((kind) => spreadChart(page, kind, isViolin)) : [];
-    buildCharts(page, body, part, charts, () => spreadTable(page, charts));
+    buildCharts(page, body, part, charts, () => spreadTable(page, charts), {beside: spreadBeside});
   }};
 }
 
@@ -206,7 +282,7 @@ const sweepListSection = {
   id: 'sweeps',
   title: 'Sweep Information',
   short: 'Sweeps',
-  needs: (page) => page.front.kind === 'sweep',
+  needs: hasSweepDocument,
   build: (page, body) => body.append(...['introduction', 'sweeps'].map(documentPart).filter(Boolean)),
 };
 
@@ -214,7 +290,8 @@ function interactionSection(id, title, needs) {
   const isThere = (page) => page.front.kind === 'sweep' && needs(page);
   return {id, title, short: 'Interaction', needs: isThere, build: (page, body) => {
     const charts = hasRows(page) ? interactionCharts(page) : [];
-    buildCharts(page, body, 'interaction', charts, () => interactionTable(page, charts), interactionLegend);
+    buildCharts(page, body, 'interaction', charts, () => interactionTable(page, charts),
+      {beside: interactionBeside, legendOf: interactionLegend});
   }};
 }
 
@@ -227,7 +304,7 @@ const sweepFilesSection = {
   id: 'sweep-files',
   title: 'Data Files Information',
   short: 'Files',
-  needs: (page) => page.front.kind === 'sweep',
+  needs: hasSweepDocument,
   build: (page, body) => {
     body.append(documentPart('files') || '');
     document.getElementById('document')?.remove();
@@ -235,6 +312,8 @@ const sweepFilesSection = {
 };
 
 export const sweepSections = [
+  changesSection, recommendSection, tradeOffsSection, effectsSection, overlapSection, bandwidthSection,
+  timelinesSection,
   sweepListSection,
   spreadSection('threads', 'Variance by Thread Count', 'Threads', () => ['threads'], false),
   spreadSection('channels', 'Variance by Channel Count', 'Channels', () => ['channels'], false),
@@ -243,7 +322,7 @@ export const sweepSections = [
   spreadSection('distribution', 'Variance Distribution (Violin Plots)', 'Distribution',
     (page) => [...otherKinds(page), 'threads', 'channels', 'ranks'], true),
   interactionSection('variance-interaction', 'Thread-Channel Interaction',
-    (page) => !hasOtherAxes(page) && (!hasRows(page) || settingKinds(page).length > 1)),
+    (page) => !hasOtherAxes(page) && (hasRows(page) ? settingKinds(page).length > 1 : hasSweepDocument(page))),
   interactionSection('variance-axes-interaction', 'Interaction of Axes',
     (page) => hasOtherAxes(page) && settingKinds(page).length > 1),
   sweepFilesSection,
