@@ -499,6 +499,13 @@ def test_two_sweeps(binary):
         assert [cell["text"] for cell in new[2][1:]] == ["–", "–"] and old[3][1]["text"] == "–"
         assert [cell["text"].split("\n")[-1] for cell in new[3][1:]] == ["new", "new"]
         assert browser.texts("h2")[:2] == ["What changed", "Which setting to use"]
+        # Tables of both sweeps have a column for the difference to the first one.
+        heads = browser.js("return [...document.querySelectorAll('#recommendation table')].map((one) => [...one.querySelectorAll('thead th')]"
+                           ".map((head) => head.innerText))")
+        assert heads[0] == heads[1] and "since old" in heads[1]
+        later = cells(browser, "#recommendation .decision:nth-child(2)")
+        since = {(row[1]["text"], row[2]["text"]): row[heads[1].index("since old")]["text"] for row in later}
+        assert since == {(batch, mode): {"8": "0.0 %", "16": "+4.0 %", "64": "–"}[batch] for batch in ("8", "16", "64") for mode in ("eager", "compile")}
 
 
 def test_two_sweeps_without_noise_or_common_axes(binary):

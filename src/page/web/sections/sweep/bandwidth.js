@@ -7,7 +7,7 @@ import {bytes, shorten, significant, thousands} from '../../format.js';
 import {logDomain, logScale, logTicks, powerLabel} from '../../scale.js';
 import {tooltip} from '../../tooltip.js';
 import {decisionsOf, estimateDomain, exactCell, hasDecisions, plainTicks} from './decision.js';
-import {quantity, readBandwidths, signedPercent} from './decision.js';
+import {quantity, readBandwidths, signedPercent, sinceColumn} from './decision.js';
 import {seriesShape} from './panels.js';
 import {deltaCell, plotTable} from './plot_table.js';
 import {settingCells, settingHeads} from './recommend.js';
@@ -199,14 +199,19 @@ function oneSizeTable(page, decision, collective, domain) {
     .sort((a, b) => a.setting - b.setting);
   const heads = settingHeads(decision);
   const base = rows[0]?.bus.value;
+  const before = new Map(bandwidthsOf(decisionsOf(page)[0]).filter((one) => one.collective === collective)
+    .map((one) => [one.setting, one.bus.value]));
+  const since = sinceColumn(page, decision, ({row}) => before.get(row) ?? NaN);
   return element('div', {}, decisionsOf(page).length > 1 &&
     element('h3', {class: 'elide sweep-name', title: decision.label}, decision.label),
   plotTable({caption: `Bus bandwidth of ${collective}`, domain, ticks: plainTicks(domain, 4, ' GB/s'), most: 16,
-    heads: [...heads, 'bus bandwidth ', '95 % interval ', 'more than the fastest ', 'latency ', 'calls '],
+    heads: [...heads, 'bus bandwidth ', '95 % interval ', ...since.heads, 'more than the fastest ', 'latency ',
+      'calls '],
     plotAt: heads.length, plotTitle: 'bus bandwidth, median', rows: rows.map((one, i) => ({
       cells: [...settingCells(decision, settings[one.setting]),
         exactCell(quantity(one.bus.value, 'GB/s'), one.bus.value, 'GB/s'),
         {text: Number.isFinite(one.bus.low) ? `${significant(one.bus.low)} to ${significant(one.bus.high)}` : '–'},
+        ...since.cells(settings[one.setting], one.bus.value),
         i ? exactCell(signedPercent(100 * (one.bus.value / base - 1)), 100 * (one.bus.value / base - 1), '%') : '–',
         exactCell(quantity(one.latency, 'µs'), one.latency, 'µs'), thousands(one.count)],
       mark: {estimate: one.bus, kind: i ? 'slower' : 'best'}, data: {setting: settings[one.setting].name}}))}));

@@ -144,6 +144,28 @@ export function readChanges({source}) {
     change: read.estimate(row, 'change_pct', 'change_low_pct', 'change_high_pct')}));
 }
 
+// ---- the first sweep ----
+
+// The setting with the same name in the first sweep of the page; null in the first sweep itself, or if it lacks it.
+function settingBefore(page, decision, setting) {
+  const [first] = decisionsOf(page);
+  if (decision === first) return null;
+  if (!first.byName) first.byName = new Map(first.settings.map((one) => [one.name, one]));
+  return first.byName.get(setting.name) || null;
+}
+
+// A column of pages of several sweeps: how a number differs from that of the first sweep. In the first sweep it has no
+// numbers, but keeps the tables aligned. `valueOf(setting)` is the number there.
+export function sinceColumn(page, decision, valueOf) {
+  const [first, second] = decisionsOf(page);
+  if (!second) return {heads: [], cells: () => []};
+  return {heads: [`since ${shorten(first.label, 24)} `], cells: (setting, value) => {
+    const before = settingBefore(page, decision, setting);
+    const change = before ? 100 * (value / valueOf(before) - 1) : NaN;
+    return [exactCell(signedPercent(change), change, '%')];
+  }};
+}
+
 // ---- judgements ----
 
 // What is known of a setting compared with the fastest: best, candidate, slower or unmeasured.

@@ -5,7 +5,7 @@ import {tipContent} from '../../chart.js';
 import {clear, element} from '../../dom.js';
 import {shorten, thousands} from '../../format.js';
 import {decisionsOf, estimateDomain, exactCell, factor, hasDecisions, plainTicks, quantity} from './decision.js';
-import {readOverlap, signedPercent, stepTime} from './decision.js';
+import {readOverlap, signedPercent, sinceColumn, stepTime} from './decision.js';
 import {heatLegend, heatTable} from './heat_table.js';
 import {plotTable} from './plot_table.js';
 import {settingCells, settingHeads} from './recommend.js';
@@ -66,7 +66,7 @@ function slowdownMap(page, decision, gemms, most) {
 
 // ---- one GEMM ----
 
-function slowdownRows(decision, gemm) {
+function slowdownRows(decision, gemm, since) {
   const rows = rowsOfGemm(decision, gemm);
   const fastest = rows.get(decision.measured[0]?.row);
   return decision.settings.filter(({row}) => rows.has(row)).map((setting) => {
@@ -76,7 +76,7 @@ function slowdownRows(decision, gemm) {
     const interval = Number.isFinite(low) ? `${factor(low)} to ${factor(high)}` : '–';
     return {
       cells: [...settingCells(decision, setting), exactCell(factor(one.slowdown.value), one.slowdown.value),
-        {text: interval, title: `${low} to ${high}`},
+        {text: interval, title: `${low} to ${high}`}, ...since.cells(setting, one.slowdown.value),
         setting.row === decision.measured[0]?.row ? '–' : exactCell(
           signedPercent(100 * (one.slowdown.value / base - 1)), 100 * (one.slowdown.value / base - 1), '%'),
         exactCell(quantity(one.without, 'µs'), one.without, 'µs'),
@@ -92,12 +92,14 @@ function slowdownRows(decision, gemm) {
 }
 
 function slowdownTable(page, decision, gemm, domain) {
-  const rows = slowdownRows(decision, gemm);
+  const before = rowsOfGemm(decisionsOf(page)[0], gemm);
+  const since = sinceColumn(page, decision, ({row}) => before.get(row)?.slowdown.value ?? NaN);
+  const rows = slowdownRows(decision, gemm, since);
   const first = settingHeads(decision);
   return element('div', {}, decisionsOf(page).length > 1 &&
     element('h3', {class: 'elide sweep-name', title: decision.label}, decision.label),
   rows.length ? plotTable({caption: `Slowdown of ${gemmLabel(gemm)}`, rows, domain, ticks: plainTicks(domain, 5, '×'),
-    heads: [...first, 'slowdown ', '95 % interval ', 'more than the fastest setting ', 'without ', 'during ',
+    heads: [...first, 'slowdown ', '95 % interval ', ...since.heads, 'more than the fastest ', 'without ', 'during ',
       'cost per step ', 'calls with / without '],
     plotAt: first.length, plotTitle: 'duration with a collective / without', reference: 1, most: 16}) :
     element('p', {class: 'empty'}, 'This GEMM did not run during a collective.'));

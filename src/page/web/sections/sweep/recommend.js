@@ -6,7 +6,8 @@ import {shorten, thousands} from '../../format.js';
 import {copyButton} from '../../output.js';
 import {tipContent} from '../../chart.js';
 import {decisionsOf, estimateDomain, exactCell, factor, hasDecisions, msTicks, percentInterval} from './decision.js';
-import {probability, quantity, signedPercent, standingOf, STANDING_WORDS, stepInterval, stepTime} from './decision.js';
+import {probability, quantity, signedPercent, sinceColumn, standingOf, STANDING_WORDS} from './decision.js';
+import {stepInterval, stepTime} from './decision.js';
 import {plotTable} from './plot_table.js';
 
 const AXIS_COLUMNS = 4; // of more axes, one column has all values
@@ -61,9 +62,10 @@ function figureColumns({facts, settings}) {
   return columns;
 }
 
-function rankingTable(decision, domain) {
+function rankingTable(page, decision, domain) {
   const {settings, facts} = decision;
   const figures = figureColumns(decision);
+  const since = sinceColumn(page, decision, ({step}) => step.value);
   const first = settingHeads(decision);
   const difference = ({difference: {value}, row}) => (row && Number.isFinite(value) ?
     {...exactCell(signedPercent(value), value, '%')} : '–');
@@ -74,6 +76,7 @@ function rankingTable(decision, domain) {
       cells: [{text: thousands(setting.row + 1)}, ...settingCells(decision, setting),
         exactCell(stepTime(setting.step.value), setting.step.value, 'ms'),
         {text: stepInterval(setting.step), title: `${setting.step.low} to ${setting.step.high} ms`},
+        ...since.cells(setting, setting.step.value),
         difference(setting), {text: setting.row ? percentInterval(setting.difference) : '–'},
         exactCell(setting.row ? probability(setting.p) : '–', setting.p),
         {text: [standingMark(standing), ' ', isBaseline && element('span', {class: 'standing baseline'},
@@ -83,7 +86,7 @@ function rankingTable(decision, domain) {
       tip: settingTip(decision, setting), isPinned: isBaseline};
   });
   return plotTable({caption: `Settings of ${decision.label} by step time`, rows, domain, ticks: msTicks(domain, 5),
-    heads: ['rank ', ...first, 'step time ', '95 % interval ', 'slower ', '95 % interval ', 'p ', '',
+    heads: ['rank ', ...first, 'step time ', '95 % interval ', ...since.heads, 'slower ', '95 % interval ', 'p ', '',
       ...figures.map(({head}) => head)],
     plotAt: 1 + first.length, plotTitle: 'step time', reference: settings[0]?.step.value});
 }
@@ -142,7 +145,7 @@ function recommendation(page, decision, domain) {
     facts.limits && facts.limits.split('\n').map((line) => element('p', {class: 'limit'}, line)));
   return element('div', {class: 'decision'}, !isAlone && element('h3', {class: 'elide', title: decision.label},
     decision.label), element('div', {class: 'columns answer'}, sentences,
-    environmentCard(decision)), rankingTable(decision, domain), rankingNote(decision));
+    environmentCard(decision)), rankingTable(page, decision, domain), rankingNote(decision));
 }
 
 // One domain for the step times of all sweeps of the page.

@@ -208,7 +208,7 @@ function besideTable(page, caption, heads, groups) {
   const shown = groups.slice(0, BESIDE_ROWS);
   return element('div', {class: 'beside scroll'}, plainTable(caption, [...heads.names, ...columns],
     shown.map((group) => [...group.names, ...cells(group)])),
-  element('p', {class: 'note'}, isOne ? '' : `${heads.value} of each sweep. `,
+  element('p', {class: 'note'}, isOne ? '' : `${heads.value === 'median' ? 'Medians' : 'Means'} of each sweep. `,
     groups.length > shown.length && `The first ${shown.length} of ${thousands(groups.length)}.`));
 }
 

@@ -5,7 +5,8 @@ import {categoryColor, themeColor} from '../../colors.js';
 import {clear, element} from '../../dom.js';
 import {percent} from '../../format.js';
 import {legend} from '../../legend.js';
-import {decisionsOf, exactCell, hasDecisions, msTicks, readTimelines, signedPercent, stepTime} from './decision.js';
+import {decisionsOf, exactCell, hasDecisions, msTicks, readTimelines} from './decision.js';
+import {signedPercent, sinceColumn, stepTime} from './decision.js';
 import {drawParts, plotTable} from './plot_table.js';
 import {settingCells, settingHeads} from './recommend.js';
 
@@ -36,12 +37,14 @@ function timelineTable(page, decision, most) {
   const lines = timelinesOf(decision);
   const first = settingHeads(decision);
   const base = lines[0];
+  const before = new Map(timelinesOf(decisionsOf(page)[0]).map((line) => [line.setting, line.total]));
+  const since = sinceColumn(page, decision, ({row}) => before.get(row) ?? NaN);
   const rows = lines.map((line) => {
     const setting = decision.settings[line.setting];
     return {
       cells: [...settingCells(decision, setting), exactCell(stepTime(line.total), line.total, 'ms'),
-        line === base ? '–' : exactCell(signedPercent(100 * (line.total / base.total - 1)),
-          100 * (line.total / base.total - 1), '%'),
+        ...since.cells(setting, line.total), line === base ? '–' :
+          exactCell(signedPercent(100 * (line.total / base.total - 1)), 100 * (line.total / base.total - 1), '%'),
         ...parts.map(([key]) => exactCell(stepTime(line[key]), line[key], 'ms'))],
       mark: {parts: parts.map((part) => ({size: Math.max(0, line[part[0]]) || 0, css: timelineColor(part),
         name: part[0]}))},
@@ -53,7 +56,7 @@ function timelineTable(page, decision, most) {
   return element('div', {}, decisionsOf(page).length > 1 &&
     element('h3', {class: 'elide sweep-name', title: decision.label}, decision.label),
   plotTable({caption: `GPU timelines of ${decision.label}`, rows, domain, ticks: msTicks(domain, 4), draw: drawParts,
-    heads: [...first, 'total ', 'more than the fastest ', ...parts.map(([, name]) => `${name} `)],
+    heads: [...first, 'total ', ...since.heads, 'more than the fastest ', ...parts.map(([, name]) => `${name} `)],
     plotAt: first.length, plotTitle: 'mean time per rank'}));
 }
 
