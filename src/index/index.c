@@ -142,6 +142,7 @@ static char *choose_target(const gt_index *index)
 /* Why an index is not used. With --index auto it is replaced, which needs no warning. */
 static void say_unused(const gt_index *index, const char *path, const char *why)
 {
+    if (index->policy.is_cache) return;
     bool before = gt_log_set_private(true);
     if (index->policy.mode == GT_INDEX_AUTO)
         gt_info("%s: %s; it is made again", path, why);
@@ -278,6 +279,14 @@ bool gt_index_keeps(const gt_index *index)
     return index && index->policy.mode == GT_INDEX_AUTO;
 }
 
+bool gt_index_contents(const gt_index *index, uint64_t *size, uint64_t *checksum)
+{
+    if (!index || !index->file) return false;
+    *size = gt_index_file_identity(index->file)->size;
+    *checksum = gt_index_file_identity(index->file)->checksum;
+    return true;
+}
+
 const char *gt_index_target(const gt_index *index)
 {
     return index ? index->target : NULL;
@@ -343,7 +352,7 @@ static bool write_file(gt_index *index, gt_index_kind kind, const char *key, con
         now.checksum = gt_index_file_identity(index->file)->checksum;
     else if (!add_checksum(index->trace_path, &now))
         return gt_fail(error, "%s: the trace changes, so there is no index of it", index->trace_path);
-    if (!may_replace(index->target))
+    if (!index->policy.is_cache && !may_replace(index->target))
         return gt_fail(error, "%s: not an index, so it is not replaced by one", index->target);
     bool drop = index->file && gt_index_file_records(index->file) >= RECORDS_MAX;
     char *whole = absolute(index->trace_path);
@@ -354,8 +363,9 @@ static bool write_file(gt_index *index, gt_index_kind kind, const char *key, con
     return written;
 }
 
-static void warn_privately(const char *text)
+static void warn_privately(const gt_index *index, const char *text)
 {
+    if (index->policy.is_cache) return;
     bool before = gt_log_set_private(true);
     gt_warn("%s", text);
     gt_log_set_private(before);
@@ -368,7 +378,7 @@ bool gt_index_keep(gt_index *index, gt_index_kind kind, const char *key, const g
     if (!gt_index_keeps(index)) return false;
     if (!identify(index->trace_path, &now) || !has_same_times(&now, &index->seen)) {
         gt_fail(&error, "%s: the trace changes, so there is no index of it", index->trace_path);
-        warn_privately(error.text);
+        warn_privately(index, error.text);
         return false;
     }
     bool append = index->file && strcmp(gt_index_file_path(index->file), index->target) == 0 &&
@@ -378,7 +388,7 @@ bool gt_index_keep(gt_index *index, gt_index_kind kind, const char *key, const g
     if (written)
         open_written(index);
     else
-        warn_privately(error.text);
+        warn_privately(index, error.text);
     return written;
 }
 

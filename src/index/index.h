@@ -37,6 +37,8 @@ typedef struct gt_index_policy {
     gt_index_mode mode;
     const char *place; /* the index file, or the folder of index files; NULL: next to the trace, or else in
                           the user's cache folder */
+    bool is_cache;     /* `place` is a folder that only has indexes made by this program: files that cannot be
+                          used     are replaced without a message */
     struct gt_index *open; /* an index that is open: gt_index_open returns it for its trace; NULL: none */
 } gt_index_policy;
 
@@ -86,6 +88,8 @@ bool gt_index_kind_of(const char *path, gt_index_kind *kind, gt_error *error);
 /* Where indexes are written if the folder of a trace cannot be: $XDG_CACHE_HOME/gputally, or
  * ~/.cache/gputally; NULL if neither is known. The caller frees it. */
 char *gt_index_cache_folder(void);
+/* Size and checksum of the trace, if the index is one that can be used: then they are those of now. */
+bool gt_index_contents(const gt_index *index, uint64_t *size, uint64_t *checksum);
 /* Where gt_index_keep writes; NULL if there is no index. */
 const char *gt_index_target(const gt_index *index);
 

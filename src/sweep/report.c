@@ -3,7 +3,6 @@
 #include "sweep/report.h"
 #include "analysis/collective/sheets.h"
 #include "base/log.h"
-#include "base/many.h"
 #include "base/memory.h"
 #include "base/memory_limit.h"
 #include "input/chrome/kineto.h"
@@ -13,203 +12,17 @@
 #include "output/file.h"
 #include "output/output.h"
 #include "report/collective.h"
-#include "report/compare/compare.h"
 #include "report/pytorch.h"
 #include "report/rocprof.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
+#include "sweep/decide/decide.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- comparisons across the values of an axis ---- */
-
-typedef struct sweep_ranks {
-    int64_t *items; /* ascending, without duplicates */
-    size_t count;
-} sweep_ranks;
-
-typedef struct comparison_counts {
-    size_t made, failed;
-} comparison_counts;
-
-/* One rank of the runs that differ in one axis only. */
-typedef struct comparison_task {
-    size_t axis, first, end; /* the runs in the job's order */
-    int64_t rank;
-    bool made, failed;
-} comparison_task;
-
-typedef struct comparison_job {
-    const gt_sweep *sweep;
-    const char *analysis;
-    gt_compare_options options;
-    const gt_sweep_config **order; /* for each axis all runs, so that those to be compared are side by side */
-    comparison_task *tasks;
-    size_t count, capacity;
-    comparison_counts done;
-} comparison_job;
-
-/* The axes across which runs are compared: threads in a classic sweep, like the scripts do, else every axis
- * with several values. */
-static bool is_compared(const gt_sweep *sweep, size_t axis)
-{
-    return sweep->is_classic ? axis == 0 : sweep->axes[axis].value_count > 1;
-}
-
-/* What the report of a run is called in its comparison across an axis: the folder of threads in a classic
- * sweep, else the value. */
-static const char *tag_of(const comparison_job *j, size_t axis, const gt_sweep_config *config)
-{
-    return j->sweep->is_classic ? config->report_folder : config->values[axis].value;
-}
-
-/* The reports of a comparison_task, not opened yet. */
-static size_t find_reports(const comparison_job *j, const comparison_task *t, gt_compare_report *reports)
-{
-    size_t count = 0;
-    for (size_t i = t->first; i < t->end; i++) {
-        const gt_sweep_config *config = j->order[i];
-        char *path = gt_sweep_rank_report(j->analysis, config, t->rank);
-        if (gt_path_is_file(path))
-            reports[count++] = (gt_compare_report){.tag = tag_of(j, t->axis, config), .path = path};
-        else
-            gt_free(path);
-    }
-    return count;
-}
-
-/* "28ch" in a classic sweep; else the values of the other axes: "mode_fast_256thread". */
-static char *others_of(const comparison_job *j, const comparison_task *t)
-{
-    const gt_sweep_config *config = j->order[t->first];
-    if (j->sweep->is_classic) return gt_strdup(config->report_name);
-    gt_buffer text = {0};
-    for (size_t i = 0; i < j->sweep->axis_count; i++)
-        if (i != t->axis && config->values[i].value)
-            gt_buffer_add_format(&text, "%s%s_%s", text.len ? "_" : "", config->values[i].axis,
-                                 config->values[i].value);
-    if (config->repeat > 1)
-        gt_buffer_add_format(&text, "%srepeat_%lld", text.len ? "_" : "", (long long)config->repeat);
-    char *others = gt_strdup(text.len ? gt_buffer_str(&text).bytes : "all");
-    gt_buffer_free(&text);
-    return others;
-}
-
-static bool compare(const comparison_job *j, const comparison_task *t, gt_compare_report *reports,
-                    size_t count, gt_error *error)
-{
-    gt_interner *strings = gt_interner_new();
-    gt_table_list tables = {0};
-    char *others = others_of(j, t);
-    char *path = gt_format("%s/comparisons/compare_%s_rank%" PRId64 "_across_%s.xlsx", j->analysis, others,
-                           t->rank, j->sweep->axes[t->axis].name);
-    gt_free(others);
-    bool open = true;
-    for (size_t i = 0; i < count && open; i++)
-        open = (reports[i].sheets = gt_perf_sheets_open(reports[i].path, error));
-    bool made = open && gt_compare_tables(reports, count, &j->options, strings, &tables, error) &&
-                gt_output_workbook(&tables, path, error);
-    gt_free(path);
-    gt_table_list_free(&tables);
-    gt_interner_free(strings);
-    return made;
-}
-
-static bool do_comparison(void *context, size_t index)
-{
-    comparison_job *j = context;
-    comparison_task *t = &j->tasks[index];
-    gt_error error = {""};
-    gt_compare_report *reports = gt_alloc_zero(t->end - t->first, sizeof *reports);
-    size_t count = find_reports(j, t, reports);
-    char *others = others_of(j, t);
-    bool made = count > 1 && compare(j, t, reports, count, &error);
-    if (count == 1)
-        gt_info("Skip comparison of %s rank %" PRId64 " - only in 1 %s config", others, t->rank,
-                j->sweep->is_classic ? "thread" : j->sweep->axes[t->axis].name);
-    else if (count > 1 && !made)
-        gt_warn("comparison of %s rank %" PRId64 ": %s", others, t->rank, error.text);
-    gt_free(others);
-    for (size_t i = 0; i < count; i++) {
-        gt_perf_sheets_close(reports[i].sheets);
-        gt_free((char *)(uintptr_t)reports[i].path);
-    }
-    gt_free(reports);
-    t->made = made;
-    t->failed = count > 1 && !made;
-    return true;
-}
-
-static void count_comparison(void *context, size_t index)
-{
-    comparison_job *j = context;
-    j->done.made += j->tasks[index].made;
-    j->done.failed += j->tasks[index].failed;
-}
-
-typedef struct comparison_order {
-    size_t axis, axis_count;
-} comparison_order;
-
-/* -1, 0 or 1: whether runs differ in more than the axis. */
-static int compare_others(const gt_sweep_config *x, const gt_sweep_config *y, const comparison_order *order)
-{
-    for (size_t i = 0; i < order->axis_count; i++)
-        if (i != order->axis && x->values[i].place != y->values[i].place)
-            return x->values[i].place < y->values[i].place ? -1 : 1;
-    return (x->repeat > y->repeat) - (x->repeat < y->repeat);
-}
-
-/* Runs that differ only in the axis keep the order of the sweep. */
-static int by_others(const void *a, const void *b, void *order)
-{
-    const gt_sweep_config *x = *(const gt_sweep_config *const *)a, *y = *(const gt_sweep_config *const *)b;
-    int others = compare_others(x, y, order);
-    return others ? others : (x > y) - (x < y);
-}
-
-static void add_comparisons_across(comparison_job *j, size_t axis, const sweep_ranks *ranks)
-{
-    const comparison_order by = {axis, j->sweep->axis_count};
-    size_t count = j->sweep->count, begin = axis * count;
-    const gt_sweep_config **runs = j->order + begin;
-    for (size_t i = 0; i < count; i++) runs[i] = &j->sweep->configs[i];
-    qsort_r(runs, count, sizeof(*runs), by_others, (void *)(uintptr_t)&by);
-    for (size_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && compare_others(runs[first], runs[end], &by) == 0;) end++;
-        for (size_t r = 0; r < ranks->count; r++) {
-            comparison_task t = {
-                .axis = axis, .first = begin + first, .end = begin + end, .rank = ranks->items[r]};
-            GT_PUSH(j->tasks, j->count, j->capacity, t);
-        }
-    }
-}
-
-static void add_comparisons(comparison_job *j, const sweep_ranks *ranks)
-{
-    for (size_t axis = 0; axis < j->sweep->axis_count && j->sweep->count; axis++)
-        if (is_compared(j->sweep, axis)) add_comparisons_across(j, axis, ranks);
-}
-
-static comparison_counts compare_across_axes(const gt_sweep *sweep, const char *analysis,
-                                             const sweep_ranks *ranks, bool rocprof)
-{
-    const char *const groups[] = {"gpu_timeline", rocprof ? "kernel_summary" : "ops_summary"};
-    comparison_job j = {.sweep = sweep,
-                        .analysis = analysis,
-                        .options = {.groups = groups, .group_count = GT_LENGTH(groups)}};
-    j.order = gt_alloc_zero(sweep->axis_count * sweep->count, sizeof(*j.order));
-    add_comparisons(&j, ranks);
-    gt_many_run(
-        &(gt_many){.count = j.count, .work = do_comparison, .finish = count_comparison, .context = &j});
-    gt_free(j.tasks);
-    gt_free(j.order);
-    return j.done;
-}
 
 /* ---- reports ---- */
 
@@ -237,7 +50,12 @@ typedef struct setting {
     bool has_collective, failed; /* the collective report was written, or could not be */
     bool lacks_collectives;      /* there is nothing to report */
     gt_log_record messages;      /* of the collective report */
+    gt_stamp stamp;              /* messages of each trace, then of the collective report */
+    bool is_kept;                /* all files are there from the last time */
 } setting;
+
+/* Facts of a stamp. */
+enum { KEPT_COLLECTIVE, KEPT_WITHOUT };
 
 typedef struct job {
     const gt_sweep *sweep;
@@ -320,12 +138,41 @@ static gt_pytorch_linked *read_torch(const job *j, task *t, bool *whole)
     return trace ? gt_pytorch_link(gt_pytorch_build_tree(trace)) : NULL;
 }
 
+/* What `decide` measures in the trace, for the cache. */
+static void keep_measures(const job *j, const task *t, gt_pytorch_linked *trace, gt_index *index,
+                          gt_str messages)
+{
+    gt_error ignored;
+    gt_buffer earlier = {0};
+    if (!gt_index_keeps(index)) return;
+    gt_trace_measures *measures = gt_trace_measures_find(j->options->cache, index, t->trace->rank, &earlier);
+    if (!measures) {
+        measures = gt_trace_measures_of(trace, t->trace->rank, &ignored);
+        if (measures) gt_trace_measures_keep(measures, index, t->trace->rank, messages);
+    }
+    gt_trace_measures_free(measures);
+    gt_buffer_free(&earlier);
+}
+
+static gt_pytorch_linked *read_and_measure(const job *j, task *t, bool *whole)
+{
+    gt_index *index = gt_sweep_cache_index(j->options->cache, t->trace->path);
+    gt_heard heard = {0};
+    gt_heard_begin(&heard);
+    gt_pytorch_linked *trace = read_torch(j, t, whole);
+    gt_heard_end(&heard);
+    if (trace && *whole) keep_measures(j, t, trace, index, gt_buffer_str(&heard.texts));
+    gt_buffer_free(&heard.texts);
+    gt_index_close(index);
+    return trace;
+}
+
 static bool do_torch(const job *j, task *t)
 {
     setting *s = &j->settings[t->config];
     gt_error error = {""};
     bool whole;
-    gt_pytorch_linked *trace = read_torch(j, t, &whole);
+    gt_pytorch_linked *trace = read_and_measure(j, t, &whole);
     if (!trace) return false;
     bool made = report_torch(j, t, trace, &error);
     if (!made) fail_task(j, t, "no report", &error);
@@ -432,7 +279,73 @@ static void finish_setting(const job *j, size_t index)
     }
 }
 
+/* ---- what is kept of a setting ---- */
+
+static const char *report_step(const gt_sweep_report_options *options)
+{
+    return options->rocprof ? "rocprof_report" : "report";
+}
+
+/* Everything that its reports depend on. */
+static void describe_inputs(const job *j, size_t index)
+{
+    setting *s = &j->settings[index];
+    const gt_sweep_config *config = &j->sweep->configs[index];
+    const gt_sweep_report_options *o = j->options;
+    s->stamp = gt_stamp_new(report_step(o), config->place, s->traces.count + 1);
+    gt_stamp_add_number(&s->stamp, o->by_pid);
+    gt_stamp_add_number(&s->stamp, o->old_layout);
+    gt_stamp_add_number(&s->stamp, o->strict);
+    for (size_t i = 0; i < s->traces.count; i++) {
+        gt_stamp_add_number(&s->stamp, s->traces.items[i].rank);
+        gt_stamp_add_text(&s->stamp, s->traces.items[i].path);
+        if (!o->rocprof) gt_stamp_add_file(&s->stamp, s->traces.items[i].path);
+    }
+    if (!o->rocprof) return;
+    char *folder = gt_format("%s/rocprof_traces", config->folder); /* a trace may have several files */
+    gt_stamp_add_folder(&s->stamp, folder);
+    gt_free(folder);
+}
+
+/* Notes the files of a setting whose reports were all written. */
+static void keep_setting(const job *j, size_t index)
+{
+    setting *s = &j->settings[index];
+    const gt_sweep_config *config = &j->sweep->configs[index];
+    bool is_whole = !s->failed;
+    for (size_t i = 0; i < s->traces.count; i++) {
+        const task *t = &j->tasks[s->first + i];
+        is_whole &= t->made && !t->failures;
+    }
+    if (!is_whole || !j->options->cache) return;
+    for (size_t i = 0; i < s->traces.count; i++) {
+        char *path = gt_sweep_rank_report(j->analysis, config, s->traces.items[i].rank);
+        gt_stamp_add_output(&s->stamp, path);
+        gt_free(path);
+    }
+    char *path = gt_sweep_collective_report(j->analysis, config);
+    if (s->has_collective) gt_stamp_add_output(&s->stamp, path);
+    gt_free(path);
+    s->stamp.numbers[KEPT_COLLECTIVE] = s->has_collective;
+    s->stamp.numbers[KEPT_WITHOUT] = s->lacks_collectives;
+    gt_stamp_keep(&s->stamp, j->options->cache);
+}
+
 /* ---- all traces ---- */
+
+static void do_or_repeat(const job *j, task *t, gt_buffer *messages)
+{
+    if (j->settings[t->config].is_kept) {
+        gt_heard_repeat(gt_buffer_str(messages));
+        t->made = true;
+        return;
+    }
+    gt_heard heard = {0};
+    gt_heard_begin(&heard);
+    t->made = j->options->rocprof ? do_rocprof(j, t) : do_torch(j, t);
+    gt_heard_end(&heard);
+    *messages = heard.texts;
+}
 
 /* Whoever does the last trace of a setting also writes its collective report, whose messages follow those of
  * all traces of the setting. */
@@ -442,11 +355,22 @@ static bool do_trace(void *context, size_t index)
     task *t = &j->tasks[index];
     setting *s = &j->settings[t->config];
     const char *about = gt_log_about(t->trace->path);
-    t->made = j->options->rocprof ? do_rocprof(j, t) : do_torch(j, t);
+    do_or_repeat(j, t, &s->stamp.messages[t->trace - s->traces.items]);
     gt_log_about(about);
     if (atomic_fetch_sub(&s->left, 1) > 1) return true;
     gt_log_record *before = gt_log_keep(&s->messages);
-    finish_setting(j, t->config);
+    if (s->is_kept) {
+        s->has_collective = s->stamp.numbers[KEPT_COLLECTIVE];
+        s->lacks_collectives = s->stamp.numbers[KEPT_WITHOUT];
+        gt_heard_repeat(gt_buffer_str(&s->stamp.messages[s->traces.count]));
+    } else {
+        gt_heard heard = {0};
+        gt_heard_begin(&heard);
+        finish_setting(j, t->config);
+        gt_heard_end(&heard);
+        s->stamp.messages[s->traces.count] = heard.texts;
+        keep_setting(j, t->config);
+    }
     gt_log_keep(before);
     return true;
 }
@@ -480,6 +404,8 @@ static void add_tasks(job *j)
             task t = {.config = i, .trace = &s->traces.items[r]};
             GT_PUSH(j->tasks, j->count, j->capacity, t);
         }
+        describe_inputs(j, i);
+        s->is_kept = s->traces.count && gt_stamp_find(&s->stamp, j->options->cache);
     }
 }
 
@@ -544,9 +470,9 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static sweep_ranks ranks_of(const job *j)
+static gt_sweep_ranks ranks_of(const job *j)
 {
-    sweep_ranks ranks = {.items = gt_alloc(j->count * sizeof *ranks.items)};
+    gt_sweep_ranks ranks = {.items = gt_alloc(j->count * sizeof *ranks.items)};
     int64_t *all = gt_alloc(j->count * sizeof *all);
     for (size_t i = 0; i < j->count; i++) all[i] = j->tasks[i].trace->rank;
     if (j->count) qsort(all, j->count, sizeof *all, by_number);
@@ -558,8 +484,9 @@ static sweep_ranks ranks_of(const job *j)
 
 static void compare_all(job *j)
 {
-    sweep_ranks ranks = ranks_of(j);
-    comparison_counts done = compare_across_axes(j->sweep, j->analysis, &ranks, j->options->rocprof);
+    gt_sweep_ranks ranks = ranks_of(j);
+    gt_comparison_counts done =
+        gt_sweep_compare_across_axes(j->sweep, j->analysis, &ranks, j->options->rocprof, j->options->cache);
     j->totals->comparisons = done.made;
     j->totals->failed += done.failed;
     gt_free(ranks.items);
@@ -569,6 +496,7 @@ static void free_job(job *j)
 {
     for (size_t i = 0; i < j->sweep->count; i++) {
         gt_sweep_traces_free(&j->settings[i].traces);
+        gt_stamp_free(&j->settings[i].stamp);
         gt_free(j->settings[i].rows);
     }
     gt_free(j->settings);
@@ -589,6 +517,7 @@ bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const char *
     if (made) {
         read_all(&j);
         warn_without_collectives(&j);
+        gt_stamps_remove_unused(options->cache, report_step(options));
         compare_all(&j);
     }
     gt_output_free(folders);

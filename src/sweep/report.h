@@ -5,10 +5,13 @@
  *     tracelens_analysis/<T>thread/collective_reports/collective_<C>ch.xlsx
  *     tracelens_analysis/comparisons/compare_<C>ch_rank<R>_across_threads.xlsx
  *
- * Traces are read once, several at a time, and are never moved or changed. */
+ * Traces are read once, several at a time, and are never moved or changed. Reports of runs that have not
+ * changed since the last time are left as they are (sweep/cache). What `decide` measures is kept on the way,
+ * so that it need not read the traces again. */
 #ifndef GT_SWEEP_REPORT_H
 #define GT_SWEEP_REPORT_H
 
+#include "sweep/cache/cache.h"
 #include "sweep/layout.h"
 
 typedef struct gt_sweep_report_options {
@@ -17,6 +20,7 @@ typedef struct gt_sweep_report_options {
     bool old_layout; /* the sheet GEMM with its columns of 2025, for scripts that expect their positions */
     bool strict;     /* write no report on a truncated trace, instead of one on its readable part */
     unsigned threads;
+    gt_sweep_cache *cache; /* NULL: everything is made again, and nothing is kept */
 } gt_sweep_report_options;
 
 /* What was written for one setting. */
@@ -36,5 +40,20 @@ typedef struct gt_sweep_totals {
 bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const char *folder,
                            const gt_sweep_report_options *options, gt_sweep_totals *totals, gt_error *error);
 void gt_sweep_totals_free(gt_sweep_totals *totals);
+
+/* ---- comparisons across the values of an axis (comparisons.c) ---- */
+
+typedef struct gt_sweep_ranks {
+    int64_t *items; /* ascending, without duplicates */
+    size_t count;
+} gt_sweep_ranks;
+
+typedef struct gt_comparison_counts {
+    size_t made, failed;
+} gt_comparison_counts;
+
+gt_comparison_counts gt_sweep_compare_across_axes(const gt_sweep *sweep, const char *analysis,
+                                                  const gt_sweep_ranks *ranks, bool rocprof,
+                                                  gt_sweep_cache *cache);
 
 #endif

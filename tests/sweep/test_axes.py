@@ -108,7 +108,7 @@ def check_axes_around_threads(s):
            ("proto_LL_256thread_28ch_time_ms", "proto_Simple_256thread_28ch_time_ms"))
     # a part is a sweep, too, as before
     s.run("report", "s/proto_LL")
-    s.same("a sweep of its own", os.listdir(s.path("s/proto_LL/tracelens_analysis")), ["256thread"])
+    s.same("a sweep of its own", sorted(os.listdir(s.path("s/proto_LL/tracelens_analysis"))), [".gputally", "256thread"])
 
 
 def check_odd_names_of_axes(s):
@@ -225,8 +225,26 @@ def check_names_follow_top_k(s):
     s.holds("page", s.lines("page.html"), "top2_gemm_kernels_time_variance.csv", "<h2>Variance by Thread Count</h2>")
 
 
+def check_long_names(s):
+    """A comparison whose name would be longer than a file name may be has one that is cut, always the same, and unlike others."""
+    first, second = "m" * 110, "n" * 110
+    for last in "12":
+        for batch in "4", "8":
+            for rank in 0, 1:
+                write_trace(s, f"mode_{first}\u00e9{last}/kind_{second}/batch_{batch}", 256, int(batch), rank)
+    s.run("report", "s")
+    names = sorted(os.listdir(s.path("s/tracelens_analysis/comparisons")))
+    s.same("comparisons", len([name for name in names if name.startswith(f"compare_mode_{first}")]), 4)
+    s.same("across modes", [name for name in names if name.startswith("compare_kind_")],
+           [f"compare_kind_{second}_batch_{batch}_rank{rank}_across_mode.xlsx" for batch in "48" for rank in (0, 1)])
+    s.same("lengths", {len(name.encode()) for name in names if name.startswith("compare_mode")} <= {254, 255}, True)
+    s.run("report", "s", "--force")
+    s.same("again", sorted(os.listdir(s.path("s/tracelens_analysis/comparisons"))), names)
+
+
 CHECKS = (check_axes_alone, check_axes_around_threads, check_odd_names_of_axes, check_failed_runs_are_left_out,
-          check_failed_runs_are_included, check_longest_kernel, check_counters_beside_json, check_no_collectives, check_names_follow_top_k)
+          check_failed_runs_are_included, check_longest_kernel, check_counters_beside_json, check_no_collectives, check_names_follow_top_k,
+          check_long_names)
 
 
 def run_check(binary, folder, check):

@@ -27,6 +27,7 @@ static const gt_option all_options[] = {
     {"dpi", GT_OPTION_INT, "N", NULL, "pass --dpi to `gputally sweep plot`", .needs = "!rocprof"},
     {"geo_mean", GT_OPTION_FLAG, NULL, NULL, "pass --geo_mean to `gputally sweep timeline`"},
     GT_SWEEP_INCLUDE_FAILED,
+    GT_SWEEP_FORCE,
 };
 static const gt_option_group all_group = {"Steps", all_options, GT_LENGTH(all_options)};
 
@@ -49,14 +50,14 @@ static const struct {
         const char *option; /* NULL: the place is an argument without option */
         place value;
     } places[3];
-    const char *options[3];
+    const char *options[4];
     bool is_traced, is_rocprof; /* for traces of torch.profiler, of rocprofv3 */
     bool needs_rows;            /* reads the output of `top` */
     bool needs_collectives;     /* has nothing to do without collective reports */
 } chain[] = {
     {"report",
      {{NULL, ROOT}, {"--output_dir", ANALYSIS}},
-     {"rank_order", "report_layout", "include_failed"},
+     {"rank_order", "report_layout", "include_failed", "force"}, /* also renews what `decide` uses */
      .is_traced = true,
      .is_rocprof = true},
     {"top",

@@ -25,6 +25,7 @@ static const gt_option decide_options[] = {
      "show the rows of top<K>_gemm_kernels_time_variance.csv on the page, if `top` has written them",
      .needs = "output_html"},
     GT_SWEEP_INCLUDE_FAILED,
+    GT_SWEEP_FORCE,
 };
 static const gt_option_group decide_group = {"Decision", decide_options, GT_LENGTH(decide_options)};
 
@@ -135,10 +136,14 @@ gt_exit gt_cmd_sweep_decide(const gt_call *call)
     gt_sweep_measures measures = {0};
     const char *root = call->arguments.files[0];
     char *folder = gt_sweep_analysis_folder(call, "output_dir", root);
+    gt_sweep_cache *cache = NULL;
     bool made = (gt_path_is_folder(root) || gt_fail(&error, "Sweep directory does not exist: %s", root)) &&
-                gt_sweep_open_for_step(call, &sweep, root, &error) &&
-                gt_sweep_measure(&measures, &sweep, &read, &error) && decide(call, &measures, folder, &error);
+                gt_sweep_open_for_step(call, &sweep, root, &error);
+    if (made) cache = gt_sweep_cache_for_step(call, folder);
+    made = made && gt_sweep_measure(&measures, &sweep, &read, cache, &error) &&
+           decide(call, &measures, folder, &error);
     gt_sweep_measures_free(&measures);
+    gt_sweep_cache_close(cache);
     gt_sweep_free(&sweep);
     gt_free(folder);
     return made ? GT_EXIT_DONE : gt_sweep_failed(&error);

@@ -84,9 +84,13 @@ static bool parse_conditions(comparison *c, gt_error *error)
 static bool measure(comparison *c, size_t which, gt_error *error)
 {
     const char *root = c->call->arguments.files[which];
+    char *folder = gt_format("%s/" GT_SWEEP_ANALYSIS, root);
+    gt_sweep_cache *cache = gt_sweep_cache_open(folder, GT_CACHE_USE); /* of `sweep all` or `sweep decide` */
     bool measured = (gt_path_is_folder(root) || gt_fail(error, "Sweep directory does not exist: %s", root)) &&
                     gt_sweep_open_for_step(c->call, &c->sweeps[which], root, error) &&
-                    gt_sweep_measure(&c->measures[which], &c->sweeps[which], &c->read, error);
+                    gt_sweep_measure(&c->measures[which], &c->sweeps[which], &c->read, cache, error);
+    gt_sweep_cache_close(cache);
+    gt_free(folder);
     if (!measured && !strstr(error->text, root)) gt_error_prefix(error, root);
     return measured;
 }

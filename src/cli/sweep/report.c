@@ -23,6 +23,7 @@ static const gt_option report_options[] = {
      "that version",
      .needs = "!rocprof", .choices = "head|2025.12"},
     GT_SWEEP_INCLUDE_FAILED,
+    GT_SWEEP_FORCE,
 };
 static const gt_option_group report_group = {"Reports", report_options, GT_LENGTH(report_options)};
 
@@ -68,8 +69,12 @@ static bool make_reports(const gt_call *call, const char *root, const gt_sweep_r
     bool made = gt_path_is_folder(root) || gt_fail(error, "Directory not found: %s", root);
     made = made && (elsewhere || access(root, W_OK) == 0 ||
                     gt_fail(error, "No write permission for sweep directory: %s", root));
-    made = made && gt_sweep_open_for_step(call, &sweep, root, error) &&
-           gt_sweep_make_reports(&sweep, root, folder, options, &totals, error);
+    made = made && gt_sweep_open_for_step(call, &sweep, root, error);
+    gt_sweep_cache *cache = made ? gt_sweep_cache_for_step(call, folder) : NULL;
+    gt_sweep_report_options with_cache = *options;
+    with_cache.cache = cache;
+    made = made && gt_sweep_make_reports(&sweep, root, folder, &with_cache, &totals, error);
+    gt_sweep_cache_close(cache);
     if (made && !gt_sweep_is_quiet(call)) show(&sweep, &totals, folder, options->rocprof);
     if (made && totals.failed) made = gt_fail(error, "%zu reports could not be written", totals.failed);
     gt_sweep_totals_free(&totals);

@@ -182,6 +182,12 @@ char *gt_sweep_folder_name(const char *path)
     return gt_strdup(slash && slash[1] ? slash + 1 : name);
 }
 
+gt_sweep_cache *gt_sweep_cache_for_step(const gt_call *call, const char *folder)
+{
+    return gt_sweep_cache_open(folder,
+                               gt_arguments_flag(&call->arguments, "force") ? GT_CACHE_RENEW : GT_CACHE_KEEP);
+}
+
 bool gt_sweep_is_quiet(const gt_call *call)
 {
     return gt_arguments_flag(&call->arguments, "quiet");

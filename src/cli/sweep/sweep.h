@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "input/options.h"
 #include "table/table_list.h"
+#include "sweep/cache/cache.h"
 #include "sweep/layout.h"
 #include "table/table.h"
 
@@ -64,6 +65,15 @@ char *gt_sweep_analysis_folder(const gt_call *call, const char *option, const ch
             "(default: they are "                                                                            \
             "left out, with a warning)"                                                                      \
     }
+/* The option of all steps that use what they kept the last time. */
+#define GT_SWEEP_FORCE                                                                                       \
+    {                                                                                                        \
+        "force", GT_OPTION_FLAG, NULL, NULL,                                                                 \
+            "analyse everything again (default: what has not changed since the last time is used again)"     \
+    }
+/* What is kept in the folder of all analyses; NULL: nothing can be. */
+gt_sweep_cache *gt_sweep_cache_for_step(const gt_call *call, const char *folder);
+
 /* Opens a sweep and leaves out the runs that did not end well, unless --include_failed is given. */
 bool gt_sweep_open_for_step(const gt_call *call, gt_sweep *sweep, const char *root, gt_error *error);
 

@@ -4,6 +4,7 @@
  *     best.c         comparisons of settings, and which of them cannot be told apart from the best
  *     anova.c        main effects and interactions of the axes
  *     trace.c        what is measured in one trace
+ *     kept.c         the same, kept for the next time
  *     measure.c      the same for all runs of a sweep
  *     decision.c     from measurements to a decision
  *     sheets.c       the sheets: recommendation, effects, effect_means, overlap_slowdown, bandwidth_by_size
@@ -18,7 +19,9 @@
 #include "base/interner.h"
 #include "base/memory.h"
 #include "input/options.h"
+#include "sweep/cache/cache.h"
 #include "sweep/layout.h"
+#include "trace/pytorch/pytorch.h"
 #include "table/table_list.h"
 
 #include <stdbool.h>
@@ -168,10 +171,18 @@ typedef struct gt_trace_measures {
     gt_table *collectives; /* see gt_collectives_of_rank; NULL: the trace is truncated */
 } gt_trace_measures;
 
-/* NULL and an error if the trace cannot be read or has no GPU events. */
+/* NULL and an error if the trace has no GPU events. */
+gt_trace_measures *gt_trace_measures_of(gt_pytorch_linked *trace, int64_t rank, gt_error *error);
+/* The same for a file; also NULL if it cannot be read. Uses and keeps what the cache has; NULL: none. */
 gt_trace_measures *gt_trace_measures_read(const char *path, int64_t rank, const gt_read_options *read,
-                                          gt_error *error);
+                                          const gt_sweep_cache *cache, gt_error *error);
 void gt_trace_measures_free(gt_trace_measures *measures); /* NULL does nothing */
+
+/* Those of a whole trace in its index, with the messages of reading it (gt_heard) (kept.c). NULL: none. */
+gt_trace_measures *gt_trace_measures_find(const gt_sweep_cache *cache, const gt_index *index, int64_t rank,
+                                          gt_buffer *messages);
+void gt_trace_measures_keep(const gt_trace_measures *measures, gt_index *index, int64_t rank,
+                            gt_str messages);
 
 /* ---- measurements of a sweep (measure.c) ---- */
 
@@ -229,10 +240,10 @@ static inline size_t gt_setting_runs_end(const gt_sweep_measures *measures, size
     return measures->first_config[setting + 1];
 }
 
-/* Reads all traces of torch.profiler, several at a time. Warns about those that cannot be read; fails if none
- * can. Free in any case. */
+/* Reads all traces of torch.profiler, several at a time, except those that the cache (NULL: none) knows.
+ * Warns about those that cannot be read; fails if none can. Free in any case. */
 bool gt_sweep_measure(gt_sweep_measures *measures, const gt_sweep *sweep, const gt_read_options *read,
-                      gt_error *error);
+                      const gt_sweep_cache *cache, gt_error *error);
 void gt_sweep_measures_free(gt_sweep_measures *measures);
 
 /* ---- the decision (decision.c, sheets.c, advice.c) ---- */

@@ -28,6 +28,7 @@ typedef struct overlap_cost {
 typedef struct job {
     gt_sweep_measures *measures;
     const gt_read_options *read;
+    const gt_sweep_cache *cache;
     gt_sweep_traces *traces; /* by config */
     task *tasks;
     size_t count, capacity;
@@ -65,7 +66,7 @@ static bool read_trace(void *context, size_t index)
     task *t = &j->tasks[index];
     gt_error error = {""};
     const char *about = gt_log_about(t->trace->path);
-    t->found = gt_trace_measures_read(t->trace->path, t->trace->rank, j->read, &error);
+    t->found = gt_trace_measures_read(t->trace->path, t->trace->rank, j->read, j->cache, &error);
     gt_log_about(about);
     if (!t->found)
         gt_warn("%s rank %" PRId64 ": not measured: %s", j->measures->sweep->configs[t->config].name,
@@ -328,14 +329,14 @@ static void read_all(job *j)
 }
 
 bool gt_sweep_measure(gt_sweep_measures *measures, const gt_sweep *sweep, const gt_read_options *read,
-                      gt_error *error)
+                      const gt_sweep_cache *cache, gt_error *error)
 {
     *measures = (gt_sweep_measures){.sweep = sweep, .strings = gt_interner_new(), .has_steps = true};
     measures->runs = gt_alloc_zero(sweep->count + 1, sizeof *measures->runs);
     find_settings(measures);
     gt_read_options part = *read;
     part.is_part = true;
-    job j = {.measures = measures, .read = &part, .keys = gt_interner_new()};
+    job j = {.measures = measures, .read = &part, .cache = cache, .keys = gt_interner_new()};
     j.traces = gt_alloc_zero(sweep->count + 1, sizeof *j.traces);
     add_tasks(&j);
     bool measured = j.count > 0 || gt_fail(error, "no traces of torch.profiler in the sweep");

@@ -284,12 +284,8 @@ static void measure(gt_trace_measures *found, const gt_schedule *s)
     gt_free(steps.lengths);
 }
 
-gt_trace_measures *gt_trace_measures_read(const char *path, int64_t rank, const gt_read_options *options,
-                                          gt_error *error)
+gt_trace_measures *gt_trace_measures_of(gt_pytorch_linked *trace, int64_t rank, gt_error *error)
 {
-    gt_pytorch_read *read = gt_kineto_read(path, (gt_kineto_options){0}, options, error);
-    if (!read) return NULL;
-    gt_pytorch_linked *trace = gt_pytorch_link(gt_pytorch_build_tree(read));
     const gt_event_view *view = &gt_pytorch_view(trace)->events;
     gt_schedule *schedule = gt_schedule_new(view);
     gt_trace_measures *found = NULL;
@@ -305,7 +301,38 @@ gt_trace_measures *gt_trace_measures_read(const char *path, int64_t rank, const 
         }
     }
     gt_schedule_free(schedule);
-    gt_pytorch_linked_free(trace);
+    return found;
+}
+
+/* Half a trace is not kept: reading it is a failure with --strict. */
+static gt_trace_measures *read_and_keep(const char *path, int64_t rank, const gt_read_options *options,
+                                        gt_index *index, gt_error *error)
+{
+    gt_heard heard = {0};
+    gt_heard_begin(&heard);
+    gt_pytorch_read *read = gt_kineto_read(path, (gt_kineto_options){0}, options, error);
+    gt_pytorch_linked *trace = read ? gt_pytorch_link(gt_pytorch_build_tree(read)) : NULL;
+    gt_trace_measures *found = trace ? gt_trace_measures_of(trace, rank, error) : NULL;
+    gt_heard_end(&heard);
+    if (found && !gt_pytorch_view(trace)->events.facts->is_cut_off)
+        gt_trace_measures_keep(found, index, rank, gt_buffer_str(&heard.texts));
+    if (trace) gt_pytorch_linked_free(trace);
+    gt_buffer_free(&heard.texts);
+    return found;
+}
+
+gt_trace_measures *gt_trace_measures_read(const char *path, int64_t rank, const gt_read_options *options,
+                                          const gt_sweep_cache *cache, gt_error *error)
+{
+    gt_buffer messages = {0};
+    gt_index *index = gt_sweep_cache_index(cache, path);
+    gt_trace_measures *found = gt_trace_measures_find(cache, index, rank, &messages);
+    if (found)
+        gt_heard_repeat(gt_buffer_str(&messages));
+    else
+        found = read_and_keep(path, rank, options, index, error);
+    gt_index_close(index);
+    gt_buffer_free(&messages);
     return found;
 }
 

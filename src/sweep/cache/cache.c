@@ -1,0 +1,145 @@
+/* The folder of what is kept of a sweep: its lock, its indexes, and messages. */
+#include "sweep/cache/cache.h"
+
+#include "base/memory.h"
+#include "index/build.h"
+#include "os/paths.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* ---- opening ---- */
+
+/* Where locks are not supported, as on some network file systems, processes are not kept apart. */
+static int take_lock(const char *folder)
+{
+    char *path = gt_format("%slock", folder);
+    int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        gt_info("%s: waiting for another process that analyses this sweep", path);
+        while (flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
+        }
+    }
+    gt_free(path);
+    return descriptor;
+}
+
+gt_sweep_cache *gt_sweep_cache_open(const char *analysis, gt_cache_mode mode)
+{
+    gt_error ignored;
+    char *folder = gt_format("%s/" GT_SWEEP_CACHE_FOLDER "/", analysis);
+    bool was_there = gt_path_is_folder(analysis), exists = gt_path_is_folder(folder);
+    if (!gt_build_number() || (!exists && (mode == GT_CACHE_USE || !gt_path_make_folder(folder, &ignored)))) {
+        gt_free(folder);
+        return NULL;
+    }
+    gt_sweep_cache *cache = gt_alloc_zero(1, sizeof *cache);
+    *cache = (gt_sweep_cache){.folder = folder,
+                              .mode = mode,
+                              .lock = -1,
+                              .is_new = !exists,
+                              .is_alone = !was_there,
+                              .used = gt_interner_new()};
+    pthread_mutex_init(&cache->mutex, NULL);
+    cache->policy = (gt_index_policy){
+        .mode = mode == GT_CACHE_USE ? GT_INDEX_USE : GT_INDEX_AUTO, .place = folder, .is_cache = true};
+    if (mode != GT_CACHE_USE) cache->lock = take_lock(folder);
+    return cache;
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t len = strlen(text), ending_len = strlen(ending);
+    return len > ending_len && strcmp(text + len - ending_len, ending) == 0;
+}
+
+/* Indexes of traces that were moved or removed would only take space. */
+static void remove_old(const gt_sweep_cache *cache)
+{
+    gt_folder_list names = gt_list_folder(cache->folder);
+    for (size_t i = 0; i < names.count; i++) {
+        char *trace = NULL, *path = gt_format("%s%s", cache->folder, names.items[i]);
+        if (ends_with(names.items[i], GT_INDEX_SUFFIX) && gt_index_is_index(path, &trace) && !trace)
+            unlink(path);
+        gt_free(trace);
+        gt_free(path);
+    }
+    gt_folder_list_free(&names);
+}
+
+static void remove_if_empty(const gt_sweep_cache *cache)
+{
+    gt_folder_list names = gt_list_folder(cache->folder);
+    if (names.count == 1 && strcmp(names.items[0], "lock") == 0) {
+        char *lock = gt_format("%slock", cache->folder), *analysis = gt_strdup(cache->folder);
+        analysis[strlen(analysis) - strlen(GT_SWEEP_CACHE_FOLDER "/")] = 0;
+        unlink(lock);
+        rmdir(cache->folder);
+        if (cache->is_alone) rmdir(analysis); /* fails if it has files */
+        gt_free(lock);
+        gt_free(analysis);
+    }
+    gt_folder_list_free(&names);
+}
+
+void gt_sweep_cache_close(gt_sweep_cache *cache)
+{
+    if (!cache) return;
+    if (cache->mode != GT_CACHE_USE) remove_old(cache);
+    if (cache->is_new) remove_if_empty(cache);
+    if (cache->lock >= 0) close(cache->lock);
+    pthread_mutex_destroy(&cache->mutex);
+    gt_interner_free(cache->used);
+    gt_free(cache->folder);
+    gt_free(cache);
+}
+
+/* ---- messages ---- */
+
+static void hear(void *context, gt_message_kind kind, const char *text)
+{
+    gt_buffer *texts = context;
+    gt_buffer_add(texts, &(char){(char)('0' + (int)kind)}, 1);
+    gt_buffer_add(texts, text, strlen(text) + 1);
+}
+
+void gt_heard_begin(gt_heard *heard)
+{
+    heard->listener = (gt_log_listener){.hear = hear, .context = &heard->texts};
+    gt_log_listen(&heard->listener);
+}
+
+void gt_heard_end(gt_heard *heard)
+{
+    gt_log_unlisten(&heard->listener);
+}
+
+bool gt_heard_is_sound(gt_str texts)
+{
+    if (texts.len && texts.bytes[texts.len - 1]) return false;
+    for (size_t at = 0; at < texts.len; at += strlen(texts.bytes + at) + 1)
+        if (texts.bytes[at] < '0' || texts.bytes[at] > '0' + GT_MESSAGE_INFO) return false;
+    return true;
+}
+
+void gt_heard_repeat(gt_str texts)
+{
+    for (size_t at = 0; at < texts.len; at += strlen(texts.bytes + at) + 1)
+        gt_log_repeat((gt_message_kind)(texts.bytes[at] - '0'), texts.bytes + at + 1);
+}
+
+/* ---- indexes ---- */
+
+gt_index *gt_sweep_cache_index(const gt_sweep_cache *cache, const char *path)
+{
+    return cache ? gt_index_open(&cache->policy, path) : NULL;
+}
+
+bool gt_sweep_cache_find(const gt_sweep_cache *cache, const gt_index *index, const char *key, gt_image *image)
+{
+    return cache && cache->mode != GT_CACHE_RENEW && gt_index_find(index, key, image);
+}
