@@ -72,6 +72,16 @@ def check_best(d):
     saved = float(re.search(r"saves ([0-9.]+) %", done.stdout).group(1))
     hours = float(re.search(r"([0-9.]+) hours", done.stdout).group(1))
     d.near("hours", hours, saved * 0.24, 0.1)
+    d.decide("--output_json", "a b.json", "--baseline", "256thread_42ch")
+    with open(d.path("a b.json"), encoding="utf-8") as file:
+        answer = json.load(file)
+    d.same("JSON", {key: answer[key] for key in ("schema", "is_supported", "fastest", "baseline", "candidates", "spread")},
+           {"schema": "gputally-sweep-decision/1", "is_supported": True, "baseline": "256thread_42ch", "candidates": ["512thread_28ch"],
+            "spread": "repeats", "fastest": {"setting": "512thread_28ch", "values": {"threads": "512", "channels": "28"},
+                                            "environment": {"RCCL_THREADS_PER_BLOCK": "512", "NCCL_MAX_NCHANNELS": "28"}}})
+    steps = {row["setting"]: float(row["step_ms"]) for row in rows}
+    d.near("saved", answer["saved_pct"], 100 * (1 - steps["512thread_28ch"] / steps["256thread_42ch"]), 1e-9)
+    d.same("sheets of JSON", list(answer["sheets"]), SHEETS)
     named = d.decide("--baseline", "256thread_42ch")
     d.holds("baseline", named.stdout, "Compared with threads=256 channels=42, the fastest saves")
     d.holds("baseline", d.decide("--baseline", "512thread_28ch").stdout, "The setting used now is the fastest.")
@@ -85,6 +95,10 @@ def check_no_difference(d):
     d.holds("answer", done.stdout, "No setting is supported as the best: 4 of 4 settings cannot be told apart",
             "# the fastest, not supported as the best\nexport RCCL_THREADS_PER_BLOCK=")
     d.same("told apart", {row["told_apart"] for row in d.rows("recommendation")}, {"False"})
+    d.decide("--output_json", "out.json")
+    with open(d.path("out.json"), encoding="utf-8") as file:
+        answer = json.load(file)
+    d.same("JSON", (answer["is_supported"], len(answer["candidates"])), (False, 4))
 
 
 def check_agreement(d):

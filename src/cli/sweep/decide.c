@@ -24,6 +24,8 @@ static const gt_option decide_options[] = {
     {"top_k", GT_OPTION_INT, "K", "5",
      "show the rows of top<K>_gemm_kernels_time_variance.csv on the page, if `top` has written them",
      .needs = "output_html"},
+    {"output_json", GT_OPTION_STRING, "PATH", NULL,
+     "write the recommendation and all sheets as JSON to PATH, for scripts"},
     GT_SWEEP_INCLUDE_FAILED,
     GT_SWEEP_FORCE,
 };
@@ -106,11 +108,17 @@ static bool decide(const gt_call *call, gt_sweep_measures *measures, const char 
     gt_buffer text = {0}, page = {0};
     size_t baseline;
     const char *page_path = gt_arguments_string(&call->arguments, "output_html");
+    const char *json = gt_arguments_string(&call->arguments, "output_json");
     gt_decide(&decision, measures);
     gt_decision_add_sheets(&decision, &tables);
     bool made = find_baseline(call, &decision, &baseline, error);
     if (made && page_path) make_page(call, &decision, &tables, baseline, folder, &page);
     made = made && gt_sweep_write_sheets(&tables, folder, "decision", page_path, gt_buffer_str(&page), error);
+    if (made && json) {
+        gt_decision_json(&decision, baseline, &tables, &text);
+        made = gt_sweep_write_texts(&json, (gt_str[]){gt_buffer_str(&text)}, 1, error);
+        text.len = 0;
+    }
     if (made && !gt_sweep_is_quiet(call)) {
         gt_decision_say(&decision, baseline, &text);
         fwrite(text.bytes, 1, text.len, stdout);
@@ -118,6 +126,7 @@ static bool decide(const gt_call *call, gt_sweep_measures *measures, const char 
         show_table(decision.measures->sweep, &tables);
         printf("\nwrote %s/decision.xlsx\n", folder);
         for (size_t i = 0; i < tables.count; i++) printf("wrote %s/%s.csv\n", folder, tables.items[i]->name);
+        if (json) printf("wrote %s\n", json);
         if (page_path) printf("wrote %s\n", page_path);
     }
     gt_buffer_free(&page);

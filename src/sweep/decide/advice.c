@@ -170,8 +170,7 @@ void gt_decision_say_worth(const gt_decision *d, size_t baseline, bool marked, g
 
 /* ---- environment ---- */
 
-/* The variable of an axis: as sweep.json says, or the usual one. */
-static const char *variable_of(const gt_sweep *sweep, const char *axis, gt_arena *arena)
+const char *gt_decision_variable(const gt_sweep *sweep, const char *axis, gt_arena *arena)
 {
     static const char *const usual[][2] = {{"threads", "RCCL_THREADS_PER_BLOCK"},
                                            {"channels", "NCCL_MAX_NCHANNELS"}};
@@ -213,7 +212,8 @@ void gt_decision_say_environment(const gt_decision *d, gt_buffer *text)
     gt_arena arena = {0};
     if (d->best.candidates != 1) gt_buffer_add_cstr(text, "# the fastest, not supported as the best\n");
     for (size_t a = 0; a < sweep->axis_count; a++) {
-        const char *value = config->values[a].value, *name = variable_of(sweep, sweep->axes[a].name, &arena);
+        const char *value = config->values[a].value,
+                   *name = gt_decision_variable(sweep, sweep->axes[a].name, &arena);
         if (!value) continue;
         if (!is_variable_name(name)) {
             say_comment(sweep->axes[a].name, value, text);

@@ -9,6 +9,7 @@
  *     decision.c     from measurements to a decision
  *     sheets.c       the sheets: recommendation, effects, effect_means, overlap_slowdown, bandwidth_by_size
  *     advice.c       the answer in words
+ *     json.c         the answer and the sheets for scripts
  *
  * Times are compared on a logarithmic scale: noise is a percentage of a time rather than a number of
  * microseconds, and a difference of logarithms is a ratio. */
@@ -290,5 +291,13 @@ void gt_decision_say_environment(const gt_decision *decision, gt_buffer *text);
 void gt_decision_say_setting(const gt_decision *decision, size_t setting, bool marked, gt_buffer *text);
 /* The given setting, or the one of the middle rank for SIZE_MAX. */
 size_t gt_decision_baseline(const gt_decision *decision, size_t given);
+
+/* The environment variable of an axis: as sweep.json says, or the usual one. NULL: none. */
+const char *gt_decision_variable(const gt_sweep *sweep, const char *axis, gt_arena *arena);
+
+#define GT_DECISION_SCHEMA "gputally-sweep-decision/1"
+/* The answer and all sheets as JSON (json.c). */
+void gt_decision_json(const gt_decision *decision, size_t baseline, const gt_table_list *tables,
+                      gt_buffer *out);
 
 #endif
