@@ -256,13 +256,42 @@ def check_read_once(s):
     s.same("same bytes", files_of(s.path(ANALYSIS)), decided)
 
 
+def check_all_steps(s):
+    """`sweep all` again, and after a change: the files of a fresh one. Plots of the same rows are not drawn again."""
+    def analyse(*words):
+        return s.run("--dpi", "20", *words, step="all").stdout
+
+    def plots():
+        return {path: (os.stat(path).st_ino, os.stat(path).st_mtime_ns) for path in glob.glob(s.path(ANALYSIS, "plots/*.png"))}
+    s.lay_out(channels=(28,))
+    first, drawn, files = analyse(), plots(), files_of(s.path(ANALYSIS))
+    s.same("plots", len(drawn), 5)
+    s.same("again", (analyse() == first, plots() == drawn, files_of(s.path(ANALYSIS)) == files), (True, True, True))
+    s.same("forced", (analyse("--force") == first, [p for p in plots() if plots()[p] == drawn[p]], files_of(s.path(ANALYSIS)) == files),
+           (True, [], True))
+    path = s.path(trace_path(256, 28, 0))
+    with open(path, encoding="utf-8") as file:
+        trace = json.load(file)
+    for event in trace["traceEvents"]:
+        if event["name"] == generate.K1:
+            event["dur"] += 0.5
+            event["ts"] -= 0.25
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(trace, file)
+    changed, files = analyse(), files_of(s.path(ANALYSIS))
+    s.same("changed", changed == first, False)
+    shutil.rmtree(s.path(ANALYSIS))
+    s.same("fresh", (analyse() == changed, files_of(s.path(ANALYSIS)) == files), (True, True))
+
+
 def run_check(binary, folder, check):
     s = Sweep(binary, folder)
     check(s)
     return s.problems
 
 
-CHECKS = (check_changes, check_outputs, check_damage, check_kills, check_two_processes, check_messages, check_read_once)
+CHECKS = (check_changes, check_outputs, check_damage, check_kills, check_two_processes, check_messages, check_read_once,
+          check_all_steps)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@ static const gt_option gate_options[] = {
      "[significant], such as 'step_ms > 3% significant' or 'bus_gb_s < -5%'; measures are step_ms, "
      "exposed_comm_ms, gemm_ms, gemm_slowdown and bus_gb_s; repeatable"},
     {"allow_missing", GT_OPTION_FLAG, NULL, NULL,
-     "evaluate conditions although settings of OLD are missing in NEW (default: exit status 1)",
+     "accept settings of OLD that are missing in NEW (default: conditions cannot be evaluated, exit status "
+     "1)",
      .needs = "fail_if"},
     {"output_json", GT_OPTION_STRING, "PATH", NULL,
      "write the comparison of OLD NEW with all sheets as JSON to PATH, for scripts"},

@@ -215,6 +215,7 @@ static const gt_option plot_options[] = {
     {"compat", GT_OPTION_FLAG, NULL, NULL,
      "draw the interaction plot like the Python script: always 28, 42, 56 and 70 channels, 0 if there is no "
      "row"},
+    GT_SWEEP_FORCE,
 };
 static const gt_option_group plot_group = {"Plots", plot_options, GT_LENGTH(plot_options)};
 
@@ -226,15 +227,41 @@ const gt_syntax gt_sweep_plot_syntax = {
     .output_option = "output_dir",
 };
 
-static bool draw(const gt_call *call, const gt_variance_rows *rows, const char *folder, gt_error *error)
+/* Drawing takes longer than all that comes before it, so plots of the same rows are not drawn again if this
+ * is a folder of analyses in which something is kept (sweep/cache). */
+static bool draw(const gt_call *call, const gt_variance_rows *rows, const char *csv, const char *folder,
+                 gt_error *error)
 {
-    gt_output *output = gt_output_new();
-    bool drawn = gt_variance_plots_draw(rows, folder, gt_arguments_int(&call->arguments, "dpi"),
-                                        gt_arguments_flag(&call->arguments, "compat"), output, error) &&
-                 gt_output_commit(output, error);
-    for (size_t i = 0; drawn && !gt_sweep_is_quiet(call) && i < gt_output_file_count(output); i++)
-        printf("%swrote %s\n", i ? "" : "\n", gt_output_file_path(output, i));
-    gt_output_free(output);
+    int64_t dpi = gt_arguments_int(&call->arguments, "dpi");
+    bool compat = gt_arguments_flag(&call->arguments, "compat"), quiet = gt_sweep_is_quiet(call);
+    gt_sweep_cache *cache = gt_sweep_cache_beside(csv, gt_arguments_flag(&call->arguments, "force"));
+    gt_stamp stamp = gt_stamp_new("plots", folder, 1);
+    gt_stamp_add_number(&stamp, dpi);
+    gt_stamp_add_number(&stamp, compat);
+    gt_stamp_add_file(&stamp, csv);
+    bool drawn = gt_stamp_find(&stamp, cache);
+    const char *path = NULL;
+    if (drawn) {
+        gt_heard_repeat(gt_buffer_str(&stamp.messages[0]));
+        for (bool first = true; !quiet && (path = gt_stamp_next_output(&stamp, path)); first = false)
+            printf("%swrote %s\n", first ? "\n" : "", path);
+    } else {
+        gt_output *output = gt_output_new();
+        gt_heard heard = {0};
+        gt_heard_begin(&heard);
+        drawn = gt_variance_plots_draw(rows, folder, dpi, compat, output, error) &&
+                gt_output_commit(output, error);
+        gt_heard_end(&heard);
+        stamp.messages[0] = heard.texts;
+        for (size_t i = 0; drawn && i < gt_output_file_count(output); i++) {
+            if (!quiet) printf("%swrote %s\n", i ? "" : "\n", gt_output_file_path(output, i));
+            gt_stamp_add_output(&stamp, gt_output_file_path(output, i));
+        }
+        if (drawn) gt_stamp_keep(&stamp, cache);
+        gt_output_free(output);
+    }
+    gt_stamp_free(&stamp);
+    gt_sweep_cache_close(cache);
     return drawn;
 }
 
@@ -253,7 +280,7 @@ static bool plot(const gt_call *call, const char *path, gt_error *error)
         gt_variance_rows_print(stdout, &rows);
     }
     char *folder = given ? gt_strdup(given) : gt_path_sibling(path, "plots");
-    bool drawn = read && draw(call, &rows, folder, error);
+    bool drawn = read && draw(call, &rows, path, folder, error);
     gt_free(folder);
     gt_variance_rows_free(&rows);
     return drawn;
@@ -286,6 +313,7 @@ static const gt_option timestamps_options[] = {
     {"exact_name", GT_OPTION_FLAG, NULL, NULL,
      "match the complete kernel name (default: prefix, like the Python script)"},
     {"lossless", GT_OPTION_FLAG, NULL, NULL, LOSSLESS_HELP},
+    GT_SWEEP_FORCE,
 };
 static const gt_option_group timestamps_group = {"Timestamps", timestamps_options,
                                                  GT_LENGTH(timestamps_options)};
@@ -378,6 +406,8 @@ static bool add_timestamps(const gt_call *call, const gt_read_options *read, gt_
 {
     const gt_timestamps_options options = {
         .root = gt_arguments_value(&call->arguments, "base_path")->text,
+        .csv = gt_arguments_value(&call->arguments, "input_csv")->text,
+        .force = gt_arguments_flag(&call->arguments, "force"),
         .tolerance = strtod(gt_arguments_value(&call->arguments, "tolerance")->text, NULL),
         .exact = gt_arguments_flag(&call->arguments, "exact_name"),
         .strict = read->strict,

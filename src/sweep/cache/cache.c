@@ -51,6 +51,16 @@ gt_sweep_cache *gt_sweep_cache_open(const char *analysis, gt_cache_mode mode)
     return cache;
 }
 
+gt_sweep_cache *gt_sweep_cache_beside(const char *path, bool force)
+{
+    char *folder = gt_path_folder(path), *cache = gt_format("%s/" GT_SWEEP_CACHE_FOLDER, folder);
+    gt_sweep_cache *found =
+        gt_path_is_folder(cache) ? gt_sweep_cache_open(folder, force ? GT_CACHE_RENEW : GT_CACHE_KEEP) : NULL;
+    gt_free(folder);
+    gt_free(cache);
+    return found;
+}
+
 static bool ends_with(const char *text, const char *ending)
 {
     size_t len = strlen(text), ending_len = strlen(ending);

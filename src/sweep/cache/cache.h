@@ -53,6 +53,8 @@ typedef struct gt_sweep_cache {
 /* Opens the cache of a folder of analyses. To keep something, waits until no other process does: what a stamp
  * says about a file must be about the file that this process wrote. NULL if the folder cannot be used. */
 gt_sweep_cache *gt_sweep_cache_open(const char *analysis, gt_cache_mode mode);
+/* The same for the folder of a file, if something is kept there; NULL otherwise. `force`: RENEW, not KEEP. */
+gt_sweep_cache *gt_sweep_cache_beside(const char *path, bool force);
 /* Also removes indexes of traces that are no longer there, and the folder if it is new and nothing was kept.
  */
 void gt_sweep_cache_close(gt_sweep_cache *cache);
@@ -92,7 +94,7 @@ typedef struct gt_stamp {
     size_t file_count, file_capacity;
     gt_buffer inputs;  /* options, and paths and contents of the files; empty: not known yet */
     bool is_unknown;   /* a file cannot be read, or has changed since it was added */
-    gt_buffer outputs; /* paths, each with a NUL */
+    gt_buffer outputs; /* size, checksum and path of each, with a NUL */
     int64_t numbers[GT_STAMP_NUMBERS]; /* facts about the work, for the caller */
     gt_buffer *messages;               /* lists of gt_heard, as many as the caller set; owned */
     size_t message_count;
@@ -107,11 +109,13 @@ void gt_stamp_add_file(gt_stamp *stamp, const char *path);
 /* All files of a folder and of the folders in it. */
 void gt_stamp_add_folder(gt_stamp *stamp, const char *path);
 
-/* Whether the work was done and its files are there as they were written; then numbers and messages are set.
- */
+/* Whether the work was done and its files are there as they were written; then outputs, numbers and messages
+ * are set. */
 bool gt_stamp_find(gt_stamp *stamp, gt_sweep_cache *cache);
 
 void gt_stamp_add_output(gt_stamp *stamp, const char *path);
+/* The file that was written after this one (NULL: the first); NULL after the last. */
+const char *gt_stamp_next_output(const gt_stamp *stamp, const char *path);
 /* Files that the same work wrote the last time and not this time are removed, as gt_stamps_remove_unused
  * does. A failure is ignored: the work is done again next time. */
 void gt_stamp_keep(gt_stamp *stamp, const gt_sweep_cache *cache);

@@ -224,6 +224,8 @@ static bool parse(gt_stamp *stamp, gt_str text)
         gt_buffer_add(&stamp->messages[i], messages.bytes, messages.len);
     }
     memcpy(stamp->numbers, numbers.bytes, numbers.len);
+    stamp->outputs.len = 0;
+    gt_buffer_add(&stamp->outputs, outputs.bytes, outputs.len);
     return !rest.len;
 }
 
@@ -249,6 +251,7 @@ bool gt_stamp_find(gt_stamp *stamp, gt_sweep_cache *cache)
     if (found) complete(stamp, cache);
     found = found && !stamp->is_unknown && parse(stamp, gt_buffer_str(&text));
     for (size_t i = 0; i < stamp->message_count && !found; i++) stamp->messages[i].len = 0;
+    if (!found) stamp->outputs.len = 0;
     gt_buffer_free(&text);
     gt_free(path);
     return found;
@@ -321,6 +324,14 @@ void gt_stamp_add_output(gt_stamp *stamp, const char *path)
     contents found = {0};
     if (!read_contents(path, &found)) stamp->is_unknown = true;
     add_contents(&stamp->outputs, path, found);
+}
+
+const char *gt_stamp_next_output(const gt_stamp *stamp, const char *path)
+{
+    size_t at = path ? (size_t)(path - stamp->outputs.bytes) + strlen(path) + 1 : 0;
+    const char *space = at < stamp->outputs.len ? strchr(stamp->outputs.bytes + at, ' ') : NULL;
+    space = space ? strchr(space + 1, ' ') : NULL;
+    return space ? space + 1 : NULL;
 }
 
 static void add_part(gt_buffer *text, const void *bytes, size_t len)

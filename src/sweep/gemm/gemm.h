@@ -117,6 +117,8 @@ size_t gt_gemm_new_columns(gt_table *table, const gt_column_head *columns, size_
 
 typedef struct gt_timestamps_options {
     const char *root; /* folder of the sweep */
+    const char *csv;  /* file of the rows: what is kept in its folder is used */
+    bool force;       /* it is not */
     double tolerance; /* warn if a duration differs from the report's by more than this share */
     bool exact;       /* names must be equal, not only start with kernel_name */
     bool strict;

@@ -9,6 +9,7 @@
 #include "input/chrome/kineto.h"
 #include "input/files.h"
 #include "schema/columns.h"
+#include "sweep/cache/cache.h"
 #include "sweep/layout.h"
 #include "table/stats.h"
 
@@ -27,20 +28,79 @@ typedef struct trace {
 
 typedef struct job {
     const gt_timestamps_options *options;
+    const gt_sweep_cache *cache;
     trace *traces;
     size_t count;
 } job;
 
 /* ---- reading ---- */
 
+#define KERNELS_KEY "sweep kernel extremes"
+
+static void keep_kernels(gt_index *index, const gt_kernel_list *kernels)
+{
+    gt_image image = {0};
+    gt_image_add(&image, "kernels", "items", kernels->items, kernels->count * sizeof *kernels->items);
+    gt_strings_save(kernels->strings, &image);
+    gt_index_keep(index, GT_INDEX_PYTORCH, KERNELS_KEY, &image);
+    gt_image_free(&image);
+}
+
+static bool is_truth(const bool *value)
+{
+    return *(const unsigned char *)value <= 1;
+}
+
+/* The list of a trace that has not changed since it was kept; NULL: none. */
+static gt_kernel_list *find_kernels(const gt_sweep_cache *cache, const gt_index *index)
+{
+    gt_image image = {0};
+    if (!gt_sweep_cache_find(cache, index, KERNELS_KEY, &image)) return NULL;
+    size_t count = 0;
+    const gt_kernel_extremes *items = gt_image_get(&image, "kernels", "items", sizeof *items, &count);
+    gt_kernel_list *list = gt_alloc_zero(1, sizeof *list);
+    list->strings = gt_strings_load(&image);
+    bool sound = items && list->strings;
+    for (size_t i = 0; sound && i < count; i++)
+        sound = items[i].name < gt_interner_count(list->strings) && is_truth(&items[i].shortest.is_whole) &&
+                is_truth(&items[i].longest.is_whole);
+    if (sound) {
+        list->items = gt_alloc((count + 1) * sizeof *list->items);
+        if (count) memcpy(list->items, items, count * sizeof *items);
+        list->count = count;
+        gt_index_lend(index, list->strings);
+    } else {
+        gt_kernel_list_free(list);
+        list = NULL;
+    }
+    gt_image_free(&image);
+    return list;
+}
+
+/* What the reader warns of, it must warn of every time, so that is not kept. */
+static gt_kernel_list *read_kernels(const job *j, const char *path, gt_error *error)
+{
+    const gt_read_options read = {
+        .threads = j->options->threads, .strict = j->options->strict, .is_part = true};
+    gt_index *index = gt_sweep_cache_index(j->cache, path);
+    gt_kernel_list *kernels = find_kernels(j->cache, index);
+    if (!kernels) {
+        gt_log_listener listener = {0};
+        gt_log_listen(&listener);
+        kernels = gt_kineto_read_kernels(path, &read, error);
+        gt_log_unlisten(&listener);
+        if (kernels && !listener.heard && gt_index_keeps(index)) keep_kernels(index, kernels);
+    }
+    gt_index_close(index);
+    return kernels;
+}
+
 static bool read_trace(void *context, size_t index)
 {
     job *j = context;
     trace *t = &j->traces[index];
-    const gt_read_options read = {
-        .threads = j->options->threads, .strict = j->options->strict, .is_part = true};
     gt_error error = {""};
-    if (t->path) t->kernels = gt_kineto_read_kernels(t->path, &read, &error);
+    if (t->path) t->kernels = read_kernels(j, t->path, &error);
     if (t->path && !t->kernels) gt_warn("Error reading %s", error.text);
     return true;
 }
@@ -158,7 +218,8 @@ bool gt_sweep_add_timestamps(gt_table *table, const gt_timestamps_options *optio
         gt_sweep_free(&sweep);
         return false;
     }
-    job j = {.options = options};
+    gt_sweep_cache *cache = gt_sweep_cache_beside(options->csv, options->force);
+    job j = {.options = options, .cache = cache};
     find_traces(&j, &rows);
     read_traces(&j);
     filler f = {.table = table, .options = options};
@@ -169,6 +230,7 @@ bool gt_sweep_add_timestamps(gt_table *table, const gt_timestamps_options *optio
         gt_kernel_list_free(j.traces[i].kernels);
     }
     gt_free(j.traces);
+    gt_sweep_cache_close(cache);
     gt_gemm_rows_free(&rows);
     gt_sweep_free(&sweep);
     return true;
