@@ -248,6 +248,8 @@ static bool find_target(const gt_call *call, gt_arena *arena, gt_run_cluster *cl
         cluster->context = context;
         return set_gpus(arena, gt_arguments_string(a, "gpus"), &cluster->context, error);
     }
+    if (gt_arguments_value(a, "gpus")->given && gt_arguments_int(a, "slots") <= 1)
+        return gt_fail(error, "argument --gpus: needs --slots of at least 2");
     if (cluster->generate_only || cluster->no_wait)
         return gt_fail(error, "argument --%s: only on SLURM: --target slurm",
                        cluster->generate_only ? "generate_only" : "no_wait");

@@ -2,11 +2,39 @@
 #include "base/memory.h"
 #include "os/child.h"
 #include "os/paths.h"
+#include "output/file.h"
 #include "sweep/run/run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* What an earlier run has left would be taken for that of this one: names of traces differ from run to run.
+ * It is moved to FOLDER/earlier/<k>. */
+static bool set_aside(const gt_run_point *point, gt_error *error)
+{
+    static const char *const outputs[] = {"torch_profiler", "rocprof_traces", "run_output.log"};
+    gt_arena arena = {0};
+    const char *to = NULL;
+    bool ok = true;
+    for (size_t i = 0; ok && i < GT_LENGTH(outputs); i++) {
+        const char *from = gt_path_join(&arena, point->folder, outputs[i]);
+        struct stat status;
+        if (lstat(from, &status) != 0) continue;
+        for (int k = 1; !to; k++) {
+            const char *free_name = gt_arena_format(&arena, "%s/" GT_SWEEP_EARLIER "/%d", point->folder, k);
+            if (lstat(free_name, &status) != 0) to = free_name;
+        }
+        ok = gt_path_make_folder(to, error) &&
+             (rename(from, gt_path_join(&arena, to, outputs[i])) == 0 || gt_fail_writing(error, from, errno));
+    }
+    gt_arena_free(&arena);
+    return ok;
+}
 
 bool gt_run_make_folders(const gt_run_point *point, gt_error *error)
 {
-    return gt_path_make_folder(point->folder, error) &&
+    return gt_path_make_folder(point->folder, error) && set_aside(point, error) &&
            (!point->rocprof_folder || gt_path_make_folder(point->rocprof_folder, error));
 }
 

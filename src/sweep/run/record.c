@@ -302,6 +302,12 @@ void gt_run_json(const gt_run_history *history, gt_buffer *text)
 
 enum { DEPTH_MAX = 16 };
 
+/* Without analyses and outputs of earlier runs, which may be deleted. */
+static bool is_own_output(const char *name, unsigned depth)
+{
+    return strcmp(name, GT_SWEEP_ANALYSIS) != 0 && (depth < DEPTH_MAX || strcmp(name, GT_SWEEP_EARLIER) != 0);
+}
+
 static void count_outputs(const char *folder, unsigned depth, size_t *files, uint64_t *bytes)
 {
     gt_folder_list names = gt_list_folder(folder);
@@ -309,7 +315,7 @@ static void count_outputs(const char *folder, unsigned depth, size_t *files, uin
         char *path = gt_format("%s/%s", folder, names.items[i]);
         struct stat status;
         bool known = lstat(path, &status) == 0;
-        if (known && S_ISDIR(status.st_mode) && depth && strcmp(names.items[i], GT_SWEEP_ANALYSIS) != 0)
+        if (known && S_ISDIR(status.st_mode) && depth && is_own_output(names.items[i], depth))
             count_outputs(path, depth - 1, files, bytes);
         if (known && S_ISREG(status.st_mode)) {
             ++*files;

@@ -180,7 +180,9 @@ typedef struct gt_run_outcome {
     uint64_t bytes;
 } gt_run_outcome;
 
-/* Makes the folders of a point. */
+#define GT_SWEEP_EARLIER "earlier" /* in the folder of a run: outputs of earlier runs, by number */
+
+/* Makes the folders of a point, and sets aside what earlier runs have left in them. */
 bool gt_run_make_folders(const gt_run_point *point, gt_error *error);
 
 typedef struct gt_run_limits {

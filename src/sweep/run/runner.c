@@ -14,12 +14,15 @@
 #include "sweep/run/slots.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 /* ---- signals: os/child.c passes them on to the running command; this flag stops the sweep ---- */
 
@@ -145,6 +148,7 @@ static bool give_runs(gt_runner *r, gt_slots *slots, size_t *next, size_t *left,
     for (; *next < r->runs && !caught; ++*next) {
         size_t run = r->order[*next];
         if (r->outcomes[run].is_skipped) continue;
+        if (!gt_slots_have_idle(slots)) break;
         gt_run_point point = gt_run_point_make(r->plan, run);
         bool made = gt_run_make_folders(&point, error), given = made && gt_slots_give(slots, run);
         if (given) gt_runner_log_begin(r, run, &point, (*left)--);
@@ -155,10 +159,15 @@ static bool give_runs(gt_runner *r, gt_slots *slots, size_t *next, size_t *left,
     return true;
 }
 
+/* How long slots may take to end their commands after a signal: longer than a command that must be killed. A
+ * slot that takes longer hangs, perhaps because it is stopped. */
+enum { FIRST_PATIENCE_S = 20, SECOND_PATIENCE_S = 3 };
+
 static bool run_points_at_once(gt_runner *r, gt_slots *slots, gt_error *error)
 {
     size_t left, next = 0, run;
     int passed = 0; /* signals that were passed on */
+    double patient_until = 0;
     bool ok = gt_runner_choose(r, &left, error);
     while (ok || gt_slots_are_busy(slots)) {
         if (ok) ok = give_runs(r, slots, &next, &left, error);
@@ -168,10 +177,16 @@ static bool run_points_at_once(gt_runner *r, gt_slots *slots, gt_error *error)
             r->outcomes[run] = outcome;
             r->outcomes[run].is_begun = true;
             r->done++;
-            r->done_s += (double)outcome.duration_s;
+            r->done_s += outcome.seconds;
+            if (caught && outcome.status == GT_RUN_FAILED) r->outcomes[run].status = GT_RUN_INTERRUPTED;
             if (outcome.status != GT_RUN_PENDING && ok) ok = note_end(r, run, error);
         }
-        for (; passed < caught_count; passed++) gt_slots_signal(slots, caught);
+        for (; passed < caught_count; passed++) {
+            double patience_s = passed ? SECOND_PATIENCE_S : FIRST_PATIENCE_S;
+            patient_until = gt_clock_now_s() + patience_s;
+            gt_slots_signal(slots, caught);
+        }
+        if (passed && gt_clock_now_s() > patient_until) gt_slots_signal(slots, SIGKILL);
     }
     if (ok && !caught && next < r->runs) return gt_fail(error, "all slots were killed");
     return ok;
@@ -182,9 +197,11 @@ static bool run_in_slots(gt_runner *r, gt_error *error)
     gt_arena arena = {0};
     const char **gpus = gt_alloc_zero(r->options->slots, sizeof *gpus);
     gt_slots *slots = NULL;
-    bool ok = gt_slots_divide(r->options->slots, r->options->gpus, &arena, gpus, error);
+    const char *unused;
+    bool ok = gt_slots_divide(r->options->slots, r->options->gpus, &arena, gpus, &unused, error);
     for (size_t i = 0; ok && i < r->options->slots; i++)
         gt_runner_log(r, "Slot %zu: GPUs %s", i + 1, *gpus[i] ? gpus[i] : "not chosen");
+    if (ok && *unused) gt_runner_log(r, "Not used, so that all slots have as many GPUs: %s", unused);
     if (ok) slots = gt_slots_start(r->options->slots, gpus, run_in_slot, r, error);
     ok = slots && run_points_at_once(r, slots, error);
     if (slots) gt_slots_end(slots);
@@ -217,9 +234,18 @@ static bool finish(gt_runner *r, gt_error *error)
     return true;
 }
 
+/* Two sweeps in one folder would write to the same files. The lock is on the folder itself and ends with this
+ * process, however it ends. File systems without such locks are used without. */
+static bool lock_folder(gt_runner *r, gt_error *error)
+{
+    r->lock = open(r->plan->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->lock < 0 || flock(r->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
+    return gt_fail(error, "%s: another `gputally sweep run` is at work in this folder", r->plan->root);
+}
+
 static bool open_log(gt_runner *r, gt_error *error)
 {
-    if (!gt_path_make_folder(r->plan->root, error)) return false;
+    if (!gt_path_make_folder(r->plan->root, error) || !lock_folder(r, error)) return false;
     r->log = fopen(r->log_path, "we");
     return r->log || gt_fail_writing(error, r->log_path, errno);
 }
@@ -237,7 +263,7 @@ bool gt_runner_run(const gt_run_plan *plan, const gt_runner_options *options, gt
                    gt_error *error)
 {
     char stamp[GT_CLOCK_TEXT];
-    gt_runner r = {.plan = plan, .options = options, .result = result, .started = time(NULL)};
+    gt_runner r = {.plan = plan, .options = options, .result = result, .started = time(NULL), .lock = -1};
     *result = (gt_runner_result){0};
     gt_clock_format(stamp, sizeof stamp, "%Y%m%d_%H%M%S", r.started);
     r.runs = gt_run_count(plan);
@@ -257,6 +283,7 @@ bool gt_runner_run(const gt_run_plan *plan, const gt_runner_options *options, gt
     ok = ok && run_all(&r, error) && finish(&r, error);
     ok = close_log(&r, ok, error);
     restore_signals(old);
+    if (r.lock >= 0) close(r.lock);
     gt_free(r.outcomes);
     gt_free(r.is_queued);
     gt_free(r.order);

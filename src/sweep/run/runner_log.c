@@ -6,6 +6,7 @@
 #include "sweep/run/steps.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +106,7 @@ void gt_runner_log_end(gt_runner *r, size_t index, const gt_run_outcome *outcome
 char *gt_runner_time_left(double seconds)
 {
     if (!(seconds > 0)) return gt_strdup("");
-    if (seconds < 90) return gt_format(", about %.0f s left", seconds);
+    if (seconds < 90) return gt_format(", about %.0f s left", ceil(seconds));
     if (seconds < 90 * 60) return gt_format(", about %.0f min left", seconds / 60);
     return gt_format(", about %.1f h left", seconds / 3600);
 }

@@ -54,18 +54,46 @@ static const char *take_gpus(gt_arena *arena, const char *list, size_t count, co
     return gt_arena_bytes(arena, list, (size_t)(end - list));
 }
 
-bool gt_slots_divide(size_t slots, const char *given, gt_arena *arena, const char **lists, gt_error *error)
+/* Whether `name` is in the list of names, before `end`. */
+static bool is_listed(const char *list, const char *end, const char *name, size_t len)
+{
+    for (const char *at = list; at < end; at += strcspn(at, ",") + 1)
+        if (strcspn(at, ",") == len && memcmp(at, name, len) == 0) return true;
+    return false;
+}
+
+/* The number of GPUs in a list. A GPU that two slots would share, or a name that no GPU has, is an error. */
+static bool count_gpus(const char *list, size_t *count, gt_error *error)
+{
+    *count = 0;
+    for (const char *at = list; *list; at++) {
+        size_t len = strcspn(at, ",");
+        if (!len || strcspn(at, " \t\n") < len)
+            return gt_fail(error, "'%.200s' is not a comma-separated list of GPUs", list);
+        if (is_listed(list, at, at, len))
+            return gt_fail(error, "GPU %.*s is named twice in '%.200s'", (int)len, at, list);
+        ++*count;
+        at += len;
+        if (!*at) break;
+    }
+    return true;
+}
+
+bool gt_slots_divide(size_t slots, const char *given, gt_arena *arena, const char **lists,
+                     const char **unused, gt_error *error)
 {
     const char *variable = set_variable();
     const char *all = given ? given : variable ? getenv(variable) : all_gpus(arena);
+    size_t count;
     for (size_t i = 0; i < slots; i++) lists[i] = "";
+    *unused = "";
     if (strcmp(all, "none") == 0) return true;
-    size_t count = *all ? 1 : 0;
-    for (const char *at = all; *at; at++) count += *at == ',';
+    if (!count_gpus(all, &count, error)) return false;
     if (count < slots)
         return gt_fail(error, "%zu slots but %zu GPUs; --gpus names them, and --gpus none runs without",
                        slots, count);
     for (size_t i = 0; i < slots; i++) lists[i] = take_gpus(arena, all, count / slots, &all);
+    *unused = all;
     return true;
 }
 
@@ -87,6 +115,7 @@ typedef struct slot {
     pid_t pid;
     int orders, replies;
     size_t run; /* SIZE_MAX: idle */
+    time_t started;
     bool is_dead;
 } slot;
 
@@ -183,6 +212,13 @@ gt_slots *gt_slots_start(size_t count, const char *const *gpus, gt_slot_run *run
     return slots;
 }
 
+bool gt_slots_have_idle(const gt_slots *slots)
+{
+    for (size_t i = 0; i < slots->count; i++)
+        if (slots->items[i].run == SIZE_MAX && !slots->items[i].is_dead) return true;
+    return false;
+}
+
 bool gt_slots_give(gt_slots *slots, size_t run)
 {
     for (size_t i = 0; i < slots->count; i++) {
@@ -191,6 +227,7 @@ bool gt_slots_give(gt_slots *slots, size_t run)
         s->is_dead = !write_all(s->orders, &run, sizeof run);
         if (s->is_dead) continue;
         s->run = run;
+        s->started = time(NULL);
         return true;
     }
     return false;
@@ -210,7 +247,10 @@ static void take_reply(slot *s, size_t *run, gt_run_outcome *outcome)
     if (read_all(s->replies, outcome, sizeof *outcome)) return;
     s->is_dead = true; /* somebody has killed it */
     *outcome = (gt_run_outcome){.status = GT_RUN_FAILED, .exit_code = 128 + SIGKILL};
-    outcome->started = outcome->ended = time(NULL);
+    outcome->started = s->started;
+    outcome->ended = time(NULL);
+    outcome->seconds = (double)(outcome->ended - outcome->started);
+    outcome->duration_s = outcome->ended - outcome->started;
 }
 
 bool gt_slots_wait(gt_slots *slots, size_t *run, gt_run_outcome *outcome)

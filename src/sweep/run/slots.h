@@ -8,8 +8,10 @@
 
 /* Divides GPUs among slots. `given`: "0,1,2", "none" or NULL: those that ROCR_VISIBLE_DEVICES,
  * HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES name, else all of the machine. Fills one list per slot ("0,1";
- * "" for none), in the arena. Fails if there are fewer GPUs than slots. */
-bool gt_slots_divide(size_t slots, const char *given, gt_arena *arena, const char **lists, gt_error *error);
+ * "" for none), in the arena; *unused is what is left, as all slots have the same number. Fails if there are
+ * fewer GPUs than slots, or one is named twice. */
+bool gt_slots_divide(size_t slots, const char *given, gt_arena *arena, const char **lists,
+                     const char **unused, gt_error *error);
 
 typedef struct gt_slots gt_slots;
 
@@ -20,6 +22,7 @@ typedef void gt_slot_run(void *context, size_t run, gt_run_outcome *outcome);
  * HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES. */
 gt_slots *gt_slots_start(size_t count, const char *const *gpus, gt_slot_run *run, void *context,
                          gt_error *error);
+bool gt_slots_have_idle(const gt_slots *slots);
 /* Has an idle slot run this; false if all are busy. */
 bool gt_slots_give(gt_slots *slots, size_t run);
 /* Waits until a run has ended, at most half a second. False if none has. A slot whose process was killed

@@ -24,6 +24,7 @@ typedef struct gt_runner {
     double done_s;
     char *log_path, *summary_path, *record_path;
     FILE *log;
+    int lock; /* descriptor of the sweep's folder; -1: none */
     bool colour;
     time_t started, recorded; /* time of the last write of sweep.json */
 } gt_runner;

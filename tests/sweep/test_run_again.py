@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""`gputally sweep run` into a folder that has a sweep already, and slots in trouble."""
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from tests.common.harness import WALL_SECONDS, Case, run, run_cases
+from tests.sweep.generate_sweep import read_workbook, trace
+from tests.sweep.test_run import Sweep, alive, expect, wait_for, within
+
+# Writes a trace whose name differs from run to run, as torch.profiler's does; NUMBER is also the duration of its kernels.
+WRITER = """import json, os, sys
+number, folder = int(os.environ["NUMBER"]), sys.argv[1] + "/rank0"
+os.makedirs(folder, exist_ok=True)
+with open("template.json") as file:
+    trace = json.load(file)
+for event in trace["traceEvents"]:
+    if event.get("cat") == "kernel":
+        event["dur"] = float(number)
+with open(f"{folder}/host_{number}.pt.trace.json", "w") as file:
+    json.dump(trace, file)
+print("run", number)
+sys.exit(int(os.environ.get("CODE", 0)))
+"""
+POINT = "out/256thread/nccl_28channels"
+
+
+def write_with(sweep, number, *words, code=0):
+    """One run whose trace has this number."""
+    for name, text in (("writer.py", WRITER), ("template.json", json.dumps(trace(256, 28, 0)))):
+        with open(os.path.join(sweep.folder, name), "w") as file:
+            file.write(text)
+    done = sweep.run("-c", "28", "-t", "256", "-o", "out", "--env", f"NUMBER={number}", "--env", f"CODE={code}", *words, "--",
+                     "python3", "writer.py", "{profiler_dir}")
+    return expect(f"exit code of run {number}", (done.code, done.stderr), (0, ""))
+
+
+def kernel_us(sweep):
+    """The mean duration of a kernel in the report."""
+    done = run([sweep.binary, "sweep", "report", "--quiet", "out"], cwd=sweep.folder)
+    book = read_workbook(os.path.join(sweep.folder, "out/tracelens_analysis/256thread/individual_reports/perf_28ch_rank0.xlsx"))
+    heading, *rows = book["kernel_summary"]
+    return done.problems(), {row[heading.index("Kernel duration (µs)_mean")] for row in rows}
+
+
+def check_second_run(sweep):
+    """The traces of an earlier run are not taken for those of the last one, whatever their names; they are kept."""
+    problems = write_with(sweep, 1) + write_with(sweep, 2)
+    found, durations = kernel_us(sweep)
+    problems += found + expect("durations", durations, {2.0})
+    problems += expect("trace", os.listdir(os.path.join(sweep.folder, POINT, "torch_profiler/rank0")), ["host_2.pt.trace.json"])
+    problems += expect("log", sweep.text(POINT, "run_output.log"), "run 2\n")
+    problems += expect("earlier log", sweep.text(POINT, "earlier/1/run_output.log"), "run 1\n")
+    problems += expect("earlier trace", os.listdir(os.path.join(sweep.folder, POINT, "earlier/1/torch_profiler/rank0")), ["host_1.pt.trace.json"])
+    return problems + expect("attempts", len(sweep.record()["points"][0]["attempts"]), 2)
+
+
+def check_resume_after_failure(sweep):
+    """A failed run has left a trace: it is set aside, and may be deleted without the run counting as incomplete."""
+    problems = write_with(sweep, 1, code=3) + write_with(sweep, 2, "-s")
+    found, durations = kernel_us(sweep)
+    problems += found + expect("durations", durations, {2.0})
+    subprocess.run(["rm", "-r", os.path.join(sweep.folder, POINT, "earlier")], check=True)
+    problems += write_with(sweep, 3, "-s")
+    point, = sweep.record()["points"]
+    return problems + expect("attempts", [a["status"] for a in point["attempts"]], ["FAILED", "SUCCESS"])
+
+
+def check_several_at_once(sweep):
+    """The same with slots and rocprofv3's folder, which is made before a slot is free."""
+    words = ["-c", "28,29,30,31", "-t", "256", "-o", "out", "--delay", "0", "--rocprof", "--slots", "2", "--gpus", "none", "--", "true"]
+    problems = expect("first", sweep.run(*words).code, 0) + expect("second", sweep.run(*words).code, 0)
+    for channels in 28, 29, 30, 31:
+        folder = os.path.join(sweep.folder, f"out/256thread/nccl_{channels}channels")
+        problems += expect("folder", sorted(os.listdir(folder)), ["earlier", "rocprof_traces", "run_output.log"])
+        problems += expect("earlier", sorted(os.listdir(os.path.join(folder, "earlier"))), ["1"])
+    return problems
+
+
+def check_two_sweeps_at_once(sweep):
+    """The second one in a folder is refused while the first one runs, also after kill -9 of an earlier one."""
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        process = sweep.start("-c", "28", "-t", "256", "-o", "out", "--", "sh", "-c", "echo > began; sleep 600")
+        problems = [] if wait_for(lambda: os.path.exists(os.path.join(sweep.folder, "began"))) else ["the run did not begin"]
+        os.remove(os.path.join(sweep.folder, "began"))
+        done = sweep.run("-c", "28", "-t", "256", "-o", "out", "--", "true")
+        problems += expect("exit code", done.code, 1) + within("said", done.stderr, "out: another `gputally sweep run` is at work in this folder")
+        process.send_signal(number)
+        process.communicate(timeout=WALL_SECONDS)
+        if problems:
+            return problems
+    done = sweep.run("-c", "28", "-t", "256", "-o", "out", "-s", "--", "true")
+    return expect("afterwards", (done.code, [a["status"] for a in sweep.record()["points"][0]["attempts"]]), (0, ["INTERRUPTED", "SUCCESS"]))
+
+
+def check_gpu_lists(sweep):
+    problems = []
+    for given, message in (("0,0", "GPU 0 is named twice in '0,0'"), ("0,,1", "'0,,1' is not a comma-separated list of GPUs"),
+                           ("0, 1", "'0, 1' is not"), (",0,1", "',0,1' is not"), ("0,1,", "'0,1,' is not"), ("0,1,0", "GPU 0 is named twice"),
+                           ("7", "2 slots but 1 GPUs"), ("", "2 slots but 0 GPUs")):
+        done = sweep.run("-c", "28,29", "-t", "256", "-o", "bad", "--slots", "2", "--gpus", given, "--", "true")
+        problems += expect(given, done.code, 1) + within(given, done.stderr, message)
+    done = sweep.run("-c", "28", "-t", "256", "-o", "bad", "--target", "local", "--gpus", "0", "--", "true")
+    problems += expect("without slots", done.code, 2) + within("without slots", done.stderr, "argument --gpus: needs --slots of at least 2")
+    done = sweep.run("-c", "28,29", "-t", "256", "-o", "out", "--delay", "0", "--slots", "2", "--gpus", "1,10,GPU-1,0,11", "--", "sh", "-c", "echo $HIP_VISIBLE_DEVICES")
+    problems += within("log", done.stdout, "Not used, so that all slots have as many GPUs: 11")
+    given = sorted(sweep.text(f"out/256thread/nccl_{c}channels/run_output.log") for c in (28, 29))
+    return problems + expect("GPUs", given, ["1,10\n", "GPU-1,0\n"])
+
+
+def check_progress_of_slots(sweep):
+    """The time left is that of all slots together: 6 runs of half a second in two slots are 2 s, 1 s and 1 s."""
+    done = sweep.run("-c", "1,2,3,4,5,6", "-t", "256", "-o", "out", "--delay", "0", "--slots", "2", "--gpus", "none", "--", "sleep", "0.5")
+    lines = [line.split("] ")[1] for line in done.stdout.splitlines() if "] Run " in line]
+    problems = expect("first runs", lines[:2], ["Run 1 of 6", "Run 2 of 6"])
+    for number, line in enumerate(lines[2:], 3):
+        about = line.removeprefix(f"Run {number} of 6, about ").removesuffix(" s left")
+        # Half a second per run; on a loaded machine starting takes longer. Never that of one slot.
+        if not about.isdigit() or not 1 <= int(about) <= 60:
+            problems.append(f"line {number}: {line!r}")
+    return problems + expect("lines", len(lines), 6)
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def begin_two(sweep):
+    """Two runs at once that wait; the process of the sweep, and those of its slots."""
+    process = sweep.start("-c", "28,29,30", "-t", "256", "-o", "out", "--delay", "0", "--slots", "2", "--gpus", "none", "--", "sh", "-c",
+                          "echo $$ > began_{channels}; [ {channels} = 30 ] || sleep 600")
+    began = [os.path.join(sweep.folder, f"began_{c}") for c in (28, 29)]
+    wait_for(lambda: all(os.path.exists(path) and open(path).read().strip() for path in began))
+    return process, children(process.pid), [int(open(path).read()) for path in began]
+
+
+def check_stopped_slot(sweep):
+    """A slot that does not react to Ctrl-C is killed, after a second Ctrl-C soon; nothing is left running."""
+    process, slots, commands = begin_two(sweep)
+    os.kill(slots[0], signal.SIGSTOP)
+    process.send_signal(signal.SIGINT)
+    wait_for(lambda: not all(map(alive, commands)))  # the other slot has ended its command
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=WALL_SECONDS)
+    problems = expect("exit code", process.returncode, 130)
+    problems += [] if wait_for(lambda: not any(map(alive, commands + slots))) else ["processes are left"]
+    return problems + expect("statuses", [p["status"] for p in sweep.record()["points"]], ["INTERRUPTED", "INTERRUPTED", "PENDING"])
+
+
+def check_killed_slot(sweep):
+    """A slot is killed: its run has failed, and the others go on."""
+    process, slots, commands = begin_two(sweep)
+    os.kill(slots[0], signal.SIGKILL)
+    wait_for(lambda: not all(map(alive, commands)))
+    [os.kill(pid, signal.SIGTERM) for pid in commands if alive(pid)]
+    process.communicate(timeout=WALL_SECONDS)
+    points = sweep.record()["points"]
+    problems = expect("statuses", (process.returncode, [p["status"] for p in points]), (0, ["FAILED", "FAILED", "SUCCESS"]))
+    return problems + expect("exit codes", sorted(p["exit_code"] for p in points), [0, 137, 143])
+
+
+CASES = [Case("second run", check_second_run), Case("resume after a failure", check_resume_after_failure), Case("several at once", check_several_at_once),
+         Case("two sweeps at once", check_two_sweeps_at_once), Case("lists of GPUs", check_gpu_lists), Case("progress of slots", check_progress_of_slots),
+         Case("stopped slot", check_stopped_slot), Case("killed slot", check_killed_slot)]
+
+if __name__ == "__main__":
+    sys.exit(run_cases(__doc__, CASES, before=lambda binary, folder: (Sweep(binary, folder),)))
