@@ -42,6 +42,31 @@ function(gputally_add_portable_files target)
     COMPILE_DEFINITIONS "GT_FONT_DIR=\"${CMAKE_BINARY_DIR}/fonts\"" OBJECT_DEPENDS "${files}")
 endfunction()
 
+# Adds gputally-helper, which loads libraries for the portable program (src/helper/start.c explains how it is linked).
+function(gputally_add_helper)
+  set(folder ${CMAKE_SOURCE_DIR}/src/helper)
+  set(compile ${CMAKE_C_COMPILER} --sysroot=${CMAKE_SYSROOT} -nostdlib)
+  set(libraries "")
+  foreach(row LIBC:libc.so.6 LIBDL:libdl.so.2 LIBM:libm.so.6)
+    string(REGEX MATCH "^([A-Z]+):(.*)$" ignored ${row})
+    set(library ${CMAKE_BINARY_DIR}/helper/${CMAKE_MATCH_2})
+    add_custom_command(OUTPUT ${library} DEPENDS ${folder}/symbols.c VERBATIM
+      COMMAND ${CMAKE_COMMAND} -E make_directory helper
+      COMMAND ${compile} -shared -DGT_${CMAKE_MATCH_1} -Wl,-soname,${CMAKE_MATCH_2} ${folder}/symbols.c -o ${library})
+    list(APPEND libraries ${library})
+  endforeach()
+  set(sources ${folder}/main.c ${folder}/start.c ${CMAKE_SOURCE_DIR}/src/run/sensors/libraries_loaded.c)
+  # Nothing that refers to other functions of the C library: checked calls, the stack protector, tables of ctype.h.
+  add_custom_command(OUTPUT gputally-helper VERBATIM
+    DEPENDS ${sources} ${libraries} ${CMAKE_SOURCE_DIR}/src/run/sensors/sensors.h
+    COMMAND ${compile} -std=gnu17 -O2 -Wall -Wextra -Wno-missing-field-initializers -fPIE -pie -U_FORTIFY_SOURCE -fno-stack-protector -D_GNU_SOURCE
+      -D__NO_CTYPE -I${CMAKE_SOURCE_DIR}/src -ffunction-sections -fno-asynchronous-unwind-tables -Wl,--gc-sections
+      -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--build-id=sha1 -s ${sources} ${libraries} -o gputally-helper)
+  add_custom_target(helper DEPENDS gputally-helper)
+  add_dependencies(gputally_bin helper)
+  install(PROGRAMS ${CMAKE_BINARY_DIR}/gputally-helper DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/gputally)
+endfunction()
+
 if(NOT GPUTALLY_PORTABLE)
   return()
 endif()
@@ -61,7 +86,7 @@ foreach(folder api batch cli extension os page report run sweep)
 endforeach()
 # A warning of the linker tells of a function that works only with files of the system it was linked on.
 set(PORTABLE_LINK_OPTIONS LINKER:--gc-sections LINKER:--fatal-warnings
-  LINKER:--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dlerror # src/os/dynamic_portable.c
+  LINKER:--undefined=__wrap_dlopen,--wrap=dlopen,--wrap=dlsym,--wrap=dlclose,--wrap=dlerror # src/os/dynamic_portable.c
   LINKER:--wrap=FT_Init_FreeType) # src/output/figure/unused_portable.c
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64") # linkers for arm64 cannot do this before binutils 2.43
   list(APPEND PORTABLE_LINK_OPTIONS LINKER:-z,pack-relative-relocs)

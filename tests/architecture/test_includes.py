@@ -25,7 +25,7 @@ import tempfile
 # Lowest first.
 LAYERS = ["base", "os", "stream", "json", "table", "compat", "schema", "trace", "index", "model", "input", "analysis",
           "findings", "output", "page", "transform", "extension", "report", "batch", "run", "sweep", "doctor", "api",
-          "cli"]
+          "helper", "cli"]
 
 # Layers that need not exist (yet).
 OPTIONAL = set()

@@ -1,0 +1,29 @@
+/* The functions of the C library that gputally-helper calls, as libraries that it can be linked with
+ * (start.c). Compiled once per library: GT_LIBC, GT_LIBDL or GT_LIBM. In glibc before 2.34, dlopen is not in
+ * libc.so.6. */
+#define GT_SYMBOL(name) __asm__(".globl " #name "\n.type " #name ", %function\n" #name ":\n")
+
+#if defined GT_LIBC
+GT_SYMBOL(__libc_start_main);
+GT_SYMBOL(_exit);
+GT_SYMBOL(malloc);
+GT_SYMBOL(memchr);
+GT_SYMBOL(memcmp);
+GT_SYMBOL(memcpy);
+GT_SYMBOL(memset);
+GT_SYMBOL(read);
+GT_SYMBOL(strchr);
+GT_SYMBOL(strcmp);
+GT_SYMBOL(strlen);
+GT_SYMBOL(strnlen);
+GT_SYMBOL(strtoul);
+GT_SYMBOL(tolower);
+GT_SYMBOL(vsnprintf);
+GT_SYMBOL(write);
+#elif defined GT_LIBDL
+GT_SYMBOL(dlclose);
+GT_SYMBOL(dlopen);
+GT_SYMBOL(dlsym);
+#elif defined GT_LIBM
+GT_SYMBOL(round);
+#endif
