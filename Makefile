@@ -11,17 +11,17 @@ PREFIX    ?= /usr/local
 JOBS      ?= $(shell nproc 2>/dev/null || echo 2)
 # Groups of scripts/packages.txt that `make deps` installs.
 GROUP     ?= build
-# Where packages are written.
-PACKAGES  ?= build/packages
 # The x86-64 code is tested in emulation on other machines.
 CROSS     := $(if $(filter x86_64,$(shell uname -m)),,cross)
+# The compiler for the other architecture.
+OTHER     := $(if $(CROSS),cross,cross-arm64)
 # Configures a build folder and builds targets: $(BUILD) FOLDER [-DOPTION=VALUE...] [TARGET...]
 BUILD      = JOBS=$(JOBS) scripts/build
 # Runs a command that uses packages unpacked under build/deps.
 RUN        = scripts/with-deps
 
 .DEFAULT_GOAL := build
-.PHONY: help build deps report test asan fuzz fuzz-coverage bench dist install deb test-packages format clean distclean
+.PHONY: help build deps report test asan fuzz fuzz-coverage bench dist install deb rpm wheel test-packages format clean distclean
 # Prerequisites are made in the order given, also with -j: first packages, then the build.
 .NOTPARALLEL:
 
@@ -65,7 +65,7 @@ bench: deps ## run the benchmarks: our time divided by that of a simdjson pass o
 	@$(BUILD) build-bench -DGPUTALLY_BENCH=ON -DGPUTALLY_TESTS=OFF -DGPUTALLY_WERROR=$(WERROR)
 	@$(RUN) scripts/bench --bin build-bench/gputally --bench_dir build-bench
 
-dist: GROUP = build dist $(if $(CROSS),cross,cross-arm64)
+dist: GROUP = build dist $(OTHER)
 dist: deps ## build release archives of the portable program for x86-64 and arm64 in build/dist
 	@JOBS=$(JOBS) WERROR=$(WERROR) scripts/dist
 
@@ -73,19 +73,28 @@ install: build ## install program, libraries, header, man page, completion and o
 	@$(RUN) cmake --install build --prefix $(abspath $(PREFIX)) >build/install.log || { cat build/install.log; exit 1; }
 
 deb: GROUP = build deb
-deb: deps ## build the Debian packages for this architecture into PACKAGES=folder (build/packages)
-	@JOBS=$(JOBS) scripts/make-deb "$(PACKAGES)"
+deb: deps ## build the Debian packages for this architecture in build/dist
+	@JOBS=$(JOBS) scripts/make-deb build/dist
 
-test-packages: GROUP = build test deb packages
-test-packages: deps build deb ## build all packages and test them in clean systems; needs root; T=deb tests one kind
-	@$(RUN) python3 -m tests.packages.run --bin build/gputally --packages "$(PACKAGES)" $(T)
+rpm: GROUP = build dist $(OTHER) rpm
+rpm: deps dist ## build the rpm packages in build/dist: the program for both architectures, the library for this one
+	@JOBS=$(JOBS) scripts/make-rpm build/dist
+
+wheel: GROUP = build dist $(OTHER)
+wheel: deps dist ## build the Python wheels for both architectures in build/dist
+	@for archive in build/dist/gputally-*-linux-*.tar.gz; do scripts/make-wheel "$$archive" build/dist || exit 1; done
+	@scripts/checksums build/dist
+
+test-packages: GROUP = build test dist $(OTHER) deb rpm packages
+test-packages: deps build dist deb rpm wheel ## build all packages and test them in clean systems; needs root; T=deb tests one kind
+	@$(RUN) python3 -m tests.packages.run --bin build/gputally --packages build/dist $(T)
 
 format: GROUP = format
 format: deps ## format the C code according to .clang-format
 	@find src include tests -name '*.[ch]' -print0 | $(RUN) xargs -0 clang-format -i
 
 clean: ## remove what was built, except packages unpacked under build/deps
-	@rm -rf build-asan build-fuzz build-coverage build-bench build-x86-64
+	@rm -rf build-asan build-fuzz build-coverage build-bench build-x86-64 build-deb build-rpm
 	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +
 
 distclean: clean ## remove the unpacked packages as well

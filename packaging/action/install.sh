@@ -20,7 +20,7 @@ ARM64) arch=aarch64 ;;
 esac
 version=${GPUTALLY_VERSION#v}
 if [[ -z $version ]]; then
-    version=$(sed -n 's/^project(gputally VERSION \([^ )]*\).*/\1/p' "$GPUTALLY_ACTION_PATH/CMakeLists.txt")
+    version=$(sed -n 's/^## \([0-9.]*\).*/\1/p' "$GPUTALLY_ACTION_PATH/CHANGELOG.md" | head -n 1)
 fi
 [[ $version =~ ^[0-9]+(\.[0-9]+)*[0-9A-Za-z.+~-]*$ ]] || fail "version: not a version: $version" 2
 sum=${GPUTALLY_SHA256,,}

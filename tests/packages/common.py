@@ -10,6 +10,7 @@ import glob
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
@@ -43,7 +44,7 @@ def main(description, module):
     Setting.bin = harness.require_binary(options.bin)
     Setting.packages = options.packages and os.path.abspath(options.packages)
     tests = [(name[5:].replace("_", " "), function) for name, function in module.items()
-             if name.startswith("test_") and options.only in name
+             if name.startswith("test_") and callable(function) and options.only in name
              and (Setting.packages or not name.startswith("test_package_"))]
     return harness.run_functions(tests)
 
@@ -55,6 +56,12 @@ def package(pattern):
         raise Skipped(f"no {pattern} in {Setting.packages}")
     assert len(found) == 1, f"{pattern}: {found}"
     return found[0]
+
+
+def version():
+    """The version that packages have: that of the newest section of the changelog."""
+    with open(os.path.join(ROOT, "CHANGELOG.md"), encoding="utf-8") as file:
+        return re.search(r"^## (\d+\.\d+\.\d+)", file.read(), re.M).group(1)
 
 
 def need(*tools):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs all checks of packages and says of each script whether it passed, failed or was skipped, and why.
 
-    python3 -m tests.packages.run --bin build/gputally --packages build/packages [KIND...]
+    python3 -m tests.packages.run --bin build/gputally --packages build/dist [KIND...]
 
 KIND: the scripts test_KIND.* of this folder, such as deb; all without it. Scripts in Python are run as modules with --bin and
 --packages, others as programs with the same arguments. A script prints "skipped NAME: REASON" for what it cannot check and

@@ -363,16 +363,11 @@ class Release:
         return use(workspace(), files="before.json.gz", path=self.tools, runner=runner, **inputs)
 
 
-def project_version():
-    with open(os.path.join(ROOT, "CMakeLists.txt"), encoding="utf-8") as file:
-        return re.search(r"project\(gputally VERSION ([\d.]+)", file.read()).group(1)
-
-
 def test_download_of_the_own_version():
-    release = Release(project_version())
+    release = Release(common.version())
     job = release.use()
     assert job.status == 0 and os.path.isfile(job.outputs["page"]), job.log
-    at = f"https://forge.example/someone/gputally/releases/download/v{project_version()}"
+    at = f"https://forge.example/someone/gputally/releases/download/v{common.version()}"
     assert release.urls() == [f"{at}/{release.name}.tar.gz", f"{at}/SHA256SUMS"], release.urls()
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests of the Debian packages: what they contain, what they depend on, and how they behave in a clean Debian 12.
 
-    python3 -m tests.packages.test_deb --bin build/gputally [--packages build/packages]
+    python3 -m tests.packages.test_deb --bin build/gputally [--packages build/dist]
 """
 import fnmatch
 import os
