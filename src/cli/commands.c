@@ -199,16 +199,6 @@ const gt_command gt_commands[] = {
      "Lists the models of the current folder: of models.json, scripts/NAME/models.json and "
      "scripts/NAME/get_models_json.py. With --tags, prints the models that the tags select as JSON.",
      PROGRAMS},
-    {"links", NULL, "write the old command names of TraceLens, aorta and madengine into a folder",
-     &gt_links_syntax, gt_cmd_links,
-     "Writes the names of the programs and scripts that gputally replaces into DIR, so that old command "
-     "lines "
-     "run unchanged: links for the commands of TraceLens and madengine, scripts under their own paths "
-     "(generate_perf_report_pytorch.py, scripts/gemm_analysis/...) and a Python package TraceLens whose "
-     "modules start gputally. Prints what to add to PATH and PYTHONPATH. Files that are not ours are never "
-     "replaced without --force. The names stay valid if gputally is replaced by a newer one; if it is moved, "
-     "run this again.",
-     PROGRAMS},
     {"sweep", NULL, "run a grid of settings and analyse the results", NULL, NULL,
      "Analyses a sweep: traces of one program under many settings of the communication library, in folders "
      "SWEEP/<T>thread/nccl_<C>channels. Each step reads what earlier steps wrote to "
@@ -220,6 +210,16 @@ const gt_command gt_commands[] = {
      "model derives from the given shapes and types; optionally also the minimum time on a GPU. Names are "
      "those of PyTorch traces, such as aten::mm; \"list\" prints all ops that have a model.",
      MODELS},
+    {"links", NULL, "write the old command names of TraceLens, aorta and madengine into a folder",
+     &gt_links_syntax, gt_cmd_links,
+     "Writes the names of the programs and scripts that gputally replaces into DIR, so that old command "
+     "lines "
+     "run unchanged: links for the commands of TraceLens and madengine, scripts under their own paths "
+     "(generate_perf_report_pytorch.py, scripts/gemm_analysis/...) and a Python package TraceLens whose "
+     "modules start gputally. Prints what to add to PATH and PYTHONPATH. Files that are not ours are never "
+     "replaced without --force. The names stay valid if gputally is replaced by a newer one; if it is moved, "
+     "run this again.",
+     SETUP},
     {"completion", NULL, "print the script that completes command lines in bash, zsh or fish",
      &gt_completion_syntax, gt_cmd_completion,
      "Prints the script with which a SHELL (bash, zsh or fish) completes commands, options and their values: "

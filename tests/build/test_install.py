@@ -86,6 +86,9 @@ def test_all_files_are_below_the_prefix(tree):
                  "share/zsh/site-functions/_gputally", "share/fish/vendor_completions.d/gputally.fish",
                  "share/gputally/rocprof/rocprof_input.yaml", "share/gputally/profiling-configs/rocprofv3_lightweight.json"):
         assert os.path.isfile(tree.path(name)), name
+    for link, target in (("bash-completion/completions/TraceLens_generate_perf_report_pytorch", "gputally"),
+                         ("fish/vendor_completions.d/TraceLens_generate_perf_report_pytorch.fish", "gputally.fish")):
+        assert os.readlink(tree.path(f"share/{link}")) == target, link
     old_name = tree.path("bin/TraceLens_generate_perf_report_pytorch")
     assert os.readlink(old_name) == "gputally", old_name
     assert run([tree.path("bin/gputally"), "--version"]).split()[-1] == tree.pkg_config("--modversion")[0]

@@ -71,6 +71,7 @@ def other_cases(folder):
     found["collective"] = f"collective --trace_dir {ranks} --world_size 5 --extra {ALL_OUTPUTS}"
     found["report of a folder"] = f"report {ranks} --output_csvs_dir OUT/csv"
     found["report of several files"] = f"report {ranks}/rank0_trace.json {ranks}/rank3_trace.json --output_csvs_dir OUT/csv"
+    found["doctor"] = f"doctor {ranks} {small} {rocprof} --output_json OUT/doctor.json"
     found["fuse"] = f"fuse --trace_dir {ranks} --world_size 5 -o OUT/fused.json"
     return found
 
