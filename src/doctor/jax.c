@@ -7,13 +7,14 @@
 static void add_gpus(gt_diagnosis *d, const gt_jax *trace)
 {
     const char **names = gt_alloc((trace->gpu_count + 1) * sizeof *names);
+    bool any = false; /* older versions of JAX do not name the GPUs */
     for (size_t i = 0; i < trace->gpu_count; i++) {
         uint32_t name = trace->gpus[i].device.name;
+        any |= name != GT_STR_NONE;
         names[i] =
             name == GT_STR_NONE ? "unnamed" : gt_diagnosis_string(d, gt_interner_get(trace->strings, name));
     }
-    if (trace->gpu_count)
-        gt_fact_add_text(d, GT_FACT_MADE, "devices", gt_doctor_count_names(d, names, trace->gpu_count));
+    if (any) gt_fact_add_text(d, GT_FACT_MADE, "devices", gt_doctor_count_names(d, names, trace->gpu_count));
     gt_free(names);
 }
 
@@ -51,16 +52,15 @@ void gt_doctor_jax(gt_patient *p)
     if (trace->count && !described)
         gt_lack_add(d, "modules", "no compiled modules (HLO)",
                     "no shapes, flops and bytes of GEMMs and convolutions",
-                    "jax.profiler.start_trace(\"profile\") before the first call of the function, so that it "
-                    "is compiled "
-                    "while the profiler runs");
+                    "enable_hlo_proto = True of jax.profiler.ProfileOptions");
     if (trace->count && !launched)
         gt_lack_add(d, "calls", "no launches on the host", "idle time cannot be explained",
-                    "ProfileOptions().host_tracer_level = 2");
+                    "host_tracer_level = 2 of jax.profiler.ProfileOptions");
     if (d->lack_count)
-        d->recording =
-            "jax.profiler.start_trace(\"profile\"); result = step(...); jax.block_until_ready(result); "
-            "jax.profiler.stop_trace()";
+        d->recording = "options = jax.profiler.ProfileOptions(); options.host_tracer_level = 2; "
+                       "options.enable_hlo_proto = True; jax.profiler.start_trace(\"profile\", "
+                       "profiler_options=options); jax.block_until_ready(step(...)); "
+                       "jax.profiler.stop_trace()";
 }
 
 void gt_doctor_jax_abilities(gt_patient *p)

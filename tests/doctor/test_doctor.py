@@ -315,6 +315,52 @@ def test_jax_profiles(binary):
         equal((found["kind"], lacks(found)), ("chrome-trace", ["gpu_events"]))
 
 
+def count_gpu_events(path):
+    """Events of the planes of GPUs, from the protobuf message."""
+    with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
+        planes = [value for number, value, _ in generate_xplane.fields(f.read()) if number == 1]
+    return sum(number == 4 for plane in planes if generate_xplane.first(plane, 2, b"").startswith(b"/device:GPU:")
+               for line_number, line, _ in generate_xplane.fields(plane) if line_number == 3
+               for number, _, _ in generate_xplane.fields(line))
+
+
+def test_events_of_jax_profiles(binary):
+    paths = glob.glob(os.path.join(harness.FIXTURES, "jax", "*.xplane.pb.gz")) + glob.glob(os.path.join(TRACES, "jax", "*", "*.pb"))
+    assert paths
+    with Folder(binary) as folder:
+        for path in paths:
+            equal((path, one(folder, path)["contents"]["gpu_events"]), (path, count_gpu_events(path)))
+
+
+def test_real_rocprofv3_and_nsys(binary):
+    if not os.path.isdir(TRACES):
+        raise harness.Skipped("no conformance folder")
+    with Folder(binary) as folder:
+        path = os.path.join(TRACES, "rocprof__908_results.json.gz")
+        with gzip.open(path) as f:
+            run = json.load(f)["rocprofiler-sdk-tool"][0]
+        found, records = one(folder, path), run["buffer_records"]
+        names = {"kernels": "kernel_dispatch", "copies": "memory_copy", "hip_calls": "hip_api", "hsa_calls": "hsa_api",
+                 "marker_ranges": "marker_api", "rccl_calls": "rccl_api"}
+        equal({name: found["contents"][name] for name in names}, {name: len(records.get(key, [])) for name, key in names.items()})
+        equal(found["made"]["host"], run["metadata"]["node"]["hostname"])
+        for path in glob.glob(os.path.join(TRACES, "nsys", "*.sqlite")):
+            if os.path.basename(path) == "hostile.sqlite":
+                equal(one(folder, path, code=1)["usable"], False)
+                continue
+            db = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+            tables = {name for name, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+            def count(*wanted):
+                return sum(db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in wanted if name in tables)
+
+            contents = one(folder, path)["contents"]
+            equal((path, contents["kernels"], contents["copies"], contents["graph_launches"]),
+                  (path, count("CUPTI_ACTIVITY_KIND_KERNEL"), count("CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET"),
+                   count("CUPTI_ACTIVITY_KIND_GRAPH_TRACE")))
+            db.close()
+
+
 NCU = '"ID","Process ID","Kernel Name","Grid Size","Block Size","gpu__time_duration.sum"\n"","","","","","us"\n' \
       '"0","1","k","(8, 1, 1)","(128, 1, 1)","2.5"\n"1","1","k","(8, 1, 1)","(128, 1, 1)","3.5"\n'
 
