@@ -27,7 +27,9 @@ static const gt_option event_options[] = {
     {"include_pyfunc", GT_OPTION_FLAG, NULL, NULL, "keep python_function events (dropped by default)",
      .needs = "!leave_out"},
     {"leave_out", GT_OPTION_STRINGS, "CATEGORY...", NULL,
-     "drop events of these categories (instead of Trace and python_function)"},
+     "drop events of these categories (instead of Trace and python_function)",
+     .choices = "Trace|python_function|cpu_op|user_annotation|gpu_user_annotation|cuda_runtime|cuda_driver|"
+                "kernel|gpu_memcpy|gpu_memset|ac2g|overhead|"},
     {"ids_of_all_ranks", GT_OPTION_FLAG, NULL, NULL,
      "shift ids by more than the largest id of all ranks, not only of the first; reads every trace twice"},
     {"align_times", GT_OPTION_FLAG, NULL, NULL,

@@ -14,7 +14,7 @@
 
 static const gt_option step_options[] = {
     {"iterations", GT_OPTION_STRING, "STEPS", "all",
-     "extract these steps: all, one step (50) or a range (10:20, end excluded)"},
+     "extract these steps: all, one step (50) or a range (10:20, end excluded)", .choices = "all|"},
     {"store_single_iteration", GT_OPTION_FLAG, NULL, NULL, "write one trace per step"},
     {"find_steady_state", GT_OPTION_FLAG, NULL, NULL,
      "write three traces from the period with the most concurrent requests: mixed prefill and decode, decode "

@@ -70,7 +70,8 @@ static void offer_files_of(FILE *out, const gt_option *option)
     const char *metavar = option->metavar ? option->metavar : "";
     bool is_file = strstr(metavar, "FILE") || strstr(metavar, "PATH") || strstr(metavar, "DUMP") ||
                    strstr(metavar, "WHERE") || strstr(metavar, "PATTERN");
-    if (strstr(metavar, "DIR") || strstr(metavar, "FOLDER") || strstr(metavar, "SWEEP")) {
+    if (strstr(metavar, "DIR") || strstr(metavar, "FOLDER") || strstr(metavar, "SWEEP") ||
+        strcmp(metavar, "RUN") == 0 || strcmp(metavar, "RUN...") == 0) {
         fputs("folders\n", out);
         return;
     }
@@ -144,7 +145,11 @@ static void offer_options(offer *o, const gt_syntax *syntax)
 
 static void offer_values(offer *o, const gt_option *option)
 {
-    offer_files_of(o->out, option);
+    const char *choices = option->choices;
+    if (choices && choices[strlen(choices) - 1] != '|')
+        fputs("none\n", o->out); /* no other value is valid */
+    else
+        offer_files_of(o->out, option);
     gt_choices_each(option->choices, take_choice, o);
 }
 

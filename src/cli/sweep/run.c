@@ -74,7 +74,8 @@ static const gt_option_group run_group = {"Runs", run_options, GT_LENGTH(run_opt
 
 static const gt_option cluster_options[] = {
     {"target", GT_OPTION_STRING, "WHERE", "auto",
-     "run here or as a job array: auto, local or slurm; auto: slurm if the context has such a key"},
+     "run here or as a job array: auto, local or slurm; auto: slurm if the context has such a key",
+     .choices = "auto|local|slurm"},
     {"additional_context_file", GT_OPTION_STRING, "FILE", NULL,
      "read the context (a JSON object) from FILE, as in `gputally run`; its keys slurm, distributed and "
      "env_vars are used"},
@@ -234,9 +235,6 @@ static bool find_target(const gt_call *call, gt_arena *arena, gt_run_cluster *cl
                *file = gt_arguments_string(a, "additional_context_file"),
                *text = gt_arguments_string(a, "additional_context");
     bool is_auto = strcmp(target, "auto") == 0, is_slurm = strcmp(target, "slurm") == 0;
-    if (!is_auto && !is_slurm && strcmp(target, "local") != 0)
-        return gt_fail(error, "argument --target: invalid choice: '%.100s' (choose from auto, local, slurm)",
-                       target);
     *cluster = (gt_run_cluster){.generate_only = gt_arguments_flag(a, "generate_only"),
                                 .no_wait = gt_arguments_flag(a, "no_wait")};
     const gt_value *context = &gt_value_missing;
