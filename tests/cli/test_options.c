@@ -312,7 +312,7 @@ static void check_help_lines(const gt_command *command)
         " accept add align also analyse assign build choose clean compare continue copy count detect "
         "do draw drop exit expect extract fail find give group include keep list load mark match "
         "merge model name omit pass prepare print push read rebuild recognise record remove replace "
-        "report request rerun run save search set shift show skip split start stop treat unset use "
+        "report request rerun run save search set shift show skip split start stop submit treat unset use "
         "wait warn write ";
     const gt_syntax *syntax = command->syntax;
     for (size_t g = 0; g < GT_OPTION_GROUPS_MAX && syntax->groups[g]; g++)
