@@ -728,6 +728,7 @@
 #define GT_COL_OPERATION_NAME               GT_COL("operation_name")
 #define GT_COL_OVERLAPPING_COLLECTIVE_COUNT GT_COL("overlapping_collective_count")
 #define GT_COL_OVERLAPPING_COLLECTIVE_NAMES GT_COL("overlapping_collective_names")
+#define GT_COL_PERCENT_CHANGE               GT_COL("percent_change")
 #define GT_COL_REPEAT                       GT_COL("repeat")
 #define GT_COL_SETTINGS                     GT_COL("settings")
 #define GT_COL_SKEW_IN_END_TIME_MEDIAN      GT_COL("skew in end time_median")

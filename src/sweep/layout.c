@@ -491,7 +491,9 @@ static char *report_path(const char *analysis, const gt_sweep_config *config, co
 
 char *gt_sweep_rank_report(const char *analysis, const gt_sweep_config *config, int64_t rank)
 {
-    char *name = gt_format("individual_reports/perf_%s_rank%lld.xlsx", config->report_name, (long long)rank);
+    const char *between = *config->report_name ? "_" : "";
+    char *name =
+        gt_format("individual_reports/perf_%s%srank%lld.xlsx", config->report_name, between, (long long)rank);
     char *path = report_path(analysis, config, name);
     gt_free(name);
     return path;
@@ -499,7 +501,8 @@ char *gt_sweep_rank_report(const char *analysis, const gt_sweep_config *config, 
 
 char *gt_sweep_collective_report(const char *analysis, const gt_sweep_config *config)
 {
-    char *name = gt_format("collective_reports/collective_%s.xlsx", config->report_name);
+    char *name = gt_format("collective_reports/collective_%s.xlsx",
+                           *config->report_name ? config->report_name : "all_ranks");
     char *path = report_path(analysis, config, name);
     gt_free(name);
     return path;

@@ -56,7 +56,8 @@ typedef struct gt_sweep_config {
     const char *name;          /* of the run: "256thread_28ch", "proto_LL_256thread_28ch_repeat_2" */
     const char *setting;       /* the name without the repeat: equal for all repeats of a setting */
     const char *report_folder; /* below tracelens_analysis: "256thread", "proto_LL/256thread", "." */
-    const char *report_name;   /* "28ch" in perf_28ch_rank0.xlsx, "mode_fast" in perf_mode_fast_rank0.xlsx */
+    const char *report_name;   /* "28ch" in perf_28ch_rank0.xlsx, "mode_fast" in perf_mode_fast_rank0.xlsx; ""
+                                  of a run that is not in a sweep: perf_rank0.xlsx, collective_all_ranks.xlsx */
     size_t added;              /* the how many-th gt_sweep_add was for it, from 0 */
 } gt_sweep_config;
 

@@ -69,11 +69,18 @@ typedef struct job {
 
 /* ---- one trace ---- */
 
+/* "256thread/28ch", or the name of a run that is not in a sweep. The caller frees it. */
+static char *called(const gt_sweep_config *config)
+{
+    return *config->report_name ? gt_format("%s/%s", config->report_folder, config->report_name)
+                                : gt_strdup(config->name);
+}
+
 static void fail_task(const job *j, task *t, const char *what, const gt_error *error)
 {
-    const gt_sweep_config *config = &j->sweep->configs[t->config];
-    gt_warn("%s/%s rank %" PRId64 ": %s: %s", config->report_folder, config->report_name, t->trace->rank,
-            what, error->text);
+    char *name = called(&j->sweep->configs[t->config]);
+    gt_warn("%s rank %" PRId64 ": %s: %s", name, t->trace->rank, what, error->text);
+    gt_free(name);
     t->failures++;
 }
 
@@ -102,7 +109,7 @@ static bool report_torch(const job *j, const task *t, gt_pytorch_linked *trace, 
     options.include_unlinked_kernels = true;
     options.short_kernel_study = true;
     options.short_threshold_us = SHORT_KERNEL_US;
-    options.kernel_summary = true;
+    options.kernel_summary = !j->options->profiler_folder;
     gt_table_list tables = {0};
     bool made = gt_pytorch_tables(trace, &options, &tables, error);
     if (made && j->options->old_layout) use_old_layout(&tables);
@@ -174,9 +181,9 @@ static bool do_torch(const job *j, task *t)
     bool whole;
     gt_pytorch_linked *trace = read_and_measure(j, t, &whole);
     if (!trace) return false;
-    bool made = report_torch(j, t, trace, &error);
+    bool made = j->options->no_ranks || report_torch(j, t, trace, &error);
     if (!made) fail_task(j, t, "no report", &error);
-    if (whole) {
+    if (whole && !j->options->no_collectives) {
         gt_table *rows = gt_collectives_of_rank(&gt_pytorch_view(trace)->events, t->trace->rank);
         t->strings = gt_interner_new();
         gt_table_use_strings(rows, t->strings); /* so that the trace can be freed */
@@ -184,7 +191,7 @@ static bool do_torch(const job *j, task *t)
         if (t->trace == s->traces.items) s->devices = count_devices(t->trace->path);
     }
     gt_pytorch_linked_free(trace);
-    return made;
+    return made && !j->options->no_ranks;
 }
 
 static bool report_rocprof(const job *j, const task *t, gt_error *error)
@@ -258,20 +265,19 @@ static bool report_collectives(const job *j, size_t index, gt_table *rows, gt_er
 static void finish_setting(const job *j, size_t index)
 {
     setting *s = &j->settings[index];
-    const gt_sweep_config *config = &j->sweep->configs[index];
+    char *name = called(&j->sweep->configs[index]);
     gt_error error = {""};
     gt_interner *strings = gt_interner_new();
     gt_table *rows = join_rows(s, strings);
     if (rows && rows->row_count) {
         s->has_collective = report_collectives(j, index, rows, &error);
         s->failed = !s->has_collective;
-        if (s->failed)
-            gt_warn("%s/%s: no collective report: %s", config->report_folder, config->report_name,
-                    error.text);
+        if (s->failed) gt_warn("%s: no collective report: %s", name, error.text);
     } else {
         s->lacks_collectives = rows && !j->options->rocprof;
         gt_table_free(rows);
     }
+    gt_free(name);
     gt_interner_free(strings);
     for (size_t i = 0; i < s->traces.count; i++) {
         gt_interner_free(j->tasks[s->first + i].strings);
@@ -380,7 +386,8 @@ static void count_trace(void *context, size_t index)
     job *j = context;
     const task *t = &j->tasks[index];
     setting *s = &j->settings[t->config];
-    j->totals->of_config[t->config].reports += t->made;
+    gt_sweep_report_written *written = &j->totals->of_config[t->config];
+    if (t->made) written->ranks[written->reports++] = t->trace->rank;
     j->totals->failed += t->failures;
     if (index + 1 < s->first + s->traces.count) return;
     gt_log_replay(&s->messages);
@@ -393,13 +400,16 @@ static void add_tasks(job *j)
     for (size_t i = 0; i < j->sweep->count; i++) {
         const gt_sweep_config *config = &j->sweep->configs[i];
         setting *s = &j->settings[i];
-        s->traces = j->options->rocprof ? gt_sweep_rocprof_traces(config->folder, j->options->by_pid)
-                                        : gt_sweep_torch_traces(config->folder);
-        if (!s->traces.count) gt_warn("Skip %s/%s - no traces", config->report_folder, config->report_name);
+        s->traces = j->options->profiler_folder ? gt_sweep_traces_in(j->options->profiler_folder)
+                    : j->options->rocprof       ? gt_sweep_rocprof_traces(config->folder, j->options->by_pid)
+                                                : gt_sweep_torch_traces(config->folder);
+        if (!s->traces.count && !j->options->profiler_folder)
+            gt_warn("Skip %s/%s - no traces", config->report_folder, config->report_name);
         atomic_init(&s->left, s->traces.count);
         s->first = j->count;
         s->rows = gt_alloc_zero(s->traces.count, sizeof *s->rows);
         j->totals->of_config[i].traces = s->traces.count;
+        j->totals->of_config[i].ranks = gt_alloc_zero(s->traces.count, sizeof(int64_t));
         for (size_t r = 0; r < s->traces.count; r++) {
             task t = {.config = i, .trace = &s->traces.items[r]};
             GT_PUSH(j->tasks, j->count, j->capacity, t);
@@ -430,14 +440,13 @@ static void warn_without_collectives(const job *j)
     gt_buffer names = {0};
     size_t count = 0;
     for (size_t i = 0; i < j->sweep->count; i++) {
-        const gt_sweep_config *config = &j->sweep->configs[i];
         if (!j->settings[i].lacks_collectives) continue;
-        if (count++ < NAMES_MAX)
-            gt_buffer_add_format(&names, "%s%s/%s", names.len ? ", " : "", config->report_folder,
-                                 config->report_name);
+        char *name = called(&j->sweep->configs[i]);
+        if (count++ < NAMES_MAX) gt_buffer_add_format(&names, "%s%s", names.len ? ", " : "", name);
+        gt_free(name);
     }
     if (count > NAMES_MAX) gt_buffer_add_format(&names, " and %zu more", count - NAMES_MAX);
-    if (count && count == j->sweep->count)
+    if (count && count == j->sweep->count && !j->options->profiler_folder)
         gt_warn("no collectives in the traces; no collective reports");
     else if (count)
         gt_warn("no collectives in the traces of %.*s; no collective report", (int)names.len, names.bytes);
@@ -453,13 +462,14 @@ static bool make_folders(const job *j, gt_output *output, gt_error *error)
         const char *threads = j->sweep->configs[i].report_folder;
         char *individual = gt_format("%s/%s/individual_reports", j->analysis, threads);
         char *collective = gt_format("%s/%s/collective_reports", j->analysis, threads);
-        made = gt_output_add_folder(output, individual, error) &&
-               (j->options->rocprof || gt_output_add_folder(output, collective, error));
+        made = (j->options->no_ranks || gt_output_add_folder(output, individual, error)) &&
+               (j->options->rocprof || j->options->no_collectives ||
+                gt_output_add_folder(output, collective, error));
         gt_free(individual);
         gt_free(collective);
     }
     char *comparisons = gt_format("%s/comparisons", j->analysis);
-    made = made && gt_output_add_folder(output, comparisons, error);
+    made = made && (j->options->profiler_folder || gt_output_add_folder(output, comparisons, error));
     gt_free(comparisons);
     return made;
 }
@@ -507,7 +517,8 @@ static void free_job(job *j)
 bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const char *folder,
                            const gt_sweep_report_options *options, gt_sweep_totals *totals, gt_error *error)
 {
-    *totals = (gt_sweep_totals){.of_config = gt_alloc_zero(sweep->count, sizeof *totals->of_config)};
+    *totals = (gt_sweep_totals){.of_config = gt_alloc_zero(sweep->count, sizeof *totals->of_config),
+                                .config_count = sweep->count};
     job j = {.sweep = sweep, .options = options, .totals = totals};
     j.analysis = gt_strdup(folder);
     j.settings = gt_alloc_zero(sweep->count, sizeof *j.settings);
@@ -518,7 +529,7 @@ bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const char *
         read_all(&j);
         warn_without_collectives(&j);
         gt_stamps_remove_unused(options->cache, report_step(options));
-        compare_all(&j);
+        if (!options->profiler_folder) compare_all(&j);
     }
     gt_output_free(folders);
     free_job(&j);
@@ -527,6 +538,7 @@ bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const char *
 
 void gt_sweep_totals_free(gt_sweep_totals *totals)
 {
+    for (size_t i = 0; i < totals->config_count; i++) gt_free(totals->of_config[i].ranks);
     gt_free(totals->of_config);
     *totals = (gt_sweep_totals){0};
 }

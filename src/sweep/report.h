@@ -21,16 +21,21 @@ typedef struct gt_sweep_report_options {
     bool strict;     /* write no report on a truncated trace, instead of one on its readable part */
     unsigned threads;
     gt_sweep_cache *cache; /* NULL: everything is made again, and nothing is kept */
+    bool no_ranks, no_collectives; /* leave out the reports on ranks, the collective reports */
+    /* A run that is not in a sweep: no kernel summary, no comparisons, and its traces are in this folder. */
+    const char *profiler_folder;
 } gt_sweep_report_options;
 
 /* What was written for one setting. */
 typedef struct gt_sweep_report_written {
     size_t traces, reports;
+    int64_t *ranks; /* of the reports, ascending */
     bool collective;
 } gt_sweep_report_written;
 
 typedef struct gt_sweep_totals {
     gt_sweep_report_written *of_config; /* in the order of gt_sweep.configs */
+    size_t config_count;
     size_t comparisons;
     size_t failed; /* files that could not be written; each gave a warning */
 } gt_sweep_totals;
@@ -55,5 +60,23 @@ typedef struct gt_comparison_counts {
 gt_comparison_counts gt_sweep_compare_across_axes(const gt_sweep *sweep, const char *analysis,
                                                   const gt_sweep_ranks *ranks, bool rocprof,
                                                   gt_sweep_cache *cache);
+
+/* ---- one run that is not in a sweep (single_run.c) ----
+ *
+ *     RUN/tracelens_analysis/individual_reports/perf_rank<R>.xlsx
+ *     RUN/tracelens_analysis/collective_reports/collective_all_ranks.xlsx */
+
+typedef struct gt_single_run {
+    char *folder;   /* of the run, absolute */
+    char *profiler; /* with rank<R>: torch_profiler of the run, or the run itself */
+} gt_single_run;
+
+/* A folder torch_profiler, the one above it, or any folder with rank<R>. Fails if there is no trace.
+ * gt_single_run_free in any case. */
+bool gt_single_run_find(gt_single_run *run, const char *path, gt_error *error);
+void gt_single_run_free(gt_single_run *run);
+/* Writes the reports; like gt_sweep_make_reports, whose options apply. */
+bool gt_single_run_report(const gt_single_run *run, gt_sweep_report_options options, gt_sweep_totals *totals,
+                          gt_error *error);
 
 #endif

@@ -38,7 +38,7 @@ static gt_sheet_found open_sheet(const char *path, gt_sheet sheet, gt_workbook *
     return GT_SHEET_ABSENT;
 }
 
-static void round_columns(gt_table *table)
+void gt_report_table_round(gt_table *table)
 {
     for (size_t c = 0; c < table->column_count; c++)
         for (size_t row = 0; table->columns[c].type == GT_TYPE_FLOAT && row < table->row_count; row++)
@@ -56,9 +56,28 @@ gt_sheet_found gt_read_report_table(const char *path, gt_sheet sheet, gt_interne
         gt_error_prefix(error, path);
         found = GT_SHEET_BROKEN;
     }
-    if (*table) round_columns(*table);
+    if (*table) gt_report_table_round(*table);
     gt_workbook_close(book);
     return found;
+}
+
+bool gt_read_report_tables(const char *path, gt_interner *strings, gt_table_list *tables, gt_error *error)
+{
+    gt_workbook *book = gt_workbook_open(path, error);
+    bool read = book != NULL;
+    for (size_t i = 0; read && i < gt_workbook_sheet_count(book); i++) {
+        gt_table *table = gt_workbook_table(book, i, strings, error);
+        read = table != NULL;
+        if (!read) {
+            gt_error_prefix(error, path);
+            break;
+        }
+        gt_report_table_round(table);
+        gt_table_rename(table, gt_sheet_named(gt_workbook_sheet_name(book, i)));
+        gt_table_list_add(tables, table);
+    }
+    gt_workbook_close(book);
+    return read;
 }
 
 gt_sheet_found gt_read_report_grid(const char *path, gt_sheet sheet, gt_report_grid *grid, gt_error *error)

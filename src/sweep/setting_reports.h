@@ -9,7 +9,7 @@
 #include "input/sheets/sheets.h"
 #include "schema/sheets.h"
 #include "sweep/layout.h"
-#include "table/table.h"
+#include "table/table_list.h"
 
 /* ---- settings and their reports ---- */
 
@@ -72,6 +72,11 @@ typedef enum gt_sheet_found {
 /* The sheet as pandas.read_excel returns it: one type per column. */
 gt_sheet_found gt_read_report_table(const char *path, gt_sheet sheet, gt_interner *strings, gt_table **table,
                                     gt_error *error);
+
+/* All sheets of a workbook in the same way, in their order. */
+bool gt_read_report_tables(const char *path, gt_interner *strings, gt_table_list *tables, gt_error *error);
+/* Rounds numbers like reading them from a file: for tables that another step would read from a file. */
+void gt_report_table_round(gt_table *table);
 
 /* The sheet cell by cell. Call gt_report_grid_close in any case. */
 typedef struct gt_report_grid {

@@ -291,6 +291,29 @@ def sweep():
     yield ["sweep", "compare", *sides, "--output", "out", "--geo_mean", "--baseline_label", "B", "--test_label", "T"]
 
 
+def single_runs():
+    """The steps of the single-configuration pipeline, each on what the one before wrote."""
+    for name, threads in (("a", 256), ("b", 512)):
+        trace = generate_sweep.trace(threads, 28, 0)
+        trace["traceEvents"] = trace["traceEvents"][:11] + trace["traceEvents"][-15:]
+        write(f"{name}/torch_profiler/rank0/t.json", trace)
+        yield ["sweep", "run-tracelens-single-config", name]
+        keep_sheets(name, "gpu_timeline", "nccl_summary_implicit_sync", "nccl_summary_long")
+        yield ["sweep", "timeline", "--reports_dir", f"{name}/tracelens_analysis/individual_reports"]
+    for kind, file in (("gpu", "gpu_timeline_summary_mean.xlsx"), ("coll", "collective_reports/collective_all_ranks.xlsx")):
+        yield ["sweep", "combine-reports", "--baseline", f"a/tracelens_analysis/{file}", "--test", f"b/tracelens_analysis/{file}", "--output",
+               f"{kind}_combined.xlsx", "--baseline_label", "1", "--test_label", "x"]
+    yield ["sweep", "add-comparison-sheets", "--input", "gpu_combined.xlsx", "--output", "gpu_comparison.xlsx"]
+    yield ["sweep", "add-collective-comparison", "--input", "coll_combined.xlsx", "--output", "coll_comparison.xlsx"]
+    parts = [word for part in ("gpu_combined", "gpu_comparison", "coll_combined", "coll_comparison") for word in (f"--{part}", f"{part}.xlsx")]
+    yield ["sweep", "create-final-report", *parts, "--output", "final.xlsx"]
+    yield ["sweep", "create-final-plots", "--input", "final.xlsx"]
+    yield ["sweep", "create-final-html", "-p", "plots"]
+    yield ["sweep", "compare-all-runs", "--inputs", "a", "b", "--output", "all"]
+    shutil.rmtree("a/tracelens_analysis")
+    yield ["sweep", "compare", "--baseline", "a", "--test", "b", "--output", "out", "--final_report"]
+
+
 def sweep_of_rocprof():
     for channels in (28, 42):
         generate_run.write_csv(generate_run.make_run(4, seed=channels)[0], f"s/256thread/nccl_{channels}channels/rocprof_traces/rank0/9")
@@ -566,7 +589,7 @@ def doctor():
     yield ["doctor", "t.json", "n.csv", "missing", "--strict", "--quiet"]
 
 
-SCENARIOS = (rocprof, doctor, genesis, devices, extremes, pytorch, phase_methods, report_of_ranks, collective, sweep, sweep_of_rocprof,
+SCENARIOS = (rocprof, doctor, genesis, devices, extremes, pytorch, phase_methods, report_of_ranks, collective, sweep, single_runs, sweep_of_rocprof,
              jax, messages, compare, models, programs, run_plans, links)
 
 

@@ -86,7 +86,7 @@ def check_sweep(binary, folder):
     problems += same("sources", [row[-1] for row in timelines["Summary"][1:]], ["B"] * 8 + ["T"] * 8)
     problems += same("heads", [list(timelines[name][0]) for name in ("Summary", "All_Ranks_Combined", "Per_Rank_Time_ms")],
                      [["type", "time ms", "percent", "num_ranks", "source"], ["type", "time ms", "percent", "rank", "source"],
-                      ["type", "0", "1", "source"]])
+                      ["type", 0, 1, "source"]])
     collectives = read_workbook(os.path.join(folder, "out/collective_comparison.xlsx"))
     changes = collectives["nccl_implicit_sync_cmp"]
     problems += same("keys", [tuple(row[:3]) for row in changes[1:]],
@@ -98,7 +98,10 @@ def check_sweep(binary, folder):
     problems += near("bandwidth", changes[1][11:13], [(changes[1][9] - changes[1][8]) / changes[1][8] * 100, changes[1][9] / changes[1][8]])
     problems += same("count", list(changes[0][-4:]) + list(changes[1][-4:]), ["B_count", "T_count", "diff_count", "ratio_count", 1, 1, 0, 1])
     final = read_workbook(os.path.join(folder, "out/final_analysis_report.xlsx"))
-    problems += same("final sheets", list(final), ["Summary_Dashboard", "GPU_ByRank_Cmp", "GPU_Summary_Cmp", "NCCL_ImplicitSyncCmp"])
+    problems += same("final sheets", list(final), [
+        "Summary_Dashboard", "GPU_Summary_Raw", "GPU_AllRanks_Raw", "GPU_Time_Raw", "GPU_Pct_Raw", "GPU_ByRank_Cmp", "GPU_Summary_Cmp",
+        "NCCL_ImplSync_Raw", "NCCL_Long_Raw", "NCCL_straggler_summary_Raw", "NCCL_nccl_summary_implicit_sync", "NCCL_nccl_summary_long",
+        "straggler_summary", "NCCL_ImplicitSyncCmp"])
     dashboard = {row[0]: list(row[1:]) for row in final["Summary_Dashboard"]}
     wanted = {"Metric": ["B", "T", "Improvement (%)", "Status"], "GPU_busy_time": [0.66, 0.69, -3.87, "Worse"],
               "GPU_idle_time": [7.24, 7.22, 0.35, "Better"], "GPU_total_time": [7.91, 7.91, 0, "Similar"]}
@@ -138,7 +141,7 @@ def check_single_runs(binary, folder):
                                                                 5.52 / (16 / 3), 80, 35, -45])
     times = book["Per_Rank_Time_ms"]
     problems += same("times", [list(row) for row in times],
-                     [["type", "0", "2", "10", "source"], ["busy", 6, 8, 2, "baseline"], ["idle", 4, None, None, "baseline"],
+                     [["type", 0, 2, 10, "source"], ["busy", 6, 8, 2, "baseline"], ["idle", 4, None, None, "baseline"],
                       ["busy", 3, 8.04, None, "test"], ["new", 1, None, None, "test"]])
     _, more = compare(binary, folder, "--baseline", "x/run", "--test", "y/run", "--output", "g", "--geo-mean", "--quiet")
     book = read_workbook(os.path.join(folder, "g/gpu_timeline_comparison.xlsx"))

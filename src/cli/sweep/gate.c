@@ -57,7 +57,13 @@ typedef struct comparison {
 /* Options of the comparison of runs have no meaning here, and the other way round. */
 static bool check_options(const gt_call *call, gt_error *error)
 {
-    static const char *const of_runs[] = {"baseline", "test", "baseline_label", "test_label", "geo_mean"};
+    static const char *const of_runs[] = {"baseline",         "test",
+                                          "baseline_label",   "test_label",
+                                          "geo_mean",         "all",
+                                          "gpu_timeline",     "collective",
+                                          "final_report",     "generate_plots",
+                                          "compare_all_runs", "skip_tracelens",
+                                          "individual_only",  "collective_only"};
     if (call->arguments.file_count != 2)
         return gt_fail(error, "two sweeps are compared, not %zu: OLD NEW", call->arguments.file_count);
     for (size_t i = 0; i < GT_LENGTH(of_runs); i++)

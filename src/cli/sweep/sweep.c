@@ -94,9 +94,46 @@ const gt_command gt_sweep_steps[] = {
      "p-values, and whether machine or software differ; --fail_if makes it a regression gate. Otherwise "
      "compares the GPU timelines of a baseline and of each other run, per rank and on average, and their "
      "collectives by name, type and size, and shows what improved or regressed. Reads reports of `gputally "
-     "sweep "
-     "report` or of single runs, and writes three workbooks per test, and one of all runs if there are "
-     "several tests.",
+     "sweep report` or of single runs, or writes them first, and writes three workbooks per test, and one of "
+     "all runs if there are several tests. --all writes new reports, all workbooks, plots and a page.",
+     NULL},
+    {"run-tracelens-single-config", "run_tracelens_single_config.sh", "write the reports on one run",
+     &gt_sweep_single_reports_syntax, gt_cmd_sweep_single_reports,
+     "Writes the performance report of each rank and the collective report of a run that is not in a sweep, "
+     "in RUN/tracelens_analysis. RUN is a folder torch_profiler with rank<R>, or the folder above it. "
+     "`gputally sweep compare --all` runs this for all its runs.",
+     NULL},
+    {"combine-reports", "combine_reports.py", "put the sheets of two workbooks below each other",
+     &gt_sweep_combine_syntax, gt_cmd_sweep_combine,
+     "Writes a workbook with each sheet that two workbooks have in common: the rows of the baseline, those "
+     "of the test, and a column source. For the collective reports of two runs, or their "
+     "gpu_timeline_summary_mean.xlsx.",
+     NULL},
+    {"add-comparison-sheets", "add_comparison_sheets.py", "compare combined GPU timelines",
+     &gt_sweep_add_comparison_syntax, gt_cmd_sweep_add_timelines,
+     "Copies a workbook of combined GPU timelines and adds the sheets Comparison_By_Rank and "
+     "Summary_Comparison.",
+     NULL},
+    {"add-collective-comparison", "add_collective_comparison.py", "compare combined collective reports",
+     &gt_sweep_add_comparison_syntax, gt_cmd_sweep_add_collectives,
+     "Copies the summary sheets of a workbook of combined collective reports and adds the sheets "
+     "nccl_implicit_sync_cmp and nccl_long_cmp.",
+     NULL},
+    {"create-final-report", "create_final_report.py", "write the final report of two runs",
+     &gt_sweep_final_report_syntax, gt_cmd_sweep_final_report,
+     "Writes a workbook with a dashboard, the comparisons of timelines and collectives, and, hidden, the "
+     "sheets that they were made from; every sheet is a native Excel table.",
+     NULL},
+    {"create-final-plots", "create_final_plots.py", "draw the plots of a final report",
+     &gt_sweep_final_plots_syntax, gt_cmd_sweep_final_plots,
+     "Draws the thirteen plots of a final report as PNG files: changes, times, ranks and collectives.", NULL},
+    {"create-final-html", "create_final_html.py", "write an HTML page with the plots of a final report",
+     &gt_sweep_final_html_syntax, gt_cmd_sweep_final_html,
+     "Writes one HTML file with the plots of `gputally sweep create-final-plots` embedded.", NULL},
+    {"compare-all-runs", "compare_all_runs.py", "put several runs side by side", &gt_sweep_all_runs_syntax,
+     gt_cmd_sweep_all_runs,
+     "Reads the reports of several runs and writes a workbook with all of them side by side, plots and an "
+     "HTML page. The first run is the baseline.",
      NULL},
     {"merge", "merge_gpu_trace_ranks.py",
      "merge the GPU events of several ranks into one trace, for Perfetto", &gt_sweep_merge_syntax,

@@ -1,8 +1,9 @@
 /* `gputally sweep STEP`: the table of steps, and what they share.
  *
  * run.c: run. report.c: report. gemm.c: top, yaml, plot, timestamps, overlap. tables.c: timeline, comms,
- * counters. compare.c: compare, html. gate.c: compare of two sweeps. merge.c: merge. decide.c: decide. all.c:
- * all. A step parses its options, calls src/sweep and prints. */
+ * counters. runs.c: compare, compare-all-runs. single.c: their steps, each alone. gate.c: compare of two
+ * sweeps. compare.c: html. merge.c: merge. decide.c: decide. all.c: all. A step parses its options, calls
+ * src/sweep and prints. */
 #ifndef GT_CLI_SWEEP_SWEEP_H
 #define GT_CLI_SWEEP_SWEEP_H
 
@@ -11,6 +12,7 @@
 #include "table/table_list.h"
 #include "sweep/cache/cache.h"
 #include "sweep/layout.h"
+#include "sweep/report.h"
 #include "table/table.h"
 
 extern const gt_command gt_sweep_steps[];
@@ -19,7 +21,9 @@ extern const gt_command gt_sweep_steps[];
 extern const gt_syntax gt_sweep_run_syntax, gt_sweep_report_syntax, gt_sweep_top_syntax, gt_sweep_yaml_syntax,
     gt_sweep_plot_syntax, gt_sweep_timestamps_syntax, gt_sweep_overlap_syntax, gt_sweep_timeline_syntax,
     gt_sweep_comms_syntax, gt_sweep_counters_syntax, gt_sweep_html_syntax, gt_sweep_compare_syntax,
-    gt_sweep_merge_syntax, gt_sweep_decide_syntax, gt_sweep_all_syntax;
+    gt_sweep_merge_syntax, gt_sweep_decide_syntax, gt_sweep_all_syntax, gt_sweep_single_reports_syntax,
+    gt_sweep_combine_syntax, gt_sweep_add_comparison_syntax, gt_sweep_final_report_syntax,
+    gt_sweep_final_plots_syntax, gt_sweep_final_html_syntax, gt_sweep_all_runs_syntax;
 gt_exit gt_cmd_sweep_run(const gt_call *call);
 gt_exit gt_cmd_sweep_report(const gt_call *call);
 gt_exit gt_cmd_sweep_top(const gt_call *call);
@@ -33,6 +37,14 @@ gt_exit gt_cmd_sweep_counters(const gt_call *call);
 gt_exit gt_cmd_sweep_html(const gt_call *call);
 gt_exit gt_cmd_sweep_compare(const gt_call *call);
 gt_exit gt_cmd_sweep_gate(const gt_call *call); /* `compare` with two sweeps as arguments */
+gt_exit gt_cmd_sweep_single_reports(const gt_call *call);
+gt_exit gt_cmd_sweep_combine(const gt_call *call);
+gt_exit gt_cmd_sweep_add_timelines(const gt_call *call);
+gt_exit gt_cmd_sweep_add_collectives(const gt_call *call);
+gt_exit gt_cmd_sweep_final_report(const gt_call *call);
+gt_exit gt_cmd_sweep_final_plots(const gt_call *call);
+gt_exit gt_cmd_sweep_final_html(const gt_call *call);
+gt_exit gt_cmd_sweep_all_runs(const gt_call *call);
 gt_exit gt_cmd_sweep_merge(const gt_call *call);
 gt_exit gt_cmd_sweep_decide(const gt_call *call);
 gt_exit gt_cmd_sweep_all(const gt_call *call);
@@ -76,6 +88,9 @@ gt_sweep_cache *gt_sweep_cache_for_step(const gt_call *call, const char *folder)
 
 /* Opens a sweep and leaves out the runs that did not end well, unless --include_failed is given. */
 bool gt_sweep_open_for_step(const gt_call *call, gt_sweep *sweep, const char *root, gt_error *error);
+
+/* Prints what was written for a run that is not in a sweep. */
+void gt_sweep_show_run_reports(const gt_single_run *run, const gt_sweep_totals *totals);
 
 /* Writes a table as CSV with this line end. */
 bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *line_end, gt_error *error);

@@ -9,6 +9,7 @@
 #include "report/summary.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
+#include "sweep/compare/compare.h"
 #include "sweep/tables/tables.h"
 
 #include <math.h>
@@ -17,9 +18,13 @@
 
 static const gt_option timeline_options[] = {
     {"sweep_dir", GT_OPTION_STRING, "DIR", NULL, "read the reports of this sweep folder (required)"},
+    {"reports_dir", GT_OPTION_STRING, "DIR", NULL,
+     "read the reports perf_rank<R>.xlsx of a single run instead, and write gpu_timeline_summary_mean.xlsx "
+     "into the folder above DIR",
+     .needs = "!sweep_dir"},
     {"geo_mean", GT_OPTION_FLAG, NULL, NULL, "use geometric instead of arithmetic means over ranks"},
     {"tracelens_path", GT_OPTION_STRING, "DIR", NULL,
-     "read the reports in DIR (default: tracelens_analysis in --sweep_dir)"},
+     "read the reports in DIR (default: tracelens_analysis in --sweep_dir)", .needs = "!reports_dir"},
     {"output_dir", GT_OPTION_STRING, "DIR", NULL,
      "write the workbook into DIR (default: folder of the reports)"},
     GT_SWEEP_INCLUDE_FAILED,
@@ -193,8 +198,68 @@ static gt_exit run_on_reports(const gt_call *call, gt_report_kind kind, gt_sheet
     return made ? GT_EXIT_DONE : gt_sweep_failed(&error);
 }
 
+/* ---- timeline of a single run ---- */
+
+static void show_run_timeline(const gt_table *summary)
+{
+    static const gt_terminal_column columns[] = {{GT_COL_TIME_MS, NULL, 3, NULL},
+                                                 {GT_COL_PERCENT, NULL, 2, "%"},
+                                                 {GT_COL_NUM_RANKS, "ranks", 0, NULL},
+                                                 {GT_COL_TYPE, NULL, 0, NULL}};
+    gt_terminal terminal = gt_terminal_for(stdout);
+    gt_summary_rows(&terminal, summary, columns, GT_LENGTH(columns), summary->row_count);
+}
+
+static bool write_run_timeline(const gt_call *call, const char *reports_dir, const gt_table_list *tables,
+                               gt_error *error)
+{
+    const char *output_dir = gt_arguments_string(&call->arguments, "output_dir");
+    bool geometric = gt_arguments_flag(&call->arguments, "geo_mean");
+    gt_arena arena = {0};
+    const char *whole = gt_path_absolute(&arena, gt_path_current(&arena), reports_dir);
+    char *folder = output_dir ? gt_strdup(output_dir) : gt_path_folder(whole);
+    char *path = gt_format("%s/gpu_timeline_summary_%s.xlsx", folder, geometric ? "geomean" : "mean");
+    gt_sheet_style *styles = gt_run_styles(tables);
+    gt_output *output = gt_output_new();
+    bool written = gt_output_styled_xlsx(output, path, tables->items, styles, tables->count, error) &&
+                   gt_output_commit(output, error);
+    if (written && !gt_sweep_is_quiet(call)) {
+        show_run_timeline(tables->items[0]);
+        printf("\nwrote %s\n", path);
+    }
+    gt_output_free(output);
+    gt_free(styles);
+    gt_free(path);
+    gt_free(folder);
+    gt_arena_free(&arena);
+    return written;
+}
+
+static gt_exit summarize_run(const gt_call *call, const char *reports_dir)
+{
+    gt_read_options read;
+    gt_error error = {""};
+    gt_run_reports reports;
+    gt_table_list tables = {0};
+    if (!gt_sweep_begin_reading(call, NULL, &read)) return GT_EXIT_USAGE;
+    gt_interner *strings = gt_interner_new();
+    bool made = gt_run_reports_in(&reports, reports_dir, &error);
+    if (made) gt_setting_reports_read(&reports.ranks, GT_SHEET_GPU_TIMELINE, strings);
+    made = made &&
+           gt_run_timeline(&reports.ranks, gt_arguments_flag(&call->arguments, "geo_mean"), reports_dir,
+                           &tables, &error) &&
+           write_run_timeline(call, reports_dir, &tables, &error);
+    gt_table_list_free(&tables);
+    gt_run_reports_free(&reports);
+    gt_interner_free(strings);
+    return made ? GT_EXIT_DONE : gt_sweep_failed(&error);
+}
+
 gt_exit gt_cmd_sweep_timeline(const gt_call *call)
 {
+    const char *reports_dir = gt_arguments_string(&call->arguments, "reports_dir");
+    if (reports_dir && !gt_arguments_string(&call->arguments, "sweep_dir"))
+        return summarize_run(call, reports_dir);
     return run_on_reports(call, GT_REPORTS_OF_RANKS, GT_SHEET_GPU_TIMELINE, make_timeline);
 }
 

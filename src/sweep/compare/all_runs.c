@@ -60,6 +60,9 @@ static void copy_cell(gt_table *to, size_t column, size_t row, const gt_column *
     case GT_TYPE_STRING:
         gt_table_set_string(to, column, row, from->texts[from_row]);
         break;
+    case GT_TYPE_BOOL:
+        gt_table_set_bool(to, column, row, from->bools[from_row]);
+        break;
     default:
         break;
     }
@@ -67,79 +70,52 @@ static void copy_cell(gt_table *to, size_t column, size_t row, const gt_column *
 
 /* ---- timelines ---- */
 
-/* The means of a run as columns of the summary; returns the column of its times. */
-static size_t add_means(joined *summary, const gt_table *rows, const gt_run_side *side, bool geometric)
+/* The columns of a run's sheet, except the type, which joins; their names get the label. Returns the first of
+ * them. */
+static size_t add_sheet(joined *all, const gt_table *sheet, const char *label)
 {
-    gt_table *means = gt_timeline_means(rows, geometric), *table = summary->table;
-    size_t time = add_column(table, GT_COL_TIME_MS.name, side->label, GT_TYPE_FLOAT);
-    size_t percent = add_column(table, GT_COL_PERCENT.name, side->label, GT_TYPE_FLOAT);
-    size_t ranks = add_column(table, GT_COL_NUM_RANKS.name, side->label, GT_TYPE_INT);
-    for (size_t i = 0; i < means->row_count; i++) {
-        uint32_t type = gt_table_column(means, GT_COL_TYPE)->texts[i];
-        if (type == GT_STR_NONE) continue;
-        size_t row = row_of(summary, type);
-        copy_cell(table, time, row, gt_table_column(means, GT_COL_TIME_MS), i);
-        copy_cell(table, percent, row, gt_table_column(means, GT_COL_PERCENT), i);
-        gt_table_set_int(table, ranks, row, (int64_t)side->reports->count);
+    size_t first = all->table->column_count, type = gt_table_find(sheet, GT_COL_TYPE);
+    for (size_t c = 0; c < sheet->column_count; c++)
+        if (c != type) add_column(all->table, sheet->columns[c].name, label, sheet->columns[c].type);
+    for (size_t i = 0; i < sheet->row_count; i++) {
+        if (sheet->columns[type].texts[i] == GT_STR_NONE) continue;
+        size_t row = row_of(all, sheet->columns[type].texts[i]), next = first;
+        for (size_t c = 0; c < sheet->column_count; c++)
+            if (c != type) copy_cell(all->table, next++, row, &sheet->columns[c], i);
     }
-    gt_table_free(means);
-    return time;
+    return first;
 }
 
-static void add_changes(gt_table *summary, const gt_all_runs *runs, const size_t *times)
+static void add_changes(gt_table *summary, const gt_side_by_side *runs, size_t count, const size_t *times)
 {
-    for (size_t i = 1; i < runs->count; i++) {
-        size_t column = add_column(summary, "percentage_change", runs->sides[i].label, GT_TYPE_FLOAT);
+    for (size_t i = 1; i < count; i++) {
+        size_t column = add_column(summary, "percentage_change", runs[i].label, GT_TYPE_FLOAT);
         for (size_t row = 0; row < summary->row_count; row++) {
-            double before = summary->columns[times[0]].floats[row],
-                   after = summary->columns[times[i]].floats[row];
-            if (before != 0 && !isnan(before) && !isnan(after))
-                gt_table_set_float(summary, column, row, (after - before) / before * 100);
+            double before = gt_column_number(&summary->columns[times[0]], row),
+                   after = gt_column_number(&summary->columns[times[i]], row);
+            gt_table_set_float(summary, column, row, (after - before) / before * 100); /* 0 / 0 is empty */
         }
     }
 }
 
-/* One column per rank, in the order of the rows. */
-static void add_rank_times(joined *times, const gt_table *rows, const char *label)
-{
-    const int64_t *ranks = gt_table_column(rows, GT_COL_RANK)->ints;
-    const gt_column *types = gt_table_column(rows, GT_COL_TYPE);
-    size_t column = 0;
-    for (size_t i = 0; i < rows->row_count; i++) {
-        if (i == 0 || ranks[i] != ranks[i - 1]) {
-            char *rank = gt_format("%lld", (long long)ranks[i]);
-            column = add_column(times->table, rank, label, GT_TYPE_FLOAT);
-            gt_free(rank);
-        }
-        if (types->texts[i] == GT_STR_NONE) continue;
-        size_t row = row_of(times, types->texts[i]);
-        copy_cell(times->table, column, row, gt_table_column(rows, GT_COL_TIME_MS), i);
-    }
-}
-
-static bool add_timelines(const gt_all_runs *runs, gt_interner *strings, gt_table_list *tables,
-                          gt_error *error)
+static void add_timelines(const gt_side_by_side *runs, size_t count, gt_interner *strings,
+                          gt_table_list *tables)
 {
     joined summary = new_joined(GT_SHEET_SUMMARY, GT_COL_TYPE, strings),
            times = new_joined(GT_SHEET_PER_RANK_TIME_MS, GT_COL_TYPE, strings);
-    size_t *columns = gt_alloc(runs->count * sizeof *columns);
-    bool made = true;
-    for (size_t i = 0; i < runs->count && made; i++) {
-        gt_table *rows = gt_run_rank_rows(runs->sides[i].reports);
-        made =
-            rows || gt_fail(error, "%s: no report has a readable sheet gpu_timeline", runs->sides[i].label);
-        if (!made) break;
-        columns[i] = add_means(&summary, rows, &runs->sides[i], runs->geometric);
-        add_rank_times(&times, rows, runs->sides[i].label);
-        gt_table_free(rows);
+    size_t *columns = gt_alloc(count * sizeof *columns);
+    for (size_t i = 0; i < count; i++) {
+        const gt_table *means = gt_table_list_find(runs[i].timeline, GT_SHEET_SUMMARY),
+                       *ranks = gt_table_list_find(runs[i].timeline, GT_SHEET_PER_RANK_TIME_MS);
+        columns[i] = add_sheet(&summary, means, runs[i].label); /* the first one is time ms */
+        add_sheet(&times, ranks, runs[i].label);
     }
-    if (made) add_changes(summary.table, runs, columns);
+    add_changes(summary.table, runs, count, columns);
     gt_table_list_add(tables, summary.table);
     gt_table_list_add(tables, times.table);
     gt_map_free(&summary.rows);
     gt_map_free(&times.rows);
     gt_free(columns);
-    return made;
 }
 
 /* ---- collectives ---- */
@@ -179,22 +155,26 @@ static void add_collectives(joined *all, const gt_table *sheet, const char *labe
     gt_map_free(&seen);
 }
 
-bool gt_all_runs_tables(const gt_all_runs *runs, gt_interner *strings, gt_table_list *tables, gt_error *error)
+void gt_all_runs_tables(const gt_side_by_side *runs, size_t count, gt_interner *strings,
+                        gt_table_list *tables)
 {
-    if (!add_timelines(runs, strings, tables, error)) return false;
+    add_timelines(runs, count, strings, tables);
     joined all = new_joined(GT_SHEET_NCCL_SUMMARY, GT_COL_INDEX, strings);
-    for (size_t i = 0; i < runs->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         gt_table *sheet = NULL;
         gt_error problem;
-        if (!runs->collectives[i]) continue; /* said when it was compared with the baseline */
-        if (gt_read_report_table(runs->collectives[i], GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC, strings, &sheet,
+        if (!runs[i].collective) {
+            gt_warn("%s has no collective report", runs[i].label);
+            continue;
+        }
+        if (gt_read_report_table(runs[i].collective, GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC, strings, &sheet,
                                  &problem) != GT_SHEET_READ)
             gt_warn("%s: skipped", problem.text);
         else if (gt_table_find(sheet, GT_COL_COLLECTIVE_NAME) == SIZE_MAX ||
                  gt_table_find(sheet, GT_COL_IN_MSG_NELEMS) == SIZE_MAX)
-            gt_warn("%s: skipped, no Collective name or In msg nelems", runs->collectives[i]);
+            gt_warn("%s: skipped, no Collective name or In msg nelems", runs[i].collective);
         else
-            add_collectives(&all, sheet, runs->sides[i].label);
+            add_collectives(&all, sheet, runs[i].label);
         gt_table_free(sheet);
     }
     gt_map_free(&all.rows);
@@ -202,5 +182,4 @@ bool gt_all_runs_tables(const gt_all_runs *runs, gt_interner *strings, gt_table_
         gt_table_list_add(tables, all.table);
     else
         gt_table_free(all.table);
-    return true;
 }

@@ -1,4 +1,4 @@
-/* Compares the summary sheets of two collective reports. */
+/* Compares the summary sheets of two collective reports, which are combined in one. */
 #include "sweep/compare/compare.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -44,61 +44,67 @@ static double number_at(const gt_column *column, size_t row)
     return column->type == GT_TYPE_INT ? (double)column->ints[row] : column->floats[row];
 }
 
-/* Whether the sheet has the columns that identify a collective, with comparable types. */
-static bool has_keys(const gt_table *table)
+/* How many columns identify a collective: all three, or only the name if the sheet lacks others. 0 if it
+ * lacks the name, or if a column has another type than in collective reports. */
+static size_t count_keys(const gt_table *baseline, const gt_table *test)
 {
+    size_t keys = 0;
     for (size_t k = 0; k < KEYS; k++) {
-        size_t column = gt_table_find(table, KEY_COLUMNS[k]);
-        if (column == SIZE_MAX) return false;
-        if (k == ELEMENTS ? !is_number(&table->columns[column])
-                          : table->columns[column].type != GT_TYPE_STRING)
-            return false;
+        size_t column = gt_table_find(baseline, KEY_COLUMNS[k]);
+        if (column == SIZE_MAX) return keys > 0;
+        const gt_column *here = &baseline->columns[column], *there = &test->columns[column];
+        bool is_right = k == ELEMENTS ? is_number(here) && is_number(there) : here->type == GT_TYPE_STRING;
+        if (!is_right) return k == NAME ? 0 : 1;
+        keys++;
     }
-    return true;
+    return keys;
 }
 
 /* The entry for the key of a row; NULL if a part of the key is missing. */
-static uint32_t *place_of(gt_map *places, const gt_table *table, size_t row)
+static uint32_t *place_of(gt_map *places, const gt_table *table, size_t row, size_t keys)
 {
-    uint32_t name = gt_table_column(table, KEY_COLUMNS[NAME])->texts[row];
-    uint32_t dtype = gt_table_column(table, KEY_COLUMNS[DTYPE])->texts[row];
-    double elements = number_at(gt_table_column(table, KEY_COLUMNS[ELEMENTS]), row);
-    uint64_t bits;
-    if (name == GT_STR_NONE || dtype == GT_STR_NONE || isnan(elements)) return NULL;
-    memcpy(&bits, &elements, sizeof bits);
+    uint32_t name = gt_table_column(table, KEY_COLUMNS[NAME])->texts[row], dtype = 0;
+    uint64_t bits = 0;
+    if (keys == KEYS) {
+        dtype = gt_table_column(table, KEY_COLUMNS[DTYPE])->texts[row];
+        double elements = number_at(gt_table_column(table, KEY_COLUMNS[ELEMENTS]), row);
+        if (isnan(elements)) return NULL;
+        memcpy(&bits, &elements, sizeof bits);
+    }
+    if (name == GT_STR_NONE || dtype == GT_STR_NONE) return NULL;
     return gt_map_put(places, (uint64_t)name << 32 | dtype, bits);
 }
 
 /* The first row of each key, in the order of the keys. */
-static gt_table *first_rows(const gt_table *table)
+static gt_table *first_rows(const gt_table *table, size_t keys)
 {
     static const gt_sort_key order[] = {
         {GT_COL_COLLECTIVE_NAME, false}, {GT_COL_DTYPE, false}, {GT_COL_IN_MSG_NELEMS, false}};
     gt_map places = {0};
     uint8_t *keep = gt_alloc_zero(table->row_count + 1, 1);
     for (size_t row = 0; row < table->row_count; row++) {
-        uint32_t *place = place_of(&places, table, row);
+        uint32_t *place = place_of(&places, table, row, keys);
         keep[row] = place && *place == GT_MAP_NONE;
         if (place) *place = 0;
     }
     gt_table *firsts = gt_table_copy(table);
     gt_table_keep(firsts, keep);
-    gt_table_sort(firsts, order, GT_LENGTH(order));
+    gt_table_sort(firsts, order, keys);
     gt_free(keep);
     gt_map_free(&places);
     return firsts;
 }
 
 /* Reduces both tables to the rows whose key both have, in the same order. */
-static void match_rows(gt_table *baseline, gt_table *test)
+static void match_rows(gt_table *baseline, gt_table *test, size_t keys)
 {
     gt_map places = {0};
     uint32_t *base_rows = gt_alloc((baseline->row_count + 1) * sizeof *base_rows);
     uint32_t *test_rows = gt_alloc((baseline->row_count + 1) * sizeof *test_rows);
     size_t count = 0;
-    for (size_t row = 0; row < test->row_count; row++) *place_of(&places, test, row) = (uint32_t)row;
+    for (size_t row = 0; row < test->row_count; row++) *place_of(&places, test, row, keys) = (uint32_t)row;
     for (size_t row = 0; row < baseline->row_count; row++) {
-        uint32_t place = *place_of(&places, baseline, row);
+        uint32_t place = *place_of(&places, baseline, row, keys);
         if (place == GT_MAP_NONE) continue;
         base_rows[count] = (uint32_t)row;
         test_rows[count++] = place;
@@ -153,83 +159,58 @@ static void add_measure(gt_table *table, size_t measure, const gt_column *base, 
     for (size_t i = 0; i < COLUMNS; i++) gt_free(values[i]);
 }
 
-static gt_table *compare_sheets(const gt_table *baseline, const gt_table *test, gt_sheet name,
-                                const char *base_label, const char *test_label)
+static gt_table *compare_sheets(const gt_run_pair *pair, size_t keys, gt_sheet name)
 {
-    gt_table *before = first_rows(baseline), *after = first_rows(test);
-    match_rows(before, after);
+    gt_table *before = first_rows(pair->baseline, keys), *after = first_rows(pair->test, keys);
+    match_rows(before, after, keys);
     gt_table *table = gt_table_copy(before);
-    gt_table_select(table, KEY_COLUMNS, KEYS);
+    gt_table_select(table, KEY_COLUMNS, keys);
     gt_table_rename(table, name);
     for (size_t m = 0; m < GT_LENGTH(MEASURES); m++) {
-        size_t base = gt_table_find(before, MEASURES[m].column),
-               other = gt_table_find(after, MEASURES[m].column);
-        if (base == SIZE_MAX || other == SIZE_MAX) continue;
-        if (!is_number(&before->columns[base]) || !is_number(&after->columns[other])) continue;
-        add_measure(table, m, &before->columns[base], &after->columns[other], base_label, test_label);
+        size_t column = gt_table_find(before, MEASURES[m].column);
+        if (column == SIZE_MAX || !is_number(&before->columns[column])) continue;
+        add_measure(table, m, &before->columns[column], &after->columns[column], pair->sources.baseline,
+                    pair->sources.test);
     }
     gt_table_free(before);
     gt_table_free(after);
+    gt_report_table_round(table);
     return table;
 }
 
-/* ---- both workbooks ---- */
+/* ---- all sheets ---- */
 
-typedef struct pair {
-    const gt_collective_side *baseline, *test;
-    gt_interner *strings;
-    gt_table_list *combined, *compared;
-} pair;
-
-/* None where the sheet is not compared. */
-static gt_sheet comparison_of(gt_sheet sheet)
+static bool is_summary(const gt_table *table)
 {
-    for (size_t i = 0; i < GT_LENGTH(COMPARED); i++)
-        if (strcmp(COMPARED[i].sheet.name, sheet.name) == 0) return COMPARED[i].comparison;
-    return GT_NO_SHEET;
+    return strcasestr(table->name, "summary") != NULL;
 }
 
-static bool add_sheet(const pair *p, gt_sheet sheet, gt_error *error)
+/* Nothing is added if one run has no rows. */
+static bool compare_sheet(const gt_table *combined, gt_sheet name, gt_run_labels labels,
+                          gt_table_list *tables, gt_error *error)
 {
-    gt_table *before = NULL, *after = NULL;
-    if (gt_read_report_table(p->baseline->path, sheet, p->strings, &before, error) != GT_SHEET_READ)
-        return false;
-    gt_sheet_found found = gt_read_report_table(p->test->path, sheet, p->strings, &after, error);
-    if (found != GT_SHEET_READ) {
-        gt_table_free(before);
-        return found == GT_SHEET_ABSENT; /* nothing to compare with */
+    gt_run_pair pair;
+    bool split = gt_run_pair_split(&pair, combined, labels, error);
+    if (split && pair.baseline->row_count && pair.test->row_count) {
+        size_t keys = count_keys(pair.baseline, pair.test);
+        if (keys)
+            gt_table_list_add(tables, compare_sheets(&pair, keys, name));
+        else
+            gt_warn("sheet %s not compared: no Collective name", combined->name);
     }
-    gt_sheet comparison = comparison_of(sheet);
-    if (!before->row_count || !after->row_count) comparison = GT_NO_SHEET; /* nothing to compare */
-    if (comparison.name && has_keys(before) && has_keys(after))
-        gt_table_list_add(p->compared,
-                          compare_sheets(before, after, comparison, p->baseline->label, p->test->label));
-    else if (comparison.name)
-        gt_warn("sheet %s not compared: no Collective name, dtype or In msg nelems", sheet.name);
-    gt_table *both = gt_combine_runs(before, after, p->baseline->label, p->test->label, error);
-    if (both) gt_table_rename(both, sheet);
-    if (both) gt_table_list_add(p->combined, both);
-    return both != NULL;
+    gt_run_pair_free(&pair);
+    return split;
 }
 
-static bool is_summary(gt_sheet sheet)
+bool gt_compare_collectives(const gt_table_list *combined, gt_run_labels labels, gt_table_list *tables,
+                            gt_error *error)
 {
-    return strcasestr(sheet.name, "summary") != NULL;
-}
-
-bool gt_run_collectives(const gt_collective_side *baseline, const gt_collective_side *test,
-                        gt_interner *strings, gt_table_list *tables, gt_error *error)
-{
-    gt_table_list compared = {0};
-    pair p = {baseline, test, strings, tables, &compared};
-    gt_workbook *book = gt_workbook_open(baseline->path, error);
-    bool made = book != NULL;
-    for (size_t i = 0; made && i < gt_workbook_sheet_count(book); i++) {
-        gt_sheet sheet = gt_sheet_named(gt_workbook_sheet_name(book, i));
-        if (is_summary(sheet)) made = add_sheet(&p, sheet, error);
+    bool made = true;
+    for (size_t i = 0; i < combined->count; i++)
+        if (is_summary(combined->items[i])) gt_table_list_add(tables, gt_table_copy(combined->items[i]));
+    for (size_t i = 0; made && i < GT_LENGTH(COMPARED); i++) {
+        const gt_table *sheet = gt_table_list_find_any(combined, COMPARED[i].sheet);
+        made = !sheet || compare_sheet(sheet, COMPARED[i].comparison, labels, tables, error);
     }
-    gt_workbook_close(book);
-    for (size_t i = 0; i < compared.count; i++) gt_table_list_add(tables, compared.items[i]);
-    gt_free(compared.items);
     return made;
 }

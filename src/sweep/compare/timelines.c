@@ -1,4 +1,4 @@
-/* Compares the sheets gpu_timeline of two runs. */
+/* The sheets gpu_timeline of the ranks of one run, and the comparison of those of two runs. */
 #include "sweep/compare/compare.h"
 #include "base/guard.h"
 #include "base/map.h"
@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 double gt_percent_less(double baseline, double test)
 {
@@ -24,7 +25,8 @@ double gt_ratio_of(double baseline, double test)
 
 /* ---- one run ---- */
 
-gt_table *gt_run_rank_rows(const gt_setting_reports *reports)
+/* type, time ms, percent, rank, sorted by rank and type; NULL if no report has a timeline. */
+static gt_table *rank_rows(const gt_setting_reports *reports)
 {
     static const gt_sort_key order[] = {{GT_COL_RANK, false}, {GT_COL_TYPE, false}};
     gt_table *all = NULL;
@@ -55,58 +57,38 @@ static gt_table *summary_of(const gt_table *rows, size_t ranks, bool geometric)
     return summary;
 }
 
+/* Like pandas, without ranks and types that have no value at all. */
 static gt_table *pivot_of(const gt_table *rows, gt_col values, gt_sheet name, gt_error *error)
 {
     static const gt_col index[] = {GT_COL_TYPE};
+    gt_table *known = gt_table_copy(rows);
+    const gt_column *numbers = gt_table_column(rows, values);
+    uint8_t *keep = gt_alloc_zero(rows->row_count + 1, 1);
+    for (size_t row = 0; row < rows->row_count; row++) keep[row] = !gt_column_is_null(numbers, row);
+    gt_table_keep(known, keep);
+    gt_free(keep);
     gt_table *pivot = gt_table_pivot(
-        rows, &(gt_pivot){.index = index, .index_count = 1, .columns = GT_COL_RANK, .values = values}, error);
+        known, &(gt_pivot){.index = index, .index_count = 1, .columns = GT_COL_RANK, .values = values},
+        error);
+    gt_table_free(known);
     if (pivot) gt_table_rename(pivot, name);
     return pivot;
 }
 
-enum { SUMMARY, ALL_RANKS, TIMES, PERCENTS, TIMELINE_SHEETS };
-
-static bool make_sheets(const gt_run_side *side, bool geometric, gt_table *sheets[TIMELINE_SHEETS],
-                        gt_error *error)
+bool gt_run_timeline(const gt_setting_reports *reports, bool geometric, const char *name,
+                     gt_table_list *tables, gt_error *error)
 {
-    gt_table *rows = sheets[ALL_RANKS] = gt_run_rank_rows(side->reports);
-    if (!rows) return gt_fail(error, "%s: no report has a readable sheet gpu_timeline", side->label);
-    sheets[SUMMARY] = summary_of(rows, side->reports->count, geometric);
-    sheets[TIMES] = pivot_of(rows, GT_COL_TIME_MS, GT_SHEET_PER_RANK_TIME_MS, error);
-    sheets[PERCENTS] =
-        sheets[TIMES] ? pivot_of(rows, GT_COL_PERCENT, GT_SHEET_PER_RANK_PERCENT, error) : NULL;
-    if (sheets[PERCENTS]) return true;
-    gt_error_prefix(error, side->label);
-    return false;
-}
-
-/* ---- both runs ---- */
-
-static void add_missing_columns(gt_table *table, const gt_table *other)
-{
-    for (size_t c = 0; c < other->column_count; c++)
-        if (gt_table_find(table, gt_col_named(other->columns[c].name)) == SIZE_MAX)
-            gt_table_add_column(table, gt_col_named(other->columns[c].name), other->columns[c].type);
-}
-
-static void add_source(gt_table *table, const char *label)
-{
-    size_t column = gt_table_add_column(table, GT_COL_SOURCE, GT_TYPE_STRING);
-    for (size_t row = 0; row < table->row_count; row++) gt_table_set_cstr(table, column, row, label);
-}
-
-gt_table *gt_combine_runs(gt_table *baseline, gt_table *test, const char *baseline_label,
-                          const char *test_label, gt_error *error)
-{
-    add_missing_columns(baseline, test);
-    add_missing_columns(test, baseline);
-    add_source(baseline, baseline_label);
-    add_source(test, test_label);
-    bool combined = gt_table_append(baseline, test, error);
-    gt_table_free(test);
-    if (combined) return baseline;
-    gt_table_free(baseline);
-    return NULL;
+    gt_table *rows = rank_rows(reports);
+    if (!rows) return gt_fail(error, "%s: no report has a readable sheet gpu_timeline", name);
+    gt_table *times = pivot_of(rows, GT_COL_TIME_MS, GT_SHEET_PER_RANK_TIME_MS, error);
+    gt_table *percents = times ? pivot_of(rows, GT_COL_PERCENT, GT_SHEET_PER_RANK_PERCENT, error) : NULL;
+    gt_table_list_add(tables, summary_of(rows, reports->count, geometric));
+    gt_table_list_add(tables, rows);
+    if (times) gt_table_list_add(tables, times);
+    if (percents) gt_table_list_add(tables, percents);
+    for (size_t i = 0; i < tables->count; i++) gt_report_table_round(tables->items[i]);
+    if (!percents) gt_error_prefix(error, name);
+    return percents != NULL;
 }
 
 /* ---- changes ---- */
@@ -118,8 +100,7 @@ typedef struct comparison {
     size_t row;
 } comparison;
 
-static comparison new_comparison(gt_sheet sheet, bool by_rank, const gt_run_side *baseline,
-                                 const gt_run_side *test, gt_interner *strings)
+static comparison new_comparison(gt_sheet sheet, bool by_rank, gt_run_labels labels, gt_interner *strings)
 {
     const struct {
         const char *before, *name; /* label of a run; NULL: none */
@@ -128,14 +109,14 @@ static comparison new_comparison(gt_sheet sheet, bool by_rank, const gt_run_side
     } columns[] = {
         {NULL, "rank", GT_TYPE_INT, true},
         {NULL, "type", GT_TYPE_STRING, false},
-        {baseline->label, "_time_ms", GT_TYPE_FLOAT, false},
-        {test->label, "_time_ms", GT_TYPE_FLOAT, false},
+        {labels.baseline, "_time_ms", GT_TYPE_FLOAT, false},
+        {labels.test, "_time_ms", GT_TYPE_FLOAT, false},
         {NULL, "diff_time_ms", GT_TYPE_FLOAT, false},
         {NULL, "percent_change", GT_TYPE_FLOAT, false},
         {NULL, "status", GT_TYPE_STRING, true},
         {NULL, "ratio", GT_TYPE_FLOAT, false},
-        {baseline->label, "_percent", GT_TYPE_FLOAT, false},
-        {test->label, "_percent", GT_TYPE_FLOAT, false},
+        {labels.baseline, "_percent", GT_TYPE_FLOAT, false},
+        {labels.test, "_percent", GT_TYPE_FLOAT, false},
         {NULL, "diff_percent", GT_TYPE_FLOAT, false},
     };
     comparison c = {.table = gt_table_new(sheet, strings), .by_rank = by_rank};
@@ -202,52 +183,111 @@ static void compare_rows(comparison *c, const gt_table *baseline, const gt_table
     gt_map_free(&places);
 }
 
-gt_table *gt_run_dashboard(const gt_table *summary, const gt_run_side *baseline, const gt_run_side *test)
+/* ---- sheets of a combination ---- */
+
+/* A copy with numbers where numbers are needed. NULL if the sheet is missing or is not as it should be. */
+static gt_table *usable_sheet(const gt_table_list *combined, gt_sheet sheet, bool by_rank, gt_error *error)
 {
-    enum { TYPE, BASELINE, TEST, PERCENT_CHANGE = 4 }; /* columns of the summary */
+    static const gt_col numbers[] = {GT_COL_TIME_MS, GT_COL_PERCENT};
+    const gt_table *found = gt_table_list_find_any(combined, sheet);
+    size_t type = found ? gt_table_find(found, GT_COL_TYPE) : 0;
+    size_t rank = found && by_rank ? gt_table_find(found, GT_COL_RANK) : SIZE_MAX;
+    bool is_usable = found && type != SIZE_MAX && found->columns[type].type == GT_TYPE_STRING &&
+                     (!by_rank || (rank != SIZE_MAX && found->columns[rank].type == GT_TYPE_INT &&
+                                   !gt_column_has_nulls(&found->columns[rank], found->row_count)));
+    gt_table *copy = is_usable ? gt_table_copy(found) : NULL;
+    for (size_t i = 0; is_usable && i < GT_LENGTH(numbers); i++) {
+        size_t column = gt_table_find(copy, numbers[i]);
+        gt_type held = column == SIZE_MAX ? GT_TYPE_STRING : copy->columns[column].type;
+        is_usable = held == GT_TYPE_INT || held == GT_TYPE_FLOAT;
+        if (held == GT_TYPE_INT) gt_table_make_float(copy, column);
+    }
+    if (is_usable) return copy;
+    gt_table_free(copy);
+    if (found)
+        gt_fail(error, "sheet %s: no usable columns type, time ms, percent%s", sheet.name,
+                by_rank ? " and rank" : "");
+    else
+        gt_fail(error, "no sheet %s", sheet.name);
+    return NULL;
+}
+
+static bool compare_sheet(const gt_table_list *combined, gt_sheet sheet, gt_sheet name, bool by_rank,
+                          gt_run_labels labels, gt_table_list *tables, gt_error *error)
+{
+    static const gt_sort_key order[] = {{GT_COL_RANK, false}};
+    gt_table *both = usable_sheet(combined, sheet, by_rank, error);
+    gt_run_pair pair = {0};
+    bool made = both && gt_run_pair_split(&pair, both, labels, error);
+    if (made) {
+        comparison c = new_comparison(name, by_rank, labels, both->strings);
+        if (by_rank) gt_table_sort(pair.baseline, order, GT_LENGTH(order));
+        compare_rows(&c, pair.baseline, pair.test);
+        gt_report_table_round(c.table);
+        gt_table_list_add(tables, c.table);
+    }
+    gt_run_pair_free(&pair);
+    gt_table_free(both);
+    return made;
+}
+
+bool gt_compare_timelines(const gt_table_list *combined, gt_run_labels labels, gt_table_list *tables,
+                          gt_error *error)
+{
+    for (size_t i = 0; i < combined->count; i++) gt_table_list_add(tables, gt_table_copy(combined->items[i]));
+    return compare_sheet(combined, GT_SHEET_ALL_RANKS_COMBINED, GT_SHEET_COMPARISON_BY_RANK, true, labels,
+                         tables, error) &&
+           compare_sheet(combined, GT_SHEET_SUMMARY, GT_SHEET_SUMMARY_COMPARISON, false, labels, tables,
+                         error);
+}
+
+/* ---- dashboard ---- */
+
+/* The columns of Summary_Comparison: type, the times of both runs, percent_change. False if one is missing.
+ */
+enum { TYPE, BASELINE, TEST, CHANGE, DASHBOARD_COLUMNS };
+static bool find_columns(const gt_table *summary, size_t columns[DASHBOARD_COLUMNS])
+{
+    static const char suffix[] = "_time_ms";
+    size_t times = 0;
+    columns[TYPE] = gt_table_find(summary, GT_COL_TYPE);
+    columns[CHANGE] = gt_table_find(summary, GT_COL_PERCENT_CHANGE);
+    for (size_t c = 0; c < summary->column_count && times < 2; c++) {
+        const char *name = summary->columns[c].name;
+        size_t len = strlen(name);
+        bool is_time = len >= strlen(suffix) && strcmp(name + len - strlen(suffix), suffix) == 0;
+        /* a label may be "diff", so only the third time is the difference */
+        if (is_time) columns[BASELINE + times++] = c;
+    }
+    return times == 2 && columns[TYPE] != SIZE_MAX && columns[CHANGE] != SIZE_MAX &&
+           summary->columns[columns[TYPE]].type == GT_TYPE_STRING;
+}
+
+gt_table *gt_run_dashboard(const gt_table *summary, gt_run_labels labels, gt_error *error)
+{
+    size_t columns[DASHBOARD_COLUMNS];
+    if (!find_columns(summary, columns)) {
+        gt_fail(error, "sheet %s: no usable columns type, <run>_time_ms and percent_change", summary->name);
+        return NULL;
+    }
     gt_table *table = gt_table_new(GT_SHEET_SUMMARY_DASHBOARD, summary->strings);
     gt_table_add_column(table, GT_COL_METRIC, GT_TYPE_STRING);
-    gt_table_add_column(table, gt_col_named(baseline->label), GT_TYPE_FLOAT);
-    gt_table_add_column(table, gt_col_named(test->label), GT_TYPE_FLOAT);
+    gt_table_add_column(table, gt_col_named(labels.baseline), GT_TYPE_FLOAT);
+    gt_table_add_column(table, gt_col_named(labels.test), GT_TYPE_FLOAT);
     gt_table_add_column(table, GT_COL_IMPROVEMENT_PCT, GT_TYPE_FLOAT);
     gt_table_add_column(table, GT_COL_STATUS, GT_TYPE_STRING);
     for (size_t i = 0; i < summary->row_count; i++) {
+        uint32_t type = summary->columns[columns[TYPE]].texts[i];
+        if (type == GT_STR_NONE) continue;
         size_t row = gt_table_add_row(table);
-        double change = summary->columns[PERCENT_CHANGE].floats[i];
-        char *metric =
-            gt_format("GPU_%s", gt_interner_get(summary->strings, summary->columns[TYPE].texts[i]).bytes);
+        double change = gt_column_number(&summary->columns[columns[CHANGE]], i);
+        char *metric = gt_format("GPU_%s", gt_interner_get(summary->strings, type).bytes);
         gt_table_set_cstr(table, 0, row, metric);
-        gt_table_set_float(table, 1, row, gt_python_round2(summary->columns[BASELINE].floats[i]));
-        gt_table_set_float(table, 2, row, gt_python_round2(summary->columns[TEST].floats[i]));
-        gt_table_set_float(table, 3, row, gt_python_round2(change));
+        for (size_t c = BASELINE; c <= CHANGE; c++)
+            gt_table_set_float(table, c, row,
+                               gt_python_round2(gt_column_number(&summary->columns[columns[c]], i)));
         gt_table_set_cstr(table, 4, row, status_of(change, 0));
         gt_free(metric);
     }
     return table;
-}
-
-bool gt_run_timelines(const gt_run_side *baseline, const gt_run_side *test, bool geometric,
-                      gt_interner *strings, gt_table_list *tables, gt_error *error)
-{
-    gt_table *before[TIMELINE_SHEETS] = {0}, *after[TIMELINE_SHEETS] = {0};
-    bool made = make_sheets(baseline, geometric, before, error) && make_sheets(test, geometric, after, error);
-    comparison by_rank = new_comparison(GT_SHEET_COMPARISON_BY_RANK, true, baseline, test, strings);
-    comparison summary = new_comparison(GT_SHEET_SUMMARY_COMPARISON, false, baseline, test, strings);
-    if (made) {
-        compare_rows(&by_rank, before[ALL_RANKS], after[ALL_RANKS]);
-        compare_rows(&summary, before[SUMMARY], after[SUMMARY]);
-    }
-    for (size_t i = 0; i < TIMELINE_SHEETS; i++) {
-        if (!made) {
-            gt_table_free(before[i]);
-            gt_table_free(after[i]);
-            continue;
-        }
-        gt_table *both = gt_combine_runs(before[i], after[i], baseline->label, test->label, error);
-        made = both != NULL;
-        if (both) gt_table_list_add(tables, both);
-    }
-    gt_table_list_add(tables, by_rank.table);
-    gt_table_list_add(tables, summary.table);
-    return made;
 }
