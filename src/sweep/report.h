@@ -75,8 +75,9 @@ typedef struct gt_single_run {
  * gt_single_run_free in any case. */
 bool gt_single_run_find(gt_single_run *run, const char *path, gt_error *error);
 void gt_single_run_free(gt_single_run *run);
-/* Writes the reports; like gt_sweep_make_reports, whose options apply. */
-bool gt_single_run_report(const gt_single_run *run, gt_sweep_report_options options, gt_sweep_totals *totals,
-                          gt_error *error);
+/* Writes the reports into the folder (NULL: tracelens_analysis of the run), like gt_sweep_make_reports, whose
+ * options apply. */
+bool gt_single_run_report(const gt_single_run *run, const char *folder, gt_sweep_report_options options,
+                          gt_sweep_totals *totals, gt_error *error);
 
 #endif

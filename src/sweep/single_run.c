@@ -40,8 +40,8 @@ void gt_single_run_free(gt_single_run *run)
     *run = (gt_single_run){0};
 }
 
-bool gt_single_run_report(const gt_single_run *run, gt_sweep_report_options options, gt_sweep_totals *totals,
-                          gt_error *error)
+bool gt_single_run_report(const gt_single_run *run, const char *folder, gt_sweep_report_options options,
+                          gt_sweep_totals *totals, gt_error *error)
 {
     gt_sweep_config config = {.repeat = 1,
                               .status = GT_RUN_UNKNOWN,
@@ -52,7 +52,7 @@ bool gt_single_run_report(const gt_single_run *run, gt_sweep_report_options opti
                               .report_folder = ".",
                               .report_name = ""};
     const gt_sweep sweep = {.configs = &config, .count = 1};
-    char *analysis = gt_format("%s/" GT_SWEEP_ANALYSIS, run->folder);
+    char *analysis = folder ? gt_strdup(folder) : gt_format("%s/" GT_SWEEP_ANALYSIS, run->folder);
     options.profiler_folder = run->profiler;
     bool made = gt_sweep_make_reports(&sweep, run->profiler, analysis, &options, totals, error);
     gt_free(analysis);

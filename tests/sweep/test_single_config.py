@@ -298,7 +298,9 @@ def check_steps(binary, folder):
 
 def check_geometric(binary, folder):
     write_run(os.path.join(folder, "base"), 256, 28, range(2))
-    problems = sweep(binary, folder, "run-tracelens-single-config", "base", "--individual-only")
+    problems = sweep(binary, folder, "run-tracelens-single-config", "base", "--collective-only", "-o", "elsewhere")
+    problems += same("another folder", files_under(os.path.join(folder, "elsewhere")), ["collective_reports/collective_all_ranks.xlsx"])
+    problems += sweep(binary, folder, "run-tracelens-single-config", "base", "--individual-only")
     problems += same("no collective report", os.path.exists(os.path.join(folder, "base/tracelens_analysis/collective_reports")), False)
     problems += sweep(binary, folder, "timeline", "--reports-dir", "base/tracelens_analysis/individual_reports/", "--geo-mean")
     rows = read_workbook(os.path.join(folder, "base/tracelens_analysis/gpu_timeline_summary_geomean.xlsx"))["Summary"]

@@ -164,8 +164,8 @@ static bool report_run(const gt_call *call, const plan *p, const gt_read_options
                                              .no_collectives = p->no_collectives};
     if (is_reported(runs, index)) return true;
     bool made = gt_single_run_find(&run, runs->folders[index], error) &&
-                gt_single_run_report(&run, options, totals, error);
-    if (made && !gt_sweep_is_quiet(call)) gt_sweep_show_run_reports(&run, totals);
+                gt_single_run_report(&run, NULL, options, totals, error);
+    if (made && !gt_sweep_is_quiet(call)) gt_sweep_show_run_reports(&run, NULL, totals);
     gt_single_run_free(&run);
     if (!made) return false;
     const gt_sweep_report_written *written = &totals->of_config[0];

@@ -18,6 +18,8 @@
 /* ---- run-tracelens-single-config ---- */
 
 static const gt_option reports_options[] = {
+    {"output_dir", GT_OPTION_STRING, "DIR", NULL,
+     "write the reports into DIR (default: tracelens_analysis in RUN)"},
     {"individual_only", GT_OPTION_FLAG, NULL, NULL, "write only the reports on ranks",
      .needs = "!collective_only"},
     {"collective_only", GT_OPTION_FLAG, NULL, NULL, "write only the collective report",
@@ -27,16 +29,18 @@ static const gt_option_group reports_group = {"Reports", reports_options, GT_LEN
 
 const gt_syntax gt_sweep_single_reports_syntax = {
     .groups = {&reports_group, &gt_common_group},
-    .main_options = {"individual_only", "collective_only", "threads", "quiet"},
+    .main_options = {"individual_only", "collective_only", "output_dir", "threads", "quiet"},
     .files = "RUN",
     .files_max = 1,
     .folders = true,
+    .output_option = "output_dir",
 };
 
-void gt_sweep_show_run_reports(const gt_single_run *run, const gt_sweep_totals *totals)
+void gt_sweep_show_run_reports(const gt_single_run *run, const char *folder, const gt_sweep_totals *totals)
 {
-    printf("%s/" GT_SWEEP_ANALYSIS ": %zu individual reports, %s collective report\n", run->folder,
-           totals->of_config[0].reports, totals->of_config[0].collective ? "1" : "no");
+    printf("%s%s: %zu individual reports, %s collective report\n", folder ? folder : run->folder,
+           folder ? "" : "/" GT_SWEEP_ANALYSIS, totals->of_config[0].reports,
+           totals->of_config[0].collective ? "1" : "no");
 }
 
 gt_exit gt_cmd_sweep_single_reports(const gt_call *call)
@@ -46,6 +50,7 @@ gt_exit gt_cmd_sweep_single_reports(const gt_call *call)
     gt_single_run run;
     gt_sweep_totals totals = {0};
     if (!gt_sweep_begin_reading(call, NULL, &read)) return GT_EXIT_USAGE;
+    const char *folder = gt_arguments_string(&call->arguments, "output_dir");
     const gt_sweep_report_options options = {
         .strict = read.strict,
         .threads = read.threads,
@@ -53,8 +58,8 @@ gt_exit gt_cmd_sweep_single_reports(const gt_call *call)
         .no_collectives = gt_arguments_flag(&call->arguments, "individual_only"),
     };
     bool made = gt_single_run_find(&run, call->arguments.files[0], &error) &&
-                gt_single_run_report(&run, options, &totals, &error);
-    if (made && !gt_sweep_is_quiet(call)) gt_sweep_show_run_reports(&run, &totals);
+                gt_single_run_report(&run, folder, options, &totals, &error);
+    if (made && !gt_sweep_is_quiet(call)) gt_sweep_show_run_reports(&run, folder, &totals);
     if (made && totals.failed) made = gt_fail(&error, "%zu reports could not be written", totals.failed);
     gt_sweep_totals_free(&totals);
     gt_single_run_free(&run);

@@ -89,8 +89,8 @@ gt_sweep_cache *gt_sweep_cache_for_step(const gt_call *call, const char *folder)
 /* Opens a sweep and leaves out the runs that did not end well, unless --include_failed is given. */
 bool gt_sweep_open_for_step(const gt_call *call, gt_sweep *sweep, const char *root, gt_error *error);
 
-/* Prints what was written for a run that is not in a sweep. */
-void gt_sweep_show_run_reports(const gt_single_run *run, const gt_sweep_totals *totals);
+/* Prints what was written for a run that is not in a sweep, into the folder or (NULL) the run's own. */
+void gt_sweep_show_run_reports(const gt_single_run *run, const char *folder, const gt_sweep_totals *totals);
 
 /* Writes a table as CSV with this line end. */
 bool gt_sweep_write_csv(const gt_table *table, const char *path, const char *line_end, gt_error *error);
