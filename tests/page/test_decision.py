@@ -508,6 +508,29 @@ def test_two_sweeps(binary):
         assert since == {(batch, mode): {"8": "0.0 %", "16": "+4.0 %", "64": "–"}[batch] for batch in ("8", "16", "64") for mode in ("eager", "compile")}
 
 
+def test_three_sweeps(binary):
+    require_browser()
+    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+        for name, factor in (("a", 1.0), ("b", 1.03), ("c", 0.9)):
+            axes.lay_out(os.path.join(folder, name), {"batch": ["8", "16"], "mode": ["eager", "compile"]},
+                         lambda one, factor=factor: [factor * one for one in noisy((one[1], one[0]))])
+        done = run([binary, "sweep", "compare", "a", "b", "c", "--output_html", "page.html"], cwd=folder)
+        assert done.code == 0 and done.stdout.splitlines()[-1] == "wrote page.html", done.stderr
+        browser.open(os.path.join(folder, "page.html"))
+        sentence = browser.text("h1").replace("\u00a0", " ")
+        assert "From a to b, 4 of 4 settings are slower and 0 faster; the largest change is +3.0 %" in sentence, sentence
+        assert "From a to c, 0 of 4 settings are slower and 4 faster; the largest change is -10.0 %" in sentence, sentence
+        assert browser.texts("#changes h3") == ["a → b", "a → c"] and browser.count("#recommendation .decision") == 3
+        found = [number(row[5]["title"]) for row in cells(browser, "#changes .plot-table")]
+        assert len(found) == 8
+        for change, wanted in zip(found, [3.0] * 4 + [-10.0] * 4):
+            near(change, wanted)
+        assert browser.count(".heat-map .heat-figure") == 3
+        for options in (["--fail_if", "step_ms > 3%"], ["-o", "out"], ["--baseline", "a"]):
+            done = run([binary, "sweep", "compare", "a", "b", "c", "--output_html", "new.html", *options], cwd=folder)
+            assert done.code == 2 and "not allowed with 3 sweeps" in done.stderr and not os.path.exists(os.path.join(folder, "new.html"))
+
+
 def test_two_sweeps_without_noise_or_common_axes(binary):
     require_browser()
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:

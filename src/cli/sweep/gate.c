@@ -12,13 +12,11 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "sweep/gate/gate.h"
-#include "sweep/page/page.h"
-#include "sweep/setting_reports.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { OLD, NEW, TOP_DEFAULT = 5 /* of `sweep top` */ };
+enum { OLD, NEW };
 
 static const gt_option gate_options[] = {
     {"fail_if", GT_OPTION_STRINGS, "CONDITION", NULL,
@@ -32,7 +30,8 @@ static const gt_option gate_options[] = {
     {"output_json", GT_OPTION_STRING, "PATH", NULL,
      "write the comparison of OLD NEW with all sheets as JSON to PATH, for scripts"},
     {"output_html", GT_OPTION_STRING, "PATH", NULL,
-     "write an HTML page of OLD and NEW to PATH: changes, recommendations, effects, bandwidth"},
+     "write an HTML page of the sweeps to PATH: changes, recommendations, effects, bandwidth; with this "
+     "option alone, also of more than two sweeps"},
     {"output_md", GT_OPTION_STRING, "PATH", NULL,
      "write the comparison of OLD NEW as Markdown to PATH, for pull requests"},
     GT_SWEEP_INCLUDE_FAILED,
@@ -88,14 +87,15 @@ static bool parse_conditions(comparison *c, gt_error *error)
 
 /* ---- reading ---- */
 
-static bool measure(comparison *c, size_t which, gt_error *error)
+bool gt_sweep_measure_argument(const gt_call *call, size_t which, const gt_read_options *read,
+                               gt_sweep *sweep, gt_sweep_measures *measures, gt_error *error)
 {
-    const char *root = c->call->arguments.files[which];
+    const char *root = call->arguments.files[which];
     char *folder = gt_format("%s/" GT_SWEEP_ANALYSIS, root);
     gt_sweep_cache *cache = gt_sweep_cache_open(folder, GT_CACHE_USE); /* of `sweep all` or `sweep decide` */
     bool measured = (gt_path_is_folder(root) || gt_fail(error, "Sweep directory does not exist: %s", root)) &&
-                    gt_sweep_open_for_step(c->call, &c->sweeps[which], root, error) &&
-                    gt_sweep_measure(&c->measures[which], &c->sweeps[which], &c->read, cache, error);
+                    gt_sweep_open_for_step(call, sweep, root, error) &&
+                    gt_sweep_measure(measures, sweep, read, cache, error);
     gt_sweep_cache_close(cache);
     gt_free(folder);
     if (!measured && !strstr(error->text, root)) gt_error_prefix(error, root);
@@ -117,40 +117,15 @@ static bool write_text(gt_output *output, const gt_call *call, const char *optio
     return written;
 }
 
-/* The page shows what `sweep decide` says about each sweep, and what other steps wrote beside their traces.
- */
 static bool write_page(comparison *c, const gt_sweep_answer *answer, gt_output *output, gt_error *error)
 {
     const char *path = gt_arguments_string(&c->call->arguments, "output_html");
     if (!path) return true;
-    gt_decision decisions[2];
-    gt_table_list sheets[2] = {0};
-    gt_page_sweep sweeps[2];
-    char *labels[2], *folders[2], *command = gt_call_describe(c->call, NULL);
     gt_buffer page = {0};
-    for (size_t k = OLD; k <= NEW; k++) {
-        labels[k] = gt_sweep_folder_name(c->call->arguments.files[k]);
-        folders[k] = gt_format("%s/" GT_SWEEP_ANALYSIS, c->call->arguments.files[k]);
-        gt_decide(&decisions[k], &c->measures[k]);
-        gt_decision_add_sheets(&decisions[k], &sheets[k]);
-        sweeps[k] = (gt_page_sweep){.label = labels[k],
-                                    .decision = &decisions[k],
-                                    .sheets = &sheets[k],
-                                    .baseline = SIZE_MAX,
-                                    .analysis = folders[k],
-                                    .top = TOP_DEFAULT,
-                                    .answer = k == NEW ? answer : NULL};
-    }
-    gt_sweeps_page(sweeps, 2, command, &page);
+    gt_sweep_make_page(c->call, (gt_sweep_measures *[]){&c->measures[OLD], &c->measures[NEW]},
+                       (const gt_sweep_answer *[]){NULL, answer}, &page);
     bool written = gt_output_write_file(output, path, gt_buffer_str(&page), error);
-    for (size_t k = OLD; k <= NEW; k++) {
-        gt_table_list_free(&sheets[k]);
-        gt_decision_free(&decisions[k]);
-        gt_free(labels[k]);
-        gt_free(folders[k]);
-    }
     gt_buffer_free(&page);
-    gt_free(command);
     return written;
 }
 
@@ -238,7 +213,8 @@ gt_exit gt_cmd_sweep_gate(const gt_call *call)
     if (!gt_sweep_begin_reading(call, NULL, &c.read)) return GT_EXIT_USAGE;
     if (!check_options(call, &error) || !parse_conditions(&c, &error))
         status = gt_usage_error(call->program, "%s", error.text);
-    else if (!measure(&c, OLD, &error) || !measure(&c, NEW, &error))
+    else if (!gt_sweep_measure_argument(c.call, OLD, &c.read, &c.sweeps[OLD], &c.measures[OLD], &error) ||
+             !gt_sweep_measure_argument(c.call, NEW, &c.read, &c.sweeps[NEW], &c.measures[NEW], &error))
         gt_sweep_failed(&error);
     else if ((status = compare(&c, &error)) == GT_EXIT_FAILED)
         gt_sweep_failed(&error);

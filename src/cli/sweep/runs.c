@@ -1,5 +1,6 @@
 /* `gputally sweep compare`: the complete comparison of runs, from traces or reports to workbooks, plots and a
- * page. Each of its steps can be run alone, too (single.c). With two sweeps instead: gate.c. */
+ * page. Each of its steps can be run alone, too (single.c). With two sweeps instead: gate.c; with more:
+ * several.c. */
 #include "cli/sweep/sweep.h"
 #include "base/memory.h"
 #include "cli/common.h"
@@ -65,8 +66,8 @@ static const gt_option_group pipeline_group = {"Steps", pipeline_options, GT_LEN
 const gt_syntax gt_sweep_compare_syntax = {
     .groups = {&compare_group, &pipeline_group, &gt_sweep_gate_group, &gt_common_group},
     .main_options = {"baseline", "test", "output", "all", "fail_if"},
-    .files = "[OLD NEW]",
-    .files_max = 2,
+    .files = "[OLD NEW...]",
+    .files_max = SIZE_MAX,
     .folders = true,
     .output_option = "output",
 };
@@ -468,6 +469,7 @@ gt_exit gt_cmd_sweep_compare(const gt_call *call)
     const gt_arguments *arguments = &call->arguments;
     gt_read_options read;
     gt_error error = {""};
+    if (arguments->file_count > 2) return gt_cmd_sweep_several(call);
     if (arguments->file_count) return gt_cmd_sweep_gate(call);
     if (!gt_sweep_begin_reading(call, (const char *[]){"baseline", "test", "output", NULL}, &read))
         return GT_EXIT_USAGE;

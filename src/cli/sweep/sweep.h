@@ -2,8 +2,8 @@
  *
  * run.c: run. report.c: report. gemm.c: top, yaml, plot, timestamps, overlap. tables.c: timeline, comms,
  * counters. runs.c: compare, compare-all-runs. single.c: their steps, each alone. gate.c: compare of two
- * sweeps. compare.c: html. merge.c: merge. decide.c: decide. all.c: all. A step parses its options, calls
- * src/sweep and prints. */
+ * sweeps. several.c: of more. compare.c: html. merge.c: merge. decide.c: decide. all.c: all. A step parses
+ * its options, calls src/sweep and prints. */
 #ifndef GT_CLI_SWEEP_SWEEP_H
 #define GT_CLI_SWEEP_SWEEP_H
 
@@ -36,7 +36,8 @@ gt_exit gt_cmd_sweep_comms(const gt_call *call);
 gt_exit gt_cmd_sweep_counters(const gt_call *call);
 gt_exit gt_cmd_sweep_html(const gt_call *call);
 gt_exit gt_cmd_sweep_compare(const gt_call *call);
-gt_exit gt_cmd_sweep_gate(const gt_call *call); /* `compare` with two sweeps as arguments */
+gt_exit gt_cmd_sweep_gate(const gt_call *call);    /* `compare` with two sweeps as arguments */
+gt_exit gt_cmd_sweep_several(const gt_call *call); /* with more of them */
 gt_exit gt_cmd_sweep_single_reports(const gt_call *call);
 gt_exit gt_cmd_sweep_combine(const gt_call *call);
 gt_exit gt_cmd_sweep_add_timelines(const gt_call *call);
@@ -102,6 +103,17 @@ bool gt_sweep_write_sheets(const gt_table_list *tables, const char *folder, cons
                            const char *page_path, gt_str page, gt_error *error);
 /* The last part of the path of a folder, also of "a/b/" and "."; the caller frees it. */
 char *gt_sweep_folder_name(const char *path);
+/* Measures the sweep of an argument of `compare`, with what the cache of `sweep all` knows (gate.c). Free
+ * both in any case. */
+struct gt_sweep_measures;
+bool gt_sweep_measure_argument(const gt_call *call, size_t which, const gt_read_options *read,
+                               gt_sweep *sweep, struct gt_sweep_measures *measures, gt_error *error);
+/* The page of the sweeps that are the arguments, with the answer about each later one (several.c). It shows
+ * what `sweep decide` says about each sweep, and what other steps wrote beside their traces. Sorts
+ * measurements. */
+struct gt_sweep_answer;
+void gt_sweep_make_page(const gt_call *call, struct gt_sweep_measures *const *measures,
+                        const struct gt_sweep_answer *const *answers, gt_buffer *page);
 /* Writes text files, all or none. */
 bool gt_sweep_write_texts(const char *const *paths, const gt_str *texts, size_t count, gt_error *error);
 
