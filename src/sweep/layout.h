@@ -125,6 +125,9 @@ gt_sweep_traces gt_sweep_traces_in(const char *profiler_folder);
 char *gt_sweep_torch_trace(const char *config_folder, int64_t rank);
 /* The traces of rocprofv3, one per process. Ranks follow the byte order of the paths, or the process ids. */
 gt_sweep_traces gt_sweep_rocprof_traces(const char *config_folder, bool by_pid);
+/* The profiles of JAX, *.xplane.pb anywhere below the folder, one per host. Of several folders with profiles,
+ * as after several runs, the last one in byte order, which is the latest: their names are times. */
+gt_sweep_traces gt_sweep_jax_traces(const char *config_folder);
 void gt_sweep_traces_free(gt_sweep_traces *traces);
 
 #endif

@@ -227,6 +227,38 @@ gt_sweep_traces gt_sweep_rocprof_traces(const char *config_folder, bool by_pid)
     return traces;
 }
 
+/* ---- profiles of JAX ---- */
+
+enum { JAX_DEPTH_MAX = 8 };
+
+/* The profiles of the last folder that has some. */
+static void find_profiles(gt_sweep_traces *traces, const char *folder, unsigned depth)
+{
+    static const char ending[] = ".xplane.pb";
+    gt_folder_list names = gt_list_folder(folder);
+    bool is_first = true;
+    for (size_t i = 0; i < names.count; i++) {
+        char *path = gt_format("%s/%s", folder, names.items[i]);
+        size_t len = strlen(path);
+        if (gt_path_is_folder(path)) {
+            if (depth) find_profiles(traces, path, depth - 1);
+        } else if (len > strlen(ending) && strcmp(path + len - strlen(ending), ending) == 0) {
+            if (is_first) gt_sweep_traces_free(traces);
+            is_first = false;
+            add_trace(traces, (int64_t)traces->count, gt_strdup(path));
+        }
+        gt_free(path);
+    }
+    gt_folder_list_free(&names);
+}
+
+gt_sweep_traces gt_sweep_jax_traces(const char *config_folder)
+{
+    gt_sweep_traces traces = {0};
+    find_profiles(&traces, config_folder, JAX_DEPTH_MAX);
+    return traces;
+}
+
 void gt_sweep_traces_free(gt_sweep_traces *traces)
 {
     for (size_t i = 0; i < traces->count; i++) gt_free(traces->items[i].path);

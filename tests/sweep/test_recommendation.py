@@ -3,10 +3,12 @@
 
 How often claims are right is tested in test_decide.c, which simulates 500 sweeps as measurements."""
 import csv
+import gzip
 import json
 import math
 import os
 import re
+import shutil
 import statistics
 import sys
 
@@ -280,6 +282,68 @@ def check_hostile_traces(d):
     d.same("other settings", len([row for row in d.rows("overlap_slowdown") if row["threads"] == "512"]), 4)
 
 
+def write_kernels(path, kernels):
+    """A CSV file of rocprofv3: kernels are name, start and end in microseconds."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name","Correlation_Id",'
+                   '"Start_Timestamp","End_Timestamp"\n')
+        for i, (name, start, end) in enumerate(kernels, 1):
+            file.write(f'"KERNEL_DISPATCH","Agent 4",1,0,7,{i},{i},"{name}",{i},{int(1000000 + start * 1000)},{int(1000000 + end * 1000)}\n')
+
+
+def check_rocprof(d):
+    """Traces of rocprofv3: the whole trace is the step; GEMMs and collectives are found by the names of kernels."""
+    for t in 256, 512:
+        for repeat in "", "repeat_2", "repeat_3":
+            more = (t == 512) * 40 + len(repeat) / 8 * 0.5
+            kernels = [(generate.K1, 0, 100), ("ncclDevKernel_Generic_1", 150, 250), (generate.K1, 160, 240), ("elementwise", 300, 400 + more)]
+            write_kernels(d.path("s", repeat, f"{t}thread/nccl_28channels/rocprof_traces/host/77_kernel_trace.csv"), kernels)
+    done = d.decide()
+    d.holds("answer", done.stdout, "Use threads=256 channels=28: it is the best of 2 settings", "there, \"step\" is the whole trace")
+    rows = d.rows("recommendation")
+    d.same("rows", [(row["setting"], row["measurements"], row["bus_gb_s"]) for row in rows], [("256thread_28ch", "3", ""), ("512thread_28ch", "3", "")])
+    d.near("step", rows[0]["step_ms"], (400 * 400.5 * 400.5) ** (1 / 3) / 1000, 1e-6)
+    d.near("GEMM", rows[0]["gemm_ms"], 0.18, 1e-6)
+    d.near("exposed", rows[0]["exposed_comm_ms"], 0.02, 1e-6)
+    d.near("slowdown", rows[0]["gemm_slowdown"], 0.8, 1e-6)
+    generate.lay_out(d.path("s"), truth(None), repeats=1, threads=(256,), channels=(28,))
+    d.decide()
+    d.same("torch.profiler first", [row["setting"] for row in d.rows("recommendation") if row["step_ms"]], ["256thread_28ch"])
+    again = d.rows("recommendation")
+    d.near("step of torch.profiler", again[0]["step_ms"], 6, 0.1)
+    d.decide("--rocprof")
+    d.same("as before", d.rows("recommendation"), rows)
+    done = run([d.binary, "sweep", "compare", "s", "t"], cwd=d.folder)
+    shutil.copytree(d.path("s/512thread"), d.path("t/512thread"))
+    done = run([d.binary, "sweep", "compare", "s", "t"], cwd=d.folder)
+    d.same("compared", (done.code, "traces of torch.profiler cannot be compared with those of rocprofv3" in done.stderr), (1, True))
+
+
+def check_jax(d):
+    """Profiles of JAX are found below the folder of a run; the latest is used."""
+    fixtures = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fixtures/jax")
+
+    def place(mode, time, fixture):
+        path = d.path("s", f"mode_{mode}", "plugins/profile", time, "host.xplane.pb")
+        os.makedirs(os.path.dirname(path))
+        with gzip.open(os.path.join(fixtures, f"{fixture}.xplane.pb.gz")) as packed, open(path, "wb") as file:
+            shutil.copyfileobj(packed, file)
+        with open(d.path("s", f"mode_{mode}", "run_output.log"), "w", encoding="utf-8"):
+            pass  # as `sweep run` writes it
+    place("a", "2026_02_01_00_00_00", "matmul")
+    place("b", "2026_02_01_00_00_00", "training")
+    d.decide()
+    rows = d.rows("recommendation")
+    d.same("settings", (sorted(row["setting"] for row in rows), all(float(row["step_ms"]) > 0 for row in rows)), (["mode_a", "mode_b"], True))
+    place("a", "2026_01_01_00_00_00", "attention")
+    d.decide()
+    d.same("earlier profile", d.rows("recommendation"), rows)
+    place("a", "2026_03_01_00_00_00", "attention")
+    d.decide()
+    d.same("later profile", d.rows("recommendation") == rows, False)
+
+
 def run_check(binary, folder, check):
     d = Decision(binary, folder)
     check(d)
@@ -287,7 +351,7 @@ def run_check(binary, folder, check):
 
 
 CHECKS = (check_best, check_no_difference, check_agreement, check_step_times, check_overlap, check_bandwidth, check_one_run, check_one_setting, check_threads, check_damaged,
-          check_any_axis, check_hostile_traces)
+          check_any_axis, check_hostile_traces, check_rocprof, check_jax)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ static const gt_option all_options[] = {
      "rocprof_top<K>_kernels.yaml",
      .needs = "!rocprof"},
     {"rocprof", GT_OPTION_FLAG, NULL, NULL,
-     "analyse rocprofv3 traces instead of torch.profiler traces: steps report, timeline and counters"},
+     "analyse rocprofv3 traces instead of torch.profiler traces: steps report, timeline, decide and "
+     "counters"},
     {"rank_order", GT_OPTION_STRING, "HOW", NULL, "pass --rank_order to `gputally sweep report`",
      .needs = "rocprof", .choices = "path|pid"},
     {"report_layout", GT_OPTION_STRING, "NAME", NULL, "pass --report_layout to `gputally sweep report`",
@@ -87,8 +88,9 @@ static const struct {
      .needs_collectives = true},
     {"decide",
      {{NULL, ROOT}, {"--output_dir", ANALYSIS}, {"--output_html", PAGE}},
-     {"include_failed", "top_k"},
-     .is_traced = true},
+     {"include_failed", "top_k", "rocprof"},
+     .is_traced = true,
+     .is_rocprof = true},
     {"counters", {{"--sweep_dir", ROOT}, {"--output_dir", ANALYSIS}}, {"include_failed"}, .is_rocprof = true},
 };
 

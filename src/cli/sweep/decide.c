@@ -24,6 +24,10 @@ static const gt_option decide_options[] = {
     {"top_k", GT_OPTION_INT, "K", "5",
      "show the rows of top<K>_gemm_kernels_time_variance.csv on the page, if `top` has written them",
      .needs = "output_html"},
+    {"rocprof", GT_OPTION_FLAG, NULL, NULL,
+     "read rocprofv3 traces (default: those of torch.profiler; of a sweep without them, those of rocprofv3, "
+     "or "
+     "profiles of JAX)"},
     {"output_json", GT_OPTION_STRING, "PATH", NULL,
      "write the recommendation and all sheets as JSON to PATH, for scripts"},
     GT_SWEEP_INCLUDE_FAILED,
@@ -149,7 +153,9 @@ gt_exit gt_cmd_sweep_decide(const gt_call *call)
     bool made = (gt_path_is_folder(root) || gt_fail(&error, "Sweep directory does not exist: %s", root)) &&
                 gt_sweep_open_for_step(call, &sweep, root, &error);
     if (made) cache = gt_sweep_cache_for_step(call, folder);
-    made = made && gt_sweep_measure(&measures, &sweep, &read, cache, &error) &&
+    gt_trace_source source =
+        gt_arguments_flag(&call->arguments, "rocprof") ? GT_SOURCE_ROCPROF : GT_SOURCE_ANY;
+    made = made && gt_sweep_measure_source(&measures, &sweep, source, &read, cache, &error) &&
            decide(call, &measures, folder, &error);
     gt_sweep_measures_free(&measures);
     gt_sweep_cache_close(cache);

@@ -205,6 +205,15 @@ static gt_exit compare(comparison *c, gt_error *error)
     return status;
 }
 
+/* A step is not the same thing for all profilers. */
+static void fail_for_sources(const comparison *c)
+{
+    gt_error error;
+    gt_fail(&error, "traces of %s cannot be compared with those of %s",
+            gt_trace_source_names[c->measures[OLD].source], gt_trace_source_names[c->measures[NEW].source]);
+    gt_sweep_failed(&error);
+}
+
 gt_exit gt_cmd_sweep_gate(const gt_call *call)
 {
     gt_error error = {""};
@@ -216,6 +225,8 @@ gt_exit gt_cmd_sweep_gate(const gt_call *call)
     else if (!gt_sweep_measure_argument(c.call, OLD, &c.read, &c.sweeps[OLD], &c.measures[OLD], &error) ||
              !gt_sweep_measure_argument(c.call, NEW, &c.read, &c.sweeps[NEW], &c.measures[NEW], &error))
         gt_sweep_failed(&error);
+    else if (c.measures[OLD].source != c.measures[NEW].source)
+        fail_for_sources(&c);
     else if ((status = compare(&c, &error)) == GT_EXIT_FAILED)
         gt_sweep_failed(&error);
     gt_table_list_free(&c.tables);

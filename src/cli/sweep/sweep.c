@@ -74,7 +74,8 @@ const gt_command gt_sweep_steps[] = {
      NULL},
     {"decide", NULL, "recommend a setting, with how sure that is and what it is worth",
      &gt_sweep_decide_syntax, gt_cmd_sweep_decide,
-     "Reads the torch.profiler traces of a sweep and says which setting to use, or which settings cannot be "
+     "Reads the traces of a sweep (torch.profiler, rocprofv3 or JAX) and says which setting to use, or which "
+     "settings cannot be "
      "told apart. Writes step times with intervals and p-values, effects of the axes, how much collectives "
      "slow down GEMMs at the same time, and bandwidth by message size, as a workbook, CSV files and a page.",
      NULL},
@@ -144,9 +145,9 @@ const gt_command gt_sweep_steps[] = {
      NULL},
     {"all", NULL, "run all steps on one sweep, except html", &gt_sweep_all_syntax, gt_cmd_sweep_all,
      "Runs the steps report, top, yaml, plot, timestamps, overlap, timeline, comms and decide on a sweep; "
-     "with --rocprof the steps report, timeline and counters. The last file is the page decision.html. If a "
-     "step "
-     "fails, only the steps that need its output are skipped, and the exit status is 1.",
+     "with --rocprof the steps report, timeline, decide and counters. The last file is the page "
+     "decision.html. "
+     "If a step fails, only the steps that need its output are skipped, and the exit status is 1.",
      NULL},
     {0},
 };

@@ -5,6 +5,7 @@
  *     anova.c        main effects and interactions of the axes
  *     trace.c        what is measured in one trace
  *     kept.c         the same, kept for the next time
+ *     formats.c      the same for traces of rocprofv3 and JAX
  *     measure.c      the same for all runs of a sweep
  *     decision.c     from measurements to a decision
  *     sheets.c       the sheets: recommendation, effects, effect_means, overlap_slowdown, bandwidth_by_size
@@ -172,11 +173,25 @@ typedef struct gt_trace_measures {
     gt_table *collectives; /* see gt_collectives_of_rank; NULL: the trace is truncated */
 } gt_trace_measures;
 
+/* Who recorded the traces of a sweep. */
+typedef enum gt_trace_source {
+    GT_SOURCE_TORCH,
+    GT_SOURCE_ROCPROF,
+    GT_SOURCE_JAX,
+    GT_SOURCE_ANY
+} gt_trace_source;
+extern const char *const gt_trace_source_names[]; /* "torch.profiler", ... */
+
 /* NULL and an error if the trace has no GPU events. */
+struct gt_schedule;
+gt_trace_measures *gt_trace_measures_of_schedule(const struct gt_schedule *schedule, gt_error *error);
 gt_trace_measures *gt_trace_measures_of(gt_pytorch_linked *trace, int64_t rank, gt_error *error);
 /* The same for a file; also NULL if it cannot be read. Uses and keeps what the cache has; NULL: none. */
 gt_trace_measures *gt_trace_measures_read(const char *path, int64_t rank, const gt_read_options *read,
                                           const gt_sweep_cache *cache, gt_error *error);
+/* The same for traces not of torch.profiler. */
+gt_trace_measures *gt_trace_measures_read_other(const char *path, gt_trace_source source,
+                                                const gt_read_options *read, gt_error *error);
 void gt_trace_measures_free(gt_trace_measures *measures); /* NULL does nothing */
 
 /* Those of a whole trace in its index, with the messages of reading it (gt_heard) (kept.c). NULL: none. */
@@ -228,6 +243,7 @@ typedef struct gt_sweep_measures {
     gt_run_measures *runs; /* by config of the sweep */
     size_t *first_config;  /* by setting: its first run; one entry more than settings */
     size_t setting_count;
+    gt_trace_source source;
     bool has_steps; /* all traces have marked steps */
     gt_overlap_row *overlaps;
     size_t overlap_count, overlap_capacity;
@@ -241,10 +257,16 @@ static inline size_t gt_setting_runs_end(const gt_sweep_measures *measures, size
     return measures->first_config[setting + 1];
 }
 
-/* Reads all traces of torch.profiler, several at a time, except those that the cache (NULL: none) knows.
- * Warns about those that cannot be read; fails if none can. Free in any case. */
-bool gt_sweep_measure(gt_sweep_measures *measures, const gt_sweep *sweep, const gt_read_options *read,
-                      const gt_sweep_cache *cache, gt_error *error);
+/* Reads all traces of one source, several at a time, except those that the cache (NULL: none) knows.
+ * GT_SOURCE_ANY: those of torch.profiler if a run has some, else of rocprofv3, else of JAX. Warns about
+ * traces that cannot be read; fails if none can. Free in any case. */
+bool gt_sweep_measure_source(gt_sweep_measures *measures, const gt_sweep *sweep, gt_trace_source source,
+                             const gt_read_options *read, const gt_sweep_cache *cache, gt_error *error);
+static inline bool gt_sweep_measure(gt_sweep_measures *measures, const gt_sweep *sweep,
+                                    const gt_read_options *read, const gt_sweep_cache *cache, gt_error *error)
+{
+    return gt_sweep_measure_source(measures, sweep, GT_SOURCE_ANY, read, cache, error);
+}
 void gt_sweep_measures_free(gt_sweep_measures *measures);
 
 /* ---- the decision (decision.c, sheets.c, advice.c) ---- */

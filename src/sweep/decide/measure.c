@@ -66,7 +66,9 @@ static bool read_trace(void *context, size_t index)
     task *t = &j->tasks[index];
     gt_error error = {""};
     const char *about = gt_log_about(t->trace->path);
-    t->found = gt_trace_measures_read(t->trace->path, t->trace->rank, j->read, j->cache, &error);
+    t->found = j->measures->source == GT_SOURCE_TORCH
+                   ? gt_trace_measures_read(t->trace->path, t->trace->rank, j->read, j->cache, &error)
+                   : gt_trace_measures_read_other(t->trace->path, j->measures->source, j->read, &error);
     gt_log_about(about);
     if (!t->found)
         gt_warn("%s rank %" PRId64 ": not measured: %s", j->measures->sweep->configs[t->config].name,
@@ -301,11 +303,31 @@ static void divide_costs(gt_sweep_measures *m)
 
 /* ---- all of them ---- */
 
+static gt_sweep_traces traces_of(const gt_sweep_config *config, gt_trace_source source)
+{
+    return source == GT_SOURCE_TORCH     ? gt_sweep_torch_traces(config->folder)
+           : source == GT_SOURCE_ROCPROF ? gt_sweep_rocprof_traces(config->folder, false)
+                                         : gt_sweep_jax_traces(config->folder);
+}
+
+/* The first source that a run has traces of. */
+static gt_trace_source find_source(const gt_sweep *sweep)
+{
+    for (gt_trace_source source = GT_SOURCE_TORCH; source < GT_SOURCE_ANY; source++)
+        for (size_t i = 0; i < sweep->count; i++) {
+            gt_sweep_traces traces = traces_of(&sweep->configs[i], source);
+            bool found = traces.count > 0;
+            gt_sweep_traces_free(&traces);
+            if (found) return source;
+        }
+    return GT_SOURCE_TORCH;
+}
+
 static void add_tasks(job *j)
 {
     const gt_sweep *sweep = j->measures->sweep;
     for (size_t i = 0; i < sweep->count; i++) {
-        j->traces[i] = gt_sweep_torch_traces(sweep->configs[i].folder);
+        j->traces[i] = traces_of(&sweep->configs[i], j->measures->source);
         if (!j->traces[i].count) gt_warn("Skip %s - no traces", sweep->configs[i].name);
         for (size_t r = 0; r < j->traces[i].count; r++) {
             task t = {.config = i, .trace = &j->traces[i].items[r]};
@@ -328,18 +350,22 @@ static void read_all(job *j)
     gt_free(paths);
 }
 
-bool gt_sweep_measure(gt_sweep_measures *measures, const gt_sweep *sweep, const gt_read_options *read,
-                      const gt_sweep_cache *cache, gt_error *error)
+bool gt_sweep_measure_source(gt_sweep_measures *measures, const gt_sweep *sweep, gt_trace_source source,
+                             const gt_read_options *read, const gt_sweep_cache *cache, gt_error *error)
 {
     *measures = (gt_sweep_measures){.sweep = sweep, .strings = gt_interner_new(), .has_steps = true};
     measures->runs = gt_alloc_zero(sweep->count + 1, sizeof *measures->runs);
     find_settings(measures);
+    measures->source = source == GT_SOURCE_ANY ? find_source(sweep) : source;
     gt_read_options part = *read;
     part.is_part = true;
     job j = {.measures = measures, .read = &part, .cache = cache, .keys = gt_interner_new()};
     j.traces = gt_alloc_zero(sweep->count + 1, sizeof *j.traces);
     add_tasks(&j);
-    bool measured = j.count > 0 || gt_fail(error, "no traces of torch.profiler in the sweep");
+    bool measured =
+        j.count > 0 || (source == GT_SOURCE_ANY
+                            ? gt_fail(error, "no traces of torch.profiler, rocprofv3 or JAX in the sweep")
+                            : gt_fail(error, "no traces of %s in the sweep", gt_trace_source_names[source]));
     if (measured) {
         read_all(&j);
         divide_costs(measures);

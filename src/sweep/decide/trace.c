@@ -119,7 +119,7 @@ typedef struct gemm_finder {
     gt_trace_measures *found;
     const coverage *collectives;
     const step_bounds *steps;
-    uint32_t *dims; /* by row of the trace: string id */
+    uint32_t *dims; /* by row of the trace: string id; NULL: the trace has no ops */
     gt_map gemms;   /* key string to index in found->gemms */
     gt_interner *keys;
 } gemm_finder;
@@ -133,7 +133,7 @@ static uint32_t copy_string(gemm_finder *f, gt_str text)
 static gt_gemm_calls *calls_of(gemm_finder *f, const gt_gpu_op *op)
 {
     const gt_schedule *s = f->schedule;
-    const gt_host_event *host = op->host_op == GT_NONE ? NULL : &s->events[op->host_op];
+    const gt_host_event *host = !f->dims || op->host_op == GT_NONE ? NULL : &s->events[op->host_op];
     uint32_t shape = host ? f->dims[host->row] : GT_STR_NONE,
              parts[] = {op->name, host ? host->name : GT_STR_NONE, shape};
     uint32_t key = gt_interner_add(f->keys, parts, sizeof parts), *index = gt_map_put(&f->gemms, key, 0);
@@ -194,7 +194,7 @@ static void find_gemms(gt_trace_measures *found, const gt_schedule *s, const cov
                      .found = found,
                      .collectives = collectives,
                      .steps = steps,
-                     .dims = gt_store_string_ids(s->trace->store, GT_EVENT_INPUT_DIMS),
+                     .dims = s->trace ? gt_store_string_ids(s->trace->store, GT_EVENT_INPUT_DIMS) : NULL,
                      .keys = gt_interner_new()};
     for (size_t i = 0; i < s->op_count; i++) {
         const gt_gpu_op *op = &s->ops[i];
@@ -284,21 +284,26 @@ static void measure(gt_trace_measures *found, const gt_schedule *s)
     gt_free(steps.lengths);
 }
 
+gt_trace_measures *gt_trace_measures_of_schedule(const gt_schedule *schedule, gt_error *error)
+{
+    if (!schedule->op_count) {
+        gt_fail(error, "no GPU events");
+        return NULL;
+    }
+    gt_trace_measures *found = gt_alloc_zero(1, sizeof *found);
+    found->strings = gt_interner_new();
+    measure(found, schedule);
+    return found;
+}
+
 gt_trace_measures *gt_trace_measures_of(gt_pytorch_linked *trace, int64_t rank, gt_error *error)
 {
     const gt_event_view *view = &gt_pytorch_view(trace)->events;
     gt_schedule *schedule = gt_schedule_new(view);
-    gt_trace_measures *found = NULL;
-    if (!schedule->op_count) {
-        gt_fail(error, "no GPU events");
-    } else {
-        found = gt_alloc_zero(1, sizeof *found);
-        found->strings = gt_interner_new();
-        measure(found, schedule);
-        if (!view->facts->is_cut_off) {
-            found->collectives = gt_collectives_of_rank(view, rank);
-            gt_table_use_strings(found->collectives, found->strings); /* so that the trace can be freed */
-        }
+    gt_trace_measures *found = gt_trace_measures_of_schedule(schedule, error);
+    if (found && !view->facts->is_cut_off) {
+        found->collectives = gt_collectives_of_rank(view, rank);
+        gt_table_use_strings(found->collectives, found->strings); /* so that the trace can be freed */
     }
     gt_schedule_free(schedule);
     return found;
