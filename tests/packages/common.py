@@ -91,6 +91,18 @@ def temporary_folder():
     return folder
 
 
+def installed_files():
+    """The paths of what `make install` installs, below usr/."""
+    need("cmake")
+    build = os.path.dirname(Setting.bin)
+    with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as file:
+        if re.search(r"^GPUTALLY_DEPS:PATH=.", file.read(), re.M):
+            raise Skipped("this build installs unpacked libraries, too")
+    staging = temporary_folder()
+    run(["cmake", "--install", build, "--prefix", "/usr"], env=dict(os.environ, DESTDIR=staging))
+    return harness.files_under(staging)
+
+
 def digest(path):
     with open(path, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()

@@ -41,12 +41,9 @@ def unpacked(*names, arch=MACHINE):
 
 def test_every_library_file_belongs_to_one_package():
     """The files of libraries that `make install` installs, against the lists of the spec; the static library has no package."""
-    need("cmake")
-    staging = common.temporary_folder()
-    run(["cmake", "--install", os.path.dirname(common.Setting.bin), "--prefix", "/usr"], env=dict(os.environ, DESTDIR=staging))
     with open(SPEC, encoding="utf-8") as file:
         patterns = re.findall(r"^/usr/\S+$", file.read(), re.M)
-    for path in common.harness.files_under(staging):
+    for path in common.installed_files():
         if path.startswith(("usr/bin/", "usr/share/")) or path.endswith("/libgputally.a"):
             continue
         placed = re.sub(r"^/usr/lib(64|/[^/]*-linux-gnu)?/", "/usr/lib64/", "/" + path)
