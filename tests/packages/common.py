@@ -152,7 +152,6 @@ class CleanRoot:
         switch = ["chroot", self.path] + (["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] if ordinary_user else [])
         environment = ["env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp", "LC_ALL=C.UTF-8",
                        "DEBIAN_FRONTEND=noninteractive"]
-        environment += [f"{name}={os.environ[name]}" for name in ("http_proxy", "https_proxy") if name in os.environ]
         return run(["unshare", "-m", "-p", "-f", "--propagation", "private", "sh", "-c", mounts + 'exec "$@"', self.path,
                     *switch, *environment, *command], status=status)
 

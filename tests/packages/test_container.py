@@ -31,7 +31,7 @@ class Podman:
         need("podman")
         root = CleanRoot()
         self.folder = common.temporary_folder()
-        self.command = ["podman", "--root", f"{self.folder}/storage", "--runroot", f"{self.folder}/run", "--storage-driver", "vfs",
+        self.command = [shutil.which("podman"), "--root", f"{self.folder}/storage", "--runroot", f"{self.folder}/run", "--storage-driver", "vfs",
                         "--cgroup-manager", "cgroupfs"]
         shutil.rmtree(os.path.join(root.path, "var/lib/apt/lists"), ignore_errors=True)
         run(["tar", "-C", root.path, "-cf", f"{self.folder}/base.tar", "."])
