@@ -49,7 +49,7 @@ static void every_step_with_a_script_is_a_wrapper(void **state)
         char what[64];
         snprintf(what, sizeof what, "sweep %s", step->name);
         bool shell = strcmp(step->old_name + strlen(step->old_name) - 3, ".sh") == 0;
-        if (count_rows(step->old_name, shell ? GT_OLD_SHELL : GT_OLD_PYTHON, what) != 1)
+        if (count_rows(step->old_name, shell ? GT_OLD_SHELL : GT_OLD_PYTHON, what) == 0)
             fail_msg("no old name for sweep %s (%s)", step->name, step->old_name);
     }
 }

@@ -14,10 +14,8 @@
         "TraceLens/" FOLDER "/" FILE ".py", GT_OLD_PYTHON, NAME                                              \
     }
 #define REPORTING(FILE) MODULE("Reporting", FILE, "TraceLens_" FILE)
-#define SWEEP(FILE, STEP)                                                                                    \
-    {                                                                                                        \
-        "scripts/gemm_analysis/" FILE, GT_OLD_PYTHON, "sweep " STEP                                          \
-    }
+#define GEMMS           "scripts/gemm_analysis/"
+#define SINGLE          "scripts/tracelens_single_config/"
 
 static const gt_old_name scripts[] = {
     {"madengine", GT_OLD_LINK, "madengine"},
@@ -41,19 +39,28 @@ static const gt_old_name scripts[] = {
     {"examples/custom_workflows/generate_perf_report.py", GT_OLD_PYTHON, "TraceLens_generate_perf_report"},
 
     /* aorta */
-    {"scripts/gemm_analysis/run_train_various_channels.sh", GT_OLD_SHELL, "sweep run"},
-    {"scripts/gemm_analysis/run_tracelens_analysis.sh", GT_OLD_SHELL, "sweep report"},
-    {"scripts/gemm_analysis/rocprof_cu_only.yaml", GT_OLD_JOB_FILE, NULL},
-    {"scripts/gemm_analysis/rocprof_input.yaml", GT_OLD_JOB_FILE, NULL},
-    SWEEP("analyze_gemm_reports.py", "top"),
-    SWEEP("generate_rocprof_yaml_from_csv.py", "yaml"),
-    SWEEP("plot_gemm_variance.py", "plot"),
-    SWEEP("enhance_gemm_variance_with_timestamps.py", "timestamps"),
-    SWEEP("gemm_report_with_collective_overlap.py", "overlap"),
-    SWEEP("process_gpu_timeline.py", "timeline"),
-    SWEEP("process_comms.py", "comms"),
-    SWEEP("create_embeded_html_report.py", "html"),
-    {"scripts/tracelens_single_config/run_full_analysis.py", GT_OLD_PYTHON, "sweep compare"},
+    {GEMMS "run_train_various_channels.sh", GT_OLD_SHELL, "sweep run"},
+    {GEMMS "run_tracelens_analysis.sh", GT_OLD_SHELL, "sweep report"},
+    {GEMMS "rocprof_cu_only.yaml", GT_OLD_JOB_FILE, NULL},
+    {GEMMS "rocprof_input.yaml", GT_OLD_JOB_FILE, NULL},
+    {GEMMS "analyze_gemm_reports.py", GT_OLD_PYTHON, "sweep top"},
+    {GEMMS "generate_rocprof_yaml_from_csv.py", GT_OLD_PYTHON, "sweep yaml"},
+    {GEMMS "plot_gemm_variance.py", GT_OLD_PYTHON, "sweep plot"},
+    {GEMMS "enhance_gemm_variance_with_timestamps.py", GT_OLD_PYTHON, "sweep timestamps"},
+    {GEMMS "gemm_report_with_collective_overlap.py", GT_OLD_PYTHON, "sweep overlap"},
+    {GEMMS "process_gpu_timeline.py", GT_OLD_PYTHON, "sweep timeline"},
+    {GEMMS "process_comms.py", GT_OLD_PYTHON, "sweep comms"},
+    {GEMMS "create_embeded_html_report.py", GT_OLD_PYTHON, "sweep html"},
+    {SINGLE "run_tracelens_single_config.sh", GT_OLD_SHELL, "sweep run-tracelens-single-config"},
+    {SINGLE "run_full_analysis.py", GT_OLD_PYTHON, "sweep compare"},
+    {SINGLE "process_gpu_timeline.py", GT_OLD_PYTHON, "sweep timeline"},
+    {SINGLE "combine_reports.py", GT_OLD_PYTHON, "sweep combine-reports"},
+    {SINGLE "add_comparison_sheets.py", GT_OLD_PYTHON, "sweep add-comparison-sheets"},
+    {SINGLE "add_collective_comparison.py", GT_OLD_PYTHON, "sweep add-collective-comparison"},
+    {SINGLE "create_final_report.py", GT_OLD_PYTHON, "sweep create-final-report"},
+    {SINGLE "create_final_plots.py", GT_OLD_PYTHON, "sweep create-final-plots"},
+    {SINGLE "create_final_html.py", GT_OLD_PYTHON, "sweep create-final-html"},
+    {SINGLE "compare_all_runs.py", GT_OLD_PYTHON, "sweep compare-all-runs"},
     {"scripts/utils/merge_gpu_trace_ranks.py", GT_OLD_PYTHON, "sweep merge"},
 };
 
