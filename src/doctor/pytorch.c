@@ -22,7 +22,8 @@ static const char step_prefix[] = "ProfilerStep#";
 
 /* What the events have. */
 typedef struct event_counts {
-    size_t ops, ops_with_shapes, calls, kernels, copies, annotations, steps, frames, memory, processes;
+    size_t ops, ops_with_shapes, calls, kernels, copies, memsets, annotations, steps, frames, memory,
+        processes;
     size_t server_steps; /* annotations that `gputally split` cuts at */
     double first_us, last_us;
     int64_t first_step, last_step;
@@ -57,7 +58,8 @@ static void count_row(event_counts *c, const gt_event_view *trace, size_t row, g
     c->ops += kind == GT_KIND_CPU_OP;
     c->calls += kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
     c->kernels += kind == GT_KIND_KERNEL;
-    c->copies += kind == GT_KIND_MEMCPY || kind == GT_KIND_MEMSET;
+    c->copies += kind == GT_KIND_MEMCPY;
+    c->memsets += kind == GT_KIND_MEMSET;
     if (kind == GT_KIND_ANNOTATION)
         count_annotation(c, gt_event_name(trace, (uint32_t)row), steps, trace->name[row]);
     if (gt_kind_is_host(kind) || gt_kind_is_gpu(kind) || gt_kind_is_annotation(kind))
@@ -151,7 +153,7 @@ static void add_devices(gt_patient *p, const gt_event_view *trace)
 
 static const char *activities_of(const event_counts *c)
 {
-    bool gpu = c->kernels || c->copies || c->calls, cpu = c->ops != 0;
+    bool gpu = c->kernels || c->copies || c->memsets || c->calls, cpu = c->ops != 0;
     return cpu && gpu ? "CPU, CUDA" : cpu ? "CPU" : gpu ? "CUDA" : "none";
 }
 
@@ -183,6 +185,7 @@ static void add_contents(gt_diagnosis *d, const event_counts *c, const gt_event_
     gt_fact_add_count(d, GT_FACT_CONTENTS, "runtime_calls", (double)c->calls);
     gt_fact_add_count(d, GT_FACT_CONTENTS, "kernels", (double)c->kernels);
     gt_fact_add_count(d, GT_FACT_CONTENTS, "copies", (double)c->copies);
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "memsets", (double)c->memsets);
     gt_fact_add_count(d, GT_FACT_CONTENTS, "python_functions", (double)c->frames);
     gt_fact_add_count(d, GT_FACT_CONTENTS, "gpu_memory_events", (double)c->memory);
     gt_fact_add_count(d, GT_FACT_CONTENTS, "annotations", (double)c->annotations);
@@ -226,7 +229,7 @@ static void add_gaps(gt_patient *p, const event_counts *c, const gt_event_view *
     if (trace->facts->is_cut_off)
         gt_lack_add(d, "end", "the end of the file", "events at the end are missing",
                     "let the program end by itself, and look whether the disk was full");
-    if (!c->kernels && !c->copies)
+    if (!c->kernels && !c->copies && !c->memsets)
         gt_lack_add(d, "gpu_events", "no GPU events", "no report can be made", both);
     if (!c->ops)
         gt_lack_add(d, "ops", "no CPU ops", "no sheets about ops, and kernels are not assigned to ops", both);
@@ -285,8 +288,8 @@ void gt_doctor_pytorch(gt_patient *p)
 {
     const gt_event_view *trace = gt_report_events(p->report);
     event_counts c = count_events(p, trace);
-    bool is_other = !c.ops && !c.kernels && !c.copies && !c.calls && !c.frames && !c.annotations &&
-                    !gt_trace_member_find(p->members, "schemaVersion");
+    bool is_other = !c.ops && !c.kernels && !c.copies && !c.memsets && !c.calls && !c.frames &&
+                    !c.annotations && !gt_trace_member_find(p->members, "schemaVersion");
     if (c.is_jax)
         gt_diagnosis_is(p->d, "jax-chrome-trace", "Chrome trace of a JAX profile");
     else if (is_other)

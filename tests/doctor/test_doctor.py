@@ -180,7 +180,7 @@ def count_with_python(path):
               e["args"].get("Device Type") != 0 and e["args"].get("Device Id", -1) >= 0 and
               e["args"].get("Total Allocated", -1) >= 0 and e["args"].get("Total Reserved", -1) >= 0]
     return {"events": len(events), "ops": len(ops), "ops_with_shapes": sum("Input Dims" in e.get("args", {}) for e in ops),
-            "kernels": len(of("kernel")), "copies": len(of("gpu_memcpy", "gpu_memset")),
+            "kernels": len(of("kernel")), "copies": len(of("gpu_memcpy")), "memsets": len(of("gpu_memset")),
             "runtime_calls": len(of("cuda_runtime", "cuda_driver")), "python_functions": len(of("python_function")),
             "gpu_memory_events": len(memory), "profiler_steps": len(steps)}, document
 
@@ -207,6 +207,11 @@ def test_real_pytorch_traces(binary):
             equal("stacks" in lacks(found), expected["ops"] > 0 and not expected["python_functions"])
             equal("shapes" in lacks(found), expected["ops"] > 0 and expected["ops_with_shapes"] * 2 <= expected["ops"])
             equal("steps" in lacks(found), expected["profiler_steps"] < 3)
+            empty = {item["name"]: item["why"] for item in found["sheets"] if not item["rows"]}
+            equal("memory_copies" in empty, not expected["copies"])
+            equal("ops_summary" in empty, not expected["ops"])
+            devices = {e["args"].get("device") for e in document["traceEvents"] if e.get("cat") == "kernel"}
+            equal("gpu_timeline_by_device" in empty, len(devices) < 2)
 
 
 def csv_rows(folder, name):

@@ -43,7 +43,7 @@ def main():
     options = parser.parse_args()
     binary = harness.require_binary(options.bin)
     found = list(blocks())
-    assert len(found) == 10, [heading for heading, _, _ in found]
+    assert len(found) == 11, [heading for heading, _, _ in found]
     return harness.run_functions([(heading, lambda c=command, e=lines: check(binary, c, e))
                                   for heading, command, lines in found if options.only in heading])
 
