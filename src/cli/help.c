@@ -102,12 +102,40 @@ static void help_steps(FILE *out, size_t width, const gt_command *command, const
     fprintf(out, "\n  %s STEP --help    describe a step and its options\n", program);
 }
 
+/* Whether the help line explains every value of a closed list. */
+static bool explains_choices(const gt_option *option)
+{
+    const char *list = option->choices;
+    if (!list || list[strlen(list) - 1] == '|') return true;
+    for (const char *at = list; *at; at += *at == '|') {
+        char value[64];
+        size_t len = strcspn(at, "|");
+        snprintf(value, sizeof value, "%.*s", (int)len, at);
+        if (!strstr(option->help, value)) return false;
+        at += len;
+    }
+    return true;
+}
+
+/* The help line, with the values that it does not explain: "...: path or pid". */
+static void option_text(char *out, size_t size, const gt_option *option)
+{
+    snprintf(out, size, "%s", option->help);
+    for (const char *at = option->choices; !explains_choices(option) && *at; at += *at == '|') {
+        size_t len = strcspn(at, "|"), used = strlen(out);
+        const char *before = at == option->choices ? ": " : at[len] ? ", " : " or ";
+        snprintf(out + used, size - used, "%s%.*s", before, (int)len, at);
+        at += len;
+    }
+}
+
 static void print_option(FILE *out, const gt_syntax *syntax, const gt_option *option, size_t width)
 {
-    char label[128], text[512];
+    char label[128], text[640];
     option_label(label, sizeof label, syntax, option);
-    snprintf(text, sizeof text, "%s%s%s%s", option->help, option->initial ? " (default: " : "",
-             option->initial ? option->initial : "", option->initial ? ")" : "");
+    option_text(text, sizeof text, option);
+    size_t used = strlen(text);
+    if (option->initial) snprintf(text + used, sizeof text - used, " (default: %s)", option->initial);
     print_row(out, label, text, width < 80 ? 24 : 38, width);
 }
 
@@ -165,7 +193,9 @@ static void print_manual_option(FILE *out, const gt_syntax *syntax, const gt_opt
         fprintf(out, " \" %s\"", option->metavar);
     if (letter) fprintf(out, option->metavar ? " \", \\-%c\"" : ", \\-%c", letter);
     fputc('\n', out);
-    print_roff(out, option->help);
+    char text[640];
+    option_text(text, sizeof text, option);
+    print_roff(out, text);
     if (option->initial) {
         fputs(" (default: ", out);
         print_roff(out, option->initial);

@@ -131,6 +131,17 @@ def test_offered_values_are_valid(binary):
             assert "invalid choice" not in r.stderr, r
 
 
+def test_help_names_the_values(binary):
+    """Whoever reads help instead of pressing TAB sees the same values."""
+    for option in ("convert --to", "nsys --kernel_names", "sweep report --rank_order", "sweep all --rank_order",
+                   "sweep all --report_layout", "pytorch --phase_detection_method", "run --target", "run --profiler"):
+        *command, name = option.split()
+        text = subprocess.run([binary, *command, "--help"], capture_output=True, text=True).stdout
+        line = re.search(rf"^  {name} .*?(?=^  --|^\S|^$)", text, re.M | re.S).group(0)
+        for value in offered(binary, ["gputally", *option.split(), ""])[1]:
+            assert value in line, (option, value, line)
+
+
 def test_files(binary):
     for words, expected in {
         "nsys ": "files sqlite gtindex",
@@ -199,7 +210,7 @@ class Terminal:
     def send(self, text):
         os.write(self.fd, text.encode())
 
-    def wait_for(self, pattern, seconds=60):
+    def wait_for(self, pattern, seconds=600):
         """Reads until the pattern occurs; returns its match and forgets what came before."""
         end = time.monotonic() + seconds
         while True:
