@@ -1,5 +1,6 @@
 # Which commit is built: writes commit.h with GT_COMMIT at each build, but touches it only if it changes, so that
-# nothing else is compiled again. Sources without git have an empty one unless -DGPUTALLY_COMMIT=HASH is given.
+# nothing else is compiled again. An archive made by git has its commit in commit.txt, so that it gives the same
+# program as a checkout; other sources without git have an empty one unless -DGPUTALLY_COMMIT=HASH is given.
 #
 #     include(cmake/Commit.cmake)                        declares the target gputally_commit
 #     cmake -DSOURCE=... -DOUT=... -P cmake/Commit.cmake  writes the file
@@ -21,6 +22,12 @@ if(NOT COMMIT AND EXISTS ${SOURCE}/.git)
     if(NOT compared EQUAL 0 OR changes)
       set(COMMIT "${hash}, with changes")
     endif()
+  endif()
+endif()
+if(NOT COMMIT AND NOT EXISTS ${SOURCE}/.git AND EXISTS ${SOURCE}/cmake/commit.txt)
+  file(READ ${SOURCE}/cmake/commit.txt archived)
+  if(archived MATCHES "^[0-9]+ ([0-9a-f]+)")
+    set(COMMIT ${CMAKE_MATCH_1})
   endif()
 endif()
 set(text "#define GT_COMMIT \"${COMMIT}\"\n")
