@@ -470,6 +470,8 @@ CASES = [
     Case("labels", check_labels),
     Case("run without traces", check_failure, ["compare", "--baseline", "a", "--test", "empty", *PAIR], 1, "gputally: empty: no traces: "),
     Case("no run", check_failure, ["compare", "--baseline", "a", "--test", "nothing", *PAIR], 1, "gputally: directory not found: nothing"),
+    Case("gate without sweeps", check_failure, ["compare", "--baseline", "a", "--test", "a", *PAIR, "--fail_if", "step_ms > 1%"], 2,
+         "argument --fail_if: only with OLD NEW"),
     Case("folder without ranks", check_failure, ["run-tracelens-single-config", "."], 1, "gputally: .: no traces"),
     Case("broken trace", check_failure, ["run-tracelens-single-config", "broken"], 1, "1 reports could not be written"),
     Case("no workbook", check_failure, ["combine-reports", "--baseline", "book.xlsx", "--test", "b.xlsx", *OUT], 1, "b.xlsx"),

@@ -464,6 +464,16 @@ static bool compare_runs(const gt_call *call, const plan *p, const run_list *run
     return compare(call, p, &options, error);
 }
 
+/* The first given option that only the comparison of two sweeps has; NULL: none. */
+static const char *option_of_sweeps(const gt_arguments *arguments)
+{
+    for (size_t i = 0; i < gt_sweep_gate_group.count; i++) {
+        const char *name = gt_sweep_gate_group.options[i].name;
+        if (gt_arguments_value(arguments, name)->given) return name;
+    }
+    return NULL;
+}
+
 gt_exit gt_cmd_sweep_compare(const gt_call *call)
 {
     const gt_arguments *arguments = &call->arguments;
@@ -475,6 +485,8 @@ gt_exit gt_cmd_sweep_compare(const gt_call *call)
         return GT_EXIT_USAGE;
     const gt_option_value *tests = gt_arguments_value(arguments, "test"),
                           *labels = gt_arguments_value(arguments, "test_label");
+    if (option_of_sweeps(arguments))
+        return gt_usage_error(call->program, "argument --%s: only with OLD NEW", option_of_sweeps(arguments));
     if (labels->text_count > tests->text_count)
         return gt_usage_error(call->program, "argument --test_label: %zu labels for %zu runs",
                               labels->text_count, tests->text_count);
