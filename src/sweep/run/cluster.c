@@ -92,7 +92,7 @@ static bool take_earlier(gt_watch *w, gt_error *error)
         }
     }
     gt_arena_free(&arena);
-    r->result->failed = r->done = 0; /* those of an earlier call */
+    r->result->failed = r->done = r->not_run = 0; /* those of an earlier call */
     r->done_s = 0;
     if (queued && !r->options->skip_existing)
         return gt_fail(error,

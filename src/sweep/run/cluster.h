@@ -43,7 +43,9 @@ typedef struct gt_watched {
         bool is_over;      /* its result was taken, or was there before */
         bool is_queued;    /* SLURM has it in the queue */
         bool is_running;
+        char final_state[24]; /* that the queue has; "": none */
     } * tasks;
+    size_t asked, forgotten; /* in this look: questions about single tasks, and how often nobody knew */
 } gt_watched;
 
 typedef struct gt_watch {

@@ -230,7 +230,11 @@ static bool finish(gt_runner *r, gt_error *error)
         return r->result->interrupted = true;
     }
     if (!r->options->no_summary && !write_summary(r, error)) return false;
-    gt_runner_log(r, "All runs completed!");
+    if (r->not_run)
+        gt_runner_log(r, "%zu runs were cancelled before they started; --skip_existing runs them",
+                      r->not_run);
+    else
+        gt_runner_log(r, "All runs completed!");
     return true;
 }
 

@@ -19,8 +19,9 @@ typedef struct gt_runner {
     gt_sweep_record *earlier; /* sweep.json as it was before; NULL: none */
     bool *is_queued;          /* of each run: a task of SLURM has it; NULL: none */
     gt_run_session session;
-    size_t begun; /* runs of this program, without skipped ones */
-    size_t done;  /* those that ended, and the seconds that they took */
+    size_t begun;   /* runs of this program, without skipped ones */
+    size_t not_run; /* tasks that were cancelled before they started */
+    size_t done;    /* those that ended, and the seconds that they took */
     double done_s;
     char *log_path, *summary_path, *record_path;
     FILE *log;

@@ -106,21 +106,37 @@ static bool write_word(gt_watch *w, const gt_submission *s, size_t task, const g
     return written;
 }
 
-/* Asks for the end of a task that is gone. False if it is not gone after all, or SLURM does not answer. */
-static bool take_word(gt_watch *w, const gt_watched *item, const gt_submission *s, size_t task)
+enum {
+    ASKED_MAX = 50,     /* questions about single tasks per look; each calls up to three programs */
+    FORGOTTEN_MAX = 10, /* of these, after which nobody knows the others either */
+};
+
+/* Asks for the end of a task that is gone. False if it is not gone after all, or SLURM does not answer. When
+ * thousands of tasks are gone at once, only some are asked about; the exit code of the others is not known.
+ */
+static bool take_word(gt_watch *w, gt_watched *item, const gt_submission *s, size_t task)
 {
     gt_slurm_job asked = w->job;
+    const char *known = item->tasks[task].final_state;
     size_t array = task / s->array_size;
     asked.state = asked.source = NULL;
     asked.reason = asked.problem = "";
     asked.exit_code = asked.exit_signal = -1;
     asked.id = s->tasks[task].job;
+    if (item->asked >= ASKED_MAX || item->forgotten >= FORGOTTEN_MAX) {
+        if (!*known && item->forgotten < FORGOTTEN_MAX) return false; /* in the next look */
+        asked.state = *known ? known : NULL;
+        asked.source = *known ? "squeue" : NULL;
+        return write_word(w, s, task, &asked);
+    }
+    item->asked++;
     if (!asked.id && array < item->arrays.count)
         asked.id = gt_arena_format(w->job.arena, "%s_%zu", item->arrays.items[array], task % s->array_size);
     gt_slurm_answer answer = asked.id ? gt_slurm_ask(&asked) : GT_SLURM_GONE;
     w->job.interrupted = asked.interrupted;
     gt_slurm_take_signal(&w->job);
     if (answer == GT_SLURM_WAITS || answer == GT_SLURM_SILENT) return false;
+    item->forgotten = answer == GT_SLURM_GONE ? item->forgotten + 1 : 0;
     if (answer == GT_SLURM_GONE) asked.source = NULL;
     return write_word(w, s, task, &asked);
 }
@@ -142,7 +158,10 @@ static const char *array_names(gt_arena *arena, const gt_submission *s)
 static void take_queue(gt_watch *w, gt_watched *item, const gt_submission *s, const gt_slurm_task *lines,
                        size_t count)
 {
-    for (size_t t = 0; t < item->count; t++) item->tasks[t].is_queued = item->tasks[t].is_running = false;
+    for (size_t t = 0; t < item->count; t++) {
+        item->tasks[t].is_queued = item->tasks[t].is_running = false;
+        item->tasks[t].final_state[0] = 0;
+    }
     for (size_t i = 0; i < count; i++) {
         const char *dot = strrchr(lines[i].job_name, '.');
         size_t first = dot ? (size_t)strtoull(dot + 1, NULL, 10) : 0;
@@ -151,6 +170,9 @@ static void take_queue(gt_watch *w, gt_watched *item, const gt_submission *s, co
         if (first / s->array_size == item->arrays.count) know_array(w, item, lines[i].array);
         item->tasks[task].is_queued = !lines[i].is_final;
         item->tasks[task].is_running = strcmp(lines[i].state, "RUNNING") == 0;
+        if (lines[i].is_final)
+            snprintf(item->tasks[task].final_state, sizeof item->tasks[task].final_state, "%s",
+                     lines[i].state);
     }
 }
 
@@ -168,16 +190,20 @@ static void note_end(gt_watch *w, const gt_task *task)
         task->attempts->count ? &task->attempts->items[task->attempts->count - 1] : &gt_value_missing;
     const gt_value *code = gt_value_get(last, "exit_code");
     outcome->exit_code = code->type == GT_VALUE_INT ? (int)code->integer : 0;
-    if (task->status == GT_RUN_PENDING) return;
+    r->result->failed += outcome->status != GT_RUN_SUCCESS;
+    if (task->status == GT_RUN_PENDING) {
+        r->not_run++;
+        return;
+    }
     gt_runner_log_end(r, run, outcome);
     r->done++;
     r->done_s += (double)task->duration_s;
-    r->result->failed += outcome->status == GT_RUN_FAILED || outcome->status == GT_RUN_TIMEOUT;
 }
 
 static bool look_at(gt_watch *w, gt_watched *item, const gt_submission *s, bool answered, double grace_s)
 {
     bool any = false;
+    item->asked = item->forgotten = 0;
     for (size_t t = 0; t < item->count; t++) {
         struct gt_watched_task *known = &item->tasks[t];
         const gt_task *task = &s->tasks[t];
