@@ -151,7 +151,7 @@ def test_package_container():
     quoted = " ".join(f"'{word}'" for word in start[:start.index("run")])
     options = " ".join(f"'{word}'" for word in start[start.index("run") + 1:])
     # The storage with the base image, and what makes containers start on this machine.
-    write_tool(tools, "podman", f'verb=$1\nshift\ncase $verb in\nbuild) exec {quoted} build --pull=never --isolation=chroot "$@" ;;\n'
+    write_tool(tools, "podman", f'verb=$1\nshift\ncase $verb in\nbuild) exec {quoted} build --pull=never --isolation=chroot --layers=false "$@" ;;\n'
                                 f'run) exec {quoted} run {options} "$@" ;;\nesac\nexit 1\n')
     run_block("Container", folder, [tools])
     for name in ("trace_perf_report.xlsx", "trace_perf_report.html"):
