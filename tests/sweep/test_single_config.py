@@ -309,6 +309,22 @@ def check_geometric(binary, folder):
     return problems + near("types", [row[0] for row in rows[1:]], TYPES) + near("means", [row[1] for row in rows[1:]], list(wanted.values()))
 
 
+def check_order_of_ranks(binary, folder):
+    """The last digit of a mean depends on the order of its terms, which is that of the file names: ranks 0, 10, 2."""
+    def geometric(values):
+        return float(f"{math.exp((math.log(values[0]) + math.log(values[1]) + math.log(values[2])) / 3):.16g}")
+    first, second, third = next(values for values in ((1 + i / 7, 2 + i / 3, 3 + i / 11) for i in range(1000))
+                                if geometric(values) != geometric((values[0], values[2], values[1])))
+    for rank, value in ((0, first), (10, second), (2, third)):
+        generate_sweep.write_workbook(os.path.join(folder, f"r/reports/perf_rank{rank}.xlsx"), gpu_timeline=[
+            ["type", "time ms", "percent"], ["busy_time", float(f"{value:.16g}"), 1]])
+    rounded = [float(f"{value:.16g}") for value in (first, second, third)]
+    problems = sweep(binary, folder, "timeline", "--reports-dir", "r/reports", "--geo-mean", "--quiet")
+    book = read_workbook(os.path.join(folder, "r/gpu_timeline_summary_geomean.xlsx"))
+    problems += same("rows", [row[3] for row in book["All_Ranks_Combined"][1:]], [0, 2, 10])
+    return problems + same("mean", book["Summary"][1][1], geometric(rounded))
+
+
 def check_selection(binary, folder):
     """Options that choose parts of the work."""
     write_run(os.path.join(folder, "a"), 256, 28, range(2))
@@ -462,6 +478,7 @@ CASES = [
     Case("everything", check_all),
     Case("single steps", check_steps),
     Case("geometric means", check_geometric),
+    Case("order of ranks", check_order_of_ranks),
     Case("selection", check_selection),
     Case("several runs", check_all_runs),
     Case("odd ranks", check_odd_ranks),

@@ -25,17 +25,26 @@ double gt_ratio_of(double baseline, double test)
 
 /* ---- one run ---- */
 
-/* type, time ms, percent, rank, sorted by rank and type; NULL if no report has a timeline. */
+static int by_file(const void *a, const void *b)
+{
+    const gt_setting_report *x = *(const gt_setting_report *const *)a,
+                            *y = *(const gt_setting_report *const *)b;
+    return strcmp(x->file, y->file);
+}
+
+/* type, time ms, percent, rank, in the byte order of the names of files, rank 10 before rank 2: the last
+ * digit of a mean depends on the order. NULL if no report has a timeline. */
 static gt_table *rank_rows(const gt_setting_reports *reports)
 {
-    static const gt_sort_key order[] = {{GT_COL_RANK, false}, {GT_COL_TYPE, false}};
+    const gt_setting_report **order = gt_alloc((reports->count + 1) * sizeof(*order));
     gt_table *all = NULL;
+    for (size_t i = 0; i < reports->count; i++) order[i] = &reports->items[i];
+    if (reports->count) qsort(order, reports->count, sizeof(*order), by_file);
     for (size_t i = 0; i < reports->count; i++) {
-        gt_table *rows = gt_timeline_rows(&reports->items[i]);
+        gt_table *rows = gt_timeline_rows(order[i]);
         if (!rows) continue;
         size_t rank = gt_table_add_zeroed(rows, GT_COL_RANK, GT_TYPE_INT);
-        for (size_t row = 0; row < rows->row_count; row++)
-            rows->columns[rank].ints[row] = reports->items[i].rank;
+        for (size_t row = 0; row < rows->row_count; row++) rows->columns[rank].ints[row] = order[i]->rank;
         if (!all) {
             all = rows;
             continue;
@@ -43,8 +52,8 @@ static gt_table *rank_rows(const gt_setting_reports *reports)
         gt_table_append_same(all, rows);
         gt_table_free(rows);
     }
-    if (all) gt_table_sort(all, order, GT_LENGTH(order));
     if (all) gt_table_rename(all, GT_SHEET_ALL_RANKS_COMBINED);
+    gt_free(order);
     return all;
 }
 
@@ -78,11 +87,14 @@ static gt_table *pivot_of(const gt_table *rows, gt_col values, gt_sheet name, gt
 bool gt_run_timeline(const gt_setting_reports *reports, bool geometric, const char *name,
                      gt_table_list *tables, gt_error *error)
 {
+    static const gt_sort_key order[] = {{GT_COL_RANK, false}, {GT_COL_TYPE, false}};
     gt_table *rows = rank_rows(reports);
     if (!rows) return gt_fail(error, "%s: no report has a readable sheet gpu_timeline", name);
+    gt_table *summary = summary_of(rows, reports->count, geometric);
+    gt_table_sort(rows, order, GT_LENGTH(order));
     gt_table *times = pivot_of(rows, GT_COL_TIME_MS, GT_SHEET_PER_RANK_TIME_MS, error);
     gt_table *percents = times ? pivot_of(rows, GT_COL_PERCENT, GT_SHEET_PER_RANK_PERCENT, error) : NULL;
-    gt_table_list_add(tables, summary_of(rows, reports->count, geometric));
+    gt_table_list_add(tables, summary);
     gt_table_list_add(tables, rows);
     if (times) gt_table_list_add(tables, times);
     if (percents) gt_table_list_add(tables, percents);
