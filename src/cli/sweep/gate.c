@@ -53,8 +53,7 @@ typedef struct comparison {
 
 /* ---- the command line ---- */
 
-/* Options of the comparison of runs have no meaning here, and the other way round. */
-static bool check_options(const gt_call *call, gt_error *error)
+bool gt_sweep_check_not_runs(const gt_call *call, gt_error *error)
 {
     static const char *const of_runs[] = {"baseline",         "test",
                                           "baseline_label",   "test_label",
@@ -63,12 +62,18 @@ static bool check_options(const gt_call *call, gt_error *error)
                                           "final_report",     "generate_plots",
                                           "compare_all_runs", "skip_tracelens",
                                           "individual_only",  "collective_only"};
-    if (call->arguments.file_count != 2)
-        return gt_fail(error, "two sweeps are compared, not %zu: OLD NEW", call->arguments.file_count);
     for (size_t i = 0; i < GT_LENGTH(of_runs); i++)
         if (gt_arguments_value(&call->arguments, of_runs[i])->given)
             return gt_fail(error, "argument --%s: not allowed with OLD NEW", of_runs[i]);
     return true;
+}
+
+/* Options of the comparison of runs have no meaning here, and the other way round. */
+static bool check_options(const gt_call *call, gt_error *error)
+{
+    if (call->arguments.file_count != 2)
+        return gt_fail(error, "two sweeps are compared, not %zu: OLD NEW", call->arguments.file_count);
+    return gt_sweep_check_not_runs(call, error);
 }
 
 static bool parse_conditions(comparison *c, gt_error *error)

@@ -119,9 +119,8 @@ static void free_sweeps(shown_sweep *shown, size_t count)
 /* Only options that say how to read sweeps, and --output_html. */
 static bool check_options(const gt_call *call, gt_error *error)
 {
-    static const char *const others[] = {"fail_if",    "allow_missing", "output", "output_json",
-                                         "output_md",  "baseline",      "test",   "baseline_label",
-                                         "test_label", "geo_mean"};
+    static const char *const others[] = {"fail_if", "allow_missing", "output", "output_json", "output_md"};
+    if (!gt_sweep_check_not_runs(call, error)) return false;
     for (size_t i = 0; i < GT_LENGTH(others); i++)
         if (gt_arguments_value(&call->arguments, others[i])->given)
             return gt_fail(error, "argument --%s: not allowed with %zu sweeps", others[i],

@@ -108,6 +108,8 @@ char *gt_sweep_folder_name(const char *path);
 struct gt_sweep_measures;
 bool gt_sweep_measure_argument(const gt_call *call, size_t which, const gt_read_options *read,
                                gt_sweep *sweep, struct gt_sweep_measures *measures, gt_error *error);
+/* Whether no option of `compare` is given that is about runs instead of sweeps (gate.c). */
+bool gt_sweep_check_not_runs(const gt_call *call, gt_error *error);
 /* The page of the sweeps that are the arguments, with the answer about each later one (several.c). It shows
  * what `sweep decide` says about each sweep, and what other steps wrote beside their traces. Sorts
  * measurements. */
