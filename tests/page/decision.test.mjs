@@ -27,7 +27,7 @@ test('percentages have a sign, and no more digits than they need', () => {
 test('there are at least two ticks, with as many digits as they need', () => {
   assert.deepEqual(msTicks([3.01, 3.07], 1).map(({label}) => label), ['3.02 ms', '3.04 ms', '3.06 ms']);
   assert.deepEqual(msTicks([0, 0.4], 4).map(({label}) => label), ['0 µs', '100 µs', '200 µs', '300 µs', '400 µs']);
-  assert.deepEqual(plainTicks([-1, 1.2], 4, ' %').map(({label}) => label), ['-1 %', '0 %', '1 %']);
+  assert.deepEqual(plainTicks([-1, 1.2], 4, ' %').map(({label}) => label), ['−1 %', '0 %', '1 %']);
 });
 
 test('domains contain all intervals', () => {

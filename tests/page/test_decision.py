@@ -167,7 +167,7 @@ def test_baseline(binary):
         axes.lay_out(os.path.join(folder, "s"), {"batch": ["8", "16"], "mode": ["eager", "compile"]}, lambda one: noisy((one[1], one[0])))
         decide(browser, binary, folder, "--baseline", "batch_16_mode_eager")
         heads = browser.texts("#recommendation thead th")
-        column = heads.index("compared with baseline")
+        column = heads.index("to baseline")
         base = 1.05 * 1.2
         for row in cells(browser, "#recommendation"):
             wanted = 100 * (FACTORS[row[1]["text"]] * FACTORS[row[2]["text"]] / base - 1)

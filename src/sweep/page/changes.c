@@ -108,7 +108,7 @@ void gt_sweep_page_say_changes(const gt_page_sweep *sweep, const gt_page_sweep *
         gt_buffer_add_format(text, ", *%zu of %zu settings are slower* and *%zu faster*", worse, c->in_both,
                              better);
     else if (gt_sweep_changes_count(c, GT_CHANGE_UNKNOWN) == c->in_both)
-        gt_buffer_add_cstr(text, ", *nothing can be said* about changes: settings have one measurement each");
+        gt_buffer_add_cstr(text, ", *nothing can be said* about changes: there is no spread to compare with");
     else
         gt_buffer_add_format(text, ", *no change is supported* in any of %zu settings", c->in_both);
     if (largest != SIZE_MAX) say_largest(sweep, largest, text);

@@ -233,7 +233,7 @@ function tickDigits(ticks) {
 export function plainTicks([low, high], count, suffix = '') {
   const ticks = enoughTicks(low, high, count);
   const digits = tickDigits(ticks);
-  return ticks.map((value) => ({value, label: `${value.toFixed(digits)}${suffix}`}));
+  return ticks.map((value) => ({value, label: `${value.toFixed(digits).replace('-', '−')}${suffix}`}));
 }
 
 // ---- numbers for people ----

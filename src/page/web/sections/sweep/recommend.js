@@ -54,7 +54,7 @@ function figureColumns({facts, settings}) {
   const columns = all.map(({head, key, unit, show}) => ({head,
     cell: (setting) => exactCell(show(setting[key]), setting[key], unit)}));
   if (facts.baseline_given) {
-    columns.unshift({head: 'compared with baseline ', cell: ({toBaseline}) => ({
+    columns.unshift({head: 'to baseline ', cell: ({toBaseline}) => ({
       ...exactCell(signedPercent(toBaseline.value), toBaseline.value, '%'),
       title: `95 % interval ${percentInterval(toBaseline)}`})});
   }
