@@ -64,16 +64,18 @@ static void open_fonts(void)
     if (!is_open) gt_fail(&failure, "cannot draw figures: the font cannot be read");
 }
 
-/* In place of cairo_select_font_face, which would ask fontconfig. The family is always "sans-serif". Text
- * looks the same as with the settings of Debian's fontconfig. */
+/* In place of cairo_select_font_face, which would ask fontconfig. The family is always "sans-serif".
+ * In pixels, text is hinted as by the settings of Debian's fontconfig; in PDF and SVG it is not hinted at
+ * all. */
 static void select_embedded_font(cairo_t *context, const char *family, cairo_font_slant_t slant,
                                  cairo_font_weight_t weight)
 {
     (void)family, (void)slant;
+    cairo_set_font_face(context, fonts[weight == CAIRO_FONT_WEIGHT_BOLD ? BOLD : REGULAR].face);
+    if (cairo_surface_get_type(cairo_get_target(context)) != CAIRO_SURFACE_TYPE_IMAGE) return;
     cairo_font_options_t *options = cairo_font_options_create();
     cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_SLIGHT);
     cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
-    cairo_set_font_face(context, fonts[weight == CAIRO_FONT_WEIGHT_BOLD ? BOLD : REGULAR].face);
     cairo_set_font_options(context, options);
     cairo_font_options_destroy(options);
 }
