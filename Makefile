@@ -60,9 +60,10 @@ fuzz-coverage: deps ## print the lines that the fuzz targets run, with SECONDS=n
 	@CC=clang $(BUILD) build-coverage -DGPUTALLY_FUZZ=ON -DGPUTALLY_COVERAGE=ON -DGPUTALLY_TESTS=OFF -DGPUTALLY_WERROR=$(WERROR) fuzz_targets
 	@$(RUN) scripts/fuzz-coverage build-coverage $(SECONDS) $(JOBS)
 
-bench: GROUP = build bench
+bench: GROUP = build bench dist
 bench: deps ## run the benchmarks: our time divided by that of a simdjson pass over the same file
 	@$(BUILD) build-bench -DGPUTALLY_BENCH=ON -DGPUTALLY_TESTS=OFF -DGPUTALLY_WERROR=$(WERROR)
+	@JOBS=$(JOBS) WERROR=$(WERROR) scripts/dist $(shell uname -m) >/dev/null
 	@$(RUN) scripts/bench --bin build-bench/gputally --bench_dir build-bench
 
 dist: GROUP = build dist $(OTHER)

@@ -30,6 +30,7 @@ BUSY_LIMIT = 0.9  # of the cores
 OWN_INFLATE_GAIN = 1.2  # ISA-L's time over ours, from which on our own inflate is kept
 JAX_SPEED_LIMIT = 500  # MB/s of the reader on one core, at least
 JAX_MEMORY_LIMIT = 1.0  # sizes of the file
+PORTABLE_LIMIT, START_LIMIT = 1.03, 5  # the portable program's time over the normal one's; ms until it has started
 FEW_RANKS = 4
 RANK_MEMORY_LIMIT = 0.02  # memory per rank, over the size of its uncompressed trace
 DENSE_LIMIT = 1024  # MB for 1,000 such ranks: half of the allowed 2 GiB
@@ -263,6 +264,34 @@ def compare_ranks(bench):
     bench.warn_if_busy()
 
 
+def compare_portable(bench):
+    """The portable program over the normal one, in turns; the least times count, because other work only adds to them."""
+    portable = bench.options.portable
+    if not os.path.exists(portable):
+        print(f"Portable program: skipped, there is no {portable}: scripts/dist {os.uname().machine}")
+        return
+    print("Portable program: its time over the normal one's", flush=True)
+    programs = (portable, bench.options.bin)
+    pytorch = inputs.PyTorch(bench)
+    traces = [("rocprofv3 report", inputs.rocprof(bench)[1], ROCPROF_SHEETS)]
+    if pytorch.packed:
+        traces += [("PyTorch report from gzip", pytorch.packed, PYTORCH_SHEETS),
+                   ("PyTorch report, ten times, plain", pytorch.copies(10), PYTORCH_SHEETS)]
+    for label, path, sheets in traces:
+        runs = {program: [] for program in programs}
+        for _ in range(2 * bench.options.rounds):
+            for program, measured in runs.items():
+                out = tempfile.mkdtemp(dir=bench.folder)
+                measured.append(bench.timed([program, sheets[0], path, "--output_csvs_dir", out, "--quiet", *sheets[1:]])[:2])
+                shutil.rmtree(out)
+        took, cpu = ([min(run[i] for run in runs[program]) for program in programs] for i in range(2))
+        bench.line(label, cpu[0] / cpu[1], PORTABLE_LIMIT, "of the CPU time",
+                   f"   {cpu[0]:.1f} and {cpu[1]:.1f} ms; {took[0]:.1f} and {took[1]:.1f} ms of time, {took[0] / took[1]:.2f}")
+    starts = [min(bench.timed([program, "--version"])[0] for _ in range(10 * bench.options.rounds)) for program in programs]
+    bench.line("start and end", starts[0], START_LIMIT, "ms", f"   {starts[0] / starts[1]:.2f} of the normal one's {starts[1]:.2f} ms")
+    bench.warn_if_busy()
+
+
 def compare_all_pytorch(bench):
     pytorch = inputs.PyTorch(bench)
     if not pytorch.packed:
@@ -273,6 +302,6 @@ def compare_all_pytorch(bench):
 
 
 SECTIONS = {"rocprof": compare_rocprof, "inflate": compare_inflate, "formats": compare_formats, "pytorch": compare_all_pytorch,
-            "nested": compare_nested, "jax": compare_jax, "ranks": compare_ranks}
+            "portable": compare_portable, "nested": compare_nested, "jax": compare_jax, "ranks": compare_ranks}
 PYTORCH_PARTS = {"reports": compare_pytorch, "findings": compare_findings, "scaling": compare_scaling, "index": compare_index, "many": compare_many_ranks,
                  "memory": compare_small_memory}
