@@ -1,8 +1,8 @@
 # The portable program: one file for every Linux system, whatever C library that has, or none at all.
 #
 # Everything is linked statically, also glibc: a program for the oldest glibc in use would not run on musl systems, and
-# musl's malloc and memcpy would make reports slower. The price is that dlopen cannot work. Where the normal program
-# loads a library at run time, the portable one has another file:
+# with glibc its memory allocation, copying and number formats are those of the normal program. The price is that dlopen
+# cannot work. Where the normal program loads a library at run time, the portable one has another file:
 #
 #     X_loaded.c      loads a library; in the normal program
 #     X_portable.c    does without; in the portable program
