@@ -20,7 +20,7 @@ function(gputally_choose_sources list)
   set(${list} ${sources} PARENT_SCOPE)
 endfunction()
 
-# Adds what only the portable program contains: the fonts of figures, compressed.
+# Adds what only the portable program contains: the fonts of figures and the page's program, compressed.
 function(gputally_add_portable_files target)
   if(NOT GPUTALLY_PORTABLE)
     return()
@@ -37,7 +37,12 @@ function(gputally_add_portable_files target)
       COMMAND ${ZSTD_PROGRAM} -q -f -19 ${font} -o fonts/${name}.zst)
     list(APPEND files ${CMAKE_BINARY_DIR}/fonts/${name}.zst)
   endforeach()
-  target_sources(${target} PRIVATE ${files})
+  add_custom_command(OUTPUT page/program.js.zst DEPENDS ${PAGE_FILES} VERBATIM
+    COMMAND ${ZSTD_PROGRAM} -q -f -19 page/program.js -o page/program.js.zst)
+  set(program ${CMAKE_BINARY_DIR}/page/program.js.zst)
+  set_property(SOURCE src/page/program.c APPEND PROPERTY COMPILE_DEFINITIONS GT_PACKED_PROGRAM)
+  set_property(SOURCE src/page/program.c APPEND PROPERTY OBJECT_DEPENDS ${program})
+  target_sources(${target} PRIVATE ${files} ${program})
   set_source_files_properties(src/output/figure/cairo_portable.c PROPERTIES
     COMPILE_DEFINITIONS "GT_FONT_DIR=\"${CMAKE_BINARY_DIR}/fonts\"" OBJECT_DEPENDS "${files}")
 endfunction()

@@ -1,8 +1,14 @@
-/* The embedded texts, and the policy with their hashes. */
+/* The embedded texts, and the policy with their hashes. The portable program, which has a limit of size,
+ * holds the page's program compressed. */
 #include "page/program.h"
 
 #include "base/memory.h"
+#include "base/raise.h"
 #include "output/text.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <zstd.h>
 
 #ifndef GT_PAGE_DIR
 #define GT_PAGE_DIR "build/page"
@@ -19,7 +25,11 @@
 EMBED(gt_embedded_frame, "page.html");
 EMBED(gt_embedded_style, "style.css");
 EMBED(gt_embedded_style_hash, "style.sha256");
+#ifdef GT_PACKED_PROGRAM
+EMBED(gt_embedded_program, "program.js.zst");
+#else
 EMBED(gt_embedded_program, "program.js");
+#endif
 EMBED(gt_embedded_program_hash, "program.sha256");
 
 gt_str gt_page_frame(void)
@@ -32,10 +42,31 @@ gt_str gt_page_style(void)
     return (gt_str){gt_embedded_style, (size_t)(gt_embedded_style_end - gt_embedded_style)};
 }
 
+#ifdef GT_PACKED_PROGRAM
+static gt_str unpacked; /* lives as long as the program, like an embedded text */
+
+static void unpack_once(void)
+{
+    size_t len = (size_t)(gt_embedded_program_end - gt_embedded_program);
+    unsigned long long size = ZSTD_getFrameContentSize(gt_embedded_program, len);
+    char *text = size < 1 << 24 ? malloc(size) : NULL;
+    if (text && ZSTD_decompress(text, size, gt_embedded_program, len) == size)
+        unpacked = (gt_str){text, size};
+}
+
+gt_str gt_page_program(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, unpack_once);
+    if (!unpacked.bytes) gt_raise_internal("the program of the page cannot be decompressed");
+    return unpacked;
+}
+#else
 gt_str gt_page_program(void)
 {
     return (gt_str){gt_embedded_program, (size_t)(gt_embedded_program_end - gt_embedded_program)};
 }
+#endif
 
 static unsigned hex_digit(char digit)
 {
