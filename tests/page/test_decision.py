@@ -133,7 +133,7 @@ def test_no_best_setting_is_said_plainly(binary):
         assert words == {"8": "not told apart", "16": "not told apart", "32": "not told apart", "64": "slower"}, words
         assert browser.text(".environment h3") == "How to set the fastest"
         assert "# the fastest, not supported as the best" in browser.text(".environment pre")
-        assert "Cannot be told apart from the fastest" in browser.text(".advice")
+        assert "These settings cannot be told apart" in browser.text(".advice")
         assert "no interaction to show" in browser.text("#effects") and browser.count(".heat-table") == 0
         assert browser.count("#effects .main-effect") == 1 and browser.count("#overlap, #bandwidth, #timelines, #changes") == 0
 

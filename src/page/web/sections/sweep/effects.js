@@ -10,6 +10,7 @@ import {heatLegend, heatTable} from './heat_table.js';
 import {PLOT_HEIGHT, plotTable} from './plot_table.js';
 
 const HEAT_CELLS = 4096; // of a pair of axes; larger ones have no table
+const NAMED_FROM_PERCENT = 0.1;
 const AXIS_LETTERS_SHOWN = 40;
 
 function shortValue(text) {
@@ -42,7 +43,7 @@ function sharesTable(decision, domain) {
     cells: [{text: shortValue(term), title: term, isHead: true, class: 'setting'},
       exactCell(quantity(share, '%'), share, '%'),
       exactCell(quantity(f), f), thousands(freedom), exactCell(probability(p), p),
-      {text: !Number.isFinite(p) ? '' : p < SURE_BELOW ? 'matters' : 'may be noise', title: against &&
+      {text: !Number.isFinite(p) ? '' : p < SURE_BELOW ? 'more than noise' : 'may be noise', title: against &&
         `compared with ${against}`}],
     mark: {share: Math.max(0, share), isSure: p < SURE_BELOW}, data: {term}}));
   return plotTable({caption: `Effects of the axes in ${decision.label}`, rows, domain,
@@ -198,16 +199,20 @@ function heatMaps(page, body) {
 
 // ---- the section ----
 
-// One sentence: what matters, what may be noise.
+// One sentence: what matters, what may be noise. With many repeats, effects are more than noise that nobody would
+// notice.
 function effectsSentence(decision) {
   const effects = readEffects(decision).filter(({p}) => Number.isFinite(p));
   if (!effects.length) return 'There is no noise to compare the effects with: no p-values.';
   const sure = effects.filter(({p}) => p < SURE_BELOW).sort((a, b) => b.share - a.share);
   if (!sure.length) return 'No axis has an effect that is more than noise.';
   const part = ({term, share}) => `${shortValue(term)} (${quantity(share)} %)`;
-  const rest = effects.length - sure.length;
-  return `${sure.map(part).join(', ')} ${sure.length === 1 ? 'explains' : 'explain'} more of the variation than ` +
-    `noise does${rest ? `; ${thousands(rest)} other ${rest === 1 ? 'effect' : 'effects'} may be noise` : ''}.`;
+  const named = sure.filter(({share}, i) => i === 0 || share >= NAMED_FROM_PERCENT);
+  const others = (count, what) => (count ? `; ${thousands(count)} ${what}` : '');
+  const [tiny, rest] = [sure.length - named.length, effects.length - sure.length];
+  return `Shares of the variation that are more than noise: ${named.map(part).join(', ')}` +
+    others(tiny, `more below ${NAMED_FROM_PERCENT} %`) +
+    `${others(rest, `${rest === 1 ? 'effect' : 'effects'} may be noise`)}.`;
 }
 
 function buildEffects(page, body) {

@@ -23,10 +23,12 @@ const PARETO_FIGURES = {
     ticks: (domain, count) => plainTicks(domain, count, ' GB/s')},
 };
 
-// Figures with a number for at least two settings.
+// Figures in which at least two settings differ: on one GPU, for example, all have no exposed communication.
 function paretoFigures(page) {
-  return Object.keys(PARETO_FIGURES).filter((key) => decisionsOf(page).some(({measured}) =>
-    measured.filter((setting) => Number.isFinite(setting[key])).length > 1));
+  return Object.keys(PARETO_FIGURES).filter((key) => decisionsOf(page).some(({measured}) => {
+    const values = measured.map((setting) => setting[key]).filter(Number.isFinite);
+    return values.some((value) => Math.abs(value - values[0]) > 1e-9 * Math.abs(values[0]));
+  }));
 }
 
 // The figure in which settings differ the most: the others would be a line of points.

@@ -107,7 +107,7 @@ function candidatesNote(decision) {
   if (facts.candidates < 2 || facts.measured < 2) return null;
   const names = settings.filter((setting) => standingOf(decision, setting) === 'candidate').map(({text}) => text);
   const most = 12;
-  return element('p', {}, 'Cannot be told apart from the fastest: ',
+  return element('p', {}, 'These settings cannot be told apart: ',
     names.slice(0, most).map((name, i) => [i > 0 && ', ', element('span', {class: 'name'}, name)]),
     names.length > most && ` and ${thousands(names.length - most)} more`,
     '. The differences between them may be noise; more repeats may tell them apart.');
