@@ -323,7 +323,7 @@ def check_slots(sweep):
     problems += expect("GPUs of the variable", {sweep.text(f"named/256thread/nccl_{c}channels/run_output.log") for c in (28, 29)},
                        {"4 unset\n", "6 unset\n"})
     done = sweep.run("-c", "28,29", "-t", "256", "-o", "few", "--slots", "3")
-    problems += expect("too few", done.code, 1) + within("too few", done.stderr, "3 slots but 2 GPUs")
+    problems += expect("too few", done.code, 2) + within("too few", done.stderr, "3 slots but 2 GPUs")
     done = sweep.run("-c", "28,29,30,31,32", "-t", "256", "-o", "out", "--delay", "0", "--slots", "2", "--gpus", "none", "-s", "--", "true")
     return problems + expect("continued", (done.stdout.count("Skipping"), {p["status"] for p in sweep.record()["points"]}), (4, {"SUCCESS"}))
 
@@ -491,6 +491,11 @@ USAGE = [
     (["-t", "256,256"], 2, "argument --threads: '256' is given twice"),
     (["--axis", "a"], 2, "argument --axis: 'a' is not NAME=value,value"),
     (["--axis", "config=1"], 2, "argument --axis: config is a reserved name"),
+    (["--axis", "a=1,2", "--axis", "a=3"], 2, "argument --axis: a is given twice"),
+    (["--axis", "threads=1", "--axis", "threads=2"], 2, "argument --axis: threads is given twice"),
+    (["-t", "256", "--axis", "threads=512"], 2, "argument --axis: threads is given twice, also as --threads"),
+    (["--slots", "2", "--gpus", "0,0", "--", "true"], 2, "argument --gpus: GPU 0 is named twice in '0,0'"),
+    (["--slots", "3", "--gpus", "0,1", "--dry-run", "--", "true"], 2, "argument --gpus: 3 slots but 2 GPUs"),
     (["--axis", "a=x/y"], 2, "argument --axis: a: 'x/y' cannot be part of a folder name"),
     (["--axis", "a=.."], 2, "argument --axis: a: '..' cannot be part of a folder name"),
     (["--axis-env", "b=C"], 2, "argument --axis_env: no axis b"),

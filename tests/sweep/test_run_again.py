@@ -101,7 +101,8 @@ def check_gpu_lists(sweep):
                            ("0, 1", "'0, 1' is not"), (",0,1", "',0,1' is not"), ("0,1,", "'0,1,' is not"), ("0,1,0", "GPU 0 is named twice"),
                            ("7", "2 slots but 1 GPUs"), ("", "2 slots but 0 GPUs")):
         done = sweep.run("-c", "28,29", "-t", "256", "-o", "bad", "--slots", "2", "--gpus", given, "--", "true")
-        problems += expect(given, done.code, 1) + within(given, done.stderr, message)
+        problems += expect(given, done.code, 2) + within(given, done.stderr, message)
+        problems += expect("files", sweep.files(), [])
     done = sweep.run("-c", "28", "-t", "256", "-o", "bad", "--target", "local", "--gpus", "0", "--", "true")
     problems += expect("without slots", done.code, 2) + within("without slots", done.stderr, "argument --gpus: needs --slots of at least 2")
     done = sweep.run("-c", "28,29", "-t", "256", "-o", "out", "--delay", "0", "--slots", "2", "--gpus", "1,10,GPU-1,0,11", "--", "sh", "-c", "echo $HIP_VISIBLE_DEVICES")

@@ -7,6 +7,7 @@
 #include "run/plan/context.h"
 #include "sweep/layout.h"
 #include "sweep/run/run.h"
+#include "sweep/run/slots.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,20 @@ static bool set_each(const gt_call *call, const char *option, gt_sweep_grid *gri
     return true;
 }
 
+/* --threads 256 --axis threads=512: which one is meant? */
+static bool is_given_twice(const gt_call *call, const gt_sweep_grid *grid, gt_error *error)
+{
+    for (size_t i = 0; i < grid->axis_count; i++) {
+        const gt_sweep_axis *axis = &grid->axes[i];
+        bool is_own = strcmp(axis->name, "threads") == 0 || strcmp(axis->name, "channels") == 0;
+        const gt_option_value *list = is_own ? gt_arguments_value(&call->arguments, axis->name) : NULL;
+        if (axis->is_given && list && list->given && strcmp(list->text, "none") != 0)
+            return !gt_fail(error, "argument --axis: %s is given twice, also as --%s", axis->name,
+                            axis->name);
+    }
+    return false;
+}
+
 static bool make_grid(const gt_call *call, gt_sweep_grid *grid, gt_error *error)
 {
     const gt_arguments *arguments = &call->arguments;
@@ -133,6 +148,7 @@ static bool make_grid(const gt_call *call, gt_sweep_grid *grid, gt_error *error)
         return false;
     }
     return set_each(call, "axis", grid, gt_sweep_grid_add_axis, error) &&
+           !is_given_twice(call, grid, error) &&
            set_each(call, "axis_env", grid, gt_sweep_grid_set_variable, error) &&
            set_each(call, "axis_dir", grid, gt_sweep_grid_set_folder, error) &&
            (grid->axis_count || gt_fail(error, "no axes: give --threads, --channels or --axis")) &&
@@ -254,6 +270,19 @@ static bool find_target(const gt_call *call, gt_arena *arena, gt_run_cluster *cl
     return true;
 }
 
+/* Whether the GPUs can be divided among the slots. A dry run needs no GPUs, but a list must be right. */
+static bool check_slots(const gt_runner_options *options, bool dry_run, gt_error *error)
+{
+    if (options->cluster || options->slots <= 1 || (dry_run && !options->gpus)) return true;
+    gt_arena arena = {0};
+    const char **gpus = gt_alloc_zero(options->slots, sizeof *gpus), *unused;
+    bool ok = gt_slots_divide(options->slots, options->gpus, &arena, gpus, &unused, error);
+    if (!ok) gt_error_prefix(error, options->gpus ? "argument --gpus" : "argument --slots");
+    gt_free(gpus);
+    gt_arena_free(&arena);
+    return ok;
+}
+
 /* ---- running ---- */
 
 static gt_exit run(const gt_call *call, const gt_run_plan *plan, const gt_run_cluster *cluster)
@@ -271,7 +300,9 @@ static gt_exit run(const gt_call *call, const gt_run_plan *plan, const gt_run_cl
     };
     gt_runner_result result;
     gt_error error;
-    if (gt_arguments_flag(arguments, "dry_run")) {
+    bool dry_run = gt_arguments_flag(arguments, "dry_run");
+    if (!check_slots(&options, dry_run, &error)) return gt_usage_error(call->program, "%s", error.text);
+    if (dry_run) {
         gt_runner_print(plan, &options);
         return GT_EXIT_DONE;
     }

@@ -131,8 +131,12 @@ bool gt_sweep_grid_add_axis(gt_sweep_grid *grid, const char *text, gt_error *err
     if (!text[len] || !is_name(text, len)) return gt_fail(error, "'%.100s' is not NAME=value,value", text);
     if (is_reserved(text, len)) return gt_fail(error, "%.*s is a reserved name", (int)len, text);
     gt_sweep_axis *axis = find_axis(grid, text, len);
+    if (axis && axis->is_given)
+        return gt_fail(error, "%.*s is given twice", len < 100 ? (int)len : 100, text);
     if (!axis && grid->axis_count == GT_AXES_MAX) return gt_fail(error, "more than %d axes", GT_AXES_MAX);
-    return set_values(grid, axis ? axis : insert_axis(grid, text, len), text + len + 1, error);
+    if (!axis) axis = insert_axis(grid, text, len);
+    axis->is_given = true;
+    return set_values(grid, axis, text + len + 1, error);
 }
 
 /* The axis of "NAME=...", and the text after the '='. */

@@ -28,6 +28,7 @@ typedef struct gt_sweep_axis {
     const char *folder;   /* folder of a point: "%sthread" */
     const char **values;
     size_t value_count;
+    bool is_given; /* by gt_sweep_grid_add_axis */
 } gt_sweep_axis;
 
 typedef struct gt_sweep_grid {
@@ -41,7 +42,8 @@ typedef struct gt_sweep_grid {
 bool gt_sweep_grid_begin(gt_sweep_grid *grid, const char *threads, const char *channels, gt_error *error);
 void gt_sweep_grid_free(gt_sweep_grid *grid);
 
-/* "NAME=v1,v2": adds an axis outside threads, or replaces the values of an existing axis. */
+/* "NAME=v1,v2": adds an axis outside threads, or replaces the values of threads or channels. Returns false
+ * also for a name that was added before. */
 bool gt_sweep_grid_add_axis(gt_sweep_grid *grid, const char *text, gt_error *error);
 /* "NAME=VARIABLE" and "NAME=FORMAT" of an existing axis. */
 bool gt_sweep_grid_set_variable(gt_sweep_grid *grid, const char *text, gt_error *error);
