@@ -95,6 +95,50 @@ def check_two_sweeps_at_once(sweep):
     return expect("afterwards", (done.code, [a["status"] for a in sweep.record()["points"][0]["attempts"]]), (0, ["INTERRUPTED", "SUCCESS"]))
 
 
+def statuses(sweep):
+    return [point["status"] for point in sweep.record()["points"]]
+
+
+# The second setting waits after half of its output, unless there is a file `well`.
+HALF = """mkdir -p {profiler_dir}/rank0; echo > {profiler_dir}/rank0/half.json
+[ {channels} != 29 ] || [ -e well ] || { echo > began; sleep 600; }""".replace("{ ", "{{ ")
+
+
+def check_killed_in_first_run(sweep, channels, slots):
+    """kill -9 during the first run of a new folder, with slots during two of them: during the run and after it, no step takes its half
+    output, and -s runs it again."""
+    words = ["-c", channels, "-t", "256", "-o", "out", "--delay", "0", *slots]
+    command = ["--", "sh", "-c", HALF]
+    process = sweep.start(*words, *command)
+    problems = [] if wait_for(lambda: os.path.exists(os.path.join(sweep.folder, "began"))) else ["the run did not begin"]
+    problems += expect("during the run", statuses(sweep)[channels.split(",").index("29")], "PENDING")
+    measured = run([sweep.binary, "sweep", "decide", "out"], cwd=sweep.folder)
+    problems += expect("decide", measured.code, 1) + within("decide", measured.stderr, "1 PENDING" if channels == "29" else "PENDING")
+    process.kill()
+    process.communicate(timeout=WALL_SECONDS)
+    open(os.path.join(sweep.folder, "well"), "w").close()
+    done = sweep.run(*words, "-s", *command)
+    problems += expect("continued", (done.code, statuses(sweep)), (0, ["SUCCESS"] * len(channels.split(","))))
+    return problems + expect("skipped", "nccl_29" in done.stdout and "Skipping THREADS=256, CHANNELS=29" not in done.stdout, True)
+
+
+def check_record_not_written(sweep):
+    """sweep.json cannot be written at the end of the second run, as on a full disk: the run does not count as finished, none follows it,
+    and -s runs it and the rest. If it cannot be written before the first run, nothing is run."""
+    words = ["-c", "28,29,30", "-t", "256", "-o", "out", "--delay", "1", "-s"]
+    block = "[ {channels} != 29 ] || [ -e well ] || { mv out/sweep.json kept; mkdir -p out/sweep.json/x; }".replace("{ ", "{{ ")
+    done = sweep.run(*words, "--", "sh", "-c", block)
+    problems = expect("exit code", done.code, 1) + within("said", done.stderr, "out/sweep.json")
+    problems += expect("third", os.path.exists(os.path.join(sweep.folder, "out/256thread/nccl_30channels")), False)
+    done = sweep.run("-c", "31", "-t", "256", "-o", "out", "--", "true")
+    problems += expect("not begun", (done.code, os.path.exists(os.path.join(sweep.folder, "out/256thread/nccl_31channels"))), (1, False))
+    subprocess.run("rm -r out/sweep.json; mv kept out/sweep.json; echo > well", shell=True, cwd=sweep.folder, check=True)
+    problems += expect("recorded", statuses(sweep), ["SUCCESS", "PENDING", "PENDING"])
+    done = sweep.run(*words, "--", "sh", "-c", block)
+    problems += expect("skipped", done.stdout.count("Skipping"), 1)
+    return problems + expect("continued", (done.code, statuses(sweep)), (0, ["SUCCESS"] * 3))
+
+
 def check_gpu_lists(sweep):
     problems = []
     for given, message in (("0,0", "GPU 0 is named twice in '0,0'"), ("0,,1", "'0,,1' is not a comma-separated list of GPUs"),
@@ -164,6 +208,9 @@ def check_killed_slot(sweep):
 
 
 CASES = [Case("second run", check_second_run), Case("resume after a failure", check_resume_after_failure), Case("several at once", check_several_at_once),
+         Case("killed in the first run", check_killed_in_first_run, "29,30", []),
+         Case("killed in slots", check_killed_in_first_run, "29,30,31", ["--slots", "2", "--gpus", "none"]),
+         Case("record not written", check_record_not_written),
          Case("two sweeps at once", check_two_sweeps_at_once), Case("lists of GPUs", check_gpu_lists), Case("progress of slots", check_progress_of_slots),
          Case("stopped slot", check_stopped_slot), Case("killed slot", check_killed_slot)]
 

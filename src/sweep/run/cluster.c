@@ -224,7 +224,7 @@ static bool run_tasks(gt_watch *w, gt_error *error)
     gt_sweep_record_free(r->earlier); /* what is known now about earlier tasks */
     r->earlier = gt_sweep_record_read(r->plan->root);
     if (!gt_runner_choose(r, &left, error)) return false;
-    if (left && (!gt_runner_record(r, true, error) || !submit_left(w, left, error))) return false;
+    if (left && !submit_left(w, left, error)) return false;
     if (cluster->generate_only) return r->result->left = true;
     if (cluster->no_wait) {
         gt_runner_log(r, "The tasks are not waited for; --skip_existing waits for them and runs what failed");

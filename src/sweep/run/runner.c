@@ -96,6 +96,7 @@ static bool note_end(gt_runner *r, size_t index, gt_error *error)
 
 static bool run_point(gt_runner *r, size_t index, const gt_run_point *point, size_t left, gt_error *error)
 {
+    if (r->is_unrecorded && !gt_runner_record(r, false, error)) return false;
     gt_runner_log_begin(r, index, point, left);
     if (!gt_run_make_folders(point, error)) return false;
     run_command(r, index, point);

@@ -1,6 +1,7 @@
 /* Which runs are skipped, and what is recorded. */
 #include "sweep/run/steps.h"
 #include "base/memory.h"
+#include "os/clock.h"
 #include "os/paths.h"
 #include "output/file.h"
 
@@ -17,15 +18,21 @@ bool gt_runner_write_whole(const char *path, gt_buffer *text, gt_error *error)
     return written;
 }
 
-/* sweep.json is rewritten after each point, so that it is complete whenever the sweep ends, but at most
- * once per second. */
+/* sweep.json is rewritten after each point, so that it is complete whenever the sweep ends. With thousands of
+ * short runs, that would take longer than the runs: then it is written less often. */
 bool gt_runner_record(gt_runner *r, bool last, gt_error *error)
 {
+    static const double longest_s = 1, share = 10;
     gt_buffer text = {0};
-    if (!last && time(NULL) == r->recorded) return true;
-    r->recorded = time(NULL);
+    double now = gt_clock_now_s(), wait_s = share * r->record_s;
+    r->is_unrecorded = true;
+    if (!last && now < r->recorded + (wait_s < longest_s ? wait_s : longest_s)) return true;
     gt_run_json(&(gt_run_history){r->plan, r->outcomes, r->earlier, r->session.machine, r->started}, &text);
-    return gt_runner_write_whole(r->record_path, &text, error);
+    if (!gt_runner_write_whole(r->record_path, &text, error)) return false;
+    r->recorded = gt_clock_now_s();
+    r->record_s = r->recorded - now;
+    r->is_unrecorded = false;
+    return true;
 }
 
 static void skip_point(gt_runner *r, size_t index, const gt_run_point *point, const char *why)
@@ -50,8 +57,8 @@ bool gt_runner_is_skipped(const gt_runner_options *options, const gt_sweep_recor
     return is_unknown ? gt_path_is_folder(point->folder) : gt_run_is_whole(earlier, point);
 }
 
-/* Runs that are repeated are PENDING from now on: one that ended well before is not taken for that if this
- * program is killed while it runs again. */
+/* Runs that are to be run are PENDING in sweep.json from now on, also those that ended well before: if this
+ * program is killed during a run, nobody takes what that has left for a whole output. */
 bool gt_runner_choose(gt_runner *r, size_t *left, gt_error *error)
 {
     *left = 0;
@@ -66,5 +73,5 @@ bool gt_runner_choose(gt_runner *r, size_t *left, gt_error *error)
         }
         gt_run_point_free(&point);
     }
-    return !r->earlier || gt_runner_record(r, true, error);
+    return gt_runner_record(r, true, error);
 }

@@ -27,7 +27,10 @@ typedef struct gt_runner {
     FILE *log;
     int lock; /* descriptor of the sweep's folder; -1: none */
     bool colour;
-    time_t started, recorded; /* time of the last write of sweep.json */
+    time_t started;
+    double recorded,
+        record_s;       /* when sweep.json was last written, on the monotonic clock, and how long that took */
+    bool is_unrecorded; /* something is not in sweep.json yet */
 } gt_runner;
 
 /* ---- log (runner_log.c) ---- */
@@ -52,7 +55,7 @@ bool gt_runner_is_skipped(const gt_runner_options *options, const gt_sweep_recor
                           const gt_run_point *point);
 /* Decides which runs are skipped; the others are PENDING in sweep.json from now on. *left: how many. */
 bool gt_runner_choose(gt_runner *r, size_t *left, gt_error *error);
-/* Writes sweep.json, at most once per second unless it is the last time. */
+/* Writes sweep.json. If that takes long, it is left to a later call unless it is the last time. */
 bool gt_runner_record(gt_runner *r, bool last, gt_error *error);
 /* Writes a file that appears whole or not at all; frees the text. */
 bool gt_runner_write_whole(const char *path, gt_buffer *text, gt_error *error);
