@@ -156,6 +156,7 @@ static bool start(watch *w, const struct sigaction old[HANDED_ON + 1], gt_error 
                                             .passed_on = passed_on,
                                             .passed_on_count = 3,
                                             .in_slurm = w->setup->in_slurm,
+                                            .ends_rest = w->setup->ends_rest,
                                             .undo = w->setup->undo};
     failure = gt_supervisor_start(&supervised, &w->supervisor);
     if (failure) {
@@ -323,6 +324,9 @@ static void take_report(watch *w)
         end_supervisor(w);
     } else if (report.kind == GT_SUPERVISOR_LEFT) {
         w->result->left = report.value;
+    } else if (report.kind == GT_SUPERVISOR_ENDS_REST) {
+        w->result->ended_rest = report.value;
+        w->kill_at = gt_clock_now_s() + (grace_s(w) > 0 ? grace_s(w) : 0);
     } else {
         w->ended = true;
         w->status = report.value;
@@ -400,7 +404,7 @@ static void wait_for_end(watch *w)
 static void settle(watch *w)
 {
     gt_supervisor_finish(&w->supervisor);
-    if (w->result->left && (w->result->timed_out || w->result->interrupted))
+    if (w->result->left && (w->result->timed_out || w->result->interrupted || w->result->ended_rest))
         gt_warn("%d processes of the command do not end, even when they are killed", w->result->left);
     if (w->result->seconds == 0) w->result->seconds = gt_clock_now_s() - w->started;
     w->result->exit_code = WIFSIGNALED(w->status) ? 128 + WTERMSIG(w->status) : WEXITSTATUS(w->status);

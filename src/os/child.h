@@ -5,8 +5,8 @@
  * limited. No shell is involved: argv[0] is looked up in PATH and gets its arguments as they are. When it is
  * ended early (timeout, signal, or because this program was killed), everything that it started is ended with
  * it, also what has left its group, session or parent (supervisor.h); what is left after a normal end goes on
- * running. Only one such command can run at a time, and only the command line may use it, because it installs
- * signal handlers while the command runs.
+ * running, unless `ends_rest`. Only one such command can run at a time, and only the command line may use it,
+ * because it installs signal handlers while the command runs.
  *
  * gt_child_spawn and gt_child_finish (spawn.c) are for the library: they leave signals alone. */
 #ifndef GT_OS_CHILD_H
@@ -38,8 +38,9 @@ typedef struct gt_child_setup {
     double grace_s;      /* between SIGTERM and SIGKILL; 0: ten seconds; negative: SIGKILL at once */
     bool then_terminate; /* after half of that time, SIGTERM follows a signal from the keyboard: many programs
                             that start others ignore SIGINT */
-    bool in_slurm; /* this is a job of SLURM, which sends SIGTERM to all its processes: they get it only once
-                    */
+    bool in_slurm;  /* this is a job of SLURM, which sends SIGTERM to all its processes: they get it only once
+                     */
+    bool ends_rest; /* also what is left a second after a normal end is ended: SIGTERM, then SIGKILL */
     const char *waits_for;   /* says what this time is for, when it begins; NULL: nothing is said */
     const char *const *undo; /* a command that is run if this program is killed meanwhile; NULL: none */
     gt_child_line *line;     /* NULL: bytes are passed on as they arrive */
@@ -53,8 +54,9 @@ typedef struct gt_child_result {
     double seconds;     /* from start to end of the command itself */
     int log_failure;    /* errno, if the log could not be written */
     int output_failure; /* errno, if standard output could not; not if its reader has gone away */
-    int left; /* processes that the command has left running, a second after its end, or that could not
-                 be ended */
+    int left;       /* processes that the command has left running, a second after its end, or that could not
+                       be ended */
+    int ended_rest; /* processes that were ended because of `ends_rest` */
 } gt_child_result;
 
 /* False if the command could not be started: the message says why, and exit_code is 127 if it was not found,

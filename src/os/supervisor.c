@@ -290,7 +290,16 @@ static bool step(watcher *s)
 {
     reap(s);
     bool waits = s->has_ended && !s->is_ending;
-    if (waits && (gt_clock_now_s() > s->ended_at + rest_s || !find_descendants(s))) return false;
+    if (waits) {
+        size_t rest = find_descendants(s);
+        bool is_over = gt_clock_now_s() > s->ended_at + rest_s;
+        if (!rest || (is_over && !s->setup->ends_rest)) return false;
+        if (is_over) {
+            report(s, GT_SUPERVISOR_ENDS_REST, (int)rest);
+            s->is_ending = true;
+            waits = false;
+        }
+    }
     if (s->is_killing) {
         if (!signal_tree(s, SIGKILL, true) && s->has_ended) return false;
         if (gt_clock_now_s() > s->kill_until) return false;

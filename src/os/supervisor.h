@@ -31,15 +31,20 @@ typedef struct gt_supervisor_setup {
     const int *passed_on; /* descriptors that only the command keeps; -1: none */
     size_t passed_on_count;
     bool in_slurm;           /* SIGTERM is not sent to processes that got it from SLURM */
+    bool ends_rest;          /* what is left a second after a normal end is ended, too */
     const char *const *undo; /* a command that the supervisor runs if this program is gone; NULL: none */
 } gt_supervisor_setup;
 
-typedef enum gt_supervisor_event { GT_SUPERVISOR_ENDED = 1, GT_SUPERVISOR_LEFT } gt_supervisor_event;
+typedef enum gt_supervisor_event {
+    GT_SUPERVISOR_ENDED = 1,
+    GT_SUPERVISOR_ENDS_REST,
+    GT_SUPERVISOR_LEFT
+} gt_supervisor_event;
 
 typedef struct gt_supervisor_report {
     gt_supervisor_event kind;
-    int value; /* ENDED: status of the command, as of waitpid; LEFT: number of processes that are still there
-                */
+    int value; /* ENDED: status of the command, as of waitpid; ENDS_REST: number of processes that get
+                  SIGTERM now; LEFT: number of those that are still there */
 } gt_supervisor_report;
 
 /* Starts the supervisor and with it the command, in a process group of its own. 0, or what errno would be.

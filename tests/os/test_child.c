@@ -128,6 +128,25 @@ static void kills_a_child_that_ignores_sigterm(void **state)
     assert_int_equal(result.exit_code, 128 + SIGKILL);
 }
 
+/* The rest gets SIGTERM; one that ignores it, SIGKILL. What ends by itself within a second is no rest. */
+static void ends_what_is_left(void **state)
+{
+    (void)state;
+    static const char *const scripts[] = {"sleep 1000 & setsid sleep 1000 & exit 3",
+                                          "(trap '' TERM; while :; do sleep 0.1; done) & exit 3",
+                                          "sleep 0.1 & exit 3"};
+    static const int least[] = {2, 1, 0};
+    for (size_t i = 0; i < GT_LENGTH(scripts); i++) {
+        gt_child_result result = run_shell(scripts[i], (gt_child_setup){.ends_rest = true, .grace_s = 0.3});
+        assert_int_equal(result.exit_code, 3);
+        assert_false(result.timed_out);
+        assert_int_equal(result.interrupted, 0);
+        assert_int_equal(result.left, 0);
+        assert_true(result.ended_rest >= least[i]);
+        if (!least[i]) assert_int_equal(result.ended_rest, 0);
+    }
+}
+
 static void *interrupt_when_ready(void *unused)
 {
     char log[4096] = "";
@@ -229,6 +248,7 @@ int main(void)
         cmocka_unit_test(reports_why_it_cannot_start),
         cmocka_unit_test(timeout_ends_the_whole_process_group),
         cmocka_unit_test(kills_a_child_that_ignores_sigterm),
+        cmocka_unit_test(ends_what_is_left),
         cmocka_unit_test(forwards_signals),
         cmocka_unit_test(does_not_wait_for_background_processes),
         cmocka_unit_test(line_callback_can_drop_lines),

@@ -139,6 +139,22 @@ def check_record_not_written(sweep):
     return problems + expect("continued", (done.code, statuses(sweep)), (0, ["SUCCESS"] * 3))
 
 
+def check_left_behind(sweep, slots):
+    """What a run leaves running is ended before the next one, also in a session of its own; the log says so, and the duration is that
+    of the whole."""
+    command = """setsid sleep 600 & echo $! > pid_{channels}; [ {channels} = 29 ] || exit 0
+for pid in $(cat pid_28); do [ ! -e /proc/$pid ] || grep -q 'State:.Z' /proc/$pid/status || echo disturbed; done"""
+    words = ["-c", "28,29", "-t", "256", "-o", "out", "--delay", "0", *slots]
+    done = sweep.run(*words, "--", "sh", "-c", command)
+    problems = expect("exit code", (done.code, statuses(sweep)), (0, ["SUCCESS"] * 2))
+    said = "The run with THREADS=256, CHANNELS={} left 1 process behind, which would disturb the next run and was ended"
+    problems += within("log", done.stdout, said.format(28), said.format(29))
+    problems += [] if "duration: 0s" not in done.stdout else ["a duration is 0 s"]
+    pids = [int(sweep.text(f"pid_{c}")) for c in (28, 29)]
+    problems += expect("processes", [pid for pid in pids if alive(pid)], [])
+    return problems if slots else problems + expect("second run", sweep.text("out/256thread/nccl_29channels/run_output.log"), "")
+
+
 def check_gpu_lists(sweep):
     problems = []
     for given, message in (("0,0", "GPU 0 is named twice in '0,0'"), ("0,,1", "'0,,1' is not a comma-separated list of GPUs"),
@@ -211,6 +227,8 @@ CASES = [Case("second run", check_second_run), Case("resume after a failure", ch
          Case("killed in the first run", check_killed_in_first_run, "29,30", []),
          Case("killed in slots", check_killed_in_first_run, "29,30,31", ["--slots", "2", "--gpus", "none"]),
          Case("record not written", check_record_not_written),
+         Case("left behind", check_left_behind, []),
+         Case("left behind in slots", check_left_behind, ["--slots", "2", "--gpus", "none"]),
          Case("two sweeps at once", check_two_sweeps_at_once), Case("lists of GPUs", check_gpu_lists), Case("progress of slots", check_progress_of_slots),
          Case("stopped slot", check_stopped_slot), Case("killed slot", check_killed_slot)]
 

@@ -1,6 +1,7 @@
 /* Runs the command of a point, here or as a task on a node. */
 #include "base/memory.h"
 #include "os/child.h"
+#include "os/clock.h"
 #include "os/paths.h"
 #include "output/file.h"
 #include "sweep/run/run.h"
@@ -57,15 +58,18 @@ bool gt_run_execute(const gt_run_point *point, const gt_run_limits *limits, gt_r
         .merge = true,
         .then_terminate = true,
         .in_slurm = limits->in_slurm,
+        .ends_rest = true, /* it would disturb the next run */
         .timeout_s = limits->timeout_s,
     };
     gt_child_result child = {0};
     outcome->started = time(NULL);
+    double began = gt_clock_now_s();
     bool started = gt_child_run(&setup, &child, error);
     outcome->ended = time(NULL);
     outcome->exit_code = child.exit_code;
-    outcome->seconds = child.seconds;
-    outcome->duration_s = (int64_t)child.seconds;
+    outcome->seconds = gt_clock_now_s() - began; /* until everything that it started has ended */
+    outcome->duration_s = (int64_t)outcome->seconds;
+    outcome->ended_rest = child.ended_rest;
     outcome->status = started ? status_of(&child) : GT_RUN_FAILED;
     if (outcome->status == GT_RUN_SUCCESS) gt_run_outputs(point->folder, &outcome->files, &outcome->bytes);
     gt_free(log_path);

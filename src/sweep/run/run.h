@@ -180,6 +180,7 @@ typedef struct gt_run_outcome {
     bool is_skipped; /* not run now */
     size_t files;    /* that a successful run has left in its folder, and their bytes */
     uint64_t bytes;
+    int ended_rest; /* processes that the command had left running, and that were ended */
 } gt_run_outcome;
 
 #define GT_SWEEP_EARLIER "earlier" /* in the folder of a run: outputs of earlier runs, by number */

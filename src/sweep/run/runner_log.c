@@ -92,6 +92,12 @@ static char *describe_variables(const gt_run_plan *plan, size_t run)
 void gt_runner_log_end(gt_runner *r, size_t index, const gt_run_outcome *outcome)
 {
     char *title = gt_run_point_title(r->plan, index);
+    if (outcome->ended_rest)
+        gt_runner_log(r,
+                      "[WARNING] The run with %s left %d process%s behind, which would disturb the next run "
+                      "and %s ended",
+                      title, outcome->ended_rest, outcome->ended_rest == 1 ? "" : "es",
+                      outcome->ended_rest == 1 ? "was" : "were");
     if (outcome->status == GT_RUN_SUCCESS)
         gt_runner_log(r, "[OK] Completed run with %s (duration: %" PRId64 "s)", title, outcome->duration_s);
     else if (outcome->status == GT_RUN_TIMEOUT)

@@ -204,6 +204,8 @@ static bool run_task(task_run *t, gt_run_outcome *outcome, gt_error *error)
     described_node node = begin_node(t, &point);
     gt_error reason;
     if (!gt_run_execute(&point, &limits, outcome, &reason)) gt_warn("%s", reason.text);
+    if (outcome->ended_rest)
+        gt_warn("%d processes that the command had left behind were ended", outcome->ended_rest);
     if (outcome->status == GT_RUN_INTERRUPTED && is_time_over()) outcome->status = GT_RUN_TIMEOUT;
     end_node(t, &node); /* before the result: who has seen that may look at this, too */
     return write_result(t, outcome, error);
