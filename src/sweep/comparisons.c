@@ -121,7 +121,7 @@ static bool compare(const comparison_job *j, const comparison_task *t, gt_compar
                     size_t count, gt_error *error)
 {
     char *path = name_of(j, t);
-    gt_stamp stamp = gt_stamp_new("comparison", path, 1);
+    gt_stamp stamp = gt_stamp_new("comparison", gt_path_name(path), 1); /* all are in one folder */
     for (size_t i = 0; i < j->options.group_count; i++) gt_stamp_add_text(&stamp, j->options.groups[i]);
     for (size_t i = 0; i < count; i++) {
         gt_stamp_add_text(&stamp, reports[i].tag);

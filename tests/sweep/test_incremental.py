@@ -41,6 +41,11 @@ def files_of(folder):
     return found
 
 
+def folders_of(folder):
+    """Paths of all folders, also of those without files."""
+    return sorted(os.path.relpath(base, folder) for base, _, _ in os.walk(folder) if ".gputally" not in base)
+
+
 class Sweep:
     def __init__(self, binary, folder):
         self.binary, self.folder, self.problems = binary, folder, []
@@ -80,6 +85,16 @@ class Sweep:
         a, b = files_of(self.path(ANALYSIS)), files_of(os.path.join(self.fresh, ANALYSIS))
         self.same(f"{what}: files", sorted(a), sorted(b))
         self.same(f"{what}: contents", [name for name in a if a[name] != b.get(name)], [])
+        self.same(f"{what}: folders", folders_of(self.path(ANALYSIS)), folders_of(os.path.join(self.fresh, ANALYSIS)))
+
+    def keep_events(self, is_kept):
+        """Leaves events out of all traces."""
+        for path in glob.glob(self.path("s/*thread/**/*.json"), recursive=True):
+            with open(path, encoding="utf-8") as file:
+                trace = json.load(file)
+            trace["traceEvents"] = [e for e in trace["traceEvents"] if is_kept(e)]
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(trace, file)
 
     def states(self):
         """What was written when: by path of a workbook."""
@@ -284,6 +299,54 @@ def check_all_steps(s):
     s.same("fresh", (analyse() == changed, files_of(s.path(ANALYSIS)) == files), (True, True))
 
 
+def check_steps_without_work(s):
+    """Files of steps that have nothing to do any more are removed, unless somebody has changed them."""
+    def analyse(code=0):
+        s.run("--dpi", "20", step="all", code=code)
+        return files_of(s.path(ANALYSIS)), folders_of(s.path(ANALYSIS))
+
+    def compare(what, code=0):
+        again = analyse(code)
+        shutil.rmtree(s.path(ANALYSIS))
+        fresh = analyse(code)
+        s.same(f"{what}: files", sorted(again[0]), sorted(fresh[0]))
+        s.same(f"{what}: contents", [name for name in again[0] if again[0][name] != fresh[0].get(name)], [])
+        s.same(f"{what}: folders", again[1], fresh[1])
+        return fresh[0]
+    collectives, rows, plots = "nccl_master_all_configs.csv", "top5_gemm_kernels_time_variance.csv", "plots/variance_violin_combined.png"
+    s.lay_out(channels=(28,))
+    s.same("first", {collectives, rows, plots} - set(analyse()[0]), set())
+    s.keep_events(lambda e: "nccl" not in e["name"] and e["name"] != "record_param_comms")
+    names = compare("no collectives")
+    s.same("no collectives: kept", (collectives in names, rows in names, plots in names), (False, True, True))
+    s.keep_events(lambda e: e["name"] not in (generate.K1, generate.K2, "aten::mm"))
+    with open(s.path(ANALYSIS, "plots/mine.txt"), "w", encoding="utf-8") as file:
+        file.write("mine")
+    with open(s.path(ANALYSIS, "rocprof_top5_kernels.yaml"), "a", encoding="utf-8") as file:
+        file.write("# edited")
+    names = analyse(1)[0]
+    s.same("edited", ("plots/mine.txt" in names, "rocprof_top5_kernels.yaml" in names, plots in names, rows in names),
+           (True, True, False, False))
+    os.remove(s.path(ANALYSIS, "rocprof_top5_kernels.yaml"))
+    shutil.rmtree(s.path(ANALYSIS, "plots"))
+    compare("no GEMMs", 1)
+
+
+def check_another_folder(s):
+    """Reports on runs that no longer exist are removed also by a call from another current folder, with their folders; others
+    stay."""
+    s.lay_out()
+    s.run(step="report")
+    shutil.rmtree(s.path("s/256thread/nccl_28channels"))
+    shutil.rmtree(s.path("s/512thread"))
+    done = run([s.binary, "sweep", "report", s.path("s")], cwd="/")
+    s.same("exit code", done.code, 0)
+    files, folders = sorted(files_of(s.path(ANALYSIS))), folders_of(s.path(ANALYSIS))
+    shutil.rmtree(s.path(ANALYSIS))
+    s.same("exit code", run([s.binary, "sweep", "report", s.path("s")], cwd="/").code, 0)
+    s.same("files", (files, folders), (sorted(files_of(s.path(ANALYSIS))), folders_of(s.path(ANALYSIS))))
+
+
 def run_check(binary, folder, check):
     s = Sweep(binary, folder)
     check(s)
@@ -291,7 +354,7 @@ def run_check(binary, folder, check):
 
 
 CHECKS = (check_changes, check_outputs, check_damage, check_kills, check_two_processes, check_messages, check_read_once,
-          check_all_steps)
+          check_all_steps, check_steps_without_work, check_another_folder)
 
 
 if __name__ == "__main__":

@@ -197,6 +197,14 @@ static bool has_collectives(char *const *places)
     return found;
 }
 
+/* Removes what a step wrote the last time, if it is as it was written: a fresh analysis would not have it. */
+static void remove_output_of(const char *step, char *const *places)
+{
+    gt_sweep_cache *cache = gt_sweep_cache_beside(places[PAGE], false);
+    gt_stamps_remove_unused(cache, strcmp(step, "plot") == 0 ? "plots" : step);
+    gt_sweep_cache_close(cache);
+}
+
 /* If a step fails, only the steps that read its rows are skipped. A usage error stops everything: the
  * options are wrong. */
 gt_exit gt_cmd_sweep_all(const gt_call *call)
@@ -207,16 +215,23 @@ gt_exit gt_cmd_sweep_all(const gt_call *call)
     gt_exit worst = GT_EXIT_DONE;
     name_places(call, places);
     for (size_t i = 0; i < GT_LENGTH(chain) && worst != GT_EXIT_USAGE; i++) {
-        if (!(rocprof ? chain[i].is_rocprof : chain[i].is_traced) || (chain[i].needs_rows && !has_rows))
+        if (!(rocprof ? chain[i].is_rocprof : chain[i].is_traced) || (chain[i].needs_rows && !has_rows)) {
+            if (chain[i].needs_rows && !rocprof) remove_output_of(chain[i].name, places);
             continue;
+        }
         if (!gt_sweep_is_quiet(call)) printf("%s== %s\n", i ? "\n" : "", chain[i].name);
         fflush(stdout);
         if (chain[i].needs_collectives && is_reported && !has_collectives(places)) {
             gt_info("no collectives in the traces; %s is skipped", chain[i].name);
+            remove_output_of(chain[i].name, places);
             continue;
         }
         gt_exit status = run_step(call, i, places);
-        if (status != GT_EXIT_DONE && strcmp(chain[i].name, "top") == 0) has_rows = false;
+        if (status != GT_EXIT_DONE && strcmp(chain[i].name, "top") == 0) {
+            has_rows = false;
+            if (status != GT_EXIT_USAGE)
+                remove_output_of("top", places); /* `decide` would show the old rows */
+        }
         if (status > worst) worst = status;
         if (i == 0) is_reported = status == GT_EXIT_DONE;
         if (i == 0 && status != GT_EXIT_DONE && !gt_path_is_folder(places[ANALYSIS])) break;

@@ -91,6 +91,7 @@ static bool make_top(const gt_call *call, gt_top_gemms_options *options, gt_erro
     char *path = name[0] == '/' ? gt_strdup(name) : gt_format("%s/%s", base, name);
     bool made = found.table->row_count ? gt_sweep_write_csv(found.table, path, "\r\n", error)
                                        : gt_fail(error, "No data extracted!");
+    if (made) gt_sweep_note_files("top", (const char *[]){path}, 1);
     if (made && !gt_sweep_is_quiet(call)) show_top(&found, path);
     gt_free(path);
     gt_top_gemms_free(&found);
@@ -174,6 +175,7 @@ static bool make_yaml(const gt_call *call, const gt_table *table, bool exact, gt
     char *list_path = gt_path_replace_extension(yaml_path, "_kernel_list.txt");
     bool made = patterns.count ? write_job_files(&patterns, csv_path, yaml_path, list_path, error)
                                : gt_fail(error, "%s: no kernel names", csv_path);
+    if (made) gt_sweep_note_files("yaml", (const char *[]){yaml_path, list_path}, 2);
     if (made && !gt_sweep_is_quiet(call)) {
         printf("Found %zu unique kernels", patterns.count);
         if (patterns.shortened) printf(", %zu of them with a shortened name", patterns.shortened);
@@ -380,6 +382,7 @@ static gt_exit add_to_rows(const gt_call *call, const char *folder_option, const
     if (table && !made) gt_error_prefix(&error, path);
     made =
         made && gt_check_not_input(output, path, &error) && gt_sweep_write_csv(table, output, "\n", &error);
+    if (made) gt_sweep_note_files(call->command->name, (const char *[]){output}, 1);
     if (made && !gt_sweep_is_quiet(call)) printf("\nwrote %s\n", output);
     gt_table_free(table);
     gt_interner_free(strings);

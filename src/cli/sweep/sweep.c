@@ -226,6 +226,13 @@ gt_sweep_cache *gt_sweep_cache_for_step(const gt_call *call, const char *folder)
                                gt_arguments_flag(&call->arguments, "force") ? GT_CACHE_RENEW : GT_CACHE_KEEP);
 }
 
+void gt_sweep_note_files(const char *step, const char *const *paths, size_t count)
+{
+    gt_sweep_cache *cache = gt_sweep_cache_beside(paths[0], false);
+    gt_stamps_note_files(cache, step, gt_path_name(paths[0]), paths, count);
+    gt_sweep_cache_close(cache);
+}
+
 bool gt_sweep_is_quiet(const gt_call *call)
 {
     return gt_arguments_flag(&call->arguments, "quiet");

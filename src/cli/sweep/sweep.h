@@ -87,6 +87,10 @@ char *gt_sweep_analysis_folder(const gt_call *call, const char *option, const ch
 /* What is kept in the folder of all analyses; NULL: nothing can be. */
 gt_sweep_cache *gt_sweep_cache_for_step(const gt_call *call, const char *folder);
 
+/* Notes the files that a step wrote, all into one folder, if it is a folder of analyses in which something is
+ * kept: `sweep all` removes them when the step has nothing to do any more. */
+void gt_sweep_note_files(const char *step, const char *const *paths, size_t count);
+
 /* Opens a sweep and leaves out the runs that did not end well, unless --include_failed is given. */
 bool gt_sweep_open_for_step(const gt_call *call, gt_sweep *sweep, const char *root, gt_error *error);
 

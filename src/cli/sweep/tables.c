@@ -153,15 +153,19 @@ static bool make_comms(const gt_call *call, const gt_setting_reports *reports, c
     gt_table_list tables = {0};
     gt_table_list_add(&tables, all);
     char *stem = gt_format("%s/nccl_master_all_configs", folder);
+    char *xlsx = gt_format("%s.xlsx", stem), *csv = gt_format("%s.csv", stem);
     bool made = gt_sweep_write_both(&tables, stem, error);
+    if (made) gt_sweep_note_files("comms", (const char *[]){xlsx, csv}, 2);
     if (made && !gt_sweep_is_quiet(call)) {
         gt_comms_operations operations = gt_sweep_comms_operations(all);
         show_operations(&operations);
         show_settings(all);
         show_best(&operations);
         gt_free(operations.items);
-        printf("\nwrote %s.xlsx\nwrote %s.csv\n", stem, stem);
+        printf("\nwrote %s\nwrote %s\n", xlsx, csv);
     }
+    gt_free(xlsx);
+    gt_free(csv);
     gt_free(stem);
     gt_table_list_free(&tables);
     return made;

@@ -43,7 +43,9 @@ gt_sweep_cache *gt_sweep_cache_open(const char *analysis, gt_cache_mode mode)
                               .lock = -1,
                               .is_new = !exists,
                               .is_alone = !was_there,
-                              .used = gt_interner_new()};
+                              .used = gt_interner_new(),
+                              .current = gt_interner_new(),
+                              .removed = gt_interner_new()};
     pthread_mutex_init(&cache->mutex, NULL);
     cache->policy = (gt_index_policy){
         .mode = mode == GT_CACHE_USE ? GT_INDEX_USE : GT_INDEX_AUTO, .place = folder, .is_cache = true};
@@ -96,14 +98,32 @@ static void remove_if_empty(const gt_sweep_cache *cache)
     gt_folder_list_free(&names);
 }
 
+/* Removes the folders of removed files, up to the folder of analyses, that are empty now. Not earlier: until
+ * all work is done, somebody may be about to write into them. */
+static void remove_empty_folders(const gt_sweep_cache *cache)
+{
+    size_t analysis = strlen(cache->folder) - strlen(GT_SWEEP_CACHE_FOLDER "/");
+    for (uint32_t i = 0; i < gt_interner_count(cache->removed); i++) {
+        char *path = gt_strdup(gt_interner_get(cache->removed, i).bytes), *slash;
+        while ((slash = strrchr(path, '/')) && (size_t)(slash - path) > analysis) {
+            *slash = 0;
+            if (rmdir(path) != 0 && errno != ENOENT) break;
+        }
+        gt_free(path);
+    }
+}
+
 void gt_sweep_cache_close(gt_sweep_cache *cache)
 {
     if (!cache) return;
+    remove_empty_folders(cache);
     if (cache->mode != GT_CACHE_USE) remove_old(cache);
     if (cache->is_new) remove_if_empty(cache);
     if (cache->lock >= 0) close(cache->lock);
     pthread_mutex_destroy(&cache->mutex);
     gt_interner_free(cache->used);
+    gt_interner_free(cache->current);
+    gt_interner_free(cache->removed);
     gt_free(cache->folder);
     gt_free(cache);
 }

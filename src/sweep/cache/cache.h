@@ -43,10 +43,12 @@ typedef struct gt_sweep_cache {
     char *folder; /* with a slash at its end */
     gt_cache_mode mode;
     gt_index_policy policy;
-    int lock;          /* descriptor; -1: none */
-    bool is_new;       /* its folder was made now, */
-    bool is_alone;     /* and so was the one of analyses */
-    gt_interner *used; /* names of stamps that were looked for; owned */
+    int lock;             /* descriptor; -1: none */
+    bool is_new;          /* its folder was made now, */
+    bool is_alone;        /* and so was the one of analyses */
+    gt_interner *used;    /* names of stamps that were looked for; owned */
+    gt_interner *current; /* paths of files that belong to one of them; owned */
+    gt_interner *removed; /* paths of files that were removed; owned */
     pthread_mutex_t mutex;
 } gt_sweep_cache;
 
@@ -55,8 +57,8 @@ typedef struct gt_sweep_cache {
 gt_sweep_cache *gt_sweep_cache_open(const char *analysis, gt_cache_mode mode);
 /* The same for the folder of a file, if something is kept there; NULL otherwise. `force`: RENEW, not KEEP. */
 gt_sweep_cache *gt_sweep_cache_beside(const char *path, bool force);
-/* Also removes indexes of traces that are no longer there, and the folder if it is new and nothing was kept.
- */
+/* Also removes indexes of traces that are no longer there, folders from which the last file was removed, and
+ * the cache's folder if it is new and nothing was kept. */
 void gt_sweep_cache_close(gt_sweep_cache *cache);
 
 /* ---- messages ---- */
@@ -118,11 +120,15 @@ void gt_stamp_add_output(gt_stamp *stamp, const char *path);
 const char *gt_stamp_next_output(const gt_stamp *stamp, const char *path);
 /* Files that the same work wrote the last time and not this time are removed, as gt_stamps_remove_unused
  * does. A failure is ignored: the work is done again next time. */
-void gt_stamp_keep(gt_stamp *stamp, const gt_sweep_cache *cache);
+void gt_stamp_keep(gt_stamp *stamp, gt_sweep_cache *cache);
 
-/* Removes the stamps of a step that nobody has looked for since the cache was opened, and the workbooks that
- * they say were written, if these are below the folder of analyses and as they were written: reports on runs
- * that no longer exist, which other steps would find. */
-void gt_stamps_remove_unused(const gt_sweep_cache *cache, const char *step);
+/* Removes the stamps of a step that nobody has looked for since the cache was opened, and the files that they
+ * say were written, if these are below the folder of analyses and as they were written: reports on runs that
+ * no longer exist, which other steps would find. */
+void gt_stamps_remove_unused(gt_sweep_cache *cache, const char *step);
+/* Notes the files that a step has written, which depend on more than is compared, so that they can be removed
+ * when the step has nothing to do. `name` tells apart the files of different calls. */
+void gt_stamps_note_files(gt_sweep_cache *cache, const char *step, const char *name, const char *const *paths,
+                          size_t count);
 
 #endif

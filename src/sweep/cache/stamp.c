@@ -5,7 +5,8 @@
  *
  * `inputs` is not only a checksum: it has options as text, and per file its path, size and checksum, so that
  * inputs that differ cannot look equal, unless files with different contents have equal checksums. `outputs`
- * has, per file, path, size and checksum. */
+ * has, per file, size, checksum and path; the path is relative to the folder of analyses (after the letter b)
+ * if the file is below it, so that it is found from any current folder. */
 #include "sweep/cache/cache.h"
 
 #include "base/guard.h"
@@ -23,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC "GTSTAMP1"
+#define MAGIC "GTSTAMP2"
 enum { LARGEST_STAMP = 64 << 20, DEPTH_MAX = 8 };
 
 /* ---- contents of files ---- */
@@ -188,13 +189,66 @@ static bool is_there(const char *entry, const char **path)
            found.checksum == noted.checksum;
 }
 
-static bool are_there(gt_str outputs)
+static bool are_there(const gt_buffer *outputs)
 {
     const char *path;
-    if (outputs.len && outputs.bytes[outputs.len - 1]) return false;
-    for (size_t at = 0; at < outputs.len; at += strlen(outputs.bytes + at) + 1)
-        if (!is_there(outputs.bytes + at, &path)) return false;
+    for (size_t at = 0; at < outputs->len; at += strlen(outputs->bytes + at) + 1)
+        if (!is_there(outputs->bytes + at, &path)) return false;
     return true;
+}
+
+/* ---- paths of outputs ---- */
+
+enum { BELOW = 'b', ELSEWHERE = 'e' };
+
+/* Length of the path of the folder of analyses, with the slash. */
+static size_t analysis_len(const gt_sweep_cache *cache)
+{
+    return strlen(cache->folder) - strlen(GT_SWEEP_CACHE_FOLDER "/");
+}
+
+static const char *path_of_entry(const char *entry)
+{
+    const char *space = strchr(entry, ' ');
+    space = space ? strchr(space + 1, ' ') : NULL;
+    return space ? space + 1 : NULL;
+}
+
+/* The list of outputs as it is kept. */
+static void pack_outputs(const gt_sweep_cache *cache, const gt_buffer *outputs, gt_buffer *packed)
+{
+    size_t len = analysis_len(cache);
+    for (size_t at = 0; at < outputs->len; at += strlen(outputs->bytes + at) + 1) {
+        const char *entry = outputs->bytes + at, *path = path_of_entry(entry);
+        bool below = strncmp(path, cache->folder, len) == 0;
+        gt_buffer_add(packed, entry, (size_t)(path - entry));
+        gt_buffer_add(packed, &(char){below ? BELOW : ELSEWHERE}, 1);
+        if (below) path += len;
+        gt_buffer_add(packed, path, strlen(path) + 1);
+    }
+}
+
+static bool unpack_outputs(const gt_sweep_cache *cache, gt_str packed, gt_buffer *outputs)
+{
+    outputs->len = 0;
+    if (packed.len && packed.bytes[packed.len - 1]) return false;
+    for (size_t at = 0; at < packed.len; at += strlen(packed.bytes + at) + 1) {
+        const char *entry = packed.bytes + at, *path = path_of_entry(entry);
+        if (!path || (*path != BELOW && *path != ELSEWHERE)) return false;
+        gt_buffer_add(outputs, entry, (size_t)(path - entry));
+        if (*path == BELOW) gt_buffer_add(outputs, cache->folder, analysis_len(cache));
+        gt_buffer_add(outputs, path + 1, strlen(path + 1) + 1);
+    }
+    return true;
+}
+
+/* The files of a stamp in use must not be removed because of another stamp that also has them. */
+static void note_current(gt_sweep_cache *cache, const gt_buffer *outputs)
+{
+    gt_lock(&cache->mutex);
+    for (size_t at = 0; at < outputs->len; at += strlen(outputs->bytes + at) + 1)
+        gt_interner_add_cstr(cache->current, path_of_entry(outputs->bytes + at));
+    gt_unlock(&cache->mutex);
 }
 
 /* The parts of a stamp that is whole, of whatever build. */
@@ -209,14 +263,15 @@ static bool open_stamp(gt_str text, uint64_t *build, gt_str *parts)
     return sum == gt_checksum(text.bytes, text.len - sizeof sum);
 }
 
-static bool parse(gt_stamp *stamp, gt_str text)
+static bool parse(gt_stamp *stamp, const gt_sweep_cache *cache, gt_str text)
 {
     uint64_t build;
     gt_str rest, name, inputs, outputs, numbers, messages;
     if (!open_stamp(text, &build, &rest) || build != gt_build_number()) return false;
     if (!next_part(&rest, &name) || !equals(&stamp->name, name) || !next_part(&rest, &inputs) ||
         !equals(&stamp->inputs, inputs) || !next_part(&rest, &outputs) || !next_part(&rest, &numbers) ||
-        numbers.len != sizeof stamp->numbers || !are_there(outputs))
+        numbers.len != sizeof stamp->numbers || !unpack_outputs(cache, outputs, &stamp->outputs) ||
+        !are_there(&stamp->outputs))
         return false;
     for (size_t i = 0; i < stamp->message_count; i++) {
         if (!next_part(&rest, &messages) || !gt_heard_is_sound(messages)) return false;
@@ -224,8 +279,6 @@ static bool parse(gt_stamp *stamp, gt_str text)
         gt_buffer_add(&stamp->messages[i], messages.bytes, messages.len);
     }
     memcpy(stamp->numbers, numbers.bytes, numbers.len);
-    stamp->outputs.len = 0;
-    gt_buffer_add(&stamp->outputs, outputs.bytes, outputs.len);
     return !rest.len;
 }
 
@@ -249,9 +302,10 @@ bool gt_stamp_find(gt_stamp *stamp, gt_sweep_cache *cache)
     gt_buffer text = {0};
     bool found = gt_path_is_file(path) && gt_read_small_file(path, LARGEST_STAMP, &text, &ignored);
     if (found) complete(stamp, cache);
-    found = found && !stamp->is_unknown && parse(stamp, gt_buffer_str(&text));
+    found = found && !stamp->is_unknown && parse(stamp, cache, gt_buffer_str(&text));
     for (size_t i = 0; i < stamp->message_count && !found; i++) stamp->messages[i].len = 0;
     if (!found) stamp->outputs.len = 0;
+    note_current(cache, &stamp->outputs);
     gt_buffer_free(&text);
     gt_free(path);
     return found;
@@ -259,47 +313,56 @@ bool gt_stamp_find(gt_stamp *stamp, gt_sweep_cache *cache)
 
 /* ---- removing ---- */
 
-/* Whether a path is that of a workbook below the folder of analyses, in which the cache is. A stamp is not
- * trusted: it may come from somebody else with the rest of the sweep. */
+/* Whether a path is that of a file below the folder of analyses, in which the cache is, of a kind that steps
+ * write. A stamp is not trusted: it may come from somebody else with the rest of the sweep. */
 static bool may_remove(const gt_sweep_cache *cache, const char *path)
 {
-    static const char ending[] = ".xlsx";
-    size_t analysis = strlen(cache->folder) - strlen(GT_SWEEP_CACHE_FOLDER "/"), len = strlen(path);
-    return len > analysis + sizeof ending && strncmp(path, cache->folder, analysis) == 0 &&
-           !strstr(path + analysis - 1, "/../") && strcmp(path + len - strlen(ending), ending) == 0;
-}
-
-/* Whether a list has an entry of this file. */
-static bool has_path(const gt_buffer *outputs, const char *path)
-{
-    for (size_t at = 0; at < outputs->len; at += strlen(outputs->bytes + at) + 1) {
-        const char *space = strchr(outputs->bytes + at, ' ');
-        space = space ? strchr(space + 1, ' ') : NULL;
-        if (space && strcmp(space + 1, path) == 0) return true;
-    }
+    static const char *const endings[] = {".xlsx", ".csv", ".png", ".yaml", ".txt"};
+    size_t analysis = analysis_len(cache);
+    const char *ending = strrchr(path, '.');
+    if (!ending || strncmp(path, cache->folder, analysis) != 0 || strstr(path + analysis - 1, "/../"))
+        return false;
+    for (size_t i = 0; i < GT_LENGTH(endings); i++)
+        if (strcmp(ending, endings[i]) == 0) return true;
     return false;
 }
 
-/* Removes the files of a stamp that `kept` (NULL: nothing) does not have. */
-static void remove_outputs(const gt_sweep_cache *cache, const char *file, const gt_buffer *kept)
+static bool is_current(gt_sweep_cache *cache, const char *path)
+{
+    gt_lock(&cache->mutex);
+    bool found = gt_interner_find(cache->current, path, strlen(path)) != GT_STR_NONE;
+    gt_unlock(&cache->mutex);
+    return found;
+}
+
+static void remove_output(gt_sweep_cache *cache, const char *path)
+{
+    if (unlink(path) != 0) return;
+    gt_lock(&cache->mutex);
+    gt_interner_add_cstr(cache->removed, path);
+    gt_unlock(&cache->mutex);
+}
+
+/* Removes the files of a stamp that no stamp in use has. */
+static void remove_outputs(gt_sweep_cache *cache, const char *file)
 {
     gt_error ignored;
-    gt_buffer text = {0};
+    gt_buffer text = {0}, outputs = {0};
     uint64_t build;
     gt_str rest, part;
     if (gt_path_is_file(file) && gt_read_small_file(file, LARGEST_STAMP, &text, &ignored) &&
         open_stamp(gt_buffer_str(&text), &build, &rest) && next_part(&rest, &part) &&
-        next_part(&rest, &part) && next_part(&rest, &part) && part.len && !part.bytes[part.len - 1])
-        for (size_t at = 0; at < part.len; at += strlen(part.bytes + at) + 1) {
-            const char *path;
-            if (is_there(part.bytes + at, &path) && may_remove(cache, path) &&
-                !(kept && has_path(kept, path)))
-                unlink(path);
+        next_part(&rest, &part) && next_part(&rest, &part) && unpack_outputs(cache, part, &outputs))
+        for (size_t at = 0; at < outputs.len; at += strlen(outputs.bytes + at) + 1) {
+            const char *path = path_of_entry(outputs.bytes + at);
+            if (may_remove(cache, path) && !is_current(cache, path) && is_there(outputs.bytes + at, &path))
+                remove_output(cache, path);
         }
+    gt_buffer_free(&outputs);
     gt_buffer_free(&text);
 }
 
-void gt_stamps_remove_unused(const gt_sweep_cache *cache, const char *step)
+void gt_stamps_remove_unused(gt_sweep_cache *cache, const char *step)
 {
     if (!cache || cache->mode == GT_CACHE_USE) return;
     gt_folder_list names = gt_list_folder(cache->folder);
@@ -310,7 +373,7 @@ void gt_stamps_remove_unused(const gt_sweep_cache *cache, const char *step)
             name[len] != '-' || gt_interner_find(cache->used, name, strlen(name)) != GT_STR_NONE)
             continue;
         char *file = gt_format("%s%s", cache->folder, name);
-        remove_outputs(cache, file, NULL);
+        remove_outputs(cache, file);
         unlink(file);
         gt_free(file);
     }
@@ -329,9 +392,7 @@ void gt_stamp_add_output(gt_stamp *stamp, const char *path)
 const char *gt_stamp_next_output(const gt_stamp *stamp, const char *path)
 {
     size_t at = path ? (size_t)(path - stamp->outputs.bytes) + strlen(path) + 1 : 0;
-    const char *space = at < stamp->outputs.len ? strchr(stamp->outputs.bytes + at, ' ') : NULL;
-    space = space ? strchr(space + 1, ' ') : NULL;
-    return space ? space + 1 : NULL;
+    return at < stamp->outputs.len ? path_of_entry(stamp->outputs.bytes + at) : NULL;
 }
 
 static void add_part(gt_buffer *text, const void *bytes, size_t len)
@@ -341,7 +402,7 @@ static void add_part(gt_buffer *text, const void *bytes, size_t len)
     if (len) gt_buffer_add(text, bytes, len);
 }
 
-void gt_stamp_keep(gt_stamp *stamp, const gt_sweep_cache *cache)
+void gt_stamp_keep(gt_stamp *stamp, gt_sweep_cache *cache)
 {
     gt_error ignored;
     uint64_t build = gt_build_number(), sum;
@@ -349,23 +410,36 @@ void gt_stamp_keep(gt_stamp *stamp, const gt_sweep_cache *cache)
     complete(stamp, cache);
     for (size_t i = 0; i < stamp->file_count; i++) stamp->is_unknown |= !is_unchanged(&stamp->files[i]);
     if (stamp->is_unknown) return;
-    gt_buffer text = {0};
+    gt_buffer text = {0}, packed = {0};
+    pack_outputs(cache, &stamp->outputs, &packed);
+    note_current(cache, &stamp->outputs);
     gt_buffer_add(&text, MAGIC, sizeof MAGIC - 1);
     gt_buffer_add(&text, &build, sizeof build);
     add_part(&text, stamp->name.bytes, stamp->name.len);
     add_part(&text, stamp->inputs.bytes, stamp->inputs.len);
-    add_part(&text, stamp->outputs.bytes, stamp->outputs.len);
+    add_part(&text, packed.bytes, packed.len);
+    gt_buffer_free(&packed);
     add_part(&text, stamp->numbers, sizeof stamp->numbers);
     for (size_t i = 0; i < stamp->message_count; i++)
         add_part(&text, stamp->messages[i].bytes, stamp->messages[i].len);
     sum = gt_checksum(text.bytes, text.len);
     gt_buffer_add(&text, &sum, sizeof sum);
     char *path = file_of(stamp, cache);
-    remove_outputs(cache, path, &stamp->outputs);
+    remove_outputs(cache, path);
     gt_output *output = gt_output_new();
     if (gt_output_write_file(output, path, gt_buffer_str(&text), &ignored))
         gt_output_commit(output, &ignored);
     gt_output_free(output);
     gt_free(path);
     gt_buffer_free(&text);
+}
+
+void gt_stamps_note_files(gt_sweep_cache *cache, const char *step, const char *name, const char *const *paths,
+                          size_t count)
+{
+    if (!cache) return;
+    gt_stamp stamp = gt_stamp_new(step, name, 0);
+    for (size_t i = 0; i < count; i++) gt_stamp_add_output(&stamp, paths[i]);
+    gt_stamp_keep(&stamp, cache);
+    gt_stamp_free(&stamp);
 }
