@@ -16,8 +16,8 @@ set(CMAKE_C_COMPILER ${GPUTALLY_ARCH}-linux-gnu-gcc)
 get_filename_component(CMAKE_SYSROOT ${GPUTALLY_SYSROOT} ABSOLUTE)
 # A native gcc looks for the C library in its own prefix first, whatever the sysroot is. Linking statically is for
 # CMake's own checks as well: the sysroot has no shared C library.
-set(CMAKE_C_FLAGS_INIT "-B${CMAKE_SYSROOT}/usr/lib/${GPUTALLY_ARCH}-linux-gnu")
-set(CMAKE_EXE_LINKER_FLAGS_INIT "-static-pie -L${CMAKE_SYSROOT}/usr/lib/${GPUTALLY_ARCH}-linux-gnu")
+set(CMAKE_C_FLAGS_INIT "-B\"${CMAKE_SYSROOT}/usr/lib/${GPUTALLY_ARCH}-linux-gnu\"")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-static-pie -L\"${CMAKE_SYSROOT}/usr/lib/${GPUTALLY_ARCH}-linux-gnu\"")
 set(CMAKE_LIBRARY_ARCHITECTURE ${GPUTALLY_ARCH}-linux-gnu)
 foreach(kind INCLUDE LIBRARY PACKAGE)
   set(CMAKE_FIND_ROOT_PATH_MODE_${kind} ONLY)

@@ -35,7 +35,7 @@ WALL_SECONDS = 3600
 KEPT = ("HOME", "TMPDIR", "LANG", "USER", "LOGNAME", "LD_LIBRARY_PATH", "PYTHONPATH", "ASAN_OPTIONS", "UBSAN_OPTIONS",
         "GPUTALLY_CONFORMANCE", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR",
         "FONTCONFIG_FILE", "GPUTALLY_DEPS", "GPUTALLY_REQUIRE_BROWSER", "GPUTALLY_ROCPROFV3",
-        "GPUTALLY_ROOTS")
+        "GPUTALLY_ROOTS", "GPUTALLY_DIST")
 TOOLS = """[ awk basename bash cat chmod cmp comm cp cut date diff dirname echo env expr false find grep groff gunzip gzip head
     hostname id kill ln ls mkdir mkfifo mktemp mv nohup od printf protoc ps pwd readlink realpath rm rmdir sed seq setsid sh
     sleep sort stat tail tee test timeout touch tr true uname uniq wc xargs yes zstd""".split()
