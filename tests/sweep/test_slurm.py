@@ -230,9 +230,11 @@ def test_real_requeued_task_keeps_both_attempts(binary):
         job = r.job(256, 28)
         r.remove("began_256_28")
         r.call("scontrol", "requeue", job)
-        until(lambda: r.call("squeue", "-h", "-j", job, "-o", "%T", check=False) == "PENDING", "requeued")
-        r.call("scontrol", "update", f"job={job}", "StartTime=now")  # or it would wait for two minutes
-        until(lambda: r.has("began_256_28"), "started again")
+
+        def began():
+            r.call("scontrol", "update", f"job={job}", "StartTime=now", check=False)  # else it waits for two minutes after its first end
+            return r.has("began_256_28")
+        until(began, "started again")
         r.remove("wait_256_28")
         process.communicate(timeout=harness.WALL_SECONDS)
         equal((process.returncode, r.statuses()), (0, {(256, 28): (["INTERRUPTED", "SUCCESS"], "SUCCESS")}))
