@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AXES_MAX = 32, NAMES_SHOWN = 8, VISITED_MAX = 100000 };
+enum { AXES_MAX = 32, VISITED_MAX = 100000 };
 
 /* ---- adding settings ---- */
 
@@ -113,6 +113,8 @@ static bool take_point(gt_sweep *sweep, gt_sweep_config *config, const gt_value 
     if (repeat->type == GT_VALUE_INT && repeat->integer > 0) config->repeat = repeat->integer;
     if (code->type == GT_VALUE_INT && code->integer >= 0 && code->integer <= INT16_MAX)
         config->exit_code = (int)code->integer;
+    const char *command = gt_value_copy(&sweep->arena, gt_value_get(point, "command"));
+    if (command) config->command = intern(sweep, command, strlen(command));
     config->status = gt_run_status_named(gt_value_copy(&sweep->arena, gt_value_get(point, "status")));
     return true;
 }
@@ -431,46 +433,6 @@ void gt_sweep_free(gt_sweep *sweep)
     if (sweep->strings) gt_interner_free(sweep->strings);
     gt_arena_free(&sweep->arena);
     *sweep = (gt_sweep){0};
-}
-
-/* ---- runs that did not end well ---- */
-
-/* "2 FAILED, 1 TIMEOUT: 256thread_28ch, 256thread_42ch, ..." */
-static void describe_failed(const gt_sweep *sweep, gt_buffer *text)
-{
-    size_t named = 0;
-    for (gt_run_status status = GT_RUN_PENDING; status < GT_RUN_UNKNOWN; status++) {
-        size_t count = 0;
-        for (size_t i = 0; i < sweep->count; i++) count += sweep->configs[i].status == status;
-        if (!count || !gt_run_has_failed(status)) continue;
-        gt_buffer_add_format(text, "%s%zu %s", text->len ? ", " : "", count, gt_run_status_names[status]);
-    }
-    for (size_t i = 0; i < sweep->count && named <= NAMES_SHOWN; i++) {
-        if (!gt_run_has_failed(sweep->configs[i].status)) continue;
-        const char *before = named ? ", " : ": ";
-        gt_buffer_add_format(text, "%s%.200s", before, named < NAMES_SHOWN ? sweep->configs[i].name : "...");
-        named++;
-    }
-}
-
-void gt_sweep_leave_out_failed(gt_sweep *sweep, bool include)
-{
-    if (!sweep->failed) return;
-    gt_buffer text = {0};
-    describe_failed(sweep, &text);
-    if (include)
-        gt_warn("%zu of %zu runs did not end well and are included, marked in the column status (%s)",
-                sweep->failed, sweep->count, gt_buffer_str(&text).bytes);
-    else
-        gt_warn("%zu of %zu runs did not end well and are left out (%s); --include_failed includes them",
-                sweep->failed, sweep->count, gt_buffer_str(&text).bytes);
-    gt_buffer_free(&text);
-    if (include) return;
-    size_t kept = 0;
-    for (size_t i = 0; i < sweep->count; i++)
-        if (!gt_run_has_failed(sweep->configs[i].status)) sweep->configs[kept++] = sweep->configs[i];
-    sweep->count = kept;
-    sweep->failed = 0;
 }
 
 /* ---- access ---- */

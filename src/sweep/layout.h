@@ -58,6 +58,7 @@ typedef struct gt_sweep_config {
     const char *report_folder; /* below tracelens_analysis: "256thread", "proto_LL/256thread", "." */
     const char *report_name;   /* "28ch" in perf_28ch_rank0.xlsx, "mode_fast" in perf_mode_fast_rank0.xlsx; ""
                                   of a run that is not in a sweep: perf_rank0.xlsx, collective_all_ranks.xlsx */
+    const char *command;       /* that it ran, interned, as sweep.json says; NULL: it does not */
     size_t added;              /* the how many-th gt_sweep_add was for it, from 0 */
 } gt_sweep_config;
 
@@ -85,6 +86,10 @@ void gt_sweep_free(gt_sweep *sweep);
 /* Removes the runs that did not end well, with a warning that names them. With `include`, they stay, and the
  * warning says that. */
 void gt_sweep_leave_out_failed(gt_sweep *sweep, bool include);
+
+/* Removes the runs of another command than the newest that any of the runs has, with a warning that names
+ * them: their times say nothing about the settings. Runs whose command is not known stay. */
+void gt_sweep_leave_out_other_commands(gt_sweep *sweep);
 
 /* The index of an axis; SIZE_MAX if the sweep has no such axis. */
 size_t gt_sweep_axis_named(const gt_sweep *sweep, const char *name);

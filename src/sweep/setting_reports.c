@@ -312,7 +312,10 @@ static bool find_below(gt_setting_reports *reports, const gt_reports_wanted *wan
         return gt_fail(error, "no folder %s in %s", gt_path_name(analysis), wanted->root);
     if (!reports->count && !s.any_settings) return gt_fail(error, "no *thread directories in %s", analysis);
     if (!check_threads(&reports->sweep, analysis, error)) return false;
-    if (!wanted->any_status) gt_sweep_leave_out_failed(&reports->sweep, wanted->include_failed);
+    if (!wanted->any_status) {
+        gt_sweep_leave_out_failed(&reports->sweep, wanted->include_failed);
+        gt_sweep_leave_out_other_commands(&reports->sweep);
+    }
     connect(reports, wanted->kind);
     return reports->count ||
            gt_fail(error, "no %s reports in %s",

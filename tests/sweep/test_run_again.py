@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`gputally sweep run` into a folder that has a sweep already, and slots in trouble."""
+import csv
 import json
 import os
 import signal
@@ -27,14 +28,14 @@ sys.exit(int(os.environ.get("CODE", 0)))
 POINT = "out/256thread/nccl_28channels"
 
 
-def write_with(sweep, number, *words, code=0):
-    """One run whose trace has this number."""
+def write_with(sweep, number, *words, code=0, said=""):
+    """One run, or several repeats, whose trace has this number."""
     for name, text in (("writer.py", WRITER), ("template.json", json.dumps(trace(256, 28, 0)))):
         with open(os.path.join(sweep.folder, name), "w") as file:
             file.write(text)
     done = sweep.run("-c", "28", "-t", "256", "-o", "out", "--env", f"NUMBER={number}", "--env", f"CODE={code}", *words, "--",
                      "python3", "writer.py", "{profiler_dir}")
-    return expect(f"exit code of run {number}", (done.code, done.stderr), (0, ""))
+    return expect(f"exit code of run {number}", (done.code, done.stderr if not said else ""), (0, "")) + within("said", done.stderr, said)
 
 
 def kernel_us(sweep):
@@ -63,7 +64,7 @@ def check_resume_after_failure(sweep):
     found, durations = kernel_us(sweep)
     problems += found + expect("durations", durations, {2.0})
     subprocess.run(["rm", "-r", os.path.join(sweep.folder, POINT, "earlier")], check=True)
-    problems += write_with(sweep, 3, "-s")
+    problems += write_with(sweep, 3, "-s", said="1 run of another command (env 'NUMBER=2' 'CODE=0' python3 writer.py '{profiler_dir}') is not run again")
     point, = sweep.record()["points"]
     return problems + expect("attempts", [a["status"] for a in point["attempts"]], ["FAILED", "SUCCESS"])
 
@@ -137,6 +138,52 @@ def check_record_not_written(sweep):
     done = sweep.run(*words, "--", "sh", "-c", block)
     problems += expect("skipped", done.stdout.count("Skipping"), 1)
     return problems + expect("continued", (done.code, statuses(sweep)), (0, ["SUCCESS"] * 3))
+
+
+def analysed(sweep, *step):
+    """The warnings of a step, and the numbers of the runs whose traces `decide` has measured."""
+    done = run([sweep.binary, "sweep", *step], cwd=sweep.folder)
+    with open(os.path.join(sweep.folder, "out/tracelens_analysis/recommendation.csv"), newline="", encoding="utf-8") as file:
+        row, = csv.DictReader(file)
+    return done, row["measurements"]
+
+
+def check_other_command(sweep):
+    """Repeats of two commands are not mixed: the steps use those of the newest command that has runs, and name the others. What was run
+    with another command and is not run now is named by `sweep run`."""
+    repeats = ["--delay", "0", "--repeat"]
+    problems = write_with(sweep, 1, *repeats, "4")
+    done, measured = analysed(sweep, "decide", "out")
+    problems += expect("one command", (done.code, done.stderr, measured), (0, "", "4"))
+    problems += write_with(sweep, 2, *repeats, "2", said="2 runs of another command (env 'NUMBER=1' 'CODE=0' python3 writer.py '{profiler_dir}') are "
+                           "not run again: repeat_3/256thread/nccl_28channels, repeat_4/256thread/nccl_28channels")
+    left_out = ("2 of 4 runs had another command (env 'NUMBER=1' 'CODE=0' python3 writer.py '{profiler_dir}') than the newest runs (env 'NUMBER=2' "
+                "'CODE=0' python3 writer.py '{profiler_dir}') and are left out: 256thread_28ch_repeat_3, 256thread_28ch_repeat_4")
+    done, measured = analysed(sweep, "decide", "out")
+    problems += expect("measured", (done.code, measured), (0, "2")) + within("decide", done.stderr, left_out)
+    done = run([sweep.binary, "sweep", "report", "--quiet", "out"], cwd=sweep.folder)
+    problems += expect("report", done.code, 0) + within("report", done.stderr, left_out)
+    written = [name for name in sweep.files() if name.endswith("rank0.xlsx") and "individual" in name]
+    problems += expect("reports", sorted(written), ["out/tracelens_analysis/256thread/individual_reports/perf_28ch_rank0.xlsx",
+                                                    "out/tracelens_analysis/repeat_2/256thread/individual_reports/perf_28ch_rank0.xlsx"])
+    # A call that runs nothing changes nothing, and a run that failed is not the newest.
+    problems += write_with(sweep, 3, *repeats, "4", "-s", said="4 runs of another command")
+    problems += within("only skipped", analysed(sweep, "decide", "out")[0].stderr, left_out)
+    problems += write_with(sweep, 4, code=3, said="3 runs of another command")
+    done, measured = analysed(sweep, "decide", "out")
+    problems += expect("after a failure", measured, "1") + within("after a failure", done.stderr, "1 FAILED", "2 of 3 runs had another command")
+    # The first command again is the newest one; another path to the folder and other repeats are the same command.
+    problems += write_with(sweep, 1, *repeats, "2", "-o", os.path.join(sweep.folder, "out"))
+    done, measured = analysed(sweep, "decide", "out")
+    return problems + expect("again", (done.code, done.stderr, measured), (0, "", "4"))
+
+
+def check_secret(sweep):
+    """Warnings and sweep.json's command do not have the value of a secret."""
+    words = ["-c", "28", "-t", "256", "-o", "out", "--env", "HF_TOKEN=abc123"]
+    sweep.run(*words, "--", "true")
+    done = sweep.run(*words, "-s", "--", "true", "{nproc}", "{{{channels}")
+    return within("said", done.stderr, "(env 'HF_TOKEN=...' true)") + expect("leaked", "abc123" in done.stderr + sweep.record()["commands"][0], False)
 
 
 def check_left_behind(sweep, slots):
@@ -227,6 +274,7 @@ CASES = [Case("second run", check_second_run), Case("resume after a failure", ch
          Case("killed in the first run", check_killed_in_first_run, "29,30", []),
          Case("killed in slots", check_killed_in_first_run, "29,30,31", ["--slots", "2", "--gpus", "none"]),
          Case("record not written", check_record_not_written),
+         Case("another command", check_other_command), Case("secret in the command", check_secret),
          Case("left behind", check_left_behind, []),
          Case("left behind in slots", check_left_behind, ["--slots", "2", "--gpus", "none"]),
          Case("two sweeps at once", check_two_sweeps_at_once), Case("lists of GPUs", check_gpu_lists), Case("progress of slots", check_progress_of_slots),

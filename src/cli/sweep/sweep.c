@@ -209,6 +209,7 @@ bool gt_sweep_open_for_step(const gt_call *call, gt_sweep *sweep, const char *ro
 {
     if (!gt_sweep_open(sweep, root, error)) return false;
     gt_sweep_leave_out_failed(sweep, gt_arguments_flag(&call->arguments, "include_failed"));
+    gt_sweep_leave_out_other_commands(sweep);
     return sweep->count || gt_fail(error, "no run of %s ended well", root);
 }
 

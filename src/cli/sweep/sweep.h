@@ -91,7 +91,8 @@ gt_sweep_cache *gt_sweep_cache_for_step(const gt_call *call, const char *folder)
  * kept: `sweep all` removes them when the step has nothing to do any more. */
 void gt_sweep_note_files(const char *step, const char *const *paths, size_t count);
 
-/* Opens a sweep and leaves out the runs that did not end well, unless --include_failed is given. */
+/* Opens a sweep and leaves out the runs that did not end well, unless --include_failed is given, and those of
+ * another command than the newest. */
 bool gt_sweep_open_for_step(const gt_call *call, gt_sweep *sweep, const char *root, gt_error *error);
 
 /* Prints what was written for a run that is not in a sweep, into the folder or (NULL) the run's own. */

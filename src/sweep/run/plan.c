@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "os/paths.h"
 #include "output/file.h"
+#include "run/plan/secrets.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -306,6 +307,61 @@ char *gt_run_point_title(const gt_run_plan *plan, size_t run)
     char *text = gt_strdup(gt_buffer_str(&title).bytes);
     gt_buffer_free(&title);
     return text;
+}
+
+/* ---- the command of all points ---- */
+
+/* Adds a word in which only {config} and {nproc} are replaced: all points have the same. */
+static void add_common(gt_buffer *line, const gt_run_plan *plan, const char *text)
+{
+    char number[32];
+    gt_buffer word = {0};
+    snprintf(number, sizeof number, "%" PRId64, plan->nproc);
+    const char *const names[] = {"{config}", "{nproc}"}, *const values[] = {plan->config, number};
+    for (const char *at = text; *at;) {
+        size_t found = GT_LENGTH(names), len = at[0] == '{' && at[1] == '{' ? 2 : 1;
+        for (size_t i = 0; i < GT_LENGTH(names) && len == 1; i++)
+            if (strncmp(at, names[i], strlen(names[i])) == 0) found = i;
+        if (found < GT_LENGTH(names))
+            gt_buffer_add_cstr(&word, values[found]);
+        else
+            gt_buffer_add(&word, at, len);
+        at += found < GT_LENGTH(names) ? strlen(names[found]) : len;
+    }
+    if (line->len) gt_buffer_add_cstr(line, " ");
+    gt_shell_quote(line, gt_buffer_str(&word).bytes);
+    gt_buffer_free(&word);
+}
+
+char *gt_run_plan_line(const gt_run_plan *plan)
+{
+    gt_buffer line = {0};
+    size_t count;
+    const char *const *words = command_of(plan, &count);
+    if (plan->unset_count || plan->environment_count) gt_buffer_add_cstr(&line, "env");
+    for (size_t i = 0; i < plan->unset_count; i++) {
+        add_common(&line, plan, "-u");
+        add_common(&line, plan, plan->unset[i]);
+    }
+    for (size_t i = 0; i < plan->environment_count; i++) {
+        const char *variable = plan->environment[i];
+        char *name = gt_format("%.*s", (int)name_length(variable), variable);
+        char *hidden = gt_secret_is_name(name) ? gt_format("%s=...", name) : NULL;
+        add_common(&line, plan, hidden ? hidden : variable);
+        gt_free(hidden);
+        gt_free(name);
+    }
+    if (plan->rocprof) add_common(&line, plan, "rocprofv3");
+    if (plan->rocprof && plan->stats) add_common(&line, plan, "--stats");
+    if (plan->rocprof && plan->rocprof_input) {
+        add_common(&line, plan, "-i");
+        add_common(&line, plan, plan->rocprof_input);
+    }
+    if (plan->rocprof) add_common(&line, plan, "--");
+    for (size_t i = 0; i < count; i++) add_common(&line, plan, words[i]);
+    char *kept = gt_strdup(gt_buffer_str(&line).bytes);
+    gt_buffer_free(&line);
+    return kept;
 }
 
 /* ---- job files for rocprofv3 ---- */

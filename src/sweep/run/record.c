@@ -195,8 +195,8 @@ static void put_attempts(gt_json_writer *w, const gt_value *earlier, const gt_ru
     gt_json_close(w, ']');
 }
 
-static void put_point(gt_json_writer *w, const gt_run_plan *plan, size_t run, const gt_run_point *point,
-                      const gt_run_outcome *outcome, const gt_value *earlier)
+static void put_point(gt_json_writer *w, const gt_run_plan *plan, const char *line, size_t run,
+                      const gt_run_point *point, const gt_run_outcome *outcome, const gt_value *earlier)
 {
     gt_json_open(w, '{');
     put_values(w, &plan->grid, gt_run_grid_point(plan, run));
@@ -208,6 +208,7 @@ static void put_point(gt_json_writer *w, const gt_run_plan *plan, size_t run, co
         gt_json_put_int(w, "output_bytes", (int64_t)outcome->bytes);
     }
     put_attempts(w, earlier, outcome);
+    if (outcome->is_begun) gt_json_put_cstr(w, "command", line);
     gt_json_put_cstrs(w, "argv", point->argv.items, point->argv.count);
     put_variables(w, &point->variables);
     gt_json_close(w, '}');
@@ -263,10 +264,28 @@ static void put_sessions(gt_json_writer *w, const gt_run_history *history)
     gt_json_close(w, ']');
 }
 
+/* The commands of all runs so far, the newest last: that of this call if it runs anything. */
+static void put_commands(gt_json_writer *w, const gt_run_history *history, const char *line)
+{
+    const gt_value *earlier =
+        history->earlier ? gt_value_get(history->earlier->json, "commands") : &gt_value_missing;
+    bool is_used = false;
+    for (size_t i = 0, runs = gt_run_count(history->plan); i < runs && !is_used; i++)
+        is_used = history->outcomes[i].is_begun;
+    gt_json_key(w, "commands");
+    gt_json_open(w, '[');
+    for (size_t i = 0; gt_value_is_list(earlier) && i < earlier->count; i++)
+        if (!is_used || !gt_value_equals_cstr(&earlier->items[i], line))
+            gt_json_add_value(w, &earlier->items[i]);
+    if (is_used) gt_json_add_cstr(w, line);
+    gt_json_close(w, ']');
+}
+
 void gt_run_json(const gt_run_history *history, gt_buffer *text)
 {
     const gt_run_plan *plan = history->plan;
     gt_interner *places = gt_interner_new();
+    char *line = gt_run_plan_line(plan);
     gt_json_writer w = {0};
     gt_json_open(&w, '{');
     gt_json_put_cstr(&w, "program", "gputally " GT_VERSION);
@@ -276,6 +295,7 @@ void gt_run_json(const gt_run_history *history, gt_buffer *text)
     gt_json_put_int(&w, "repeats", (int64_t)plan->repeats);
     gt_json_put_int(&w, "seed", (int64_t)plan->seed);
     gt_json_put_cstrs(&w, "unset", plan->unset, plan->unset_count);
+    put_commands(&w, history, line);
     put_sessions(&w, history);
     gt_json_key(&w, "points");
     gt_json_open(&w, '[');
@@ -286,7 +306,7 @@ void gt_run_json(const gt_run_history *history, gt_buffer *text)
         if (earlier->type == GT_VALUE_DICT && !history->outcomes[i].is_begun)
             put_earlier(&w, point.folder, earlier);
         else
-            put_point(&w, plan, i, &point, &history->outcomes[i], earlier);
+            put_point(&w, plan, line, i, &point, &history->outcomes[i], earlier);
         gt_run_point_free(&point);
     }
     put_others(&w, history, places);
@@ -296,6 +316,7 @@ void gt_run_json(const gt_run_history *history, gt_buffer *text)
     gt_buffer_add_cstr(text, "\n");
     gt_json_writer_free(&w);
     gt_interner_free(places);
+    gt_free(line);
 }
 
 /* ---- outputs ---- */

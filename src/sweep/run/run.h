@@ -100,6 +100,11 @@ size_t *gt_run_order(const gt_run_plan *plan);
 /* Returns false if a placeholder is unknown or a variable name is invalid. */
 bool gt_run_plan_check(const gt_run_plan *plan, gt_error *error);
 
+/* What all runs of the plan have in common, as a shell line: variables of --env and --unset, the profiler and
+ * the command, with the placeholders whose values differ from point to point. Values of secrets are left out.
+ * Runs whose lines differ are not comparable. The caller frees it. */
+char *gt_run_plan_line(const gt_run_plan *plan);
+
 /* How many arguments of the default command start train.py: torchrun --nproc_per_node N. */
 enum { GT_DEFAULT_LAUNCHER_WORDS = 3 };
 

@@ -1,5 +1,7 @@
 /* Which runs are skipped, and what is recorded. */
 #include "sweep/run/steps.h"
+#include "base/interner.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "os/clock.h"
 #include "os/paths.h"
@@ -57,10 +59,46 @@ bool gt_runner_is_skipped(const gt_runner_options *options, const gt_sweep_recor
     return is_unknown ? gt_path_is_folder(point->folder) : gt_run_is_whole(earlier, point);
 }
 
+enum { NAMES_SHOWN = 8 };
+
+/* Runs of another command stay in the folder if this call does not run them. That is easily overlooked. */
+static void warn_of_others(gt_runner *r, const gt_interner *begun)
+{
+    char *line = gt_run_plan_line(r->plan);
+    const char *other = NULL;
+    gt_arena arena = {0};
+    gt_buffer names = {0};
+    size_t count = 0;
+    for (size_t i = 0; r->earlier && i < r->earlier->sorted_count; i++) {
+        const gt_recorded_point *point = &r->earlier->sorted[i];
+        const gt_value *command = gt_value_get(point->json, "command");
+        if (command->type != GT_VALUE_STRING || gt_value_equals_cstr(command, line)) continue;
+        if (gt_interner_find(begun, point->place, strlen(point->place)) != GT_STR_NONE) continue;
+        if (!other) other = gt_value_copy(&arena, command);
+        if (count <= NAMES_SHOWN)
+            gt_buffer_add_format(&names, "%s%.200s", count ? ", " : "",
+                                 count < NAMES_SHOWN ? point->place : "...");
+        count++;
+    }
+    if (count) {
+        char *text = gt_format("%zu run%s of another command (%.200s) %s not run again: %s; the other steps "
+                               "use only runs of the newest command",
+                               count, count == 1 ? "" : "s", other, count == 1 ? "is" : "are",
+                               gt_buffer_str(&names).bytes);
+        gt_warn("%s", text);
+        fprintf(r->log, "[WARNING] %s\n", text);
+        gt_free(text);
+    }
+    gt_buffer_free(&names);
+    gt_arena_free(&arena);
+    gt_free(line);
+}
+
 /* Runs that are to be run are PENDING in sweep.json from now on, also those that ended well before: if this
  * program is killed during a run, nobody takes what that has left for a whole output. */
 bool gt_runner_choose(gt_runner *r, size_t *left, gt_error *error)
 {
+    gt_interner *begun = gt_interner_new();
     *left = 0;
     for (size_t i = 0; i < r->runs; i++) {
         gt_run_point point = gt_run_point_make(r->plan, r->order[i]);
@@ -69,9 +107,12 @@ bool gt_runner_choose(gt_runner *r, size_t *left, gt_error *error)
             skip_point(r, r->order[i], &point, is_queued ? "in the queue of SLURM" : "directory exists");
         } else {
             r->outcomes[r->order[i]].is_begun = true;
+            gt_interner_add_cstr(begun, point.place);
             ++*left;
         }
         gt_run_point_free(&point);
     }
+    warn_of_others(r, begun);
+    gt_interner_free(begun);
     return gt_runner_record(r, true, error);
 }
