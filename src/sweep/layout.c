@@ -8,6 +8,7 @@
 #include "os/paths.h"
 #include "sweep/record.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -413,6 +414,32 @@ static void add_recorded(gt_sweep *sweep, const char *root)
     }
 }
 
+/* The nearest folder above this one that has a sweep.json; NULL: none. */
+static const char *sweep_above(gt_arena *arena, const char *folder)
+{
+    char whole[PATH_MAX];
+    if (!realpath(folder, whole)) return NULL;
+    for (char *slash; (slash = strrchr(whole, '/')) && slash > whole;) {
+        *slash = 0;
+        if (is_below(whole, GT_SWEEP_RECORD)) return gt_arena_bytes(arena, whole, strlen(whole));
+    }
+    return NULL;
+}
+
+/* Says what is missing in a folder without runs. */
+static bool fail_without_runs(gt_sweep *sweep, const char *root, bool any_threads, gt_error *error)
+{
+    if (sweep->record) return gt_fail(error, "no run of the sweep %s has begun", root);
+    const char *above = sweep_above(&sweep->arena, root);
+    if (above) return gt_fail(error, "%s has no runs of its own; it is part of the sweep %s", root, above);
+    if (any_threads)
+        return gt_fail(error, "no nccl_*channels directories below the *thread directories in %s", root);
+    return gt_fail(error,
+                   "no runs of a sweep in %s: no sweep.json, no *thread directories, and no folders "
+                   "NAME_value with torch_profiler, rocprof_traces or run_output.log",
+                   root);
+}
+
 bool gt_sweep_open(gt_sweep *sweep, const char *root, gt_error *error)
 {
     gt_sweep_begin(sweep, root);
@@ -420,9 +447,7 @@ bool gt_sweep_open(gt_sweep *sweep, const char *root, gt_error *error)
     walk w = {.sweep = sweep, .root = root};
     search(&w, "", false, NULL);
     gt_sweep_finish(sweep);
-    if (sweep->count) return true;
-    if (!w.any_threads) return gt_fail(error, "no *thread directories in %s", root);
-    return gt_fail(error, "no nccl_*channels directories below the *thread directories in %s", root);
+    return sweep->count || fail_without_runs(sweep, root, w.any_threads, error);
 }
 
 void gt_sweep_free(gt_sweep *sweep)

@@ -310,7 +310,8 @@ static bool find_below(gt_setting_reports *reports, const gt_reports_wanted *wan
     gt_sweep_finish(&reports->sweep);
     if (!gt_path_is_folder(analysis))
         return gt_fail(error, "no folder %s in %s", gt_path_name(analysis), wanted->root);
-    if (!reports->count && !s.any_settings) return gt_fail(error, "no *thread directories in %s", analysis);
+    if (!reports->count && !s.any_settings)
+        return gt_fail(error, "no reports in %s: no *thread directories and no folders NAME_value", analysis);
     if (!check_threads(&reports->sweep, analysis, error)) return false;
     if (!wanted->any_status) {
         gt_sweep_leave_out_failed(&reports->sweep, wanted->include_failed);

@@ -186,6 +186,20 @@ def check_secret(sweep):
     return within("said", done.stderr, "(env 'HF_TOKEN=...' true)") + expect("leaked", "abc123" in done.stderr + sweep.record()["commands"][0], False)
 
 
+def check_folder_of_a_run(sweep):
+    """The folder of a run instead of the sweep's: the message names the sweep. Likewise a folder above it, and a sweep that has not begun."""
+    words = ["-c", "none", "-t", "none", "--axis", "mode=a b", "-o", "q/s 1", "--delay", "0", "--"]
+    problems = expect("exit code", sweep.run(*words, "true").code, 0)
+    for folder, said in (("q/s 1/mode_a b", f"q/s 1/mode_a b has no runs of its own; it is part of the sweep {os.path.realpath(sweep.folder)}/q/s 1"),
+                         ("q", "no runs of a sweep in q: no sweep.json, no *thread directories, and no folders NAME_value with torch_profiler")):
+        for step in "decide", "report":
+            done = run([sweep.binary, "sweep", step, folder], cwd=sweep.folder)
+            problems += expect(folder, (done.code, done.stdout), (1, "")) + within(folder, done.stderr, said)
+    subprocess.run(["rm", "-r", os.path.join(sweep.folder, "q/s 1/mode_a b")], check=True)
+    done = run([sweep.binary, "sweep", "decide", "q/s 1"], cwd=sweep.folder)
+    return problems + expect("not begun", (done.code, done.stderr), (1, "gputally: no run of the sweep q/s 1 has begun\n"))
+
+
 def check_left_behind(sweep, slots):
     """What a run leaves running is ended before the next one, also in a session of its own; the log says so, and the duration is that
     of the whole."""
@@ -275,6 +289,7 @@ CASES = [Case("second run", check_second_run), Case("resume after a failure", ch
          Case("killed in slots", check_killed_in_first_run, "29,30,31", ["--slots", "2", "--gpus", "none"]),
          Case("record not written", check_record_not_written),
          Case("another command", check_other_command), Case("secret in the command", check_secret),
+         Case("folder of a run", check_folder_of_a_run),
          Case("left behind", check_left_behind, []),
          Case("left behind in slots", check_left_behind, ["--slots", "2", "--gpus", "none"]),
          Case("two sweeps at once", check_two_sweeps_at_once), Case("lists of GPUs", check_gpu_lists), Case("progress of slots", check_progress_of_slots),
