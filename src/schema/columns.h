@@ -770,6 +770,7 @@
 #define GT_COL_MEAN_SQUARE         GT_COL("mean_square")
 #define GT_COL_MEASUREMENTS        GT_COL("measurements")
 #define GT_COL_MESSAGE_MB          GT_COL("message_mb")
+#define GT_COL_NOT_COMPARED        GT_COL("not_compared")
 #define GT_COL_PARETO_FRONT        GT_COL("pareto_front")
 #define GT_COL_P_PERMUTATION       GT_COL("p_permutation")
 #define GT_COL_P_SINGLE            GT_COL("p_single")

@@ -214,6 +214,64 @@ def check_damaged(d):
     d.same("no crash", done.code in (0, 1), True)
 
 
+def check_missing_rank(d):
+    """A setting that lacks a rank, or has only a part of its trace, is not ranked: its slow rank may be the missing one."""
+    generate.lay_out(d.path("s"), truth((256, 28), 0.05), repeats=2)
+    for repeat in "", "repeat_2/":
+        shutil.rmtree(d.path("s", f"{repeat}256thread/nccl_28channels/torch_profiler/rank1"))
+    done = d.decide()
+    d.holds("warning", done.stderr, "256thread_28ch: not compared: there is no whole trace of rank 1")
+    d.holds("answer", done.stdout, "1 setting is not compared: threads=256 channels=28 (there is no whole trace of rank 1).")
+    d.same("no best", "Use threads=256 channels=28" in done.stdout, False)
+    last = d.rows("recommendation")[-1]
+    d.same("last", (last["setting"], last["step_ms"], last["pareto_front"], last["not_compared"]),
+           ("256thread_28ch", "", "False", "there is no whole trace of rank 1"))
+    path = d.path("s/512thread/nccl_28channels/torch_profiler/rank0/trace.json")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text[:len(text) // 2])
+    done = d.decide()
+    d.holds("cut off", done.stderr, "512thread_28ch: not compared: there is no whole trace of rank 0")
+    d.same("other repeat", [row["measurements"] for row in d.rows("recommendation") if row["setting"] == "512thread_28ch"], ["1"])
+
+
+def check_recorded_ranks(d):
+    """If all runs were recorded on the same ranks only, they can be compared; a run of fewer processes is whole."""
+    generate.lay_out(d.path("s"), truth((256, 28), 0.05), repeats=3)
+    for folder, _, _ in list(os.walk(d.path("s"))):
+        if os.path.basename(folder) == "rank1":
+            shutil.rmtree(folder)
+    done = d.decide()
+    d.holds("answer", done.stdout, "Use threads=256 channels=28: it is the best of 4 settings")
+    d.holds("warning", done.stderr, "traces of some of their ranks only")
+    shutil.rmtree(d.path("s"))
+    generate.lay_out(d.path("s"), truth(None), repeats=2, channels=(28,), threads=(256,))
+    generate.lay_out(d.path("s"), truth(None, base=3000.0), repeats=2, channels=(28,), threads=(512,), ranks=1)
+    done = d.decide()
+    d.same("fewer processes", "not compared" in done.stderr + done.stdout, False)
+
+
+def check_two_bases(d):
+    """Steps are not compared with whole traces."""
+    generate.lay_out(d.path("s"), truth(None), repeats=2, threads=(256,))
+    generate.lay_out(d.path("s"), truth(None), repeats=2, threads=(512,), channels=(28,))
+    for repeat in "", "repeat_2/":
+        for rank in 0, 1:
+            path = d.path("s", f"{repeat}512thread/nccl_28channels/torch_profiler/rank{rank}/trace.json")
+            with open(path, encoding="utf-8") as file:
+                trace = json.load(file)
+            trace["traceEvents"] = [e for e in trace["traceEvents"] if not e["name"].startswith("ProfilerStep")]
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(trace, file)
+    done = d.decide()
+    d.holds("warning", done.stderr, "512thread_28ch: not compared: its traces do not have several marked steps, others do")
+    d.same("rows", [(row["setting"], row["step_ms"] != "") for row in d.rows("recommendation")][2], ("512thread_28ch", False))
+    for repeat in "", "repeat_2/":
+        shutil.rmtree(d.path("s", f"{repeat}256thread/nccl_42channels"))
+    d.holds("one of each", d.decide().stdout, "Only one setting can be compared.\n")
+
+
 # Writes the traces of a run whose step time depends on the axis `mode`; fails for one of them.
 PROGRAM = """
 import json, os, random, sys
@@ -300,7 +358,7 @@ def check_rocprof(d):
             kernels = [(generate.K1, 0, 100), ("ncclDevKernel_Generic_1", 150, 250), (generate.K1, 160, 240), ("elementwise", 300, 400 + more)]
             write_kernels(d.path("s", repeat, f"{t}thread/nccl_28channels/rocprof_traces/host/77_kernel_trace.csv"), kernels)
     done = d.decide()
-    d.holds("answer", done.stdout, "Use threads=256 channels=28: it is the best of 2 settings", "there, \"step\" is the whole trace")
+    d.holds("answer", done.stdout, "Use threads=256 channels=28: it is the best of 2 settings", "\"step\" is the whole trace")
     rows = d.rows("recommendation")
     d.same("rows", [(row["setting"], row["measurements"], row["bus_gb_s"]) for row in rows], [("256thread_28ch", "3", ""), ("512thread_28ch", "3", "")])
     d.near("step", rows[0]["step_ms"], (400 * 400.5 * 400.5) ** (1 / 3) / 1000, 1e-6)
@@ -351,7 +409,7 @@ def run_check(binary, folder, check):
 
 
 CHECKS = (check_best, check_no_difference, check_agreement, check_step_times, check_overlap, check_bandwidth, check_one_run, check_one_setting, check_threads, check_damaged,
-          check_any_axis, check_hostile_traces, check_rocprof, check_jax)
+          check_missing_rank, check_recorded_ranks, check_two_bases, check_any_axis, check_hostile_traces, check_rocprof, check_jax)
 
 
 if __name__ == "__main__":

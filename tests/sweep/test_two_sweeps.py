@@ -116,7 +116,40 @@ def check_missing(g):
                "values": {"threads": str(t), "channels": "28"}, "status": "FAILED" if t == 256 else "SUCCESS"} for t in (256, 512) for r in (0, 1)]
     with open(g.path("new/sweep.json"), "w", encoding="utf-8") as file:
         json.dump({"sweep": "new", "points": points}, file)
-    g.holds("failed", g.compare("--fail_if", "256thread_28ch.step_ms > 50%", code=1).stderr, "1 settings of the old sweep are missing")
+    g.holds("failed", g.compare("--fail_if", "256thread_28ch.step_ms > 50%", code=1).stderr, "1 setting of the old sweep is missing in the new one (--allow_missing ignores it)")
+
+
+def check_not_comparable(g):
+    """Without the slow rank the new sweep looks better; steps and whole traces differ in any case. Neither gives a green gate."""
+    g.lay_out("old", repeats=2, channels=(28,))
+    g.lay_out("new", lambda s: 5000.0, repeats=2, channels=(28,))
+    rank = "512thread/nccl_28channels/torch_profiler/rank1"
+    for repeat in "", "repeat_2/":
+        shutil.rmtree(g.path("new", repeat + rank))
+    done = g.compare("--fail_if", "step_ms > 3%", "--allow_missing", "-o", "out", "--output_json", "out.json", code=1)
+    g.holds("error", done.stderr, "512thread_28ch: not compared: there is no whole trace of rank 1",
+            "--fail_if 'step_ms > 3%': '512thread_28ch' cannot be compared: in the new sweep, there is no whole trace of rank 1")
+    g.holds("answer", done.stdout, "2 settings in both sweeps: 0 worse, 1 better, 0 cannot be told apart, 1 not comparable.",
+            "Not comparable:\n  512thread_28ch: in the new sweep, there is no whole trace of rank 1\n")
+    g.same("rows", [(row["setting"], row["verdict"]) for row in g.rows("sweep_settings")],
+           [("256thread_28ch", "better"), ("512thread_28ch", "not comparable")])
+    with open(g.path("out.json"), encoding="utf-8") as file:
+        g.same("JSON", json.load(file)["settings"]["not comparable"], ["512thread_28ch"])
+    g.compare("--fail_if", "256thread_28ch.step_ms > 3%")
+    for repeat in "", "repeat_2/":
+        shutil.rmtree(g.path("new", repeat + rank.replace("512", "256")))
+    g.holds("all settings", g.compare("--fail_if", "step_ms > 3%", code=1).stderr, "in the new sweep, there is no trace of rank 1")
+    shutil.rmtree(g.path("new"))
+    g.lay_out("new", lambda s: 5000.0, repeats=2, channels=(28,))
+    for folder, _, files in os.walk(g.path("new")):
+        for name in files:
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                trace = json.load(file)
+            trace["traceEvents"] = [e for e in trace["traceEvents"] if e["name"] not in ("ProfilerStep#1", "ProfilerStep#2")]
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                json.dump(trace, file)
+    done = g.compare("--fail_if", "step_ms > 3%", code=1)
+    g.holds("steps", done.stdout, "traces of the old sweep have several marked steps, those of the new sweep do not", "2 not comparable")
 
 
 def check_one_run(g):
@@ -219,7 +252,7 @@ def run_check(binary, folder, check):
     return g.problems
 
 
-CHECKS = (check_regression, check_same, check_missing, check_one_run, check_machines, check_axis_order, check_errors, check_threads)
+CHECKS = (check_regression, check_same, check_missing, check_not_comparable, check_one_run, check_machines, check_axis_order, check_errors, check_threads)
 
 
 if __name__ == "__main__":

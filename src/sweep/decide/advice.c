@@ -122,6 +122,30 @@ static void say_best(const gt_decision *d, bool marked, gt_buffer *text)
         gt_buffer_add_format(text, "p = %.2g).\n", second->p);
 }
 
+/* How many settings cannot be compared with the others. */
+static size_t left_out(const gt_decision *d)
+{
+    size_t count = 0;
+    for (size_t s = 0; s < d->measures->setting_count; s++)
+        count += gt_setting_left_out(d->measures, s) != NULL;
+    return count;
+}
+
+/* Those that are left out, with the reason of the first. */
+static void say_left_out(const gt_decision *d, gt_buffer *text)
+{
+    size_t count = left_out(d), first = 0;
+    if (d->measures->is_partial)
+        gt_buffer_add_cstr(text,
+                           "No run has whole traces of all ranks, so the settings cannot be compared.\n");
+    if (!count) return;
+    while (!gt_setting_left_out(d->measures, first)) first++;
+    gt_buffer_add_format(text, "%zu %s not compared: ", count, count == 1 ? "setting is" : "settings are");
+    gt_decision_say_setting(d, first, false, text);
+    gt_buffer_add_format(text, " (%s)%s.\n", gt_setting_left_out(d->measures, first),
+                         count > 1 ? " and others" : "");
+}
+
 void gt_decision_say_limits(const gt_decision *d, gt_buffer *text)
 {
     static const char *const sentences[] = {
@@ -135,11 +159,12 @@ void gt_decision_say_limits(const gt_decision *d, gt_buffer *text)
             "--repeat`.\n",
         [GT_SPREAD_NONE] = "Each setting has one measurement: nothing can be said about their noise; use "
                            "`sweep run --repeat`.\n"};
+    say_left_out(d, text);
     gt_buffer_add_cstr(text, sentences[d->spread]);
     if (!d->measures->has_steps)
-        gt_buffer_add_format(
-            text, "Not all traces have several marked steps: there, \"step\" is the whole trace. Call "
-                  "profiler.step() after each step.\n");
+        gt_buffer_add_format(text,
+                             "The traces do not have several marked steps: \"step\" is the whole trace. Call "
+                             "profiler.step() after each step.\n");
 }
 
 size_t gt_decision_baseline(const gt_decision *d, size_t given)
@@ -231,7 +256,8 @@ void gt_decision_say_verdict(const gt_decision *d, bool marked, gt_buffer *text)
     if (!d->best.measured)
         gt_buffer_add_format(text, "No setting was measured.\n");
     else if (d->best.measured == 1)
-        gt_buffer_add_format(text, "Only one setting was measured.\n");
+        gt_buffer_add_format(text, "Only one setting %s.\n",
+                             left_out(d) ? "can be compared" : "was measured");
     else if (d->best.candidates == 1)
         say_best(d, marked, text);
     else

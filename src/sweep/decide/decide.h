@@ -7,6 +7,7 @@
  *     kept.c         the same, kept for the next time
  *     formats.c      the same for traces of rocprofv3 and JAX
  *     measure.c      the same for all runs of a sweep
+ *     basis.c        which runs can be compared: all ranks, the same kind of step
  *     decision.c     from measurements to a decision
  *     sheets.c       the sheets: recommendation, effects, effect_means, overlap_slowdown, bandwidth_by_size
  *     advice.c       the answer in words
@@ -164,6 +165,7 @@ typedef struct gt_gemm_calls {
 typedef struct gt_trace_measures {
     gt_interner *strings; /* owned */
     bool has_steps;       /* step_ms are marked steps; otherwise the whole trace is one */
+    bool is_cut_off;      /* only a part of the trace could be read */
     gt_number_series step_ms;
     gt_number_series step_exposed_ms, step_gemm_ms; /* of each entry of step_ms */
     double exposed_ms, gemm_ms; /* per step: communication without computation; time in GEMM kernels */
@@ -202,11 +204,24 @@ void gt_trace_measures_keep(const gt_trace_measures *measures, gt_index *index, 
 
 /* ---- measurements of a sweep (measure.c) ---- */
 
+/* Numbers of ranks; each once, ascending, after gt_sweep_measures_select. */
+typedef struct gt_rank_set {
+    int64_t *items;
+    size_t count, capacity;
+} gt_rank_set;
+
+/* What the times of a run are of. */
+typedef enum gt_time_basis { GT_BASIS_TRACE, GT_BASIS_STEPS, GT_BASIS_MIXED } gt_time_basis;
+
 /* One run. Times are means over its ranks. */
 typedef struct gt_run_measures {
     size_t setting; /* in gt_sweep_measures */
     size_t ranks;   /* traces that were read */
-    double step_ms; /* median over steps; NaN: no trace could be read */
+    double step_ms; /* median over steps; NaN: no trace could be read, or the run is left out */
+    gt_rank_set recorded, measured; /* ranks with a trace, with a whole one */
+    int64_t world;                  /* processes, by the traces; 0: unknown */
+    gt_time_basis basis;
+    char *left_out; /* why the run cannot be compared with others; NULL: it can */
     double exposed_ms, gemm_ms;
     double slowdown; /* of GEMMs during collectives; NaN: unknown */
     /* Spreads within the run. By step, means over ranks: */
@@ -244,7 +259,8 @@ typedef struct gt_sweep_measures {
     size_t *first_config;  /* by setting: its first run; one entry more than settings */
     size_t setting_count;
     gt_trace_source source;
-    bool has_steps; /* all traces have marked steps */
+    bool has_steps;  /* the times are of marked steps; otherwise of whole traces */
+    bool is_partial; /* no run has whole traces of all ranks: nothing can be said about the best */
     gt_overlap_row *overlaps;
     size_t overlap_count, overlap_capacity;
     gt_bandwidth_row *bandwidths;
@@ -268,6 +284,14 @@ static inline bool gt_sweep_measure(gt_sweep_measures *measures, const gt_sweep 
     return gt_sweep_measure_source(measures, sweep, GT_SOURCE_ANY, read, cache, error);
 }
 void gt_sweep_measures_free(gt_sweep_measures *measures);
+
+/* Leaves out runs that cannot be compared with the others, with warnings (basis.c). */
+void gt_sweep_measures_select(gt_sweep_measures *measures);
+/* Why no run of a setting is compared; NULL: one is, or none could be measured. */
+const char *gt_setting_left_out(const gt_sweep_measures *measures, size_t setting);
+void gt_rank_set_add(gt_rank_set *set, int64_t rank);
+/* "rank 1", "ranks 1, 3": the wanted ranks below `world` (0: all) that a set lacks; NULL: none. */
+char *gt_rank_set_lacks(const gt_rank_set *set, const gt_rank_set *wanted, int64_t world);
 
 /* ---- the decision (decision.c, sheets.c, advice.c) ---- */
 

@@ -23,7 +23,7 @@ static gt_spread_source choose_spread(const gt_sweep_measures *m)
             runs += isnan(run->step_ms) ? 0 : 1;
             if (m->has_steps && run->steps.count > most[GT_SPREAD_STEPS])
                 most[GT_SPREAD_STEPS] = run->steps.count;
-            if (run->ranks > most[GT_SPREAD_RANKS]) most[GT_SPREAD_RANKS] = run->ranks;
+            if (run->per_rank.count > most[GT_SPREAD_RANKS]) most[GT_SPREAD_RANKS] = run->per_rank.count;
         }
         if (runs > most[GT_SPREAD_REPEATS]) most[GT_SPREAD_REPEATS] = runs;
     }
@@ -70,6 +70,13 @@ static void find_effects(gt_decision *d)
     gt_free(places);
 }
 
+/* Without whole runs, nothing is told apart. */
+static void doubt_all(gt_best *best)
+{
+    for (size_t r = 0; r < best->measured; r++) best->settings[best->order[r]].is_candidate = true;
+    best->candidates = best->measured;
+}
+
 void gt_decide(gt_decision *d, gt_sweep_measures *measures)
 {
     *d = (gt_decision){.measures = measures, .spread = choose_spread(measures)};
@@ -81,6 +88,7 @@ void gt_decide(gt_decision *d, gt_sweep_measures *measures)
     find_effects(d); /* with the variances as measured */
     gt_log_samples_share_noise(d->samples, measures->setting_count);
     d->best = gt_best_find(d->samples, measures->setting_count);
+    if (measures->is_partial) doubt_all(&d->best);
 }
 
 void gt_decision_free(gt_decision *d)

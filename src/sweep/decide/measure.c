@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "input/chrome/kineto.h"
 #include "input/files.h"
 #include "schema/columns.h"
 #include "table/stats.h"
@@ -18,6 +19,7 @@ typedef struct task {
     size_t config;
     const gt_sweep_trace *trace;
     gt_trace_measures *found;
+    int64_t world; /* processes; 0: unknown */
 } task;
 
 /* What GEMMs during collectives take, and what they would take without. */
@@ -60,6 +62,16 @@ static void find_settings(gt_sweep_measures *m)
 
 /* ---- one trace ---- */
 
+/* How many processes the run had, by the trace; 0: unknown. */
+static int64_t world_of(const char *path)
+{
+    gt_error ignored;
+    gt_stream *stream = gt_stream_open(path, &ignored);
+    int64_t world = stream ? gt_kineto_find_distributed(stream).world_size : 0;
+    gt_stream_close(stream);
+    return world > 0 && world != GT_EVENT_NONE ? world : 0;
+}
+
 static bool read_trace(void *context, size_t index)
 {
     job *j = context;
@@ -69,6 +81,7 @@ static bool read_trace(void *context, size_t index)
     t->found = j->measures->source == GT_SOURCE_TORCH
                    ? gt_trace_measures_read(t->trace->path, t->trace->rank, j->read, j->cache, &error)
                    : gt_trace_measures_read_other(t->trace->path, j->measures->source, j->read, &error);
+    if (j->measures->source == GT_SOURCE_TORCH) t->world = world_of(t->trace->path);
     gt_log_about(about);
     if (!t->found)
         gt_warn("%s rank %" PRId64 ": not measured: %s", j->measures->sweep->configs[t->config].name,
@@ -231,7 +244,7 @@ static void take_collectives(job *j, gt_trace_measures *found)
 /* Means over the ranks of a run, whose traces are tasks first ... end - 1. */
 static void sum_up_ranks(job *j, gt_run_measures *run, size_t first, size_t end)
 {
-    size_t longest = 0;
+    size_t longest = 0, with_steps = 0;
     for (size_t i = first; i < end; i++)
         if (j->tasks[i].found && j->tasks[i].found->step_ms.count > longest)
             longest = j->tasks[i].found->step_ms.count;
@@ -249,8 +262,10 @@ static void sum_up_ranks(job *j, gt_run_measures *run, size_t first, size_t end)
         gt_series_add(&run->rank_gemm_ms, found->gemm_ms);
         exposed += found->exposed_ms;
         gemm += found->gemm_ms;
-        if (!found->has_steps) j->measures->has_steps = false;
+        with_steps += found->has_steps;
+        if (!found->is_cut_off) gt_rank_set_add(&run->measured, j->tasks[i].trace->rank);
     }
+    run->basis = !with_steps ? GT_BASIS_TRACE : with_steps == run->ranks ? GT_BASIS_STEPS : GT_BASIS_MIXED;
     for (size_t k = 0; k < GT_LENGTH(by_step); k++)
         for (size_t i = 0; i < longest; i++) by_step[k]->items[i] /= counts[i];
     gt_free(counts);
@@ -275,6 +290,8 @@ static void keep_trace(void *context, size_t index)
         j->cost.cost_ms += cost.cost_ms;
         j->cost.expected_ms += cost.expected_ms;
     }
+    gt_rank_set_add(&run->recorded, t->trace->rank);
+    if (t->world > run->world) run->world = t->world;
     take_collectives(j, t->found);
     if (index + 1 < j->count && j->tasks[index + 1].config == t->config) return;
     size_t first = index;
@@ -353,7 +370,7 @@ static void read_all(job *j)
 bool gt_sweep_measure_source(gt_sweep_measures *measures, const gt_sweep *sweep, gt_trace_source source,
                              const gt_read_options *read, const gt_sweep_cache *cache, gt_error *error)
 {
-    *measures = (gt_sweep_measures){.sweep = sweep, .strings = gt_interner_new(), .has_steps = true};
+    *measures = (gt_sweep_measures){.sweep = sweep, .strings = gt_interner_new()};
     measures->runs = gt_alloc_zero(sweep->count + 1, sizeof *measures->runs);
     find_settings(measures);
     measures->source = source == GT_SOURCE_ANY ? find_source(sweep) : source;
@@ -369,6 +386,7 @@ bool gt_sweep_measure_source(gt_sweep_measures *measures, const gt_sweep *sweep,
     if (measured) {
         read_all(&j);
         divide_costs(measures);
+        gt_sweep_measures_select(measures);
         measured = j.done > 0 || gt_fail(error, "none of the traces could be measured");
     }
     for (size_t i = 0; i < sweep->count; i++) gt_sweep_traces_free(&j.traces[i]);
@@ -388,6 +406,9 @@ void gt_sweep_measures_free(gt_sweep_measures *m)
                                      &run->per_rank,      &run->rank_exposed_ms, &run->rank_gemm_ms,
                                      &run->rank_slowdowns};
         for (size_t k = 0; k < GT_LENGTH(lists); k++) gt_free(lists[k]->items);
+        gt_free(run->recorded.items);
+        gt_free(run->measured.items);
+        gt_free(run->left_out);
     }
     for (size_t i = 0; i < m->overlap_count; i++) {
         gt_overlap_row *row = &m->overlaps[i];

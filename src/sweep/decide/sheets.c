@@ -14,6 +14,7 @@
  *     exposed_comm_ms, gemm_ms, gemm_slowdown_ms  per step, means over ranks and repeats
  *     gemm_slowdown                    what GEMMs during collectives take, divided by what they would take
  *     bus_gb_s                         bytes on the links divided by the time of the transfers
+ *     not_compared                     if settings are left out (basis.c): why
  *     status                           if runs that failed are included: the first outcome that is no success
  *
  * effects, one row per axis, pair of axes, rest and error: term, sum_of_squares, degrees_of_freedom,
@@ -194,6 +195,18 @@ static void add_status(gt_table *table, const gt_decision *d)
     }
 }
 
+/* Why settings are left out, if some are. */
+static void add_reasons(gt_table *table, const gt_decision *d)
+{
+    size_t column = SIZE_MAX;
+    for (size_t r = 0; r < d->measures->setting_count; r++) {
+        const char *reason = gt_setting_left_out(d->measures, d->best.order[r]);
+        if (!reason) continue;
+        if (column == SIZE_MAX) column = gt_table_add_column(table, GT_COL_NOT_COMPARED, GT_TYPE_STRING);
+        gt_table_set_cstr(table, column, r, reason);
+    }
+}
+
 static gt_table *recommendation(const gt_decision *d)
 {
     static const gt_column_head columns[] = {
@@ -234,6 +247,7 @@ static gt_table *recommendation(const gt_decision *d)
         set(table, GT_COL_BUS_GB_S, row, -all[setting].goals[BANDWIDTH]);
     }
     if (m->sweep->failed) add_status(table, d);
+    add_reasons(table, d);
     insert_settings(table, m, d->best.order, 1);
     gt_free(all);
     return table;

@@ -301,6 +301,7 @@ gt_trace_measures *gt_trace_measures_of(gt_pytorch_linked *trace, int64_t rank, 
     const gt_event_view *view = &gt_pytorch_view(trace)->events;
     gt_schedule *schedule = gt_schedule_new(view);
     gt_trace_measures *found = gt_trace_measures_of_schedule(schedule, error);
+    if (found) found->is_cut_off = view->facts->is_cut_off;
     if (found && !view->facts->is_cut_off) {
         found->collectives = gt_collectives_of_rank(view, rank);
         gt_table_use_strings(found->collectives, found->strings); /* so that the trace can be freed */

@@ -74,6 +74,20 @@ static void say_names(const gt_sweep_changes *c, gt_change_verdict verdict, cons
     gt_buffer_add_cstr(text, "\n");
 }
 
+static void say_unequal(const gt_sweep_changes *c, gt_buffer *text)
+{
+    size_t all = gt_sweep_changes_count(c, GT_CHANGE_UNEQUAL), said = 0;
+    if (all) gt_buffer_add_cstr(text, "Not comparable:\n");
+    for (size_t i = 0; i < c->setting_count && said < NAMES_MAX; i++) {
+        if (c->settings[i].verdict != GT_CHANGE_UNEQUAL) continue;
+        gt_buffer_add_cstr(text, "  ");
+        add_name(text, c->settings[i].name);
+        gt_buffer_add_format(text, ": %s\n", c->settings[i].reason);
+        said++;
+    }
+    if (all > said) gt_buffer_add_format(text, "  and %zu more\n", all - said);
+}
+
 /* Other measures than the step time that changed. */
 static void say_measures(const gt_sweep_changes *c, gt_buffer *text)
 {
@@ -132,16 +146,19 @@ static void say_machines(const gt_machine_facts *facts, gt_buffer *text)
 void gt_sweep_answer_say(const gt_sweep_answer *answer, gt_buffer *text)
 {
     const gt_sweep_changes *c = answer->changes;
-    gt_buffer_add_format(text, "%zu settings in both sweeps: %zu worse, %zu better, %zu cannot be told apart",
-                         c->in_both, gt_sweep_changes_count(c, GT_CHANGE_WORSE),
-                         gt_sweep_changes_count(c, GT_CHANGE_BETTER),
-                         gt_sweep_changes_count(c, GT_CHANGE_UNDECIDED));
+    gt_buffer_add_format(
+        text, "%zu %s in both sweeps: %zu worse, %zu better, %zu cannot be told apart", c->in_both,
+        c->in_both == 1 ? "setting" : "settings", gt_sweep_changes_count(c, GT_CHANGE_WORSE),
+        gt_sweep_changes_count(c, GT_CHANGE_BETTER), gt_sweep_changes_count(c, GT_CHANGE_UNDECIDED));
     if (gt_sweep_changes_count(c, GT_CHANGE_UNKNOWN))
         gt_buffer_add_format(text, ", %zu without a spread", gt_sweep_changes_count(c, GT_CHANGE_UNKNOWN));
+    if (gt_sweep_changes_count(c, GT_CHANGE_UNEQUAL))
+        gt_buffer_add_format(text, ", %zu not comparable", gt_sweep_changes_count(c, GT_CHANGE_UNEQUAL));
     gt_buffer_add_cstr(text, ".\n");
     say_steps(c, GT_CHANGE_WORSE, text);
     say_steps(c, GT_CHANGE_BETTER, text);
     say_measures(c, text);
+    say_unequal(c, text);
     say_names(c, GT_CHANGE_MISSING, "Missing in the new sweep", text);
     say_names(c, GT_CHANGE_NEW, "Only in the new sweep", text);
     say_spread(c, text);

@@ -29,6 +29,7 @@ const char *const gt_change_verdict_names[GT_CHANGE_VERDICTS] = {
     [GT_CHANGE_UNKNOWN] = "unknown",
     [GT_CHANGE_MISSING] = "missing",
     [GT_CHANGE_NEW] = "new",
+    [GT_CHANGE_UNEQUAL] = "not comparable",
 };
 
 enum { OLD, NEW };
@@ -77,7 +78,7 @@ static void match_settings(gt_sweep_changes *c)
     for (size_t k = OLD; k <= NEW; k++) {
         const gt_sweep_measures *m = c->sweeps[k];
         for (size_t s = 0; s < m->setting_count; s++) {
-            if (!is_measured(m, s)) continue;
+            if (!is_measured(m, s) && !gt_setting_left_out(m, s)) continue;
             uint32_t *index = gt_map_put(&pairs, key_of(keys, m, s), 0);
             if (*index == GT_MAP_NONE) {
                 *index = (uint32_t)c->setting_count;
@@ -85,7 +86,8 @@ static void match_settings(gt_sweep_changes *c)
                     (gt_setting_pair){{SIZE_MAX, SIZE_MAX},
                                       m->sweep->configs[m->first_config[s]].setting,
                                       SIZE_MAX,
-                                      k == OLD ? GT_CHANGE_MISSING : GT_CHANGE_NEW};
+                                      k == OLD ? GT_CHANGE_MISSING : GT_CHANGE_NEW,
+                                      NULL};
             }
             c->settings[*index].settings[k] = s;
         }
@@ -94,6 +96,63 @@ static void match_settings(gt_sweep_changes *c)
         c->in_both += c->settings[i].settings[OLD] != SIZE_MAX && c->settings[i].settings[NEW] != SIZE_MAX;
     gt_map_free(&pairs);
     gt_interner_free(keys);
+}
+
+/* ---- what cannot be compared ---- */
+
+/* The first run of a setting that counts. */
+static const gt_run_measures *first_run(const gt_sweep_measures *m, size_t setting)
+{
+    size_t i = m->first_config[setting];
+    while (i + 1 < gt_setting_runs_end(m, setting) && isnan(m->runs[i].step_ms)) i++;
+    return &m->runs[i];
+}
+
+/* Why the measures of a setting are not of the same kind in both sweeps; NULL: they are. */
+static char *find_reason(const gt_sweep_changes *c, const gt_setting_pair *pair)
+{
+    static const char *const names[] = {"old", "new"};
+    for (size_t k = OLD; k <= NEW; k++) {
+        const char *reason =
+            pair->settings[k] == SIZE_MAX ? NULL : gt_setting_left_out(c->sweeps[k], pair->settings[k]);
+        if (reason) return gt_format("in the %s sweep, %s", names[k], reason);
+    }
+    if (pair->settings[OLD] == SIZE_MAX || pair->settings[NEW] == SIZE_MAX) return NULL;
+    for (size_t k = OLD; k <= NEW; k++)
+        if (c->sweeps[k]->is_partial)
+            return gt_format("in the %s sweep, no run has whole traces of all ranks", names[k]);
+    const gt_run_measures *runs[] = {first_run(c->sweeps[OLD], pair->settings[OLD]),
+                                     first_run(c->sweeps[NEW], pair->settings[NEW])};
+    if (runs[OLD]->basis != runs[NEW]->basis)
+        return gt_format("traces of the %s sweep have several marked steps, those of the %s sweep do not",
+                         names[runs[OLD]->basis != GT_BASIS_STEPS],
+                         names[runs[OLD]->basis == GT_BASIS_STEPS]);
+    for (size_t k = OLD; k <= NEW; k++) {
+        char *lacking = gt_rank_set_lacks(&runs[k]->measured, &runs[!k]->measured, runs[k]->world), *reason;
+        if (!lacking) continue;
+        reason = gt_format("in the %s sweep, there is no trace of %s", names[k], lacking);
+        gt_free(lacking);
+        return reason;
+    }
+    return NULL;
+}
+
+static void find_unequal(gt_sweep_changes *c)
+{
+    for (size_t i = 0; i < c->setting_count; i++) {
+        char *reason = find_reason(c, &c->settings[i]);
+        if (!reason) continue;
+        uint32_t id = gt_interner_add_cstr(c->strings, reason);
+        c->settings[i].verdict = GT_CHANGE_UNEQUAL;
+        c->settings[i].reason = gt_interner_get(c->strings, id).bytes;
+        gt_free(reason);
+    }
+}
+
+static bool is_compared(const gt_setting_pair *pair)
+{
+    return pair->settings[OLD] != SIZE_MAX && pair->settings[NEW] != SIZE_MAX &&
+           pair->verdict != GT_CHANGE_UNEQUAL;
 }
 
 /* ---- values ---- */
@@ -111,7 +170,7 @@ static gt_spread_source choose_spread(const gt_sweep_changes *c)
                 const gt_run_measures *run = &m->runs[r];
                 runs += isnan(run->step_ms) ? 0 : 1;
                 if (m->has_steps && run->steps.count > most_steps[k]) most_steps[k] = run->steps.count;
-                if (run->ranks > most_ranks[k]) most_ranks[k] = run->ranks;
+                if (run->per_rank.count > most_ranks[k]) most_ranks[k] = run->per_rank.count;
             }
             if (runs > most_runs) most_runs = runs;
         }
@@ -162,7 +221,7 @@ static void add_times(gt_sweep_changes *c, gt_sweep_measure_kind kind)
     gt_spread_source spread = spread_of(c->spread, kind);
     for (size_t i = 0; i < c->setting_count; i++) {
         const gt_setting_pair *pair = &c->settings[i];
-        if (pair->settings[OLD] == SIZE_MAX || pair->settings[NEW] == SIZE_MAX) continue;
+        if (!is_compared(pair)) continue;
         gt_sweep_change change = {
             .setting = i, .kind = kind, .message_mb = NAN, .spread = gt_spread_source_names[spread]};
         for (size_t k = OLD; k <= NEW; k++)
@@ -196,7 +255,7 @@ static void add_bandwidths(gt_sweep_changes *c)
     size_t first = c->change_count;
     for (size_t i = 0; i < c->setting_count; i++)
         for (size_t k = OLD; k <= NEW; k++)
-            if (c->settings[i].settings[!k] != SIZE_MAX && c->settings[i].settings[k] != SIZE_MAX)
+            if (is_compared(&c->settings[i]))
                 *gt_map_put(&pairs[k], c->settings[i].settings[k], 0) = (uint32_t)i;
     for (size_t k = OLD; k <= NEW; k++)
         for (size_t i = 0; i < c->sweeps[k]->bandwidth_count; i++) {
@@ -347,6 +406,7 @@ void gt_sweep_changes_find(gt_sweep_changes *c, const gt_sweep_measures *old_swe
 {
     *c = (gt_sweep_changes){.sweeps = {old_sweep, new_sweep}, .strings = gt_interner_new()};
     match_settings(c);
+    find_unequal(c);
     c->spread = choose_spread(c);
     for (gt_sweep_measure_kind kind = 0; kind < GT_MEASURES; kind++) {
         size_t first = c->change_count;

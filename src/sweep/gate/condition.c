@@ -113,9 +113,13 @@ static bool is_evaluated(const gt_sweep_condition *condition, bool allow_missing
     const gt_gate *gate = &condition->gate;
     if (condition->missing && !allow_missing)
         return gt_fail(error,
-                       "--fail_if '%.200s': %zu settings of the old sweep are missing in the new one "
-                       "(--allow_missing ignores them)",
-                       condition->given, condition->missing);
+                       "--fail_if '%.200s': %zu %s of the old sweep %s missing in the new one "
+                       "(--allow_missing ignores %s)",
+                       condition->given, condition->missing, condition->missing == 1 ? "setting" : "settings",
+                       condition->missing == 1 ? "is" : "are", condition->missing == 1 ? "it" : "them");
+    if (condition->unequal)
+        return gt_fail(error, "--fail_if '%.200s': '%.100s' cannot be compared: %.300s", condition->given,
+                       condition->unequal->name, condition->unequal->reason);
     if (!gate->rows_checked)
         return gt_fail(error, "--fail_if '%.200s': no setting of both sweeps has %s", condition->given,
                        gate->column);
@@ -138,9 +142,12 @@ gt_gate_outcome gt_sweep_gate_check(gt_sweep_condition *conditions, size_t count
         gt_sweep_condition *condition = &conditions[i];
         for (size_t k = 0; k < changes->change_count; k++)
             evaluate(condition, changes, &changes->changes[k], met);
-        for (size_t k = 0; k < changes->setting_count; k++)
-            condition->missing += changes->settings[k].verdict == GT_CHANGE_MISSING &&
-                                  gt_gate_matches(&condition->gate, changes->settings[k].name);
+        for (size_t k = 0; k < changes->setting_count; k++) {
+            const gt_setting_pair *pair = &changes->settings[k];
+            if (!gt_gate_matches(&condition->gate, pair->name)) continue;
+            condition->missing += pair->verdict == GT_CHANGE_MISSING;
+            if (pair->verdict == GT_CHANGE_UNEQUAL && !condition->unequal) condition->unequal = pair;
+        }
         if (outcome == GT_GATE_PASSED && !is_evaluated(condition, allow_missing, error))
             outcome = GT_GATE_UNEVALUATED;
     }

@@ -38,6 +38,7 @@ typedef enum gt_change_verdict {
     GT_CHANGE_UNKNOWN,   /* there is no spread to compare with */
     GT_CHANGE_MISSING,   /* not in the new sweep, or not measured there */
     GT_CHANGE_NEW,       /* not in the old sweep, or not measured there */
+    GT_CHANGE_UNEQUAL,   /* what was measured differs in kind: other ranks, or steps and whole traces */
     GT_CHANGE_VERDICTS
 } gt_change_verdict;
 extern const char *const gt_change_verdict_names[GT_CHANGE_VERDICTS];
@@ -62,7 +63,8 @@ typedef struct gt_setting_pair {
     size_t settings[2];        /* in the measures of old and new; SIZE_MAX: not there, or not measured */
     const char *name;          /* "256thread_28ch" */
     size_t step;               /* its step time in the list of changes; SIZE_MAX: none */
-    gt_change_verdict verdict; /* that of the step time, or missing or new */
+    gt_change_verdict verdict; /* that of the step time, or missing, new or not comparable */
+    const char *reason;        /* why it is not comparable; else NULL */
 } gt_setting_pair;
 
 typedef struct gt_sweep_changes {
@@ -121,8 +123,9 @@ typedef struct gt_sweep_condition {
     bool is_significant;
     char *text; /* without the last word; the gate borrows it */
     const char *given;
-    size_t unknown; /* changes that it could not be evaluated for */
-    size_t missing; /* settings of the old sweep that the new one lacks */
+    size_t unknown;                 /* changes that it could not be evaluated for */
+    size_t missing;                 /* settings of the old sweep that the new one lacks */
+    const gt_setting_pair *unequal; /* the first setting that is not comparable; NULL: none */
 } gt_sweep_condition;
 
 bool gt_sweep_condition_parse(gt_sweep_condition *condition, const char *text, gt_error *error);

@@ -1,8 +1,8 @@
 /* Changes between two sweeps as sheets.
  *
  * sweep_settings, one row per setting of either sweep: setting, the value of each axis of the old sweep,
- * verdict (of the step time: worse, better, not told apart, unknown; or missing, new), old_step_ms,
- * new_step_ms, change_pct with its 95 % interval, p_value.
+ * verdict (of the step time: worse, better, not told apart, unknown; or missing, new, not comparable),
+ * old_step_ms, new_step_ms, change_pct with its 95 % interval, p_value.
  *
  * sweep_changes, one row per measure and setting of both sweeps, and for bus_gb_s per collective and message
  * size: measure, setting, collective, message_mb, verdict, old, new (geometric means; arithmetic ones if a
@@ -47,7 +47,7 @@ static void set_change(gt_table *table, size_t row, const gt_sweep_change *chang
 
 /* ---- sweep_settings ---- */
 
-/* The step time of a setting that only one sweep has. */
+/* The step time of a setting that only one sweep has, or that is not comparable. */
 static double only_step(const gt_sweep_measures *m, size_t setting)
 {
     gt_number_series steps = {0};
@@ -97,9 +97,10 @@ static gt_table *sweep_settings(const gt_sweep_changes *c)
             set_change(table, row, &c->changes[pair->step]);
             continue;
         }
-        size_t which = pair->settings[OLD] == SIZE_MAX ? NEW : OLD;
-        set(table, which == OLD ? GT_COL_OLD_STEP_MS : GT_COL_NEW_STEP_MS, row,
-            only_step(c->sweeps[which], pair->settings[which]));
+        for (size_t k = OLD; k <= NEW; k++)
+            if (pair->settings[k] != SIZE_MAX)
+                set(table, k == OLD ? GT_COL_OLD_STEP_MS : GT_COL_NEW_STEP_MS, row,
+                    only_step(c->sweeps[k], pair->settings[k]));
     }
     add_axes(table, c);
     return table;
