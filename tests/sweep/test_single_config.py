@@ -447,6 +447,11 @@ def check_labels(binary, folder):
                       "--baseline-label", evil, "--test-label", long, "../../up")
     problems += same("folders", sorted(os.listdir(os.path.join(folder, "q"))), [
         "_._.._up", "final_analysis_report_for_all.html", "final_analysis_report_for_all.xlsx", "plots", "z" * 100])
+    problems += sweep(binary, folder, "compare", "--all", "--skip-tracelens", "--baseline", "x/run", "--test", "y/run", "x/run", "--output",
+                      "taken", "--test-label", "plots", "other", said="the files of the test 'plots' are in taken/plots_2, because plots is taken")
+    problems += same("labels that are names of our own", sorted(os.listdir(os.path.join(folder, "taken"))), [
+        "final_analysis_report_for_all.html", "final_analysis_report_for_all.xlsx", "other", "plots", "plots_2"])
+    problems += same("plots of all runs", sorted(os.listdir(os.path.join(folder, "taken/plots"))), sorted(ALL_PLOTS))
     for name in files_under(os.path.join(folder, "q")):
         if name.endswith(".html"):
             with open(os.path.join(folder, "q", name), encoding="utf-8") as file:

@@ -2,6 +2,7 @@
  * page. Each of its steps can be run alone, too (single.c). With two sweeps instead: gate.c; with more:
  * several.c. */
 #include "cli/sweep/sweep.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "cli/common.h"
 #include "os/paths.h"
@@ -221,6 +222,22 @@ static char *folder_of(const char *label)
     return name;
 }
 
+/* The folder of a test among several. It gets another name if the label is that of another test, or of a file
+ * or folder of all runs. The caller frees it. */
+static char *folder_of_test(const char *root, const char *label, gt_name_set *taken)
+{
+    static const char *const of_all[] = {"plots", "final_analysis_report_for_all.xlsx",
+                                         "final_analysis_report_for_all.html"};
+    for (size_t i = taken->count; i < GT_LENGTH(of_all); i++) gt_name_set_add(taken, of_all[i], SIZE_MAX);
+    char *wanted = folder_of(label);
+    const char *name = gt_name_set_add(taken, wanted, SIZE_MAX);
+    if (strcmp(name, wanted) != 0)
+        gt_info("the files of the test '%s' are in %s/%s, because %s is taken", label, root, name, wanted);
+    char *folder = gt_format("%s/%s", root, name);
+    gt_free(wanted);
+    return folder;
+}
+
 /* What is written: first workbooks and plots, then the pages that embed them. */
 typedef struct files {
     const char *root;
@@ -349,10 +366,8 @@ static bool write_comparisons(const gt_call *call, const plan *p, const gt_run_c
                    add_summaries(&f, all, gt_arguments_flag(&call->arguments, "geo_mean"));
     for (size_t i = 0; i < all->run_count; i++) labels[i] = all->runs[i].label;
     for (size_t i = 0; i < all->count && written; i++) {
-        char *name = folder_of(all->items[i].test_label);
-        folders[i] = all->count > 1 ? gt_format("%s/%s", f.root, gt_name_set_add(&names, name, SIZE_MAX))
-                                    : gt_strdup(f.root);
-        gt_free(name);
+        folders[i] =
+            all->count > 1 ? folder_of_test(f.root, all->items[i].test_label, &names) : gt_strdup(f.root);
         written = add_comparison(&f, &all->items[i], folders[i], &drawn[i]);
     }
     written = written && (!all->together.count || add_side_by_side(&f, all, labels, &drawn[all->count]));
