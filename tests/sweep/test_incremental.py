@@ -297,6 +297,10 @@ def check_all_steps(s):
     s.same("changed", changed == first, False)
     shutil.rmtree(s.path(ANALYSIS))
     s.same("fresh", (analyse() == changed, files_of(s.path(ANALYSIS)) == files), (True, True))
+    shutil.copytree(s.again, s.fresh, ignore=lambda folder, names: ["tracelens_analysis"])
+    s.run("--dpi", "20", step="all", cwd=s.fresh)
+    moved = files_of(os.path.join(s.fresh, ANALYSIS))
+    s.same("elsewhere", [name for name in files if files[name] != moved.get(name)], [])
 
 
 def check_steps_without_work(s):

@@ -150,14 +150,19 @@ static bool write_job_files(const gt_kernel_patterns *patterns, const char *csv_
                             const char *list_path, gt_error *error)
 {
     gt_buffer yaml = {0}, list = {0};
-    gt_kernel_patterns_job(patterns, csv_path, &yaml);
-    gt_kernel_patterns_list(patterns, csv_path, &list);
+    char *folder = gt_path_folder(csv_path), *yaml_folder = gt_path_folder(yaml_path);
+    /* Both in one folder: its name does not matter, and the folder may be moved. */
+    const char *source = strcmp(folder, yaml_folder) == 0 ? gt_path_name(csv_path) : csv_path;
+    gt_kernel_patterns_job(patterns, source, &yaml);
+    gt_kernel_patterns_list(patterns, source, &list);
     bool written = gt_check_not_input(yaml_path, csv_path, error) &&
                    gt_check_not_input(list_path, csv_path, error) &&
                    gt_sweep_write_texts((const char *[]){yaml_path, list_path},
                                         (gt_str[]){gt_buffer_str(&yaml), gt_buffer_str(&list)}, 2, error);
     gt_buffer_free(&yaml);
     gt_buffer_free(&list);
+    gt_free(folder);
+    gt_free(yaml_folder);
     return written;
 }
 
