@@ -14,7 +14,7 @@ import sys
 
 from tests.sweep import generate_decisions as generate
 from tests.sweep.generate_sweep import read_workbook
-from tests.common.harness import Case, run, run_cases
+from tests.common.harness import Case, files_under, run, run_cases
 
 SHEETS = ["recommendation", "effects", "effect_means", "overlap_slowdown", "bandwidth_by_size"]
 
@@ -312,7 +312,23 @@ def check_any_axis(d):
     d.same("terms", [row["term"] for row in d.rows("effects")], ["mode", "error (repeats)"])
     done = run([d.binary, "sweep", "decide", "s", "--include_failed"], cwd=d.folder)
     d.holds("included", done.stdout, "best of 4 settings", "mode=broken")
+    table = [line.split() for line in done.stdout.splitlines()]
+    heads = next((words for words in table if "status" in words), [])
+    d.same("status in the terminal", (heads[-2:], sum("FAILED" in words for words in table), sum("SUCCESS" in words for words in table)),
+           (["status", "mode"], 1, 3))
     d.same("status", [row["status"] for row in d.rows("recommendation")], ["FAILED", "SUCCESS", "SUCCESS", "SUCCESS"])
+
+
+def check_full_disk(d):
+    """The answer is given even if the page cannot be written; then there are no other files, either."""
+    generate.lay_out(d.path("s"), truth(None), repeats=1)
+    line = [d.binary, "sweep", "decide", "s", "--output_dir", "o", "--output_html", "page.html"]
+    done = run(line, cwd=d.folder, file_size_limit=100_000)
+    d.same("exit code", done.code, 1)
+    d.holds("message", done.stderr, "page.html")
+    d.same("files", [name for name in files_under(d.folder) if not name.startswith("s/") and ".gputally" not in name], [])
+    whole = run(line, cwd=d.folder)
+    d.same("answer", (len(done.stdout) > 100, done.stdout), (True, whole.stdout[:whole.stdout.index("\nwrote ")]))
 
 
 def check_hostile_traces(d):
@@ -409,7 +425,7 @@ def run_check(binary, folder, check):
 
 
 CHECKS = (check_best, check_no_difference, check_agreement, check_step_times, check_overlap, check_bandwidth, check_one_run, check_one_setting, check_threads, check_damaged,
-          check_missing_rank, check_recorded_ranks, check_two_bases, check_any_axis, check_hostile_traces, check_rocprof, check_jax)
+          check_missing_rank, check_recorded_ranks, check_two_bases, check_any_axis, check_full_disk, check_hostile_traces, check_rocprof, check_jax)
 
 
 if __name__ == "__main__":

@@ -68,12 +68,14 @@ static void show_table(const gt_sweep *sweep, const gt_table_list *tables)
                                                  {GT_COL_EXPOSED_COMM_MS, "exposed ms", 3, NULL},
                                                  {GT_COL_GEMM_SLOWDOWN, "GEMM slowdown", 3, NULL},
                                                  {GT_COL_BUS_GB_S, "bus GB/s", 1, NULL}};
-    gt_terminal_column columns[GT_LENGTH(figures) + AXES_SHOWN];
+    gt_terminal_column columns[GT_LENGTH(figures) + AXES_SHOWN + 1];
     const gt_table *table = gt_table_list_find(tables, GT_SHEET_RECOMMENDATION);
     gt_terminal terminal = gt_terminal_for(stdout);
     size_t count = 0;
     for (size_t i = 0; i < GT_LENGTH(figures); i++)
         if (has_values(table, figures[i].column)) columns[count++] = figures[i];
+    if (gt_table_find(table, GT_COL_RUN_STATUS) != SIZE_MAX)
+        columns[count++] = (gt_terminal_column){GT_COL_RUN_STATUS, NULL, 0, NULL};
     bool by_axes = !sweep->is_classic && sweep->axis_count && sweep->axis_count <= AXES_SHOWN;
     if (!by_axes) columns[count++] = (gt_terminal_column){GT_COL_SETTING, "setting", 0, NULL};
     for (size_t a = 0; by_axes && a < sweep->axis_count; a++)
@@ -105,6 +107,18 @@ static void make_page(const gt_call *call, const gt_decision *decision, const gt
     gt_free(command);
 }
 
+static void show(const gt_decision *decision, size_t baseline, const gt_table_list *tables)
+{
+    gt_buffer text = {0};
+    gt_decision_say(decision, baseline, &text);
+    fwrite(text.bytes, 1, text.len, stdout);
+    putchar('\n');
+    show_table(decision->measures->sweep, tables);
+    fflush(stdout); /* before messages */
+    gt_buffer_free(&text);
+}
+
+/* The answer is given before the files are written, so that there is one if the disk is full. */
 static bool decide(const gt_call *call, gt_sweep_measures *measures, const char *folder, gt_error *error)
 {
     gt_decision decision;
@@ -116,18 +130,14 @@ static bool decide(const gt_call *call, gt_sweep_measures *measures, const char 
     gt_decide(&decision, measures);
     gt_decision_add_sheets(&decision, &tables);
     bool made = find_baseline(call, &decision, &baseline, error);
+    if (made && !gt_sweep_is_quiet(call)) show(&decision, baseline, &tables);
     if (made && page_path) make_page(call, &decision, &tables, baseline, folder, &page);
     made = made && gt_sweep_write_sheets(&tables, folder, "decision", page_path, gt_buffer_str(&page), error);
     if (made && json) {
         gt_decision_json(&decision, baseline, &tables, &text);
         made = gt_sweep_write_texts(&json, (gt_str[]){gt_buffer_str(&text)}, 1, error);
-        text.len = 0;
     }
     if (made && !gt_sweep_is_quiet(call)) {
-        gt_decision_say(&decision, baseline, &text);
-        fwrite(text.bytes, 1, text.len, stdout);
-        putchar('\n');
-        show_table(decision.measures->sweep, &tables);
         printf("\nwrote %s/decision.xlsx\n", folder);
         for (size_t i = 0; i < tables.count; i++) printf("wrote %s/%s.csv\n", folder, tables.items[i]->name);
         if (json) printf("wrote %s\n", json);
