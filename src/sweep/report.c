@@ -69,18 +69,10 @@ typedef struct job {
 
 /* ---- one trace ---- */
 
-/* "256thread/28ch", or the name of a run that is not in a sweep. The caller frees it. */
-static char *called(const gt_sweep_config *config)
-{
-    return *config->report_name ? gt_format("%s/%s", config->report_folder, config->report_name)
-                                : gt_strdup(config->name);
-}
-
 static void fail_task(const job *j, task *t, const char *what, const gt_error *error)
 {
-    char *name = called(&j->sweep->configs[t->config]);
-    gt_warn("%s rank %" PRId64 ": %s: %s", name, t->trace->rank, what, error->text);
-    gt_free(name);
+    gt_warn("%s rank %" PRId64 ": %s: %s", j->sweep->configs[t->config].name, t->trace->rank, what,
+            error->text);
     t->failures++;
 }
 
@@ -265,19 +257,17 @@ static bool report_collectives(const job *j, size_t index, gt_table *rows, gt_er
 static void finish_setting(const job *j, size_t index)
 {
     setting *s = &j->settings[index];
-    char *name = called(&j->sweep->configs[index]);
     gt_error error = {""};
     gt_interner *strings = gt_interner_new();
     gt_table *rows = join_rows(s, strings);
     if (rows && rows->row_count) {
         s->has_collective = report_collectives(j, index, rows, &error);
         s->failed = !s->has_collective;
-        if (s->failed) gt_warn("%s: no collective report: %s", name, error.text);
+        if (s->failed) gt_warn("%s: no collective report: %s", j->sweep->configs[index].name, error.text);
     } else {
         s->lacks_collectives = rows && !j->options->rocprof;
         gt_table_free(rows);
     }
-    gt_free(name);
     gt_interner_free(strings);
     for (size_t i = 0; i < s->traces.count; i++) {
         gt_interner_free(j->tasks[s->first + i].strings);
@@ -403,8 +393,7 @@ static void add_tasks(job *j)
         s->traces = j->options->profiler_folder ? gt_sweep_traces_in(j->options->profiler_folder)
                     : j->options->rocprof       ? gt_sweep_rocprof_traces(config->folder, j->options->by_pid)
                                                 : gt_sweep_torch_traces(config->folder);
-        if (!s->traces.count && !j->options->profiler_folder)
-            gt_warn("Skip %s/%s - no traces", config->report_folder, config->report_name);
+        if (!s->traces.count && !j->options->profiler_folder) gt_warn("Skip %s - no traces", config->name);
         atomic_init(&s->left, s->traces.count);
         s->first = j->count;
         s->rows = gt_alloc_zero(s->traces.count, sizeof *s->rows);
@@ -441,9 +430,8 @@ static void warn_without_collectives(const job *j)
     size_t count = 0;
     for (size_t i = 0; i < j->sweep->count; i++) {
         if (!j->settings[i].lacks_collectives) continue;
-        char *name = called(&j->sweep->configs[i]);
-        if (count++ < NAMES_MAX) gt_buffer_add_format(&names, "%s%s", names.len ? ", " : "", name);
-        gt_free(name);
+        if (count++ < NAMES_MAX)
+            gt_buffer_add_format(&names, "%s%s", names.len ? ", " : "", j->sweep->configs[i].name);
     }
     if (count > NAMES_MAX) gt_buffer_add_format(&names, " and %zu more", count - NAMES_MAX);
     if (count && count == j->sweep->count && !j->options->profiler_folder)

@@ -8,7 +8,7 @@ import shutil
 import sys
 
 from tests.common.harness import Case, files_under, run_cases
-from tests.sweep import generate_sweep
+from tests.sweep import generate_axes, generate_sweep
 from tests.sweep.generate_sweep import K1, K2, read_workbook
 from tests.sweep.test_tables import COUNTER_HEADS, DETAILS, MAX, MIN, STEM, TOP, Sweep, counted, gemm_report, top
 
@@ -134,6 +134,26 @@ def failed_sweep(s):
 GOOD = {"256thread_28ch", "512thread_42ch"}
 
 
+def check_summary_of_reports(s):
+    """Settings have their whole names, one line each; many of them have one line. Messages of all steps name them like that."""
+    axes = {"size": ("64", "128"), "precision": ("high",), "mode": ("a", "b")}
+    generate_axes.lay_out(s.path("s"), axes, lambda setting: [6000.0] * 2, ranks=1)
+    names = [f"size_{size}_precision_high_mode_{mode}{repeat}" for size in ("64", "128") for mode in "ab" for repeat in ("", "_repeat_2")]
+    done = s.run("report", "s")
+    s.same("lines", sorted(done.stdout.splitlines()[:8]), sorted(f"{name}: 1 individual report, 0 collective reports" for name in names))
+    s.holds("rest", done.stdout.splitlines()[8], "Comparisons across values of an axis: ")
+    shutil.rmtree(s.path("s/size_64/precision_high/mode_b/torch_profiler"))
+    message = "Skip size_64_precision_high_mode_b - no traces"
+    for step in "report", "decide":
+        s.holds(step, s.run(step, "s").stderr, message)
+    shutil.rmtree(s.path("s"))
+    generate_axes.lay_out(s.path("s"), {"m": tuple(str(i) for i in range(17))}, lambda setting: [6000.0])
+    shutil.rmtree(s.path("s/m_1/torch_profiler"))
+    done = s.run("report", "s")
+    s.holds("many", done.stdout.splitlines()[0], "17 runs, 16 individual reports, 0 collective reports")
+    s.holds("one axis", done.stderr, "Skip m_1 - no traces")
+
+
 def check_failed_runs_are_left_out(s):
     """Failed runs are in no table, also if reports on them are there already; a message says so."""
     failed_sweep(s)
@@ -244,7 +264,7 @@ def check_long_names(s):
 
 CHECKS = (check_axes_alone, check_axes_around_threads, check_odd_names_of_axes, check_failed_runs_are_left_out,
           check_failed_runs_are_included, check_longest_kernel, check_counters_beside_json, check_no_collectives, check_names_follow_top_k,
-          check_long_names)
+          check_long_names, check_summary_of_reports)
 
 
 def run_check(binary, folder, check):

@@ -244,7 +244,7 @@ def check_messages(s):
         with open(path, "w", encoding="utf-8") as file:
             json.dump(trace, file)
     first = s.run(step="report")
-    s.same("warning", "no collectives in the traces of 512thread/28ch; no collective report" in first.stderr, True)
+    s.same("warning", "no collectives in the traces of 512thread_28ch; no collective report" in first.stderr, True)
     again = s.run(step="report")
     s.same("again", (again.stderr, again.stdout), (first.stderr, first.stdout))
     path = s.path(trace_path(256, 28, 0))

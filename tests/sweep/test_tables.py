@@ -259,7 +259,7 @@ def check_damaged_traces_do_not_stop_the_others(s):
     with open(os.path.join(folder, "rank2/customer_trace_step10.json"), "w", encoding="utf-8") as file:
         file.write("nothing of the sort")
     done = s.run("report", "s", code=1)
-    s.holds("messages", done.stderr, "256thread/28ch rank 1: not in the collective report: ", "256thread/28ch rank 2: no report: ",
+    s.holds("messages", done.stderr, "256thread_28ch rank 1: not in the collective report: ", "256thread_28ch rank 2: no report: ",
             "reports could not be written")
     made = files_under(s.path("s/tracelens_analysis"))
     s.same("reports", made, sorted([f"256thread/collective_reports/collective_{c}ch.xlsx" for c in (28, 42)] +
@@ -321,7 +321,7 @@ def check_rocprof(s):
                 json.dump({"rocprofiler-sdk-tool": [tool]}, file)
     for words, first in (((), "kernel_of_1001"), (("--rank-order", "pid"), "kernel_of_998")):
         done = s.run("report", "s", "--rocprof", *words)
-        s.holds("report", done.stdout, "256thread: 1 channel settings, 2 individual reports\n", "Comparisons across threads: 2")
+        s.holds("report", done.stdout, "256thread: 1 channel setting, 2 individual reports\n", "Comparisons across threads: 2")
         book = read_workbook(s.path("s/tracelens_analysis/256thread/individual_reports/perf_28ch_rank0.xlsx"))
         s.same(f"rank 0 {words}", book["kernel_summary"][1][0], first)
     book = read_workbook(s.path("s/tracelens_analysis/comparisons/compare_28ch_rank0_across_threads.xlsx"))
@@ -353,7 +353,7 @@ def check_counters(s):
             csv.writer(file, quoting=csv.QUOTE_NONNUMERIC).writerows([COUNTER_HEADS, *rows])
     os.makedirs(s.path("s/512thread/nccl_42channels"))
     done = s.run("all", "s", "--rocprof")
-    s.holds("messages", done.stderr, "Skip 512thread/42ch - no rocprof_traces")
+    s.holds("messages", done.stderr, "Skip 512thread_42ch - no rocprof_traces")
     s.holds("steps", done.stdout, "== report", "== timeline", "== counters\n3 rows, 2 counters")
     s.same("file", s.lines("s/tracelens_analysis/counters_all_configs.csv"),
            "full_config,threads_num,thread_config,channels_num,channel_config,Kernel_Name,Count,SQ_BUSY,SQ_WAVES\n"

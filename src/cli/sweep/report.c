@@ -41,7 +41,15 @@ static bool has_value(const gt_call *call, const char *option, const char *value
     return strcmp(gt_arguments_value(&call->arguments, option)->text, value) == 0;
 }
 
-static void show(const gt_sweep *sweep, const gt_sweep_totals *totals, const char *folder, bool rocprof)
+static void show_counts(size_t reports, size_t collective, bool rocprof)
+{
+    printf("%zu individual report%s", reports, reports == 1 ? "" : "s");
+    if (!rocprof) printf(", %zu collective report%s", collective, collective == 1 ? "" : "s");
+    putchar('\n');
+}
+
+/* One line per number of threads. */
+static void show_threads(const gt_sweep *sweep, const gt_sweep_totals *totals, bool rocprof)
 {
     for (size_t i = 0; i < sweep->count;) {
         const char *folder_of = sweep->configs[i].report_folder;
@@ -50,11 +58,32 @@ static void show(const gt_sweep *sweep, const gt_sweep_totals *totals, const cha
             reports += totals->of_config[i].reports;
             collective += totals->of_config[i].collective;
         }
-        printf("%s: %zu %ssettings, %zu individual reports", folder_of, settings,
-               sweep->is_classic ? "channel " : "", reports);
-        if (!rocprof) printf(", %zu collective reports", collective);
-        putchar('\n');
+        printf("%s: %zu channel setting%s, ", folder_of, settings, settings == 1 ? "" : "s");
+        show_counts(reports, collective, rocprof);
     }
+}
+
+/* One line per run; if there are many, one for all. */
+static void show_runs(const gt_sweep *sweep, const gt_sweep_totals *totals, bool rocprof)
+{
+    enum { RUNS_SHOWN = 16 };
+    size_t reports = 0, collective = 0;
+    for (size_t i = 0; i < sweep->count; i++) {
+        const gt_sweep_report_written *written = &totals->of_config[i];
+        reports += written->reports;
+        collective += written->collective;
+        if (sweep->count > RUNS_SHOWN) continue;
+        printf("%s: ", sweep->configs[i].name);
+        show_counts(written->reports, written->collective, rocprof);
+    }
+    if (sweep->count <= RUNS_SHOWN) return;
+    printf("%zu runs, ", sweep->count);
+    show_counts(reports, collective, rocprof);
+}
+
+static void show(const gt_sweep *sweep, const gt_sweep_totals *totals, const char *folder, bool rocprof)
+{
+    (sweep->is_classic ? show_threads : show_runs)(sweep, totals, rocprof);
     printf("Comparisons across %s: %zu\n\nwrote %s\n", sweep->is_classic ? "threads" : "values of an axis",
            totals->comparisons, folder);
 }

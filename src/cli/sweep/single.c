@@ -38,9 +38,9 @@ const gt_syntax gt_sweep_single_reports_syntax = {
 
 void gt_sweep_show_run_reports(const gt_single_run *run, const char *folder, const gt_sweep_totals *totals)
 {
-    printf("%s%s: %zu individual reports, %s collective report\n", folder ? folder : run->folder,
+    printf("%s%s: %zu individual report%s, %s collective report\n", folder ? folder : run->folder,
            folder ? "" : "/" GT_SWEEP_ANALYSIS, totals->of_config[0].reports,
-           totals->of_config[0].collective ? "1" : "no");
+           totals->of_config[0].reports == 1 ? "" : "s", totals->of_config[0].collective ? "1" : "no");
 }
 
 gt_exit gt_cmd_sweep_single_reports(const gt_call *call)

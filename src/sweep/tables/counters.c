@@ -57,7 +57,7 @@ static bool read_setting(void *context, size_t index)
     bool is_read = true;
     j->own[index] = gt_interner_new();
     if (!gt_path_is_folder(folder))
-        gt_warn("Skip %s/%s - no rocprof_traces", config->report_folder, config->report_name);
+        gt_warn("Skip %s - no rocprof_traces", config->name);
     else if ((j->tables[index] = read_counters(folder, &j->read, j->own[index], &is_read, &error)))
         name_setting(j->tables[index], j->sweep, config);
     else if (is_read)
