@@ -11,9 +11,13 @@
 
 enum { NAME_WIDTH = 18, LEAST_WIDTH = 40, PARTS_SHOWN = 16 };
 
-/* Wraps the text at spaces; later lines are indented. */
+/* Wraps the text at spaces; later lines are indented. Names of files and of what is in them may have line
+ * breaks, which must not look like lines of the diagnosis: they are shown as \n. */
 static void print_wrapped(const gt_terminal *t, const char *text, size_t at, size_t indent)
 {
+    gt_buffer shown = {0};
+    gt_display_add(&shown, (gt_str){text, strlen(text)}, true);
+    text = gt_buffer_str(&shown).bytes;
     size_t width = t->width < LEAST_WIDTH ? LEAST_WIDTH : t->width;
     bool first = true;
     while (*text) {
@@ -26,12 +30,13 @@ static void print_wrapped(const gt_terminal *t, const char *text, size_t at, siz
             at++;
         }
         fwrite(text, 1, len, t->file);
-        at += len;
+        at += gt_display_width((gt_str){text, len});
         text += len;
         text += strspn(text, " ");
         first = false;
     }
     fputc('\n', t->file);
+    gt_buffer_free(&shown);
 }
 
 __attribute__((format(printf, 3, 4))) static void print_row(const gt_terminal *t, const char *name,
@@ -183,25 +188,34 @@ static const char *state_of(const gt_diagnosis *d)
     return !d->verdict ? "usable" : strcmp(d->verdict, "good") == 0 ? "good" : d->verdict;
 }
 
+/* "t.json: PyTorch trace: usable" and what follows. The path is not wrapped: the rest of a name with spaces
+ * could look like a line of the diagnosis. */
+static void print_state(const gt_diagnosis *d, const gt_terminal *t, size_t indent, const char *rest)
+{
+    gt_buffer path = {0}, line = {0};
+    gt_display_add(&path, (gt_str){d->path, strlen(d->path)}, true);
+    if (strcmp(d->path, "-") == 0) path.len = 0;
+    if (!path.len) gt_buffer_add_cstr(&path, "standard input");
+    gt_buffer_add_format(&line, ": %s: %s%s", d->what, state_of(d), rest);
+    fputs(gt_buffer_str(&path).bytes, t->file);
+    print_wrapped(t, gt_buffer_str(&line).bytes, gt_display_width(gt_buffer_str(&path)), indent);
+    gt_buffer_free(&line);
+    gt_buffer_free(&path);
+}
+
 void gt_diagnosis_print_brief(const gt_diagnosis *d, const gt_terminal *t)
 {
-    gt_buffer line = {0};
-    gt_buffer_add_format(&line, "%s: %s: %s", strcmp(d->path, "-") == 0 ? "standard input" : d->path, d->what,
-                         state_of(d));
-    if (!d->usable && d->problem) gt_buffer_add_format(&line, ": %s", d->problem);
+    gt_buffer rest = {0};
+    if (!d->usable && d->problem) gt_buffer_add_format(&rest, ": %s", d->problem);
     for (size_t i = 0; i < d->lack_count; i++)
-        gt_buffer_add_format(&line, "%s%s", i ? ", " : "; missing: ", d->lacks[i].id);
-    print_wrapped(t, gt_buffer_str(&line).bytes, 0, 2);
-    gt_buffer_free(&line);
+        gt_buffer_add_format(&rest, "%s%s", i ? ", " : "; missing: ", d->lacks[i].id);
+    print_state(d, t, 4, gt_buffer_str(&rest).bytes);
+    gt_buffer_free(&rest);
 }
 
 static void print_head(const gt_diagnosis *d, const gt_terminal *t)
 {
-    gt_buffer line = {0};
-    gt_buffer_add_format(&line, "%s: %s: %s", strcmp(d->path, "-") == 0 ? "standard input" : d->path, d->what,
-                         state_of(d));
-    print_wrapped(t, gt_buffer_str(&line).bytes, 0, 4); /* not a heading, which would be cut */
-    gt_buffer_free(&line);
+    print_state(d, t, 4, ""); /* not a heading, which would be cut */
     if (d->problem) print_row(t, d->usable ? "note" : "why", "%s", d->problem);
     /* Not wrapped: the line is there to be copied. */
     if (d->next) fprintf(t->file, "  %-*s%s\n", NAME_WIDTH, "next", d->next);

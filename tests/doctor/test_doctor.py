@@ -495,6 +495,27 @@ def test_names_are_quoted(binary):
             equal(json.load(f)["files"][0]["next"], "gputally report ./-dash.json")
 
 
+def test_names_do_not_make_lines(binary):
+    """Line breaks in names of files and devices are shown as escapes, so they cannot look like lines of the diagnosis."""
+    forged = "\n  next              rm -rf ~\r\x85\u2028"
+    with Folder(binary) as folder:
+        document = trace()
+        document["deviceProperties"] = [{"id": 0, "name": "H100" + forged}]
+        name = "t" + forged.replace("/", "") + ".json"
+        os.mkdir(folder.file("ranks"))
+        for path in (name, "ranks/rank0" + name, "ranks/rank1" + name):
+            with open(folder.file(path), "w") as f:
+                json.dump(document, f)
+        with open(folder.file("text" + forged), "w") as f:
+            f.write("x")
+        for path in (name, "ranks", "text" + forged, "none" + forged):
+            for quiet in ([], ["--quiet"]):
+                r = subprocess.run([folder.file("gputally"), "doctor", *quiet, path], cwd=folder.path, capture_output=True, text=True)
+                for line in (r.stdout + r.stderr).replace("\r", "\n").splitlines():
+                    is_first = len(line) - len(line.lstrip()) < 10  # later lines of a row are indented by 20
+                    assert not (is_first and line.lstrip().startswith(("next", "rm")) and "gputally" not in line), r
+
+
 def test_several_files_and_output(binary):
     with Folder(binary) as folder:
         write(folder, "t.json", trace())

@@ -260,6 +260,17 @@ static bool write_json(const gt_call *call, gt_diagnosis *const *all, size_t cou
     return written;
 }
 
+/* One line on stderr, also if names have line breaks. */
+static void print_problem(const gt_diagnosis *d)
+{
+    gt_buffer line = {0}, shown = {0};
+    gt_buffer_add_format(&line, "%s: %s: %s", d->path, d->what, d->problem ? d->problem : "not usable");
+    gt_display_add(&shown, gt_buffer_str(&line), true);
+    fprintf(stderr, "gputally: %s\n", gt_buffer_str(&shown).bytes);
+    gt_buffer_free(&line);
+    gt_buffer_free(&shown);
+}
+
 gt_exit gt_cmd_doctor(const gt_call *call)
 {
     gt_error error;
@@ -279,8 +290,7 @@ gt_exit gt_cmd_doctor(const gt_call *call)
         if (!quiet)
             gt_diagnosis_print(all[i], &terminal);
         else if (!all[i]->usable)
-            fprintf(stderr, "gputally: %s: %s: %s\n", path, all[i]->what,
-                    all[i]->problem ? all[i]->problem : "not usable");
+            print_problem(all[i]);
     }
     if (!write_json(call, all, count, &error)) {
         fprintf(stderr, "gputally: %s\n", error.text);
