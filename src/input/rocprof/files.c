@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/map.h"
 #include "base/buffer.h"
+#include "input/nsys/nsys.h"
 #include "os/paths.h"
 
 #include <ctype.h>
@@ -108,6 +109,9 @@ static gt_trace_format format_of(const char *path, gt_error *error)
     gt_stream *stream = gt_stream_open(path, error);
     if (!stream || !gt_detect(stream, &format, error)) format = GT_FORMATS;
     gt_stream_close(stream);
+    /* Any program may write a database, gputally among them. */
+    if (format == GT_FORMAT_SQLITE && gt_database_kind_of(path) != GT_DATABASE_ROCPD)
+        format = GT_FORMAT_UNKNOWN;
     return format;
 }
 
