@@ -424,6 +424,53 @@ def test_folders(binary):
         assert r.returncode == 0, r
 
 
+def as_ordinary_user(folder, *words):
+    """Runs the program without the power of root to read everything."""
+    words = [folder.file("gputally"), *words]
+    if os.geteuid() == 0:
+        setpriv = shutil.which("setpriv", path=harness.SYSTEM_PATH)
+        if not setpriv:
+            raise harness.Skipped("no setpriv")
+        words = [setpriv, "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all", *words]
+    return subprocess.run(words, cwd=folder.path, capture_output=True, text=True)
+
+
+def test_no_permission(binary):
+    with Folder(binary) as folder:
+        for name in ("closed", "some", "some/below", "none"):
+            os.mkdir(folder.file(name))
+        write(folder, "closed/t.json", trace())
+        for name in ("some/t.json", "some/a.json", "some/b.json", "some/below/t.json", "none/t.json"):
+            write(folder, name, trace())
+        for name in ("closed", "some/below", "some/a.json", "some/b.json", "none/t.json"):
+            os.chmod(folder.file(name), 0)
+        r = as_ordinary_user(folder, "doctor", "closed", "some", "none", "--quiet", "--output_json", "d.json")
+        equal(r.returncode, 1)
+        with open(folder.file("d.json")) as f:
+            closed, some, none = json.load(f)["files"]
+        equal((closed["kind"], closed["problem"]), ("unreadable", "Permission denied"))
+        assert some["usable"] and "unreadable" in lacks(some), some
+        text = some["missing"][lacks(some).index("unreadable")]["text"]
+        equal(text, "2 files and 1 folder that cannot be read (Permission denied): some/a.json, ...")
+        assert "1 file cannot: Permission denied" in none["problem"], none["problem"]
+
+
+def test_databases_of_others(binary):
+    """A database that is not of rocprofv3 does not hide the traces beside it, neither from doctor nor from report."""
+    with Folder(binary) as folder:
+        write(folder, "p/t.json", trace())
+        sqlite3.connect(folder.file("p/other.db")).execute("CREATE TABLE a (b)").connection.commit()
+        assert folder.sh("gputally report p/t.json -q --no_html -o x.xlsx --output_db p/own.db").returncode == 0
+        found = one(folder, "p")
+        equal((found["kind"], found["usable"], found["next"]), ("pytorch-folder", True, "gputally report p"))
+        r = folder.sh("gputally report p -q --no_html --output_csvs_dir out")
+        assert r.returncode == 0 and os.path.exists(folder.file("out/gpu_timeline.csv")), r
+        generate_run.write_all(generate_run.make_run(6), folder.file("run"))
+        shutil.copy(folder.file("p/other.db"), folder.file("run/rocpd/other.db"))
+        found = one(folder, "run/rocpd")
+        equal((found["kind"], found["usable"]), ("rocprofv3-run", True))
+
+
 def test_sweep_folder(binary):
     with Folder(binary) as folder:
         for threads in (256, 512):

@@ -15,9 +15,14 @@
 #include "report/report.h"
 #include "sweep/layout.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const gt_option output_options[] = {
     {"output_json", GT_OPTION_STRING, "PATH", NULL, "write all of it as JSON to PATH (docs/doctor.md)"},
@@ -219,17 +224,96 @@ static void look_at_rest(gt_diagnosis *d)
     gt_folder_list_free(&names);
 }
 
+/* ---- what cannot be read ---- */
+
+enum { DEPTH_MAX = 4, ENTRIES_MAX = 100000 };
+
+typedef struct unreadable {
+    size_t seen, files, folders;
+    char *first;
+    int problem; /* errno of the first */
+} unreadable;
+
+/* Counts what the user has no permission to read. Links to folders are not followed. */
+static void find_unreadable(unreadable *u, const char *folder, int depth)
+{
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir)) && u->seen < ENTRIES_MAX;) {
+        if (entry->d_name[0] == '.') continue;
+        char *path = gt_format("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", entry->d_name);
+        struct stat status;
+        bool known = lstat(path, &status) == 0, is_folder = known && S_ISDIR(status.st_mode);
+        bool can_read = known && faccessat(AT_FDCWD, path, is_folder ? R_OK | X_OK : R_OK, AT_EACCESS) == 0;
+        u->seen++;
+        if (!can_read && errno != ENOENT) { /* ENOENT: a link without its file */
+            *(is_folder ? &u->folders : &u->files) += 1;
+            if (!u->first || strcmp(path, u->first) < 0) {
+                gt_free(u->first);
+                u->first = gt_strdup(path);
+                u->problem = errno;
+            }
+        } else if (is_folder && depth < DEPTH_MAX) {
+            find_unreadable(u, path, depth + 1);
+        }
+        gt_free(path);
+    }
+    if (dir) closedir(dir);
+}
+
+static void add_unreadable(gt_diagnosis *d)
+{
+    unreadable u = {0};
+    find_unreadable(&u, d->path, 0);
+    if (u.first) {
+        gt_buffer text = {0};
+        if (u.files) gt_buffer_add_format(&text, "%zu %s", u.files, u.files == 1 ? "file" : "files");
+        if (u.folders)
+            gt_buffer_add_format(&text, "%s%zu %s", u.files ? " and " : "", u.folders,
+                                 u.folders == 1 ? "folder" : "folders");
+        gt_lack_add(d, "unreadable",
+                    gt_diagnosis_text(d, "%s that cannot be read (%s): %s%s", gt_buffer_str(&text).bytes,
+                                      strerror(u.problem), u.first, u.files + u.folders > 1 ? ", ..." : ""),
+                    "nothing is known about what is in them",
+                    gt_diagnosis_command(d, "chmod -R u+rX", d->path, NULL));
+        if (!d->usable && strcmp(d->kind, "folder") == 0)
+            d->problem = gt_diagnosis_text(
+                d, "no traces, profiles, sweeps or reports in what can be read; %s cannot: %s",
+                gt_buffer_str(&text).bytes, strerror(u.problem));
+        gt_buffer_free(&text);
+    }
+    gt_free(u.first);
+}
+
+/* Whether the folder can be opened; otherwise says why not. */
+static bool can_open(gt_diagnosis *d)
+{
+    DIR *dir = opendir(d->path);
+    if (!dir) {
+        gt_diagnosis_is(d, "unreadable", "folder that cannot be read");
+        d->problem = gt_diagnosis_text(d, "%s", strerror(errno));
+        return false;
+    }
+    closedir(dir);
+    return true;
+}
+
 static gt_diagnosis *examine_folder(const char *path, const gt_read_options *read)
 {
     gt_log_record record = {0}; /* the parts have their messages */
     gt_log_record *before = gt_log_keep(&record);
     gt_diagnosis *d = gt_diagnosis_new(path);
+    if (!can_open(d)) {
+        gt_log_keep(before);
+        gt_log_forget(&record);
+        return d;
+    }
     if (!is_sweep(d) && gt_rocprof_is_folder(path)) {
         gt_diagnosis_free(d);
         d = gt_doctor_examine(path, read);
     } else if (!d->usable && !has_profiles(d, read) && !has_pytorch(d, read) && !has_sheets(d)) {
         look_at_rest(d);
     }
+    add_unreadable(d);
     gt_log_keep(before);
     gt_log_forget(&record);
     return d;
