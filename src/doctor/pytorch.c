@@ -24,7 +24,8 @@ static const char step_prefix[] = "ProfilerStep#";
 typedef struct event_counts {
     size_t ops, ops_with_shapes, calls, kernels, copies, memsets, annotations, steps, frames, memory,
         processes;
-    size_t server_steps; /* annotations that `gputally split` cuts at */
+    size_t
+        server_steps[GT_STEP_DETAILED + 1]; /* annotations of steps of an inference server, by their names */
     double first_us, last_us;
     int64_t first_step, last_step;
     bool is_jax;
@@ -40,7 +41,7 @@ static void extend_span(event_counts *c, double start_us, double end_us)
 static void count_annotation(event_counts *c, gt_str name, gt_map *steps, uint32_t name_id)
 {
     c->annotations++;
-    c->server_steps += gt_step_name_kind(name) != GT_STEP_NONE;
+    c->server_steps[gt_step_name_kind(name)]++;
     if (!gt_str_starts_with(name, step_prefix)) return;
     uint32_t *seen = gt_map_put(steps, name_id, 0);
     if (*seen != GT_MAP_NONE) return;
@@ -49,6 +50,12 @@ static void count_annotation(event_counts *c, gt_str name, gt_map *steps, uint32
     if (!c->steps || number < c->first_step) c->first_step = number;
     if (!c->steps || number > c->last_step) c->last_step = number;
     c->steps++;
+}
+
+/* Servers may name a step twice, in short and in detail; `gputally split` cuts at the detailed names. */
+static size_t server_steps(const event_counts *c)
+{
+    return c->server_steps[c->server_steps[GT_STEP_DETAILED] ? GT_STEP_DETAILED : GT_STEP_SHORT];
 }
 
 static void count_row(event_counts *c, const gt_event_view *trace, size_t row, gt_map *steps,
@@ -214,12 +221,23 @@ static void add_rank_gap(gt_patient *p)
 static void add_step_gap(gt_patient *p, const event_counts *c)
 {
     if (c->steps >= STEPS_FOR_VARIATION) return;
+    if (server_steps(c) && !c->steps) {
+        size_t count = server_steps(c);
+        if (count < STEPS_FOR_VARIATION)
+            gt_lack_add(p->d, "steps",
+                        gt_diagnosis_text(p->d, "only %zu %s of the inference server", count,
+                                          count == 1 ? "step" : "steps"),
+                        "how step times vary is unknown",
+                        "send more requests between start_profile and stop_profile");
+        return;
+    }
     gt_lack_add(
         p->d, "steps",
         c->steps ? gt_diagnosis_text(p->d, "only %zu profiler %s", c->steps, c->steps == 1 ? "step" : "steps")
                  : "no profiler steps",
         c->steps ? "how step times vary is unknown" : "times are per trace, not per step",
-        "schedule=torch.profiler.schedule(wait=1, warmup=2, active=5), and prof.step() after each step");
+        "schedule=torch.profiler.schedule(wait=1, warmup=2, active=5, repeat=1), and prof.step() after each "
+        "step");
 }
 
 static void add_gaps(gt_patient *p, const event_counts *c, const gt_event_view *trace)
@@ -254,17 +272,23 @@ static void add_gaps(gt_patient *p, const event_counts *c, const gt_event_view *
 }
 
 /* The call that records what is missing, as one line of Python. */
-static void add_recording(gt_patient *p)
+static void add_recording(gt_patient *p, bool is_server)
 {
     const gt_diagnosis *d = p->d;
     static const char *const of_profiler[] = {"gpu_events", "ops", "shapes", "stacks", "memory", "steps"};
     bool any = false;
     for (size_t i = 0; i < GT_LENGTH(of_profiler); i++) any |= gt_lack_exists(d, of_profiler[i]);
-    if (any)
+    if (any && is_server)
+        p->d->recording =
+            "vLLM: VLLM_TORCH_PROFILER_DIR=traces VLLM_TORCH_PROFILER_RECORD_SHAPES=1 "
+            "VLLM_TORCH_PROFILER_WITH_STACK=1 VLLM_TORCH_PROFILER_WITH_PROFILE_MEMORY=1 vllm serve MODEL; "
+            "SGLang: curl SERVER/start_profile -H 'Content-Type: application/json' -d '{\"activities\": "
+            "[\"CPU\", \"GPU\"], \"record_shapes\": true, \"with_stack\": true}'";
+    else if (any)
         p->d->recording =
             "with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU, "
             "torch.profiler.ProfilerActivity.CUDA], schedule=torch.profiler.schedule(wait=1, warmup=2, "
-            "active=5), record_shapes=True, with_stack=True, profile_memory=True, "
+            "active=5, repeat=1), record_shapes=True, with_stack=True, profile_memory=True, "
             "on_trace_ready=lambda p: p.export_chrome_trace(\"trace.json.gz\")) as prof:  # prof.step() "
             "after "
             "each step";
@@ -296,7 +320,7 @@ void gt_doctor_pytorch(gt_patient *p)
         gt_diagnosis_is(p->d, "chrome-trace", "Chrome trace of another program");
     add_made(p, &c, trace);
     add_contents(p->d, &c, trace);
-    if (c.server_steps) gt_fact_add_count(p->d, GT_FACT_CONTENTS, "server_steps", (double)c.server_steps);
+    if (server_steps(&c)) gt_fact_add_count(p->d, GT_FACT_CONTENTS, "server_steps", (double)server_steps(&c));
     if (c.is_jax) {
         name_profile(p->d);
         return;
@@ -307,7 +331,7 @@ void gt_doctor_pytorch(gt_patient *p)
         return;
     }
     add_gaps(p, &c, trace);
-    add_recording(p);
+    add_recording(p, server_steps(&c) && !c.steps);
 }
 
 /* ---- what can be done ---- */
@@ -325,12 +349,14 @@ static void explain_omitted(gt_patient *p)
         {GT_SHEET_MEMORY_COPIES, "no copies"},
         {GT_SHEET_COLL_ANALYSIS, "no collectives with their arguments"},
         {GT_SHEET_GPU_TIMELINE_BY_DEVICE, "events of one GPU only"},
-        {GT_SHEET_INFERENCE_PHASES, "no steps of an inference server"},
         {GT_SHEET_GEMM, "no such op with input shapes"},
         {GT_SHEET_SDPA_FWD, "no such op with input shapes"},
         {GT_SHEET_CONV_FWD, "no such op with input shapes"},
     };
     for (size_t i = 0; i < GT_LENGTH(rows); i++) gt_doctor_omitted(p, rows[i].sheet, rows[i].why);
+    gt_doctor_omitted(p, GT_SHEET_INFERENCE_PHASES,
+                      gt_fact_find(p->d, "server_steps") ? "written with --inference_phase_analysis"
+                                                         : "no steps of an inference server");
 }
 
 void gt_doctor_pytorch_abilities(gt_patient *p)

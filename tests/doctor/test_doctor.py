@@ -149,6 +149,29 @@ def test_few_steps(binary):
         equal([(item["id"], item["text"]) for item in missing], [("steps", "only 2 profiler steps")])
 
 
+DETAILED = "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk55086sqsq32sqsk55086)"
+
+
+def test_inference_server(binary):
+    """Two names of one step count once, as in `gputally split`; the phases need an option, and steps need no prof.step()."""
+    with Folder(binary) as folder:
+        document = trace(steps=0)
+        for i in range(2):
+            document["traceEvents"] += [{"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1,
+                                         "ts": 998 + 200 * i, "dur": 150} for name in (DETAILED, "step[DECODE bs=32 toks=32]")]
+        write(folder, "t.json", document)
+        found = one(folder, "t.json")
+        equal(found["contents"]["server_steps"], 2)
+        assert "split" in can(found)
+        equal({item["name"]: item["why"] for item in found["sheets"]}["inference_phases"],
+              "written with --inference_phase_analysis")
+        r = folder.sh("gputally report t.json -q --no_html --inference_phase_analysis --output_csvs_dir out")
+        assert r.returncode == 0 and csv_rows(folder.file("out"), "inference_phases"), r
+        steps = found["missing"][lacks(found).index("steps")]
+        equal(steps["text"], "only 2 steps of the inference server")
+        assert "prof.step" not in steps["fix"] and "prof.step" not in (found["recording"] or ""), found
+
+
 def test_truncated(binary):
     with Folder(binary) as folder:
         text = json.dumps(trace())
