@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHOWN_BYTES = 200 };
+enum { SHOWN_BYTES = 200, MESSAGES_MAX = 50 };
 
 gt_diagnosis *gt_diagnosis_new(const char *path)
 {
@@ -116,6 +116,15 @@ void gt_ability_add(gt_diagnosis *d, const char *command, bool can, const char *
 {
     gt_ability ability = {.command = command, .can = can, .text = text};
     GT_PUSH(d->abilities, d->ability_count, d->ability_capacity, ability);
+}
+
+void gt_diagnosis_warn(gt_diagnosis *d, const char *text)
+{
+    if (d->message_count >= MESSAGES_MAX) return;
+    for (size_t i = 0; i < d->message_count; i++)
+        if (strcmp(d->messages[i], text) == 0) return;
+    const char *copy = gt_arena_bytes(&d->strings, text, strlen(text));
+    GT_PUSH(d->messages, d->message_count, d->message_capacity, copy);
 }
 
 /* Whether a terminal shows the name as it is, so that it can be copied. */

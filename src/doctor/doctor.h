@@ -114,6 +114,8 @@ const gt_fact *gt_fact_find(const gt_diagnosis *d, const char *name); /* NULL: n
 void gt_lack_add(gt_diagnosis *d, const char *id, const char *text, const char *effect, const char *fix);
 bool gt_lack_exists(const gt_diagnosis *d, const char *id);
 void gt_ability_add(gt_diagnosis *d, const char *command, bool can, const char *text);
+/* A warning of a reader; each is kept once. */
+void gt_diagnosis_warn(gt_diagnosis *d, const char *text);
 /* "gputally report 'a b.json'": `words` before the path, `after` after it, which may be NULL. */
 const char *gt_diagnosis_command(gt_diagnosis *d, const char *words, const char *path, const char *after);
 

@@ -17,17 +17,10 @@
 
 /* ---- messages of readers ---- */
 
-enum { MESSAGES_MAX = 50 };
-
 static void hear(void *context, gt_message_kind kind, const char *text)
 {
-    gt_diagnosis *d = context;
     (void)kind;
-    if (d->message_count >= MESSAGES_MAX) return;
-    for (size_t i = 0; i < d->message_count; i++)
-        if (strcmp(d->messages[i], text) == 0) return;
-    const char *copy = gt_arena_bytes(&d->strings, text, strlen(text));
-    GT_PUSH(d->messages, d->message_count, d->message_capacity, copy);
+    gt_diagnosis_warn(context, text);
 }
 
 /* ---- traces ---- */

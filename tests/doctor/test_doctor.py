@@ -494,6 +494,47 @@ def test_databases_of_others(binary):
         equal((found["kind"], found["usable"]), ("rocprofv3-run", True))
 
 
+def put_profile(folder, name):
+    """Puts a small JAX profile at this path."""
+    os.makedirs(os.path.dirname(folder.file(name)), exist_ok=True)
+    fixture = sorted(glob.glob(os.path.join(harness.FIXTURES, "jax", "*.xplane.pb.gz")))[0]
+    with gzip.open(fixture) as f, open(folder.file(name), "wb") as out:
+        out.write(f.read())
+
+
+def test_several_jax_profiles(binary):
+    with Folder(binary) as folder:
+        for name in "abcd":
+            put_profile(folder, f"jax/{name}/h.xplane.pb")
+        found = one(folder, "jax")
+        equal([part["path"] for part in found["parts"]], ["jax/d/h.xplane.pb"])
+        lack = found["missing"][lacks(found).index("profiles")]
+        equal((lack["text"], lack["fix"]), ("3 other profiles are not read: jax/a, jax/b, jax/c", "gputally report jax/c"))
+        r = folder.sh("gputally report jax -q --no_html --output_csvs_dir out")
+        equal((r.returncode, r.stderr.count("warning")), (0, 1))
+        assert "jax/d/h.xplane.pb; the other 3 are not read; name one: gputally report jax/c" in r.stderr, r.stderr
+        r = folder.sh("gputally report jax/a -q --no_html --output_csvs_dir out2")
+        equal((r.returncode, r.stderr), (0, ""))
+
+
+def test_mixed_folders(binary):
+    """PyTorch traces beside files of another profiler are mentioned with the words of `gputally report`."""
+    with Folder(binary) as folder:
+        os.mkdir(folder.file("nsys"))
+        generate_export.write(generate_export.small_run(), folder.file("nsys/x.sqlite"))
+        put_profile(folder, "jax/h.xplane.pb")
+        generate_run.write_all(generate_run.make_run(6), folder.file("run"))
+        for name, what in (("nsys", "exports of Nsight Systems"), ("jax", "JAX profile"), ("run/csv", "rocprofv3 files")):
+            write(folder, f"{name}/t.json", trace())
+            text = f"{name}: the report covers the {what}; for its PyTorch trace use gputally report {name}/t.json"
+            assert text in one(folder, name)["messages"], (name, one(folder, name)["messages"])
+            r = folder.sh(f"gputally report {name} -q --no_html --output_csvs_dir out")
+            assert r.returncode == 0 and text in r.stderr, r
+        os.remove(folder.file("jax/t.json"))
+        write(folder, "jax/h.trace.json.gz", trace())  # what JAX writes beside its profile
+        equal(one(folder, "jax")["messages"], [])
+
+
 def test_sweep_folder(binary):
     with Folder(binary) as folder:
         for threads in (256, 512):

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "cli/common.h"
+#include "cli/inputs/inputs.h"
 #include "doctor/doctor.h"
 #include "input/nsys/nsys.h"
 #include "input/rocprof/rocprof.h"
@@ -117,6 +118,39 @@ static bool is_sweep(gt_diagnosis *d)
     return found;
 }
 
+static void hear(void *context, gt_message_kind kind, const char *text)
+{
+    (void)kind;
+    gt_diagnosis_warn(context, text);
+}
+
+/* Says what `gputally report` warns of: traces that are not in the report. */
+static void add_others(gt_diagnosis *d)
+{
+    gt_log_listener listener = {.hear = hear, .context = d};
+    gt_log_listen(&listener);
+    gt_folder_warn_of_others(d->path);
+    gt_log_unlisten(&listener);
+}
+
+/* Of several JAX profiles, the report is about the last one by name. */
+static void add_skipped(gt_diagnosis *d, const gt_profile_list *found)
+{
+    enum { SHOWN = 20 };
+    if (!found->skipped_count) return;
+    gt_buffer names = {0};
+    for (size_t i = found->skipped_count; i-- > 0 && found->skipped_count - i <= SHOWN;)
+        gt_buffer_add_format(&names, "%s%s", names.len ? ", " : "", found->skipped[i]);
+    gt_lack_add(d, "profiles",
+                gt_diagnosis_text(d, "%zu other %s not read: %s%s", found->skipped_count,
+                                  found->skipped_count == 1 ? "profile is" : "profiles are",
+                                  gt_buffer_str(&names).bytes, found->skipped_count > SHOWN ? ", ..." : ""),
+                "the report covers the last profile by name",
+                gt_diagnosis_command(d, "gputally report", found->skipped[0], NULL));
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "other_profiles", (double)found->skipped_count);
+    gt_buffer_free(&names);
+}
+
 /* JAX profiles or exports of Nsight Systems. */
 static bool has_profiles(gt_diagnosis *d, const gt_read_options *read)
 {
@@ -129,6 +163,8 @@ static bool has_profiles(gt_diagnosis *d, const gt_read_options *read)
                         nsys ? "folder of Nsight Systems exports" : "folder of a JAX profile");
         for (size_t i = 0; i < found.count; i++) add_part(d, found.paths[i], read);
         judge_parts(d);
+        add_skipped(d, &found);
+        add_others(d);
         if (d->usable) {
             gt_ability_add(d, "report", true, "one report per file");
             d->next = gt_diagnosis_command(d, "gputally report", d->path, NULL);
@@ -310,6 +346,7 @@ static gt_diagnosis *examine_folder(const char *path, const gt_read_options *rea
     if (!is_sweep(d) && gt_rocprof_is_folder(path)) {
         gt_diagnosis_free(d);
         d = gt_doctor_examine(path, read);
+        add_others(d);
     } else if (!d->usable && !has_profiles(d, read) && !has_pytorch(d, read) && !has_sheets(d)) {
         look_at_rest(d);
     }

@@ -102,19 +102,16 @@ static bool add_profiles(inputs *in, const char *path, gt_error *error)
     return true;
 }
 
-/* A JAX profile has a Chrome trace of its own next to it, so only a folder of another profiler can be mixed
- * up. */
-static void warn_of_others(const char *path)
+/* The newest of several JAX profiles is read; the others must be named. */
+static void warn_of_skipped(const inputs *in, size_t first, const char *path)
 {
-    gt_trace_folder others;
-    bool is_rocprof = gt_rocprof_is_folder(path);
-    if (!is_rocprof && !gt_nsys_is_folder(path)) return;
-    gt_trace_folder_find(&others, path, false);
-    if (others.count)
-        gt_warn("%s: the report covers the %s; for its %zu PyTorch traces use gputally report %s%s", path,
-                is_rocprof ? "rocprofv3 files" : "exports of Nsight Systems", others.count, others.paths[0],
-                others.count > 1 ? " ..." : "");
-    gt_trace_folder_free(&others);
+    size_t count = in->profiles.skipped_count - first;
+    if (count)
+        gt_warn(
+            "%s: the report covers the last JAX profile by name, %s; the other %zu %s not read; name one: "
+            "gputally report %s",
+            path, in->profiles.paths[in->profiles.count - 1], count, count == 1 ? "is" : "are",
+            in->profiles.skipped[first]);
 }
 
 static void warn_of_unreadable(const gt_trace_folder *found)
@@ -125,8 +122,10 @@ static void warn_of_unreadable(const gt_trace_folder *found)
 
 static bool add_folder(inputs *in, const char *path, gt_error *error)
 {
+    size_t skipped = in->profiles.skipped_count;
     if (add_profiles(in, path, error)) {
-        warn_of_others(path);
+        warn_of_skipped(in, skipped, path);
+        gt_folder_warn_of_others(path);
         return true;
     }
     struct folder folder = {.path = path};

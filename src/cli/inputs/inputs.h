@@ -165,4 +165,7 @@ typedef struct gt_capture {
 bool gt_capture_find(gt_capture *capture, const char *folder, gt_error *error);
 void gt_capture_free(gt_capture *capture);
 
+/* Warns about PyTorch traces directly in a folder whose report is about files of another profiler. */
+void gt_folder_warn_of_others(const char *path);
+
 #endif

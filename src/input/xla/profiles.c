@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the runs are below the given folder. */
-static const char *const run_folders[] = {"plugins/profile", "profile", "."};
+/* Where the runs are below the given folder; NULL: in it. */
+static const char *const run_folders[] = {"plugins/profile", "profile", NULL};
 static const char *const endings[] = {".xplane.pb", ".xplane.pb.gz", ".xplane.pb.zst"};
 
 static bool is_profile(const char *name)
@@ -44,7 +44,7 @@ static void add_entries(gt_profile_list *list, const char *folder, bool (*is_wan
     gt_guard_add(close_folder, dir);
     for (struct dirent *entry; (entry = readdir(dir));) {
         if (!is_wanted(entry->d_name)) continue;
-        char *path = gt_format("%s/%s", folder, entry->d_name);
+        char *path = gt_format("%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", entry->d_name);
         if (is_wanted != is_profile || gt_path_may_open(path))
             GT_PUSH(list->paths, list->count, list->capacity, path);
         else
@@ -68,14 +68,20 @@ static bool is_visible(const char *name)
     return name[0] != '.';
 }
 
-/* Adds the last run by name in a folder. */
+/* Adds the last run by name in a folder, and names the others. */
 static bool add_newest_run(gt_profile_list *list, const char *folder)
 {
     gt_profile_list runs = {0};
     add_entries(&runs, folder, is_visible);
     bool found = false;
-    for (size_t i = runs.count; i-- > 0 && !found;)
-        found = gt_path_is_folder(runs.paths[i]) && add_run(list, runs.paths[i]);
+    for (size_t i = runs.count; i-- > 0;) {
+        gt_profile_list older = {0};
+        if (!gt_path_is_folder(runs.paths[i]) || !add_run(found ? &older : list, runs.paths[i])) continue;
+        if (found)
+            GT_PUSH(list->skipped, list->skipped_count, list->skipped_capacity, gt_strdup(runs.paths[i]));
+        gt_profiles_free(&older);
+        found = true;
+    }
     gt_profiles_free(&runs);
     return found;
 }
@@ -88,7 +94,9 @@ bool gt_profiles_find(gt_profile_list *list, const char *path, gt_error *error)
     }
     bool found = add_run(list, path);
     for (size_t i = 0; !found && i < GT_LENGTH(run_folders); i++) {
-        char *folder = gt_format("%s/%s", path, run_folders[i]);
+        char *folder = run_folders[i] ? gt_format("%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/",
+                                                  run_folders[i])
+                                      : gt_strdup(path);
         found = add_newest_run(list, folder);
         gt_free(folder);
     }
@@ -100,5 +108,7 @@ void gt_profiles_free(gt_profile_list *list)
 {
     for (size_t i = 0; i < list->count; i++) gt_free(list->paths[i]);
     gt_free(list->paths);
+    for (size_t i = 0; i < list->skipped_count; i++) gt_free(list->skipped[i]);
+    gt_free(list->skipped);
     *list = (gt_profile_list){0};
 }
