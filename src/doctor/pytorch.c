@@ -368,7 +368,7 @@ void gt_doctor_pytorch_abilities(gt_patient *p)
     gt_ability_add(d, "report", reports, reports ? "findings, sheets and page" : d->problem);
     gt_ability_add(d, "compare", reports,
                    reports ? "why a step takes longer than one of another trace" : "needs a report");
-    gt_ability_add(d, "diff", !gt_lack_exists(d, "ops") && reports,
+    gt_ability_add(d, "diff", !gt_lack_exists(d, "ops"),
                    gt_lack_exists(d, "ops") ? "needs CPU ops"
                                             : "call trees and kernels of this and another trace");
     gt_ability_add(d, "collective", false,

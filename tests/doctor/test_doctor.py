@@ -535,6 +535,33 @@ def test_mixed_folders(binary):
         equal(one(folder, "jax")["messages"], [])
 
 
+def test_two_files_of_one_rank(binary):
+    with Folder(binary) as folder:
+        for name in ("rank0", "rank0_copy", "rank1", "rank3"):
+            write(folder, f"r/{name}.json", trace())
+        found = one(folder, "r")
+        texts = {item["id"]: item["text"] for item in found["missing"]}
+        equal(texts["one_per_rank"], "the traces are not one per rank: r/rank0.json and r/rank0_copy.json are both of rank 0")
+        equal(texts["ranks"], "traces of 1 of 4 ranks: 2")
+        equal(found["contents"]["ranks"], 3)
+        assert "both of rank 0" in {item["command"]: item["text"] for item in found["commands"]}["collective"], found["commands"]
+
+
+def test_commands_that_work_are_offered(binary):
+    with Folder(binary) as folder:
+        for name in "ab":
+            write(folder, f"p/{name}.json", trace())
+            write(folder, f"cpu/{name}.json", trace(gpu=False))
+        assert "fuse" in can(one(folder, "p"))
+        assert folder.sh("gputally fuse p/a.json p/b.json -q -o f.json").returncode == 0
+        assert "diff" in can(one(folder, "cpu/a.json", code=1))
+        assert folder.sh("gputally diff cpu/a.json cpu/b.json -q -o d").returncode == 0
+        # "no" is followed by a reason, not by what the command does
+        for item in one(folder, "cpu", code=1)["commands"]:
+            if not item["can"]:
+                assert item["text"].startswith(("no ", "needs ")), item
+
+
 def test_sweep_folder(binary):
     with Folder(binary) as folder:
         for threads in (256, 512):

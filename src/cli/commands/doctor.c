@@ -21,6 +21,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -174,20 +175,52 @@ static bool has_profiles(gt_diagnosis *d, const gt_read_options *read)
     return any;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Says which of the ranks below `expected`, or below the last one, have no trace. */
+static void add_missing_ranks(gt_diagnosis *d, const gt_trace_folder *found, size_t expected)
+{
+    enum { SHOWN = 8 };
+    int64_t *ranks = gt_alloc(found->count * sizeof *ranks);
+    memcpy(ranks, found->ranks, found->count * sizeof *ranks);
+    qsort(ranks, found->count, sizeof *ranks, by_number);
+    size_t distinct = 1, shown = 0, next = 0;
+    for (size_t i = 1; i < found->count; i++) distinct += ranks[i] != ranks[i - 1];
+    if ((size_t)ranks[found->count - 1] >= expected) expected = (size_t)ranks[found->count - 1] + 1;
+    gt_buffer names = {0};
+    for (size_t rank = 0; rank < expected && shown < SHOWN; rank++) {
+        while (next < found->count && (size_t)ranks[next] < rank) next++;
+        if (next < found->count && (size_t)ranks[next] == rank) continue;
+        gt_buffer_add_format(&names, "%s%zu", shown++ ? ", " : "", rank);
+    }
+    gt_fact_add_count(d, GT_FACT_CONTENTS, "ranks", (double)distinct);
+    if (shown)
+        gt_lack_add(d, "ranks",
+                    gt_diagnosis_text(d, "traces of %zu of %zu ranks: %s%s", expected - distinct, expected,
+                                      gt_buffer_str(&names).bytes,
+                                      expected - distinct > shown ? ", ..." : ""),
+                    "collectives are compared among the others only",
+                    "export_chrome_trace(f\"traces/rank{rank}_trace.json\") on every rank");
+    gt_buffer_free(&names);
+    gt_free(ranks);
+}
+
 static void add_ranks(gt_diagnosis *d, const gt_trace_folder *found)
 {
     const gt_fact *world = d->part_count ? gt_fact_find(d->parts[0], "world_size") : NULL;
-    size_t ranks = 0, expected = world && world->number > 0 ? (size_t)world->number : 0;
-    for (size_t i = 0; found->are_ranks && i < found->count; i++)
-        if (found->ranks[i] >= 0 && (size_t)found->ranks[i] >= ranks) ranks = (size_t)found->ranks[i] + 1;
-    if (expected > ranks) ranks = expected;
-    if (!found->are_ranks) return;
-    gt_fact_add_count(d, GT_FACT_CONTENTS, "ranks", (double)found->count);
-    if (ranks > found->count)
-        gt_lack_add(d, "ranks",
-                    gt_diagnosis_text(d, "traces of %zu of %zu ranks", ranks - found->count, ranks),
-                    "collectives are compared among the others only",
-                    "export_chrome_trace(f\"traces/rank{rank}_trace.json\") on every rank");
+    bool are_known = found->count > 1;
+    for (size_t i = 0; i < found->count; i++) are_known &= found->ranks[i] >= 0;
+    if (!are_known) return;
+    if (!found->are_ranks && found->why_not)
+        gt_lack_add(d, "one_per_rank",
+                    gt_diagnosis_text(d, "the traces are not one per rank: %s", found->why_not),
+                    "there is no report on all ranks", "move the file that is too many to another folder");
+    add_missing_ranks(d, found,
+                      world && world->number > 0 && world->number < GT_RANKS_MAX ? (size_t)world->number : 0);
     /* Which ranks are missing is a matter of the folder, not of each trace. */
     for (size_t i = 0; i < d->part_count; i++) {
         gt_diagnosis *part = d->parts[i];
@@ -215,13 +248,20 @@ static bool has_pytorch(gt_diagnosis *d, const gt_read_options *read)
         add_ranks(d, &found);
         judge_parts(d);
         gt_ability_add(d, "report", d->usable,
-                       d->usable ? "a report per trace, and on all ranks" : "no trace can be used");
+                       !d->usable        ? "no trace can be used"
+                       : found.are_ranks ? "a report per trace, and on all ranks"
+                                         : "a report per trace");
         gt_ability_add(d, "collective", d->usable && found.are_ranks,
-                       found.are_ranks ? "which ranks wait for which, and how fast collectives are"
+                       !d->usable        ? "no trace can be used"
+                       : found.are_ranks ? "which ranks wait for which, and how fast collectives are"
                        : found.why_not
                            ? gt_diagnosis_text(d, "the traces are not one per rank: %s", found.why_not)
                            : "needs one trace per rank");
-        gt_ability_add(d, "fuse", d->usable && found.are_ranks, "all ranks in one trace for a viewer");
+        gt_ability_add(d, "fuse", found.count > 1,
+                       found.are_ranks   ? "all ranks in one trace for a viewer"
+                       : found.count > 1 ? "several traces in one for a viewer; name the files in the order "
+                                           "of their ranks"
+                                         : "needs several traces");
         if (d->usable) d->next = gt_diagnosis_command(d, "gputally report", d->path, NULL);
     }
     gt_trace_folder_free(&found);

@@ -287,6 +287,13 @@ static void find_in_names(gt_trace_folder *found, const char *folder)
     gt_rank_regex_free(&regex);
 }
 
+static bool all_have_ranks(const gt_trace_folder *found)
+{
+    for (size_t i = 0; i < found->count; i++)
+        if (found->ranks[i] < 0 || found->ranks[i] >= GT_RANKS_MAX) return false;
+    return true;
+}
+
 typedef struct ranked {
     int64_t rank;
     size_t index;
@@ -339,8 +346,22 @@ void gt_trace_folder_find(gt_trace_folder *found, const char *folder, bool also_
     find_in_names(found, folder);
     found->are_ranks = found->count > 1 && order_by_rank(found);
     if (found->count < 2 || found->are_ranks) return;
+    int64_t *by_names = all_have_ranks(found) ? found->ranks : NULL;
+    char *why_not = found->why_not;
+    if (by_names) found->ranks = gt_alloc(found->count * sizeof *found->ranks);
+    found->why_not = NULL;
     gt_parallel_each(found->count, find_in_trace, found);
     found->are_ranks = order_by_rank(found);
+    if (by_names && !found->are_ranks && !all_have_ranks(found)) { /* what the names say is known better */
+        int64_t *in_traces = found->ranks;
+        found->ranks = by_names;
+        by_names = in_traces;
+        char *other = found->why_not;
+        found->why_not = why_not;
+        why_not = other;
+    }
+    gt_free(by_names);
+    gt_free(why_not);
 }
 
 void gt_trace_folder_free(gt_trace_folder *found)
