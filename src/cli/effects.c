@@ -158,8 +158,12 @@ bool gt_check_outputs(const gt_call *call, gt_error *error)
         const gt_option_value *value = &call->arguments.values[at.index];
         if (!is_output(option) || !value->given) continue;
         bool is_folder = strcmp(option->metavar, "DIR") == 0;
+        const gt_syntax *syntax = call->arguments.syntax;
+        bool is_file = call->arguments.file_count && syntax->file_option &&
+                       strcmp(syntax->file_option, option->name) == 0; /* given as DIR, not by the option */
         if (!*value->text)
-            return gt_fail(error, "--%s needs %s", option->name,
+            return gt_fail(error, "%s%s needs %s", is_file ? "" : "--",
+                           is_file ? syntax->files : option->name,
                            is_folder ? "the name of a folder" : "a file name");
         if (!is_folder && strcmp(value->text, "-") == 0)
             return gt_fail(error, "argument --%s: must be a file, not standard output", option->name);

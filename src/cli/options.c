@@ -285,8 +285,12 @@ static bool check_files(parser *p)
         return gt_fail(p->error, "argument --%s: given twice: '%.200s' and '%.200s'", name,
                        a->values[index].text, a->files[0]);
     if (a->file_count) return set_value(p, index, a->files[0]);
-    if (!a->values[index].given) return gt_fail(p->error, "the following arguments are required: --%s", name);
-    return true;
+    if (a->values[index].given) return true;
+    /* Commands that take an output call it as their usage does; the others, as the programs that they
+     * replace. */
+    bool output = a->syntax->output_option && strcmp(a->syntax->output_option, name) == 0;
+    return gt_fail(p->error, "the following arguments are required: %s%s", output ? "" : "--",
+                   output ? a->syntax->files : name);
 }
 
 bool gt_arguments_parse(gt_arguments *arguments, const gt_syntax *syntax, int argc, char **argv,

@@ -103,7 +103,8 @@ def test_files_of_others(binary):
         os.symlink(elsewhere, linked)
         os.symlink("/usr/bin/env", os.path.join(place.links, "madengine"))
         done = place.call("old names", code=1)
-        assert "and 2 other files: not written by gputally links; --force replaces them" in done.stderr, done.stderr
+        assert "3 old names are in the way, not written by gputally links: madengine, generate_perf_report_jax.py, " \
+               "scripts/gemm_analysis/process_comms.py; --force replaces them" in done.stderr, done.stderr
         assert len(files_under(place.links)) == 3
         place.call("old names", "--remove")
         assert len(files_under(place.links)) == 3 and open(script).read() == "print('mine')\n"
@@ -114,6 +115,37 @@ def test_files_of_others(binary):
         os.makedirs(os.path.join(place.links, "madengine"))
         assert "madengine: a folder is in the way" in place.call("old names", "--force", code=1).stderr
         assert os.listdir(place.links) == ["madengine"]
+        # Folders and files together: the first five are named.
+        for name in ("generate_perf_report.py", "generate_perf_report_jax.py", "compare_perf_reports.py", "TraceLens_generate_perf_report"):
+            place.write(f"old names/{name}", "mine\n")
+        os.makedirs(os.path.join(place.links, "generate_perf_report_rocprof.py"))
+        done = place.call("old names", code=1)
+        assert "6 old names are in the way" in done.stderr and "madengine (a folder), " in done.stderr, done.stderr
+        assert "generate_perf_report_rocprof.py (a folder), " in done.stderr and " and 1 more; --force replaces files, but no folders" in done.stderr
+        assert "2 old names are in the way" in place.call("old names", "--force", code=1).stderr
+        assert len(os.listdir(place.links)) == 6
+
+
+def test_program_of_another_name(binary):
+    """Links to it are known by the wrappers beside them, which start the same program; others are not."""
+    with Place(binary) as place:
+        program = place.write("my \\ tool\xe4", SHOW, 0o755)
+        place.call("old names", "--program", program)
+        link = os.path.join(place.links, "TraceLens_generate_perf_report")
+        os.remove(link)
+        os.symlink("/usr/bin/env", link)
+        assert "TraceLens_generate_perf_report: not written by" in place.call("old names", code=1).stderr
+        assert "1 files of these names are not ours and stay" in place.call("old names", "--remove").stdout
+        assert os.listdir(place.links) == ["TraceLens_generate_perf_report"]
+        os.remove(link)
+        place.call("old names", "--program", program)
+        place.call("old names")  # the program itself, instead of the other one
+        assert os.readlink(link) == binary
+        shutil.copy(binary, os.path.join(place.path, "mytool"))
+        for options in ((), ("--remove",)):
+            done = run([os.path.join(place.path, "mytool"), "links", "other", *options], cwd=place.path)
+            assert done.code == 0 and "not ours" not in done.stdout, done
+        assert not os.path.exists(os.path.join(place.path, "other"))
 
 
 def test_remove(binary):
@@ -133,6 +165,15 @@ def test_remove(binary):
         assert sorted(os.listdir(place.links)) == ["TraceLens_mine", "generate_perf_report.py", "notes.txt", "scripts"]
         assert "removed 0 old names" in place.call("old names", "--remove").stdout
         assert "no such folder" in place.call("nowhere", "--remove", code=1).stderr
+        # The folder itself goes if it is empty, but not the current one, and not one that had no names.
+        place.call("new")
+        assert "and the folder, which is empty" in place.call("new", "--remove").stdout
+        assert not os.path.exists(os.path.join(place.path, "new"))
+        for name, before in (("current", place.binary), ("empty", "true")):
+            os.mkdir(os.path.join(place.path, name))
+            subprocess.run([before, "links", "--quiet", "."], cwd=os.path.join(place.path, name), check=True)
+            run([place.binary, "links", "--remove", "." if name == "current" else "../empty"], cwd=os.path.join(place.path, "current"))
+            assert os.listdir(os.path.join(place.path, name)) == []
 
 
 def start(place, name, *words, **env):
@@ -176,8 +217,10 @@ def test_moved_programs(binary):
         for name in names:
             assert start(place, name, "x", PATH=os.path.join(place.path, "bin") + ":" + os.environ["PATH"]).stdout.endswith(b"x\n"), name
             done = start(place, name, "x")
-            assert done.returncode == 127 and b"gputally" in done.stderr, done
-        assert b"run `gputally links` again" in start(place, names[0]).stderr
+            assert done.returncode == 127 and not done.stdout, done
+            said = done.stderr.decode()
+            assert said.startswith(f"{os.path.basename(name)}: cannot start ") and "../bin/gputally" in said, said
+            assert said.endswith("and there is no gputally in PATH; run `gputally links` again\n") and said.count("\n") == 1, said
 
 
 def test_a_line_on_terminals(binary):
@@ -193,10 +236,21 @@ def test_a_line_on_terminals(binary):
         for line, said in lines.items():
             _, shown = run_on_terminal(place, line)
             assert shown.count("this is gputally") == 1 and shown.startswith(said + "\r\n"), (line, shown)
-            _, shown = run_on_terminal(place, line + " --quiet")
-            assert "this is gputally" not in shown, (line, shown)
+            for quiet in ("--quiet", "--qui", "-q"):
+                _, shown = run_on_terminal(place, f"{line} {quiet}")
+                assert "this is gputally" not in shown, (line, quiet, shown)
             _, shown = run_on_terminal(place, line + " 2> errors")
             assert "this is gputally" not in shown + open(os.path.join(place.links, "errors")).read(), line
+        # Every name, whatever it is asked for: help, the version, or something that it does not know.
+        for i, name in enumerate(sorted(files_under(place.links))):
+            if name.endswith(("__init__.py", ".yaml")) or name == "errors":
+                continue
+            program = "bash " if name.endswith(".sh") else "python3 " if name.endswith(".py") else "./"
+            words = ("--help", "--version", "--no-such-option")[i % 3]
+            _, shown = run_on_terminal(place, f"{program}{name} {words} >/dev/null")
+            assert shown.count(": this is gputally") == 1 and ": this is gputally" in shown.splitlines()[0], (name, words, shown)
+        _, shown = run_on_terminal(place, "python3 -m TraceLens.Reporting.generate_perf_report_rocprof --help >/dev/null")
+        assert shown == "TraceLens_generate_perf_report_rocprof: this is gputally rocprof\r\n", shown
         place.path = above
 
 
@@ -230,9 +284,14 @@ def test_results_are_those_of_the_command(binary):
 
 def test_failures(binary):
     with Place(binary) as place:
-        assert "the following arguments are required: --output_dir" in place.call(code=2).stderr
-        assert "needs the name of a folder" in place.call("", code=2).stderr
+        assert "the following arguments are required: DIR" in place.call(code=2).stderr
+        assert "--output_dir needs the name of a folder" in place.call("-o", "", code=2).stderr
+        assert "error: DIR needs the name of a folder" in place.call("", code=2).stderr
         assert "must not be empty" in place.call("x", "--program", "", code=2).stderr
+        text = place.write("text", "")
+        for program, reason in ((place.path, "is a folder"), ("..", "is a folder"), (text, "is not a program"), ("../text", "is not a program")):
+            assert reason in place.call("x", "--program", program, code=1).stderr, program
+            assert not os.path.exists(os.path.join(place.path, "x"))
         place.call("-o", "by option")
         assert os.path.islink(os.path.join(place.path, "by option", "madengine"))
         place.write("file", "")

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const gt_option links_options[] = {
@@ -65,12 +66,26 @@ static void show(const char *folder, const gt_links_result *result)
     gt_buffer_free(&quoted);
 }
 
+/* The program need not exist yet, but what exists must be one. */
+static bool can_be_started(gt_arena *arena, const char *program, const char *folder, gt_error *error)
+{
+    const char *path = gt_path_absolute(arena, folder, program);
+    struct stat status;
+    bool can = true;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        can = gt_fail(error, "argument --program: %s is a folder", path);
+    else if (stat(path, &status) == 0 && !(status.st_mode & 0111))
+        can = gt_fail(error, "argument --program: %s is not a program", path);
+    return can;
+}
+
 static bool write_links(const gt_call *call, gt_arena *arena, const char *folder, gt_error *error)
 {
     const char *program = gt_arguments_string(&call->arguments, "program");
     if (!program) program = this_program(arena);
     if (!program)
         return gt_fail(error, "cannot find the path of this program (no /proc); name it with --program");
+    if (!can_be_started(arena, program, folder, error)) return false;
     gt_links_result result;
     if (!gt_links_write(folder, program, gt_arguments_flag(&call->arguments, "force"), &result, error))
         return false;
@@ -84,7 +99,8 @@ static bool remove_links(const gt_call *call, const char *folder, gt_error *erro
     gt_links_result result;
     if (!gt_links_remove(folder, &result, error)) return false;
     if (gt_arguments_flag(&call->arguments, "quiet")) return true;
-    printf("removed %zu old names from %s\n", result.changed, folder);
+    printf("removed %zu old names from %s%s\n", result.changed, folder,
+           result.folder_removed ? ", and the folder, which is empty" : "");
     if (result.unchanged) printf("%zu files of these names are not ours and stay\n", result.unchanged);
     return true;
 }

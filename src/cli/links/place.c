@@ -1,8 +1,9 @@
 /* Writes the old names into a folder, and removes them.
  *
  * What is in the way decides first, for all names, so that a refusal changes nothing. Ours are: links to a
- * program whose name begins with "gputally", wherever it is or was, and files with the mark of
- * `gputally links`. What is as it should be is left alone, so that a second call changes nothing. */
+ * program whose name begins with "gputally", wherever it is or was, or to the one that a wrapper of ours in
+ * the same folder starts, and files with the mark of `gputally links`. What is as it should be is left alone,
+ * so that a second call changes nothing. */
 #include "base/memory.h"
 #include "cli/links/links.h"
 #include "os/paths.h"
@@ -15,7 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MARK_WITHIN = 512 }; /* bytes of a file that contain the mark */
+enum {
+    MARK_WITHIN = 512, /* bytes of a file that contain the mark */
+    NAMED_MAX = 5,     /* files that an error names */
+};
 
 typedef enum obstacle { NOTHING, SAME, OURS, FOREIGN, FOLDER } obstacle;
 
@@ -38,14 +42,27 @@ static bool is_script(const old_file *file)
 
 /* ---- what is there ---- */
 
-static obstacle find_link(const char *path, const char *program)
+/* Whether the text of a Python wrapper says that it starts the program. */
+static bool starts_program(gt_str wrapper, const char *program)
+{
+    gt_buffer literal = {0};
+    gt_python_bytes(&literal, program);
+    gt_str wanted = gt_buffer_str(&literal);
+    bool found = wrapper.len && memmem(wrapper.bytes, wrapper.len, wanted.bytes, wanted.len);
+    gt_buffer_free(&literal);
+    return found;
+}
+
+/* `wrapper`: the text of a wrapper of ours in the same folder, or nothing. */
+static obstacle find_link(const char *path, const char *program, gt_str wrapper)
 {
     char target[4096];
     ssize_t len = readlink(path, target, sizeof target - 1);
     if (len < 0) return FOREIGN; /* not a link */
     target[len] = 0;
     if (program && strcmp(target, program) == 0) return SAME;
-    return strncmp(gt_path_name(target), "gputally", strlen("gputally")) == 0 ? OURS : FOREIGN;
+    bool ours = strncmp(gt_path_name(target), "gputally", strlen("gputally")) == 0;
+    return ours || starts_program(wrapper, target) ? OURS : FOREIGN;
 }
 
 static obstacle find_text(const char *path, gt_str text)
@@ -66,20 +83,33 @@ static obstacle find_text(const char *path, gt_str text)
 }
 
 /* `program` NULL: for removing, which does not ask what a file of ours should contain. */
-static obstacle look(old_file *file, const char *program)
+static obstacle look(old_file *file, const char *program, gt_str wrapper)
 {
     struct stat status;
     if (lstat(file->path, &status) != 0) return NOTHING;
     if (S_ISDIR(status.st_mode)) return FOLDER;
-    if (file->name.kind == GT_OLD_LINK) return find_link(file->path, program);
+    if (file->name.kind == GT_OLD_LINK) return find_link(file->path, program, wrapper);
     if (!S_ISREG(status.st_mode)) return FOREIGN;
     obstacle found = find_text(file->path, gt_buffer_str(&file->text));
     bool can_run = (status.st_mode & S_IXUSR) || !is_script(file);
     return found == SAME && !can_run ? OURS : found;
 }
 
+/* Reads a Python wrapper of ours, if there is one. */
+static void read_wrapper(const old_files *files, gt_buffer *text)
+{
+    gt_error ignored;
+    for (size_t i = 0; i < files->count && !text->len; i++) {
+        const old_file *file = &files->items[i];
+        if (file->name.kind == GT_OLD_PYTHON && (file->found == OURS || file->found == SAME) &&
+            !gt_read_small_file(file->path, 1 << 16, text, &ignored))
+            text->len = 0;
+    }
+}
+
 static old_files list_files(const char *folder, const char *program)
 {
+    gt_buffer wrapper = {0};
     old_files files = {.count = gt_old_name_count()};
     files.items = gt_alloc_zero(files.count, sizeof *files.items);
     for (size_t i = 0; i < files.count; i++) {
@@ -87,8 +117,13 @@ static old_files list_files(const char *folder, const char *program)
         file->name = gt_old_name_at(i);
         file->path = gt_format("%s/%s", folder, file->name.path);
         if (program) gt_old_name_text(&file->text, &file->name, program);
-        file->found = look(file, program);
+        if (file->name.kind != GT_OLD_LINK) file->found = look(file, program, (gt_str){0});
     }
+    read_wrapper(&files, &wrapper);
+    for (size_t i = 0; i < files.count; i++)
+        if (files.items[i].name.kind == GT_OLD_LINK)
+            files.items[i].found = look(&files.items[i], program, gt_buffer_str(&wrapper));
+    gt_buffer_free(&wrapper);
     return files;
 }
 
@@ -103,22 +138,34 @@ static void free_files(old_files *files)
 
 /* ---- writing ---- */
 
-/* Names the first file that is in the way, and says how many there are. */
-static bool may_write(const old_files *files, bool force, gt_error *error)
+/* Names what is in the way: the first few, and how many more there are. */
+static bool may_write(const old_files *files, const char *folder, bool force, gt_error *error)
 {
-    const old_file *first = NULL;
-    size_t count = 0;
+    gt_buffer list = {0};
+    const char *only = NULL;
+    size_t count = 0, folders = 0;
     for (size_t i = 0; i < files->count; i++) {
         const old_file *file = &files->items[i];
-        if (file->found == FOLDER) return gt_fail(error, "%s: a folder is in the way", file->path);
-        if (file->found != FOREIGN || force) continue;
-        if (!count++) first = file;
+        if (file->found != FOLDER && (file->found != FOREIGN || force)) continue;
+        folders += file->found == FOLDER;
+        only = file->path;
+        if (count++ < NAMED_MAX)
+            gt_buffer_add_format(&list, "%s%s%s", list.len ? ", " : "", file->name.path,
+                                 file->found == FOLDER ? " (a folder)" : "");
     }
-    if (!count) return true;
-    if (count == 1)
-        return gt_fail(error, "%s: not written by gputally links; --force replaces it", first->path);
-    return gt_fail(error, "%s and %zu other files: not written by gputally links; --force replaces them",
-                   first->path, count - 1);
+    if (count > NAMED_MAX) gt_buffer_add_format(&list, " and %zu more", count - NAMED_MAX);
+    if (count == 1 && folders)
+        gt_fail(error, "%s: a folder is in the way", only);
+    else if (count == 1)
+        gt_fail(error, "%s: not written by gputally links; --force replaces it", only);
+    else if (count)
+        gt_fail(error, "%s: %zu old names are in the way, not written by gputally links: %s%s", folder, count,
+                gt_buffer_str(&list).bytes,
+                !folders           ? "; --force replaces them"
+                : folders == count ? ""
+                                   : "; --force replaces files, but no folders");
+    gt_buffer_free(&list);
+    return !count;
 }
 
 /* Whoever may read a script may run it. */
@@ -171,8 +218,8 @@ bool gt_links_write(const char *folder, const char *program, bool force, gt_link
 {
     *result = (gt_links_result){0};
     old_files files = list_files(folder, program);
-    bool written =
-        may_write(&files, force, error) && gt_path_make_folder(folder, error) && write_texts(&files, error);
+    bool written = may_write(&files, folder, force, error) && gt_path_make_folder(folder, error) &&
+                   write_texts(&files, error);
     for (size_t i = 0; i < files.count && written; i++) {
         const old_file *file = &files.items[i];
         if (file->found == SAME)
@@ -241,6 +288,9 @@ bool gt_links_remove(const char *folder, gt_links_result *result, gt_error *erro
     }
     for (size_t i = 0; i < files.count && removed; i++)
         remove_empty_folders(folder, files.items[i].name.path);
+    /* Who stands in the folder, and who has removed nothing from it, keeps it. */
+    if (removed && result->changed && !gt_path_is_same_file(folder, "."))
+        result->folder_removed = rmdir(folder) == 0;
     free_files(&files);
     return removed;
 }

@@ -25,8 +25,7 @@ static bool is_program_name(const char *starts)
     return !strchr(starts, ' ');
 }
 
-/* A bytes literal of Python: any path, in a file that is pure ASCII. */
-static void add_python_bytes(gt_buffer *text, const char *bytes)
+void gt_python_bytes(gt_buffer *text, const char *bytes)
 {
     gt_buffer_add_cstr(text, "b\"");
     for (; *bytes; bytes++) {
@@ -70,16 +69,18 @@ static void add_python(gt_buffer *text, const gt_old_name *name, const char *pro
                              "PROGRAM = os.path.join(HERE, b\"");
     add_way_up(text, name->path);
     gt_buffer_add_cstr(text, "\", ");
-    add_python_bytes(text, program);
+    gt_python_bytes(text, program);
     gt_buffer_add_cstr(text, ")\nARGUMENTS = ");
     add_python_arguments(text, name->starts);
     gt_buffer_add_cstr(text, "\n\n\ndef main():\n    arguments = ARGUMENTS + sys.argv[1:]\n");
     if (!is_program_name(name->starts))
-        gt_buffer_add_format(text,
-                             "    if sys.stderr and sys.stderr.isatty() and not {\"-q\", "
-                             "\"--quiet\"}.intersection(arguments):\n"
-                             "        print(\"%s: this is gputally %s\", file=sys.stderr, flush=True)\n",
-                             file, name->starts);
+        gt_buffer_add_format(
+            text,
+            "    quiet = any(word == \"-q\" or len(word) > 2 and \"--quiet\".startswith(word) for word in "
+            "arguments)\n"
+            "    if sys.stderr and sys.stderr.isatty() and not quiet:\n"
+            "        print(\"%s: this is gputally %s\", file=sys.stderr, flush=True)\n",
+            file, name->starts);
     gt_buffer_add_format(
         text,
         "    for number in signal.SIGPIPE, signal.SIGXFSZ:  # ignored by Python, not by gputally\n"
@@ -100,6 +101,7 @@ static void add_python(gt_buffer *text, const gt_old_name *name, const char *pro
 
 static void add_shell(gt_buffer *text, const gt_old_name *name, const char *program)
 {
+    const char *file = gt_path_name(name->path);
     gt_buffer_add_format(text, "#!/bin/sh\n# %sprogram=", REMARK);
     gt_shell_quote(text, program);
     gt_buffer_add_cstr(text, "\n");
@@ -111,13 +113,21 @@ static void add_shell(gt_buffer *text, const gt_old_name *name, const char *prog
         gt_buffer_add_cstr(text, "/$program ;;\nesac\n");
     }
     gt_buffer_add_format(text,
-                         "[ -x \"$program\" ] || program=gputally\n"
-                         "case \" $* \" in\n"
-                         "*\" -q \"* | *\" --quiet \"*) ;;\n"
-                         "*) if [ -t 2 ]; then echo \"%s: this is gputally %s\" >&2; fi ;;\n"
-                         "esac\n"
+                         "if [ ! -f \"$program\" ] || [ ! -x \"$program\" ]; then\n"
+                         "    command -v gputally >/dev/null || {\n"
+                         "        printf '%%s\\n' \"%s: cannot start '$program', and there is no gputally in "
+                         "PATH; run \\`gputally links\\` again\" >&2\n"
+                         "        exit 127\n"
+                         "    }\n"
+                         "    program=gputally\n"
+                         "fi\n"
+                         "quiet=\n"
+                         "for word; do\n"
+                         "    case $word in -q | --q | --qu | --qui | --quie | --quiet) quiet=1 ;; esac\n"
+                         "done\n"
+                         "[ \"$quiet\" ] || [ ! -t 2 ] || echo \"%s: this is gputally %s\" >&2\n"
                          "exec \"$program\" %s \"$@\"\n",
-                         gt_path_name(name->path), name->starts, name->starts);
+                         file, file, name->starts, name->starts);
 }
 
 static void add_package(gt_buffer *text)
