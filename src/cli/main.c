@@ -24,14 +24,23 @@
 #endif
 #include <unistd.h>
 
-static void print_version(void)
+/* Whether a word is an option, or a prefix of it that cannot mean --version or --verbose both. */
+static bool is_long_option(const char *word, const char *option)
 {
-    gt_version_print(stdout);
+    size_t len = strlen(word);
+    return len >= strlen("--ver") + 1 && strncmp(word, option, len) == 0;
 }
 
-static bool asks_for_details(int argc, char **argv)
+/* `words`: those of the command line after the program. */
+static gt_exit print_version(int count, char **words)
 {
-    return argc == 3 && strcmp(argv[2], "--verbose") == 0;
+    bool details = false;
+    for (int i = 0; i < count; i++) details |= is_long_option(words[i], "--verbose");
+    if (details)
+        gt_version_print_verbose(stdout);
+    else
+        gt_version_print(stdout);
+    return GT_EXIT_DONE;
 }
 
 /* How many threads the options ask for, or one per core, as far as memory allows. Numbers that make no sense
@@ -75,10 +84,12 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
     gt_call call = {.command = command, .program = program, .by_old_name = by_old_name};
     gt_error error;
     gt_exit status = GT_EXIT_DONE;
-    if (!gt_arguments_parse(&call.arguments, command->syntax, argc, argv, &error))
+    bool parsed = gt_arguments_parse(&call.arguments, command->syntax, argc, argv, &error);
+    introduce(&call); /* also if the call is wrong or asks for help */
+    if (!parsed)
         status = gt_usage_error(program, "%s", error.text);
     else if (call.arguments.version)
-        print_version();
+        status = print_version(argc, argv);
     else if (call.arguments.help)
         gt_help_command(stdout, gt_terminal_for(stdout).width, command, program);
     else if (!gt_check_outputs(&call, &error) || !gt_check_endings(&call, &error) ||
@@ -86,7 +97,6 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
         status = gt_usage_error(program, "%s", error.text);
     else {
         team_call in_team = {.call = &call, .status = GT_EXIT_FAILED};
-        introduce(&call);
         if (command->syntax->is_command || command->syntax->keeps_indexes ||
             gt_arguments_resolve_indexes(&call.arguments, &error))
             gt_team_run(threads_of(&call.arguments), run_in_team, &in_team);
@@ -128,7 +138,16 @@ static bool asks_for_help(const char *word)
 
 static bool asks_for_version(const char *word)
 {
-    return strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0;
+    return is_long_option(word, "--version") || strcmp(word, "-V") == 0;
+}
+
+/* `gputally --version` takes nothing else than --verbose. */
+static gt_exit run_version(int count, char **words)
+{
+    for (int i = 0; i < count; i++)
+        if (!asks_for_version(words[i]) && !asks_for_help(words[i]) && !is_long_option(words[i], "--verbose"))
+            return gt_usage_error("gputally", "unrecognized arguments: %.200s", words[i]);
+    return print_version(count, words);
 }
 
 /* Runs the step that the first argument names. */
@@ -142,10 +161,7 @@ static gt_exit run_steps(const gt_command *command, int argc, char **argv)
         gt_help_command(out, gt_terminal_for(out).width, command, program);
         return help ? GT_EXIT_DONE : GT_EXIT_USAGE;
     }
-    if (asks_for_version(argv[0])) {
-        print_version();
-        return GT_EXIT_DONE;
-    }
+    if (asks_for_version(argv[0])) return print_version(argc, argv);
     const char *word = argv[help ? 1 : 0];
     const gt_command *steps = gt_command_steps(command), *step = steps;
     while (step->name && strcmp(step->name, word) != 0) step++;
@@ -180,10 +196,8 @@ static gt_exit run_madengine(int argc, char **argv)
         snprintf(program, sizeof program, "madengine %s", names[i]);
         return run_command(&command, program, true, argc - 2, argv + 2);
     }
-    if (argc > 1 && asks_for_version(argv[1])) {
-        print_version();
-        return GT_EXIT_DONE;
-    }
+    if (isatty(STDERR_FILENO)) fputs("madengine: this is gputally\n", stderr);
+    if (argc > 1 && asks_for_version(argv[1])) return print_version(argc - 1, argv + 1);
     bool help = argc > 1 && asks_for_help(argv[1]);
     fprintf(help ? stdout : stderr, "usage: madengine run|build|discover [options]\n"
                                     "This is gputally under madengine's name; see gputally --help.\n");
@@ -202,10 +216,7 @@ static gt_exit run_gputally(int argc, char **argv)
         gt_manual_print(stdout);
         return GT_EXIT_DONE;
     }
-    if (wants_help && argc > 2 && asks_for_version(argv[2])) {
-        print_version();
-        return GT_EXIT_DONE;
-    }
+    if (wants_help && argc > 2 && asks_for_version(argv[2])) return print_version(argc - 1, argv + 1);
     if (wants_help && argc > 2 && asks_for_help(argv[2])) argc = 2;
     if (wants_help && argc > 2)
         return run_named(argv[2], argc > 3 ? 2 : 1, (char *[]){(char[]){"--help"}, argv[argc > 3 ? 3 : 2]});
@@ -213,17 +224,9 @@ static gt_exit run_gputally(int argc, char **argv)
         gt_help_program(stdout, gt_terminal_for(stdout).width);
         return GT_EXIT_DONE;
     }
-    if (asks_for_version(word) || strcmp(word, "version") == 0) {
-        if (asks_for_details(argc, argv))
-            gt_version_print_verbose(stdout);
-        else
-            print_version();
-        return GT_EXIT_DONE;
-    }
-    if (strcmp(word, "--verbose") == 0 && argc == 3 && asks_for_version(argv[2])) {
-        gt_version_print_verbose(stdout);
-        return GT_EXIT_DONE;
-    }
+    if (asks_for_version(word) || strcmp(word, "version") == 0) return run_version(argc - 2, argv + 2);
+    if (is_long_option(word, "--verbose") && argc > 2 && asks_for_version(argv[2]))
+        return run_version(argc - 1, argv + 1);
     if (word[0] == '-')
         return gt_usage_error("gputally", "expected a command before %s: gputally COMMAND [options]", word);
     return run_named(word, argc - 2, argv + 2);

@@ -14,6 +14,7 @@
 #include "index/build.h"
 #include "index/index.h"
 #include "json/scan_set.h"
+#include "os/paths.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <dlfcn.h>
@@ -24,6 +25,8 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -121,6 +124,16 @@ static void print_libraries(FILE *out)
 
 /* ---- the machine ---- */
 
+/* Pools follow the limits of control groups and RLIMIT_DATA. That of addresses counts also what is reserved
+ * and not used, so that nothing can be derived from it. */
+static void add_address_limit(gt_buffer *text)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        gt_buffer_add_format(text, "; addresses are limited to %.1f GiB (ulimit -v), which is not followed",
+                             (double)limit.rlim_cur / 0x1p30);
+}
+
 static void print_machine(FILE *out)
 {
     struct utsname system;
@@ -145,7 +158,41 @@ static void print_machine(FILE *out)
         gt_buffer_add_format(&text, "%.1f GiB, then a temporary file", (double)limits.bytes / 0x1p30);
     else
         gt_buffer_add_cstr(&text, "no limit set; --max_memory sets one");
+    add_address_limit(&text);
     print_row(out, "memory", gt_buffer_str(&text).bytes);
+    gt_buffer_free(&text);
+}
+
+/* The folder in which the first missing folder of a path would be made; it must be freed. */
+static char *existing_part(const char *path)
+{
+    char *part = gt_strdup(path);
+    struct stat status;
+    while (stat(part, &status) != 0 && strcmp(part, "/") != 0 && strcmp(part, ".") != 0) {
+        char *above = gt_path_folder(part);
+        gt_free(part);
+        part = above;
+    }
+    return part;
+}
+
+/* Says what is wrong with a folder. `made`: gputally makes it when it needs it. */
+static void print_folder(FILE *out, const char *name, const char *path, bool made)
+{
+    gt_buffer text = {0};
+    gt_buffer_add_cstr(&text, path);
+    char *part = existing_part(path);
+    bool missing = strcmp(part, path) != 0 && !gt_path_is_folder(path);
+    if (missing && !made)
+        gt_buffer_add_cstr(&text, " (does not exist)");
+    else if (!gt_path_is_folder(part))
+        gt_buffer_add_format(&text, " (%s is not a folder)", part);
+    else if (access(part, W_OK | X_OK) != 0)
+        gt_buffer_add_cstr(&text, missing ? " (does not exist and cannot be made)" : " (cannot be written)");
+    else if (missing)
+        gt_buffer_add_cstr(&text, " (does not exist yet)");
+    print_row(out, name, gt_buffer_str(&text).bytes);
+    gt_free(part);
     gt_buffer_free(&text);
 }
 
@@ -156,9 +203,11 @@ static void print_paths(FILE *out)
     program[len > 0 ? len : 0] = 0;
     char *cache = gt_index_cache_folder();
     print_row(out, "program", *program ? program : "unknown");
-    print_row(out, "temporary", gt_spill_folder());
-    print_row(out, "indexes",
-              cache ? cache : "next to traces only: neither $XDG_CACHE_HOME nor $HOME is set");
+    print_folder(out, "temporary", gt_spill_folder(), false);
+    if (cache)
+        print_folder(out, "indexes", cache, true);
+    else
+        print_row(out, "indexes", "next to traces only: neither $XDG_CACHE_HOME nor $HOME is set");
     gt_free(cache);
 }
 

@@ -33,8 +33,13 @@ def test_spellings(binary):
     with Folder(binary) as folder:
         verbose = folder.sh("gputally --version --verbose").stdout
         assert len(verbose.splitlines()) > 10
-        for line in ("gputally -V --verbose", "gputally version --verbose", "gputally --verbose --version"):
+        for line in ("gputally -V --verbose", "gputally version --verbose", "gputally --verbose --version", "gputally --version --verbos",
+                     "gputally --versi --verb", "gputally report --version --verbose", "gputally sweep --version --verb",
+                     "gputally sweep top -V --verbose"):
             assert folder.sh(line).stdout == verbose, line
+        for line in ("gputally --version foo", "gputally --version --verbose foo", "gputally --version --ver", "gputally -V -q"):
+            r = folder.sh(line)
+            assert (r.returncode, r.stdout) == (2, "") and f"unrecognized arguments: {line.split()[-1]}" in r.stderr, r
 
 
 def test_machine(binary):
@@ -50,6 +55,35 @@ def test_machine(binary):
             assert " neon" in shown["instructions"], shown
 
 
+def test_folders_that_cannot_be_used(binary):
+    with Folder(binary) as folder:
+        here = folder.path
+        open(os.path.join(here, "file"), "w").close()
+        shown = rows(folder, TMPDIR=f"{here}/none", XDG_CACHE_HOME=f"{here}/none/cache")
+        assert shown["temporary"] == f"{here}/none (does not exist)", shown
+        assert shown["indexes"] == f"{here}/none/cache/gputally (does not exist yet)", shown
+        shown = rows(folder, TMPDIR=f"{here}/file", XDG_CACHE_HOME=f"{here}/file")
+        assert shown["temporary"] == f"{here}/file ({here}/file is not a folder)", shown
+        assert shown["indexes"] == f"{here}/file/gputally ({here}/file is not a folder)", shown
+        if not os.access("/proc/self", os.W_OK):  # other folders can be written by root
+            shown = rows(folder, TMPDIR="/proc/self", XDG_CACHE_HOME="/proc/self/none")
+            assert shown["temporary"] == "/proc/self (cannot be written)", shown
+            assert shown["indexes"] == "/proc/self/none/gputally (does not exist and cannot be made)", shown
+        os.makedirs(os.path.join(here, "cache/gputally"))
+        shown = rows(folder, TMPDIR=here, XDG_CACHE_HOME=f"{here}/cache")
+        assert (shown["temporary"], shown["indexes"]) == (here, f"{here}/cache/gputally"), shown
+
+
+def test_limit_of_addresses(binary):
+    with Folder(binary) as folder:
+        shown = rows(folder)
+        assert "ulimit -v" not in shown["memory"]
+        if "AddressSanitizer" in shown["build"]:
+            return  # it reserves terabytes
+        shown = rows(folder, "ulimit -v 3145728; gputally --version --verbose")
+        assert "addresses are limited to 3.0 GiB (ulimit -v)" in shown["memory"], shown
+
+
 def test_chosen_instructions(binary):
     with Folder(binary) as folder:
         usable = rows(folder)["instructions"].split("usable: ")[1].split()
@@ -63,7 +97,7 @@ def test_folders(binary):
     with Folder(binary) as folder:
         os.mkdir(folder.file("scratch"))
         shown = rows(folder, TMPDIR=folder.file("scratch"), XDG_CACHE_HOME="/some/cache")
-        assert shown["temporary"] == folder.file("scratch") and shown["indexes"] == "/some/cache/gputally", shown
+        assert shown["temporary"] == folder.file("scratch") and shown["indexes"].startswith("/some/cache/gputally ("), shown
 
 
 def loaded_version(binary, library, pattern):
