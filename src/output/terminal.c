@@ -346,7 +346,9 @@ static void add_cell(gt_buffer *out, const gt_terminal *terminal, const gt_table
         if (exact) {
             gt_buffer_add_double(out, column->floats[row]);
         } else {
-            add_number(out, column->floats[row], wanted->decimals);
+            bool is_less = wanted->least > 0 && column->floats[row] < wanted->least;
+            if (is_less) gt_buffer_add_cstr(out, "<");
+            add_number(out, is_less ? wanted->least : column->floats[row], wanted->decimals);
         }
         break;
     case GT_TYPE_BOOL:

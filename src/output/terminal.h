@@ -40,6 +40,7 @@ typedef struct gt_terminal_column {
     const char *header; /* NULL: the name of the column */
     int decimals;       /* of a FLOAT; negative: exact numbers without thousands separators */
     const char *suffix; /* after each number ("%"); may be NULL */
+    double least;       /* a smaller FLOAT is shown as "<" and this; 0: as it is */
 } gt_terminal_column;
 
 /* Prints the first `max_rows` rows below a line of headers: numbers right-aligned, text left-aligned, long

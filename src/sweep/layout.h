@@ -113,6 +113,7 @@ void gt_sweep_finish(gt_sweep *sweep);
 typedef struct gt_sweep_trace {
     int64_t rank;
     char *path;
+    size_t others; /* further files in its folder that could be the trace as well */
 } gt_sweep_trace;
 
 typedef struct gt_sweep_traces {

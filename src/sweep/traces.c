@@ -36,19 +36,24 @@ static trace_class class_of(const char *name)
 typedef struct best_trace {
     trace_class class;
     char *path;
+    size_t others; /* of its class, in its folder */
 } best_trace;
 
 static void consider_trace(best_trace *best, const char *folder, const char *name)
 {
     trace_class class = class_of(name);
-    if (class >= best->class) return;
+    if (class > best->class || class == NO_TRACE) return;
     char *path = gt_format("%s/%s", folder, name);
-    if (gt_path_is_file(path)) {
+    bool is_file = gt_path_is_file(path);
+    if (is_file && class < best->class) {
         gt_free(best->path);
-        *best = (best_trace){class, path};
-    } else {
-        gt_free(path);
+        *best = (best_trace){class, path, 0};
+        return;
     }
+    size_t len = strlen(folder);
+    if (is_file && strncmp(best->path, folder, len) == 0 && !strchr(best->path + len + 1, '/'))
+        best->others++;
+    gt_free(path);
 }
 
 static bool is_own_folder(const char *path)
@@ -70,7 +75,7 @@ static void search_folder(best_trace *best, const char *folder, unsigned depth)
     gt_folder_list_free(&names);
 }
 
-static char *trace_in(const char *folder)
+static best_trace trace_in(const char *folder)
 {
     best_trace best = {.class = NO_TRACE};
     search_folder(&best, folder, 0);
@@ -78,7 +83,7 @@ static char *trace_in(const char *folder)
     if (!best.path) search_folder(&best, moved, 0);
     gt_free(moved);
     if (!best.path) search_folder(&best, folder, DEPTH_MAX);
-    return best.path;
+    return best;
 }
 
 /* The rank in the name of a folder, and which of the three forms it has: rank1, rank_1, rank_01. */
@@ -111,9 +116,9 @@ static gt_sweep_trace *find_rank(gt_sweep_traces *traces, int64_t rank)
     return NULL;
 }
 
-static void add_trace(gt_sweep_traces *traces, int64_t rank, char *path)
+static void add_trace(gt_sweep_traces *traces, int64_t rank, char *path, size_t others)
 {
-    gt_sweep_trace trace = {rank, path};
+    gt_sweep_trace trace = {rank, path, others};
     GT_PUSH(traces->items, traces->count, traces->capacity, trace);
 }
 
@@ -127,8 +132,8 @@ static void add_from_folders(gt_sweep_traces *traces, const char *profiler, cons
             if (!rank_of_folder(names->items[i], &rank, &form) || form != wanted || find_rank(traces, rank))
                 continue;
             char *folder = gt_format("%s/%s", profiler, names->items[i]);
-            char *path = gt_path_is_folder(folder) ? trace_in(folder) : NULL;
-            if (path) add_trace(traces, rank, path);
+            best_trace best = gt_path_is_folder(folder) ? trace_in(folder) : (best_trace){.class = NO_TRACE};
+            if (best.path) add_trace(traces, rank, best.path, best.others);
             gt_free(folder);
         }
 }
@@ -143,7 +148,7 @@ static void add_from_files(gt_sweep_traces *traces, const char *profiler, const 
                 continue;
             char *path = gt_format("%s/%s", profiler, names->items[i]);
             if (gt_path_is_file(path))
-                add_trace(traces, rank, path);
+                add_trace(traces, rank, path, 0);
             else
                 gt_free(path);
         }
@@ -219,7 +224,7 @@ gt_sweep_traces gt_sweep_rocprof_traces(const char *config_folder, bool by_pid)
         qsort(files.groups, count, sizeof *files.groups, by_pid ? by_pid_then_path : by_path);
         for (size_t i = 0; i < count; i++)
             if (files.groups[i].count)
-                add_trace(&traces, (int64_t)traces.count, gt_strdup(kernels_of(&files.groups[i])));
+                add_trace(&traces, (int64_t)traces.count, gt_strdup(kernels_of(&files.groups[i])), 0);
     }
     gt_rocprof_files_free(&files);
     gt_free(first_pass);
@@ -245,7 +250,7 @@ static void find_profiles(gt_sweep_traces *traces, const char *folder, unsigned 
         } else if (len > strlen(ending) && strcmp(path + len - strlen(ending), ending) == 0) {
             if (is_first) gt_sweep_traces_free(traces);
             is_first = false;
-            add_trace(traces, (int64_t)traces->count, gt_strdup(path));
+            add_trace(traces, (int64_t)traces->count, gt_strdup(path), 0);
         }
         gt_free(path);
     }

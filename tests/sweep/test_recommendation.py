@@ -169,7 +169,8 @@ def check_one_run(d):
     """With one run per setting the spread is that of the steps, and that is said."""
     generate.lay_out(d.path("s"), truth((256, 42), 0.05), repeats=1, steps=8, run_noise=0)
     done = d.decide()
-    d.holds("answer", done.stdout, "its spread is that of the steps of one run", "Use threads=256 channels=42")
+    d.holds("answer", done.stdout, "its spread is that of the steps of one run", "Use threads=256 channels=42", "  <0.0001  ")
+    d.same("p", "0.0000" in done.stdout, False)
     d.same("spread", {(row["spread"], row["measurements"]) for row in d.rows("recommendation")}, {("steps", "8")})
     d.holds("error", d.rows("effects")[-1]["term"], "error (steps)")
 
@@ -250,6 +251,25 @@ def check_recorded_ranks(d):
     generate.lay_out(d.path("s"), truth(None, base=3000.0), repeats=2, channels=(28,), threads=(512,), ranks=1)
     done = d.decide()
     d.same("fewer processes", "not compared" in done.stderr + done.stdout, False)
+
+
+def check_several_traces(d):
+    """Of several traces of a rank, the first by name is used, which is said once."""
+    generate.lay_out(d.path("s"), truth((256, 28), 0.05), repeats=2)
+    d.decide()
+    rows = d.rows("recommendation")
+    for setting in "256thread/nccl_28channels", "512thread/nccl_42channels":
+        for rank in 0, 1:
+            folder = d.path("s", setting, f"torch_profiler/rank{rank}")
+            shutil.copy(os.path.join(folder, "trace.json"), os.path.join(folder, "trace_step20.json"))
+            os.rename(os.path.join(folder, "trace.json"), os.path.join(folder, "trace_step10.json"))
+            with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
+                file.write("{}")  # not a trace by its name
+    done = d.decide()
+    d.same("warnings", [line for line in done.stderr.splitlines() if "more than one" in line],
+           ["gputally: warning: 2 runs have more than one trace per rank; the first by name is used, such as "
+            "s/256thread/nccl_28channels/torch_profiler/rank0/trace_step10.json"])
+    d.same("rows", d.rows("recommendation"), rows)
 
 
 def check_two_bases(d):
@@ -425,7 +445,7 @@ def run_check(binary, folder, check):
 
 
 CHECKS = (check_best, check_no_difference, check_agreement, check_step_times, check_overlap, check_bandwidth, check_one_run, check_one_setting, check_threads, check_damaged,
-          check_missing_rank, check_recorded_ranks, check_two_bases, check_any_axis, check_full_disk, check_hostile_traces, check_rocprof, check_jax)
+          check_missing_rank, check_recorded_ranks, check_several_traces, check_two_bases, check_any_axis, check_full_disk, check_hostile_traces, check_rocprof, check_jax)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ static void show_table(const gt_sweep *sweep, const gt_table_list *tables)
                                                  {GT_COL_STEP_LOW_MS, "from", 3, NULL},
                                                  {GT_COL_STEP_HIGH_MS, "to", 3, NULL},
                                                  {GT_COL_DIFFERENCE_PCT, "slower", 1, "%"},
-                                                 {GT_COL_P_VALUE, "p", 4, NULL},
+                                                 {GT_COL_P_VALUE, "p", 4, NULL, 0.0001},
                                                  {GT_COL_EXPOSED_COMM_MS, "exposed ms", 3, NULL},
                                                  {GT_COL_GEMM_SLOWDOWN, "GEMM slowdown", 3, NULL},
                                                  {GT_COL_BUS_GB_S, "bus GB/s", 1, NULL}};

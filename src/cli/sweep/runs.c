@@ -503,8 +503,8 @@ gt_exit gt_cmd_sweep_compare(const gt_call *call)
     if (option_of_sweeps(arguments))
         return gt_usage_error(call->program, "argument --%s: only with OLD NEW", option_of_sweeps(arguments));
     if (labels->text_count > tests->text_count)
-        return gt_usage_error(call->program, "argument --test_label: %zu labels for %zu runs",
-                              labels->text_count, tests->text_count);
+        return gt_usage_error(call->program, "argument --test_label: %zu labels for %zu %s",
+                              labels->text_count, tests->text_count, tests->text_count == 1 ? "run" : "runs");
     plan p = make_plan(arguments);
     run_list runs = list_runs(arguments);
     bool made =

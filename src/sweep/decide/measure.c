@@ -340,6 +340,25 @@ static gt_trace_source find_source(const gt_sweep *sweep)
     return GT_SOURCE_TORCH;
 }
 
+/* Profilers that record every few steps leave several traces. */
+static void warn_about_others(const job *j)
+{
+    size_t runs = 0;
+    const gt_sweep_trace *first = NULL;
+    for (size_t i = 0; i < j->measures->sweep->count; i++) {
+        bool has_others = false;
+        for (size_t r = 0; r < j->traces[i].count; r++) {
+            if (!j->traces[i].items[r].others) continue;
+            if (!first) first = &j->traces[i].items[r];
+            has_others = true;
+        }
+        runs += has_others;
+    }
+    if (first)
+        gt_warn("%zu %s more than one trace per rank; the first by name is used, such as %s", runs,
+                runs == 1 ? "run has" : "runs have", first->path);
+}
+
 static void add_tasks(job *j)
 {
     const gt_sweep *sweep = j->measures->sweep;
@@ -379,6 +398,7 @@ bool gt_sweep_measure_source(gt_sweep_measures *measures, const gt_sweep *sweep,
     job j = {.measures = measures, .read = &part, .cache = cache, .keys = gt_interner_new()};
     j.traces = gt_alloc_zero(sweep->count + 1, sizeof *j.traces);
     add_tasks(&j);
+    warn_about_others(&j);
     bool measured =
         j.count > 0 || (source == GT_SOURCE_ANY
                             ? gt_fail(error, "no traces of torch.profiler, rocprofv3 or JAX in the sweep")

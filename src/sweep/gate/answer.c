@@ -233,7 +233,11 @@ static void add_cell(gt_buffer *out, const gt_table *table, gt_col column, size_
         gt_answers_escape(out, gt_buffer_str(&text));
         gt_buffer_free(&text);
     } else if (!cell.is_null && !isnan(cell.number)) {
-        gt_buffer_add_format(out, "%.4g", cell.number);
+        bool is_small_p = strcmp(column.name, GT_COL_P_VALUE.name) == 0 && cell.number < 0.0001;
+        if (is_small_p)
+            gt_buffer_add_cstr(out, "&lt;0.0001");
+        else
+            gt_buffer_add_format(out, "%.4g", cell.number);
     }
     gt_buffer_add_cstr(out, " |");
 }
