@@ -55,8 +55,11 @@ static void test_one_change(void **state)
         gt_sweep_change change = change_of(k ? GT_MEASURE_BUS : GT_MEASURE_STEP, fast, 5, slow, 4);
         gt_sweep_changes_test(&change, 1);
         expect_near(change.change_pct.value, 2.9699632, 1e-6);
-        assert_true(change.change_pct.low > 0 && change.change_pct.high < 6);
-        assert_true(change.p_value == change.p_single && change.p_value > 0.003 && change.p_value < 0.03);
+        /* Student's distribution with 3 degrees of freedom: two samples share no noise */
+        expect_near(change.change_pct.low, 0.0048208, 1e-5);
+        expect_near(change.change_pct.high, 6.0230221, 1e-5);
+        expect_near(change.p_single, 0.049798952, 1e-7);
+        assert_true(change.p_value == change.p_single);
         assert_int_equal(change.verdict, k ? GT_CHANGE_BETTER : GT_CHANGE_WORSE);
         free_values(&change, 1);
     }

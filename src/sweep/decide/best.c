@@ -96,6 +96,7 @@ gt_ratio_test gt_compare_samples(const gt_log_sample *a, const gt_log_sample *b)
     double fa = va / all, fb = vb / all; /* of 1, so that tiny variances do not underflow when squared */
     test.freedom = 1 / (fa * fa / a->freedom + fb * fb / b->freedom);
     if (a->pool > 0) test.freedom = fmin(test.freedom, a->pool); /* shared noise is not independent */
+    if (b->pool > 0) test.freedom = fmin(test.freedom, b->pool);
     test.p = gt_student_p(difference / test.error, test.freedom);
     double half = gt_student_quantile(1 - GT_DECIDE_ALPHA / 2, test.freedom) * test.error;
     test.ratio.low = exp(difference - half);
