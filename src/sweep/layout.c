@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "os/paths.h"
 #include "sweep/record.h"
 
@@ -169,13 +170,23 @@ void gt_sweep_begin(gt_sweep *sweep, const char *root)
 
 /* ---- values of axes ---- */
 
-static bool is_number(const char *text, bool *is_whole)
+static bool is_number(const char *text)
 {
     char *end;
     double number = strtod(text, &end);
-    bool plain = !text[strspn(text, "0123456789+-.eE")];
-    *is_whole = plain && !text[strspn(text, "0123456789-")] && strlen(text) < 19;
-    return plain && end > text && !*end && isfinite(number);
+    return !text[strspn(text, "0123456789+-.eE")] && end > text && !*end && isfinite(number);
+}
+
+/* Whether a table shows a number as it is written, so that it stays the same value: 8 and 0.5 do, but 008,
+ * 1.00, 1e3 and integers beyond 2^53 do not. An integer may also be shown with ".0", beside fractions. */
+static bool is_shown_as_written(const char *text, bool *is_whole)
+{
+    char shown[GT_NUMBER_MAX];
+    double number = strtod(text, NULL);
+    size_t len = gt_print_double(shown, number), text_len = strlen(text);
+    *is_whole = fabs(number) <= 0x1p53 && len == text_len + 2 && memcmp(shown, text, text_len) == 0 &&
+                memcmp(shown + text_len, ".0", 2) == 0 && strcmp(text, "-0") != 0;
+    return *is_whole || (len == text_len && memcmp(shown, text, len) == 0 && !strpbrk(text, "eE"));
 }
 
 static int by_number(const void *a, const void *b)
@@ -205,13 +216,16 @@ static void list_values(gt_sweep *sweep, size_t axis)
     gt_map_free(&known);
     dimension->values = all;
     dimension->value_count = count;
-    dimension->is_numeric = dimension->is_whole = count > 0;
-    for (size_t i = 0; i < count; i++) {
+    bool are_numbers = count > 0;
+    for (size_t i = 0; i < count; i++) are_numbers = are_numbers && is_number(all[i]);
+    if (are_numbers) qsort(all, count, sizeof *all, by_number);
+    dimension->is_numeric = dimension->is_whole = are_numbers;
+    for (size_t i = 0; i < count && dimension->is_numeric; i++) {
         bool is_whole;
-        dimension->is_numeric = is_number(all[i], &is_whole) && dimension->is_numeric;
+        dimension->is_numeric =
+            is_shown_as_written(all[i], &is_whole) && (!i || strtod(all[i - 1], NULL) < strtod(all[i], NULL));
         dimension->is_whole = is_whole && dimension->is_numeric && dimension->is_whole;
     }
-    if (dimension->is_numeric) qsort(all, count, sizeof *all, by_number);
 }
 
 static void place_values(gt_sweep *sweep, size_t axis)

@@ -35,8 +35,8 @@ typedef struct gt_sweep_dimension {
     const char *
         *values; /* numbers ascending; others in the order of the grid, or byte order if it is unknown */
     size_t value_count;
-    bool is_numeric; /* all values are numbers */
-    bool is_whole;   /* all values are integers */
+    bool is_numeric; /* all values are numbers that differ and that tables show as they are written */
+    bool is_whole;   /* and integers */
 } gt_sweep_dimension;
 
 typedef struct gt_sweep_value {

@@ -139,9 +139,44 @@ static void numbers_in_order(void **state)
     make("x_0.5/torch_profiler");
     gt_sweep sweep = open_sweep();
     assert_string_equal(names_of(&sweep), "x_0.5 x_200 x_1e3");
-    assert_true(sweep.axes[0].is_numeric);
-    assert_false(sweep.axes[0].is_whole);
+    assert_false(sweep.axes[0].is_numeric); /* tables would show 1000.0 */
     gt_sweep_free(&sweep);
+}
+
+/* A number is one only if it stays different from others and is shown as it is written. */
+static void kinds_of_axes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *values[3];
+        bool is_numeric, is_whole;
+    } cases[] = {
+        {{"1", "2", "16"}, true, true},
+        {{"0.5", "1", "2"}, true, false},
+        {{"-3", "0", "9007199254740992"}, true, true},
+        {{"1", "01", "1.0"}, false, false},
+        {{"008", "8", "9"}, false, false},
+        {{"0.50", "1", "2"}, false, false},
+        {{"9007199254740993", "9007199254740994", "1"}, false, false},
+        {{"nan", "inf", "1"}, false, false},
+        {{"-0", "1", "2"}, false, false},
+    };
+    for (size_t i = 0; i < GT_LENGTH(cases); i++) {
+        char axis[16];
+        snprintf(axis, sizeof axis, "k%zu", i);
+        gt_sweep sweep;
+        for (size_t v = 0; v < 3; v++) {
+            char path[128];
+            snprintf(path, sizeof path, "%s_%s/torch_profiler", axis, cases[i].values[v]);
+            make(path);
+        }
+        sweep = open_sweep();
+        size_t at = gt_sweep_axis_named(&sweep, axis);
+        assert_true(at != SIZE_MAX);
+        if (sweep.axes[at].is_numeric != cases[i].is_numeric || sweep.axes[at].is_whole != cases[i].is_whole)
+            fail_msg("%s: %d %d", cases[i].values[0], sweep.axes[at].is_numeric, sweep.axes[at].is_whole);
+        gt_sweep_free(&sweep);
+    }
 }
 
 /* A link that leads back must not be followed for ever, and damage must not be an error. */
@@ -167,6 +202,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(axes_by_folder_names, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(axes_by_record, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(numbers_in_order, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(kinds_of_axes, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(hostile_sweeps, make_scratch, remove_scratch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

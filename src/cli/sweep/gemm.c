@@ -277,7 +277,7 @@ static bool plot(const gt_call *call, const char *path, gt_error *error)
     const char *given = gt_arguments_string(&call->arguments, "output_dir");
     if (!gt_path_is_file(path)) return gt_fail(error, "CSV file not found: %s", path);
     gt_interner *strings = gt_interner_new();
-    gt_table *table = gt_csv_table_read(path, GT_SHEET_VARIANCE, strings, error);
+    gt_table *table = gt_csv_table_read_as(path, GT_SHEET_VARIANCE, GT_READ_STRINGS, strings, error);
     gt_variance_rows rows = {0};
     bool read = table && gt_variance_rows_of(table, path, &rows, error);
     gt_table_free(table);

@@ -90,7 +90,7 @@ void gt_sweep_spread_read(gt_sweep_spread *spread, const char *csv_path, gt_inte
     *spread = (gt_sweep_spread){0};
     gt_variance_rows *rows = &spread->variance;
     if (!has_bytes(csv_path)) return;
-    gt_table *table = gt_csv_table_read(csv_path, GT_SHEET_VARIANCE, strings, &error);
+    gt_table *table = gt_csv_table_read_as(csv_path, GT_SHEET_VARIANCE, GT_READ_STRINGS, strings, &error);
     if (table && gt_variance_rows_of(table, csv_path, rows, &error)) {
         summarize(spread, rows);
         gt_table_list_add(&spread->work, plotted_rows(rows, strings));

@@ -216,6 +216,8 @@ static value *list_values(const reader *r, size_t axis, const gt_sweep *grid, ui
     for (size_t i = 0; i < *count && !numeric; i++) values[i].number = 0;
     gt_free(places);
     if (*count) qsort(values, *count, sizeof *values, by_order);
+    for (size_t i = 1; i < *count; i++) /* 1 and 01 are different values, at different places */
+        numeric = numeric && values[i - 1].number != values[i].number;
     for (size_t i = 0; i < *count; i++) group_of[values[i].id] = (uint32_t)i;
     r->rows->axes[axis].is_numeric = numeric;
     return values;
