@@ -253,6 +253,21 @@ def check_recorded_ranks(d):
     d.same("fewer processes", "not compared" in done.stderr + done.stdout, False)
 
 
+def check_unmeasured_collectives(d):
+    """Collectives without a bandwidth are counted in one hint."""
+    generate.lay_out(d.path("s"), truth(None), repeats=1, threads=(256,), steps=2)
+    for folder, _, files in os.walk(d.path("s")):
+        for name in files:
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                text = file.read()
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text.replace('"allreduce"', '"broadcast"'))
+    done = d.decide()
+    # 2 settings, 2 steps and the one that ends them, 9 in each
+    d.holds("hint", done.stderr, f"{2 * 3 * 9} collectives whose ranks need not wait for each other")
+    d.same("rows", d.rows("bandwidth_by_size"), [])
+
+
 def check_several_traces(d):
     """Of several traces of a rank, the first by name is used, which is said once."""
     generate.lay_out(d.path("s"), truth((256, 28), 0.05), repeats=2)
@@ -445,7 +460,7 @@ def run_check(binary, folder, check):
 
 
 CHECKS = (check_best, check_no_difference, check_agreement, check_step_times, check_overlap, check_bandwidth, check_one_run, check_one_setting, check_threads, check_damaged,
-          check_missing_rank, check_recorded_ranks, check_several_traces, check_two_bases, check_any_axis, check_full_disk, check_hostile_traces, check_rocprof, check_jax)
+          check_missing_rank, check_recorded_ranks, check_several_traces, check_two_bases, check_any_axis, check_full_disk, check_hostile_traces, check_rocprof, check_jax, check_unmeasured_collectives)
 
 
 if __name__ == "__main__":

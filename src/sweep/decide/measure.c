@@ -37,6 +37,7 @@ typedef struct job {
     size_t done;       /* traces that could be read */
     overlap_cost cost; /* of the run so far */
     gt_table *rows;    /* collectives of the run so far */
+    size_t unmeasured; /* collectives of kinds whose bandwidth is not measured */
     bool rows_missing; /* a rank of the run is missing, so its collectives cannot be matched */
     gt_map overlaps, bandwidths;
     gt_interner *keys;
@@ -208,6 +209,10 @@ static void finish_collectives(job *j, size_t config)
         bool by_order_alone = gt_collectives_number(j->rows);
         gt_collective_matches matches = gt_collective_match(j->rows);
         gt_collective_sync sync;
+        for (size_t i = 0; i < matches.count; i++) {
+            gt_collective_type type = gt_collective_match_type(&matches, i);
+            j->unmeasured += type == GT_COLLECTIVE_OTHER || type == GT_COLLECTIVE_ALLTOALLV;
+        }
         if (gt_collective_sync_find(&sync, &matches, by_order_alone, GT_MISMATCH_SKIP, &error)) {
             gt_table *table = gt_collective_sync_table(&sync, false);
             add_collectives(j, j->measures->runs[config].setting, table);
@@ -406,6 +411,10 @@ bool gt_sweep_measure_source(gt_sweep_measures *measures, const gt_sweep *sweep,
     if (measured) {
         read_all(&j);
         divide_costs(measures);
+        if (j.unmeasured)
+            gt_hint("%zu collectives whose ranks need not wait for each other, such as broadcast and "
+                    "all_to_allv, have no bus bandwidth",
+                    j.unmeasured);
         gt_sweep_measures_select(measures);
         measured = j.done > 0 || gt_fail(error, "none of the traces could be measured");
     }
