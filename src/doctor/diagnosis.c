@@ -34,12 +34,18 @@ void gt_diagnosis_free(gt_diagnosis *d)
 
 const char *gt_diagnosis_text(gt_diagnosis *d, const char *format, ...)
 {
-    va_list arguments;
+    va_list arguments, again;
     va_start(arguments, format);
-    char text[2048];
-    vsnprintf(text, sizeof text, format, arguments);
+    va_copy(again, arguments);
+    int len = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
-    return gt_arena_bytes(&d->strings, text, strlen(text));
+    size_t size = len > 0 ? (size_t)len : 0;
+    char *text = gt_alloc(size + 1);
+    vsnprintf(text, size + 1, format, again);
+    va_end(again);
+    const char *copy = gt_arena_bytes(&d->strings, text, size);
+    gt_free(text);
+    return copy;
 }
 
 const char *gt_diagnosis_string(gt_diagnosis *d, gt_str text)
@@ -168,6 +174,7 @@ const char *gt_diagnosis_command(gt_diagnosis *d, const char *words, const char 
     /* A name that begins like an option would be taken for one. */
     if (path[0] == '-' && path[1]) gt_buffer_add_cstr(&line, "./");
     quote_path(&line, path);
+    if (strcmp(path, "-") == 0) gt_buffer_add_cstr(&line, " < FILE"); /* it can be read only once */
     if (after) gt_buffer_add_format(&line, " %s", after);
     gt_str text = gt_buffer_str(&line);
     const char *copy = gt_arena_bytes(&d->strings, text.bytes, text.len);

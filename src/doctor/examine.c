@@ -84,6 +84,16 @@ static void try_chrome(gt_patient *p, const gt_read_options *options)
     gt_stream_close(stream);
 }
 
+/* Why there is no report. That a truncated or empty trace has no GPU events is no news. */
+static const char *problem_of(gt_diagnosis *d, const gt_error *error)
+{
+    const gt_fact *events = gt_fact_find(d, "events");
+    if (gt_lack_exists(d, "end") && gt_lack_exists(d, "gpu_events"))
+        return "the file is truncated, and there are no GPU events before its end";
+    if (events && events->number == 0) return "the trace has no events";
+    return gt_diagnosis_text(d, "%s", error->text);
+}
+
 /* Reads the trace and makes its report; says what was found. */
 static void examine_trace(gt_patient *p, gt_trace_kind kind, const gt_read_options *given)
 {
@@ -110,7 +120,7 @@ static void examine_trace(gt_patient *p, gt_trace_kind kind, const gt_read_optio
         gt_doctor_sheets(p);
         d->usable = made;
     }
-    if (!d->usable) d->problem = gt_diagnosis_text(d, "%s", error.text);
+    if (!d->usable) d->problem = problem_of(d, &error);
     if (read) kinds[row].conclude(p);
     if (!read) gt_ability_add(d, "report", false, d->problem);
     if (d->usable) d->next = gt_diagnosis_command(d, "gputally report", d->path, NULL);
@@ -184,7 +194,8 @@ static void examine_index(gt_diagnosis *d, const char *trace)
 static void add_file_facts(gt_diagnosis *d, gt_stream *stream)
 {
     static const char *const names[] = {[GT_PLAIN] = "none", [GT_GZIP] = "gzip", [GT_ZSTD] = "zstd"};
-    if (gt_stream_size(stream)) gt_fact_add_count(d, GT_FACT_FILE, "bytes", (double)gt_stream_size(stream));
+    if (gt_stream_size(stream) || strcmp(d->path, "-") != 0)
+        gt_fact_add_count(d, GT_FACT_FILE, "bytes", (double)gt_stream_size(stream));
     gt_fact_add_text(d, GT_FACT_FILE, "compression", names[gt_stream_compression(stream)]);
 }
 
@@ -297,5 +308,7 @@ gt_diagnosis *gt_doctor_examine(const char *path, const gt_read_options *options
     gt_log_forget(&record);
     gt_log_unlisten(&listener);
     shorten(d);
+    if (strcmp(path, "-") == 0 && d->next && !d->next_text)
+        d->next_text = "replace FILE by the file that was read from standard input";
     return d;
 }

@@ -177,6 +177,17 @@ static bool is_pickle(gt_str first)
            first.bytes[1] <= 5;
 }
 
+/* A CSV file in the folder of a report. */
+static bool is_beside_timeline(const char *path)
+{
+    size_t len = strlen(path);
+    if (len < 4 || strcmp(path + len - 4, ".csv") != 0) return false;
+    char *timeline = gt_path_sibling(path, "gpu_timeline.csv");
+    bool found = gt_path_is_file(timeline);
+    gt_free(timeline);
+    return found;
+}
+
 static void look_at_bytes(gt_diagnosis *d, gt_str first)
 {
     static const char html[] = "<!doctype html";
@@ -191,7 +202,7 @@ static void look_at_bytes(gt_diagnosis *d, gt_str first)
             "profile_memory=True");
     else if (is_pickle(first))
         say(d, "pickle", "Python pickle", "unsupported: loading a pickle runs code");
-    else if (gt_path_is_named(d->path, "gpu_timeline.csv") ||
+    else if (gt_path_is_named(d->path, "gpu_timeline.csv") || is_beside_timeline(d->path) ||
              gt_str_starts_with(first, "type,time ms,percent"))
         say(d, "report-sheet", "sheet of a performance report",
             "gputally compare takes the folder of all sheets");
@@ -207,13 +218,55 @@ static void look_at_report(gt_diagnosis *d, bool nsys, const gt_error *error)
     say(d, nsys ? "nsys-report" : "ncu-report",
         nsys ? "report of Nsight Systems" : "report of Nsight Compute",
         gt_diagnosis_text(d, "%s", error->text));
-    d->next = nsys ? gt_diagnosis_command(d, "nsys export --type sqlite", d->path, NULL)
+    const char *export = gt_diagnosis_command(d, "nsys export --type sqlite -o",
+                                              gt_diagnosis_text(d, "%s.sqlite", d->path), NULL);
+    d->next = nsys ? gt_diagnosis_command(d, export, d->path, NULL)
                    : gt_diagnosis_command(d, "ncu --csv --page raw --import", d->path, "> ncu.csv");
     d->next_text = nsys ? "then gputally report on the .sqlite file" : "then gputally report ncu.csv";
 }
 
+/* ---- compression ---- */
+
+static const struct {
+    const char *bytes;
+    size_t len;
+    const char *name, *command;
+} packers[] = {{"\x1F\x8B", 2, "gzip", "gzip -dc"},
+               {"\x28\xB5\x2F\xFD", 4, "zstd", "zstd -dc"},
+               {"BZh", 3, "bzip2", "bzip2 -dc"},
+               {"\xFD"
+                "7zXZ",
+                5, "xz", "xz -dc"},
+               {"\x04\x22\x4D\x18", 4, "lz4", "lz4 -dc"},
+               {"PK\x03\x04", 4, "zip", NULL}};
+
+/* Says how the contents are compressed, which the stream does not know of these formats, and what to type if
+ * that is within a compressed file. Workbooks are zip archives; they are no matter of compression. */
+static bool look_at_packed(gt_diagnosis *d, gt_str first)
+{
+    size_t i = 0;
+    while (i < GT_LENGTH(packers) && !has_bytes(first, packers[i].bytes, packers[i].len, 0)) i++;
+    gt_fact *outer = NULL;
+    for (size_t k = 0; k < d->fact_count; k++)
+        if (strcmp(d->facts[k].name, "compression") == 0) outer = &d->facts[k];
+    if (i == GT_LENGTH(packers) || !outer) return false;
+    bool twice = strcmp(outer->text, "none") != 0, is_zip = !packers[i].command;
+    if (!twice && !is_zip) outer->text = packers[i].name;
+    if (!twice) return false;
+    say(d, "compressed", "file compressed twice",
+        gt_diagnosis_text(d, "%s within %s; gputally reads files that are compressed once", packers[i].name,
+                          outer->text));
+    d->next =
+        gt_diagnosis_command(d, strcmp(outer->text, "zstd") == 0 ? "zstd -dc" : "gzip -dc", d->path,
+                             is_zip ? "> unpacked.zip && unzip unpacked.zip"
+                                    : gt_diagnosis_text(d, "| %s | gputally report -", packers[i].command));
+    outer->text = gt_diagnosis_text(d, "%s, %s", outer->text, packers[i].name);
+    return true;
+}
+
 void gt_doctor_other(gt_diagnosis *d, gt_str first, gt_trace_format format, const gt_error *error)
 {
+    if (look_at_packed(d, first)) return;
     switch (format) {
     case GT_FORMAT_EMPTY:
         say(d, "empty", "empty file",
@@ -231,8 +284,12 @@ void gt_doctor_other(gt_diagnosis *d, gt_str first, gt_trace_format format, cons
         look_at_database(d, error);
         return;
     case GT_FORMAT_ELF:
-        say(d, "program", "program or library (ELF)", "gputally runs it under a profiler");
-        d->next = gt_diagnosis_command(d, "gputally run -f rocprofv3_lightweight --", d->path, NULL);
+        say(d, "program", "program or library (ELF)",
+            "a program, not a trace; gputally runs it under a profiler");
+        /* Without a folder it would be looked for on the PATH. */
+        d->next = gt_diagnosis_command(d, "gputally run -f rocprofv3_lightweight --",
+                                       strchr(d->path, '/') ? d->path : gt_diagnosis_text(d, "./%s", d->path),
+                                       NULL);
         return;
     case GT_FORMAT_OTHER_JSON:
         look_at_json(d, first);

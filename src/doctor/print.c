@@ -115,8 +115,8 @@ static void print_facts(const gt_diagnosis *d, const gt_terminal *t)
         for (size_t i = 0; i < d->fact_count; i++) {
             const gt_fact *fact = &d->facts[i];
             bool is_none = fact->type == GT_FACT_COUNT && fact->number == 0 &&
-                           strcmp(fact->name, "rank") != 0 && strcmp(fact->name, "first_step") != 0 &&
-                           strcmp(fact->name, "last_step") != 0;
+                           strcmp(fact->name, "rank") != 0 && strcmp(fact->name, "bytes") != 0 &&
+                           strcmp(fact->name, "first_step") != 0 && strcmp(fact->name, "last_step") != 0;
             if ((int)fact->group == group && !is_none) add_fact(&line, fact);
         }
         if (line.len) print_row(t, names[group], "%s", gt_buffer_str(&line).bytes);

@@ -158,9 +158,11 @@ static void add_devices(gt_patient *p, const gt_event_view *trace)
     gt_free(names);
 }
 
-static const char *activities_of(const event_counts *c)
+/* What was recorded after the end of a truncated file is unknown. */
+static const char *activities_of(const event_counts *c, bool is_cut_off)
 {
     bool gpu = c->kernels || c->copies || c->memsets || c->calls, cpu = c->ops != 0;
+    if (is_cut_off && !(cpu && gpu)) return "unknown, because the file is truncated";
     return cpu && gpu ? "CPU, CUDA" : cpu ? "CPU" : gpu ? "CUDA" : "none";
 }
 
@@ -171,7 +173,8 @@ static void add_made(gt_patient *p, const event_counts *c, const gt_event_view *
                      c->is_jax ? "jax.profiler, saved as a Chrome trace"
                      : c->ops || gt_trace_member_find(p->members, "schemaVersion") ? "torch.profiler (Kineto)"
                                                                                    : "not stated");
-    if (!c->is_jax) gt_fact_add_text(d, GT_FACT_MADE, "activities", activities_of(c));
+    if (!c->is_jax)
+        gt_fact_add_text(d, GT_FACT_MADE, "activities", activities_of(c, trace->facts->is_cut_off));
     add_settings(p);
     add_versions(p);
     add_devices(p, trace);
@@ -240,33 +243,54 @@ static void add_step_gap(gt_patient *p, const event_counts *c)
         "step");
 }
 
+static bool is_on(const gt_patient *p, const char *setting)
+{
+    const char *value = gt_trace_member_find(p->members, setting);
+    return value && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
+}
+
+/* How to record what is missing; if it was asked for already, that is said instead. */
+static const char *setting_fix(gt_patient *p, const char *setting)
+{
+    return is_on(p, setting)
+               ? gt_diagnosis_text(p->d, "%s is on, but no events of this kind were recorded", setting)
+               : gt_diagnosis_text(p->d, "%s=True", setting);
+}
+
 static void add_gaps(gt_patient *p, const event_counts *c, const gt_event_view *trace)
 {
     gt_diagnosis *d = p->d;
     static const char both[] = "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]";
+    static const char whole[] = "record the whole trace first; only then is it known what was recorded";
     if (trace->facts->is_cut_off)
         gt_lack_add(d, "end", "the end of the file", "events at the end are missing",
                     "let the program end by itself, and look whether the disk was full");
+    bool is_cut_off = trace->facts->is_cut_off;
     if (!c->kernels && !c->copies && !c->memsets)
-        gt_lack_add(d, "gpu_events", "no GPU events", "no report can be made", both);
+        gt_lack_add(d, "gpu_events",
+                    is_cut_off ? "no GPU events before the end of the file" : "no GPU events",
+                    "no report can be made", is_cut_off ? whole : both);
     if (!c->ops)
-        gt_lack_add(d, "ops", "no CPU ops", "no sheets about ops, and kernels are not assigned to ops", both);
+        gt_lack_add(d, "ops", is_cut_off ? "no CPU ops before the end of the file" : "no CPU ops",
+                    "no sheets about ops, and kernels are not assigned to ops", is_cut_off ? whole : both);
     if (c->ops && c->ops_with_shapes * 2 <= c->ops)
         gt_lack_add(d, "shapes",
                     c->ops_with_shapes ? gt_diagnosis_text(d, "input shapes of only %zu of %zu ops",
                                                            c->ops_with_shapes, c->ops)
                                        : "no input shapes",
                     "no sheets of op families (GEMM, SDPA, CONV, ...), no flops, no roofline",
-                    "record_shapes=True");
+                    is_on(p, "record_shapes") && c->ops_with_shapes
+                        ? "record_shapes is on; the other ops were recorded without shapes"
+                        : setting_fix(p, "record_shapes"));
     if (c->ops && !c->frames)
         gt_lack_add(
             d, "stacks", "no Python functions",
             "--include_call_stack and --detect_recompute find nothing, and causes on the host have no "
             "source location",
-            "with_stack=True");
+            setting_fix(p, "with_stack"));
     if (!c->memory)
         gt_lack_add(d, "memory", "no memory events of the GPU", "the page has no graph of allocated memory",
-                    "profile_memory=True");
+                    setting_fix(p, "profile_memory"));
     add_step_gap(p, c);
     add_rank_gap(p);
 }
@@ -275,9 +299,15 @@ static void add_gaps(gt_patient *p, const event_counts *c, const gt_event_view *
 static void add_recording(gt_patient *p, bool is_server)
 {
     const gt_diagnosis *d = p->d;
-    static const char *const of_profiler[] = {"gpu_events", "ops", "shapes", "stacks", "memory", "steps"};
-    bool any = false;
-    for (size_t i = 0; i < GT_LENGTH(of_profiler); i++) any |= gt_lack_exists(d, of_profiler[i]);
+    static const struct {
+        const char *lack, *setting;
+    } of_profiler[] = {{"gpu_events", NULL},         {"ops", NULL},
+                       {"shapes", "record_shapes"},  {"stacks", "with_stack"},
+                       {"memory", "profile_memory"}, {"steps", NULL}};
+    bool any = false, are_ranks = p->run->distributed.world_size > 1;
+    for (size_t i = 0; i < GT_LENGTH(of_profiler); i++)
+        any |= gt_lack_exists(d, of_profiler[i].lack) &&
+               !(of_profiler[i].setting && is_on(p, of_profiler[i].setting));
     if (any && is_server)
         p->d->recording =
             "vLLM: VLLM_TORCH_PROFILER_DIR=traces VLLM_TORCH_PROFILER_RECORD_SHAPES=1 "
@@ -285,13 +315,13 @@ static void add_recording(gt_patient *p, bool is_server)
             "SGLang: curl SERVER/start_profile -H 'Content-Type: application/json' -d '{\"activities\": "
             "[\"CPU\", \"GPU\"], \"record_shapes\": true, \"with_stack\": true}'";
     else if (any)
-        p->d->recording =
+        p->d->recording = gt_diagnosis_text(
+            p->d,
             "with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU, "
             "torch.profiler.ProfilerActivity.CUDA], schedule=torch.profiler.schedule(wait=1, warmup=2, "
             "active=5, repeat=1), record_shapes=True, with_stack=True, profile_memory=True, "
-            "on_trace_ready=lambda p: p.export_chrome_trace(\"trace.json.gz\")) as prof:  # prof.step() "
-            "after "
-            "each step";
+            "on_trace_ready=lambda p: p.export_chrome_trace(%s)) as prof:  # prof.step() after each step",
+            are_ranks ? "f\"rank{torch.distributed.get_rank()}_trace.json.gz\"" : "\"trace.json.gz\"");
 }
 
 /* The profile that a Chrome trace was made from lies in the same folder. */
@@ -317,7 +347,9 @@ void gt_doctor_pytorch(gt_patient *p)
     if (c.is_jax)
         gt_diagnosis_is(p->d, "jax-chrome-trace", "Chrome trace of a JAX profile");
     else if (is_other)
-        gt_diagnosis_is(p->d, "chrome-trace", "Chrome trace of another program");
+        gt_diagnosis_is(p->d, "chrome-trace",
+                        trace->uid_count ? "Chrome trace of another program" : "Chrome trace without events");
+    if (trace->facts->is_cut_off) p->d->what = gt_diagnosis_text(p->d, "%s, truncated", p->d->what);
     add_made(p, &c, trace);
     add_contents(p->d, &c, trace);
     if (server_steps(&c)) gt_fact_add_count(p->d, GT_FACT_CONTENTS, "server_steps", (double)server_steps(&c));

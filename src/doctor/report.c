@@ -50,7 +50,8 @@ static void add_checks(gt_patient *p, const gt_answers *answers)
     for (size_t row = 0; trust && row < trust->row_count; row++) {
         gt_failed_check check = {.id = gt_diagnosis_string(d, gt_answers_cell(trust, GT_COL_ID, row)),
                                  .level = gt_diagnosis_string(d, gt_answers_cell(trust, GT_COL_LEVEL, row))};
-        if (strcmp(check.level, "ok") == 0 || is_gap(d, check.id)) continue;
+        bool is_failed = strcmp(check.level, "fail") == 0; /* the verdict needs a reason */
+        if (strcmp(check.level, "ok") == 0 || (!is_failed && is_gap(d, check.id))) continue;
         gt_str text = gt_answers_cell(trust, GT_COL_TEXT, row);
         check.text = gt_arena_bytes(&d->strings, text.bytes, text.len);
         GT_PUSH(d->checks, d->check_count, d->check_capacity, check);
@@ -73,7 +74,10 @@ void gt_doctor_sheets(gt_patient *p)
     const gt_table_list *tables = &p->report->tables;
     for (size_t i = 0; i < tables->count; i++) {
         size_t rows = tables->items[i]->row_count;
-        add_sheet(p->d, tables->items[i]->name, rows, rows ? NULL : "nothing of this kind was recorded");
+        add_sheet(p->d, tables->items[i]->name, rows,
+                  rows                                              ? NULL
+                  : strcmp(tables->items[i]->name, "findings") == 0 ? "none found"
+                                                                    : "nothing of this kind was recorded");
     }
     if (!gt_answers_exist(tables)) return;
     p->d->verdict = gt_diagnosis_text(p->d, "%s", gt_answers_text(&answers, "verdict"));
@@ -81,7 +85,7 @@ void gt_doctor_sheets(gt_patient *p)
     if (*device) gt_fact_add_text(p->d, GT_FACT_CONTENTS, "busiest_device", device);
     add_number(p, &answers, "device_count", NULL);
     add_number(p, &answers, "steps", NULL);
-    add_number(p, &answers, "step_ms", "ms");
+    if (gt_answers_number(&answers, "steps") > 0) add_number(p, &answers, "step_ms", "ms");
     add_number(p, &answers, "busy_ms", "ms");
     add_checks(p, &answers);
     if (p->report->kind == GT_TRACE_PYTORCH && gt_doctor_has_rows(p, GT_SHEET_OPS_SUMMARY) &&

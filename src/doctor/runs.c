@@ -244,12 +244,15 @@ static void add_gaps(gt_patient *p, const gt_rocprof *run)
                                       processes->number - 1, processes->number),
                     "the report is about the first process", "gputally rocprof --all_processes");
     if (gt_lack_exists(d, "gpu_events") || gt_lack_exists(d, "calls") || gt_lack_exists(d, "copies") ||
-        gt_lack_exists(d, "markers"))
-        d->recording = is_nsys(p)
-                           ? "nsys profile --trace=cuda,nvtx,osrt --cuda-graph-trace=node -o run -- python3 "
-                             "train.py && nsys export --type sqlite run.nsys-rep"
-                           : "rocprofv3 --kernel-trace --hip-trace --memory-copy-trace --marker-trace "
-                             "--output-format json -d run -- python3 train.py";
+        gt_lack_exists(d, "markers") || gt_lack_exists(d, "counters"))
+        d->recording =
+            is_nsys(p) ? "nsys profile --trace=cuda,nvtx,osrt --cuda-graph-trace=node -o run -- python3 "
+                         "train.py && nsys export --type sqlite run.nsys-rep"
+                       : gt_diagnosis_text(d,
+                                           "rocprofv3 --kernel-trace --hip-trace --memory-copy-trace "
+                                           "--marker-trace %s--output-format json -d run -- python3 "
+                                           "train.py",
+                                           gt_lack_exists(d, "counters") ? "--pmc SQ_WAVES GRBM_COUNT " : "");
 }
 
 /* One CSV file has one kind of records; the others are beside it. */

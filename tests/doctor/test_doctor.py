@@ -3,10 +3,12 @@
 
     python3 -m tests.doctor.test_doctor --bin build/gputally [TEXT]      only tests with TEXT in their name
 """
+import bz2
 import csv
 import glob
 import gzip
 import json
+import lzma
 import os
 import pickle
 import shutil
@@ -185,6 +187,66 @@ def test_truncated(binary):
         with open(folder.file("nothing.json"), "w") as f:
             f.write('{"traceEvents": [')
         assert not one(folder, "nothing.json", code=1)["usable"]
+
+
+def test_truncated_before_the_first_kernel(binary):
+    """The cause comes first: what would have followed in the file is unknown."""
+    with Folder(binary) as folder:
+        text = json.dumps(trace(record_shapes=1))
+        with open(folder.file("cut.json"), "w") as f:
+            f.write(text[:text.index('"cudaLaunchKernel"')])
+        found = one(folder, "cut.json", code=1)
+        equal((found["kind"], lacks(found)[0]), ("pytorch-trace", "end"))
+        assert found["what"].endswith(", truncated") and found["problem"].startswith("the file is truncated"), found
+        assert found["made"]["activities"].startswith("unknown"), found["made"]
+        assert "ProfilerActivity" not in {item["id"]: item["fix"] for item in found["missing"]}["gpu_events"], found["missing"]
+
+
+def test_no_events(binary):
+    with Folder(binary) as folder:
+        for members in ({}, {"schemaVersion": 1}):
+            write(folder, "t.json", {"traceEvents": [], **members})
+            equal(one(folder, "t.json", code=1)["problem"], "the trace has no events")
+        write(folder, "t.json", {"traceEvents": []})
+        equal(one(folder, "t.json", code=1)["what"], "Chrome trace without events")
+
+
+def test_settings_that_are_on(binary):
+    """What was asked for but not recorded is not advised again."""
+    with Folder(binary) as folder:
+        write(folder, "t.json", trace(shapes=False, memory=False, stack=False, record_shapes=1, profile_memory=1))
+        found = one(folder, "t.json")
+        fixes = {item["id"]: item["fix"] for item in found["missing"]}
+        equal(fixes["shapes"], "record_shapes is on, but no events of this kind were recorded")
+        equal(fixes["memory"], "profile_memory is on, but no events of this kind were recorded")
+        equal(fixes["stacks"], "with_stack=True")
+        assert found["recording"], found
+        write(folder, "t.json", trace(memory=False, profile_memory=1))
+        equal(one(folder, "t.json")["recording"], None)
+
+
+def test_recording_line(binary):
+    with Folder(binary) as folder:
+        write(folder, "one.json", trace(shapes=False))
+        write(folder, "rank.json", trace(shapes=False, distributedInfo={"rank": 1, "world_size": 4}))
+        line = one(folder, "one.json")["recording"]
+        assert "repeat=1" in line and '("trace.json.gz")' in line, line
+        line = one(folder, "rank.json")["recording"]
+        assert "repeat=1" in line and "rank{torch.distributed.get_rank()}" in line, line
+        for code in (line, one(folder, "one.json")["recording"]):
+            compile(code + "\n    pass", "line", "exec")  # it is Python
+        run = generate_run.make_run(6)
+        generate_run.write_all(run, folder.file("run"))
+        found = one(folder, glob.glob(folder.file("run/csv/*/*kernel_trace.csv"))[0])
+        assert "--pmc SQ_WAVES GRBM_COUNT --" in found["recording"], found["recording"]
+
+
+def test_no_steps_no_step_time(binary):
+    with Folder(binary) as folder:
+        write(folder, "t.json", trace(steps=0))
+        assert "step_ms" not in one(folder, "t.json")["contents"]
+        write(folder, "t.json", trace())
+        equal(one(folder, "t.json")["contents"]["step_ms"], 0.1)  # a step begins every 100 µs
 
 
 def count_with_python(path):
@@ -607,6 +669,84 @@ def test_other_files(binary):
             r = folder.sh(f"gputally doctor {kind}")
             assert r.returncode == 1 and not r.stderr and r.stdout.startswith(f"{kind}: "), r
         equal(one(folder, "/dev/null", code=1)["kind"], "special")
+
+
+def test_compressed_twice(binary):
+    with Folder(binary) as folder:
+        text = json.dumps(trace()).encode()
+        packed = {"gzip": gzip.compress(text), "bzip2": bz2.compress(text), "xz": lzma.compress(text)}
+        for name, data in packed.items():
+            with open(folder.file("t.json.gz"), "wb") as f:
+                f.write(gzip.compress(data))
+            found = one(folder, "t.json.gz", code=1)
+            equal((found["kind"], found["what"], found["file"]["compression"]), ("compressed", "file compressed twice", f"gzip, {name}"))
+            equal(found["next"], f"gzip -dc t.json.gz | {name} -dc | gputally report -")
+            if name == "gzip":
+                r = folder.sh(found["next"] + " -q --no_html --output_csvs_dir out")
+                assert r.returncode == 0 and os.path.exists(folder.file("out/gpu_timeline.csv")), r
+            with open(folder.file("once"), "wb") as f:
+                f.write(data)
+            found = one(folder, "once", code=0 if name == "gzip" else 1)
+            equal((found["file"]["compression"], found["file"]["bytes"]), (name, len(data)))
+        open(folder.file("empty"), "w").close()
+        equal(one(folder, "empty", code=1)["file"]["bytes"], 0)
+        assert "0 bytes" in folder.sh("gputally doctor empty").stdout
+
+
+def test_next_command(binary):
+    """Of standard input, of a folder that cannot be written, of a program and of a report of Nsight Systems."""
+    with Folder(binary) as folder:
+        write(folder, "p/t.json", trace())
+        r = folder.sh("cat p/t.json | gputally doctor - -q --output_json d.json")
+        with open(folder.file("d.json")) as f:
+            equal((r.returncode, json.load(f)["files"][0]["next"]), (0, "gputally report - < FILE"))
+        os.chmod(folder.file("p"), 0o555)
+        r = as_ordinary_user(folder, "doctor", "p", "p/t.json", "--quiet", "--output_json", "d.json")
+        with open(folder.file("d.json")) as f:
+            equal([item["next"] for item in json.load(f)["files"]],
+                  ["gputally report p --output_csvs_dir report", "gputally report p/t.json -o report.xlsx"])
+        shutil.copy("/proc/self/exe", folder.file("prog"))
+        found = one(folder, "prog", code=1)
+        equal(found["next"], "gputally run -f rocprofv3_lightweight -- ./prog")
+        assert found["problem"].startswith("a program, not a trace"), found["problem"]
+        with open(folder.file("a b.nsys-rep"), "wb") as f:
+            f.write(b"NVIDIA Tegra Profiler Report 2025@1@3@140-251335620677v0" + bytes(60))
+        found = one(folder, "a b.nsys-rep", code=1)
+        equal(found["next"], "nsys export --type sqlite -o 'a b.nsys-rep.sqlite' 'a b.nsys-rep'")
+        assert found["next"] in found["problem"], found["problem"]
+
+
+def test_reasons(binary):
+    """Each verdict and each folder that cannot be used has a reason, and empty sheets have the right one."""
+    with Folder(binary) as folder:
+        write(folder, "cpu/t.json", trace(gpu=False))
+        found = one(folder, "cpu", code=1)
+        equal(found["problem"], "its only trace cannot be used: No GPU events found in the trace")
+        assert not any("1 of 1 files" in item["text"] for item in found["missing"]), found["missing"]
+        found = one(folder, "cpu/t.json", code=1)
+        assert found["verdict"] != "do not trust" or any(item["level"] == "fail" for item in found["checks"]), found
+        equal({item["name"]: item["why"] for item in found["sheets"]}["findings"], "none found")
+        generate_export.write(generate_export.small_run(), folder.file("x.sqlite"))
+        db = sqlite3.connect(folder.file("x.sqlite"))
+        for name, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            if name in ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET",
+                        "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"):
+                db.execute(f"DELETE FROM {name}")
+        db.commit()
+        db.close()
+        found = examine_any(folder, "x.sqlite")
+        equal(found["verdict"], "do not trust")
+        assert any(item["level"] == "fail" for item in found["checks"]), found["checks"]
+        assert folder.sh("gputally report tiny_results.json -q --no_html --output_csvs_dir sheets").returncode == 0
+        for name in os.listdir(folder.file("sheets")):
+            equal((name, one(folder, f"sheets/{name}", code=1)["kind"]), (name, "report-sheet"))
+
+
+def examine_any(folder, path):
+    """The JSON of a file that may be usable or not."""
+    folder.sh(f"gputally doctor '{path}' --output_json doctor.json --quiet")
+    with open(folder.file("doctor.json")) as f:
+        return json.load(f)["files"][0]
 
 
 def test_names_are_quoted(binary):

@@ -59,10 +59,11 @@ static void gather_lacks(gt_diagnosis *folder)
             if (gt_lack_exists(folder, lack->id)) continue;
             for (size_t other = i; other < folder->part_count; other++)
                 count += gt_lack_exists(folder->parts[other], lack->id);
-            gt_lack_add(
-                folder, lack->id,
-                gt_diagnosis_text(folder, "%s (%zu of %zu files)", lack->text, count, folder->part_count),
-                lack->effect, lack->fix);
+            gt_lack_add(folder, lack->id,
+                        folder->part_count == 1 ? gt_diagnosis_text(folder, "%s", lack->text)
+                                                : gt_diagnosis_text(folder, "%s (%zu of %zu files)",
+                                                                    lack->text, count, folder->part_count),
+                        lack->effect, lack->fix);
         }
 }
 
@@ -83,11 +84,16 @@ static void judge_parts(gt_diagnosis *folder)
     gt_fact_add_count(folder, GT_FACT_CONTENTS, "files", (double)folder->part_count);
     gt_fact_add_count(folder, GT_FACT_CONTENTS, "usable_files", (double)usable);
     gather_lacks(folder);
-    if (usable == folder->part_count) return;
-    gt_lack_add(folder, "files",
-                gt_diagnosis_text(folder, "%zu of %zu files cannot be used", folder->part_count - usable,
-                                  folder->part_count),
-                "they are not in the report", NULL);
+    if (!usable)
+        folder->problem = gt_diagnosis_text(
+            folder, "%s: %s",
+            folder->part_count == 1 ? "its only trace cannot be used" : "none of its traces can be used",
+            folder->parts[0]->problem ? folder->parts[0]->problem : folder->parts[0]->what);
+    else if (usable < folder->part_count)
+        gt_lack_add(folder, "files",
+                    gt_diagnosis_text(folder, "%zu of %zu files cannot be used", folder->part_count - usable,
+                                      folder->part_count),
+                    "they are not in the report", NULL);
 }
 
 static bool is_sweep(gt_diagnosis *d)
@@ -293,8 +299,10 @@ static void look_at_rest(gt_diagnosis *d)
     } else {
         gt_diagnosis_is(d, names.count ? "folder" : "empty-folder",
                         names.count ? "folder without traces" : "empty folder");
-        d->problem = names.count ? "no traces, profiles, sweeps or reports in it or in the folders below"
-                                 : "nothing is in it";
+        d->problem = names.count
+                         ? "no traces, profiles, sweeps or reports in it or in the folders below, which are "
+                           "searched 4 levels deep"
+                         : "nothing is in it";
     }
     gt_fact_add_count(d, GT_FACT_CONTENTS, "entries", (double)names.count);
     gt_folder_list_free(&names);
@@ -396,6 +404,25 @@ static gt_diagnosis *examine_folder(const char *path, const gt_read_options *rea
     return d;
 }
 
+/* ---- the next command ---- */
+
+/* Reports are written beside the trace; where that is not allowed, the command names another place. */
+static void choose_output(gt_diagnosis *d)
+{
+    static const char report[] = "gputally report ";
+    bool is_folder = gt_path_is_folder(d->path);
+    if (!d->usable || !d->next || strncmp(d->next, report, strlen(report)) != 0 || strcmp(d->path, "-") == 0)
+        return;
+    char *folder = is_folder ? gt_strdup(d->path) : gt_path_folder(d->path);
+    if (faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) != 0) {
+        d->next = gt_diagnosis_command(d, "gputally report", d->path,
+                                       is_folder ? "--output_csvs_dir report" : "-o report.xlsx");
+        d->next_text = gt_diagnosis_text(d, "writes into the current folder, because %s cannot be written",
+                                         is_folder ? "this folder" : "the folder of the trace");
+    }
+    gt_free(folder);
+}
+
 /* ---- the command ---- */
 
 static bool write_json(const gt_call *call, gt_diagnosis *const *all, size_t count, gt_error *error)
@@ -445,6 +472,7 @@ gt_exit gt_cmd_doctor(const gt_call *call)
     for (size_t i = 0; i < count; i++) {
         const char *path = call->arguments.files[i];
         all[i] = gt_path_is_folder(path) ? examine_folder(path, &read) : gt_doctor_examine(path, &read);
+        choose_output(all[i]);
         gt_progress_end();
         if (!all[i]->usable) status = GT_EXIT_FAILED;
         if (!quiet && i) putchar('\n');
