@@ -252,6 +252,13 @@ CASES = {
 }
 
 
+def madengine_lines():
+    """{shell: the line of docs/links.md that completes madengine}."""
+    with open(os.path.join(ROOT, "docs/links.md"), encoding="utf-8") as file:
+        text = " ".join(file.read().split())
+    return dict(re.findall(r"(bash|zsh|fish) `([^`]*madengine[^`]*)`", text))
+
+
 def prepare(folder):
     os.mkdir(folder.file("folder"))
     for name in ("only.json", "only.txt", "sp ace.json", "unusual.name"):
@@ -270,6 +277,10 @@ def test_bash(binary):
         terminal.send(f"bind 'set enable-bracketed-paste off'; source {ROOT}/completions/gputally; echo REA''DY\r")
         terminal.wait_for("READY\n")
         check_cases(terminal)
+        os.symlink(binary, folder.file("madengine"))
+        terminal.send(f"{madengine_lines()['bash']}; echo ADD''ED\r")
+        terminal.wait_for("ADDED\n")
+        equal(terminal.complete("madengine disc"), ["madengine", "discover"])
         terminal.send("gputally pytorch --plot_format \t\t")  # several: a list
         terminal.wait_for("pdf +png +svg")
         terminal.close()
@@ -302,6 +313,10 @@ def test_zsh(binary):
         terminal = Terminal(folder, [shell_path("zsh"), "-i"])
         terminal.wait_for("READY\n")
         check_cases(terminal)
+        os.symlink(binary, folder.file("madengine"))
+        terminal.send(f"{madengine_lines()['zsh']}; echo ADD''ED\r")
+        terminal.wait_for("ADDED\n")
+        equal(terminal.complete("madengine disc"), ["madengine", "discover"])
         terminal.close()
 
 
@@ -320,6 +335,10 @@ def test_fish(binary):
         r = subprocess.run([shell_path("fish"), "-c", "complete -C 'gputally pytorch --plot_format '"], cwd=folder.path, env=env,
                            capture_output=True, text=True, timeout=harness.WALL_SECONDS)
         equal(sorted(r.stdout.split()), ["pdf", "png", "svg"])
+        os.symlink(binary, folder.file("madengine"))
+        line = f"gputally completion fish | source; {madengine_lines()['fish']}; complete -C 'madengine disc'"
+        r = subprocess.run([shell_path("fish"), "-c", line], cwd=folder.path, env=env, capture_output=True, text=True, timeout=harness.WALL_SECONDS)
+        equal(r.stdout.split("\t")[0], "discover")
 
 
 if __name__ == "__main__":
