@@ -83,7 +83,8 @@ void gt_help_program(FILE *out, size_t width)
                   0, 0, width);
     print_wrapped(out,
                   "Exit status: 0 success, 1 input or system error, 2 usage error, 3 a --fail_if condition "
-                  "was met or the command of `run` failed, 4 invalid run context.",
+                  "was met or the command of `run` failed, 4 invalid run context or, with --strict_trust, a "
+                  "trace that cannot be trusted.",
                   0, 0, width);
 }
 

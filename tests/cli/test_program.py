@@ -47,6 +47,16 @@ def test_csv_content(binary):
             ("Cijk_A.kd", "2", 4.0), ("unknown_kernel_9", "1", 0.007), ('fmt,2 "q"', "1", 0.005)]
 
 
+def test_help_lists_the_exit_statuses_of_the_readme(binary):
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+        table = re.search(r"## Exit status\n(.*?)\n## ", file.read(), re.S).group(1)
+    with Folder(binary) as folder:
+        said = " ".join(folder.sh("gputally --help").stdout.split("Exit status: ")[1].split())
+        for number in re.findall(r"^\| (\d+) ", table, re.M):
+            assert re.search(rf"(^|, ){number} ", said) or number == "70", (number, said)
+        assert "--strict_trust" in table and "--strict_trust" in said, said
+
+
 def test_every_document_at_once(binary):
     with Folder(binary) as folder:
         r = folder.sh("gputally report tiny_results.json --no_extra_sheets --no_findings --output_csvs_dir out --output_xlsx_path r.xlsx --output_db r.db")

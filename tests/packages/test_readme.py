@@ -85,12 +85,30 @@ def test_archive_command():
     check_report(os.path.join(folder, ".local/bin/gputally"), folder)
 
 
+def installed_by_pip(environment):
+    return os.path.join(environment.folder, "gputally-venv/bin/gputally")
+
+
+def test_pages_agree():
+    """README, docs/install.md and docs/portable.md name the same oldest systems, and the same option of Podman."""
+    texts = {}
+    for name in ("README.md", "docs/install.md", "docs/portable.md"):
+        with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+            texts[name] = re.sub(r"\s+", " ", file.read())
+    kernels = {name: set(re.findall(r"Linux (\d+\.\d+) \(x86-64\) or (\d+\.\d+) \(arm64\)", text)) for name, text in texts.items()}
+    assert kernels["docs/install.md"] == kernels["docs/portable.md"] and len(kernels["docs/portable.md"]) == 1, kernels
+    for name, text in texts.items():
+        assert len(re.findall(r"Linux \d+\.\d+", text)) == len(re.findall(r"Linux \d+\.\d+ \(x86-64\)", text)), name
+    for words in ("Fedora, RHEL 8 or newer, openSUSE and others with rpm", "`--userns keep-id`", "ootless Podman", "pipx install", "~/.local"):
+        assert words in texts["README.md"] and words in texts["docs/install.md"], words
+
+
 def test_pip_command():
     environment = test_wheel.Environment()
     stand_in = test_wheel.stand_in_wheel()
     shutil.copy(stand_in, environment.folder)
     environment.run("sh", "-ec", commands("Python's pip"))
-    environment.run("gputally")
+    environment.run(installed_by_pip(environment))
 
 
 def test_package_archive():
@@ -106,7 +124,7 @@ def test_package_pip():
     for arch in test_wheel.ARCHITECTURES:
         shutil.copy(package(f"gputally-*_{arch}.whl"), environment.folder)
     environment.run("sh", "-ec", commands("Python's pip"))
-    environment.run("gputally", "report", "--quiet", "--output_csvs_dir", "sheets", common.EXAMPLE)
+    environment.run(installed_by_pip(environment), "report", "--quiet", "--output_csvs_dir", "sheets", common.EXAMPLE)
     assert common.read_folder(os.path.join(environment.folder, "sheets")) == common.sheets_of(
         common.Setting.bin, common.temporary_folder())
 
