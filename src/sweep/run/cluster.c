@@ -130,21 +130,21 @@ static bool wait_for_tasks(gt_watch *w, gt_error *error, bool *ok)
             log_state(w, all);
         }
         if (gt_watch_is_over(w)) return true;
-        if (gt_slurm_hung_up() || (gt_slurm_interrupts() > 1 && cancelled_at)) return false;
-        if (gt_slurm_interrupts() && !cancelled_at) {
+        if (gt_slurm_hung_up() || (gt_slurm_interrupts() > 1 && cancelled_at > 0)) return false;
+        if (gt_slurm_interrupts() && cancelled_at <= 0) {
             gt_runner_put(w->r, GT_TONE_RED, "=== Caught interrupt signal ===");
             gt_runner_log(w->r, "Cancelling the tasks and waiting for their end; interrupt again to leave");
             gt_watch_cancel(w);
             cancelled_at = gt_clock_now_s();
             pause_s = 0;
         }
-        if (cancelled_at && gt_clock_now_s() > cancelled_at + cancel_grace_s) return false;
+        if (cancelled_at > 0 && gt_clock_now_s() > cancelled_at + cancel_grace_s) return false;
         if (w->silences >= GT_SLURM_SILENCES_MAX) {
             gt_runner_log(w->r, "SLURM did not answer %d times; the tasks may still run", w->silences);
             return false;
         }
         double pause = gt_slurm_next_pause(&pause_s, w->silences);
-        pause_for(cancelled_at && pause > 1 ? 1 : pause);
+        pause_for(cancelled_at > 0 && pause > 1 ? 1 : pause);
     }
 }
 

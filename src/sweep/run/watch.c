@@ -220,10 +220,10 @@ static bool look_at(gt_watch *w, gt_watched *item, const gt_submission *s, bool 
         w->running += known->is_running;
         if (known->is_queued) {
             known->gone_since = 0;
-        } else if (!known->gone_since) {
+        } else if (known->gone_since <= 0) {
             known->gone_since = gt_clock_now_s();
         }
-        if (known->gone_since && !task->is_ended && gt_clock_now_s() >= known->gone_since + grace_s)
+        if (known->gone_since > 0 && !task->is_ended && gt_clock_now_s() >= known->gone_since + grace_s)
             take_word(w, item, s, t);
     }
     return any;
