@@ -344,7 +344,7 @@ def check_million(binary, count, tally):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
-    parser.add_argument("--million", type=int, default=1_000_000, help="dispatches of the huge trace")
+    parser.add_argument("--million", type=int, default=250_000, help="dispatches of the huge trace")
     parser.add_argument("--only", default="", help="only cases with this text in their names")
     options = parser.parse_args()
     binary = harness.require_binary(options.bin)
