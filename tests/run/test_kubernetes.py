@@ -430,7 +430,7 @@ def an_image_without_gputally(binary):
 @test
 def an_evicted_pod_is_replaced(binary):
     with Place(binary) as p:
-        done = p.run({"env_vars": {"STANDIN_EVICT_FIRST": "0.7"}}, *sh("echo start; sleep 3; echo end"))
+        done = p.run({"env_vars": {"STANDIN_EVICT_FIRST": "1.5"}}, *sh("echo start; sleep 4; echo end"))
         equal((done.returncode, len(p.cluster.started)), (0, 2))
         holds(done.stderr, "failed: Evicted: The node was low on resource: ephemeral-storage.")
         equal((done.stdout.count("start\n"), done.stdout.count("end\n")), (2, 1))
