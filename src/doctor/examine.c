@@ -230,7 +230,7 @@ static void examine_stream(gt_diagnosis *d, gt_stream *stream, const gt_read_opt
         gt_doctor_other(d, (gt_str){(const char *)text, len}, p.format, &error);
 }
 
-/* What is no file and no folder; true if that is all there is to say. */
+/* Paths that are neither a file nor a folder: devices, pipes, missing ones. Returns false for all others. */
 static bool examine_special(gt_diagnosis *d)
 {
     struct stat status;

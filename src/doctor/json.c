@@ -4,11 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static void put_text(gt_json_writer *w, const char *key, const char *text)
-{
-    gt_json_put_cstr(w, key, text);
-}
-
 static void put_fact(gt_json_writer *w, const gt_fact *fact)
 {
     gt_json_key(w, fact->name);
@@ -41,10 +36,10 @@ static void put_gaps(gt_json_writer *w, const gt_diagnosis *d)
     gt_json_open(w, '[');
     for (size_t i = 0; i < d->lack_count; i++) {
         gt_json_open(w, '{');
-        put_text(w, "id", d->lacks[i].id);
-        put_text(w, "text", d->lacks[i].text);
-        put_text(w, "effect", d->lacks[i].effect);
-        put_text(w, "fix", d->lacks[i].fix);
+        gt_json_put_cstr(w, "id", d->lacks[i].id);
+        gt_json_put_cstr(w, "text", d->lacks[i].text);
+        gt_json_put_cstr(w, "effect", d->lacks[i].effect);
+        gt_json_put_cstr(w, "fix", d->lacks[i].fix);
         gt_json_close(w, '}');
     }
     gt_json_close(w, ']');
@@ -56,10 +51,10 @@ static void put_commands(gt_json_writer *w, const gt_diagnosis *d)
     gt_json_open(w, '[');
     for (size_t i = 0; i < d->ability_count; i++) {
         gt_json_open(w, '{');
-        put_text(w, "command", d->abilities[i].command);
+        gt_json_put_cstr(w, "command", d->abilities[i].command);
         gt_json_key(w, "can");
         gt_json_add_bool(w, d->abilities[i].can);
-        put_text(w, "text", d->abilities[i].text);
+        gt_json_put_cstr(w, "text", d->abilities[i].text);
         gt_json_close(w, '}');
     }
     gt_json_close(w, ']');
@@ -71,9 +66,9 @@ static void put_checks(gt_json_writer *w, const gt_diagnosis *d)
     gt_json_open(w, '[');
     for (size_t i = 0; i < d->check_count; i++) {
         gt_json_open(w, '{');
-        put_text(w, "id", d->checks[i].id);
-        put_text(w, "level", d->checks[i].level);
-        put_text(w, "text", d->checks[i].text);
+        gt_json_put_cstr(w, "id", d->checks[i].id);
+        gt_json_put_cstr(w, "level", d->checks[i].level);
+        gt_json_put_cstr(w, "text", d->checks[i].text);
         gt_json_close(w, '}');
     }
     gt_json_close(w, ']');
@@ -85,9 +80,9 @@ static void put_sheets(gt_json_writer *w, const gt_diagnosis *d)
     gt_json_open(w, '[');
     for (size_t i = 0; i < d->sheet_count; i++) {
         gt_json_open(w, '{');
-        put_text(w, "name", d->sheets[i].name);
+        gt_json_put_cstr(w, "name", d->sheets[i].name);
         gt_json_put_int(w, "rows", (int64_t)d->sheets[i].rows);
-        put_text(w, "why", d->sheets[i].why);
+        gt_json_put_cstr(w, "why", d->sheets[i].why);
         gt_json_close(w, '}');
     }
     gt_json_close(w, ']');
@@ -96,15 +91,15 @@ static void put_sheets(gt_json_writer *w, const gt_diagnosis *d)
 void gt_diagnosis_json(const gt_diagnosis *d, gt_json_writer *w)
 {
     gt_json_open(w, '{');
-    put_text(w, "path", d->path);
-    put_text(w, "kind", d->kind);
-    put_text(w, "what", d->what);
+    gt_json_put_cstr(w, "path", d->path);
+    gt_json_put_cstr(w, "kind", d->kind);
+    gt_json_put_cstr(w, "what", d->what);
     gt_json_key(w, "usable");
     gt_json_add_bool(w, d->usable);
-    put_text(w, "verdict", d->verdict);
-    put_text(w, "problem", d->problem);
-    put_text(w, "next", d->next);
-    put_text(w, "recording", d->recording);
+    gt_json_put_cstr(w, "verdict", d->verdict);
+    gt_json_put_cstr(w, "problem", d->problem);
+    gt_json_put_cstr(w, "next", d->next);
+    gt_json_put_cstr(w, "recording", d->recording);
     put_facts(w, d);
     put_gaps(w, d);
     put_checks(w, d);

@@ -1,4 +1,4 @@
-/* Runs of a sweep that were tasks of a SLURM job array, and what became of them.
+/* Runs of a sweep that are tasks of a SLURM job array: where each attempt is recorded.
  *
  * Tasks end on several nodes at the same time, so none of them writes sweep.json. Each attempt at a task has
  * a small file of its own, which only its process writes: at its begin, and again at its end. Whoever reads
