@@ -103,11 +103,11 @@ class Cluster:
         return self.call("squeue", "-h", "-n", "gputally-" + name, "-o", "%i")
 
 
-def until(condition, what):
-    end = time.monotonic() + WAIT_S
+def until(condition, what, seconds=WAIT_S, pause=0.05):
+    end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "not within two minutes: " + what
-        time.sleep(0.05)
+        assert time.monotonic() < end, f"not within {seconds} s: {what}"
+        time.sleep(pause)
 
 
 def test_real_job_succeeds_and_is_shown_live(binary):

@@ -234,7 +234,7 @@ def test_real_requeued_task_keeps_both_attempts(binary):
         def began():
             r.call("scontrol", "update", f"job={job}", "StartTime=now", check=False)  # else it waits for two minutes after its first end
             return r.has("began_256_28")
-        until(began, "started again")
+        until(began, "started again", seconds=400, pause=2)  # longer than these two minutes, should the update not be heard
         r.remove("wait_256_28")
         process.communicate(timeout=harness.WALL_SECONDS)
         equal((process.returncode, r.statuses()), (0, {(256, 28): (["INTERRUPTED", "SUCCESS"], "SUCCESS")}))
