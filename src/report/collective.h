@@ -11,6 +11,7 @@
 #include "analysis/hta/hta.h"
 #include "findings/ranks/ranks.h"
 #include "input/options.h"
+#include "report/extra_sheets.h"
 #include "table/table_list.h"
 
 #include <stdio.h>
@@ -36,8 +37,9 @@ typedef struct gt_rank_collectives {
     gt_table *rows;       /* owned; see gt_collectives_of_rank */
     gt_base_time base;
     gt_run_info run;
-    size_t events;        /* in the file */
-    gt_rank_facts *facts; /* owned; for findings of all ranks; NULL: unknown */
+    size_t events;         /* in the file */
+    gt_rank_facts *facts;  /* owned; for findings of all ranks; NULL: unknown */
+    gt_extra_sheets extra; /* owned; with the same strings; empty if not requested */
 } gt_rank_collectives;
 
 /* The collectives of a trace that was read for another report, before that report changes it; `run` is what
@@ -50,6 +52,14 @@ gt_rank_collectives *gt_rank_collectives_of_trace(const gt_event_view *trace, co
 void gt_rank_collectives_add_facts(gt_rank_collectives *collectives, const gt_event_view *trace,
                                    const gt_findings *findings);
 void gt_rank_collectives_free(gt_rank_collectives *collectives); /* NULL does nothing */
+
+/* As an image (rank_image.c): all of it, facts and extra sheets included. Adds strings of these to the
+ * strings of the collectives, which must stay until the image is freed. */
+void gt_rank_collectives_save(const gt_rank_collectives *collectives, int64_t rank, gt_image *image);
+/* The collectives of an image, which is not needed any longer then; they are safe to use, whatever the image
+ * contains. NULL if it is damaged, or that of another rank. */
+gt_rank_collectives *gt_rank_collectives_load(const gt_image *image, int64_t rank);
+int64_t gt_rank_collectives_saved_rank(const gt_image *image); /* -1 if it is damaged */
 
 typedef struct gt_rank_request {
     char *const *paths; /* by rank; NULL if the rank has no file: then problems[rank] is "rank N: no trace" */

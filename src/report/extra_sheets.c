@@ -7,6 +7,7 @@
 #include "schema/columns.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { DEVICE_COLUMN = 1, PID_COLUMN = 2 }; /* after rank */
 
@@ -147,6 +148,51 @@ void gt_extra_append(gt_extra_sheets *sheets, gt_extra_sheets *of_rank)
         gt_table_append_same(sheets->tables.items[i], of_rank->tables.items[i]);
     }
     gt_table_list_free(&of_rank->tables);
+}
+
+/* ---- loaded sheets ---- */
+
+static bool is_number(gt_type type)
+{
+    return type == GT_TYPE_INT || type == GT_TYPE_FLOAT;
+}
+
+/* Whether the columns are those of a new sheet, apart from pid. A time may be INT or FLOAT. */
+static bool has_columns(const gt_table *table, const gt_table *expected)
+{
+    size_t pid = gt_table_find(table, GT_COL_PID), at = 0;
+    if (!gt_table_is(table, gt_sheet_named(expected->name)) || (pid != SIZE_MAX && pid != PID_COLUMN))
+        return false;
+    for (size_t c = 0; c < table->column_count; c++) {
+        const gt_column *column = &table->columns[c];
+        if (column->shown || column->type == GT_TYPE_LIST) return false;
+        if (c == pid) {
+            if (column->type != GT_TYPE_INT && column->type != GT_TYPE_STRING) return false;
+            continue;
+        }
+        if (at == expected->column_count) return false;
+        const gt_column *wanted = &expected->columns[at++];
+        if (strcmp(column->name, wanted->name) != 0) return false;
+        bool is_time = is_number(column->type) && is_number(wanted->type) && c > PID_COLUMN;
+        if (column->type != wanted->type && !is_time) return false;
+    }
+    return at == expected->column_count;
+}
+
+bool gt_extra_are_sound(const gt_extra_sheets *sheets)
+{
+    if (sheets->tables.count && sheets->tables.count != GT_LENGTH(makers)) return false;
+    gt_interner *strings = gt_interner_new();
+    const gt_hta_events none = {.strings = strings, .options = gt_hta_options_default()};
+    bool sound = true;
+    for (size_t i = 0; sound && i < sheets->tables.count; i++) {
+        gt_table *expected = makers[i](&none, 0);
+        add_device_column(expected);
+        sound = has_columns(sheets->tables.items[i], expected);
+        gt_table_free(expected);
+    }
+    gt_interner_free(strings);
+    return sound;
 }
 
 gt_table_list gt_extra_finish(gt_extra_sheets *sheets)

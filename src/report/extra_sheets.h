@@ -29,6 +29,8 @@ void gt_extra_make(const gt_event_view *trace, int64_t rank, const gt_hta_option
                    gt_extra_sheets *sheets);
 /* Appends the rows of a later rank's sheets and frees these. */
 void gt_extra_append(gt_extra_sheets *sheets, gt_extra_sheets *of_rank);
+/* Whether loaded sheets of one trace are such that they can be appended to those of other ranks. */
+bool gt_extra_are_sound(const gt_extra_sheets *sheets);
 /* Drops the column device if no trace has several devices. The caller owns the list; *sheets is empty then.
  */
 gt_table_list gt_extra_finish(gt_extra_sheets *sheets);

@@ -33,6 +33,7 @@ void gt_rank_collectives_free(gt_rank_collectives *collectives)
 {
     if (!collectives) return;
     gt_table_free(collectives->rows);
+    gt_table_list_free(&collectives->extra.tables);
     gt_interner_free(collectives->strings);
     gt_rank_facts_free(collectives->facts);
     gt_free(collectives);
@@ -105,8 +106,6 @@ void gt_rank_collectives_add_facts(gt_rank_collectives *collectives, const gt_ev
 
 typedef struct rank_state {
     gt_rank_collectives *collectives; /* NULL: could not be read */
-    gt_interner *strings;             /* of the extra sheets */
-    gt_extra_sheets extra;
     gt_error error;
 } rank_state;
 
@@ -120,6 +119,11 @@ typedef struct job {
     gt_base_time *bases;          /* by rank */
 } job;
 
+static void use_strings(gt_extra_sheets *extra, gt_interner *strings)
+{
+    for (size_t i = 0; i < extra->tables.count; i++) gt_table_use_strings(extra->tables.items[i], strings);
+}
+
 /* Reads the whole trace for the extra sheets, and takes the collectives from it. */
 static void read_whole(const job *j, size_t number)
 {
@@ -129,25 +133,33 @@ static void read_whole(const job *j, size_t number)
         .threads = j->request->threads, .strict = true, .is_part = true, .run = &run};
     gt_pytorch_read *trace =
         gt_kineto_read(j->request->paths[number], (gt_kineto_options){0}, &options, &r->error);
+    gt_extra_sheets extra = {0};
+    gt_interner *strings = gt_interner_new();
     if (trace) {
         const gt_event_view *view = gt_pytorch_read_view(trace);
         gt_pytorch_read_use_communication(trace, j->request->comm);
         r->collectives = gt_rank_collectives_of_trace(view, &run, (int64_t)number);
-        r->strings = gt_interner_new();
-        gt_extra_make(view, (int64_t)number, j->request->extra, &r->extra);
-        for (size_t i = 0; i < r->extra.tables.count; i++)
-            gt_table_use_strings(r->extra.tables.items[i], r->strings);
+        gt_extra_make(view, (int64_t)number, j->request->extra, &extra);
+        use_strings(&extra, strings);
         gt_pytorch_read_free(trace);
     }
-    if (r->collectives) return;
-    /* The reader of collectives decides whether the rank counts, and why not. */
-    gt_error error = {""};
-    gt_rank_collectives *collectives = read_file(j->request, number, &error);
-    if (trace)
-        r->collectives = collectives;
-    else
-        gt_rank_collectives_free(collectives);
-    if (!collectives) r->error = error;
+    if (!r->collectives) {
+        /* The reader of collectives decides whether the rank counts, and why not. */
+        gt_error error = {""};
+        gt_rank_collectives *collectives = read_file(j->request, number, &error);
+        if (trace)
+            r->collectives = collectives;
+        else
+            gt_rank_collectives_free(collectives);
+        if (!collectives) r->error = error;
+    }
+    if (r->collectives) {
+        use_strings(&extra, r->collectives->strings);
+        r->collectives->extra = extra;
+    } else {
+        gt_table_list_free(&extra.tables);
+    }
+    gt_interner_free(strings);
 }
 
 static bool read_rank(void *context, size_t number)
@@ -168,6 +180,7 @@ static bool read_rank(void *context, size_t number)
     return true;
 }
 
+/* A table with a few rows is mostly overhead, so the extra sheets of a rank are appended at once. */
 static void keep(job *j, size_t number, gt_rank_collectives *c)
 {
     gt_rank_traces *traces = j->traces;
@@ -183,25 +196,21 @@ static void keep(job *j, size_t number, gt_rank_collectives *c)
     traces->facts[number] = c->facts;
     c->facts = NULL;
     if (number == 0) traces->devices = c->run.devices;
+    use_strings(&c->extra, traces->strings);
+    gt_extra_append(&j->extra_sheets, &c->extra);
 }
 
-/* A table with a few rows is mostly overhead, so the extra sheets of a rank are appended at once. */
 static void keep_rank(void *context, size_t number)
 {
     job *j = context;
     rank_state *r = &j->ranks[number];
     if (r->collectives) {
         keep(j, number, r->collectives);
-        for (size_t i = 0; i < r->extra.tables.count; i++)
-            gt_table_use_strings(r->extra.tables.items[i], j->traces->strings);
-        gt_extra_append(&j->extra_sheets, &r->extra);
     } else {
         j->traces->problems[number] = gt_format("rank %zu: %s", number, r->error.text);
         j->traces->bad_count++;
-        gt_table_list_free(&r->extra.tables);
     }
     gt_rank_collectives_free(r->collectives);
-    gt_interner_free(r->strings);
 }
 
 static gt_table *join(gt_table **tables, size_t count, gt_interner *strings)

@@ -263,6 +263,51 @@ gt_table *gt_collectives_of_store(const gt_store *store, int64_t rank)
     return table;
 }
 
+/* ---- loaded rows ---- */
+
+static bool is_plain(const gt_column *column, gt_col name, gt_type type)
+{
+    return gt_column_is(column, name) && column->type == type && !column->shown && !column->widened &&
+           !column->hidden && !column->over && !column->under;
+}
+
+/* A finite number in each row. */
+static bool are_times(const gt_column *column, gt_col name, size_t rows)
+{
+    bool whole = column->type == GT_TYPE_INT;
+    if (!is_plain(column, name, whole ? GT_TYPE_INT : GT_TYPE_FLOAT) || gt_column_has_nulls(column, rows))
+        return false;
+    for (size_t row = 0; row < rows; row++) {
+        double time = gt_column_number(column, row);
+        if (!isfinite(time) || (whole && fabs(time) >= 0x1p53)) return false;
+    }
+    return true;
+}
+
+bool gt_collectives_are_sound(const gt_table *rows, int64_t rank)
+{
+    enum { FIRST = 1, TS = FIRST + GT_LENGTH(metadata), DUR, IN_SIZE, OUT_SIZE, COLUMNS };
+    const gt_column *columns = rows->columns;
+    size_t count = rows->row_count;
+    if (!gt_table_is(rows, GT_SHEET_NCCL_LONG) || rows->is_foreign || rows->column_count != COLUMNS ||
+        !is_plain(&columns[0], GT_COL_RANK, GT_TYPE_INT) || gt_column_has_nulls(&columns[0], count))
+        return false;
+    for (size_t row = 0; row < count; row++)
+        if (columns[0].ints[row] != rank) return false;
+    for (size_t i = 0; i < GT_LENGTH(metadata); i++)
+        if (!is_plain(&columns[FIRST + i], metadata[i].name,
+                      metadata[i].kind == INT ? GT_TYPE_INT : GT_TYPE_STRING))
+            return false;
+    if (!are_times(&columns[TS], GT_COL_TS, count) || !are_times(&columns[DUR], GT_COL_DUR, count) ||
+        !is_plain(&columns[IN_SIZE], GT_COL_IN_MSG_SIZE_MB, GT_TYPE_FLOAT) ||
+        !is_plain(&columns[OUT_SIZE], GT_COL_OUT_MSG_SIZE_MB, GT_TYPE_FLOAT))
+        return false;
+    for (size_t row = 0; row < count; row++)
+        if (!isfinite(gt_column_number(&columns[TS], row) + gt_column_number(&columns[DUR], row)))
+            return false;
+    return true;
+}
+
 /* ---- all ranks together ---- */
 
 static bool all_groups_unknown(const gt_table *table)

@@ -49,6 +49,10 @@ uint32_t *gt_collectives_find(const gt_event_view *trace, size_t *count);
 /* The same for a store that contains only those kernels. */
 gt_table *gt_collectives_of_store(const gt_store *store, int64_t rank);
 
+/* Whether loaded rows are such as these functions make for that rank: the same columns, and times that are
+ * finite. */
+bool gt_collectives_are_sound(const gt_table *rows, int64_t rank);
+
 /* Moves the times of all ranks to one clock, that of the first rank with a base time. The times of a trace
  * count from its base time, so ranks with different ones cannot be compared as they are. bases[rank] is that
  * of a rank. If a rank was moved, the column clock_offset_us says by how much: ts - clock_offset_us is the

@@ -21,13 +21,14 @@
  * the sum of the waits: if a rank is late once, the others may wait for it in several collectives one after
  * the other.
  *
- * Files: facts (what is kept of a rank), model (collectives of all ranks), run (of these, with repairs), late
- * (who is late, by how much), causes (what a late rank does longer), links (slow transfers), find (the
- * findings), texts (in words), own (findings of single ranks, put together), sheets. */
+ * Files: facts (what is kept of a rank), image (in a file), model (collectives of all ranks), run (of these,
+ * with repairs), late (who is late, by how much), causes (what a late rank does longer), links (slow
+ * transfers), find (the findings), texts (in words), own (findings of single ranks, put together), sheets. */
 #ifndef GT_FINDINGS_RANKS_RANKS_H
 #define GT_FINDINGS_RANKS_RANKS_H
 
 #include "analysis/collective/sheets.h"
+#include "base/image.h"
 #include "findings/findings.h"
 #include "table/table_list.h"
 
@@ -87,6 +88,12 @@ typedef struct gt_rank_facts {
 gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *rows, size_t row_count,
                                  const char *node);
 void gt_rank_facts_free(gt_rank_facts *facts); /* NULL does nothing */
+
+/* The facts as an image (image.c). Their strings are added to `strings`, which the caller saves afterwards;
+ * both must stay until the image is freed. */
+void gt_rank_facts_save(const gt_rank_facts *facts, gt_interner *strings, gt_image *image);
+/* `strings` are those that were loaded from the same image. NULL if it is damaged. */
+gt_rank_facts *gt_rank_facts_load(const gt_image *image, const gt_interner *strings);
 
 /* ---- findings of all ranks ---- */
 
