@@ -2,6 +2,8 @@
 #ifndef GT_INPUT_FILES_H
 #define GT_INPUT_FILES_H
 
+#include "base/image.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,10 +31,31 @@ typedef struct gt_file_work {
     bool (*work)(void *context, size_t index); /* these three as in base/many.h */
     void (*finish)(void *context, size_t index);
     void *context;
+
+    /* What `work` makes of a file as an image, so that it may be done by another process of the command, or
+     * may have been done by an earlier run that was interrupted (crew/crew.h). These four come together;
+     * without a key, all work is done here.
+     *
+     *     work, pack, drop       in the process that does the work, whatever `work` returned
+     *     unpack, finish         in process 0, instead of `work`
+     *
+     * Messages, and what `work` returned, are kept in addition. */
+    const char *key; /* what is made, with all options that change it: images with another key are not used;
+                        the path of the file and the build of the program need not be part of it */
+    /* Adds to the image what `finish` and what comes after it need of this file, an error included. The
+     * arrays must stay where they are until `drop`. False: it cannot be packed, and process 0 does the work.
+     */
+    bool (*pack)(void *context, size_t index, gt_image *image);
+    /* Makes the same from an image, which is valid until `finish` has returned, and is not trusted. False,
+     * and nothing is left behind: it cannot be used, and the work is done again. */
+    bool (*unpack)(void *context, size_t index, const gt_image *image);
+    /* Frees what `work` has made of the file; `finish` is not called then. */
+    void (*drop)(void *context, size_t index);
 } gt_file_work;
 
 /* Works on all files side by side, the largest first, with a progress line. Returns the first index whose
- * work returned false; count if none did. */
+ * work returned false; count if none did. In a command of several processes, only process 0 returns from the
+ * first call with a key. */
 size_t gt_files_work(const gt_file_work *files);
 
 #endif
