@@ -246,15 +246,24 @@
 
 /* ---- Findings of many ranks ---- */
 
-#define GT_COL_BLAME_PCT       GT_COL("blame_pct")
-#define GT_COL_COMPUTE_MS      GT_COL("compute_ms")
-#define GT_COL_EXPOSED_COMM_MS GT_COL("exposed_comm_ms")
-#define GT_COL_EXPOSED_WAIT_MS GT_COL("exposed_wait_ms")
-#define GT_COL_IDLE_MS         GT_COL("idle_ms")
-#define GT_COL_LAST_PCT        GT_COL("last_pct")
-#define GT_COL_LATE_MS         GT_COL("late_ms")
-#define GT_COL_RANKS           GT_COL("ranks")
-#define GT_COL_WAIT_MS         GT_COL("wait_ms")
+#define GT_COL_AT_US            GT_COL("at_us")
+#define GT_COL_BLAME_PCT        GT_COL("blame_pct")
+#define GT_COL_COLLECTIVES      GT_COL("collectives")
+#define GT_COL_COLLECTIVES_USED GT_COL("collectives_used")
+#define GT_COL_COMPUTE_MS       GT_COL("compute_ms")
+#define GT_COL_DRIFT_PPM        GT_COL("drift_ppm")
+#define GT_COL_ERROR_US         GT_COL("error_us")
+#define GT_COL_EXPOSED_COMM_MS  GT_COL("exposed_comm_ms")
+#define GT_COL_EXPOSED_WAIT_MS  GT_COL("exposed_wait_ms")
+#define GT_COL_HOPS             GT_COL("hops")
+#define GT_COL_IDLE_MS          GT_COL("idle_ms")
+#define GT_COL_LAST_PCT         GT_COL("last_pct")
+#define GT_COL_LATE_MS          GT_COL("late_ms")
+#define GT_COL_NOTE             GT_COL("note")
+#define GT_COL_OFFSET_US        GT_COL("offset_us")
+#define GT_COL_RANKS            GT_COL("ranks")
+#define GT_COL_REFERENCE_RANK   GT_COL("reference_rank")
+#define GT_COL_WAIT_MS          GT_COL("wait_ms")
 
 /* ---- Batch report ---- */
 

@@ -58,7 +58,8 @@
 
 /* ---- Findings of many ranks ---- */
 
-#define GT_SHEET_RANK_CAUSES GT_SHEET("rank_causes")
+#define GT_SHEET_CLOCK_OFFSETS GT_SHEET("clock_offsets")
+#define GT_SHEET_RANK_CAUSES   GT_SHEET("rank_causes")
 
 /* ---- Batch report ---- */
 

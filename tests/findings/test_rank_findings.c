@@ -118,6 +118,8 @@ static void add_rows(cluster *c, double mib)
         {GT_COL_GROUP_SIZE, GT_TYPE_INT},
         {GT_COL_IN_MSG_SIZE_MB, GT_TYPE_FLOAT},
         {GT_COL_OUT_MSG_SIZE_MB, GT_TYPE_FLOAT},
+        {GT_COL_TS, GT_TYPE_FLOAT},
+        {GT_COL_DUR, GT_TYPE_FLOAT},
     };
     c->rows = gt_table_new(GT_SHEET_NCCL_LONG, c->strings);
     gt_table_add_columns(c->rows, heads, GT_LENGTH(heads));
@@ -129,6 +131,9 @@ static void add_rows(cluster *c, double mib)
             gt_table_set_int(c->rows, 5, row, (int64_t)c->ranks);
             gt_table_set_float(c->rows, 6, row, mib);
             gt_table_set_float(c->rows, 7, row, mib);
+            const gt_rank_collective *from = &c->facts[r]->collectives[i];
+            gt_table_set_float(c->rows, 8, row, (double)from->start_ns / 1e3);
+            gt_table_set_float(c->rows, 9, row, (double)(from->end_ns - from->start_ns) / 1e3);
         }
     c->matches = (gt_collective_matches){.events = c->rows, .count = COLLECTIVES, .ranks = (int64_t)c->ranks};
     c->matches.begins = gt_alloc((COLLECTIVES + 1) * sizeof *c->matches.begins);

@@ -5,7 +5,7 @@
  * repaired one after the other in the model, the latest first; the gain of a finding is what its repair adds
  * to those before it. If two ranks are late by as much, the repair of one gains nothing: they become one
  * finding. */
-#include "findings/ranks/find.h"
+#include "findings/ranks/across.h"
 
 #include "base/memory.h"
 
@@ -366,6 +366,15 @@ static void find_other_runs(const search *s)
     gt_free(has_rank);
 }
 
+static void add_across(const search *s)
+{
+    gt_rank_findings *found = s->found;
+    gt_interner *strings = s->input->sync->matches->events->strings;
+    gt_rank_clock *clocks = gt_rank_clocks_find(s->input->sync, found->rank_count);
+    gt_table_list_add(&found->across, gt_rank_clocks_sheet(found, clocks, strings));
+    gt_free(clocks);
+}
+
 gt_rank_findings *gt_ranks_find(const gt_ranks_input *input)
 {
     search s = {.input = input};
@@ -381,6 +390,7 @@ gt_rank_findings *gt_ranks_find(const gt_ranks_input *input)
         gt_rank_findings_sort(found);
         found->verdict = gt_rank_findings_verdict(found);
         find_other_runs(&s);
+        add_across(&s);
     } else {
         gt_rank_findings_free(found);
         found = NULL;
@@ -407,5 +417,6 @@ void gt_rank_findings_free(gt_rank_findings *findings)
     gt_free(findings->ranks);
     gt_free(findings->verdict);
     gt_free(findings->other_runs);
+    gt_table_list_free(&findings->across);
     gt_free(findings);
 }

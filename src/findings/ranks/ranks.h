@@ -23,7 +23,8 @@
  *
  * Files: facts (what is kept of a rank), image (in a file), model (collectives of all ranks), run (of these,
  * with repairs), late (who is late, by how much), causes (what a late rank does longer), links (slow
- * transfers), find (the findings), texts (in words), own (findings of single ranks, put together), sheets. */
+ * transfers), find (the findings), texts (in words), own (findings of single ranks, put together), sheets.
+ * across.h lists the files that look at all ranks together: clocks. */
 #ifndef GT_FINDINGS_RANKS_RANKS_H
 #define GT_FINDINGS_RANKS_RANKS_H
 
@@ -136,22 +137,24 @@ typedef struct gt_rank_findings {
     size_t rank_count;
     char **node_names; /* owned */
     size_t node_count;
-    bool nodes_known;    /* otherwise there is one */
-    bool nodes_named;    /* by the traces; otherwise they are numbered: "node 1" */
-    const char *per;     /* "step" or "trace" */
-    double step_ns;      /* the mean over ranks */
-    double all_fixed_ns; /* an estimate of the step time if all findings but hints were repaired */
-    double link_gain_ns; /* the part of it that faster links bring, beyond ranks and nodes */
-    double wait_ns;      /* the mean wait of a rank */
-    char *verdict;       /* owned; one line */
-    char *other_runs;    /* owned; ranks whose traces may be of another run: "4-7"; NULL: none */
+    bool nodes_known;     /* otherwise there is one */
+    bool nodes_named;     /* by the traces; otherwise they are numbered: "node 1" */
+    const char *per;      /* "step" or "trace" */
+    double step_ns;       /* the mean over ranks */
+    double all_fixed_ns;  /* an estimate of the step time if all findings but hints were repaired */
+    double link_gain_ns;  /* the part of it that faster links bring, beyond ranks and nodes */
+    double wait_ns;       /* the mean wait of a rank */
+    char *verdict;        /* owned; one line */
+    gt_table_list across; /* owned; the sheets of across.h, until they are added to a report */
+    char *other_runs;     /* owned; ranks whose traces may be of another run: "4-7"; NULL: none */
 } gt_rank_findings;
 
 /* NULL if there are no facts of at least two ranks that share a collective. */
 gt_rank_findings *gt_ranks_find(const gt_ranks_input *input);
 void gt_rank_findings_free(gt_rank_findings *findings); /* NULL does nothing */
 
-/* Adds overview, findings and rank_causes. */
-void gt_ranks_add_sheets(const gt_rank_findings *findings, gt_interner *strings, gt_table_list *tables);
+/* Adds overview, findings, trust, rank_causes and the sheets of across.h, which it takes from the findings.
+ * `strings` must be those of the table that gt_ranks_find got. */
+void gt_ranks_add_sheets(gt_rank_findings *findings, gt_interner *strings, gt_table_list *tables);
 
 #endif

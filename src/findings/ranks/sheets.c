@@ -15,7 +15,7 @@
 #include "findings/ranks/ranks.h"
 
 #include "base/memory.h"
-#include "findings/ranks/find.h"
+#include "findings/ranks/across.h"
 #include "findings/sheets.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -67,6 +67,12 @@ static const gt_column_head last_columns[] = {
     [BLAME] = {GT_COL_BLAME_PCT, GT_TYPE_FLOAT},
 };
 
+void gt_rank_set_node(const gt_rank_findings *found, size_t rank, gt_table *sheet, size_t column, size_t row)
+{
+    if (found->nodes_known && found->ranks[rank].facts)
+        gt_table_set_cstr(sheet, column, row, found->node_names[found->ranks[rank].node]);
+}
+
 static void fill_rank(gt_table *sheet, const gt_rank_findings *found, size_t rank)
 {
     const gt_rank_summary *from = &found->ranks[rank];
@@ -74,7 +80,7 @@ static void fill_rank(gt_table *sheet, const gt_rank_findings *found, size_t ran
     size_t row = gt_table_add_row(sheet), last = FIXED_COLUMNS + GT_CAUSES;
     double waited = fmin(from->exposed_wait_ns, facts->exposed_ns);
     gt_table_set_int(sheet, RANK, row, (int64_t)rank);
-    if (found->nodes_known) gt_table_set_cstr(sheet, NODE, row, found->node_names[from->node]);
+    gt_rank_set_node(found, rank, sheet, NODE, row);
     gt_table_set_float(sheet, STEP, row, facts->step_ns / 1e6);
     gt_table_set_float(sheet, COMPUTE, row, facts->compute_ns / 1e6);
     gt_table_set_float(sheet, EXPOSED, row, (facts->exposed_ns - waited) / 1e6);
@@ -247,10 +253,12 @@ static gt_table *trust_sheet(const gt_rank_findings *found, gt_interner *strings
     return sheet;
 }
 
-void gt_ranks_add_sheets(const gt_rank_findings *findings, gt_interner *strings, gt_table_list *tables)
+void gt_ranks_add_sheets(gt_rank_findings *findings, gt_interner *strings, gt_table_list *tables)
 {
     gt_table_list_add(tables, overview_sheet(findings, strings));
     gt_table_list_add(tables, findings_sheet(findings, strings));
     gt_table_list_add(tables, trust_sheet(findings, strings));
     gt_table_list_add(tables, causes_sheet(findings, strings));
+    for (size_t i = 0; i < findings->across.count; i++) gt_table_list_add(tables, findings->across.items[i]);
+    findings->across.count = 0; /* the list has them */
 }

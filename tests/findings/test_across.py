@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""What is seen only across ranks: clocks. Simulated runs whose truth is known.
+
+    python3 -m tests.findings.test_across --bin build/debug/gputally
+
+small_cluster.py simulates runs with process groups, clocks that drift and ranks that leave collectives at different times.
+Other runs come from tools/make-cluster in the folder of shared material beside the conformance cases, and are skipped
+without it.
+"""
+import csv
+import json
+import os
+import random
+import subprocess
+import sys
+
+from tests.common.harness import CONFORMANCE_TRACES, Case, run, run_cases
+from tests.findings.small_cluster import Cluster
+
+SIMULATOR = os.path.join(os.path.dirname(os.path.dirname(CONFORMANCE_TRACES)), "tools", "make-cluster")
+
+
+def sheets(binary, traces, out, *options):
+    """A function that reads a sheet of the report of all ranks."""
+    outcome = run([binary, "report", traces, "--output_csvs_dir", out, "-q", *options])
+    assert outcome.code == 0, outcome.stderr
+
+    def sheet(name):
+        with open(os.path.join(out, "collective", name + ".csv"), newline="") as file:
+            return list(csv.DictReader(file))
+    return sheet
+
+
+# ---- clocks ----
+
+def check_offsets(rows, truth, most_error):
+    """`truth(rank, at_us, reference)` is the true offset."""
+    problems = []
+    for row in rows:
+        if row["offset_us"] == "":
+            problems.append(f"rank {row['rank']}: unknown")
+            continue
+        wanted = truth(int(row["rank"]), float(row["at_us"]), int(row["reference_rank"]))
+        if not abs(float(row["offset_us"]) - wanted) <= float(row["error_us"]):
+            problems.append(f"rank {row['rank']}: {row['offset_us']} +- {row['error_us']} us instead of {wanted:.3f}")
+        if float(row["error_us"]) > most_error:
+            problems.append(f"rank {row['rank']}: error {row['error_us']} us, at most {most_error} expected")
+    return problems
+
+
+def check_simulated_clocks(binary, folder, ranks, seed):
+    traces = os.path.join(folder, "run")
+    subprocess.run([sys.executable, SIMULATOR, traces, "--ranks", str(ranks), "--layers", "3", "--steps", "2", "--seed", str(seed),
+                    "--clock_us", "500"], check=True, stdout=subprocess.DEVNULL)
+    with open(os.path.join(traces, "truth.json")) as file:
+        shifts = {int(rank): shift for rank, shift in json.load(file)["clock_shift_us"].items()}
+    rows = sheets(binary, traces, os.path.join(folder, "out"))("clock_offsets")
+    problems = check_offsets(rows, lambda rank, _, reference: shifts[rank] - shifts[reference], 2)
+    if [row["rank"] for row in rows] != [str(rank) for rank in range(ranks)]:
+        problems.append(f"ranks {[row['rank'] for row in rows]}")
+    if any(row["drift_ppm"] for row in rows):
+        problems.append("a drift where there is none")
+    return problems
+
+
+def one_collective(group_of):
+    return lambda step, rank: [("op", "aten::mm", 500 + 50 * (rank % 3)), ("collective", group_of(step, rank), 1 << 20, 90), ("join",)]
+
+
+def check_drift(binary, folder, jitter_us, drift_ppm, steps):
+    """Exponential delays on leaving, with another mean on each rank, and clocks that run at different speeds."""
+    rng = random.Random(7)
+    shifts = [rng.uniform(-5000, 5000) for _ in range(6)]
+    drifts = [drift_ppm * 1e-6 * d for d in (0, 1, -1, 0.5, 0.2, -0.8)]
+
+    def clock(rank, t):
+        return t + shifts[rank] + drifts[rank] * t
+
+    cluster = Cluster(6, clock=clock, leaves=lambda rank: rng.expovariate(1 / (jitter_us * (0.5 + 0.2 * rank))))
+    cluster.run(steps, one_collective(lambda step, rank: "world"))
+    cluster.write(os.path.join(folder, "run"))
+    rows = sheets(binary, os.path.join(folder, "run"), os.path.join(folder, "out"))("clock_offsets")
+
+    def truth(rank, at, reference):
+        t = (at - shifts[reference]) / (1 + drifts[reference])
+        return clock(rank, t) - clock(reference, t)
+
+    length = steps * 700  # of the run, in us; an unseen drift is part of the error
+    problems = check_offsets(rows, truth, 1.1 + 12 * jitter_us + 1e-6 * drift_ppm * length / 10)
+    for row in rows[1:]:
+        true = 1e6 * (drifts[int(row["rank"])] - drifts[0])
+        if row["drift_ppm"] and abs(float(row["drift_ppm"]) - true) > 0.15 * drift_ppm + 1:
+            problems.append(f"rank {row['rank']}: drift {row['drift_ppm']} instead of {true:.1f} ppm")
+        if not row["drift_ppm"] and abs(true) * 1e-6 * length > 10 * jitter_us + 10:
+            problems.append(f"rank {row['rank']}: no drift instead of {true:.1f} ppm")
+    return problems
+
+
+def check_groups(binary, folder):
+    """Ranks 0 and 1, 1 and 2, 3 and 4 share a group; rank 5 is alone."""
+    shifts = [0, 250.5, -400.25, 1000, 1200.125, 77]
+    groups = {"a": [0, 1], "b": [1, 2], "c": [3, 4], "d": [5]}
+    cluster = Cluster(6, groups, clock=lambda rank, t: t + shifts[rank])
+    # Rank 1 takes part in a, then in b.
+    mine = {0: "a", 1: "ab", 2: "b", 3: "c", 4: "c", 5: "d"}
+
+    def program(step, rank):
+        items = [("op", "aten::mm", 300)]
+        for group in mine[rank]:
+            items += [("collective", group, 1 << 20, 80), ("op", "aten::add", 20)]
+        return items + [("join",)]
+
+    cluster.run(8, program)
+    cluster.write(os.path.join(folder, "run"))
+    rows = sheets(binary, os.path.join(folder, "run"), os.path.join(folder, "out"))("clock_offsets")
+    problems = check_offsets(rows[:5], lambda rank, _, reference: shifts[rank] - shifts[reference], 3)
+    if [(row["reference_rank"], row["hops"]) for row in rows] != [("0", "0"), ("0", "1"), ("0", "2"), ("3", "0"), ("3", "1"), ("", "")]:
+        problems.append(f"references and hops: {[(row['reference_rank'], row['hops']) for row in rows]}")
+    if rows[5]["offset_us"] or "shares no collective" not in rows[5]["note"]:
+        problems.append(f"rank 5: {rows[5]}")
+    return problems
+
+
+def check_few(binary, folder):
+    """Two collectives: the range of two differences says little, so the error is what causality allows, here the transfer."""
+    shifts = [0, 40, -60]
+    late = iter([0, 30, 5, 20, 0, 25])
+    cluster = Cluster(3, clock=lambda rank, t: t + shifts[rank], leaves=lambda rank: next(late))
+    cluster.run(2, one_collective(lambda step, rank: "world"))
+    cluster.write(os.path.join(folder, "run"))
+    rows = sheets(binary, os.path.join(folder, "run"), os.path.join(folder, "out"))("clock_offsets")
+    problems = check_offsets(rows, lambda rank, _, reference: shifts[rank] - shifts[reference], 250)
+    if any(float(row["error_us"]) < 80 or "causality" not in row["note"] for row in rows[1:]):
+        problems.append(f"{[(row['error_us'], row['note']) for row in rows]}")
+    return problems
+
+
+def check_truncated(binary, folder):
+    """A rank whose trace ends early; the others are compared over the whole run."""
+    shifts = [0, 100, 200, -300]
+    cluster = Cluster(4, clock=lambda rank, t: t + shifts[rank])
+    cluster.run(10, one_collective(lambda step, rank: "world"))
+    cut = cluster.ranks[0]
+    last = sorted(r["ts"] for r in cut.records if r["cat"] == "kernel" and "Collective name" in r["args"])[6]
+    cut.records = [record for record in cut.records if record["ts"] < last]
+    cluster.write(os.path.join(folder, "run"))
+    rows = sheets(binary, os.path.join(folder, "run"), os.path.join(folder, "out"))("clock_offsets")
+    problems = check_offsets(rows, lambda rank, _, reference: shifts[rank] - shifts[reference], 4)
+    if [(row["collectives_used"], row["collectives"]) for row in rows] != [("", "6"), ("6", "10"), ("6", "10"), ("6", "10")]:
+        problems.append(f"collectives: {[(row['collectives_used'], row['collectives']) for row in rows]}")
+    return problems
+
+
+# ---- cases ----
+
+def cases():
+    yield Case("clocks, no jitter, no drift", check_drift, 0.001, 0, 20)
+    yield Case("clocks, jitter", check_drift, 3, 0, 60)
+    yield Case("clocks, jitter and drift", check_drift, 2, 80, 400)
+    yield Case("clocks, drift that cannot be seen", check_drift, 4, 10, 40)
+    yield Case("clocks, process groups", check_groups)
+    yield Case("clocks, few collectives", check_few)
+    yield Case("clocks, a truncated trace", check_truncated)
+    if not os.path.exists(SIMULATOR):
+        return
+    for ranks in (2, 8, 64):
+        for seed in (1, 2, 3):
+            yield Case(f"clocks of {ranks} ranks, seed {seed}", check_simulated_clocks, ranks, seed)
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases(__doc__.splitlines()[0], cases()))
