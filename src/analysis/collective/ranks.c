@@ -85,22 +85,26 @@ static int by_count_and_rank(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* The ranks of a group of kernels: that of the kernels, and the other ranks in its list that have a trace.
- * Kernels without a group are of all ranks. */
-static void add_members(members *all, const gt_table *rows, uint32_t row, size_t count,
-                        const bool *have_trace, size_t rank_count)
+/* The rank of a group of kernels. Kernels without a process group are of all ranks. */
+static void add_own(members *all, const gt_table *rows, uint32_t row, size_t count)
 {
     uint32_t name = gt_table_column(rows, GT_COL_COLLECTIVE_NAME)->texts[row];
-    uint32_t list = gt_table_column(rows, GT_COL_PROCESS_GROUP_RANKS)->texts[row];
     member one = {.group = gt_table_column(rows, GT_COL_PROCESS_GROUP_NAME)->texts[row],
                   .rank = gt_table_column(rows, GT_COL_RANK)->ints[row],
                   .count = count};
     one.waits = one.group == GT_STR_NONE ||
                 gt_collective_type_of(gt_interner_get(rows->strings, name).bytes) != GT_COLLECTIVE_OTHER;
     GT_PUSH(all->items, all->count, all->capacity, one);
+}
+
+/* The ranks that the kernels of a process group list, as far as they have a trace. */
+static void add_listed(members *all, const gt_table *rows, uint32_t row, const bool *have_trace,
+                       size_t rank_count)
+{
+    uint32_t list = gt_table_column(rows, GT_COL_PROCESS_GROUP_RANKS)->texts[row];
+    member one = {.group = gt_table_column(rows, GT_COL_PROCESS_GROUP_NAME)->texts[row]};
     gt_int_list ranks = {0};
     gt_int_list_read(&ranks, gt_interner_get(rows->strings, list));
-    one.count = 0;
     for (size_t i = 0; i < ranks.count; i++) {
         one.rank = ranks.items[i];
         if (one.rank >= (int64_t)rank_count || !have_trace[one.rank]) continue;
@@ -126,10 +130,20 @@ static void combine(members *all)
     all->count = kept;
 }
 
+/* Usually all ranks have the same list. It is read once and not once per rank, which would make as many
+ * members as there are pairs of ranks. */
+static void add_all_listed(members *all, const gt_table *rows, const bool *have_trace, size_t rank_count)
+{
+    static const gt_col keys[] = {GT_COL_PROCESS_GROUP_NAME, GT_COL_PROCESS_GROUP_RANKS};
+    gt_groups groups = gt_groups_find(rows, keys, GT_LENGTH(keys), (gt_group_options){.keep_nulls = true});
+    for (size_t g = 0; g < groups.count; g++)
+        add_listed(all, rows, groups.first_row[g], have_trace, rank_count);
+    gt_groups_free(&groups);
+}
+
 static members find_members(const gt_table *rows, const bool *have_trace, size_t rank_count)
 {
-    static const gt_col keys[] = {GT_COL_PROCESS_GROUP_NAME, GT_COL_RANK, GT_COL_PROCESS_GROUP_RANKS,
-                                  GT_COL_COLLECTIVE_NAME};
+    static const gt_col keys[] = {GT_COL_PROCESS_GROUP_NAME, GT_COL_RANK, GT_COL_COLLECTIVE_NAME};
     members all = {0};
     gt_groups groups = gt_groups_find(rows, keys, GT_LENGTH(keys), (gt_group_options){.keep_nulls = true});
     size_t *counts = gt_alloc_zero(groups.count, sizeof *counts);
@@ -137,7 +151,7 @@ static members find_members(const gt_table *rows, const bool *have_trace, size_t
     bool has_unnamed = false;
     for (size_t g = 0; g < groups.count; g++) {
         uint32_t row = groups.first_row[g];
-        add_members(&all, rows, row, counts[g], have_trace, rank_count);
+        add_own(&all, rows, row, counts[g]);
         has_unnamed |= gt_table_column(rows, GT_COL_PROCESS_GROUP_NAME)->texts[row] == GT_STR_NONE;
     }
     for (size_t rank = 0; has_unnamed && rank < rank_count; rank++) {
@@ -146,6 +160,7 @@ static members find_members(const gt_table *rows, const bool *have_trace, size_t
     }
     gt_free(counts);
     gt_groups_free(&groups);
+    add_all_listed(&all, rows, have_trace, rank_count);
     combine(&all);
     return all;
 }
