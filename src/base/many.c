@@ -1,8 +1,13 @@
 /* Pieces of work side by side; see many.h.
  *
- * A thread takes the next piece of the list, which is sorted by size, does it, and then finishes all pieces
- * whose turn has come, unless another thread is doing so. Nobody waits for another: a piece that is done
- * before its turn is finished by the thread that does the piece before it. */
+ * A thread takes the next piece of the list, does it, and then finishes all pieces whose turn has come,
+ * unless another thread is doing so. Nobody waits for another: a piece that is done before its turn is
+ * finished by the thread that does the piece before it.
+ *
+ * What a piece found is in memory until it is finished, so pieces should be done nearly in the order of their
+ * indexes. Only large ones come first, the largest of them at the beginning: those that would make the others
+ * wait if they began last. There are few of them, however many pieces there are: at most LARGE_PER_THREAD per
+ * thread. Among them, those of nearly the same size are in the order of their indexes. */
 #include "base/many.h"
 #include "base/guard.h"
 #include "base/log.h"
@@ -26,33 +31,71 @@ typedef struct job {
 
 /* ---- the order ---- */
 
+enum {
+    LARGE_PER_THREAD = 8, /* a piece is large if a thread does at most so many of its size */
+    SAME_SIZE_BITS = 3,   /* sizes are the same if their first so many bits are */
+};
+
 typedef struct piece {
     uint64_t size;
+    uint64_t weight; /* decides the order; 0: not large */
     size_t index;
 } piece;
+
+static uint64_t rounded(uint64_t size)
+{
+    int bits = 64 - __builtin_clzll(size | 1);
+    int dropped = bits > SAME_SIZE_BITS ? bits - SAME_SIZE_BITS : 0;
+    return size >> dropped << dropped;
+}
+
+static void find_weights(piece *pieces, size_t count, size_t threads)
+{
+    double all = 0;
+    for (size_t i = 0; i < count; i++) all += (double)pieces[i].size;
+    double least = all / (double)(LARGE_PER_THREAD * threads);
+    for (size_t i = 0; i < count; i++)
+        if ((double)pieces[i].size > least) pieces[i].weight = rounded(pieces[i].size);
+}
 
 static int larger_first(const void *a, const void *b)
 {
     const piece *x = a, *y = b;
-    if (x->size != y->size) return x->size > y->size ? -1 : 1;
+    if (x->weight != y->weight) return x->weight > y->weight ? -1 : 1;
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Returns how many pieces may run at the same time because of the limit: as many of the largest as fit. */
+static int by_size(const void *a, const void *b)
+{
+    const piece *x = a, *y = b;
+    return (x->size < y->size) - (x->size > y->size);
+}
+
+/* How many pieces may run at the same time because of the limit: as many of the largest as fit. */
+static size_t count_at_once(const gt_many *many, piece *pieces, size_t threads)
+{
+    uint64_t together = 0;
+    if (!many->limit || !many->count) return threads;
+    qsort(pieces, many->count, sizeof *pieces, by_size);
+    for (size_t i = 0; i < many->count && i < threads; i++) {
+        bool fits = pieces[i].size <= many->limit && together <= many->limit - pieces[i].size;
+        if (!fits && i) return i;
+        together += pieces[i].size;
+    }
+    return threads;
+}
+
+/* Returns how many pieces may run at the same time. */
 static size_t sort_pieces(const gt_many *many, size_t *order)
 {
     piece *pieces = gt_alloc(many->count * sizeof *pieces);
-    size_t at_once = gt_team_threads();
-    for (size_t i = 0; i < many->count; i++) pieces[i] = (piece){many->sizes ? many->sizes[i] : 0, i};
-    if (at_once > 1 && many->sizes) qsort(pieces, many->count, sizeof *pieces, larger_first);
-    uint64_t together = 0;
-    for (size_t i = 0; i < many->count; i++) {
-        order[i] = pieces[i].index;
-        if (!many->limit || i >= at_once) continue;
-        bool fits = pieces[i].size <= many->limit && together <= many->limit - pieces[i].size;
-        if (!fits && i) at_once = i;
-        together += pieces[i].size;
-    }
+    size_t threads = gt_team_threads();
+    for (size_t i = 0; i < many->count; i++)
+        pieces[i] = (piece){.size = many->sizes ? many->sizes[i] : 0, .index = i};
+    size_t at_once = count_at_once(many, pieces, threads);
+    if (threads > 1) find_weights(pieces, many->count, threads);
+    if (many->count) qsort(pieces, many->count, sizeof *pieces, larger_first);
+    for (size_t i = 0; i < many->count; i++) order[i] = pieces[i].index;
     gt_free(pieces);
     return at_once;
 }

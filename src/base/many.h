@@ -1,8 +1,9 @@
 /* Many pieces of work of different sizes side by side, such as reading the traces of all ranks.
  *
- * The pieces run on the team (base/team.h), the largest first, so that a large one does not begin when all
- * others are done. A thread that finds no piece left helps those that run, as far as they have loops of their
- * own. What the pieces find is put together in the order of their indexes, whatever piece is done first:
+ * The pieces run on the team (base/team.h), large ones first, so that a large one does not begin when all
+ * others are done; the others nearly in the order of their indexes, so that little waits for its turn. A
+ * thread that finds no piece left helps those that run, as far as they have loops of their own. What the
+ * pieces find is put together in the order of their indexes, whatever piece is done first:
  *
  *     static bool read_rank(void *context, size_t rank) { ... }      on any thread
  *     static void keep_rank(void *context, size_t rank) { ... }      rank 0, then 1, ..., one at a time

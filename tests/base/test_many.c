@@ -1,5 +1,6 @@
-/* Pieces of work side by side: the largest begins first, results and messages come in the order of the
- * pieces, the limit holds, and the first piece that ends the work is the same on any number of threads. */
+/* Pieces of work side by side: the largest begins first, others in their order, results and messages come in
+ * the order of the pieces, the limit holds, and the first piece that ends the work is the same on any number
+ * of threads. */
 #include "base/many.h"
 #include "base/guard.h"
 #include "base/log.h"
@@ -39,8 +40,9 @@ typedef struct run {
     atomic_uint_fast64_t together, most;
     size_t finished;
     size_t returned;
-    bool wait; /* all pieces wait until the last one, which is huge, has begun */
-    atomic_bool huge_has_begun, waited_in_vain;
+    bool wait; /* all pieces wait until this one has begun: */
+    size_t awaited;
+    atomic_bool awaited_has_begun, waited_in_vain;
 } run;
 
 static void spin(void)
@@ -48,11 +50,11 @@ static void spin(void)
     for (volatile int i = 0; i < 2000; i++) continue;
 }
 
-static void wait_for_huge(run *r, size_t index)
+static void wait_for_awaited(run *r, size_t index)
 {
-    if (index == PIECES - 1) atomic_store(&r->huge_has_begun, true);
+    if (index == r->awaited) atomic_store(&r->awaited_has_begun, true);
     time_t begin = time(NULL);
-    while (!atomic_load(&r->huge_has_begun) && !atomic_load(&r->waited_in_vain)) {
+    while (!atomic_load(&r->awaited_has_begun) && !atomic_load(&r->waited_in_vain)) {
         if (time(NULL) > begin + 10) atomic_store(&r->waited_in_vain, true);
         sched_yield();
     }
@@ -62,7 +64,7 @@ static bool work(void *context, size_t index)
 {
     run *r = context;
     atomic_fetch_add(&r->begun, 1);
-    if (r->wait) wait_for_huge(r, index);
+    if (r->wait) wait_for_awaited(r, index);
     uint64_t together = atomic_fetch_add(&r->together, r->sizes[index]) + r->sizes[index];
     uint64_t most = atomic_load(&r->most);
     while (together > most && !atomic_compare_exchange_weak(&r->most, &most, together)) continue;
@@ -153,6 +155,24 @@ static void the_largest_begins_first(void **state)
     (void)state;
     for (size_t t = 1; t < GT_LENGTH(threads); t++) {
         run *r = new_run(0, PIECES);
+        r->wait = true;
+        r->awaited = PIECES - 1;
+        begin_log();
+        gt_team_run(threads[t], run_all, r);
+        end_log();
+        assert_false(r->waited_in_vain);
+        expect_messages(PIECES, true);
+        gt_free(r);
+    }
+}
+
+/* Otherwise all results but the first would be in memory until the end. */
+static void pieces_of_nearly_the_same_size_begin_in_order(void **state)
+{
+    (void)state;
+    for (size_t t = 1; t < GT_LENGTH(threads); t++) {
+        run *r = new_run(0, PIECES);
+        for (size_t i = 0; i < PIECES; i++) r->sizes[i] = 100 + i % 10; /* the first is among the smallest */
         r->wait = true;
         begin_log();
         gt_team_run(threads[t], run_all, r);
@@ -249,6 +269,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_come_in_order),
         cmocka_unit_test(the_largest_begins_first),
+        cmocka_unit_test(pieces_of_nearly_the_same_size_begin_in_order),
         cmocka_unit_test(the_limit_holds),
         cmocka_unit_test(the_first_failure_ends_the_work),
         cmocka_unit_test(a_raised_error_ends_the_call),
