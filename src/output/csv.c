@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FILE_NAME_CHARS = 200 };
+enum { FILE_NAME_CHARS = 200, PIECE_TEXT = 128 * 1024 };
 
 /* ---- text ---- */
 
@@ -264,6 +264,27 @@ static void end_slot(void *slot)
     gt_file_end_memory(slot);
 }
 
+/* Texts of some rows of the sheet, in bytes per row. */
+static size_t text_per_row(const gt_table *table)
+{
+    enum { ROWS_LOOKED_AT = 64 };
+    size_t step = table->row_count / ROWS_LOOKED_AT + 1, rows = 0, bytes = 0;
+    for (size_t row = 0; row < table->row_count; row += step, rows++)
+        for (size_t c = 0; c < table->column_count; c++)
+            if (table->columns[c].type == GT_TYPE_STRING)
+                bytes += gt_interner_get(table->strings, table->columns[c].texts[row]).len;
+    return rows ? bytes / rows : 0;
+}
+
+/* Pieces are in memory, several per thread; the list of the ranks of a process group can be as long as all
+ * other cells of a hundred rows. */
+static size_t rows_per_piece(const gt_table *table)
+{
+    size_t rows = gt_rows_per_piece(table->column_count), text = text_per_row(table);
+    size_t most = text < PIECE_TEXT ? PIECE_TEXT / (text + 1) : 0;
+    return rows < most ? rows : most ? most : 1;
+}
+
 static bool begin_sheet(csv_job *j, gt_output *output, const char *dir, const char *name,
                         const gt_table *table)
 {
@@ -272,7 +293,7 @@ static bool begin_sheet(csv_job *j, gt_output *output, const char *dir, const ch
     sheet_file *sheet = &j->sheets[j->sheet_count];
     *sheet = (sheet_file){.table = table,
                           .path = gt_format("%.*s/%s.csv", (int)dir_len, dir, name),
-                          .rows_per_piece = gt_rows_per_piece(table->column_count)};
+                          .rows_per_piece = rows_per_piece(table)};
     for (char *p = sheet->path + dir_len + 1; *p; p++)
         if (*p == '/') *p = '_';
     sheet->temporary = gt_output_add_file(output, sheet->path, &j->error);
