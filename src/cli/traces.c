@@ -168,11 +168,7 @@ bool gt_answers_write(const gt_destinations *to, const char *title, const gt_tab
     const gt_answers answers = {.trace = title, .tables = tables};
     gt_buffer text = {0};
     bool written = true;
-    if (to->json_path) {
-        gt_answers_json(&answers, &text);
-        written = gt_output_write_file(output, to->json_path, gt_buffer_str(&text), error);
-    }
-    text.len = 0;
+    if (to->json_path) written = gt_answers_write_json(&answers, output, to->json_path, error);
     if (written && to->md_path) {
         gt_answers_markdown(&answers, &text);
         written = gt_output_write_file(output, to->md_path, gt_buffer_str(&text), error);
@@ -215,13 +211,10 @@ static void write_error(const gt_trace_call *trace, const gt_table_list *tables,
     const char *path = trace->destinations->json_path;
     gt_error ignored;
     if (!path || !gt_check_not_input(path, trace->path, &ignored)) return;
-    gt_buffer text = {0};
-    gt_answers_json(&answers, &text);
     gt_output *output = gt_output_new();
-    *trace->has_json = gt_output_write_file(output, path, gt_buffer_str(&text), &ignored) &&
-                       gt_output_commit(output, &ignored);
+    *trace->has_json =
+        gt_answers_write_json(&answers, output, path, &ignored) && gt_output_commit(output, &ignored);
     gt_output_free(output);
-    gt_buffer_free(&text);
 }
 
 /* The first check that failed, if the verdict is "do not trust"; else NULL. The caller frees it. */

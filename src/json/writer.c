@@ -6,6 +6,14 @@
 #include <math.h>
 #include <string.h>
 
+enum { TAKEN_AT_LEAST = 64 * 1024 };
+
+static void hand_over(gt_json_writer *w)
+{
+    w->take(w->context, gt_buffer_str(&w->text));
+    w->text.len = 0;
+}
+
 static void new_line(gt_json_writer *w)
 {
     gt_buffer_add_cstr(&w->text, "\n");
@@ -14,6 +22,7 @@ static void new_line(gt_json_writer *w)
 
 static void before_value(gt_json_writer *w)
 {
+    if (w->take && w->text.len >= TAKEN_AT_LEAST) hand_over(w);
     if (!w->after_key && w->after_value) gt_buffer_add_cstr(&w->text, ",");
     if (!w->after_key && w->depth) new_line(w);
     w->after_key = false;
@@ -146,6 +155,12 @@ void gt_json_put_cstrs(gt_json_writer *w, const char *key, const char *const *te
     gt_json_open(w, '[');
     for (size_t i = 0; i < count; i++) gt_json_add_cstr(w, texts[i]);
     gt_json_close(w, ']');
+}
+
+void gt_json_end_document(gt_json_writer *w)
+{
+    gt_buffer_add_cstr(&w->text, "\n");
+    if (w->take) hand_over(w);
 }
 
 void gt_json_writer_free(gt_json_writer *w)

@@ -5,7 +5,9 @@
  *     gt_json_key(&w, "name");
  *     gt_json_add_cstr(&w, "run");
  *     gt_json_close(&w, '}');
- */
+ *
+ * A long document need not be in memory: with `take`, the text so far is handed over whenever there is much
+ * of it, and gt_json_end_document hands over the rest. */
 #ifndef GT_JSON_WRITER_H
 #define GT_JSON_WRITER_H
 
@@ -17,6 +19,8 @@ typedef struct gt_json_writer {
     int depth;
     bool after_value, after_key;
     gt_buffer scratch;
+    void (*take)(void *context, gt_str text); /* NULL: all text stays in `text` */
+    void *context;
 } gt_json_writer;
 
 void gt_json_open(gt_json_writer *w, char bracket); /* '{' or '[' */
@@ -35,6 +39,8 @@ void gt_json_put_int(gt_json_writer *w, const char *key, int64_t number);
 void gt_json_put_value(gt_json_writer *w, const char *key, const gt_value *value);
 void gt_json_put_cstrs(gt_json_writer *w, const char *key, const char *const *texts, size_t count);
 
+/* Ends the document with a line break and, with `take`, hands over what is left of it. */
+void gt_json_end_document(gt_json_writer *w);
 void gt_json_writer_free(gt_json_writer *w);
 
 #endif

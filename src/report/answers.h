@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "json/writer.h"
+#include "output/output.h"
 #include "output/terminal.h"
 #include "table/table_list.h"
 
@@ -28,6 +29,8 @@ bool gt_answers_distrusted(const gt_table_list *tables);
 
 /* The whole JSON document, with all sheets. Numbers that are not finite are null. */
 void gt_answers_json(const gt_answers *answers, gt_buffer *out);
+/* The same into a file, without all of it being in memory: sheets of many ranks are long. */
+bool gt_answers_write_json(const gt_answers *answers, gt_output *output, const char *path, gt_error *error);
 
 /* Verdict, findings, causes of idle time and timeline, for a pull request. */
 void gt_answers_markdown(const gt_answers *answers, gt_buffer *out);

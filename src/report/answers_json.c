@@ -7,6 +7,7 @@
 #include "findings/schedule/sites.h"
 #include "json/string.h"
 #include "json/writer.h"
+#include "output/file.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
@@ -310,23 +311,43 @@ void gt_answers_put_error(gt_json_writer *w, const char *message, int exit)
     gt_json_close(w, '}');
 }
 
+static void put_all(gt_json_writer *w, const gt_answers *a)
+{
+    gt_json_open(w, '{');
+    gt_json_put_cstr(w, "schema", GT_ANSWERS_SCHEMA);
+    gt_json_key(w, "trace");
+    add_text(w, gt_answers_trace(a));
+    if (a->error) gt_answers_put_error(w, a->error, a->exit);
+    if (!a->error || gt_answers_exist(a->tables)) {
+        if (gt_answers_exist(a->tables)) put_facts(w, a);
+        put_causes(w, a);
+        put_findings(w, a);
+        put_trust(w, a);
+        if (!a->omit_sheets) gt_answers_put_sheets(w, a->tables);
+    }
+    gt_json_close(w, '}');
+    gt_json_end_document(w);
+}
+
 void gt_answers_json(const gt_answers *a, gt_buffer *out)
 {
     gt_json_writer w = {0};
-    gt_json_open(&w, '{');
-    gt_json_put_cstr(&w, "schema", GT_ANSWERS_SCHEMA);
-    gt_json_key(&w, "trace");
-    add_text(&w, gt_answers_trace(a));
-    if (a->error) gt_answers_put_error(&w, a->error, a->exit);
-    if (!a->error || gt_answers_exist(a->tables)) {
-        if (gt_answers_exist(a->tables)) put_facts(&w, a);
-        put_causes(&w, a);
-        put_findings(&w, a);
-        put_trust(&w, a);
-        if (!a->omit_sheets) gt_answers_put_sheets(&w, a->tables);
-    }
-    gt_json_close(&w, '}');
-    gt_buffer_add_cstr(&w.text, "\n");
+    put_all(&w, a);
     gt_buffer_add(out, w.text.bytes, w.text.len);
     gt_json_writer_free(&w);
+}
+
+static void write_text(void *file, gt_str text)
+{
+    gt_file_write(file, text.bytes, text.len);
+}
+
+bool gt_answers_write_json(const gt_answers *a, gt_output *output, const char *path, gt_error *error)
+{
+    gt_file file;
+    if (!gt_file_open(&file, output, path, error)) return false;
+    gt_json_writer w = {.take = write_text, .context = &file};
+    put_all(&w, a);
+    gt_json_writer_free(&w);
+    return gt_file_close(&file, error);
 }
