@@ -396,7 +396,7 @@ struct gt_arena_block {
 };
 
 /* Each block is twice as large as the one before: those of a large arena can go to a temporary file. */
-enum { ARENA_BLOCK_MIN = 64 * 1024, ARENA_BLOCK_MAX = 1024 * 1024, ARENA_SLACK = 64 };
+enum { ARENA_BLOCK_MIN = 2048, ARENA_BLOCK_MAX = 1024 * 1024, ARENA_SLACK = 64 };
 
 static size_t next_arena_room(const gt_arena *arena)
 {
