@@ -1,6 +1,7 @@
 /* The index file: layout, mapping, checking and writing. */
 #include "index/container.h"
 #include "base/guard.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/team.h"
 #include "index/build.h"
@@ -28,7 +29,7 @@ enum { BYTE_ORDER_MARK = 0x01020304, ALIGNMENT = 64, RECORDS_START = 8192 };
 typedef struct file_head {
     char magic[8];
     uint32_t byte_order, format;
-    uint64_t build;
+    uint64_t version; /* of an index: the build of the program */
     uint32_t kind, settled;
     gt_trace_identity trace;
     char trace_path[GT_INDEX_PATH_MAX];
@@ -63,6 +64,13 @@ struct gt_index_file {
     _Atomic unsigned holds; /* in addition to the one of who opened it */
 };
 
+/* An index, unless the caller says otherwise. Images in it are tied to the build. */
+static gt_index_form form_or_index(const gt_index_form *form)
+{
+    if (form) return *form;
+    return (gt_index_form){GT_INDEX_MAGIC, GT_INDEX_FORMAT, gt_build_number(), "index"};
+}
+
 static uint64_t aligned(uint64_t size)
 {
     return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -70,13 +78,13 @@ static uint64_t aligned(uint64_t size)
 
 /* ---- opening ---- */
 
-static gt_index_state check_head(const file_head *head, size_t size)
+static gt_index_state check_head(const gt_index_form *form, const file_head *head, size_t size)
 {
-    if (size < sizeof head->magic || memcmp(head->magic, GT_INDEX_MAGIC, sizeof head->magic) != 0)
+    if (size < sizeof head->magic || memcmp(head->magic, form->magic, sizeof head->magic) != 0)
         return GT_INDEX_NO_INDEX;
     if (size < offsetof(file_head, kind)) return GT_INDEX_DAMAGED;
-    if (head->byte_order != BYTE_ORDER_MARK || head->format != GT_INDEX_FORMAT ||
-        head->build != gt_build_number() || !gt_build_number())
+    if (head->byte_order != BYTE_ORDER_MARK || head->format != form->format ||
+        head->version != form->version || !form->version)
         return GT_INDEX_FOREIGN;
     if (size < RECORDS_START || head->checksum != gt_checksum(head, offsetof(file_head, checksum)) ||
         !memchr(head->trace_path, 0, sizeof head->trace_path))
@@ -158,7 +166,7 @@ static void release(void *object)
     if (file->descriptor >= 0) close(file->descriptor);
 }
 
-static gt_index_state map_file(gt_index_file *file)
+static gt_index_state map_file(gt_index_file *file, const gt_index_form *form)
 {
     struct stat status;
     file->descriptor = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -169,16 +177,17 @@ static gt_index_state map_file(gt_index_file *file)
     if (bytes == MAP_FAILED) return GT_INDEX_MISSING;
     file->bytes = bytes;
     file->head = bytes;
-    return check_head(file->head, file->size);
+    return check_head(form, file->head, file->size);
 }
 
-gt_index_file *gt_index_file_open(const char *path, gt_index_state *state)
+gt_index_file *gt_index_file_open(const gt_index_form *wanted, const char *path, gt_index_state *state)
 {
+    gt_index_form form = form_or_index(wanted);
     gt_index_file *file = gt_alloc_zero(1, sizeof *file);
     file->descriptor = -1;
     gt_guard_add(release, file);
     file->path = gt_strdup(path);
-    *state = map_file(file);
+    *state = map_file(file, &form);
     if (*state == GT_INDEX_SOUND) {
         find_records(file);
         if (!file->count) *state = GT_INDEX_DAMAGED;
@@ -228,6 +237,11 @@ static const record_head *record_at(const gt_index_file *file, size_t number)
 static const char *key_of(const record_head *record)
 {
     return (const char *)(record + 1);
+}
+
+const char *gt_index_file_key(const gt_index_file *file, size_t record)
+{
+    return key_of(record_at(file, record));
 }
 
 typedef struct section_check {
@@ -353,6 +367,7 @@ typedef struct unnamed {
     char *path; /* the temporary name; NULL: none */
     uint8_t *bytes;
     size_t size;
+    const char *what; /* "index" */
 } unnamed;
 
 static void abandon(void *object)
@@ -363,11 +378,13 @@ static void abandon(void *object)
     if (file->path) unlink(file->path);
 }
 
+/* Processes of other machines may write the same file, and have the same id. */
 static char *temporary_name(const char *path)
 {
     static _Atomic unsigned number;
     const char *name = gt_path_name(path);
-    return gt_format("%.*s.%s.tmp-%ld-%u", (int)(name - path), path, name, (long)getpid(), number++);
+    return gt_format("%.*s.%.200s.tmp-%08x-%ld-%u", (int)(name - path), path, name, (unsigned)gt_map_seed(),
+                     (long)getpid(), number++);
 }
 
 static bool create_unnamed(unnamed *file, const char *path, gt_error *error)
@@ -385,7 +402,7 @@ static bool create_unnamed(unnamed *file, const char *path, gt_error *error)
     int reason = errno;
     gt_free(file->path);
     file->path = NULL;
-    return gt_fail(error, "%s: cannot create the index: %s", path, strerror(reason));
+    return gt_fail(error, "%s: cannot create the %s: %s", path, file->what, strerror(reason));
 }
 
 /* Reserves the space before it is mapped: a full disk is an error here, and not a signal later. */
@@ -401,7 +418,7 @@ static bool map_unnamed(unnamed *file, const char *path, uint64_t size, gt_error
             file->size = (size_t)size;
         }
     }
-    return !reason || gt_fail(error, "%s: cannot write the index: %s", path, strerror(reason));
+    return !reason || gt_fail(error, "%s: cannot write the %s: %s", path, file->what, strerror(reason));
 }
 
 /* Gives the finished file its name. A file cannot be linked over another one, so it gets a temporary name for
@@ -417,12 +434,12 @@ static bool name_file(unnamed *file, const char *path, gt_error *error)
         if (linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) != 0) {
             int reason = errno;
             gt_free(name);
-            return gt_fail(error, "%s: cannot name the index: %s", path, strerror(reason));
+            return gt_fail(error, "%s: cannot name the %s: %s", path, file->what, strerror(reason));
         }
         file->path = name;
     }
     if (rename(file->path, path) != 0)
-        return gt_fail(error, "%s: cannot rename the index: %s", path, strerror(errno));
+        return gt_fail(error, "%s: cannot rename the %s: %s", path, file->what, strerror(errno));
     gt_free(file->path);
     file->path = NULL;
     return true;
@@ -431,11 +448,12 @@ static bool name_file(unnamed *file, const char *path, gt_error *error)
 static void fill_head(uint8_t *out, const gt_index_new *new, int descriptor)
 {
     struct stat status;
+    gt_index_form form = form_or_index(new->form);
     file_head *head = (file_head *)(void *)out;
-    memcpy(head->magic, GT_INDEX_MAGIC, sizeof head->magic);
+    memcpy(head->magic, form.magic, sizeof head->magic);
     head->byte_order = BYTE_ORDER_MARK;
-    head->format = GT_INDEX_FORMAT;
-    head->build = gt_build_number();
+    head->format = form.format;
+    head->version = form.version;
     head->kind = new->kind;
     head->trace = new->identity;
     /* By the clock of the file system, which also dates the trace. */
@@ -498,10 +516,11 @@ bool gt_index_file_create(const char *path, const gt_index_new *head, const gt_i
                           const char *dropped, const char *key, const gt_image *image, gt_error *error)
 {
     selection from = {old, dropped, key};
-    if (!gt_build_number()) return gt_fail(error, "%s: this build of the program has no build id", path);
+    gt_index_form form = form_or_index(head->form);
+    if (!form.version) return gt_fail(error, "%s: this build of the program has no build id", path);
     if (strlen(head->trace_path) >= GT_INDEX_PATH_MAX || strlen(key) > GT_INDEX_KEY_MAX)
         return gt_fail(error, "%s: the name of the trace or of what is kept is too long", path);
-    unnamed file = {.descriptor = -1};
+    unnamed file = {.descriptor = -1, .what = form.what};
     uint64_t size = RECORDS_START + record_space(key, image);
     for (size_t i = 0; old && i < old->count; i++)
         if (is_kept(&from, i)) size += record_at(old, i)->bytes;

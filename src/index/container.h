@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/image.h"
+#include "index/identity.h"
 
 #include <stdint.h>
 
@@ -24,13 +25,14 @@ enum {
     GT_INDEX_KEY_MAX = 4096,
 };
 
-/* A trace as it was when it was read. */
-typedef struct gt_trace_identity {
-    uint64_t size;
-    int64_t modified_ns, changed_ns; /* mtime and ctime */
-    uint64_t device, inode;
-    uint64_t checksum;
-} gt_trace_identity;
+/* Other files are made in the same way: the partials of src/crew. They differ in what only the same program
+ * can read. */
+typedef struct gt_index_form {
+    char magic[9];    /* of the file: 8 characters */
+    uint32_t format;  /* of the file */
+    uint64_t version; /* of what is in it: images of another version are foreign; 0: keep nothing */
+    const char *what; /* in messages: "index" */
+} gt_index_form;
 
 /* Opened index files say why they cannot be used. */
 typedef enum gt_index_state {
@@ -43,8 +45,8 @@ typedef enum gt_index_state {
 
 typedef struct gt_index_file gt_index_file;
 
-/* Maps an index file. *state says how that went; NULL unless it is sound. */
-gt_index_file *gt_index_file_open(const char *path, gt_index_state *state);
+/* Maps an index file. *state says how that went; NULL unless it is sound. `form` is NULL for an index. */
+gt_index_file *gt_index_file_open(const gt_index_form *form, const char *path, gt_index_state *state);
 /* Has the file stay mapped until gt_index_file_close was called once more. Returns it. */
 gt_index_file *gt_index_file_hold(gt_index_file *file);
 void gt_index_file_close(void *file); /* a gt_index_file; NULL does nothing */
@@ -62,11 +64,13 @@ uint32_t gt_index_file_kind(const gt_index_file *file);
  * closed. False if there is none; then *damaged says whether there is one that is damaged. */
 bool gt_index_file_find(const gt_index_file *file, const char *key, gt_image *image, bool *damaged);
 size_t gt_index_file_records(const gt_index_file *file); /* how many there are */
+const char *gt_index_file_key(const gt_index_file *file, size_t record);
 
 /* ---- writing ---- */
 
 typedef struct gt_index_new {
-    const char *trace_path; /* absolute */
+    const gt_index_form *form; /* NULL: an index */
+    const char *trace_path;    /* absolute */
     gt_trace_identity identity;
     uint32_t kind;
 } gt_index_new;

@@ -1,6 +1,5 @@
 /* The index of a trace: its place, its state, and what is kept in it. */
 #include "index/index.h"
-#include "base/guard.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "index/checksum.h"
@@ -27,41 +26,6 @@ struct gt_index {
     bool is_trace;          /* the path is that of the trace, and not of an index without it */
     unsigned opened;        /* how often, in addition to the first time */
 };
-
-/* ---- the trace ---- */
-
-static bool identify(const char *path, gt_trace_identity *identity)
-{
-    struct stat status;
-    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return false;
-    *identity = (gt_trace_identity){
-        .size = (uint64_t)status.st_size,
-        .modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec,
-        .changed_ns = (int64_t)status.st_ctim.tv_sec * 1000000000 + status.st_ctim.tv_nsec,
-        .device = (uint64_t)status.st_dev,
-        .inode = (uint64_t)status.st_ino,
-    };
-    return true;
-}
-
-static bool has_same_times(const gt_trace_identity *a, const gt_trace_identity *b)
-{
-    return a->size == b->size && a->modified_ns == b->modified_ns && a->changed_ns == b->changed_ns &&
-           a->device == b->device && a->inode == b->inode;
-}
-
-/* Adds the checksum to what identify() found. False if the trace cannot be read or changes meanwhile. */
-static bool add_checksum(const char *path, gt_trace_identity *identity)
-{
-    gt_trace_identity after;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return false;
-    gt_guard_add(gt_close_descriptor, gt_descriptor(descriptor));
-    bool read = gt_checksum_file(descriptor, identity->size, &identity->checksum);
-    gt_guard_remove(gt_descriptor(descriptor));
-    close(descriptor);
-    return read && identify(path, &after) && has_same_times(identity, &after);
-}
 
 /* ---- places ---- */
 
@@ -158,8 +122,8 @@ static bool is_of_trace(gt_index *index, gt_index_file *file)
     const gt_trace_identity *noted = gt_index_file_identity(file);
     gt_trace_identity now = index->seen;
     if (now.size != noted->size) return false;
-    if (gt_index_file_is_settled(file) && has_same_times(&now, noted)) return true;
-    if (!add_checksum(index->trace_path, &now) || now.checksum != noted->checksum) return false;
+    if (gt_index_file_is_settled(file) && gt_trace_has_same_times(&now, noted)) return true;
+    if (!gt_trace_add_checksum(index->trace_path, &now) || now.checksum != noted->checksum) return false;
     if (index->policy.mode == GT_INDEX_AUTO) gt_index_file_refresh(file, &now);
     return true;
 }
@@ -169,7 +133,7 @@ static bool try_file(gt_index *index, const char *path)
 {
     gt_index_state state;
     if (!path) return false;
-    gt_index_file *file = gt_index_file_open(path, &state);
+    gt_index_file *file = gt_index_file_open(NULL, path, &state);
     const char *why = state == GT_INDEX_FOREIGN   ? "index of another build of gputally"
                       : state == GT_INDEX_DAMAGED ? "damaged index"
                                                   : NULL;
@@ -230,7 +194,7 @@ gt_index *gt_index_open(const gt_index_policy *policy, const char *trace_path)
         policy->open->opened++;
         return policy->open;
     }
-    if (has_journal(trace_path) || !identify(trace_path, &seen)) return NULL;
+    if (has_journal(trace_path) || !gt_trace_identify(trace_path, &seen)) return NULL;
     gt_index *index = gt_alloc_zero(1, sizeof *index);
     index->policy = *policy;
     index->trace_path = gt_strdup(trace_path);
@@ -337,7 +301,7 @@ static uint64_t image_bytes(const gt_image *image)
 static void open_written(gt_index *index)
 {
     gt_index_state state;
-    gt_index_file *file = gt_index_file_open(index->target, &state);
+    gt_index_file *file = gt_index_file_open(NULL, index->target, &state);
     if (!file) return;
     gt_index_file_close(index->file);
     index->file = file;
@@ -350,14 +314,14 @@ static bool write_file(gt_index *index, gt_index_kind kind, const char *key, con
     gt_trace_identity now = index->seen;
     if (index->file)
         now.checksum = gt_index_file_identity(index->file)->checksum;
-    else if (!add_checksum(index->trace_path, &now))
+    else if (!gt_trace_add_checksum(index->trace_path, &now))
         return gt_fail(error, "%s: the trace changes, so there is no index of it", index->trace_path);
     if (!index->policy.is_cache && !may_replace(index->target))
         return gt_fail(error, "%s: not an index, so it is not replaced by one", index->target);
     bool drop = index->file && gt_index_file_records(index->file) >= RECORDS_MAX;
     char *whole = absolute(index->trace_path);
     bool written = prepare_folder(index->target, error) &&
-                   gt_index_file_create(index->target, &(gt_index_new){whole, now, kind}, index->file,
+                   gt_index_file_create(index->target, &(gt_index_new){NULL, whole, now, kind}, index->file,
                                         drop ? GT_INDEX_REPORT : NULL, key, image, error);
     gt_free(whole);
     return written;
@@ -376,7 +340,7 @@ bool gt_index_keep(gt_index *index, gt_index_kind kind, const char *key, const g
     gt_error error = {""};
     gt_trace_identity now;
     if (!gt_index_keeps(index)) return false;
-    if (!identify(index->trace_path, &now) || !has_same_times(&now, &index->seen)) {
+    if (!gt_trace_identify(index->trace_path, &now) || !gt_trace_has_same_times(&now, &index->seen)) {
         gt_fail(&error, "%s: the trace changes, so there is no index of it", index->trace_path);
         warn_privately(index, error.text);
         return false;
@@ -418,7 +382,7 @@ bool gt_index_is_index(const char *path, char **trace)
         *trace = NULL;
     }
     gt_index_state state;
-    gt_index_file *file = gt_index_file_open(path, &state);
+    gt_index_file *file = gt_index_file_open(NULL, path, &state);
     if (file && gt_path_is_file(gt_index_file_trace(file))) *trace = gt_strdup(gt_index_file_trace(file));
     gt_index_file_close(file);
     return true;
@@ -427,7 +391,7 @@ bool gt_index_is_index(const char *path, char **trace)
 bool gt_index_kind_of(const char *path, gt_index_kind *kind, gt_error *error)
 {
     gt_index_state state;
-    gt_index_file *file = gt_index_file_open(path, &state);
+    gt_index_file *file = gt_index_file_open(NULL, path, &state);
     if (!file)
         return gt_fail(error, "%s: %s, and its trace is missing", path,
                        state == GT_INDEX_FOREIGN ? "index of another build of gputally" : "damaged index");
