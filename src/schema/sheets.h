@@ -58,8 +58,11 @@
 
 /* ---- Findings of many ranks ---- */
 
-#define GT_SHEET_CLOCK_OFFSETS GT_SHEET("clock_offsets")
-#define GT_SHEET_RANK_CAUSES   GT_SHEET("rank_causes")
+#define GT_SHEET_CLOCK_OFFSETS        GT_SHEET("clock_offsets")
+#define GT_SHEET_COMMUNICATION_MATRIX GT_SHEET("communication_matrix")
+#define GT_SHEET_RANK_CAUSES          GT_SHEET("rank_causes")
+#define GT_SHEET_RANK_STEPS           GT_SHEET("rank_steps")
+#define GT_SHEET_RANK_STEP_TIMES      GT_SHEET("rank_step_times")
 
 /* ---- Batch report ---- */
 

@@ -11,8 +11,8 @@ ranks may be shifted and may drift, and ranks may leave a collective a little la
 Items of a program, for each rank:
     ("data", us)                              the data loader, on the host
     ("op", name, us)                          a kernel on the compute stream
-    ("collective", group, elements, us, ...)  an all-reduce (or the kind given) on the communication stream, after the compute
-                                              stream; us is the transfer time
+    ("collective", group, elements, us, ...)  an all-reduce on the communication stream, after the compute stream; us is the
+                                              transfer time. Another kind and a dictionary of arguments may follow
     ("join",)                                 the compute stream waits for the communication stream
 A step ends with a synchronisation of the host with the compute stream."""
 import json
@@ -65,8 +65,6 @@ class Cluster:
         self.groups = groups or {"world": list(range(ranks))}
         self.per_node, self.clock = per_node, clock or (lambda rank, t: t)
         self.leaves = leaves or (lambda rank: 0.0)
-        self.sent = {}  # (from, to): bytes of the whole run
-        self.last = None
 
     def run(self, steps, program):
         for step in range(steps):
@@ -113,15 +111,15 @@ class Cluster:
         members = self.groups[group]
         last = max((arrived[r][0] for r in members), key=lambda event: event.end)
         for r in members:
-            first, number, (_, _, elements, us, *kind) = arrived[r]
-            kind = kind[0] if kind else "allreduce"
+            first, number, (_, _, elements, us, *rest) = arrived[r]
+            kind, *more = rest or ["allreduce"]
             rank, end = self.ranks[r], last.end + us
             rank.comm = Event(last.rank, "communication", kind, last.end, end, last)
             rank.record("kernel", f"ncclDevKernel_{kind}", first.end, end - first.end + self.leaves(r), 20,
                         **{"External id": number, "correlation": number, "stream": 20, "device": 0, "Collective name": kind,
                            "In msg nelems": elements, "Out msg nelems": elements, "Group size": len(members), "dtype": "Float",
                            "In split size": "[]", "Out split size": "[]", "Process Group Name": group,
-                           "Process Group Ranks": str(members)})
+                           "Process Group Ranks": str(members), **(more[0] if more else {})})
 
     def synchronise(self, rank):
         start, done = rank.host.end, later(rank.host, rank.compute)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is seen only across ranks: clocks. Simulated runs whose truth is known.
+"""What is seen only across ranks: clocks, steps, traffic. Simulated runs whose truth is known.
 
     python3 -m tests.findings.test_across --bin build/debug/gputally
 
@@ -151,6 +151,113 @@ def check_truncated(binary, folder):
     return problems
 
 
+# ---- steps ----
+
+def check_steps(binary, folder):
+    """Ranks whose first kernel of a step starts at different times, because their data loaders differ."""
+    cluster = Cluster(5, begins=[0, 30, 60, 90, 200])
+    data = {(0, 1): 700, (1, 3): 900, (2, 1): 800}
+
+    def program(step, rank):
+        return [("data", 100 + data.get((step, rank), 0)), ("op", "aten::mm", 400 + 10 * rank), ("collective", "world", 1 << 20, 90),
+                ("join",), ("op", "aten::add", 30)]
+
+    cluster.run(4, program)
+    cluster.write(os.path.join(folder, "run"))
+    sheet = sheets(binary, os.path.join(folder, "run"), os.path.join(folder, "out"))
+    times = [[(b - a) / 1000 for a, b in zip(rank.step_starts, rank.step_starts[1:])] for rank in cluster.ranks]
+    problems = []
+
+    def compare(what, row, wanted):
+        for name, value in wanted.items():
+            same = row[name] == value if isinstance(value, str) else abs(float(row[name]) - value) < 1e-6
+            if not same:
+                problems.append(f"{what}: {name} {row[name]} instead of {value}")
+
+    steps = sheet("rank_steps")
+    if len(steps) != 3:
+        return [f"{len(steps)} steps"]
+    slowest = []
+    for i, row in enumerate(steps):
+        of_step = [of_rank[i] for of_rank in times]
+        ordered = sorted(of_step)
+        slowest.append(of_step.index(max(of_step)))
+        compare(f"step {i}", row, {"step": str(i + 3), "ranks": "5", "min_ms": ordered[0], "median_ms": ordered[2], "max_ms": ordered[4],
+                                   "p95_ms": ordered[3] + 0.8 * (ordered[4] - ordered[3]), "spread_ms": ordered[4] - ordered[0],
+                                   "slowest_rank": str(slowest[-1]), "node": f"host{slowest[-1] // 2}"})
+    for rank, row in enumerate(sheet("rank_step_times")):
+        own = times[rank]
+        mean = sum(own) / 3
+        compare(f"rank {rank}", row, {"rank": str(rank), "steps": "3", "mean_ms": mean, "min_ms": min(own), "max_ms": max(own),
+                                      "sd_ms": (sum((t - mean) ** 2 for t in own) / 2) ** 0.5, "median_ms": sorted(own)[1],
+                                      "times_slowest": str(slowest.count(rank))})
+    return problems
+
+
+# ---- communication matrix ----
+
+def read_matrix(sheet):
+    rows = sheet("communication_matrix")
+    return [[float(row[f"to_{k}"]) for k in range(len(rows))] for row in rows], [row["name"] for row in rows]
+
+
+def check_matrix(binary, folder):
+    """Collectives of all kinds, with 4 bytes per element. MIB elements are 4 MB."""
+    mib = 1 << 20
+    cluster = Cluster(4, {"world": [0, 1, 2, 3], "left": [0, 1], "right": [2, 3], "ends": [0, 3], "alone": [2]})
+    splits = {0: [0, mib, 0, 3 * mib], 1: [mib, 5 * mib, 0, 0], 2: [0, 0, 0, 0], 3: [2 * mib, 0, 0, 0]}
+
+    def program(step, rank):
+        side = "left" if rank < 2 else "right"
+        items = [("op", "aten::mm", 400), ("collective", "world", mib, 90),                     # 2 * 4 / 4 = 2 MB to each
+                 ("collective", side, mib, 50, "_allgather_base", {"In msg nelems": mib // 2}),   # 4 / 2 = 2
+                 ("collective", side, mib, 50, "_reduce_scatter_base", {"Out msg nelems": mib // 2}),  # 2
+                 ("collective", "world", mib, 50, "all_to_all"),                                # 1
+                 ("collective", "world", 2 * mib, 50, "broadcast"),                             # 8 / 4 = 2
+                 ("collective", "world", mib, 50, "all_to_allv", {"In split size": str(splits[rank])})]
+        if rank in (0, 3):
+            items.append(("collective", "ends", 3 * mib, 50, "send" if rank == 3 else "recv"))    # 12 from rank 3 to rank 0
+        if rank == 2 and step == 1:  # to one of four, but to which?
+            items.append(("collective", "alone", mib, 50, "send", {"Process Group Name": "other", "Group size": 4}))
+        return items + [("join",), ("op", "aten::add", 30)]
+
+    cluster.run(3, program)
+    cluster.write(os.path.join(folder, "run"))
+    sheet = sheets(binary, os.path.join(folder, "run"), os.path.join(folder, "out"))
+    found, names = read_matrix(sheet)
+    wanted = [[0.0 if i == k else 2 + 1 + 2.0 for k in range(4)] for i in range(4)]
+    for a, b in ((0, 1), (1, 0), (2, 3), (3, 2)):
+        wanted[a][b] += 4
+    for a, sizes in splits.items():
+        for b, size in enumerate(sizes):
+            wanted[a][b] += 4 * size / mib if a != b else 0
+    wanted[3][0] += 12
+    problems = [] if found == wanted else [f"{found} instead of {wanted}"]
+    if names != ["rank 0", "rank 1", "rank 2", "rank 3"]:
+        problems.append(f"names {names}")
+    uncounted = [row["value"] for row in sheet("overview") if row["name"] == "matrix_uncounted"]
+    if [float(value) for value in uncounted] != [1]:
+        problems.append(f"uncounted {uncounted}")
+    return problems
+
+
+def check_node_matrix(binary, folder):
+    """66 ranks on 22 nodes: one all-reduce of 66 MB gives 2 MB for each pair of ranks."""
+    cluster = Cluster(66, per_node=3)
+    cluster.run(2, lambda step, rank: [("op", "aten::mm", 400), ("collective", "world", 66 << 18, 90), ("join",)])
+    for rank in cluster.ranks:  # PyTorch writes the first ranks of a large group only
+        for record in rank.records:
+            if "Process Group Ranks" in record["args"]:
+                record["args"]["Process Group Ranks"] = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...]"
+    cluster.write(os.path.join(folder, "run"))
+    found, names = read_matrix(sheets(binary, os.path.join(folder, "run"), os.path.join(folder, "out")))
+    wanted = [[6 * 2.0 if i == k else 9 * 2.0 for k in range(22)] for i in range(22)]
+    problems = [] if found == wanted else [f"{found[:2]} instead of {wanted[:2]}"]
+    if names != [f"host{i}" for i in range(22)]:
+        problems.append(f"names {names}")
+    return problems
+
+
 # ---- cases ----
 
 def cases():
@@ -161,6 +268,9 @@ def cases():
     yield Case("clocks, process groups", check_groups)
     yield Case("clocks, few collectives", check_few)
     yield Case("clocks, a truncated trace", check_truncated)
+    yield Case("times of steps", check_steps)
+    yield Case("matrix of all kinds of collectives", check_matrix)
+    yield Case("matrix of nodes", check_node_matrix)
     if not os.path.exists(SIMULATOR):
         return
     for ranks in (2, 8, 64):

@@ -120,6 +120,7 @@ static void add_rows(cluster *c, double mib)
         {GT_COL_OUT_MSG_SIZE_MB, GT_TYPE_FLOAT},
         {GT_COL_TS, GT_TYPE_FLOAT},
         {GT_COL_DUR, GT_TYPE_FLOAT},
+        {GT_COL_IN_SPLIT_SIZE, GT_TYPE_STRING},
     };
     c->rows = gt_table_new(GT_SHEET_NCCL_LONG, c->strings);
     gt_table_add_columns(c->rows, heads, GT_LENGTH(heads));

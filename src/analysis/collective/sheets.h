@@ -8,6 +8,7 @@
  *     straggler_summary                                 stragglers.c
  *     nccl_all2allv, nccl_summary_all2allv              all2allv.c
  *     nccl_all2allv_heatmap                             all2allv.c
+ *     communication_matrix                              matrix.c
  *
  * A collective is an operation in which all ranks of a process group take part, such as an all-reduce. Each
  * rank's trace has one kernel for it; the sheets put the kernels of all ranks together:
@@ -158,6 +159,21 @@ gt_table *gt_collective_all2allv_summary(const gt_table *table, const gt_aggrega
 /* nccl_all2allv_heatmap: how much did each rank send to each other rank? Warns about kernels without usable
  * split sizes. */
 gt_table *gt_collective_all2allv_heatmap(const gt_table *events, int64_t world_size);
+
+/* ---- communication_matrix ---- */
+
+/* Rows and columns are units: ranks, nodes or blocks of ranks. Borrows everything. */
+typedef struct gt_matrix_request {
+    const double *weights;    /* by row of nccl_long: what its bytes count times; 0: not at all */
+    const uint32_t *unit_of;  /* by rank; GT_NO_UNIT: it is not shown */
+    const char *const *names; /* by unit */
+    size_t rank_count, unit_count;
+} gt_matrix_request;
+#define GT_NO_UNIT UINT32_MAX
+
+/* MB that each unit sends to each other one; within a unit, what its ranks send to each other. `uncounted`
+ * becomes the number of kernels that do not say how much they send to whom. */
+gt_table *gt_collective_matrix(const gt_table *events, const gt_matrix_request *request, size_t *uncounted);
 
 /* ---- nodes ---- */
 

@@ -2,6 +2,8 @@
  * the sheets of one question; gt_ranks_find calls them.
  *
  *     clock_offsets                        clocks.c
+ *     communication_matrix                 matrix.c
+ *     rank_steps, rank_step_times          steps.c
  *
  * Sheets are in the strings of nccl_long. The caller owns them. */
 #ifndef GT_FINDINGS_RANKS_ACROSS_H
@@ -29,5 +31,14 @@ typedef struct gt_rank_clock {
 gt_rank_clock *gt_rank_clocks_find(const gt_collective_sync *sync, size_t rank_count);
 gt_table *gt_rank_clocks_sheet(const gt_rank_findings *found, const gt_rank_clock *clocks,
                                gt_interner *strings);
+
+/* ---- matrix.c: how much do ranks send to each other? ---- */
+
+/* `uncounted`: kernels in the windows that do not say how much they send to whom. */
+gt_table *gt_rank_matrix_sheet(const gt_rank_findings *found, const gt_ranks_input *input, size_t *uncounted);
+
+/* ---- steps.c: how long are steps, and how do ranks differ? ---- */
+
+void gt_rank_steps_add_sheets(const gt_rank_findings *found, gt_interner *strings, gt_table_list *tables);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -336,6 +337,36 @@ static void find_launch_time(gt_rank_facts *f, const gt_schedule *s)
     f->launch_ns = launches ? ns / (double)launches : 0;
 }
 
+/* ---- steps ---- */
+
+static int64_t number_of_step(const gt_schedule *s, uint32_t step, size_t place)
+{
+    enum { DIGITS_MAX = 15 };
+    gt_str name = gt_interner_get(s->strings, s->steps[step].name);
+    int64_t number = 0;
+    size_t digits = 0;
+    while (digits < name.len && digits < DIGITS_MAX &&
+           isdigit((unsigned char)name.bytes[name.len - 1 - digits]))
+        digits++;
+    for (size_t i = name.len - digits; i < name.len; i++) number = 10 * number + (name.bytes[i] - '0');
+    return digits ? number : (int64_t)place;
+}
+
+/* Between the first ops of the steps. Without two steps the window is one. */
+static void find_steps(gt_rank_facts *f, const gt_schedule *s)
+{
+    size_t count = s->used_step_count > 1 ? s->used_step_count - 1 : 1;
+    f->step_times = gt_alloc(count * sizeof *f->step_times);
+    f->step_count = count;
+    for (size_t i = 0; i < count; i++) {
+        gt_rank_step *step = &f->step_times[i];
+        *step = (gt_rank_step){0, s->window.start_ns, s->window.end_ns};
+        if (s->used_step_count) step->number = number_of_step(s, s->used_steps[i], i);
+        if (i) step->start_ns = s->ops[s->steps[s->used_steps[i]].first_op].start_ns;
+        if (i) step[-1].end_ns = step->start_ns;
+    }
+}
+
 /* ---- the rank's own findings ---- */
 
 static void keep_findings(gt_rank_facts *f, const gt_findings *findings)
@@ -430,6 +461,7 @@ gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *ro
         f->kernels[i].op = keep_string(f, s, f->kernels[i].op);
     }
     find_launch_time(f, s);
+    find_steps(f, s);
     divide_by_steps(f);
     keep_findings(f, findings);
     gt_free(w.number);
@@ -453,6 +485,7 @@ void gt_rank_facts_free(gt_rank_facts *facts)
     gt_free(facts->findings);
     gt_free(facts->checks);
     gt_free(facts->kernels);
+    gt_free(facts->step_times);
     gt_free(facts->collectives);
     gt_free(facts->device);
     gt_free(facts->node);

@@ -373,6 +373,8 @@ static void add_across(const search *s)
     gt_rank_clock *clocks = gt_rank_clocks_find(s->input->sync, found->rank_count);
     gt_table_list_add(&found->across, gt_rank_clocks_sheet(found, clocks, strings));
     gt_free(clocks);
+    gt_rank_steps_add_sheets(found, strings, &found->across);
+    gt_table_list_add(&found->across, gt_rank_matrix_sheet(found, s->input, &found->uncounted));
 }
 
 gt_rank_findings *gt_ranks_find(const gt_ranks_input *input)

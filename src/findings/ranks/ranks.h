@@ -52,6 +52,12 @@ typedef struct gt_rank_kernel {
     double ns;           /* per step */
 } gt_rank_kernel;
 
+/* A step of the window, from its first op to the first op of the next step. */
+typedef struct gt_rank_step {
+    int64_t number; /* ProfilerStep#5 has 5; its place if the name has no number */
+    int64_t start_ns, end_ns;
+} gt_rank_step;
+
 /* A finding of the rank's own trace. */
 typedef struct gt_own_finding {
     char *id, *title, *where, *advice, *evidence; /* owned; where may be NULL; evidence is joined by "; " */
@@ -73,7 +79,9 @@ typedef struct gt_rank_facts {
     double cause_ns[GT_CAUSES]; /* idle_ns by cause */
     double gap_ns[GT_CAUSES];   /* step_ns - compute_ns by what the next op waited for */
     double launch_ns;           /* host time per launch */
-    gt_rank_kernel *kernels;    /* without collectives */
+    gt_rank_step *step_times;   /* the steps of the window that have ops; one if none are marked */
+    size_t step_count;
+    gt_rank_kernel *kernels; /* without collectives */
     size_t kernel_count, kernel_capacity;
     gt_own_finding *findings;
     size_t finding_count;
@@ -145,6 +153,7 @@ typedef struct gt_rank_findings {
     double link_gain_ns;  /* the part of it that faster links bring, beyond ranks and nodes */
     double wait_ns;       /* the mean wait of a rank */
     char *verdict;        /* owned; one line */
+    size_t uncounted;     /* kernels that communication_matrix lacks */
     gt_table_list across; /* owned; the sheets of across.h, until they are added to a report */
     char *other_runs;     /* owned; ranks whose traces may be of another run: "4-7"; NULL: none */
 } gt_rank_findings;
