@@ -82,6 +82,20 @@ const gt_command gt_commands[] = {
      "was sent and how fast. Traces may be compressed with gzip or zstd and are read in parallel; only "
      "collectives are kept in memory.",
      REPORTS},
+    {"partial", NULL, "keep what the report of all ranks needs of one trace, for merge", &gt_partial_syntax,
+     gt_cmd_partial,
+     "Reads PyTorch traces, one per rank, and writes what a report of all ranks needs of each to a small "
+     "file, which `gputally merge` puts together with those of the other ranks (docs/scale.md). So separate "
+     "jobs can read the traces of a large run. TRACE may be compressed with gzip or zstd, or be a folder "
+     "with one trace per rank. A partial that is up to date is not made again.",
+     REPORTS},
+    {"merge", NULL, "write the report of all ranks from their partials", &gt_merge_syntax, gt_cmd_merge,
+     "Writes the report of all ranks from the files that `gputally partial` made of their traces: the same "
+     "report that `gputally report` writes for a folder of traces, or, with --no_findings, that of "
+     "`gputally collective`. PARTIAL may be a folder. Ranks without a partial, and partials that are "
+     "damaged, "
+     "made by another version, or older than their trace, are named.",
+     REPORTS},
     {"batch", "TraceLens_generate_perf_report",
      "write one report per folder of PyTorch traces, all ranks combined", &gt_batch_syntax, gt_cmd_batch,
      "Searches a folder recursively for torch.profiler traces and writes one workbook per folder that "

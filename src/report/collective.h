@@ -42,6 +42,9 @@ typedef struct gt_rank_collectives {
     gt_extra_sheets extra; /* owned; with the same strings; empty if not requested */
 } gt_rank_collectives;
 
+/* Reads only the collectives of a trace: no facts, no extra sheets. */
+gt_rank_collectives *gt_rank_collectives_read(const char *path, int64_t rank, const gt_comm_kernels *comm,
+                                              unsigned threads, gt_error *error);
 /* The collectives of a trace that was read for another report, before that report changes it; `run` is what
  * options->run got. They are the same that gt_kineto_read_collectives finds. NULL if only that reader can
  * say, because it rejects traces that others accept: those that are truncated, or have collectives without
@@ -51,6 +54,8 @@ gt_rank_collectives *gt_rank_collectives_of_trace(const gt_event_view *trace, co
 /* What findings about all ranks need of the same trace; `findings` are its own. */
 void gt_rank_collectives_add_facts(gt_rank_collectives *collectives, const gt_event_view *trace,
                                    const gt_findings *findings);
+/* The extra sheets of a trace become those of its collectives. Takes them over. */
+void gt_rank_collectives_set_extra(gt_rank_collectives *collectives, gt_extra_sheets extra);
 void gt_rank_collectives_free(gt_rank_collectives *collectives); /* NULL does nothing */
 
 /* As an image (rank_image.c): all of it, facts and extra sheets included. Adds strings of these to the
@@ -60,11 +65,16 @@ void gt_rank_collectives_save(const gt_rank_collectives *collectives, int64_t ra
  * contains. NULL if it is damaged, or that of another rank. */
 gt_rank_collectives *gt_rank_collectives_load(const gt_image *image, int64_t rank);
 int64_t gt_rank_collectives_saved_rank(const gt_image *image); /* -1 if it is damaged */
+/* The number of ranks that ran, by the trace; 0 if it does not say. */
+int64_t gt_rank_collectives_saved_world_size(const gt_image *image);
 
 typedef struct gt_rank_request {
     char *const *paths; /* by rank; NULL if the rank has no file: then problems[rank] is "rank N: no trace" */
     size_t rank_count;
     gt_rank_collectives **ready; /* by rank, taken over: of traces that need not be read; NULL: none */
+    /* Makes the collectives of a rank with a path in another way than by reading its trace; NULL: no. */
+    gt_rank_collectives *(*load)(const void *context, size_t rank, gt_error *error);
+    const void *load_context;
     const gt_comm_kernels *comm; /* which kernels are collectives; NULL: those of TraceLens */
     const gt_hta_options *extra; /* for the sheets of extra_sheets.h; NULL: not requested */
     unsigned threads;

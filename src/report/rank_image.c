@@ -67,6 +67,14 @@ int64_t gt_rank_collectives_saved_rank(const gt_image *image)
     return numbers && numbers[RANK] >= 0 ? numbers[RANK] : -1;
 }
 
+int64_t gt_rank_collectives_saved_world_size(const gt_image *image)
+{
+    const int64_t *numbers = numbers_of(image);
+    return numbers && numbers[WORLD_SIZE] > 0 && numbers[WORLD_SIZE] <= GT_COLLECTIVE_RANKS_MAX
+               ? numbers[WORLD_SIZE]
+               : 0;
+}
+
 static bool load_numbers(gt_rank_collectives *c, const int64_t *numbers)
 {
     if ((uint64_t)numbers[BASE_KNOWN] > 1 || (uint64_t)numbers[IS_WHOLE] > 1 ||

@@ -39,19 +39,26 @@ void gt_rank_collectives_free(gt_rank_collectives *collectives)
     gt_free(collectives);
 }
 
-static gt_rank_collectives *read_file(const gt_rank_request *request, size_t rank, gt_error *error)
+gt_rank_collectives *gt_rank_collectives_read(const char *path, int64_t rank, const gt_comm_kernels *comm,
+                                              unsigned threads, gt_error *error)
 {
-    gt_stream *stream = gt_stream_open(request->paths[rank], error);
+    gt_stream *stream = gt_stream_open(path, error);
     if (!stream) return NULL;
-    gt_rank_events *events = gt_kineto_read_collectives(stream, request->comm, request->threads, error);
+    gt_rank_events *events = gt_kineto_read_collectives(stream, comm, threads, error);
     gt_stream_close(stream);
     if (!events) return NULL;
-    gt_rank_collectives *c = new_collectives(gt_collectives_of_store(events->store, (int64_t)rank));
+    gt_rank_collectives *c = new_collectives(gt_collectives_of_store(events->store, rank));
     c->base = gt_store_base_time(events->store);
     c->run = (gt_run_info){events->distributed, events->devices, true};
     c->events = events->events;
     gt_rank_events_free(events);
     return c;
+}
+
+static gt_rank_collectives *read_file(const gt_rank_request *request, size_t rank, gt_error *error)
+{
+    return gt_rank_collectives_read(request->paths[rank], (int64_t)rank, request->comm, request->threads,
+                                    error);
 }
 
 /* Communication kernels among the events; SIZE_MAX if an event has no time, since then it has no kind. */
@@ -102,6 +109,18 @@ void gt_rank_collectives_add_facts(gt_rank_collectives *collectives, const gt_ev
     gt_free(rows);
 }
 
+static void use_strings(gt_extra_sheets *extra, gt_interner *strings)
+{
+    for (size_t i = 0; i < extra->tables.count; i++) gt_table_use_strings(extra->tables.items[i], strings);
+}
+
+void gt_rank_collectives_set_extra(gt_rank_collectives *collectives, gt_extra_sheets extra)
+{
+    gt_table_list_free(&collectives->extra.tables);
+    use_strings(&extra, collectives->strings);
+    collectives->extra = extra;
+}
+
 /* ---- all ranks ---- */
 
 typedef struct rank_state {
@@ -118,11 +137,6 @@ typedef struct job {
     int64_t *rank_in_trace;       /* by rank: the rank number in the trace */
     gt_base_time *bases;          /* by rank */
 } job;
-
-static void use_strings(gt_extra_sheets *extra, gt_interner *strings)
-{
-    for (size_t i = 0; i < extra->tables.count; i++) gt_table_use_strings(extra->tables.items[i], strings);
-}
 
 /* Reads the whole trace for the extra sheets, and takes the collectives from it. */
 static void read_whole(const job *j, size_t number)
@@ -153,12 +167,10 @@ static void read_whole(const job *j, size_t number)
             gt_rank_collectives_free(collectives);
         if (!collectives) r->error = error;
     }
-    if (r->collectives) {
-        use_strings(&extra, r->collectives->strings);
-        r->collectives->extra = extra;
-    } else {
+    if (r->collectives)
+        gt_rank_collectives_set_extra(r->collectives, extra);
+    else
         gt_table_list_free(&extra.tables);
-    }
     gt_interner_free(strings);
 }
 
@@ -171,7 +183,9 @@ static bool read_rank(void *context, size_t number)
     gt_fail(&r->error, "no trace");
     if (j->request->ready) r->collectives = j->request->ready[number];
     if (path && !r->collectives) {
-        if (j->request->extra)
+        if (j->request->load)
+            r->collectives = j->request->load(j->request->load_context, number, &r->error);
+        else if (j->request->extra)
             read_whole(j, number);
         else
             r->collectives = read_file(j->request, number, &r->error);

@@ -365,6 +365,16 @@ static void make_findings(pytorch_halves *halves)
     gt_findings_free(findings);
 }
 
+void gt_report_make_facts(gt_report *report)
+{
+    detect_gpu(report);
+    const gt_event_view *trace = gt_report_events(report);
+    gt_findings *findings =
+        gt_findings_find(trace, &(gt_findings_options){.gpu = report->options.pytorch.gpu_arch});
+    gt_rank_collectives_add_facts(report->collectives, trace, findings);
+    gt_findings_free(findings);
+}
+
 static void make_others(pytorch_halves *halves)
 {
     gt_report *report = halves->report;

@@ -126,6 +126,9 @@ bool gt_report_read(gt_report *report, gt_trace_kind kind, gt_stream *stream, co
                     const gt_report_options *options, gt_error *error);
 /* The events of a PyTorch report that was read from a trace. */
 const gt_event_view *gt_report_events(const gt_report *report);
+/* Of a PyTorch report that was read: adds what findings about all ranks need to report->collectives, as
+ * gt_report_make_tables does, without making sheets. */
+void gt_report_make_facts(gt_report *report);
 /* Makes the sheets of a report that was read. */
 bool gt_report_make_tables(gt_report *report, gt_error *error);
 void gt_report_free(gt_report *report);

@@ -38,7 +38,7 @@ static const gt_option report_options[] = {
     {"leave_out_mismatches", GT_OPTION_FLAG, NULL, NULL,
      "skip collectives whose ranks disagree on type or size, instead of failing"},
 };
-static const gt_option_group report_group = {"Sheets", report_options, GT_LENGTH(report_options)};
+const gt_option_group gt_collective_sheets_group = {"Sheets", report_options, GT_LENGTH(report_options)};
 
 static const gt_option output_options[] = {
     GT_OUTPUT_OPTIONS(GT_COLLECTIVE_WORKBOOK " in the folder of the traces")};
@@ -55,8 +55,8 @@ static const gt_option_group unused_group = {"Accepted for compatibility", unuse
                                              GT_LENGTH(unused_options)};
 
 const gt_syntax gt_collective_syntax = {
-    .groups = {&input_group, &report_group, &gt_communication_group, &gt_extra_group, &output_group,
-               &gt_page_group, &unused_group, &gt_whole_files_group},
+    .groups = {&input_group, &gt_collective_sheets_group, &gt_communication_group, &gt_extra_group,
+               &output_group, &gt_page_group, &unused_group, &gt_whole_files_group},
     .main_options = {"trace_dir", "trace_glob", "world_size", "output_xlsx_path", "gpus_per_node"},
     .files = "",
     .files_max = 0,
@@ -83,25 +83,30 @@ static bool read_aggregations(const gt_arguments *arguments, gt_aggregations *wa
     return true;
 }
 
-static bool read_options(const gt_call *call, gt_rank_search *search, gt_collective_options *options,
-                         gt_error *error)
+static bool read_sheet_options(const gt_arguments *arguments, gt_collective_options *options, gt_error *error)
 {
-    const gt_arguments *arguments = &call->arguments;
-    const gt_option_value *world_size = gt_arguments_value(arguments, "world_size");
     const gt_option_value *gpus = gt_arguments_value(arguments, "gpus_per_node");
-    if (!world_size->given && call->by_old_name) return gt_fail(error, "world_size must be provided");
-    if (world_size->given && (world_size->number < 1 || world_size->number > GT_RANKS_MAX))
-        return gt_fail(error, "--world_size must be between 1 and %d, got %" PRId64, GT_RANKS_MAX,
-                       world_size->number);
     if (gpus->given && gpus->number < 1)
         return gt_fail(error, "--gpus_per_node must be a positive integer, got %" PRId64, gpus->number);
-    *search = gt_rank_options_read(arguments);
     *options = (gt_collective_options){
         .gpus_per_node = gpus->given ? gpus->number : 0,
         .heatmap = gt_arguments_flag(arguments, "all2allv_heatmap"),
         .leave_out_mismatches = gt_arguments_flag(arguments, "leave_out_mismatches"),
     };
     return read_aggregations(arguments, &options->aggregations, error);
+}
+
+static bool read_options(const gt_call *call, gt_rank_search *search, gt_collective_options *options,
+                         gt_error *error)
+{
+    const gt_arguments *arguments = &call->arguments;
+    const gt_option_value *world_size = gt_arguments_value(arguments, "world_size");
+    if (!world_size->given && call->by_old_name) return gt_fail(error, "world_size must be provided");
+    if (world_size->given && (world_size->number < 1 || world_size->number > GT_RANKS_MAX))
+        return gt_fail(error, "--world_size must be between 1 and %d, got %" PRId64, GT_RANKS_MAX,
+                       world_size->number);
+    *search = gt_rank_options_read(arguments);
+    return read_sheet_options(arguments, options, error);
 }
 
 static unsigned threads_of(const gt_arguments *arguments, const gt_read_options *read)
@@ -183,6 +188,8 @@ typedef struct request {
     const gt_rank_files *files;
     gt_collective_options options;
     gt_rank_collectives **ready; /* see gt_rank_request; NULL: none */
+    const gt_merge_call *merge;  /* partials instead of traces; NULL: traces */
+    bool findings;               /* about all ranks */
     const gt_hta_options *extra; /* NULL: not requested */
     const gt_destinations *to;
     unsigned threads;
@@ -298,17 +305,19 @@ static void warn_of_missing(const request *r, const gt_rank_traces *traces)
 static bool read_and_report(request *r, gt_error *error)
 {
     gt_rank_traces traces;
-    gt_comm_kernels *comm = gt_communication_wanted(r->arguments);
+    gt_comm_kernels *comm = r->merge ? NULL : gt_communication_wanted(r->arguments);
     gt_rank_traces_read(&traces, &(gt_rank_request){.paths = r->files->paths,
                                                     .rank_count = r->files->count,
                                                     .ready = r->ready,
+                                                    .load = r->merge ? r->merge->load : NULL,
+                                                    .load_context = r->merge ? r->merge->load_context : NULL,
                                                     .comm = comm,
                                                     .extra = r->extra,
                                                     .threads = r->threads});
     bool detected = !r->options.gpus_per_node && traces.devices;
     if (detected) r->options.gpus_per_node = (int64_t)traces.devices;
     r->options.world_size = (int64_t)r->files->count;
-    if (r->ready) r->options.facts = traces.facts;
+    if (r->findings) r->options.facts = traces.facts;
     warn_of_missing(r, &traces);
     bool made = accept_problems(&traces, r->files, r->allow_missing, error) &&
                 make_report(r, &traces, detected, error);
@@ -325,6 +334,7 @@ gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, 
     request r = {.arguments = &call->arguments,
                  .files = files,
                  .ready = ready,
+                 .findings = true,
                  .pages = pages,
                  .command = gt_call_describe(call, files->common_folder),
                  .options = {.leave_out_mismatches = true},
@@ -346,6 +356,29 @@ gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, 
     }
     fprintf(stderr, "gputally: %s: no collective report: %s\n", files->common_folder, error.text);
     return GT_EXIT_FAILED;
+}
+
+bool gt_collective_merge(const gt_merge_call *merge, gt_error *error)
+{
+    const gt_arguments *arguments = &merge->call->arguments;
+    request r = {.arguments = arguments,
+                 .files = merge->files,
+                 .merge = merge,
+                 .findings = merge->findings,
+                 .pages = merge->pages,
+                 .to = merge->to,
+                 .threads = merge->threads,
+                 .allow_missing = merge->findings || gt_arguments_flag(arguments, "allow_missing_ranks"),
+                 .world_size_given = gt_arguments_value(arguments, "world_size")->given,
+                 .gaps_reported = !merge->findings,
+                 .all_findings = gt_arguments_flag(arguments, "all_findings"),
+                 .quiet = gt_arguments_flag(arguments, "quiet")};
+    if (!read_sheet_options(arguments, &r.options, error)) return false;
+    r.options.leave_out_mismatches |= merge->findings;
+    r.command = gt_strdup(merge->command);
+    bool made = read_and_report(&r, error);
+    gt_free(r.command);
+    return made;
 }
 
 static bool report_as_asked(const gt_call *call, const gt_rank_files *files,

@@ -10,9 +10,9 @@
 extern const gt_syntax gt_batch_syntax, gt_build_syntax, gt_collective_syntax, gt_discover_syntax,
     gt_doctor_syntax, gt_compare_syntax, gt_completion_syntax, gt_convert_syntax, gt_diff_syntax,
     gt_fuse_syntax, gt_genesis_syntax, gt_index_syntax, gt_jax_syntax, gt_jax_analysis_syntax,
-    gt_jax_collective_syntax, gt_jax_llama_syntax, gt_links_syntax, gt_model_syntax, gt_ncu_syntax,
-    gt_nsys_syntax, gt_pftrace_activity_syntax, gt_pftrace_api_syntax, gt_pftrace_copy_syntax,
-    gt_pytorch_syntax, gt_report_syntax, gt_rocprof_syntax, gt_run_syntax, gt_split_syntax;
+    gt_jax_collective_syntax, gt_jax_llama_syntax, gt_links_syntax, gt_merge_syntax, gt_model_syntax,
+    gt_ncu_syntax, gt_nsys_syntax, gt_pftrace_activity_syntax, gt_pftrace_api_syntax, gt_pftrace_copy_syntax,
+    gt_partial_syntax, gt_pytorch_syntax, gt_report_syntax, gt_rocprof_syntax, gt_run_syntax, gt_split_syntax;
 
 gt_exit gt_cmd_batch(const gt_call *call);
 gt_exit gt_cmd_build(const gt_call *call);
@@ -31,9 +31,11 @@ gt_exit gt_cmd_jax_analysis(const gt_call *call);
 gt_exit gt_cmd_jax_collective(const gt_call *call);
 gt_exit gt_cmd_jax_llama(const gt_call *call);
 gt_exit gt_cmd_links(const gt_call *call);
+gt_exit gt_cmd_merge(const gt_call *call);
 gt_exit gt_cmd_model(const gt_call *call);
 gt_exit gt_cmd_ncu(const gt_call *call);
 gt_exit gt_cmd_nsys(const gt_call *call);
+gt_exit gt_cmd_partial(const gt_call *call);
 gt_exit gt_cmd_pftrace_hip_activity(const gt_call *call);
 gt_exit gt_cmd_pftrace_hip_api(const gt_call *call);
 gt_exit gt_cmd_pftrace_memory_copy(const gt_call *call);
@@ -63,6 +65,24 @@ gt_report_maker gt_pytorch_report, gt_rocprof_report, gt_nsys_report, gt_jax_rep
 gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, gt_rank_collectives **ready,
                                const char *const *pages, const gt_destinations *to, unsigned threads,
                                bool *is_written);
+
+/* The sheets of the collective report: --agg_metrics, --gpus_per_node, ... */
+extern const gt_option_group gt_collective_sheets_group;
+
+/* The same report from partials. Borrows everything. */
+typedef struct gt_merge_call {
+    const gt_call *call;        /* with the options of gt_collective_sheets_group, --world_size,
+                                   --allow_missing_ranks, --all_findings and --quiet */
+    const gt_rank_files *files; /* the partials */
+    gt_rank_collectives *(*load)(const void *context, size_t rank, gt_error *error);
+    const void *load_context;
+    const char *const *pages;
+    const char *command; /* that the page shows */
+    const gt_destinations *to;
+    bool findings; /* as gt_collective_of_ranks does it; otherwise as `gputally collective` does */
+    unsigned threads;
+} gt_merge_call;
+bool gt_collective_merge(const gt_merge_call *merge, gt_error *error);
 
 /* Prints a usage error and returns GT_EXIT_USAGE if options of the PyTorch report have invalid values or
  * exclude each other. */

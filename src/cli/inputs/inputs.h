@@ -26,6 +26,8 @@ void gt_path_list_free(gt_path_list *paths);
 
 /* ---- ranks in paths: --rank_regex, a Python regular expression ---- */
 
+#define GT_RANK_REGEX "rank[\\[\\-_/]?(?P<rank>\\d+)" /* the default */
+
 typedef struct gt_rank_regex {
     gt_python_regex python;
     size_t group;       /* with the number: the group named "rank", else the first one */
@@ -64,6 +66,9 @@ typedef struct gt_rank_files {
 bool gt_rank_files_find(gt_rank_files *files, const gt_rank_search *search, gt_error *error);
 void gt_rank_files_free(gt_rank_files *files);
 
+/* The deepest folder that contains all of these paths, as an absolute path; the caller frees it. */
+char *gt_common_folder(char *const *paths, size_t count);
+
 /* Warns about the ranks below `world_size` and those below the last one with a file that have none;
  * `world_size` is 0 if it is unknown. `where` begins the message. */
 void gt_rank_files_warn_missing(const gt_rank_files *files, const char *where, size_t world_size);
@@ -80,7 +85,7 @@ void gt_rank_files_warn_missing(const gt_rank_files *files, const char *where, s
         {"rank_regex",                                                                                       \
          GT_OPTION_STRING,                                                                                   \
          "REGEX",                                                                                            \
-         "rank[\\[\\-_/]?(?P<rank>\\d+)",                                                                    \
+         GT_RANK_REGEX,                                                                                      \
          "find the rank in the file name, or else in the path (Python syntax)",                              \
          .needs = "trace_glob"},                                                                             \
     {                                                                                                        \

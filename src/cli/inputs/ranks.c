@@ -96,7 +96,7 @@ static void cut_to_common(char *common, const char *path)
     common[whole] = 0;
 }
 
-static char *common_folder(char *const *paths, size_t count)
+char *gt_common_folder(char *const *paths, size_t count)
 {
     char *common = NULL;
     for (size_t i = 0; i < count; i++) {
@@ -223,7 +223,7 @@ static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_
         files->common_folder = gt_strdup(search->folder);
     } else {
         char *two[] = {by_pattern(search->pattern, 0), by_pattern(search->pattern, 1)};
-        files->common_folder = common_folder(two, 2);
+        files->common_folder = gt_common_folder(two, 2);
         gt_free(two[0]);
         gt_free(two[1]);
     }
@@ -309,7 +309,7 @@ static bool find_by_glob(gt_rank_files *files, const gt_rank_search *search, gt_
         found = gt_fail(error, "--trace_glob matched %zu file(s), but none matched --rank_regex '%.300s'",
                         paths.count, search->rank_regex);
     found = found && check_missing(files, search->allow_missing, error);
-    if (found) files->common_folder = common_folder(paths.items, paths.count);
+    if (found) files->common_folder = gt_common_folder(paths.items, paths.count);
     gt_path_list_free(&paths);
     gt_free(ranks);
     gt_rank_regex_free(&regex);

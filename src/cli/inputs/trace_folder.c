@@ -27,7 +27,7 @@
 
 enum { DEPTH_MAX = 4, FOLDERS_MAX = 10000 };
 
-static const char rank_in_name[] = "rank[\\[\\-_/]?(?P<rank>\\d+)";
+static const char rank_in_name[] = GT_RANK_REGEX;
 
 /* Length of the name without ".gz" or ".zst" if it is that of a JSON file; otherwise 0. */
 static size_t json_length(const char *name)
