@@ -54,7 +54,8 @@ static const gt_option findings_options[] = {
 static const gt_option_group findings_group = {"Findings", findings_options, GT_LENGTH(findings_options)};
 
 const gt_syntax gt_merge_syntax = {
-    .groups = {&input_group, &findings_group, &gt_collective_sheets_group, &output_group, &gt_sheets_group},
+    .groups = {&input_group, &findings_group, &gt_collective_sheets_group, &output_group,
+               &gt_whole_files_group},
     .main_options = {"output_xlsx_path", "output_csvs_dir", "output_html", "world_size", "no_findings"},
     .files = "PARTIAL...",
     .file_endings = "gtpart",

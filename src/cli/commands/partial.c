@@ -20,6 +20,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const gt_option partial_options[] = {
@@ -29,6 +30,9 @@ static const gt_option partial_options[] = {
     {"rank", GT_OPTION_INT, "N", NULL,
      "set the rank of a single trace (default: from the file name, else the path, else the trace)",
      .minimum = "0"},
+    {"share", GT_OPTION_STRING, "I/N", NULL,
+     "read only share I of N shares of the traces, 0/N to N-1/N, which are equally large: for N jobs with "
+     "the same command"},
     {"rank_regex", GT_OPTION_STRING, "REGEX", GT_RANK_REGEX,
      "find the rank in the file name, or else in the path (Python syntax)", .needs = "!rank"},
 };
@@ -37,7 +41,7 @@ static const gt_option_group partial_group = {"Partials", partial_options, GT_LE
 const gt_syntax gt_partial_syntax = {
     .groups = {&partial_group, &gt_communication_group, &gt_extra_group, &gt_index_group,
                &gt_whole_files_group},
-    .main_options = {"output", "rank", "extra", "comm_kernels", "index"},
+    .main_options = {"output", "rank", "share", "extra", "comm_kernels"},
     .files = "TRACE...",
     .file_endings = GT_PYTORCH_ENDINGS,
     .files_max = SIZE_MAX,
@@ -61,6 +65,7 @@ typedef struct job {
     item *items;
     size_t count, capacity;
     char *key, *options;
+    uint64_t share, shares; /* shares is 0 without --share */
     bool quiet;
     gt_exit status;
 } job;
@@ -145,6 +150,67 @@ static bool find_ranks(job *j, gt_error *error)
     }
     gt_rank_regex_free(&regex);
     return found;
+}
+
+/* ---- shares ---- */
+
+/* At most nine digits. */
+static bool read_number(const char *digits, size_t len, uint64_t *number)
+{
+    *number = 0;
+    for (size_t i = 0; i < len && i < 9 && gt_is_digit(digits[i]); i++)
+        *number = *number * 10 + (uint64_t)(digits[i] - '0');
+    return len && len <= 9 && strspn(digits, "0123456789") >= len;
+}
+
+/* An empty text, as of a variable that is not set, is an error: every job would read everything. */
+static bool read_share(job *j, gt_error *error)
+{
+    const gt_option_value *share = gt_arguments_value(&j->call->arguments, "share");
+    if (!share->given) return true;
+    const char *text = share->text ? share->text : "", *slash = strchr(text, '/');
+    if (slash && read_number(text, (size_t)(slash - text), &j->share) &&
+        read_number(slash + 1, strlen(slash + 1), &j->shares) && j->share < j->shares)
+        return true;
+    return gt_fail(error, "--share needs I/N with I from 0 to N-1, got '%.40s'", text);
+}
+
+typedef struct sized {
+    uint64_t bytes;
+    size_t index;
+} sized;
+
+static int largest_first(const void *a, const void *b)
+{
+    const sized *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Keeps the traces of one share. All jobs find the same traces, so they agree: the largest go to shares 0, 1,
+ * ..., N-1, the next ones to N-1, ..., 0, and so on. */
+static void take_share(job *j)
+{
+    if (!j->shares) return;
+    sized *order = gt_alloc(j->count * sizeof *order);
+    for (size_t i = 0; i < j->count; i++) order[i] = (sized){gt_path_bytes(j->items[i].trace), i};
+    if (j->count) qsort(order, j->count, sizeof *order, largest_first);
+    bool *is_own = gt_alloc_zero(j->count, sizeof *is_own);
+    for (size_t place = 0; place < j->count; place++) {
+        uint64_t at = place % j->shares;
+        is_own[order[place].index] = (place / j->shares % 2 ? j->shares - 1 - at : at) == j->share;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < j->count; i++) {
+        if (is_own[i])
+            j->items[kept++] = j->items[i];
+        else
+            gt_free(j->items[i].trace);
+    }
+    j->count = kept;
+    if (!kept) gt_info("this share has no traces: there are fewer traces than shares");
+    gt_free(order);
+    gt_free(is_own);
 }
 
 /* ---- names of partials ---- */
@@ -368,10 +434,12 @@ gt_exit gt_cmd_partial(const gt_call *call)
     job j = {.call = call, .quiet = gt_arguments_flag(&call->arguments, "quiet")};
     if (gt_communication_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     if (!gt_common_apply(call, &j.read, &error)) return gt_usage_error(call->program, "%s", error.text);
+    if (!read_share(&j, &error)) return gt_usage_error(call->program, "%s", error.text);
     j.key = gt_partial_key(call);
     j.options = gt_partial_options(call);
-    if (add_items(&j, &error) && find_ranks(&j, &error) && name_parts(&j, &error) &&
-        check_clashes(&j, &error)) {
+    bool found = add_items(&j, &error);
+    if (found) take_share(&j);
+    if (found && find_ranks(&j, &error) && name_parts(&j, &error) && check_clashes(&j, &error)) {
         make_all(&j);
     } else {
         fprintf(stderr, "gputally: %s\n", error.text);
