@@ -169,6 +169,7 @@ static void saves_again(void **state)
     assert_int_equal(loaded->facts->kernel_count, made->facts->kernel_count);
     assert_int_equal(loaded->facts->finding_count, made->facts->finding_count);
     assert_int_equal(loaded->facts->check_count, made->facts->check_count);
+    assert_int_equal(loaded->facts->step_count, STEPS - 1);
     assert_int_equal(loaded->extra.tables.count, 6);
     gt_image second = image_of(loaded, 2);
     gt_rank_collectives *again = gt_rank_collectives_load(&second, 2);
@@ -277,6 +278,7 @@ static void rejected_values(void **state)
     reject(&image, "facts/collectives", END, &far, sizeof far);
     reject(&image, "facts/times", 0, &nan, sizeof nan);
     reject(&image, "facts/kernels", 0, &none, sizeof none);
+    reject(&image, "facts/steps", START, &far, sizeof far);
     reject(&image, "rank/numbers", 0, &far, sizeof far);
     gt_rank_collectives_free(made);
     gt_image_free(&image);

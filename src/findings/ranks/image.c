@@ -41,13 +41,18 @@ typedef struct saved_check {
     double value, warn, fail;
 } saved_check;
 
+typedef struct saved_step {
+    int64_t number, start_ns, end_ns;
+} saved_step;
+
 enum { STEPS, HAS_STEPS, END_BASE, TRUST, DEVICE, NODE, NUMBERS };
 enum { START, END, STEP, COMPUTE, EXPOSED, IDLE, LAUNCH, OWN_GAIN, CAUSE, GAP = CAUSE + GT_CAUSES };
 enum { TIMES = GAP + GT_CAUSES };
 
 /* Whoever adds a member to the facts must save it, and check it when it is loaded. */
-_Static_assert(sizeof(gt_rank_facts) == 2 * GT_CAUSES * sizeof(double) + 200, "save the new member");
+_Static_assert(sizeof(gt_rank_facts) == 2 * GT_CAUSES * sizeof(double) + 216, "save the new member");
 _Static_assert(sizeof(gt_rank_collective) == sizeof(saved_collective), "save the new member");
+_Static_assert(sizeof(gt_rank_step) == sizeof(saved_step), "save the new member");
 _Static_assert(sizeof(gt_own_finding) == 56 && sizeof(gt_rank_kernel) == 16, "save the new member");
 
 /* ---- saving ---- */
@@ -82,6 +87,14 @@ static void save_kernels(const gt_rank_facts *f, gt_interner *strings, gt_image 
         list[i] = (saved_kernel){copy_string(strings, f->strings, f->kernels[i].kernel),
                                  copy_string(strings, f->strings, f->kernels[i].op), f->kernels[i].ns};
     gt_image_give(image, owner, "kernels", list, f->kernel_count * sizeof *list);
+}
+
+static void save_steps(const gt_rank_facts *f, gt_image *image)
+{
+    saved_step *list = gt_alloc(f->step_count * sizeof *list);
+    for (size_t i = 0; i < f->step_count; i++)
+        list[i] = (saved_step){f->step_times[i].number, f->step_times[i].start_ns, f->step_times[i].end_ns};
+    gt_image_give(image, owner, "steps", list, f->step_count * sizeof *list);
 }
 
 static void save_findings(const gt_rank_facts *f, gt_interner *strings, gt_image *image)
@@ -139,6 +152,7 @@ void gt_rank_facts_save(const gt_rank_facts *f, gt_interner *strings, gt_image *
     gt_image_give(image, owner, "times", times, TIMES * sizeof *times);
     save_collectives(f, image);
     save_kernels(f, strings, image);
+    save_steps(f, image);
     save_findings(f, strings, image);
     save_checks(f, strings, image);
 }
@@ -224,6 +238,20 @@ static bool load_kernels(const source *from)
             return false;
         f->kernels[f->kernel_count++] =
             (gt_rank_kernel){keep(from, list[i].kernel), keep(from, list[i].op), list[i].ns};
+    }
+    return true;
+}
+
+static bool load_steps(const source *from)
+{
+    gt_rank_facts *f = from->facts;
+    size_t count = 0;
+    const saved_step *list = gt_image_get(from->image, owner, "steps", sizeof *list, &count);
+    if (!list) return false;
+    f->step_times = gt_alloc(count * sizeof *f->step_times);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_time(list[i].number) || !is_time(list[i].start_ns) || !is_time(list[i].end_ns)) return false;
+        f->step_times[f->step_count++] = (gt_rank_step){list[i].number, list[i].start_ns, list[i].end_ns};
     }
     return true;
 }
@@ -322,7 +350,7 @@ gt_rank_facts *gt_rank_facts_load(const gt_image *image, const gt_interner *stri
     f->strings = gt_interner_new();
     const source from = {image, strings, f};
     if (load_collectives(&from) && load_numbers(&from) && load_times(&from) && load_kernels(&from) &&
-        load_findings(&from) && load_checks(&from))
+        load_steps(&from) && load_findings(&from) && load_checks(&from))
         return f;
     gt_rank_facts_free(f);
     return NULL;
