@@ -357,6 +357,8 @@ void gt_answers_print_ranks(const gt_answers *a, const gt_terminal *terminal, co
                gt_answers_number(a, "ranks"), on_nodes, gt_answers_text(a, "device"), step_ms,
                gt_answers_text(a, "per"), busy_ms, step_ms > 0 ? 100 * busy_ms / step_ms : 0,
                gt_answers_number(a, "idle_ms"));
+    if (*gt_answers_text(a, "critical_path"))
+        print_line(terminal, INDENT, 2, "Critical path: %s.", gt_answers_text(a, "critical_path"));
     fprintf(terminal->file, "Trust: %s\n", gt_answers_text(a, "verdict"));
     print_findings(a, terminal, limits);
 }

@@ -60,9 +60,12 @@
 
 #define GT_SHEET_CLOCK_OFFSETS        GT_SHEET("clock_offsets")
 #define GT_SHEET_COMMUNICATION_MATRIX GT_SHEET("communication_matrix")
+#define GT_SHEET_CRITICAL_PATH        GT_SHEET("critical_path")
+#define GT_SHEET_CRITICAL_PATH_STEPS  GT_SHEET("critical_path_steps")
 #define GT_SHEET_RANK_CAUSES          GT_SHEET("rank_causes")
 #define GT_SHEET_RANK_STEPS           GT_SHEET("rank_steps")
 #define GT_SHEET_RANK_STEP_TIMES      GT_SHEET("rank_step_times")
+#define GT_SHEET_SLACK                GT_SHEET("slack")
 
 /* ---- Batch report ---- */
 

@@ -15,8 +15,9 @@ from tests.common.harness import FIXTURES
 
 COLLECTIVES = 4
 # Sheets of the report of all ranks that only whole traces give, so that `gputally collective` does not have them.
-OF_WHOLE_TRACES = [name + ".csv" for name in ("clock_offsets", "communication_matrix", "findings", "overview", "rank_causes",
-                                               "rank_step_times", "rank_steps", "trust")]
+OF_WHOLE_TRACES = [name + ".csv" for name in ("clock_offsets", "communication_matrix", "critical_path", "critical_path_steps",
+                                               "findings", "overview", "rank_causes", "rank_step_times", "rank_steps", "slack",
+                                               "trust")]
 
 
 def events(rank, ranks, collectives=COLLECTIVES):

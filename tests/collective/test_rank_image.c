@@ -170,6 +170,8 @@ static void saves_again(void **state)
     assert_int_equal(loaded->facts->finding_count, made->facts->finding_count);
     assert_int_equal(loaded->facts->check_count, made->facts->check_count);
     assert_int_equal(loaded->facts->step_count, STEPS - 1);
+    assert_int_equal(loaded->facts->piece_count, made->facts->piece_count);
+    assert_in_range(loaded->facts->piece_count, STEPS, SIZE_MAX);
     assert_int_equal(loaded->extra.tables.count, 6);
     gt_image second = image_of(loaded, 2);
     gt_rank_collectives *again = gt_rank_collectives_load(&second, 2);
@@ -266,7 +268,7 @@ static void reject(gt_image *image, const char *name, size_t offset, const void 
 static void rejected_values(void **state)
 {
     (void)state;
-    enum { COLLECTIVE = 48, START = 8, END = 16, BASE = 32 };
+    enum { COLLECTIVE = 48, START = 8, END = 16, BASE = 32, LINK = 24, PARENT = 8, FIRST_PIECE = 12 };
     gt_rank_collectives *made = make_rank(1);
     gt_image image = image_of(made, 1);
     const int64_t far = INT64_MIN;
@@ -279,6 +281,11 @@ static void rejected_values(void **state)
     reject(&image, "facts/times", 0, &nan, sizeof nan);
     reject(&image, "facts/kernels", 0, &none, sizeof none);
     reject(&image, "facts/steps", START, &far, sizeof far);
+    reject(&image, "facts/links", 3 * LINK + PARENT, &itself, sizeof itself); /* a cycle */
+    reject(&image, "facts/links", 3 * LINK + PARENT, &none, sizeof none);
+    reject(&image, "facts/links", 3 * LINK + FIRST_PIECE, &none, sizeof none);
+    reject(&image, "facts/links", 0, &far, sizeof far);
+    reject(&image, "facts/piece_names", 0, &none, sizeof none);
     reject(&image, "rank/numbers", 0, &far, sizeof far);
     gt_rank_collectives_free(made);
     gt_image_free(&image);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is seen only across ranks: clocks, steps, traffic. Simulated runs whose truth is known.
+"""What is seen only across ranks: clocks, critical path, slack, steps, traffic. Simulated runs whose truth is known.
 
     python3 -m tests.findings.test_across --bin build/debug/gputally
 
@@ -258,6 +258,136 @@ def check_node_matrix(binary, folder):
     return problems
 
 
+# ---- critical path ----
+
+def true_path(cluster, steps):
+    """(rank, kind, name, from, to) of the window, in us: from the first kernel of all to the first kernel of the last step, on
+    the rank on which the path comes to it."""
+    last = max((rank.host for rank in cluster.ranks), key=lambda event: event.end)
+    path = cluster.path(last)
+    begin = min(rank.step_starts[0] for rank in cluster.ranks)
+    exits = [cluster.ranks[part[0]].step_starts[steps - 1] for part in path
+             if part[3] < cluster.ranks[part[0]].step_starts[steps - 1] <= part[4] and part[1] != "communication"]
+    end = exits[-1]
+    return [(rank, kind, name, max(start, begin), min(stop, end)) for rank, kind, name, start, stop in path if stop > begin and start < end]
+
+
+def check_path(binary, folder, seed, groups, ranks=4, steps=4):
+    """Random durations on each rank and in each step. All ranks begin the first step together: what is before the window is
+    not seen."""
+    rng = random.Random(seed)
+    cluster = Cluster(ranks, groups, clock=lambda rank, t: t + 100 * rank)
+
+    def program(step, rank):
+        items = [("data", rng.choice((50, 50, 50, 900)) if step else 50), ("op", "aten::addmm", rng.uniform(300, 600)), ("op", "aten::gelu", rng.uniform(20, 60))]
+        for group in groups or ["world"]:
+            if not groups or rank in groups[group]:
+                items += [("op", "aten::mm", rng.uniform(200, 900)), ("op", "aten::add", rng.uniform(10, 40)),
+                          ("collective", group, 1 << 20, 120)]
+        return items + [("join",), ("op", "aten::_fused_adamw_", rng.uniform(80, 120))]
+
+    cluster.run(steps, program)
+    cluster.write(os.path.join(folder, "run"))
+    sheet = sheets(binary, os.path.join(folder, "run"), os.path.join(folder, "out"))
+    problems, wanted, found = [], {}, {}
+    for rank, kind, name, start, stop in true_path(cluster, steps):
+        key = (rank, kind, name if kind in ("compute", "communication") else "")
+        wanted[key] = wanted.get(key, 0) + (stop - start) / 1000 / (steps - 1)
+    rows = sheet("critical_path")
+    for row in rows:
+        if row["kind"] != "idle":
+            key = (int(row["rank"]), row["kind"], row["op"] if row["kind"] in ("compute", "communication") else "")
+            found[key] = found.get(key, 0) + float(row["ms"])
+    for key in sorted(set(wanted) | set(found)):
+        if abs(wanted.get(key, 0) - found.get(key, 0)) > 0.012:
+            problems.append(f"{key}: {found.get(key, 0):.3f} instead of {wanted.get(key, 0):.3f} ms")
+    idle = sum(float(row["ms"]) for row in rows if row["kind"] == "idle")
+    if idle > 0.02 or abs(sum(float(row["share_pct"]) for row in rows) - 100) > 1e-6:
+        problems.append(f"{idle} ms idle, all {sum(float(row['share_pct']) for row in rows)} %")
+    return problems + check_segments(sheet, true_path(cluster, steps), cluster, steps, rows)
+
+
+def check_segments(sheet, path, cluster, steps, sums):
+    """Segments follow each other without gaps, and those of each step add up to its time."""
+    segments, problems = sheet("critical_path_steps"), []
+    for before, after in zip(segments, segments[1:]):
+        if abs(float(before["to_ms"]) - float(after["from_ms"])) > 1e-9 or int(before["step"]) > int(after["step"]):
+            problems.append(f"{before} is followed by {after}")
+    total = sum(float(row["ms"]) for row in segments)
+    if abs(total - (path[-1][4] - path[0][3]) / 1000) > 0.01:
+        problems.append(f"{total} ms instead of {(path[-1][4] - path[0][3]) / 1000}")
+    if abs(total - sum(float(row["ms"]) for row in sums) * (steps - 1)) > 1e-6:
+        problems.append(f"the sums of critical_path are not those of the {total} ms of its steps")
+    # A step begins with the first kernel of the rank that the path is on.
+    begins = [path[0][3]]
+    for step in range(1, steps):
+        crossed = [cluster.ranks[part[0]].step_starts[step] for part in path
+                   if part[3] < cluster.ranks[part[0]].step_starts[step] <= part[4] and part[1] != "communication"]
+        begins.append(crossed[-1])
+    for step in range(steps - 1):
+        own = sum(float(row["ms"]) for row in segments if row["step"] == str(step + 3))
+        if abs(own - (begins[step + 1] - begins[step]) / 1000) > 0.01:
+            problems.append(f"step {step + 3}: {own} instead of {(begins[step + 1] - begins[step]) / 1000} ms")
+    return problems
+
+
+# ---- slack ----
+
+def slack_program(longer):
+    """Rank 0 is the slowest in the first collective of a step, rank 1 in the second one; `longer` has more time for
+    (rank, op)."""
+    us = {(0, "aten::addmm"): 900, (1, "aten::addmm"): 600, (2, "aten::addmm"): 400,
+          (0, "aten::mm"): 300, (1, "aten::mm"): 800, (2, "aten::mm"): 350}
+
+    def program(step, rank):
+        def op(name):
+            return ("op", name, us[rank, name] + longer.get((rank, name), 0))
+        return [("data", 50), op("aten::addmm"), ("collective", "world", 1 << 20, 100), ("join",), op("aten::mm"),
+                ("collective", "world", 1 << 20, 100), ("join",), ("op", "aten::_fused_adamw_", 40)]
+    return program
+
+
+def run_length(longer):
+    cluster = Cluster(3)
+    cluster.run(4, slack_program(longer))
+    return max(rank.host.end for rank in cluster.ranks)
+
+
+def check_slack(binary, folder):
+    """By hand: rank 1 could spend 300 us more before the first collective, rank 2 500; before the second one rank 0 could
+    spend 500 us more, rank 2 450. The simulation confirms that: that much more changes nothing, and 10 us more does."""
+    cluster = Cluster(3)
+    cluster.run(4, slack_program({}))
+    cluster.write(os.path.join(folder, "run"))
+    rows = sheets(binary, os.path.join(folder, "run"), os.path.join(folder, "out"))("slack")
+    wanted = {(0, "aten::addmm"): 0, (1, "aten::addmm"): 300, (2, "aten::addmm"): 500,
+              (0, "aten::mm"): 500, (1, "aten::mm"): 0, (2, "aten::mm"): 450}
+    problems = []
+    for (rank, op), slack in wanted.items():
+        row = [row for row in rows if (row["rank"], row["op"]) == (str(rank), op)][0]
+        if abs(float(row["slack_ms"]) - slack / 1000) > 0.003 or (row["on_critical_path"] == "True") != (slack == 0):
+            problems.append(f"rank {rank}, {op}: {row} instead of {slack} us")
+        if (float(row["critical_ms"]) > 0) != (slack == 0):
+            problems.append(f"rank {rank}, {op}: {row['critical_ms']} ms of the path")
+        usual = run_length({})
+        if run_length({(rank, op): slack - 1}) > usual + 0.01 or run_length({(rank, op): slack + 10}) < usual + 8:
+            problems.append(f"rank {rank}, {op}: {slack} us is not its slack")
+    return problems
+
+
+def check_sentence(binary, folder):
+    """One op of a rank is longer than on the others."""
+    cluster = Cluster(4)
+    cluster.run(4, lambda step, rank: [("op", "aten::mm", 700), ("op", "aten::bmm", 300 + 500 * (rank == 2)),
+                                       ("collective", "world", 1 << 20, 100), ("join",)])
+    cluster.write(os.path.join(folder, "run"))
+    facts = sheets(binary, os.path.join(folder, "run"), os.path.join(folder, "out"))("overview")
+    text = [row["text"] for row in facts if row["name"] == "critical_path"]
+    # A step is 700 + 800 + 100 us, and 2 us until the host is back, then 5 us until the next kernel.
+    wanted = "rank 2, aten::bmm: 0.80 ms of the critical path of 1.61 ms per step, 0.50 ms more than on the median rank"
+    return [] if text == [wanted] else [f"{text} instead of {wanted!r}"]
+
+
 # ---- cases ----
 
 def cases():
@@ -268,6 +398,12 @@ def cases():
     yield Case("clocks, process groups", check_groups)
     yield Case("clocks, few collectives", check_few)
     yield Case("clocks, a truncated trace", check_truncated)
+    for seed in (1, 2, 3, 4):
+        yield Case(f"critical path, seed {seed}", check_path, seed, None)
+    for seed in (5, 6, 7):
+        yield Case(f"critical path through two groups, seed {seed}", check_path, seed, {"left": [0, 1], "right": [2, 3], "world": [0, 1, 2, 3]})
+    yield Case("slack", check_slack)
+    yield Case("sentence about the critical path", check_sentence)
     yield Case("times of steps", check_steps)
     yield Case("matrix of all kinds of collectives", check_matrix)
     yield Case("matrix of nodes", check_node_matrix)

@@ -9,6 +9,7 @@
  *
  * An op that starts when its launch allows has the base of the host at that launch; the host has the base of
  * the op that it waited for last. */
+#include "findings/ranks/chains.h"
 #include "findings/ranks/find.h"
 
 #include "base/map.h"
@@ -462,6 +463,7 @@ gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *ro
     }
     find_launch_time(f, s);
     find_steps(f, s);
+    gt_rank_chains_find(f, s, w.number, w.compute_before);
     divide_by_steps(f);
     keep_findings(f, findings);
     gt_free(w.number);
@@ -486,6 +488,8 @@ void gt_rank_facts_free(gt_rank_facts *facts)
     gt_free(facts->checks);
     gt_free(facts->kernels);
     gt_free(facts->step_times);
+    gt_free(facts->links);
+    gt_free(facts->pieces);
     gt_free(facts->collectives);
     gt_free(facts->device);
     gt_free(facts->node);

@@ -366,6 +366,20 @@ static void find_other_runs(const search *s)
     gt_free(has_rank);
 }
 
+static void add_critical_path(const search *s)
+{
+    gt_rank_findings *found = s->found;
+    gt_interner *strings = s->input->sync->matches->events->strings;
+    gt_rank_times times = gt_rank_times_new(s->model);
+    gt_op_times ops = gt_op_times_new(found, s->input, s->model, &times);
+    gt_critical_path path = gt_critical_path_find(s->input, s->model, &times);
+    gt_critical_path_add_sheets(found, &path, &ops, strings, &found->across);
+    gt_table_list_add(&found->across, gt_slack_sheet(found, &ops, strings));
+    gt_critical_path_free(&path);
+    gt_op_times_free(&ops);
+    gt_rank_times_free(&times);
+}
+
 static void add_across(const search *s)
 {
     gt_rank_findings *found = s->found;
@@ -373,6 +387,7 @@ static void add_across(const search *s)
     gt_rank_clock *clocks = gt_rank_clocks_find(s->input->sync, found->rank_count);
     gt_table_list_add(&found->across, gt_rank_clocks_sheet(found, clocks, strings));
     gt_free(clocks);
+    add_critical_path(s);
     gt_rank_steps_add_sheets(found, strings, &found->across);
     gt_table_list_add(&found->across, gt_rank_matrix_sheet(found, s->input, &found->uncounted));
 }
@@ -419,6 +434,7 @@ void gt_rank_findings_free(gt_rank_findings *findings)
     gt_free(findings->ranks);
     gt_free(findings->verdict);
     gt_free(findings->other_runs);
+    gt_free(findings->critical);
     gt_table_list_free(&findings->across);
     gt_free(findings);
 }

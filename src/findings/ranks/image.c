@@ -7,7 +7,7 @@
  * starts before it, so that following bases ends; times can be subtracted without overflow; numbers are
  * finite. All of it is checked here. Streams only say which collectives have the same one, so they are
  * numbered again, from 0: arrays by stream stay small. */
-#include "findings/ranks/ranks.h"
+#include "findings/ranks/chains.h"
 
 #include "base/map.h"
 #include "base/memory.h"
@@ -41,6 +41,11 @@ typedef struct saved_check {
     double value, warn, fail;
 } saved_check;
 
+typedef struct saved_link {
+    int64_t from_ns;
+    uint32_t parent, first_piece, piece_count, joins;
+} saved_link;
+
 typedef struct saved_step {
     int64_t number, start_ns, end_ns;
 } saved_step;
@@ -50,8 +55,9 @@ enum { START, END, STEP, COMPUTE, EXPOSED, IDLE, LAUNCH, OWN_GAIN, CAUSE, GAP = 
 enum { TIMES = GAP + GT_CAUSES };
 
 /* Whoever adds a member to the facts must save it, and check it when it is loaded. */
-_Static_assert(sizeof(gt_rank_facts) == 2 * GT_CAUSES * sizeof(double) + 216, "save the new member");
+_Static_assert(sizeof(gt_rank_facts) == 2 * GT_CAUSES * sizeof(double) + 240, "save the new member");
 _Static_assert(sizeof(gt_rank_collective) == sizeof(saved_collective), "save the new member");
+_Static_assert(sizeof(gt_rank_link) == sizeof(saved_link), "save the new member");
 _Static_assert(sizeof(gt_rank_step) == sizeof(saved_step), "save the new member");
 _Static_assert(sizeof(gt_own_finding) == 56 && sizeof(gt_rank_kernel) == 16, "save the new member");
 
@@ -95,6 +101,32 @@ static void save_steps(const gt_rank_facts *f, gt_image *image)
     for (size_t i = 0; i < f->step_count; i++)
         list[i] = (saved_step){f->step_times[i].number, f->step_times[i].start_ns, f->step_times[i].end_ns};
     gt_image_give(image, owner, "steps", list, f->step_count * sizeof *list);
+}
+
+/* A piece has the place of its name in the list of names. */
+static void save_chains(const gt_rank_facts *f, gt_interner *strings, gt_image *image)
+{
+    size_t count = f->links ? f->collective_count + 1 : 0;
+    uint32_t *places = gt_alloc_zero(gt_interner_count(f->strings), sizeof *places); /* by string, from 1 */
+    uint32_t *names = gt_alloc(f->piece_count * sizeof *names), name_count = 0;
+    uint64_t *pieces = gt_alloc(f->piece_count * sizeof *pieces);
+    saved_link *links = gt_alloc(count * sizeof *links);
+    for (size_t i = 0; i < count; i++) {
+        const gt_rank_link *l = &f->links[i];
+        links[i] = (saved_link){l->from_ns, l->parent, l->first_piece, l->piece_count, l->joins};
+    }
+    for (size_t i = 0; i < f->piece_count; i++) {
+        uint32_t name = gt_piece_name(f->pieces[i]);
+        if (!places[name]) {
+            names[name_count++] = copy_string(strings, f->strings, name);
+            places[name] = name_count;
+        }
+        pieces[i] = gt_piece_rename(f->pieces[i], places[name] - 1);
+    }
+    gt_free(places);
+    gt_image_give(image, owner, "links", links, count * sizeof *links);
+    gt_image_give(image, owner, "pieces", pieces, f->piece_count * sizeof *pieces);
+    gt_image_give(image, owner, "piece_names", names, name_count * sizeof *names);
 }
 
 static void save_findings(const gt_rank_facts *f, gt_interner *strings, gt_image *image)
@@ -153,6 +185,7 @@ void gt_rank_facts_save(const gt_rank_facts *f, gt_interner *strings, gt_image *
     save_collectives(f, image);
     save_kernels(f, strings, image);
     save_steps(f, image);
+    save_chains(f, strings, image);
     save_findings(f, strings, image);
     save_checks(f, strings, image);
 }
@@ -256,6 +289,56 @@ static bool load_steps(const source *from)
     return true;
 }
 
+static bool load_pieces(const source *from)
+{
+    gt_rank_facts *f = from->facts;
+    size_t count = 0, name_count = 0;
+    const uint64_t *pieces = gt_image_get(from->image, owner, "pieces", sizeof *pieces, &count);
+    const uint32_t *names = gt_image_get(from->image, owner, "piece_names", sizeof *names, &name_count);
+    if (!pieces || !names) return false;
+    uint32_t *kept = gt_alloc(name_count * sizeof *kept);
+    bool good = true;
+    for (size_t i = 0; good && i < name_count; i++) {
+        good = is_string(from, names[i]);
+        kept[i] = good ? keep(from, names[i]) : 0;
+        good = good && kept[i] < 1U << GT_PIECE_NAME_BITS;
+    }
+    f->pieces = gt_alloc(count * sizeof *f->pieces);
+    for (size_t i = 0; good && i < count; i++) {
+        uint32_t name = gt_piece_name(pieces[i]);
+        good = name < name_count && gt_piece_kind(pieces[i]) < GT_CHAIN_KINDS;
+        if (good) f->pieces[f->piece_count++] = gt_piece_rename(pieces[i], kept[name]);
+    }
+    gt_free(kept);
+    return good;
+}
+
+/* A chain goes back in time, so that following it ends. */
+static bool is_link(const gt_rank_facts *f, size_t index, const saved_link *l)
+{
+    bool has_parent = l->joins != GT_JOINS_NOTHING, is_end = index == f->collective_count;
+    return is_time(l->from_ns) && l->joins <= GT_JOINS_CHAIN && l->piece_count <= UINT8_MAX &&
+           (size_t)l->first_piece + l->piece_count <= f->piece_count &&
+           (!has_parent || (l->parent < f->collective_count &&
+                            (is_end || f->collectives[l->parent].start_ns < f->collectives[index].start_ns)));
+}
+
+static bool load_chains(const source *from)
+{
+    gt_rank_facts *f = from->facts;
+    size_t count = 0;
+    const saved_link *links = gt_image_get(from->image, owner, "links", sizeof *links, &count);
+    if (!links || !load_pieces(from) || (count && count != f->collective_count + 1)) return false;
+    if (count) f->links = gt_alloc(count * sizeof *f->links);
+    for (size_t i = 0; i < count; i++) {
+        const saved_link *l = &links[i];
+        if (!is_link(f, i, l)) return false;
+        f->links[i] =
+            (gt_rank_link){l->from_ns, l->parent, l->first_piece, (uint8_t)l->piece_count, (uint8_t)l->joins};
+    }
+    return true;
+}
+
 static bool is_finding(const source *from, const saved_finding *one)
 {
     return is_string(from, one->id) && is_string(from, one->title) && is_string(from, one->advice) &&
@@ -350,7 +433,7 @@ gt_rank_facts *gt_rank_facts_load(const gt_image *image, const gt_interner *stri
     f->strings = gt_interner_new();
     const source from = {image, strings, f};
     if (load_collectives(&from) && load_numbers(&from) && load_times(&from) && load_kernels(&from) &&
-        load_steps(&from) && load_findings(&from) && load_checks(&from))
+        load_steps(&from) && load_chains(&from) && load_findings(&from) && load_checks(&from))
         return f;
     gt_rank_facts_free(f);
     return NULL;

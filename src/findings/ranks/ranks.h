@@ -24,7 +24,7 @@
  * Files: facts (what is kept of a rank), image (in a file), model (collectives of all ranks), run (of these,
  * with repairs), late (who is late, by how much), causes (what a late rank does longer), links (slow
  * transfers), find (the findings), texts (in words), own (findings of single ranks, put together), sheets.
- * across.h lists the files that look at all ranks together: clocks. */
+ * across.h lists the files that look at all ranks together, chains.h what they know about a rank. */
 #ifndef GT_FINDINGS_RANKS_RANKS_H
 #define GT_FINDINGS_RANKS_RANKS_H
 
@@ -51,6 +51,27 @@ typedef struct gt_rank_kernel {
     uint32_t kernel, op; /* string ids of the facts; op: that launches it; may be GT_STR_NONE */
     double ns;           /* per step */
 } gt_rank_kernel;
+
+/* What decided when a collective was ready (chains.h). */
+typedef enum gt_chain_kind {
+    GT_CHAIN_COMPUTE,
+    GT_CHAIN_HOST,
+    GT_CHAIN_DATA,
+    GT_CHAIN_COMMUNICATION,
+    GT_CHAIN_IDLE,
+    GT_CHAIN_KINDS
+} gt_chain_kind;
+
+/* What is before a link: nothing that is known, the end of a collective, or the chain of a collective. */
+typedef enum gt_chain_joins { GT_JOINS_NOTHING, GT_JOINS_END, GT_JOINS_CHAIN } gt_chain_joins;
+
+typedef struct gt_rank_link {
+    int64_t from_ns;
+    uint32_t parent; /* the collective that it joins, which starts before its own; GT_NONE */
+    uint32_t first_piece;
+    uint8_t piece_count;
+    uint8_t joins; /* gt_chain_joins */
+} gt_rank_link;
 
 /* A step of the window, from its first op to the first op of the next step. */
 typedef struct gt_rank_step {
@@ -81,6 +102,10 @@ typedef struct gt_rank_facts {
     double launch_ns;           /* host time per launch */
     gt_rank_step *step_times;   /* the steps of the window that have ops; one if none are marked */
     size_t step_count;
+    gt_rank_link *links; /* by collective; the last one, more than there are collectives, is the end of the
+                            window. NULL: unknown */
+    uint64_t *pieces;    /* of links, packed (chains.h) */
+    size_t piece_count;
     gt_rank_kernel *kernels; /* without collectives */
     size_t kernel_count, kernel_capacity;
     gt_own_finding *findings;
@@ -145,17 +170,19 @@ typedef struct gt_rank_findings {
     size_t rank_count;
     char **node_names; /* owned */
     size_t node_count;
-    bool nodes_known;     /* otherwise there is one */
-    bool nodes_named;     /* by the traces; otherwise they are numbered: "node 1" */
-    const char *per;      /* "step" or "trace" */
-    double step_ns;       /* the mean over ranks */
-    double all_fixed_ns;  /* an estimate of the step time if all findings but hints were repaired */
-    double link_gain_ns;  /* the part of it that faster links bring, beyond ranks and nodes */
-    double wait_ns;       /* the mean wait of a rank */
-    char *verdict;        /* owned; one line */
-    size_t uncounted;     /* kernels that communication_matrix lacks */
-    gt_table_list across; /* owned; the sheets of across.h, until they are added to a report */
-    char *other_runs;     /* owned; ranks whose traces may be of another run: "4-7"; NULL: none */
+    bool nodes_known;         /* otherwise there is one */
+    bool nodes_named;         /* by the traces; otherwise they are numbered: "node 1" */
+    const char *per;          /* "step" or "trace" */
+    double step_ns;           /* the mean over ranks */
+    double all_fixed_ns;      /* an estimate of the step time if all findings but hints were repaired */
+    double link_gain_ns;      /* the part of it that faster links bring, beyond ranks and nodes */
+    double wait_ns;           /* the mean wait of a rank */
+    char *verdict;            /* owned; one line */
+    char *critical;           /* owned; a sentence about the critical path; NULL: there is none */
+    size_t segments_left_out; /* of critical_path_steps */
+    size_t uncounted;         /* kernels that communication_matrix lacks */
+    gt_table_list across;     /* owned; the sheets of across.h, until they are added to a report */
+    char *other_runs;         /* owned; ranks whose traces may be of another run: "4-7"; NULL: none */
 } gt_rank_findings;
 
 /* NULL if there are no facts of at least two ranks that share a collective. */

@@ -142,6 +142,9 @@ static gt_table *overview_sheet(const gt_rank_findings *found, gt_interner *stri
     gt_overview_add_number(sheet, "idle_ms", idle / 1e6 / (double)(known ? known : 1), "ms");
     gt_overview_add_number(sheet, "wait_ms", found->wait_ns / 1e6, "ms");
     gt_overview_add_number(sheet, "all_fixed_ms", found->all_fixed_ns / 1e6, "ms");
+    if (found->critical) gt_overview_add_text(sheet, "critical_path", found->critical);
+    if (found->segments_left_out)
+        gt_overview_add_number(sheet, "critical_path_left_out", (double)found->segments_left_out, "segments");
     if (found->uncounted)
         gt_overview_add_number(sheet, "matrix_uncounted", (double)found->uncounted, "kernels");
     return sheet;
