@@ -349,6 +349,10 @@ static void show_item(void *context, size_t index)
         j->items[index].printed = r->printed;
     else
         gt_print_kept(&r->printed);
+    if (j->items[index].stow) {
+        gt_rank_stow_put(j->items[index].stow, j->items[index].rank, j->items[index].collectives);
+        j->items[index].collectives = NULL;
+    }
     if (!r->made && !gt_journal_error("%s%s", r->what, r->error.text))
         fprintf(stderr, "gputally: %s\n", r->error.text);
     if (!r->made) j->status = GT_EXIT_FAILED;

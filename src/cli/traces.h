@@ -38,6 +38,7 @@ typedef struct gt_trace_item {
     int64_t rank;                     /* of a folder with one trace per rank; -1: none */
     char *label;                      /* names its folder of CSV files; NULL: the trace does */
     gt_rank_collectives *collectives; /* of a trace with a rank, once it has been read; see collective.h */
+    gt_rank_stow *stow;    /* where these go when all traces before it are done; NULL: they stay here */
     gt_kept_print printed; /* its line, which the caller prints after the answers about all ranks */
 } gt_trace_item;
 

@@ -133,7 +133,8 @@ bool gt_output_write_file(gt_output *output, const char *path, gt_str text, gt_e
 
 enum {
     STORE_BUFFER = 256 * 1024,
-    READS_PER_RELEASE = 4096, /* after that many reads, the pages they touched are released */
+    READS_PER_RELEASE = 4096,        /* after that many reads, or bytes of long records, */
+    BYTES_PER_RELEASE = 1024 * 1024, /* the pages they touched are released */
 };
 
 struct gt_temp_store {
@@ -143,7 +144,8 @@ struct gt_temp_store {
     size_t used;
     char *buffer;
     const uint8_t *map;
-    unsigned reads;
+    unsigned reads;    /* since pages were released */
+    size_t read_bytes; /* in these */
 };
 
 static int open_unnamed(const char *path)
@@ -221,11 +223,13 @@ bool gt_temp_store_seal(gt_temp_store *store, gt_error *error)
 gt_str gt_temp_store_read(gt_temp_store *store, uint64_t position)
 {
     uint32_t len;
-    if (++store->reads == READS_PER_RELEASE) {
+    if (++store->reads >= READS_PER_RELEASE || store->read_bytes >= BYTES_PER_RELEASE) {
         madvise((void *)(uintptr_t)store->map, store->size, MADV_DONTNEED);
         store->reads = 0;
+        store->read_bytes = 0;
     }
     memcpy(&len, store->map + position, sizeof len);
+    store->read_bytes += len;
     return (gt_str){(const char *)store->map + position + sizeof len, len};
 }
 

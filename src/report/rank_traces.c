@@ -15,8 +15,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { ROWS_TO_TRIM = 65536 };
-
 /* ---- one rank ---- */
 
 /* Gives the rows strings of their own, so that the trace can be freed. */
@@ -132,7 +130,6 @@ typedef struct job {
     const gt_rank_request *request;
     gt_rank_traces *traces;
     rank_state *ranks;
-    gt_table **tables;            /* by rank */
     gt_extra_sheets extra_sheets; /* of the ranks so far */
     int64_t *rank_in_trace;       /* by rank: the rank number in the trace */
     gt_base_time *bases;          /* by rank */
@@ -181,7 +178,7 @@ static bool read_rank(void *context, size_t number)
     const char *path = j->request->paths[number];
     const char *about = gt_log_about(j->request->rank_count > 1 ? path : NULL);
     gt_fail(&r->error, "no trace");
-    if (j->request->ready) r->collectives = j->request->ready[number];
+    if (j->request->ready) r->collectives = j->request->ready(j->request->ready_context, number);
     if (path && !r->collectives) {
         if (j->request->load)
             r->collectives = j->request->load(j->request->load_context, number, &r->error);
@@ -194,12 +191,22 @@ static bool read_rank(void *context, size_t number)
     return true;
 }
 
-/* A table with a few rows is mostly overhead, so the extra sheets of a rank are appended at once. */
+/* A table with a few rows is mostly overhead, so the rows of a rank are appended at once. */
+static void append_rows(gt_rank_traces *traces, gt_table *rows)
+{
+    gt_table_use_strings(rows, traces->strings);
+    if (!traces->rows) {
+        traces->rows = rows;
+        return;
+    }
+    gt_table_append_same(traces->rows, rows);
+    gt_table_free(rows);
+}
+
 static void keep(job *j, size_t number, gt_rank_collectives *c)
 {
     gt_rank_traces *traces = j->traces;
-    gt_table_use_strings(c->rows, traces->strings);
-    j->tables[number] = c->rows;
+    append_rows(traces, c->rows);
     c->rows = NULL;
     j->rank_in_trace[number] = c->run.distributed.rank;
     int64_t world_size = c->run.distributed.world_size;
@@ -207,7 +214,7 @@ static void keep(job *j, size_t number, gt_rank_collectives *c)
         traces->world_size = world_size;
     j->bases[number] = c->base;
     traces->events += c->events;
-    traces->facts[number] = c->facts;
+    if (c->facts) traces->facts[number] = gt_rank_facts_pack(c->facts, &traces->facts_arena, traces->strings);
     c->facts = NULL;
     if (number == 0) traces->devices = c->run.devices;
     use_strings(&c->extra, traces->strings);
@@ -225,29 +232,6 @@ static void keep_rank(void *context, size_t number)
         j->traces->bad_count++;
     }
     gt_rank_collectives_free(r->collectives);
-}
-
-static gt_table *join(gt_table **tables, size_t count, gt_interner *strings)
-{
-    gt_table *all = NULL;
-    size_t rows = 0, freed = 0;
-    for (size_t i = 0; i < count; i++) rows += tables[i] ? tables[i]->row_count : 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!tables[i]) continue;
-        if (!all) {
-            all = tables[i];
-            gt_table_reserve(all, rows);
-        } else {
-            gt_table_append_same(all, tables[i]);
-            freed += tables[i]->row_count;
-            gt_table_free(tables[i]);
-        }
-        if (freed < ROWS_TO_TRIM) continue;
-        gt_memory_trim(); /* otherwise the rows would be in memory twice */
-        freed = 0;
-    }
-    gt_memory_trim();
-    return all ? all : gt_table_new(GT_SHEET_NCCL_LONG, strings);
 }
 
 /* File names decide the rank; a trace that names another rank may be misplaced. */
@@ -296,28 +280,25 @@ void gt_rank_traces_read(gt_rank_traces *traces, const gt_rank_request *request)
     traces->facts = gt_alloc_zero(rank_count, sizeof *traces->facts);
     job j = {.traces = traces, .request = request};
     j.ranks = gt_alloc_zero(rank_count, sizeof *j.ranks);
-    j.tables = gt_alloc_zero(rank_count, sizeof *j.tables);
     j.bases = gt_alloc_zero(rank_count, sizeof *j.bases);
     j.rank_in_trace = gt_alloc(rank_count * sizeof *j.rank_in_trace);
     for (size_t rank = 0; rank < rank_count; rank++) j.rank_in_trace[rank] = GT_EVENT_NONE;
     read_all(&j);
     compare_ranks(&j);
-    traces->rows = join(j.tables, rank_count, traces->strings);
+    if (!traces->rows) traces->rows = gt_table_new(GT_SHEET_NCCL_LONG, traces->strings);
+    gt_memory_trim();
     gt_collectives_align(traces->rows, j.bases, rank_count);
     check_completeness(traces);
     traces->extra = gt_extra_finish(&j.extra_sheets);
     gt_free(j.ranks);
-    gt_free(j.tables);
     gt_free(j.rank_in_trace);
     gt_free(j.bases);
 }
 
 void gt_rank_traces_free(gt_rank_traces *traces)
 {
-    for (size_t i = 0; i < traces->rank_count; i++) {
-        gt_free(traces->problems[i]);
-        gt_rank_facts_free(traces->facts[i]);
-    }
+    for (size_t i = 0; i < traces->rank_count; i++) gt_free(traces->problems[i]);
+    gt_arena_free(&traces->facts_arena);
     gt_free(traces->problems);
     gt_free(traces->facts);
     gt_table_free(traces->rows);

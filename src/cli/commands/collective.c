@@ -187,9 +187,9 @@ typedef struct request {
     const gt_arguments *arguments; /* for the kernels that count as communication */
     const gt_rank_files *files;
     gt_collective_options options;
-    gt_rank_collectives **ready; /* see gt_rank_request; NULL: none */
     const gt_merge_call *merge;  /* partials instead of traces; NULL: traces */
     bool findings;               /* about all ranks */
+    gt_rank_stow *ready;         /* ranks that need not be read, with facts; NULL: none */
     const gt_hta_options *extra; /* NULL: not requested */
     const gt_destinations *to;
     unsigned threads;
@@ -308,9 +308,10 @@ static bool read_and_report(request *r, gt_error *error)
     gt_comm_kernels *comm = r->merge ? NULL : gt_communication_wanted(r->arguments);
     gt_rank_traces_read(&traces, &(gt_rank_request){.paths = r->files->paths,
                                                     .rank_count = r->files->count,
-                                                    .ready = r->ready,
                                                     .load = r->merge ? r->merge->load : NULL,
                                                     .load_context = r->merge ? r->merge->load_context : NULL,
+                                                    .ready = r->ready ? gt_rank_stow_take : NULL,
+                                                    .ready_context = r->ready,
                                                     .comm = comm,
                                                     .extra = r->extra,
                                                     .threads = r->threads});
@@ -326,7 +327,7 @@ static bool read_and_report(request *r, gt_error *error)
     return made;
 }
 
-gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, gt_rank_collectives **ready,
+gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, gt_rank_stow *ready,
                                const char *const *pages, const gt_destinations *to, unsigned threads,
                                bool *is_written)
 {

@@ -60,9 +60,9 @@ gt_report_maker gt_pytorch_report, gt_rocprof_report, gt_nsys_report, gt_jax_rep
 
 /* Writes the collective report of these ranks with the default options and prints its summary. Ranks that are
  * missing, damaged or disagree give a warning. Without collectives there is no report, which is no error.
- * `ready` is that of gt_rank_request, `pages` that of gt_ranks_page. *is_written says whether there is a
- * report. */
-gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, gt_rank_collectives **ready,
+ * `ready` has the ranks that need not be read, `pages` is that of gt_ranks_page. *is_written says whether
+ * there is a report. */
+gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, gt_rank_stow *ready,
                                const char *const *pages, const gt_destinations *to, unsigned threads,
                                bool *is_written);
 

@@ -83,7 +83,8 @@ typedef struct inputs {
     struct folder {
         const char *path;
         gt_trace_folder traces;
-    } * folders; /* with PyTorch traces */
+        gt_rank_stow *stow; /* owned; of its ranks; NULL: it has none */
+    } * folders;            /* with PyTorch traces */
     size_t folder_count, folder_capacity;
 } inputs;
 
@@ -91,6 +92,12 @@ static void add_item(inputs *in, const char *path, int64_t rank)
 {
     gt_trace_item item = {.path = path, .rank = rank};
     GT_PUSH(in->items, in->count, in->capacity, item);
+}
+
+static void add_rank(inputs *in, const char *path, int64_t rank, gt_rank_stow *stow)
+{
+    add_item(in, path, rank);
+    in->items[in->count - 1].stow = stow;
 }
 
 /* Adds the file itself, the run of a rocprofv3 folder, or the JAX profiles of a folder. */
@@ -131,8 +138,9 @@ static bool add_folder(inputs *in, const char *path, gt_error *error)
     struct folder folder = {.path = path};
     gt_trace_folder_find(&folder.traces, path, true);
     const gt_trace_folder *found = &folder.traces;
+    if (found->are_ranks) folder.stow = gt_rank_stow_new();
     for (size_t i = 0; i < found->count; i++)
-        add_item(in, found->paths[i], found->are_ranks ? found->ranks[i] : -1);
+        add_rank(in, found->paths[i], found->are_ranks ? found->ranks[i] : -1, folder.stow);
     warn_of_unreadable(found);
     GT_PUSH(in->folders, in->folder_count, in->folder_capacity, folder);
     return found->count || (!gt_nsys_fail_folder(path, error) &&
@@ -219,7 +227,10 @@ static void free_inputs(inputs *in)
         gt_free(in->items[i].label);
         gt_rank_collectives_free(in->items[i].collectives);
     }
-    for (size_t i = 0; i < in->folder_count; i++) gt_trace_folder_free(&in->folders[i].traces);
+    for (size_t i = 0; i < in->folder_count; i++) {
+        gt_trace_folder_free(&in->folders[i].traces);
+        gt_rank_stow_free(in->folders[i].stow);
+    }
     gt_free(in->folders);
     gt_free(in->items);
     gt_profiles_free(&in->profiles);
@@ -269,18 +280,6 @@ static void print_ranks(inputs *in, const gt_trace_folder *traces)
     }
 }
 
-/* The collectives that were found in the traces of a folder when their own reports were made, by rank. */
-static gt_rank_collectives **take_collectives(inputs *in, const gt_trace_folder *traces, size_t rank_count)
-{
-    gt_rank_collectives **ready = gt_alloc_zero(rank_count, sizeof *ready);
-    for (size_t i = 0, at = 0; i < traces->count; i++) {
-        while (in->items[at].path != traces->paths[i]) at++; /* both in the same order */
-        ready[traces->ranks[i]] = in->items[at].collectives;
-        in->items[at].collectives = NULL;
-    }
-    return ready;
-}
-
 /* The path of a page from the folder of another one; NULL if it is not in that folder. */
 static char *path_from(const char *from, const char *page)
 {
@@ -309,18 +308,16 @@ static gt_exit report_collectives(const gt_call *call, inputs *in, const struct 
 {
     gt_rank_files files = gt_trace_folder_ranks(&folder->traces, folder->path);
     gt_destinations to = collective_destinations(call, folder->path, in->folder_count);
-    gt_rank_collectives **ready = take_collectives(in, &folder->traces, files.count);
     char **pages = find_pages(call, in, &folder->traces, files.count, to.html_path);
     bool is_written = false, quiet = gt_arguments_flag(&call->arguments, "quiet");
-    gt_exit status =
-        gt_collective_of_ranks(call, &files, ready, (const char *const *)pages, &to, threads, &is_written);
+    gt_exit status = gt_collective_of_ranks(call, &files, folder->stow, (const char *const *)pages, &to,
+                                            threads, &is_written);
     for (size_t i = 0; i < files.count; i++) gt_free(pages[i]);
     gt_free(pages);
     if (!quiet) putchar('\n');
     print_ranks(in, &folder->traces);
     /* The last line names the page to open first. */
     if (!quiet && is_written && to.html_path) printf("all ranks: %s\n", to.html_path);
-    gt_free(ready);
     gt_destinations_free(&to);
     gt_rank_files_free(&files);
     return status;

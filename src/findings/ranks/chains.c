@@ -28,7 +28,7 @@ const char *gt_chain_kind_name(gt_chain_kind kind)
 
 typedef struct piece {
     int64_t ns;
-    uint32_t name; /* of the facts */
+    uint32_t name; /* place in piece_names */
     uint32_t count;
     gt_chain_kind kind;
 } piece;
@@ -39,8 +39,9 @@ typedef struct walk {
     const uint32_t *number, *before;
     uint32_t *link_of_op, *link_of_point; /* GT_NONE: on no chain yet */
     size_t piece_capacity;
-    uint32_t *name_of; /* by string of the schedule: that of the facts; GT_NONE: not asked for yet */
-    uint32_t other;    /* string "other" */
+    uint32_t *name_of; /* by string of the schedule: its place in piece_names; GT_NONE: not asked for yet */
+    gt_map places_of_own; /* the same by string of the facts */
+    uint32_t other;       /* that of "other" */
     /* The link that is being made: */
     gt_rank_link link;
     uint32_t index;
@@ -50,10 +51,22 @@ typedef struct walk {
     gt_map places; /* (link, name and kind) to the place of a piece */
 } walk;
 
+/* The place of a string of the facts in piece_names. */
+static uint32_t place_of(walk *w, uint32_t string)
+{
+    gt_rank_facts *f = w->facts;
+    uint32_t *place = gt_map_put(&w->places_of_own, string, 0);
+    if (*place == GT_MAP_NONE) {
+        if (f->piece_name_count == 1U << GT_PIECE_NAME_BITS) return *place = w->other;
+        *place = (uint32_t)f->piece_name_count;
+        GT_PUSH(f->piece_names, f->piece_name_count, f->piece_name_capacity, string);
+    }
+    return *place;
+}
+
 static uint32_t keep_cstr(walk *w, const char *text)
 {
-    uint32_t id = gt_interner_add_cstr(w->facts->strings, text);
-    return id < 1U << GT_PIECE_NAME_BITS ? id : w->other;
+    return place_of(w, gt_interner_add_cstr(w->facts->strings, text));
 }
 
 static uint32_t keep_name(walk *w, uint32_t name)
@@ -61,8 +74,7 @@ static uint32_t keep_name(walk *w, uint32_t name)
     if (name == GT_STR_NONE) return w->other;
     if (w->name_of[name] == GT_NONE) {
         gt_str text = gt_interner_get(w->s->strings, name);
-        uint32_t id = gt_interner_add(w->facts->strings, text.bytes, text.len);
-        w->name_of[name] = id < 1U << GT_PIECE_NAME_BITS ? id : w->other;
+        w->name_of[name] = place_of(w, gt_interner_add(w->facts->strings, text.bytes, text.len));
     }
     return w->name_of[name];
 }
@@ -323,7 +335,7 @@ void gt_rank_chains_find(gt_rank_facts *facts, const gt_schedule *schedule, cons
               .link_of_op = new_indexes(schedule->op_count),
               .link_of_point = new_indexes(schedule->point_count),
               .name_of = new_indexes(gt_interner_count(schedule->strings))};
-    w.other = gt_interner_add_cstr(facts->strings, "other");
+    w.other = keep_cstr(&w, "other");
     facts->links = gt_alloc((facts->collective_count + 1) * sizeof *facts->links);
     for (size_t i = 0; i < facts->collective_count; i++)
         facts->links[i] = (gt_rank_link){.from_ns = facts->collectives[i].ready_ns, .parent = GT_NONE};
@@ -333,6 +345,7 @@ void gt_rank_chains_find(gt_rank_facts *facts, const gt_schedule *schedule, cons
     gt_free(w.name_of);
     gt_free(w.pieces);
     gt_map_free(&w.places);
+    gt_map_free(&w.places_of_own);
 }
 
 /* ---- walking along a chain ---- */
@@ -375,8 +388,8 @@ void gt_rank_chain_walk(const gt_rank_facts *facts, size_t link, int64_t from_ns
         for (uint32_t i = l->piece_count; i-- > 0 && end > l->from_ns;) {
             uint64_t packed = facts->pieces[l->first_piece + i];
             end = end - gt_piece_ns(packed) > l->from_ns ? end - gt_piece_ns(packed) : l->from_ns;
-            go_to(&s, end, gt_piece_kind(packed), gt_piece_name(packed), gt_piece_count(packed), GT_NONE,
-                  (uint32_t)link);
+            go_to(&s, end, gt_piece_kind(packed), facts->piece_names[gt_piece_name(packed)],
+                  gt_piece_count(packed), GT_NONE, (uint32_t)link);
         }
         go_to(&s, l->from_ns, GT_CHAIN_IDLE, GT_STR_NONE, 1, GT_NONE, (uint32_t)link);
         if (l->joins == GT_JOINS_NOTHING) break;

@@ -27,7 +27,7 @@ static inline int64_t gt_piece_ns(uint64_t piece)
 {
     return (int64_t)(piece & ((1ULL << GT_PIECE_NS_BITS) - 1));
 }
-static inline uint32_t gt_piece_name(uint64_t piece) /* a string of the facts */
+static inline uint32_t gt_piece_name(uint64_t piece) /* the place of its name in piece_names */
 {
     return (uint32_t)(piece >> GT_PIECE_NS_BITS) & ((1U << GT_PIECE_NAME_BITS) - 1);
 }
@@ -39,12 +39,6 @@ static inline gt_chain_kind gt_piece_kind(uint64_t piece)
 static inline uint32_t gt_piece_count(uint64_t piece) /* ops; a larger number is not kept */
 {
     return (uint32_t)(piece >> (64 - GT_PIECE_COUNT_BITS));
-}
-
-static inline uint64_t gt_piece_rename(uint64_t piece, uint32_t name)
-{
-    const uint64_t mask = ((1ULL << GT_PIECE_NAME_BITS) - 1) << GT_PIECE_NS_BITS;
-    return (piece & ~mask) | (uint64_t)name << GT_PIECE_NS_BITS;
 }
 
 /* chains.c: fills links and pieces of the facts. `number` (by op: the collective that it is) and `before` (by
@@ -61,7 +55,7 @@ int64_t gt_rank_link_end(const gt_rank_facts *facts, size_t link);
 typedef struct gt_chain_piece {
     int64_t from_ns, to_ns;
     gt_chain_kind kind;
-    uint32_t name, count, collective, link;
+    uint32_t name, count, collective, link; /* name: a string of the facts */
 } gt_chain_piece;
 typedef void gt_chain_taker(void *context, const gt_chain_piece *piece);
 void gt_rank_chain_walk(const gt_rank_facts *facts, size_t link, int64_t from_ns, int64_t to_ns,

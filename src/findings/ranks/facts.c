@@ -489,6 +489,7 @@ void gt_rank_facts_free(gt_rank_facts *facts)
     gt_free(facts->kernels);
     gt_free(facts->step_times);
     gt_free(facts->links);
+    gt_free(facts->piece_names);
     gt_free(facts->pieces);
     gt_free(facts->collectives);
     gt_free(facts->device);

@@ -55,7 +55,7 @@ enum { START, END, STEP, COMPUTE, EXPOSED, IDLE, LAUNCH, OWN_GAIN, CAUSE, GAP = 
 enum { TIMES = GAP + GT_CAUSES };
 
 /* Whoever adds a member to the facts must save it, and check it when it is loaded. */
-_Static_assert(sizeof(gt_rank_facts) == 2 * GT_CAUSES * sizeof(double) + 240, "save the new member");
+_Static_assert(sizeof(gt_rank_facts) == 2 * GT_CAUSES * sizeof(double) + 264, "save the new member");
 _Static_assert(sizeof(gt_rank_collective) == sizeof(saved_collective), "save the new member");
 _Static_assert(sizeof(gt_rank_link) == sizeof(saved_link), "save the new member");
 _Static_assert(sizeof(gt_rank_step) == sizeof(saved_step), "save the new member");
@@ -103,30 +103,20 @@ static void save_steps(const gt_rank_facts *f, gt_image *image)
     gt_image_give(image, owner, "steps", list, f->step_count * sizeof *list);
 }
 
-/* A piece has the place of its name in the list of names. */
 static void save_chains(const gt_rank_facts *f, gt_interner *strings, gt_image *image)
 {
     size_t count = f->links ? f->collective_count + 1 : 0;
-    uint32_t *places = gt_alloc_zero(gt_interner_count(f->strings), sizeof *places); /* by string, from 1 */
-    uint32_t *names = gt_alloc(f->piece_count * sizeof *names), name_count = 0;
-    uint64_t *pieces = gt_alloc(f->piece_count * sizeof *pieces);
+    uint32_t *names = gt_alloc(f->piece_name_count * sizeof *names);
     saved_link *links = gt_alloc(count * sizeof *links);
     for (size_t i = 0; i < count; i++) {
         const gt_rank_link *l = &f->links[i];
         links[i] = (saved_link){l->from_ns, l->parent, l->first_piece, l->piece_count, l->joins};
     }
-    for (size_t i = 0; i < f->piece_count; i++) {
-        uint32_t name = gt_piece_name(f->pieces[i]);
-        if (!places[name]) {
-            names[name_count++] = copy_string(strings, f->strings, name);
-            places[name] = name_count;
-        }
-        pieces[i] = gt_piece_rename(f->pieces[i], places[name] - 1);
-    }
-    gt_free(places);
+    for (size_t i = 0; i < f->piece_name_count; i++)
+        names[i] = copy_string(strings, f->strings, f->piece_names[i]);
     gt_image_give(image, owner, "links", links, count * sizeof *links);
-    gt_image_give(image, owner, "pieces", pieces, f->piece_count * sizeof *pieces);
-    gt_image_give(image, owner, "piece_names", names, name_count * sizeof *names);
+    gt_image_add(image, owner, "pieces", f->pieces, f->piece_count * sizeof *f->pieces);
+    gt_image_give(image, owner, "piece_names", names, f->piece_name_count * sizeof *names);
 }
 
 static void save_findings(const gt_rank_facts *f, gt_interner *strings, gt_image *image)
@@ -296,21 +286,18 @@ static bool load_pieces(const source *from)
     const uint64_t *pieces = gt_image_get(from->image, owner, "pieces", sizeof *pieces, &count);
     const uint32_t *names = gt_image_get(from->image, owner, "piece_names", sizeof *names, &name_count);
     if (!pieces || !names) return false;
-    uint32_t *kept = gt_alloc(name_count * sizeof *kept);
-    bool good = true;
-    for (size_t i = 0; good && i < name_count; i++) {
-        good = is_string(from, names[i]);
-        kept[i] = good ? keep(from, names[i]) : 0;
-        good = good && kept[i] < 1U << GT_PIECE_NAME_BITS;
+    f->piece_names = gt_alloc(name_count * sizeof *f->piece_names);
+    for (size_t i = 0; i < name_count; i++) {
+        if (!is_string(from, names[i])) return false;
+        f->piece_names[f->piece_name_count++] = keep(from, names[i]);
     }
     f->pieces = gt_alloc(count * sizeof *f->pieces);
-    for (size_t i = 0; good && i < count; i++) {
-        uint32_t name = gt_piece_name(pieces[i]);
-        good = name < name_count && gt_piece_kind(pieces[i]) < GT_CHAIN_KINDS;
-        if (good) f->pieces[f->piece_count++] = gt_piece_rename(pieces[i], kept[name]);
+    for (size_t i = 0; i < count; i++) {
+        if (gt_piece_name(pieces[i]) >= name_count || gt_piece_kind(pieces[i]) >= GT_CHAIN_KINDS)
+            return false;
+        f->pieces[f->piece_count++] = pieces[i];
     }
-    gt_free(kept);
-    return good;
+    return true;
 }
 
 /* A chain goes back in time, so that following it ends. */

@@ -21,10 +21,11 @@
  * the sum of the waits: if a rank is late once, the others may wait for it in several collectives one after
  * the other.
  *
- * Files: facts (what is kept of a rank), image (in a file), model (collectives of all ranks), run (of these,
- * with repairs), late (who is late, by how much), causes (what a late rank does longer), links (slow
- * transfers), find (the findings), texts (in words), own (findings of single ranks, put together), sheets.
- * across.h lists the files that look at all ranks together, chains.h what they know about a rank. */
+ * Files: facts (what is kept of a rank), pack (of many ranks), image (in a file), model (collectives of all
+ * ranks), run (of these, with repairs), late (who is late, by how much), causes (what
+ * a late rank does longer), links (slow transfers),
+ * find (the findings), texts (in words), own (findings of single ranks, put together), sheets. across.h lists
+ * the files that look at all ranks together, chains.h what they know about a rank. */
 #ifndef GT_FINDINGS_RANKS_RANKS_H
 #define GT_FINDINGS_RANKS_RANKS_H
 
@@ -106,6 +107,8 @@ typedef struct gt_rank_facts {
                             window. NULL: unknown */
     uint64_t *pieces;    /* of links, packed (chains.h) */
     size_t piece_count;
+    uint32_t *piece_names; /* strings; pieces have places in this list */
+    size_t piece_name_count, piece_name_capacity;
     gt_rank_kernel *kernels; /* without collectives */
     size_t kernel_count, kernel_capacity;
     gt_own_finding *findings;
@@ -122,6 +125,10 @@ typedef struct gt_rank_facts {
 gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *rows, size_t row_count,
                                  const char *node);
 void gt_rank_facts_free(gt_rank_facts *facts); /* NULL does nothing */
+
+/* The same facts, packed (pack.c): they are in the arena and have these strings, which must stay as long, and
+ * must not be freed. The facts are taken over. */
+gt_rank_facts *gt_rank_facts_pack(gt_rank_facts *facts, gt_arena *arena, gt_interner *strings);
 
 /* The facts as an image (image.c). Their strings are added to `strings`, which the caller saves afterwards;
  * both must stay until the image is freed. */

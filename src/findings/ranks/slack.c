@@ -166,15 +166,15 @@ static void fill_slack(const gt_rank_model *model, const gt_rank_times *t, const
 typedef struct adder {
     gt_op_times *times;
     gt_interner *strings;
-    gt_map places;     /* of one rank: name of the facts and kind to the place in the list */
-    uint32_t *names;   /* by string of the facts: that of nccl_long; GT_NONE: not asked for yet */
+    gt_map places;     /* of one rank: name in piece_names and kind to the place in the list */
+    uint32_t *names;   /* by place in piece_names: string of nccl_long; GT_NONE: not asked for yet */
     size_t name_count; /* room for */
 } adder;
 
 static uint32_t translate(adder *a, const gt_rank_facts *f, uint32_t name)
 {
     if (a->names[name] == GT_NONE) {
-        gt_str text = gt_interner_get(f->strings, name);
+        gt_str text = gt_interner_get(f->strings, f->piece_names[name]);
         a->names[name] = gt_interner_add(a->strings, text.bytes, text.len);
     }
     return a->names[name];
@@ -207,7 +207,7 @@ static void add_link(adder *a, const gt_rank_facts *f, uint32_t rank, const gt_r
 static void add_rank(adder *a, const gt_rank_model *model, const gt_rank_times *t, const double *latest,
                      const gt_rank_facts *f, uint32_t rank)
 {
-    size_t count = f->collective_count, names = gt_interner_count(f->strings);
+    size_t count = f->collective_count, names = f->piece_name_count;
     double *slack = gt_alloc((count + 1) * sizeof *slack);
     bool *in_model = gt_alloc((count + 1) * sizeof *in_model);
     if (names > a->name_count) a->names = gt_grow(a->names, &a->name_count, names, sizeof *a->names);
