@@ -23,20 +23,44 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* The first trace before this one that would write to one of its output paths; SIZE_MAX: none. `known` has
+ * the paths of all traces before it, `owners` by their ids the first trace with each. */
+static size_t find_clash(gt_interner *known, const gt_destinations *to, size_t trace, size_t *owners)
+{
+    const char *const paths[] = {to->xlsx_path, to->csvs_dir, to->json_path, to->md_path, to->html_path};
+    size_t first = SIZE_MAX;
+    for (size_t kind = 0; kind < GT_LENGTH(paths); kind++) {
+        if (!paths[kind]) continue;
+        char *name = gt_format("%zu%s", kind, paths[kind]); /* a folder may have the name of another's file */
+        uint32_t count = gt_interner_count(known), id = gt_interner_add_cstr(known, name);
+        if (id == count)
+            owners[id] = trace;
+        else if (owners[id] < first)
+            first = owners[id];
+        gt_free(name);
+    }
+    return first;
+}
+
+/* Linear in the number of traces: a folder may have thousands. */
 static bool choose_destinations(const gt_call *call, const gt_trace_item *items, size_t count,
                                 gt_destinations *destinations, gt_error *error)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (!gt_destinations_choose(&destinations[i], call, items[i].path, items[i].label, count, error))
-            return false;
-        for (size_t j = 0; j < i; j++) {
-            const char *place = gt_destinations_clash(&destinations[i], &destinations[j]);
-            if (place)
-                return gt_fail(error, "reports of %.300s and %.300s have the same output path %.300s",
-                               items[j].path, items[i].path, place);
-        }
+    enum { PATHS_OF_TRACE = 5, FIRST_IDS = 2 };
+    gt_interner *known = gt_interner_new();
+    size_t *owners = gt_alloc((FIRST_IDS + count * PATHS_OF_TRACE) * sizeof *owners);
+    bool chosen = true;
+    for (size_t i = 0; chosen && i < count; i++) {
+        chosen = gt_destinations_choose(&destinations[i], call, items[i].path, items[i].label, count, error);
+        size_t other = chosen ? find_clash(known, &destinations[i], i, owners) : SIZE_MAX;
+        if (other == SIZE_MAX) continue;
+        chosen =
+            gt_fail(error, "reports of %.300s and %.300s have the same output path %.300s", items[other].path,
+                    items[i].path, gt_destinations_clash(&destinations[i], &destinations[other]));
     }
-    return true;
+    gt_free(owners);
+    gt_interner_free(known);
+    return chosen;
 }
 
 static bool is_missing(const char *path)
