@@ -1,7 +1,9 @@
 /* Messages of the command line: one lock keeps lines whole, and the status line is erased before a message
  * and drawn again after it. Messages of a guarded call go to that call's handler and touch none of this. */
 #include "base/log.h"
+#include "base/buffer.h"
 #include "base/guard.h"
+#include "base/image.h"
 #include "base/memory.h"
 #include "base/printing.h"
 #include "base/repeats.h"
@@ -51,14 +53,9 @@ static void give(bool warning, const char *text, const char *file, bool loose)
     pthread_mutex_unlock(&lock);
 }
 
-/* Gives the message, or adds it to the record. Nothing is allocated while the lock is held. */
-static void give_or_keep(bool warning, const char *text, const char *file, bool loose)
+/* Nothing is allocated while the lock is held. */
+static void add_message(gt_log_record *record, bool warning, const char *text, const char *file, bool loose)
 {
-    gt_log_record *record = gt_log_scope_current().record;
-    if (!record) {
-        give(warning, text, file, loose);
-        return;
-    }
     size_t size = strlen(text) + 1;
     gt_log_message *message = gt_alloc(sizeof *message + size);
     *message = (gt_log_message){.warning = warning, .loose = loose, .file = file ? gt_strdup(file) : NULL};
@@ -67,6 +64,16 @@ static void give_or_keep(bool warning, const char *text, const char *file, bool 
     *(record->last ? &record->last->next : &record->first) = message;
     record->last = message;
     pthread_mutex_unlock(&lock);
+}
+
+/* Gives the message, or adds it to the record. */
+static void give_or_keep(bool warning, const char *text, const char *file, bool loose)
+{
+    gt_log_record *record = gt_log_scope_current().record;
+    if (record)
+        add_message(record, warning, text, file, loose);
+    else
+        give(warning, text, file, loose);
 }
 
 static void empty(gt_log_record *record, bool replay)
@@ -88,6 +95,45 @@ void gt_log_replay(gt_log_record *record)
 void gt_log_forget(gt_log_record *record)
 {
     empty(record, false);
+}
+
+/* ---- as an image: per message a byte of flags, the text and, if there is one, the file ---- */
+
+enum { SAVED_WARNING = 1, SAVED_LOOSE = 2, SAVED_FILE = 4, SAVED_FLAGS = 7 };
+
+void gt_log_record_save(const gt_log_record *record, gt_image *image)
+{
+    gt_buffer bytes = {0};
+    for (const gt_log_message *message = record->first; message; message = message->next) {
+        char flags = (char)((message->warning ? SAVED_WARNING : 0) | (message->loose ? SAVED_LOOSE : 0) |
+                            (message->file ? SAVED_FILE : 0));
+        gt_buffer_add(&bytes, &flags, 1);
+        gt_buffer_add(&bytes, message->text, strlen(message->text) + 1);
+        if (message->file) gt_buffer_add(&bytes, message->file, strlen(message->file) + 1);
+    }
+    size_t len = bytes.len;
+    if (!len) gt_buffer_add(&bytes, "", 1);
+    gt_image_give(image, "log", "messages", bytes.bytes, len);
+}
+
+bool gt_log_record_load(gt_log_record *record, const gt_image *image)
+{
+    size_t len;
+    const char *at = gt_image_get(image, "log", "messages", 1, &len);
+    if (!at || (len && at[len - 1])) return false;
+    for (const char *end = at + len; at < end;) {
+        unsigned flags = (unsigned char)*at++;
+        const char *text = at, *file = NULL;
+        if (flags > SAVED_FLAGS || at == end) return false;
+        at += strlen(text) + 1;
+        if (flags & SAVED_FILE) {
+            if (at == end) return false;
+            file = at;
+            at += strlen(file) + 1;
+        }
+        add_message(record, flags & SAVED_WARNING, text, file, flags & SAVED_LOOSE);
+    }
+    return true;
 }
 
 /* ---- listening ---- */

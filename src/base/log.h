@@ -33,6 +33,12 @@ typedef struct gt_log_record { /* begins empty, as {0} */
 void gt_log_replay(gt_log_record *record);
 void gt_log_forget(gt_log_record *record); /* empties the record */
 
+struct gt_image;
+/* As an image (base/image.h), for another process: adds copies of the messages. Loading adds them to a
+ * record; false if the image is damaged. */
+void gt_log_record_save(const gt_log_record *record, struct gt_image *image);
+bool gt_log_record_load(gt_log_record *record, const struct gt_image *image);
+
 /* ---- listening ----
  *
  * A listener hears the messages of its thread, and of the loops that this shares with others, as they are

@@ -157,6 +157,16 @@ static void run_lane(void *context, size_t lane)
         run_piece(j, at);
 }
 
+size_t gt_many_at_once(const uint64_t *sizes, size_t count, uint64_t limit)
+{
+    const gt_many many = {.count = count, .sizes = sizes, .limit = limit};
+    piece *pieces = gt_alloc(count * sizeof *pieces);
+    for (size_t i = 0; i < count; i++) pieces[i] = (piece){.size = sizes[i], .index = i};
+    size_t at_once = count_at_once(&many, pieces, gt_team_threads());
+    gt_free(pieces);
+    return at_once;
+}
+
 size_t gt_many_run(const gt_many *many)
 {
     job j = {.many = many,

@@ -34,4 +34,8 @@ typedef struct gt_many {
  * false, which does not depend on the order in which they ran; count if none did. */
 size_t gt_many_run(const gt_many *many);
 
+/* How many pieces of these sizes may run at the same time: as many of the largest as fit into the limit, at
+ * most one per thread of the team, at least one. */
+size_t gt_many_at_once(const uint64_t *sizes, size_t count, uint64_t limit);
+
 #endif

@@ -95,10 +95,25 @@ static unsigned cores_by_control_group(void)
     return least;
 }
 
+static unsigned most_by_default; /* set once, before there are threads */
+
+void gt_threads_limit_default(unsigned most)
+{
+    most_by_default = most;
+}
+
+unsigned gt_threads_of_machine(void)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned cores = online > 0 ? (unsigned)online : 1, quota = cores_by_control_group();
+    return quota && quota < cores ? quota : cores;
+}
+
 unsigned gt_threads_default(void)
 {
     unsigned cores = cores_by_affinity(), quota = cores_by_control_group();
-    return quota && quota < cores ? quota : cores;
+    if (quota && quota < cores) cores = quota;
+    return most_by_default && most_by_default < cores ? most_by_default : cores;
 }
 
 /* Not those that a fault of the thread itself causes: blocked, they would end the process without the handler
