@@ -2,6 +2,7 @@
  * itself never touches signals. */
 #include "cli/command.h"
 #include "base/memory.h"
+#include "crew/crew.h"
 #include "os/child.h"
 #include "output/output.h"
 
@@ -24,6 +25,7 @@ static sigset_t signal_set(void)
 static void remove_on_signal(int number)
 {
     int saved = errno;
+    gt_crew_end_by_signal(number);
     gt_child_end_all();
     gt_output_remove_unfinished();
     signal(number, SIG_DFL);
@@ -58,6 +60,11 @@ static void install_handlers(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, install_once);
+}
+
+void gt_cleanup_install_now(void)
+{
+    install_handlers();
 }
 
 void gt_cleanup_install(void)

@@ -88,5 +88,7 @@ void gt_manual_print(FILE *out);
  * calling program ignores them or a handler is already installed. SIGXFSZ is ignored from then on: past a
  * file-size limit, writes fail with EFBIG. */
 void gt_cleanup_install(void);
+/* Installs the handlers at once. */
+void gt_cleanup_install_now(void);
 
 #endif

@@ -3,6 +3,7 @@
 #include "cli/common.h"
 
 #include "base/log.h"
+#include "base/buffer.h"
 #include "base/memory.h"
 #include "base/memory_limit.h"
 #include "base/progress.h"
@@ -69,6 +70,15 @@ static const gt_option index_options[] = {
      "file; off: use no index (default: use an index that exists, and write none)",
      .choices = "auto|off|"},
 };
+static const gt_option partials_options[] = {
+    {"partials", GT_OPTION_STRING, "DIR", NULL,
+     "keep what is made of each trace in DIR, and use what is there and still fits (default: started by "
+     "mpirun or "
+     "srun, in .gputally-parts beside the traces until the report is written)"},
+};
+const gt_option_group gt_partials_group = {"Several processes", partials_options,
+                                           GT_LENGTH(partials_options)};
+
 const gt_option_group gt_index_group = {"Index", index_options, GT_LENGTH(index_options)};
 
 static const gt_option short_kernel_options[] = {
@@ -227,6 +237,19 @@ gt_comm_kernels *gt_communication_wanted(const gt_arguments *arguments)
     gt_comm_kernels *comm = gt_comm_kernels_new(GT_COMM_TRACELENS | (all ? GT_COMM_OTHERS : 0));
     for (size_t i = 0; i < regexes->text_count; i++) gt_comm_kernels_add(comm, regexes->texts[i], &ignored);
     return comm;
+}
+
+char *gt_communication_text(const gt_arguments *arguments)
+{
+    const gt_option_value *regexes = gt_arguments_value(arguments, "comm_kernel_regex");
+    const char *set = gt_arguments_string(arguments, "comm_kernels");
+    gt_buffer text = {0};
+    gt_buffer_add_cstr(&text, set ? set : "tracelens");
+    for (size_t i = 0; i < regexes->text_count; i++)
+        gt_buffer_add_format(&text, " %zu:%s", strlen(regexes->texts[i]), regexes->texts[i]);
+    char *copy = gt_strdup(gt_buffer_str(&text).bytes);
+    gt_buffer_free(&text);
+    return copy;
 }
 
 /* ---- GPU ---- */

@@ -55,6 +55,10 @@ extern const gt_option_group gt_extra_sheets_group; /* the sheets that TraceLens
 extern const gt_option_group gt_short_kernel_group; /* the study of short kernels */
 extern const gt_option_group gt_page_group; /* --output_html, for commands without a page by default */
 
+/* --partials, for commands whose work can be shared out among several processes (crew/crew.h): having this
+ * option is what makes a command one of them. */
+extern const gt_option_group gt_partials_group;
+
 /* --index, for commands that read traces which have an index (docs/index.md). */
 extern const gt_option_group gt_index_group;
 
@@ -72,6 +76,8 @@ extern const gt_option_group gt_communication_group;
 gt_exit gt_communication_check(const gt_call *call);
 /* The kernels that they select; NULL: those of TraceLens. The caller frees it. */
 gt_comm_kernels *gt_communication_wanted(const gt_arguments *arguments);
+/* The same as text, which differs if they do: for keys of what is kept. The caller frees it. */
+char *gt_communication_text(const gt_arguments *arguments);
 
 /* The sheets of --extra and their options. */
 extern const gt_option_group gt_extra_group;

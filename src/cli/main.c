@@ -11,7 +11,11 @@
 #include "cli/effects.h"
 #include "cli/index_files.h"
 #include "cli/version.h"
+#include "crew/crew.h"
+#include "helper/mpi.h"
+#include "input/files.h"
 #include "json/scan_set.h"
+#include "output/output.h"
 #include "output/terminal.h"
 #include "os/paths.h"
 
@@ -78,12 +82,49 @@ static void introduce(const gt_call *call)
         fprintf(stderr, "%s: this is gputally %s\n", call->program, call->command->name);
 }
 
+/* ---- several processes ---- */
+
+static bool can_share(const gt_command *command)
+{
+    return command->syntax && gt_syntax_option(command->syntax, "partials");
+}
+
+/* The processes on one machine share its cores, unless they are bound to some. */
+static void share_cores(void)
+{
+    size_t processes = gt_crew_local_size();
+    const char *given = getenv("SLURM_CPUS_ON_NODE");
+    unsigned long cores = given ? strtoul(given, NULL, 10) : 0;
+    if (!cores || cores > gt_threads_of_machine()) cores = gt_threads_of_machine();
+    if (processes > 1) gt_threads_limit_default(cores > processes ? (unsigned)(cores / processes) : 1);
+}
+
+static bool start_crew(const gt_call *call, bool is_crew, int argc, char **argv, gt_error *error)
+{
+    const gt_crew_setup setup = {.argc = argc, .argv = argv, .before_leaving = gt_output_remove_unfinished};
+    if (!can_share(call->command)) return true;
+    gt_parts_allow(gt_arguments_string(&call->arguments, "partials"));
+    if (!is_crew) return true;
+    gt_cleanup_install_now();
+    return gt_crew_start(&setup, error);
+}
+
+static gt_exit end_crew(const gt_call *call, gt_exit status)
+{
+    if (!can_share(call->command)) return status;
+    status = (gt_exit)gt_crew_end((int)status);
+    gt_parts_end(status == GT_EXIT_FAILED);
+    return status;
+}
+
 static gt_exit run_command(const gt_command *command, const char *program, bool by_old_name, int argc,
                            char **argv)
 {
     gt_call call = {.command = command, .program = program, .by_old_name = by_old_name};
     gt_error error;
     gt_exit status = GT_EXIT_DONE;
+    bool is_crew = can_share(command) && gt_crew_prepare();
+    if (is_crew) share_cores();
     bool parsed = gt_arguments_parse(&call.arguments, command->syntax, argc, argv, &error);
     introduce(&call); /* also if the call is wrong or asks for help */
     if (!parsed)
@@ -95,7 +136,10 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
     else if (!gt_check_outputs(&call, &error) || !gt_check_endings(&call, &error) ||
              !gt_check_minimums(&call, &error) || !gt_memory_option_apply(&call.arguments, &error))
         status = gt_usage_error(program, "%s", error.text);
-    else {
+    else if (!start_crew(&call, is_crew, argc, argv, &error)) {
+        fprintf(stderr, "gputally: %s\n", error.text);
+        status = GT_EXIT_FAILED;
+    } else {
         team_call in_team = {.call = &call, .status = GT_EXIT_FAILED};
         if (command->syntax->is_command || command->syntax->keeps_indexes ||
             gt_arguments_resolve_indexes(&call.arguments, &error))
@@ -106,6 +150,7 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
         gt_log_end_repeats();
         gt_log_to(NULL); /* also for old names, whose log goes to standard output */
         if (status != GT_EXIT_USAGE) gt_warn_without_effect(&call.arguments);
+        status = end_crew(&call, status);
     }
     gt_arguments_free(&call.arguments);
     return status;
@@ -260,6 +305,10 @@ int main(int argc, char **argv)
     gt_print_escaped();
     gt_cleanup_install();
     if (!choose_instructions()) return GT_EXIT_USAGE;
+#ifndef GT_PORTABLE /* the portable program has another one: src/helper/main.c */
+    if (argc > 1 && strcmp(gt_path_name(argv[0]), "gputally-helper") == 0 && strcmp(argv[1], "mpi") == 0)
+        return gt_helper_mpi(argv + 2);
+#endif
     /* For the scripts of shells, whatever the program is called. */
     if (argc > 2 && strcmp(argv[1], "__complete") == 0) {
         gt_complete(stdout, strtoul(argv[2], NULL, 10), argv + 3, (size_t)argc - 3);

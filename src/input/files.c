@@ -5,6 +5,7 @@
 #include "base/memory_limit.h"
 #include "base/number.h"
 #include "base/progress.h"
+#include "input/file_parts.h"
 #include "os/paths.h"
 
 #include <stdbool.h>
@@ -26,10 +27,12 @@ static bool is_packed(const char *path)
 gt_file_sizes gt_file_sizes_find(const char *const *paths, size_t count)
 {
     gt_file_sizes sizes = {.memory = gt_alloc_zero(count, sizeof *sizes.memory),
+                           .sizes = gt_alloc_zero(count, sizeof *sizes.sizes),
                            .limit = gt_memory_limit() / USABLE_MEMORY};
     for (size_t i = 0; i < count; i++) {
         uint64_t bytes = paths[i] ? gt_path_bytes(paths[i]) : 0;
         sizes.memory[i] = bytes * (paths[i] && is_packed(paths[i]) ? PACKED_BYTE : 1) / KEPT_SHARE;
+        sizes.sizes[i] = bytes;
         sizes.bytes += bytes;
     }
     return sizes;
@@ -38,6 +41,7 @@ gt_file_sizes gt_file_sizes_find(const char *const *paths, size_t count)
 void gt_file_sizes_free(gt_file_sizes *sizes)
 {
     gt_free(sizes->memory);
+    gt_free(sizes->sizes);
     *sizes = (gt_file_sizes){0};
 }
 
@@ -52,12 +56,14 @@ size_t gt_files_work(const gt_file_work *files)
 {
     gt_file_sizes sizes = gt_file_sizes_find(files->paths, files->count);
     gt_files_progress(files->count, files->one, files->many, sizes.bytes);
-    size_t end = gt_many_run(&(gt_many){.count = files->count,
-                                        .sizes = sizes.memory,
-                                        .limit = files->without_limit ? 0 : sizes.limit,
-                                        .work = files->work,
-                                        .finish = files->finish,
-                                        .context = files->context});
+    size_t end = gt_parts_are_used(files)
+                     ? gt_parts_work(files, &sizes)
+                     : gt_many_run(&(gt_many){.count = files->count,
+                                              .sizes = sizes.memory,
+                                              .limit = files->without_limit ? 0 : sizes.limit,
+                                              .work = files->work,
+                                              .finish = files->finish,
+                                              .context = files->context});
     gt_progress_end_all();
     gt_file_sizes_free(&sizes);
     return end;

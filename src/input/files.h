@@ -10,6 +10,7 @@
 
 typedef struct gt_file_sizes {
     uint64_t *memory; /* by file: bytes needed to keep its events, approximately; 0 without a file */
+    uint64_t *sizes;  /* by file: bytes on disk; likewise */
     uint64_t limit;   /* on the memory of files that are read at the same time */
     uint64_t bytes;   /* of all files as they are on disk, for a progress line */
 } gt_file_sizes;
@@ -57,5 +58,13 @@ typedef struct gt_file_work {
  * work returned false; count if none did. In a command of several processes, only process 0 returns from the
  * first call with a key. */
 size_t gt_files_work(const gt_file_work *files);
+
+/* ---- for the command line: images of results as files (shared_files.c) ---- */
+
+/* From now on, work with a key is shared out among the processes of the crew, and partials are used: those in
+ * `folder`, where they stay, or if it is NULL those that an interrupted run has left. */
+void gt_parts_allow(const char *folder);
+/* After the command: removes the work folder, unless the user has named it or the command may be repeated. */
+void gt_parts_end(bool is_repeated);
 
 #endif

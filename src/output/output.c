@@ -8,6 +8,7 @@
  * take: its holder has blocked the signals in question, so the handler never waits for its own thread.
  * Outputs that are written at the same time do not wait for each other. */
 #include "base/memory.h"
+#include "crew/crew.h"
 #include "output/leftovers.h"
 #include "output/output.h"
 
@@ -147,6 +148,7 @@ static void free_output(void *output)
 
 gt_output *gt_output_new(void)
 {
+    gt_crew_pass_first();
     gt_output *output = gt_alloc_zero(1, sizeof *output);
     output->owner = getpid();
     output->is_listed = is_watched;

@@ -92,6 +92,9 @@ typedef struct gt_rank_request {
     const gt_comm_kernels *comm; /* which kernels are collectives; NULL: those of TraceLens */
     const gt_hta_options *extra; /* for the sheets of extra_sheets.h; NULL: not requested */
     unsigned threads;
+    /* Which kernels are collectives, as text: then ranks may be read by other processes (input/files.h);
+     * NULL: they may not. */
+    const char *comm_text;
 } gt_rank_request;
 
 /* Reads each trace once; with `extra` completely. */

@@ -14,6 +14,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- one rank ---- */
 
@@ -259,9 +260,51 @@ static void check_completeness(gt_rank_traces *traces)
     gt_free(have_trace);
 }
 
+/* ---- ranks that another process reads ---- */
+
+static char *key_of(const gt_rank_request *request)
+{
+    const gt_hta_options *extra = request->extra;
+    return extra ? gt_format("collective %s, extra %d %d %lld %lld, of several %d", request->comm_text,
+                             extra->hta_times, extra->include_last_step, (long long)extra->kernel_delay_us,
+                             (long long)extra->max_queue_length, request->rank_count > 1)
+                 : gt_format("collective %s, of several %d", request->comm_text, request->rank_count > 1);
+}
+
+static bool pack_rank(void *context, size_t number, gt_image *image)
+{
+    job *j = context;
+    const rank_state *r = &j->ranks[number];
+    if (r->collectives)
+        gt_rank_collectives_save(r->collectives, (int64_t)number, image);
+    else
+        gt_image_add(image, "rank", "error", r->error.text, strlen(r->error.text) + 1);
+    return true;
+}
+
+static bool unpack_rank(void *context, size_t number, const gt_image *image)
+{
+    job *j = context;
+    rank_state *r = &j->ranks[number];
+    size_t len;
+    const char *text = gt_image_get(image, "rank", "error", 1, &len);
+    if (!text) return (r->collectives = gt_rank_collectives_load(image, (int64_t)number)) != NULL;
+    if (!len || len > sizeof r->error.text || text[len - 1]) return false;
+    memcpy(r->error.text, text, len);
+    return true;
+}
+
+static void drop_rank(void *context, size_t number)
+{
+    job *j = context;
+    gt_rank_collectives_free(j->ranks[number].collectives);
+    j->ranks[number].collectives = NULL;
+}
+
 static void read_all(job *j)
 {
     const gt_rank_request *request = j->request;
+    char *key = request->comm_text && !request->ready ? key_of(request) : NULL;
     gt_files_work(&(gt_file_work){.paths = (const char *const *)request->paths,
                                   .count = request->rank_count,
                                   .one = "rank",
@@ -269,7 +312,12 @@ static void read_all(job *j)
                                   .without_limit = !request->extra,
                                   .work = read_rank,
                                   .finish = keep_rank,
-                                  .context = j});
+                                  .context = j,
+                                  .key = key,
+                                  .pack = pack_rank,
+                                  .unpack = unpack_rank,
+                                  .drop = drop_rank});
+    gt_free(key);
 }
 
 void gt_rank_traces_read(gt_rank_traces *traces, const gt_rank_request *request)

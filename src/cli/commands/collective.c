@@ -56,7 +56,7 @@ static const gt_option_group unused_group = {"Accepted for compatibility", unuse
 
 const gt_syntax gt_collective_syntax = {
     .groups = {&input_group, &gt_collective_sheets_group, &gt_communication_group, &gt_extra_group,
-               &output_group, &gt_page_group, &unused_group, &gt_whole_files_group},
+               &output_group, &gt_page_group, &gt_partials_group, &unused_group, &gt_whole_files_group},
     .main_options = {"trace_dir", "trace_glob", "world_size", "output_xlsx_path", "gpus_per_node"},
     .files = "",
     .files_max = 0,
@@ -306,6 +306,7 @@ static bool read_and_report(request *r, gt_error *error)
 {
     gt_rank_traces traces;
     gt_comm_kernels *comm = r->merge ? NULL : gt_communication_wanted(r->arguments);
+    char *comm_text = r->merge ? NULL : gt_communication_text(r->arguments);
     gt_rank_traces_read(&traces, &(gt_rank_request){.paths = r->files->paths,
                                                     .rank_count = r->files->count,
                                                     .load = r->merge ? r->merge->load : NULL,
@@ -314,7 +315,8 @@ static bool read_and_report(request *r, gt_error *error)
                                                     .ready_context = r->ready,
                                                     .comm = comm,
                                                     .extra = r->extra,
-                                                    .threads = r->threads});
+                                                    .threads = r->threads,
+                                                    .comm_text = comm_text});
     bool detected = !r->options.gpus_per_node && traces.devices;
     if (detected) r->options.gpus_per_node = (int64_t)traces.devices;
     r->options.world_size = (int64_t)r->files->count;
@@ -324,6 +326,7 @@ static bool read_and_report(request *r, gt_error *error)
                 make_report(r, &traces, detected, error);
     gt_rank_traces_free(&traces);
     gt_comm_kernels_free(comm);
+    gt_free(comm_text);
     return made;
 }
 

@@ -1,0 +1,475 @@
+/* Start and end of a crew, its messages and its failures; see crew.h.
+ *
+ * A thread receives: it answers, in process 0, the questions of the others, and ends this process when
+ * process 0 says so or when a process has died, whatever the other threads do. Who says what in such a case?
+ * Process 0, in one sentence; process 1, if process 0 has died. */
+#include "crew/crew.h"
+#include "crew/state.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "index/build.h"
+#include "index/checksum.h"
+#include "os/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    START_S = 60, /* for MPI to start */
+    TICK_MS = 200,
+    LEAVE_MS = 20000, /* for MPI to end */
+    ABORT_MS = 3000,
+    SIGNAL_WAIT_MS = 500, /* between the death of a process and the sentence about it: the launcher may be
+                             ending all of them, and then the signal is the reason */
+    SAID_MAX = 1000,
+};
+
+gt_crew gt_the_crew = {.screen = -1, .hidden = -1};
+
+/* ---- who is there ---- */
+
+bool gt_crew_is_first(void)
+{
+    return !gt_the_crew.is_member || gt_the_crew.rank == 0;
+}
+
+size_t gt_crew_local_size(void)
+{
+    size_t local = gt_the_crew.is_member ? gt_the_crew.launcher.local_size : 1;
+    return local ? local : 1;
+}
+
+const char *gt_crew_host(size_t rank)
+{
+    const gt_crew_peer *peer = gt_the_crew.peers ? &gt_the_crew.peers[rank] : NULL;
+    return peer && peer->arrival.host[0] ? peer->arrival.host : "an unknown host";
+}
+
+/* Standard output and error go to a file without a name, whose end process 0 may want to hear. */
+static void hide_output(gt_crew *c)
+{
+    fflush(stdout);
+    c->hidden = memfd_create("gputally", MFD_CLOEXEC);
+    c->screen = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 16);
+    int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(c->hidden >= 0 ? c->hidden : nothing, STDERR_FILENO);
+    dup2(nothing, STDOUT_FILENO);
+    if (nothing >= 0) close(nothing);
+}
+
+static const char *setting(void)
+{
+    const char *text = getenv("GPUTALLY_MPI");
+    return text && *text ? text : NULL;
+}
+
+bool gt_crew_prepare(void)
+{
+    gt_crew *c = &gt_the_crew;
+    const char *set = setting();
+    gt_launcher_view view = gt_launcher_here();
+    if (set && strcmp(set, "off") == 0) return false;
+    if (gt_launcher_find(&view, &c->launcher) || (set && gt_launcher_assume(&view, &c->launcher))) {
+        c->is_member = c->size_is_known = true;
+        c->rank = c->launcher.rank;
+        c->size = c->launcher.size;
+    } else if (set) { /* MPI says how many there are */
+        c->is_member = true;
+        snprintf(c->launcher.name, sizeof c->launcher.name, "the launcher");
+    }
+    if (c->is_member && c->rank > 0) hide_output(c);
+    return c->is_member;
+}
+
+/* ---- sending ---- */
+
+void gt_crew_send(size_t rank, gt_crew_word word, const void *bytes, size_t len)
+{
+    gt_crew *c = &gt_the_crew;
+    uint8_t message[GT_WIRE_BYTES_MAX];
+    uint32_t number = (uint32_t)word;
+    if (len > sizeof message - sizeof number) len = sizeof message - sizeof number;
+    memcpy(message, &number, sizeof number);
+    if (len) memcpy(message + sizeof number, bytes, len);
+    pthread_mutex_lock(&c->sending);
+    gt_link_send(&c->link, GT_WIRE_SEND, rank, message, sizeof number + len);
+    pthread_mutex_unlock(&c->sending);
+}
+
+/* ---- the end, in any case ---- */
+
+static void stop_forever(void)
+{
+    for (;;) poll(NULL, 0, -1);
+}
+
+static void write_screen(const char *text, size_t len)
+{
+    int to = gt_the_crew.screen >= 0 ? gt_the_crew.screen : STDERR_FILENO;
+    while (len) {
+        ssize_t written = write(to, text, len);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return;
+        text += written;
+        len -= (size_t)written;
+    }
+}
+
+/* The end of this process without the sentence of another thread. */
+static void begin_ending(gt_crew *c)
+{
+    if (atomic_exchange(&c->is_ending, true)) stop_forever();
+}
+
+static _Noreturn void leave(gt_crew *c, gt_wire_kind how, int32_t code, int timeout_ms)
+{
+    if (c->setup.before_leaving) c->setup.before_leaving();
+    if (c->is_started) {
+        pthread_mutex_lock(&c->sending);
+        gt_link_send(&c->link, how, 0, &code, sizeof code);
+        pthread_mutex_unlock(&c->sending);
+        gt_link_finish(&c->link, timeout_ms);
+    }
+    _exit(code);
+}
+
+/* What is kept for the next start, as the end of a sentence. */
+static void add_kept(gt_crew *c, gt_buffer *text)
+{
+    if (!c->folder || !c->share) return;
+    gt_buffer_add_format(text,
+                         "; %zu of %zu files are done and kept in %s: start the same command again to go on",
+                         gt_share_done_count(c->share), c->file_count, c->folder);
+}
+
+static void print_end(gt_crew *c, const char *sentence, bool with_mpi)
+{
+    gt_buffer text = {0};
+    gt_log_status(NULL);
+    gt_buffer_add_format(&text, "gputally: %s", sentence);
+    add_kept(c, &text);
+    gt_buffer_add_cstr(&text, "\n");
+    if (with_mpi) gt_link_add_printed(&c->link, &text);
+    write_screen(gt_buffer_str(&text).bytes, text.len);
+    gt_buffer_free(&text);
+}
+
+static bool is_speaker(const gt_crew *c)
+{
+    return c->rank == 0;
+}
+
+_Noreturn void gt_crew_abort(const char *format, ...)
+{
+    gt_crew *c = &gt_the_crew;
+    gt_error error;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error.text, sizeof error.text, format, args);
+    va_end(args);
+    begin_ending(c);
+    if (is_speaker(c)) print_end(c, error.text, false);
+    leave(c, GT_WIRE_ABORT, 1, ABORT_MS);
+}
+
+/* The same for a failure of MPI, with what it has printed. */
+static _Noreturn void abort_with_mpi(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static _Noreturn void abort_with_mpi(const char *format, ...)
+{
+    gt_crew *c = &gt_the_crew;
+    gt_error error;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error.text, sizeof error.text, format, args);
+    va_end(args);
+    begin_ending(c);
+    if (is_speaker(c)) print_end(c, error.text, true);
+    leave(c, GT_WIRE_ABORT, 1, ABORT_MS);
+}
+
+_Noreturn void gt_crew_fail(const char *format, ...)
+{
+    gt_error error;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error.text, sizeof error.text, format, args);
+    va_end(args);
+    if (gt_crew_is_first()) gt_crew_abort("%s", error.text);
+    gt_crew_send(0, GT_CREW_FAILED, error.text, strlen(error.text));
+    gt_crew_wait_for_end();
+}
+
+void gt_crew_end_by_signal(int number)
+{
+    gt_crew *c = &gt_the_crew;
+    if (!c->is_member || !c->is_started || atomic_exchange(&c->is_ending, true)) return;
+    /* Nothing that takes a lock. */
+    const gt_wire_head abort_frame = {GT_WIRE_ABORT, 0, 0};
+    char text[sizeof(gt_error) + 64];
+    const char *name = number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : "a signal";
+    size_t len = 0;
+    const char *parts[] = {"gputally: ended by ", name, c->folder ? "; what is done is kept in " : "",
+                           c->folder ? c->folder : "",
+                           c->folder ? ": start the same command again to go on\n" : "\n"};
+    for (size_t i = 0; i < GT_LENGTH(parts); i++)
+        for (const char *at = parts[i]; *at && len < sizeof text - 1; at++) text[len++] = *at;
+    if (is_speaker(c)) write_screen(text, len);
+    if (c->rank == 0) {
+        ssize_t ignored = write(c->link.socket, &abort_frame, sizeof abort_frame);
+        (void)ignored;
+    }
+}
+
+/* ---- receiving ---- */
+
+static void check_size(gt_crew *c, size_t rank, size_t size)
+{
+    if (c->size_is_known && (size != c->launcher.size || rank != c->launcher.rank)) {
+        bool is_slurm = c->launcher.family == GT_LAUNCHER_SLURM;
+        abort_with_mpi(
+            "%s has started %zu processes, but %s knows of %zu: %s", is_slurm ? "srun" : c->launcher.name,
+            c->launcher.size, c->library, size,
+            is_slurm ? "use `srun --mpi=pmix` or --mpi=pmi2 (`srun --mpi=list` shows what there is), name "
+                       "another MPI library with GPUTALLY_MPI=PATH, or start one process"
+                     : "name the MPI library of this launcher with GPUTALLY_MPI=PATH, or start one "
+                       "process");
+    }
+    c->rank = rank;
+    c->size = size;
+}
+
+static void hear_ready(gt_crew *c, const gt_wire_frame *frame)
+{
+    uint32_t size = 0;
+    if (frame->head.len >= sizeof size) memcpy(&size, frame->bytes, sizeof size);
+    snprintf(c->library, sizeof c->library, "%.*s", (int)(frame->head.len - sizeof size),
+             (const char *)frame->bytes + sizeof size);
+    check_size(c, frame->head.rank, size);
+    if (c->rank == 0) c->peers = gt_alloc_zero(c->size, sizeof *c->peers);
+    c->is_ready = true;
+    pthread_cond_broadcast(&c->changed);
+}
+
+static void hear_left(gt_crew *c, size_t from, const uint8_t *bytes, size_t len)
+{
+    gt_crew_peer *peer = &c->peers[from];
+    if (len < sizeof peer->left_code) return;
+    memcpy(&peer->left_code, bytes, sizeof peer->left_code);
+    peer->has_left = true;
+    gt_free(peer->said);
+    peer->said =
+        gt_format("%.*s", (int)(len - sizeof peer->left_code), (const char *)bytes + sizeof peer->left_code);
+    pthread_cond_broadcast(&c->changed);
+}
+
+static void hear_message(gt_crew *c, size_t from, const uint8_t *bytes, size_t len)
+{
+    uint32_t word;
+    int32_t code = 1;
+    if (len < sizeof word || from >= c->size) return;
+    memcpy(&word, bytes, sizeof word);
+    bytes += sizeof word;
+    len -= sizeof word;
+    switch ((gt_crew_word)word) {
+    case GT_CREW_END:
+        if (len == sizeof code) memcpy(&code, bytes, sizeof code);
+        begin_ending(c);
+        leave(c, GT_WIRE_FINISH, code, LEAVE_MS);
+    case GT_CREW_FAILED:
+        if (c->rank == 0)
+            gt_crew_abort("process %zu on %s: %.*s", from, gt_crew_host(from), (int)len, (const char *)bytes);
+        break;
+    case GT_CREW_LEFT:
+        if (c->rank == 0) hear_left(c, from, bytes, len);
+        break;
+    default:
+        gt_crew_hear_task(from, (gt_crew_word)word, bytes, len);
+    }
+}
+
+/* A process has ended without a word, or is out of reach. */
+static _Noreturn void hear_death(gt_crew *c, size_t rank, bool is_lost)
+{
+    poll(NULL, 0, SIGNAL_WAIT_MS); /* a signal handler may end this process now */
+    if (c->rank == 1 && rank == 0) {
+        begin_ending(c);
+        print_end(c,
+                  is_lost
+                      ? "nothing is heard of process 0 any more, so all end; start the same command again to "
+                        "go on"
+                      : "process 0 has ended unexpectedly, so all end; start the same command again to go on",
+                  false);
+        leave(c, GT_WIRE_ABORT, 1, ABORT_MS);
+    }
+    if (is_lost)
+        gt_crew_abort("nothing has been heard of process %zu on %s for a minute", rank, gt_crew_host(rank));
+    gt_crew_abort("process %zu on %s has ended unexpectedly", rank, gt_crew_host(rank));
+}
+
+static void hear(gt_crew *c, const gt_wire_frame *frame)
+{
+    pthread_mutex_lock(&c->lock);
+    switch ((gt_wire_kind)frame->head.kind) {
+    case GT_WIRE_READY:
+        hear_ready(c, frame);
+        break;
+    case GT_WIRE_FAILED:
+        abort_with_mpi(
+            "%s has started %zu processes, but %.*s; name one with GPUTALLY_MPI=PATH, or start one process",
+            c->launcher.family == GT_LAUNCHER_SLURM ? "srun" : c->launcher.name, c->launcher.size,
+            (int)frame->head.len, (const char *)frame->bytes);
+    case GT_WIRE_MESSAGE:
+        hear_message(c, frame->head.rank, frame->bytes, frame->head.len);
+        break;
+    case GT_WIRE_DIED:
+    case GT_WIRE_LOST:
+        if (c->is_ready && frame->head.rank < c->size)
+            hear_death(c, frame->head.rank, frame->head.kind == GT_WIRE_LOST);
+        break;
+    default:
+        break;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* The helper is gone. Process 0 says so; of the others, it hears by the end of the process or of the signs of
+ * life, so they say it themselves. */
+static _Noreturn void end_without_helper(gt_crew *c)
+{
+    if (!c->is_ready)
+        abort_with_mpi("MPI has ended while it was started; GPUTALLY_MPI=PATH names another library, and "
+                       "GPUTALLY_MPI=off does without");
+    poll(NULL, 0, SIGNAL_WAIT_MS);
+    begin_ending(c);
+    char sentence[128];
+    snprintf(sentence, sizeof sentence, "process %zu has lost its MPI helper, so all end", c->rank);
+    print_end(c, sentence, true);
+    leave(c, GT_WIRE_ABORT, 1, ABORT_MS);
+}
+
+static void tend(gt_crew *c)
+{
+    double now_s = gt_clock_now_s();
+    pthread_mutex_lock(&c->lock);
+    if (!c->is_ready && now_s - c->begun_s > START_S)
+        abort_with_mpi(
+            "MPI has not started within %d s; it waits for all %zu processes of %s: do they all run this "
+            "command? GPUTALLY_MPI=off has one process work alone",
+            START_S, c->launcher.size, c->launcher.name);
+    if (c->is_ready) gt_crew_tend_task(now_s);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void *receive(void *context)
+{
+    gt_crew *c = context;
+    static gt_wire_frame frame[1];
+    for (double tended_s = 0;;) {
+        gt_link_event event = gt_link_receive(&c->link, TICK_MS, frame);
+        if (atomic_load(&c->is_ending)) break;
+        if (event == GT_LINK_ENDED) end_without_helper(c);
+        if (event == GT_LINK_FRAME) hear(c, frame);
+        if (gt_clock_now_s() - tended_s < TICK_MS / 1000.0) continue;
+        tend(c);
+        tended_s = gt_clock_now_s();
+    }
+    return NULL;
+}
+
+/* ---- start ---- */
+
+static void wait_until_ready(gt_crew *c)
+{
+    pthread_mutex_lock(&c->lock);
+    while (!c->is_ready) pthread_cond_wait(&c->changed, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+}
+
+bool gt_crew_start(const gt_crew_setup *setup, gt_error *error)
+{
+    gt_crew *c = &gt_the_crew;
+    const char *named = setting();
+    gt_library_list *libraries = gt_alloc(sizeof *libraries);
+    c->setup = *setup;
+    c->begun_s = gt_clock_now_s();
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->sending, NULL);
+    pthread_cond_init(&c->changed, NULL);
+    gt_launcher_libraries(&c->launcher, named && strcmp(named, "on") != 0 ? named : NULL, libraries);
+    c->is_started = gt_link_start(&c->link, libraries, error);
+    gt_free(libraries);
+    pthread_t thread;
+    if (c->is_started && gt_thread_start(&thread, receive, c) != 0)
+        return gt_fail(error, "a thread cannot be started");
+    if (c->is_started) pthread_detach(thread); /* it ends with the process */
+    if (!c->is_started || c->size_is_known) return c->is_started;
+    wait_until_ready(c);
+    if (c->rank > 0) hide_output(c);
+    return true;
+}
+
+/* ---- the usual end ---- */
+
+_Noreturn void gt_crew_wait_for_end(void)
+{
+    for (;;) stop_forever();
+}
+
+/* The last lines that this process would have printed. */
+static size_t read_said(const gt_crew *c, char said[SAID_MAX])
+{
+    off_t size = c->hidden < 0 ? 0 : lseek(c->hidden, 0, SEEK_END);
+    off_t from = size > SAID_MAX ? size - SAID_MAX : 0;
+    ssize_t len = size > 0 ? pread(c->hidden, said, SAID_MAX, from) : 0;
+    while (len > 0 && said[len - 1] == '\n') len--;
+    const char *line = len > 0 ? memrchr(said, '\n', (size_t)len) : NULL;
+    if (line) {
+        len -= line + 1 - said;
+        memmove(said, line + 1, (size_t)len);
+    }
+    return len > 0 ? (size_t)len : 0;
+}
+
+/* Process 0 decides what this means. */
+static _Noreturn void wait_without_task(gt_crew *c, int32_t code)
+{
+    char message[sizeof code + SAID_MAX];
+    memcpy(message, &code, sizeof code);
+    fflush(stderr);
+    size_t len = read_said(c, message + sizeof code);
+    wait_until_ready(c);
+    gt_crew_send(0, GT_CREW_LEFT, message, sizeof code + len);
+    gt_crew_wait_for_end();
+}
+
+void gt_crew_pass_first(void)
+{
+    gt_crew *c = &gt_the_crew;
+    if (!gt_crew_is_first() && !c->has_task) wait_without_task(c, 0);
+}
+
+int gt_crew_end(int code)
+{
+    gt_crew *c = &gt_the_crew;
+    if (!c->is_started) return code;
+    if (c->rank > 0) wait_without_task(c, code);
+    wait_until_ready(c);
+    begin_ending(c);
+    int32_t sent = code;
+    for (size_t rank = 1; rank < c->size; rank++) gt_crew_send(rank, GT_CREW_END, &sent, sizeof sent);
+    pthread_mutex_lock(&c->sending);
+    gt_link_send(&c->link, GT_WIRE_FINISH, 0, NULL, 0);
+    pthread_mutex_unlock(&c->sending);
+    gt_link_finish(&c->link, LEAVE_MS);
+    c->is_started = false;
+    return code;
+}

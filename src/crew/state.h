@@ -1,0 +1,93 @@
+/* The state of the crew, for crew.c and task.c. */
+#ifndef GT_CREW_STATE_H
+#define GT_CREW_STATE_H
+
+#include "crew/crew.h"
+#include "crew/launcher.h"
+#include "crew/link.h"
+#include "crew/share.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* What processes tell each other: the first 32-bit number of a message. */
+typedef enum gt_crew_word {
+    GT_CREW_ARRIVED = 1, /* to 0: at the task; gt_crew_arrival */
+    GT_CREW_WELCOME,     /* from 0: the path of the work folder */
+    GT_CREW_ASK,         /* to 0: lanes without a file, whether the answer may wait */
+    GT_CREW_GIVE,        /* from 0: files; none: all are given out */
+    GT_CREW_DONE,        /* to 0: file, flags */
+    GT_CREW_OVER,        /* from 0: all files are done */
+    GT_CREW_LEFT,        /* to 0: ends or waits without having come to the task; code, what it printed */
+    GT_CREW_FAILED,      /* to 0: cannot go on; why */
+    GT_CREW_END,         /* from 0: leave; exit code */
+} gt_crew_word;
+
+enum { GT_CREW_DONE_GOES_ON = 1, GT_CREW_DONE_KEPT = 2, GT_CREW_HOST_MAX = 256 };
+
+typedef struct gt_crew_arrival {
+    uint64_t build, command, what;
+    uint32_t lanes;
+    char host[GT_CREW_HOST_MAX];
+} gt_crew_arrival;
+
+/* What process 0 knows of the others. */
+typedef struct gt_crew_peer {
+    bool has_arrived, is_waiting, has_left;
+    int32_t left_code;
+    uint32_t waiting_lanes;
+    gt_crew_arrival arrival;
+    char *said; /* what it printed before it left; NULL: nothing */
+} gt_crew_peer;
+
+typedef struct gt_crew {
+    bool is_member;     /* this process is one of several */
+    bool size_is_known; /* from the launcher */
+    gt_crew_launcher launcher;
+    gt_crew_setup setup;
+    gt_crew_link link;
+    bool is_started;
+    double begun_s;
+    int screen; /* standard error of the user; -1: unchanged */
+    int hidden; /* a file without a name: what this process would have printed */
+    atomic_bool is_ending;
+
+    pthread_mutex_t sending;
+    pthread_mutex_t lock; /* for all below */
+    pthread_cond_t changed;
+    bool is_ready; /* MPI has started */
+    size_t rank, size;
+    char library[256];
+    gt_crew_peer *peers; /* by rank, in process 0 */
+
+    /* the task */
+    bool has_task, is_over;
+    const gt_crew_task *task; /* in process 0 until it is over */
+    gt_share *share;          /* in process 0 */
+    bool *is_kept;            /* by file, in process 0: its result is in the folder */
+    size_t file_count;
+    char *folder;
+    uint64_t mark;   /* of the folder */
+    uint32_t *queue; /* files for the lanes of this process */
+    size_t queue_first, queue_count, queue_capacity;
+    size_t open_lanes, waiting_lanes;
+    bool is_asking, is_empty;
+    uint32_t named; /* the last slow file that was named */
+    bool has_named;
+} gt_crew;
+
+extern gt_crew gt_the_crew;
+
+/* Sends a word and bytes after it. */
+void gt_crew_send(size_t rank, gt_crew_word word, const void *bytes, size_t len);
+/* Ends all processes; process 0 prints the text. */
+_Noreturn void gt_crew_abort(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Waits for the end of the crew, in processes other than the first. */
+_Noreturn void gt_crew_wait_for_end(void);
+const char *gt_crew_host(size_t rank); /* of another process, as far as process 0 knows */
+
+/* task.c: a message about the task, and what is to do now and then; the lock is held. */
+void gt_crew_hear_task(size_t from, gt_crew_word word, const uint8_t *bytes, size_t len);
+void gt_crew_tend_task(double now_s);
+
+#endif
