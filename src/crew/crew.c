@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -351,7 +352,10 @@ static _Noreturn void end_without_helper(gt_crew *c)
     poll(NULL, 0, SIGNAL_WAIT_MS);
     begin_ending(c);
     char sentence[128];
-    snprintf(sentence, sizeof sentence, "process %zu has lost its MPI helper, so all end", c->rank);
+    int status = gt_link_finish(&c->link, ABORT_MS);
+    snprintf(sentence, sizeof sentence, "process %zu has lost its MPI helper (%s %d), so all end", c->rank,
+             WIFSIGNALED(status) ? "signal" : "exit code",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     print_end(c, sentence, true);
     leave(c, GT_WIRE_ABORT, 1, ABORT_MS);
 }

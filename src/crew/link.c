@@ -112,15 +112,17 @@ gt_link_event gt_link_receive(const gt_crew_link *link, int timeout_ms, gt_wire_
     return GT_LINK_FRAME;
 }
 
-void gt_link_finish(gt_crew_link *link, int timeout_ms)
+int gt_link_finish(gt_crew_link *link, int timeout_ms)
 {
+    int status = 0;
     double end_s = gt_clock_now_s() + timeout_ms / 1000.0;
     while (link->helper > 0) {
-        pid_t ended = waitpid(link->helper, NULL, WNOHANG);
+        pid_t ended = waitpid(link->helper, &status, WNOHANG);
         if (ended == link->helper || (ended < 0 && errno != EINTR)) link->helper = 0;
         if (link->helper > 0 && gt_clock_now_s() > end_s) kill(link->helper, SIGKILL);
         if (link->helper > 0) poll(NULL, 0, STEP_MS);
     }
+    return status;
 }
 
 void gt_link_add_printed(const gt_crew_link *link, gt_buffer *text)

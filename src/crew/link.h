@@ -26,8 +26,8 @@ typedef enum gt_link_event { GT_LINK_FRAME, GT_LINK_NOTHING, GT_LINK_ENDED } gt_
 /* The next frame, if one comes within this time. */
 gt_link_event gt_link_receive(const gt_crew_link *link, int timeout_ms, gt_wire_frame *frame);
 
-/* Waits for the end of the helper, and ends it after this time. */
-void gt_link_finish(gt_crew_link *link, int timeout_ms);
+/* Waits for the end of the helper, and ends it after this time. Returns its status, as of waitpid. */
+int gt_link_finish(gt_crew_link *link, int timeout_ms);
 
 /* The last lines of what MPI has printed, each after "MPI: ". */
 void gt_link_add_printed(const gt_crew_link *link, gt_buffer *text);
