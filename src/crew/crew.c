@@ -152,14 +152,16 @@ static void add_kept(gt_crew *c, gt_buffer *text)
                          gt_share_done_count(c->share), c->file_count, c->folder);
 }
 
-static void print_end(gt_crew *c, const char *sentence, bool with_mpi)
+enum { SAY_KEPT = 1, SAY_MPI = 2 };
+
+static void print_end(gt_crew *c, const char *sentence, unsigned more)
 {
     gt_buffer text = {0};
     gt_log_status(NULL);
     gt_buffer_add_format(&text, "gputally: %s", sentence);
-    add_kept(c, &text);
+    if (more & SAY_KEPT) add_kept(c, &text);
     gt_buffer_add_cstr(&text, "\n");
-    if (with_mpi) gt_link_add_printed(&c->link, &text);
+    if (more & SAY_MPI) gt_link_add_printed(&c->link, &text);
     write_screen(gt_buffer_str(&text).bytes, text.len);
     gt_buffer_free(&text);
 }
@@ -169,32 +171,39 @@ static bool is_speaker(const gt_crew *c)
     return c->rank == 0;
 }
 
-_Noreturn void gt_crew_abort(const char *format, ...)
+static _Noreturn void abort_crew(unsigned more, const char *format, va_list args)
 {
     gt_crew *c = &gt_the_crew;
     gt_error error;
+    vsnprintf(error.text, sizeof error.text, format, args);
+    begin_ending(c);
+    if (is_speaker(c)) print_end(c, error.text, more);
+    leave(c, GT_WIRE_ABORT, 1, ABORT_MS);
+}
+
+_Noreturn void gt_crew_abort(const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(error.text, sizeof error.text, format, args);
-    va_end(args);
-    begin_ending(c);
-    if (is_speaker(c)) print_end(c, error.text, false);
-    leave(c, GT_WIRE_ABORT, 1, ABORT_MS);
+    abort_crew(0, format, args);
 }
 
 /* The same for a failure of MPI, with what it has printed. */
 static _Noreturn void abort_with_mpi(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static _Noreturn void abort_with_mpi(const char *format, ...)
 {
-    gt_crew *c = &gt_the_crew;
-    gt_error error;
     va_list args;
     va_start(args, format);
-    vsnprintf(error.text, sizeof error.text, format, args);
-    va_end(args);
-    begin_ending(c);
-    if (is_speaker(c)) print_end(c, error.text, true);
-    leave(c, GT_WIRE_ABORT, 1, ABORT_MS);
+    abort_crew(SAY_MPI, format, args);
+}
+
+/* The same if the command may succeed when it is started again. */
+static _Noreturn void abort_with_kept(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static _Noreturn void abort_with_kept(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    abort_crew(SAY_KEPT, format, args);
 }
 
 _Noreturn void gt_crew_fail(const char *format, ...)
@@ -287,7 +296,8 @@ static void hear_message(gt_crew *c, size_t from, const uint8_t *bytes, size_t l
         leave(c, GT_WIRE_FINISH, code, LEAVE_MS);
     case GT_CREW_FAILED:
         if (c->rank == 0)
-            gt_crew_abort("process %zu on %s: %.*s", from, gt_crew_host(from), (int)len, (const char *)bytes);
+            abort_with_kept("process %zu on %s: %.*s", from, gt_crew_host(from), (int)len,
+                            (const char *)bytes);
         break;
     case GT_CREW_LEFT:
         if (c->rank == 0) hear_left(c, from, bytes, len);
@@ -308,12 +318,12 @@ static _Noreturn void hear_death(gt_crew *c, size_t rank, bool is_lost)
                       ? "nothing is heard of process 0 any more, so all end; start the same command again to "
                         "go on"
                       : "process 0 has ended unexpectedly, so all end; start the same command again to go on",
-                  false);
+                  0);
         leave(c, GT_WIRE_ABORT, 1, ABORT_MS);
     }
     if (is_lost)
-        gt_crew_abort("nothing has been heard of process %zu on %s for a minute", rank, gt_crew_host(rank));
-    gt_crew_abort("process %zu on %s has ended unexpectedly", rank, gt_crew_host(rank));
+        abort_with_kept("nothing has been heard of process %zu on %s for a minute", rank, gt_crew_host(rank));
+    abort_with_kept("process %zu on %s has ended unexpectedly", rank, gt_crew_host(rank));
 }
 
 static void hear(gt_crew *c, const gt_wire_frame *frame)
@@ -356,7 +366,7 @@ static _Noreturn void end_without_helper(gt_crew *c)
     snprintf(sentence, sizeof sentence, "process %zu has lost its MPI helper (%s %d), so all end", c->rank,
              WIFSIGNALED(status) ? "signal" : "exit code",
              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-    print_end(c, sentence, true);
+    print_end(c, sentence, SAY_KEPT | SAY_MPI);
     leave(c, GT_WIRE_ABORT, 1, ABORT_MS);
 }
 

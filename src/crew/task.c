@@ -19,7 +19,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-enum { GIVEN_MAX = 1024, NAME_AFTER_S = 10 };
+enum { GIVEN_MAX = 1024, NAME_AFTER_S = 10, ARRIVE_S = 10 };
 
 /* ---- the queue of this process ---- */
 
@@ -171,12 +171,13 @@ static void name_slow(gt_crew *c, double now_s)
 void gt_crew_tend_task(double now_s)
 {
     gt_crew *c = &gt_the_crew;
-    if (!c->share || c->is_over) return;
+    if (!c->share || !c->task) return;
     check_left(c);
+    pthread_cond_broadcast(&c->changed); /* for those who wait for a time */
+    if (c->is_over) return;
     name_slow(c, now_s);
     for (size_t rank = 1; rank < c->size; rank++)
         if (c->peers[rank].is_waiting) answer(c, rank, true);
-    pthread_cond_broadcast(&c->changed); /* for the lane of this process that waits for slow files */
 }
 
 /* ---- the other processes ---- */
@@ -312,12 +313,23 @@ void gt_crew_report(size_t index, bool goes_on, bool is_kept)
     pthread_mutex_unlock(&c->lock);
 }
 
+static size_t count_missing(const gt_crew *c)
+{
+    size_t count = 0;
+    for (size_t rank = 1; rank < c->size; rank++) count += !c->peers[rank].has_arrived;
+    return count;
+}
+
 void gt_crew_finish_task(void)
 {
     gt_crew *c = &gt_the_crew;
     if (c->rank > 0) gt_crew_wait_for_end();
     pthread_mutex_lock(&c->lock);
     while (!c->is_over) pthread_cond_wait(&c->changed, &c->lock);
+    /* Little work may be done before the others are there. They are still checked, unless one is very late.
+     */
+    for (double end_s = gt_clock_now_s() + ARRIVE_S; count_missing(c) && gt_clock_now_s() < end_s;)
+        pthread_cond_wait(&c->changed, &c->lock);
     c->task = NULL;
     pthread_mutex_unlock(&c->lock);
 }

@@ -1,0 +1,18 @@
+#!/usr/bin/env python3
+"""One process of a command that runs under MPI is killed at a random time, 50 times: never a wrong or half-written report, and
+the next start gives the same bytes.
+
+    python3 -m tests.crew.test_kills --bin build/gputally
+"""
+import sys
+
+from tests.common import harness
+from tests.crew import crews
+
+
+def test_fifty_kills(binary):
+    print(crews.kill_and_repeat(binary, 50, seed=20))
+
+
+if __name__ == "__main__":
+    sys.exit(harness.run_test_functions(__doc__, globals()))
