@@ -241,18 +241,25 @@ void gt_crew_end_by_signal(int number)
 
 /* ---- receiving ---- */
 
+static const char *name_of(const gt_crew *c)
+{
+    return c->launcher.family == GT_LAUNCHER_SLURM ? "srun" : c->launcher.name;
+}
+
+static const char *advice(const gt_crew *c)
+{
+    return c->launcher.family == GT_LAUNCHER_SLURM
+               ? "use `srun --mpi=pmix` or --mpi=pmi2 (`srun --mpi=list` shows what there is), name another "
+                 "MPI "
+                 "library with GPUTALLY_MPI=PATH, or start one process"
+               : "name the MPI library of this launcher with GPUTALLY_MPI=PATH, or start one process";
+}
+
 static void check_size(gt_crew *c, size_t rank, size_t size)
 {
-    if (c->size_is_known && (size != c->launcher.size || rank != c->launcher.rank)) {
-        bool is_slurm = c->launcher.family == GT_LAUNCHER_SLURM;
-        abort_with_mpi(
-            "%s has started %zu processes, but %s knows of %zu: %s", is_slurm ? "srun" : c->launcher.name,
-            c->launcher.size, c->library, size,
-            is_slurm ? "use `srun --mpi=pmix` or --mpi=pmi2 (`srun --mpi=list` shows what there is), name "
-                       "another MPI library with GPUTALLY_MPI=PATH, or start one process"
-                     : "name the MPI library of this launcher with GPUTALLY_MPI=PATH, or start one "
-                       "process");
-    }
+    if (c->size_is_known && (size != c->launcher.size || rank != c->launcher.rank))
+        abort_with_mpi("%s has started %zu processes, but %s knows of %zu: %s", name_of(c), c->launcher.size,
+                       c->library, size, advice(c));
     c->rank = rank;
     c->size = size;
 }
@@ -334,10 +341,8 @@ static void hear(gt_crew *c, const gt_wire_frame *frame)
         hear_ready(c, frame);
         break;
     case GT_WIRE_FAILED:
-        abort_with_mpi(
-            "%s has started %zu processes, but %.*s; name one with GPUTALLY_MPI=PATH, or start one process",
-            c->launcher.family == GT_LAUNCHER_SLURM ? "srun" : c->launcher.name, c->launcher.size,
-            (int)frame->head.len, (const char *)frame->bytes);
+        abort_with_mpi("%s has started %zu processes, but %.*s: %s", name_of(c), c->launcher.size,
+                       (int)frame->head.len, (const char *)frame->bytes, advice(c));
     case GT_WIRE_MESSAGE:
         hear_message(c, frame->head.rank, frame->bytes, frame->head.len);
         break;
@@ -357,8 +362,8 @@ static void hear(gt_crew *c, const gt_wire_frame *frame)
 static _Noreturn void end_without_helper(gt_crew *c)
 {
     if (!c->is_ready)
-        abort_with_mpi("MPI has ended while it was started; GPUTALLY_MPI=PATH names another library, and "
-                       "GPUTALLY_MPI=off does without");
+        abort_with_mpi("%s has started %zu processes, but MPI cannot be started: %s", name_of(c),
+                       c->launcher.size, advice(c));
     poll(NULL, 0, SIGNAL_WAIT_MS);
     begin_ending(c);
     char sentence[128];
