@@ -60,10 +60,11 @@ function(gputally_add_helper)
       COMMAND ${compile} -shared -DGT_${CMAKE_MATCH_1} -Wl,-soname,${CMAKE_MATCH_2} ${folder}/symbols.c -o ${library})
     list(APPEND libraries ${library})
   endforeach()
-  set(sources ${folder}/main.c ${folder}/start.c ${CMAKE_SOURCE_DIR}/src/run/sensors/libraries_loaded.c)
+  set(sources ${folder}/main.c ${folder}/mpi.c ${folder}/start.c ${CMAKE_SOURCE_DIR}/src/run/sensors/libraries_loaded.c)
   # Nothing that refers to other functions of the C library: checked calls, the stack protector, tables of ctype.h.
   add_custom_command(OUTPUT gputally-helper VERBATIM
-    DEPENDS ${sources} ${libraries} ${CMAKE_SOURCE_DIR}/src/run/sensors/sensors.h
+    DEPENDS ${sources} ${libraries} ${CMAKE_SOURCE_DIR}/src/run/sensors/sensors.h ${folder}/mpi.h
+      ${CMAKE_SOURCE_DIR}/src/crew/wire.h
     COMMAND ${compile} -std=gnu17 -O2 -Wall -Wextra -Wno-missing-field-initializers -fPIE -pie -U_FORTIFY_SOURCE -fno-stack-protector -D_GNU_SOURCE
       -D__NO_CTYPE -I${CMAKE_SOURCE_DIR}/src -ffunction-sections -fno-asynchronous-unwind-tables -Wl,--gc-sections
       -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--build-id=sha1 -s ${sources} ${libraries} -o gputally-helper)

@@ -2,8 +2,9 @@
  * (cmake/Portable.cmake).
  *
  *     gputally-helper nvml|rocm
+ *     gputally-helper mpi LIBRARY...      see mpi.c
  *
- * The program starts it and writes requests to its standard input, one per line; it answers each with one
+ * For sensors, the program starts it and writes requests to its standard input, one per line; it answers each with one
  * line on standard output and ends with its input. The first line it writes says what the library has. It
  * ends at once, with exit code 1, if there is no library or no device.
  *
@@ -16,6 +17,7 @@
  * An unknown request is answered by an empty line. The code that talks to the libraries is that of the normal
  * program, run/sensors/libraries_loaded.c. This program is linked with the C library of the system it runs
  * on, whatever its version (start.c), because a driver's library brings that with it. */
+#include "helper/mpi.h"
 #include "run/sensors/sensors.h"
 
 #include <math.h>
@@ -152,6 +154,7 @@ int main(int argc, char **argv)
     gt_arena arena = {0};
     gt_sensors sensors;
     char line[64];
+    if (argc >= 2 && strcmp(argv[1], "mpi") == 0) return gt_helper_mpi(argv + 2);
     bool is_open = argc == 2 && (strcmp(argv[1], "nvml") == 0   ? gt_sensors_open_nvml(&arena, &sensors)
                                  : strcmp(argv[1], "rocm") == 0 ? gt_sensors_open_rocm(&arena, &sensors)
                                                                 : false);

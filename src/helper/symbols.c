@@ -4,14 +4,20 @@
 #define GT_SYMBOL(name) __asm__(".globl " #name "\n.type " #name ", %function\n" #name ":\n")
 
 #if defined GT_LIBC
+GT_SYMBOL(__errno_location);
 GT_SYMBOL(__libc_start_main);
 GT_SYMBOL(_exit);
+GT_SYMBOL(alarm);
+GT_SYMBOL(clock_gettime);
+GT_SYMBOL(free);
 GT_SYMBOL(malloc);
 GT_SYMBOL(memchr);
 GT_SYMBOL(memcmp);
 GT_SYMBOL(memcpy);
 GT_SYMBOL(memset);
+GT_SYMBOL(ppoll);
 GT_SYMBOL(read);
+GT_SYMBOL(signal);
 GT_SYMBOL(strchr);
 GT_SYMBOL(strcmp);
 GT_SYMBOL(strlen);
