@@ -52,6 +52,11 @@ void gt_image_add_numbers(gt_image *image, const char *owner, const char *name, 
     gt_image_give(image, owner, name, copy, count * sizeof *copy);
 }
 
+void gt_image_add_text(gt_image *image, const char *owner, const char *name, const char *text)
+{
+    if (text) gt_image_give(image, owner, name, gt_strdup(text), strlen(text));
+}
+
 const void *gt_image_get(const gt_image *image, const char *owner, const char *name, size_t item_size,
                          size_t *count)
 {
@@ -73,6 +78,19 @@ const void *gt_image_get_all(const gt_image *image, const char *owner, const cha
     size_t found;
     const void *bytes = gt_image_get(image, owner, name, item_size, &found);
     return bytes && found == count ? bytes : NULL;
+}
+
+bool gt_image_get_text(const gt_image *image, const char *owner, const char *name, char **text)
+{
+    size_t len = 0;
+    const char *bytes = gt_image_get(image, owner, name, 1, &len);
+    *text = NULL;
+    if (!bytes) return true;
+    if (memchr(bytes, 0, len)) return false;
+    *text = gt_alloc(len + 1);
+    memcpy(*text, bytes, len);
+    (*text)[len] = 0;
+    return true;
 }
 
 /* ---- strings ---- */

@@ -49,6 +49,9 @@ void gt_image_give_pieces(gt_image *image, const char *owner, const char *name, 
 void gt_image_add_numbers(gt_image *image, const char *owner, const char *name, const int64_t *numbers,
                           size_t count);
 
+/* Adds a copy of a string; NULL adds nothing. */
+void gt_image_add_text(gt_image *image, const char *owner, const char *name, const char *text);
+
 /* ---- loading ---- */
 
 /* The array and the number of its items. NULL if there is none, or if its length is not a multiple of
@@ -58,6 +61,9 @@ const void *gt_image_get(const gt_image *image, const char *owner, const char *n
 /* The same for an array that must have `count` items. */
 const void *gt_image_get_all(const gt_image *image, const char *owner, const char *name, size_t item_size,
                              size_t count);
+
+/* A copy of a string, which the caller frees; NULL if there is none. False if it has a NUL inside. */
+bool gt_image_get_text(const gt_image *image, const char *owner, const char *name, char **text);
 
 /* ---- strings ---- */
 

@@ -166,9 +166,79 @@ void gt_print_kept(gt_kept_print *kept)
         at = kept->raw[i + 1];
     }
     if (kept->len > at) fwrite(kept->bytes + at, 1, kept->len - at, kept->to);
+    gt_print_drop(kept);
+}
+
+void gt_print_drop(gt_kept_print *kept)
+{
     free(kept->bytes);
     gt_free(kept->raw);
     *kept = (gt_kept_print){0};
+}
+
+/* ---- as an image ---- */
+
+void gt_print_save(const gt_kept_print *kept, gt_image *image)
+{
+    uint64_t *raw = gt_alloc((kept->raw_count + 1) * sizeof *raw);
+    for (size_t i = 0; i < kept->raw_count; i++) raw[i] = kept->raw[i];
+    gt_image_add(image, "printed", "bytes", kept->bytes, kept->len);
+    gt_image_give(image, "printed", "raw", raw, kept->raw_count * sizeof *raw);
+}
+
+/* The length of a colour, "\033[1;36m"; 0 if there is none. */
+static size_t colour_length(const char *bytes, size_t len)
+{
+    if (len < 3 || bytes[0] != '\033' || bytes[1] != '[') return 0;
+    size_t at = 2;
+    while (at < len && (bytes[at] == ';' || (bytes[at] >= '0' && bytes[at] <= '9'))) at++;
+    return at < len && bytes[at] == 'm' ? at + 1 : 0;
+}
+
+/* The length of a character that is printed as it is also when it is not raw; 0 if there is none. */
+static size_t harmless_length(const uint8_t *bytes, size_t len)
+{
+    size_t own = length_of(bytes[0]);
+    if (!own || own > len) return 0;
+    for (size_t i = 1; i < own; i++)
+        if ((bytes[i] & 0xC0) != 0x80) return 0;
+    return is_escaped(code_of(bytes, own)) ? 0 : own;
+}
+
+/* Whether unescaped bytes change nothing but colours. */
+static bool may_be_raw(const char *bytes, size_t len)
+{
+    for (size_t at = 0, step; at < len; at += step) {
+        step = colour_length(bytes + at, len - at);
+        if (!step) step = harmless_length((const uint8_t *)bytes + at, len - at);
+        if (!step) return false;
+    }
+    return true;
+}
+
+bool gt_print_load(gt_kept_print *kept, FILE *to, const gt_image *image)
+{
+    size_t len = 0, raw_count = 0;
+    const char *bytes = gt_image_get(image, "printed", "bytes", 1, &len);
+    const char *raw = gt_image_get(image, "printed", "raw", sizeof(uint64_t), &raw_count);
+    *kept = (gt_kept_print){.to = to};
+    if (!bytes || !raw || raw_count % 2) return false;
+    uint64_t at = 0, ends[2];
+    for (size_t i = 0; i < raw_count; i += 2) {
+        memcpy(ends, raw + i * sizeof *ends, sizeof ends);
+        if (ends[0] < at || ends[1] < ends[0] || ends[1] > len) return false;
+        if (!may_be_raw(bytes + ends[0], (size_t)(ends[1] - ends[0]))) return false;
+        at = ends[1];
+    }
+    kept->bytes = malloc(len + 1); /* as open_memstream's */
+    if (!kept->bytes) gt_raise("out of memory");
+    memcpy(kept->bytes, bytes, len);
+    kept->len = len;
+    for (size_t i = 0; i < raw_count; i++) {
+        memcpy(&at, raw + i * sizeof at, sizeof at);
+        GT_PUSH(kept->raw, kept->raw_count, kept->raw_capacity, (size_t)at);
+    }
+    return true;
 }
 
 /* ---- what passes as it is ---- */

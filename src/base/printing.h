@@ -3,6 +3,8 @@
 #ifndef GT_BASE_PRINTING_H
 #define GT_BASE_PRINTING_H
 
+#include "base/image.h"
+
 #include <stdio.h>
 
 /* From now on stdout and stderr print control characters other than line breaks and tabs, bytes that are not
@@ -33,5 +35,12 @@ void gt_print_keep(gt_kept_print *kept, FILE *to);
 void gt_print_keep_end(gt_kept_print *kept); /* on the same thread: nothing more is printed */
 /* Prints what was kept, on any thread, and frees it. Does nothing if nothing was begun. */
 void gt_print_kept(gt_kept_print *kept);
+void gt_print_drop(gt_kept_print *kept); /* frees it without printing */
+
+/* What was kept and finished, as an image, to be printed by another process: the same bytes. The print must
+ * stay where it is until the image is freed. A print that was never begun gives one that prints nothing. */
+void gt_print_save(const gt_kept_print *kept, gt_image *image);
+/* False if the image is damaged, or if something else than colours would pass unescaped. */
+bool gt_print_load(gt_kept_print *kept, FILE *to, const gt_image *image);
 
 #endif

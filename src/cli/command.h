@@ -68,6 +68,11 @@ const gt_old_program *gt_old_program_of(const gt_command *command);
  * are or how fast it goes are absent, so that the same report has the same bytes. The caller frees it. */
 char *gt_call_describe(const gt_call *call, const char *trace_path);
 
+/* Everything that the result of a trace depends on besides the trace: the program's name, the options, those
+ * that name outputs included, the files that options name, the working folder and the terminal. For work that
+ * is shared with other processes (input/files.h). The caller frees it. */
+char *gt_call_key(const gt_call *call);
+
 /* Prints "PROGRAM: error: MESSAGE" on standard error; returns GT_EXIT_USAGE. */
 gt_exit gt_usage_error(const char *program, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -1,4 +1,4 @@
-/* The command line as a report shows it (gt_call_describe). */
+/* The command line as a report shows it (gt_call_describe), and as what results depend on (gt_call_key). */
 #include "cli/command.h"
 
 #include "base/buffer.h"
@@ -6,10 +6,14 @@
 #include "index/index.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
+#include "output/terminal.h"
 #include "report/report.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Whether the option changes the report, not only how it is made or written. */
 static bool changes_report(const gt_option *option)
@@ -65,5 +69,56 @@ char *gt_call_describe(const gt_call *call, const char *trace_path)
     }
     char *text = gt_strdup(gt_buffer_str(&line).bytes);
     gt_buffer_free(&line);
+    return text;
+}
+
+/* ---- what results depend on ---- */
+
+/* Options that change neither a result nor where it is written. */
+static bool changes_nothing(const char *name)
+{
+    static const char *const names[] = {"threads", "max_memory", "no_progress", "partials"};
+    for (size_t i = 0; i < GT_LENGTH(names); i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return false;
+}
+
+/* A file that an option names may have other contents next time. Outputs are not inputs. */
+static void add_file_facts(gt_buffer *key, const char *option, const char *path)
+{
+    struct stat status;
+    if (strncmp(option, "output", strlen("output")) == 0 || stat(path, &status) != 0 ||
+        !S_ISREG(status.st_mode))
+        return;
+    gt_buffer_add_format(key, " (%lld %lld.%09ld)", (long long)status.st_size,
+                         (long long)status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+static void add_key_value(gt_buffer *key, const gt_option *option, const char *value)
+{
+    gt_buffer_add_cstr(key, " ");
+    gt_shell_quote(key, value);
+    add_file_facts(key, option->name, value);
+}
+
+char *gt_call_key(const gt_call *call)
+{
+    gt_buffer key = {0};
+    gt_terminal terminal = gt_terminal_for(stdout);
+    char *folder = getcwd(NULL, 0);
+    gt_buffer_add_cstr(&key, call->program);
+    for (gt_option_walk at = {.syntax = call->arguments.syntax}; gt_option_next(&at);) {
+        const gt_option_value *value = &call->arguments.values[at.index];
+        if (!value->given || at.option->unused || changes_nothing(at.option->name)) continue;
+        gt_buffer_add_format(&key, " --%s", at.option->name);
+        for (size_t i = 0; i < value->text_count; i++) add_key_value(&key, at.option, value->texts[i]);
+        if (!value->text_count && at.option->kind != GT_OPTION_FLAG && value->text)
+            add_key_value(&key, at.option, value->text);
+    }
+    gt_buffer_add_format(&key, " in %s; terminal %zu %d %d", folder ? folder : "?", terminal.width,
+                         terminal.utf8, terminal.colour);
+    free(folder);
+    char *text = gt_strdup(gt_buffer_str(&key).bytes);
+    gt_buffer_free(&key);
     return text;
 }

@@ -236,8 +236,9 @@ static void write_error(const gt_trace_call *trace, const gt_table_list *tables,
     gt_error ignored;
     if (!path || !gt_check_not_input(path, trace->path, &ignored)) return;
     gt_output *output = gt_output_new();
-    *trace->has_json =
+    trace->result->has_json =
         gt_answers_write_json(&answers, output, path, &ignored) && gt_output_commit(output, &ignored);
+    if (trace->result->has_json) gt_written_add(&trace->result->written, output);
     gt_output_free(output);
 }
 
@@ -260,13 +261,14 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     gt_run_info run = {0};
     options.read = *trace->read;
     options.page = trace->destinations->html_path != NULL;
-    if (trace->collectives) options.read.run = &run;
-    *trace->kinds |= 1u << kind;
+    if (trace->wants_collectives) options.read.run = &run;
+    gt_trace_result *result = trace->result;
+    result->kinds |= 1u << kind;
     gt_output *output = NULL;
     bool made = gt_report_read(&report, kind, trace->stream, trace->path, &options, error);
-    if (made && trace->collectives && kind == GT_TRACE_PYTORCH)
-        *trace->collectives = gt_rank_collectives_of_trace(gt_report_events(&report), &run, trace->rank);
-    if (made && trace->collectives) report.collectives = *trace->collectives;
+    if (made && trace->wants_collectives && kind == GT_TRACE_PYTORCH)
+        result->collectives = gt_rank_collectives_of_trace(gt_report_events(&report), &run, trace->rank);
+    if (made) report.collectives = result->collectives;
     if (!made && hooks->read_failed) hooks->read_failed(error);
     if (made && hooks->was_read) hooks->was_read(&report);
     made = made && gt_report_make_tables(&report, error);
@@ -275,10 +277,11 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     const more_files more = {trace, &report, hooks->write_more};
     to.write_more = write_more_files;
     to.more_context = &more;
-    *trace->distrust = distrust_of(&report.tables);
+    result->distrust = distrust_of(&report.tables);
     if (made) output = gt_destinations_write(&to, trace->path, &report.tables, error);
     if (output && gt_trace_is_shown(trace)) show_report(trace, &report, output);
     made = output != NULL;
+    if (made) gt_written_add(&result->written, output);
     if (!made) write_error(trace, &report.tables, error);
     gt_output_free(output);
     gt_report_free(&report);
@@ -288,15 +291,6 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
 
 /* ---- all traces of a command ---- */
 
-typedef struct result {
-    bool made, has_json;
-    char *distrust;   /* why it cannot be trusted; NULL: it can */
-    const char *what; /* before the error, in the log of an old name */
-    gt_error error;
-    unsigned kinds;
-    gt_kept_print printed;
-} result;
-
 typedef struct job {
     const gt_call *call;
     gt_trace_item *items;
@@ -305,7 +299,7 @@ typedef struct job {
     const gt_destinations *destinations;
     gt_report_maker *make;
     bool quiet, strict_trust;
-    result *results;
+    gt_trace_result *results;
     gt_exit status;
     unsigned kinds; /* of all traces */
 } job;
@@ -324,26 +318,32 @@ static bool open_and_make(gt_trace_call *trace, gt_report_maker *make, gt_error 
     return made;
 }
 
-static void make_one(gt_trace_call *trace, gt_report_maker *make, result *r)
+static void make_one(gt_trace_call *trace, gt_report_maker *make, gt_trace_result *r)
 {
-    r->what = "";
-    if (is_missing(trace->path)) {
+    r->is_missing = is_missing(trace->path);
+    if (r->is_missing) {
         gt_fail(&r->error, "Input file not found: %s", trace->path);
         write_error(trace, &(gt_table_list){0}, &r->error);
         return;
     }
     r->made = open_and_make(trace, make, &r->error);
     if (!r->made && !r->has_json) write_error(trace, &(gt_table_list){0}, &r->error);
-    const char *failure = gt_old_program_of(trace->call->command)->failure;
-    r->what = failure ? failure : "Error generating report: ";
+}
+
+/* What the log of an old name has before the error. */
+static const char *before_error(const job *j, const gt_trace_result *r)
+{
+    if (r->is_missing) return "";
+    const char *failure = gt_old_program_of(j->call->command)->failure;
+    return failure ? failure : "Error generating report: ";
 }
 
 /* A single trace prints at once, also what the journal of an old name says. */
 static bool make_item(void *context, size_t index)
 {
     job *j = context;
-    gt_trace_item *item = &j->items[index];
-    result *r = &j->results[index];
+    const gt_trace_item *item = &j->items[index];
+    gt_trace_result *r = &j->results[index];
     bool several = j->count > 1;
     gt_trace_call trace = {.is_one_of_several = several,
                            .call = j->call,
@@ -352,10 +352,8 @@ static bool make_item(void *context, size_t index)
                            .read = &j->read,
                            .destinations = &j->destinations[index],
                            .out = stdout,
-                           .kinds = &r->kinds,
-                           .distrust = &r->distrust,
-                           .has_json = &r->has_json,
-                           .collectives = item->rank >= 0 ? &item->collectives : NULL};
+                           .wants_collectives = item->rank >= 0,
+                           .result = r};
     const char *about = gt_log_about(several ? gt_trace_title(item->path) : NULL);
     if (several) gt_print_keep(&r->printed, stdout);
     if (several) trace.out = r->printed.file;
@@ -368,26 +366,55 @@ static bool make_item(void *context, size_t index)
 static void show_item(void *context, size_t index)
 {
     job *j = context;
-    result *r = &j->results[index];
-    if (j->items[index].rank >= 0)
-        j->items[index].printed = r->printed;
-    else
+    gt_trace_result *r = &j->results[index];
+    gt_trace_item *item = &j->items[index];
+    item->collectives = r->collectives;
+    r->collectives = NULL;
+    if (item->rank >= 0) {
+        item->printed = r->printed;
+        r->printed = (gt_kept_print){0};
+    } else {
         gt_print_kept(&r->printed);
-    if (j->items[index].stow) {
-        gt_rank_stow_put(j->items[index].stow, j->items[index].rank, j->items[index].collectives);
-        j->items[index].collectives = NULL;
     }
-    if (!r->made && !gt_journal_error("%s%s", r->what, r->error.text))
+    if (item->stow) {
+        gt_rank_stow_put(item->stow, item->rank, item->collectives);
+        item->collectives = NULL;
+    }
+    if (!r->made && !gt_journal_error("%s%s", before_error(j, r), r->error.text))
         fprintf(stderr, "gputally: %s\n", r->error.text);
     if (!r->made) j->status = GT_EXIT_FAILED;
     if (r->made && r->distrust && j->strict_trust) {
-        fprintf(stderr, "gputally: %s: do not trust it: %s\n", gt_trace_title(j->items[index].path),
-                r->distrust);
+        fprintf(stderr, "gputally: %s: do not trust it: %s\n", gt_trace_title(item->path), r->distrust);
         if (j->status == GT_EXIT_DONE) j->status = GT_EXIT_TRUST;
     }
     j->kinds |= r->kinds;
-    if (index + 1 < j->count && !j->quiet && j->items[index].rank < 0) putchar('\n');
+    if (index + 1 < j->count && !j->quiet && item->rank < 0) putchar('\n');
 }
+
+/* ---- traces of another process (input/files.h) ---- */
+
+static bool pack_item(void *context, size_t index, gt_image *image)
+{
+    const job *j = context;
+    gt_trace_result_save(&j->results[index], j->items[index].rank, j->items[index].label, image);
+    return true;
+}
+
+/* Output files may have been removed or changed since an earlier run wrote them. */
+static bool unpack_item(void *context, size_t index, const gt_image *image)
+{
+    job *j = context;
+    return gt_written_are_there(image) &&
+           gt_trace_result_load(&j->results[index], j->items[index].rank, j->items[index].label, image);
+}
+
+static void drop_item(void *context, size_t index)
+{
+    job *j = context;
+    gt_trace_result_free(&j->results[index]);
+}
+
+/* ---- all of them ---- */
 
 /* The journal of an old name has one line after the other, so its traces are read that way, too. */
 static void make_all(job *j)
@@ -401,6 +428,7 @@ static void make_all(job *j)
     if (!one_by_one) {
         j->read.is_part = true;
         const char **paths = gt_alloc(j->count * sizeof *paths);
+        char *key = gt_call_key(j->call);
         for (size_t i = 0; i < j->count; i++) paths[i] = j->items[i].path;
         gt_files_work(&(gt_file_work){.paths = paths,
                                       .count = j->count,
@@ -408,7 +436,12 @@ static void make_all(job *j)
                                       .many = "traces",
                                       .work = make_item,
                                       .finish = show_item,
+                                      .key = key,
+                                      .pack = pack_item,
+                                      .unpack = unpack_item,
+                                      .drop = drop_item,
                                       .context = j});
+        gt_free(key);
         gt_free(paths);
     }
     gt_report_options options = report_options(j->call);
@@ -435,7 +468,7 @@ gt_exit gt_each_item(const gt_call *call, gt_trace_item *items, size_t count, gt
     else
         j.status = gt_usage_error(call->program, "%s", error.text);
     for (size_t i = 0; i < count; i++) gt_destinations_free(&destinations[i]);
-    for (size_t i = 0; i < count; i++) gt_free(j.results[i].distrust);
+    for (size_t i = 0; i < count; i++) gt_trace_result_free(&j.results[i]);
     gt_free(destinations);
     gt_free(j.results);
     return j.status;

@@ -6,6 +6,7 @@
 #include "base/printing.h"
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/trace_result.h"
 #include "input/options.h"
 #include "report/collective.h"
 #include "report/report.h"
@@ -22,11 +23,9 @@ typedef struct gt_trace_call {
     gt_stream *stream;      /* NULL if the path is a folder, which only commands that accept folders get */
     const gt_read_options *read;
     const gt_destinations *destinations;
-    FILE *out;                         /* for the summary */
-    unsigned *kinds;                   /* of the trace: a set of 1 << gt_trace_kind */
-    gt_rank_collectives **collectives; /* receives those of a PyTorch trace; NULL: not wanted */
-    char **distrust; /* receives the reason if the verdict is "do not trust"; else NULL; gt_free */
-    bool *has_json;  /* receives whether a JSON file with the error was written */
+    FILE *out;               /* for the summary */
+    bool wants_collectives;  /* of a PyTorch trace */
+    gt_trace_result *result; /* receives what is left of the trace */
 } gt_trace_call;
 
 /* Makes the report of one trace, writes it and prints a summary. */

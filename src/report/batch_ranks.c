@@ -8,8 +8,12 @@
 #include "base/memory.h"
 #include "input/chrome/kineto.h"
 #include "input/files.h"
+#include "schema/sheets.h"
+#include "table/image.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The rows of one rank, before they are appended. */
 typedef struct rank_rows {
@@ -95,6 +99,15 @@ static void free_rows(rank_rows *rows)
     *rows = (rank_rows){0};
 }
 
+/* Frees what is kept of a rank. */
+static void drop_rank(void *context, size_t place)
+{
+    job *j = context;
+    free_rows(&j->rows[place]);
+    gt_table_free(j->ranks->timelines[place]);
+    j->ranks->timelines[place] = NULL;
+}
+
 static void append_rank(void *context, size_t place)
 {
     job *j = context;
@@ -119,6 +132,123 @@ static void append_rank(void *context, size_t place)
     rows->kernels = NULL;
     gt_left_out_add(&ranks->left_out, rows->left_out);
     free_rows(rows);
+}
+
+/* ---- rows of another process (input/files.h) ---- */
+
+/* Tables of a rank in the order in which they are saved; those that it does not have are skipped. */
+enum { OPS = GT_BATCH_PARTS, TIMELINE = OPS + GT_BATCH_GROUPS, KERNELS, SAVED_TABLES };
+
+enum { EVENTS, GPU_ONLY, HAS_BASE, BASE_NS, TABLES, NUMBERS };
+
+static gt_table **table_at(rank_rows *rows, gt_table **timeline, size_t at)
+{
+    if (at < OPS) return &rows->parts[at];
+    if (at < TIMELINE) return &rows->ops[at - OPS].rows;
+    return at == TIMELINE ? timeline : &rows->kernels;
+}
+
+static bool pack_rank(void *context, size_t place, gt_image *image)
+{
+    job *j = context;
+    rank_rows *rows = &j->rows[place];
+    gt_table *tables[SAVED_TABLES];
+    size_t count = 0;
+    int64_t numbers[NUMBERS] = {[EVENTS] = (int64_t)rows->events,
+                                [GPU_ONLY] = rows->gpu_only,
+                                [HAS_BASE] = j->ranks->bases[place].known,
+                                [BASE_NS] = j->ranks->bases[place].ns};
+    gt_image_add_text(image, "rank", "error", rows->error.text);
+    if (!rows->strings) return true; /* the trace could not be read */
+    for (size_t i = 0; i < SAVED_TABLES; i++) {
+        gt_table *table = *table_at(rows, &j->ranks->timelines[place], i);
+        if (!table) continue;
+        numbers[TABLES] |= 1 << i;
+        tables[count++] = table;
+    }
+    gt_image_add_numbers(image, "rank", "numbers", numbers, NUMBERS);
+    gt_image_add(image, "rank", "left_out", &rows->left_out, sizeof rows->left_out);
+    gt_batch_ops_save(rows->ops, image);
+    gt_tables_save(tables, count, rows->strings, image);
+    gt_strings_save(rows->strings, image);
+    return true;
+}
+
+static void add_table(void *list, gt_table *table)
+{
+    gt_table_list_add(list, table);
+}
+
+/* Gives each table to its owner. */
+static bool take_tables(rank_rows *rows, gt_table **timeline, gt_table_list *tables, int64_t which)
+{
+    size_t taken = 0;
+    for (size_t i = 0; i < SAVED_TABLES; i++) {
+        if (!(which >> i & 1)) continue;
+        if (taken == tables->count) return false;
+        *table_at(rows, timeline, i) = tables->items[taken];
+        tables->items[taken++] = NULL;
+    }
+    return taken == tables->count && !(which >> SAVED_TABLES);
+}
+
+static bool tables_are_sound(const rank_rows *rows, const gt_table *timeline, size_t place, bool all_kernels)
+{
+    static const gt_sheet sheets[GT_BATCH_PARTS] = {
+        [GT_BATCH_LAUNCHERS] = GT_SHEET_KERNEL_LAUNCHERS,
+        [GT_BATCH_COUNTS] = GT_SHEET_LINKED_AND_SHORT_KERNELS,
+        [GT_BATCH_UNLINKED] = GT_SHEET_UNLINKED_SHORT_KERNELS_SUMMARY,
+        [GT_BATCH_SHORT_OPS] = GT_SHEET_SHORT_CPU_OP_COUNTS,
+        [GT_BATCH_CALLS] = GT_SHEET_CUDA_EVENTS_SUMMARY,
+    };
+    for (size_t i = 0; i < GT_BATCH_PARTS; i++) {
+        if (!rows->parts[i]) return false;
+        if (i == GT_BATCH_COLLECTIVES ? !gt_collectives_are_sound(rows->parts[i], (int64_t)place)
+                                      : !gt_batch_rows_are_sound(rows->parts[i], sheets[i]))
+            return false;
+    }
+    return (!timeline || gt_batch_rows_are_sound(timeline, GT_SHEET_GPU_TIMELINE)) &&
+           (rows->kernels != NULL) == all_kernels;
+}
+
+static bool load_rows(const job *j, size_t place, const gt_image *image, gt_interner *strings)
+{
+    rank_rows *rows = &j->rows[place];
+    gt_table **timeline = &j->ranks->timelines[place];
+    const int64_t *numbers = gt_image_get_all(image, "rank", "numbers", sizeof *numbers, NUMBERS);
+    const gt_left_out *left_out = gt_image_get_all(image, "rank", "left_out", sizeof *left_out, 1);
+    if (!numbers || !left_out || numbers[EVENTS] < 0 || numbers[TABLES] < 0) return false;
+    gt_table_list tables = {0};
+    bool sound = gt_tables_load(image, strings, add_table, &tables) &&
+                 take_tables(rows, timeline, &tables, numbers[TABLES]) &&
+                 tables_are_sound(rows, *timeline, place, j->all_kernels) &&
+                 gt_batch_ops_load(rows->ops, strings, image);
+    gt_table_list_free(&tables);
+    if (!sound) return false;
+    rows->strings = gt_interner_new(); /* so that the image can be freed */
+    use_strings(rows, *timeline, rows->strings);
+    rows->events = (size_t)numbers[EVENTS];
+    rows->gpu_only = numbers[GPU_ONLY] != 0;
+    rows->left_out = *left_out;
+    j->ranks->bases[place] = (gt_base_time){numbers[HAS_BASE] != 0, numbers[BASE_NS]};
+    return true;
+}
+
+static bool unpack_rank(void *context, size_t place, const gt_image *image)
+{
+    job *j = context;
+    rank_rows *rows = &j->rows[place];
+    char *error = NULL;
+    if (!gt_image_get_text(image, "rank", "error", &error)) return false;
+    if (error && *error) gt_fail(&rows->error, "%s", error);
+    bool failed = error && *error;
+    gt_free(error);
+    if (failed) return true;
+    gt_interner *strings = gt_strings_load(image);
+    bool sound = strings && load_rows(j, place, image, strings);
+    if (!sound) drop_rank(j, place);
+    gt_interner_free(strings);
+    return sound;
 }
 
 /* ---- all ranks ---- */
@@ -168,6 +298,10 @@ bool gt_batch_ranks_read(gt_batch_ranks *ranks, char *const *paths, const int64_
                                                   .many = "ranks",
                                                   .work = read_rank,
                                                   .finish = append_rank,
+                                                  .key = all_kernels ? "batch kernels" : "batch",
+                                                  .pack = pack_rank,
+                                                  .unpack = unpack_rank,
+                                                  .drop = drop_rank,
                                                   .context = &j});
     if (failed < count) *error = j.rows[failed].error;
     for (size_t i = 0; i < count; i++) free_rows(&j.rows[i]);

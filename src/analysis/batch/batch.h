@@ -12,6 +12,7 @@
 #include "analysis/pytorch/launchers.h"
 #include "analysis/pytorch/perf.h"
 #include "analysis/pytorch/sheets.h"
+#include "base/image.h"
 #include "table/table.h"
 
 /* ---- kernels_<rank>: every kernel and the op that it ran for (kernels.c) ---- */
@@ -79,6 +80,20 @@ gt_table *gt_batch_ops_sheet(gt_batch_ops *ops, gt_batch_group group, gt_table *
 
 /* STRING columns of that table. */
 enum { GT_BATCH_DIMS, GT_BATCH_TYPES, GT_BATCH_STRIDES, GT_BATCH_CONCRETE, GT_BATCH_ARGUMENTS };
+
+/* ---- rows of a rank as an image (image.c) ---- */
+
+/* The names of columns of parameters begin like this. */
+#define GT_BATCH_PARAMETER "param: "
+
+/* Whether loaded rows are such as the function of this sheet makes for a rank. */
+bool gt_batch_rows_are_sound(const gt_table *rows, gt_sheet sheet);
+/* All of the ops but their rows, which the caller saves among other tables, with the same strings: those of
+ * the rows. */
+void gt_batch_ops_save(const gt_batch_ops ops[GT_BATCH_GROUPS], gt_image *image);
+/* The rows are set and have these strings, which were loaded from the image. False if it is damaged. The
+ * caller frees the ops in any case. */
+bool gt_batch_ops_load(gt_batch_ops ops[GT_BATCH_GROUPS], const gt_interner *strings, const gt_image *image);
 
 /* Whether an op with this name is in a group that has its own line in grouped_breakdown. */
 bool gt_batch_is_gemm(gt_str name);

@@ -33,8 +33,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GT_PARAM_PREFIX "param: "
-
 /* ---- parameters as columns ---- */
 
 enum { IS_INT = 'i', IS_FLOAT = 'f', IS_BOOL = 'b', IS_TEXT = 't' };
@@ -68,7 +66,7 @@ static uint32_t text_of(gt_interner *strings, const gt_value *value, gt_buffer *
 
 static size_t column_of(gt_table *table, const char *parameter)
 {
-    char *name = gt_format(GT_PARAM_PREFIX "%s", parameter);
+    char *name = gt_format(GT_BATCH_PARAMETER "%s", parameter);
     size_t column = gt_table_find(table, gt_col_named(name));
     if (column == SIZE_MAX) column = gt_table_add_column(table, gt_col_named(name), GT_TYPE_STRING);
     gt_free(name);
@@ -114,7 +112,7 @@ static void add_parameters(gt_table *table, const gt_model_result *const *result
 
 static bool is_parameter(const gt_column *column)
 {
-    return strncmp(column->name, GT_PARAM_PREFIX, strlen(GT_PARAM_PREFIX)) == 0;
+    return strncmp(column->name, GT_BATCH_PARAMETER, strlen(GT_BATCH_PARAMETER)) == 0;
 }
 
 static gt_type type_of(const gt_table *table, const gt_column *column, bool *widened)
@@ -480,7 +478,7 @@ static gt_col *list_names(const gt_table *rows, size_t *count)
     *count = 0;
     names[(*count)++] = GT_COL_NAME;
     for (size_t c = 0; c < rows->column_count; c++)
-        if (strncmp(rows->columns[c].name, GT_PARAM_PREFIX, strlen(GT_PARAM_PREFIX)) == 0)
+        if (strncmp(rows->columns[c].name, GT_BATCH_PARAMETER, strlen(GT_BATCH_PARAMETER)) == 0)
             names[(*count)++] = gt_col_named(rows->columns[c].name);
     return names;
 }

@@ -288,6 +288,36 @@ static bool open_report(void *context, size_t index)
     return gt_compare_open(&o->c->reports[index], o->wanted, &o->c->read, &o->errors[index]);
 }
 
+/* ---- of another process (input/files.h): traces only, reports on disk are opened again ---- */
+
+static bool pack_report(void *context, size_t index, gt_image *image)
+{
+    opening *o = context;
+    const char *error = o->errors[index].text;
+    gt_image_add_text(image, "opened", "error", *error ? error : NULL);
+    if (!*error) gt_compare_save(&o->c->reports[index], image);
+    return true;
+}
+
+static bool unpack_report(void *context, size_t index, const gt_image *image)
+{
+    opening *o = context;
+    char *error = NULL;
+    if (!gt_image_get_text(image, "opened", "error", &error)) return false;
+    if (error) gt_fail(&o->errors[index], "%s", error);
+    bool failed = error != NULL;
+    gt_free(error);
+    if (failed) return true;
+    if (o->c->reports[index].is_trace) return gt_compare_load(&o->c->reports[index], image);
+    return gt_compare_open(&o->c->reports[index], o->wanted, &o->c->read, &o->errors[index]);
+}
+
+static void drop_report(void *context, size_t index)
+{
+    opening *o = context;
+    gt_compare_close(&o->c->reports[index]);
+}
+
 /* If only the waterfall of traces is wanted, and no page, their reports need not be made. */
 static bool wants_sheets(const comparison *c)
 {
@@ -308,6 +338,12 @@ static bool open_reports(comparison *c, gt_error *error)
                                                   .one = "file",
                                                   .many = "files",
                                                   .work = open_report,
+                                                  .key = o.wanted.page     ? "compare page"
+                                                         : o.wanted.sheets ? "compare sheets"
+                                                                           : "compare",
+                                                  .pack = pack_report,
+                                                  .unpack = unpack_report,
+                                                  .drop = drop_report,
                                                   .context = &o});
     if (failed < c->count) *error = o.errors[failed];
     gt_free(o.errors);

@@ -84,6 +84,7 @@ bool gt_ncu_report(const gt_trace_call *call, gt_error *error)
         if (!call->call->answers_only) gt_trace_show_files(call->out ? call->out : stdout, output);
     }
     bool made = output != NULL;
+    if (made) gt_written_add(&call->result->written, output);
     gt_output_free(output);
     gt_table_list_free(&tables);
     gt_ncu_free(trace);

@@ -5,6 +5,7 @@
  *     step time of B = 82.6 ms
  *
  *     parts.c           the step of one trace as parts whose times add up to it
+ *     parts_image.c     the same from another process
  *     balance_parts.c   the same from the sheet balance of a report, by category
  *     match.c           which parts of both traces belong together
  *     contributions.c   what each pair contributes to the difference
@@ -14,6 +15,7 @@
 #ifndef GT_FINDINGS_WATERFALL_WATERFALL_H
 #define GT_FINDINGS_WATERFALL_WATERFALL_H
 
+#include "base/image.h"
 #include "findings/idle.h"
 #include "table/table.h"
 
@@ -71,6 +73,12 @@ gt_step_parts *gt_step_parts_of_balance(const gt_table *balance, const gt_table 
 /* For both: divides the times of parts, which are those of the window, by its steps. */
 void gt_step_parts_divide(gt_step_parts *parts, int64_t window_ns);
 void gt_step_parts_free(gt_step_parts *parts); /* accepts NULL */
+
+/* The parts as an image, and back (parts_image.c). Strings are added to `strings`, which the caller saves;
+ * NULL parts add nothing and are loaded as NULL. False if the image is damaged. `strings` of the second are
+ * those that were loaded from the image; they need not outlive the parts. */
+void gt_step_parts_save(const gt_step_parts *parts, gt_interner *strings, gt_image *image);
+bool gt_step_parts_load(const gt_image *image, const gt_interner *strings, gt_step_parts **parts);
 
 /* The name of a kernel without what differs from one build or run to the next: the number at the end of an
  * Inductor name, Triton's specialisation ("_0d1d2de"), a hash, the solution of a Tensile GEMM. A string id.

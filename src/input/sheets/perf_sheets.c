@@ -1,6 +1,7 @@
 /* A report on disk, or in memory. Whether it is a workbook or a folder of CSV files is decided by the file
  * system, not by its name. */
 #include "input/sheets/sheets.h"
+#include "base/buffer.h"
 #include "base/memory.h"
 #include "os/paths.h"
 
@@ -62,6 +63,50 @@ void gt_perf_sheets_close(gt_perf_sheets *sheets)
     gt_free(sheets->path);
     gt_free(sheets);
 }
+
+/* ---- as an image: all names, each with a NUL, all texts, and the lengths of the texts ---- */
+
+void gt_perf_sheets_save(const gt_perf_sheets *sheets, gt_image *image)
+{
+    gt_buffer names = {0};
+    gt_str *texts = gt_alloc((sheets->kept_count + 1) * sizeof *texts);
+    uint64_t *lengths = gt_alloc((sheets->kept_count + 1) * sizeof *lengths);
+    for (size_t i = 0; i < sheets->kept_count; i++) {
+        const struct kept_sheet *kept = &sheets->kept[i];
+        gt_buffer_add(&names, kept->name, strlen(kept->name) + 1);
+        texts[i] = (gt_str){kept->csv, kept->len};
+        lengths[i] = kept->len;
+    }
+    gt_image_give(image, "sheets", "names", names.bytes, names.len);
+    gt_image_give(image, "sheets", "lengths", lengths, sheets->kept_count * sizeof *lengths);
+    gt_image_give_pieces(image, "sheets", "texts", texts, sheets->kept_count);
+}
+
+gt_perf_sheets *gt_perf_sheets_load(const gt_image *image, const char *path)
+{
+    size_t name_bytes = 0, bytes = 0, count = 0;
+    const char *names = gt_image_get(image, "sheets", "names", 1, &name_bytes);
+    const char *texts = gt_image_get(image, "sheets", "texts", 1, &bytes);
+    const char *lengths = gt_image_get(image, "sheets", "lengths", sizeof(uint64_t), &count);
+    if (!names || !texts || !lengths || (name_bytes && names[name_bytes - 1])) return NULL;
+    gt_perf_sheets *sheets = gt_perf_sheets_memory(path);
+    bool sound = true;
+    for (size_t i = 0; sound && i < count; i++) {
+        uint64_t len;
+        memcpy(&len, lengths + i * sizeof len, sizeof len);
+        sound = name_bytes && len <= bytes;
+        if (!sound) break;
+        gt_perf_sheets_add(sheets, gt_sheet_named(names), (gt_str){texts, (size_t)len});
+        size_t name_len = strlen(names) + 1;
+        names += name_len, name_bytes -= name_len;
+        texts += len, bytes -= (size_t)len;
+    }
+    if (sound && !name_bytes && !bytes) return sheets;
+    gt_perf_sheets_close(sheets);
+    return NULL;
+}
+
+/* ---- finding and reading ---- */
 
 static size_t find_sheet(const gt_workbook *book, gt_sheet name)
 {

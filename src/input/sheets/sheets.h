@@ -12,6 +12,7 @@
 #define GT_INPUT_SHEETS_SHEETS_H
 
 #include "base/error.h"
+#include "base/image.h"
 #include "base/memory.h"
 #include "compat/cells.h"
 #include "table/table.h"
@@ -76,6 +77,11 @@ gt_perf_sheets *gt_perf_sheets_open(const char *path, gt_error *error);
 gt_perf_sheets *gt_perf_sheets_memory(const char *path);
 void gt_perf_sheets_add(gt_perf_sheets *sheets, gt_sheet name, gt_str csv);
 void gt_perf_sheets_close(gt_perf_sheets *sheets); /* may be NULL */
+
+/* The sheets of a report in memory as an image (base/image.h), which must not outlive them, and back; NULL if
+ * the image is damaged. */
+void gt_perf_sheets_save(const gt_perf_sheets *sheets, gt_image *image);
+gt_perf_sheets *gt_perf_sheets_load(const gt_image *image, const char *path);
 
 bool gt_perf_sheets_has(const gt_perf_sheets *sheets, gt_sheet name);
 /* Reads a sheet that exists. On failure NULL and an error that names the file. */

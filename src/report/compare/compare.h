@@ -22,8 +22,13 @@ typedef struct gt_compare_report {
     gt_trace_origin origin; /* of the trace, or of the one that the report is of */
     gt_step_parts *parts;   /* the step of a trace; NULL: a report, or there are no GPU ops */
     struct gt_report *kept; /* of a trace, for the page: its tables as gt_report_make_tables made them */
-    char *verdict;          /* that of its sheets: "good", ...; NULL: they have none */
-    char *distrust;         /* if the verdict is "do not trust": the first check that failed; else NULL */
+    struct gt_kept_tables {
+        gt_interner *strings; /* owned; NULL: none */
+        gt_table_list sheets, page;
+    } loaded;           /* the same from another process (image.c) */
+    gt_interner *saved; /* strings of an image of this report; owned */
+    char *verdict;      /* that of its sheets: "good", ...; NULL: they have none */
+    char *distrust;     /* if the verdict is "do not trust": the first check that failed; else NULL */
 } gt_compare_report;
 
 /* ---- inputs (input.c) ---- */
@@ -39,6 +44,11 @@ typedef struct gt_compare_wanted {
 bool gt_compare_open(gt_compare_report *report, gt_compare_wanted wanted, const gt_read_options *read,
                      gt_error *error);
 void gt_compare_close(gt_compare_report *report);
+/* What gt_compare_open made of a trace, as an image, which the report must outlive, and back: of a report
+ * that has only its tag, its path and is_trace. A report on disk is opened again instead. False if the image
+ * is damaged; then the report is as before (image.c). */
+void gt_compare_save(gt_compare_report *report, gt_image *image);
+bool gt_compare_load(gt_compare_report *report, const gt_image *image);
 /* Warns about each report that cannot be trusted. */
 void gt_compare_warn(const gt_compare_report *reports, size_t count);
 

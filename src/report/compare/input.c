@@ -239,6 +239,11 @@ void gt_compare_close(gt_compare_report *report)
     gt_step_parts_free(report->parts);
     if (report->kept) gt_report_free(report->kept);
     gt_free(report->kept);
+    gt_table_list_free(&report->loaded.sheets);
+    gt_table_list_free(&report->loaded.page);
+    gt_interner_free(report->loaded.strings);
+    gt_interner_free(report->saved);
     gt_free(report->verdict);
     gt_free(report->distrust);
+    *report = (gt_compare_report){.tag = report->tag, .path = report->path, .is_trace = report->is_trace};
 }

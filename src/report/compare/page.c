@@ -9,6 +9,9 @@
 
 static gt_page_source source_of(const gt_compare_report *report)
 {
+    if (report->loaded.strings)
+        return (gt_page_source){
+            .label = report->tag, .sheets = &report->loaded.sheets, .work = &report->loaded.page};
     return (gt_page_source){.label = report->tag,
                             .sheets = report->kept ? &report->kept->tables : NULL,
                             .work = report->kept ? &report->kept->page : NULL};
