@@ -66,12 +66,15 @@ typedef struct gt_crew_task {
     size_t count;
     size_t lanes;       /* files that this process works on at the same time */
     const char *folder; /* the work folder; only in process 0 */
+    const char *note;   /* for the others, short; only in process 0; NULL: nothing */
 } gt_crew_task;
 
 /* Whether the next task would be shared out: the first one is. */
 bool gt_crew_shares(void);
 /* Begins a task. Returns the work folder, which belongs to the crew. */
 const char *gt_crew_begin_task(const gt_crew_task *task);
+/* The note of process 0; "": none. Valid once the task has begun. */
+const char *gt_crew_note(void);
 /* The next file for a lane of this process. False if there is none: then the lane is closed. */
 bool gt_crew_next(size_t *index);
 /* The file is done: its result is in the work folder, unless process 0 has to do the work (is_kept).

@@ -67,6 +67,7 @@ typedef struct gt_crew {
     bool *is_kept;            /* by file, in process 0: its result is in the folder */
     size_t file_count;
     char *folder;
+    char *note; /* of process 0; NULL: nothing */
     uint64_t mark;   /* of the folder */
     uint32_t *queue; /* files for the lanes of this process */
     size_t queue_first, queue_count, queue_capacity;

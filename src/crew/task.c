@@ -29,6 +29,11 @@ static void push(gt_crew *c, const uint32_t *files, size_t count)
     for (size_t i = 0; i < count; i++) GT_PUSH(c->queue, c->queue_count, c->queue_capacity, files[i]);
 }
 
+const char *gt_crew_note(void)
+{
+    return gt_the_crew.note ? gt_the_crew.note : "";
+}
+
 bool gt_crew_has_kept(size_t index)
 {
     return gt_the_crew.is_kept && gt_the_crew.is_kept[index];
@@ -111,11 +116,13 @@ static void welcome(gt_crew *c, size_t rank)
     check_arrival(c, rank, &c->peers[0].arrival);
     gt_share_add_threads(c->share, c->peers[rank].arrival.lanes);
     uint8_t message[GT_WIRE_BYTES_MAX];
-    size_t len = strlen(c->folder) + 1;
-    if (sizeof c->mark + len > sizeof message - sizeof(uint32_t))
+    size_t len = strlen(c->folder) + 1, note_len = strlen(c->note) + 1;
+    if (sizeof c->mark + len + note_len > sizeof message - sizeof(uint32_t))
         gt_crew_abort("%.100s...: too long a path", c->folder);
     memcpy(message, &c->mark, sizeof c->mark);
     memcpy(message + sizeof c->mark, c->folder, len);
+    memcpy(message + sizeof c->mark + len, c->note, note_len);
+    len += note_len;
     gt_crew_send(rank, GT_CREW_WELCOME, message, sizeof c->mark + len);
     if (c->is_over) gt_crew_send(rank, GT_CREW_OVER, NULL, 0);
 }
@@ -205,8 +212,11 @@ void gt_crew_hear_task(size_t from, gt_crew_word word, const uint8_t *bytes, siz
         answer(c, from, numbers[1] != 0);
     }
     if (c->rank > 0 && word == GT_CREW_WELCOME && len > sizeof c->mark && !bytes[len - 1] && !c->folder) {
+        const char *folder = (const char *)bytes + sizeof c->mark;
+        size_t folder_len = strlen(folder) + 1;
         memcpy(&c->mark, bytes, sizeof c->mark);
-        c->folder = gt_strdup((const char *)bytes + sizeof c->mark);
+        c->note = gt_strdup(sizeof c->mark + folder_len < len ? folder + folder_len : "");
+        c->folder = gt_strdup(folder);
     }
     if (c->rank > 0 && word == GT_CREW_GIVE) hear_files(c, bytes, len);
     if (c->rank > 0 && word == GT_CREW_OVER) c->is_over = true;
@@ -226,6 +236,7 @@ static void begin_first(gt_crew *c, const gt_crew_task *task)
     c->peers[0].has_arrived = true;
     c->task = task;
     c->folder = gt_strdup(task->folder);
+    c->note = gt_strdup(task->note ? task->note : "");
     gt_error error;
     if (getrandom(&c->mark, sizeof c->mark, 0) != sizeof c->mark) c->mark = (uint64_t)getpid();
     if (!gt_work_folder_mark(c->folder, c->mark, &error)) gt_crew_abort("%s", error.text);

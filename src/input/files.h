@@ -38,7 +38,8 @@ typedef struct gt_file_work {
      * without a key, all work is done here.
      *
      *     work, pack, drop       in the process that does the work, whatever `work` returned
-     *     unpack, finish         in process 0, instead of `work`
+     *     unpack, finish         in process 0, instead of `work`; without `unpack`, the images are left for
+     *                            later work with the same key
      *
      * Messages, and what `work` returned, are kept in addition. */
     const char *key; /* what is made, with all options that change it: images with another key are not used;
@@ -52,12 +53,26 @@ typedef struct gt_file_work {
     bool (*unpack)(void *context, size_t index, const gt_image *image);
     /* Frees what `work` has made of the file; `finish` is not called then. */
     void (*drop)(void *context, size_t index);
+    /* Whether an image that an earlier run has left may be used: not if it is a failure that may pass, or if
+     * files that were written with it have been changed since. NULL: always. */
+    bool (*is_usable)(void *context, size_t index, const gt_image *image);
+    /* Something short that process 0 tells the others, who call `use_note` with it before they begin: what the
+     * work depends on and may differ between processes, such as the terminal. Both may be NULL. */
+    const char *note;
+    void (*use_note)(void *context, const char *note);
 } gt_file_work;
 
 /* Works on all files side by side, the largest first, with a progress line. Returns the first index whose
  * work returned false; count if none did. In a command of several processes, only process 0 returns from the
  * first call with a key. */
 size_t gt_files_work(const gt_file_work *files);
+
+/* Whether the next work with a key is packed, because it is shared out, or kept in a folder that the user has
+ * named. */
+bool gt_files_are_packed(void);
+/* While such work is done: the folder with what is kept, for files that are too large for an image. Their names
+ * must differ between processes. NULL: there is none. */
+const char *gt_files_folder(void);
 
 /* ---- for the command line: images of results as files (shared_files.c) ---- */
 

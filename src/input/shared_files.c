@@ -30,6 +30,7 @@ enum { SEEN_STEP_MS = 50, SEEN_STEPS = 200 }; /* until a file of another machine
 static bool is_allowed;
 static const char *named_folder;
 static gt_work_folder work_folder = {.lock = -1};
+static const char *folder_in_use; /* while files are worked on; NULL: none */
 
 typedef struct job {
     const gt_file_work *files;
@@ -58,6 +59,16 @@ void gt_parts_end(bool is_repeated)
 bool gt_parts_are_used(const gt_file_work *files)
 {
     return is_allowed && files->key && files->count > 0;
+}
+
+bool gt_files_are_packed(void)
+{
+    return is_allowed && (named_folder || gt_crew_shares());
+}
+
+const char *gt_files_folder(void)
+{
+    return folder_in_use;
 }
 
 /* ---- images ---- */
@@ -121,12 +132,17 @@ static gt_part *open_part(const job *j, size_t index)
 
 /* ---- what is there ---- */
 
+static bool is_usable(const gt_file_work *files, size_t index, const gt_part *part)
+{
+    return !files->is_usable || files->is_usable(files->context, index, gt_part_image(part));
+}
+
 static void find_part(void *context, size_t index)
 {
     job *j = context;
     const char *path = j->files->paths[index];
     gt_part *part = path ? open_part(j, index) : NULL;
-    j->is_kept[index] = part && gt_part_is_current(part, path);
+    j->is_kept[index] = part && gt_part_is_current(part, path) && is_usable(j->files, index, part);
     gt_part_close(part);
 }
 
@@ -199,13 +215,15 @@ static void share_out(job *j)
                          .bytes = j->sizes->sizes,
                          .count = j->files->count,
                          .lanes = count_lanes(j),
-                         .folder = j->folder};
+                         .folder = j->folder,
+                         .note = j->files->note};
     bool *is_done = gt_alloc(j->files->count * sizeof *is_done);
     gt_trace_identity ignored;
     for (size_t i = 0; i < j->files->count; i++)
         is_done[i] = j->is_kept[i] || !j->files->paths[i] || !gt_trace_identify(j->files->paths[i], &ignored);
     task.is_done = is_done;
-    j->folder = gt_crew_begin_task(&task);
+    j->folder = folder_in_use = gt_crew_begin_task(&task);
+    if (j->files->use_note) j->files->use_note(j->files->context, gt_crew_note());
     gt_parallel_each(task.lanes, work_lane, j);
     gt_crew_finish_task();
     for (size_t i = 0; i < j->files->count; i++) j->is_kept[i] |= !is_done[i] && gt_crew_has_kept(i);
@@ -252,6 +270,30 @@ static void finish_file(void *context, size_t index)
     j->parts[index] = NULL;
 }
 
+/* Makes what is missing, for later work; what cannot be kept is made then. */
+static bool keep_file(void *context, size_t index)
+{
+    job *j = context;
+    bool goes_on, is_kept;
+    gt_error ignored;
+    gt_log_record messages = {0};
+    if (j->is_kept[index] || !j->files->paths[index]) return true;
+    make_part(j, index, &messages, &goes_on, &is_kept, &ignored);
+    gt_log_forget(&messages);
+    j->files->drop(j->files->context, index);
+    return true;
+}
+
+static void keep_all(job *j)
+{
+    if (!j->folder) return;
+    gt_many_run(&(gt_many){.count = j->files->count,
+                           .sizes = j->sizes->memory,
+                           .limit = j->files->without_limit ? 0 : j->sizes->limit,
+                           .work = keep_file,
+                           .context = j});
+}
+
 size_t gt_parts_work(const gt_file_work *files, const gt_file_sizes *sizes)
 {
     job j = {.files = files, .sizes = sizes};
@@ -260,7 +302,15 @@ size_t gt_parts_work(const gt_file_work *files, const gt_file_sizes *sizes)
     bool shares = gt_crew_shares();
     if (gt_crew_is_first()) open_folder(&j, shares || named_folder);
     if (shares) share_out(&j);
+    folder_in_use = j.folder;
     j.waits = shares;
+    if (!files->unpack) {
+        if (!shares) keep_all(&j);
+        folder_in_use = NULL;
+        gt_free(j.parts);
+        gt_free(j.is_kept);
+        return files->count;
+    }
     j.writes = named_folder && j.folder;
     size_t end = gt_many_run(&(gt_many){.count = files->count,
                                         .sizes = shares ? NULL : sizes->memory,
@@ -268,6 +318,7 @@ size_t gt_parts_work(const gt_file_work *files, const gt_file_sizes *sizes)
                                         .work = get_file,
                                         .finish = finish_file,
                                         .context = &j});
+    folder_in_use = NULL;
     for (size_t i = 0; i < files->count; i++) gt_part_close(j.parts[i]);
     gt_free(j.parts);
     gt_free(j.is_kept);
