@@ -103,6 +103,21 @@ void gt_text_file_write(gt_text_file *file, gt_str text); /* copies the text */
 /* Writes the rest and frees the file, even if this fails. */
 bool gt_text_file_close(gt_text_file *file, gt_error *error);
 
+/* A part of such a text in a file of its own, which another process puts into the text: the whole file has
+ * the same bytes as if the pieces of the part had been added to it. */
+typedef struct gt_text_part {
+    uint64_t bytes;     /* in the file of the part */
+    uint64_t text_len;  /* of the text, not compressed */
+    uint32_t text_crc;  /* of the text */
+    uint32_t bytes_crc; /* of the bytes in the file */
+} gt_text_part;
+/* `gzip`: it is a part of a compressed file. */
+gt_text_file *gt_text_part_open(gt_output *output, const char *path, bool gzip, unsigned threads,
+                                gt_error *error);
+bool gt_text_part_close(gt_text_file *file, gt_text_part *part, gt_error *error);
+/* Adds a part. If it is not what was written, closing the file fails. */
+void gt_text_file_append(gt_text_file *file, const char *path, const gt_text_part *part);
+
 /* ---- a temporary store: records are added one after another and later read in any order ----
  *
  * The file has no name and disappears with the program. It is read through a mapping whose pages are released

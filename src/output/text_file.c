@@ -8,10 +8,13 @@
 #include "base/guard.h"
 #include "base/memory.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <libdeflate.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum {
@@ -32,9 +35,12 @@ typedef struct slot {
 
 struct gt_text_file {
     gt_file file;
-    bool gzip;
+    bool gzip, is_part;
     uint32_t crc;
     uint64_t len;
+    uint64_t bytes; /* of a part: written so far */
+    uint32_t bytes_crc;
+    gt_error error;    /* "": none */
     z_stream deflater; /* of the caller's thread */
 
     pthread_mutex_t lock; /* for all fields below; a slot belongs to its thread until its text is made */
@@ -121,6 +127,10 @@ static void write_slot(gt_text_file *file, slot *s)
     if (!s->job->take(s->piece) || !s->text.len) return;
     const gt_buffer *bytes = file->gzip ? &s->packed : &s->text;
     gt_file_write(&file->file, bytes->bytes, bytes->len);
+    if (file->is_part) {
+        file->bytes += bytes->len;
+        file->bytes_crc = libdeflate_crc32(file->bytes_crc, bytes->bytes, bytes->len);
+    }
     if (file->gzip) file->crc = (uint32_t)crc32_combine(file->crc, s->crc, (z_off_t)s->text.len);
     file->len += s->text.len;
 }
@@ -160,17 +170,18 @@ void gt_text_file_finish_pieces(gt_text_file *file)
 
 /* ---- opening and closing ---- */
 
-gt_text_file *gt_text_file_open(gt_output *output, const char *path, unsigned threads, gt_error *error)
+static gt_text_file *open_file(gt_output *output, const char *path, bool gzip, bool is_part, unsigned threads,
+                               gt_error *error)
 {
     static const uint8_t gzip_header[] = {0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3}; /* no name, no time, Unix */
     gt_text_file *file = gt_alloc_zero(1, sizeof *file);
-    size_t len = strlen(path);
     if (!gt_file_open(&file->file, output, path, error)) {
         gt_free(file);
         return NULL;
     }
-    file->gzip = len >= 3 && strcmp(path + len - 3, ".gz") == 0;
-    if (file->gzip) gt_file_write(&file->file, gzip_header, sizeof gzip_header);
+    file->gzip = gzip;
+    file->is_part = is_part;
+    if (gzip && !is_part) gt_file_write(&file->file, gzip_header, sizeof gzip_header);
     if (threads > THREADS_MAX) threads = THREADS_MAX;
     file->slot_count = (size_t)threads + 2;
     file->slots = gt_alloc_zero(file->slot_count, sizeof *file->slots);
@@ -182,6 +193,18 @@ gt_text_file *gt_text_file_open(gt_output *output, const char *path, unsigned th
            pthread_create(&file->threads[file->thread_count], NULL, run_thread, file) == 0)
         file->thread_count++;
     return file;
+}
+
+gt_text_file *gt_text_file_open(gt_output *output, const char *path, unsigned threads, gt_error *error)
+{
+    size_t len = strlen(path);
+    return open_file(output, path, len >= 3 && strcmp(path + len - 3, ".gz") == 0, false, threads, error);
+}
+
+gt_text_file *gt_text_part_open(gt_output *output, const char *path, bool gzip, unsigned threads,
+                                gt_error *error)
+{
+    return open_file(output, path, gzip, true, threads, error);
 }
 
 static void add_own_text(void *piece, gt_buffer *text)
@@ -224,8 +247,12 @@ bool gt_text_file_close(gt_text_file *file, gt_error *error)
     pthread_cond_broadcast(&file->added);
     pthread_mutex_unlock(&file->lock);
     for (unsigned i = 0; i < file->thread_count; i++) pthread_join(file->threads[i], NULL);
-    if (file->gzip) end_gzip(file);
+    if (file->gzip && !file->is_part) end_gzip(file);
     bool closed = gt_file_close(&file->file, error);
+    if (closed && file->error.text[0]) {
+        *error = file->error;
+        closed = false;
+    }
     deflateEnd(&file->deflater);
     for (size_t i = 0; i < file->slot_count; i++) {
         gt_buffer_free(&file->slots[i].text);
@@ -237,4 +264,44 @@ bool gt_text_file_close(gt_text_file *file, gt_error *error)
     pthread_cond_destroy(&file->made);
     gt_free(file);
     return closed;
+}
+
+/* ---- parts ---- */
+
+bool gt_text_part_close(gt_text_file *file, gt_text_part *part, gt_error *error)
+{
+    write_pieces(file, 0);
+    *part = (gt_text_part){file->bytes, file->len, file->crc, file->bytes_crc};
+    return gt_text_file_close(file, error);
+}
+
+static bool copy_part(gt_text_file *file, int descriptor, const gt_text_part *part)
+{
+    enum { STEP = 1 << 20 };
+    char *bytes = gt_alloc(STEP);
+    uint64_t copied = 0;
+    uint32_t crc = 0;
+    ssize_t n;
+    while ((n = read(descriptor, bytes, STEP)) > 0 || (n < 0 && errno == EINTR)) {
+        if (n < 0) continue;
+        gt_file_write(&file->file, bytes, (size_t)n);
+        crc = libdeflate_crc32(crc, bytes, (size_t)n);
+        copied += (uint64_t)n;
+    }
+    gt_free(bytes);
+    return n == 0 && copied == part->bytes && crc == part->bytes_crc;
+}
+
+void gt_text_file_append(gt_text_file *file, const char *path, const gt_text_part *part)
+{
+    write_pieces(file, 0);
+    if (file->error.text[0]) return;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        gt_fail(&file->error, "cannot read %s: %s", path, strerror(errno));
+    else if (!copy_part(file, descriptor, part))
+        gt_fail(&file->error, "%s: damaged partial; remove it and start again", path);
+    if (descriptor >= 0) close(descriptor);
+    if (file->gzip) file->crc = (uint32_t)crc32_combine(file->crc, part->text_crc, (z_off_t)part->text_len);
+    file->len += part->text_len;
 }

@@ -9,22 +9,15 @@
 
 #include "base/error.h"
 #include "output/output.h"
+#include "transform/fuse_copy.h"
 
-#include <stdint.h>
-
-typedef struct gt_fuse_options {
-    const char *const *dropped; /* categories of events to drop */
-    size_t dropped_count;
-    bool ids_of_all_ranks; /* use a power of ten larger than any id of any trace; reads each trace twice */
-    bool align_times;      /* by the traces' baseTimeNanoseconds; reads each trace twice */
-    bool keep_damaged;     /* keep the events before the damage of a damaged trace */
-    unsigned threads;
-} gt_fuse_options;
-
-typedef struct gt_fuse_result {
-    size_t ranks, processes;
-    uint64_t events_read, events_written;
-} gt_fuse_result;
+/* Rewrites the events of each rank into a part of its own, in processes that share the work (input/files.h);
+ * gt_fuse then puts the parts together, so that the fused trace has the same bytes as without them. Returns
+ * in process 0 only; NULL on failure. `path` is that of the fused trace; paths, options and it must outlive
+ * the parts. */
+gt_fuse_parts *gt_fuse_parts_make(const char *path, char *const *paths, size_t rank_count,
+                                  const gt_fuse_options *options, gt_error *error);
+void gt_fuse_parts_free(gt_fuse_parts *parts); /* NULL does nothing */
 
 /* Adds the file to the output, compressed with gzip if `path` ends in ".gz". paths[rank] is NULL if the
  * rank has no trace; at least one rank has one. */

@@ -14,6 +14,8 @@
 
 /* Integers of traces: JSON allows more than 64 bits. */
 typedef __int128 gt_wide_int;
+/* No id that is read is larger, and any sum of it and a shift fits. */
+#define GT_FUSE_ID_MAX ((gt_wide_int)((unsigned __int128)1 << 100))
 
 /* Products that are known to fit; unsigned because checking signed ones needs a library that clang may
  * lack. */

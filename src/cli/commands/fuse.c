@@ -7,6 +7,7 @@
 #include "cli/common.h"
 #include "cli/inputs/inputs.h"
 #include "cli/traces.h"
+#include "input/files.h"
 #include "os/paths.h"
 #include "transform/fuse.h"
 
@@ -44,7 +45,7 @@ static const gt_option output_options[] = {
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_fuse_syntax = {
-    .groups = {&input_group, &event_group, &output_group, &gt_common_group},
+    .groups = {&input_group, &event_group, &output_group, &gt_partials_group, &gt_common_group},
     .main_options = {"output", "trace_dir", "trace_glob", "world_size", "align_times"},
     .files = "[FILE...]",
     .file_endings = "json,json.gz,json.zst",
@@ -164,17 +165,25 @@ static bool fuse(const gt_call *call, const gt_rank_files *files, const gt_fuse_
 {
     const char *path = gt_arguments_string(&call->arguments, "output");
     if (!check_not_inputs(path, files, error)) return false;
+    gt_fuse_options with_parts = *options;
+    gt_fuse_parts *parts = NULL;
+    if (gt_files_are_packed()) {
+        parts = gt_fuse_parts_make(path, files->paths, files->count, options, error);
+        if (!parts) return false;
+        with_parts.parts = parts;
+    }
     char title[64];
     snprintf(title, sizeof title, "%zu %s", files->count, gt_noun(files->count, "rank", "ranks"));
     uint64_t passes = options->ids_of_all_ranks || options->align_times ? 2 : 1;
     gt_progress_begin(title, passes * bytes_of(files));
     gt_fuse_result result;
     gt_output *output = gt_output_new();
-    bool made = gt_fuse(output, path, files->paths, files->count, options, &result, error) &&
+    bool made = gt_fuse(output, path, files->paths, files->count, &with_parts, &result, error) &&
                 gt_output_commit(output, error);
     gt_progress_end();
     if (made && !gt_arguments_flag(&call->arguments, "quiet")) show(&result, output);
     gt_output_free(output);
+    gt_fuse_parts_free(parts);
     return made;
 }
 
