@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/memory_limit.h"
+#include "crew/crew.h"
 #include "input/chrome/kineto.h"
 #include "input/files.h"
 #include "input/rocprof/rocprof.h"
@@ -17,6 +18,7 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 #include "sweep/decide/decide.h"
+#include "sweep/report_job.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -32,40 +34,12 @@ enum { SHORT_KERNEL_US = 50, DETAILED_KERNELS = 100 };
 static const gt_col new_columns[] = {GT_COL_PROCESS_NAME_FIRST, GT_COL_PROCESS_LABEL_FIRST,
                                      GT_COL_THREAD_NAME_FIRST, GT_COL_COMPUTE_SPEC};
 
-typedef struct task {
-    size_t config;
-    const gt_sweep_trace *trace;
-    bool made;
-    size_t failures;
-    gt_interner *strings; /* of its rows in the setting */
-} task;
-
-/* One setting while its traces are read. */
-typedef struct setting {
-    gt_sweep_traces traces;
-    gt_table **rows;    /* of collectives, one table per trace */
-    size_t first;       /* task of its first trace; the others follow */
-    atomic_size_t left; /* traces not read yet */
-    size_t devices;
-    bool has_collective, failed; /* the collective report was written, or could not be */
-    bool lacks_collectives;      /* there is nothing to report */
-    gt_log_record messages;      /* of the collective report */
-    gt_stamp stamp;              /* messages of each trace, then of the collective report */
-    bool is_kept;                /* all files are there from the last time */
-} setting;
-
 /* Facts of a stamp. */
 enum { KEPT_COLLECTIVE, KEPT_WITHOUT };
 
-typedef struct job {
-    const gt_sweep *sweep;
-    const gt_sweep_report_options *options;
-    char *analysis;
-    gt_sweep_totals *totals;
-    setting *settings;
-    task *tasks;
-    size_t count, capacity;
-} job;
+typedef gt_report_task task;
+typedef gt_report_setting setting;
+typedef gt_report_job job;
 
 /* ---- one trace ---- */
 
@@ -76,10 +50,11 @@ static void fail_task(const job *j, task *t, const char *what, const gt_error *e
     t->failures++;
 }
 
-static bool write_report(const job *j, const task *t, const gt_table_list *tables, gt_error *error)
+static bool write_report(const job *j, task *t, const gt_table_list *tables, gt_error *error)
 {
     char *path = gt_sweep_rank_report(j->analysis, &j->sweep->configs[t->config], t->trace->rank);
     bool written = gt_output_workbook(tables, path, error);
+    if (written) gt_written_add_path(&t->written, path);
     gt_free(path);
     return written;
 }
@@ -95,7 +70,7 @@ static void use_old_layout(const gt_table_list *tables)
     }
 }
 
-static bool report_torch(const job *j, const task *t, gt_pytorch_linked *trace, gt_error *error)
+static bool report_torch(const job *j, task *t, gt_pytorch_linked *trace, gt_error *error)
 {
     gt_pytorch_options options = gt_pytorch_options_default();
     options.include_unlinked_kernels = true;
@@ -186,7 +161,7 @@ static bool do_torch(const job *j, task *t)
     return made && !j->options->no_ranks;
 }
 
-static bool report_rocprof(const job *j, const task *t, gt_error *error)
+static bool report_rocprof(const job *j, task *t, gt_error *error)
 {
     gt_rocprof_options options = gt_rocprof_options_default();
     options.kernel_details = true;
@@ -327,7 +302,7 @@ static void keep_setting(const job *j, size_t index)
     gt_stamp_keep(&s->stamp, j->options->cache);
 }
 
-/* ---- all traces ---- */
+/* ---- one trace, or what was said about it ---- */
 
 static void do_or_repeat(const job *j, task *t, gt_buffer *messages)
 {
@@ -343,17 +318,11 @@ static void do_or_repeat(const job *j, task *t, gt_buffer *messages)
     *messages = heard.texts;
 }
 
-/* Whoever does the last trace of a setting also writes its collective report, whose messages follow those of
- * all traces of the setting. */
-static bool do_trace(void *context, size_t index)
+/* Writes the collective report of a setting whose traces are all read, or repeats what was said about it. Its
+ * messages follow those of all traces of the setting. */
+static void do_setting(const job *j, size_t index)
 {
-    const job *j = context;
-    task *t = &j->tasks[index];
-    setting *s = &j->settings[t->config];
-    const char *about = gt_log_about(t->trace->path);
-    do_or_repeat(j, t, &s->stamp.messages[t->trace - s->traces.items]);
-    gt_log_about(about);
-    if (atomic_fetch_sub(&s->left, 1) > 1) return true;
+    setting *s = &j->settings[index];
     gt_log_record *before = gt_log_keep(&s->messages);
     if (s->is_kept) {
         s->has_collective = s->stamp.numbers[KEPT_COLLECTIVE];
@@ -362,12 +331,26 @@ static bool do_trace(void *context, size_t index)
     } else {
         gt_heard heard = {0};
         gt_heard_begin(&heard);
-        finish_setting(j, t->config);
+        finish_setting(j, index);
         gt_heard_end(&heard);
         s->stamp.messages[s->traces.count] = heard.texts;
-        keep_setting(j, t->config);
+        keep_setting(j, index);
     }
     gt_log_keep(before);
+    s->is_done = true;
+}
+
+/* Whoever does the last trace of a setting also writes its collective report, unless the traces are shared
+ * with other processes: then the first process does so when it has what is kept of all of them. */
+static bool do_trace(void *context, size_t index)
+{
+    const job *j = context;
+    task *t = &j->tasks[index];
+    setting *s = &j->settings[t->config];
+    const char *about = gt_log_about(t->trace->path);
+    do_or_repeat(j, t, gt_report_messages(j, t));
+    gt_log_about(about);
+    if (!j->is_shared && atomic_fetch_sub(&s->left, 1) == 1) do_setting(j, t->config);
     return true;
 }
 
@@ -380,10 +363,13 @@ static void count_trace(void *context, size_t index)
     if (t->made) written->ranks[written->reports++] = t->trace->rank;
     j->totals->failed += t->failures;
     if (index + 1 < s->first + s->traces.count) return;
+    if (!s->is_done) do_setting(j, t->config);
     gt_log_replay(&s->messages);
     j->totals->of_config[t->config].collective = s->has_collective;
     j->totals->failed += s->failed;
 }
+
+/* ---- all traces ---- */
 
 static void add_tasks(job *j)
 {
@@ -411,14 +397,22 @@ static void add_tasks(job *j)
 static void read_all(job *j)
 {
     const char **paths = gt_alloc(j->count * sizeof *paths);
+    char *key = gt_report_task_key(j);
     for (size_t i = 0; i < j->count; i++) paths[i] = j->tasks[i].trace->path;
+    j->is_shared = gt_files_are_packed();
     gt_files_work(&(gt_file_work){.paths = paths,
                                   .count = j->count,
                                   .one = "trace",
                                   .many = "traces",
                                   .work = do_trace,
                                   .finish = count_trace,
-                                  .context = j});
+                                  .context = j,
+                                  .key = key,
+                                  .pack = gt_report_task_pack,
+                                  .unpack = gt_report_task_unpack,
+                                  .drop = gt_report_task_drop,
+                                  .is_usable = gt_report_task_is_usable});
+    gt_free(key);
     gt_free(paths);
 }
 
@@ -497,6 +491,7 @@ static void free_job(job *j)
         gt_stamp_free(&j->settings[i].stamp);
         gt_free(j->settings[i].rows);
     }
+    for (size_t i = 0; i < j->count; i++) gt_written_free(&j->tasks[i].written);
     gt_free(j->settings);
     gt_free(j->tasks);
     gt_free(j->analysis);
@@ -511,8 +506,10 @@ bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const char *
     j.analysis = gt_strdup(folder);
     j.settings = gt_alloc_zero(sweep->count, sizeof *j.settings);
     add_tasks(&j);
-    gt_output *folders = gt_output_new(); /* removed again if no report is written into them */
-    bool made = (j.count || gt_fail(error, "no traces in %s", root)) && make_folders(&j, folders, error);
+    /* Removed again if no report is written into them; the first of several processes makes them. */
+    gt_output *folders = gt_crew_is_first() ? gt_output_new() : NULL;
+    bool made = j.count || gt_fail(error, "no traces in %s", root);
+    made = made && (!folders || make_folders(&j, folders, error));
     if (made) {
         read_all(&j);
         warn_without_collectives(&j);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "cli/common.h"
 #include "cli/sweep/sweep.h"
+#include "crew/crew.h"
 #include "os/paths.h"
 #include "sweep/setting_reports.h"
 
@@ -33,7 +34,7 @@ static const gt_option all_options[] = {
 static const gt_option_group all_group = {"Steps", all_options, GT_LENGTH(all_options)};
 
 const gt_syntax gt_sweep_all_syntax = {
-    .groups = {&all_group, &gt_common_group},
+    .groups = {&all_group, &gt_partials_group, &gt_common_group},
     .main_options = {"top_k", "rocprof", "dpi", "geo_mean", "rank_order"},
     .files = "SWEEP",
     .files_max = 1,
@@ -227,6 +228,7 @@ gt_exit gt_cmd_sweep_all(const gt_call *call)
             continue;
         }
         gt_exit status = run_step(call, i, places);
+        if (i == 0) gt_crew_pass_first(); /* only the traces of `report` are shared out */
         if (status != GT_EXIT_DONE && strcmp(chain[i].name, "top") == 0) {
             has_rows = false;
             if (status != GT_EXIT_USAGE)

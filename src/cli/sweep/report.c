@@ -28,7 +28,7 @@ static const gt_option report_options[] = {
 static const gt_option_group report_group = {"Reports", report_options, GT_LENGTH(report_options)};
 
 const gt_syntax gt_sweep_report_syntax = {
-    .groups = {&report_group, &gt_common_group},
+    .groups = {&report_group, &gt_partials_group, &gt_common_group},
     .main_options = {"rocprof", "rank_order", "report_layout", "threads", "quiet"},
     .files = "SWEEP",
     .files_max = 1,

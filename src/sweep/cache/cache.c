@@ -2,6 +2,7 @@
 #include "sweep/cache/cache.h"
 
 #include "base/memory.h"
+#include "crew/crew.h"
 #include "index/build.h"
 #include "os/paths.h"
 
@@ -33,7 +34,11 @@ gt_sweep_cache *gt_sweep_cache_open(const char *analysis, gt_cache_mode mode)
     gt_error ignored;
     char *folder = gt_format("%s/" GT_SWEEP_CACHE_FOLDER "/", analysis);
     bool was_there = gt_path_is_folder(analysis), exists = gt_path_is_folder(folder);
-    if (!gt_build_number() || (!exists && (mode == GT_CACHE_USE || !gt_path_make_folder(folder, &ignored)))) {
+    /* Of several processes that share the work, the first one has made the folder before the work begins, and
+     * holds the lock for all. */
+    bool is_first = gt_crew_is_first();
+    if (!gt_build_number() ||
+        (!exists && (mode == GT_CACHE_USE || (is_first && !gt_path_make_folder(folder, &ignored))))) {
         gt_free(folder);
         return NULL;
     }
@@ -49,7 +54,7 @@ gt_sweep_cache *gt_sweep_cache_open(const char *analysis, gt_cache_mode mode)
     pthread_mutex_init(&cache->mutex, NULL);
     cache->policy = (gt_index_policy){
         .mode = mode == GT_CACHE_USE ? GT_INDEX_USE : GT_INDEX_AUTO, .place = folder, .is_cache = true};
-    if (mode != GT_CACHE_USE) cache->lock = take_lock(folder);
+    if (mode != GT_CACHE_USE && is_first) cache->lock = take_lock(folder);
     return cache;
 }
 
