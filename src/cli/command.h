@@ -69,8 +69,8 @@ const gt_old_program *gt_old_program_of(const gt_command *command);
 char *gt_call_describe(const gt_call *call, const char *trace_path);
 
 /* Everything that the result of a trace depends on besides the trace: the program's name, the options, those
- * that name outputs included, the files that options name, the working folder and the terminal. For work that
- * is shared with other processes (input/files.h). The caller frees it. */
+ * that name outputs included, the files that options name, and the working folder. For work that is shared
+ * with other processes (input/files.h). The caller frees it. */
 char *gt_call_key(const gt_call *call);
 
 /* Prints "PROGRAM: error: MESSAGE" on standard error; returns GT_EXIT_USAGE. */

@@ -6,7 +6,6 @@
 #include "index/index.h"
 #include "os/paths.h"
 #include "os/shell_words.h"
-#include "output/terminal.h"
 #include "report/report.h"
 
 #include <inttypes.h>
@@ -104,7 +103,6 @@ static void add_key_value(gt_buffer *key, const gt_option *option, const char *v
 char *gt_call_key(const gt_call *call)
 {
     gt_buffer key = {0};
-    gt_terminal terminal = gt_terminal_for(stdout);
     char *folder = getcwd(NULL, 0);
     gt_buffer_add_cstr(&key, call->program);
     for (gt_option_walk at = {.syntax = call->arguments.syntax}; gt_option_next(&at);) {
@@ -115,8 +113,7 @@ char *gt_call_key(const gt_call *call)
         if (!value->text_count && at.option->kind != GT_OPTION_FLAG && value->text)
             add_key_value(&key, at.option, value->text);
     }
-    gt_buffer_add_format(&key, " in %s; terminal %zu %d %d", folder ? folder : "?", terminal.width,
-                         terminal.utf8, terminal.colour);
+    gt_buffer_add_format(&key, " in %s", folder ? folder : "?");
     free(folder);
     char *text = gt_strdup(gt_buffer_str(&key).bytes);
     gt_buffer_free(&key);

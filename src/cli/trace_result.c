@@ -2,6 +2,7 @@
 #include "cli/trace_result.h"
 
 #include "base/memory.h"
+#include "output/terminal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,10 @@ void gt_trace_result_save(const gt_trace_result *r, int64_t rank, const char *la
     gt_image_add_text(image, owner, "label", label);
     gt_image_add_text(image, owner, "error", r->error.text);
     gt_image_add_text(image, owner, "distrust", r->distrust);
+    char terminal[GT_TERMINAL_TEXT_MAX];
+    const gt_terminal own = gt_terminal_for(stdout);
+    gt_terminal_describe(&own, terminal);
+    gt_image_add_text(image, owner, "terminal", terminal);
     gt_print_save(&r->printed, image);
     gt_written_save(&r->written, image);
     if (r->collectives) gt_rank_collectives_save(r->collectives, rank, image);
@@ -68,6 +73,18 @@ bool gt_trace_result_load(gt_trace_result *r, int64_t rank, const char *label, c
     gt_trace_result_free(r);
     *r = loaded;
     return true;
+}
+
+bool gt_trace_result_is_usable(const gt_image *image)
+{
+    char *terminal = NULL, now[GT_TERMINAL_TEXT_MAX];
+    const gt_terminal own = gt_terminal_for(stdout);
+    const int64_t *numbers = gt_image_get_all(image, owner, "numbers", sizeof *numbers, NUMBERS);
+    gt_terminal_describe(&own, now);
+    bool usable = numbers && numbers[MADE] && gt_image_get_text(image, owner, "terminal", &terminal) &&
+                  terminal && strcmp(terminal, now) == 0 && gt_written_are_there(image);
+    gt_free(terminal);
+    return usable;
 }
 
 void gt_trace_result_free(gt_trace_result *r)

@@ -30,6 +30,9 @@ void gt_trace_result_save(const gt_trace_result *result, int64_t rank, const cha
 /* False if the image is damaged or of another rank or label; then the result is as before. What was printed
  * is meant for standard output. */
 bool gt_trace_result_load(gt_trace_result *result, int64_t rank, const char *label, const gt_image *image);
+/* Whether an image of an earlier run may be used: the report was made, what it printed suits the terminal,
+ * and its files are as they were written. */
+bool gt_trace_result_is_usable(const gt_image *image);
 /* Frees everything, also what was not printed. */
 void gt_trace_result_free(gt_trace_result *result);
 

@@ -400,12 +400,24 @@ static bool pack_item(void *context, size_t index, gt_image *image)
     return true;
 }
 
-/* Output files may have been removed or changed since an earlier run wrote them. */
+/* Not a failure, which may pass, nor for another terminal; output files may have been removed since. */
+static bool item_is_usable(void *context, size_t index, const gt_image *image)
+{
+    (void)context;
+    (void)index;
+    return gt_trace_result_is_usable(image);
+}
+
+static void use_terminal(void *context, const char *note)
+{
+    (void)context;
+    gt_terminal_use(note);
+}
+
 static bool unpack_item(void *context, size_t index, const gt_image *image)
 {
     job *j = context;
-    return gt_written_are_there(image) &&
-           gt_trace_result_load(&j->results[index], j->items[index].rank, j->items[index].label, image);
+    return gt_trace_result_load(&j->results[index], j->items[index].rank, j->items[index].label, image);
 }
 
 static void drop_item(void *context, size_t index)
@@ -428,7 +440,9 @@ static void make_all(job *j)
     if (!one_by_one) {
         j->read.is_part = true;
         const char **paths = gt_alloc(j->count * sizeof *paths);
-        char *key = gt_call_key(j->call);
+        char *key = gt_call_key(j->call), terminal[GT_TERMINAL_TEXT_MAX];
+        const gt_terminal own = gt_terminal_for(stdout);
+        gt_terminal_describe(&own, terminal);
         for (size_t i = 0; i < j->count; i++) paths[i] = j->items[i].path;
         gt_files_work(&(gt_file_work){.paths = paths,
                                       .count = j->count,
@@ -440,6 +454,9 @@ static void make_all(job *j)
                                       .pack = pack_item,
                                       .unpack = unpack_item,
                                       .drop = drop_item,
+                                      .is_usable = item_is_usable,
+                                      .note = terminal,
+                                      .use_note = use_terminal,
                                       .context = j});
         gt_free(key);
         gt_free(paths);

@@ -7,6 +7,7 @@
 #include "compat/python_repr.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -121,7 +122,15 @@ void gt_display_add_cut(gt_buffer *buffer, gt_str text, size_t width, bool utf8)
     gt_buffer_add(buffer, tail, (size_t)(text.bytes + text.len - tail));
 }
 
-enum { MIN_WIDTH = 40, DEFAULT_WIDTH = 100, GAP = 2, BAR_MAX = 50, BAR_MIN = 8, TEXT_MIN = 12 };
+enum {
+    MIN_WIDTH = 40,
+    DEFAULT_WIDTH = 100,
+    MAX_WIDTH = 10000,
+    GAP = 2,
+    BAR_MAX = 50,
+    BAR_MIN = 8,
+    TEXT_MIN = 12
+};
 
 static const char bold[] = "\033[1m", cyan[] = "\033[36m", plain[] = "\033[0m";
 
@@ -147,8 +156,27 @@ static size_t stream_width(int descriptor)
     return width > 0 && width < 10000 ? (size_t)width : DEFAULT_WIDTH;
 }
 
+static gt_terminal other; /* of another process; width 0: none */
+
+void gt_terminal_describe(const gt_terminal *terminal, char text[GT_TERMINAL_TEXT_MAX])
+{
+    size_t width = terminal->width < MAX_WIDTH ? terminal->width : MAX_WIDTH;
+    snprintf(text, GT_TERMINAL_TEXT_MAX, "%zu %d %d", width, terminal->utf8, terminal->colour);
+}
+
+bool gt_terminal_use(const char *text)
+{
+    unsigned width;
+    int utf8, colour;
+    if (sscanf(text, "%5u %1d %1d", &width, &utf8, &colour) != 3 || !width) return false;
+    other = (gt_terminal){.width = width, .utf8 = utf8 != 0, .colour = colour != 0};
+    return true;
+}
+
 gt_terminal gt_terminal_for(FILE *file)
 {
+    if (other.width)
+        return (gt_terminal){.file = file, .width = other.width, .utf8 = other.utf8, .colour = other.colour};
     int descriptor = gt_print_descriptor(file);
     const char *no_colour = getenv("NO_COLOR");
     const char *kind = getenv("TERM");

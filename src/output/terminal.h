@@ -23,6 +23,12 @@ typedef struct gt_terminal {
  * $NO_COLOR unset or empty, $TERM not "dumb". */
 gt_terminal gt_terminal_for(FILE *file);
 
+/* The properties of a terminal as a short text, and back: from now on gt_terminal_for gives these, whatever
+ * the stream. For a process that makes text which another one prints. False if it is no such text. */
+enum { GT_TERMINAL_TEXT_MAX = 32 };
+void gt_terminal_describe(const gt_terminal *terminal, char text[GT_TERMINAL_TEXT_MAX]);
+bool gt_terminal_use(const char *text);
+
 /* Prints a heading on its own line. */
 void gt_terminal_heading(const gt_terminal *terminal, const char *text);
 

@@ -48,10 +48,20 @@ typedef struct gt_batch_ranks {
     bool line_per_rank; /* print a line for each rank without ops of a group, not one for all of them */
 } gt_batch_ranks;
 
-/* paths[i] is the trace of rank numbers[i]. False if a trace cannot be read; then there is nothing to free.
- */
-bool gt_batch_ranks_read(gt_batch_ranks *ranks, char *const *paths, const int64_t *numbers, size_t count,
-                         bool all_kernels, const gt_read_options *options, gt_error *error);
+/* Traces of one folder: paths[i] is that of rank numbers[i]. Everything is borrowed. */
+typedef struct gt_batch_request {
+    char *const *paths;
+    const int64_t *numbers;
+    size_t count;
+    bool all_kernels;
+    const gt_read_options *read;
+} gt_batch_request;
+
+/* False if a trace cannot be read; then there is nothing to free. */
+bool gt_batch_ranks_read(gt_batch_ranks *ranks, const gt_batch_request *request, gt_error *error);
+/* If the work is shared with other processes (gt_files_are_packed): reads the ranks of several folders at the
+ * same time, and leaves the results where gt_batch_ranks_read finds them. */
+void gt_batch_ranks_prepare(const gt_batch_request *requests, size_t count);
 void gt_batch_ranks_free(gt_batch_ranks *ranks);
 
 /* ---- the sheets ----

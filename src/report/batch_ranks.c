@@ -158,8 +158,7 @@ static bool pack_rank(void *context, size_t place, gt_image *image)
                                 [GPU_ONLY] = rows->gpu_only,
                                 [HAS_BASE] = j->ranks->bases[place].known,
                                 [BASE_NS] = j->ranks->bases[place].ns};
-    gt_image_add_text(image, "rank", "error", rows->error.text);
-    if (!rows->strings) return true; /* the trace could not be read */
+    if (!rows->strings) return false; /* the trace could not be read: process 0 tries and says why */
     for (size_t i = 0; i < SAVED_TABLES; i++) {
         gt_table *table = *table_at(rows, &j->ranks->timelines[place], i);
         if (!table) continue;
@@ -237,13 +236,6 @@ static bool load_rows(const job *j, size_t place, const gt_image *image, gt_inte
 static bool unpack_rank(void *context, size_t place, const gt_image *image)
 {
     job *j = context;
-    rank_rows *rows = &j->rows[place];
-    char *error = NULL;
-    if (!gt_image_get_text(image, "rank", "error", &error)) return false;
-    if (error && *error) gt_fail(&rows->error, "%s", error);
-    bool failed = error && *error;
-    gt_free(error);
-    if (failed) return true;
     gt_interner *strings = gt_strings_load(image);
     bool sound = strings && load_rows(j, place, image, strings);
     if (!sound) drop_rank(j, place);
@@ -278,37 +270,122 @@ static bool read_rank(void *context, size_t place)
     return trace != NULL;
 }
 
-bool gt_batch_ranks_read(gt_batch_ranks *ranks, char *const *paths, const int64_t *numbers, size_t count,
-                         bool all_kernels, const gt_read_options *options, gt_error *error)
+/* What the rows of a rank depend on besides its trace. */
+static const char *key_of(const job *j)
 {
-    *ranks =
-        (gt_batch_ranks){.strings = gt_interner_new(), .count = count, .numbers = numbers, .gpu_only = true};
+    static const char *const keys[] = {
+        "batch",         "batch, kernels",         "batch, strict",         "batch, kernels, strict",
+        "batch of many", "batch of many, kernels", "batch of many, strict", "batch of many, kernels, strict"};
+    return keys[j->all_kernels + 2 * j->options->strict + 4 * (j->ranks->count > 1)];
+}
+
+static job begin(gt_batch_ranks *ranks, const gt_batch_request *request)
+{
+    size_t count = request->count;
+    *ranks = (gt_batch_ranks){
+        .strings = gt_interner_new(), .count = count, .numbers = request->numbers, .gpu_only = true};
     ranks->timelines = gt_alloc_zero(count, sizeof *ranks->timelines);
     ranks->bases = gt_alloc_zero(count, sizeof *ranks->bases);
     for (size_t i = 0; i < GT_BATCH_GROUPS; i++)
         ranks->ops_found[i] = gt_alloc_zero(count, sizeof *ranks->ops_found[i]);
-    job j = {.ranks = ranks,
-             .paths = paths,
-             .options = options,
-             .all_kernels = all_kernels,
-             .rows = gt_alloc_zero(count, sizeof *j.rows)};
-    size_t failed = gt_files_work(&(gt_file_work){.paths = (const char *const *)paths,
-                                                  .count = count,
+    return (job){.ranks = ranks,
+                 .paths = request->paths,
+                 .options = request->read,
+                 .all_kernels = request->all_kernels,
+                 .rows = gt_alloc_zero(count, sizeof(rank_rows))};
+}
+
+static void end(job *j)
+{
+    for (size_t i = 0; i < j->ranks->count; i++) free_rows(&j->rows[i]);
+    gt_free(j->rows);
+}
+
+bool gt_batch_ranks_read(gt_batch_ranks *ranks, const gt_batch_request *request, gt_error *error)
+{
+    job j = begin(ranks, request);
+    size_t failed = gt_files_work(&(gt_file_work){.paths = (const char *const *)request->paths,
+                                                  .count = request->count,
                                                   .one = "rank",
                                                   .many = "ranks",
                                                   .work = read_rank,
                                                   .finish = append_rank,
-                                                  .key = all_kernels ? "batch kernels" : "batch",
+                                                  .context = &j,
+                                                  .key = key_of(&j),
                                                   .pack = pack_rank,
                                                   .unpack = unpack_rank,
-                                                  .drop = drop_rank,
-                                                  .context = &j});
-    if (failed < count) *error = j.rows[failed].error;
-    for (size_t i = 0; i < count; i++) free_rows(&j.rows[i]);
-    gt_free(j.rows);
-    if (failed == count) return true;
+                                                  .drop = drop_rank});
+    if (failed < request->count) *error = j.rows[failed].error;
+    end(&j);
+    if (failed == request->count) return true;
     gt_batch_ranks_free(ranks);
     return false;
+}
+
+/* ---- the ranks of several folders ---- */
+
+typedef struct folders {
+    job *jobs;
+    struct position {
+        size_t folder, place;
+    } * positions; /* by file */
+} folders;
+
+/* A trace that cannot be read concerns only its folder. */
+static bool read_any(void *context, size_t index)
+{
+    const folders *f = context;
+    read_rank(&f->jobs[f->positions[index].folder], f->positions[index].place);
+    return true;
+}
+
+static bool pack_any(void *context, size_t index, gt_image *image)
+{
+    const folders *f = context;
+    return pack_rank(&f->jobs[f->positions[index].folder], f->positions[index].place, image);
+}
+
+static void drop_any(void *context, size_t index)
+{
+    const folders *f = context;
+    drop_rank(&f->jobs[f->positions[index].folder], f->positions[index].place);
+}
+
+/* Those of folders with the same key as the first one with several ranks, or else with one. */
+void gt_batch_ranks_prepare(const gt_batch_request *requests, size_t count)
+{
+    folders f = {.jobs = gt_alloc_zero(count, sizeof *f.jobs)};
+    gt_batch_ranks *ranks = gt_alloc_zero(count, sizeof *ranks);
+    const char **paths = NULL, *key = NULL;
+    size_t path_count = 0, path_capacity = 0, position_count = 0, position_capacity = 0;
+    for (size_t i = 0; i < count; i++) {
+        f.jobs[i] = begin(&ranks[i], &requests[i]);
+        if (!key || requests[i].count > 1) key = key_of(&f.jobs[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t place = 0; key_of(&f.jobs[i]) == key && place < requests[i].count; place++) {
+            struct position at = {i, place};
+            GT_PUSH(paths, path_count, path_capacity, requests[i].paths[place]);
+            GT_PUSH(f.positions, position_count, position_capacity, at);
+        }
+    }
+    gt_files_work(&(gt_file_work){.paths = paths,
+                                  .count = path_count,
+                                  .one = "rank",
+                                  .many = "ranks",
+                                  .work = read_any,
+                                  .context = &f,
+                                  .key = key,
+                                  .pack = pack_any,
+                                  .drop = drop_any});
+    for (size_t i = 0; i < count; i++) {
+        end(&f.jobs[i]);
+        gt_batch_ranks_free(&ranks[i]);
+    }
+    gt_free(f.jobs);
+    gt_free(f.positions);
+    gt_free(paths);
+    gt_free(ranks);
 }
 
 void gt_batch_ranks_free(gt_batch_ranks *ranks)

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gt_read_options options = {.threads = 1};
     gt_batch_ranks ranks;
     gt_error error;
-    if (gt_batch_ranks_read(&ranks, paths, numbers, 2, true, &options, &error)) {
+    if (gt_batch_ranks_read(&ranks, &(gt_batch_request){paths, numbers, 2, true, &options}, &error)) {
         gt_table_list tables = {0};
         gt_batch_tables(&ranks, NULL, &tables);
         gt_batch_collective_tables(&ranks, &tables);

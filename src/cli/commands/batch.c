@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "batch/node_replay.h"
 #include "cli/common.h"
+#include "crew/crew.h"
+#include "input/files.h"
 #include "cli/inputs/inputs.h"
 #include "cli/traces.h"
 #include "os/clock.h"
@@ -64,7 +66,8 @@ static const gt_short_option short_options[] = {
     {'d', "dry_run"},  {'a', "all_kernels"},  {'r', "node_replay"}, {0}};
 
 const gt_syntax gt_batch_syntax = {
-    .groups = {&input_group, &report_group, &output_group, &gt_index_group, &gt_common_group},
+    .groups = {&input_group, &report_group, &output_group, &gt_index_group, &gt_partials_group,
+               &gt_common_group},
     .main_options = {"base_dir", "filters", "extension", "output_xlsx_path", "dry_run"},
     .files = "",
     .files_max = 0,
@@ -236,6 +239,15 @@ static bool write_page(const void *context, const gt_table_list *tables, gt_outp
     return written;
 }
 
+static gt_batch_request request_of(const batch *b, const gt_batch_folder *folder)
+{
+    return (gt_batch_request){.paths = folder->files,
+                              .numbers = folder->ranks,
+                              .count = folder->count,
+                              .all_kernels = gt_arguments_flag(&b->call->arguments, "all_kernels"),
+                              .read = &b->read};
+}
+
 static bool make_report(const batch *b, const gt_batch_folder *folder, gt_destinations *to, gt_error *error)
 {
     const batch_page page = {b, folder, to->html_path};
@@ -245,9 +257,8 @@ static bool make_report(const batch *b, const gt_batch_folder *folder, gt_destin
     double start = gt_clock_now_s();
     if (!check_not_traces(to, folder, error)) return false;
     print_line(b, "Parallel processing traces");
-    if (!gt_batch_ranks_read(&ranks, folder->files, folder->ranks, folder->count,
-                             gt_arguments_flag(&b->call->arguments, "all_kernels"), &b->read, error))
-        return false;
+    const gt_batch_request request = request_of(b, folder);
+    if (!gt_batch_ranks_read(&ranks, &request, error)) return false;
     print_line(b, "Elapsed time for processing traces: %.2f seconds.", gt_clock_now_s() - start);
     gt_table_list tables = {0};
     gt_output *output = NULL;
@@ -307,6 +318,24 @@ static gt_exit found_nothing(const batch *b)
     return GT_EXIT_FAILED;
 }
 
+/* Several processes read the ranks of all folders that get a report: those before the first one that has it
+ * already. */
+static void share_ranks(const batch *b)
+{
+    gt_batch_request *requests = gt_alloc_zero(b->files.count, sizeof *requests);
+    size_t count = 0;
+    for (bool exists = false; count < b->files.count;) {
+        const gt_batch_folder *folder = &b->files.folders[count];
+        gt_destinations to = choose_destinations(b, folder);
+        exists = to.xlsx_path && access(to.xlsx_path, F_OK) == 0;
+        gt_destinations_free(&to);
+        if (exists) break;
+        requests[count++] = request_of(b, folder);
+    }
+    if (count) gt_batch_ranks_prepare(requests, count);
+    gt_free(requests);
+}
+
 static gt_exit make_all(batch *b)
 {
     gt_exit status = GT_EXIT_DONE;
@@ -314,7 +343,9 @@ static gt_exit make_all(batch *b)
         print_line(
             b, "==================== Failed to extract rank number from trace filename ====================");
     if (!b->files.count) return found_nothing(b);
-    if (b->replays) b->tools = gt_replay_tools_find(b->out, b->replay_timeout_s);
+    if (b->files.count > 1 && gt_files_are_packed() && !gt_arguments_flag(&b->call->arguments, "dry_run"))
+        share_ranks(b);
+    if (b->replays && gt_crew_is_first()) b->tools = gt_replay_tools_find(b->out, b->replay_timeout_s);
     for (size_t i = 0; i < b->files.count; i++)
         if (!make_folder(b, &b->files.folders[i], &status)) break;
     return status;

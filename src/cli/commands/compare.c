@@ -48,7 +48,7 @@ static const gt_option output_options[] = {
 static const gt_option_group output_group = {"Output", output_options, GT_LENGTH(output_options)};
 
 const gt_syntax gt_compare_syntax = {
-    .groups = {&compare_group, &output_group, &gt_common_group},
+    .groups = {&compare_group, &output_group, &gt_partials_group, &gt_common_group},
     .main_options = {"output", "output_csvs_dir", "fail_if", "sheets", "names"},
     .files = "FILE FILE...",
     .file_endings = GT_TRACE_ENDINGS ",xlsx",
@@ -312,6 +312,15 @@ static bool unpack_report(void *context, size_t index, const gt_image *image)
     return gt_compare_open(&o->c->reports[index], o->wanted, &o->c->read, &o->errors[index]);
 }
 
+/* A failure may pass. */
+static bool report_is_usable(void *context, size_t index, const gt_image *image)
+{
+    size_t len;
+    (void)context;
+    (void)index;
+    return !gt_image_get(image, "opened", "error", 1, &len);
+}
+
 static void drop_report(void *context, size_t index)
 {
     opening *o = context;
@@ -344,6 +353,7 @@ static bool open_reports(comparison *c, gt_error *error)
                                                   .pack = pack_report,
                                                   .unpack = unpack_report,
                                                   .drop = drop_report,
+                                                  .is_usable = report_is_usable,
                                                   .context = &o});
     if (failed < c->count) *error = o.errors[failed];
     gt_free(o.errors);

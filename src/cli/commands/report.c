@@ -49,7 +49,7 @@ const gt_syntax gt_report_syntax = {
                &gt_pytorch_plots_group, &gt_report_roofline_group, &gt_pytorch_comparison_group,
                &gt_communication_group, &gt_extra_group, &gt_rocprof_group, &gt_nsys_group, &gt_jax_group,
                &gt_short_kernel_group, &gt_extra_sheets_group, &gt_output_group, &gt_pytorch_unused_group,
-               &gt_index_group, &gt_common_group},
+               &gt_index_group, &gt_partials_group, &gt_common_group},
     .main_options = {"output_xlsx_path", "output_csvs_dir", "output_json", "output_md", "strict_trust"},
     .aliases = gt_pytorch_aliases,
     .files = "FILE...",
