@@ -24,6 +24,7 @@ typedef enum gt_wire_kind {
     GT_WIRE_LOST,    /* nothing has been heard of process `rank` for a minute */
     /* between helpers only */
     GT_WIRE_ALIVE,
+    GT_WIRE_BYE, /* the last one, to process 0 */
 } gt_wire_kind;
 
 typedef struct gt_wire_head {

@@ -43,6 +43,7 @@ enum {
     ALIVE_EVERY_MS = 5000,
     LOST_AFTER_MS = 60000,
     END_AFTER_S = 15,       /* the helper itself, when the program has ended, whatever MPI does */
+    FINISH_MS = 10000,      /* for the last messages */
     REPORT_DEATH_MS = 2000, /* before the job is ended, so that process 0 can say why */
 };
 
@@ -98,6 +99,7 @@ typedef struct relay {
     handle request;
     int64_t *heard_ms;       /* by rank: when something was heard of it; -1: it counts as lost */
     int64_t now_ms, beat_ms; /* beat: the last sign of life that was sent */
+    int left;                /* processes that have sent their last message to process 0 */
     bool is_orphan;          /* the program has ended without a word */
     int64_t orphan_ms;
 } relay;
@@ -246,6 +248,7 @@ static bool receive(relay *r)
     r->mpi.recv(&frame, (int)sizeof frame, r->mpi.byte, r->mpi.any_source, TAG, r->mpi.world, &ignored);
     if (frame.head.rank >= (uint32_t)r->size || frame.head.len > GT_WIRE_BYTES_MAX) return true;
     if (r->heard_ms[frame.head.rank] >= 0) r->heard_ms[frame.head.rank] = r->now_ms;
+    r->left += frame.head.kind == GT_WIRE_BYE;
     if (frame.head.kind == GT_WIRE_MESSAGE || frame.head.kind == GT_WIRE_DIED)
         tell((gt_wire_kind)frame.head.kind, (int)frame.head.rank, frame.bytes, frame.head.len);
     return true;
@@ -289,7 +292,20 @@ static void end_job(relay *r, int code)
     _exit(1);
 }
 
-/* What is still to be sent goes first. True when it is time to leave. */
+/* A message whose receiver has left MPI would never be sent. So process 0 receives until all have sent their
+ * last one, and the others send that after all others. */
+static void finish(relay *r)
+{
+    int64_t end_ms = clock_ms() + FINISH_MS;
+    if (r->rank > 0) queue(r, GT_WIRE_BYE, 0, "", 0);
+    while ((r->first || (r->rank == 0 && r->left < r->size - 1)) && clock_ms() < end_ms) {
+        bool active = send_next(r);
+        active |= receive(r);
+        if (!active) ppoll(NULL, 0, &(struct timespec){0, SLEEP_MIN_US * 1000}, NULL);
+    }
+}
+
+/* True when it is time to leave. */
 static bool obey(relay *r)
 {
     gt_wire_frame frame;
@@ -308,7 +324,7 @@ static bool obey(relay *r)
         end_job(r, code);
         break;
     case GT_WIRE_FINISH:
-        while (r->first) send_next(r);
+        finish(r);
         return true;
     default:
         break;
