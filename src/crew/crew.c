@@ -31,6 +31,7 @@ enum {
     ABORT_MS = 3000,
     SIGNAL_WAIT_MS = 500, /* between the death of a process and the sentence about it: the launcher may be
                              ending all of them, and then the signal is the reason */
+    SPEAKER_MS = 1500,
     SAID_MAX = 1000,
 };
 
@@ -177,7 +178,12 @@ static _Noreturn void abort_crew(unsigned more, const char *format, va_list args
     gt_error error;
     vsnprintf(error.text, sizeof error.text, format, args);
     begin_ending(c);
-    if (is_speaker(c)) print_end(c, error.text, more);
+    /* Before MPI has started, the others cannot tell process 0, but it fails in the same way: it speaks
+     * before the launcher hears of the end of another process, and ends all. */
+    if (is_speaker(c))
+        print_end(c, error.text, more);
+    else if (!c->is_ready)
+        poll(NULL, 0, SPEAKER_MS);
     leave(c, GT_WIRE_ABORT, 1, ABORT_MS);
 }
 
