@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "crew/part.h"
 #include "input/files.h"
 #include "output/written.h"
 
@@ -39,14 +40,16 @@ static void free_part(gt_fuse_part *part)
 
 /* ---- one rank ---- */
 
-/* Two processes may make the same part, so each has its own file. */
+/* Two processes may make the same part, so each has its own file. Its name is that of a partial, so that it
+ * is removed with the work folder, but for the end. */
 static char *choose_path(size_t rank)
 {
     char host[HOST_MAX + 1] = "";
     gethostname(host, HOST_MAX);
     for (char *at = host; *at; at++)
         if (*at == '/') *at = '_';
-    return gt_format("%s/rank%zu-%s-%d.events", gt_files_folder(), rank, host, (int)getpid());
+    return gt_format("%s/rank%zu-%s-%d" GT_PART_SUFFIX "-events", gt_files_folder(), rank, host,
+                     (int)getpid());
 }
 
 /* Lanes are as many as threads, so each has one. */

@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""Commands over many traces under `mpirun -n 3`: the same files, printed lines and exit code as one process, with damaged and missing
+traces, outputs that cannot be written, a second run into the same folder, and a run that was killed.
+
+    python3 -m tests.crew.test_commands --bin build/gputally [TEXT]      only tests with TEXT in their name
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+
+from tests.common import harness
+from tests.crew import crews
+from tests.sweep import generate_sweep
+
+RANKS = 4
+
+
+def write_trace(path, rank, repeat=1):
+    """A trace with ops, kernels and collectives; `repeat` makes it longer, but for the collectives."""
+    events = generate_sweep.trace(256, 28 + rank, rank)["traceEvents"]
+    more = [{**event, "ts": event["ts"] + 20000.0 * (1 + i)} for i in range(repeat - 1) for event in events
+            if event.get("cat") == "kernel" and "nccl" not in event["name"]]
+    with open(path, "w") as file:
+        json.dump({"schemaVersion": 1, "distributedInfo": {"rank": rank, "world_size": RANKS}, "traceEvents": events + more}, file)
+
+
+class Twins:
+    """Two folders with the same traces: one process works in the first, a crew in the second."""
+
+    def __init__(self, binary, layout):
+        self.binary = binary
+        self.path = os.path.realpath(tempfile.mkdtemp(prefix="gputally-crew-"))
+        self.one, self.many = os.path.join(self.path, "one", "my run"), os.path.join(self.path, "two", "my run")
+        os.makedirs(self.one)
+        layout(self.one)
+        shutil.copytree(self.one, self.many)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def alone(self, *words):
+        return crews.run([self.binary, *words], self.one)
+
+    def crew(self, *words, processes=3):
+        return crews.run([*crews.launcher("openmpi"), str(processes), self.binary, *words], self.many)
+
+    def check(self, *words, code=0):
+        """Runs the command in both folders and compares everything."""
+        alone, crew = self.alone(*words), self.crew(*words)
+        self.compare(alone, crew, words, code)
+
+    def compare(self, alone, crew, words, code=0):
+        assert alone.returncode == code, (words, alone.returncode, alone.stderr[-1000:])
+        assert crew.returncode == code, (words, crew.returncode, crew.stderr[-1000:])
+        assert self.text(alone.stdout) == self.text(crew.stdout), (words, alone.stdout, crew.stdout)
+        assert crews.sentences(self.text(alone.stderr)) == crews.sentences(self.text(crew.stderr)), (words, alone.stderr, crew.stderr)
+        assert not self.differences(), (words, self.differences())
+
+    def text(self, text):
+        """Without what differs: the folder, and how long something took."""
+        text = text.replace(self.one, "HERE").replace(self.many, "HERE").replace("\r\n", "\n")
+        return re.sub(r"Elapsed time(.*): [\d.]+ seconds", r"Elapsed time\1", text)
+
+    def files(self, folder):
+        """Caches have names by path, and work folders stay after a failure."""
+        return {name for name in harness.files_under(folder) if ".gputally" not in name}
+
+    def differences(self):
+        names = sorted(self.files(self.one) | self.files(self.many))
+        return [name for name in names if crews.read(os.path.join(self.one, name)) != crews.read(os.path.join(self.many, name))]
+
+    def work_folders(self):
+        return [at for at, _, _ in os.walk(self.many) if at.endswith(".gputally-parts")]
+
+
+def ranks(folder):
+    os.makedirs(os.path.join(folder, "ranks"))
+    for rank in range(RANKS):
+        write_trace(os.path.join(folder, "ranks", f"rank{rank}_trace.json"), rank)
+
+
+def cut(folder, name, source):
+    with open(os.path.join(folder, source)) as file:
+        text = file.read()
+    with open(os.path.join(folder, name), "w") as file:
+        file.write(text[:len(text) // 2])
+
+
+def damaged(folder):
+    ranks(folder)
+    cut(folder, "ranks/rank2_trace.json", "ranks/rank2_trace.json")
+
+
+def test_report_of_ranks(binary):
+    with Twins(binary, ranks) as twins:
+        twins.check("report", "ranks")
+        twins.check("report", "ranks")  # again, into the same files
+        twins.check("report", "ranks", "--output_csvs_dir", "csv", "--output_json", "json", "--output_md", "md", "--output_html", "html")
+        assert not twins.work_folders()
+
+
+def test_report_of_damaged_ranks(binary):
+    with Twins(binary, damaged) as twins:
+        twins.check("report", "ranks", "--strict", "--output_csvs_dir", "csv", "--output_json", "json", code=1)
+
+
+def test_report_of_files(binary):
+    with Twins(binary, ranks) as twins:
+        files = ["ranks/rank0_trace.json", "nothing.json", "ranks/rank1_trace.json", "ranks/rank3_trace.json"]
+        twins.check("report", *files, "--all_findings", code=1)
+
+
+def test_unwritable_output(binary):
+    def layout(folder):
+        ranks(folder)
+        with open(os.path.join(folder, "file"), "w") as file:
+            file.write("not a folder")
+    with Twins(binary, layout) as twins:
+        twins.check("report", "ranks", "--output_csvs_dir", "file/csv", code=1)
+        os.remove(os.path.join(twins.one, "file"))
+        os.remove(os.path.join(twins.many, "file"))
+        twins.check("report", "ranks", "--output_csvs_dir", "file/csv")  # the failure is not remembered
+        twins.check("fuse", "--trace_dir", "ranks", "--output", "ranks/rank0_trace.json/x.json", code=1)
+
+
+def test_batch(binary):
+    def layout(folder):
+        for name in "a", "b", "c":
+            os.makedirs(os.path.join(folder, "runs", name))
+            for rank in range(1 if name == "b" else 3):
+                write_trace(os.path.join(folder, "runs", name, f"rank_{rank}.json"), rank)
+        cut(folder, "runs/c/rank_1.json", "runs/a/rank_1.json")
+    with Twins(binary, layout) as twins:
+        everything = ["--output_csvs_dir", "csv", "--output_db", "x.db", "--output_html", "x.html", "--all_kernels"]
+        twins.check("batch", "-b", "runs/a", "-f", "rank_", *everything)
+        twins.check("batch", "-b", "runs", "-f", "rank_")
+        twins.check("batch", "-b", "runs", "-f", "rank_")  # the first workbook exists
+        assert not twins.work_folders()
+
+
+def test_compare(binary):
+    with Twins(binary, ranks) as twins:
+        files = [f"ranks/rank{rank}_trace.json" for rank in range(3)]
+        twins.check("compare", *files[:2], "--output", "x.xlsx", "--output_html", "x.html", "--output_json", "x.json", "--output_md", "x.md")
+        twins.check("compare", *files, "--output_csvs_dir", "csv", "--fail_if", "step_ms > -1000000%", code=3)
+        twins.check("compare", files[0], "csv", "--sheets", "gpu_timeline", "--output", "y.xlsx", code=1)
+
+
+def test_sweep(binary):
+    def layout(folder):
+        generate_sweep.lay_out(os.path.join(folder, "sweep"), ranks=range(2))
+    with Twins(binary, layout) as twins:
+        twins.check("sweep", "report", "sweep")
+        twins.check("sweep", "report", "sweep")  # nothing to do
+        twins.check("sweep", "all", "sweep", "--force")
+        assert not twins.work_folders()
+
+
+def test_fuse(binary):
+    def layout(folder):
+        damaged(folder)
+        with open(os.path.join(folder, "empty.json"), "w") as file:
+            file.write('{"traceEvents": []}')
+    with Twins(binary, layout) as twins:
+        files = [f"ranks/rank{rank}_trace.json" for rank in range(RANKS)]
+        twins.check("fuse", files[0], files[1], files[3], "--output", "x.json.gz")
+        twins.check("fuse", "empty.json", *files, "--output", "y.json", "--allow_missing_ranks", "--align_times")
+        assert not twins.work_folders()
+        twins.check("fuse", *files, "--output", "z.json.gz", code=1)
+
+
+def wait_until_settled(folder):
+    """A partial is used again if its trace was there for two seconds before: then a change would have given it another time."""
+    newest = max(os.stat(os.path.join(folder, name)).st_ctime for name in harness.files_under(folder))
+    while time.time() < newest + 2.1:
+        time.sleep(0.05)
+
+
+def times(folder):
+    return {name: os.stat(os.path.join(folder, name)).st_mtime_ns for name in harness.files_under(folder) if re.match("csv/rank|html/rank", name)}
+
+
+def written_again(before, folder):
+    """The ranks of which a file was written since."""
+    now = times(folder)
+    return {int(re.search(r"rank(\d)", name).group(1)) for name in now if now[name] != before.get(name)}
+
+
+def test_one_process_packs_too(binary):
+    """With --partials, one process packs everything; the next run unpacks it, and works only on what has changed."""
+    words = ["report", "ranks", "--output_csvs_dir", "csv", "--output_html", "html"]
+    with Twins(binary, ranks) as twins:
+        kept = os.path.join(twins.path, "kept")
+        wait_until_settled(twins.many)
+        alone = twins.alone(*words)
+        twins.compare(alone, crews.run([binary, *words, "--partials", kept], twins.many), words)
+        before = times(twins.many)
+        twins.compare(alone, crews.run([binary, *words, "--partials", kept], twins.many), words)
+        assert written_again(before, twins.many) == set()
+        os.remove(os.path.join(twins.many, "html", "rank1.html"))
+        with open(os.path.join(twins.many, "csv", "rank3", "GEMM.csv"), "a") as file:
+            file.write("changed")
+        twins.compare(alone, crews.run([binary, *words, "--partials", kept], twins.many), words)
+        assert written_again(before, twins.many) == {1, 3}
+
+
+def kill_when_some_are_done(twins, words):
+    """Starts a crew. When there is a partial, kills mpirun and then the processes with SIGKILL, before these notice and end."""
+    mark = "crew-" + uuid.uuid4().hex
+    child = subprocess.Popen([*crews.launcher("openmpi"), "2", twins.binary, *words], cwd=twins.many, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=crews.environment(GPUTALLY_TEST_MARK=mark),
+                             start_new_session=True)
+    while child.poll() is None and not any(re.search(r"rank\d.*\.gtpart$", name) for name in harness.files_under(twins.many)):
+        time.sleep(0.002)
+    child.kill()
+    for pid, kind in crews.processes(mark).items():
+        if kind == "main":
+            os.kill(pid, signal.SIGKILL)
+    child.wait(timeout=crews.WAIT_S)
+    end = time.monotonic() + 60
+    while crews.processes(mark) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not crews.processes(mark)
+
+
+def test_resume_after_kill(binary):
+    def layout(folder):
+        os.makedirs(os.path.join(folder, "ranks"))
+        for rank in range(RANKS):
+            write_trace(os.path.join(folder, "ranks", f"rank{rank}_trace.json"), rank, repeat=50 if rank else 3000)
+    words = ["report", "ranks", "--output_csvs_dir", "csv", "--output_html", "html"]
+    with Twins(binary, layout) as twins:
+        wait_until_settled(twins.many)
+        kill_when_some_are_done(twins, words)
+        done = {int(found.group(1)) for found in (re.search(r"rank(\d).*\.gtpart$", name) for name in harness.files_under(twins.many)) if found}
+        assert done, "killed too early"
+        before = times(twins.many)
+        twins.compare(twins.alone(*words), twins.crew(*words), words)
+        assert not written_again(before, twins.many) & done, (done, written_again(before, twins.many))
+        assert not twins.work_folders()
+
+
+if __name__ == "__main__":
+    sys.exit(harness.run_test_functions(__doc__, globals()))
