@@ -370,6 +370,7 @@ static void show_item(void *context, size_t index)
     gt_trace_item *item = &j->items[index];
     item->collectives = r->collectives;
     r->collectives = NULL;
+    gt_written_free(&r->written);
     if (item->rank >= 0) {
         item->printed = r->printed;
         r->printed = (gt_kept_print){0};
