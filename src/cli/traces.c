@@ -8,6 +8,7 @@
 #include "base/progress.h"
 #include "cli/common.h"
 #include "cli/journal.h"
+#include "crew/crew.h"
 #include "input/files.h"
 #include "os/paths.h"
 #include "output/file.h"
@@ -433,6 +434,7 @@ static void drop_item(void *context, size_t index)
 static void make_all(job *j)
 {
     bool one_by_one = j->count == 1 || j->call->by_old_name;
+    if (one_by_one) gt_crew_pass_first();
     if (j->call->by_old_name) gt_journal_start(gt_old_program_of(j->call->command)->form, j->quiet);
     for (size_t i = 0; one_by_one && i < j->count; i++) {
         make_item(j, i);

@@ -99,8 +99,8 @@ bool gt_report_task_unpack(void *context, size_t index, const gt_image *image)
 char *gt_report_task_key(const gt_report_job *j)
 {
     const gt_sweep_report_options *o = j->options;
-    return gt_format("sweep report %d%d%d%d%d%d %s", o->rocprof, o->by_pid, o->old_layout, o->strict,
-                     o->no_ranks, o->no_collectives, j->analysis);
+    return gt_format("sweep report %d%d%d%d%d%d%d %s", o->profiler_folder != NULL, o->rocprof, o->by_pid,
+                     o->old_layout, o->strict, o->no_ranks, o->no_collectives, j->analysis);
 }
 
 /* Reports may have been removed or changed since an earlier run wrote them. */

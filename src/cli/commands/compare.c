@@ -342,20 +342,20 @@ static bool open_reports(comparison *c, gt_error *error)
     opening o = {
         c, {.sheets = wants_sheets(c), .page = page_path(c)}, gt_alloc_zero(c->count, sizeof *o.errors)};
     c->read.is_part = true;
+    char *key = gt_call_key(c->call);
     size_t failed = gt_files_work(&(gt_file_work){.paths = (const char *const *)c->call->arguments.files,
                                                   .count = c->count,
                                                   .one = "file",
                                                   .many = "files",
                                                   .work = open_report,
-                                                  .key = o.wanted.page     ? "compare page"
-                                                         : o.wanted.sheets ? "compare sheets"
-                                                                           : "compare",
+                                                  .key = key,
                                                   .pack = pack_report,
                                                   .unpack = unpack_report,
                                                   .drop = drop_report,
                                                   .is_usable = report_is_usable,
                                                   .context = &o});
     if (failed < c->count) *error = o.errors[failed];
+    gt_free(key);
     gt_free(o.errors);
     if (failed == c->count && !c->call->by_old_name) gt_compare_warn(c->reports, c->count);
     return failed == c->count;
