@@ -204,7 +204,7 @@ def read_matrix(sheet):
 def check_matrix(binary, folder):
     """Collectives of all kinds, with 4 bytes per element. MIB elements are 4 MB."""
     mib = 1 << 20
-    cluster = Cluster(4, {"world": [0, 1, 2, 3], "left": [0, 1], "right": [2, 3], "ends": [0, 3], "alone": [2]})
+    cluster = Cluster(4, {"world": [0, 1, 2, 3], "left": [0, 1], "right": [2, 3], "ends": [0, 3], "alone": [2], "solo": [1]})
     splits = {0: [0, mib, 0, 3 * mib], 1: [mib, 5 * mib, 0, 0], 2: [0, 0, 0, 0], 3: [2 * mib, 0, 0, 0]}
 
     def program(step, rank):
@@ -219,6 +219,8 @@ def check_matrix(binary, folder):
             items.append(("collective", "ends", 3 * mib, 50, "send" if rank == 3 else "recv"))    # 12 from rank 3 to rank 0
         if rank == 2 and step == 1:  # to one of four, but to which?
             items.append(("collective", "alone", mib, 50, "send", {"Process Group Name": "other", "Group size": 4}))
+        if rank == 1:  # 2 MB to rank 2, in the group of all
+            items.append(("collective", "solo", mib // 2, 50, "send", {"Process Group Name": "pipe", "Group size": 4, "Dst Rank": 2}))
         return items + [("join",), ("op", "aten::add", 30)]
 
     cluster.run(3, program)
@@ -232,6 +234,7 @@ def check_matrix(binary, folder):
         for b, size in enumerate(sizes):
             wanted[a][b] += 4 * size / mib if a != b else 0
     wanted[3][0] += 12
+    wanted[1][2] += 2
     problems = [] if found == wanted else [f"{found} instead of {wanted}"]
     if names != ["rank 0", "rank 1", "rank 2", "rank 3"]:
         problems.append(f"names {names}")
@@ -273,18 +276,18 @@ def true_path(cluster, steps):
 
 
 def check_path(binary, folder, seed, groups, ranks=4, steps=4):
-    """Random durations on each rank and in each step. All ranks begin the first step together: what is before the window is
-    not seen."""
+    """Random durations on each rank and in each step. What is before the first op of the window is not seen, and supposed to be
+    as at its end: so that is the same for all ranks."""
     rng = random.Random(seed)
     cluster = Cluster(ranks, groups, clock=lambda rank, t: t + 100 * rank)
 
     def program(step, rank):
-        items = [("data", rng.choice((50, 50, 50, 900)) if step else 50), ("op", "aten::addmm", rng.uniform(300, 600)), ("op", "aten::gelu", rng.uniform(20, 60))]
+        items = [("data", rng.choice((50, 50, 50, 900)) if 0 < step < steps - 1 else 50), ("op", "aten::addmm", rng.uniform(300, 600)), ("op", "aten::gelu", rng.uniform(20, 60))]
         for group in groups or ["world"]:
             if not groups or rank in groups[group]:
                 items += [("op", "aten::mm", rng.uniform(200, 900)), ("op", "aten::add", rng.uniform(10, 40)),
                           ("collective", group, 1 << 20, 120)]
-        return items + [("join",), ("op", "aten::_fused_adamw_", rng.uniform(80, 120))]
+        return items + [("join",), ("op", "aten::_fused_adamw_", rng.uniform(80, 120) if step < steps - 2 else 100)]
 
     cluster.run(steps, program)
     cluster.write(os.path.join(folder, "run"))
@@ -388,6 +391,54 @@ def check_sentence(binary, folder):
     return [] if text == [wanted] else [f"{text} instead of {wanted!r}"]
 
 
+# ---- input that nobody expects ----
+
+def check_unmarked(binary, folder):
+    """Without steps the window is the trace: its last op ends the path."""
+    cluster = Cluster(3)
+    cluster.run(3, lambda step, rank: [("op", "aten::mm", 500 + 100 * rank), ("collective", "world", 1 << 20, 100), ("join",),
+                                       ("op", "aten::add", 30 + 20 * (rank == 1))])
+    for rank in cluster.ranks:
+        rank.records = [record for record in rank.records if not record["name"].startswith("ProfilerStep")]
+    cluster.write(os.path.join(folder, "run"))
+    sheet = sheets(binary, os.path.join(folder, "run"), os.path.join(folder, "out"))
+    found = {(row["rank"], row["op"]): float(row["ms"]) for row in sheet("critical_path") if row["kind"] in ("compute", "communication")}
+    # aten::add of rank 0 or 1 precedes the slow aten::mm of rank 2: the host of rank 2 waits for its own one only.
+    wanted = {("2", "aten::mm"): 2.1, ("2", "allreduce"): 0.3, ("2", "aten::add"): 0.06, ("1", "aten::add"): 0.05}
+    problems = [f"{key}: {found.get(key)} instead of {ms} ms" for key, ms in wanted.items() if abs(found.get(key, 0) - ms) > 0.005]
+    if any(row["step"] for row in sheet("critical_path_steps")) or sheet("rank_steps") or sheet("rank_step_times"):
+        problems.append("steps without marks")
+    return problems
+
+
+def check_hostile(binary, folder):
+    """Names that are no names, and numbers that make no sense: no crash, nothing that runs in the page, whole characters."""
+    names = ["<script>alert(1)</script>", "\u00e9" * 20000, "a\nb\x1b[31m\"c'", "=1+1", "", "x" * 40000]
+    cluster = Cluster(4, per_node=2)
+    cluster.run(4, lambda step, rank: [("op", name, 100 + 300 * (rank == 3 and name == names[step % 2])) for name in names]
+                + [("collective", "world", 1 << 20, 100), ("join",)])
+    sizes = iter([{"Group size": 0}, {"Group size": -4}, {"Group size": 10 ** 18}, {"In msg nelems": 10 ** 18, "dtype": "<b>"},
+                  {"Process Group Ranks": "[0, 99999999999, -1]"}, {"Process Group Ranks": "[[[["},
+                  {"In split size": "[1, 2", "Collective name": "all_to_allv"}, {"Collective name": "<script>alert(1)</script>"}])
+    for rank in cluster.ranks:
+        for record in [record for record in rank.records if "Collective name" in record["args"]][:2]:
+            record["args"].update(next(sizes))
+    cluster.write(os.path.join(folder, "run"))
+    outcome = run([binary, "report", os.path.join(folder, "run"), "--output_csvs_dir", os.path.join(folder, "out"),
+                   "--output_html", os.path.join(folder, "pages/")])
+    problems = outcome.problems()
+    if "\x1b" in outcome.stdout or "Critical path: rank 3" not in outcome.stdout:
+        problems.append(f"terminal: {outcome.stdout[:600]!r}")
+    for where, _, files in os.walk(folder):
+        for name in files:
+            if name.endswith((".csv", ".html")):
+                with open(os.path.join(where, name), "rb") as file:
+                    text = file.read().decode()  # fails if it is no UTF-8
+                if name.endswith(".html") and "<script>alert" in text:
+                    problems.append(f"{name} contains a script of the trace")
+    return problems
+
+
 # ---- cases ----
 
 def cases():
@@ -404,6 +455,8 @@ def cases():
         yield Case(f"critical path through two groups, seed {seed}", check_path, seed, {"left": [0, 1], "right": [2, 3], "world": [0, 1, 2, 3]})
     yield Case("slack", check_slack)
     yield Case("sentence about the critical path", check_sentence)
+    yield Case("a run without marked steps", check_unmarked)
+    yield Case("hostile names and numbers", check_hostile)
     yield Case("times of steps", check_steps)
     yield Case("matrix of all kinds of collectives", check_matrix)
     yield Case("matrix of nodes", check_node_matrix)

@@ -9,11 +9,11 @@
  *     all-reduce                     2 S / n: a reduce-scatter, then an all-gather
  *     reduce-scatter, all-gather     S / n
  *     broadcast, reduce              S / n: the root is not in the trace, so all ranks share what it sends
- *     send                           all of it to the other rank of a group of two; a receive is the same
- * data
+ *     send                           all of it, to the rank that the trace names or the other one of a group
+ * of two; a receive is the same data
  *
- * A ring moves as much, but only between neighbours. Everything else, such as a send in a larger group, whose
- * receiver the trace does not say, is not counted.
+ * A ring moves as much, but only between neighbours. Everything else, such as a send to an unknown rank, is
+ * not counted.
  *
  * First the bytes per other rank are added up for each rank and group, then they are spread over the group:
  * so the time does not grow with the product of collectives and pairs. */
@@ -125,9 +125,9 @@ static double bytes_to_each(const matrix *m, size_t row, double n)
         break;
     }
     if (strcmp(name, "send") == 0) return n == 2 ? in : NAN;
-    if (strcmp(name, "recv") == 0) return n == 2 ? 0 : NAN;
     bool is_even = strstr(name, "broadcast") || strcmp(name, "reduce") == 0;
-    return is_even ? in / n : strcmp(name, "barrier") == 0 ? 0 : NAN;
+    bool is_nothing = strcmp(name, "recv") == 0 || strcmp(name, "barrier") == 0;
+    return is_even ? in / n : is_nothing ? 0 : NAN;
 }
 
 static void add_kernel(matrix *m, size_t row, uint32_t rank, double weight)
@@ -135,6 +135,13 @@ static void add_kernel(matrix *m, size_t row, uint32_t rank, double weight)
     const char *name = string_of(m, m->names[row]).bytes;
     if (gt_collective_type_of(name) == GT_COLLECTIVE_ALLTOALLV) {
         m->uncounted += !add_splits(m, row, rank, weight);
+        return;
+    }
+    uint32_t to = m->request->receivers[row];
+    if (to != GT_NO_UNIT && strcmp(name, "send") == 0) {
+        double bytes = gt_column_number(m->in_mb, row) * 1048576;
+        m->uncounted += !(bytes >= 0);
+        add_cell(m, rank, to, bytes * weight);
         return;
     }
     uint32_t number = find_group(m, row);

@@ -164,9 +164,10 @@ gt_table *gt_collective_all2allv_heatmap(const gt_table *events, int64_t world_s
 
 /* Rows and columns are units: ranks, nodes or blocks of ranks. Borrows everything. */
 typedef struct gt_matrix_request {
-    const double *weights;    /* by row of nccl_long: what its bytes count times; 0: not at all */
-    const uint32_t *unit_of;  /* by rank; GT_NO_UNIT: it is not shown */
-    const char *const *names; /* by unit */
+    const double *weights;     /* by row of nccl_long: what its bytes count times; 0: not at all */
+    const uint32_t *receivers; /* by row of nccl_long: the rank that a send goes to; GT_NO_UNIT: unknown */
+    const uint32_t *unit_of;   /* by rank; GT_NO_UNIT: it is not shown */
+    const char *const *names;  /* by unit */
     size_t rank_count, unit_count;
 } gt_matrix_request;
 #define GT_NO_UNIT UINT32_MAX

@@ -324,6 +324,15 @@ static gt_table *segments_sheet(const gt_rank_findings *found, const gt_critical
     return sheet;
 }
 
+/* Bytes of a name that a sentence has: whole characters. */
+static int length_shown(gt_str name)
+{
+    enum { MOST = 200 };
+    size_t length = name.len < MOST ? name.len : MOST;
+    while (length < name.len && length > 0 && ((unsigned char)name.bytes[length] & 0xc0) == 0x80) length--;
+    return (int)length;
+}
+
 /* "rank 3, aten::mm: 15.30 ms of the critical path of 29.07 ms per step, 5.01 ms more than on the median
  * rank". The op that takes most longer than usual; if none does, the one that takes longest. */
 static char *sentence(const gt_rank_findings *found, const gt_path_segment *sums, size_t count,
@@ -343,9 +352,10 @@ static char *sentence(const gt_rank_findings *found, const gt_path_segment *sums
     char *more = best_longer > 0.01 * total_ns
                      ? gt_format(", %.2f ms more than on the median rank", best_longer / 1e6)
                      : gt_strdup("");
-    char *text = gt_format("rank %u, %.200s: %.2f ms of the critical path of %.2f ms per %s%s", best->rank,
-                           gt_interner_get(strings, best->name).bytes, best->to_ns / 1e6, total_ns / 1e6,
-                           found->per, more);
+    gt_str name = gt_interner_get(strings, best->name);
+    char *text =
+        gt_format("rank %u, %.*s: %.2f ms of the critical path of %.2f ms per %s%s", best->rank,
+                  length_shown(name), name.bytes, best->to_ns / 1e6, total_ns / 1e6, found->per, more);
     gt_free(more);
     return text;
 }

@@ -144,6 +144,20 @@ static void fill_collectives(walk *w)
     }
 }
 
+/* Most traces have no sends. */
+static void find_receivers(gt_rank_facts *f, const gt_schedule *s, const uint32_t *rows)
+{
+    if (!s->trace || !f->collective_count) return;
+    int64_t *receivers = gt_store_ints(s->trace->store, GT_EVENT_RECEIVER);
+    for (size_t i = 0; i < f->collective_count; i++) {
+        int64_t rank = receivers[rows[i]];
+        if (rank < 0 || rank >= GT_COLLECTIVE_RANKS_MAX) continue;
+        if (!f->receivers) f->receivers = new_indexes(f->collective_count);
+        f->receivers[i] = (uint32_t)rank;
+    }
+    gt_free(receivers);
+}
+
 /* The window ends with the first op of the last step; without steps, with the trace. */
 static void find_end_base(walk *w)
 {
@@ -450,6 +464,7 @@ gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *ro
     number_collectives(&w, rows, row_count);
     find_bases(&w);
     fill_collectives(&w);
+    find_receivers(f, s, rows);
     find_end_base(&w);
     size_t count;
     stretch *computation = find_computation(s, &count);
@@ -492,6 +507,7 @@ void gt_rank_facts_free(gt_rank_facts *facts)
     gt_free(facts->piece_names);
     gt_free(facts->pieces);
     gt_free(facts->collectives);
+    gt_free(facts->receivers);
     gt_free(facts->device);
     gt_free(facts->node);
     gt_interner_free(facts->strings);

@@ -55,7 +55,7 @@ enum { START, END, STEP, COMPUTE, EXPOSED, IDLE, LAUNCH, OWN_GAIN, CAUSE, GAP = 
 enum { TIMES = GAP + GT_CAUSES };
 
 /* Whoever adds a member to the facts must save it, and check it when it is loaded. */
-_Static_assert(sizeof(gt_rank_facts) == 2 * GT_CAUSES * sizeof(double) + 264, "save the new member");
+_Static_assert(sizeof(gt_rank_facts) == 2 * GT_CAUSES * sizeof(double) + 272, "save the new member");
 _Static_assert(sizeof(gt_rank_collective) == sizeof(saved_collective), "save the new member");
 _Static_assert(sizeof(gt_rank_link) == sizeof(saved_link), "save the new member");
 _Static_assert(sizeof(gt_rank_step) == sizeof(saved_step), "save the new member");
@@ -84,6 +84,8 @@ static void save_collectives(const gt_rank_facts *f, gt_image *image)
                                      c->base,     c->stream,   c->step,   c->in_window};
     }
     gt_image_give(image, owner, "collectives", list, f->collective_count * sizeof *list);
+    gt_image_add(image, owner, "receivers", f->receivers,
+                 f->receivers ? f->collective_count * sizeof *f->receivers : 0);
 }
 
 static void save_kernels(const gt_rank_facts *f, gt_interner *strings, gt_image *image)
@@ -218,6 +220,19 @@ static bool is_collective(const saved_collective *list, size_t count, const save
            c->in_window <= 1 && (!has_base || (c->base < count && list[c->base].start_ns < c->start_ns));
 }
 
+/* Any number will do: whoever uses them checks whether there is such a rank. */
+static bool load_receivers(const source *from)
+{
+    gt_rank_facts *f = from->facts;
+    size_t count = 0;
+    const uint32_t *list = gt_image_get(from->image, owner, "receivers", sizeof *list, &count);
+    if (!list || (count && count != f->collective_count)) return false;
+    if (!count) return true;
+    f->receivers = gt_alloc(count * sizeof *f->receivers);
+    memcpy(f->receivers, list, count * sizeof *list);
+    return true;
+}
+
 static bool load_collectives(const source *from)
 {
     gt_rank_facts *f = from->facts;
@@ -244,7 +259,7 @@ static bool load_collectives(const source *from)
                                                                      .in_window = c->in_window != 0};
     }
     gt_map_free(&streams);
-    return f->collective_count == count;
+    return f->collective_count == count && load_receivers(from);
 }
 
 static bool load_kernels(const source *from)

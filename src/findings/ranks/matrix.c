@@ -11,8 +11,9 @@
 
 enum { RANKS_SHOWN = 64, NODES_SHOWN = 256 };
 
-/* By row of the table: 1 / steps, or 0 if it is not counted. Rows are in order of ranks. */
-static double *find_weights(const gt_ranks_input *input)
+/* By row of the table: 1 / steps, or 0 if it is not counted; and who receives a send. Rows are in order of
+ * ranks. */
+static double *find_weights(const gt_ranks_input *input, uint32_t *receivers)
 {
     const gt_table *events = input->sync->matches->events;
     const int64_t *ranks = gt_table_column(events, GT_COL_RANK)->ints;
@@ -21,8 +22,10 @@ static double *find_weights(const gt_ranks_input *input)
         if (ranks[row] != ranks[first]) first = row;
         const gt_rank_facts *facts =
             ranks[row] >= 0 && (size_t)ranks[row] < input->rank_count ? input->facts[ranks[row]] : NULL;
-        if (facts && row - first < facts->collective_count && facts->collectives[row - first].in_window)
-            weights[row] = 1 / (double)facts->steps;
+        receivers[row] = GT_NO_UNIT;
+        if (!facts || row - first >= facts->collective_count) continue;
+        if (facts->collectives[row - first].in_window) weights[row] = 1 / (double)facts->steps;
+        if (facts->receivers) receivers[row] = facts->receivers[row - first];
     }
     return weights;
 }
@@ -51,9 +54,11 @@ gt_table *gt_rank_matrix_sheet(const gt_rank_findings *found, const gt_ranks_inp
         else
             names[u] = gt_format("rank %zu", ranks > RANKS_SHOWN ? last : u);
     }
-    double *weights = find_weights(input);
+    uint32_t *receivers = gt_alloc(input->sync->matches->events->row_count * sizeof *receivers);
+    double *weights = find_weights(input, receivers);
     gt_table *sheet = gt_collective_matrix(input->sync->matches->events,
                                            &(gt_matrix_request){.weights = weights,
+                                                                .receivers = receivers,
                                                                 .unit_of = units,
                                                                 .names = (const char *const *)names,
                                                                 .rank_count = ranks,
@@ -63,5 +68,6 @@ gt_table *gt_rank_matrix_sheet(const gt_rank_findings *found, const gt_ranks_inp
     gt_free(names);
     gt_free(units);
     gt_free(weights);
+    gt_free(receivers);
     return sheet;
 }

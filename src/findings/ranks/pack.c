@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Whoever adds an array or a string to the facts must pack it. */
-_Static_assert(sizeof(gt_rank_facts) == 2 * GT_CAUSES * sizeof(double) + 264, "pack the new member");
+_Static_assert(sizeof(gt_rank_facts) == 2 * GT_CAUSES * sizeof(double) + 272, "pack the new member");
 
 static void *copy(gt_arena *arena, const void *from, size_t count, size_t size)
 {
@@ -39,6 +39,8 @@ gt_rank_facts *gt_rank_facts_pack(gt_rank_facts *from, gt_arena *arena, gt_inter
     gt_rank_facts *f = copy(arena, from, 1, sizeof *f);
     f->strings = strings;
     f->collectives = copy(arena, from->collectives, f->collective_count, sizeof *f->collectives);
+    if (from->receivers)
+        f->receivers = copy(arena, from->receivers, f->collective_count, sizeof *f->receivers);
     f->step_times = copy(arena, from->step_times, f->step_count, sizeof *f->step_times);
     if (from->links) f->links = copy(arena, from->links, f->collective_count + 1, sizeof *f->links);
     f->pieces = copy(arena, from->pieces, f->piece_count, sizeof *f->pieces);

@@ -92,10 +92,11 @@ typedef struct gt_rank_facts {
     gt_interner *strings; /* owned */
     gt_rank_collective *collectives;
     size_t collective_count;
-    size_t steps;               /* in the window: times below are per step */
-    bool has_steps;             /* the trace has marked steps */
-    double start_ns, end_ns;    /* of the window, on the clock of the collectives */
-    uint32_t end_base;          /* the collective on whose end the op that ends the window waited; GT_NONE */
+    uint32_t *receivers;     /* by collective: the rank that a send goes to; GT_NONE. NULL: all are GT_NONE */
+    size_t steps;            /* in the window: times below are per step */
+    bool has_steps;          /* the trace has marked steps */
+    double start_ns, end_ns; /* of the window, on the clock of the collectives */
+    uint32_t end_base;       /* the collective on whose end the op that ends the window waited; GT_NONE */
     double step_ns, compute_ns; /* the window; time in which any op but a collective runs */
     double exposed_ns, idle_ns; /* in which only collectives run; in which nothing runs */
     double cause_ns[GT_CAUSES]; /* idle_ns by cause */
