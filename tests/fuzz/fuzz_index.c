@@ -1,8 +1,9 @@
 /* Fuzzes what is loaded from an index, as if its checksums were right: the first byte chooses between the
- * events of a PyTorch trace, a rocprofv3 run and the sheets of a report. The rest are sections: the length of
- * the name in one byte, the name, the length of the data in four bytes, the data. What is loaded must be
- * sound enough for all analyses and writers. make_index_corpus.py makes seeds of real indexes. */
+ * events of a PyTorch trace, a rocprofv3 run and the sheets of a report. The rest are sections
+ * (image_sections.h). What is loaded must be sound enough for all analyses and writers. make_index_corpus.py
+ * makes seeds of real indexes. */
 #include "base/memory.h"
+#include "image_sections.h"
 #include "input/chrome/kineto.h"
 #include "quiet.h"
 #include "report/pytorch.h"
@@ -12,33 +13,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Copies each section into a block of its own, so that reading past its end is noticed. */
-static gt_image image_of(const uint8_t *data, size_t size)
-{
-    gt_image image = {0};
-    size_t at = 0;
-    while (at < size) {
-        char name[256];
-        uint32_t len;
-        size_t name_len = data[at++];
-        if (name_len > size - at) break;
-        memcpy(name, data + at, name_len);
-        name[name_len] = 0;
-        at += name_len;
-        char *slash = strchr(name, '/');
-        if (size - at < sizeof len || !slash) break;
-        memcpy(&len, data + at, sizeof len);
-        at += sizeof len;
-        if (len > size - at) len = (uint32_t)(size - at);
-        *slash = 0;
-        void *copy = gt_alloc(len);
-        memcpy(copy, data + at, len);
-        gt_image_give(&image, name, slash + 1, copy, len);
-        at += len;
-    }
-    return image;
-}
 
 static void check_tables(gt_table_list *tables)
 {

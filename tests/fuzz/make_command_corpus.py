@@ -252,6 +252,18 @@ def collective():
     yield ["sweep", "merge", "g"]
 
 
+def partial():
+    """The partials that the first commands write are input of the others."""
+    for rank in range(2):
+        write(f"r/rank{rank}_trace.json", stepping_rank(rank, range(2)))
+    yield ["partial", "r"]
+    yield ["partial", "r/rank0_trace.json", "--rank", "1", "--output", "out", "--comm_kernels", "tracelens"]
+    yield ["partial", "r", "--extra", "--output", "out"]
+    yield ["merge", "r", "--gpus_per_node", "2", *OUT]
+    yield ["merge", "r/rank0_trace.json.gtpart", "r/rank1_trace.json.gtpart", "--no_findings", "--allow_missing_ranks", "--output_db", "out.db"]
+    yield ["merge", "r/rank0_trace.json.gtpart", "--world_size", "3", "--output_json", "out.json"]
+
+
 def keep_sheets(folder, *names):
     """Removes all other sheets of the reports below a folder, so that seeds stay small."""
     for path in glob.glob(folder + "/**/*.xlsx", recursive=True):
@@ -589,7 +601,7 @@ def doctor():
     yield ["doctor", "t.json", "n.csv", "missing", "--strict", "--quiet"]
 
 
-SCENARIOS = (rocprof, doctor, genesis, devices, extremes, pytorch, phase_methods, report_of_ranks, collective, sweep, single_runs, sweep_of_rocprof,
+SCENARIOS = (rocprof, doctor, genesis, devices, extremes, pytorch, phase_methods, report_of_ranks, collective, partial, sweep, single_runs, sweep_of_rocprof,
              jax, messages, compare, models, programs, run_plans, links)
 
 

@@ -6,31 +6,12 @@
 import argparse
 import os
 import shutil
-import struct
 import tempfile
 
 from tests.common import harness
+from tests.fuzz.container import input_of, records
 
 CORPUS = os.path.join(harness.ROOT, "tests", "fuzz", "corpus", "index")
-HEAD_BYTES = 8192
-SECTION = struct.Struct("=40sQQQ")
-RECORD = struct.Struct("=8sQQII")
-
-
-def records(data):
-    """(key, [(name, bytes)]) of each record of an index file."""
-    at = HEAD_BYTES
-    while at < len(data):
-        magic, size, _, count, key_bytes = RECORD.unpack_from(data, at)
-        assert magic == b"GTRECORD", magic
-        key = data[at + RECORD.size:at + RECORD.size + key_bytes].split(b"\0")[0].decode()
-        first = at + RECORD.size + key_bytes
-        sections = []
-        for i in range(count):
-            name, start, length, _ = SECTION.unpack_from(data, first + i * SECTION.size)
-            sections.append((name.split(b"\0")[0], data[at + start:at + start + length]))
-        yield key, sections
-        at += size
 
 
 def main():
@@ -47,7 +28,7 @@ def main():
         with open(trace + ".gtindex", "rb") as file:
             for key, sections in records(file.read()):
                 kind = 0 if key.startswith("PyTorch") else 1 if key.startswith("rocprofv3") else 2
-                text = bytes([kind]) + b"".join(bytes([len(n)]) + n + struct.pack("<I", len(b)) + b for n, b in sections)
+                text = bytes([kind]) + input_of(sections)
                 with open(os.path.join(CORPUS, f"{os.path.basename(name).split('.')[0]}_{kind}"), "wb") as seed:
                     seed.write(text)
     shutil.rmtree(folder)
