@@ -4,6 +4,7 @@
  * process 0 says so or when a process has died, whatever the other threads do. Who says what in such a case?
  * Process 0, in one sentence; process 1, if process 0 has died. */
 #include "crew/crew.h"
+#include "crew/folder.h"
 #include "crew/state.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -32,6 +33,8 @@ enum {
     SIGNAL_WAIT_MS = 500, /* between the death of a process and the sentence about it: the launcher may be
                              ending all of them, and then the signal is the reason */
     SPEAKER_MS = 1500,
+    LOOK_S = 1,     /* between looks for a note */
+    NOTE_MS = 6000, /* until process 0 has read a note */
     SAID_MAX = 1000,
 };
 
@@ -363,8 +366,8 @@ static void hear(gt_crew *c, const gt_wire_frame *frame)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* The helper is gone. Process 0 says so; of the others, it hears by the end of the process or of the signs of
- * life, so they say it themselves. */
+/* The helper is gone. A process other than the first leaves a note in the work folder, because the launcher
+ * would end process 0 before that could say anything, and speaks itself only if nothing happens. */
 static _Noreturn void end_without_helper(gt_crew *c)
 {
     if (!c->is_ready)
@@ -372,13 +375,27 @@ static _Noreturn void end_without_helper(gt_crew *c)
                        c->launcher.size, advice(c));
     poll(NULL, 0, SIGNAL_WAIT_MS);
     begin_ending(c);
-    char sentence[128];
+    char sentence[128], host[GT_CREW_HOST_MAX] = "";
+    gethostname(host, sizeof host - 1);
     int status = gt_link_finish(&c->link, ABORT_MS);
-    snprintf(sentence, sizeof sentence, "process %zu has lost its MPI helper (%s %d), so all end", c->rank,
+    snprintf(sentence, sizeof sentence, "process %zu on %.40s has lost its MPI helper (%s %d)", c->rank, host,
              WIFSIGNALED(status) ? "signal" : "exit code",
              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    if (c->rank > 0 && c->folder) {
+        gt_work_folder_leave_note(c->folder, c->mark, sentence);
+        poll(NULL, 0, NOTE_MS);
+    }
     print_end(c, sentence, SAY_KEPT | SAY_MPI);
     leave(c, GT_WIRE_ABORT, 1, ABORT_MS);
+}
+
+/* In process 0. */
+static void look_for_note(gt_crew *c, double now_s)
+{
+    gt_error note;
+    if (!c->share || now_s - c->looked_s < LOOK_S) return;
+    c->looked_s = now_s;
+    if (gt_work_folder_take_note(c->folder, c->mark, &note)) abort_with_kept("%s", note.text);
 }
 
 static void tend(gt_crew *c)
@@ -391,6 +408,7 @@ static void tend(gt_crew *c)
             "command? GPUTALLY_MPI=off has one process work alone",
             START_S, c->launcher.size, c->launcher.name);
     if (c->is_ready) gt_crew_tend_task(now_s);
+    look_for_note(c, now_s);
     pthread_mutex_unlock(&c->lock);
 }
 

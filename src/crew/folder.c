@@ -21,6 +21,7 @@
 #define TOP_NAME  ".gputally-parts"
 #define LOCK_NAME "lock"
 #define MARK_NAME ".gputally-crew"
+#define NOTE_NAME ".gputally-note-"
 
 enum { FOLDERS_MAX = 64, SEEN_STEP_MS = 50, SEEN_STEPS = 200, NAME_PART_MAX = 150 };
 
@@ -122,7 +123,8 @@ void gt_work_folder_close(gt_work_folder *folder)
 /* Only what this program makes: partials, also unfinished ones, the lock and the mark. */
 static bool is_ours(const char *name)
 {
-    return strstr(name, GT_PART_SUFFIX) || strcmp(name, LOCK_NAME) == 0 || strcmp(name, MARK_NAME) == 0;
+    return strstr(name, GT_PART_SUFFIX) || strncmp(name, NOTE_NAME, strlen(NOTE_NAME)) == 0 ||
+           strcmp(name, LOCK_NAME) == 0 || strcmp(name, MARK_NAME) == 0;
 }
 
 void gt_work_folder_remove(gt_work_folder *folder)
@@ -178,6 +180,35 @@ void gt_work_folder_unmark(const char *path)
     char *mark = gt_format("%s/" MARK_NAME, path);
     unlink(mark);
     gt_free(mark);
+}
+
+/* ---- notes ---- */
+
+/* It has a temporary name until it is whole. */
+void gt_work_folder_leave_note(const char *path, uint64_t number, const char *text)
+{
+    char *note = gt_format("%s/" NOTE_NAME "%016" PRIx64, path, number);
+    char *unfinished = gt_format("%s-%ld", note, (long)getpid());
+    FILE *file = fopen(unfinished, "we");
+    bool written = file && fputs(text, file) >= 0;
+    if (file) written = fclose(file) == 0 && written;
+    if (!written || rename(unfinished, note) != 0) unlink(unfinished);
+    gt_free(unfinished);
+    gt_free(note);
+}
+
+bool gt_work_folder_take_note(const char *path, uint64_t number, gt_error *text)
+{
+    char *note = gt_format("%s/" NOTE_NAME "%016" PRIx64, path, number);
+    FILE *file = fopen(note, "re");
+    size_t len = file ? fread(text->text, 1, sizeof text->text - 1, file) : 0;
+    text->text[len] = 0;
+    if (file) {
+        fclose(file);
+        unlink(note);
+    }
+    gt_free(note);
+    return file != NULL;
 }
 
 /* ---- names ---- */

@@ -40,6 +40,11 @@ bool gt_work_folder_mark(const char *path, uint64_t number, gt_error *error);
 bool gt_work_folder_is_marked(const char *path, uint64_t number);
 void gt_work_folder_unmark(const char *path);
 
+/* A message to process 0 from a process that has lost its connection: why it ends. The second function gets
+ * it and removes it; false if there is none. The number is that of the mark. */
+void gt_work_folder_leave_note(const char *path, uint64_t number, const char *text);
+bool gt_work_folder_take_note(const char *path, uint64_t number, gt_error *text);
+
 /* The partial file of a trace. The caller frees it. */
 char *gt_work_folder_part(const char *path, const char *trace);
 

@@ -47,7 +47,7 @@ typedef struct gt_crew {
     gt_crew_setup setup;
     gt_crew_link link;
     bool is_started;
-    double begun_s;
+    double begun_s, looked_s;
     int screen; /* standard error of the user; -1: unchanged */
     int hidden; /* a file without a name: what this process would have printed */
     atomic_bool is_ending;
@@ -67,7 +67,7 @@ typedef struct gt_crew {
     bool *is_kept;            /* by file, in process 0: its result is in the folder */
     size_t file_count;
     char *folder;
-    char *note; /* of process 0; NULL: nothing */
+    char *note;      /* of process 0; NULL: nothing */
     uint64_t mark;   /* of the folder */
     uint32_t *queue; /* files for the lanes of this process */
     size_t queue_first, queue_count, queue_capacity;
