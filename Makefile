@@ -7,6 +7,8 @@ SECONDS   ?= 60
 # The leak check takes seconds per program, and minutes in total in some sandboxes.
 LEAKS     ?= 0
 WERROR    ?= OFF
+# 1: tests that try only some cases by default try all of them.
+LONG      ?=
 PREFIX    ?= /usr/local
 JOBS      ?= $(shell nproc 2>/dev/null || echo 2)
 # Groups of scripts/packages.txt that `make deps` installs.
@@ -41,8 +43,8 @@ report: deps build ## write a report of the example trace, or of TRACE=file, to 
 	    --output_xlsx_path "$(REPORT)/$${name%_results}_perf_report.xlsx"
 
 test: GROUP = build test $(CROSS) $(if $(filter slurm launchers,$(T)),slurm)
-test: deps build ## run all tests, or those of T=area or T=test
-	@$(RUN) scripts/test build $(JOBS) "$(T)"
+test: deps build ## run all tests, or those of T=area or T=test; LONG=1 with all their cases
+	@GPUTALLY_LONG_TESTS=$(LONG) $(RUN) scripts/test build $(JOBS) "$(T)"
 
 asan: GROUP = build test
 asan: deps ## run the unit and command-line tests under AddressSanitizer and UBSan; LEAKS=1 also checks for leaks

@@ -184,9 +184,5 @@ def test_other_traces(binary):
             assert "does not see the same traces" in done.stderr or "not found" in done.stderr, done.stderr
 
 
-def test_a_few_kills(binary):
-    crews.kill_and_repeat(binary, 5, seed=int(time.time()))
-
-
 if __name__ == "__main__":
     sys.exit(harness.run_test_functions(__doc__, globals()))

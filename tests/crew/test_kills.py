@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""One process of a command that runs under MPI is killed at a random time, 50 times: never a wrong or half-written report, and
-the next start gives the same bytes.
+"""One process of a command that runs under MPI is killed at a random time, 6 times, or 50 times with LONG=1: never a wrong or
+half-written report, and the next start gives the same bytes.
 
     python3 -m tests.crew.test_kills --bin build/gputally
 """
@@ -10,8 +10,8 @@ from tests.common import harness
 from tests.crew import crews
 
 
-def test_fifty_kills(binary):
-    print(crews.kill_and_repeat(binary, 50, seed=20))
+def test_kills(binary):
+    print(crews.kill_and_repeat(binary, 50 if harness.LONG else 6, seed=20))
 
 
 if __name__ == "__main__":
