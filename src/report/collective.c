@@ -80,7 +80,8 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
         s->findings = gt_ranks_find(&(gt_ranks_input){.sync = &sync,
                                                       .facts = (const gt_rank_facts *const *)options->facts,
                                                       .rank_count = (size_t)options->world_size,
-                                                      .gpus_per_node = options->gpus_per_node});
+                                                      .gpus_per_node = options->gpus_per_node,
+                                                      .expected_bus_gbps = options->expected_bus_gbps});
     gt_collective_sync_free(&sync);
     return true;
 }

@@ -106,7 +106,8 @@ void gt_rank_traces_free(gt_rank_traces *traces);
 typedef struct gt_collective_options {
     gt_aggregations aggregations; /* of the two summaries */
     int64_t world_size;
-    int64_t gpus_per_node; /* 0: unknown, and no columns node_id and node_span */
+    int64_t gpus_per_node;    /* 0: unknown, and no columns node_id and node_span */
+    double expected_bus_gbps; /* what large collectives should reach; 0: unknown */
     bool heatmap;
     bool leave_out_mismatches;   /* skip collectives whose ranks disagree; otherwise they are an error */
     gt_rank_facts *const *facts; /* by rank, world_size of them: also make the sheets overview, findings and

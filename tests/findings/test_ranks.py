@@ -17,7 +17,8 @@ import sys
 from tests.common.harness import CONFORMANCE_TRACES, Case, run, run_cases
 
 SIMULATOR = os.path.join(os.path.dirname(os.path.dirname(CONFORMANCE_TRACES)), "tools", "make-cluster")
-RANK_IDS = {"straggler", "slow_node", "slow_link"}
+CHANCE_MS = 0.03  # by so much the same step of a repaired rank is longer or shorter than that of the median rank
+RANK_IDS = {"straggler", "slow_node", "slow_link", "slow_host"}
 
 
 def simulate(folder, *options, ranks=8, per_node=4, faults=()):
@@ -71,7 +72,7 @@ def compare(found, wanted):
     for row, (_, _, cause, gain) in zip(found, wanted):
         if cause not in row["title"]:
             problems.append(f"{cause!r} not in {row['title']!r}")
-        if not 0.7 * gain <= float(row["gain_ms"]) <= 1.4 * gain:
+        if abs(float(row["gain_ms"]) - gain) > max(0.1 * gain, CHANCE_MS):
             problems.append(f"gain {row['gain_ms']} instead of {gain:.3f}: {row['title']}")
     return problems
 
@@ -101,7 +102,7 @@ def check_faults(binary, folder, setup):
     if abs(float(step["value"]) / ((steps[0] + steps[1]) / 2) - 1) > 0.04:
         problems.append(f"step {step['value']} instead of {steps[:2]} ms")
     late = max(float(row["late_ms"]) for row in rows(os.path.join(out, "collective", "rank_causes.csv")))
-    if found and found[0]["id"] != "slow_link" and late < 0.97 * float(found[0]["gain_ms"]):
+    if found and found[0]["id"] in ("straggler", "slow_node") and late < 0.97 * float(found[0]["gain_ms"]):
         problems.append(f"a gain of {found[0]['gain_ms']} ms, but no rank is late by more than {late} ms")
     problems += [f"not certain: {row['title']}" for row in found if row["id"] != "slow_link" and row["confidence"] != "high"]
     return problems
@@ -232,7 +233,7 @@ def fault(name, faults, wanted, *options, **size):
     return Case(name, check_faults, {"faults": faults, "wanted": wanted, "options": list(options), "size": size})
 
 
-DATA, HOST, KERNEL, ALL = "its data loader takes", "its host takes", "aten::mm takes", "all its kernels take"
+DATA, HOST, KERNEL, ALL = "its data loader takes", "its host launches work", "aten::mm takes", "all its kernels take"
 
 
 def cases():
@@ -252,7 +253,8 @@ def cases():
                     [("straggler", str(rank), HOST, [f"host:{rank}:{percent}"])])
     slow = ["node:3:20", "data:3:4"]
     yield fault("a rank for which the others wait longer than they compute", slow, [("straggler", "3", DATA, slow)], per_node=1)
-    yield fault("host that is slow but fast enough", ["host:3:200"], [])
+    yield fault("host that is slow but fast enough", ["host:3:200"],
+                [("slow_host", "3", "launches work 200 % slower than usual, which costs nothing now", ["host:3:200"])])
     for node, percent in ((0, 3), (1, 40)):
         ranks = ("0-3", "4-7")[node]
         yield fault(f"node {node}, {percent} %", [f"node:{node}:{percent}"],

@@ -330,6 +330,14 @@ static bool read_and_report(request *r, gt_error *error)
     return made;
 }
 
+static double expected_bus_gbps(const gt_arguments *arguments)
+{
+    static const char name[] = "expected_bus_gbps";
+    if (!gt_syntax_option(arguments->syntax, name)) return 0;
+    const gt_option_value *value = gt_arguments_value(arguments, name);
+    return value->given ? (double)value->number : 0;
+}
+
 gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, gt_rank_stow *ready,
                                const char *const *pages, const gt_destinations *to, unsigned threads,
                                bool *is_written)
@@ -341,7 +349,8 @@ gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, 
                  .findings = true,
                  .pages = pages,
                  .command = gt_call_describe(call, files->common_folder),
-                 .options = {.leave_out_mismatches = true},
+                 .options = {.leave_out_mismatches = true,
+                             .expected_bus_gbps = expected_bus_gbps(&call->arguments)},
                  .to = to,
                  .threads = threads,
                  .allow_missing = true,

@@ -37,6 +37,10 @@ static const gt_option findings_options[] = {
      .needs = "!no_findings"},
     {"all_findings", GT_OPTION_FLAG, NULL, NULL,
      "show all findings in the terminal, not only the first three", .needs = "!no_findings"},
+    {"expected_bus_gbps", GT_OPTION_INT, "GBPS", NULL,
+     "compare large collectives of a folder of ranks with this bus bandwidth, in GB/s as nccl-tests gives it "
+     "(default: that of the usual network of the GPU)",
+     .needs = "!no_findings"},
     {"no_findings", GT_OPTION_FLAG, NULL, NULL,
      "omit findings, causes of idle time and the verdict on the trace"},
 };
@@ -353,6 +357,11 @@ gt_exit gt_cmd_report(const gt_call *call)
     if (gt_arguments_flag(&call->arguments, "no_html") &&
         gt_arguments_string(&call->arguments, "output_html"))
         return gt_usage_error(call->program, "argument --no_html: not allowed with argument --output_html");
+    const gt_option_value *expected = gt_arguments_value(&call->arguments, "expected_bus_gbps");
+    if (expected->given && expected->number < 1)
+        return gt_usage_error(call->program,
+                              "argument --expected_bus_gbps: must be a positive integer, got %lld",
+                              (long long)expected->number);
     gt_error error;
     gt_read_options read; /* applied before files are searched, for --quiet */
     if (!gt_common_apply(call, &read, &error)) return gt_usage_error(call->program, "%s", error.text);
@@ -366,6 +375,8 @@ gt_exit gt_cmd_report(const gt_call *call)
     if (found) {
         label_ranks(&in);
         label_by_path(&in);
+        if (expected->given && !in.folder_count)
+            gt_warn("--expected_bus_gbps has no effect without a folder of ranks");
         status = gt_each_item(call, in.items, in.count, make_matching_report);
         gt_exit folders = status == GT_EXIT_USAGE ? GT_EXIT_DONE : report_folders(call, &in, read.threads);
         if (folders != GT_EXIT_DONE && (status == GT_EXIT_DONE || status == GT_EXIT_TRUST)) status = folders;

@@ -28,6 +28,7 @@ struct gt_kernel_times {
     size_t *begins; /* by rank: places of its items in `of_rank` */
     uint32_t *of_rank;
     size_t known; /* ranks with facts */
+    double usual_gap_ns[GT_CAUSES], usual_launch_ns, usual_kernel_ns;
 };
 
 static int by_kernel(const void *a, const void *b)
@@ -42,11 +43,56 @@ static const char *text_of(const gt_rank_facts *facts, uint32_t id)
     return id == GT_STR_NONE ? NULL : gt_interner_get(facts->strings, id).bytes;
 }
 
+/* What is usual of a value of each rank: among ranks that show it, or among all if none of them does. */
+typedef double rank_value(const gt_rank_facts *facts, size_t which);
+
+static double usual_of(const gt_rank_summary *ranks, size_t rank_count, rank_value *value_of, size_t which,
+                       gt_rank_value *values)
+{
+    size_t count = 0;
+    for (int all = 0; all < 2 && !count; all++)
+        for (size_t r = 0; r < rank_count; r++)
+            if (ranks[r].known && (all || !ranks[r].is_unusual))
+                values[count++] = (gt_rank_value){ranks[r].node, value_of(ranks[r].facts, which)};
+    return gt_rank_usual(values, count);
+}
+
+static double gap_of(const gt_rank_facts *facts, size_t cause)
+{
+    return facts->gap_ns[cause];
+}
+
+static double launch_of(const gt_rank_facts *facts, size_t unused)
+{
+    (void)unused;
+    return facts->launch_ns;
+}
+
+static double kernels_of(const gt_rank_facts *facts, size_t unused)
+{
+    (void)unused;
+    double sum = 0;
+    for (size_t i = 0; i < facts->kernel_count; i++) sum += facts->kernels[i].ns;
+    return sum;
+}
+
+static void find_usual_gaps(gt_kernel_times *t, const gt_rank_summary *ranks, size_t rank_count)
+{
+    gt_rank_value *values = gt_alloc((rank_count + 1) * sizeof *values);
+    for (size_t cause = 0; cause < GT_CAUSES; cause++)
+        t->usual_gap_ns[cause] = usual_of(ranks, rank_count, gap_of, cause, values);
+    t->usual_kernel_ns = usual_of(ranks, rank_count, kernels_of, 0, values);
+    t->usual_launch_ns = usual_of(ranks, rank_count, launch_of, 0, values);
+    gt_free(values);
+}
+
 /* Ranks without the kernel spend no time in it. If a kernel is in less than a quarter of the ranks, it is
  * usual to have none of it (gt_rank_usual), and the others need not be looked at. */
 static void find_usual(gt_kernel_times *t, const gt_rank_summary *ranks, size_t rank_count)
 {
     gt_rank_value *values = gt_alloc((rank_count + 1) * sizeof *values);
+    bool any_usual = false;
+    for (size_t r = 0; r < rank_count; r++) any_usual |= ranks[r].known && !ranks[r].is_unusual;
     for (size_t begin = 0, end; begin < t->count; begin = end) {
         for (end = begin; end < t->count && strcmp(t->items[begin].kernel, t->items[end].kernel) == 0;) end++;
         if ((end - begin) * 4 < t->known) continue;
@@ -54,7 +100,8 @@ static void find_usual(gt_kernel_times *t, const gt_rank_summary *ranks, size_t 
         for (size_t r = 0, at = begin; r < rank_count; r++) {
             if (!ranks[r].known) continue;
             bool has = at < end && t->items[at].rank == r;
-            values[count++] = (gt_rank_value){ranks[r].node, has ? t->items[at].ns : 0};
+            if (!any_usual || !ranks[r].is_unusual)
+                values[count++] = (gt_rank_value){ranks[r].node, has ? t->items[at].ns : 0};
             at += has;
         }
         double usual = gt_rank_usual(values, count);
@@ -87,6 +134,7 @@ gt_kernel_times *gt_kernel_times_new(const gt_rank_summary *ranks, size_t rank_c
     }
     if (t->count) qsort(t->items, t->count, sizeof *t->items, by_kernel);
     find_usual(t, ranks, rank_count);
+    find_usual_gaps(t, ranks, rank_count);
     index_by_rank(t, rank_count);
     return t;
 }
@@ -121,23 +169,18 @@ static void add_cause(causes *c, gt_late_cause cause)
 }
 
 /* Time in collectives is waiting for others, not the rank's own. */
-static void add_gaps(causes *c, const gt_rank_summary *ranks, size_t rank_count, size_t rank)
+static void add_gaps(causes *c, const gt_kernel_times *t, const gt_rank_facts *facts)
 {
-    gt_rank_value *values = gt_alloc((rank_count + 1) * sizeof *values);
     for (int cause = 0; cause < GT_CAUSES; cause++) {
         if (cause == GT_CAUSE_COLLECTIVE) continue;
-        size_t known = 0;
-        for (size_t r = 0; r < rank_count; r++)
-            if (ranks[r].known)
-                values[known++] = (gt_rank_value){ranks[r].node, ranks[r].facts->gap_ns[cause]};
-        double own = ranks[rank].facts->gap_ns[cause], usual = gt_rank_usual(values, known);
+        double own = facts->gap_ns[cause], usual = t->usual_gap_ns[cause];
         add_cause(c, (gt_late_cause){.kind = GT_LATE_HOST,
                                      .cause = (gt_cause)cause,
                                      .ns = own - usual,
                                      .own_ns = own,
-                                     .usual_ns = usual});
+                                     .usual_ns = usual,
+                                     .usual_launch_ns = t->usual_launch_ns});
     }
-    gt_free(values);
 }
 
 /* Kernels that take longer by at least half of the common factor make up at least four fifths of the time,
@@ -180,11 +223,24 @@ static void add_kernels(causes *c, const gt_kernel_times *t, size_t rank)
     }
 }
 
-size_t gt_late_causes_find(const gt_rank_summary *ranks, size_t rank_count, const gt_kernel_times *times,
-                           size_t rank, double least_ns, gt_late_cause list[GT_LATE_CAUSES_MAX])
+size_t gt_late_causes_find(const gt_rank_summary *ranks, const gt_kernel_times *times, size_t rank,
+                           double least_ns, gt_late_cause list[GT_LATE_CAUSES_MAX])
 {
     causes c = {list, 0, least_ns};
     add_kernels(&c, times, rank);
-    add_gaps(&c, ranks, rank_count, rank);
+    add_gaps(&c, times, ranks[rank].facts);
     return c.count;
+}
+
+void gt_rank_differences_find(const gt_kernel_times *times, const gt_rank_facts *facts,
+                              double differences[GT_RANK_DIFFERENCES])
+{
+    for (size_t i = 0; i < GT_CAUSES; i++)
+        differences[i] = i == GT_CAUSE_COLLECTIVE ? 0 : facts->gap_ns[i] - times->usual_gap_ns[i];
+    differences[GT_CAUSES] = kernels_of(facts, 0) - times->usual_kernel_ns;
+}
+
+double gt_usual_launch_ns(const gt_kernel_times *times)
+{
+    return times->usual_launch_ns;
 }

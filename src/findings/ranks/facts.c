@@ -16,6 +16,7 @@
 #include "base/memory.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,7 +113,7 @@ static void find_ready(const walk *w, const gt_gpu_op *op, gt_rank_collective *c
     uint32_t compute = w->compute_before[op->point];
     int64_t ready = launched;
     c->base = w->host_base[op->point];
-    if (compute != GT_NONE && s->ops[compute].end_ns >= launched) {
+    if (compute != GT_NONE && s->ops[compute].end_ns >= launched && s->ops[compute].end_ns <= c->start_ns) {
         ready = s->ops[compute].end_ns;
         c->base = base_after(w, compute);
     }
@@ -275,18 +276,31 @@ static void divide_host_gap(gt_rank_facts *f, const gt_schedule *s, uint32_t p, 
     take(f, from, from, &at, GT_CAUSE_UNTRACED);
 }
 
+/* The collective that an op waited for; GT_NONE: for none. */
+static uint32_t awaited_collective(const gt_schedule *s, const gt_gpu_op *op)
+{
+    uint32_t awaited = op->begins == GT_START_DEPENDENCY ? op->dependency
+                       : op->begins == GT_START_QUEUE    ? op->previous
+                                                         : GT_NONE;
+    return awaited != GT_NONE && s->ops[awaited].communicates ? awaited : GT_NONE;
+}
+
+/* If the op waited for a collective: since when did that run, and what did it wait for in turn? */
 static void divide_gap(gt_rank_facts *f, const gt_schedule *s, uint32_t next, int64_t from, int64_t to)
 {
-    const gt_gpu_op *op = next == GT_NONE ? NULL : &s->ops[next];
     int64_t at = to;
+    uint32_t collective;
+    while (next != GT_NONE && at > from && (collective = awaited_collective(s, &s->ops[next])) != GT_NONE) {
+        if (s->ops[collective].start_ns >= s->ops[next].start_ns) break; /* the trace is damaged */
+        take(f, from, s->ops[collective].start_ns, &at, GT_CAUSE_COLLECTIVE);
+        next = collective;
+    }
+    const gt_gpu_op *op = next == GT_NONE ? NULL : &s->ops[next];
+    if (at <= from) return;
     if (!op || op->point == GT_NONE)
         take(f, from, from, &at, GT_CAUSE_UNKNOWN);
     else if (op->begins == GT_START_HOST)
-        divide_host_gap(f, s, op->point, from, to);
-    else if (op->begins == GT_START_DEPENDENCY && s->ops[op->dependency].communicates)
-        take(f, from, from, &at, GT_CAUSE_COLLECTIVE);
-    else if (op->begins == GT_START_QUEUE && s->ops[op->previous].communicates)
-        take(f, from, from, &at, GT_CAUSE_COLLECTIVE);
+        divide_host_gap(f, s, op->point, from, at);
     else
         take(f, from, from, &at, op->begins == GT_START_QUEUE ? GT_CAUSE_DEVICE_GAP : GT_CAUSE_DEPENDENCY);
 }
@@ -334,22 +348,51 @@ static uint32_t keep_string(const gt_rank_facts *f, const gt_schedule *s, uint32
     return gt_interner_add(f->strings, text.bytes, text.len);
 }
 
+static int compare_times(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* When ops end, in order. The caller frees it. */
+static int64_t *sorted_ends(const gt_schedule *s)
+{
+    int64_t *ends = gt_alloc((s->op_count + 1) * sizeof *ends);
+    for (size_t i = 0; i < s->op_count; i++) ends[i] = s->ops[i].end_ns;
+    if (s->op_count) qsort(ends, s->op_count, sizeof *ends, compare_times);
+    return ends;
+}
+
+/* The host time per launch, and its standard error. A launch that takes long waits for room in the queue
+ * (schedule/), but only if the queue is long; otherwise it is a slow host. */
 static void find_launch_time(gt_rank_facts *f, const gt_schedule *s)
 {
-    double ns = 0;
-    size_t launches = 0;
+    enum { LONG_QUEUE = 256 };
+    int64_t *ends = sorted_ends(s);
+    double sum = 0, squares = 0, before = 0; /* before: since the last launch */
+    size_t launches = 0, launched = 0, ended = 0;
     for (size_t p = 0; p < s->point_count; p++) {
         const gt_host_point *point = &s->points[p];
+        while (ended < s->op_count && ends[ended] <= point->base_ns) ended++;
+        bool is_full = launched > ended + LONG_QUEUE;
+        launched += point->op_count;
         if (!gt_window_has(&s->window, point->base_ns)) continue;
         for (uint32_t k = 0; k < point->piece_count; k++) {
             const gt_piece *piece = &s->pieces[point->first_piece + k];
-            if (piece->label == GT_CAUSE_LAUNCH) ns += (double)(piece->end_ns - piece->start_ns);
+            if (piece->label == GT_CAUSE_LAUNCH) before += (double)(piece->end_ns - piece->start_ns);
         }
         if (point->kind != GT_API_LAUNCH) continue;
-        ns += (double)point->own_ns;
+        double ns = before + (double)point->own_ns + (is_full ? 0 : (double)point->wait_ns);
+        sum += ns;
+        squares += ns * ns;
+        before = 0;
         launches++;
     }
-    f->launch_ns = launches ? ns / (double)launches : 0;
+    gt_free(ends);
+    if (!launches) return;
+    double n = (double)launches;
+    f->launch_ns = sum / n;
+    f->launch_error_ns = sqrt(fmax(0, squares / n - f->launch_ns * f->launch_ns) / n);
 }
 
 /* ---- steps ---- */

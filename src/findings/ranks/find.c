@@ -1,10 +1,13 @@
-/* Findings of all ranks: straggler, slow_node and slow_link, then those of the ranks' own traces (own.c).
+/* Findings of all ranks: straggler, slow_node, slow_link and slow_host, then those of the ranks' own traces
+ * (own.c).
  *
- * A rank is suspected if its work takes clearly longer than that of the others: by 0.5 % of the step time,
- * and by three times of what ranks usually differ. A node is suspected if all its ranks are. Suspects are
- * repaired one after the other in the model, the latest first; the gain of a finding is what its repair adds
- * to those before it. If two ranks are late by as much, the repair of one gains nothing: they become one
- * finding. */
+ * A rank is suspected if its work takes longer than that of the others by more than chance (noise.c). A node
+ * is suspected if its ranks are, for the same reason. Suspects and slow links are repaired one after the
+ * other in the model, first the latest suspect or the links, whichever gains more; the gain of a finding is
+ * what its repair adds to those before it. If two ranks are late by as much, the repair of one gains nothing:
+ * if they have the same cause, they become one finding.
+ *
+ * If a few ranks need clearly less time than most, they show what is possible, and the others are late. */
 #include "findings/ranks/across.h"
 
 #include "base/memory.h"
@@ -13,15 +16,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double LEAST_LATE = 0.005, LEAST_SHOWN = 0.01; /* of the step time */
+/* Parts of the step time. */
+static const double LEAST_SHOWN = 0.001, LEAST_SHOWN_OF_LINKS = 0.0005, LEAST_FAST = 0.01;
 static const double EQUALLY_LATE = 0.85;
-enum { SUSPECTS_MAX = 16 };
+enum { GROUPS_MAX = 16 };
 
 typedef struct suspect {
     bool is_node;
     size_t index; /* rank or node */
     size_t rank;  /* the rank, or one of the node that is as late as most of them */
     double late_ns;
+    gt_late_cause cause; /* the largest */
 } suspect;
 
 typedef struct search {
@@ -31,11 +36,15 @@ typedef struct search {
     gt_kernel_times *times;
     size_t *node_of;
     bool *repaired_ranks, *repaired_nodes;
-    bool *late_nodes; /* suspected */
+    bool *late_nodes;          /* suspected */
+    bool *shown_nodes;         /* a finding says that they or ranks of them are late */
+    bool *slow_hosts;          /* by rank: a finding says that it is late because its host launches slowly */
+    const double *transfer_ns; /* of repaired links; NULL: not repaired */
     double *blame_ns;
     double model_ns; /* the step time of the model without repairs */
-    suspect suspects[SUSPECTS_MAX];
-    size_t suspect_count;
+    double least_ns; /* what is late and no chance */
+    suspect *suspects;
+    size_t suspect_count, suspect_capacity;
 } search;
 
 /* ---- nodes ---- */
@@ -71,19 +80,6 @@ static void find_nodes(search *s)
 
 /* ---- suspects ---- */
 
-/* What is late in a healthy rank. */
-static double find_least(const search *s)
-{
-    gt_rank_value *values = gt_alloc((s->found->rank_count + 1) * sizeof *values);
-    size_t known = 0;
-    for (size_t r = 0; r < s->found->rank_count; r++)
-        if (s->found->ranks[r].known)
-            values[known++] = (gt_rank_value){s->node_of[r], fabs(gt_rank_late_ns(s->model, r))};
-    double usual = gt_rank_usual(values, known);
-    gt_free(values);
-    return fmax(LEAST_LATE * s->found->step_ns, 3 * usual);
-}
-
 static int later_first(const void *a, const void *b)
 {
     const suspect *x = a, *y = b;
@@ -92,18 +88,15 @@ static int later_first(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Keeps the latest ones. */
+static void find_causes(const search *s, gt_late_member *member);
+
 static void add_suspect(search *s, suspect new)
 {
-    size_t at = s->suspect_count;
-    if (at == SUSPECTS_MAX) {
-        if (later_first(&s->suspects[at - 1], &new) < 0) return;
-        at--;
-    } else {
-        s->suspect_count++;
-    }
-    for (; at > 0 && later_first(&new, &s->suspects[at - 1]) < 0; at--) s->suspects[at] = s->suspects[at - 1];
-    s->suspects[at] = new;
+    gt_late_member member = {.rank = new.rank, .late_ns = new.late_ns};
+    member.in_node = !new.is_node && s->late_nodes[s->node_of[new.rank]];
+    find_causes(s, &member);
+    if (member.cause_count) new.cause = member.causes[0];
+    GT_PUSH(s->suspects, s->suspect_count, s->suspect_capacity, new);
 }
 
 static void set_common_lateness(const search *s, size_t node, gt_rank_entry *entries, size_t count,
@@ -117,17 +110,13 @@ static void set_common_lateness(const search *s, size_t node, gt_rank_entry *ent
         if (s->node_of[entries[i].rank] == node) entries[i].node_late_ns = common;
 }
 
-/* In each collective and at the end of the window, what the ranks of a slow node have in common. */
+/* In each collective, what the ranks of a slow node have in common. */
 static void set_node_lateness(search *s, size_t node, double *values)
 {
     gt_rank_model *model = s->model;
     for (size_t c = 0; c < model->count; c++)
         set_common_lateness(s, node, &model->entries[model->begins[c]],
                             model->begins[c + 1] - model->begins[c], values);
-    for (size_t begin = 0, end; begin < model->end_count; begin = end) {
-        for (end = begin; end < model->end_count && model->ends[end].base == model->ends[begin].base;) end++;
-        set_common_lateness(s, node, &model->ends[begin], end - begin, values);
-    }
 }
 
 /* A rank of the node whose lateness is the median. */
@@ -143,55 +132,105 @@ static size_t typical_rank(const search *s, size_t node, double median)
     return best;
 }
 
-/* All its ranks are late, and none much less than the others. */
+/* How long a rank does anything longer than usual. */
+static double explained_ns(const search *s, size_t rank, double differences[GT_RANK_DIFFERENCES])
+{
+    double sum = 0;
+    gt_rank_differences_find(s->times, s->found->ranks[rank].facts, differences);
+    for (size_t i = 0; i < GT_RANK_DIFFERENCES; i++) sum += fmax(0, differences[i]);
+    return sum;
+}
+
+/* Whether the ranks of a node are late for the same reason: all of them do something longer, or it is unknown
+ * for all of them. What they have in common must be half of what the least late one is late. */
+static bool have_common_cause(const search *s, size_t node, double smallest)
+{
+    double common[GT_RANK_DIFFERENCES + 1], own[GT_RANK_DIFFERENCES + 1], sum = 0;
+    for (size_t i = 0; i < GT_LENGTH(common); i++) common[i] = INFINITY;
+    for (size_t r = 0; r < s->found->rank_count; r++) {
+        const gt_rank_summary *rank = &s->found->ranks[r];
+        if (!rank->known || rank->node != node) continue;
+        own[GT_RANK_DIFFERENCES] = rank->late_ns - explained_ns(s, r, own);
+        for (size_t i = 0; i < GT_LENGTH(common); i++) common[i] = fmin(common[i], own[i]);
+    }
+    for (size_t i = 0; i < GT_LENGTH(common); i++) sum += fmax(0, common[i]);
+    return sum >= smallest / 2;
+}
+
+/* Most of its ranks are late by more than chance, and none much less than the others. */
 static void suspect_node(search *s, size_t node, double least, double *values)
 {
     size_t count = 0;
-    double smallest = INFINITY;
+    double smallest = INFINITY, largest = 0;
     for (size_t r = 0; r < s->found->rank_count; r++) {
         const gt_rank_summary *rank = &s->found->ranks[r];
         if (!rank->known || rank->node != node) continue;
         values[count++] = rank->late_ns;
         smallest = fmin(smallest, rank->late_ns);
+        largest = fmax(largest, rank->late_ns);
     }
     double median = gt_rank_median(values, count);
-    if (count < 2 || smallest < least || smallest < median / 2) return;
-    add_suspect(s, (suspect){true, node, typical_rank(s, node, median), median});
+    if (count < 2 || median < least || smallest < least / 2) return;
+    if (smallest < (count == 2 ? largest : median) / 2) return;
+    if (!have_common_cause(s, node, smallest)) return;
+    add_suspect(
+        s,
+        (suspect){.is_node = true, .index = node, .rank = typical_rank(s, node, median), .late_ns = median});
+}
+
+/* Do a few ranks need clearly less time than most? Then these show what is usual. */
+static void find_fast(search *s)
+{
+    gt_rank_findings *found = s->found;
+    double least = -fmax(s->least_ns, LEAST_FAST * found->step_ns);
+    size_t known = 0, fast = 0;
+    for (size_t r = 0; r < found->rank_count; r++) {
+        known += found->ranks[r].known;
+        found->ranks[r].is_unusual = found->ranks[r].known && gt_rank_late_ns(s->model, r) > least;
+        fast += found->ranks[r].known && !found->ranks[r].is_unusual;
+    }
+    found->few_are_usual = fast && 2 * fast < known;
+    for (size_t r = 0; !found->few_are_usual && r < found->rank_count; r++)
+        found->ranks[r].is_unusual = false;
+    if (found->few_are_usual) gt_rank_late_compare(s->model, found->ranks);
 }
 
 static void find_suspects(search *s)
 {
-    double least = find_least(s), *values = gt_alloc((s->found->rank_count + 1) * sizeof *values);
-    if (s->found->nodes_known && s->found->node_count > 1)
-        for (size_t n = 0; n < s->found->node_count; n++) suspect_node(s, n, least, values);
+    gt_rank_findings *found = s->found;
+    s->least_ns = gt_rank_least_late(s->model, found->ranks, found->step_ns);
+    find_fast(s);
+    s->times = gt_kernel_times_new(found->ranks, found->rank_count);
+    double *values = gt_alloc((found->rank_count + 1) * sizeof *values);
+    if (found->nodes_known && found->node_count > 1)
+        for (size_t n = 0; n < found->node_count; n++) suspect_node(s, n, s->least_ns, values);
     size_t nodes = s->suspect_count;
     for (size_t i = 0; i < nodes; i++) {
         s->late_nodes[s->suspects[i].index] = true;
         set_node_lateness(s, s->suspects[i].index, values);
     }
-    for (size_t r = 0; r < s->found->rank_count; r++) {
-        if (!s->found->ranks[r].known) continue;
+    for (size_t r = 0; r < found->rank_count; r++) {
+        if (!found->ranks[r].known) continue;
         double late = gt_rank_late_ns(s->model, r); /* without its node's */
-        if (late >= least) add_suspect(s, (suspect){false, r, r, late});
+        if (late >= s->least_ns) add_suspect(s, (suspect){.index = r, .rank = r, .late_ns = late});
     }
+    if (s->suspect_count) qsort(s->suspects, s->suspect_count, sizeof *s->suspects, later_first);
     gt_free(values);
 }
 
 /* ---- findings ---- */
 
-static double run_repaired(const search *s, const double *transfer_ns)
+static double run_repaired(const search *s)
 {
-    return gt_rank_model_run(s->model,
-                             &(gt_rank_repair){s->repaired_ranks, s->repaired_nodes, s->node_of, transfer_ns},
-                             s->blame_ns);
+    return gt_rank_model_run(
+        s->model, &(gt_rank_repair){s->repaired_ranks, s->repaired_nodes, s->node_of, s->transfer_ns},
+        s->blame_ns);
 }
 
-static void set_repaired(search *s, const suspect *one)
+static void set_repaired(search *s, size_t first, size_t end, bool repaired)
 {
-    if (one->is_node)
-        s->repaired_nodes[one->index] = true;
-    else
-        s->repaired_ranks[one->index] = true;
+    for (size_t i = first; i < end; i++)
+        (s->suspects[i].is_node ? s->repaired_nodes : s->repaired_ranks)[s->suspects[i].index] = repaired;
 }
 
 static bool is_of(const search *s, size_t rank, const suspect *one)
@@ -244,7 +283,7 @@ static void find_causes(const search *s, gt_late_member *member)
         for (size_t r = 0; r < count; r++) ranks[r].known &= s->node_of[r] == s->node_of[member->rank];
         times = gt_kernel_times_new(ranks, count);
     }
-    member->cause_count = gt_late_causes_find(ranks, count, times, member->rank, least, member->causes);
+    member->cause_count = gt_late_causes_find(ranks, times, member->rank, least, member->causes);
     if (member->in_node) gt_kernel_times_free(times);
     gt_free(ranks);
     keep_enough(member);
@@ -256,62 +295,182 @@ static int by_index(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Repairs the suspects from `first` on until that gains something, and adds the finding. Returns the next. */
-static size_t repair_group(search *s, size_t first, double *step_ns)
+static bool have_one_cause(const gt_late_cause *a, const gt_late_cause *b)
 {
-    double before = run_repaired(s, NULL), after = before;
-    double *blame = gt_alloc((s->found->rank_count + 1) * sizeof *blame), *own = s->blame_ns;
-    memcpy(blame, s->blame_ns, s->found->rank_count * sizeof *blame);
-    size_t end = first;
-    bool go_on = true;
-    while (go_on) {
-        set_repaired(s, &s->suspects[end++]);
-        after = run_repaired(s, NULL);
-        go_on = before - after < s->suspects[first].late_ns / 2 && end < s->suspect_count &&
-                s->suspects[end].late_ns >= EQUALLY_LATE * s->suspects[first].late_ns &&
-                s->suspects[end].is_node == s->suspects[first].is_node;
-    }
-    s->blame_ns = blame;
-    gt_late_group group = {.is_node = s->suspects[first].is_node,
-                           .late_ns = s->suspects[first].late_ns,
-                           .gain_ns = before - after,
-                           .blame = find_blame(s, first, end)};
-    s->blame_ns = own;
-    gt_free(blame);
-    qsort(&s->suspects[first], end - first, sizeof *s->suspects, by_index);
-    for (size_t i = first; i < end; i++) {
-        gt_late_member *member = &group.members[group.count];
-        if (group.count == GT_LATE_GROUP_MAX) break;
-        *member = (gt_late_member){
-            .index = s->suspects[i].index, .rank = s->suspects[i].rank, .late_ns = s->suspects[i].late_ns};
-        member->in_node = !group.is_node && s->late_nodes[s->node_of[member->rank]];
-        find_causes(s, member);
-        group.count++;
-    }
-    *step_ns = after;
-    if (group.gain_ns >= LEAST_SHOWN * s->found->step_ns) gt_add_late_finding(s->found, s->model, &group);
+    if (a->kind != b->kind || a->cause != b->cause) return false;
+    return a->kind != GT_LATE_KERNEL || strcmp(a->kernel, b->kernel) == 0;
+}
+
+/* The end of the suspects that are late by about as much as the first one. */
+static size_t equally_late_end(const search *s, size_t first)
+{
+    size_t end = first + 1;
+    while (end < s->suspect_count && s->suspects[end].late_ns >= EQUALLY_LATE * s->suspects[first].late_ns)
+        end++;
     return end;
+}
+
+/* Of these, puts those with the cause of the first one before the others. Returns their end. */
+static size_t move_alike(search *s, size_t first)
+{
+    size_t count = equally_late_end(s, first) - first, at = 0;
+    suspect *from = &s->suspects[first], *moved = gt_alloc(count * sizeof *moved);
+    size_t alike = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < count; i++) {
+            bool is_alike =
+                from[i].is_node == from[0].is_node && have_one_cause(&from[i].cause, &from[0].cause);
+            if (is_alike == (pass == 0)) moved[at++] = from[i];
+        }
+        if (!pass) alike = at;
+    }
+    memcpy(from, moved, count * sizeof *moved);
+    gt_free(moved);
+    return first + alike;
+}
+
+/* Suspects that are repaired together. */
+typedef struct plan {
+    size_t first, end;
+    double before_ns, after_ns; /* the step time */
+    double *blame_ns;           /* before; owned */
+} plan;
+
+/* The suspects from `first` on whose repair gains something; nothing is repaired yet. */
+static plan plan_group(search *s, size_t first)
+{
+    size_t size = (s->found->rank_count + 1) * sizeof(double);
+    plan p = {.first = first, .end = first + 1, .blame_ns = gt_alloc(size)};
+    p.before_ns = run_repaired(s);
+    memcpy(p.blame_ns, s->blame_ns, size - sizeof(double));
+    set_repaired(s, first, p.end, true);
+    p.after_ns = run_repaired(s);
+    if (p.before_ns - p.after_ns < s->suspects[first].late_ns / 2) {
+        set_repaired(s, first, p.end, false);
+        p.end = move_alike(s, first);
+        set_repaired(s, first, p.end, true);
+        p.after_ns = run_repaired(s);
+    }
+    set_repaired(s, first, p.end, false);
+    return p;
+}
+
+static void add_members(const search *s, const plan *p, gt_late_group *group)
+{
+    for (size_t i = p->first; i < p->end; i++) {
+        const suspect *from = &s->suspects[i];
+        for (size_t r = 0; r < s->found->rank_count; r++)
+            group->has_rank[r] |= s->found->ranks[r].known && is_of(s, r, from);
+        group->least_late_ns = fmin(group->least_late_ns, from->late_ns);
+        if (group->count == GT_LATE_GROUP_MAX) continue;
+        gt_late_member *member = &group->members[group->count++];
+        *member = (gt_late_member){.index = from->index, .rank = from->rank, .late_ns = from->late_ns};
+        member->in_node = !group->is_node && s->late_nodes[s->node_of[member->rank]];
+        find_causes(s, member);
+    }
+}
+
+/* Repairs them and adds the finding. One that gains little is shown if others are late by as much for another
+ * reason: only all of these repairs together gain. */
+static void repair_group(search *s, const plan *p)
+{
+    double *own = s->blame_ns;
+    const suspect one = s->suspects[p->first], *latest = &one;
+    bool depends = equally_late_end(s, p->first) > p->end && p->before_ns - p->after_ns < latest->late_ns / 2;
+    s->blame_ns = p->blame_ns;
+    gt_late_group group = {.is_node = latest->is_node,
+                           .late_ns = latest->late_ns,
+                           .least_late_ns = latest->late_ns,
+                           .gain_ns = fmax(0, p->before_ns - p->after_ns),
+                           .blame = find_blame(s, p->first, p->end),
+                           .is_certain = latest->late_ns >= 2 * s->least_ns && !s->found->few_are_usual,
+                           .total = p->end - p->first,
+                           .depends = depends,
+                           .has_rank = gt_alloc_zero(s->found->rank_count + 1, sizeof *group.has_rank)};
+    s->blame_ns = own;
+    /* A delay can be seen in the collectives of several groups. If what the rank does longer explains the
+     * gain, it is late by that. */
+    double unused[GT_RANK_DIFFERENCES], explained = explained_ns(s, latest->rank, unused);
+    if (group.total == 1 && !s->late_nodes[s->node_of[latest->rank]] && group.gain_ns <= 1.1 * explained)
+        group.late_ns = group.least_late_ns = fmin(group.late_ns, explained);
+    set_repaired(s, p->first, p->end, true);
+    qsort(&s->suspects[p->first], p->end - p->first, sizeof *s->suspects, by_index);
+    add_members(s, p, &group);
+    if (group.gain_ns >= LEAST_SHOWN * s->found->step_ns || depends) {
+        gt_add_late_finding(s->found, s->model, &group);
+        for (size_t r = 0; r < s->found->rank_count; r++)
+            if (group.has_rank[r]) s->shown_nodes[s->node_of[r]] = true;
+        bool launches = latest->cause.kind == GT_LATE_HOST && latest->cause.cause == GT_CAUSE_LAUNCH;
+        for (size_t r = 0; launches && r < s->found->rank_count; r++) s->slow_hosts[r] |= group.has_rank[r];
+    }
+    gt_free(group.has_rank);
+}
+
+/* Repairs everything, that which gains most first. */
+static void repair_all(search *s, const gt_slow_links *links)
+{
+    size_t next = 0;
+    bool links_left = links != NULL;
+    for (size_t i = 0; i < GROUPS_MAX && (next < s->suspect_count || links_left); i++) {
+        plan p = {.end = next, .before_ns = run_repaired(s)};
+        if (next < s->suspect_count) p = plan_group(s, next);
+        double gain_ns = 0;
+        if (links_left) {
+            s->transfer_ns = links->transfer_ns;
+            gain_ns = fmax(0, p.before_ns - run_repaired(s));
+        }
+        if (links_left && (next == s->suspect_count || gain_ns > p.before_ns - p.after_ns)) {
+            links_left = false;
+            if (gain_ns >= LEAST_SHOWN_OF_LINKS * s->found->step_ns)
+                gt_add_link_finding(s->found, links, gain_ns);
+        } else {
+            if (links_left) s->transfer_ns = NULL;
+            repair_group(s, &p);
+            next = p.end;
+        }
+        gt_free(p.blame_ns);
+    }
+}
+
+static void add_slow_hosts(search *s)
+{
+    gt_slow_hosts hosts;
+    gt_slow_hosts_find(s->found, gt_usual_launch_ns(s->times), s->slow_hosts, &hosts);
+    for (size_t i = 0; i < hosts.count; i++) {
+        double before = run_repaired(s);
+        for (size_t r = 0; r < s->found->rank_count; r++) s->repaired_ranks[r] |= hosts.items[i].has_rank[r];
+        gt_add_host_finding(s->found, &hosts.items[i], fmax(0, before - run_repaired(s)));
+    }
+    gt_slow_hosts_free(&hosts);
 }
 
 static void add_findings(search *s)
 {
     gt_rank_findings *found = s->found;
     gt_slow_links links;
-    double model_ns = s->model_ns, step_ns = model_ns;
     find_suspects(s);
-    for (size_t i = 0; i < s->suspect_count;) i = repair_group(s, i, &step_ns);
-    found->all_fixed_ns = found->step_ns - (model_ns - step_ns);
+    set_repaired(s, 0, s->suspect_count, true); /* late ranks can hide how slow a link is */
+    bool are_slow = gt_slow_links_find(
+        s->model, s->input, &(gt_rank_repair){s->repaired_ranks, s->repaired_nodes, s->node_of, NULL},
+        LEAST_SHOWN_OF_LINKS * found->step_ns, &links);
+    set_repaired(s, 0, s->suspect_count, false);
+    repair_all(s, are_slow ? &links : NULL);
+    gt_add_shared_place(found, s->shown_nodes);
+    add_slow_hosts(s);
+    s->transfer_ns = NULL;
+    double step_ns = run_repaired(s);
+    found->all_fixed_ns = found->step_ns - (s->model_ns - step_ns);
     for (size_t i = 0; i < found->count; i++)
-        if (found->items[i].confidence == GT_CONFIDENCE_LOW) found->all_fixed_ns += found->items[i].gain_ns;
-    /* Each gain counts on the repairs before it, so the order stays. */
-    for (size_t i = found->count; i-- > 1;)
-        found->items[i - 1].weight = fmax(found->items[i - 1].weight, found->items[i].weight);
-    if (gt_slow_links_find(s->model, s->input, s->node_of, model_ns, found->step_ns, &links)) {
-        if (links.confidence != GT_CONFIDENCE_LOW)
-            found->link_gain_ns = fmax(0, step_ns - run_repaired(s, links.transfer_ns));
-        gt_add_link_finding(found, &links);
+        if (found->items[i].confidence == GT_CONFIDENCE_LOW && strcmp(found->items[i].id, "slow_link") != 0)
+            found->all_fixed_ns += found->items[i].gain_ns;
+    if (are_slow) {
+        s->transfer_ns = links.transfer_ns;
+        if (links.confidence != GT_CONFIDENCE_LOW) found->link_gain_ns = fmax(0, step_ns - run_repaired(s));
+        s->transfer_ns = NULL;
         gt_slow_links_free(&links);
     }
+    /* Each gain counts on the repairs before it, so the order stays. */
+    for (size_t i = 0; i < found->count; i++) found->items[i].place = i;
 }
 
 /* ---- all of it ---- */
@@ -327,6 +486,8 @@ static void begin(search *s)
     s->repaired_ranks = gt_alloc_zero(ranks, sizeof *s->repaired_ranks);
     s->repaired_nodes = gt_alloc_zero(ranks, sizeof *s->repaired_nodes);
     s->late_nodes = gt_alloc_zero(ranks, sizeof *s->late_nodes);
+    s->shown_nodes = gt_alloc_zero(ranks, sizeof *s->shown_nodes);
+    s->slow_hosts = gt_alloc_zero(ranks, sizeof *s->slow_hosts);
     s->blame_ns = gt_alloc_zero(ranks, sizeof *s->blame_ns);
     s->model = gt_rank_model_new(s->input);
     find_nodes(s);
@@ -341,7 +502,10 @@ static void end(search *s)
     gt_free(s->repaired_ranks);
     gt_free(s->repaired_nodes);
     gt_free(s->late_nodes);
+    gt_free(s->shown_nodes);
+    gt_free(s->slow_hosts);
     gt_free(s->blame_ns);
+    gt_free(s->suspects);
 }
 
 static void find_means(gt_rank_findings *found)
@@ -401,7 +565,6 @@ gt_rank_findings *gt_ranks_find(const gt_ranks_input *input)
         found->per = s.model->has_steps ? "step" : "trace";
         s.model_ns = gt_rank_model_run(s.model, &(gt_rank_repair){0}, NULL);
         find_means(found);
-        s.times = gt_kernel_times_new(found->ranks, found->rank_count);
         add_findings(&s);
         gt_add_own_findings(found);
         gt_rank_findings_sort(found);

@@ -5,7 +5,7 @@
 #include "base/buffer.h"
 #include "findings/ranks/model.h"
 
-enum { GT_LATE_GROUP_MAX = 8 };
+enum { GT_LATE_GROUP_MAX = 8, GT_NAMED_MAX = 4 }; /* described; named one by one */
 
 typedef struct gt_late_member {
     size_t index, rank; /* rank or node; the rank itself, or a typical one of the node */
@@ -18,15 +18,47 @@ typedef struct gt_late_member {
 /* Ranks or nodes that are one finding; mostly one. */
 typedef struct gt_late_group {
     bool is_node;
-    gt_late_member members[GT_LATE_GROUP_MAX];
-    size_t count;
-    double late_ns, gain_ns; /* per step */
-    double blame;            /* the part of all waiting that they cause, 0 to 1 */
+    gt_late_member members[GT_LATE_GROUP_MAX]; /* the first ones */
+    size_t count, total;                       /* of `members`, and of the whole group */
+    double late_ns, least_late_ns;             /* per step: of the latest one and of the others */
+    double gain_ns;                            /* per step */
+    double blame;                              /* the part of all waiting that they cause, 0 to 1 */
+    bool is_certain;                           /* they are late by far more than chance */
+    bool depends;   /* others are late by as much for another reason: only all repairs together gain */
+    bool *has_rank; /* by rank: it is one of the group or on a node of it */
 } gt_late_group;
 
+/* ---- hosts.c: hosts that launch slowly, although no rank is late because of that ---- */
+
+/* Ranks whose hosts are slower by about as much. */
+typedef struct gt_slow_host_group {
+    size_t rank, count;         /* the slowest one; how many there are */
+    double slower;              /* by which part: 0.5 is 50 % */
+    double launch_ns, usual_ns; /* host time per launch */
+    bool *has_rank;             /* by rank; owned */
+} gt_slow_host_group;
+
+enum { GT_SLOW_HOSTS_MAX = 4 };
+typedef struct gt_slow_hosts {
+    gt_slow_host_group items[GT_SLOW_HOSTS_MAX]; /* the slowest first */
+    size_t count;
+} gt_slow_hosts;
+
+/* `usual_ns` is what a launch usually takes. Ranks with has_finding are skipped. */
+void gt_slow_hosts_find(const gt_rank_findings *found, double usual_ns, const bool *has_finding,
+                        gt_slow_hosts *list);
+void gt_slow_hosts_free(gt_slow_hosts *list);
+
+/* places.c: the part of the name that all late nodes have and no other one, such as "rack3"; NULL if there is
+ * none. `is_late` is by node, *count becomes how many are late. The caller frees it. */
+char *gt_rank_shared_place(const gt_rank_findings *found, const bool *is_late, size_t *count);
+
 /* texts.c */
+/* Adds to late ranks and nodes what the names of their nodes share. */
+void gt_add_shared_place(gt_rank_findings *found, const bool *is_late);
+void gt_add_host_finding(gt_rank_findings *found, const gt_slow_host_group *group, double gain_ns);
 void gt_add_late_finding(gt_rank_findings *found, const gt_rank_model *model, const gt_late_group *group);
-void gt_add_link_finding(gt_rank_findings *found, const gt_slow_links *links);
+void gt_add_link_finding(gt_rank_findings *found, const gt_slow_links *links, double gain_ns);
 char *gt_rank_findings_verdict(const gt_rank_findings *found);
 /* Adds an item of joined evidence, which contains no "; ". */
 void gt_rank_add_item(gt_buffer *text, const char *item);

@@ -51,7 +51,19 @@ typedef struct saved_step {
 } saved_step;
 
 enum { STEPS, HAS_STEPS, END_BASE, TRUST, DEVICE, NODE, NUMBERS };
-enum { START, END, STEP, COMPUTE, EXPOSED, IDLE, LAUNCH, OWN_GAIN, CAUSE, GAP = CAUSE + GT_CAUSES };
+enum {
+    START,
+    END,
+    STEP,
+    COMPUTE,
+    EXPOSED,
+    IDLE,
+    LAUNCH,
+    LAUNCH_ERROR,
+    OWN_GAIN,
+    CAUSE,
+    GAP = CAUSE + GT_CAUSES
+};
 enum { TIMES = GAP + GT_CAUSES };
 
 /* Whoever adds a member to the facts must save it, and check it when it is loaded. */
@@ -170,6 +182,7 @@ void gt_rank_facts_save(const gt_rank_facts *f, gt_interner *strings, gt_image *
     times[EXPOSED] = f->exposed_ns;
     times[IDLE] = f->idle_ns;
     times[LAUNCH] = f->launch_ns;
+    times[LAUNCH_ERROR] = f->launch_error_ns;
     times[OWN_GAIN] = f->own_gain_ns;
     memcpy(times + CAUSE, f->cause_ns, sizeof f->cause_ns);
     memcpy(times + GAP, f->gap_ns, sizeof f->gap_ns);
@@ -423,6 +436,7 @@ static bool load_times(const source *from)
     f->exposed_ns = times[EXPOSED];
     f->idle_ns = times[IDLE];
     f->launch_ns = times[LAUNCH];
+    f->launch_error_ns = times[LAUNCH_ERROR];
     f->own_gain_ns = times[OWN_GAIN];
     memcpy(f->cause_ns, times + CAUSE, sizeof f->cause_ns);
     memcpy(f->gap_ns, times + GAP, sizeof f->gap_ns);

@@ -38,51 +38,35 @@ double gt_rank_usual(gt_rank_value *values, size_t count)
     return values[(nodes - 1) / 2].value;
 }
 
-/* Works without a base are measured from the start of the trace, others from a collective: only one kind can
+/* What is usual among the entries that are compared; among all of them if none of their ranks shows it. */
+static double usual_of(const gt_rank_entry *entries, size_t count, const gt_rank_summary *ranks,
+                       gt_rank_value *values)
+{
+    size_t found = 0;
+    for (int all = 0; all < 2 && !found; all++)
+        for (size_t i = 0; i < count; i++)
+            if (entries[i].compared && (all || !ranks[entries[i].rank].is_unusual))
+                values[found++] = (gt_rank_value){ranks[entries[i].rank].node, entries[i].compared_ns};
+    return gt_rank_usual(values, found);
+}
+
+/* Works without a base are measured from the start of the window, others from a collective: only one kind can
  * be compared, that which most ranks have. */
 static void compare_entries(gt_rank_entry *entries, size_t count, const gt_rank_summary *ranks,
                             gt_rank_value *values)
 {
-    size_t with_base = 0, found = 0;
+    size_t with_base = 0;
     for (size_t i = 0; i < count; i++) with_base += entries[i].base != GT_NONE;
     bool based = 2 * with_base >= count;
-    for (size_t i = 0; i < count; i++) {
-        entries[i].compared = (entries[i].base != GT_NONE) == based;
-        if (entries[i].compared)
-            values[found++] = (gt_rank_value){ranks[entries[i].rank].node, entries[i].work_ns};
-    }
-    double usual = gt_rank_usual(values, found);
+    for (size_t i = 0; i < count; i++) entries[i].compared = (entries[i].base != GT_NONE) == based;
+    double usual = usual_of(entries, count, ranks, values);
     for (size_t i = 0; i < count; i++)
-        entries[i].late_ns = entries[i].compared ? entries[i].work_ns - usual : 0;
-    if (based) return;
-    /* A rank whose recording began later than the others' is not late by that, and runs of the model are
-     * without it. */
-    double usual_ready = usual;
-    found = 0;
-    for (size_t i = 0; i < count; i++)
-        if (entries[i].compared)
-            values[found++] = (gt_rank_value){ranks[entries[i].rank].node, entries[i].since_start_ns};
-    usual = gt_rank_usual(values, found);
-    for (size_t i = 0; i < count; i++) {
-        if (!entries[i].compared) continue;
-        entries[i].late_ns = fmin(entries[i].late_ns, entries[i].since_start_ns - usual);
-        entries[i].work_ns = usual_ready + entries[i].late_ns;
-    }
+        entries[i].late_ns = entries[i].compared ? entries[i].compared_ns - usual : 0;
 }
 
-/* Only ranks whose windows end after the same collective can be compared. */
-static void compare_ends(gt_rank_model *model, const gt_rank_summary *ranks, gt_rank_value *values)
+const gt_rank_entry *gt_rank_entry_at(const gt_rank_model *model, size_t place)
 {
-    for (size_t begin = 0, end; begin < model->end_count; begin = end) {
-        for (end = begin; end < model->end_count && model->ends[end].base == model->ends[begin].base;) end++;
-        compare_entries(&model->ends[begin], end - begin, ranks, values);
-    }
-}
-
-const gt_rank_entry *gt_rank_entry_at(const gt_rank_model *model, size_t rank, size_t place)
-{
-    if (place < model->rank_begins[rank + 1]) return &model->entries[model->rank_entries[place]];
-    return model->end_of[rank] == GT_NONE ? NULL : &model->ends[model->end_of[rank]];
+    return &model->entries[model->rank_entries[place]];
 }
 
 /* Works with the same base follow each other: a delay in the first is also in the next. So the largest one of
@@ -91,9 +75,9 @@ double gt_rank_late_ns(const gt_rank_model *model, size_t rank)
 {
     double sum = 0, largest = -INFINITY;
     uint32_t base = GT_NONE;
-    for (size_t i = model->rank_begins[rank]; i <= model->rank_begins[rank + 1]; i++) {
-        const gt_rank_entry *entry = gt_rank_entry_at(model, rank, i);
-        if (!entry || !entry->in_window || !entry->compared) continue;
+    for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
+        const gt_rank_entry *entry = gt_rank_entry_at(model, i);
+        if (!entry->is_measured || !entry->compared) continue;
         if (entry->base != base && isfinite(largest)) sum += largest;
         if (entry->base != base) largest = -INFINITY;
         base = entry->base;
@@ -130,28 +114,50 @@ static void add_waits(const gt_rank_model *model, size_t collective, gt_rank_sum
     w->all_ns += sum;
 }
 
-void gt_rank_late_find(gt_rank_model *model, gt_rank_summary *ranks)
+/* The others waited for their reference because of a rank that is late and has an older base. So they seem to
+ * be late, too, and the rank less late than it is: as late as before, because works with the same base follow
+ * each other. */
+static void carry_lateness(gt_rank_model *model, size_t rank)
+{
+    uint32_t base = GT_NONE;
+    double largest = 0;
+    for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
+        gt_rank_entry *entry = &model->entries[model->rank_entries[i]];
+        if (entry->base != base) largest = 0;
+        base = entry->base;
+        if (!entry->compared || base == GT_NONE) continue;
+        if (entry->reference != base) entry->late_ns = fmax(entry->late_ns, largest);
+        largest = fmax(largest, entry->late_ns);
+    }
+}
+
+void gt_rank_late_compare(gt_rank_model *model, gt_rank_summary *ranks)
 {
     gt_rank_value *values = gt_alloc((model->rank_count + 1) * sizeof *values);
+    for (size_t c = 0; c < model->count; c++)
+        compare_entries(&model->entries[model->begins[c]], model->begins[c + 1] - model->begins[c], ranks,
+                        values);
+    for (size_t r = 0; r < model->rank_count; r++) carry_lateness(model, r);
+    for (size_t r = 0; r < model->rank_count; r++)
+        if (ranks[r].known) ranks[r].late_ns = fmax(0, gt_rank_late_ns(model, r));
+    gt_free(values);
+}
+
+void gt_rank_late_find(gt_rank_model *model, gt_rank_summary *ranks)
+{
     waiting w = {.blame_ns = gt_alloc_zero(model->rank_count, sizeof *w.blame_ns),
                  .last = gt_alloc_zero(model->rank_count, sizeof *w.last),
                  .seen = gt_alloc_zero(model->rank_count, sizeof *w.seen)};
-    for (size_t c = 0; c < model->count; c++) {
-        compare_entries(&model->entries[model->begins[c]], model->begins[c + 1] - model->begins[c], ranks,
-                        values);
-        add_waits(model, c, ranks, &w);
-    }
-    compare_ends(model, ranks, values);
+    for (size_t c = 0; c < model->count; c++) add_waits(model, c, ranks, &w);
+    gt_rank_late_compare(model, ranks);
     for (size_t r = 0; r < model->rank_count; r++) {
         if (!ranks[r].known) continue;
         double steps = model->steps[r];
-        ranks[r].late_ns = fmax(0, gt_rank_late_ns(model, r));
         ranks[r].wait_ns /= steps;
         ranks[r].exposed_wait_ns /= steps;
         ranks[r].last_pct = w.seen[r] ? 100.0 * (double)w.last[r] / (double)w.seen[r] : 0;
         ranks[r].blame_pct = w.all_ns > 0 ? 100 * w.blame_ns[r] / w.all_ns : 0;
     }
-    gt_free(values);
     gt_free(w.blame_ns);
     gt_free(w.last);
     gt_free(w.seen);

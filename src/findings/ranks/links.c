@@ -1,10 +1,16 @@
 /* Are transfers themselves slow? The transfer time of a collective is that of the rank which came last, so
- * nobody waits in it. It is compared with the first of these that explains at least 1 % of a step:
+ * nobody waits in it. It is compared with the first of these that shows slow transfers whose repair gains
+ * something:
  *
  *     other process groups   that do the same with as many ranks, as many nodes and as much data
  *     other times            the same group with the same amount of data
+ *     what the user expects  the bus bandwidth that a benchmark has measured, --expected_bus_gbps
  *     the kind of GPU        what its usual network reaches; a network can be built otherwise, so this is
- * less certain, and below half of it, it is a hint
+ *                            less certain
+ *
+ * A link that is slow all the time slows all collectives of a ring by the same factor: then transfer times of
+ * the same size hardly differ. If traffic of others disturbs the network, they do. So a smaller difference
+ * counts if transfer times are even.
  *
  * Messages below 1 MiB are left out: their time is mostly latency. */
 #include "findings/ranks/model.h"
@@ -18,6 +24,7 @@
 
 static const double LEAST_BYTES = 1 << 20, LEAST_BYTES_OF_GPU = 32 << 20; /* per link */
 static const double SLOWER_THAN_GROUPS = 1.25, SLOWER_THAN_TIMES = 1.5, SLOWER_THAN_GPU = 1.25;
+static const double SLOWER_IF_EVEN = 1.07, EVEN = 0.03; /* median deviation from the median */
 enum { LEAST_TIMES = 8 };
 
 /* What the bus bandwidth (nccl-tests) of a large all-reduce is in the usual servers: eight GPUs per node with
@@ -182,17 +189,39 @@ static double usual_gbps_of(const gt_rank_model *model, const gt_ranks_input *in
     return NAN;
 }
 
-static void compare_gpu(const gt_rank_model *model, const gt_ranks_input *input, const kinds *k,
-                        comparison *to)
+/* By group: whether the transfer times of its kind hardly differ. The caller frees it. */
+static bool *find_even(const gt_rank_model *model, const kinds *k)
 {
-    to->confidence = GT_CONFIDENCE_MEDIUM;
+    size_t *times = gt_alloc_zero(k->group_count + 1, sizeof *times);
+    double *of_group = medians_by(k->group_of, model->transfer_ns, model->count, k->group_count, times);
+    double *deviations = gt_alloc((model->count + 1) * sizeof *deviations);
+    for (size_t c = 0; c < model->count; c++)
+        if (k->group_of[c] != GT_NONE)
+            deviations[c] = fabs(model->transfer_ns[c] / of_group[k->group_of[c]] - 1);
+    double *usual_deviation = medians_by(k->group_of, deviations, model->count, k->group_count, times);
+    bool *is_even = gt_alloc_zero(k->group_count + 1, sizeof *is_even);
+    for (size_t i = 0; i < k->group_count; i++) is_even[i] = times[i] > 1 && usual_deviation[i] < EVEN;
+    gt_free(times);
+    gt_free(of_group);
+    gt_free(deviations);
+    gt_free(usual_deviation);
+    return is_even;
+}
+
+/* With a known bandwidth: `expected_gbps`, or if that is 0, the usual one of the GPU. */
+static void compare_known(const gt_rank_model *model, const gt_ranks_input *input, const kinds *k,
+                          double expected_gbps, comparison *to)
+{
+    bool *is_even = find_even(model, k);
+    to->confidence = expected_gbps > 0 ? GT_CONFIDENCE_HIGH : GT_CONFIDENCE_MEDIUM;
     for (size_t c = 0; c < model->count; c++) {
         if (k->kind_of[c] == GT_NONE || k->bytes[c] < LEAST_BYTES_OF_GPU) continue;
-        double usual_ns = k->bytes[c] / usual_gbps_of(model, input, c); /* GB/s are bytes per ns */
-        if (!(model->transfer_ns[c] > SLOWER_THAN_GPU * usual_ns)) continue;
-        if (model->transfer_ns[c] > 2.02 * usual_ns) to->confidence = GT_CONFIDENCE_LOW;
-        set_usual(model, to, c, usual_ns);
+        double gbps = expected_gbps > 0 ? expected_gbps : usual_gbps_of(model, input, c);
+        double usual_ns = k->bytes[c] / gbps; /* GB/s are bytes per ns */
+        double least = is_even[k->group_of[c]] ? SLOWER_IF_EVEN : SLOWER_THAN_GPU;
+        if (model->transfer_ns[c] > least * usual_ns) set_usual(model, to, c, usual_ns);
     }
+    gt_free(is_even);
 }
 
 /* ---- the result ---- */
@@ -220,34 +249,53 @@ static void describe(const gt_rank_model *model, const gt_ranks_input *input, co
     }
     found->bus_gbps = ns > 0 ? bytes / ns : 0;
     found->usual_gbps = usual_ns > 0 ? bytes / usual_ns : 0;
+    found->slower = usual_ns > 0 ? ns / usual_ns - 1 : 0;
     const gt_table *events = input->sync->matches->events;
     uint32_t name = text_at(events, GT_COL_COLLECTIVE_NAME, model->rows[largest]);
     double mib = gt_column_number(gt_table_column(events, GT_COL_IN_MSG_SIZE_MB), model->rows[largest]);
     found->what = gt_format("%s of %.1f MiB", gt_interner_get(events->strings, name).bytes, mib);
 }
 
-bool gt_slow_links_find(const gt_rank_model *model, const gt_ranks_input *input, const size_t *node_of,
-                        double model_ns, double step_ns, gt_slow_links *found)
+/* What faster transfers would gain, with late ranks as they are or repaired, whichever is more. */
+static double find_gain(const gt_rank_model *model, const gt_rank_repair *repaired, const double *transfer_ns)
 {
-    static const char *const names[] = {"other process groups", "other times", "the usual network"};
-    kinds k = find_kinds(model, input, node_of);
+    double most = 0;
+    for (int all = 0; all < 2; all++) {
+        gt_rank_repair with = all ? *repaired : (gt_rank_repair){0};
+        double before = gt_rank_model_run(model, &with, NULL);
+        with.transfer_ns = transfer_ns;
+        most = fmax(most, before - gt_rank_model_run(model, &with, NULL));
+    }
+    return most;
+}
+
+bool gt_slow_links_find(const gt_rank_model *model, const gt_ranks_input *input,
+                        const gt_rank_repair *repaired, double least_ns, gt_slow_links *found)
+{
+    enum { GROUPS, TIMES, EXPECTED, GPU, COMPARISONS };
+    static const char *const names[] = {
+        [GROUPS] = "in other process groups",
+        [TIMES] = "at other times",
+        [EXPECTED] = "expected",
+        [GPU] = "in the usual network of this GPU",
+    };
+    kinds k = find_kinds(model, input, repaired->node_of);
     *found = (gt_slow_links){0};
-    for (size_t i = 0; i < GT_LENGTH(names) && !found->transfer_ns; i++) {
-        comparison to = {gt_alloc(model->count * sizeof *to.transfer_ns), 0, GT_CONFIDENCE_LOW};
+    for (int i = 0; i < COMPARISONS && !found->transfer_ns; i++) {
+        comparison to = {gt_alloc((model->count + 1) * sizeof *to.transfer_ns), 0, GT_CONFIDENCE_LOW};
         memcpy(to.transfer_ns, model->transfer_ns, model->count * sizeof *to.transfer_ns);
-        if (i == 0) compare_groups(model, &k, &to);
-        if (i == 1) compare_times(model, &k, &to);
-        if (i == 2) compare_gpu(model, input, &k, &to);
-        double gain_ns = 0;
-        if (to.excess_ns > 0)
-            gain_ns =
-                model_ns - gt_rank_model_run(model, &(gt_rank_repair){.transfer_ns = to.transfer_ns}, NULL);
-        if (gain_ns >= 0.01 * step_ns && step_ns > 0) {
+        if (i == GROUPS) compare_groups(model, &k, &to);
+        if (i == TIMES) compare_times(model, &k, &to);
+        /* Whoever says what to expect does not want to know what others have. */
+        if (i == (input->expected_bus_gbps > 0 ? EXPECTED : GPU))
+            compare_known(model, input, &k, input->expected_bus_gbps, &to);
+        double gain_ns = to.excess_ns > 0 ? find_gain(model, repaired, to.transfer_ns) : 0;
+        if (gain_ns >= least_ns && gain_ns > 0) {
             describe(model, input, &k, &to, found);
             found->transfer_ns = to.transfer_ns;
             found->confidence = to.confidence;
             found->compared_with = names[i];
-            found->gain_ns = gain_ns;
+            found->is_of_table = i == GPU;
         } else {
             gt_free(to.transfer_ns);
         }

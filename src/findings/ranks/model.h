@@ -10,8 +10,15 @@
  * collective. One run is linear in entries.
  *
  * Everything is measured over the windows of the traces: from the first op of the first step to the first op
- * of the last step. The end of a window has an entry, too, with the work from the last base until then. Ranks
- * with the same base there end the window together, because in the last step the others wait for the last. */
+ * of the last step. What comes before the first op, such as loading data, is not recorded in the window, but
+ * the same time of the last step is, after the last collective: the tail. So the tail is put before the first
+ * op, and the window becomes one from the end of a collective to the end of a collective:
+ *
+ *     window              |first op ... coll 1|data, first op ... coll 2|data|first op of the last step
+ *     as it is run   |data|first op ... coll 1|data, first op ... coll 2|
+ *
+ * Otherwise the delays of two ranks would count once too often, if one is late before the first op of a step
+ * and the other one after it. */
 #ifndef GT_FINDINGS_RANKS_MODEL_H
 #define GT_FINDINGS_RANKS_MODEL_H
 
@@ -21,14 +28,17 @@ typedef struct gt_rank_entry {
     uint32_t rank;
     uint32_t number;     /* among the collectives of its rank */
     uint32_t collective; /* of the model */
-    uint32_t base;       /* collective on whose end the work waited; GT_NONE: the start of the trace */
+    uint32_t base;       /* collective on whose end the work waited; GT_NONE: the start of the window */
+    uint32_t reference;  /* collective from whose end on ranks are compared: the base of most ranks */
     uint32_t previous;   /* collective before it on its stream; GT_NONE */
     int32_t step;
-    bool in_window;        /* of its rank */
-    bool compared;         /* late_ns is known */
-    double work_ns;        /* from the end of the base until it was ready; without base, its ready time on the
-                              common clock */
-    double since_start_ns; /* from the start of its rank's window until it was ready */
+    bool in_window;     /* of its rank */
+    bool is_measured;   /* it is in the window that is run */
+    bool compared;      /* late_ns is known */
+    double work_ns;     /* from the end of the base until it was ready; without base, its ready time on the
+                           common clock */
+    double compared_ns; /* the same from the end of the reference; without, from the tail that is put before
+                           the window */
     double lag_ns, dur_ns;
     double late_ns;      /* of work_ns, more than the median rank's; may be negative */
     double node_late_ns; /* the part that all ranks of its node have; 0 unless the node is slow */
@@ -43,11 +53,16 @@ typedef struct gt_rank_model {
     uint32_t *rows;      /* by collective: a row of nccl_long, for its name and size */
     size_t *rank_begins; /* by rank: entries in order of time are rank_entries[rank_begins[rank] ...] */
     uint32_t *rank_entries;
-    gt_rank_entry *ends; /* the ends of windows, of ranks that have a base there; by base and rank */
+    double *steps;       /* by rank: in its window */
+    double *tail_ns;     /* by rank: from the end of `to` to the end of its window */
+    double *begin_ns;    /* by rank: when the window with the tail before it begins, on the common clock */
+    double start_ns;     /* the earliest start of a window, on the common clock */
+    uint32_t *from, *to; /* by rank: the collectives at whose ends the window that is run begins and ends;
+                            from: GT_NONE if it begins at begin_ns; to: GT_NONE if the rank has none */
+    gt_rank_entry *ends; /* the ends of windows, of ranks that have a base there; by base and rank: the tail
+                            is their work */
     size_t end_count;
     uint32_t *end_of; /* by rank: its place in ends; GT_NONE */
-    double *steps;    /* by rank: in its window */
-    double start_ns;  /* of the trace on the common clock: the earliest start of a window */
     bool has_steps;
 } gt_rank_model;
 
@@ -73,11 +88,15 @@ bool gt_rank_model_other_runs(const gt_rank_model *model, const gt_ranks_input *
 
 /* late.c: lateness of entries, and what each rank has to do with the waiting. */
 void gt_rank_late_find(gt_rank_model *model, gt_rank_summary *ranks); /* needs their nodes */
-/* The entries of a rank by `place`, from rank_begins[rank] to rank_begins[rank + 1]; the last one is the end
- * of its window, which may be NULL. */
-const gt_rank_entry *gt_rank_entry_at(const gt_rank_model *model, size_t rank, size_t place);
+/* The lateness alone, again: after is_unusual of ranks has changed. */
+void gt_rank_late_compare(gt_rank_model *model, gt_rank_summary *ranks);
+/* The entry of a rank at `place`, from rank_begins[rank] to rank_begins[rank + 1] - 1. */
+const gt_rank_entry *gt_rank_entry_at(const gt_rank_model *model, size_t place);
 /* The lateness of a rank per step, without what its node is late; may be negative. */
 double gt_rank_late_ns(const gt_rank_model *model, size_t rank);
+
+/* noise.c: by how much a rank must be late per step so that it is no chance. */
+double gt_rank_least_late(const gt_rank_model *model, const gt_rank_summary *ranks, double step_ns);
 
 /* The lower median: of an even number of values, the smaller one of the two in the middle. Reorders the
  * values; 0 if there are none. */
@@ -101,6 +120,7 @@ typedef struct gt_late_cause {
     const char *kernel, *op; /* of GT_LATE_KERNEL; borrowed from the facts; op may be NULL */
     double ns;               /* more than the median rank, per step */
     double own_ns, usual_ns;
+    double usual_launch_ns; /* of GT_LATE_HOST: host time per launch of the usual rank */
 } gt_late_cause;
 
 enum { GT_LATE_CAUSES_MAX = 4 };
@@ -111,8 +131,14 @@ gt_kernel_times *gt_kernel_times_new(const gt_rank_summary *ranks, size_t rank_c
 void gt_kernel_times_free(gt_kernel_times *times);
 
 /* Causes of at least `least_ns`, the largest first. Returns how many. */
-size_t gt_late_causes_find(const gt_rank_summary *ranks, size_t rank_count, const gt_kernel_times *times,
-                           size_t rank, double least_ns, gt_late_cause causes[GT_LATE_CAUSES_MAX]);
+size_t gt_late_causes_find(const gt_rank_summary *ranks, const gt_kernel_times *times, size_t rank,
+                           double least_ns, gt_late_cause causes[GT_LATE_CAUSES_MAX]);
+/* What a rank does longer than the usual one, per step: gaps by cause, and kernels. */
+enum { GT_RANK_DIFFERENCES = GT_CAUSES + 1 };
+void gt_rank_differences_find(const gt_kernel_times *times, const gt_rank_facts *facts,
+                              double differences[GT_RANK_DIFFERENCES]);
+/* The host time per launch of the usual rank. */
+double gt_usual_launch_ns(const gt_kernel_times *times);
 
 /* ---- links.c ---- */
 
@@ -121,16 +147,17 @@ typedef struct gt_slow_links {
     bool *has_rank;           /* by rank: it takes part in a slow collective; owned */
     size_t slow_count, count; /* slow collectives, and all that were compared */
     double bus_gbps, usual_gbps;
-    double gain_ns; /* per step */
+    double slower; /* by which part transfers take longer: 0.5 is 50 % */
     gt_confidence confidence;
-    const char *compared_with; /* "other process groups", "other times" or "the usual network" */
+    const char *compared_with; /* "than in other process groups" */
+    bool is_of_table;          /* compared with the usual network of the GPU */
     char *what;                /* the slowest: "allreduce of 32.0 MiB"; owned */
 } gt_slow_links;
 
-/* False if no link is slow; then there is nothing to free. `model_ns` is the
- * time of a run without repairs, `step_ns` the step time. */
-bool gt_slow_links_find(const gt_rank_model *model, const gt_ranks_input *input, const size_t *node_of,
-                        double model_ns, double step_ns, gt_slow_links *found);
+/* False if no link is slow, or if the repair would gain less than `least_ns`, both with late ranks as they
+ * are and as `repaired` says; then there is nothing to free. `repaired` also has the nodes of ranks. */
+bool gt_slow_links_find(const gt_rank_model *model, const gt_ranks_input *input,
+                        const gt_rank_repair *repaired, double least_ns, gt_slow_links *found);
 void gt_slow_links_free(gt_slow_links *links);
 
 #endif

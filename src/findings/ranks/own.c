@@ -153,7 +153,6 @@ void gt_add_run_finding(gt_rank_findings *found, gt_run_finding finding)
 {
     finding.gain_pct = found->step_ns > 0 ? 100 * finding.gain_ns / found->step_ns : 0;
     finding.score = finding.gain_ns * gt_confidence_weight(finding.confidence);
-    finding.weight = finding.score;
     finding.severity = finding.gain_pct >= 20  ? GT_SEVERITY_HIGH
                        : finding.gain_pct >= 5 ? GT_SEVERITY_MEDIUM
                                                : GT_SEVERITY_LOW;
@@ -171,7 +170,7 @@ static int in_order(const void *a, const void *b)
     if (x_hint != y_hint) return x_hint ? 1 : -1;
     if (x->is_of_ranks != y->is_of_ranks) return x->is_of_ranks ? -1 : 1;
     if (x->place != y->place) return x->place < y->place ? -1 : 1;
-    if (x->weight != y->weight) return x->weight > y->weight ? -1 : 1;
+    if (x->score != y->score) return x->score > y->score ? -1 : 1;
     if (x->late_ns != y->late_ns) return x->late_ns > y->late_ns ? -1 : 1;
     int order = strcmp(x->id, y->id);
     return order ? order : strcmp(x->ranks, y->ranks);

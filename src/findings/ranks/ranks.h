@@ -22,8 +22,8 @@
  * the other.
  *
  * Files: facts (what is kept of a rank), pack (of many ranks), image (in a file), model (collectives of all
- * ranks), run (of these, with repairs), late (who is late, by how much), causes (what
- * a late rank does longer), links (slow transfers),
+ * ranks), run (of these, with repairs), late (who is late, by how much), noise (what is chance), causes (what
+ * a late rank does longer), links (slow transfers), hosts (slow launches), places (what late nodes share),
  * find (the findings), texts (in words), own (findings of single ranks, put together), sheets. across.h lists
  * the files that look at all ranks together, chains.h what they know about a rank. */
 #ifndef GT_FINDINGS_RANKS_RANKS_H
@@ -102,6 +102,7 @@ typedef struct gt_rank_facts {
     double cause_ns[GT_CAUSES]; /* idle_ns by cause */
     double gap_ns[GT_CAUSES];   /* step_ns - compute_ns by what the next op waited for */
     double launch_ns;           /* host time per launch */
+    double launch_error_ns;     /* its standard error */
     gt_rank_step *step_times;   /* the steps of the window that have ops; one if none are marked */
     size_t step_count;
     gt_rank_link *links; /* by collective; the last one, more than there are collectives, is the end of the
@@ -143,12 +144,14 @@ typedef struct gt_ranks_input {
     const gt_collective_sync *sync;    /* collectives of all ranks; their rows are in order of ranks */
     const gt_rank_facts *const *facts; /* by rank; NULL: unknown */
     size_t rank_count;
-    int64_t gpus_per_node; /* if traces do not name their nodes; 0: unknown */
+    int64_t gpus_per_node;    /* if traces do not name their nodes; 0: unknown */
+    double expected_bus_gbps; /* what large collectives should reach; 0: unknown */
 } gt_ranks_input;
 
 /* What one rank has to do with the waiting of all. Times are per step. */
 typedef struct gt_rank_summary {
     bool known;                 /* it has facts and takes part in a collective */
+    bool is_unusual;            /* it does not show what is usual: it is late, as most ranks are */
     size_t node;                /* 0 ... node_count - 1 */
     double late_ns;             /* by how much its work takes longer than the median rank's; never negative */
     double wait_ns;             /* in collectives, for other ranks */
@@ -167,8 +170,7 @@ typedef struct gt_run_finding {
     bool is_of_ranks; /* it compares ranks, otherwise it is one that the traces of single ranks have */
     double gain_ns, gain_pct, score;
     double late_ns; /* of straggler and slow_node */
-    size_t place;   /* of others: in the list of the rank whose words it has */
-    double weight;  /* decides the order: the score, or that of a finding which depends on this one */
+    size_t place;   /* in the order of repairs; of others: in the list of the rank whose words it has */
 } gt_run_finding;
 
 typedef struct gt_rank_findings {
@@ -180,6 +182,7 @@ typedef struct gt_rank_findings {
     size_t node_count;
     bool nodes_known;         /* otherwise there is one */
     bool nodes_named;         /* by the traces; otherwise they are numbered: "node 1" */
+    bool few_are_usual;       /* a few ranks need less time than most: the others are compared with these */
     const char *per;          /* "step" or "trace" */
     double step_ns;           /* the mean over ranks */
     double all_fixed_ns;      /* an estimate of the step time if all findings but hints were repaired */

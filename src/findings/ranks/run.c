@@ -18,42 +18,27 @@ static double repaired_ns(const gt_rank_entry *entry, const gt_rank_repair *repa
     return repaired;
 }
 
-static double start_in_run(const gt_rank_entry *entry, const gt_rank_repair *repair, const double *ends)
+static double start_in_run(const gt_rank_model *model, const gt_rank_entry *entry,
+                           const gt_rank_repair *repair, const double *ends)
 {
-    double start =
-        (entry->base == GT_NONE ? 0 : ends[entry->base]) + entry->work_ns - repaired_ns(entry, repair);
+    double ready = entry->base == GT_NONE ? model->begin_ns[entry->rank] + entry->compared_ns
+                                          : ends[entry->base] + entry->work_ns;
+    double start = ready - repaired_ns(entry, repair);
     if (entry->previous != GT_NONE) start = fmax(start, ends[entry->previous]);
     return start + entry->lag_ns;
 }
 
-/* The end of the windows of ends[begin] to ends[end - 1], which have one base. */
-static double end_together(const gt_rank_model *model, size_t begin, size_t end, const gt_rank_repair *repair,
-                           const double *ends, double *blame_ns)
-{
-    double latest = -INFINITY, sum = 0;
-    size_t last = begin;
-    for (size_t i = begin; i < end; i++) {
-        double at = start_in_run(&model->ends[i], repair, ends);
-        sum += at;
-        if (at <= latest) continue;
-        latest = at;
-        last = i;
-    }
-    if (blame_ns) blame_ns[model->ends[last].rank] += latest * (double)(end - begin) - sum;
-    return latest;
-}
-
-static double mean_step(const gt_rank_model *model, const gt_rank_repair *repair, const double *ends,
-                        double *blame_ns)
+static double mean_step(const gt_rank_model *model, const double *ends)
 {
     double sum = 0;
-    for (size_t begin = 0, end; begin < model->end_count; begin = end) {
-        for (end = begin; end < model->end_count && model->ends[end].base == model->ends[begin].base;) end++;
-        double latest = end_together(model, begin, end, repair, ends, blame_ns);
-        for (size_t i = begin; i < end; i++)
-            sum += (latest - model->start_ns) / model->steps[model->ends[i].rank];
+    size_t count = 0;
+    for (size_t r = 0; r < model->rank_count; r++) {
+        if (model->to[r] == GT_NONE) continue;
+        double start = model->from[r] == GT_NONE ? model->begin_ns[r] : ends[model->from[r]];
+        sum += (ends[model->to[r]] - start) / model->steps[r];
+        count++;
     }
-    return model->end_count ? sum / (double)model->end_count : 0;
+    return count ? sum / (double)count : 0;
 }
 
 double gt_rank_model_run(const gt_rank_model *model, const gt_rank_repair *repair, double *blame_ns)
@@ -64,18 +49,18 @@ double gt_rank_model_run(const gt_rank_model *model, const gt_rank_repair *repai
         size_t c = model->order[k], last = model->begins[c];
         double latest = -INFINITY, starts = 0;
         for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++) {
-            double start = start_in_run(&model->entries[i], repair, ends);
+            double start = start_in_run(model, &model->entries[i], repair, ends);
             starts += start;
             if (start <= latest) continue;
             latest = start;
             last = i;
         }
         ends[c] = latest + (repair->transfer_ns ? repair->transfer_ns[c] : model->transfer_ns[c]);
-        if (blame_ns && model->entries[last].in_window)
+        if (blame_ns && model->entries[last].is_measured)
             blame_ns[model->entries[last].rank] +=
                 latest * (double)(model->begins[c + 1] - model->begins[c]) - starts;
     }
-    double step_ns = mean_step(model, repair, ends, blame_ns);
+    double step_ns = mean_step(model, ends);
     gt_free(ends);
     return step_ns;
 }

@@ -36,9 +36,17 @@ char *gt_rank_list(const gt_rank_findings *found, const bool *has_rank)
     return list;
 }
 
-/* "rank 5", "ranks 1 and 6", "node a", "nodes a, b and c". */
+/* "rank 5", "ranks 1 and 6", "node a", "nodes a, b and c", "7 of 8 ranks (0-2, 4-7)". */
 static void add_names(gt_buffer *text, const gt_rank_findings *found, const gt_late_group *group)
 {
+    if (group->total > GT_NAMED_MAX) {
+        char *list = gt_rank_list(found, group->has_rank);
+        gt_buffer_add_format(text, "%zu of %zu %s (%s%s)", group->total,
+                             group->is_node ? found->node_count : found->rank_count,
+                             group->is_node ? "nodes" : "ranks", group->is_node ? "ranks " : "", list);
+        gt_free(list);
+        return;
+    }
     /* A name such as "node1" says itself that it is a node. */
     const char *own_name = group->is_node ? found->node_names[group->members[0].index] : "";
     bool says_node = found->nodes_named && strncmp(own_name, "node", 4) == 0;
@@ -99,14 +107,28 @@ static double factor_pct(const gt_late_cause *cause)
     return cause->usual_ns > 0 ? 100 * (cause->own_ns / cause->usual_ns - 1) : 0;
 }
 
-static const char *than(const gt_late_group *group, const gt_late_member *member)
+static const char *than(const gt_rank_findings *found, const gt_late_group *group,
+                        const gt_late_member *member)
 {
+    if (found->few_are_usual) return " than on the fastest ranks";
     if (group->is_node) return " than on other nodes";
     return member->in_node ? " than on the median rank of its node" : " than on the median rank";
 }
 
-static void add_cause(gt_buffer *text, const gt_late_cause *cause)
+/* By how much a launch takes longer, in %. */
+static double slower_pct(const gt_late_cause *cause, double launch_ns)
 {
+    return cause->usual_launch_ns > 0 ? 100 * (launch_ns / cause->usual_launch_ns - 1) : 0;
+}
+
+static void add_cause(gt_buffer *text, const gt_late_cause *cause, double launch_ns)
+{
+    bool launches = cause->kind == GT_LATE_HOST && cause->cause == GT_CAUSE_LAUNCH;
+    if (launches && slower_pct(cause, launch_ns) >= 1) {
+        gt_buffer_add_format(text, "its host launches work %.0f %% slower (%.2f ms)",
+                             slower_pct(cause, launch_ns), ms(cause->ns));
+        return;
+    }
     switch (cause->kind) {
     case GT_LATE_ALL_KERNELS:
         gt_buffer_add_format(text, "all its kernels take %.1f %% longer (%.2f ms)", factor_pct(cause),
@@ -194,16 +216,16 @@ static double late_pct(const gt_rank_model *model, size_t rank)
            late = 0;
     uint32_t base = GT_NONE;
     for (size_t i = first; i < end; i++) {
-        const gt_rank_entry *entry = gt_rank_entry_at(model, rank, i);
-        if (!entry->compared || !entry->in_window) continue;
+        const gt_rank_entry *entry = gt_rank_entry_at(model, i);
+        if (!entry->compared || !entry->is_measured) continue;
         bases += !count++ || entry->base != base;
         base = entry->base;
     }
     if (!count) return 0;
     double least = gt_rank_late_ns(model, rank) * model->steps[rank] / (double)bases / 2;
     for (size_t i = first; i < end; i++) {
-        const gt_rank_entry *entry = gt_rank_entry_at(model, rank, i);
-        late += entry->compared && entry->in_window && entry->late_ns > 0 && entry->late_ns > least;
+        const gt_rank_entry *entry = gt_rank_entry_at(model, i);
+        late += entry->compared && entry->is_measured && entry->late_ns > 0 && entry->late_ns > least;
     }
     return 100.0 * (double)late / (double)count;
 }
@@ -228,25 +250,30 @@ static void add_member_evidence(gt_buffer *text, const gt_rank_findings *found, 
     for (size_t i = 0; i < member->cause_count; i++) {
         const gt_late_cause *cause = &member->causes[i];
         gt_buffer_add_format(text, "%srank %zu: ", text->len ? "; " : "", member->rank);
-        add_cause(text, cause);
-        gt_buffer_add_cstr(text, than(group, member));
+        add_cause(text, cause, rank->facts->launch_ns);
+        gt_buffer_add_cstr(text, than(found, group, member));
         gt_buffer_add_format(text, " (%.2f against %.2f ms per %s)", ms(cause->own_ns), ms(cause->usual_ns),
                              found->per);
         if (cause->kind == GT_LATE_KERNEL && cause->op) add_kernel(text, cause->kernel);
         if (cause->kind == GT_LATE_HOST && cause->cause == GT_CAUSE_LAUNCH)
-            gt_buffer_add_format(text, ", %.1f us per launch", rank->facts->launch_ns / 1e3);
+            gt_buffer_add_format(text, ", %.1f against %.1f us per launch", rank->facts->launch_ns / 1e3,
+                                 cause->usual_launch_ns / 1e3);
     }
     if (!member->cause_count)
         gt_buffer_add_format(text, "%srank %zu: no part of its time differs from the median rank's",
                              text->len ? "; " : "", member->rank);
 }
 
-static char *late_evidence(const gt_rank_findings *found, const gt_late_group *group, const bool *has_rank)
+static char *late_evidence(const gt_rank_findings *found, const gt_late_group *group)
 {
     gt_buffer text = {0};
+    const bool *has_rank = group->has_rank;
     double wait = 0, blame = 0;
     size_t others = 0;
     for (size_t i = 0; i < group->count; i++) add_member_evidence(&text, found, group, &group->members[i]);
+    if (group->depends)
+        add_evidence(&text, "others are late by about as much for another reason, so only their repair and "
+                            "this one together gain");
     for (size_t r = 0; r < found->rank_count; r++) {
         if (has_rank[r]) blame += found->ranks[r].blame_pct;
         if (!found->ranks[r].known || has_rank[r]) continue;
@@ -255,8 +282,8 @@ static char *late_evidence(const gt_rank_findings *found, const gt_late_group *g
     }
     char *part = gt_format("the other ranks wait %.2f ms per %s in collectives, %.0f %% of it for %s",
                            others ? ms(wait) / (double)others : 0, found->per, blame,
-                           group->is_node      ? (group->count == 1 ? "this node" : "these nodes")
-                           : group->count == 1 ? "this rank"
+                           group->is_node      ? (group->total == 1 ? "this node" : "these nodes")
+                           : group->total == 1 ? "this rank"
                                                : "these ranks");
     add_evidence(&text, part);
     gt_free(part);
@@ -271,8 +298,10 @@ static char *late_title(const gt_rank_findings *found, const gt_rank_model *mode
     const gt_late_member *first = &group->members[0];
     add_names(&text, found, group);
     double pct = late_pct(model, first->rank);
-    gt_buffer_add_format(&text, " %s late by %.2f ms per %s", group->count > 1 ? "are" : "is",
-                         ms(group->late_ns), found->per);
+    gt_buffer_add_format(&text, " %s late by ", group->total > 1 ? "are" : "is");
+    if (group->least_late_ns < 0.98 * group->late_ns)
+        gt_buffer_add_format(&text, "%.2f to ", ms(group->least_late_ns));
+    gt_buffer_add_format(&text, "%.2f ms per %s", ms(group->late_ns), found->per);
     if (pct >= 0.5) gt_buffer_add_format(&text, " in %.0f %% of collectives", pct);
     gt_buffer_add_cstr(&text, ": ");
     if (group->count > 1 && group->is_node)
@@ -281,21 +310,12 @@ static char *late_title(const gt_rank_findings *found, const gt_rank_model *mode
         gt_buffer_add_format(&text, "on rank %zu ", first->index);
     for (size_t i = 0; i < first->cause_count; i++) {
         if (i) gt_buffer_add_cstr(&text, ", ");
-        add_cause(&text, &first->causes[i]);
+        add_cause(&text, &first->causes[i], found->ranks[first->rank].facts->launch_ns);
     }
-    gt_buffer_add_cstr(&text, first->cause_count ? than(group, first) : "the cause is unknown");
+    gt_buffer_add_cstr(&text, first->cause_count ? than(found, group, first) : "the cause is unknown");
     char *title = gt_strdup(gt_buffer_str(&text).bytes);
     gt_buffer_free(&text);
     return title;
-}
-
-static void mark_ranks(const gt_rank_findings *found, const gt_late_group *group, bool *has_rank)
-{
-    for (size_t i = 0; i < group->count; i++)
-        for (size_t r = 0; r < found->rank_count; r++)
-            has_rank[r] |=
-                found->ranks[r].known && (group->is_node ? found->ranks[r].node == group->members[i].index
-                                                         : r == group->members[i].index);
 }
 
 /* The nodes of the ranks: "a", "a and b", "a, b and c". */
@@ -324,21 +344,18 @@ static char *list_nodes(const gt_rank_findings *found, const bool *has_rank)
 /* What happens once may be chance. */
 static gt_confidence late_confidence(const gt_late_group *group, double steps)
 {
-    if (group->blame > 0.7 && steps >= 2) return GT_CONFIDENCE_HIGH;
-    return group->blame > 0.4 ? GT_CONFIDENCE_MEDIUM : GT_CONFIDENCE_LOW;
+    return group->is_certain && steps >= 2 ? GT_CONFIDENCE_HIGH : GT_CONFIDENCE_MEDIUM;
 }
 
 void gt_add_late_finding(gt_rank_findings *found, const gt_rank_model *model, const gt_late_group *group)
 {
-    bool *has_rank = gt_alloc_zero(found->rank_count, sizeof *has_rank);
-    mark_ranks(found, group, has_rank);
     const gt_late_member *first = &group->members[0];
     const gt_late_cause *cause = first->cause_count ? &first->causes[0] : NULL;
     gt_run_finding finding = {
         .id = gt_strdup(group->is_node ? "slow_node" : "straggler"),
         .title = late_title(found, model, group),
-        .ranks = gt_rank_list(found, has_rank),
-        .evidence = late_evidence(found, group, has_rank),
+        .ranks = gt_rank_list(found, group->has_rank),
+        .evidence = late_evidence(found, group),
         .advice = late_advice(found, group),
         .confidence = late_confidence(group, model->steps[first->rank]),
         .is_gpu = cause && cause->kind != GT_LATE_HOST,
@@ -346,32 +363,97 @@ void gt_add_late_finding(gt_rank_findings *found, const gt_rank_model *model, co
         .gain_ns = group->gain_ns,
         .late_ns = group->late_ns,
     };
-    if (group->is_node || found->nodes_known) finding.where = list_nodes(found, has_rank);
+    if (group->is_node || found->nodes_known) finding.where = list_nodes(found, group->has_rank);
     gt_add_run_finding(found, finding);
-    gt_free(has_rank);
+}
+
+void gt_add_shared_place(gt_rank_findings *found, const bool *is_late)
+{
+    size_t count;
+    char *place = gt_rank_shared_place(found, is_late, &count);
+    for (size_t i = 0; place && i < found->count; i++) {
+        gt_run_finding *finding = &found->items[i];
+        if (strcmp(finding->id, "slow_link") == 0) continue;
+        gt_buffer evidence = {0};
+        gt_buffer_add_cstr(&evidence, finding->evidence);
+        gt_buffer_add_format(&evidence, "; %s %zu late nodes have ", count > 2 ? "all" : "the", count);
+        gt_rank_add_item(&evidence, place);
+        gt_buffer_add_cstr(&evidence, " in their names and no other node has, so look at what they share: "
+                                      "switch, rack, power, cooling");
+        gt_free(finding->evidence);
+        finding->evidence = gt_strdup(gt_buffer_str(&evidence).bytes);
+        gt_buffer_free(&evidence);
+    }
+    gt_free(place);
 }
 
 /* ---- links ---- */
 
-void gt_add_link_finding(gt_rank_findings *found, const gt_slow_links *links)
+/* Whose link is it? */
+static const char *link_owner(const gt_rank_findings *found, const gt_slow_links *links)
 {
+    for (size_t r = 0; r < found->rank_count; r++)
+        if (found->ranks[r].known && !links->has_rank[r])
+            return "only these ranks are in slow collectives, so the link is one of theirs";
+    return "all ranks are in slow collectives, so the traces do not tell whose link it is";
+}
+
+void gt_add_link_finding(gt_rank_findings *found, const gt_slow_links *links, double gain_ns)
+{
+    const char *unless =
+        links->is_of_table
+            ? " If the network is built for less, give what nccl-tests reaches: --expected_bus_gbps."
+            : "";
     gt_run_finding finding = {
         .id = gt_strdup("slow_link"),
-        .title = gt_format("collectives reach %.0f GB/s, compared with %.0f GB/s of %s", links->bus_gbps,
-                           links->usual_gbps, links->compared_with),
+        .title = gt_format("the network is slow: collectives take %.0f %% longer than %s and reach %.0f "
+                           "instead of %.0f GB/s",
+                           100 * links->slower, links->compared_with, links->bus_gbps, links->usual_gbps),
         .ranks = gt_rank_list(found, links->has_rank),
-        .evidence =
-            gt_format("%zu of %zu large collectives are slow, the slowest is %s; their transfer itself is "
-                      "long, not the waiting: ranks wait %.2f ms per %s",
-                      links->slow_count, links->count, links->what, ms(found->wait_ns), found->per),
-        .advice = gt_strdup(
-            "Run nccl-tests or rccl-tests between pairs of these nodes to find the slow link; check "
-            "its speed, error counters and routing."),
+        .evidence = gt_format("%zu of %zu large collectives are slow, the slowest is %s; their transfer "
+                              "itself is long, not the "
+                              "waiting: ranks wait %.2f ms per %s; %s",
+                              links->slow_count, links->count, links->what, ms(found->wait_ns), found->per,
+                              link_owner(found, links)),
+        .advice =
+            gt_format("Run nccl-tests or rccl-tests between pairs of these nodes to find the slow link; "
+                      "check its speed, error counters and routing.%s",
+                      unless),
         .confidence = links->confidence,
         .is_gpu = true,
         .is_of_ranks = true,
-        .gain_ns = links->gain_ns,
+        .gain_ns = gain_ns,
     };
+    if (found->nodes_known && strcmp(finding.ranks, "all") != 0)
+        finding.where = list_nodes(found, links->has_rank);
+    gt_add_run_finding(found, finding);
+}
+
+/* ---- hosts ---- */
+
+void gt_add_host_finding(gt_rank_findings *found, const gt_slow_host_group *group, double gain_ns)
+{
+    char *ranks = gt_rank_list(found, group->has_rank);
+    const char *many = group->count > 1 ? "s" : "";
+    bool is_free = gain_ns < 0.001 * found->step_ns;
+    gt_run_finding finding = {
+        .id = gt_strdup("slow_host"),
+        .title = gt_format("the host%s of rank%s %s launch%s work %s%.0f %% slower than usual%s", many, many,
+                           ranks, group->count > 1 ? "" : "es", group->count > 1 ? "up to " : "",
+                           100 * group->slower,
+                           is_free ? ", which costs nothing now because the GPU does not wait for it" : ""),
+        .evidence = gt_format("rank %zu: %.1f against %.1f us per launch", group->rank,
+                              group->launch_ns / 1e3, group->usual_ns / 1e3),
+        .advice =
+            gt_format("Look for other processes, a lower CPU clock or wrong CPU binding on the host%s of "
+                      "%s rank%s.",
+                      many, group->count > 1 ? "these" : "this", many),
+        .ranks = ranks,
+        .confidence = GT_CONFIDENCE_HIGH,
+        .is_of_ranks = true,
+        .gain_ns = gain_ns,
+    };
+    if (found->nodes_known) finding.where = list_nodes(found, group->has_rank);
     gt_add_run_finding(found, finding);
 }
 
@@ -403,13 +485,15 @@ char *gt_rank_findings_verdict(const gt_rank_findings *found)
         else if (finding->severity != GT_SEVERITY_LOW)
             hint = finding;
     }
+    if (first && first->gain_pct < 0.1 && strcmp(first->id, "slow_host") == 0)
+        return gt_format("%s; ranks wait %.2f ms per %s of %.2f ms for each other", first->title,
+                         ms(found->wait_ns), found->per, ms(found->step_ns));
     if (first)
         return gt_format("%s; up to about %.2f ms (%.0f %%) per %s", first->title, ms(first->gain_ns),
                          first->gain_pct, found->per);
     char *unknown = about_unknown(found);
     char *perhaps = !hint ? gt_strdup("")
-                          : gt_format("; perhaps %s%s; up to about %.2f ms (%.0f %%)",
-                                      strcmp(hint->id, "slow_link") == 0 ? "the network: " : "", hint->title,
+                          : gt_format("; perhaps %s; up to about %.2f ms (%.0f %%)", hint->title,
                                       ms(hint->gain_ns), hint->gain_pct);
     char *verdict = gt_format(
         "no rank, node or link %sstands out: ranks wait %.2f ms per %s of %.2f ms for each other%s%s",

@@ -59,9 +59,9 @@ export function stragglerOf(steps) {
   return all > 0 && blame[worst] >= all / 2 && blame.length > 1 ? worst : -1;
 }
 
-// Whether a finding blames a rank, a node or a link.
+// Whether a finding is about a rank, a node or a link.
 export function namesRank(answers) {
-  return (answers.findings || []).some(({id}) => ['straggler', 'slow_node', 'slow_link'].includes(id));
+  return (answers.findings || []).some(({id}) => ['straggler', 'slow_node', 'slow_link', 'slow_host'].includes(id));
 }
 
 // A link beside this page: never to another place. Two slashes at its beginning would name another machine.

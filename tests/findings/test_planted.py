@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Planted faults of simulated runs are the first findings, with rank or node, cause, size and gain (planted.py).
+
+    python3 -m tests.findings.test_planted --bin build/debug/gputally
+
+test_planted_many has more sizes, seeds and mixtures. Without the simulator there is nothing to test."""
+import gzip
+import json
+import os
+import re
+import sys
+
+from tests.common.harness import Case, run_cases
+from tests.findings.generate_parallel import generate, sharded, tensor_parallel
+from tests.findings.planted import GAIN_CHANCE_MS, RANK_IDS, SIMULATOR, check, is_near, report, simulate, size
+
+
+def check_names(binary, folder, names, late, part):
+    """Nodes of one rack are slow: the names of nodes say so."""
+    run_size = size(ranks=2 * len(names), per_node=2, layers=2)
+    traces = os.path.join(folder, "run")
+    simulate(traces, run_size, [f"node:{node}:10" for node in late])
+    for rank in range(run_size["ranks"]):
+        path = os.path.join(traces, f"rank{rank}_trace.json.gz")
+        with gzip.open(path, "rt") as file:
+            trace = json.load(file)
+        trace["host_name"] = names[rank // 2]
+        with gzip.open(path, "wt") as file:
+            json.dump(trace, file)
+    first = report(binary, traces, os.path.join(folder, "out"))[0]
+    told = [item for item in first["evidence"] if "in their names" in item]
+    if part is None:
+        return [f"names told: {told}"] if told or first["id"] != "slow_node" else []
+    wanted = f"{len(late)} late nodes have {part} in their names and no other node has"
+    return [] if len(told) == 1 and wanted in told[0] else [f"{wanted!r} not in {first['evidence']}"]
+
+
+def check_expected(binary, folder):
+    """A link that is 20 % slower than the network should be, which is slower than usual."""
+    traces, out = os.path.join(folder, "run"), os.path.join(folder, "out")
+    healthy = simulate(os.path.join(folder, "healthy"), size(), ["link:0:100"])
+    slow = simulate(traces, size(), ["link:0:140"])
+    first = report(binary, traces, out, "--expected_bus_gbps", "150")[0]
+    problems = []
+    if first["id"] != "slow_link" or "take 20 % longer than expected and reach 125 instead of 150" not in first["title"]:
+        problems.append(first["title"])
+    if first["confidence"] != "high" or abs(first["gain_ms"] - (slow - healthy)) > 0.01:
+        problems.append(f"confidence {first['confidence']}, gain {first['gain_ms']} instead of {slow - healthy:.3f}")
+    if report(binary, traces, out, "--expected_bus_gbps", "125")[0]["id"] == "slow_link":
+        problems.append("a network that reaches what is expected is slow")
+    return problems
+
+
+def check_most(binary, folder, faults, ranks, text):
+    """Most ranks are late: the few others show what is usual."""
+    traces = os.path.join(folder, "run")
+    late = simulate(traces, size(), faults)
+    healthy = simulate(os.path.join(folder, "healthy"), size(), [])
+    findings = report(binary, traces, os.path.join(folder, "out"))
+    first = [found for found in findings if found["id"] in ("straggler", "slow_node")]
+    problems = [] if sorted(found["ranks"] for found in first) == ranks else [f"{[found['title'] for found in first]}"]
+    problems += [f"{text!r} not in {found['title']!r}" for found in first if text not in found["title"]]
+    gain = sum(found["gain_ms"] for found in first)
+    if abs(gain - (late - healthy)) > 0.1 * (late - healthy):
+        problems.append(f"gains of {gain} instead of {late - healthy:.3f} ms")
+    return problems
+
+
+PARALLEL = {"op": "aten::mm takes ", "data": "its data loader takes ", "gpu": "aten::mm takes ", "host": "launches work ",
+            "link": "collectives take "}
+
+
+def check_parallel(binary, folder, program, faults, ranks, numbers):
+    """Runs with several process groups, or with weights that are gathered ahead. `numbers`: the amounts in the titles."""
+    late = generate(os.path.join(folder, "run"), program, faults=faults, clock_us=500)
+    healthy = generate(os.path.join(folder, "healthy"), program, clock_us=500)
+    found = [one for one in report(binary, os.path.join(folder, "run"), os.path.join(folder, "out")) if one["id"] in RANK_IDS]
+    if [one["ranks"] for one in found] != ranks:
+        return [f"ranks {ranks} wanted: {[one['title'] for one in found]}"]
+    problems = []
+    for one, (kind, _, _), wanted in zip(found, faults, numbers):
+        number = re.search(PARALLEL[kind] + r"([\d.]+) ", one["title"])
+        if not number or not is_near(float(number[1]), wanted, 0.03):
+            problems.append(f"{wanted} wanted: {one['title']}")
+    gain = sum(one["gain_ms"] for one in found)
+    if not is_near(gain, late - healthy, GAIN_CHANCE_MS):
+        problems.append(f"gains of {gain:.3f} instead of {late - healthy:.3f} ms")
+    return problems
+
+
+def planted(*faults, **options):
+    run_size = size(**options)
+    name = ", ".join(faults) or "healthy"
+    return Case(f"{name}: {' '.join(str(value) for value in run_size.values())}", check, run_size, list(faults))
+
+
+def parallel_cases():
+    for name, program in (("pairs", tensor_parallel()), ("sharded weights", sharded())):
+        def case(what, faults, ranks, numbers):
+            return Case(f"{name}, {what}", check_parallel, program, faults, ranks, numbers)
+
+        yield case("healthy", [], [], [])
+        yield case("op", [("op", 3, 800)], ["3"], [0.8])
+        yield case("data", [("data", 7, 500)], ["7"], [0.5])
+        yield case("gpu", [("gpu", 2, 10)], ["2"], [0.88 if name == "pairs" else 0.8])
+        yield case("slow host that is fast enough", [("host", 5, 100)], ["5"], [100])
+        percent = 8000 if name == "pairs" else 3000
+        yield case("slow host", [("host", 5, percent)], ["5"], [percent])
+        yield case("much longer op", [("op", 6, 3000)], ["6"], [3])
+        yield case("two ranks", [("op", 3, 800), ("data", 6, 600)], ["3", "6"], [0.8, 0.6])
+    yield Case("pairs, the link of one", check_parallel, tensor_parallel(), [("link", (2, 3), 50)], ["2-3"], [50])
+
+
+def cases():
+    yield from parallel_cases()
+    if not os.path.exists(SIMULATOR):
+        return
+    yield planted(seed=3, clock_us=500)
+    yield planted(ranks=16, per_node=8, seed=4, steps=2)
+    yield planted("op:0:0.1")
+    yield planted("data:7:0.2", layers=12, clock_us=500)
+    yield planted("host:3:50")
+    yield planted("host:1:8000", seed=2, clock_us=500)
+    yield planted("node:15:2", ranks=16, per_node=1, layers=2, steps=4)
+    yield planted("link:1:15")
+    yield planted("link:0:300")
+    yield planted("op:7:2", "data:1:1.9", clock_us=500)
+    yield planted("data:1:3", "node:1:5")
+    yield planted("host:6:3000", "link:0:60", clock_us=500)
+    yield planted("host:6:400", "op:2:1")
+    yield planted("link:0:150", "node:0:4")
+    yield planted("op:2:3", "op:6:1")
+    late = [f"data:{rank}:3" for rank in range(8) if rank != 3]
+    yield Case("all ranks but one", check_most, late, ["0-2", "4-7"], "its data loader takes 3.00 ms longer than on the fastest")
+    racks = ["rack1-node1", "rack3-node2", "rack31-node3", "rack3-node4"]
+    yield Case("racks in names", check_names, racks, [1, 3], "rack3")
+    yield Case("racks in domains", check_names, ["n1.r1.net", "n2.r3.net", "n3.r1.net", "n4.r3.net"], [1, 3], "r3.net")
+    yield Case("names that say nothing", check_names, ["node1", "node2", "node3", "node4"], [1, 3], None)
+    yield Case("expected bandwidth", check_expected)
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases(__doc__.splitlines()[0], cases()))
