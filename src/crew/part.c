@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PART_MAGIC "GTPART\r\n" /* a copy with changed line ends is noticed */
 enum { PART_FORMAT = 1 };
 
 struct gt_part {
@@ -22,27 +21,29 @@ struct gt_part {
 
 static gt_index_form form_of_parts(void)
 {
-    return (gt_index_form){PART_MAGIC, PART_FORMAT, gt_checksum(GT_VERSION, strlen(GT_VERSION)), "partial"};
+    return (gt_index_form){GT_PART_MAGIC, PART_FORMAT, gt_checksum(GT_VERSION, strlen(GT_VERSION)),
+                           "partial"};
 }
 
 /* ---- writing ---- */
 
 /* The first bytes of the file; how many there are. -1 if it cannot be read. */
-static ssize_t read_magic(const char *path, char magic[sizeof PART_MAGIC - 1])
+static ssize_t read_magic(const char *path, char magic[sizeof GT_PART_MAGIC - 1])
 {
     struct stat status;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) return -1;
     bool is_file = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
-    ssize_t len = is_file ? read(descriptor, magic, sizeof PART_MAGIC - 1) : -1;
+    ssize_t len = is_file ? read(descriptor, magic, sizeof GT_PART_MAGIC - 1) : -1;
     close(descriptor);
     return len;
 }
 
 bool gt_part_is_part(const char *path)
 {
-    char magic[sizeof PART_MAGIC - 1];
-    return read_magic(path, magic) == (ssize_t)sizeof magic && memcmp(magic, PART_MAGIC, sizeof magic) == 0;
+    char magic[sizeof GT_PART_MAGIC - 1];
+    return read_magic(path, magic) == (ssize_t)sizeof magic &&
+           memcmp(magic, GT_PART_MAGIC, sizeof magic) == 0;
 }
 
 /* It must not exist, or be a partial, or what a crash of the system leaves of one: nothing, or its first
@@ -50,10 +51,10 @@ bool gt_part_is_part(const char *path)
 static bool may_replace(const char *path)
 {
     struct stat status;
-    char magic[sizeof PART_MAGIC - 1];
+    char magic[sizeof GT_PART_MAGIC - 1];
     if (stat(path, &status) != 0 && errno == ENOENT) return true;
     ssize_t len = read_magic(path, magic);
-    return len >= 0 && memcmp(magic, PART_MAGIC, (size_t)len) == 0;
+    return len >= 0 && memcmp(magic, GT_PART_MAGIC, (size_t)len) == 0;
 }
 
 bool gt_part_write(const char *path, const gt_part_new *part, const gt_image *image, gt_error *error)

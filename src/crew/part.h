@@ -23,6 +23,7 @@
 #include "index/identity.h"
 
 #define GT_PART_SUFFIX ".gtpart"
+#define GT_PART_MAGIC  "GTPART\r\n" /* a copy with changed line ends is noticed */
 
 typedef enum gt_part_state {
     GT_PART_SOUND,

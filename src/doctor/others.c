@@ -291,6 +291,16 @@ void gt_doctor_other(gt_diagnosis *d, gt_str first, gt_trace_format format, cons
                                        strchr(d->path, '/') ? d->path : gt_diagnosis_text(d, "./%s", d->path),
                                        NULL);
         return;
+    case GT_FORMAT_PARTIAL:
+        say(d, "partial", "partial of gputally",
+            "what the report of all ranks needs of one trace; gputally merge puts it together with those of "
+            "the other ranks (docs/scale.md)");
+        d->next = gt_diagnosis_command(
+            d, "gputally merge",
+            strchr(d->path, '/') ? gt_diagnosis_text(d, "%.*s", (int)gt_path_folder_len(d->path), d->path)
+                                 : ".",
+            NULL);
+        return;
     case GT_FORMAT_OTHER_JSON:
         look_at_json(d, first);
         return;

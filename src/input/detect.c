@@ -2,6 +2,7 @@
  * CSV files of rocprofv3 and ncu by their column names. */
 #include "input/detect.h"
 #include "base/memory.h"
+#include "crew/part.h"
 #include "input/ncu/ncu.h"
 #include "input/nsys/nsys.h"
 #include "input/perfetto/perfetto.h"
@@ -26,6 +27,7 @@ static const char *const names[GT_FORMATS] = {
     [GT_FORMAT_ZIP] = "zip archive",
     [GT_FORMAT_ELF] = "executable program",
     [GT_FORMAT_INDEX] = "index of gputally, without its trace",
+    [GT_FORMAT_PARTIAL] = "partial of gputally",
     [GT_FORMAT_EMPTY] = "empty file",
 };
 
@@ -38,6 +40,7 @@ static const struct {
     {"PK\3\4", 4, GT_FORMAT_ZIP},
     {"\177ELF", 4, GT_FORMAT_ELF},
     {"GTINDEX\n", 8, GT_FORMAT_INDEX},
+    {GT_PART_MAGIC, 8, GT_FORMAT_PARTIAL},
     {"NVR", 4, GT_FORMAT_NCU_REPORT}, /* including the NUL */
 };
 
@@ -128,5 +131,6 @@ bool gt_detect_fail(gt_stream *stream, gt_trace_format format, gt_error *error)
     if (format == GT_FORMAT_NSYS_REPORT && gt_stream_peek(stream, &text, &len, error))
         return gt_nsys_fail_report(gt_stream_path(stream), (gt_str){(const char *)text, len}, error);
     if (format == GT_FORMAT_NCU_REPORT) return gt_ncu_fail_report(gt_stream_path(stream), error);
-    return gt_fail(error, "%s: unsupported input: %s", gt_stream_path(stream), gt_format_name(format));
+    return gt_fail(error, "%s: unsupported input: %s%s", gt_stream_path(stream), gt_format_name(format),
+                   format == GT_FORMAT_PARTIAL ? "; `gputally merge` makes the report of all ranks" : "");
 }

@@ -10,7 +10,9 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
+import time
 
 from tests.common.harness import FIXTURES, Case, files_under, run, run_cases
 from tests.partial.generate_ranks import write_ranks, write_trace
@@ -400,6 +402,39 @@ def full_disk(place):
     return [*problems, f"left behind: {left}"] if left else problems
 
 
+def killed(place):
+    """Jobs that are killed at any time leave sound partials or nothing; the next one makes the rest."""
+    place.make(7, steps=40)
+    place.copy()
+    problems = place.call(place.one, "report", "my run", "-q", "--output_csvs_dir", "csvs")
+    for number in range(12):
+        job = subprocess.Popen([place.binary, "partial", "my run", "-q", "--threads", "2"], cwd=place.many)
+        time.sleep(0.004 * number)
+        job.kill()
+        job.wait()
+    left = [name for name in files_under(os.path.join(place.many, "my run")) if not name.endswith((".json", ".gtpart"))]
+    if left and not all(".tmp-" in name for name in left):  # a file system without unnamed files has temporary ones
+        problems.append(f"left behind: {left}")
+    outcome = run([place.binary, "merge", "my run", "-q", "--output_csvs_dir", "early"], cwd=place.many)
+    problems += outcome.problems()
+    if "damaged" in outcome.stderr:
+        problems.append(f"a damaged partial: {outcome.stderr}")
+    problems += place.call(place.many, "partial", "my run", "-q")
+    problems += place.call(place.many, "merge", "my run", "-q", "--output_csvs_dir", "csvs")
+    return problems + place.compare([("csvs/collective", "csvs")])
+
+
+def at_the_same_time(place):
+    """Several jobs make the same partials."""
+    place.make(6)
+    place.copy()
+    problems = place.call(place.one, "report", "my run", "-q", "--output_csvs_dir", "csvs")
+    jobs = [subprocess.Popen([place.binary, "partial", "my run", "-q"], cwd=place.many) for _ in range(4)]
+    problems += [f"exit code {job.returncode}" for job in jobs if job.wait()]
+    problems += place.call(place.many, "merge", "my run", "-q", "--output_csvs_dir", "csvs")
+    return problems + place.compare([("csvs/collective", "csvs")])
+
+
 def cases():
     for ranks in (2, 3, 7):
         yield Case(f"report of {ranks} ranks", whole_report, ranks)
@@ -414,7 +449,7 @@ def cases():
     yield Case("missing rank without findings", missing_without_findings)
     for check in (last_rank_missing, threads, folders_of_ranks, rank_in_trace, without_rank, one_by_one, default_place, reused,
                   stale, other_files_stay, not_together, other_version, damaged, none_usable, other_formats,
-                  truncated_trace, full_disk):
+                  truncated_trace, full_disk, killed, at_the_same_time):
         yield Case(check.__name__.replace("_", " "), check)
 
 

@@ -351,6 +351,9 @@ static bool write_part(const job *j, item *one, const gt_rank_collectives *c,
     gt_rank_collectives_save(c, one->rank, &image);
     gt_partial_save_options(j->options, &image);
     bool written = gt_part_write(one->part, &new, &image, &one->error);
+    gt_error why = one->error;
+    if (!written && !gt_arguments_string(&j->call->arguments, "output"))
+        gt_fail(&one->error, "%.900s; --output names another folder for it", why.text);
     gt_image_free(&image);
     return written;
 }
