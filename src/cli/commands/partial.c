@@ -81,11 +81,13 @@ static bool is_rank(int64_t rank)
     return rank >= 0 && rank < GT_RANKS_MAX;
 }
 
-/* The rank of a trace: in its name, its path, or the trace itself; -1 if there is none. */
-static bool find_rank(const gt_rank_regex *regex, item *one, gt_error *error)
+/* The rank of a trace: `known`, or if that is -1 in its name, its path, or the trace itself; -1 if there is
+ * none. */
+static bool find_rank(const gt_rank_regex *regex, item *one, int64_t known, gt_error *error)
 {
     if (!gt_rank_regex_find(regex, gt_path_name(one->trace), &one->rank, error)) return false;
-    one->rank_in_name = is_rank(one->rank);
+    one->rank_in_name = is_rank(one->rank) && (known < 0 || known == one->rank);
+    if (known >= 0) one->rank = known;
     if (!is_rank(one->rank) && !gt_rank_regex_find(regex, one->trace, &one->rank, error)) return false;
     if (is_rank(one->rank)) return true;
     gt_error ignored; /* whoever reads the trace says why that is not possible */
@@ -143,10 +145,7 @@ static bool find_ranks(job *j, gt_error *error)
     bool found = true;
     for (size_t i = 0; found && i < j->count; i++) {
         item *one = &j->items[i];
-        int64_t known = rank->given ? rank->number : one->rank;
-        found = find_rank(&regex, one, error);
-        if (known >= 0) one->rank_in_name = one->rank_in_name && one->rank == known;
-        if (known >= 0) one->rank = known;
+        found = find_rank(&regex, one, rank->given ? rank->number : one->rank, error);
     }
     gt_rank_regex_free(&regex);
     return found;
@@ -246,6 +245,14 @@ static bool name_parts(job *j, gt_error *error)
 
 /* ---- one trace ---- */
 
+/* Whether `merge` can use it: another build of this version may have written something else. */
+static bool can_be_loaded(const gt_part *part, int64_t rank)
+{
+    gt_rank_collectives *c = gt_rank_collectives_load(gt_part_image(part), rank);
+    gt_rank_collectives_free(c);
+    return c != NULL;
+}
+
 /* The partial that is already there. False, with an error, if it must not be replaced. */
 static bool look_at_old(const job *j, item *one)
 {
@@ -258,8 +265,7 @@ static bool look_at_old(const job *j, item *one)
         gt_fail(&one->error, "%s: partial of another trace, %s; choose another --output for %s", one->part,
                 gt_part_trace(old), one->trace);
     else
-        one->reused = strcmp(gt_part_key(old), j->key) == 0 &&
-                      gt_rank_collectives_saved_rank(gt_part_image(old)) == one->rank &&
+        one->reused = strcmp(gt_part_key(old), j->key) == 0 && can_be_loaded(old, one->rank) &&
                       gt_part_is_current(old, one->trace);
     gt_part_close(old);
     return !is_other;
