@@ -371,6 +371,12 @@ gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, 
     return GT_EXIT_FAILED;
 }
 
+bool gt_collective_check_sheets(const gt_arguments *arguments, gt_error *error)
+{
+    gt_collective_options ignored;
+    return read_sheet_options(arguments, &ignored, error);
+}
+
 bool gt_collective_merge(const gt_merge_call *merge, gt_error *error)
 {
     const gt_arguments *arguments = &merge->call->arguments;

@@ -83,6 +83,8 @@ typedef struct gt_merge_call {
     unsigned threads;
 } gt_merge_call;
 bool gt_collective_merge(const gt_merge_call *merge, gt_error *error);
+/* False if an option of gt_collective_sheets_group has an invalid value: a usage error. */
+bool gt_collective_check_sheets(const gt_arguments *arguments, gt_error *error);
 
 /* Prints a usage error and returns GT_EXIT_USAGE if options of the PyTorch report have invalid values or
  * exclude each other. */

@@ -216,6 +216,7 @@ static bool assign_ranks(sources *all, gt_error *error)
             continue;
         }
         const source *before = all->by_rank[one->rank];
+        if (before && gt_path_is_same_file(before->path, one->path)) continue; /* named twice */
         if (before)
             return gt_fail(error, "%s and %s are both partials of rank %" PRId64 "; name one of them",
                            before->path, one->path, one->rank);
@@ -399,6 +400,8 @@ gt_exit gt_cmd_merge(const gt_call *call)
         gt_arguments_string(&call->arguments, "output_html"))
         return gt_usage_error(call->program, "argument --no_html: not allowed with argument --output_html");
     if (!gt_common_apply(call, &read, &error)) return gt_usage_error(call->program, "%s", error.text);
+    if (!gt_collective_check_sheets(&call->arguments, &error))
+        return gt_usage_error(call->program, "%s", error.text);
     bool made = add_sources(&all, &error);
     if (made) gt_parallel_each(all.count, look_at, &all);
     made =
