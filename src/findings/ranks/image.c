@@ -67,7 +67,7 @@ enum {
 enum { TIMES = GAP + GT_CAUSES };
 
 /* Whoever adds a member to the facts must save it, and check it when it is loaded. */
-_Static_assert(sizeof(gt_rank_facts) == 2 * GT_CAUSES * sizeof(double) + 272, "save the new member");
+_Static_assert(sizeof(gt_rank_facts) == 2 * GT_CAUSES * sizeof(double) + 280, "save the new member");
 _Static_assert(sizeof(gt_rank_collective) == sizeof(saved_collective), "save the new member");
 _Static_assert(sizeof(gt_rank_link) == sizeof(saved_link), "save the new member");
 _Static_assert(sizeof(gt_rank_step) == sizeof(saved_step), "save the new member");
