@@ -17,9 +17,9 @@ typedef enum file_state { WAITING, GIVEN, GIVEN_TWICE, DONE } file_state;
 typedef struct shared_file {
     uint64_t cost;
     file_state state;
-    size_t process; /* that got it first */
-    double given_s; /* when */
-    double due_s;   /* from when on it is slow */
+    size_t process;      /* that got it first */
+    double given_s;      /* when */
+    uint64_t batch_cost; /* of all files that were given with it */
 } shared_file;
 
 struct gt_share {
@@ -103,8 +103,14 @@ static void give(gt_share *share, uint32_t file, size_t process, double now_s, u
     f->state = GIVEN;
     f->process = process;
     f->given_s = now_s;
-    f->due_s = now_s + SLOW_S + SLOW_FACTOR * expected_s(share, batch_cost);
+    f->batch_cost = batch_cost;
     share->left_cost -= f->cost;
+}
+
+/* By what is known now: the first files are given out before any is done. */
+static bool is_slow(const gt_share *share, const shared_file *f, double now_s)
+{
+    return now_s - f->given_s > SLOW_S + SLOW_FACTOR * expected_s(share, f->batch_cost);
 }
 
 /* A file that has been under way for too long; not to the process that has it. */
@@ -113,7 +119,8 @@ static size_t give_slow(gt_share *share, size_t process, double now_s, uint32_t 
     shared_file *slowest = NULL;
     for (size_t i = 0; i < share->count; i++) {
         shared_file *f = &share->files[i];
-        if (f->state != GIVEN || f->process == process || f->due_s > now_s || !is_needed(share, (uint32_t)i))
+        if (f->state != GIVEN || f->process == process || !is_slow(share, f, now_s) ||
+            !is_needed(share, (uint32_t)i))
             continue;
         if (!slowest || f->given_s < slowest->given_s) slowest = f;
     }

@@ -7,9 +7,11 @@ process writes, clear messages, and no process that writes what another one writ
 import glob
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
+import uuid
 
 from tests.common import harness
 from tests.crew import crews
@@ -182,6 +184,38 @@ def test_other_traces(binary):
         if done.returncode:
             assert len(sentences(done.stderr)) == 1, done.stderr
             assert "does not see the same traces" in done.stderr or "not found" in done.stderr, done.stderr
+
+
+def reads_a_trace(pid):
+    try:
+        return any("_trace.json" in os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return False
+
+
+def test_a_process_that_stops(binary):
+    """Its trace is given to another process, and the report is written while it still stands still."""
+    with Place(binary, ranks=12, others=20000) as place:
+        place.expect()
+        mark, stopped = "crew-" + uuid.uuid4().hex, None
+        child = subprocess.Popen([*crews.launcher("openmpi"), "3", *place.words("out")], cwd=place.path, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=crews.environment(GPUTALLY_TEST_MARK=mark))
+        while not stopped and child.poll() is None:
+            for pid, kind in crews.processes(mark).items():
+                if kind == "main" and "OMPI_COMM_WORLD_RANK=1" in str(crews.read(f"/proc/{pid}/environ")) and reads_a_trace(pid):
+                    stopped = pid
+                    os.kill(pid, signal.SIGSTOP)
+                    break
+            time.sleep(0.001)
+        end = time.monotonic() + crews.WAIT_S
+        while stopped and not os.path.exists(place.path + "/out/report.xlsx") and time.monotonic() < end:
+            time.sleep(0.05)
+        written = os.path.exists(place.path + "/out/report.xlsx")
+        if stopped:
+            os.kill(stopped, signal.SIGCONT)
+        text = child.communicate(timeout=crews.WAIT_S)[1]
+        assert written and child.returncode == 0, text
+        assert not place.differences("out"), text
 
 
 if __name__ == "__main__":

@@ -112,6 +112,23 @@ static void gives_slow_files_again(void **state)
     gt_share_free(share);
 }
 
+/* The first files are given out when nothing is known about their speed. */
+static void learns_what_is_slow(void **state)
+{
+    (void)state;
+    const uint64_t bytes[] = {100 * MB, 100 * MB};
+    uint32_t files[GT_SHARE_BATCH_MAX];
+    gt_share *share = gt_share_new(bytes, NULL, 2, 2);
+    assert_int_equal(gt_share_give(share, 0, 0, files), 1);
+    assert_int_equal(gt_share_give(share, 1, 0, files), 1);
+    assert_int_equal(gt_share_give(share, 1, 30, files), 0);
+    assert_true(gt_share_done(share, 0, 0, true, 1)); /* it takes 1 s, so more than 8 s are slow */
+    assert_int_equal(gt_share_give(share, 0, 7.9, files), 0);
+    assert_int_equal(gt_share_give(share, 0, 8.1, files), 1);
+    assert_int_equal(files[0], 1);
+    gt_share_free(share);
+}
+
 /* After a result that ends the work, files after it are not needed, and those before it are. */
 static void ends_early(void **state)
 {
@@ -139,11 +156,9 @@ static void ends_early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gives_the_largest_first),
-        cmocka_unit_test(gives_every_file_once),
-        cmocka_unit_test(skips_what_is_done),
-        cmocka_unit_test(gives_slow_files_again),
-        cmocka_unit_test(ends_early),
+        cmocka_unit_test(gives_the_largest_first), cmocka_unit_test(gives_every_file_once),
+        cmocka_unit_test(skips_what_is_done),      cmocka_unit_test(gives_slow_files_again),
+        cmocka_unit_test(learns_what_is_slow),     cmocka_unit_test(ends_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
