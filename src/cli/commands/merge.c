@@ -28,8 +28,8 @@ static const gt_option input_options[] = {
      "set the number of ranks (default: up to the last rank with a partial; warns if more ranks ran)",
      .minimum = "1"},
     {"allow_missing_ranks", GT_OPTION_FLAG, NULL, NULL,
-     "with --no_findings: warn about ranks whose partial is missing or damaged and analyse the others; "
-     "otherwise this is the default",
+     "warn about ranks whose partial is missing or damaged and analyse the others; only with --no_findings, "
+     "because otherwise this is the default",
      .needs = "no_findings"},
 };
 static const gt_option_group input_group = {"Input", input_options, GT_LENGTH(input_options)};
