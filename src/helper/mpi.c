@@ -33,6 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -386,6 +387,7 @@ int gt_helper_mpi(char **libraries)
     /* The program gets the signals that end a job; this process ends with it. */
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
     for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++) signal(ignored[i], SIG_IGN);
+    prctl(PR_SET_NAME, "gputally-helper"); /* the normal program is started as /proc/self/exe */
     relay r = {.rank = -1};
     const char *library = load(&r.mpi, libraries);
     if (!library) return fail("no MPI library could be loaded");

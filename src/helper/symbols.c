@@ -16,6 +16,7 @@ GT_SYMBOL(memcmp);
 GT_SYMBOL(memcpy);
 GT_SYMBOL(memset);
 GT_SYMBOL(ppoll);
+GT_SYMBOL(prctl);
 GT_SYMBOL(read);
 GT_SYMBOL(signal);
 GT_SYMBOL(strchr);
