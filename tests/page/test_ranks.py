@@ -10,6 +10,7 @@ import atexit
 import gzip
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -25,7 +26,7 @@ def event(category, name, tid, start, dur, **args):
     return {"ph": "X", "cat": category, "name": name, "pid": 100 if tid >= 100 else 0, "tid": tid, "ts": start, "dur": dur, "args": args}
 
 
-def rank_trace(rank, shift, sizes=(1 << 20, 1 << 22, 1 << 24)):
+def rank_trace(rank, shift, sizes=(1 << 20, 1 << 22, 1 << 24), op="aten::mm"):
     """Each layer: a kernel, then an all-reduce that ends on all ranks when the last one has come and the data has moved. The
     host launches all of a step before it begins."""
     events, at, number = [], 1000.0, 1
@@ -40,7 +41,7 @@ def rank_trace(rank, shift, sizes=(1 << 20, 1 << 22, 1 << 24)):
                     ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 20, at + work, longest - work + MOVE_US, {
                         "Collective name": "allreduce", "In msg nelems": sizes[layer], "Out msg nelems": sizes[layer], "Group size": RANKS,
                         "dtype": "Float", "Process Group Name": "0", "Process Group Ranks": str(list(range(RANKS)))})):
-                events.append(event("cpu_op", "aten::mm" if stream == 7 else "nccl:all_reduce", 100, launch, 6, **{"External id": number}))
+                events.append(event("cpu_op", op if stream == 7 else "nccl:all_reduce", 100, launch, 6, **{"External id": number}))
                 events.append(event("cuda_runtime", "cudaLaunchKernel", 100, launch + 2, 2, correlation=number, **{"External id": number}))
                 events.append(event("kernel", name, stream, start, dur, correlation=number, stream=stream, device=0, **{"External id": number}, **more))
                 number += 1
@@ -53,11 +54,11 @@ def rank_trace(rank, shift, sizes=(1 << 20, 1 << 22, 1 << 24)):
             "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}]}
 
 
-def write_run(folder):
+def write_run(folder, **options):
     os.makedirs(folder)
     for rank in range(RANKS):
         with gzip.open(os.path.join(folder, f"rank{rank}_trace.json.gz"), "wt") as file:
-            json.dump(rank_trace(rank, 313 * rank % 977), file)
+            json.dump(rank_trace(rank, 313 * rank % 977, **options), file)
     return folder
 
 
@@ -119,7 +120,7 @@ def test_the_straggler_is_named(binary):
         said = browser.text("#ranks .straggler")
         assert said.startswith(f"Rank {LATE} is the straggler: 100.0 % of all waiting is for it"), said
         assert browser.js("return [...document.querySelectorAll('main > section')].map((one) => one.id)") == \
-            ["header", "filter", "verdict", "findings", "ranks", "sheets", "footer"]
+            ["header", "filter", "verdict", "findings", "path", "ranks", "rank-spread", "matrix", "clocks", "sheets", "footer"]
         assert browser.count("#ranks .rank-step") == RANKS and browser.count("#ranks .bus-chart") == 1
 
 
@@ -146,6 +147,87 @@ def test_a_click_opens_the_page_of_a_rank(binary):
         height = browser.box(".heat-map canvas")[3]
         browser.click(".heat-map canvas", 0.5, (44 + 3.5 * 24) / height)
         browser.wait("location.pathname.endsWith('rank3_trace_perf_report.html') && document.documentElement.dataset.ready", "the page of rank 3")
+
+
+def check_path(browser):
+    """The late rank decides how long the step is: its op in the second layer takes 700 µs longer. Layers take 280, 990 and 300 µs."""
+    said = browser.text("#path .answer")
+    assert said.startswith(f"Rank {LATE}, aten::mm: ") and said.endswith(" of the critical path of 1.57 ms per step, 0.70 ms more than on the median rank."), said
+    rows = dict(zip(browser.texts("#path .path-kinds td:first-child"), browser.texts("#path .path-kinds td:nth-child(2)")))
+    assert rows["communication"] == "180 µs", "three transfers of 60 µs"
+    left, right = 76, browser.box(".path-chart canvas")[2] - 84
+    width, height = browser.box(".path-chart canvas")[2:]
+    place = (left + (right - left) * 0.5) / width, (16 + 13) / height  # of the first bar
+    browser.hover(".path-chart canvas", *place)
+    tip = browser.text("#tooltip")
+    assert tip.startswith("aten::mm") and f"\n{LATE}\n" in tip and "700 µs" in tip, tip
+    browser.click(".path-chart canvas", *place)
+    chosen = browser.hash()
+    assert "path.op=0" in chosen, chosen
+    cells = browser.texts("#path tr.current td")
+    assert cells[0].strip() == str(LATE) and cells[1].strip() == "aten::mm" and cells[7] == "0 ns", cells
+    browser.keys(Keys.ARROW_RIGHT, css=".path-chart canvas")
+    assert browser.count("#path .focus-mark:not([hidden])") == 1 and "rank" in browser.text("#tooltip")
+    browser.keys(Keys.ESCAPE)
+    others = [row for row in browser.texts("#path-table tbody tr") if row.strip() and not row.strip().startswith(str(LATE))]
+    assert any("aten::mm" in row for row in others), "other ranks are in the table with their slack"
+
+
+def check_spread(browser):
+    """All ranks leave a step together."""
+    said = browser.text("#rank-spread .answer")
+    assert said.startswith("A step takes 1.57 ms on the median rank."), said
+    assert browser.count("#rank-spread tr[data-step]") == STEPS - 1, "the last step has no end"
+    assert browser.text("#rank-spread tr[data-step='0'] td:nth-child(4)") == "1.57 ms"
+    browser.keys(*[Keys.ARROW_RIGHT] * 3, Keys.ENTER, css="#rank-spread .rank-dots canvas")
+    assert "rank 2" in browser.text("#tooltip") and "ranks.rank=2" in browser.hash()
+
+
+def check_matrix(browser):
+    """All-reduces of 4, 16 and 64 MB: 2 S / 8 from each rank to each other."""
+    assert browser.text("#matrix .answer") == "Ranks send 1,176 MB per step in all."
+    cell = min(36, 560 // RANKS)
+    width, height = browser.box(".matrix-map canvas")[2:]
+    browser.hover(".matrix-map canvas", (104 + 6.5 * cell) / width, (24 + 1.5 * cell) / height)
+    tip = browser.text("#tooltip")
+    assert tip.startswith("rank 1 → rank 6") and "21.0 MB" in tip and "147 MB" in tip, tip
+    browser.keys(*[Keys.ARROW_DOWN] * 3, Keys.ARROW_RIGHT, Keys.ENTER, css=".matrix-map canvas")
+    assert browser.text("#tooltip").startswith("rank 2 → rank 1") and "matrix.pair=2-1" in browser.hash()
+    browser.click("#matrix summary")
+    assert browser.count("#matrix .alternative tbody tr") == RANKS * (RANKS - 1)
+
+
+def check_clocks(browser):
+    """Shifts of 0, 313, 626, 939, 275, 588, 901, 237 µs; times are whole microseconds."""
+    said = browser.text("#clocks .answer")
+    bound = re.fullmatch(r"The clocks of 8 ranks are up to 939 µs apart; every offset is known within (.*) µs\.", said)
+    assert bound and 1 <= float(bound[1]) <= 5, said
+    browser.click("#clocks summary")
+    offsets = [float(text.split()[0]) for text in browser.texts("#clocks .alternative td:nth-child(4)")]
+    assert offsets == [313 * rank % 977 for rank in range(RANKS)], offsets
+
+
+def test_all_ranks_together(binary):
+    require_browser()
+    hostile = '"><img src=x onerror=alert(1)></script><script>alert(2)</script>\n\u202e'
+    folder = write_run(os.path.join(os.path.dirname(folder_of(binary)), "hostile names"), op=hostile)
+    assert run([binary, "report", folder, "-q"]).code == 0
+    with Browser() as browser:
+        browser.open(page_of(binary))
+        check_path(browser)
+        check_spread(browser)
+        check_matrix(browser)
+        check_clocks(browser)
+        kept = browser.hash()
+        browser.open(page_of(binary), kept)
+        assert browser.count("#path tr.current") == 1 and browser.hash() == kept, "the address shows the same"
+        for width in (1280, 3840):
+            browser.set_size(width, 900)
+            browser.settle()
+            assert browser.js("return document.documentElement.scrollWidth <= innerWidth"), f"{width} pixels are enough"
+        browser.open(os.path.join(folder, "nccl_analysis_report.html"))
+        assert hostile.split("\n")[0] in browser.text("#path .answer") and browser.count("#path .answer *") == 0
+        assert browser.count("main img, main script") == 0
 
 
 def test_collective_writes_it_when_asked(binary):

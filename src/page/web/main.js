@@ -6,6 +6,10 @@ import {listenToKeys} from './keys.js';
 import {goToSection, Navigation} from './navigation.js';
 import {unpackTables} from './pack.js';
 import {Page} from './page.js';
+import {clocksSection} from './sections/across/clocks.js';
+import {pathSection} from './sections/across/critical.js';
+import {matrixSection} from './sections/across/matrix.js';
+import {stepSpreadSection} from './sections/across/spread.js';
 import {barSection} from './sections/bar.js';
 import {batchSections} from './sections/batch/batch.js';
 import {compareSection} from './sections/compare.js';
@@ -28,7 +32,7 @@ import {followTheme} from './theme.js';
 // In the order in which they are shown.
 const SECTIONS = [
   headerSection, filterSection, verdictSection, compareSection, findingsSection, barSection,
-  ranksSection, timelineSection,
+  pathSection, ranksSection, stepSpreadSection, matrixSection, clocksSection, timelineSection,
   flameSection, rooflineSection, tablesSection, stepsSection, memorySection,
   ...batchSections, ...sweepSections, sheetsSection, footerSection,
 ];
