@@ -117,15 +117,29 @@ static void stop_forever(void)
     for (;;) poll(NULL, 0, -1);
 }
 
-static void write_screen(const char *text, size_t len)
+static void write_all(int to, const char *text, size_t len)
 {
-    int to = gt_the_crew.screen >= 0 ? gt_the_crew.screen : STDERR_FILENO;
     while (len) {
         ssize_t written = write(to, text, len);
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) return;
         text += written;
         len -= (size_t)written;
+    }
+}
+
+/* Paths and what MPI prints may contain what a terminal would obey. Also called by a signal handler. */
+static void write_screen(const char *text, size_t len)
+{
+    char part[512];
+    int to = gt_the_crew.screen >= 0 ? gt_the_crew.screen : STDERR_FILENO;
+    while (len) {
+        size_t count = len < sizeof part ? len : sizeof part;
+        for (size_t i = 0; i < count; i++)
+            part[i] = ((unsigned char)text[i] < ' ' && text[i] != '\n') || text[i] == 0x7F ? '?' : text[i];
+        write_all(to, part, count);
+        text += count;
+        len -= count;
     }
 }
 
@@ -276,7 +290,8 @@ static void check_size(gt_crew *c, size_t rank, size_t size)
 static void hear_ready(gt_crew *c, const gt_wire_frame *frame)
 {
     uint32_t size = 0;
-    if (frame->head.len >= sizeof size) memcpy(&size, frame->bytes, sizeof size);
+    if (frame->head.len < sizeof size) return;
+    memcpy(&size, frame->bytes, sizeof size);
     snprintf(c->library, sizeof c->library, "%.*s", (int)(frame->head.len - sizeof size),
              (const char *)frame->bytes + sizeof size);
     check_size(c, frame->head.rank, size);
