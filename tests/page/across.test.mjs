@@ -5,7 +5,7 @@ import {test} from 'node:test';
 import {boundText, clockSentence, readClocks} from '../../src/page/web/sections/across/clocks.js';
 import {dotsDomain, nearestDot, nodeStretches} from '../../src/page/web/sections/across/dots.js';
 import {insideNodes, largestPairs, matrixNodes, readMatrix} from '../../src/page/web/sections/across/matrix.js';
-import {asSentence, longestSteps, overviewNumber, overviewText, pathKinds, rankStretches, readPathOps, readPathSteps, segmentAt} from
+import {asSentence, longestSteps, overviewNumber, overviewText, pathKinds, perOf, rankStretches, readPathOps, readPathSteps, segmentAt} from
   '../../src/page/web/sections/across/path.js';
 import {fineTime, readRankMeans, readStepSpread, slowestSteps, spreadSentence} from '../../src/page/web/sections/across/spread.js';
 import {plainSource, plainTable} from './helpers.mjs';
@@ -58,6 +58,7 @@ test('texts and numbers of the overview', () => {
   const source = plainSource([plainTable('overview', {name: ['per', 'left'], value: [NaN, 7], text: ['step', null]})]);
   assert.deepEqual([overviewText(source, 'per'), overviewNumber(source, 'left'), overviewText(source, 'x'), overviewNumber(source, 'per')],
     ['step', 7, null, null]);
+  assert.deepEqual([perOf(source), perOf(plainSource([]))], ['step', 'step']);
   assert.deepEqual([overviewText(plainSource([]), 'per'), asSentence('rank 3'), asSentence('done.'), asSentence('')], [null, 'Rank 3.', 'Done.', '']);
 });
 
@@ -69,6 +70,7 @@ test('steps over ranks', () => {
   assert.deepEqual(steps.map(({step, low, high}) => [step, low, high]), [[5, 10e6, 13e6], [6, 11e6, 15e6]], 'a step without times is left out');
   assert.equal(spreadSentence(steps), 'A step takes 12.0 ms on the median rank. Within a step, ranks differ by up to 4.00 ms (33.3 %): ' +
     'in step 6, rank 3 is the slowest.');
+  assert.equal(spreadSentence([{...steps[0], low: 12e6, high: 12e6}]), 'A step takes 12.0 ms on the median rank, and all others take the same time.');
   assert.deepEqual(slowestSteps(steps, 1).map(({step}) => step), [6]);
   const ranks = readRankMeans(plainTable('rank_step_times', {rank: [0, 1], node: [null, 'a'], steps: [1, 0], mean_ms: [2, NaN], sd_ms: [NaN, NaN],
     min_ms: [2, NaN], max_ms: [2, NaN], times_slowest: [1, 0]}));
@@ -112,6 +114,8 @@ test('clocks in one sentence', () => {
   assert.deepEqual(clocks.map(({rank, value, low}) => [rank, value, Math.round(low)]), [[0, 0, -1000], [1, 377600, 376597], [2, -24300, -25303]]);
   assert.equal(clockSentence(clocks, 4), 'The clocks of 3 ranks are up to 402 µs apart; every offset is known within 1.01 µs. ' +
     'Clocks that are unknown because their ranks share no collective with others: 1.');
+  assert.equal(clockSentence(clocks.slice(0, 1).concat({...clocks[1], value: 900}), 2),
+    'The clocks of 2 ranks differ by less than can be measured; every offset is known within 1.01 µs.');
   assert.equal(clockSentence([], 2), 'No clock of a rank could be compared with another.');
 });
 

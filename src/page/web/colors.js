@@ -53,7 +53,7 @@ export function categoryColor(category) {
   return Object.hasOwn(colors, category) ? colors[category] : colors.other;
 }
 
-// Which cause has the accent; main.js says so before anything is drawn.
+// Which cause has the accent; main.js says so before anything is drawn, on pages of ranks the critical path does.
 export function setLargestCause(cause) {
   largestCause = cause;
   patterns.clear();

@@ -199,13 +199,14 @@ class HeatMap {
     const marked = this.page.state.getNumber('ranks.rank');
     context.font = `12px ${getComputedStyle(this.box).fontFamily}`;
     context.textBaseline = 'alphabetic';
+    const [bad, line, accent, text] = ['--bad', '--line-strong', '--accent', '--text'].map(themeColor);
     this.ranks.forEach((rank, row) => {
       const top = HEAT_TOP + row * this.high;
       const isLate = row === this.late;
-      context.fillStyle = themeColor(isLate ? '--bad' : '--line-strong');
+      context.fillStyle = isLate ? bad : line;
       context.fillRect(right + 8, top, most ? sums[row] / most * (HEAT_SUM - 80) : 0, Math.max(1, this.high - 1));
       if (row % stride && !isLate) return;
-      context.fillStyle = themeColor(isLate ? '--bad' : rank === marked ? '--accent' : '--text');
+      context.fillStyle = isLate ? bad : rank === marked ? accent : text;
       context.textAlign = 'right';
       const bottom = top + this.high / 2 + 4;
       const isFree = !this.nearLate(row, stride);
@@ -328,6 +329,7 @@ class RankSteps {
     this.picture.setAttribute('width', width);
     this.picture.setAttribute('height', area.bottom + 24);
     const stride = Math.ceil(14 / high);
+    const colors = RANK_STEP_PARTS.map((part) => this.colorOf(part));
     const rows = this.ranks.map((rank, i) => {
       let at = 0;
       const top = area.top + i * high;
@@ -337,10 +339,10 @@ class RankSteps {
       const node = svg('g', {class: 'rank-step', 'data-rank': rank.rank},
         svg('rect', {class: 'ground', x: 0, y: top, width, height: high}),
         isNamed && svg('text', {x: area.left - 8, y, 'text-anchor': 'end'}, `rank ${rank.rank}`),
-        RANK_STEP_PARTS.map((part) => {
+        RANK_STEP_PARTS.map(([key], part) => {
           const left = x(at);
-          at += rank[part[0]];
-          return svg('rect', {x: left, y: top, width: Math.max(0, x(at) - left), height, fill: this.colorOf(part)});
+          at += rank[key];
+          return svg('rect', {x: left, y: top, width: Math.max(0, x(at) - left), height, fill: colors[part]});
         }),
         isNamed && svg('text', {x: x(rank.step) + 8, y}, time(rank.step)));
       tooltip.attach(node, () => tipContent(`rank ${rank.rank}`, [
@@ -350,7 +352,7 @@ class RankSteps {
       return node;
     });
     clear(this.picture).append(bottomAxis(x, unitTicks(0, most, 6, TIME_UNITS), area, null), ...rows);
-    clear(this.legend).append(legend(RANK_STEP_PARTS.map((part) => ({label: part[1], css: this.colorOf(part)}))));
+    clear(this.legend).append(legend(RANK_STEP_PARTS.map(([, label], part) => ({label, css: colors[part]}))));
   }
 
   tableRows() {

@@ -39,8 +39,9 @@ export function clockSentence(clocks, ranks) {
   const most = drifting.reduce((size, {drift}) => Math.max(size, Math.abs(drift)), 0);
   const apart = all.reduce((size, {low, high}) => Math.max(size, high - low), 0);
   const error = all.reduce((size, group) => Math.max(size, group.error), 0);
+  const size = apart > error ? `are up to ${time(apart)} apart` : 'differ by less than can be measured';
   return [
-    all.length ? `The clocks of ${thousands(ranks - unknown)} ranks are up to ${time(apart)} apart; ` +
+    all.length ? `The clocks of ${thousands(ranks - unknown)} ranks ${size}; ` +
       `every offset is known within ${boundText(error)}.` : 'No clock of a rank could be compared with another.',
     all.length > 1 && `The ranks are in ${thousands(all.length)} sets without a common collective, ` +
       'each with its own reference.',

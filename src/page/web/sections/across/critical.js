@@ -8,9 +8,9 @@ import {clear, element, onceAFrame} from '../../dom.js';
 import {percent, thousands, time} from '../../format.js';
 import {swatch} from '../../legend.js';
 import {Grid} from '../tables/grid.js';
-import {asSentence, longestSteps, overviewNumber, overviewText, pathKinds, readPathOps} from './path.js';
-import {readPathSteps} from './path.js';
-import {pathCss, PathChart} from './path_chart.js';
+import {asSentence, longestSteps, overviewNumber, overviewText, pathKinds, perOf} from './path.js';
+import {readPathOps, readPathSteps} from './path.js';
+import {pathCss, PathChart, stressLargestKind} from './path_chart.js';
 
 const PATH_MEANINGS = {
   compute: 'kernels and copies', communication: 'transfers of collectives, without waiting',
@@ -26,16 +26,13 @@ export function ranksHave(page, name) {
 function kindNumbers(page, kinds) {
   const whole = kinds.reduce((sum, {ns}) => sum + ns, 0);
   const box = element('div', {class: 'beside path-kinds'});
-  const fill = () => clear(box).append(plainTable('Critical path by kind', ['kind', `ms per ${perOf(page)} `, 'share '],
-    kinds.map(({kind, ns}) => [{text: [swatch(pathCss(kind)), kind], title: PATH_MEANINGS[kind]},
+  const heads = ['kind', `per ${perOf(page.source(0))} `, 'share '];
+  const fill = () => clear(box).append(plainTable('Critical path by kind', heads, kinds.map(
+    ({kind, ns}) => [{text: [swatch(pathCss(kind)), kind], title: PATH_MEANINGS[kind]},
       {text: time(ns), title: `${ns / 1e6} ms`}, percent(ns, whole)])));
   fill();
   page.state.on(['theme'], onceAFrame(fill));
   return box;
-}
-
-function perOf(page) {
-  return overviewText(page.source(0), 'per') === 'trace' ? 'trace' : 'step';
 }
 
 // How long an op is on the path in each step.
@@ -55,29 +52,30 @@ function opDetail(op, steps) {
 }
 
 function pathModel(page, ops, steps) {
+  const per = perOf(page.source(0));
   const cells = (name) => ops.map((op) => op[name]);
   const numbers = (name) => Float64Array.from(ops, (op) => op[name] ?? NaN);
   const onPathOnly = (name) => Float64Array.from(ops, (op) => (op.ns > 0 ? op[name] : NaN));
   const onPath = ops.filter(({ns}) => ns > 0).length;
   return {
     noun: 'ops of ranks', rows: ops.length, sort: null,
-    shown: ['rank', 'op', 'kind', 'node', 'ns', 'share', 'longer', 'slack'],
+    shown: ['rank', 'op', 'kind', 'ns', 'share', 'slack', 'longer', 'node'],
     columns: [
       {key: 'rank', title: 'Rank', kind: 'count', cells: numbers('rank'),
         help: 'of a collective: the rank that came last'},
       {key: 'op', aliases: ['name'], title: 'Op', kind: 'name', isName: true, cells: cells('op')},
       {key: 'kind', title: 'Kind', kind: 'text', cells: cells('kind')},
       {key: 'node', title: 'Node', kind: 'text', cells: cells('node')},
-      {key: 'ns', aliases: ['time', 'path'], title: `Per ${perOf(page)}`, kind: 'time', help: 'on the critical path',
+      {key: 'ns', aliases: ['time', 'path'], title: `Per ${per}`, kind: 'time', help: 'on the critical path',
         cells: onPathOnly('ns')},
       {key: 'share', aliases: ['pct'], title: 'Share', kind: 'share', help: 'of the critical path',
         cells: onPathOnly('share')},
       {key: 'longer', title: 'Longer', kind: 'time', cells: numbers('longer'),
-        help: `than on the usual rank, per ${perOf(page)}`},
+        help: `than on the usual rank, per ${per}`},
       {key: 'slack', title: 'Slack', kind: 'time', cells: numbers('slack'),
-        help: `by how much it could be longer per ${perOf(page)} before the run is longer`},
+        help: `by how much it could be longer per ${per} before the run is longer`},
       {key: 'chains', title: 'In all chains', kind: 'time', cells: numbers('chains'),
-        help: `its time in all chains that a collective waits for, per ${perOf(page)}`},
+        help: `its time in all chains that a collective waits for, per ${per}`},
     ],
     idOf: (row) => row, rowOf: (id) => (ops[Number(id)] ? Number(id) : -1),
     current: () => page.state.getNumber('path.op'),
@@ -108,9 +106,11 @@ function buildPath(page, body) {
   };
   const said = overviewText(source, 'critical_path');
   if (said) body.append(element('p', {class: 'answer'}, asSentence(said)));
-  const numbers = kindNumbers(page, pathKinds(path));
+  const kinds = pathKinds(path);
+  stressLargestKind(kinds);
+  const numbers = kindNumbers(page, kinds);
   if (shown.length) {
-    const chart = new PathChart(page, {steps: shown, ops, per: perOf(page), choose});
+    const chart = new PathChart(page, {steps: shown, ops, per: perOf(page.source(0)), choose});
     body.append(element('div', {class: 'with-numbers'}, chart.node, numbers), pathNote(page, steps, shown));
   } else {
     body.append(numbers);

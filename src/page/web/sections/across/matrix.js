@@ -1,4 +1,4 @@
-// How much ranks, or nodes, send to each other per step: a heat map of the sheet communication_matrix.
+// How much ranks, or nodes, send to each other: a heat map of the sheet communication_matrix.
 //
 // State: `matrix.pair` is the chosen cell, SENDER-RECEIVER by their places.
 
@@ -9,13 +9,14 @@ import {percent, shorten, significant, thousands} from '../../format.js';
 import {tooltip} from '../../tooltip.js';
 import {heatColor} from '../ranks.js';
 import {ranksHave} from './critical.js';
-import {overviewNumber} from './path.js';
+import {overviewNumber, perOf} from './path.js';
 
 const MATRIX_LEFT = 104;
 const MATRIX_TOP = 24;
 const MATRIX_SIDE = 560;
 const MATRIX_CELL = 36;
 const MATRIX_PAIRS = 1000;
+const RANKS_ROW = /^ranks \d+-\d+$|^rank \d+$/; // otherwise it is a node
 const mb = (value) => `${significant(value)} MB`;
 
 // {names, cells (row after row), most, sums}: cells are NaN where the sheet has nothing.
@@ -38,7 +39,7 @@ export function readMatrix(sheet) {
 
 // Where the rows are ranks, the node of each, or null; where they are nodes, the row itself; null if not known.
 export function matrixNodes(names, clocks) {
-  if (names.every((name) => /^ranks \d+-\d+$|^rank \d+$/.test(name))) {
+  if (names.every((name) => RANKS_ROW.test(name))) {
     if (!clocks || names.some((name) => name.startsWith('ranks'))) return null;
     const nodeOf = new Map(Array.from(clocks.column('rank'), (rank, row) => [`rank ${rank}`, clocks.get('node', row)]));
     const nodes = names.map((name) => nodeOf.get(name) ?? null);
@@ -68,13 +69,13 @@ class MatrixMap {
     Object.assign(this, {page, ...matrix, nodes, count: matrix.names.length, cursor: -1});
     this.canvas = element('canvas', {tabindex: '0', role: 'application', 'aria-roledescription': 'heat map',
       'aria-label': `Data from ${thousands(this.count)} senders to as many receivers, up to ${mb(this.most)} ` +
-        'per step. Arrow keys go from cell to cell, Enter chooses one.'});
+        `per ${this.per}. Arrow keys go from cell to cell, Enter chooses one.`});
     this.mark = element('div', {class: 'focus-mark', hidden: true});
     this.scale = element('canvas', {'aria-hidden': 'true'});
     this.box = element('div', {class: 'chart matrix-map'}, this.canvas, this.mark);
     this.announcer = announcer();
     this.node = element('div', {}, this.box, element('p', {class: 'row heat-legend small'}, '0', this.scale,
-      `${mb(this.most)} per step`), this.announcer.node);
+      `${mb(this.most)} per ${this.per}`), this.announcer.node);
     page.state.on(['theme', 'matrix.pair'], onceAFrame(() => this.draw()));
     this.canvas.addEventListener('pointermove', (event) => this.point(event));
     this.canvas.addEventListener('pointerleave', () => this.leave());
@@ -200,7 +201,7 @@ class MatrixMap {
     const [from, to] = [Math.floor(at / this.count), at % this.count];
     const value = this.cells[at];
     return tipContent(`${this.names[from]} → ${this.names[to]}`, [
-      ['per step', Number.isNaN(value) ? 'not known' : `${mb(value)} (${thousands(value)})`],
+      [`per ${this.per}`, Number.isNaN(value) ? 'not known' : `${mb(value)} (${thousands(value)})`],
       ['of all it sends', percent(value, this.sums[from])], ['it sends in all', mb(this.sums[from])]]);
   }
 
@@ -240,7 +241,7 @@ function matrixNumbers(matrix, nodes) {
   const inside = nodes && new Set(nodes).size > 1 ? insideNodes(matrix, nodes) : NaN;
   const row = (label, value) => [label, {text: mb(value), title: `${value} MB`}, percent(value, matrix.total)];
   const name = (i) => shorten(matrix.names[i], 40);
-  const heads = ['', 'per step ', 'share '];
+  const heads = ['', `per ${matrix.per} `, 'share '];
   return element('div', {class: 'beside matrix-numbers'}, plainTable('Numbers of the matrix', heads, [
     row('all data', matrix.total),
     ...(Number.isFinite(inside) ? [row('inside nodes', inside), row('between nodes', matrix.total - inside)] : []),
@@ -250,15 +251,15 @@ function matrixNumbers(matrix, nodes) {
 }
 
 function matrixSentence(matrix, nodes) {
-  const rows = matrix.names.every((name) => name.startsWith('rank')) ? 'Ranks' : 'Nodes';
+  const rows = matrix.names.every((name) => RANKS_ROW.test(name)) ? 'Ranks' : 'Nodes';
   const inside = nodes && new Set(nodes).size > 1 ? insideNodes(matrix, nodes) : NaN;
-  return `${rows} send ${mb(matrix.total)} per step in all${Number.isFinite(inside) ?
+  return `${rows} send ${mb(matrix.total)} per ${matrix.per} in all${Number.isFinite(inside) ?
     `, ${percent(matrix.total - inside, matrix.total)} of it between nodes` : ''}.`;
 }
 
 function buildMatrix(page, body) {
   const source = page.source(0);
-  const matrix = readMatrix(source.table('communication_matrix'));
+  const matrix = {...readMatrix(source.table('communication_matrix')), per: perOf(source)};
   const uncounted = overviewNumber(source, 'matrix_uncounted');
   const missing = uncounted > 0 &&
     `Kernels that are not counted, because they do not say how much they send to whom: ${thousands(uncounted)}. `;
@@ -270,14 +271,15 @@ function buildMatrix(page, body) {
   const map = new MatrixMap(page, matrix, nodes);
   const table = tableAlternative('Data from sender to receiver', () => {
     const {total, pairs} = largestPairs(matrix, MATRIX_PAIRS);
-    return {heads: ['from', 'to', 'MB per step ', 'share '], total,
+    return {heads: ['from', 'to', `MB per ${matrix.per} `, 'share '], total,
       rows: pairs.map(({from, to, value}) => [matrix.names[from], matrix.names[to],
         {text: significant(value), title: String(value)}, percent(value, matrix.total)])};
   });
   body.append(element('p', {class: 'answer'}, matrixSentence(matrix, nodes)),
     element('div', {class: 'with-numbers matrix-pair'}, map.node, matrixNumbers(matrix, nodes)), table.node,
     element('p', {class: 'note'}, missing, 'What has to be moved, spread evenly over each group where the trace does ' +
-      'not say more; not which way the library sends it. A MB has 1024² bytes, as in the sheet communication_matrix.'));
+      'not say more; not which way the library sends it. A MB has 1024² bytes, as in the sheet ' +
+      'communication_matrix. Receivers are numbered in the order of the senders.'));
 }
 
 export const matrixSection = {

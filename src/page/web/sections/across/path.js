@@ -19,6 +19,11 @@ export function overviewNumber(source, name) {
   return row < 0 ? null : overview.get('value', row);
 }
 
+// What times and amounts are divided by.
+export function perOf(source) {
+  return overviewText(source, 'per') === 'trace' ? 'trace' : 'step';
+}
+
 // A text of the sheets as a sentence.
 export function asSentence(text) {
   return text ? `${text[0].toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}` : '';

@@ -2,7 +2,7 @@
 // A click or Enter chooses an op; its other segments stay bright.
 
 import {announcer, bottomAxis, fitText, followMarks, setUpCanvas, tipContent, watchWidth} from '../../chart.js';
-import {categoryColor, causeCss, causePattern, inkOn, mixColors, themeColor} from '../../colors.js';
+import {categoryColor, causeCss, causePattern, inkOn, mixColors, setLargestCause, themeColor} from '../../colors.js';
 import {clear, element, onceAFrame, svg} from '../../dom.js';
 import {percent, thousands, time} from '../../format.js';
 import {linearScale, TIME_UNITS, unitTicks} from '../../scale.js';
@@ -16,6 +16,12 @@ const PATH_RANKS = 16; // height of the line of ranks
 const PATH_BAR = 22;
 const PATH_MARK = 1; // pixels: keys skip what cannot be seen
 const PATH_CAUSES = {host: 'launch', data: 'data', idle: 'outside'};
+
+// Of host and data, the larger one has the accent, as the largest cause of idle time has on other pages.
+export function stressLargestKind(kinds) {
+  const waiting = kinds.filter(({kind}) => kind === 'host' || kind === 'data').sort((a, b) => b.ns - a.ns);
+  if (waiting.length) setLargestCause(PATH_CAUSES[waiting[0].kind]);
+}
 
 const isPlainKind = (kind) => !Object.hasOwn(PATH_CAUSES, kind);
 
@@ -149,16 +155,15 @@ export class PathChart {
   label(context, segment, {left, right, top, isOff}) {
     if (right - left < 30) return;
     const op = this.ops[this.opOf.get(segment.key)]?.op ?? segment.kind;
-    const label = fitText(context, op, right - left - 10);
-    if (!label) return;
     const plain = isPlainKind(segment.kind);
+    const label = fitText(context, op, (right - left - 10) * (plain ? 1 : 0.7)); // some of the hatch stays visible
+    if (!label) return;
     if (!plain) {
       context.fillStyle = this.colors.paper;
       context.fillRect(left + 3, top + 3, context.measureText(label).width + 4, PATH_BAR - 6);
     }
-    const color = plainColor(segment.kind);
-    const ground = isOff ? mixColors(color, this.colors.paper, 0.25) : color;
-    context.fillStyle = plain ? inkOn(ground) : this.colors.text;
+    const color = plain && this.fills.get(segment.kind);
+    context.fillStyle = plain ? inkOn(isOff ? mixColors(color, this.colors.paper, 0.25) : color) : this.colors.text;
     context.fillText(label, left + 5, top + PATH_BAR / 2);
   }
 
@@ -201,7 +206,7 @@ export class PathChart {
       ['rank', op?.node ? `${segment.rank}, ${op.node}` : String(segment.rank)], ['kind', segment.kind],
       ['in this bar', `${time(length)}, ${percent(length, step.to - step.from)}`],
       ['from', `${time(segment.from - step.from)} to ${time(segment.to - step.from)}`],
-      op && ['per step', `${time(op.ns)}, ${percent(op.share, 1)} of the path`],
+      op && [`per ${this.per}`, `${time(op.ns)}, ${percent(op.share, 1)} of the path`],
       op && Number.isFinite(op.longer) && ['longer than usual', time(op.longer)],
       op && Number.isFinite(op.slack) && ['slack', time(op.slack)]],
     segment.kind === 'communication' ? 'The rank is the one that came last.' : null);

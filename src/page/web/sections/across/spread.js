@@ -44,6 +44,7 @@ export function spreadSentence(steps) {
   const median = quantile(steps.map((step) => step.median).sort((a, b) => a - b), 0.5);
   const widest = steps.reduce((most, step) => (step.high - step.low > most.high - most.low ? step : most));
   const spread = widest.high - widest.low;
+  if (!(spread > 0)) return `A step takes ${time(median)} on the median rank, and all others take the same time.`;
   return `A step takes ${time(median)} on the median rank. Within a step, ranks differ by up to ${time(spread)} ` +
     `(${percent(spread, widest.median)}): in step ${widest.step}, rank ${widest.slowest} is the slowest.`;
 }
