@@ -3,7 +3,7 @@
 
 const MS_IN_NS = 1e6;
 const PATH_STEPS = 12; // bars that are drawn
-export const PATH_KINDS = ['compute', 'communication', 'host', 'data', 'idle'];
+const PATH_KINDS = ['compute', 'communication', 'host', 'data', 'idle'];
 
 // The text of a row of the sheet overview, or null.
 export function overviewText(source, name) {
@@ -30,7 +30,7 @@ export function asSentence(text) {
 }
 
 // What segments and rows of the sheets have in common.
-export function pathKey(rank, kind, op) {
+function pathKey(rank, kind, op) {
   return `${rank} ${kind} ${op}`;
 }
 
