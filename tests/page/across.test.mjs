@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {boundText, clockSentence, readClocks} from '../../src/page/web/sections/across/clocks.js';
+import {cutNotes} from '../../src/page/web/sections/across/critical.js';
 import {dotsDomain, nearestDot, nodeStretches} from '../../src/page/web/sections/across/dots.js';
 import {insideNodes, largestPairs, matrixNodes, readMatrix} from '../../src/page/web/sections/across/matrix.js';
 import {asSentence, longestSteps, overviewNumber, overviewText, pathKinds, perOf, rankStretches, readPathOps, readPathSteps, segmentAt} from
@@ -124,6 +125,13 @@ test('clocks of sets that share nothing are not compared, drift is said', () => 
     drift_ppm: [NaN, NaN, NaN, -4.5]}));
   assert.equal(clockSentence(clocks, 4), 'The clocks of 4 ranks are up to 30.0 µs apart; every offset is known within 2.00 µs. ' +
     'The ranks are in 2 sets without a common collective, each with its own reference. Clocks that drift: 1, by up to 4.50 ppm.');
+});
+
+test('sheets that are cut are named where they are shown', () => {
+  const note = (sheet) => `The sheet ${sheet} has 30,000 rows; the page has the 20,000 with the most time.`;
+  const page = {front: {notes: [note('slack'), note('slack_more'), note('critical_path_steps')]}};
+  assert.equal(cutNotes(page, 'critical_path', 'slack'), `${note('slack')} `);
+  assert.equal(cutNotes({front: {}}, 'slack'), '');
 });
 
 test('bounds are rounded up', () => {

@@ -3,7 +3,7 @@
 import {tableAlternative, tipContent} from '../../chart.js';
 import {element} from '../../dom.js';
 import {significant, thousands, time} from '../../format.js';
-import {ranksHave} from './critical.js';
+import {cutNotes, ranksHave} from './critical.js';
 import {RankDots} from './dots.js';
 
 const CLOCK_ROWS_MAX = 2000;
@@ -76,7 +76,7 @@ function buildClocks(page, body) {
       String(clock.reference), clockTime(clock.value), {...clockTime(clock.error), text: boundText(clock.error)},
       significant(clock.drift ?? NaN), thousands(clock.used ?? NaN), thousands(clock.hops ?? NaN),
       clock.note ?? ''])}));
-  body.append(chart.node, table.node, element('p', {class: 'note'},
+  body.append(chart.node, table.node, element('p', {class: 'note'}, cutNotes(page, 'clock_offsets'),
     'What a clock shows more than that of the reference, from the ends of collectives, which all ranks leave ' +
     'together. The line through a dot is what the offset can be wrong by; often it is shorter than the dot.'));
 }

@@ -23,6 +23,12 @@ export function ranksHave(page, name) {
   return page.front.kind === 'ranks' && page.source(0).has(name);
 }
 
+// What the page says about sheets that are too long for it, with a space at the end.
+export function cutNotes(page, ...sheets) {
+  return (page.front.notes || []).filter((note) => sheets.some((name) => note.startsWith(`The sheet ${name} has `)))
+    .map((note) => `${note} `).join('');
+}
+
 function kindNumbers(page, kinds) {
   const whole = kinds.reduce((sum, {ns}) => sum + ns, 0);
   const box = element('div', {class: 'beside path-kinds'});
@@ -90,7 +96,8 @@ function pathNote(page, steps, shown) {
   return element('p', {class: 'note'}, shown.length < steps.length &&
     `The ${thousands(shown.length)} longest of ${thousands(steps.length)} steps. `,
   left > 0 && `The path has ${thousands(left)} more segments at its end, which no bar shows; the table has all. `,
-  'Ops of one name between two collectives are one segment. The line above a bar names the ranks that the path is on.');
+  cutNotes(page, 'critical_path', 'slack'), 'Ops of one name between two collectives are one segment. ',
+  'The line above a bar names the ranks that the path is on.');
 }
 
 function buildPath(page, body) {

@@ -5,7 +5,7 @@ import {element, svg} from '../../dom.js';
 import {percent, shorten, thousands, time} from '../../format.js';
 import {quantile, TIME_UNITS, unitTicks} from '../../scale.js';
 import {PLOT_HEIGHT, plotTable} from '../sweep/plot_table.js';
-import {ranksHave} from './critical.js';
+import {cutNotes, ranksHave} from './critical.js';
 import {dotsDomain, RankDots} from './dots.js';
 
 const SPREAD_STEPS = 1000;
@@ -121,7 +121,8 @@ function rankSpread(page, dots) {
     rows: dots.slice(0, RANK_ROWS_MAX).map((dot) => [String(dot.rank), dot.node ?? '–', thousands(dot.steps),
       exact(dot.value, apart), exact(dot.sd), exact(dot.low, apart), exact(dot.high, apart),
       thousands(dot.slowest)])}));
-  return [element('h3', {class: 'rank-means'}, 'Per rank'), element('p', {class: 'note'},
+  const cut = cutNotes(page, 'rank_steps', 'rank_step_times');
+  return [element('h3', {class: 'rank-means'}, 'Per rank'), element('p', {class: 'note'}, cut,
     `Mean and range over the steps of each rank. The longest mean is that of rank ${most.rank}: ${time(most.value)}, ` +
     `${percent(most.value - quantile(means, 0.5), quantile(means, 0.5))} more than the median of ranks. Ranks leave ` +
     'collectives together, so a rank that makes all others wait does not stand out here.'), chart.node, table.node];
