@@ -139,14 +139,14 @@ class MatrixMap {
     context.fillText('from ↓ to →', MATRIX_LEFT - 14, MATRIX_TOP - 10);
   }
 
-  // Lines between ranks of different nodes.
+  // Wider gaps between ranks of different nodes: a line would not be seen on all colours.
   drawNodes(context, whole) {
     if (!this.nodes || new Set(this.nodes).size === this.count) return;
-    context.fillStyle = themeColor('--text');
+    context.fillStyle = themeColor('--paper');
     this.nodes.forEach((node, i) => {
       if (!i || node === this.nodes[i - 1]) return;
-      context.fillRect(this.left(i) - 1, MATRIX_TOP, 1, whole);
-      context.fillRect(MATRIX_LEFT, this.top(i) - 1, whole, 1);
+      context.fillRect(this.left(i) - 3, MATRIX_TOP, 4, whole);
+      context.fillRect(MATRIX_LEFT, this.top(i) - 3, whole, 4);
     });
   }
 
