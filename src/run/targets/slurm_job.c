@@ -217,13 +217,22 @@ static const char *node_folder(const waiting *w, const char *folder, int64_t ran
     return gt_arena_format(w->job.arena, "%s/node_%" PRId64, folder, rank);
 }
 
+/* Whether a node was ended by SLURM, as far as its record tells: gputally there was interrupted, or its
+ * command was, before gputally itself. */
+static bool was_ended(const gt_value *record, const char *reason)
+{
+    static const char interrupted[] = "interrupted by signal";
+    int64_t exit_code = gt_settings_int(record, "exit_code", 0);
+    return exit_code == 128 + SIGTERM || exit_code == 128 + SIGKILL ||
+           (reason && strncmp(reason, interrupted, sizeof interrupted - 1) == 0);
+}
+
 /* Keeps the reason of the node that is the cause. When one fails, SLURM ends the others: these were
  * interrupted, or have not even a record. */
 static void weigh(const waiting *w, summary *s, const gt_value *record, int64_t rank)
 {
-    static const char interrupted[] = "interrupted by signal";
     const char *reason = record ? gt_settings_string(record, "reason") : "no record";
-    int weight = !record ? 1 : reason && strncmp(reason, interrupted, sizeof interrupted - 1) == 0 ? 2 : 3;
+    int weight = !record ? 1 : was_ended(record, reason) ? 2 : 3;
     if (!reason || weight <= s->weight) return;
     s->weight = weight;
     s->reason = gt_arena_format(w->job.arena, "node %" PRId64 ": %s", rank, reason);
