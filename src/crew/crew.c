@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,6 +42,11 @@ enum {
 gt_crew gt_the_crew = {.screen = -1, .hidden = -1};
 
 /* ---- who is there ---- */
+
+bool gt_crew_is_several(void)
+{
+    return gt_the_crew.is_member;
+}
 
 bool gt_crew_is_first(void)
 {
@@ -82,7 +88,7 @@ bool gt_crew_prepare(void)
     gt_crew *c = &gt_the_crew;
     const char *set = setting();
     gt_launcher_view view = gt_launcher_here();
-    if (set && strcmp(set, "off") == 0) return false;
+    if (set && strcasecmp(set, "off") == 0) return false;
     if (gt_launcher_find(&view, &c->launcher) || (set && gt_launcher_assume(&view, &c->launcher))) {
         c->is_member = c->size_is_known = true;
         c->rank = c->launcher.rank;
@@ -93,6 +99,13 @@ bool gt_crew_prepare(void)
     }
     if (c->is_member && c->rank > 0) hide_output(c);
     return c->is_member;
+}
+
+/* The library that the user names; NULL: none. */
+static const char *named_library(void)
+{
+    const char *set = setting();
+    return set && strcasecmp(set, "on") != 0 ? set : NULL;
 }
 
 /* ---- sending ---- */
@@ -271,10 +284,11 @@ static const char *name_of(const gt_crew *c)
 
 static const char *advice(const gt_crew *c)
 {
+    if (named_library())
+        return "GPUTALLY_MPI must be off, on, or the path of the MPI library that this launcher belongs to";
     return c->launcher.family == GT_LAUNCHER_SLURM
                ? "use `srun --mpi=pmix` or --mpi=pmi2 (`srun --mpi=list` shows what there is), name another "
-                 "MPI "
-                 "library with GPUTALLY_MPI=PATH, or start one process"
+                 "MPI library with GPUTALLY_MPI=PATH, or start one process"
                : "name the MPI library of this launcher with GPUTALLY_MPI=PATH, or start one process";
 }
 
@@ -365,6 +379,8 @@ static void hear(gt_crew *c, const gt_wire_frame *frame)
         hear_ready(c, frame);
         break;
     case GT_WIRE_FAILED:
+        if (!c->size_is_known)
+            abort_with_mpi("%.*s: %s", (int)frame->head.len, (const char *)frame->bytes, advice(c));
         abort_with_mpi("%s has started %zu processes, but %.*s: %s", name_of(c), c->launcher.size,
                        (int)frame->head.len, (const char *)frame->bytes, advice(c));
     case GT_WIRE_MESSAGE:
@@ -455,14 +471,13 @@ static void wait_until_ready(gt_crew *c)
 bool gt_crew_start(const gt_crew_setup *setup, gt_error *error)
 {
     gt_crew *c = &gt_the_crew;
-    const char *named = setting();
     gt_library_list *libraries = gt_alloc(sizeof *libraries);
     c->setup = *setup;
     c->begun_s = gt_clock_now_s();
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->sending, NULL);
     pthread_cond_init(&c->changed, NULL);
-    gt_launcher_libraries(&c->launcher, named && strcmp(named, "on") != 0 ? named : NULL, libraries);
+    gt_launcher_libraries(&c->launcher, named_library(), libraries);
     c->is_started = gt_link_start(&c->link, libraries, error);
     gt_free(libraries);
     pthread_t thread;

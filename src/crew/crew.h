@@ -52,6 +52,7 @@ size_t gt_crew_local_size(void);
 /* ---- for everybody ---- */
 
 bool gt_crew_is_first(void); /* process 0, or alone */
+bool gt_crew_is_several(void);
 /* Before something is written that does not belong to a file which is shared out: returns in process 0 only.
  */
 void gt_crew_pass_first(void);

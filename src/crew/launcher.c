@@ -1,4 +1,4 @@
-/* The launcher among the ancestors, by the names that /proc/PID/stat gives; see launcher.h. */
+/* The launcher among the ancestors, by what /proc says of them; see launcher.h. */
 #include "crew/launcher.h"
 #include "base/memory.h"
 
@@ -162,13 +162,30 @@ static bool read_process(const char *proc, pid_t pid, char *name, size_t size, p
     return true;
 }
 
+/* The path of the program that a process runs; of one of another user it is not known. */
+static bool read_program(const char *proc, pid_t pid, char program[PATH_MAX])
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%ld/exe", proc, (long)pid);
+    ssize_t len = readlink(path, program, PATH_MAX - 1);
+    if (len <= 0) return false;
+    program[len] = 0;
+    return true;
+}
+
+/* A script has its own name, but runs the program of its shell. */
+static bool is_transparent_process(const char *proc, pid_t pid, const char *name)
+{
+    char program[PATH_MAX];
+    if (!read_program(proc, pid, program)) return is_transparent(name);
+    const char *slash = strrchr(program, '/');
+    return is_transparent(slash ? slash + 1 : program);
+}
+
 static void find_folder(const char *proc, pid_t pid, gt_crew_launcher *launcher)
 {
-    char path[PATH_MAX], program[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%ld/exe", proc, (long)pid);
-    ssize_t len = readlink(path, program, sizeof program - 1);
-    if (len <= 0) return;
-    program[len] = 0;
+    char program[PATH_MAX];
+    if (!read_program(proc, pid, program)) return;
     char *slash = strrchr(program, '/');
     if (!slash || (size_t)(slash - program) >= sizeof launcher->folder) return;
     *slash = 0;
@@ -190,7 +207,7 @@ bool gt_launcher_find(const gt_launcher_view *view, gt_crew_launcher *launcher)
             find_folder(view->proc, pid, launcher);
             return read_environment(view, family, launcher);
         }
-        if (!is_transparent(name)) return false;
+        if (!is_transparent_process(view->proc, pid, name)) return false;
     }
     return false;
 }

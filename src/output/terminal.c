@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/printing.h"
 #include "compat/python_repr.h"
+#include "crew/crew.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -173,6 +174,12 @@ bool gt_terminal_use(const char *text)
     return true;
 }
 
+/* A launcher may give its processes a terminal of their own, although its output goes to a file. */
+static bool is_terminal(int descriptor)
+{
+    return isatty(descriptor) && !gt_crew_is_several();
+}
+
 gt_terminal gt_terminal_for(FILE *file)
 {
     if (other.width)
@@ -184,7 +191,7 @@ gt_terminal gt_terminal_for(FILE *file)
         .file = file,
         .width = stream_width(descriptor),
         .utf8 = locale_is_utf8(),
-        .colour = isatty(descriptor) && !(no_colour && *no_colour) && kind && strcmp(kind, "dumb") != 0,
+        .colour = is_terminal(descriptor) && !(no_colour && *no_colour) && kind && strcmp(kind, "dumb") != 0,
     };
 }
 

@@ -129,6 +129,23 @@ static void looks_through_transparent_programs(void **state)
     assert_false(find(open_mpi, &l));
 }
 
+/* A script that names its shell or interpreter in its first line. */
+static void looks_through_scripts_of_shells(void **state)
+{
+    (void)state;
+    gt_crew_launcher l;
+    char path[128];
+    CHAIN("job.sh", "slurmstepd");
+    snprintf(path, sizeof path, "%s/100/exe", proc);
+    assert_int_equal(symlink("/usr/bin/bash", path), 0);
+    assert_true(find(slurm, &l));
+    assert_int_equal(unlink(path), 0);
+    CHAIN("bash", "slurmstepd"); /* a Python program that calls itself so */
+    assert_int_equal(symlink("/usr/bin/python3.11", path), 0);
+    assert_false(find(slurm, &l));
+    assert_int_equal(unlink(path), 0);
+}
+
 static void needs_several_processes(void **state)
 {
     (void)state;
@@ -205,9 +222,13 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_launchers),         cmocka_unit_test(looks_through_transparent_programs),
-        cmocka_unit_test(needs_several_processes), cmocka_unit_test(accepts_a_process_that_vanishes),
-        cmocka_unit_test(reads_tasks_per_node),    cmocka_unit_test(lists_libraries),
+        cmocka_unit_test(finds_launchers),
+        cmocka_unit_test(looks_through_transparent_programs),
+        cmocka_unit_test(looks_through_scripts_of_shells),
+        cmocka_unit_test(needs_several_processes),
+        cmocka_unit_test(accepts_a_process_that_vanishes),
+        cmocka_unit_test(reads_tasks_per_node),
+        cmocka_unit_test(lists_libraries),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
