@@ -59,10 +59,11 @@ bool gt_rank_regex_find(const gt_rank_regex *regex, const char *text, int64_t *r
     return searched || fail_regex(regex, &why, error);
 }
 
+/* Whether there is a trace: opening a pipe would wait for whoever writes to it. */
 static bool exists(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0;
+    return stat(path, &status) == 0 && gt_path_may_open(path);
 }
 
 static void set_count(gt_rank_files *files, size_t count)
