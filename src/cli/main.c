@@ -117,6 +117,8 @@ static gt_exit end_crew(const gt_call *call, gt_exit status)
     return status;
 }
 
+enum { MESSAGE_WAIT_US = 500000 };
+
 static gt_exit run_command(const gt_command *command, const char *program, bool by_old_name, int argc,
                            char **argv)
 {
@@ -152,6 +154,8 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
         if (status != GT_EXIT_USAGE) gt_warn_without_effect(&call.arguments);
         status = end_crew(&call, status);
     }
+    /* A launcher ends all processes when one fails: not before the first one has said why. */
+    if (is_crew && status != GT_EXIT_DONE && !gt_crew_is_first()) usleep(MESSAGE_WAIT_US);
     gt_arguments_free(&call.arguments);
     return status;
 }
