@@ -17,7 +17,8 @@
 #include <string.h>
 
 /* Parts of the step time. */
-static const double LEAST_SHOWN = 0.001, LEAST_SHOWN_OF_LINKS = 0.0005, LEAST_FAST = 0.01;
+static const double LEAST_SHOWN = 0.001, LEAST_SHOWN_OF_LINKS = 0.0005, LEAST_FAST = 0.01,
+                    LEAST_FAST_OF_FEW = 0.05;
 static const double EQUALLY_LATE = 0.85;
 enum { GROUPS_MAX = 16 };
 
@@ -182,11 +183,12 @@ static void suspect_node(search *s, size_t node, double least, double *values)
 static void find_fast(search *s)
 {
     gt_rank_findings *found = s->found;
-    double least = -fmax(s->least_ns, LEAST_FAST * found->step_ns);
     size_t known = 0, fast = 0;
+    for (size_t r = 0; r < found->rank_count; r++) known += found->ranks[r].known;
+    double part = known < 4 ? LEAST_FAST_OF_FEW : LEAST_FAST; /* one of three is often fast by chance */
+    double least = -fmax(s->least_ns, part * found->step_ns);
     for (size_t r = 0; r < found->rank_count; r++) {
-        known += found->ranks[r].known;
-        found->ranks[r].is_unusual = found->ranks[r].known && gt_rank_late_ns(s->model, r) > least;
+        found->ranks[r].is_unusual = found->ranks[r].known && gt_rank_last_late_ns(s->model, r) > least;
         fast += found->ranks[r].known && !found->ranks[r].is_unusual;
     }
     found->few_are_usual = fast && 2 * fast < known;

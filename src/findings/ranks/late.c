@@ -87,6 +87,22 @@ double gt_rank_late_ns(const gt_rank_model *model, size_t rank)
     return sum / model->steps[rank];
 }
 
+/* As above, but what counts is the last work of each base: a rank that is faster is so from there on, while
+ * the works before are as usual. */
+double gt_rank_last_late_ns(const gt_rank_model *model, size_t rank)
+{
+    double sum = 0, last = 0;
+    uint32_t base = GT_NONE;
+    for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
+        const gt_rank_entry *entry = gt_rank_entry_at(model, i);
+        if (!entry->is_measured || !entry->compared) continue;
+        if (entry->base != base) sum += last;
+        base = entry->base;
+        last = entry->late_ns;
+    }
+    return (sum + last) / model->steps[rank];
+}
+
 typedef struct waiting {
     double all_ns, *blame_ns; /* by rank: what others wait for it */
     size_t *last, *seen;      /* by rank: collectives in which it came last, and all of its */

@@ -94,6 +94,8 @@ void gt_rank_late_compare(gt_rank_model *model, gt_rank_summary *ranks);
 const gt_rank_entry *gt_rank_entry_at(const gt_rank_model *model, size_t place);
 /* The lateness of a rank per step, without what its node is late; may be negative. */
 double gt_rank_late_ns(const gt_rank_model *model, size_t rank);
+/* The same at the last work after each base, with its node's: clearly negative if the rank is fast. */
+double gt_rank_last_late_ns(const gt_rank_model *model, size_t rank);
 
 /* noise.c: by how much a rank must be late per step so that it is no chance. */
 double gt_rank_least_late(const gt_rank_model *model, const gt_rank_summary *ranks, double step_ns);

@@ -14,23 +14,36 @@
  * by chance. What is 3 beyond that is no chance. With fewer than four ranks, there is no spread to speak of.
  *
  * Ranks may also differ all the time, because no two GPUs are equal. So a rank must also be late by three
- * times the spread of the sums. */
+ * times the spread of the sums.
+ *
+ * If half of the ranks or more are late, or if there are only two, these spreads are as large as the lateness
+ * itself. So there is a second estimate, without what differs between ranks all the time: how much the works
+ * of one rank vary from step to step, or in one step, among each other apart from a common part. The
+ * spread of the sums is then that of the half of the ranks that are most alike. It counts if it is smaller,
+ * but not below 1 % of the step, because it cannot tell GPUs that differ by nature from late ones. */
 #include "findings/ranks/model.h"
 
 #include "base/memory.h"
+#include "table/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 static const double OF_MEDIAN = 1.4826; /* the standard deviation of normal values whose median this is */
-static const double LEAST_OF_STEP = 0.002, LEAST_OF_FEW = 0.005;
-enum { LEAST_RANKS = 4 };
+static const double LEAST_OF_STEP = 0.002, LEAST_OF_FEW = 0.005, LEAST_OF_OWN = 0.01, FEW_WORKS = 12;
+enum { LEAST_RANKS = 4, LEAST_WORKS = 6 };
 
 static int by_node(const void *a, const void *b)
 {
     const gt_rank_value *x = a, *y = b;
     if (x->node != y->node) return x->node < y->node ? -1 : 1;
     return (x->value > y->value) - (x->value < y->value);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
 }
 
 /* The standard deviation of values that are sorted by node, inside the nodes. The median of a node deviates
@@ -113,6 +126,160 @@ static double spread_of_works(const gt_rank_model *model, const gt_rank_summary 
     return spread;
 }
 
+/* ---- from the works of each rank alone ---- */
+
+/* One work of a rank: how much longer it is than the mean of all ranks, and this mean. */
+typedef struct own_work {
+    double more_ns, mean_ns;
+} own_work;
+
+/* What each entry works after the one before it with the same base, by the place of entries in the model. */
+static double *find_works(const gt_rank_model *model)
+{
+    size_t count = model->begins[model->count];
+    double *works = gt_alloc((count + 1) * sizeof *works);
+    for (size_t i = 0; i < count; i++) works[i] = NAN;
+    for (size_t r = 0; r < model->rank_count; r++) {
+        uint32_t base = GT_NONE;
+        double before = 0;
+        for (size_t i = model->rank_begins[r]; i < model->rank_begins[r + 1]; i++) {
+            const gt_rank_entry *entry = gt_rank_entry_at(model, i);
+            if (!entry->is_measured || !entry->compared) continue;
+            if (entry->base != base) before = 0;
+            base = entry->base;
+            works[entry - model->entries] = entry->compared_ns - before;
+            before = entry->compared_ns;
+        }
+    }
+    return works;
+}
+
+/* By the place of entries. With n ranks, deviations from the mean are smaller than those from the true one.
+ */
+static own_work *compare_works(const gt_rank_model *model)
+{
+    double *works = find_works(model);
+    own_work *compared = gt_alloc((model->begins[model->count] + 1) * sizeof *compared);
+    for (size_t c = 0; c < model->count; c++) {
+        double sum = 0, count = 0;
+        for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++) {
+            compared[i] = (own_work){NAN, NAN};
+            if (isnan(works[i])) continue;
+            sum += works[i];
+            count++;
+        }
+        for (size_t i = model->begins[c]; count > 1 && i < model->begins[c + 1]; i++)
+            if (!isnan(works[i]))
+                compared[i] =
+                    (own_work){sqrt(count / (count - 1)) * (works[i] - sum / count), fmax(0, sum / count)};
+    }
+    gt_free(works);
+    return compared;
+}
+
+/* The variance of the sum of the works of one step, from how each of them differs between steps. A work of
+ * twice the length has twice the variance: what all of them say together counts if it is more. */
+static double square_over_steps(const own_work *works, size_t count, size_t steps)
+{
+    double square = 0, parts = 0, all = 0;
+    size_t per_step = count / steps, with_length = 0;
+    for (size_t p = 0; p < per_step; p++) {
+        double sum = 0, length = 0, squares = 0;
+        for (size_t s = 0; s < steps; s++) {
+            sum += works[s * per_step + p].more_ns;
+            length += works[s * per_step + p].mean_ns / (double)steps;
+        }
+        for (size_t s = 0; s < steps; s++) {
+            double from_mean = works[s * per_step + p].more_ns - sum / (double)steps;
+            squares += from_mean * from_mean;
+        }
+        square += squares / (double)(steps - 1);
+        all += length;
+        if (length > 0) parts += squares / (double)(steps - 1) / length;
+        with_length += length > 0;
+    }
+    return with_length ? fmax(square, parts / (double)with_length * all) : square;
+}
+
+/* The same from how the works differ among each other, apart from the part by which all are longer. A work of
+ * twice the length has twice the variance. The median leaves out works that have a fault. */
+static double square_over_works(const own_work *works, size_t count, double steps, double *values)
+{
+    size_t found = 0;
+    double all = 0;
+    for (size_t i = 0; i < count; i++)
+        if (works[i].mean_ns > 0) values[found++] = works[i].more_ns / works[i].mean_ns;
+    double part = gt_rank_median(values, found);
+    found = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!(works[i].mean_ns > 0)) continue;
+        values[found++] = fabs(works[i].more_ns - part * works[i].mean_ns) / sqrt(works[i].mean_ns);
+        all += works[i].mean_ns;
+    }
+    /* One of them is 0, that with the median part. */
+    double spread = found ? OF_MEDIAN * gt_select(values, found, found / 2) : 0;
+    return spread * spread * all / steps;
+}
+
+/* The standard deviation of the lateness of one rank per step; infinite if it has too few works. */
+static double own_spread(const gt_rank_model *model, size_t rank, const own_work *compared, own_work *works,
+                         double *values)
+{
+    size_t count = 0, steps = (size_t)fmin(fmax(1, round(model->steps[rank])), 1e9);
+    for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
+        own_work work = compared[gt_rank_entry_at(model, i) - model->entries];
+        if (!isnan(work.more_ns)) works[count++] = work;
+    }
+    if (count < LEAST_WORKS) return INFINITY;
+    double square = steps > 1 && count % steps == 0 ? square_over_steps(works, count, steps)
+                                                    : square_over_works(works, count, (double)steps, values);
+    /* Few works can be alike by chance. */
+    return sqrt(square / (double)steps * (1 + FEW_WORKS / (double)count));
+}
+
+/* The spread of the half of the sorted values that are closest to each other. */
+static double spread_of_closest(const double *sorted, size_t count)
+{
+    size_t half = (count + 1) / 2;
+    double shortest = INFINITY;
+    for (size_t i = 0; i + half <= count; i++) shortest = fmin(shortest, sorted[i + half - 1] - sorted[i]);
+    return count && half > 1 ? OF_MEDIAN / 2 * shortest : 0;
+}
+
+/* Works that are late by chance only add up if what is usual is the shortest of two. So what the least late
+ * quarter is late is no lateness. */
+static double least_late_of_own(const gt_rank_model *model, const gt_rank_summary *ranks)
+{
+    size_t most = 0, known = 0;
+    for (size_t r = 0; r < model->rank_count; r++) {
+        size_t count = model->rank_begins[r + 1] - model->rank_begins[r];
+        if (count > most) most = count;
+    }
+    own_work *compared = compare_works(model), *works = gt_alloc((most + 1) * sizeof *works);
+    double *values = gt_alloc((most + 1) * sizeof *values);
+    double *spreads = gt_alloc((model->rank_count + 1) * sizeof *spreads);
+    double *sums = gt_alloc((model->rank_count + 1) * sizeof *sums);
+    for (size_t r = 0; r < model->rank_count; r++) {
+        if (!ranks[r].known) continue;
+        spreads[known] = own_spread(model, r, compared, works, values);
+        sums[known++] = gt_rank_late_ns(model, r);
+    }
+    qsort(spreads, known, sizeof *spreads, by_size);
+    qsort(sums, known, sizeof *sums, by_size);
+    /* Of fewer than four ranks, the usual one varies as much as the others. */
+    double least = INFINITY, twice = known < LEAST_RANKS ? sqrt(2) : 1;
+    if (known > 1)
+        least = fmax(0, sums[(known - 1) / 4]) +
+                fmax((3 + sqrt(2 * log((double)(known + 1)))) * twice * spreads[3 * known / 4],
+                     3 * spread_of_closest(sums, known));
+    gt_free(compared);
+    gt_free(works);
+    gt_free(values);
+    gt_free(spreads);
+    gt_free(sums);
+    return least;
+}
+
 double gt_rank_least_late(const gt_rank_model *model, const gt_rank_summary *ranks, double step_ns)
 {
     gt_rank_value *values = gt_alloc((model->rank_count + 1) * sizeof *values);
@@ -123,5 +290,6 @@ double gt_rank_least_late(const gt_rank_model *model, const gt_rank_summary *ran
     double spread = spread_of_works(model, ranks, values);
     gt_free(values);
     double chance = fmax((3 + sqrt(2 * log((double)(known + 1)))) * spread, 3 * of_sums);
+    chance = fmin(chance, fmax(least_late_of_own(model, ranks), LEAST_OF_OWN * step_ns));
     return fmax(chance, (known < LEAST_RANKS ? LEAST_OF_FEW : LEAST_OF_STEP) * step_ns);
 }
