@@ -24,7 +24,7 @@ typedef struct gt_late_group {
     double gain_ns;                            /* per step */
     double blame;                              /* the part of all waiting that they cause, 0 to 1 */
     bool is_certain;                           /* they are late by far more than chance */
-    bool depends;   /* others are late by as much for another reason: only all repairs together gain */
+    bool depends;   /* others are late by as much: only all repairs together gain */
     bool *has_rank; /* by rank: it is one of the group or on a node of it */
 } gt_late_group;
 

@@ -170,6 +170,7 @@ typedef struct gt_run_finding {
     bool is_of_ranks; /* it compares ranks, otherwise it is one that the traces of single ranks have */
     double gain_ns, gain_pct, score;
     double late_ns; /* of straggler and slow_node */
+    bool depends;   /* the next finding is about others that are late by as much: both together gain */
     size_t place;   /* in the order of repairs; of others: in the list of the rank whose words it has */
 } gt_run_finding;
 

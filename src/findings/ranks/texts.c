@@ -272,8 +272,8 @@ static char *late_evidence(const gt_rank_findings *found, const gt_late_group *g
     size_t others = 0;
     for (size_t i = 0; i < group->count; i++) add_member_evidence(&text, found, group, &group->members[i]);
     if (group->depends)
-        add_evidence(&text, "others are late by about as much for another reason, so only their repair and "
-                            "this one together gain");
+        add_evidence(&text,
+                     "others are late by about as much, so only their repair and this one together gain");
     for (size_t r = 0; r < found->rank_count; r++) {
         if (has_rank[r]) blame += found->ranks[r].blame_pct;
         if (!found->ranks[r].known || has_rank[r]) continue;
@@ -362,6 +362,7 @@ void gt_add_late_finding(gt_rank_findings *found, const gt_rank_model *model, co
         .is_of_ranks = true,
         .gain_ns = group->gain_ns,
         .late_ns = group->late_ns,
+        .depends = group->depends,
     };
     if (group->is_node || found->nodes_known) finding.where = list_nodes(found, group->has_rank);
     gt_add_run_finding(found, finding);
@@ -474,6 +475,53 @@ static char *about_unknown(const gt_rank_findings *found)
     return text;
 }
 
+/* The rank for which others wait most, if that is most of the waiting and the waiting is no small part of the
+ * step; NULL otherwise. */
+static const gt_rank_summary *most_waited_for(const gt_rank_findings *found)
+{
+    const gt_rank_summary *most = NULL;
+    for (size_t r = 0; r < found->rank_count; r++)
+        if (found->ranks[r].known && (!most || found->ranks[r].blame_pct > most->blame_pct))
+            most = &found->ranks[r];
+    bool is_most = most && most->blame_pct > 50 && found->wait_ns > 0.05 * found->step_ns;
+    return is_most ? most : NULL;
+}
+
+/* "rank 1 comes last in 100 % of collectives ...": nothing that it does in the window takes longer, or not
+ * more than by chance. In a window of one step, the time before its first op is missing. */
+static char *waited_for_verdict(const gt_rank_findings *found, const gt_rank_summary *most)
+{
+    bool begins_late = most->facts->steps <= 1 && most->late_ns < found->wait_ns / 2;
+    return gt_format("rank %zu comes last in %.0f %% of collectives and causes %.0f %% of the waiting: ranks "
+                     "wait %.2f ms per %s of %.2f ms for each other; %s",
+                     (size_t)(most - found->ranks), most->last_pct, most->blame_pct, ms(found->wait_ns),
+                     found->per, ms(found->step_ns),
+                     begins_late ? "the cause is before its first op, which a window of one step does not "
+                                   "show: record more steps"
+                                 : "what it does longer is not more than chance");
+}
+
+/* The title and the gain of the first finding. If it depends on the repair of others, theirs, too. */
+static char *late_verdict(const gt_rank_findings *found, const gt_run_finding *first)
+{
+    const gt_run_finding *last = first, *end = found->items + found->count;
+    double gain_ns = first->gain_ns, gain_pct = first->gain_pct;
+    gt_buffer text = {0};
+    gt_buffer_add_cstr(&text, first->title);
+    while (last->depends && last + 1 < end && last[1].is_of_ranks &&
+           last[1].confidence != GT_CONFIDENCE_LOW) {
+        last++;
+        gain_ns += last->gain_ns;
+        gain_pct += last->gain_pct;
+        gt_buffer_add_format(&text, "; %s", last->title);
+    }
+    gt_buffer_add_format(&text, "; %sup to about %.2f ms (%.0f %%) per %s", last > first ? "together " : "",
+                         ms(gain_ns), gain_pct, found->per);
+    char *verdict = gt_strdup(gt_buffer_str(&text).bytes);
+    gt_buffer_free(&text);
+    return verdict;
+}
+
 char *gt_rank_findings_verdict(const gt_rank_findings *found)
 {
     const gt_run_finding *first = NULL, *hint = NULL;
@@ -488,9 +536,9 @@ char *gt_rank_findings_verdict(const gt_rank_findings *found)
     if (first && first->gain_pct < 0.1 && strcmp(first->id, "slow_host") == 0)
         return gt_format("%s; ranks wait %.2f ms per %s of %.2f ms for each other", first->title,
                          ms(found->wait_ns), found->per, ms(found->step_ns));
-    if (first)
-        return gt_format("%s; up to about %.2f ms (%.0f %%) per %s", first->title, ms(first->gain_ns),
-                         first->gain_pct, found->per);
+    if (first) return late_verdict(found, first);
+    const gt_rank_summary *most = hint ? NULL : most_waited_for(found);
+    if (most) return waited_for_verdict(found, most);
     char *unknown = about_unknown(found);
     char *perhaps = !hint ? gt_strdup("")
                           : gt_format("; perhaps %s; up to about %.2f ms (%.0f %%)", hint->title,
