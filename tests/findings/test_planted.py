@@ -8,6 +8,8 @@ import gzip
 import json
 import os
 import re
+import shutil
+import subprocess
 import sys
 
 from tests.common.harness import Case, run_cases
@@ -64,6 +66,37 @@ def check_most(binary, folder, faults, ranks, text):
     if abs(gain - (late - healthy)) > 0.1 * (late - healthy):
         problems.append(f"gains of {gain} instead of {late - healthy:.3f} ms")
     return problems
+
+
+def check_half(binary, folder, run_size, faults, ranks):
+    """Half of the ranks or more are late: they are named, and their repair gains what the faults cost."""
+    traces = os.path.join(folder, "run")
+    late = simulate(traces, run_size, faults)
+    healthy = simulate(os.path.join(folder, "healthy"), run_size, [])
+    found = [one for one in report(binary, traces, os.path.join(folder, "out")) if one["id"] in RANK_IDS]
+    if [one["ranks"] for one in found] != ranks:
+        return [f"ranks {ranks} wanted: {[one['title'] for one in found]}"]
+    gain = sum(one["gain_ms"] for one in found)
+    return [] if is_near(gain, late - healthy, GAIN_CHANCE_MS) else [f"gains of {gain} instead of {late - healthy:.3f} ms"]
+
+
+def first_line(binary, folder, run_size, faults):
+    """What the report says first about all ranks."""
+    traces, out = os.path.join(folder, "run"), os.path.join(folder, "out")
+    shutil.rmtree(traces, ignore_errors=True)
+    options = [part for name, value in run_size.items() for part in ("--" + name, str(value))]
+    options += [part for fault in faults for part in ("--fault", fault)]
+    subprocess.run([sys.executable, SIMULATOR, traces, *options], check=True, stdout=subprocess.DEVNULL)
+    os.remove(os.path.join(traces, "truth.json"))
+    report(binary, traces, out)
+    with open(os.path.join(out, "collective.findings.json")) as file:
+        rows = json.load(file)["sheets"]["overview"]["rows"]
+    return next(row[3] for row in rows if row[0] == "all_ranks")
+
+
+def check_first_line(binary, folder, run_size, faults, *wanted):
+    line = first_line(binary, folder, run_size, faults)
+    return [f"{text!r} not in {line!r}" for text in wanted if text not in line]
 
 
 PARALLEL = {"op": "aten::mm takes ", "data": "its data loader takes ", "gpu": "aten::mm takes ", "host": "launches work ",
@@ -132,6 +165,17 @@ def cases():
     yield planted("op:2:3", "op:6:1")
     late = [f"data:{rank}:3" for rank in range(8) if rank != 3]
     yield Case("all ranks but one", check_most, late, ["0-2", "4-7"], "its data loader takes 3.00 ms longer than on the fastest")
+    two = size(ranks=2, per_node=1, layers=4, steps=4)
+    for fault in ("op:1:20", "op:1:1", "data:1:5", "node:1:20"):
+        yield Case(f"one of two ranks, {fault}", check_half, two, [fault], ["1"])
+    one_node = size(ranks=8, per_node=8, layers=4, steps=4)
+    yield Case("half of the ranks", check_half, one_node, [f"op:{rank}:3" for rank in range(4, 8)], ["4-7"])
+    yield Case("five of eight ranks", check_half, one_node, [f"op:{rank}:3" for rank in range(3, 8)], ["3-7"])
+    yield Case("two of four ranks", check_half, size(ranks=4, per_node=1, layers=4, steps=4), ["op:1:3", "data:2:2"], ["1", "2"])
+    yield Case("one step", check_first_line, size(ranks=6, per_node=1, layers=6, steps=1, seed=8117), ["data:1:20"],
+               "rank 1 comes last in 100 % of collectives and causes 100 % of the waiting", "before its first op")
+    yield Case("equally late", check_first_line, size(ranks=16, per_node=8, layers=2, steps=3), ["op:1:3", "data:2:3"],
+               "rank 1 is late by 3.0", "rank 2 is late by 3.0", "together up to about 3.0")
     racks = ["rack1-node1", "rack3-node2", "rack31-node3", "rack3-node4"]
     yield Case("racks in names", check_names, racks, [1, 3], "rack3")
     yield Case("racks in domains", check_names, ["n1.r1.net", "n2.r3.net", "n3.r1.net", "n4.r3.net"], [1, 3], "r3.net")
