@@ -446,6 +446,16 @@ static void add_slow_hosts(search *s)
     gt_slow_hosts_free(&hosts);
 }
 
+/* Repairs of ranks and links make no step shorter than the computation of the rank that computes least. The
+ * model can say so if what happens before the first op of steps is long in the last step only. */
+static void limit_all_fixed(gt_rank_findings *found)
+{
+    double least = found->step_ns;
+    for (size_t r = 0; r < found->rank_count; r++)
+        if (found->ranks[r].known) least = fmin(least, found->ranks[r].facts->compute_ns);
+    found->all_fixed_ns = fmax(found->all_fixed_ns, least);
+}
+
 static void add_findings(search *s)
 {
     gt_rank_findings *found = s->found;
@@ -465,6 +475,7 @@ static void add_findings(search *s)
     for (size_t i = 0; i < found->count; i++)
         if (found->items[i].confidence == GT_CONFIDENCE_LOW && strcmp(found->items[i].id, "slow_link") != 0)
             found->all_fixed_ns += found->items[i].gain_ns;
+    limit_all_fixed(found);
     if (are_slow) {
         s->transfer_ns = links.transfer_ns;
         if (links.confidence != GT_CONFIDENCE_LOW) found->link_gain_ns = fmax(0, step_ns - run_repaired(s));
