@@ -264,14 +264,13 @@ def check_node_matrix(binary, folder):
 # ---- critical path ----
 
 def true_path(cluster, steps):
-    """(rank, kind, name, from, to) of the window, in us: from the first kernel of all to the first kernel of the last step, on
-    the rank on which the path comes to it."""
+    """(rank, kind, name, from, to) of the window, in us: that of the rank on which the path comes to the first kernel of the
+    last step, from its first kernel on."""
     last = max((rank.host for rank in cluster.ranks), key=lambda event: event.end)
     path = cluster.path(last)
-    begin = min(rank.step_starts[0] for rank in cluster.ranks)
-    exits = [cluster.ranks[part[0]].step_starts[steps - 1] for part in path
+    exits = [cluster.ranks[part[0]] for part in path
              if part[3] < cluster.ranks[part[0]].step_starts[steps - 1] <= part[4] and part[1] != "communication"]
-    end = exits[-1]
+    begin, end = exits[-1].step_starts[0], exits[-1].step_starts[steps - 1]
     return [(rank, kind, name, max(start, begin), min(stop, end)) for rank, kind, name, start, stop in path if stop > begin and start < end]
 
 
@@ -332,6 +331,49 @@ def check_segments(sheet, path, cluster, steps, sums):
         if abs(own - (begins[step + 1] - begins[step]) / 1000) > 0.01:
             problems.append(f"step {step + 3}: {own} instead of {(begins[step + 1] - begins[step]) / 1000} ms")
     return problems
+
+
+def simulate(folder, ranks, steps, *faults):
+    traces = os.path.join(folder, "run")
+    subprocess.run([sys.executable, SIMULATOR, traces, "--ranks", str(ranks), "--gpus_per_node", str(ranks // 2), "--layers", "3",
+                    "--steps", str(steps)] + [part for fault in faults for part in ("--fault", fault)],
+                   check=True, stdout=subprocess.DEVNULL)
+    return traces
+
+
+def check_sums(binary, folder, ranks, steps, *faults):
+    """The path takes as long as a step, and in each step as long as that step. One step alone ends with the trace: ranks begin
+    it at different times, and the path takes as long as the longest one."""
+    sheet = sheets(binary, simulate(folder, ranks, steps, *faults), os.path.join(folder, "out"))
+    problems, own = [], {}
+    for row in sheet("critical_path_steps"):
+        own[row["step"]] = own.get(row["step"], 0) + float(row["ms"])
+    times = {row["step"]: (float(row["min_ms"]), float(row["max_ms"])) for row in sheet("rank_steps")}
+    wanted = [float(row["value"]) for row in sheet("overview") if row["name"] == "step_ms"][0]
+    if steps == 1:
+        wanted = max(longest for _, longest in times.values())
+    total = sum(float(row["ms"]) for row in sheet("critical_path"))
+    if abs(total - wanted) > 0.01 * wanted:
+        problems.append(f"a path of {total:.3f} ms in steps of {wanted:.3f} ms")
+    if set(own) != set(times):
+        problems.append(f"steps {sorted(own)} instead of {sorted(times)}")
+    # With two causes the path may begin a step on one rank and end it on another one.
+    for step, (shortest, longest) in times.items() if len(faults) < 2 else ():
+        if not 0.99 * shortest <= own.get(step, 0) <= 1.01 * longest:
+            problems.append(f"step {step}: {own.get(step, 0):.3f} ms instead of {shortest:.3f} to {longest:.3f}")
+    return problems
+
+
+def check_longest(binary, folder, steps, fault, begin):
+    """No op is longer than usual: the sentence names what has most time."""
+    sheet = sheets(binary, simulate(folder, 4, steps, fault), os.path.join(folder, "out"))
+    text = [row["text"] for row in sheet("overview") if row["name"] == "critical_path"][0]
+    times = {}
+    for row in sheet("critical_path"):
+        key = row["op"] if row["kind"] == "communication" else (row["rank"], row["op"])
+        times[key] = times.get(key, 0) + float(row["ms"])
+    wanted = f"{begin}: {max(times.values()):.2f} ms of the critical path of "
+    return [] if text.startswith(wanted) else [f"{text!r} instead of {wanted!r}"]
 
 
 # ---- slack ----
@@ -462,6 +504,13 @@ def cases():
     yield Case("matrix of nodes", check_node_matrix)
     if not os.path.exists(SIMULATOR):
         return
+    for fault in ("op:1:10", "data:1:20", "host:1:300", "node:1:20", "link:0:100"):
+        for ranks, steps in ((2, 2), (8, 3), (4, 6)):
+            yield Case(f"the path takes as long as a step, {fault}, {ranks} ranks, {steps} steps", check_sums, ranks, steps, fault)
+    yield Case("the path takes as long as a step, one step", check_sums, 4, 1, "data:1:20")
+    yield Case("the path takes as long as a step, two causes", check_sums, 8, 4, "data:1:5", "op:2:5")
+    yield Case("the sentence names communication", check_longest, 3, "link:0:1000", "communication (allreduce)")
+    yield Case("the sentence names unknown time", check_longest, 1, "data:1:20", "rank 1, idle (unknown)")
     for ranks in (2, 8, 64):
         for seed in (1, 2, 3):
             yield Case(f"clocks of {ranks} ranks, seed {seed}", check_simulated_clocks, ranks, seed)

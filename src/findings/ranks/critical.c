@@ -7,15 +7,21 @@
  *     rank 1   |coll 1|== work ==========||coll 2|== work =|..|coll 3|      rank 0's work, coll 3
  *
  * What the rank did in that time is the chain of its collective (chains.h). What is after the window of the
- * rank on which the way comes to it is dropped. If no collective is after the window, the way begins at the
- * end of the window that ends last. The path has no gaps and no overlaps, so its segments add up to the time
- * of the window, in the model (model.h). A step of the path ends where the rank that it is on starts the
- * first op of the next step.
+ * rank on which the way comes to it is dropped. The path has no gaps and no overlaps, and begins with the
+ * window of the rank on which it ends, so its segments add up to the time of that window. A rank that loads
+ * data for 20 ms in every step has done so before its own window begins, too: a path that began with the
+ * first op of any rank would have these 20 ms once too often.
+ *
+ * If no collective is after the windows, the way begins at the end of the window that ends last. Then the
+ * windows are all of the traces, with one step or none, and the path begins with the first op of any rank.
+ *
+ * A step of the path ends where the rank that it is on starts the first op of the next step.
  *
  * Ops of one name between two collectives are one piece of a chain, so that segments of one collective's work
  * are in the order of the last op of each name, not exactly where they ran. */
 #include "findings/ranks/across.h"
 
+#include "base/map.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -33,8 +39,9 @@ typedef struct search {
     gt_interner *strings;
     size_t *first_rows; /* by rank: its first row of nccl_long */
     gt_critical_path path;
-    double at_ns; /* everything after this is in the path */
-    int64_t step; /* that of the last segment that was found */
+    double at_ns;    /* everything after this is in the path */
+    double start_ns; /* where the path begins */
+    int64_t step;    /* that of the last segment that was found */
     /* While the work of a rank is added: */
     uint32_t rank;
     double shift_ns; /* time of the model - time of the rank */
@@ -75,7 +82,7 @@ static void add(search *s, uint32_t rank, double shift_ns, gt_chain_kind kind, u
                 double from_ns)
 {
     const gt_rank_facts *f = s->input->facts[rank];
-    if (from_ns < s->model->start_ns) from_ns = s->model->start_ns;
+    if (from_ns < s->start_ns) from_ns = s->start_ns;
     while (s->at_ns > from_ns) {
         const gt_rank_step *step = step_before(f, s->at_ns - shift_ns);
         double begin = from_ns;
@@ -145,7 +152,7 @@ static uint32_t pass_collective(search *s, uint32_t c)
     add(s, e->rank, shift, GT_CHAIN_IDLE, wait, 1, start - e->lag_ns);
     if (e->previous != GT_NONE && s->times->ends[e->previous] >= gt_rank_entry_ready(e, s->times->ends))
         return e->previous;
-    add_work(s, e->rank, e->number, e->base == GT_NONE ? s->model->start_ns : s->times->ends[e->base]);
+    add_work(s, e->rank, e->number, e->base == GT_NONE ? s->start_ns : s->times->ends[e->base]);
     return e->base;
 }
 
@@ -215,19 +222,23 @@ gt_critical_path gt_critical_path_find(const gt_ranks_input *input, const gt_ran
                 .strings = input->sync->matches->events->strings,
                 .step = INT64_MAX};
     const gt_rank_entry *last = find_exit(&s, &s.at_ns);
-    if (!last) {
+    if (last) {
+        const gt_rank_facts *own = input->facts[last->rank];
+        s.start_ns = s.at_ns - (own->end_ns - own->start_ns);
+    } else {
         size_t end = find_end(&s);
         if (end == SIZE_MAX) return s.path;
         last = &model->ends[end];
         s.at_ns = gt_rank_entry_ready(last, times->ends);
+        s.start_ns = model->start_ns;
     }
     const gt_rank_facts *f = input->facts[last->rank];
     find_first_rows(&s);
     s.path.steps = model->steps[last->rank];
     s.path.is_known = f->has_steps;
     uint32_t c = last->base;
-    add_work(&s, last->rank, f->collective_count, c == GT_NONE ? model->start_ns : times->ends[c]);
-    while (c != GT_NONE && s.at_ns > model->start_ns) c = pass_collective(&s, c);
+    add_work(&s, last->rank, f->collective_count, c == GT_NONE ? s.start_ns : times->ends[c]);
+    while (c != GT_NONE && s.at_ns > s.start_ns) c = pass_collective(&s, c);
     reverse(&s.path);
     gt_free(s.first_rows);
     return s.path;
@@ -333,29 +344,66 @@ static int length_shown(gt_str name)
     return (int)length;
 }
 
+/* The entry with most time; the transfers of one kind of collective are summed up over ranks. `sums` are in
+ * the order of time. */
+static gt_path_segment find_longest(const gt_path_segment *sums, size_t count, bool *is_of_several)
+{
+    gt_path_segment longest = {0};
+    gt_map places = {0}; /* name to the first entry of its transfers */
+    double *times = gt_alloc_zero(count, sizeof *times);
+    size_t *ranks = gt_alloc_zero(count, sizeof *ranks);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t *place = sums[i].kind == GT_CHAIN_COMMUNICATION ? gt_map_put(&places, sums[i].name, 0) : &i;
+        if (*place == GT_MAP_NONE) *place = i;
+        times[*place] += sums[i].to_ns;
+        ranks[*place]++;
+        if (times[*place] <= longest.to_ns) continue;
+        longest = sums[*place];
+        longest.to_ns = times[*place];
+        *is_of_several = ranks[*place] > 1;
+    }
+    gt_free(ranks);
+    gt_free(times);
+    gt_map_free(&places);
+    return longest;
+}
+
+/* "rank 3, aten::mm", "communication (allreduce)", "rank 3, idle (unknown)". */
+static char *name_entry(const gt_path_segment *entry, bool is_of_several, gt_interner *strings)
+{
+    gt_str name = gt_interner_get(strings, entry->name);
+    char *who = is_of_several ? gt_strdup("") : gt_format("rank %u, ", entry->rank);
+    bool has_kind = entry->kind == GT_CHAIN_COMMUNICATION || entry->kind == GT_CHAIN_IDLE;
+    char *text = gt_format("%s%s%s%.*s%s", who, has_kind ? gt_chain_kind_name(entry->kind) : "",
+                           has_kind ? " (" : "", length_shown(name), name.bytes, has_kind ? ")" : "");
+    gt_free(who);
+    return text;
+}
+
 /* "rank 3, aten::mm: 15.30 ms of the critical path of 29.07 ms per step, 5.01 ms more than on the median
- * rank". The op that takes most longer than usual; if none does, the one that takes longest. */
+ * rank". The op that takes most longer than usual; if none does, what has most time. */
 static char *sentence(const gt_rank_findings *found, const gt_path_segment *sums, size_t count,
                       const gt_op_times *ops, double total_ns, gt_interner *strings)
 {
-    const gt_path_segment *best = NULL;
+    bool is_of_several = false;
+    gt_path_segment best = find_longest(sums, count, &is_of_several);
     double best_longer = 0.01 * total_ns;
+    if (!(best.to_ns > 0)) return NULL;
     for (size_t i = 0; i < count; i++) {
         const gt_op_time *op = gt_op_times_find(ops, sums[i].rank, sums[i].name, sums[i].kind);
         double longer = op ? fmin(op->ns - op->usual_ns, sums[i].to_ns) : 0;
-        if (op && !best) best = &sums[i];
-        if (!op || longer <= best_longer) continue;
+        if (longer <= best_longer) continue;
         best_longer = longer;
-        best = &sums[i];
+        best = sums[i];
+        is_of_several = false;
     }
-    if (!best) return NULL;
     char *more = best_longer > 0.01 * total_ns
                      ? gt_format(", %.2f ms more than on the median rank", best_longer / 1e6)
                      : gt_strdup("");
-    gt_str name = gt_interner_get(strings, best->name);
-    char *text =
-        gt_format("rank %u, %.*s: %.2f ms of the critical path of %.2f ms per %s%s", best->rank,
-                  length_shown(name), name.bytes, best->to_ns / 1e6, total_ns / 1e6, found->per, more);
+    char *entry = name_entry(&best, is_of_several, strings);
+    char *text = gt_format("%s: %.2f ms of the critical path of %.2f ms per %s%s", entry, best.to_ns / 1e6,
+                           total_ns / 1e6, found->per, more);
+    gt_free(entry);
     gt_free(more);
     return text;
 }
