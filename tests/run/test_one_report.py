@@ -142,7 +142,7 @@ def ranks_on_this_machine(binary):
         waits = column(os.path.join(folder, "nccl_analysis_report.xlsx"), "straggler_summary", "rank", "times_arrived_last")
         equal(sorted(waits), [(0, 0), (1, 2)])
         last_lines(done, os.path.join(folder, "nccl_analysis_report.html"))
-        holds(done.stdout.splitlines()[-2], "rank 1 is late by 0.25 ms per trace in 100 % of collectives")
+        holds(done.stdout.splitlines()[-2], "first finding: ")  # two collectives are too few to call a rank late
         equal(sorted(os.listdir(os.path.join(p.work, "log"))), ["a_1.5.pt.trace.json", "b_1.5.pt.trace.json.gz"])
         with open(os.path.join(p.work, "gputally_run.json")) as f:
             files = [os.path.basename(f["path"]) for f in json.load(f)["files"]]
