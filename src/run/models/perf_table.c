@@ -371,8 +371,9 @@ static bool write_csv(gt_arena *arena, const char *path, const gt_value *columns
     return ok;
 }
 
-/* Adds records to perf_super.json and writes the same as CSV while it is locked. A file that is not a list is
- * not touched. */
+/* Adds records to perf_super.json and writes the same as CSV while it is locked. The CSV file comes first:
+ * once the other one is replaced, a run that waited locks the new one. A file that is not a list is not
+ * touched. */
 static bool add_to_list(gt_arena *arena, const char *path, const gt_value *records, gt_error *error)
 {
     int lock = lock_file(path, error);
@@ -388,8 +389,8 @@ static bool add_to_list(gt_arena *arena, const char *path, const gt_value *recor
     }
     for (uint32_t i = 0; ok && i < records->count; i++)
         list = gt_settings_push(arena, list, records->items[i]);
-    ok = ok && write_json(real_path(arena, path), list, error) &&
-         write_csv(arena, "perf_super.csv", standard_columns(arena), list, error);
+    ok = ok && write_csv(arena, "perf_super.csv", standard_columns(arena), list, error) &&
+         write_json(real_path(arena, path), list, error);
     gt_buffer_free(&text);
     close(lock);
     return ok;
