@@ -8,7 +8,7 @@
 #include "trace/store.h"
 #include "transform/fuse_event.h"
 
-/* ---- what is wanted, and what became of it ---- */
+/* ---- options and results ---- */
 
 typedef struct gt_fuse_parts gt_fuse_parts;
 

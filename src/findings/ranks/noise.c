@@ -74,8 +74,22 @@ static double spread_of(gt_rank_value *values, size_t count)
     return isfinite(spread) ? spread : 0;
 }
 
-/* What each entry adds to the lateness of its rank, by the place of entries in the model. */
-static double *find_additions(const gt_rank_model *model)
+/* What an entry says of its rank up to then: how late it is, or how long its work takes. */
+typedef double entry_time(const gt_rank_entry *entry);
+
+static double late_ns_of(const gt_rank_entry *entry)
+{
+    return entry->late_ns;
+}
+
+static double compared_ns_of(const gt_rank_entry *entry)
+{
+    return entry->compared_ns;
+}
+
+/* What each entry adds to this after the entry before it with the same base, by the place of entries in the
+ * model; NAN if it is not known. */
+static double *find_additions(const gt_rank_model *model, entry_time *time_of)
 {
     size_t count = model->begins[model->count];
     double *additions = gt_alloc((count + 1) * sizeof *additions);
@@ -88,8 +102,8 @@ static double *find_additions(const gt_rank_model *model)
             if (!entry->is_measured || !entry->compared) continue;
             if (entry->base != base) before = 0;
             base = entry->base;
-            additions[entry - model->entries] = entry->late_ns - before;
-            before = entry->late_ns;
+            additions[entry - model->entries] = time_of(entry) - before;
+            before = time_of(entry);
         }
     }
     return additions;
@@ -112,7 +126,7 @@ static void add_squares(const gt_rank_entry *entries, const double *additions, s
 /* The standard deviation of the lateness of a rank per step, from that of its works. */
 static double spread_of_works(const gt_rank_model *model, const gt_rank_summary *ranks, gt_rank_value *values)
 {
-    double *additions = find_additions(model);
+    double *additions = find_additions(model, late_ns_of);
     double *squares = gt_alloc_zero(model->rank_count + 1, sizeof *squares);
     size_t known = 0;
     for (size_t c = 0; c < model->count; c++)
@@ -133,32 +147,11 @@ typedef struct own_work {
     double more_ns, mean_ns;
 } own_work;
 
-/* What each entry works after the one before it with the same base, by the place of entries in the model. */
-static double *find_works(const gt_rank_model *model)
-{
-    size_t count = model->begins[model->count];
-    double *works = gt_alloc((count + 1) * sizeof *works);
-    for (size_t i = 0; i < count; i++) works[i] = NAN;
-    for (size_t r = 0; r < model->rank_count; r++) {
-        uint32_t base = GT_NONE;
-        double before = 0;
-        for (size_t i = model->rank_begins[r]; i < model->rank_begins[r + 1]; i++) {
-            const gt_rank_entry *entry = gt_rank_entry_at(model, i);
-            if (!entry->is_measured || !entry->compared) continue;
-            if (entry->base != base) before = 0;
-            base = entry->base;
-            works[entry - model->entries] = entry->compared_ns - before;
-            before = entry->compared_ns;
-        }
-    }
-    return works;
-}
-
 /* By the place of entries. With n ranks, deviations from the mean are smaller than those from the true one.
  */
 static own_work *compare_works(const gt_rank_model *model)
 {
-    double *works = find_works(model);
+    double *works = find_additions(model, compared_ns_of);
     own_work *compared = gt_alloc((model->begins[model->count] + 1) * sizeof *compared);
     for (size_t c = 0; c < model->count; c++) {
         double sum = 0, count = 0;
