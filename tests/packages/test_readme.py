@@ -111,6 +111,25 @@ def test_pip_command():
     environment.run(installed_by_pip(environment))
 
 
+def test_source_waits_for_other_installations():
+    """make deps, while another program holds apt's lock for two attempts, and for ever."""
+    tools = common.temporary_folder()
+    write_tool(tools, "id", "echo 0\n")
+    write_tool(tools, "dpkg-query", "")
+    write_tool(tools, "sleep", "")
+    environment = {"PATH": f"{tools}:/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+    install = [os.path.join(ROOT, "scripts/install-packages"), "format"]
+    for held, status, printed in ((2, 0, "waiting for it"), (1000, 1, "could not install clang-format")):
+        counter = os.path.join(common.temporary_folder(), "attempts")
+        write_tool(tools, "apt-get", f'echo "$1" >>"{counter}"\nif [ "$(wc -l <"{counter}")" -le {held} ]; then\n'
+                                     'echo "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 1"; exit 100\nfi\n')
+        done = subprocess.run(install, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert done.returncode == status and printed in done.stdout, done
+        with open(counter, encoding="utf-8") as file:
+            attempts = file.read().split()
+        assert attempts == ["update", "update", "update", "install"] if status == 0 else 50 < len(attempts) < 100, attempts
+
+
 def test_package_archive():
     folder = common.temporary_folder()
     for arch in test_wheel.ARCHITECTURES:
