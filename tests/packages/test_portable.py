@@ -143,6 +143,7 @@ def test_package_archives_have_checksums():
         sums = dict(reversed(line.split()) for line in file)
     names = {os.path.basename(archive(arch)) for arch in ARCHITECTURES}
     assert names | {name.replace(".tar.gz", ".spdx.json") for name in names} <= set(sums), sums
+    assert set(sums) == set(os.listdir(DIST)) - {"SHA256SUMS"}, "files without a checksum, or the reverse"
     for name, checksum in sums.items():
         assert common.digest(os.path.join(DIST, name)) == checksum, name
 
@@ -288,6 +289,12 @@ def test_package_plots_of_the_other_architecture():
 
 # ---- other systems ----
 
+def inside(root):
+    """What starts a program in a root that has only /proc mounted; its folder there comes next."""
+    return ["unshare", "-m", "-p", "-f", "--propagation", "private", "sh", "-c",
+            'mount -t proc proc "$0/proc" && cd "$0$1" && shift && exec env -i PATH=/bin HOME=/root "$(command -v chroot)" "$0" "$@"', root]
+
+
 def test_package_in_an_empty_root():
     """Only the program, the trace and /proc: no C library, no shell, no fonts, no /dev and no /etc."""
     need_root()
@@ -297,9 +304,7 @@ def test_package_in_an_empty_root():
         os.mkdir(os.path.join(root, name))
     shutil.copy(program(), root)
     shutil.copy(EXAMPLE, os.path.join(root, "out"))
-    enter = ["unshare", "-m", "-p", "-f", "--propagation", "private", "sh", "-c",
-             'mount -t proc proc "$0/proc" && cd "$0/out" && exec "$@"', root]
-    mounted = [*enter, "env", "-i", shutil.which("chroot"), root]
+    mounted = [*inside(root), "/out"]
     assert run([*mounted, "/gputally", "--version"]).startswith("gputally ")
     options = [f"/out/{value}" if not value.startswith("--") else value for value in OUTPUTS]
     run([*mounted, "/gputally", "report", "--quiet", "/out/" + os.path.basename(EXAMPLE), *options])
@@ -347,13 +352,48 @@ def test_package_in_debian_13():
     in_release("trixie")
 
 
-# ---- sensors ----
+def test_package_with_musl():
+    """A root as Alpine has it, with musl and BusyBox from Debian's packages: installed as README.md says, and run."""
+    from tests.packages.test_readme import commands
+    need_root()
+    need("apt-get", "dpkg-deb", "unshare", "chroot")
+    root = os.path.join(common.temporary_folder(), "root")
+    for name in ("proc", "root", "bin"):
+        os.makedirs(os.path.join(root, name))
+    packages = common.temporary_folder()
+    for name in ("musl", "busybox-static"):
+        done = subprocess.run(["apt-get", "download", name], cwd=packages, capture_output=True, text=True)
+        if done.returncode:
+            raise Skipped(f"no package {name}: {done.stderr.strip()}")
+        run(["dpkg-deb", "--extract", *glob.glob(os.path.join(packages, name + "_*")), root])
+    mounted = [*inside(root), "/root"]
+    run([*mounted, "/bin/busybox", "--install", "-s", "/bin"])
+    assert not glob.glob(os.path.join(root, "lib*", "**", "ld-linux*"), recursive=True)
+    assert run([*mounted, "sh", "-c", f"/lib/ld-musl-{MACHINE}.so.1 2>&1 || true"]).startswith("musl libc")
+    shutil.copy(archive(MACHINE), root + "/root")
+    shutil.copy(EXAMPLE, root + "/root")
+    run([*mounted, "sh", "-ec", "cd; " + commands("Any Linux")])
+    run([*mounted, "sh", "-ec", f"cd; PATH=~/.local/bin:$PATH; gputally report --quiet --output_csvs_dir sheets {os.path.basename(EXAMPLE)}"])
+    assert common.read_folder(root + "/root/sheets") == common.sheets_of(Setting.bin, common.temporary_folder())
+
+
+# ---- libraries that the helper loads ----
 
 def test_package_sensors_through_the_helper():
     """The tests of the normal program, which give it a library that stands in for NVIDIA's."""
     portable = program()
     for name in ("test_energy", "test_machine"):
         run([common.PYTHON, "-m", f"tests.run.{name}", "--bin", portable], cwd=ROOT)
+
+
+def test_package_mpi_through_the_helper():
+    """The helper alone, then a command of several processes, with the libraries of Open MPI and MPICH."""
+    need("mpirun.openmpi", "mpirun.mpich")
+    portable = program()
+    helper = os.path.join(os.path.dirname(portable), "..", "libexec/gputally/gputally-helper")
+    run([common.PYTHON, "-m", "tests.crew.test_helper", "--bin", helper], cwd=ROOT)
+    for test in ("open_mpi", "mpich", "no_library"):
+        run([common.PYTHON, "-m", "tests.crew.test_crew", "--bin", portable, test], cwd=ROOT)
 
 
 def test_package_missing_helper_is_reported_once():
