@@ -1,6 +1,7 @@
 /* Starting the MPI helper, and frames to and from it; see link.h. */
 #include "crew/link.h"
 #include "base/memory.h"
+#include "os/child.h"
 #include "os/clock.h"
 
 #include <errno.h>
@@ -69,7 +70,9 @@ bool gt_link_start(gt_crew_link *link, const gt_library_list *libraries, gt_erro
                                                   : errno;
     if (theirs >= 0) close(theirs);
     return failure == 0 ||
-           gt_fail(error, "%s: the MPI helper cannot be started: %s", path, strerror(failure));
+           gt_fail(error,
+                   "%s: the MPI helper cannot be started: %s; with GPUTALLY_MPI=off, processes work alone",
+                   path, gt_child_spawn_problem(path, failure));
 }
 
 bool gt_link_send(const gt_crew_link *link, gt_wire_kind kind, size_t rank, const void *bytes, size_t len)

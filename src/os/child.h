@@ -77,6 +77,9 @@ typedef struct gt_spawned {
  * errno would be. */
 int gt_child_spawn(const char *const *argv, const char *folder, const int *descriptors, size_t count,
                    const char *title, gt_spawned *child);
+/* Why the program at the path was not started, for messages: strerror(failure), except that a program whose
+ * loader is missing, such as one for glibc on Alpine, is not called missing itself. */
+const char *gt_child_spawn_problem(const char *path, int failure);
 
 typedef struct gt_spawn_end {
     int status; /* as waitpid gives it; 0 if somebody else has taken it: a program that uses the library may

@@ -103,6 +103,13 @@ static int spawn(const char *const *argv, posix_spawn_file_actions_t *actions, c
     return failure;
 }
 
+const char *gt_child_spawn_problem(const char *path, int failure)
+{
+    if (failure == ENOENT && access(path, F_OK) == 0)
+        return "it needs the C library glibc, which this system does not have";
+    return strerror(failure);
+}
+
 int gt_child_spawn(const char *const *argv, const char *folder, const int *descriptors, size_t count,
                    const char *title, gt_spawned *child)
 {

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char log_path[] = "/tmp/gt_child_XXXXXX";
@@ -236,6 +237,25 @@ static void accepts_lines_of_any_length(void **state)
     assert_int_equal(total, 5000000);
 }
 
+/* A script whose interpreter is missing fails as a program does whose loader is missing. */
+static void names_a_missing_loader(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/gt_loader_XXXXXX";
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0 && write(descriptor, "#!/nowhere/ld.so\n", 17) == 17);
+    assert_int_equal(fchmod(descriptor, 0700), 0);
+    close(descriptor);
+    const int none[] = {-1, -1, -1};
+    const char *argv[] = {path, NULL}, *missing[] = {"/nowhere/program", NULL};
+    gt_spawned child;
+    int failure = gt_child_spawn(argv, NULL, none, 3, "test", &child);
+    assert_non_null(strstr(gt_child_spawn_problem(path, failure), "glibc"));
+    unlink(path);
+    failure = gt_child_spawn(missing, NULL, none, 3, "test", &child);
+    assert_string_equal(gt_child_spawn_problem(missing[0], failure), strerror(ENOENT));
+}
+
 int main(void)
 {
     int descriptor = mkstemp(log_path);
@@ -253,6 +273,7 @@ int main(void)
         cmocka_unit_test(does_not_wait_for_background_processes),
         cmocka_unit_test(line_callback_can_drop_lines),
         cmocka_unit_test(accepts_lines_of_any_length),
+        cmocka_unit_test(names_a_missing_loader),
         cmocka_unit_test(prompts_appear_before_their_line_ends),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

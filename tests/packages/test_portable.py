@@ -375,6 +375,14 @@ def test_package_with_musl():
     run([*mounted, "sh", "-ec", "cd; " + commands("Any Linux")])
     run([*mounted, "sh", "-ec", f"cd; PATH=~/.local/bin:$PATH; gputally report --quiet --output_csvs_dir sheets {os.path.basename(EXAMPLE)}"])
     assert common.read_folder(root + "/root/sheets") == common.sheets_of(Setting.bin, common.temporary_folder())
+    # The helper is for glibc, as the libraries are that it loads.
+    os.makedirs(root + "/sys/devices/gpu")
+    os.makedirs(root + "/sys/class/drm/renderD128")
+    with open(root + "/sys/devices/gpu/vendor", "w", encoding="utf-8") as file:
+        file.write("0x10de\n")
+    os.symlink("/sys/devices/gpu", root + "/sys/class/drm/renderD128/device")
+    printed = run([*mounted, "sh", "-ec", "cd; ~/.local/bin/gputally run --output out -- true 2>&1"])
+    assert "gputally-helper: it needs the C library glibc" in printed and "reads no sensors" in printed, printed
 
 
 # ---- libraries that the helper loads ----

@@ -49,7 +49,8 @@ static void report_missing(gt_arena *arena, const char *path, int failure)
     for (size_t i = 0; i < gpus.count; i++) is_nvidia = is_nvidia || !gpus.items[i].is_amd;
     if (!is_nvidia || atomic_exchange(&is_reported, true)) return;
     gt_warn("%s: %s; without it, this portable gputally reads no sensors of NVIDIA GPUs",
-            path ? path : "libexec/gputally/gputally-helper", strerror(failure));
+            path ? path : "libexec/gputally/gputally-helper",
+            path ? gt_child_spawn_problem(path, failure) : strerror(failure));
 }
 
 /* One line of the helper without its end; false if none comes. */
