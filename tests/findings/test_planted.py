@@ -15,6 +15,7 @@ import sys
 from tests.common.harness import Case, run_cases
 from tests.findings.generate_parallel import generate, sharded, tensor_parallel
 from tests.findings.planted import GAIN_CHANCE_MS, RANK_IDS, SIMULATOR, check, is_near, report, simulate, size
+from tests.findings.small_cluster import Cluster
 
 
 def check_names(binary, folder, names, late, part):
@@ -121,6 +122,21 @@ def check_parallel(binary, folder, program, faults, ranks, numbers):
     return problems
 
 
+def check_rounded(binary, folder):
+    """The stream of a collective becomes free just before its data is ready, and rounded times have the data ready just after it
+    has begun: nobody is late."""
+    cluster = Cluster(4)
+
+    def program(step, rank):
+        us = 100.0006 if rank == 0 else 100.0
+        return [("op", "aten::mm", 1000.0006), *[item for _ in range(4) for item in (("op", "aten::mm", us), ("collective", "world", 1000, 90))],
+                ("join",)]
+    cluster.run(4, program)
+    cluster.write(os.path.join(folder, "run"))
+    found = [one["title"] for one in report(binary, os.path.join(folder, "run"), os.path.join(folder, "out")) if one["id"] in RANK_IDS]
+    return [f"nobody is late: {found}"] if found else []
+
+
 def planted(*faults, **options):
     run_size = size(**options)
     name = ", ".join(faults) or "healthy"
@@ -146,6 +162,7 @@ def parallel_cases():
 
 def cases():
     yield from parallel_cases()
+    yield Case("rounded times", check_rounded)
     if not os.path.exists(SIMULATOR):
         return
     yield planted(seed=3, clock_us=500)

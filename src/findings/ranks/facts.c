@@ -113,8 +113,9 @@ static void find_ready(const walk *w, const gt_gpu_op *op, gt_rank_collective *c
     uint32_t compute = w->compute_before[op->point];
     int64_t ready = launched;
     c->base = w->host_base[op->point];
-    if (compute != GT_NONE && s->ops[compute].end_ns >= launched && s->ops[compute].end_ns <= c->start_ns) {
-        ready = s->ops[compute].end_ns;
+    int64_t computed = compute == GT_NONE ? INT64_MIN : s->ops[compute].end_ns;
+    if (computed >= launched && computed <= c->start_ns + GT_CLOCK_ERROR_NS) {
+        ready = computed;
         c->base = base_after(w, compute);
     }
     if (ready < c->start_ns) c->ready_ns = ready;

@@ -124,6 +124,9 @@ typedef struct gt_host_point {
 
 /* ---- the GPU ---- */
 
+/* Starts and ends of ops on different streams are this exact. */
+enum { GT_CLOCK_ERROR_NS = 500 };
+
 /* What decides when an op starts. */
 typedef enum gt_op_start {
     GT_START_HOST,       /* its launch: the stream was idle when the call was made */

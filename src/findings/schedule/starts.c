@@ -19,8 +19,6 @@
 /* An op that starts later than this after its launch on an idle stream, or after the op before it in the
  * queue, waits for something else. */
 enum { LATE_LAUNCH_NS = 100000, LATE_QUEUE_NS = 20000 };
-/* Starts and ends of ops on different streams are this exact. */
-enum { CLOCK_ERROR_NS = 500 };
 /* The usual time from a call to its op: at least, and if no op was launched on an idle stream. */
 enum { LEAST_LAUNCH_NS = 1000, DEFAULT_LAUNCH_NS = 4000 };
 
@@ -92,7 +90,7 @@ static uint32_t ended_before(ended_ops *ended, const gt_schedule *schedule, cons
     const gt_gpu_op *ops = schedule->ops;
     for (; ended->next < schedule->op_count; ended->next++) {
         uint32_t candidate = ended->order[ended->next];
-        if (ops[candidate].end_ns > op->start_ns + CLOCK_ERROR_NS) break;
+        if (ops[candidate].end_ns > op->start_ns + GT_CLOCK_ERROR_NS) break;
         if (&ops[candidate] >= op) continue; /* shorter than the clock's error */
         if (ended->last != GT_NONE && ops[ended->last].end_ns == ops[candidate].end_ns) continue;
         if (ended->last != GT_NONE && ops[ended->last].stream != ops[candidate].stream)
