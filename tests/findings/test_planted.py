@@ -180,6 +180,8 @@ def cases():
     yield planted("host:6:400", "op:2:1")
     yield planted("link:0:150", "node:0:4")
     yield planted("op:2:3", "op:6:1")
+    yield planted("data:1:8.45", ranks=6, layers=6, steps=2, seed=8557)  # another rank is late by chance
+    yield planted("node:0:10", ranks=18, per_node=16, layers=1, steps=2, seed=6939)  # hosts of two ranks are slow by chance
     late = [f"data:{rank}:3" for rank in range(8) if rank != 3]
     yield Case("all ranks but one", check_most, late, ["0-2", "4-7"], "its data loader takes 3.00 ms longer than on the fastest")
     two = size(ranks=2, per_node=1, layers=4, steps=4)
@@ -189,6 +191,7 @@ def cases():
     yield Case("half of the ranks", check_half, one_node, [f"op:{rank}:3" for rank in range(4, 8)], ["4-7"])
     yield Case("five of eight ranks", check_half, one_node, [f"op:{rank}:3" for rank in range(3, 8)], ["3-7"])
     yield Case("two of four ranks", check_half, size(ranks=4, per_node=1, layers=4, steps=4), ["op:1:3", "data:2:2"], ["1", "2"])
+    yield Case("two of four ranks, one collective", check_half, size(ranks=4, layers=1, steps=2, seed=7), ["op:1:2", "op:2:2"], ["1-2"])
     yield Case("one step", check_first_line, size(ranks=6, per_node=1, layers=6, steps=1, seed=8117), ["data:1:20"],
                "rank 1 comes last in 100 % of collectives and causes 100 % of the waiting", "before its first op")
     yield Case("equally late", check_first_line, size(ranks=16, per_node=8, layers=2, steps=3), ["op:1:3", "data:2:3"],

@@ -365,12 +365,13 @@ static int64_t *sorted_ends(const gt_schedule *s)
 }
 
 /* The host time per launch, and its standard error. A launch that takes long waits for room in the queue
- * (schedule/), but only if the queue is long; otherwise it is a slow host. */
+ * (schedule/), but only if the queue is long; otherwise it is a slow host. Each time is part of the op that
+ * launches and part of the one before it, so times that follow each other vary together. */
 static void find_launch_time(gt_rank_facts *f, const gt_schedule *s)
 {
     enum { LONG_QUEUE = 256 };
     int64_t *ends = sorted_ends(s);
-    double sum = 0, squares = 0, before = 0; /* before: since the last launch */
+    double sum = 0, squares = 0, products = 0, last = 0, before = 0; /* before: since the last launch */
     size_t launches = 0, launched = 0, ended = 0;
     for (size_t p = 0; p < s->point_count; p++) {
         const gt_host_point *point = &s->points[p];
@@ -386,14 +387,17 @@ static void find_launch_time(gt_rank_facts *f, const gt_schedule *s)
         double ns = before + (double)point->own_ns + (is_full ? 0 : (double)point->wait_ns);
         sum += ns;
         squares += ns * ns;
+        products += last * ns;
+        last = ns;
         before = 0;
         launches++;
     }
     gt_free(ends);
     if (!launches) return;
-    double n = (double)launches;
-    f->launch_ns = sum / n;
-    f->launch_error_ns = sqrt(fmax(0, squares / n - f->launch_ns * f->launch_ns) / n);
+    double n = (double)launches, mean = sum / n;
+    double together = launches > 1 ? products / (n - 1) - mean * mean : 0;
+    f->launch_ns = mean;
+    f->launch_error_ns = sqrt(fmax(0, squares / n - mean * mean + 2 * fmax(0, together)) / n);
 }
 
 /* ---- steps ---- */

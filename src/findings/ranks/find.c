@@ -91,11 +91,13 @@ static int later_first(const void *a, const void *b)
 
 static void find_causes(const search *s, gt_late_member *member);
 
+/* One that does nothing longer than usual, and is hardly late by more than chance, is late by chance. */
 static void add_suspect(search *s, suspect new)
 {
     gt_late_member member = {.rank = new.rank, .late_ns = new.late_ns};
     member.in_node = !new.is_node && s->late_nodes[s->node_of[new.rank]];
     find_causes(s, &member);
+    if (!member.cause_count && new.late_ns < 2 * s->least_ns) return;
     if (member.cause_count) new.cause = member.causes[0];
     GT_PUSH(s->suspects, s->suspect_count, s->suspect_capacity, new);
 }
@@ -335,6 +337,7 @@ static size_t move_alike(search *s, size_t first)
 typedef struct plan {
     size_t first, end;
     double before_ns, after_ns; /* the step time */
+    double with_others_ns;      /* if those that are equally late were repaired, too */
     double *blame_ns;           /* before; owned */
 } plan;
 
@@ -352,6 +355,13 @@ static plan plan_group(search *s, size_t first)
         p.end = move_alike(s, first);
         set_repaired(s, first, p.end, true);
         p.after_ns = run_repaired(s);
+    }
+    p.with_others_ns = p.after_ns;
+    size_t others_end = equally_late_end(s, first);
+    if (others_end > p.end && p.before_ns - p.after_ns < s->suspects[first].late_ns / 2) {
+        set_repaired(s, first, others_end, true);
+        p.with_others_ns = run_repaired(s);
+        set_repaired(s, first, others_end, false);
     }
     set_repaired(s, first, p.end, false);
     return p;
@@ -373,12 +383,12 @@ static void add_members(const search *s, const plan *p, gt_late_group *group)
 }
 
 /* Repairs them and adds the finding. One that gains little is shown if others are late by as much for another
- * reason: only all of these repairs together gain. */
+ * reason, and all of these repairs together gain. */
 static void repair_group(search *s, const plan *p)
 {
     double *own = s->blame_ns;
     const suspect one = s->suspects[p->first], *latest = &one;
-    bool depends = equally_late_end(s, p->first) > p->end && p->before_ns - p->after_ns < latest->late_ns / 2;
+    bool depends = p->after_ns - p->with_others_ns >= LEAST_SHOWN * s->found->step_ns;
     s->blame_ns = p->blame_ns;
     gt_late_group group = {.is_node = latest->is_node,
                            .late_ns = latest->late_ns,

@@ -6,7 +6,8 @@
  * something with smaller batches. So it is a finding of its own, with the gain that the model gives: about 0.
  *
  * The host time per launch of a rank is compared with that of the usual rank. A host is slow if its time is
- * longer by 5 %, by five standard errors of the mean, and by five times what hosts usually differ. */
+ * longer by 5 %, by five standard errors of the mean, its own and the usual one (few launches can be alike by
+ * chance), and by five times what hosts usually differ. */
 #include "findings/ranks/find.h"
 
 #include "base/memory.h"
@@ -43,6 +44,18 @@ static double usual_difference(const gt_rank_findings *found, double usual_ns, s
     return usual;
 }
 
+static double usual_error(const gt_rank_findings *found)
+{
+    gt_rank_value *values = gt_alloc((found->rank_count + 1) * sizeof *values);
+    size_t count = 0;
+    for (size_t r = 0; r < found->rank_count; r++)
+        if (found->ranks[r].known)
+            values[count++] = (gt_rank_value){found->ranks[r].node, found->ranks[r].facts->launch_error_ns};
+    double usual = gt_rank_usual(values, count);
+    gt_free(values);
+    return usual;
+}
+
 static slow_host *find_slow(const gt_rank_findings *found, double usual_ns, const bool *has_finding,
                             size_t *count)
 {
@@ -50,6 +63,7 @@ static slow_host *find_slow(const gt_rank_findings *found, double usual_ns, cons
     size_t capacity = 0, known;
     *count = 0;
     double least = fmax(LEAST_SLOWER, 5 * usual_difference(found, usual_ns, &known));
+    least = fmax(least, LEAST_ERRORS * usual_error(found) / usual_ns);
     for (size_t r = 0; known >= LEAST_RANKS && r < found->rank_count; r++) {
         if (!found->ranks[r].known || has_finding[r]) continue;
         const gt_rank_facts *facts = found->ranks[r].facts;

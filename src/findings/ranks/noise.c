@@ -20,7 +20,10 @@
  * itself. So there is a second estimate, without what differs between ranks all the time: how much the works
  * of one rank vary from step to step, or in one step, among each other apart from a common part. The
  * spread of the sums is then that of the half of the ranks that are most alike. It counts if it is smaller,
- * but not below 1 % of the step, because it cannot tell GPUs that differ by nature from late ones. */
+ * but not below 1 % of the step, because it cannot tell GPUs that differ by nature from late ones.
+ *
+ * Fewer than LEAST_WORKS works of a rank do not show how much they vary. In a trace with marked steps, each
+ * is then assumed to vary by 5 %, more than kernels usually do. */
 #include "findings/ranks/model.h"
 
 #include "base/memory.h"
@@ -30,6 +33,7 @@
 #include <stdlib.h>
 
 static const double OF_MEDIAN = 1.4826; /* the standard deviation of normal values whose median this is */
+static const double ASSUMED_OF_WORK = 0.05;
 static const double LEAST_OF_STEP = 0.002, LEAST_OF_FEW = 0.005, LEAST_OF_OWN = 0.01, FEW_WORKS = 12;
 enum { LEAST_RANKS = 4, LEAST_WORKS = 6 };
 
@@ -46,6 +50,17 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* How many times the lower median of `count` absolute values of normal deviations fits in their standard
+ * deviation. Of many, OF_MEDIAN; of an even number of few, the lower one of the two in the middle is clearly
+ * smaller than the median of all possible ones: of two, 2.7. */
+static double times_lower_median(size_t count)
+{
+    static const double A = 0.147, PI = 3.14159265358979; /* Winitzki's inverse of erf */
+    double place = (double)((count - 1) / 2) + 1, part = (place - 0.3) / ((double)count + 0.4);
+    double log_rest = log(1 - part * part), b = 2 / (PI * A) + log_rest / 2;
+    return 1 / sqrt(2 * (sqrt(b * b - log_rest / A) - b));
+}
+
 /* The standard deviation of values that are sorted by node, inside the nodes. The median of a node deviates
  * from itself by nothing, so it does not count. */
 static double spread_in_nodes(const gt_rank_value *values, size_t count, double *deviations)
@@ -57,7 +72,7 @@ static double spread_in_nodes(const gt_rank_value *values, size_t count, double 
         for (size_t i = begin; i < end; i++)
             if (i != middle) deviations[found++] = fabs(values[i].value - values[middle].value);
     }
-    return found ? OF_MEDIAN * gt_rank_median(deviations, found) : INFINITY;
+    return found ? times_lower_median(found) * gt_rank_median(deviations, found) : INFINITY;
 }
 
 /* Inside nodes, or over all of them: faults of a few ranks of small nodes are in most of the former, those of
@@ -214,6 +229,14 @@ static double square_over_works(const own_work *works, size_t count, double step
     return spread * spread * all / steps;
 }
 
+/* The same of works that are too few to tell. */
+static double assumed_square(const own_work *works, size_t count, double steps)
+{
+    double square = 0;
+    for (size_t i = 0; i < count; i++) square += pow(ASSUMED_OF_WORK * works[i].mean_ns, 2) / steps;
+    return square;
+}
+
 /* The standard deviation of the lateness of one rank per step; infinite if it has too few works. */
 static double own_spread(const gt_rank_model *model, size_t rank, const own_work *compared, own_work *works,
                          double *values)
@@ -223,7 +246,9 @@ static double own_spread(const gt_rank_model *model, size_t rank, const own_work
         own_work work = compared[gt_rank_entry_at(model, i) - model->entries];
         if (!isnan(work.more_ns)) works[count++] = work;
     }
-    if (count < LEAST_WORKS) return INFINITY;
+    if (count < LEAST_WORKS)
+        return model->has_steps && count ? sqrt(assumed_square(works, count, (double)steps) / (double)steps)
+                                         : INFINITY;
     double square = steps > 1 && count % steps == 0 ? square_over_steps(works, count, steps)
                                                     : square_over_works(works, count, (double)steps, values);
     /* Few works can be alike by chance. */
