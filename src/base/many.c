@@ -1,13 +1,15 @@
 /* Pieces of work side by side; see many.h.
  *
  * A thread takes the next piece of the list, does it, and then finishes all pieces whose turn has come,
- * unless another thread is doing so. Nobody waits for another: a piece that is done before its turn is
- * finished by the thread that does the piece before it.
+ * unless another thread is doing so. A piece that is done before its turn is finished by the thread that does
+ * the piece before it.
  *
- * What a piece found is in memory until it is finished, so pieces should be done nearly in the order of their
- * indexes. Only large ones come first, the largest of them at the beginning: those that would make the others
- * wait if they began last. There are few of them, however many pieces there are: at most LARGE_PER_THREAD per
- * thread. Among them, those of nearly the same size are in the order of their indexes. */
+ * What a piece found is in memory until it is finished. So a thread waits while another one finishes pieces
+ * more slowly than they are done: otherwise all of them would pile up. And pieces should be done nearly in
+ * the order of their indexes. Only large ones come first, the largest of them at the beginning: those that
+ * would make the others wait if they began last. There are few of them, however many pieces there are: at
+ * most LARGE_PER_THREAD per thread. Among them, those of nearly the same size are in the order of their
+ * indexes. */
 #include "base/many.h"
 #include "base/guard.h"
 #include "base/log.h"
@@ -16,6 +18,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 typedef struct job {
     const gt_many *many;
@@ -25,15 +28,19 @@ typedef struct job {
     gt_log_record *messages;
     pthread_mutex_t lock; /* for all below */
     bool *is_done;
-    size_t finished;
-    bool finishing; /* a thread is */
+    size_t done, finished; /* how many */
+    bool finishing;        /* a thread is */
+    size_t most_waiting;   /* pieces that are done and wait for their turn while a thread finishes others */
+    pthread_cond_t changed;
 } job;
 
 /* ---- the order ---- */
 
 enum {
-    LARGE_PER_THREAD = 8, /* a piece is large if a thread does at most so many of its size */
-    SAME_SIZE_BITS = 3,   /* sizes are the same if their first so many bits are */
+    WAITING_PER_THREAD = 2,
+    WAIT_NS = 10 * 1000 * 1000, /* until a failure of another thread is noticed */
+    LARGE_PER_THREAD = 8,       /* a piece is large if a thread does at most so many of its size */
+    SAME_SIZE_BITS = 3,         /* sizes are the same if their first so many bits are */
 };
 
 typedef struct piece {
@@ -124,11 +131,25 @@ static void finish_piece(job *j, size_t index)
     if (j->many->finish && index < stop) j->many->finish(j->many->context, index);
 }
 
+/* Until the thread that finishes pieces has caught up; the lock is held. */
+static void wait_for_turn(job *j)
+{
+    while (j->finishing && j->done - j->finished > j->most_waiting && !gt_guard_has_failed()) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += WAIT_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&j->changed, &j->lock, &until);
+    }
+}
+
 /* Finishes the pieces whose turn it is. The lock is not held meanwhile. */
 static void finish_pieces(job *j, size_t done)
 {
     gt_lock(&j->lock);
     j->is_done[done] = true;
+    j->done++;
     while (!j->finishing && j->finished < j->many->count && j->is_done[j->finished]) {
         size_t index = j->finished;
         j->finishing = true;
@@ -137,7 +158,9 @@ static void finish_pieces(job *j, size_t done)
         gt_lock(&j->lock);
         j->finishing = false;
         j->finished++;
+        pthread_cond_broadcast(&j->changed);
     }
+    wait_for_turn(j);
     gt_unlock(&j->lock);
 }
 
@@ -176,11 +199,14 @@ size_t gt_many_run(const gt_many *many)
     atomic_init(&j.next, 0);
     atomic_init(&j.stop, many->count);
     size_t at_once = sort_pieces(many, j.order);
+    j.most_waiting = WAITING_PER_THREAD * gt_team_threads();
     pthread_mutex_init(&j.lock, NULL);
+    pthread_cond_init(&j.changed, NULL);
     if (at_once < gt_team_threads())
         gt_parallel_each(at_once, run_lane, &j);
     else
         gt_parallel_each(many->count, run_piece, &j);
+    pthread_cond_destroy(&j.changed);
     pthread_mutex_destroy(&j.lock);
     gt_free(j.is_done);
     gt_free(j.messages);

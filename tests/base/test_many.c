@@ -216,6 +216,46 @@ static void the_first_failure_ends_the_work(void **state)
     }
 }
 
+typedef struct pile {
+    atomic_size_t done, finished, most;
+} pile;
+
+static bool add_to_pile(void *context, size_t index)
+{
+    pile *p = context;
+    (void)index;
+    size_t waiting = atomic_fetch_add(&p->done, 1) + 1 - atomic_load(&p->finished);
+    size_t most = atomic_load(&p->most);
+    while (waiting > most && !atomic_compare_exchange_weak(&p->most, &most, waiting)) continue;
+    return true;
+}
+
+static void take_from_pile(void *context, size_t index)
+{
+    pile *p = context;
+    (void)index;
+    nanosleep(&(struct timespec){.tv_nsec = 300 * 1000}, NULL);
+    atomic_fetch_add(&p->finished, 1);
+}
+
+static void run_pile(void *context)
+{
+    gt_many_run(
+        &(gt_many){.count = 10 * PIECES, .work = add_to_pile, .finish = take_from_pile, .context = context});
+}
+
+/* Results that wait for their turn are in memory, so there are few, however slow finishing is. */
+static void results_do_not_pile_up(void **state)
+{
+    (void)state;
+    for (size_t t = 1; t < 3; t++) {
+        pile p = {0};
+        gt_team_run(threads[t], run_pile, &p);
+        assert_int_equal(p.finished, 10 * PIECES);
+        assert_true(p.most <= 4 * threads[t]);
+    }
+}
+
 static bool raise(void *context, size_t index)
 {
     (void)context;
@@ -272,6 +312,7 @@ int main(void)
         cmocka_unit_test(pieces_of_nearly_the_same_size_begin_in_order),
         cmocka_unit_test(the_limit_holds),
         cmocka_unit_test(the_first_failure_ends_the_work),
+        cmocka_unit_test(results_do_not_pile_up),
         cmocka_unit_test(a_raised_error_ends_the_call),
         cmocka_unit_test(nothing_to_do),
     };
