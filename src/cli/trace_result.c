@@ -22,7 +22,7 @@ void gt_trace_result_save(const gt_trace_result *r, int64_t rank, const char *la
                                       [HAS_COLLECTIVES] = r->collectives != NULL};
     gt_image_add_numbers(image, owner, "numbers", numbers, NUMBERS);
     gt_image_add_text(image, owner, "label", label);
-    gt_image_add_text(image, owner, "error", r->error.text);
+    gt_image_add_text(image, owner, "error", r->error);
     gt_image_add_text(image, owner, "distrust", r->distrust);
     char terminal[GT_TERMINAL_TEXT_MAX];
     const gt_terminal own = gt_terminal_for(stdout);
@@ -42,15 +42,6 @@ static bool has_label(const gt_image *image, const char *label)
     return same;
 }
 
-static bool load_error(gt_trace_result *r, const gt_image *image)
-{
-    char *text = NULL;
-    if (!gt_image_get_text(image, owner, "error", &text)) return false;
-    if (text) snprintf(r->error.text, sizeof r->error.text, "%s", text);
-    gt_free(text);
-    return true;
-}
-
 bool gt_trace_result_load(gt_trace_result *r, int64_t rank, const char *label, const gt_image *image)
 {
     const int64_t *numbers = gt_image_get_all(image, owner, "numbers", sizeof *numbers, NUMBERS);
@@ -61,7 +52,7 @@ bool gt_trace_result_load(gt_trace_result *r, int64_t rank, const char *label, c
                               .has_json = numbers[HAS_JSON] != 0,
                               .is_missing = numbers[IS_MISSING] != 0,
                               .kinds = (unsigned)numbers[KINDS]};
-    bool sound = load_error(&loaded, image) &&
+    bool sound = gt_image_get_text(image, owner, "error", &loaded.error) && (loaded.made || loaded.error) &&
                  gt_image_get_text(image, owner, "distrust", &loaded.distrust) &&
                  gt_print_load(&loaded.printed, stdout, image);
     if (sound && numbers[HAS_COLLECTIVES])
@@ -89,6 +80,7 @@ bool gt_trace_result_is_usable(const gt_image *image)
 
 void gt_trace_result_free(gt_trace_result *r)
 {
+    gt_free(r->error);
     gt_free(r->distrust);
     gt_print_drop(&r->printed);
     gt_written_free(&r->written);

@@ -4,7 +4,6 @@
 #ifndef GT_CLI_TRACE_RESULT_H
 #define GT_CLI_TRACE_RESULT_H
 
-#include "base/error.h"
 #include "base/image.h"
 #include "base/printing.h"
 #include "output/written.h"
@@ -16,9 +15,9 @@
 typedef struct gt_trace_result {
     bool made, has_json;
     bool is_missing; /* there is no such file */
+    char *error;     /* why there is no report; owned; NULL: there is one */
     char *distrust;  /* why it cannot be trusted; owned; NULL: it can */
-    gt_error error;
-    unsigned kinds; /* a set of 1 << gt_trace_kind */
+    unsigned kinds;  /* a set of 1 << gt_trace_kind */
     gt_kept_print printed;
     gt_written written;
     gt_rank_collectives *collectives; /* of a trace with a rank; owned; NULL: none */

@@ -321,14 +321,15 @@ static bool open_and_make(gt_trace_call *trace, gt_report_maker *make, gt_error 
 
 static void make_one(gt_trace_call *trace, gt_report_maker *make, gt_trace_result *r)
 {
+    gt_error error = {""};
     r->is_missing = is_missing(trace->path);
-    if (r->is_missing) {
-        gt_fail(&r->error, "Input file not found: %s", trace->path);
-        write_error(trace, &(gt_table_list){0}, &r->error);
-        return;
-    }
-    r->made = open_and_make(trace, make, &r->error);
-    if (!r->made && !r->has_json) write_error(trace, &(gt_table_list){0}, &r->error);
+    if (r->is_missing)
+        gt_fail(&error, "Input file not found: %s", trace->path);
+    else
+        r->made = open_and_make(trace, make, &error);
+    if (r->made) return;
+    if (!r->has_json) write_error(trace, &(gt_table_list){0}, &error);
+    r->error = gt_strdup(error.text);
 }
 
 /* What the log of an old name has before the error. */
@@ -382,8 +383,8 @@ static void show_item(void *context, size_t index)
         gt_rank_stow_put(item->stow, item->rank, item->collectives);
         item->collectives = NULL;
     }
-    if (!r->made && !gt_journal_error("%s%s", before_error(j, r), r->error.text))
-        fprintf(stderr, "gputally: %s\n", r->error.text);
+    if (!r->made && !gt_journal_error("%s%s", before_error(j, r), r->error))
+        fprintf(stderr, "gputally: %s\n", r->error);
     if (!r->made) j->status = GT_EXIT_FAILED;
     if (r->made && r->distrust && j->strict_trust) {
         fprintf(stderr, "gputally: %s: do not trust it: %s\n", gt_trace_title(item->path), r->distrust);

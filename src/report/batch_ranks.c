@@ -24,7 +24,7 @@ typedef struct rank_rows {
     gt_interner *strings; /* of all of these and the timeline; owned */
     size_t events;
     bool gpu_only;
-    gt_error error; /* if the trace could not be read */
+    char *problem; /* owned; why the trace could not be read; NULL: it could */
 } rank_rows;
 
 typedef struct job {
@@ -96,6 +96,7 @@ static void free_rows(rank_rows *rows)
     for (size_t i = 0; i < GT_BATCH_GROUPS; i++) gt_batch_ops_free(&rows->ops[i]);
     gt_table_free(rows->kernels);
     gt_interner_free(rows->strings);
+    gt_free(rows->problem);
     *rows = (rank_rows){0};
 }
 
@@ -254,7 +255,8 @@ static bool read_rank(void *context, size_t place)
     gt_read_options options = *j->options;
     options.is_part = true;
     const char *about = gt_log_about(j->ranks->count > 1 ? j->paths[place] : NULL);
-    gt_pytorch_read *read = gt_kineto_read(j->paths[place], (gt_kineto_options){0}, &options, &rows->error);
+    gt_error error;
+    gt_pytorch_read *read = gt_kineto_read(j->paths[place], (gt_kineto_options){0}, &options, &error);
     gt_pytorch_linked *trace = read ? gt_pytorch_link(gt_pytorch_build_tree(read)) : NULL;
     if (trace) {
         const gt_linked_view *view = gt_pytorch_view(trace);
@@ -265,6 +267,7 @@ static bool read_rank(void *context, size_t place)
         rows->gpu_only = view->gpu_only;
         j->ranks->bases[place] = gt_store_base_time(view->store);
     }
+    if (!trace) rows->problem = gt_strdup(error.text);
     gt_pytorch_linked_free(trace);
     gt_log_about(about);
     return trace != NULL;
@@ -315,7 +318,7 @@ bool gt_batch_ranks_read(gt_batch_ranks *ranks, const gt_batch_request *request,
                                                   .pack = pack_rank,
                                                   .unpack = unpack_rank,
                                                   .drop = drop_rank});
-    if (failed < request->count) *error = j.rows[failed].error;
+    if (failed < request->count) gt_fail(error, "%s", j.rows[failed].problem);
     end(&j);
     if (failed == request->count) return true;
     gt_batch_ranks_free(ranks);

@@ -122,9 +122,10 @@ void gt_rank_collectives_set_extra(gt_rank_collectives *collectives, gt_extra_sh
 
 /* ---- all ranks ---- */
 
+/* There is one per rank, so it is small. */
 typedef struct rank_state {
     gt_rank_collectives *collectives; /* NULL: could not be read */
-    gt_error error;
+    char *problem;                    /* owned; then: why; NULL: there is no trace */
 } rank_state;
 
 typedef struct job {
@@ -137,14 +138,14 @@ typedef struct job {
 } job;
 
 /* Reads the whole trace for the extra sheets, and takes the collectives from it. */
-static void read_whole(const job *j, size_t number)
+static void read_whole(const job *j, size_t number, gt_error *error)
 {
     rank_state *r = &j->ranks[number];
     gt_run_info run = {0};
     const gt_read_options options = {
         .threads = j->request->threads, .strict = true, .is_part = true, .run = &run};
     gt_pytorch_read *trace =
-        gt_kineto_read(j->request->paths[number], (gt_kineto_options){0}, &options, &r->error);
+        gt_kineto_read(j->request->paths[number], (gt_kineto_options){0}, &options, error);
     gt_extra_sheets extra = {0};
     gt_interner *strings = gt_interner_new();
     if (trace) {
@@ -157,13 +158,13 @@ static void read_whole(const job *j, size_t number)
     }
     if (!r->collectives) {
         /* The reader of collectives decides whether the rank counts, and why not. */
-        gt_error error = {""};
-        gt_rank_collectives *collectives = read_file(j->request, number, &error);
+        gt_error why = {""};
+        gt_rank_collectives *collectives = read_file(j->request, number, &why);
         if (trace)
             r->collectives = collectives;
         else
             gt_rank_collectives_free(collectives);
-        if (!collectives) r->error = error;
+        if (!collectives) *error = why;
     }
     if (r->collectives)
         gt_rank_collectives_set_extra(r->collectives, extra);
@@ -178,15 +179,16 @@ static bool read_rank(void *context, size_t number)
     rank_state *r = &j->ranks[number];
     const char *path = j->request->paths[number];
     const char *about = gt_log_about(j->request->rank_count > 1 ? path : NULL);
-    gt_fail(&r->error, "no trace");
+    gt_error error = {""};
     if (j->request->ready) r->collectives = j->request->ready(j->request->ready_context, number);
     if (path && !r->collectives) {
         if (j->request->load)
-            r->collectives = j->request->load(j->request->load_context, number, &r->error);
+            r->collectives = j->request->load(j->request->load_context, number, &error);
         else if (j->request->extra)
-            read_whole(j, number);
+            read_whole(j, number, &error);
         else
-            r->collectives = read_file(j->request, number, &r->error);
+            r->collectives = read_file(j->request, number, &error);
+        if (!r->collectives) r->problem = gt_strdup(error.text);
     }
     gt_log_about(about);
     return true;
@@ -229,10 +231,11 @@ static void keep_rank(void *context, size_t number)
     if (r->collectives) {
         keep(j, number, r->collectives);
     } else {
-        j->traces->problems[number] = gt_format("rank %zu: %s", number, r->error.text);
+        j->traces->problems[number] = gt_format("rank %zu: %s", number, r->problem ? r->problem : "no trace");
         j->traces->bad_count++;
     }
     gt_rank_collectives_free(r->collectives);
+    gt_free(r->problem);
 }
 
 /* File names decide the rank; a trace that names another rank may be misplaced. */
@@ -278,7 +281,7 @@ static bool pack_rank(void *context, size_t number, gt_image *image)
     if (r->collectives)
         gt_rank_collectives_save(r->collectives, (int64_t)number, image);
     else
-        gt_image_add(image, "rank", "error", r->error.text, strlen(r->error.text) + 1);
+        gt_image_add(image, "rank", "error", r->problem, strlen(r->problem) + 1);
     return true;
 }
 
@@ -289,8 +292,8 @@ static bool unpack_rank(void *context, size_t number, const gt_image *image)
     size_t len;
     const char *text = gt_image_get(image, "rank", "error", 1, &len);
     if (!text) return (r->collectives = gt_rank_collectives_load(image, (int64_t)number)) != NULL;
-    if (!len || len > sizeof r->error.text || text[len - 1]) return false;
-    memcpy(r->error.text, text, len);
+    if (!len || len > sizeof(gt_error) || text[len - 1]) return false;
+    r->problem = gt_strdup(text);
     return true;
 }
 
@@ -298,7 +301,8 @@ static void drop_rank(void *context, size_t number)
 {
     job *j = context;
     gt_rank_collectives_free(j->ranks[number].collectives);
-    j->ranks[number].collectives = NULL;
+    gt_free(j->ranks[number].problem);
+    j->ranks[number] = (rank_state){0};
 }
 
 static void read_all(job *j)
