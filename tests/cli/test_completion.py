@@ -265,6 +265,12 @@ def prepare(folder):
         open(folder.file(name), "w").close()
 
 
+def install_line(shell):
+    """What docs/install.md has the user add to the shell's file."""
+    with open(os.path.join(ROOT, "docs/install.md"), encoding="utf-8") as f:
+        return re.search(rf"^\| {shell} \| .* \| `(.*)` \|$", f.read(), re.M).group(1).replace("\\|", "|")
+
+
 def check_cases(terminal):
     for typed, expected in CASES.items():
         equal((typed, terminal.complete(typed)), (typed, expected))
@@ -274,7 +280,7 @@ def test_bash(binary):
     with Folder(binary) as folder:
         prepare(folder)
         terminal = Terminal(folder, [shell_path("bash"), "--norc", "--noprofile", "-i"])
-        terminal.send(f"bind 'set enable-bracketed-paste off'; source {ROOT}/completions/gputally; echo REA''DY\r")
+        terminal.send(f"bind 'set enable-bracketed-paste off'; {install_line('bash')}; echo REA''DY\r")
         terminal.wait_for("READY\n")
         check_cases(terminal)
         os.symlink(binary, folder.file("madengine"))
@@ -318,6 +324,12 @@ def test_zsh(binary):
         terminal.wait_for("ADDED\n")
         equal(terminal.complete("madengine disc"), ["madengine", "discover"])
         terminal.close()
+        terminal = Terminal(folder, [shell_path("zsh"), "-f", "-i"])  # without the file in a folder of functions
+        terminal.send("PS1='$ '; unset zle_bracketed_paste; bindkey -e; autoload -Uz compinit; compinit -u -D; "
+                      f"{install_line('zsh')}; echo REA''DY\r")
+        terminal.wait_for("READY\n")
+        equal(terminal.complete("gputally pytorch --plot_format pd"), ["gputally", "pytorch", "--plot_format", "pdf"])
+        terminal.close()
 
 
 def test_fish(binary):
@@ -336,7 +348,7 @@ def test_fish(binary):
                            capture_output=True, text=True, timeout=harness.WALL_SECONDS)
         equal(sorted(r.stdout.split()), ["pdf", "png", "svg"])
         os.symlink(binary, folder.file("madengine"))
-        line = f"gputally completion fish | source; {madengine_lines()['fish']}; complete -C 'madengine disc'"
+        line = f"{install_line('fish')}; {madengine_lines()['fish']}; complete -C 'madengine disc'"
         r = subprocess.run([shell_path("fish"), "-c", line], cwd=folder.path, env=env, capture_output=True, text=True, timeout=harness.WALL_SECONDS)
         equal(r.stdout.split("\t")[0], "discover")
 
