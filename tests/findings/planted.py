@@ -95,6 +95,8 @@ def compare(found, fault, gain, size):
         problems.append(f"{text}: {named[1]} instead of {amount}")
     if not is_near(found["gain_ms"], gain, GAIN_CHANCE_MS):
         problems.append(f"{text}: gain {found['gain_ms']:.3f} instead of {gain:.3f} ms")
+    if any(" 0 % of " in item for item in found["evidence"]):
+        problems.append(f"{text}: {found['evidence']}")
     if found["hint"]:
         problems.append(f"{text} is only a hint")
     return problems

@@ -264,6 +264,24 @@ static void add_member_evidence(gt_buffer *text, const gt_rank_findings *found, 
                              text->len ? "; " : "", member->rank);
 }
 
+/* Others may be later still: then nobody waits for these until those are repaired. */
+static char *about_waiting(const gt_late_group *group, const char *per, double wait_ms, double blame_pct)
+{
+    const char *who = group->is_node      ? (group->total == 1 ? "this node" : "these nodes")
+                      : group->total == 1 ? "this rank"
+                                          : "these ranks";
+    char *waits = gt_format("the other ranks wait %.2f ms per %s in collectives", wait_ms, per);
+    char *text =
+        blame_pct >= 0.5 ? gt_format("%s, %.0f %% of it for %s", waits, blame_pct, who)
+        : group->blame >= 0.005
+            ? gt_format("%s for others that are later; after the repairs before this one, %.0f %% of "
+                        "the waiting is for %s",
+                        waits, 100 * group->blame, who)
+            : gt_format("%s, hardly any of it for %s", waits, who);
+    gt_free(waits);
+    return text;
+}
+
 static char *late_evidence(const gt_rank_findings *found, const gt_late_group *group)
 {
     gt_buffer text = {0};
@@ -280,11 +298,7 @@ static char *late_evidence(const gt_rank_findings *found, const gt_late_group *g
         wait += found->ranks[r].wait_ns;
         others++;
     }
-    char *part = gt_format("the other ranks wait %.2f ms per %s in collectives, %.0f %% of it for %s",
-                           others ? ms(wait) / (double)others : 0, found->per, blame,
-                           group->is_node      ? (group->total == 1 ? "this node" : "these nodes")
-                           : group->total == 1 ? "this rank"
-                                               : "these ranks");
+    char *part = about_waiting(group, found->per, others ? ms(wait) / (double)others : 0, blame);
     add_evidence(&text, part);
     gt_free(part);
     char *result = gt_strdup(gt_buffer_str(&text).bytes);
