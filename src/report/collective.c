@@ -2,6 +2,7 @@
  * the workbook. */
 #include "report/collective.h"
 #include "analysis/collective/sheets.h"
+#include "base/buffer.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "report/summary.h"
@@ -62,6 +63,31 @@ static gt_table *find_shared_stragglers(const gt_collective_sync *sync, const gt
     return stragglers;
 }
 
+/* Ranks share collectives, but none in which they wait for each other. */
+static void warn_not_compared(const gt_collective_matches *matches)
+{
+    enum { NAMES_SHOWN = 4 };
+    uint32_t names[NAMES_SHOWN];
+    size_t count = 0, shared = 0;
+    gt_buffer list = {0};
+    const gt_table *events = matches->events;
+    for (size_t i = 0; i < matches->count; i++) shared += matches->begins[i + 1] - matches->begins[i] > 1;
+    if (!shared) return;
+    const gt_column *column = gt_table_column(events, GT_COL_COLLECTIVE_NAME);
+    for (size_t row = 0; row < events->row_count && count < NAMES_SHOWN; row++) {
+        size_t i = 0;
+        while (i < count && names[i] != column->texts[row]) i++;
+        if (i < count || column->texts[row] == GT_STR_NONE) continue;
+        gt_str name = gt_interner_get(events->strings, column->texts[row]);
+        names[count++] = column->texts[row];
+        gt_buffer_add_format(&list, "%s%.*s", i ? ", " : ": ", (int)name.len, name.bytes);
+    }
+    gt_warn("ranks are not compared: no two of them share an all-reduce, reduce-scatter, all-gather or "
+            "all-to-all, and ranks can leave other collectives early (here%s)",
+            list.len ? gt_buffer_str(&list).bytes : " are unknown");
+    gt_buffer_free(&list);
+}
+
 static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_order_alone,
                       const gt_collective_options *options, gt_error *error)
 {
@@ -82,6 +108,7 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
                                                       .rank_count = (size_t)options->world_size,
                                                       .gpus_per_node = options->gpus_per_node,
                                                       .expected_bus_gbps = options->expected_bus_gbps});
+    if (options->facts && !s->findings && matches->ranks > 1) warn_not_compared(matches);
     gt_collective_sync_free(&sync);
     return true;
 }

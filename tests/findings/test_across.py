@@ -151,6 +151,19 @@ def check_truncated(binary, folder):
     return problems
 
 
+def check_not_compared(binary, folder):
+    """Ranks can leave broadcasts early: there is no report of all ranks, and a warning says why."""
+    cluster = Cluster(2)
+    cluster.run(3, lambda step, rank: [("op", "aten::mm", 500), ("collective", "world", 1 << 20, 90, "broadcast"), ("join",)])
+    cluster.write(os.path.join(folder, "run"))
+    outcome = run([binary, "report", os.path.join(folder, "run"), "--output_csvs_dir", os.path.join(folder, "out"), "-q"])
+    wanted = "ranks are not compared: no two of them share an all-reduce, reduce-scatter, all-gather or all-to-all"
+    problems = [] if outcome.code == 0 and wanted in outcome.stderr and "(here: broadcast)" in outcome.stderr else [str(outcome)]
+    if os.path.exists(os.path.join(folder, "out", "collective", "clock_offsets.csv")):
+        problems.append("clocks are compared")
+    return problems
+
+
 # ---- steps ----
 
 def check_steps(binary, folder):
@@ -484,6 +497,7 @@ def check_hostile(binary, folder):
 # ---- cases ----
 
 def cases():
+    yield Case("only broadcasts", check_not_compared)
     yield Case("clocks, no jitter, no drift", check_drift, 0.001, 0, 20)
     yield Case("clocks, jitter", check_drift, 3, 0, 60)
     yield Case("clocks, jitter and drift", check_drift, 2, 80, 400)
