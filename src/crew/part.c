@@ -19,10 +19,12 @@ struct gt_part {
     gt_image image;
 };
 
+/* Images change between releases, too: GT_PART_LAYOUT is a checksum of the code that makes them
+ * (cmake/Layout.cmake). */
 static gt_index_form form_of_parts(void)
 {
-    return (gt_index_form){GT_PART_MAGIC, PART_FORMAT, gt_checksum(GT_VERSION, strlen(GT_VERSION)),
-                           "partial"};
+    static const char version[] = GT_VERSION " " GT_PART_LAYOUT;
+    return (gt_index_form){GT_PART_MAGIC, PART_FORMAT, gt_checksum(version, strlen(version)), "partial"};
 }
 
 /* ---- writing ---- */

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "crew/part.h"
+#include "index/checksum.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -166,6 +167,21 @@ static void changed(void **state)
     free(bytes);
 }
 
+/* The images of a release and of a build before or after it differ: the release alone does not tell. */
+static void of_the_release_without_layout(void **state)
+{
+    (void)state;
+    size_t len;
+    uint64_t version = gt_checksum(GT_VERSION, strlen(GT_VERSION));
+    write_file(trace, "{}", 2);
+    write_part(true);
+    uint8_t *bytes = read_file(part_path, &len);
+    memcpy(bytes + 8 + 4 + 4, &version, sizeof version);
+    write_file(other, bytes, len);
+    assert_int_equal(state_of(other), GT_PART_FOREIGN);
+    free(bytes);
+}
+
 static void set_times(const char *path, int64_t modified_s)
 {
     const struct timespec times[2] = {{.tv_sec = modified_s}, {.tv_sec = modified_s}};
@@ -251,7 +267,7 @@ int main(void)
         cmocka_unit_test(round_trip),       cmocka_unit_test(truncated),
         cmocka_unit_test(changed),          cmocka_unit_test(traces_change),
         cmocka_unit_test(without_checksum), cmocka_unit_test(other_files_stay),
-        cmocka_unit_test(messages),
+        cmocka_unit_test(messages),         cmocka_unit_test(of_the_release_without_layout),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
