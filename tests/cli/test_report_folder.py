@@ -204,6 +204,21 @@ def test_other_files_are_left_alone(binary):
         assert sorted(os.listdir(folder.file("out"))) == ["collective", "rank0", "rank1"]
 
 
+def test_two_traces_of_one_name(binary):
+    """A compressed trace beside another one of the same name: the user must know that it is not a copy."""
+    with Folder(binary) as folder:
+        for rank in (0, 1):
+            write(folder, f"run/rank{rank}.json", rank)
+        write(folder, "run/rank1.json.gz", 3)
+        write(folder, "run/rank0.json.gz", 0)
+        with open(folder.file("run/rank0.json"), "a") as file:
+            file.write("\n")
+        report(folder, "run -q --output_csvs_dir out",
+               err="warning: run/rank0.json.gz: skipped, because rank0.json has the same name, but other contents; remove or rename one of them\n"
+               "warning: run/rank1.json.gz: skipped, because rank1.json has the same name, but other contents (of rank 1, and this one of rank 3); "
+               "remove or rename one of them")
+
+
 def test_unreadable_ranks(binary):
     """A rank whose file is empty or garbage is named, the others are reported, and the command fails."""
     def warning(path, reason):

@@ -64,12 +64,17 @@ static void detect(candidate *file)
     gt_stream_close(stream);
 }
 
+static bool is_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 /* Only regular files: others may block, and are opened only if their turn comes. */
 static void look_ahead(void *context, size_t index)
 {
     candidate *file = (candidate *)context + index;
-    struct stat status;
-    if (!file->path || stat(file->path, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    if (!file->path || !is_file(file->path)) return;
     gt_log_record *before = gt_log_keep(&file->messages);
     detect(file);
     gt_log_keep(before);
@@ -210,6 +215,69 @@ static bool add_file(gt_trace_folder *found, candidate *file, size_t base)
     return false;
 }
 
+/* What is left of a block of a file. */
+typedef struct rest {
+    gt_stream *stream;
+    const uint8_t *bytes;
+    size_t len;
+} rest;
+
+static bool read_more(rest *r)
+{
+    gt_error ignored;
+    return r->len || gt_stream_next(r->stream, NULL, 0, &r->bytes, &r->len, &ignored);
+}
+
+/* Whether two files have the same contents once they are unpacked. */
+static bool have_same_contents(const char *a, const char *b)
+{
+    gt_error ignored;
+    if (!is_file(a) || !is_file(b)) return false;
+    rest x = {.stream = gt_stream_open(a, &ignored)}, y = {.stream = gt_stream_open(b, &ignored)};
+    bool are_same = x.stream && y.stream;
+    while (are_same) {
+        are_same = read_more(&x) && read_more(&y) && !x.len == !y.len;
+        size_t len = x.len < y.len ? x.len : y.len;
+        if (!are_same || !len) break;
+        are_same = memcmp(x.bytes, y.bytes, len) == 0;
+        x = (rest){x.stream, x.bytes + len, x.len - len};
+        y = (rest){y.stream, y.bytes + len, y.len - len};
+    }
+    gt_stream_close(x.stream);
+    gt_stream_close(y.stream);
+    return are_same;
+}
+
+static int64_t rank_in(const char *path)
+{
+    gt_error ignored;
+    gt_stream *stream = is_file(path) ? gt_stream_open(path, &ignored) : NULL;
+    int64_t rank = stream ? gt_kineto_find_distributed(stream).rank : GT_EVENT_NONE;
+    gt_stream_close(stream);
+    return rank;
+}
+
+/* A trace beside its compressed copy is usual. Two traces with one name are a mistake, and only the user
+ * knows which one counts. */
+static void warn_of_second(const char *path, const char *taken)
+{
+    char *other = gt_path_sibling(path, taken);
+    if (have_same_contents(other, path)) {
+        gt_warn("%s: skipped, because %s is the same trace", path, taken);
+    } else {
+        int64_t ranks[] = {rank_in(other), rank_in(path)};
+        char *named = ranks[0] != ranks[1] && ranks[0] >= 0 && ranks[1] >= 0
+                          ? gt_format(" (of rank %lld, and this one of rank %lld)", (long long)ranks[0],
+                                      (long long)ranks[1])
+                          : gt_strdup("");
+        gt_warn(
+            "%s: skipped, because %s has the same name, but other contents%s; remove or rename one of them",
+            path, taken, named);
+        gt_free(named);
+    }
+    gt_free(other);
+}
+
 static void add_candidates(gt_trace_folder *found, const gt_folder_list *names, candidate *files, size_t base)
 {
     const char *taken = NULL; /* the name before, if it is a trace */
@@ -220,7 +288,7 @@ static void add_candidates(gt_trace_folder *found, const gt_folder_list *names, 
         if (is_merged(names->items[i]))
             gt_info("%s: skipped, because its name is that of a merged trace", files[i].path);
         else if (is_copy)
-            gt_warn("%s: skipped, because %s is the same trace", files[i].path, taken);
+            warn_of_second(files[i].path, taken);
         else if (add_file(found, &files[i], base))
             taken = names->items[i];
         gt_free(files[i].path);
