@@ -5,6 +5,7 @@ with contributions that are known because the traces are made here.
     python3 -m tests.page.test_compare --bin build/gputally [ONLY]
 """
 import contextlib
+import json
 import os
 import sys
 import tempfile
@@ -32,11 +33,31 @@ def sheet(folder, name):
     return [dict(zip(names, row)) for row in rows]
 
 
+def rich_traces(folder):
+    """kinds_traces with what more sections need: shapes and types of the product, sizes of copies, memory of the device."""
+    paths = kinds_traces(folder)
+    for number, path in enumerate(paths):
+        trace = small_traces.read(path)
+        for event in trace["traceEvents"]:
+            if event["name"] == "aten::mm":
+                event["args"].update({"Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"],
+                                      "Input Strides": [[64, 1], [64, 1]], "Concrete Inputs": ["", ""]})
+            if event["cat"] == "gpu_memcpy":
+                event["args"].update({"bytes": 1000000})
+        first = min(event["ts"] for event in trace["traceEvents"])
+        trace["traceEvents"] += [{"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 10, "ts": first + 100 * i, "args": {
+            "Device Type": 1, "Device Id": 0, "Bytes": 1, "Addr": i, "Total Allocated": (1 + i % 3 + number) * 10**9,
+            "Total Reserved": (4 + number) * 10**9}} for i in range(9)]
+        with open(path, "w") as file:
+            json.dump(trace, file)
+    return paths
+
+
 @contextlib.contextmanager
 def opened(binary, *options, code=0):
     require_browser()
     with tempfile.TemporaryDirectory(prefix="gputally-compare-") as folder:
-        compare(binary, folder, *kinds_traces(folder), *options, code=code)
+        compare(binary, folder, *rich_traces(folder), *options, code=code)
         with Browser() as browser:
             browser.open(os.path.join(folder, "page.html"))
             yield browser, folder
@@ -66,7 +87,8 @@ def table_titles(browser, css):
 def test_waterfall_has_the_rows_of_the_sheet(binary):
     with opened(binary) as (browser, folder):
         rows, shown = sheet(folder, "waterfall"), drawn(browser)
-        assert sections(browser) == ["header", "filter", "verdict", "compare", "timeline", "kernels", "sheets", "footer"]
+        assert sections(browser) == ["header", "filter", "verdict", "compare", "timeline", "flame", "roofline", "kernels", "steps",
+                                     "memory", "sheets", "footer"]
         assert [row[0] for row in shown] == [int(row["order"]) for row in rows]
         assert [row[1] for row in shown][0] == "step time of x" and [row[1] for row in shown][-1] == "step time of y"
         expected = [row["contribution"] for row in rows if row["kind"] not in ("step", "idle")]
@@ -124,6 +146,88 @@ def test_tables_and_timelines_have_both(binary):
         assert [float(rows["add"][i].split()[0].replace(",", "")) for i in (2, 3, 4)] == [40000, 120000, 80000], rows["add"]
         assert [float(rows["gemm_b"][i].split()[0].replace(",", "")) for i in (2, 3)] == [0, 180000], rows["gemm_b"]
         assert browser.js("return document.querySelector('#sheets select').value") == "2.waterfall"
+
+
+def plain_rows(browser, css):
+    """{first cell: cells} of a small table, as titles where there are some."""
+    return {row[0]: row for row in table_titles(browser, css)}
+
+
+def number(text):
+    return float(text.split()[0].replace(",", ""))
+
+
+def check_flame(browser, folder):
+    """230 µs per step in x, 425 in y."""
+    assert browser.text(".flame-summary") == "230 µs → 425 µs, +195 µs (+84.8 %) of GPU time per step"
+    rows = plain_rows(browser, "#flame details")
+    assert [number(cell) for cell in rows["aten::mm"][3:6]] == [100000, 180000, 80000], rows["aten::mm"]
+    assert [number(cell) for cell in rows["cat"][3:6]] == [30000, 0, -30000] and rows["cat"][6] == "-100 %", rows["cat"]
+    bars = browser.texts("#flame .category-bar.two:not(.heads)")
+    assert any(bar.split("\n") == ["GEMM", "100 µs", "180 µs", "+80.0 µs", "+80.0 %"] for bar in bars), bars
+    browser.click("#flame [data-width=b]")
+    browser.fill("#flame .filter-box", "gemm")
+    assert browser.text(".flame-summary").startswith("“gemm”: 100 µs → 180 µs, +80.0 µs"), browser.text(".flame-summary")
+    assert "flame.width=b" in browser.hash() and "gemm_a" not in plain_rows(browser, "#flame details")
+    browser.fill("#flame .filter-box", "")
+
+
+def check_roofline(browser, folder):
+    """2 * 64^3 flops in 100 and 180 µs."""
+    assert browser.count("#roofline .ring") == 1 and browser.count("#roofline .bubble:not(.ring)") == 1
+    [row] = table_titles(browser, "#roofline details")
+    assert [round(number(cell) * 1e6) for cell in row[6:8]] == [round(2 * 64**3 / us) for us in (100, 180)], row
+    browser.keys(Keys.HOME, Keys.ENTER, css="#roofline svg")
+    assert [row[0] for row in table_titles(browser, "#ops-table")] == ["aten::mm"], "a bubble leads to the table"
+
+
+def check_steps(browser, folder):
+    """Times of the waterfall; parts made by hand. Headings sort."""
+    waterfall, parts_css = sheet(folder, "waterfall"), "#steps .steps-summary > div:last-child"
+    times = plain_rows(browser, "#steps .steps-summary > div:first-child")
+    assert [number(cell) for cell in times["mean"][1:3]] == [ns(waterfall[0]["a_ms"]), ns(waterfall[-1]["b_ms"])], times
+    parts = plain_rows(browser, parts_css)
+    assert [number(cell) for cell in parts["exposed copies"][1:4]] == [10000, 35000, 25000], parts
+    for is_descending in (True, False):
+        browser.click(f"{parts_css} th:nth-child(4) button")
+        order = [number(row[3]) for row in table_titles(browser, parts_css)]
+        assert order == sorted(order, reverse=is_descending) and len(order) > 3, order
+    browser.keys(Keys.END, Keys.ENTER, css="#steps canvas")
+    assert "view=" in browser.hash(), "a step leads to the timelines"
+
+
+def check_memory(browser, folder):
+    """1 MB of pinned memory in 10 µs, and of pageable memory in 35 µs; the highest of 1, 2, 3 and of 2, 3, 4 GB."""
+    copies = {row[1]: row for row in table_titles(browser, "#memory .copy-pairs")}
+    assert [number(cell) for cell in copies["pinned"][6:9]] == [10000, 0, -10000] and copies["pinned"][11:] == ["100", "–"], copies
+    assert [number(cell) for cell in copies["pageable"][6:9]] == [0, 35000, 35000] and number(copies["pageable"][12]) == 1000 / 35, copies
+    [allocated, reserved] = table_titles(browser, "#memory .body > table")
+    assert [number(cell) for cell in allocated[2:5]] == [3e9, 4e9, 1e9] and allocated[5] == "+33.3 %", allocated
+    assert [number(cell) for cell in reserved[2:5]] == [4e9, 5e9, 1e9] and browser.count("#memory .memory-line") == 4, reserved
+
+
+def check_sheets(browser, folder):
+    """Sheets that both have show the differences that the comparison's own sheets have, and rows that one has."""
+    browser.open(os.path.join(folder, "page.html"), "#sheets&sheets.sheet=both.ops_summary")
+    groups = browser.js("return [...document.querySelectorAll('#sheets optgroup')].map((one) => one.label)")
+    assert groups[1] == "A and B, with differences", groups
+    at = next(i for i, head in enumerate(browser.texts("#sheets-table th")) if head.startswith("B − A"))
+    rows, csv = plain_rows(browser, "#sheets-table"), {row["name"]: row for row in sheet(folder, "ops_summary")}
+    for name in ("aten::mm", "aten::add"):
+        expected = float(csv[name]["total_direct_kernel_time_ms__y_diff"])
+        assert abs(number(rows[name][at]) - expected) < 1e-9, (rows[name], expected)
+    # 30 µs in each of four steps.
+    assert "only A" in rows["aten::cat"] and number(rows["aten::cat"][at]) == -0.12, rows["aten::cat"]
+    assert list(rows)[0] == "aten::mm" or list(rows)[0] == "aten::add", "the largest difference first"
+
+
+def test_sections_have_both(binary):
+    """Times are per step of the window and known by hand (kinds_traces)."""
+    with opened(binary) as (browser, folder):
+        browser.js("document.querySelectorAll('#flame details, #roofline details, #steps details').forEach((one) => one.open = true)")
+        browser.settle()
+        for check in (check_flame, check_roofline, check_steps, check_memory, check_sheets):
+            check(browser, folder)
 
 
 def test_a_page_the_other_way_round_is_faster(binary):

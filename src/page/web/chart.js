@@ -149,30 +149,78 @@ export function followMarks(node, {count, show, choose, back}) {
 
 // ---- the same as a table ----
 
-// A table of text. Heads that end in a space stand above numbers. Cells are strings, or {text, title}.
-export function plainTable(caption, heads, rows) {
+// A table of text. Heads that end in a space stand above numbers. Cells are strings, or {text, title, value}. With
+// `order`, {column, isDescending} or empty, headings are buttons that change it and call `order.changed`; rows are then
+// in order of the values of a column, and those without one come last.
+export function plainTable(caption, heads, rows, order = null) {
   const numeric = heads.map((head) => head.endsWith(' '));
   const cell = (value, i) => element('td', {class: numeric[i] ? 'number' : 'name', title: value?.title},
     value?.text ?? value);
+  const head = (text, i) => (order ? sortHead(text, i, numeric[i], order) :
+    element('th', {scope: 'col', class: numeric[i] ? 'number' : null}, text.trim()));
+  const sorted = order && order.column !== undefined ? sortCells(rows, order) : rows;
   return element('table', {class: 'plain'}, caption && element('caption', {class: 'visually-hidden'}, caption),
-    element('thead', {}, element('tr', {}, heads.map((head, i) =>
-      element('th', {scope: 'col', class: numeric[i] ? 'number' : null}, head.trim())))),
-    element('tbody', {}, rows.map((row) => element('tr', {}, row.map(cell)))));
+    element('thead', {}, element('tr', {}, heads.map(head))),
+    element('tbody', {}, sorted.map((row) => element('tr', {}, row.map(cell)))));
 }
 
-// "as a table" below a chart, filled when it is opened. `make` returns {heads, rows, total}: rows may be the first ones
-// only. Call refresh() after the chart has changed.
+function sortHead(text, column, isNumber, order) {
+  const isSorted = order.column === column;
+  const direction = isSorted ? (order.isDescending ? 'descending' : 'ascending') : 'none';
+  return element('th', {scope: 'col', class: isNumber ? 'number' : null, 'aria-sort': direction},
+    element('button', {type: 'button', class: 'sort-head', onclick: () => {
+      Object.assign(order, {column, isDescending: isSorted ? !order.isDescending : isNumber});
+      order.changed();
+    }}, text.trim(), element('span', {class: 'arrow', 'aria-hidden': 'true'},
+      isSorted ? (order.isDescending ? ' ▼' : ' ▲') : '')));
+}
+
+// Keys stay on the heading that was chosen, which the refreshed table has anew.
+function sortOrder(node, refresh) {
+  const order = {changed: () => {
+    refresh();
+    node.querySelectorAll('.sort-head')[order.column]?.focus();
+  }};
+  return order;
+}
+
+export function sortCells(rows, {column, isDescending}) {
+  const valueOf = (row) => row[column]?.value ?? (row[column]?.text ?? row[column]);
+  const isEmpty = (value) => value === undefined || value === null || value === '' || Number.isNaN(value);
+  const sign = isDescending ? -1 : 1;
+  return [...rows].sort((one, other) => {
+    const [a, b] = [valueOf(one), valueOf(other)];
+    if (isEmpty(a) || isEmpty(b)) return isEmpty(a) - isEmpty(b);
+    return a < b ? -sign : a > b ? sign : 0;
+  });
+}
+
+// "as a table" below a chart, filled when it is opened. `make` returns {heads, rows, total, isSortable}: rows may be
+// the first ones only. Call refresh() after the chart has changed.
 export function tableAlternative(caption, make) {
   const body = element('div', {class: 'scroll'});
   const node = element('details', {class: 'alternative screen-only'}, element('summary', {}, 'As a table'), body);
   const refresh = () => {
     if (!node.open) return;
-    const {heads, rows, total} = make();
-    clear(body).append(plainTable(caption, heads, rows));
+    const {heads, rows, total, isSortable} = make();
+    clear(body).append(plainTable(caption, heads, rows, isSortable ? order : null));
     if (total > rows.length) {
       body.append(element('p', {class: 'note'}, `The first ${thousands(rows.length)} of ${thousands(total)}.`));
     }
   };
+  const order = sortOrder(node, refresh);
   node.addEventListener('toggle', refresh);
+  return {node, refresh};
+}
+
+// A table whose headings sort it. `make` returns {heads, rows}; refresh() asks for them again.
+export function sortedTable(caption, make) {
+  const node = element('div', {class: 'sorted-table'});
+  const refresh = () => {
+    const {heads, rows} = make();
+    clear(node).append(plainTable(caption, heads, rows, order));
+  };
+  const order = sortOrder(node, refresh);
+  refresh();
   return {node, refresh};
 }

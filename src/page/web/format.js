@@ -47,3 +47,16 @@ export function shorten(text, length) {
   const head = Math.ceil((length - 1) * 0.6);
   return `${text.slice(0, head)}…${text.slice(text.length - (length - 1 - head))}`;
 }
+
+// With a sign, and a real minus: signed(time, -1500) gives −1.50 µs. What is shown as nothing has no sign.
+export function signed(format, value) {
+  const text = format(Math.abs(value));
+  return !Number.isFinite(value) || value === 0 ? text : `${value < 0 ? '−' : '+'}${text}`;
+}
+
+// A change in percent; of more than a factor of 100, the factor.
+export function changeText(percents) {
+  if (!Number.isFinite(percents)) return '–';
+  if (percents >= 1e4) return `×${significant(percents / 100 + 1)}`;
+  return `${signed((value) => value.toFixed(1), Number(percents.toFixed(1)))} %`;
+}

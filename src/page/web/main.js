@@ -37,11 +37,7 @@ const SECTIONS = [
   ...batchSections, ...sweepSections, sheetsSection, footerSection,
 ];
 
-// They show one trace. A page of two would show only the first of them.
-const OF_ONE_TRACE = new Set([flameSection, rooflineSection, stepsSection, memorySection]);
-
 function isWanted(page, section) {
-  if (page.front.kind === 'compare' && OF_ONE_TRACE.has(section)) return false;
   return !section.needs || section.needs(page);
 }
 

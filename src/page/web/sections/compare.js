@@ -6,8 +6,9 @@
 
 import {announcer, bottomAxis, followMarks, tableAlternative, tipContent, watchWidth} from '../chart.js';
 import {CATEGORIES} from '../colors.js';
+import {filterTerm} from '../compared.js';
 import {clear, element, onceAFrame, svg} from '../dom.js';
-import {percent, significant, shorten, thousands, time} from '../format.js';
+import {percent, shorten, signed, significant, thousands, time} from '../format.js';
 import {causeLabel, causeMeaning} from '../names.js';
 import {linearScale, niceStep, TIME_UNITS, unitTicks} from '../scale.js';
 import {tooltip} from '../tooltip.js';
@@ -29,11 +30,6 @@ const KIND_MEANINGS = {
   computation: 'kernels of a category',
   other: 'small contributions together',
 };
-
-// "+10.3 ms", with a real minus.
-export function signedTime(ns) {
-  return `${ns < 0 ? '−' : '+'}${time(Math.abs(ns))}`;
-}
 
 // Rows of the picture: {label, kind, from, to, ns} in ns. The first and the last are the step times.
 export function waterfallRows({a_ms: a, b_ms: b, contributions}, names) {
@@ -68,15 +64,8 @@ export function followedBy({kind, what, delta_ms: delta, a_detail: before, b_det
   if (kind === 'computation') return {...none, category: CATEGORIES.includes(what) ? what : null};
   if (kind === 'other') return none;
   const kernel = hasName('page_kernels', 'name', what) ? what : (delta > 0 ? after || before : before || after);
-  return {...none, 'ops.filter': hasName('page_calls', 'op', what) ? quotedTerm('op', what) : null,
-    'kernels.filter': kernel ? quotedTerm('name', kernel) : null};
-}
-
-// A filter of a table. Names cannot have quotes there: then the longest piece without one has to do.
-function quotedTerm(column, name) {
-  const pieces = name.split('"');
-  const longest = pieces.reduce((most, piece) => (piece.length > most.length ? piece : most));
-  return `${column}${pieces.length > 1 ? ':' : '='}"${longest}"`;
+  return {...none, 'ops.filter': hasName('page_calls', 'op', what) ? filterTerm('op', what) : null,
+    'kernels.filter': kernel ? filterTerm('name', kernel) : null};
 }
 
 // ---- the conditions ----
@@ -184,7 +173,7 @@ class Waterfall {
         d: `M${from + 10} ${middle - 11}l-4 22M${from + 16} ${middle - 11}l-4 22`}),
       next && svg('line', {class: 'joint', x1: x(row.to), x2: x(row.to), y1: middle + WATERFALL_BAR / 2,
         y2: middle + WATERFALL_ROW - WATERFALL_BAR / 2}),
-      svg('text', {class: 'amount', x: to + 8, y: middle + 4}, isStep ? time(row.ns) : signedTime(row.ns)));
+      svg('text', {class: 'amount', x: to + 8, y: middle + 4}, isStep ? time(row.ns) : signed(time, row.ns)));
     node.addEventListener('pointermove', (event) => tooltip.show(this.describe(row), event.clientX, event.clientY));
     node.addEventListener('pointerleave', () => tooltip.hide());
     node.addEventListener('click', () => this.choose(i));
@@ -224,7 +213,7 @@ class Waterfall {
     const row = this.rows[at];
     const place = nodes[at].querySelector('.fall').getBoundingClientRect();
     tooltip.show(this.describe(row), place.left, place.bottom);
-    this.announcer.say(`${this.labelOf(row)}: ${row.kind === 'step' ? time(row.ns) : signedTime(row.ns)}`);
+    this.announcer.say(`${this.labelOf(row)}: ${row.kind === 'step' ? time(row.ns) : signed(time, row.ns)}`);
   }
 
   // ---- choosing ----
@@ -257,12 +246,13 @@ class Waterfall {
   }
 
   tableRows() {
-    const cell = (ms) => ({text: Number.isFinite(ms) ? time(ms * 1e6) : '–', title: `${ms} ms`});
+    const cell = (ms) => ({text: Number.isFinite(ms) ? time(ms * 1e6) : '–', title: `${ms} ms`, value: ms});
     const stepCells = (row) => [row.order ? '' : cell(row.ns / 1e6), row.order ? cell(row.ns / 1e6) : ''];
     return {
+      isSortable: true,
       heads: ['contribution', 'adds ', 'A ', 'B '],
       rows: this.rows.map((row) => (row.one ?
-        [row.label, {text: signedTime(row.ns), title: `${thousands(row.ns)} ns`},
+        [row.label, {text: signed(time, row.ns), title: `${thousands(row.ns)} ns`, value: row.ns},
           cell(row.one.a_ms), cell(row.one.b_ms)] :
         [this.labelOf(row), '', ...stepCells(row)])),
       total: this.rows.length,

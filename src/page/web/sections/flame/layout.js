@@ -10,7 +10,7 @@ const FLAME_LEVELS = 120;
 // Gives {boxes, levels, isCut: there are deeper levels}. A box has items (a chain, top first; none: narrow neighbours),
 // level, from and to (shares of the width), parent (index of a box, or -1), count (of items) and ns. Boxes are in order
 // of level, then from left to right.
-export function layoutFlame(tree, root, inTimeOrder, narrowest) {
+export function layoutFlame(tree, root, isOrdered, narrowest) {
   const boxes = [];
   const total = tree.ns[root];
   if (!(total > 0)) return {boxes, levels: 0, isCut: false};
@@ -20,7 +20,7 @@ export function layoutFlame(tree, root, inTimeOrder, narrowest) {
     const box = boxes[at];
     if (!box.items.length || tree.isLeaf(box.items.at(-1))) continue;
     if (box.level + 1 >= FLAME_LEVELS) isCut = true;
-    else addBoxesBelow(tree, boxes, at, tree.children(box.items.at(-1), inTimeOrder), total, narrowest);
+    else addBoxesBelow(tree, boxes, at, tree.children(box.items.at(-1), isOrdered), total, narrowest);
   }
   return {boxes, levels: boxes.at(-1).level + 1, isCut};
 }

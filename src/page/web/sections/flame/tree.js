@@ -252,8 +252,9 @@ function nodesWithText(tree, text, named) {
 }
 
 // Which work is chosen: by a text in one of the names on its path, by a category, and by the evidence of a finding.
-// Gives the chosen time of each item, and which items have the text in their own name.
-export function matchFlame(tree, {search, category, evidence}) {
+// Gives the chosen time of each item, and which items have the text in their own name. `times` are those of rows of
+// work that count.
+export function matchFlame(tree, {search, category, evidence}, times = tree.work.ns) {
   const text = (search || '').toLowerCase();
   const named = new Uint8Array(tree.size);
   const inside = text ? nodesWithText(tree, text, named) : null;
@@ -267,7 +268,7 @@ export function matchFlame(tree, {search, category, evidence}) {
     if (text && !hits[kernel[row]] && !(node >= 0 && inside[node])) continue;
     if (category && categories[kernel[row]] !== category) continue;
     if (evidence && !evidence.has(call[row], kernel[row])) continue;
-    ns[item] += tree.work.ns[row];
+    ns[item] += times[row];
   }
   for (let item = tree.size - 1; item > 0; item--) ns[tree.parents[item]] += ns[item];
   return {ns, named};

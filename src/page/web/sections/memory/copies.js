@@ -1,5 +1,6 @@
 // Copies and memsets: by direction and kind, and by size and bandwidth. Nothing here needs a document.
 
+import {pairRows} from '../../compared.js';
 import {logDomain} from '../../scale.js';
 
 // Rows of page_copies: {direction, kind, bytes (of one; NaN: unknown), count, ns, rate (GB/s; NaN: unknown)}, in the
@@ -30,6 +31,20 @@ export function groupCopies(copies) {
   }
   for (const group of groups.values()) group.rate = group.sizeNs > 0 ? group.bytes / group.sizeNs : NaN;
   return [...groups.values()].sort((a, b) => b.ns - a.ns);
+}
+
+// Groups of two traces by direction and kind, as [a, b] with null for none. Counts, bytes and times are divided by the
+// numbers of steps. The largest difference of times first.
+export function pairCopies(sides, steps) {
+  const groups = sides.map((copies, side) => groupCopies(copies).map((group) => {
+    const scale = steps ? 1 / steps[side] : 1;
+    return {...group, count: group.count * scale, ns: group.ns * scale, bytes: group.bytes * scale};
+  }));
+  const key = (side, row) => `${groups[side][row].direction}\n${groups[side][row].kind}`;
+  const delta = ([a, b]) => Math.abs((b ? b.ns : 0) - (a ? a.ns : 0));
+  return pairRows(groups.map((list) => list.map((_, row) => row)), [key])
+    .map((pair) => pair.map((row, side) => (row < 0 ? null : groups[side][row])))
+    .sort((one, other) => delta(other) - delta(one));
 }
 
 export function isPageable({kind}) {

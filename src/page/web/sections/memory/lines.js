@@ -50,9 +50,9 @@ class MemoryChart {
     clear(this.chart).append(
       bottomAxis(this.x, unitTicks(...range, (area.right - area.left) / 110, TIME_UNITS), area),
       leftAxis(this.y, unitTicks(0, top, 4, BYTE_UNITS), area),
-      svg('path', {class: 'memory-fill', d: pathOf(used, area.bottom)}),
-      svg('path', {class: 'memory-line reserved', d: pathOf(held)}),
-      svg('path', {class: 'memory-line', d: pathOf(used)}), ...this.peakMark(peaks[0], area), this.cursor);
+      svg('path', {class: 'memory-fill', d: linePath(used, area.bottom)}),
+      svg('path', {class: 'memory-line reserved', d: linePath(held)}),
+      svg('path', {class: 'memory-line', d: linePath(used)}), ...this.peakMark(peaks[0], area), this.cursor);
   }
 
   peakMark(peak, area) {
@@ -89,7 +89,7 @@ class MemoryChart {
 }
 
 // Corners as a path; with `bottom`, the area down to it.
-function pathOf(points, bottom) {
+export function linePath(points, bottom) {
   if (!points.length) return '';
   const line = `M${points.map(([x, y]) => `${x} ${y.toFixed(1)}`).join('L')}`;
   return bottom === undefined ? line : `${line}V${bottom}H${points[0][0]}Z`;

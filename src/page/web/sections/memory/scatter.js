@@ -1,6 +1,8 @@
-// Size and bandwidth of copies: a mark per size, direction and kind; area by time, shape by direction.
+// Size and bandwidth of copies: a mark per size, direction and kind; area by time, shape by direction. In a comparison
+// points have a side: marks of A are hollow.
 
 import {announcer, bottomAxis, followMarks, leftAxis, tipContent, watchWidth} from '../../chart.js';
+import {SIDES} from '../../compared.js';
 import {clear, element, svg} from '../../dom.js';
 import {bytes, significant, thousands, time} from '../../format.js';
 import {linearScale, logScale, logTicks, powerLabel} from '../../scale.js';
@@ -42,8 +44,10 @@ export class CopyScatter {
     const items = directions.map((direction) => element('li', {}, svg('svg', {class: 'shape', viewBox: '-1 -1 2 2',
       width: 14, height: 14, 'aria-hidden': 'true'}, svg('path', {class: 'copy-mark', d: shapeOf(direction)})),
     directionText(direction)));
+    const hasSides = this.points.some(({side}) => side !== undefined);
     return element('ul', {class: 'legend'}, items, this.points.some(isPageable) && element('li', {},
-      element('span', {class: 'swatch pageable', 'aria-hidden': 'true'}), 'pageable'));
+      element('span', {class: 'swatch pageable', 'aria-hidden': 'true'}), 'pageable'),
+    hasSides && element('li', {}, 'hollow: A, filled: B'));
   }
 
   draw() {
@@ -57,7 +61,7 @@ export class CopyScatter {
       .map((value) => ({value, label: tickBytes(value)}));
     const rateTicks = logTicks(...this.rates, 7).map((value) => ({value, label: powerLabel(value)}));
     this.marks = this.points.map((point, i) => svg('path', {
-      class: isPageable(point) ? 'copy-mark pageable' : 'copy-mark',
+      class: ['copy-mark', isPageable(point) && 'pageable', point.side === 0 && 'hollow'].filter(Boolean).join(' '),
       d: shapeOf(point.direction), 'data-index': i, 'vector-effect': 'non-scaling-stroke',
       transform: `translate(${this.x(point.bytes)} ${this.y(point.rate)}) ` +
         `scale(${Math.max(6, Math.sqrt(size(point.ns)))})`}));
@@ -74,7 +78,7 @@ export class CopyScatter {
   }
 
   describe(point) {
-    return tipContent(directionText(point.direction), [
+    return tipContent(`${sideName(point)}${directionText(point.direction)}`, [
       ['memory', isPageable(point) ? 'pageable: slower, and the host waits' : point.kind],
       ['size', `${bytes(point.bytes)} (${thousands(point.bytes)} bytes)`],
       ['copies', thousands(point.count)],
@@ -93,9 +97,13 @@ export class CopyScatter {
     const point = this.points[at];
     const place = this.chart.getBoundingClientRect();
     tooltip.show(this.describe(point), place.left + this.x(point.bytes), place.top + this.y(point.rate));
-    this.announcer.say(`${directionText(point.direction)}, ${point.kind}, ${bytes(point.bytes)}: ` +
+    this.announcer.say(`${sideName(point)}${directionText(point.direction)}, ${point.kind}, ${bytes(point.bytes)}: ` +
       `${significant(point.rate)} GB/s`);
   }
+}
+
+function sideName({side}) {
+  return side === undefined ? '' : `${SIDES[side]}: `;
 }
 
 // 1 kB, 100 MB, 0.5 B: ticks need few digits.

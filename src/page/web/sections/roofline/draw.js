@@ -23,14 +23,14 @@ function pointsOfAxes(points) {
   return points.slice(0, end + 1);
 }
 
-// Scales and places for a width and height in pixels. `points` are shown (longest first), `roofs` may be null.
-export function rooflinePlot(points, roofs, width, height) {
-  const area = {left: 56, right: width - (roofs ? ROOF_NAMES_WIDTH : 24), top: 32, bottom: height - 40};
+// Scales and places for a width and height in pixels. `points` are shown (longest first); `sets` of roofs may be empty.
+export function rooflinePlot(points, sets, width, height) {
+  const area = {left: 56, right: width - (sets.length ? ROOF_NAMES_WIDTH : 24), top: 32, bottom: height - 40};
   const main = pointsOfAxes(points);
-  const rates = roofs ? roofs.roofs.map((roof) => roof.rate) : [];
+  const rates = sets.flatMap(({roofs}) => roofs.map((roof) => roof.rate));
   const around = (values) => values.flatMap((value) => [value / 8, value * 1.5]);
     // some of the slope, some of the roof
-  const ridges = rates.map((rate) => rate / roofs.memory);
+  const ridges = sets.flatMap(({roofs, memory}) => roofs.map((roof) => roof.rate / memory));
   const xDomain = logDomain([...main.map((point) => point.intensity), ...around(ridges)], 1.8);
   const yDomain = logDomain([...main.map((point) => point.rate), ...around(rates)], 1.4);
   const x = logScale(xDomain, [area.left, area.right]);
@@ -59,29 +59,35 @@ function roofPath({x, y, xDomain, yDomain}, memory, rate, share) {
   return `M${x(left)} ${y(left * memory * share)}L${x(ridge)} ${y(rate * share)}H${x(xDomain[1])}`;
 }
 
-export function rooflineRoofLines(plot, {memory, roofs}, withAchievable) {
-  return svg('g', {'aria-hidden': 'true'}, roofs.map(({rate}) => [
+export function rooflineRoofLines(plot, sets, withAchievable) {
+  return svg('g', {'aria-hidden': 'true'}, sets.map(({memory, roofs}) => roofs.map(({rate}) => [
     svg('path', {class: 'roof', d: roofPath(plot, memory, rate, 1)}),
     withAchievable && svg('path', {class: 'roof achievable', d: roofPath(plot, memory, rate, ROOFLINE_ACHIEVABLE)}),
-  ]));
+  ])));
 }
 
 // Right of each roof, where there are no bubbles, and along the slope. Names of roofs that are close move down.
-export function rooflineRoofNames({area, x, y, xDomain, yDomain}, {memory, roofs}) {
+export function rooflineRoofNames(plot, sets) {
   let free = 0;
-  const names = roofs.map(({rate, names: precisions}) => {
-    const top = Math.max(y(rate) + 4, free);
+  const all = sets.flatMap(({roofs, prefix}) => roofs.map((roof) => ({...roof, prefix: prefix || ''})))
+    .sort((one, other) => other.rate - one.rate);
+  const names = all.map(({rate, names: precisions, prefix}) => {
+    const top = Math.max(plot.y(rate) + 4, free);
     free = top + LABEL_HEIGHT - 2;
-    const label = precisionLabel(...precisions);
+    const label = `${prefix}${precisionLabel(...precisions)}`;
     const text = `${shorten(label, 15)} ${significant(rate)}`;
-    return svg('text', {class: 'roof-name', x: area.right + 6, y: top}, text,
+    return svg('text', {class: 'roof-name', x: plot.area.right + 6, y: top}, text,
       svg('title', {}, `${label}: ${rate} TFLOP/s`));
   });
+  return svg('g', {}, names, sets.map((set) => slopeName(plot, set)));
+}
+
+function slopeName({x, y, xDomain, yDomain}, {memory, prefix}) {
   const at = Math.max(xDomain[0] * 1.2, yDomain[0] / memory * 1.2);
   const [left, top] = [x(at), y(at * memory)];
   const angle = Math.atan2(y(at * memory * 10) - top, x(at * 10) - left) * 180 / Math.PI;
-  return svg('g', {}, names, svg('text', {class: 'roof-name slope', x: left, y: top - 6,
-    transform: `rotate(${angle} ${left} ${top})`}, `memory: ${significant(memory)} TB/s`));
+  return svg('text', {class: 'roof-name slope', x: left, y: top - 6, transform: `rotate(${angle} ${left} ${top})`},
+    `${prefix || ''}memory: ${significant(memory)} TB/s`);
 }
 
 // Circles, the largest first, so that small ones are on top.
@@ -134,4 +140,21 @@ export function rooflineNames(plot, points, isOff) {
     placed.push(found);
     return svg('text', {class: 'bubble-name', x: found.x + 2, y: found.y + 12}, text);
   });
+}
+
+// The mark under the pointer, or -1.
+export function markIndex(target) {
+  return target.dataset && target.dataset.index !== undefined ? Number(target.dataset.index) : -1;
+}
+
+// "H200, peak rates", as the sheet overview says it.
+export function ratesText(source) {
+  const overview = source.table('overview');
+  const row = overview && overview.has('text') ? overview.find('name', 'roofline') : -1;
+  return (row >= 0 && overview.get('text', row)) || '';
+}
+
+// Rates that were measured need no line below them.
+export function hasPeakRates(sources) {
+  return !sources.some((source) => /achievable/.test(ratesText(source)));
 }

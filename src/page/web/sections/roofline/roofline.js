@@ -1,16 +1,19 @@
-// The roofline: how fast each op ran, compared with what the GPU can do at the op's ratio of flops to bytes.
+// The roofline of one trace: how fast each op ran, compared with what the GPU can do at the op's ratio of flops to
+// bytes.
 //
 // State: `range`, `category`, `finding` of others; a click sets `call`.
 
 import {announcer, followMarks, tableAlternative, tipContent, watchWidth} from '../../chart.js';
 import {CATEGORIES, categoryColor} from '../../colors.js';
+import {comparedSources, isComparison} from '../../compared.js';
 import {clear, element, onceAFrame, svg} from '../../dom.js';
 import {percent, shorten, significant, thousands, time} from '../../format.js';
 import {legend} from '../../legend.js';
 import {tooltip} from '../../tooltip.js';
 import {workEvidence} from '../flame/tree.js';
-import {pointLabel, ROOFLINE_ACHIEVABLE, rooflineAxes, rooflineBubbles, rooflineNames} from './draw.js';
-import {rooflinePlot, rooflineRoofLines, rooflineRoofNames} from './draw.js';
+import {RooflinePair} from './difference.js';
+import {hasPeakRates, markIndex, pointLabel, ratesText, ROOFLINE_ACHIEVABLE, rooflineAxes} from './draw.js';
+import {rooflineBubbles, rooflineNames, rooflinePlot, rooflineRoofLines, rooflineRoofNames} from './draw.js';
 import {addRoofs, evidenceOps, opTimes, pointsInRange, precisionLabel, rooflinePoints} from './points.js';
 import {rooflineRoofs, rooflineSheets, withoutPoints} from './points.js';
 
@@ -53,7 +56,7 @@ class Roofline {
     this.page.state.on(['range', 'category', 'finding', 'call', 'theme'], refresh);
     this.chart.addEventListener('pointermove', (event) => this.point(event));
     this.chart.addEventListener('pointerleave', () => tooltip.hide());
-    this.chart.addEventListener('click', (event) => this.choose(indexOf(event.target)));
+    this.chart.addEventListener('click', (event) => this.choose(markIndex(event.target)));
     followMarks(this.chart, {count: () => this.shown.length, show: (at) => this.focus(at),
       choose: (at) => this.choose(at)});
     watchWidth(this.box, () => this.draw());
@@ -94,14 +97,14 @@ class Roofline {
     this.chart.setAttribute('width', width);
     this.chart.setAttribute('height', this.shown.length ? height : 0);
     if (!this.shown.length) return;
-    const plot = rooflinePlot(this.shown, this.roofs, width, height);
+    const sets = this.roofs ? [this.roofs] : [];
+    const plot = rooflinePlot(this.shown, sets, width, height);
     this.plot = plot;
     this.showOutside(plot.outside);
     this.bubbles = rooflineBubbles(plot, this.shown, (point) => this.isOff(point));
     this.chart.append(...rooflineAxes(plot));
-    if (this.roofs) this.chart.append(rooflineRoofLines(plot, this.roofs, this.hasPeakRates()));
-    this.chart.append(...this.bubbles);
-    if (this.roofs) this.chart.append(rooflineRoofNames(plot, this.roofs));
+    this.chart.append(rooflineRoofLines(plot, sets, this.hasPeakRates()), ...this.bubbles,
+      rooflineRoofNames(plot, sets));
     this.chart.append(...rooflineNames(plot, this.shown, (point) => this.isOff(point)).filter(Boolean));
     this.markFocus();
   }
@@ -114,16 +117,8 @@ class Roofline {
       `outside the axes (${share} of the time).` : '';
   }
 
-  // Rates that were measured need no line below them.
   hasPeakRates() {
-    return !/achievable/.test(this.ratesText());
-  }
-
-  // "H200, peak rates", as the sheet overview says it.
-  ratesText() {
-    const overview = this.source.table('overview');
-    const row = overview && overview.has('text') ? overview.find('name', 'roofline') : -1;
-    return (row >= 0 && overview.get('text', row)) || '';
+    return hasPeakRates([this.source]);
   }
 
   showTexts(unplaced) {
@@ -158,7 +153,7 @@ class Roofline {
 
   roofNote() {
     if (this.roofs) {
-      const rates = this.ratesText();
+      const rates = ratesText(this.source);
       const dashed = this.hasPeakRates() ? ` Dashed: ${100 * ROOFLINE_ACHIEVABLE}\u00a0% of the roof,` +
         ' which well-tuned kernels reach.' : '';
       return `${rates ? `Roofs: ${rates}.` : ''}${dashed}`;
@@ -181,7 +176,7 @@ class Roofline {
   // ---- pointing and choosing ----
 
   point(event) {
-    const at = indexOf(event.target);
+    const at = markIndex(event.target);
     if (at >= 0) tooltip.show(this.describe(this.shown[at]), event.clientX, event.clientY);
     else tooltip.hide();
   }
@@ -248,14 +243,10 @@ class Roofline {
   }
 }
 
-function indexOf(target) {
-  return target.dataset && target.dataset.index !== undefined ? Number(target.dataset.index) : -1;
-}
-
 export const rooflineSection = {
   id: 'roofline',
   title: 'Roofline',
   print: false,
-  needs: (page) => rooflineSheets(page.source(0)).length > 0,
-  build: (page, body) => new Roofline(page, body),
+  needs: (page) => comparedSources(page).every((source) => rooflineSheets(source).length > 0),
+  build: (page, body) => (isComparison(page) ? new RooflinePair(page, body) : new Roofline(page, body)),
 };

@@ -44,6 +44,32 @@ function readParts(table, stepCount) {
   return {list: sorted, rows};
 }
 
+// The same of several sources, with one list of parts for all, so that their bars are stacked in one order.
+export function readStepsOfAll(sources) {
+  const all = sources.map(readSteps);
+  const joined = new Map();
+  for (const {parts} of all) {
+    for (const {part, kind, ns} of parts) {
+      const key = `${kind}\n${part}`;
+      joined.set(key, {part, kind, ns: ns + (joined.get(key)?.ns || 0)});
+    }
+  }
+  const list = [...joined.values()].sort((a, b) => partRank(a) - partRank(b) || b.ns - a.ns);
+  for (const {steps, parts} of all) {
+    const places = list.map(({part, kind}) => parts.findIndex((one) => one.part === part && one.kind === kind));
+    for (const step of steps) step.parts = Float64Array.from(places, (at) => (at < 0 ? 0 : step.parts[at]));
+  }
+  return {sides: all.map(({steps}) => steps), parts: list};
+}
+
+// Means of the parts over the steps in the window, or over all if none are in it.
+export function meanParts(steps, count) {
+  const inWindow = steps.filter((step) => step.inWindow);
+  const counted = inWindow.length ? inWindow : steps;
+  return Array.from({length: count}, (_, part) =>
+    counted.reduce((sum, step) => sum + step.parts[part], 0) / counted.length);
+}
+
 function partRank({part, kind}) {
   if (kind === 'idle') return 3;
   if (kind === 'exposed_communication' || part === 'communication') return 1;

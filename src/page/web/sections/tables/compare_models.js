@@ -1,29 +1,12 @@
 // Kernels and ops of two traces beside each other: A is the baseline, B the other. The largest differences come first.
 
+import {changeOf, comparedPer, comparedSteps, comparedWork} from '../../compared.js';
 import {thousands} from '../../format.js';
-import {workOf} from '../../work.js';
 import {wholeName} from './body.js';
 import {detailBlock} from './details.js';
 import {groupByKernel, groupByOp, opIds} from './groups.js';
 import {histogramOf} from './histogram.js';
 import {followed} from './models.js';
-
-// The steps of each trace that are in its window. Times are per step of the window if both traces have some, as in the
-// waterfall; else, and in a range, they are sums.
-function comparedSteps(page) {
-  const steps = [0, 1].map((i) => {
-    const table = page.source(i).table('page_steps');
-    return table ? table.column('in_window').filter((isIn, row) => isIn && table.get('name', row) !== null).length : 0;
-  });
-  return page.state.getRange('range') || !steps[0] || !steps[1] ? null : steps;
-}
-
-function comparedWork(page, i) {
-  const source = page.source(i);
-  const window = [source.fact('window_start'), source.fact('window_end')];
-  const work = comparedSteps(page) && window[0] < window[1] ? workOf(source, window) : page.work(i);
-  return work || {ns: []};
-}
 
 function pairUp(sides) {
   const pairs = new Map();
@@ -37,22 +20,25 @@ function pairUp(sides) {
   return [...pairs.values()];
 }
 
-function pairColumns(pairs, steps) {
+function pairColumns(page, pairs) {
+  const steps = comparedSteps(page);
   const value = (pair, side, name) => (pair[side] ? pair[side][name] / (steps ? steps[side] : 1) : 0);
   const cells = (get) => Float64Array.from(pairs, get);
-  const delta = (pair) => value(pair, 1, 'ns') - value(pair, 0, 'ns');
-  const per = steps ? 'per step' : 'in all';
+  const delta = (pair, name = 'ns') => value(pair, 1, name) - value(pair, 0, name);
+  const per = comparedPer(page);
   return [
     {key: 'a', title: 'A', kind: 'time', help: `time of A ${per}`, cells: cells((pair) => value(pair, 0, 'ns'))},
     {key: 'b', title: 'B', kind: 'time', help: `time of B ${per}`, cells: cells((pair) => value(pair, 1, 'ns'))},
     {key: 'delta', title: 'B − A', kind: 'difference', byAmount: true, help: `what B takes more ${per}`,
-      cells: cells(delta)},
+      cells: cells((pair) => delta(pair))},
     {key: 'change', title: 'Change', kind: 'change', help: 'difference in percent of A',
-      cells: cells((pair) => (pair[0] && pair[1] ? 100 * delta(pair) / value(pair, 0, 'ns') : NaN))},
+      cells: cells((pair) => (pair[1] ? changeOf(value(pair, 0, 'ns'), value(pair, 1, 'ns')) : NaN))},
     {key: 'a_count', title: 'A count', kind: 'count', help: `count of A ${per}`,
       cells: cells((pair) => value(pair, 0, 'count'))},
     {key: 'b_count', title: 'B count', kind: 'count', help: `count of B ${per}`,
       cells: cells((pair) => value(pair, 1, 'count'))},
+    {key: 'count_delta', title: 'B − A count', kind: 'amount', byAmount: true, help: `how many more B has ${per}`,
+      cells: cells((pair) => delta(pair, 'count'))},
   ];
 }
 
@@ -84,9 +70,10 @@ export function kernelPairModel(page) {
   const columns = [
     {key: 'name', aliases: ['kernel'], title: 'Kernel', kind: 'name', isName: true, cells: name, shorts: short},
     {key: 'category', aliases: ['cat'], title: 'Category', kind: 'category', cells: category},
-    ...pairColumns(pairs, comparedSteps(page)),
+    ...pairColumns(page, pairs),
   ];
-  const model = pairModel(page, pairs, 'kernels, copies and memsets', columns, columns.map(({key}) => key), (row) => [
+  const model = pairModel(page, pairs, 'kernels, copies and memsets', columns,
+    columns.map(({key}) => key).filter((key) => key !== 'count_delta'), (row) => [
     detailBlock('Kernel', wholeName(name[row] ?? '')),
     pairs[row].map((group, side) => group && pairHistogram(page, group, side)),
   ]);
@@ -113,7 +100,7 @@ export function opPairModel(page) {
     {key: 'op', aliases: ['name'], title: 'Op', kind: 'name', isName: true, cells: op},
     {key: 'shapes', aliases: ['dims'], title: 'Shapes', kind: 'name', cells: shapes},
     {key: 'category', aliases: ['cat'], title: 'Category', kind: 'category', cells: category},
-    ...pairColumns(pairs, comparedSteps(page)),
+    ...pairColumns(page, pairs),
   ];
   const shown = ['op', 'shapes', 'a', 'b', 'delta', 'change', 'a_count', 'b_count'];
   const model = pairModel(page, pairs, 'ops with their shapes', columns, shown, (row) => [

@@ -45,6 +45,8 @@ const CELL_KINDS = {
     width: 96},
   bytes: {isNumber: true, show: bytes, unit: 'B', sizes: BYTE_SIZES, usual: 1, width: 96},
   number: {isNumber: true, show: wholeOrShort, sizes: COUNT_SIZES, usual: 1, width: 96},
+  amount: {isNumber: true, show: (value) => signedText(wholeOrShort(value), value), sizes: COUNT_SIZES, usual: 1,
+    width: 96},
 };
 
 export function kindOf(column) {

@@ -1,0 +1,264 @@
+// The steps of two traces beside each other on one axis, what they took, and which parts of them changed.
+//
+// State: `category`; a click sets `view`, so that the timelines show the step.
+
+import {announcer, followMarks, leftAxis, setUpCanvas, sortedTable, tableAlternative, tipContent} from '../../chart.js';
+import {watchWidth} from '../../chart.js';
+import {partCss} from '../../colors.js';
+import {comparedSources, SIDES} from '../../compared.js';
+import {clear, element, onceAFrame, svg} from '../../dom.js';
+import {percent, shorten, thousands, time} from '../../format.js';
+import {legend, swatch} from '../../legend.js';
+import {partKey, partLabel} from '../../names.js';
+import {linearScale, TIME_UNITS, unitTicks} from '../../scale.js';
+import {tooltip} from '../../tooltip.js';
+import {timeCells} from '../flame/difference.js';
+import {commonPrefix, findOutliers, groupSteps, meanParts, phaseStatistics, readStepsOfAll, stepLimit} from './bars.js';
+import {phaseName} from './chart.js';
+import {drawPhases, drawSteps, phaseColor, STEP_RULER} from './draw.js';
+
+const PAIR_HEIGHT = 300;
+const PAIR_GAP = 48;
+const SLIMMEST_BAR = 4;
+const BROADEST_BAR = 72;
+const STEP_ROWS = 200;
+const TIP_PARTS = 8;
+
+export class StepPairs {
+  constructor(page, body) {
+    this.page = page;
+    this.sources = comparedSources(page);
+    const {sides, parts} = readStepsOfAll(this.sources);
+    this.parts = parts;
+    this.sides = sides.map((steps) => {
+      const phases = phaseStatistics(steps);
+      return {steps, phases, outliers: findOutliers(steps, phases), means: meanParts(steps, parts.length),
+        prefix: commonPrefix(steps.map((step) => step.name))};
+    });
+    this.phases = [...new Set(this.sides.flatMap(({phases}) => [...phases.keys()]))];
+    this.hasPhases = this.phases.some((phase) => phase !== null);
+    this.bars = [];
+    this.makeParts(body);
+    this.listen();
+    this.showLegend();
+  }
+
+  makeParts(body) {
+    this.canvas = element('canvas', {tabindex: '0', role: 'application', 'aria-roledescription': 'bar chart'});
+    this.axes = svg('svg', {class: 'underlay', 'aria-hidden': 'true'});
+    this.focusMark = element('div', {class: 'focus-mark', hidden: true});
+    this.box = element('div', {class: 'chart steps-chart'}, this.axes, this.canvas, this.focusMark);
+    this.legend = element('div', {});
+    this.note = element('p', {class: 'note'});
+    this.alternative = tableAlternative('Steps', () => this.tableRows());
+    this.announcer = announcer();
+    const table = (title, make) => element('div', {}, element('h3', {}, title), sortedTable(title, make).node);
+    body.append(element('div', {class: 'columns steps-summary'}, table('Time of a step', () => this.timeRows()),
+      table('Parts of a step, mean', () => this.partRows())),
+    this.box, this.legend, this.note, this.alternative.node, this.announcer.node);
+  }
+
+  listen() {
+    this.page.state.on(['category', 'theme'], onceAFrame(() => {
+      this.showLegend();
+      this.draw();
+    }));
+    this.canvas.addEventListener('pointermove', (event) => this.point(event));
+    this.canvas.addEventListener('pointerleave', () => tooltip.hide());
+    this.canvas.addEventListener('click', (event) => this.choose(this.barAt(event)));
+    followMarks(this.canvas, {count: () => this.bars.length, show: (at) => this.focus(at),
+      choose: (at) => this.choose(at), back: () => this.page.state.set({view: null})});
+    watchWidth(this.box, () => this.draw());
+  }
+
+  // ---- tables ----
+
+  timeRows() {
+    const names = [['mean', 'mean'], ['p50', 'p50'], ['p99', 'p99']];
+    const rows = this.phases.flatMap((phase) => {
+      const [a, b] = this.sides.map(({phases}) => phases.get(phase));
+      const label = (text) => (this.hasPhases ? `${phaseName(phase)}: ${text}` : text);
+      const count = (one) => ({text: thousands(one?.count ?? 0), value: one?.count ?? 0});
+      return [...names.map(([key, text]) => [label(text), ...timeCells(a?.[key] ?? NaN, b?.[key] ?? NaN)]),
+        [label('steps'), count(a), count(b), '', '']];
+    });
+    return {heads: ['', 'A ', 'B ', 'B − A ', 'change '], rows};
+  }
+
+  partRows() {
+    const [a, b] = this.sides.map(({means}) => means);
+    const rows = this.parts.map((part, i) => ({part, i})).filter(({i}) => a[i] > 0 || b[i] > 0)
+      .sort((one, other) => Math.abs(b[other.i] - a[other.i]) - Math.abs(b[one.i] - a[one.i]))
+      .map(({part, i}) => [{text: [swatch(partCss(part.part, part.kind)), partLabel(part.part, part.kind)],
+        value: partLabel(part.part, part.kind)}, ...timeCells(a[i], b[i])]);
+    return {heads: ['part', 'A ', 'B ', 'B − A ', 'change '], rows};
+  }
+
+  // Steps by their place in the trace.
+  tableRows() {
+    const [a, b] = this.sides.map(({steps}) => steps);
+    const count = Math.max(a.length, b.length);
+    return {
+      isSortable: true,
+      heads: ['number ', 'step of A', 'step of B', 'A ', 'B ', 'B − A ', 'change '],
+      rows: Array.from({length: Math.min(count, STEP_ROWS)}, (_, i) => [{text: String(i + 1), value: i},
+        shorten(a[i]?.name ?? '', 60), shorten(b[i]?.name ?? '', 60), ...timeCells(a[i]?.ns ?? NaN, b[i]?.ns ?? NaN)]),
+      total: count,
+    };
+  }
+
+  // ---- drawing ----
+
+  draw() {
+    const width = this.box.clientWidth;
+    if (!width) return;
+    const room = width - 64 - PAIR_GAP;
+    const longest = Math.max(...this.sides.map(({steps}) => steps.length));
+    const size = Math.ceil(longest / Math.max(1, Math.floor(room / 2 / SLIMMEST_BAR)));
+    const groups = this.sides.map(({steps, outliers}) =>
+      groupSteps(steps, outliers, Math.ceil(steps.length / size)).groups);
+    const {limit, isCut} = stepLimit(groups.flat());
+    const top = limit * (isCut ? 1 : 1.06);
+    const barWidth = Math.min(BROADEST_BAR, room / (groups[0].length + groups[1].length));
+    const area = {left: 64, right: width, top: 36 + (this.hasPhases ? STEP_RULER + 4 : 0) + (isCut ? 12 : 0),
+      bottom: PAIR_HEIGHT - 40};
+    this.y = linearScale([0, top], [area.bottom, area.top]);
+    const context = setUpCanvas(this.canvas, width, PAIR_HEIGHT);
+    let left = area.left;
+    this.panels = groups.map((bars, side) => {
+      const panel = {...area, left, right: left + bars.length * barWidth};
+      this.drawPanel(context, width, bars, side, {area: panel, barWidth, top, limit: top});
+      left = panel.right + PAIR_GAP;
+      return panel;
+    });
+    this.bars = groups.flatMap((bars, side) => bars.map((group, i) => ({group, side,
+      left: this.panels[side].left + i * barWidth})));
+    Object.assign(this, {barWidth, size});
+    this.drawAxes(width, top, groups);
+    this.showNote(size, isCut);
+    this.alternative.refresh();
+  }
+
+  drawPanel(context, width, bars, side, {area, barWidth, limit}) {
+    const {steps, outliers, phases} = this.sides[side];
+    const category = this.page.state.get('category');
+    const keys = this.parts.map(({part, kind}) => partKey(part, kind));
+    const isKnown = category !== null && keys.includes(category);
+    const view = {area, barWidth, gap: barWidth > 6 ? Math.min(8, barWidth * 0.2) : 0, y: this.y, limit,
+      parts: this.parts, outliers, top: 22, isPartOff: (part) => isKnown && keys[part] !== category,
+      isGroupOff: ({first, last}) => !steps.slice(first, last + 1).some((step) => step.inWindow)};
+    drawSteps(context, this.canvas.width / width, bars, view);
+    if (this.hasPhases) drawPhases(context, bars, steps, [...phases.keys()], view);
+  }
+
+  drawAxes(width, top, groups) {
+    this.axes.setAttribute('width', width);
+    this.axes.setAttribute('height', PAIR_HEIGHT);
+    const end = this.panels[1].right;
+    clear(this.axes).append(
+      leftAxis(this.y, unitTicks(0, top, 5, TIME_UNITS), {...this.panels[0], right: end}, 'time per step'),
+      ...this.panels.map((panel, side) => this.panelAxis(panel, side, groups[side])));
+  }
+
+  // Below a panel its steps and which trace it is; across it the median.
+  panelAxis(panel, side, groups) {
+    const {steps, prefix, phases} = this.sides[side];
+    const labels = groups.map(({first}) => shorten(steps[first].name.slice(prefix.length) || String(first), 16));
+    const longest = labels.reduce((most, label) => Math.max(most, label.length), 1);
+    const stride = Math.ceil((longest * 7.5 + 12) / this.barWidth);
+    const title = `${SIDES[side]}: ${this.sources[side].label}${prefix ? `, ${prefix}` : ''}`;
+    const usual = this.hasPhases ? null : phases.get(null);
+    return svg('g', {class: 'axis'},
+      svg('line', {x1: panel.left, x2: panel.right, y1: panel.bottom + 0.5, y2: panel.bottom + 0.5}),
+      labels.map((label, i) => i % stride === 0 && svg('text', {x: panel.left + (i + 0.42) * this.barWidth,
+        y: panel.bottom + 16, 'text-anchor': 'middle'}, label)),
+      usual && svg('line', {class: 'median', x1: panel.left - 8, x2: panel.right + 8, y1: this.y(usual.p50),
+        y2: this.y(usual.p50)}),
+      usual && side === 1 && svg('text', {x: panel.right + 12, y: this.y(usual.p50) + 4}, `p50 ${time(usual.p50)}`),
+      svg('text', {class: 'title', x: panel.left, y: panel.bottom + 34},
+        shorten(title, Math.max(12, Math.floor((panel.right - panel.left + PAIR_GAP) / 7.5)))));
+  }
+
+  showNote(size, isCut) {
+    const notes = [];
+    if (size > 1) notes.push(`Each bar is the mean of ${thousands(size)} steps.`);
+    if (this.sources.some((source) => source.fact('steps_left_out'))) notes.push('Some steps are not on this page.');
+    if (isCut) notes.push('Bars with a gap are cut off.');
+    const isMarked = this.sides.some(({outliers}) => outliers.some(Boolean));
+    if (isMarked) notes.push('▼ much longer, ▲ much shorter than usual.');
+    notes.push('Pale steps are outside the window and not counted. A click shows a step in the timelines.');
+    this.note.textContent = notes.join(' ');
+    this.canvas.setAttribute('aria-label', `Time of the steps of both: ${this.sides.map(({steps}, side) =>
+      `${SIDES[side]} has ${thousands(steps.length)}`).join(', ')}. Arrow keys go from bar to bar.`);
+  }
+
+  showLegend() {
+    const chosen = this.page.state.get('category');
+    const keys = this.parts.map(({part, kind}) => partKey(part, kind));
+    const items = this.parts.map(({part, kind}, i) => ({label: partLabel(part, kind), css: partCss(part, kind),
+      key: keys[i], isChosen: chosen === keys[i], isOff: keys.includes(chosen) && chosen !== keys[i]}));
+    clear(this.legend).append(legend(items, ({key}) => this.page.state.set({category: chosen === key ? null : key})));
+    if (!this.hasPhases) return;
+    this.legend.append(element('p', {class: 'legend'}, 'Line above the bars: ', this.phases.map((phase) =>
+      element('span', {}, swatch(phaseColor(phase)), phaseName(phase)))));
+  }
+
+  // ---- pointing and choosing ----
+
+  barAt(event) {
+    const place = this.canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - place.left, event.clientY - place.top];
+    return y < this.panels[0].bottom + 20 ?
+      this.bars.findIndex(({left}) => x >= left && x < left + this.barWidth) : -1;
+  }
+
+  point(event) {
+    const at = this.barAt(event);
+    this.canvas.classList.toggle('clickable', at >= 0);
+    if (at >= 0) tooltip.show(this.describe(this.bars[at]), event.clientX, event.clientY);
+    else tooltip.hide();
+  }
+
+  describe({group, side}) {
+    const {steps} = this.sides[side];
+    const isOne = group.first === group.last;
+    const first = steps[group.first];
+    const parts = this.parts.map((part, i) => ({...part, ns: group.parts[i]})).filter((part) => part.ns > 0)
+      .sort((one, other) => other.ns - one.ns);
+    return tipContent(`${SIDES[side]}: ${shorten(first.name || 'step', 80)}` +
+      `${isOne ? '' : ` to ${shorten(steps[group.last].name, 80)}`}`, [
+      [isOne ? 'time' : 'mean', time(group.ns)],
+      isOne && ['phase', first.phase],
+      isOne && !first.inWindow && ['window', 'outside: not counted'],
+      ...parts.slice(0, TIP_PARTS).map((part) => [[swatch(partCss(part.part, part.kind)),
+        partLabel(part.part, part.kind)], `${time(part.ns)}, ${percent(part.ns, group.ns)}`]),
+    ]);
+  }
+
+  // The view is in the time of A; the windows begin at the same place.
+  choose(at) {
+    const bar = this.bars[at];
+    if (!bar) return;
+    const {steps} = this.sides[bar.side];
+    const shift = bar.side ? this.sources[1].fact('window_start') - this.sources[0].fact('window_start') : 0;
+    const last = steps[bar.group.last];
+    const view = [steps[bar.group.first].start - shift, last.start + last.ns - shift].map(Math.round).join('-');
+    this.page.state.set({view: this.page.state.get('view') === view ? null : view});
+  }
+
+  focus(at) {
+    this.focusMark.hidden = at < 0;
+    if (at < 0) {
+      tooltip.hide();
+      return;
+    }
+    const {group, side, left} = this.bars[at];
+    const {top, bottom} = this.panels[side];
+    Object.assign(this.focusMark.style, {left: `${left - 2}px`, top: `${top - 4}px`, width: `${this.barWidth + 2}px`,
+      height: `${bottom - top + 6}px`});
+    const place = this.canvas.getBoundingClientRect();
+    tooltip.show(this.describe(this.bars[at]), place.left + left + this.barWidth / 2,
+      place.top + Math.max(top, this.y(group.ns)));
+    this.announcer.say(`${SIDES[side]}, ${this.sides[side].steps[group.first].name}: ${time(group.ns)}`);
+  }
+}
