@@ -1,4 +1,4 @@
-/* GPUs: a table of the vendors' figures, and a reader for users' files.
+/* GPUs: a table of the vendors' figures.
  *
  * A GPU has a set of peak rates and, where they are known, a set of achievable rates, which well-tuned
  * programs reach. Each figure has its source. TraceLens mixes both kinds for two GPUs; its figures are a
@@ -18,13 +18,6 @@
 #include "model/arch.h"
 
 #include "base/memory.h"
-#include "os/paths.h"
-#include "base/buffer.h"
-#include "json/values.h"
-
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
 
 /* ---- sources ----
  *
@@ -34,6 +27,8 @@
 #define A100_SHEET                                                                                           \
     "NVIDIA A100 Tensor Core GPU data sheet, as quoted by NVIDIA in TensorRT-LLM (cluster_info.py)"
 #define A100_PAPER "NVIDIA A100 Tensor Core GPU Architecture white paper (2020), as copied"
+#define A800_SHEET                                                                                           \
+    "NVIDIA A800 Tensor Core GPU data sheet (2022), not checked; rates as copied: those of A100"
 #define H100_PCIE_COLUMN                                                                                     \
     "NVIDIA H100 Tensor Core GPU Architecture white paper (2022), column H100 PCIe; not checked"
 #define TWICE_FP32 "twice fp32: NVIDIA's white papers of Volta and Turing, as copied"
@@ -41,12 +36,25 @@
     "NVIDIA A10 Tensor Core GPU data sheet (2021); fp32 and memory as copied, the rest not checked"
 #define B200_SHEET                                                                                           \
     "NVIDIA Blackwell data sheet (2025), HGX B200, a single GPU, as copied; halved where with sparsity"
+#define B300_SHEET                                                                                           \
+    "NVIDIA HGX B300 data sheet (2025), a single GPU, as copied: "                                           \
+    "https://glennklockwood.com/garden/processors/B300"
+#define GH200_SHEET "NVIDIA GH200 Grace Hopper Superchip data sheet (2023), not checked; units as in H100"
+#define H20_FIGURES                                                                                          \
+    "figures of NVIDIA's announcement to customers (2023), as copied: "                                      \
+    "https://zangshuxian.com/new/674733024499207168"
 #define H100_SHEET                                                                                           \
     "NVIDIA H100 Tensor Core GPU data sheet, as quoted by NVIDIA in TensorRT-LLM (cluster_info.py)"
 #define H100_PAPER "NVIDIA H100 Tensor Core GPU Architecture white paper (2022), as copied"
 #define H200_SHEET                                                                                           \
     "NVIDIA H200 Tensor Core GPU data sheet (2023), as quoted by NVIDIA in TensorRT-LLM; units as in H100"
+#define H800_SHEET                                                                                           \
+    "NVIDIA H800 data sheet (2023), as copied: "                                                             \
+    "https://www.philisun.com/technical-analysis/"                                                           \
+    "nvidia-h800-vs-h100-a-technical-deep-dive-into-politically-defined-ai-chips"
 #define L4_SHEET "NVIDIA L4 Tensor Core GPU data sheet (2023), as copied; halved where with sparsity"
+#define L40_SHEET                                                                                            \
+    "NVIDIA L40 data sheet (2023), as copied: https://www.mullet.se/product.html?product_id=355414"
 #define L40S_SHEET                                                                                           \
     "NVIDIA L40S data sheet (2023), as copied: https://www.mullet.se/product.html?product_id=355414"
 #define T4_SHEET   "NVIDIA T4 Tensor Core GPU data sheet (2019), as copied"
@@ -61,7 +69,21 @@
 #define RTX_PRO_PAPER                                                                                        \
     "NVIDIA RTX Blackwell PRO GPU Architecture white paper (2025), RTX PRO 6000 Workstation Edition, as "    \
     "copied"
+#define ADA_PRO_PAPER "NVIDIA Ada GPU Architecture white paper (2023), appendix on RTX 6000 Ada, not checked"
+#define GA102_PRO_PAPER                                                                                      \
+    "NVIDIA Ampere GA102 GPU Architecture white paper (2021), appendix on RTX A6000, not checked"
+#define RTX_ADA_SHEET                                                                                        \
+    "NVIDIA RTX 6000 Ada Generation data sheet (2022), not checked; halved where with sparsity"
+#define RTX_A6000_SHEET                                                                                      \
+    "NVIDIA RTX A6000 data sheet (2020); fp32 and memory as copied, the rest not checked; halved where "     \
+    "with sparsity"
 #define CDNA2_NOTES "AMD matrix cores (AMD lab notes, 2022): flops per clock and unit; 220 units at 1.7 GHz"
+#define MI210_SHEET                                                                                          \
+    "AMD Instinct MI210 data sheet (2022), as copied: "                                                      \
+    "https://www.anandtech.com/show/17326/amd-releases-instinct-mi210-accelerator-cdna-2-on-a-pcie-card"
+#define MI300A_SHEET                                                                                         \
+    "AMD Instinct MI300A data sheet (2023), not checked: 228 of MI300X's 304 units at the same clock; "      \
+    "memory as copied"
 #define MI300X_PAGE                                                                                          \
     "AMD Instinct MI300X data sheet (2023), as copied; rates per clock and unit in "                         \
     "https://rocm.docs.amd.com/en/latest/conceptual/gpu-arch/mi300.html"
@@ -97,6 +119,20 @@
         __VA_ARGS__, NULL                                                                                    \
     }
 
+/* Rates that several products share. */
+#define A100_PEAKS                                                                                           \
+    PEAKS({"matrix_fp64", 19.5, A100_PAPER}, {"matrix_fp32", 156, A100_SHEET},                               \
+          {"matrix_fp16", 312, A100_SHEET}, {"matrix_bf16", 312, A100_SHEET},                                \
+          {"matrix_int8", 624, A100_SHEET}, {"vector_fp64", 9.7, A100_PAPER},                                \
+          {"vector_fp32", 19.5, A100_PAPER}, {"vector_fp16", 78, A100_PAPER},                                \
+          {"vector_bf16", 39, A100_PAPER})
+#define H100_PEAKS                                                                                           \
+    PEAKS({"matrix_fp64", 66.9, H100_PAPER}, {"matrix_fp32", 494.7, H100_PAPER},                             \
+          {"matrix_fp16", 989.4, H100_PAPER}, {"matrix_bf16", 989.4, H100_PAPER},                            \
+          {"matrix_fp8", 1978.9, H100_PAPER}, {"matrix_int8", 1978.9, H100_PAPER},                           \
+          {"vector_fp64", 33.5, H100_PAPER}, {"vector_fp32", 66.9, H100_PAPER},                              \
+          {"vector_fp16", 133.8, H100_PAPER}, {"vector_bf16", 133.8, H100_PAPER})
+
 static const gt_gpu_arch archs[] = {
     {.name = "A10",
      .mem_bw_gbps = 600,
@@ -111,32 +147,34 @@ static const gt_gpu_arch archs[] = {
      .mem_bw_gbps = 2039,
      .memory_gb = 80,
      .memory_source = A100_SHEET,
-     PEAKS({"matrix_fp64", 19.5, A100_PAPER}, {"matrix_fp32", 156, A100_SHEET},
-           {"matrix_fp16", 312, A100_SHEET}, {"matrix_bf16", 312, A100_SHEET},
-           {"matrix_int8", 624, A100_SHEET}, {"vector_fp64", 9.7, A100_PAPER},
-           {"vector_fp32", 19.5, A100_PAPER}, {"vector_fp16", 78, A100_PAPER},
-           {"vector_bf16", 39, A100_PAPER})},
+     A100_PEAKS},
     {.name = "A100_40GB",
      ALSO("A100 SXM 40GB", "A100 SXM4 40GB", "A100 PCIe 40GB"),
      .mem_bw_gbps = 1555,
      .memory_gb = 40,
      .memory_source = A100_PAPER,
-     PEAKS({"matrix_fp64", 19.5, A100_PAPER}, {"matrix_fp32", 156, A100_SHEET},
-           {"matrix_fp16", 312, A100_SHEET}, {"matrix_bf16", 312, A100_SHEET},
-           {"matrix_int8", 624, A100_SHEET}, {"vector_fp64", 9.7, A100_PAPER},
-           {"vector_fp32", 19.5, A100_PAPER}, {"vector_fp16", 78, A100_PAPER},
-           {"vector_bf16", 39, A100_PAPER})},
+     A100_PEAKS},
     /* 80 GB, PCIe. */
     {.name = "A100_PCIE",
      ALSO("A100 80GB PCIe", "A100 PCIe 80GB"),
      .mem_bw_gbps = 1935,
      .memory_gb = 80,
      .memory_source = "NVIDIA A100 Tensor Core GPU data sheet (2022), as copied",
-     PEAKS({"matrix_fp64", 19.5, A100_PAPER}, {"matrix_fp32", 156, A100_SHEET},
-           {"matrix_fp16", 312, A100_SHEET}, {"matrix_bf16", 312, A100_SHEET},
-           {"matrix_int8", 624, A100_SHEET}, {"vector_fp64", 9.7, A100_PAPER},
-           {"vector_fp32", 19.5, A100_PAPER}, {"vector_fp16", 78, A100_PAPER},
-           {"vector_bf16", 39, A100_PAPER})},
+     A100_PEAKS},
+    /* A100 with slower links to other GPUs. 80 GB, SXM. */
+    {.name = "A800",
+     ALSO("A800 SXM4", "A800 80GB", "A800 SXM4 80GB"),
+     .mem_bw_gbps = 2039,
+     .memory_gb = 80,
+     .memory_source = A800_SHEET,
+     A100_PEAKS},
+    /* 80 GB, PCIe. */
+    {.name = "A800_PCIE",
+     ALSO("A800 80GB PCIe", "A800 PCIe 80GB"),
+     .mem_bw_gbps = 1935,
+     .memory_gb = 80,
+     .memory_source = A800_SHEET,
+     A100_PEAKS},
     {.name = "B200",
      ALSO("B200 SXM", "HGX B200"),
      .mem_bw_gbps = 7700,
@@ -147,17 +185,37 @@ static const gt_gpu_arch archs[] = {
            {"matrix_fp8", 4500, B200_SHEET}, {"matrix_fp4", 9000, B200_SHEET},
            {"matrix_int8", 4500, B200_SHEET}, {"vector_fp64", 37, B200_SHEET},
            {"vector_fp32", 75, B200_SHEET}, {"vector_fp16", 75, LIKE_FP32}, {"vector_bf16", 75, LIKE_FP32})},
+    /* Documents contradict each other about int8, so it is left out. */
+    {.name = "B300",
+     ALSO("B300 SXM", "B300 SXM6 AC", "HGX B300"),
+     .mem_bw_gbps = 8000,
+     .memory_gb = 288,
+     .memory_source = B300_SHEET,
+     PEAKS({"matrix_fp64", 1.25, B300_SHEET}, {"matrix_fp32", 1125, B300_SHEET},
+           {"matrix_fp16", 2250, B300_SHEET}, {"matrix_bf16", 2250, B300_SHEET},
+           {"matrix_fp8", 4500, B300_SHEET}, {"matrix_fp4", 13125, B300_SHEET},
+           {"vector_fp64", 1.25, B300_SHEET}, {"vector_fp32", 75, B300_SHEET}, {"vector_fp16", 75, LIKE_FP32},
+           {"vector_bf16", 75, LIKE_FP32})},
+    /* With 96 GB of HBM3. Its driver's name has the memory of the CPU. */
+    {.name = "GH200",
+     ALSO("GH200 96GB", "GH200 480GB", "GH200 120GB"),
+     .mem_bw_gbps = 4000,
+     .memory_gb = 96,
+     .memory_source = GH200_SHEET,
+     H100_PEAKS},
+    {.name = "GH200_144GB",
+     ALSO("GH200 144G HBM3e", "GH200 144GB HBM3e"),
+     .mem_bw_gbps = 4900,
+     .memory_gb = 144,
+     .memory_source = GH200_SHEET,
+     H100_PEAKS},
     /* SXM. */
     {.name = "H100",
      ALSO("H100 SXM", "H100 SXM5", "H100 80GB", "H100 80GB HBM3", "H100 SXM5 80GB"),
      .mem_bw_gbps = 3350,
      .memory_gb = 80,
      .memory_source = H100_SHEET,
-     PEAKS({"matrix_fp64", 66.9, H100_PAPER}, {"matrix_fp32", 494.7, H100_PAPER},
-           {"matrix_fp16", 989.4, H100_PAPER}, {"matrix_bf16", 989.4, H100_PAPER},
-           {"matrix_fp8", 1978.9, H100_PAPER}, {"matrix_int8", 1978.9, H100_PAPER},
-           {"vector_fp64", 33.5, H100_PAPER}, {"vector_fp32", 66.9, H100_PAPER},
-           {"vector_fp16", 133.8, H100_PAPER}, {"vector_bf16", 133.8, H100_PAPER})},
+     H100_PEAKS},
     {.name = "H100_PCIE",
      ALSO("H100 80GB PCIe", "H100 PCIe 80GB"),
      .mem_bw_gbps = 2039,
@@ -168,6 +226,15 @@ static const gt_gpu_arch archs[] = {
            {"matrix_fp8", 1513, H100_PCIE_COLUMN}, {"matrix_int8", 1513, H100_PCIE_COLUMN},
            {"vector_fp64", 25.6, H100_PCIE_COLUMN}, {"vector_fp32", 51.2, H100_PCIE_COLUMN},
            {"vector_fp16", 102.4, H100_PCIE_COLUMN}, {"vector_bf16", 102.4, H100_PCIE_COLUMN})},
+    /* With 96 GB. Rates of fp64 on matrix units are not published. */
+    {.name = "H20",
+     .mem_bw_gbps = 4000,
+     .memory_gb = 96,
+     .memory_source = H20_FIGURES,
+     PEAKS({"matrix_fp32", 74, H20_FIGURES}, {"matrix_fp16", 148, H20_FIGURES},
+           {"matrix_bf16", 148, H20_FIGURES}, {"matrix_fp8", 296, H20_FIGURES},
+           {"matrix_int8", 296, H20_FIGURES}, {"vector_fp64", 1, H20_FIGURES},
+           {"vector_fp32", 44, H20_FIGURES}, {"vector_fp16", 44, LIKE_FP32}, {"vector_bf16", 44, LIKE_FP32})},
     /* SXM. Its data sheet has 67, 1979 and 3958 with sparsity: the figures of H100, which has the same units.
      */
     {.name = "H200",
@@ -175,10 +242,17 @@ static const gt_gpu_arch archs[] = {
      .mem_bw_gbps = 4800,
      .memory_gb = 141,
      .memory_source = H200_SHEET,
-     PEAKS({"matrix_fp64", 66.9, H100_PAPER}, {"matrix_fp32", 494.7, H100_PAPER},
+     H100_PEAKS},
+    /* SXM. H100 with slower links to other GPUs and nearly without fp64. */
+    {.name = "H800",
+     ALSO("H800 SXM", "H800 SXM5", "H800 80GB", "H800 80GB HBM3"),
+     .mem_bw_gbps = 3350,
+     .memory_gb = 80,
+     .memory_source = H800_SHEET,
+     PEAKS({"matrix_fp64", 1, H800_SHEET}, {"matrix_fp32", 494.7, H100_PAPER},
            {"matrix_fp16", 989.4, H100_PAPER}, {"matrix_bf16", 989.4, H100_PAPER},
            {"matrix_fp8", 1978.9, H100_PAPER}, {"matrix_int8", 1978.9, H100_PAPER},
-           {"vector_fp64", 33.5, H100_PAPER}, {"vector_fp32", 66.9, H100_PAPER},
+           {"vector_fp64", 1, H800_SHEET}, {"vector_fp32", 66.9, H100_PAPER},
            {"vector_fp16", 133.8, H100_PAPER}, {"vector_bf16", 133.8, H100_PAPER})},
     {.name = "L4",
      .mem_bw_gbps = 300,
@@ -187,6 +261,14 @@ static const gt_gpu_arch archs[] = {
      PEAKS({"matrix_fp32", 60, L4_SHEET}, {"matrix_fp16", 121, L4_SHEET}, {"matrix_bf16", 121, L4_SHEET},
            {"matrix_fp8", 242.5, L4_SHEET}, {"matrix_int8", 242.5, L4_SHEET}, {"vector_fp32", 30.3, L4_SHEET},
            {"vector_fp16", 30.3, LIKE_FP32}, {"vector_bf16", 30.3, LIKE_FP32})},
+    {.name = "L40",
+     .mem_bw_gbps = 864,
+     .memory_gb = 48,
+     .memory_source = L40_SHEET,
+     PEAKS({"matrix_fp32", 90.5, L40_SHEET}, {"matrix_fp16", 181.05, L40_SHEET},
+           {"matrix_bf16", 181.05, L40_SHEET}, {"matrix_fp8", 362, L40_SHEET},
+           {"matrix_int8", 362, L40_SHEET}, {"vector_fp32", 90.5, L40_SHEET},
+           {"vector_fp16", 90.5, LIKE_FP32}, {"vector_bf16", 90.5, LIKE_FP32})},
     {.name = "L40S",
      .mem_bw_gbps = 864,
      .memory_gb = 48,
@@ -195,6 +277,15 @@ static const gt_gpu_arch archs[] = {
            {"matrix_bf16", 362.05, L40S_SHEET}, {"matrix_fp8", 733, L40S_SHEET},
            {"matrix_int8", 733, "NVIDIA L40S product page, as copied"}, {"vector_fp32", 91.6, L40S_SHEET},
            {"vector_fp16", 91.6, LIKE_FP32}, {"vector_bf16", 91.6, LIKE_FP32})},
+    {.name = "MI210",
+     .mem_bw_gbps = 1638.4,
+     .memory_gb = 64,
+     .memory_source = MI210_SHEET,
+     PEAKS({"matrix_fp64", 45.3, MI210_SHEET}, {"matrix_fp32", 45.3, MI210_SHEET},
+           {"matrix_fp16", 181, MI210_SHEET}, {"matrix_bf16", 181, MI210_SHEET},
+           {"matrix_int8", 181, MI210_SHEET}, {"vector_fp64", 22.6, MI210_SHEET},
+           {"vector_fp32", 22.6, MI210_SHEET}, {"vector_fp16", 22.6, LIKE_FP32},
+           {"vector_bf16", 22.6, LIKE_FP32})},
     /* The module. In a trace, each of its two dies is a device: MI250X_GCD. */
     {.name = "MI250X",
      .mem_bw_gbps = 3276.8,
@@ -218,6 +309,16 @@ static const gt_gpu_arch archs[] = {
            {"matrix_int8", 191.5, CDNA2_NOTES}, {"vector_fp64", 23.95, CDNA2_NOTES},
            {"vector_fp32", 23.95, CDNA2_NOTES}, {"vector_fp16", 23.95, LIKE_FP32},
            {"vector_bf16", 23.95, LIKE_FP32})},
+    /* The GPU part of the APU; its memory is also that of the CPU. */
+    {.name = "MI300A",
+     .mem_bw_gbps = 5300,
+     .memory_gb = 128,
+     .memory_source = MI300A_SHEET,
+     PEAKS({"matrix_fp64", 122.6, MI300A_SHEET}, {"matrix_fp32", 122.6, MI300A_SHEET},
+           {"matrix_fp16", 980.6, MI300A_SHEET}, {"matrix_bf16", 980.6, MI300A_SHEET},
+           {"matrix_fp8", 1961.2, MI300A_SHEET}, {"matrix_int8", 1961.2, MI300A_SHEET},
+           {"vector_fp64", 61.3, MI300A_SHEET}, {"vector_fp32", 122.6, MI300A_SHEET},
+           {"vector_fp16", 122.6, LIKE_FP32}, {"vector_bf16", 122.6, LIKE_FP32})},
     {.name = "MI300X",
      .mem_bw_gbps = 5300,
      .memory_gb = 192,
@@ -304,6 +405,24 @@ static const gt_gpu_arch archs[] = {
            {"matrix_int8", 838, RTX_BW_PAPER}, {"vector_fp64", 1.64, FP64_RATIO},
            {"vector_fp32", 104.8, RTX_BW_PAPER}, {"vector_fp16", 104.8, RTX_BW_PAPER},
            {"vector_bf16", 104.8, RTX_BW_PAPER})},
+    {.name = "RTX_6000_ADA",
+     ALSO("RTX 6000 Ada Generation"),
+     .mem_bw_gbps = 960,
+     .memory_gb = 48,
+     .memory_source = RTX_ADA_SHEET,
+     PEAKS({"matrix_fp32", 182.1, ADA_PRO_PAPER}, {"matrix_fp16", 364.2, ADA_PRO_PAPER},
+           {"matrix_bf16", 364.2, ADA_PRO_PAPER}, {"matrix_fp8", 728.5, RTX_ADA_SHEET},
+           {"matrix_int8", 728.5, ADA_PRO_PAPER}, {"vector_fp32", 91.1, RTX_ADA_SHEET},
+           {"vector_fp16", 91.1, LIKE_FP32}, {"vector_bf16", 91.1, LIKE_FP32})},
+    {.name = "RTX_A6000",
+     ALSO("A6000"),
+     .mem_bw_gbps = 768,
+     .memory_gb = 48,
+     .memory_source = RTX_A6000_SHEET,
+     PEAKS({"matrix_fp32", 77.4, GA102_PRO_PAPER}, {"matrix_fp16", 154.8, RTX_A6000_SHEET},
+           {"matrix_bf16", 154.8, GA102_PRO_PAPER}, {"matrix_int8", 309.7, GA102_PRO_PAPER},
+           {"vector_fp32", 38.7, RTX_A6000_SHEET}, {"vector_fp16", 38.7, LIKE_FP32},
+           {"vector_bf16", 38.7, LIKE_FP32})},
     /* Workstation Edition; the Max-Q and Server Editions are slower. */
     {.name = "RTX_PRO_6000",
      ALSO("RTX PRO 6000 Blackwell", "RTX PRO 6000 Blackwell Workstation Edition"),
@@ -362,196 +481,4 @@ const gt_gpu_arch *gt_gpu_archs(size_t *count)
 {
     *count = GT_LENGTH(archs);
     return archs;
-}
-
-/* ---- names ---- */
-
-enum { KEY_MAX = 64 };
-
-static size_t strip(char *key, size_t len, const char *word, bool at_end)
-{
-    size_t word_len = strlen(word);
-    if (len < word_len || memcmp(at_end ? key + len - word_len : key, word, word_len) != 0) return len;
-    if (!at_end) memmove(key, key + word_len, len - word_len);
-    return len - word_len;
-}
-
-/* Lower-case letters and digits without vendors, brands and form factors: "rtx4090" for "NVIDIA GeForce RTX
- * 4090", "rtx_4090" and "RTX-4090"; "mi300x" for "AMD Instinct MI300X OAM". "" if it is too long. */
-static void make_key(const char *name, char key[KEY_MAX])
-{
-    static const char *const first[] = {"nvidia", "amd",   "geforce", "radeon",
-                                        "tm",     "tesla", "quadro",  "instinct"};
-    static const char *const last[] = {"gpu", "graphics", "accelerator", "oam", "vf"};
-    size_t len = 0, before;
-    for (; *name && len < KEY_MAX - 1; name++)
-        if (isalnum((unsigned char)*name)) key[len++] = (char)tolower((unsigned char)*name);
-    if (*name) len = 0;
-    do {
-        before = len;
-        for (size_t i = 0; i < GT_LENGTH(first); i++) len = strip(key, len, first[i], false);
-        for (size_t i = 0; i < GT_LENGTH(last); i++) len = strip(key, len, last[i], true);
-    } while (len < before);
-    key[len] = 0;
-}
-
-static bool has_key(const char *name, const char *key)
-{
-    char own[KEY_MAX];
-    make_key(name, own);
-    return strcmp(own, key) == 0;
-}
-
-const gt_gpu_arch *gt_gpu_arch_match(const char *name)
-{
-    char key[KEY_MAX];
-    make_key(name, key);
-    for (size_t i = 0; *key && i < GT_LENGTH(archs); i++) {
-        if (has_key(archs[i].name, key)) return &archs[i];
-        for (const char *const *alias = archs[i].aliases; alias && *alias; alias++)
-            if (has_key(*alias, key)) return &archs[i];
-    }
-    return NULL;
-}
-
-const gt_gpu_arch *gt_gpu_arch_find(const char *name, gt_error *error)
-{
-    const gt_gpu_arch *found = gt_gpu_arch_match(name);
-    if (found) return found;
-    gt_buffer known = {0};
-    for (size_t i = 0; i < GT_LENGTH(archs); i++) {
-        gt_buffer_add_cstr(&known, i ? ", " : "");
-        gt_buffer_add_cstr(&known, archs[i].name);
-    }
-    gt_fail(error, "unknown GPU '%.200s'; known GPUs: %s", name, gt_buffer_str(&known).bytes);
-    gt_buffer_free(&known);
-    return NULL;
-}
-
-/* ---- sets of figures ---- */
-
-static const char *const set_names[GT_PEAK_SETS] = {
-    [GT_PEAKS_PEAK] = "peak", [GT_PEAKS_ACHIEVABLE] = "achievable", [GT_PEAKS_TRACELENS] = "tracelens"};
-
-const char *gt_peak_set_name(gt_peak_set set)
-{
-    return set_names[set];
-}
-
-bool gt_peak_set_parse(const char *name, gt_peak_set *set)
-{
-    for (int i = 0; i < GT_PEAK_SETS; i++)
-        if (strcmp(set_names[i], name) == 0) {
-            *set = (gt_peak_set)i;
-            return true;
-        }
-    return false;
-}
-
-bool gt_gpu_arch_use(const gt_gpu_arch *gpu, gt_peak_set set, gt_arena *arena, gt_gpu_arch *used,
-                     gt_error *error)
-{
-    const gt_peak *own = set == GT_PEAKS_ACHIEVABLE ? gpu->achievable : gpu->tracelens;
-    size_t own_count = set == GT_PEAKS_PEAK         ? 0
-                       : set == GT_PEAKS_ACHIEVABLE ? gpu->achievable_count
-                                                    : gpu->tracelens_count;
-    if (set == GT_PEAKS_ACHIEVABLE && !own_count)
-        return gt_fail(error, "no achievable rates are known for %s, only peak rates", gpu->name);
-    *used = *gpu;
-    used->set = own_count ? set : GT_PEAKS_PEAK;
-    if (!own_count) return true;
-    gt_peak *peaks = gt_arena_alloc(arena, (gpu->peaks_count + own_count) * sizeof *peaks);
-    memcpy(peaks, own, own_count * sizeof *peaks);
-    memcpy(peaks + own_count, gpu->peaks, gpu->peaks_count * sizeof *peaks);
-    used->peaks = peaks; /* of two figures of one spec, the first counts */
-    used->peaks_count = own_count;
-    for (size_t i = 0; i < gpu->peaks_count; i++)
-        if (isnan(gt_gpu_arch_peak(used, gpu->peaks[i].spec))) peaks[used->peaks_count++] = gpu->peaks[i];
-    return true;
-}
-
-void gt_gpu_arch_describe(const gt_gpu_arch *arch, gt_buffer *out)
-{
-    static const char *const kinds[GT_PEAK_SETS] = {[GT_PEAKS_PEAK] = "peak rates",
-                                                    [GT_PEAKS_ACHIEVABLE] = "achievable rates of ",
-                                                    [GT_PEAKS_TRACELENS] = "rates of TraceLens"};
-    gt_buffer_add_cstr(out, arch->name);
-    gt_buffer_add_cstr(out, ", ");
-    gt_buffer_add_cstr(out, arch->memory_source ? kinds[arch->set] : "rates of the given file");
-    for (size_t i = 0; arch->set == GT_PEAKS_ACHIEVABLE && i < arch->achievable_count; i++) {
-        gt_buffer_add_cstr(out, i ? ", " : "");
-        gt_buffer_add_cstr(out, arch->achievable[i].spec);
-    }
-    if (arch->set == GT_PEAKS_ACHIEVABLE) gt_buffer_add_cstr(out, "; peak rates of the rest");
-}
-
-double gt_gpu_arch_peak(const gt_gpu_arch *arch, const char *spec)
-{
-    for (size_t i = 0; i < arch->peaks_count; i++)
-        if (strcmp(arch->peaks[i].spec, spec) == 0) return arch->peaks[i].tflops;
-    return (double)NAN;
-}
-
-/* ---- files of users ---- */
-
-enum { MAX_FILE_BYTES = 1 << 20 };
-
-/* A positive number; otherwise NaN. */
-static double rate_of(const gt_value *value)
-{
-    double number = value->type == GT_VALUE_INT     ? (double)value->integer
-                    : value->type == GT_VALUE_FLOAT ? value->number
-                                                    : (double)NAN;
-    return number > 0 && isfinite(number) ? number : (double)NAN;
-}
-
-static double rate_or_zero(const gt_value *object, const char *key)
-{
-    double rate = rate_of(gt_value_get(object, key));
-    return isnan(rate) ? 0 : rate;
-}
-
-bool gt_gpu_arch_parse(gt_str json, gt_arena *arena, gt_gpu_arch *arch, gt_error *error)
-{
-    const gt_value *object = gt_value_parse(arena, json);
-    if (object->type == GT_VALUE_MISSING) return gt_fail(error, "not valid JSON");
-    if (object->type != GT_VALUE_DICT) return gt_fail(error, "not a JSON object that describes a GPU");
-    const gt_value *name = gt_value_get(object, "name");
-    const gt_value *peaks = gt_value_get(object, "max_achievable_tflops");
-    *arch = (gt_gpu_arch){.name = name->type == GT_VALUE_STRING ? name->text.bytes : "",
-                          .mem_bw_gbps = rate_of(gt_value_get(object, "mem_bw_gbps")),
-                          .memory_gb = rate_of(gt_value_get(object, "memory_gb"))};
-    arch->freq_mhz = rate_or_zero(object, "freq_mhz");
-    arch->num_cus = rate_or_zero(object, "num_cus");
-    arch->l1_bw_gbps = rate_or_zero(object, "l1_bw_gbps");
-    arch->gemm_units_per_cu = rate_or_zero(object, "gemm_units_per_cu");
-    if (peaks->type != GT_VALUE_DICT) return true;
-    gt_peak *found = gt_arena_alloc(arena, peaks->count / 2 * sizeof *found);
-    for (uint32_t i = peaks->count; i >= 2; i -= 2) /* backwards: of two equal names, the last counts */
-        found[arch->peaks_count++] =
-            (gt_peak){.spec = peaks->items[i - 2].text.bytes, .tflops = rate_of(&peaks->items[i - 1])};
-    arch->peaks = found;
-    return true;
-}
-
-bool gt_gpu_arch_read(const char *path, gt_arena *arena, gt_gpu_arch *arch, gt_error *error)
-{
-    gt_buffer text = {0};
-    bool valid = gt_read_small_file(path, MAX_FILE_BYTES, &text, error);
-    if (valid) {
-        valid = gt_gpu_arch_parse(gt_buffer_str(&text), arena, arch, error);
-        if (!valid) gt_error_prefix(error, path);
-    }
-    gt_buffer_free(&text);
-    return valid;
-}
-
-bool gt_gpu_arch_choose(const char *name, const char *path, gt_peak_set set, gt_arena *arena,
-                        gt_gpu_arch *own, const gt_gpu_arch **chosen, gt_error *error)
-{
-    *chosen = name || path ? own : NULL;
-    if (path) return gt_gpu_arch_read(path, arena, own, error);
-    if (!name) return true;
-    const gt_gpu_arch *found = gt_gpu_arch_find(name, error);
-    return found && gt_gpu_arch_use(found, set, arena, own, error);
 }
