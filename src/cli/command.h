@@ -73,8 +73,15 @@ char *gt_call_describe(const gt_call *call, const char *trace_path);
  * with other processes (input/files.h). The caller frees it. */
 char *gt_call_key(const gt_call *call);
 
+/* ---- errors before any trace is read (call_errors.c) ---- */
+
 /* Prints "PROGRAM: error: MESSAGE" on standard error; returns GT_EXIT_USAGE. */
 gt_exit gt_usage_error(const char *program, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Writes an error to the file of the syntax's error_option, if it is given: as the JSON of a report that
+ * failed, for each FILE of the call. Failures are ignored, because the error itself is printed. */
+void gt_call_error_write(const gt_call *call, const char *message, gt_exit exit);
+/* The same for the last usage error. */
+void gt_usage_error_write(const gt_call *call);
 
 /* ---- help ---- */
 

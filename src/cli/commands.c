@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "cli/sweep/sweep.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -277,15 +276,4 @@ const gt_command *gt_command_find_by_old_name(const char *name)
 const gt_command *gt_command_steps(const gt_command *command)
 {
     return strcmp(command->name, "sweep") == 0 && !command->run ? gt_sweep_steps : NULL;
-}
-
-gt_exit gt_usage_error(const char *program, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fprintf(stderr, "%s: error: ", program);
-    vfprintf(stderr, format, args);
-    fprintf(stderr, "\nTry '%s --help'.\n", program);
-    va_end(args);
-    return GT_EXIT_USAGE;
 }

@@ -345,10 +345,8 @@ static char *folder_of_trace(const char *csvs_dir, const char *trace_path)
     return folder;
 }
 
-/* The file of --output_json, --output_md or --output_html: the path itself, or if that is a folder or there
- * are several traces, a file in it. NULL: not requested. */
-static char *answers_path(const gt_call *call, const char *option, const char *trace_path, const char *label,
-                          size_t traces, const char *ending)
+char *gt_answers_path(const gt_call *call, const char *option, const char *trace_path, const char *label,
+                      size_t traces, const char *ending)
 {
     const char *path = gt_syntax_option(call->arguments.syntax, option)
                            ? gt_arguments_string(&call->arguments, option)
@@ -393,9 +391,10 @@ bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, 
                                  : label     ? gt_format("%s/%s", csvs, label)
                                              : folder_of_trace(csvs, trace_path);
     if (db) destinations->db_path = gt_strdup(db);
-    destinations->json_path = answers_path(call, "output_json", trace_path, label, traces, ".findings.json");
-    destinations->md_path = answers_path(call, "output_md", trace_path, label, traces, ".findings.md");
-    destinations->html_path = answers_path(call, "output_html", trace_path, label, traces, ".html");
+    destinations->json_path =
+        gt_answers_path(call, "output_json", trace_path, label, traces, ".findings.json");
+    destinations->md_path = gt_answers_path(call, "output_md", trace_path, label, traces, ".findings.md");
+    destinations->html_path = gt_answers_path(call, "output_html", trace_path, label, traces, ".html");
     bool answers = destinations->json_path || destinations->md_path || destinations->html_path;
     bool only_csvs = csvs && call->by_old_name && !gt_old_program_of(call->command)->writes_both;
     if (xlsx && !only_csvs)

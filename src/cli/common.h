@@ -116,6 +116,11 @@ char *gt_trace_stem(const char *trace_path);
  * "_report.md" give "t_results_report.md". */
 char *gt_default_path(const char *trace_path, const char *ending);
 
+/* The file of --output_json, --output_md or --output_html for a trace: the path itself, or if that is a
+ * folder or there are several traces, a file in it, named `label` or after the trace. NULL: not requested.
+ * The caller frees it. */
+char *gt_answers_path(const gt_call *call, const char *option, const char *trace_path, const char *label,
+                      size_t traces, const char *ending);
 /* Chooses the documents by the output options. Of several traces (`traces` > 1), each gets its own workbook
  * next to it, its own folder of CSV files, or its own JSON, Markdown or HTML file in a folder; these are
  * named `label`, or after the trace if that is NULL. One workbook or database for all of them is an error. */

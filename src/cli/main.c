@@ -154,6 +154,7 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
         if (status != GT_EXIT_USAGE) gt_warn_without_effect(&call.arguments);
         status = end_crew(&call, status);
     }
+    if (status == GT_EXIT_USAGE) gt_usage_error_write(&call);
     /* A launcher ends all processes when one fails: not before the first one has said why. */
     if (is_crew && status != GT_EXIT_DONE && !gt_crew_is_first()) usleep(MESSAGE_WAIT_US);
     gt_arguments_free(&call.arguments);

@@ -304,7 +304,12 @@ bool gt_arguments_parse(gt_arguments *arguments, const gt_syntax *syntax, int ar
         if (!set_value(&p, i, p.options[i]->initial)) return false;
         arguments->values[i].given = false;
     }
-    return take_words(&p) && (arguments->help || arguments->version || check_files(&p));
+    if (take_words(&p)) return arguments->help || arguments->version || check_files(&p);
+    gt_error ignored; /* the first one counts; what follows may say where errors are written */
+    p.error = &ignored;
+    while (!take_words(&p)) {
+    }
+    return false;
 }
 
 void gt_arguments_free(gt_arguments *arguments)

@@ -277,6 +277,39 @@ def test_errors(binary):
         assert set(document) == {"schema", "trace", "error"} and done.stderr == f"gputally: {document['error']['message']}\n", done
 
 
+def test_usage_errors(binary):
+    """A call that is wrong has its JSON, too, whichever word is wrong and wherever it stands."""
+    with Folder(binary) as folder:
+        for name in ("a.json", "b.json"):
+            small_traces.write(folder.file(name), small_traces.training())
+        os.mkdir(folder.file("empty"))
+        unknown = "unrecognized arguments: --bogus"
+        for line, trace, code, message in (
+                ("a.json --output_json o.json --bogus", "a.json", 2, unknown),
+                ("--bogus a.json --output_json o.json", "a.json", 2, unknown),
+                ("--bogus value a.json --output_json=o.json", "a.json", 2, unknown),
+                ("a.json --threads many --output_json o.json", "a.json", 2, "argument --threads: invalid int value: 'many'"),
+                ("--output_json o.json", "", 2, "the following arguments are required: FILE..."),
+                ("a.json --no_html --output_html x.html --output_json o.json", "a.json", 2,
+                 "argument --no_html: not allowed with argument --output_html"),
+                ("empty --output_json o.json", "empty", 1,
+                 "empty: no rocprofv3 files, JAX profile, Nsight Systems export or PyTorch traces in this folder")):
+            done = folder.sh(f"gputally report {line}")
+            document = json.load(open(folder.file("o.json")))
+            assert done.returncode == code and message in done.stderr and document == {
+                "schema": "gputally-findings/1", "trace": trace, "error": {"message": message, "exit": code}}, (line, done, document)
+            os.remove(folder.file("o.json"))
+        folder.sh("gputally report a.json b.json --output_json j --bogus; gputally report --output_json j")
+        assert [name for name in folder.names() if "/" in name] == [
+            "j/a.findings.json", "j/b.findings.json", "j/error.findings.json"], folder.names()
+        done = folder.sh("gputally report a.json --output_json -")
+        assert json.loads(done.stdout)["error"] == {"message": "argument --output_json: must be a file, not standard output",
+                                                    "exit": 2} and done.returncode == 2, done
+        before = open(folder.file("a.json")).read()
+        done = folder.sh("gputally report a.json --output_json a.json --bogus")
+        assert done.returncode == 2 and open(folder.file("a.json")).read() == before
+
+
 def test_no_gpu_events(binary):
     """The report fails, and the file still says why the trace cannot be trusted."""
     with Folder(binary) as folder:

@@ -61,6 +61,7 @@ const gt_syntax gt_report_syntax = {
     .files_max = SIZE_MAX,
     .folders = true,
     .output_option = "output_xlsx_path",
+    .error_option = "output_json",
     .best_defaults = true,
 };
 
@@ -382,6 +383,7 @@ gt_exit gt_cmd_report(const gt_call *call)
         if (folders != GT_EXIT_DONE && (status == GT_EXIT_DONE || status == GT_EXIT_TRUST)) status = folders;
     } else {
         fprintf(stderr, "gputally: %s\n", error.text);
+        gt_call_error_write(call, error.text, status);
     }
     free_inputs(&in);
     return status;
