@@ -25,6 +25,7 @@ typedef struct sheets {
         *stragglers;
     gt_table *shared_stragglers; /* not a sheet */
     gt_rank_findings *findings;
+    bool *is_shifted, *is_uneven; /* by rank; see gt_ranks_input */
 } sheets;
 
 static gt_mismatch mismatch_of(const gt_collective_options *options)
@@ -107,7 +108,9 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
                                                       .facts = (const gt_rank_facts *const *)options->facts,
                                                       .rank_count = (size_t)options->world_size,
                                                       .gpus_per_node = options->gpus_per_node,
-                                                      .expected_bus_gbps = options->expected_bus_gbps});
+                                                      .expected_bus_gbps = options->expected_bus_gbps,
+                                                      .is_shifted = s->is_shifted,
+                                                      .is_uneven = s->is_uneven});
     if (options->facts && !s->findings && matches->ranks > 1) warn_not_compared(matches);
     gt_collective_sync_free(&sync);
     return true;
@@ -158,17 +161,39 @@ static void free_sheets(const sheets *s)
     gt_rank_findings_free(s->findings);
 }
 
+/* Turns the rows into nccl_long. Which ranks do not begin with the same collective as the others? */
+static bool number_collectives(sheets *s, const gt_collective_options *options)
+{
+    size_t ranks = (size_t)options->world_size;
+    const gt_rank_facts *const *facts = (const gt_rank_facts *const *)options->facts;
+    if (!facts) return gt_collectives_number(s->events);
+    s->is_shifted = gt_alloc_zero(ranks + 1, sizeof *s->is_shifted);
+    s->is_uneven = gt_alloc_zero(ranks + 1, sizeof *s->is_uneven);
+    int64_t *steps = gt_rank_facts_steps(facts, ranks, s->events);
+    if (!steps) {
+        bool *have_trace = gt_alloc_zero(ranks + 1, sizeof *have_trace);
+        for (size_t r = 0; r < ranks; r++) have_trace[r] = facts[r] != NULL;
+        gt_collectives_find_uneven(s->events, have_trace, ranks, s->is_uneven);
+        gt_free(have_trace);
+    }
+    bool by_order_alone = gt_collectives_number_by_steps(s->events, steps, s->is_shifted);
+    gt_free(steps);
+    return by_order_alone;
+}
+
 bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, gt_table_list *tables,
                           gt_table **stragglers, gt_error *error)
 {
     sheets s = {.events = rows};
-    bool by_order_alone = gt_collectives_number(rows);
+    bool by_order_alone = number_collectives(&s, options);
     gt_memory_trim();
     s.long_summary = gt_collectives_summary(rows);
     gt_collective_matches matches = gt_collective_match(rows);
     bool made = make_sync(&s, &matches, by_order_alone, options, error) &&
                 make_all2allv(&s, &matches, options, error);
     gt_collective_matches_free(&matches);
+    gt_free(s.is_shifted);
+    gt_free(s.is_uneven);
     if (!made) {
         free_sheets(&s);
         return false;

@@ -253,13 +253,22 @@ static void compare_ranks(const job *j)
                 differing > 1 ? ", and others differ too" : "");
 }
 
+/* Whether collectives will be matched by the numbers of steps. */
+static bool have_steps(const gt_rank_traces *traces)
+{
+    int64_t *steps =
+        gt_rank_facts_steps((const gt_rank_facts *const *)traces->facts, traces->rank_count, traces->rows);
+    gt_free(steps);
+    return steps != NULL;
+}
+
 /* Before the rows become nccl_long. */
 static void check_completeness(gt_rank_traces *traces)
 {
     if (!traces->world_size) traces->world_size = gt_collectives_ranks_named(traces->rows);
     bool *have_trace = gt_alloc_zero(traces->rank_count, sizeof *have_trace);
     for (size_t rank = 0; rank < traces->rank_count; rank++) have_trace[rank] = !traces->problems[rank];
-    gt_collectives_warn_uneven(traces->rows, have_trace, traces->rank_count);
+    gt_collectives_warn_uneven(traces->rows, have_trace, traces->rank_count, have_steps(traces));
     gt_free(have_trace);
 }
 

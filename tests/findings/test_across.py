@@ -151,6 +151,66 @@ def check_truncated(binary, folder):
     return problems
 
 
+def begin_later(cluster, rank, steps):
+    """Removes the first steps from the trace of a rank."""
+    marks = sorted(r["ts"] for r in cluster.ranks[rank].records if r["name"].startswith("ProfilerStep"))
+    cluster.ranks[rank].records = [r for r in cluster.ranks[rank].records if r["ts"] >= marks[steps]]
+
+
+def check_later(binary, folder, also_shorter):
+    """The traces of two ranks begin one and two steps later. If all others end earlier, all have as many collectives."""
+    shifts = [0, 100, 200, -300, 50]
+    cluster = Cluster(5, clock=lambda rank, t: t + shifts[rank])
+    cluster.run(8, lambda step, rank: [("op", "aten::mm", 500 + 40 * step + 900 * (rank == 4)), ("collective", "world", 1 << 20, 90),
+                                       ("op", "aten::mm", 200), ("collective", "world", 1 << 20, 60), ("join",)])
+    begin_later(cluster, 1, 1)
+    begin_later(cluster, 3, 2)
+    if also_shorter:
+        for rank in cluster.ranks:
+            marks = sorted(r["ts"] for r in rank.records if r["name"].startswith("ProfilerStep"))
+            end = (marks + [float("inf")])[6]
+            rank.records = [r for r in rank.records if r["ts"] < end]
+    cluster.write(os.path.join(folder, "run"))
+    out = os.path.join(folder, "out")
+    sheet = sheets(binary, os.path.join(folder, "run"), out, "--output_json", os.path.join(folder, "json") + os.sep)
+    rows = sheet("clock_offsets")
+    problems = check_offsets(rows, lambda rank, _, reference: shifts[rank] - shifts[reference], 3)
+    if [row["rank"] for row in rows if "matched by the numbers of steps" in row["note"]] != ["1", "3"]:
+        problems.append(f"notes: {[row['note'] for row in rows]}")
+    checks = [row for row in sheet("trust") if row["id"] == "T19"]
+    if [(row["level"], row["ranks"]) for row in checks] != [("warn", "1, 3")] or "numbers of steps" not in checks[0]["text"]:
+        problems.append(f"T19: {checks}")
+    first = sheet("findings")[0]
+    if first["id"] != "straggler" or first["ranks"] != "4" or "0.90 ms" not in first["title"]:
+        problems.append(first["title"])
+    waits = [float(row["avg_wait_time"]) for row in sheet("nccl_implicit_sync")]
+    if max(waits) > 1000:
+        problems.append(f"ranks wait for another step: {waits}")
+    return problems
+
+
+def check_uneven(binary, folder):
+    """A rank lacks collectives, and no step is marked: nothing says which ones."""
+    cluster = Cluster(3)
+    cluster.run(6, one_collective(lambda step, rank: "world"))
+    begin_later(cluster, 2, 1)
+    for rank in cluster.ranks:
+        rank.records = [r for r in rank.records if not r["name"].startswith("ProfilerStep")]
+    cluster.write(os.path.join(folder, "run"))
+    sheet = sheets(binary, os.path.join(folder, "run"), os.path.join(folder, "out"))
+    problems = []
+    checks = [row for row in sheet("trust") if row["id"] == "T19"]
+    if [(row["level"], row["ranks"]) for row in checks] != [("warn", "2")] or "matched by their order" not in checks[0]["text"]:
+        problems.append(f"T19: {checks}")
+    notes = [row["note"] for row in sheet("clock_offsets")]
+    if "another number of collectives" not in notes[2] or "number" in notes[0] + notes[1]:
+        problems.append(f"notes: {notes}")
+    line = next(row["text"] for row in sheet("overview") if row["name"] == "all_ranks")
+    if "this may be wrong, because rank 2 has another number of collectives" not in line:
+        problems.append(line)
+    return problems
+
+
 def check_not_compared(binary, folder):
     """Ranks can leave broadcasts early: there is no report of all ranks, and a warning says why."""
     cluster = Cluster(2)
@@ -498,6 +558,9 @@ def check_hostile(binary, folder):
 
 def cases():
     yield Case("only broadcasts", check_not_compared)
+    yield Case("traces that begin later", check_later, False)
+    yield Case("traces that begin later and end later", check_later, True)
+    yield Case("fewer collectives", check_uneven)
     yield Case("clocks, no jitter, no drift", check_drift, 0.001, 0, 20)
     yield Case("clocks, jitter", check_drift, 3, 0, 60)
     yield Case("clocks, jitter and drift", check_drift, 2, 80, 400)

@@ -348,7 +348,7 @@ static void name_groups(gt_table *table, bool by_order_alone)
     }
 }
 
-static void number_in_groups(gt_table *table, bool by_order_alone)
+static void number_in_groups(gt_table *table, bool by_order_alone, const int64_t *steps, bool *is_shifted)
 {
     static const gt_col keys[] = {GT_COL_PROCESS_GROUP_NAME, GT_COL_RANK};
     size_t id = gt_table_add_column(table, GT_COL_COLLECTIVE_ID, GT_TYPE_STRING);
@@ -358,6 +358,8 @@ static void number_in_groups(gt_table *table, bool by_order_alone)
     int64_t *next = gt_alloc_zero(groups.count, sizeof *next);
     uint32_t *by_start = gt_order_new(table->row_count);
     gt_order_by_column(by_start, table->row_count, gt_table_column(table, GT_COL_TS), table->strings, false);
+    int64_t *shifts = steps ? gt_collective_shifts_find(table, &groups, by_start, steps, is_shifted) : NULL;
+    for (size_t i = 0; shifts && i < groups.count; i++) next[i] = shifts[i];
     for (size_t i = 0; i < table->row_count; i++) {
         uint32_t row = by_start[i];
         int64_t number = next[groups.of_row[row]]++;
@@ -367,6 +369,7 @@ static void number_in_groups(gt_table *table, bool by_order_alone)
         gt_table_set_cstr(table, id, row, unique);
         gt_free(unique);
     }
+    gt_free(shifts);
     gt_free(by_start);
     gt_free(next);
     gt_groups_free(&groups);
@@ -387,6 +390,11 @@ static void read_json(gt_table *table)
 
 bool gt_collectives_number(gt_table *rows)
 {
+    return gt_collectives_number_by_steps(rows, NULL, NULL);
+}
+
+bool gt_collectives_number_by_steps(gt_table *rows, const int64_t *steps, bool *is_shifted)
+{
     if (!rows->row_count) {
         gt_table_select(rows, NULL, 0);
         return false;
@@ -395,7 +403,7 @@ bool gt_collectives_number(gt_table *rows)
     read_json(rows);
     bool by_order_alone = one_stream && all_groups_unknown(rows);
     name_groups(rows, by_order_alone);
-    number_in_groups(rows, by_order_alone);
+    number_in_groups(rows, by_order_alone, steps, is_shifted);
     gt_table_widen_ints(rows);
     gt_col columns[GT_LENGTH(long_columns) + 1];
     size_t count = GT_LENGTH(long_columns);

@@ -38,6 +38,14 @@ void gt_rank_columns_add(gt_rank_columns *columns, gt_table *table, const gt_col
                          size_t collective);
 void gt_rank_columns_end(gt_rank_columns *columns);
 
+/* ---- traces that begin with different steps (shifts.c) ---- */
+
+/* By group, which are the rows of one rank and process group: what to add to the position of its collectives.
+ * `by_start` are the rows in order of their starts, steps[row] is as in gt_collectives_number_by_steps. Sets
+ * is_shifted[rank] of ranks that begin with another step than most. The caller frees the result. */
+int64_t *gt_collective_shifts_find(const gt_table *rows, const gt_groups *groups, const uint32_t *by_start,
+                                   const int64_t *steps, bool *is_shifted);
+
 /* ---- lists of aggregations (aggregations.c) ---- */
 
 /* The aggregates of a gt_table_group call, collected at run time. {0} is an empty list. */

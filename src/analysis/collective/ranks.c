@@ -8,7 +8,8 @@
  *     rank 0    step 1   step 2   step 3
  *     rank 1             step 2   step 3      matched with steps 1 and 2 of rank 0
  *
- * So a group whose ranks have different numbers of kernels is worth a warning. */
+ * So a group whose ranks have different numbers of kernels is worth a warning. Where steps are numbered,
+ * these numbers say what belongs together (shifts.c). */
 #include "analysis/collective/internal.h"
 
 #include "base/buffer.h"
@@ -165,7 +166,7 @@ static members find_members(const gt_table *rows, const bool *have_trace, size_t
     return all;
 }
 
-static bool is_uneven(const member *ranks, size_t count)
+static bool is_uneven_group(const member *ranks, size_t count)
 {
     bool differ = false, waits = false;
     for (size_t i = 0; i < count; i++) {
@@ -210,7 +211,7 @@ static gt_str name_of(const gt_table *rows, uint32_t group)
     return quoted ? (gt_str){name.bytes + 1, name.len - 2} : name;
 }
 
-static void warn_of_group(const gt_table *rows, member *ranks, size_t count, size_t others)
+static void warn_of_group(const gt_table *rows, member *ranks, size_t count, size_t others, bool by_steps)
 {
     gt_buffer counts = {0};
     print_counts(&counts, ranks, count);
@@ -218,22 +219,23 @@ static void warn_of_group(const gt_table *rows, member *ranks, size_t count, siz
     char *group = ranks[0].group == GT_STR_NONE ? gt_strdup("kernels without a process group")
                                                 : gt_format("process group %.*s", (int)name.len, name.bytes);
     char *more = others ? gt_format(" (and so in %zu other groups)", others) : gt_strdup("");
-    gt_warn("%.200s: different numbers of collectives: %s%s; they are matched by their order, so waiting "
-            "times may be wrong",
-            group, gt_buffer_str(&counts).bytes, more);
+    gt_warn("%.200s: different numbers of collectives: %s%s; they are matched by %s", group,
+            gt_buffer_str(&counts).bytes, more,
+            by_steps ? "the numbers of steps" : "their order, so waiting times may be wrong");
     gt_free(more);
     gt_free(group);
     gt_buffer_free(&counts);
 }
 
-void gt_collectives_warn_uneven(const gt_table *rows, const bool *have_trace, size_t rank_count)
+void gt_collectives_warn_uneven(const gt_table *rows, const bool *have_trace, size_t rank_count,
+                                bool by_steps)
 {
     if (!rows->row_count) return;
     members all = find_members(rows, have_trace, rank_count);
     size_t uneven = 0, first = 0, first_count = 0;
     for (size_t begin = 0, end; begin < all.count; begin = end) {
         for (end = begin; end < all.count && all.items[end].group == all.items[begin].group;) end++;
-        if (!is_uneven(&all.items[begin], end - begin)) continue;
+        if (!is_uneven_group(&all.items[begin], end - begin)) continue;
         /* ids depend on which thread is first, so the names decide */
         bool is_first = !uneven++ || strcmp(name_of(rows, all.items[begin].group).bytes,
                                             name_of(rows, all.items[first].group).bytes) < 0;
@@ -241,6 +243,36 @@ void gt_collectives_warn_uneven(const gt_table *rows, const bool *have_trace, si
         first = begin;
         first_count = end - begin;
     }
-    if (uneven) warn_of_group(rows, &all.items[first], first_count, uneven - 1);
+    if (uneven) warn_of_group(rows, &all.items[first], first_count, uneven - 1, by_steps);
+    gt_free(all.items);
+}
+
+/* The most frequent number of kernels, of several the largest; sorts the ranks. */
+static size_t usual_count(member *ranks, size_t count)
+{
+    size_t most = 0, usual = 0;
+    qsort(ranks, count, sizeof *ranks, by_count_and_rank);
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        for (end = begin; end < count && ranks[end].count == ranks[begin].count;) end++;
+        if (end - begin <= most) continue;
+        most = end - begin;
+        usual = ranks[begin].count;
+    }
+    return usual;
+}
+
+void gt_collectives_find_uneven(const gt_table *rows, const bool *have_trace, size_t rank_count,
+                                bool *is_uneven)
+{
+    if (!rows->row_count) return;
+    members all = find_members(rows, have_trace, rank_count);
+    for (size_t begin = 0, end; begin < all.count; begin = end) {
+        for (end = begin; end < all.count && all.items[end].group == all.items[begin].group;) end++;
+        if (!is_uneven_group(&all.items[begin], end - begin)) continue;
+        size_t usual = usual_count(&all.items[begin], end - begin);
+        for (size_t i = begin; i < end; i++)
+            if (all.items[i].rank >= 0 && all.items[i].rank < (int64_t)rank_count)
+                is_uneven[all.items[i].rank] |= all.items[i].count != usual;
+    }
     gt_free(all.items);
 }

@@ -4,6 +4,7 @@
  *     coll_analysis (of one trace)                      collectives.c
  *     clock_offset_us (of nccl_long)                    clocks.c
  *     which ranks ran, and have equal numbers of them   ranks.c
+ *     which traces begin with a later step              shifts.c
  *     nccl_implicit_sync, nccl_summary_implicit_sync    sync.c
  *     straggler_summary                                 stragglers.c
  *     nccl_all2allv, nccl_summary_all2allv              all2allv.c
@@ -28,8 +29,9 @@
  *     rank 1, group "tp"    allreduce     allgather     allreduce
  *     collective_id         tp_0        tp_1         tp_2
  *
- * This goes wrong if a trace lacks kernels at its beginning. Then the ranks usually disagree on the name or
- * the size of a collective, and gt_mismatch says what to do; gt_collectives_warn_uneven finds the others.
+ * This goes wrong if a trace lacks kernels at its beginning, unless the numbers of steps say how many
+ * (shifts.c). Then the ranks usually disagree on the name or the size of a collective, and gt_mismatch says
+ * what to do; gt_collectives_find_uneven finds the others.
  *
  * A function returns its sheet as a table that the caller frees. A sheet without rows has no columns. */
 #ifndef GT_ANALYSIS_COLLECTIVE_SHEETS_H
@@ -67,13 +69,23 @@ enum { GT_COLLECTIVE_RANKS_MAX = 1000000 }; /* larger numbers are damage */
 int64_t gt_collectives_ranks_named(const gt_table *rows);
 
 /* Warns once if the ranks of a process group have different numbers of kernels in it. have_trace[rank]:
- * the rank's trace was read, so that it has none if it has no rows. */
-void gt_collectives_warn_uneven(const gt_table *rows, const bool *have_trace, size_t rank_count);
+ * the rank's trace was read, so that it has none if it has no rows. by_steps: they will be matched by the
+ * numbers of steps. */
+void gt_collectives_warn_uneven(const gt_table *rows, const bool *have_trace, size_t rank_count,
+                                bool by_steps);
+/* Sets is_uneven of ranks that have another number of kernels in a process group than most of it. */
+void gt_collectives_find_uneven(const gt_table *rows, const bool *have_trace, size_t rank_count,
+                                bool *is_uneven);
 
 /* Turns the rows of all ranks, in order of ranks, into nccl_long: names the groups, numbers the collectives
  * in them, and gives the columns their types and order. True if collectives can be matched by their order
  * alone because no kernel says its process group and each rank has only one stream. */
 bool gt_collectives_number(gt_table *rows);
+/* The same for traces whose steps are numbered: steps[row] is the step in which a kernel was launched. Traces
+ * that begin with different steps are matched by these numbers; is_shifted[rank] of those that differ from
+ * most is set. */
+#define GT_NO_STEP INT64_MIN
+bool gt_collectives_number_by_steps(gt_table *rows, const int64_t *steps, bool *is_shifted);
 
 /* nccl_summary_long: how long did the collectives of each kind, group and size take on each rank? The largest
  * sum first, equal sums in order of the keys; kernels that lack a key are dropped. */

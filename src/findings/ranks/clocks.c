@@ -494,11 +494,14 @@ static double to_ns(double us) /* digits after that are rounding errors */
     return rint(1000 * us) / 1000;
 }
 
-static const char *note_of(const gt_rank_clock *clock, size_t rank)
+static const char *note_of(const gt_rank_findings *found, const gt_rank_clock *clock, size_t rank)
 {
     if (!clock->known) return "unknown: it shares no collective with another rank";
+    if (found->ranks[rank].is_uneven)
+        return "it has another number of collectives than others: different ones may be compared";
     if (clock->reference == rank) return "the reference";
     if (clock->used < FEW) return "few collectives: the error is what causality allows";
+    if (found->ranks[rank].is_shifted) return "it begins with another step: matched by the numbers of steps";
     return NULL;
 }
 
@@ -512,7 +515,7 @@ gt_table *gt_rank_clocks_sheet(const gt_rank_findings *found, const gt_rank_cloc
         size_t row = gt_table_add_row(sheet);
         gt_table_set_int(sheet, RANK, row, (int64_t)r);
         gt_rank_set_node(found, r, sheet, NODE, row);
-        const char *note = note_of(clock, r);
+        const char *note = note_of(found, clock, r);
         if (note) gt_table_set_cstr(sheet, NOTE, row, note);
         gt_table_set_int(sheet, OWN, row, (int64_t)clock->own);
         if (!clock->known) continue;

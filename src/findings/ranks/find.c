@@ -504,7 +504,11 @@ static void begin(search *s)
     s->found = gt_alloc_zero(1, sizeof *s->found);
     s->found->rank_count = ranks;
     s->found->ranks = gt_alloc_zero(ranks, sizeof *s->found->ranks);
-    for (size_t r = 0; r < ranks; r++) s->found->ranks[r].facts = s->input->facts[r];
+    for (size_t r = 0; r < ranks; r++) {
+        s->found->ranks[r].facts = s->input->facts[r];
+        s->found->ranks[r].is_shifted = s->input->is_shifted && s->input->is_shifted[r];
+        s->found->ranks[r].is_uneven = s->input->is_uneven && s->input->is_uneven[r];
+    }
     s->node_of = gt_alloc_zero(ranks, sizeof *s->node_of);
     s->repaired_ranks = gt_alloc_zero(ranks, sizeof *s->repaired_ranks);
     s->repaired_nodes = gt_alloc_zero(ranks, sizeof *s->repaired_nodes);

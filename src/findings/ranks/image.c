@@ -67,7 +67,7 @@ enum {
 enum { TIMES = GAP + GT_CAUSES };
 
 /* Whoever adds a member to the facts must save it, and check it when it is loaded. */
-_Static_assert(sizeof(gt_rank_facts) == 2 * GT_CAUSES * sizeof(double) + 280, "save the new member");
+_Static_assert(sizeof(gt_rank_facts) == 2 * GT_CAUSES * sizeof(double) + 296, "save the new member");
 _Static_assert(sizeof(gt_rank_collective) == sizeof(saved_collective), "save the new member");
 _Static_assert(sizeof(gt_rank_link) == sizeof(saved_link), "save the new member");
 _Static_assert(sizeof(gt_rank_step) == sizeof(saved_step), "save the new member");
@@ -115,6 +115,8 @@ static void save_steps(const gt_rank_facts *f, gt_image *image)
     for (size_t i = 0; i < f->step_count; i++)
         list[i] = (saved_step){f->step_times[i].number, f->step_times[i].start_ns, f->step_times[i].end_ns};
     gt_image_give(image, owner, "steps", list, f->step_count * sizeof *list);
+    gt_image_add(image, owner, "step_numbers", f->step_numbers,
+                 f->step_number_count * sizeof *f->step_numbers);
 }
 
 static void save_chains(const gt_rank_facts *f, gt_interner *strings, gt_image *image)
@@ -304,6 +306,14 @@ static bool load_steps(const source *from)
         if (!is_time(list[i].number) || !is_time(list[i].start_ns) || !is_time(list[i].end_ns)) return false;
         f->step_times[f->step_count++] = (gt_rank_step){list[i].number, list[i].start_ns, list[i].end_ns};
     }
+    const int64_t *numbers = gt_image_get(from->image, owner, "step_numbers", sizeof *numbers, &count);
+    if (!numbers) return false;
+    if (!count) return true;
+    f->step_numbers = gt_alloc(count * sizeof *f->step_numbers);
+    f->step_number_count = count;
+    memcpy(f->step_numbers, numbers, count * sizeof *numbers);
+    for (size_t i = 0; i < count; i++)
+        if (!is_time(numbers[i])) return false;
     return true;
 }
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Whoever adds an array or a string to the facts must pack it. */
-_Static_assert(sizeof(gt_rank_facts) == 2 * GT_CAUSES * sizeof(double) + 280, "pack the new member");
+_Static_assert(sizeof(gt_rank_facts) == 2 * GT_CAUSES * sizeof(double) + 296, "pack the new member");
 
 static void *copy(gt_arena *arena, const void *from, size_t count, size_t size)
 {
@@ -42,6 +42,8 @@ gt_rank_facts *gt_rank_facts_pack(gt_rank_facts *from, gt_arena *arena, gt_inter
     if (from->receivers)
         f->receivers = copy(arena, from->receivers, f->collective_count, sizeof *f->receivers);
     f->step_times = copy(arena, from->step_times, f->step_count, sizeof *f->step_times);
+    if (from->step_numbers)
+        f->step_numbers = copy(arena, from->step_numbers, f->step_number_count, sizeof *f->step_numbers);
     if (from->links) f->links = copy(arena, from->links, f->collective_count + 1, sizeof *f->links);
     f->pieces = copy(arena, from->pieces, f->piece_count, sizeof *f->pieces);
     f->piece_names = copy(arena, from->piece_names, f->piece_name_count, sizeof *f->piece_names);

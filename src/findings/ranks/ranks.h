@@ -105,6 +105,9 @@ typedef struct gt_rank_facts {
     double launch_error_ns;     /* its standard error */
     gt_rank_step *step_times;   /* the steps of the window that have ops; one if none are marked */
     size_t step_count;
+    int64_t *step_numbers; /* of all steps, by the step of collectives: ProfilerStep#5 has 5; NULL: not all
+                              names have one */
+    size_t step_number_count;
     gt_rank_link *links; /* by collective; the last one, more than there are collectives, is the end of the
                             window. NULL: unknown */
     uint64_t *pieces;    /* of links, packed (chains.h) */
@@ -128,6 +131,11 @@ gt_rank_facts *gt_rank_facts_new(const gt_findings *findings, const uint32_t *ro
                                  const char *node);
 void gt_rank_facts_free(gt_rank_facts *facts); /* NULL does nothing */
 
+/* The numbers of the steps of all collectives, by row of nccl_long, whose rows are in order of ranks; see
+ * gt_collectives_number_by_steps. NULL if a rank with collectives has no numbered steps. The caller frees it.
+ */
+int64_t *gt_rank_facts_steps(const gt_rank_facts *const *facts, size_t rank_count, const gt_table *rows);
+
 /* The same facts, packed (pack.c): they are in the arena and have these strings, which must stay as long, and
  * must not be freed. The facts are taken over. */
 gt_rank_facts *gt_rank_facts_pack(gt_rank_facts *facts, gt_arena *arena, gt_interner *strings);
@@ -146,12 +154,17 @@ typedef struct gt_ranks_input {
     size_t rank_count;
     int64_t gpus_per_node;    /* if traces do not name their nodes; 0: unknown */
     double expected_bus_gbps; /* what large collectives should reach; 0: unknown */
+    const bool *is_shifted;   /* by rank: its trace begins with another step than most, and its collectives
+                                 were matched by the numbers of steps; NULL: none */
+    const bool *is_uneven;    /* by rank: it has another number of collectives than most, and nothing says
+                                 which ones are missing; NULL: none */
 } gt_ranks_input;
 
 /* What one rank has to do with the waiting of all. Times are per step. */
 typedef struct gt_rank_summary {
     bool known;                 /* it has facts and takes part in a collective */
     bool is_unusual;            /* it does not show what is usual: it is late, as most ranks are */
+    bool is_shifted, is_uneven; /* as in the input */
     size_t node;                /* 0 ... node_count - 1 */
     double late_ns;             /* by how much its work takes longer than the median rank's; never negative */
     double wait_ns;             /* in collectives, for other ranks */

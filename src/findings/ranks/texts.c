@@ -536,7 +536,7 @@ static char *late_verdict(const gt_rank_findings *found, const gt_run_finding *f
     return verdict;
 }
 
-char *gt_rank_findings_verdict(const gt_rank_findings *found)
+static char *verdict_of(const gt_rank_findings *found)
 {
     const gt_run_finding *first = NULL, *hint = NULL;
     for (size_t i = found->count; i-- > 0;) {
@@ -562,5 +562,24 @@ char *gt_rank_findings_verdict(const gt_rank_findings *found)
         hint ? "certainly " : "", ms(found->wait_ns), found->per, ms(found->step_ns), perhaps, unknown);
     gt_free(perhaps);
     gt_free(unknown);
+    return verdict;
+}
+
+/* Collectives that are matched wrongly make everything doubtful. */
+char *gt_rank_findings_verdict(const gt_rank_findings *found)
+{
+    char *verdict = verdict_of(found);
+    bool *is_uneven = gt_alloc_zero(found->rank_count, sizeof *is_uneven);
+    size_t count = 0;
+    for (size_t r = 0; r < found->rank_count; r++) count += is_uneven[r] = found->ranks[r].is_uneven;
+    if (count) {
+        char *ranks = gt_rank_list(found, is_uneven), *before = verdict;
+        verdict = gt_format("%s; this may be wrong, because rank%s %s %s another number of collectives than "
+                            "the others",
+                            before, count > 1 ? "s" : "", ranks, count > 1 ? "have" : "has");
+        gt_free(ranks);
+        gt_free(before);
+    }
+    gt_free(is_uneven);
     return verdict;
 }
