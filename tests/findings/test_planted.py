@@ -182,6 +182,7 @@ def cases():
     yield planted("op:2:3", "op:6:1")
     yield planted("data:1:8.45", ranks=6, layers=6, steps=2, seed=8557)  # another rank is late by chance
     yield planted("node:0:10", ranks=18, per_node=16, layers=1, steps=2, seed=6939)  # hosts of two ranks are slow by chance
+    yield planted("node:0:14.5", "link:0:95", ranks=5, per_node=3, layers=2, steps=2, seed=2024)  # and one here
     late = [f"data:{rank}:3" for rank in range(8) if rank != 3]
     yield Case("all ranks but one", check_most, late, ["0-2", "4-7"], "its data loader takes 3.00 ms longer than on the fastest")
     two = size(ranks=2, per_node=1, layers=4, steps=4)

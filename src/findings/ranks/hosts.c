@@ -11,6 +11,7 @@
 #include "findings/ranks/find.h"
 
 #include "base/memory.h"
+#include "table/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,14 +45,14 @@ static double usual_difference(const gt_rank_findings *found, double usual_ns, s
     return usual;
 }
 
+/* The standard error of the time per launch of a usual host, and that of what is usual among so few. */
 static double usual_error(const gt_rank_findings *found)
 {
-    gt_rank_value *values = gt_alloc((found->rank_count + 1) * sizeof *values);
+    double *values = gt_alloc((found->rank_count + 1) * sizeof *values), usual = 0;
     size_t count = 0;
     for (size_t r = 0; r < found->rank_count; r++)
-        if (found->ranks[r].known)
-            values[count++] = (gt_rank_value){found->ranks[r].node, found->ranks[r].facts->launch_error_ns};
-    double usual = gt_rank_usual(values, count);
+        if (found->ranks[r].known) values[count++] = found->ranks[r].facts->launch_error_ns;
+    if (count) usual = gt_select(values, count, count / 2) * (1 + 1 / sqrt((double)count));
     gt_free(values);
     return usual;
 }
