@@ -99,11 +99,17 @@ static void share_cores(void)
     if (processes > 1) gt_threads_limit_default(cores > processes ? (unsigned)(cores / processes) : 1);
 }
 
+static void before_leaving(void)
+{
+    gt_output_remove_unfinished();
+    gt_parts_abandon();
+}
+
 static bool start_crew(const gt_call *call, bool is_crew, int argc, char **argv, gt_error *error)
 {
-    const gt_crew_setup setup = {.argc = argc, .argv = argv, .before_leaving = gt_output_remove_unfinished};
+    const gt_crew_setup setup = {.argc = argc, .argv = argv, .before_leaving = before_leaving};
     if (!can_share(call->command)) return true;
-    gt_parts_allow(gt_arguments_string(&call->arguments, "partials"));
+    gt_parts_allow(call->command->name, gt_arguments_string(&call->arguments, "partials"));
     if (!is_crew) return true;
     gt_cleanup_install_now();
     return gt_crew_start(&setup, error);

@@ -23,11 +23,11 @@
 #define MARK_NAME ".gputally-crew"
 #define NOTE_NAME ".gputally-note-"
 
-enum { FOLDERS_MAX = 64, SEEN_STEP_MS = 50, SEEN_STEPS = 200, NAME_PART_MAX = 150 };
+enum { KEY_DIGITS = 16, FOLDERS_MAX = 64, SEEN_STEP_MS = 50, SEEN_STEPS = 200, NAME_PART_MAX = 150 };
 
 /* ---- locks ---- */
 
-typedef enum lock_result { LOCKED, BUSY, IMPOSSIBLE } lock_result;
+typedef enum lock_result { LOCKED, WITHOUT_LOCKS, BUSY, IMPOSSIBLE } lock_result;
 
 /* Whether the descriptor is that of the file which has this name now: its owner may have removed it. */
 static bool is_named(int descriptor, const char *path)
@@ -44,9 +44,10 @@ static lock_result lock_folder(const char *folder, bool create, int *descriptor)
         if (create) mkdir(folder, 0777);
         *descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (*descriptor < 0) break;
-        bool is_busy = flock(*descriptor, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR);
+        bool is_locked = flock(*descriptor, LOCK_EX | LOCK_NB) == 0;
+        bool is_busy = !is_locked && (errno == EWOULDBLOCK || errno == EINTR);
         bool is_current = is_named(*descriptor, path);
-        result = is_busy ? BUSY : LOCKED; /* also where there are no locks */
+        result = is_locked ? LOCKED : is_busy ? BUSY : WITHOUT_LOCKS;
         if (!is_busy && is_current) break;
         close(*descriptor);
         *descriptor = -1;
@@ -62,14 +63,14 @@ static lock_result lock_folder(const char *folder, bool create, int *descriptor)
 static bool open_in(gt_work_folder *folder, const char *top, const gt_work_folder_choice *choice)
 {
     for (unsigned number = 1; number <= FOLDERS_MAX; number++) {
-        char *path = number == 1 ? gt_format("%s/%016" PRIx64, top, choice->key)
-                                 : gt_format("%s/%016" PRIx64 "-%u", top, choice->key, number);
+        char *path = number == 1
+                         ? gt_format("%s/%s-%016" PRIx64, top, choice->command, choice->key)
+                         : gt_format("%s/%s-%016" PRIx64 "-%u", top, choice->command, choice->key, number);
         bool exists = gt_path_is_folder(path);
         lock_result result =
             exists || choice->create ? lock_folder(path, choice->create, &folder->lock) : IMPOSSIBLE;
-        if (result == LOCKED) {
+        if (result == LOCKED || result == WITHOUT_LOCKS) {
             folder->path = path;
-            folder->top = gt_strdup(top);
             return true;
         }
         gt_free(path);
@@ -90,6 +91,10 @@ static bool open_default(gt_work_folder *folder, const gt_work_folder_choice *ch
         if (choice->create && i > 0) gt_path_make_folder(tops[i], &ignored);
         if (gt_path_is_folder(tops[i])) open_in(folder, tops[i], choice);
         if (!folder->path) rmdir(tops[i]); /* if it is empty */
+        bool is_used = folder->path || (!choice->create && !folder->top && gt_path_is_folder(tops[i]));
+        if (!is_used) continue;
+        gt_free(folder->top);
+        folder->top = gt_strdup(tops[i]);
     }
     bool opened =
         folder->path || !choice->create ||
@@ -103,7 +108,7 @@ static bool open_default(gt_work_folder *folder, const gt_work_folder_choice *ch
 
 bool gt_work_folder_open(gt_work_folder *folder, const gt_work_folder_choice *choice, gt_error *error)
 {
-    *folder = (gt_work_folder){.lock = -1};
+    *folder = (gt_work_folder){.command = choice->command, .lock = -1};
     if (!choice->named) return !choice->trace || open_default(folder, choice, error);
     if (!gt_path_is_folder(choice->named) && !gt_path_make_folder(choice->named, error)) return false;
     folder->path = gt_strdup(choice->named);
@@ -127,17 +132,58 @@ static bool is_ours(const char *name)
            strcmp(name, LOCK_NAME) == 0 || strcmp(name, MARK_NAME) == 0;
 }
 
-void gt_work_folder_remove(gt_work_folder *folder)
+static void remove_folder(const char *path)
 {
-    DIR *list = folder->path && folder->top ? opendir(folder->path) : NULL;
+    DIR *list = opendir(path);
     for (struct dirent *entry; list && (entry = readdir(list));)
         if (is_ours(entry->d_name)) unlinkat(dirfd(list), entry->d_name, 0);
-    if (list) {
-        closedir(list);
-        rmdir(folder->path);
+    if (list) closedir(list);
+    rmdir(path);
+}
+
+/* COMMAND-KEY or COMMAND-KEY-2. */
+static bool is_of_command(const char *name, const char *command)
+{
+    size_t len = strlen(command);
+    return strncmp(name, command, len) == 0 && name[len] == '-' &&
+           strspn(name + len + 1, "0123456789abcdef") == KEY_DIGITS;
+}
+
+/* Folders that nobody uses. Without locks, nobody knows. */
+static void remove_left(const char *top, const char *command)
+{
+    DIR *list = opendir(top);
+    for (struct dirent *entry; list && (entry = readdir(list));) {
+        int lock = -1;
+        if (!is_of_command(entry->d_name, command)) continue;
+        char *path = gt_format("%s/%s", top, entry->d_name);
+        if (lock_folder(path, false, &lock) == LOCKED) remove_folder(path);
+        if (lock >= 0) close(lock);
+        gt_free(path);
+    }
+    if (list) closedir(list);
+}
+
+void gt_work_folder_remove(gt_work_folder *folder)
+{
+    if (folder->path && folder->top) remove_folder(folder->path);
+    if (folder->top) {
+        remove_left(folder->top, folder->command);
         rmdir(folder->top); /* fails if another command uses it */
     }
     gt_work_folder_close(folder);
+}
+
+void gt_work_folder_abandon(gt_work_folder *folder)
+{
+    bool has_parts = false;
+    DIR *list = folder->path && folder->top ? opendir(folder->path) : NULL;
+    for (struct dirent *entry; list && (entry = readdir(list));)
+        has_parts |= strstr(entry->d_name, GT_PART_SUFFIX) != NULL;
+    if (list) closedir(list);
+    if (!list || has_parts) return;
+    remove_folder(folder->path);
+    rmdir(folder->top);
 }
 
 /* ---- the mark ---- */

@@ -56,8 +56,8 @@ typedef struct gt_file_work {
     /* Whether an image that an earlier run has left may be used: not if it is a failure that may pass, or if
      * files that were written with it have been changed since. NULL: always. */
     bool (*is_usable)(void *context, size_t index, const gt_image *image);
-    /* Something short that process 0 tells the others, who call `use_note` with it before they begin: what the
-     * work depends on and may differ between processes, such as the terminal. Both may be NULL. */
+    /* Something short that process 0 tells the others, who call `use_note` with it before they begin: what
+     * the work depends on and may differ between processes, such as the terminal. Both may be NULL. */
     const char *note;
     void (*use_note)(void *context, const char *note);
 } gt_file_work;
@@ -70,15 +70,21 @@ size_t gt_files_work(const gt_file_work *files);
 /* Whether the next work with a key is packed, because it is shared out, or kept in a folder that the user has
  * named. */
 bool gt_files_are_packed(void);
-/* While such work is done: the folder with what is kept, for files that are too large for an image. Their names
- * must differ between processes. NULL: there is none. */
+/* While such work is done: the folder with what is kept, for files that are too large for an image. Their
+ * names must differ between processes. NULL: there is none. */
 const char *gt_files_folder(void);
 
 /* ---- for the command line: images of results as files (shared_files.c) ---- */
 
 /* From now on, work with a key is shared out among the processes of the crew, and partials are used: those in
- * `folder`, where they stay, or if it is NULL those that an interrupted run has left. */
-void gt_parts_allow(const char *folder);
+ * `folder`, where they stay, or if it is NULL those that an interrupted run has left. `command` is its name;
+ * both must stay. */
+void gt_parts_allow(const char *command, const char *folder);
+/* The command works on this trace and others without partials: gt_parts_end removes those that an interrupted
+ * run has left beside it. */
+void gt_parts_look_for(const char *trace);
+/* The command ends without success: removes the work folder if nothing is kept in it. */
+void gt_parts_abandon(void);
 /* After the command: removes the work folder, unless the user has named it or the command may be repeated. */
 void gt_parts_end(bool is_repeated);
 

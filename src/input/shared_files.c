@@ -28,7 +28,7 @@ enum { SEEN_STEP_MS = 50, SEEN_STEPS = 200 }; /* until a file of another machine
 
 /* Of this run of the program; see input/files.h. */
 static bool is_allowed;
-static const char *named_folder;
+static const char *named_folder, *command_name;
 static gt_work_folder work_folder = {.lock = -1};
 static const char *folder_in_use; /* while files are worked on; NULL: none */
 
@@ -41,10 +41,24 @@ typedef struct job {
     bool writes, waits; /* results that are made here are kept; partials may become visible later */
 } job;
 
-void gt_parts_allow(const char *folder)
+void gt_parts_allow(const char *command, const char *folder)
 {
     is_allowed = true;
+    command_name = command;
     named_folder = folder;
+}
+
+void gt_parts_look_for(const char *trace)
+{
+    gt_error ignored;
+    gt_work_folder_choice choice = {.trace = trace, .command = command_name};
+    if (is_allowed && !named_folder && !work_folder.path && !work_folder.top)
+        gt_work_folder_open(&work_folder, &choice, &ignored);
+}
+
+void gt_parts_abandon(void)
+{
+    gt_work_folder_abandon(&work_folder);
 }
 
 void gt_parts_end(bool is_repeated)
@@ -173,8 +187,11 @@ static void open_folder(job *j, bool create)
     gt_error error;
     const char *first = NULL;
     for (size_t i = 0; i < j->files->count && !first; i++) first = j->files->paths[i];
-    gt_work_folder_choice choice = {
-        .named = named_folder, .trace = first, .key = key_of_folder(j->files), .create = create};
+    gt_work_folder_choice choice = {.named = named_folder,
+                                    .trace = first,
+                                    .command = command_name,
+                                    .key = key_of_folder(j->files),
+                                    .create = create};
     if (!work_folder.path && !gt_work_folder_open(&work_folder, &choice, &error)) {
         if (create) gt_crew_fail("%s", error.text);
         gt_warn("%s; nothing is kept", error.text);

@@ -112,6 +112,10 @@ def test_report_of_ranks(binary):
 def test_report_of_damaged_ranks(binary):
     with Twins(binary, damaged) as twins:
         twins.check("report", "ranks", "--strict", "--output_csvs_dir", "csv", "--output_json", "json", code=1)
+        assert twins.work_folders()
+        os.remove(os.path.join(twins.many, "ranks", "rank2_trace.json"))
+        done = crews.run([binary, "report", ".", "-q", "--output_csvs_dir", "csv"], os.path.join(twins.many, "ranks"))
+        assert done.returncode == 0 and not twins.work_folders(), (done.stderr, "what another spelling of the folder has left")
 
 
 def test_report_of_files(binary):
@@ -177,6 +181,9 @@ def test_fuse(binary):
         twins.check("fuse", "empty.json", *files, "--output", "y.json", "--allow_missing_ranks", "--align_times")
         assert not twins.work_folders()
         twins.check("fuse", *files, "--output", "z.json.gz", code=1)
+        assert twins.work_folders()
+        done = crews.run([binary, "fuse", files[0], files[1], "--output", "x.json.gz"], twins.many)
+        assert done.returncode == 0 and not twins.work_folders(), "a single process uses no partials, but removes those of a crew"
 
 
 def wait_until_settled(folder):

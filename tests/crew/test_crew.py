@@ -152,7 +152,7 @@ def test_no_library(binary):
         done = place.crew("openmpi", 2, "out", GPUTALLY_MPI="/nowhere/libmpi.so")
         assert done.returncode == 1, done
         assert len(sentences(done.stderr)) == 1 and "no MPI library could be loaded" in done.stderr, done.stderr
-        assert not os.path.exists(os.path.join(place.path, "out"))
+        assert not os.path.exists(os.path.join(place.path, "out")) and not place.leftovers()
 
 
 def test_a_library_of_another_launcher(binary):
@@ -162,7 +162,7 @@ def test_a_library_of_another_launcher(binary):
         done = place.crew("openmpi", 2, "out", GPUTALLY_MPI="libmpich.so.12")
         assert done.returncode == 1 and "GPUTALLY_MPI" in done.stderr, done.stderr
         assert len(sentences(done.stderr)) == 1, done.stderr
-        assert not os.path.exists(os.path.join(place.path, "out"))
+        assert not os.path.exists(os.path.join(place.path, "out")) and not place.leftovers()
 
 
 def test_other_command_lines(binary):

@@ -171,6 +171,8 @@ static bool fuse(const gt_call *call, const gt_rank_files *files, const gt_fuse_
         parts = gt_fuse_parts_make(path, files->paths, files->count, options, error);
         if (!parts) return false;
         with_parts.parts = parts;
+    } else if (files->count) {
+        gt_parts_look_for(files->paths[0]);
     }
     char title[64];
     snprintf(title, sizeof title, "%zu %s", files->count, gt_noun(files->count, "rank", "ranks"));
