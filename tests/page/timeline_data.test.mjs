@@ -261,8 +261,41 @@ test('kernels of one graph launch share the correlation and have a flow each', (
   assert.deepEqual(events.filter((event) => event.ph === 'f').map(({id, ts}) => [id, ts]), [[2, 1], [7, 1.5], [8, 3]]);
 });
 
+// Perfetto (v20 and later) was asked: it drops events that overlap, gives a flow to what is open at its time in the order of
+// the file, and its older versions read no events after other keys and take displayTimeUnit for the unit of times.
+test('events of a thread nest, also where kernels of a stream or calls of a thread overlap', () => {
+  const some = tables();
+  some[1].column('start').set([1000, 1300, 1350]); // up to 1400, 1900 and 2350
+  some[5].column('start').set([500, 600, 980]); // the last one ends after the first
+  some[1].column('launch').set([600, 980, 980]);
+  const events = [...traceEvents(read(FACTS, some), [0, 5000])];
+  const work = events.filter((event) => event.cat === 'kernel' && event.args.stream === 7);
+  assert.deepEqual(work.map(({tid, ts}) => [tid, ts]), [[7, 1], [10000007, 1.3], [20000007, 1.35]]);
+  const calls = events.filter((event) => event.ph === 'X' && event.pid === 1000001 && event.ts < 2);
+  assert.deepEqual(calls.map(({tid, ts}) => [tid, ts]).sort((a, b) => a[1] - b[1]),
+    [[13, 0.1], [12, 0.5], [12, 0.6], [10000012, 0.98]]);
+  const names = events.filter((event) => event.name === 'thread_name').map(({tid, args}) => `${tid} ${args.name}`);
+  assert.ok(names.includes('10000007 stream 7, overlapping') && names.includes('10000012 thread 12 (main), overlapping'), String(names));
+  const flows = events.filter((event) => event.ph === 's').map(({tid, ts}) => [tid, ts]);
+  assert.deepEqual(flows, [[12, 0.6], [10000012, 0.98], [10000012, 0.98]], 'flows follow their calls');
+  const tracks = new Map();
+  for (const {ph, pid, tid, ts, dur} of events) {
+    if (ph === 'X') tracks.set(`${pid} ${tid}`, [...(tracks.get(`${pid} ${tid}`) || []), [ts, ts + dur]]);
+  }
+  for (const spans of tracks.values()) {
+    for (const [a, b] of spans) assert.ok(!spans.some(([c, d]) => a < c - 1e-6 && c < b - 1e-6 && b < d - 1e-6), `${a} to ${b}`);
+  }
+});
+
+test('flows come after the events that they belong to', () => {
+  const kinds = [...traceEvents(data, [0, 5000])].filter(({cat}) => cat !== 'idle' && cat !== 'step').map(({ph}) => ph);
+  assert.ok(kinds.lastIndexOf('X') < kinds.indexOf('s'), kinds.join(''));
+});
+
 test('the parts of a trace file are one JSON object', () => {
+  assert.match(traceParts(data, [0, 5000]).join(''), /^\{"traceEvents":/);
   const trace = JSON.parse(traceParts(data, [0, 5000]).join(''));
+  assert.deepEqual(Object.keys(trace), ['traceEvents', 'schemaVersion', 'traceName']);
   const names = (name) => trace.traceEvents.filter((event) => event.name === name).map((event) => event.args.name);
   assert.deepEqual(names('process_name'), ['GPU 0', 'python (12)', 'gputally']);
   assert.deepEqual(names('thread_name'), ['stream 7', 'stream 20', 'thread 12 (main)', 'thread 13', 'steps', 'idle, by cause']);

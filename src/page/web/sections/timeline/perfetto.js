@@ -3,6 +3,12 @@
 // Times are µs since the beginning of the trace. Events have the categories and fields that PyTorch's profiler gives
 // them: a kernel and the call that launched it share a correlation id and are the ends of a flow. Idle time and steps
 // are tracks of their own. Nothing here needs a document.
+//
+// What Perfetto asks for, besides valid JSON:
+//  - Events of a thread nest or are apart. It drops one that begins in another and ends after it, as kernels of one
+//    stream do that start before the last one has ended. Such events are on threads beside their own.
+//  - An end of a flow belongs to the event that is open at its time. So flows come after all events: of two lines with
+//    one time, the first in the file counts first.
 
 import {CAUSES} from '../../colors.js';
 import {HOST_KINDS} from './data.js';
@@ -11,6 +17,7 @@ const HOST_CATEGORIES = {op: 'cpu_op', call: 'cuda_runtime', python: 'python_fun
 const HOST_PID = 1000000; // numbers of processes: devices first, then hosts, then what gputally adds
 const EXTRA_PID = 2000000;
 const EVENTS_PER_PART = 2000; // events per string
+const BESIDE = 10000000; // between the numbers of a thread and of those beside it
 
 function microseconds(ns) {
   return Math.round(ns) / 1000;
@@ -42,7 +49,50 @@ function laneNumber(lane) {
   return match && Number.isSafeInteger(Number(match[0])) ? Number(match[0]) : HOST_PID + lane.index;
 }
 
-function laneMetadata(places) {
+// How many threads each lane needs, and which of them an event is on (0: the lane's own).
+class Threads {
+  constructor() {
+    this.beside = new Map();
+    this.counts = new Map();
+  }
+
+  // All events of a lane: each goes to the first thread where it fits.
+  add(lane, events) {
+    const ordered = [...events].sort((a, b) => startOf(a) - startOf(b) || endOf(b) - endOf(a));
+    const open = [[]];
+    for (const event of ordered) {
+      let at = 0;
+      while (!fits(open[at] ||= [], event)) at++;
+      open[at].push(endOf(event));
+      if (at) this.beside.set(eventKey(event), at);
+    }
+    this.counts.set(lane, open.length);
+  }
+
+  of(event) {
+    return this.beside.get(eventKey(event)) || 0;
+  }
+}
+
+function startOf({track, index}) {
+  return Math.round(track.start[index]);
+}
+
+function endOf({track, index}) {
+  return Math.round(track.end[index]);
+}
+
+function eventKey({lane, track, index}) {
+  return `${lane.kind[0]}${track.row[index]}`;
+}
+
+// Whether the event is inside the innermost one that is still open, or after all. Closes those that have ended.
+function fits(ends, event) {
+  while (ends.length && ends.at(-1) <= startOf(event)) ends.pop();
+  return !ends.length || endOf(event) <= ends.at(-1);
+}
+
+function laneMetadata(places, threads) {
   const events = [];
   const pids = new Set();
   const add = (name, pid, tid, args) => events.push({ph: 'M', name, pid, tid, ts: 0, args});
@@ -52,8 +102,11 @@ function laneMetadata(places) {
       add('process_name', pid, 0, {name: lane.group});
       add('process_sort_index', pid, 0, {sort_index: pids.size});
     }
-    add('thread_name', pid, tid, {name: lane.label});
-    add('thread_sort_index', pid, tid, {sort_index: lane.index});
+    for (let beside = 0; beside < (threads.counts.get(lane) || 1); beside++) {
+      const number = tid + beside * BESIDE;
+      add('thread_name', pid, number, {name: beside ? `${lane.label}, overlapping` : lane.label});
+      add('thread_sort_index', pid, number, {sort_index: lane.index});
+    }
   }
   for (const [tid, name] of [[1, 'steps'], [2, 'idle, by cause']]) add('thread_name', EXTRA_PID, tid, {name});
   add('process_name', EXTRA_PID, 0, {name: 'gputally'});
@@ -80,11 +133,11 @@ function ownNumber(data, row) {
   return (data.host ? data.host.rows : 0) + row + 1;
 }
 
-function workEvent(data, place, {track, index}, correlation) {
+function workEvent(data, lane, place, {track, index}, correlation) {
   const row = track.row[index];
   const [kernel, call] = [data.gpu.get('kernel', row), data.gpu.get('call', row)];
   const name = (kernel === null ? null : data.kernels.get('name', kernel)) || 'unknown';
-  const args = {device: place.pid, stream: place.tid, correlation};
+  const args = {device: lane.pid, stream: lane.tid, correlation};
   for (const column of ['op', 'shapes', 'python']) {
     const value = call === null || !data.calls ? null : data.calls.get(column, call);
     if (value !== null) args[column] = value;
@@ -92,46 +145,62 @@ function workEvent(data, place, {track, index}, correlation) {
   return completeEvent(name, workCategory(name), place, track, index, args);
 }
 
-// GPU work with the flow from its launch. All that a call launches has the correlation of the call. So has the first
-// flow, as in files of the profiler; a graph's other kernels have flows with numbers of their own.
-function* workAndFlow(data, event, places, launches) {
-  const {lane, track, index} = event;
-  const launch = data.launchOf(event);
-  const own = ownNumber(data, track.row[index]);
-  const call = launch ? launch.track.row[launch.index] : -1;
-  yield workEvent(data, places.get(lane), event, launch ? call + 1 : own);
-  if (!launch) return;
-  const flow = {cat: 'ac2g', name: 'ac2g', id: launches.has(call) ? own : call + 1};
-  launches.set(call, launch);
-  yield {ph: 's', ...flow, ...places.get(launch.lane), ts: microseconds(launch.track.start[launch.index])};
-  yield {ph: 'f', bp: 'e', ...flow, ...places.get(lane), ts: microseconds(track.start[index])};
+// Both ends of the flow to GPU work. All that a call launches has the correlation of the call. So has the first flow,
+// as in files of the profiler; a graph's other kernels have flows with numbers of their own.
+function* flowEvents({event, launch}, id, placeOf) {
+  const flow = {cat: 'ac2g', name: 'ac2g', id};
+  yield {ph: 's', ...flow, ...placeOf(launch), ts: microseconds(launch.track.start[launch.index])};
+  yield {ph: 'f', bp: 'e', ...flow, ...placeOf(event), ts: microseconds(event.track.start[event.index])};
 }
 
-function hostEvent(data, place, {track, index}, launches) {
+function hostEvent(data, place, {track, index}, isLaunch) {
   const row = track.row[index];
   const name = data.host.text(data.hostNames[row]) || 'unknown';
   return completeEvent(name, HOST_CATEGORIES[HOST_KINDS[track.kind[index]]], place, track, index,
-      launches.has(row) ? {correlation: row + 1} : {});
+      isLaunch ? {correlation: row + 1} : {});
 }
 
-// The events of a range one after the other. A call before the range that launched work of it is among them: a flow
-// needs both ends.
+// What a range has: GPU work with its launches, and all events by lane. A call before the range that launched work of
+// it is among them: a flow needs both ends.
+function findEvents(data, range) {
+  const lists = new Map(data.lanes.map((lane) => [lane, [...eventsIn(lane, range)]]));
+  const listsOf = (kind) => [...lists].filter(([lane]) => lane.kind === kind).map(([, events]) => events);
+  const work = listsOf('stream').flat().map((event) => ({event, launch: data.launchOf(event)}));
+  const written = new Set(listsOf('thread').flat().map(eventKey));
+  const calls = new Set();
+  for (const {launch} of work) {
+    if (!launch) continue;
+    calls.add(launch.track.row[launch.index]);
+    if (written.has(eventKey(launch))) continue;
+    written.add(eventKey(launch));
+    lists.get(launch.lane).push(launch);
+  }
+  return {work, host: listsOf('thread').flat(), lists, calls};
+}
+
+// The events of a range one after the other.
 export function* traceEvents(data, range) {
-  const places = processesOf(data.lanes);
-  const launches = new Map();
-  yield* laneMetadata(places);
-  for (const lane of data.lanes.filter((one) => one.kind === 'stream')) {
-    for (const event of eventsIn(lane, range)) yield* workAndFlow(data, event, places, launches);
+  const lanes = processesOf(data.lanes);
+  const {work, host, lists, calls} = findEvents(data, range);
+  const threads = new Threads();
+  for (const [lane, events] of lists) threads.add(lane, events);
+  const placeOf = (event) => {
+    const {pid, tid} = lanes.get(event.lane);
+    return {pid, tid: tid + threads.of(event) * BESIDE};
+  };
+  yield* laneMetadata(lanes, threads);
+  for (const {event, launch} of work) {
+    const correlation = launch ? launch.track.row[launch.index] + 1 : ownNumber(data, event.track.row[event.index]);
+    yield workEvent(data, lanes.get(event.lane), placeOf(event), event, correlation);
   }
-  const written = new Set();
-  for (const lane of data.lanes.filter((one) => one.kind === 'thread')) {
-    for (const event of eventsIn(lane, range)) {
-      written.add(event.track.row[event.index]);
-      yield hostEvent(data, places.get(lane), event, launches);
-    }
+  for (const event of host) {
+    yield hostEvent(data, placeOf(event), event, calls.has(event.track.row[event.index]));
   }
-  for (const [row, launch] of launches) {
-    if (!written.has(row)) yield hostEvent(data, places.get(launch.lane), launch, launches);
+  const known = new Set();
+  for (const one of work.filter(({launch}) => launch)) {
+    const call = one.launch.track.row[one.launch.index];
+    yield* flowEvents(one, known.has(call) ? ownNumber(data, one.event.track.row[one.event.index]) : call + 1, placeOf);
+    known.add(call);
   }
   yield* extraTracks(data, range);
 }
@@ -156,10 +225,11 @@ function* extraTracks(data, range) {
   }
 }
 
-// The file as parts of one string: a range may have more text than a string can hold.
+// The file as parts of one string: a range may have more text than a string can hold. Events come first, and there is
+// no displayTimeUnit: older versions of Perfetto find no events after other keys, and take it for the unit of all
+// times.
 export function traceParts(data, range) {
-  const head = {schemaVersion: 1, displayTimeUnit: 'ns', traceName: data.label};
-  const parts = [`${JSON.stringify(head).slice(0, -1)},"traceEvents":[\n`];
+  const parts = ['{"traceEvents":[\n'];
   let some = [];
   let isFirst = true;
   const flush = () => {
@@ -172,6 +242,6 @@ export function traceParts(data, range) {
     if (some.length >= EVENTS_PER_PART) flush();
   }
   flush();
-  parts.push('\n]}\n');
+  parts.push(`\n],${JSON.stringify({schemaVersion: 1, traceName: data.label}).slice(1)}\n`);
   return parts;
 }
