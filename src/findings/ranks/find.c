@@ -1,14 +1,12 @@
 /* Findings of all ranks: straggler, slow_node, slow_link and slow_host, then those of the ranks' own traces
  * (own.c).
  *
- * A rank is suspected if its work takes longer than that of the others by more than chance (noise.c). A node
- * is suspected if its ranks are, for the same reason. Suspects and slow links are repaired one after the
- * other in the model, first the latest suspect or the links, whichever gains more; the gain of a finding is
- * what its repair adds to those before it. If two ranks are late by as much, the repair of one gains nothing:
- * if they have the same cause, they become one finding.
- *
- * If a few ranks need clearly less time than most, they show what is possible, and the others are late. */
+ * Suspects (suspects.c) and slow links are repaired one after the other in the model, first the latest
+ * suspect or the links, whichever gains more; the gain of a finding is what its repair adds to those before
+ * it. If two ranks are late by as much, the repair of one gains nothing: if they have the same cause, they
+ * become one finding. */
 #include "findings/ranks/across.h"
+#include "findings/ranks/search.h"
 
 #include "base/memory.h"
 
@@ -17,42 +15,15 @@
 #include <string.h>
 
 /* Parts of the step time. */
-static const double LEAST_SHOWN = 0.001, LEAST_SHOWN_OF_LINKS = 0.0005, LEAST_FAST = 0.01,
-                    LEAST_FAST_OF_FEW = 0.05;
+static const double LEAST_SHOWN = 0.001, LEAST_SHOWN_OF_LINKS = 0.0005;
 static const double EQUALLY_LATE = 0.85;
 enum { GROUPS_MAX = 16 };
-
-typedef struct suspect {
-    bool is_node;
-    size_t index; /* rank or node */
-    size_t rank;  /* the rank, or one of the node that is as late as most of them */
-    double late_ns;
-    gt_late_cause cause; /* the largest */
-} suspect;
-
-typedef struct search {
-    const gt_ranks_input *input;
-    gt_rank_model *model;
-    gt_rank_findings *found;
-    gt_kernel_times *times;
-    size_t *node_of;
-    bool *repaired_ranks, *repaired_nodes;
-    bool *late_nodes;          /* suspected */
-    bool *shown_nodes;         /* a finding says that they or ranks of them are late */
-    bool *slow_hosts;          /* by rank: a finding says that it is late because its host launches slowly */
-    const double *transfer_ns; /* of repaired links; NULL: not repaired */
-    double *blame_ns;
-    double model_ns; /* the step time of the model without repairs */
-    double least_ns; /* what is late and no chance */
-    suspect *suspects;
-    size_t suspect_count, suspect_capacity;
-} search;
 
 /* ---- nodes ---- */
 
 /* By the names in the traces, or else by the number of GPUs per node. A trace that has one GPU may show only
  * that of its rank, so one GPU says nothing. */
-static void find_nodes(search *s)
+static void find_nodes(gt_late_search *s)
 {
     const int64_t gpus = s->input->gpus_per_node > 1 ? s->input->gpus_per_node : 0;
     gt_rank_findings *found = s->found;
@@ -79,172 +50,29 @@ static void find_nodes(search *s)
     found->nodes_known = named || gpus;
 }
 
-/* ---- suspects ---- */
-
-static int later_first(const void *a, const void *b)
-{
-    const suspect *x = a, *y = b;
-    if (x->late_ns != y->late_ns) return x->late_ns > y->late_ns ? -1 : 1;
-    if (x->is_node != y->is_node) return x->is_node ? -1 : 1;
-    return (x->index > y->index) - (x->index < y->index);
-}
-
-static void find_causes(const search *s, gt_late_member *member);
-
-/* One that does nothing longer than usual, and is hardly late by more than chance, is late by chance. */
-static void add_suspect(search *s, suspect new)
-{
-    gt_late_member member = {.rank = new.rank, .late_ns = new.late_ns};
-    member.in_node = !new.is_node && s->late_nodes[s->node_of[new.rank]];
-    find_causes(s, &member);
-    if (!member.cause_count && new.late_ns < 2 * s->least_ns) return;
-    if (member.cause_count) new.cause = member.causes[0];
-    GT_PUSH(s->suspects, s->suspect_count, s->suspect_capacity, new);
-}
-
-static void set_common_lateness(const search *s, size_t node, gt_rank_entry *entries, size_t count,
-                                double *values)
-{
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++)
-        if (s->node_of[entries[i].rank] == node && entries[i].compared) values[found++] = entries[i].late_ns;
-    double common = gt_rank_median(values, found);
-    for (size_t i = 0; i < count; i++)
-        if (s->node_of[entries[i].rank] == node) entries[i].node_late_ns = common;
-}
-
-/* In each collective, what the ranks of a slow node have in common. */
-static void set_node_lateness(search *s, size_t node, double *values)
-{
-    gt_rank_model *model = s->model;
-    for (size_t c = 0; c < model->count; c++)
-        set_common_lateness(s, node, &model->entries[model->begins[c]],
-                            model->begins[c + 1] - model->begins[c], values);
-}
-
-/* A rank of the node whose lateness is the median. */
-static size_t typical_rank(const search *s, size_t node, double median)
-{
-    size_t best = SIZE_MAX;
-    for (size_t r = 0; r < s->found->rank_count; r++) {
-        const gt_rank_summary *rank = &s->found->ranks[r];
-        if (!rank->known || rank->node != node) continue;
-        if (best == SIZE_MAX || fabs(rank->late_ns - median) < fabs(s->found->ranks[best].late_ns - median))
-            best = r;
-    }
-    return best;
-}
-
-/* How long a rank does anything longer than usual. */
-static double explained_ns(const search *s, size_t rank, double differences[GT_RANK_DIFFERENCES])
-{
-    double sum = 0;
-    gt_rank_differences_find(s->times, s->found->ranks[rank].facts, differences);
-    for (size_t i = 0; i < GT_RANK_DIFFERENCES; i++) sum += fmax(0, differences[i]);
-    return sum;
-}
-
-/* Whether the ranks of a node are late for the same reason: all of them do something longer, or it is unknown
- * for all of them. What they have in common must be half of what the least late one is late. */
-static bool have_common_cause(const search *s, size_t node, double smallest)
-{
-    double common[GT_RANK_DIFFERENCES + 1], own[GT_RANK_DIFFERENCES + 1], sum = 0;
-    for (size_t i = 0; i < GT_LENGTH(common); i++) common[i] = INFINITY;
-    for (size_t r = 0; r < s->found->rank_count; r++) {
-        const gt_rank_summary *rank = &s->found->ranks[r];
-        if (!rank->known || rank->node != node) continue;
-        own[GT_RANK_DIFFERENCES] = rank->late_ns - explained_ns(s, r, own);
-        for (size_t i = 0; i < GT_LENGTH(common); i++) common[i] = fmin(common[i], own[i]);
-    }
-    for (size_t i = 0; i < GT_LENGTH(common); i++) sum += fmax(0, common[i]);
-    return sum >= smallest / 2;
-}
-
-/* Most of its ranks are late by more than chance, and none much less than the others. */
-static void suspect_node(search *s, size_t node, double least, double *values)
-{
-    size_t count = 0;
-    double smallest = INFINITY, largest = 0;
-    for (size_t r = 0; r < s->found->rank_count; r++) {
-        const gt_rank_summary *rank = &s->found->ranks[r];
-        if (!rank->known || rank->node != node) continue;
-        values[count++] = rank->late_ns;
-        smallest = fmin(smallest, rank->late_ns);
-        largest = fmax(largest, rank->late_ns);
-    }
-    double median = gt_rank_median(values, count);
-    if (count < 2 || median < least || smallest < least / 2) return;
-    if (smallest < (count == 2 ? largest : median) / 2) return;
-    if (!have_common_cause(s, node, smallest)) return;
-    add_suspect(
-        s,
-        (suspect){.is_node = true, .index = node, .rank = typical_rank(s, node, median), .late_ns = median});
-}
-
-/* Do a few ranks need clearly less time than most? Then these show what is usual. */
-static void find_fast(search *s)
-{
-    gt_rank_findings *found = s->found;
-    size_t known = 0, fast = 0;
-    for (size_t r = 0; r < found->rank_count; r++) known += found->ranks[r].known;
-    double part = known < 4 ? LEAST_FAST_OF_FEW : LEAST_FAST; /* one of three is often fast by chance */
-    double least = -fmax(s->least_ns, part * found->step_ns);
-    for (size_t r = 0; r < found->rank_count; r++) {
-        found->ranks[r].is_unusual = found->ranks[r].known && gt_rank_last_late_ns(s->model, r) > least;
-        fast += found->ranks[r].known && !found->ranks[r].is_unusual;
-    }
-    found->few_are_usual = fast && 2 * fast < known;
-    for (size_t r = 0; !found->few_are_usual && r < found->rank_count; r++)
-        found->ranks[r].is_unusual = false;
-    if (found->few_are_usual) gt_rank_late_compare(s->model, found->ranks);
-}
-
-static void find_suspects(search *s)
-{
-    gt_rank_findings *found = s->found;
-    s->least_ns = gt_rank_least_late(s->model, found->ranks, found->step_ns);
-    find_fast(s);
-    s->times = gt_kernel_times_new(found->ranks, found->rank_count);
-    double *values = gt_alloc((found->rank_count + 1) * sizeof *values);
-    if (found->nodes_known && found->node_count > 1)
-        for (size_t n = 0; n < found->node_count; n++) suspect_node(s, n, s->least_ns, values);
-    size_t nodes = s->suspect_count;
-    for (size_t i = 0; i < nodes; i++) {
-        s->late_nodes[s->suspects[i].index] = true;
-        set_node_lateness(s, s->suspects[i].index, values);
-    }
-    for (size_t r = 0; r < found->rank_count; r++) {
-        if (!found->ranks[r].known) continue;
-        double late = gt_rank_late_ns(s->model, r); /* without its node's */
-        if (late >= s->least_ns) add_suspect(s, (suspect){.index = r, .rank = r, .late_ns = late});
-    }
-    if (s->suspect_count) qsort(s->suspects, s->suspect_count, sizeof *s->suspects, later_first);
-    gt_free(values);
-}
-
 /* ---- findings ---- */
 
-static double run_repaired(const search *s)
+static double run_repaired(const gt_late_search *s)
 {
     return gt_rank_model_run(
         s->model, &(gt_rank_repair){s->repaired_ranks, s->repaired_nodes, s->node_of, s->transfer_ns},
         s->blame_ns);
 }
 
-static void set_repaired(search *s, size_t first, size_t end, bool repaired)
+static void set_repaired(gt_late_search *s, size_t first, size_t end, bool repaired)
 {
     for (size_t i = first; i < end; i++)
         (s->suspects[i].is_node ? s->repaired_nodes : s->repaired_ranks)[s->suspects[i].index] = repaired;
 }
 
-static bool is_of(const search *s, size_t rank, const suspect *one)
+static bool is_of(const gt_late_search *s, size_t rank, const gt_suspect *one)
 {
     return one->is_node ? s->node_of[rank] == one->index : rank == one->index;
 }
 
 /* The part of the waiting in the run before the repair that suspects `first` to `end` - 1 cause. Waiting for
  * later suspects is left out: they have findings of their own. */
-static double find_blame(const search *s, size_t first, size_t end)
+static double find_blame(const gt_late_search *s, size_t first, size_t end)
 {
     double others = 0, theirs = 0;
     for (size_t r = 0; r < s->found->rank_count; r++) {
@@ -262,40 +90,9 @@ static double find_blame(const search *s, size_t first, size_t end)
     return theirs > 0 ? theirs / (theirs + others) : 0;
 }
 
-/* The largest causes until nearly all is explained. One that would explain more than there is belongs to time
- * in which the rank is not late. */
-static void keep_enough(gt_late_member *member)
-{
-    double explained = 0;
-    size_t kept = 0;
-    for (size_t i = 0; i < member->cause_count && explained < 0.9 * member->late_ns; i++) {
-        if (kept && explained + member->causes[i].ns > 1.05 * member->late_ns) continue;
-        explained += member->causes[i].ns;
-        member->causes[kept++] = member->causes[i];
-    }
-    member->cause_count = kept;
-}
-
-static void find_causes(const search *s, gt_late_member *member)
-{
-    size_t count = s->found->rank_count;
-    double least = fmax(0.05 * member->late_ns, 0.001 * s->found->step_ns);
-    gt_rank_summary *ranks = gt_alloc((count + 1) * sizeof *ranks);
-    gt_kernel_times *times = s->times;
-    memcpy(ranks, s->found->ranks, count * sizeof *ranks);
-    if (member->in_node) {
-        for (size_t r = 0; r < count; r++) ranks[r].known &= s->node_of[r] == s->node_of[member->rank];
-        times = gt_kernel_times_new(ranks, count);
-    }
-    member->cause_count = gt_late_causes_find(ranks, times, member->rank, least, member->causes);
-    if (member->in_node) gt_kernel_times_free(times);
-    gt_free(ranks);
-    keep_enough(member);
-}
-
 static int by_index(const void *a, const void *b)
 {
-    const suspect *x = a, *y = b;
+    const gt_suspect *x = a, *y = b;
     return (x->index > y->index) - (x->index < y->index);
 }
 
@@ -306,7 +103,7 @@ static bool have_one_cause(const gt_late_cause *a, const gt_late_cause *b)
 }
 
 /* The end of the suspects that are late by about as much as the first one. */
-static size_t equally_late_end(const search *s, size_t first)
+static size_t equally_late_end(const gt_late_search *s, size_t first)
 {
     size_t end = first + 1;
     while (end < s->suspect_count && s->suspects[end].late_ns >= EQUALLY_LATE * s->suspects[first].late_ns)
@@ -315,10 +112,10 @@ static size_t equally_late_end(const search *s, size_t first)
 }
 
 /* Of these, puts those with the cause of the first one before the others. Returns their end. */
-static size_t move_alike(search *s, size_t first)
+static size_t move_alike(gt_late_search *s, size_t first)
 {
     size_t count = equally_late_end(s, first) - first, at = 0;
-    suspect *from = &s->suspects[first], *moved = gt_alloc(count * sizeof *moved);
+    gt_suspect *from = &s->suspects[first], *moved = gt_alloc(count * sizeof *moved);
     size_t alike = 0;
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < count; i++) {
@@ -342,7 +139,7 @@ typedef struct plan {
 } plan;
 
 /* The suspects from `first` on whose repair gains something; nothing is repaired yet. */
-static plan plan_group(search *s, size_t first)
+static plan plan_group(gt_late_search *s, size_t first)
 {
     size_t size = (s->found->rank_count + 1) * sizeof(double);
     plan p = {.first = first, .end = first + 1, .blame_ns = gt_alloc(size)};
@@ -367,10 +164,10 @@ static plan plan_group(search *s, size_t first)
     return p;
 }
 
-static void add_members(const search *s, const plan *p, gt_late_group *group)
+static void add_members(const gt_late_search *s, const plan *p, gt_late_group *group)
 {
     for (size_t i = p->first; i < p->end; i++) {
-        const suspect *from = &s->suspects[i];
+        const gt_suspect *from = &s->suspects[i];
         for (size_t r = 0; r < s->found->rank_count; r++)
             group->has_rank[r] |= s->found->ranks[r].known && is_of(s, r, from);
         group->least_late_ns = fmin(group->least_late_ns, from->late_ns);
@@ -378,16 +175,16 @@ static void add_members(const search *s, const plan *p, gt_late_group *group)
         gt_late_member *member = &group->members[group->count++];
         *member = (gt_late_member){.index = from->index, .rank = from->rank, .late_ns = from->late_ns};
         member->in_node = !group->is_node && s->late_nodes[s->node_of[member->rank]];
-        find_causes(s, member);
+        gt_search_causes(s, member);
     }
 }
 
 /* Repairs them and adds the finding. One that gains little is shown if others are late by as much for another
  * reason, and all of these repairs together gain. */
-static void repair_group(search *s, const plan *p)
+static void repair_group(gt_late_search *s, const plan *p)
 {
     double *own = s->blame_ns;
-    const suspect one = s->suspects[p->first], *latest = &one;
+    const gt_suspect one = s->suspects[p->first], *latest = &one;
     bool depends = p->after_ns - p->with_others_ns >= LEAST_SHOWN * s->found->step_ns;
     s->blame_ns = p->blame_ns;
     gt_late_group group = {.is_node = latest->is_node,
@@ -402,7 +199,7 @@ static void repair_group(search *s, const plan *p)
     s->blame_ns = own;
     /* A delay can be seen in the collectives of several groups. If what the rank does longer explains the
      * gain, it is late by that. */
-    double unused[GT_RANK_DIFFERENCES], explained = explained_ns(s, latest->rank, unused);
+    double unused[GT_RANK_DIFFERENCES], explained = gt_search_explained_ns(s, latest->rank, unused);
     if (group.total == 1 && !s->late_nodes[s->node_of[latest->rank]] && group.gain_ns <= 1.1 * explained)
         group.late_ns = group.least_late_ns = fmin(group.late_ns, explained);
     set_repaired(s, p->first, p->end, true);
@@ -419,7 +216,7 @@ static void repair_group(search *s, const plan *p)
 }
 
 /* Repairs everything, that which gains most first. */
-static void repair_all(search *s, const gt_slow_links *links)
+static void repair_all(gt_late_search *s, const gt_slow_links *links)
 {
     size_t next = 0;
     bool links_left = links != NULL;
@@ -444,7 +241,7 @@ static void repair_all(search *s, const gt_slow_links *links)
     }
 }
 
-static void add_slow_hosts(search *s)
+static void add_slow_hosts(gt_late_search *s)
 {
     gt_slow_hosts hosts;
     gt_slow_hosts_find(s->found, gt_usual_launch_ns(s->times), s->slow_hosts, &hosts);
@@ -466,11 +263,11 @@ static void limit_all_fixed(gt_rank_findings *found)
     found->all_fixed_ns = fmax(found->all_fixed_ns, least);
 }
 
-static void add_findings(search *s)
+static void add_findings(gt_late_search *s)
 {
     gt_rank_findings *found = s->found;
     gt_slow_links links;
-    find_suspects(s);
+    gt_search_suspects(s);
     set_repaired(s, 0, s->suspect_count, true); /* late ranks can hide how slow a link is */
     bool are_slow = gt_slow_links_find(
         s->model, s->input, &(gt_rank_repair){s->repaired_ranks, s->repaired_nodes, s->node_of, NULL},
@@ -498,7 +295,7 @@ static void add_findings(search *s)
 
 /* ---- all of it ---- */
 
-static void begin(search *s)
+static void begin(gt_late_search *s)
 {
     size_t ranks = s->input->rank_count;
     s->found = gt_alloc_zero(1, sizeof *s->found);
@@ -521,7 +318,7 @@ static void begin(search *s)
     gt_rank_late_find(s->model, s->found->ranks);
 }
 
-static void end(search *s)
+static void end(gt_late_search *s)
 {
     if (s->times) gt_kernel_times_free(s->times);
     gt_rank_model_free(s->model);
@@ -549,7 +346,7 @@ static void find_means(gt_rank_findings *found)
     found->step_ns = known ? steps / (double)known : 0;
 }
 
-static void find_other_runs(const search *s)
+static void find_other_runs(const gt_late_search *s)
 {
     bool *has_rank = gt_alloc_zero(s->found->rank_count, sizeof *has_rank);
     if (gt_rank_model_other_runs(s->model, s->input, has_rank))
@@ -557,7 +354,7 @@ static void find_other_runs(const search *s)
     gt_free(has_rank);
 }
 
-static void add_critical_path(const search *s)
+static void add_critical_path(const gt_late_search *s)
 {
     gt_rank_findings *found = s->found;
     gt_interner *strings = s->input->sync->matches->events->strings;
@@ -571,7 +368,7 @@ static void add_critical_path(const search *s)
     gt_rank_times_free(&times);
 }
 
-static void add_across(const search *s)
+static void add_across(const gt_late_search *s)
 {
     gt_rank_findings *found = s->found;
     gt_interner *strings = s->input->sync->matches->events->strings;
@@ -585,7 +382,7 @@ static void add_across(const search *s)
 
 gt_rank_findings *gt_ranks_find(const gt_ranks_input *input)
 {
-    search s = {.input = input};
+    gt_late_search s = {.input = input};
     begin(&s);
     gt_rank_findings *found = s.found;
     if (s.model->count) {
