@@ -82,7 +82,8 @@ gt_rank_collectives *gt_rank_stow_take(void *stow, size_t rank);
 typedef struct gt_rank_request {
     char *const *paths; /* by rank; NULL if the rank has no file: then problems[rank] is "rank N: no trace" */
     size_t rank_count;
-    /* Makes the collectives of a rank with a path in another way than by reading its trace; NULL: no. */
+    /* Makes the collectives of a rank with a path in another way than by reading those of its trace; NULL:
+     * no. With comm_text, it reads the whole trace, extra sheets included. */
     gt_rank_collectives *(*load)(const void *context, size_t rank, gt_error *error);
     const void *load_context;
     /* The collectives of a rank that need not be read, or NULL; called once per rank, on any thread. NULL:

@@ -277,10 +277,13 @@ static void check_completeness(gt_rank_traces *traces)
 static char *key_of(const gt_rank_request *request)
 {
     const gt_hta_options *extra = request->extra;
-    return extra ? gt_format("collective %s, extra %d %d %lld %lld, of several %d", request->comm_text,
-                             extra->hta_times, extra->include_last_step, (long long)extra->kernel_delay_us,
-                             (long long)extra->max_queue_length, request->rank_count > 1)
-                 : gt_format("collective %s, of several %d", request->comm_text, request->rank_count > 1);
+    const char *facts = request->load ? " with facts" : "";
+    return extra
+               ? gt_format("collective%s %s, extra %d %d %lld %lld, of several %d", facts, request->comm_text,
+                           extra->hta_times, extra->include_last_step, (long long)extra->kernel_delay_us,
+                           (long long)extra->max_queue_length, request->rank_count > 1)
+               : gt_format("collective%s %s, of several %d", facts, request->comm_text,
+                           request->rank_count > 1);
 }
 
 static bool pack_rank(void *context, size_t number, gt_image *image)
@@ -322,7 +325,7 @@ static void read_all(job *j)
                                   .count = request->rank_count,
                                   .one = "rank",
                                   .many = "ranks",
-                                  .without_limit = !request->extra,
+                                  .without_limit = !request->extra && (!request->load || !request->comm_text),
                                   .work = read_rank,
                                   .finish = keep_rank,
                                   .context = j,

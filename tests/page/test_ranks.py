@@ -235,10 +235,16 @@ def test_collective_writes_it_when_asked(binary):
     assert run([binary, "collective", "--trace_dir", folder, "-q"]).code == 0
     assert not os.path.exists(os.path.join(folder, "nccl_analysis_report.html")), "only with --output_html"
     page = os.path.join(folder, "ranks.html")
-    assert run([binary, "collective", "--trace_dir", folder, "-q", "--output_html", page]).code == 0
-    found = read_page(page)
+    csvs = os.path.join(folder, "csvs")
+    assert run([binary, "collective", "--trace_dir", folder, "-q", "--output_html", page, "--output_csvs_dir", csvs]).code == 0
+    assert sorted(os.listdir(csvs)) == ["nccl_implicit_sync.csv", "nccl_long.csv", "nccl_summary_implicit_sync.csv", "nccl_summary_long.csv",
+                                        "straggler_summary.csv"], "the sheets of TraceLens, whatever the page shows"
+    found, other = read_page(page), read_page(page_of(binary))
     assert found.front["kind"] == "ranks" and found.tables[0]["page_rank_steps"].column("page") == [None] * RANKS
-    assert f"The ranks wait the most for *rank {LATE}*: *100 %* of all waiting" in found.front["facts"]["sentence"]
+    assert found.front["answers"]["findings"][0]["title"].startswith(f"rank {LATE} is late by")
+    assert {**found.front["answers"], "trace": "run"} == other.front["answers"]
+    assert [sorted(part) for part in found.tables] == [sorted(part) for part in other.tables]
+    assert any(name == "critical_path" for part in found.tables for name in part), [sorted(part) for part in found.tables]
     assert {(row["rank"], row["collective"]): row["wait"] for row in found.tables[0]["page_rank_waits"].records()} == planted_waits()
 
 

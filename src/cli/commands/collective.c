@@ -9,9 +9,11 @@
 #include "cli/common.h"
 #include "cli/inputs/inputs.h"
 #include "cli/traces.h"
+#include "cli/whole_rank.h"
 #include "output/terminal.h"
 #include "report/answers.h"
 #include "report/collective.h"
+#include "schema/sheets.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -189,6 +191,10 @@ typedef struct request {
     gt_collective_options options;
     const gt_merge_call *merge;  /* partials instead of traces; NULL: traces */
     bool findings;               /* about all ranks */
+    bool page_findings;          /* the same, for the page alone: documents have the sheets of TraceLens */
+    const gt_call *call;         /* of page_findings */
+    const gt_read_options *read; /* likewise */
+    const gt_table_list *shown;  /* what the page shows; NULL: what the documents have */
     gt_rank_stow *ready;         /* ranks that need not be read, with facts; NULL: none */
     const gt_hta_options *extra; /* NULL: not requested */
     const gt_destinations *to;
@@ -244,7 +250,7 @@ static bool write_page(const request *r, const gt_table_list *tables, gt_output 
     gt_buffer html = {0};
     char *folder = gt_strdup(r->files->common_folder);
     for (size_t len = strlen(folder); len > 1 && folder[len - 1] == '/'; len--) folder[len - 1] = 0;
-    const gt_ranks_page page = {.sheets = tables,
+    const gt_ranks_page page = {.sheets = r->shown ? r->shown : tables,
                                 .pages = r->pages,
                                 .rank_count = r->files->count,
                                 .title = gt_path_name(folder),
@@ -264,10 +270,20 @@ static bool write_answers(const void *context, const gt_table_list *tables, gt_o
            write_page(r, tables, output, error);
 }
 
+/* The sheets after those that only the page shows. Borrows them. */
+static gt_table_list documents_of(const request *r, const gt_table_list *tables)
+{
+    size_t first = 0;
+    while (r->page_findings && first < tables->count &&
+           !gt_table_is(tables->items[first], GT_SHEET_NCCL_SUMMARY_IMPLICIT_SYNC))
+        first++;
+    return (gt_table_list){.items = tables->items + first, .count = tables->count - first};
+}
+
 static bool make_report(request *r, gt_rank_traces *traces, bool detected, gt_error *error)
 {
     size_t collectives = traces->rows->row_count;
-    gt_table_list tables = {0};
+    gt_table_list tables = {0}, documents = {0};
     gt_output *output = NULL;
     gt_table *rows = traces->rows;
     traces->rows = NULL; /* it is now a sheet */
@@ -275,17 +291,19 @@ static bool make_report(request *r, gt_rank_traces *traces, bool detected, gt_er
     gt_table *stragglers = NULL;
     if (gt_collective_tables(rows, &r->options, &tables, &stragglers, error)) {
         add_extra(&tables, &traces->extra);
+        documents = documents_of(r, &tables);
+        r->shown = &tables;
         size_t first = 0;
         while (!r->files->paths[first]) first++; /* one rank was read, so one has a file */
         gt_destinations to = *r->to;
         to.write_more = write_answers;
         to.more_context = r;
-        output = gt_destinations_write(&to, r->files->paths[first], &tables, error);
+        output = gt_destinations_write(&to, r->files->paths[first], &documents, error);
     }
     if (output && r->as_old)
-        print_old_files(r->to, &tables);
+        print_old_files(r->to, &documents);
     else if (output && !r->quiet)
-        show(r, traces, collectives, &tables, stragglers, output);
+        show(r, traces, collectives, &documents, stragglers, output);
     bool made = output != NULL;
     gt_output_free(output);
     gt_table_free(stragglers);
@@ -302,6 +320,38 @@ static void warn_of_missing(const request *r, const gt_rank_traces *traces)
     gt_rank_files_warn_missing(r->files, r->files->common_folder, world_size);
 }
 
+/* The whole trace of a rank, for findings; as report/rank_traces.c does it for extra sheets. */
+static gt_rank_collectives *load_whole(const void *context, size_t rank, gt_error *error)
+{
+    const request *r = context;
+    gt_extra_sheets extra = {0};
+    gt_interner *strings = gt_interner_new();
+    const gt_whole_rank whole = {.call = r->call,
+                                 .read = r->read,
+                                 .path = r->files->paths[rank],
+                                 .rank = (int64_t)rank,
+                                 .strings = strings};
+    bool is_read;
+    gt_rank_collectives *c = gt_whole_rank_read(&whole, &extra, &is_read, error);
+    if (!c) {
+        gt_error why = {""};
+        gt_comm_kernels *comm = gt_communication_wanted(r->arguments);
+        c = gt_rank_collectives_read(whole.path, whole.rank, comm, r->threads, &why);
+        gt_comm_kernels_free(comm);
+        if (!c) *error = why;
+        if (c && r->extra && !is_read) {
+            gt_rank_collectives_free(c);
+            c = NULL;
+        }
+    }
+    if (c)
+        gt_rank_collectives_set_extra(c, extra);
+    else
+        gt_table_list_free(&extra.tables);
+    gt_interner_free(strings);
+    return c;
+}
+
 static bool read_and_report(request *r, gt_error *error)
 {
     gt_rank_traces traces;
@@ -309,8 +359,10 @@ static bool read_and_report(request *r, gt_error *error)
     char *comm_text = r->merge ? NULL : gt_communication_text(r->arguments);
     gt_rank_traces_read(&traces, &(gt_rank_request){.paths = r->files->paths,
                                                     .rank_count = r->files->count,
-                                                    .load = r->merge ? r->merge->load : NULL,
-                                                    .load_context = r->merge ? r->merge->load_context : NULL,
+                                                    .load = r->merge           ? r->merge->load
+                                                            : r->page_findings ? load_whole
+                                                                               : NULL,
+                                                    .load_context = r->merge ? r->merge->load_context : r,
                                                     .ready = r->ready ? gt_rank_stow_take : NULL,
                                                     .ready_context = r->ready,
                                                     .comm = comm,
@@ -320,7 +372,7 @@ static bool read_and_report(request *r, gt_error *error)
     bool detected = !r->options.gpus_per_node && traces.devices;
     if (detected) r->options.gpus_per_node = (int64_t)traces.devices;
     r->options.world_size = (int64_t)r->files->count;
-    if (r->findings) r->options.facts = traces.facts;
+    if (r->findings || r->page_findings) r->options.facts = traces.facts;
     warn_of_missing(r, &traces);
     bool made = accept_problems(&traces, r->files, r->allow_missing, error) &&
                 make_report(r, &traces, detected, error);
@@ -343,20 +395,20 @@ gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, 
                                bool *is_written)
 {
     static const char *const aggregations[] = {"mean", "median", "min", "max"};
-    request r = {.arguments = &call->arguments,
-                 .files = files,
-                 .ready = ready,
-                 .findings = true,
-                 .pages = pages,
-                 .command = gt_call_describe(call, files->common_folder),
-                 .options = {.leave_out_mismatches = true,
-                             .expected_bus_gbps = expected_bus_gbps(&call->arguments)},
-                 .to = to,
-                 .threads = threads,
-                 .allow_missing = true,
-                 .all_findings = gt_arguments_flag(&call->arguments, "all_findings"),
-                 .first_finding = call->first_finding,
-                 .quiet = gt_arguments_flag(&call->arguments, "quiet")};
+    request r = {
+        .arguments = &call->arguments,
+        .files = files,
+        .ready = ready,
+        .findings = true,
+        .pages = pages,
+        .command = gt_call_describe(call, files->common_folder),
+        .options = {.leave_out_mismatches = true, .expected_bus_gbps = expected_bus_gbps(&call->arguments)},
+        .to = to,
+        .threads = threads,
+        .allow_missing = true,
+        .all_findings = gt_arguments_flag(&call->arguments, "all_findings"),
+        .first_finding = call->first_finding,
+        .quiet = gt_arguments_flag(&call->arguments, "quiet")};
     gt_error error = {""};
     for (size_t i = 0; i < GT_LENGTH(aggregations); i++)
         gt_aggregations_add(&r.options.aggregations, aggregations[i], &error);
@@ -384,6 +436,7 @@ bool gt_collective_merge(const gt_merge_call *merge, gt_error *error)
                  .files = merge->files,
                  .merge = merge,
                  .findings = merge->findings,
+                 .page_findings = !merge->findings && merge->to->html_path,
                  .pages = merge->pages,
                  .to = merge->to,
                  .threads = merge->threads,
@@ -408,9 +461,14 @@ static bool report_as_asked(const gt_call *call, const gt_rank_files *files,
     gt_hta_options extra;
     bool extra_wanted = gt_extra_wanted(arguments, &extra), quiet = gt_arguments_flag(arguments, "quiet");
     gt_destinations to = choose_destinations(call, files->common_folder);
+    gt_read_options part = *read;
+    part.is_part = true;
     request r = {.arguments = arguments,
                  .files = files,
                  .options = *options,
+                 .page_findings = to.html_path != NULL,
+                 .call = call,
+                 .read = &part,
                  .extra = extra_wanted ? &extra : NULL,
                  .to = &to,
                  .command = gt_call_describe(call, NULL),

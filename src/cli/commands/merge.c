@@ -49,7 +49,7 @@ static const gt_option findings_options[] = {
     {"all_findings", GT_OPTION_FLAG, NULL, NULL,
      "show all findings in the terminal, not only the first three", .needs = "!no_findings"},
     {"no_findings", GT_OPTION_FLAG, NULL, NULL,
-     "omit findings: write the report of gputally collective instead of that of gputally report"},
+     "write the report of gputally collective instead of that of gputally report: sheets without findings"},
 };
 static const gt_option_group findings_group = {"Findings", findings_options, GT_LENGTH(findings_options)};
 

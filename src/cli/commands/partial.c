@@ -11,6 +11,7 @@
 #include "cli/common.h"
 #include "cli/inputs/inputs.h"
 #include "cli/partials.h"
+#include "cli/whole_rank.h"
 #include "crew/part.h"
 #include "input/chrome/kineto.h"
 #include "input/detect.h"
@@ -280,48 +281,6 @@ static bool is_pytorch(gt_stream *stream, gt_error *error)
                    gt_format_name(format));
 }
 
-static gt_report_options options_of(const job *j, gt_run_info *run)
-{
-    const gt_option_value *set = gt_arguments_value(&j->call->arguments, "comm_kernels");
-    const gt_option_value *regexes = gt_arguments_value(&j->call->arguments, "comm_kernel_regex");
-    gt_report_options options = gt_report_options_best();
-    gt_error ignored; /* gt_communication_check has checked them */
-    if (set->given) gt_report_options_set(&options, "comm_kernels", set->text, &ignored);
-    for (size_t i = 0; i < regexes->text_count; i++)
-        gt_report_options_set(&options, "comm_kernel_regex", regexes->texts[i], &ignored);
-    options.read = j->read;
-    options.read.strict = true;
-    options.read.run = run;
-    return options;
-}
-
-/* What `gputally report` finds in the trace for the report of all ranks. NULL if the trace cannot be read
- * completely, or only the reader of collectives can say whether the rank counts. */
-static gt_rank_collectives *read_whole(const job *j, const item *one, gt_extra_sheets *extra,
-                                       gt_interner *strings, bool *is_read, gt_error *error)
-{
-    gt_report report = {.kind = GT_TRACE_PYTORCH};
-    gt_run_info run = {0};
-    gt_report_options options = options_of(j, &run);
-    gt_hta_options hta;
-    gt_rank_collectives *c = NULL;
-    gt_stream *stream = gt_stream_open(one->trace, error);
-    *is_read = stream && is_pytorch(stream, error) &&
-               gt_report_read(&report, GT_TRACE_PYTORCH, stream, one->trace, &options, error);
-    if (*is_read) {
-        const gt_event_view *trace = gt_report_events(&report);
-        c = report.collectives = gt_rank_collectives_of_trace(trace, &run, one->rank);
-        if (gt_extra_wanted(&j->call->arguments, &hta)) gt_extra_make(trace, one->rank, &hta, extra);
-        for (size_t i = 0; i < extra->tables.count; i++)
-            gt_table_use_strings(extra->tables.items[i], strings);
-        if (c) gt_report_make_facts(&report);
-    }
-    gt_stream_close(stream);
-    gt_report_free(&report);
-    gt_report_options_free(&options);
-    return c;
-}
-
 /* As report/rank_traces.c does: the reader of collectives decides whether the rank counts, and why not. */
 static gt_rank_collectives *read_rank(const job *j, item *one)
 {
@@ -329,7 +288,13 @@ static gt_rank_collectives *read_rank(const job *j, item *one)
     gt_extra_sheets extra = {0};
     gt_interner *strings = gt_interner_new();
     bool is_read, extra_wanted = gt_extra_wanted(&j->call->arguments, &ignored);
-    gt_rank_collectives *c = read_whole(j, one, &extra, strings, &is_read, &one->error);
+    const gt_whole_rank whole = {.call = j->call,
+                                 .read = &j->read,
+                                 .path = one->trace,
+                                 .rank = one->rank,
+                                 .accepts = is_pytorch,
+                                 .strings = strings};
+    gt_rank_collectives *c = gt_whole_rank_read(&whole, &extra, &is_read, &one->error);
     if (!c && (is_read || !extra_wanted)) {
         gt_comm_kernels *comm = gt_communication_wanted(&j->call->arguments);
         gt_error error = {""};
