@@ -11,6 +11,7 @@
 #include "analysis/collective/internal.h"
 
 #include "analysis/pytorch/event_columns.h"
+#include "base/buffer.h"
 #include "base/memory.h"
 #include "compat/python_literal.h"
 #include "schema/columns.h"
@@ -360,16 +361,28 @@ static void number_in_groups(gt_table *table, bool by_order_alone, const int64_t
     gt_order_by_column(by_start, table->row_count, gt_table_column(table, GT_COL_TS), table->strings, false);
     int64_t *shifts = steps ? gt_collective_shifts_find(table, &groups, by_start, steps, is_shifted) : NULL;
     for (size_t i = 0; shifts && i < groups.count; i++) next[i] = shifts[i];
+    gt_buffer unique = {0};
+    uint32_t last_name = GT_STR_NONE, last_id = GT_STR_NONE;
+    int64_t last_number = -1;
     for (size_t i = 0; i < table->row_count; i++) {
         uint32_t row = by_start[i];
         int64_t number = next[groups.of_row[row]]++;
         table->columns[index].ints[row] = number;
-        const char *name = by_order_alone ? "" : gt_interner_get(table->strings, names[row]).bytes;
-        char *unique = gt_format("%s%s%lld", name, by_order_alone ? "" : "_", (long long)number);
-        gt_table_set_cstr(table, id, row, unique);
-        gt_free(unique);
+        if (names[row] != last_name || number != last_number) { /* mostly another rank of the same one */
+            unique.len = 0;
+            if (!by_order_alone) {
+                gt_buffer_add_cstr(&unique, gt_interner_get(table->strings, names[row]).bytes);
+                gt_buffer_add_cstr(&unique, "_");
+            }
+            gt_buffer_add_int(&unique, number);
+            last_id = gt_interner_add(table->strings, unique.bytes, unique.len);
+            last_name = names[row];
+            last_number = number;
+        }
+        table->columns[id].texts[row] = last_id;
     }
     gt_free(shifts);
+    gt_buffer_free(&unique);
     gt_free(by_start);
     gt_free(next);
     gt_groups_free(&groups);
