@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 from tests.common.harness import run_test_functions
+from tests.crew import crews
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SCRIPT = os.path.join(ROOT, "scripts", "simulate-scale")
@@ -96,6 +97,20 @@ def test_prediction_of_a_run_here(binary):
     assert found, done.stdout
     factor = float(found[2]) / float(found[1])
     assert 1 / MOST <= factor <= MOST, found[0]
+
+
+def test_speedup_is_measured(binary):
+    """scripts/measure-speedup: a row per number of processes, and what process 0 does alone."""
+    crews.launcher("openmpi")
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "measure-speedup"), "--bin", binary, "--ranks", "3", "--mb", "0.2",
+                           "--rounds", "1", "--processes", "1,2", "--launcher", " ".join(crews.launcher("openmpi")[:-1])],
+                          capture_output=True, text=True, check=False, env=crews.environment())
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"^\| (\d+) \| [\d.]+ s \|", done.stdout, re.M) == ["1", "2"], done.stdout
+    found = re.search(r"process 0 alone: [\d.]+ s of CPU time, ([\d.]+) % of the work; .* and 16 at most ([\d.]+) times", done.stdout)
+    assert found, done.stdout
+    share = float(found[1]) / 100
+    assert abs(1 / (share + (1 - share) / 16) - float(found[2])) < 0.2, done.stdout
 
 
 if __name__ == "__main__":
