@@ -287,8 +287,9 @@ static const char *advice(const gt_crew *c)
     if (named_library())
         return "GPUTALLY_MPI must be off, on, or the path of the MPI library that this launcher belongs to";
     return c->launcher.family == GT_LAUNCHER_SLURM
-               ? "use `srun --mpi=pmix` or --mpi=pmi2 (`srun --mpi=list` shows what there is), name another "
-                 "MPI library with GPUTALLY_MPI=PATH, or start one process"
+               ? "use `srun --mpi=pmix` for Open MPI, or --mpi=pmi2 or pmix for MPICH (`srun --mpi=list` "
+                 "shows "
+                 "what there is), name another MPI library with GPUTALLY_MPI=PATH, or start one process"
                : "name the MPI library of this launcher with GPUTALLY_MPI=PATH, or start one process";
 }
 

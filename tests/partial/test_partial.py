@@ -378,6 +378,9 @@ def other_formats(place):
         problems += place.call(place.one, "partial", file, "--rank", "0", code=1,
                                says=[f"{file}: {what}; partials are made of PyTorch traces"])
         problems += place.call(place.one, "partial", file, code=1, says=["partials are made of PyTorch traces"])
+    with open(os.path.join(place.one, "empty_rank1.json"), "w"):
+        problems += place.call(place.one, "partial", "empty_rank1.json", "--rank", "2", code=1, says=[
+            "warning: empty_rank1.json: rank 1 by its file name, but --rank says 2, which counts", "empty_rank1.json: empty file\n"])
     left = [name for name in files_under(place.one) if name.endswith(".gtpart") or ".tmp" in name]
     return problems + [f"left behind: {left}"] if left else problems
 

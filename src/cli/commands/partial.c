@@ -84,10 +84,13 @@ static bool is_rank(int64_t rank)
 
 /* The rank of a trace: `known`, or if that is -1 in its name, its path, or the trace itself; -1 if there is
  * none. */
-static bool find_rank(const gt_rank_regex *regex, item *one, int64_t known, gt_error *error)
+static bool find_rank(const gt_rank_regex *regex, item *one, int64_t known, bool by_option, gt_error *error)
 {
     if (!gt_rank_regex_find(regex, gt_path_name(one->trace), &one->rank, error)) return false;
     one->rank_in_name = is_rank(one->rank) && (known < 0 || known == one->rank);
+    if (by_option && is_rank(one->rank) && !one->rank_in_name)
+        gt_warn("%s: rank %" PRId64 " by its file name, but --rank says %" PRId64 ", which counts",
+                one->trace, one->rank, known);
     if (known >= 0) one->rank = known;
     if (!is_rank(one->rank) && !gt_rank_regex_find(regex, one->trace, &one->rank, error)) return false;
     if (is_rank(one->rank)) return true;
@@ -146,7 +149,7 @@ static bool find_ranks(job *j, gt_error *error)
     bool found = true;
     for (size_t i = 0; found && i < j->count; i++) {
         item *one = &j->items[i];
-        found = find_rank(&regex, one, rank->given ? rank->number : one->rank, error);
+        found = find_rank(&regex, one, rank->given ? rank->number : one->rank, rank->given, error);
     }
     gt_rank_regex_free(&regex);
     return found;
@@ -277,6 +280,7 @@ static bool is_pytorch(gt_stream *stream, gt_error *error)
     gt_trace_format format;
     if (!gt_detect(stream, &format, error)) return false;
     if (format == GT_FORMAT_KINETO_JSON || format == GT_FORMAT_INDEX) return true;
+    if (format == GT_FORMAT_EMPTY) return gt_fail(error, "%s: empty file", gt_stream_path(stream));
     return gt_fail(error, "%s: %s; partials are made of PyTorch traces", gt_stream_path(stream),
                    gt_format_name(format));
 }

@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "os/paths.h"
 
 #include <dirent.h>
@@ -207,19 +208,25 @@ static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_
     size_t named = count_by_name(search);
     if (!search->world_size) set_count(files, named);
     if (named > files->count) warn_of_unread(search, files->count, named);
+    enum { MISSING_NAMED = 3 };
+    size_t missing = 0, last = 0;
     for (size_t rank = 0; rank < files->count; rank++) {
         char *path = expected_path(search, rank);
         if (exists(path)) {
             files->paths[rank] = path;
             continue;
         }
+        last = rank;
         if (!search->allow_missing)
             gt_fail(error, "Expected trace file not found: %s", path);
-        else
+        else if (missing++ < MISSING_NAMED)
             gt_warn("rank %zu: %s: file not found", rank, path);
         gt_free(path);
         if (!search->allow_missing) return false;
     }
+    if (missing > MISSING_NAMED)
+        gt_warn("%zu more %s no trace file; the last one is rank %zu", missing - MISSING_NAMED,
+                gt_noun(missing - MISSING_NAMED, "rank has", "ranks have"), last);
     if (search->folder) {
         files->common_folder = gt_strdup(search->folder);
     } else {
