@@ -120,7 +120,8 @@ export class DifferenceFlame extends FlameGraph {
     const {tree, root} = this;
     const rows = CATEGORIES.map((name) => ({name, ns: tree.categorySides(name).map((ns) => ns[root])}))
       .filter(({ns}) => ns[0] > 0 || ns[1] > 0)
-      .sort((one, other) => Math.abs(other.ns[1] - other.ns[0]) - Math.abs(one.ns[1] - one.ns[0]));
+      .sort((one, other) => Math.abs(other.ns[1] - other.ns[0]) - Math.abs(one.ns[1] - one.ns[0]) ||
+        other.ns[0] - one.ns[0]);
     const longest = Math.max(...rows.flatMap(({ns}) => ns));
     const title = root === FLAME_ALL ? 'By category' : ['By category, of ', element('span', {class: 'name'},
       shorten(tree.name(root), 60))];

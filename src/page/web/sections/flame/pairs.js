@@ -106,6 +106,7 @@ export class DifferenceTree extends FlameTree {
     this.sideNs = columns.map((ofSide) => ofSide(work.ns));
     this.sides = this.sideNs.map((values) => this.sumsOf(values));
     this.counts = columns.map((ofSide) => this.sumsOf(ofSide(work.count)));
+    this.ofCategories = new Map();
   }
 
   // Numbers of rows of work, by item.
@@ -118,9 +119,12 @@ export class DifferenceTree extends FlameTree {
 
   // Time of a category below an item, of A and of B.
   categorySides(category) {
-    const categories = this.kernels.column('category');
-    return this.sideNs.map((values) => this.sumsOf(values.map((ns, row) =>
-      ((categories[this.work.kernel[row]] ?? 'other') === category ? ns : 0))));
+    if (!this.ofCategories.has(category)) {
+      const categories = this.kernels.column('category');
+      this.ofCategories.set(category, this.sideNs.map((values) => this.sumsOf(values.map((ns, row) =>
+        ((categories[this.work.kernel[row]] ?? 'other') === category ? ns : 0)))));
+    }
+    return this.ofCategories.get(category);
   }
 
   delta(item) {

@@ -42,7 +42,7 @@ export class RooflinePair {
   }
 
   listen() {
-    this.page.state.on(['range', 'category', 'theme', 'ops.filter'], onceAFrame(() => this.refresh()));
+    this.page.state.on(['range', 'category', 'theme'], onceAFrame(() => this.refresh()));
     this.chart.addEventListener('pointermove', (event) => this.point(event));
     this.chart.addEventListener('pointerleave', () => tooltip.hide());
     this.chart.addEventListener('click', (event) => this.choose(markIndex(event.target)));
@@ -51,12 +51,19 @@ export class RooflinePair {
     watchWidth(this.box, () => this.draw());
   }
 
-  refresh() {
+  // The points of the chosen range.
+  read() {
     this.sides = [0, 1].map((side) => rooflineSide(this.page, side));
     this.sets = roofSets(this.sources, this.sides);
     this.pairs = pairPoints(this.sides);
     const size = ([a, b]) => Math.max(a ? a.ns : 0, b ? b.ns : 0);
     this.shown = [...this.pairs].sort((one, other) => size(other) - size(one)).slice(0, PAIRS);
+  }
+
+  refresh() {
+    const range = this.page.state.get('range');
+    if (!this.sides || range !== this.range) this.read();
+    this.range = range;
     this.showTexts();
     this.draw();
     this.alternative.refresh();
@@ -82,7 +89,7 @@ export class RooflinePair {
     const changed = this.pairs.filter((pair) => Math.abs(pairDelta(pair)) > least).map(([a, b]) => b || a);
     const off = new Set(this.shown.filter((pair) => this.isOff(pair)).flat());
     this.chart.append(...rooflineAxes(this.plot),
-      rooflineRoofLines(this.plot, this.sets, hasPeakRates(this.sources)), ...this.marks,
+      rooflineRoofLines(this.plot, this.sets, this.hasAchievable()), ...this.marks,
       rooflineRoofNames(this.plot, this.sets),
       ...rooflineNames(this.plot, changed.length ? changed : points, (point) => off.has(point)).filter(Boolean));
     this.markFocus();
@@ -115,12 +122,17 @@ export class RooflinePair {
     if (this.pairs.length > PAIRS) notes.push(`Shown are the ${PAIRS} longest.`);
     const rates = [...new Set(this.sources.map(ratesText).filter(Boolean))];
     if (this.sets.length && rates.length) notes.push(`Roofs: ${rates.join('; ')}.`);
-    if (this.sets.length && hasPeakRates(this.sources)) {
+    if (this.hasAchievable()) {
       notes.push(`Dashed: ${100 * ROOFLINE_ACHIEVABLE}\u00a0% of the roof, which well-tuned kernels reach.`);
     }
     this.note.textContent = notes.join(' ');
     this.chart.setAttribute('aria-label', `Roofline of both. ${this.summary.textContent} Arrow keys go from op to op.`);
     this.showLegend();
+  }
+
+  // Of two GPUs there would be too many lines.
+  hasAchievable() {
+    return this.sets.length === 1 && hasPeakRates(this.sources);
   }
 
   showLegend() {

@@ -60,8 +60,8 @@ function roofPath({x, y, xDomain, yDomain}, memory, rate, share) {
 }
 
 export function rooflineRoofLines(plot, sets, withAchievable) {
-  return svg('g', {'aria-hidden': 'true'}, sets.map(({memory, roofs}) => roofs.map(({rate}) => [
-    svg('path', {class: 'roof', d: roofPath(plot, memory, rate, 1)}),
+  return svg('g', {'aria-hidden': 'true'}, sets.map(({memory, roofs}, i) => roofs.map(({rate}) => [
+    svg('path', {class: sets.length > 1 && !i ? 'roof first' : 'roof', d: roofPath(plot, memory, rate, 1)}),
     withAchievable && svg('path', {class: 'roof achievable', d: roofPath(plot, memory, rate, ROOFLINE_ACHIEVABLE)}),
   ])));
 }
