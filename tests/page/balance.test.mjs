@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {balanceOf} from '../../src/page/web/balance.js';
+import {readDevices} from '../../src/page/web/sections/devices.js';
 import {plainSource, plainTable} from './helpers.mjs';
 
 // The example of balance.js, from 0 to 30: stream 1 has A 0-10 and B 17-23, stream 2 C 5-18, all-reduce N 2-27; a copy
@@ -80,4 +81,20 @@ test('100,000 overlapping events take no more than linear time', () => {
   ]);
   const {parts} = balanceOf(source, [0, 2 * count]);
   assert.deepEqual(parts.map(({part, ns}) => [part, ns]), [['GEMM', 2 * count - 2], ['communication', 1], ['outside', 1]]);
+});
+
+test('the parts of each GPU add up to its time', () => {
+  const sheet = (columns) => plainTable('gpu_timeline_by_device', columns);
+  const lanes = plainTable('page_lanes', {device: [0, 1], judged: [false, true]});
+  const pytorch = sheet({device: [0, 0, 0, 0, 0, 1, 1, 1, 1, 1],
+    type: ['computation_time', 'exposed_comm_time', 'exposed_memcpy_time', 'idle_time', 'total_time', 'computation_time', 'exposed_comm_time',
+      'exposed_memcpy_time', 'idle_time', 'total_time'], 'time ms': [5, 1, 1, 3, 10, 8, 0, 0, 1, 9], percent: Array(10).fill(1)});
+  const MS = 1e6;
+  assert.deepEqual(readDevices(plainSource([pytorch, lanes])).map(({name, ns, total, isJudged}) => [name, ns.map((one) => one / MS), total / MS, isJudged]),
+    [['GPU 0', [5, 1, 1, 3], 10, false], ['GPU 1', [8, 0, 0, 1], 9, true]]);
+  // rocprofv3: copies are what of the busy time no kernel hides; GPUs of two hosts have one number.
+  const rocprof = sheet({device: [4, 4, 4, 4, 4, 4], hostname: ['a', 'a', 'a', 'b', 'b', 'b'],
+    type: ['total_time', 'kernel', 'busy_time', 'total_time', 'kernel', 'busy_time'], 'time ms': [10, 6, 8, 10, 9, 9], percent: Array(6).fill(1)});
+  assert.deepEqual(readDevices(plainSource([rocprof])).map(({name, ns, isJudged}) => [name, ns.map((one) => one / MS), isJudged]),
+    [['GPU 4, a', [6, 0, 2, 2], false], ['GPU 4, b', [9, 0, 0, 1], false]]);
 });

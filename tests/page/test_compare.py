@@ -318,6 +318,10 @@ def test_traces_of_rocprof(binary):
         with Browser() as browser:
             browser.open(os.path.join(folder, "page.html"))
             assert browser.text("#verdict h1").startswith("b takes as long as a: ") and browser.count(ROWS) == 2
+            # Both GPUs of both, with the shares of the sheet gpu_timeline_by_device; one of them is judged.
+            names = [text.replace(" (judged)", "") for text in browser.texts("#devices .batch-line > span:first-child")]
+            assert names == ["A: GPU 1: 76.4 % busy", "B: GPU 1: 76.4 % busy", "A: GPU 2: 76.7 % busy", "B: GPU 2: 76.7 % busy"], names
+            assert browser.text(".flame-summary").endswith(" of GPU time in the whole trace"), browser.text(".flame-summary")
 
 
 def test_without_a_waterfall(binary):

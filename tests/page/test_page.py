@@ -31,7 +31,7 @@ FIRST = ["header", "filter", "verdict", "findings", "bar"]
 SECTIONS = {
     "training": [*FIRST, "timeline", "flame", "roofline", "kernels", "steps", "memory", "sheets", "footer"],
     "inference": [*FIRST, "timeline", "flame", "roofline", "kernels", "steps", "memory", "sheets", "footer"],
-    "rocprof": [*FIRST, "timeline", "flame", "kernels", "memory", "sheets", "footer"],
+    "rocprof": [*FIRST, "devices", "timeline", "flame", "kernels", "memory", "sheets", "footer"],
     "jax": [*FIRST, "timeline", "flame", "kernels", "sheets", "footer"],
     "server": [*FIRST, "timeline", "flame", "roofline", "kernels", "steps", "memory", "sheets", "footer"],
 }

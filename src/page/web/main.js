@@ -13,6 +13,7 @@ import {stepSpreadSection} from './sections/across/spread.js';
 import {barSection} from './sections/bar.js';
 import {batchSections} from './sections/batch/batch.js';
 import {compareSection} from './sections/compare.js';
+import {devicesSection} from './sections/devices.js';
 import {filterSection} from './sections/filter.js';
 import {findingsSection} from './sections/findings.js';
 import {flameSection} from './sections/flame/flame.js';
@@ -31,7 +32,7 @@ import {followTheme} from './theme.js';
 
 // In the order in which they are shown.
 const SECTIONS = [
-  headerSection, filterSection, verdictSection, compareSection, findingsSection, barSection,
+  headerSection, filterSection, verdictSection, compareSection, findingsSection, barSection, devicesSection,
   pathSection, ranksSection, stepSpreadSection, matrixSection, clocksSection, timelineSection,
   flameSection, rooflineSection, tablesSection, stepsSection, memorySection,
   ...batchSections, ...sweepSections, sheetsSection, footerSection,

@@ -11,7 +11,7 @@ import {tooltip} from '../../tooltip.js';
 const BATCH_RANKS_MAX = 512;
 
 // Rows of gpu_timelines that add up to total_time.
-const BATCH_PARTS = [
+export const BATCH_PARTS = [
   {type: 'computation_time', label: 'computation', css: () => 'var(--accent)'},
   {type: 'exposed_comm_time', label: 'exposed communication', css: () => categoryColor('communication')},
   {type: 'exposed_memcpy_time', label: 'exposed copies', css: () => categoryColor('copy')},
@@ -45,12 +45,12 @@ function readGroupTimes(table) {
 
 // ---- bars ----
 
-function exactMs(ns) {
+export function exactMs(ns) {
   return {text: time(ns), title: `${Number((ns / 1e6).toPrecision(15))} ms`};
 }
 
 // A line of a chart: a name, a bar of segments on the scale of `most`, and its time. Segments are {label, css, ns}.
-function batchLine({name, segments, total, text, most, tip}) {
+export function batchLine({name, segments, total, text, most, tip}) {
   const bar = element('div', {class: 'batch-bar', style: {width: `${100 * total / most}%`}},
     segments.filter(({ns}) => ns > 0).map(({label, css, ns}) => element('span', {class: 'batch-segment',
       dataset: {part: label}, style: {flexGrow: String(ns / total), background: css}})));
@@ -78,7 +78,7 @@ function batchGroupLine({group, ns}, most, sum) {
 }
 
 // Draws again in the other theme's colours.
-function drawLines(page, list, draw) {
+export function drawLines(page, list, draw) {
   const update = () => list.replaceChildren(...draw());
   update();
   page.state.on(['theme'], onceAFrame(update));
