@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FILE_NAME_CHARS = 200, PIECE_TEXT = 128 * 1024 };
+enum { FILE_NAME_CHARS = 200, PIECE_CELLS = 4096, PIECE_TEXT = 64 * 1024 };
 
 /* ---- text ---- */
 
@@ -123,19 +123,88 @@ static void write_list(gt_file *file, const gt_table *table, const gt_column *co
     gt_buffer_free(&literal);
 }
 
-static void write_cell(gt_file *file, const gt_table *table, const gt_column *column, size_t row)
+/* What was written last. Values of a column repeat, and so do strings: copying their text is several times
+ * faster than printing it again. */
+enum { RECENT_TEXTS = 64, RECENT_TEXT_MAX = 1024, NUMBER_COPY = 24 };
+
+typedef struct last_number {
+    uint64_t bits;
+    uint8_t len; /* 0: none */
+    char text[NUMBER_COPY];
+} last_number;
+
+typedef struct recent_text {
+    uint32_t id, len; /* len 0: none */
+    size_t at;        /* in the buffer of a file in memory */
+} recent_text;
+
+typedef struct written_cells {
+    last_number *numbers; /* by column */
+    recent_text texts[RECENT_TEXTS];
+} written_cells;
+
+static void keep_number(gt_file *file, last_number *last, uint64_t bits, size_t len)
 {
+    if (len <= NUMBER_COPY) {
+        last->bits = bits;
+        last->len = (uint8_t)len;
+        memcpy(last->text, file->buffer + file->used, NUMBER_COPY);
+    }
+    file->used += len;
+}
+
+/* Whether the number is the last one again; it is written then. There is room for any number in any case. */
+static inline bool write_again(gt_file *file, const last_number *last, uint64_t bits)
+{
+    char *room = gt_file_room(file, GT_NUMBER_MAX);
+    if (last->bits != bits || !last->len) return false;
+    memcpy(room, last->text, NUMBER_COPY);
+    file->used += last->len;
+    return true;
+}
+
+static inline void write_int(gt_file *file, last_number *last, int64_t value)
+{
+    uint64_t bits = (uint64_t)value;
+    if (write_again(file, last, bits)) return;
+    keep_number(file, last, bits, gt_print_int(file->buffer + file->used, value));
+}
+
+static inline void write_float(gt_file *file, last_number *last, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    if (write_again(file, last, bits)) return;
+    keep_number(file, last, bits, gt_print_double(file->buffer + file->used, value));
+}
+
+static void write_string(gt_file *file, written_cells *before, const gt_table *table, uint32_t id)
+{
+    recent_text *recent = &before->texts[id % RECENT_TEXTS];
+    if (recent->len && recent->id == id) {
+        char *room = gt_file_room(file, RECENT_TEXT_MAX); /* may move the buffer */
+        memcpy(room, file->buffer + recent->at, recent->len);
+        file->used += recent->len;
+        return;
+    }
+    size_t at = file->used;
+    write_text(file, gt_interner_get(table->strings, id));
+    if (file->in_memory && file->used - at <= RECENT_TEXT_MAX)
+        *recent = (recent_text){id, (uint32_t)(file->used - at), at};
+}
+
+static void write_cell(gt_file *file, written_cells *before, const gt_table *table, size_t c, size_t row)
+{
+    const gt_column *column = &table->columns[c];
     switch (column->type) {
     case GT_TYPE_INT:
-        if (column->nulls && column->nulls[row]) return;
-        file->used += gt_print_int(gt_file_room(file, GT_NUMBER_MAX), column->ints[row]);
+        if (!column->nulls || !column->nulls[row]) write_int(file, &before->numbers[c], column->ints[row]);
         return;
     case GT_TYPE_FLOAT:
-        if (isnan(column->floats[row])) return;
-        file->used += gt_print_double(gt_file_room(file, GT_NUMBER_MAX), column->floats[row]);
+        if (!isnan(column->floats[row])) write_float(file, &before->numbers[c], column->floats[row]);
         return;
     case GT_TYPE_STRING:
-        write_text(file, gt_interner_get(table->strings, column->texts[row]));
+        write_string(file, before, table, column->texts[row]);
         return;
     case GT_TYPE_BOOL:
         if (gt_column_is_null(column, row)) return;
@@ -169,15 +238,17 @@ static void write_rows(gt_file *file, const gt_table *table, size_t begin, size_
 {
     size_t end_len = strlen(line_end);
     bool is_single = table->column_count == 1;
-    if (table->column_count == 0) return;
+    if (table->column_count == 0 || begin == end) return;
+    written_cells before = {.numbers = gt_alloc_zero(table->column_count, sizeof *before.numbers)};
     for (size_t row = begin; row < end; row++) {
         for (size_t c = 0; c < table->column_count; c++) {
             if (c > 0) gt_file_put(file, ',');
-            write_cell(file, table, &table->columns[c], row);
+            write_cell(file, &before, table, c, row);
         }
         if (is_single && is_empty(table, &table->columns[0], row)) gt_file_write(file, "\"\"", 2);
         gt_file_write(file, line_end, end_len);
     }
+    gt_free(before.numbers);
 }
 
 void gt_csv_write_lines(gt_file *file, const gt_table *table, const char *line_end)
@@ -280,7 +351,7 @@ static size_t text_per_row(const gt_table *table)
  * other cells of a hundred rows. */
 static size_t rows_per_piece(const gt_table *table)
 {
-    size_t rows = gt_rows_per_piece(table->column_count), text = text_per_row(table);
+    size_t rows = gt_rows_per_piece(table->column_count, PIECE_CELLS), text = text_per_row(table);
     size_t most = text < PIECE_TEXT ? PIECE_TEXT / (text + 1) : 0;
     return rows < most ? rows : most ? most : 1;
 }

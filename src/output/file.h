@@ -76,8 +76,8 @@ typedef struct gt_pieces {
 
 void gt_pieces_run(const gt_pieces *pieces);
 
-/* How many rows of a sheet are one piece: some hundred microseconds of work. */
-size_t gt_rows_per_piece(size_t columns);
+/* How many rows of a sheet are one piece of about this many cells. */
+size_t gt_rows_per_piece(size_t columns, size_t cells);
 
 /* ---- a long text, produced and compressed by several threads ----
  *

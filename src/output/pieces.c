@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/team.h"
 
-enum { PIECES_PER_THREAD = 2, PIECE_CELLS = 16384 };
+enum { PIECES_PER_THREAD = 2 };
 
 typedef struct run {
     const gt_pieces *pieces;
@@ -77,8 +77,8 @@ void gt_pieces_run(const gt_pieces *pieces)
     gt_free(r.slots);
 }
 
-size_t gt_rows_per_piece(size_t columns)
+size_t gt_rows_per_piece(size_t columns, size_t cells)
 {
-    size_t rows = columns < PIECE_CELLS ? PIECE_CELLS / (columns ? columns : 1) : 1;
+    size_t rows = columns < cells ? cells / (columns ? columns : 1) : 1;
     return GT_GRAIN(rows);
 }

@@ -237,6 +237,37 @@ static void strings_in_lists_are_escaped_like_repr(void **state)
                       "['']\n");
 }
 
+/* More rows than one piece has, whose cells repeat those before in several patterns. */
+static void repeated_cells_are_written_again(void **state)
+{
+    (void)state;
+    enum { ROWS = 3000 };
+    static const char *const texts[] = {"add", "a, b", "µs", "", "say \"hi\""};
+    static const char *const quoted[] = {"add", "\"a, b\"", "µs", "", "\"say \"\"hi\"\"\""};
+    static const double times_us[] = {0.0, -0.0, 1.5, NAN, 1.5};
+    static const char *const printed[] = {"0.0", "-0.0", "1.5", "", "1.5"};
+    gt_table *table = gt_table_new(GT_SHEET("repeated"), strings);
+    gt_table_add_column(table, GT_COL("text"), GT_TYPE_STRING);
+    gt_table_add_column(table, GT_COL("count"), GT_TYPE_INT);
+    gt_table_add_column(table, GT_COL("time"), GT_TYPE_FLOAT);
+    gt_buffer expected = {0};
+    gt_buffer_add_cstr(&expected, "text,count,time\n");
+    for (size_t i = 0; i < ROWS; i++) {
+        int count = (int)(i / 3 % 4) - 1; /* -1 -1 -1 0 0 0 1 1 1 null null null */
+        gt_table_add_row(table);
+        gt_table_set_cstr(table, 0, i, texts[i * i % 5]);
+        if (count < 2) gt_table_set_int(table, 1, i, count);
+        gt_table_set_float(table, 2, i, times_us[i % 5]);
+        char line[64], number[16] = "";
+        if (count < 2) snprintf(number, sizeof number, "%d", count);
+        snprintf(line, sizeof line, "%s,%s,%s\n", quoted[i * i % 5], number, printed[i % 5]);
+        gt_buffer_add_cstr(&expected, line);
+    }
+    gt_buffer_add(&expected, "", 1);
+    expect_csv(table, expected.bytes);
+    gt_buffer_free(&expected);
+}
+
 static void each_table_has_a_file(void **state)
 {
     (void)state;
@@ -282,6 +313,7 @@ int main(void)
         TEST(very_long_strings_are_written_completely),
         TEST(lists_are_python_literals),
         TEST(strings_in_lists_are_escaped_like_repr),
+        TEST(repeated_cells_are_written_again),
         TEST(each_table_has_a_file),
         TEST(names_are_truncated_by_characters_and_stay_unique),
     };

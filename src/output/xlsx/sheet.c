@@ -17,6 +17,7 @@
 #include <string.h>
 
 enum { LINE_HEIGHT = 15 };
+enum { PIECE_CELLS = 16384 };  /* some hundred microseconds of work */
 enum { READABLE_WIDTH = 240 }; /* characters on a printed page, at about a third of the size on screen */
 
 const gt_number_format gt_number_formats[] = {
@@ -466,7 +467,7 @@ gt_xlsx_sheet *gt_xlsx_sheet_new(const gt_table *table, const gt_dashboard *dash
     s->fit.columns = table->column_count < GT_EXCEL_COLUMNS ? table->column_count : GT_EXCEL_COLUMNS;
     s->fit.omitted_rows = table->row_count - s->fit.rows;
     s->fit.omitted_columns = table->column_count - s->fit.columns;
-    s->rows_per_piece = gt_rows_per_piece(s->fit.columns);
+    s->rows_per_piece = gt_rows_per_piece(s->fit.columns, PIECE_CELLS);
     if (s->fit.columns > 0) find_formats(s);
     if (!s->dashboard) s->style = style;
     s->fit.has_table = s->style.is_table && gt_xlsx_can_be_native(table);
