@@ -76,9 +76,22 @@ static inline const uint8_t *gt_scan_number_end(const uint8_t *p)
     return p;
 }
 
+/* The length of an integer of at most seven digits at p, the usual case; its bytes minus '0' are in *digits.
+ * 0: the number is longer, has a sign, a fraction or an exponent, or is none. */
+static inline unsigned gt_scan_short_int(const uint8_t *p, uint64_t *digits)
+{
+    unsigned count;
+    *digits = gt_scan_load_digits(p, &count);
+    bool leading_zero = !(*digits & 0xFF) && count > 1;
+    return count == 8 || leading_zero || p[count] == '.' || (p[count] | 0x20) == 'e' ? 0 : count;
+}
+
 /* The end of the number at p, NULL if it is not a JSON number. */
 static inline const uint8_t *gt_scan_number(const uint8_t *p)
 {
+    uint64_t short_digits;
+    unsigned short_count = gt_scan_short_int(p, &short_digits);
+    if (short_count) return p + short_count;
     p += *p == '-';
     if (!gt_scan_is_digit(*p) || (*p == '0' && gt_scan_is_digit(p[1]))) return NULL;
     p = gt_scan_skip_digits(p);
@@ -98,6 +111,12 @@ static inline const uint8_t *gt_scan_number(const uint8_t *p)
 /* The end of the integer at p, NULL if it is not a plain one of at most 18 digits. */
 static inline const uint8_t *gt_scan_int(const uint8_t *p, int64_t *out)
 {
+    uint64_t short_digits;
+    unsigned short_count = gt_scan_short_int(p, &short_digits);
+    if (short_count) {
+        *out = gt_scan_eight_digits(short_digits << (64 - 8 * short_count));
+        return p + short_count;
+    }
     bool negative = *p == '-';
     const uint8_t *digits = p += negative;
     uint64_t value = 0;

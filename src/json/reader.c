@@ -319,15 +319,17 @@ bool gt_json_skip(gt_json *json)
         gt_json_type type = gt_json_peek(json);
         if (type == GT_JSON_NONE) return false;
         if (type == GT_JSON_OBJECT || type == GT_JSON_ARRAY) {
+            /* The elements of a container that does not end in this block are tried again, one by one; at
+             * most two attempts look at the same text. */
             const uint8_t *after =
-                json->depth == outside ? gt_json_skip_text(json->at, json->end, outside) : NULL;
+                json->depth <= outside + 1 ? gt_json_skip_text(json->at, json->end, json->depth) : NULL;
             if (after) {
                 json->at = after;
                 json->first = false;
-                return true;
+            } else {
+                if (!enter(json, type == GT_JSON_OBJECT ? '{' : '[', "a value")) return false;
+                in_object[json->depth] = type == GT_JSON_OBJECT;
             }
-            if (!enter(json, type == GT_JSON_OBJECT ? '{' : '[', "a value")) return false;
-            in_object[json->depth] = type == GT_JSON_OBJECT;
         } else if (!skip_scalar(json, type)) {
             return false;
         }

@@ -79,6 +79,8 @@ static const struct {
     {"[\"\\\"]\", 1.5]", "[\"\\\"]\",1.5]"},
 };
 static const char *const kinds[] = {"x", "y", "zebra"};
+/* In an unwanted object. */
+static const char *const pairs[] = {"16", "16", "-7", "0", "1.5e3", "12345678901234567890", "\"5\"", "{}"};
 static const char *const times[] = {"0",
                                     "1.5",
                                     "-2.25",
@@ -179,6 +181,9 @@ static expected put_record(text *t, unsigned style)
             put(t, "%s\"stranger\"%s[{\"count\": 5}, \"]\", %u]", comma, colon, random32());
         if (random32() % 8 == 0) put(t, "%s\"other\"%s\"%u\\\"\"", comma, colon, random32() % 4);
         if (random32() % 8 == 0) put(t, "%s\"flag\"%s%s", comma, colon, random32() % 2 ? "true" : "null");
+        if (random32() % 4 == 0)
+            put(t, "%s\"pair\"%s{\"count\"%s%s%s\"z\"%s%u}", comma, colon, colon, pairs[random32() % 8],
+                comma, colon, random32() % 3);
     }
     put(t, "}");
     return e;
@@ -290,6 +295,50 @@ static void repeated_layouts_are_learned(void **unused)
     gt_interner_free(strings);
     gt_stream_close(stream);
     free(t.items);
+}
+
+/* Reads records that differ in the number of an unwanted object; the last one is `last`. Returns how many
+ * were read. */
+static size_t read_pairs(const char *last, uint64_t *misses)
+{
+    text t = {0};
+    put(&t, "[");
+    for (int i = 0; i < 200; i++)
+        put(&t, "{\"count\":%d,\"pair\":{\"id\":%d,\"of\":0},\"time\":1.5},", i, i * i);
+    put(&t, "{\"count\":200,\"pair\":{\"id\":%s,\"of\":0},\"time\":1.5}]     ", last);
+    gt_error error;
+    gt_stream *stream = gt_stream_memory(t.items, t.count, 0, &error);
+    gt_interner *strings = gt_interner_new();
+    gt_record_reader *reader = gt_record_reader_new(fields, FIELDS, strings);
+    gt_json json;
+    gt_record record;
+    gt_json_begin(&json, stream, 0);
+    assert_true(gt_json_enter_array(&json));
+    size_t count = 0;
+    while (gt_json_next_element(&json) && gt_record_read(reader, &json, &record)) {
+        assert_int_equal(record.present, 1u << COUNT | 1u << TIME);
+        assert_int_equal(record.cells[COUNT].integer, count);
+        count++;
+    }
+    *misses = gt_record_reader_misses(reader);
+    gt_record_reader_free(reader);
+    gt_interner_free(strings);
+    gt_stream_close(stream);
+    free(t.items);
+    return count;
+}
+
+static void numbers_of_unwanted_objects_are_learned_and_checked(void **unused)
+{
+    (void)unused;
+    static const char *const good[] = {"7", "-1.5E+3", "null", "[1, {\"of\": 2}]"};
+    static const char *const bad[] = {"07", "1.", "-", "1e", "7 7", "7,}", "x"};
+    uint64_t misses;
+    assert_int_equal(read_pairs("7", &misses), 201);
+    assert_true(misses <= 2); /* the first one, and the last one, which is near the end of the block */
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_int_equal(read_pairs(good[i], &misses), 201);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_int_equal(read_pairs(bad[i], &misses), 200);
 }
 
 /* Every value is checked for being an integer, whatever the values before it were. */
@@ -593,6 +642,7 @@ static int tests_of_set(gt_scan_set set)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_read_as_they_were_written),
         cmocka_unit_test(repeated_layouts_are_learned),
+        cmocka_unit_test(numbers_of_unwanted_objects_are_learned_and_checked),
         cmocka_unit_test(a_non_integer_does_not_change_the_learned_layout),
         cmocka_unit_test(unwanted_records_are_dropped),
         cmocka_unit_test(needed_fields_are_enough),

@@ -57,6 +57,10 @@ static void other_numbers_are_left_to_the_general_path(void **unused)
                                         "1.5",
                                         "1e3",
                                         "1E3",
+                                        "0e5",
+                                        "1234567.5",
+                                        "1234567e1",
+                                        "01234567",
                                         "\"1\"",
                                         "+1",
                                         "[1]",
@@ -113,8 +117,21 @@ static void times_agree_with_strtod(void **unused)
 static void numbers_are_skipped_by_the_grammar(void **unused)
 {
     (void)unused;
-    static const char *const good[] = {"0", "-0", "10", "1.25", "-1.5e10", "1E+5", "123456789.123456789e-12"};
-    static const char *const bad[] = {"", "-", "01", "1.", ".5", "1e", "1e+", "NaN", "-Infinity", "\"1\""};
+    static const char *const good[] = {"0",
+                                       "-0",
+                                       "10",
+                                       "1.25",
+                                       "-1.5e10",
+                                       "1E+5",
+                                       "0e5",
+                                       "1234567",
+                                       "12345678",
+                                       "1234567.5",
+                                       "0.5",
+                                       "9E-9",
+                                       "123456789.123456789e-12"};
+    static const char *const bad[] = {"",    "-",   "01",        "1.",    ".5",       "1e",
+                                      "1e+", "NaN", "-Infinity", "\"1\"", "01234567", "1234567."};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         const uint8_t *block = in_block(good[i], ",1");
         assert_ptr_equal(gt_scan_number(block), block + strlen(good[i]));
