@@ -38,7 +38,8 @@ class Table(NamedTuple):
 
     def records(self):
         """The rows as dicts."""
-        return [dict(zip(self.names(), row)) for row in zip(*(column.cells for column in self.columns))]
+        names = self.names()
+        return [dict(zip(names, row)) for row in zip(*(column.cells for column in self.columns))]
 
 
 # ---- writing ----
@@ -139,7 +140,10 @@ def base64_of(data):
 def read_planes(payload, entry, count):
     """Numbers in planes, and where they end."""
     at, width = entry["at"], entry["width"]
-    codes = [sum(payload[at + plane * count + i] << 8 * plane for plane in range(width)) for i in range(count)]
+    codes = [0] * count
+    for plane in range(width):
+        start, shift = at + plane * count, 8 * plane
+        codes = [code | byte << shift for code, byte in zip(codes, payload[start:start + count], strict=True)]
     return codes, at + width * count
 
 

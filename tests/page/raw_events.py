@@ -6,6 +6,7 @@
 
 Times are integer nanoseconds, from the trace's first event on.
 """
+import functools
 import gzip
 import json
 import math
@@ -44,6 +45,7 @@ def whole_ns(us):
     return int(us * 1000 + 0.5) if us * 1000 + 0.5 > 0 else 0
 
 
+@functools.lru_cache(maxsize=2)  # parsing takes longer than most checks
 def pytorch_events(path):
     """The complete events with times, as dicts; None if the file is no PyTorch trace with GPU events."""
     try:
