@@ -152,6 +152,9 @@ def parallel_cases():
         yield case("op", [("op", 3, 800)], ["3"], [0.8])
         yield case("data", [("data", 7, 500)], ["7"], [0.5])
         yield case("gpu", [("gpu", 2, 10)], ["2"], [0.88 if name == "pairs" else 0.8])
+        busy_ms = 9.0 if name == "pairs" else 8.2  # of aten::mm per step
+        yield case("gpu of half the speed", [("gpu", 2, 50)], ["2"], [0.5 * busy_ms])
+        yield case("slow node", [("gpu", rank, 30) for rank in range(4, 8)], ["4-7"], [0.3 * busy_ms])
         yield case("slow host that is fast enough", [("host", 5, 100)], ["5"], [100])
         percent = 8000 if name == "pairs" else 3000
         yield case("slow host", [("host", 5, percent)], ["5"], [percent])

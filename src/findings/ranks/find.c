@@ -16,7 +16,7 @@
 
 /* Parts of the step time. */
 static const double LEAST_SHOWN = 0.001, LEAST_SHOWN_OF_LINKS = 0.0005;
-static const double EQUALLY_LATE = 0.85;
+static const double EQUALLY_LATE = 0.85, LEAST_EXPLAINED = 0.7;
 enum { GROUPS_MAX = 16 };
 
 /* ---- nodes ---- */
@@ -197,11 +197,15 @@ static void repair_group(gt_late_search *s, const plan *p)
                            .depends = depends,
                            .has_rank = gt_alloc_zero(s->found->rank_count + 1, sizeof *group.has_rank)};
     s->blame_ns = own;
-    /* A delay can be seen in the collectives of several groups. If what the rank does longer explains the
-     * gain, it is late by that. */
+    /* A delay can be seen in the collectives of several groups, and behind each other. If what the rank does
+     * longer explains most of the gain, it is late by that, and its repair gains no more. */
     double unused[GT_RANK_DIFFERENCES], explained = gt_search_explained_ns(s, latest->rank, unused);
-    if (group.total == 1 && !s->late_nodes[s->node_of[latest->rank]] && group.gain_ns <= 1.1 * explained)
+    bool is_explained = group.total == 1 && !s->late_nodes[s->node_of[latest->rank]] &&
+                        explained >= LEAST_EXPLAINED * group.gain_ns;
+    if (is_explained) {
         group.late_ns = group.least_late_ns = fmin(group.late_ns, explained);
+        group.gain_ns = fmin(group.gain_ns, explained);
+    }
     set_repaired(s, p->first, p->end, true);
     qsort(&s->suspects[p->first], p->end - p->first, sizeof *s->suspects, by_index);
     add_members(s, p, &group);

@@ -1,5 +1,5 @@
 /* Who is late, by how much, and who waits? */
-#include "findings/ranks/model.h"
+#include "findings/ranks/maker.h"
 
 #include "base/memory.h"
 #include "table/stats.h"
@@ -58,10 +58,74 @@ static void compare_entries(gt_rank_entry *entries, size_t count, const gt_rank_
     size_t with_base = 0;
     for (size_t i = 0; i < count; i++) with_base += entries[i].base != GT_NONE;
     bool based = 2 * with_base >= count;
-    for (size_t i = 0; i < count; i++) entries[i].compared = (entries[i].base != GT_NONE) == based;
+    for (size_t i = 0; i < count; i++) {
+        entries[i].compared = (entries[i].base != GT_NONE) == based;
+        entries[i].is_of_class = false;
+    }
     double usual = usual_of(entries, count, ranks, values);
     for (size_t i = 0; i < count; i++)
         entries[i].late_ns = entries[i].compared ? entries[i].compared_ns - usual : 0;
+}
+
+/* ---- several process groups ---- */
+
+/* The entries of one class. */
+typedef struct peers {
+    gt_rank_model *model;
+    const uint32_t *entries; /* places in the model */
+    size_t count;
+} peers;
+
+static gt_rank_entry *peer(const peers *p, size_t i)
+{
+    return &p->model->entries[p->entries[i]];
+}
+
+static uint32_t base_class(const peers *p, const gt_rank_entry *entry)
+{
+    return entry->base == GT_NONE ? GT_NONE : p->model->class_of[entry->base];
+}
+
+/* The class of bases that most entries have. */
+static uint32_t usual_base_class(const peers *p, uint32_t *classes)
+{
+    for (size_t i = 0; i < p->count; i++) classes[i] = base_class(p, peer(p, i));
+    return gt_most_frequent_index(classes, p->count);
+}
+
+static double work_of(const gt_rank_entry *entry)
+{
+    return entry->base == GT_NONE ? entry->compared_ns : entry->work_ns;
+}
+
+/* References of several collectives can be at different places of the program, because ranks that wait for a
+ * late one have another. So works are compared from their bases on, if these are of one class. What has
+ * another base stays compared with the ranks of its own collective. */
+static void compare_peers(const peers *p, const gt_rank_summary *ranks, gt_rank_value *values,
+                          uint32_t *classes)
+{
+    enum { LEAST = 3 };
+    uint32_t usual_class = usual_base_class(p, classes);
+    size_t found = 0, alike = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        gt_rank_entry *entry = peer(p, i);
+        entry->is_of_class = base_class(p, entry) == usual_class;
+        alike += entry->is_of_class;
+    }
+    for (int all = 0; all < 2 && !found; all++)
+        for (size_t i = 0; i < p->count; i++) {
+            const gt_rank_entry *entry = peer(p, i);
+            if (entry->is_of_class && (all || !ranks[entry->rank].is_unusual))
+                values[found++] = (gt_rank_value){ranks[entry->rank].node, work_of(entry)};
+        }
+    double usual = gt_rank_usual(values, found);
+    for (size_t i = 0; i < p->count; i++) {
+        gt_rank_entry *entry = peer(p, i);
+        entry->is_of_class &= alike >= LEAST;
+        if (!entry->is_of_class) continue;
+        entry->compared = true;
+        entry->late_ns = work_of(entry) - usual;
+    }
 }
 
 const gt_rank_entry *gt_rank_entry_at(const gt_rank_model *model, size_t place)
@@ -132,27 +196,44 @@ static void add_waits(const gt_rank_model *model, size_t collective, gt_rank_sum
 
 /* The others waited for their reference because of a rank that is late and has an older base. So they seem to
  * be late, too, and the rank less late than it is: as late as before, because works with the same base follow
- * each other. */
+ * each other, and by what its work since then takes longer than theirs since the reference:
+ *
+ *     others   |base|== work ==|ready 1 .. waits |reference|== work ==|ready 2
+ *     rank     |base|== longer work ====|ready 1 == longer work ============|ready 2 */
 static void carry_lateness(gt_rank_model *model, size_t rank)
 {
     uint32_t base = GT_NONE;
-    double largest = 0;
+    double largest = 0, before_ns = 0;
     for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
         gt_rank_entry *entry = &model->entries[model->rank_entries[i]];
-        if (entry->base != base) largest = 0;
+        if (entry->base != base) largest = before_ns = 0;
         base = entry->base;
         if (!entry->compared || base == GT_NONE) continue;
-        if (entry->reference != base) entry->late_ns = fmax(entry->late_ns, largest);
+        if (entry->reference != base && !entry->is_of_class) {
+            double usual_ns = entry->compared_ns - entry->late_ns;
+            double longer_ns = before_ns > 0 ? fmax(0, entry->work_ns - before_ns - usual_ns) : 0;
+            entry->late_ns = fmax(entry->late_ns, largest + longer_ns);
+        }
         largest = fmax(largest, entry->late_ns);
+        before_ns = entry->work_ns;
     }
 }
 
 void gt_rank_late_compare(gt_rank_model *model, gt_rank_summary *ranks)
 {
-    gt_rank_value *values = gt_alloc((model->rank_count + 1) * sizeof *values);
+    size_t count = model->begins[model->count] + 1;
+    gt_rank_value *values = gt_alloc(count * sizeof *values);
+    uint32_t *classes = gt_alloc(count * sizeof *classes);
     for (size_t c = 0; c < model->count; c++)
         compare_entries(&model->entries[model->begins[c]], model->begins[c + 1] - model->begins[c], ranks,
                         values);
+    for (size_t i = 0; i < model->class_count; i++) {
+        peers p = {model, &model->class_entries[model->class_begins[i]],
+                   model->class_begins[i + 1] - model->class_begins[i]};
+        bool are_several = p.count && peer(&p, 0)->collective != peer(&p, p.count - 1)->collective;
+        if (are_several) compare_peers(&p, ranks, values, classes);
+    }
+    gt_free(classes);
     for (size_t r = 0; r < model->rank_count; r++) carry_lateness(model, r);
     for (size_t r = 0; r < model->rank_count; r++)
         if (ranks[r].known) ranks[r].late_ns = fmax(0, gt_rank_late_ns(model, r));

@@ -34,6 +34,11 @@ uint32_t gt_maker_base(const gt_model_maker *m, uint32_t rank, uint32_t number);
  */
 void gt_maker_choose_bases(gt_model_maker *m, const uint32_t *places);
 
+/* ---- classes.c ---- */
+
+/* Sets the classes of the model. Needs rank_entries. */
+void gt_maker_find_classes(gt_model_maker *m);
+
 /* ---- windows.c ---- */
 
 /* Sets what the model has by rank, and the work of all entries. */

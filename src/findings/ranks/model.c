@@ -243,6 +243,7 @@ gt_rank_model *gt_rank_model_new(const gt_ranks_input *input)
     align_clocks(&m);
     gt_maker_choose_bases(&m, places);
     gt_maker_find_windows(&m);
+    gt_maker_find_classes(&m);
     gt_free(places);
     gt_free(m.first_rows);
     gt_free(m.entry_of_row);
@@ -258,6 +259,9 @@ void gt_rank_model_free(gt_rank_model *model)
     gt_free(model->order);
     gt_free(model->transfer_ns);
     gt_free(model->rows);
+    gt_free(model->class_of);
+    gt_free(model->class_begins);
+    gt_free(model->class_entries);
     gt_free(model->rank_begins);
     gt_free(model->rank_entries);
     gt_free(model->tail_ns);

@@ -35,6 +35,7 @@ typedef struct gt_rank_entry {
     bool in_window;     /* of its rank */
     bool is_measured;   /* it is in the window that is run */
     bool compared;      /* late_ns is known */
+    bool is_of_class;   /* it was compared over its class, from the end of the base on */
     double work_ns;     /* from the end of the base until it was ready; without base, its ready time on the
                            common clock */
     double compared_ns; /* the same from the end of the reference; without, from the tail that is put before
@@ -51,6 +52,10 @@ typedef struct gt_rank_model {
     uint32_t *order;     /* in which collectives can be run: each after those of its ranks before it */
     double *transfer_ns; /* by collective: the shortest duration */
     uint32_t *rows;      /* by collective: a row of nccl_long, for its name and size */
+    uint32_t *class_of;  /* by collective: those of one class are at the same place of the program */
+    size_t class_count;
+    size_t *class_begins; /* class i has entries class_entries[class_begins[i]] ... */
+    uint32_t *class_entries;
     size_t *rank_begins; /* by rank: entries in order of time are rank_entries[rank_begins[rank] ...] */
     uint32_t *rank_entries;
     double *steps;       /* by rank: in its window */

@@ -142,6 +142,34 @@ static void suspect_node(gt_late_search *s, size_t node, double least, double *v
                .is_node = true, .index = node, .rank = typical_rank(s, node, median), .late_ns = median});
 }
 
+/* What a rank itself does per step: not the waiting for collectives. */
+static double own_ns(const gt_rank_facts *facts)
+{
+    double sum = facts->compute_ns;
+    for (size_t i = 0; i < GT_CAUSES; i++) sum += i == GT_CAUSE_COLLECTIVE ? 0 : facts->gap_ns[i];
+    return sum;
+}
+
+static double usual_own_ns(const gt_rank_findings *found)
+{
+    gt_rank_value *values = gt_alloc((found->rank_count + 1) * sizeof *values);
+    size_t count = 0;
+    for (size_t r = 0; r < found->rank_count; r++)
+        if (found->ranks[r].known)
+            values[count++] = (gt_rank_value){found->ranks[r].node, own_ns(found->ranks[r].facts)};
+    double usual = gt_rank_usual(values, count);
+    gt_free(values);
+    return usual;
+}
+
+/* A rank that waits for a late one can do some of its work meanwhile; that does not make it fast. So it must
+ * also do less. */
+static bool is_fast(const gt_late_search *s, size_t rank, double least_ns, double usual_ns)
+{
+    double earlier_ns = -gt_rank_last_late_ns(s->model, rank);
+    return earlier_ns >= least_ns && own_ns(s->found->ranks[rank].facts) <= usual_ns - earlier_ns / 2;
+}
+
 /* Do a few ranks need clearly less time than most? Then these show what is usual. */
 static void find_fast(gt_late_search *s)
 {
@@ -149,9 +177,9 @@ static void find_fast(gt_late_search *s)
     size_t known = 0, fast = 0;
     for (size_t r = 0; r < found->rank_count; r++) known += found->ranks[r].known;
     double part = known < 4 ? LEAST_FAST_OF_FEW : LEAST_FAST; /* one of three is often fast by chance */
-    double least = -fmax(s->least_ns, part * found->step_ns);
+    double least = fmax(s->least_ns, part * found->step_ns), usual = usual_own_ns(found);
     for (size_t r = 0; r < found->rank_count; r++) {
-        found->ranks[r].is_unusual = found->ranks[r].known && gt_rank_last_late_ns(s->model, r) > least;
+        found->ranks[r].is_unusual = found->ranks[r].known && !is_fast(s, r, least, usual);
         fast += found->ranks[r].known && !found->ranks[r].is_unusual;
     }
     found->few_are_usual = fast && 2 * fast < known;
