@@ -169,8 +169,28 @@ static bool may_be_report(const char *path)
     return !is_other;
 }
 
+/* A folder of other files than CSV has no report; mostly it has the traces of all ranks. */
+static bool has_other_files_only(const char *folder)
+{
+    gt_folder_list names = gt_list_folder(folder);
+    bool has_csv = false;
+    for (size_t i = 0; i < names.count && !has_csv; i++) {
+        size_t len = strlen(names.items[i]);
+        has_csv = len > 4 && strcmp(names.items[i] + len - 4, ".csv") == 0;
+    }
+    bool has_others = names.count > 0 && !has_csv;
+    gt_folder_list_free(&names);
+    return has_others;
+}
+
 static bool open_report(gt_compare_report *report, gt_error *error)
 {
+    if (gt_path_is_folder(report->path) && has_other_files_only(report->path))
+        return gt_fail(
+            error,
+            "%s: no CSV files of a report in this folder; of a folder with one trace per rank, give "
+            "the trace of one rank",
+            report->path);
     if (!may_be_report(report->path))
         return gt_fail(
             error,
