@@ -7,6 +7,7 @@ with contributions that are known because the traces are made here.
 import contextlib
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -351,6 +352,13 @@ def test_hostile_names_are_text(binary):
             for at in range(1, browser.count(ROWS) - 1):
                 browser.click(f"{ROWS}[data-order='{at}']")
                 browser.hover(f"{ROWS}[data-order='{at}']")
+            browser.js("document.querySelectorAll('main details').forEach((one) => one.open = true)")
+            for y in (0.2, 0.4, 0.6, 0.8):
+                browser.hover("#flame canvas", 0.3, y)
+            browser.keys(Keys.HOME, Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ENTER, css="#flame canvas")
+            browser.open(os.path.join(folder, "page.html"), "#sheets&sheets.sheet=both.kernel_summary&sheets.open=0")
+            assert re.match(rf"{len(HOSTILE) + 2} rows: .*; all are in both\.", browser.text("#sheets .note")), browser.text("#sheets .note")
+            assert browser.count("main b") == browser.count("#verdict h1 b, #roofline b, #steps b") and browser.count("iframe, img, object") == 0
             assert browser.js("return document.documentElement.scrollWidth") <= 1280
 
 
