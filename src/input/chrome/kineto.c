@@ -105,45 +105,29 @@ static gt_event_kind kind_of_event(gt_str category, gt_str phase)
 
 /* ---- events in JSON ---- */
 
-/* A small cache, in the reader's scratch memory: the kind for a category and a phase, by their string ids. */
-typedef struct known_kind {
-    uint32_t category, phase; /* GT_STR_NONE if the event has none */
-    uint8_t kind;
-    bool known;
-} known_kind;
-
-enum { KNOWN_KINDS = 64 };
-_Static_assert(KNOWN_KINDS * sizeof(known_kind) <= GT_RECORD_SCRATCH, "the known kinds must fit");
-
-static void look_up_kind(known_kind *known, uint32_t category, uint32_t phase, gt_record_reader *reader)
+static int64_t derive_kind(const gt_record *record, gt_record_reader *reader)
 {
     const gt_interner *strings = gt_record_strings(reader);
     const gt_kineto_options *keep = gt_record_context(reader);
-    gt_event_kind kind = kind_of_event(gt_interner_get(strings, category), gt_interner_get(strings, phase));
-    if (kind == GT_KIND_MEMORY && !gt_kineto_has_memory(*keep)) kind = GT_KIND_OTHER;
-    *known = (known_kind){category, phase, (uint8_t)kind, true};
+    gt_event_kind kind = kind_of_event(gt_interner_get(strings, gt_record_string(record, GT_EVENT_CATEGORY)),
+                                       gt_interner_get(strings, gt_record_string(record, GT_EVENT_PHASE)));
+    return kind == GT_KIND_MEMORY && !gt_kineto_has_memory(*keep) ? GT_KIND_OTHER : kind;
 }
 
-/* Called several times per event. */
-static inline gt_event_kind find_kind(const gt_record *record, gt_record_reader *reader)
+static inline int64_t kind_of(const gt_record *record)
 {
-    uint32_t category = gt_record_string(record, GT_EVENT_CATEGORY),
-             phase = gt_record_string(record, GT_EVENT_PHASE);
-    known_kind *known = (known_kind *)gt_record_scratch(reader) + (category * 5 + phase) % KNOWN_KINDS;
-    if (!known->known || known->category != category || known->phase != phase)
-        look_up_kind(known, category, phase, reader);
-    return known->kind;
+    return record->cells[GT_EVENT_KIND].integer;
 }
 
-/* Replaces category and phase by the kind. */
+/* Keeps the kind instead of category and phase. */
 static const char *set_kind(gt_record *record, gt_record_reader *reader)
 {
+    (void)reader;
     uint64_t integral = record->integral;
-    record->cells[GT_EVENT_KIND].integer = find_kind(record, reader);
     record->cells[GT_EVENT_INTEGRAL].integer = (integral >> GT_EVENT_START & 1 ? GT_INTEGRAL_START : 0) |
                                                (integral >> GT_EVENT_DURATION & 1 ? GT_INTEGRAL_DURATION : 0);
     record->present &= ~(UINT64_C(1) << GT_EVENT_CATEGORY | UINT64_C(1) << GT_EVENT_PHASE);
-    record->present |= UINT64_C(1) << GT_EVENT_KIND | UINT64_C(1) << GT_EVENT_INTEGRAL;
+    record->present |= UINT64_C(1) << GT_EVENT_INTEGRAL;
     return NULL;
 }
 
@@ -160,39 +144,43 @@ static const uint64_t memory_columns = BIT(GT_EVENT_NAME) | BIT(GT_EVENT_PROCESS
 
 static uint64_t needed_of_frames(const gt_record *record, gt_record_reader *reader)
 {
-    gt_event_kind kind = find_kind(record, reader);
+    (void)reader;
+    int64_t kind = kind_of(record);
     return kind == GT_KIND_PYTHON ? frame_columns : kind == GT_KIND_MEMORY ? memory_columns : UINT64_MAX;
 }
 
 static const char *set_kind_of_frames(gt_record *record, gt_record_reader *reader)
 {
     set_kind(record, reader);
-    if (record->cells[GT_EVENT_KIND].integer == GT_KIND_PYTHON) record->present &= frame_columns;
-    if (record->cells[GT_EVENT_KIND].integer == GT_KIND_MEMORY) record->present &= memory_columns;
+    if (kind_of(record) == GT_KIND_PYTHON) record->present &= frame_columns;
+    if (kind_of(record) == GT_KIND_MEMORY) record->present &= memory_columns;
     return NULL;
 }
 
 /* The same if Python functions are rows. */
 static uint64_t needed_of_memory(const gt_record *record, gt_record_reader *reader)
 {
-    return find_kind(record, reader) == GT_KIND_MEMORY ? memory_columns : UINT64_MAX;
+    (void)reader;
+    return kind_of(record) == GT_KIND_MEMORY ? memory_columns : UINT64_MAX;
 }
 
 static const char *set_kind_of_memory(gt_record *record, gt_record_reader *reader)
 {
     set_kind(record, reader);
-    if (record->cells[GT_EVENT_KIND].integer == GT_KIND_MEMORY) record->present &= memory_columns;
+    if (kind_of(record) == GT_KIND_MEMORY) record->present &= memory_columns;
     return NULL;
 }
 
 static bool is_unused(const gt_record *record, gt_record_reader *reader)
 {
-    return find_kind(record, reader) == GT_KIND_OTHER;
+    (void)reader;
+    return kind_of(record) == GT_KIND_OTHER;
 }
 
 static bool is_unused_or_python(const gt_record *record, gt_record_reader *reader)
 {
-    gt_event_kind kind = find_kind(record, reader);
+    (void)reader;
+    int64_t kind = kind_of(record);
     return kind == GT_KIND_OTHER || kind == GT_KIND_PYTHON;
 }
 
@@ -203,24 +191,24 @@ enum { PLACE_EVENTS, PLACE_FLOWS, PLACE_MORE };
 
 static size_t place_rows(const gt_record *record)
 {
-    int64_t kind = record->cells[GT_EVENT_KIND].integer;
+    int64_t kind = kind_of(record);
     return kind == GT_KIND_FLOW_START || kind == GT_KIND_FLOW_END ? PLACE_FLOWS : PLACE_EVENTS;
 }
 
 /* Which of the events that are no rows have a store says the name. */
 static size_t place_frames(const gt_record *record)
 {
-    return record->cells[GT_EVENT_KIND].integer == GT_KIND_PYTHON ? PLACE_MORE : place_rows(record);
+    return kind_of(record) == GT_KIND_PYTHON ? PLACE_MORE : place_rows(record);
 }
 
 static size_t place_memory(const gt_record *record)
 {
-    return record->cells[GT_EVENT_KIND].integer == GT_KIND_MEMORY ? PLACE_MORE : place_rows(record);
+    return kind_of(record) == GT_KIND_MEMORY ? PLACE_MORE : place_rows(record);
 }
 
 static size_t place_frames_and_memory(const gt_record *record)
 {
-    return record->cells[GT_EVENT_KIND].integer == GT_KIND_MEMORY ? PLACE_MORE + 1 : place_frames(record);
+    return kind_of(record) == GT_KIND_MEMORY ? PLACE_MORE + 1 : place_frames(record);
 }
 
 /* ---- events in Perfetto's format ---- */
@@ -454,6 +442,8 @@ bool gt_kineto_read_stores(gt_stream *stream, gt_kineto_options keep, const gt_r
                                         : with_frames              ? place_frames
                                         : with_memory              ? place_memory
                                                                    : place_rows,
+                               .derived = derive_kind,
+                               .derived_field = GT_EVENT_KIND,
                                .context = &keep};
     if (!keep.every_event)
         format.unwanted = keep.python_functions || with_frames ? is_unused : is_unused_or_python;

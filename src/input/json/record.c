@@ -43,6 +43,8 @@ struct gt_record_reader {
     unsigned depth;               /* of the record in the document */
     gt_record_unwanted *unwanted; /* NULL: every record is wanted */
     gt_record_needed *needed;     /* NULL: every field is needed */
+    gt_record_derived *derived;   /* NULL: no field is derived */
+    size_t derived_field;
     uint64_t records, misses, watched_misses, rest_until;
 };
 
@@ -95,6 +97,12 @@ void gt_record_reader_drop(gt_record_reader *reader, gt_record_unwanted *unwante
 void gt_record_reader_need(gt_record_reader *reader, gt_record_needed *needed)
 {
     reader->needed = needed;
+}
+
+void gt_record_reader_derive(gt_record_reader *reader, size_t field, gt_record_derived *derived)
+{
+    reader->derived = derived;
+    reader->derived_field = field;
 }
 
 void gt_record_reader_free(gt_record_reader *reader)
@@ -410,9 +418,22 @@ static gt_learned_stop find_stop(gt_record_reader *reader, const gt_record *reco
     return (gt_learned_stop){step_after(reader, needed), false};
 }
 
+/* Puts the derived field after the fields that it follows from, as a part of the text there. */
+static void learn_derived(gt_record_reader *reader, const gt_record *record)
+{
+    size_t at = step_after(reader, 0);
+    if (at == GT_NOT_DECIDED || reader->step_count == MAX_STEPS) return;
+    memmove(reader->steps + at + 1, reader->steps + at, (reader->step_count - at) * sizeof *reader->steps);
+    reader->steps[at] = (gt_step){.op = GT_STEP_CONSTANT,
+                                  .field = (int)reader->derived_field,
+                                  .cell = record->cells[reader->derived_field]};
+    reader->step_count++;
+}
+
 static void learn_record(gt_record_reader *reader, const gt_json *json, const gt_record *record)
 {
     if (record->not_object || reader->step_count > MAX_STEPS) return;
+    if (reader->derived) learn_derived(reader, record);
     gt_learned_add(reader->learned, record->text, (size_t)(json->at - record->text), reader->steps,
                    reader->step_count, find_stop(reader, record));
 }
@@ -423,6 +444,17 @@ static void watch_misses(gt_record_reader *reader)
     if (reader->misses - reader->watched_misses > WATCH_MISSES && reader->records > reader->rest_until)
         reader->rest_until = reader->records + REST_RECORDS;
     reader->watched_misses = reader->misses;
+}
+
+/* Decides what the `few` fields decide, unless the text that was learned did. */
+static void judge_record(gt_record_reader *reader, gt_record *record)
+{
+    if (record->dropped) return;
+    if (reader->derived && !(record->present >> reader->derived_field & 1)) {
+        record->cells[reader->derived_field].integer = reader->derived(record, reader);
+        record->present |= UINT64_C(1) << reader->derived_field;
+    }
+    record->dropped = reader->unwanted && reader->unwanted(record, reader);
 }
 
 static void begin_record(gt_record *record)
@@ -440,14 +472,14 @@ bool gt_record_read(gt_record_reader *reader, gt_json *json, gt_record *record)
         const uint8_t *text = json->at;
         if (gt_learned_read(reader->learned, json, record)) {
             record->text = text;
-            if (!record->dropped) record->dropped = reader->unwanted && reader->unwanted(record, reader);
+            judge_record(reader, record);
             return true;
         }
         begin_record(record);
     }
     reader->misses++;
     if (!read_general(reader, json, record)) return false;
-    record->dropped = reader->unwanted && reader->unwanted(record, reader);
+    judge_record(reader, record);
     if (!resting) learn_record(reader, json, record);
     return true;
 }

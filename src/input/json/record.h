@@ -60,6 +60,10 @@ gt_record_reader *gt_record_reader_new(const gt_field *fields, size_t count, gt_
  * without checks. */
 typedef bool gt_record_unwanted(const gt_record *record, gt_record_reader *reader);
 void gt_record_reader_drop(gt_record_reader *reader, gt_record_unwanted *unwanted);
+/* Sets a field that is never in the text to a number that follows from the `few` fields. The number is
+ * learned with them, so that this is not called for every record. */
+typedef int64_t gt_record_derived(const gt_record *record, gt_record_reader *reader);
+void gt_record_reader_derive(gt_record_reader *reader, size_t field, gt_record_derived *derived);
 /* Decides, likewise, which fields of a record are needed: bit f for field f. Once all of them have been read,
  * the rest of the record is skipped, too. */
 typedef uint64_t gt_record_needed(const gt_record *record, gt_record_reader *reader);

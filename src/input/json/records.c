@@ -45,6 +45,7 @@ static void worker_begin(worker *w, const gt_record_format *format, size_t store
     w->reader = gt_record_reader_new(format->fields, format->count, strings);
     gt_record_reader_drop(w->reader, format->unwanted);
     gt_record_reader_need(w->reader, format->needed);
+    gt_record_reader_derive(w->reader, format->derived_field, format->derived);
     gt_record_set_context(w->reader, format->context);
     for (size_t i = 0; i < stores; i++)
         w->writers[i] = gt_store_writer_new(format->columns, format->count, strings);

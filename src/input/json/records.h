@@ -23,8 +23,10 @@ typedef struct gt_record_format {
     /* Which of the stores a record goes into, after `check`: an index below gt_record_stores.count. NULL: all
      * go into the first. */
     size_t (*place)(const gt_record *record);
-    const void *context;      /* for `check`: gt_record_context; may be NULL */
-    gt_record_needed *needed; /* the fields that `check` and the stores need; NULL: all */
+    const void *context;        /* for `check`: gt_record_context; may be NULL */
+    gt_record_needed *needed;   /* the fields that `check` and the stores need; NULL: all */
+    gt_record_derived *derived; /* of the field `derived_field`, before all others of these; NULL: none */
+    size_t derived_field;
 } gt_record_format;
 
 /* Where records go. All stores have the format's columns and the same strings. */
