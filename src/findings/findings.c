@@ -101,6 +101,7 @@ gt_findings *gt_findings_of_schedule(gt_schedule *schedule, const gt_findings_op
     f->arch = options->gpu;
     f->per = "trace";
     f->gpu = find_rates(schedule, options->gpu);
+    gt_replay_prepare(schedule);
     f->idle = gt_idle_find(schedule);
     if (schedule->op_count) {
         measure(f);

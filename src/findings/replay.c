@@ -56,6 +56,95 @@ void gt_edit_remove_label(gt_edit *edit, const gt_schedule *schedule, gt_cause l
     }
 }
 
+/* ---- what all runs share ---- */
+
+typedef struct replay_point {
+    double before_ns, own_ns, keep_before, keep_own;
+    uint32_t awaited;
+} replay_point;
+
+typedef struct replay_op {
+    double dur_ns, start_ns, offset_ns;
+    double host_ns;  /* from when its launch is reached until the host lets it start */
+    double quick_ns; /* the same if the call itself takes no time */
+    uint32_t point;  /* GT_NONE: unknown, or recorded after the op */
+    uint32_t points; /* how many are reached before it */
+    uint32_t stream, dependency;
+    bool is_judged; /* belongs to a window that no op ends */
+    uint8_t begins;
+} replay_op;
+
+struct gt_replay_base {
+    replay_point *points;
+    replay_op *ops;
+};
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static void fill_op(const gt_schedule *schedule, replay_op *to, const gt_gpu_op *op, size_t points)
+{
+    double launch = (double)schedule->launch_ns, offset = larger(0, (double)op->offset_ns);
+    *to = (replay_op){.dur_ns = (double)gt_op_ns(op),
+                      .start_ns = (double)op->start_ns,
+                      .offset_ns = (double)op->offset_ns,
+                      .point = op->point < points ? op->point : GT_NONE,
+                      .points = (uint32_t)points,
+                      .stream = op->stream,
+                      .dependency = op->dependency,
+                      .begins = op->begins};
+    if (to->point == GT_NONE) return;
+    double recorded = larger(0, (double)(op->start_ns - schedule->points[op->point].base_ns));
+    to->host_ns = to->quick_ns = recorded < launch ? recorded : launch;
+    if (op->begins != GT_START_HOST) return;
+    to->host_ns = to->offset_ns;
+    to->quick_ns = offset < launch ? offset : launch;
+}
+
+static gt_replay_base *base_new(const gt_schedule *schedule)
+{
+    gt_replay_base *base = gt_alloc(sizeof *base);
+    size_t points = 0;
+    uint32_t first = schedule->window.first_op;
+    int32_t step = first < schedule->op_count ? schedule->ops[first].step : -1;
+    base->points = gt_alloc(schedule->point_count * sizeof *base->points);
+    base->ops = gt_alloc(schedule->op_count * sizeof *base->ops);
+    for (size_t i = 0; i < schedule->point_count; i++) {
+        const gt_host_point *point = &schedule->points[i];
+        base->points[i] = (replay_point){(double)point->before_ns, (double)point->own_ns, point->keep_before,
+                                         point->keep_own, point->awaited};
+    }
+    for (size_t i = 0; i < schedule->op_count; i++) {
+        const gt_gpu_op *op = &schedule->ops[i];
+        while (points < schedule->point_count && schedule->points[points].base_ns <= op->start_ns) points++;
+        fill_op(schedule, &base->ops[i], op, points);
+        base->ops[i].is_judged = step < 0 || op->step == step;
+    }
+    return base;
+}
+
+static void base_free(gt_replay_base *base)
+{
+    if (!base) return;
+    gt_free(base->points);
+    gt_free(base->ops);
+    gt_free(base);
+}
+
+void gt_replay_prepare(gt_schedule *schedule)
+{
+    gt_replay_forget(schedule);
+    schedule->replay = base_new(schedule);
+}
+
+void gt_replay_forget(gt_schedule *schedule)
+{
+    base_free(schedule->replay);
+    schedule->replay = NULL;
+}
+
 /* ---- one run ---- */
 
 /* The changes of all edits together, by point and by op. NULL: none. */
@@ -69,22 +158,15 @@ typedef struct changes {
 
 typedef struct run {
     const gt_schedule *schedule;
+    const gt_replay_base *base;
     gt_replay_options options;
     changes changes;
-    double *point_ns;         /* when the host reaches each point */
-    double *end_ns;           /* of each op */
-    double *start_ns;         /* of each op; NULL: not asked for */
-    double *stream_ns;        /* the latest end on each stream; -infinity: no op yet */
-    double first_ns, last_ns; /* the starts of the window's first op and of the one that ends it */
-    /* The host: */
-    double now_ns;
-    double own_ns;         /* of the point before: still to be added */
-    uint32_t awaited;      /* by the point before */
-    size_t op_done;        /* ops before this one have been placed */
-    size_t point_done;     /* as well as points before this one */
-    bool inside;           /* between the launches of the window's first op and of the one that ends it */
-    double host_ns;        /* spent there without waiting */
-    uint32_t enter, leave; /* the points of these launches */
+    uint32_t enter, leave;     /* the points that launch the window's first op and the one that ends it */
+    double *point_ns;          /* when the host reaches each point */
+    double *start_ns, *end_ns; /* of each op */
+    double *stream_ns;         /* the latest end on each stream; -infinity: no op yet */
+    double latest_ns;          /* the latest end of judged ops */
+    double host_ns;            /* the host's time without waiting between `enter` and `leave` */
 } run;
 
 static void cut_gap(changes *all, const gt_schedule *schedule, const gt_edit_op *entry)
@@ -136,127 +218,116 @@ static double keep_less(double keep, double least)
     return kept > least ? kept : least;
 }
 
-static void reach_point(run *r, size_t i)
-{
-    const gt_host_point *point = &r->schedule->points[i];
-    if (r->awaited < r->op_done && r->end_ns[r->awaited] > r->now_ns) r->now_ns = r->end_ns[r->awaited];
-    r->now_ns += r->own_ns;
+/* What of the host's time before a point and in its call remains in this run. */
+typedef struct host_times {
+    double before_ns, own_ns;
+} host_times;
 
-    double before = (double)point->before_ns, own = (double)point->own_ns;
-    uint32_t awaited = point->awaited;
+static inline host_times times_at(const run *r, size_t i)
+{
+    const replay_point *point = &r->base->points[i];
+    host_times times = {point->before_ns, point->own_ns};
     if (r->changes.flags) {
-        before -= r->changes.removed_ns[i];
-        if (!(before > 0)) before = 0;
-        if (r->changes.flags[i] & GT_EDIT_NO_CALL) own = 0;
-        if (r->changes.flags[i] & GT_EDIT_NO_WAIT) awaited = GT_NONE;
+        times.before_ns -= r->changes.removed_ns[i];
+        if (!(times.before_ns > 0)) times.before_ns = 0;
+        if (r->changes.flags[i] & GT_EDIT_NO_CALL) times.own_ns = 0;
     }
     if (r->options.fast_host) {
-        before *= keep_less(point->keep_before, 0.1);
-        own *= keep_less(point->keep_own, 0.25);
+        times.before_ns *= keep_less(point->keep_before, 0.1);
+        times.own_ns *= keep_less(point->keep_own, 0.25);
     } else if (!r->options.recorded) {
-        before *= point->keep_before;
-        own *= point->keep_own;
+        times.before_ns *= point->keep_before;
+        times.own_ns *= point->keep_own;
     }
-    if (i == r->leave) r->inside = false;
-    r->now_ns += before;
-    if (r->inside) r->host_ns += before;
-    if (i == r->enter) r->inside = true;
-    if (r->inside) r->host_ns += own;
-    r->point_ns[i] = r->now_ns;
-    r->own_ns = own;
-    r->awaited = awaited;
+    return times;
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
+/* The host between the points. */
+typedef struct host_state {
+    double now_ns;
+    double own_ns;    /* of the point before: still to be added */
+    double inside_ns; /* spent between the launches of the window's first op and of the one that ends it */
+    uint32_t awaited; /* by the point before */
+    bool is_inside;
+} host_state;
 
-static bool starts_soon(const run *r, const gt_gpu_op *op)
+/* Goes on to point i; `placed` ops are placed. */
+static inline host_state reach_point(const run *r, host_state host, size_t i, size_t placed)
 {
-    return r->changes.soon && r->changes.soon[op - r->schedule->ops];
+    if (host.awaited < placed && r->end_ns[host.awaited] > host.now_ns) host.now_ns = r->end_ns[host.awaited];
+    host_times times = times_at(r, i);
+    host.now_ns += host.own_ns;
+    if (i == r->leave) host.is_inside = false;
+    host.now_ns += times.before_ns;
+    if (host.is_inside) host.inside_ns += times.before_ns;
+    if (i == r->enter) host.is_inside = true;
+    if (host.is_inside) host.inside_ns += times.own_ns;
+    host.own_ns = times.own_ns;
+    host.awaited = r->base->points[i].awaited;
+    if (r->changes.flags && r->changes.flags[i] & GT_EDIT_NO_WAIT) host.awaited = GT_NONE;
+    return host;
 }
 
 /* When the host lets an op start. */
-static double host_lets(const run *r, const gt_gpu_op *op)
+static inline double host_lets(const run *r, const replay_op *op, bool is_soon)
 {
-    if (op->point >= r->point_done) return -INFINITY; /* unknown, or recorded after the op */
-    double launch = (double)r->schedule->launch_ns;
-    double reached = r->point_ns[op->point];
-    bool is_fast = (r->changes.flags && r->changes.flags[op->point] & GT_EDIT_NO_CALL) || starts_soon(r, op);
-    if (op->begins == GT_START_HOST) {
-        if (!is_fast) return reached + (double)op->offset_ns;
-        double offset = larger(0, (double)op->offset_ns);
-        return reached + (offset < launch ? offset : launch);
-    }
-    double recorded = larger(0, (double)(op->start_ns - r->schedule->points[op->point].base_ns));
-    return reached + (recorded < launch ? recorded : launch);
+    if (op->point == GT_NONE) return -INFINITY;
+    bool is_quick = is_soon || (r->changes.flags && r->changes.flags[op->point] & GT_EDIT_NO_CALL);
+    return r->point_ns[op->point] + (is_quick ? op->quick_ns : op->host_ns);
 }
 
 /* Between an op and the next one that is queued. */
 static const double usual_gap_ns = 10000;
 
-static double start_of(const run *r, const gt_gpu_op *op)
+/* The start of an op on a stream that is busy until stream_ns. */
+static inline double start_of(const run *r, const replay_op *op, size_t i, double stream_ns)
 {
-    double stream = r->stream_ns[op->stream];
-    if (op->begins == GT_START_FIXED) return larger((double)op->offset_ns, stream);
-    double host = host_lets(r, op), start = larger(stream, host);
-    if (start == -INFINITY) start = (double)op->start_ns; /* nothing holds it back: as recorded */
-    if (op->begins != GT_START_HOST && starts_soon(r, op)) return larger(start, stream + usual_gap_ns);
-    double offset = (double)op->offset_ns;
-    if (r->changes.gap_ns && r->changes.gap_ns[op - r->schedule->ops] < offset)
-        offset = r->changes.gap_ns[op - r->schedule->ops];
-    if (op->begins == GT_START_QUEUE) return larger(start, stream + offset);
-    if (op->begins == GT_START_DEPENDENCY) return larger(start, r->end_ns[op->dependency] + offset);
-    return start;
+    if (op->begins == GT_START_FIXED) return larger(op->offset_ns, stream_ns);
+    bool is_soon = r->changes.soon && r->changes.soon[i];
+    double start = larger(stream_ns, host_lets(r, op, is_soon));
+    if (start == -INFINITY) start = op->start_ns; /* nothing holds it back: as recorded */
+    if (op->begins == GT_START_HOST) return start;
+    if (is_soon) return larger(start, stream_ns + usual_gap_ns);
+    double offset = op->offset_ns;
+    if (r->changes.gap_ns && r->changes.gap_ns[i] < offset) offset = r->changes.gap_ns[i];
+    if (op->begins == GT_START_QUEUE) return larger(start, stream_ns + offset);
+    return larger(start, r->end_ns[op->dependency] + offset);
 }
 
-static void place_op(run *r, size_t i)
-{
-    const gt_gpu_op *op = &r->schedule->ops[i];
-    double start = start_of(r, op), dur = (double)gt_op_ns(op);
-    if (r->changes.dur_ns && r->changes.dur_ns[i] < INFINITY) dur = larger(0, r->changes.dur_ns[i]);
-    double end = start + dur;
-    r->end_ns[i] = end;
-    if (r->start_ns) r->start_ns[i] = start;
-    if (end > r->stream_ns[op->stream]) r->stream_ns[op->stream] = end;
-    if (i == r->schedule->window.first_op) r->first_ns = start;
-    if (i == r->schedule->window.end_op) r->last_ns = start;
-}
-
-/* The end of the last op in a window that no op ends. */
-static double last_end(const run *r)
-{
-    const gt_schedule *schedule = r->schedule;
-    uint32_t first = schedule->window.first_op;
-    int32_t step = schedule->ops[first].step;
-    double last = r->end_ns[first];
-    for (size_t i = 0; i < schedule->op_count; i++)
-        if ((step < 0 || schedule->ops[i].step == step) && r->end_ns[i] > last) last = r->end_ns[i];
-    return last;
-}
-
+/* What changes from step to step stays in local variables: the arrays could overlap with those of a struct
+ * for all that the compiler knows. */
 static void run_all(run *r)
 {
-    const gt_schedule *schedule = r->schedule;
-    const gt_host_point *points = schedule->points;
-    const gt_gpu_op *ops = schedule->ops;
-    while (r->op_done < schedule->op_count) {
-        int64_t start = ops[r->op_done].start_ns;
-        for (; r->point_done < schedule->point_count && points[r->point_done].base_ns <= start;
-             r->point_done++)
-            reach_point(r, r->point_done);
-        place_op(r, r->op_done++);
+    const size_t points = r->schedule->point_count, ops = r->schedule->op_count;
+    size_t point = 0;
+    double latest_ns = -INFINITY;
+    host_state host = {.now_ns = points ? (double)r->schedule->points[0].base_ns : 0, .awaited = GT_NONE};
+    for (size_t i = 0; i < ops; i++) {
+        const replay_op *op = &r->base->ops[i];
+        for (; point < op->points; point++) {
+            host = reach_point(r, host, point, i);
+            r->point_ns[point] = host.now_ns;
+        }
+        double stream_ns = r->stream_ns[op->stream], start = start_of(r, op, i, stream_ns), dur = op->dur_ns;
+        if (r->changes.dur_ns && r->changes.dur_ns[i] < INFINITY) dur = larger(0, r->changes.dur_ns[i]);
+        double end = start + dur;
+        r->end_ns[i] = end;
+        r->start_ns[i] = start;
+        if (end > stream_ns) r->stream_ns[op->stream] = end;
+        if (op->is_judged && end > latest_ns) latest_ns = end;
     }
-    for (; r->point_done < schedule->point_count; r->point_done++) reach_point(r, r->point_done);
+    for (; point < points; point++) host = reach_point(r, host, point, ops);
+    r->latest_ns = latest_ns;
+    r->host_ns = host.inside_ns;
 }
 
 static double step_time(const run *r)
 {
     const gt_step_window *window = &r->schedule->window;
     double steps = window->steps ? (double)window->steps : 1;
-    if (window->end_op == GT_NONE) return (last_end(r) - r->first_ns) / steps;
-    double gpu = (r->last_ns - r->first_ns) / steps;
+    double first_ns = r->start_ns[window->first_op];
+    if (window->end_op == GT_NONE) return (r->latest_ns - first_ns) / steps;
+    double gpu = (r->start_ns[window->end_op] - first_ns) / steps;
     /* Work that was queued before the window hides a host that is too slow to keep up. */
     return r->options.gpu_alone ? gpu : larger(gpu, r->host_ns / steps);
 }
@@ -266,15 +337,15 @@ double gt_replay_run(const gt_schedule *schedule, const gt_edit *const *edits, s
 {
     const gt_step_window *window = &schedule->window;
     if (schedule->op_count == 0 || window->first_op >= schedule->op_count) return 0;
+    gt_replay_base *own = schedule->replay ? NULL : base_new(schedule);
     run r = {.schedule = schedule,
+             .base = own ? own : schedule->replay,
              .options = options,
              .changes = combine(schedule, edits, edit_count),
              .point_ns = gt_alloc(schedule->point_count * sizeof *r.point_ns),
              .stream_ns = gt_alloc(schedule->stream_count * sizeof *r.stream_ns),
-             .start_ns = times ? times->start_ns : NULL,
+             .start_ns = times ? times->start_ns : gt_alloc(schedule->op_count * sizeof *r.start_ns),
              .end_ns = times ? times->end_ns : gt_alloc(schedule->op_count * sizeof *r.end_ns),
-             .now_ns = schedule->point_count ? (double)schedule->points[0].base_ns : 0,
-             .awaited = GT_NONE,
              .enter = schedule->ops[window->first_op].point,
              .leave = window->end_op == GT_NONE ? GT_NONE : schedule->ops[window->end_op].point};
     for (uint32_t i = 0; i < schedule->stream_count; i++) r.stream_ns[i] = -INFINITY;
@@ -287,6 +358,10 @@ double gt_replay_run(const gt_schedule *schedule, const gt_edit *const *edits, s
     gt_free(r.changes.gap_ns);
     gt_free(r.point_ns);
     gt_free(r.stream_ns);
-    if (!times) gt_free(r.end_ns);
+    if (!times) {
+        gt_free(r.start_ns);
+        gt_free(r.end_ns);
+    }
+    base_free(own);
     return step;
 }

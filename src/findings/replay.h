@@ -52,6 +52,12 @@ void gt_edit_remove_label(gt_edit *edit, const gt_schedule *schedule, gt_cause l
 
 /* ---- runs ---- */
 
+/* Keeps in the schedule what all runs need of it, so that each of them costs a third. From then on points and
+ * ops must not change, until it is forgotten; gt_schedule_free does that, too. A run of a schedule that is
+ * not prepared gives the same. */
+void gt_replay_prepare(gt_schedule *schedule);
+void gt_replay_forget(gt_schedule *schedule);
+
 typedef struct gt_replay_options {
     bool recorded;  /* keep the profiler's own cost; otherwise it is taken out of the host's time */
     bool fast_host; /* take out more: 1.7 times the estimate of the profiler's own cost, which is about the

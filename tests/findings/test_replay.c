@@ -315,6 +315,29 @@ static void a_run_without_edits_gives_the_recorded_times(void **state)
     small_free(s);
 }
 
+/* Runs of a schedule that is prepared give the same, with all kinds of edits. */
+static void prepared_schedules_give_the_same(void **state)
+{
+    (void)state;
+    small_schedule *s = steady();
+    gt_edit edit = {0};
+    edit_all(&edit, s, 0, 30);
+    gt_edit_point_add(&edit, 1, GT_EDIT_NO_CALL | GT_EDIT_NO_WAIT, 0);
+    gt_edit_op_add(&edit, 1, 2000);
+    gt_edit_op_start_soon(&edit, 2);
+    const gt_edit *edits[] = {&edit};
+    static const gt_replay_options options[] = {{0}, {.recorded = true}, {.fast_host = true}};
+    for (size_t i = 0; i < GT_LENGTH(options); i++) {
+        double expected = gt_replay_run(&s->schedule, edits, 1, options[i], NULL);
+        gt_replay_prepare(&s->schedule);
+        assert_true(gt_replay_run(&s->schedule, edits, 1, options[i], NULL) == expected);
+        assert_true(gt_replay_run(&s->schedule, NULL, 0, options[i], NULL) > expected);
+        gt_replay_forget(&s->schedule);
+    }
+    gt_edit_free(&edit);
+    small_free(s);
+}
+
 static void removed_host_time_shortens_the_step(void **state)
 {
     (void)state;
@@ -529,6 +552,7 @@ int main(void)
         cmocka_unit_test(ops_without_launch_are_fixed_or_queued),
         cmocka_unit_test(the_usual_launch_takes_at_least_a_microsecond),
         cmocka_unit_test(a_run_without_edits_gives_the_recorded_times),
+        cmocka_unit_test(prepared_schedules_give_the_same),
         cmocka_unit_test(removed_host_time_shortens_the_step),
         cmocka_unit_test(calls_without_cost_let_ops_start_sooner),
         cmocka_unit_test(other_durations_matter_where_the_gpu_is_late),

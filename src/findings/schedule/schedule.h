@@ -213,6 +213,8 @@ typedef struct gt_device_facts {
     bool is_amd;
 } gt_device_facts;
 
+typedef struct gt_replay_base gt_replay_base; /* replay.c */
+
 typedef struct gt_schedule {
     gt_trace_origin origin; /* traces not of PyTorch have no ops of a framework and no Python functions, and
                                perhaps no host at all: point_count is 0 */
@@ -267,6 +269,8 @@ typedef struct gt_schedule {
     bool has_stacks;                   /* the trace has Python functions */
 
     gt_frames frames; /* of the trace; only while events are built */
+
+    gt_replay_base *replay; /* what replay.c keeps; NULL: not prepared. gt_schedule_free frees it */
 
     struct gt_sites *sites; /* the memory of sites.c; NULL until a site is asked for. gt_schedule_free calls
                                gt_sites_free */
