@@ -33,8 +33,6 @@ static const int64_t HEAVY_OP_NS = 200000;
 static const int64_t VIEW_CALL_NS = 20000; /* calling a metadata op, at most: 11 us with the profiler */
 static const int64_t LONG_COPY_NS = 50000; /* a copy call without its copy counts if it is longer */
 
-enum { MAYBE_HEAVY = 128 }; /* a bit of flags while events are built */
-
 /* A call that becomes a point. */
 typedef struct call_found {
     uint32_t event;
@@ -66,11 +64,9 @@ typedef struct host_builder {
 
 /* ---- threads ---- */
 
-static uint32_t thread_of(host_builder *b, uint32_t process, uint32_t thread)
+static uint32_t look_up_thread(host_builder *b, uint32_t process, uint32_t thread)
 {
     gt_schedule *schedule = b->schedule;
-    if (b->last_index != GT_NONE && b->last_process == process && b->last_thread == thread)
-        return b->last_index;
     uint32_t *index = gt_map_put(&b->thread_ids, process, thread);
     if (*index == GT_MAP_NONE) {
         *index = (uint32_t)schedule->thread_count;
@@ -82,6 +78,12 @@ static uint32_t thread_of(host_builder *b, uint32_t process, uint32_t thread)
     b->last_process = process;
     b->last_thread = thread;
     return b->last_index = *index;
+}
+
+static inline uint32_t thread_of(host_builder *b, uint32_t process, uint32_t thread)
+{
+    bool is_last = b->last_index != GT_NONE && b->last_process == process && b->last_thread == thread;
+    return is_last ? b->last_index : look_up_thread(b, process, thread);
 }
 
 static bool row_counts(const host_builder *b, uint32_t row)
@@ -215,10 +217,11 @@ typedef struct thread_walk {
     open_event *open;
     size_t depth, capacity;
     uint32_t thread;
-    bool has_heavy;
+    uint32_t *heavy; /* ops that compute for long themselves */
+    size_t heavy_count, heavy_capacity;
 } thread_walk;
 
-static void close_event(thread_walk *w)
+static inline void close_event(thread_walk *w)
 {
     const gt_schedule *schedule = w->b->schedule;
     const open_event *open = &w->open[--w->depth];
@@ -228,10 +231,8 @@ static void close_event(thread_walk *w)
     int64_t dur_ns = event->end_ns - event->start_ns;
     bool is_op = event->kind == GT_KIND_CPU_OP;
     bool is_view = is_op && gt_name_has(schedule, event->name, GT_NAME_NO_WORK);
-    if (is_op && !is_view && !event->launches && dur_ns - open->children_ns >= HEAVY_OP_NS) {
-        event->flags |= MAYBE_HEAVY;
-        w->has_heavy = true;
-    }
+    if (is_op && !is_view && !event->launches && dur_ns - open->children_ns >= HEAVY_OP_NS)
+        GT_PUSH(w->heavy, w->heavy_count, w->heavy_capacity, open->event);
     if (!w->depth) return;
     w->open[w->depth - 1].launches += launches;
     w->open[w->depth - 1].children_ns += dur_ns + (is_view ? VIEW_CALL_NS : 0);
@@ -319,51 +320,56 @@ static void open_next(thread_walk *w, gt_host_event *event)
     GT_PUSH(w->open, w->depth, w->capacity, open);
 }
 
-static gt_host_event event_of_row(const host_builder *b, uint32_t row)
+/* The next event of a source: what decides which source comes first. */
+typedef struct next_event {
+    int64_t start_ns, end_ns;
+    uint32_t index; /* row or frame */
+} next_event;
+
+static inline next_event next_row(const host_builder *b, uint32_t row)
 {
-    const gt_event_view *trace = b->trace;
-    int64_t start_ns = gt_schedule_ns(b->schedule, trace->start_us[row]);
-    return (gt_host_event){.start_ns = start_ns,
-                           .end_ns = gt_schedule_end_ns(b->schedule, start_ns, trace->dur_us[row]),
-                           .name = trace->name[row],
-                           .row = row,
-                           .kind = trace->kind[row] & 15u};
+    int64_t start_ns = gt_schedule_ns(b->schedule, b->trace->start_us[row]);
+    return (next_event){start_ns, gt_schedule_end_ns(b->schedule, start_ns, b->trace->dur_us[row]), row};
 }
 
-static gt_host_event event_of_frame(const host_builder *b, uint32_t frame)
+static inline next_event next_frame(const host_builder *b, uint32_t frame)
 {
     int64_t start_ns = gt_schedule_ns(b->schedule, b->frames.start_us[frame]);
-    return (gt_host_event){.start_ns = start_ns,
-                           .end_ns = gt_schedule_end_ns(b->schedule, start_ns, b->frames.dur_us[frame]),
-                           .name = b->frames.name[frame],
-                           .row = frame,
-                           .kind = GT_KIND_PYTHON};
+    return (next_event){start_ns, gt_schedule_end_ns(b->schedule, start_ns, b->frames.dur_us[frame]), frame};
 }
 
 /* Whether the row comes before the frame: it starts earlier, or is longer, or stands first in the file. */
-static bool row_is_first(const host_builder *b, const gt_host_event *row, const gt_host_event *frame)
+static inline bool row_is_first(const host_builder *b, const next_event *row, const next_event *frame)
 {
     if (row->start_ns != frame->start_ns) return row->start_ns < frame->start_ns;
     if (row->end_ns != frame->end_ns) return row->end_ns > frame->end_ns;
-    return b->trace->uid[row->row] < b->frames.uid[frame->row];
+    return b->trace->uid[row->index] < b->frames.uid[frame->index];
+}
+
+static inline void fill_event(gt_host_event *event, const next_event *from, uint32_t name, uint8_t kind)
+{
+    *event = (gt_host_event){.start_ns = from->start_ns,
+                             .end_ns = from->end_ns,
+                             .name = name,
+                             .row = from->index,
+                             .kind = kind & 15u};
 }
 
 /* Marks the outermost ops without launches around heavy ones, and all inside them. */
-static void mark_heavy(const thread_walk *w, uint32_t first, uint32_t end)
+static void mark_heavy(const thread_walk *w, uint32_t end)
 {
-    for (uint32_t i = end; i-- > first;) {
-        gt_host_event *event = &w->events[i];
-        if (!(event->flags & MAYBE_HEAVY)) continue;
-        gt_host_event *parent = event->parent == GT_NONE ? NULL : &w->events[event->parent];
-        event->flags &= (uint8_t)~MAYBE_HEAVY;
-        if (parent && parent->kind == GT_KIND_CPU_OP && !parent->launches)
-            parent->flags |= MAYBE_HEAVY;
-        else
-            event->flags |= GT_HOST_HEAVY;
+    for (size_t k = 0; k < w->heavy_count; k++) {
+        uint32_t top = w->heavy[k], parent = w->events[top].parent;
+        for (; parent != GT_NONE && w->events[parent].kind == GT_KIND_CPU_OP && !w->events[parent].launches;
+             parent = w->events[top].parent)
+            top = parent;
+        if (w->events[top].flags & GT_HOST_HEAVY) continue;
+        w->events[top].flags |= GT_HOST_HEAVY;
+        for (uint32_t i = top + 1; i < end && w->events[i].parent != GT_NONE &&
+                                   w->events[w->events[i].parent].flags & GT_HOST_HEAVY;
+             i++)
+            w->events[i].flags |= GT_HOST_HEAVY;
     }
-    for (uint32_t i = first; i < end; i++)
-        if (w->events[i].parent != GT_NONE)
-            w->events[i].flags |= w->events[w->events[i].parent].flags & GT_HOST_HEAVY;
 }
 
 static void build_thread(void *context, size_t index)
@@ -373,27 +379,28 @@ static void build_thread(void *context, size_t index)
     gt_host_thread *thread = &b->schedule->threads[index];
     thread_walk w = {.b = b, .source = source, .events = b->schedule->events, .thread = (uint32_t)index};
     uint32_t row = 0, frame = 0, next = thread->first;
-    gt_host_event from_rows, from_frames;
+    next_event from_rows = {0}, from_frames = {0};
     order_events(source->rows, source->row_count, b->trace->start_us, b->trace->dur_us);
     order_events(source->frames, source->frame_count, b->frames.start_us, b->frames.dur_us);
-    if (source->row_count) from_rows = event_of_row(b, source->rows[0]);
-    if (source->frame_count) from_frames = event_of_frame(b, source->frames[0]);
+    if (source->row_count) from_rows = next_row(b, source->rows[0]);
+    if (source->frame_count) from_frames = next_frame(b, source->frames[0]);
     while (row < source->row_count || frame < source->frame_count) {
         gt_host_event *event = &w.events[next++];
         if (frame == source->frame_count ||
             (row < source->row_count && row_is_first(b, &from_rows, &from_frames))) {
-            *event = from_rows;
-            if (++row < source->row_count) from_rows = event_of_row(b, source->rows[row]);
+            fill_event(event, &from_rows, b->trace->name[from_rows.index], b->trace->kind[from_rows.index]);
+            if (++row < source->row_count) from_rows = next_row(b, source->rows[row]);
         } else {
-            *event = from_frames;
-            if (++frame < source->frame_count) from_frames = event_of_frame(b, source->frames[frame]);
+            fill_event(event, &from_frames, b->frames.name[from_frames.index], GT_KIND_PYTHON);
+            if (++frame < source->frame_count) from_frames = next_frame(b, source->frames[frame]);
         }
         open_next(&w, event);
     }
     while (w.depth) close_event(&w);
     thread->end = next;
     thread->launches = source->call_count != 0;
-    if (w.has_heavy) mark_heavy(&w, thread->first, thread->end);
+    mark_heavy(&w, thread->end);
+    gt_free(w.heavy);
     gt_free(w.open);
 }
 
