@@ -39,7 +39,10 @@ WAIT_SECONDS = 120  # only ends a test that waits forever
 ALLOWED = ("file:", "blob:", "data:", "about:", "chrome:", "devtools:")
 ARGUMENTS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
              "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--disable-extensions", "--hide-scrollbars",
-             "--force-color-profile=srgb", "--lang=en-US"]
+             "--force-color-profile=srgb", "--lang=en-US",
+             # One process for all pages, and none kept ready for the next: starting them takes as long as loading a page.
+             "--renderer-process-limit=1", "--disable-site-isolation-trials",
+             "--disable-features=SpareRendererForSitePerProcess,Translate,OptimizationHints,MediaRouter"]
 
 # Runs before the page's own program: what the console does not say.
 WATCH = """
