@@ -66,7 +66,7 @@ def generated(folder):
     }
     for number, (name, options) in enumerate(made.items()):
         path = os.path.join(folder, f"made_{number}.json" + (".gz" if number % 4 == 3 else ""))
-        pytorch_generator.write_trace(path, pytorch_generator.Options(**{"events": 3000, **options}))
+        pytorch_generator.write_trace(path, pytorch_generator.Options(**{"events": 3000 if harness.LONG else 1500, **options}))
         yield Case(name, path)
         if options.get("python_functions"):
             yield Case(f"{name}, recompute", path, {"detect_recompute": True}, documents=False)
@@ -226,7 +226,7 @@ def check_million(binary, count, tally):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
-    parser.add_argument("--million", type=int, default=1_000_000, help="events of the huge trace")
+    parser.add_argument("--million", type=int, default=1_000_000 if harness.LONG else 300_000, help="events of the huge trace")
     parser.add_argument("--only", default="", help="only cases with this text in their names")
     options = parser.parse_args()
     binary = harness.require_binary(options.bin)
