@@ -137,6 +137,28 @@ def check_rounded(binary, folder):
     return [f"nobody is late: {found}"] if found else []
 
 
+def first_of_cluster(binary, folder, cluster, steps, program):
+    cluster.run(steps, program)
+    cluster.write(os.path.join(folder, "run"))
+    return report(binary, os.path.join(folder, "run"), os.path.join(folder, "out"))[0]
+
+
+def check_unconnected(binary, folder):
+    """Two groups that share no rank: the repair of a rank makes the step of its group shorter, not half of that."""
+    first = first_of_cluster(binary, folder, Cluster(8, {"a": [0, 1, 2, 3], "b": [4, 5, 6, 7]}), 4, lambda step, rank: [
+        ("op", "aten::mm", 1500 if rank == 1 else 1000), ("collective", "ab"[rank // 4], 1000, 90), ("join",)])
+    right = first["ranks"] == "1" and is_near(first["gain_ms"], 0.5, 0)
+    return [] if right else [f"rank 1 and 0.5 ms wanted: {first['title']!r}, {first['gain_ms']:.3f} ms"]
+
+
+def check_once(binary, folder):
+    """A rank is late in one step of five: that is not said to be so in each."""
+    first = first_of_cluster(binary, folder, Cluster(4), 6, lambda step, rank: [
+        ("op", "aten::mm", 3000 if rank == 1 and step == 2 else 1000), ("collective", "world", 1000, 90), ("join",)])
+    wanted = "rank 1 is late once, by 2.00 ms in step 5 (0.40 ms per step)"
+    return [] if first["title"].startswith(wanted) else [f"{wanted!r} wanted: {first['title']!r}"]
+
+
 def planted(*faults, **options):
     run_size = size(**options)
     name = ", ".join(faults) or "healthy"
@@ -166,6 +188,8 @@ def parallel_cases():
 def cases():
     yield from parallel_cases()
     yield Case("rounded times", check_rounded)
+    yield Case("groups that share no rank", check_unconnected)
+    yield Case("late once", check_once)
     if not os.path.exists(SIMULATOR):
         return
     yield planted(seed=3, clock_us=500)

@@ -133,10 +133,24 @@ static size_t move_alike(gt_late_search *s, size_t first)
 /* Suspects that are repaired together. */
 typedef struct plan {
     size_t first, end;
-    double before_ns, after_ns; /* the step time */
-    double with_others_ns;      /* if those that are equally late were repaired, too */
-    double *blame_ns;           /* before; owned */
+    double before_ns;      /* the step time */
+    double gain_ns;        /* of the ranks that are connected with them */
+    double others_gain_ns; /* what is gained besides if those that are equally late were repaired, too */
+    double *blame_ns;      /* before; owned */
 } plan;
+
+/* What the repair of suspects `first` to `end` - 1 gains, besides what is repaired already. */
+static double try_repair(gt_late_search *s, size_t first, size_t end, double before_ns)
+{
+    bool *has_rank = gt_alloc_zero(s->found->rank_count + 1, sizeof *has_rank);
+    for (size_t i = first; i < end; i++)
+        for (size_t r = 0; r < s->found->rank_count; r++) has_rank[r] |= is_of(s, r, &s->suspects[i]);
+    set_repaired(s, first, end, true);
+    double gain_ns = (before_ns - run_repaired(s)) / gt_rank_model_connected(s->model, has_rank);
+    set_repaired(s, first, end, false);
+    gt_free(has_rank);
+    return gain_ns;
+}
 
 /* The suspects from `first` on whose repair gains something; nothing is repaired yet. */
 static plan plan_group(gt_late_search *s, size_t first)
@@ -145,22 +159,14 @@ static plan plan_group(gt_late_search *s, size_t first)
     plan p = {.first = first, .end = first + 1, .blame_ns = gt_alloc(size)};
     p.before_ns = run_repaired(s);
     memcpy(p.blame_ns, s->blame_ns, size - sizeof(double));
-    set_repaired(s, first, p.end, true);
-    p.after_ns = run_repaired(s);
-    if (p.before_ns - p.after_ns < s->suspects[first].late_ns / 2) {
-        set_repaired(s, first, p.end, false);
+    p.gain_ns = try_repair(s, first, p.end, p.before_ns);
+    if (p.gain_ns < s->suspects[first].late_ns / 2) {
         p.end = move_alike(s, first);
-        set_repaired(s, first, p.end, true);
-        p.after_ns = run_repaired(s);
+        p.gain_ns = try_repair(s, first, p.end, p.before_ns);
     }
-    p.with_others_ns = p.after_ns;
     size_t others_end = equally_late_end(s, first);
-    if (others_end > p.end && p.before_ns - p.after_ns < s->suspects[first].late_ns / 2) {
-        set_repaired(s, first, others_end, true);
-        p.with_others_ns = run_repaired(s);
-        set_repaired(s, first, others_end, false);
-    }
-    set_repaired(s, first, p.end, false);
+    if (others_end > p.end && p.gain_ns < s->suspects[first].late_ns / 2)
+        p.others_gain_ns = try_repair(s, first, others_end, p.before_ns) - p.gain_ns;
     return p;
 }
 
@@ -185,12 +191,12 @@ static void repair_group(gt_late_search *s, const plan *p)
 {
     double *own = s->blame_ns;
     const gt_suspect one = s->suspects[p->first], *latest = &one;
-    bool depends = p->after_ns - p->with_others_ns >= LEAST_SHOWN * s->found->step_ns;
+    bool depends = p->others_gain_ns >= LEAST_SHOWN * s->found->step_ns;
     s->blame_ns = p->blame_ns;
     gt_late_group group = {.is_node = latest->is_node,
                            .late_ns = latest->late_ns,
                            .least_late_ns = latest->late_ns,
-                           .gain_ns = fmax(0, p->before_ns - p->after_ns),
+                           .gain_ns = fmax(0, p->gain_ns),
                            .blame = find_blame(s, p->first, p->end),
                            .is_certain = latest->late_ns >= 2 * s->least_ns && !s->found->few_are_usual,
                            .total = p->end - p->first,
@@ -230,9 +236,10 @@ static void repair_all(gt_late_search *s, const gt_slow_links *links)
         double gain_ns = 0;
         if (links_left) {
             s->transfer_ns = links->transfer_ns;
-            gain_ns = fmax(0, p.before_ns - run_repaired(s));
+            gain_ns =
+                fmax(0, p.before_ns - run_repaired(s)) / gt_rank_model_connected(s->model, links->has_rank);
         }
-        if (links_left && (next == s->suspect_count || gain_ns > p.before_ns - p.after_ns)) {
+        if (links_left && (next == s->suspect_count || gain_ns > p.gain_ns)) {
             links_left = false;
             if (gain_ns >= LEAST_SHOWN_OF_LINKS * s->found->step_ns)
                 gt_add_link_finding(s->found, links, gain_ns);
@@ -252,7 +259,8 @@ static void add_slow_hosts(gt_late_search *s)
     for (size_t i = 0; i < hosts.count; i++) {
         double before = run_repaired(s);
         for (size_t r = 0; r < s->found->rank_count; r++) s->repaired_ranks[r] |= hosts.items[i].has_rank[r];
-        gt_add_host_finding(s->found, &hosts.items[i], fmax(0, before - run_repaired(s)));
+        double connected = gt_rank_model_connected(s->model, hosts.items[i].has_rank);
+        gt_add_host_finding(s->found, &hosts.items[i], fmax(0, before - run_repaired(s)) / connected);
     }
     gt_slow_hosts_free(&hosts);
 }

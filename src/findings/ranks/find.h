@@ -1,4 +1,5 @@
-/* Internal to src/findings/ranks: from late ranks to findings in words (texts.c) and in order (own.c). */
+/* Internal to src/findings/ranks: from late ranks to findings in words (texts.c, verdict.c) and in order
+ * (own.c). */
 #ifndef GT_FINDINGS_RANKS_FIND_H
 #define GT_FINDINGS_RANKS_FIND_H
 
@@ -59,11 +60,13 @@ void gt_add_shared_place(gt_rank_findings *found, const bool *is_late);
 void gt_add_host_finding(gt_rank_findings *found, const gt_slow_host_group *group, double gain_ns);
 void gt_add_late_finding(gt_rank_findings *found, const gt_rank_model *model, const gt_late_group *group);
 void gt_add_link_finding(gt_rank_findings *found, const gt_slow_links *links, double gain_ns);
-char *gt_rank_findings_verdict(const gt_rank_findings *found);
 /* Adds an item of joined evidence, which contains no "; ". */
 void gt_rank_add_item(gt_buffer *text, const char *item);
 /* "0-3, 5"; "all" if it is all that are known. The caller frees it. */
 char *gt_rank_list(const gt_rank_findings *found, const bool *has_rank);
+
+/* verdict.c: the first line. The caller frees it. */
+char *gt_rank_findings_verdict(const gt_rank_findings *found);
 
 /* own.c: findings of the ranks' own traces, put together; and the order of all findings. */
 void gt_add_own_findings(gt_rank_findings *found);

@@ -225,6 +225,16 @@ static void align_clocks(gt_model_maker *m)
     }
 }
 
+static void find_components(gt_model_maker *m)
+{
+    gt_rank_model *model = m->model;
+    double unused;
+    model->component = gt_alloc((model->rank_count + 1) * sizeof *model->component);
+    for (uint32_t r = 0; r < model->rank_count; r++)
+        model->component[r] =
+            model->rank_begins[r] == model->rank_begins[r + 1] ? GT_NONE : gt_maker_leader(m, r, &unused);
+}
+
 /* ---- all of it ---- */
 
 gt_rank_model *gt_rank_model_new(const gt_ranks_input *input)
@@ -244,6 +254,7 @@ gt_rank_model *gt_rank_model_new(const gt_ranks_input *input)
     gt_maker_choose_bases(&m, places);
     gt_maker_find_windows(&m);
     gt_maker_find_classes(&m);
+    find_components(&m);
     gt_free(places);
     gt_free(m.first_rows);
     gt_free(m.entry_of_row);
@@ -259,6 +270,7 @@ void gt_rank_model_free(gt_rank_model *model)
     gt_free(model->order);
     gt_free(model->transfer_ns);
     gt_free(model->rows);
+    gt_free(model->component);
     gt_free(model->class_of);
     gt_free(model->class_begins);
     gt_free(model->class_entries);

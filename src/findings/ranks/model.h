@@ -58,6 +58,8 @@ typedef struct gt_rank_model {
     uint32_t *class_entries;
     size_t *rank_begins; /* by rank: entries in order of time are rank_entries[rank_begins[rank] ...] */
     uint32_t *rank_entries;
+    uint32_t *component; /* by rank: the same one for ranks that collectives connect, directly or through
+                            others; GT_NONE: it has no collective */
     double *steps;       /* by rank: in its window */
     double *tail_ns;     /* by rank: from the end of `to` to the end of its window */
     double *begin_ns;    /* by rank: when the window with the tail before it begins, on the common clock */
@@ -85,6 +87,10 @@ typedef struct gt_rank_repair {
 /* The step time in ns, the mean over ranks. blame_ns[rank], if not NULL, becomes what the other ranks wait in
  * all collectives in which this rank comes last. */
 double gt_rank_model_run(const gt_rank_model *model, const gt_rank_repair *repair, double *blame_ns);
+
+/* The part of all ranks that collectives connect with these, 0 to 1. A repair that makes the mean step of all
+ * ranks shorter makes that of these ranks shorter by this many times more. */
+double gt_rank_model_connected(const gt_rank_model *model, const bool *has_rank);
 
 /* Sets has_rank of ranks for which much more or less time passes between two collectives than for most ranks
  * that take part in both. In one run that is impossible, because ranks leave a collective together. Returns

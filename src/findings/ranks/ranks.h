@@ -25,8 +25,8 @@
  * and windows (collectives of all ranks), run (of these, with repairs), late (who is late, by how much),
  * noise (what is chance), causes (what a late rank does longer), links (slow transfers), hosts (slow
  * launches), places (what late nodes share), suspects (who is late by more than chance), find (the findings),
- * texts (in words), own (findings of single ranks, put together), sheets. across.h lists the files that look
- * at all ranks together, chains.h what they know about a rank. */
+ * texts and verdict (in words), own (findings of single ranks, put together), sheets. across.h lists the
+ * files that look at all ranks together, chains.h what they know about a rank. */
 #ifndef GT_FINDINGS_RANKS_RANKS_H
 #define GT_FINDINGS_RANKS_RANKS_H
 

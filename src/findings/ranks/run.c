@@ -65,6 +65,21 @@ double gt_rank_model_run(const gt_rank_model *model, const gt_rank_repair *repai
     return step_ns;
 }
 
+double gt_rank_model_connected(const gt_rank_model *model, const bool *has_rank)
+{
+    bool *is_touched = gt_alloc_zero(model->rank_count + 1, sizeof *is_touched);
+    size_t all = 0, connected = 0;
+    for (size_t r = 0; r < model->rank_count; r++)
+        if (has_rank[r] && model->component[r] != GT_NONE) is_touched[model->component[r]] = true;
+    for (size_t r = 0; r < model->rank_count; r++) {
+        if (model->to[r] == GT_NONE) continue; /* it has no step (mean_step) */
+        all++;
+        connected += is_touched[model->component[r]];
+    }
+    gt_free(is_touched);
+    return connected ? (double)connected / (double)all : 1;
+}
+
 /* ---- one run? ---- */
 
 static double collectives_of(const gt_rank_model *model, const gt_ranks_input *input, size_t c, size_t entry)
