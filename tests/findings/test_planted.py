@@ -38,6 +38,22 @@ def check_names(binary, folder, names, late, part):
     return [] if len(told) == 1 and wanted in told[0] else [f"{wanted!r} not in {first['evidence']}"]
 
 
+def check_unnamed(binary, folder, unnamed, ids, ranks):
+    """Some traces do not name their machine: the ranks of a slow node are found all the same."""
+    traces = os.path.join(folder, "run")
+    simulate(traces, size(ranks=12, per_node=4, layers=2), ["node:1:20"])
+    for rank in unnamed:
+        path = os.path.join(traces, f"rank{rank}_trace.json.gz")
+        with gzip.open(path, "rt") as file:
+            trace = json.load(file)
+        del trace["host_name"]
+        with gzip.open(path, "wt") as file:
+            json.dump(trace, file)
+    found = [one for one in report(binary, traces, os.path.join(folder, "out")) if one["id"] in RANK_IDS]
+    right = [one["id"] for one in found] == ids and found[0]["ranks"] == ranks and re.search("all its kernels take (19|20)", found[0]["title"])
+    return [] if right else [f"{ids} of {ranks} wanted: {[(one['id'], one['title']) for one in found]}"]
+
+
 def check_expected(binary, folder):
     """A link that is 20 % slower than the network should be, which is slower than usual."""
     traces, out = os.path.join(folder, "run"), os.path.join(folder, "out")
@@ -228,6 +244,8 @@ def cases():
     yield Case("racks in names", check_names, racks, [1, 3], "rack3")
     yield Case("racks in domains", check_names, ["n1.r1.net", "n2.r3.net", "n3.r1.net", "n4.r3.net"], [1, 3], "r3.net")
     yield Case("names that say nothing", check_names, ["node1", "node2", "node3", "node4"], [1, 3], None)
+    yield Case("no names of nodes", check_unnamed, range(12), ["straggler"], "4-7")
+    yield Case("a name is missing", check_unnamed, [9], ["slow_node"], "4-7")
     yield Case("expected bandwidth", check_expected)
 
 

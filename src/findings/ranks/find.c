@@ -21,22 +21,28 @@ enum { GROUPS_MAX = 16 };
 
 /* ---- nodes ---- */
 
-/* By the names in the traces, or else by the number of GPUs per node. A trace that has one GPU may show only
+/* By the names in the traces, if at least half of them have one, or else by the number of GPUs per node. A
+ * rank without a name may be on any node, so it gets one of its own. A trace that has one GPU may show only
  * that of its rank, so one GPU says nothing. */
 static void find_nodes(gt_late_search *s)
 {
     const int64_t gpus = s->input->gpus_per_node > 1 ? s->input->gpus_per_node : 0;
     gt_rank_findings *found = s->found;
-    bool named = true;
-    for (size_t r = 0; r < found->rank_count; r++)
-        if (found->ranks[r].facts && !*found->ranks[r].facts->node) named = false;
+    size_t known = 0, with_name = 0;
+    for (size_t r = 0; r < found->rank_count; r++) {
+        known += found->ranks[r].facts != NULL;
+        with_name += found->ranks[r].facts && *found->ranks[r].facts->node;
+    }
+    bool named = with_name && 2 * with_name >= known;
     found->node_names = gt_alloc_zero(found->rank_count + 1, sizeof *found->node_names);
     gt_interner *names = gt_interner_new();
     for (size_t r = 0; r < found->rank_count; r++) {
         const gt_rank_facts *facts = found->ranks[r].facts;
         if (!facts) continue;
         int64_t by_number = gpus ? (int64_t)r / gpus : 0;
-        char *name = named ? gt_strdup(facts->node) : gt_format("node %lld", (long long)by_number);
+        char *name = !named         ? gt_format("node %lld", (long long)by_number)
+                     : *facts->node ? gt_strdup(facts->node)
+                                    : gt_format("unknown (rank %zu)", r);
         uint32_t before = gt_interner_count(names), id = gt_interner_add_cstr(names, name);
         size_t node = (size_t)id - 2; /* ids begin at 2 and are dense */
         if (gt_interner_count(names) > before)
