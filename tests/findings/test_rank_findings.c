@@ -121,6 +121,7 @@ static void add_rows(cluster *c, double mib)
         {GT_COL_TS, GT_TYPE_FLOAT},
         {GT_COL_DUR, GT_TYPE_FLOAT},
         {GT_COL_IN_SPLIT_SIZE, GT_TYPE_STRING},
+        {GT_COL_INDEX_IN_GROUP, GT_TYPE_INT},
     };
     c->rows = gt_table_new(GT_SHEET_NCCL_LONG, c->strings);
     gt_table_add_columns(c->rows, heads, GT_LENGTH(heads));
@@ -135,6 +136,7 @@ static void add_rows(cluster *c, double mib)
             const gt_rank_collective *from = &c->facts[r]->collectives[i];
             gt_table_set_float(c->rows, 8, row, (double)from->start_ns / 1e3);
             gt_table_set_float(c->rows, 9, row, (double)(from->end_ns - from->start_ns) / 1e3);
+            gt_table_set_int(c->rows, 11, row, (int64_t)i);
         }
     c->matches = (gt_collective_matches){.events = c->rows, .count = COLLECTIVES, .ranks = (int64_t)c->ranks};
     c->matches.begins = gt_alloc((COLLECTIVES + 1) * sizeof *c->matches.begins);

@@ -62,15 +62,14 @@ void gt_maker_find_classes(gt_model_maker *m)
     const uint32_t *groups = gt_table_column(events, GT_COL_PROCESS_GROUP_NAME)->texts;
     const uint32_t *names = gt_table_column(events, GT_COL_COLLECTIVE_NAME)->texts;
     const int64_t *positions = gt_table_column(events, GT_COL_INDEX_IN_GROUP)->ints;
-    const gt_column *sizes = gt_table_column(events, GT_COL_IN_MSG_NELEMS);
+    const gt_column *sizes = gt_table_column(events, GT_COL_IN_MSG_SIZE_MB);
     uint32_t *ordinals = find_ordinals(model, groups);
     gt_map kinds = {0}, places = {0}, classes = {0};
     model->class_of = gt_alloc((model->count + 1) * sizeof *model->class_of);
     for (size_t c = 0; c < model->count; c++) {
         uint32_t row = model->rows[c];
-        double size = gt_column_number(sizes, row);
-        uint64_t elements = size >= 0 && size < 1e18 ? (uint64_t)size : 0;
-        uint32_t kind = id_of(&kinds, names[row], elements);
+        double bytes = gt_column_number(sizes, row) * 1048576;
+        uint32_t kind = id_of(&kinds, names[row], bytes >= 0 && bytes < 1e18 ? (uint64_t)bytes : 0);
         uint32_t place = id_of(&places, (uint64_t)positions[row], ordinals[c]);
         model->class_of[c] =
             id_of(&classes, (uint64_t)kind << 32 | place, model->begins[c + 1] - model->begins[c]);
