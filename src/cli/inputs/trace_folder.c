@@ -49,9 +49,9 @@ static size_t json_length(const char *name)
 typedef struct candidate {
     char *path;
     bool is_looked_at;
-    bool detected; /* otherwise the error says why not */
+    bool detected;
+    char *problem; /* owned; why not; NULL: it was */
     gt_trace_format format;
-    gt_error error;
     gt_log_record messages;
 } candidate;
 
@@ -59,8 +59,10 @@ static void detect(candidate *file)
 {
     file->is_looked_at = true;
     file->format = GT_FORMAT_UNKNOWN;
-    gt_stream *stream = gt_stream_open(file->path, &file->error);
-    file->detected = stream && gt_detect(stream, &file->format, &file->error);
+    gt_error error;
+    gt_stream *stream = gt_stream_open(file->path, &error);
+    file->detected = stream && gt_detect(stream, &file->format, &error);
+    if (!file->detected) file->problem = gt_strdup(error.text);
     gt_stream_close(stream);
 }
 
@@ -209,9 +211,10 @@ static bool add_file(gt_trace_folder *found, candidate *file, size_t base)
         return false;
     }
     if (detected)
-        gt_fail(&file->error, "%s: %s%s", path,
-                format == GT_FORMAT_EMPTY ? "" : "not a PyTorch trace: ", gt_format_name(format));
-    keep_unreadable(found, path, file->error.text, is_other_json);
+        file->problem =
+            gt_format("%s: %s%s", path,
+                      format == GT_FORMAT_EMPTY ? "" : "not a PyTorch trace: ", gt_format_name(format));
+    keep_unreadable(found, path, file->problem, is_other_json);
     return false;
 }
 
@@ -292,6 +295,7 @@ static void add_candidates(gt_trace_folder *found, const gt_folder_list *names, 
         else if (add_file(found, &files[i], base))
             taken = names->items[i];
         gt_free(files[i].path);
+        gt_free(files[i].problem);
         gt_log_forget(&files[i].messages);
     }
 }
