@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {CATEGORIES, CAUSES, causeColor, causeCss, contrast, inkOn, setLargestCause, THEME_COLORS} from '../../src/page/web/colors.js';
+import {CATEGORIES, CAUSES, causeColor, causeCss, contrast, inkOn, largestCauseOf, setLargestCause} from '../../src/page/web/colors.js';
+import {THEME_COLORS} from '../../src/page/web/colors.js';
 import {causeLabel, causeMeaning, partKey, partLabel, readPartKey} from '../../src/page/web/names.js';
 import {ROOT, WEB} from './helpers.mjs';
 
@@ -124,4 +125,12 @@ test('a part has one name and one key', () => {
   ['idle: data loading', 'GEMM', 'exposed copies', 'exposed communication', 'copy', 'idle: copy call']);
   assert.deepEqual([partKey('copy', 'idle'), partKey('copy', 'exposed_copy')], ['idle:copy', 'copy']);
   assert.deepEqual([readPartKey('idle:copy'), readPartKey('copy')], [{part: 'copy', kind: 'idle'}, {part: 'copy', kind: 'category'}]);
+});
+
+test('the accent is that of the largest cause, or of the one that changed most', () => {
+  const bar = [{part: 'GEMM', kind: 'computation', ns: 90}, {part: 'sync', kind: 'idle', ns: 5}, {part: 'data', kind: 'idle', ns: 7}];
+  assert.equal(largestCauseOf({facts: {bar}, answers: {}}), 'data');
+  const contributions = [{kind: 'slower', what: 'aten::mm', delta_ms: 9}, {kind: 'idle', what: 'data', delta_ms: 2}, {kind: 'idle', what: 'sync', delta_ms: -3}];
+  assert.equal(largestCauseOf({facts: {}, answers: {waterfalls: [{contributions}]}}), 'sync');
+  assert.equal(largestCauseOf({facts: {}, answers: {}}), null);
 });

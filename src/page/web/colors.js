@@ -59,6 +59,15 @@ export function setLargestCause(cause) {
   patterns.clear();
 }
 
+// Of a front: the cause of most of the idle time; in a comparison, of its largest change. Null: none.
+export function largestCauseOf({facts, answers}) {
+  const bar = (facts.bar || []).map(({part, kind, ns}) => ({cause: part, kind, size: ns}));
+  const changes = (answers.waterfalls?.[0]?.contributions || [])
+    .map(({what, kind, delta_ms: ms}) => ({cause: what, kind, size: Math.abs(ms)}));
+  const idle = [...bar, ...changes].filter(({kind}) => kind === 'idle');
+  return idle.length ? idle.reduce((most, part) => (part.size > most.size ? part : most)).cause : null;
+}
+
 function hatchOf(cause) {
   const [shade, ...angles] = Object.hasOwn(HATCHES, cause) ? HATCHES[cause] : HATCHES.unknown;
   const [ground, line] = (isDark() ? DARK_HATCHES : LIGHT_HATCHES)[cause === largestCause ? ACCENT : shade];

@@ -1,6 +1,6 @@
 // Draws the first screen at once, unpacks the data, then draws the rest.
 
-import {setLargestCause} from './colors.js';
+import {largestCauseOf, setLargestCause} from './colors.js';
 import {element} from './dom.js';
 import {listenToKeys} from './keys.js';
 import {goToSection, Navigation} from './navigation.js';
@@ -97,11 +97,6 @@ function connectState(page) {
   listenToKeys();
 }
 
-function largestCauseOf(facts) {
-  const idle = (facts.bar || []).filter((part) => part.kind === 'idle');
-  return idle.length ? idle.reduce((most, part) => (part.ns > most.ns ? part : most)).part : null;
-}
-
 function canUnpack() {
   try {
     return Boolean(new DecompressionStream('deflate-raw'));
@@ -135,7 +130,7 @@ async function start() {
     const page = new Page(JSON.parse(document.getElementById('front').textContent), location.hash);
     const navigation = new Navigation(page, SECTIONS);
     connectState(page);
-    setLargestCause(largestCauseOf(page.front.facts));
+    setLargestCause(largestCauseOf(page.front));
     document.getElementById('starting')?.remove();
     main.before(element('a', {class: 'skip', href: '#verdict'}, 'skip to the verdict'), navigation.node);
     addSections(page, main, true);

@@ -52,9 +52,11 @@ export class StepPairs {
     this.note = element('p', {class: 'note'});
     this.alternative = tableAlternative('Steps', () => this.tableRows());
     this.announcer = announcer();
-    const table = (title, make) => element('div', {}, element('h3', {}, title), sortedTable(title, make).node);
-    body.append(element('div', {class: 'columns steps-summary'}, table('Time of a step', () => this.timeRows()),
-      table('Parts of a step, mean', () => this.partRows())),
+    const times = sortedTable('Time of a step', () => this.timeRows());
+    this.partTable = sortedTable('Parts of a step, mean', () => this.partRows());
+    const table = (title, {node}) => element('div', {}, element('h3', {}, title), node);
+    body.append(element('div', {class: 'columns steps-summary'}, table('Time of a step', times),
+      table('Parts of a step, mean', this.partTable)),
     this.box, this.legend, this.note, this.alternative.node, this.announcer.node);
   }
 
@@ -63,6 +65,7 @@ export class StepPairs {
       this.showLegend();
       this.draw();
     }));
+    this.page.state.on(['theme'], this.partTable.refresh);
     this.canvas.addEventListener('pointermove', (event) => this.point(event));
     this.canvas.addEventListener('pointerleave', () => tooltip.hide());
     this.canvas.addEventListener('click', (event) => this.choose(this.barAt(event)));
