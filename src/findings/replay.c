@@ -223,11 +223,11 @@ typedef struct host_times {
     double before_ns, own_ns;
 } host_times;
 
-static inline host_times times_at(const run *r, size_t i)
+static inline host_times times_at(const run *r, size_t i, bool edits_points)
 {
     const replay_point *point = &r->base->points[i];
     host_times times = {point->before_ns, point->own_ns};
-    if (r->changes.flags) {
+    if (edits_points) {
         times.before_ns -= r->changes.removed_ns[i];
         if (!(times.before_ns > 0)) times.before_ns = 0;
         if (r->changes.flags[i] & GT_EDIT_NO_CALL) times.own_ns = 0;
@@ -252,10 +252,11 @@ typedef struct host_state {
 } host_state;
 
 /* Goes on to point i; `placed` ops are placed. */
-static inline host_state reach_point(const run *r, host_state host, size_t i, size_t placed)
+static inline host_state reach_point(const run *r, host_state host, size_t i, size_t placed,
+                                     bool edits_points)
 {
     if (host.awaited < placed && r->end_ns[host.awaited] > host.now_ns) host.now_ns = r->end_ns[host.awaited];
-    host_times times = times_at(r, i);
+    host_times times = times_at(r, i, edits_points);
     host.now_ns += host.own_ns;
     if (i == r->leave) host.is_inside = false;
     host.now_ns += times.before_ns;
@@ -264,15 +265,15 @@ static inline host_state reach_point(const run *r, host_state host, size_t i, si
     if (host.is_inside) host.inside_ns += times.own_ns;
     host.own_ns = times.own_ns;
     host.awaited = r->base->points[i].awaited;
-    if (r->changes.flags && r->changes.flags[i] & GT_EDIT_NO_WAIT) host.awaited = GT_NONE;
+    if (edits_points && r->changes.flags[i] & GT_EDIT_NO_WAIT) host.awaited = GT_NONE;
     return host;
 }
 
 /* When the host lets an op start. */
-static inline double host_lets(const run *r, const replay_op *op, bool is_soon)
+static inline double host_lets(const run *r, const replay_op *op, bool is_soon, bool edits_points)
 {
     if (op->point == GT_NONE) return -INFINITY;
-    bool is_quick = is_soon || (r->changes.flags && r->changes.flags[op->point] & GT_EDIT_NO_CALL);
+    bool is_quick = is_soon || (edits_points && r->changes.flags[op->point] & GT_EDIT_NO_CALL);
     return r->point_ns[op->point] + (is_quick ? op->quick_ns : op->host_ns);
 }
 
@@ -280,23 +281,24 @@ static inline double host_lets(const run *r, const replay_op *op, bool is_soon)
 static const double usual_gap_ns = 10000;
 
 /* The start of an op on a stream that is busy until stream_ns. */
-static inline double start_of(const run *r, const replay_op *op, size_t i, double stream_ns)
+static inline double start_of(const run *r, const replay_op *op, size_t i, double stream_ns,
+                              bool edits_points, bool edits_ops)
 {
     if (op->begins == GT_START_FIXED) return larger(op->offset_ns, stream_ns);
-    bool is_soon = r->changes.soon && r->changes.soon[i];
-    double start = larger(stream_ns, host_lets(r, op, is_soon));
+    bool is_soon = edits_ops && r->changes.soon && r->changes.soon[i];
+    double start = larger(stream_ns, host_lets(r, op, is_soon, edits_points));
     if (start == -INFINITY) start = op->start_ns; /* nothing holds it back: as recorded */
     if (op->begins == GT_START_HOST) return start;
     if (is_soon) return larger(start, stream_ns + usual_gap_ns);
     double offset = op->offset_ns;
-    if (r->changes.gap_ns && r->changes.gap_ns[i] < offset) offset = r->changes.gap_ns[i];
+    if (edits_ops && r->changes.gap_ns && r->changes.gap_ns[i] < offset) offset = r->changes.gap_ns[i];
     if (op->begins == GT_START_QUEUE) return larger(start, stream_ns + offset);
     return larger(start, r->end_ns[op->dependency] + offset);
 }
 
 /* What changes from step to step stays in local variables: the arrays could overlap with those of a struct
- * for all that the compiler knows. */
-static void run_all(run *r)
+ * for all that the compiler knows. There is a copy of this for runs without edits of points or of ops. */
+static inline __attribute__((always_inline)) void run_with(run *r, bool edits_points, bool edits_ops)
 {
     const size_t points = r->schedule->point_count, ops = r->schedule->op_count;
     size_t point = 0;
@@ -305,31 +307,51 @@ static void run_all(run *r)
     for (size_t i = 0; i < ops; i++) {
         const replay_op *op = &r->base->ops[i];
         for (; point < op->points; point++) {
-            host = reach_point(r, host, point, i);
+            host = reach_point(r, host, point, i, edits_points);
             r->point_ns[point] = host.now_ns;
         }
-        double stream_ns = r->stream_ns[op->stream], start = start_of(r, op, i, stream_ns), dur = op->dur_ns;
-        if (r->changes.dur_ns && r->changes.dur_ns[i] < INFINITY) dur = larger(0, r->changes.dur_ns[i]);
+        double stream_ns = r->stream_ns[op->stream],
+               start = start_of(r, op, i, stream_ns, edits_points, edits_ops);
+        double dur = op->dur_ns;
+        if (edits_ops && r->changes.dur_ns[i] < INFINITY) dur = larger(0, r->changes.dur_ns[i]);
         double end = start + dur;
         r->end_ns[i] = end;
         r->start_ns[i] = start;
         if (end > stream_ns) r->stream_ns[op->stream] = end;
         if (op->is_judged && end > latest_ns) latest_ns = end;
     }
-    for (; point < points; point++) host = reach_point(r, host, point, ops);
+    for (; point < points; point++) host = reach_point(r, host, point, ops, edits_points);
     r->latest_ns = latest_ns;
     r->host_ns = host.inside_ns;
+}
+
+static void run_all(run *r)
+{
+    if (r->changes.flags && r->changes.dur_ns)
+        run_with(r, true, true);
+    else if (r->changes.flags)
+        run_with(r, true, false);
+    else if (r->changes.dur_ns)
+        run_with(r, false, true);
+    else
+        run_with(r, false, false);
+}
+
+/* The step time that the GPU shows. */
+static double gpu_time(const run *r)
+{
+    const gt_step_window *window = &r->schedule->window;
+    double until_ns = window->end_op == GT_NONE ? r->latest_ns : r->start_ns[window->end_op];
+    return (until_ns - r->start_ns[window->first_op]) / (window->steps ? (double)window->steps : 1);
 }
 
 static double step_time(const run *r)
 {
     const gt_step_window *window = &r->schedule->window;
-    double steps = window->steps ? (double)window->steps : 1;
-    double first_ns = r->start_ns[window->first_op];
-    if (window->end_op == GT_NONE) return (r->latest_ns - first_ns) / steps;
-    double gpu = (r->start_ns[window->end_op] - first_ns) / steps;
+    double gpu = gpu_time(r);
+    if (window->end_op == GT_NONE || r->options.gpu_alone) return gpu;
     /* Work that was queued before the window hides a host that is too slow to keep up. */
-    return r->options.gpu_alone ? gpu : larger(gpu, r->host_ns / steps);
+    return larger(gpu, r->host_ns / (window->steps ? (double)window->steps : 1));
 }
 
 double gt_replay_run(const gt_schedule *schedule, const gt_edit *const *edits, size_t edit_count,
@@ -337,6 +359,7 @@ double gt_replay_run(const gt_schedule *schedule, const gt_edit *const *edits, s
 {
     const gt_step_window *window = &schedule->window;
     if (schedule->op_count == 0 || window->first_op >= schedule->op_count) return 0;
+    bool own_times = !times || !times->start_ns;
     gt_replay_base *own = schedule->replay ? NULL : base_new(schedule);
     run r = {.schedule = schedule,
              .base = own ? own : schedule->replay,
@@ -344,8 +367,8 @@ double gt_replay_run(const gt_schedule *schedule, const gt_edit *const *edits, s
              .changes = combine(schedule, edits, edit_count),
              .point_ns = gt_alloc(schedule->point_count * sizeof *r.point_ns),
              .stream_ns = gt_alloc(schedule->stream_count * sizeof *r.stream_ns),
-             .start_ns = times ? times->start_ns : gt_alloc(schedule->op_count * sizeof *r.start_ns),
-             .end_ns = times ? times->end_ns : gt_alloc(schedule->op_count * sizeof *r.end_ns),
+             .start_ns = !own_times ? times->start_ns : gt_alloc(schedule->op_count * sizeof *r.start_ns),
+             .end_ns = !own_times ? times->end_ns : gt_alloc(schedule->op_count * sizeof *r.end_ns),
              .enter = schedule->ops[window->first_op].point,
              .leave = window->end_op == GT_NONE ? GT_NONE : schedule->ops[window->end_op].point};
     for (uint32_t i = 0; i < schedule->stream_count; i++) r.stream_ns[i] = -INFINITY;
@@ -358,7 +381,8 @@ double gt_replay_run(const gt_schedule *schedule, const gt_edit *const *edits, s
     gt_free(r.changes.gap_ns);
     gt_free(r.point_ns);
     gt_free(r.stream_ns);
-    if (!times) {
+    if (times) times->gpu_ns = gpu_time(&r);
+    if (own_times) {
         gt_free(r.start_ns);
         gt_free(r.end_ns);
     }

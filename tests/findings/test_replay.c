@@ -463,6 +463,9 @@ static void a_full_queue_does_not_hide_a_slow_host(void **state)
     assert_time(gt_replay_run(&s->schedule, NULL, 0, AS_RECORDED, NULL), 105);
     gt_replay_options alone = {.recorded = true, .gpu_alone = true};
     assert_time(gt_replay_run(&s->schedule, NULL, 0, alone, NULL), 50);
+    gt_replay_times times = {0}; /* one run tells both */
+    assert_time(gt_replay_run(&s->schedule, NULL, 0, AS_RECORDED, &times), 105);
+    assert_time(times.gpu_ns, 50);
     small_free(s);
 }
 

@@ -311,10 +311,11 @@ static double all_fixed(const gt_rule_input *input, const found_rules *found)
         if (!is_residual) add_edit(&sets[SPECIFIC], &finding->edit);
         if (finding->is_gpu || finding->edit.op_count > 0) add_edit(&sets[GPU], &finding->edit);
     }
+    bool any_residual = sets[SPECIFIC].count < sets[ALL].count;
+    if (!any_residual) sets[SPECIFIC].count = 0; /* the same run as that of all */
     gt_parallel_each(SETS, run_set, sets);
     double step_ns = sets[ALL].step_ns;
-    if (sets[SPECIFIC].count < sets[ALL].count)
-        step_ns = larger(step_ns, sets[SPECIFIC].step_ns - residual_ns);
+    if (any_residual) step_ns = larger(step_ns, sets[SPECIFIC].step_ns - residual_ns);
     double removed_ns = find_removed_ns(input->schedule, &sets[GPU]);
     double gpu_gain_ns = larger(removed_ns, input->model_ns - sets[GPU].step_ns);
     double host_idle_ns = (double)gt_idle_host_ns(input->idle) / (double)input->schedule->window.steps;
