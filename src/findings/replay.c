@@ -74,9 +74,10 @@ typedef struct replay_op {
     uint8_t begins;
 } replay_op;
 
+/* One block of memory, with the arrays after it. */
 struct gt_replay_base {
-    replay_point *points;
     replay_op *ops;
+    replay_point *points;
 };
 
 static double larger(double a, double b)
@@ -105,12 +106,13 @@ static void fill_op(const gt_schedule *schedule, replay_op *to, const gt_gpu_op 
 
 static gt_replay_base *base_new(const gt_schedule *schedule)
 {
-    gt_replay_base *base = gt_alloc(sizeof *base);
+    size_t op_bytes = schedule->op_count * sizeof(replay_op);
+    gt_replay_base *base = gt_alloc(sizeof *base + op_bytes + schedule->point_count * sizeof(replay_point));
     size_t points = 0;
     uint32_t first = schedule->window.first_op;
     int32_t step = first < schedule->op_count ? schedule->ops[first].step : -1;
-    base->points = gt_alloc(schedule->point_count * sizeof *base->points);
-    base->ops = gt_alloc(schedule->op_count * sizeof *base->ops);
+    base->ops = (replay_op *)(base + 1);
+    base->points = (replay_point *)(base->ops + schedule->op_count);
     for (size_t i = 0; i < schedule->point_count; i++) {
         const gt_host_point *point = &schedule->points[i];
         base->points[i] = (replay_point){(double)point->before_ns, (double)point->own_ns, point->keep_before,
@@ -125,14 +127,6 @@ static gt_replay_base *base_new(const gt_schedule *schedule)
     return base;
 }
 
-static void base_free(gt_replay_base *base)
-{
-    if (!base) return;
-    gt_free(base->points);
-    gt_free(base->ops);
-    gt_free(base);
-}
-
 void gt_replay_prepare(gt_schedule *schedule)
 {
     gt_replay_forget(schedule);
@@ -141,7 +135,7 @@ void gt_replay_prepare(gt_schedule *schedule)
 
 void gt_replay_forget(gt_schedule *schedule)
 {
-    base_free(schedule->replay);
+    gt_free(schedule->replay);
     schedule->replay = NULL;
 }
 
@@ -386,6 +380,6 @@ double gt_replay_run(const gt_schedule *schedule, const gt_edit *const *edits, s
         gt_free(r.start_ns);
         gt_free(r.end_ns);
     }
-    base_free(own);
+    gt_free(own);
     return step;
 }

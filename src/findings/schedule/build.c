@@ -2,7 +2,6 @@
 #include "findings/schedule/build.h"
 
 #include "base/memory.h"
-#include "findings/replay.h"
 #include "findings/schedule/sites.h"
 
 gt_schedule *gt_schedule_new(const gt_event_view *trace)
@@ -26,7 +25,7 @@ void gt_schedule_free(gt_schedule *schedule)
 {
     if (!schedule) return;
     gt_sites_free(schedule);
-    gt_replay_forget(schedule);
+    gt_free(schedule->replay);
     gt_frames_free(&schedule->frames);
     gt_free((void *)schedule->name_bits);
     gt_free(schedule->events);

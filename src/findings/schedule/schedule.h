@@ -270,7 +270,7 @@ typedef struct gt_schedule {
 
     gt_frames frames; /* of the trace; only while events are built */
 
-    gt_replay_base *replay; /* what replay.c keeps; NULL: not prepared. gt_schedule_free frees it */
+    gt_replay_base *replay; /* what replay.c keeps, one block; NULL: not prepared */
 
     struct gt_sites *sites; /* the memory of sites.c; NULL until a site is asked for. gt_schedule_free calls
                                gt_sites_free */
