@@ -204,11 +204,12 @@ def check_documents(binary, report, tally):
                 tally.add(f"{report.command[0]} {option}: {situation}", problems)
 
 
-RANDOM = re.compile(r"bit \d+ of byte|truncated at|changed characters|(delete|double|random) \d+ at|move \d+ from|[0-9a-f]+ at \d+$")
+RANDOM = re.compile(r"bit \d+ of byte|truncated at|changed characters|(delete|double|random) \d+ at|move \d+ from|[0-9a-f]+ at \d+$"
+                    r"|= (['\"]).*\2 \(\d+\)$")  # values of another type: each in some fields, and in each field some
 
 
 def selected(cases):
-    """Of the damage at random places, a third; the fuzz targets try far more of it."""
+    """Of the damage at random places and of values of another type, a third; the fuzz targets try far more of it."""
     number = 0
     for case in cases:
         is_random = RANDOM.search(case.name)
