@@ -25,6 +25,7 @@ FIXTURES = os.path.join(ROOT, "tests", "fixtures")
 # where the setting is empty.
 CONFORMANCE_TRACES = os.path.join(os.environ.get("GPUTALLY_CONFORMANCE") or "no-conformance-folder", "traces")
 LONG = bool(os.environ.get("GPUTALLY_LONG_TESTS"))  # make test LONG=1: all cases of tests that otherwise try some of them
+IS_SANITIZED = "ASAN_OPTIONS" in os.environ  # make asan sets it; clean_environment gives it to every program
 csv.field_size_limit(1 << 30)
 SANITIZER = re.compile(r"(Address|UndefinedBehavior|Leak|Thread|Memory)Sanitizer|runtime error:")
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The number of threads changes nothing: every command writes the same bytes and prints the same text with 1, 2, 3, 8 and 16.
+"""The number of threads changes nothing: every command writes the same bytes and prints the same text with 1, 3 and 16,
+with LONG=1 also with 2 and 8.
 
     python3 -m tests.threads.test_equal --bin build/gputally [TEXT]      only commands with TEXT in their name
 
@@ -15,11 +16,13 @@ import sys
 import tempfile
 
 from tests.cli.test_report_folder import events
-from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, Tally, files_under, run
+from tests.common import harness
+from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, IS_SANITIZED, Tally, files_under, run
 from tests.common.repeat_trace import repeated, write_repeated
 from tests.nsys import generate_export
 
-THREADS = (1, 3) if "ASAN_OPTIONS" in os.environ else (1, 2, 3, 8, 16)  # sanitizers look at memory; they take ten times as long
+# Sanitizers look at memory, and take ten times as long.
+THREADS = (1, 3) if IS_SANITIZED else (1, 2, 3, 8, 16) if harness.LONG else (1, 3, 16)
 ALL_OUTPUTS = "--output_csvs_dir OUT/csv --output_xlsx_path OUT/report.xlsx --output_db OUT/report.db"
 PYTORCH = ("training", "training_stack", "recompute", "graph", "compiled", "streams", "collectives", "copies", "gpu_only",
            "inference", "known_shapes", "no_shapes")
