@@ -221,9 +221,13 @@ static void carry_lateness(gt_rank_model *model, size_t rank)
 
 void gt_rank_late_compare(gt_rank_model *model, gt_rank_summary *ranks)
 {
-    size_t count = model->begins[model->count] + 1;
-    gt_rank_value *values = gt_alloc(count * sizeof *values);
-    uint32_t *classes = gt_alloc(count * sizeof *classes);
+    size_t most = model->rank_count;
+    for (size_t i = 0; i < model->class_count; i++) {
+        size_t count = model->class_begins[i + 1] - model->class_begins[i];
+        if (count > most) most = count;
+    }
+    gt_rank_value *values = gt_alloc((most + 1) * sizeof *values);
+    uint32_t *classes = gt_alloc((most + 1) * sizeof *classes);
     for (size_t c = 0; c < model->count; c++)
         compare_entries(&model->entries[model->begins[c]], model->begins[c + 1] - model->begins[c], ranks,
                         values);
