@@ -95,12 +95,14 @@ static void *run_thread(void *context)
     return NULL;
 }
 
+void gt_readahead_begin(gt_readahead *a)
+{
+    if (a->alone && !a->ended) a->alone = gt_thread_start(&a->thread, run_thread, a) != 0;
+}
+
 bool gt_readahead_next(gt_readahead *a, uint8_t **block, size_t *len, gt_error *error)
 {
-    if (a->alone && !a->ended) {
-        fill_slot(a);
-        if (!a->ended) a->alone = gt_thread_start(&a->thread, run_thread, a) != 0;
-    }
+    if (a->alone && !a->ended) fill_slot(a);
     pthread_mutex_lock(&a->lock);
     while (a->filled == a->given && !a->ended) pthread_cond_wait(&a->changed, &a->lock);
     slot *next = a->filled > a->given ? &a->slots[a->given++ % SLOTS] : NULL;

@@ -11,8 +11,8 @@
 typedef struct gt_readahead gt_readahead;
 
 /* Blocks of `block` bytes (the last one may be shorter), each with `headroom` bytes before it and `pad` bytes
- * after it that belong to the reader (headroom: at least GT_UNPACK_HISTORY). Unpacking starts with the first
- * gt_readahead_next. `stored` must outlive this. */
+ * after it that belong to the reader (headroom: at least GT_UNPACK_HISTORY). A block is unpacked by
+ * gt_readahead_next, or from gt_readahead_begin on before it. `stored` must outlive this. */
 gt_readahead *gt_readahead_new(const gt_unpacker_kind *kind, gt_raw_input *stored, size_t block,
                                size_t headroom, size_t pad);
 /* Stops the thread, whatever it is doing. */
@@ -21,6 +21,8 @@ void gt_readahead_free(gt_readahead *ahead);
 /* Waits for the next block. At the end *len is 0. The reader may hold two blocks: the previous one, until
  * gt_readahead_release, and this one. */
 bool gt_readahead_next(gt_readahead *ahead, uint8_t **block, size_t *len, gt_error *error);
+/* After the first block: the reader wants the next ones, too, and a thread begins to unpack them. */
+void gt_readahead_begin(gt_readahead *ahead);
 /* Returns the oldest block that the reader holds. */
 void gt_readahead_release(gt_readahead *ahead);
 

@@ -28,6 +28,7 @@ struct gt_stream {
     size_t block, headroom;
     gt_readahead *ahead; /* compressed input only */
     bool holds_block;    /* the text given last is a block of `ahead` */
+    bool is_peeking;     /* perhaps nobody wants the next blocks */
     bool ended;
     uint8_t *buffer;
     size_t capacity;
@@ -201,6 +202,7 @@ bool gt_stream_next(gt_stream *stream, const uint8_t *keep, size_t keep_len, con
         *text = stream->peeked;
         *len = stream->peeked_len;
         stream->peeked = NULL;
+        if (stream->ahead) gt_readahead_begin(stream->ahead);
         return true;
     }
     if (!stream->ahead || stream->ended || keep_len > stream->headroom)
@@ -209,6 +211,7 @@ bool gt_stream_next(gt_stream *stream, const uint8_t *keep, size_t keep_len, con
     uint8_t *block;
     size_t block_len;
     if (!gt_readahead_next(stream->ahead, &block, &block_len, error)) return false;
+    if (!stream->is_peeking) gt_readahead_begin(stream->ahead);
     if (!block_len) {
         stream->ended = true;
         return next_in_buffer(stream, keep, keep_len, text, len, error);
@@ -243,7 +246,10 @@ bool gt_stream_read_all(gt_stream *stream, gt_buffer *text, gt_error *error)
 
 bool gt_stream_peek(gt_stream *stream, const uint8_t **text, size_t *len, gt_error *error)
 {
-    if (!gt_stream_next(stream, NULL, 0, text, len, error)) return false;
+    stream->is_peeking = true;
+    bool found = gt_stream_next(stream, NULL, 0, text, len, error);
+    stream->is_peeking = false;
+    if (!found) return false;
     stream->peeked = *text;
     stream->peeked_len = *len;
     return true;

@@ -525,6 +525,37 @@ static void standard_input_file(void **state)
     free(text.at);
 }
 
+/* ---- Looking at the first block ---- */
+
+static nlink_t count_threads(void)
+{
+    struct stat status;
+    assert_int_equal(stat("/proc/self/task", &status), 0);
+    return status.st_nlink; /* one per thread, and two */
+}
+
+/* Who only wants to know what a file is pays for one block; after that, all bytes come all the same. */
+static void peeking_unpacks_nothing_ahead(void **state)
+{
+    (void)state;
+    bytes text = make_text(4000000), packed[2] = {gzip(text), zstd(text)};
+    for (int kind = 0; kind < 2; kind++) {
+        gt_error error;
+        const uint8_t *at;
+        size_t len;
+        nlink_t before = count_threads();
+        gt_stream *stream = gt_stream_memory(packed[kind].at, packed[kind].len, 4096, &error);
+        assert_true(gt_stream_peek(stream, &at, &len, &error));
+        assert_int_equal(len, 4096);
+        assert_int_equal(count_threads(), before);
+        reading r = read_all(stream, keep_nothing);
+        assert_text(&r, text, "");
+        gt_stream_close(stream);
+        free(packed[kind].at);
+    }
+    free(text.at);
+}
+
 /* ---- Closing early, and unreadable input ---- */
 
 static void closing_early(void **state)
@@ -622,6 +653,7 @@ int main(void)
         cmocka_unit_test(the_first_bytes_decide_the_format),
         cmocka_unit_test(standard_input_pipe),
         cmocka_unit_test(standard_input_file),
+        cmocka_unit_test(peeking_unpacks_nothing_ahead),
         cmocka_unit_test(closing_early),
         cmocka_unit_test(cannot_be_opened),
     };
