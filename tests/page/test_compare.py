@@ -309,6 +309,10 @@ def test_reports_have_waterfall_and_sheets(binary):
             browser.open(os.path.join(folder, "page.html"))
             assert sections(browser) == ["header", "filter", "verdict", "compare", "sheets", "footer"]
             assert [row[0] for row in drawn(browser)] == [int(row["order"]) for row in sheet(folder, "waterfall")]
+            # Of a trace and a report, sections that need two traces are absent.
+            compare(binary, folder, os.path.join(folder, "x.json"), reports[1])
+            browser.open(os.path.join(folder, "page.html"))
+            assert sections(browser) == ["header", "filter", "verdict", "compare", "timeline", "sheets", "footer"]
 
 
 def test_traces_of_rocprof(binary):

@@ -1,7 +1,7 @@
 // "Memory and copies", of one trace or of two.
 
 import {categoryColor} from '../../colors.js';
-import {comparedSources, isComparison} from '../../compared.js';
+import {allHave, comparedSources, isComparison} from '../../compared.js';
 import {buildMemoryPairs} from './difference.js';
 import {buildMemoryAndCopies} from './single.js';
 
@@ -11,7 +11,8 @@ export const memorySection = {
   id: 'memory',
   title: 'Memory and copies',
   print: false,
-  needs: (page) => comparedSources(page).some((source) => MEMORY_TABLES.some((name) => source.has(name))),
+  needs: (page) => allHave(page, 'page_facts') &&
+    comparedSources(page).some((source) => MEMORY_TABLES.some((name) => source.has(name))),
   build: (page, body) => {
     const paint = () => body.style.setProperty('--copy', categoryColor('copy'));
     paint();
