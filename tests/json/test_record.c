@@ -616,6 +616,35 @@ static void nested_arrays_that_look_like_records(void **unused)
     free(all);
 }
 
+/* The last record of an array begins in one chunk of 2 MiB and ends at its end or in the next one. Chunks are
+ * counted from the second record on. */
+static void an_array_may_end_near_the_end_of_a_chunk(void **unused)
+{
+    (void)unused;
+    static const gt_record_format format = {"record", fields, columns, FIELDS, NULL, NULL, NULL, NULL};
+    enum { LENGTH = 256, WHOLE = 2 * 8 * 1024 }; /* of a record and its comma; records before the last one */
+    static const int last_lengths[] = {LENGTH - 2, LENGTH - 1, LENGTH, 3 * LENGTH};
+    for (size_t i = 0; i < sizeof last_lengths / sizeof *last_lengths; i++) {
+        text t = {0};
+        put(&t, "[");
+        for (int k = 0; k < WHOLE; k++) put(&t, "{\"name\":\"%0*d\"},", LENGTH - 12, k);
+        put(&t, "{\"name\":\"%0*d\"}],1", last_lengths[i] - 11, 0);
+        gt_error error;
+        gt_interner *strings = gt_interner_new();
+        gt_stream *stream = gt_stream_memory(t.items, t.count, 0, &error);
+        gt_store *store = gt_store_new(columns, FIELDS, strings);
+        gt_json json;
+        gt_json_begin(&json, stream, 0);
+        assert_true(read_records(&json, &format, store, 2));
+        assert_int_equal(gt_store_count(store), WHOLE + 1);
+        assert_int_equal(gt_json_offset(&json), t.count - 2);
+        gt_store_free(store);
+        gt_stream_close(stream);
+        gt_interner_free(strings);
+        free(t.items);
+    }
+}
+
 static void an_invalid_record_is_reported(void **unused)
 {
     (void)unused;
@@ -672,6 +701,7 @@ static int tests_of_set(gt_scan_set set)
         cmocka_unit_test(needed_fields_are_enough),
         cmocka_unit_test(several_threads_read_the_same_as_one),
         cmocka_unit_test(nested_arrays_that_look_like_records),
+        cmocka_unit_test(an_array_may_end_near_the_end_of_a_chunk),
         cmocka_unit_test(an_invalid_record_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,15 +181,14 @@ static bool guess_start(gt_json *json, const joint_text *joint, uint64_t limit)
 /* Reads records from the cursor on while they begin before `limit`. */
 static void read_chunk(worker *w, gt_json *json, uint64_t limit, chunk *out)
 {
+    bool more = true;
     out->start = gt_json_offset(json);
-    while (gt_json_offset(json) < limit) {
-        if (!read_record(w, json) || !next_record(w, json)) break;
-    }
+    while (more && gt_json_offset(json) < limit) more = read_record(w, json) && next_record(w, json);
     out->end = gt_json_offset(json);
     out->failed = json->failed;
     out->truncated = json->truncated;
     out->error = json->error;
-    out->array_ended = !json->failed && out->end < limit;
+    out->array_ended = !json->failed && !more;
     for (size_t i = 0; i < w->writer_count; i++) out->pieces[i] = gt_store_writer_take(w->writers[i]);
 }
 
