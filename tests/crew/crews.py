@@ -1,4 +1,5 @@
 """Commands of several processes for tests: traces of many ranks, MPI launchers, and comparing what commands write."""
+import atexit
 import functools
 import json
 import os
@@ -53,8 +54,11 @@ def launcher(family):
 
 
 def environment(**more):
-    # Open MPI has its temporary files in TMPDIR; the path of a socket is short.
-    return {**os.environ, "PATH": harness.SYSTEM_PATH, "TMPDIR": "/tmp", **more}
+    # Open MPI has its temporary files in TMPDIR, where two launchers that start at once can get in each other's way;
+    # the path of a socket is short.
+    folder = tempfile.mkdtemp(prefix="gt-", dir="/tmp")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return {**os.environ, "PATH": harness.SYSTEM_PATH, "TMPDIR": folder, **more}
 
 
 def run(words, cwd, **more):
