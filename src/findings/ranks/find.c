@@ -16,7 +16,7 @@
 
 /* Parts of the step time. */
 static const double LEAST_SHOWN = 0.001, LEAST_SHOWN_OF_LINKS = 0.0005;
-static const double EQUALLY_LATE = 0.85, LEAST_EXPLAINED = 0.7;
+static const double EQUALLY_LATE = 0.85, LEAST_EXPLAINED = 0.4;
 enum { GROUPS_MAX = 16 };
 
 /* ---- nodes ---- */
@@ -210,7 +210,7 @@ static void repair_group(gt_late_search *s, const plan *p)
                            .has_rank = gt_alloc_zero(s->found->rank_count + 1, sizeof *group.has_rank)};
     s->blame_ns = own;
     /* A delay can be seen in the collectives of several groups, and behind each other. If what the rank does
-     * longer explains most of the gain, it is late by that, and its repair gains no more. */
+     * longer explains much of the gain, it is late by that, and its repair gains no more. */
     double unused[GT_RANK_DIFFERENCES], explained = gt_search_explained_ns(s, latest->rank, unused);
     bool is_explained = group.total == 1 && !s->late_nodes[s->node_of[latest->rank]] &&
                         explained >= LEAST_EXPLAINED * group.gain_ns;
