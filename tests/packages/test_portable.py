@@ -292,7 +292,7 @@ def test_package_plots_of_the_other_architecture():
 def inside(root):
     """What starts a program in a root that has only /proc mounted; its folder there comes next."""
     return ["unshare", "-m", "-p", "-f", "--propagation", "private", "sh", "-c",
-            'mount -t proc proc "$0/proc" && cd "$0$1" && shift && exec env -i PATH=/bin HOME=/root "$(command -v chroot)" "$0" "$@"', root]
+            'mount -t proc proc "$0/proc" && cd "$0$1" && shift && exec env -i PATH=/bin HOME=/home "$(command -v chroot)" "$0" "$@"', root]
 
 
 def test_package_in_an_empty_root():
@@ -354,11 +354,11 @@ def test_package_in_debian_13():
 
 def test_package_with_musl():
     """A root as Alpine has it, with musl and BusyBox from Debian's packages: installed as README.md says, and run."""
-    from tests.packages.test_readme import commands
+    from tests.packages.test_readme import commands, write_tool
     need_root()
     need("apt-get", "dpkg-deb", "unshare", "chroot")
     root = os.path.join(common.temporary_folder(), "root")
-    for name in ("proc", "root", "bin"):
+    for name in ("proc", "home", "bin"):
         os.makedirs(os.path.join(root, name))
     packages = common.temporary_folder()
     for name in ("musl", "busybox-static"):
@@ -366,16 +366,17 @@ def test_package_with_musl():
         if done.returncode:
             raise Skipped(f"no package {name}: {done.stderr.strip()}")
         run(["dpkg-deb", "--extract", *glob.glob(os.path.join(packages, name + "_*")), root])
-    mounted = [*inside(root), "/root"]
+    mounted = [*inside(root), "/home"]
     run([*mounted, "/bin/busybox", "--install", "-s", "/bin"])
     assert not glob.glob(os.path.join(root, "lib*", "**", "ld-linux*"), recursive=True)
     assert run([*mounted, "sh", "-c", f"/lib/ld-musl-{MACHINE}.so.1 2>&1 || true"]).startswith("musl libc")
-    shutil.copy(archive(MACHINE), root + "/root")
-    shutil.copy(EXAMPLE, root + "/root")
+    shutil.copy(archive(MACHINE), root + "/home")
+    shutil.copy(EXAMPLE, root + "/home")
     run([*mounted, "sh", "-ec", "cd; " + commands("Any Linux")])
     run([*mounted, "sh", "-ec", f"cd; PATH=~/.local/bin:$PATH; gputally report --quiet --output_csvs_dir sheets {os.path.basename(EXAMPLE)}"])
-    assert common.read_folder(root + "/root/sheets") == common.sheets_of(Setting.bin, common.temporary_folder())
-    # The helper is for glibc, as the libraries are that it loads.
+    assert common.read_folder(root + "/home/sheets") == common.sheets_of(Setting.bin, common.temporary_folder())
+    # `run` needs bash, and the helper glibc, as the libraries do that it loads.
+    write_tool(root + "/bin", "bash", 'exec sh "$@"\n')
     os.makedirs(root + "/sys/devices/gpu")
     os.makedirs(root + "/sys/class/drm/renderD128")
     with open(root + "/sys/devices/gpu/vendor", "w", encoding="utf-8") as file:
