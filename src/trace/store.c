@@ -1,7 +1,8 @@
 /* The event store.
  *
  * A writer collects GT_SEGMENT_ROWS events as plain 8-byte cells, few enough to stay in the cache. A full
- * segment is packed column by column into as few bytes as its values need, and the cells are used again. */
+ * segment is packed column by column into as few bytes as its values need, and the cells are used again.
+ * Stores of a few events with many columns are common, so room for cells is made as it is needed. */
 #include "trace/store_parts.h"
 
 #include "base/memory.h"
@@ -19,10 +20,11 @@ struct gt_store_writer {
     gt_store_piece *piece;
     gt_slabs slabs;     /* the data of segments */
     size_t rows;        /* in the open segment */
+    size_t capacity;    /* rows for which there is room, at most GT_SEGMENT_ROWS */
     uint64_t present;   /* bit c: column c has a value in it */
     uint64_t opened;    /* bit c: cells[c] exists */
-    int64_t *positions; /* SEGMENT_ROWS */
-    int64_t *cells[];   /* by column; SEGMENT_ROWS each; times as their bits */
+    int64_t *positions; /* `capacity` of them */
+    int64_t *cells[];   /* by column; `capacity` each; times as their bits */
 };
 
 /* ---- writing ---- */
@@ -39,10 +41,10 @@ static int64_t absent_cell(const gt_store_column *column)
     }
 }
 
-static void fill_absent(gt_store_writer *w, size_t column, size_t rows)
+static void fill_absent(gt_store_writer *w, size_t column, size_t from, size_t to)
 {
     int64_t value = absent_cell(&w->columns[column]), *cells = w->cells[column];
-    for (size_t i = 0; i < rows; i++) cells[i] = value;
+    for (size_t i = from; i < to; i++) cells[i] = value;
 }
 
 gt_store_writer *gt_store_writer_new(const gt_store_column *columns, size_t column_count,
@@ -53,8 +55,21 @@ gt_store_writer *gt_store_writer_new(const gt_store_column *columns, size_t colu
     w->column_count = column_count;
     w->strings = strings;
     w->piece = gt_alloc_zero(1, sizeof *w->piece);
-    w->positions = gt_alloc(GT_SEGMENT_ROWS * sizeof *w->positions);
     return w;
+}
+
+/* Doubles the rows for which there is room. */
+static void add_room(gt_store_writer *w)
+{
+    enum { FIRST_ROWS = 32 };
+    size_t before = w->capacity, rows = before ? 2 * before : FIRST_ROWS;
+    w->capacity = rows < GT_SEGMENT_ROWS ? rows : GT_SEGMENT_ROWS;
+    w->positions = gt_realloc(w->positions, w->capacity * sizeof *w->positions);
+    for (uint64_t columns = w->opened; columns; columns &= columns - 1) {
+        size_t c = (size_t)__builtin_ctzll(columns);
+        w->cells[c] = gt_realloc(w->cells[c], w->capacity * sizeof **w->cells);
+        fill_absent(w, c, before, w->capacity);
+    }
 }
 
 /* Makes room for columns that get their first value: many columns of a format never have one. */
@@ -63,8 +78,8 @@ static void open_columns(gt_store_writer *w, uint64_t columns)
     w->opened |= columns;
     for (; columns; columns &= columns - 1) {
         size_t c = (size_t)__builtin_ctzll(columns);
-        w->cells[c] = gt_alloc(GT_SEGMENT_ROWS * sizeof **w->cells);
-        fill_absent(w, c, GT_SEGMENT_ROWS);
+        w->cells[c] = gt_alloc(w->capacity * sizeof **w->cells);
+        fill_absent(w, c, 0, w->capacity);
     }
 }
 
@@ -105,7 +120,7 @@ static void close_segment(gt_store_writer *w)
         if (!(w->present >> c & 1)) continue;
         const gt_packed *p = &s->columns[c];
         gt_pack(p, w->cells[c], w->rows, s->data);
-        fill_absent(w, c, w->rows);
+        fill_absent(w, c, 0, w->rows);
     }
     GT_PUSH(w->piece->segments, w->piece->count, w->piece->capacity, s);
     w->piece->rows += w->rows;
@@ -115,6 +130,7 @@ static void close_segment(gt_store_writer *w)
 
 void gt_store_writer_add(gt_store_writer *w, uint64_t present, const gt_store_cell *cells)
 {
+    if (w->rows == w->capacity) add_room(w);
     size_t row = w->rows++;
     w->positions[row] = (int64_t)(w->piece->records++ - row);
     w->present |= present;

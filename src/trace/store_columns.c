@@ -186,14 +186,17 @@ void gt_store_read_ints(const gt_store *store, size_t column, size_t begin, size
 struct gt_store_scan {
     const gt_store *store;
     size_t next_segment, rows, row;
-    int64_t *cells; /* SEGMENT_ROWS of each column, of the current segment; times as their bits */
+    size_t room;    /* rows of the longest segment */
+    int64_t *cells; /* `room` of each column, of the current segment; times as their bits */
 };
 
 gt_store_scan *gt_store_scan_new(const gt_store *store)
 {
     gt_store_scan *scan = gt_alloc_zero(1, sizeof *scan);
     scan->store = store;
-    scan->cells = gt_alloc(store->column_count * GT_SEGMENT_ROWS * sizeof *scan->cells);
+    for (size_t i = 0; i < store->all.count; i++)
+        if (store->all.segments[i]->rows > scan->room) scan->room = store->all.segments[i]->rows;
+    scan->cells = gt_alloc(store->column_count * scan->room * sizeof *scan->cells);
     return scan;
 }
 
@@ -213,7 +216,7 @@ static void load_segment(gt_store_scan *scan)
     const gt_store *store = scan->store;
     const gt_segment *s = store->all.segments[scan->next_segment++];
     for (size_t c = 0; c < store->column_count; c++) {
-        int64_t *cells = scan->cells + c * GT_SEGMENT_ROWS;
+        int64_t *cells = scan->cells + c * scan->room;
         gt_unpack(&s->columns[c], s->data, s->rows, cells);
         finish_cells(store, s, c, cells, s->rows);
     }
@@ -228,7 +231,7 @@ bool gt_store_scan_next(gt_store_scan *scan, gt_store_cell *cells)
         load_segment(scan);
     }
     for (size_t c = 0; c < scan->store->column_count; c++)
-        cells[c].integer = scan->cells[c * GT_SEGMENT_ROWS + scan->row];
+        cells[c].integer = scan->cells[c * scan->room + scan->row];
     scan->row++;
     return true;
 }
