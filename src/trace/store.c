@@ -58,12 +58,13 @@ gt_store_writer *gt_store_writer_new(const gt_store_column *columns, size_t colu
     return w;
 }
 
-/* Doubles the rows for which there is room. */
+/* Room for a few rows, then for all. Growing in more steps would leave as much free memory behind as the
+ * cells need in the end. */
 static void add_room(gt_store_writer *w)
 {
     enum { FIRST_ROWS = 32 };
-    size_t before = w->capacity, rows = before ? 2 * before : FIRST_ROWS;
-    w->capacity = rows < GT_SEGMENT_ROWS ? rows : GT_SEGMENT_ROWS;
+    size_t before = w->capacity;
+    w->capacity = before ? GT_SEGMENT_ROWS : FIRST_ROWS;
     w->positions = gt_realloc(w->positions, w->capacity * sizeof *w->positions);
     for (uint64_t columns = w->opened; columns; columns &= columns - 1) {
         size_t c = (size_t)__builtin_ctzll(columns);
