@@ -160,7 +160,8 @@ static bool load_result(const gt_image *image)
 static void keeps_results_of_traces(void **state)
 {
     (void)state;
-    gt_trace_result made = {.made = true, .kinds = 2, .distrust = gt_strdup("cut off"), .error = gt_strdup("bad\xff")};
+    gt_trace_result made = {
+        .made = true, .kinds = 2, .distrust = gt_strdup("cut off"), .error = gt_strdup("bad\xff")};
     gt_print_keep(&made.printed, stdout);
     fputs("summary\n", made.printed.file);
     gt_print_keep_end(&made.printed);
