@@ -52,14 +52,20 @@ static void add_sheet_name(workbook *book, const char *name)
     gt_buffer_free(&legal);
 }
 
+/* All in one warning: a comparison has dozens of sheets with long names. */
 static void warn_about_names(const workbook *book)
 {
+    size_t changed = 0, first = 0;
     for (size_t i = 0; i < book->count; i++)
-        if (strcmp(book->names.names[i], book->tables[i]->name) != 0)
-            gt_warn(
-                "sheet %s is named %s in the workbook: Excel allows %d characters, no []:*?/\\', and unique "
-                "names",
-                book->tables[i]->name, book->names.names[i], GT_EXCEL_NAME_CHARS);
+        if (strcmp(book->names.names[i], book->tables[i]->name) != 0 && changed++ == 0) first = i;
+    if (!changed) return;
+    char others[64] = "";
+    if (changed > 1)
+        snprintf(others, sizeof others, ", and %zu more %s another name", changed - 1,
+                 changed == 2 ? "has" : "have");
+    gt_warn(
+        "sheet %s is named %s in the workbook%s: Excel allows %d characters, no []:*?/\\', and unique names",
+        book->tables[first]->name, book->names.names[first], others, GT_EXCEL_NAME_CHARS);
 }
 
 static void warn_about_losses(const char *name, const gt_xlsx_fit *lost)
