@@ -228,6 +228,7 @@ static void check_pod(following *f, gt_arena *arena, const gt_value *item)
         pod->failure = failure_of(f, item);
         gt_warn("pod %s failed: %s", pod->name, pod->failure);
     }
+    if (pod->has_ended && !was_over && pod->tail) gt_kube_tail_reopen(pod->tail);
     check_output(f, pod);
 }
 

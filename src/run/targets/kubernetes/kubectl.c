@@ -192,6 +192,11 @@ bool gt_kube_tail_is_complete(const gt_kube_tail *tail)
     return tail->complete || tail->failures > TAIL_TRIES;
 }
 
+void gt_kube_tail_reopen(gt_kube_tail *tail)
+{
+    tail->complete = false;
+}
+
 /* ---- starting ---- */
 
 /* The common options, then the words; ends with NULL. */

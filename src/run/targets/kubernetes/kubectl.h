@@ -52,5 +52,7 @@ void gt_kube_tail_start(gt_kube_session *session, gt_kube_tail *tail);
 bool gt_kube_tail_is_running(const gt_kube_tail *tail);
 /* Whether it has ended without an error. */
 bool gt_kube_tail_is_complete(const gt_kube_tail *tail);
+/* For a pod that has ended now: what ended before may have broken off, and is not complete. */
+void gt_kube_tail_reopen(gt_kube_tail *tail);
 
 #endif
