@@ -239,7 +239,7 @@ class Terminal:
 CASES = {
     "gputally rocp": ["gputally", "rocprof"],
     "gputally sweep deci": ["gputally", "sweep", "decide"],
-    "gputally report --gpu_arch_platform MI300": ["gputally", "report", "--gpu_arch_platform", "MI300X"],
+    "gputally report --gpu_arch_platform MI325": ["gputally", "report", "--gpu_arch_platform", "MI325X"],
     "gputally report --gpu_peaks=ach": ["gputally", "report", "--gpu_peaks=achievable"],
     "gputally report --output_js": ["gputally", "report", "--output_json"],
     "gputally report onl": ["gputally", "report", "only.json"],
