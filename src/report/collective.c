@@ -110,6 +110,7 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
                                                       .gpus_per_node = options->gpus_per_node,
                                                       .expected_bus_gbps = options->expected_bus_gbps,
                                                       .is_shifted = s->is_shifted,
+                                                      .ran_count = (size_t)options->ran_count,
                                                       .is_uneven = s->is_uneven});
     if (options->facts && !s->findings && matches->ranks > 1) warn_not_compared(matches);
     gt_collective_sync_free(&sync);

@@ -107,6 +107,7 @@ void gt_rank_traces_free(gt_rank_traces *traces);
 typedef struct gt_collective_options {
     gt_aggregations aggregations; /* of the two summaries */
     int64_t world_size;
+    int64_t ran_count;        /* ranks that ran, by the traces, if more than world_size; 0: unknown */
     int64_t gpus_per_node;    /* 0: unknown, and no columns node_id and node_span */
     double expected_bus_gbps; /* what large collectives should reach; 0: unknown */
     bool heatmap;

@@ -253,7 +253,13 @@ def test_missing_last_rank(binary):
             for rank in range(3):
                 write(folder, f"run/rank{rank}_trace.json", rank, 4, info=info)
             err = missing_ranks("run", 4, 3, "3")
-            report(folder, "run -q", err=err)
+            out = report(folder, "run --output_json out", err=err)
+            unknown = "rank 3, whose collectives were not read, may be late"
+            assert unknown in " ".join(out.split("\n\n")[0].split()), out
+            with open(folder.file("out/collective.findings.json")) as file:
+                found = json.load(file)
+            assert unknown in str(found["sheets"]["overview"]["rows"]), found["sheets"]["overview"]
+            assert "1 of 4 ranks: 3 (no trace" in str([c for c in found["trust"]["checks"] if c["id"] == "T18"]), found["trust"]
             r = folder.sh("gputally collective --trace_dir run -q -o a.xlsx")
             assert r.returncode == 0 and r.stderr == f"gputally: {err}\n", r
             r = folder.sh("gputally collective --trace_glob 'run/*.json' -q -o a.xlsx")

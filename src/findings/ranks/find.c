@@ -318,6 +318,7 @@ static void begin(gt_late_search *s)
     size_t ranks = s->input->rank_count;
     s->found = gt_alloc_zero(1, sizeof *s->found);
     s->found->rank_count = ranks;
+    s->found->ran_count = s->input->ran_count > ranks ? s->input->ran_count : ranks;
     s->found->ranks = gt_alloc_zero(ranks, sizeof *s->found->ranks);
     for (size_t r = 0; r < ranks; r++) {
         s->found->ranks[r].facts = s->input->facts[r];

@@ -62,7 +62,9 @@ void gt_add_late_finding(gt_rank_findings *found, const gt_rank_model *model, co
 void gt_add_link_finding(gt_rank_findings *found, const gt_slow_links *links, double gain_ns);
 /* Adds an item of joined evidence, which contains no "; ". */
 void gt_rank_add_item(gt_buffer *text, const char *item);
-/* "0-3, 5"; "all" if it is all that are known. The caller frees it. */
+/* "0-3, 5". The caller frees it. */
+char *gt_rank_ranges(const bool *has_rank, size_t count);
+/* The same; "all" if it is all that are known. */
 char *gt_rank_list(const gt_rank_findings *found, const bool *has_rank);
 
 /* verdict.c: the first line. The caller frees it. */

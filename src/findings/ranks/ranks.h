@@ -153,7 +153,8 @@ typedef struct gt_ranks_input {
     const gt_collective_sync *sync;    /* collectives of all ranks; their rows are in order of ranks */
     const gt_rank_facts *const *facts; /* by rank; NULL: unknown */
     size_t rank_count;
-    int64_t gpus_per_node;    /* if traces do not name their nodes; 0: unknown */
+    size_t ran_count;      /* ranks that ran, by the traces: of those after rank_count nothing is known; 0 */
+    int64_t gpus_per_node; /* if traces do not name their nodes; 0: unknown */
     double expected_bus_gbps; /* what large collectives should reach; 0: unknown */
     const bool *is_shifted;   /* by rank: its trace begins with another step than most, and its collectives
                                  were matched by the numbers of steps; NULL: none */
@@ -197,6 +198,7 @@ typedef struct gt_rank_findings {
     size_t node_count;
     bool nodes_known;         /* otherwise there is one */
     bool nodes_named;         /* by the traces; otherwise they are numbered: "node 1" */
+    size_t ran_count;  /* with those after them of which nothing is known; at least rank_count */
     bool few_are_usual;       /* a few ranks need less time than most: the others are compared with these */
     const char *per;          /* "step" or "trace" */
     double step_ns;           /* the mean over ranks */

@@ -221,15 +221,16 @@ static char *check_text(const shared_check *check, const char *ranks)
 static void add_missing(gt_table *sheet, size_t column, const gt_rank_findings *found)
 {
     size_t count = 0;
-    bool *is_missing = gt_alloc_zero(found->rank_count, sizeof *is_missing);
-    for (size_t r = 0; r < found->rank_count; r++) count += is_missing[r] = !found->ranks[r].facts;
+    bool *is_missing = gt_alloc_zero(found->ran_count, sizeof *is_missing);
+    for (size_t r = 0; r < found->ran_count; r++)
+        count += is_missing[r] = r >= found->rank_count || !found->ranks[r].facts;
     if (count) {
         const gt_trust_check check = {
             .id = "T18", .level = GT_TRUST_WARN, .value = (double)count, .warn = 0, .fail = NAN};
-        char *ranks = gt_rank_list(found, is_missing);
+        char *ranks = gt_rank_ranges(is_missing, found->ran_count);
         char *text = gt_format(
             "Nothing is known about %zu of %zu ranks: %s (no trace, or one that could not be read).", count,
-            found->rank_count, ranks);
+            found->ran_count, ranks);
         gt_table_set_cstr(sheet, column, gt_trust_sheet_add(sheet, &check, text), ranks);
         gt_free(text);
         gt_free(ranks);

@@ -19,21 +19,26 @@ void gt_rank_add_item(gt_buffer *text, const char *item)
     for (; *item; item++) gt_buffer_add(text, *item == ';' && item[1] == ' ' ? "," : item, 1);
 }
 
-char *gt_rank_list(const gt_rank_findings *found, const bool *has_rank)
+char *gt_rank_ranges(const bool *has_rank, size_t count)
 {
     gt_buffer text = {0};
-    bool all = true;
-    for (size_t r = 0; r < found->rank_count; r++) all &= has_rank[r] || !found->ranks[r].known;
-    for (size_t r = 0; !all && r < found->rank_count;) {
+    for (size_t r = 0; r < count;) {
         size_t end = r;
-        while (end < found->rank_count && has_rank[end]) end++;
+        while (end < count && has_rank[end]) end++;
         if (end > r) gt_buffer_add_format(&text, "%s%zu", text.len ? ", " : "", r);
         if (end > r + 1) gt_buffer_add_format(&text, "-%zu", end - 1);
         r = end + (end == r);
     }
-    char *list = gt_strdup(all ? "all" : text.len ? gt_buffer_str(&text).bytes : "");
+    char *list = gt_strdup(text.len ? gt_buffer_str(&text).bytes : "");
     gt_buffer_free(&text);
     return list;
+}
+
+char *gt_rank_list(const gt_rank_findings *found, const bool *has_rank)
+{
+    bool all = true;
+    for (size_t r = 0; r < found->rank_count; r++) all &= has_rank[r] || !found->ranks[r].known;
+    return all ? gt_strdup("all") : gt_rank_ranges(has_rank, found->rank_count);
 }
 
 /* "rank 5", "ranks 1 and 6", "node a", "nodes a, b and c", "7 of 8 ranks (0-2, 4-7)". */

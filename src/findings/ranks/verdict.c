@@ -13,10 +13,11 @@ static double ms(double ns)
 /* "; rank 5, whose collectives were not read, may be late"; "" if all ranks are known. */
 static char *about_unknown(const gt_rank_findings *found)
 {
-    bool *unknown = gt_alloc_zero(found->rank_count, sizeof *unknown);
+    bool *unknown = gt_alloc_zero(found->ran_count, sizeof *unknown);
     size_t count = 0;
-    for (size_t r = 0; r < found->rank_count; r++) count += unknown[r] = !found->ranks[r].known;
-    char *list = gt_rank_list(found, unknown);
+    for (size_t r = 0; r < found->ran_count; r++)
+        count += unknown[r] = r >= found->rank_count || !found->ranks[r].known;
+    char *list = gt_rank_ranges(unknown, found->ran_count);
     char *text = !count ? gt_strdup("")
                         : gt_format("; rank%s %s, whose collectives were not read, may be late",
                                     count > 1 ? "s" : "", list);
