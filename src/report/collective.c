@@ -46,7 +46,7 @@ static void warn_skipped(size_t count)
     if (count) gt_warn("collectives skipped because their ranks disagree: %zu", count);
 }
 
-/* straggler_summary of the collectives that several ranks have; usually all. */
+/* straggler_summary of the collectives that several ranks have, usually all, on one clock. */
 static gt_table *find_shared_stragglers(const gt_collective_sync *sync, const gt_table *of_all)
 {
     const size_t *begins = sync->matches->begins;
@@ -56,9 +56,12 @@ static gt_table *find_shared_stragglers(const gt_collective_sync *sync, const gt
         uint32_t collective = sync->collectives[i];
         if (begins[collective + 1] - begins[collective] > 1) shared.collectives[shared.count++] = collective;
     }
+    double *offsets = gt_rank_clock_offsets(&shared);
     uint32_t *rows = gt_order_new(of_all->row_count);
-    gt_table *stragglers = shared.count < sync->count ? gt_collective_stragglers(&shared)
-                                                      : gt_table_copy_rows(of_all, rows, of_all->row_count);
+    gt_table *stragglers = offsets || shared.count < sync->count
+                               ? gt_collective_stragglers(&shared, offsets)
+                               : gt_table_copy_rows(of_all, rows, of_all->row_count);
+    gt_free(offsets);
     gt_free(rows);
     gt_collective_sync_free(&shared);
     return stragglers;
@@ -101,16 +104,16 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
     s->sync_summary = gt_collective_sync_summary(narrow, &options->aggregations);
     gt_table_free(narrow);
     s->sync = gt_collective_sync_table(&sync, wide);
-    s->stragglers = gt_collective_stragglers(&sync);
+    s->stragglers = gt_collective_stragglers(&sync, NULL);
     s->shared_stragglers = find_shared_stragglers(&sync, s->stragglers);
     if (options->facts)
         s->findings = gt_ranks_find(&(gt_ranks_input){.sync = &sync,
                                                       .facts = (const gt_rank_facts *const *)options->facts,
                                                       .rank_count = (size_t)options->world_size,
+                                                      .ran_count = (size_t)options->ran_count,
                                                       .gpus_per_node = options->gpus_per_node,
                                                       .expected_bus_gbps = options->expected_bus_gbps,
                                                       .is_shifted = s->is_shifted,
-                                                      .ran_count = (size_t)options->ran_count,
                                                       .is_uneven = s->is_uneven});
     if (options->facts && !s->findings && matches->ranks > 1) warn_not_compared(matches);
     gt_collective_sync_free(&sync);

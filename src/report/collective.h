@@ -121,7 +121,7 @@ typedef struct gt_collective_options {
  *
  * A collective of which only one rank has a kernel counts in straggler_summary, as in TraceLens, although
  * that rank neither waited nor came last. If `stragglers` is not NULL, it gets that sheet without such
- * collectives for the terminal, which the caller frees; without others it has no rows. */
+ * collectives and on one clock for the terminal, which the caller frees; without others it has no rows. */
 bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, gt_table_list *tables,
                           gt_table **stragglers, gt_error *error);
 

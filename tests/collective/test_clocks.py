@@ -19,10 +19,10 @@ LATE_US = [0, 10, 30, 2]  # how much later than rank 0 a rank starts every colle
 COUNT, DUR_US, STEP_US = 3, 100, 1000
 
 
-def write_rank(path, rank, base_ns, written_base="same", members_first=False, extra=()):
+def write_rank(path, rank, base_ns, written_base="same", members_first=False, extra=(), count=COUNT):
     """base_ns: what the times count from; written_base: what the trace says, None for nothing."""
     events = []
-    for number in range(COUNT):
+    for number in range(count):
         absolute_ns = BASE + 7 * SECOND + (number * STEP_US + LATE_US[rank]) * 1000
         end_ns = BASE + 7 * SECOND + (number * STEP_US + max(LATE_US) + DUR_US) * 1000  # all leave together
         relative = Fraction(absolute_ns - base_ns, 1000)
@@ -86,6 +86,26 @@ def of_ranks(binary, ranks, offsets_us, warning=None):
     return check
 
 
+def of_terminal(binary):
+    """Clocks that are wrong by more than the waits: the sheet has the times as they are, the terminal has them aligned."""
+    def check(folder):
+        for rank, ahead_us in enumerate((0, 2000, 0, -3000)):
+            write_rank(os.path.join(folder, f"rank{rank}_trace.json"), rank, BASE - ahead_us * 1000, BASE, count=12)
+        done = run([binary, "collective", "--trace_dir", ".", "--output_csvs_dir", "out"], cwd=folder)
+        if done.problems() or done.code:
+            return done.problems() + [done.stderr]
+        headings, rows = read_csv(os.path.join(folder, "out", "straggler_summary.csv"))
+        of_sheet = [int(float(row[headings.index("rank")])) for row in rows]
+        lines = done.stdout.split("Ranks that the others wait for\n")[1].splitlines()[1:5]
+        shown = [int(line.split()[0]) for line in lines]
+        problems = [] if of_sheet == [1, 2, 0, 3] else [f"straggler_summary has the ranks {of_sheet}"]
+        waits = [float(line.split()[3].replace(",", "")) for line in lines]
+        if shown != [2, 1, 3, 0] or waits != [12 * (max(LATE_US) - LATE_US[rank]) for rank in shown]:
+            problems.append(f"the terminal shows {lines}")
+        return problems
+    return check
+
+
 def of_batch(binary, ranks, offsets_us):
     def check(folder):
         os.mkdir(os.path.join(folder, "run"))
@@ -145,6 +165,7 @@ def cases(binary):
         binary, [{"base_ns": BASE, "written_base": "soon"}, *same[1:]], [0] * 4, "rank 0"))
     yield Case("a base out of range", of_ranks(
         binary, [{"base_ns": BASE, "written_base": 1 << 80}, *same[1:]], [0] * 4, "rank 0"))
+    yield Case("wrong clocks in the terminal", of_terminal(binary))
     yield Case("batch", of_batch(binary, apart, offsets))
     yield Case("fuse", of_fuse(binary, apart, [], False))
     yield Case("fuse aligned", of_fuse(binary, apart, ["--align_times"], True))

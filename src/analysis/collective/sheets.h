@@ -154,8 +154,9 @@ gt_table *gt_collective_sync_table(const gt_collective_sync *sync, bool rank_col
 /* That sheet by name, dtype and size; the largest total latency first. */
 gt_table *gt_collective_sync_summary(const gt_table *table, const gt_aggregations *wanted);
 
-/* straggler_summary: for which rank do the others wait? One row per rank, the least total wait first. */
-gt_table *gt_collective_stragglers(const gt_collective_sync *sync);
+/* straggler_summary: for which rank do the others wait? One row per rank, the least total wait first.
+ * `offsets_us`: by how much the clock of each rank is ahead; NULL: all show the same. */
+gt_table *gt_collective_stragglers(const gt_collective_sync *sync, const double *offsets_us);
 
 /* ---- nccl_all2allv ----
  *

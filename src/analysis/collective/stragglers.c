@@ -35,18 +35,31 @@ static double round_to_tenths(double value)
     return rint(value * 10) / 10;
 }
 
+/* When do ranks arrive, on one clock? */
+typedef struct clocks {
+    const int64_t *ranks;
+    const gt_column *starts;
+    const double *offsets_us; /* by rank; NULL: all 0 */
+} clocks;
+
+static double start_of(const clocks *c, uint32_t event)
+{
+    double start = gt_column_number(c->starts, event);
+    return c->offsets_us ? start - c->offsets_us[c->ranks[event]] : start;
+}
+
 /* Adds one collective: the waits of the ranks, and which rank arrived last and first. Of several ranks that
  * arrive last together, the one seen first counts; of several that arrive first, the one with the highest
  * rank. */
-static void add_collective(arrivals *by_rank, size_t *places, const int64_t *ranks, const gt_column *starts,
-                           const uint32_t *events, size_t count)
+static void add_collective(arrivals *by_rank, size_t *places, const clocks *c, const uint32_t *events,
+                           size_t count)
 {
     double latest = -INFINITY, longest = -INFINITY;
-    for (size_t i = 0; i < count; i++) latest = fmax(latest, gt_column_number(starts, events[i]));
+    for (size_t i = 0; i < count; i++) latest = fmax(latest, start_of(c, events[i]));
     arrivals *last = NULL, *first = NULL;
     for (size_t i = 0; i < count; i++) {
-        arrivals *s = &by_rank[ranks[events[i]]];
-        double wait = latest - gt_column_number(starts, events[i]);
+        arrivals *s = &by_rank[c->ranks[events[i]]];
+        double wait = latest - start_of(c, events[i]);
         if (!s->seen) s->place = (*places)++;
         s->seen = true;
         GT_PUSH(s->waits, s->wait_count, s->wait_capacity, wait);
@@ -122,18 +135,18 @@ static gt_table *make_sheet(const arrivals *by_rank, const gt_collective_sync *s
     return table;
 }
 
-gt_table *gt_collective_stragglers(const gt_collective_sync *sync)
+gt_table *gt_collective_stragglers(const gt_collective_sync *sync, const double *offsets_us)
 {
     static const gt_sort_key least_wait_first[] = {{GT_COL_TOTAL_WAIT_TIME_US, false}};
     const gt_collective_matches *matches = sync->matches;
     if (!sync->count) return gt_table_new(GT_SHEET_STRAGGLER_SUMMARY, matches->events->strings);
     arrivals *by_rank = gt_alloc_zero((size_t)matches->ranks, sizeof *by_rank);
-    const int64_t *ranks = gt_table_column(matches->events, GT_COL_RANK)->ints;
-    const gt_column *starts = gt_table_column(matches->events, GT_COL_TS);
+    const clocks c = {gt_table_column(matches->events, GT_COL_RANK)->ints,
+                      gt_table_column(matches->events, GT_COL_TS), offsets_us};
     size_t seen = 0;
     for (size_t i = 0; i < sync->count; i++) {
         size_t begin = matches->begins[sync->collectives[i]], end = matches->begins[sync->collectives[i] + 1];
-        add_collective(by_rank, &seen, ranks, starts, matches->rows + begin, end - begin);
+        add_collective(by_rank, &seen, &c, matches->rows + begin, end - begin);
     }
     collect_durations(by_rank, matches->events);
     gt_table *table = make_sheet(by_rank, sync, seen);

@@ -471,6 +471,23 @@ gt_rank_clock *gt_rank_clocks_find(const gt_collective_sync *sync, size_t rank_c
     return clocks;
 }
 
+double *gt_rank_clock_offsets(const gt_collective_sync *sync)
+{
+    size_t ranks = (size_t)sync->matches->ranks;
+    gt_rank_clock *clocks = gt_rank_clocks_find(sync, ranks);
+    double *offsets = gt_alloc_zero(ranks, sizeof *offsets);
+    bool differ = false;
+    for (size_t r = 0; r < ranks; r++) {
+        if (!clocks[r].known || !(fabs(clocks[r].offset_us) > clocks[r].error_us)) continue;
+        offsets[r] = clocks[r].offset_us;
+        differ = true;
+    }
+    gt_free(clocks);
+    if (differ) return offsets;
+    gt_free(offsets);
+    return NULL;
+}
+
 /* ---- the sheet ---- */
 
 enum { RANK, NODE, REFERENCE, OFFSET, ERROR, DRIFT, AT, USED, OWN, HOPS, NOTE };

@@ -147,6 +147,10 @@ void gt_rank_facts_save(const gt_rank_facts *facts, gt_interner *strings, gt_ima
 /* `strings` are those that were loaded from the same image. NULL if it is damaged. */
 gt_rank_facts *gt_rank_facts_load(const gt_image *image, const gt_interner *strings);
 
+/* By how much the clock of each rank is ahead, in µs, as far as that is known (clocks.c); NULL if no two of
+ * them are known to differ. The caller frees it. */
+double *gt_rank_clock_offsets(const gt_collective_sync *sync);
+
 /* ---- findings of all ranks ---- */
 
 typedef struct gt_ranks_input {
@@ -194,11 +198,11 @@ typedef struct gt_rank_findings {
     size_t count, capacity;
     gt_rank_summary *ranks;
     size_t rank_count;
+    size_t ran_count;  /* with those after them of which nothing is known; at least rank_count */
     char **node_names; /* owned */
     size_t node_count;
     bool nodes_known;         /* otherwise there is one */
     bool nodes_named;         /* by the traces; otherwise they are numbered: "node 1" */
-    size_t ran_count;  /* with those after them of which nothing is known; at least rank_count */
     bool few_are_usual;       /* a few ranks need less time than most: the others are compared with these */
     const char *per;          /* "step" or "trace" */
     double step_ns;           /* the mean over ranks */
