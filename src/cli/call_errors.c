@@ -4,9 +4,12 @@
  * the reason where it looks for the result. */
 #include "cli/command.h"
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "cli/common.h"
+#include "cli/inputs/inputs.h"
 #include "crew/crew.h"
+#include "os/paths.h"
 #include "report/answers.h"
 #include "report/report.h"
 
@@ -48,34 +51,112 @@ static void write_document(const gt_answers *answers, const char *path)
     gt_output_free(output);
 }
 
-/* `trace` may be "": the call names none. */
-static void write_for_trace(const gt_call *call, const char *trace, size_t traces, gt_answers *answers)
+void gt_error_write(const char *path, const char *trace, const char *message, gt_exit exit)
 {
     gt_error ignored;
-    answers->trace = gt_trace_title(trace);
-    char *path = gt_answers_path(call, call->arguments.syntax->error_option, trace, *trace ? NULL : "error",
-                                 traces, ".findings.json");
-    if (path && strcmp(path, "-") == 0)
-        print_document(answers);
-    else if (path && gt_check_not_input(path, trace, &ignored))
-        write_document(answers, path);
-    gt_free(path);
+    const gt_table_list none = {0};
+    const gt_answers answers = {
+        .trace = gt_trace_title(trace), .tables = &none, .error = message, .exit = (int)exit};
+    if (!path || !gt_crew_is_first()) return;
+    if (strcmp(path, "-") == 0)
+        print_document(&answers);
+    else if (gt_check_not_input(path, trace, &ignored))
+        write_document(&answers, path);
+}
+
+/* ---- calls ---- */
+
+/* A FILE of the call. */
+typedef struct named_file {
+    const char *path; /* "": the call names none */
+    size_t traces;
+    bool is_of_traces; /* a folder with several PyTorch traces */
+} named_file;
+
+/* How many traces there are decides whether the option is a file or a folder. Messages about them are of no
+ * interest after an error of the call. */
+static named_file look_at(const char *path)
+{
+    named_file file = {.path = path, .traces = 1};
+    if (!gt_path_is_folder(path)) return file;
+    gt_error ignored;
+    gt_log_record messages = {0}, *before = gt_log_keep(&messages);
+    gt_profile_list profiles = {0};
+    gt_trace_folder found = {0};
+    bool has_profiles = gt_report_find_traces(&profiles, path, &ignored);
+    if (has_profiles)
+        file.traces = profiles.count;
+    else
+        gt_trace_folder_find(&found, path, true);
+    if (found.count + found.unreadable_count > 1) {
+        file.traces = found.count + found.unreadable_count;
+        file.is_of_traces = true;
+    }
+    gt_trace_folder_free(&found);
+    gt_profiles_free(&profiles);
+    gt_log_keep(before);
+    gt_log_forget(&messages);
+    return file;
+}
+
+/* Several traces of one folder have one file: the reason is the same. */
+static char *label_of(const named_file *file, size_t folders)
+{
+    if (file->is_of_traces) return gt_all_ranks_label(file->path, folders > 1);
+    return *file->path && file->traces == 1 ? NULL : gt_strdup("error");
+}
+
+static void write_for_files(const gt_call *call, const named_file *files, size_t count, const char *message,
+                            gt_exit exit)
+{
+    size_t traces = 0, folders = 0;
+    if (strcmp(gt_arguments_string(&call->arguments, call->arguments.syntax->error_option), "-") == 0) {
+        gt_error_write("-", files[0].path, message, exit); /* which is refused */
+        return;
+    }
+    for (size_t i = 0; i < count; i++) traces += files[i].traces;
+    for (size_t i = 0; i < count; i++) folders += files[i].is_of_traces;
+    for (size_t i = 0; i < count; i++) {
+        char *label = label_of(&files[i], folders);
+        char *path = gt_answers_path(call, call->arguments.syntax->error_option, files[i].path, label, traces,
+                                     ".findings.json");
+        gt_error_write(path, files[i].path, message, exit);
+        gt_free(path);
+        gt_free(label);
+    }
+}
+
+/* Of all files together; never instead of one of them, nor of one that is in a folder of them. */
+static void write_one(const gt_call *call, const char *message, gt_exit exit)
+{
+    const gt_arguments *arguments = &call->arguments;
+    const char *path = gt_arguments_string(arguments, arguments->syntax->error_option);
+    const char *ending = path ? strrchr(path, '.') : NULL;
+    gt_error ignored;
+    if (ending && strcmp(ending + 1, arguments->syntax->file_endings) == 0) return;
+    for (size_t i = 0; path && i < arguments->file_count; i++)
+        if (!gt_check_not_input(path, arguments->files[i], &ignored)) return;
+    gt_error_write(path, arguments->file_count ? arguments->files[0] : "", message, exit);
 }
 
 void gt_call_error_write(const gt_call *call, const char *message, gt_exit exit)
 {
     const gt_arguments *arguments = &call->arguments;
-    if (!arguments->syntax->error_option || !gt_crew_is_first()) return;
-    const gt_table_list none = {0};
-    gt_answers answers = {.tables = &none, .error = message, .exit = (int)exit};
+    const char *option = arguments->syntax->error_option;
+    if (!option || !gt_arguments_string(arguments, option) || !gt_crew_is_first()) return;
+    if (arguments->syntax->one_report) {
+        write_one(call, message, exit);
+        return;
+    }
     /* What is no file may be the value of an option that does not exist. */
-    const char **traces = gt_alloc((arguments->file_count + 1) * sizeof *traces);
+    named_file *files = gt_alloc((arguments->file_count + 1) * sizeof *files);
     size_t count = 0;
     for (size_t i = 0; i < arguments->file_count; i++)
-        if (access(arguments->files[i], F_OK) == 0) traces[count++] = arguments->files[i];
-    if (!count) traces[count++] = arguments->file_count ? arguments->files[0] : "";
-    for (size_t i = 0; i < count; i++) write_for_trace(call, traces[i], count, &answers);
-    gt_free(traces);
+        if (access(arguments->files[i], F_OK) == 0) files[count++] = look_at(arguments->files[i]);
+    if (!count)
+        files[count++] = (named_file){.path = arguments->file_count ? arguments->files[0] : "", .traces = 1};
+    write_for_files(call, files, count, message, exit);
+    gt_free(files);
 }
 
 void gt_usage_error_write(const gt_call *call)

@@ -44,6 +44,7 @@ struct gt_call {
                             several reports, such as `run` */
     struct gt_buffer *first_finding; /* gets the first finding of the report that is printed, as a line; NULL:
                                         not wanted */
+    bool has_more_traces; /* besides those that are reported on, which may be one: some cannot be read */
     gt_arguments arguments;
 };
 
@@ -78,10 +79,13 @@ char *gt_call_key(const gt_call *call);
 /* Prints "PROGRAM: error: MESSAGE" on standard error; returns GT_EXIT_USAGE. */
 gt_exit gt_usage_error(const char *program, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Writes an error to the file of the syntax's error_option, if it is given: as the JSON of a report that
- * failed, for each FILE of the call. Failures are ignored, because the error itself is printed. */
+ * failed, for each FILE of the call, or one if it makes a single report. Failures are ignored, because the
+ * error itself is printed. */
 void gt_call_error_write(const gt_call *call, const char *message, gt_exit exit);
 /* The same for the last usage error. */
 void gt_usage_error_write(const gt_call *call);
+/* The same in one file; NULL: none. `trace` is a trace, or a folder of them. */
+void gt_error_write(const char *path, const char *trace, const char *message, gt_exit exit);
 
 /* ---- help ---- */
 

@@ -353,12 +353,40 @@ char *gt_answers_path(const gt_call *call, const char *option, const char *trace
                            : NULL;
     if (!path) return NULL;
     bool ends_in_slash = path[strlen(path) - 1] == '/';
-    if (traces == 1 && !ends_in_slash && !gt_path_is_folder(path)) return gt_strdup(path);
+    bool one = traces == 1 && !call->has_more_traces;
+    if (one && !ends_in_slash && !gt_path_is_folder(path)) return gt_strdup(path);
     char *stem = gt_trace_stem(trace_path);
     char *file =
         gt_format("%s%s%s%s", path, ends_in_slash ? "" : "/", label ? label : gt_path_name(stem), ending);
     gt_free(stem);
     return file;
+}
+
+char *gt_all_ranks_label(const char *folder, bool several)
+{
+    size_t len = strlen(folder);
+    while (len > 1 && folder[len - 1] == '/') len--;
+    size_t begin = len;
+    while (begin > 0 && folder[begin - 1] != '/') begin--;
+    return several ? gt_format("%.*s_collective", (int)(len - begin), folder + begin)
+                   : gt_strdup("collective");
+}
+
+/* An output that needs a folder may be a file, such as that of a call with one trace. */
+static bool check_folders(const gt_call *call, size_t traces, gt_error *error)
+{
+    static const char *const options[] = {"output_json", "output_md", "output_html"};
+    for (size_t i = 0; (traces > 1 || call->has_more_traces) && i < GT_LENGTH(options); i++) {
+        const char *path = gt_syntax_option(call->arguments.syntax, options[i])
+                               ? gt_arguments_string(&call->arguments, options[i])
+                               : NULL;
+        if (path && gt_path_is_file(path))
+            return gt_fail(error,
+                           "argument --%s: %s is a file, but several traces need a folder; remove it or name "
+                           "another path",
+                           options[i], path);
+    }
+    return true;
 }
 
 /* The page beside a workbook: the same name with another ending. NULL: the command has none, or it is not
@@ -386,6 +414,7 @@ bool gt_destinations_choose(gt_destinations *destinations, const gt_call *call, 
                        "argument --%s: one output file for %zu traces; use --output_csvs_dir, which creates "
                        "a folder per trace",
                        xlsx ? "output_xlsx_path" : "output_db", traces);
+    if (!check_folders(call, traces, error)) return false;
     if (csvs)
         destinations->csvs_dir = traces == 1 ? gt_strdup(csvs)
                                  : label     ? gt_format("%s/%s", csvs, label)

@@ -116,6 +116,10 @@ char *gt_trace_stem(const char *trace_path);
  * "_report.md" give "t_results_report.md". */
 char *gt_default_path(const char *trace_path, const char *ending);
 
+/* What names the files about all ranks of a folder: "collective"; if there are several folders,
+ * "a_collective". The caller frees it. */
+char *gt_all_ranks_label(const char *folder, bool several);
+
 /* The file of --output_json, --output_md or --output_html for a trace: the path itself, or if that is a
  * folder or there are several traces, a file in it, named `label` or after the trace. NULL: not requested.
  * The caller frees it. */

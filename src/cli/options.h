@@ -72,6 +72,7 @@ typedef struct gt_syntax {
     bool folders;                         /* a file may be a folder; gt_trace_call.stream is NULL then */
     const char *output_option;            /* the option whose short form is -o */
     const char *error_option;             /* its file also gets errors of the call (command.h); NULL: none */
+    bool one_report;                      /* about all files together */
     const gt_short_option *short_options; /* ends with {0}; NULL: only -o, -q and -V */
     bool is_command;                      /* the files are a command: options end at its first word */
     bool keeps_indexes;        /* an index file stays what it is, and is not replaced by its trace */

@@ -246,6 +246,43 @@ def test_unreadable_ranks(binary):
                "run: no rocprofv3 files, JAX profile, Nsight Systems export or PyTorch traces in this folder")
 
 
+def errors(folder, name):
+    """The `error` of each JSON file in a folder, by name; None if there is none."""
+    found = {}
+    for file in os.listdir(folder.file(name)):
+        with open(folder.file(f"{name}/{file}")) as text:
+            found[file.removesuffix(".findings.json")] = json.load(text).get("error")
+    return found
+
+
+def test_json_of_errors(binary):
+    """What fails replaces the JSON of an earlier success, and errors of the call do not stand in the way of the next one."""
+    with Folder(binary) as folder:
+        for rank in range(3):
+            write(folder, f"run/rank{rank}.json", rank, 3)
+        every = dict.fromkeys(("collective", "rank0", "rank1", "rank2"))
+        r = folder.sh("gputally report run --bogus --output_json out")
+        usage = {"collective": {"message": "unrecognized arguments: --bogus", "exit": 2}}
+        assert r.returncode == 2 and errors(folder, "out") == usage, (r, os.listdir(folder.file("out")))
+        r = folder.sh("gputally report run -q --output_json out")
+        assert r.returncode == 0 and errors(folder, "out") == every, r
+        bad = {}
+        for rank in (1, 0, 2):
+            with open(folder.file(f"run/rank{rank}.json"), "w"):
+                bad[f"rank{rank}"] = {"message": f"run/rank{rank}.json: empty file", "exit": 1}
+            for out in ("out", f"fresh{rank}"):
+                r = folder.sh(f"gputally report run -q --output_json {out}")
+                found = errors(folder, out)
+                assert r.returncode == 1 and (found.pop("collective") is None) == (len(bad) == 1), (rank, r, found)
+                assert found == {name: bad.get(name) for name in every if name != "collective"}, (rank, r, found)
+        write(folder, "run/rank0.json", 0, 3)
+        open(folder.file("plain"), "w").close()
+        r = folder.sh("gputally report run -q --output_json plain")
+        refused = "argument --output_json: plain is a file, but several traces need a folder; remove it or name another path"
+        assert r.returncode == 2 and r.stderr.count("plain") == 1 and refused in r.stderr, r
+        assert os.path.getsize(folder.file("plain")) == 0
+
+
 def test_missing_last_rank(binary):
     """The traces say how many ranks ran: in distributedInfo, or else in the process groups of their collectives."""
     for info in (True, False):

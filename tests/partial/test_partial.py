@@ -364,7 +364,16 @@ def none_usable(place):
     place.copy()
     place.text("partial", "my run")
     os.truncate(os.path.join(place.many, "my run", "rank0_trace.json.gtpart"), 9000)
-    return place.call(place.many, "merge", "my run", code=1, says=["no partial can be used"])
+    problems = place.call(place.many, "merge", "my run", "--output_json", "out.json", code=1, says=["no partial can be used"])
+    with open(os.path.join(place.many, "out.json")) as file:
+        found = json.load(file)
+    if found != {"schema": "gputally-findings/1", "trace": "my run", "error": {"message": "no partial can be used", "exit": 1}}:
+        problems.append(f"the JSON of the error: {found}")
+    part = os.path.join("my run", "rank0_trace.json.gtpart")
+    problems += place.call(place.many, "merge", "my run", "--output_json", part, code=1)
+    if os.path.getsize(os.path.join(place.many, part)) != 9000:
+        problems.append("the error is written over a partial")
+    return problems
 
 
 # ---- other traces ----

@@ -421,6 +421,7 @@ gt_exit gt_collective_of_ranks(const gt_call *call, const gt_rank_files *files, 
         return GT_EXIT_DONE;
     }
     fprintf(stderr, "gputally: %s: no collective report: %s\n", files->common_folder, error.text);
+    gt_error_write(to->json_path, files->common_folder, error.text, GT_EXIT_FAILED);
     return GT_EXIT_FAILED;
 }
 

@@ -62,6 +62,8 @@ const gt_syntax gt_merge_syntax = {
     .files_max = SIZE_MAX,
     .folders = true,
     .output_option = "output_xlsx_path",
+    .error_option = "output_json",
+    .one_report = true,
 };
 
 /* ---- partials ---- */
@@ -411,5 +413,6 @@ gt_exit gt_cmd_merge(const gt_call *call)
     bool complete = !all.findings || (!all.unusable && !all.failed_loads);
     free_sources(&all);
     if (!made) fprintf(stderr, "gputally: %s\n", error.text);
+    if (!made) gt_call_error_write(call, error.text, GT_EXIT_FAILED);
     return made && complete ? GT_EXIT_DONE : GT_EXIT_FAILED;
 }

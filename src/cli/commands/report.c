@@ -165,16 +165,20 @@ static char *folder_name(const char *path)
     return gt_format("%.*s", (int)(len - begin), path + begin);
 }
 
+static char *rank_label(const char *folder, int64_t rank)
+{
+    return gt_format("%s%srank%" PRId64, folder ? folder : "", folder ? "_" : "", rank);
+}
+
 /* Names the CSV folders of ranks: rank0, or a_rank0 if there are several folders. */
 static void label_ranks(inputs *in)
 {
     for (size_t f = 0, at = 0; f < in->folder_count; f++) {
         const gt_trace_folder *traces = &in->folders[f].traces;
         char *name = in->folder_count > 1 ? folder_name(in->folders[f].path) : NULL;
-        for (size_t i = 0; traces->are_ranks && i < traces->count; i++) {
+        for (size_t i = 0; gt_trace_folder_is_of_ranks(traces) && i < traces->count; i++) {
             while (in->items[at].path != traces->paths[i]) at++; /* both in the order of the arguments */
-            in->items[at].label =
-                gt_format("%s%srank%" PRId64, name ? name : "", name ? "_" : "", traces->ranks[i]);
+            in->items[at].label = rank_label(name, traces->ranks[i]);
         }
         gt_free(name);
     }
@@ -256,8 +260,7 @@ static char *answers_path(const gt_call *call, const char *option, const char *l
 static gt_destinations collective_destinations(const gt_call *call, const char *folder, size_t folder_count)
 {
     const char *csvs = gt_arguments_string(&call->arguments, "output_csvs_dir");
-    char *name = folder_count > 1 ? folder_name(folder) : NULL;
-    char *label = gt_format("%s%scollective", name ? name : "", name ? "_" : "");
+    char *label = gt_all_ranks_label(folder, folder_count > 1);
     gt_destinations to = {.json_path = answers_path(call, "output_json", label, ".findings.json"),
                           .md_path = answers_path(call, "output_md", label, ".findings.md"),
                           .with_charts = true};
@@ -272,8 +275,49 @@ static gt_destinations collective_destinations(const gt_call *call, const char *
             to.html_path = gt_format("%s%s" GT_COLLECTIVE_PAGE, folder, slash);
     }
     gt_free(label);
-    gt_free(name);
     return to;
+}
+
+/* The JSON file about all ranks of a folder in which too few can be read. */
+static void write_too_few(const gt_call *call, const inputs *in, const struct folder *folder)
+{
+    if (folder->traces.are_ranks || !gt_trace_folder_is_of_ranks(&folder->traces)) return;
+    gt_destinations to = collective_destinations(call, folder->path, in->folder_count);
+    gt_error_write(to.json_path, folder->path, "no collective report: less than two traces can be read",
+                   GT_EXIT_FAILED);
+    gt_destinations_free(&to);
+}
+
+static bool has_rank(const gt_trace_folder *traces, int64_t rank)
+{
+    for (size_t i = 0; i < traces->count; i++)
+        if (traces->ranks[i] == rank) return true;
+    return false;
+}
+
+/* The JSON file of a trace that cannot be read, named as if it could. */
+static void write_unreadable(const gt_call *call, const inputs *in, const struct folder *folder,
+                             const gt_unreadable_trace *trace)
+{
+    const gt_trace_folder *traces = &folder->traces;
+    bool by_rank = gt_trace_folder_is_of_ranks(traces) && trace->rank >= 0 && !has_rank(traces, trace->rank);
+    char *name = in->folder_count > 1 ? folder_name(folder->path) : NULL;
+    char *label = by_rank ? rank_label(name, trace->rank) : NULL;
+    char *path = gt_answers_path(call, "output_json", trace->path, label, in->count, ".findings.json");
+    gt_error_write(path, trace->path, trace->problem, GT_EXIT_FAILED);
+    gt_free(path);
+    gt_free(label);
+    gt_free(name);
+}
+
+static void write_errors(const gt_call *call, const inputs *in)
+{
+    for (size_t f = 0; call->has_more_traces && f < in->folder_count; f++) {
+        const struct folder *folder = &in->folders[f];
+        for (size_t i = 0; i < folder->traces.unreadable_count; i++)
+            write_unreadable(call, in, folder, &folder->traces.unreadable[i]);
+        write_too_few(call, in, folder);
+    }
 }
 
 /* Lines of the ranks of a folder. */
@@ -328,6 +372,14 @@ static gt_exit report_collectives(const gt_call *call, inputs *in, const struct 
     return status;
 }
 
+/* Whether some of several traces cannot be read. */
+static bool has_more_traces(const inputs *in)
+{
+    size_t unreadable = 0;
+    for (size_t i = 0; i < in->folder_count; i++) unreadable += in->folders[i].traces.unreadable_count;
+    return unreadable && in->count + unreadable > 1;
+}
+
 static gt_exit report_folders(const gt_call *call, inputs *in, unsigned threads)
 {
     gt_exit worst = GT_EXIT_DONE;
@@ -373,16 +425,20 @@ gt_exit gt_cmd_report(const gt_call *call)
         const char *path = call->arguments.files[i];
         found = gt_path_is_folder(path) ? add_folder(&in, path, &error) : add_profiles(&in, path, &error);
     }
+    gt_call own = *call;
+    own.has_more_traces = has_more_traces(&in);
     if (found) {
         label_ranks(&in);
         label_by_path(&in);
         if (expected->given && !in.folder_count)
             gt_warn("--expected_bus_gbps has no effect without a folder of ranks");
-        status = gt_each_item(call, in.items, in.count, make_matching_report);
-        gt_exit folders = status == GT_EXIT_USAGE ? GT_EXIT_DONE : report_folders(call, &in, read.threads);
+        status = gt_each_item(&own, in.items, in.count, make_matching_report);
+        gt_exit folders = status == GT_EXIT_USAGE ? GT_EXIT_DONE : report_folders(&own, &in, read.threads);
+        if (status != GT_EXIT_USAGE) write_errors(&own, &in);
         if (folders != GT_EXIT_DONE && (status == GT_EXIT_DONE || status == GT_EXIT_TRUST)) status = folders;
     } else {
         fprintf(stderr, "gputally: %s\n", error.text);
+        write_errors(&own, &in);
         gt_call_error_write(call, error.text, status);
     }
     free_inputs(&in);

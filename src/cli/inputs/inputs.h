@@ -104,6 +104,7 @@ typedef struct gt_unreadable_trace {
     char *path;
     char *problem; /* "run/rank3_trace.json: empty file" */
     bool is_json;  /* it may belong to something else, such as rank3_config.json */
+    int64_t rank;  /* by its name; -1: none */
 } gt_unreadable_trace;
 
 typedef struct gt_trace_folder {
@@ -119,6 +120,8 @@ typedef struct gt_trace_folder {
 /* Finds the traces in the folder; if it has none and `also_below`, those in the folders in it. */
 void gt_trace_folder_find(gt_trace_folder *found, const char *folder, bool also_below);
 void gt_trace_folder_free(gt_trace_folder *found);
+/* Whether the traces are one per rank if those that cannot be read count, too, by their names. */
+bool gt_trace_folder_is_of_ranks(const gt_trace_folder *found);
 /* Warns if other ranks ran than that of the only trace. */
 void gt_trace_folder_warn_alone(const gt_trace_folder *found, const char *folder);
 /* The traces by rank, if are_ranks; ranks without a trace have no path. */

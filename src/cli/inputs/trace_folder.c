@@ -134,7 +134,7 @@ static bool ends_in_trace(const char *name)
 /* Takes ownership of the path. */
 static void keep_unreadable(gt_trace_folder *found, char *path, const char *problem, bool is_json)
 {
-    gt_unreadable_trace file = {path, gt_strdup(problem), is_json};
+    gt_unreadable_trace file = {path, gt_strdup(problem), is_json, -1};
     GT_PUSH(found->unreadable, found->unreadable_count, found->unreadable_capacity, file);
 }
 
@@ -343,19 +343,24 @@ static void find_in_trace(void *context, size_t index)
     gt_stream_close(stream);
 }
 
+/* In the name of the file, or else in the path from `skip` on; -1: none. */
+static int64_t find_in_name(const gt_rank_regex *regex, const char *path, size_t skip)
+{
+    gt_error ignored;
+    int64_t rank = -1;
+    if (gt_rank_regex_find(regex, gt_path_name(path), &rank, &ignored) && rank >= 0) return rank;
+    return gt_rank_regex_find(regex, path + skip, &rank, &ignored) ? rank : -1;
+}
+
 static void find_in_names(gt_trace_folder *found, const char *folder)
 {
     gt_error error;
     gt_rank_regex regex;
     size_t skip = strlen(folder);
     if (!gt_rank_regex_compile(&regex, rank_in_name, "rank_regex", &error)) return;
-    for (size_t i = 0; i < found->count; i++) {
-        if (!gt_rank_regex_find(&regex, gt_path_name(found->paths[i]), &found->ranks[i], &error))
-            found->ranks[i] = -1;
-        if (found->ranks[i] < 0 &&
-            !gt_rank_regex_find(&regex, found->paths[i] + skip, &found->ranks[i], &error))
-            found->ranks[i] = -1;
-    }
+    for (size_t i = 0; i < found->count; i++) found->ranks[i] = find_in_name(&regex, found->paths[i], skip);
+    for (size_t i = 0; i < found->unreadable_count; i++)
+        found->unreadable[i].rank = find_in_name(&regex, found->unreadable[i].path, skip);
     gt_rank_regex_free(&regex);
 }
 
@@ -434,6 +439,26 @@ void gt_trace_folder_find(gt_trace_folder *found, const char *folder, bool also_
     }
     gt_free(by_names);
     gt_free(why_not);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+bool gt_trace_folder_is_of_ranks(const gt_trace_folder *found)
+{
+    size_t count = 0;
+    if (found->are_ranks || found->count > 1) return found->are_ranks;
+    int64_t *ranks = gt_alloc((found->count + found->unreadable_count) * sizeof *ranks);
+    for (size_t i = 0; i < found->count; i++) ranks[count++] = found->ranks[i];
+    for (size_t i = 0; i < found->unreadable_count; i++) ranks[count++] = found->unreadable[i].rank;
+    if (count) qsort(ranks, count, sizeof *ranks, by_number);
+    bool differ = count > 1 && ranks[0] >= 0;
+    for (size_t i = 1; i < count; i++) differ &= ranks[i] != ranks[i - 1];
+    gt_free(ranks);
+    return differ;
 }
 
 void gt_trace_folder_free(gt_trace_folder *found)
