@@ -251,6 +251,26 @@ static void test_rocprof(void **state)
     gt_rocprof_free(run);
 }
 
+/* What runs side by side counts once; of two GPUs that are as busy, the one with the lower number. */
+static void test_rocprof_busiest(void **state)
+{
+    (void)state;
+    for (int64_t end = 350; end <= 351; end++) {
+        gt_rocprof *run = gt_rocprof_new_wanted(GT_WANT_FOR_FINDINGS);
+        gt_kernel_names_set(run, 1, gt_interner_add_cstr(run->strings, "kernel"));
+        gt_rocprof_writers w = gt_rocprof_write(run);
+        add_dispatch(&w, 300, end, 0, 1, 2);
+        for (int64_t queue = 1; queue <= 4; queue++) add_dispatch(&w, 100, 250, 0, queue, 1);
+        add_rocprof_copy(&w, 150, 250, GT_COPY_HOST_TO_DEVICE); /* of 2 */
+        gt_rocprof_write_end(&w);
+        gt_schedule *s = gt_schedule_of_rocprof(run, false);
+        assert_int_equal(s->device_count, 2);
+        assert_int_equal(s->op_count, end == 351 ? 2 : 4);
+        gt_schedule_free(s);
+        gt_rocprof_free(run);
+    }
+}
+
 /* For a page: ops of the other GPU, also those before the schedule's time 0, and names of all streams. */
 static void test_rocprof_all_devices(void **state)
 {
@@ -401,6 +421,37 @@ static void test_jax(void **state)
     gt_jax_free(trace);
 }
 
+static void add_jax_gpu(gt_jax *trace, const char *plane)
+{
+    gt_jax_gpu gpu = {
+        .plane = gt_interner_add_cstr(trace->strings, plane), .begin = trace->count, .end = trace->count};
+    GT_PUSH(trace->gpus, trace->gpu_count, trace->gpu_capacity, gpu);
+}
+
+/* What runs side by side counts once; of two GPUs that are as busy, the first. */
+static void test_jax_busiest(void **state)
+{
+    (void)state;
+    for (int64_t us = 10; us <= 11; us++) {
+        gt_jax *trace = gt_jax_new();
+        gt_jax_line line = {.thread_name = gt_interner_add_cstr(trace->strings, "Stream #1(Kernel)")};
+        GT_PUSH(trace->lines, trace->line_count, trace->line_capacity, line);
+        add_jax_gpu(trace, "/device:GPU:0");
+        for (uint64_t i = 0; i < 3; i++) add_jax_event(trace, "kernel", 10 * US, 10 * US, 5.0, i);
+        trace->gpus[0].end = trace->count;
+        add_jax_gpu(trace, "/device:GPU:1");
+        add_jax_event(trace, "kernel", 30 * US, us * US, 5.0, 9);
+        trace->gpus[1].end = trace->count;
+        gt_jax_sort_events(trace);
+        gt_jax_find_kinds(trace);
+        gt_schedule *s = gt_schedule_of_jax(trace, false);
+        assert_int_equal(s->device_count, 2);
+        assert_int_equal(s->op_count, us == 11 ? 1 : 3);
+        gt_schedule_free(s);
+        gt_jax_free(trace);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,8 +461,10 @@ int main(void)
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_cut_gaps),
         cmocka_unit_test(test_rocprof),
+        cmocka_unit_test(test_rocprof_busiest),
         cmocka_unit_test(test_rocprof_streams),
         cmocka_unit_test(test_jax),
+        cmocka_unit_test(test_jax_busiest),
         cmocka_unit_test(test_rocprof_all_devices),
         cmocka_unit_test(test_other_launches),
     };

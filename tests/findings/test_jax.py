@@ -75,12 +75,22 @@ def find_launches(planes):
     return {correlation: rounded(start) for correlation, (_, start) in launches.items()}
 
 
+def busy_time(events):
+    """What runs side by side counts once."""
+    until, busy = None, 0
+    for start, end in sorted((start, end) for _, _, _, start, end, _ in events):
+        begin = start if until is None else max(start, until)
+        if end > begin:
+            busy, until = busy + end - begin, end
+    return busy
+
+
 def measure(planes):
     """(GPUs with work, ops, window, idle time, idle time after ops were launched that were queued or started late) of the busiest GPU."""
     gpus = {name: [e for e in events if e[1].startswith("Stream")] for name, events in planes.items()
             if name.startswith("/device:GPU:")}
     gpus = {name: events for name, events in gpus.items() if events}
-    busiest = max(gpus.values(), key=lambda events: sum(end - start for _, _, _, start, end, _ in events))
+    busiest = max(gpus.values(), key=busy_time)
     launches = find_launches(planes)
     events = sorted((rounded(start), rounded(end), launches.get(correlation)) for _, _, _, start, end, correlation in busiest)
     until, idle, launched = events[0][0], 0, 0

@@ -83,7 +83,7 @@ def check_formats(binary, folder):
     processes = generate_run.make_run(300, 2, flat=True)
     generate_run.write_all(processes, folder)
     spans = {gpu: spans_of(processes, gpu) for gpu in generate_run.GPUS}
-    busiest = max(spans, key=lambda gpu: sum(end - start for start, end in spans[gpu]))
+    busiest = max(spans, key=lambda gpu: measure(spans[gpu])[1])
     found = {}
     for name in ("csv", "rocpd", "pftrace"):
         document = found[name] = report(binary, folder, os.path.join(folder, name, generate_run.HOST))
@@ -100,7 +100,7 @@ def check_json(binary, folder):
     path = os.path.join(folder, "run_results.json")
     generate_run.write_json(processes, path)
     spans = [spans_of(processes, gpu) for gpu in generate_run.GPUS]
-    check_books(report(binary, folder, path), max(spans, key=lambda s: sum(end - start for start, end in s)))
+    check_books(report(binary, folder, path), max(spans, key=lambda s: measure(s)[1]))
     return []
 
 

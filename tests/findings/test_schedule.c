@@ -424,6 +424,31 @@ static void test_ranks(void **state)
     free_small(&small);
 }
 
+static void device_kernel(trace_text *t, int device, int stream, int start, int us)
+{
+    add_event(t,
+              "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":%d,\"tid\":%d,\"ts\":%d,\"dur\":%d,"
+              "\"args\":{\"stream\":%d,\"device\":%d}}",
+              device, stream, start, us, stream, device);
+}
+
+/* What runs side by side counts once, and of two that are as busy the first by number is scheduled, however
+ * events are ordered. */
+static void test_busiest(void **state)
+{
+    (void)state;
+    for (int us = 8; us <= 9; us++) {
+        trace_text t = new_trace();
+        device_kernel(&t, 10, 7, 1020, us - 5);
+        for (int stream = 0; stream < 4; stream++) device_kernel(&t, 9, stream, 1000 + stream, 5);
+        device_kernel(&t, 10, 7, 1000, 5);
+        small_trace small = schedule_of(&t);
+        assert_int_equal(small.schedule->device_count, 2);
+        assert_int_equal(small.schedule->op_count, us == 9 ? 2 : 4); /* device 9 is busy for 8 us */
+        free_small(&small);
+    }
+}
+
 /* Times that no profile has. */
 static void test_absurd_times(void **state)
 {
@@ -541,6 +566,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_steps),
         cmocka_unit_test(test_processes),
         cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_busiest),
         cmocka_unit_test(test_absurd_times),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_names),

@@ -6,6 +6,7 @@
  * if Python functions were recorded; what else it does is not known. */
 #include "findings/formats/formats.h"
 #include "findings/formats/plain.h"
+#include "findings/formats/spans.h"
 
 #include "analysis/jax/kernels.h"
 #include "analysis/jax/models.h"
@@ -39,28 +40,42 @@ static bool is_work(const gt_jax *trace, size_t event)
            !trace->lines[trace->line[event]].is_derived;
 }
 
-/* The GPU whose events take longest, and how many have any. */
+static size_t count_used(const gt_jax *trace)
+{
+    size_t used = 0;
+    for (size_t g = 0; g < trace->gpu_count; g++) {
+        size_t i = trace->gpus[g].begin;
+        while (i < trace->gpus[g].end && !is_work(trace, i)) i++;
+        used += i < trace->gpus[g].end;
+    }
+    return used;
+}
+
+/* The GPU that is busy longest, and how many have events. */
 static const gt_jax_gpu *find_busiest(const gt_jax *trace, size_t *used)
 {
+    gt_busy_sum *busy = gt_alloc_zero(trace->gpu_count, sizeof *busy);
+    gt_device_spans spans = {0};
     const gt_jax_gpu *busiest = NULL;
-    double most_ps = -1;
-    *used = 0;
-    for (size_t g = 0; g < trace->gpu_count; g++) {
+    uint64_t most_ps = 0;
+    *used = count_used(trace);
+    for (uint32_t g = 0; g < trace->gpu_count; g++) {
         const gt_jax_gpu *gpu = &trace->gpus[g];
-        double busy_ps = 0;
-        size_t count = 0;
         for (size_t i = gpu->begin; i < gpu->end; i++) {
             if (!is_work(trace, i)) continue;
-            count++;
-            if (trace->dur_ps[i] > 0) busy_ps += (double)trace->dur_ps[i];
-        }
-        if (!count) continue;
-        ++*used;
-        if (busy_ps > most_ps) {
-            most_ps = busy_ps;
-            busiest = gpu;
+            if (!busiest) busiest = gpu;
+            if (*used < 2) break; /* there is nothing to choose */
+            gt_device_span span = {trace->start_ps[i], end_ps(trace, i), g};
+            GT_PUSH(spans.items, spans.count, spans.capacity, span);
         }
     }
+    gt_device_spans_measure(&spans, busy);
+    for (size_t g = 0; g < trace->gpu_count; g++)
+        if (busy[g].sum > most_ps) {
+            most_ps = busy[g].sum;
+            busiest = &trace->gpus[g];
+        }
+    gt_free(busy);
     return busiest;
 }
 

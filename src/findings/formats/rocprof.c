@@ -8,6 +8,7 @@
  * hardware queue do, and copies of one direction. A launch of a whole CUDA graph is one op. */
 #include "findings/formats/formats.h"
 #include "findings/formats/plain.h"
+#include "findings/formats/spans.h"
 
 #include "analysis/rocprof/agents.h"
 #include "analysis/rocprof/sheets.h"
@@ -26,8 +27,7 @@ enum { COPY_BETWEEN_GPUS = GT_COPY_DIRECTIONS, COPY_NAMES };
 typedef struct gpu_use {
     uint32_t agent; /* row of the run's agents; GT_MAP_NONE: unknown */
     int64_t node;   /* its number on the host */
-    double busy_ns;
-    size_t count; /* of ops */
+    size_t count;   /* of ops */
 } gpu_use;
 
 typedef struct rocprof_builder {
@@ -38,6 +38,8 @@ typedef struct rocprof_builder {
     gt_map places; /* (that number, node) to index of uses */
     gpu_use *uses;
     size_t use_count, use_capacity;
+    gt_device_spans spans; /* of ops, once they are measured */
+    bool measures;
     uint32_t device;       /* the busiest */
     gt_map processes;      /* that use it */
     gt_map other_launches; /* (process, launch id) of ops of other devices */
@@ -68,10 +70,14 @@ static uint32_t device_of(rocprof_builder *b, int64_t process, int64_t number)
     return *place;
 }
 
+/* Either counts an op of a device, or notes when it runs. */
 static void add_use(rocprof_builder *b, uint32_t device, int64_t start_ns, int64_t end_ns)
 {
-    if (end_ns > start_ns) b->uses[device].busy_ns += (double)end_ns - (double)start_ns;
-    b->uses[device].count++;
+    gt_device_span span = {start_ns, end_ns, device};
+    if (b->measures)
+        GT_PUSH(b->spans.items, b->spans.count, b->spans.capacity, span);
+    else
+        b->uses[device].count++;
 }
 
 /* ---- dispatches ---- */
@@ -419,14 +425,25 @@ static int64_t compute_major(const rocprof_builder *b)
     return version ? (int64_t)(version / 10000) : -1;
 }
 
-static void find_busiest(rocprof_builder *b)
+static bool is_busier(const rocprof_builder *b, const gt_busy_sum *busy, uint32_t device, uint32_t than)
 {
-    size_t used = 0;
-    for (uint32_t i = 0; i < b->use_count; i++) {
-        used += b->uses[i].count != 0;
-        if (b->uses[i].busy_ns > b->uses[b->device].busy_ns) b->device = i;
-    }
-    b->plain.device_count = used;
+    if (busy[device].sum != busy[than].sum) return busy[device].sum > busy[than].sum;
+    return b->uses[device].node < b->uses[than].node;
+}
+
+static void find_busiest(rocprof_builder *b, const dispatch_columns *d)
+{
+    for (uint32_t i = 0; i < b->use_count; i++) b->plain.device_count += b->uses[i].count != 0;
+    if (b->use_count < 2) return;
+    gt_busy_sum *busy = gt_alloc_zero(b->use_count, sizeof *busy);
+    b->measures = true;
+    for (size_t i = 0; i < d->count; i++) add_use(b, d->devices[i], d->start[i], d->end[i]);
+    visit_graphs(b, false);
+    visit_copies(b, false);
+    gt_device_spans_measure(&b->spans, busy);
+    for (uint32_t i = 1; i < b->use_count; i++)
+        if (is_busier(b, busy, i, b->device)) b->device = i;
+    gt_free(busy);
 }
 
 /* ---- names of streams ---- */
@@ -473,7 +490,7 @@ gt_schedule *gt_schedule_of_rocprof(gt_rocprof *run, bool to_show)
     dispatch_columns dispatches = read_dispatches(&b);
     visit_graphs(&b, false);
     visit_copies(&b, false);
-    find_busiest(&b);
+    find_busiest(&b, &dispatches);
     add_dispatches(&b, &dispatches);
     free_dispatches(&dispatches);
     visit_graphs(&b, true);

@@ -3,8 +3,10 @@
  * A device is the argument "device" of an event or else its process, within a rank if the trace was fused
  * from those of several ranks. Also decides what time 0 is, and looks at all names (names.h). */
 #include "findings/schedule/build.h"
+#include "findings/schedule/busy.h"
 #include "findings/schedule/names.h"
 
+#include "base/buffer.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "trace/rows.h"
@@ -84,13 +86,28 @@ static void look_at_events(gt_schedule *schedule, gt_row_list *gpu)
 
 /* ---- the busiest device ---- */
 
-typedef struct device_time {
-    double busy_us;
+typedef struct device_use {
+    gt_busy_sum busy;
     size_t count; /* of events */
-} device_time;
+    int64_t rank, number;
+} device_use;
 
-/* Sets `device` to the index of each event's device, and returns the index of the one that is busy longest.
- */
+/* The number that JSON has; INT64_MAX if it is none. */
+static int64_t number_of(gt_str json)
+{
+    if (json.len && json.bytes[0] == '"') json = (gt_str){json.bytes + 1, json.len - 1};
+    return json.len && gt_is_digit(json.bytes[0]) ? strtoll(json.bytes, NULL, 10) : INT64_MAX;
+}
+
+static bool is_busier(const device_use *use, const device_use *than)
+{
+    if (use->busy.sum != than->busy.sum) return use->busy.sum > than->busy.sum;
+    if (use->rank != than->rank) return use->rank < than->rank;
+    return use->number < than->number;
+}
+
+/* Sets `device` to the index of each event's device, and returns the index of the one that is busy longest:
+ * what runs side by side counts once. Events are sorted by start. */
 static uint32_t find_devices(gt_schedule *schedule, const gt_row_list *gpu, uint32_t *device)
 {
     const gt_event_view *trace = schedule->trace;
@@ -99,27 +116,29 @@ static uint32_t find_devices(gt_schedule *schedule, const gt_row_list *gpu, uint
     gt_store_string_ids_at(trace->store, GT_EVENT_DEVICE, gpu->items, gpu->count, names);
     gt_store_ints_at(trace->store, GT_EVENT_RANK, gpu->items, gpu->count, ranks);
     gt_map places = {0};
-    device_time *times = NULL;
+    device_use *uses = NULL;
     size_t count = 0, capacity = 0;
     uint32_t busiest = 0;
     for (size_t i = 0; i < gpu->count; i++) {
-        uint32_t name = names[i] != GT_STR_NONE ? names[i] : trace->process[gpu->items[i]];
+        uint32_t row = gpu->items[i], name = names[i] != GT_STR_NONE ? names[i] : trace->process[row];
         uint32_t *place = gt_map_put(&places, name, (uint64_t)ranks[i]);
         if (*place == GT_MAP_NONE) {
+            int64_t number = number_of(gt_interner_get(trace->strings, name));
             *place = (uint32_t)count;
-            GT_PUSH(times, count, capacity, (device_time){0});
+            GT_PUSH(uses, count, capacity, ((device_use){.rank = ranks[i], .number = number}));
         }
         device[i] = *place;
-        times[*place].busy_us += trace->dur_us[gpu->items[i]];
-        times[*place].count++;
+        int64_t start_ns = gt_schedule_ns(schedule, trace->start_us[row]);
+        gt_busy_add(&uses[*place].busy, start_ns, gt_schedule_end_ns(schedule, start_ns, trace->dur_us[row]));
+        uses[*place].count++;
     }
     for (uint32_t d = 1; d < count; d++)
-        if (times[d].busy_us > times[busiest].busy_us) busiest = d;
+        if (is_busier(&uses[d], &uses[busiest])) busiest = d;
     schedule->device_count = count;
-    schedule->op_count = count ? times[busiest].count : 0;
+    schedule->op_count = count ? uses[busiest].count : 0;
     gt_free(names);
     gt_free(ranks);
-    gt_free(times);
+    gt_free(uses);
     gt_map_free(&places);
     return busiest;
 }
@@ -205,13 +224,13 @@ void gt_build_ops(gt_schedule *schedule)
 {
     gt_row_list gpu = {0};
     look_at_events(schedule, &gpu);
+    gt_order_rows(gpu.items, gpu.count, schedule->trace->start_us);
     uint32_t *device = gt_alloc(gpu.count * sizeof *device);
     uint32_t busiest = find_devices(schedule, &gpu, device);
     size_t count = 0;
     for (size_t i = 0; i < gpu.count; i++)
         if (device[i] == busiest) gpu.items[count++] = gpu.items[i];
     gt_free(device);
-    gt_order_rows(gpu.items, count, schedule->trace->start_us);
     schedule->ops = gt_alloc(count * sizeof *schedule->ops);
     fill_ops(schedule, gpu.items);
     number_streams(schedule, gpu.items);
