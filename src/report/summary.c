@@ -145,7 +145,7 @@ void gt_summary_first_devices(const gt_terminal *terminal, const gt_table *by_de
             shown = (gt_terminal_column){gt_col_named(column->name), NULL, -1, NULL};
         columns[count++] = shown;
     }
-    gt_terminal_heading(terminal, "GPU timeline by device");
+    gt_terminal_heading(terminal, "GPU timeline by device (% of its total)");
     gt_summary_rows(terminal, lines, columns, count, max_devices);
     gt_free(columns);
     gt_table_free(lines);

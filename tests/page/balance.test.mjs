@@ -83,7 +83,7 @@ test('100,000 overlapping events take no more than linear time', () => {
   assert.deepEqual(parts.map(({part, ns}) => [part, ns]), [['GEMM', 2 * count - 2], ['communication', 1], ['outside', 1]]);
 });
 
-test('the parts of each GPU add up to its time', () => {
+test('the parts of each GPU add up to the time of the trace', () => {
   const sheet = (columns) => plainTable('gpu_timeline_by_device', columns);
   const lanes = plainTable('page_lanes', {device: [0, 1], judged: [false, true]});
   const pytorch = sheet({device: [0, 0, 0, 0, 0, 1, 1, 1, 1, 1],
@@ -91,7 +91,11 @@ test('the parts of each GPU add up to its time', () => {
       'exposed_memcpy_time', 'idle_time', 'total_time'], 'time ms': [5, 1, 1, 3, 10, 8, 0, 0, 1, 9], percent: Array(10).fill(1)});
   const MS = 1e6;
   assert.deepEqual(readDevices(plainSource([pytorch, lanes])).map(({name, ns, total, isJudged}) => [name, ns.map((one) => one / MS), total / MS, isJudged]),
-    [['GPU 0', [5, 1, 1, 3], 10, false], ['GPU 1', [8, 0, 0, 1], 9, true]]);
+    [['GPU 0', [5, 1, 1, 3], 10, false], ['GPU 1', [8, 0, 0, 2], 10, true]]);
+  // GPU 1 begins after the end of GPU 0.
+  const together = plainTable('gpu_timeline', {type: ['busy_time', 'total_time'], 'time ms': [15, 20], percent: [75, 100]});
+  assert.deepEqual(readDevices(plainSource([pytorch, lanes, together])).map(({ns, total}) => [ns.map((one) => one / MS), total / MS]),
+    [[[5, 1, 1, 13], 20], [[8, 0, 0, 12], 20]]);
   // rocprofv3: copies are what of the busy time no kernel hides; GPUs of two hosts have one number.
   const rocprof = sheet({device: [4, 4, 4, 4, 4, 4], hostname: ['a', 'a', 'a', 'b', 'b', 'b'],
     type: ['total_time', 'kernel', 'busy_time', 'total_time', 'kernel', 'busy_time'], 'time ms': [10, 6, 8, 10, 9, 9], percent: Array(6).fill(1)});

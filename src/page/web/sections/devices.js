@@ -9,11 +9,13 @@ import {legend} from '../legend.js';
 import {batchLine, BATCH_PARTS, drawLines, exactMs} from './batch/batch.js';
 
 const DEVICE_SHEET = 'gpu_timeline_by_device';
+const TRACE_SHEET = 'gpu_timeline';
 const DEVICES_MAX = 256;
 const NOT_IDENTITY = ['type', 'time ms', 'percent'];
 
 // One entry per GPU: {name, device, ns: of BATCH_PARTS, total, isJudged}. Sheets of rocprofv3 have kernels and copies,
-// those of PyTorch what nothing hides; in both, the parts add up to the total.
+// those of PyTorch what nothing hides; in both, the parts add up to the total. That is the time from the first to the
+// last operation of any GPU: one that works only at the end is idle before.
 export function readDevices(source) {
   const table = source.table(DEVICE_SHEET);
   const columns = table.columnNames.filter((name) => !NOT_IDENTITY.includes(name));
@@ -24,14 +26,25 @@ export function readDevices(source) {
     devices.get(name).types.set(table.get('type', row), (table.get('time ms', row) ?? 0) * 1e6);
   }
   const judged = judgedDevice(source);
-  return [...devices.values()].map(({name, device, types}) => {
+  const spans = [...devices.values()].map(({types}) => types.get('total_time') ?? 0);
+  const total = spans.reduce((most, span) => Math.max(most, span), traceTime(source));
+  return [...devices.values()].filter((_, i) => spans[i] > 0).map(({name, device, types}) => {
     const ns = (...names) => types.get(names.find((one) => types.has(one))) ?? 0;
-    const [total, busy, work] = [ns('total_time'), ns('busy_time'), ns('computation_time', 'kernel')];
+    const [busy, work] = [ns('busy_time'), ns('computation_time', 'kernel')];
     const communication = ns('exposed_comm_time');
     const copies = types.has('exposed_memcpy_time') ? ns('exposed_memcpy_time') : Math.max(0, busy - work);
     return {name, device, total, isJudged: judged === device && columns.length === 1,
       ns: [work, communication, copies, Math.max(0, total - work - communication - copies)]};
-  }).filter(({total}) => total > 0);
+  });
+}
+
+// From the first GPU operation of the trace to the end of the last one, of any GPU; 0 if no sheet says so.
+function traceTime(source) {
+  const table = source.has(TRACE_SHEET) ? source.table(TRACE_SHEET) : null;
+  let most = 0;
+  for (let row = 0; table && row < table.rows; row++)
+    if (table.get('type', row) === 'total_time') most = Math.max(most, (table.get('time ms', row) ?? 0) * 1e6);
+  return most;
 }
 
 function deviceText(column, value) {
@@ -81,7 +94,8 @@ function buildDevices(page, body) {
   const judged = 'Findings, figures and causes of idle time are about the GPU that is marked as judged: the busiest. ';
   body.append(names, list, element('details', {class: 'alternative screen-only'},
     element('summary', {}, 'As a table'), element('div', {class: 'scroll'}, table.node)),
-  element('p', {class: 'note'}, 'Times are those of the whole trace. ' +
+  element('p', {class: 'note'},
+    'Shares are of the time from the first to the last operation of any GPU in the whole trace. ' +
     `${shown.some(({isJudged}) => isJudged) ? judged : ''}` +
     `${shown.length < all.length ? `Shown are the first ${shown.length} of ${all.length}.` : ''}`));
 }
