@@ -2,6 +2,8 @@
  * their keys, and the differences are computed from the joined columns. */
 #include "analysis/compare/compare.h"
 
+#include "base/buffer.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "table/operations.h"
@@ -64,6 +66,118 @@ static void align_key(gt_table *const *tables, size_t count, size_t key)
     for (size_t i = 0; i < count && !comparable; i++) convert_to_string(tables[i], key);
 }
 
+/* ---- rows one to one ----
+ *
+ * A column PAIR becomes one more key of the join: the row's number in the baseline, and in a variant that of
+ * its partner there. Rows without a partner get numbers that the baseline does not have. */
+
+#define PAIR GT_COL(" pair")
+
+/* Columns of the baseline and of a variant that must agree. */
+typedef struct pair_keys {
+    size_t columns[2][GT_COMPARE_KEYS_MAX];
+    size_t count;
+} pair_keys;
+
+static size_t find_tagged(const gt_table *table, const char *tag, gt_col column);
+
+static pair_keys find_pair_keys(const gt_table *const tables[2], const char *const tags[2],
+                                const gt_compare_rule *rule)
+{
+    pair_keys keys = {.count = 0};
+    for (size_t i = 0; i < rule->finer_key_count && keys.count < GT_COMPARE_KEYS_MAX; i++) {
+        size_t found[2];
+        for (size_t side = 0; side < 2; side++)
+            found[side] = find_tagged(tables[side], tags[side], rule->finer_keys[i]);
+        if (found[0] == SIZE_MAX || found[1] == SIZE_MAX) continue;
+        for (size_t side = 0; side < 2; side++) keys.columns[side][keys.count] = found[side];
+        keys.count++;
+    }
+    return keys;
+}
+
+/* Numbers of both types that are equal give equal texts. */
+static void add_cell(gt_buffer *out, const gt_table *table, size_t column, size_t row)
+{
+    const gt_column *cells = &table->columns[column];
+    char printed[GT_NUMBER_MAX];
+    gt_str text = {"", 0};
+    bool is_null = gt_column_is_null(cells, row);
+    if (!is_null && cells->type == GT_TYPE_STRING)
+        text = gt_interner_get(table->strings, cells->texts[row]);
+    else if (!is_null)
+        text = (gt_str){printed, gt_print_double(printed, gt_column_number(cells, row))};
+    gt_buffer_add_format(out, "%d %zu ", is_null, text.len);
+    gt_buffer_add(out, text.bytes, text.len);
+}
+
+/* What a row has in the keys and in the first `finer` finer ones, as a string id. */
+static uint32_t key_of(gt_interner *strings, gt_buffer *text, const gt_table *table, size_t row,
+                       size_t key_count, const size_t *columns, size_t finer)
+{
+    text->len = 0;
+    for (size_t k = 0; k < key_count; k++) add_cell(text, table, k, row);
+    for (size_t k = 0; k < finer; k++) add_cell(text, table, columns[k], row);
+    return gt_interner_add(strings, text->bytes, text->len);
+}
+
+/* The rows of the baseline that wait for a partner, by key: the first one, and after each row the next. */
+typedef struct waiting_rows {
+    gt_map first;
+    uint32_t *next;
+} waiting_rows;
+
+static void pair_stage(const gt_table *const tables[2], size_t key_count, const pair_keys *keys, size_t finer,
+                       bool *is_taken, int64_t *partners)
+{
+    gt_interner *strings = gt_interner_new();
+    gt_buffer text = {0};
+    size_t rows = tables[0]->row_count;
+    waiting_rows waiting = {.next = gt_alloc((rows + 1) * sizeof *waiting.next)};
+    for (size_t row = rows; row-- > 0;) {
+        if (is_taken[row]) continue;
+        uint32_t key = key_of(strings, &text, tables[0], row, key_count, keys->columns[0], finer);
+        uint32_t *first = gt_map_put(&waiting.first, key, 0);
+        waiting.next[row] = *first;
+        *first = (uint32_t)row;
+    }
+    for (size_t row = 0; row < tables[1]->row_count; row++) {
+        if (partners[row] < (int64_t)rows) continue;
+        uint32_t key = key_of(strings, &text, tables[1], row, key_count, keys->columns[1], finer);
+        uint32_t *first = gt_map_put(&waiting.first, key, 0);
+        if (*first == GT_MAP_NONE) continue;
+        partners[row] = *first;
+        is_taken[*first] = true;
+        *first = waiting.next[*first];
+    }
+    gt_map_free(&waiting.first);
+    gt_free(waiting.next);
+    gt_buffer_free(&text);
+    gt_interner_free(strings);
+}
+
+static void pair_rows(gt_table *const *tables, const char *const *tags, size_t count,
+                      const gt_compare_rule *rule)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t rows = tables[0]->row_count, column = gt_table_add_column(tables[i], PAIR, GT_TYPE_INT);
+        int64_t *partners = gt_alloc((tables[i]->row_count + 1) * sizeof *partners);
+        for (size_t row = 0; row < tables[i]->row_count; row++)
+            partners[row] = (int64_t)(i ? rows + row : row);
+        if (i) {
+            const gt_table *const both[2] = {tables[0], tables[i]};
+            pair_keys keys = find_pair_keys(both, (const char *const[2]){tags[0], tags[i]}, rule);
+            bool *is_taken = gt_alloc_zero(rows + 1, sizeof *is_taken);
+            for (size_t finer = keys.count + 1; finer-- > 0;)
+                pair_stage(both, rule->key_count, &keys, finer, is_taken, partners);
+            gt_free(is_taken);
+        }
+        for (size_t row = 0; row < tables[i]->row_count; row++)
+            gt_table_set_int(tables[i], column, row, partners[row]);
+        gt_free(partners);
+    }
+}
+
 /* ---- joining ---- */
 
 /* A copy with the keys first and the tag before all other column names. */
@@ -93,13 +207,19 @@ static gt_table *tagged_copy(const gt_compared *report, const gt_compare_rule *r
 
 static gt_table *join_all(gt_table *const *tables, size_t count, const gt_compare_rule *rule, gt_error *error)
 {
-    gt_join join = {.kind = GT_JOIN_OUTER, .keys = rule->keys, .key_count = rule->key_count};
+    gt_col *keys = gt_alloc((rule->key_count + 1) * sizeof *keys);
+    for (size_t k = 0; k < rule->key_count; k++) keys[k] = rule->keys[k];
+    keys[rule->key_count] = PAIR;
+    gt_join join = {
+        .kind = GT_JOIN_OUTER, .keys = keys, .key_count = rule->key_count + (rule->is_one_to_one ? 1 : 0)};
     gt_table *joined = gt_table_copy(tables[0]);
     for (size_t i = 1; i < count && joined; i++) {
         gt_table *next = gt_table_join(joined, tables[i], &join, error);
         gt_table_free(joined);
         joined = next;
     }
+    gt_free(keys);
+    if (joined && rule->is_one_to_one) gt_table_drop_column(joined, gt_table_find(joined, PAIR));
     if (joined) gt_table_widen_ints(joined);
     return joined;
 }
@@ -180,7 +300,7 @@ static void add_changes(gt_merged *merged, const gt_compare_rule *rule, gt_table
         }
     for (size_t r = 0; r < merged->report_count; r++)
         for (size_t c = rule->key_count; c < tables[r]->column_count; c++)
-            GT_PUSH(reports, count, capacity, r);
+            if (!gt_column_is(&tables[r]->columns[c], PAIR)) GT_PUSH(reports, count, capacity, r);
     merged->report_of_column = reports;
 }
 
@@ -196,6 +316,7 @@ gt_merged *gt_compare_merge(gt_sheet name, const gt_compared *reports, size_t co
         tables[i] = tagged_copy(&reports[i], rule);
     }
     for (size_t k = 0; k < rule->key_count; k++) align_key(tables, count, k);
+    if (rule->is_one_to_one) pair_rows(tables, merged->tags, count, rule);
     merged->table = join_all(tables, count, rule, error);
     if (merged->table) {
         gt_table_rename(merged->table, name);

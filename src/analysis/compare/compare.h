@@ -19,12 +19,20 @@ typedef struct gt_compared {
     const gt_table *table;
 } gt_compared;
 
+enum { GT_COMPARE_KEYS_MAX = 8 }; /* finer ones */
+
 /* How a sheet is compared. */
 typedef struct gt_compare_rule {
     const gt_col *keys; /* columns that identify a row; every table has them. The first is the row's name */
     size_t key_count;
     const gt_col *differences; /* columns whose change is shown if they are numbers */
     size_t difference_count;
+    /* Several rows may have equal keys. Normally all pairs of them are joined; with is_one_to_one each row
+     * has at most one partner in the baseline: first one that agrees in all the finer keys that both reports
+     * have, then in fewer of them, and of equal ones the first belongs to the first. */
+    bool is_one_to_one;
+    const gt_col *finer_keys; /* the last one is given up first */
+    size_t finer_key_count;
 } gt_compare_rule;
 
 #define GT_KEY_COLUMN SIZE_MAX

@@ -65,6 +65,7 @@ typedef struct comparison {
     gt_compare_options options;
     const char **groups;
     size_t group_capacity;
+    gt_table_list shown; /* for the summary on the terminal */
 } comparison;
 
 /* ---- the command line ---- */
@@ -257,7 +258,7 @@ static void show(const comparison *c, const gt_destinations *to, const gt_table_
         if (met) gt_compare_print_met(stdout, met);
         return;
     }
-    if (!quiet) gt_compare_print_summary(stdout, c->reports, c->count, tables);
+    if (!quiet) gt_compare_print_summary(stdout, c->reports, c->count, tables, &c->shown);
     if (met && (!quiet || met->row_count)) gt_compare_print_met(stdout, met);
     if (quiet) return;
     putchar('\n');
@@ -368,6 +369,8 @@ static gt_exit compare(comparison *c, gt_interner *strings, gt_table_list *table
     to.more_context = c;
     gt_output *output = NULL;
     c->options.reports_only = c->call->by_old_name;
+    if (!c->call->by_old_name && !gt_arguments_flag(&c->call->arguments, "quiet"))
+        c->options.shown = &c->shown;
     if ((!c->call->by_old_name || check_no_traces(c, error)) && open_reports(c, error) &&
         check_not_reports(c, &to, error) &&
         gt_compare_tables(c->reports, c->count, &c->options, strings, tables, error))
@@ -398,6 +401,7 @@ gt_exit gt_cmd_compare(const gt_call *call)
         gt_interner *strings = gt_interner_new();
         gt_table_list tables = {0};
         status = compare(&c, strings, &tables, &error);
+        gt_table_list_free(&c.shown);
         gt_table_list_free(&tables);
         gt_interner_free(strings);
     } else {

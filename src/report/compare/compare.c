@@ -32,9 +32,10 @@ typedef struct rule {
     bool param_keys; /* the "param: ..." columns that all reports have are keys too */
     bool is_sorted;  /* by the baseline's first difference column, descending; else by key */
     gt_col keys[NAMES_MAX], differences[NAMES_MAX];
-    gt_col dropped[NAMES_MAX];          /* from every report */
-    gt_col dropped_variants[NAMES_MAX]; /* from all but the baseline */
-    const char *hidden[2 * NAMES_MAX];  /* suffixes of columns that a workbook hides */
+    gt_col finer_keys[GT_COMPARE_KEYS_MAX]; /* which of the rows with equal keys belong together */
+    gt_col dropped[NAMES_MAX];              /* from every report */
+    gt_col dropped_variants[NAMES_MAX];     /* from all but the baseline */
+    const char *hidden[2 * NAMES_MAX];      /* suffixes of columns that a workbook hides */
 } rule;
 
 #define OP_KEYS                                                                                              \
@@ -97,6 +98,7 @@ static const rule rules[] = {
      .keys = {GT_COL_KERNEL_NAME},
      .differences = {GT_COL_KERNEL_DURATION_US_SUM, GT_COL_KERNEL_DURATION_US_MEAN,
                      GT_COL_KERNEL_DURATION_US_COUNT},
+     .finer_keys = {GT_COL_PARENT_CPU_OP, GT_COL_KERNEL_STREAM},
      .dropped = {GT_COL_KERNEL_DURATION_US_MIN, GT_COL_KERNEL_DURATION_US_MAX, GT_COL_PARENT_OP_CATEGORY},
      .dropped_variants = {GT_COL_CUMULATIVE_PERCENTAGE_PCT}},
     {.group = "kernel_summary",
@@ -311,18 +313,50 @@ static void add_splits(work *w, const gt_merged *merged, const rule *how, gt_she
         }
 }
 
+static bool is_gate_on(const gt_gate *gate, const rule *how)
+{
+    return strcmp(gate->sheet, how->sheet.name) == 0 ||
+           (how->result.name && strcmp(gate->sheet, how->result.name) == 0);
+}
+
 static bool check_gates(work *w, const gt_merged *merged, const gt_compare_rule *by, const rule *how,
                         gt_error *error)
 {
     for (size_t i = 0; i < w->options->gate_count; i++) {
         gt_gate *gate = &w->options->gates[i];
-        if (strcmp(gate->sheet, how->sheet.name) != 0 &&
-            (!how->result.name || strcmp(gate->sheet, how->result.name) != 0))
-            continue;
+        if (!is_gate_on(gate, how)) continue;
         w->sheets_met[i]++;
         if (!gt_gate_check(gate, merged, by, w->met, error)) return false;
     }
     return true;
+}
+
+static bool is_paired(const work *w, const rule *how)
+{
+    bool is_paired = !how->is_split && w->options->shown;
+    for (size_t i = 0; i < w->options->gate_count; i++)
+        is_paired = is_paired || is_gate_on(&w->options->gates[i], how);
+    return is_paired;
+}
+
+/* Checks the conditions on the sheet, and gives the summary what it shows of it. */
+static bool judge_pairs(work *w, const sources *s, const gt_compare_rule *by, const rule *how,
+                        gt_error *error)
+{
+    gt_compare_rule one_to_one = *by;
+    one_to_one.is_one_to_one = true;
+    one_to_one.finer_keys = how->finer_keys;
+    one_to_one.finer_key_count = count_columns(how->finer_keys, GT_COMPARE_KEYS_MAX);
+    gt_merged *merged = gt_compare_merge(how->sheet, s->items, s->count, &one_to_one, error);
+    if (!merged) return false;
+    if (how->is_sorted) gt_merged_sort(merged, 0, how->differences[0]);
+    bool ok = check_gates(w, merged, &one_to_one, how, error);
+    if (ok && !how->is_split && w->options->shown) {
+        gt_table_list_add(w->options->shown, merged->table);
+        merged->table = NULL;
+    }
+    gt_merged_free(merged);
+    return ok;
 }
 
 static bool compare_sources(work *w, sources *s, const rule *how, gt_error *error)
@@ -332,21 +366,23 @@ static bool compare_sources(work *w, sources *s, const rule *how, gt_error *erro
         if (i) drop_columns(s->tables[i], how->dropped_variants);
     }
     collect_keys(s, how);
-    gt_compare_rule by = {s->keys, s->key_count, how->differences,
-                          count_columns(how->differences, NAMES_MAX)};
+    gt_compare_rule by = {.keys = s->keys,
+                          .key_count = s->key_count,
+                          .differences = how->differences,
+                          .difference_count = count_columns(how->differences, NAMES_MAX)};
+    if (is_paired(w, how) && !judge_pairs(w, s, &by, how, error)) return false;
     gt_sheet result = how->result.name ? how->result : how->sheet;
     gt_merged *merged = gt_compare_merge(how->sheet, s->items, s->count, &by, error);
     if (!merged) return false;
     if (how->is_sorted) gt_merged_sort(merged, 0, how->differences[0]);
-    bool ok = check_gates(w, merged, &by, how, error);
-    if (ok && how->is_split) {
+    if (how->is_split) {
         add_splits(w, merged, how, result);
-    } else if (ok) {
+    } else {
         gt_table_list_add(w->tables, merged->table);
         merged->table = NULL;
     }
     gt_merged_free(merged);
-    return ok;
+    return true;
 }
 
 /* Reads the sheet of every report, the baseline first; without the baseline's, none is kept. */
@@ -494,7 +530,7 @@ void gt_compare_print_met(FILE *out, const gt_table *met)
 }
 
 void gt_compare_print_summary(FILE *out, const gt_compare_report *reports, size_t count,
-                              const gt_table_list *tables)
+                              const gt_table_list *tables, const gt_table_list *shown)
 {
     gt_terminal terminal = gt_terminal_for(out);
     fprintf(out, "%s, the baseline, against %zu other report%s\n", reports[0].tag, count - 1,
@@ -502,7 +538,7 @@ void gt_compare_print_summary(FILE *out, const gt_compare_report *reports, size_
     const gt_table *waterfall = gt_table_list_find(tables, GT_SHEET_WATERFALL);
     if (waterfall) gt_compare_print_waterfall(&terminal, waterfall);
     for (const rule *how = rules; how < rules + RULES; how++) {
-        const gt_table *table = how->is_split ? NULL : gt_table_list_find(tables, how->sheet);
+        const gt_table *table = how->is_split ? NULL : gt_table_list_find(shown, how->sheet);
         if (!table || !has_column(table, how->keys[0])) continue;
         for (size_t variant = 1; variant < count; variant++)
             print_change(&terminal, table, how, reports[0].tag, reports[variant].tag);

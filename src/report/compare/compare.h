@@ -62,12 +62,15 @@ typedef struct gt_compare_options {
     size_t group_count;        /* 0: all that the reports have */
     gt_gate *gates;
     size_t gate_count;
-    bool reports_only; /* no waterfall, as in TraceLens */
+    bool reports_only;    /* no waterfall, as in TraceLens */
+    gt_table_list *shown; /* gets what the summary shows: sheets whose rows are paired one to one; or NULL */
 } gt_compare_options;
 
 /* Adds the result sheets in order, with string ids of `strings`; with gates also "fail_if", the rows that met
- * a condition. reports[0] is the baseline. Sheets that a report lacks are skipped with gt_info; it is an
- * error if nothing is left to compare or a gate applies to nothing. */
+ * a condition. Sheets list all pairs of rows with equal keys, as TraceLens does; conditions and the summary
+ * are about rows that are paired one to one, so that a report does not differ from itself. reports[0] is the
+ * baseline. Sheets that a report lacks are skipped with gt_info; it is an error if nothing is left to compare
+ * or a gate applies to nothing. */
 bool gt_compare_tables(const gt_compare_report *reports, size_t count, const gt_compare_options *options,
                        gt_interner *strings, gt_table_list *tables, gt_error *error);
 
@@ -104,9 +107,9 @@ void gt_compare_add_page(const gt_compare_report reports[2], const gt_table_list
 /* ---- terminal summary ---- */
 
 void gt_compare_print_waterfall(const gt_terminal *terminal, const gt_table *sheet);
-/* The waterfall, and how the longest rows changed. */
+/* The waterfall, and how the longest rows of the sheets in `shown` changed. */
 void gt_compare_print_summary(FILE *out, const gt_compare_report *reports, size_t count,
-                              const gt_table_list *tables);
+                              const gt_table_list *tables, const gt_table_list *shown);
 /* The sheet "fail_if". */
 void gt_compare_print_met(FILE *out, const gt_table *met);
 
