@@ -17,7 +17,9 @@
 
 static const gt_option compare_options[] = {
     {"names", GT_OPTION_STRINGS, "NAME...", NULL,
-     "set one tag per report, used as the prefix of its columns (default: file name without extension)"},
+     "set one tag per report, used as the prefix of its columns (default: file name without extension, with "
+     "folders if "
+     "names are equal)"},
     {"sheets", GT_OPTION_STRINGS, "GROUP...", "all",
      "compare only these groups: waterfall (of traces), gpu_timeline, ops_summary, kernel_summary, ops_all, "
      "roofline or all; a named group must exist in the baseline",
@@ -94,6 +96,70 @@ static char *tag_of_trace(const char *path)
     return tag;
 }
 
+/* A tag with the names of so many folders before it: "a/trace" of "runs/a/trace.json.gz". */
+static char *tag_with_folders(const char *path, const char *tag, size_t folders)
+{
+    char *result = gt_strdup(tag);
+    size_t end = strlen(path);
+    for (size_t i = 0; i <= folders && end; i++) {
+        while (end && path[end - 1] == '/') end--;
+        size_t begin = end;
+        while (begin && path[begin - 1] != '/') begin--;
+        bool is_dot = end - begin == 1 && path[begin] == '.';
+        if (i && end > begin && !is_dot) {
+            char *longer = gt_format("%.*s/%s", (int)(end - begin), path + begin, result);
+            gt_free(result);
+            result = longer;
+        }
+        end = begin;
+        if (is_dot) i--; /* says nothing; the name itself is none, because it has a tag */
+    }
+    return result;
+}
+
+static bool are_distinct(char *const *tags, const size_t *reports, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(tags[reports[i]], tags[reports[j]]) == 0) return false;
+    return true;
+}
+
+/* Gives files of one name in different folders as many folders as tell them apart. */
+static void extend_tags(comparison *c, const size_t *reports, size_t count)
+{
+    size_t most = 0;
+    char *tag = gt_strdup(c->own_tags[reports[0]]);
+    for (size_t i = 0; i < count; i++) {
+        size_t len = strlen(c->reports[reports[i]].path);
+        if (len > most) most = len;
+    }
+    for (size_t folders = 1; folders <= most && !are_distinct(c->own_tags, reports, count); folders++) {
+        bool is_longer = false;
+        for (size_t i = 0; i < count; i++) {
+            char **own = &c->own_tags[reports[i]];
+            char *longer = tag_with_folders(c->reports[reports[i]].path, tag, folders);
+            is_longer = is_longer || strcmp(longer, *own) != 0;
+            gt_free(*own);
+            *own = longer;
+        }
+        if (!is_longer) break;
+    }
+    gt_free(tag);
+}
+
+static void tell_apart(comparison *c)
+{
+    size_t *reports = gt_alloc(c->count * sizeof *reports);
+    for (size_t i = 0; i < c->count; i++) {
+        size_t count = 0;
+        for (size_t j = i; j < c->count; j++)
+            if (strcmp(c->own_tags[i], c->own_tags[j]) == 0) reports[count++] = j;
+        if (count > 1) extend_tags(c, reports, count);
+    }
+    gt_free(reports);
+}
+
 static const char *page_path(const comparison *c)
 {
     return gt_arguments_string(&c->call->arguments, "output_html");
@@ -112,6 +178,9 @@ static bool choose_tags(comparison *c, gt_error *error)
         c->reports[i].is_trace = gt_compare_is_trace(c->reports[i].path);
         if (!names->given)
             c->own_tags[i] = (c->reports[i].is_trace ? tag_of_trace : tag_of)(c->reports[i].path);
+    }
+    if (!names->given && !c->call->by_old_name) tell_apart(c);
+    for (size_t i = 0; i < c->count; i++) {
         c->reports[i].tag = names->given ? names->texts[i] : c->own_tags[i];
         for (size_t j = 0; j < i; j++)
             if (!strcmp(c->reports[i].tag, c->reports[j].tag))
