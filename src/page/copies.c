@@ -21,6 +21,7 @@ typedef struct copy_group {
     uint32_t direction, kind; /* string ids */
     int64_t bytes;            /* of one copy */
     int64_t count, ns;
+    int64_t window_count, window_ns; /* of these, in the window */
 } copy_group;
 
 typedef struct copy_groups {
@@ -54,8 +55,26 @@ static void add_to_group(copy_groups *groups, copy_group added)
         GT_PUSH(groups->items, groups->count, groups->capacity, added);
         return;
     }
-    groups->items[*place].count += added.count;
-    groups->items[*place].ns = gt_page_add_ns(groups->items[*place].ns, added.ns);
+    copy_group *group = &groups->items[*place];
+    group->count += added.count;
+    group->ns = gt_page_add_ns(group->ns, added.ns);
+    group->window_count += added.window_count;
+    group->window_ns = gt_page_add_ns(group->window_ns, added.window_ns);
+}
+
+static copy_group group_of(const gt_page_work *w, const gt_page_op *op, copy_kind kind)
+{
+    const gt_step_window *window = &w->schedule->window;
+    int64_t bytes = op->bytes > 0 && op->bytes <= BYTES_MAX ? op->bytes : UNKNOWN;
+    copy_group group = {kind.direction, kind.kind, bytes, 1, op->end_ns - op->start_ns, 0, 0};
+    int64_t start_ns = op->start_ns > window->start_ns ? op->start_ns : window->start_ns;
+    int64_t end_ns = op->end_ns < window->end_ns ? op->end_ns : window->end_ns;
+    bool is_instant = group.ns == 0 && start_ns == op->start_ns && start_ns < window->end_ns;
+    if (start_ns < end_ns || is_instant) {
+        group.window_count = 1;
+        group.window_ns = end_ns - start_ns;
+    }
+    return group;
 }
 
 static copy_groups find_groups(const gt_page_work *w)
@@ -71,8 +90,7 @@ static copy_groups find_groups(const gt_page_work *w)
         copy_kind kind = kinds[w->op_kernel[i]];
         if (kind.direction == GT_STR_NONE) continue;
         gt_page_op op = gt_page_op_at(w, i);
-        int64_t bytes = op.bytes > 0 && op.bytes <= BYTES_MAX ? op.bytes : UNKNOWN;
-        add_to_group(&groups, (copy_group){kind.direction, kind.kind, bytes, 1, op.end_ns - op.start_ns});
+        add_to_group(&groups, group_of(w, &op, kind));
     }
     gt_free(kinds);
     return groups;
@@ -112,13 +130,15 @@ static void join_rest(copy_groups *groups)
 
 void gt_page_add_copies(const gt_page_work *w, gt_table_list *tables)
 {
-    enum { DIRECTION, KIND, BYTES, COUNT, NS };
+    enum { DIRECTION, KIND, BYTES, COUNT, NS, WINDOW_COUNT, WINDOW_NS };
     static const gt_column_head heads[] = {
         [DIRECTION] = {GT_COL_PAGE_DIRECTION, GT_TYPE_STRING},
         [KIND] = {GT_COL_PAGE_KIND, GT_TYPE_STRING},
         [BYTES] = {GT_COL_PAGE_BYTES, GT_TYPE_INT},
         [COUNT] = {GT_COL_PAGE_COUNT, GT_TYPE_INT},
         [NS] = {GT_COL_PAGE_NS, GT_TYPE_INT},
+        [WINDOW_COUNT] = {GT_COL_PAGE_WINDOW_COUNT, GT_TYPE_INT},
+        [WINDOW_NS] = {GT_COL_PAGE_WINDOW_NS, GT_TYPE_INT},
     };
     copy_groups groups = find_groups(w);
     join_rest(&groups);
@@ -133,6 +153,8 @@ void gt_page_add_copies(const gt_page_work *w, gt_table_list *tables)
             if (group->bytes != UNKNOWN) gt_table_set_int(table, BYTES, row, group->bytes);
             gt_table_set_int(table, COUNT, row, group->count);
             gt_table_set_int(table, NS, row, group->ns);
+            gt_table_set_int(table, WINDOW_COUNT, row, group->window_count);
+            gt_table_set_int(table, WINDOW_NS, row, group->window_ns);
         }
         gt_table_list_add(tables, table);
     }

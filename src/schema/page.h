@@ -116,11 +116,14 @@
 #define GT_COL_PAGE_PART         GT_COL("part")
 
 /* Copies and memsets of equal kind: direction ("HtoD", ...; "memset"), kind ("pageable", "pinned", ...),
- * bytes (of one; null: unknown), count, ns. The largest times first. Where there are too many sizes, the rest
- * is joined by direction and kind, with bytes null. */
-#define GT_SHEET_PAGE_COPIES  GT_SHEET("page_copies")
-#define GT_COL_PAGE_DIRECTION GT_COL("direction")
-#define GT_COL_PAGE_BYTES     GT_COL("bytes")
+ * bytes (of one; null: unknown), count, ns; window_count, window_ns: those in the window, where a copy that
+ * reaches into it counts with its part of the time. The largest times first. Where there are too many sizes,
+ * the rest is joined by direction and kind, with bytes null. */
+#define GT_SHEET_PAGE_COPIES     GT_SHEET("page_copies")
+#define GT_COL_PAGE_DIRECTION    GT_COL("direction")
+#define GT_COL_PAGE_BYTES        GT_COL("bytes")
+#define GT_COL_PAGE_WINDOW_COUNT GT_COL("window_count")
+#define GT_COL_PAGE_WINDOW_NS    GT_COL("window_ns")
 
 /* Memory of a device over time, from [memory] events: device, start, allocated, reserved (bytes). Thinned out
  * so that the largest and smallest values stay. */

@@ -10,7 +10,7 @@ import {followedBy, waterfallRows, waterfallStart} from '../../src/page/web/sect
 import {changeShare} from '../../src/page/web/sections/flame/draw.js';
 import {DifferenceTree, mergeWork} from '../../src/page/web/sections/flame/pairs.js';
 import {matchFlame} from '../../src/page/web/sections/flame/tree.js';
-import {pairCopies} from '../../src/page/web/sections/memory/copies.js';
+import {pairCopies, readWindowCopies} from '../../src/page/web/sections/memory/copies.js';
 import {pairDelta, pairPoints, roofSets, roofSums} from '../../src/page/web/sections/roofline/pairs.js';
 import {meanParts, readStepsOfAll} from '../../src/page/web/sections/steps/bars.js';
 import {sheetPairModel} from '../../src/page/web/sections/tables/sheet_pairs.js';
@@ -178,6 +178,15 @@ test('copies are paired by direction and kind, per step', () => {
     [1, 2]);
   assert.deepEqual(pairs.map((pair) => pair.map((group) => group && [group.direction, group.count, group.ns, group.bytes, group.rate])),
     [[null, ['DtoH', 1, 40, 100, 2.5]], [['HtoD', 2, 10, 200, 20], ['HtoD', 2, 20, 200, 10]]]);
+});
+
+test('of the copies of a trace, those in its window count, at the rate of all', () => {
+  const table = plainTable('page_copies', {direction: ['HtoD', 'memset'], kind: ['pinned', 'device'], bytes: [100, 8], count: [5, 2],
+    ns: [50, 8], window_count: [4, 0], window_ns: [36, 0]});
+  const copies = readWindowCopies(table);
+  const [[a, b]] = pairCopies([copies, copies], [2, 4]);
+  assert.deepEqual([a, b].map((group) => [group.direction, group.count, group.ns, group.bytes, group.rate]),
+    [['HtoD', 2, 18, 200, 10], ['HtoD', 1, 9, 100, 10]]);
 });
 
 // ---- sheets ----

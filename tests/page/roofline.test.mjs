@@ -30,7 +30,7 @@ test('ops with flops and time become points, the longest first', () => {
   assert.deepEqual([rows, ns, points.length], [4, 200000, 3]);
   const [first, second, third] = points;
   assert.deepEqual(first, {op: 'aten::mm', shapes: '((8, 8), (8, 2))', count: 2, intensity: 200, rate: 400, ns: 90000, roofNs: 60000,
-    spec: 'matrix_bf16', bound: 'memory bandwidth', category: 'GEMM'});
+    flop: NaN, spec: 'matrix_bf16', bound: 'memory bandwidth', category: 'GEMM'});
   assert.deepEqual([second.ns, second.roofNs, second.bound], [40000, 20000, 'compute']);
   assert.ok(Number.isNaN(third.roofNs) && third.category === 'elementwise');
 });
@@ -79,6 +79,14 @@ test('a range scales the times of what ran in it', () => {
   assert.equal(unplaced, 0);
   assert.deepEqual(shown.map((point) => [point.shapes, point.ns, point.roofNs, point.count, point.kernel, point.call]),
     [['((8, 4), (4, 2))', 10000, 5000, 1, 0, 0]]);
+});
+
+test('the rate in a range is that of the calls in it', () => {
+  const {points} = rooflinePoints(rooflineSheets(source));
+  const all = opTimes(source, {...WORK, events: [3, 3, 4, 1, 1]});
+  // One of four calls, in 45 of 90 us: half of the rate of 400, and a quarter of the time at the roof.
+  const {shown} = pointsInRange(points, all, opTimes(source, {call: [1], kernel: [0], ns: [45000], events: [1]}));
+  assert.deepEqual(shown.map((point) => [point.ns, point.rate, point.roofNs, point.count]), [[45000, 200, 15000, 0.5]]);
 });
 
 test('ops without calls on the page are left out of a range, and counted', () => {

@@ -180,18 +180,20 @@ def idle_table(parts, window):
     return table("page_idle", start=ints(rows, 0), ns=ints(rows, 1), cause=strings(rows, 2), site=strings(rows, 3)), rows
 
 
-def copies_table(trace):
+def copies_table(trace, window):
     sizes = {"Memcpy HtoD (Pageable -> Device)": ("HtoD", "pageable", 25165824), "Memcpy DtoH (Device -> Pinned)": ("DtoH", "pinned", 4),
              "Memset (Device)": ("memset", "device", 9437184)}
-    groups = defaultdict(lambda: [0, 0])
+    groups = defaultdict(lambda: [0, 0, 0, 0])
     for event in trace.gpu:
         kernel = trace.kernels[event.kernel]
         if kernel.category == "copy" and kernel.name in sizes:
-            groups[sizes[kernel.name]][0] += 1
-            groups[sizes[kernel.name]][1] += event.ns
+            inside = min(event.start + event.ns, window[1]) - max(event.start, window[0])
+            for i, value in enumerate((1, event.ns, int(inside > 0), max(inside, 0))):
+                groups[sizes[kernel.name]][i] += value
     rows = sorted(((*key, *value) for key, value in groups.items()), key=lambda row: -row[4])
-    rows.append(("DtoD", "device", None, 3, 5120))
-    return table("page_copies", direction=strings(rows, 0), kind=strings(rows, 1), bytes=ints(rows, 2), count=ints(rows, 3), ns=ints(rows, 4))
+    rows.append(("DtoD", "device", None, 3, 5120, 3, 5120))
+    return table("page_copies", direction=strings(rows, 0), kind=strings(rows, 1), bytes=ints(rows, 2), count=ints(rows, 3), ns=ints(rows, 4),
+                 window_count=ints(rows, 5), window_ns=ints(rows, 6))
 
 
 def memory_table(trace, end):
@@ -248,7 +250,7 @@ def work_tables(trace, binned=False, has_host=True):
         for lane in range(len(lanes.streams), len(lanes.streams) + len(lanes.threads)):
             kept[lane] = sum(1 for row in host_rows if row[0] == lane)
     tables = [lanes_table(trace, lanes, kept, shorter), gpu_table(kept_gpu, lanes), kernels_table(trace),
-              sums_table("page_sums", add_sums(trace.gpu, None)), *steps, idle, copies_table(trace), evidence_table(trace, idle_rows)]
+              sums_table("page_sums", add_sums(trace.gpu, None)), *steps, idle, copies_table(trace, window), evidence_table(trace, idle_rows)]
     if has_host:
         tables += [host, table("page_calls", node=ints(trace.calls, 0), op=strings(trace.calls, 1), shapes=strings(trace.calls, 2),
                                python=strings(trace.calls, 3), runtime=strings(trace.calls, 4)),

@@ -27,6 +27,8 @@ test('a source without GPU work', () => {
 
 test('events that reach into the range count with their part', () => {
   assert.deepEqual(rowsOf(workOf(all, [15, 80])), [[0, 0, 2, 25], [NaN, 0, 1, 5], [1, 1, 1, 10]]);
+  assert.deepEqual(workOf(all, [15, 80]).events, [1.5, 1, 0.25]);
+  assert.deepEqual(workOf(all, null).events, [2, 1, 1]);
 });
 
 test('a range without events', () => {

@@ -18,14 +18,19 @@ export function allHave(page, ...names) {
   return sources.length > 0 && sources.every((source) => names.every((name) => source.has(name)));
 }
 
-// The steps of each trace that are in its window. Times are per step of the window if both traces have some, as in the
-// waterfall; else, and in a range, they are sums: null.
-export function comparedSteps(page) {
+// The steps of each trace that are in its window; null if one has none.
+export function windowSteps(page) {
   const steps = [0, 1].map((i) => {
     const table = page.source(i).table('page_steps');
     return table ? table.column('in_window').filter((isIn, row) => isIn && table.get('name', row) !== null).length : 0;
   });
-  return page.state.getRange('range') || !steps[0] || !steps[1] ? null : steps;
+  return steps[0] && steps[1] ? steps : null;
+}
+
+// Times are per step of the window if both traces have some, as in the waterfall; else, and in a range, they are sums:
+// null.
+export function comparedSteps(page) {
+  return page.state.getRange('range') ? null : windowSteps(page);
 }
 
 // The work of a side that is compared: that of the window if times are per step.

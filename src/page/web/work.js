@@ -1,6 +1,7 @@
 // GPU work by call and kernel: of the whole trace, or of the chosen range.
 
-// Sums of one source, as arrays of the same length: call and kernel (rows; call may be NaN), count, ns.
+// Sums of one source, as arrays of the same length: call and kernel (rows; call may be NaN), count, ns. `events` are
+// counts, too, but of an event that reaches into the range only that part counts.
 export function workOf(source, range) {
   if (!source.has('page_sums')) return null;
   if (!range) return wholeWork(source.table('page_sums'));
@@ -22,7 +23,8 @@ export function roundRange(source, range) {
 }
 
 function wholeWork(sums) {
-  return {call: sums.column('call'), kernel: sums.column('kernel'), count: sums.column('count'), ns: sums.column('ns')};
+  const [call, kernel, count, ns] = ['call', 'kernel', 'count', 'ns'].map((name) => sums.column(name));
+  return {call, kernel, count, ns, events: count};
 }
 
 class Adder {
@@ -34,6 +36,7 @@ class Adder {
     this.ns = [];
   }
 
+  // Returns the place of the sum.
   add(call, kernel, count, ns) {
     const key = (Number.isNaN(call) ? 0 : call + 1) * 4294967296 + kernel;
     let place = this.places.get(key);
@@ -47,6 +50,7 @@ class Adder {
     }
     this.count[place] += count;
     this.ns[place] += ns;
+    return place;
   }
 }
 
@@ -54,11 +58,14 @@ class Adder {
 function exactWork(gpu, [begin, end]) {
   const [start, ns, call, kernel] = ['start', 'ns', 'call', 'kernel'].map((name) => gpu.column(name));
   const sums = new Adder();
+  const events = [];
   for (let row = 0; row < gpu.rows; row++) {
     const inside = Math.min(start[row] + ns[row], end) - Math.max(start[row], begin);
-    if (inside > 0) sums.add(call[row], kernel[row], 1, inside);
+    if (inside <= 0) continue;
+    const place = sums.add(call[row], kernel[row], 1, inside);
+    events[place] = (events[place] || 0) + inside / ns[row];
   }
-  return sums;
+  return Object.assign(sums, {events});
 }
 
 function binnedWork(source, range) {
@@ -71,5 +78,5 @@ function binnedWork(source, range) {
     const middle = (bin[row] + 0.5) * width;
     if (begin <= middle && middle < end) sums.add(call[row], kernel[row], count[row], ns[row]);
   }
-  return sums;
+  return Object.assign(sums, {events: sums.count}); // an op is whole in the bin where it begins
 }

@@ -27,10 +27,18 @@ export function groupCopies(copies) {
     group.ns += copy.ns || 0;
     if (!Number.isFinite(copy.rate)) continue;
     group.bytes += copy.bytes * copy.count;
-    group.sizeNs += copy.ns;
+    group.sizeNs += copy.wholeNs ?? copy.ns;
   }
   for (const group of groups.values()) group.rate = group.sizeNs > 0 ? group.bytes / group.sizeNs : NaN;
   return [...groups.values()].sort((a, b) => b.ns - a.ns);
+}
+
+// The copies of the window of a trace, as rows of readCopies. Their rate stays that of the whole trace, because a copy
+// may be cut by the window: wholeNs is the time at this rate.
+export function readWindowCopies(table) {
+  const counts = ['window_count', 'window_ns'].map((name) => table.column(name));
+  return readCopies(table).map((copy, row) => ({...copy, count: counts[0][row], ns: counts[1][row],
+    wholeNs: copy.ns * counts[0][row] / copy.count})).filter(({count}) => count > 0);
 }
 
 // Groups of two traces by direction and kind, as [a, b] with null for none. Counts, bytes and times are divided by the

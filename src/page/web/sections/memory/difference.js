@@ -5,13 +5,13 @@
 
 import {announcer, bottomAxis, followMarks, leftAxis, plainTable, sortedTable, tipContent} from '../../chart.js';
 import {watchWidth} from '../../chart.js';
-import {changeOf, SIDES} from '../../compared.js';
+import {changeOf, SIDES, windowSteps} from '../../compared.js';
 import {clear, element, onceAFrame, svg} from '../../dom.js';
 import {bytes, changeText, signed, significant, thousands, time} from '../../format.js';
 import {BYTE_UNITS, linearScale, niceMaximum, TIME_UNITS, unitTicks} from '../../scale.js';
 import {tooltip} from '../../tooltip.js';
 import {timeCells} from '../flame/difference.js';
-import {copyPoints, directionText, isPageable, pairCopies, readCopies} from './copies.js';
+import {copyPoints, directionText, isPageable, pairCopies, readCopies, readWindowCopies} from './copies.js';
 import {linePath} from './lines.js';
 import {peakIn, readMemory, sampleAt, samplesIn, stepPoints} from './samples.js';
 import {CopyScatter} from './scatter.js';
@@ -22,16 +22,6 @@ const PAIR_DEVICES = 8;
 const PAIR_KEY_STOPS = 100;
 
 // ---- copies ----
-
-// All steps of each trace, because its copies are those of the whole trace; null if one has none.
-function allSteps(page) {
-  const steps = [0, 1].map((side) => {
-    const table = page.source(side).table('page_steps');
-    const named = table ? table.column('name').filter((name) => name !== null).length : 0;
-    return named ? named + (page.source(side).fact('steps_left_out') || 0) : 0;
-  });
-  return steps[0] && steps[1] ? steps : null;
-}
 
 function sideBars(pair, longest) {
   const bar = (group) => element('span', {class: group && isPageable(group) ? 'copy-bar pageable' : 'copy-bar',
@@ -60,14 +50,15 @@ function copyRows(pairs) {
 function buildCopyPairs(page, body) {
   const tables = [0, 1].map((side) => page.source(side).table('page_copies'));
   if (!tables.some((table) => table && table.rows)) return;
-  const steps = allSteps(page);
+  const steps = windowSteps(page);
   const copies = tables.map((table) => (table ? readCopies(table) : []));
-  const pairs = pairCopies(copies, steps);
-  const per = steps ? `, per step (${thousands(steps[0])} and ${thousands(steps[1])} steps)` : '';
+  const pairs = pairCopies(steps ? tables.map((table) => (table ? readWindowCopies(table) : [])) : copies, steps);
+  const title = steps ? `Copies per step (${thousands(steps[0])} and ${thousands(steps[1])} steps of the windows)` :
+    'Copies of the whole traces';
   const points = copyPoints(copies.flatMap((list, side) => list.map((copy) => ({...copy, side}))));
   const table = sortedTable('Copies by direction', () => copyRows(pairs)).node;
   table.classList.add('copy-pairs');
-  body.append(element('h3', {}, `Copies of the whole traces${per}`), table);
+  body.append(element('h3', {}, title), table);
   if (points) new CopyScatter(page, body, points);
 }
 

@@ -5,11 +5,15 @@ import {workOf} from '../../work.js';
 import {addRoofs, opTimes, pointsInRange, rooflinePoints, rooflineRoofs, rooflineSheets} from './points.js';
 
 // One side: {points, roofs}, with times per step of the window if both traces have steps, else of the range or of the
-// whole trace. Points that the page has no times for count only in the whole trace.
+// whole trace. Points that the page has no times for count only in the whole trace. Rates are work by time, so that
+// they change as the times do; the mean of the sheet is that of the rates of single calls.
 export function rooflineSide(page, side) {
   const source = page.source(side);
   const all = rooflinePoints(rooflineSheets(source));
   const roofs = rooflineRoofs(source, all.points);
+  for (const point of all.points) {
+    if (point.flop > 0) point.rate = point.flop / point.ns / 1e3;
+  }
   addRoofs(all.points, roofs);
   const steps = comparedSteps(page);
   const isPart = steps !== null || page.state.getRange('range') !== null;

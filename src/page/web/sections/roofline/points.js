@@ -9,7 +9,7 @@ const ROOFLINE_COLUMNS = {
   intensity: ['FLOPS/Byte', 'FLOPS/Byte_first'], rate: ['TFLOPS/s_mean'], us: ['Kernel Time (µs)_sum'],
   roofUs: ['Roofline Time (µs)_first', 'Roofline Time (µs)'], spec: ['Compute Spec', 'Compute Spec_first'],
   bound: ['Roofline Bound', 'Roofline Bound_first'], category: ['op category'],
-  type: ['Input type', 'Input type_first'],
+  type: ['Input type', 'Input type_first'], gflop: ['GFLOPS', 'GFLOPS_first'],
 };
 
 // Where the page does not know the kernels of an op (opTimes), its category in the sheet decides.
@@ -26,7 +26,7 @@ export function rooflineSheets(source) {
 
 // Gives {points, rows, ns, shaped}: all points, longest first, how many rows the sheets have and their time, and how
 // many of them have shapes. A point has op, shapes, count, intensity (flop/byte), rate (TFLOP/s), ns, roofNs (of all
-// calls together; NaN: unknown), spec, bound and category.
+// calls together; NaN: unknown), flop (of all calls together; NaN: unknown), spec, bound and category.
 export function rooflinePoints(sheets) {
   const points = [];
   let [rows, ns, shaped] = [0, 0, 0];
@@ -64,7 +64,8 @@ function pointOf(sheet, columns, row) {
   const spec = text('spec') || (sheet.name.startsWith('op_') ? specOfType(text('type')) : '');
   return {
     op: text('name'), shapes: text('shapes'), count: number('count'), intensity: number('intensity'),
-    rate: number('rate'), ns: number('us') * 1000, roofNs: number('roofUs') * 1000 * number('count'), spec,
+    rate: number('rate'), ns: number('us') * 1000, roofNs: number('roofUs') * 1000 * number('count'),
+    flop: number('gflop') * 1e9 * number('count'), spec,
     bound: {COMPUTE_BOUND: 'compute', MEMORY_BOUND: 'memory bandwidth'}[text('bound')] || '',
     category: SHEET_CATEGORIES.find(([pattern]) => pattern.test(category))?.[1] || 'other',
   };
@@ -86,8 +87,8 @@ function kernelKey(name) {
   return `kernel\n${name}`;
 }
 
-// GPU time by op and shapes, and by kernel: {ns, category, kernel (row), call (row or null)}; the last three are those
-// with the most time.
+// GPU time by op and shapes, and by kernel: {ns, events, category, kernel (row), call (row or null)}; the last three are
+// those with the most time. Of events that are cut by a range, only a part counts; NaN: how many is not known.
 export function opTimes(source, work) {
   const times = new Map();
   if (!work || !source.has('page_kernels')) return times;
@@ -97,8 +98,9 @@ export function opTimes(source, work) {
   const keys = new Map();
   const add = (key, row, call) => {
     let entry = times.get(key);
-    if (!entry) times.set(key, entry = {ns: 0, largest: 0});
+    if (!entry) times.set(key, entry = {ns: 0, events: 0, largest: 0});
     entry.ns += work.ns[row];
+    entry.events += work.events ? work.events[row] : NaN;
     if (work.ns[row] <= entry.largest) return;
     Object.assign(entry, {largest: work.ns[row], kernel: work.kernel[row], call,
       category: categories[work.kernel[row]]});
@@ -114,8 +116,9 @@ export function opTimes(source, work) {
   return times;
 }
 
-// The points of a range: their times scaled by the share of their op's time that is in it. Gives each point its
-// category, kernel and call, too. `all` and `some` are opTimes of the trace and of the range (null: the whole trace).
+// The points of a range: their times scaled by the share of their op's time that is in it, their calls and their work
+// by the share of its events, so that the rate is that of these calls. Gives each point its category, kernel and call,
+// too. `all` and `some` are opTimes of the trace and of the range (null: the whole trace).
 // `unplaced` counts points whose times the page does not know.
 export function pointsInRange(points, all, some) {
   const shown = [];
@@ -127,7 +130,9 @@ export function pointsInRange(points, all, some) {
     if (some && !whole) unplaced++;
     if (some && !(whole && part)) continue;
     const share = part ? part.ns / whole.ns : 1;
-    shown.push({...point, ns: point.ns * share, roofNs: point.roofNs * share, count: point.count * share, key,
+    const calls = part && part.events > 0 && whole.events > 0 ? part.events / whole.events : share;
+    shown.push({...point, ns: point.ns * share, roofNs: point.roofNs * calls, count: point.count * calls,
+      rate: share > 0 ? point.rate * calls / share : point.rate, key,
       category: whole?.category || point.category, kernel: whole?.kernel ?? null, call: whole?.call ?? null});
   }
   return {shown: shown.sort((a, b) => b.ns - a.ns), unplaced};

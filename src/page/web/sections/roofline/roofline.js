@@ -80,7 +80,8 @@ class Roofline {
 
   wholeWork() {
     const sums = this.source.table('page_sums');
-    return {call: sums.column('call'), kernel: sums.column('kernel'), ns: sums.column('ns')};
+    return {call: sums.column('call'), kernel: sums.column('kernel'), ns: sums.column('ns'),
+      events: sums.column('count')};
   }
 
   isOff(point) {
