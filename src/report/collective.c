@@ -67,8 +67,8 @@ static gt_table *find_shared_stragglers(const gt_collective_sync *sync, const gt
     return stragglers;
 }
 
-/* Ranks share collectives, but none in which they wait for each other. */
-static void warn_not_compared(const gt_collective_matches *matches)
+/* Ranks share collectives, but none in which they wait for each other; or too few ranks can be compared. */
+static void warn_not_compared(const gt_collective_matches *matches, const gt_ranks_input *input)
 {
     enum { NAMES_SHOWN = 4 };
     uint32_t names[NAMES_SHOWN];
@@ -77,6 +77,12 @@ static void warn_not_compared(const gt_collective_matches *matches)
     const gt_table *events = matches->events;
     for (size_t i = 0; i < matches->count; i++) shared += matches->begins[i + 1] - matches->begins[i] > 1;
     if (!shared) return;
+    char *left_out = gt_ranks_all_left_out(input);
+    if (left_out) {
+        gt_warn("there is no report of all ranks: %s", left_out);
+        gt_free(left_out);
+        return;
+    }
     const gt_column *column = gt_table_column(events, GT_COL_COLLECTIVE_NAME);
     for (size_t row = 0; row < events->row_count && count < NAMES_SHOWN; row++) {
         size_t i = 0;
@@ -106,16 +112,18 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
     s->sync = gt_collective_sync_table(&sync, wide);
     s->stragglers = gt_collective_stragglers(&sync, NULL);
     s->shared_stragglers = find_shared_stragglers(&sync, s->stragglers);
-    if (options->facts)
-        s->findings = gt_ranks_find(&(gt_ranks_input){.sync = &sync,
-                                                      .facts = (const gt_rank_facts *const *)options->facts,
-                                                      .rank_count = (size_t)options->world_size,
-                                                      .ran_count = (size_t)options->ran_count,
-                                                      .gpus_per_node = options->gpus_per_node,
-                                                      .expected_bus_gbps = options->expected_bus_gbps,
-                                                      .is_shifted = s->is_shifted,
-                                                      .is_uneven = s->is_uneven});
-    if (options->facts && !s->findings && matches->ranks > 1) warn_not_compared(matches);
+    if (options->facts) {
+        const gt_ranks_input input = {.sync = &sync,
+                                      .facts = (const gt_rank_facts *const *)options->facts,
+                                      .rank_count = (size_t)options->world_size,
+                                      .ran_count = (size_t)options->ran_count,
+                                      .gpus_per_node = options->gpus_per_node,
+                                      .expected_bus_gbps = options->expected_bus_gbps,
+                                      .is_shifted = s->is_shifted,
+                                      .is_uneven = s->is_uneven};
+        s->findings = gt_ranks_find(&input);
+        if (!s->findings && matches->ranks > 1) warn_not_compared(matches, &input);
+    }
     gt_collective_sync_free(&sync);
     return true;
 }

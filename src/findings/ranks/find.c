@@ -313,6 +313,30 @@ static void add_findings(gt_late_search *s)
 
 /* ---- all of it ---- */
 
+/* The model is made without the facts of ranks that are left out. */
+static void leave_out(gt_late_search *s)
+{
+    size_t ranks = s->input->rank_count;
+    const gt_rank_facts **facts = gt_alloc_zero(ranks + 1, sizeof(gt_rank_facts *));
+    gt_ranks_leave_out(s->found);
+    for (size_t r = 0; r < ranks; r++)
+        if (!s->found->ranks[r].left_out) facts[r] = s->input->facts[r];
+    s->compared = *s->input;
+    s->compared.facts = s->facts = facts;
+    s->input = &s->compared;
+}
+
+/* Ranks that were matched by the numbers of steps, and share none with another rank. */
+static void find_other_steps(gt_late_search *s)
+{
+    for (size_t r = 0; r < s->found->rank_count; r++) {
+        gt_rank_summary *rank = &s->found->ranks[r];
+        bool has_none = s->model->rank_begins[r] == s->model->rank_begins[r + 1];
+        if (rank->facts && !rank->left_out && rank->is_shifted && has_none)
+            *rank = (gt_rank_summary){.facts = rank->facts, .left_out = GT_LEFT_OUT_OTHER_STEPS};
+    }
+}
+
 static void begin(gt_late_search *s)
 {
     size_t ranks = s->input->rank_count;
@@ -332,7 +356,9 @@ static void begin(gt_late_search *s)
     s->shown_nodes = gt_alloc_zero(ranks, sizeof *s->shown_nodes);
     s->slow_hosts = gt_alloc_zero(ranks, sizeof *s->slow_hosts);
     s->blame_ns = gt_alloc_zero(ranks, sizeof *s->blame_ns);
+    leave_out(s);
     s->model = gt_rank_model_new(s->input);
+    find_other_steps(s);
     find_nodes(s);
     gt_rank_late_find(s->model, s->found->ranks);
 }
@@ -341,6 +367,7 @@ static void end(gt_late_search *s)
 {
     if (s->times) gt_kernel_times_free(s->times);
     gt_rank_model_free(s->model);
+    gt_free(s->facts);
     gt_free(s->node_of);
     gt_free(s->repaired_ranks);
     gt_free(s->repaired_nodes);

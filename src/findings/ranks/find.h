@@ -70,6 +70,12 @@ char *gt_rank_list(const gt_rank_findings *found, const bool *has_rank);
 /* verdict.c: the first line. The caller frees it. */
 char *gt_rank_findings_verdict(const gt_rank_findings *found);
 
+/* left_out.c: sets left_out of ranks that cannot be compared with the others. */
+void gt_ranks_leave_out(gt_rank_findings *found);
+/* How many ranks are left out for this reason, which ones, and a sentence without a full stop; both are NULL
+ * if there are none. The caller frees them. */
+size_t gt_ranks_left_out(const gt_rank_findings *found, gt_rank_left_out why, char **ranks, char **text);
+
 /* own.c: findings of the ranks' own traces, put together; and the order of all findings. */
 void gt_add_own_findings(gt_rank_findings *found);
 void gt_rank_findings_sort(gt_rank_findings *found);

@@ -25,7 +25,8 @@
  * and windows (collectives of all ranks), run (of these, with repairs), late (who is late, by how much),
  * noise (what is chance), causes (what a late rank does longer), links (slow transfers), hosts (slow
  * launches), places (what late nodes share), suspects (who is late by more than chance), find (the findings),
- * texts and verdict (in words), own (findings of single ranks, put together), sheets. across.h lists the
+ * texts and verdict (in words), own (findings of single ranks, put together), left_out
+ * (ranks that cannot be compared), sheets. across.h lists the
  * files that look at all ranks together, chains.h what they know about a rank. */
 #ifndef GT_FINDINGS_RANKS_RANKS_H
 #define GT_FINDINGS_RANKS_RANKS_H
@@ -166,11 +167,24 @@ typedef struct gt_ranks_input {
                                  which ones are missing; NULL: none */
 } gt_ranks_input;
 
+/* Why a rank is not compared with the others (left_out.c). */
+typedef enum gt_rank_left_out {
+    GT_COMPARED,
+    GT_LEFT_OUT_NO_STEPS,    /* most ranks have marked steps */
+    GT_LEFT_OUT_STEPS,       /* most ranks have none */
+    GT_LEFT_OUT_LOST_STEP,   /* it lacks a mark between its first and its last step */
+    GT_LEFT_OUT_MORE_STEPS,  /* it has one that most ranks lack */
+    GT_LEFT_OUT_OTHER_STEPS, /* it has no step with the number of a step of others */
+    GT_LEFT_OUT_COPY,        /* another rank has the same events */
+    GT_LEFT_OUT_COUNT
+} gt_rank_left_out;
+
 /* What one rank has to do with the waiting of all. Times are per step. */
 typedef struct gt_rank_summary {
     bool known;                 /* it has facts and takes part in a collective */
     bool is_unusual;            /* it does not show what is usual: it is late, as most ranks are */
     bool is_shifted, is_uneven; /* as in the input */
+    gt_rank_left_out left_out;  /* if it is not GT_COMPARED, the rank is not known */
     size_t node;                /* 0 ... node_count - 1 */
     double late_ns;             /* by how much its work takes longer than the median rank's; never negative */
     double wait_ns;             /* in collectives, for other ranks */
@@ -219,6 +233,8 @@ typedef struct gt_rank_findings {
 
 /* NULL if there are no facts of at least two ranks that share a collective. */
 gt_rank_findings *gt_ranks_find(const gt_ranks_input *input);
+/* Why ranks are left out, if that is why there are no findings; NULL otherwise. The caller frees it. */
+char *gt_ranks_all_left_out(const gt_ranks_input *input);
 void gt_rank_findings_free(gt_rank_findings *findings); /* NULL does nothing */
 
 /* Adds overview, findings, trust, rank_causes and the sheets of across.h, which it takes from the findings.

@@ -14,7 +14,9 @@ typedef struct gt_suspect {
 } gt_suspect;
 
 typedef struct gt_late_search {
-    const gt_ranks_input *input;
+    const gt_ranks_input *input; /* without the facts of ranks that are left out */
+    gt_ranks_input compared;     /* what it points to */
+    const gt_rank_facts **facts; /* of that; owned */
     gt_rank_model *model;
     gt_rank_findings *found;
     gt_kernel_times *times;

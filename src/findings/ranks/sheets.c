@@ -20,6 +20,7 @@
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,8 +124,10 @@ static gt_table *overview_sheet(const gt_rank_findings *found, gt_interner *stri
         /* A trace that cannot be compared makes the others less certain. */
         gt_trust_level own = facts ? facts->trust : GT_TRUST_WARN;
         if (own > trust) trust = own;
-        if (trust < GT_TRUST_WARN && (found->ranks[r].is_shifted || found->ranks[r].is_uneven))
+        if (trust < GT_TRUST_WARN &&
+            (found->ranks[r].is_shifted || found->ranks[r].is_uneven || found->ranks[r].left_out))
             trust = GT_TRUST_WARN;
+        if (found->ranks[r].left_out == GT_LEFT_OUT_COPY) trust = GT_TRUST_FAIL;
         if (!found->ranks[r].known) continue;
         if (!known++ && *facts->device) device = facts->device;
         if (facts->steps > steps) steps = facts->steps;
@@ -272,6 +275,27 @@ static void add_unlike(gt_table *sheet, size_t column, const gt_rank_findings *f
     gt_free(is_unlike);
 }
 
+/* T20: ranks that are not compared. A copy fails, because nothing is known about one of the ranks. */
+static void add_left_out(gt_table *sheet, size_t column, const gt_rank_findings *found)
+{
+    for (gt_rank_left_out why = GT_COMPARED + 1; why < GT_LEFT_OUT_COUNT; why++) {
+        char *ranks, *text;
+        size_t count = gt_ranks_left_out(found, why, &ranks, &text);
+        if (!count) continue;
+        bool is_copy = why == GT_LEFT_OUT_COPY;
+        const gt_trust_check check = {.id = "T20",
+                                      .level = is_copy ? GT_TRUST_FAIL : GT_TRUST_WARN,
+                                      .value = (double)count,
+                                      .warn = 0,
+                                      .fail = is_copy ? 0 : NAN};
+        char *sentence = gt_format("%c%s.", toupper((unsigned char)*text), text + 1);
+        gt_table_set_cstr(sheet, column, gt_trust_sheet_add(sheet, &check, sentence), ranks);
+        gt_free(sentence);
+        gt_free(ranks);
+        gt_free(text);
+    }
+}
+
 static gt_table *trust_sheet(const gt_rank_findings *found, gt_interner *strings)
 {
     shared_checks checks = {0};
@@ -294,6 +318,7 @@ static gt_table *trust_sheet(const gt_rank_findings *found, gt_interner *strings
     add_missing(sheet, column, found);
     add_unlike(sheet, column, found, true);
     add_unlike(sheet, column, found, false);
+    add_left_out(sheet, column, found);
     return sheet;
 }
 

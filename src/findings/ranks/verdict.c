@@ -16,7 +16,7 @@ static char *about_unknown(const gt_rank_findings *found)
     bool *unknown = gt_alloc_zero(found->ran_count, sizeof *unknown);
     size_t count = 0;
     for (size_t r = 0; r < found->ran_count; r++)
-        count += unknown[r] = r >= found->rank_count || !found->ranks[r].known;
+        count += unknown[r] = r >= found->rank_count || (!found->ranks[r].known && !found->ranks[r].left_out);
     char *list = gt_rank_ranges(unknown, found->ran_count);
     char *text = !count ? gt_strdup("")
                         : gt_format("; rank%s %s, whose collectives were not read, may be late",
@@ -102,10 +102,24 @@ static char *verdict_of(const gt_rank_findings *found)
     return verdict;
 }
 
+/* Ranks that are not compared, and why. */
+static char *add_left_out(const gt_rank_findings *found, char *verdict)
+{
+    for (gt_rank_left_out why = GT_COMPARED + 1; why < GT_LEFT_OUT_COUNT; why++) {
+        char *ranks, *text, *before = verdict;
+        if (!gt_ranks_left_out(found, why, &ranks, &text)) continue;
+        verdict = gt_format("%s; %s", before, text);
+        gt_free(before);
+        gt_free(ranks);
+        gt_free(text);
+    }
+    return verdict;
+}
+
 /* Collectives that are matched wrongly make everything doubtful. */
 char *gt_rank_findings_verdict(const gt_rank_findings *found)
 {
-    char *verdict = verdict_of(found);
+    char *verdict = add_left_out(found, verdict_of(found));
     bool *is_uneven = gt_alloc_zero(found->rank_count, sizeof *is_uneven);
     size_t count = 0;
     for (size_t r = 0; r < found->rank_count; r++) count += is_uneven[r] = found->ranks[r].is_uneven;

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Ranks that cannot be compared with the others: their steps are marked otherwise, or their traces are copies.
+
+    python3 -m tests.findings.test_left_out --bin build/debug/gputally
+
+In each run of small_cluster.py one rank is late, and the report has to say so in spite of the others.
+"""
+import os
+import sys
+
+from tests.common.harness import Case, run, run_cases
+from tests.findings.small_cluster import Cluster
+from tests.findings.test_across import sheets
+
+
+def unmark(cluster, rank, name="ProfilerStep"):
+    """Removes the marks of steps whose names begin so."""
+    cluster.ranks[rank].records = [r for r in cluster.ranks[rank].records if not r["name"].startswith(name)]
+
+
+def renumber(cluster, rank):
+    for record in cluster.ranks[rank].records:
+        record["name"] = record["name"].replace("ProfilerStep#", "ProfilerStep#10")
+
+
+def copy_trace(cluster, rank, to):
+    cluster.ranks[to].records = [dict(record) for record in cluster.ranks[rank].records]
+
+
+def late_cluster(ranks, late):
+    cluster = Cluster(ranks, clock=lambda rank, t: t + 50 * rank)
+    cluster.run(5, lambda step, rank: [("op", "aten::mm", 500.123 + 1.7 * rank + 900 * (rank == late)), ("collective", "world", 1 << 20, 90.4),
+                                       ("op", "aten::mm", 200.2), ("collective", "world", 1 << 20, 60.3), ("join",)])
+    return cluster
+
+
+def check_left_out(binary, folder, change, ranks, level, why, late="0.90 ms per step"):
+    """Rank 2 is late. Ranks that mean something else by a step, or are copies, are in no comparison, and the report says so."""
+    cluster = late_cluster(4, 2)
+    change(cluster)
+    cluster.write(os.path.join(folder, "run"))
+    sheet = sheets(binary, os.path.join(folder, "run"), os.path.join(folder, "out"))
+    problems = []
+    checks = [(row["level"], row["ranks"]) for row in sheet("trust") if row["id"] == "T20"]
+    if checks != [(level, ranks)]:
+        problems.append(f"T20: {checks}")
+    overview = {row["name"]: row for row in sheet("overview")}
+    if why not in overview["all_ranks"]["text"] or (overview["verdict"]["text"] == "do not trust") != (level == "fail"):
+        problems.append(f"{overview['verdict']['text']}: {overview['all_ranks']['text']}")
+    compared = [(row["id"], row["ranks"]) for row in sheet("findings") if row["id"] in ("straggler", "slow_node", "slow_link", "slow_host")]
+    if compared != ([("straggler", "2")] if late else []) or (late or "") not in overview["all_ranks"]["text"]:
+        problems.append(f"{compared}: {overview['all_ranks']['text']}")
+    times = [float(row["step_ms"]) for row in sheet("rank_causes")]
+    if max(times) > 1.01 * min(times) or abs(sum(times) / len(times) - float(overview["step_ms"]["value"])) > 1e-3:
+        problems.append(f"step times: {times}")
+    return problems
+
+
+def check_all_left_out(binary, folder):
+    """Of two ranks one has no steps: nothing can be compared, and a warning says why."""
+    cluster = late_cluster(2, 1)
+    unmark(cluster, 1)
+    cluster.write(os.path.join(folder, "run"))
+    outcome = run([binary, "report", os.path.join(folder, "run"), "--output_csvs_dir", os.path.join(folder, "out"), "-q"])
+    wanted = "there is no report of all ranks: rank 1 is not compared: it has no marked steps"
+    return [] if outcome.code == 0 and wanted in outcome.stderr else [str(outcome)]
+
+
+def cases():
+    yield Case("a rank without steps", check_left_out, lambda c: unmark(c, 1), "1", "warn", "rank 1 is not compared: it has no marked steps")
+    yield Case("one rank with steps", check_left_out, lambda c: [unmark(c, r) for r in (1, 2, 3)], "0", "warn",
+               "rank 0 is not compared: it has marked steps", "4.51 ms per trace")
+    yield Case("a lost mark", check_left_out, lambda c: unmark(c, 1, "ProfilerStep#5"), "1", "warn", "rank 1 is not compared: it lacks the mark")
+    yield Case("other numbers of steps", check_left_out, lambda c: renumber(c, 1), "1", "warn", "rank 1 is not compared: none of its steps")
+    yield Case("a copy of a trace", check_left_out, lambda c: copy_trace(c, 1, 2), "1-2", "fail",
+               "ranks 1-2 are not compared: their traces have the same events, so one is a copy", None)
+    yield Case("two ranks, one without steps", check_all_left_out)
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases(__doc__.splitlines()[0], cases()))
