@@ -179,31 +179,48 @@ static void judge_launches(const gt_schedule *s, gt_trust *trust)
 
 /* ---- GPU ops ---- */
 
-/* T1 and T3: of the ops in the window, which have a launch and a framework op? */
-static void judge_links(const gt_schedule *s, gt_trust *trust)
+/* `outside`: of those without a launch, how many the window does not have. */
+static void judge_ops_without_launch(const gt_schedule *s, size_t without, size_t count, size_t outside,
+                                     gt_trust *trust)
 {
-    size_t count = 0, without_launch = 0;
-    double total_ns = 0, without_op_ns = 0; /* sums of durations may exceed 63 bits */
-    for (size_t i = 0; i < s->op_count; i++) {
-        const gt_gpu_op *op = &s->ops[i];
-        bool is_inside = op->start_ns < s->window.end_ns && op->end_ns > s->window.start_ns;
-        if (s->used_step_count && !is_inside) continue; /* without steps, the window has all ops */
-        count++;
-        total_ns += (double)gt_op_ns(op);
-        without_launch += op->point == GT_NONE;
-        if (op->kind == GT_KIND_KERNEL && op->point != GT_NONE && op->host_op == GT_NONE)
-            without_op_ns += (double)gt_op_ns(op);
+    double value = percent((double)without, (double)count);
+    if (outside && without < count && !is_other(s)) {
+        add(trust, "T1", value, 5, 30,
+            "%zu of %zu GPU operations have no recorded launch; %zu of them lie outside the window, which is "
+            "from the first to the last that has one.",
+            without, count, outside);
+        return;
     }
     /* Not all profilers record calls: then the rest of the trace is as good as ever. */
-    add(trust, "T1", percent((double)without_launch, (double)count), 5, is_other(s) ? NO_LIMIT : 30,
-        "%zu of %zu GPU operations in the window have no recorded launch%s", without_launch, count,
+    add(trust, "T1", value, 5, is_other(s) ? NO_LIMIT : 30,
+        "%zu of %zu GPU operations in the window have no recorded launch%s", without, count,
         has_calls(s)
-            ? without_launch == count && count ? ": the calls recorded are not those of these launches." : "."
+            ? without == count && count ? ": the calls recorded are not those of these launches." : "."
         : s->origin == GT_BY_ROCPROF ? ": host calls were not recorded (rocprofv3 --hip-trace), so idle time "
                                        "cannot be explained."
         : s->origin == GT_BY_NSYS    ? ": host calls were not recorded (nsys profile --trace=cuda), so idle "
                                        "time cannot be explained."
                                      : ": host calls were not recorded, so idle time cannot be explained.");
+}
+
+/* T1 and T3: of the ops in the window, or of all if there are no steps, which have a launch and a framework
+ * op? */
+static void judge_links(const gt_schedule *s, gt_trust *trust)
+{
+    size_t count = 0, without_launch = 0, outside = 0;
+    double total_ns = 0, without_op_ns = 0; /* sums of durations may exceed 63 bits */
+    for (size_t i = 0; i < s->op_count; i++) {
+        const gt_gpu_op *op = &s->ops[i];
+        bool is_inside = op->start_ns < s->window.end_ns && op->end_ns > s->window.start_ns;
+        if (s->used_step_count && !is_inside) continue;
+        count++;
+        total_ns += (double)gt_op_ns(op);
+        without_launch += op->point == GT_NONE;
+        outside += op->point == GT_NONE && !is_inside;
+        if (op->kind == GT_KIND_KERNEL && op->point != GT_NONE && op->host_op == GT_NONE)
+            without_op_ns += (double)gt_op_ns(op);
+    }
+    judge_ops_without_launch(s, without_launch, count, outside, trust);
     if (is_other(s)) return; /* no profiler but PyTorch's records ops of a framework */
     double value = percent(without_op_ns, total_ns);
     add(trust, "T3", value, 20, NO_LIMIT,
@@ -301,8 +318,9 @@ static void judge_steps(const gt_schedule *s, bool is_cut_off, gt_trust *trust)
         return;
     }
     if (!s->step_count)
-        add(trust, "T6", value, 0, fail, "%sNo %s: the whole trace is one window, and times are per trace.",
-            cut_off, is_other(s) ? "steps are recorded" : "ProfilerStep");
+        add(trust, "T6", value, 0, fail,
+            "%sNo %s: the trace has one window, and times are those of the window.", cut_off,
+            is_other(s) ? "steps are recorded" : "ProfilerStep");
     else if (empty || is_cut_off)
         add(trust, "T6", value, 0, fail, "%s%zu of %zu steps have no GPU work.", cut_off, empty,
             s->step_count);
@@ -382,8 +400,7 @@ static void judge_step_times(const gt_schedule *s, gt_trust *trust)
 {
     if (!s->used_step_count) {
         add(trust, "T10", 1, 0, NO_LIMIT,
-            "There are no steps with GPU work: times are those of the whole trace, and nothing shows how "
-            "they "
+            "There are no steps with GPU work: times are those of the window, and nothing shows how they "
             "vary.");
         return;
     }

@@ -83,7 +83,7 @@ static void add_step_tile(gt_json_writer *w, const gt_page_measures *m, gt_buffe
     gt_time_unit unit = gt_words_time_unit(step_ns);
     open_tile(w, "step", m->has_steps ? "step time" : "time", step_ns / unit.ns, unit.name);
     if (!m->has_steps) {
-        gt_buffer_add_cstr(detail, "the whole trace; it has no steps");
+        gt_buffer_add_cstr(detail, "the window; the trace has no steps");
     } else if (m->window_steps > 1) {
         gt_buffer_add_cstr(detail, "mean of ");
         gt_words_add_count(detail, (uint64_t)m->window_steps);
@@ -99,7 +99,7 @@ static void add_busy_tile(gt_json_writer *w, const gt_page_measures *m, gt_buffe
     double busy_ns = (double)(m->window_ns - m->kind_ns[GT_PART_IDLE]);
     open_tile(w, "busy", "GPU busy", 100 * (busy_ns / (double)m->window_ns), "%");
     gt_words_add_time(detail, busy_ns / m->window_steps);
-    gt_buffer_add_cstr(detail, m->has_steps ? " of a step" : " of the trace");
+    gt_buffer_add_cstr(detail, m->has_steps ? " of a step" : " of the window");
     close_tile(w, detail, step_values(m, m->step_kind_ns[GT_PART_IDLE], 0), m->step_count);
 }
 
@@ -114,7 +114,7 @@ static void add_exposed_tile(gt_json_writer *w, const gt_page_measures *m, gt_pa
     if (ns > 0) {
         double percent = 100 * (double)m->kind_ns[kind] / (double)m->window_ns;
         gt_buffer_add_format(detail, percent >= 0.05 ? "%.1f %%" : "under 0.1 %%", percent);
-        gt_buffer_add_cstr(detail, m->has_steps ? " of a step" : " of the trace");
+        gt_buffer_add_cstr(detail, m->has_steps ? " of a step" : " of the window");
     } else if (m->total_ms[kind] > 0) {
         gt_buffer_add_format(detail, "all %s hidden by other work", is_copy ? "copies are" : "of it is");
     } else {

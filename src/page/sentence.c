@@ -77,12 +77,12 @@ static const gt_page_part *largest(const gt_page_measures *m, gt_page_part_kind 
     return NULL;
 }
 
-/* "*60 %* of a *77.7 ms* step", "*60 %* of the trace (*1.08 s*)" */
+/* "*60 %* of a *77.7 ms* step", "*60 %* of the window (*1.08 s*)" */
 static void add_share_of_step(const gt_page_measures *m, double ns, gt_buffer *out)
 {
     gt_buffer_add_cstr(out, "*");
     gt_words_add_share(out, ns, (double)m->window_ns);
-    gt_buffer_add_cstr(out, m->has_steps ? "* of a *" : "* of the trace (*");
+    gt_buffer_add_cstr(out, m->has_steps ? "* of a *" : "* of the window (*");
     gt_words_add_time(out, (double)m->window_ns / m->window_steps);
     gt_buffer_add_cstr(out, m->has_steps ? "* step" : "*)");
 }

@@ -80,6 +80,11 @@ const char *gt_answers_text(const gt_answers *a, const char *name)
     return overview && row < overview->row_count ? gt_answers_cell(overview, GT_COL_TEXT, row).bytes : "";
 }
 
+const char *gt_answers_per(const gt_answers *a)
+{
+    return strcmp(gt_answers_text(a, "per"), "trace") == 0 ? "in the window" : "per step";
+}
+
 bool gt_answers_distrusted(const gt_table_list *tables)
 {
     gt_answers a = {.tables = tables};
@@ -221,7 +226,7 @@ static void print_header(const gt_answers *a, const gt_terminal *terminal)
 {
     double steps = gt_answers_number(a, "steps"), step_ms = gt_answers_number(a, "step_ms");
     double busy_ms = gt_answers_number(a, "busy_ms"), devices = gt_answers_number(a, "device_count");
-    const char *per = gt_answers_text(a, "per"), *device = gt_answers_text(a, "device");
+    const char *device = gt_answers_text(a, "device");
     gt_buffer names = {0};
     add_name(&names, terminal, gt_answers_trace(a), 40);
     gt_buffer_add_cstr(&names, "  ");
@@ -230,9 +235,9 @@ static void print_header(const gt_answers *a, const gt_terminal *terminal)
     if (steps >= 1) snprintf(count, sizeof count, "%.0f %s", steps, steps == 1 ? "step" : "steps");
     if (devices > 1) snprintf(others, sizeof others, " (the busiest of %.0f devices)", devices);
     if (step_ms > 0)
-        print_line(terminal, INDENT, 4, "%s%s  %s  %.2f ms per %s: GPU busy %.2f (%.0f%%), idle %.2f",
-                   gt_buffer_str(&names).bytes, others, count, step_ms, per, busy_ms, 100 * busy_ms / step_ms,
-                   gt_answers_number(a, "idle_ms"));
+        print_line(terminal, INDENT, 4, "%s%s  %s  %.2f ms %s: GPU busy %.2f (%.0f%%), idle %.2f",
+                   gt_buffer_str(&names).bytes, others, count, step_ms, gt_answers_per(a), busy_ms,
+                   100 * busy_ms / step_ms, gt_answers_number(a, "idle_ms"));
     else
         print_line(terminal, INDENT, 3, "%s  no GPU work", gt_buffer_str(&names).bytes);
     gt_buffer_free(&names);
@@ -326,8 +331,8 @@ static void print_findings(const gt_answers *a, const gt_terminal *terminal, con
     for (size_t row = 0; row < findings->row_count; row++) any_certain |= !gt_answers_is_hint(findings, row);
     char best[32];
     if (any_certain)
-        print_line(terminal, INDENT, 2, "All of this together: at best %s ms per %s.",
-                   estimate(best, gt_answers_number(a, "all_fixed_ms")), gt_answers_text(a, "per"));
+        print_line(terminal, INDENT, 2, "All of this together: at best %s ms %s.",
+                   estimate(best, gt_answers_number(a, "all_fixed_ms")), gt_answers_per(a));
 }
 
 static void print_idle(const gt_answers *a, const gt_terminal *terminal)
@@ -341,8 +346,7 @@ static void print_idle(const gt_answers *a, const gt_terminal *terminal)
                                  gt_answers_cell(causes, GT_COL_CAUSE, row).bytes, ms);
     }
     if (list.len)
-        print_line(terminal, INDENT, 2, "Idle: %s ms per %s.", gt_buffer_str(&list).bytes,
-                   gt_answers_text(a, "per"));
+        print_line(terminal, INDENT, 2, "Idle: %s ms %s.", gt_buffer_str(&list).bytes, gt_answers_per(a));
     gt_buffer_free(&list);
 }
 
@@ -353,9 +357,9 @@ void gt_answers_print_ranks(const gt_answers *a, const gt_terminal *terminal, co
     char on_nodes[48] = "";
     if (nodes > 1) snprintf(on_nodes, sizeof on_nodes, " on %.0f nodes", nodes);
     print_line(terminal, INDENT, 3, "%s: %s.", gt_path_name(a->trace), gt_answers_text(a, "all_ranks"));
-    print_line(terminal, INDENT, 2, "%.0f ranks%s  %s  %.2f ms per %s: GPU busy %.2f (%.0f%%), idle %.2f",
+    print_line(terminal, INDENT, 2, "%.0f ranks%s  %s  %.2f ms %s: GPU busy %.2f (%.0f%%), idle %.2f",
                gt_answers_number(a, "ranks"), on_nodes, gt_answers_text(a, "device"), step_ms,
-               gt_answers_text(a, "per"), busy_ms, step_ms > 0 ? 100 * busy_ms / step_ms : 0,
+               gt_answers_per(a), busy_ms, step_ms > 0 ? 100 * busy_ms / step_ms : 0,
                gt_answers_number(a, "idle_ms"));
     if (*gt_answers_text(a, "critical_path"))
         print_line(terminal, INDENT, 2, "Critical path: %s.", gt_answers_text(a, "critical_path"));

@@ -69,6 +69,8 @@ gt_str gt_answers_trace(const gt_answers *answers);
 /* The fact with this name in the sheet overview; NaN or "" if there is none. */
 double gt_answers_number(const gt_answers *answers, const char *name);
 const char *gt_answers_text(const gt_answers *answers, const char *name);
+/* What times are of: "per step", or without steps "in the window". */
+const char *gt_answers_per(const gt_answers *answers);
 /* A string cell; "" if it is null. */
 gt_str gt_answers_cell(const gt_table *sheet, gt_col column, size_t row);
 double gt_answers_value(const gt_table *sheet, gt_col column, size_t row); /* NaN if it is null */

@@ -61,9 +61,8 @@ static void add_header(gt_buffer *out, const gt_answers *a)
     add_ranks(out, a);
     add_fact(out, a, "device");
     if (step_ms > 0)
-        gt_buffer_add_format(out,
-                             ", %.2f ms per %s: GPU busy %.2f ms (%.0f %%), idle %.2f ms.\n\nTrust: **%s**",
-                             step_ms, gt_answers_text(a, "per"), busy_ms, 100 * busy_ms / step_ms,
+        gt_buffer_add_format(out, ", %.2f ms %s: GPU busy %.2f ms (%.0f %%), idle %.2f ms.\n\nTrust: **%s**",
+                             step_ms, gt_answers_per(a), busy_ms, 100 * busy_ms / step_ms,
                              gt_answers_number(a, "idle_ms"), gt_answers_text(a, "verdict"));
     else
         gt_buffer_add_format(out, ": no GPU work.\n\nTrust: **%s**", gt_answers_text(a, "verdict"));
@@ -99,8 +98,8 @@ static void add_finding(gt_buffer *out, const gt_answers *a, const gt_table *fin
     if (gt_answers_is_hint(findings, row)) gt_buffer_add_cstr(out, ", hint");
     gt_buffer_add_cstr(out, "): ");
     add_cell(out, findings, GT_COL_TITLE, row);
-    gt_buffer_add_format(out, ". Up to about %.2f ms per %s (%.0f %%), confidence ",
-                         gt_answers_value(findings, GT_COL_GAIN_MS, row), gt_answers_text(a, "per"),
+    gt_buffer_add_format(out, ". Up to about %.2f ms %s (%.0f %%), confidence ",
+                         gt_answers_value(findings, GT_COL_GAIN_MS, row), gt_answers_per(a),
                          gt_answers_value(findings, GT_COL_GAIN_PCT, row));
     add_cell(out, findings, GT_COL_CONFIDENCE, row);
     gt_buffer_add_cstr(out, ".\n");
@@ -126,16 +125,16 @@ static void add_findings(gt_buffer *out, const gt_answers *a)
     if (!gt_answers_any_important(a)) gt_buffer_add_cstr(out, "No important finding.\n\n");
     if (!findings) return;
     for (size_t row = 0; row < findings->row_count; row++) add_finding(out, a, findings, row);
-    gt_buffer_add_format(out, "\nAll of this together: at best %.2f ms per %s.\n\n",
-                         gt_answers_number(a, "all_fixed_ms"), gt_answers_text(a, "per"));
+    gt_buffer_add_format(out, "\nAll of this together: at best %.2f ms %s.\n\n",
+                         gt_answers_number(a, "all_fixed_ms"), gt_answers_per(a));
 }
 
 static void add_causes(gt_buffer *out, const gt_answers *a)
 {
     const gt_table *causes = gt_answers_sheet(a, GT_SHEET_IDLE_CAUSES);
     if (!causes) return;
-    gt_buffer_add_format(out, "### Idle time\n\n| cause | ms per %s | %% | most of it |\n|---|--:|--:|---|\n",
-                         gt_answers_text(a, "per"));
+    gt_buffer_add_format(out, "### Idle time\n\n| cause | ms %s | %% | most of it |\n|---|--:|--:|---|\n",
+                         gt_answers_per(a));
     for (size_t row = 0; row < causes->row_count; row++) {
         gt_buffer_add_cstr(out, "| ");
         add_cell(out, causes, GT_COL_CAUSE, row);

@@ -355,6 +355,23 @@ def slow_step(binary, folder):
     return []
 
 
+def earlier_work(binary, folder):
+    """Without steps, kernels that were launched before the recording began are before the window, and the report says so."""
+    trace = small_traces.training()
+    remove_steps(trace)
+    kernels = sorted((event for event in events(trace) if is_kernel(event)), key=lambda event: event["ts"])
+    early = {event["args"]["correlation"] for event in kernels[:6]}
+    keep(trace, lambda event: event.get("cat") not in CALLS or event["args"]["correlation"] not in early)
+    path = small_traces.write(os.path.join(folder, "t.json"), trace)
+    _, levels, texts = judge(binary, folder, path)
+    assert levels["T1"] != "ok", levels
+    assert texts["T1"].startswith(f"6 of {len(kernels)} GPU operations have no recorded launch; 6 of them lie outside the window"), texts
+    window = kernels[-1]["ts"] + kernels[-1]["dur"] - kernels[6]["ts"]
+    first = harness.run([binary, "report", path, "--no_html", "--output_csvs_dir", os.path.join(folder, "csv")]).stdout.split("Trust:")[0]
+    assert f"no steps  {window / 1000:.2f} ms in the window: " in " ".join(first.split("\n     ")), first
+    return []
+
+
 def clean_trace(binary, folder, path, expected):
     verdict, levels, texts = judge(binary, folder, path)
     found = [check for check in levels if levels[check] != "ok"]
@@ -373,7 +390,7 @@ def cases():
                         ("long process name", long_process_name),
                         ("GPU clock late by a step", late_gpu_by_steps), ("no durations", no_durations),
                         ("GPU clock late", late_gpu), ("graph replays", lost_graphs), ("several devices", several_devices),
-                        ("slow step", slow_step)):
+                        ("slow step", slow_step), ("earlier work", earlier_work)):
         yield harness.Case(name, check)
     for folder, names in EXPECTED.items():
         for name, expected in names.items():

@@ -245,7 +245,7 @@ def check_steps(binary, folder):
             found.append("a waterfall of one step and a whole trace")
     rows, parts = waterfall(binary, folder, other, plain)
     found += sum_problems(rows, parts)
-    if [rows[0]["contribution"], rows[-1]["contribution"]] != ["time of the trace", "time of the trace"]:
+    if [rows[0]["contribution"], rows[-1]["contribution"]] != ["time of the window", "time of the window"]:
         found.append(f"names: {rows[0]['contribution']}, {rows[-1]['contribution']}")
     more_calls = {row["contribution"]: (row["a_calls"], row["b_calls"]) for row in rows if row["kind"] == "more_calls"}
     return found + expect(more_calls, {"more calls: aten::mm": ("1.0", "8.0"), "more calls: aten::add": ("1.0", "8.0")})

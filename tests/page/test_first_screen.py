@@ -299,8 +299,8 @@ def test_a_trace_without_steps(_):
     with page_of(change) as (path, _), Browser() as browser:
         browser.open(path)
         assert "no steps" in browser.text("#header") and tile_values(browser)["roofline"] == "–"
-        assert browser.count("svg.spark") == 0 and "of the trace" in browser.js("return document.querySelector('.segment').getAttribute('aria-label')")
-        assert "in the trace" in browser.text(".gain")
+        assert browser.count("svg.spark") == 0 and "of the window" in browser.js("return document.querySelector('.segment').getAttribute('aria-label')")
+        assert "in the window" in browser.text(".gain")
 
 
 def test_a_front_without_answers_and_facts(_):

@@ -126,7 +126,7 @@ static void test_idle_without_steps(void **state)
                                                       {GT_PART_IDLE, "unknown", 10890000000},
                                                       {0}},
                                      0);
-    expect_sentence(&m, "The GPU is idle *72 %* of the trace (*15.1 s*): the trace does not show why.");
+    expect_sentence(&m, "The GPU is idle *72 %* of the window (*15.1 s*): the trace does not show why.");
 }
 
 static void test_communication(void **state)

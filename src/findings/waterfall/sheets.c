@@ -100,7 +100,7 @@ static void add_contribution(gt_table *sheet, const gt_waterfall *w, const char 
 void gt_waterfall_sheet_add(gt_table *sheet, const gt_waterfall *w, const char *baseline, const char *report)
 {
     int64_t order = 0, cumulative_ns = w->a_ns;
-    size_t row = add_row(sheet, report, order++, w->has_steps[0] ? "step time" : "time of the trace", "step",
+    size_t row = add_row(sheet, report, order++, w->has_steps[0] ? "step time" : "time of the window", "step",
                          cumulative_ns);
     gt_table_set_cstr(sheet, W_WHAT, row, baseline);
     gt_table_set_float(sheet, W_A_MS, row, ms(w->a_ns));
@@ -111,7 +111,7 @@ void gt_waterfall_sheet_add(gt_table *sheet, const gt_waterfall *w, const char *
         if (gt_waterfall_rest(w, sign, &rest))
             add_contribution(sheet, w, report, order++, &rest, &cumulative_ns);
     }
-    row = add_row(sheet, report, order, w->has_steps[1] ? "step time" : "time of the trace", "step",
+    row = add_row(sheet, report, order, w->has_steps[1] ? "step time" : "time of the window", "step",
                   cumulative_ns);
     gt_table_set_cstr(sheet, W_WHAT, row, report);
     gt_table_set_float(sheet, W_B_MS, row, ms(w->b_ns));

@@ -204,7 +204,7 @@ static void add_waterfall(gt_buffer *out, const gt_table *sheet, size_t begin, s
     escape(out, text_at(sheet, GT_COL_WHAT, end - 1));
     bool is_step = strcmp(text_at(sheet, GT_COL_CONTRIBUTION, end - 1), "step time") == 0;
     gt_buffer_add_format(out, "\n\n%s: %.3f ms instead of %.3f ms",
-                         is_step ? "Step time" : "Time of the trace", b_ms, a_ms);
+                         is_step ? "Step time" : "Time of the window", b_ms, a_ms);
     if (a_ms > 0) gt_buffer_add_format(out, " (%+.1f %%)", 100 * (b_ms - a_ms) / a_ms);
     gt_buffer_add_cstr(out, ".\n\n");
     if (end - begin > 2)

@@ -119,7 +119,7 @@ static char *title_of_parts(gt_dashboard *dashboard, const gt_answers *answers)
     if (strcmp(gt_answers_text(answers, "per"), "step") == 0)
         gt_buffer_add_format(&text, ", %.0f %s", steps, steps == 1 ? "step" : "steps");
     else
-        gt_buffer_add_cstr(&text, ", the whole trace");
+        gt_buffer_add_cstr(&text, ", the window");
     return keep(dashboard, &text);
 }
 
@@ -174,7 +174,7 @@ size_t gt_overview_add_causes(gt_dashboard *dashboard, const gt_table_list *tabl
     for (size_t i = 0; i < count; i++)
         fills[i] = gt_overview_cause_fill(gt_answers_cell(causes, GT_COL_CAUSE, i), i == 0);
     gt_chart *chart = gt_dashboard_add_chart(dashboard, "Why the GPU is idle");
-    chart->axis = gt_arena_format(&dashboard->texts, "ms per %s", gt_answers_text(&answers, "per"));
+    chart->axis = gt_arena_format(&dashboard->texts, "ms %s", gt_answers_per(&answers));
     chart->description = describe_rows(dashboard, causes, GT_COL_CAUSE, GT_COL_MS, count, "ms");
     chart->label_format = format_for(number_at(causes, GT_COL_MS, 0));
     chart->row = row;
@@ -325,7 +325,7 @@ size_t gt_overview_add_ranks(gt_dashboard *dashboard, const gt_table_list *table
     add_rank_part(chart, ranks, GT_COL_EXPOSED_WAIT_MS, "waiting for ranks",
                   gt_overview_category_fill(GT_PAGE_COMMUNICATION, 1));
     add_rank_causes(dashboard, chart, ranks);
-    chart->axis = gt_arena_format(&dashboard->texts, "rank, ms per %s", gt_answers_text(&answers, "per"));
+    chart->axis = gt_arena_format(&dashboard->texts, "rank, ms %s", gt_answers_per(&answers));
     chart->description = gt_answers_text(&answers, "all_ranks");
     chart->row = row;
     chart->column = GT_OVERVIEW_SUMMARY;

@@ -202,7 +202,7 @@ static figure_list figures_of_trace(summary *s, const gt_page_measures *m)
 {
     figure_list figures = {0};
     double window = (double)m->window_ns, best_ms = gt_answers_number(&s->answers, "all_fixed_ms");
-    add_time_figure(s, &figures, m->has_steps ? "step time" : "time of the trace", window / m->window_steps);
+    add_time_figure(s, &figures, m->has_steps ? "step time" : "time of the window", window / m->window_steps);
     add_share_figure(s, &figures, "GPU busy", window - (double)m->kind_ns[GT_PART_IDLE], window);
     add_time_figure(s, &figures, "exposed communication",
                     (double)m->kind_ns[GT_PART_COMMUNICATION] / m->window_steps);

@@ -19,7 +19,7 @@ function barContents(page) {
   const steps = facts.per !== 'trace' && answers.window_steps > 0 ? answers.window_steps : 1;
   return {
     parts, whole: parts.reduce((sum, part) => sum + part.ns, 0), divisor: steps,
-    per: (facts.per ?? answers.per) === 'trace' ? 'of the trace' : 'of a step',
+    per: (facts.per ?? answers.per) === 'trace' ? 'of the window' : 'of a step',
   };
 }
 

@@ -16,7 +16,7 @@ function milliseconds(ms) {
 // What the time that gains are shares of is: {meaning, remark}, a remark where it is not the step time that the page
 // shows at the top. A trace is replayed without the profiler's own cost; of ranks it is the mean of what they recorded.
 export function gainBase({model_step_ms: base, step_ms: recorded, per}, kind) {
-  const unit = per === 'trace' ? 'trace' : 'step';
+  const unit = per === 'trace' ? 'window' : 'step';
   if (kind === 'ranks') {
     return {meaning: `the mean ${unit} of all ranks as recorded`, remark: 'mean of all ranks, as recorded'};
   }
@@ -27,7 +27,7 @@ export function gainBase({model_step_ms: base, step_ms: recorded, per}, kind) {
 
 function gainBar(finding, {answers, kind}) {
   const share = Math.min(100, Math.max(0, finding.gain_pct || 0));
-  const per = answers.per === 'trace' ? 'in the trace' : 'per step';
+  const per = answers.per === 'trace' ? 'in the window' : 'per step';
   const whole = Number.isFinite(answers.model_step_ms) ?
     ` of ${answers.model_step_ms} ms, ${gainBase(answers, kind).meaning}` : '';
   const ofWhole = Number.isFinite(answers.model_step_ms) ? ` of ${milliseconds(answers.model_step_ms)}` : '';
@@ -109,7 +109,7 @@ function togetherLine({answers, kind}, findings) {
   const gains = findings.reduce((sum, {gain_ms: gain}) => sum + (gain || 0), 0);
   const them = count === 1 ? 'it hides' : 'they hide';
   const more = now - then > gains + 0.01 * now ? `, and what ${them},` : '';
-  const unit = answers.per === 'trace' ? 'trace' : 'step';
+  const unit = answers.per === 'trace' ? 'window' : 'step';
   const {meaning, remark} = gainBase(answers, kind);
   return element('p', {class: 'together', title: `${now} ms, ${meaning}; ${then} ms repaired`},
     `${count === 1 ? `With this${more} repaired` : `All of these${more} together`}: the ${unit} takes `,
@@ -123,7 +123,7 @@ function nothingLine(answers, hintCount) {
     return 'There are no findings, but the trace cannot be trusted: open the badge at the top to see why.';
   }
   if (!Number.isFinite(answers.busy_ms) || !(answers.step_ms > 0)) return 'Nothing stands out.';
-  const unit = answers.per === 'trace' ? 'the trace' : 'a step';
+  const unit = answers.per === 'trace' ? 'the window' : 'a step';
   return `Nothing stands out: the GPU is busy ${percent(answers.busy_ms, answers.step_ms)} of ${unit} ` +
     `(${milliseconds(answers.step_ms)}), and no rule finds 1 % of it or more to gain` +
     `${hintCount ? ' with confidence' : ''}.`;
