@@ -78,6 +78,7 @@
 #define GT_COL_PARAM_STRIDE_B                        GT_COL("param: stride_B")
 #define GT_COL_PARAM_TRANSPOSE                       GT_COL("param: transpose")
 #define GT_COL_PARENT_CPU_OP                         GT_COL("Parent cpu_op")
+#define GT_COL_PAIR                                  GT_COL(" pair")
 #define GT_COL_PERCENT                               GT_COL("percent")
 #define GT_COL_PERCENTAGE_PCT                        GT_COL("Percentage (%)")
 #define GT_COL_PID                                   GT_COL("pid")

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "schema/columns.h"
 #include "table/operations.h"
 
 #include <math.h>
@@ -68,10 +69,8 @@ static void align_key(gt_table *const *tables, size_t count, size_t key)
 
 /* ---- rows one to one ----
  *
- * A column PAIR becomes one more key of the join: the row's number in the baseline, and in a variant that of
- * its partner there. Rows without a partner get numbers that the baseline does not have. */
-
-#define PAIR GT_COL(" pair")
+ * The column GT_COL_PAIR becomes one more key of the join: the row's number in the baseline, and in a variant
+ * that of its partner there. Rows without a partner get numbers that the baseline does not have. */
 
 /* Columns of the baseline and of a variant that must agree. */
 typedef struct pair_keys {
@@ -160,7 +159,7 @@ static void pair_rows(gt_table *const *tables, const char *const *tags, size_t c
                       const gt_compare_rule *rule)
 {
     for (size_t i = 0; i < count; i++) {
-        size_t rows = tables[0]->row_count, column = gt_table_add_column(tables[i], PAIR, GT_TYPE_INT);
+        size_t rows = tables[0]->row_count, column = gt_table_add_column(tables[i], GT_COL_PAIR, GT_TYPE_INT);
         int64_t *partners = gt_alloc((tables[i]->row_count + 1) * sizeof *partners);
         for (size_t row = 0; row < tables[i]->row_count; row++)
             partners[row] = (int64_t)(i ? rows + row : row);
@@ -209,7 +208,7 @@ static gt_table *join_all(gt_table *const *tables, size_t count, const gt_compar
 {
     gt_col *keys = gt_alloc((rule->key_count + 1) * sizeof *keys);
     for (size_t k = 0; k < rule->key_count; k++) keys[k] = rule->keys[k];
-    keys[rule->key_count] = PAIR;
+    keys[rule->key_count] = GT_COL_PAIR;
     gt_join join = {
         .kind = GT_JOIN_OUTER, .keys = keys, .key_count = rule->key_count + (rule->is_one_to_one ? 1 : 0)};
     gt_table *joined = gt_table_copy(tables[0]);
@@ -219,7 +218,7 @@ static gt_table *join_all(gt_table *const *tables, size_t count, const gt_compar
         joined = next;
     }
     gt_free(keys);
-    if (joined && rule->is_one_to_one) gt_table_drop_column(joined, gt_table_find(joined, PAIR));
+    if (joined && rule->is_one_to_one) gt_table_drop_column(joined, gt_table_find(joined, GT_COL_PAIR));
     if (joined) gt_table_widen_ints(joined);
     return joined;
 }
@@ -300,7 +299,7 @@ static void add_changes(gt_merged *merged, const gt_compare_rule *rule, gt_table
         }
     for (size_t r = 0; r < merged->report_count; r++)
         for (size_t c = rule->key_count; c < tables[r]->column_count; c++)
-            if (!gt_column_is(&tables[r]->columns[c], PAIR)) GT_PUSH(reports, count, capacity, r);
+            if (!gt_column_is(&tables[r]->columns[c], GT_COL_PAIR)) GT_PUSH(reports, count, capacity, r);
     merged->report_of_column = reports;
 }
 

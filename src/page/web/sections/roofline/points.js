@@ -87,8 +87,8 @@ function kernelKey(name) {
   return `kernel\n${name}`;
 }
 
-// GPU time by op and shapes, and by kernel: {ns, events, category, kernel (row), call (row or null)}; the last three are
-// those with the most time. Of events that are cut by a range, only a part counts; NaN: how many is not known.
+// GPU time by op and shapes, and by kernel: {ns, events, category, kernel (row), call (row or null)}; the last three
+// are those with the most time. Of events that are cut by a range, only a part counts; NaN: how many is not known.
 export function opTimes(source, work) {
   const times = new Map();
   if (!work || !source.has('page_kernels')) return times;
