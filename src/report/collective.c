@@ -25,7 +25,8 @@ typedef struct sheets {
         *stragglers;
     gt_table *shared_stragglers; /* not a sheet */
     gt_rank_findings *findings;
-    bool *is_shifted, *is_uneven; /* by rank; see gt_ranks_input */
+    gt_collective_unlike unlike;
+    bool *is_uneven; /* by rank; see gt_ranks_input */
 } sheets;
 
 static gt_mismatch mismatch_of(const gt_collective_options *options)
@@ -119,7 +120,8 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
                                       .ran_count = (size_t)options->ran_count,
                                       .gpus_per_node = options->gpus_per_node,
                                       .expected_bus_gbps = options->expected_bus_gbps,
-                                      .is_shifted = s->is_shifted,
+                                      .is_shifted = s->unlike.is_shifted,
+                                      .lacks = s->unlike.lacks,
                                       .is_uneven = s->is_uneven};
         s->findings = gt_ranks_find(&input);
         if (!s->findings && matches->ranks > 1) warn_not_compared(matches, &input);
@@ -179,7 +181,8 @@ static bool number_collectives(sheets *s, const gt_collective_options *options)
     size_t ranks = (size_t)options->world_size;
     const gt_rank_facts *const *facts = (const gt_rank_facts *const *)options->facts;
     if (!facts) return gt_collectives_number(s->events);
-    s->is_shifted = gt_alloc_zero(ranks + 1, sizeof *s->is_shifted);
+    s->unlike.is_shifted = gt_alloc_zero(ranks + 1, sizeof *s->unlike.is_shifted);
+    s->unlike.lacks = gt_alloc_zero(ranks + 1, sizeof *s->unlike.lacks);
     s->is_uneven = gt_alloc_zero(ranks + 1, sizeof *s->is_uneven);
     int64_t *steps = gt_rank_facts_steps(facts, ranks, s->events);
     if (!steps) {
@@ -188,7 +191,7 @@ static bool number_collectives(sheets *s, const gt_collective_options *options)
         gt_collectives_find_uneven(s->events, have_trace, ranks, s->is_uneven);
         gt_free(have_trace);
     }
-    bool by_order_alone = gt_collectives_number_by_steps(s->events, steps, s->is_shifted);
+    bool by_order_alone = gt_collectives_number_by_steps(s->events, steps, &s->unlike);
     gt_free(steps);
     return by_order_alone;
 }
@@ -204,7 +207,8 @@ bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, 
     bool made = make_sync(&s, &matches, by_order_alone, options, error) &&
                 make_all2allv(&s, &matches, options, error);
     gt_collective_matches_free(&matches);
-    gt_free(s.is_shifted);
+    gt_free(s.unlike.is_shifted);
+    gt_free(s.unlike.lacks);
     gt_free(s.is_uneven);
     if (!made) {
         free_sheets(&s);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ranks that cannot be compared with the others: their steps are marked otherwise, or their traces are copies.
+"""Ranks that cannot be compared with the others: their steps are marked otherwise, records are lost, or traces are copies.
 
     python3 -m tests.findings.test_left_out --bin build/debug/gputally
 
@@ -56,6 +56,26 @@ def check_left_out(binary, folder, change, ranks, level, why, late="0.90 ms per 
     return problems
 
 
+def check_lost_records(binary, folder, lost):
+    """Rank 2 is late, and rank 1 lacks the records of some collectives: the others of the step are matched as they were."""
+    cluster = late_cluster(4, 2)
+    kernels = sorted((r for r in cluster.ranks[1].records if "Collective name" in r["args"]), key=lambda record: record["ts"])
+    cluster.ranks[1].records = [r for r in cluster.ranks[1].records if not any(r is kernels[i] for i in lost)]
+    cluster.write(os.path.join(folder, "run"))
+    sheet = sheets(binary, os.path.join(folder, "run"), os.path.join(folder, "out"))
+    problems = []
+    numbers = sorted(int(row["index_in_group"]) for row in sheet("nccl_long") if row["rank"] == "1")
+    if numbers != [i for i in range(len(kernels)) if i not in lost]:
+        problems.append(f"collectives of rank 1: {numbers}")
+    checks = [(row["id"], row["ranks"], "lack collectives" in row["text"]) for row in sheet("trust") if row["id"] in ("T19", "T20")]
+    if checks != [("T19", "1", True)]:
+        problems.append(f"checks: {checks}")
+    first = sheet("findings")[0]
+    if (first["id"], first["ranks"]) != ("straggler", "2") or "0.90 ms" not in first["title"] or not 0.85 < float(first["gain_ms"]) < 0.92:
+        problems.append(f"{first['title']}, gain {first['gain_ms']}")
+    return problems
+
+
 def check_all_left_out(binary, folder):
     """Of two ranks one has no steps: nothing can be compared, and a warning says why."""
     cluster = late_cluster(2, 1)
@@ -74,6 +94,8 @@ def cases():
     yield Case("other numbers of steps", check_left_out, lambda c: renumber(c, 1), "1", "warn", "rank 1 is not compared: none of its steps")
     yield Case("a copy of a trace", check_left_out, lambda c: copy_trace(c, 1, 2), "1-2", "fail",
                "ranks 1-2 are not compared: their traces have the same events, so one is a copy", None)
+    for lost in ([2], [4], [5], [4, 5], [3, 6]):
+        yield Case(f"lost records {lost}", check_lost_records, lost)
     yield Case("two ranks, one without steps", check_all_left_out)
 
 

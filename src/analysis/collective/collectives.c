@@ -349,7 +349,8 @@ static void name_groups(gt_table *table, bool by_order_alone)
     }
 }
 
-static void number_in_groups(gt_table *table, bool by_order_alone, const int64_t *steps, bool *is_shifted)
+static void number_in_groups(gt_table *table, bool by_order_alone, const int64_t *steps,
+                             gt_collective_unlike *unlike)
 {
     static const gt_col keys[] = {GT_COL_PROCESS_GROUP_NAME, GT_COL_RANK};
     size_t id = gt_table_add_column(table, GT_COL_COLLECTIVE_ID, GT_TYPE_STRING);
@@ -359,13 +360,15 @@ static void number_in_groups(gt_table *table, bool by_order_alone, const int64_t
     int64_t *next = gt_alloc_zero(groups.count, sizeof *next);
     uint32_t *by_start = gt_order_new(table->row_count);
     gt_order_by_column(by_start, table->row_count, gt_table_column(table, GT_COL_TS), table->strings, false);
-    int64_t *shifts = steps ? gt_collective_shifts_find(table, &groups, by_start, steps, is_shifted) : NULL;
-    for (size_t i = 0; shifts && i < groups.count; i++) next[i] = shifts[i];
+    gt_collective_shifts found = {0};
+    if (steps) found = gt_collective_shifts_find(table, &groups, by_start, steps, unlike);
+    for (size_t i = 0; found.shifts && i < groups.count; i++) next[i] = found.shifts[i];
     gt_buffer unique = {0};
     uint32_t last_name = GT_STR_NONE, last_id = GT_STR_NONE;
     int64_t last_number = -1;
     for (size_t i = 0; i < table->row_count; i++) {
         uint32_t row = by_start[i];
+        if (found.skips) next[groups.of_row[row]] += found.skips[row];
         int64_t number = next[groups.of_row[row]]++;
         table->columns[index].ints[row] = number;
         if (names[row] != last_name || number != last_number) { /* mostly another rank of the same one */
@@ -381,7 +384,8 @@ static void number_in_groups(gt_table *table, bool by_order_alone, const int64_t
         }
         table->columns[id].texts[row] = last_id;
     }
-    gt_free(shifts);
+    gt_free(found.shifts);
+    gt_free(found.skips);
     gt_buffer_free(&unique);
     gt_free(by_start);
     gt_free(next);
@@ -406,7 +410,7 @@ bool gt_collectives_number(gt_table *rows)
     return gt_collectives_number_by_steps(rows, NULL, NULL);
 }
 
-bool gt_collectives_number_by_steps(gt_table *rows, const int64_t *steps, bool *is_shifted)
+bool gt_collectives_number_by_steps(gt_table *rows, const int64_t *steps, gt_collective_unlike *unlike)
 {
     if (!rows->row_count) {
         gt_table_select(rows, NULL, 0);
@@ -416,7 +420,7 @@ bool gt_collectives_number_by_steps(gt_table *rows, const int64_t *steps, bool *
     read_json(rows);
     bool by_order_alone = one_stream && all_groups_unknown(rows);
     name_groups(rows, by_order_alone);
-    number_in_groups(rows, by_order_alone, steps, is_shifted);
+    number_in_groups(rows, by_order_alone, steps, unlike);
     gt_table_widen_ints(rows);
     gt_col columns[GT_LENGTH(long_columns) + 1];
     size_t count = GT_LENGTH(long_columns);

@@ -40,11 +40,16 @@ void gt_rank_columns_end(gt_rank_columns *columns);
 
 /* ---- traces that begin with different steps (shifts.c) ---- */
 
-/* By group, which are the rows of one rank and process group: what to add to the position of its collectives.
- * `by_start` are the rows in order of their starts, steps[row] is as in gt_collectives_number_by_steps. Sets
- * is_shifted[rank] of ranks that begin with another step than most. The caller frees the result. */
-int64_t *gt_collective_shifts_find(const gt_table *rows, const gt_groups *groups, const uint32_t *by_start,
-                                   const int64_t *steps, bool *is_shifted);
+typedef struct gt_collective_shifts {
+    int64_t *shifts; /* by group, which are the rows of one rank and process group: what to add to the
+                        position of its collectives; owned */
+    uint32_t *skips; /* by row: what to add besides from this one on; owned; NULL: nothing */
+} gt_collective_shifts;
+
+/* `by_start` are the rows in order of their starts, steps[row] is as in gt_collectives_number_by_steps. */
+gt_collective_shifts gt_collective_shifts_find(const gt_table *rows, const gt_groups *groups,
+                                               const uint32_t *by_start, const int64_t *steps,
+                                               gt_collective_unlike *unlike);
 
 /* ---- lists of aggregations (aggregations.c) ---- */
 

@@ -82,10 +82,13 @@ void gt_collectives_find_uneven(const gt_table *rows, const bool *have_trace, si
  * alone because no kernel says its process group and each rank has only one stream. */
 bool gt_collectives_number(gt_table *rows);
 /* The same for traces whose steps are numbered: steps[row] is the step in which a kernel was launched. Traces
- * that begin with different steps are matched by these numbers; is_shifted[rank] of those that differ from
- * most is set. */
+ * that begin with different steps, or lack collectives in some, are matched by these numbers. */
 #define GT_NO_STEP INT64_MIN
-bool gt_collectives_number_by_steps(gt_table *rows, const int64_t *steps, bool *is_shifted);
+typedef struct gt_collective_unlike {
+    bool *is_shifted; /* by rank: set if it begins with another step than most */
+    bool *lacks;      /* by rank: set if it lacks collectives in a step between others */
+} gt_collective_unlike;
+bool gt_collectives_number_by_steps(gt_table *rows, const int64_t *steps, gt_collective_unlike *unlike);
 
 /* nccl_summary_long: how long did the collectives of each kind, group and size take on each rank? The largest
  * sum first, equal sums in order of the keys; kernels that lack a key are dropped. */

@@ -518,6 +518,7 @@ static const char *note_of(const gt_rank_findings *found, const gt_rank_clock *c
         return "it has another number of collectives than others: different ones may be compared";
     if (clock->reference == rank) return "the reference";
     if (clock->used < FEW) return "few collectives: the error is what causality allows";
+    if (found->ranks[rank].lacks) return "it lacks collectives: the others are matched in each step";
     if (found->ranks[rank].is_shifted) return "it begins with another step: matched by the numbers of steps";
     return NULL;
 }

@@ -347,6 +347,7 @@ static void begin(gt_late_search *s)
     for (size_t r = 0; r < ranks; r++) {
         s->found->ranks[r].facts = s->input->facts[r];
         s->found->ranks[r].is_shifted = s->input->is_shifted && s->input->is_shifted[r];
+        s->found->ranks[r].lacks = s->input->lacks && s->input->lacks[r];
         s->found->ranks[r].is_uneven = s->input->is_uneven && s->input->is_uneven[r];
     }
     s->node_of = gt_alloc_zero(ranks, sizeof *s->node_of);

@@ -50,19 +50,45 @@ static double usual_of(const gt_rank_entry *entries, size_t count, const gt_rank
     return gt_rank_usual(values, found);
 }
 
+/* Whether the record of the collective before it, or of its base, was lost: ranks that lack none have another
+ * one there. What the rank did in between cannot be told from waiting. */
+static bool follows_lost(const gt_rank_model *model, size_t collective, const gt_rank_summary *ranks,
+                         const gt_rank_entry *entry)
+{
+    size_t i = model->begins[collective], end = model->begins[collective + 1];
+    if (!ranks[entry->rank].lacks) return false;
+    while (i < end && ranks[model->entries[i].rank].lacks) i++;
+    if (i == end) return false;
+    const gt_rank_entry *other = &model->entries[i];
+    bool lacks_base = other->base != GT_NONE && !gt_rank_entry_of(model, other->base, entry->rank);
+    return lacks_base || other->previous != entry->previous;
+}
+
+/* Its work is taken as usual. */
+static void assume_usual(gt_rank_entry *entry, double usual_ns)
+{
+    entry->work_ns += usual_ns - entry->compared_ns;
+    entry->compared_ns = usual_ns;
+}
+
 /* Works without a base are measured from the start of the window, others from a collective: only one kind can
  * be compared, that which most ranks have. */
-static void compare_entries(gt_rank_entry *entries, size_t count, const gt_rank_summary *ranks,
+static void compare_entries(gt_rank_model *model, size_t collective, const gt_rank_summary *ranks,
                             gt_rank_value *values)
 {
+    gt_rank_entry *entries = &model->entries[model->begins[collective]];
+    size_t count = model->begins[collective + 1] - model->begins[collective];
     size_t with_base = 0;
     for (size_t i = 0; i < count; i++) with_base += entries[i].base != GT_NONE;
     bool based = 2 * with_base >= count;
     for (size_t i = 0; i < count; i++) {
-        entries[i].compared = (entries[i].base != GT_NONE) == based;
+        entries[i].compared =
+            (entries[i].base != GT_NONE) == based && !follows_lost(model, collective, ranks, &entries[i]);
         entries[i].is_of_class = false;
     }
     double usual = usual_of(entries, count, ranks, values);
+    for (size_t i = 0; i < count; i++)
+        if (follows_lost(model, collective, ranks, &entries[i])) assume_usual(&entries[i], usual);
     for (size_t i = 0; i < count; i++)
         entries[i].late_ns = entries[i].compared ? entries[i].compared_ns - usual : 0;
 }
@@ -228,9 +254,7 @@ void gt_rank_late_compare(gt_rank_model *model, gt_rank_summary *ranks)
     }
     gt_rank_value *values = gt_alloc((most + 1) * sizeof *values);
     uint32_t *classes = gt_alloc((most + 1) * sizeof *classes);
-    for (size_t c = 0; c < model->count; c++)
-        compare_entries(&model->entries[model->begins[c]], model->begins[c + 1] - model->begins[c], ranks,
-                        values);
+    for (size_t c = 0; c < model->count; c++) compare_entries(model, c, ranks, values);
     for (size_t i = 0; i < model->class_count; i++) {
         peers p = {model, &model->class_entries[model->class_begins[i]],
                    model->class_begins[i + 1] - model->class_begins[i]};

@@ -163,6 +163,7 @@ typedef struct gt_ranks_input {
     double expected_bus_gbps; /* what large collectives should reach; 0: unknown */
     const bool *is_shifted;   /* by rank: its trace begins with another step than most, and its collectives
                                  were matched by the numbers of steps; NULL: none */
+    const bool *lacks;        /* by rank: it lacks collectives in a step between others; NULL: none */
     const bool *is_uneven;    /* by rank: it has another number of collectives than most, and nothing says
                                  which ones are missing; NULL: none */
 } gt_ranks_input;
@@ -181,11 +182,11 @@ typedef enum gt_rank_left_out {
 
 /* What one rank has to do with the waiting of all. Times are per step. */
 typedef struct gt_rank_summary {
-    bool known;                 /* it has facts and takes part in a collective */
-    bool is_unusual;            /* it does not show what is usual: it is late, as most ranks are */
-    bool is_shifted, is_uneven; /* as in the input */
-    gt_rank_left_out left_out;  /* if it is not GT_COMPARED, the rank is not known */
-    size_t node;                /* 0 ... node_count - 1 */
+    bool known;                        /* it has facts and takes part in a collective */
+    bool is_unusual;                   /* it does not show what is usual: it is late, as most ranks are */
+    bool is_shifted, is_uneven, lacks; /* as in the input */
+    gt_rank_left_out left_out;         /* if it is not GT_COMPARED, the rank is not known */
+    size_t node;                       /* 0 ... node_count - 1 */
     double late_ns;             /* by how much its work takes longer than the median rank's; never negative */
     double wait_ns;             /* in collectives, for other ranks */
     double exposed_wait_ns;     /* while nothing else ran */

@@ -124,8 +124,8 @@ static gt_table *overview_sheet(const gt_rank_findings *found, gt_interner *stri
         /* A trace that cannot be compared makes the others less certain. */
         gt_trust_level own = facts ? facts->trust : GT_TRUST_WARN;
         if (own > trust) trust = own;
-        if (trust < GT_TRUST_WARN &&
-            (found->ranks[r].is_shifted || found->ranks[r].is_uneven || found->ranks[r].left_out))
+        if (trust < GT_TRUST_WARN && (found->ranks[r].is_shifted || found->ranks[r].is_uneven ||
+                                      found->ranks[r].lacks || found->ranks[r].left_out))
             trust = GT_TRUST_WARN;
         if (found->ranks[r].left_out == GT_LEFT_OUT_COPY) trust = GT_TRUST_FAIL;
         if (!found->ranks[r].known) continue;
@@ -241,33 +241,40 @@ static void add_missing(gt_table *sheet, size_t column, const gt_rank_findings *
     gt_free(is_missing);
 }
 
-/* T19, another one: do all traces begin with the same collective? */
-static size_t find_unlike(const gt_rank_findings *found, bool is_uneven, bool *is_unlike)
+/* T19, another one: do all traces have the same collectives? */
+typedef enum unlike { UNEVEN, SHIFTED, LACKS } unlike;
+
+static const char *const unlike_texts[] = {
+    [UNEVEN] =
+        "%zu of %zu ranks have other numbers of collectives than the rest: %s. Nothing says which ones "
+        "are missing, so they are matched by their order; waiting, clock offsets and findings about "
+        "ranks may be wrong.",
+    [SHIFTED] = "The traces of %zu of %zu ranks begin with another step than the rest: %s. Collectives are "
+                "matched by the numbers of steps.",
+    [LACKS] = "The traces of %zu of %zu ranks lack collectives that others have in the same step: %s. The "
+              "others of such a step are matched by when they end.",
+};
+
+static size_t find_unlike(const gt_rank_findings *found, unlike how, bool *is_unlike)
 {
     size_t count = 0;
     for (size_t r = 0; r < found->rank_count; r++) {
         const gt_rank_summary *rank = &found->ranks[r];
-        count += is_unlike[r] = rank->facts && (is_uneven ? rank->is_uneven : rank->is_shifted);
+        bool is_one = how == UNEVEN ? rank->is_uneven : how == SHIFTED ? rank->is_shifted : rank->lacks;
+        count += is_unlike[r] = rank->facts && is_one;
     }
     return count;
 }
 
-static void add_unlike(gt_table *sheet, size_t column, const gt_rank_findings *found, bool is_uneven)
+static void add_unlike(gt_table *sheet, size_t column, const gt_rank_findings *found, unlike how)
 {
     bool *is_unlike = gt_alloc_zero(found->rank_count, sizeof *is_unlike);
-    size_t count = find_unlike(found, is_uneven, is_unlike);
+    size_t count = find_unlike(found, how, is_unlike);
     if (count) {
         const gt_trust_check check = {
             .id = "T19", .level = GT_TRUST_WARN, .value = (double)count, .warn = 0, .fail = NAN};
         char *ranks = gt_rank_list(found, is_unlike);
-        char *text = gt_format(
-            is_uneven
-                ? "%zu of %zu ranks have other numbers of collectives than the rest: %s. Nothing says which "
-                  "ones are missing, so they are matched by their order; waiting, clock offsets and "
-                  "findings about ranks may be wrong."
-                : "The traces of %zu of %zu ranks begin with another step than the rest: %s. Collectives "
-                  "are matched by the numbers of steps.",
-            count, found->rank_count, ranks);
+        char *text = gt_format(unlike_texts[how], count, found->rank_count, ranks);
         gt_table_set_cstr(sheet, column, gt_trust_sheet_add(sheet, &check, text), ranks);
         gt_free(text);
         gt_free(ranks);
@@ -316,8 +323,7 @@ static gt_table *trust_sheet(const gt_rank_findings *found, gt_interner *strings
     }
     gt_free(checks.items);
     add_missing(sheet, column, found);
-    add_unlike(sheet, column, found, true);
-    add_unlike(sheet, column, found, false);
+    for (unlike how = UNEVEN; how <= LACKS; how++) add_unlike(sheet, column, found, how);
     add_left_out(sheet, column, found);
     return sheet;
 }
