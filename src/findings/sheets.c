@@ -12,6 +12,7 @@
  *     balance      balance.c
  *     what_if      what_if.c */
 #include "findings/sheets.h"
+#include "findings/schedule/all_devices.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "schema/columns.h"
@@ -84,6 +85,7 @@ static gt_table *overview_sheet(const gt_findings *f)
     gt_overview_add_text(sheet, "device", *f->gpu.name ? f->gpu.name : "unknown");
     add_rates(sheet, f->arch);
     gt_overview_add_number(sheet, "device_count", (double)s->device_count, "devices");
+    if (s->device_count > 1) gt_overview_add_text(sheet, "judged_device", gt_schedule_place(s));
     gt_overview_add_number(sheet, "gpu_ops", (double)s->op_count, "ops");
     gt_overview_add_text(sheet, "per", f->per);
     gt_overview_add_number(sheet, "steps", (double)s->used_step_count, "steps");

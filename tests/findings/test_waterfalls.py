@@ -14,7 +14,7 @@ import os
 import sys
 
 from tests.common.harness import CONFORMANCE_TRACES, FIXTURES, Case, files_under, run, run_cases
-from tests.findings import reference_schedule
+from tests.findings import reference_schedule, small_traces
 from tests.findings.test_schedules import random_trace
 
 FAULTS = os.path.join(os.path.dirname(os.path.dirname(CONFORMANCE_TRACES)), "faults")
@@ -249,6 +249,20 @@ def check_steps(binary, folder):
         found.append(f"names: {rows[0]['contribution']}, {rows[-1]['contribution']}")
     more_calls = {row["contribution"]: (row["a_calls"], row["b_calls"]) for row in rows if row["kind"] == "more_calls"}
     return found + expect(more_calls, {"more calls: aten::mm": ("1.0", "8.0"), "more calls: aten::add": ("1.0", "8.0")})
+
+
+def check_devices(binary, folder):
+    """The busiest GPU of each trace is compared. Which one that is stands in the first line, and a warning says if they differ."""
+    for name, times in (("left", (5, 9)), ("right", (9, 5))):
+        kernels = [small_traces.kernel(1000 + 10 * i, times[device], 2 * i + device, device=device) for i in range(4) for device in (0, 1)]
+        small_traces.write(os.path.join(folder, f"{name}.json"), {"schemaVersion": 1, "traceEvents": kernels})
+    found = []
+    for other, device in (("left", 1), ("right", 0)):
+        done = compare(binary, folder, *(os.path.join(folder, f"{name}.json") for name in ("left", other)))
+        first = f"a, the baseline, against 1 other report; step times are those of GPU 1 of a, GPU {device} of b"
+        if done.stdout.splitlines()[0] != first or ("right.json is that of GPU 0, its busiest device, but " in done.stderr) != (device == 0):
+            found.append(f"{other}: {done.stdout.splitlines()[0]!r}, {done.stderr!r}")
+    return found
 
 
 def check_no_gpu(binary, folder):
@@ -503,6 +517,7 @@ def cases():
     yield Case("every kind", check_kinds)
     yield Case("shapes", check_shapes)
     yield Case("numbers of steps", check_steps)
+    yield Case("devices", check_devices)
     yield Case("no GPU events", check_no_gpu)
     yield Case("conditions", check_gate)
     yield Case("values of conditions", check_values)

@@ -235,24 +235,29 @@ static gt_device_facts describe_device(const gt_jax *trace, const gt_jax_device 
     return facts;
 }
 
-/* ---- what only a page shows ---- */
-
 /* "/device:GPU:0" is GPU 0. */
-static gt_stream_names name_stream(const void *context, const gt_plain_op *op)
+static gt_stream_names name_gpu(const gt_jax *trace, const gt_jax_gpu *gpu)
 {
-    const jax_builder *b = context;
-    const gt_jax *trace = b->trace;
-    const gt_jax_line *line = &trace->lines[op->stream];
-    gt_str plane = gt_interner_get(trace->strings, trace->gpus[line->gpu].plane);
+    gt_str plane = gt_interner_get(trace->strings, gpu->plane);
     size_t digits = 0;
     while (digits < plane.len && gt_is_digit(plane.bytes[plane.len - 1 - digits])) digits++;
-    gt_stream_names names = {
-        .device = trace->gpus[line->gpu].plane, .stream = line->thread_name, .device_number = -1};
+    gt_stream_names names = {.device = gpu->plane, .device_number = -1};
     if (!digits || digits > 9) return names;
     char text[32];
     names.device_number = strtoll(plane.bytes + plane.len - digits, NULL, 10);
     snprintf(text, sizeof text, "GPU %" PRId64, names.device_number);
     names.device = gt_interner_add_cstr(trace->strings, text);
+    return names;
+}
+
+/* ---- what only a page shows ---- */
+
+static gt_stream_names name_stream(const void *context, const gt_plain_op *op)
+{
+    const jax_builder *b = context;
+    const gt_jax_line *line = &b->trace->lines[op->stream];
+    gt_stream_names names = name_gpu(b->trace, &b->trace->gpus[line->gpu]);
+    names.stream = line->thread_name;
     return names;
 }
 
@@ -281,6 +286,7 @@ gt_schedule *gt_schedule_of_jax(const gt_jax *trace, bool to_show)
     b.plain.device = (gt_device_facts){.name = GT_STR_NONE, .compute_major = -1};
     const gt_jax_gpu *gpu = find_busiest(trace, &b.plain.device_count);
     if (gpu) b.plain.device = describe_device(trace, &gpu->device);
+    if (gpu) b.plain.device.place = name_gpu(trace, gpu).device;
     if (to_show) {
         b.plain.name_stream = name_stream;
         b.plain.context = &b;

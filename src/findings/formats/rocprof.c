@@ -455,14 +455,22 @@ static const char *const copy_streams[GT_COPY_DIRECTIONS] = {[GT_COPY_UNKNOWN] =
                                                              [GT_COPY_DEVICE_TO_DEVICE] =
                                                                  "copies on the GPU"};
 
+/* "GPU 4", or "GPU" if its number is unknown. */
+static uint32_t name_gpu(const rocprof_builder *b, uint32_t device, int64_t *number)
+{
+    char text[32] = "GPU";
+    *number = device < b->use_count && b->uses[device].node >= 0 ? b->uses[device].node : -1;
+    if (*number >= 0) snprintf(text, sizeof text, "GPU %" PRId64, *number);
+    return gt_interner_add_cstr(b->run->strings, text);
+}
+
 static gt_stream_names name_stream(const void *context, const gt_plain_op *op)
 {
     const rocprof_builder *b = context;
-    const gpu_use *use = op->device < b->use_count ? &b->uses[op->device] : NULL;
-    gt_stream_names names = {.device_number = use && use->node >= 0 ? use->node : -1};
-    char device[32] = "GPU", stream[96];
+    gt_stream_names names = {0};
+    char stream[96];
     int length;
-    if (names.device_number >= 0) snprintf(device, sizeof device, "GPU %" PRId64, names.device_number);
+    names.device = name_gpu(b, op->device, &names.device_number);
     if (op->stream & copy_engine) {
         uint64_t direction = op->stream & ~copy_engine;
         bool is_named = direction < GT_LENGTH(copy_streams) && copy_streams[direction];
@@ -473,7 +481,6 @@ static gt_stream_names name_stream(const void *context, const gt_plain_op *op)
     }
     if (b->several_processes)
         snprintf(stream + length, sizeof stream - (size_t)length, " of process %" PRIu64, op->process);
-    names.device = gt_interner_add_cstr(b->run->strings, device);
     names.stream = gt_interner_add_cstr(b->run->strings, stream);
     return names;
 }
@@ -496,8 +503,11 @@ gt_schedule *gt_schedule_of_rocprof(gt_rocprof *run, bool to_show)
     visit_graphs(&b, true);
     visit_copies(&b, true);
     add_calls(&b);
-    b.plain.device = (gt_device_facts){
-        .name = device_name(&b), .compute_major = is_nsys ? compute_major(&b) : -1, .is_amd = !is_nsys};
+    int64_t number;
+    b.plain.device = (gt_device_facts){.name = device_name(&b),
+                                       .place = name_gpu(&b, b.device, &number),
+                                       .compute_major = is_nsys ? compute_major(&b) : -1,
+                                       .is_amd = !is_nsys};
     gt_schedule *schedule = gt_schedule_of_plain(&b.plain);
     gt_plain_free(&b.plain);
     gt_agent_list_free(&b.agents);

@@ -109,6 +109,17 @@ static void name_streams(gt_all_devices *devices, const gt_schedule *schedule)
     gt_free(rows);
 }
 
+const char *gt_schedule_place(const gt_schedule *schedule)
+{
+    uint32_t place = schedule->device.place;
+    if (schedule->trace && schedule->trace->store && schedule->op_count) {
+        gpu_places places = read_places(schedule->trace, &schedule->ops[0].row, 1);
+        place = names_of(schedule->strings, &places, 0).device;
+        free_places(&places);
+    }
+    return gt_interner_get(schedule->strings, place).bytes;
+}
+
 /* A schedule that was made by hand has neither names nor a trace. */
 static void number_streams(gt_all_devices *devices, const gt_schedule *schedule)
 {

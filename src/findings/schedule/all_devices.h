@@ -14,6 +14,8 @@ typedef struct gt_all_devices {
 
 /* Borrows the schedule. Interns names. */
 gt_all_devices gt_all_devices_find(const gt_schedule *schedule);
+/* Which device is scheduled: "GPU 1"; "" if that is unknown. Interns it. */
+const char *gt_schedule_place(const gt_schedule *schedule);
 void gt_all_devices_free(gt_all_devices *devices);
 
 #endif

@@ -209,6 +209,7 @@ typedef enum gt_trace_origin { GT_BY_PYTORCH, GT_BY_ROCPROF, GT_BY_JAX, GT_BY_NS
 /* What other traces than those of PyTorch say about the scheduled device. */
 typedef struct gt_device_facts {
     uint32_t name;         /* string id; GT_STR_NONE: unknown */
+    uint32_t place;        /* which one it is, "GPU 1": string id; GT_STR_NONE: unknown */
     int64_t compute_major; /* CUDA's compute capability; -1: unknown or not CUDA */
     bool is_amd;
 } gt_device_facts;

@@ -529,12 +529,30 @@ void gt_compare_print_met(FILE *out, const gt_table *met)
     gt_terminal_rows(terminal, met, columns, GT_LENGTH(columns), met->row_count);
 }
 
+/* "; step times are those of GPU 1 of a, GPU 0 of b" if traces have several devices. */
+static void print_devices(const gt_terminal *terminal, const gt_compare_report *reports, size_t count)
+{
+    enum { DEVICE_WIDTH = 40 };
+    const char *before = "; step times are those of";
+    for (size_t i = 0; i < count; i++) {
+        if (!reports[i].judged) continue;
+        gt_buffer device = {0};
+        gt_str judged = {reports[i].judged, strlen(reports[i].judged)};
+        gt_display_add_cut(&device, judged, DEVICE_WIDTH, terminal->utf8);
+        fprintf(terminal->file, "%s %s of %s", before, gt_buffer_str(&device).bytes, reports[i].tag);
+        before = ",";
+        gt_buffer_free(&device);
+    }
+    fputc('\n', terminal->file);
+}
+
 void gt_compare_print_summary(FILE *out, const gt_compare_report *reports, size_t count,
                               const gt_table_list *tables, const gt_table_list *shown)
 {
     gt_terminal terminal = gt_terminal_for(out);
-    fprintf(out, "%s, the baseline, against %zu other report%s\n", reports[0].tag, count - 1,
+    fprintf(out, "%s, the baseline, against %zu other report%s", reports[0].tag, count - 1,
             count > 2 ? "s" : "");
+    print_devices(&terminal, reports, count);
     const gt_table *waterfall = gt_table_list_find(tables, GT_SHEET_WATERFALL);
     if (waterfall) gt_compare_print_waterfall(&terminal, waterfall);
     for (const rule *how = rules; how < rules + RULES; how++) {

@@ -28,6 +28,7 @@ typedef struct gt_compare_report {
     } loaded;           /* the same from another process (image.c) */
     gt_interner *saved; /* strings of an image of this report; owned */
     char *verdict;      /* that of its sheets: "good", ...; NULL: they have none */
+    char *judged;       /* which of several devices its step is of: "GPU 1"; NULL: there is one */
     char *distrust;     /* if the verdict is "do not trust": the first check that failed; else NULL */
 } gt_compare_report;
 

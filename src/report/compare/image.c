@@ -32,6 +32,7 @@ void gt_compare_save(gt_compare_report *report, gt_image *image)
                                   [PAGE_TABLES] = kept ? (int64_t)kept->page.count : 0};
     gt_image_add_numbers(image, owner, "facts", facts, FACTS);
     gt_image_add_text(image, owner, "verdict", report->verdict);
+    gt_image_add_text(image, owner, "judged", report->judged);
     gt_image_add_text(image, owner, "distrust", report->distrust);
     gt_perf_sheets_save(report->sheets, image);
     gt_interner_free(report->saved);
@@ -74,6 +75,7 @@ bool gt_compare_load(gt_compare_report *report, const gt_image *image)
     gt_interner *strings = facts ? gt_strings_load(image) : NULL;
     bool sound = strings && facts[ORIGIN] >= 0 && facts[ORIGIN] <= GT_BY_NSYS &&
                  gt_image_get_text(image, owner, "verdict", &report->verdict) &&
+                 gt_image_get_text(image, owner, "judged", &report->judged) &&
                  gt_image_get_text(image, owner, "distrust", &report->distrust) &&
                  gt_step_parts_load(image, strings, &report->parts) &&
                  (!facts[HAS_PAGE] || load_page(report, image, strings, facts[PAGE_TABLES])) &&

@@ -229,6 +229,7 @@ static char *find_text(const gt_compare_report *report, gt_sheet name, gt_col ke
 
 static void find_verdict(gt_compare_report *report)
 {
+    report->judged = find_text(report, GT_SHEET_OVERVIEW, GT_COL_NAME, "judged_device");
     report->verdict = find_text(report, GT_SHEET_OVERVIEW, GT_COL_NAME, "verdict");
     if (!report->verdict || strcmp(report->verdict, gt_trust_verdict(GT_TRUST_FAIL)) != 0) return;
     report->distrust = find_text(report, GT_SHEET_TRUST, GT_COL_LEVEL, gt_trust_level_name(GT_TRUST_FAIL));
@@ -237,6 +238,10 @@ static void find_verdict(gt_compare_report *report)
 
 void gt_compare_warn(const gt_compare_report *reports, size_t count)
 {
+    for (size_t i = 0; i < count; i++)
+        if (reports[i].judged && reports[0].judged && strcmp(reports[i].judged, reports[0].judged) != 0)
+            gt_warn("the step of %s is that of %s, its busiest device, but the step of %s that of %s",
+                    reports[i].path, reports[i].judged, reports[0].path, reports[0].judged);
     for (size_t i = 0; i < count; i++)
         if (reports[i].distrust) gt_warn("%s: do not trust it: %s", reports[i].path, reports[i].distrust);
 }
@@ -264,6 +269,7 @@ void gt_compare_close(gt_compare_report *report)
     gt_interner_free(report->loaded.strings);
     gt_interner_free(report->saved);
     gt_free(report->verdict);
+    gt_free(report->judged);
     gt_free(report->distrust);
     *report = (gt_compare_report){.tag = report->tag, .path = report->path, .is_trace = report->is_trace};
 }
