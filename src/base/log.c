@@ -235,6 +235,36 @@ void gt_hint(const char *format, ...)
     va_end(args);
 }
 
+/* Texts of a size that was found before: nothing is allocated while the lock is held. */
+typedef struct shown_texts {
+    char *bytes; /* NULL: only the size is wanted */
+    size_t len, size;
+} shown_texts;
+
+static void add_shown(void *context, bool warning, const char *text)
+{
+    shown_texts *all = context;
+    size_t len = strlen(text) + 1;
+    (void)warning;
+    if (all->bytes && len > all->size - all->len) return; /* given meanwhile */
+    if (all->bytes) memcpy(all->bytes + all->len, text, len);
+    all->len += len;
+}
+
+void gt_log_add_shown(gt_buffer *texts)
+{
+    shown_texts all = {0};
+    pthread_mutex_lock(&lock);
+    gt_repeats_visit(repeats, add_shown, &all);
+    pthread_mutex_unlock(&lock);
+    all = (shown_texts){.bytes = gt_alloc(all.len + 1), .size = all.len};
+    pthread_mutex_lock(&lock);
+    gt_repeats_visit(repeats, add_shown, &all);
+    pthread_mutex_unlock(&lock);
+    gt_buffer_add(texts, all.bytes, all.len);
+    gt_free(all.bytes);
+}
+
 static void print_repeated(void *context, bool warning, const char *text)
 {
     (void)context;

@@ -71,6 +71,11 @@ void gt_log_repeat(gt_message_kind kind, const char *text);
 
 void gt_log_quiet(bool quiet); /* --quiet: drop information; warnings are still shown */
 
+/* Adds the warnings that were shown so far, each NUL-terminated: those that a page repeats. Of repeated ones,
+ * the first. */
+struct gt_buffer;
+void gt_log_add_shown(struct gt_buffer *texts);
+
 /* Prints how often messages were repeated, and forgets them. A guarded call does this by itself at its end.
  */
 void gt_log_end_repeats(void);

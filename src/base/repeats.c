@@ -12,7 +12,8 @@
 enum { MESSAGES_MAX = 1024, SLOTS = 2 * MESSAGES_MAX }; /* further messages are printed every time */
 
 typedef struct entry {
-    char *text; /* without the file */
+    char *text;    /* without the file */
+    char *printed; /* NULL: no memory */
     bool warning, loose, is_about_files;
     size_t more;
 } entry;
@@ -77,10 +78,20 @@ bool gt_repeats_add(gt_repeats **list, bool warning, const char *text, const cha
         free(key);
         return true;
     }
-    r->entries[r->count] =
-        (entry){.text = key, .warning = warning, .loose = loose, .is_about_files = file != NULL};
+    r->entries[r->count] = (entry){.text = key,
+                                   .printed = strdup(text),
+                                   .warning = warning,
+                                   .loose = loose,
+                                   .is_about_files = file != NULL};
     r->slots[slot] = (uint16_t)++r->count;
     return true;
+}
+
+void gt_repeats_visit(const gt_repeats *list, gt_repeats_printer *visit, void *context)
+{
+    for (size_t i = 0; list && i < list->count; i++)
+        if (list->entries[i].warning && list->entries[i].printed)
+            visit(context, true, list->entries[i].printed);
 }
 
 void gt_repeats_end(gt_repeats **list, gt_repeats_printer *print, void *context)
@@ -94,6 +105,7 @@ void gt_repeats_end(gt_repeats **list, gt_repeats_printer *print, void *context)
                  e->more == 1 ? "" : "s", e->text);
         if (e->more) print(context, e->warning, line);
         free(e->text);
+        free(e->printed);
     }
     free(r);
 }

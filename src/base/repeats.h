@@ -15,9 +15,12 @@ typedef struct gt_repeats gt_repeats; /* NULL is the empty list */
  * repeated message is dropped instead of counted. */
 bool gt_repeats_add(gt_repeats **list, bool warning, const char *text, const char *file, bool loose);
 
+/* Passes on the warnings that were printed, in order, as they were printed. */
+typedef void gt_repeats_printer(void *context, bool warning, const char *text);
+void gt_repeats_visit(const gt_repeats *list, gt_repeats_printer *visit, void *context);
+
 /* Prints "7 more files: ..." or "7 more times: ..." for each message that was repeated, in the order of their
  * first occurrences, and empties the list. */
-typedef void gt_repeats_printer(void *context, bool warning, const char *text);
 void gt_repeats_end(gt_repeats **list, gt_repeats_printer *print, void *context);
 
 /* ---- what messages are about, and when they are given ----

@@ -297,6 +297,7 @@ void gt_page_add_compare_facts(const gt_page_comparison *c, gt_buffer *json)
     gt_json_put_cstr(&w, "sentence", gt_buffer_str(&sentence).bytes);
     put_tiles(&w, c, waterfall, parts);
     put_gates(&w, c);
+    if (!waterfall) gt_json_put_cstr(&w, "why_no_waterfall", c->why_no_waterfall);
     gt_json_put_cstr(&w, "per", waterfall && !is_per_step(waterfall) ? "trace" : "step");
     gt_json_close(&w, '}');
     gt_buffer_add(json, w.text.bytes, w.text.len);

@@ -17,6 +17,7 @@ typedef struct gt_page_comparison {
     const gt_table_list *sheets;   /* those of the comparison */
     const char *const *conditions; /* of --fail_if */
     size_t condition_count;
+    const char *why_no_waterfall; /* NULL: there is one, or it was not asked for */
 } gt_page_comparison;
 void gt_page_add_compare_facts(const gt_page_comparison *comparison, gt_buffer *json);
 

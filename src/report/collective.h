@@ -138,6 +138,7 @@ typedef struct gt_ranks_page {
     const char *const *pages;    /* by rank: its page, relative to this one; NULL: none */
     size_t rank_count;
     const char *title, *command; /* the folder; the command line */
+    const char *folder;          /* the path of the folder, which the page does not show */
 } gt_ranks_page;
 void gt_ranks_add_page(const gt_ranks_page *page, gt_buffer *html);
 

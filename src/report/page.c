@@ -17,21 +17,18 @@ static const char *const frameworks[] = {[GT_TRACE_ROCPROF] = "rocprofv3",
 
 /* ---- messages ---- */
 
-typedef struct message_list {
-    char **items;
-    size_t count, capacity;
-} message_list;
-
-/* Without the folder of the trace: pages do not say where files were. */
-static char *without_folder(const char *text, const char *path)
+char *gt_message_rename_all(const char *text, const gt_message_rename *renames, size_t count)
 {
-    size_t len = (size_t)(gt_path_name(path) - path);
     gt_buffer out = {0};
     while (*text) {
-        if (len > 1 && strncmp(text, path, len) == 0)
-            text += len;
-        else
+        size_t i = 0;
+        while (i < count && (renames[i].len < 2 || strncmp(text, renames[i].from, renames[i].len) != 0)) i++;
+        if (i < count) {
+            gt_buffer_add_cstr(&out, renames[i].to);
+            text += renames[i].len;
+        } else {
             gt_buffer_add(&out, text++, 1);
+        }
     }
     char *result = gt_strdup(gt_buffer_str(&out).bytes);
     gt_buffer_free(&out);
@@ -43,13 +40,12 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Each message once, in the order of their texts: which comes first may depend on threads. */
-static message_list find_messages(const gt_report *report)
+gt_messages gt_messages_of(const gt_buffer *texts, const gt_message_rename *renames, size_t rename_count)
 {
-    message_list all = {0};
-    const gt_buffer *messages = &report->messages;
-    for (size_t at = 0; at < messages->len; at += strlen(messages->bytes + at) + 1)
-        GT_PUSH(all.items, all.count, all.capacity, without_folder(messages->bytes + at, report->title));
+    gt_messages all = {0};
+    for (size_t at = 0; at < texts->len; at += strlen(texts->bytes + at) + 1)
+        GT_PUSH(all.items, all.count, all.capacity,
+                gt_message_rename_all(texts->bytes + at, renames, rename_count));
     if (all.count) qsort(all.items, all.count, sizeof *all.items, by_text);
     size_t kept = 0;
     for (size_t i = 0; i < all.count; i++) {
@@ -62,7 +58,7 @@ static message_list find_messages(const gt_report *report)
     return all;
 }
 
-static void free_messages(message_list *messages)
+void gt_messages_free(gt_messages *messages)
 {
     for (size_t i = 0; i < messages->count; i++) gt_free(messages->items[i]);
     gt_free(messages->items);
@@ -77,7 +73,9 @@ void gt_report_add_page(const gt_report *report, const char *command, gt_buffer 
     char *name = gt_format("%.*s", (int)trace.len, trace.bytes);
     const gt_page_source source = {.label = name, .sheets = &report->tables, .work = &report->page};
     gt_buffer answers_json = {0}, facts = {0};
-    message_list messages = find_messages(report);
+    const gt_message_rename folder = {report->title, (size_t)(gt_path_name(report->title) - report->title),
+                                      ""};
+    gt_messages messages = gt_messages_of(&report->messages, &folder, 1);
     gt_answers_json(&answers, &answers_json);
     gt_page_add_facts(&source, &facts);
     const gt_page page = {.kind = GT_PAGE_TRACE,
@@ -91,7 +89,7 @@ void gt_report_add_page(const gt_report *report, const char *command, gt_buffer 
                           .messages = (const char *const *)messages.items,
                           .message_count = messages.count};
     gt_page_make(&page, html);
-    free_messages(&messages);
+    gt_messages_free(&messages);
     gt_buffer_free(&answers_json);
     gt_buffer_free(&facts);
     gt_free(name);

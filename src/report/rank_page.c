@@ -6,11 +6,13 @@
  * waiting, in their order, and of very many ranks the ones that wait or are waited for the most. */
 #include "report/collective.h"
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "json/writer.h"
 #include "page/page.h"
 #include "page/words.h"
 #include "report/answers.h"
+#include "report/report.h"
 #include "schema/columns.h"
 #include "schema/page.h"
 #include "schema/sheets.h"
@@ -408,6 +410,20 @@ static gt_table_list sheets_of_page(const gt_table_list *sheets, gt_table_list *
     return list;
 }
 
+/* Files by their names, and the folder by its own. */
+static gt_messages find_messages(const gt_ranks_page *ranks)
+{
+    char *inside = gt_format("%s/", ranks->folder);
+    size_t len = strchr(ranks->folder, '/') ? strlen(ranks->folder) : 0;
+    const gt_message_rename renames[] = {{inside, strlen(inside), ""}, {ranks->folder, len, ranks->title}};
+    gt_buffer shown = {0};
+    gt_log_add_shown(&shown);
+    gt_messages messages = gt_messages_of(&shown, renames, GT_LENGTH(renames));
+    gt_buffer_free(&shown);
+    gt_free(inside);
+    return messages;
+}
+
 void gt_ranks_add_page(const gt_ranks_page *ranks, gt_buffer *html)
 {
     const gt_answers answers = {.trace = ranks->title, .tables = ranks->sheets, .omit_sheets = true};
@@ -424,6 +440,7 @@ void gt_ranks_add_page(const gt_ranks_page *ranks, gt_buffer *html)
     }
     if (gt_answers_exist(ranks->sheets)) gt_answers_json(&answers, &answers_json);
     add_facts(&w, ranks, &facts);
+    gt_messages messages = find_messages(ranks);
     const gt_page_source source = {.label = ranks->title, .sheets = &sheets, .work = &work};
     const gt_page page = {.kind = GT_PAGE_RANKS,
                           .title = ranks->title,
@@ -432,8 +449,11 @@ void gt_ranks_add_page(const gt_ranks_page *ranks, gt_buffer *html)
                           .answers = answers_json.len ? gt_buffer_str(&answers_json).bytes : NULL,
                           .facts = gt_buffer_str(&facts).bytes,
                           .sources = &source,
-                          .source_count = 1};
+                          .source_count = 1,
+                          .messages = (const char *const *)messages.items,
+                          .message_count = messages.count};
     gt_page_make(&page, html);
+    gt_messages_free(&messages);
     free_waits(&w);
     gt_buffer_free(&answers_json);
     gt_buffer_free(&facts);

@@ -147,4 +147,26 @@ void gt_report_print_summary(FILE *out, const gt_report *report, int width, bool
  * line that counts its records. */
 void gt_report_print_answers(FILE *out, const gt_report *report, int width, bool utf8);
 
+/* ---- warnings in the footer of a page (page.c) ---- */
+
+/* What pages write instead of a path: they do not say where files were. */
+typedef struct gt_message_rename {
+    const char *from;
+    size_t len; /* of `from`; nothing is renamed that has less than two characters */
+    const char *to;
+} gt_message_rename;
+
+typedef struct gt_messages {
+    char **items;
+    size_t count, capacity;
+} gt_messages;
+
+/* Each of the texts, which are NUL-terminated, once and in the order of the texts: which comes first may
+ * depend on threads. */
+gt_messages gt_messages_of(const gt_buffer *texts, const gt_message_rename *renames, size_t rename_count);
+void gt_messages_free(gt_messages *messages);
+
+/* A text with its paths renamed; the caller frees it. */
+char *gt_message_rename_all(const char *text, const gt_message_rename *renames, size_t count);
+
 #endif

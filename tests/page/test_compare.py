@@ -343,7 +343,7 @@ def test_without_a_waterfall(binary):
         compare(binary, folder, *kinds_traces(folder), "--sheets", "gpu_timeline")
         with Browser() as browser:
             browser.open(os.path.join(folder, "page.html"))
-            assert "no waterfall" in browser.text("#verdict h1") and "no waterfall" in browser.text("#compare")
+            assert "no waterfall" in browser.text("#verdict h1") and "There is no waterfall: it was not asked for." in browser.text("#compare")
             assert browser.count("#timeline .timeline-upper") == 2
 
 
@@ -372,6 +372,29 @@ def test_hostile_names_are_text(binary):
             assert re.match(rf"{len(HOSTILE) + 2} rows: .*; all are in both\.", browser.text("#sheets .note")), browser.text("#sheets .note")
             assert browser.count("main b") == browser.count("#verdict h1 b, #roofline b, #steps b") and browser.count("iframe, img, object") == 0
             assert browser.js("return document.documentElement.scrollWidth") <= 1280
+
+
+# ---- messages ----
+
+def test_warnings_and_the_reason_are_on_the_page(binary):
+    """Those of the terminal, with the names of the comparison instead of paths."""
+    with tempfile.TemporaryDirectory(prefix="gputally-compare-") as folder:
+        a, b = kinds_traces(folder)
+        trace = small_traces.read(b)
+        trace["traceEvents"] = [event for event in trace["traceEvents"] if not event["name"].startswith("ProfilerStep")]
+        for event in trace["traceEvents"][-3:]:
+            del event["dur"]
+        with open(b, "w") as file:
+            json.dump(trace, file)
+        for threads in ("1", "4"):
+            done = compare(binary, folder, a, b, "--threads", threads)
+            lines = [line.replace(a, "x").replace(b, "y") for line in done.stderr.splitlines()]
+            front = read_page(os.path.join(folder, "page.html")).front
+            told = [line.removeprefix("gputally: warning: ") for line in lines if ": warning: " in line and " more file: " not in line]
+            assert front["messages"] == sorted(told), (front["messages"], done.stderr)
+            assert "y: 3 events without a start or a duration are ignored" in front["messages"], front["messages"]
+            assert front["facts"]["why_no_waterfall"] == "the time of x is per step, but y has no profiler steps", front["facts"]
+            assert f"gputally: no waterfall: {front['facts']['why_no_waterfall']}" in lines, lines
 
 
 # ---- files ----

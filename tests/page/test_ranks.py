@@ -264,6 +264,14 @@ def test_files(binary):
     assert sorted(os.listdir(pages)) == ["collective.html", *(f"rank{rank}.html" for rank in range(RANKS))]
     links = read_page(os.path.join(pages, "collective.html")).tables[0]["page_rank_steps"].column("page")
     assert links == [f"rank{rank}.html" for rank in range(RANKS)]
+    trace = rank_trace(1, 0)
+    del trace["traceEvents"][-1]["dur"]
+    with gzip.open(os.path.join(folder, "rank1_trace.json.gz"), "wt") as file:
+        json.dump(trace, file)
+    done = run([binary, "report", folder, "-q"])
+    told = [line.removeprefix("gputally: warning: ").replace(folder + "/", "") for line in done.stderr.splitlines()
+            if " more file" not in line]
+    assert done.code == 0 and told and read_page(page).front["messages"] == sorted(told), (told, read_page(page).front["messages"])
 
 
 def test_real_ranks(binary):

@@ -254,6 +254,7 @@ static bool write_page(const request *r, const gt_table_list *tables, gt_output 
                                 .pages = r->pages,
                                 .rank_count = r->files->count,
                                 .title = gt_path_name(folder),
+                                .folder = folder,
                                 .command = r->command};
     gt_ranks_add_page(&page, &html);
     bool written = gt_output_write_file(output, r->to->html_path, gt_buffer_str(&html), error);

@@ -68,6 +68,7 @@ typedef struct comparison {
     const char **groups;
     size_t group_capacity;
     gt_table_list shown; /* for the summary on the terminal */
+    char *why_not;       /* there is no waterfall; owned; NULL: there is one, or it was not asked for */
 } comparison;
 
 /* ---- the command line ---- */
@@ -469,6 +470,7 @@ gt_exit gt_cmd_compare(const gt_call *call)
         choose_groups(&c);
         gt_interner *strings = gt_interner_new();
         gt_table_list tables = {0};
+        c.options.why_no_waterfall = &c.why_not;
         status = compare(&c, strings, &tables, &error);
         gt_table_list_free(&c.shown);
         gt_table_list_free(&tables);
@@ -482,6 +484,7 @@ gt_exit gt_cmd_compare(const gt_call *call)
     }
     for (size_t i = 0; i < c.options.gate_count; i++) gt_gate_free(&c.options.gates[i]);
     gt_free(c.options.gates);
+    gt_free(c.why_not);
     gt_free(c.groups);
     gt_free(c.reports);
     gt_free(c.own_tags);

@@ -441,6 +441,10 @@ static bool compare_steps(work *w, gt_error *error)
         ok = gt_fail(error, "no waterfall: %s", why_not);
     else if (ok && why_not)
         gt_info("no waterfall: %s", why_not);
+    if (ok && why_not && w->options->why_no_waterfall) {
+        *w->options->why_no_waterfall = why_not;
+        return true;
+    }
     gt_free(why_not);
     return ok;
 }

@@ -65,6 +65,7 @@ typedef struct gt_compare_options {
     size_t gate_count;
     bool reports_only;    /* no waterfall, as in TraceLens */
     gt_table_list *shown; /* gets what the summary shows: sheets whose rows are paired one to one; or NULL */
+    char **why_no_waterfall; /* gets why there is none, which the caller frees; or NULL */
 } gt_compare_options;
 
 /* Adds the result sheets in order, with string ids of `strings`; with gates also "fail_if", the rows that met

@@ -2,10 +2,14 @@
  * have no timeline, so their sources are empty. */
 #include "report/compare/compare.h"
 
+#include "base/log.h"
 #include "base/memory.h"
+#include "os/paths.h"
 #include "page/front.h"
 #include "page/page.h"
 #include "report/report.h"
+
+#include <string.h>
 
 static gt_page_source source_of(const gt_compare_report *report)
 {
@@ -18,7 +22,8 @@ static gt_page_source source_of(const gt_compare_report *report)
 }
 
 static void add_facts(const gt_compare_report reports[2], const gt_page_source *sources,
-                      const gt_table_list *tables, const gt_compare_options *options, gt_buffer *json)
+                      const gt_table_list *tables, const gt_compare_options *options, const char *why_not,
+                      gt_buffer *json)
 {
     const char **conditions = gt_alloc(options->gate_count * sizeof *conditions);
     for (size_t i = 0; i < options->gate_count; i++) conditions[i] = options->gates[i].condition;
@@ -27,9 +32,17 @@ static void add_facts(const gt_compare_report reports[2], const gt_page_source *
                                            .sources = sources,
                                            .sheets = tables,
                                            .conditions = conditions,
-                                           .condition_count = options->gate_count};
+                                           .condition_count = options->gate_count,
+                                           .why_no_waterfall = why_not};
     gt_page_add_compare_facts(&comparison, json);
     gt_free(conditions);
+}
+
+/* The page calls a file by its tag. A path without folder may be part of other words, and stays. */
+static gt_message_rename rename_of(const gt_compare_report *report)
+{
+    size_t len = gt_path_name(report->path) > report->path ? strlen(report->path) : 0;
+    return (gt_message_rename){report->path, len, report->tag};
 }
 
 void gt_compare_add_page(const gt_compare_report reports[2], const gt_table_list *tables,
@@ -41,10 +54,16 @@ void gt_compare_add_page(const gt_compare_report reports[2], const gt_table_list
                                              [GT_BY_NSYS] = "Nsight Systems"};
     const gt_page_source sources[] = {
         source_of(&reports[0]), source_of(&reports[1]), {.label = "comparison", .sheets = tables}};
+    const gt_message_rename renames[] = {rename_of(&reports[0]), rename_of(&reports[1])};
+    const char *why_not = options->why_no_waterfall ? *options->why_no_waterfall : NULL;
+    char *reason = why_not ? gt_message_rename_all(why_not, renames, GT_LENGTH(renames)) : NULL;
+    gt_buffer shown = {0};
+    gt_log_add_shown(&shown);
+    gt_messages messages = gt_messages_of(&shown, renames, GT_LENGTH(renames));
     char *title = gt_format("%s \u2192 %s", reports[0].tag, reports[1].tag);
     gt_buffer answers = {0}, facts = {0};
     gt_compare_answers_json(reports, 2, tables, &answers);
-    add_facts(reports, sources, tables, options, &facts);
+    add_facts(reports, sources, tables, options, reason, &facts);
     bool is_same = reports[0].origin == reports[1].origin;
     const gt_page page = {.kind = GT_PAGE_COMPARE,
                           .title = title,
@@ -53,9 +72,14 @@ void gt_compare_add_page(const gt_compare_report reports[2], const gt_table_list
                           .answers = gt_buffer_str(&answers).bytes,
                           .facts = gt_buffer_str(&facts).bytes,
                           .sources = sources,
-                          .source_count = GT_LENGTH(sources)};
+                          .source_count = GT_LENGTH(sources),
+                          .messages = (const char *const *)messages.items,
+                          .message_count = messages.count};
     gt_page_make(&page, html);
     gt_buffer_free(&answers);
     gt_buffer_free(&facts);
+    gt_buffer_free(&shown);
+    gt_messages_free(&messages);
+    gt_free(reason);
     gt_free(title);
 }

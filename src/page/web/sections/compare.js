@@ -263,7 +263,8 @@ class Waterfall {
 function buildCompare(page, body) {
   const gate = gateNode(page);
   if (gate) body.append(gate);
-  const nothing = 'There is no waterfall: no common time to compare, or not asked for.';
+  const reason = page.front.facts.why_no_waterfall || 'it was not asked for';
+  const nothing = `There is no waterfall: ${reason}.`;
   if (page.front.answers.waterfalls?.length) new Waterfall(page, body);
   else body.append(element('p', {class: 'empty'}, nothing));
 }
