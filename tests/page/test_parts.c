@@ -403,12 +403,15 @@ static void copies_by_kind_and_size(void **state)
     add_op(w, 0, "__amd_rocclr_copyBuffer", 70, 74);
     add_op(w, 0, "my_gemm", 80, 90);
     w->small->ops[5].bytes = 1024;
-    w->small->ops[6].bytes = INT64_MAX; /* no size either */
+    w->small->ops[6].bytes = INT64_MAX;         /* no size either */
+    w->small->schedule.window.start_ns = 15000; /* in the second copy */
+    w->small->schedule.window.end_ns = 41000;   /* in the fourth */
     find_kernels(w);
     gt_page_add_copies(&w->work, &w->tables);
-    expect_table(w, GT_SHEET_PAGE_COPIES,
-                 "HtoD pageable 4096 2 21000; DtoD device - 1 5000; unknown unknown - 1 4000; "
-                 "memset device 1024 1 3000; DtoH pinned 8 1 2000; HtoD pageable 64 1 1000; ");
+    expect_table(
+        w, GT_SHEET_PAGE_COPIES,
+        "HtoD pageable 4096 2 21000 1 6000; DtoD device - 1 5000 0 0; unknown unknown - 1 4000 0 0; "
+        "memset device 1024 1 3000 0 0; DtoH pinned 8 1 2000 1 1000; HtoD pageable 64 1 1000 1 1000; ");
     work_free(w);
 }
 

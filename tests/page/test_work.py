@@ -160,7 +160,8 @@ def check_sheet(binary, folder):
 
 
 def check_devices(binary, folder):
-    """Two devices and three streams; one process launches on both. Streams are ordered by device and number."""
+    """Two devices and three streams; one process launches on both. Streams are ordered by device and number. Both devices are
+    equally busy, so the first one is judged."""
     trace = Trace(process=5, thread=6)
     trace.op("aten::mm", 0, device=1, stream=13)
     trace.op("aten::mm", 100, device=1, stream=13)
@@ -170,7 +171,7 @@ def check_devices(binary, folder):
              {"ph": "M", "name": "thread_name", "pid": 5, "tid": 8, "args": {"name": "thread 8 (worker)"}}]
     tables = trace.page(binary, folder, *names)
     lanes = [(lane["group"], lane["label"], lane["device"], lane["judged"], lane["events"]) for lane in records(tables, "page_lanes")]
-    assert lanes[:3] == [("GPU 0", "stream 9", 0, False, 1), ("GPU 0", "stream 20", 0, False, 1), ("GPU 1", "stream 13", 1, True, 2)], lanes
+    assert lanes[:3] == [("GPU 0", "stream 9", 0, True, 1), ("GPU 0", "stream 20", 0, True, 1), ("GPU 1", "stream 13", 1, False, 2)], lanes
     assert [lane[:2] for lane in lanes[3:]] == [("trainer (5)", "thread 6"), ("trainer (5)", "thread 8 (worker)")], lanes
     calls = records(tables, "page_calls")
     events = [(row["lane"], row["start"], calls[row["call"]]["op"], row["launch"], row["launch_lane"])
