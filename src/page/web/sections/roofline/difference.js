@@ -8,11 +8,10 @@ import {CATEGORIES, categoryColor} from '../../colors.js';
 import {changeOf, comparedPer, filterTerm, SIDES} from '../../compared.js';
 import {clear, element, onceAFrame, svg} from '../../dom.js';
 import {changeText, percent, shorten, signed, significant, thousands, time} from '../../format.js';
-import {legend} from '../../legend.js';
 import {tooltip} from '../../tooltip.js';
 import {timeCells} from '../flame/difference.js';
 import {hasPeakRates, markIndex, pointLabel, ratesText, ROOFLINE_ACHIEVABLE, rooflineAxes} from './draw.js';
-import {rooflineNames, rooflinePlot, rooflineRoofLines, rooflineRoofNames} from './draw.js';
+import {rooflineLegend, rooflineNames, rooflinePlot, rooflineRoofLines, rooflineRoofNames} from './draw.js';
 import {pairDelta, pairPoints, rooflineSide, roofSets, roofSums} from './pairs.js';
 
 const PAIRS = 200;
@@ -136,12 +135,7 @@ export class RooflinePair {
   }
 
   showLegend() {
-    const chosen = this.page.state.get('category');
-    const present = new Set(this.pairs.map(([a, b]) => (a || b).category));
-    clear(this.legend).append(legend(CATEGORIES.filter((name) => present.has(name)).map((name) => ({
-      label: name, css: categoryColor(name), isChosen: chosen === name,
-      isOff: CATEGORIES.includes(chosen) && chosen !== name,
-    })), ({label}) => this.page.state.set({category: chosen === label ? null : label})));
+    clear(this.legend).append(rooflineLegend(this.page.state, this.pairs.map(([a, b]) => a || b)));
   }
 
   // ---- pointing and choosing ----

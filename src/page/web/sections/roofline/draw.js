@@ -1,9 +1,10 @@
 // Draws the roofline as SVG: axes, roofs, bubbles and the names of the largest ones.
 
 import {bottomAxis, fitText, leftAxis} from '../../chart.js';
-import {categoryColor} from '../../colors.js';
+import {CATEGORIES, categoryColor} from '../../colors.js';
 import {svg} from '../../dom.js';
 import {shorten, significant} from '../../format.js';
+import {legend} from '../../legend.js';
 import {logDomain, logScale, logTicks, freePlaces, powerLabel} from '../../scale.js';
 import {precisionLabel, shapeLabel} from './points.js';
 
@@ -157,4 +158,14 @@ export function ratesText(source) {
 // Rates that were measured need no line below them.
 export function hasPeakRates(sources) {
   return !sources.some((source) => /achievable/.test(ratesText(source)));
+}
+
+// The categories that occur; a click chooses one.
+export function rooflineLegend(state, points) {
+  const chosen = state.get('category');
+  const present = new Set(points.map(({category}) => category));
+  return legend(CATEGORIES.filter((name) => present.has(name)).map((name) => ({
+    label: name, css: categoryColor(name), isChosen: chosen === name,
+    isOff: CATEGORIES.includes(chosen) && chosen !== name,
+  })), ({label}) => state.set({category: chosen === label ? null : label}));
 }

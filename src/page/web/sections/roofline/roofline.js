@@ -4,16 +4,16 @@
 // State: `range`, `category`, `finding` of others; a click sets `call`.
 
 import {announcer, followMarks, tableAlternative, tipContent, watchWidth} from '../../chart.js';
-import {CATEGORIES, categoryColor} from '../../colors.js';
+import {CATEGORIES} from '../../colors.js';
 import {comparedSources, isComparison} from '../../compared.js';
 import {clear, element, onceAFrame, svg} from '../../dom.js';
 import {percent, shorten, significant, thousands, time} from '../../format.js';
-import {legend} from '../../legend.js';
 import {tooltip} from '../../tooltip.js';
 import {workEvidence} from '../flame/tree.js';
 import {RooflinePair} from './difference.js';
 import {hasPeakRates, markIndex, pointLabel, ratesText, ROOFLINE_ACHIEVABLE, rooflineAxes} from './draw.js';
-import {rooflineBubbles, rooflineNames, rooflinePlot, rooflineRoofLines, rooflineRoofNames} from './draw.js';
+import {rooflineBubbles, rooflineLegend, rooflineNames, rooflinePlot, rooflineRoofLines} from './draw.js';
+import {rooflineRoofNames} from './draw.js';
 import {addRoofs, evidenceOps, opTimes, pointsInRange, precisionLabel, rooflinePoints} from './points.js';
 import {rooflineRoofs, rooflineSheets, withoutPoints} from './points.js';
 
@@ -166,12 +166,7 @@ class Roofline {
   }
 
   showLegend() {
-    const chosen = this.page.state.get('category');
-    const present = new Set(this.inRange.map((point) => point.category));
-    clear(this.legend).append(legend(CATEGORIES.filter((name) => present.has(name)).map((name) => ({
-      label: name, css: categoryColor(name), isChosen: chosen === name,
-      isOff: CATEGORIES.includes(chosen) && chosen !== name,
-    })), ({label}) => this.page.state.set({category: chosen === label ? null : label})));
+    clear(this.legend).append(rooflineLegend(this.page.state, this.inRange));
   }
 
   // ---- pointing and choosing ----

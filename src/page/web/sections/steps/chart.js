@@ -2,23 +2,20 @@
 //
 // State: `range` (a click sets it to the step), `category`.
 
-import {announcer, followMarks, leftAxis, plainTable, setUpCanvas, tableAlternative, tipContent} from '../../chart.js';
-import {watchWidth} from '../../chart.js';
-import {partCss} from '../../colors.js';
+import {followMarks, leftAxis, plainTable, setUpCanvas, tipContent, watchWidth} from '../../chart.js';
 import {clear, element, onceAFrame, svg} from '../../dom.js';
 import {percent, shorten, thousands, time} from '../../format.js';
-import {legend, swatch} from '../../legend.js';
-import {partKey, partLabel} from '../../names.js';
+import {partLabel} from '../../names.js';
 import {linearScale, TIME_UNITS, unitTicks} from '../../scale.js';
 import {tooltip} from '../../tooltip.js';
 import {commonPrefix, findOutliers, groupSteps, phaseStatistics, readSteps, stepLimit} from './bars.js';
-import {drawPhases, drawSteps, phaseColor, STEP_RULER} from './draw.js';
+import {drawPhases, drawSteps, STEP_RULER} from './draw.js';
+import {isPartOff, phaseName, stepElements, stepLabels, stepLegend, stepPartLines} from './parts.js';
 
 const STEP_HEIGHT = 300;
 const NARROWEST_BAR = 4;
 const WIDEST_BAR = 96;
 const TABLE_STEPS = 200;
-const TOOLTIP_PARTS = 8;
 
 export class StepBars {
   constructor(page, body) {
@@ -35,14 +32,7 @@ export class StepBars {
   }
 
   makeParts(body) {
-    this.canvas = element('canvas', {tabindex: '0', role: 'application', 'aria-roledescription': 'bar chart'});
-    this.axes = svg('svg', {class: 'underlay', 'aria-hidden': 'true'});
-    this.focusMark = element('div', {class: 'focus-mark', hidden: true});
-    this.box = element('div', {class: 'chart steps-chart'}, this.axes, this.canvas, this.focusMark);
-    this.legend = element('div', {});
-    this.note = element('p', {class: 'note'});
-    this.alternative = tableAlternative('Steps', () => this.tableRows());
-    this.announcer = announcer();
+    Object.assign(this, stepElements(() => this.tableRows()));
     if (this.steps.length === 1) this.box.hidden = this.legend.hidden = this.note.hidden = true;
     body.append(this.summary(), this.box, this.legend, this.note, this.alternative.node, this.announcer.node);
   }
@@ -110,12 +100,9 @@ export class StepBars {
 
   // What is not chosen is pale.
   dimming() {
-    const category = this.page.state.get('category');
     const range = this.page.state.getRange('range');
-    const keys = this.parts.map(({part, kind}) => partKey(part, kind));
-    const isKnown = category !== null && keys.includes(category);
     return {
-      isPartOff: (part) => isKnown && keys[part] !== category,
+      isPartOff: isPartOff(this.page.state, this.parts),
       isGroupOff: ({first, last}) => (range ? !this.overlaps(range, first, last) :
         !this.steps.slice(first, last + 1).some((step) => step.inWindow)),
     };
@@ -130,15 +117,8 @@ export class StepBars {
     this.axes.setAttribute('width', width);
     this.axes.setAttribute('height', STEP_HEIGHT);
     const ticks = unitTicks(0, top, 5, TIME_UNITS);
-    const labels = this.groups.map(({first}) =>
-      shorten(this.steps[first].name.slice(this.prefix.length) || String(first), 16));
-    const longest = labels.reduce((most, label) => Math.max(most, label.length), 1);
-    const stride = Math.ceil((longest * 7.5 + 12) / barWidth);
     clear(this.axes).append(leftAxis(this.y, ticks, area, 'time per step'), svg('g', {class: 'axis'},
-      svg('line', {x1: area.left, x2: area.right, y1: area.bottom + 0.5, y2: area.bottom + 0.5}),
-      labels.map((label, i) => i % stride === 0 &&
-        svg('text', {x: area.left + (i + 0.42) * barWidth, y: area.bottom + 16,
-          'text-anchor': 'middle'}, label)),
+      ...stepLabels(this.groups, this.steps, this.prefix, area, barWidth),
       svg('text', {class: 'title', x: area.left, y: area.bottom + 34}, shorten(this.prefix || 'step', 60))));
   }
 
@@ -163,14 +143,8 @@ export class StepBars {
   }
 
   showLegend() {
-    const chosen = this.page.state.get('category');
-    const keys = this.parts.map(({part, kind}) => partKey(part, kind));
-    const items = this.parts.map(({part, kind}, i) => ({label: partLabel(part, kind), css: partCss(part, kind),
-      key: keys[i], isChosen: chosen === keys[i], isOff: keys.includes(chosen) && chosen !== keys[i]}));
-    clear(this.legend).append(legend(items, ({key}) => this.page.state.set({category: chosen === key ? null : key})));
-    if (!this.hasPhases) return;
-    this.legend.append(element('p', {class: 'legend'}, 'Line above the bars: ', [...this.phases.keys()].map((phase) =>
-      element('span', {}, swatch(phaseColor(phase)), phaseName(phase)))));
+    const phases = this.hasPhases ? [...this.phases.keys()] : [];
+    clear(this.legend).append(...stepLegend(this.page.state, this.parts, phases));
   }
 
   // ---- pointing and choosing ----
@@ -192,8 +166,7 @@ export class StepBars {
     const step = this.steps[group.first];
     const isOne = group.first === group.last;
     const usual = this.phases.get(step.phase);
-    const parts = this.parts.map((part, i) => ({...part, ns: group.parts[i]})).filter((part) => part.ns > 0)
-      .sort((a, b) => b.ns - a.ns);
+    const {lines, rest} = stepPartLines(this.parts, group);
     const name = isOne ? step.name || 'step' : `${step.name} to ${this.steps[group.last].name}`;
     const unusual = group.outlier >= 0 && (isOne ? this.outlierText(group.outlier) :
       `${this.steps[group.outlier].name}: ${time(this.steps[group.outlier].ns)}, ${this.outlierText(group.outlier)}`);
@@ -204,10 +177,8 @@ export class StepBars {
       unusual && ['unusual', unusual],
       step.phase && isOne && ['phase', step.phase],
       isOne && !step.inWindow && ['window', 'outside: findings are not about this step'],
-      ...parts.slice(0, TOOLTIP_PARTS).map((part) => [
-        [swatch(partCss(part.part, part.kind)), partLabel(part.part, part.kind)],
-        `${time(part.ns)}, ${percent(part.ns, group.ns)}`]),
-    ], parts.length > TOOLTIP_PARTS ? `and ${parts.length - TOOLTIP_PARTS} smaller parts` : null);
+      ...lines,
+    ], rest);
   }
 
   outlierText(step) {
@@ -251,8 +222,4 @@ export class StepBars {
       total: this.steps.length,
     };
   }
-}
-
-export function phaseName(phase) {
-  return phase ?? 'no phase';
 }

@@ -2,27 +2,25 @@
 //
 // State: `category`; a click sets `view`, so that the timelines show the step.
 
-import {announcer, followMarks, leftAxis, setUpCanvas, sortedTable, tableAlternative, tipContent} from '../../chart.js';
-import {watchWidth} from '../../chart.js';
+import {followMarks, leftAxis, setUpCanvas, sortedTable, tipContent, watchWidth} from '../../chart.js';
 import {partCss} from '../../colors.js';
 import {comparedSources, SIDES} from '../../compared.js';
 import {clear, element, onceAFrame, svg} from '../../dom.js';
-import {percent, shorten, thousands, time} from '../../format.js';
-import {legend, swatch} from '../../legend.js';
-import {partKey, partLabel} from '../../names.js';
+import {shorten, thousands, time} from '../../format.js';
+import {swatch} from '../../legend.js';
+import {partLabel} from '../../names.js';
 import {linearScale, TIME_UNITS, unitTicks} from '../../scale.js';
 import {tooltip} from '../../tooltip.js';
 import {timeCells} from '../flame/difference.js';
 import {commonPrefix, findOutliers, groupSteps, meanParts, phaseStatistics, readStepsOfAll, stepLimit} from './bars.js';
-import {phaseName} from './chart.js';
-import {drawPhases, drawSteps, phaseColor, STEP_RULER} from './draw.js';
+import {drawPhases, drawSteps, STEP_RULER} from './draw.js';
+import {isPartOff, phaseName, stepElements, stepLabels, stepLegend, stepPartLines} from './parts.js';
 
 const PAIR_HEIGHT = 300;
 const PAIR_GAP = 48;
 const SLIMMEST_BAR = 4;
 const BROADEST_BAR = 72;
 const STEP_ROWS = 200;
-const TIP_PARTS = 8;
 
 export class StepPairs {
   constructor(page, body) {
@@ -44,14 +42,7 @@ export class StepPairs {
   }
 
   makeParts(body) {
-    this.canvas = element('canvas', {tabindex: '0', role: 'application', 'aria-roledescription': 'bar chart'});
-    this.axes = svg('svg', {class: 'underlay', 'aria-hidden': 'true'});
-    this.focusMark = element('div', {class: 'focus-mark', hidden: true});
-    this.box = element('div', {class: 'chart steps-chart'}, this.axes, this.canvas, this.focusMark);
-    this.legend = element('div', {});
-    this.note = element('p', {class: 'note'});
-    this.alternative = tableAlternative('Steps', () => this.tableRows());
-    this.announcer = announcer();
+    Object.assign(this, stepElements(() => this.tableRows()));
     const times = sortedTable('Time of a step', () => this.timeRows());
     this.partTable = sortedTable('Parts of a step, mean', () => this.partRows());
     const table = (title, {node}) => element('div', {}, element('h3', {}, title), node);
@@ -77,12 +68,11 @@ export class StepPairs {
   // ---- tables ----
 
   timeRows() {
-    const names = [['mean', 'mean'], ['p50', 'p50'], ['p99', 'p99']];
     const rows = this.phases.flatMap((phase) => {
       const [a, b] = this.sides.map(({phases}) => phases.get(phase));
       const label = (text) => (this.hasPhases ? `${phaseName(phase)}: ${text}` : text);
       const count = (one) => ({text: thousands(one?.count ?? 0), value: one?.count ?? 0});
-      return [...names.map(([key, text]) => [label(text), ...timeCells(a?.[key] ?? NaN, b?.[key] ?? NaN)]),
+      return [...['mean', 'p50', 'p99'].map((key) => [label(key), ...timeCells(a?.[key] ?? NaN, b?.[key] ?? NaN)]),
         [label('steps'), count(a), count(b), '', '']];
     });
     return {heads: ['', 'A ', 'B ', 'B − A ', 'change '], rows};
@@ -144,11 +134,8 @@ export class StepPairs {
 
   drawPanel(context, width, bars, side, {area, barWidth, limit}) {
     const {steps, outliers, phases} = this.sides[side];
-    const category = this.page.state.get('category');
-    const keys = this.parts.map(({part, kind}) => partKey(part, kind));
-    const isKnown = category !== null && keys.includes(category);
     const view = {area, barWidth, gap: barWidth > 6 ? Math.min(8, barWidth * 0.2) : 0, y: this.y, limit,
-      parts: this.parts, outliers, top: 22, isPartOff: (part) => isKnown && keys[part] !== category,
+      parts: this.parts, outliers, top: 22, isPartOff: isPartOff(this.page.state, this.parts),
       isGroupOff: ({first, last}) => !steps.slice(first, last + 1).some((step) => step.inWindow)};
     drawSteps(context, this.canvas.width / width, bars, view);
     if (this.hasPhases) drawPhases(context, bars, steps, [...phases.keys()], view);
@@ -166,15 +153,10 @@ export class StepPairs {
   // Below a panel its steps and which trace it is; across it the median.
   panelAxis(panel, side, groups) {
     const {steps, prefix, phases} = this.sides[side];
-    const labels = groups.map(({first}) => shorten(steps[first].name.slice(prefix.length) || String(first), 16));
-    const longest = labels.reduce((most, label) => Math.max(most, label.length), 1);
-    const stride = Math.ceil((longest * 7.5 + 12) / this.barWidth);
     const title = `${SIDES[side]}: ${this.sources[side].label}${prefix ? `, ${prefix}` : ''}`;
     const usual = this.hasPhases ? null : phases.get(null);
     return svg('g', {class: 'axis'},
-      svg('line', {x1: panel.left, x2: panel.right, y1: panel.bottom + 0.5, y2: panel.bottom + 0.5}),
-      labels.map((label, i) => i % stride === 0 && svg('text', {x: panel.left + (i + 0.42) * this.barWidth,
-        y: panel.bottom + 16, 'text-anchor': 'middle'}, label)),
+      ...stepLabels(groups, steps, prefix, panel, this.barWidth),
       usual && svg('line', {class: 'median', x1: panel.left - 8, x2: panel.right + 8, y1: this.y(usual.p50),
         y2: this.y(usual.p50)}),
       usual && side === 1 && svg('text', {x: panel.right + 12, y: this.y(usual.p50) + 4}, `p50 ${time(usual.p50)}`),
@@ -196,14 +178,7 @@ export class StepPairs {
   }
 
   showLegend() {
-    const chosen = this.page.state.get('category');
-    const keys = this.parts.map(({part, kind}) => partKey(part, kind));
-    const items = this.parts.map(({part, kind}, i) => ({label: partLabel(part, kind), css: partCss(part, kind),
-      key: keys[i], isChosen: chosen === keys[i], isOff: keys.includes(chosen) && chosen !== keys[i]}));
-    clear(this.legend).append(legend(items, ({key}) => this.page.state.set({category: chosen === key ? null : key})));
-    if (!this.hasPhases) return;
-    this.legend.append(element('p', {class: 'legend'}, 'Line above the bars: ', this.phases.map((phase) =>
-      element('span', {}, swatch(phaseColor(phase)), phaseName(phase)))));
+    clear(this.legend).append(...stepLegend(this.page.state, this.parts, this.hasPhases ? this.phases : []));
   }
 
   // ---- pointing and choosing ----
@@ -226,16 +201,14 @@ export class StepPairs {
     const {steps} = this.sides[side];
     const isOne = group.first === group.last;
     const first = steps[group.first];
-    const parts = this.parts.map((part, i) => ({...part, ns: group.parts[i]})).filter((part) => part.ns > 0)
-      .sort((one, other) => other.ns - one.ns);
+    const {lines, rest} = stepPartLines(this.parts, group);
     return tipContent(`${SIDES[side]}: ${shorten(first.name || 'step', 80)}` +
       `${isOne ? '' : ` to ${shorten(steps[group.last].name, 80)}`}`, [
       [isOne ? 'time' : 'mean', time(group.ns)],
       isOne && ['phase', first.phase],
       isOne && !first.inWindow && ['window', 'outside: not counted'],
-      ...parts.slice(0, TIP_PARTS).map((part) => [[swatch(partCss(part.part, part.kind)),
-        partLabel(part.part, part.kind)], `${time(part.ns)}, ${percent(part.ns, group.ns)}`]),
-    ]);
+      ...lines,
+    ], rest);
   }
 
   // The view is in the time of A; the windows begin at the same place.
