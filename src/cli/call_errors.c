@@ -34,7 +34,7 @@ gt_exit gt_usage_error(const char *program, const char *format, ...)
     return GT_EXIT_USAGE;
 }
 
-/* An output that is refused as such, because it is no file. */
+/* For `-`: standard output is refused for a report, but gets the error. */
 static void print_document(const gt_answers *answers)
 {
     gt_buffer text = {0};
@@ -148,7 +148,7 @@ void gt_call_error_write(const gt_call *call, const char *message, gt_exit exit)
         write_one(call, message, exit);
         return;
     }
-    /* What is no file may be the value of an option that does not exist. */
+    /* An argument that does not exist may belong to an unknown option. */
     named_file *files = gt_alloc((arguments->file_count + 1) * sizeof *files);
     size_t count = 0;
     for (size_t i = 0; i < arguments->file_count; i++)
