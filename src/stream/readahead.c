@@ -2,6 +2,7 @@
  * itself, because it has nothing else to do at that point; so a small file needs no thread. */
 #include "stream/readahead.h"
 #include "base/guard.h"
+#include "base/team.h"
 #include "base/threads.h"
 
 #include <pthread.h>
@@ -97,6 +98,7 @@ static void *run_thread(void *context)
 
 void gt_readahead_begin(gt_readahead *a)
 {
+    if (gt_team_threads() == 1) return; /* one thread is asked for, and it has the block in its caches */
     if (a->alone && !a->ended) a->alone = gt_thread_start(&a->thread, run_thread, a) != 0;
 }
 

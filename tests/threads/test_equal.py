@@ -12,8 +12,10 @@ import glob
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
 
 from tests.cli.test_report_folder import events
 from tests.common import harness
@@ -120,6 +122,33 @@ def problems(options, words, out):
     return found
 
 
+def most_threads(options, path, threads, out):
+    """The most threads of the program while it reads a compressed trace from a pipe, before its last bytes come."""
+    words = ["pytorch", "-", "--output_csvs_dir", out, "--threads", str(threads), "--quiet"]
+    child = subprocess.Popen([options.bin, *words], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    with open(path, "rb") as file:
+        content = file.read()
+    child.stdin.write(content[:-100])
+    child.stdin.flush()
+    most, end = 0, time.monotonic() + 0.5
+    while time.monotonic() < end:
+        most = max(most, len(os.listdir(f"/proc/{child.pid}/task")))
+        time.sleep(0.01)
+    child.stdin.write(content[-100:])
+    child.stdin.close()
+    return most if child.wait() == 0 else f"exit code {child.returncode}"
+
+
+def thread_problems(options, folder):
+    path, found = os.path.join(folder, "long_training.json.gz"), []
+    one, two = (most_threads(options, path, threads, os.path.join(folder, "out")) for threads in (1, 2))
+    if one != 1:
+        found.append(f"--threads 1: {one} threads")
+    if two == 1:
+        found.append("--threads 2: one thread, so that nothing is unpacked ahead")
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
@@ -133,6 +162,8 @@ def main():
         for name, words in cases.items():
             if options.text in name:
                 tally.add(name, problems(options, words, os.path.join(folder, "out")))
+        if options.text in "one thread":
+            tally.add("one thread", thread_problems(options, folder))
     return tally.finish()
 
 
