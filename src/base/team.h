@@ -39,6 +39,11 @@ void gt_parallel_ranges(size_t count, size_t grain, void (*work)(void *context, 
 #else
 #define GT_GRAIN(items) (items)
 #endif
+/* The last member of what each thread or range has in an array and writes often: no line of the cache, nor
+ * the pair of lines that processors fetch together, belongs to two of them. */
+enum { GT_APART_BYTES = 128 };
+#define GT_APART char apart[GT_APART_BYTES]
+
 /* How many ranges these are; the range that begins at `begin` is number begin / grain. */
 static inline size_t gt_range_count(size_t count, size_t grain)
 {

@@ -104,12 +104,18 @@ typedef struct asking {
     uint8_t later;   /* 1: some text is not cached */
 } asking;
 
+/* A mark that is there is not written again, because that would take it from the caches of other threads. */
+static void mark(uint8_t *flag)
+{
+    if (!__atomic_load_n(flag, __ATOMIC_RELAXED)) __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+}
+
 static void want(asking *a, const uint32_t *known, uint32_t text)
 {
     if (text >= a->categories->count)
-        __atomic_store_n(&a->later, 1, __ATOMIC_RELAXED);
+        mark(&a->later);
     else if (known[text] == GT_STR_NONE)
-        __atomic_store_n(&a->wanted[text], 1, __ATOMIC_RELAXED);
+        mark(&a->wanted[text]);
 }
 
 static void want_names(void *context, size_t begin, size_t end)

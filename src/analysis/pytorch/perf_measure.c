@@ -75,12 +75,15 @@ static void count_kernels(void *context, size_t begin, size_t end)
 {
     measuring *m = context;
     range_keys *r = &m->ranges[begin / GT_OPS_GRAIN];
+    size_t counts[2] = {0,
+                        0}; /* not in the range yet: its neighbours in memory are counted by other threads */
     for (size_t i = begin; i < end; i++) {
         size_t count = gt_perf_count_kernels(m->perf, m->items[i].row, m->items[i].backward);
         m->ops[i] = (gt_op_row){m->items[i].row, m->items[i].name, m->perf->trace->uid[m->items[i].row], {0}};
         m->ops[i].metrics.kernel_count = (uint32_t)count;
-        r->kernel_count[m->items[i].backward] += count;
+        counts[m->items[i].backward] += count;
     }
+    memcpy(r->kernel_count, counts, sizeof counts);
 }
 
 /* The GPU events of all gradients, in the order of gradients->numbers. */

@@ -58,6 +58,7 @@ typedef struct range_findings {
     finding *items;
     size_t count, capacity;
     gt_models *models; /* of the thread; NULL: not needed so far */
+    GT_APART;
 } range_findings;
 
 typedef struct looking {

@@ -37,6 +37,7 @@ typedef struct worker {
     gt_store_writer *writers[GT_RECORD_MAX_STORES];
     size_t writer_count;
     gt_record record;
+    GT_APART; /* cells are written for every record */
 } worker;
 
 static void worker_begin(worker *w, const gt_record_format *format, size_t stores, gt_interner *strings)

@@ -62,6 +62,7 @@ typedef struct worker {
     gt_error error;
     gt_map process_numbers, use_numbers, kernel_numbers;
     numbers processes, kernels; /* changed only with the lock held */
+    GT_APART;
 } worker;
 
 enum { DISPATCHES, COPIES, CALLS, COUNTERS, STORES };

@@ -80,6 +80,7 @@ typedef struct range {
     open_events open; /* of the range's own at its end */
     uint32_t kept;    /* events in the tree; later the number of its first event */
     uint32_t dropped; /* events that are not in the tree */
+    GT_APART;
 } range;
 
 typedef struct nesting {

@@ -34,6 +34,7 @@ typedef struct range_threads {
     gt_map ids; /* from process and thread to an index into parts */
     thread_part *parts;
     size_t count, capacity;
+    GT_APART;
 } range_threads;
 
 typedef struct thread_sort {
