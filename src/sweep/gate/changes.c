@@ -414,7 +414,7 @@ void gt_sweep_changes_find(gt_sweep_changes *c, const gt_sweep_measures *old_swe
             add_bandwidths(c);
         else
             add_times(c, kind);
-        gt_sweep_changes_test(c->changes + first, c->change_count - first);
+        if (c->change_count > first) gt_sweep_changes_test(c->changes + first, c->change_count - first);
     }
     for (size_t i = 0; i < c->change_count; i++) {
         if (c->changes[i].kind != GT_MEASURE_STEP) continue;
