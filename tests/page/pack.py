@@ -8,6 +8,7 @@
 import base64
 import html
 import json
+import pickle
 import re
 import struct
 import zlib
@@ -201,6 +202,29 @@ def decode(data):
             for entry in directory["tables"]]
 
 
+def remembered(make):
+    """A function that does not compute a result twice. Every caller gets a copy of its own, which it may change."""
+    results = {}
+
+    def result(*arguments):
+        key = pickle.dumps(arguments)
+        if key not in results:
+            results[key] = pickle.dumps(make(*arguments))
+        return pickle.loads(results[key])
+    return result
+
+
+@remembered
+def read_pack(text):
+    """The (source, table) pairs of the text in a page."""
+    return decode(zlib.decompress(base64.b64decode(text), -15))
+
+
+@remembered
+def pack_text(source, tables):
+    return base64_of(encode([(source, table) for table in tables]))
+
+
 class PageData(NamedTuple):
     title: str
     csp: str
@@ -214,7 +238,7 @@ def read_page(path):
     front = json.loads(re.search(r'<script type="application/json" id="front">(.*?)</script>', text, re.S).group(1))
     tables = [{} for _ in front["sources"]]
     for match in re.finditer(r'<script type="application/octet-stream">(.*?)</script>', text, re.S):
-        for source, table in decode(zlib.decompress(base64.b64decode(match.group(1)), -15)):
+        for source, table in read_pack(match.group(1)):
             tables[source][table.name] = table
     title = html.unescape(re.search(r"<title>(.*?)</title>", text, re.S).group(1))
     csp = html.unescape(re.search(r'Content-Security-Policy" content="(.*?)"', text, re.S).group(1))

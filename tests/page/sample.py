@@ -18,7 +18,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 from tests.page import sample_sheets  # noqa: E402
-from tests.page.pack import Column, Table, base64_of, encode  # noqa: E402
+from tests.page.pack import Column, Table, pack_text, remembered  # noqa: E402
 from tests.page.sample_tables import table, work_tables  # noqa: E402
 from tests.page.sample_trace import make_trace  # noqa: E402
 
@@ -63,7 +63,7 @@ def write_page(path, front, sources):
     csp = (f"default-src 'none'; script-src {sha256(program)}; style-src {sha256(style)}; img-src data: blob:; worker-src blob:; "
            "base-uri 'none'; form-action 'none'")
     text = json.dumps(front, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c").replace("\x00", "\\u0000")
-    packs = [f'<script type="application/octet-stream">{base64_of(encode([(number, table) for table in tables]))}</script>'
+    packs = [f'<script type="application/octet-stream">{pack_text(number, tables)}</script>'
              for number, tables in enumerate(sources)]
     values = {"CSP": csp, "TITLE": html.escape(front["title"]), "DOCUMENT": "", "STYLE": style, "FRONT": text, "PROGRAM": program, "PACKS": "\n".join(packs)}
     document = re.sub("@([A-Z]+)@", lambda match: values[match.group(1)], read("page.html"))
@@ -110,15 +110,19 @@ def spoil_front(front):
 
 # ---- the kinds of pages ----
 
-def trace_source(options, seed=1, speed=1.0):
-    has_host = options.kind != "rocprof"
-    trace = make_trace(options.events, seed, speed)
+@remembered
+def make_source(events, is_hostile, is_binned, has_host, seed, speed):
+    trace = make_trace(events, seed, speed)
     if not has_host:
         trace.gpu = [event._replace(call=None, launch=None) for event in trace.gpu]
-    if options.hostile:
+    if is_hostile:
         make_hostile(trace, seed)
-    work, info = work_tables(trace, options.binned, has_host)
+    work, info = work_tables(trace, is_binned, has_host)
     return trace, info, work + sample_sheets.report_sheets(trace, work, info, has_host)
+
+
+def trace_source(options, seed=1, speed=1.0):
+    return make_source(options.events, options.hostile, options.binned, options.kind != "rocprof", seed, speed)
 
 
 def front_of(options, kind, title, sources, answers, facts):
