@@ -46,15 +46,18 @@ test: GROUP = build test $(CROSS) $(if $(filter slurm launchers,$(T)),slurm)
 test: deps build ## run all tests, or those of T=area or T=test; LONG=1 with all their cases
 	@GPUTALLY_LONG_TESTS=$(LONG) $(RUN) scripts/test build $(JOBS) "$(T)"
 
-asan: GROUP = build test
+# The tests under sanitizers and the fuzz targets are one build, because the library takes minutes to compile.
+SANITIZED  = CC=clang $(BUILD) build-asan -DGPUTALLY_SANITIZE=ON -DGPUTALLY_FUZZ=ON -DGPUTALLY_WERROR=$(WERROR)
+
+asan: GROUP = build test fuzz
 asan: deps ## run the unit and command-line tests under AddressSanitizer and UBSan; LEAKS=1 also checks for leaks
-	@$(BUILD) build-asan -DGPUTALLY_SANITIZE=ON -DGPUTALLY_TESTS=ON -DGPUTALLY_WERROR=$(WERROR)
+	@$(SANITIZED) -DGPUTALLY_TESTS=ON
 	@ASAN_OPTIONS=detect_leaks=$(LEAKS) $(RUN) scripts/test --fast build-asan $(JOBS) "$(T)"
 
 fuzz: GROUP = build fuzz
 fuzz: deps ## run the fuzz targets, each for SECONDS=n (default 60)
-	@CC=clang $(BUILD) build-fuzz -DGPUTALLY_FUZZ=ON -DGPUTALLY_TESTS=OFF -DGPUTALLY_WERROR=$(WERROR) fuzz_targets
-	@$(RUN) scripts/fuzz build-fuzz $(SECONDS) $(JOBS)
+	@$(SANITIZED) fuzz_targets
+	@$(RUN) scripts/fuzz build-asan $(SECONDS) $(JOBS)
 
 fuzz-coverage: GROUP = build fuzz coverage
 fuzz-coverage: SECONDS = 2
@@ -97,7 +100,7 @@ format: deps ## format the C code according to .clang-format
 	@find src include tests -name '*.[ch]' -print0 | $(RUN) xargs -0 clang-format -i
 
 clean: ## remove what was built, except packages unpacked under build/deps
-	@rm -rf build-asan build-fuzz build-coverage build-bench build-x86-64 build-deb build-rpm
+	@rm -rf build-asan build-coverage build-bench build-x86-64 build-deb build-rpm
 	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} +
 
 distclean: clean ## remove the unpacked packages as well

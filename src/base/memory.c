@@ -198,16 +198,7 @@ static bool untrack(const void *block)
 
 /* AddressSanitizer finds overflows of malloc's blocks only. With a memory limit, pages are used there, too,
  * so that the tests of limits test something. */
-#if defined __SANITIZE_ADDRESS__
-#define GT_PAGES_WITHOUT_LIMIT false
-#elif defined __has_feature
-#if __has_feature(address_sanitizer)
-#define GT_PAGES_WITHOUT_LIMIT false
-#endif
-#endif
-#ifndef GT_PAGES_WITHOUT_LIMIT
-#define GT_PAGES_WITHOUT_LIMIT true
-#endif
+static const bool pages_without_limit = !GT_ADDRESS_SANITIZER;
 
 /* The pool of this guarded call, or without one of the program; NULL: there is none. */
 static gt_pages *current_pool(bool create)
@@ -227,7 +218,7 @@ static gt_pages *pool_for(size_t size)
 {
     gt_pages *pool = current_pool(size >= GT_LARGE_BYTES);
     if (!pool || size < gt_pages_smallest(pool)) return NULL;
-    return GT_PAGES_WITHOUT_LIMIT || gt_pages_limit_bytes(pool) ? pool : NULL;
+    return pages_without_limit || gt_pages_limit_bytes(pool) ? pool : NULL;
 }
 
 /* NULL if the block is malloc's, because of its size or because the pool has no memory, or if a memory limit

@@ -15,6 +15,18 @@
 /* How many elements an array has. */
 #define GT_LENGTH(array) (sizeof(array) / sizeof *(array))
 
+/* Whether this is a build with AddressSanitizer, which gcc and clang say differently. */
+#if defined __SANITIZE_ADDRESS__
+#define GT_ADDRESS_SANITIZER true
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+#define GT_ADDRESS_SANITIZER true
+#endif
+#endif
+#ifndef GT_ADDRESS_SANITIZER
+#define GT_ADDRESS_SANITIZER false
+#endif
+
 void *gt_alloc(size_t size); /* uninitialised; not NULL for size 0 either */
 void *gt_alloc_zero(size_t count, size_t size);
 /* For memory that is written once and seldom read: with a memory limit, the first to leave memory. */

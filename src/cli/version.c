@@ -63,9 +63,7 @@ static void print_build(FILE *out)
 #elif defined(__GNUC__)
     gt_buffer_add_cstr(&text, ", compiled by gcc " __VERSION__);
 #endif
-#if defined(__SANITIZE_ADDRESS__)
-    gt_buffer_add_cstr(&text, ", with AddressSanitizer");
-#endif
+    if (GT_ADDRESS_SANITIZER) gt_buffer_add_cstr(&text, ", with AddressSanitizer");
     print_row(out, "commit", GT_COMMIT[0] ? GT_COMMIT : "unknown");
     print_row(out, "build", gt_buffer_str(&text).bytes);
     text.len = 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes seeds of the targets that run commands (fuzz_command_*): small runs, sweeps and ranks from the tests' generators.
 
-    python3 -m tests.fuzz.make_command_corpus --bin build/gputally --fuzz_dir build-fuzz
+    python3 -m tests.fuzz.make_command_corpus --bin build/gputally --fuzz_dir build-asan
 
 Each scenario lays out files and runs command lines on them one after another, because the later ones read what the earlier
 ones wrote. A target keeps the seeds that reach new code; record_seeds.py adds those of the end-to-end tests.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the seeds of the model fuzz target from tests/model/model_cases.txt: one per op, and others if they have other arguments.
 
-    python3 -m tests.fuzz.make_model_corpus --fuzz_dir build-fuzz       adds to tests/fuzz/corpus/models/ what reaches new code
+    python3 -m tests.fuzz.make_model_corpus --fuzz_dir build-asan       adds to tests/fuzz/corpus/models/ what reaches new code
 """
 import argparse
 import os

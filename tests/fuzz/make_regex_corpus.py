@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the seeds of fuzz_regex from the patterns of tests/compat/regex_cases.txt.
 
-    python3 -m tests.fuzz.make_regex_corpus --fuzz_dir build-fuzz       adds to tests/fuzz/corpus/regex/ what reaches new code
+    python3 -m tests.fuzz.make_regex_corpus --fuzz_dir build-asan       adds to tests/fuzz/corpus/regex/ what reaches new code
 
 A seed is the length of the pattern as one byte, the pattern, and the text that is searched.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the seeds of the targets that run commands (fuzz_command_*) out of the command lines of the end-to-end tests.
 
-    python3 -m tests.fuzz.record_seeds --bin build/gputally --fuzz_dir build-fuzz [AREA/SCRIPT...]
+    python3 -m tests.fuzz.record_seeds --bin build/gputally --fuzz_dir build-asan [AREA/SCRIPT...]
 
 Runs the tests with a stand-in for the program that keeps each command line and the files that it names, if they are small.
 Each target then takes those that reach code that its seeds do not reach yet into tests/fuzz/corpus/command_X.

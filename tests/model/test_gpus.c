@@ -273,8 +273,8 @@ static void names_are_matched(void **state)
         "NVIDIA RTX PRO 6000 Blackwell Server Edition",
         "AMD Radeon RX 7900 XT",
         "Tesla V100S-PCIE-32GB",
-        "H100 H100 H100 H100 H100 H100 H100 H100 H100 H100 H100 H100 H100 H100 "
-        "H100 H100 H100 H100 H100"};
+        ("H100 H100 H100 H100 H100 H100 H100 H100 H100 H100 H100 H100 H100 H100 "
+         "H100 H100 H100 H100 H100")};
     for (size_t i = 0; i < GT_LENGTH(names); i++) {
         const gt_gpu_arch *found = gt_gpu_arch_match(names[i][0]);
         if (!found || strcmp(found->name, names[i][1]) != 0)

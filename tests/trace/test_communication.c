@@ -102,8 +102,8 @@ static const char *const computation[] = {
     "void cub::DeviceReduceKernel<int>(int)",
     "void aiter::fmoe_kernel<float>(float*)",
     "Memcpy DtoD (Device -> Device)",
-    "void at::native::elementwise_kernel<128, 2, "
-    "at::native::gpu_kernel_impl<at::native::BinaryFunctor>>(int)",
+    ("void at::native::elementwise_kernel<128, 2, "
+     "at::native::gpu_kernel_impl<at::native::BinaryFunctor>>(int)"),
     "epoch_kernel",
     "signal_filter_kernel",
     "void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_64x1_tn_align8>(Params)",
