@@ -27,10 +27,11 @@ enum { NEAREST_NOTHING, NEAREST_OP, NEAREST_BUILT_IN, NEAREST_FUNCTION };
 typedef struct event_place {
     uint32_t function, call; /* string ids; GT_STR_EMPTY: there is none */
     uint32_t op;             /* the nearest cpu_op */
+    uint32_t site;           /* string id; GT_STR_NONE: not asked for yet */
     uint8_t nearest;
 } event_place;
 
-static const event_place no_place = {GT_STR_EMPTY, GT_STR_EMPTY, GT_NONE, NEAREST_NOTHING};
+static const event_place no_place = {GT_STR_EMPTY, GT_STR_EMPTY, GT_NONE, GT_STR_NONE, NEAREST_NOTHING};
 
 struct gt_sites {
     uint32_t *place; /* by host event: the index of what is remembered, from 1; 0: not looked at yet */
@@ -39,6 +40,7 @@ struct gt_sites {
     uint32_t *outermost; /* by host event of a cpu_op: 1 + the outermost cpu_op; 0: not looked at yet */
     uint32_t *path;      /* events on the way up */
     size_t path_capacity;
+    uint32_t unknown;  /* the site of no event; GT_STR_NONE: not made yet */
     gt_map texts;      /* (function, call) -> site */
     gt_map backward;   /* (site, 0) or (name, 1) -> "backward of ..." */
     gt_map forward;    /* sequence number -> the op of the forward pass */
@@ -79,6 +81,7 @@ void gt_sites_free(gt_schedule *schedule)
 static event_place place_below(const gt_schedule *schedule, const gt_host_event *event, event_place above)
 {
     event_place place = above;
+    place.site = GT_STR_NONE;
     if (event->kind == GT_KIND_PYTHON) {
         if (!gt_name_has(schedule, event->name, GT_NAME_FRAMEWORK)) place.function = event->name;
         place.call = event->name;
@@ -171,17 +174,28 @@ static bool is_call(const gt_schedule *schedule, uint32_t event)
     return kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
 }
 
-uint32_t gt_site_of(const gt_schedule *schedule, uint32_t event)
+static uint32_t text_of(struct gt_sites *sites, const gt_schedule *schedule, event_place place)
 {
-    struct gt_sites *sites = sites_of(schedule);
-    event_place place = no_place;
-    if (event != GT_NONE) place = place_of(sites, schedule, event);
-    if (is_nowhere(place) && is_call(schedule, event)) return schedule->events[event].name;
     uint32_t *text = gt_map_put(&sites->texts, place.function, place.call);
     if (*text == GT_MAP_NONE)
         *text = make_text(schedule->strings, gt_interner_get(schedule->strings, place.function),
                           gt_interner_get(schedule->strings, place.call));
     return *text;
+}
+
+uint32_t gt_site_of(const gt_schedule *schedule, uint32_t event)
+{
+    struct gt_sites *sites = sites_of(schedule);
+    if (event == GT_NONE) {
+        if (sites->unknown == GT_STR_NONE) sites->unknown = text_of(sites, schedule, no_place);
+        return sites->unknown;
+    }
+    event_place place = place_of(sites, schedule, event);
+    if (place.site != GT_STR_NONE) return place.site;
+    bool is_named = is_nowhere(place) && is_call(schedule, event);
+    uint32_t site = is_named ? schedule->events[event].name : text_of(sites, schedule, place);
+    sites->places[sites->place[event] - 1].site = site;
+    return site;
 }
 
 /* ---- the backward pass ---- */
