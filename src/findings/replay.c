@@ -12,6 +12,12 @@
 
 /* ---- edits ---- */
 
+void gt_edit_reserve(gt_edit *edit, size_t points, size_t ops)
+{
+    if (points) edit->points = gt_grow(edit->points, &edit->point_capacity, points, sizeof *edit->points);
+    if (ops) edit->ops = gt_grow(edit->ops, &edit->op_capacity, ops, sizeof *edit->ops);
+}
+
 void gt_edit_point_add(gt_edit *edit, uint32_t point, uint8_t flags, double before_ns)
 {
     gt_edit_point entry = {.point = point, .flags = flags, .before_ns = before_ns};

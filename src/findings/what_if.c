@@ -27,6 +27,9 @@
 static void edit_communication(const gt_findings *f, gt_edit *edit)
 {
     const gt_schedule *s = f->schedule;
+    uint32_t first = 0;
+    while (first < s->op_count && !s->ops[first].communicates) first++;
+    if (first == s->op_count) return;
     int64_t *exclusive_ns = gt_ops_exclusive_ns(s);
     for (uint32_t i = 0; i < s->op_count; i++)
         if (s->ops[i].communicates && exclusive_ns[i])
@@ -37,6 +40,7 @@ static void edit_communication(const gt_findings *f, gt_edit *edit)
 static void edit_launches(const gt_findings *f, gt_edit *edit)
 {
     const gt_schedule *s = f->schedule;
+    gt_edit_reserve(edit, 2 * s->point_count, 0);
     gt_edit_remove_label(edit, s, GT_CAUSE_LAUNCH);
     for (uint32_t i = 0; i < s->point_count; i++)
         if (s->points[i].kind == GT_API_LAUNCH) gt_edit_point_add(edit, i, GT_EDIT_NO_CALL, 0);

@@ -4,30 +4,22 @@
  * engine counts only what remains of its gain after the repair of all specific findings. */
 #include "base/memory.h"
 #include "findings/rules/rules_table.h"
-
-#include <stdlib.h>
-
-static int compare_ns(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
+#include "table/stats.h"
 
 /* The median duration of the kernels in the window, preferably of those with a known launch. */
 static double median_kernel_us(const gt_schedule *schedule)
 {
-    int64_t *times = gt_alloc(schedule->op_count * sizeof *times);
+    double *times = gt_alloc(schedule->op_count * sizeof *times); /* they hold all times exactly */
     size_t count = 0;
     for (int any_launch = 0; any_launch < 2 && count == 0; any_launch++) {
         for (size_t i = 0; i < schedule->op_count; i++) {
             const gt_gpu_op *op = &schedule->ops[i];
             if (op->kind == GT_KIND_KERNEL && (any_launch || op->point != GT_NONE) &&
                 gt_window_has(&schedule->window, op->start_ns))
-                times[count++] = gt_op_ns(op);
+                times[count++] = (double)gt_op_ns(op);
         }
     }
-    qsort(times, count, sizeof *times, compare_ns);
-    double median_us = count > 0 ? (double)times[count / 2] / 1e3 : 0;
+    double median_us = count > 0 ? gt_select(times, count, count / 2) / 1e3 : 0;
     gt_free(times);
     return median_us;
 }
@@ -37,6 +29,7 @@ bool gt_rule_launch_bound(const gt_rule_input *input, gt_finding *finding)
     const gt_schedule *schedule = input->schedule;
     double steps = (double)schedule->window.steps;
     size_t launches = 0;
+    gt_edit_reserve(&finding->edit, 2 * schedule->point_count, 0);
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
         if (point->kind != GT_API_LAUNCH) continue;
