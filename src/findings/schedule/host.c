@@ -202,12 +202,15 @@ static void order_events(uint32_t *list, size_t count, const double *start_us, c
 
 /* ---- one thread ---- */
 
-/* An event that has begun and not ended. */
+/* An event that has begun and not ended, with what those inside it need: few events touch another one of the
+ * array, which is much larger than the cache. */
 typedef struct open_event {
-    uint32_t event;
-    uint32_t host_op;    /* the innermost cpu_op that is open, itself included; GT_NONE */
-    uint32_t launches;   /* of its events inside so far */
+    int64_t end_ns;
     int64_t children_ns; /* duration of the events directly inside, and of calling metadata ops */
+    uint32_t event;
+    uint32_t host_op;  /* the innermost cpu_op that is open, itself included; GT_NONE */
+    uint32_t launches; /* itself, and of its events inside so far */
+    uint8_t kind, flags;
 } open_event;
 
 typedef struct thread_walk {
@@ -223,19 +226,16 @@ typedef struct thread_walk {
 
 static inline void close_event(thread_walk *w)
 {
-    const gt_schedule *schedule = w->b->schedule;
     const open_event *open = &w->open[--w->depth];
     gt_host_event *event = &w->events[open->event];
-    uint32_t launches = open->launches + (event->call == GT_API_LAUNCH || event->call == GT_API_COPY);
-    event->launches = (uint16_t)(launches < GT_LAUNCHES_MAX ? launches : GT_LAUNCHES_MAX);
-    int64_t dur_ns = event->end_ns - event->start_ns;
-    bool is_op = event->kind == GT_KIND_CPU_OP;
-    bool is_view = is_op && gt_name_has(schedule, event->name, GT_NAME_NO_WORK);
-    if (is_op && !is_view && !event->launches && dur_ns - open->children_ns >= HEAVY_OP_NS)
+    if (open->launches) {
+        event->launches = (uint16_t)(open->launches < GT_LAUNCHES_MAX ? open->launches : GT_LAUNCHES_MAX);
+        if (w->depth) w->open[w->depth - 1].launches += open->launches;
+    } else if (open->kind == GT_KIND_CPU_OP &&
+               event->end_ns - event->start_ns - open->children_ns >= HEAVY_OP_NS &&
+               !gt_name_has(w->b->schedule, event->name, GT_NAME_NO_WORK)) {
         GT_PUSH(w->heavy, w->heavy_count, w->heavy_capacity, open->event);
-    if (!w->depth) return;
-    w->open[w->depth - 1].launches += launches;
-    w->open[w->depth - 1].children_ns += dur_ns + (is_view ? VIEW_CALL_NS : 0);
+    }
 }
 
 gt_api_kind gt_kind_of_call(const gt_schedule *schedule, uint32_t name, int64_t dur_ns, uint32_t first_op)
@@ -286,38 +286,51 @@ static void read_flags(const gt_schedule *schedule, gt_host_event *event)
 
 /* Whether the innermost open event ends before the next one. Traces have rounded times, so an event can seem
  * to begin one or two nanoseconds before the end of its predecessor: it is not a part of it. */
-static bool is_over(const thread_walk *w, const gt_host_event *next)
+static inline bool is_over(thread_walk *w, const gt_host_event *next)
 {
     enum { ROUNDING_NS = 2 };
-    gt_host_event *open = &w->events[w->open[w->depth - 1].event];
+    open_event *open = &w->open[w->depth - 1];
     if (open->end_ns <= next->start_ns) return true;
     if (open->end_ns > next->start_ns + ROUNDING_NS || next->end_ns <= open->end_ns) return false;
+    if (w->depth > 1) open[-1].children_ns -= open->end_ns - next->start_ns;
     open->end_ns = next->start_ns; /* not before its start: events come in order of starts */
+    w->events[open->event].end_ns = next->start_ns;
     return true;
 }
 
-/* Adds the event, of which times, name, kind and row are known. */
-static void open_next(thread_walk *w, gt_host_event *event)
+/* Takes from the event around an event what holds for both, and adds to it what the event takes. */
+static inline void enter(const thread_walk *w, gt_host_event *event)
+{
+    event->parent = GT_NONE;
+    if (!w->depth) return;
+    open_event *around = &w->open[w->depth - 1];
+    event->parent = around->event;
+    event->flags = around->flags;
+    if (event->end_ns > around->end_ns && event->kind != GT_KIND_ANNOTATION) event->end_ns = around->end_ns;
+    around->children_ns += event->end_ns - event->start_ns;
+    if (event->kind == GT_KIND_CPU_OP && gt_name_has(w->b->schedule, event->name, GT_NAME_NO_WORK))
+        around->children_ns += VIEW_CALL_NS;
+}
+
+/* Adds the event, of which times, name, kind and row are known, and the rest is 0. */
+static inline void open_next(thread_walk *w, gt_host_event *event)
 {
     while (w->depth && is_over(w, event)) close_event(w);
-    const open_event *around = w->depth ? &w->open[w->depth - 1] : NULL;
-    event->parent = around ? around->event : GT_NONE;
-    event->flags = 0;
-    event->call = GT_API_NONE;
-    if (around) {
-        const gt_host_event *parent = &w->events[around->event];
-        if (event->end_ns > parent->end_ns && event->kind != GT_KIND_ANNOTATION)
-            event->end_ns = parent->end_ns;
-        event->flags = parent->flags;
-    }
-    uint32_t number = (uint32_t)(event - w->events);
-    open_event open = {.event = number, .host_op = around ? around->host_op : GT_NONE};
+    enter(w, event);
+    if (w->depth == w->capacity) w->open = gt_grow(w->open, &w->capacity, w->depth + 1, sizeof *w->open);
+    open_event *open = &w->open[w->depth++]; /* filled in place: copying it would wait for its parts */
+    open->end_ns = event->end_ns;
+    open->children_ns = 0;
+    open->event = (uint32_t)(event - w->events);
+    open->host_op = w->depth > 1 ? open[-1].host_op : GT_NONE;
+    open->kind = event->kind;
     if (event->kind == GT_KIND_RUNTIME || event->kind == GT_KIND_DRIVER)
-        read_call(w, event, open.host_op);
+        read_call(w, event, open->host_op);
     else
         read_flags(w->b->schedule, event);
-    if (event->kind == GT_KIND_CPU_OP) open.host_op = number;
-    GT_PUSH(w->open, w->depth, w->capacity, open);
+    open->flags = event->flags;
+    open->launches = event->call == GT_API_LAUNCH || event->call == GT_API_COPY;
+    if (event->kind == GT_KIND_CPU_OP) open->host_op = open->event;
 }
 
 /* The next event of a source: what decides which source comes first. */
@@ -348,11 +361,14 @@ static inline bool row_is_first(const host_builder *b, const next_event *row, co
 
 static inline void fill_event(gt_host_event *event, const next_event *from, uint32_t name, uint8_t kind)
 {
-    *event = (gt_host_event){.start_ns = from->start_ns,
-                             .end_ns = from->end_ns,
-                             .name = name,
-                             .row = from->index,
-                             .kind = kind & 15u};
+    event->start_ns = from->start_ns;
+    event->end_ns = from->end_ns;
+    event->name = name;
+    event->row = from->index;
+    event->launches = 0;
+    event->kind = kind & 15u;
+    event->call = GT_API_NONE;
+    event->flags = 0;
 }
 
 /* Marks the outermost ops without launches around heavy ones, and all inside them. */
