@@ -112,9 +112,12 @@ void gt_store_take_ints(gt_store *store, const size_t *columns, size_t count, in
 uint32_t *gt_store_row_order(const gt_store *store);
 /* The cell of one event in a STRING column. */
 uint32_t gt_store_string_id(const gt_store *store, size_t column, size_t row);
-/* The events [begin, end) of an INT column, for loops over ranges of events that need its values only once.
- */
+/* The events [begin, end) of a column, or their positions, for loops over ranges of events that need the
+ * values only once. */
 void gt_store_read_ints(const gt_store *store, size_t column, size_t begin, size_t end, int64_t *out);
+void gt_store_read_string_ids(const gt_store *store, size_t column, size_t begin, size_t end, uint32_t *out);
+void gt_store_read_times(const gt_store *store, size_t column, size_t begin, size_t end, double *out);
+void gt_store_read_row_order(const gt_store *store, size_t begin, size_t end, uint32_t *out);
 
 /* All columns, event by event, without unpacking the whole store:
  *

@@ -168,16 +168,63 @@ uint32_t gt_store_string_id(const gt_store *store, size_t column, size_t row)
     return id;
 }
 
+/* The rows of a segment among those from `begin` to before `end`: the first in the segment, and how many. */
+typedef struct segment_part {
+    size_t from, rows;
+} segment_part;
+
+static segment_part part_of(const gt_segment *s, size_t begin, size_t end)
+{
+    size_t from = begin - s->first_row;
+    return (segment_part){from, (end < s->first_row + s->rows ? end - s->first_row : s->rows) - from};
+}
+
 void gt_store_read_ints(const gt_store *store, size_t column, size_t begin, size_t end, int64_t *out)
 {
     for (size_t i = segment_index(store, begin); begin < end; i++) {
         const gt_segment *s = store->all.segments[i];
-        size_t from = begin - s->first_row,
-               rows = (end < s->first_row + s->rows ? end - s->first_row : s->rows) - from;
-        gt_packed part = skip_rows(s->columns[column], from);
-        gt_unpack(&part, s->data, rows, out);
-        out += rows;
-        begin += rows;
+        segment_part part = part_of(s, begin, end);
+        gt_packed cells = skip_rows(s->columns[column], part.from);
+        gt_unpack(&cells, s->data, part.rows, out);
+        out += part.rows;
+        begin += part.rows;
+    }
+}
+
+void gt_store_read_string_ids(const gt_store *store, size_t column, size_t begin, size_t end, uint32_t *out)
+{
+    for (size_t i = segment_index(store, begin); begin < end; i++) {
+        const gt_segment *s = store->all.segments[i];
+        segment_part part = part_of(s, begin, end);
+        gt_packed cells = skip_rows(s->columns[column], part.from);
+        gt_unpack_strings(&cells, s->data, part.rows, s->string_ids, out);
+        out += part.rows;
+        begin += part.rows;
+    }
+}
+
+void gt_store_read_times(const gt_store *store, size_t column, size_t begin, size_t end, double *out)
+{
+    for (size_t i = segment_index(store, begin); begin < end; i++) {
+        const gt_segment *s = store->all.segments[i];
+        segment_part part = part_of(s, begin, end);
+        gt_packed cells = skip_rows(s->columns[column], part.from);
+        gt_unpack_times(&cells, s->data, part.rows, out);
+        out += part.rows;
+        begin += part.rows;
+    }
+}
+
+void gt_store_read_row_order(const gt_store *store, size_t begin, size_t end, uint32_t *out)
+{
+    for (size_t i = segment_index(store, begin); begin < end; i++) {
+        const gt_segment *s = store->all.segments[i];
+        segment_part part = part_of(s, begin, end);
+        gt_packed cells = skip_rows(s->positions, part.from);
+        uint64_t first = s->first_position + part.from;
+        GT_EACH_CELL(&cells, s->data, part.rows, out[row] = (uint32_t)(first + (uint64_t)cell + row));
+        out += part.rows;
+        begin += part.rows;
     }
 }
 

@@ -179,6 +179,44 @@ static void test_nesting(void **state)
     free_small(&small);
 }
 
+static void frame_of(trace_text *t, int thread, const char *name, double start, double dur)
+{
+    add_event(t,
+              "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"%s\",\"pid\":100,\"tid\":%d,\"ts\":%.3f,"
+              "\"dur\":%.3f,\"args\":{}}",
+              name, thread, start, dur);
+}
+
+/* Frames need not be in order, and threads are numbered as they come in the file: 101 before 100. */
+static void test_order_of_frames(void **state)
+{
+    (void)state;
+    trace_text t = new_trace();
+    frame_of(&t, 101, "b.py(2): inner", 1010, 5);
+    cpu(&t, "aten::linear", 1030, 20);
+    frame_of(&t, 101, "b.py(1): outer", 1010, 50); /* the same start, but longer */
+    frame_of(&t, 100, "a.py(1): f", 1005, 90);
+    frame_of(&t, 100, "a.py(2): g", 1040, 5);
+    frame_of(&t, 101, "b.py(0): all", 1000, 100);
+    frame_of(&t, 101, "b.py(3): later", 1070, 10);
+    small_trace small = schedule_of(&t);
+    static const char *const expected[] = {
+        "none>b.py(0): all 0-100000",
+        "b.py(0): all>b.py(1): outer 10000-60000",
+        "b.py(1): outer>b.py(2): inner 10000-15000",
+        "b.py(0): all>b.py(3): later 70000-80000",
+        "none>a.py(1): f 5000-95000",
+        "a.py(1): f>aten::linear 30000-50000",
+        "aten::linear>a.py(2): g 40000-45000",
+    };
+    expect_events(small.schedule, expected, GT_LENGTH(expected));
+    assert_int_equal(small.schedule->thread_count, 2);
+    assert_int_equal(small.schedule->threads[0].end, 4);
+    static const uint32_t rows[] = {4, 1, 0, 5, 2, 0, 3}; /* of frames, or of the only row */
+    for (size_t i = 0; i < GT_LENGTH(rows); i++) assert_int_equal(small.schedule->events[i].row, rows[i]);
+    free_small(&small);
+}
+
 /* The same events as rows. */
 static void test_python_as_rows(void **state)
 {
@@ -211,7 +249,8 @@ static void test_frames_are_no_rows(void **state)
     assert_int_equal(view->kind[1], GT_KIND_GPU_ANNOTATION);
     assert_int_equal(view->kind[2], GT_KIND_ANNOTATION);
     assert_false(view->has_python);
-    gt_frames frames = gt_frames_unpack(view->frames);
+    static gt_frame_block frames;
+    assert_true(gt_frames_read(view->frames, 0, GT_FRAMES_ALL, &frames));
     assert_int_equal(frames.count, 2);
     assert_int_equal(frames.uid[0], 0);
     assert_int_equal(frames.uid[1], 2);
@@ -219,7 +258,10 @@ static void test_frames_are_no_rows(void **state)
     assert_string_equal(gt_interner_get(view->strings, frames.process[1]).bytes, "100");
     assert_string_equal(gt_interner_get(view->strings, frames.thread[1]).bytes, "100");
     assert_true(frames.start_us[1] == 1001.5 && frames.dur_us[1] == 0.25);
-    gt_frames_free(&frames);
+    assert_true(gt_frames_read(view->frames, 1, GT_FRAMES_UID, &frames));
+    assert_true(frames.count == 1 && frames.uid[0] == 2);
+    assert_false(gt_frames_read(view->frames, 2, GT_FRAMES_UID, &frames));
+    assert_false(gt_frames_read(NULL, 0, GT_FRAMES_UID, &frames));
     gt_pytorch_read_free(read);
 }
 
@@ -556,19 +598,13 @@ int main(int argc, char **argv)
 {
     if (argc > 1) return print_schedule(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nesting),
-        cmocka_unit_test(test_python_as_rows),
-        cmocka_unit_test(test_frames_are_no_rows),
-        cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_points),
-        cmocka_unit_test(test_heavy),
-        cmocka_unit_test(test_heavy_views),
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_processes),
-        cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_busiest),
-        cmocka_unit_test(test_absurd_times),
-        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_nesting),        cmocka_unit_test(test_order_of_frames),
+        cmocka_unit_test(test_python_as_rows), cmocka_unit_test(test_frames_are_no_rows),
+        cmocka_unit_test(test_devices),        cmocka_unit_test(test_points),
+        cmocka_unit_test(test_heavy),          cmocka_unit_test(test_heavy_views),
+        cmocka_unit_test(test_steps),          cmocka_unit_test(test_processes),
+        cmocka_unit_test(test_ranks),          cmocka_unit_test(test_busiest),
+        cmocka_unit_test(test_absurd_times),   cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,10 +9,8 @@ gt_schedule *gt_schedule_new(const gt_event_view *trace)
     gt_schedule *schedule = gt_alloc_zero(1, sizeof *schedule);
     schedule->trace = trace;
     schedule->strings = trace->strings;
-    schedule->frames = gt_frames_unpack(trace->frames);
     gt_build_ops(schedule);
     gt_build_host(schedule);
-    gt_frames_free(&schedule->frames);
     gt_build_steps(schedule);
     gt_build_points(schedule);
     gt_build_starts(schedule);
@@ -26,7 +24,6 @@ void gt_schedule_free(gt_schedule *schedule)
     if (!schedule) return;
     gt_sites_free(schedule);
     gt_free(schedule->replay);
-    gt_frames_free(&schedule->frames);
     gt_free((void *)schedule->name_bits);
     gt_free(schedule->events);
     gt_free(schedule->threads);

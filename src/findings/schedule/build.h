@@ -11,8 +11,8 @@ void gt_build_ops(gt_schedule *schedule);
 /* Whether a kernel is one of a collective. `known` remembers the answer by name: 0 is unknown, 1 no, 2 yes.
  */
 bool gt_build_communicates(const gt_schedule *schedule, uint32_t row, uint8_t *known);
-/* host.c: events and threads, with parents, flags, launches and the kinds of calls; points (start, end,
- * event, thread, kind, flags, their ops); and which point and which cpu_op launched each op. */
+/* host.c, host_thread.c: events and threads, with parents, flags, launches and the kinds of calls; points
+ * (start, end, event, thread, kind, flags, their ops); and which point and which cpu_op launched each op. */
 void gt_build_host(gt_schedule *schedule);
 /* steps.c: process_count, main_process, steps, the step of each point and op, and the window. */
 void gt_build_steps(gt_schedule *schedule);
@@ -30,8 +30,8 @@ void gt_build_overhead(gt_schedule *schedule);
 
 /* ---- calls ---- */
 
-/* host.c: what a call does: by its name, by the first op that it launched (GT_NONE: none), or, of a copy
- * call without its copy, by how long it takes. */
+/* host_thread.c: what a call does: by its name, by the first op that it launched (GT_NONE: none), or, of a
+ * copy call without its copy, by how long it takes. */
 gt_api_kind gt_kind_of_call(const gt_schedule *schedule, uint32_t name, int64_t dur_ns, uint32_t first_op);
 
 /* ---- times ---- */

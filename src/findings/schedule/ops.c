@@ -73,12 +73,14 @@ static void look_at_events(gt_schedule *schedule, gt_row_list *gpu)
         if (gt_kind_is_gpu(kind)) GT_PUSH(gpu->items, gpu->count, gpu->capacity, row);
         if (kind == GT_KIND_PYTHON) schedule->has_stacks = true;
     }
-    const gt_frames *frames = &schedule->frames;
-    for (size_t i = 0; i < frames->count; i++) {
-        seen[frames->name[i]] |= GT_NAMES_PYTHON;
-        add_start(&span, frames->start_us[i]);
+    gt_frame_block *block = gt_alloc(sizeof *block);
+    for (size_t first = 0; gt_frames_read(trace->frames, first, GT_FRAMES_NAME | GT_FRAMES_START, block);
+         first += block->count) {
         schedule->has_stacks = true;
+        for (size_t i = 0; i < block->count; i++) seen[block->name[i]] |= GT_NAMES_PYTHON;
+        for (size_t i = 0; i < block->count; i++) add_start(&span, block->start_us[i]);
     }
+    gt_free(block);
     set_base(schedule, &span, gpu->count ? trace->start_us[gpu->items[0]] : 0);
     gt_find_name_bits(schedule, seen, names);
     gt_free(seen);

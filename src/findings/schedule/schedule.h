@@ -269,8 +269,6 @@ typedef struct gt_schedule {
     size_t shape_count, cpu_op_count;  /* cpu_ops with input shapes, and all */
     bool has_stacks;                   /* the trace has Python functions */
 
-    gt_frames frames; /* of the trace; only while events are built */
-
     gt_replay_base *replay; /* what replay.c keeps, one block; NULL: not prepared */
 
     struct gt_sites *sites; /* the memory of sites.c; NULL until a site is asked for. gt_schedule_free calls

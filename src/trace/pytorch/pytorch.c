@@ -134,24 +134,22 @@ void gt_pytorch_stores_free(gt_pytorch_stores *stores)
     *stores = (gt_pytorch_stores){0};
 }
 
-gt_frames gt_frames_unpack(const gt_store *store)
+bool gt_frames_read(const gt_store *frames, size_t first, unsigned columns, gt_frame_block *block)
 {
-    if (!store) return (gt_frames){0};
-    return (gt_frames){.count = gt_store_count(store),
-                       .uid = gt_store_row_order(store),
-                       .name = gt_store_string_ids(store, GT_EVENT_NAME),
-                       .process = gt_store_string_ids(store, GT_EVENT_PROCESS),
-                       .thread = gt_store_string_ids(store, GT_EVENT_THREAD),
-                       .start_us = gt_store_times(store, GT_EVENT_START),
-                       .dur_us = gt_store_times(store, GT_EVENT_DURATION)};
-}
-
-void gt_frames_free(gt_frames *frames)
-{
-    void *arrays[] = {frames->uid,    frames->name,     frames->process,
-                      frames->thread, frames->start_us, frames->dur_us};
-    for (size_t i = 0; i < GT_LENGTH(arrays); i++) gt_free(arrays[i]);
-    *frames = (gt_frames){0};
+    size_t count = frames ? gt_store_count(frames) : 0;
+    if (first >= count) return false;
+    size_t left = count - first, end = left < GT_FRAMES_PER_BLOCK ? count : first + GT_FRAMES_PER_BLOCK;
+    block->count = end - first;
+    if (columns & GT_FRAMES_NAME) gt_store_read_string_ids(frames, GT_EVENT_NAME, first, end, block->name);
+    if (columns & GT_FRAMES_THREAD) {
+        gt_store_read_string_ids(frames, GT_EVENT_PROCESS, first, end, block->process);
+        gt_store_read_string_ids(frames, GT_EVENT_THREAD, first, end, block->thread);
+    }
+    if (columns & GT_FRAMES_START) gt_store_read_times(frames, GT_EVENT_START, first, end, block->start_us);
+    if (columns & GT_FRAMES_DURATION)
+        gt_store_read_times(frames, GT_EVENT_DURATION, first, end, block->dur_us);
+    if (columns & GT_FRAMES_UID) gt_store_read_row_order(frames, first, end, block->uid);
+    return true;
 }
 
 /* No memory has more bytes, and doubles hold all numbers up to here. */

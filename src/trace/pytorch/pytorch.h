@@ -67,18 +67,33 @@ static inline bool gt_kind_is_annotation(uint8_t kind)
 /* ---- besides the rows ---- */
 
 /* Python functions that are not rows: the findings look at them, and no sheet does. They are in file order,
- * and as with rows the uid is the position among all events of the file. */
-typedef struct gt_frames {
+ * and as with rows the uid is the position among all events of the file. There may be more of them than of
+ * all other events, so they are read block by block, as often as needed, and never unpacked as a whole:
+ *
+ *     for (size_t first = 0; gt_frames_read(frames, first, columns, &block); first += block.count)
+ */
+enum { GT_FRAMES_PER_BLOCK = 2048 };
+typedef struct gt_frame_block {
     size_t count;
-    uint32_t *uid;
-    uint32_t *name, *process, *thread; /* string ids, as those of rows */
-    double *start_us, *dur_us;         /* NaN if the event has none */
-} gt_frames;
+    uint32_t uid[GT_FRAMES_PER_BLOCK];
+    uint32_t name[GT_FRAMES_PER_BLOCK]; /* string ids, as those of rows */
+    uint32_t process[GT_FRAMES_PER_BLOCK], thread[GT_FRAMES_PER_BLOCK];
+    double start_us[GT_FRAMES_PER_BLOCK], dur_us[GT_FRAMES_PER_BLOCK]; /* NaN if the event has none */
+} gt_frame_block;
 
-/* Unpacks the frames of a view, where they are a store with gt_event_columns; NULL has none. The caller frees
- * the arrays. */
-gt_frames gt_frames_unpack(const gt_store *frames);
-void gt_frames_free(gt_frames *frames);
+/* What is read of frames besides their number. */
+enum {
+    GT_FRAMES_NAME = 1,
+    GT_FRAMES_THREAD = 2, /* with the process */
+    GT_FRAMES_START = 4,
+    GT_FRAMES_DURATION = 8,
+    GT_FRAMES_UID = 16,
+    GT_FRAMES_ALL = 31,
+};
+
+/* Reads the frames of a view from `first` on, those of the bits of GT_FRAMES_; NULL has none. False if there
+ * are no more. */
+bool gt_frames_read(const gt_store *frames, size_t first, unsigned columns, gt_frame_block *block);
 
 /* How much memory PyTorch's allocators have, after each allocation and each release that was recorded: the
  * events "[memory]" of other devices than the CPU, in file order. */
@@ -134,7 +149,7 @@ typedef struct gt_trace_facts {
  *     process     string id of the value's JSON, so that 7 and "7" differ; as thread
  *     communication  which kernels are communication (gt_comm_family); NULL: those of TraceLens
  *     extra       string id of rare arguments of appended rows, a JSON object; NULL: no row has any
- *     frames      python functions besides the rows (gt_frames_unpack); NULL if they were not asked for, or
+ *     frames      python functions besides the rows (gt_frames_read); NULL if they were not asked for, or
  *                 are rows
  *     memory      memory events (gt_memory_events_unpack); NULL if they were not asked for
  *     facts       never NULL */

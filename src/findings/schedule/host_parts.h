@@ -1,0 +1,66 @@
+/* Internal to src/findings/schedule: what host.c and host_thread.c share. */
+#ifndef GT_FINDINGS_SCHEDULE_HOST_PARTS_H
+#define GT_FINDINGS_SCHEDULE_HOST_PARTS_H
+
+#include "base/map.h"
+#include "findings/schedule/build.h"
+#include "findings/schedule/launch_ids.h"
+
+#include <string.h>
+
+/* A call that becomes a point. */
+typedef struct gt_call_found {
+    uint32_t event;
+    uint32_t slot;    /* of its ops; GT_NO_SLOT */
+    uint32_t host_op; /* the nearest cpu_op around it; GT_NONE */
+    uint32_t thread;
+} gt_call_found;
+
+/* The events of one thread: rows and frames. The frames wait at the end of the thread's events, where all
+ * events will be in the end: a frame is read before anything is written to its place. Until then its start
+ * and duration are those of the trace, bit by bit, and its uid stands for its parent. */
+typedef struct gt_thread_source {
+    uint32_t *rows;
+    gt_host_event *frames;
+    uint32_t row_count, frame_count;
+    uint32_t first_uid;            /* of its first event in the file */
+    double last_start_us, last_us; /* start and duration of its last frame */
+    bool is_mixed;                 /* its frames are not in order */
+    gt_call_found *calls;
+    size_t call_count, call_capacity;
+} gt_thread_source;
+
+typedef struct gt_host_builder {
+    gt_schedule *schedule;
+    const gt_event_view *trace;
+    const gt_store *frames; /* NULL if Python functions are rows */
+    gt_launch_ids launches;
+    gt_map thread_ids;         /* from (process, thread) to the index of the thread */
+    gt_thread_source *sources; /* by thread */
+    size_t source_capacity, thread_capacity;
+    gt_frame_block *block;                          /* of frames, the present one */
+    uint32_t *row_thread;                           /* by row; GT_NONE: it does not count */
+    uint32_t *row_list;                             /* what sources point to */
+    uint32_t last_process, last_thread, last_index; /* of the event before, often the same */
+} gt_host_builder;
+
+/* Times of the trace in fields of frames that wait. */
+static inline int64_t gt_bits_of_us(double us)
+{
+    int64_t bits;
+    memcpy(&bits, &us, sizeof bits);
+    return bits;
+}
+
+static inline double gt_us_of_bits(int64_t bits)
+{
+    double us;
+    memcpy(&us, &bits, sizeof us);
+    return us;
+}
+
+/* host_thread.c: makes the events of the thread with this index, and finds its calls. The context is the
+ * gt_host_builder; threads may be built side by side. */
+void gt_build_thread(void *context, size_t index);
+
+#endif
