@@ -8,7 +8,7 @@
 
 enum {
     GT_LEARNED_EDGES = 12,     /* at a node */
-    GT_LEARNED_GUESS_BITS = 7, /* of 2^n hashes of contexts, the last two strings at a node are remembered */
+    GT_LEARNED_GUESS_BITS = 9, /* of 2^n hashes of contexts, the last two strings at a node are remembered */
 };
 
 typedef struct gt_learned_effect {
