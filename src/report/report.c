@@ -347,6 +347,7 @@ static void detect_gpu(gt_report *report)
 typedef struct pytorch_halves {
     gt_report *report;
     gt_event_view trace;    /* for the findings: as it was read, with strings of their own */
+    gt_store *frames;       /* those of the trace, until the schedule has them; NULL: none */
     gt_table_list findings; /* their sheets */
     gt_table_list others;
     bool made; /* the others */
@@ -357,8 +358,13 @@ static void make_findings(pytorch_halves *halves)
 {
     gt_report *report = halves->report;
     if (!wants_schedule(&report->options)) return;
-    const gt_findings_options options = {.gpu = report->options.pytorch.gpu_arch};
-    gt_findings *findings = gt_findings_find(&halves->trace, &options);
+    const gt_findings_options options = {.gpu = report->options.pytorch.gpu_arch,
+                                         .is_cut_off = halves->trace.facts->is_cut_off};
+    gt_schedule *schedule = gt_schedule_new(&halves->trace);
+    halves->trace.frames = NULL;
+    gt_store_free(halves->frames); /* their memory is used again by what follows */
+    halves->frames = NULL;
+    gt_findings *findings = gt_findings_of_schedule(schedule, &options);
     add_findings(&report->options, findings, &halves->findings, &report->page);
     if (report->options.findings && report->collectives)
         gt_rank_collectives_add_facts(report->collectives, &halves->trace, findings);
@@ -427,7 +433,9 @@ static bool make_pytorch_tables(gt_report *report, gt_error *error)
     pytorch_halves halves = {.report = report, .trace = *gt_report_events(report), .error = error};
     gt_interner *strings = halves.trace.strings;
     halves.trace.strings = gt_interner_copy(strings);
+    halves.frames = gt_pytorch_read_take_frames(report->read);
     make_both(&halves);
+    gt_store_free(halves.frames);
     join_halves(&halves, strings);
     if (report->page.count)
         report->page_strings = halves.trace.strings;

@@ -225,6 +225,14 @@ gt_pytorch_read *gt_pytorch_new(const gt_pytorch_stores *stores, bool has_python
     return read;
 }
 
+gt_store *gt_pytorch_read_take_frames(gt_pytorch_read *read)
+{
+    gt_store *frames = read->state->frames;
+    read->state->frames = NULL;
+    gt_state_publish(read->state);
+    return frames;
+}
+
 void gt_state_publish(gt_pytorch_state *state)
 {
     state->view = (gt_linked_view){

@@ -226,6 +226,9 @@ void gt_pytorch_stores_free(gt_pytorch_stores *stores);
 /* Unpacks the columns that every analysis uses. Takes ownership of all that the stores have. Events without a
  * start or a duration become GT_KIND_OTHER, with a warning. */
 gt_pytorch_read *gt_pytorch_new(const gt_pytorch_stores *stores, bool has_python);
+/* Takes the frames out of the trace, for those who are done with them earlier: the caller frees them. Views
+ * that were copied before still have them. NULL: there are none. */
+gt_store *gt_pytorch_read_take_frames(gt_pytorch_read *read);
 /* Builds the call tree. Consumes `read`. */
 gt_pytorch_tree *gt_pytorch_build_tree(gt_pytorch_read *read);
 /* Links launches and GPU events by the rules of TraceLens. Consumes `tree`. */
