@@ -27,18 +27,23 @@ enum { NEAREST_NOTHING, NEAREST_OP, NEAREST_BUILT_IN, NEAREST_FUNCTION };
 typedef struct event_place {
     uint32_t function, call; /* string ids; GT_STR_EMPTY: there is none */
     uint32_t op;             /* the nearest cpu_op */
+    uint32_t outermost;      /* the outermost of the ops that directly enclose it; GT_NONE: none, as `op` */
     uint32_t site;           /* string id; GT_STR_NONE: not asked for yet */
     uint8_t nearest;
 } event_place;
 
-static const event_place no_place = {GT_STR_EMPTY, GT_STR_EMPTY, GT_NONE, GT_STR_NONE, NEAREST_NOTHING};
+static const event_place no_place = {.function = GT_STR_EMPTY,
+                                     .call = GT_STR_EMPTY,
+                                     .op = GT_NONE,
+                                     .outermost = GT_NONE,
+                                     .site = GT_STR_NONE,
+                                     .nearest = NEAREST_NOTHING};
 
 struct gt_sites {
     uint32_t *place; /* by host event: the index of what is remembered, from 1; 0: not looked at yet */
     event_place *places;
     size_t place_count, place_capacity;
-    uint32_t *outermost; /* by host event of a cpu_op: 1 + the outermost cpu_op; 0: not looked at yet */
-    uint32_t *path;      /* events on the way up */
+    uint32_t *path; /* events on the way up */
     size_t path_capacity;
     uint32_t unknown;  /* the site of no event; GT_STR_NONE: not made yet */
     gt_map texts;      /* (function, call) -> site */
@@ -66,7 +71,6 @@ void gt_sites_free(gt_schedule *schedule)
     if (!sites) return;
     gt_free(sites->place);
     gt_free(sites->places);
-    gt_free(sites->outermost);
     gt_free(sites->path);
     gt_free(sites->sequence);
     gt_map_free(&sites->texts);
@@ -105,8 +109,13 @@ static event_place place_of(struct gt_sites *sites, const gt_schedule *schedule,
     if (at != GT_NONE) place = sites->places[sites->place[at] - 1];
     while (depth > 0) {
         at = sites->path[--depth];
-        place = place_below(schedule, &schedule->events[at], place);
-        if (schedule->events[at].kind == GT_KIND_CPU_OP) place.op = at;
+        const gt_host_event *now = &schedule->events[at];
+        place = place_below(schedule, now, place);
+        if (now->kind == GT_KIND_CPU_OP) {
+            place.op = at;
+            if (now->parent == GT_NONE || schedule->events[now->parent].kind != GT_KIND_CPU_OP)
+                place.outermost = at;
+        }
         GT_PUSH(sites->places, sites->place_count, sites->place_capacity, place);
         sites->place[at] = (uint32_t)sites->place_count;
     }
@@ -223,28 +232,6 @@ static void find_forward_ops(struct gt_sites *sites, const gt_schedule *schedule
     }
 }
 
-/* The outermost of the ops that directly enclose an op. */
-static uint32_t outermost_op(struct gt_sites *sites, const gt_schedule *schedule, uint32_t op)
-{
-    if (!sites->outermost) sites->outermost = gt_alloc_zero(schedule->event_count, sizeof *sites->outermost);
-    size_t depth = 0;
-    uint32_t at = op, found = GT_NONE;
-    while (found == GT_NONE) {
-        uint32_t parent = schedule->events[at].parent;
-        if (sites->outermost[at]) {
-            found = sites->outermost[at] - 1;
-        } else if (parent == GT_NONE || schedule->events[parent].kind != GT_KIND_CPU_OP) {
-            sites->outermost[at] = at + 1;
-            found = at;
-        } else {
-            GT_PUSH(sites->path, depth, sites->path_capacity, at);
-            at = parent;
-        }
-    }
-    while (depth > 0) sites->outermost[sites->path[--depth]] = found + 1;
-    return found;
-}
-
 uint32_t gt_op_above(const gt_schedule *schedule, uint32_t event)
 {
     return event == GT_NONE ? GT_NONE : place_of(sites_of(schedule), schedule, event).op;
@@ -252,8 +239,7 @@ uint32_t gt_op_above(const gt_schedule *schedule, uint32_t event)
 
 uint32_t gt_outermost_op(const gt_schedule *schedule, uint32_t event)
 {
-    uint32_t op = gt_op_above(schedule, event);
-    return op == GT_NONE ? GT_NONE : outermost_op(sites_of(schedule), schedule, op);
+    return event == GT_NONE ? GT_NONE : place_of(sites_of(schedule), schedule, event).outermost;
 }
 
 static uint32_t backward_text(struct gt_sites *sites, gt_interner *strings, uint32_t text, bool is_name)
@@ -305,7 +291,7 @@ uint32_t gt_site_of_op(const gt_schedule *schedule, uint32_t host_op)
 {
     if (host_op == GT_NONE) return gt_site_of(schedule, host_op);
     struct gt_sites *sites = sites_of(schedule);
-    uint32_t outermost = outermost_op(sites, schedule, host_op);
+    uint32_t outermost = place_of(sites, schedule, host_op).outermost;
     const gt_host_event *top = &schedule->events[outermost];
     if (!gt_str_starts_with(gt_interner_get(schedule->strings, top->name), "autograd::engine"))
         return gt_site_of(schedule, host_op);

@@ -17,7 +17,7 @@ uint32_t gt_site_of(const gt_schedule *schedule, uint32_t event);
 uint32_t gt_site_of_call(const gt_schedule *schedule, uint32_t event);
 /* Whether a site says more than "unknown". */
 bool gt_site_is_known(const gt_schedule *schedule, uint32_t site);
-/* The same for the op of GPU work, where "backward of SITE" names the op of the forward pass. */
+/* The same for the cpu_op of GPU work, where "backward of SITE" names the op of the forward pass. */
 uint32_t gt_site_of_op(const gt_schedule *schedule, uint32_t host_op);
 /* The op of the forward pass that an op of autograd's engine belongs to; GT_NONE if it is unknown. */
 uint32_t gt_forward_op(const gt_schedule *schedule, uint32_t event);
