@@ -6,6 +6,7 @@ in bounded memory; values below the limit are read.
 """
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -21,14 +22,18 @@ SANITIZED = {}
 
 
 def write(path, *parts):
-    """Writes a gzip file of bytes, and of pairs (bytes, how often)."""
-    packer = zlib.compressobj(6, zlib.DEFLATED, 31)
+    """Writes a gzip file of bytes, and of pairs (bytes, how often). What is repeated is packed once."""
+    crc = size = 0
     with open(path, "wb") as file:
+        file.write(b"\x1f\x8b\x08" + bytes(6) + b"\x03")
         for part in parts:
             data, count = part if isinstance(part, tuple) else (part, 1)
+            packer = zlib.compressobj(6, zlib.DEFLATED, -15)
+            file.write((packer.compress(data) + packer.flush(zlib.Z_FULL_FLUSH)) * count)
             for _ in range(count):
-                file.write(packer.compress(data))
-        file.write(packer.flush())
+                crc = zlib.crc32(data, crc)
+            size += len(data) * count
+        file.write(b"\x03\x00" + struct.pack("<II", crc, size))  # an empty last block
 
 
 def event(begin, value, end):

@@ -92,7 +92,9 @@ static void cases_are_accepted_and_refused_as_marked(void **unused)
             wrong++;
         }
         size_t step = text.count > 2000 ? 97 : 1;
-        for (size_t block = 1; block < text.count && block < 300; block += step)
+        /* The text is copied once per block where arrays always move. */
+        size_t first = GT_ADDRESS_SANITIZER && text.count > 2000 ? 9 : 1;
+        for (size_t block = first; block < text.count && block < 300; block += step)
             if (accepts(text.items, text.count, block) != whole) {
                 print_error("%.60s: in blocks of %zu the answer differs\n", name, block);
                 wrong++;

@@ -166,7 +166,7 @@ def check_deep_stacks(binary, folder):
 
 
 def case(name, make, option, n, code=0):
-    return harness.Case(name, check_growth, make, option, n, code)
+    return harness.Case(name, check_growth, make, option, n // 2 if harness.IS_SANITIZED else n, code)
 
 
 CASES = [
