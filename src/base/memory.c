@@ -1,6 +1,7 @@
 /* Allocation that cannot fail from the caller's view, the heaps that track it, growable arrays and arenas. */
 #include "base/memory.h"
 #include "base/pages/pages.h"
+#include "base/pages/spill.h"
 #include "base/raise.h"
 
 #include <pthread.h>
@@ -39,6 +40,22 @@ static _Thread_local gt_heap *heap GT_THREAD_LOCAL;
 
 /* The large blocks of a program, which has no heap; NULL: malloc has all blocks. */
 static gt_pages *program_pages;
+
+/* The blocks of a program that are outside memory; see gt_memory_outside. */
+enum {
+    OUTSIDE_BYTES = 16 * 1024,           /* a smaller block is in memory */
+    OUTSIDE_RESIDENT = 16 * 1024 * 1024, /* if the system does not say what the peak was */
+    OUTSIDE_ROOM = 2 * 1024 * 1024,
+    OUTSIDE_LOOKS = 16, /* looking costs as much as a small trace */
+};
+static struct {
+    pthread_mutex_t lock;
+    gt_pages *pages;       /* NULL until there is a block */
+    uint64_t peak;         /* of memory, without them */
+    uint64_t dropped_peak; /* of memory, when their pages were last dropped */
+    unsigned uses;
+} outside = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static _Thread_local bool is_outside GT_THREAD_LOCAL;
 
 /* Frees a block of malloc or of a pool. */
 static void release(void *block)
@@ -216,6 +233,7 @@ static gt_pages *current_pool(bool create)
 /* The pool of a block of this size; NULL: it is malloc's. */
 static gt_pages *pool_for(size_t size)
 {
+    if (is_outside && !heap && size >= OUTSIDE_BYTES) return outside.pages;
     gt_pages *pool = current_pool(size >= GT_LARGE_BYTES);
     if (!pool || size < gt_pages_smallest(pool)) return NULL;
     return pages_without_limit || gt_pages_limit_bytes(pool) ? pool : NULL;
@@ -365,6 +383,52 @@ void gt_memory_poll(void)
 {
     gt_pages *pool = current_pool(false);
     if (pool) gt_pages_poll(pool);
+    if (is_outside) gt_pages_poll(outside.pages);
+}
+
+/* With the lock. What this process needs without its blocks outside is needed anyway, so that these may use
+ * as much. If the peak is higher than when they were last dropped, it is not because of them. */
+static void allow_peak(void)
+{
+    uint64_t now = gt_peak_memory();
+    if (now > outside.dropped_peak || !outside.peak) outside.peak = now ? now : OUTSIDE_RESIDENT;
+    gt_pages_limit(outside.pages, &(gt_pages_limits){.bytes = outside.peak, .outside = true});
+}
+
+bool gt_memory_outside(bool on)
+{
+    bool before = is_outside;
+    is_outside = false;
+    if (!on || !pages_without_limit || heap || !program_pages || gt_pages_is_promised(program_pages))
+        return before;
+    pthread_mutex_lock(&outside.lock);
+    if (!outside.pages) outside.pages = gt_pages_new();
+    if (outside.pages && !before && outside.uses++ % OUTSIDE_LOOKS == 0) allow_peak();
+    is_outside = outside.pages != NULL;
+    pthread_mutex_unlock(&outside.lock);
+    return before;
+}
+
+/* With the lock. From now on the blocks outside are what is worked with: a sheet is written from windows of
+ * all its columns, so that they need some room at least. */
+static void leave_room(void)
+{
+    uint64_t anonymous, all;
+    gt_pages_give_back(program_pages);
+    if (!gt_resident_memory(&anonymous, &all) || all + OUTSIDE_ROOM <= outside.peak) return;
+    gt_pages_limit(outside.pages, &(gt_pages_limits){.bytes = all + OUTSIDE_ROOM, .outside = true});
+}
+
+void gt_memory_outside_rest(gt_outside_rest kind)
+{
+    pthread_mutex_lock(&outside.lock);
+    if (outside.pages) {
+        gt_pages_drop(outside.pages);
+        outside.dropped_peak = gt_peak_memory();
+        if (kind == GT_OUTSIDE_ALL_READ) leave_room();
+        if (kind == GT_OUTSIDE_END) gt_pages_rest(outside.pages);
+    }
+    pthread_mutex_unlock(&outside.lock);
 }
 
 uint64_t gt_memory_limit_set(void)

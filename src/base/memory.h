@@ -69,6 +69,20 @@ uint64_t gt_memory_limit_set(void); /* its bytes; 0: none */
 /* Keeps within the limit. Cheap; called between parts of long work. */
 void gt_memory_poll(void);
 
+/* For a program: blocks from 16 KiB on that this thread allocates from now on are outside memory, in a
+ * temporary file, for what is kept of each of many traces. Their pages are resident while they are used, as
+ * long as the process does not need more memory than it needs to read a trace. Returns the setting before.
+ * Does nothing in a guarded call, or if the user has set a limit: that decides then. */
+bool gt_memory_outside(bool on);
+
+typedef enum gt_outside_rest {
+    GT_OUTSIDE_KEPT,     /* after a trace */
+    GT_OUTSIDE_ALL_READ, /* after all of them: what was kept to read more is given back, too */
+    GT_OUTSIDE_END       /* all blocks are freed */
+} gt_outside_rest;
+/* Takes all such pages out of resident memory. */
+void gt_memory_outside_rest(gt_outside_rest kind);
+
 /* Returns freed memory to the system, after a step that needed much for a short time. Does nothing in a
  * guarded call. */
 void gt_memory_trim(void);

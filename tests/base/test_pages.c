@@ -262,6 +262,36 @@ static void cold_blocks_leave_memory_first(void **state)
     gt_pages_destroy(pool);
 }
 
+/* All blocks are in the file, also small ones, and are dropped when asked. Freed pages are used again. */
+static void blocks_outside_are_all_in_the_file(void **state)
+{
+    (void)state;
+    enum { CELLS = (4 * MIB - 32 * KIB) / 4 }; /* blocks begin at different offsets in their first page */
+    uint64_t before, filled, now, ignored;
+    gt_pages *pool = gt_pages_new();
+    gt_pages_limit(pool, &(gt_pages_limits){.bytes = (uint64_t)1 << 40, .outside = true, .folder = folder});
+    if (!gt_resident_memory(&ignored, &before)) skip();
+    uint32_t *large = take(pool, CELLS * sizeof *large), *small = take(pool, 100);
+    assert_int_equal(gt_pages_count(pool).used, 0);
+    assert_in_range(gt_pages_count(pool).in_file, 4 * MIB, 5 * MIB);
+    for (uint32_t i = 0; i < CELLS; i++) large[i] = i;
+    *small = 7;
+    gt_resident_memory(&ignored, &filled);
+    gt_pages_drop(pool);
+    gt_resident_memory(&ignored, &now);
+    assert_true(filled > before + 3 * MIB && now < before + MIB);
+    for (uint32_t i = 0; i < CELLS; i++) assert_int_equal(large[i], i);
+    assert_int_equal(*small, 7);
+    size_t bytes = gt_pages_count(pool).file_bytes;
+    gt_pages_free(large);
+    large = take_zero(pool, CELLS * sizeof *large);
+    for (uint32_t i = 0; i < CELLS; i++) assert_int_equal(large[i], 0);
+    assert_int_equal(gt_pages_count(pool).file_bytes, bytes);
+    gt_pages_free(large);
+    gt_pages_free(small);
+    gt_pages_destroy(pool);
+}
+
 static void pause_briefly(void)
 {
     nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
@@ -421,6 +451,7 @@ int main(void)
         cmocka_unit_test(blocks_of_malloc_are_told_apart),
         cmocka_unit_test(blocks_stay_in_memory_below_the_limit),
         cmocka_unit_test(cold_blocks_leave_memory_first),
+        cmocka_unit_test(blocks_outside_are_all_in_the_file),
         cmocka_unit_test(resident_memory_is_kept_below_the_limit),
         cmocka_unit_test(the_file_has_no_name),
         cmocka_unit_test(a_missing_folder_is_an_error_if_the_limit_was_asked_for),

@@ -178,6 +178,10 @@ static void free_file(gt_pages *pool, char *begin, size_t bytes)
     pool->counts.in_file -= bytes;
     gt_page_run run = {.begin = begin, .bytes = bytes};
     run.joins = gt_spill_region_of(spill, begin)->begin != begin;
+    if (pool->limits.outside) { /* the next blocks use them; discarding all costs more than it saves */
+        gt_page_runs_add(&pool->file, run);
+        return;
+    }
     if (gt_spill_discard(spill, begin, bytes, &pool->lock, &run.fresh)) gt_page_runs_add(&pool->file, run);
 }
 
@@ -187,7 +191,7 @@ static void free_file(gt_pages *pool, char *begin, size_t bytes)
 static bool goes_to_file(gt_pages *pool, size_t bytes, bool cold)
 {
     const gt_pages_limits *limits = &pool->limits;
-    if (!limits->bytes) return false;
+    if (!limits->bytes || limits->outside) return limits->outside;
     gt_pages_load load = {.pool = pool->counts.used + pool->memory.used_bytes, .bytes = bytes, .cold = cold};
     return gt_pages_watch_exceeds(&pool->watch, limits, &load);
 }
@@ -348,6 +352,26 @@ void gt_pages_limit(gt_pages *pool, const gt_pages_limits *limits)
     pool->limits = *limits;
     gt_pages_watch_set(&pool->watch, limits);
     pthread_mutex_unlock(&pool->lock);
+}
+
+void gt_pages_give_back(gt_pages *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    give_back(pool, pool->memory.used_bytes);
+    count_peak(pool);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void gt_pages_drop(gt_pages *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    gt_spill_drop(&pool->watch.spill, (size_t)pool->watch.spill.size, false);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+bool gt_pages_is_promised(const gt_pages *pool)
+{
+    return pool->limits.bytes && pool->limits.promised;
 }
 
 uint64_t gt_pages_limit_bytes(const gt_pages *pool)

@@ -46,11 +46,16 @@ size_t gt_pages_size(const void *block); /* bytes that can be used */
 
 void gt_pages_limit(gt_pages *pool, const gt_pages_limits *limits);
 uint64_t gt_pages_limit_bytes(const gt_pages *pool); /* 0: none */
+bool gt_pages_is_promised(const gt_pages *pool);     /* there is a limit, and the user asked for it */
 size_t gt_pages_smallest(const gt_pages *pool);
 
 /* Takes pages of the temporary file out of resident memory if there is too much of it. Cheap, and meant to
  * be called often: a thread does it, too, but on a busy machine it may come too late. */
 void gt_pages_poll(gt_pages *pool);
+/* Returns the memory of freed pages to the system. */
+void gt_pages_give_back(gt_pages *pool);
+/* Takes all pages of the temporary file out of resident memory. */
+void gt_pages_drop(gt_pages *pool);
 
 /* For tests. */
 typedef struct gt_pages_counts {

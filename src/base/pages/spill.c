@@ -160,3 +160,16 @@ bool gt_resident_memory(uint64_t *anonymous, uint64_t *all)
     *anonymous = (pages - shared) * page;
     return true;
 }
+
+uint64_t gt_peak_memory(void)
+{
+    char text[4096];
+    int descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t length = descriptor < 0 ? -1 : read(descriptor, text, sizeof text - 1);
+    if (descriptor >= 0) close(descriptor);
+    if (length <= 0) return 0;
+    text[length] = 0;
+    const char *line = strstr(text, "\nVmHWM:");
+    unsigned long long kib;
+    return line && sscanf(line, "\nVmHWM: %llu", &kib) == 1 ? (uint64_t)kib * 1024 : 0;
+}

@@ -49,6 +49,8 @@ void gt_spill_end(gt_spill *spill); /* unmaps all of it and closes the file */
 /* $TMPDIR, or /var/tmp, or /tmp: /tmp is often in memory. */
 const char *gt_spill_folder(void);
 
+/* The most resident memory that this process has had so far; 0 if the system does not say. */
+uint64_t gt_peak_memory(void);
 /* Resident memory of this process, anonymous and all; false if the system does not say. */
 bool gt_resident_memory(uint64_t *anonymous, uint64_t *all);
 

@@ -10,6 +10,8 @@ enum {
     SHORT_INTERVAL_NS = 200 * 1000, /* near the mark */
     POLL_NS = 200 * 1000,
     DROP_BYTES = 4 * 1024 * 1024, /* at a time */
+    DROP_AGAIN_NS = 400 * 1000,
+    SMALL_DROP_BYTES = 1024 * 1024,
     MEBIBYTE = 1024 * 1024,
 };
 
@@ -33,6 +35,7 @@ void gt_pages_watch_set(gt_pages_watch *watch, const gt_pages_limits *limits)
 {
     watch->limit = limits->bytes;
     watch->write = limits->reclaim;
+    watch->outside = limits->outside;
     watch->spill.folder = limits->folder;
     watch->base = watch->base_anonymous = watch->other = 0;
     if (limits->added) gt_resident_memory(&watch->base_anonymous, &watch->base);
@@ -59,8 +62,10 @@ static uint64_t memory_mark(uint64_t limit)
 
 /* Where dropping begins: the rest is for what happens until the next look. Pages of the file that are in the
  * system's cache become resident again at up to 20 GB/s. */
-static uint64_t high_mark(uint64_t limit)
+static uint64_t high_mark(const gt_pages_watch *watch)
 {
+    uint64_t limit = watch->limit;
+    if (watch->outside) return limit;
     uint64_t rest = share(limit, 1, 64, 3), most = (uint64_t)128 * MEBIBYTE;
     return limit - (rest < most ? rest : most);
 }
@@ -87,15 +92,33 @@ static bool look(gt_pages_watch *watch, uint64_t *anonymous, uint64_t *all)
     return true;
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Pages that are dropped again and again are needed all the time: reading them again would take longer than
+ * all else. */
+static void allow_more(gt_pages_watch *watch)
+{
+    int64_t now = now_ns();
+    if (now - watch->last_drop < DROP_AGAIN_NS) watch->limit += watch->limit / 32;
+    watch->last_drop = now;
+}
+
 /* Drops pages until resident memory and what is pending are well below the mark, but each page at most
  * once. */
 static void drop(gt_pages_watch *watch)
 {
-    uint64_t anonymous, all, high = watch->base + high_mark(watch->limit), left = watch->spill.size;
+    uint64_t anonymous, all, high = watch->base + high_mark(watch), left = watch->spill.size;
     if (!look(watch, &anonymous, &all) || all + watch->pending <= high) return;
+    if (watch->outside) allow_more(watch);
     uint64_t low = beyond(high - watch->limit / 8, watch->pending);
+    size_t step = watch->outside ? SMALL_DROP_BYTES : DROP_BYTES;
     while (left && all > low) {
-        size_t bytes = left < DROP_BYTES ? (size_t)left : DROP_BYTES;
+        size_t bytes = left < step ? (size_t)left : step;
         gt_spill_drop(&watch->spill, bytes, watch->write);
         watch->dropped += bytes;
         left -= bytes;
@@ -105,7 +128,7 @@ static void drop(gt_pages_watch *watch)
 
 bool gt_pages_watch_keep(gt_pages_watch *watch, const gt_pages_limits *limits, size_t bytes, gt_error *error)
 {
-    uint64_t anonymous, all, most = high_mark(watch->limit) / 2;
+    uint64_t anonymous, all, most = watch->outside ? 0 : high_mark(watch) / 2;
     watch->pending = watch->pending + bytes < most ? watch->pending + bytes : most;
     drop(watch);
     if (!limits->promised || !gt_resident_memory(&anonymous, &all)) return true;
@@ -117,19 +140,14 @@ bool gt_pages_watch_keep(gt_pages_watch *watch, const gt_pages_limits *limits, s
                    limits->bytes / MEBIBYTE, used / MEBIBYTE);
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 void gt_pages_watch_poll(gt_pages_watch *watch)
 {
     if (!atomic_load_explicit(&watch->active, memory_order_relaxed)) return;
     int64_t now = now_ns();
     int_fast64_t next = atomic_load_explicit(&watch->next, memory_order_relaxed);
-    if (now < next || !atomic_compare_exchange_strong(&watch->next, &next, now + POLL_NS)) return;
+    if (now < next ||
+        !atomic_compare_exchange_strong(&watch->next, &next, now + (watch->outside ? POLL_NS / 8 : POLL_NS)))
+        return;
     if (pthread_mutex_trylock(watch->lock) != 0) return;
     drop(watch);
     pthread_mutex_unlock(watch->lock);
@@ -142,7 +160,7 @@ static void *watch_memory(void *argument)
     while (!watch->ending) {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
-        bool near = watch->resident > high_mark(watch->limit) / 4 * 3;
+        bool near = !watch->outside && watch->resident > high_mark(watch) / 4 * 3;
         until.tv_nsec += near ? SHORT_INTERVAL_NS : INTERVAL_NS;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;

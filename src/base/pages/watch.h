@@ -25,6 +25,8 @@ typedef struct gt_pages_watch {
     uint64_t resident; /* when last looked */
     size_t dropped;
     bool write;            /* dropped pages */
+    bool outside;          /* see gt_pages_limits */
+    int64_t last_drop;     /* time in ns; then: if they are needed again at once, the limit is raised */
     pthread_mutex_t *lock; /* the pool's */
     pthread_cond_t wake;
     pthread_t thread;
