@@ -55,6 +55,7 @@ static void run_one_by_one(const gt_pieces *pieces)
 {
     void *slot = gt_alloc_zero(1, pieces->slot_size);
     for (size_t i = 0; i < pieces->count; i++) {
+        gt_memory_poll();
         pieces->make(pieces->context, i, slot);
         pieces->take(pieces->context, i, slot);
     }

@@ -30,6 +30,7 @@ typedef struct gt_rank_traces {
     int64_t world_size;    /* the number of ranks that ran, by the traces; 0 if they do not say */
     gt_rank_facts **facts; /* by rank, in the arena; NULL: unknown */
     gt_arena facts_arena;  /* owned */
+    bool was_outside;      /* the setting of gt_memory_outside before */
 } gt_rank_traces;
 
 /* What is kept of one rank's trace. */

@@ -135,7 +135,10 @@ typedef struct job {
     gt_extra_sheets extra_sheets; /* of the ranks so far */
     int64_t *rank_in_trace;       /* by rank: the rank number in the trace */
     gt_base_time *bases;          /* by rank */
+    size_t kept_bytes;            /* that are in memory, approximately */
 } job;
+
+enum { KEPT_BYTES = 128 * 1024, FACT_CELLS = 8 };
 
 /* Reads the whole trace for the extra sheets, and takes the collectives from it. */
 static void read_whole(const job *j, size_t number, gt_error *error)
@@ -209,6 +212,7 @@ static void append_rows(gt_rank_traces *traces, gt_table *rows)
 static void keep(job *j, size_t number, gt_rank_collectives *c)
 {
     gt_rank_traces *traces = j->traces;
+    j->kept_bytes += c->rows->row_count * (c->rows->column_count + FACT_CELLS) * sizeof(int64_t);
     append_rows(traces, c->rows);
     c->rows = NULL;
     j->rank_in_trace[number] = c->run.distributed.rank;
@@ -228,11 +232,17 @@ static void keep_rank(void *context, size_t number)
 {
     job *j = context;
     rank_state *r = &j->ranks[number];
+    bool before = gt_memory_outside(true);
     if (r->collectives) {
         keep(j, number, r->collectives);
     } else {
         j->traces->problems[number] = gt_format("rank %zu: %s", number, r->problem ? r->problem : "no trace");
         j->traces->bad_count++;
+    }
+    gt_memory_outside(before);
+    if (j->kept_bytes > KEPT_BYTES) {
+        gt_memory_outside_rest(GT_OUTSIDE_KEPT);
+        j->kept_bytes = 0;
     }
     gt_rank_collectives_free(r->collectives);
     gt_free(r->problem);
@@ -351,6 +361,8 @@ void gt_rank_traces_read(gt_rank_traces *traces, const gt_rank_request *request)
     compare_ranks(&j);
     if (!traces->rows) traces->rows = gt_table_new(GT_SHEET_NCCL_LONG, traces->strings);
     gt_memory_trim();
+    traces->was_outside = gt_memory_outside(true); /* what is made of the rows, too */
+    gt_memory_outside_rest(GT_OUTSIDE_ALL_READ);
     gt_collectives_align(traces->rows, j.bases, rank_count);
     check_completeness(traces);
     traces->extra = gt_extra_finish(&j.extra_sheets);
@@ -368,5 +380,7 @@ void gt_rank_traces_free(gt_rank_traces *traces)
     gt_table_free(traces->rows);
     gt_table_list_free(&traces->extra);
     gt_interner_free(traces->strings);
+    gt_memory_outside(traces->was_outside);
+    if (!traces->was_outside) gt_memory_outside_rest(GT_OUTSIDE_END);
     *traces = (gt_rank_traces){0};
 }

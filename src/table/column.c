@@ -23,7 +23,7 @@ void gt_column_free(gt_column *column)
 {
     if (column->items) gt_column_free(column->items);
     gt_free(column->items);
-    gt_free(column->ints); /* or whichever array of the union is used */
+    if (!column->is_lent) gt_free(column->ints); /* or whichever array of the union is used */
     gt_free(column->nulls);
     gt_free(column->shown);
     gt_free(column->name);
@@ -35,6 +35,12 @@ void gt_column_reserve(gt_column *column, size_t cells)
 {
     size_t before = column->capacity;
     if (cells <= before) return;
+    if (column->is_lent) {
+        const void *lent = column->ints;
+        column->ints = gt_alloc(before * cell_bytes[column->type]);
+        memcpy(column->ints, lent, before * cell_bytes[column->type]);
+        column->is_lent = false;
+    }
     column->ints = gt_grow(column->ints, &column->capacity, cells, cell_bytes[column->type]);
     if (column->nulls) {
         column->nulls = gt_realloc(column->nulls, column->capacity);
@@ -44,6 +50,14 @@ void gt_column_reserve(gt_column *column, size_t cells)
         column->shown = gt_realloc(column->shown, column->capacity);
         memset(column->shown + before, GT_SHOWN_STRING, column->capacity - before);
     }
+}
+
+void gt_column_lend(gt_column *column, size_t cells, gt_arena *arena)
+{
+    if (!cells) return;
+    column->ints = gt_arena_alloc(arena, cells * cell_bytes[column->type]);
+    column->capacity = cells;
+    column->is_lent = true;
 }
 
 static uint8_t *null_marks(gt_column *column)
@@ -154,8 +168,9 @@ void gt_column_make_float(gt_column *column, size_t rows)
             floats[row] =
                 column->type == GT_TYPE_INT ? (double)column->ints[row] : (double)column->bools[row];
     }
-    gt_free(column->ints);
+    if (!column->is_lent) gt_free(column->ints);
     gt_free(column->nulls);
+    column->is_lent = false;
     column->floats = floats;
     column->nulls = NULL;
     column->type = GT_TYPE_FLOAT;
@@ -303,6 +318,7 @@ static void take_shown(void *context, size_t range)
 gt_column gt_column_take(const gt_column *column, const uint32_t *rows, size_t count)
 {
     gt_column taken;
+    gt_memory_poll();
     gt_column_init(&taken, column->name, column->type);
     taken.items_as_tuple = column->items_as_tuple;
     taken.widened = column->widened;

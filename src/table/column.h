@@ -10,6 +10,8 @@
 void gt_column_init(gt_column *column, const char *name, gt_type type);
 void gt_column_free(gt_column *column);
 
+/* Gives a new column its cells in an arena, which must outlive it. */
+void gt_column_lend(gt_column *column, size_t cells, gt_arena *arena);
 void gt_column_reserve(gt_column *column, size_t cells);
 void gt_column_set_null(gt_column *column, size_t row);
 void gt_column_fill_null(gt_column *column, size_t from, size_t to);

@@ -260,6 +260,7 @@ gt_table *gt_table_group(const gt_table *table, const gt_col *keys, size_t key_c
     j.result->row_count = j.groups.count;
     source *sources = gt_alloc_zero(table->column_count, sizeof *sources);
     for (size_t a = 0; a < aggregate_count; a++) {
+        gt_memory_poll();
         source *s = NULL;
         if (aggregates[a].kind != GT_GROUP_SIZE) {
             const gt_column *column = gt_table_column(table, aggregates[a].column);

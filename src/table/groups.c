@@ -354,6 +354,7 @@ static void number_range(void *context, size_t range)
     block b;
     for (b.first_row = begin; b.first_row < end; b.first_row += BLOCK_ROWS) {
         b.count = end - b.first_row < BLOCK_ROWS ? end - b.first_row : BLOCK_ROWS;
+        gt_memory_poll();
         if (combine_keys(&b, s->keys, s->key_count) && !s->keep_nulls) {
             memset(s->of_row + b.first_row, 0xFF, b.count * sizeof *s->of_row); /* GT_NO_GROUP */
             drop_nulls(&b);

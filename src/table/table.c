@@ -21,6 +21,7 @@ void gt_table_free(gt_table *table)
 {
     if (!table) return;
     for (size_t c = 0; c < table->column_count; c++) gt_column_free(&table->columns[c]);
+    gt_arena_free(&table->lent);
     gt_free(table->columns);
     gt_free(table->name);
     gt_free(table);
@@ -40,6 +41,16 @@ static gt_column *new_column(gt_table *table, gt_col name, gt_type type)
 size_t gt_table_add_column(gt_table *table, gt_col name, gt_type type)
 {
     gt_column_fill_null(new_column(table, name, type), 0, table->row_count);
+    return table->column_count - 1;
+}
+
+size_t gt_table_add_lent(gt_table *table, gt_col name, gt_type type)
+{
+    gt_column column;
+    gt_column_init(&column, name.name, type);
+    gt_column_lend(&column, table->row_count, &table->lent);
+    gt_column_fill_null(&column, 0, table->row_count);
+    GT_PUSH(table->columns, table->column_count, table->column_capacity, column);
     return table->column_count - 1;
 }
 

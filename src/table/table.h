@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/interner.h"
+#include "base/memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,6 +52,7 @@ typedef struct gt_column {
     bool items_as_tuple;     /* LIST: printed as (1, 2) instead of [1, 2] */
     bool widened;            /* FLOAT: the values are integers, see gt_table_widen_ints */
     bool hidden;             /* a workbook has the column but hides it */
+    bool is_lent;            /* its cells are in the arena of the table, see gt_table_add_lent */
     char *over, *under;      /* workbook headings instead of the name (gt_table_set_headings); may be NULL */
     size_t list_cells;       /* LIST being filled: number of cells begun so far; later cells are null */
 } gt_column;
@@ -108,6 +110,7 @@ typedef struct gt_table {
     gt_column *columns;
     size_t column_count, column_capacity;
     size_t row_count; /* of every column */
+    gt_arena lent;    /* cells of its columns that are lent */
     bool is_foreign;  /* not made by the program: may have other columns and types than its name suggests */
 } gt_table;
 
@@ -123,6 +126,10 @@ void gt_table_add_columns(gt_table *table, const gt_column_head *heads, size_t c
 size_t gt_table_add_zeroed(gt_table *table, gt_col name, gt_type type);
 /* The same, but returns the column; the pointer is valid until the next column is added. */
 gt_column *gt_table_add_array(gt_table *table, gt_col name, gt_type type);
+
+/* The same as gt_table_add_column for one of thousands of short columns: the cells of all are in few blocks.
+ */
+size_t gt_table_add_lent(gt_table *table, gt_col name, gt_type type);
 
 /* Adds a row of nulls. Returns its index. */
 size_t gt_table_add_row(gt_table *table);

@@ -17,6 +17,7 @@ import tempfile
 from tests.common.harness import run_test_functions
 
 FEW, MANY, COLLECTIVES = 16, 160, 36
+LONG, ROWS_IN_MEMORY = 1600, 8 * 2**20  # bytes; as blocks of memory, these rows were 22 MiB
 PER_RANK = 40_000  # bytes; before there was a limit, a rank of this kind added 70,000 to 450,000
 GROUP = str(list(range(1000)))  # as long as that of 1,000 ranks
 CHILD = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
@@ -43,13 +44,13 @@ def write_ranks(folder, count):
             json.dump({"distributedInfo": {"rank": rank, "world_size": count}, "padding": "x" * (rank * 37 % 900 + rank), "traceEvents": events}, file)
 
 
-def peak(binary, count, *command):
+def peak(binary, count, *command, write=write_ranks, threads=2):
     with tempfile.TemporaryDirectory() as folder:
         traces = os.path.join(folder, "traces")
         os.mkdir(traces)
-        write_ranks(traces, count)
+        write(traces, count)
         words = [word.replace("TRACES", traces).replace("OUT", os.path.join(folder, "out")) for word in command]
-        done = subprocess.run([sys.executable, "-c", CHILD, binary, *words, "--quiet", "--threads", "2"], capture_output=True, text=True, check=False)
+        done = subprocess.run([sys.executable, "-c", CHILD, binary, *words, "--quiet", "--threads", str(threads)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return int(done.stdout.split()[-1]) * 1024
 
@@ -62,6 +63,24 @@ def check(binary, *command):
         if each < PER_RANK:
             return
     raise AssertionError(f"{each:.0f} bytes per rank: {few / 2**20:.1f} MiB for {FEW}, {many / 2**20:.1f} MiB for {MANY} ranks")
+
+
+def write_long_ranks(folder, count):
+    """Ranks with so many collectives that the rows of all are the most of what could be in memory."""
+    events = [event("ncclDevKernel_AllReduce", "kernel", 20, 1000 + 500 * i, 120, i, **{
+        "Collective name": "allreduce", "dtype": "Float", "In msg nelems": 4096, "Out msg nelems": 4096, "Group size": 64,
+        "In split size": "[]", "Out split size": "[]", "Process Group Name": "0", "Process Group Ranks": "[0, 1]"}) for i in range(1, LONG)]
+    body = json.dumps(events)
+    for rank in range(count):
+        with open(os.path.join(folder, f"rank{rank}_trace.json"), "w", encoding="utf-8") as file:
+            file.write(f'{{"distributedInfo": {{"rank": {rank}, "world_size": {count}}}, "traceEvents": {body}}}')
+
+
+def test_rows_of_ranks_are_not_in_memory(binary):
+    """64 ranks add 90,000 rows of 200 bytes and more to what 8 ranks have."""
+    few, many = (peak(binary, count, "collective", "--trace_dir", "TRACES", "--output_csvs_dir", "OUT", write=write_long_ranks, threads=1)
+                 for count in (8, 64))
+    assert many < few + ROWS_IN_MEMORY, f"{few / 2**20:.1f} MiB for 8 ranks, {many / 2**20:.1f} MiB for 64"
 
 
 def test_collective_as_csv(binary):

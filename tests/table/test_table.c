@@ -65,6 +65,28 @@ static void columns_are_added_to_a_table_with_rows(void **state)
     gt_table_free(table);
 }
 
+/* Cells in the table's arena are those of other columns until the column grows or changes its type. */
+static void lent_columns_are_used_like_others(void **state)
+{
+    (void)state;
+    gt_table *table = gt_table_new(GT_SHEET(""), strings);
+    gt_table_add_column(table, GT_COL("a"), GT_TYPE_INT);
+    gt_table_add_rows(table, 2);
+    assert_int_equal(gt_table_add_lent(table, GT_COL("i"), GT_TYPE_INT), 1);
+    assert_int_equal(gt_table_add_lent(table, GT_COL("f"), GT_TYPE_FLOAT), 2);
+    gt_table_set_int(table, 1, 1, 5);
+    gt_table_set_float(table, 2, 0, 0.5);
+    expect_table(table, "a:int i:int f:float\n0 - 0.5\n0 5 -\n");
+    gt_table_widen_ints(table);
+    gt_table_add_rows(table, 100);
+    gt_table_set_float(table, 2, 101, 2.5);
+    gt_table_head(table, 2);
+    gt_table *copy = gt_table_copy(table);
+    gt_table_free(table);
+    expect_table(copy, "a:int i:float f:float\n0 - 0.5\n0 5 -\n");
+    gt_table_free(copy);
+}
+
 static void thousands_of_rows_keep_their_cells(void **state)
 {
     (void)state;
@@ -459,6 +481,7 @@ int main(void)
         cmocka_unit_test(shown_values_follow_their_rows),
         cmocka_unit_test(widened_integers_are_integers),
         cmocka_unit_test(strings_move_to_another_intern_table),
+        cmocka_unit_test(lent_columns_are_used_like_others),
         cmocka_unit_test(empty_tables_work),
     };
     return cmocka_run_group_tests(tests, make_strings, free_strings);

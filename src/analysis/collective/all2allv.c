@@ -196,15 +196,21 @@ gt_table *gt_collective_all2allv(const gt_collective_matches *matches, bool rank
     uint32_t *exchanges = NULL;
     size_t count = 0, capacity = 0;
     *disagreeing = 0;
-    for (size_t i = 0; i < matches->count; i++) {
+    uint8_t *differing = NULL;
+    bool found = true;
+    for (size_t i = 0; i < matches->count && found; i++) {
         if (gt_collective_match_type(matches, i) != GT_COLLECTIVE_ALLTOALLV) continue;
+        if (!differing)
+            differing = gt_collective_compare(matches, shared_columns + 1, GT_LENGTH(shared_columns) - 1);
         bool keep;
-        if (!gt_collective_check(matches, i, shared_columns + 1, GT_LENGTH(shared_columns) - 1, false,
-                                 mismatch, disagreeing, &keep, error)) {
-            gt_free(exchanges);
-            return NULL;
-        }
+        gt_col column = differing[i] ? shared_columns[differing[i]] : GT_NO_COL;
+        found = gt_collective_check(matches, i, column, false, mismatch, disagreeing, &keep, error);
         if (keep) GT_PUSH(exchanges, count, capacity, (uint32_t)i);
+    }
+    gt_free(differing);
+    if (!found) {
+        gt_free(exchanges);
+        return NULL;
     }
     gt_table *table = count ? make_table(matches, exchanges, count, rank_columns)
                             : gt_table_new(GT_SHEET_NCCL_ALL2ALLV, matches->events->strings);

@@ -9,12 +9,17 @@
 
 /* ---- sheets with one row per collective (match.c) ---- */
 
-/* Whether to keep a collective: do all its ranks have the same value in each of these columns, and if not,
- * what does `mismatch` say? Counts disagreements. Returns false if that is an error; the error names the
- * first column in which they differ and, if `show_values`, the values. */
-bool gt_collective_check(const gt_collective_matches *matches, size_t collective, const gt_col *columns,
-                         size_t column_count, bool show_values, gt_mismatch mismatch, size_t *disagreeing,
-                         bool *keep, gt_error *error);
+/* Do all ranks of a collective have the same value in each of these columns? By collective: 1 + the first one
+ * in which they differ; 0: they agree. The caller frees it. */
+uint8_t *gt_collective_compare(const gt_collective_matches *matches, const gt_col *columns,
+                               size_t column_count);
+
+/* Whether to keep a collective whose ranks differ in a column, or in none: what does `mismatch` say? Counts
+ * disagreements. Returns false if that is an error; the error names the column and, if `show_values`, the
+ * values. */
+bool gt_collective_check(const gt_collective_matches *matches, size_t collective, gt_col differing,
+                         bool show_values, gt_mismatch mismatch, size_t *disagreeing, bool *keep,
+                         gt_error *error);
 
 /* A table with these columns of nccl_long and one row per collective, as its first rank has it. */
 gt_table *gt_collective_first_ranks(const gt_collective_matches *matches, const uint32_t *collectives,

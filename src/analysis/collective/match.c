@@ -108,27 +108,33 @@ static bool fail_mismatch(const gt_collective_matches *matches, size_t collectiv
     return false;
 }
 
-static bool ranks_agree(const gt_collective_matches *matches, size_t collective, const gt_col *columns,
-                        size_t column_count, bool show_values, gt_error *error)
+uint8_t *gt_collective_compare(const gt_collective_matches *matches, const gt_col *columns,
+                               size_t column_count)
 {
-    uint32_t first = matches->rows[matches->begins[collective]];
-    for (size_t c = 0; c < column_count; c++) {
+    uint8_t *differing = gt_alloc_zero(matches->count + 1, sizeof *differing);
+    for (size_t c = 0; c < column_count; c++) { /* column by column: each is outside memory, maybe */
         const gt_column *column = gt_table_column(matches->events, columns[c]);
-        for (size_t i = matches->begins[collective] + 1; i < matches->begins[collective + 1]; i++)
-            if (!equal_cells(column, first, matches->rows[i]))
-                return fail_mismatch(matches, collective, column, show_values, error);
+        for (size_t i = 0; i < matches->count; i++) {
+            size_t begin = matches->begins[i], end = matches->begins[i + 1], k = begin;
+            if (differing[i]) continue;
+            gt_memory_poll();
+            while (k < end && equal_cells(column, matches->rows[begin], matches->rows[k])) k++;
+            if (k < end) differing[i] = (uint8_t)(c + 1);
+        }
     }
-    return true;
+    return differing;
 }
 
-bool gt_collective_check(const gt_collective_matches *matches, size_t collective, const gt_col *columns,
-                         size_t column_count, bool show_values, gt_mismatch mismatch, size_t *disagreeing,
-                         bool *keep, gt_error *error)
+bool gt_collective_check(const gt_collective_matches *matches, size_t collective, gt_col differing,
+                         bool show_values, gt_mismatch mismatch, size_t *disagreeing, bool *keep,
+                         gt_error *error)
 {
-    bool agree = ranks_agree(matches, collective, columns, column_count, show_values, error);
+    bool agree = !differing.name;
     *disagreeing += !agree;
     *keep = agree || mismatch == GT_MISMATCH_KEEP;
-    return agree || mismatch != GT_MISMATCH_FAIL;
+    if (agree || mismatch != GT_MISMATCH_FAIL) return true;
+    return fail_mismatch(matches, collective, gt_table_column(matches->events, differing), show_values,
+                         error);
 }
 
 /* ---- rows and columns of sheets ---- */
@@ -165,7 +171,7 @@ static void add_part(gt_table *table, const gt_column_head *part, size_t count, 
 {
     for (size_t i = 0; i < count; i++) {
         char *name = gt_format("rank_%lld_%s", (long long)rank, part[i].name.name);
-        gt_table_add_column(table, gt_col_named(name), part[i].type);
+        gt_table_add_lent(table, gt_col_named(name), part[i].type);
         gt_free(name);
     }
 }
@@ -174,6 +180,7 @@ void gt_rank_columns_add(gt_rank_columns *columns, gt_table *table, const gt_col
                          size_t collective)
 {
     const int64_t *ranks = gt_table_column(matches->events, GT_COL_RANK)->ints;
+    gt_memory_poll();
     for (size_t part = 0; part < 2; part++)
         for (size_t i = matches->begins[collective]; i < matches->begins[collective + 1]; i++) {
             int64_t rank = ranks[matches->rows[i]];

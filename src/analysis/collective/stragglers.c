@@ -25,10 +25,16 @@ typedef struct arrivals {
     size_t place;        /* in order of first appearance among the ranks that were seen */
     int64_t last, first; /* how often it arrived last and first */
     double *waits;
-    size_t wait_count, wait_capacity;
+    size_t wait_count;
     double *durations; /* of all its kernels */
-    size_t duration_count, duration_capacity;
+    size_t duration_count;
 } arrivals;
+
+/* What the ranks have is in two blocks, one rank after the other: small blocks for each would be a large part
+ * of all memory. */
+typedef struct blocks {
+    double *waits, *durations;
+} blocks;
 
 static double round_to_tenths(double value)
 {
@@ -62,7 +68,7 @@ static void add_collective(arrivals *by_rank, size_t *places, const clocks *c, c
         double wait = latest - start_of(c, events[i]);
         if (!s->seen) s->place = (*places)++;
         s->seen = true;
-        GT_PUSH(s->waits, s->wait_count, s->wait_capacity, wait);
+        s->waits[s->wait_count++] = wait;
         if (wait == 0 && (!last || s->place < last->place)) last = s;
         if (wait >= longest) first = s;
         longest = fmax(longest, wait);
@@ -71,13 +77,39 @@ static void add_collective(arrivals *by_rank, size_t *places, const clocks *c, c
     first->first++;
 }
 
+/* Each rank gets the part of the blocks that it needs. */
+static blocks share_blocks(arrivals *by_rank, const gt_collective_sync *sync)
+{
+    const gt_collective_matches *matches = sync->matches;
+    const int64_t *ranks = gt_table_column(matches->events, GT_COL_RANK)->ints;
+    size_t wait_count = 0, duration_count = matches->events->row_count;
+    for (size_t i = 0; i < sync->count; i++) {
+        size_t begin = matches->begins[sync->collectives[i]], end = matches->begins[sync->collectives[i] + 1];
+        for (size_t k = begin; k < end; k++) by_rank[ranks[matches->rows[k]]].wait_count++;
+        wait_count += end - begin;
+    }
+    for (size_t row = 0; row < duration_count; row++) by_rank[ranks[row]].duration_count++;
+    blocks all = {.waits = gt_alloc(wait_count * sizeof *all.waits),
+                  .durations = gt_alloc(duration_count * sizeof *all.durations)};
+    double *waits = all.waits, *durations = all.durations;
+    for (int64_t rank = 0; rank < matches->ranks; rank++) {
+        arrivals *s = &by_rank[rank];
+        s->waits = waits;
+        s->durations = durations;
+        waits += s->wait_count;
+        durations += s->duration_count;
+        s->wait_count = s->duration_count = 0;
+    }
+    return all;
+}
+
 static void collect_durations(arrivals *by_rank, const gt_table *events)
 {
     const int64_t *ranks = gt_table_column(events, GT_COL_RANK)->ints;
     const gt_column *durations = gt_table_column(events, GT_COL_DUR);
     for (size_t row = 0; row < events->row_count; row++) {
         arrivals *s = &by_rank[ranks[row]];
-        GT_PUSH(s->durations, s->duration_count, s->duration_capacity, gt_column_number(durations, row));
+        s->durations[s->duration_count++] = gt_column_number(durations, row);
     }
 }
 
@@ -144,17 +176,17 @@ gt_table *gt_collective_stragglers(const gt_collective_sync *sync, const double 
     const clocks c = {gt_table_column(matches->events, GT_COL_RANK)->ints,
                       gt_table_column(matches->events, GT_COL_TS), offsets_us};
     size_t seen = 0;
+    blocks all = share_blocks(by_rank, sync);
     for (size_t i = 0; i < sync->count; i++) {
+        gt_memory_poll();
         size_t begin = matches->begins[sync->collectives[i]], end = matches->begins[sync->collectives[i] + 1];
         add_collective(by_rank, &seen, &c, matches->rows + begin, end - begin);
     }
     collect_durations(by_rank, matches->events);
     gt_table *table = make_sheet(by_rank, sync, seen);
     gt_table_sort(table, least_wait_first, 1);
-    for (int64_t rank = 0; rank < matches->ranks; rank++) {
-        gt_free(by_rank[rank].waits);
-        gt_free(by_rank[rank].durations);
-    }
+    gt_free(all.waits);
+    gt_free(all.durations);
     gt_free(by_rank);
     return table;
 }

@@ -59,18 +59,20 @@ bool gt_collective_sync_find(gt_collective_sync *sync, const gt_collective_match
 {
     *sync = (gt_collective_sync){.matches = matches};
     size_t capacity = 0;
-    for (size_t i = 0; i < matches->count; i++) {
+    uint8_t *differing =
+        by_order_alone ? NULL
+                       : gt_collective_compare(matches, shared_columns + 1, GT_LENGTH(shared_columns) - 1);
+    bool found = true;
+    for (size_t i = 0; i < matches->count && found; i++) {
         if (!is_sync(gt_collective_match_type(matches, i), by_order_alone)) continue;
         bool keep = true;
-        if (!by_order_alone &&
-            !gt_collective_check(matches, i, shared_columns + 1, GT_LENGTH(shared_columns) - 1, true,
-                                 mismatch, &sync->disagreeing, &keep, error)) {
-            gt_collective_sync_free(sync);
-            return false;
-        }
+        gt_col column = differing && differing[i] ? shared_columns[differing[i]] : GT_NO_COL;
+        found = gt_collective_check(matches, i, column, true, mismatch, &sync->disagreeing, &keep, error);
         if (keep) GT_PUSH(sync->collectives, sync->count, capacity, (uint32_t)i);
     }
-    return true;
+    gt_free(differing);
+    if (!found) gt_collective_sync_free(sync);
+    return found;
 }
 
 void gt_collective_sync_free(gt_collective_sync *sync)
@@ -185,6 +187,7 @@ gt_table *gt_collective_sync_table(const gt_collective_sync *sync, bool rank_col
     for (size_t row = 0; row < sync->count; row++) {
         size_t collective = sync->collectives[row], begin = matches->begins[collective];
         double latency_us;
+        gt_memory_poll();
         fill_times(table, &c, row, matches->rows + begin, matches->begins[collective + 1] - begin,
                    &latency_us);
         fill_bandwidths(table, &c, row, gt_collective_match_type(matches, collective), latency_us);

@@ -130,10 +130,9 @@ static uint32_t find_leader(const graph *g, size_t group, size_t *counts)
 
 /* ---- two clocks ---- */
 
-static int by_rank_and_time(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
     const difference *x = a, *y = b;
-    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
     if (x->at_us != y->at_us) return x->at_us < y->at_us ? -1 : 1;
     return (x->us > y->us) - (x->us < y->us);
 }
@@ -208,16 +207,17 @@ static void fit(const graph *g, membership *m, const difference *list, size_t co
 /* ---- the members of a group ---- */
 
 typedef struct space {
-    difference *list;
-    size_t count, capacity;
+    difference *list, *sorted;
+    size_t count, capacity, sorted_capacity;
     double *least_us, *most_us; /* by rank */
-    size_t *counts;             /* by rank */
+    size_t *counts;             /* by rank: 0 between uses */
 } space;
 
 /* Compares the ranks of a collective with the leader, if that has it. */
 static void add_differences(const graph *g, uint32_t collective, uint32_t leader, space *s)
 {
     const uint32_t *rows = g->sync->matches->rows;
+    gt_memory_poll();
     size_t first = first_of(g, collective), end = end_of(g, collective), at = first;
     while (at < end && g->ranks[rows[at]] != leader) at++;
     if (at == end) return;
@@ -235,6 +235,26 @@ static void add_differences(const graph *g, uint32_t collective, uint32_t leader
     }
 }
 
+/* By rank, then by time: those of a rank are few, and sorting them needs little memory. */
+static const difference *sort_differences(const graph *g, space *s)
+{
+    s->sorted = gt_grow(s->sorted, &s->sorted_capacity, s->count, sizeof *s->sorted);
+    for (size_t i = 0; i < s->count; i++) s->counts[s->list[i].rank]++;
+    for (size_t r = 0, begin = 0; r < g->rank_count; r++) {
+        size_t count = s->counts[r];
+        s->counts[r] = begin;
+        begin += count;
+    }
+    for (size_t i = 0; i < s->count; i++) s->sorted[s->counts[s->list[i].rank]++] = s->list[i];
+    for (size_t r = 0, begin = 0; r < g->rank_count; r++) {
+        if (s->counts[r] > begin + 1)
+            qsort(s->sorted + begin, s->counts[r] - begin, sizeof *s->sorted, by_time);
+        begin = s->counts[r];
+    }
+    for (size_t r = 0; r < g->rank_count; r++) s->counts[r] = 0;
+    return s->sorted;
+}
+
 static void add_members(graph *g, uint32_t group, space *s)
 {
     uint32_t leader = g->leaders[group] = find_leader(g, group, s->counts);
@@ -243,16 +263,17 @@ static void add_members(graph *g, uint32_t group, space *s)
     for (size_t i = g->begins[group]; i < g->begins[group + 1]; i++)
         add_differences(g, g->in_groups[i], leader, s);
     if (!s->count) return;
-    qsort(s->list, s->count, sizeof *s->list, by_rank_and_time);
+    const difference *list = sort_differences(g, s);
     double *values = gt_alloc(s->count * sizeof *values);
     membership own = {.rank = leader, .group = group};
     GT_PUSH(g->members, g->count, g->capacity, own);
     for (size_t begin = 0, end; begin < s->count; begin = end) {
-        uint32_t rank = s->list[begin].rank;
-        for (end = begin; end < s->count && s->list[end].rank == rank;) end++;
+        uint32_t rank = list[begin].rank;
+        for (end = begin; end < s->count && list[end].rank == rank;) end++;
+        gt_memory_poll();
         membership m = {
             .rank = rank, .group = group, .least_us = s->least_us[rank], .most_us = s->most_us[rank]};
-        fit(g, &m, s->list + begin, end - begin, values);
+        fit(g, &m, list + begin, end - begin, values);
         GT_PUSH(g->members, g->count, g->capacity, m);
         s->least_us[rank] = -INFINITY;
         s->most_us[rank] = INFINITY;
@@ -272,6 +293,7 @@ static void find_members(graph *g)
     g->leaders = gt_alloc(g->group_count * sizeof *g->leaders);
     for (uint32_t group = 0; group < g->group_count; group++) add_members(g, group, &s);
     gt_free(s.list);
+    gt_free(s.sorted);
     gt_free(s.counts);
     gt_free(s.least_us);
     gt_free(s.most_us);

@@ -41,7 +41,10 @@ int64_t *gt_rank_facts_steps(const gt_rank_facts *const *facts, size_t rank_coun
     const int64_t *ranks = gt_table_column(rows, GT_COL_RANK)->ints;
     int64_t *steps = gt_alloc(rows->row_count * sizeof *steps);
     for (size_t row = 0, first = 0; row < rows->row_count; row++) {
-        if (ranks[row] != ranks[first]) first = row;
+        if (ranks[row] != ranks[first]) {
+            first = row;
+            gt_memory_poll();
+        }
         bool is_known = ranks[row] >= 0 && (size_t)ranks[row] < rank_count && facts[ranks[row]] &&
                         facts[ranks[row]]->step_numbers;
         if (!is_known) {

@@ -75,7 +75,10 @@ static void add_entries(gt_model_maker *m)
     model->rows = gt_alloc(sync->count * sizeof *model->rows);
     m->entry_of_row = gt_alloc(rows * sizeof *m->entry_of_row);
     for (size_t i = 0; i < rows; i++) m->entry_of_row[i] = GT_NONE;
-    for (size_t i = 0; i < sync->count; i++) add_collective(m, sync->collectives[i]);
+    for (size_t i = 0; i < sync->count; i++) {
+        gt_memory_poll();
+        add_collective(m, sync->collectives[i]);
+    }
 }
 
 /* ---- the entries of each rank in order of time ---- */
