@@ -217,9 +217,18 @@ static void claim_forward(attention_search *search)
     gt_free(owner);
 }
 
+/* Whether there is a backward pass: a look at the names instead of all events. */
+static bool has_backward(const gt_schedule *schedule)
+{
+    for (size_t i = 0; i < schedule->name_count; i++)
+        if (schedule->name_bits[i] & GT_NAME_BACKWARD) return true;
+    return false;
+}
+
 static void claim_backward(attention_search *search)
 {
     const gt_schedule *schedule = search->schedule;
+    if (!has_backward(schedule)) return;
     clear_lists(search);
     for (uint32_t i = 0; i < schedule->event_count; i++) {
         const gt_host_event *event = &schedule->events[i];
