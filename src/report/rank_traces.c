@@ -138,7 +138,7 @@ typedef struct job {
     size_t kept_bytes;            /* that are in memory, approximately */
 } job;
 
-enum { KEPT_BYTES = 128 * 1024, FACT_CELLS = 8 };
+enum { KEPT_BYTES = 512 * 1024, FACT_CELLS = 8, ROWS_RESERVED = 1000 * 1000 };
 
 /* Reads the whole trace for the extra sheets, and takes the collectives from it. */
 static void read_whole(const job *j, size_t number, gt_error *error)
@@ -202,6 +202,8 @@ static void append_rows(gt_rank_traces *traces, gt_table *rows)
 {
     gt_table_use_strings(rows, traces->strings);
     if (!traces->rows) {
+        size_t expected = rows->row_count * traces->rank_count; /* growing would copy them again and again */
+        gt_table_reserve(rows, expected < ROWS_RESERVED ? expected : ROWS_RESERVED);
         traces->rows = rows;
         return;
     }

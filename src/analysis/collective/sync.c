@@ -116,43 +116,76 @@ static void fill_bandwidths(gt_table *table, const columns *c, size_t row, gt_co
     if (!isnan(n)) gt_table_set_float(table, c->bus, row, algo * (transfers[type].factor * (n - 1) / n));
 }
 
-static void fill_times(gt_table *table, const columns *c, size_t row, const uint32_t *events, size_t count,
-                       double *latency_us)
+/* The ranks of one collective: when they arrive and leave. */
+typedef struct sync_times {
+    double first, last, first_end, last_end, latency_us, waits, longest;
+    int64_t earliest;
+} sync_times;
+
+static void compare_times(const columns *c, const uint32_t *events, size_t count, sync_times *a)
 {
-    double first = INFINITY, last = -INFINITY, first_end = INFINITY, last_end = -INFINITY;
-    *latency_us = INFINITY;
     for (size_t i = 0; i < count; i++) {
         double start = gt_column_number(c->starts, events[i]);
         double dur = gt_column_number(c->durations, events[i]), end = start + dur;
-        first = fmin(first, start);
-        last = fmax(last, start);
-        first_end = fmin(first_end, end);
-        last_end = fmax(last_end, end);
-        *latency_us = fmin(*latency_us, dur);
+        a->first = fmin(a->first, start);
+        a->last = fmax(a->last, start);
+        a->first_end = fmin(a->first_end, end);
+        a->last_end = fmax(a->last_end, end);
+        a->latency_us = fmin(a->latency_us, dur);
     }
-    double waits = 0, longest = -INFINITY;
-    int64_t earliest = 0;
+}
+
+/* When the last arrival is known. */
+static void add_waits(gt_table *table, const columns *c, size_t row, const uint32_t *events, size_t count,
+                      sync_times *a)
+{
     for (size_t i = 0; i < count; i++) {
-        double wait = last - gt_column_number(c->starts, events[i]);
-        waits += wait;
-        if (wait < longest) continue; /* of equal waits, that of the highest rank */
-        longest = wait;
-        earliest = c->ranks->ints[events[i]];
-    }
-    gt_collective_set_number(table, c->latency, row, *latency_us);
-    gt_collective_set_number(table, c->start_skew, row, last - first);
-    gt_table_set_int(table, c->earliest, row, earliest);
-    gt_table_set_float(table, c->average, row, waits / (double)count);
-    gt_collective_set_number(table, c->end_skew, row, last_end - first_end);
-    if (!c->of_rank.parts[0]) return;
-    for (size_t i = 0; i < count; i++) {
+        double start = gt_column_number(c->starts, events[i]), wait = a->last - start;
         int64_t rank = c->ranks->ints[events[i]];
-        double start = gt_column_number(c->starts, events[i]);
+        a->waits += wait;
+        if (!(wait < a->longest)) { /* of equal waits, that of the highest rank */
+            a->longest = wait;
+            a->earliest = rank;
+        }
+        if (!c->of_rank.parts[0]) continue;
         gt_collective_set_number(table, c->of_rank.firsts[0][rank], row, start);
         gt_collective_set_number(table, c->of_rank.firsts[0][rank] + 1, row,
                                  gt_column_number(c->durations, events[i]));
-        gt_collective_set_number(table, c->of_rank.firsts[1][rank], row, last - start);
+        gt_collective_set_number(table, c->of_rank.firsts[1][rank], row, wait);
     }
+}
+
+/* The rows of a rank are next to each other, those of a collective are not. So some ranks of all collectives
+ * are looked at, then the next ones: a part of the table that is in memory, or in the cache, is enough. */
+static void find_arrivals(gt_table *table, const columns *c, const gt_collective_sync *sync, sync_times *all)
+{
+    enum { RANKS_AT_ONCE = 64 };
+    const gt_collective_matches *matches = sync->matches;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t from = 0, more = 1; more; from += RANKS_AT_ONCE) {
+            gt_memory_poll();
+            more = 0;
+            for (size_t row = 0; row < sync->count; row++) {
+                size_t begin = matches->begins[sync->collectives[row]] + from;
+                size_t end = matches->begins[sync->collectives[row] + 1];
+                if (begin >= end) continue;
+                size_t count = end - begin < RANKS_AT_ONCE ? end - begin : RANKS_AT_ONCE;
+                more += end - begin - count;
+                if (pass == 0)
+                    compare_times(c, matches->rows + begin, count, &all[row]);
+                else
+                    add_waits(table, c, row, matches->rows + begin, count, &all[row]);
+            }
+        }
+}
+
+static void fill_times(gt_table *table, const columns *c, size_t row, size_t count, const sync_times *a)
+{
+    gt_collective_set_number(table, c->latency, row, a->latency_us);
+    gt_collective_set_number(table, c->start_skew, row, a->last - a->first);
+    gt_table_set_int(table, c->earliest, row, a->earliest);
+    gt_table_set_float(table, c->average, row, a->waits / (double)count);
+    gt_collective_set_number(table, c->end_skew, row, a->last_end - a->first_end);
 }
 
 gt_table *gt_collective_sync_table(const gt_collective_sync *sync, bool rank_columns)
@@ -184,14 +217,21 @@ gt_table *gt_collective_sync_table(const gt_collective_sync *sync, bool rank_col
         for (size_t i = 0; i < sync->count; i++)
             gt_rank_columns_add(&c.of_rank, table, matches, sync->collectives[i]);
     }
+    sync_times *all = gt_alloc(sync->count * sizeof *all);
+    for (size_t row = 0; row < sync->count; row++)
+        all[row] = (sync_times){.first = INFINITY,
+                                .last = -INFINITY,
+                                .first_end = INFINITY,
+                                .last_end = -INFINITY,
+                                .latency_us = INFINITY,
+                                .longest = -INFINITY};
+    find_arrivals(table, &c, sync, all);
     for (size_t row = 0; row < sync->count; row++) {
-        size_t collective = sync->collectives[row], begin = matches->begins[collective];
-        double latency_us;
-        gt_memory_poll();
-        fill_times(table, &c, row, matches->rows + begin, matches->begins[collective + 1] - begin,
-                   &latency_us);
-        fill_bandwidths(table, &c, row, gt_collective_match_type(matches, collective), latency_us);
+        size_t collective = sync->collectives[row];
+        fill_times(table, &c, row, matches->begins[collective + 1] - matches->begins[collective], &all[row]);
+        fill_bandwidths(table, &c, row, gt_collective_match_type(matches, collective), all[row].latency_us);
     }
+    gt_free(all);
     if (rank_columns) gt_rank_columns_end(&c.of_rank);
     gt_table_widen_ints(table);
     return table;

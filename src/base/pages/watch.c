@@ -7,7 +7,8 @@
 
 enum {
     INTERVAL_NS = 1000 * 1000,
-    SHORT_INTERVAL_NS = 200 * 1000, /* near the mark */
+    SHORT_INTERVAL_NS = 200 * 1000,     /* near the mark */
+    LONG_INTERVAL_NS = 5 * 1000 * 1000, /* outside: nothing depends on it, and polls are frequent */
     POLL_NS = 200 * 1000,
     DROP_BYTES = 4 * 1024 * 1024, /* at a time */
     DROP_AGAIN_NS = 400 * 1000,
@@ -104,7 +105,7 @@ static int64_t now_ns(void)
 static void allow_more(gt_pages_watch *watch)
 {
     int64_t now = now_ns();
-    if (now - watch->last_drop < DROP_AGAIN_NS) watch->limit += watch->limit / 32;
+    if (now - watch->last_drop < DROP_AGAIN_NS) watch->limit += watch->limit / 16;
     watch->last_drop = now;
 }
 
@@ -146,7 +147,7 @@ void gt_pages_watch_poll(gt_pages_watch *watch)
     int64_t now = now_ns();
     int_fast64_t next = atomic_load_explicit(&watch->next, memory_order_relaxed);
     if (now < next ||
-        !atomic_compare_exchange_strong(&watch->next, &next, now + (watch->outside ? POLL_NS / 8 : POLL_NS)))
+        !atomic_compare_exchange_strong(&watch->next, &next, now + (watch->outside ? POLL_NS / 4 : POLL_NS)))
         return;
     if (pthread_mutex_trylock(watch->lock) != 0) return;
     drop(watch);
@@ -160,8 +161,8 @@ static void *watch_memory(void *argument)
     while (!watch->ending) {
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
-        bool near = !watch->outside && watch->resident > high_mark(watch) / 4 * 3;
-        until.tv_nsec += near ? SHORT_INTERVAL_NS : INTERVAL_NS;
+        bool near = watch->resident > high_mark(watch) / 4 * 3;
+        until.tv_nsec += watch->outside ? LONG_INTERVAL_NS : near ? SHORT_INTERVAL_NS : INTERVAL_NS;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&watch->wake, watch->lock, &until);
