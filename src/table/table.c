@@ -391,6 +391,20 @@ gt_table *gt_table_copy_rows(const gt_table *table, const uint32_t *rows, size_t
     return copy;
 }
 
+gt_table *gt_table_copy_columns(const gt_table *table, const gt_col *names, size_t name_count,
+                                const uint32_t *rows, size_t count)
+{
+    gt_table *copy = gt_table_new(gt_sheet_named(table->name), table->strings);
+    for (size_t n = 0; n < name_count; n++) {
+        size_t c = gt_table_find(table, names[n]);
+        if (c == SIZE_MAX) continue;
+        gt_column column = gt_column_take(&table->columns[c], rows, count);
+        GT_PUSH(copy->columns, copy->column_count, copy->column_capacity, column);
+    }
+    copy->row_count = count;
+    return copy;
+}
+
 gt_table *gt_table_copy(const gt_table *table)
 {
     return gt_table_copy_rows(table, NULL, table->row_count);

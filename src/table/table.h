@@ -225,6 +225,9 @@ void gt_table_widen_ints(gt_table *table);
 gt_table *gt_table_copy(const gt_table *table);
 /* With NULL instead of a list: the first `count` rows. */
 gt_table *gt_table_copy_rows(const gt_table *table, const uint32_t *rows, size_t count);
+/* The same for the named columns, in this order. Names that the table lacks are ignored. */
+gt_table *gt_table_copy_columns(const gt_table *table, const gt_col *names, size_t name_count,
+                                const uint32_t *rows, size_t count);
 void gt_table_take(gt_table *table, const uint32_t *rows, size_t count); /* replaces the rows by these */
 void gt_table_keep(gt_table *table, const uint8_t *keep); /* keeps the rows with keep[row] != 0 */
 void gt_table_head(gt_table *table,

@@ -144,9 +144,8 @@ gt_table *gt_collective_first_ranks(const gt_collective_matches *matches, const 
 {
     uint32_t *firsts = gt_alloc(count * sizeof *firsts);
     for (size_t i = 0; i < count; i++) firsts[i] = matches->rows[matches->begins[collectives[i]]];
-    gt_table *table = gt_table_copy_rows(matches->events, firsts, count);
+    gt_table *table = gt_table_copy_columns(matches->events, columns, column_count, firsts, count);
     gt_table_rename(table, sheet);
-    gt_table_select(table, columns, column_count);
     gt_free(firsts);
     return table;
 }
