@@ -69,7 +69,9 @@ static void count_run(gt_host_builder *b, frame_run run)
     size_t first = run.begin;
     while (first < run.end && !isfinite(block->start_us[first])) first++;
     for (size_t i = first; i < run.end; i++) count += isfinite(block->start_us[i]) != 0;
-    if (count) b->sources[thread_of(b, run.process, run.thread, block->uid[first])].frame_count += count;
+    if (!count) return;
+    uint32_t thread = thread_of(b, run.process, run.thread, block->uid[first]); /* may move the sources */
+    b->sources[thread].frame_count += count;
 }
 
 static void find_threads_of_frames(gt_host_builder *b)
@@ -187,7 +189,8 @@ static void list_run(gt_host_builder *b, frame_run run, size_t first)
     size_t i = run.begin;
     while (i < run.end && !isfinite(block->start_us[i])) i++;
     if (i == run.end) return;
-    gt_thread_source *source = &b->sources[thread_of(b, run.process, run.thread, block->uid[i])];
+    uint32_t thread = thread_of(b, run.process, run.thread, block->uid[i]); /* may move the sources */
+    gt_thread_source *source = &b->sources[thread];
     double start_us = source->last_start_us, dur_us = source->last_us;
     bool is_mixed = source->is_mixed;
     gt_host_event *frame = source->frames + source->frame_count;
