@@ -27,7 +27,6 @@ void gt_schedule_free(gt_schedule *schedule)
     gt_free((void *)schedule->name_bits);
     gt_free(schedule->events);
     gt_free(schedule->threads);
-    gt_free(schedule->notes);
     gt_free(schedule->points);
     gt_free(schedule->point_ops);
     gt_free(schedule->pieces);

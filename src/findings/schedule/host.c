@@ -313,20 +313,6 @@ static void count_shapes(gt_host_builder *b)
     gt_free(shapes);
 }
 
-/* ---- annotations ---- */
-
-static void list_notes(gt_host_builder *b)
-{
-    gt_schedule *schedule = b->schedule;
-    size_t capacity = 0;
-    for (size_t t = 0; t < schedule->thread_count; t++) {
-        gt_thread_source *source = &b->sources[t];
-        for (size_t i = 0; i < source->note_count; i++)
-            GT_PUSH(schedule->notes, schedule->note_count, capacity, source->notes[i]);
-        gt_free(source->notes);
-    }
-}
-
 void gt_build_host(gt_schedule *schedule)
 {
     gt_host_builder b = {.schedule = schedule, .trace = schedule->trace};
@@ -343,7 +329,6 @@ void gt_build_host(gt_schedule *schedule)
     gt_free(b.row_thread);
     gt_free(b.row_list);
     make_points(&b);
-    list_notes(&b);
     count_shapes(&b);
     for (size_t t = 0; t < schedule->thread_count; t++) gt_free(b.sources[t].calls);
     gt_free(b.sources);

@@ -28,8 +28,6 @@ typedef struct gt_thread_source {
     bool is_mixed;                 /* its frames are not in order */
     gt_call_found *calls;
     size_t call_count, call_capacity;
-    uint32_t *notes; /* its annotations */
-    size_t note_count, note_capacity;
 } gt_thread_source;
 
 typedef struct gt_host_builder {

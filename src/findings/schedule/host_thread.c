@@ -220,8 +220,6 @@ static inline void open_next(thread_walk *w, gt_host_event *event)
     open->flags = event->flags;
     open->launches = event->call == GT_API_LAUNCH || event->call == GT_API_COPY;
     if (event->kind == GT_KIND_CPU_OP) open->host_op = open->event;
-    if (event->kind == GT_KIND_ANNOTATION)
-        GT_PUSH(w->source->notes, w->source->note_count, w->source->note_capacity, open->event);
 }
 
 /* The next event of a source: what decides which source comes first. */

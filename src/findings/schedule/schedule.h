@@ -239,8 +239,6 @@ typedef struct gt_schedule {
     size_t event_count;
     gt_host_thread *threads;
     size_t thread_count;
-    uint32_t *notes; /* the events that are annotations; of PyTorch */
-    size_t note_count;
 
     gt_host_point *points; /* by start */
     size_t point_count;

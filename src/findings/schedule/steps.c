@@ -72,13 +72,16 @@ static void join_equal_steps(gt_schedule *schedule)
 static void find_steps(gt_schedule *schedule)
 {
     size_t capacity = 0;
-    for (size_t i = 0; i < schedule->note_count; i++) {
-        const gt_host_event *event = &schedule->events[schedule->notes[i]];
-        if (!gt_name_has(schedule, event->name, GT_NAME_STEP) ||
-            !is_of_main_process(schedule, gt_event_thread(schedule, schedule->notes[i])))
-            continue;
-        gt_step_times step = {event->start_ns, event->end_ns, GT_NONE, event->name};
-        GT_PUSH(schedule->steps, schedule->step_count, capacity, step);
+    for (uint32_t t = 0; t < schedule->thread_count; t++) {
+        const gt_host_thread *thread = &schedule->threads[t];
+        if (!is_of_main_process(schedule, t)) continue;
+        for (size_t i = thread->first; i < thread->end; i++) {
+            const gt_host_event *event = &schedule->events[i];
+            if (event->kind != GT_KIND_ANNOTATION || !gt_name_has(schedule, event->name, GT_NAME_STEP))
+                continue;
+            gt_step_times step = {event->start_ns, event->end_ns, GT_NONE, event->name};
+            GT_PUSH(schedule->steps, schedule->step_count, capacity, step);
+        }
     }
     if (schedule->step_count) qsort(schedule->steps, schedule->step_count, sizeof *schedule->steps, by_start);
     join_equal_steps(schedule);
