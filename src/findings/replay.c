@@ -12,10 +12,9 @@
 
 /* ---- edits ---- */
 
-void gt_edit_reserve(gt_edit *edit, size_t points, size_t ops)
+void gt_edit_reserve_points(gt_edit *edit, size_t points)
 {
     if (points) edit->points = gt_grow(edit->points, &edit->point_capacity, points, sizeof *edit->points);
-    if (ops) edit->ops = gt_grow(edit->ops, &edit->op_capacity, ops, sizeof *edit->ops);
 }
 
 void gt_edit_point_add(gt_edit *edit, uint32_t point, uint8_t flags, double before_ns)

@@ -41,9 +41,9 @@ typedef struct gt_edit {
     size_t op_count, op_capacity;
 } gt_edit;
 
-/* Makes room for so many entries, where there may be about as many as points or ops: growing would copy them
- * again and again. */
-void gt_edit_reserve(gt_edit *edit, size_t points, size_t ops);
+/* Makes room for so many entries, where there may be about as many as points: growing would copy them again
+ * and again. */
+void gt_edit_reserve_points(gt_edit *edit, size_t points);
 void gt_edit_point_add(gt_edit *edit, uint32_t point, uint8_t flags, double before_ns);
 void gt_edit_op_add(gt_edit *edit, uint32_t op, double dur_ns);
 void gt_edit_op_start_soon(gt_edit *edit, uint32_t op);

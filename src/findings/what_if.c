@@ -40,7 +40,7 @@ static void edit_communication(const gt_findings *f, gt_edit *edit)
 static void edit_launches(const gt_findings *f, gt_edit *edit)
 {
     const gt_schedule *s = f->schedule;
-    gt_edit_reserve(edit, 2 * s->point_count, 0);
+    gt_edit_reserve_points(edit, 2 * s->point_count);
     gt_edit_remove_label(edit, s, GT_CAUSE_LAUNCH);
     for (uint32_t i = 0; i < s->point_count; i++)
         if (s->points[i].kind == GT_API_LAUNCH) gt_edit_point_add(edit, i, GT_EDIT_NO_CALL, 0);

@@ -29,7 +29,7 @@ bool gt_rule_launch_bound(const gt_rule_input *input, gt_finding *finding)
     const gt_schedule *schedule = input->schedule;
     double steps = (double)schedule->window.steps;
     size_t launches = 0;
-    gt_edit_reserve(&finding->edit, 2 * schedule->point_count, 0);
+    gt_edit_reserve_points(&finding->edit, 2 * schedule->point_count);
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
         if (point->kind != GT_API_LAUNCH) continue;
