@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { GT_NUMBER_MAX = 32 }; /* enough bytes for any printed number */
 
@@ -16,6 +17,21 @@ size_t gt_print_int(char *out, int64_t value);
 
 /* As strtod, for text that is not NUL-terminated. */
 double gt_read_double(gt_str text);
+
+/* A double as an integer with the same bits, and back. */
+static inline int64_t gt_bits_of_double(double value)
+{
+    int64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline double gt_double_of_bits(int64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
 
 /* a * b; false if it does not fit. Like __builtin_mul_overflow, which clang supports for 128 bits only with
  * its own runtime library. */

@@ -31,10 +31,10 @@ static bool to_thousandths(int64_t *cells, size_t rows)
     int64_t out[GT_SEGMENT_ROWS];
     int64_t bad = 0;
     for (size_t i = small_to_thousandths(cells, rows, out); i < rows; i++) {
-        double time = gt_bits_time(cells[i]);
+        double time = gt_double_of_bits(cells[i]);
         bool small = fabs(time) < 9e12; /* times 1000 stays below 2^53; false for NaN */
         int64_t whole = small ? (int64_t)rint(time * 1000.0) : 0;
-        bad |= small ? gt_time_bits((double)whole / 1000.0) != cells[i] : !isnan(time);
+        bad |= small ? gt_bits_of_double((double)whole / 1000.0) != cells[i] : !isnan(time);
         out[i] = small ? whole : ABSENT;
     }
     if (bad) return false;

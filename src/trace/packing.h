@@ -2,6 +2,7 @@
 #ifndef GT_TRACE_PACKING_H
 #define GT_TRACE_PACKING_H
 
+#include "base/number.h"
 #include "trace/store.h"
 
 #include <math.h>
@@ -20,20 +21,6 @@ typedef struct gt_packed {
     uint8_t width;  /* bytes per value: 0 if every value is base, else 1, 2, 4 or 8 */
     bool thousandths;
 } gt_packed;
-
-static inline int64_t gt_time_bits(double time)
-{
-    int64_t bits;
-    memcpy(&bits, &time, sizeof bits);
-    return bits;
-}
-
-static inline double gt_bits_time(int64_t bits)
-{
-    double time;
-    memcpy(&time, &bits, sizeof time);
-    return time;
-}
 
 /* The time of a cell in thousandths. */
 static inline double gt_packed_time(const gt_packed *p, int64_t cell)
@@ -87,7 +74,7 @@ static inline void gt_unpack_times(const gt_packed *p, const uint8_t *data, size
     if (p->thousandths)
         GT_EACH_CELL(p, data, rows, out[row] = gt_packed_time(p, cell));
     else
-        GT_EACH_CELL(p, data, rows, out[row] = gt_bits_time(cell));
+        GT_EACH_CELL(p, data, rows, out[row] = gt_double_of_bits(cell));
 }
 
 /* `ids` translates the ids; NULL: they stay as they are. */

@@ -35,7 +35,7 @@ static int64_t absent_cell(const gt_store_column *column)
     case GT_STORE_INT:
         return column->absent;
     case GT_STORE_TIME:
-        return gt_time_bits((double)NAN);
+        return gt_bits_of_double((double)NAN);
     default:
         return GT_STR_NONE;
     }
@@ -406,7 +406,7 @@ void gt_store_fill_times(gt_store *store, size_t column, const double *times)
     for (size_t i = 0; i < store->all.count; i++) {
         gt_segment *s = store->all.segments[i];
         gt_packed *p = &s->columns[column];
-        for (size_t row = 0; row < s->rows; row++) cells[row] = gt_time_bits(*times++);
+        for (size_t row = 0; row < s->rows; row++) cells[row] = gt_bits_of_double(*times++);
         repack(s, p, cells, GT_STORE_TIME, &store->slabs);
     }
 }

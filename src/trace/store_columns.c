@@ -168,63 +168,69 @@ uint32_t gt_store_string_id(const gt_store *store, size_t column, size_t row)
     return id;
 }
 
-/* The rows of a segment among those from `begin` to before `end`: the first in the segment, and how many. */
-typedef struct segment_part {
-    size_t from, rows;
-} segment_part;
+/* The rows [begin, end), segment by segment. */
+typedef struct segment_walk {
+    const gt_store *store;
+    size_t begin, end;         /* what is left */
+    size_t next;               /* index of a segment */
+    const gt_segment *segment; /* the present one */
+    size_t from, rows;         /* in it */
+    size_t done;               /* rows before these */
+} segment_walk;
 
-static segment_part part_of(const gt_segment *s, size_t begin, size_t end)
+static segment_walk walk_segments(const gt_store *store, size_t begin, size_t end)
 {
-    size_t from = begin - s->first_row;
-    return (segment_part){from, (end < s->first_row + s->rows ? end - s->first_row : s->rows) - from};
+    return (segment_walk){.store = store, .begin = begin, .end = end, .next = segment_index(store, begin)};
+}
+
+static bool next_segment(segment_walk *w)
+{
+    w->done += w->rows;
+    if (w->begin >= w->end) return false;
+    const gt_segment *s = w->segment = w->store->all.segments[w->next++];
+    w->from = w->begin - s->first_row;
+    w->rows = (w->end < s->first_row + s->rows ? w->end - s->first_row : s->rows) - w->from;
+    w->begin += w->rows;
+    return true;
+}
+
+/* A column of the present segment, from its first row on. */
+static gt_packed cells_of(const segment_walk *w, size_t column)
+{
+    return skip_rows(w->segment->columns[column], w->from);
 }
 
 void gt_store_read_ints(const gt_store *store, size_t column, size_t begin, size_t end, int64_t *out)
 {
-    for (size_t i = segment_index(store, begin); begin < end; i++) {
-        const gt_segment *s = store->all.segments[i];
-        segment_part part = part_of(s, begin, end);
-        gt_packed cells = skip_rows(s->columns[column], part.from);
-        gt_unpack(&cells, s->data, part.rows, out);
-        out += part.rows;
-        begin += part.rows;
+    for (segment_walk w = walk_segments(store, begin, end); next_segment(&w);) {
+        gt_packed cells = cells_of(&w, column);
+        gt_unpack(&cells, w.segment->data, w.rows, out + w.done);
     }
 }
 
 void gt_store_read_string_ids(const gt_store *store, size_t column, size_t begin, size_t end, uint32_t *out)
 {
-    for (size_t i = segment_index(store, begin); begin < end; i++) {
-        const gt_segment *s = store->all.segments[i];
-        segment_part part = part_of(s, begin, end);
-        gt_packed cells = skip_rows(s->columns[column], part.from);
-        gt_unpack_strings(&cells, s->data, part.rows, s->string_ids, out);
-        out += part.rows;
-        begin += part.rows;
+    for (segment_walk w = walk_segments(store, begin, end); next_segment(&w);) {
+        gt_packed cells = cells_of(&w, column);
+        gt_unpack_strings(&cells, w.segment->data, w.rows, w.segment->string_ids, out + w.done);
     }
 }
 
 void gt_store_read_times(const gt_store *store, size_t column, size_t begin, size_t end, double *out)
 {
-    for (size_t i = segment_index(store, begin); begin < end; i++) {
-        const gt_segment *s = store->all.segments[i];
-        segment_part part = part_of(s, begin, end);
-        gt_packed cells = skip_rows(s->columns[column], part.from);
-        gt_unpack_times(&cells, s->data, part.rows, out);
-        out += part.rows;
-        begin += part.rows;
+    for (segment_walk w = walk_segments(store, begin, end); next_segment(&w);) {
+        gt_packed cells = cells_of(&w, column);
+        gt_unpack_times(&cells, w.segment->data, w.rows, out + w.done);
     }
 }
 
 void gt_store_read_row_order(const gt_store *store, size_t begin, size_t end, uint32_t *out)
 {
-    for (size_t i = segment_index(store, begin); begin < end; i++) {
-        const gt_segment *s = store->all.segments[i];
-        segment_part part = part_of(s, begin, end);
-        gt_packed cells = skip_rows(s->positions, part.from);
-        uint64_t first = s->first_position + part.from;
-        GT_EACH_CELL(&cells, s->data, part.rows, out[row] = (uint32_t)(first + (uint64_t)cell + row));
-        out += part.rows;
-        begin += part.rows;
+    for (segment_walk w = walk_segments(store, begin, end); next_segment(&w);) {
+        gt_packed cells = skip_rows(w.segment->positions, w.from);
+        uint64_t first = w.segment->first_position + w.from;
+        uint32_t *to = out + w.done;
+        GT_EACH_CELL(&cells, w.segment->data, w.rows, to[row] = (uint32_t)(first + (uint64_t)cell + row));
     }
 }
 
@@ -255,7 +261,7 @@ static void finish_cells(const gt_store *store, const gt_segment *s, size_t colu
     if (store->columns[column].type == GT_STORE_STRING && s->string_ids)
         for (size_t row = 0; row < rows; row++) cells[row] = s->string_ids[cells[row]];
     if (p->thousandths)
-        for (size_t row = 0; row < rows; row++) cells[row] = gt_time_bits(gt_packed_time(p, cells[row]));
+        for (size_t row = 0; row < rows; row++) cells[row] = gt_bits_of_double(gt_packed_time(p, cells[row]));
 }
 
 static void load_segment(gt_store_scan *scan)

@@ -3,6 +3,7 @@
 #include "findings/schedule/host_parts.h"
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/team.h"
 #include "trace/rows.h"
 
@@ -201,8 +202,8 @@ static void list_run(gt_host_builder *b, frame_run run, size_t first)
                       (start_us == block->start_us[i] && dur_us >= block->dur_us[i]));
         start_us = block->start_us[i];
         dur_us = block->dur_us[i];
-        frame->start_ns = gt_bits_of_us(start_us);
-        frame->end_ns = gt_bits_of_us(dur_us);
+        frame->start_ns = gt_bits_of_double(start_us);
+        frame->end_ns = gt_bits_of_double(dur_us);
         frame->name = block->name[i];
         frame->parent = block->uid[i];
         frame->row = (uint32_t)(first + i);

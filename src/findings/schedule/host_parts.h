@@ -6,8 +6,6 @@
 #include "findings/schedule/build.h"
 #include "findings/schedule/launch_ids.h"
 
-#include <string.h>
-
 /* A call that becomes a point. */
 typedef struct gt_call_found {
     uint32_t event;
@@ -43,21 +41,6 @@ typedef struct gt_host_builder {
     uint32_t *row_list;                             /* what sources point to */
     uint32_t last_process, last_thread, last_index; /* of the event before, often the same */
 } gt_host_builder;
-
-/* Times of the trace in fields of frames that wait. */
-static inline int64_t gt_bits_of_us(double us)
-{
-    int64_t bits;
-    memcpy(&bits, &us, sizeof bits);
-    return bits;
-}
-
-static inline double gt_us_of_bits(int64_t bits)
-{
-    double us;
-    memcpy(&us, &bits, sizeof us);
-    return us;
-}
 
 /* host_thread.c: makes the events of the thread with this index, and finds its calls. The context is the
  * gt_host_builder; threads may be built side by side. */

@@ -18,6 +18,7 @@
 #include "findings/schedule/host_parts.h"
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "findings/schedule/names.h"
 #include "trace/rows.h"
 
@@ -77,8 +78,8 @@ static void order_frames(gt_thread_source *source)
     gt_host_event *frames = gt_alloc(count * sizeof *frames);
     for (size_t i = 0; i < count; i++) {
         frames[i] = source->frames[i];
-        start_us[i] = gt_us_of_bits(frames[i].start_ns);
-        dur_us[i] = gt_us_of_bits(frames[i].end_ns);
+        start_us[i] = gt_double_of_bits(frames[i].start_ns);
+        dur_us[i] = gt_double_of_bits(frames[i].end_ns);
         list[i] = (uint32_t)i;
     }
     order_events(list, count, start_us, dur_us);
@@ -238,8 +239,8 @@ static inline void read_row(const gt_host_builder *b, uint32_t row, next_event *
 
 static inline void read_frame(const gt_host_builder *b, const gt_host_event *frame, next_event *next)
 {
-    next->start_ns = gt_schedule_ns(b->schedule, gt_us_of_bits(frame->start_ns));
-    next->end_ns = gt_schedule_end_ns(b->schedule, next->start_ns, gt_us_of_bits(frame->end_ns));
+    next->start_ns = gt_schedule_ns(b->schedule, gt_double_of_bits(frame->start_ns));
+    next->end_ns = gt_schedule_end_ns(b->schedule, next->start_ns, gt_double_of_bits(frame->end_ns));
     next->index = frame->row;
     next->name = frame->name;
     next->uid = frame->parent;
