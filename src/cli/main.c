@@ -123,7 +123,7 @@ static gt_exit end_crew(const gt_call *call, gt_exit status)
     return status;
 }
 
-enum { MESSAGE_WAIT_US = 500000 };
+enum { MESSAGE_WAIT_US = 5000000 };
 
 static gt_exit run_command(const gt_command *command, const char *program, bool by_old_name, int argc,
                            char **argv)

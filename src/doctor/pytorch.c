@@ -97,7 +97,7 @@ static event_counts count_events(const gt_patient *p, const gt_event_view *trace
     c.ops_with_shapes = count_shapes(trace);
     c.is_jax = p->has_jax_names && !c.ops && !c.kernels;
     c.frames = trace->frames ? gt_store_count(trace->frames) : 0;
-    gt_memory_events memory = gt_memory_events_unpack(trace->memory);
+    gt_memory_events memory = gt_memory_events_unpack(trace->memory, trace->strings);
     c.memory = memory.count;
     gt_memory_events_free(&memory);
     return c;

@@ -169,7 +169,8 @@ void gt_page_add_memory(const gt_page_work *w, gt_table_list *tables)
         [RESERVED] = {GT_COL_PAGE_RESERVED, GT_TYPE_INT},
     };
     memory_table m = {.work = w};
-    if (w->schedule->trace) m.events = gt_memory_events_unpack(w->schedule->trace->memory);
+    const gt_event_view *trace = w->schedule->trace;
+    if (trace) m.events = gt_memory_events_unpack(trace->memory, trace->strings);
     if (m.events.count) {
         m.table = gt_table_new(GT_SHEET_PAGE_MEMORY, w->schedule->strings);
         gt_table_add_columns(m.table, heads, GT_LENGTH(heads));

@@ -34,7 +34,7 @@ static void load_pytorch(const gt_image *image)
     bool with_frames = gt_image_get(image, "frames", "heads", 1, &ignored) != NULL,
          with_memory = gt_image_get(image, "memory", "heads", 1, &ignored) != NULL;
     if (!gt_kineto_load(image, with_frames, with_memory, &stores, &run)) return;
-    gt_memory_events memory = gt_memory_events_unpack(stores.memory);
+    gt_memory_events memory = gt_memory_events_unpack(stores.memory, stores.strings);
     gt_memory_events_free(&memory);
     gt_pytorch_read *read = gt_pytorch_new(&stores, true);
     gt_pytorch_linked *trace = gt_pytorch_link(gt_pytorch_build_tree(read));

@@ -202,7 +202,7 @@ static void options_and_rows(void **state)
             .python_functions = bits & 1, .frames = bits & 2, .memory = bits & 4, .every_event = bits & 8};
         gt_pytorch_read *read = read_trace(&text, keep);
         const gt_event_view *view = gt_pytorch_read_view(read);
-        gt_memory_events memory = gt_memory_events_unpack(view->memory);
+        gt_memory_events memory = gt_memory_events_unpack(view->memory, view->strings);
         bool wanted = keep.memory && !keep.every_event;
         assert_int_equal(view->memory != NULL, wanted);
         assert_int_equal(memory.count, wanted ? 2 : 0);

@@ -162,11 +162,11 @@ static bool is_memory_event(const gt_memory_events *e, size_t row, int64_t type)
            e->reserved[row] <= MEMORY_MAX;
 }
 
-gt_memory_events gt_memory_events_unpack(const gt_store *store)
+gt_memory_events gt_memory_events_unpack(const gt_store *store, const gt_interner *strings)
 {
     static const char name[] = "[memory]";
     if (!store) return (gt_memory_events){0};
-    uint32_t wanted = gt_interner_find(gt_store_strings(store), name, strlen(name));
+    uint32_t wanted = gt_interner_find(strings, name, strlen(name));
     if (wanted == GT_STR_NONE) return (gt_memory_events){0};
     size_t rows = gt_store_count(store);
     uint32_t *names = gt_store_string_ids(store, GT_EVENT_NAME);

@@ -106,9 +106,9 @@ typedef struct gt_memory_events {
 } gt_memory_events;
 
 /* Unpacks the memory events of a view, where they are a store with gt_event_columns; NULL has none. Events
- * that lack one of these values, or have one that is no number of bytes, are left out. The caller frees the
- * arrays. */
-gt_memory_events gt_memory_events_unpack(const gt_store *memory);
+ * that lack one of these values, or have one that is no number of bytes, are left out. `strings` are those of
+ * the view: other threads may be adding to the store's own. The caller frees the arrays. */
+gt_memory_events gt_memory_events_unpack(const gt_store *memory, const gt_interner *strings);
 void gt_memory_events_free(gt_memory_events *events);
 
 /* A GPU, as an entry of deviceProperties describes it. Absent numbers are GT_EVENT_NONE. */
