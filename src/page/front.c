@@ -109,8 +109,8 @@ static void add_exposed_tile(gt_json_writer *w, const gt_page_measures *m, gt_pa
     bool is_copy = kind == GT_PART_COPY;
     double ns = (double)m->kind_ns[kind] / m->window_steps;
     gt_time_unit unit = ns > 0 ? gt_words_time_unit(ns) : gt_words_time_unit(1e6);
-    open_tile(w, is_copy ? "copies" : "communication", is_copy ? "exposed copies" : "exposed communication",
-              ns / unit.ns, unit.name);
+    open_tile(w, is_copy ? "copies" : "communication",
+              is_copy ? "exposed copies and memsets" : "exposed communication", ns / unit.ns, unit.name);
     if (ns > 0) {
         double percent = 100 * (double)m->kind_ns[kind] / (double)m->window_ns;
         gt_buffer_add_format(detail, percent >= 0.05 ? "%.1f %%" : "under 0.1 %%", percent);

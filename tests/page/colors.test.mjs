@@ -122,7 +122,7 @@ test('every cause has a name and a meaning for people', () => {
 test('a part has one name and one key', () => {
   assert.deepEqual([partLabel('data', 'idle'), partLabel('GEMM', 'computation'), partLabel('copy', 'exposed_copy'),
     partLabel('communication', 'exposed_communication'), partLabel('copy', 'category'), partLabel('copy', 'idle')],
-  ['idle: data loading', 'GEMM', 'exposed copies', 'exposed communication', 'copy', 'idle: copy call']);
+  ['idle: data loading', 'GEMM', 'exposed copies and memsets', 'exposed communication', 'copy', 'idle: copy call']);
   assert.deepEqual([partKey('copy', 'idle'), partKey('copy', 'exposed_copy')], ['idle:copy', 'copy']);
   assert.deepEqual([readPartKey('idle:copy'), readPartKey('copy')], [{part: 'copy', kind: 'idle'}, {part: 'copy', kind: 'category'}]);
 });

@@ -194,7 +194,7 @@ def check_steps(browser, folder):
     times = plain_rows(browser, "#steps .steps-summary > div:first-child")
     assert [number(cell) for cell in times["mean"][1:3]] == [ns(waterfall[0]["a_ms"]), ns(waterfall[-1]["b_ms"])], times
     parts = plain_rows(browser, parts_css)
-    assert [number(cell) for cell in parts["exposed copies"][1:4]] == [10000, 35000, 25000], parts
+    assert [number(cell) for cell in parts["exposed copies and memsets"][1:4]] == [10000, 35000, 25000], parts
     for is_descending in (True, False):
         browser.click(f"{parts_css} th:nth-child(4) button")
         order = [number(row[3]) for row in table_titles(browser, parts_css)]

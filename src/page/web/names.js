@@ -34,7 +34,7 @@ export function causeMeaning(cause) {
 export function partLabel(part, kind) {
   if (kind === 'idle') return `idle: ${causeLabel(part)}`;
   if (kind !== 'category' && part === 'communication') return 'exposed communication';
-  if (kind !== 'category' && part === 'copy') return 'exposed copies';
+  if (kind !== 'category' && part === 'copy') return 'exposed copies and memsets';
   return String(part);
 }
 

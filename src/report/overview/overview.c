@@ -206,7 +206,8 @@ static figure_list figures_of_trace(summary *s, const gt_page_measures *m)
     add_share_figure(s, &figures, "GPU busy", window - (double)m->kind_ns[GT_PART_IDLE], window);
     add_time_figure(s, &figures, "exposed communication",
                     (double)m->kind_ns[GT_PART_COMMUNICATION] / m->window_steps);
-    add_time_figure(s, &figures, "exposed copies", (double)m->kind_ns[GT_PART_COPY] / m->window_steps);
+    add_time_figure(s, &figures, "exposed copies and memsets",
+                    (double)m->kind_ns[GT_PART_COPY] / m->window_steps);
     add_share_figure(s, &figures, "of the roofline", m->roofline.ideal_us, m->roofline.kernel_us);
     add_time_figure(s, &figures, "at best, all fixed", 1e6 * best_ms);
     return figures;
