@@ -341,9 +341,19 @@ static void take_signals(watch *w)
     for (ssize_t i = 0; i < n; i++) {
         bool is_asked = w->result->interrupted || w->result->timed_out;
         if (is_asked && numbers[i] == SIGTERM) continue; /* batch systems send it several times */
-        end_command(w, is_asked ? SIGKILL : numbers[i], "interrupted"); /* the second signal kills at once */
+        if (!w->over)
+            end_command(w, is_asked ? SIGKILL : numbers[i], "interrupted"); /* the second kills at once */
         w->result->interrupted = numbers[i];
     }
+}
+
+/* SLURM sends SIGTERM to all processes of a job, and the command may end of it before this program has got
+ * its own: then the command did not fail, it was interrupted. */
+static bool awaits_signal(const watch *w)
+{
+    bool was_terminated =
+        WIFSIGNALED(w->status) ? WTERMSIG(w->status) == SIGTERM : WEXITSTATUS(w->status) == 128 + SIGTERM;
+    return w->setup->in_slurm && was_terminated && !w->result->interrupted && !w->result->timed_out;
 }
 
 static void take_clock(watch *w)
@@ -379,7 +389,7 @@ static int wait_ms(const watch *w)
 static bool is_done(const watch *w)
 {
     bool open = w->sources[0].descriptor >= 0 || w->sources[1].descriptor >= 0;
-    return w->over && (!open || gt_clock_now_s() >= w->give_up_at);
+    return w->over && ((!open && !awaits_signal(w)) || gt_clock_now_s() >= w->give_up_at);
 }
 
 static void wait_for_end(watch *w)

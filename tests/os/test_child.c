@@ -170,6 +170,37 @@ static void forwards_signals(void **state)
     assert_log("ready\ncaught\n");
 }
 
+static void ignore_signal(int number)
+{
+    (void)number;
+}
+
+static void *terminate_when_ended(void *unused)
+{
+    char log[4096] = "";
+    while (!strstr(log, "ready")) usleep(20000), read_log(log);
+    usleep(200000);
+    kill(getpid(), SIGTERM);
+    return unused;
+}
+
+/* SLURM tells all processes of a job to end: the command may hear it first. */
+static void waits_for_its_own_signal_in_slurm(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    signal(SIGTERM, ignore_signal);
+    assert_int_equal(truncate(log_path, 0), 0);
+    pthread_create(&thread, NULL, terminate_when_ended, NULL);
+    gt_child_result result = run_shell("echo ready; kill -TERM $$", (gt_child_setup){.in_slurm = true});
+    pthread_join(thread, NULL);
+    signal(SIGTERM, SIG_DFL);
+    assert_int_equal(result.interrupted, SIGTERM);
+    assert_int_equal(result.exit_code, 128 + SIGTERM);
+    result = run_shell("kill -TERM $$", (gt_child_setup){.in_slurm = true}); /* nobody else is told */
+    assert_int_equal(result.interrupted, 0);
+}
+
 static void does_not_wait_for_background_processes(void **state)
 {
     (void)state;
@@ -270,6 +301,7 @@ int main(void)
         cmocka_unit_test(kills_a_child_that_ignores_sigterm),
         cmocka_unit_test(ends_what_is_left),
         cmocka_unit_test(forwards_signals),
+        cmocka_unit_test(waits_for_its_own_signal_in_slurm),
         cmocka_unit_test(does_not_wait_for_background_processes),
         cmocka_unit_test(line_callback_can_drop_lines),
         cmocka_unit_test(accepts_lines_of_any_length),
