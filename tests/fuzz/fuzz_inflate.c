@@ -2,7 +2,9 @@
  * file layer: its result must not depend on the size of the blocks. Of ISA-L, which we use on x86-64 only,
  * just the output for valid data is compared.
  *
- * The first byte chooses between the two, the second sets the sizes, the rest is the data. */
+ * The first byte chooses between the two, and whether a thread reads ahead; the second sets the sizes, the
+ * rest is the data. */
+#include "base/team.h"
 #include "stream/inflate.h"
 #include "stream/stream.h"
 
@@ -103,9 +105,23 @@ static reading read_file(const uint8_t *data, size_t len, size_t block, size_t k
     return r;
 }
 
-static void compare_block_sizes(const uint8_t *data, size_t len, size_t block, size_t keep)
+typedef struct reading_call {
+    const uint8_t *data;
+    size_t len, block, keep;
+    reading result;
+} reading_call;
+
+static void read_in_team(void *context)
 {
-    reading large = read_file(data, len, 0, 0), small = read_file(data, len, block, keep);
+    reading_call *c = context;
+    c->result = read_file(c->data, c->len, c->block, c->keep);
+}
+
+static void compare_block_sizes(const uint8_t *data, size_t len, size_t block, size_t keep, unsigned threads)
+{
+    reading_call in_team = {.data = data, .len = len, .block = block, .keep = keep};
+    gt_team_run(threads, read_in_team, &in_team);
+    reading large = read_file(data, len, 0, 0), small = in_team.result;
     if (large.len >= ROOM || small.len >= ROOM) return; /* neither reached the end */
     expect(large.failed == small.failed);
     if (large.failed) return; /* small blocks before the failure were returned, a large one was not */
@@ -117,7 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (len < 2) return 0;
     size_t size = data[1] < 128 ? data[1] + 1u : (data[1] - 127u) * 300u;
     if (data[0] & 1)
-        compare_block_sizes(data + 2, len - 2, size < 64 ? size + 64 : size, data[0]);
+        compare_block_sizes(data + 2, len - 2, size < 64 ? size + 64 : size, data[0], data[0] & 2 ? 2 : 1);
     else
         compare_with_zlib(data + 2, len - 2, size, (size_t)data[0] * 8);
     return 0;

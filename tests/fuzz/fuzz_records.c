@@ -1,7 +1,9 @@
 /* Fuzzes the record reader and its learned layouts. The input, twice in a row, is read as an array of events
  * in one piece and in small blocks, so that the learned path and the general one read the same records: both
- * must give the same columns. */
+ * must give the same columns. The first byte chooses the size of the blocks, and whether three threads read
+ * them. */
 #include "base/memory.h"
+#include "base/team.h"
 #include "input/json/records.h"
 #include "compressed.h"
 
@@ -32,18 +34,30 @@ typedef struct outcome {
     gt_store *store;
 } outcome;
 
-static outcome read_array(const uint8_t *data, size_t size, size_t block)
+typedef struct records_call {
+    gt_json *json;
+    outcome *out;
+    unsigned threads;
+} records_call;
+
+static void read_in_team(void *context)
 {
     static const gt_record_format format = {"event", fields, columns, FIELDS, NULL, NULL, NULL, NULL};
+    records_call *call = context;
+    gt_read_options options = {.threads = call->threads};
+    call->out->read = gt_records_read(call->json, &format, call->out->store, &options);
+}
+
+static outcome read_array(const uint8_t *data, size_t size, size_t block, unsigned threads)
+{
     gt_error error;
-    gt_read_options options = {.threads = 1};
     outcome o = {.strings = gt_interner_new()};
     o.store = gt_store_new(columns, FIELDS, o.strings);
     gt_stream *stream = gt_stream_memory(data, size, block, &error);
     if (stream) {
         gt_json json;
         gt_json_begin(&json, stream, 0);
-        o.read = gt_records_read(&json, &format, o.store, &options);
+        gt_team_run(threads, read_in_team, &(records_call){&json, &o, threads});
         gt_stream_close(stream);
     }
     o.count = gt_store_count(o.store);
@@ -74,7 +88,8 @@ static void free_outcome(outcome *o)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2 || is_compressed(data + 1, size - 1)) return 0;
-    outcome a = read_array(data + 1, size - 1, 0), b = read_array(data + 1, size - 1, 1 + data[0] % 128);
+    outcome a = read_array(data + 1, size - 1, 0, 1),
+            b = read_array(data + 1, size - 1, 1 + data[0] % 128, data[0] & 128 ? 3 : 1);
     if (a.read != b.read || a.count != b.count) abort();
     for (size_t i = 0; i < a.count; i++) {
         if (a.counts[i] != b.counts[i] || a.deeps[i] != b.deeps[i]) abort();

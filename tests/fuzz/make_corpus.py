@@ -44,6 +44,9 @@ def record_seeds():
     mixed = [event(0), 17, None, {}, {"ph": 1, "name": 2, "ts": "x", "n": "12", "args": 5}, event(1, s="t")]
     write("records", "mixed", json.dumps(mixed, indent=1), b"\x10")
     write("records", "same_value", json.dumps([event(1) for _ in range(40)]), b"\x7f")
+    many = [event(i, label="x" * 700 if i == 9 else '},{"ph":"X"' * (i % 3)) for i in range(24)]
+    for name, text in (("threads", json.dumps(many, separators=(",", ":"))), ("threads_cut", json.dumps(many, separators=(",", ":"))[:-1500])):
+        write("records", name, text, b"\xc0")
     write("records", "escapes", '[{"name": "a\\"b", "n": 1}, {"name": "a\\"b", "n": 1}, {"n\\u0061me": "\\u00e9"}]', b"\x05")
 
 
@@ -72,6 +75,17 @@ def rocprof_seeds():
     write("rocprof", "cut", text[:len(text) * 2 // 3])
     write("rocprof", "odd", json.dumps(rocprof(kernel_symbols=None, metadata={"pid": -1})))
     write("rocprof", "other", '{"x": 1}')
+    write("rocprof", "samples", json.dumps(with_samples(), separators=(",", ":")), b"\x80")
+
+
+def with_samples():
+    """Samples of the program counter, some of whose instructions and dispatches are unknown."""
+    document = rocprof(strings={"pc_sample_instructions": ["s_nop 0", "s_endpgm"], "pc_sample_comments": ["a.cpp:1", ""]})
+    sample = lambda i, **more: {"record": {"dispatch_id": i % 5, **more}, "inst_index": i % 4 - 1}
+    stalled = lambda i: {"wave_issued": i % 2, "snapshot": {"stall_reason": f"ROCPROFILER_PC_SAMPLING_INSTRUCTION_NOT_ISSUED_REASON_R{i % 3}"}}
+    document["rocprofiler-sdk-tool"][0]["buffer_records"].update(
+        pc_sample_host_trap=[sample(i) for i in range(6)], pc_sample_stochastic=[sample(i, **stalled(i)) for i in range(12)])
+    return document
 
 
 def kineto_seeds():
@@ -96,10 +110,14 @@ def kineto_seeds():
     write("kineto", "everything", text, b"\x0e")
     write("kineto", "array", json.dumps(events))
     write("kineto", "gzip", gzip.compress(text.encode(), mtime=0), b"\x03")
+    head = {"pytorch_version": "2.9", "cuda_runtime_version": 12080, "deviceProperties": [{"id": 0, "name": "GPU"}, {"name": 5}],
+            "distributedInfo": {"backend": "nccl", "world_size": 8, "nccl_version": None}, "with_stack": 1}
+    write("kineto", "head", json.dumps({**head, "traceEvents": events * 3}), b"\x7a")
     write("kineto", "graph", text.replace("cudaLaunchKernel", "cudaGraphLaunch"))
 
 
-json_seeds()
-record_seeds()
-rocprof_seeds()
-kineto_seeds()
+if __name__ == "__main__":
+    json_seeds()
+    record_seeds()
+    rocprof_seeds()
+    kineto_seeds()

@@ -3,7 +3,8 @@
 
     python3 -m tests.fuzz.make_inflate_corpus [FOLDER]
 
-The first byte of a seed chooses raw deflate data (even) or a file (odd), the second the sizes of pieces and blocks.
+The first byte of a seed chooses raw deflate data (even) or a file (odd), which a thread reads ahead if its bit 1 is set; the
+second the sizes of pieces and blocks.
 """
 import gzip, os, struct, sys, zlib
 
@@ -36,6 +37,8 @@ seeds = {
     "gzip_members_padded": b"\x11\x07" + gzip.compress(b"one\n", mtime=0) + bytes(20) + gzip.compress(b"two\n", mtime=0) + bytes(9),
     "gzip_then_garbage": b"\x05\x00" + gzip.compress(b"[]", mtime=0) + b"garbage",
     "gzip_cut": b"\x03\x40" + member[: len(member) * 2 // 3],
+    "gzip_threads": b"\x0b\x00" + member,
+    "gzip_threads_bad": b"\x03\x00" + member[:90] + b"\xff\xff\xff" + member[93:],
     "zstd_frames": b"\x01\x03" + frame + b"\x5a\x2a\x4d\x18\x03\x00\x00\x00abc" + frame,
 }
 os.makedirs(folder, exist_ok=True)

@@ -82,11 +82,17 @@ def mixture():
             op("aten::sum", 450, 20, [[8, 8], [1]], ["float", ""], ["", "[1]"]), *launch("reduce_kernel", 455, 505.5, 4, 4, 8)]
 
 
+def deep():
+    """So many products below each other that the busy times of their kernels are found by a sweep."""
+    return [op("aten::mm", i, 400 - 2 * i, [[4, 8], [8, 2]], [BF, BF]) for i in range(70)] + \
+        [event for i in range(3) for event in launch("k", 100 + 5 * i, 200 + 10 * i, (15, 5.5)[i % 2], i + 1)]
+
+
 def main():
     folder = os.path.join(HERE, "corpus", "pytorch")
     os.makedirs(folder, exist_ok=True)
-    for make in (attention, gemms, python, experts, functions, mixture):
-        for suffix, option in (("", PLAIN), ("_all", ALL)):
+    for make in (attention, gemms, python, experts, functions, mixture, deep):
+        for suffix, option in (("", PLAIN), ("_all", ALL))[make is deep:]:
             with open(os.path.join(folder, make.__name__ + suffix), "wb") as f:
                 f.write(option + json.dumps(make(), separators=(",", ":")).encode())
 

@@ -29,6 +29,13 @@ with tempfile.TemporaryDirectory() as folder:
     for path in glob.glob(os.path.join(folder, "*", "*.csv")):
         with open(path, "rb") as file:
             write(os.path.basename(path)[:-4], file.read(), b"\4" if "agent" in path else b"\2")
+    # Long enough for several threads, whose chunks have 512 bytes.
+    several = maker.make_run(dispatches=12, processes=2, seed=5)
+    maker.write_csv(maker.make_run(dispatches=25, seed=5)[0], os.path.join(folder, "d", "1"))
+    maker.write_csv_converted(several, os.path.join(folder, "e", "1"))
+    for name in ("d/1_kernel_trace", "d/1_hip_api_trace", "e/1_kernel_trace"):
+        with open(os.path.join(folder, name + ".csv"), "rb") as file:
+            write("threads_" + name.replace("/1", ""), file.read()[:3000], b"\x0a")
 write("v1", b'Index,KernelName,gpu-id,pid,grd,wgr,SQ_WAVES,BeginNs,EndNs\n0,"f(int)",2,41,64,64,16,10,30\n')
 write("quotes", b'\xef\xbb\xbf"Kernel_Name","Dispatch_Id","Start_Timestamp","End_Timestamp"\r\n"a "b" c",1,-5,18446744073709551615\r\n')
 write("cut", b'Guid,Kernel_Name,Dispatch_Id,Start_Timestamp,End_Timestamp\nx,"a ""b"", c",1,2,3\nx,"y', b"\1")
