@@ -85,7 +85,8 @@ void gt_parts_allow(const char *command, const char *folder);
 void gt_parts_look_for(const char *trace);
 /* The command ends without success: removes the work folder if nothing is kept in it. */
 void gt_parts_abandon(void);
-/* After the command: removes the work folder, unless the user has named it or the command may be repeated. */
+/* After the command: removes the work folder, unless the user has named it or the command may be repeated.
+ * Partials are no longer used then. */
 void gt_parts_end(bool is_repeated);
 
 #endif

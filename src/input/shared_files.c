@@ -68,6 +68,8 @@ void gt_parts_end(bool is_repeated)
         gt_work_folder_close(&work_folder);
     else
         gt_work_folder_remove(&work_folder);
+    is_allowed = false;
+    named_folder = command_name = NULL;
 }
 
 bool gt_parts_are_used(const gt_file_work *files)

@@ -9,14 +9,21 @@
  * A target that defines STAND_INS, the names of programs, allows those options: each of the programs is then
  * a stand-in that prints the file `reply` of the input.
  *
+ * A word "&&" separates commands that run one after the other: the later ones read what the earlier ones
+ * wrote, such as indexes and partials, which only the build that wrote them reads.
+ *
+ * A command whose words do not say how many threads it uses has one or three, by the size of the input.
+ *
  * A command that fails must say why, and leave no temporary files. With GPUTALLY_FUZZ_PRINT in the
  * environment, what the command prints is shown. */
 #ifndef GT_FUZZ_COMMAND_H
 #define GT_FUZZ_COMMAND_H
 
 #include "base/log.h"
+#include "base/team.h"
 #include "cli/common.h"
 #include "cli/effects.h"
+#include "input/files.h"
 #include "input_files.h"
 #include "mutate_text.h"
 
@@ -94,6 +101,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     close(nothing);
     atexit(remove_work_folder);
     unsetenv("HOME");
+    unsetenv("XDG_CACHE_HOME");
     unsetenv("PATH");
 #ifdef STAND_INS
     make_programs();
@@ -140,6 +148,18 @@ static bool has_group(const gt_syntax *syntax, const gt_option_group *group)
     return false;
 }
 
+/* Whether the folder of --partials can be made: otherwise the process ends, as those of a crew must. */
+static bool can_keep_partials(const gt_arguments *arguments)
+{
+    struct stat status;
+    const char *folder =
+        gt_syntax_option(arguments->syntax, "partials") ? gt_arguments_string(arguments, "partials") : NULL;
+    if (!folder || !is_inside(folder)) return !folder;
+    make_folders(folder);
+    mkdir(folder, 0755);
+    return stat(folder, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 static const char *const resolutions[] = {"dpi", "plot_dpi"};
 
 /* No program is started, every path stays in the folder, and threads and pixels are few. */
@@ -165,7 +185,7 @@ static bool is_harmless(const gt_command *command, const gt_arguments *arguments
         if (!is_inside(arguments->files[i])) return false;
     for (size_t i = 0; i < GT_OPTIONS_MAX; i++)
         if (!is_harmless_value(&arguments->values[i])) return false;
-    return true;
+    return can_keep_partials(arguments);
 }
 
 static bool has_word(const command_input *input, const char *word)
@@ -183,7 +203,40 @@ static void add_option(command_input *input, const char *name, const char *value
     input->words[input->count++] = strdup(value);
 }
 
-static gt_exit run_command(const gt_command *command, bool by_old_name, command_input *input, int used)
+/* Whether the command has --threads in the sense of all commands; a sweep has settings of that name. */
+static bool has_threads(const gt_syntax *syntax)
+{
+    const gt_option *option = gt_syntax_option(syntax, "threads");
+    return option && option->kind == GT_OPTION_INT;
+}
+
+typedef struct team_call {
+    const gt_call *call;
+    gt_exit status;
+} team_call;
+
+static void run_in_team(void *context)
+{
+    team_call *t = context;
+    t->status = t->call->command->run(t->call);
+}
+
+/* As main does: with a team of threads, and with the folder that --partials names. */
+static gt_exit run_call(const gt_call *call)
+{
+    const gt_arguments *arguments = &call->arguments;
+    team_call in_team = {.call = call, .status = GT_EXIT_FAILED};
+    bool shares = gt_syntax_option(arguments->syntax, "partials") != NULL;
+    if (shares) gt_parts_allow(call->command->name, gt_arguments_string(arguments, "partials"));
+    bool has_several = has_threads(arguments->syntax) && gt_arguments_int(arguments, "threads") > 1;
+    gt_team_run(has_several ? 3 : 1, run_in_team, &in_team);
+    gt_warn_without_effect(arguments);
+    if (shares) gt_parts_end(in_team.status == GT_EXIT_FAILED);
+    return in_team.status;
+}
+
+static gt_exit run_command(const gt_command *command, bool by_old_name, command_input *input, int used,
+                           const char *threads)
 {
     char program[64];
     snprintf(program, sizeof program, "gputally %s", command->name);
@@ -191,7 +244,7 @@ static gt_exit run_command(const gt_command *command, bool by_old_name, command_
         .command = command, .program = by_old_name ? command->old_name : program, .by_old_name = by_old_name};
     gt_error error;
     gt_exit status = GT_EXIT_DONE;
-    if (has_group(command->syntax, &gt_common_group)) add_option(input, "--threads", "1"); /* fastest here */
+    if (has_threads(command->syntax)) add_option(input, "--threads", threads);
     if (gt_syntax_option(command->syntax, "dpi")) add_option(input, "--dpi", "20");
     if (has_word(input, "--generate_plots")) add_option(input, "--plot_dpi", "20");
     if (!gt_arguments_parse(&call.arguments, command->syntax, input->count - used, input->words + used,
@@ -200,10 +253,8 @@ static gt_exit run_command(const gt_command *command, bool by_old_name, command_
     else if (!gt_check_endings(&call, &error) || !gt_check_minimums(&call, &error) ||
              !gt_memory_option_apply(&call.arguments, &error))
         status = gt_usage_error(program, "%s", error.text);
-    else if (!call.arguments.help && !call.arguments.version && is_harmless(command, &call.arguments)) {
-        status = command->run(&call);
-        gt_warn_without_effect(&call.arguments);
-    }
+    else if (!call.arguments.help && !call.arguments.version && is_harmless(command, &call.arguments))
+        status = run_call(&call);
     gt_log_end_repeats();
     gt_arguments_free(&call.arguments);
     return status;
@@ -211,16 +262,19 @@ static gt_exit run_command(const gt_command *command, bool by_old_name, command_
 
 /* Runs a command with everything that it prints in memory: the fuzzer and the sanitizers use the descriptors.
  */
-static void run_and_check(const gt_command *command, bool by_old_name, command_input *input, int used,
-                          bool names_temporary)
+static void run_and_check(command_input *input, const char *threads, bool names_temporary)
 {
+    bool by_old_name;
+    int used;
+    const gt_command *command = find_command(input, &by_old_name, &used);
+    if (!command) return;
     FILE *usual_output = stdout, *usual_errors = stderr;
     char *text = NULL;
     size_t len = 0;
     gt_journal_end();
     gt_log_quiet(false);
     stdout = stderr = open_memstream(&text, &len);
-    gt_exit status = run_command(command, by_old_name, input, used);
+    gt_exit status = run_command(command, by_old_name, input, used, threads);
     fclose(stderr);
     stdout = usual_output;
     stderr = usual_errors;
@@ -230,16 +284,29 @@ static void run_and_check(const gt_command *command, bool by_old_name, command_i
     free(text);
 }
 
+/* The words from *first on, up to "&&" or the end; *first is moved after them. */
+static command_input take_command(const command_input *all, int *first)
+{
+    command_input one = {.count = 0};
+    while (*first < all->count && strcmp(all->words[*first], "&&") != 0)
+        one.words[one.count++] = strdup(all->words[(*first)++]);
+    ++*first;
+    return one;
+}
+
+enum { COMMANDS_MAX = 3 };
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (chdir(work_folder) != 0) abort();
     command_input input = unpack_input((gt_str){(const char *)data, size});
-    bool by_old_name;
-    int used;
-    const gt_command *command = find_command(&input, &by_old_name, &used);
     bool names_temporary =
         size && memmem(data, size, ".tmp-", 5); /* files of that name are the input's own */
-    if (command) run_and_check(command, by_old_name, &input, used, names_temporary);
+    for (int first = 0, count = 0; first < input.count && count < COMMANDS_MAX; count++) {
+        command_input one = take_command(&input, &first);
+        run_and_check(&one, size % 4 ? "1" : "3", names_temporary);
+        free_input(&one);
+    }
     free_input(&input);
     nftw(".", remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     if (fchdir(old_folder) != 0) abort();

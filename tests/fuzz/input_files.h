@@ -21,7 +21,8 @@
  *     db      an SQLite database: each "[name]" begins a table, whose first line names the columns
  *
  * In the last two, \t, \n and \\ stand for characters of a cell, an empty cell is absent, and a cell is a
- * number if it reads as one; ' before a cell makes it text, # before it a blob. */
+ * number if it reads as one; ' before a cell makes it text, # before it a blob. A column of a table that ends
+ * with ! is its primary key. */
 #ifndef GT_FUZZ_INPUT_FILES_H
 #define GT_FUZZ_INPUT_FILES_H
 
@@ -242,7 +243,9 @@ static sqlite3_stmt *create_table(sqlite3 *db, gt_str name, gt_str columns, int 
     sqlite3_str_appendf(insert, "INSERT INTO \"%.*w\" VALUES(", (int)name.len, name.bytes);
     for (*column_count = 0; *column_count < CELLS_MAX && columns.len; ++*column_count) {
         gt_str column = take_until(&columns, '\t');
-        sqlite3_str_appendf(create, "%s\"%.*w\"", *column_count ? "," : "", (int)column.len, column.bytes);
+        bool is_key = column.len > 1 && column.bytes[column.len - 1] == '!';
+        sqlite3_str_appendf(create, "%s\"%.*w\"%s", *column_count ? "," : "", (int)column.len - is_key,
+                            column.bytes, is_key ? " INTEGER PRIMARY KEY" : "");
         sqlite3_str_appendall(insert, *column_count ? ",?" : "?");
     }
     sqlite3_str_appendall(create, ")");

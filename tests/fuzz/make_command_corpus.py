@@ -4,7 +4,9 @@
     python3 -m tests.fuzz.make_command_corpus --bin build/gputally --fuzz_dir build-asan
 
 Each scenario lays out files and runs command lines on them one after another, because the later ones read what the earlier
-ones wrote. A target keeps the seeds that reach new code; record_seeds.py adds those of the end-to-end tests.
+ones wrote. A line with "&&" is several commands, which the target also runs one after another: indexes and partials are not
+part of a seed, because only the build that wrote them reads them. A target keeps the seeds that reach new code;
+record_seeds.py adds those of the end-to-end tests.
 """
 import argparse
 import glob
@@ -20,6 +22,7 @@ import tempfile
 from tests.common import harness
 from tests.doctor import test_doctor
 from tests.findings import small_traces
+from tests.fuzz import make_corpus
 from tests.fuzz import make_page_corpus
 from tests.fuzz import make_pytorch_corpus as traces
 from tests.fuzz import record_seeds
@@ -213,27 +216,42 @@ def rank_trace(rank, ranks, kinds=("allreduce", "_allgather_base", "reduce_scatt
             "traceEvents": trace.events}
 
 
-def stepping_rank(rank, ranks):
-    """Three steps of two kernels, of which the second is a collective; rank 1 arrives later than the others."""
+def stepping_rank(rank, ranks, collectives=1):
+    """Three steps of a kernel and some collectives; rank 1 arrives later than the others."""
     events, correlation = [], 1
     for number in range(3):
-        on_host, on_gpu, correlation = small_traces.step(number, correlation, kernels=2)
-        compute, collective = on_gpu
+        on_host, on_gpu, correlation = small_traces.step(number, correlation, kernels=1 + collectives)
+        compute = on_gpu[0]
         compute["dur"] += 50 * (rank == 1)
-        collective.update(name="ncclDevKernel_AllReduce_Sum", ts=compute["ts"] + compute["dur"] + 1, dur=100 - 50 * (rank == 1))
-        collective["args"].update({"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
-                                   "Group size": len(ranks), "Process Group Name": "0", "Process Group Ranks": str(list(ranks)),
-                                   "Process Group Description": "default_pg", "Seq": number})
+        for i, collective in enumerate(on_gpu[1:]):
+            collective.update(name="ncclDevKernel_AllReduce_Sum", ts=compute["ts"] + compute["dur"] + 1 + 110 * i, dur=100 - 50 * (rank == 1))
+            collective["args"].update({"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024,
+                                       "Group size": len(ranks), "Process Group Name": "0", "Process Group Ranks": str(list(ranks)),
+                                       "Process Group Description": "default_pg", "Seq": collectives * number + i})
         events += on_host + on_gpu
     return {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": len(ranks)}, "deviceProperties": [{"id": 0}],
             "traceEvents": events}
+
+
+def late_rank(rank, ranks):
+    """Two collectives per step, of which rank 1 lacks the first step, and rank 2 the record of one in the second step."""
+    trace = stepping_rank(rank, ranks, collectives=2)
+    trace["traceEvents"] = [e for e in trace["traceEvents"] if e["cat"] != "python_function"]
+    second = sorted(e["ts"] for e in trace["traceEvents"] if e["name"].startswith("ProfilerStep"))[1]
+    trace["traceEvents"] = [e for e in trace["traceEvents"] if not (rank == 1 and e["ts"] < second) and
+                            not (rank == 2 and e["args"].get("Seq") == 2)]
+    return trace
 
 
 def report_of_ranks():
     """The report of a folder: one workbook per rank and one of all ranks."""
     for rank in range(2):
         write(f"r/rank{rank}_trace.json", stepping_rank(rank, range(2)))
-    yield ["report", "r"]
+        write(f"k/rank{rank}_trace.json", rank_trace(rank, range(2)))
+    for rank in range(3):
+        write(f"l/rank{rank}_trace.json", late_rank(rank, range(3)))
+    for folder in "rkl":
+        yield ["report", folder]
 
 
 def collective():
@@ -247,7 +265,7 @@ def collective():
     yield ["collective", "--trace_pattern", "r/rank*_trace.json", "--world_size", "3", *OUT]
     yield ["collective", "--trace_glob", "g/*/t.json", "--world_size", "3", "--leave_out_mismatches", *OUT]
     yield ["collective", "--trace_glob", "g/*/t.json", "--world_size", "3", *OUT]
-    yield ["batch", "--base_dir", "b", "--filters", "rank_", "--all_kernels", *OUT]
+    yield ["batch", "--base_dir", "b", "--filters", "rank_", "--all_kernels", *PAGE, *OUT]
     yield ["fuse", "r/rank0_trace.json", "r/rank1_trace.json", "-o", "out.json", "--align_times"]
     yield ["sweep", "merge", "g"]
 
@@ -262,6 +280,51 @@ def partial():
     yield ["merge", "r", "--gpus_per_node", "2", *OUT]
     yield ["merge", "r/rank0_trace.json.gtpart", "r/rank1_trace.json.gtpart", "--no_findings", "--allow_missing_ranks", "--output_db", "out.db"]
     yield ["merge", "r/rank0_trace.json.gtpart", "--world_size", "3", "--output_json", "out.json"]
+
+
+def twice(*line):
+    return [*line, "&&", *line]
+
+
+def indexes():
+    """The second command reads the index that the first one writes: the whole report, or only the events."""
+    auto = ["--index", "auto"]
+    write("t.json", make_page_corpus.steps())
+    write("c.json", on_devices((0, 0, None), (1, 1, None)))
+    generate_run.write_json(generate_run.make_run(4), "./9_results.json")
+    write("s_results.json", make_corpus.with_samples())
+    for name in ("t.json", "c.json", "9_results.json", "s_results.json"):
+        yield twice("report", name, *auto, *OUT)
+        yield ["report", name, *auto, "&&", "report", name, *auto, "--short_kernel_study", *OUT, *PAGE]
+        yield ["index", name, "&&", "report", name, *auto, *PAGE]
+    yield twice("pytorch", "c.json", *auto, "--enable_kernel_summary", *OUT)
+    for name in ("9_results.json", "s_results.json"):
+        yield twice("rocprof", name, *auto, "--kernel_details", *OUT)
+        yield ["rocprof", name, *auto, *OUT, "&&", "rocprof", name, *auto, "--topk_kernels", "1", *OUT]
+
+
+def partials():
+    """The second command reads the partials that the first one writes."""
+    kept = ["--partials", "p"]
+    for rank in range(2):
+        write(f"r/rank{rank}_trace.json", stepping_rank(rank, range(2)))
+        write(f"b/rank_{rank}.json", traces.gemms() + rank_trace(rank, range(2), ("allreduce", "all_to_allv"))["traceEvents"])
+        write(f"several/x/rank_{rank}.json", traces.gemms())
+    write("several/y/rank_0.json", traces.python())
+    lines = (["partial", "r", "&&", "merge", "r", *OUT],
+             ["partial", "r", "--extra", "&&", "merge", "r/rank0_trace.json.gtpart", "r/rank1_trace.json.gtpart", "--output_json", "out.json"],
+             twice("collective", "--trace_dir", "r", "--world_size", "2", *kept, *OUT),
+             twice("batch", "--base_dir", "b", "--filters", "rank_", "--all_kernels", *kept, *OUT),
+             twice("batch", "--base_dir", "several", "--filters", "rank_", *kept),
+             twice("compare", "r/rank0_trace.json", "r/rank1_trace.json", *kept, *PAGE),
+             twice("fuse", "r/rank0_trace.json", "r/rank1_trace.json", "-o", "out.json", *kept),
+             twice("fuse", "r/rank0_trace.json", "r/rank1_trace.json", "-o", "out.json.gz", *kept),
+             twice("report", "r", *kept),
+             twice("report", "r/rank0_trace.json", "b/rank_1.json", *kept, *OUT))
+    for line in lines:
+        yield line
+        for path in ["p", *glob.glob("r/*.gtpart"), *glob.glob("r/*.xlsx")]:
+            shutil.rmtree(path) if os.path.isdir(path) else os.path.exists(path) and os.remove(path)
 
 
 def keep_sheets(folder, *names):
@@ -453,6 +516,28 @@ def jax():
         yield ["report", name + ".xplane.pb", *PAGE, *OUT]
 
 
+def names():
+    """Kernels whose labels must be shortened, and told apart by their ops or numbers."""
+    kernels = ("void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous namespace)::foo, c10::Half>(int)",
+               "void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous namespace)::foo, c10::Half>(long)", "k", "k", "")
+    events = []
+    for i, kernel in enumerate(2 * kernels):
+        events += [traces.op("aten::mul" if i % 3 else "mine", 1000 * i + 100, 50), *traces.launch(kernel, 1000 * i + 110, 1000 * i + 200, 9 + i % 4, i + 1)]
+    write("t.json", events)
+    yield ["report", "t.json", *PAGE, *OUT]
+    yield ["report", "t.json", "--enable_kernel_summary", *OUT]
+
+
+def own_files():
+    """Files that `gputally run` made from the profiler's own, of which a list tells."""
+    generate_run.write_csv(generate_run.make_run(3)[0], "f/9")
+    generate_run.write_csv(generate_run.make_run(3)[0], "f/merged")
+    size = os.path.getsize("f/merged_kernel_trace.csv")
+    write("f/.gputally_files", f"{size} merged_kernel_trace.csv\n1 9_kernel_trace.csv\nx\n7\n")
+    yield ["rocprof", "f", *OUT]
+    yield ["report", "f", *OUT]
+
+
 def messages():
     """Pages of traces that the terminal warns about, in a folder, whose name pages do not have."""
     trace = make_page_corpus.steps()
@@ -463,6 +548,7 @@ def messages():
     write("deep/m.json", trace)
     write("deep/cut.json", json.dumps(make_page_corpus.steps())[:-300])
     yield ["report", "deep/m.json", *PAGE]
+    yield ["report", "deep/m.json", "--output_md", "out.md", "--output_json", "out.json"]
     yield ["report", "deep/cut.json", *PAGE]
 
 
@@ -486,6 +572,11 @@ def compare():
         yield ["compare", "x/a.xlsx", "x/b.xlsx", "x/c", "--names", "p", "q", "r", "-o", "out.xlsx"]
         yield ["compare", "x/b", "x/a", "--fail_if", "gpu_timeline.busy_time>5%", *OUT]
         shutil.rmtree("x")
+    for side in "uv":
+        write(f"{side}/gpu_timeline.csv", f"type,time ms\nbusy_time,1{ord(side)}\nidle.time,5\n")
+    for condition in ("gpu_timeline.'busy_time'.\"time ms\" >= 1", "gpu_timeline.*<=0", "gpu_timeline.'idle.time'.type>1", "gpu_timeline.none>1",
+                      "gpu_timeline.'busy", "gpu_timeline.busy_time.<5", "gpu_timeline.busy_time=5", "gpu_timeline.busy_time<5x", "a'b'.c>1", "x_ms>1"):
+        yield ["compare", "u", "v", "--fail_if", condition, *OUT]
     yield ["compare", "a.json", "b.json", "--fail_if", "step_ms>5%", *OUT]
     yield ["compare", "b.json", "c.json", "--sheets", "waterfall", "--output_json", "out.json", "--output_md", "out.md"]
     yield ["compare", "a.json", "b.json", "--fail_if", "step_ms>5%", *PAGE]
@@ -497,6 +588,12 @@ def compare():
             event.update(dur=2 * event["dur"], name=event["name"] + "_new" * (event["ts"] % 7 < 3))
     write("t.json", slower)
     yield ["compare", "s.json", "t.json", *PAGE]
+    yield ["compare", "s.json", "t.json", "--fail_if", "idle_data_ms > 0", "slower_ms >= 1%", "waterfall.*_new*>0", "waterfall.none.delta_ms <= 5",
+           "waterfall.x*<1", *OUT]
+    yield ["compare", "s.json", "a.json", "--fail_if", "waterfall.'*'.a_ms>0", *OUT]
+    generate_run.write_json(generate_run.make_run(4), "./9_results.json")
+    yield ["compare", "s.json", "9_results.json", *OUT]
+    yield ["compare", "9_results.json", "9_results.json", "--names", "p", "q", "--sheets", "waterfall", *OUT]
 
 
 def models():
@@ -601,8 +698,8 @@ def doctor():
     yield ["doctor", "t.json", "n.csv", "missing", "--strict", "--quiet"]
 
 
-SCENARIOS = (rocprof, doctor, genesis, devices, extremes, pytorch, phase_methods, report_of_ranks, collective, partial, sweep, single_runs, sweep_of_rocprof,
-             jax, messages, compare, models, programs, run_plans, links)
+SCENARIOS = (rocprof, doctor, genesis, devices, extremes, pytorch, phase_methods, report_of_ranks, collective, partial, indexes, partials, sweep,
+             single_runs, sweep_of_rocprof, jax, names, own_files, messages, compare, models, programs, run_plans, links)
 
 
 def run(scenario, program, store):
@@ -615,9 +712,10 @@ def run(scenario, program, store):
                 folder_of_models = glob.glob("*.json") + glob.glob("*/*.Dockerfile") + glob.glob("scripts/*/*")
                 also = ["both"] if line[:2] == ["sweep", "compare"] else folder_of_models if line[0] in ("build", "discover") else glob.glob("reply")
                 record_seeds.record(store, line, also=also)
-                done = subprocess.run([program, *line, "--quiet"], capture_output=True, text=True)
-                if done.returncode:
-                    print(f"{' '.join(line)}: {done.stderr.strip()}")
+                for words in "\n".join(line).split("\n&&\n"):
+                    done = subprocess.run([program, *words.split("\n"), "--quiet"], capture_output=True, text=True)
+                    if done.returncode:
+                        print(f"{words.replace(chr(10), chr(32))}: {done.stderr.strip()}")
                 for left in ("out", "out.db", "out.pftrace", "out.json", "out.json.gz"):
                     shutil.rmtree(left) if os.path.isdir(left) else os.path.exists(left) and os.remove(left)
         finally:

@@ -121,8 +121,10 @@ def database_text(data):
         names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
         tables = []
         for name in names:
-            rows = db.execute(f'SELECT * FROM "{name}"')
-            tables.append((name, [[column[0] for column in rows.description], *rows.fetchall()]))
+            columns = db.execute(f'PRAGMA table_info("{name}")').fetchall()
+            keys = [column for column in columns if column[5]]
+            heads = [column[1] + "!" * (keys == [column] and column[2] == "INTEGER") for column in columns]
+            tables.append((name, [heads, *db.execute(f'SELECT * FROM "{name}"').fetchall()]))
         db.close()
     return tables_text(tables).encode()
 
