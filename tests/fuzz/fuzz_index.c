@@ -1,11 +1,12 @@
-/* Fuzzes what is loaded from an index, as if its checksums were right: the first byte chooses between the
- * events of a PyTorch trace, a rocprofv3 run and the sheets of a report. The rest are sections
- * (image_sections.h). What is loaded must be sound enough for all analyses and writers. make_index_corpus.py
- * makes seeds of real indexes. */
+/* Fuzzes what is loaded from an index or a partial, as if its checksums were right: the first byte chooses
+ * between the events of a PyTorch trace, a rocprofv3 run, the sheets of a report and a trace that is
+ * compared. The rest are sections (image_sections.h). What is loaded must be sound enough for all analyses
+ * and writers. make_index_corpus.py makes seeds of real indexes and partials. */
 #include "base/memory.h"
 #include "image_sections.h"
 #include "input/chrome/kineto.h"
 #include "quiet.h"
+#include "report/compare/compare.h"
 #include "report/pytorch.h"
 #include "report/rocprof.h"
 #include "sound_table.h"
@@ -71,9 +72,28 @@ static void load_tables(const gt_image *image)
     gt_interner_free(strings);
 }
 
+/* The trace is compared with itself. */
+static void load_compared(const gt_image *image)
+{
+    gt_compare_report reports[] = {{.tag = "a", .path = "a.json", .is_trace = true},
+                                   {.tag = "b", .path = "b.json", .is_trace = true}};
+    gt_error error = {{0}};
+    gt_table_list tables = {0};
+    gt_interner *strings = gt_interner_new();
+    bool loaded = gt_compare_load(&reports[0], image);
+    if (loaded != gt_compare_load(&reports[1], image)) abort();
+    if (loaded && !gt_compare_tables(reports, 2, &(gt_compare_options){0}, strings, &tables, &error) &&
+        !error.text[0])
+        abort();
+    check_tables(&tables);
+    for (size_t i = 0; loaded && i < GT_LENGTH(reports); i++) gt_compare_close(&reports[i]);
+    gt_interner_free(strings);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const loaders[])(const gt_image *image) = {load_pytorch, load_rocprof, load_tables};
+    static void (*const loaders[])(const gt_image *image) = {load_pytorch, load_rocprof, load_tables,
+                                                             load_compared};
     if (!size) return 0;
     gt_image image = image_of(data + 1, size - 1);
     loaders[data[0] % GT_LENGTH(loaders)](&image);
