@@ -1,9 +1,14 @@
 """Index and partial files: their records, and the input of fuzz targets that load them (image_sections.h)."""
 import struct
 
-HEAD_BYTES = 8192
+HEAD_BYTES, HEAD_PATH = 8192, 80
 SECTION = struct.Struct("=40sQQQ")
 RECORD = struct.Struct("=8sQQII")
+
+
+def trace_of(data):
+    """The path of the trace that a file is of."""
+    return data[HEAD_PATH:HEAD_BYTES].split(b"\0")[0].decode()
 
 
 def records(data):

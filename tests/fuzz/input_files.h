@@ -19,14 +19,20 @@
  *     gz      compressed with gzip
  *     xlsx    a workbook: each "[name]" begins a sheet, a line is a row, tabs separate cells
  *     db      an SQLite database: each "[name]" begins a table, whose first line names the columns
+ *     part    a partial as this build writes it: a line with its key, then sections (image_sections.h)
  *
- * In the last two, \t, \n and \\ stand for characters of a cell, an empty cell is absent, and a cell is a
- * number if it reads as one; ' before a cell makes it text, # before it a blob. A column of a table that ends
- * with ! is its primary key. */
+ * The name of a partial is that of its folder and, after a space, that of its trace, which comes before it.
+ *
+ * In workbooks and databases, \t, \n and \\ stand for characters of a cell, an empty cell is absent, and a
+ * cell is a number if it reads as one; ' before a cell makes it text, # before it a blob. A column of a table
+ * that ends with ! is its primary key. */
 #ifndef GT_FUZZ_INPUT_FILES_H
 #define GT_FUZZ_INPUT_FILES_H
 
 #include "base/buffer.h"
+#include "crew/folder.h"
+#include "crew/part.h"
+#include "image_sections.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -308,6 +314,29 @@ static void make_folders(const char *path)
     }
 }
 
+/* ---- partials ---- */
+
+static void write_part(char *names, gt_str text)
+{
+    char *trace = strchr(names, ' ');
+    gt_error error;
+    gt_str key = take_until(&text, '\n');
+    if (!trace || memchr(key.bytes, 0, key.len)) return;
+    *trace++ = 0;
+    gt_part_new part = {.key = strndup(key.bytes, key.len), .trace_path = trace};
+    if (is_inside(trace) && gt_trace_identify(trace, &part.identity)) {
+        char *path = gt_work_folder_part(names, trace);
+        gt_image image = image_of((const uint8_t *)text.bytes, text.len);
+        make_folders(path);
+        gt_part_write(path, &part, &image, &error);
+        gt_image_free(&image);
+        gt_free(path);
+    }
+    free((char *)(uintptr_t)part.key);
+}
+
+/* ---- files ---- */
+
 static void write_input_file(gt_str heading, gt_str bytes)
 {
     gt_str kind = take_until(&heading, ' ');
@@ -315,13 +344,15 @@ static void write_input_file(gt_str heading, gt_str bytes)
     if (!heading.len || heading.len >= sizeof name || memchr(heading.bytes, 0, heading.len)) return;
     snprintf(name, sizeof name, "%.*s", (int)heading.len, heading.bytes);
     if (!is_inside(name)) return;
-    make_folders(name);
+    if (!gt_str_equals(kind, "part")) make_folders(name);
     if (gt_str_equals(kind, "gz"))
         write_gzip(name, bytes);
     else if (gt_str_equals(kind, "xlsx"))
         write_workbook(name, bytes);
     else if (gt_str_equals(kind, "db"))
         write_database(name, bytes);
+    else if (gt_str_equals(kind, "part"))
+        write_part(name, bytes);
     else
         write_bytes(name, bytes.bytes, bytes.len);
 }

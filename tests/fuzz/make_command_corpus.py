@@ -4,13 +4,14 @@
     python3 -m tests.fuzz.make_command_corpus --bin build/gputally --fuzz_dir build-asan
 
 Each scenario lays out files and runs command lines on them one after another, because the later ones read what the earlier
-ones wrote. A line with "&&" is several commands, which the target also runs one after another: indexes and partials are not
-part of a seed, because only the build that wrote them reads them. A target keeps the seeds that reach new code;
-record_seeds.py adds those of the end-to-end tests.
+ones wrote. A line with "&&" is several commands, which the target also runs one after another: indexes are not part of a
+seed, because only the build that wrote them reads them. A target keeps the seeds that reach new code; record_seeds.py adds
+those of the end-to-end tests.
 """
 import argparse
 import glob
 import gzip
+import hashlib
 import json
 import os
 import shutil
@@ -43,6 +44,11 @@ def write(path, data):
     with open(path, "wb") as f:
         f.write(data if isinstance(data, bytes) else data.encode() if isinstance(data, str) else
                 json.dumps(data, separators=(",", ":")).encode())
+
+
+def remove(*paths):
+    for path in paths:
+        shutil.rmtree(path) if os.path.isdir(path) else os.path.exists(path) and os.remove(path)
 
 
 # ---- rocprofv3 ----
@@ -304,7 +310,7 @@ def indexes():
 
 
 def partials():
-    """The second command reads the partials that the first one writes."""
+    """The second command reads the partials that the first one writes; and the command alone, with the partials."""
     kept = ["--partials", "p"]
     for rank in range(2):
         write(f"r/rank{rank}_trace.json", stepping_rank(rank, range(2)))
@@ -323,8 +329,10 @@ def partials():
              twice("report", "r/rank0_trace.json", "b/rank_1.json", *kept, *OUT))
     for line in lines:
         yield line
-        for path in ["p", *glob.glob("r/*.gtpart"), *glob.glob("r/*.xlsx")]:
-            shutil.rmtree(path) if os.path.isdir(path) else os.path.exists(path) and os.remove(path)
+        remove(*glob.glob("[rb]/*.xlsx"), *glob.glob("several/**/*.xlsx", recursive=True), *glob.glob("r/*.gtpart"))
+        if line[0] in ("batch", "collective", "compare"):  # other partials name the current folder, or files beside them
+            yield line[line.index("&&") + 1:]
+        remove("p", *glob.glob("[rb]/*.xlsx"), *glob.glob("several/**/*.xlsx", recursive=True))
 
 
 def keep_sheets(folder, *names):
@@ -716,8 +724,7 @@ def run(scenario, program, store):
                     done = subprocess.run([program, *words.split("\n"), "--quiet"], capture_output=True, text=True)
                     if done.returncode:
                         print(f"{words.replace(chr(10), chr(32))}: {done.stderr.strip()}")
-                for left in ("out", "out.db", "out.pftrace", "out.json", "out.json.gz"):
-                    shutil.rmtree(left) if os.path.isdir(left) else os.path.exists(left) and os.remove(left)
+                remove("out", "out.db", "out.pftrace", "out.json", "out.json.gz")
         finally:
             os.chdir(home)
 
@@ -742,6 +749,11 @@ def main():
         os.chdir(record_seeds.ROOT)
     seeds.setdefault("fuzz_command_rocprof", set()).add(b"rocprof\n9_results.db\n--output_csvs_dir\nout" + raw)
     record_seeds.add_seeds(options.fuzz_dir, options.corpus, seeds)
+    # Seeds with partials are for changes of the bytes of these, although the code is reached without them.
+    for target, found in seeds.items():
+        for seed in (seed for seed in found if b"\n@@@ part " in seed):
+            with open(os.path.join(options.corpus, target[len("fuzz_"):], hashlib.sha1(seed).hexdigest()), "wb") as f:
+                f.write(seed)
 
 
 if __name__ == "__main__":

@@ -142,11 +142,27 @@ def file_part(name, data):
     return f"file {name}", data
 
 
+def is_partial(data):
+    return data[:8] == b"GTPART\r\n"
+
+
+def partial_part(name, data, files):
+    """A partial in a folder of them; None if its trace is not a file of the seed."""
+    from tests.fuzz import container  # not at the top: the stand-in must start quickly
+    trace = next((other for other in files if container.trace_of(data).endswith("/" + other)), None)
+    if not trace or name == trace + ".gtpart":
+        return None
+    (key, sections), = container.records(data)
+    return f"part {os.path.dirname(name)} {trace}", key.encode() + b"\n" + container.input_of(sections)
+
+
 def seed_of(words, files):
     """The bytes of a seed: a list of words, and {name: bytes} or {name: text}."""
     seed = "\n".join(word.replace("\n", " ") for word in words).encode(errors="surrogateescape")
-    for name, data in files.items():
-        heading, data = file_part(name, data if isinstance(data, bytes) else data.encode())
+    files = {name: data if isinstance(data, bytes) else data.encode() for name, data in files.items()}
+    for name in sorted(files, key=lambda name: is_partial(files[name])):  # after their traces
+        data = files[name]
+        heading, data = is_partial(data) and partial_part(name, data, files) or file_part(name, data)
         seed += b"\n@@@ " + heading.encode(errors="surrogateescape") + b"\n" + data
     return seed
 
