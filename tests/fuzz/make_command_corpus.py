@@ -265,6 +265,10 @@ def collective():
         write(f"r/rank{rank}_trace.json", rank_trace(rank, range(3)))
         write(f"g/rank_{rank}/t.json", rank_trace(rank, range(3), ("allreduce", "all_to_allv") if rank else ("allreduce", "all_to_all")))
         write(f"b/rank_{rank}.json", rank_trace(rank, range(3)))
+        trace = rank_trace(rank, range(3), ("allreduce",))
+        trace["traceEvents"] += on_devices(*(((0, 0, None), (1, 1, None)), ((0, 0, None),), (("a", 0, None), ("b", 0, None)))[rank])
+        write(f"m/rank{rank}_trace.json", trace)
+    yield ["collective", "--trace_dir", "m", "--world_size", "3", "--extra", *OUT]
     yield ["collective", "--trace_dir", "r", "--world_size", "3", "--all2allv_heatmap", "--gpus_per_node", "2", "--agg_metrics", "mean",
            "std", "var", "sum", "count", "first", "last", "nunique", "size", "median", *OUT]
     yield ["collective", "--trace_dir", "r", "--world_size", "3", "--extra", "--output_db", "out.db"]
