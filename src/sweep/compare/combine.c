@@ -22,7 +22,7 @@ static gt_shown print_cell(const gt_column *column, size_t row, char text[GT_NUM
         text[gt_print_double(text, column->floats[row])] = 0;
         return GT_SHOWN_FLOAT;
     case GT_TYPE_BOOL:
-        memcpy(text, column->bools[row] ? "True" : "False", sizeof "False");
+        strcpy(text, column->bools[row] ? "True" : "False");
         return GT_SHOWN_BOOL;
     default:
         break;
