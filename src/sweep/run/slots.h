@@ -6,12 +6,18 @@
 
 #include "sweep/run/run.h"
 
+/* ---- GPUs (slot_gpus.c) ---- */
+
 /* Divides GPUs among slots. `given`: "0,1,2", "none" or NULL: those that ROCR_VISIBLE_DEVICES,
  * HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES name, else all of the machine. Fills one list per slot ("0,1";
  * "" for none), in the arena; *unused is what is left, as all slots have the same number. Fails if there are
  * fewer GPUs than slots, or one is named twice. */
 bool gt_slots_divide(size_t slots, const char *given, gt_arena *arena, const char **lists,
                      const char **unused, gt_error *error);
+/* Has this process, and what it starts, use only the GPUs of one of these lists; all of them if it is "". */
+void gt_slot_use_gpus(const char *list);
+
+/* ---- processes (slots.c) ---- */
 
 typedef struct gt_slots gt_slots;
 
