@@ -472,7 +472,13 @@ def test_damaged_files(binary):
         after = s.statuses()
         equal({k: v for k, v in after.items() if k != (256, 28)}, {k: v for k, v in before.items() if k != (256, 28)})
         equal(after[256, 28][1], "SUCCESS")
-        holds(subprocess.run([binary, "sweep", "run", "--task", "9", "--output_dir", submission], capture_output=True, text=True).stderr, "has no task 9")
+        task = [binary, "sweep", "run", "--output_dir", submission, "--task"]
+        holds(subprocess.run([*task, "9"], capture_output=True, text=True).stderr, "has no task 9")
+        s.write("fail_256_28")
+        printed = subprocess.run([*task, "0", "--dry_run"], cwd=s.work, capture_output=True, text=True)
+        equal((printed.returncode, s.statuses()), (0, after))  # it was not run
+        holds(printed.stdout, "env 'RCCL_THREADS_PER_BLOCK=256' 'NCCL_MAX_NCHANNELS=28' ")
+        holds(printed.stdout, " program.py 256 28 'my sweep/256thread/nccl_28channels/torch_profiler'\n")
         s.write("my sweep/slurm/bad/tasks.json", "nonsense")
         done = subprocess.run([binary, "sweep", "report", "my sweep"], cwd=s.work, capture_output=True, text=True)
         equal(done.returncode, 0)

@@ -320,6 +320,8 @@ static gt_exit run_task(const gt_call *call)
     int64_t task = gt_arguments_int(&call->arguments, "task");
     const char *folder = gt_arguments_string(&call->arguments, "output_dir");
     if (task < 0 || !folder) return gt_usage_error(call->program, "argument --task: needs --output_dir");
+    if (gt_arguments_flag(&call->arguments, "dry_run"))
+        return gt_task_print(folder, (size_t)task, &error) ? GT_EXIT_DONE : gt_sweep_failed(&error);
     if (!gt_task_run(folder, (size_t)task, &outcome, &error)) return gt_sweep_failed(&error);
     return outcome.status == GT_RUN_SUCCESS ? GT_EXIT_DONE : GT_EXIT_FAILED;
 }

@@ -1,9 +1,9 @@
 /* `sweep run` on SLURM: the points that are left become the tasks of a job array. tasks.h says which files
  * tell what the tasks do.
  *
- * submit.c: writes the list of tasks and the script, and submits the arrays. task.c: what runs on a node.
- * watch.c: asks SLURM what the tasks do, and records how those ended that could not do so themselves.
- * cluster.c: puts it together. */
+ * submit.c: writes the list of tasks and the script, and submits the arrays. task_plan.c: reads what a task
+ * runs, and task.c runs it on a node. watch.c: asks SLURM what the tasks do, and records how those ended that
+ * could not do so themselves. cluster.c: puts it together. */
 #ifndef GT_SWEEP_RUN_CLUSTER_H
 #define GT_SWEEP_RUN_CLUSTER_H
 
@@ -30,6 +30,18 @@ bool gt_submission_submit(gt_runner *r, gt_slurm_job *job, const gt_submission *
                           gt_error *error);
 /* Prints the commands that submit it. */
 void gt_submission_print(gt_runner *r, const gt_submission *submission);
+
+/* ---- a task (task_plan.c) ---- */
+
+typedef struct gt_task_plan {
+    gt_run_point point; /* its arena has all memory */
+    gt_arg_list unset;  /* names of variables that it does not inherit */
+    int64_t timeout_s;  /* 0: none */
+} gt_task_plan;
+
+/* Reads a task of a submission; `folder` is that of the submission. Free the plan also after a failure. */
+bool gt_task_plan_read(gt_task_plan *plan, const char *folder, size_t task, gt_error *error);
+void gt_task_plan_free(gt_task_plan *plan);
 
 /* ---- watching (watch.c) ---- */
 

@@ -289,6 +289,20 @@ void gt_run_point_free(gt_run_point *point)
     *point = (gt_run_point){0};
 }
 
+void gt_run_point_add_line(gt_buffer *line, const char *const *unset, size_t unset_count,
+                           const gt_run_point *point)
+{
+    gt_buffer_add_cstr(line, "env ");
+    for (size_t i = 0; i < unset_count; i++) {
+        gt_buffer_add_cstr(line, "-u ");
+        gt_shell_quote(line, unset[i]);
+        gt_buffer_add_cstr(line, " ");
+    }
+    gt_shell_join(line, point->variables.items, point->variables.count);
+    gt_buffer_add_cstr(line, " ");
+    gt_shell_join(line, point->argv.items, point->argv.count);
+}
+
 char *gt_run_point_title(const gt_run_plan *plan, size_t run)
 {
     const gt_sweep_grid *grid = &plan->grid;

@@ -124,6 +124,10 @@ typedef struct gt_run_point {
 gt_run_point gt_run_point_make(const gt_run_plan *plan, size_t run);
 void gt_run_point_free(gt_run_point *point);
 
+/* Adds the equivalent shell command of the point: "env -u NAME A=1 command word". */
+void gt_run_point_add_line(gt_buffer *line, const char *const *unset, size_t unset_count,
+                           const gt_run_point *point);
+
 /* "THREADS=256, CHANNELS=28", then further axes and the repeat; the caller frees it. */
 char *gt_run_point_title(const gt_run_plan *plan, size_t run);
 
@@ -207,6 +211,8 @@ bool gt_run_execute(const gt_run_point *point, const gt_run_limits *limits, gt_r
 /* Runs a task on a node of SLURM (task.c): `folder` is that of the submission. Returns false if there is no
  * such task, or its outcome could not be recorded. */
 bool gt_task_run(const char *folder, size_t task, gt_run_outcome *outcome, gt_error *error);
+/* Prints its command without running it (task_plan.c). */
+bool gt_task_print(const char *folder, size_t task, gt_error *error);
 
 /* What sweep.json is made of. */
 typedef struct gt_run_history {

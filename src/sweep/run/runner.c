@@ -300,20 +300,6 @@ bool gt_runner_run(const gt_run_plan *plan, const gt_runner_options *options, gt
     return ok;
 }
 
-/* Prints "env -u NAME A=1 command word": the equivalent shell command of the point. */
-static void add_shell_line(gt_buffer *line, const gt_run_plan *plan, const gt_run_point *point)
-{
-    gt_buffer_add_cstr(line, "env ");
-    for (size_t i = 0; i < plan->unset_count; i++) {
-        gt_buffer_add_cstr(line, "-u ");
-        gt_shell_quote(line, plan->unset[i]);
-        gt_buffer_add_cstr(line, " ");
-    }
-    gt_shell_join(line, point->variables.items, point->variables.count);
-    gt_buffer_add_cstr(line, " ");
-    gt_shell_join(line, point->argv.items, point->argv.count);
-}
-
 void gt_runner_print(const gt_run_plan *plan, const gt_runner_options *options)
 {
     size_t *order = gt_run_order(plan), runs = gt_run_count(plan);
@@ -323,7 +309,7 @@ void gt_runner_print(const gt_run_plan *plan, const gt_runner_options *options)
         char *title = gt_run_point_title(plan, order[i]);
         gt_buffer line = {0};
         bool skipped = gt_runner_is_skipped(options, earlier, &point);
-        add_shell_line(&line, plan, &point);
+        gt_run_point_add_line(&line, plan->unset, plan->unset_count, &point);
         printf("%s# %s%s\n", i ? "\n" : "", title, skipped ? ": skipped, folder exists" : "");
         if (!skipped) printf("%s\n", gt_buffer_str(&line).bytes);
         gt_buffer_free(&line);

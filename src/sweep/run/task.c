@@ -6,7 +6,6 @@
 #include "os/clock.h"
 #include "os/paths.h"
 #include "run/execute/execute.h"
-#include "run/plan/context.h"
 #include "run/plan/plan.h"
 #include "sweep/run/cluster.h"
 
@@ -16,94 +15,19 @@
 #include <string.h>
 #include <unistd.h>
 
-extern char **environ;
-
 typedef struct task_run {
     gt_arena *arena;
     const char *folder, *stamp;
-    const gt_value *list, *json; /* tasks.json; this task's object */
     size_t task, restart;
     char *path;     /* of its result */
     char node[256]; /* its name in SLURM */
     time_t started;
 } task_run;
 
-/* ---- what to run ---- */
-
 static const char *variable(const char *name)
 {
     const char *value = getenv(name);
     return value && *value ? value : NULL;
-}
-
-static bool add_strings(gt_arena *arena, const gt_value *list, gt_arg_list *out)
-{
-    if (!gt_value_is_list(list)) return false;
-    for (size_t i = 0; i < list->count; i++) {
-        const char *text = gt_value_copy(arena, &list->items[i]);
-        if (!text || strlen(text) != list->items[i].text.len) return false;
-        gt_arg_list_add(arena, out, text);
-    }
-    return true;
-}
-
-static void end_list(gt_arena *arena, gt_arg_list *list)
-{
-    gt_arg_list_add(arena, list, "");
-    list->items[--list->count] = NULL;
-}
-
-static bool names_variable(const gt_arg_list *list, const char *entry)
-{
-    size_t len = strcspn(entry, "=");
-    for (size_t i = 0; i < list->count; i++)
-        if (strncmp(list->items[i], entry, len) == 0 && (!list->items[i][len] || list->items[i][len] == '='))
-            return true;
-    return false;
-}
-
-static void make_environment(gt_arena *arena, const gt_arg_list *unset, gt_run_point *point)
-{
-    for (char **entry = environ; *entry; entry++)
-        if (!names_variable(&point->variables, *entry) && !names_variable(unset, *entry))
-            gt_arg_list_add(arena, &point->environment, *entry);
-    for (size_t i = 0; i < point->variables.count; i++)
-        gt_arg_list_add(arena, &point->environment, point->variables.items[i]);
-    end_list(arena, &point->environment);
-}
-
-/* The point of the task; its memory is in the arena of the task. */
-static bool read_point(task_run *t, gt_run_point *point, gt_error *error)
-{
-    gt_arg_list unset = {0};
-    point->place = gt_settings_string(t->json, "place");
-    point->folder = gt_settings_string(t->json, "directory");
-    point->rocprof_folder = gt_settings_string(t->json, "rocprof_directory");
-    bool ok = point->place && point->folder &&
-              add_strings(t->arena, gt_value_get(t->json, "argv"), &point->argv) && point->argv.count &&
-              add_strings(t->arena, gt_value_get(t->json, "env"), &point->variables) &&
-              add_strings(t->arena, gt_value_get(t->list, "unset"), &unset);
-    if (!ok) return gt_fail(error, "%s/tasks.json: task %zu is damaged", t->folder, t->task);
-    end_list(t->arena, &point->argv);
-    make_environment(t->arena, &unset, point);
-    return true;
-}
-
-static bool read_list(task_run *t, gt_error *error)
-{
-    gt_buffer text = {0};
-    char *path = gt_format("%s/tasks.json", t->folder);
-    bool ok = gt_read_small_file(path, 256 << 20, &text, error);
-    if (ok)
-        t->list = gt_value_parse(
-            t->arena, (gt_str){gt_arena_bytes(t->arena, text.len ? text.bytes : "", text.len), text.len});
-    const gt_value *tasks = ok ? gt_value_get(t->list, "tasks") : &gt_value_missing;
-    if (ok && (!gt_value_is_list(tasks) || t->task >= tasks->count))
-        ok = gt_fail(error, "%s: has no task %zu", path, t->task);
-    if (ok) t->json = &tasks->items[t->task];
-    gt_buffer_free(&text);
-    gt_free(path);
-    return ok;
 }
 
 /* ---- result ---- */
@@ -193,17 +117,15 @@ static bool is_time_over(void)
     return from && (double)time(NULL) >= strtod(from, NULL);
 }
 
-static bool run_task(task_run *t, gt_run_outcome *outcome, gt_error *error)
+static bool run_task(task_run *t, const gt_task_plan *plan, gt_run_outcome *outcome, gt_error *error)
 {
-    gt_run_point point = {0};
-    gt_run_limits limits = {.timeout_s = (double)gt_settings_int(t->list, "timeout_s", 0),
-                            .silent = true,
-                            .in_slurm = variable("SLURM_JOB_ID")};
-    if (!read_point(t, &point, error) || !gt_run_make_folders(&point, error)) return false;
-    if (!write_result(t, NULL, error)) return false;
-    described_node node = begin_node(t, &point);
+    const gt_run_point *point = &plan->point;
+    gt_run_limits limits = {
+        .timeout_s = (double)plan->timeout_s, .silent = true, .in_slurm = variable("SLURM_JOB_ID")};
+    if (!gt_run_make_folders(point, error) || !write_result(t, NULL, error)) return false;
+    described_node node = begin_node(t, point);
     gt_error reason;
-    if (!gt_run_execute(&point, &limits, outcome, &reason)) gt_warn("%s", reason.text);
+    if (!gt_run_execute(point, &limits, outcome, &reason)) gt_warn("%s", reason.text);
     if (outcome->ended_rest)
         gt_warn("%d processes that the command had left behind were ended", outcome->ended_rest);
     if (outcome->status == GT_RUN_INTERRUPTED && is_time_over()) outcome->status = GT_RUN_TIMEOUT;
@@ -226,7 +148,9 @@ bool gt_task_run(const char *folder, size_t task, gt_run_outcome *outcome, gt_er
     for (char *c = t.node; *c; c++)
         if (*c == '/') *c = '_';
     *outcome = (gt_run_outcome){0};
-    bool ok = read_list(&t, error) && run_task(&t, outcome, error);
+    gt_task_plan plan;
+    bool ok = gt_task_plan_read(&plan, folder, task, error) && run_task(&t, &plan, outcome, error);
+    gt_task_plan_free(&plan);
     gt_free(t.path);
     gt_arena_free(&arena);
     return ok;
