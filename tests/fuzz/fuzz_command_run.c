@@ -1,4 +1,4 @@
-/* Fuzzes the plans of `gputally run` and `gputally sweep run`: contexts, tools and grids. Only with
+/* Fuzzes the plans of `gputally run`: contexts and tools. Only with
  * --dry_run; nothing is started. */
-static const char *const commands[] = {"run", "sweep run", 0};
+static const char *const commands[] = {"run", 0};
 #include "command.h"

@@ -179,6 +179,14 @@ def targets(folder):
     return found
 
 
+def takes_seed(target, files):
+    """Replies of programs are for targets with stand-ins for these. fuzz_command_programs needs one."""
+    with open(os.path.join(HERE, target + ".c")) as f:
+        has_stand_ins = "STAND_INS" in f.read()
+    has_reply = any(name.split(".")[0] == "reply" for name in files)
+    return has_stand_ins if has_reply else target != "fuzz_command_programs"
+
+
 def command_of(words, old_names):
     name = old_names.get(words[0], words[0]) if words else ""
     return f"sweep {words[1]}" if name == "sweep" and len(words) > 1 else name
@@ -196,6 +204,7 @@ def old_names_of(root):
 
 def add_seeds(fuzz_dir, corpus, seeds):
     """Adds to the corpus of each target those seeds that reach new code. seeds: {target: set of bytes}"""
+    os.makedirs(os.path.join(fuzz_dir, "failures"), exist_ok=True)
     for target, found in sorted(seeds.items()):
         folder = os.path.join(corpus, target[len("fuzz_"):])
         os.makedirs(folder, exist_ok=True)
@@ -237,7 +246,7 @@ def read_calls(store):
         files = {k: base64.b64decode(v) for k, v in call["files"].items()}
         for target in by_command.get(command_of(call["words"], old_names), []):
             seed = seed_of(call["words"], files)
-            if len(seed) <= SIZE_MAX and target.endswith("_programs") == ("reply" in files):
+            if len(seed) <= SIZE_MAX and takes_seed(target, files):
                 seeds.setdefault(target, set()).add(seed)
     return seeds
 
@@ -252,7 +261,6 @@ def main():
     tests = os.path.dirname(HERE)
     scripts = options.scripts or sorted(os.path.relpath(path, tests) for pattern in ("test_*.py", "cli_cases.txt")
                                         for path in glob.glob(os.path.join(tests, "*", pattern)))
-    os.makedirs(os.path.join(options.fuzz_dir, "failures"), exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="gputally-calls-") as store:
         run_scripts(scripts, os.path.abspath(options.bin), store)
         seeds = read_calls(store)
