@@ -201,6 +201,8 @@ gt_trace_measures *gt_trace_measures_find(const gt_sweep_cache *cache, const gt_
                                           gt_buffer *messages);
 void gt_trace_measures_keep(const gt_trace_measures *measures, gt_index *index, int64_t rank,
                             gt_str messages);
+/* Those of an image; NULL if it cannot be one of that rank. Their strings may be those of the image. */
+gt_trace_measures *gt_trace_measures_load(const gt_image *image, int64_t rank, gt_buffer *messages);
 
 /* ---- measurements of a sweep (measure.c) ---- */
 

@@ -8,6 +8,7 @@
  *                the second GEMM ... */
 #include "sweep/decide/decide.h"
 
+#include "analysis/collective/sheets.h"
 #include "base/image.h"
 #include "base/memory.h"
 #include "table/image.h"
@@ -149,7 +150,7 @@ static void set_collectives(void *context, gt_table *table)
     m->collectives = table;
 }
 
-static bool load(gt_trace_measures *m, const gt_image *image, gt_buffer *messages)
+static bool load(gt_trace_measures *m, const gt_image *image, int64_t rank, gt_buffer *messages)
 {
     const int64_t *flags = gt_image_get_all(image, owner, "flags", sizeof *flags, FLAGS);
     const double *numbers = gt_image_get_all(image, owner, "numbers", sizeof *numbers, NUMBERS);
@@ -170,8 +171,18 @@ static bool load(gt_trace_measures *m, const gt_image *image, gt_buffer *message
         m->step_exposed_ms.count != m->step_ms.count || m->step_gemm_ms.count != m->step_ms.count ||
         !load_gemms(image, m))
         return false;
-    return !flags[HAS_COLLECTIVES] ||
-           (gt_tables_load(image, m->strings, set_collectives, m) && m->collectives);
+    return !flags[HAS_COLLECTIVES] || (gt_tables_load(image, m->strings, set_collectives, m) &&
+                                       m->collectives && gt_collectives_are_sound(m->collectives, rank));
+}
+
+gt_trace_measures *gt_trace_measures_load(const gt_image *image, int64_t rank, gt_buffer *messages)
+{
+    gt_trace_measures *found = gt_alloc_zero(1, sizeof *found);
+    messages->len = 0;
+    if (load(found, image, rank, messages)) return found;
+    gt_trace_measures_free(found);
+    messages->len = 0;
+    return NULL;
 }
 
 gt_trace_measures *gt_trace_measures_find(const gt_sweep_cache *cache, const gt_index *index, int64_t rank,
@@ -182,17 +193,12 @@ gt_trace_measures *gt_trace_measures_find(const gt_sweep_cache *cache, const gt_
     gt_trace_measures *found = NULL;
     messages->len = 0;
     if (gt_sweep_cache_find(cache, index, key, &image)) {
-        found = gt_alloc_zero(1, sizeof *found);
-        bool sound = load(found, &image, messages);
+        found = gt_trace_measures_load(&image, rank, messages);
         gt_image_free(&image);
-        if (sound) {
+        if (found)
             gt_index_lend(index, found->strings);
-        } else {
-            gt_trace_measures_free(found);
-            found = NULL;
-            messages->len = 0;
+        else
             gt_index_reject(index);
-        }
     }
     gt_free(key);
     return found;
