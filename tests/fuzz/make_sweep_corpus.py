@@ -104,6 +104,9 @@ def decisions():
     yield ["sweep", "decide", "best", *PAGE, "--baseline", "256thread_28ch"]
     lay_out("equal", with_repeats(classic(300, 301, 302)), slowdown=1.0)
     yield ["sweep", "decide", "equal", *PAGE]
+    for place, lengths in (("mode_a", (300, 300.1)), ("mode_b", (300, 500))):
+        lay_out("noisy", {place: lengths[0], f"repeat_2/{place}": lengths[1]})
+    yield ["sweep", "decide", "noisy", *PAGE]
     lay_out("steps", classic(300, 320), steps=3)
     yield ["sweep", "decide", "steps", *PAGE, "--baseline", "256thread_42ch"]
     lay_out("ranks", classic(300, 340, 360), ranks=(0, 1), marked=False)
@@ -212,6 +215,14 @@ def plots_of_sweeps():
     yield ["sweep", "html", "--sweep", "d", "--sweep", "e", "--output", "out/page.html"]
 
 
+def times_of_any_axes():
+    """`sweep timestamps`: the runs of a sweep are found by the values of its axes."""
+    lay_out("s", {"mode_a b/batch_8": 300, "mode_true/batch_2": 300, "repeat_2/mode_NA/batch_8": 300})
+    write("top.csv", "mode,batch,repeat,rank,kernel_name,kernel_time_min_us,kernel_time_max_us,time_diff_us\na b,8.0,1,0,gemm_a,20,30,10\n"
+          "True,2,1,0,gemm_a,20,30,10\n,8,2,0,gemm_a,20,30,10\nnone,8,,0,gemm_a,20,30,10\n")
+    yield ["sweep", "timestamps", "--input_csv", "top.csv", "--base_path", "s"]
+
+
 def odd_sheets():
     """Sheets of two runs whose columns have other types, that one run lacks, or that have no runs."""
     write_workbook("./a.xlsx", both=[["n", "f", "b", "s", "source"], [1, 2.5, True, "x", "old"], [None, 3.5, False, "y", "old"]], only=[["n"], [1]])
@@ -266,7 +277,7 @@ def queues():
     yield ["sweep", "run", "--dry_run", "--task", "0", "-o", "s/slurm/2"]
 
 
-SCENARIOS = (decisions, left_out, kept, changes, plots_of_sweeps, odd_sheets, queues)
+SCENARIOS = (decisions, left_out, kept, changes, plots_of_sweeps, times_of_any_axes, odd_sheets, queues)
 
 
 def main():
