@@ -113,6 +113,7 @@ def decisions():
     shutil.rmtree("ranks/512thread/nccl_28channels/torch_profiler/rank1")
     yield ["sweep", "decide", "ranks", *PAGE]
     lay_out("single", classic(300, 350), marked=False, name="broadcast")
+    write_workbook("single/tracelens_analysis/gpu_timeline_all_configs_mean.xlsx", Summary_By_Config=[["config"], ["256thread_28ch"]])
     yield ["sweep", "decide", "single", *PAGE]
     lay_out("one", classic(300), ranks=(0, 2), world=3)
     write("one/512thread/nccl_28channels/torch_profiler/rank0/t.json", '{"traceEvents":[')

@@ -388,8 +388,11 @@ static bool find_parts(const gt_table *table, const gt_column *parts[PARTS])
 /* Means over the repeats of each setting. Rows of runs that the sweep does not have are of an older one. */
 static void sum_timelines(const gt_decision *d, const gt_table *table, double *sums, double *counts)
 {
-    const gt_column *parts[PARTS], *names = gt_table_column_of(table, GT_COL_FULL_CONFIG, GT_TYPE_STRING);
-    if (!names || !find_parts(table, parts)) return;
+    const gt_column *parts[PARTS];
+    size_t config = gt_table_find(table, GT_COL_FULL_CONFIG);
+    if (config == SIZE_MAX || table->columns[config].type != GT_TYPE_STRING || !find_parts(table, parts))
+        return;
+    const gt_column *names = &table->columns[config];
     gt_name_index runs = gt_name_index_runs(d);
     for (size_t row = 0; row < table->row_count; row++) {
         size_t run = gt_name_index_find(&runs, gt_interner_get(table->strings, names->texts[row]));
