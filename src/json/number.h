@@ -27,14 +27,20 @@ static inline bool gt_scan_is_digit(uint8_t c)
     return (uint8_t)(c - '0') <= 9;
 }
 
+/* How many of these eight bytes, from the first on, are less than 10. */
+static inline unsigned gt_scan_count_digits(uint64_t bytes)
+{
+    uint64_t others = ((bytes + 0x7676767676767676u) | bytes) & 0x8080808080808080u;
+    return others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
+}
+
 /* The eight bytes at p minus '0', and how many of them, from the first on, are digits. */
 static inline uint64_t gt_scan_load_digits(const uint8_t *p, unsigned *count)
 {
     uint64_t chunk;
     memcpy(&chunk, p, 8);
     chunk ^= 0x3030303030303030u;
-    uint64_t others = ((chunk + 0x7676767676767676u) | chunk) & 0x8080808080808080u;
-    *count = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
+    *count = gt_scan_count_digits(chunk);
     return chunk;
 }
 
@@ -46,15 +52,18 @@ static inline uint32_t gt_scan_eight_digits(uint64_t digits)
     return (uint32_t)((digits & 0x0000FFFF0000FFFFu) * 42949672960001u >> 32);
 }
 
+static const uint32_t gt_scan_int_powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+static const double gt_scan_powers[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                                        1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
+
 /* The end of the digits at p, which are appended to *value; more than 19 digits overflow it. */
 static inline const uint8_t *gt_scan_digits(const uint8_t *p, uint64_t *value)
 {
-    static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     unsigned count;
     do {
         uint64_t digits = gt_scan_load_digits(p, &count);
         if (!count) break;
-        *value = *value * powers[count] + gt_scan_eight_digits(digits << (64 - 8 * count));
+        *value = *value * gt_scan_int_powers[count] + gt_scan_eight_digits(digits << (64 - 8 * count));
         p += count;
     } while (count == 8);
     return p;
@@ -136,11 +145,9 @@ static inline const uint8_t *gt_scan_slow_time(const uint8_t *p, double *out)
     return end;
 }
 
-/* The end of the number at p, which is read as strtod would: by one division if its digits are below 2^53. */
-static inline const uint8_t *gt_scan_time(const uint8_t *p, double *out, bool *integral)
+/* The number at p, whatever its form: a sign, any number of digits. */
+static inline const uint8_t *gt_scan_long_time(const uint8_t *p, double *out, bool *integral)
 {
-    static const double powers[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
-                                    1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
     const uint8_t *start = p;
     bool negative = *p == '-';
     const uint8_t *digits = p += negative;
@@ -157,9 +164,40 @@ static inline const uint8_t *gt_scan_time(const uint8_t *p, double *out, bool *i
     }
     *integral = !decimals && (*p | 0x20) != 'e';
     if (count > 18 || value > (UINT64_C(1) << 53) || (*p | 0x20) == 'e') return gt_scan_slow_time(start, out);
-    double time = decimals ? (double)value / powers[decimals] : (double)value;
+    double time = (double)value / gt_scan_powers[decimals];
     *out = negative ? -time : time;
     return p;
+}
+
+/* The end of the number at p, which is read as strtod would: by one division if its digits are below 2^53.
+ *
+ * Nearly all times have a point among the last eight digits, after eight others or none. Then the digits on
+ * both sides of the point are joined and read at once: of 1419116104654.576 first 14191161, then 04654576. */
+static inline const uint8_t *gt_scan_time(const uint8_t *p, double *out, bool *integral)
+{
+    unsigned whole, count;
+    const uint8_t *last = p; /* the last digits */
+    uint64_t digits = gt_scan_load_digits(p, &whole), value = 0, after;
+    bool leading_zero = !(digits & 0xFF) && whole > 1;
+    if (!whole || leading_zero) return gt_scan_long_time(p, out, integral);
+    if (whole == 8) {
+        value = gt_scan_eight_digits(digits);
+        last = p + 8;
+        digits = gt_scan_load_digits(last, &whole);
+    }
+    if (whole == 8 || last[whole] != '.') return gt_scan_long_time(p, out, integral);
+    memcpy(&after, last + 1, 8);
+    uint64_t before = (UINT64_C(1) << 8 * whole) - 1; /* the bytes before the point */
+    digits = (digits & before) | ((after ^ 0x3030303030303030u) & ~before);
+    count = gt_scan_count_digits(digits);
+    const uint8_t *end = last + count + 1;
+    if (count == whole || gt_scan_is_digit(*end) || (*end | 0x20) == 'e')
+        return gt_scan_long_time(p, out, integral);
+    value = value * gt_scan_int_powers[count] + gt_scan_eight_digits(digits << (64 - 8 * count));
+    if (value > UINT64_C(1) << 53) return gt_scan_long_time(p, out, integral);
+    *integral = false;
+    *out = (double)value / gt_scan_powers[count - whole];
+    return end;
 }
 
 #endif

@@ -99,7 +99,18 @@ static void times_agree_with_strtod(void **unused)
                                         "1718289123456789.125",
                                         "0.000000000000000001",
                                         "12345678.87654321",
-                                        "1.0e+10"};
+                                        "1.0e+10",
+                                        "1419116104654.576", /* from here on: a point among eight digits */
+                                        "7.1234567",
+                                        "7.12345678",
+                                        "1234567.1",
+                                        "1234567.12",
+                                        "123456781234567.1",
+                                        "1.5e3",
+                                        "12345678.5E-3",
+                                        "90071992.54740992",
+                                        "90071992.54740993",
+                                        "99999999.99999999"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) assert_time(texts[i]);
     for (int i = 0; i < 200000; i++) {
         char text[64];
@@ -112,6 +123,19 @@ static void times_agree_with_strtod(void **unused)
             snprintf(text, sizeof text, "%" PRIu64, whole);
         assert_time(text);
     }
+}
+
+static void invalid_times_are_refused(void **unused)
+{
+    (void)unused;
+    static const char *const texts[] = {"",     "-",         ".5",         "1.",          "01.5",
+                                        "00.5", "1234567.",  "12345678.",  "00000000.5",  "-.5",
+                                        "1.e5", "012345678", "12345678.e", "01234567.25", "1./5",
+                                        "1.:5", "\"1.5\""};
+    double got;
+    bool integral;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_null(gt_scan_time(in_block(texts[i], ","), &got, &integral));
 }
 
 static void numbers_are_skipped_by_the_grammar(void **unused)
@@ -145,6 +169,7 @@ int main(void)
         cmocka_unit_test(integers_agree_with_strtoll),
         cmocka_unit_test(other_numbers_are_left_to_the_general_path),
         cmocka_unit_test(times_agree_with_strtod),
+        cmocka_unit_test(invalid_times_are_refused),
         cmocka_unit_test(numbers_are_skipped_by_the_grammar),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
