@@ -64,6 +64,9 @@ static const struct {
     {"a, b}{][\\\\", "a, b}{][\\"},
     {"x:\\\"\\\\", "x:\"\\"},
     {"a long name that takes more than one block of sixteen bytes to compare, and then some more", NULL},
+    {"the head11111111-middle-22222222the tail", NULL}, /* these differ neither at their ends ... */
+    {"the head33333333-middle-22222222the tail", NULL}, /* ... nor in their middle */
+    {"the head11111111-middle-33333333the tail", NULL},
 };
 static const struct {
     const char *raw, *meaning;
@@ -77,6 +80,8 @@ static const struct {
     {"\"s t\"", "\"s t\""},
     {"true", "true"},
     {"[\"\\\"]\", 1.5]", "[\"\\\"]\",1.5]"},
+    {"[1234567,11,1234567,22,123456]", "[1234567,11,1234567,22,123456]"},
+    {"[1234567,13,1234567,22,123456]", "[1234567,13,1234567,22,123456]"},
 };
 static const char *const kinds[] = {"x", "y", "zebra"};
 /* In an unwanted object. */

@@ -60,8 +60,51 @@ static inline void note_string(gt_learned *learned, uint32_t id)
     }
     learned->has_first = true;
     learned->context = id;
-    learned->next_context = learned->first * 7919 + id;
+    learned->next_context = (learned->second * 40503 ^ learned->first) * 7919 + id;
+    learned->second = learned->first;
     learned->first = id;
+}
+
+/* The end of the string or value at p, NULL if it is not before `end`. */
+static inline const uint8_t *end_of_text(bool is_string, const uint8_t *p, const uint8_t *end)
+{
+    const uint8_t *close;
+    if (is_string)
+        close = gt_scan_string(p, end);
+    else if (*p == '"')
+        close = gt_scan_string(p + 1, end) + 1;
+    else if (*p == '[' || *p == '{')
+        close = gt_scan_container(p + 1, end);
+    else
+        close = gt_scan_number_end(p);
+    return close && close < end ? close : NULL;
+}
+
+/* Where the text was kept when it was last read. The bytes are from its two ends and its middle: names of
+ * functions begin with the name of their file and end with their own. */
+static inline uint32_t *recent_of(gt_learned_strings *strings, const uint8_t *p, size_t len)
+{
+    uint64_t head, middle, tail;
+    memcpy(&head, p, 8);
+    memcpy(&middle, p + len / 2 - 4, 8);
+    memcpy(&tail, p + len - 8, 8);
+    uint64_t hash = (head + len) * 0x9E3779B97F4A7C15u ^ middle * 0xD6E8FEB86659FD93u;
+    hash ^= tail * 0xC2B2AE3D27D4EB4Fu;
+    return &strings->recent[hash >> (64 - GT_LEARNED_RECENT_BITS)];
+}
+
+/* The raw id of a text, found by some of its bytes if it is long enough for this to be cheaper. */
+static inline uint32_t look_up(gt_learned_strings *strings, const uint8_t *p, size_t len)
+{
+    gt_json_interner *intern = strings->intern;
+    gt_str text = {(const char *)p, len};
+    if (len < 8) return gt_json_interner_add(intern, text);
+    uint32_t *recent = recent_of(strings, p, len);
+    if (*recent) {
+        const gt_json_raw *raw = &intern->items[*recent];
+        if (raw->len == len && gt_scan_same(p, (const uint8_t *)raw->bytes, len)) return *recent;
+    }
+    return *recent = gt_json_interner_add(intern, text);
 }
 
 /* The string or value at p as an interned string: the two that came after the same strings before are
@@ -70,11 +113,11 @@ static inline const uint8_t *read_text(gt_learned *learned, gt_learned_node *n, 
                                        const uint8_t *end, uint64_t *meaning)
 {
     bool is_string = n->op == GT_STEP_TEXT;
-    gt_json_interner *intern = is_string ? learned->strings : learned->values;
-    uint32_t hash = learned->context * 0x9E3779B1u >> (32 - GT_LEARNED_GUESS_BITS);
-    uint32_t *guess = &n->guesses[2 * hash];
+    gt_learned_strings *strings = is_string ? &learned->strings : &learned->values;
+    uint32_t hash = (learned->context ^ n->salt) * 0x9E3779B1u >> (32 - GT_LEARNED_GUESS_BITS);
+    uint32_t *guess = strings->guesses[hash];
     for (int i = 0; i < 2 && guess[i]; i++) {
-        const gt_json_raw *raw = &intern->items[guess[i]];
+        const gt_json_raw *raw = &strings->intern->items[guess[i]];
         if (!is_text(raw, is_string, p, end)) continue;
         uint32_t id = guess[i];
         if (i) {
@@ -85,22 +128,14 @@ static inline const uint8_t *read_text(gt_learned *learned, gt_learned_node *n, 
         *meaning = raw->decoded;
         return p + raw->len;
     }
-    const uint8_t *close;
-    if (is_string)
-        close = gt_scan_string(p, end);
-    else if (*p == '"')
-        close = gt_scan_string(p + 1, end) + 1;
-    else if (*p == '[' || *p == '{')
-        close = gt_scan_container(p + 1, end);
-    else
-        close = gt_scan_number_end(p);
-    if (!close || close >= end) return NULL;
-    uint32_t id = gt_json_interner_add(intern, (gt_str){(const char *)p, (size_t)(close - p)});
+    const uint8_t *close = end_of_text(is_string, p, end);
+    if (!close) return NULL;
+    uint32_t id = look_up(strings, p, (size_t)(close - p));
     if (!id) return NULL;
     guess[1] = guess[0];
     guess[0] = id;
     note_string(learned, id);
-    *meaning = gt_json_interner_decoded(intern, id);
+    *meaning = gt_json_interner_decoded(strings->intern, id);
     return close;
 }
 

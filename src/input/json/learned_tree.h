@@ -7,8 +7,9 @@
 #include "json/scan_set.h"
 
 enum {
-    GT_LEARNED_EDGES = 12,     /* at a node */
-    GT_LEARNED_GUESS_BITS = 9, /* of 2^n hashes of contexts, the last two strings at a node are remembered */
+    GT_LEARNED_EDGES = 12,      /* at a node */
+    GT_LEARNED_GUESS_BITS = 12, /* of 2^n hashes of nodes and contexts, the last two strings are remembered */
+    GT_LEARNED_RECENT_BITS = 12, /* and of 2^n hashes of strings, the last string */
 };
 
 typedef struct gt_learned_effect {
@@ -39,8 +40,15 @@ typedef struct gt_learned_node {
     bool mistyped;
     uint8_t edge_count;
     gt_learned_edge *edges[GT_LEARNED_EDGES];
-    uint32_t *guesses; /* two raw ids per hash of a context */
+    uint32_t salt; /* of a string's hashes */
 } gt_learned_node;
+
+/* Strings that were read before, by what they are found from: raw ids, 0 if there is none. */
+typedef struct gt_learned_strings {
+    gt_json_interner *intern;
+    uint32_t guesses[1 << GT_LEARNED_GUESS_BITS][2]; /* the two that came last after the same strings */
+    uint32_t recent[1 << GT_LEARNED_RECENT_BITS];    /* by some of their bytes */
+} gt_learned_strings;
 
 /* Reads records with one instruction set. */
 typedef struct gt_learned_set {
@@ -50,15 +58,16 @@ typedef struct gt_learned_set {
 
 struct gt_learned {
     const gt_learned_set *set;
-    gt_json_interner *strings, *values;
+    gt_learned_strings strings, values;
     gt_arena arena;
     gt_learned_node *root;
     size_t nodes;
     /* What a string is guessed from: the raw ids of the strings before it in the record, or for the first
-     * string of a record those of the first strings of the two records before. */
+     * string of a record those of the first strings of the three records before. */
     uint32_t context;
     uint32_t next_context; /* at the beginning of the next record */
     uint32_t first;        /* the first string of this or the last record */
+    uint32_t second;       /* that of the record before */
     bool has_first;        /* of this record */
 };
 
