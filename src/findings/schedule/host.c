@@ -202,8 +202,8 @@ static void list_run(gt_host_builder *b, frame_run run, size_t first)
                       (start_us == block->start_us[i] && dur_us >= block->dur_us[i]));
         start_us = block->start_us[i];
         dur_us = block->dur_us[i];
-        frame->start_ns = gt_bits_of_double(start_us);
-        frame->end_ns = gt_bits_of_double(dur_us);
+        frame->start_ns = gt_schedule_ns(b->schedule, start_us);
+        frame->end_ns = gt_schedule_end_ns(b->schedule, frame->start_ns, dur_us);
         frame->name = block->name[i];
         frame->parent = block->uid[i];
         frame->row = (uint32_t)(first + i);
@@ -225,6 +225,11 @@ static void list_frames(gt_host_builder *b)
             if (run.counts) list_run(b, run, first);
             i = run.end;
         }
+    bool any_mixed = false;
+    for (size_t t = 0; t < b->schedule->thread_count; t++) any_mixed |= b->sources[t].is_mixed;
+    if (!any_mixed) return;
+    b->frame_start_us = gt_store_times(b->frames, GT_EVENT_START);
+    b->frame_dur_us = gt_store_times(b->frames, GT_EVENT_DURATION);
 }
 
 /* ---- points ---- */
@@ -327,6 +332,8 @@ void gt_build_host(gt_schedule *schedule)
     list_frames(&b);
     gt_free(b.block);
     gt_parallel_each(schedule->thread_count, gt_build_thread, &b);
+    gt_free(b.frame_start_us);
+    gt_free(b.frame_dur_us);
     gt_free(b.row_thread);
     gt_free(b.row_list);
     make_points(&b);

@@ -15,8 +15,8 @@ typedef struct gt_call_found {
 } gt_call_found;
 
 /* The events of one thread: rows and frames. The frames wait at the end of the thread's events, where all
- * events will be in the end: a frame is read before anything is written to its place. Until then its start
- * and duration are those of the trace, bit by bit, and its uid stands for its parent. */
+ * events will be in the end: a frame is read before anything is written to its place. Until then its parent
+ * is its uid, and its end is not cut. */
 typedef struct gt_thread_source {
     uint32_t *rows;
     gt_host_event *frames;
@@ -37,6 +37,7 @@ typedef struct gt_host_builder {
     gt_thread_source *sources; /* by thread */
     size_t source_capacity, thread_capacity;
     gt_frame_block *block;                          /* of frames, the present one */
+    double *frame_start_us, *frame_dur_us;          /* by frame; NULL: those of all threads are in order */
     uint32_t *row_thread;                           /* by row; GT_NONE: it does not count */
     uint32_t *row_list;                             /* what sources point to */
     uint32_t last_process, last_thread, last_index; /* of the event before, often the same */

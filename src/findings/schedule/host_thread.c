@@ -68,8 +68,8 @@ static void order_events(uint32_t *list, size_t count, const double *start_us, c
     }
 }
 
-/* Frames nearly always are in order. */
-static void order_frames(gt_thread_source *source)
+/* Frames nearly always are in order. Their times in the trace are more exact than nanoseconds. */
+static void order_frames(const gt_host_builder *b, gt_thread_source *source)
 {
     size_t count = source->frame_count;
     if (!source->is_mixed) return;
@@ -78,8 +78,8 @@ static void order_frames(gt_thread_source *source)
     gt_host_event *frames = gt_alloc(count * sizeof *frames);
     for (size_t i = 0; i < count; i++) {
         frames[i] = source->frames[i];
-        start_us[i] = gt_double_of_bits(frames[i].start_ns);
-        dur_us[i] = gt_double_of_bits(frames[i].end_ns);
+        start_us[i] = b->frame_start_us[frames[i].row];
+        dur_us[i] = b->frame_dur_us[frames[i].row];
         list[i] = (uint32_t)i;
     }
     order_events(list, count, start_us, dur_us);
@@ -95,7 +95,7 @@ static void order_frames(gt_thread_source *source)
 /* An event that has begun and not ended, with what those inside it need: few events touch another one of the
  * array, which is much larger than the cache. */
 typedef struct open_event {
-    int64_t end_ns;
+    int64_t start_ns, end_ns;
     int64_t children_ns; /* duration of the events directly inside, and of calling metadata ops */
     uint32_t event;
     uint32_t host_op;  /* the innermost cpu_op that is open, itself included; GT_NONE */
@@ -107,23 +107,30 @@ typedef struct thread_walk {
     gt_host_builder *b;
     gt_thread_source *source;
     gt_host_event *events; /* of the schedule */
-    open_event *open;
-    size_t depth, capacity;
+    open_event *open;      /* outermost first; the first one stands for the thread and never ends */
+    size_t capacity;
     uint32_t thread;
     uint32_t *heavy; /* ops that compute for long themselves */
     size_t heavy_count, heavy_capacity;
 } thread_walk;
 
-static inline void close_event(thread_walk *w)
+/* Makes room for one more after the innermost one, and returns where that is now. */
+static __attribute__((noinline)) open_event *grow_open(thread_walk *w, size_t count)
 {
-    const open_event *open = &w->open[--w->depth];
-    gt_host_event *event = &w->events[open->event];
+    w->open = gt_grow(w->open, &w->capacity, count + 1, sizeof *w->open);
+    return &w->open[count - 1];
+}
+
+/* Ends the innermost event. */
+static inline void close_event(thread_walk *w, open_event *open)
+{
     if (open->launches) {
-        event->launches = (uint16_t)(open->launches < GT_LAUNCHES_MAX ? open->launches : GT_LAUNCHES_MAX);
-        if (w->depth) w->open[w->depth - 1].launches += open->launches;
+        w->events[open->event].launches =
+            (uint16_t)(open->launches < GT_LAUNCHES_MAX ? open->launches : GT_LAUNCHES_MAX);
+        open[-1].launches += open->launches;
     } else if (open->kind == GT_KIND_CPU_OP &&
-               event->end_ns - event->start_ns - open->children_ns >= HEAVY_OP_NS &&
-               !gt_name_has(w->b->schedule, event->name, GT_NAME_NO_WORK)) {
+               open->end_ns - open->start_ns - open->children_ns >= HEAVY_OP_NS &&
+               !gt_name_has(w->b->schedule, w->events[open->event].name, GT_NAME_NO_WORK)) {
         GT_PUSH(w->heavy, w->heavy_count, w->heavy_capacity, open->event);
     }
 }
@@ -140,130 +147,113 @@ gt_api_kind gt_kind_of_call(const gt_schedule *schedule, uint32_t name, int64_t 
     return bits & GT_NAME_MODULE ? GT_API_MODULE : GT_API_NONE;
 }
 
-static void read_call(thread_walk *w, gt_host_event *event, uint32_t host_op)
+/* An event of a source: what is known of it before its place among the others. */
+typedef struct next_event {
+    int64_t start_ns, end_ns;
+    uint32_t name, row;
+    uint8_t kind;
+} next_event;
+
+/* What a call does. Notes it if that makes it a point. */
+static gt_api_kind read_call(thread_walk *w, uint32_t event, const next_event *call, uint32_t host_op)
 {
     const gt_launch_ids *launches = &w->b->launches;
-    uint32_t slot = gt_launch_ids_slot(launches, event->row);
+    uint32_t slot = gt_launch_ids_slot(launches, call->row);
     const gt_schedule *schedule = w->b->schedule;
     uint32_t first_op = slot == GT_NO_SLOT ? GT_NONE : schedule->point_ops[launches->first_op[slot]];
-    event->call = gt_kind_of_call(schedule, event->name, event->end_ns - event->start_ns, first_op) & 15u;
-    if (event->call == GT_API_NONE) return;
-    gt_call_found call = {(uint32_t)(event - w->events), slot, host_op, w->thread};
-    GT_PUSH(w->source->calls, w->source->call_count, w->source->call_capacity, call);
+    gt_api_kind kind = gt_kind_of_call(schedule, call->name, call->end_ns - call->start_ns, first_op);
+    if (kind == GT_API_NONE) return kind;
+    gt_call_found found = {event, slot, host_op, w->thread};
+    GT_PUSH(w->source->calls, w->source->call_count, w->source->call_capacity, found);
+    return kind;
 }
 
-/* The bits of an event that is no call, besides those of its parent. */
-static uint8_t own_flags(const gt_schedule *schedule, const gt_host_event *event)
+/* The bits of an event that is no call, besides those of its parent, which are `above`. */
+static inline uint8_t own_flags(uint64_t bits, uint8_t kind, uint8_t above)
 {
-    uint64_t bits = schedule->name_bits[event->name];
     uint8_t flags = bits & GT_NAME_RECOMPUTE ? GT_HOST_RECOMPUTE : 0;
-    if (event->kind != GT_KIND_CPU_OP)
+    if (kind != GT_KIND_CPU_OP)
         return (uint8_t)(flags | (bits & GT_NAME_DATA ? GT_HOST_DATA : 0) |
                          (bits & GT_NAME_OPTIMIZER ? GT_HOST_OPTIMIZER : 0));
     if (bits & GT_NAME_BACKWARD) flags |= GT_HOST_BACKWARD;
-    if (bits & GT_NAME_FORWARD_ONLY && event->flags & GT_HOST_BACKWARD) flags |= GT_HOST_RECOMPUTE;
+    if (bits & GT_NAME_FORWARD_ONLY && above & GT_HOST_BACKWARD) flags |= GT_HOST_RECOMPUTE;
     return flags;
 }
 
-/* Adds the event's own bits to those of its parent. Reentrant checkpointing runs the backward pass of a
- * part of the model inside the node that repeats its forward pass: nothing is repeated there. */
-static void read_flags(const gt_schedule *schedule, gt_host_event *event)
+/* The event's own bits and those of its parent. Reentrant checkpointing runs the backward pass of a part of
+ * the model inside the node that repeats its forward pass: nothing is repeated there. */
+static inline uint8_t flags_of(uint64_t bits, uint8_t kind, uint8_t above)
 {
-    uint8_t own = own_flags(schedule, event);
-    if (own & GT_HOST_BACKWARD) event->flags &= (uint8_t)~GT_HOST_RECOMPUTE;
-    event->flags |= own;
+    uint8_t own = own_flags(bits, kind, above);
+    if (own & GT_HOST_BACKWARD) above &= (uint8_t)~GT_HOST_RECOMPUTE;
+    return above | own;
 }
 
 /* Whether the innermost open event ends before the next one. Traces have rounded times, so an event can seem
  * to begin one or two nanoseconds before the end of its predecessor: it is not a part of it. */
-static inline bool is_over(thread_walk *w, const gt_host_event *next)
+static inline bool is_over(thread_walk *w, open_event *open, const next_event *next)
 {
     enum { ROUNDING_NS = 2 };
-    open_event *open = &w->open[w->depth - 1];
     if (open->end_ns <= next->start_ns) return true;
     if (open->end_ns > next->start_ns + ROUNDING_NS || next->end_ns <= open->end_ns) return false;
-    if (w->depth > 1) open[-1].children_ns -= open->end_ns - next->start_ns;
+    open[-1].children_ns -= open->end_ns - next->start_ns;
     open->end_ns = next->start_ns; /* not before its start: events come in order of starts */
     w->events[open->event].end_ns = next->start_ns;
     return true;
 }
 
-/* Takes from the event around an event what holds for both, and adds to it what the event takes. */
-static inline void enter(const thread_walk *w, gt_host_event *event)
+/* Adds an event as the one with this index, and returns where it stands among the open ones; `open` is the
+ * innermost. */
+static inline __attribute__((always_inline)) open_event *open_next(thread_walk *w, open_event *open,
+                                                                   uint32_t index, next_event next)
 {
-    event->parent = GT_NONE;
-    if (!w->depth) return;
-    open_event *around = &w->open[w->depth - 1];
-    event->parent = around->event;
-    event->flags = around->flags;
-    if (event->end_ns > around->end_ns && event->kind != GT_KIND_ANNOTATION) event->end_ns = around->end_ns;
-    around->children_ns += event->end_ns - event->start_ns;
-    if (event->kind == GT_KIND_CPU_OP && gt_name_has(w->b->schedule, event->name, GT_NAME_NO_WORK))
-        around->children_ns += VIEW_CALL_NS;
-}
+    while (is_over(w, open, &next)) close_event(w, open--);
+    const uint64_t bits = w->b->schedule->name_bits[next.name];
+    if (next.end_ns > open->end_ns && next.kind != GT_KIND_ANNOTATION) next.end_ns = open->end_ns;
+    open->children_ns += next.end_ns - next.start_ns;
+    if (next.kind == GT_KIND_CPU_OP && bits & GT_NAME_NO_WORK) open->children_ns += VIEW_CALL_NS;
+    bool is_call = next.kind == GT_KIND_RUNTIME || next.kind == GT_KIND_DRIVER;
+    gt_api_kind call = is_call ? read_call(w, index, &next, open->host_op) : GT_API_NONE;
+    uint8_t flags = is_call ? open->flags : flags_of(bits, next.kind, open->flags);
 
-/* Adds the event, of which times, name, kind and row are known, and the rest is 0. */
-static inline void open_next(thread_walk *w, gt_host_event *event)
-{
-    while (w->depth && is_over(w, event)) close_event(w);
-    enter(w, event);
-    if (w->depth == w->capacity) w->open = gt_grow(w->open, &w->capacity, w->depth + 1, sizeof *w->open);
-    open_event *open = &w->open[w->depth++]; /* filled in place: copying it would wait for its parts */
-    open->end_ns = event->end_ns;
+    gt_host_event *event = &w->events[index]; /* filled in place: copying it would wait for its parts */
+    event->start_ns = next.start_ns;
+    event->end_ns = next.end_ns;
+    event->name = next.name;
+    event->parent = open->event;
+    event->row = next.row;
+    event->launches = 0;
+    event->kind = next.kind & 15u;
+    event->call = call & 15u;
+    event->flags = flags;
+
+    size_t count = (size_t)(open - w->open) + 1;
+    if (count == w->capacity) open = grow_open(w, count);
+    open++; /* filled in place, too */
+    open->start_ns = next.start_ns;
+    open->end_ns = next.end_ns;
     open->children_ns = 0;
-    open->event = (uint32_t)(event - w->events);
-    open->host_op = w->depth > 1 ? open[-1].host_op : GT_NONE;
-    open->kind = event->kind;
-    if (event->kind == GT_KIND_RUNTIME || event->kind == GT_KIND_DRIVER)
-        read_call(w, event, open->host_op);
-    else
-        read_flags(w->b->schedule, event);
-    open->flags = event->flags;
-    open->launches = event->call == GT_API_LAUNCH || event->call == GT_API_COPY;
-    if (event->kind == GT_KIND_CPU_OP) open->host_op = open->event;
+    open->event = index;
+    open->host_op = next.kind == GT_KIND_CPU_OP ? index : open[-1].host_op;
+    open->launches = call == GT_API_LAUNCH || call == GT_API_COPY;
+    open->kind = next.kind;
+    open->flags = flags;
+    return open;
 }
 
-/* The next event of a source: what decides which source comes first. */
-typedef struct next_event {
-    int64_t start_ns, end_ns;
-    uint32_t index;     /* row or frame */
-    uint32_t name, uid; /* of a frame */
-} next_event;
-
-static inline void read_row(const gt_host_builder *b, uint32_t row, next_event *next)
+static inline next_event read_row(const gt_host_builder *b, uint32_t row)
 {
-    next->start_ns = gt_schedule_ns(b->schedule, b->trace->start_us[row]);
-    next->end_ns = gt_schedule_end_ns(b->schedule, next->start_ns, b->trace->dur_us[row]);
-    next->index = row;
-}
-
-static inline void read_frame(const gt_host_builder *b, const gt_host_event *frame, next_event *next)
-{
-    next->start_ns = gt_schedule_ns(b->schedule, gt_double_of_bits(frame->start_ns));
-    next->end_ns = gt_schedule_end_ns(b->schedule, next->start_ns, gt_double_of_bits(frame->end_ns));
-    next->index = frame->row;
-    next->name = frame->name;
-    next->uid = frame->parent;
+    int64_t start_ns = gt_schedule_ns(b->schedule, b->trace->start_us[row]);
+    int64_t end_ns = gt_schedule_end_ns(b->schedule, start_ns, b->trace->dur_us[row]);
+    return (next_event){start_ns, end_ns, b->trace->name[row], row, b->trace->kind[row]};
 }
 
 /* Whether the row comes before the frame: it starts earlier, or is longer, or stands first in the file. */
-static inline bool row_is_first(const gt_host_builder *b, const next_event *row, const next_event *frame)
+static inline bool row_is_first(const gt_host_builder *b, const next_event *row, const gt_host_event *frame)
 {
     if (row->start_ns != frame->start_ns) return row->start_ns < frame->start_ns;
     if (row->end_ns != frame->end_ns) return row->end_ns > frame->end_ns;
-    return b->trace->uid[row->index] < frame->uid;
-}
-
-static inline void fill_event(gt_host_event *event, const next_event *from, uint32_t name, uint8_t kind)
-{
-    event->start_ns = from->start_ns;
-    event->end_ns = from->end_ns;
-    event->name = name;
-    event->row = from->index;
-    event->launches = 0;
-    event->kind = kind & 15u;
-    event->call = GT_API_NONE;
-    event->flags = 0;
+    return b->trace->uid[row->row] < frame->parent;
 }
 
 /* Marks the outermost ops without launches around heavy ones, and all inside them. */
@@ -283,32 +273,41 @@ static void mark_heavy(const thread_walk *w, uint32_t end)
     }
 }
 
+/* Merges the rows and frames of the thread. Returns the end of its events. */
+static uint32_t merge_events(thread_walk *w, uint32_t next)
+{
+    const gt_host_builder *b = w->b;
+    const gt_thread_source *source = w->source;
+    const gt_host_event *frame = source->frames, *frame_end = frame + source->frame_count;
+    const uint32_t *row = source->rows, *row_end = row + source->row_count;
+    next_event from_rows = {0};
+    open_event *open = grow_open(w, 1);
+    *open = (open_event){.end_ns = INT64_MAX, .event = GT_NONE, .host_op = GT_NONE};
+    if (row < row_end) from_rows = read_row(b, *row);
+    while (row < row_end || frame < frame_end) {
+        if (frame == frame_end || (row < row_end && row_is_first(b, &from_rows, frame))) {
+            open = open_next(w, open, next++, from_rows);
+            if (++row < row_end) from_rows = read_row(b, *row);
+        } else {
+            next_event from_frames = {frame->start_ns, frame->end_ns, frame->name, frame->row,
+                                      GT_KIND_PYTHON};
+            frame++;
+            open = open_next(w, open, next++, from_frames);
+        }
+    }
+    while (open > w->open) close_event(w, open--);
+    return next;
+}
+
 void gt_build_thread(void *context, size_t index)
 {
     gt_host_builder *b = context;
     gt_thread_source *source = &b->sources[index];
     gt_host_thread *thread = &b->schedule->threads[index];
     thread_walk w = {.b = b, .source = source, .events = b->schedule->events, .thread = (uint32_t)index};
-    uint32_t row = 0, frame = 0, next = thread->first;
-    next_event from_rows = {0}, from_frames = {0};
     order_events(source->rows, source->row_count, b->trace->start_us, b->trace->dur_us);
-    order_frames(source);
-    if (source->row_count) read_row(b, source->rows[0], &from_rows);
-    if (source->frame_count) read_frame(b, source->frames, &from_frames);
-    while (row < source->row_count || frame < source->frame_count) {
-        gt_host_event *event = &w.events[next++];
-        if (frame == source->frame_count ||
-            (row < source->row_count && row_is_first(b, &from_rows, &from_frames))) {
-            fill_event(event, &from_rows, b->trace->name[from_rows.index], b->trace->kind[from_rows.index]);
-            if (++row < source->row_count) read_row(b, source->rows[row], &from_rows);
-        } else {
-            fill_event(event, &from_frames, from_frames.name, GT_KIND_PYTHON);
-            if (++frame < source->frame_count) read_frame(b, source->frames + frame, &from_frames);
-        }
-        open_next(&w, event);
-    }
-    while (w.depth) close_event(&w);
-    thread->end = next;
+    order_frames(b, source);
+    thread->end = merge_events(&w, thread->first);
     thread->launches = source->call_count != 0;
     mark_heavy(&w, thread->end);
     gt_free(w.heavy);
