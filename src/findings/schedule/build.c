@@ -9,8 +9,11 @@ gt_schedule *gt_schedule_new(const gt_event_view *trace)
     gt_schedule *schedule = gt_alloc_zero(1, sizeof *schedule);
     schedule->trace = trace;
     schedule->strings = trace->strings;
-    gt_build_ops(schedule);
-    gt_build_host(schedule);
+    gt_frame_threads threads = {0};
+    gt_build_ops(schedule, &threads);
+    gt_build_host(schedule, &threads);
+    gt_free(threads.items);
+    gt_map_free(&threads.places);
     gt_build_steps(schedule);
     gt_build_points(schedule);
     gt_build_starts(schedule);

@@ -3,17 +3,32 @@
 #ifndef GT_FINDINGS_SCHEDULE_BUILD_H
 #define GT_FINDINGS_SCHEDULE_BUILD_H
 
+#include "base/map.h"
 #include "findings/schedule/schedule.h"
 
+/* The threads of the trace's frames (Python functions that are no rows) that have a start, in the order in
+ * which they occur. */
+typedef struct gt_frame_thread {
+    uint32_t process, thread; /* string ids */
+    uint32_t first_uid;       /* of its first frame in the file */
+    uint32_t count;
+} gt_frame_thread;
+
+typedef struct gt_frame_threads {
+    gt_frame_thread *items;
+    size_t count, capacity;
+    gt_map places; /* from (process, thread) to the index */
+} gt_frame_threads;
+
 /* ops.c: base_us, device_count, name_bits, and the ops of the busiest device: all of them but what launched
- * them and what decides when they start. */
-void gt_build_ops(gt_schedule *schedule);
+ * them and what decides when they start. Also fills `threads`. */
+void gt_build_ops(gt_schedule *schedule, gt_frame_threads *threads);
 /* Whether a kernel is one of a collective. `known` remembers the answer by name: 0 is unknown, 1 no, 2 yes.
  */
 bool gt_build_communicates(const gt_schedule *schedule, uint32_t row, uint8_t *known);
 /* host.c, host_thread.c: events and threads, with parents, flags, launches and the kinds of calls; points
  * (start, end, event, thread, kind, flags, their ops); and which point and which cpu_op launched each op. */
-void gt_build_host(gt_schedule *schedule);
+void gt_build_host(gt_schedule *schedule, const gt_frame_threads *threads);
 /* steps.c: process_count, main_process, steps, the step of each point and op, and the window. */
 void gt_build_steps(gt_schedule *schedule);
 /* points.c: base_ns, before_ns, wait_ns, own_ns and awaited of points. */

@@ -63,28 +63,15 @@ static frame_run next_run(const gt_host_builder *b, size_t begin)
     return run;
 }
 
-static void count_run(gt_host_builder *b, frame_run run)
+static void add_threads_of_frames(gt_host_builder *b, const gt_frame_threads *threads)
 {
-    const gt_frame_block *block = b->block;
-    uint32_t count = 0;
-    size_t first = run.begin;
-    while (first < run.end && !isfinite(block->start_us[first])) first++;
-    for (size_t i = first; i < run.end; i++) count += isfinite(block->start_us[i]) != 0;
-    if (!count) return;
-    uint32_t thread = thread_of(b, run.process, run.thread, block->uid[first]); /* may move the sources */
-    b->sources[thread].frame_count += count;
-}
-
-static void find_threads_of_frames(gt_host_builder *b)
-{
-    const unsigned columns = GT_FRAMES_THREAD | GT_FRAMES_START | GT_FRAMES_UID;
     b->last_index = GT_NONE;
-    for (size_t first = 0; gt_frames_read(b->frames, first, columns, b->block); first += b->block->count)
-        for (size_t i = 0; i < b->block->count;) {
-            frame_run run = next_run(b, i);
-            if (run.counts) count_run(b, run);
-            i = run.end;
-        }
+    for (size_t i = 0; b->frames && i < threads->count; i++) {
+        const gt_frame_thread *from = &threads->items[i];
+        if (b->launches.is_used && !b->launches.is_used[from->process]) continue;
+        uint32_t thread = thread_of(b, from->process, from->thread, from->first_uid);
+        b->sources[thread].frame_count += from->count;
+    }
 }
 
 static void find_threads_of_rows(gt_host_builder *b)
@@ -319,14 +306,14 @@ static void count_shapes(gt_host_builder *b)
     gt_free(shapes);
 }
 
-void gt_build_host(gt_schedule *schedule)
+void gt_build_host(gt_schedule *schedule, const gt_frame_threads *threads)
 {
     gt_host_builder b = {.schedule = schedule, .trace = schedule->trace};
     if (!b.trace->has_python) b.frames = b.trace->frames;
     b.block = gt_alloc(sizeof *b.block);
     b.launches = gt_launch_ids_new(schedule);
     find_threads_of_rows(&b);
-    find_threads_of_frames(&b);
+    add_threads_of_frames(&b, threads);
     number_threads(&b);
     list_rows(&b);
     list_frames(&b);

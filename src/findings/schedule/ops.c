@@ -58,8 +58,58 @@ static uint8_t names_of_kind(uint8_t kind)
                                                                : 0;
 }
 
+/* The next frames of a block that belong to one thread. */
+typedef struct frame_run {
+    size_t begin, end;
+    uint32_t process, thread;
+} frame_run;
+
+static frame_run next_run(const gt_frame_block *block, size_t begin)
+{
+    frame_run run = {begin, begin + 1, block->process[begin], block->thread[begin]};
+    while (run.end < block->count && block->process[run.end] == run.process &&
+           block->thread[run.end] == run.thread)
+        run.end++;
+    return run;
+}
+
+/* Adds the frames of a run that have a start to those of their thread. */
+static void count_run(gt_frame_threads *threads, const gt_frame_block *block, frame_run run, time_span *span)
+{
+    size_t before = span->count, first = run.begin;
+    for (size_t i = run.begin; i < run.end; i++) add_start(span, block->start_us[i]);
+    if (span->count == before) return;
+    while (!isfinite(block->start_us[first])) first++;
+    uint32_t *place = gt_map_put(&threads->places, run.process, run.thread);
+    if (*place == GT_MAP_NONE) {
+        gt_frame_thread thread = {run.process, run.thread, block->uid[first], 0};
+        *place = (uint32_t)threads->count;
+        GT_PUSH(threads->items, threads->count, threads->capacity, thread);
+    }
+    gt_frame_thread *thread = &threads->items[*place];
+    if (block->uid[first] < thread->first_uid) thread->first_uid = block->uid[first];
+    thread->count += (uint32_t)(span->count - before);
+}
+
+static void look_at_frames(gt_schedule *schedule, uint8_t *seen, time_span *span, gt_frame_threads *threads)
+{
+    const unsigned columns = GT_FRAMES_ALL & ~(unsigned)GT_FRAMES_DURATION;
+    gt_frame_block *block = gt_alloc(sizeof *block);
+    for (size_t first = 0; gt_frames_read(schedule->trace->frames, first, columns, block);
+         first += block->count) {
+        schedule->has_stacks = true;
+        for (size_t i = 0; i < block->count; i++) seen[block->name[i]] |= GT_NAMES_PYTHON;
+        for (size_t i = 0; i < block->count;) {
+            frame_run run = next_run(block, i);
+            count_run(threads, block, run, span);
+            i = run.end;
+        }
+    }
+    gt_free(block);
+}
+
 /* One look at all events: their first and last start, their names, and which of them are of the GPU. */
-static void look_at_events(gt_schedule *schedule, gt_row_list *gpu)
+static void look_at_events(gt_schedule *schedule, gt_row_list *gpu, gt_frame_threads *threads)
 {
     const gt_event_view *trace = schedule->trace;
     time_span span = {INFINITY, -INFINITY, 0};
@@ -73,14 +123,7 @@ static void look_at_events(gt_schedule *schedule, gt_row_list *gpu)
         if (gt_kind_is_gpu(kind)) GT_PUSH(gpu->items, gpu->count, gpu->capacity, row);
         if (kind == GT_KIND_PYTHON) schedule->has_stacks = true;
     }
-    gt_frame_block *block = gt_alloc(sizeof *block);
-    for (size_t first = 0; gt_frames_read(trace->frames, first, GT_FRAMES_NAME | GT_FRAMES_START, block);
-         first += block->count) {
-        schedule->has_stacks = true;
-        for (size_t i = 0; i < block->count; i++) seen[block->name[i]] |= GT_NAMES_PYTHON;
-        for (size_t i = 0; i < block->count; i++) add_start(&span, block->start_us[i]);
-    }
-    gt_free(block);
+    look_at_frames(schedule, seen, &span, threads);
     set_base(schedule, &span, gpu->count ? trace->start_us[gpu->items[0]] : 0);
     gt_find_name_bits(schedule, seen, names);
     gt_free(seen);
@@ -108,6 +151,24 @@ static bool is_busier(const device_use *use, const device_use *than)
     return use->number < than->number;
 }
 
+typedef struct device_uses {
+    const gt_interner *strings;
+    gt_map places; /* from (name, rank) to the index */
+    device_use *items;
+    size_t count, capacity;
+} device_uses;
+
+/* The index of a device. */
+static uint32_t place_device(device_uses *uses, uint32_t name, int64_t rank)
+{
+    uint32_t *place = gt_map_put(&uses->places, name, (uint64_t)rank);
+    if (*place != GT_MAP_NONE) return *place;
+    int64_t number = number_of(gt_interner_get(uses->strings, name));
+    *place = (uint32_t)uses->count;
+    GT_PUSH(uses->items, uses->count, uses->capacity, ((device_use){.rank = rank, .number = number}));
+    return *place;
+}
+
 /* Sets `device` to the index of each event's device, and returns the index of the one that is busy longest:
  * what runs side by side counts once. Events are sorted by start. */
 static uint32_t find_devices(gt_schedule *schedule, const gt_row_list *gpu, uint32_t *device)
@@ -117,31 +178,28 @@ static uint32_t find_devices(gt_schedule *schedule, const gt_row_list *gpu, uint
     int64_t *ranks = gt_alloc(gpu->count * sizeof *ranks);
     gt_store_string_ids_at(trace->store, GT_EVENT_DEVICE, gpu->items, gpu->count, names);
     gt_store_ints_at(trace->store, GT_EVENT_RANK, gpu->items, gpu->count, ranks);
-    gt_map places = {0};
-    device_use *uses = NULL;
-    size_t count = 0, capacity = 0;
-    uint32_t busiest = 0;
+    device_uses uses = {.strings = trace->strings};
+    uint32_t busiest = 0, last = GT_STR_NONE; /* `last`: the name of the event before, often the same */
     for (size_t i = 0; i < gpu->count; i++) {
         uint32_t row = gpu->items[i], name = names[i] != GT_STR_NONE ? names[i] : trace->process[row];
-        uint32_t *place = gt_map_put(&places, name, (uint64_t)ranks[i]);
-        if (*place == GT_MAP_NONE) {
-            int64_t number = number_of(gt_interner_get(trace->strings, name));
-            *place = (uint32_t)count;
-            GT_PUSH(uses, count, capacity, ((device_use){.rank = ranks[i], .number = number}));
-        }
-        device[i] = *place;
+        if (i && name == last && ranks[i] == ranks[i - 1])
+            device[i] = device[i - 1];
+        else
+            device[i] = place_device(&uses, name, ranks[i]);
+        last = name;
+        device_use *use = &uses.items[device[i]];
         int64_t start_ns = gt_schedule_ns(schedule, trace->start_us[row]);
-        gt_busy_add(&uses[*place].busy, start_ns, gt_schedule_end_ns(schedule, start_ns, trace->dur_us[row]));
-        uses[*place].count++;
+        gt_busy_add(&use->busy, start_ns, gt_schedule_end_ns(schedule, start_ns, trace->dur_us[row]));
+        use->count++;
     }
-    for (uint32_t d = 1; d < count; d++)
-        if (is_busier(&uses[d], &uses[busiest])) busiest = d;
-    schedule->device_count = count;
-    schedule->op_count = count ? uses[busiest].count : 0;
+    for (uint32_t d = 1; d < uses.count; d++)
+        if (is_busier(&uses.items[d], &uses.items[busiest])) busiest = d;
+    schedule->device_count = uses.count;
+    schedule->op_count = uses.count ? uses.items[busiest].count : 0;
     gt_free(names);
     gt_free(ranks);
-    gt_free(uses);
-    gt_map_free(&places);
+    gt_free(uses.items);
+    gt_map_free(&uses.places);
     return busiest;
 }
 
@@ -156,8 +214,12 @@ static void number_streams(gt_schedule *schedule, const uint32_t *rows)
     gt_map numbers = {0};
     gt_store_string_ids_at(trace->store, GT_EVENT_STREAM, rows, count, names);
     for (size_t i = 0; i < count; i++) {
-        uint32_t name = names[i] != GT_STR_NONE ? names[i] : trace->thread[rows[i]];
-        uint32_t *number = gt_map_put(&numbers, name, 0);
+        if (names[i] == GT_STR_NONE) names[i] = trace->thread[rows[i]];
+        if (i && names[i] == names[i - 1]) {
+            schedule->ops[i].stream = schedule->ops[i - 1].stream;
+            continue;
+        }
+        uint32_t *number = gt_map_put(&numbers, names[i], 0);
         if (*number == GT_MAP_NONE) *number = schedule->stream_count++;
         schedule->ops[i].stream = *number;
     }
@@ -222,10 +284,10 @@ static void order_by_end(gt_gpu_op *ops, size_t count)
     }
 }
 
-void gt_build_ops(gt_schedule *schedule)
+void gt_build_ops(gt_schedule *schedule, gt_frame_threads *threads)
 {
     gt_row_list gpu = {0};
-    look_at_events(schedule, &gpu);
+    look_at_events(schedule, &gpu, threads);
     gt_order_rows(gpu.items, gpu.count, schedule->trace->start_us);
     uint32_t *device = gt_alloc(gpu.count * sizeof *device);
     uint32_t busiest = find_devices(schedule, &gpu, device);

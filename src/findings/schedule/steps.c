@@ -13,20 +13,25 @@
 static void find_processes(gt_schedule *schedule)
 {
     gt_map places = {0};
-    uint32_t *processes = NULL, most = 0;
+    uint32_t *processes = NULL, most = 0, last = GT_NONE; /* `last`: the thread of the point before */
+    uint32_t at = 0;                                      /* the place of its process */
     size_t *launched = NULL, count = 0, capacity = 0, launched_capacity = 0;
     for (size_t i = 0; i < schedule->point_count; i++) {
         const gt_host_point *point = &schedule->points[i];
         if (!point->op_count) continue;
-        uint32_t process = schedule->threads[point->thread].process;
-        uint32_t *place = gt_map_put(&places, process, 0);
-        if (*place == GT_MAP_NONE) {
-            *place = (uint32_t)count;
-            launched = gt_grow(launched, &launched_capacity, count + 1, sizeof *launched);
-            launched[count] = 0;
-            GT_PUSH(processes, count, capacity, process);
+        if (point->thread != last) {
+            uint32_t process = schedule->threads[point->thread].process;
+            uint32_t *place = gt_map_put(&places, process, 0);
+            if (*place == GT_MAP_NONE) {
+                *place = (uint32_t)count;
+                launched = gt_grow(launched, &launched_capacity, count + 1, sizeof *launched);
+                launched[count] = 0;
+                GT_PUSH(processes, count, capacity, process);
+            }
+            at = *place;
+            last = point->thread;
         }
-        launched[*place] += point->op_count;
+        launched[at] += point->op_count;
     }
     for (uint32_t i = 1; i < count; i++)
         if (launched[i] > launched[most]) most = i;
