@@ -53,6 +53,7 @@ void gt_edit_remove_label(gt_edit *edit, const gt_schedule *schedule, gt_cause l
     for (size_t i = 0; i < schedule->point_count; i++) {
         const gt_host_point *point = &schedule->points[i];
         int64_t sum = 0;
+        if (!gt_replay_may_have(schedule, (uint32_t)i, label)) continue;
         for (uint32_t k = 0; k < point->piece_count; k++) {
             const gt_piece *piece = &schedule->pieces[point->first_piece + k];
             if (piece->label == label) sum += piece->end_ns - piece->start_ns;
@@ -83,7 +84,10 @@ typedef struct replay_op {
 struct gt_replay_base {
     replay_op *ops;
     replay_point *points;
+    uint16_t *labels;    /* by point: a bit for each label of its pieces */
+    uint16_t any_labels; /* those of all points */
 };
+_Static_assert(GT_CAUSES <= 16, "labels must fit in 16 bits");
 
 static double larger(double a, double b)
 {
@@ -109,19 +113,40 @@ static void fill_op(const gt_schedule *schedule, replay_op *to, const gt_gpu_op 
     to->quick_ns = offset < launch ? offset : launch;
 }
 
+static uint16_t labels_of(const gt_schedule *schedule, const gt_host_point *point)
+{
+    unsigned labels = 0;
+    for (uint32_t k = 0; k < point->piece_count; k++)
+        labels |= 1u << schedule->pieces[point->first_piece + k].label;
+    return (uint16_t)labels;
+}
+
+bool gt_replay_may_have(const gt_schedule *schedule, uint32_t point, gt_cause label)
+{
+    const gt_replay_base *base = schedule->replay;
+    if (!base) return true;
+    return (point == GT_NONE ? base->any_labels : base->labels[point]) >> label & 1;
+}
+
 static gt_replay_base *base_new(const gt_schedule *schedule)
 {
     size_t op_bytes = schedule->op_count * sizeof(replay_op);
-    gt_replay_base *base = gt_alloc(sizeof *base + op_bytes + schedule->point_count * sizeof(replay_point));
+    size_t point_bytes = schedule->point_count * sizeof(replay_point);
+    gt_replay_base *base =
+        gt_alloc(sizeof *base + op_bytes + point_bytes + schedule->point_count * sizeof(uint16_t));
     size_t points = 0;
     uint32_t first = schedule->window.first_op;
     int32_t step = first < schedule->op_count ? schedule->ops[first].step : -1;
     base->ops = (replay_op *)(base + 1);
     base->points = (replay_point *)(base->ops + schedule->op_count);
+    base->labels = (uint16_t *)(base->points + schedule->point_count);
+    base->any_labels = 0;
     for (size_t i = 0; i < schedule->point_count; i++) {
         const gt_host_point *point = &schedule->points[i];
         base->points[i] = (replay_point){(double)point->before_ns, (double)point->own_ns, point->keep_before,
                                          point->keep_own, point->awaited};
+        base->labels[i] = labels_of(schedule, point);
+        base->any_labels |= base->labels[i];
     }
     for (size_t i = 0; i < schedule->op_count; i++) {
         const gt_gpu_op *op = &schedule->ops[i];

@@ -55,11 +55,14 @@ void gt_edit_remove_label(gt_edit *edit, const gt_schedule *schedule, gt_cause l
 
 /* ---- runs ---- */
 
-/* Keeps in the schedule what all runs need of it, so that each of them costs a third. From then on points and
- * ops must not change, until it is forgotten; gt_schedule_free does that, too. A run of a schedule that is
- * not prepared gives the same. */
+/* Keeps in the schedule what all runs need of it, so that each of them costs a third. From then on points,
+ * pieces and ops must not change, until it is forgotten; gt_schedule_free does that, too. A run of a schedule
+ * that is not prepared gives the same. */
 void gt_replay_prepare(gt_schedule *schedule);
 void gt_replay_forget(gt_schedule *schedule);
+/* Whether host time before a point may have this label, GT_NONE: before any point. False only if the schedule
+ * is prepared and there is none. */
+bool gt_replay_may_have(const gt_schedule *schedule, uint32_t point, gt_cause label);
 
 typedef struct gt_replay_options {
     bool recorded;  /* keep the profiler's own cost; otherwise it is taken out of the host's time */

@@ -74,6 +74,7 @@ double gt_rule_host_ms(const gt_rule_input *input, gt_cause label)
     for (size_t p = 0; p < schedule->point_count; p++) {
         const gt_host_point *point = &schedule->points[p];
         if (!gt_window_has(&schedule->window, point->start_ns)) continue;
+        if (!gt_replay_may_have(schedule, (uint32_t)p, label)) continue;
         for (size_t i = point->first_piece; i < (size_t)point->first_piece + point->piece_count; i++)
             if (schedule->pieces[i].label == label)
                 sum_ns += schedule->pieces[i].end_ns - schedule->pieces[i].start_ns;
@@ -84,6 +85,7 @@ double gt_rule_host_ms(const gt_rule_input *input, gt_cause label)
 bool gt_rule_has_label(const gt_rule_input *input, gt_cause label)
 {
     const gt_schedule *schedule = input->schedule;
+    if (!gt_replay_may_have(schedule, GT_NONE, label)) return false;
     for (size_t i = 0; i < schedule->piece_count; i++)
         if (schedule->pieces[i].label == label && schedule->pieces[i].end_ns > schedule->pieces[i].start_ns)
             return true;

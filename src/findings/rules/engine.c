@@ -67,12 +67,50 @@ static const rule_row rules[] = {
     {gt_rule_launch_bound, RULE_DOUBTED | RULE_RESIDUAL},
 };
 
+/* Edits that are run together, with the usual estimate of the profiler's cost. */
+typedef struct edit_set {
+    const gt_edit *items[GT_LENGTH(rules)];
+    size_t count;
+    double step_ns; /* the result */
+} edit_set;
+
 /* What the rules found, in the order of the table, with the row of each. */
 typedef struct found_rules {
     gt_finding *items;
     const rule_row *rows[GT_LENGTH(rules)];
     size_t count;
+    edit_set known[2 * GT_LENGTH(rules)]; /* runs that were made */
+    size_t known_count;
 } found_rules;
+
+static bool is_empty(const gt_edit *edit)
+{
+    return !edit->point_count && !edit->op_count;
+}
+
+/* Adds an edit to a set, unless it changes nothing. Edits come in the order of the table. */
+static void add_edit(edit_set *set, const gt_edit *edit)
+{
+    if (!is_empty(edit)) set->items[set->count++] = edit;
+}
+
+static void remember(found_rules *found, const edit_set *set)
+{
+    if (set->count && found->known_count < GT_LENGTH(found->known)) found->known[found->known_count++] = *set;
+}
+
+/* Sets the step time of a set that was run before. */
+static bool recall(const found_rules *found, edit_set *set)
+{
+    for (size_t i = 0; i < found->known_count; i++) {
+        const edit_set *known = &found->known[i];
+        bool is_same = known->count == set->count;
+        for (size_t k = 0; is_same && k < set->count; k++) is_same = known->items[k] == set->items[k];
+        if (is_same) set->step_ns = known->step_ns;
+        if (is_same) return true;
+    }
+    return false;
+}
 
 /* ---- names ---- */
 
@@ -99,16 +137,12 @@ const char *gt_severity_name(gt_severity severity)
 
 /* A run of the schedule: with one edit, with all specific edits, or with both. */
 typedef struct gain_job {
-    const gt_edit *edit; /* NULL: none */
-    bool with_specific;
+    edit_set edits;
     bool fast_host; /* with the larger estimate of the profiler's cost */
-    double step_ns; /* the result */
 } gain_job;
 
 typedef struct gain_jobs {
     const gt_rule_input *input;
-    const gt_edit **specific; /* the edits of all findings that name a cause which can be repaired */
-    size_t specific_count;
     gain_job *items;
 } gain_jobs;
 
@@ -116,16 +150,11 @@ static void run_job(void *context, size_t index)
 {
     gain_jobs *jobs = context;
     gain_job *job = &jobs->items[index];
-    size_t count = 0;
-    const gt_edit **edits = gt_alloc((jobs->specific_count + 1) * sizeof *edits);
-    if (job->with_specific)
-        for (size_t i = 0; i < jobs->specific_count; i++) edits[count++] = jobs->specific[i];
-    if (job->edit) edits[count++] = job->edit;
     gt_replay_options options = {.fast_host = job->fast_host};
-    job->step_ns = jobs->input->model_ns;
-    if (count > 0 || job->fast_host)
-        job->step_ns = gt_replay_run(jobs->input->schedule, edits, count, options, NULL);
-    gt_free(edits);
+    job->edits.step_ns = jobs->input->model_ns;
+    if (job->edits.count > 0 || job->fast_host)
+        job->edits.step_ns =
+            gt_replay_run(jobs->input->schedule, job->edits.items, job->edits.count, options, NULL);
 }
 
 static double smaller(double a, double b)
@@ -142,40 +171,42 @@ static double larger(double a, double b)
 static double find_gains(const gt_rule_input *input, found_rules *found)
 {
     size_t count = found->count;
-    /* One job per finding; then no edit with a faster host, all specific edits, and all of these with those
-     * of each residual finding. */
-    gain_jobs jobs = {input, gt_alloc(count * sizeof *jobs.specific), 0,
-                      gt_alloc_zero(2 * count + 2, sizeof *jobs.items)};
+    /* One job per finding; then no edit with a faster host, all specific edits (of findings that name a cause
+     * which can be repaired), and all of these with that of each residual finding, which come last. */
+    gain_jobs jobs = {input, gt_alloc_zero(2 * count + 2, sizeof *jobs.items)};
     gain_job *fast = &jobs.items[count], *all_specific = fast + 1, *residual = fast + 2;
+    edit_set specific = {0};
     fast->fast_host = true;
     for (size_t i = 0; i < count; i++) {
         const gt_edit *edit = &found->items[i].edit;
-        if (!found->items[i].gain_is_given) jobs.items[i].edit = edit;
+        if (!found->items[i].gain_is_given) add_edit(&jobs.items[i].edits, edit);
         if (found->rows[i]->flags & RULE_RESIDUAL) {
-            all_specific->with_specific = true;
-            residual[i] = (gain_job){.edit = edit, .with_specific = true};
+            all_specific->edits = residual[i].edits = specific;
+            add_edit(&residual[i].edits, edit);
         } else if (!(found->rows[i]->flags & RULE_VAGUE)) {
-            jobs.specific[jobs.specific_count++] = edit;
+            add_edit(&specific, edit);
         }
     }
     gt_parallel_each(2 * count + 2, run_job, &jobs);
+    for (size_t i = 0; i < 2 * count + 2; i++)
+        if (&jobs.items[i] != fast) remember(found, &jobs.items[i].edits);
 
     double steps = (double)input->schedule->window.steps;
     double host_idle_ns = (double)gt_idle_host_ns(input->idle) / steps;
     double launch_idle_ns = (double)input->idle->cause_ns[GT_CAUSE_LAUNCH] / steps;
     for (size_t i = 0; i < count; i++) {
         gt_finding *finding = &found->items[i];
-        double gain_ns = finding->gain_is_given ? finding->gain_ns : input->model_ns - jobs.items[i].step_ns;
+        double gain_ns =
+            finding->gain_is_given ? finding->gain_ns : input->model_ns - jobs.items[i].edits.step_ns;
         if (found->rows[i]->flags & RULE_RESIDUAL) {
-            gain_ns = smaller(gain_ns, all_specific->step_ns - residual[i].step_ns);
+            gain_ns = smaller(gain_ns, all_specific->edits.step_ns - residual[i].edits.step_ns);
             gain_ns = smaller(gain_ns, launch_idle_ns);
         }
         if (!finding->is_gpu && finding->edit.op_count == 0) gain_ns = smaller(gain_ns, host_idle_ns);
         finding->gain_ns = gain_ns > 0 ? gain_ns : 0;
     }
-    double fast_ns = fast->step_ns;
+    double fast_ns = fast->edits.step_ns;
     gt_free(jobs.items);
-    gt_free(jobs.specific);
     return fast_ns;
 }
 
@@ -188,8 +219,9 @@ static void doubt_gains(const gt_rule_input *input, found_rules *found, double f
     for (size_t i = 0; i < found->count; i++) {
         const gt_finding *finding = &found->items[i];
         bool is_hidden = finding->is_gpu && !finding->gain_is_given && host_matters;
-        if (is_hidden || found->rows[i]->flags & RULE_DOUBTED)
-            jobs.items[i] = (gain_job){.edit = &finding->edit, .fast_host = true};
+        if (!is_hidden && !(found->rows[i]->flags & RULE_DOUBTED)) continue;
+        jobs.items[i].fast_host = true;
+        add_edit(&jobs.items[i].edits, &finding->edit);
     }
     gt_parallel_each(found->count, run_job, &jobs);
     for (size_t i = 0; i < found->count; i++) {
@@ -199,7 +231,7 @@ static void doubt_gains(const gt_rule_input *input, found_rules *found, double f
             finding->confidence == GT_CONFIDENCE_HIGH)
             finding->confidence = GT_CONFIDENCE_MEDIUM;
         if (!jobs.items[i].fast_host) continue;
-        double gain_ns = fast_ns - jobs.items[i].step_ns;
+        double gain_ns = fast_ns - jobs.items[i].edits.step_ns;
         if (!finding->is_gpu) {
             if (!(gain_ns * input->model_ns >= least_share * finding->gain_ns * fast_ns) ||
                 finding->gain_ns == 0)
@@ -230,26 +262,24 @@ static void explain_gain(gt_finding *finding)
 
 /* ---- all repairs together ---- */
 
-/* Edits that are run together. */
-typedef struct edit_set {
-    const gt_rule_input *input;
-    const gt_edit **items;
-    size_t count;
-    double step_ns; /* the result */
-} edit_set;
-
-static void run_set(void *context, size_t index)
+/* Runs those of a few sets that were not run before. */
+static void run_sets(const gt_rule_input *input, const found_rules *found, edit_set *sets, size_t count)
 {
-    edit_set *set = (edit_set *)context + index;
-    set->step_ns = set->input->model_ns;
-    if (set->count > 0)
-        set->step_ns =
-            gt_replay_run(set->input->schedule, set->items, set->count, (gt_replay_options){0}, NULL);
-}
-
-static void add_edit(edit_set *set, const gt_edit *edit)
-{
-    set->items[set->count++] = edit;
+    gain_jobs jobs = {input, gt_alloc_zero(count, sizeof *jobs.items)};
+    size_t job_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_same = i && sets[i].count == sets[0].count; /* all others are parts of the first */
+        if (!is_same && !recall(found, &sets[i])) jobs.items[job_count++].edits = sets[i];
+    }
+    gt_parallel_each(job_count, run_job, &jobs);
+    for (size_t i = 0, job = 0; i < count; i++) {
+        bool is_same = i && sets[i].count == sets[0].count;
+        if (is_same)
+            sets[i].step_ns = sets[0].step_ns;
+        else if (!recall(found, &sets[i]))
+            sets[i].step_ns = jobs.items[job++].edits.step_ns;
+    }
+    gt_free(jobs.items);
 }
 
 /* GPU time per step in which any op runs. */
@@ -298,22 +328,20 @@ static double all_fixed(const gt_rule_input *input, const found_rules *found)
 {
     enum { ALL, SPECIFIC, GPU, SETS };
     double best_ns = input->model_ns, residual_ns = 0;
-    const gt_edit **edits = gt_alloc(SETS * found->count * sizeof *edits);
-    edit_set sets[SETS];
-    for (size_t i = 0; i < SETS; i++) sets[i] = (edit_set){.input = input, .items = edits + i * found->count};
+    edit_set sets[SETS] = {0};
+    bool any_residual = false;
     for (size_t i = 0; i < found->count; i++) {
         const gt_finding *finding = &found->items[i];
         bool is_residual = found->rows[i]->flags & RULE_RESIDUAL;
         if (gt_finding_is_hint(finding)) continue;
         best_ns = smaller(best_ns, input->model_ns - finding->gain_ns);
         if (is_residual) residual_ns += finding->gain_ns;
+        any_residual |= is_residual;
         add_edit(&sets[ALL], &finding->edit);
         if (!is_residual) add_edit(&sets[SPECIFIC], &finding->edit);
         if (finding->is_gpu || finding->edit.op_count > 0) add_edit(&sets[GPU], &finding->edit);
     }
-    bool any_residual = sets[SPECIFIC].count < sets[ALL].count;
-    if (!any_residual) sets[SPECIFIC].count = 0; /* the same run as that of all */
-    gt_parallel_each(SETS, run_set, sets);
+    run_sets(input, found, sets, SETS);
     double step_ns = sets[ALL].step_ns;
     if (any_residual) step_ns = larger(step_ns, sets[SPECIFIC].step_ns - residual_ns);
     double removed_ns = find_removed_ns(input->schedule, &sets[GPU]);
@@ -321,7 +349,6 @@ static double all_fixed(const gt_rule_input *input, const found_rules *found)
     double host_idle_ns = (double)gt_idle_host_ns(input->idle) / (double)input->schedule->window.steps;
     step_ns = larger(step_ns, input->model_ns - gpu_gain_ns - host_idle_ns);
     if (!(removed_ns > 0)) step_ns = larger(step_ns, find_busy_ns(input->schedule));
-    gt_free(edits);
     return smaller(step_ns, best_ns);
 }
 
