@@ -44,6 +44,7 @@ static work_parts find_work(const gt_schedule *s)
     gt_op_categories *categories = gt_op_categories_new(s->strings, NULL);
     int64_t *exclusive_ns = gt_ops_exclusive_ns(s);
     for (size_t i = 0; i < s->op_count; i++) {
+        if (i + GT_EVENTS_AHEAD < s->op_count) gt_event_prefetch(s, s->ops[i + GT_EVENTS_AHEAD].host_op);
         if (!exclusive_ns[i]) continue;
         gt_op_class class = gt_op_class_of(&s->ops[i]);
         uint32_t name = name_of(s, categories, i);

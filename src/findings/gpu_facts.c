@@ -189,7 +189,11 @@ static void find_source_shapes(gt_gpu_facts *facts, const gt_schedule *schedule)
 {
     uint32_t *rows = gt_alloc(facts->source_count * sizeof *rows);
     uint32_t *shapes = gt_alloc(facts->source_count * sizeof *shapes);
-    for (size_t i = 0; i < facts->source_count; i++) rows[i] = schedule->events[facts->sources[i].event].row;
+    for (size_t i = 0; i < facts->source_count; i++) {
+        if (i + GT_EVENTS_AHEAD < facts->source_count)
+            gt_event_prefetch(schedule, facts->sources[i + GT_EVENTS_AHEAD].event);
+        rows[i] = schedule->events[facts->sources[i].event].row;
+    }
     gt_shapes_find(facts->shapes, rows, facts->source_count, shapes);
     for (size_t i = 0; i < facts->source_count; i++) {
         facts->sources[i].shape = shapes[i];

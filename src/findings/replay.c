@@ -326,7 +326,8 @@ static inline __attribute__((always_inline)) void run_with(run *r, bool edits_po
 {
     const size_t points = r->schedule->point_count, ops = r->schedule->op_count;
     size_t point = 0;
-    double latest_ns = -INFINITY;
+    uint32_t stream = GT_NONE; /* of the op before, and its latest end, which the array does not have yet */
+    double latest_ns = -INFINITY, stream_ns = -INFINITY;
     host_state host = {.now_ns = points ? (double)r->schedule->points[0].base_ns : 0, .awaited = GT_NONE};
     for (size_t i = 0; i < ops; i++) {
         const replay_op *op = &r->base->ops[i];
@@ -334,14 +335,17 @@ static inline __attribute__((always_inline)) void run_with(run *r, bool edits_po
             host = reach_point(r, host, point, i, edits_points);
             r->point_ns[point] = host.now_ns;
         }
-        double stream_ns = r->stream_ns[op->stream],
-               start = start_of(r, op, i, stream_ns, edits_points, edits_ops);
-        double dur = op->dur_ns;
+        if (op->stream != stream) {
+            if (stream != GT_NONE) r->stream_ns[stream] = stream_ns;
+            stream = op->stream;
+            stream_ns = r->stream_ns[stream];
+        }
+        double start = start_of(r, op, i, stream_ns, edits_points, edits_ops), dur = op->dur_ns;
         if (edits_ops && r->changes.dur_ns[i] < INFINITY) dur = larger(0, r->changes.dur_ns[i]);
         double end = start + dur;
         r->end_ns[i] = end;
         r->start_ns[i] = start;
-        if (end > stream_ns) r->stream_ns[op->stream] = end;
+        if (end > stream_ns) stream_ns = end;
         if (op->is_judged && end > latest_ns) latest_ns = end;
     }
     for (; point < points; point++) host = reach_point(r, host, point, ops, edits_points);

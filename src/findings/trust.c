@@ -140,6 +140,7 @@ static void count_launches(const gt_schedule *s, launch_count *kernels, launch_c
     for (size_t i = 0; is_other(s) && i < s->event_count; i++)
         if (is_call(s->events[i].kind)) count_call(&names, s->events[i].name, kernels, graphs);
     for (size_t i = 0; i < s->point_count; i++) {
+        if (i + GT_EVENTS_AHEAD < s->point_count) gt_event_prefetch(s, s->points[i + GT_EVENTS_AHEAD].event);
         if (!s->points[i].op_count) continue;
         uint8_t kind = kind_of_call(&names, s->events[s->points[i].event].name);
         kernels->found += kind == LAUNCHES_KERNEL;

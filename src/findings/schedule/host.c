@@ -275,12 +275,13 @@ static void make_points(gt_host_builder *b)
         for (size_t i = 0; i < b->sources[t].call_count; i++, at++) {
             calls[at] = b->sources[t].calls[i];
             order[at] = (uint32_t)at;
-            starts[at] = (double)schedule->events[calls[at].event].start_ns;
+            starts[at] = (double)calls[at].start_ns;
         }
     gt_order_rows(order, count, starts);
     schedule->points = gt_alloc(count * sizeof *schedule->points);
     schedule->point_count = count;
     for (uint32_t i = 0; i < count; i++) {
+        if (i + GT_EVENTS_AHEAD < count) gt_event_prefetch(schedule, calls[order[i + GT_EVENTS_AHEAD]].event);
         fill_point(b, &calls[order[i]], &schedule->points[i]);
         place[order[i]] = i;
     }

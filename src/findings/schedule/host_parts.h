@@ -8,6 +8,7 @@
 
 /* A call that becomes a point. */
 typedef struct gt_call_found {
+    int64_t start_ns;
     uint32_t event;
     uint32_t slot;    /* of its ops; GT_NO_SLOT */
     uint32_t host_op; /* the nearest cpu_op around it; GT_NONE */

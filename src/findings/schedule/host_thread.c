@@ -163,7 +163,7 @@ static gt_api_kind read_call(thread_walk *w, uint32_t event, const next_event *c
     uint32_t first_op = slot == GT_NO_SLOT ? GT_NONE : schedule->point_ops[launches->first_op[slot]];
     gt_api_kind kind = gt_kind_of_call(schedule, call->name, call->end_ns - call->start_ns, first_op);
     if (kind == GT_API_NONE) return kind;
-    gt_call_found found = {event, slot, host_op, w->thread};
+    gt_call_found found = {call->start_ns, event, slot, host_op, w->thread};
     GT_PUSH(w->source->calls, w->source->call_count, w->source->call_capacity, found);
     return kind;
 }

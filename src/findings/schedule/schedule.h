@@ -293,6 +293,13 @@ static inline uint32_t gt_event_thread(const gt_schedule *schedule, uint32_t eve
     }
     return (uint32_t)low;
 }
+/* Fetches a host event from memory. A loop over points or ops that looks at one host event of each asks this
+ * way for that of the one GT_EVENTS_AHEAD after the present one, and need not wait for it. Takes GT_NONE. */
+enum { GT_EVENTS_AHEAD = 16 };
+static inline void gt_event_prefetch(const gt_schedule *schedule, uint32_t event)
+{
+    if (event != GT_NONE) __builtin_prefetch(&schedule->events[event]);
+}
 static inline bool gt_window_has(const gt_step_window *window, int64_t ns)
 {
     return window->start_ns <= ns && ns < window->end_ns;
