@@ -600,9 +600,12 @@ def compare():
             event.update(dur=2 * event["dur"], name=event["name"] + "_new" * (event["ts"] % 7 < 3))
     write("t.json", slower)
     yield ["compare", "s.json", "t.json", *PAGE]
-    yield ["compare", "s.json", "t.json", "--fail_if", "idle_data_ms > 0", "slower_ms >= 1%", "waterfall.*_new*>0", "waterfall.none.delta_ms <= 5",
-           "waterfall.x*<1", *OUT]
-    yield ["compare", "s.json", "a.json", "--fail_if", "waterfall.'*'.a_ms>0", *OUT]
+    for rank in range(2):
+        write(f"w{rank}.json", stepping_rank(rank, range(2)))
+    yield ["compare", "w0.json", "w1.json", "--sheets", "waterfall", "--fail_if", "idle_launch_ms > 0", "slower_ms >= 1%", "waterfall.*gemm*>0",
+           "waterfall.none.delta_ms <= 5", "waterfall.x*<1", *OUT]
+    yield ["compare", "w0.json", "w1.json", "--fail_if", "waterfall.'*'.a_ms>0", *OUT]
+    yield ["compare", "w0.json", "a.json", *OUT]
     generate_run.write_json(generate_run.make_run(4), "./9_results.json")
     yield ["compare", "s.json", "9_results.json", *OUT]
     yield ["compare", "9_results.json", "9_results.json", "--names", "p", "q", "--sheets", "waterfall", *OUT]

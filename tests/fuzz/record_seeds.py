@@ -34,7 +34,7 @@ def files_of(path):
 
 
 def is_pattern(word):
-    return any(c in word for c in "*?{")
+    return any(c in word for c in "*?{") and not any(c in word for c in "<>")  # a condition
 
 
 def place_of(path):
