@@ -141,6 +141,7 @@ static void find_products_around_softmax(attention_search *search, uint32_t thre
     clear_lists(search);
     for (uint32_t i = range->first; i < range->end; i++) {
         const gt_host_event *event = &schedule->events[i];
+        if (event->kind != GT_KIND_CPU_OP) continue; /* most are Python functions */
         if (is_op(event, search->softmax) && !(event->flags & GT_HOST_BACKWARD))
             GT_PUSH(softmax, softmax_count, softmax_capacity, i);
         else if (is_op(event, search->bmm) || is_op(event, search->baddbmm))

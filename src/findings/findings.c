@@ -46,9 +46,11 @@ static bool is_amd_name(const char *name)
 /* Calls have the names of HIP. */
 static bool calls_hip(const gt_schedule *s)
 {
-    for (size_t i = 0; i < s->point_count; i++)
+    for (size_t i = 0; i < s->point_count; i++) {
+        if (i + GT_EVENTS_AHEAD < s->point_count) gt_event_prefetch(s, s->points[i + GT_EVENTS_AHEAD].event);
         if (gt_str_starts_with(gt_interner_get(s->strings, s->events[s->points[i].event].name), "hip"))
             return true;
+    }
     return false;
 }
 

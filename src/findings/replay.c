@@ -70,9 +70,8 @@ typedef struct replay_point {
 } replay_point;
 
 typedef struct replay_op {
-    double dur_ns, start_ns, offset_ns;
+    double dur_ns, offset_ns;
     double host_ns;  /* from when its launch is reached until the host lets it start */
-    double quick_ns; /* the same if the call itself takes no time */
     uint32_t point;  /* GT_NONE: unknown, or recorded after the op */
     uint32_t points; /* how many are reached before it */
     uint32_t stream, dependency;
@@ -96,9 +95,8 @@ static double larger(double a, double b)
 
 static void fill_op(const gt_schedule *schedule, replay_op *to, const gt_gpu_op *op, size_t points)
 {
-    double launch = (double)schedule->launch_ns, offset = larger(0, (double)op->offset_ns);
+    double launch = (double)schedule->launch_ns;
     *to = (replay_op){.dur_ns = (double)gt_op_ns(op),
-                      .start_ns = (double)op->start_ns,
                       .offset_ns = (double)op->offset_ns,
                       .point = op->point < points ? op->point : GT_NONE,
                       .points = (uint32_t)points,
@@ -107,10 +105,8 @@ static void fill_op(const gt_schedule *schedule, replay_op *to, const gt_gpu_op 
                       .begins = op->begins};
     if (to->point == GT_NONE) return;
     double recorded = larger(0, (double)(op->start_ns - schedule->points[op->point].base_ns));
-    to->host_ns = to->quick_ns = recorded < launch ? recorded : launch;
-    if (op->begins != GT_START_HOST) return;
-    to->host_ns = to->offset_ns;
-    to->quick_ns = offset < launch ? offset : launch;
+    to->host_ns = recorded < launch ? recorded : launch;
+    if (op->begins == GT_START_HOST) to->host_ns = to->offset_ns;
 }
 
 static uint16_t labels_of(const gt_schedule *schedule, const gt_host_point *point)
@@ -188,6 +184,7 @@ typedef struct run {
     uint32_t enter, leave;     /* the points that launch the window's first op and the one that ends it */
     double *point_ns;          /* when the host reaches each point */
     double *start_ns, *end_ns; /* of each op */
+    double launch_ns;          /* the schedule's */
     double *stream_ns;         /* the latest end on each stream; -infinity: no op yet */
     double latest_ns;          /* the latest end of judged ops */
     double host_ns;            /* the host's time without waiting between `enter` and `leave` */
@@ -298,7 +295,12 @@ static inline double host_lets(const run *r, const replay_op *op, bool is_soon, 
 {
     if (op->point == GT_NONE) return -INFINITY;
     bool is_quick = is_soon || (edits_points && r->changes.flags[op->point] & GT_EDIT_NO_CALL);
-    return r->point_ns[op->point] + (is_quick ? op->quick_ns : op->host_ns);
+    double host_ns = op->host_ns;
+    if (is_quick) { /* the call itself takes no time; nothing to do if host_ns is at most that anyway */
+        host_ns = larger(0, host_ns);
+        if (!(host_ns < r->launch_ns)) host_ns = r->launch_ns;
+    }
+    return r->point_ns[op->point] + host_ns;
 }
 
 /* Between an op and the next one that is queued. */
@@ -311,7 +313,8 @@ static inline double start_of(const run *r, const replay_op *op, size_t i, doubl
     if (op->begins == GT_START_FIXED) return larger(op->offset_ns, stream_ns);
     bool is_soon = edits_ops && r->changes.soon && r->changes.soon[i];
     double start = larger(stream_ns, host_lets(r, op, is_soon, edits_points));
-    if (start == -INFINITY) start = op->start_ns; /* nothing holds it back: as recorded */
+    if (start == -INFINITY) /* nothing holds it back: as recorded */
+        start = (double)r->schedule->ops[i].start_ns;
     if (op->begins == GT_START_HOST) return start;
     if (is_soon) return larger(start, stream_ns + usual_gap_ns);
     double offset = op->offset_ns;
@@ -392,6 +395,7 @@ double gt_replay_run(const gt_schedule *schedule, const gt_edit *const *edits, s
     run r = {.schedule = schedule,
              .base = own ? own : schedule->replay,
              .options = options,
+             .launch_ns = (double)schedule->launch_ns,
              .changes = combine(schedule, edits, edit_count),
              .point_ns = gt_alloc(schedule->point_count * sizeof *r.point_ns),
              .stream_ns = gt_alloc(schedule->stream_count * sizeof *r.stream_ns),

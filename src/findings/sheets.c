@@ -298,6 +298,8 @@ static idle_calls find_calls(const gt_findings *f)
     for (uint8_t i = 0; i < GT_CAUSES; i++) place_of[order[i]] = i;
     for (size_t i = 0; i < f->idle->piece_count; i++) {
         const gt_idle_piece *piece = &f->idle->pieces[i];
+        if (i + GT_EVENTS_AHEAD < f->idle->piece_count)
+            gt_event_prefetch(f->schedule, piece[GT_EVENTS_AHEAD].event);
         idle_call call = {.cause = piece->cause,
                           .place = place_of[piece->cause],
                           .site = site_of(f, piece),

@@ -97,6 +97,8 @@ gt_tally gt_rule_idle_sites(const gt_rule_input *input, gt_cause cause)
     gt_tally tally = {0};
     for (size_t i = 0; i < input->idle->piece_count; i++) {
         const gt_idle_piece *piece = &input->idle->pieces[i];
+        if (i + GT_EVENTS_AHEAD < input->idle->piece_count && piece[GT_EVENTS_AHEAD].cause == cause)
+            gt_event_prefetch(input->schedule, piece[GT_EVENTS_AHEAD].event);
         if (piece->cause != cause || piece->event == GT_NONE) continue;
         uint32_t site = gt_site_of(input->schedule, piece->event);
         if (gt_site_is_known(input->schedule, site))

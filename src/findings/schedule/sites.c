@@ -199,8 +199,11 @@ uint32_t gt_site_of(const gt_schedule *schedule, uint32_t event)
         if (sites->unknown == GT_STR_NONE) sites->unknown = text_of(sites, schedule, no_place);
         return sites->unknown;
     }
+    if (sites->place[event]) {
+        uint32_t known = sites->places[sites->place[event] - 1].site;
+        if (known != GT_STR_NONE) return known;
+    }
     event_place place = place_of(sites, schedule, event);
-    if (place.site != GT_STR_NONE) return place.site;
     bool is_named = is_nowhere(place) && is_call(schedule, event);
     uint32_t site = is_named ? schedule->events[event].name : text_of(sites, schedule, place);
     sites->places[sites->place[event] - 1].site = site;
