@@ -70,10 +70,11 @@ typedef struct replay_point {
 } replay_point;
 
 typedef struct replay_op {
-    double dur_ns, offset_ns;
-    double host_ns;  /* from when its launch is reached until the host lets it start */
-    uint32_t point;  /* GT_NONE: unknown, or recorded after the op */
-    uint32_t points; /* how many are reached before it */
+    double dur_ns;    /* never negative */
+    double offset_ns; /* of GT_START_HOST -infinity: then it is host_ns, and the op before it says nothing */
+    double host_ns;   /* from when its launch is reached until the host lets it start */
+    uint32_t point;   /* GT_NONE: unknown, or recorded after the op */
+    uint32_t points;  /* how many are reached before it */
     uint32_t stream, dependency;
     bool is_judged; /* belongs to a window that no op ends */
     uint8_t begins;
@@ -103,10 +104,11 @@ static void fill_op(const gt_schedule *schedule, replay_op *to, const gt_gpu_op 
                       .stream = op->stream,
                       .dependency = op->dependency,
                       .begins = op->begins};
+    if (op->begins == GT_START_HOST) to->offset_ns = -INFINITY;
     if (to->point == GT_NONE) return;
     double recorded = larger(0, (double)(op->start_ns - schedule->points[op->point].base_ns));
     to->host_ns = recorded < launch ? recorded : launch;
-    if (op->begins == GT_START_HOST) to->host_ns = to->offset_ns;
+    if (op->begins == GT_START_HOST) to->host_ns = (double)op->offset_ns;
 }
 
 static uint16_t labels_of(const gt_schedule *schedule, const gt_host_point *point)
@@ -315,11 +317,11 @@ static inline double start_of(const run *r, const replay_op *op, size_t i, doubl
     double start = larger(stream_ns, host_lets(r, op, is_soon, edits_points));
     if (start == -INFINITY) /* nothing holds it back: as recorded */
         start = (double)r->schedule->ops[i].start_ns;
-    if (op->begins == GT_START_HOST) return start;
-    if (is_soon) return larger(start, stream_ns + usual_gap_ns);
+    if (is_soon) return op->begins == GT_START_HOST ? start : larger(start, stream_ns + usual_gap_ns);
     double offset = op->offset_ns;
     if (edits_ops && r->changes.gap_ns && r->changes.gap_ns[i] < offset) offset = r->changes.gap_ns[i];
-    if (op->begins == GT_START_QUEUE) return larger(start, stream_ns + offset);
+    /* There is no branch for GT_START_HOST and GT_START_QUEUE, which nobody can foretell. */
+    if (op->begins != GT_START_DEPENDENCY) return larger(start, stream_ns + offset);
     return larger(start, r->end_ns[op->dependency] + offset);
 }
 
@@ -348,7 +350,7 @@ static inline __attribute__((always_inline)) void run_with(run *r, bool edits_po
         double end = start + dur;
         r->end_ns[i] = end;
         r->start_ns[i] = start;
-        if (end > stream_ns) stream_ns = end;
+        stream_ns = end; /* no op starts before the ops of its stream have ended */
         if (op->is_judged && end > latest_ns) latest_ns = end;
     }
     for (; point < points; point++) host = reach_point(r, host, point, ops, edits_points);
