@@ -206,7 +206,8 @@ def without_rank(place):
     return place.call(place.one, "partial", "t.json", code=1,
                       says=["t.json: neither its name nor the trace has a rank; use --rank N"]) + \
         place.call(place.one, "partial", "t.json", "--rank", "7", says=["rank 7: wrote t.json.gtpart"]) + \
-        place.call(place.one, "partial", "t.json", "my run", "--rank", "7", code=1, says=["--rank needs exactly one trace"])
+        place.call(place.one, "partial", "t.json", "my run", "--rank", "7", code=1, says=["--rank needs exactly one trace"]) + \
+        place.call(place.one, "partial", "t.json", "--rank_regex", "", code=1, says=["--rank_regex: '': no group for the rank number"])
 
 
 def one_by_one(place):

@@ -25,8 +25,8 @@ static bool fail_regex(const gt_rank_regex *regex, const gt_error *why, gt_error
 bool gt_rank_regex_compile(gt_rank_regex *regex, const char *python, const char *option, gt_error *error)
 {
     gt_error why;
-    *regex = (gt_rank_regex){.option = option, .text = python};
-    if (!gt_python_regex_compile(&regex->python, python, &why)) return fail_regex(regex, &why, error);
+    *regex = (gt_rank_regex){.option = option, .text = python ? python : ""};
+    if (!gt_python_regex_compile(&regex->python, regex->text, &why)) return fail_regex(regex, &why, error);
     regex->group = gt_python_regex_group(&regex->python, "rank");
     if (!regex->group) regex->group = 1;
     if (regex->python.group_count) return true;
