@@ -162,6 +162,24 @@ static void add_raw(labels *l, raw_piece piece)
         GT_PUSH(l->raw, l->raw_count, l->raw_capacity, piece);
 }
 
+/* The same for most pieces: one that is no stretch, written at once, because copying it would wait for its
+ * parts. */
+static inline void add_closed(labels *l, int64_t end_ns, uint32_t event, uint8_t label)
+{
+    raw_piece *last = l->raw_count > 0 ? &l->raw[l->raw_count - 1] : NULL;
+    if (last && last->event == event && last->label == label && !last->is_stretch) {
+        last->end_ns = end_ns;
+        return;
+    }
+    l->raw = gt_grow(l->raw, &l->raw_capacity, l->raw_count + 1, sizeof *l->raw);
+    raw_piece *piece = &l->raw[l->raw_count++];
+    piece->end_ns = end_ns;
+    piece->event = event;
+    piece->thread = piece->inside = 0;
+    piece->label = label;
+    piece->is_stretch = false;
+}
+
 /* Adds an open piece, except where threads other than this one are at work. */
 static void add_open(labels *l, uint32_t thread, int64_t start_ns, raw_piece piece)
 {
@@ -190,6 +208,10 @@ static void add_track(labels *l, uint32_t thread, uint32_t shown, uint32_t other
     for (int64_t until; start_ns < end_ns; start_ns = until) {
         while (t->end_ns <= start_ns) gt_track_advance(t, l->schedule);
         until = t->end_ns < end_ns ? t->end_ns : end_ns;
+        if (!t->is_stretch && t->label != GT_LABEL_OPEN) {
+            add_closed(l, until, t->event, t->label);
+            continue;
+        }
         raw_piece piece = {.end_ns = until, .event = t->event, .label = t->label};
         if (t->is_stretch && other != GT_NONE) {
             piece.event = gt_track_innermost(t, l->schedule->events, t->inside, start_ns, &until);

@@ -82,44 +82,52 @@ void gt_sites_free(gt_schedule *schedule)
 
 /* ---- places ---- */
 
-static event_place place_below(const gt_schedule *schedule, const gt_host_event *event, event_place above)
+/* Fills the place of an event from that above it. */
+static void place_below(const gt_schedule *schedule, uint32_t event, const event_place *above,
+                        event_place *place)
 {
-    event_place place = above;
-    place.site = GT_STR_NONE;
-    if (event->kind == GT_KIND_PYTHON) {
-        if (!gt_name_has(schedule, event->name, GT_NAME_FRAMEWORK)) place.function = event->name;
-        place.call = event->name;
-        bool is_built_in = gt_name_has(schedule, event->name, GT_NAME_BUILT_IN);
-        place.nearest = is_built_in ? NEAREST_BUILT_IN : NEAREST_FUNCTION;
-    } else if (event->kind == GT_KIND_CPU_OP ||
-               (event->kind == GT_KIND_ANNOTATION && !gt_name_has(schedule, event->name, GT_NAME_STEP))) {
-        if (above.nearest == NEAREST_NOTHING || above.nearest == NEAREST_FUNCTION) place.call = event->name;
-        place.nearest = NEAREST_OP;
+    const gt_host_event *now = &schedule->events[event];
+    uint32_t function = above->function, call = above->call, op = above->op, outermost = above->outermost;
+    uint8_t nearest = above->nearest;
+    if (now->kind == GT_KIND_PYTHON) {
+        if (!gt_name_has(schedule, now->name, GT_NAME_FRAMEWORK)) function = now->name;
+        call = now->name;
+        bool is_built_in = gt_name_has(schedule, now->name, GT_NAME_BUILT_IN);
+        nearest = is_built_in ? NEAREST_BUILT_IN : NEAREST_FUNCTION;
+    } else if (now->kind == GT_KIND_CPU_OP ||
+               (now->kind == GT_KIND_ANNOTATION && !gt_name_has(schedule, now->name, GT_NAME_STEP))) {
+        if (nearest == NEAREST_NOTHING || nearest == NEAREST_FUNCTION) call = now->name;
+        nearest = NEAREST_OP;
     }
-    return place;
+    if (now->kind == GT_KIND_CPU_OP) {
+        op = event;
+        if (now->parent == GT_NONE || schedule->events[now->parent].kind != GT_KIND_CPU_OP) outermost = event;
+    }
+    place->function = function;
+    place->call = call;
+    place->op = op;
+    place->outermost = outermost;
+    place->site = GT_STR_NONE;
+    place->nearest = nearest;
 }
 
-static event_place place_of(struct gt_sites *sites, const gt_schedule *schedule, uint32_t event)
+/* What is remembered of an event, until the next call. */
+static event_place *place_of(struct gt_sites *sites, const gt_schedule *schedule, uint32_t event)
 {
     size_t depth = 0;
     uint32_t at = event;
     for (; at != GT_NONE && !sites->place[at]; at = schedule->events[at].parent)
         GT_PUSH(sites->path, depth, sites->path_capacity, at);
-    event_place place = no_place;
-    if (at != GT_NONE) place = sites->places[sites->place[at] - 1];
+    uint32_t above = at == GT_NONE ? 0 : sites->place[at];
     while (depth > 0) {
         at = sites->path[--depth];
-        const gt_host_event *now = &schedule->events[at];
-        place = place_below(schedule, now, place);
-        if (now->kind == GT_KIND_CPU_OP) {
-            place.op = at;
-            if (now->parent == GT_NONE || schedule->events[now->parent].kind != GT_KIND_CPU_OP)
-                place.outermost = at;
-        }
-        GT_PUSH(sites->places, sites->place_count, sites->place_capacity, place);
-        sites->place[at] = (uint32_t)sites->place_count;
+        sites->places =
+            gt_grow(sites->places, &sites->place_capacity, sites->place_count + 1, sizeof *sites->places);
+        place_below(schedule, at, above ? &sites->places[above - 1] : &no_place,
+                    &sites->places[sites->place_count++]);
+        sites->place[at] = above = (uint32_t)sites->place_count;
     }
-    return place;
+    return &sites->places[above - 1];
 }
 
 /* ---- texts ---- */
@@ -171,9 +179,9 @@ static uint32_t make_text(gt_interner *strings, gt_str function, gt_str call)
     return id;
 }
 
-static bool is_nowhere(event_place place)
+static bool is_nowhere(const event_place *place)
 {
-    return place.function == GT_STR_EMPTY && place.call == GT_STR_EMPTY;
+    return place->function == GT_STR_EMPTY && place->call == GT_STR_EMPTY;
 }
 
 static bool is_call(const gt_schedule *schedule, uint32_t event)
@@ -183,12 +191,12 @@ static bool is_call(const gt_schedule *schedule, uint32_t event)
     return kind == GT_KIND_RUNTIME || kind == GT_KIND_DRIVER;
 }
 
-static uint32_t text_of(struct gt_sites *sites, const gt_schedule *schedule, event_place place)
+static uint32_t text_of(struct gt_sites *sites, const gt_schedule *schedule, const event_place *place)
 {
-    uint32_t *text = gt_map_put(&sites->texts, place.function, place.call);
+    uint32_t *text = gt_map_put(&sites->texts, place->function, place->call);
     if (*text == GT_MAP_NONE)
-        *text = make_text(schedule->strings, gt_interner_get(schedule->strings, place.function),
-                          gt_interner_get(schedule->strings, place.call));
+        *text = make_text(schedule->strings, gt_interner_get(schedule->strings, place->function),
+                          gt_interner_get(schedule->strings, place->call));
     return *text;
 }
 
@@ -196,18 +204,17 @@ uint32_t gt_site_of(const gt_schedule *schedule, uint32_t event)
 {
     struct gt_sites *sites = sites_of(schedule);
     if (event == GT_NONE) {
-        if (sites->unknown == GT_STR_NONE) sites->unknown = text_of(sites, schedule, no_place);
+        if (sites->unknown == GT_STR_NONE) sites->unknown = text_of(sites, schedule, &no_place);
         return sites->unknown;
     }
     if (sites->place[event]) {
         uint32_t known = sites->places[sites->place[event] - 1].site;
         if (known != GT_STR_NONE) return known;
     }
-    event_place place = place_of(sites, schedule, event);
+    event_place *place = place_of(sites, schedule, event);
     bool is_named = is_nowhere(place) && is_call(schedule, event);
-    uint32_t site = is_named ? schedule->events[event].name : text_of(sites, schedule, place);
-    sites->places[sites->place[event] - 1].site = site;
-    return site;
+    place->site = is_named ? schedule->events[event].name : text_of(sites, schedule, place);
+    return place->site;
 }
 
 /* ---- the backward pass ---- */
@@ -237,12 +244,12 @@ static void find_forward_ops(struct gt_sites *sites, const gt_schedule *schedule
 
 uint32_t gt_op_above(const gt_schedule *schedule, uint32_t event)
 {
-    return event == GT_NONE ? GT_NONE : place_of(sites_of(schedule), schedule, event).op;
+    return event == GT_NONE ? GT_NONE : place_of(sites_of(schedule), schedule, event)->op;
 }
 
 uint32_t gt_outermost_op(const gt_schedule *schedule, uint32_t event)
 {
-    return event == GT_NONE ? GT_NONE : place_of(sites_of(schedule), schedule, event).outermost;
+    return event == GT_NONE ? GT_NONE : place_of(sites_of(schedule), schedule, event)->outermost;
 }
 
 static uint32_t backward_text(struct gt_sites *sites, gt_interner *strings, uint32_t text, bool is_name)
@@ -275,9 +282,9 @@ uint32_t gt_site_of_call(const gt_schedule *schedule, uint32_t event)
 {
     if (event == GT_NONE) return gt_site_of(schedule, GT_NONE);
     uint32_t parent = schedule->events[event].parent;
-    event_place place = no_place;
+    const event_place *place = &no_place;
     if (parent != GT_NONE) place = place_of(sites_of(schedule), schedule, parent);
-    if (schedule->origin != GT_BY_PYTORCH && place.call == GT_STR_EMPTY) return schedule->events[event].name;
+    if (schedule->origin != GT_BY_PYTORCH && place->call == GT_STR_EMPTY) return schedule->events[event].name;
     if (is_nowhere(place) && is_call(schedule, event)) return schedule->events[event].name;
     return gt_site_of(schedule, parent);
 }
@@ -294,7 +301,7 @@ uint32_t gt_site_of_op(const gt_schedule *schedule, uint32_t host_op)
 {
     if (host_op == GT_NONE) return gt_site_of(schedule, host_op);
     struct gt_sites *sites = sites_of(schedule);
-    uint32_t outermost = place_of(sites, schedule, host_op).outermost;
+    uint32_t outermost = place_of(sites, schedule, host_op)->outermost;
     const gt_host_event *top = &schedule->events[outermost];
     if (!gt_str_starts_with(gt_interner_get(schedule->strings, top->name), "autograd::engine"))
         return gt_site_of(schedule, host_op);
