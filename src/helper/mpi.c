@@ -382,6 +382,14 @@ static bool begin(relay *r)
     return true;
 }
 
+/* The PMIx of Open MPI's launcher offers tables in shared memory, behind locks that a killed process keeps:
+ * the launcher then waits for them for ever. Its other module asks with messages. */
+static void leave_shared_locks(void)
+{
+    const char *offered = getenv("PMIX_GDS_MODULE");
+    if (offered && strstr(offered, "hash")) setenv("PMIX_GDS_MODULE", "hash", 1);
+}
+
 int gt_helper_mpi(char **libraries)
 {
     /* The program gets the signals that end a job; this process ends with it. */
@@ -391,6 +399,7 @@ int gt_helper_mpi(char **libraries)
     relay r = {.rank = -1};
     const char *library = load(&r.mpi, libraries);
     if (!library) return fail("no MPI library could be loaded");
+    leave_shared_locks();
     if (r.mpi.init(NULL, NULL) != 0) return fail("MPI_Init failed");
     if (r.mpi.comm_rank(r.mpi.world, &r.rank) != 0 || r.mpi.comm_size(r.mpi.world, &r.size) != 0 ||
         r.size < 1 || r.rank < 0 || r.rank >= r.size || !begin(&r))
