@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/memory_limit.h"
 #include "base/progress.h"
+#include "base/team.h"
 #include "base/threads.h"
 #include "cli/earlier_sheets.h"
 #include "cli/journal.h"
@@ -166,6 +167,24 @@ bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *er
                                  .strict = gt_arguments_flag(arguments, "strict"),
                                  .index = index_policy(arguments)};
     return true;
+}
+
+typedef struct team_call {
+    const gt_call *call;
+    gt_exit status;
+} team_call;
+
+static void run_in_team(void *context)
+{
+    team_call *t = context;
+    t->status = t->call->command->run(t->call);
+}
+
+gt_exit gt_call_run(const gt_call *call, unsigned threads)
+{
+    team_call in_team = {.call = call, .status = GT_EXIT_FAILED};
+    gt_team_run(threads, run_in_team, &in_team);
+    return in_team.status;
 }
 
 /* ---- --extra, and the options that have an effect only with it ---- */

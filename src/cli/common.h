@@ -69,6 +69,8 @@ bool gt_common_apply(const gt_call *call, gt_read_options *options, gt_error *er
 bool gt_memory_option_apply(const gt_arguments *arguments, gt_error *error);
 /* As many of the threads as the limit has room for. */
 unsigned gt_memory_option_threads(unsigned threads);
+/* Runs the command of a call with a team of so many threads. */
+gt_exit gt_call_run(const gt_call *call, unsigned threads);
 
 /* Which kernels are communication: --comm_kernels, --comm_kernel_regex. */
 extern const gt_option_group gt_communication_group;

@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/printing.h"
-#include "base/team.h"
 #include "base/threads.h"
 #include "cli/command.h"
 #include "cli/common.h"
@@ -60,17 +59,6 @@ static unsigned threads_of(const gt_arguments *arguments)
             return gt_memory_option_threads((unsigned)value->number);
     }
     return gt_memory_option_threads(gt_threads_default());
-}
-
-typedef struct team_call {
-    const gt_call *call;
-    gt_exit status;
-} team_call;
-
-static void run_in_team(void *context)
-{
-    team_call *t = context;
-    t->status = t->call->command->run(t->call);
 }
 
 /* Says on a terminal what a call by an old name is. */
@@ -148,13 +136,12 @@ static gt_exit run_command(const gt_command *command, const char *program, bool 
         fprintf(stderr, "gputally: %s\n", error.text);
         status = GT_EXIT_FAILED;
     } else {
-        team_call in_team = {.call = &call, .status = GT_EXIT_FAILED};
+        status = GT_EXIT_FAILED;
         if (command->syntax->is_command || command->syntax->keeps_indexes ||
             gt_arguments_resolve_indexes(&call.arguments, &error))
-            gt_team_run(threads_of(&call.arguments), run_in_team, &in_team);
+            status = gt_call_run(&call, threads_of(&call.arguments));
         else
             fprintf(stderr, "gputally: %s\n", error.text);
-        status = in_team.status;
         gt_log_end_repeats();
         gt_log_to(NULL); /* also for old names, whose log goes to standard output */
         if (status != GT_EXIT_USAGE) gt_warn_without_effect(&call.arguments);

@@ -20,7 +20,6 @@
 #define GT_FUZZ_COMMAND_H
 
 #include "base/log.h"
-#include "base/team.h"
 #include "cli/common.h"
 #include "cli/effects.h"
 #include "input/files.h"
@@ -232,29 +231,17 @@ static bool has_threads(const gt_syntax *syntax)
     return option && option->kind == GT_OPTION_INT;
 }
 
-typedef struct team_call {
-    const gt_call *call;
-    gt_exit status;
-} team_call;
-
-static void run_in_team(void *context)
-{
-    team_call *t = context;
-    t->status = t->call->command->run(t->call);
-}
-
 /* As main does: with a team of threads, and with the folder that --partials names. */
 static gt_exit run_call(const gt_call *call)
 {
     const gt_arguments *arguments = &call->arguments;
-    team_call in_team = {.call = call, .status = GT_EXIT_FAILED};
     bool shares = gt_syntax_option(arguments->syntax, "partials") != NULL;
     if (shares) gt_parts_allow(call->command->name, gt_arguments_string(arguments, "partials"));
     bool has_several = has_threads(arguments->syntax) && gt_arguments_int(arguments, "threads") > 1;
-    gt_team_run(has_several ? 3 : 1, run_in_team, &in_team);
+    gt_exit status = gt_call_run(call, has_several ? 3 : 1);
     gt_warn_without_effect(arguments);
-    if (shares) gt_parts_end(in_team.status == GT_EXIT_FAILED);
-    return in_team.status;
+    if (shares) gt_parts_end(status == GT_EXIT_FAILED);
+    return status;
 }
 
 static gt_exit run_command(const gt_command *command, bool by_old_name, command_input *input, int used,
