@@ -79,10 +79,11 @@ class Bench:
     # ---- lines ----
 
     def line(self, label, ratio, limit, unit, more=""):
-        """A figure that may be at most `limit`."""
-        mark = "ok" if ratio <= limit else "OVER"
-        self.over |= ratio > limit
-        print(f"  {label:<40} {ratio:6.3f} {unit} (limit {limit}) {mark}{more}", flush=True)
+        """A figure that may be at most `limit`; None: any."""
+        is_over = limit is not None and ratio > limit
+        self.over |= is_over
+        mark = "(no limit)" if limit is None else f"(limit {limit}) {'OVER' if is_over else 'ok'}"
+        print(f"  {label:<40} {ratio:6.3f} {unit} {mark}{more}", flush=True)
 
     def at_least(self, label, figure, limit, unit, counts=True, more=""):
         """A figure that must be at least `limit`, where it counts."""
