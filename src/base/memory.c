@@ -320,6 +320,12 @@ void *gt_realloc(void *old, size_t size)
     return p;
 }
 
+void gt_trim(void *block, size_t size)
+{
+    gt_error error;
+    if (gt_pages_owns(block) && size < gt_pages_size(block)) gt_pages_resize(block, size, &error);
+}
+
 void gt_free(void *block)
 {
     if (!block) return;

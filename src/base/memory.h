@@ -32,7 +32,9 @@ void *gt_alloc_zero(size_t count, size_t size);
 /* For memory that is written once and seldom read: with a memory limit, the first to leave memory. */
 void *gt_alloc_cold(size_t size);
 void *gt_realloc(void *old, size_t size); /* if there is no memory, `old` stays as it is */
-void gt_free(void *block);                /* also for blocks that malloc returned; NULL does nothing */
+/* Gives up the end of a block, as far as that is possible without moving it. */
+void gt_trim(void *block, size_t size);
+void gt_free(void *block); /* also for blocks that malloc returned; NULL does nothing */
 char *gt_strdup(const char *text);
 /* A formatted string that the caller frees. */
 char *gt_format(const char *format, ...) __attribute__((format(printf, 1, 2), nonnull(1)));

@@ -45,6 +45,7 @@ uint8_t *gt_slabs_alloc(gt_slabs *slabs, size_t bytes, gt_slab **slab)
 
 void gt_slabs_close(gt_slabs *slabs)
 {
+    if (slabs->open) gt_trim(slabs->open->bytes, slabs->used); /* most are closed long before they are full */
     gt_slab_release(slabs->open);
     *slabs = (gt_slabs){0};
 }

@@ -440,6 +440,39 @@ static void a_failed_call_frees_its_large_blocks(void **state)
     gt_heap_free(heap);
 }
 
+static void fill_slabs(void *context)
+{
+    bool in_file = *(bool *)context;
+    gt_pages_limits limits = {.bytes = MIB, .added = true, .folder = folder, .smallest = 4 * KIB};
+    if (in_file) gt_memory_set_limit(&limits);
+    gt_slabs slabs = {0};
+    gt_slab *one, *two;
+    uint8_t *first = memset(gt_slabs_alloc(&slabs, 20000, &one), 1, 20000);
+    uint8_t *second = memset(gt_slabs_alloc(&slabs, 100000, &two), 2, 100000);
+    gt_slabs_close(&slabs);
+    assert_true(gt_pages_owns(first));
+    assert_in_range(gt_pages_size(first), 120000, 192 * KIB);
+    void *other = memset(gt_alloc(MIB), 3, MIB);
+    for (size_t i = 0; i < 20000; i++) assert_int_equal(first[i], 1);
+    for (size_t i = 0; i < 100000; i++) assert_int_equal(second[i], 2);
+    gt_free(other);
+    gt_slab_release(one);
+    gt_slab_release(two);
+}
+
+static void a_closed_slab_has_no_spare_pages(void **state)
+{
+    (void)state;
+    gt_heap *heap = gt_heap_new();
+    for (int i = 0; i < 2; i++) {
+        gt_error error;
+        bool in_file = i;
+        assert_true(gt_guard_run(&(gt_guard_options){.heap = heap}, fill_slabs, &in_file, &error));
+        assert_int_equal(gt_heap_count(heap), 0);
+    }
+    gt_heap_free(heap);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -458,6 +491,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_is_an_error),
         cmocka_unit_test(a_limit_that_cannot_be_kept_is_an_error),
         cmocka_unit_test(a_failed_call_frees_its_large_blocks),
+        cmocka_unit_test(a_closed_slab_has_no_spare_pages),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
