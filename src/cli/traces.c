@@ -102,7 +102,7 @@ static void set_option(gt_report_options *options, const gt_option *option, cons
     if (!valid) gt_raise_internal("option %s", error.text); /* the command has checked the values */
 }
 
-static gt_report_options report_options(const gt_call *call)
+gt_report_options gt_trace_report_options(const gt_call *call)
 {
     const gt_arguments *arguments = &call->arguments;
     gt_report_options options =
@@ -257,7 +257,7 @@ static char *distrust_of(const gt_table_list *tables)
 bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const gt_report_hooks *hooks,
                           gt_error *error)
 {
-    gt_report_options options = report_options(trace->call);
+    gt_report_options options = gt_trace_report_options(trace->call);
     gt_report report;
     gt_run_info run = {0};
     options.read = *trace->read;
@@ -465,7 +465,7 @@ static void make_all(job *j)
         gt_free(key);
         gt_free(paths);
     }
-    gt_report_options options = report_options(j->call);
+    gt_report_options options = gt_trace_report_options(j->call);
     gt_report_options_warn(&options, j->kinds, "--");
     gt_report_options_free(&options);
 }

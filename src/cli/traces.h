@@ -48,6 +48,9 @@ gt_exit gt_each_item(const gt_call *call, gt_trace_item *items, size_t count, gt
 gt_exit gt_each_trace(const gt_call *call, const char *const *trace_paths, size_t count,
                       gt_report_maker *make);
 
+/* The options of reports that the command line gives, which must be valid. */
+gt_report_options gt_trace_report_options(const gt_call *call);
+
 /* What a command prints or checks between the steps of a report; each may be NULL. */
 typedef struct gt_report_hooks {
     void (*read_failed)(const gt_error *error);

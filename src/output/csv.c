@@ -257,6 +257,11 @@ void gt_csv_write_lines(gt_file *file, const gt_table *table, const char *line_e
     write_rows(file, table, 0, table->row_count, line_end);
 }
 
+void gt_csv_write_rows(gt_file *file, const gt_table *table, const char *line_end)
+{
+    write_rows(file, table, 0, table->row_count, line_end);
+}
+
 /* ---- the files of a folder: each sheet in pieces of some rows ---- */
 
 typedef struct sheet_file {

@@ -84,6 +84,8 @@ struct gt_file;
 /* Writes the table as CSV, as gt_output_csvs does for a whole folder, with a line ending of the caller's
  * choice: "\r\n", as in Python's csv module. */
 void gt_csv_write_lines(struct gt_file *file, const gt_table *table, const char *line_end);
+/* The same without the names of the columns: further rows. */
+void gt_csv_write_rows(struct gt_file *file, const gt_table *table, const char *line_end);
 
 /* Adds the header, the rule and the first `rows_max` rows as a Markdown table, without a newline after the
  * last line. Numbers are right-aligned at their points, with six digits of a FLOAT; text is left-aligned. */

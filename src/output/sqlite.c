@@ -47,12 +47,8 @@ static void clean_up(void *database)
     close_database(database);
 }
 
-bool gt_database_begin(gt_database *database, gt_output *output, const char *path, gt_error *error)
+static bool begin(gt_database *database, int opened, gt_error *error)
 {
-    const char *temporary = gt_output_add_file(output, path, error);
-    if (!temporary) return false;
-    *database = (gt_database){.path = path};
-    int opened = sqlite3_open_v2(temporary, &database->handle, SQLITE_OPEN_READWRITE, NULL);
     gt_guard_add(clean_up, database);
     bool ok = opened == SQLITE_OK || gt_database_fail(database, error);
     ok = ok && gt_database_run(database,
@@ -61,6 +57,23 @@ bool gt_database_begin(gt_database *database, gt_output *output, const char *pat
                                error);
     if (!ok) close_database(database);
     return ok;
+}
+
+bool gt_database_begin(gt_database *database, gt_output *output, const char *path, gt_error *error)
+{
+    const char *temporary = gt_output_add_file(output, path, error);
+    if (!temporary) return false;
+    *database = (gt_database){.path = path};
+    int opened = sqlite3_open_v2(temporary, &database->handle, SQLITE_OPEN_READWRITE, NULL);
+    return begin(database, opened, error);
+}
+
+/* SQLite gives the file no name, and writes to it only what does not fit into the cache. */
+bool gt_database_begin_temporary(gt_database *database, gt_error *error)
+{
+    *database = (gt_database){.path = "a temporary database"};
+    int opened = sqlite3_open_v2("", &database->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    return begin(database, opened, error);
 }
 
 bool gt_database_end(gt_database *database, bool ok, gt_error *error)
@@ -107,6 +120,11 @@ static const char *const column_types[] = {
     [GT_TYPE_BOOL] = "INTEGER", [GT_TYPE_LIST] = "TEXT",
 };
 
+const char *gt_database_type(gt_type type)
+{
+    return column_types[type];
+}
+
 typedef struct writer {
     gt_database database;
     gt_name_set table_names;
@@ -131,7 +149,7 @@ static bool create_table(writer *to, const gt_table *table, const char *name, gt
     add_quoted_name(&to->sql, name);
     for (size_t c = 0; c < table->column_count; c++) {
         gt_buffer_add_cstr(&to->sql, c == 0 ? " (" : ", ");
-        add_quoted_name(&to->sql, gt_name_set_add(&column_names, table->columns[c].name, NAME_CHARS));
+        add_quoted_name(&to->sql, gt_database_column_name(&column_names, table->columns[c].name));
         gt_type type;
         if (!gt_column_value_type(&table->columns[c], table->row_count, &type)) continue;
         gt_buffer_add_cstr(&to->sql, " ");
@@ -155,16 +173,15 @@ static sqlite3_stmt *prepare_insert(writer *to, const gt_table *table, const cha
 
 /* SQLite copies the text only if it is in the scratch memory, which the next cell uses; strings of the table
  * stay valid until the row is inserted. */
-static int bind_text(const writer *to, sqlite3_stmt *insert, int parameter, gt_str text)
+static int bind_text(const gt_buffer *scratch, sqlite3_stmt *insert, int parameter, gt_str text)
 {
     return sqlite3_bind_text64(insert, parameter, text.bytes, text.len,
-                               text.bytes == to->scratch.bytes ? SQLITE_TRANSIENT : SQLITE_STATIC,
-                               SQLITE_UTF8);
+                               text.bytes == scratch->bytes ? SQLITE_TRANSIENT : SQLITE_STATIC, SQLITE_UTF8);
 }
 
-static int bind_cell(writer *to, sqlite3_stmt *insert, const gt_table *table, size_t c, size_t row)
+int gt_database_bind(sqlite3_stmt *insert, int parameter, const gt_table *table, size_t c, size_t row,
+                     gt_buffer *scratch)
 {
-    int parameter = (int)c + 1;
     gt_cell cell = gt_table_cell(table, c, row);
     if (cell.is_null) return sqlite3_bind_null(insert, parameter);
     switch (cell.type) {
@@ -174,11 +191,11 @@ static int bind_cell(writer *to, sqlite3_stmt *insert, const gt_table *table, si
     case GT_TYPE_FLOAT:
         return sqlite3_bind_double(insert, parameter, cell.number);
     case GT_TYPE_STRING:
-        return bind_text(to, insert, parameter, gt_utf8_repair(cell.text, &to->scratch));
+        return bind_text(scratch, insert, parameter, gt_utf8_repair(cell.text, scratch));
     case GT_TYPE_LIST:
-        to->scratch.len = 0;
-        gt_python_add_cell(&to->scratch, &table->columns[c], row, table->strings);
-        return bind_text(to, insert, parameter, gt_buffer_str(&to->scratch));
+        scratch->len = 0;
+        gt_python_add_cell(scratch, &table->columns[c], row, table->strings);
+        return bind_text(scratch, insert, parameter, gt_buffer_str(scratch));
     }
     return SQLITE_MISUSE;
 }
@@ -187,20 +204,31 @@ static bool write_rows(writer *to, sqlite3_stmt *insert, const gt_table *table, 
 {
     for (size_t row = 0; row < table->row_count; row++) {
         for (size_t c = 0; c < table->column_count; c++)
-            if (bind_cell(to, insert, table, c, row) != SQLITE_OK)
+            if (gt_database_bind(insert, (int)c + 1, table, c, row, &to->scratch) != SQLITE_OK)
                 return gt_database_fail(&to->database, error);
         if (!gt_database_step(&to->database, insert, error)) return false;
     }
     return true;
 }
 
+const char *gt_database_table_name(gt_name_set *names, const char *sheet)
+{
+    bool reserved = strncasecmp(sheet, "sqlite_", 7) == 0;
+    char *wanted = gt_format("%s%s", reserved ? "_" : "", sheet);
+    const char *name = gt_name_set_add(names, wanted, NAME_CHARS);
+    gt_free(wanted);
+    return name;
+}
+
+const char *gt_database_column_name(gt_name_set *names, const char *column)
+{
+    return gt_name_set_add(names, column, NAME_CHARS);
+}
+
 static bool write_table(writer *to, const gt_table *table, gt_error *error)
 {
     if (table->column_count == 0) return true;
-    bool reserved = strncasecmp(table->name, "sqlite_", 7) == 0;
-    char *wanted = gt_format("%s%s", reserved ? "_" : "", table->name);
-    const char *name = gt_name_set_add(&to->table_names, wanted, NAME_CHARS);
-    gt_free(wanted);
+    const char *name = gt_database_table_name(&to->table_names, table->name);
     if (!create_table(to, table, name, error)) return false;
     sqlite3_stmt *insert = prepare_insert(to, table, name, error);
     bool ok = insert && write_rows(to, insert, table, error);

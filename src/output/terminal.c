@@ -457,8 +457,8 @@ static void print_row(const gt_terminal *terminal, const shown *columns, size_t 
     gt_buffer_free(&cut);
 }
 
-void gt_terminal_rows(const gt_terminal *terminal, const gt_table *table, const gt_terminal_column *columns,
-                      size_t column_count, size_t max_rows)
+size_t gt_terminal_rows(const gt_terminal *terminal, const gt_table *table, const gt_terminal_column *columns,
+                        size_t column_count, size_t max_rows)
 {
     size_t rows = table->row_count < max_rows ? table->row_count : max_rows;
     shown *made = gt_alloc(column_count * sizeof *made);
@@ -478,4 +478,5 @@ void gt_terminal_rows(const gt_terminal *terminal, const gt_table *table, const 
         gt_free(made[i].texts);
     }
     gt_free(made);
+    return count - fitting;
 }

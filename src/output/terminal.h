@@ -50,9 +50,9 @@ typedef struct gt_terminal_column {
 } gt_terminal_column;
 
 /* Prints the first `max_rows` rows below a line of headers: numbers right-aligned, text left-aligned, long
- * text shortened in the middle. */
-void gt_terminal_rows(const gt_terminal *terminal, const gt_table *table, const gt_terminal_column *columns,
-                      size_t column_count, size_t max_rows);
+ * text shortened in the middle. Returns how many of the last columns do not fit. */
+size_t gt_terminal_rows(const gt_terminal *terminal, const gt_table *table, const gt_terminal_column *columns,
+                        size_t column_count, size_t max_rows);
 
 /* ---- display width ---- */
 

@@ -57,6 +57,9 @@ void gt_answers_print_ranks(const gt_answers *answers, const gt_terminal *termin
 
 /* An object with all sheets, each with its columns and one line per row. */
 void gt_answers_put_sheets(gt_json_writer *w, const gt_table_list *tables);
+/* A cell of a sheet as JSON; null if it is not finite. */
+void gt_answers_add_cell(gt_buffer *out, const gt_table *sheet, size_t column, size_t row,
+                         gt_buffer *scratch);
 /* {"message": ..., "exit": ...} with the key "error". */
 void gt_answers_put_error(gt_json_writer *w, const char *message, int exit);
 /* Adds text with the characters escaped that Markdown or HTML would interpret. */

@@ -251,7 +251,7 @@ static void add_list(gt_buffer *out, const gt_interner *strings, const gt_column
     gt_buffer_add_cstr(out, "]");
 }
 
-static void add_cell(gt_buffer *out, const gt_table *sheet, size_t column, size_t row, gt_buffer *scratch)
+void gt_answers_add_cell(gt_buffer *out, const gt_table *sheet, size_t column, size_t row, gt_buffer *scratch)
 {
     gt_cell cell = gt_table_cell(sheet, column, row);
     if (cell.is_null)
@@ -284,7 +284,7 @@ static void put_sheet(gt_json_writer *w, const gt_table *sheet)
         line.len = 0;
         for (size_t c = 0; c < sheet->column_count; c++) {
             gt_buffer_add_cstr(&line, c ? "," : "[");
-            add_cell(&line, sheet, c, row, &w->scratch);
+            gt_answers_add_cell(&line, sheet, c, row, &w->scratch);
         }
         gt_buffer_add_cstr(&line, sheet->column_count ? "]" : "[]");
         gt_json_add_raw(w, gt_buffer_str(&line));
