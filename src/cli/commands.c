@@ -95,6 +95,13 @@ const gt_command gt_commands[] = {
      "damaged, "
      "made by another version, or older than their trace, are named.",
      REPORTS},
+    {"query", NULL, "run SQL on the sheets of any number of traces", &gt_query_syntax, gt_cmd_query,
+     "Makes the sheets of `gputally report` of each TRACE and runs a query (SQLite's SQL) on them. Each "
+     "sheet is a table with the rows of all traces; its first columns, trace and rank, say which trace a "
+     "row is of. Without SQL, lists the tables with their columns (docs/query.md). TRACE may be compressed "
+     "with gzip or zstd, or be a folder of traces or a rocprofv3 run; \"-\" is standard input. Started by "
+     "mpirun or srun, the processes share the traces.",
+     REPORTS},
     {"batch", "TraceLens_generate_perf_report",
      "write one report per folder of PyTorch traces, all ranks combined", &gt_batch_syntax, gt_cmd_batch,
      "Searches a folder recursively for torch.profiler traces and writes one workbook per folder that "

@@ -837,6 +837,11 @@
 #define GT_COL_OLD              GT_COL("old")
 #define GT_COL_OLD_STEP_MS      GT_COL("old_step_ms")
 
+/* ---- gputally query ---- */
+
+#define GT_COL_TABLE  GT_COL("table")
+#define GT_COL_TRACES GT_COL("traces")
+
 /* ---- rows of gt_aggregate lists ---- */
 
 /* clang-format off */

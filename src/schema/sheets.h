@@ -248,4 +248,9 @@
 #define GT_SHEET_SWEEP_MACHINES GT_SHEET("sweep_machines")
 #define GT_SHEET_SWEEP_SETTINGS GT_SHEET("sweep_settings")
 
+/* ---- gputally query ---- */
+
+#define GT_SHEET_RESULT GT_SHEET("result") /* of a statement */
+#define GT_SHEET_TABLES GT_SHEET("tables") /* that a statement may name */
+
 #endif

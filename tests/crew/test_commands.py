@@ -160,6 +160,43 @@ def test_compare(binary):
         twins.check("compare", files[0], "csv", "--sheets", "gpu_timeline", "--output", "y.xlsx", code=1)
 
 
+def test_query(binary):
+    """Also of traces that cannot be read, of one trace, and of an answer that is only printed."""
+    with Twins(binary, ranks) as twins:
+        twins.check("query", "SELECT * FROM gpu_timeline", "ranks")
+        twins.check("query", "SELECT rank, name, \"Count\" FROM ops_summary ORDER BY 3 DESC, 1, 2", "ranks", "--output", "x.csv", "--output_db", "x.db")
+        twins.check("query", "SELECT * FROM findings", "ranks", "--output", "x.json", "--output_db", "x.db")  # x.db exists
+        twins.check("query", "ranks")
+        twins.check("query", "SELECT count(*) FROM temporal_breakdown", "ranks/rank1_trace.json", "--format", "json")
+        assert not twins.work_folders()
+        twins.check("query", "SELECT nothing FROM gpu_timeline", "ranks", "--output", "y.csv", code=1)
+        twins.check("query", "SELECT * FROM gpu_timeline", "ranks/rank3_trace.json", "nothing.json", "ranks/rank0_trace.json", code=1)
+        twins.check("query", "SELECT * FRO gpu_timeline", "ranks", code=1)
+        twins.check("query", "SELECT 1", code=2)
+    with Twins(binary, damaged) as twins:
+        twins.check("query", "SELECT trace, rank, error FROM traces", "ranks", "--strict", code=1)
+        twins.check("query", "SELECT * FROM gpu_timeline", "ranks")
+
+
+def test_query_after_kill(binary):
+    """What a killed run has read is not read again."""
+    def layout(folder):
+        os.makedirs(os.path.join(folder, "ranks"))
+        for rank in range(RANKS):
+            write_trace(os.path.join(folder, "ranks", f"rank{rank}_trace.json"), rank, repeat=50 if rank else 3000)
+    words = ["query", 'SELECT sum(9223372036854775807) FROM kernel_summary', "ranks", "--output", "x.csv"]  # fails, and so keeps the partials
+    with Twins(binary, layout) as twins:
+        def parts():
+            return {name: os.stat(os.path.join(twins.many, name)).st_mtime_ns for name in harness.files_under(twins.many)
+                    if re.search(r"rank\d.*\.gtpart$", name)}
+        wait_until_settled(twins.many)
+        kill_when_some_are_done(twins, words)
+        before = parts()
+        assert before, "killed too early"
+        twins.compare(twins.alone(*words), twins.crew(*words), words, code=1)
+        assert len(parts()) == RANKS and before.items() <= parts().items(), (before, parts())
+
+
 def test_sweep(binary):
     def layout(folder):
         generate_sweep.lay_out(os.path.join(folder, "sweep"), ranks=range(2))

@@ -15,18 +15,20 @@ from tests.cli.folder import Folder
 from tests.common import harness
 
 
-def blocks():
-    """(heading, command, lines) of the page."""
-    with open(os.path.join(harness.ROOT, "docs", "cookbook.md"), encoding="utf-8") as file:
+def blocks(page="cookbook.md"):
+    """(heading, command, lines) of the page; a heading may be followed by a paragraph."""
+    with open(os.path.join(harness.ROOT, "docs", page), encoding="utf-8") as file:
         text = file.read()
-    for heading, block in re.findall(r"^## ([^\n]*)\n\n```console\n(.*?)```$", text, re.M | re.S):
+    for heading, block in re.findall(r"^## ([^\n]*)\n\n(?:[^#`\n][^\n]*\n)*\n?```console\n(.*?)```$", text, re.M | re.S):
         command, *lines = block.splitlines()
         assert command.startswith("$ "), command
         yield heading, command[2:], lines
 
 
-def check(binary, command, expected):
+def check(binary, command, expected, lay_out=None):
     with Folder(binary) as folder:
+        if lay_out:
+            lay_out(folder.file)
         shutil.copytree(os.path.join(harness.ROOT, "examples"), folder.file("examples"))
         shutil.copytree(harness.FIXTURES, folder.file("tests/fixtures"))
         done = folder.sh(command + " 2>&1")
@@ -43,7 +45,7 @@ def main():
     options = parser.parse_args()
     binary = harness.require_binary(options.bin)
     found = list(blocks())
-    assert len(found) == 11, [heading for heading, _, _ in found]
+    assert len(found) == 12, [heading for heading, _, _ in found]
     return harness.run_functions([(heading, lambda c=command, e=lines: check(binary, c, e))
                                   for heading, command, lines in found if options.only in heading])
 

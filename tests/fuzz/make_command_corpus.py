@@ -339,6 +339,33 @@ def partials():
         remove("p", *glob.glob("[rb]/*.xlsx"), *glob.glob("several/**/*.xlsx", recursive=True))
 
 
+def query():
+    """Statements that fail, too, and every kind of answer; the second command reads the partials that the first one writes."""
+    for rank in range(2):
+        write(f"r/rank{rank}_trace.json", stepping_rank(rank, range(2)))
+    write("t.json", traces.gemms())
+    generate_run.write_json(generate_run.make_run(3), "./9_results.json")
+    files = ["t.json", "9_results.json"]
+    for name in ("x.csv", "x.json", "x.jsonl", "x.md", "x.txt", "x.xlsx", "x.db"):
+        yield ["query", "SELECT * FROM gpu_timeline", *files, "-o", name]
+    for format in ("table", "csv", "json", "jsonl", "md"):
+        yield ["query", *files, "--format", format]
+        yield ["query", "VALUES (1, 2.5, 'x|y', NULL, x'0aff'), ('a', 1, NULL, 1e999, 9223372036854775807)", "t.json", "--format", format]
+    for sql in ('SELECT trace, median("time ms"), percentile(percent, 90), stddev(percent) FROM gpu_timeline GROUP BY 1',
+                "SELECT * FROM kernel_summary WHERE \"Kernel name\" REGEXP '(gemm|nccl).*'", "SELECT 'x' REGEXP '('", "SELECT 'x' REGEXP 'a|x', NULL REGEXP 1",
+                "SELECT * FROM gpu_timelin", 'SELECT "time m" FROM gpu_timeline', 'SELECT nothing FROM gpu_timeline', 'SELECT "x" FROM gpu_timeline',
+                "SELECT 1; SELECT 2", "SELECT 1 -- end", "/* a */ -- b", "SELECT load_extension('x')", "SELECT * FROM pragma_table_info('traces')",
+                "SELECT * FROM pragma_user_version", "WITH x AS (SELECT 1) DELETE FROM traces", "DROP TABLE traces", "SELECT FROM", "PRAGMA x",
+                "SELECT percentile(1, 101), median('x')", "SELECT median('x')", "SELECT * FROM kernel_details, short_kernels_summary",
+                "SELECT count(*) FROM temporal_breakdown JOIN sqlite_master", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 9999) SELECT i FROM n",
+                "SELECT json_extract('[1]', '$[0]'), value FROM json_each('[1, 2]')", "EXPLAIN SELECT 1", "SELECT 1 AS a, 2 AS a, 3 AS A"):
+        yield ["query", sql, *files]
+    write("q.sql", "SELECT rank, name\n  FROM ops_summary;\n")
+    yield ["query", "--sql_file", "q.sql", "r"]
+    yield ["query", "SELECT * FROM findings", "r", "nothing.json", "--output_db", "out.db"]
+    yield twice("query", "SELECT * FROM ops_summary", "r", "--partials", "p")
+
+
 def keep_sheets(folder, *names):
     """Removes all other sheets of the reports below a folder, so that seeds stay small."""
     for path in glob.glob(folder + "/**/*.xlsx", recursive=True):
@@ -713,7 +740,7 @@ def doctor():
     yield ["doctor", "t.json", "n.csv", "missing", "--strict", "--quiet"]
 
 
-SCENARIOS = (rocprof, doctor, genesis, devices, extremes, pytorch, phase_methods, report_of_ranks, collective, partial, indexes, partials, sweep,
+SCENARIOS = (rocprof, doctor, genesis, devices, extremes, pytorch, phase_methods, report_of_ranks, collective, partial, indexes, partials, query, sweep,
              single_runs, sweep_of_rocprof, jax, names, own_files, messages, compare, models, programs, run_plans, links)
 
 

@@ -73,9 +73,13 @@ def other_cases(folder):
                  "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 5}}
         with open(os.path.join(ranks, f"rank{rank}_trace.json"), "w") as file:
             json.dump(trace, file)
+    sql = os.path.join(folder, "q.sql")
+    with open(sql, "w") as file:
+        file.write("SELECT * FROM kernel_summary")
     found["collective"] = f"collective --trace_dir {ranks} --world_size 5 --extra {ALL_OUTPUTS}"
     found["report of a folder"] = f"report {ranks} --output_csvs_dir OUT/csv"
     found["report of several files"] = f"report {ranks}/rank0_trace.json {ranks}/rank3_trace.json --output_csvs_dir OUT/csv"
+    found["query"] = f"query --sql_file {sql} {ranks} {small} {rocprof} -o OUT/x.csv --output_db OUT/x.db"
     found["doctor"] = f"doctor {ranks} {small} {rocprof} --output_json OUT/doctor.json"
     found["fuse"] = f"fuse --trace_dir {ranks} --world_size 5 -o OUT/fused.json"
     return found

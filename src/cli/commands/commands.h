@@ -12,7 +12,8 @@ extern const gt_syntax gt_batch_syntax, gt_build_syntax, gt_collective_syntax, g
     gt_fuse_syntax, gt_genesis_syntax, gt_index_syntax, gt_jax_syntax, gt_jax_analysis_syntax,
     gt_jax_collective_syntax, gt_jax_llama_syntax, gt_links_syntax, gt_merge_syntax, gt_model_syntax,
     gt_ncu_syntax, gt_nsys_syntax, gt_pftrace_activity_syntax, gt_pftrace_api_syntax, gt_pftrace_copy_syntax,
-    gt_partial_syntax, gt_pytorch_syntax, gt_report_syntax, gt_rocprof_syntax, gt_run_syntax, gt_split_syntax;
+    gt_partial_syntax, gt_pytorch_syntax, gt_query_syntax, gt_report_syntax, gt_rocprof_syntax, gt_run_syntax,
+    gt_split_syntax;
 
 gt_exit gt_cmd_batch(const gt_call *call);
 gt_exit gt_cmd_build(const gt_call *call);
@@ -40,6 +41,7 @@ gt_exit gt_cmd_pftrace_hip_activity(const gt_call *call);
 gt_exit gt_cmd_pftrace_hip_api(const gt_call *call);
 gt_exit gt_cmd_pftrace_memory_copy(const gt_call *call);
 gt_exit gt_cmd_pytorch(const gt_call *call);
+gt_exit gt_cmd_query(const gt_call *call);
 gt_exit gt_cmd_report(const gt_call *call);
 gt_exit gt_cmd_rocprof(const gt_call *call);
 gt_exit gt_cmd_run(const gt_call *call);
@@ -50,7 +52,7 @@ gt_exit gt_cmd_split(const gt_call *call);
 /* Options of one report, for commands that write this report among others. */
 extern const gt_option_group gt_pytorch_sheets_group, gt_pytorch_roofline_group, gt_report_roofline_group,
     gt_pytorch_comparison_group, gt_pytorch_phases_group, gt_report_phases_group, gt_pytorch_plots_group,
-    gt_pytorch_unused_group, gt_rocprof_group, gt_nsys_group, gt_jax_group;
+    gt_pytorch_unused_group, gt_report_timeline_group, gt_rocprof_group, gt_nsys_group, gt_jax_group;
 extern const gt_option_alias gt_pytorch_aliases[];
 
 gt_report_maker gt_pytorch_report, gt_rocprof_report, gt_nsys_report, gt_jax_report, gt_ncu_report;

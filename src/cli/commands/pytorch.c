@@ -184,6 +184,7 @@ static gt_figure_format format_named(const char *text)
 
 static gt_exit check_phase_options(const gt_call *call)
 {
+    if (!gt_syntax_option(call->arguments.syntax, "plot_dpi")) return GT_EXIT_DONE; /* without plots */
     int64_t dpi = gt_arguments_int(&call->arguments, "plot_dpi");
     if (dpi < GT_FIGURE_DPI_MIN || dpi > GT_FIGURE_DPI_MAX)
         return gt_usage_error(call->program, "argument --plot_dpi: must be between %d and %d",
@@ -197,6 +198,11 @@ gt_exit gt_pytorch_check(const gt_call *call)
     if (gt_communication_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     if (gt_arguments_int(&call->arguments, "extension_timeout") < 0)
         return gt_usage_error(call->program, "argument --extension_timeout: must not be negative");
+    if (gt_syntax_option(call->arguments.syntax, "linked_kernels_only") &&
+        gt_arguments_flag(&call->arguments, "linked_kernels_only") &&
+        gt_arguments_flag(&call->arguments, "include_unlinked_kernels"))
+        return gt_usage_error(call->program, "argument --linked_kernels_only: not allowed with argument "
+                                             "--include_unlinked_kernels");
     return check_phase_options(call);
 }
 

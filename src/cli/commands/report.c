@@ -45,11 +45,12 @@ static const gt_option findings_options[] = {
      "omit findings, causes of idle time and the verdict on the trace"},
 };
 static const gt_option_group findings_group = {"Findings", findings_options, GT_LENGTH(findings_options)};
-static const gt_option_group report_group = {"PyTorch timeline", report_options, GT_LENGTH(report_options)};
+const gt_option_group gt_report_timeline_group = {"PyTorch timeline", report_options,
+                                                  GT_LENGTH(report_options)};
 
 /* Options of one kind of report have no effect on the others; shared options mean the same in each. */
 const gt_syntax gt_report_syntax = {
-    .groups = {&findings_group, &gt_pytorch_sheets_group, &report_group, &gt_report_phases_group,
+    .groups = {&findings_group, &gt_pytorch_sheets_group, &gt_report_timeline_group, &gt_report_phases_group,
                &gt_pytorch_plots_group, &gt_report_roofline_group, &gt_pytorch_comparison_group,
                &gt_communication_group, &gt_extra_group, &gt_rocprof_group, &gt_nsys_group, &gt_jax_group,
                &gt_short_kernel_group, &gt_extra_sheets_group, &gt_output_group, &gt_pytorch_unused_group,
@@ -403,10 +404,6 @@ static gt_exit report_folders(const gt_call *call, inputs *in, unsigned threads)
 gt_exit gt_cmd_report(const gt_call *call)
 {
     if (gt_pytorch_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
-    if (gt_arguments_flag(&call->arguments, "linked_kernels_only") &&
-        gt_arguments_flag(&call->arguments, "include_unlinked_kernels"))
-        return gt_usage_error(call->program, "argument --linked_kernels_only: not allowed with argument "
-                                             "--include_unlinked_kernels");
     if (gt_arguments_flag(&call->arguments, "no_html") &&
         gt_arguments_string(&call->arguments, "output_html"))
         return gt_usage_error(call->program, "argument --no_html: not allowed with argument --output_html");

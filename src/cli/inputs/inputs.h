@@ -127,6 +127,22 @@ void gt_trace_folder_warn_alone(const gt_trace_folder *found, const char *folder
 /* The traces by rank, if are_ranks; ranks without a trace have no path. */
 gt_rank_files gt_trace_folder_ranks(const gt_trace_folder *found, const char *folder);
 
+/* ---- all traces that `gputally report` finds at some paths (all_traces.c) ---- */
+
+typedef struct gt_all_traces {
+    struct gt_found_trace {
+        char *path;
+        int64_t rank;  /* by its name, its path below the folder, or its contents; -1: unknown */
+        char *problem; /* why it is no trace although its name is that of one; NULL: it may be one */
+    } * items;
+    size_t count, capacity;
+} gt_all_traces;
+
+/* In the order of the paths; those of a folder by rank, or else by path. A file is taken as it is. False if a
+ * folder has no traces. */
+bool gt_all_traces_find(gt_all_traces *traces, const char *const *paths, size_t count, gt_error *error);
+void gt_all_traces_free(gt_all_traces *traces);
+
 /* ---- the traces of batch reports: all below a folder, grouped by folder and ordered by rank ---- */
 
 typedef struct gt_batch_search {

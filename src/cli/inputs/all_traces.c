@@ -1,0 +1,112 @@
+/* All traces at some paths, as `gputally report` finds them, with their ranks. A folder is a rocprofv3 run,
+ * or has JAX profiles, exports of Nsight Systems, or PyTorch traces. */
+#include "cli/inputs/inputs.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "input/chrome/kineto.h"
+#include "input/detect.h"
+#include "input/nsys/nsys.h"
+#include "os/paths.h"
+#include "report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_rank(int64_t rank)
+{
+    return rank >= 0 && rank < GT_RANKS_MAX;
+}
+
+static int64_t rank_in(const char *path)
+{
+    gt_error ignored;
+    gt_trace_format format;
+    struct stat status;
+    bool is_regular = stat(path, &status) == 0 && S_ISREG(status.st_mode); /* a pipe is read only once */
+    gt_stream *stream = is_regular ? gt_stream_open(path, &ignored) : NULL;
+    bool is_pytorch = stream && gt_detect(stream, &format, &ignored) && format == GT_FORMAT_KINETO_JSON;
+    int64_t rank = is_pytorch ? gt_kineto_find_distributed(stream).rank : -1;
+    gt_stream_close(stream);
+    return is_rank(rank) ? rank : -1;
+}
+
+/* `skip` is the length of the folder that was searched. */
+static int64_t find_rank(const gt_rank_regex *regex, const char *path, size_t skip)
+{
+    gt_error ignored;
+    int64_t rank = -1;
+    if (gt_rank_regex_find(regex, gt_path_name(path), &rank, &ignored) && is_rank(rank)) return rank;
+    if (gt_rank_regex_find(regex, path + skip, &rank, &ignored) && is_rank(rank)) return rank;
+    return rank_in(path);
+}
+
+static void add(gt_all_traces *traces, const char *path, int64_t rank, const char *problem)
+{
+    struct gt_found_trace one = {gt_strdup(path), rank, problem ? gt_strdup(problem) : NULL};
+    GT_PUSH(traces->items, traces->count, traces->capacity, one);
+}
+
+/* The file itself, or what a folder of another profiler than PyTorch's has. */
+static bool add_profiles(gt_all_traces *traces, const gt_rank_regex *regex, const char *path, gt_error *error)
+{
+    gt_profile_list found = {0};
+    bool ok = gt_report_find_traces(&found, path, error);
+    size_t skip = gt_path_is_folder(path) ? strlen(path) : 0;
+    for (size_t i = 0; ok && i < found.count; i++) {
+        const char *own = found.paths[i];
+        add(traces, own, find_rank(regex, own, strncmp(own, path, skip) == 0 ? skip : 0), NULL);
+    }
+    if (ok && found.skipped_count)
+        gt_warn("%s: only the last JAX profile by name is read, %s; name another one to read it: %s", path,
+                found.paths[found.count - 1], found.skipped[0]);
+    gt_profiles_free(&found);
+    return ok;
+}
+
+static bool add_folder(gt_all_traces *traces, const gt_rank_regex *regex, const char *path, gt_error *error)
+{
+    gt_trace_folder found;
+    if (add_profiles(traces, regex, path, error)) {
+        gt_folder_warn_of_others(path);
+        return true;
+    }
+    gt_trace_folder_find(&found, path, true);
+    for (size_t i = 0; i < found.count; i++)
+        add(traces, found.paths[i],
+            is_rank(found.ranks[i]) ? found.ranks[i] : find_rank(regex, found.paths[i], strlen(path)), NULL);
+    for (size_t i = 0; i < found.unreadable_count; i++)
+        add(traces, found.unreadable[i].path,
+            is_rank(found.unreadable[i].rank) ? found.unreadable[i].rank : -1, found.unreadable[i].problem);
+    bool any = found.count + found.unreadable_count > 0;
+    gt_trace_folder_free(&found);
+    return any || (!gt_nsys_fail_folder(path, error) &&
+                   gt_fail(error,
+                           "%s: no rocprofv3 files, JAX profile, Nsight Systems export or PyTorch traces in "
+                           "this folder",
+                           path));
+}
+
+bool gt_all_traces_find(gt_all_traces *traces, const char *const *paths, size_t count, gt_error *error)
+{
+    gt_rank_regex regex;
+    *traces = (gt_all_traces){0};
+    if (!gt_rank_regex_compile(&regex, GT_RANK_REGEX, "rank_regex", error)) return false;
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++)
+        ok = gt_path_is_folder(paths[i]) ? add_folder(traces, &regex, paths[i], error)
+                                         : add_profiles(traces, &regex, paths[i], error);
+    gt_rank_regex_free(&regex);
+    return ok;
+}
+
+void gt_all_traces_free(gt_all_traces *traces)
+{
+    for (size_t i = 0; i < traces->count; i++) {
+        gt_free(traces->items[i].path);
+        gt_free(traces->items[i].problem);
+    }
+    gt_free(traces->items);
+    *traces = (gt_all_traces){0};
+}
