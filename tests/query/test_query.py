@@ -300,6 +300,12 @@ def test_damaged_and_missing_traces(binary):
             assert json.loads(done.stdout) == whole
             assert [line for line in done.stderr.splitlines() if "rank2_trace.json" in line], done.stderr
         os.remove(place.at("ranks/rank2_trace.json"))
+        done = place.run("SELECT * FROM gpu_timeline", "ranks", "--format", "json")
+        assert json.loads(done.stdout) == whole and done.stderr == "gputally: warning: ranks: no trace for rank 2\n", done.stderr
+        os.remove(place.at("ranks/rank3_trace.json"))
+        done = place.run("SELECT * FROM gpu_timeline", "ranks")
+        assert done.stderr == "gputally: warning: ranks: no trace for ranks 2, 3\n", done.stderr
+        generate_ranks.write_trace(place.at("ranks/rank3_trace.json"), 3, 4)
         done = place.run("SELECT * FROM gpu_timeline", *traces, "--format", "json", code=1)
         assert json.loads(done.stdout) == whole
         assert done.stderr == "gputally: ranks/rank2_trace.json: no such file or folder\n", done.stderr
@@ -415,7 +421,7 @@ def test_schema_can_be_asked(binary):
 def test_sql_file(binary):
     with Place(binary) as place:
         place.ranks(1)
-        with open(place.at("q.sql"), "w") as file:
+        with open(place.at("q.sql"), "w", encoding="utf-8-sig") as file:
             file.write("-- comment\n/* another; one */\nSELECT type\nFROM gpu_timeline;\n-- the end\n")
         assert place.run("--sql_file", "q.sql", "ranks").stdout.startswith("type\n")
         done = place.run("--sql_file", "q.sql", "SELECT 1", "ranks", code=2)

@@ -19,7 +19,8 @@ static bool is_rank(int64_t rank)
     return rank >= 0 && rank < GT_RANKS_MAX;
 }
 
-static int64_t rank_in(const char *path)
+/* What a PyTorch trace says about itself. */
+static gt_distributed_info distributed_of(const char *path)
 {
     gt_error ignored;
     gt_trace_format format;
@@ -27,9 +28,10 @@ static int64_t rank_in(const char *path)
     bool is_regular = stat(path, &status) == 0 && S_ISREG(status.st_mode); /* a pipe is read only once */
     gt_stream *stream = is_regular ? gt_stream_open(path, &ignored) : NULL;
     bool is_pytorch = stream && gt_detect(stream, &format, &ignored) && format == GT_FORMAT_KINETO_JSON;
-    int64_t rank = is_pytorch ? gt_kineto_find_distributed(stream).rank : -1;
+    gt_distributed_info info = {-1, -1};
+    if (is_pytorch) info = gt_kineto_find_distributed(stream);
     gt_stream_close(stream);
-    return is_rank(rank) ? rank : -1;
+    return info;
 }
 
 /* `skip` is the length of the folder that was searched. */
@@ -39,7 +41,8 @@ static int64_t find_rank(const gt_rank_regex *regex, const char *path, size_t sk
     int64_t rank = -1;
     if (gt_rank_regex_find(regex, gt_path_name(path), &rank, &ignored) && is_rank(rank)) return rank;
     if (gt_rank_regex_find(regex, path + skip, &rank, &ignored) && is_rank(rank)) return rank;
-    return rank_in(path);
+    rank = distributed_of(path).rank;
+    return is_rank(rank) ? rank : -1;
 }
 
 static void add(gt_all_traces *traces, const char *path, int64_t rank, const char *problem)
@@ -65,6 +68,23 @@ static bool add_profiles(gt_all_traces *traces, const gt_rank_regex *regex, cons
     return ok;
 }
 
+/* Warns about ranks that ran, by what the first trace says or by the last rank, and have no trace. */
+static void warn_of_missing(const gt_trace_folder *found, const char *path)
+{
+    if (!found->are_ranks) return;
+    int64_t count = found->ranks[found->count - 1] + 1, ran = distributed_of(found->paths[0]).world_size;
+    if (ran > count && ran <= GT_RANKS_MAX) count = ran;
+    gt_rank_files files = {.paths = gt_alloc_zero((size_t)count, sizeof *files.paths),
+                           .count = (size_t)count};
+    for (size_t i = 0; i < found->count; i++) files.paths[found->ranks[i]] = found->paths[i];
+    for (size_t i = 0; i < found->unreadable_count; i++) {
+        int64_t rank = found->unreadable[i].rank;
+        if (rank >= 0 && rank < count) files.paths[rank] = found->unreadable[i].path;
+    }
+    gt_rank_files_warn_missing(&files, path, 0);
+    gt_free(files.paths);
+}
+
 static bool add_folder(gt_all_traces *traces, const gt_rank_regex *regex, const char *path, gt_error *error)
 {
     gt_trace_folder found;
@@ -79,6 +99,7 @@ static bool add_folder(gt_all_traces *traces, const gt_rank_regex *regex, const 
     for (size_t i = 0; i < found.unreadable_count; i++)
         add(traces, found.unreadable[i].path,
             is_rank(found.unreadable[i].rank) ? found.unreadable[i].rank : -1, found.unreadable[i].problem);
+    warn_of_missing(&found, path);
     bool any = found.count + found.unreadable_count > 0;
     gt_trace_folder_free(&found);
     return any || (!gt_nsys_fail_folder(path, error) &&

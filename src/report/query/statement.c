@@ -28,6 +28,7 @@ enum { CELLS_MAX = 5000000 }; /* of an answer that has to be in memory as a whol
 /* The first word, after spaces and comments. */
 static gt_str first_word(const char *sql)
 {
+    if (strncmp(sql, "\xef\xbb\xbf", 3) == 0) sql += 3; /* what some editors begin a file with */
     for (const char *end = sql; end; sql = end) {
         while (gt_is_blank(*sql)) sql++;
         if (strncmp(sql, "--", 2) == 0)
@@ -150,8 +151,9 @@ static void restrict_database(sqlite3 *database)
     sqlite3_limit(database, SQLITE_LIMIT_SQL_LENGTH, SQL_MAX);
     sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);
     sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, (int *)NULL);
-    /* "name" is a name: a misspelt one is not a string. */
+#ifdef SQLITE_DBCONFIG_DQS_DML /* "name" is a name: a misspelt one is not a string */
     sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL);
+#endif
     sqlite3_exec(database, "PRAGMA query_only = 1", NULL, NULL, NULL);
     sqlite3_set_authorizer(database, authorise, NULL);
 }
