@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`gputally report` of a folder of ranks under `srun --mpi=pmix` on two nodes of a real SLURM: the same files as one process writes.
+"""`gputally report` and `query` of a folder of ranks under `srun --mpi=pmix` on two nodes of a real SLURM: the same files as one process writes.
 
     python3 -m tests.crew.test_srun_commands --bin build/gputally [TEXT]      only tests with TEXT in their name
 """
@@ -11,13 +11,20 @@ from tests.crew.test_commands import Twins, damaged
 from tests.crew.test_srun import variables
 
 
-def test_report_of_ranks(binary):
+def check(binary, *words):
     env = variables()
-    words = ["report", "ranks", "--strict", "--output_csvs_dir", "csv", "--output_html", "html"]
     with Twins(binary, damaged) as twins:
         alone = twins.alone(*words)
         crew = crews.run(["srun", "--mpi=pmix", "-N2", "-n3", "--overcommit", binary, *words], twins.many, **env)
         twins.compare(alone, crew, words, code=1)
+
+
+def test_report_of_ranks(binary):
+    check(binary, "report", "ranks", "--strict", "--output_csvs_dir", "csv", "--output_html", "html")
+
+
+def test_query_of_ranks(binary):
+    check(binary, "query", "SELECT * FROM kernel_summary", "ranks", "--strict", "--output_db", "x.db")
 
 
 if __name__ == "__main__":
