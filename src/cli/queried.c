@@ -6,6 +6,7 @@
 #include "input/detect.h"
 #include "input/ncu/ncu.h"
 #include "os/paths.h"
+#include "schema/sheets.h"
 #include "table/image.h"
 
 #include <stdlib.h>
@@ -48,6 +49,17 @@ static bool read_ncu(const reading *r, gt_stream *stream, gt_error *error)
     return true;
 }
 
+/* Findings take a third of the time of a report. They have no influence on other sheets. */
+static bool keeps_findings(const reading *r)
+{
+    static const gt_sheet sheets[] = {GT_SHEET_OVERVIEW,    GT_SHEET_FINDINGS,   GT_SHEET_TRUST,
+                                      GT_SHEET_IDLE_CAUSES, GT_SHEET_IDLE_CALLS, GT_SHEET_IDLE_GAPS,
+                                      GT_SHEET_BALANCE,     GT_SHEET_WHAT_IF};
+    for (size_t i = 0; i < GT_LENGTH(sheets); i++)
+        if (r->keeps(r->context, sheets[i].name)) return true;
+    return false;
+}
+
 /* A folder is a rocprofv3 run, and has no stream: see gt_report_find_traces. */
 static bool read_report(const reading *r, gt_stream *stream, gt_error *error)
 {
@@ -55,8 +67,11 @@ static bool read_report(const reading *r, gt_stream *stream, gt_error *error)
     if (stream && !gt_report_detect(stream, &kind, error)) return false;
     r->to->kind = kind;
     gt_report report;
-    bool ok = gt_report_read(&report, kind, stream, r->path, r->options, error) &&
-              gt_report_make_tables(&report, error);
+    bool ok = gt_report_read(&report, kind, stream, r->path, r->options, error);
+    /* An index has all sheets, or gets them. */
+    if (ok && !gt_kept_is_found(&report.kept) && !gt_kept_wants(&report.kept))
+        report.options.findings = report.options.findings && keeps_findings(r);
+    ok = ok && gt_report_make_tables(&report, error);
     if (ok) keep_tables(r, &report.tables);
     gt_report_free(&report);
     return ok;

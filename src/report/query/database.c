@@ -402,12 +402,12 @@ void gt_query_print_tables(const gt_query *q, FILE *out, size_t width)
 
 /* ---- names that do not exist ---- */
 
-/* "; columns of gpu_timeline: trace, rank, type"; not more than fits into a message. */
-static char *list_names(const char *of, const char *const *names, size_t count)
+/* "; its tables have: trace, rank, type"; not more than fits into a message. */
+static char *list_columns(const char *const *names, size_t count)
 {
     enum { LENGTH_MAX = 500 };
     gt_buffer text = {0};
-    gt_buffer_add_format(&text, "; %s: ", of);
+    gt_buffer_add_cstr(&text, "; its tables have: ");
     for (size_t i = 0; i < count && text.len < LENGTH_MAX; i++) {
         if (i) gt_buffer_add_cstr(&text, ", ");
         add_name(&text, names[i]);
@@ -426,6 +426,22 @@ static bool is_quoted(const char *sql, const char *word)
     return found;
 }
 
+/* Sheets that are made only if the statement names them. */
+static const gt_sheet not_made[] = {GT_SHEET_OVERVIEW,
+                                    GT_SHEET_FINDINGS,
+                                    GT_SHEET_TRUST,
+                                    GT_SHEET_IDLE_CAUSES,
+                                    GT_SHEET_IDLE_CALLS,
+                                    GT_SHEET_IDLE_GAPS,
+                                    GT_SHEET_BALANCE,
+                                    GT_SHEET_WHAT_IF,
+                                    GT_SHEET_KERNEL_DETAILS,
+                                    GT_SHEET_SHORT_KERNELS_SUMMARY,
+                                    GT_SHEET_SHORT_KERNEL_HISTOGRAM,
+                                    GT_SHEET_TEMPORAL_BREAKDOWN,
+                                    GT_SHEET_LAUNCH_STATS_SUMMARY,
+                                    GT_SHEET_QUEUE_LENGTH_SUMMARY};
+
 /* Tables, or columns of the tables that the statement names. */
 char *gt_query_suggest(const gt_query *q, const char *message, const char *sql)
 {
@@ -441,12 +457,15 @@ char *gt_query_suggest(const gt_query *q, const char *message, const char *sql)
         for (size_t c = 0; !is_table && gt_query_needs(sql, s->name) && c < s->column_count; c++)
             GT_PUSH(names, count, capacity, s->columns[c].name);
     }
+    for (size_t i = 0; is_table && i < GT_LENGTH(not_made); i++)
+        GT_PUSH(names, count, capacity, not_made[i].name);
     const char *nearest = gt_nearest(dot ? dot + 1 : word, names, count);
     gt_buffer shown = {0};
     if (nearest) add_name(&shown, nearest);
-    char *text = nearest ? gt_format(" (did you mean %s?)", gt_buffer_str(&shown).bytes)
-                 : count ? list_names(is_table ? "there are" : "its tables have", names, count)
-                         : gt_strdup("");
+    char *text = nearest    ? gt_format(" (did you mean %s?)", gt_buffer_str(&shown).bytes)
+                 : is_table ? gt_strdup("; without SQL, gputally query lists the tables")
+                 : count    ? list_columns(names, count)
+                            : gt_strdup("");
     if (!nearest && !is_table && is_quoted(sql, word)) {
         char *longer = gt_format("%s; text is between single quotes", text);
         gt_free(text);
