@@ -218,6 +218,8 @@ static void test_what_is_sql(void **state)
     assert_false(gt_query_is_sql("trace.json"));
     assert_false(gt_query_is_sql(""));
     assert_false(gt_query_is_sql("/* never ends"));
+    assert_false(gt_query_is_sql("-- only a comment"));
+    assert_false(gt_query_is_sql("--"));
 }
 
 static void test_which_sheets(void **state)

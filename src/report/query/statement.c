@@ -29,14 +29,15 @@ enum { CELLS_MAX = 5000000 }; /* of an answer that has to be in memory as a whol
 static gt_str first_word(const char *sql)
 {
     if (strncmp(sql, "\xef\xbb\xbf", 3) == 0) sql += 3; /* what some editors begin a file with */
-    for (const char *end = sql; end; sql = end) {
+    for (;;) {
         while (gt_is_blank(*sql)) sql++;
-        if (strncmp(sql, "--", 2) == 0)
-            end = strchr(sql, '\n');
-        else if (strncmp(sql, "/*", 2) == 0 && (end = strstr(sql + 2, "*/")))
-            end += 2;
+        bool is_line = strncmp(sql, "--", 2) == 0, is_block = strncmp(sql, "/*", 2) == 0;
+        if (!is_line && !is_block) break;
+        const char *end = is_line ? strchr(sql, '\n') : strstr(sql + 2, "*/");
+        if (end)
+            sql = end + (is_line ? 1 : 2);
         else
-            break;
+            sql += strlen(sql);
     }
     size_t len = 0;
     while (gt_is_letter(sql[len])) len++;
