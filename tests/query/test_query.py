@@ -261,6 +261,17 @@ def test_order_and_names_of_traces(binary):
         assert [row["rank"] for row in rows] == [0, 1, 0, 1]
 
 
+def test_folder_of_two_profilers(binary):
+    with Place(binary) as place:
+        place.ranks(1, "mixed")
+        shutil.copy(os.path.join(FIXTURES, "rocprof", "tiny_results.json"), place.at("mixed"))
+        done = place.run("SELECT format FROM traces", "mixed", "--format", "csv")
+        assert done.stdout == "format\nrocprof\n"
+        assert done.stderr == ("gputally: warning: mixed: the query covers the rocprofv3 files; to include its PyTorch trace, name it: "
+                               "mixed/rank0_trace.json\n"), done.stderr
+        assert len(place.ask("SELECT trace FROM traces", "mixed", "mixed/rank0_trace.json")) == 2
+
+
 def test_names_with_quotes(binary):
     with Place(binary) as place:
         name = "o\"ne's [trace]; --x.json"

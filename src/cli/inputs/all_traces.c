@@ -85,11 +85,25 @@ static void warn_of_missing(const gt_trace_folder *found, const char *path)
     gt_free(files.paths);
 }
 
+static void warn_of_others(const char *path)
+{
+    const char *covered;
+    size_t count;
+    char *first = gt_folder_find_others(path, &covered, &count);
+    if (count == 1)
+        gt_warn("%s: the query covers the %s; to include its PyTorch trace, name it: %s", path, covered,
+                first);
+    else if (count)
+        gt_warn("%s: the query covers the %s; to include its %zu PyTorch traces, name them: %s ...", path,
+                covered, count, first);
+    gt_free(first);
+}
+
 static bool add_folder(gt_all_traces *traces, const gt_rank_regex *regex, const char *path, gt_error *error)
 {
     gt_trace_folder found;
     if (add_profiles(traces, regex, path, error)) {
-        gt_folder_warn_of_others(path);
+        warn_of_others(path);
         return true;
     }
     gt_trace_folder_find(&found, path, true);

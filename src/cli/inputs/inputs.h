@@ -191,5 +191,8 @@ void gt_capture_free(gt_capture *capture);
 
 /* Warns about PyTorch traces directly in a folder whose report is about files of another profiler. */
 void gt_folder_warn_of_others(const char *path);
+/* The first of these traces, which the caller frees, or NULL; *count says how many there are, and *covered
+ * what is reported on instead: "rocprofv3 files". */
+char *gt_folder_find_others(const char *path, const char **covered, size_t *count);
 
 #endif
