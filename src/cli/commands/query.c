@@ -138,12 +138,18 @@ static gt_query_format choose_format(const gt_arguments *arguments)
 static bool check_arguments(job *j, gt_error *error)
 {
     if (!divide_arguments(j, error)) return false;
-    if (choose_format(&j->call->arguments) == GT_QUERY_FORMATS)
+    const char *path = gt_arguments_string(&j->call->arguments, "output");
+    gt_query_format format = choose_format(&j->call->arguments),
+                    ending = path ? gt_query_format_of(path) : format;
+    if (format == GT_QUERY_FORMATS)
         return gt_fail(
             error,
             "argument --output: %.300s: the name must end in .csv, .json, .jsonl, .md, .txt, .xlsx "
             "or .db, or --format must be given",
-            gt_arguments_string(&j->call->arguments, "output"));
+            path);
+    if (ending != GT_QUERY_FORMATS && ending != format)
+        return gt_fail(error, "argument --format: %s does not fit the name %.300s",
+                       gt_arguments_string(&j->call->arguments, "format"), path);
     return true;
 }
 
