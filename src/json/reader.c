@@ -324,7 +324,8 @@ bool gt_json_skip(gt_json *json)
             const uint8_t *after =
                 json->depth <= outside + 1 ? gt_json_skip_text(json->at, json->end, json->depth) : NULL;
             if (after) {
-                json->at = after;
+                bool is_element = json->depth > outside && !in_object[json->depth];
+                json->at = is_element ? gt_json_skip_alike(json->at, after, json->end) : after;
                 json->first = false;
             } else {
                 if (!enter(json, type == GT_JSON_OBJECT ? '{' : '[', "a value")) return false;

@@ -92,6 +92,9 @@ bool gt_json_skip(gt_json *json);
  * before `end` or contains something unusual: gt_json_skip then finds out. GT_STREAM_PAD bytes after `end`
  * must be readable. */
 const uint8_t *gt_json_skip_text(const uint8_t *p, const uint8_t *end, unsigned depth);
+/* From the end of an element of an array, which gt_json_skip_text has skipped, over those after it that
+ * differ from it only in digits and are in memory as a whole. Returns the end of the last one. */
+const uint8_t *gt_json_skip_alike(const uint8_t *element, const uint8_t *element_end, const uint8_t *end);
 /* After the document's value: true if only white space follows. */
 bool gt_json_finish(gt_json *json);
 

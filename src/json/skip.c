@@ -34,17 +34,69 @@ static inline const uint8_t *after_scalar(const uint8_t *p, const uint8_t *end)
     return *p == '-' || gt_scan_is_digit(*p) ? gt_scan_number(p) : after_literal(p, end);
 }
 
+/* The byte after the value at p, if it differs only in digits from the one before it, which is valid and has
+ * no escapes; else NULL. Arrays of records that nobody needs are mostly of this kind:
+ *
+ *     {"id": 41, "size": 32}, {"id": 42, "size": 128}
+ *
+ * Digits may differ in value and number, in strings, too; a digit that follows none is not new, so that a
+ * number stays one. Numbers that begin with 0 and have more digits are left to the reader. */
+static const uint8_t *after_alike(const uint8_t *before, const uint8_t *before_end, const uint8_t *p,
+                                  const uint8_t *end)
+{
+    while (before < before_end) {
+        uint64_t a, b;
+        if (before_end - before >= (ptrdiff_t)sizeof a && end - p >= (ptrdiff_t)sizeof b) {
+            memcpy(&a, before, sizeof a);
+            memcpy(&b, p, sizeof b);
+            size_t same = a == b ? sizeof a : (size_t)__builtin_ctzll(a ^ b) / 8;
+            before += same;
+            p += same;
+            if (same == sizeof a) continue;
+        } else if (p == end) {
+            return NULL;
+        } else if (*before == *p) {
+            before++, p++;
+            continue;
+        }
+        bool was_digit = gt_scan_is_digit(*before), is_digit = gt_scan_is_digit(*p);
+        const uint8_t *first = p;
+        while (gt_scan_is_digit(first[-1])) first--; /* the text begins with a bracket */
+        if (was_digit != is_digit ? first == p : !is_digit) return NULL;
+        while (gt_scan_is_digit(*before)) before++;
+        while (p < end && gt_scan_is_digit(*p)) p++;
+        if (*first == '0' && p - first > 1) return NULL;
+    }
+    return p;
+}
+
+const uint8_t *gt_json_skip_alike(const uint8_t *element, const uint8_t *element_end, const uint8_t *end)
+{
+    for (;;) {
+        const uint8_t *comma = gt_scan_space(element_end, end);
+        if (comma == end || *comma != ',') return element_end;
+        const uint8_t *next = gt_scan_space(comma + 1, end);
+        const uint8_t *next_end =
+            next < end && *next == *element ? after_alike(element, element_end, next, end) : NULL;
+        if (!next_end) return element_end;
+        element = next;
+        element_end = next_end;
+    }
+}
+
 const uint8_t *gt_json_skip_text(const uint8_t *p, const uint8_t *end, unsigned depth)
 {
     uint64_t in_object = 0; /* bit 0: whether the innermost container is an object */
     unsigned open = 0, most = depth < GT_JSON_MAX_DEPTH ? GT_JSON_MAX_DEPTH - depth : 0;
+    const uint8_t *begins[MOST_DEPTH]; /* of open containers */
     if (most > MOST_DEPTH) most = MOST_DEPTH;
     for (;;) {
         /* At a value. */
         if (!p || p >= end) return NULL;
         if (*p == '{' || *p == '[') {
             bool is_object = *p == '{';
-            if (open++ == most) return NULL;
+            if (open == most) return NULL;
+            begins[open++] = p;
             in_object = in_object << 1 | is_object;
             p = gt_scan_space(p + 1, end);
             if (p == end) return NULL;
@@ -64,6 +116,7 @@ const uint8_t *gt_json_skip_text(const uint8_t *p, const uint8_t *end, unsigned 
             p++;
             open--;
             in_object >>= 1;
+            if (open && !(in_object & 1)) p = gt_json_skip_alike(begins[open], p, end);
         }
         if (*p != ',') return NULL;
         p = gt_scan_space(p + 1, end);

@@ -175,6 +175,41 @@ static void assert_string_means(const char *json_text, const char *meaning)
     gt_stream_close(stream);
 }
 
+/* Elements that differ from the one before in digits are compared with it instead of being read; with blocks
+ * of one byte there is nothing to compare. */
+static void elements_that_are_alike_are_checked(void **unused)
+{
+    (void)unused;
+    static const char *const arrays[] = {
+        "[{\"id\":41,\"size\":32},{\"id\":42,\"size\":128},{\"id\":7,\"size\":0}]",
+        "[ {\"a\": 1.5, \"b1\": -20e+3} ,\n {\"a\": 12.25, \"b2\": -2e+30} , {\"a\": 0.5, \"b10\": -1e+3}]",
+        "[[1, \"x9\", true], [10, \"x10\", true], [100, \"x\", true], [0, \"x0\", null]]",
+        "{\"k\":[{\"long key so that words are compared\":1234567890123,\"n\":{\"m\":[1,2]}},"
+        "{\"long key so that words are compared\":123456789012,\"n\":{\"m\":[10,20]}}]}",
+    };
+    static const char others[] = "0159-.eE+,:\"\\{}[] x";
+    for (size_t i = 0; i < GT_LENGTH(arrays); i++) {
+        size_t len = strlen(arrays[i]);
+        char text[256];
+        memcpy(text, arrays[i], len + 1);
+        assert_true(accepts(text, len, 0));
+        for (size_t at = 0; at < len; at++) {
+            for (const char *other = others; *other; other++) {
+                text[at] = *other;
+                bool expected = accepts(text, len, 1);
+                if (accepts(text, len, 0) != expected || accepts(text, len, 40) != expected)
+                    fail_msg("%s is %s", text, expected ? "valid" : "invalid");
+            }
+            text[at] = arrays[i][at];
+        }
+        for (size_t at = 0; at + 1 < len; at++) { /* without one byte */
+            memcpy(text, arrays[i], at);
+            memcpy(text + at, arrays[i] + at + 1, len - at);
+            if (accepts(text, len - 1, 0) != accepts(text, len - 1, 1)) fail_msg("%s", text);
+        }
+    }
+}
+
 static void strings_are_decoded_by_the_standard(void **unused)
 {
     (void)unused;
@@ -325,6 +360,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cases_are_accepted_and_refused_as_marked),
         cmocka_unit_test(containers_in_memory_are_skipped_as_a_whole),
+        cmocka_unit_test(elements_that_are_alike_are_checked),
         cmocka_unit_test(strings_are_decoded_by_the_standard),
         cmocka_unit_test(numbers_have_the_values_of_strtod),
         cmocka_unit_test(a_document_is_read_token_by_token),
