@@ -32,6 +32,9 @@ void gt_column_truncate(gt_column *column, size_t rows, size_t kept);
 void gt_column_move_strings(gt_column *column, size_t rows, const gt_interner *from, gt_interner *to,
                             uint32_t *map);
 
+/* Of a late table, which then has neither rows nor cells. */
+void gt_table_drop_source(gt_table *table);
+
 /* Sorts 64-bit keys, each with a row number, stably and in ascending order. `keys` is used as work space: on
  * return it holds the sorted keys only if keep_keys. */
 void gt_radix_sort(uint64_t *keys, uint32_t *rows, size_t count, bool keep_keys);

@@ -20,6 +20,7 @@ gt_table *gt_table_new(gt_sheet sheet, gt_interner *strings)
 void gt_table_free(gt_table *table)
 {
     if (!table) return;
+    gt_table_drop_source(table);
     for (size_t c = 0; c < table->column_count; c++) gt_column_free(&table->columns[c]);
     gt_arena_free(&table->lent);
     gt_free(table->columns);

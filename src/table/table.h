@@ -104,6 +104,17 @@ typedef struct gt_column_head {
     gt_type type;
 } gt_column_head;
 
+/* Rows that are made when they are needed. A sheet as long as the trace need not be in memory: a writer that
+ * needs every row once has them made some at a time, in a small table with the same columns. */
+struct gt_table;
+typedef struct gt_row_source {
+    /* Fills the cells of rows [begin, end) of the sheet: row `begin` becomes row `at` of `into`. Several
+     * threads may call it. */
+    void (*read)(const void *context, size_t begin, size_t end, struct gt_table *into, size_t at);
+    void (*free)(void *context);
+    void *context; /* of both */
+} gt_row_source;
+
 typedef struct gt_table {
     char *name; /* the sheet's name */
     gt_interner *strings;
@@ -112,12 +123,23 @@ typedef struct gt_table {
     size_t row_count; /* of every column */
     gt_arena lent;    /* cells of its columns that are lent */
     bool is_foreign;  /* not made by the program: may have other columns and types than its name suggests */
+    gt_row_source *source; /* of a late table: its columns have no cells */
 } gt_table;
 
 gt_table *gt_table_new(gt_sheet sheet, gt_interner *strings);
 void gt_table_free(gt_table *table);
 void gt_table_rename(gt_table *table, gt_sheet sheet);
 bool gt_table_is(const gt_table *table, gt_sheet sheet);
+
+/* Makes a table late: it has `rows` rows, which the source gives, and no cells. Its columns must not have
+ * nulls and are of any type but LIST. Only gt_table_make_rows, gt_table_free and the three functions after
+ * this one are for late tables; what has only rows and columns to count and to name works, too. */
+void gt_table_set_source(gt_table *table, size_t rows, gt_row_source source);
+/* A table that has room for `rows` rows of a late one; and these rows in it, at most so many. */
+gt_table *gt_table_new_part(const gt_table *late, size_t rows);
+void gt_table_read_part(const gt_table *late, size_t begin, size_t end, gt_table *part);
+/* Gives a late table its cells, and every other table nothing. */
+void gt_table_make_rows(gt_table *table);
 
 /* Adds a column; in a table that has rows its cells are null. Returns its index. */
 size_t gt_table_add_column(gt_table *table, gt_col name, gt_type type);
