@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { APPEND = -1 };
@@ -33,6 +34,19 @@ static int write_fully(int descriptor, off_t offset, const char *bytes, size_t l
 int gt_write_fully(int descriptor, const void *bytes, size_t len)
 {
     return write_fully(descriptor, APPEND, bytes, len);
+}
+
+int gt_write_both(int descriptor, gt_str first, gt_str second)
+{
+    struct iovec parts[] = {{(void *)(uintptr_t)first.bytes, first.len},
+                            {(void *)(uintptr_t)second.bytes, second.len}};
+    ssize_t written = first.len ? writev(descriptor, parts, 2) : 0;
+    if (written < 0 && errno != EINTR) return errno;
+    size_t done = written > 0 ? (size_t)written : 0;
+    size_t of_first = done < first.len ? done : first.len, of_second = done - of_first;
+    int failure = write_fully(descriptor, APPEND, first.bytes + of_first, first.len - of_first);
+    if (failure) return failure;
+    return write_fully(descriptor, APPEND, second.bytes + of_second, second.len - of_second);
 }
 
 /* ---- buffered files ---- */

@@ -59,6 +59,7 @@ static inline void gt_file_put(gt_file *file, char byte)
 
 /* Writes all bytes. Returns 0 or errno. */
 int gt_write_fully(int descriptor, const void *bytes, size_t len);
+int gt_write_both(int descriptor, gt_str first, gt_str second); /* with one call, if that is possible */
 
 /* ---- documents in pieces, made by all threads of the team and written in order ----
  *
@@ -72,6 +73,9 @@ typedef struct gt_pieces {
     void (*take)(void *context, size_t index, const void *slot); /* in order, one at a time */
     void (*end)(void *slot);                                     /* for each slot, at the end */
     void *context;
+    /* Other work, done among the pieces on any thread; it may take long without holding up the pieces. */
+    size_t other_count;
+    void (*make_other)(void *context, size_t index, void *slot);
 } gt_pieces;
 
 void gt_pieces_run(const gt_pieces *pieces);

@@ -39,7 +39,8 @@ typedef struct created {
 typedef struct document {
     char *path;      /* as the caller named it */
     char *target;    /* the same file with links resolved: what the commit renames to */
-    char *temporary; /* where it is written until then */
+    char *temporary; /* where it is written until then; NULL: not created yet */
+    mode_t mode;
     enum { WAITING, RENAMED, EXCHANGED, REPLACED } state; /* within a commit */
 } document;
 
@@ -48,7 +49,8 @@ struct gt_output {
     size_t document_count, document_capacity;
     size_t committed_count; /* documents that have their final names */
     created *newest;
-    gt_leftovers leftovers; /* in the folder of the document added last */
+    pthread_mutex_t creating; /* for `newest`, `leftovers` and the temporary names while files are created */
+    gt_leftovers leftovers;   /* in the folder of the document added last */
     bool csv_safe;
     pid_t owner; /* a forked child does not clean up */
     bool is_listed;
@@ -153,6 +155,7 @@ gt_output *gt_output_new(void)
     output->owner = getpid();
     output->is_listed = is_watched;
     output->csv_safe = csv_safe_by_default;
+    pthread_mutex_init(&output->creating, NULL);
     if (is_watched) {
         pthread_once(&started, start_watching);
         sigset_t before;
@@ -208,6 +211,7 @@ void gt_output_free(gt_output *output)
     }
     gt_free(output->documents);
     gt_leftovers_free(&output->leftovers);
+    pthread_mutex_destroy(&output->creating);
     gt_free(output);
 }
 
@@ -347,30 +351,48 @@ static char *create_temporary(gt_output *output, const char *target, mode_t mode
     return NULL;
 }
 
-const char *gt_output_add_file(gt_output *output, const char *path, gt_error *error)
+size_t gt_output_plan_file(gt_output *output, const char *path, gt_error *error)
 {
     size_t len = strlen(path);
-    if (len == 0) return gt_fail(error, "cannot write a file with an empty name"), NULL;
-    if (path[len - 1] == '/') return gt_fail_writing(error, path, EISDIR), NULL;
+    if (len == 0) return gt_fail(error, "cannot write a file with an empty name"), SIZE_MAX;
+    if (path[len - 1] == '/') return gt_fail_writing(error, path, EISDIR), SIZE_MAX;
 
     char *folder = gt_path_folder(path);
     bool has_folder = gt_output_add_folder(output, folder, error);
     gt_free(folder);
-    if (!has_folder) return NULL;
+    if (!has_folder) return SIZE_MAX;
 
-    char *target = resolve(path);
-    mode_t mode = 0666;
-    char *temporary = NULL;
-    if (may_replace(output, path, target, &mode, error)) {
-        temporary = create_temporary(output, target, mode);
-        if (!temporary) gt_fail_writing(error, path, errno);
+    document added = {.target = resolve(path), .mode = 0666};
+    if (!may_replace(output, path, added.target, &added.mode, error)) {
+        gt_free(added.target);
+        return SIZE_MAX;
     }
-    if (!temporary) {
-        gt_free(target);
-        return NULL;
-    }
-    document added = {.path = gt_strdup(path), .target = target, .temporary = temporary};
+    added.path = gt_strdup(path);
     GT_PUSH(output->documents, output->document_count, output->document_capacity, added);
+    return output->document_count - 1;
+}
+
+const char *gt_output_create_file(gt_output *output, size_t number, gt_error *error)
+{
+    document *planned = &output->documents[number];
+    gt_lock(&output->creating);
+    planned->temporary = create_temporary(output, planned->target, planned->mode);
+    int failure = errno;
+    gt_unlock(&output->creating);
+    if (!planned->temporary) gt_fail_writing(error, planned->path, failure);
+    return planned->temporary;
+}
+
+const char *gt_output_add_file(gt_output *output, const char *path, gt_error *error)
+{
+    size_t number = gt_output_plan_file(output, path, error);
+    if (number == SIZE_MAX) return NULL;
+    const char *temporary = gt_output_create_file(output, number, error);
+    if (!temporary) { /* it is as if it had not been added */
+        gt_free(output->documents[number].path);
+        gt_free(output->documents[number].target);
+        output->document_count--;
+    }
     return temporary;
 }
 
@@ -386,6 +408,10 @@ static int exchange(const char *a, const char *b)
 static bool place(document *item)
 {
     struct stat old;
+    if (!item->temporary) {
+        errno = ENOENT;
+        return false;
+    }
     bool replaces = lstat(item->target, &old) == 0;
     if (replaces && S_ISDIR(old.st_mode)) {
         errno = EISDIR;

@@ -85,7 +85,7 @@ struct gt_file;
  * choice: "\r\n", as in Python's csv module. */
 void gt_csv_write_lines(struct gt_file *file, const gt_table *table, const char *line_end);
 /* The same without the names of the columns: further rows. */
-void gt_csv_write_rows(struct gt_file *file, const gt_table *table, const char *line_end);
+void gt_csv_write_more_lines(struct gt_file *file, const gt_table *table, const char *line_end);
 
 /* Adds the header, the rule and the first `rows_max` rows as a Markdown table, without a newline after the
  * last line. Numbers are right-aligned at their points, with six digits of a FLOAT; text is left-aligned. */
@@ -96,6 +96,12 @@ void gt_markdown_add(gt_buffer *out, const gt_table *table, size_t rows_max);
 /* Creates an empty file that the commit will rename to `path`. Returns its temporary name, which belongs to
  * the output, or NULL. Missing folders are created. */
 const char *gt_output_add_file(gt_output *output, const char *path, gt_error *error);
+/* The same in two steps, for files that are created while others are written: the first says where the file
+ * will be, which decides its place among the files of the output, and returns its number, or SIZE_MAX; the
+ * second creates it. Several threads may call the second, as soon as no files are planned or added any more.
+ */
+size_t gt_output_plan_file(gt_output *output, const char *path, gt_error *error);
+const char *gt_output_create_file(gt_output *output, size_t number, gt_error *error);
 bool gt_output_add_folder(gt_output *output, const char *path, gt_error *error);
 
 /* "cannot write report.xlsx: No space left on device" */

@@ -110,6 +110,15 @@ static void write_all(void *context)
     gt_output_free(output);
 }
 
+static void write_csvs(void *context)
+{
+    writing *w = context;
+    gt_output *output = gt_output_new();
+    w->written = gt_output_csvs(output, in_scratch(w->name), w->tables, SHEETS, &w->error) &&
+                 gt_output_commit(output, &w->error);
+    gt_output_free(output);
+}
+
 static void same_file(const char *a, const char *b)
 {
     char command[1100];
@@ -141,6 +150,66 @@ static void the_same_bytes(void **state)
         same_folder(in_scratch(name), in_scratch("t1"));
         same_file(in_scratch(xlsx), in_scratch("t1.xlsx"));
         same_file(in_scratch(db), in_scratch("t1.db"));
+    }
+    free_tables(tables);
+}
+
+/* ---- late tables ---- */
+
+static int sources_freed;
+
+/* Fills rows of a late table from the table with all cells. */
+static void read_large(const void *context, size_t begin, size_t end, gt_table *into, size_t at)
+{
+    const gt_table *whole = context;
+    for (size_t row = begin; row < end; row++, at++) {
+        into->columns[0].floats[at] = whole->columns[0].floats[row];
+        into->columns[1].ints[at] = whole->columns[1].ints[row];
+        into->columns[2].texts[at] = whole->columns[2].texts[row];
+        into->columns[3].bools[at] = whole->columns[3].bools[row];
+    }
+}
+
+static void count_free(void *context)
+{
+    (void)context;
+    sources_freed++;
+}
+
+static gt_table *late_table(gt_table *whole)
+{
+    gt_table *late = gt_table_new(gt_sheet_named(whole->name), strings);
+    for (size_t c = 0; c < whole->column_count; c++)
+        gt_table_add_column(late, gt_col_named(whole->columns[c].name), whole->columns[c].type);
+    gt_table_set_source(late, whole->row_count, (gt_row_source){read_large, count_free, whole});
+    return late;
+}
+
+static void late_tables_are_written_like_others(void **state)
+{
+    (void)state;
+    gt_table *tables[SHEETS], *others[SHEETS];
+    make_tables(tables);
+    memcpy(others, tables, sizeof others);
+    sources_freed = 0;
+    for (size_t t = 0; t < GT_LENGTH(threads); t++) {
+        writing w = {.tables = others, .name = t ? "late" : "late1"};
+        others[0] = late_table(tables[0]);
+        others[2] = late_table(tables[2]);
+        others[3] = late_table(tables[3]);
+        assert_int_equal(others[0]->row_count, LARGE);
+        gt_team_run(threads[t], write_csvs, &w);
+        assert_true(w.written);
+        same_folder(in_scratch(w.name), in_scratch("t1"));
+        gt_table_make_rows(others[0]); /* from now on it is like any other */
+        assert_null(others[0]->source);
+        assert_int_equal(others[0]->row_count, LARGE);
+        for (size_t row = 0; row < LARGE; row++)
+            assert_int_equal(others[0]->columns[1].ints[row], (int64_t)row - 100);
+        gt_table_free(others[0]);
+        gt_table_free(others[2]);
+        gt_table_free(others[3]);
+        assert_int_equal(sources_freed, 3 * (t + 1));
     }
     free_tables(tables);
 }
@@ -284,8 +353,11 @@ static void no_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_bytes),    cmocka_unit_test(csv_is_whole),
-        cmocka_unit_test(workbook_is_whole), cmocka_unit_test(the_first_failure_counts),
+        cmocka_unit_test(the_same_bytes),
+        cmocka_unit_test(late_tables_are_written_like_others),
+        cmocka_unit_test(csv_is_whole),
+        cmocka_unit_test(workbook_is_whole),
+        cmocka_unit_test(the_first_failure_counts),
         cmocka_unit_test(no_room),
     };
     return cmocka_run_group_tests(tests, begin, end);

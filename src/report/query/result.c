@@ -189,7 +189,7 @@ static bool take(void *context, const gt_table *rows, bool is_first, gt_error *e
     gt_query_writer *w = context;
     bool ok = true;
     if (w->format == GT_QUERY_CSV)
-        (is_first ? gt_csv_write_lines : gt_csv_write_rows)(&w->file, rows, "\n");
+        (is_first ? gt_csv_write_lines : gt_csv_write_more_lines)(&w->file, rows, "\n");
     else if (w->format == GT_QUERY_JSON || w->format == GT_QUERY_JSONL)
         add_json(w, rows);
     else if (w->format == GT_QUERY_MD)
