@@ -17,7 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAIL_ROOM = 64 * 1024 }; /* spare room in the one buffer, for the next tail */
+enum {
+    TAIL_ROOM = 64 * 1024, /* spare room in the one buffer, for the next tail */
+    SHORT_BLOCK = 16 * 1024,
+};
 
 struct gt_stream {
     const uint8_t *peeked; /* the block that gt_stream_peek showed and that is not taken yet */
@@ -30,6 +33,7 @@ struct gt_stream {
     bool holds_block;    /* the text given last is a block of `ahead` */
     bool is_peeking;     /* perhaps nobody wants the next blocks */
     bool ended;
+    uint64_t expected_end; /* see gt_stream_expect_end */
     uint8_t *buffer;
     size_t capacity;
 };
@@ -98,6 +102,12 @@ void gt_stream_move(gt_stream *stream, uint64_t offset)
 {
     stream->stored.offset = offset;
     stream->ended = false;
+    stream->expected_end = 0;
+}
+
+void gt_stream_expect_end(gt_stream *stream, uint64_t offset)
+{
+    stream->expected_end = offset;
 }
 
 bool gt_stream_read_at(const gt_stream *plain, uint64_t offset, void *out, size_t len, size_t *got,
@@ -178,11 +188,23 @@ static bool gather_blocks(gt_stream *stream, uint8_t *out, size_t want, size_t *
     return true;
 }
 
+/* How many bytes to read after `keep_len` kept ones, which may be the beginning of a huge record. */
+static size_t bytes_to_read(const gt_stream *stream, size_t keep_len)
+{
+    size_t block = stream->block;
+    uint64_t at = stream->stored.offset, end = stream->expected_end;
+    if (stream->ended) return 0;
+    if (end && at + block > end)
+        block = at < end ? (size_t)(end - at) : SHORT_BLOCK < block ? SHORT_BLOCK : block;
+    return keep_len > block ? keep_len : block;
+}
+
 static bool next_in_buffer(gt_stream *stream, const uint8_t *keep, size_t keep_len, const uint8_t **text,
                            size_t *len, gt_error *error)
 {
-    size_t want = stream->ended ? 0 : keep_len > stream->block ? keep_len : stream->block, got = 0;
-    keep_in_buffer(stream, keep, keep_len, stream->ahead ? want + stream->block : want);
+    size_t want = bytes_to_read(stream, keep_len), got = 0;
+    size_t room = !stream->ended && want < stream->block ? stream->block : want;
+    keep_in_buffer(stream, keep, keep_len, stream->ahead ? room + stream->block : room);
     release_block(stream);
     uint8_t *out = stream->buffer + keep_len;
     bool read = !want || (stream->ahead ? gather_blocks(stream, out, want, &got, error)

@@ -33,6 +33,9 @@ gt_stream *gt_stream_range(const gt_stream *plain, uint64_t begin, gt_error *err
 /* Continues at another offset of a seekable stream or range; its buffer is kept. The last block becomes
  * invalid. */
 void gt_stream_move(gt_stream *stream, uint64_t offset);
+/* Reading will probably end at or soon after this offset of a seekable stream, until the next gt_stream_move:
+ * blocks from there on are short, so that little is read in vain. 0: nothing is known. */
+void gt_stream_expect_end(gt_stream *stream, uint64_t offset);
 void gt_stream_close(gt_stream *stream);
 
 /* Copies up to `len` bytes at an offset of a seekable stream; *got is less only at the end of the input. The

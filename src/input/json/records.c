@@ -14,8 +14,12 @@
 #define GT_RECORDS_CHUNK_BYTES (2 * 1024 * 1024)
 #endif
 
+/* Threads are done at the same time if the last chunks are small. Where an array ends is not known, but the
+ * one with the most records is often the last of the file. */
 enum {
     CHUNK_BYTES = GT_RECORDS_CHUNK_BYTES,
+    LAST_CHUNK_BYTES = CHUNK_BYTES / 4,
+    LAST_BYTES = 4 * CHUNK_BYTES,         /* of the file, which are read in small chunks */
     MIN_PARALLEL_BYTES = 2 * CHUNK_BYTES, /* a smaller file is not worth a second thread */
     MAX_SEPARATOR = 64,                   /* most bytes between two records that are remembered */
     MAX_JOINT = 256,                      /* most bytes between two records that are searched for */
@@ -136,6 +140,7 @@ typedef struct array_job {
     joint_text joint;
     uint64_t begin; /* of the first chunk */
     chunk *chunks;
+    size_t large_count; /* chunks of CHUNK_BYTES; those after them are small */
     size_t chunk_count, next_chunk, committed;
     uint64_t expected; /* where the next chunk's first record must begin */
     bool stopped;
@@ -193,9 +198,24 @@ static void read_chunk(worker *w, gt_json *json, uint64_t limit, chunk *out)
     for (size_t i = 0; i < w->writer_count; i++) out->pieces[i] = gt_store_writer_take(w->writers[i]);
 }
 
+static uint64_t chunk_begin(const array_job *job, size_t index)
+{
+    size_t large = index < job->large_count ? index : job->large_count;
+    return job->begin + large * (uint64_t)CHUNK_BYTES + (index - large) * (uint64_t)LAST_CHUNK_BYTES;
+}
+
 static uint64_t chunk_limit(const array_job *job, size_t index)
 {
-    return job->begin + (index + 1) * (uint64_t)CHUNK_BYTES;
+    return chunk_begin(job, index + 1);
+}
+
+static void plan_chunks(array_job *job)
+{
+    uint64_t bytes = gt_stream_size(job->stream) - job->begin;
+    job->large_count = bytes > LAST_BYTES ? (size_t)((bytes - LAST_BYTES) / CHUNK_BYTES) : 0;
+    uint64_t rest = bytes - job->large_count * (uint64_t)CHUNK_BYTES;
+    job->chunk_count = job->large_count + (size_t)(rest / LAST_CHUNK_BYTES) + 1;
+    job->chunks = gt_alloc_zero(job->chunk_count, sizeof *job->chunks);
 }
 
 static void begin_at(gt_json *json, gt_stream *range, const array_job *job, uint64_t offset)
@@ -263,7 +283,8 @@ static void work(void *context, size_t index)
         chunk *c = &job->chunks[number];
         gt_unlock(&job->lock);
 
-        begin_at(&json, range, job, job->begin + number * (uint64_t)CHUNK_BYTES);
+        begin_at(&json, range, job, chunk_begin(job, number));
+        gt_stream_expect_end(range, chunk_limit(job, number));
         if (number == 0 || guess_start(&json, &job->joint, chunk_limit(job, number)))
             read_chunk(w, &json, chunk_limit(job, number), c);
         else
@@ -285,9 +306,8 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, const g
     job.depth = json->depth;
     job.joint = *joint;
     job.begin = job.expected = gt_json_offset(json);
-    job.chunk_count = (size_t)((gt_stream_size(json->stream) - job.begin) / CHUNK_BYTES + 1);
+    plan_chunks(&job);
     if (threads > job.chunk_count) threads = (unsigned)job.chunk_count;
-    job.chunks = gt_alloc_zero(job.chunk_count, sizeof *job.chunks);
     job.workers = gt_alloc_zero(threads, sizeof *job.workers);
     pthread_mutex_init(&job.lock, NULL);
     gt_parallel_each(threads, work, &job);
@@ -301,7 +321,7 @@ static bool read_parallel(gt_json *json, const gt_record_format *format, const g
     gt_free(job.chunks);
     gt_free(job.workers);
     pthread_mutex_destroy(&job.lock);
-    gt_memory_trim(); /* the buffers and strings of the workers */
+    if (!format->is_first) gt_memory_trim(); /* the buffers and strings of the workers */
 
     if (!job.stopped) return gt_json_fail(json, "the file could not be read further");
     gt_json_move(json, job.last.end);

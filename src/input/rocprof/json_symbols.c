@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW = 16 * 1024 }; /* bytes read at once, for names that are close together */
+enum { WINDOW = 4 * 1024 }; /* bytes read at once, for names that are close together */
 
 enum {
     SYMBOL_ID,
@@ -131,7 +131,8 @@ bool gt_rocprof_symbols_read(gt_rocprof_symbols *symbols, gt_json *json)
                                .columns = symbol_columns,
                                .count = detailed ? SYMBOL_COLUMNS : SYMBOL_BASIC_COLUMNS,
                                .check = check_symbol,
-                               .context = &n};
+                               .context = &n,
+                               .is_first = true};
     gt_store *store = gt_store_new(format.columns, format.count, symbols->run->strings);
     GT_PUSH(symbols->stores, symbols->count, symbols->capacity, store);
     return gt_records_read(json, &format, store, symbols->options);
@@ -193,28 +194,33 @@ static size_t find_id(const id_set *set, int64_t id)
 
 typedef struct marking {
     id_set *set;
-    const int64_t *ids; /* of dispatches or counters */
+    const gt_store *store; /* dispatches or counters */
+    size_t column;
 } marking;
 
 static void mark_range(void *context, size_t begin, size_t end)
 {
+    enum { BATCH = 1024 };
     const marking *m = context;
-    for (size_t i = begin; i < end; i++) {
-        if (i > begin && m->ids[i] == m->ids[i - 1]) continue;
-        size_t place = find_id(m->set, m->ids[i]);
-        if (place == SIZE_MAX) continue;
-        uint8_t *used = &m->set->used[place];
-        if (!__atomic_load_n(used, __ATOMIC_RELAXED)) __atomic_store_n(used, 1, __ATOMIC_RELAXED);
+    int64_t ids[BATCH];
+    for (; begin < end; begin += BATCH) {
+        size_t count = end - begin < BATCH ? end - begin : BATCH;
+        gt_store_read_ints(m->store, m->column, begin, begin + count, ids);
+        for (size_t i = 0; i < count; i++) {
+            if (i && ids[i] == ids[i - 1]) continue;
+            size_t place = find_id(m->set, ids[i]);
+            if (place == SIZE_MAX) continue;
+            uint8_t *used = &m->set->used[place];
+            if (!__atomic_load_n(used, __ATOMIC_RELAXED)) __atomic_store_n(used, 1, __ATOMIC_RELAXED);
+        }
     }
 }
 
 static void mark_used(id_set *set, const gt_store *store, size_t column)
 {
     if (!store || !gt_store_count(store)) return;
-    int64_t *ids = gt_store_ints(store, column);
-    marking m = {set, ids};
+    marking m = {set, store, column};
     gt_parallel_ranges(gt_store_count(store), GT_ROCPROF_ROWS, mark_range, &m);
-    gt_free(ids);
 }
 
 /* ---- naming them ---- */
