@@ -8,11 +8,13 @@
 #include "trace/communication.h"
 
 #include "base/buffer.h"
+#include "base/guard.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/raise.h"
 #include "compat/python_regex.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +91,6 @@ static const char *const hints[] = {
     "allto",
     "ar_gfx",
     "ar_ll",
-    "ccl",
     "cross_device_",
     "cudamax",
     "cudamin",
@@ -103,7 +104,9 @@ static const char *const hints[] = {
     "lamport",
     "moea2a",
     "mori::",
+    "msccl",
     "multimem_",
+    "oneccl",
     "quickreduce",
     "ranksignals",
     "reduce_read_write",
@@ -163,6 +166,8 @@ struct gt_comm_kernels {
     bool tracelens, others;
     uint8_t first_hint[256]; /* index_hints */
     gt_python_regex table;   /* of `others`: one group per family, so that a name is searched once */
+    atomic_bool has_table;   /* compiled when the first name with a hint is met: mostly there is none */
+    pthread_mutex_t table_lock;
     struct own {
         const char *text;
         gt_python_regex regex;
@@ -191,7 +196,7 @@ gt_comm_kernels *gt_comm_kernels_new(unsigned sets)
     gt_comm_kernels *comm = gt_alloc_zero(1, sizeof *comm);
     comm->tracelens = sets & GT_COMM_TRACELENS;
     comm->others = sets & GT_COMM_OTHERS;
-    if (comm->others) compile_table(&comm->table);
+    pthread_mutex_init(&comm->table_lock, NULL);
     index_hints(comm->first_hint);
     return comm;
 }
@@ -199,7 +204,8 @@ gt_comm_kernels *gt_comm_kernels_new(unsigned sets)
 void gt_comm_kernels_free(gt_comm_kernels *comm)
 {
     if (!comm) return;
-    if (comm->others) gt_python_regex_free(&comm->table);
+    if (comm->has_table) gt_python_regex_free(&comm->table);
+    pthread_mutex_destroy(&comm->table_lock);
     for (size_t i = 0; i < comm->own_count; i++) gt_python_regex_free(&comm->own[i].regex);
     gt_free(comm->own);
     gt_free(comm);
@@ -231,6 +237,16 @@ static bool matches(gt_comm_kernels *comm, const gt_python_regex *regex, const c
     return false;
 }
 
+static const gt_python_regex *table_of(gt_comm_kernels *comm)
+{
+    if (atomic_load_explicit(&comm->has_table, memory_order_acquire)) return &comm->table;
+    gt_lock(&comm->table_lock);
+    if (!comm->has_table) compile_table(&comm->table);
+    atomic_store_explicit(&comm->has_table, true, memory_order_release);
+    gt_unlock(&comm->table_lock);
+    return &comm->table;
+}
+
 static const char *search(gt_comm_kernels *comm, gt_str name)
 {
     gt_python_match match = {0};
@@ -238,7 +254,7 @@ static const char *search(gt_comm_kernels *comm, gt_str name)
     for (size_t i = 0; i < comm->own_count && !family; i++)
         if (matches(comm, &comm->own[i].regex, comm->own[i].text, name, &match)) family = comm->own[i].text;
     if (!family && comm->others && has_hint(comm->first_hint, name) &&
-        matches(comm, &comm->table, "communication kernels", name, &match)) {
+        matches(comm, table_of(comm), "communication kernels", name, &match)) {
         size_t i = 0;
         while (i + 1 < GT_LENGTH(others) && !match.groups[i + 1].bytes) i++;
         family = others[i].family;
