@@ -59,18 +59,24 @@ void gt_kernel_names_set(gt_rocprof *run, int64_t kernel_id, uint32_t text)
     gt_kernel_names_set_use(run, kernel_id, text, GT_KERNEL_USE_UNKNOWN);
 }
 
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ hash >> 32;
+}
+
+/* Four words at a time, which do not wait for each other: names have hundreds of bytes. */
 uint64_t gt_kernel_name_hash(gt_str full_name)
 {
-    uint64_t hash = full_name.len + 1;
+    enum { LANES = 4 };
+    uint64_t lanes[LANES] = {full_name.len + 1, 2, 3, 4}, words[LANES];
     size_t at = 0;
-    for (; at + 8 <= full_name.len; at += 8) {
-        uint64_t word;
-        memcpy(&word, full_name.bytes + at, 8);
-        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 32;
+    for (; at + sizeof words <= full_name.len; at += sizeof words) {
+        memcpy(words, full_name.bytes + at, sizeof words);
+        for (size_t i = 0; i < LANES; i++) lanes[i] = mix(lanes[i], words[i]);
     }
-    for (; at < full_name.len; at++)
-        hash = (hash ^ (uint8_t)full_name.bytes[at]) * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t hash = mix(mix(mix(lanes[0], lanes[1]), lanes[2]), lanes[3]);
+    for (; at < full_name.len; at++) hash = mix(hash, (uint8_t)full_name.bytes[at]);
     hash ^= hash >> 29;
     return hash ? hash : 1;
 }
@@ -179,32 +185,43 @@ static uint32_t find_name(const struct gt_kernel_names *names, int64_t kernel_id
     return place == SIZE_MAX ? GT_STR_NONE : names->items[place].text;
 }
 
-/* Dispatches, of which each thread takes a range. */
+/* Dispatches, of which each thread takes a range, some at a time. */
 typedef struct dispatch_job {
-    const struct gt_kernel_names *names;
-    const int64_t *kernel_ids;
+    const gt_rocprof *run;
     uint8_t *used;   /* of names_in_use: by name */
     uint32_t *texts; /* of gt_rocprof_dispatch_names: by dispatch */
 } dispatch_job;
 
+enum { DISPATCH_BATCH = 1024 };
+
+/* The kernel ids of at most DISPATCH_BATCH dispatches of [begin, end). Returns how many they are. */
+static size_t read_kernel_ids(const gt_rocprof *run, size_t begin, size_t end, int64_t *ids)
+{
+    size_t count = end - begin < DISPATCH_BATCH ? end - begin : DISPATCH_BATCH;
+    gt_store_read_ints(run->dispatches, GT_DISPATCH_KERNEL_ID, begin, begin + count, ids);
+    return count;
+}
+
 static void mark_used(void *context, size_t begin, size_t end)
 {
     const dispatch_job *job = context;
-    for (size_t i = begin; i < end; i++) {
-        if (i > begin && job->kernel_ids[i] == job->kernel_ids[i - 1]) continue;
-        size_t place = find_place(job->names, job->kernel_ids[i]);
-        if (place == SIZE_MAX || __atomic_load_n(&job->used[place], __ATOMIC_RELAXED)) continue;
-        __atomic_store_n(&job->used[place], 1, __ATOMIC_RELAXED);
+    int64_t ids[DISPATCH_BATCH];
+    for (size_t count; begin < end; begin += count) {
+        count = read_kernel_ids(job->run, begin, end, ids);
+        for (size_t i = 0; i < count; i++) {
+            if (i && ids[i] == ids[i - 1]) continue;
+            size_t place = find_place(job->run->kernel_names, ids[i]);
+            if (place == SIZE_MAX || __atomic_load_n(&job->used[place], __ATOMIC_RELAXED)) continue;
+            __atomic_store_n(&job->used[place], 1, __ATOMIC_RELAXED);
+        }
     }
 }
 
 /* Of the sorted names. */
 static uint8_t *names_in_use(const gt_rocprof *run)
 {
-    dispatch_job job = {run->kernel_names, gt_store_ints(run->dispatches, GT_DISPATCH_KERNEL_ID),
-                        gt_alloc_zero(run->kernel_names->count, 1), NULL};
+    dispatch_job job = {run, gt_alloc_zero(run->kernel_names->count, 1), NULL};
     gt_parallel_ranges(gt_store_count(run->dispatches), GT_ROCPROF_ROWS, mark_used, &job);
-    gt_free((void *)job.kernel_ids);
     return job.used;
 }
 
@@ -320,11 +337,29 @@ gt_kernel_use gt_rocprof_kernel_use(gt_rocprof *run, int64_t kernel_id)
 static void find_names(void *context, size_t begin, size_t end)
 {
     const dispatch_job *job = context;
-    for (size_t i = begin; i < end; i++) {
-        int64_t id = job->kernel_ids[i];
-        job->texts[i] = i > begin && id == job->kernel_ids[i - 1] ? job->texts[i - 1]
-                        : id == GT_NO_KERNEL_ID                   ? GT_STR_NONE
-                                                                  : find_name(job->names, id);
+    int64_t ids[DISPATCH_BATCH];
+    for (size_t count; begin < end; begin += count) {
+        count = read_kernel_ids(job->run, begin, end, ids);
+        uint32_t *texts = job->texts + begin;
+        for (size_t i = 0; i < count; i++)
+            texts[i] = i && ids[i] == ids[i - 1]   ? texts[i - 1]
+                       : ids[i] == GT_NO_KERNEL_ID ? GT_STR_NONE
+                                                   : find_name(job->run->kernel_names, ids[i]);
+    }
+}
+
+/* Names the dispatches of unknown kernels, from `first` on. */
+static void name_unknown(gt_rocprof *run, size_t first, uint32_t *texts)
+{
+    size_t count = gt_store_count(run->dispatches);
+    int64_t id, before = 0;
+    uint32_t name = GT_STR_NONE; /* of `before` */
+    for (size_t i = first; i < count; i++) {
+        if (texts[i] != GT_STR_NONE) continue;
+        gt_store_read_ints(run->dispatches, GT_DISPATCH_KERNEL_ID, i, i + 1, &id);
+        if (name == GT_STR_NONE || id != before) name = unknown_name(run->strings, id);
+        texts[i] = name;
+        before = id;
     }
 }
 
@@ -332,18 +367,13 @@ static void find_names(void *context, size_t begin, size_t end)
  * run. */
 uint32_t *gt_rocprof_dispatch_names(gt_rocprof *run)
 {
-    size_t count = gt_store_count(run->dispatches);
+    size_t count = gt_store_count(run->dispatches), known = 0;
     if (run->kernel_names) sort_names(run->kernel_names);
     uint32_t *texts = gt_alloc(count * sizeof *texts);
-    dispatch_job job = {run->kernel_names, gt_store_ints(run->dispatches, GT_DISPATCH_KERNEL_ID), NULL,
-                        texts};
+    dispatch_job job = {run, NULL, texts};
     gt_parallel_ranges(count, GT_ROCPROF_ROWS, find_names, &job);
-    for (size_t i = 0; i < count; i++)
-        if (texts[i] == GT_STR_NONE)
-            texts[i] = i && job.kernel_ids[i] == job.kernel_ids[i - 1]
-                           ? texts[i - 1]
-                           : unknown_name(run->strings, job.kernel_ids[i]);
-    gt_free((void *)job.kernel_ids);
+    while (known < count && texts[known] != GT_STR_NONE) known++;
+    if (known < count) name_unknown(run, known, texts);
     return texts;
 }
 
