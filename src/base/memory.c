@@ -452,6 +452,12 @@ void gt_memory_trim(void)
 #endif
 }
 
+void gt_memory_give_back(void)
+{
+    gt_pages *pool = current_pool(false);
+    if (pool) gt_pages_give_back(pool);
+}
+
 struct gt_arena_block {
     struct gt_arena_block *before;
     size_t room;

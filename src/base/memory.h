@@ -88,6 +88,9 @@ void gt_memory_outside_rest(gt_outside_rest kind);
 /* Returns freed memory to the system, after a step that needed much for a short time. Does nothing in a
  * guarded call. */
 void gt_memory_trim(void);
+/* Returns freed large blocks to the system: before many small blocks are allocated, which cannot use their
+ * memory again. */
+void gt_memory_give_back(void);
 
 /* For thread-local variables: their memory is there as soon as a thread is. By default, in a library that was
  * loaded with dlopen, it is allocated at their first use, and glibc ends the process if that fails. */

@@ -254,6 +254,13 @@ static char *distrust_of(const gt_table_list *tables)
     return gt_strdup("no check says why");
 }
 
+/* Whether every row of a sheet is needed once, in order: the other documents look at their sheets before. */
+static bool has_only_csvs(const gt_destinations *to)
+{
+    return !to->xlsx_path && !to->db_path && !to->json_path && !to->md_path && !to->html_path &&
+           !to->text_path;
+}
+
 bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const gt_report_hooks *hooks,
                           gt_error *error)
 {
@@ -262,6 +269,7 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     gt_run_info run = {0};
     options.read = *trace->read;
     options.page = trace->destinations->html_path != NULL;
+    options.rocprof.late_details = !hooks->write_more && has_only_csvs(trace->destinations);
     if (trace->wants_collectives) options.read.run = &run;
     gt_trace_result *result = trace->result;
     result->kinds |= 1u << kind;

@@ -605,6 +605,7 @@ bool gt_report_read(gt_report *report, gt_trace_kind kind, gt_stream *stream, co
 static void keep_report(gt_report *report)
 {
     if (!gt_kept_wants(&report->kept)) return;
+    for (size_t i = 0; i < report->tables.count; i++) gt_table_make_rows(report->tables.items[i]);
     gt_summary_facts facts = kinds[report->kind].find_facts(report);
     gt_kept_keep(&report->kept, index_kinds[report->kind], &report->tables, &report->page, &facts);
     gt_summary_facts_free(&facts);

@@ -5,6 +5,7 @@
 #include "analysis/rocprof/sheets.h"
 #include "analysis/sheet_parts.h"
 #include "base/log.h"
+#include "base/many.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "output/terminal.h"
@@ -85,32 +86,22 @@ static void add_summaries(const gt_rocprof *run, const gt_rocprof_options *optio
     gt_table_free(by_name);
 }
 
-static gt_table *histogram_of(const gt_table *kernels, int64_t bins, gt_error *error)
-{
-    const int64_t *dur_ns = kernels->columns[GT_KERNEL_DUR_NS].ints;
-    double *dur_us = gt_alloc(kernels->row_count * sizeof *dur_us);
-    for (size_t row = 0; row < kernels->row_count; row++) dur_us[row] = (double)dur_ns[row] / 1000.0;
-    gt_table *histogram =
-        gt_short_kernel_histogram(kernels->strings, dur_us, kernels->row_count, bins, error);
-    gt_free(dur_us);
-    return histogram;
-}
-
 static bool add_short_kernels(const gt_table *kernels, const gt_rocprof_options *options,
                               gt_table_list *tables, gt_error *error)
 {
-    gt_table *short_kernels = gt_short_kernels(kernels, options->short_threshold_us);
-    gt_table *histogram = histogram_of(short_kernels, options->short_bins, error);
-    if (histogram) {
-        int64_t all_ns = 0;
-        gt_sum_ints(kernels->columns[GT_KERNEL_DUR_NS].ints, kernels->row_count, &all_ns);
-        gt_table_list_add(tables, gt_short_kernels_summary(short_kernels, all_ns));
-        gt_table_list_add(tables, histogram);
-    }
-    if (histogram && kernels->row_count && !short_kernels->row_count)
+    size_t count;
+    double *times = gt_short_kernel_times(kernels, options->short_threshold_us, &count);
+    gt_table *histogram =
+        gt_short_kernel_histogram(kernels->strings, times, count, options->short_bins, error);
+    gt_free(times);
+    if (!histogram) return false;
+    int64_t all_ns = 0;
+    gt_sum_ints(kernels->columns[GT_KERNEL_DUR_NS].ints, kernels->row_count, &all_ns);
+    gt_table_list_add(tables, gt_short_kernels_summary(kernels, options->short_threshold_us, all_ns));
+    gt_table_list_add(tables, histogram);
+    if (kernels->row_count && !count)
         gt_info("No kernels found with duration < %" PRId64 " µs", options->short_threshold_us);
-    gt_table_free(short_kernels);
-    return histogram != NULL;
+    return true;
 }
 
 static void add_if_there(gt_table_list *tables, gt_table *sheet)
@@ -120,6 +111,7 @@ static void add_if_there(gt_table_list *tables, gt_table *sheet)
 
 static bool add_process_summary(gt_rocprof *run, gt_table_list *tables, gt_error *error)
 {
+    if (run->process_count < 2) return true; /* one row would say nothing */
     int64_t *durations = gt_rocprof_dispatch_durations(run, error);
     if (durations) add_if_there(tables, gt_rocprof_process_summary(run, durations));
     gt_free(durations);
@@ -141,6 +133,99 @@ static bool add_extra_sheets(gt_rocprof *run, gt_table_list *tables, gt_error *e
     return add_process_summary(run, tables, error);
 }
 
+/* ---- the parts of a report, made at the same time ----
+ *
+ * They read the same run and the same kernel times. Parts that add strings do so to strings of their own, and
+ * one part to those of the run; their sheets are moved to the strings of the run at the end. So the result is
+ * the same whatever part is done first. */
+
+typedef enum report_part {
+    PART_SHORT_KERNELS,
+    PART_EXTRA_SHEETS, /* with the strings of the run: it may name kernels */
+    PART_TIMELINE,
+    PART_SUMMARIES,
+    PART_DETAILS, /* adds no strings, and must not change the kernel times while others use them */
+    PARTS
+} report_part;
+
+typedef struct report_parts {
+    gt_rocprof *run;
+    const gt_rocprof_options *options;
+    gt_table *kernels;
+    const gt_table *stats;
+    gt_interner *strings[PARTS];
+    gt_table_list sheets[PARTS];
+    gt_error errors[PARTS];
+    gt_details *details;
+} report_parts;
+
+static bool make_part(void *context, size_t index)
+{
+    report_parts *parts = context;
+    const gt_rocprof_options *options = parts->options;
+    gt_table_list *sheets = &parts->sheets[index];
+    gt_table kernels = *parts->kernels;
+    gt_rocprof run = *parts->run;
+    kernels.strings = run.strings = parts->strings[index];
+    switch ((report_part)index) {
+    case PART_SHORT_KERNELS:
+        return !options->short_kernel_study ||
+               add_short_kernels(&kernels, options, sheets, &parts->errors[index]);
+    case PART_EXTRA_SHEETS:
+        return !options->extra_sheets || add_extra_sheets(parts->run, sheets, &parts->errors[index]);
+    case PART_TIMELINE:
+        gt_table_list_add(sheets, gt_rocprof_gpu_timeline(&run));
+        if (options->extra_sheets) add_if_there(sheets, gt_rocprof_gpu_timeline_by_device(&run));
+        return true;
+    case PART_SUMMARIES:
+        if (options->kernel_summary) add_summaries(&run, options, &kernels, parts->stats, sheets);
+        return true;
+    default:
+        if (options->kernel_details)
+            parts->details = gt_rocprof_find_details(&run, &kernels, options->late_details);
+        return true;
+    }
+}
+
+static void begin_parts(report_parts *parts)
+{
+    for (size_t i = 0; i < PARTS; i++)
+        parts->strings[i] = i == PART_EXTRA_SHEETS || i == PART_DETAILS
+                                ? parts->run->strings
+                                : gt_interner_copy(parts->run->strings);
+}
+
+/* Moves the sheets of a part to `tables`. */
+static void join_part(report_parts *parts, report_part part, gt_table_list *tables)
+{
+    gt_table_list *sheets = &parts->sheets[part];
+    for (size_t i = 0; i < sheets->count; i++) {
+        gt_table_use_strings(sheets->items[i], parts->run->strings);
+        gt_table_list_add(tables, sheets->items[i]);
+    }
+    sheets->count = 0;
+}
+
+static void end_parts(report_parts *parts)
+{
+    for (size_t i = 0; i < PARTS; i++) {
+        gt_table_list_free(&parts->sheets[i]);
+        if (parts->strings[i] != parts->run->strings) gt_interner_free(parts->strings[i]);
+    }
+    gt_details_free(parts->details);
+}
+
+/* The kernel times become the sheet; they belong to `tables` then. */
+static void add_details(report_parts *parts, gt_table_list *tables)
+{
+    const gt_rocprof_options *options = parts->options;
+    size_t kept = details_kept(options, parts->kernels->row_count);
+    gt_rocprof_kernel_details(parts->details, parts->run, parts->kernels, kept, options->last_use);
+    gt_table_list_add(tables, parts->kernels);
+    parts->kernels = NULL;
+    parts->details = NULL;
+}
+
 bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_table_list *tables,
                        gt_error *error)
 {
@@ -149,27 +234,22 @@ bool gt_rocprof_tables(gt_rocprof *run, const gt_rocprof_options *options, gt_ta
     gt_table *stats = kernels->row_count ? NULL : gt_rocprof_stats_by_name(run, GT_STATS_KERNELS);
     warn_about_input(run, kernels, stats != NULL);
 
-    gt_table_list later_sheets = {0};
-    if ((options->short_kernel_study && !add_short_kernels(kernels, options, &later_sheets, error)) ||
-        (options->extra_sheets && !add_extra_sheets(run, &later_sheets, error))) {
-        gt_table_free(kernels);
-        gt_table_free(stats);
-        gt_table_list_free(&later_sheets);
-        return false;
-    }
-    gt_table_list_add(tables, gt_rocprof_gpu_timeline(run));
-    if (options->extra_sheets) add_if_there(tables, gt_rocprof_gpu_timeline_by_device(run));
-    if (options->kernel_summary) add_summaries(run, options, kernels, stats, tables);
-    gt_table_free(stats);
-    if (options->kernel_details) {
-        gt_rocprof_kernel_details(run, kernels, details_kept(options, kernels->row_count), options->last_use);
-        gt_table_list_add(tables, kernels);
+    report_parts parts = {.run = run, .options = options, .kernels = kernels, .stats = stats};
+    begin_parts(&parts);
+    size_t failed = gt_many_run(&(gt_many){.count = PARTS, .work = make_part, .context = &parts});
+    if (failed == PARTS) {
+        join_part(&parts, PART_TIMELINE, tables);
+        join_part(&parts, PART_SUMMARIES, tables);
+        if (options->kernel_details) add_details(&parts, tables);
+        join_part(&parts, PART_SHORT_KERNELS, tables);
+        join_part(&parts, PART_EXTRA_SHEETS, tables);
     } else {
-        gt_table_free(kernels);
+        *error = parts.errors[failed];
     }
-    for (size_t i = 0; i < later_sheets.count; i++) gt_table_list_add(tables, later_sheets.items[i]);
-    gt_free(later_sheets.items);
-    return true;
+    end_parts(&parts);
+    gt_table_free(stats);
+    gt_table_free(parts.kernels);
+    return failed == PARTS;
 }
 
 /* ---- terminal summary ---- */

@@ -27,8 +27,9 @@ typedef struct gt_rocprof_options {
     bool full_names;         /* the run has full kernel names; categories come from the short ones in them */
     bool limit_details;      /* whether topk_kernels applies */
     int64_t topk_kernels;    /* rows of kernel_details to keep; negative: all but the last ones */
-    bool last_use; /* these are the last sheets of the run: kernel_details may take the columns of its
-                      dispatches, which saves memory */
+    bool last_use;     /* these are the last sheets of the run: kernel_details may take the columns of its
+                          dispatches, which saves memory */
+    bool late_details; /* kernel_details may be a late table (gt_table_set_source), which saves more */
 } gt_rocprof_options;
 
 gt_rocprof_options gt_rocprof_options_default(void);

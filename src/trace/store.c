@@ -400,6 +400,17 @@ void gt_store_drop_columns(gt_store *store, uint64_t columns)
     gt_parallel_ranges(store->all.count, GT_STORE_GRAIN, drop_from_segments, &drop);
 }
 
+void gt_store_release(gt_store *store)
+{
+    store->is_taken = true;
+    for (size_t i = 0; i < store->all.count; i++) {
+        gt_segment *s = store->all.segments[i];
+        gt_slab_release(s->slab);
+        s->slab = NULL;
+        s->data = NULL;
+    }
+}
+
 void gt_store_fill_times(gt_store *store, size_t column, const double *times)
 {
     int64_t cells[GT_SEGMENT_ROWS];

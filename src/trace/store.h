@@ -107,6 +107,18 @@ void gt_store_string_ids_at(const gt_store *store, size_t column, const uint32_t
 /* Several INT columns at once, as gt_store_ints would give each of them. Memory is given back on the way: the
  * store has only its counts afterwards, and no column may be asked for. */
 void gt_store_take_ints(gt_store *store, const size_t *columns, size_t count, int64_t **arrays);
+
+/* A whole INT column in as few bytes per event as it needs, for cells that are read in any order: value i is
+ * base + the unsigned integer of `width` bytes at index i. */
+typedef struct gt_narrow {
+    int64_t base;
+    uint8_t width; /* 0 if every value is base, else 1, 2, 4 or 8 */
+    void *cells;   /* NULL if width is 0 */
+} gt_narrow;
+gt_narrow gt_store_narrow_ints(const gt_store *store, size_t column); /* the caller frees the cells */
+/* values[i] becomes that of rows[i]. */
+void gt_narrow_read(const gt_narrow *narrow, const uint32_t *rows, size_t count, int64_t *values);
+
 /* The position of each event among all events of the file, skipped ones included, from 0; the caller frees
  * it. */
 uint32_t *gt_store_row_order(const gt_store *store);
@@ -149,6 +161,8 @@ bool gt_store_ints_between(const gt_store *store, size_t column, int64_t low, in
 
 /* Frees the values of columns, bit c for column c, that nobody will read again: they become absent. */
 void gt_store_drop_columns(gt_store *store, uint64_t columns);
+/* The same for all columns: the store has only its counts afterwards, and no column may be asked for. */
+void gt_store_release(gt_store *store);
 
 /* Sets all values of a TIME column that has none yet: for times that are known only after reading. `times`
  * has one entry per event. */

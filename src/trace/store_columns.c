@@ -234,6 +234,88 @@ void gt_store_read_row_order(const gt_store *store, size_t begin, size_t end, ui
     }
 }
 
+/* ---- narrow columns ---- */
+
+/* Narrows one type of cells. */
+#define NARROW_SEGMENT(type)                                                                                 \
+    do {                                                                                                     \
+        type *out = (type *)n->cells + s->first_row;                                                         \
+        GT_EACH_CELL(p, s->data, s->rows, out[row] = (type)((uint64_t)cell - base));                         \
+    } while (0)
+
+static void narrow_segments(void *context, size_t begin, size_t end)
+{
+    const column_copy *c = context;
+    const gt_narrow *n = c->out;
+    uint64_t base = (uint64_t)n->base;
+    for (size_t i = begin; i < end; i++) {
+        const gt_segment *s = c->store->all.segments[i];
+        const gt_packed *p = &s->columns[c->column];
+        switch (n->width) {
+        case 1:
+            NARROW_SEGMENT(uint8_t);
+            break;
+        case 2:
+            NARROW_SEGMENT(uint16_t);
+            break;
+        case 4:
+            NARROW_SEGMENT(uint32_t);
+            break;
+        default:
+            NARROW_SEGMENT(uint64_t);
+        }
+    }
+}
+
+/* The bytes for values up to `most`. */
+static uint8_t width_for(uint64_t most)
+{
+    return most == 0 ? 0 : most <= UINT8_MAX ? 1 : most <= UINT16_MAX ? 2 : most <= UINT32_MAX ? 4 : 8;
+}
+
+gt_narrow gt_store_narrow_ints(const gt_store *store, size_t column)
+{
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    if (store->is_taken) gt_raise_internal("a column of a store that was taken");
+    if (!store->all.rows) return (gt_narrow){0};
+    for (size_t i = 0; i < store->all.count; i++) {
+        const gt_segment *s = store->all.segments[i];
+        const gt_packed *p = &s->columns[column];
+        size_t rows = p->width ? s->rows : 1;
+        GT_EACH_CELL(p, s->data, rows, most = cell > most ? cell : most; least = cell < least ? cell : least);
+    }
+    gt_narrow narrow = {.base = least, .width = width_for((uint64_t)most - (uint64_t)least)};
+    if (!narrow.width) return narrow;
+    narrow.cells = gt_alloc(store->all.rows * narrow.width);
+    column_copy copy = {store, column, &narrow};
+    gt_parallel_ranges(store->all.count, GT_STORE_GRAIN, narrow_segments, &copy);
+    return narrow;
+}
+
+#define READ_NARROW(type)                                                                                    \
+    for (size_t i = 0; i < count; i++)                                                                       \
+    values[i] = (int64_t)((uint64_t)narrow->base + ((const type *)narrow->cells)[rows[i]])
+
+void gt_narrow_read(const gt_narrow *narrow, const uint32_t *rows, size_t count, int64_t *values)
+{
+    switch (narrow->width) {
+    case 0:
+        for (size_t i = 0; i < count; i++) values[i] = narrow->base;
+        break;
+    case 1:
+        READ_NARROW(uint8_t);
+        break;
+    case 2:
+        READ_NARROW(uint16_t);
+        break;
+    case 4:
+        READ_NARROW(uint32_t);
+        break;
+    default:
+        READ_NARROW(uint64_t);
+    }
+}
+
 /* ---- event by event ---- */
 
 struct gt_store_scan {

@@ -297,6 +297,51 @@ static void dropped_columns_are_absent_and_free_their_memory(void **unused)
     gt_interner_free(strings);
 }
 
+static void check_narrow(const int64_t *numbers, size_t count, unsigned width)
+{
+    gt_interner *strings = gt_interner_new();
+    gt_store_writer *writer = gt_store_writer_new(columns, COLUMNS, strings);
+    gt_store *store = gt_store_new(columns, COLUMNS, strings);
+    for (size_t i = 0; i < count; i++) {
+        gt_store_cell cells[COLUMNS] = {[NUMBER] = {.integer = numbers[i]}};
+        gt_store_writer_add(writer, 1 << NUMBER, cells);
+    }
+    gt_store_append(store, gt_store_writer_take(writer));
+    gt_narrow narrow = gt_store_narrow_ints(store, NUMBER);
+    assert_int_equal(narrow.width, width);
+    uint32_t *rows = gt_alloc(count * sizeof *rows);
+    int64_t *values = gt_alloc(count * sizeof *values);
+    for (size_t i = 0; i < count; i++) rows[i] = (uint32_t)(count - 1 - i);
+    gt_store_release(store);
+    assert_int_equal(gt_store_count(store), count);
+    gt_narrow_read(&narrow, rows, count, values);
+    for (size_t i = 0; i < count; i++) assert_true(values[i] == numbers[count - 1 - i]);
+    gt_free(narrow.cells);
+    gt_free(rows);
+    gt_free(values);
+    gt_store_writer_free(writer);
+    gt_store_free(store);
+    gt_interner_free(strings);
+}
+
+static void narrow_columns_have_the_same_values(void **unused)
+{
+    (void)unused;
+    static int64_t numbers[ROWS];
+    static const struct {
+        unsigned bits, width;
+    } styles[] = {{0, 0}, {7, 1}, {15, 2}, {31, 4}, {40, 8}, {64, 8}};
+    for (size_t i = 0; i < GT_LENGTH(styles); i++) {
+        for (size_t row = 0; row < ROWS; row++) numbers[row] = number_of_bits(styles[i].bits);
+        check_narrow(numbers, ROWS, styles[i].width);
+    }
+    for (size_t row = 0; row < ROWS; row++) numbers[row] = row < ROWS / 2 ? INT64_MIN : INT64_MAX;
+    check_narrow(numbers, ROWS, 8);
+    for (size_t row = 0; row < ROWS; row++) numbers[row] = row < ROWS / 2 ? 5 : 260; /* of segments */
+    check_narrow(numbers, ROWS, 1);
+    check_narrow(numbers, 0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +352,7 @@ int main(void)
         cmocka_unit_test(columns_are_the_same_on_any_number_of_threads),
         cmocka_unit_test(parts_of_columns_can_be_read),
         cmocka_unit_test(dropped_columns_are_absent_and_free_their_memory),
+        cmocka_unit_test(narrow_columns_have_the_same_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -272,23 +272,111 @@ static void add_recorded_columns(gt_table *details, const gt_store *dispatches, 
     }
 }
 
-void gt_rocprof_kernel_details(gt_rocprof *run, gt_table *kernels, size_t rows_max, bool last_use)
+/* What the rows of a late sheet are made from: by dispatch, except `order`. */
+typedef struct late_details {
+    uint32_t *order; /* the dispatches in the order of the sheet */
+    uint32_t *names;
+    int64_t *durations;
+    gt_narrow columns[GT_LENGTH(recorded)];
+} late_details;
+
+struct gt_details {
+    const gt_store *dispatches;
+    uint32_t *order;
+    late_details *late; /* NULL: the sheet gets cells at once */
+};
+
+static void read_details(const void *context, size_t begin, size_t end, gt_table *into, size_t at)
 {
-    size_t count = kernels->row_count;
+    const late_details *late = context;
+    const uint32_t *rows = late->order + begin;
+    uint32_t *names = into->columns[GT_KERNEL_NAME].texts + at;
+    double *times = into->columns[GT_KERNEL_DUR_NS].floats + at;
+    for (size_t i = 0; i < end - begin; i++) {
+        names[i] = late->names[rows[i]];
+        times[i] = (double)late->durations[rows[i]] / 1e3;
+    }
+    for (size_t c = 0; c < GT_LENGTH(recorded); c++)
+        gt_narrow_read(&late->columns[c], rows, end - begin, into->columns[GT_KERNEL_COLUMNS + c].ints + at);
+}
+
+static void free_details(void *context)
+{
+    late_details *late = context;
+    for (size_t c = 0; c < GT_LENGTH(recorded); c++) gt_free(late->columns[c].cells);
+    gt_free(late->order);
+    gt_free(late->names);
+    gt_free(late->durations);
+    gt_free(late);
+}
+
+static void narrow_column(void *context, size_t c)
+{
+    gt_details *details = context;
+    details->late->columns[c] = gt_store_narrow_ints(details->dispatches, recorded[c].column);
+}
+
+gt_details *gt_rocprof_find_details(const gt_rocprof *run, const gt_table *kernels, bool late)
+{
+    gt_details *details = gt_alloc_zero(1, sizeof *details);
+    details->dispatches = run->dispatches;
+    details->order = gt_order_new(kernels->row_count);
+    gt_order_by_ints(details->order, kernels->row_count, kernels->columns[GT_KERNEL_DUR_NS].ints, NULL, true);
+    if (!late || !kernels->row_count) return details;
+    details->late = gt_alloc_zero(1, sizeof *details->late);
+    gt_memory_give_back(); /* of sorting */
+    gt_parallel_each(GT_LENGTH(recorded), narrow_column, details);
+    return details;
+}
+
+void gt_details_free(gt_details *details)
+{
+    if (!details) return;
+    if (details->late) free_details(details->late);
+    gt_free(details->order);
+    gt_free(details);
+}
+
+/* Hands what was found and the columns of the kernel times over to the sheet. */
+static void make_late(gt_details *details, gt_rocprof *run, gt_table *kernels, size_t rows)
+{
+    late_details *late = details->late;
+    late->order = details->order;
+    late->names = kernels->columns[GT_KERNEL_NAME].texts;
+    late->durations = kernels->columns[GT_KERNEL_DUR_NS].ints;
+    details->late = NULL;
+    details->order = NULL;
+    kernels->columns[GT_KERNEL_NAME].texts = NULL;
+    kernels->columns[GT_KERNEL_DUR_NS].ints = NULL;
+    gt_store_release(run->dispatches);
+    gt_memory_give_back();
+    gt_table_select(kernels, NULL, 0);
+    kernels->row_count = 0;
+    gt_table_add_column(kernels, GT_COL_NAME, GT_TYPE_STRING);
+    gt_table_add_column(kernels, GT_COL_KERNEL_DURATION_US, GT_TYPE_FLOAT);
+    for (size_t c = 0; c < GT_LENGTH(recorded); c++)
+        gt_table_add_column(kernels, recorded[c].name, GT_TYPE_INT);
+    gt_table_set_source(kernels, rows, (gt_row_source){read_details, free_details, late});
+}
+
+void gt_rocprof_kernel_details(gt_details *details, gt_rocprof *run, gt_table *kernels, size_t rows_max,
+                               bool last_use)
+{
+    size_t count = kernels->row_count, rows = count < rows_max ? count : rows_max;
     gt_table_rename(kernels, GT_SHEET_KERNEL_DETAILS);
     if (!count && run->recorder != GT_RECORDER_NSYS) {
         gt_table_select(kernels, NULL, 0);
-        return;
+    } else if (details->late) {
+        make_late(details, run, kernels, rows);
+    } else {
+        gt_table_take(kernels, details->order, rows);
+        gt_table_ns_to_us(kernels, GT_KERNEL_DUR_NS, GT_COL_KERNEL_DURATION_US);
+        if (last_use && rows == count)
+            take_recorded_columns(kernels, run->dispatches, details->order);
+        else
+            add_recorded_columns(kernels, run->dispatches, details->order);
     }
-    uint32_t *order = gt_order_new(count);
-    gt_order_by_ints(order, count, kernels->columns[GT_KERNEL_DUR_NS].ints, NULL, true);
-    gt_table_take(kernels, order, count < rows_max ? count : rows_max);
-    gt_table_ns_to_us(kernels, GT_KERNEL_DUR_NS, GT_COL_KERNEL_DURATION_US);
-    if (last_use && count <= rows_max)
-        take_recorded_columns(kernels, run->dispatches, order);
-    else
-        add_recorded_columns(kernels, run->dispatches, order);
-    gt_free(order);
+    gt_details_free(details);
 }
 
 /* ---- short_kernels_summary ----
@@ -301,68 +389,102 @@ void gt_rocprof_kernel_details(gt_rocprof *run, gt_table *kernels, size_t rows_m
  *     Short Kernel duration (µs) percent of total time  sum / time of all kernels * 100; 0 if that time is
  *                                                       not above 0 */
 
-static const gt_aggregate short_aggregates[] = {
-    {GT_COL_DUR_NS, GT_GROUP_SIZE, GT_COL_SHORT_KERNEL_COUNT},
-    {GT_COL_DUR_NS, GT_GROUP_SUM, GT_COL_SUM_NS},
-    {GT_COL_DUR_NS, GT_GROUP_MEAN, GT_COL_MEAN_NS},
-};
+/* The short kernels of some rows, by string id of their names. Sums are exact, so that they can be added up
+ * in any order. */
+typedef struct short_sums {
+    uint64_t *counts;
+    int64_t *sums_ns;
+} short_sums;
 
-/* The rows below the threshold: every range counts its own, and then knows where to put them. */
-typedef struct short_rows {
+typedef struct short_job {
+    const uint32_t *names;
     const int64_t *dur_ns;
     __int128 threshold_ns;
-    size_t *counts; /* by range; then where its rows begin */
-    uint32_t *rows;
-} short_rows;
+    size_t row_count, name_count, slice_rows;
+    short_sums *slices;
+} short_job;
 
-static void count_short(void *context, size_t begin, size_t end)
-{
-    short_rows *job = context;
-    size_t count = 0;
-    for (size_t row = begin; row < end; row++) count += job->dur_ns[row] < job->threshold_ns;
-    job->counts[begin / GT_ROCPROF_ROWS] = count;
-}
+enum { SHORT_SLICE_ROWS = 1 << 20, SHORT_SLICES_MAX = 16 };
 
-static void list_short(void *context, size_t begin, size_t end)
+static void sum_slice(void *context, size_t slice)
 {
-    short_rows *job = context;
-    size_t at = job->counts[begin / GT_ROCPROF_ROWS];
-    for (size_t row = begin; row < end; row++)
-        if (job->dur_ns[row] < job->threshold_ns) job->rows[at++] = (uint32_t)row;
-}
-
-gt_table *gt_short_kernels(const gt_table *kernels, int64_t threshold_us)
-{
-    size_t ranges = gt_range_count(kernels->row_count, GT_ROCPROF_ROWS), count = 0;
-    short_rows job = {.dur_ns = kernels->columns[GT_KERNEL_DUR_NS].ints,
-                      .threshold_ns = (__int128)threshold_us * 1000,
-                      .counts = gt_alloc(ranges * sizeof *job.counts)};
-    gt_parallel_ranges(kernels->row_count, GT_ROCPROF_ROWS, count_short, &job);
-    for (size_t r = 0; r < ranges; r++) {
-        size_t here = job.counts[r];
-        job.counts[r] = count;
-        count += here;
+    const short_job *job = context;
+    short_sums sums = {gt_alloc_zero(job->name_count, sizeof *sums.counts),
+                       gt_alloc_zero(job->name_count, sizeof *sums.sums_ns)};
+    size_t begin = slice * job->slice_rows, left = job->row_count - begin;
+    size_t end = begin + (left < job->slice_rows ? left : job->slice_rows);
+    for (size_t row = begin; row < end; row++) {
+        bool is_short = job->dur_ns[row] < job->threshold_ns;
+        sums.counts[job->names[row]] += is_short;
+        sums.sums_ns[job->names[row]] += is_short ? job->dur_ns[row] : 0;
     }
-    job.rows = gt_alloc(count * sizeof *job.rows);
-    gt_parallel_ranges(kernels->row_count, GT_ROCPROF_ROWS, list_short, &job);
-    gt_table *short_kernels = gt_table_copy_rows(kernels, job.rows, count);
-    gt_free(job.counts);
-    gt_free(job.rows);
-    return short_kernels;
+    job->slices[slice] = sums;
 }
 
-gt_table *gt_short_kernels_summary(const gt_table *short_kernels, int64_t all_ns)
+static short_sums sum_short(const gt_table *kernels, int64_t threshold_us)
 {
-    static const gt_col keys[] = {GT_COL_NAME};
-    static const gt_sort_key largest_sum_first[] = {{GT_COL_SUM_NS, true}};
-    gt_table *summary = gt_table_group(short_kernels, keys, GT_LENGTH(keys), short_aggregates,
-                                       GT_LENGTH(short_aggregates), (gt_group_options){.sorted = true});
-    gt_table_rename(summary, GT_SHEET_SHORT_KERNELS_SUMMARY);
+    size_t rows = kernels->row_count, slices = rows / GT_GRAIN(SHORT_SLICE_ROWS) + 1;
+    if (slices > SHORT_SLICES_MAX) slices = SHORT_SLICES_MAX;
+    short_job job = {.names = kernels->columns[GT_KERNEL_NAME].texts,
+                     .dur_ns = kernels->columns[GT_KERNEL_DUR_NS].ints,
+                     .threshold_ns = (__int128)threshold_us * 1000,
+                     .row_count = rows,
+                     .name_count = gt_interner_count(kernels->strings),
+                     .slice_rows = rows / slices + 1};
+    slices = rows ? gt_range_count(rows, job.slice_rows) : 1;
+    job.slices = gt_alloc(slices * sizeof *job.slices);
+    gt_parallel_each(slices, sum_slice, &job);
+    short_sums all = job.slices[0];
+    for (size_t i = 1; i < slices; i++) {
+        for (size_t name = 0; name < job.name_count; name++) {
+            all.counts[name] += job.slices[i].counts[name];
+            all.sums_ns[name] += job.slices[i].sums_ns[name];
+        }
+        gt_free(job.slices[i].counts);
+        gt_free(job.slices[i].sums_ns);
+    }
+    gt_free(job.slices);
+    return all;
+}
+
+gt_table *gt_short_kernels_summary(const gt_table *kernels, int64_t threshold_us, int64_t all_ns)
+{
+    static const gt_column_head heads[] = {{GT_COL_NAME, GT_TYPE_STRING},
+                                           {GT_COL_SHORT_KERNEL_COUNT, GT_TYPE_INT},
+                                           {GT_COL_SUM_NS, GT_TYPE_INT},
+                                           {GT_COL_MEAN_NS, GT_TYPE_FLOAT}};
+    static const gt_sort_key largest_sum_first[] = {{GT_COL_SUM_NS, true}, {GT_COL_NAME, false}};
+    enum { NAME, COUNT, SUM, MEAN };
+    gt_table *summary = gt_table_new(GT_SHEET_SHORT_KERNELS_SUMMARY, kernels->strings);
+    gt_table_add_columns(summary, heads, GT_LENGTH(heads));
+    short_sums all = sum_short(kernels, threshold_us);
+    for (uint32_t name = 0; name < gt_interner_count(kernels->strings); name++) {
+        if (!all.counts[name]) continue;
+        size_t row = gt_table_add_row(summary);
+        gt_table_set_string(summary, NAME, row, name);
+        gt_table_set_int(summary, COUNT, row, (int64_t)all.counts[name]);
+        gt_table_set_int(summary, SUM, row, all.sums_ns[name]);
+        gt_table_set_float(summary, MEAN, row, (double)all.sums_ns[name] / (double)all.counts[name]);
+    }
+    gt_free(all.counts);
+    gt_free(all.sums_ns);
     gt_table_sort(summary, largest_sum_first, GT_LENGTH(largest_sum_first));
-    size_t sum = gt_table_find(summary, GT_COL_SUM_NS), mean = gt_table_find(summary, GT_COL_MEAN_NS);
-    gt_table_add_percentage(summary, sum, (double)all_ns,
+    gt_table_add_percentage(summary, SUM, (double)all_ns,
                             GT_COL_SHORT_KERNEL_DURATION_US_PERCENT_OF_TOTAL_TIME);
-    gt_table_ns_to_us(summary, sum, GT_COL_SHORT_KERNEL_DURATION_US_SUM);
-    gt_table_ns_to_us(summary, mean, GT_COL_SHORT_KERNEL_DURATION_US_MEAN);
+    gt_table_ns_to_us(summary, SUM, GT_COL_SHORT_KERNEL_DURATION_US_SUM);
+    gt_table_ns_to_us(summary, MEAN, GT_COL_SHORT_KERNEL_DURATION_US_MEAN);
     return summary;
+}
+
+double *gt_short_kernel_times(const gt_table *kernels, int64_t threshold_us, size_t *count)
+{
+    const int64_t *dur_ns = kernels->columns[GT_KERNEL_DUR_NS].ints;
+    __int128 threshold_ns = (__int128)threshold_us * 1000;
+    size_t found = 0;
+    for (size_t row = 0; row < kernels->row_count; row++) found += dur_ns[row] < threshold_ns;
+    double *dur_us = gt_alloc(found * sizeof *dur_us);
+    *count = found;
+    for (size_t row = kernels->row_count; found && row-- > 0;)
+        if (dur_ns[row] < threshold_ns) dur_us[--found] = (double)dur_ns[row] / 1000.0;
+    return dur_us;
 }

@@ -79,15 +79,24 @@ gt_table *gt_kernel_summary_by_category(const gt_table *by_name);
 
 /* Which dispatches took longest, and how were they launched? One row per dispatch, the longest first, equal
  * durations in trace order; at most `rows_max` rows. This is the only sheet as large as the trace, so it is
- * made in place: `kernels`, the kernel times of the run, becomes the sheet. With `last_use`, it may also take
- * the columns of the run's dispatches (gt_store_take_ints). Without dispatches it has no columns. */
-void gt_rocprof_kernel_details(gt_rocprof *run, gt_table *kernels, size_t rows_max, bool last_use);
+ * made in place: `kernels`, the kernel times of the run, becomes the sheet. Without dispatches it has no
+ * columns.
+ *
+ * First what needs only to read the run and the kernel times, while other sheets are made of them; then, when
+ * nobody uses the kernel times any more, the sheet itself. With `late`, it is a late table
+ * (gt_table_set_source), and with it or `last_use` it takes the columns of the run's dispatches. */
+typedef struct gt_details gt_details;
+gt_details *gt_rocprof_find_details(const gt_rocprof *run, const gt_table *kernels, bool late);
+void gt_details_free(gt_details *details); /* NULL is ignored */
+/* Frees the details. */
+void gt_rocprof_kernel_details(gt_details *details, gt_rocprof *run, gt_table *kernels, size_t rows_max,
+                               bool last_use);
 
-/* The kernel times that are below the threshold. */
-gt_table *gt_short_kernels(const gt_table *kernels, int64_t threshold_us);
+/* The durations that are below the threshold, in µs and in trace order; the caller frees them. */
+double *gt_short_kernel_times(const gt_table *kernels, int64_t threshold_us, size_t *count);
 /* Which kernels are so short that launching them may cost more than running them? By name, the largest sum
  * first, equal sums in order of the name. `all_ns` is the time of all kernels, short or not. */
-gt_table *gt_short_kernels_summary(const gt_table *short_kernels, int64_t all_ns);
+gt_table *gt_short_kernels_summary(const gt_table *kernels, int64_t threshold_us, int64_t all_ns);
 
 /* ---- API calls and copies ---- */
 

@@ -1,12 +1,10 @@
-/* Unions of time spans: sorted once on all threads, then one pass per union. */
+/* Unions of time spans: sorted once, then one pass per union. */
 #include "analysis/rocprof/spans.h"
 
 #include "base/memory.h"
 #include "base/team.h"
 #include "table/operations.h"
 #include "trace/rocprof/rocprof.h"
-
-#include <string.h>
 
 void gt_spans_free(gt_spans *s)
 {
@@ -15,54 +13,66 @@ void gt_spans_free(gt_spans *s)
     *s = (gt_spans){0};
 }
 
-/* A job on ranges of spans. */
-typedef struct span_job {
-    const int64_t *starts, *ends;
-    const uint32_t *order;
-    int64_t *starts_out, *ends_out;
-    bool unsorted; /* set by any range */
-} span_job;
+/* Sorts by start, stably. Records are nearly in order: each queue's are, and others come between them. So
+ * those that start before one that comes before them, the late ones, are taken out, sorted and put back. A
+ * late span with the same start as one that stays came after it: otherwise both would be late. */
 
-static void check_order(void *context, size_t begin, size_t end)
+static void set_span(const gt_spans *s, size_t to, int64_t start, int64_t end)
 {
-    span_job *job = context;
-    bool unsorted = false;
-    for (size_t i = begin ? begin : 1; i < end; i++) unsorted |= job->starts[i] < job->starts[i - 1];
-    if (unsorted) __atomic_store_n(&job->unsorted, true, __ATOMIC_RELAXED);
+    s->starts[to] = start;
+    s->ends[to] = end;
 }
 
-static void take_in_order(void *context, size_t begin, size_t end)
+/* Moves the spans that are in order to the front and the others to `late`. */
+static size_t take_late(const gt_spans *s, gt_spans *late)
 {
-    span_job *job = context;
-    for (size_t i = begin; i < end; i++) {
-        job->starts_out[i] = job->starts[job->order[i]];
-        job->ends_out[i] = job->ends[job->order[i]];
+    size_t kept = 0;
+    int64_t latest = INT64_MIN;
+    for (size_t i = 0; i < s->count; i++) {
+        int64_t start = s->starts[i], end = s->ends[i];
+        bool is_late = start < latest;
+        if (is_late)
+            set_span(late, late->count++, start, end);
+        else
+            set_span(s, kept++, latest = start, end);
+    }
+    return kept;
+}
+
+static size_t count_late(const gt_spans *s)
+{
+    size_t count = 0;
+    int64_t latest = INT64_MIN;
+    for (size_t i = 0; i < s->count; i++) {
+        count += s->starts[i] < latest;
+        latest = s->starts[i] > latest ? s->starts[i] : latest;
+    }
+    return count;
+}
+
+/* Puts late spans, in the given order, between the first `kept` ones of `s`, which has room for all. */
+static void put_back(const gt_spans *s, size_t kept, const gt_spans *late, const uint32_t *order)
+{
+    size_t to = s->count;
+    for (size_t i = late->count; i-- > 0;) {
+        int64_t start = late->starts[order[i]];
+        for (; kept && s->starts[kept - 1] > start; kept--)
+            set_span(s, --to, s->starts[kept - 1], s->ends[kept - 1]);
+        set_span(s, --to, start, late->ends[order[i]]);
     }
 }
 
-static void copy_back(void *context, size_t begin, size_t end)
-{
-    span_job *job = context;
-    memcpy((int64_t *)job->starts + begin, job->starts_out + begin, (end - begin) * sizeof *job->starts);
-    memcpy((int64_t *)job->ends + begin, job->ends_out + begin, (end - begin) * sizeof *job->ends);
-}
-
-/* Sorts by start in place, stably. The records of one GPU are nearly always sorted already. */
 static void sort_spans(const gt_spans *s)
 {
-    span_job job = {.starts = s->starts, .ends = s->ends};
-    gt_parallel_ranges(s->count, GT_ROCPROF_ROWS, check_order, &job);
-    if (!job.unsorted) return;
-    uint32_t *order = gt_order_new(s->count);
-    gt_order_by_ints(order, s->count, s->starts, NULL, false);
-    job.order = order;
-    job.starts_out = gt_alloc(s->count * sizeof *job.starts_out);
-    job.ends_out = gt_alloc(s->count * sizeof *job.ends_out);
-    gt_parallel_ranges(s->count, GT_ROCPROF_ROWS, take_in_order, &job);
+    size_t count = count_late(s);
+    if (!count) return;
+    gt_spans late = {gt_alloc(count * sizeof *late.starts), gt_alloc(count * sizeof *late.ends), 0};
+    size_t kept = take_late(s, &late);
+    uint32_t *order = gt_order_new(count);
+    gt_order_by_ints(order, count, late.starts, NULL, false);
+    put_back(s, kept, &late, order);
     gt_free(order);
-    gt_parallel_ranges(s->count, GT_ROCPROF_ROWS, copy_back, &job);
-    gt_free(job.starts_out);
-    gt_free(job.ends_out);
+    gt_spans_free(&late);
 }
 
 /* A union of spans that come in order of their starts. */
@@ -98,6 +108,72 @@ static gt_wide_ns covered_ns(const gt_spans *a, const gt_spans *b)
     }
     for (; i < a->count; i++) add_span(&u, a->starts[i], a->ends[i]);
     for (; j < b->count; j++) add_span(&u, b->starts[j], b->ends[j]);
+    return u.length + ((gt_wide_ns)u.end - u.begin);
+}
+
+/* ---- the union of the events of a store, which are not unpacked as a whole ----
+ *
+ * Two passes over the events, some at a time: the first finds the late ones, as above, and the second takes
+ * the others in order, with the late ones in between. */
+
+enum { BATCH = 1024 };
+
+typedef struct span_batch {
+    const gt_store *events;
+    size_t start_column, end_column, next; /* event */
+    int64_t starts[BATCH], ends[BATCH];
+} span_batch;
+
+/* The next events; 0 at the end. */
+static size_t next_batch(span_batch *b)
+{
+    size_t left = gt_store_count(b->events) - b->next, count = left < BATCH ? left : BATCH;
+    if (!count) return 0;
+    gt_store_read_ints(b->events, b->start_column, b->next, b->next + count, b->starts);
+    gt_store_read_ints(b->events, b->end_column, b->next, b->next + count, b->ends);
+    b->next += count;
+    return count;
+}
+
+static gt_spans find_late(span_batch *b)
+{
+    gt_spans late = {0};
+    size_t starts_capacity = 0, ends_capacity = 0, end_count = 0;
+    int64_t latest = INT64_MIN;
+    for (size_t count; (count = next_batch(b)) != 0;)
+        for (size_t i = 0; i < count; i++) {
+            if (b->starts[i] >= latest) {
+                latest = b->starts[i];
+                continue;
+            }
+            GT_PUSH(late.starts, late.count, starts_capacity, b->starts[i]);
+            GT_PUSH(late.ends, end_count, ends_capacity, b->ends[i]);
+        }
+    return late;
+}
+
+gt_wide_ns gt_spans_covered(const gt_store *events, size_t start_column, size_t end_column)
+{
+    span_batch b = {.events = events, .start_column = start_column, .end_column = end_column};
+    gt_spans late = find_late(&b);
+    uint32_t *order = gt_order_new(late.count);
+    gt_order_by_ints(order, late.count, late.starts, NULL, false);
+    span_union u = {0};
+    size_t next_late = 0;
+    int64_t latest = INT64_MIN;
+    b.next = 0;
+    for (size_t count; (count = next_batch(&b)) != 0;)
+        for (size_t i = 0; i < count; i++) {
+            if (b.starts[i] < latest) continue;
+            latest = b.starts[i];
+            for (; next_late < late.count && late.starts[order[next_late]] < latest; next_late++)
+                add_span(&u, late.starts[order[next_late]], late.ends[order[next_late]]);
+            add_span(&u, latest, b.ends[i]);
+        }
+    for (; next_late < late.count; next_late++)
+        add_span(&u, late.starts[order[next_late]], late.ends[order[next_late]]);
+    gt_free(order);
+    gt_spans_free(&late);
     return u.length + ((gt_wide_ns)u.end - u.begin);
 }
 

@@ -16,6 +16,9 @@ typedef struct gt_spans {
 gt_spans gt_spans_of(const gt_store *events, size_t start_column, size_t end_column);
 void gt_spans_free(gt_spans *spans);
 
+/* The length of the union of all events of a store, as gt_activity_measure finds it, in little memory. */
+gt_wide_ns gt_spans_covered(const gt_store *events, size_t start_column, size_t end_column);
+
 /* What a device, or all of them, did, and for how long. */
 typedef struct gt_activity {
     gt_spans kernels, copies;

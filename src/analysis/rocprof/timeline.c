@@ -199,9 +199,15 @@ static gt_spans kernel_spans(const gt_rocprof *run)
 gt_table *gt_rocprof_gpu_timeline(const gt_rocprof *run)
 {
     if (!has_timeline(run)) return gt_gpu_timeline_new(run->strings);
-    gt_activity all = {.kernels = kernel_spans(run),
-                       .copies = gt_spans_of(run->copies, GT_COPY_START, GT_COPY_END)};
-    gt_activity_measure(&all);
+    gt_activity all = {0};
+    if (run->graphs || gt_store_count(run->copies)) {
+        all.kernels = kernel_spans(run);
+        all.copies = gt_spans_of(run->copies, GT_COPY_START, GT_COPY_END);
+        gt_activity_measure(&all);
+    } else {
+        all.kernel_ns = gt_spans_covered(run->dispatches, GT_DISPATCH_START, GT_DISPATCH_END);
+        all.busy_ns = all.kernel_ns;
+    }
     gt_table *timeline = make_timeline(run->strings, &all, (gt_wide_ns)run->fini_ns - run->init_ns);
     gt_spans_free(&all.kernels);
     gt_spans_free(&all.copies);
@@ -601,8 +607,20 @@ static gt_table *make_by_device(const devices *d)
     return sheet;
 }
 
+/* The usual case, found without looking at each dispatch: they are all of one agent. */
+static bool has_one_agent(const gt_rocprof *run)
+{
+    int64_t agent;
+    bool has_copies = run->wanted & GT_WANT_COPY_DETAILS && gt_store_count(run->copies);
+    bool has_process = gt_dispatch_width(run->wanted) > GT_DISPATCH_PROCESS;
+    if (has_copies || has_process || run->graphs || !gt_store_count(run->dispatches)) return false;
+    gt_store_read_ints(run->dispatches, GT_DISPATCH_AGENT, 0, 1, &agent);
+    return gt_store_ints_between(run->dispatches, GT_DISPATCH_AGENT, agent, agent);
+}
+
 gt_table *gt_rocprof_gpu_timeline_by_device(const gt_rocprof *run)
 {
+    if (has_one_agent(run)) return NULL;
     devices d = {.run = run, .agents = gt_agent_list_new(run)};
     gt_table *sheet = NULL;
     if (has_timeline(run)) {
