@@ -5,7 +5,9 @@
 
 #include <stdatomic.h>
 
-enum { SLAB_BYTES = 1024 * 1024 };
+/* The first slab is small: what is kept of a small trace needs no more, and the pages of a large block that
+ * nobody has touched count as memory of the pool. */
+enum { FIRST_BYTES = 64 * 1024, GROWTH = 4, SLAB_BYTES = 1024 * 1024 };
 
 struct gt_slab {
     uint8_t *bytes;
@@ -31,10 +33,18 @@ static void open_slab(gt_slabs *slabs, size_t size)
     *slabs = (gt_slabs){.open = slab};
 }
 
+static size_t next_size(const gt_slabs *slabs)
+{
+    if (!slabs->open) return FIRST_BYTES;
+    return slabs->open->size < SLAB_BYTES / GROWTH ? slabs->open->size * GROWTH : SLAB_BYTES;
+}
+
 uint8_t *gt_slabs_alloc(gt_slabs *slabs, size_t bytes, gt_slab **slab)
 {
-    if (!slabs->open || slabs->open->size - slabs->used < bytes)
-        open_slab(slabs, bytes > SLAB_BYTES ? bytes : SLAB_BYTES);
+    if (!slabs->open || slabs->open->size - slabs->used < bytes) {
+        size_t size = next_size(slabs);
+        open_slab(slabs, bytes > size ? bytes : size);
+    }
     uint8_t *piece = slabs->open->bytes + slabs->used;
     size_t used = slabs->used + (bytes + 7) / 8 * 8;
     slabs->used = used < slabs->open->size ? used : slabs->open->size;

@@ -15,6 +15,9 @@
 
 enum { APPEND = -1 };
 
+/* What a file in memory begins with: many sheets are small, and several threads write several at a time. */
+enum { SMALL_BUFFER = 32 * 1024 };
+
 /* Writes everything, at the offset or at the current position. Returns 0 or errno. */
 static int write_fully(int descriptor, off_t offset, const char *bytes, size_t len)
 {
@@ -73,8 +76,8 @@ bool gt_file_open(gt_file *file, gt_output *output, const char *path, gt_error *
 void gt_file_begin_memory(gt_file *file, bool csv_safe)
 {
     *file = (gt_file){.descriptor = -1, .csv_safe = csv_safe, .in_memory = true};
-    file->buffer = gt_alloc(GT_FILE_BUFFER);
-    file->capacity = GT_FILE_BUFFER;
+    file->buffer = gt_alloc(SMALL_BUFFER);
+    file->capacity = SMALL_BUFFER;
 }
 
 void gt_file_end_memory(gt_file *file)
@@ -93,7 +96,12 @@ static void grow(gt_file *file)
 
 static void write_through(gt_file *file, const void *bytes, size_t len)
 {
-    if (!file->failure) file->failure = write_fully(file->descriptor, APPEND, bytes, len);
+    for (size_t at = 0; at < len && !file->failure;
+         at += GT_FILE_BUFFER) { /* the bytes may be outside memory */
+        gt_memory_poll();
+        size_t part = len - at < GT_FILE_BUFFER ? len - at : GT_FILE_BUFFER;
+        file->failure = write_fully(file->descriptor, APPEND, (const char *)bytes + at, part);
+    }
 }
 
 void gt_file_flush(gt_file *file)

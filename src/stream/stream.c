@@ -204,7 +204,7 @@ static bool next_in_buffer(gt_stream *stream, const uint8_t *keep, size_t keep_l
 {
     size_t want = bytes_to_read(stream, keep_len), got = 0;
     size_t room = !stream->ended && want < stream->block ? stream->block : want;
-    keep_in_buffer(stream, keep, keep_len, stream->ahead ? room + stream->block : room);
+    keep_in_buffer(stream, keep, keep_len, stream->ahead && want ? room + stream->block : room);
     release_block(stream);
     uint8_t *out = stream->buffer + keep_len;
     bool read = !want || (stream->ahead ? gather_blocks(stream, out, want, &got, error)
