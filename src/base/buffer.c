@@ -20,9 +20,17 @@ char *gt_buffer_reserve(gt_buffer *buffer, size_t need)
 
 void gt_buffer_add(gt_buffer *buffer, const void *bytes, size_t len)
 {
+    enum { PART = 256 * 1024 };
     if (len == 0) return;
-    memcpy(gt_buffer_reserve(buffer, len), bytes, len);
+    char *to = gt_buffer_reserve(buffer, len);
     buffer->len += len;
+    const char *from = bytes;
+    for (; len > PART;
+         len -= PART, to += PART, from += PART) { /* both may be outside memory (base/memory.h) */
+        memcpy(to, from, PART);
+        gt_memory_poll();
+    }
+    memcpy(to, from, len);
 }
 
 void gt_buffer_add_cstr(gt_buffer *buffer, const char *text)

@@ -45,14 +45,14 @@ static gt_pages *program_pages;
 enum {
     OUTSIDE_BYTES = 16 * 1024,           /* a smaller block is in memory */
     OUTSIDE_RESIDENT = 16 * 1024 * 1024, /* if the system does not say what the peak was */
-    OUTSIDE_ROOM = 2 * 1024 * 1024,
+    OUTSIDE_ROOM = 1024 * 1024,
     OUTSIDE_LOOKS = 16, /* looking costs as much as a small trace */
 };
 static struct {
     pthread_mutex_t lock;
-    gt_pages *pages;       /* NULL until there is a block */
-    uint64_t peak;         /* of memory, without them */
-    uint64_t dropped_peak; /* of memory, when their pages were last dropped */
+    _Atomic(gt_pages *) pages; /* NULL until there is a block */
+    uint64_t peak;             /* of memory, without them */
+    uint64_t dropped_peak;     /* of memory, when their pages were last dropped */
     unsigned uses;
 } outside = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static _Thread_local bool is_outside GT_THREAD_LOCAL;
@@ -389,7 +389,8 @@ void gt_memory_poll(void)
 {
     gt_pages *pool = current_pool(false);
     if (pool) gt_pages_poll(pool);
-    if (is_outside) gt_pages_poll(outside.pages);
+    gt_pages *pages = atomic_load_explicit(&outside.pages, memory_order_acquire); /* of any thread */
+    if (pages) gt_pages_poll(pages);
 }
 
 /* With the lock. What this process needs without its blocks outside is needed anyway, so that these may use
@@ -415,14 +416,17 @@ bool gt_memory_outside(bool on)
     return before;
 }
 
-/* With the lock. From now on the blocks outside are what is worked with: a sheet is written from windows of
- * all its columns, so that they need some room at least. */
+/* With the lock. From now on the blocks outside are what is worked with: they get what reading has needed,
+ * but for what becomes resident between two looks; and some room at least, because a sheet is written from
+ * windows of all its columns. */
 static void leave_room(void)
 {
     uint64_t anonymous, all;
     gt_pages_give_back(program_pages);
-    if (!gt_resident_memory(&anonymous, &all) || all + OUTSIDE_ROOM <= outside.peak) return;
-    gt_pages_limit(outside.pages, &(gt_pages_limits){.bytes = all + OUTSIDE_ROOM, .outside = true});
+    if (!gt_resident_memory(&anonymous, &all)) all = 0;
+    uint64_t limit = outside.peak - outside.peak / 8, least = all + OUTSIDE_ROOM;
+    gt_pages_limit(outside.pages,
+                   &(gt_pages_limits){.bytes = limit > least ? limit : least, .outside = true});
 }
 
 void gt_memory_outside_rest(gt_outside_rest kind)

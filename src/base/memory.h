@@ -70,6 +70,12 @@ void gt_memory_set_limit(const gt_pages_limits *limits);
 uint64_t gt_memory_limit_set(void); /* its bytes; 0: none */
 /* Keeps within the limit. Cheap; called between parts of long work. */
 void gt_memory_poll(void);
+/* The same for loops with short rounds: in every 16th. That many pages of different ranks are about as much
+ * as may become resident in between. */
+static inline void gt_memory_poll_at(size_t round)
+{
+    if (round % 16 == 0) gt_memory_poll();
+}
 
 /* For a program: blocks from 16 KiB on that this thread allocates from now on are outside memory, in a
  * temporary file, for what is kept of each of many traces. Their pages are resident while they are used, as

@@ -293,6 +293,16 @@ static bool move_pages(const gt_page_block *from, const gt_page_block *to)
                MAP_FAILED;
 }
 
+/* In parts: of blocks in the file, what is copied is resident twice. */
+static void copy_block(gt_pages *pool, char *to, const char *from, size_t bytes)
+{
+    enum { PART = 256 * 1024 };
+    for (size_t at = 0; at < bytes; at += PART) {
+        gt_pages_poll(pool);
+        memcpy(to + at, from + at, bytes - at < PART ? bytes - at : PART);
+    }
+}
+
 /* Called with the lock, which is free while bytes are copied: the watch must not wait for that. */
 static void *resize_by_moving(gt_pages *pool, gt_page_block *entry, size_t bytes, gt_error *error)
 {
@@ -306,7 +316,7 @@ static void *resize_by_moving(gt_pages *pool, gt_page_block *entry, size_t bytes
     } else {
         size_t old = from.bytes - from.offset;
         pthread_mutex_unlock(&pool->lock);
-        memcpy(moved, from.begin + from.offset, old < bytes ? old : bytes);
+        copy_block(pool, moved, from.begin + from.offset, old < bytes ? old : bytes);
         pthread_mutex_lock(&pool->lock);
         free_run(pool, from.begin, from.bytes, from.in_file);
     }

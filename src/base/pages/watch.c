@@ -10,8 +10,10 @@ enum {
     SHORT_INTERVAL_NS = 200 * 1000,     /* near the mark */
     LONG_INTERVAL_NS = 5 * 1000 * 1000, /* outside: nothing depends on it, and polls are frequent */
     POLL_NS = 200 * 1000,
-    DROP_BYTES = 4 * 1024 * 1024, /* at a time */
-    DROP_AGAIN_NS = 400 * 1000,
+    DROP_BYTES = 4 * 1024 * 1024,   /* at a time */
+    DROPPING_PART = 8,              /* dropping, and mapping again, may take this part of the time, */
+    DROPPING_NS = 40 * 1000 * 1000, /* and so much at once */
+    MAPPING_COST = 2,               /* of a dropped page, in the time that dropping it takes */
     SMALL_DROP_BYTES = 1024 * 1024,
     MEBIBYTE = 1024 * 1024,
 };
@@ -93,20 +95,25 @@ static bool look(gt_pages_watch *watch, uint64_t *anonymous, uint64_t *all)
     return true;
 }
 
-static int64_t now_ns(void)
+static int64_t now_ns(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Pages that are dropped again and again are needed all the time: reading them again would take longer than
- * all else. */
-static void allow_more(gt_pages_watch *watch)
+/* Pages that are dropped again and again are needed all the time, and mapping them again could take longer
+ * than all else. A few times are no harm: most steps go through the pages once, from the first to the last.
+ * More is also allowed if all pages have been dropped and that was not enough. */
+static void allow_more(gt_pages_watch *watch, int64_t cost_ns, bool is_enough)
 {
-    int64_t now = now_ns();
-    if (now - watch->last_drop < DROP_AGAIN_NS) watch->limit += watch->limit / 16;
+    int64_t now = now_ns(CLOCK_MONOTONIC);
+    watch->dropping_ns += cost_ns * (1 + MAPPING_COST) - (now - watch->last_drop) / DROPPING_PART;
     watch->last_drop = now;
+    if (watch->dropping_ns < 0) watch->dropping_ns = 0;
+    if (watch->dropping_ns < DROPPING_NS && is_enough) return;
+    watch->limit += watch->limit / 16;
+    watch->dropping_ns /= 2;
 }
 
 /* Drops pages until resident memory and what is pending are well below the mark, but each page at most
@@ -115,7 +122,7 @@ static void drop(gt_pages_watch *watch)
 {
     uint64_t anonymous, all, high = watch->base + high_mark(watch), left = watch->spill.size;
     if (!look(watch, &anonymous, &all) || all + watch->pending <= high) return;
-    if (watch->outside) allow_more(watch);
+    int64_t began = now_ns(CLOCK_THREAD_CPUTIME_ID);
     uint64_t low = beyond(high - watch->limit / 8, watch->pending);
     size_t step = watch->outside ? SMALL_DROP_BYTES : DROP_BYTES;
     while (left && all > low) {
@@ -125,6 +132,7 @@ static void drop(gt_pages_watch *watch)
         left -= bytes;
         if (!look(watch, &anonymous, &all)) return;
     }
+    if (watch->outside) allow_more(watch, now_ns(CLOCK_THREAD_CPUTIME_ID) - began, all <= low);
 }
 
 bool gt_pages_watch_keep(gt_pages_watch *watch, const gt_pages_limits *limits, size_t bytes, gt_error *error)
@@ -144,7 +152,7 @@ bool gt_pages_watch_keep(gt_pages_watch *watch, const gt_pages_limits *limits, s
 void gt_pages_watch_poll(gt_pages_watch *watch)
 {
     if (!atomic_load_explicit(&watch->active, memory_order_relaxed)) return;
-    int64_t now = now_ns();
+    int64_t now = now_ns(CLOCK_MONOTONIC);
     int_fast64_t next = atomic_load_explicit(&watch->next, memory_order_relaxed);
     if (now < next ||
         !atomic_compare_exchange_strong(&watch->next, &next, now + (watch->outside ? POLL_NS / 4 : POLL_NS)))
