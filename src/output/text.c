@@ -44,7 +44,8 @@ void gt_html_add_base64(gt_buffer *page, const void *bytes, size_t len)
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const uint8_t *in = bytes, *end = in + len - len % 3;
     char *begin = gt_buffer_reserve(page, len / 3 * 4 + 4), *out = begin;
-    for (; in < end; in += 3) {
+    for (size_t i = 0; in < end; in += 3, i++) {
+        if (i % (64 * 1024) == 0) gt_memory_poll(); /* both may be outside memory */
         uint32_t three = (uint32_t)in[0] << 16 | (uint32_t)in[1] << 8 | in[2];
         *out++ = digits[three >> 18];
         *out++ = digits[three >> 12 & 63];

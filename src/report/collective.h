@@ -22,15 +22,15 @@ typedef struct gt_rank_traces {
     gt_interner *strings; /* owned */
     gt_table *rows;       /* owned; see gt_collectives_of_rank; all ranks that could be read, by rank */
     size_t rank_count;
-    char **problems;       /* by rank: why it could not be read, else NULL */
-    size_t bad_count;      /* ranks with a problem */
-    size_t events;         /* in all files */
-    gt_table_list extra;   /* owned; the sheets of extra_sheets.h for these ranks, if requested */
-    size_t devices;        /* number of GPUs in the first rank's trace; 0 if unknown */
-    int64_t world_size;    /* the number of ranks that ran, by the traces; 0 if they do not say */
-    gt_rank_facts **facts; /* by rank, in the arena; NULL: unknown */
-    gt_arena facts_arena;  /* owned */
-    bool was_outside;      /* the setting of gt_memory_outside before */
+    char **problems;               /* by rank: why it could not be read, else NULL */
+    size_t bad_count;              /* ranks with a problem */
+    size_t events;                 /* in all files */
+    gt_table_list extra;           /* owned; the sheets of extra_sheets.h for these ranks, if requested */
+    size_t devices;                /* number of GPUs in the first rank's trace; 0 if unknown */
+    int64_t world_size;            /* the number of ranks that ran, by the traces; 0 if they do not say */
+    gt_rank_facts **facts;         /* by rank, in the pool; NULL: unknown */
+    gt_rank_facts_pool facts_pool; /* owned */
+    bool was_outside;              /* the setting of gt_memory_outside before */
 } gt_rank_traces;
 
 /* What is kept of one rank's trace. */

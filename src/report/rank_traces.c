@@ -223,7 +223,7 @@ static void keep(job *j, size_t number, gt_rank_collectives *c)
         traces->world_size = world_size;
     j->bases[number] = c->base;
     traces->events += c->events;
-    if (c->facts) traces->facts[number] = gt_rank_facts_pack(c->facts, &traces->facts_arena, traces->strings);
+    if (c->facts) traces->facts[number] = gt_rank_facts_pack(c->facts, &traces->facts_pool, traces->strings);
     c->facts = NULL;
     if (number == 0) traces->devices = c->run.devices;
     use_strings(&c->extra, traces->strings);
@@ -376,7 +376,7 @@ void gt_rank_traces_read(gt_rank_traces *traces, const gt_rank_request *request)
 void gt_rank_traces_free(gt_rank_traces *traces)
 {
     for (size_t i = 0; i < traces->rank_count; i++) gt_free(traces->problems[i]);
-    gt_arena_free(&traces->facts_arena);
+    gt_rank_facts_pool_free(&traces->facts_pool);
     gt_free(traces->problems);
     gt_free(traces->facts);
     gt_table_free(traces->rows);

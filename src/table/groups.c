@@ -563,6 +563,7 @@ gt_groups gt_groups_find(const gt_table *table, const gt_col *names, size_t key_
     key *keys = gt_alloc_zero(2 * key_count, sizeof *keys);
     size_t count = 0;
     for (size_t k = 0; k < key_count; k++) {
+        gt_memory_poll();
         keys[count].column = gt_table_column_near(table, names[k], k);
         count += prepare_key(&keys[count], table->strings, table->row_count);
     }

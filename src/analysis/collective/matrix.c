@@ -228,8 +228,10 @@ gt_table *gt_collective_matrix(const gt_table *events, const gt_matrix_request *
                 .cells = gt_alloc_zero(request->unit_count * request->unit_count, sizeof *m.cells)};
     size_t *in_unit = gt_alloc_zero(request->unit_count, sizeof *in_unit);
     uint32_t *units = gt_alloc(request->unit_count * sizeof *units);
-    for (size_t row = 0; row < events->row_count; row++)
+    for (size_t row = 0; row < events->row_count; row++) {
+        gt_memory_poll_at(row);
         if (request->weights[row] > 0) add_kernel(&m, row, (uint32_t)ranks[row], request->weights[row]);
+    }
     for (size_t i = 0; i < m.group_count; i++) {
         spread_group(&m, &m.groups[i], in_unit, units);
         gt_free(m.groups[i].senders);

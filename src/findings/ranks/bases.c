@@ -63,6 +63,7 @@ static bool is_impossible(const gt_model_maker *m, size_t c, uint32_t base)
     size_t compared = 0, earlier = 0;
     for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++) {
         const gt_rank_entry *entry = &model->entries[i], *from = gt_rank_entry_of(model, base, entry->rank);
+        gt_memory_poll_at(i);
         if (!from) continue;
         compared++;
         earlier +=
@@ -106,6 +107,7 @@ void gt_maker_choose_bases(gt_model_maker *m, const uint32_t *places)
         size_t c = model->order[k], begin = model->begins[c], count = model->begins[c + 1] - begin;
         for (size_t i = 0; i < count; i++) {
             gt_rank_entry *entry = &model->entries[begin + i];
+            gt_memory_poll_at(i);
             bases[i] = gt_maker_base(m, entry->rank, gt_maker_facts(m, entry)->base);
             entry->base = entry->reference = bases[i];
         }
@@ -115,6 +117,7 @@ void gt_maker_choose_bases(gt_model_maker *m, const uint32_t *places)
         chosen[c] = usual;
         for (size_t i = begin; i < begin + count; i++) {
             gt_rank_entry *entry = &model->entries[i];
+            gt_memory_poll_at(i);
             uint32_t own = entry->base;
             if (usual == GT_NONE || gt_rank_entry_of(model, usual, entry->rank))
                 entry->base = entry->reference = usual;

@@ -38,6 +38,40 @@ static int by_kernel(const void *a, const void *b)
     return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
+/* Sorts by kernel and rank. The items are in order of ranks, and ranks have the same kernels: so each is put
+ * after those of its kernel. Sorting them as a whole would look at all of them again and again, which are
+ * outside memory. */
+static void sort_by_kernel(gt_kernel_times *t)
+{
+    gt_interner *names = gt_interner_new();
+    uint32_t *ids = gt_alloc(t->count * sizeof *ids);
+    for (size_t i = 0; i < t->count; i++) {
+        gt_memory_poll_at(i);
+        ids[i] = gt_interner_add_cstr(names, t->items[i].kernel);
+    }
+    size_t count = gt_interner_count(names), begin = 0, *places = gt_alloc_zero(count, sizeof *places);
+    kernel_time *kernels = gt_alloc(count * sizeof *kernels), *sorted = gt_alloc(t->count * sizeof *sorted);
+    for (size_t i = 0; i < t->count; i++) places[ids[i]]++;
+    for (uint32_t id = GT_STR_EMPTY; id < count; id++)
+        kernels[id] = (kernel_time){.kernel = gt_interner_get(names, id).bytes, .rank = id};
+    qsort(kernels + GT_STR_EMPTY, count - GT_STR_EMPTY, sizeof *kernels, by_kernel);
+    for (size_t k = GT_STR_EMPTY; k < count; k++) {
+        size_t items = places[kernels[k].rank];
+        places[kernels[k].rank] = begin;
+        begin += items;
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        gt_memory_poll_at(i);
+        sorted[places[ids[i]]++] = t->items[i];
+    }
+    gt_free(t->items);
+    t->items = sorted;
+    gt_free(places);
+    gt_free(kernels);
+    gt_free(ids);
+    gt_interner_free(names);
+}
+
 static const char *text_of(const gt_rank_facts *facts, uint32_t id)
 {
     return id == GT_STR_NONE ? NULL : gt_interner_get(facts->strings, id).bytes;
@@ -51,9 +85,11 @@ static double usual_of(const gt_rank_summary *ranks, size_t rank_count, rank_val
 {
     size_t count = 0;
     for (int all = 0; all < 2 && !count; all++)
-        for (size_t r = 0; r < rank_count; r++)
+        for (size_t r = 0; r < rank_count; r++) {
+            gt_memory_poll_at(r);
             if (ranks[r].known && (all || !ranks[r].is_unusual))
                 values[count++] = (gt_rank_value){ranks[r].node, value_of(ranks[r].facts, which)};
+        }
     return gt_rank_usual(values, count);
 }
 
@@ -99,6 +135,7 @@ static void find_usual(gt_kernel_times *t, const gt_rank_summary *ranks, size_t 
         size_t count = 0;
         for (size_t r = 0, at = begin; r < rank_count; r++) {
             if (!ranks[r].known) continue;
+            gt_memory_poll_at(r);
             bool has = at < end && t->items[at].rank == r;
             if (!any_usual || !ranks[r].is_unusual)
                 values[count++] = (gt_rank_value){ranks[r].node, has ? t->items[at].ns : 0};
@@ -125,6 +162,7 @@ gt_kernel_times *gt_kernel_times_new(const gt_rank_summary *ranks, size_t rank_c
     for (size_t r = 0; r < rank_count; r++) {
         const gt_rank_facts *facts = ranks[r].facts;
         if (!ranks[r].known) continue;
+        gt_memory_poll_at(r);
         t->known++;
         for (size_t i = 0; i < facts->kernel_count; i++) {
             const gt_rank_kernel *k = &facts->kernels[i];
@@ -132,7 +170,7 @@ gt_kernel_times *gt_kernel_times_new(const gt_rank_summary *ranks, size_t rank_c
             GT_PUSH(t->items, t->count, t->capacity, item);
         }
     }
-    if (t->count) qsort(t->items, t->count, sizeof *t->items, by_kernel);
+    if (t->count) sort_by_kernel(t);
     find_usual(t, ranks, rank_count);
     find_usual_gaps(t, ranks, rank_count);
     index_by_rank(t, rank_count);

@@ -22,6 +22,7 @@ static uint32_t *find_ordinals(const gt_rank_model *model, const uint32_t *group
     uint32_t *ordinals = gt_alloc_zero(model->count + 1, sizeof *ordinals);
     for (size_t r = 0; r < model->rank_count; r++) {
         gt_map seen = {0};
+        gt_memory_poll();
         for (size_t i = model->rank_begins[r]; i < model->rank_begins[r + 1]; i++) {
             const gt_rank_entry *entry = gt_rank_entry_at(model, i);
             uint32_t *ordinal = gt_map_put(&seen, groups[model->rows[entry->collective]], 0);

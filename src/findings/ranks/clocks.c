@@ -116,6 +116,7 @@ static uint32_t find_leader(const graph *g, size_t group, size_t *counts)
             size_t first = first_of(g, g->in_groups[i]), end = end_of(g, g->in_groups[i]);
             for (size_t k = first; end - first > 1 && k < end; k++) {
                 uint32_t rank = (uint32_t)g->ranks[rows[k]];
+                gt_memory_poll_at(k);
                 if (pass == 0)
                     counts[rank]++;
                 else if (pass == 2)
@@ -217,7 +218,6 @@ typedef struct space {
 static void add_differences(const graph *g, uint32_t collective, uint32_t leader, space *s)
 {
     const uint32_t *rows = g->sync->matches->rows;
-    gt_memory_poll();
     size_t first = first_of(g, collective), end = end_of(g, collective), at = first;
     while (at < end && g->ranks[rows[at]] != leader) at++;
     if (at == end) return;
@@ -225,6 +225,7 @@ static void add_differences(const graph *g, uint32_t collective, uint32_t leader
     double stop = start + gt_column_number(g->durations, rows[at]);
     for (size_t k = first; k < end; k++) {
         uint32_t rank = (uint32_t)g->ranks[rows[k]];
+        gt_memory_poll_at(k);
         double own_start = gt_column_number(g->starts, rows[k]);
         double own_stop = own_start + gt_column_number(g->durations, rows[k]);
         if (rank == leader || !isfinite(own_stop - stop)) continue;
@@ -245,7 +246,10 @@ static const difference *sort_differences(const graph *g, space *s)
         s->counts[r] = begin;
         begin += count;
     }
-    for (size_t i = 0; i < s->count; i++) s->sorted[s->counts[s->list[i].rank]++] = s->list[i];
+    for (size_t i = 0; i < s->count; i++) {
+        gt_memory_poll_at(i);
+        s->sorted[s->counts[s->list[i].rank]++] = s->list[i];
+    }
     for (size_t r = 0, begin = 0; r < g->rank_count; r++) {
         if (s->counts[r] > begin + 1)
             qsort(s->sorted + begin, s->counts[r] - begin, sizeof *s->sorted, by_time);

@@ -79,6 +79,7 @@ static void compare_entries(gt_rank_model *model, size_t collective, const gt_ra
     gt_rank_entry *entries = &model->entries[model->begins[collective]];
     size_t count = model->begins[collective + 1] - model->begins[collective];
     size_t with_base = 0;
+    gt_memory_poll();
     for (size_t i = 0; i < count; i++) with_base += entries[i].base != GT_NONE;
     bool based = 2 * with_base >= count;
     for (size_t i = 0; i < count; i++) {
@@ -131,6 +132,7 @@ static void compare_peers(const peers *p, const gt_rank_summary *ranks, gt_rank_
                           uint32_t *classes)
 {
     enum { LEAST = 3 };
+    gt_memory_poll();
     uint32_t usual_class = usual_base_class(p, classes);
     size_t found = 0, alike = 0;
     for (size_t i = 0; i < p->count; i++) {
@@ -165,6 +167,7 @@ double gt_rank_late_ns(const gt_rank_model *model, size_t rank)
 {
     double sum = 0, largest = -INFINITY;
     uint32_t base = GT_NONE;
+    gt_memory_poll();
     for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
         const gt_rank_entry *entry = gt_rank_entry_at(model, i);
         if (!entry->is_measured || !entry->compared) continue;
@@ -205,6 +208,7 @@ static void add_waits(const gt_rank_model *model, size_t collective, gt_rank_sum
     double sum = 0, transfer = model->transfer_ns[collective];
     for (size_t i = model->begins[collective]; i < model->begins[collective + 1]; i++) {
         const gt_rank_entry *entry = &model->entries[i];
+        gt_memory_poll_at(i);
         const gt_rank_collective *c = &ranks[entry->rank].facts->collectives[entry->number];
         if (!last || entry->dur_ns < last->dur_ns) last = entry;
         ranks[entry->rank].known = true;
@@ -230,6 +234,7 @@ static void carry_lateness(gt_rank_model *model, size_t rank)
 {
     uint32_t base = GT_NONE;
     double largest = 0, before_ns = 0;
+    gt_memory_poll();
     for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
         gt_rank_entry *entry = &model->entries[model->rank_entries[i]];
         if (entry->base != base) largest = before_ns = 0;

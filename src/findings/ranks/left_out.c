@@ -68,6 +68,7 @@ static void find_copies(gt_rank_findings *found)
     size_t count = 0;
     for (size_t r = 0; r < found->rank_count; r++) {
         const gt_rank_facts *facts = found->ranks[r].facts;
+        gt_memory_poll_at(r);
         if (facts && has_fine_times(facts)) list[count++] = (times_of_rank){hash_of(facts), (uint32_t)r};
     }
     if (count) qsort(list, count, sizeof *list, by_hash);

@@ -20,6 +20,7 @@ static double *find_weights(const gt_ranks_input *input, uint32_t *receivers)
     double *weights = gt_alloc_zero(events->row_count, sizeof *weights);
     for (size_t row = 0, first = 0; row < events->row_count; row++) {
         if (ranks[row] != ranks[first]) first = row;
+        gt_memory_poll_at(row);
         const gt_rank_facts *facts =
             ranks[row] >= 0 && (size_t)ranks[row] < input->rank_count ? input->facts[ranks[row]] : NULL;
         receivers[row] = GT_NO_UNIT;

@@ -40,6 +40,7 @@ static void add_collective(gt_model_maker *m, uint32_t collective)
     double shortest = INFINITY;
     for (size_t i = matches->begins[collective]; i < matches->begins[collective + 1]; i++) {
         uint32_t row = matches->rows[i], number;
+        gt_memory_poll_at(i);
         if (!has_facts(m, row, ranks[row], &number)) continue;
         gt_rank_entry *entry = &model->entries[at];
         *entry = (gt_rank_entry){.rank = (uint32_t)ranks[row],
@@ -75,10 +76,7 @@ static void add_entries(gt_model_maker *m)
     model->rows = gt_alloc(sync->count * sizeof *model->rows);
     m->entry_of_row = gt_alloc(rows * sizeof *m->entry_of_row);
     for (size_t i = 0; i < rows; i++) m->entry_of_row[i] = GT_NONE;
-    for (size_t i = 0; i < sync->count; i++) {
-        gt_memory_poll();
-        add_collective(m, sync->collectives[i]);
-    }
+    for (size_t i = 0; i < sync->count; i++) add_collective(m, sync->collectives[i]);
 }
 
 /* ---- the entries of each rank in order of time ---- */
@@ -100,12 +98,17 @@ static void order_in_ranks(gt_model_maker *m)
     gt_rank_model *model = m->model;
     size_t count = model->begins[model->count];
     size_t *begins = gt_alloc_zero(model->rank_count + 2, sizeof *begins);
-    for (size_t i = 0; i < count; i++) begins[model->entries[i].rank + 2]++;
+    for (size_t i = 0; i < count; i++) {
+        gt_memory_poll_at(i);
+        begins[model->entries[i].rank + 2]++;
+    }
     for (size_t r = 2; r < model->rank_count + 2; r++) begins[r] += begins[r - 1];
     place *places = gt_alloc(count * sizeof *places);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        gt_memory_poll_at(i);
         places[begins[model->entries[i].rank + 1]++] =
             (place){gt_maker_facts(m, &model->entries[i])->start_ns, (uint32_t)i};
+    }
     model->rank_begins = begins;
     model->rank_entries = gt_alloc(count * sizeof *model->rank_entries);
     for (size_t r = 0; r < model->rank_count; r++)
@@ -122,6 +125,7 @@ static void find_previous(gt_model_maker *m)
     uint32_t *last = NULL; /* by stream */
     size_t capacity = 0;
     for (size_t r = 0; r < model->rank_count; r++) {
+        gt_memory_poll();
         for (size_t i = 0; i < capacity; i++) last[i] = GT_NONE;
         for (size_t i = model->rank_begins[r]; i < model->rank_begins[r + 1]; i++) {
             gt_rank_entry *entry = &model->entries[model->rank_entries[i]];
@@ -150,6 +154,7 @@ static void order_collectives(gt_rank_model *model)
     size_t count = 0, run = 0, first_left = 0;
     model->order = gt_alloc(model->count * sizeof *model->order);
     for (size_t r = 0; r < model->rank_count; r++) {
+        gt_memory_poll_at(r);
         next[r] = model->rank_begins[r];
         if (next[r] < model->rank_begins[r + 1])
             waiting[model->entries[model->rank_entries[next[r]]].collective]++;
@@ -164,6 +169,7 @@ static void order_collectives(gt_rank_model *model)
         uint32_t c = model->order[run++];
         done[c] = true;
         for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++) {
+            gt_memory_poll_at(i);
             uint32_t rank = model->entries[i].rank;
             size_t end = model->rank_begins[rank + 1];
             bool moved = false;
@@ -218,6 +224,7 @@ static void align_clocks(gt_model_maker *m)
         double first_end = (double)gt_maker_facts(m, first)->end_ns, first_offset;
         for (size_t i = model->begins[c] + 1; i < model->begins[c + 1]; i++) {
             double offset;
+            gt_memory_poll_at(i);
             uint32_t top = gt_maker_leader(m, first->rank, &first_offset);
             uint32_t other = gt_maker_leader(m, model->entries[i].rank, &offset);
             if (other == top) continue;

@@ -112,6 +112,7 @@ static double *find_additions(const gt_rank_model *model, entry_time *time_of)
     for (size_t r = 0; r < model->rank_count; r++) {
         uint32_t base = GT_NONE;
         double before = 0;
+        gt_memory_poll();
         for (size_t i = model->rank_begins[r]; i < model->rank_begins[r + 1]; i++) {
             const gt_rank_entry *entry = gt_rank_entry_at(model, i);
             if (!entry->is_measured || !entry->compared) continue;
@@ -129,6 +130,7 @@ static void add_squares(const gt_rank_entry *entries, const double *additions, s
                         const gt_rank_summary *ranks, gt_rank_value *values, double *squares)
 {
     size_t found = 0;
+    gt_memory_poll();
     for (size_t i = 0; i < count; i++)
         if (!isnan(additions[i]))
             values[found++] = (gt_rank_value){ranks[entries[i].rank].node, additions[i]};
@@ -170,6 +172,7 @@ static own_work *compare_works(const gt_rank_model *model)
     own_work *compared = gt_alloc((model->begins[model->count] + 1) * sizeof *compared);
     for (size_t c = 0; c < model->count; c++) {
         double sum = 0, count = 0;
+        gt_memory_poll();
         for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++) {
             compared[i] = (own_work){NAN, NAN};
             if (isnan(works[i])) continue;
@@ -242,6 +245,7 @@ static double own_spread(const gt_rank_model *model, size_t rank, const own_work
                          double *values)
 {
     size_t count = 0, steps = (size_t)fmin(fmax(1, round(model->steps[rank])), 1e9);
+    gt_memory_poll();
     for (size_t i = model->rank_begins[rank]; i < model->rank_begins[rank + 1]; i++) {
         own_work work = compared[gt_rank_entry_at(model, i) - model->entries];
         if (!isnan(work.more_ns)) works[count++] = work;

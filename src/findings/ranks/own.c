@@ -15,6 +15,7 @@ static const double LEAST_SHOWN_PCT = 1;
 
 typedef struct own {
     const gt_own_finding *finding;
+    const char *id; /* of the finding, which may be outside memory */
     size_t rank;
     double gain_ns;
 } own;
@@ -22,7 +23,7 @@ typedef struct own {
 static int by_id_and_gain(const void *a, const void *b)
 {
     const own *x = a, *y = b;
-    int order = strcmp(x->finding->id, y->finding->id);
+    int order = strcmp(x->id, y->id);
     if (order) return order;
     if (x->gain_ns != y->gain_ns) return x->gain_ns < y->gain_ns ? -1 : 1;
     return (x->rank > y->rank) - (x->rank < y->rank);
@@ -42,9 +43,11 @@ static own *collect(const gt_rank_findings *found, size_t *count, size_t *known)
     for (size_t r = 0; r < found->rank_count; r++) {
         const gt_rank_summary *rank = &found->ranks[r];
         if (!rank->known) continue;
+        gt_memory_poll_at(r);
         (*known)++;
         for (size_t i = 0; i < rank->facts->finding_count; i++) {
-            own one = {&rank->facts->findings[i], r, gain_of(rank, &rank->facts->findings[i])};
+            const gt_own_finding *finding = &rank->facts->findings[i];
+            own one = {finding, finding->id, r, gain_of(rank, finding)};
             if (one.gain_ns > 0) GT_PUSH(list, *count, capacity, one);
         }
     }
@@ -140,7 +143,7 @@ void gt_add_own_findings(gt_rank_findings *found)
     size_t count, known;
     own *list = collect(found, &count, &known);
     for (size_t begin = 0, end; begin < count; begin = end) {
-        for (end = begin; end < count && strcmp(list[begin].finding->id, list[end].finding->id) == 0;) end++;
+        for (end = begin; end < count && strcmp(list[begin].id, list[end].id) == 0;) end++;
         add_own(found, list + begin, end - begin, known);
     }
     gt_free(list);

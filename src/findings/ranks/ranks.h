@@ -138,9 +138,16 @@ void gt_rank_facts_free(gt_rank_facts *facts); /* NULL does nothing */
  */
 int64_t *gt_rank_facts_steps(const gt_rank_facts *const *facts, size_t rank_count, const gt_table *rows);
 
-/* The same facts, packed (pack.c): they are in the arena and have these strings, which must stay as long, and
+/* Packed facts of many ranks. What is looked at for all ranks at a time is together, so that the rest need
+ * not be in memory. {0} is empty. */
+typedef struct gt_rank_facts_pool {
+    gt_arena facts, collectives, chains, others;
+} gt_rank_facts_pool;
+
+/* The same facts, packed (pack.c): they are in the pool and have these strings, which must stay as long, and
  * must not be freed. The facts are taken over. */
-gt_rank_facts *gt_rank_facts_pack(gt_rank_facts *facts, gt_arena *arena, gt_interner *strings);
+gt_rank_facts *gt_rank_facts_pack(gt_rank_facts *facts, gt_rank_facts_pool *pool, gt_interner *strings);
+void gt_rank_facts_pool_free(gt_rank_facts_pool *pool);
 
 /* The facts as an image (image.c). Their strings are added to `strings`, which the caller saves afterwards;
  * both must stay until the image is freed. */

@@ -48,6 +48,7 @@ double gt_rank_model_run(const gt_rank_model *model, const gt_rank_repair *repai
     for (size_t k = 0; k < model->count; k++) {
         size_t c = model->order[k], last = model->begins[c];
         double latest = -INFINITY, starts = 0;
+        gt_memory_poll();
         for (size_t i = model->begins[c]; i < model->begins[c + 1]; i++) {
             double start = start_in_run(model, &model->entries[i], repair, ends);
             starts += start;
@@ -97,6 +98,7 @@ bool gt_rank_model_other_runs(const gt_rank_model *model, const gt_ranks_input *
     size_t last = model->order[k], count = 0;
     double *times = gt_alloc(2 * size * sizeof *times), *sorted = times + size;
     for (size_t i = 0; i < size; i++) {
+        gt_memory_poll_at(i);
         const gt_rank_entry *from = &model->entries[model->begins[first] + i];
         const gt_rank_entry *to = &model->entries[model->begins[last] + i];
         const gt_rank_collective *of = input->facts[from->rank]->collectives;

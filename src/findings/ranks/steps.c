@@ -40,6 +40,7 @@ static step_time *collect(const gt_rank_findings *found, size_t *count)
     *count = 0;
     for (size_t r = 0; r < found->rank_count; r++) {
         const gt_rank_facts *facts = found->ranks[r].facts;
+        gt_memory_poll_at(r);
         bool has_steps = facts && facts->has_steps && !found->ranks[r].left_out;
         for (size_t i = 0; has_steps && i < facts->step_count; i++) {
             const gt_rank_step *step = &facts->step_times[i];

@@ -35,6 +35,7 @@ static void choose_end_bases(gt_model_maker *m)
         if (model->to[r] == usual && usual != GT_NONE) usual_steps = model->steps[r];
     for (size_t r = 0; r < model->rank_count; r++) {
         if (model->to[r] == GT_NONE) continue;
+        gt_memory_poll_at(r);
         const gt_rank_entry *own = gt_rank_entry_of(model, model->to[r], (uint32_t)r);
         const gt_rank_entry *other = gt_rank_entry_of(model, usual, (uint32_t)r);
         /* A rank that never waits for others has a base that is older than theirs. */
@@ -60,6 +61,7 @@ static void find_ends(gt_model_maker *m)
         model->from[r] = model->to[r] = GT_NONE;
         model->steps[r] = facts && facts->steps ? (double)facts->steps : 1;
         if (model->rank_begins[r] == model->rank_begins[r + 1]) continue;
+        gt_memory_poll_at(r);
         model->has_steps |= facts->has_steps;
         model->to[r] = end_base(m, (uint32_t)r);
     }
@@ -125,6 +127,7 @@ static void find_measured(gt_model_maker *m)
     gt_rank_model *model = m->model;
     for (size_t r = 0; r < model->rank_count; r++) {
         if (model->rank_begins[r] == model->rank_begins[r + 1]) continue;
+        gt_memory_poll();
         find_from(m, model, r);
         size_t to = model->from[r] == GT_NONE ? SIZE_MAX : place_of(model, r, model->to[r]);
         int64_t start = to == SIZE_MAX
@@ -182,6 +185,7 @@ static void find_work(gt_model_maker *m)
     gt_rank_model *model = m->model;
     for (size_t i = 0; i < model->begins[model->count]; i++) {
         gt_rank_entry *entry = &model->entries[i];
+        gt_memory_poll_at(i);
         const gt_rank_collective *c = gt_maker_facts(m, entry);
         double from = m->input->facts[entry->rank]->start_ns - model->tail_ns[entry->rank];
         double free_ns = -INFINITY;

@@ -115,7 +115,10 @@ static void find_formats(gt_xlsx_sheet *s)
     if (s->fit.rows > s->rows_per_piece) {
         gt_parallel_each(s->fit.columns, find_format, s);
     } else {
-        for (size_t c = 0; c < s->fit.columns; c++) find_format(s, c);
+        for (size_t c = 0; c < s->fit.columns; c++) {
+            gt_memory_poll_at(c);
+            find_format(s, c);
+        }
     }
     for (size_t c = 0; c < s->fit.columns; c++) s->fit.width += s->prefixes[c].width;
     s->fit.fits_on_page = s->fit.width <= READABLE_WIDTH;
