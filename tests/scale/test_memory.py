@@ -14,10 +14,11 @@ import subprocess
 import sys
 import tempfile
 
-from tests.common.harness import run_test_functions
+from tests.common.harness import IS_SANITIZED, run_test_functions
 
 FEW, MANY, COLLECTIVES = 16, 160, 36
 LONG, ROWS_IN_MEMORY = 1600, 8 * 2**20  # bytes; as blocks of memory, these rows were 22 MiB
+FLAT, NEARLY_FLAT = 1.2, 1.35  # of the memory of a twentieth of the ranks
 PER_RANK = 40_000  # bytes; before there was a limit, a rank of this kind added 70,000 to 450,000
 GROUP = str(list(range(1000)))  # as long as that of 1,000 ranks
 CHILD = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
@@ -55,6 +56,36 @@ def peak(binary, count, *command, write=write_ranks, threads=2):
         return int(done.stdout.split()[-1]) * 1024
 
 
+def own_peak(binary, traces, *command):
+    """The peak of the process itself: with getrusage, it is at least that of the Python that starts it."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [word.replace("TRACES", traces).replace("OUT", os.path.join(folder, "out")) for word in command]
+        child = subprocess.Popen([binary, *words, "--quiet", "--threads", "1"], stderr=subprocess.DEVNULL)
+        kib = 0
+        while child.poll() is None:  # so long, there is a process with this number
+            with open(f"/proc/{child.pid}/status", encoding="ascii") as file:
+                kib = next((int(line.split()[1]) for line in file if line.startswith("VmHWM")), kib)
+        assert child.returncode == 0, f"exit status {child.returncode}"
+        return kib
+
+
+def check_flat(binary, most, *command):
+    """Memory is nearly that of reading a trace, however many there are."""
+    if IS_SANITIZED:
+        return  # the sanitizer's own memory grows
+    with tempfile.TemporaryDirectory() as folder:
+        traces = [os.path.join(folder, name) for name in ("few", "many")]
+        for path, count in zip(traces, (20, 400)):
+            os.mkdir(path)
+            write_ranks(path, count)
+        few = own_peak(binary, traces[0], *command)
+        for _ in range(3):  # on a busy machine, a process looks late at what is resident: the least counts
+            many = own_peak(binary, traces[1], *command)
+            if many < most * few:
+                return
+    raise AssertionError(f"{few} KiB for 20 ranks, {many} KiB for 400")
+
+
 def check(binary, *command):
     few = peak(binary, FEW, *command)
     for _ in range(3):  # a thread that waits for its processor keeps results of others a little longer: the least counts
@@ -81,6 +112,14 @@ def test_rows_of_ranks_are_not_in_memory(binary):
     few, many = (peak(binary, count, "collective", "--trace_dir", "TRACES", "--output_csvs_dir", "OUT", write=write_long_ranks, threads=1)
                  for count in (8, 64))
     assert many < few + ROWS_IN_MEMORY, f"{few / 2**20:.1f} MiB for 8 ranks, {many / 2**20:.1f} MiB for 64"
+
+
+def test_collective_is_flat(binary):
+    check_flat(binary, FLAT, "collective", "--trace_dir", "TRACES", "--output_csvs_dir", "OUT")
+
+
+def test_report_is_flat(binary):
+    check_flat(binary, NEARLY_FLAT, "report", "TRACES", "--no_html", "--output_csvs_dir", "OUT")
 
 
 def test_collective_as_csv(binary):
