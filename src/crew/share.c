@@ -53,13 +53,13 @@ static void sort_files(gt_share *share)
     gt_free(sized);
 }
 
-gt_share *gt_share_new(const uint64_t *bytes, const bool *is_done, size_t count, size_t processes)
+gt_share *gt_share_new(const uint64_t *bytes, const bool *is_done, size_t count, size_t threads)
 {
     gt_share *share = gt_alloc_zero(1, sizeof *share);
     share->files = gt_alloc_zero(count, sizeof *share->files);
     share->order = gt_alloc(count * sizeof *share->order);
     share->count = share->end = count;
-    share->threads = processes;
+    share->threads = threads;
     for (size_t i = 0; i < count; i++) {
         share->files[i].cost = bytes[i] + COST_BYTES;
         share->files[i].state = is_done && is_done[i] ? DONE : WAITING;
@@ -80,9 +80,9 @@ void gt_share_free(gt_share *share)
     gt_free(share);
 }
 
-void gt_share_add_threads(gt_share *share, size_t threads)
+void gt_share_set_threads(gt_share *share, size_t threads)
 {
-    share->threads += threads;
+    share->threads = threads;
 }
 
 /* ---- giving ---- */

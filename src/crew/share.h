@@ -17,12 +17,13 @@ enum { GT_SHARE_BATCH_MAX = 64 }; /* files that are given out at a time */
 
 typedef struct gt_share gt_share;
 
-/* `bytes` by file: its size. `is_done` by file: those that need no work. */
-gt_share *gt_share_new(const uint64_t *bytes, const bool *is_done, size_t count, size_t processes);
+/* `bytes` by file: its size. `is_done` by file: those that need no work. `threads` of all processes, also of
+ * those that will come later: who comes first must not get the share of the others. */
+gt_share *gt_share_new(const uint64_t *bytes, const bool *is_done, size_t count, size_t threads);
 void gt_share_free(gt_share *share); /* NULL does nothing */
 
 /* How many threads of all processes work: small files are given out in smaller batches to many. */
-void gt_share_add_threads(gt_share *share, size_t threads);
+void gt_share_set_threads(gt_share *share, size_t threads);
 
 /* Files for this process; 0: it must wait, or all is done. */
 size_t gt_share_give(gt_share *share, size_t process, double now_s, uint32_t files[GT_SHARE_BATCH_MAX]);

@@ -112,10 +112,20 @@ static gt_crew_arrival describe(const gt_crew *c, const gt_crew_task *task)
     return arrival;
 }
 
+/* Lanes of all processes. Those of a process that has not arrived are counted as many as those of process 0,
+ * which begins before the others are there. */
+static size_t count_threads(const gt_crew *c)
+{
+    size_t threads = 0;
+    for (size_t rank = 0; rank < c->size; rank++)
+        threads += c->peers[c->peers[rank].has_arrived ? rank : 0].arrival.lanes;
+    return threads;
+}
+
 static void welcome(gt_crew *c, size_t rank)
 {
     check_arrival(c, rank, &c->peers[0].arrival);
-    gt_share_add_threads(c->share, c->peers[rank].arrival.lanes);
+    gt_share_set_threads(c->share, count_threads(c));
     uint8_t message[GT_WIRE_BYTES_MAX];
     size_t len = strlen(c->folder) + 1, note_len = strlen(c->note) + 1;
     if (sizeof c->mark + len + note_len > sizeof message - sizeof(uint32_t))
@@ -243,7 +253,7 @@ static void begin_first(gt_crew *c, const gt_crew_task *task)
     if (!gt_work_folder_mark(c->folder, c->mark, &error)) gt_crew_abort("%s", error.text);
     c->file_count = task->count;
     c->is_kept = gt_alloc_zero(task->count, sizeof *c->is_kept);
-    c->share = gt_share_new(task->bytes, task->is_done, task->count, task->lanes);
+    c->share = gt_share_new(task->bytes, task->is_done, task->count, count_threads(c));
     for (size_t rank = 1; rank < c->size; rank++)
         if (c->peers[rank].has_arrived) welcome(c, rank);
     check_over(c);

@@ -59,6 +59,22 @@ static void gives_every_file_once(void **state)
     gt_share_free(share);
 }
 
+/* 200 files for 16 threads: whoever asks first gets a quarter of its share, whether the others are there or
+ * not. */
+static void leaves_their_share_to_those_who_come_later(void **state)
+{
+    (void)state;
+    enum { COUNT = 200, THREADS = 16 };
+    static uint64_t bytes[COUNT];
+    uint32_t files[GT_SHARE_BATCH_MAX];
+    for (size_t i = 0; i < COUNT; i++) bytes[i] = 40 * MB;
+    gt_share *share = gt_share_new(bytes, NULL, COUNT, THREADS);
+    assert_int_equal(gt_share_give(share, 0, 0, files), COUNT / THREADS / 4);
+    gt_share_set_threads(share, 2); /* the others have fewer threads than process 0 */
+    assert_int_equal(gt_share_give(share, 1, 0, files), (COUNT - COUNT / THREADS / 4) / 2 / 4);
+    gt_share_free(share);
+}
+
 static void skips_what_is_done(void **state)
 {
     (void)state;
@@ -156,9 +172,13 @@ static void ends_early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gives_the_largest_first), cmocka_unit_test(gives_every_file_once),
-        cmocka_unit_test(skips_what_is_done),      cmocka_unit_test(gives_slow_files_again),
-        cmocka_unit_test(learns_what_is_slow),     cmocka_unit_test(ends_early),
+        cmocka_unit_test(gives_the_largest_first),
+        cmocka_unit_test(gives_every_file_once),
+        cmocka_unit_test(leaves_their_share_to_those_who_come_later),
+        cmocka_unit_test(skips_what_is_done),
+        cmocka_unit_test(gives_slow_files_again),
+        cmocka_unit_test(learns_what_is_slow),
+        cmocka_unit_test(ends_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
