@@ -2,7 +2,13 @@
  *
  * A loop is on the stack of the thread that called it. That thread takes indexes like every other, and when
  * none is left it takes the loop off the stack and waits for the threads that still work on it. It helps
- * nobody else meanwhile: what it waits for has already begun, so it always ends. */
+ * nobody else meanwhile: what it waits for has already begun, so it always ends.
+ *
+ * A report is hundreds of loops that take less time than waking 15 threads, one after the other. So a thread
+ * without work first watches for the next loop, and only sleeps if none comes for a while; so does the caller
+ * of a loop that waits for the last helper. The time is short, because it is CPU time that others could use,
+ * and 0 if there are more threads than cores. Whoever has work wakes a few of those who sleep, and these wake
+ * others while there is work for them: nobody wakes all. */
 #include "base/team.h"
 #include "base/guard.h"
 #include "base/log.h"
@@ -11,28 +17,43 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
+
+enum {
+    WATCH_NS_PER_THREAD = 6000, /* how long to watch, by the size of the team: waking many takes longer */
+    WATCH_NS_MAX = 100000,
+    LOOKS_PER_TIME = 32, /* looking at the clock costs more than at a number */
+    LOCK_TRIES = 64,
+    WOKEN_BY_CALLER = 4, /* threads */
+    WOKEN_BY_HELPER = 2,
+};
 
 typedef struct loop {
     void (*work)(void *context, size_t index);
     void *context;
     size_t count;
     atomic_size_t next;
-    unsigned helpers;   /* threads other than the caller's that work on it; with the team's lock */
-    gt_guard *guard;    /* of the caller; NULL: none */
-    gt_log_scope log;   /* of the caller */
-    struct loop *older; /* below it on the stack */
+    atomic_uint helpers; /* threads other than the caller's that work on it; more only with the team's lock */
+    gt_guard *guard;     /* of the caller; NULL: none */
+    gt_log_scope log;    /* of the caller */
+    struct loop *older;  /* below it on the stack */
 } loop;
 
 typedef struct team {
     unsigned size; /* threads, with the one that began it */
     bool started;  /* the others were; some may have failed to start */
+    long watch_ns; /* how long a thread watches before it sleeps */
     pthread_t *threads;
     unsigned thread_count;
+    GT_APART;             /* what is below changes often */
+    atomic_uint news;     /* changes when a loop begins, and at the end */
+    atomic_uint watching; /* threads without work that do not sleep */
+    atomic_uint waiting;  /* callers that sleep until the last helper has left their loop */
     pthread_mutex_t lock; /* for all below */
     pthread_cond_t begun; /* a loop, or the end */
     pthread_cond_t left;  /* the last helper has left a loop */
     loop *loops;          /* newest first */
-    unsigned idle;
+    unsigned asleep;      /* threads without work that sleep */
     bool ending;
 } team;
 
@@ -41,6 +62,60 @@ static _Thread_local team *current GT_THREAD_LOCAL;
 unsigned gt_team_threads(void)
 {
     return current ? current->size : 1;
+}
+
+/* ---- waiting ---- */
+
+static void relax(void)
+{
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("isb"); /* yield does nothing on most processors */
+#endif
+}
+
+static long now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000L + now.tv_nsec;
+}
+
+/* Looks at a number until it is, or no longer is, this value. False if it took too long. */
+static bool watch(const team *t, atomic_uint *number, unsigned value, bool until_equal)
+{
+    long end = 0;
+    for (unsigned looks = 1;; looks++) {
+        if ((atomic_load_explicit(number, memory_order_acquire) == value) == until_equal) return true;
+        if (!t->watch_ns) return false;
+        if (looks % LOOKS_PER_TIME == 0) {
+            long now = now_ns();
+            if (!end) end = now + t->watch_ns;
+            if (now >= end) return false;
+        }
+        relax();
+    }
+}
+
+/* The lock is held for less time than it takes to sleep and be woken. */
+static void lock(team *t)
+{
+    for (unsigned i = 0; t->watch_ns && i < LOCK_TRIES; i++) {
+        if (pthread_mutex_trylock(&t->lock) == 0) return;
+        for (unsigned pause = 0; pause <= i; pause++) relax();
+    }
+    pthread_mutex_lock(&t->lock);
+}
+
+/* With the lock, which is free afterwards. Wakes threads for this much work, but not for that of those who
+ * watch, and not more than `most`. */
+static void unlock_and_wake(team *t, size_t work, size_t most)
+{
+    unsigned watching = atomic_load(&t->watching), asleep = t->asleep;
+    pthread_mutex_unlock(&t->lock);
+    size_t wanted = work > watching ? work - watching : 0;
+    for (size_t i = 0; i < wanted && i < most && i < asleep; i++) pthread_cond_signal(&t->begun);
 }
 
 /* ---- working ---- */
@@ -54,39 +129,61 @@ static void take_indexes(void *argument)
     }
 }
 
-/* The newest loop that has an index left. */
-static loop *find_loop(const team *t)
+static size_t indexes_left(loop *l)
 {
-    loop *l = t->loops;
-    while (l && atomic_load_explicit(&l->next, memory_order_relaxed) >= l->count) l = l->older;
+    size_t next = atomic_load_explicit(&l->next, memory_order_relaxed);
+    return next < l->count ? l->count - next : 0;
+}
+
+/* The newest loop that has an index left, of these and those below them. */
+static loop *find_loop(loop *l)
+{
+    while (l && !indexes_left(l)) l = l->older;
     return l;
 }
 
+/* With the lock, which is free afterwards. Once the last helper has left it, the loop may be gone. */
 static void help(team *t, loop *l)
 {
-    l->helpers++;
-    pthread_mutex_unlock(&t->lock);
+    atomic_fetch_add(&l->helpers, 1);
+    size_t left = indexes_left(l), others = left > 1 ? left - 1 : find_loop(l->older) ? 1 : 0;
+    unlock_and_wake(t, others, WOKEN_BY_HELPER);
     gt_log_scope log = gt_log_scope_use(l->log);
     gt_guard_attempt(l->guard, take_indexes, l);
     gt_log_scope_use(log);
-    pthread_mutex_lock(&t->lock);
-    if (--l->helpers == 0) pthread_cond_broadcast(&t->left);
+    if (atomic_fetch_sub(&l->helpers, 1) > 1 || !atomic_load(&t->waiting)) return;
+    lock(t);
+    pthread_cond_broadcast(&t->left);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* With the lock. Sleeps until there is news. */
+static void sleep_until_news(team *t, unsigned seen)
+{
+    t->asleep++;
+    while (atomic_load(&t->news) == seen) pthread_cond_wait(&t->begun, &t->lock);
+    t->asleep--;
 }
 
 static void *run_thread(void *argument)
 {
     team *t = argument;
     current = t;
-    pthread_mutex_lock(&t->lock);
+    lock(t);
     while (!t->ending) {
-        loop *l = find_loop(t);
+        loop *l = find_loop(t->loops);
         if (l) {
             help(t, l);
+            lock(t);
             continue;
         }
-        t->idle++;
-        pthread_cond_wait(&t->begun, &t->lock);
-        t->idle--;
+        unsigned seen = atomic_load(&t->news);
+        pthread_mutex_unlock(&t->lock);
+        atomic_fetch_add(&t->watching, 1);
+        bool news = watch(t, &t->news, seen, false);
+        atomic_fetch_sub(&t->watching, 1);
+        lock(t);
+        if (!news) sleep_until_news(t, seen);
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;
@@ -95,6 +192,10 @@ static void *run_thread(void *argument)
 static void start_threads(team *t)
 {
     t->started = true;
+    if (t->size <= gt_threads_default()) {
+        t->watch_ns = (long)t->size * WATCH_NS_PER_THREAD;
+        if (t->watch_ns > WATCH_NS_MAX) t->watch_ns = WATCH_NS_MAX;
+    }
     t->threads = gt_alloc((t->size - 1) * sizeof *t->threads);
     while (t->thread_count < t->size - 1 && gt_thread_start(&t->threads[t->thread_count], run_thread, t) == 0)
         t->thread_count++;
@@ -104,24 +205,26 @@ static void start_threads(team *t)
 
 static void push_loop(team *t, loop *l)
 {
-    pthread_mutex_lock(&t->lock);
+    lock(t);
     l->older = t->loops;
     t->loops = l;
-    if (l->count > t->idle)
-        pthread_cond_broadcast(&t->begun);
-    else
-        for (size_t i = 1; i < l->count; i++) pthread_cond_signal(&t->begun);
-    pthread_mutex_unlock(&t->lock);
+    atomic_fetch_add(&t->news, 1);
+    unlock_and_wake(t, l->count - 1, WOKEN_BY_CALLER);
 }
 
 /* Takes the loop off the stack and waits for its helpers. */
 static void finish_loop(team *t, loop *l)
 {
-    pthread_mutex_lock(&t->lock);
+    lock(t);
     loop **at = &t->loops;
     while (*at != l) at = &(*at)->older;
     *at = l->older;
-    while (l->helpers) pthread_cond_wait(&t->left, &t->lock);
+    pthread_mutex_unlock(&t->lock);
+    if (watch(t, &l->helpers, 0, true)) return;
+    lock(t);
+    atomic_fetch_add(&t->waiting, 1);
+    while (atomic_load(&l->helpers)) pthread_cond_wait(&t->left, &t->lock);
+    atomic_fetch_sub(&t->waiting, 1);
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -141,6 +244,7 @@ void gt_parallel_each(size_t count, void (*work)(void *context, size_t index), v
               .guard = gt_guard_current(),
               .log = gt_log_scope_current()};
     atomic_init(&l.next, 0);
+    atomic_init(&l.helpers, 0);
     push_loop(t, &l);
     gt_guard_attempt(l.guard, take_indexes, &l);
     finish_loop(t, &l);
@@ -175,6 +279,7 @@ static void end_team(void *argument)
     current = NULL;
     pthread_mutex_lock(&t->lock);
     t->ending = true;
+    atomic_fetch_add(&t->news, 1);
     pthread_cond_broadcast(&t->begun);
     pthread_mutex_unlock(&t->lock);
     for (unsigned i = 0; i < t->thread_count; i++) pthread_join(t->threads[i], NULL);
