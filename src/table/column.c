@@ -103,6 +103,8 @@ bool gt_column_has_nulls(const gt_column *column, size_t row_count)
 typedef struct blank_cells {
     gt_column *column;
     size_t from;
+    size_t list_end; /* of lists: where the one before ends */
+    uint8_t *nulls;  /* NULL: no cell is marked */
 } blank_cells;
 
 /* Rows are counted from `from`. */
@@ -111,39 +113,49 @@ static void fill_blank_range(void *context, size_t begin, size_t end)
     const blank_cells *blank = context;
     gt_column *column = blank->column;
     size_t bytes = cell_bytes[column->type];
+    if (blank->nulls) memset(blank->nulls + blank->from + begin, 1, end - begin);
     if (column->type == GT_TYPE_FLOAT)
         for (size_t row = blank->from + begin; row < blank->from + end; row++) column->floats[row] = NAN;
+    else if (column->type == GT_TYPE_LIST)
+        for (size_t row = blank->from + begin; row < blank->from + end; row++)
+            column->list_ends[row] = blank->list_end;
     else
         memset((char *)column->ints + (blank->from + begin) * bytes, 0, (end - begin) * bytes);
 }
 
 /* The content of cells without a value: 0, false, an empty list, NaN, no string. Touching the memory of a
  * long column for the first time takes longer than what is done with it later, so that all threads do it. */
-static void fill_blank(gt_column *column, size_t from, size_t to)
+static void fill_blank(gt_column *column, size_t from, size_t to, uint8_t *nulls)
 {
     if (from >= to) return;
-    blank_cells blank = {column, from};
-    if (column->type == GT_TYPE_LIST) {
-        size_t end = from ? column->list_ends[from - 1] : 0;
-        for (size_t row = from; row < to; row++) column->list_ends[row] = end;
-    } else if (to - from <= GT_TABLE_GRAIN) {
+    blank_cells blank = {column, from, .nulls = nulls};
+    if (column->type == GT_TYPE_LIST) blank.list_end = from ? column->list_ends[from - 1] : 0;
+    if (to - from <= GT_TABLE_GRAIN)
         fill_blank_range(&blank, 0, to - from);
-    } else {
+    else
         gt_parallel_ranges(to - from, GT_TABLE_GRAIN, fill_blank_range, &blank);
-    }
+}
+
+/* Whether absent cells are marked: those of floats and strings have a value of their own. */
+static bool has_marks(const gt_column *column)
+{
+    return column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_STRING;
 }
 
 void gt_column_set_null(gt_column *column, size_t row)
 {
-    if (column->type != GT_TYPE_LIST) fill_blank(column, row, row + 1);
-    if (column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_STRING) null_marks(column)[row] = 1;
+    if (column->type != GT_TYPE_LIST) fill_blank(column, row, row + 1, NULL);
+    if (has_marks(column)) null_marks(column)[row] = 1;
 }
 
 void gt_column_fill_null(gt_column *column, size_t from, size_t to)
 {
-    fill_blank(column, from, to);
-    if (from < to && column->type != GT_TYPE_FLOAT && column->type != GT_TYPE_STRING)
-        memset(null_marks(column) + from, 1, to - from);
+    if (from >= to) return;
+    if (has_marks(column) && !column->nulls && from == 0) { /* all of them are written below */
+        column->nulls = gt_alloc(column->capacity);
+        memset(column->nulls + to, 0, column->capacity - to);
+    }
+    fill_blank(column, from, to, has_marks(column) ? null_marks(column) : NULL);
 }
 
 void gt_column_fill_zero(gt_column *column, size_t from, size_t to)
@@ -152,7 +164,7 @@ void gt_column_fill_zero(gt_column *column, size_t from, size_t to)
         gt_column_fill_null(column, from, to);
         return;
     }
-    fill_blank(column, from, to);
+    fill_blank(column, from, to, NULL);
     if (from < to && column->nulls) memset(column->nulls + from, 0, to - from);
 }
 
@@ -407,7 +419,7 @@ void gt_list_begin(gt_column *list, size_t row)
 {
     GT_CHECK(list->type == GT_TYPE_LIST && row >= list->list_cells);
     gt_column_reserve(list, row + 1);
-    fill_blank(list, list->list_cells, row + 1);
+    fill_blank(list, list->list_cells, row + 1, NULL);
     list->list_cells = row + 1;
     if (list->nulls) list->nulls[row] = 0;
 }
