@@ -462,6 +462,11 @@ void gt_memory_give_back(void)
     if (pool) gt_pages_give_back(pool);
 }
 
+void gt_memory_ends(void)
+{
+    if (!heap && program_pages) gt_pages_keep(program_pages);
+}
+
 struct gt_arena_block {
     struct gt_arena_block *before;
     size_t room;

@@ -97,6 +97,9 @@ void gt_memory_trim(void);
 /* Returns freed large blocks to the system: before many small blocks are allocated, which cannot use their
  * memory again. */
 void gt_memory_give_back(void);
+/* The program has little left to do: from now on, its freed pages are not returned to the system one by one.
+ */
+void gt_memory_ends(void);
 
 /* For thread-local variables: their memory is there as soon as a thread is. By default, in a library that was
  * loaded with dlopen, it is allocated at their first use, and glibc ends the process if that fails. */

@@ -293,6 +293,7 @@ bool gt_trace_make_report(const gt_trace_call *trace, gt_trace_kind kind, const 
     if (made) gt_written_add(&result->written, output);
     if (!made) write_error(trace, &report.tables, error);
     gt_output_free(output);
+    if (!trace->read->is_part) gt_memory_ends();
     gt_report_free(&report);
     gt_report_options_free(&options);
     return made;

@@ -50,7 +50,7 @@ gt_table *gt_batch_launchers_of_rank(const gt_linked_view *trace, const gt_launc
     size_t name = gt_table_add_zeroed(table, GT_COL_NAME, GT_TYPE_STRING);
     for (size_t i = 0; i < launchers->count; i++)
         table->columns[name].texts[i] = trace->name[launchers->items[i].row];
-    gt_table_add_direct_times(table, trace, launchers);
+    gt_table_add_direct_times(table, launchers);
     return table;
 }
 

@@ -11,6 +11,7 @@
 #include "analysis/collective/internal.h"
 
 #include "analysis/pytorch/event_columns.h"
+#include "analysis/pytorch/event_rows.h"
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "compat/python_literal.h"
@@ -106,14 +107,13 @@ uint32_t *gt_collectives_find(const gt_event_view *trace, size_t *count)
 {
     uint8_t *is_communication =
         gt_alloc_zero(gt_interner_count(trace->strings), 1); /* by name: 1 no, 2 yes */
-    uint32_t *rows = NULL;
-    size_t capacity = 0;
+    size_t kernels;
+    uint32_t *rows = gt_rows_of_kinds(trace->kind, trace->count, 1u << GT_KIND_KERNEL, &kernels);
     *count = 0;
-    for (uint32_t row = 0; row < trace->count; row++) {
-        if (trace->kind[row] != GT_KIND_KERNEL) continue;
-        uint8_t *is = &is_communication[trace->name[row]];
-        if (!*is) *is = gt_event_communicates(trace, row) ? 2 : 1;
-        if (*is == 2) GT_PUSH(rows, *count, capacity, row);
+    for (size_t i = 0; i < kernels; i++) {
+        uint8_t *is = &is_communication[trace->name[rows[i]]];
+        if (!*is) *is = gt_event_communicates(trace, rows[i]) ? 2 : 1;
+        if (*is == 2) rows[(*count)++] = rows[i];
     }
     gt_free(is_communication);
     if (!*count) return rows;

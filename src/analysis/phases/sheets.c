@@ -133,7 +133,7 @@ static gt_table *launchers_of(const gt_linked_view *trace, const gt_launchers *l
         table->columns[names].texts[i] = trace->name[launchers->items[i].row];
         table->columns[numbers].ints[i] = (int64_t)i;
     }
-    gt_table_add_direct_times(table, trace, launchers);
+    gt_table_add_direct_times(table, launchers);
     for (size_t i = 0; i < launchers->count; i++) keep[i] = gt_phases_of_launcher(phases, i) == phase;
     gt_table_keep(table, keep);
     gt_free(keep);

@@ -15,6 +15,7 @@
  * not. Sorted by time, longest first; equal times in order of first appearance. */
 #include "analysis/pytorch/sheets.h"
 
+#include "analysis/pytorch/event_rows.h"
 #include "base/memory.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
@@ -93,7 +94,11 @@ static gt_table *list_copies(const gt_linked_view *trace, const gt_devices *devi
     uint32_t *outermost = gt_no_events(trace->count);
     gt_table *copies = gt_table_new(GT_SHEET_COPIES, trace->strings);
     gt_table_add_columns(copies, record_columns, GT_LENGTH(record_columns));
-    for (uint32_t row = 0; row < trace->recorded; row++) {
+    size_t count;
+    uint32_t *rows =
+        gt_rows_of_kinds(trace->kind, trace->recorded, 1u << GT_KIND_MEMCPY | 1u << GT_KIND_KERNEL, &count);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = rows[i];
         if (!is_copy(trace, &known, row)) continue;
         read_name(trace, &known, row);
         size_t copy = gt_table_add_row(copies);
@@ -108,6 +113,7 @@ static gt_table *list_copies(const gt_linked_view *trace, const gt_devices *devi
         gt_table_set_float(copies, TIME_OF_KNOWN_US, copy, bytes[row] >= 0 ? trace->dur_us[row] : 0);
         if (bytes[row] >= 0) gt_table_set_int(copies, BYTES, copy, bytes[row]);
     }
+    gt_free(rows);
     gt_free(bytes);
     gt_free(outermost);
     gt_free(known.is_copy);

@@ -84,6 +84,45 @@ void gt_table_add_event_times(gt_table *table, gt_col name, const gt_event_view 
     gt_parallel_ranges(table->row_count, GT_ROWS_GRAIN, copy_times, &times);
 }
 
+typedef struct time_cells {
+    gt_time_cell (*of)(const void *context, size_t row);
+    const void *context;
+    int64_t *whole; /* NULL: the cells are in `us` */
+    double *us;
+} time_cells;
+
+static bool cell_is_whole(const void *context, size_t row)
+{
+    const time_cells *cells = context;
+    gt_time_cell time = cells->of(cells->context, row);
+    return time.integral && fabs(time.us) < EXACT_BELOW;
+}
+
+static void fill_cells(void *context, size_t begin, size_t end)
+{
+    const time_cells *cells = context;
+    for (size_t row = begin; row < end; row++) {
+        double us = cells->of(cells->context, row).us;
+        if (cells->whole)
+            cells->whole[row] = (int64_t)us;
+        else
+            cells->us[row] = us;
+    }
+}
+
+void gt_table_add_times(gt_table *table, gt_col name, gt_time_cell (*of)(const void *context, size_t row),
+                        const void *context)
+{
+    time_cells cells = {.of = of, .context = context};
+    bool whole = gt_holds_for_all(table->row_count, cell_is_whole, &cells);
+    gt_column *column = gt_table_add_array(table, name, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
+    if (whole)
+        cells.whole = column->ints;
+    else
+        cells.us = column->floats;
+    gt_parallel_ranges(table->row_count, GT_ROWS_GRAIN, fill_cells, &cells);
+}
+
 /* ---- JSON ---- */
 
 static bool read_int(gt_str json, int64_t *value)

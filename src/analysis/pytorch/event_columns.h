@@ -19,6 +19,15 @@ bool gt_event_times_are_whole(const gt_event_view *trace, unsigned which, const 
 void gt_table_add_event_times(gt_table *table, gt_col name, const gt_event_view *trace, unsigned which,
                               const uint32_t *rows, bool whole);
 
+typedef struct gt_time_cell {
+    double us;
+    bool integral; /* as an integer in the trace */
+} gt_time_cell;
+/* Adds a column with the time of(context, row): INT if all are integers, else FLOAT. Several threads call it.
+ */
+void gt_table_add_times(gt_table *table, gt_col name, gt_time_cell (*of)(const void *context, size_t row),
+                        const void *context);
+
 /* Replaces a column of JSON by the values: INT if all are integers, FLOAT if all are numbers or missing,
  * otherwise STRING as Python prints them (python_literal.h). */
 void gt_table_read_json(gt_table *table, gt_col name);

@@ -11,6 +11,7 @@
 
 #include "analysis/sheet_parts.h"
 #include "analysis/pytorch/op_category.h"
+#include "analysis/pytorch/event_columns.h"
 #include "base/memory.h"
 #include "base/team.h"
 #include "compat/python_literal.h"
@@ -115,51 +116,28 @@ static void add_columns(gt_ops *ops)
 
 /* ---- times ---- */
 
-typedef struct duration {
-    double us;
-    bool integral;
-} duration;
-
-static duration start_of(const gt_linked_view *trace, const gt_launcher *launcher)
+static gt_time_cell start_of(const void *context, size_t i)
 {
-    return (duration){trace->start_us[launcher->row],
-                      (trace->integral[launcher->row] & GT_INTEGRAL_START) != 0};
+    const gt_ops *ops = context;
+    uint32_t row = ops->launchers->items[i].row;
+    return (gt_time_cell){ops->trace->start_us[row], (ops->trace->integral[row] & GT_INTEGRAL_START) != 0};
 }
 
-static duration direct_of(const gt_linked_view *trace, const gt_launcher *launcher)
+static gt_time_cell direct_of(const void *context, size_t i)
 {
-    (void)trace;
-    return (duration){launcher->direct_us, launcher->direct_integral};
+    const gt_launcher *launcher = &((const gt_launchers *)context)->items[i];
+    return (gt_time_cell){launcher->direct_us, launcher->direct_integral};
 }
 
-static duration subtree_of(const gt_linked_view *trace, const gt_launcher *launcher)
+static gt_time_cell subtree_of(const void *context, size_t i)
 {
-    (void)trace;
-    return (duration){launcher->subtree_us, launcher->subtree_integral};
+    const gt_launcher *launcher = &((const gt_launchers *)context)->items[i];
+    return (gt_time_cell){launcher->subtree_us, launcher->subtree_integral};
 }
 
-static void add_times(gt_table *table, const gt_linked_view *trace, const gt_launchers *l, gt_col name,
-                      duration (*of)(const gt_linked_view *, const gt_launcher *))
+void gt_table_add_direct_times(gt_table *table, const gt_launchers *launchers)
 {
-    bool integral = true;
-    for (size_t i = 0; i < l->count && integral; i++) {
-        duration time = of(trace, &l->items[i]);
-        integral = time.integral && fabs(time.us) < 0x1p53; /* larger doubles are not exact integers */
-    }
-    size_t added = gt_table_add_zeroed(table, name, integral ? GT_TYPE_INT : GT_TYPE_FLOAT);
-    gt_column *column = &table->columns[added];
-    for (size_t i = 0; i < l->count; i++) {
-        double us = of(trace, &l->items[i]).us;
-        if (integral)
-            column->ints[i] = (int64_t)us;
-        else
-            column->floats[i] = us;
-    }
-}
-
-void gt_table_add_direct_times(gt_table *table, const gt_linked_view *trace, const gt_launchers *launchers)
-{
-    add_times(table, trace, launchers, GT_COL_TOTAL_DIRECT_KERNEL_TIME, direct_of);
+    gt_table_add_times(table, GT_COL_TOTAL_DIRECT_KERNEL_TIME, direct_of, launchers);
 }
 
 gt_ops *gt_ops_new(const gt_linked_view *trace, const gt_launchers *launchers, const gt_extension *extension)
@@ -171,9 +149,9 @@ gt_ops *gt_ops_new(const gt_linked_view *trace, const gt_launchers *launchers, c
     ops->table = gt_table_new(GT_SHEET_OPS, trace->strings);
     gt_table_add_rows(ops->table, launchers->count);
     add_columns(ops);
-    add_times(ops->table, trace, launchers, GT_COL_TS, start_of);
-    gt_table_add_direct_times(ops->table, trace, launchers);
-    add_times(ops->table, trace, launchers, GT_COL_TOTAL_SUBTREE_KERNEL_TIME, subtree_of);
+    gt_table_add_times(ops->table, GT_COL_TS, start_of, ops);
+    gt_table_add_direct_times(ops->table, launchers);
+    gt_table_add_times(ops->table, GT_COL_TOTAL_SUBTREE_KERNEL_TIME, subtree_of, launchers);
     return ops;
 }
 

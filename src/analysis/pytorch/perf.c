@@ -2,6 +2,7 @@
 #include "analysis/pytorch/perf.h"
 
 #include "base/memory.h"
+#include "base/team.h"
 #include "trace/pytorch/gpu_ranges.h"
 #include "trace/rows.h"
 
@@ -19,14 +20,20 @@ static const size_t argument_columns[GT_PERF_ARGUMENTS] = {
 /* Ops whose models need the step of the program in which they ran. */
 static const char ANNOTATED[] = "vllm::unified_attention_with_output";
 
+static void place_range(void *context, size_t begin, size_t end)
+{
+    gt_perf *p = context;
+    for (size_t i = begin; i < end; i++)
+        p->launcher_at[gt_row_set_rank(&p->launcher_rows, p->launchers->items[i].row)] = (uint32_t)i;
+}
+
 static void place_launchers(gt_perf *p)
 {
     const gt_launchers *l = p->launchers;
     p->launcher_rows = gt_row_set_new(p->trace->count);
     for (size_t i = 0; i < l->count; i++) gt_row_set_add(&p->launcher_rows, l->items[i].row);
     p->launcher_at = gt_alloc(gt_row_set_finish(&p->launcher_rows) * sizeof *p->launcher_at);
-    for (size_t i = 0; i < l->count; i++)
-        p->launcher_at[gt_row_set_rank(&p->launcher_rows, l->items[i].row)] = (uint32_t)i;
+    gt_parallel_ranges(l->count, GT_OPS_GRAIN, place_range, p);
 }
 
 static void place_gradients(gt_perf *p)

@@ -165,7 +165,7 @@ gt_ops *gt_ops_new(const gt_linked_view *trace, const gt_launchers *launchers, c
 void gt_ops_free(gt_ops *ops);
 
 /* Adds the column total_direct_kernel_time to another table with one row per launcher. */
-void gt_table_add_direct_times(gt_table *table, const gt_linked_view *trace, const gt_launchers *launchers);
+void gt_table_add_direct_times(gt_table *table, const gt_launchers *launchers);
 
 /* Time of ops by category and by name; the largest total first, equal totals as first seen in the trace. */
 gt_table *gt_ops_summary_by_category(const gt_ops *ops);

@@ -13,6 +13,8 @@
 #include "analysis/pytorch/sheets.h"
 
 #include "analysis/sheet_parts.h"
+#include "analysis/pytorch/event_columns.h"
+#include "analysis/pytorch/event_rows.h"
 #include "analysis/pytorch/op_category.h"
 #include "analysis/pytorch/op_rows.h"
 #include "analysis/pytorch/unified_details.h"
@@ -24,7 +26,6 @@
 #include "trace/pytorch/gpu_ranges.h"
 #include "trace/rows.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,26 +189,44 @@ static void set_overlap(gt_unified *u, size_t op)
     gt_free(gpu.items);
 }
 
-/* Drops the events whose models say so; the others become ops. */
-static void keep_ops(builder *b)
+static bool is_kept(const void *context, size_t i)
 {
-    gt_unified *u = b->unified;
-    size_t kept = 0;
-    for (size_t i = 0; i < b->events.count; i++) {
-        if (b->outcomes[i] == GT_MODEL_SKIP) continue;
+    const builder *b = context;
+    return b->outcomes[i] != GT_MODEL_SKIP;
+}
+
+/* Drops the events whose models say so. */
+static size_t drop_events(builder *b)
+{
+    size_t count = b->events.count, kept = 0;
+    if (gt_holds_for_all(count, is_kept, b)) return count;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_kept(b, i)) continue;
         if (kept != i) {
-            u->ops.items[kept] = u->ops.items[i];
+            b->unified->ops.items[kept] = b->unified->ops.items[i];
             b->events.items[kept] = b->events.items[i];
         }
         kept++;
     }
-    b->events.count = u->ops.count = kept;
+    return kept;
+}
+
+static void keep_range(void *context, size_t begin, size_t end)
+{
+    const builder *b = context;
+    gt_unified *u = b->unified;
+    for (size_t i = begin; i < end; i++) u->kernel_of[i] = b->events.items[i].kernel;
+    for (size_t i = begin; u->stacks && i < end; i++) u->root_of[i] = b->events.items[i].root;
+}
+
+/* The events that are left become ops. */
+static void keep_ops(builder *b)
+{
+    gt_unified *u = b->unified;
+    size_t kept = b->events.count = u->ops.count = drop_events(b);
     u->kernel_of = gt_alloc(kept * sizeof *u->kernel_of);
     if (u->stacks) u->root_of = gt_alloc(kept * sizeof *u->root_of);
-    for (size_t i = 0; i < kept; i++) {
-        u->kernel_of[i] = b->events.items[i].kernel;
-        if (u->stacks) u->root_of[i] = b->events.items[i].root;
-    }
+    gt_parallel_ranges(kept, GT_OPS_GRAIN, keep_range, b);
     for (size_t i = 0; b->perf->overlaps && i < kept; i++) set_overlap(u, i);
 }
 
@@ -221,6 +240,12 @@ static void list_first_kernels(void *context, size_t begin, size_t end)
     }
 }
 
+static bool is_gradient(const void *context, size_t i)
+{
+    const gt_unified_event *event = &((const builder *)context)->events.items[i];
+    return !event->model && event->forward != GT_NO_EVENT;
+}
+
 /* An op without a model that computes the gradient of one op has that gradient's category. */
 static void add_categories(builder *b, gt_table *table)
 {
@@ -231,56 +256,25 @@ static void add_categories(builder *b, gt_table *table)
     b->first_kernels = gt_alloc(b->events.count * sizeof *b->first_kernels);
     gt_parallel_ranges(b->events.count, GT_OPS_GRAIN, list_first_kernels, b);
     gt_op_categories_of_all(categories, names, b->first_kernels, b->events.count, cells);
-    for (size_t i = 0; i < b->events.count; i++) {
+    size_t count;
+    uint32_t *gradients = gt_numbers_where(b->events.count, is_gradient, b, &count);
+    for (size_t g = 0; g < count; g++) {
+        uint32_t i = gradients[g];
         const gt_unified_event *event = &b->events.items[i];
-        if (event->model || event->forward == GT_NO_EVENT) continue;
         const gt_model *model = gt_perf_model(p, event->forward, p->trace->name[event->forward]);
         cells[i] = gt_interner_add_cstr(p->trace->strings, model->backward_category);
     }
+    gt_free(gradients);
     gt_free(b->first_kernels);
     gt_op_categories_free(categories);
 }
 
-static void add_models(const builder *b, gt_table *table)
+static gt_time_cell duration_of(const void *context, size_t i)
 {
-    uint8_t *has_model = gt_table_add_array(table, GT_COL_HAS_PERF_MODEL, GT_TYPE_BOOL)->bools;
-    for (size_t i = 0; i < b->events.count; i++)
-        has_model[i] = b->events.items[i].model || b->events.items[i].forward != GT_NO_EVENT;
-    uint32_t *cells = gt_table_add_array(table, GT_COL_PERF_PARAMS, GT_TYPE_STRING)->texts;
-    uint32_t *text_of = /* by result id: its string; GT_STR_NONE: not printed yet */
-        gt_alloc_zero(gt_models_result_count(b->perf->models), sizeof *text_of);
-    gt_buffer text = {0};
-    for (size_t i = 0; i < b->events.count; i++) {
-        const gt_model_result *result = b->unified->ops.items[i].metrics.result;
-        if (!result || !result->parameter_count) continue;
-        if (text_of[result->id] == GT_STR_NONE) {
-            text.len = 0;
-            gt_model_print_parameters(&text, result);
-            text_of[result->id] = gt_interner_add(table->strings, text.bytes, text.len);
-        }
-        cells[i] = text_of[result->id];
-    }
-    gt_buffer_free(&text);
-    gt_free(text_of);
-}
-
-/* INT if all durations were written as integers and none is missing. */
-static void add_durations(const builder *b, gt_table *table)
-{
+    const builder *b = context;
     const gt_linked_view *trace = b->perf->trace;
-    bool whole = true;
-    for (size_t i = 0; i < b->events.count && whole; i++) {
-        uint32_t row = b->events.items[i].row;
-        whole = (trace->integral[row] & GT_INTEGRAL_DURATION) != 0 && fabs(trace->dur_us[row]) < 0x1p53;
-    }
-    gt_column *column = gt_table_add_array(table, GT_COL_DURATION_US, whole ? GT_TYPE_INT : GT_TYPE_FLOAT);
-    for (size_t i = 0; i < b->events.count; i++) {
-        double dur_us = trace->dur_us[b->events.items[i].row];
-        if (whole)
-            column->ints[i] = (int64_t)dur_us;
-        else
-            column->floats[i] = dur_us;
-    }
+    uint32_t row = b->events.items[i].row;
+    return (gt_time_cell){trace->dur_us[row], (trace->integral[row] & GT_INTEGRAL_DURATION) != 0};
 }
 
 gt_unified *gt_unified_new(gt_perf *perf, bool call_stacks)
@@ -295,8 +289,8 @@ gt_unified *gt_unified_new(gt_perf *perf, bool call_stacks)
     gt_free(b.outcomes);
     u->table = gt_op_rows_table(&u->ops, perf, GT_PYTHON_TUPLES);
     add_categories(&b, u->table);
-    add_models(&b, u->table);
-    add_durations(&b, u->table);
+    gt_unified_add_models(u->table, &b.events, &u->ops, gt_models_result_count(perf->models));
+    gt_table_add_times(u->table, GT_COL_DURATION_US, duration_of, &b);
     gt_unified_events_free(&b.events);
     return u;
 }

@@ -3,6 +3,7 @@
 #define GT_ANALYSIS_PYTORCH_UNIFIED_DETAILS_H
 
 #include "analysis/pytorch/op_groups.h"
+#include "analysis/pytorch/op_rows.h"
 #include "analysis/pytorch/perf.h"
 
 /* ---- events (unified_events.c) ---- */
@@ -28,6 +29,13 @@ typedef struct gt_unified_events {
 
 gt_unified_events gt_unified_events_find(gt_perf *perf);
 void gt_unified_events_free(gt_unified_events *events);
+
+/* ---- models (unified_models.c) ---- */
+
+/* Adds the columns has_perf_model and perf_params. `ops` are the events with their metrics, whose results
+ * have ids below `result_count`. */
+void gt_unified_add_models(gt_table *table, const gt_unified_events *events, const gt_op_rows *ops,
+                           size_t result_count);
 
 /* ---- call stacks (call_stacks.c) ---- */
 

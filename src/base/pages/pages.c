@@ -34,6 +34,7 @@ struct gt_pages {
     gt_page_runs memory, file;
     gt_pages_counts counts;
     unsigned next_offset;
+    bool keeps; /* freed pages are not given back */
     gt_pages_limits limits;
     gt_pages_watch watch;
 };
@@ -146,7 +147,7 @@ static void free_memory(gt_pages *pool, char *begin, size_t bytes)
     pool->counts.used -= bytes;
     add_run(pool, (gt_page_run){.begin = begin, .bytes = bytes, .joins = true});
     size_t most = pool->counts.used / 2 + KEPT_MIN;
-    if (pool->memory.used_bytes > most) give_back(pool, pool->memory.used_bytes - most);
+    if (pool->memory.used_bytes > most && !pool->keeps) give_back(pool, pool->memory.used_bytes - most);
     count_peak(pool);
 }
 
@@ -369,6 +370,13 @@ void gt_pages_give_back(gt_pages *pool)
     pthread_mutex_lock(&pool->lock);
     give_back(pool, pool->memory.used_bytes);
     count_peak(pool);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void gt_pages_keep(gt_pages *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->keeps = true;
     pthread_mutex_unlock(&pool->lock);
 }
 

@@ -54,6 +54,9 @@ size_t gt_pages_smallest(const gt_pages *pool);
 void gt_pages_poll(gt_pages *pool);
 /* Returns the memory of freed pages to the system. */
 void gt_pages_give_back(gt_pages *pool);
+/* From now on, freed pages stay in the pool: the process ends soon, and giving back all at once is cheaper.
+ */
+void gt_pages_keep(gt_pages *pool);
 /* Takes all pages of the temporary file out of resident memory. */
 void gt_pages_drop(gt_pages *pool);
 
