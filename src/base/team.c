@@ -1,8 +1,8 @@
 /* Teams: waiting threads, and a stack of the loops that have indexes left.
  *
  * A loop is on the stack of the thread that called it. That thread takes indexes like every other, and when
- * none is left it takes the loop off the stack and waits for the threads that still work on it. It helps
- * nobody else meanwhile: what it waits for has already begun, so it always ends.
+ * none is left it takes the loop off the stack and waits for the threads that still work on it. Meanwhile it
+ * only helps with loops that began inside its own: what it waits for has already begun, so it always ends.
  *
  * A report is hundreds of loops that take less time than waking 15 threads, one after the other. So a thread
  * without work first watches for the next loop, and only sleeps if none comes for a while; so does the caller
@@ -37,6 +37,8 @@ typedef struct loop {
     gt_guard *guard;     /* of the caller; NULL: none */
     gt_log_scope log;    /* of the caller */
     struct loop *older;  /* below it on the stack */
+    struct loop *outer;  /* one of its indexes called this loop; NULL: none */
+    bool is_awaited;     /* its caller sleeps; with the team's lock */
 } loop;
 
 typedef struct team {
@@ -58,6 +60,7 @@ typedef struct team {
 } team;
 
 static _Thread_local team *current GT_THREAD_LOCAL;
+static _Thread_local loop *inside GT_THREAD_LOCAL; /* the loop of the index that runs */
 
 unsigned gt_team_threads(void)
 {
@@ -82,12 +85,14 @@ static long now_ns(void)
     return now.tv_sec * 1000000000L + now.tv_nsec;
 }
 
-/* Looks at a number until it is, or no longer is, this value. False if it took too long. */
-static bool watch(const team *t, atomic_uint *number, unsigned value, bool until_equal)
+/* Looks at numbers until there is news, that is another number than `seen`, or the loop has no helpers. False
+ * if it took too long. */
+static bool watch(const team *t, unsigned seen, loop *l)
 {
     long end = 0;
     for (unsigned looks = 1;; looks++) {
-        if ((atomic_load_explicit(number, memory_order_acquire) == value) == until_equal) return true;
+        if (atomic_load_explicit(&t->news, memory_order_acquire) != seen) return true;
+        if (l && !atomic_load_explicit(&l->helpers, memory_order_acquire)) return true;
         if (!t->watch_ns) return false;
         if (looks % LOOKS_PER_TIME == 0) {
             long now = now_ns();
@@ -142,6 +147,29 @@ static loop *find_loop(loop *l)
     return l;
 }
 
+static bool is_inside(const loop *l, const loop *outer)
+{
+    while (l && l != outer) l = l->outer;
+    return l;
+}
+
+/* The newest of the loops inside this one that has an index left. */
+static loop *find_inner_loop(const team *t, const loop *outer)
+{
+    loop *l = find_loop(t->loops);
+    while (l && !is_inside(l, outer)) l = find_loop(l->older);
+    return l;
+}
+
+/* Takes indexes of the loop. If one fails, the thread comes back all the same. */
+static void work_on(loop *l)
+{
+    loop *before = inside;
+    inside = l;
+    gt_guard_attempt(l->guard, take_indexes, l);
+    inside = before;
+}
+
 /* With the lock, which is free afterwards. Once the last helper has left it, the loop may be gone. */
 static void help(team *t, loop *l)
 {
@@ -149,7 +177,7 @@ static void help(team *t, loop *l)
     size_t left = indexes_left(l), others = left > 1 ? left - 1 : find_loop(l->older) ? 1 : 0;
     unlock_and_wake(t, others, WOKEN_BY_HELPER);
     gt_log_scope log = gt_log_scope_use(l->log);
-    gt_guard_attempt(l->guard, take_indexes, l);
+    work_on(l);
     gt_log_scope_use(log);
     if (atomic_fetch_sub(&l->helpers, 1) > 1 || !atomic_load(&t->waiting)) return;
     lock(t);
@@ -180,7 +208,7 @@ static void *run_thread(void *argument)
         unsigned seen = atomic_load(&t->news);
         pthread_mutex_unlock(&t->lock);
         atomic_fetch_add(&t->watching, 1);
-        bool news = watch(t, &t->news, seen, false);
+        bool news = watch(t, seen, NULL);
         atomic_fetch_sub(&t->watching, 1);
         lock(t);
         if (!news) sleep_until_news(t, seen);
@@ -209,7 +237,33 @@ static void push_loop(team *t, loop *l)
     l->older = t->loops;
     t->loops = l;
     atomic_fetch_add(&t->news, 1);
+    bool is_awaited = false;
+    for (const loop *outer = l->outer; outer && !is_awaited; outer = outer->outer)
+        is_awaited = outer->is_awaited;
+    if (is_awaited) pthread_cond_broadcast(&t->left);
     unlock_and_wake(t, l->count - 1, WOKEN_BY_CALLER);
+}
+
+/* With the lock, which is free for a while: helps with a loop inside this one, or waits for the last helper
+ * or such a loop. */
+static void pass_time(team *t, loop *l)
+{
+    loop *inner = find_inner_loop(t, l);
+    if (inner) {
+        help(t, inner);
+        lock(t);
+        return;
+    }
+    unsigned seen = atomic_load(&t->news);
+    pthread_mutex_unlock(&t->lock);
+    bool news = watch(t, seen, l);
+    lock(t);
+    if (news || atomic_load(&t->news) != seen) return;
+    l->is_awaited = true;
+    atomic_fetch_add(&t->waiting, 1);
+    if (atomic_load(&l->helpers)) pthread_cond_wait(&t->left, &t->lock);
+    atomic_fetch_sub(&t->waiting, 1);
+    l->is_awaited = false;
 }
 
 /* Takes the loop off the stack and waits for its helpers. */
@@ -219,12 +273,7 @@ static void finish_loop(team *t, loop *l)
     loop **at = &t->loops;
     while (*at != l) at = &(*at)->older;
     *at = l->older;
-    pthread_mutex_unlock(&t->lock);
-    if (watch(t, &l->helpers, 0, true)) return;
-    lock(t);
-    atomic_fetch_add(&t->waiting, 1);
-    while (atomic_load(&l->helpers)) pthread_cond_wait(&t->left, &t->lock);
-    atomic_fetch_sub(&t->waiting, 1);
+    while (atomic_load(&l->helpers)) pass_time(t, l);
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -242,11 +291,12 @@ void gt_parallel_each(size_t count, void (*work)(void *context, size_t index), v
               .context = context,
               .count = count,
               .guard = gt_guard_current(),
-              .log = gt_log_scope_current()};
+              .log = gt_log_scope_current(),
+              .outer = inside};
     atomic_init(&l.next, 0);
     atomic_init(&l.helpers, 0);
     push_loop(t, &l);
-    gt_guard_attempt(l.guard, take_indexes, &l);
+    work_on(&l);
     finish_loop(t, &l);
     gt_guard_check();
 }

@@ -143,8 +143,9 @@ static void a_team_inside_a_team_is_the_outer_one(void **state)
 /* ---- all threads work ---- */
 
 typedef struct meeting {
+    unsigned expected;
     atomic_uint present;
-    atomic_bool met;
+    atomic_uint met; /* those who saw all of them */
 } meeting;
 
 /* Waits until all have come, which needs as many threads; gives up after a long time. */
@@ -153,9 +154,9 @@ static void meet(void *context, size_t index)
     (void)index;
     meeting *m = context;
     atomic_fetch_add(&m->present, 1);
-    for (int i = 0; i < 5000 && atomic_load(&m->present) < 4; i++)
+    for (int i = 0; i < 5000 && atomic_load(&m->present) < m->expected; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    if (atomic_load(&m->present) == 4) atomic_store(&m->met, true);
+    if (atomic_load(&m->present) == m->expected) atomic_fetch_add(&m->met, 1);
 }
 
 static void hold_meeting(void *context)
@@ -166,9 +167,42 @@ static void hold_meeting(void *context)
 static void all_threads_take_part(void **state)
 {
     (void)state;
-    meeting m = {0};
+    meeting m = {.expected = 4};
     gt_team_run(4, hold_meeting, &m);
-    assert_true(atomic_load(&m.met));
+    assert_int_equal(atomic_load(&m.met), m.expected);
+}
+
+/* ---- a caller that waits ---- */
+
+typedef struct two_loops {
+    atomic_bool second_began;
+    meeting inner;
+} two_loops;
+
+/* The caller has the first index, which ends when the other thread has the second. */
+static void end_or_go_on(void *context, size_t index)
+{
+    two_loops *loops = context;
+    if (index == 1) {
+        atomic_store(&loops->second_began, true);
+        gt_parallel_each(2, meet, &loops->inner);
+        return;
+    }
+    for (int i = 0; i < 5000 && !atomic_load(&loops->second_began); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static void begin_two_loops(void *context)
+{
+    gt_parallel_each(2, end_or_go_on, context);
+}
+
+static void a_caller_helps_inside_its_loop(void **state)
+{
+    (void)state;
+    two_loops loops = {.inner.expected = 2};
+    gt_team_run(2, begin_two_loops, &loops);
+    assert_int_equal(atomic_load(&loops.inner.met), loops.inner.expected);
 }
 
 /* ---- messages and failures ---- */
@@ -249,6 +283,7 @@ int main(void)
         cmocka_unit_test(loops_may_be_inside_loops),
         cmocka_unit_test(a_team_inside_a_team_is_the_outer_one),
         cmocka_unit_test(all_threads_take_part),
+        cmocka_unit_test(a_caller_helps_inside_its_loop),
         cmocka_unit_test(messages_of_all_threads_name_the_file),
         cmocka_unit_test(a_failure_ends_the_call),
     };
