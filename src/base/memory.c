@@ -248,12 +248,30 @@ static void *try_large(gt_pages_request request, gt_error *error)
     return pool ? gt_pages_alloc(pool, request, error) : NULL;
 }
 
+/* Not in a guarded call: it may end there, and nobody would own the block. */
+static _Atomic(gt_touch_function *) touch;
+
+void gt_memory_touch_with(gt_touch_function *function)
+{
+    atomic_store(&touch, function);
+}
+
+static void touch_fresh(void *begin, size_t bytes)
+{
+    gt_touch_function *function = atomic_load_explicit(&touch, memory_order_acquire);
+    if (function) function(begin, bytes);
+}
+
 static void *alloc_large(gt_pages_request request)
 {
-    if (!pool_for(request.bytes)) return NULL;
+    gt_pages *pool = pool_for(request.bytes);
+    if (!pool) return NULL;
     gt_error error;
+    bool is_fresh = false;
+    request.is_fresh = &is_fresh;
     void *p = try_large(request, &error);
     if (!p && error.text[0]) gt_raise("%s", error.text);
+    if (is_fresh && !request.cold && !gt_pages_limit_bytes(pool) && !heap) touch_fresh(p, request.bytes);
     return p;
 }
 

@@ -101,6 +101,11 @@ void gt_memory_give_back(void);
  */
 void gt_memory_ends(void);
 
+/* What is called with each large block of memory that the system has not given pages yet, before it is given
+ * out: its bytes are 0 and stay so. For base/team.c. */
+typedef void gt_touch_function(void *begin, size_t bytes);
+void gt_memory_touch_with(gt_touch_function *function);
+
 /* For thread-local variables: their memory is there as soon as a thread is. By default, in a library that was
  * loaded with dlopen, it is allocated at their first use, and glibc ends the process if that fails. */
 #define GT_THREAD_LOCAL __attribute__((tls_model("initial-exec")))

@@ -17,6 +17,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 enum {
@@ -26,6 +27,8 @@ enum {
     LOCK_TRIES = 64,
     WOKEN_BY_CALLER = 4, /* threads */
     WOKEN_BY_HELPER = 2,
+    TOUCH_FROM_THREADS = 4,
+    HUGE_PAGE = 2 * 1024 * 1024,
 };
 
 typedef struct loop {
@@ -321,6 +324,31 @@ void gt_parallel_ranges(size_t count, size_t grain, void (*work)(void *context, 
     gt_parallel_each(gt_range_count(count, grain), do_range, &r);
 }
 
+/* ---- the first touch of fresh memory ----
+ *
+ * If many threads begin to write to a huge page that is not there yet, each of them clears 2 MiB, and all but
+ * one throw their page away. With 16 threads that cost more than what they wrote. So one thread touches each
+ * page before a block is used, several threads if there are several pages. */
+
+typedef struct fresh_block {
+    volatile char *begin;
+    size_t bytes;
+} fresh_block;
+
+static void touch_page(void *context, size_t index)
+{
+    const fresh_block *block = context;
+    size_t first = (size_t)(-(uintptr_t)block->begin % HUGE_PAGE); /* where a page begins */
+    size_t at = index ? first + (index - 1) * HUGE_PAGE : 0;
+    if (at < block->bytes) block->begin[at] = 0;
+}
+
+static void touch(void *begin, size_t bytes)
+{
+    fresh_block block = {begin, bytes};
+    if (gt_team_threads() >= TOUCH_FROM_THREADS) gt_parallel_each(bytes / HUGE_PAGE + 2, touch_page, &block);
+}
+
 /* ---- beginning and ending ---- */
 
 static void end_team(void *argument)
@@ -346,6 +374,7 @@ void gt_team_run(unsigned threads, void (*body)(void *context), void *context)
         return;
     }
     team t = {.size = threads ? threads : gt_threads_default()};
+    gt_memory_touch_with(touch);
     pthread_mutex_init(&t.lock, NULL);
     pthread_cond_init(&t.begun, NULL);
     pthread_cond_init(&t.left, NULL);

@@ -248,6 +248,7 @@ void *gt_pages_alloc(gt_pages *pool, gt_pages_request request, gt_error *error)
     void *block = new_block(pool, request, offset, &fresh, error);
     pthread_mutex_unlock(&pool->lock);
     if (block && request.zero && !fresh) memset(block, 0, request.bytes);
+    if (request.is_fresh) *request.is_fresh = block && fresh;
     return block;
 }
 

@@ -29,6 +29,8 @@ typedef struct gt_pages_request {
     size_t bytes;
     bool zero; /* all bytes are 0 */
     bool cold; /* written once and seldom read: it goes to the temporary file first */
+    bool *
+        is_fresh; /* set if the block is in memory that the system has not given pages yet; NULL: not asked */
 } gt_pages_request;
 
 /* A block, aligned to 256 bytes. NULL if there is none: if the error has a text, the limit is why; otherwise
