@@ -22,7 +22,7 @@
 
 enum {
     WATCH_NS_PER_THREAD = 6000, /* how long to watch, by the size of the team: waking many takes longer */
-    WATCH_NS_MAX = 100000,
+    WATCH_NS_MAX = 30000,
     LOOKS_PER_TIME = 32, /* looking at the clock costs more than at a number */
     LOCK_TRIES = 64,
     WOKEN_BY_CALLER = 4, /* threads */
