@@ -4,9 +4,9 @@
  *     gputally-helper nvml|rocm
  *     gputally-helper mpi LIBRARY...      see mpi.c
  *
- * For sensors, the program starts it and writes requests to its standard input, one per line; it answers each with one
- * line on standard output and ends with its input. The first line it writes says what the library has. It
- * ends at once, with exit code 1, if there is no library or no device.
+ * For sensors, the program starts it and writes requests to its standard input, one per line; it answers each
+ * with one line on standard output and ends with its input. The first line it writes says what the library
+ * has. It ends at once, with exit code 1, if there is no library or no device.
  *
  *     (start)      COUNT NAME                     devices, name of the library
  *     power N      WATTS                          of device N; as the functions of gt_sensors, "nan" if

@@ -20,7 +20,7 @@ typedef struct gt_sweep_report_options {
     bool old_layout; /* the sheet GEMM with its columns of 2025, for scripts that expect their positions */
     bool strict;     /* write no report on a truncated trace, instead of one on its readable part */
     unsigned threads;
-    gt_sweep_cache *cache; /* NULL: everything is made again, and nothing is kept */
+    gt_sweep_cache *cache;         /* NULL: everything is made again, and nothing is kept */
     bool no_ranks, no_collectives; /* leave out the reports on ranks, the collective reports */
     /* A run that is not in a sweep: no kernel summary, no comparisons, and its traces are in this folder. */
     const char *profiler_folder;

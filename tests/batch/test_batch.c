@@ -43,7 +43,8 @@ static bool read_ranks(gt_batch_ranks *ranks, const char *first, const char *sec
 {
     char *paths[] = {put_trace("rank_0.json", first), put_trace("rank_12.json", second)};
     gt_read_options options = {.threads = 2, .strict = true};
-    bool made = gt_batch_ranks_read(ranks, &(gt_batch_request){paths, numbers, 2, all_kernels, &options}, error);
+    bool made =
+        gt_batch_ranks_read(ranks, &(gt_batch_request){paths, numbers, 2, all_kernels, &options}, error);
     for (size_t i = 0; i < 2; i++) free(paths[i]);
     return made;
 }

@@ -254,7 +254,8 @@ static gt_exit run_command(const gt_command *command, bool by_old_name, command_
     gt_error error;
     gt_exit status = GT_EXIT_DONE;
     if (has_threads(command->syntax)) add_option(input, "--threads", threads);
-    if (strcmp(command->name, "query") == 0) add_option(input, "--timeout", "1"); /* statements may be endless */
+    if (strcmp(command->name, "query") == 0)
+        add_option(input, "--timeout", "1"); /* statements may be endless */
     if (gt_syntax_option(command->syntax, "dpi")) add_option(input, "--dpi", "20");
     if (has_word(input, "--generate_plots")) add_option(input, "--plot_dpi", "20");
     if (!gt_arguments_parse(&call.arguments, command->syntax, input->count - used, input->words + used,

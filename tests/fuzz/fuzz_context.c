@@ -14,7 +14,8 @@ static void make_files(const gt_plan *plan)
     static const char *const options[] = {"--name", "it's"};
     gt_error error = {0};
     gt_slurm slurm;
-    gt_slurm_request request = {.plan = plan, .gputally = "gputally", .run_options = options, .run_option_count = 2};
+    gt_slurm_request request = {
+        .plan = plan, .gputally = "gputally", .run_options = options, .run_option_count = 2};
     if (!gt_slurm_make(&request, &slurm, &error) && !error.text[0]) abort();
     gt_buffer_free(&slurm.text);
     gt_kubernetes objects;

@@ -155,8 +155,9 @@ static bool read_rank_member(void *context, gt_json *json, gt_str key)
 {
     const rank_reader *r = context;
     if (gt_str_equals(key, "deviceProperties")) return gt_chrome_count_devices(json, &r->events->devices);
-    return gt_str_equals(key, "distributedInfo") ? gt_chrome_read_distributed(json, &r->events->distributed, NULL)
-                                                 : gt_chrome_read_base_time(json, key, r->events->store);
+    return gt_str_equals(key, "distributedInfo")
+               ? gt_chrome_read_distributed(json, &r->events->distributed, NULL)
+               : gt_chrome_read_base_time(json, key, r->events->store);
 }
 
 gt_rank_events *gt_kineto_read_collectives(gt_stream *stream, const gt_comm_kernels *comm, unsigned threads,
@@ -212,8 +213,8 @@ gt_distributed_info gt_kineto_find_distributed(gt_stream *stream)
 {
     gt_json json;
     gt_distributed_info none = {GT_EVENT_NONE, GT_EVENT_NONE}, info = none;
-    bool found =
-        find_before_events(&json, stream, "distributedInfo") && gt_chrome_read_distributed(&json, &info, NULL);
+    bool found = find_before_events(&json, stream, "distributedInfo") &&
+                 gt_chrome_read_distributed(&json, &info, NULL);
     return found ? info : none;
 }
 
