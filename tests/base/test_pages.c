@@ -446,18 +446,19 @@ static void fill_slabs(void *context)
     gt_pages_limits limits = {.bytes = MIB, .added = true, .folder = folder, .smallest = 4 * KIB};
     if (in_file) gt_memory_set_limit(&limits);
     gt_slabs slabs = {0};
-    gt_slab *one, *two;
-    uint8_t *first = memset(gt_slabs_alloc(&slabs, 20000, &one), 1, 20000);
-    uint8_t *second = memset(gt_slabs_alloc(&slabs, 100000, &two), 2, 100000);
+    gt_slab *small, *middle, *large;
+    memset(gt_slabs_alloc(&slabs, 60000, &small), 1, 60000);
+    memset(gt_slabs_alloc(&slabs, 200000, &middle), 2, 200000);
+    uint8_t *bytes = memset(gt_slabs_alloc(&slabs, 300000, &large), 3, 300000); /* of a slab of 1 MiB */
     gt_slabs_close(&slabs);
-    assert_true(gt_pages_owns(first));
-    assert_in_range(gt_pages_size(first), 120000, 192 * KIB);
-    void *other = memset(gt_alloc(MIB), 3, MIB);
-    for (size_t i = 0; i < 20000; i++) assert_int_equal(first[i], 1);
-    for (size_t i = 0; i < 100000; i++) assert_int_equal(second[i], 2);
+    assert_true(gt_pages_owns(bytes));
+    assert_in_range(gt_pages_size(bytes), 300000, 384 * KIB);
+    void *other = memset(gt_alloc(MIB), 4, MIB);
+    for (size_t i = 0; i < 300000; i++) assert_int_equal(bytes[i], 3);
     gt_free(other);
-    gt_slab_release(one);
-    gt_slab_release(two);
+    gt_slab_release(small);
+    gt_slab_release(middle);
+    gt_slab_release(large);
 }
 
 static void a_closed_slab_has_no_spare_pages(void **state)

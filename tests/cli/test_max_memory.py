@@ -82,7 +82,7 @@ def test_pytorch_database_of_a_compressed_trace(binary):
 
 def test_rocprof_report(binary):
     with Folder(binary) as folder:
-        rocprof.write_trace(folder.file("run_results.json"), rocprof.Options(dispatches=120000))
+        rocprof.write_trace(folder.file("run_results.json"), rocprof.Options(dispatches=240000))
         same_with_a_limit(folder, "gputally rocprof run_results.json -q --output_csvs_dir OUT --kernel_details --short_kernel_study")
 
 
