@@ -184,8 +184,8 @@ static void elements_that_are_alike_are_checked(void **unused)
         "[{\"id\":41,\"size\":32},{\"id\":42,\"size\":128},{\"id\":7,\"size\":0}]",
         "[ {\"a\": 1.5, \"b1\": -20e+3} ,\n {\"a\": 12.25, \"b2\": -2e+30} , {\"a\": 0.5, \"b10\": -1e+3}]",
         "[[1, \"x9\", true], [10, \"x10\", true], [100, \"x\", true], [0, \"x0\", null]]",
-        "{\"k\":[{\"long key so that words are compared\":1234567890123,\"n\":{\"m\":[1,2]}},"
-        "{\"long key so that words are compared\":123456789012,\"n\":{\"m\":[10,20]}}]}",
+        ("{\"k\":[{\"long key so that words are compared\":1234567890123,\"n\":{\"m\":[1,2]}},"
+         "{\"long key so that words are compared\":123456789012,\"n\":{\"m\":[10,20]}}]}"),
     };
     static const char others[] = "0159-.eE+,:\"\\{}[] x";
     for (size_t i = 0; i < GT_LENGTH(arrays); i++) {
