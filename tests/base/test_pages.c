@@ -465,7 +465,7 @@ static void a_closed_slab_has_no_spare_pages(void **state)
 {
     (void)state;
     gt_heap *heap = gt_heap_new();
-    for (int i = 0; i < 2; i++) {
+    for (int i = GT_ADDRESS_SANITIZER; i < 2; i++) { /* which has no large blocks without a limit */
         gt_error error;
         bool in_file = i;
         assert_true(gt_guard_run(&(gt_guard_options){.heap = heap}, fill_slabs, &in_file, &error));
