@@ -154,7 +154,7 @@ def test_real_node_that_fails(binary):
     with Cluster(binary) as c:
         begin = time.monotonic()
         # Node 1 waits for the command of node 0: a node that is ended before it has started anything leaves no record.
-        done = c.run("f", "sh", "-c", "if [ $NODE_RANK = 0 ]; then touch up; sleep 100; fi; while [ ! -e up ]; do sleep 0.1; done; exit 7")
+        done = c.run("f", "sh", "-c", "if [ $NODE_RANK = 0 ]; then touch up; exec sleep 100; fi; while [ ! -e up ]; do sleep 0.1; done; exit 7")
         assert time.monotonic() - begin < 60, "the other node went on"
         equal(done.returncode, 3)
         holds(done.stderr, "node 1: FAILURE: the command failed with exit status 7")
