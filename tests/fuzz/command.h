@@ -61,6 +61,12 @@ static void remove_program_folder(void)
     rmdir(program_folder);
 }
 
+/* SIG_IGN would mean nohup: commands would go on waiting. */
+static void survive_hangup(int number)
+{
+    (void)number;
+}
+
 /* The stand-in for NAME prints the file reply.NAME of the input, if there is one. Extensions reply on
  * descriptor 4, and other programs on standard output; there, descriptor 4 may be the fuzzer's. squeue hangs
  * up when it is called for the eighth time, which ends the waiting for a job that never ends. */
@@ -78,9 +84,10 @@ static void make_programs(void)
         fprintf(file, "#!/bin/sh\ncd %s\nreply=reply.%s\n[ -f $reply ] || reply=reply\n", work_folder,
                 names[i]);
         if (strcmp(names[i], "squeue") == 0)
-            fputs("calls=\n[ -f .calls ] && read -r calls <.calls\necho x$calls >.calls\n"
-                  "[ ${#calls} -lt 7 ] || kill -HUP $PPID\n",
-                  file);
+            fprintf(file,
+                    "calls=\n[ -f .calls ] && read -r calls <.calls\necho x$calls >.calls\n"
+                    "[ ${#calls} -lt 7 ] || kill -HUP %d\n",
+                    (int)getpid()); /* $PPID is a supervisor */
         fprintf(file, "exec /bin/cat $reply 2>/dev/null%s\n",
                 strncmp(names[i], "extension", 9) == 0 ? " >&4" : "");
         fclose(file);
@@ -89,7 +96,7 @@ static void make_programs(void)
     setenv("PATH", program_folder, 1);
     setenv("GEMM_SIMULATOR_PATH", path, 1);
     setenv("GPUTALLY_SLURM_POLL_SECONDS", "0.001", 1);
-    signal(SIGHUP, SIG_IGN);
+    signal(SIGHUP, survive_hangup);
 }
 #endif
 
