@@ -94,6 +94,12 @@ static const char *problem_of(gt_diagnosis *d, const gt_error *error)
     return gt_diagnosis_text(d, "%s", error->text);
 }
 
+static void add_query(gt_diagnosis *d)
+{
+    gt_ability_add(d, "query", d->usable,
+                   d->usable ? "SQL over the sheets of this and other traces" : "needs a report");
+}
+
 /* Reads the trace and makes its report; says what was found. */
 static void examine_trace(gt_patient *p, gt_trace_kind kind, const gt_read_options *given)
 {
@@ -122,6 +128,7 @@ static void examine_trace(gt_patient *p, gt_trace_kind kind, const gt_read_optio
     }
     if (!d->usable) d->problem = problem_of(d, &error);
     if (read) kinds[row].conclude(p);
+    if (read) add_query(d);
     if (!read) gt_ability_add(d, "report", false, d->problem);
     if (d->usable) d->next = gt_diagnosis_command(d, "gputally report", d->path, NULL);
     gt_report_free(&report);
@@ -153,6 +160,7 @@ static void examine_ncu(gt_patient *p)
                         "the sheet ncu_metrics is short",
                         "ncu --import REPORT.ncu-rep --csv --page raw > raw.csv");
         gt_ability_add(d, "compare", d->usable, "sheets of this and other outputs side by side");
+        add_query(d);
     }
     if (d->usable) d->next = gt_diagnosis_command(d, "gputally report", d->path, NULL);
     gt_ncu_free(trace);

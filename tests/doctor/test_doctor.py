@@ -386,7 +386,7 @@ def test_jax_profiles(binary):
     with Folder(binary) as folder:
         found = one(folder, fixtures[0])
         equal(found["kind"], "jax-profile")
-        assert {"report", "jax-analysis"} <= can(found)
+        assert {"report", "query", "jax-analysis"} <= can(found)
         assert found["contents"]["gpu_events"] > 0
         write(folder, "j.trace.json.gz", {"traceEvents": [
             {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:0 (NVIDIA H100)"}},
