@@ -356,6 +356,22 @@ static void test_equally_late_ranks(void **state)
     end_cluster(&c, found);
 }
 
+/* The title has the cause of the rank that decides. */
+static void test_almost_equally_late_ranks(void **state)
+{
+    (void)state;
+    cluster c = new_cluster(6);
+    for (size_t r = 0; r < 6; r += 5) {
+        c.work_us[r][0] += r ? 310 : 300;
+        c.work_us[r][1] += r ? 310 : 300;
+        c.facts[r]->gap_ns[GT_CAUSE_DATA] = r ? 310000 : 300000;
+    }
+    gt_rank_findings *found = find(&c);
+    assert_int_equal(found->count, 1);
+    assert_finding(found, 0, "straggler", "0, 5", 310, ": on rank 5 its data loader takes 0.31 ms longer");
+    end_cluster(&c, found);
+}
+
 /* Advice names what the title names: all late ranks or nodes. If their causes differ, each has a finding. */
 static void test_advice(void **state)
 {
@@ -955,6 +971,7 @@ int main(void)
         cmocka_unit_test(test_late_rank_of_slow_node),
         cmocka_unit_test(test_several_causes),
         cmocka_unit_test(test_equally_late_ranks),
+        cmocka_unit_test(test_almost_equally_late_ranks),
         cmocka_unit_test(test_advice),
         cmocka_unit_test(test_differently_late_ranks),
         cmocka_unit_test(test_one_rank_hides_another),

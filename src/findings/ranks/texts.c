@@ -358,24 +358,40 @@ static void add_lateness(gt_buffer *text, const gt_rank_findings *found, const g
     gt_buffer_add_format(text, "%.2f ms per %s", ms(group->late_ns), found->per);
 }
 
+/* The one with the most time beyond the usual, which decides how late the group is. */
+static const gt_late_member *worst_member(const gt_late_group *group)
+{
+    const gt_late_member *worst = &group->members[0];
+    double most = -INFINITY;
+    for (size_t i = 0; i < group->count; i++) {
+        const gt_late_member *member = &group->members[i];
+        double more = 0;
+        for (size_t k = 0; k < member->cause_count; k++)
+            more += member->causes[k].own_ns - member->causes[k].usual_ns;
+        if (more > most) worst = member;
+        most = fmax(most, more);
+    }
+    return worst;
+}
+
 static char *late_title(const gt_rank_findings *found, const gt_rank_model *model, const gt_late_group *group)
 {
     gt_buffer text = {0};
-    const gt_late_member *first = &group->members[0];
+    const gt_late_member *worst = worst_member(group);
     add_names(&text, found, group);
-    double pct = late_pct(model, first->rank);
+    double pct = late_pct(model, worst->rank);
     add_lateness(&text, found, model, group);
     if (pct >= 0.5) gt_buffer_add_format(&text, " in %.0f %% of collectives", pct);
     gt_buffer_add_cstr(&text, ": ");
     if (group->count > 1 && group->is_node)
-        gt_buffer_add_format(&text, "on %s ", found->node_names[first->index]);
+        gt_buffer_add_format(&text, "on %s ", found->node_names[worst->index]);
     else if (group->count > 1)
-        gt_buffer_add_format(&text, "on rank %zu ", first->index);
-    for (size_t i = 0; i < first->cause_count; i++) {
+        gt_buffer_add_format(&text, "on rank %zu ", worst->index);
+    for (size_t i = 0; i < worst->cause_count; i++) {
         if (i) gt_buffer_add_cstr(&text, ", ");
-        add_cause(&text, &first->causes[i], found->ranks[first->rank].facts->launch_ns);
+        add_cause(&text, &worst->causes[i], found->ranks[worst->rank].facts->launch_ns);
     }
-    gt_buffer_add_cstr(&text, first->cause_count ? than(found, group, first) : "the cause is unknown");
+    gt_buffer_add_cstr(&text, worst->cause_count ? than(found, group, worst) : "the cause is unknown");
     char *title = gt_strdup(gt_buffer_str(&text).bytes);
     gt_buffer_free(&text);
     return title;
