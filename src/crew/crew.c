@@ -318,12 +318,13 @@ static void hear_ready(gt_crew *c, const gt_wire_frame *frame)
 static void hear_left(gt_crew *c, size_t from, const uint8_t *bytes, size_t len)
 {
     gt_crew_peer *peer = &c->peers[from];
-    if (len < sizeof peer->left_code) return;
-    memcpy(&peer->left_code, bytes, sizeof peer->left_code);
+    if (len < sizeof peer->leaving) return;
+    memcpy(&peer->leaving, bytes, sizeof peer->leaving);
+    peer->leaving.host[GT_CREW_HOST_MAX - 1] = 0;
     peer->has_left = true;
     gt_free(peer->said);
     peer->said =
-        gt_format("%.*s", (int)(len - sizeof peer->left_code), (const char *)bytes + sizeof peer->left_code);
+        gt_format("%.*s", (int)(len - sizeof peer->leaving), (const char *)bytes + sizeof peer->leaving);
     pthread_cond_broadcast(&c->changed);
 }
 
@@ -514,28 +515,40 @@ static size_t read_said(const gt_crew *c, char said[SAID_MAX])
 }
 
 /* Process 0 decides what this means. */
-static _Noreturn void wait_without_task(gt_crew *c, int32_t code)
+static _Noreturn void wait_without_task(gt_crew *c)
 {
-    char message[sizeof code + SAID_MAX];
-    memcpy(message, &code, sizeof code);
+    const gt_crew_leaving leaving = gt_crew_describe_leaving();
+    char message[sizeof leaving + SAID_MAX];
+    memcpy(message, &leaving, sizeof leaving);
     fflush(stderr);
-    size_t len = read_said(c, message + sizeof code);
+    size_t len = read_said(c, message + sizeof leaving);
     wait_until_ready(c);
-    gt_crew_send(0, GT_CREW_LEFT, message, sizeof code + len);
+    gt_crew_send(0, GT_CREW_LEFT, message, sizeof leaving + len);
     gt_crew_wait_for_end();
 }
 
 void gt_crew_pass_first(void)
 {
     gt_crew *c = &gt_the_crew;
-    if (!gt_crew_is_first() && !c->has_task) wait_without_task(c, 0);
+    if (!gt_crew_is_first() && !c->has_task) wait_without_task(c);
+}
+
+void gt_crew_meet(void)
+{
+    gt_crew *c = &gt_the_crew;
+    gt_crew_pass_first();
+    if (!c->is_started || c->has_task || c->has_met) return;
+    wait_until_ready(c);
+    gt_crew_check_others();
+    c->has_met = true;
 }
 
 int gt_crew_end(int code)
 {
     gt_crew *c = &gt_the_crew;
     if (!c->is_started) return code;
-    if (c->rank > 0) wait_without_task(c, code);
+    if (c->rank > 0) wait_without_task(c);
+    gt_crew_meet();
     wait_until_ready(c);
     begin_ending(c);
     int32_t sent = code;

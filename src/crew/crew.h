@@ -56,6 +56,8 @@ bool gt_crew_is_several(void);
 /* Before something is written that does not belong to a file which is shared out: returns in process 0 only.
  */
 void gt_crew_pass_first(void);
+/* The same, and process 0 goes on only if all run the same command. */
+void gt_crew_meet(void);
 
 /* ---- sharing out the work on files; see input/files.c ---- */
 

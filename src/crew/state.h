@@ -18,9 +18,9 @@ typedef enum gt_crew_word {
     GT_CREW_GIVE,        /* from 0: files; none: all are given out */
     GT_CREW_DONE,        /* to 0: file, flags */
     GT_CREW_OVER,        /* from 0: all files are done */
-    GT_CREW_LEFT,        /* to 0: ends or waits without having come to the task; code, what it printed */
-    GT_CREW_FAILED,      /* to 0: cannot go on; why */
-    GT_CREW_END,         /* from 0: leave; exit code */
+    GT_CREW_LEFT, /* to 0: ends or waits without having come to the task; gt_crew_leaving, what it printed */
+    GT_CREW_FAILED, /* to 0: cannot go on; why */
+    GT_CREW_END,    /* from 0: leave; exit code */
 } gt_crew_word;
 
 enum { GT_CREW_DONE_GOES_ON = 1, GT_CREW_DONE_KEPT = 2, GT_CREW_HOST_MAX = 256 };
@@ -31,12 +31,17 @@ typedef struct gt_crew_arrival {
     char host[GT_CREW_HOST_MAX];
 } gt_crew_arrival;
 
+typedef struct gt_crew_leaving {
+    uint64_t command;
+    char host[GT_CREW_HOST_MAX];
+} gt_crew_leaving;
+
 /* What process 0 knows of the others. */
 typedef struct gt_crew_peer {
     bool has_arrived, is_waiting, has_left;
-    int32_t left_code;
     uint32_t waiting_lanes;
     gt_crew_arrival arrival;
+    gt_crew_leaving leaving;
     char *said; /* what it printed before it left; NULL: nothing */
 } gt_crew_peer;
 
@@ -46,7 +51,7 @@ typedef struct gt_crew {
     gt_crew_launcher launcher;
     gt_crew_setup setup;
     gt_crew_link link;
-    bool is_started;
+    bool is_started, has_met;
     double begun_s, looked_s;
     int screen; /* standard error of the user; -1: unchanged */
     int hidden; /* a file without a name: what this process would have printed */
@@ -87,8 +92,14 @@ _Noreturn void gt_crew_abort(const char *format, ...) __attribute__((format(prin
 _Noreturn void gt_crew_wait_for_end(void);
 const char *gt_crew_host(size_t rank); /* of another process, as far as process 0 knows */
 
+/* What a process says when it leaves. */
+gt_crew_leaving gt_crew_describe_leaving(void);
+
 /* task.c: a message about the task, and what is to do now and then; the lock is held. */
 void gt_crew_hear_task(size_t from, gt_crew_word word, const uint8_t *bytes, size_t len);
 void gt_crew_tend_task(double now_s);
+/* In process 0, if there is no task: ends all if one of the others runs another command. Waits for them, but
+ * not for one that is very late. */
+void gt_crew_check_others(void);
 
 #endif

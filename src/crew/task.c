@@ -14,12 +14,13 @@
 #include "index/checksum.h"
 #include "os/clock.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-enum { GIVEN_MAX = 1024, NAME_AFTER_S = 10, ARRIVE_S = 10 };
+enum { GIVEN_MAX = 1024, NAME_AFTER_S = 10, ARRIVE_S = 10, ARRIVE_LOOK_MS = 5 };
 
 /* ---- the queue of this process ---- */
 
@@ -71,17 +72,21 @@ static void answer(gt_crew *c, size_t rank, bool may_wait)
     if (!peer->is_waiting) gt_crew_send(rank, GT_CREW_GIVE, files, count * sizeof *files);
 }
 
+static _Noreturn void refuse_command(const gt_crew *c, size_t rank, const char *host)
+{
+    gt_crew_abort(
+        "process %zu on %s has another command line or current folder: all processes of %s must run the same "
+        "command; GPUTALLY_MPI=off has each of them work alone",
+        rank, host, c->launcher.name);
+}
+
 /* All processes must do the same with the same files. */
 static void check_arrival(const gt_crew *c, size_t rank, const gt_crew_arrival *own)
 {
     const gt_crew_arrival *other = &c->peers[rank].arrival;
     if (other->build != own->build)
         gt_crew_abort("process %zu on %s runs another version of gputally", rank, other->host);
-    if (other->command != own->command)
-        gt_crew_abort(
-            "process %zu on %s has another command line or current folder: all processes of %s must run "
-            "the same command",
-            rank, other->host, c->launcher.name);
+    if (other->command != own->command) refuse_command(c, rank, other->host);
     /* Who comes late may see what process 0 has written, and nothing is left to do. */
     if (!c->is_over && other->what != own->what)
         gt_crew_abort(
@@ -166,6 +171,7 @@ static void check_left(const gt_crew *c)
     for (size_t rank = 1; rank < c->size; rank++) {
         const gt_crew_peer *peer = &c->peers[rank];
         if (!peer->has_left) continue;
+        if (peer->leaving.command != command_sum(c)) refuse_command(c, rank, peer->leaving.host);
         const char *said = peer->said;
         if (strncmp(said, "gputally: ", 10) == 0) said += 10;
         if (*said) gt_crew_abort("process %zu: %s", rank, said);
@@ -342,6 +348,14 @@ static size_t count_missing(const gt_crew *c)
     return count;
 }
 
+/* Whether a process has neither come to the task nor left. */
+static bool is_one_silent(const gt_crew *c)
+{
+    for (size_t rank = 1; rank < c->size; rank++)
+        if (!c->peers[rank].has_arrived && !c->peers[rank].has_left) return true;
+    return false;
+}
+
 void gt_crew_finish_task(void)
 {
     gt_crew *c = &gt_the_crew;
@@ -353,5 +367,31 @@ void gt_crew_finish_task(void)
     for (double end_s = gt_clock_now_s() + ARRIVE_S; count_missing(c) && gt_clock_now_s() < end_s;)
         pthread_cond_wait(&c->changed, &c->lock);
     c->task = NULL;
+    pthread_mutex_unlock(&c->lock);
+}
+
+gt_crew_leaving gt_crew_describe_leaving(void)
+{
+    gt_crew_leaving leaving = {.command = command_sum(&gt_the_crew)};
+    gethostname(leaving.host, sizeof leaving.host - 1);
+    return leaving;
+}
+
+void gt_crew_check_others(void)
+{
+    gt_crew *c = &gt_the_crew;
+    uint64_t command = command_sum(c);
+    pthread_mutex_lock(&c->lock);
+    for (double end_s = gt_clock_now_s() + ARRIVE_S; is_one_silent(c) && gt_clock_now_s() < end_s;) {
+        pthread_mutex_unlock(&c->lock);
+        poll(NULL, 0, ARRIVE_LOOK_MS);
+        pthread_mutex_lock(&c->lock);
+    }
+    for (size_t rank = 1; rank < c->size; rank++) {
+        const gt_crew_peer *peer = &c->peers[rank];
+        if (peer->has_left && peer->leaving.command != command) refuse_command(c, rank, peer->leaving.host);
+        if (peer->has_arrived && peer->arrival.command != command)
+            refuse_command(c, rank, peer->arrival.host);
+    }
     pthread_mutex_unlock(&c->lock);
 }

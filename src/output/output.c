@@ -150,7 +150,7 @@ static void free_output(void *output)
 
 gt_output *gt_output_new(void)
 {
-    gt_crew_pass_first();
+    gt_crew_meet();
     gt_output *output = gt_alloc_zero(1, sizeof *output);
     output->owner = getpid();
     output->is_listed = is_watched;

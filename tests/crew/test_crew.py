@@ -173,6 +173,21 @@ def test_other_command_lines(binary):
         assert not os.path.exists(os.path.join(place.path, "out"))
 
 
+def test_a_trace_for_each_process(binary):
+    """Nothing is shared out, and still the reports of the others must not be missing without a word."""
+    with Place(binary, ranks=2) as place:
+        script = f'exec {place.binary} report "my traces/rank${{OMPI_COMM_WORLD_RANK}}_trace.json" --output_csvs_dir out/$OMPI_COMM_WORLD_RANK'
+        words = [*crews.launcher("openmpi"), "2", "sh", "-c", script]
+        done = run(words, place.path)
+        assert done.returncode == 1 and "another command line" in done.stderr, done.stderr
+        assert "GPUTALLY_MPI=off has each" in done.stderr, done.stderr
+        assert not os.path.exists(os.path.join(place.path, "out"))
+        done = run(words, place.path, GPUTALLY_MPI="off")
+        assert done.returncode == 0 and sorted(os.listdir(os.path.join(place.path, "out"))) == ["0", "1"], done
+        done = run([*crews.launcher("openmpi"), "2", place.binary, "report", "my traces/rank0_trace.json", "--output_csvs_dir", "one"], place.path)
+        assert done.returncode == 0 and os.path.exists(os.path.join(place.path, "one", "gpu_timeline.csv")), done
+
+
 def test_other_traces(binary):
     """Two folders of the same name stand in for machines that do not share a file system."""
     with Place(binary, ranks=2) as place:
