@@ -214,7 +214,8 @@ static gt_rank_collectives *load_record(gt_str record, int64_t rank)
     return c;
 }
 
-/* False if it cannot be loaded again: an image has only numbers that make sense, a trace may have others. */
+/* False if the disk is full, or if it cannot be loaded again: an image has only numbers that make sense, a
+ * trace may have others. */
 static bool put_in_file(gt_rank_stow *stow, int64_t rank, const gt_rank_collectives *c)
 {
     static const char zeros[READABLE_AFTER_STRINGS];
@@ -226,10 +227,11 @@ static bool put_in_file(gt_rank_stow *stow, int64_t rank, const gt_rank_collecti
     gt_str bytes = gt_buffer_str(&record);
     gt_buffer_add(&record, zeros, sizeof zeros);
     gt_rank_collectives *again = load_record((gt_str){record.bytes, bytes.len}, rank);
-    if (again) stow->ranks[rank].position = 1 + gt_temp_store_add(stow->store, record.bytes, bytes.len);
+    bool fits = again && gt_temp_store_has_room(stow->store, bytes.len);
+    if (fits) stow->ranks[rank].position = 1 + gt_temp_store_add(stow->store, record.bytes, bytes.len);
     gt_rank_collectives_free(again);
     gt_buffer_free(&record);
-    return again != NULL;
+    return fits;
 }
 
 void gt_rank_stow_put(gt_rank_stow *stow, int64_t rank, gt_rank_collectives *c)

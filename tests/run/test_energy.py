@@ -3,7 +3,6 @@
 
     python3 -m tests.run.test_energy --bin build/gputally [TEXT]      only tests with TEXT in their name
 """
-import contextlib
 import datetime
 import os
 import shutil
@@ -12,6 +11,7 @@ import sys
 
 import openpyxl
 
+from tests.common.disks import small_disk
 from tests.run.test_profiling_runs import Place, equal, holds, run_tests
 
 TESTS = []
@@ -158,20 +158,6 @@ def both_dies_of_a_gpu(binary):
             holds(done.stderr, f"POWER_DUAL_GCD needs a machine with exactly two GPU dies; this one has {3 if '2,100' in rows else 1}")
         plan = p.plan("-c", context[:-1] + ', "gpu_vendor": "NVIDIA"}')
         assert "dual_gcd" not in plan["argv_shell"] and any("ignored" in note for note in plan["notes"]), plan
-
-
-@contextlib.contextmanager
-def small_disk(kib):
-    """A file system of this size; None where none can be mounted."""
-    folder = os.path.join("/tmp", f"gputally-disk-{os.getpid()}-{kib}")
-    os.makedirs(folder, exist_ok=True)
-    mounted = system("mount") and subprocess.run([system("mount"), "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", folder], capture_output=True).returncode == 0
-    try:
-        yield folder if mounted else None
-    finally:
-        if mounted:
-            subprocess.run([system("umount"), "-l", folder], check=True)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @test
