@@ -193,6 +193,14 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+DIR *gt_open_folder(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    if (!dir && errno != ENOENT && errno != ENOTDIR)
+        gt_warn_once("%s: this folder is left out, because it cannot be read: %s", folder, strerror(errno));
+    return dir;
+}
+
 /* Most entries are known to be files or folders from the folder itself. Names without an ending are not those
  * of traces and reports, and not worth a warning. */
 static bool may_list(const char *folder, const struct dirent *entry)

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <dirent.h>
+
 /* ---- paths as strings; results are in the arena, or the caller frees them ---- */
 
 const char *gt_path_join(gt_arena *arena, const char *folder,
@@ -41,6 +43,9 @@ bool gt_path_is_same_file(const char *a,
 
 /* Makes a folder and the missing ones above it. */
 bool gt_path_make_folder(const char *path, gt_error *error);
+
+/* opendir, with a warning if the folder is there but cannot be read. */
+DIR *gt_open_folder(const char *folder);
 
 /* Names of the files and folders in a folder in byte order, without hidden ones and without what
  * gt_path_may_open rejects; empty if it cannot be read. */

@@ -540,6 +540,18 @@ def test_no_permission(binary):
         assert "1 file cannot: Permission denied" in none["problem"], none["problem"]
 
 
+def test_no_permission_for_the_folder_of_a_rank(binary):
+    """The other commands say which one they leave out."""
+    with Folder(binary) as folder:
+        for rank in range(3):
+            os.makedirs(folder.file(f"run/rank{rank}"))
+            write(folder, f"run/rank{rank}/t.json", trace())
+        os.chmod(folder.file("run/rank1"), 0)
+        for words in (("query", "SELECT trace FROM traces", "run"), ("report", "run", "--output_csvs_dir", "out"), ("partial", "run", "-o", "parts")):
+            r = as_ordinary_user(folder, *words)
+            equal((words, r.stderr.count("run/rank1: this folder is left out, because it cannot be read: Permission denied")), (words, 1))
+
+
 def test_databases_of_others(binary):
     """A database that is not of rocprofv3 does not hide the traces beside it, neither from doctor nor from report."""
     with Folder(binary) as folder:

@@ -69,7 +69,7 @@ static void expand_all(gt_path_list *found, const char *path, const char *rest, 
     if (stat(here, &status) != 0 || was_visited(above, &status)) return;
     folder now = {above, status.st_dev, status.st_ino, above ? above->depth + 1 : 0};
     if (*rest) expand(found, path, rest);
-    DIR *names = now.depth < DEPTH_MAX ? opendir(here) : NULL;
+    DIR *names = now.depth < DEPTH_MAX ? gt_open_folder(here) : NULL;
     for (struct dirent *entry; names && (entry = readdir(names));) {
         if (entry->d_name[0] == '.') continue;
         char *below = join(path, entry->d_name, strlen(entry->d_name));
@@ -88,7 +88,7 @@ static void expand_wildcard(gt_path_list *found, const char *path, const char *n
                             const char *rest)
 {
     char *wanted = gt_format("%.*s", (int)len, name);
-    DIR *names = opendir(*path ? path : ".");
+    DIR *names = gt_open_folder(*path ? path : ".");
     for (struct dirent *entry; names && (entry = readdir(names));) {
         if (entry->d_name[0] == '.' && wanted[0] != '.') continue;
         if (fnmatch(wanted, entry->d_name, FNM_NOESCAPE) != 0) continue;

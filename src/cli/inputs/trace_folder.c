@@ -91,7 +91,7 @@ static int by_name(const void *a, const void *b)
 static gt_folder_list list_json_and_folders(const char *folder)
 {
     gt_folder_list names = {0};
-    DIR *dir = opendir(folder);
+    DIR *dir = gt_open_folder(folder);
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         bool may_be_folder =
             entry->d_type == DT_DIR || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN;
