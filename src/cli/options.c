@@ -247,6 +247,12 @@ static bool take_file(parser *p, const char *word)
     return true;
 }
 
+/* No option begins with a blank: "-- text" is SQL that begins with a comment. */
+static bool is_long_option(const char *word)
+{
+    return strncmp(word, "--", 2) == 0 && !strchr(" \t\r\n", word[2]);
+}
+
 static bool take_words(parser *p)
 {
     bool options_ended = false;
@@ -256,7 +262,7 @@ static bool take_words(parser *p)
             options_ended = true;
         else if (!options_ended && strcmp(word, "-h") == 0)
             p->arguments->help = true;
-        else if (!options_ended && strncmp(word, "--", 2) == 0) {
+        else if (!options_ended && is_long_option(word)) {
             if (!take_option(p, word)) return false;
         } else if (!options_ended && is_short_option(p, word)) {
             if (!take_short_options(p, word)) return false;

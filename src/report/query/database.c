@@ -462,7 +462,9 @@ char *gt_query_suggest(const gt_query *q, const char *message, const char *sql)
     const char *nearest = gt_nearest(dot ? dot + 1 : word, names, count);
     gt_buffer shown = {0};
     if (nearest) add_name(&shown, nearest);
-    char *text = nearest    ? gt_format(" (did you mean %s?)", gt_buffer_str(&shown).bytes)
+    bool is_missing = is_table && nearest && strcmp(nearest, word) == 0;
+    char *text = is_missing ? gt_strdup("; none of the traces has this sheet")
+                 : nearest  ? gt_format(" (did you mean %s?)", gt_buffer_str(&shown).bytes)
                  : is_table ? gt_strdup("; without SQL, gputally query lists the tables")
                  : count    ? list_columns(names, count)
                             : gt_strdup("");
