@@ -1,6 +1,6 @@
 /* A second report into the same folder replaces the CSV files of the sheets that it has. Those of other
  * sheets, for example gpu_timeline_by_device of a trace with several GPUs, would be taken for a part of it.
- * They are never removed: the folder may be meant for several reports. */
+ * They are never removed: the folder may be meant for several reports. The same holds for ranks. */
 #include "cli/earlier_sheets.h"
 
 #include "base/buffer.h"
@@ -12,6 +12,7 @@
 #include "trace/rocprof/rocprof.h"
 
 #include <dirent.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,4 +160,81 @@ void gt_warn_of_earlier_sheets(const char *folder, const gt_output *output)
                 gt_buffer_str(&list).bytes);
     gt_buffer_free(&list);
     gt_free(files);
+}
+
+/* ---- ranks ---- */
+
+enum { RANKS_NAMED = 8 };
+
+/* The length of rankN if the name is rankN or begins with rankN.findings; 0: it is another one. */
+static size_t rank_length(const char *name)
+{
+    size_t begin = strlen("rank"), digits = 0;
+    if (strncmp(name, "rank", begin) == 0) digits = strspn(name + begin, "0123456789");
+    const char *rest = name + begin + digits;
+    return digits && (!*rest || strncmp(rest, ".findings.", 10) == 0) ? begin + digits : 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const char *first = *(char *const *)a, *second = *(char *const *)b;
+    size_t first_len = strlen(first), second_len = strlen(second);
+    if (first_len != second_len) return first_len < second_len ? -1 : 1;
+    return strcmp(first, second);
+}
+
+static void sort_names(const char **names, size_t count)
+{
+    if (count) qsort(names, count, sizeof *names, by_number);
+}
+
+static void add_if_missing(const char ***earlier, size_t *count, size_t *capacity, char *rank,
+                           const char *const *labels, size_t label_count)
+{
+    const char *key = rank;
+    if (label_count && bsearch(&key, labels, label_count, sizeof *labels, by_number))
+        gt_free(rank);
+    else
+        GT_PUSH(*earlier, *count, *capacity, rank);
+}
+
+static char *list_ranks(const char *const *ranks, size_t count)
+{
+    gt_buffer list = {0};
+    size_t named = 0, different = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i && strcmp(ranks[i - 1], ranks[i]) == 0)
+            continue; /* rank4.findings.json and rank4.findings.md */
+        different++;
+        if (named == RANKS_NAMED) continue;
+        gt_buffer_add_format(&list, "%s%s", named++ ? ", " : "", ranks[i]);
+    }
+    if (different > named) gt_buffer_add_format(&list, " and %zu more", different - named);
+    char *text = gt_strdup(gt_buffer_str(&list).bytes);
+    gt_buffer_free(&list);
+    return text;
+}
+
+void gt_warn_of_earlier_ranks(const char *folder, const char *const *labels, size_t count)
+{
+    const char **sorted = gt_alloc((count + 1) * sizeof *sorted), **earlier = NULL;
+    size_t earlier_count = 0, capacity = 0;
+    memcpy(sorted, labels, count * sizeof *sorted);
+    sort_names(sorted, count);
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        size_t len = rank_length(entry->d_name);
+        if (len)
+            add_if_missing(&earlier, &earlier_count, &capacity, gt_format("%.*s", (int)len, entry->d_name),
+                           sorted, count);
+    }
+    if (dir) closedir(dir);
+    sort_names(earlier, earlier_count);
+    char *list = list_ranks(earlier, earlier_count);
+    if (earlier_count)
+        gt_warn("%s: has files of ranks of an earlier run, which are not part of this one: %s", folder, list);
+    for (size_t i = 0; i < earlier_count; i++) gt_free((void *)(uintptr_t)earlier[i]);
+    gt_free(list);
+    gt_free(earlier);
+    gt_free(sorted);
 }

@@ -8,4 +8,8 @@
  * which has been written. They stay. */
 void gt_warn_of_earlier_sheets(const char *folder, const gt_output *output);
 
+/* Warns in one line about the folders rankN and the files rankN.findings.* in the folder if none of the
+ * labels is rankN: ranks that only an earlier run had. They stay. */
+void gt_warn_of_earlier_ranks(const char *folder, const char *const *labels, size_t count);
+
 #endif

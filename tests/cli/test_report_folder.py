@@ -143,6 +143,22 @@ def test_ranks_in_the_traces(binary):
         assert out.startswith("run/host_b.1700.pt.trace.json.gz\n"), out
 
 
+def test_fewer_ranks_into_the_same_folder(binary):
+    with Folder(binary) as folder:
+        for rank in range(12):
+            write(folder, f"a/rank{rank}.json", rank, ranks=12)
+        for rank in range(2):
+            write(folder, f"b/rank{rank}.json", rank)
+        outputs = "--output_csvs_dir out --output_json out/ --output_md out/"
+        report(folder, f"a {outputs}")
+        r = folder.sh(f"gputally report b {outputs} -q")
+        lines = [line for line in r.stderr.splitlines() if "earlier run" in line]
+        ranks = ", ".join(f"rank{rank}" for rank in range(2, 10))
+        assert lines == [f"gputally: warning: out: has files of ranks of an earlier run, which are not part of this one: {ranks} and 2 more"], r.stderr
+        r = folder.sh(f"gputally report a {outputs} -q")
+        assert "earlier" not in r.stderr, r.stderr
+
+
 def test_several_runs(binary):
     """Two traces of one rank are not one run: a report each, and a sentence that says why there is no other."""
     with Folder(binary) as folder:

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "cli/common.h"
+#include "cli/earlier_sheets.h"
 #include "cli/inputs/inputs.h"
 #include "input/detect.h"
 #include "input/nsys/nsys.h"
@@ -401,6 +402,25 @@ static gt_exit report_folders(const gt_call *call, inputs *in, unsigned threads)
     return worst;
 }
 
+/* A second run into the same folders may have fewer ranks. */
+static void warn_of_earlier_ranks(const gt_call *call, const inputs *in)
+{
+    static const char *const options[] = {"output_csvs_dir", "output_json", "output_md"};
+    if (in->folder_count != 1 || !gt_trace_folder_is_of_ranks(&in->folders[0].traces)) return;
+    const char **labels = gt_alloc((in->count + 1) * sizeof *labels);
+    size_t count = 0;
+    for (size_t i = 0; i < in->count; i++)
+        if (in->items[i].label) labels[count++] = in->items[i].label;
+    const char *before = NULL;
+    for (size_t i = 0; i < GT_LENGTH(options); i++) {
+        const char *folder = gt_arguments_string(&call->arguments, options[i]);
+        if (!folder || gt_path_is_same_file(folder, before)) continue;
+        gt_warn_of_earlier_ranks(folder, labels, count);
+        before = folder;
+    }
+    gt_free(labels);
+}
+
 gt_exit gt_cmd_report(const gt_call *call)
 {
     if (gt_pytorch_check(call) != GT_EXIT_DONE) return GT_EXIT_USAGE;
@@ -431,7 +451,10 @@ gt_exit gt_cmd_report(const gt_call *call)
             gt_warn("--expected_bus_gbps has no effect without a folder of ranks");
         status = gt_each_item(&own, in.items, in.count, make_matching_report);
         gt_exit folders = status == GT_EXIT_USAGE ? GT_EXIT_DONE : report_folders(&own, &in, read.threads);
-        if (status != GT_EXIT_USAGE) write_errors(&own, &in);
+        if (status != GT_EXIT_USAGE) {
+            write_errors(&own, &in);
+            warn_of_earlier_ranks(call, &in);
+        }
         if (folders != GT_EXIT_DONE && (status == GT_EXIT_DONE || status == GT_EXIT_TRUST)) status = folders;
     } else {
         fprintf(stderr, "gputally: %s\n", error.text);
