@@ -11,7 +11,7 @@
 
 #include "labelled_pieces.h"
 
-/* A copy to the host, 300 us of CPU op and 50 us of other host time, and a copy back. */
+/* A copy to the host, 300 us of CPU op and 50 us of other host time, and a copy back, of the same step. */
 static small_schedule *round_trip(int64_t bytes, uint32_t second_thread)
 {
     small_schedule *s = small_new();
@@ -25,6 +25,7 @@ static small_schedule *round_trip(int64_t bytes, uint32_t second_thread)
     small_sort_points(s);
     small_copy(s, 0, 0, "Memcpy DtoH (Device -> Pageable)", bytes, 5, 20);
     small_copy(s, 0, 2, "Memcpy HtoD (Pageable -> Device)", bytes, 395, 398);
+    for (size_t i = 0; i < s->schedule.point_count; i++) s->points[i].step = 0;
     build(s);
     return s;
 }
@@ -50,6 +51,36 @@ static void host_work_of_a_round_trip_is_a_cpu_op(void **state)
     s = round_trip(65536, 1); /* another thread launches in between */
     assert_int_equal(s->schedule.trip_count, 0);
     small_free(s);
+}
+
+/* A copy of 800,000 bytes to the host, a CPU op, and a copy back. */
+static size_t trips_around_cpu_op(int32_t step, int64_t back_bytes, int32_t back_step)
+{
+    small_schedule *s = small_new();
+    small_point(s, 0, GT_API_COPY, 0, 30);
+    uint32_t sort = small_event(s, 0, GT_KIND_CPU_OP, "aten::sort", 40, 340);
+    s->events[sort].flags = GT_HOST_HEAVY;
+    small_point(s, 0, GT_API_LAUNCH, 350, 355);
+    small_point(s, 0, GT_API_COPY, 390, 400);
+    small_copy(s, 0, 0, "Memcpy DtoH (Device -> Pageable)", 800000, 5, 20);
+    small_copy(s, 0, 2, "Memcpy HtoD (Pageable -> Device)", back_bytes, 395, 398);
+    s->points[0].step = step;
+    s->points[2].step = back_step;
+    build(s);
+    size_t trips = s->schedule.trip_count;
+    small_free(s);
+    return trips;
+}
+
+static void other_data_to_the_device_is_no_round_trip(void **state)
+{
+    (void)state;
+    assert_int_equal(trips_around_cpu_op(3, 800000, 3), 1);
+    assert_int_equal(trips_around_cpu_op(3, 400000, 3), 1); /* of another type */
+    assert_int_equal(trips_around_cpu_op(3, 3200000, 3), 1);
+    assert_int_equal(trips_around_cpu_op(3, 2400000, 3), 0);  /* a mask, and three channels of an image */
+    assert_int_equal(trips_around_cpu_op(3, 800000, 4), 0);   /* a result, and the next input */
+    assert_int_equal(trips_around_cpu_op(-1, 800000, -1), 0); /* nobody knows: no steps and no shapes */
 }
 
 /* A copy to the host, some host time without an op that computes for long, and a copy back. */
@@ -144,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(host_work_of_a_round_trip_is_a_cpu_op),
+        cmocka_unit_test(other_data_to_the_device_is_no_round_trip),
         cmocka_unit_test(the_same_bytes_back_in_the_same_step_are_a_round_trip),
         cmocka_unit_test(tight_loops_of_synchronisation_are_bursts),
         cmocka_unit_test(small_copies_that_wait_synchronise),

@@ -478,9 +478,10 @@ static void test_round_trips_take_their_copies_and_waits_along(void **state)
     end_made(m);
     gt_finding_list *list = run_rules(m);
     const gt_finding *finding = expect_gain(list, "cpu_roundtrip", 2225 - 100);
-    assert_string_equal(finding->evidence[0],
-                        "4 round trips device -> host -> device in the trace, 2.0 MB each, and the "
-                        "copies of one take 0.10 ms");
+    assert_string_equal(
+        finding->evidence[0],
+        "4 round trips device -> host -> device in the trace: on average 1.0 MB to the host and "
+        "1.0 MB back, copied in 0.10 ms");
     assert_string_equal(finding->evidence[1], "aten::sort: 2.00 ms per step on the CPU");
     assert_null(find_finding(list, "pageable_copy"));
     assert_null(find_finding(list, "host_sync"));

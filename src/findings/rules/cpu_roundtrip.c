@@ -5,8 +5,13 @@
 #include "base/memory.h"
 #include "findings/rules/rules_table.h"
 
+/* What all round trips of a trace copy. */
+typedef struct trip_sums {
+    double out_bytes, back_bytes, copy_ns;
+} trip_sums;
+
 /* Adds the removal of round trips, and what was copied in them. */
-static void edit_trips(const gt_schedule *schedule, gt_edit *edit, double *bytes, double *copy_ns)
+static void edit_trips(const gt_schedule *schedule, gt_edit *edit, trip_sums *sums)
 {
     bool *edited = gt_alloc_zero(schedule->point_count, sizeof *edited);
     for (size_t t = 0; t < schedule->trip_count; t++) {
@@ -21,8 +26,8 @@ static void edit_trips(const gt_schedule *schedule, gt_edit *edit, double *bytes
             for (size_t i = point->first_op; i < (size_t)point->first_op + point->op_count; i++) {
                 uint32_t op = schedule->point_ops[i];
                 gt_edit_op_add(edit, op, 0);
-                *bytes += (double)schedule->ops[op].bytes;
-                *copy_ns += (double)gt_op_ns(&schedule->ops[op]);
+                *(p == trip.first ? &sums->out_bytes : &sums->back_bytes) += (double)schedule->ops[op].bytes;
+                sums->copy_ns += (double)gt_op_ns(&schedule->ops[op]);
             }
         }
     }
@@ -59,13 +64,14 @@ bool gt_rule_cpu_op(const gt_rule_input *input, gt_finding *finding)
                                           : "Operators on the CPU hold up the GPU");
     gt_edit_remove_label(&finding->edit, schedule, GT_CAUSE_CPU_OP);
     if (is_trip) {
-        double bytes = 0, copy_ns = 0, trips = (double)schedule->trip_count;
-        edit_trips(schedule, &finding->edit, &bytes, &copy_ns);
-        gt_rule_evidence(
-            finding,
-            "%s device -> host -> device in the trace, %.1f MB each, and the copies of one take %.2f ms",
-            gt_rule_count(trips, "round trip", "round trips").text, bytes / trips / 1e6,
-            copy_ns / trips / 1e6);
+        double trips = (double)schedule->trip_count;
+        trip_sums sums = {0};
+        edit_trips(schedule, &finding->edit, &sums);
+        gt_rule_evidence(finding,
+                         "%s device -> host -> device in the trace: on average %.1f MB to the host and "
+                         "%.1f MB back, copied in %.2f ms",
+                         gt_rule_count(trips, "round trip", "round trips").text, sums.out_bytes / trips / 1e6,
+                         sums.back_bytes / trips / 1e6, sums.copy_ns / trips / 1e6);
         const gt_host_point *first = &schedule->points[schedule->trips[0].first];
         finding->where = gt_rule_string(input, gt_site_of(schedule, schedule->events[first->event].parent));
     } else {

@@ -1,7 +1,7 @@
 /* Which host work exists only because the program moves data to the CPU and back, or waits in a loop?
  *
- * A round trip is a large copy to the host, CPU ops, and a large copy back: all host work between the copies
- * belongs to the CPU ops.
+ * A round trip is a large copy to the host, CPU ops on it, and a copy of as many elements back: all host work
+ * between the copies belongs to the CPU ops.
  *
  *     |copy to host|  aten::sort on the CPU   launch ...  |copy to device|
  *                  |<---------------- cpu_op ------------>|
@@ -14,6 +14,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "findings/shapes.h"
 #include "table/stats.h"
 
 #include <stdlib.h>
@@ -43,32 +44,83 @@ static const gt_gpu_op *copy_of(const gt_schedule *schedule, const gt_host_point
 
 /* ---- round trips ---- */
 
-/* Whether all points from `first` to `last` are on one thread, with enough time in CPU ops between. NumPy and
- * many short ops are no such time. They count if it is certain that the same data comes back: as many bytes,
- * in the same step, with no launch between. */
-static bool is_trip(const gt_schedule *schedule, size_t first, size_t last)
+typedef struct trip_search {
+    gt_schedule *schedule;
+    gt_shapes *shapes; /* NULL until they are needed */
+    size_t capacity;
+} trip_search;
+
+/* What the host does between the two copies of a possible round trip. */
+typedef struct trip_time {
+    int64_t cpu_ns, work_ns; /* in CPU ops, and in other work */
+    bool launches;
+    bool has_shapes; /* some CPU op has */
+    bool reads_copy; /* one of them takes as many elements as the first copy has */
+} trip_time;
+
+/* Whether so many bytes can be this many elements. */
+static bool is_elements(double bytes, double elements)
 {
+    for (double size = 1; size <= 16; size *= 2)
+        if (elements * size == bytes) return true;
+    return false;
+}
+
+/* Whether a copy can have the elements of another, perhaps of another type. */
+static bool is_same_data(int64_t bytes, int64_t other_bytes)
+{
+    double a = (double)bytes, b = (double)other_bytes;
+    return a == b || a == 2 * b || a == 4 * b || b == 2 * a || b == 4 * a;
+}
+
+/* Looks at the shape of the CPU op of a piece. */
+static void look_at_shape(trip_search *search, const gt_piece *piece, int64_t bytes, trip_time *time)
+{
+    const gt_schedule *schedule = search->schedule;
+    uint32_t op = piece->event == GT_NONE ? GT_NONE : gt_op_above(schedule, piece->event), index;
+    if (op == GT_NONE || !schedule->trace || time->reads_copy) return;
+    if (!search->shapes) search->shapes = gt_shapes_new(schedule->trace);
+    gt_shapes_find(search->shapes, &schedule->events[op].row, 1, &index);
+    const gt_op_shape *shape = gt_shapes_get(search->shapes, index);
+    if (!shape->has_dims) return;
+    time->has_shapes = true;
+    time->reads_copy = is_elements((double)bytes, shape->size);
+}
+
+/* Whether the data that one point copies to the host comes back with another: all points from `first` to
+ * `last` are on one thread, in one step and copy as many elements, with enough time in CPU ops between. Those
+ * take the data that was copied, if their shapes are known; otherwise, without steps, nobody knows whose data
+ * comes back. NumPy and many short ops show no such time. They count if it is certain that the same data
+ * comes back: as many bytes, in the same step, with no launch between. */
+static bool is_trip(trip_search *search, size_t first, size_t last)
+{
+    const gt_schedule *schedule = search->schedule;
     const gt_host_point *begin = &schedule->points[first], *end = &schedule->points[last];
-    bool is_same = begin->step >= 0 && begin->step == end->step &&
-                   copy_of(schedule, begin)->bytes == copy_of(schedule, end)->bytes;
-    int64_t cpu_ns = 0, work_ns = 0;
+    int64_t bytes = copy_of(schedule, begin)->bytes, back_bytes = copy_of(schedule, end)->bytes;
+    if (begin->step != end->step || !is_same_data(bytes, back_bytes)) return false;
+    trip_time time = {0};
     for (size_t i = first; i <= last; i++) {
         const gt_host_point *point = &schedule->points[i];
         if (point->thread != end->thread) return false;
-        if (point->kind == GT_API_LAUNCH) is_same = false;
+        time.launches |= point->kind == GT_API_LAUNCH;
         for (uint32_t k = 0; i > first && k < point->piece_count; k++) {
             const gt_piece *piece = &schedule->pieces[point->first_piece + k];
             int64_t ns = piece->end_ns - piece->start_ns;
-            if (piece->label == GT_CAUSE_CPU_OP) cpu_ns += ns;
-            if (gt_is_host_work(piece->label)) work_ns += ns;
+            if (gt_is_host_work(piece->label)) time.work_ns += ns;
+            if (piece->label != GT_CAUSE_CPU_OP) continue;
+            time.cpu_ns += ns;
+            look_at_shape(search, piece, bytes, &time);
         }
     }
-    return cpu_ns >= TRIP_CPU_NS || (is_same && cpu_ns + work_ns >= TRIP_CPU_NS);
+    bool has_steps = begin->step >= 0;
+    if (time.cpu_ns >= TRIP_CPU_NS && (time.has_shapes ? time.reads_copy : has_steps)) return true;
+    return has_steps && bytes == back_bytes && !time.launches && time.cpu_ns + time.work_ns >= TRIP_CPU_NS;
 }
 
 static void find_trips(gt_schedule *schedule)
 {
-    size_t capacity = 0, to_host = SIZE_MAX;
+    trip_search search = {.schedule = schedule};
+    size_t to_host = SIZE_MAX;
     for (size_t i = 0; i < schedule->point_count; i++) {
         const gt_gpu_op *copy = copy_of(schedule, &schedule->points[i]);
         if (!copy || copy->bytes < LARGE_COPY_BYTES) continue;
@@ -76,10 +128,12 @@ static void find_trips(gt_schedule *schedule)
             to_host = i;
         } else if (to_host != SIZE_MAX && gt_name_has(schedule, copy->name, GT_NAME_FROM_HOST)) {
             gt_round_trip trip = {(uint32_t)to_host, (uint32_t)i};
-            if (is_trip(schedule, to_host, i)) GT_PUSH(schedule->trips, schedule->trip_count, capacity, trip);
+            if (is_trip(&search, to_host, i))
+                GT_PUSH(schedule->trips, schedule->trip_count, search.capacity, trip);
             to_host = SIZE_MAX;
         }
     }
+    gt_shapes_free(search.shapes);
 }
 
 static void label_trip(gt_schedule *schedule, const gt_round_trip *trip)
