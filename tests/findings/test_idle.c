@@ -340,6 +340,7 @@ static void calls_in_bursts_synchronise(void **state)
     (void)state;
     small_schedule *s = small_new();
     for (int64_t i = 0; i < 4; i++) {
+        small_event(s, 0, GT_KIND_CPU_OP, "aten::norm", 100 * i, 100 * i + 55);
         small_point(s, 0, GT_API_LAUNCH, 100 * i, 100 * i + 5);
         small_point(s, 0, GT_API_LAUNCH, 100 * i + 50, 100 * i + 55); /* launches nothing that was recorded */
         small_point(s, 0, GT_API_SYNC, 100 * i + 60, 100 * i + 65);

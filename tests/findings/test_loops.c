@@ -154,6 +154,61 @@ static void tight_loops_of_synchronisation_are_bursts(void **state)
     assert_int_equal(points_in_bursts(3, 100, 56, &label), 3);
 }
 
+/* Five times these ops with a launch each (up to NULL), then aten::item. Returns how many points are in
+ * bursts. `host_us`: Python code of the program in each round. */
+static size_t points_in_loop(const char *const *ops, uint32_t launch_thread, int64_t host_us)
+{
+    small_schedule *s = small_new();
+    small_event(s, 0, GT_KIND_PYTHON, "train.py(1): check", 0, 10000);
+    int64_t at = 0;
+    for (size_t i = 0; i < 5; i++) {
+        for (size_t k = 0; ops[k]; k++, at += 20) {
+            uint32_t op = small_event(s, 0, GT_KIND_CPU_OP, ops[k], at, at + 15);
+            s->events[op].launches = 1;
+            small_point(s, 0, GT_API_LAUNCH, at + 5, at + 10);
+        }
+        uint32_t op = small_event(s, 0, GT_KIND_CPU_OP, "aten::item", at, at + 15);
+        s->events[op].launches = 1;
+        small_point(s, 0, GT_API_COPY, at + 2, at + 5);
+        small_point(s, 0, GT_API_SYNC, at + 6, at + 14);
+        at += 20 + host_us;
+    }
+    if (launch_thread) {
+        small_point(s, launch_thread, GT_API_LAUNCH, at / 2, at / 2 + 1);
+        small_sort_points(s);
+    }
+    build(s);
+    size_t marked = 0, python = 0;
+    for (size_t i = 0; i < s->schedule.point_count; i++) marked += (s->points[i].flags & GT_POINT_BURST) != 0;
+    for (size_t i = 0; i < s->schedule.piece_count; i++)
+        python += s->schedule.pieces[i].label == GT_CAUSE_PYTHON;
+    assert_int_equal(python, host_us >= 200 ? 4 : 0); /* it stays what it is */
+    small_free(s);
+    return marked;
+}
+
+static void loops_that_do_other_work_are_no_bursts(void **state)
+{
+    (void)state;
+    enum { LAST = 5 * 3 - 1 }; /* one op per round: all points but perhaps the first */
+    const char *const norm[] = {"aten::norm", NULL}, *const none[] = {NULL};
+    assert_in_range(points_in_loop(norm, 0, 0), LAST, LAST + 1);
+    assert_in_range(points_in_loop(norm, 0, 300), LAST, LAST + 1);
+    assert_in_range(points_in_loop(none, 0, 0), 5 * 2 - 1, 5 * 2);
+    assert_int_equal(points_in_loop((const char *[]){"aten::mm", NULL}, 0, 0), 0);
+    assert_int_equal(points_in_loop((const char *[]){"aten::mm", "aten::gt", NULL}, 0, 0), 0);
+    assert_int_equal(points_in_loop((const char *[]){"aten::gt", "aten::mm", NULL}, 0, 0), 0);
+    assert_int_equal(points_in_loop((const char *[]){"my::op", NULL}, 0, 0), 0);
+    /* Element by element: part of a check, or work of the model. */
+    assert_true(points_in_loop((const char *[]){"aten::sub", "aten::pow", "aten::sum", NULL}, 0, 0) > 15);
+    assert_true(points_in_loop((const char *[]){"aten::norm", "aten::pow", NULL}, 0, 0) > 15);
+    assert_int_equal(points_in_loop((const char *[]){"aten::mul", NULL}, 0, 0), 0);
+    assert_int_equal(
+        points_in_loop((const char *[]){"aten::mul", "aten::add", "aten::sub", "aten::sum", NULL}, 0, 0), 0);
+    /* Another thread launches before the third call: the first two are too few, the others go on. */
+    assert_in_range(points_in_loop(norm, 1, 0), 3 * 3 - 1, 3 * 3);
+}
+
 static void small_copies_that_wait_synchronise(void **state)
 {
     (void)state;
@@ -178,6 +233,7 @@ int main(void)
         cmocka_unit_test(other_data_to_the_device_is_no_round_trip),
         cmocka_unit_test(the_same_bytes_back_in_the_same_step_are_a_round_trip),
         cmocka_unit_test(tight_loops_of_synchronisation_are_bursts),
+        cmocka_unit_test(loops_that_do_other_work_are_no_bursts),
         cmocka_unit_test(small_copies_that_wait_synchronise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

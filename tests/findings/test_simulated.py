@@ -87,5 +87,79 @@ def test_round_trip(binary):
             "6 round trips device -> host -> device in the trace: on average 2.1 MB to the host and 4.2 MB back, copied in 1.05 ms"), found
 
 
+# ---- synchronising calls ----
+
+
+def layers_with_flags(reads, per_layer=8, host_us=35.0):
+    """A model that launches slowly; each of 24 layers asks whether any element has a property."""
+    program = Program()
+    with program.function("serve.py(1): <module>"):
+        for number in range(4):
+            with program.step(number):
+                for _ in range(24):
+                    with program.function("model.py(20): forward"):
+                        for _ in range(per_layer):
+                            program.matmul(5, host_us)
+                        if reads:
+                            with program.function("model.py(31): route"):
+                                program.item()
+            program.host(20)
+    return program
+
+
+def norms(reads, python_us=0):
+    """Training that reads the norm of each of 60 gradients, and then does something with it for `python_us`."""
+    program = Program()
+    with program.function("train.py(1): <module>"):
+        for number in range(4):
+            with program.step(number):
+                for _ in range(40):
+                    program.matmul(30)
+                with program.function("train.py(50): watch"):
+                    for _ in range(60):
+                        if reads:
+                            program.host(5)
+                            with program.op("aten::linalg_vector_norm", [1024]):
+                                program.host(5)
+                                program.launch(2, "reduce_kernel")
+                                program.host(5)
+                            program.item()
+                        program.host(python_us)
+                for _ in range(40):
+                    program.matmul(30)
+            program.host(20)
+    return program
+
+
+def test_flag_per_layer(binary):
+    for per_layer, host_us in ((8, 35), (4, 35), (8, 20), (12, 35)):
+        program = layers_with_flags(True, per_layer, host_us)
+        gain = program.step_ms() - layers_with_flags(False, per_layer, host_us).step_ms()
+        found, document, _ = report(binary, program)
+        assert 0.7 * gain <= found["host_sync"]["gain_ms"] <= 1.1 * gain, (gain, found["host_sync"])
+        assert found["launch_bound"]["gain_ms"] > 0.6 * document["model_step_ms"], document["findings"]
+        causes = {cause["cause"]: cause["ms"] for cause in document["idle_causes"]}
+        assert causes["sync"] <= gain and causes["launch"] > 0.8 * document["idle_ms"], causes
+        assert not [text for text in found["host_sync"]["evidence"] if "tight loop" in text], found["host_sync"]
+
+
+def test_loop_of_reads(binary):
+    program = norms(True)
+    gain = program.step_ms() - norms(False).step_ms()
+    found, document, _ = report(binary, program)
+    assert document["findings"][0]["id"] == "host_sync", document["findings"]
+    assert 0.7 * gain <= found["host_sync"]["gain_ms"] <= 1.1 * gain, (gain, found["host_sync"])
+    assert "4 tight loops of synchronising calls in the trace" in found["host_sync"]["evidence"], found["host_sync"]
+
+
+def test_python_code_in_a_loop_of_reads(binary):
+    program = norms(True, 300)
+    gain = program.step_ms() - norms(False, 300).step_ms()
+    found, document, _ = report(binary, program)
+    assert document["findings"][0]["id"] == "python_busy", document["findings"]
+    assert abs(found["python_busy"]["gain_ms"] - 18) < 0.5, found["python_busy"]
+    assert found["host_sync"]["gain_ms"] <= 1.1 * gain, (gain, found["host_sync"])
+
+
 if __name__ == "__main__":
     sys.exit(harness.run_test_functions(__doc__, globals()))

@@ -6,8 +6,14 @@
  *     |copy to host|  aten::sort on the CPU   launch ...  |copy to device|
  *                  |<---------------- cpu_op ------------>|
  *
- * A burst is a tight loop of synchronising calls from one site during which the GPU has little to do: the
- * host work of the loop, from one period before the first call on, belongs to the synchronisation. */
+ * A burst is a tight loop of synchronising calls from one site that does nothing but read values, and during
+ * which the GPU has little to do: the host work of the loop, from one period before the first call on,
+ * belongs to the synchronisation.
+ *
+ *     |norm|copy, wait|   |norm|copy, wait|   |norm|copy, wait|        one burst
+ *     |mm|mm|mm|gt|copy, wait|   |mm|mm|mm|gt|copy, wait|   ...        none: mm does not make what is read
+ *
+ * In the second loop only the check right before each call exists for the value (rules/host_sync.c). */
 #include "findings/schedule/build.h"
 #include "findings/schedule/names.h"
 #include "findings/schedule/sites.h"
@@ -23,6 +29,8 @@ enum { LARGE_COPY_BYTES = 65536 };
 enum { TRIP_CPU_NS = 200000 };    /* a round trip has at least this much time in CPU ops */
 enum { BURST_PAUSE_NS = 500000 }; /* calls of a burst are at most this far apart */
 enum { BURST_CALLS = 3 };         /* it has at least this many */
+/* What makes a value: at most so many points and ops, and few that do not check or reduce. */
+enum { VALUE_POINTS = 64, VALUE_OPS = 8, VALUE_PARTS = 2 };
 
 typedef struct burst {
     int64_t start_ns, end_ns;
@@ -188,6 +196,51 @@ static sync_points find_sync_points(gt_schedule *schedule)
     return list;
 }
 
+/* ---- what makes a value ---- */
+
+/* The ops between a synchronising call and the points before it, from the end on. */
+typedef struct value_ops {
+    uint32_t own, last; /* the op of the call; the one that was looked at last */
+    size_t count, parts;
+    bool has_check;
+} value_ops;
+
+/* Whether a point may launch something that only makes the value. */
+static bool makes_value(const gt_schedule *schedule, const gt_host_point *point, value_ops *ops)
+{
+    const gt_gpu_op *copy = copy_of(schedule, point);
+    if (copy && copy->bytes >= LARGE_COPY_BYTES) return false;
+    if (point->sync_site != GT_STR_NONE || (point->kind != GT_API_LAUNCH && point->kind != GT_API_COPY))
+        return true;
+    uint32_t op = gt_outermost_op(schedule, point->event);
+    if (op == GT_NONE) return false;
+    if (op == ops->last || (op == ops->own && schedule->events[op].launches <= 1)) return true;
+    ops->last = op;
+    uint32_t name = schedule->events[op].name;
+    if (gt_name_has(schedule, name, GT_NAME_NO_WORK)) return true;
+    if (gt_name_has(schedule, name, GT_NAME_CHECK))
+        ops->has_check = true;
+    else if (gt_name_has(schedule, name, GT_NAME_PART_OF_CHECK))
+        ops->parts++;
+    else
+        return false;
+    return ++ops->count <= VALUE_OPS && ops->parts <= VALUE_PARTS;
+}
+
+/* The first of the points, from `least` on, that exist only for the value that synchronising point `sync`
+ * reads. Without a check or reduction, what was computed is no such value. */
+static size_t value_from(const gt_schedule *schedule, size_t sync, size_t least)
+{
+    const gt_host_point *points = schedule->points;
+    value_ops ops = {.own = gt_outermost_op(schedule, points[sync].event), .last = GT_NONE};
+    size_t from = sync;
+    for (size_t i = sync; i-- > least && sync - i <= VALUE_POINTS;) {
+        if (points[i].thread != points[sync].thread || !makes_value(schedule, &points[i], &ops)) break;
+        if (!ops.parts || ops.has_check) from = i;
+    }
+    return from;
+}
+
 /* ---- bursts ---- */
 
 typedef struct burst_search {
@@ -226,17 +279,47 @@ static double busy_in(burst_search *search, burst time)
            search->busy_ns[op_from(schedule, time.start_ns)];
 }
 
-/* Adds the burst of `count` synchronising points close to each other, if it is one. */
-static void add_burst(burst_search *search, const uint32_t *points, size_t count)
+/* The time of synchronising points, from one period before the first. */
+static burst time_of(const burst_search *search, const uint32_t *points, size_t count)
 {
-    if (count < BURST_CALLS) return;
     const gt_host_point *all = search->schedule->points;
     for (size_t i = 0; i + 1 < count; i++)
         search->periods[i] = (double)(all[points[i + 1]].start_ns - all[points[i]].start_ns);
     int64_t period = (int64_t)gt_select(search->periods, count - 1, (count - 1) / 2);
-    burst found = {all[points[0]].start_ns - period, all[points[count - 1]].end_ns};
-    if (busy_in(search, found) < 0.5 * (double)(found.end_ns - found.start_ns))
-        GT_PUSH(search->bursts, search->count, search->capacity, found);
+    return (burst){all[points[0]].start_ns - period, all[points[count - 1]].end_ns};
+}
+
+static bool is_mostly_idle(burst_search *search, burst time)
+{
+    return busy_in(search, time) < 0.5 * (double)(time.end_ns - time.start_ns);
+}
+
+/* Adds the burst of synchronising points with nothing but what makes their values between, if it is one. */
+static void add_burst(burst_search *search, const uint32_t *points, size_t count)
+{
+    if (count < BURST_CALLS) return;
+    const gt_schedule *schedule = search->schedule;
+    burst found = time_of(search, points, count);
+    size_t from = value_from(schedule, points[0], 0);
+    if (from > 0) {
+        const gt_host_point *other = &schedule->points[from - 1];
+        uint32_t op = gt_outermost_op(schedule, other->event);
+        int64_t end_ns = op == GT_NONE ? other->end_ns : schedule->events[op].end_ns;
+        if (found.start_ns < end_ns) found.start_ns = end_ns;
+    }
+    if (is_mostly_idle(search, found)) GT_PUSH(search->bursts, search->count, search->capacity, found);
+}
+
+/* Adds the bursts of synchronising points of one site that are close to each other. */
+static void add_bursts(burst_search *search, const uint32_t *points, size_t count)
+{
+    if (count < BURST_CALLS || !is_mostly_idle(search, time_of(search, points, count))) return;
+    for (size_t i = 0, first = 0; i < count; i++) {
+        size_t next = points[i] + (size_t)1;
+        if (i + 1 < count && value_from(search->schedule, points[i + 1], next) == next) continue;
+        add_burst(search, points + first, i + 1 - first);
+        first = i + 1;
+    }
 }
 
 static void find_bursts(burst_search *search, const sync_points *list)
@@ -248,7 +331,7 @@ static void find_bursts(burst_search *search, const sync_points *list)
             if (i + 1 < list->first[site + 1] &&
                 all[list->points[i + 1]].start_ns - all[list->points[i]].end_ns <= BURST_PAUSE_NS)
                 continue;
-            add_burst(search, list->points + first, i + 1 - first);
+            add_bursts(search, list->points + first, i + 1 - first);
             first = i + 1;
         }
     }
@@ -281,7 +364,7 @@ static void label_bursts(burst_search *search)
         point->flags |= GT_POINT_BURST;
         for (uint32_t k = 0; k < point->piece_count; k++) {
             gt_piece *piece = &schedule->pieces[point->first_piece + k];
-            if (gt_is_host_work(piece->label) && is_mostly_after(piece, search->bursts[at].start_ns))
+            if (piece->label == GT_CAUSE_LAUNCH && is_mostly_after(piece, search->bursts[at].start_ns))
                 piece->label = GT_CAUSE_SYNC;
         }
     }

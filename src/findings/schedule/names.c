@@ -137,10 +137,17 @@ static const struct {
      NULL},
     {GT_NAME_AS_STRIDED, GT_NAMES_OP, IS, "aten::as_strided", NULL},
     {GT_NAME_CHECK, GT_NAMES_OP, IS,
-     "aten::abs aten::all aten::amax aten::amin aten::any aten::count_nonzero aten::eq aten::ge aten::gt "
-     "aten::isfinite aten::isinf aten::isnan aten::le aten::linalg_vector_norm aten::logical_and "
-     "aten::logical_not aten::logical_or aten::lt aten::max aten::mean aten::min aten::ne aten::norm "
-     "aten::sum",
+     "aten::abs aten::all aten::allclose aten::amax aten::amin aten::any aten::count_nonzero aten::eq "
+     "aten::equal aten::ge aten::gt aten::isclose aten::isfinite aten::isinf aten::isnan aten::le "
+     "aten::linalg_norm aten::linalg_vector_norm aten::logical_and aten::logical_not aten::logical_or "
+     "aten::lt aten::max aten::mean aten::min aten::ne aten::norm aten::sum",
+     NULL},
+    {GT_NAME_PART_OF_CHECK, GT_NAMES_OP, IS,
+     "aten::add aten::argmax aten::argmin aten::bitwise_and aten::bitwise_not aten::bitwise_or aten::ceil "
+     "aten::clamp aten::clone aten::div aten::exp aten::floor aten::index aten::log aten::log10 aten::log2 "
+     "aten::masked_select aten::mul aten::neg aten::nonzero aten::pow aten::reciprocal aten::round "
+     "aten::rsub "
+     "aten::sign aten::sqrt aten::square aten::stack aten::std aten::sub aten::trunc aten::var aten::where",
      NULL},
 
     {GT_NAME_COMMUNICATION, GT_NAMES_GPU, HAS_ANY_CASE,

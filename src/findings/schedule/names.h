@@ -41,6 +41,8 @@
 #define GT_NAME_NO_WORK    GT_NAME_BIT(17) /* only changes metadata of a tensor */
 #define GT_NAME_AS_STRIDED GT_NAME_BIT(18) /* the op whose own time shows what recording costs */
 #define GT_NAME_CHECK      GT_NAME_BIT(24) /* often makes a value only to be read: a check or a reduction */
+#define GT_NAME_PART_OF_CHECK                                                                                \
+    GT_NAME_BIT(26) /* computes element by element, or picks elements; with a check, it may be part of it */
 
 /* GPU events. */
 #define GT_NAME_COMMUNICATION GT_NAME_BIT(19) /* a kernel of a collective */
