@@ -31,7 +31,7 @@ typedef struct gt_finding {
     gt_edit edit;
     bool gain_is_given;                    /* by the rule; otherwise the edit gives it */
     double gain_ns;                        /* per step */
-    double stated_idle_ns, stated_call_ns; /* per step, of host_sync: what its evidence says of its calls */
+    double stated_idle_ns, stated_call_ns; /* per step, of host_sync: what its calls cost */
     /* Set by the engine: */
     size_t rank; /* from 1; 0: too small to be shown */
     gt_severity severity;
@@ -58,6 +58,13 @@ typedef bool gt_rule_function(const gt_rule_input *input, gt_finding *finding);
 
 __attribute__((format(printf, 1, 2))) char *gt_rule_text(const char *format, ...);
 __attribute__((format(printf, 2, 3))) void gt_rule_evidence(gt_finding *finding, const char *format, ...);
+/* Moves the last item of the evidence up to place `at`. The terminal shows only the first ones. */
+void gt_rule_evidence_up(gt_finding *finding, size_t at);
+/* Whether a time is more than 0.00 ms when it is printed. */
+static inline bool gt_rule_shows(double ms)
+{
+    return ms >= 0.005;
+}
 /* A number for people: "3", "0.5", "120", with no decimals that say nothing. With a noun in the right form:
  * "1 call", "2 calls". */
 typedef struct gt_number_text {

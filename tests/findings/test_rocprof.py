@@ -236,7 +236,7 @@ def check_texts(binary, folder):
     document = report_run(binary, folder, run)
     found = findings(document)["host_sync"]
     assert found["title"] == "1 synchronising call per trace keeps the host from running ahead of the GPU", found
-    assert found["where"] == "hipStreamSynchronize" and found["evidence"][0] == "1 x hipStreamSynchronize", found
+    assert found["where"] == "hipStreamSynchronize" and "1 x hipStreamSynchronize" in found["evidence"], found
     assert not [row for row in rows(document, "idle_calls") if row["site"] == "unknown"], document["sheets"]["idle_calls"]
     assert "reproduces" in text_of(document, "T13"), text_of(document, "T13")
 

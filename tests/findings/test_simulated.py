@@ -161,5 +161,50 @@ def test_python_code_in_a_loop_of_reads(binary):
     assert found["host_sync"]["gain_ms"] <= 1.1 * gain, (gain, found["host_sync"])
 
 
+# ---- what the terminal says ----
+
+
+def logging(waits=True):
+    """Reads a value at the end of each step, then logs it for 0.7 ms; `waits`: the GPU is still busy then."""
+    program = Program()
+    with program.function("train.py(1): <module>"):
+        for number in range(4):
+            with program.step(number):
+                for _ in range(40):
+                    program.matmul(60 if waits else 2)
+                with program.function("train.py(88): log"):
+                    if not waits:
+                        program.host(150)
+                    program.item()
+                    with program.function("train.py(90): write"):
+                        program.host(700 if waits else 20)
+                for _ in range(40):
+                    program.matmul(60 if waits else 2)
+            program.host(20)
+    return program
+
+
+def shown(terminal, name):
+    """The lines of a finding on the terminal, as one text."""
+    lines = terminal.split("\n")
+    first = next(i for i, line in enumerate(lines) if f" {name}: " in line)
+    last = next(i for i in range(first + 1, len(lines)) if not lines[i].startswith(" "))
+    return " ".join(line.strip() for line in lines[first:last])
+
+
+def test_gain_is_explained_in_the_terminal(binary):
+    found, _, terminal = report(binary, logging())
+    text = shown(terminal, "host_sync")
+    assert "the host waits" in text and "other idle time that the host causes" in text, text
+    assert len([line for line in found["python_busy"]["evidence"] if ": 0.00 ms" in line]) == 0, found["python_busy"]
+    assert "the GPU is idle for 0.70 ms per step meanwhile" in shown(terminal, "python_busy"), terminal
+
+
+def test_no_zeros(binary):
+    found, _, terminal = report(binary, logging(waits=False))
+    assert "0.00 ms" not in " ".join(found["host_sync"]["evidence"]), found["host_sync"]
+    assert "the gain is other idle time that the host causes" in shown(terminal, "host_sync"), terminal
+
+
 if __name__ == "__main__":
     sys.exit(harness.run_test_functions(__doc__, globals()))

@@ -39,6 +39,15 @@ void gt_rule_evidence(gt_finding *finding, const char *format, ...)
     va_end(values);
 }
 
+void gt_rule_evidence_up(gt_finding *finding, size_t at)
+{
+    for (size_t i = finding->evidence_count; i-- > at + 1;) {
+        char *item = finding->evidence[i];
+        finding->evidence[i] = finding->evidence[i - 1];
+        finding->evidence[i - 1] = item;
+    }
+}
+
 gt_number_text gt_rule_number(double number)
 {
     gt_number_text text;

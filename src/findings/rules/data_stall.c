@@ -17,7 +17,8 @@ bool gt_rule_data_stall(const gt_rule_input *input, gt_finding *finding)
         finding,
         "data loading holds the launching thread for %.2f ms per %s, the GPU is idle for %.2f ms of it",
         gt_rule_host_ms(input, GT_CAUSE_DATA), input->per, idle_ms);
-    for (size_t i = 0; i < sites.item_count && i < 2; i++)
+    for (size_t i = 0; i < sites.item_count && i < 2 && gt_rule_shows(gt_rule_ms(input, sites.items[i].sum));
+         i++)
         gt_rule_evidence(finding, "%s: %.2f ms idle",
                          gt_interner_get(input->schedule->strings, sites.items[i].text).bytes,
                          gt_rule_ms(input, sites.items[i].sum));

@@ -109,6 +109,28 @@ static void judge_waits(const gt_rule_input *input, gt_finding *finding, int64_t
                      gt_rule_ms(input, (double)call_ns));
 }
 
+/* What the calls cost. It stands first; the engine may put right after it what else the gain is. */
+static void say_waits(const gt_rule_input *input, gt_finding *finding, double wait_ns, double call_ns)
+{
+    double wait_ms = gt_rule_ms(input, wait_ns), call_ms = gt_rule_ms(input, call_ns);
+    double idle_ms = gt_rule_idle_ms(input, GT_CAUSE_SYNC);
+    if (gt_rule_shows(wait_ms) && gt_rule_shows(idle_ms))
+        gt_rule_evidence(
+            finding,
+            "the host waits %.2f ms per %s in these calls, and the GPU is idle for %.2f ms as a consequence",
+            wait_ms, input->per, idle_ms);
+    else if (gt_rule_shows(wait_ms))
+        gt_rule_evidence(finding, "the host waits %.2f ms per %s in these calls", wait_ms, input->per);
+    else if (gt_rule_shows(idle_ms))
+        gt_rule_evidence(finding, "the GPU is idle for %.2f ms per %s as a consequence of these calls",
+                         idle_ms, input->per);
+    else if (gt_rule_shows(call_ms))
+        gt_rule_evidence(finding, "these calls take %.2f ms per %s of the host's time and hardly wait",
+                         call_ms, input->per);
+    else
+        gt_rule_evidence(finding, "these calls take less than 0.01 ms per %s of the host's time", input->per);
+}
+
 bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
 {
     const gt_schedule *schedule = input->schedule;
@@ -136,13 +158,10 @@ bool gt_rule_host_sync(const gt_rule_input *input, gt_finding *finding)
         finding->title = gt_rule_text("%s per %s %s the host from running ahead of the GPU", count.text,
                                       input->per, strncmp(count.text, "1 ", 2) == 0 ? "keeps" : "keep");
         if (sites.item_count > 0) finding->where = gt_rule_string(input, sites.items[0].text);
+        say_waits(input, finding, (double)wait_ns, (double)call_ns);
         for (size_t i = 0; i < sites.item_count && i < 3; i++)
             gt_rule_evidence(finding, "%s x %s", gt_rule_number(sites.items[i].sum / steps).text,
                              gt_interner_get(schedule->strings, sites.items[i].text).bytes);
-        gt_rule_evidence(
-            finding,
-            "the host waits %.2f ms per %s in these calls, and the GPU is idle for %.2f ms as a consequence",
-            gt_rule_ms(input, (double)wait_ns), input->per, gt_rule_idle_ms(input, GT_CAUSE_SYNC));
         if (schedule->burst_count > 0)
             gt_rule_evidence(finding, "%s of synchronising calls in the trace",
                              gt_rule_count((double)schedule->burst_count, "tight loop", "tight loops").text);

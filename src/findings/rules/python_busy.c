@@ -32,10 +32,13 @@ bool gt_rule_python_busy(const gt_rule_input *input, gt_finding *finding)
                                   idle_ms, input->per);
     gt_tally functions = tally_functions(input->schedule);
     if (functions.item_count > 0) finding->where = gt_rule_string(input, functions.items[0].text);
-    for (size_t i = 0; i < functions.item_count && i < 3; i++)
+    for (size_t i = 0; i < functions.item_count && i < 3; i++) {
+        double ms = gt_rule_ms(input, functions.items[i].sum);
+        if (!gt_rule_shows(ms)) break;
         gt_rule_evidence(finding, "%s: %.2f ms per %s",
-                         gt_interner_get(input->schedule->strings, functions.items[i].text).bytes,
-                         gt_rule_ms(input, functions.items[i].sum), input->per);
+                         gt_interner_get(input->schedule->strings, functions.items[i].text).bytes, ms,
+                         input->per);
+    }
     gt_tally_free(&functions);
     gt_rule_evidence(finding, "the GPU is idle for %.2f ms per %s meanwhile", idle_ms, input->per);
     finding->advice =
