@@ -184,6 +184,24 @@ def logging(waits=True):
     return program
 
 
+def collective(names, other_us=0):
+    program = Program()
+    with program.function("train.py(1): <module>"):
+        for number in range(4):
+            with program.step(number):
+                for _ in range(40):
+                    program.matmul(60)
+                with program.function("train.py(70): reduce_metrics"), contextlib.ExitStack() as stack:
+                    for name in names:
+                        stack.enter_context(program.op(name))
+                    program.host(7000)
+                if other_us:
+                    with program.op("aten::sort"):
+                        program.host(other_us)
+            program.host(20)
+    return program
+
+
 def shown(terminal, name):
     """The lines of a finding on the terminal, as one text."""
     lines = terminal.split("\n")
@@ -204,6 +222,17 @@ def test_no_zeros(binary):
     found, _, terminal = report(binary, logging(waits=False))
     assert "0.00 ms" not in " ".join(found["host_sync"]["evidence"]), found["host_sync"]
     assert "the gain is other idle time that the host causes" in shown(terminal, "host_sync"), terminal
+
+
+def test_collectives_on_the_cpu(binary):
+    for names in (["c10d::allreduce_", "gloo:all_reduce"], ["gloo:barrier"]):
+        found, _, _ = report(binary, collective(names))
+        assert found["cpu_op"]["title"] == "Collectives on the CPU hold up the GPU", found
+        assert found["cpu_op"]["confidence"] == "medium" and "NCCL" in found["cpu_op"]["advice"], found
+    for names, other_us in ((["aten::sort"], 0), (["c10d::allreduce_"], 9000)):
+        found, _, _ = report(binary, collective(names, other_us))
+        assert found["cpu_op"]["title"] == "Operators on the CPU hold up the GPU", found
+        assert found["cpu_op"]["confidence"] == "high" and ".cpu()" not in found["cpu_op"]["advice"], found
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 /* cpu_roundtrip and cpu_op: does the GPU wait for operators that run on the CPU?
  *
- * If the data of such operators comes from the GPU and goes back there, it is a round trip. The edit removes
- * the host time of the operators; in a round trip also its copies, and nothing in it waits. */
+ * If the data of such operators comes from the GPU and goes back there, it is a round trip. Collectives on
+ * the CPU (Gloo) are such operators, too, with advice of their own. The edit removes the host time of the
+ * operators; in a round trip also its copies, and nothing in it waits. */
 #include "base/memory.h"
 #include "findings/rules/rules_table.h"
+#include "findings/schedule/names.h"
 
 /* What all round trips of a trace copy. */
 typedef struct trip_sums {
@@ -53,42 +55,83 @@ static gt_tally tally_ops(const gt_schedule *schedule)
     return tally;
 }
 
-bool gt_rule_cpu_op(const gt_rule_input *input, gt_finding *finding)
+/* What the finding is about. */
+typedef enum cpu_work { ROUND_TRIPS, COLLECTIVES, OPERATORS } cpu_work;
+
+/* Without round trips it is collectives if at least half of the time is theirs. */
+static cpu_work work_of(const gt_schedule *schedule, const gt_tally *ops)
+{
+    double all_ns = 0, collective_ns = 0;
+    if (schedule->trip_count > 0) return ROUND_TRIPS;
+    for (size_t i = 0; i < ops->item_count; i++) {
+        all_ns += ops->items[i].sum;
+        if (gt_name_has(schedule, ops->items[i].text, GT_NAME_CPU_COLLECTIVE))
+            collective_ns += ops->items[i].sum;
+    }
+    return collective_ns > 0 && collective_ns >= all_ns / 2 ? COLLECTIVES : OPERATORS;
+}
+
+/* Adds the removal of round trips, and says what they are. */
+static void add_trips(const gt_rule_input *input, gt_finding *finding)
 {
     const gt_schedule *schedule = input->schedule;
+    double trips = (double)schedule->trip_count;
+    trip_sums sums = {0};
+    edit_trips(schedule, &finding->edit, &sums);
+    gt_rule_evidence(finding,
+                     "%s device -> host -> device in the trace: on average %.1f MB to the host and "
+                     "%.1f MB back, copied in %.2f ms",
+                     gt_rule_count(trips, "round trip", "round trips").text, sums.out_bytes / trips / 1e6,
+                     sums.back_bytes / trips / 1e6, sums.copy_ns / trips / 1e6);
+    const gt_host_point *first = &schedule->points[schedule->trips[0].first];
+    finding->where = gt_rule_string(input, gt_site_of(schedule, schedule->events[first->event].parent));
+}
+
+bool gt_rule_cpu_op(const gt_rule_input *input, gt_finding *finding)
+{
+    static const struct {
+        const char *id, *title, *advice;
+        gt_confidence confidence;
+    } texts[] = {[ROUND_TRIPS] =
+                     {"cpu_roundtrip", "A tensor is copied to the CPU, processed there and copied back",
+                      "Run the operation on the GPU tensor (without .cpu() or .numpy()); if it must stay on "
+                      "the CPU, do it in a worker while the GPU computes.",
+                      GT_CONFIDENCE_HIGH},
+                 /* Part of it may be the wait for a late rank, which every collective has. */
+                 [COLLECTIVES] =
+                     {"cpu_op", "Collectives on the CPU hold up the GPU",
+                      "Use NCCL or RCCL with tensors on the GPU; exchange metrics and call barriers less "
+                      "often, or with async_op=True; if the time is spent waiting for a late rank, look at "
+                      "the report of all ranks.",
+                      GT_CONFIDENCE_MEDIUM},
+                 [OPERATORS] = {
+                     "cpu_op", "Operators on the CPU hold up the GPU",
+                     "Run the operation on the GPU, or do it in a worker or for the next batch while the GPU "
+                     "computes.",
+                     GT_CONFIDENCE_HIGH}};
     if (!gt_rule_has_label(input, GT_CAUSE_CPU_OP)) return false;
-    bool is_trip = schedule->trip_count > 0;
-    finding->id = is_trip ? "cpu_roundtrip" : "cpu_op";
-    finding->confidence = GT_CONFIDENCE_HIGH;
-    finding->title = gt_rule_text(is_trip ? "A tensor is copied to the CPU, processed there and copied back"
-                                          : "Operators on the CPU hold up the GPU");
-    gt_edit_remove_label(&finding->edit, schedule, GT_CAUSE_CPU_OP);
-    if (is_trip) {
-        double trips = (double)schedule->trip_count;
-        trip_sums sums = {0};
-        edit_trips(schedule, &finding->edit, &sums);
-        gt_rule_evidence(finding,
-                         "%s device -> host -> device in the trace: on average %.1f MB to the host and "
-                         "%.1f MB back, copied in %.2f ms",
-                         gt_rule_count(trips, "round trip", "round trips").text, sums.out_bytes / trips / 1e6,
-                         sums.back_bytes / trips / 1e6, sums.copy_ns / trips / 1e6);
-        const gt_host_point *first = &schedule->points[schedule->trips[0].first];
-        finding->where = gt_rule_string(input, gt_site_of(schedule, schedule->events[first->event].parent));
+    gt_tally ops = tally_ops(input->schedule);
+    cpu_work work = work_of(input->schedule, &ops);
+    finding->id = texts[work].id;
+    finding->confidence = texts[work].confidence;
+    finding->title = gt_rule_text("%s", texts[work].title);
+    finding->advice = gt_rule_text("%s", texts[work].advice);
+    gt_edit_remove_label(&finding->edit, input->schedule, GT_CAUSE_CPU_OP);
+    if (work == ROUND_TRIPS) {
+        add_trips(input, finding);
     } else {
         gt_tally sites = gt_rule_idle_sites(input, GT_CAUSE_CPU_OP);
         if (sites.item_count > 0) finding->where = gt_rule_string(input, sites.items[0].text);
         gt_tally_free(&sites);
     }
-    gt_tally ops = tally_ops(schedule);
-    for (size_t i = 0; i < ops.item_count && i < 3; i++)
+    for (size_t i = 0; i < ops.item_count && i < 3; i++) {
+        double ms = gt_rule_ms(input, ops.items[i].sum);
+        if (!gt_rule_shows(ms)) break;
         gt_rule_evidence(finding, "%s: %.2f ms per %s on the CPU",
-                         gt_interner_get(schedule->strings, ops.items[i].text).bytes,
-                         gt_rule_ms(input, ops.items[i].sum), input->per);
+                         gt_interner_get(input->schedule->strings, ops.items[i].text).bytes, ms, input->per);
+    }
     gt_tally_free(&ops);
     gt_rule_evidence(finding, "the GPU is idle for %.2f ms per %s meanwhile",
                      gt_rule_idle_ms(input, GT_CAUSE_CPU_OP), input->per);
-    finding->advice = gt_rule_text(
-        "Run the operation on the GPU tensor (without .cpu() or .numpy()); if it must stay on the "
-        "CPU, do it in a worker while the GPU computes.");
     return true;
 }

@@ -149,6 +149,7 @@ static const struct {
      "aten::rsub "
      "aten::sign aten::sqrt aten::square aten::stack aten::std aten::sub aten::trunc aten::var aten::where",
      NULL},
+    {GT_NAME_CPU_COLLECTIVE, GT_NAMES_OP, BEGINS, "c10d:: gloo: mpi: ucc:", NULL},
 
     {GT_NAME_COMMUNICATION, GT_NAMES_GPU, HAS_ANY_CASE,
      "nccl rccl cross_device_reduce allreduce all_reduce allgather reduce_scatter reducescatter deep_ep "

@@ -43,6 +43,8 @@
 #define GT_NAME_CHECK      GT_NAME_BIT(24) /* often makes a value only to be read: a check or a reduction */
 #define GT_NAME_PART_OF_CHECK                                                                                \
     GT_NAME_BIT(26) /* computes element by element, or picks elements; with a check, it may be part of it */
+#define GT_NAME_CPU_COLLECTIVE                                                                               \
+    GT_NAME_BIT(27) /* a collective, which runs on the CPU if it launches nothing */
 
 /* GPU events. */
 #define GT_NAME_COMMUNICATION GT_NAME_BIT(19) /* a kernel of a collective */
