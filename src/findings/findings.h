@@ -7,9 +7,10 @@
  * The sheets hold everything: terminal summary, JSON and Markdown are made from them (report/findings.h),
  * also when they come from an index.
  *
- * Files: schedule/ (host and GPU as one schedule), replay (the schedule with changes), idle (causes of gaps),
- * rules and rules/ (what could be better), trust, balance, what_if, sheets; ranks/ (several ranks),
- * waterfall/ (what differs between two traces), formats/ (schedules of rocprofv3 and JAX). */
+ * Files: schedule/ (host and GPU as one schedule), replay (the schedule with changes), overlap (communication
+ * that runs alone), idle (causes of gaps), rules and rules/ (what could be better), trust, balance, what_if,
+ * sheets; ranks/ (several ranks), waterfall/ (what differs between two traces), formats/ (schedules of
+ * rocprofv3 and JAX). */
 #ifndef GT_FINDINGS_FINDINGS_H
 #define GT_FINDINGS_FINDINGS_H
 

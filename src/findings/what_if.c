@@ -14,8 +14,8 @@
 #include "findings/sheets.h"
 #include "base/memory.h"
 #include "base/team.h"
-#include "findings/exclusive.h"
 #include "findings/gpu_facts.h"
+#include "findings/overlap.h"
 #include "schema/columns.h"
 #include "schema/sheets.h"
 
@@ -23,18 +23,11 @@
 
 /* ---- edits ---- */
 
-/* Shortens communication by its exposed time in the window. */
 static void edit_communication(const gt_findings *f, gt_edit *edit)
 {
-    const gt_schedule *s = f->schedule;
-    uint32_t first = 0;
-    while (first < s->op_count && !s->ops[first].communicates) first++;
-    if (first == s->op_count) return;
-    int64_t *exclusive_ns = gt_ops_exclusive_ns(s);
-    for (uint32_t i = 0; i < s->op_count; i++)
-        if (s->ops[i].communicates && exclusive_ns[i])
-            gt_edit_op_add(edit, i, (double)(gt_op_ns(&s->ops[i]) - exclusive_ns[i]));
-    gt_free(exclusive_ns);
+    gt_overlap overlap = gt_overlap_find(f->schedule);
+    gt_overlap_edit(&overlap, f->schedule, edit);
+    gt_overlap_free(&overlap);
 }
 
 static void edit_launches(const gt_findings *f, gt_edit *edit)

@@ -167,6 +167,12 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
+static double limit_gain(const gt_finding *finding, double gain_ns)
+{
+    if (finding->most_ns > 0) gain_ns = smaller(gain_ns, finding->most_ns);
+    return larger(gain_ns, 0);
+}
+
 /* Sets the gains of all findings and returns the step time with a faster host. */
 static double find_gains(const gt_rule_input *input, found_rules *found)
 {
@@ -203,7 +209,7 @@ static double find_gains(const gt_rule_input *input, found_rules *found)
             gain_ns = smaller(gain_ns, launch_idle_ns);
         }
         if (!finding->is_gpu && finding->edit.op_count == 0) gain_ns = smaller(gain_ns, host_idle_ns);
-        finding->gain_ns = gain_ns > 0 ? gain_ns : 0;
+        finding->gain_ns = limit_gain(finding, gain_ns);
     }
     double fast_ns = fast->edits.step_ns;
     gt_free(jobs.items);
@@ -231,7 +237,7 @@ static void doubt_gains(const gt_rule_input *input, found_rules *found, double f
             finding->confidence == GT_CONFIDENCE_HIGH)
             finding->confidence = GT_CONFIDENCE_MEDIUM;
         if (!jobs.items[i].fast_host) continue;
-        double gain_ns = fast_ns - jobs.items[i].edits.step_ns;
+        double gain_ns = limit_gain(finding, fast_ns - jobs.items[i].edits.step_ns);
         if (!finding->is_gpu) {
             if (!(gain_ns * input->model_ns >= least_share * finding->gain_ns * fast_ns) ||
                 finding->gain_ns == 0)

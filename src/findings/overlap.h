@@ -1,0 +1,22 @@
+/* Communication that runs alone, and the schedule in which other work hides it. */
+#ifndef GT_FINDINGS_OVERLAP_H
+#define GT_FINDINGS_OVERLAP_H
+
+#include "findings/replay.h"
+
+/* By op; 0 for ops that do not communicate. */
+typedef struct gt_overlap {
+    int64_t *alone_ns;  /* how long no other kind of op runs; of several collectives at once it counts for the
+                           first, so that the sum is time in which the GPU only communicates */
+    int64_t *hidden_ns; /* how long other kinds of ops run beside it */
+} gt_overlap;
+
+/* The caller frees the arrays; both are NULL if no op communicates. Linear but for a binary search for each
+ * collective. */
+gt_overlap gt_overlap_find(const gt_schedule *schedule);
+void gt_overlap_free(gt_overlap *overlap);
+
+/* Adds that communication takes only the time in which other work runs beside it. */
+void gt_overlap_edit(const gt_overlap *overlap, const gt_schedule *schedule, gt_edit *edit);
+
+#endif
