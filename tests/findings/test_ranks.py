@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 from tests.common.harness import CONFORMANCE_TRACES, Case, run, run_cases
+from tests.findings.generate_parallel import generate, sharded
 
 SIMULATOR = os.path.join(os.path.dirname(os.path.dirname(CONFORMANCE_TRACES)), "tools", "make-cluster")
 CHANCE_MS = 0.03  # by so much the same step of a repaired rank is longer or shorter than that of the median rank
@@ -170,6 +171,15 @@ def check_json(binary, folder):
     return problems
 
 
+def check_order(binary, folder):
+    """Exposed communication counts without the waiting for a late rank, also in the order of findings."""
+    generate(os.path.join(folder, "run"), sharded(), faults=[("op", 2, 500.0)])
+    found, across, _ = report(binary, os.path.join(folder, "run"), os.path.join(folder, "out"))
+    own = [(row["id"], float(row["score"])) for row in found if row not in across and row["confidence"] != "low"]
+    assert "exposed_comm" in dict(own) and len(own) > 2, own
+    return [] if own == sorted(own, key=lambda item: -item[1]) else [f"not in the order of scores: {own}"]
+
+
 # ---- process groups of their own ----
 
 MIB = 1 << 20
@@ -239,6 +249,7 @@ DATA, HOST, KERNEL, ALL = "its data loader takes", "its host launches work", "at
 def cases():
     yield Case("a slow link of one process group", check_groups, 2, 300)
     yield Case("process groups without a fault", check_groups, 2, 0)
+    yield Case("order of other findings", check_order)
     if not os.path.exists(SIMULATOR):
         return
     yield fault("healthy", [], [])

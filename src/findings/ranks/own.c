@@ -65,6 +65,22 @@ static char *evidence_of(const own *typical)
     return evidence;
 }
 
+/* Where a finding stands in the list of its trace. Without the waiting for other ranks it stands before the
+ * first one that gains less. */
+static size_t place_of(const gt_rank_facts *facts, const own *typical)
+{
+    size_t own_place = (size_t)(typical->finding - facts->findings), place = own_place;
+    if (typical->gain_ns >= typical->finding->gain_ns) return own_place;
+    double score = typical->gain_ns * gt_confidence_weight(typical->finding->confidence);
+    while (place + 1 < facts->finding_count) {
+        const gt_own_finding *next = &facts->findings[place + 1];
+        bool is_hint = next->confidence == GT_CONFIDENCE_LOW;
+        if (is_hint || next->gain_ns * gt_confidence_weight(next->confidence) < score) break;
+        place++;
+    }
+    return place == own_place ? own_place : place + 1;
+}
+
 static void add_own(gt_rank_findings *found, const own *list, size_t count, size_t known)
 {
     bool *has_rank = gt_alloc_zero(found->rank_count, sizeof *has_rank);
@@ -86,7 +102,7 @@ static void add_own(gt_rank_findings *found, const own *list, size_t count, size
                                       .confidence = of_most ? from->confidence : GT_CONFIDENCE_LOW,
                                       .is_gpu = from->is_gpu,
                                       .gain_ns = typical->gain_ns,
-                                      .place = (size_t)(from - found->ranks[typical->rank].facts->findings),
+                                      .place = place_of(found->ranks[typical->rank].facts, typical),
                                   });
     gt_free(has_rank);
 }
