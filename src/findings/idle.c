@@ -19,6 +19,7 @@
 
 #include "base/memory.h"
 #include "findings/replay.h"
+#include "findings/schedule/sites.h"
 #include "trace/rows.h"
 
 #include <math.h>
@@ -385,6 +386,18 @@ int64_t gt_idle_host_ns(const gt_idle *idle)
             cause == GT_CAUSE_COLLECTIVE || cause == GT_CAUSE_UNKNOWN || cause == GT_CAUSE_PROFILER)
             continue;
         sum += idle->cause_ns[cause];
+    }
+    return sum;
+}
+
+int64_t gt_idle_unexplained_ns(const gt_schedule *schedule, const gt_idle *idle)
+{
+    int64_t sum = idle->cause_ns[GT_CAUSE_UNKNOWN];
+    if (!idle->cause_ns[GT_CAUSE_UNTRACED]) return sum;
+    for (size_t i = 0; i < idle->piece_count; i++) {
+        const gt_idle_piece *piece = &idle->pieces[i];
+        if (piece->cause == GT_CAUSE_UNTRACED && gt_range_of(schedule, piece->event) == GT_STR_NONE)
+            sum += piece->end_ns - piece->start_ns;
     }
     return sum;
 }

@@ -271,7 +271,7 @@ static bool has_site(uint8_t cause)
 static uint32_t site_of(const gt_findings *f, const gt_idle_piece *piece)
 {
     if (piece->event == GT_NONE || !has_site(piece->cause)) return GT_STR_NONE;
-    uint32_t site = gt_site_of(f->schedule, piece->event);
+    uint32_t site = gt_site_of_idle(f->schedule, piece->cause, piece->event);
     return gt_site_is_known(f->schedule, site) ? site : GT_STR_NONE;
 }
 

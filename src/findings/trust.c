@@ -441,7 +441,7 @@ static void judge_idle(const gt_schedule *s, const gt_idle *idle, gt_trust *trus
 {
     double window_ns = (double)(s->window.end_ns - s->window.start_ns);
     const int64_t *ns = idle->cause_ns;
-    double value = percent((double)(ns[GT_CAUSE_UNKNOWN] + ns[GT_CAUSE_UNTRACED]), window_ns);
+    double value = percent((double)gt_idle_unexplained_ns(s, idle), window_ns);
     add(trust, "T12", value, 5, NO_LIMIT, "%.1f%% of the window is idle time without a known cause.", value);
     if (is_other(s) && !s->point_count) return; /* T14 needs launches */
     value = percent((double)(ns[GT_CAUSE_DEVICE_WAIT] + ns[GT_CAUSE_DEPENDENCY]), window_ns);

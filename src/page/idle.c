@@ -65,7 +65,7 @@ static int64_t drop_shortest(stretch *items, size_t *count)
 static uint32_t site_of(const gt_schedule *schedule, const stretch *s)
 {
     if (s->event == GT_NONE) return GT_STR_NONE;
-    uint32_t site = gt_site_of(schedule, s->event);
+    uint32_t site = gt_site_of_idle(schedule, s->cause, s->event);
     return gt_site_is_known(schedule, site) ? site : GT_STR_NONE;
 }
 

@@ -76,6 +76,39 @@ static void test_a_built_in_names_the_call(void **state)
     free_program(p);
 }
 
+/* Only of host time in which the trace shows nothing, and not if the range is a whole step. */
+static void test_the_innermost_range_is_the_site_of_idle_time(void **state)
+{
+    (void)state;
+    program *p = new_program();
+    gt_host_point points[] = {{.start_ns = 10}, {.start_ns = 600}, {.start_ns = 980}};
+    p->schedule.points = points;
+    p->schedule.point_count = GT_LENGTH(points);
+    p->schedule.window = (gt_step_window){.start_ns = 0, .end_ns = 5000};
+    uint32_t step = add(p, GT_KIND_ANNOTATION, "ProfilerStep#3", GT_NONE);
+    uint32_t whole = add(p, GT_KIND_ANNOTATION, "iteration", step);
+    uint32_t outer = add(p, GT_KIND_ANNOTATION, "prepare", whole);
+    uint32_t inner = add(p, GT_KIND_ANNOTATION, "decode", outer);
+    uint32_t optimizer = add(p, GT_KIND_ANNOTATION, "Optimizer.step#SGD.step", inner);
+    uint32_t other = add(p, GT_KIND_ANNOTATION, "Optimizer.step#SGD.step", whole);
+    const int64_t ends[] = {1000, 1000, 500, 400, 300, 900};
+    for (uint32_t i = 0; i < GT_LENGTH(ends); i++) p->events[i].end_ns = ends[i];
+    know_names(&p->schedule);
+    const uint32_t events[] = {step, whole, outer, inner, optimizer, other};
+    const char *const untraced[] = {"unknown", "unknown", "prepare",
+                                    "decode",  "decode",  "Optimizer.step#SGD.step"};
+    for (size_t i = 0; i < GT_LENGTH(events); i++) {
+        expect_text(p, gt_site_of_idle(&p->schedule, GT_CAUSE_UNTRACED, events[i]), untraced[i]);
+        expect_text(p, gt_site_of_idle(&p->schedule, GT_CAUSE_SYNC, events[i]), i ? "iteration" : "unknown");
+    }
+    expect_text(p, gt_site_of_idle(&p->schedule, GT_CAUSE_UNTRACED, GT_NONE), "unknown");
+    assert_true(gt_range_of(&p->schedule, GT_NONE) == GT_STR_NONE);
+    assert_true(gt_range_of(&p->schedule, other) == GT_STR_NONE);
+    p->schedule.point_count = 0; /* a range that launches nothing may be as long as the step */
+    expect_text(p, gt_range_of(&p->schedule, whole), "iteration");
+    free_program(p);
+}
+
 static void test_the_outermost_op_names_the_call_below_a_function(void **state)
 {
     (void)state;
@@ -252,6 +285,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_built_in_names_the_call),
+        cmocka_unit_test(test_the_innermost_range_is_the_site_of_idle_time),
         cmocka_unit_test(test_the_outermost_op_names_the_call_below_a_function),
         cmocka_unit_test(test_without_stacks_the_op_is_the_site),
         cmocka_unit_test(test_addresses_are_removed_from_calls),

@@ -109,7 +109,7 @@ gt_tally gt_rule_idle_sites(const gt_rule_input *input, gt_cause cause)
         if (i + GT_EVENTS_AHEAD < input->idle->piece_count && piece[GT_EVENTS_AHEAD].cause == cause)
             gt_event_prefetch(input->schedule, piece[GT_EVENTS_AHEAD].event);
         if (piece->cause != cause || piece->event == GT_NONE) continue;
-        uint32_t site = gt_site_of(input->schedule, piece->event);
+        uint32_t site = gt_site_of_idle(input->schedule, piece->cause, piece->event);
         if (gt_site_is_known(input->schedule, site))
             gt_tally_add(&tally, site, (double)(piece->end_ns - piece->start_ns));
     }

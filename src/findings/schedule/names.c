@@ -115,6 +115,7 @@ static const struct {
     {GT_NAME_FRAMEWORK, GT_NAMES_PYTHON, BEGINS,
      "torch/ < nn.Module triton/ typing.py contextlib.py threading.py queue.py selectors.py", is_installed},
     {GT_NAME_FRAMEWORK, GT_NAMES_PYTHON, HAS, "torchinductor", NULL},
+    {GT_NAME_FRAMEWORK, GT_NAMES_NOTE, BEGINS, "Optimizer.zero_grad#", NULL},
     {GT_NAME_INTERNAL, GT_NAMES_PYTHON, BEGINS, "<", NULL},
     {GT_NAME_BUILT_IN, GT_NAMES_PYTHON, BEGINS, "<built-in", NULL},
     {GT_NAME_RUN_BACKWARD, GT_NAMES_PYTHON | GT_NAMES_NOTE, HAS, "run_backward", NULL},
@@ -151,6 +152,7 @@ static const struct {
      NULL},
     {GT_NAME_CPU_COLLECTIVE, GT_NAMES_OP, BEGINS, "c10d:: gloo: mpi: ucc:", NULL},
 
+    {GT_NAME_COMMUNICATION, GT_NAMES_NOTE, BEGINS, "gloo: nccl: mpi: ucc: c10d::", NULL},
     {GT_NAME_COMMUNICATION, GT_NAMES_GPU, HAS_ANY_CASE,
      "nccl rccl cross_device_reduce allreduce all_reduce allgather reduce_scatter reducescatter deep_ep "
      "mscclpp one_shot two_shot_all",

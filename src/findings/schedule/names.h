@@ -27,7 +27,8 @@
 #define GT_NAME_OPTIMIZER GT_NAME_BIT(8) /* Optimizer.step of any optimizer */
 #define GT_NAME_RECOMPUTE GT_NAME_BIT(9) /* activation checkpointing; also of ops */
 #define GT_NAME_FRAMEWORK                                                                                    \
-    GT_NAME_BIT(10) /* of PyTorch, installed packages or Python itself: not the user's code */
+    GT_NAME_BIT(10) /* of PyTorch, installed packages or Python itself: not the user's code; of              \
+                       annotations, Optimizer.zero_grad */
 #define GT_NAME_INTERNAL     GT_NAME_BIT(11) /* begins with '<': no function with a file */
 #define GT_NAME_BUILT_IN     GT_NAME_BIT(12) /* <built-in ...> */
 #define GT_NAME_RUN_BACKWARD GT_NAME_BIT(13) /* hands over to autograd's thread */
@@ -47,7 +48,7 @@
     GT_NAME_BIT(27) /* a collective, which runs on the CPU if it launches nothing */
 
 /* GPU events. */
-#define GT_NAME_COMMUNICATION GT_NAME_BIT(19) /* a kernel of a collective */
+#define GT_NAME_COMMUNICATION GT_NAME_BIT(19) /* a kernel of a collective; also the annotation of one */
 #define GT_NAME_TO_HOST       GT_NAME_BIT(20) /* a copy from the GPU to the host */
 #define GT_NAME_FROM_HOST     GT_NAME_BIT(21) /* a copy from the host to the GPU */
 #define GT_NAME_PAGEABLE      GT_NAME_BIT(22) /* a copy from or to pageable memory of the host */

@@ -28,6 +28,7 @@ typedef struct event_place {
     uint32_t function, call; /* string ids; GT_STR_EMPTY: there is none */
     uint32_t op;             /* the nearest cpu_op */
     uint32_t outermost;      /* the outermost of the ops that directly enclose it; GT_NONE: none, as `op` */
+    uint32_t range, step;    /* the nearest annotation inside the nearest step, and that step; GT_NONE */
     uint32_t site;           /* string id; GT_STR_NONE: not asked for yet */
     uint8_t nearest;
 } event_place;
@@ -36,6 +37,8 @@ static const event_place no_place = {.function = GT_STR_EMPTY,
                                      .call = GT_STR_EMPTY,
                                      .op = GT_NONE,
                                      .outermost = GT_NONE,
+                                     .range = GT_NONE,
+                                     .step = GT_NONE,
                                      .site = GT_STR_NONE,
                                      .nearest = NEAREST_NOTHING};
 
@@ -82,6 +85,9 @@ void gt_sites_free(gt_schedule *schedule)
 
 /* ---- places ---- */
 
+/* Annotations that PyTorch makes, and that have causes and rules of their own. */
+static const uint64_t not_the_users = GT_NAME_FRAMEWORK | GT_NAME_DATA | GT_NAME_OPTIMIZER;
+
 /* Fills the place of an event from that above it. */
 static void place_below(const gt_schedule *schedule, uint32_t event, const event_place *above,
                         event_place *place)
@@ -102,6 +108,14 @@ static void place_below(const gt_schedule *schedule, uint32_t event, const event
     if (now->kind == GT_KIND_CPU_OP) {
         op = event;
         if (now->parent == GT_NONE || schedule->events[now->parent].kind != GT_KIND_CPU_OP) outermost = event;
+    }
+    place->range = above->range;
+    place->step = above->step;
+    if (now->kind == GT_KIND_ANNOTATION && gt_name_has(schedule, now->name, GT_NAME_STEP)) {
+        place->range = GT_NONE;
+        place->step = event;
+    } else if (now->kind == GT_KIND_ANNOTATION && !gt_name_has(schedule, now->name, not_the_users)) {
+        place->range = event;
     }
     place->function = function;
     place->call = call;
@@ -215,6 +229,60 @@ uint32_t gt_site_of(const gt_schedule *schedule, uint32_t event)
     bool is_named = is_nowhere(place) && is_call(schedule, event);
     place->site = is_named ? schedule->events[event].name : text_of(sites, schedule, place);
     return place->site;
+}
+
+/* ---- ranges ---- */
+
+/* The number of points that start before a time. */
+static size_t points_before(const gt_schedule *schedule, int64_t ns)
+{
+    size_t low = 0, high = schedule->point_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (schedule->points[middle].start_ns < ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Whether a range covers nearly all of a time, with most of the calls in it. A range without them may be as
+ * long: then it is what the step waits for. */
+static bool is_most_of(const gt_schedule *schedule, const gt_host_event *range, int64_t start_ns,
+                       int64_t end_ns)
+{
+    static const double least_share = 0.9;
+    int64_t from = range->start_ns > start_ns ? range->start_ns : start_ns;
+    int64_t until = range->end_ns < end_ns ? range->end_ns : end_ns;
+    if ((double)(until - from) < least_share * (double)(end_ns - start_ns)) return false;
+    size_t calls = points_before(schedule, end_ns) - points_before(schedule, start_ns);
+    return 2 * (points_before(schedule, until) - points_before(schedule, from)) > calls;
+}
+
+uint32_t gt_range_of(const gt_schedule *schedule, uint32_t event)
+{
+    if (event == GT_NONE) return GT_STR_NONE;
+    const event_place *place = place_of(sites_of(schedule), schedule, event);
+    if (place->range == GT_NONE) return GT_STR_NONE;
+    const gt_host_event *range = &schedule->events[place->range];
+    const gt_step_window *window = &schedule->window;
+    if (is_most_of(schedule, range, window->start_ns, window->end_ns)) return GT_STR_NONE;
+    if (place->step != GT_NONE) {
+        const gt_host_event *step = &schedule->events[place->step];
+        if (is_most_of(schedule, range, step->start_ns, step->end_ns)) return GT_STR_NONE;
+    }
+    return range->name;
+}
+
+uint32_t gt_site_of_idle(const gt_schedule *schedule, uint8_t cause, uint32_t event)
+{
+    bool is_range =
+        event != GT_NONE && cause == GT_CAUSE_UNTRACED && schedule->events[event].kind == GT_KIND_ANNOTATION;
+    if (!is_range) return gt_site_of(schedule, event);
+    uint32_t range = gt_range_of(schedule, event), name = schedule->events[event].name;
+    if (range != GT_STR_NONE) return range;
+    return gt_name_has(schedule, name, not_the_users) ? name : gt_site_of(schedule, GT_NONE);
 }
 
 /* ---- the backward pass ---- */

@@ -15,6 +15,12 @@ uint32_t gt_site_of(const gt_schedule *schedule, uint32_t event);
 /* The site of a call: that of what made it. Traces without Python functions and ops may show nothing around a
  * call, then the call itself is its site. */
 uint32_t gt_site_of_call(const gt_schedule *schedule, uint32_t event);
+/* The innermost range that the program marked (record_function, NVTX, ROCTx) around a host event, as the
+ * string id of its name; GT_STR_NONE: there is none, or it is the whole step, which explains nothing. Those
+ * of optimizers and data loaders do not count. */
+uint32_t gt_range_of(const gt_schedule *schedule, uint32_t event);
+/* The site of idle time with this cause: of time in which the host shows nothing, the range around it. */
+uint32_t gt_site_of_idle(const gt_schedule *schedule, uint8_t cause, uint32_t event);
 /* Whether a site says more than "unknown". */
 bool gt_site_is_known(const gt_schedule *schedule, uint32_t site);
 /* The same for the cpu_op of GPU work, where "backward of SITE" names the op of the forward pass. */

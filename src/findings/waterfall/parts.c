@@ -266,7 +266,7 @@ static void find_sites(collector *c, const gt_idle *idle, uint32_t *sites)
     uint32_t unknown = gt_site_of(c->schedule, GT_NONE);
     for (size_t i = 0; i < idle->piece_count; i++) {
         const gt_idle_piece *piece = &idle->pieces[i];
-        uint32_t site = gt_site_of(c->schedule, piece->event);
+        uint32_t site = gt_site_of_idle(c->schedule, piece->cause, piece->event);
         if (site != unknown)
             gt_tally_add(&tallies[piece->cause], site, (double)(piece->end_ns - piece->start_ns));
     }
