@@ -141,9 +141,11 @@ bool gt_part_is_stale(const gt_part *part)
 {
     const gt_trace_identity *noted = gt_index_file_identity(part->file);
     gt_trace_identity now;
-    if (!gt_trace_identify(gt_part_trace(part), &now)) return false; /* it is not there */
-    if (now.size == noted->size && now.modified_ns == noted->modified_ns) return false;
-    return !has_same_contents(gt_part_trace(part), &now, noted);
+    const char *trace = gt_part_trace(part);
+    if (!gt_trace_identify(trace, &now) || gt_part_is_current(part, trace)) return false;
+    bool may_be_same = now.size == noted->size && now.modified_ns == noted->modified_ns;
+    bool is_compared = noted->checksum && access(trace, R_OK) == 0;
+    return !may_be_same || is_compared;
 }
 
 /* ---- messages ---- */

@@ -62,8 +62,8 @@ const char *gt_part_trace(const gt_part *part); /* the absolute path */
 /* Whether the trace at this path is proved to be the one that was read, by its times or its checksum: then
  * nothing needs to be done again. */
 bool gt_part_is_current(const gt_part *part, const char *trace_path);
-/* Whether the trace is still at its path, and has changed. The same size and time of the last change are
- * enough to say no, so that many partials are checked without reading their traces. */
+/* Whether the trace is still at its path, and is not proved to be the one that was read. Only a trace whose
+ * times differ, or that was written just before it was read, is read again. */
 bool gt_part_is_stale(const gt_part *part);
 
 /* Whether the file begins like a partial. */
