@@ -235,6 +235,40 @@ def test_two_traces_of_one_name(binary):
                "remove or rename one of them")
 
 
+def test_two_files_of_one_rank_in_a_trace_dir(binary):
+    with Folder(binary) as folder:
+        for rank in (0, 1):
+            write(folder, f"run/rank{rank}_trace.json", rank)
+        write(folder, "run/rank1_trace.json.gz", 1, collectives=3)
+        write(folder, "run/rank0_trace.json.gz", 0)
+        for command in "collective --output_csvs_dir out", "fuse -o x.json":
+            r = folder.sh(f"gputally {command} -q --trace_dir run")
+            assert r.returncode == 0 and r.stderr == (
+                "gputally: warning: run/rank0_trace.json.gz: skipped, because rank0_trace.json is the same trace\n"
+                "gputally: warning: run/rank1_trace.json.gz: skipped, because rank1_trace.json has the same name, but other contents; "
+                "remove or rename one of them\n"), r
+
+
+def test_ranks_in_traces_count(binary):
+    """File names with local ranks (a node of its own), those of another run, and copies of one trace."""
+    with Folder(binary) as folder:
+        for rank in (2, 3):
+            write(folder, f"node1/rank{rank - 2}.json", rank, 4)
+        for rank in range(4):
+            write(folder, f"old/rank{4 + rank}.json", rank, 4)
+            write(folder, f"copies/rank{rank}.json", 0, 4)
+        differ = "rank{} by its file name, but rank {} in the trace, and others differ too; using the"
+        report(folder, "node1 -q --output_csvs_dir a", err="warning: node1/rank0.json: "
+               + differ.format(" 0", 2) + " ranks in the traces\n" + missing_ranks("node1", 4, 2, "0, 1"))
+        assert sorted(os.listdir(folder.file("a"))) == ["collective", "rank2", "rank3"]
+        assert "0-1 (no trace" in [row for row in folder.rows("a/collective/trust.csv") if row[0] == "T18"][0][5]
+        report(folder, "old -q --output_csvs_dir b", err="warning: old/rank4.json: " + differ.format(" 4", 0) + " ranks in the traces")
+        assert sorted(os.listdir(folder.file("b"))) == ["collective", *(f"rank{rank}" for rank in range(4))]
+        r = folder.sh("gputally report copies -q --output_csvs_dir c")
+        assert "copies/rank1.json: " + differ.format(" 1", 0) + " file names" in r.stderr, r.stderr
+        assert [name for name in sorted(os.listdir(folder.file("c"))) if name != "collective"] == [f"rank{rank}" for rank in range(4)]
+
+
 def test_unreadable_ranks(binary):
     """A rank whose file is empty or garbage is named, the others are reported, and the command fails."""
     def warning(path, reason):

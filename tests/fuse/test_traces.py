@@ -261,6 +261,26 @@ def overwrite(text):
     return spoil
 
 
+def by_own_ranks(binary, names, own, ranks, says=""):
+    """FILEs in the order of the shell: `own` has the ranks in the traces (None: they name none), `ranks` those of the result."""
+    def check(folder):
+        problems = []
+        for place, name in enumerate(names):
+            os.makedirs(os.path.dirname(os.path.join(folder, name)) or folder, exist_ok=True)
+            info = {} if own is None else {"distributedInfo": {"rank": own[place], "world_size": 16}}
+            event = {"ph": "X", "cat": "kernel", "name": name, "pid": 1, "tid": 1, "ts": 1, "dur": 1}
+            with open(os.path.join(folder, name), "w") as file:
+                json.dump({"schemaVersion": 1, **info, "traceEvents": [event]}, file)
+        done = run([binary, "fuse", "-q", "-o", "out.json", *names], cwd=folder)
+        if done.code or says not in done.stderr or (not says and done.stderr):
+            problems.append(f"exit {done.code}: {done.stderr}")
+        with open(os.path.join(folder, "out.json")) as file:
+            found = {event["name"]: event["args"]["rank"] for event in json.load(file)["traceEvents"] if event["ph"] == "X"}
+        wanted = dict(zip(names, ranks))
+        return problems + ([] if found == wanted else [f"{found} instead of {wanted}"])
+    return check
+
+
 def no_room(binary):
     def check(folder):
         paths = write_ranks(folder, 3, 2)
@@ -285,6 +305,19 @@ def cases(binary):
     yield Case("by folder", found_by(binary, ("--trace_dir", ".")))
     yield Case("by pattern", found_by(binary, ("--trace_pattern", "rank*_trace.json", "--world_size", "3")))
     yield Case("by search", found_by(binary, ("--trace_glob", "*.json",)))
+    shell = [0, 1, 10, 11, 12, 2, 3, 4, 5, 6, 7, 8, 9]
+    by_name = [f"rank{rank}.json" for rank in shell]
+    yield Case("ranks in the order of the shell", by_own_ranks(binary, by_name, shell, shell))
+    yield Case("ranks in names alone", by_own_ranks(binary, by_name, None, shell))
+    yield Case("names without ranks", by_own_ranks(binary, ["b.json", "a.json"], None, [0, 1]))
+    yield Case("ranks in traces alone", by_own_ranks(binary, ["b.json", "a.json"], [7, 3], [7, 3]))
+    yield Case("local ranks in names", by_own_ranks(binary, ["a/rank0.json", "a/rank1.json", "b/rank0.json", "b/rank1.json"],
+                                                    [0, 1, 2, 3], [0, 1, 2, 3]))
+    yield Case("traces of one rank", by_own_ranks(binary, ["rank1.json", "rank0.json"], [4, 4], [1, 0],
+                                                  "rank 1 by its file name, but rank 4 in the trace"))
+    yield Case("no ranks to tell them apart", by_own_ranks(
+        binary, ["a/rank1.json", "b/rank1.json"], None, [0, 1],
+        "a/rank1.json: rank 1 by the trace or its name, but rank 0 by its place among the arguments"))
     yield Case("aligned times", aligned(binary))
     yield Case("truncated rank", damaged(binary, cut))
     yield Case("flipped bytes", damaged(binary, flip))

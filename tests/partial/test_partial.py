@@ -280,6 +280,49 @@ def stale(place):
     return problems + place.call(place.many, "merge", "my run", says=["3 ranks"])
 
 
+def stale_with_old_times(place):
+    """Other contents with the size and the time of before: `merge` notices it as `partial` does."""
+    place.make(3)
+    place.copy()
+    path = os.path.join(place.many, "my run", "rank1_trace.json")
+    os.utime(path, (10**9, 10**9))
+    place.text("partial", "my run")
+    with open(path) as file:
+        text = file.read()
+    with open(path, "w") as file:
+        file.write(text.replace('"dur": 1400', '"dur": 1401'))
+    os.utime(path, (10**9, 10**9))
+    problems = place.call(place.many, "merge", "my run", code=1, says=["my run/rank1_trace.json.gtpart: stale partial", "2 ranks"])
+    return problems + place.call(place.many, "partial", "my run", says=["rank 0: up to date", "rank 1: wrote"])
+
+
+def local_ranks(place):
+    """Names with local ranks: what the traces say counts, however they are named, and the report is that of the folder."""
+    for rank in range(4):
+        os.makedirs(os.path.join(place.one, "my run", f"node{rank // 2}"), exist_ok=True)
+        write_trace(os.path.join(place.one, "my run", f"node{rank // 2}", f"rank{rank % 2}.json"), rank, 4)
+    place.copy()
+    problems = place.call(place.one, "report", "my run", "-q", "--output_csvs_dir", "csvs")
+    differ = "node1/rank0.json: rank 0 by its file name, but rank 2 in the trace"
+    problems += place.call(place.many, "partial", "my run/node0", "-o", "p")
+    problems += place.call(place.many, "partial", "my run/node1/rank0.json", "-o", "p",
+                           says=[f"{differ}; using the ranks in the traces", "rank 2: wrote p/rank2-rank0.json.gtpart"])
+    problems += place.call(place.many, "partial", "my run/node1/rank1.json", "-o", "p", says=["rank 3: wrote"])
+    problems += place.call(place.many, "merge", "p", "-q", "--output_csvs_dir", "csvs")
+    problems += place.compare([("csvs/collective", "csvs")])
+    problems += place.call(place.many, "partial", "my run/node1/rank0.json", "my run/node1/rank1.json", "-o", "both",
+                           says=[f"{differ}, and others differ too; using the ranks in the traces"])
+    regex = ["--rank_regex", "rank([0-9]+)"]  # the user says where the rank is
+    problems += place.call(place.many, "partial", "my run/node1/rank0.json", "-o", "q", *regex,
+                           says=[f"{differ}; using the file names", "rank 0: wrote q/rank0.json.gtpart"])
+    problems += place.call(place.many, "merge", "p/rank0.json.gtpart", "q/rank0.json.gtpart", code=1, says=[
+        "are both partials of rank 0; name one of them, or if one is of another rank N, make it again with `gputally partial --rank N`"])
+    for name in ("rank8.json", "rank9.json"):  # copies of one trace: only the names tell them apart
+        write_trace(os.path.join(place.many, name), 0, 4)
+    return problems + place.call(place.many, "partial", "rank8.json", "rank9.json", says=[
+        "rank8.json: rank 8 by its file name, but rank 0 in the trace, and others differ too; using the file names", "rank 9: wrote"])
+
+
 def other_files_stay(place):
     place.make(2)
     notes = os.path.join(place.one, "notes.gtpart")
@@ -461,7 +504,7 @@ def cases():
                ["--gpus_per_node", "2", "--agg_metrics", "max", "std", "--all2allv_heatmap"])
     yield Case("missing rank without findings", missing_without_findings)
     for check in (last_rank_missing, threads, folders_of_ranks, rank_in_trace, without_rank, one_by_one, default_place, reused,
-                  stale, other_files_stay, not_together, other_version, damaged, none_usable, other_formats,
+                  stale, stale_with_old_times, local_ranks, other_files_stay, not_together, other_version, damaged, none_usable, other_formats,
                   truncated_trace, full_disk, killed, at_the_same_time):
         yield Case(check.__name__.replace("_", " "), check)
 

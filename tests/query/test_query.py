@@ -443,6 +443,26 @@ def test_sql_file(binary):
         assert done.stderr == "gputally: SQL, line 2, column 5: no such column: tipe (did you mean type?)\n", done.stderr
 
 
+def test_local_ranks_in_names(binary):
+    """node1/rank0.json of rank 2: the same ranks whether the folder or its files are named."""
+    with Place(binary) as place:
+        for rank in range(4):
+            os.makedirs(place.at("run", f"node{rank // 2}"), exist_ok=True)
+            generate_ranks.write_trace(place.at("run", f"node{rank // 2}", f"rank{rank % 2}.json"), rank, 4)
+        paths = [f"run/node{rank // 2}/rank{rank % 2}.json" for rank in range(4)]
+        for words in ["run"], paths:
+            done = place.run("SELECT path, rank FROM traces", *words, "--format", "csv")
+            assert list(csv.reader(io.StringIO(done.stdout)))[1:] == [[path, str(rank)] for rank, path in enumerate(paths)], done
+            assert not done.stderr, done.stderr
+        done = place.run("SELECT rank FROM traces", *paths[2:], "--format", "csv")
+        assert done.stdout.split() == ["rank", "2", "3"], done.stdout
+        assert done.stderr == (f"gputally: warning: {paths[2]}: rank 0 by its file name, but rank 2 in the trace, and others "
+                               "differ too; using the ranks in the traces\n"), done.stderr
+        generate_ranks.write_trace(place.at("rank5.json"), 2, 4)  # two traces of rank 2: the names count
+        done = place.run("SELECT rank FROM traces", paths[2], "rank5.json", "--format", "csv")
+        assert done.stdout.split() == ["rank", "0", "5"] and "using the file names" in done.stderr, done
+
+
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
 

@@ -100,27 +100,89 @@ static gt_fuse_options options_of(const gt_arguments *arguments, const gt_read_o
 
 /* ---- traces ---- */
 
+/* Sets the ranks to 0, 1, ..., and warns if a trace or its name says something else. */
+static void use_positions(const char *const *paths, const gt_distributed_info *own, int64_t *ranks,
+                          size_t count)
+{
+    size_t first = SIZE_MAX;
+    int64_t other = -1;
+    for (size_t i = 0; i < count; i++) {
+        int64_t says = own[i].rank >= 0 ? own[i].rank : ranks[i];
+        if (first == SIZE_MAX && says >= 0 && says != (int64_t)i) {
+            first = i;
+            other = says;
+        }
+        ranks[i] = (int64_t)i;
+    }
+    if (first != SIZE_MAX)
+        gt_warn("%s: rank %" PRId64
+                " by the trace or its name, but rank %zu by its place among the arguments, "
+                "which counts because the ranks of the traces are not all known and different; name the "
+                "traces in the order of their ranks",
+                paths[first], other, first);
+}
+
+/* The ranks of the traces that the user names: those in the traces or in the file names if each has its own,
+ * because the shell puts rank10 before rank2; else 0, 1, ... as they come. */
+static int64_t *find_ranks(const gt_arguments *arguments)
+{
+    const char *const *paths = (const char *const *)arguments->files;
+    size_t count = arguments->file_count;
+    int64_t *ranks = gt_alloc(count * sizeof *ranks);
+    gt_rank_regex regex;
+    gt_error ignored;
+    bool compiled = gt_rank_regex_compile(&regex, GT_RANK_REGEX, "rank_regex", &ignored);
+    for (size_t i = 0; i < count; i++)
+        if (!compiled || !gt_rank_regex_find(&regex, gt_path_name(paths[i]), &ranks[i], &ignored))
+            ranks[i] = -1;
+    gt_rank_regex_free(&regex);
+    gt_distributed_info *own = gt_own_ranks_find(paths, count);
+    if (!gt_own_ranks_take(paths, own, ranks, count)) {
+        if (gt_ranks_are_unique(ranks, count))
+            gt_own_ranks_warn(paths, own, ranks, count);
+        else
+            use_positions(paths, own, ranks, count);
+    }
+    gt_free(own);
+    return ranks;
+}
+
 static bool take_named_files(gt_rank_files *files, const gt_arguments *arguments, bool allow_missing,
                              gt_error *error)
 {
     size_t missing = 0;
-    *files = (gt_rank_files){.count = arguments->file_count};
+    int64_t *ranks = find_ranks(arguments);
+    *files = (gt_rank_files){0};
+    for (size_t i = 0; i < arguments->file_count; i++)
+        if ((size_t)ranks[i] >= files->count) files->count = (size_t)ranks[i] + 1;
     files->paths = gt_alloc_zero(files->count, sizeof *files->paths);
-    for (size_t rank = 0; rank < files->count; rank++) {
+    for (size_t i = 0; i < arguments->file_count; i++) {
         struct stat status;
-        const char *path = arguments->files[rank];
+        const char *path = arguments->files[i];
         if (stat(path, &status) == 0) {
-            files->paths[rank] = gt_strdup(path);
+            files->paths[ranks[i]] = gt_strdup(path);
             continue;
         }
         if (allow_missing || missing)
-            gt_warn("rank %zu: %s: file not found", rank, path);
+            gt_warn("rank %" PRId64 ": %s: file not found", ranks[i], path);
         else
-            gt_fail(error, "rank %zu: Input file not found: %s", rank, path);
+            gt_fail(error, "rank %" PRId64 ": Input file not found: %s", ranks[i], path);
         missing++;
     }
+    gt_free(ranks);
     if (missing && !allow_missing) return false;
-    return missing < files->count || gt_fail(error, "none of the traces exists");
+    return missing < arguments->file_count || gt_fail(error, "none of the traces exists");
+}
+
+/* Warns about traces of other ranks than their file names say, as `collective` does. */
+static void warn_of_ranks(const gt_rank_files *files)
+{
+    gt_distributed_info *own = gt_own_ranks_find((const char *const *)files->paths, files->count);
+    int64_t *ranks = gt_alloc(files->count * sizeof *ranks);
+    for (size_t rank = 0; rank < files->count; rank++) ranks[rank] = (int64_t)rank;
+    gt_own_ranks_warn((const char *const *)files->paths, own, ranks, files->count);
+    gt_free(ranks);
+    gt_free(own);
 }
 
 static bool find_files(gt_rank_files *files, const gt_arguments *arguments, gt_error *error)
@@ -128,6 +190,7 @@ static bool find_files(gt_rank_files *files, const gt_arguments *arguments, gt_e
     gt_rank_search search = gt_rank_options_read(arguments);
     if (arguments->file_count) return take_named_files(files, arguments, search.allow_missing, error);
     if (!gt_rank_files_find(files, &search, error)) return false;
+    warn_of_ranks(files);
     for (size_t rank = 0; rank < files->count; rank++)
         if (files->paths[rank]) return true;
     return gt_fail(error, "no rank has a trace");
@@ -171,11 +234,15 @@ static bool fuse(const gt_call *call, const gt_rank_files *files, const gt_fuse_
         parts = gt_fuse_parts_make(path, files->paths, files->count, options, error);
         if (!parts) return false;
         with_parts.parts = parts;
-    } else if (files->count) {
-        gt_parts_look_for(files->paths[0]);
+    } else {
+        size_t first = 0;
+        while (first < files->count && !files->paths[first]) first++;
+        if (first < files->count) gt_parts_look_for(files->paths[first]);
     }
     char title[64];
-    snprintf(title, sizeof title, "%zu %s", files->count, gt_noun(files->count, "rank", "ranks"));
+    size_t ranks = 0;
+    for (size_t rank = 0; rank < files->count; rank++) ranks += files->paths[rank] != NULL;
+    snprintf(title, sizeof title, "%zu %s", ranks, gt_noun(ranks, "rank", "ranks"));
     uint64_t passes = options->ids_of_all_ranks || options->align_times ? 2 : 1;
     gt_progress_begin(title, passes * bytes_of(files));
     gt_fuse_result result;
@@ -191,7 +258,7 @@ static bool fuse(const gt_call *call, const gt_rank_files *files, const gt_fuse_
 
 gt_exit gt_cmd_fuse(const gt_call *call)
 {
-    static const char none_given[] = "no traces: name them in the order of their ranks, or use --trace_dir, "
+    static const char none_given[] = "no traces: name them, or use --trace_dir, "
                                      "--trace_pattern or --trace_glob";
     if (gt_rank_options_check(call, none_given) != GT_EXIT_DONE) return GT_EXIT_USAGE;
     gt_error error;

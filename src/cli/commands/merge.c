@@ -220,7 +220,10 @@ static bool assign_ranks(sources *all, gt_error *error)
         const source *before = all->by_rank[one->rank];
         if (before && gt_path_is_same_file(before->path, one->path)) continue; /* named twice */
         if (before)
-            return gt_fail(error, "%s and %s are both partials of rank %" PRId64 "; name one of them",
+            return gt_fail(error,
+                           "%s and %s are both partials of rank %" PRId64
+                           "; name one of them, or if one is of "
+                           "another rank N, make it again with `gputally partial --rank N`",
                            before->path, one->path, one->rank);
         all->by_rank[one->rank] = one;
         all->files.paths[one->rank] = gt_strdup(one->path);

@@ -13,7 +13,6 @@
 #include "cli/partials.h"
 #include "cli/whole_rank.h"
 #include "crew/part.h"
-#include "input/chrome/kineto.h"
 #include "input/detect.h"
 #include "input/files.h"
 #include "os/paths.h"
@@ -29,7 +28,7 @@ static const gt_option partial_options[] = {
      "write the partials into the folder PATH, or, if PATH ends in .gtpart, that of a single trace to the "
      "file PATH (default: TRACE.gtpart beside each trace)"},
     {"rank", GT_OPTION_INT, "N", NULL,
-     "set the rank of a single trace (default: from the file name, else the path, else the trace)",
+     "set the rank of a single trace (default: from the trace, else the file name, else the path)",
      .minimum = "0"},
     {"share", GT_OPTION_STRING, "I/N", NULL,
      "read only share I of N shares of the traces, 0/N to N-1/N, which are equally large: for N jobs with "
@@ -82,23 +81,51 @@ static bool is_rank(int64_t rank)
     return rank >= 0 && rank < GT_RANKS_MAX;
 }
 
-/* The rank of a trace: `known`, or if that is -1 in its name, its path, or the trace itself; -1 if there is
- * none. */
-static bool find_rank(const gt_rank_regex *regex, item *one, int64_t known, bool by_option, gt_error *error)
+/* The rank of a trace that --rank or its folder does not tell: in its name or its path; -1 if there is none.
+ */
+static bool find_in_name(const gt_rank_regex *regex, item *one, gt_error *error)
 {
     if (!gt_rank_regex_find(regex, gt_path_name(one->trace), &one->rank, error)) return false;
-    one->rank_in_name = is_rank(one->rank) && (known < 0 || known == one->rank);
-    if (by_option && is_rank(one->rank) && !one->rank_in_name)
-        gt_warn("%s: rank %" PRId64 " by its file name, but --rank says %" PRId64 ", which counts",
-                one->trace, one->rank, known);
-    if (known >= 0) one->rank = known;
     if (!is_rank(one->rank) && !gt_rank_regex_find(regex, one->trace, &one->rank, error)) return false;
-    if (is_rank(one->rank)) return true;
-    gt_error ignored; /* whoever reads the trace says why that is not possible */
-    gt_stream *stream = gt_stream_open(one->trace, &ignored);
-    one->rank = stream ? gt_kineto_find_distributed(stream).rank : -1;
-    gt_stream_close(stream);
     if (!is_rank(one->rank)) one->rank = -1;
+    return true;
+}
+
+/* Looks into the traces without a rank that is `known`: what they say counts if it fits
+ * (cli/inputs/inputs.h), or for those without another. With --rank_regex, the user has said where to look
+ * first. */
+static void look_into_traces(job *j, const bool *known, bool by_names)
+{
+    const char **paths = gt_alloc(j->count * sizeof *paths);
+    int64_t *ranks = gt_alloc(j->count * sizeof *ranks);
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < j->count; i++) {
+        if (known[i]) continue;
+        paths[count] = j->items[i].trace;
+        ranks[count++] = j->items[i].rank;
+    }
+    gt_distributed_info *own = gt_own_ranks_find(paths, count);
+    bool taken = !by_names && gt_own_ranks_take(paths, own, ranks, count);
+    if (!taken) gt_own_ranks_warn(paths, own, ranks, count);
+    for (size_t i = 0; i < j->count; i++) {
+        if (known[i]) continue;
+        j->items[i].rank = is_rank(ranks[at]) ? ranks[at] : is_rank(own[at].rank) ? own[at].rank : -1;
+        at++;
+    }
+    gt_free(own);
+    gt_free(ranks);
+    gt_free(paths);
+}
+
+/* Whether the rank is the one in the file name, so that this name is unique among those of the partials. */
+static bool note_name(const gt_rank_regex *regex, item *one, bool by_option, gt_error *error)
+{
+    int64_t named;
+    if (!gt_rank_regex_find(regex, gt_path_name(one->trace), &named, error)) return false;
+    one->rank_in_name = is_rank(named) && named == one->rank;
+    if (by_option && is_rank(named) && !one->rank_in_name)
+        gt_warn("%s: rank %" PRId64 " by its file name, but --rank says %" PRId64 ", which counts",
+                one->trace, named, one->rank);
     return true;
 }
 
@@ -146,11 +173,16 @@ static bool find_ranks(job *j, gt_error *error)
                        GT_RANKS_MAX - 1);
     if (!gt_rank_regex_compile(&regex, gt_arguments_string(arguments, "rank_regex"), "rank_regex", error))
         return false;
-    bool found = true;
+    bool *known = gt_alloc_zero(j->count, sizeof *known), found = true;
+    if (rank->given) j->items[0].rank = rank->number;
     for (size_t i = 0; found && i < j->count; i++) {
-        item *one = &j->items[i];
-        found = find_rank(&regex, one, rank->given ? rank->number : one->rank, rank->given, error);
+        known[i] = j->items[i].rank >= 0;
+        found = known[i] || find_in_name(&regex, &j->items[i], error);
     }
+    if (found) look_into_traces(j, known, gt_arguments_value(arguments, "rank_regex")->given);
+    for (size_t i = 0; found && i < j->count; i++)
+        found = note_name(&regex, &j->items[i], rank->given, error);
+    gt_free(known);
     gt_rank_regex_free(&regex);
     return found;
 }
@@ -415,9 +447,10 @@ gt_exit gt_cmd_partial(const gt_call *call)
     if (!read_share(&j, &error)) return gt_usage_error(call->program, "%s", error.text);
     j.key = gt_partial_key(call);
     j.options = gt_partial_options(call);
-    bool found = add_items(&j, &error);
+    /* Ranks before shares: whether those in the traces fit depends on all of them. */
+    bool found = add_items(&j, &error) && find_ranks(&j, &error);
     if (found) take_share(&j);
-    if (found && find_ranks(&j, &error) && name_parts(&j, &error) && check_clashes(&j, &error)) {
+    if (found && name_parts(&j, &error) && check_clashes(&j, &error)) {
         make_all(&j);
     } else {
         fprintf(stderr, "gputally: %s\n", error.text);

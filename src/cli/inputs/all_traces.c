@@ -19,44 +19,37 @@ static bool is_rank(int64_t rank)
     return rank >= 0 && rank < GT_RANKS_MAX;
 }
 
-/* What a PyTorch trace says about itself. */
-static gt_distributed_info distributed_of(const char *path)
-{
-    gt_error ignored;
-    gt_trace_format format;
-    struct stat status;
-    bool is_regular = stat(path, &status) == 0 && S_ISREG(status.st_mode); /* a pipe is read only once */
-    gt_stream *stream = is_regular ? gt_stream_open(path, &ignored) : NULL;
-    bool is_pytorch = stream && gt_detect(stream, &format, &ignored) && format == GT_FORMAT_KINETO_JSON;
-    gt_distributed_info info = {-1, -1};
-    if (is_pytorch) info = gt_kineto_find_distributed(stream);
-    gt_stream_close(stream);
-    return info;
-}
-
-/* `skip` is the length of the folder that was searched. */
-static int64_t find_rank(const gt_rank_regex *regex, const char *path, size_t skip)
+/* In the name of the file, or else in the path; -1: none. `skip` is the length of the folder that was
+ * searched. */
+static int64_t find_in_name(const gt_rank_regex *regex, const char *path, size_t skip)
 {
     gt_error ignored;
     int64_t rank = -1;
     if (gt_rank_regex_find(regex, gt_path_name(path), &rank, &ignored) && is_rank(rank)) return rank;
     if (gt_rank_regex_find(regex, path + skip, &rank, &ignored) && is_rank(rank)) return rank;
-    rank = distributed_of(path).rank;
+    return -1;
+}
+
+/* The same, or else in the trace. */
+static int64_t find_rank(const gt_rank_regex *regex, const char *path, size_t skip)
+{
+    int64_t rank = find_in_name(regex, path, skip);
+    if (rank < 0) rank = gt_own_rank_find(path).rank;
     return is_rank(rank) ? rank : -1;
 }
 
 static void add(gt_all_traces *traces, const char *path, int64_t rank, const char *problem)
 {
-    struct gt_found_trace one = {gt_strdup(path), rank, problem ? gt_strdup(problem) : NULL};
+    struct gt_found_trace one = {gt_strdup(path), rank, problem ? gt_strdup(problem) : NULL, false};
     GT_PUSH(traces->items, traces->count, traces->capacity, one);
 }
 
-/* The file itself, or what a folder of another profiler than PyTorch's has. */
+/* What a folder of another profiler than PyTorch's has. */
 static bool add_profiles(gt_all_traces *traces, const gt_rank_regex *regex, const char *path, gt_error *error)
 {
     gt_profile_list found = {0};
     bool ok = gt_report_find_traces(&found, path, error);
-    size_t skip = gt_path_is_folder(path) ? strlen(path) : 0;
+    size_t skip = strlen(path);
     for (size_t i = 0; ok && i < found.count; i++) {
         const char *own = found.paths[i];
         add(traces, own, find_rank(regex, own, strncmp(own, path, skip) == 0 ? skip : 0), NULL);
@@ -72,7 +65,7 @@ static bool add_profiles(gt_all_traces *traces, const gt_rank_regex *regex, cons
 static void warn_of_missing(const gt_trace_folder *found, const char *path)
 {
     if (!found->are_ranks) return;
-    int64_t count = found->ranks[found->count - 1] + 1, ran = distributed_of(found->paths[0]).world_size;
+    int64_t count = found->ranks[found->count - 1] + 1, ran = gt_own_rank_find(found->paths[0]).world_size;
     if (ran > count && ran <= GT_RANKS_MAX) count = ran;
     gt_rank_files files = {.paths = gt_alloc_zero((size_t)count, sizeof *files.paths),
                            .count = (size_t)count};
@@ -123,6 +116,40 @@ static bool add_folder(gt_all_traces *traces, const gt_rank_regex *regex, const 
                            path));
 }
 
+/* A file, whose rank is found later, with those of the other files. */
+static bool add_file(gt_all_traces *traces, const char *path, gt_error *error)
+{
+    gt_profile_list found = {0};
+    bool ok = gt_report_find_traces(&found, path, error);
+    for (size_t i = 0; ok && i < found.count; i++) {
+        add(traces, found.paths[i], -1, NULL);
+        traces->items[traces->count - 1].is_named = true;
+    }
+    gt_profiles_free(&found);
+    return ok;
+}
+
+/* Finds the ranks of the traces that the user names, which may be those of one run. */
+static void find_ranks_of_files(gt_all_traces *traces, const gt_rank_regex *regex)
+{
+    const char **paths = gt_alloc(traces->count * sizeof *paths);
+    int64_t *ranks = gt_alloc(traces->count * sizeof *ranks);
+    size_t count = 0;
+    for (size_t i = 0; i < traces->count; i++)
+        if (traces->items[i].is_named) paths[count++] = traces->items[i].path;
+    for (size_t i = 0; i < count; i++) ranks[i] = find_in_name(regex, paths[i], 0);
+    gt_distributed_info *own = gt_own_ranks_find(paths, count);
+    if (!gt_own_ranks_take(paths, own, ranks, count)) gt_own_ranks_warn(paths, own, ranks, count);
+    for (size_t i = 0, at = 0; i < traces->count; i++) {
+        if (!traces->items[i].is_named) continue;
+        traces->items[i].rank = ranks[at] >= 0 ? ranks[at] : is_rank(own[at].rank) ? own[at].rank : -1;
+        at++;
+    }
+    gt_free(own);
+    gt_free(ranks);
+    gt_free(paths);
+}
+
 bool gt_all_traces_find(gt_all_traces *traces, const char *const *paths, size_t count, gt_error *error)
 {
     gt_rank_regex regex;
@@ -131,7 +158,8 @@ bool gt_all_traces_find(gt_all_traces *traces, const char *const *paths, size_t 
     bool ok = true;
     for (size_t i = 0; ok && i < count; i++)
         ok = gt_path_is_folder(paths[i]) ? add_folder(traces, &regex, paths[i], error)
-                                         : add_profiles(traces, &regex, paths[i], error);
+                                         : add_file(traces, paths[i], error);
+    if (ok) find_ranks_of_files(traces, &regex);
     gt_rank_regex_free(&regex);
     return ok;
 }

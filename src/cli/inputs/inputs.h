@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "compat/python_regex.h"
+#include "input/options.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,6 +98,30 @@ void gt_rank_files_warn_missing(const gt_rank_files *files, const char *where, s
 gt_exit gt_rank_options_check(const gt_call *call, const char *none_given);
 gt_rank_search gt_rank_options_read(const gt_arguments *arguments);
 
+/* ---- ranks that the traces themselves name, in distributedInfo (own_ranks.c) ---- */
+
+/* Of one trace; {-1, -1} if it names none before its events, or is not a PyTorch trace in a regular file. */
+gt_distributed_info gt_own_rank_find(const char *path);
+/* Of several ones; a path may be NULL. The caller frees the list. */
+gt_distributed_info *gt_own_ranks_find(const char *const *paths, size_t count);
+/* Whether all are ranks, below GT_RANKS_MAX, and no two are the same. */
+bool gt_ranks_are_unique(const int64_t *ranks, size_t count);
+/* Whether they may be ranks of one run: unique, below the number of ranks that ran, on which all agree. */
+bool gt_own_ranks_fit(const gt_distributed_info *own, size_t count);
+/* What every command does that finds ranks in file names, unless the user says how: `ranks` has those of the
+ * names (-1: none), and gets those of the traces if these fit. Warns if both are plausible but differ. False
+ * if the ranks stay. */
+bool gt_own_ranks_take(const char *const *paths, const gt_distributed_info *own, int64_t *ranks,
+                       size_t count);
+/* Warns about traces that name another rank than the one by their file name, which is used. */
+void gt_own_ranks_warn(const char *const *paths, const gt_distributed_info *own, const int64_t *ranks,
+                       size_t count);
+
+/* Warns that a trace is skipped because another file in its folder, `taken`, has the same name but for the
+ * ending. A trace beside its compressed copy is usual. Two traces with one name are a mistake, and only the
+ * user knows which one counts: the message says whether the contents differ. */
+void gt_trace_warn_second(const char *path, const char *taken);
+
 /* ---- the PyTorch traces of a folder ---- */
 
 /* A file that is a trace by its name but not by its content. */
@@ -110,6 +135,8 @@ typedef struct gt_unreadable_trace {
 typedef struct gt_trace_folder {
     char **paths; /* by rank, or else in byte order */
     size_t count, capacity;
+    gt_distributed_info *own; /* what the traces say, in the order in which they were found */
+    size_t own_capacity;
     int64_t *ranks; /* of the paths, if are_ranks */
     bool are_ranks; /* several traces, each of another rank */
     char *why_not;  /* in words: what does not fit; NULL if are_ranks or with less than two traces */
@@ -132,8 +159,9 @@ gt_rank_files gt_trace_folder_ranks(const gt_trace_folder *found, const char *fo
 typedef struct gt_all_traces {
     struct gt_found_trace {
         char *path;
-        int64_t rank;  /* by its name, its path below the folder, or its contents; -1: unknown */
+        int64_t rank;  /* by its contents, its name, or its path below the folder; -1: unknown */
         char *problem; /* why it is no trace although its name is that of one; NULL: it may be one */
+        bool is_named; /* by the user, not found in a folder */
     } * items;
     size_t count, capacity;
 } gt_all_traces;

@@ -119,16 +119,27 @@ char *gt_common_folder(char *const *paths, size_t count)
 
 /* ---- folder and pattern ---- */
 
+static const char *const endings[] = {"", ".gz", ".zst"};
+
 /* The file with this name or, if the folder has it compressed, the compressed one. */
 static char *in_folder(const char *folder, size_t rank)
 {
-    static const char *const endings[] = {"", ".gz", ".zst"};
     for (size_t i = 0; i < GT_LENGTH(endings); i++) {
         char *path = gt_format("%s/rank%zu_trace.json%s", folder, rank, endings[i]);
         if (exists(path)) return path;
         gt_free(path);
     }
     return gt_format("%s/rank%zu_trace.json", folder, rank);
+}
+
+/* Warns about the other files of a rank: all but the one that in_folder chose. */
+static void warn_of_seconds(const char *folder, size_t rank, const char *taken)
+{
+    for (size_t i = 1; i < GT_LENGTH(endings); i++) {
+        char *path = gt_format("%s/rank%zu_trace.json%s", folder, rank, endings[i]);
+        if (strcmp(path, taken) != 0 && exists(path)) gt_trace_warn_second(path, gt_path_name(taken));
+        gt_free(path);
+    }
 }
 
 static char *by_pattern(const char *pattern, size_t rank)
@@ -214,6 +225,7 @@ static bool find_by_name(gt_rank_files *files, const gt_rank_search *search, gt_
         char *path = expected_path(search, rank);
         if (exists(path)) {
             files->paths[rank] = path;
+            if (search->folder) warn_of_seconds(search->folder, rank, path);
             continue;
         }
         last = rank;

@@ -2,8 +2,8 @@
  *
  * Files count by their names (*.json, *.json.gz, *.json.zst) and their contents, so that reports in the same
  * folder are never taken for traces. If the folder itself has no trace, the folders in it are searched:
- * run/rank0/trace.json. The rank is in the file name or the path below the folder, or else in the trace,
- * where PyTorch writes it before the events.
+ * run/rank0/trace.json. The rank is in the trace, where PyTorch writes it before the events (own_ranks.c says
+ * when that counts), or else in the file name or the path below the folder.
  *
  * A file with the name of a trace that cannot be read as one, for example because the disk was full, must not
  * vanish from a report on all ranks. Such a name has a rank or ends in "trace.json". Valid JSON of another
@@ -52,6 +52,7 @@ typedef struct candidate {
     bool detected;
     char *problem; /* owned; why not; NULL: it was */
     gt_trace_format format;
+    gt_distributed_info own; /* of a trace */
     gt_log_record messages;
 } candidate;
 
@@ -63,6 +64,9 @@ static void detect(candidate *file)
     gt_stream *stream = gt_stream_open(file->path, &error);
     file->detected = stream && gt_detect(stream, &file->format, &error);
     if (!file->detected) file->problem = gt_strdup(error.text);
+    file->own = (gt_distributed_info){GT_EVENT_NONE, GT_EVENT_NONE};
+    if (file->detected && file->format == GT_FORMAT_KINETO_JSON)
+        file->own = gt_kineto_find_distributed(stream);
     gt_stream_close(stream);
 }
 
@@ -200,6 +204,8 @@ static bool add_file(gt_trace_folder *found, candidate *file, size_t base)
     bool detected = may_open && file->detected;
     gt_trace_format format = detected ? file->format : GT_FORMAT_UNKNOWN;
     if (detected && format == GT_FORMAT_KINETO_JSON) {
+        size_t place = found->count;
+        GT_PUSH(found->own, place, found->own_capacity, file->own);
         GT_PUSH(found->paths, found->count, found->capacity, path);
         return true;
     }
@@ -218,69 +224,6 @@ static bool add_file(gt_trace_folder *found, candidate *file, size_t base)
     return false;
 }
 
-/* What is left of a block of a file. */
-typedef struct rest {
-    gt_stream *stream;
-    const uint8_t *bytes;
-    size_t len;
-} rest;
-
-static bool read_more(rest *r)
-{
-    gt_error ignored;
-    return r->len || gt_stream_next(r->stream, NULL, 0, &r->bytes, &r->len, &ignored);
-}
-
-/* Whether two files have the same contents once they are unpacked. */
-static bool have_same_contents(const char *a, const char *b)
-{
-    gt_error ignored;
-    if (!is_file(a) || !is_file(b)) return false;
-    rest x = {.stream = gt_stream_open(a, &ignored)}, y = {.stream = gt_stream_open(b, &ignored)};
-    bool are_same = x.stream && y.stream;
-    while (are_same) {
-        are_same = read_more(&x) && read_more(&y) && !x.len == !y.len;
-        size_t len = x.len < y.len ? x.len : y.len;
-        if (!are_same || !len) break;
-        are_same = memcmp(x.bytes, y.bytes, len) == 0;
-        x = (rest){x.stream, x.bytes + len, x.len - len};
-        y = (rest){y.stream, y.bytes + len, y.len - len};
-    }
-    gt_stream_close(x.stream);
-    gt_stream_close(y.stream);
-    return are_same;
-}
-
-static int64_t rank_in(const char *path)
-{
-    gt_error ignored;
-    gt_stream *stream = is_file(path) ? gt_stream_open(path, &ignored) : NULL;
-    int64_t rank = stream ? gt_kineto_find_distributed(stream).rank : GT_EVENT_NONE;
-    gt_stream_close(stream);
-    return rank;
-}
-
-/* A trace beside its compressed copy is usual. Two traces with one name are a mistake, and only the user
- * knows which one counts. */
-static void warn_of_second(const char *path, const char *taken)
-{
-    char *other = gt_path_sibling(path, taken);
-    if (have_same_contents(other, path)) {
-        gt_warn("%s: skipped, because %s is the same trace", path, taken);
-    } else {
-        int64_t ranks[] = {rank_in(other), rank_in(path)};
-        char *named = ranks[0] != ranks[1] && ranks[0] >= 0 && ranks[1] >= 0
-                          ? gt_format(" (of rank %lld, and this one of rank %lld)", (long long)ranks[0],
-                                      (long long)ranks[1])
-                          : gt_strdup("");
-        gt_warn(
-            "%s: skipped, because %s has the same name, but other contents%s; remove or rename one of them",
-            path, taken, named);
-        gt_free(named);
-    }
-    gt_free(other);
-}
-
 static void add_candidates(gt_trace_folder *found, const gt_folder_list *names, candidate *files, size_t base)
 {
     const char *taken = NULL; /* the name before, if it is a trace */
@@ -291,7 +234,7 @@ static void add_candidates(gt_trace_folder *found, const gt_folder_list *names, 
         if (is_merged(names->items[i]))
             gt_info("%s: skipped, because its name is that of a merged trace", files[i].path);
         else if (is_copy)
-            warn_of_second(files[i].path, taken);
+            gt_trace_warn_second(files[i].path, taken);
         else if (add_file(found, &files[i], base))
             taken = names->items[i];
         gt_free(files[i].path);
@@ -333,15 +276,6 @@ static void search(gt_trace_folder *found, const char *folder, size_t base, int 
 }
 
 /* ---- ranks ---- */
-
-static void find_in_trace(void *context, size_t index)
-{
-    gt_trace_folder *found = context;
-    gt_error error;
-    gt_stream *stream = gt_stream_open(found->paths[index], &error);
-    found->ranks[index] = stream ? gt_kineto_find_distributed(stream).rank : GT_EVENT_NONE;
-    gt_stream_close(stream);
-}
 
 /* In the name of the file, or else in the path from `skip` on; -1: none. */
 static int64_t find_in_name(const gt_rank_regex *regex, const char *path, size_t skip)
@@ -413,21 +347,14 @@ static bool order_by_rank(gt_trace_folder *found)
     return !found->why_not;
 }
 
-void gt_trace_folder_find(gt_trace_folder *found, const char *folder, bool also_below)
+/* The ranks in the traces, if those of the names are of no use and each trace has another one. */
+static void fall_back_to_own(gt_trace_folder *found)
 {
-    size_t folders = 0;
-    *found = (gt_trace_folder){0};
-    search(found, folder, strlen(folder), also_below ? DEPTH_MAX : 0, &folders);
-    drop_other_json(found);
-    found->ranks = gt_alloc(found->count * sizeof *found->ranks);
-    find_in_names(found, folder);
-    found->are_ranks = found->count > 1 && order_by_rank(found);
-    if (found->count < 2 || found->are_ranks) return;
     int64_t *by_names = all_have_ranks(found) ? found->ranks : NULL;
     char *why_not = found->why_not;
     if (by_names) found->ranks = gt_alloc(found->count * sizeof *found->ranks);
     found->why_not = NULL;
-    gt_parallel_each(found->count, find_in_trace, found);
+    for (size_t i = 0; i < found->count; i++) found->ranks[i] = found->own[i].rank;
     found->are_ranks = order_by_rank(found);
     if (by_names && !found->are_ranks && !all_have_ranks(found)) { /* what the names say is known better */
         int64_t *in_traces = found->ranks;
@@ -439,6 +366,32 @@ void gt_trace_folder_find(gt_trace_folder *found, const char *folder, bool also_
     }
     gt_free(by_names);
     gt_free(why_not);
+}
+
+/* Uses the ranks in the traces if they fit. Then the rank in the name of a file that cannot be read means
+ * nothing, if those of the others do not. */
+static void prefer_own(gt_trace_folder *found)
+{
+    int64_t *named = gt_alloc(found->count * sizeof *named);
+    bool differ = false;
+    memcpy(named, found->ranks, found->count * sizeof *named);
+    if (gt_own_ranks_take((const char *const *)found->paths, found->own, found->ranks, found->count))
+        for (size_t i = 0; i < found->count; i++) differ |= named[i] >= 0 && named[i] != found->ranks[i];
+    for (size_t i = 0; differ && i < found->unreadable_count; i++) found->unreadable[i].rank = -1;
+    gt_free(named);
+}
+
+void gt_trace_folder_find(gt_trace_folder *found, const char *folder, bool also_below)
+{
+    size_t folders = 0;
+    *found = (gt_trace_folder){0};
+    search(found, folder, strlen(folder), also_below ? DEPTH_MAX : 0, &folders);
+    drop_other_json(found);
+    found->ranks = gt_alloc(found->count * sizeof *found->ranks);
+    find_in_names(found, folder);
+    if (found->count) prefer_own(found);
+    found->are_ranks = found->count > 1 && order_by_rank(found);
+    if (found->count > 1 && !found->are_ranks) fall_back_to_own(found);
 }
 
 static int by_number(const void *a, const void *b)
@@ -470,6 +423,7 @@ void gt_trace_folder_free(gt_trace_folder *found)
     }
     gt_free(found->unreadable);
     gt_free(found->paths);
+    gt_free(found->own);
     gt_free(found->ranks);
     gt_free(found->why_not);
     *found = (gt_trace_folder){0};
