@@ -43,10 +43,15 @@ typedef gt_report_job job;
 
 /* ---- one trace ---- */
 
-static void fail_task(const job *j, task *t, const char *what, const gt_error *error)
+static void warn_of_task(const job *j, const task *t, const char *what, const gt_error *error)
 {
     gt_warn("%s rank %" PRId64 ": %s: %s", j->sweep->configs[t->config].name, t->trace->rank, what,
             error->text);
+}
+
+static void fail_task(const job *j, task *t, const char *what, const gt_error *error)
+{
+    warn_of_task(j, t, what, error);
     t->failures++;
 }
 
@@ -108,7 +113,11 @@ static gt_pytorch_linked *read_torch(const job *j, task *t, bool *whole)
     }
     read.strict = false;
     trace = gt_kineto_read(t->trace->path, (gt_kineto_options){0}, &read, &error);
-    fail_task(j, t, trace ? "not in the collective report" : "no report", &error);
+    t->is_cut = trace != NULL;
+    if (trace)
+        warn_of_task(j, t, "not in the collective report", &error);
+    else
+        fail_task(j, t, "no report", &error);
     return trace ? gt_pytorch_link(gt_pytorch_build_tree(trace)) : NULL;
 }
 
@@ -286,7 +295,7 @@ static void keep_setting(const job *j, size_t index)
     bool is_whole = !s->failed;
     for (size_t i = 0; i < s->traces.count; i++) {
         const task *t = &j->tasks[s->first + i];
-        is_whole &= t->made && !t->failures;
+        is_whole &= t->made && !t->failures && !t->is_cut;
     }
     if (!is_whole || !j->options->cache) return;
     for (size_t i = 0; i < s->traces.count; i++) {
@@ -362,6 +371,7 @@ static void count_trace(void *context, size_t index)
     gt_sweep_report_written *written = &j->totals->of_config[t->config];
     if (t->made) written->ranks[written->reports++] = t->trace->rank;
     j->totals->failed += t->failures;
+    j->totals->cut += t->is_cut;
     if (index + 1 < s->first + s->traces.count) return;
     if (!s->is_done) do_setting(j, t->config);
     gt_log_replay(&s->messages);
@@ -414,25 +424,6 @@ static void read_all(job *j)
                                   .is_usable = gt_report_task_is_usable});
     gt_free(key);
     gt_free(paths);
-}
-
-/* One line for all settings: a sweep on one GPU has many of them. */
-static void warn_without_collectives(const job *j)
-{
-    enum { NAMES_MAX = 4 };
-    gt_buffer names = {0};
-    size_t count = 0;
-    for (size_t i = 0; i < j->sweep->count; i++) {
-        if (!j->settings[i].lacks_collectives) continue;
-        if (count++ < NAMES_MAX)
-            gt_buffer_add_format(&names, "%s%s", names.len ? ", " : "", j->sweep->configs[i].name);
-    }
-    if (count > NAMES_MAX) gt_buffer_add_format(&names, " and %zu more", count - NAMES_MAX);
-    if (count && count == j->sweep->count && !j->options->profiler_folder)
-        gt_warn("no collectives in the traces; no collective reports");
-    else if (count)
-        gt_warn("no collectives in the traces of %.*s; no collective report", (int)names.len, names.bytes);
-    gt_buffer_free(&names);
 }
 
 /* ---- folders and totals ---- */
@@ -512,7 +503,8 @@ bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const char *
     made = made && (!folders || make_folders(&j, folders, error));
     if (made) {
         read_all(&j);
-        warn_without_collectives(&j);
+        gt_report_warn_without_collectives(&j);
+        gt_report_warn_missing_ranks(&j);
         gt_stamps_remove_unused(options->cache, report_step(options));
         if (!options->profiler_folder) compare_all(&j);
     }

@@ -38,6 +38,7 @@ typedef struct gt_sweep_totals {
     size_t config_count;
     size_t comparisons;
     size_t failed; /* files that could not be written; each gave a warning */
+    size_t cut;    /* traces whose report is about their readable part, likewise */
 } gt_sweep_totals;
 
 /* Writes all files into the folder, usually ROOT/tracelens_analysis; a failure does not stop the others.
@@ -45,6 +46,8 @@ typedef struct gt_sweep_totals {
 bool gt_sweep_make_reports(const gt_sweep *sweep, const char *root, const char *folder,
                            const gt_sweep_report_options *options, gt_sweep_totals *totals, gt_error *error);
 void gt_sweep_totals_free(gt_sweep_totals *totals);
+/* False, with what could not be done, unless everything was done. */
+bool gt_sweep_totals_check(const gt_sweep_totals *totals, gt_error *error);
 
 /* ---- comparisons across the values of an axis (comparisons.c) ---- */
 

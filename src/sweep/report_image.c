@@ -8,7 +8,7 @@
 
 static const char owner[] = "trace";
 
-enum { MADE, FAILURES, DEVICES, RANK, HAS_ROWS, NUMBERS };
+enum { MADE, FAILURES, CUT, DEVICES, RANK, HAS_ROWS, NUMBERS };
 
 bool gt_report_task_pack(void *context, size_t index, gt_image *image)
 {
@@ -17,11 +17,10 @@ bool gt_report_task_pack(void *context, size_t index, gt_image *image)
     const gt_report_setting *s = &j->settings[t->config];
     const gt_buffer *messages = gt_report_messages(j, t);
     gt_table *rows = s->rows[t->trace - s->traces.items];
-    const int64_t numbers[NUMBERS] = {[MADE] = t->made,
-                                      [FAILURES] = (int64_t)t->failures,
-                                      [DEVICES] = t->trace == s->traces.items ? (int64_t)s->devices : 0,
-                                      [RANK] = t->trace->rank,
-                                      [HAS_ROWS] = rows != NULL};
+    const int64_t numbers[NUMBERS] = {
+        [MADE] = t->made,        [FAILURES] = (int64_t)t->failures,
+        [CUT] = t->is_cut,       [DEVICES] = t->trace == s->traces.items ? (int64_t)s->devices : 0,
+        [RANK] = t->trace->rank, [HAS_ROWS] = rows != NULL};
     gt_image_add_numbers(image, owner, "numbers", numbers, NUMBERS);
     gt_image_add(image, owner, "messages", messages->bytes, messages->len);
     gt_written_save(&t->written, image);
@@ -44,6 +43,7 @@ void gt_report_task_drop(void *context, size_t index)
     gt_written_free(&t->written);
     t->made = false;
     t->failures = 0;
+    t->is_cut = false;
     if (s->is_kept) return; /* the messages are those of the stamp */
     gt_buffer_free(gt_report_messages(j, t));
     *gt_report_messages(j, t) = (gt_buffer){0};
@@ -91,6 +91,7 @@ bool gt_report_task_unpack(void *context, size_t index, const gt_image *image)
     s->rows[t->trace - s->traces.items] = rows;
     t->made = numbers[MADE] != 0;
     t->failures = (size_t)numbers[FAILURES];
+    t->is_cut = numbers[CUT] != 0;
     if (t->trace == s->traces.items) s->devices = (size_t)numbers[DEVICES];
     if (!s->is_kept) gt_buffer_add(gt_report_messages(j, t), messages, len);
     return true;
@@ -109,5 +110,5 @@ bool gt_report_task_is_usable(void *context, size_t index, const gt_image *image
     (void)context;
     (void)index;
     const int64_t *numbers = gt_image_get_all(image, owner, "numbers", sizeof *numbers, NUMBERS);
-    return numbers && !numbers[FAILURES] && gt_written_are_there(image);
+    return numbers && !numbers[FAILURES] && !numbers[CUT] && gt_written_are_there(image);
 }

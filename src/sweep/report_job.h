@@ -1,4 +1,4 @@
-/* `sweep report` while it runs, for report.c and report_image.c. */
+/* `sweep report` while it runs, for report.c, report_end.c and report_image.c. */
 #ifndef GT_SWEEP_REPORT_JOB_H
 #define GT_SWEEP_REPORT_JOB_H
 
@@ -14,6 +14,7 @@ typedef struct gt_report_task {
     size_t config;
     const gt_sweep_trace *trace;
     bool made;
+    bool is_cut; /* the report is about the readable part of the trace */
     size_t failures;
     gt_interner *strings; /* of its rows in the setting */
     gt_written written;   /* the reports */
@@ -59,5 +60,9 @@ void gt_report_task_drop(void *context, size_t index);
 bool gt_report_task_is_usable(void *context, size_t index, const gt_image *image);
 /* What the reports of a trace depend on, and where they are written; the caller frees it. */
 char *gt_report_task_key(const gt_report_job *job);
+
+/* One line for all settings that lack the same: a sweep has many of them. */
+void gt_report_warn_without_collectives(const gt_report_job *job);
+void gt_report_warn_missing_ranks(const gt_report_job *job);
 
 #endif

@@ -495,7 +495,7 @@ CASES = [
     Case("gate without sweeps", check_failure, ["compare", "--baseline", "a", "--test", "a", *PAIR, "--fail_if", "step_ms > 1%"], 2,
          "argument --fail_if: only with OLD NEW"),
     Case("folder without ranks", check_failure, ["run-tracelens-single-config", "."], 1, "gputally: .: no traces"),
-    Case("broken trace", check_failure, ["run-tracelens-single-config", "broken"], 1, "1 reports could not be written"),
+    Case("broken trace", check_failure, ["run-tracelens-single-config", "broken"], 1, "gputally: 1 report could not be written"),
     Case("no workbook", check_failure, ["combine-reports", "--baseline", "book.xlsx", "--test", "b.xlsx", *OUT], 1, "b.xlsx"),
     Case("no source", check_failure, ["add-collective-comparison", "--input", "book.xlsx", *OUT], 1, "no sheet"),
     Case("no sheet", check_failure, ["add-comparison-sheets", "--input", "book.xlsx", *OUT], 1, "gputally: book.xlsx: no sheet All_Ranks_Combined"),

@@ -105,7 +105,7 @@ static bool make_reports(const gt_call *call, const char *root, const gt_sweep_r
     made = made && gt_sweep_make_reports(&sweep, root, folder, &with_cache, &totals, error);
     gt_sweep_cache_close(cache);
     if (made && !gt_sweep_is_quiet(call)) show(&sweep, &totals, folder, options->rocprof);
-    if (made && totals.failed) made = gt_fail(error, "%zu reports could not be written", totals.failed);
+    made = made && gt_sweep_totals_check(&totals, error);
     gt_sweep_totals_free(&totals);
     gt_sweep_free(&sweep);
     gt_free(folder);

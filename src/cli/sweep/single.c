@@ -60,7 +60,7 @@ gt_exit gt_cmd_sweep_single_reports(const gt_call *call)
     bool made = gt_single_run_find(&run, call->arguments.files[0], &error) &&
                 gt_single_run_report(&run, folder, options, &totals, &error);
     if (made && !gt_sweep_is_quiet(call)) gt_sweep_show_run_reports(&run, folder, &totals);
-    if (made && totals.failed) made = gt_fail(&error, "%zu reports could not be written", totals.failed);
+    made = made && gt_sweep_totals_check(&totals, &error);
     gt_sweep_totals_free(&totals);
     gt_single_run_free(&run);
     return made ? GT_EXIT_DONE : gt_sweep_failed(&error);
