@@ -122,7 +122,8 @@ static bool make_sync(sheets *s, const gt_collective_matches *matches, bool by_o
                                       .expected_bus_gbps = options->expected_bus_gbps,
                                       .is_shifted = s->unlike.is_shifted,
                                       .lacks = s->unlike.lacks,
-                                      .is_uneven = s->is_uneven};
+                                      .is_uneven = s->is_uneven,
+                                      .apart_s = options->apart_s};
         s->findings = gt_ranks_find(&input);
         if (!s->findings && matches->ranks > 1) warn_not_compared(matches, &input);
     }
@@ -217,8 +218,9 @@ bool gt_collective_tables(gt_table *rows, const gt_collective_options *options, 
     if (options->gpus_per_node) add_nodes(&s, options);
     if (s.findings && s.findings->other_runs)
         gt_warn("traces may be of different runs: between the same collectives, %s %s took another time than "
-                "most ranks",
-                strpbrk(s.findings->other_runs, "-,") ? "ranks" : "rank", s.findings->other_runs);
+                "the others, and %s not compared with them",
+                strpbrk(s.findings->other_runs, "-,") ? "ranks" : "rank", s.findings->other_runs,
+                strpbrk(s.findings->other_runs, "-,") ? "are" : "is");
     if (s.findings) {
         gt_ranks_add_sheets(s.findings, rows->strings, tables);
         gt_rank_findings_free(s.findings);

@@ -28,6 +28,7 @@ typedef struct gt_rank_traces {
     gt_table_list extra;           /* owned; the sheets of extra_sheets.h for these ranks, if requested */
     size_t devices;                /* number of GPUs in the first rank's trace; 0 if unknown */
     int64_t world_size;            /* the number of ranks that ran, by the traces; 0 if they do not say */
+    double *apart_s;               /* owned; see gt_collectives_find_apart */
     gt_rank_facts **facts;         /* by rank, in the pool; NULL: unknown */
     gt_rank_facts_pool facts_pool; /* owned */
     bool was_outside;              /* the setting of gt_memory_outside before */
@@ -113,6 +114,7 @@ typedef struct gt_collective_options {
     double expected_bus_gbps; /* what large collectives should reach; 0: unknown */
     bool heatmap;
     bool leave_out_mismatches;   /* skip collectives whose ranks disagree; otherwise they are an error */
+    const double *apart_s;       /* by rank, world_size of them; see gt_collectives_find_apart */
     gt_rank_facts *const *facts; /* by rank, world_size of them: also make the sheets overview, findings and
                                     rank_causes; NULL: not requested */
 } gt_collective_options;

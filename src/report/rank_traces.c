@@ -274,6 +274,29 @@ static bool have_steps(const gt_rank_traces *traces)
     return steps != NULL;
 }
 
+/* Names the ranks that were recorded at another time, and by how much the first of them. */
+static void warn_of_apart(const gt_rank_traces *traces)
+{
+    enum { RANKS_SHOWN = 20 };
+    gt_buffer list = {0};
+    size_t count = 0, first = 0;
+    for (size_t rank = 0; traces->apart_s && rank < traces->rank_count; rank++) {
+        if (traces->apart_s[rank] == 0) continue;
+        if (!count++) first = rank;
+        if (count <= RANKS_SHOWN) gt_buffer_add_format(&list, "%s%zu", list.len ? ", " : "", rank);
+    }
+    if (count) {
+        char *when = gt_rank_describe_apart(traces->apart_s[first]);
+        gt_warn(
+            "%s %s%s: recorded %s the others; traces of one run are recorded together, so %s of another run, "
+            "or clocks are wrong",
+            count > 1 ? "ranks" : "rank", gt_buffer_str(&list).bytes, count > RANKS_SHOWN ? ", ..." : "",
+            when, count > 1 ? "these are" : "this one is");
+        gt_free(when);
+    }
+    gt_buffer_free(&list);
+}
+
 /* Before the rows become nccl_long. */
 static void check_completeness(gt_rank_traces *traces)
 {
@@ -366,6 +389,8 @@ void gt_rank_traces_read(gt_rank_traces *traces, const gt_rank_request *request)
     traces->was_outside = gt_memory_outside(true); /* what is made of the rows, too */
     gt_memory_outside_rest(GT_OUTSIDE_ALL_READ);
     gt_collectives_align(traces->rows, j.bases, rank_count);
+    traces->apart_s = gt_collectives_find_apart(traces->rows, j.bases, rank_count);
+    warn_of_apart(traces);
     check_completeness(traces);
     traces->extra = gt_extra_finish(&j.extra_sheets);
     gt_free(j.ranks);
@@ -378,6 +403,7 @@ void gt_rank_traces_free(gt_rank_traces *traces)
     for (size_t i = 0; i < traces->rank_count; i++) gt_free(traces->problems[i]);
     gt_rank_facts_pool_free(&traces->facts_pool);
     gt_free(traces->problems);
+    gt_free(traces->apart_s);
     gt_free(traces->facts);
     gt_table_free(traces->rows);
     gt_table_list_free(&traces->extra);

@@ -16,6 +16,7 @@
 #include "schema/columns.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define EPOCH_LIKE_US 1e14 /* 1973: a trace whose times are above this counts from 1970 */
 
@@ -107,4 +108,81 @@ void gt_collectives_align(gt_table *rows, const gt_base_time *bases, size_t rank
             starts->floats[row] += (double)(ns / 1000) + (double)(ns % 1000) / 1000.0;
     }
     gt_free(offsets_ns);
+}
+
+/* ---- ranks that were recorded at another time ---- */
+
+/* Clocks without a time server are off by minutes at most; a second run begins later than that. */
+#define LEAST_APART_US (600 * 1e6)
+
+typedef struct window {
+    double start_us, end_us;
+    size_t rank;
+} window;
+
+static int by_start(const void *a, const void *b)
+{
+    const window *x = a, *y = b;
+    if (x->start_us != y->start_us) return x->start_us < y->start_us ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Whether the times of all ranks with collectives count from 1970, so that they can be compared. */
+static bool are_since_1970(const window *windows, size_t count, const gt_base_time *bases)
+{
+    size_t known = 0, large = 0;
+    for (size_t i = 0; i < count; i++) {
+        known += bases[windows[i].rank].known;
+        large += windows[i].start_us > EPOCH_LIKE_US;
+    }
+    return known == count || (!known && large == count);
+}
+
+/* From the first start to the last end of each rank with collectives, in order of time. */
+static window *find_windows(const gt_table *rows, size_t rank_count, size_t *count)
+{
+    const int64_t *ranks = gt_table_column(rows, GT_COL_RANK)->ints;
+    const gt_column *starts = gt_table_column(rows, GT_COL_TS), *durs = gt_table_column(rows, GT_COL_DUR);
+    window *windows = gt_alloc((rank_count + 1) * sizeof *windows);
+    for (size_t r = 0; r < rank_count; r++) windows[r] = (window){INFINITY, -INFINITY, r};
+    for (size_t row = 0; row < rows->row_count; row++) {
+        window *of = &windows[ranks[row]];
+        double start = start_at(starts, row);
+        of->start_us = fmin(of->start_us, start);
+        of->end_us = fmax(of->end_us, start + start_at(durs, row));
+    }
+    *count = 0;
+    for (size_t r = 0; r < rank_count; r++)
+        if (isfinite(windows[r].start_us)) windows[(*count)++] = windows[r];
+    if (*count) qsort(windows, *count, sizeof *windows, by_start);
+    return windows;
+}
+
+double *gt_collectives_find_apart(const gt_table *rows, const gt_base_time *bases, size_t rank_count)
+{
+    if (!rows->row_count) return NULL;
+    size_t count, best = 0, most = 0;
+    window *windows = find_windows(rows, rank_count, &count);
+    double *apart_s = NULL;
+    if (!are_since_1970(windows, count, bases)) count = 0;
+    /* Ranks that follow each other closely were recorded together; of equally many, those with the lowest. */
+    size_t lowest = SIZE_MAX;
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        double until_us = windows[begin].end_us;
+        size_t least = windows[begin].rank;
+        for (end = begin + 1; end < count && windows[end].start_us - until_us < LEAST_APART_US; end++) {
+            until_us = fmax(until_us, windows[end].end_us);
+            if (windows[end].rank < least) least = windows[end].rank;
+        }
+        if (end - begin < most || (end - begin == most && least > lowest)) continue;
+        best = begin;
+        most = end - begin;
+        lowest = least;
+    }
+    if (most < count) apart_s = gt_alloc_zero(rank_count, sizeof *apart_s);
+    double usual_us = most < count ? windows[best + most / 2].start_us : 0;
+    for (size_t i = 0; i < count && most < count; i++)
+        if (i < best || i >= best + most) apart_s[windows[i].rank] = (windows[i].start_us - usual_us) / 1e6;
+    gt_free(windows);
+    return apart_s;
 }

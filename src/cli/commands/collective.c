@@ -374,6 +374,7 @@ static bool read_and_report(request *r, gt_error *error)
     if (detected) r->options.gpus_per_node = (int64_t)traces.devices;
     r->options.world_size = (int64_t)r->files->count;
     if (!r->world_size_given) r->options.ran_count = traces.world_size;
+    r->options.apart_s = traces.apart_s;
     if (r->findings || r->page_findings) r->options.facts = traces.facts;
     warn_of_missing(r, &traces);
     bool made = accept_problems(&traces, r->files, r->allow_missing, error) &&

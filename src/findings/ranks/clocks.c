@@ -539,6 +539,8 @@ static double to_ns(double us) /* digits after that are rounding errors */
 
 static const char *note_of(const gt_rank_findings *found, const gt_rank_clock *clock, size_t rank)
 {
+    if (gt_rank_is_of_other_run(found->ranks[rank].left_out))
+        return "unknown: it did not run together with the others (T20)";
     if (!clock->known) return "unknown: it shares no collective with another rank";
     if (found->ranks[rank].is_uneven)
         return "it has another number of collectives than others: different ones may be compared";

@@ -326,6 +326,23 @@ static void leave_out(gt_late_search *s)
     s->input = &s->compared;
 }
 
+/* Ranks of another run, after which the model is made again. */
+static void leave_out_other_runs(gt_late_search *s)
+{
+    bool *has_rank = gt_alloc_zero(s->found->rank_count + 1, sizeof *has_rank);
+    if (gt_rank_model_other_runs(s->model, s->input, has_rank)) {
+        s->found->other_runs = gt_rank_ranges(has_rank, s->found->rank_count);
+        for (size_t r = 0; r < s->found->rank_count; r++) {
+            if (!has_rank[r]) continue;
+            s->found->ranks[r].left_out = GT_LEFT_OUT_OTHER_RUN;
+            s->facts[r] = NULL;
+        }
+        gt_rank_model_free(s->model);
+        s->model = gt_rank_model_new(s->input);
+    }
+    gt_free(has_rank);
+}
+
 /* Ranks that were matched by the numbers of steps, and share none with another rank. */
 static void find_other_steps(gt_late_search *s)
 {
@@ -350,6 +367,7 @@ static void begin(gt_late_search *s)
         s->found->ranks[r].lacks = s->input->lacks && s->input->lacks[r];
         s->found->ranks[r].is_uneven = s->input->is_uneven && s->input->is_uneven[r];
     }
+    for (size_t r = 0; r < ranks && s->input->apart_s; r++) s->found->ranks[r].apart_s = s->input->apart_s[r];
     s->node_of = gt_alloc_zero(ranks, sizeof *s->node_of);
     s->repaired_ranks = gt_alloc_zero(ranks, sizeof *s->repaired_ranks);
     s->repaired_nodes = gt_alloc_zero(ranks, sizeof *s->repaired_nodes);
@@ -359,6 +377,7 @@ static void begin(gt_late_search *s)
     s->blame_ns = gt_alloc_zero(ranks, sizeof *s->blame_ns);
     leave_out(s);
     s->model = gt_rank_model_new(s->input);
+    leave_out_other_runs(s);
     find_other_steps(s);
     find_nodes(s);
     gt_rank_late_find(s->model, s->found->ranks);
@@ -393,14 +412,6 @@ static void find_means(gt_rank_findings *found)
     found->step_ns = known ? steps / (double)known : 0;
 }
 
-static void find_other_runs(const gt_late_search *s)
-{
-    bool *has_rank = gt_alloc_zero(s->found->rank_count, sizeof *has_rank);
-    if (gt_rank_model_other_runs(s->model, s->input, has_rank))
-        s->found->other_runs = gt_rank_list(s->found, has_rank);
-    gt_free(has_rank);
-}
-
 static void add_critical_path(const gt_late_search *s)
 {
     gt_rank_findings *found = s->found;
@@ -419,9 +430,14 @@ static void add_across(const gt_late_search *s)
 {
     gt_rank_findings *found = s->found;
     gt_interner *strings = s->input->sync->matches->events->strings;
-    gt_rank_clock *clocks = gt_rank_clocks_find(s->input->sync, found->rank_count);
+    gt_collective_matches matches = {0};
+    gt_collective_sync own = {0};
+    bool is_mixed = gt_rank_sync_of_one_run(found, s->input->sync, &own, &matches);
+    gt_rank_clock *clocks = gt_rank_clocks_find(is_mixed ? &own : s->input->sync, found->rank_count);
     gt_table_list_add(&found->across, gt_rank_clocks_sheet(found, clocks, strings));
     gt_free(clocks);
+    if (is_mixed) gt_collective_sync_free(&own);
+    if (is_mixed) gt_collective_matches_free(&matches);
     add_critical_path(s);
     gt_rank_steps_add_sheets(found, strings, &found->across);
     gt_table_list_add(&found->across, gt_rank_matrix_sheet(found, s->input, &found->uncounted));
@@ -440,7 +456,6 @@ gt_rank_findings *gt_ranks_find(const gt_ranks_input *input)
         gt_add_own_findings(found);
         gt_rank_findings_sort(found);
         found->verdict = gt_rank_findings_verdict(found);
-        find_other_runs(&s);
         add_across(&s);
     } else {
         gt_rank_findings_free(found);
@@ -448,6 +463,17 @@ gt_rank_findings *gt_ranks_find(const gt_ranks_input *input)
     }
     end(&s);
     return found;
+}
+
+char *gt_ranks_all_left_out(const gt_ranks_input *input)
+{
+    gt_late_search s = {.input = input};
+    begin(&s);
+    for (size_t r = 0; r < input->rank_count; r++) s.found->ranks[r].known = input->facts[r] != NULL;
+    char *text = gt_ranks_all_sentences(s.found);
+    end(&s);
+    gt_rank_findings_free(s.found);
+    return text;
 }
 
 void gt_rank_findings_free(gt_rank_findings *findings)

@@ -75,6 +75,15 @@ void gt_ranks_leave_out(gt_rank_findings *found);
 /* How many ranks are left out for this reason, which ones, and a sentence without a full stop; both are NULL
  * if there are none. The caller frees them. */
 size_t gt_ranks_left_out(const gt_rank_findings *found, gt_rank_left_out why, char **ranks, char **text);
+/* The sentences of all reasons, joined by "; "; NULL: no rank is left out. The caller frees it. */
+char *gt_ranks_all_sentences(const gt_rank_findings *found);
+/* Whether the rank did not run together with most others, or may be another one: nothing about it can be
+ * trusted. */
+bool gt_rank_is_of_other_run(gt_rank_left_out why);
+/* The collectives without the ranks of other runs (other_runs.c); false if there are no such ranks. The
+ * caller frees both. */
+bool gt_rank_sync_of_one_run(const gt_rank_findings *found, const gt_collective_sync *sync,
+                             gt_collective_sync *own, gt_collective_matches *matches);
 
 /* own.c: findings of the ranks' own traces, put together; and the order of all findings. */
 void gt_add_own_findings(gt_rank_findings *found);

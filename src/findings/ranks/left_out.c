@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,6 +160,9 @@ void gt_ranks_leave_out(gt_rank_findings *found)
 {
     uint8_t *kinds = gt_alloc_zero(found->rank_count + 1, sizeof *kinds);
     find_copies(found);
+    for (size_t r = 0; r < found->rank_count; r++)
+        if (found->ranks[r].facts && found->ranks[r].apart_s != 0 && !found->ranks[r].left_out)
+            found->ranks[r].left_out = GT_LEFT_OUT_OTHER_TIME;
     compare_marks(found, kinds);
     compare_numbers(found, kinds);
     gt_free(kinds);
@@ -179,24 +183,59 @@ static const struct {
                                 "they have the mark of a step that most ranks lack"},
     [GT_LEFT_OUT_OTHER_STEPS] = {"none of its steps has the number of another rank's step",
                                  "none of their steps has the number of another rank's step"},
+    [GT_LEFT_OUT_OTHER_RUN] = {"between the same collectives it took another time than the others, so its "
+                               "trace is of another run",
+                               "between the same collectives they took another time than the others, so "
+                               "their traces are of another run"},
 };
+
+bool gt_rank_is_of_other_run(gt_rank_left_out why)
+{
+    return why == GT_LEFT_OUT_OTHER_RUN || why == GT_LEFT_OUT_OTHER_TIME;
+}
+
+char *gt_rank_describe_apart(double apart_s)
+{
+    double s = fabs(apart_s);
+    const char *way = apart_s < 0 ? "before" : "after";
+    if (s >= 48 * 3600.) return gt_format("%.1f days %s", s / 86400, way);
+    return s >= 3600 ? gt_format("%.1f h %s", s / 3600, way) : gt_format("%.1f min %s", s / 60, way);
+}
 
 typedef struct rank_list {
     const char *text;
     size_t count;
 } rank_list;
 
-static char *new_sentence(rank_list list, gt_rank_left_out why)
+/* "it was recorded 24.0 h before the others, ..."; of several ranks, by the one that is farthest away. */
+static char *about_time(const gt_rank_findings *found, bool several)
+{
+    double most_s = 0;
+    for (size_t r = 0; r < found->rank_count; r++)
+        if (fabs(found->ranks[r].apart_s) > fabs(most_s)) most_s = found->ranks[r].apart_s;
+    char *when = gt_rank_describe_apart(most_s);
+    char *text = gt_format("%s recorded %s%s the others, so %s of another run, or clocks are wrong",
+                           several ? "they were" : "it was", several ? "up to " : "", when,
+                           several ? "they are" : "it is");
+    gt_free(when);
+    return text;
+}
+
+static char *new_sentence(const gt_rank_findings *found, rank_list list, gt_rank_left_out why)
 {
     const char *ranks = list.count > 1 ? "ranks" : "rank", *are = list.count > 1 ? "are" : "is";
     bool all = strcmp(list.text, "all") == 0;
+    char *times = why == GT_LEFT_OUT_OTHER_TIME ? about_time(found, list.count > 1) : NULL;
     char *who = all ? gt_strdup("all ranks") : gt_format("%s %s", ranks, list.text), *text;
     if (why == GT_LEFT_OUT_COPY)
         text = gt_format("%s are not compared: their traces have the same events, so %s", who,
                          list.count > 2 ? "some are copies" : "one is a copy");
     else
         text = gt_format("%s %s not compared: %s", who, are,
-                         list.count > 1 ? reasons[why].several : reasons[why].one);
+                         times            ? times
+                         : list.count > 1 ? reasons[why].several
+                                          : reasons[why].one);
+    gt_free(times);
     gt_free(who);
     return text;
 }
@@ -209,30 +248,22 @@ size_t gt_ranks_left_out(const gt_rank_findings *found, gt_rank_left_out why, ch
     *ranks = *text = NULL;
     if (count) {
         *ranks = gt_rank_list(found, has_rank);
-        *text = new_sentence((rank_list){*ranks, count}, why);
+        *text = new_sentence(found, (rank_list){*ranks, count}, why);
     }
     gt_free(has_rank);
     return count;
 }
 
-char *gt_ranks_all_left_out(const gt_ranks_input *input)
+char *gt_ranks_all_sentences(const gt_rank_findings *found)
 {
-    gt_rank_findings found = {.rank_count = input->rank_count};
-    found.ranks = gt_alloc_zero(input->rank_count + 1, sizeof *found.ranks);
-    for (size_t r = 0; r < input->rank_count; r++) {
-        found.ranks[r].facts = input->facts[r];
-        found.ranks[r].known = input->facts[r] != NULL;
-    }
-    gt_ranks_leave_out(&found);
     char *result = NULL;
     for (gt_rank_left_out why = GT_COMPARED + 1; why < GT_LEFT_OUT_COUNT; why++) {
         char *ranks, *text, *before = result;
-        if (!gt_ranks_left_out(&found, why, &ranks, &text)) continue;
+        if (!gt_ranks_left_out(found, why, &ranks, &text)) continue;
         result = before ? gt_format("%s; %s", before, text) : gt_strdup(text);
         gt_free(before);
         gt_free(ranks);
         gt_free(text);
     }
-    gt_free(found.ranks);
     return result;
 }

@@ -92,9 +92,9 @@ double gt_rank_model_run(const gt_rank_model *model, const gt_rank_repair *repai
  * ranks shorter makes that of these ranks shorter by this many times more. */
 double gt_rank_model_connected(const gt_rank_model *model, const bool *has_rank);
 
-/* Sets has_rank of ranks for which much more or less time passes between two collectives than for most ranks
- * that take part in both. In one run that is impossible, because ranks leave a collective together. Returns
- * whether there are any. */
+/* other_runs.c: sets has_rank of ranks for which much more or less time passes between two collectives than
+ * for most ranks that take part in both. In one run that is impossible, because ranks leave a collective
+ * together. Returns whether there are any. */
 bool gt_rank_model_other_runs(const gt_rank_model *model, const gt_ranks_input *input, bool *has_rank);
 
 /* late.c: lateness of entries, and what each rank has to do with the waiting. */

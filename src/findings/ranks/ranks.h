@@ -173,6 +173,8 @@ typedef struct gt_ranks_input {
     const bool *lacks;        /* by rank: it lacks collectives in a step between others; NULL: none */
     const bool *is_uneven;    /* by rank: it has another number of collectives than most, and nothing says
                                  which ones are missing; NULL: none */
+    const double *apart_s;    /* by rank: recorded so many seconds after most ranks, or before if negative; 0:
+                                 together with them. NULL: all are */
 } gt_ranks_input;
 
 /* Why a rank is not compared with the others (left_out.c). */
@@ -184,6 +186,8 @@ typedef enum gt_rank_left_out {
     GT_LEFT_OUT_MORE_STEPS,  /* it has one that most ranks lack */
     GT_LEFT_OUT_OTHER_STEPS, /* it has no step with the number of a step of others */
     GT_LEFT_OUT_COPY,        /* another rank has the same events */
+    GT_LEFT_OUT_OTHER_TIME,  /* it was recorded long before or after most ranks */
+    GT_LEFT_OUT_OTHER_RUN,   /* other times pass in it between the same collectives */
     GT_LEFT_OUT_COUNT
 } gt_rank_left_out;
 
@@ -193,6 +197,7 @@ typedef struct gt_rank_summary {
     bool is_unusual;                   /* it does not show what is usual: it is late, as most ranks are */
     bool is_shifted, is_uneven, lacks; /* as in the input */
     gt_rank_left_out left_out;         /* if it is not GT_COMPARED, the rank is not known */
+    double apart_s;                    /* as in the input */
     size_t node;                       /* 0 ... node_count - 1 */
     double late_ns;             /* by how much its work takes longer than the median rank's; never negative */
     double wait_ns;             /* in collectives, for other ranks */
@@ -241,6 +246,8 @@ typedef struct gt_rank_findings {
 
 /* NULL if there are no facts of at least two ranks that share a collective. */
 gt_rank_findings *gt_ranks_find(const gt_ranks_input *input);
+/* "24.0 h before" for -86400; the caller frees it. */
+char *gt_rank_describe_apart(double apart_s);
 /* Why ranks are left out, if that is why there are no findings; NULL otherwise. The caller frees it. */
 char *gt_ranks_all_left_out(const gt_ranks_input *input);
 void gt_rank_findings_free(gt_rank_findings *findings); /* NULL does nothing */

@@ -1,4 +1,4 @@
-/* Runs of the model: how long is a step if ranks, nodes or links were repaired? And is it one run at all? */
+/* Runs of the model: how long is a step if ranks, nodes or links were repaired? */
 #include "findings/ranks/model.h"
 
 #include "base/memory.h"
@@ -79,42 +79,4 @@ double gt_rank_model_connected(const gt_rank_model *model, const bool *has_rank)
     }
     gt_free(is_touched);
     return connected ? (double)connected / (double)all : 1;
-}
-
-/* ---- one run? ---- */
-
-static double collectives_of(const gt_rank_model *model, const gt_ranks_input *input, size_t c, size_t entry)
-{
-    return (double)input->facts[model->entries[model->begins[c] + entry].rank]->collective_count;
-}
-
-/* From the first collective to the last one of as many ranks. Clocks drift by far less than 3 %. */
-bool gt_rank_model_other_runs(const gt_rank_model *model, const gt_ranks_input *input, bool *has_rank)
-{
-    if (model->count < 2) return false;
-    size_t first = model->order[0], size = model->begins[first + 1] - model->begins[first],
-           k = model->count - 1;
-    while (k && model->begins[model->order[k] + 1] - model->begins[model->order[k]] != size) k--;
-    size_t last = model->order[k], count = 0;
-    double *times = gt_alloc(2 * size * sizeof *times), *sorted = times + size;
-    for (size_t i = 0; i < size; i++) {
-        gt_memory_poll_at(i);
-        const gt_rank_entry *from = &model->entries[model->begins[first] + i];
-        const gt_rank_entry *to = &model->entries[model->begins[last] + i];
-        const gt_rank_collective *of = input->facts[from->rank]->collectives;
-        times[i] = from->rank == to->rank ? (double)(of[to->number].end_ns - of[from->number].end_ns) : NAN;
-        if (from->rank == to->rank) sorted[count++] = times[i];
-    }
-    double usual = gt_rank_median(sorted, count);
-    bool any = false;
-    for (size_t i = 0; i < size; i++) sorted[i] = collectives_of(model, input, first, i);
-    double usual_count = gt_rank_median(sorted, size);
-    for (size_t i = 0; i < size; i++) {
-        /* In a trace that lacks some, other collectives are compared; there is a warning about that. */
-        if (collectives_of(model, input, first, i) != usual_count) continue;
-        if (!(fabs(times[i] - usual) > 0.03 * usual)) continue;
-        has_rank[model->entries[model->begins[first] + i].rank] = any = true;
-    }
-    gt_free(times);
-    return any;
 }

@@ -112,6 +112,13 @@ static gt_table *causes_sheet(const gt_rank_findings *found, gt_interner *string
 
 /* ---- overview ---- */
 
+/* One rank is another one, or did not run with the others: what is said about all ranks is not about one run.
+ */
+static bool is_distrusted(gt_rank_left_out why)
+{
+    return why == GT_LEFT_OUT_COPY || gt_rank_is_of_other_run(why);
+}
+
 static gt_table *overview_sheet(const gt_rank_findings *found, gt_interner *strings)
 {
     gt_table *sheet = gt_overview_new(strings);
@@ -127,7 +134,7 @@ static gt_table *overview_sheet(const gt_rank_findings *found, gt_interner *stri
         if (trust < GT_TRUST_WARN && (found->ranks[r].is_shifted || found->ranks[r].is_uneven ||
                                       found->ranks[r].lacks || found->ranks[r].left_out))
             trust = GT_TRUST_WARN;
-        if (found->ranks[r].left_out == GT_LEFT_OUT_COPY) trust = GT_TRUST_FAIL;
+        if (is_distrusted(found->ranks[r].left_out)) trust = GT_TRUST_FAIL;
         if (!found->ranks[r].known) continue;
         if (!known++ && *facts->device) device = facts->device;
         if (facts->steps > steps) steps = facts->steps;
@@ -282,19 +289,20 @@ static void add_unlike(gt_table *sheet, size_t column, const gt_rank_findings *f
     gt_free(is_unlike);
 }
 
-/* T20: ranks that are not compared. A copy fails, because nothing is known about one of the ranks. */
+/* T20: ranks that are not compared. A copy fails, because nothing is known about one of the ranks, and so do
+ * traces of other runs. */
 static void add_left_out(gt_table *sheet, size_t column, const gt_rank_findings *found)
 {
     for (gt_rank_left_out why = GT_COMPARED + 1; why < GT_LEFT_OUT_COUNT; why++) {
         char *ranks, *text;
         size_t count = gt_ranks_left_out(found, why, &ranks, &text);
         if (!count) continue;
-        bool is_copy = why == GT_LEFT_OUT_COPY;
+        bool fails = is_distrusted(why);
         const gt_trust_check check = {.id = "T20",
-                                      .level = is_copy ? GT_TRUST_FAIL : GT_TRUST_WARN,
+                                      .level = fails ? GT_TRUST_FAIL : GT_TRUST_WARN,
                                       .value = (double)count,
                                       .warn = 0,
-                                      .fail = is_copy ? 0 : NAN};
+                                      .fail = fails ? 0 : NAN};
         char *sentence = gt_format("%c%s.", toupper((unsigned char)*text), text + 1);
         gt_table_set_cstr(sheet, column, gt_trust_sheet_add(sheet, &check, sentence), ranks);
         gt_free(sentence);
